@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# commprof: everything is made into $(O); `make help` lists the targets.
+
+SANITIZE ?=
+O ?= $(if $(SANITIZE),.output-asan,.output)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PREFIX ?= /usr/local
+WERROR ?=
+
+CFLAGS ?= -O2 -g
+Q := $(if $(V),,@)
+say = @printf '  %-7s %s\n'
+CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -fno-strict-aliasing \
+	-fstack-protector-strong -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -MMD -MP
+ifneq ($(WERROR)$(CI),)
+CF += -Werror
+endif
+ifneq ($(SANITIZE),)
+CF += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LF := -fsanitize=address,undefined
+else
+CF += -D_FORTIFY_SOURCE=2
+endif
+
+# Dependencies run one way, and the include paths prove it.
+INC_libcomm := -Ilibcomm
+INC_daemon := -Ilibcomm -Idaemon -Ibpf -I$(O)/bpf -Ikmod/uapi
+INC_ctl := -Ilibcomm/comm
+INC_tests := -Ilibcomm -Itests
+LIBS_daemon := -lbpf -lpfm -lcap
+LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
+
+LIBCOMM_O := $(patsubst %.c,$(O)/%.o,$(wildcard libcomm/*.c))
+DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard daemon/*.c))
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c))
+UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
+
+all: $(if $(DAEMON_O),$(O)/commd) $(if $(CTL_O),$(O)/commctl)
+
+-include $(LIBCOMM_O:.o=.d) $(DAEMON_O:.o=.d) $(CTL_O:.o=.d) $(UNIT:=.d) $(BENCH:=.d)
+
+$(O)/libcomm/%.o: libcomm/%.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_libcomm) -c $< -o $@
+
+$(O)/libcomm.a: $(LIBCOMM_O)
+	@rm -f $@
+	$(say) AR $@
+	$(Q)$(AR) rcs $@ $^
+
+# BPF: .bpf.c -> .bpf.o -> .skel.h
+$(O)/bpf/vmlinux.h:
+	@mkdir -p $(@D)
+	$(say) BTF $@
+	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) $(O)/bpf/vmlinux.h
+	@mkdir -p $(@D)
+	$(say) BPF $@
+	$(Q)$(CLANG) -g -O2 -target bpf -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -c $< -o $@
+
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
+
+SKEL := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
+
+$(O)/daemon/%.o: daemon/%.c $(SKEL)
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) -c $< -o $@
+
+$(O)/commd: $(DAEMON_O) $(O)/kmod-user/reader.o $(O)/libcomm.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+
+$(O)/ctl/%.o: ctl/%.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_ctl) -c $< -o $@
+
+$(O)/commctl: $(CTL_O) $(O)/libcomm.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_libcomm)
+
+$(O)/tests/%: tests/%.c $(O)/libcomm.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
+
+$(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
+$(O)/tests/unit/test_src_kmod: INC_tests += -Ikmod/uapi -Ikmod/user
+
+$(O)/bench/%: bench/%.c $(O)/libcomm.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ $(LIBS_libcomm) -lpthread
+
+# The exact source and the kernel module have rules of their own.
+-include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk
+
+FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# One more build of libcomm, with libFuzzer's and the sanitizers' eyes.
+FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_O := $(patsubst %.c,$(O)/fuzz/%.o,$(wildcard libcomm/*.c))
+-include $(FUZZ_O:.o=.d)
+
+$(O)/fuzz/libcomm/%.o: libcomm/%.c
+	@mkdir -p $(@D)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer-no-link -MMD -MP $(INC_libcomm) -c $< -o $@
+
+$(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
+	@mkdir -p $(@D)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $< $(FUZZ_O) -o $@ $(LIBS_libcomm) -lpthread
+
+unit: $(UNIT)
+	tests/run.sh $(O)/logs $(UNIT)
+
+fuzz: $(FUZZ)
+
+deps-%:
+	@packaging/deps.sh $*
+
+# Recursion, so that what was just installed is seen.
+check: deps-check
+	+$(MAKE) --no-print-directory WERROR=1 check-built
+
+E2E := $(wildcard tests/e2e/*.sh)
+CHECK_BUILD += $(O)/tests/e2e/source_live
+
+# The daemon without its main(): the sources as they are, driven by a test.
+$(O)/tests/e2e/source_live: tests/e2e/source_live.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+STATIC := $(wildcard tests/static/*.sh)
+
+check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
+	O=$(O) tests/run.sh $(O)/logs $(STATIC) $(UNIT) tests/fuzz/corpus.sh $(E2E) $(CHECK_RUN)
+
+demo: deps-demo
+	+$(MAKE) --no-print-directory all
+	O=$(O) bench/demo.sh
+
+bench: deps-bench
+	+$(MAKE) --no-print-directory all bench-built
+bench-built: all $(BENCH) $(O)/bench/load
+	O=$(O) bench/bench.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/comm
+	install -m 755 $(O)/commd $(O)/commctl $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(wildcard libcomm/comm/*.h) $(DESTDIR)$(PREFIX)/include/comm
+
+help:
+	@echo 'make            build commd and commctl into $(O)/'
+	@echo 'make demo       build, profile a live program, print reports (as root; installs what is missing)'
+	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
+	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'
+	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
+	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
+	@echo 'make clean      remove $(O)/'
+
+clean:
+	rm -rf $(O)
+
+.PHONY: all unit fuzz check check-built demo bench bench-built install help clean deps-%
+.SECONDARY:

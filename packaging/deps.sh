@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Installs what is missing of the Debian packages that a target needs:
+# packaging/deps.sh build|demo|check|bench
+set -eu
+
+build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
+       libsqlite3-dev libpfm4-dev libcap-dev zlib1g-dev uthash-dev libstdc++-12-dev"
+demo="redis-server redis-tools procps"
+check="$demo libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 python3 xz-utils
+       pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
+       qemu-system-x86 busybox-static cpio pahole sparse coccinelle perl linux-perf lz4 zstd xz-utils"
+bench="$demo pigz time valgrind xz-utils sqlite3 python3"
+
+case "${1:-build}" in
+build) want=$build ;;
+demo) want="$build $demo" ;;
+check) want="$build $check" ;;
+bench) want="$build $bench" ;;
+*) echo "usage: $0 build|demo|check|bench" >&2; exit 2 ;;
+esac
+
+missing=
+for package in $want; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+# The kernels to test the module with are looked up by name.
+if [ "${1:-}" = check ] && [ "$(id -u)" = 0 ] && ! apt-cache show linux-image-amd64 >/dev/null 2>&1; then
+  apt-get update -qq
+fi
+[ -z "$missing" ] && exit 0
+command -v apt-get >/dev/null || { echo "needed, and not installed:$missing" >&2; exit 1; }
+if [ "$(id -u)" != 0 ]; then
+  echo "needed, and not installed:$missing" >&2
+  echo "install them as root: apt-get install$missing" >&2
+  exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+# A service that a package brings must not start for the sake of a test.
+policy=/usr/sbin/policy-rc.d
+made=
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' > "$policy"
+  chmod 755 "$policy"
+  made=1
+fi
+trap '[ -z "$made" ] || rm -f "$policy"' EXIT
+# shellcheck disable=SC2086
+apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 || {
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}

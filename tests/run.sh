@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs test programs one after the other and counts what they say.
+#   tests/run.sh LOGDIR PROGRAM...
+# A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
+# says nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
+# "skip name: why" counts as skipped, too.
+set -u
+logs=$1
+shift
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0 n=0
+export CMOCKA_MESSAGE_OUTPUT=TAP
+bad=()
+for program in "$@"; do
+  n=$((n + 1))
+  name=$(basename "$program")
+  log=$logs/$name.log
+  printf '[%d/%d] %s ' "$n" $# "$name"
+  start=$SECONDS
+  timeout -k 10 "${TEST_TIMEOUT:-900}" "$program" >"$log" 2>&1 </dev/null
+  code=$?
+  s=$(grep -cE '^(not )?ok .*# *SKIP|^skip ' "$log")
+  f=$(grep -E '^not ok' "$log" | grep -cvE '# *SKIP')
+  p=$(grep -E '^ok' "$log" | grep -cvE '# *SKIP')
+  if [ $((s + f + p)) = 0 ]; then
+    case $code in
+    0) p=1 ;;
+    77) s=1 ;;
+    *) f=1 ;;
+    esac
+  elif [ $code != 0 ] && [ $code != 77 ] && [ "$f" = 0 ]; then
+    f=1 # it died, or forgot to say what failed
+  fi
+  printf '%d passed, %d failed, %d skipped (%d s)\n' "$p" "$f" "$s" $((SECONDS - start))
+  grep -E '# *SKIP|^skip ' "$log" | sed 's/^/    /'
+  [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
+  if [ "$f" != 0 ]; then
+    bad+=("$name")
+    tail -n 40 "$log" | sed 's/^/    /'
+    [ $code = 124 ] && echo "    timed out"
+  fi
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+[ ${#bad[@]} = 0 ] || echo "failed: ${bad[*]} (logs in $logs)"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" != 0 ]

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The agreed rules stand in .clang-tidy.
+set -eu
+cd "$(dirname "$0")/../.."
+command -v clang-tidy >/dev/null || { echo "clang-tidy is missing"; exit 1; }
+O=${O:-.output}
+ls libcomm/*.c ctl/*.c daemon/*.c | xargs -P "$(nproc)" -n 8 sh -c '
+  o=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
+    -Ilibcomm -Idaemon -Ibpf -Ikmod/uapi -isystem "$o/bpf" -Ilibcomm/comm 2>/dev/null' "$O" >"$O/tidy.log" || true
+[ -f "$O/bpf/capture.skel.h" ] || { echo "not ok 1 - clang-tidy: build first"; exit 1; }
+# The skeleton is libbpf's.
+if grep -E '(warning|error):' "$O/tidy.log" | grep -v 'skel\.h'; then
+  echo "not ok 1 - clang-tidy"
+  exit 1
+fi
+echo "ok 1 - clang-tidy"
