@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What: the datum and the object that an address of a process means.
+ *
+ * A datum is a 64-bit name of one byte of physical memory as far as user space
+ * can tell: (space id << 48) + offset.  Private memory has a space id per
+ * process and its virtual address as offset; a shared mapping has a space id
+ * per file and the file offset, so that one page in two address spaces is one
+ * datum.
+ *
+ * Objects: static variables, shared files, heaps, stacks, other mappings.
+ * Estimators never spread evidence across objects.  Object 0 is "(other)".
+ * Anonymous memory that its process named is one object per name, and so are
+ * all its unnamed mappings of less than 1 MB; start and size are then of the
+ * first piece that was seen.
+ */
+#ifndef COMM_WHAT_H
+#define COMM_WHAT_H
+
+#include "space.h"
+
+enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* a datum's space id is above */
+
+enum comm_object_kind {
+	COMM_OBJECT_OTHER,
+	COMM_OBJECT_STATIC, /* a variable of an ELF file */
+	COMM_OBJECT_DATA,   /* a module's data without a symbol */
+	COMM_OBJECT_HEAP,
+	COMM_OBJECT_STACK,
+	COMM_OBJECT_ANON,
+	COMM_OBJECT_SHARED, /* shared memory, a mapped file */
+	COMM_OBJECT_TLS,
+	COMM_OBJECT_MARKED, /* named by the application */
+};
+
+struct comm_object {
+	enum comm_object_kind kind;
+	const char *name;     /* never NULL */
+	const char *module;   /* "" when none */
+	const char *build_id; /* "" when none */
+	uint64_t start;	      /* datum of its first byte */
+	uint64_t size_bytes;
+	uint32_t thread_tid; /* STACK, TLS: whose; else 0 */
+};
+
+struct comm_what;
+
+int comm_what_create(const struct comm_view *view, struct comm_what **ret);
+void comm_what_destroy(struct comm_what *what);
+
+/*
+ * Resolves one address.  False: it is in no known mapping (count it).  sp is
+ * the accessing thread's stack pointer (0: unknown) and tells thread stacks
+ * from other anonymous memory.
+ */
+bool comm_what_resolve(struct comm_what *what, struct comm_space *space, uint64_t addr, uint64_t sp,
+		       uint32_t tid, uint64_t now_ns, uint64_t *ret_datum, uint32_t *ret_object);
+void comm_what_drop(struct comm_what *what, uint32_t tgid);
+
+uint32_t comm_what_objects(const struct comm_what *what);
+const struct comm_object *comm_what_object_at(const struct comm_what *what, uint32_t id);
+
+#endif

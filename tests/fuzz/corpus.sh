@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each parser of foreign bytes meets its corpus, and then FUZZ_SECONDS of new input.
+set -u
+cd "$(dirname "$0")/../.."
+O=${O:-.output}
+n=0 status=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for fuzzer in "$O"/tests/fuzz/fuzz_*; do
+  [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
+  case $fuzzer in *.d) continue ;; esac
+  n=$((n + 1))
+  name=${fuzzer##*/fuzz_}
+  corpus=tests/fuzz/corpus/$name
+  [ -n "$(ls "$corpus" 2>/dev/null)" ] || { echo "not ok $n - $name has no corpus"; status=1; continue; }
+  mkdir "$scratch/$name"
+  if "$fuzzer" -max_total_time="${FUZZ_SECONDS:-5}" -rss_limit_mb=2048 -timeout=10 -close_fd_mask=3 \
+    -artifact_prefix="$scratch/" "$scratch/$name" "$corpus" >"$scratch/log" 2>&1; then
+    echo "ok $n - $name: $(grep -oE 'Done [0-9]+ runs' "$scratch/log" | tail -1)"
+  else
+    tail -30 "$scratch/log"
+    echo "not ok $n - $name"
+    status=1
+  fi
+done
+[ $n != 0 ] || { echo "not ok 1 - no fuzzers were built"; status=1; }
+exit $status

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* /proc/PID/maps text from bytes; what comes out must be sorted and printable. */
+#include "maps.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct comm_names *names;
+	struct comm_maps *maps;
+	struct comm_mapping *m;
+	size_t n;
+
+	if (comm_names_create(1 << 20, &names) < 0 || comm_maps_create(names, &maps) < 0)
+		abort();
+	if (comm_maps_parse(maps, (const char *)data, size, &m, &n) == 0) {
+		for (size_t i = 0; i < n; i++) {
+			if (m[i].start >= m[i].end || (i && m[i].start < m[i - 1].end))
+				abort();
+			for (const char *c = m[i].path; *c; c++)
+				if (*c < 0x20 || *c > 0x7e)
+					abort();
+		}
+		free(m);
+	}
+	comm_maps_destroy(maps);
+	comm_names_destroy(names);
+	return 0;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "demangle.h"
+#include "elfsym.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int test_elfsym_variable[8] __attribute__((used)) = {1};
+static _Thread_local int test_elfsym_tls __attribute__((used)) = 5;
+static int fd;
+static uint64_t base; /* where this program was loaded */
+
+__attribute__((noinline, noclone, used)) static int test_elfsym_function(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n * 3;
+}
+
+static int first_module(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	(void)ctx;
+	base = info->dlpi_addr;
+	return 1;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dl_iterate_phdr(first_module, NULL);
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : 0;
+}
+
+static uint64_t vaddr(const void *p)
+{
+	return (uint64_t)(uintptr_t)p - base;
+}
+
+static void own_symbols(void **state)
+{
+	struct comm_symbol s;
+	struct comm_elfsym *sym;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
+	assert_int_equal(comm_elfsym_function(sym, vaddr((void *)test_elfsym_function) + 1, &s), 0);
+	assert_string_equal(s.name, "test_elfsym_function");
+	assert_int_equal(s.start, vaddr((void *)test_elfsym_function));
+	assert_true(s.end > s.start + 1);
+	assert_int_equal(comm_elfsym_variable(sym, vaddr(&test_elfsym_variable[7]) + 3, &s), 0);
+	assert_string_equal(s.name, "test_elfsym_variable");
+	assert_int_equal(s.end - s.start, sizeof(test_elfsym_variable));
+	assert_int_equal(comm_elfsym_section(sym, vaddr(test_elfsym_variable), &s), 0);
+	assert_string_equal(s.name, ".data");
+	assert_int_equal(comm_elfsym_section(sym, vaddr(&fd), &s), 0);
+	assert_string_equal(s.name, ".bss");
+	assert_true(comm_elfsym_function(sym, UINT64_MAX, &s) < 0);
+	assert_true(comm_elfsym_variable(sym, UINT64_MAX, &s) < 0);
+	assert_true(comm_elfsym_section(sym, UINT64_MAX, &s) < 0);
+	comm_elfsym_destroy(sym);
+}
+
+static void no_thread_local(void **state)
+{
+	struct comm_elfsym *sym;
+	struct comm_symbol s;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
+	/* Its value is an offset into the TLS block, not an address. */
+	for (uint64_t at = 0; at < 4096; at += 4)
+		if (comm_elfsym_variable(sym, at, &s) == 0)
+			assert_string_not_equal(s.name, "test_elfsym_tls");
+	comm_elfsym_destroy(sym);
+}
+
+static void plt_stubs(void **state)
+{
+	struct comm_elfsym *sym;
+	struct comm_symbol s;
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
+	for (uint64_t at = 0; at < 16 << 20; at += 8)
+		found |= comm_elfsym_function(sym, at, &s) == 0 && s.name &&
+			 !strcmp(s.name, "dl_iterate_phdr@plt");
+	comm_elfsym_destroy(sym);
+	assert_true(found);
+}
+
+static char *read_self(size_t *ret_bytes)
+{
+	struct stat st;
+	char *image;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	image = malloc((size_t)st.st_size);
+	assert_non_null(image);
+	assert_int_equal(pread(fd, image, (size_t)st.st_size, 0), st.st_size);
+	*ret_bytes = (size_t)st.st_size;
+	return image;
+}
+
+static void stripped_code_has_bounds(void **state)
+{
+	struct comm_symbol with, s;
+	struct comm_elfsym *sym;
+	Elf64_Shdr *shdr;
+	Elf64_Ehdr *ehdr;
+	size_t bytes;
+	char *image = read_self(&bytes);
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create_memory(image, bytes, &sym), 0);
+	assert_int_equal(comm_elfsym_function(sym, vaddr((void *)test_elfsym_function), &with), 0);
+	comm_elfsym_destroy(sym);
+	ehdr = (void *)image;
+	shdr = (void *)(image + ehdr->e_shoff);
+	for (int i = 0; i < ehdr->e_shnum; i++)
+		if (shdr[i].sh_type == SHT_SYMTAB || shdr[i].sh_type == SHT_DYNSYM)
+			shdr[i].sh_type = SHT_PROGBITS;
+	assert_int_equal(comm_elfsym_create_memory(image, bytes, &sym), 0);
+	assert_int_equal(comm_elfsym_function(sym, vaddr((void *)test_elfsym_function) + 1, &s), 0);
+	assert_null(s.name);
+	assert_int_equal(s.start, with.start);
+	assert_int_equal(s.end, with.end);
+	assert_int_equal(comm_elfsym_variables(sym), 0);
+	comm_elfsym_destroy(sym);
+	free(image);
+}
+
+static void offsets(void **state)
+{
+	struct comm_elfsym *sym;
+	Elf64_Phdr *phdr;
+	Elf64_Ehdr *ehdr;
+	size_t bytes;
+	char *image = read_self(&bytes);
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
+	ehdr = (void *)image;
+	phdr = (void *)(image + ehdr->e_phoff);
+	for (int i = 0; i < ehdr->e_phnum; i++) {
+		if (phdr[i].p_type != PT_LOAD)
+			continue;
+		assert_int_equal(
+			comm_elfsym_vaddr(sym, phdr[i].p_offset, phdr[i].p_flags & ~PF_R, &at), 0);
+		assert_int_equal(at, phdr[i].p_vaddr);
+		/* A mapping begins at the page. */
+		assert_int_equal(comm_elfsym_vaddr(sym, phdr[i].p_offset & ~4095ul,
+						   phdr[i].p_flags & ~PF_R, &at),
+				 0);
+		if (phdr[i].p_flags & (PF_W | PF_X))
+			assert_int_equal(at, phdr[i].p_vaddr & ~4095ul);
+		/* The .bss begins in the rest of the file's last page. */
+		if ((phdr[i].p_flags & PF_W) && (phdr[i].p_offset + phdr[i].p_filesz) % 4096) {
+			assert_int_equal(comm_elfsym_vaddr(sym, phdr[i].p_offset + phdr[i].p_filesz,
+							   PF_W, &at),
+					 0);
+			assert_int_equal(at, phdr[i].p_vaddr + phdr[i].p_filesz);
+		}
+	}
+	assert_true(comm_elfsym_vaddr(sym, 1ull << 60, 0, &at) < 0);
+	comm_elfsym_destroy(sym);
+	free(image);
+}
+
+static void identity(void **state)
+{
+	struct comm_elf_id id;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(comm_elf_identify(fd, &id), 0);
+	assert_int_equal(strlen(id.build_id), 40);
+	assert_int_equal(strspn(id.build_id, "0123456789abcdef"), 40);
+	assert_true(id.has_symtab);
+	assert_true(comm_elf_identify(null, &id) < 0);
+	close(null);
+}
+
+/* Every way to cut or bend the file must end in an error or a table. */
+static void damaged_files(void **state)
+{
+	struct comm_elfsym *sym;
+	size_t bytes;
+	char *image = read_self(&bytes), *bent;
+	struct comm_symbol s;
+	uint64_t at;
+
+	(void)state;
+	bent = malloc(bytes);
+	assert_non_null(bent);
+	for (size_t cut = 0; cut < bytes; cut += bytes / 97 + 1) {
+		if (comm_elfsym_create_memory(image, cut, &sym) < 0)
+			continue;
+		comm_elfsym_function(sym, 0x1000, &s);
+		comm_elfsym_destroy(sym);
+	}
+	srand(1);
+	for (int i = 0; i < 200; i++) {
+		const Elf64_Ehdr *ehdr = (const void *)image;
+		size_t headers = (size_t)ehdr->e_shnum * sizeof(Elf64_Shdr);
+
+		memcpy(bent, image, bytes);
+		for (int k = 0; k < 8; k++)
+			bent[ehdr->e_shoff + (size_t)rand() % headers] = (char)rand();
+		if (comm_elfsym_create_memory(bent, bytes, &sym) < 0)
+			continue;
+		comm_elfsym_function(sym, vaddr((void *)test_elfsym_function), &s);
+		comm_elfsym_variable(sym, vaddr(&fd), &s);
+		comm_elfsym_vaddr(sym, 0x1234, PF_X, &at);
+		comm_elfsym_destroy(sym);
+	}
+	free(bent);
+	free(image);
+}
+
+static void demangles(void **state)
+{
+	char text[64];
+
+	(void)state;
+	assert_string_equal(comm_demangle("_ZN1a1bEi", text, sizeof(text)), "a::b(int)");
+	assert_string_equal(comm_demangle("main", text, sizeof(text)), "main");
+	assert_string_equal(comm_demangle("_Zgarbage", text, sizeof(text)), "_Zgarbage");
+	assert_string_equal(comm_demangle("_ZN1a1bEi", text, 5), "a::b");
+	assert_string_equal(comm_demangle("_ZN1aIiE1bEi", text, sizeof(text)), "a<int>::b(int)");
+}
+
+/* f(A<int, int>, B<that, that>, C<that, that> ...): 2^31 times "int". */
+static void a_demangling_bomb_is_cut(void **state)
+{
+	static const char digit[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char name[1024] = "_Z1f1AIiiE", text[128];
+
+	(void)state;
+	for (int level = 1; level <= 30; level++) {
+		int before = 2 * (level - 1);
+		char id[8], part[32];
+
+		if (before >= 36)
+			snprintf(id, sizeof(id), "S%c%c_", digit[before / 36], digit[before % 36]);
+		else
+			snprintf(id, sizeof(id), "S%c_", digit[before]);
+		snprintf(part, sizeof(part), "1%cI%s%sE", 'A' + level % 26, id, id);
+		strcat(name, part);
+	}
+	comm_demangle(name, text, sizeof(text));
+	assert_int_equal(strlen(text), sizeof(text) - 1);
+	assert_memory_equal(text, "f(A<int, int>, B<A<int, int>, A<int, int> >,", 44);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_symbols),
+		cmocka_unit_test(no_thread_local),
+		cmocka_unit_test(plt_stubs),
+		cmocka_unit_test(stripped_code_has_bounds),
+		cmocka_unit_test(offsets),
+		cmocka_unit_test(identity),
+		cmocka_unit_test(damaged_files),
+		cmocka_unit_test(demangles),
+		cmocka_unit_test(a_demangling_bomb_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

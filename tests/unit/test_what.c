@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "what.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const uint64_t SECOND = 1000000000;
+#define ARENA 0x7f0040000000ull
+
+/* Process 20 has all of it shifted by 0x1000000, as another load address. */
+static const uint64_t SHIFT = 0x1000000;
+
+static const struct comm_mapping layout[] = {
+	{.start = 0x400000,
+	 .end = 0x410000,
+	 .readable = 1,
+	 .executable = 1,
+	 .dev = 1,
+	 .ino = 2,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/server",
+	 .file = 1},
+	{.start = 0x410000,
+	 .end = 0x412000,
+	 .offset = 0x10000,
+	 .readable = 1,
+	 .writable = 1,
+	 .dev = 1,
+	 .ino = 2,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/server",
+	 .file = 1},
+	/* .bss, and behind it memory that has nothing to do with it. */
+	{.start = 0x412000,
+	 .end = 0x420000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = 0x500000,
+	 .end = 0x540000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_HEAP,
+	 .path = "[heap]"},
+	{.start = 0x600000,
+	 .end = 0x680000,
+	 .offset = 0x3000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 77,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/dev/shm/PostgreSQL.1",
+	 .file = 2},
+	/* Two thread stacks with their guards. */
+	{.start = 0x700000, .end = 0x701000, .kind = COMM_MAP_ANON, .path = ""},
+	{.start = 0x701000,
+	 .end = 0x780000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = 0x780000, .end = 0x781000, .kind = COMM_MAP_ANON, .path = ""},
+	{.start = 0x781000,
+	 .end = 0x800000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	/* Right above a stack, but not of it. */
+	{.start = 0x800000, .end = 0x810000, .readable = 1, .kind = COMM_MAP_ANON, .path = ""},
+	/* One region, split by protection. */
+	{.start = 0x900000,
+	 .end = 0x980000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = 0x980000, .end = 0xa00000, .readable = 1, .kind = COMM_MAP_ANON, .path = ""},
+	/* Of one name, and others that have none. */
+	{.start = 0xa00000,
+	 .end = 0xa08000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = "[anon:pool]"},
+	{.start = 0xa10000,
+	 .end = 0xa20000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = "[anon:a buffer with quite a long name of its own]"},
+	{.start = 0xa20000,
+	 .end = 0xa30000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = "[anon:pool]"},
+	{.start = 0xa30000,
+	 .end = 0xa38000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = 0xa40000,
+	 .end = 0xa80000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = "[anon:pool]"},
+	{.start = 0xa90000,
+	 .end = 0xaa0000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = 0xb00000,
+	 .end = 0xb10000,
+	 .readable = 1,
+	 .dev = 1,
+	 .ino = 5,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/usr/share/table.dat",
+	 .file = 3},
+	{.start = ARENA,
+	 .end = ARENA + 0x21000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
+	{.start = ARENA + 0x21000, .end = ARENA + 0x4000000, .kind = COMM_MAP_ANON, .path = ""},
+	{.start = 0x7fff00000000,
+	 .end = 0x7fff00020000,
+	 .readable = 1,
+	 .writable = 1,
+	 .kind = COMM_MAP_STACK,
+	 .path = "[stack]"},
+};
+enum { N = sizeof(layout) / sizeof(layout[0]) };
+static struct comm_mapping shifted[N];
+static int data_asked;
+
+static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	(void)ctx;
+	if (tgid == 99)
+		return -ESRCH;
+	memcpy(shifted, layout, sizeof(layout));
+	for (size_t i = 0; i < N && tgid == 20; i++) {
+		shifted[i].start += SHIFT;
+		shifted[i].end += SHIFT;
+	}
+	*ret = shifted;
+	*ret_n = N;
+	return 0;
+}
+
+/* counter at 0x410100, 8 bytes; table from .data into the .bss; .bss to 0x413000. */
+static int fake_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+		     struct comm_static *ret)
+{
+	uint64_t shift = tgid == 20 ? SHIFT : 0;
+
+	(void)ctx;
+	data_asked++;
+	addr -= shift;
+	*ret = (struct comm_static){.name = "", .module = "server", .build_id = "cafe"};
+	if (addr >= 0x410100 && addr < 0x410108) {
+		ret->name = "counter";
+		ret->start = 0x410100 + shift;
+		ret->end = 0x410108 + shift;
+	} else if (addr >= 0x411f00 && addr < 0x412100) {
+		ret->name = "table";
+		ret->start = 0x411f00 + shift;
+		ret->end = 0x412100 + shift;
+	} else if (addr >= 0x410000 && addr < 0x413000) {
+		ret->name = addr < 0x412000 ? ".data" : ".bss";
+		ret->start = (addr < 0x412000 ? 0x410000 : 0x412000) + shift;
+		ret->end = (addr < 0x412000 ? 0x412000 : 0x413000) + shift;
+	} else {
+		return -ENOENT;
+	}
+	return m->kind == COMM_MAP_FILE || m->start - shift == 0x412000 ? 0 : -ENOENT;
+}
+
+static int fake_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
+{
+	(void)ctx;
+	(void)tgid;
+	if (tid == 102)
+		return -ESRCH;
+	memcpy(name, "a-longer-worker", 16);
+	return 0;
+}
+
+static const struct comm_view_ops ops = {
+	.maps = fake_maps,
+	.data = fake_data,
+	.thread_name = fake_thread_name,
+};
+static const struct comm_view view = {.ops = &ops};
+static struct comm_space_table *table;
+static struct comm_what *what;
+static uint64_t datum;
+
+static int setup(void **state)
+{
+	(void)state;
+	data_asked = 0;
+	if (comm_space_table_create(&view, &table) < 0)
+		return -1;
+	return comm_what_create(&view, &what);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_what_destroy(what);
+	comm_space_table_destroy(table);
+	return 0;
+}
+
+static uint32_t id_of(uint32_t tgid, uint64_t addr, uint64_t sp, uint32_t tid)
+{
+	uint32_t id;
+
+	assert_true(comm_what_resolve(what, comm_space_get(table, tgid), addr, sp, tid, SECOND,
+				      &datum, &id));
+	return id;
+}
+
+static const struct comm_object *object(uint32_t tgid, uint64_t addr, uint64_t sp, uint32_t tid)
+{
+	return comm_what_object_at(what, id_of(tgid, addr, sp, tid));
+}
+
+static void private_memory_is_per_process(void **state)
+{
+	uint64_t a, b;
+
+	(void)state;
+	id_of(10, 0x500010, 0, 1);
+	a = datum;
+	assert_int_equal(a & 0xffffffffffff, 0x500010);
+	id_of(10, 0x500011, 0, 1);
+	assert_int_equal(datum, a + 1);
+	id_of(30, 0x500010, 0, 1);
+	b = datum;
+	assert_int_not_equal(a, b);
+	id_of(10, 0x500010, 0, 1);
+	assert_int_equal(datum, a);
+}
+
+static void shared_memory_is_one(void **state)
+{
+	uint32_t a, b;
+	uint64_t first;
+
+	(void)state;
+	a = id_of(10, 0x600010, 0, 1);
+	first = datum;
+	assert_int_equal(first & 0xffffffffffff, 0x3010);
+	b = id_of(20, 0x600010 + SHIFT, 0, 1);
+	assert_int_equal(a, b);
+	assert_int_equal(datum, first);
+	assert_int_equal(comm_what_object_at(what, a)->kind, COMM_OBJECT_SHARED);
+	assert_string_equal(comm_what_object_at(what, a)->name, "PostgreSQL.1");
+}
+
+static void variables(void **state)
+{
+	const struct comm_object *o = object(10, 0x410104, 0, 1);
+	uint64_t first = datum;
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(o->kind, COMM_OBJECT_STATIC);
+	assert_string_equal(o->name, "counter");
+	assert_string_equal(o->module, "server");
+	assert_string_equal(o->build_id, "cafe");
+	assert_int_equal(o->start, datum - 4);
+	assert_int_equal(o->size_bytes, 8);
+	/* The same variable of another process: one object, another datum. */
+	id = id_of(10, 0x410100, 0, 1);
+	assert_int_equal(id_of(20, 0x410104 + SHIFT, 0, 1), id);
+	assert_int_not_equal(datum, first);
+	/* The neighbours in its cache line are not it. */
+	o = object(10, 0x410108, 0, 1);
+	assert_int_equal(o->kind, COMM_OBJECT_DATA);
+	assert_string_equal(o->name, "server .data");
+	assert_string_equal(object(10, 0x4100ff, 0, 1)->name, "server .data");
+	assert_string_equal(object(10, 0x410107, 0, 1)->name, "counter");
+	/* A variable that goes on in the .bss is one. */
+	id = id_of(10, 0x411f00, 0, 1);
+	assert_int_equal(id_of(10, 0x4120ff, 0, 1), id);
+	assert_string_equal(comm_what_object_at(what, id)->name, "table");
+	assert_int_equal(id_of(20, 0x4120ff + SHIFT, 0, 1), id);
+}
+
+static void bss_and_what_follows(void **state)
+{
+	const struct comm_object *o = object(10, 0x412800, 0, 1);
+
+	(void)state;
+	assert_int_equal(o->kind, COMM_OBJECT_DATA);
+	assert_string_equal(o->name, "server .bss");
+	o = object(10, 0x41f000, 0, 1);
+	assert_int_equal(o->kind, COMM_OBJECT_ANON);
+	assert_string_equal(object(10, 0x412ff8, 0, 1)->name, "server .bss");
+	assert_int_equal(object(10, 0x413000, 0, 1)->kind, COMM_OBJECT_ANON);
+}
+
+static void mappings(void **state)
+{
+	(void)state;
+	assert_int_equal(object(10, 0x500000, 0, 1)->kind, COMM_OBJECT_HEAP);
+	assert_string_equal(object(10, 0x500000, 0, 1)->name, "[heap]");
+	assert_int_equal(object(10, 0x500000, 0, 1)->size_bytes, 0x40000);
+	assert_int_equal(object(10, 0x7fff00000010, 0, 1)->kind, COMM_OBJECT_STACK);
+	assert_int_equal(object(10, 0x7fff00000010, 0, 1)->thread_tid, 10);
+	assert_int_equal(object(10, ARENA + 8, 0, 1)->kind, COMM_OBJECT_HEAP);
+	assert_string_equal(object(10, ARENA + 8, 0, 1)->name, "[malloc arena]");
+	assert_string_equal(object(10, 0xb00000, 0, 1)->name, "table.dat");
+	assert_int_equal(object(10, 0xb00000, 0, 1)->kind, COMM_OBJECT_SHARED);
+	/* Split by protection, but one region. */
+	assert_string_equal(object(10, 0x900000, 0, 1)->name, "anon 1024K");
+	assert_int_equal(id_of(10, 0x900000, 0, 1), id_of(10, 0x980000, 0, 1));
+	assert_int_equal(object(10, 0x900000, 0, 1)->size_bytes, 0x100000);
+	assert_int_equal(object(10, 0x980000, 0, 1)->start, id_of(10, 0x900000, 0, 1) ? datum : 0);
+	/* A heap of another process is another object. */
+	assert_int_not_equal(id_of(10, 0x500000, 0, 1), id_of(20, 0x500000 + SHIFT, 0, 1));
+}
+
+static void named_memory(void **state)
+{
+	uint32_t pool = id_of(10, 0xa20000, 0, 1), small;
+
+	(void)state;
+	assert_string_equal(comm_what_object_at(what, pool)->name, "anon:pool");
+	assert_int_equal(comm_what_object_at(what, pool)->kind, COMM_OBJECT_ANON);
+	assert_int_equal(id_of(10, 0xa7ffff, 0, 1), pool);
+	assert_int_not_equal(id_of(20, 0xa20000 + SHIFT, 0, 1), pool);
+	assert_true(strlen(object(10, 0xa10000, 0, 1)->name) <= 40);
+	assert_int_equal(strncmp(object(10, 0xa10000, 0, 1)->name, "anon:a buffer", 13), 0);
+	/* What lies beside it is not of it. */
+	small = id_of(10, 0xa30000, 0, 1);
+	assert_string_equal(comm_what_object_at(what, small)->name, "small mappings");
+	/* One name, so that a report sums them; but no evidence goes across. */
+	assert_string_equal(object(10, 0xa90000, 0, 1)->name, "small mappings");
+	assert_int_not_equal(id_of(10, 0xa90000, 0, 1), small);
+	assert_int_not_equal(id_of(20, 0xa90000 + SHIFT, 0, 1), small);
+	/* The lower half of what is large enough in all, asked for first or last. */
+	assert_int_not_equal(id_of(10, 0x900000, 0, 1), small);
+	assert_int_equal(id_of(10, 0x900000, 0, 1), id_of(10, 0x980000, 0, 1));
+}
+
+static void thread_stacks(void **state)
+{
+	const struct comm_object *o;
+	uint32_t a, b;
+
+	(void)state;
+	assert_int_equal(object(10, 0x77f000, 0, 1)->kind, COMM_OBJECT_ANON);
+	a = id_of(10, 0x77f000, 0x77e000, 101);
+	o = comm_what_object_at(what, a);
+	assert_int_equal(o->kind, COMM_OBJECT_STACK);
+	assert_int_equal(o->thread_tid, 101);
+	assert_string_equal(o->name, "stack of a-longer-worker/101");
+	b = id_of(10, 0x790000, 0x790010, 102);
+	assert_int_equal(comm_what_object_at(what, b)->thread_tid, 102);
+	assert_string_equal(comm_what_object_at(what, b)->name, "stack of 102");
+	assert_string_equal(object(10, 0x7fff00000010, 0, 1)->name, "stack of a-longer-worker/10");
+	/* Whoever looks at it. */
+	assert_int_equal(id_of(10, 0x77f008, 0x790010, 102), a);
+	assert_int_equal(id_of(10, 0x77f008, 0, 0), a);
+	assert_string_equal(object(10, 0x800000, 0, 0)->name, "small mappings");
+	/* 101 ended, 103 got its stack. */
+	o = object(10, 0x77f000, 0x77e000, 103);
+	assert_int_equal(o->thread_tid, 103);
+	assert_int_equal(object(10, 0x77f000, 0, 0)->thread_tid, 103);
+	/* A signal stack or a fiber of 102 does not make the heap its stack. */
+	assert_int_equal(object(10, 0x900000, 0x900100, 102)->kind, COMM_OBJECT_ANON);
+	assert_int_equal(object(10, 0x500000, 0x500100, 102)->kind, COMM_OBJECT_HEAP);
+	assert_int_equal(object(10, 0x790000, 0x790010, 102)->thread_tid, 102);
+}
+
+static void threads_that_take_turns_own_no_stack(void **state)
+{
+	(void)state;
+	id_of(10, 0x77f000, 0x77e000, 101);
+	id_of(10, 0x77f000, 0x77e000, 102);
+	assert_int_equal(object(10, 0x77f000, 0x77e000, 101)->kind, COMM_OBJECT_ANON);
+	assert_int_equal(object(10, 0x77f000, 0x77e000, 102)->kind, COMM_OBJECT_ANON);
+}
+
+static void no_mapping(void **state)
+{
+	uint32_t id;
+	uint64_t d;
+
+	(void)state;
+	assert_false(
+		comm_what_resolve(what, comm_space_get(table, 10), 0x10, 0, 1, SECOND, &d, &id));
+	assert_false(comm_what_resolve(what, comm_space_get(table, 99), 0x500000, 0x10, 1, SECOND,
+				       &d, &id));
+	assert_string_equal(comm_what_object_at(what, 0)->name, "(other)");
+	assert_string_equal(comm_what_object_at(what, 12345)->name, "(other)");
+	assert_int_equal(comm_what_objects(what), 1);
+}
+
+static void processes_come_and_go(void **state)
+{
+	uint64_t d;
+	uint32_t id;
+
+	(void)state;
+	id_of(10, 0x500000, 0, 1);
+	/* More than there are ids of spaces at one time. */
+	for (uint32_t tgid = 1000; tgid < 1000 + 150000; tgid++) {
+		assert_true(comm_what_resolve(what, comm_space_get(table, tgid), 0x410100, 0, 1,
+					      SECOND, &d, &id));
+		assert_int_not_equal(d >> 48, 0);
+		assert_int_not_equal(d >> 48, datum >> 48);
+		comm_what_drop(what, tgid);
+		comm_space_drop(table, tgid);
+	}
+	comm_what_drop(what, 7);
+	/* They all ran one program: one object besides the heap. */
+	assert_int_equal(comm_what_objects(what), 3);
+}
+
+static void the_cache_answers(void **state)
+{
+	int before;
+
+	(void)state;
+	id_of(10, 0x410100, 0, 1); /* reads the mappings, so nothing is kept */
+	id_of(10, 0x410100, 0, 1);
+	before = data_asked;
+	for (int i = 0; i < 1000; i++)
+		id_of(10, 0x410100 + (uint64_t)i % 8, 0x7fff00000100, 10);
+	assert_int_equal(data_asked, before);
+	comm_space_changed(table, 10);
+	id_of(10, 0x410100, 0, 1);
+	assert_int_equal(data_asked, before + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(private_memory_is_per_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(shared_memory_is_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(variables, setup, teardown),
+		cmocka_unit_test_setup_teardown(bss_and_what_follows, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(named_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(thread_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_that_take_turns_own_no_stack, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(no_mapping, setup, teardown),
+		cmocka_unit_test_setup_teardown(processes_come_and_go, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_cache_answers, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

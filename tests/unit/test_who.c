@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "who.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const uint64_t SECOND = 1000000000;
+
+static struct comm_mapping fake[] = {
+	{.start = 0x400000,
+	 .end = 0x500000,
+	 .offset = 0x1000,
+	 .dev = 1,
+	 .ino = 2,
+	 .readable = true,
+	 .executable = true,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/x",
+	 .file = 1},
+	{.start = 0x700000,
+	 .end = 0x800000,
+	 .readable = true,
+	 .executable = true,
+	 .kind = COMM_MAP_JIT,
+	 .path = ""},
+};
+static int codes_asked, names_asked, code_answer;
+static bool lines_unknown;
+static const char *jit_name, *thread_name;
+
+static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	(void)ctx;
+	(void)tgid;
+	*ret = fake;
+	*ret_n = 2;
+	return 0;
+}
+
+/* A function per page, a line per 16 bytes, and something inlined at 0x40. */
+static int fake_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
+		     struct comm_code *ret)
+{
+	static char name[32];
+	uint64_t offset = ip - m->start + m->offset;
+
+	(void)ctx;
+	(void)tgid;
+	codes_asked++;
+	if (m->kind == COMM_MAP_JIT) {
+		*ret = (struct comm_code){
+			.function = jit_name, .module = "[jit]", .build_id = "", .start = ip};
+		return 0;
+	}
+	snprintf(name, sizeof(name), "f%x", (unsigned int)(offset >> 12));
+	*ret = (struct comm_code){
+		.function = name,
+		.module = "x",
+		.build_id = "ab",
+		.source = "x.c",
+		.line = (uint32_t)(offset >> 4),
+		.inlined = (offset & 0xff0) == 0x40 ? "small" : NULL,
+		.start = offset & ~(uint64_t)0xfff,
+	};
+	if (lines_unknown) {
+		ret->source = ret->inlined = NULL;
+		ret->line = 0;
+		ret->provisional = true;
+	}
+	return code_answer;
+}
+
+static int fake_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
+{
+	(void)ctx;
+	(void)tgid;
+	names_asked++;
+	if (!thread_name || tid == 666)
+		return -ESRCH;
+	snprintf(name, 16, "%s", thread_name);
+	return 0;
+}
+
+static const struct comm_view_ops ops = {
+	.maps = fake_maps,
+	.code = fake_code,
+	.thread_name = fake_thread_name,
+};
+static const struct comm_view view = {.ops = &ops};
+static struct comm_space_table *table;
+static struct comm_who *who;
+
+static int setup(void **state)
+{
+	(void)state;
+	codes_asked = names_asked = code_answer = 0;
+	lines_unknown = false;
+	jit_name = "interpreted";
+	thread_name = "worker";
+	if (comm_space_table_create(&view, &table) < 0)
+		return -1;
+	return comm_who_create(&view, &who);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_who_destroy(who);
+	comm_space_table_destroy(table);
+	return 0;
+}
+
+static void threads_are_dense(void **state)
+{
+	const struct comm_thread *t;
+	uint32_t a, b;
+
+	(void)state;
+	assert_string_equal(comm_who_thread_at(who, COMM_ID_OTHER)->name, "(other)");
+	a = comm_who_thread(who, 10, 10, 5);
+	b = comm_who_thread(who, 10, 11, 6);
+	assert_int_equal(a, 1);
+	assert_int_equal(b, 2);
+	assert_int_equal(comm_who_thread(who, 10, 10, 7), a);
+	assert_int_equal(comm_who_threads(who), 3);
+	assert_int_equal(names_asked, 2);
+	t = comm_who_thread_at(who, b);
+	assert_int_equal(t->tid, 11);
+	assert_int_equal(t->start_ns, 6);
+	assert_string_equal(t->name, "worker");
+	assert_int_equal(comm_who_thread_at(who, 99)->tid, 0);
+}
+
+static void a_tid_that_comes_back_is_another_thread(void **state)
+{
+	uint32_t a = comm_who_thread(who, 10, 11, 5), b, c;
+
+	(void)state;
+	comm_who_exit(who, 11, 50);
+	comm_who_exit(who, 12, 50);
+	b = comm_who_thread(who, 10, 11, 60);
+	assert_int_not_equal(a, b);
+	assert_int_equal(comm_who_thread_at(who, a)->end_ns, 50);
+	assert_int_equal(comm_who_thread_at(who, b)->end_ns, 0);
+	/* The exit was lost, but the process is another one. */
+	c = comm_who_thread(who, 20, 11, 70);
+	assert_int_not_equal(b, c);
+	assert_int_equal(comm_who_thread_at(who, b)->end_ns, 70);
+}
+
+static void names(void **state)
+{
+	uint32_t a, b;
+
+	(void)state;
+	a = comm_who_thread(who, 10, 666, 1);
+	assert_string_equal(comm_who_thread_at(who, a)->name, "worker"); /* of the process */
+	thread_name = NULL;
+	b = comm_who_thread(who, 10, 12, 1);
+	assert_string_equal(comm_who_thread_at(who, b)->name, "?");
+	thread_name = "new\nname";
+	comm_who_renamed(who, 10, 12);
+	assert_string_equal(comm_who_thread_at(who, b)->name, "new?name");
+	thread_name = NULL;
+	comm_who_renamed(who, 10, 12);
+	assert_string_equal(comm_who_thread_at(who, b)->name, "new?name");
+}
+
+static void threads_are_bounded(void **state)
+{
+	(void)state;
+	for (uint32_t tid = 1; tid < COMM_THREADS_MAX; tid++)
+		assert_int_equal(comm_who_thread(who, tid, tid, 1), tid);
+	assert_int_equal(comm_who_thread(who, 70000, 70000, 1), COMM_ID_OTHER);
+	assert_int_equal(comm_who_thread(who, 5, 5, 1), 5);
+	assert_int_equal(comm_who_thread(who, 5, UINT32_MAX, 1), COMM_ID_OTHER);
+	comm_who_exit(who, UINT32_MAX, 1);
+	comm_who_renamed(who, 1, UINT32_MAX);
+}
+
+static void sites(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10), *other = comm_space_get(table, 11);
+	uint32_t a, b, c, d;
+
+	(void)state;
+	a = comm_who_site(who, space, 0x401000, SECOND);
+	b = comm_who_site(who, space, 0x401008, SECOND); /* the same line */
+	c = comm_who_site(who, space, 0x401040, SECOND); /* inlined */
+	d = comm_who_site(who, space, 0x402000, SECOND); /* another function */
+	assert_true(a > COMM_SITE_KERNEL);
+	assert_int_equal(a, b);
+	assert_int_not_equal(a, c);
+	assert_int_equal(comm_who_site_at(who, a)->function, comm_who_site_at(who, c)->function);
+	assert_int_not_equal(comm_who_site_at(who, a)->function,
+			     comm_who_site_at(who, d)->function);
+	assert_null(comm_who_site_at(who, a)->inlined);
+	assert_string_equal(comm_who_site_at(who, c)->inlined, "small");
+	assert_string_equal(comm_who_site_at(who, a)->source, "x.c");
+	assert_int_equal(comm_who_site_at(who, a)->offset, 0x2000);
+	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, a)->function)->name,
+			    "f2");
+	/* Once per place in a file, whoever runs it. */
+	assert_int_equal(codes_asked, 4);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(comm_who_site(who, space, 0x401000, 2 * SECOND), a);
+	assert_int_equal(comm_who_site(who, other, 0x401000, SECOND), a);
+	comm_space_changed(table, 10);
+	assert_int_equal(comm_who_site(who, space, 0x401000, 3 * SECOND), a);
+	assert_int_equal(codes_asked, 4);
+}
+
+static void no_place(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t a = comm_who_site(who, space, 0x10, SECOND);
+
+	(void)state;
+	assert_int_equal(comm_who_site(who, space, 0xffffffff81000000, SECOND), COMM_SITE_KERNEL);
+	assert_int_equal(comm_who_site_at(who, COMM_SITE_KERNEL)->function, COMM_FUNCTION_KERNEL);
+	assert_string_equal(comm_who_function_at(who, COMM_FUNCTION_KERNEL)->name, "[kernel]");
+	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, a)->function)->name,
+			    "[unknown]");
+	assert_int_equal(comm_who_site(who, space, 0x7fff00000000, SECOND), a);
+	assert_int_equal(codes_asked, 0);
+}
+
+static void generated_code_is_asked_again(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t a, b, c;
+
+	(void)state;
+	a = comm_who_site(who, space, 0x700010, 10 * SECOND);
+	assert_int_equal(comm_who_site(who, space, 0x700010, 10 * SECOND + 5), a);
+	assert_int_equal(codes_asked, 1);
+	jit_name = "compiled";
+	b = comm_who_site(who, space, 0x700010, 12 * SECOND);
+	assert_int_not_equal(a, b);
+	/* The same method elsewhere is the same function. */
+	c = comm_who_site(who, space, 0x700910, 12 * SECOND);
+	assert_int_equal(comm_who_site_at(who, b)->function, comm_who_site_at(who, c)->function);
+	/* What is at that address in another process is another thing. */
+	jit_name = "foreign";
+	assert_int_not_equal(comm_who_site(who, comm_space_get(table, 11), 0x700910, 12 * SECOND),
+			     c);
+}
+
+static void a_file_that_could_not_be_read_is_tried_again(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+
+	(void)state;
+	code_answer = -ENOENT;
+	comm_who_site(who, space, 0x401000, SECOND);
+	comm_who_site(who, space, 0x401000, 10 * SECOND);
+	assert_int_equal(codes_asked, 1);
+	code_answer = 0;
+	comm_who_site(who, space, 0x401000, 12 * SECOND);
+	comm_who_site(who, space, 0x401000, 99 * SECOND);
+	assert_int_equal(codes_asked, 2);
+}
+
+static void a_line_that_comes_later(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t before, after;
+
+	(void)state;
+	lines_unknown = true;
+	before = comm_who_site(who, space, 0x401000, SECOND);
+	assert_int_equal(comm_who_site_at(who, before)->line, 0);
+	assert_null(comm_who_site_at(who, before)->source);
+	/* Kept for 0.1 s of event time, however often it is seen. */
+	for (uint64_t t = 0; t < 100; t++)
+		assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + t * 999999), before);
+	assert_int_equal(codes_asked, 1);
+	assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + SECOND / 10), before);
+	assert_int_equal(codes_asked, 2);
+	lines_unknown = false;
+	assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + SECOND / 10 + 5), before);
+	after = comm_who_site(who, space, 0x401000, SECOND + SECOND / 5);
+	assert_int_equal(codes_asked, 3);
+	assert_int_not_equal(before, after);
+	assert_int_equal(comm_who_site_at(who, after)->line, 0x200);
+	assert_string_equal(comm_who_site_at(who, after)->source, "x.c");
+	/* The early site stays what it was: a place in the same function. */
+	assert_int_equal(comm_who_site_at(who, before)->line, 0);
+	assert_int_equal(comm_who_site_at(who, before)->function,
+			 comm_who_site_at(who, after)->function);
+	/* And now it is known for good. */
+	assert_int_equal(comm_who_site(who, space, 0x401000, 99 * SECOND), after);
+	assert_int_equal(codes_asked, 3);
+}
+
+static void waiting_for_lines_is_bounded(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t site = 0;
+	int first;
+
+	(void)state;
+	lines_unknown = true;
+	for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
+		comm_who_site(who, space, ip, SECOND);
+	first = codes_asked;
+	assert_int_equal(first, 10000);
+	for (int round = 1; round <= 10; round++)
+		for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
+			site = comm_who_site(who, space, ip,
+					     SECOND + (uint64_t)round * SECOND / 10);
+	assert_true(codes_asked > first);
+	assert_true(codes_asked - first <= 10 * 256);
+	/* Who was not asked for still has its site. */
+	assert_int_equal(comm_who_site_at(who, site)->line, 0);
+	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, site)->function)->name,
+			    "f3");
+	/* What was never seen is asked for at once. */
+	first = codes_asked;
+	comm_who_site(who, space, 0x410000, 2 * SECOND);
+	assert_int_equal(codes_asked, first + 1);
+	/* In the end all are known. */
+	lines_unknown = false;
+	for (int round = 1; round <= 50; round++)
+		for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
+			comm_who_site(who, space, ip, (uint64_t)round * 3 * SECOND);
+	for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip += 7) {
+		site = comm_who_site(who, space, ip, 999 * SECOND);
+		assert_int_equal(comm_who_site_at(who, site)->line, (ip - 0x400000 + 0x1000) >> 4);
+	}
+}
+
+static void many_places(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t first = comm_who_site(who, space, 0x400000, SECOND);
+
+	(void)state;
+	fake[0].end = 0x40000000;
+	comm_space_changed(table, 10);
+	for (uint64_t ip = 0x400000; ip < 0x400000 + (1 << 20); ip++)
+		comm_who_site(who, space, ip, 2 * SECOND);
+	assert_int_equal(comm_who_site(who, space, 0x400000, 2 * SECOND), first);
+	assert_int_equal(comm_who_sites(who), 3 + (1 << 16));
+	assert_int_equal(comm_who_functions(who), 3 + 256);
+	/* Past the limit everything is (other). */
+	for (uint64_t ip = 0x400000; ip < 0x400000 + (5 << 20); ip += 16)
+		comm_who_site(who, space, ip, 2 * SECOND);
+	assert_int_equal(comm_who_sites(who), COMM_SITES_MAX);
+	assert_int_equal(comm_who_site(who, space, 0x400000 + (5 << 20), 2 * SECOND),
+			 COMM_ID_OTHER);
+	fake[0].end = 0x500000;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(threads_are_dense, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_tid_that_comes_back_is_another_thread, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(names, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(sites, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(generated_code_is_asked_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_that_could_not_be_read_is_tried_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_line_that_comes_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(waiting_for_lines_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_places, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
