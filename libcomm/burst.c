@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "burst.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "codecache.h"
+#include "emu.h"
+
+enum {
+	SEGMENTS = 4,
+	/* A compare or scan is followed element by element this far. */
+	STRING_STEPS = 256,
+};
+
+struct comm_decoder {
+	struct comm_codecache *cache;
+	struct comm_space *space;
+	uint64_t now_ns;
+	const struct comm_sample *sample;
+	struct comm_burst *burst;
+	uint32_t n_segments;
+	struct comm_segment segment[SEGMENTS];
+	struct comm_clock clock;
+	struct comm_emu emu;
+};
+
+int comm_decoder_create(const struct comm_view *view, struct comm_decoder **ret)
+{
+	struct comm_decoder *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	err = comm_codecache_create(view, &d->cache);
+	if (err) {
+		free(d);
+		return err;
+	}
+	*ret = d;
+	return 0;
+}
+
+void comm_decoder_destroy(struct comm_decoder *d)
+{
+	if (!d)
+		return;
+	comm_codecache_destroy(d->cache);
+	free(d);
+}
+
+const char *comm_burst_end_name(enum comm_burst_end end)
+{
+	static const char *const name[] = {
+		[COMM_BURST_FULL] = "full",
+		[COMM_BURST_BRANCH] = "branch",
+		[COMM_BURST_INDIRECT] = "indirect",
+		[COMM_BURST_SYSCALL] = "syscall",
+		[COMM_BURST_UNSUPPORTED] = "unsupported",
+		[COMM_BURST_NO_TEXT] = "no_text",
+		[COMM_BURST_UNDECODED] = "undecoded",
+		[COMM_BURST_MODE32] = "mode32",
+	};
+
+	return (unsigned)end < COMM_BURST_END_MAX ? name[end] : "?";
+}
+
+static bool constant(void *ctx, uint64_t line_addr, uint8_t data[64])
+{
+	struct comm_decoder *d = ctx;
+
+	return comm_codecache_constant(d->cache, d->space, d->now_ns, line_addr, data);
+}
+
+static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned flags, float cycle)
+{
+	struct comm_burst *b = d->burst;
+	struct comm_burst_access *a;
+
+	if (b->n_accesses == COMM_BURST_ACCESSES)
+		return;
+	a = &b->access[b->n_accesses++];
+	a->addr = addr;
+	a->ip = d->emu.bits[COMM_UREG_RIP];
+	a->size_bytes = bytes;
+	a->flags = (uint16_t)flags;
+	a->insn = (uint16_t)b->n_insns;
+	a->cycle = cycle;
+}
+
+static void count(struct comm_decoder *d, struct comm_uop *u, bool known)
+{
+	if (++u->all > UINT32_MAX / 2) {
+		u->all /= 2;
+		u->known /= 2;
+	}
+	u->known += known;
+	d->burst->n_unknown += !known;
+}
+
+/* User addresses only: the thread faults on the others. */
+static bool is_user(uint64_t addr, uint64_t bytes)
+{
+	return addr >> 63 == 0 && bytes <= 1ULL << 62 && (addr + bytes) >> 63 == 0;
+}
+
+static bool push(struct comm_decoder *d, struct comm_uop *u, struct comm_value v, unsigned bytes)
+{
+	uint64_t rsp = d->emu.bits[COMM_RSP] - bytes;
+
+	if (d->emu.known[COMM_RSP] != ~0ULL) {
+		struct comm_value none = {0, 0};
+
+		count(d, u, false);
+		comm_overlay_wild(&d->emu.overlay);
+		comm_emu_set_reg(&d->emu, COMM_RSP, 8, none);
+		return true;
+	}
+	if (!is_user(rsp, bytes))
+		return false;
+	count(d, u, true);
+	d->emu.bits[COMM_RSP] = rsp;
+	emit(d, rsp, bytes, COMM_ACCESS_WRITE | COMM_ACCESS_IMPLICIT,
+	     comm_clock_store(&d->clock, comm_overlay_line(&d->emu.overlay, rsp), rsp));
+	comm_overlay_store(&d->emu.overlay, rsp, bytes, v);
+	return true;
+}
+
+static bool pop(struct comm_decoder *d, struct comm_uop *u, unsigned bytes, struct comm_value *ret)
+{
+	uint64_t rsp = d->emu.bits[COMM_RSP];
+
+	ret->bits = ret->known = 0;
+	if (d->emu.known[COMM_RSP] != ~0ULL) {
+		count(d, u, false);
+		comm_emu_set_reg(&d->emu, COMM_RSP, 8, *ret);
+		return true;
+	}
+	if (!is_user(rsp, bytes))
+		return false;
+	count(d, u, true);
+	emit(d, rsp, bytes, COMM_ACCESS_READ | COMM_ACCESS_IMPLICIT,
+	     comm_clock_load(&d->clock, comm_overlay_line(&d->emu.overlay, rsp), rsp));
+	*ret = comm_overlay_load(&d->emu.overlay, rsp, bytes);
+	d->emu.bits[COMM_RSP] += bytes;
+	return true;
+}
+
+static bool effective_address(const struct comm_emu *emu, const struct comm_uop *u, uint64_t *ret)
+{
+	uint64_t a = emu->bits[u->base] + (emu->bits[u->index] << u->shift) + (uint64_t)u->disp;
+	uint64_t k = emu->known[u->base] & emu->known[u->index];
+
+	if (__builtin_expect(u->bits & (COMM_UOP_ADDR32 | COMM_UOP_UNSURE), 0)) {
+		if (u->bits & COMM_UOP_UNSURE)
+			return false;
+		a &= UINT32_MAX;
+		k |= ~(uint64_t)UINT32_MAX;
+	}
+	*ret = a + emu->bits[u->segment];
+	return (k & emu->known[u->segment]) == ~0ULL;
+}
+
+/* The memory operand of an instruction: emits what it does there. */
+static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bool *has_addr)
+{
+	unsigned atomic = u->bits & COMM_UOP_ATOMIC;
+	struct comm_line *line;
+
+	*has_addr = effective_address(&d->emu, u, addr);
+	count(d, u, *has_addr);
+	if (!*has_addr) {
+		if (u->bits & COMM_UOP_READ)
+			comm_clock_load(&d->clock, NULL, 0);
+		if (u->bits & COMM_UOP_WRITE)
+			comm_clock_store(&d->clock, NULL, 0);
+		return true;
+	}
+	if (!is_user(*addr, u->access_bytes))
+		return false;
+	line = comm_overlay_line(&d->emu.overlay, *addr);
+	if (u->bits & COMM_UOP_READ)
+		emit(d, *addr, u->access_bytes, COMM_ACCESS_READ | atomic,
+		     comm_clock_load(&d->clock, line, *addr));
+	if (u->bits & COMM_UOP_WRITE)
+		emit(d, *addr, u->access_bytes, COMM_ACCESS_WRITE | atomic,
+		     comm_clock_store(&d->clock, line, *addr));
+	return true;
+}
+
+static void add_to(struct comm_emu *emu, unsigned reg, uint64_t by)
+{
+	struct comm_value v = {emu->bits[reg] + by, emu->known[reg]};
+
+	if (v.known != ~0ULL)
+		v.known = 0;
+	comm_emu_set_reg(emu, reg, 8, v);
+}
+
+/* One side of a string instruction: n elements from where the register points. */
+static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, uint64_t n,
+			bool backwards, unsigned flags)
+{
+	uint64_t addr = d->emu.bits[reg];
+
+	if (!n)
+		return true;
+	if (backwards)
+		addr -= (n - 1) * width;
+	if (!is_user(addr, n * width))
+		return false;
+	emit(d, addr, n * width, flags, comm_clock_string(&d->clock, n * width));
+	return true;
+}
+
+/*
+ * movs, stos, lods: the remaining count tells the exact range.  False when the
+ * thread faults.
+ */
+static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
+{
+	struct comm_emu *emu = &d->emu;
+	bool rep = u->bits & (COMM_UOP_REP | COMM_UOP_REPNE);
+	bool reads = u->op != COMM_OP_STOS, writes = u->op != COMM_OP_LODS;
+	bool down = emu->flags & COMM_FLAG_DF, sure = emu->flags_known & COMM_FLAG_DF;
+	uint64_t n = rep ? emu->bits[COMM_RCX] : 1;
+	struct comm_value v = comm_emu_reg(emu, COMM_RAX, u->width);
+	struct comm_value none = {0, 0};
+	unsigned flags = rep ? COMM_ACCESS_REP : 0;
+	bool has_source = emu->known[COMM_RSI] == ~0ULL, has_dest = emu->known[COMM_RDI] == ~0ULL;
+
+	if (rep && emu->known[COMM_RCX] != ~0ULL)
+		sure = false;
+	if (sure && !n)
+		return true;
+	if (n >> 48 && sure)
+		return false;
+	count(d, u, sure && (!reads || has_source) && (!writes || has_dest));
+	if (reads && sure && has_source) {
+		if (!string_side(d, COMM_RSI, u->width, n, down, flags | COMM_ACCESS_READ))
+			return false;
+		if (!rep)
+			v = comm_overlay_load(&emu->overlay, emu->bits[COMM_RSI], u->width);
+		else
+			v = none;
+	} else if (reads) {
+		v = none;
+	}
+	if (writes && sure && has_dest) {
+		if (!string_side(d, COMM_RDI, u->width, n, down, flags | COMM_ACCESS_WRITE))
+			return false;
+		if (rep)
+			comm_overlay_clobber(&emu->overlay,
+					     emu->bits[COMM_RDI] - (down ? (n - 1) * u->width : 0),
+					     n * u->width);
+		else
+			comm_overlay_store(&emu->overlay, emu->bits[COMM_RDI], u->width, v);
+	} else if (writes) {
+		comm_overlay_wild(&emu->overlay);
+	}
+	if (u->op == COMM_OP_LODS)
+		comm_emu_set_reg(emu, COMM_RAX, u->width, v);
+	if (!sure) {
+		if (reads)
+			comm_emu_set_reg(emu, COMM_RSI, 8, none);
+		if (writes)
+			comm_emu_set_reg(emu, COMM_RDI, 8, none);
+	} else {
+		uint64_t by = (down ? -n : n) * u->width;
+
+		if (reads)
+			add_to(emu, COMM_RSI, by);
+		if (writes)
+			add_to(emu, COMM_RDI, by);
+	}
+	if (rep) {
+		none.known = ~0ULL; /* the count ends at zero */
+		comm_emu_set_reg(emu, COMM_RCX, 8, none);
+	}
+	return true;
+}
+
+/* cmps, scas: how far they go depends on what they read. */
+static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
+{
+	struct comm_emu *emu = &d->emu;
+	bool repeats = u->bits & (COMM_UOP_REP | COMM_UOP_REPNE);
+	bool two = u->op == COMM_OP_CMPS, known;
+	bool down = emu->flags & COMM_FLAG_DF, sure = emu->flags_known & COMM_FLAG_DF;
+	uint64_t left = repeats ? emu->bits[COMM_RCX] : 1, n = 0;
+	uint64_t rsi = emu->bits[COMM_RSI], rdi = emu->bits[COMM_RDI], by;
+	struct comm_value none = {0, 0}, zero = {0, ~0ULL};
+	unsigned flags = COMM_ACCESS_READ | (repeats ? COMM_ACCESS_REP : 0);
+
+	if (repeats && emu->known[COMM_RCX] != ~0ULL)
+		sure = false;
+	if (sure && !left)
+		return true;
+	if (emu->known[COMM_RDI] != ~0ULL || (two && emu->known[COMM_RSI] != ~0ULL))
+		sure = false;
+	by = down ? -(uint64_t)u->width : u->width;
+	known = sure;
+	while (known && left) {
+		struct comm_value a, b;
+
+		if (!is_user(rdi, u->width) || (two && !is_user(rsi, u->width)))
+			return false;
+		b = comm_overlay_load(&emu->overlay, rdi, u->width);
+		a = two ? comm_overlay_load(&emu->overlay, rsi, u->width)
+			: comm_emu_reg(emu, COMM_RAX, u->width);
+		comm_emu_compare(emu, a, b, u->width);
+		n++;
+		left--;
+		rdi += by;
+		if (two)
+			rsi += by;
+		if (!repeats)
+			break;
+		if (!(emu->flags_known & COMM_FLAG_ZF) || (n == STRING_STEPS && left)) {
+			known = false;
+			break;
+		}
+		if (!(emu->flags & COMM_FLAG_ZF) == !(u->bits & COMM_UOP_REPNE))
+			break;
+	}
+	count(d, u, known);
+	if (!known) {
+		emu->flags_known &= ~(uint32_t)COMM_FLAGS_ALU;
+		comm_emu_set_reg(emu, COMM_RDI, 8, none);
+		if (two)
+			comm_emu_set_reg(emu, COMM_RSI, 8, none);
+		if (repeats)
+			comm_emu_set_reg(emu, COMM_RCX, 8, none);
+		return true;
+	}
+	if (two && !string_side(d, COMM_RSI, u->width, n, down, flags))
+		return false;
+	if (!string_side(d, COMM_RDI, u->width, n, down, flags))
+		return false;
+	zero.bits = rdi;
+	comm_emu_set_reg(emu, COMM_RDI, 8, zero);
+	if (two) {
+		zero.bits = rsi;
+		comm_emu_set_reg(emu, COMM_RSI, 8, zero);
+	}
+	if (repeats) {
+		zero.bits = left;
+		comm_emu_set_reg(emu, COMM_RCX, 8, zero);
+	}
+	return true;
+}
+
+/* Stack instructions that do not change the flow.  False: the thread faults. */
+static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
+{
+	struct comm_emu *emu = &d->emu;
+	struct comm_value v = {0, 0};
+	uint64_t addr;
+	bool has_addr;
+
+	switch (u->op) {
+	case COMM_OP_PUSH:
+		if (u->bits & COMM_UOP_MEM) {
+			if (!touch(d, u, &addr, &has_addr))
+				return false;
+			if (has_addr)
+				v = comm_overlay_load(&emu->overlay, addr, u->access_bytes);
+		} else if (u->bits & COMM_UOP_SRC_IMM) {
+			v.bits = (uint64_t)u->imm;
+			v.known = ~0ULL;
+		} else {
+			v = comm_emu_reg(emu, u->dst, u->width);
+		}
+		return push(d, u, v, u->width);
+	case COMM_OP_POP:
+		if (!pop(d, u, u->width, &v))
+			return false;
+		if (!(u->bits & COMM_UOP_MEM)) {
+			comm_emu_set_reg(emu, u->dst, u->width, v);
+			return true;
+		}
+		if (!touch(d, u, &addr, &has_addr))
+			return false;
+		if (has_addr)
+			comm_overlay_store(&emu->overlay, addr, u->width, v);
+		else
+			comm_overlay_wild(&emu->overlay);
+		return true;
+	case COMM_OP_PUSHF:
+		v.known = emu->flags_known & COMM_FLAGS_ALL;
+		v.bits = emu->flags & v.known;
+		return push(d, u, v, u->width);
+	case COMM_OP_POPF:
+		if (!pop(d, u, u->width, &v))
+			return false;
+		emu->flags_known = (uint32_t)v.known & COMM_FLAGS_ALL;
+		emu->flags = (uint32_t)v.bits & emu->flags_known;
+		return true;
+	case COMM_OP_ENTER:
+		v = comm_emu_reg(emu, COMM_RBP, 8);
+		if (!push(d, u, v, 8))
+			return false;
+		emu->bits[COMM_RBP] = emu->bits[COMM_RSP];
+		emu->known[COMM_RBP] = emu->known[COMM_RSP];
+		add_to(emu, COMM_RSP, -(uint64_t)u->imm);
+		return true;
+	default: /* leave */
+		emu->bits[COMM_RSP] = emu->bits[COMM_RBP];
+		emu->known[COMM_RSP] = emu->known[COMM_RBP];
+		if (!pop(d, u, 8, &v))
+			return false;
+		comm_emu_set_reg(emu, COMM_RBP, 8, v);
+		return true;
+	}
+}
+
+/* The value that an indirect jump or call goes to. */
+static bool target_operand(struct comm_decoder *d, struct comm_uop *u, struct comm_value *ret)
+{
+	uint64_t addr;
+	bool has_addr;
+
+	ret->bits = ret->known = 0;
+	if (!(u->bits & COMM_UOP_MEM)) {
+		*ret = comm_emu_reg(&d->emu, u->dst, 8);
+		return true;
+	}
+	if (!touch(d, u, &addr, &has_addr))
+		return false;
+	if (has_addr)
+		*ret = comm_overlay_load(&d->emu.overlay, addr, 8);
+	return true;
+}
+
+static enum comm_truth loop_taken(struct comm_decoder *d, const struct comm_uop *u)
+{
+	struct comm_emu *emu = &d->emu;
+	enum comm_truth zero;
+
+	if (u->cond < 3)
+		add_to(emu, COMM_RCX, ~0ULL);
+	if (emu->known[COMM_RCX] != ~0ULL)
+		return COMM_MAYBE;
+	if (u->cond == 3)
+		return emu->bits[COMM_RCX] ? COMM_FALSE : COMM_TRUE;
+	if (!emu->bits[COMM_RCX])
+		return COMM_FALSE;
+	if (u->cond == 0)
+		return COMM_TRUE;
+	zero = comm_emu_condition(emu, u->cond == 1 ? 4 : 5);
+	return zero;
+}
+
+static bool find_segment(struct comm_decoder *d, uint64_t ip, struct comm_segment **ret)
+{
+	for (uint32_t i = 0; i < d->n_segments; i++) {
+		if (ip >= d->segment[i].start && ip < d->segment[i].end) {
+			*ret = &d->segment[i];
+			return true;
+		}
+	}
+	*ret = &d->segment[d->n_segments < SEGMENTS ? d->n_segments : SEGMENTS - 1];
+	if (!comm_codecache_segment(d->cache, d->space, d->now_ns, ip, *ret))
+		return false;
+	if (d->n_segments < SEGMENTS)
+		d->n_segments++;
+	return true;
+}
+
+/*
+ * Whether the cached bytes are those that the thread stands on.  A breakpoint
+ * in memory stands for the byte of the file.
+ */
+static bool text_matches(const struct comm_decoder *d, uint32_t position)
+{
+	const struct comm_uop *uop = comm_codecache_uops(d->cache);
+	const struct comm_sample *s = d->sample;
+
+	for (unsigned i = 0; i < s->n_chunks && i < COMM_SAMPLE_CHUNKS; i++) {
+		const struct comm_chunk *c = &s->chunk[i];
+		const uint8_t *at, *end;
+
+		if (s->ip < c->addr || s->ip - c->addr >= c->len_bytes ||
+		    c->len_bytes > COMM_SAMPLE_DATA_BYTES ||
+		    c->offset > COMM_SAMPLE_DATA_BYTES - c->len_bytes)
+			continue;
+		at = s->data + c->offset + (s->ip - c->addr);
+		end = s->data + c->offset + c->len_bytes;
+		for (;; position++) {
+			unsigned len = uop[position].len_bytes;
+
+			if (!len || len > end - at)
+				return true;
+			if (memcmp(at, comm_codecache_bytes(d->cache, position), len) != 0 &&
+			    *at != 0xcc)
+				return false;
+			if (comm_insn_ends_block(&uop[position]))
+				return true;
+			at += len;
+		}
+	}
+	return true;
+}
+
+static uint32_t start(struct comm_decoder *d, struct comm_segment **seg)
+{
+	uint32_t position;
+
+	if (!find_segment(d, d->sample->ip, seg))
+		return 0;
+	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
+	if (!position || text_matches(d, position))
+		return position;
+	comm_codecache_forget(d->cache, *seg);
+	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
+	return position && text_matches(d, position) ? position : 0;
+}
+
+/* Position of a branch target; direct branches remember it in the cache. */
+static uint32_t go_to(struct comm_decoder *d, struct comm_segment **seg, uint64_t ip, uint32_t from)
+{
+	struct comm_uop *uop = comm_codecache_uops(d->cache);
+	uint32_t epoch = comm_codecache_epoch(d->cache), position;
+
+	if (ip >= (*seg)->start && ip < (*seg)->end) {
+		if (from && uop[from].link)
+			return uop[from].link;
+	} else {
+		from = 0;
+		if (!find_segment(d, ip, seg))
+			return 0;
+	}
+	position = comm_codecache_find(d->cache, *seg, ip);
+	if (from && comm_codecache_epoch(d->cache) == epoch)
+		uop[from].link = position;
+	return position;
+}
+
+static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct comm_segment *seg)
+{
+	struct comm_uop *uops = comm_codecache_uops(d->cache);
+	struct comm_emu *emu = &d->emu;
+	struct comm_burst *b = d->burst;
+
+	while (b->n_insns < COMM_BURST_INSNS) {
+		struct comm_uop *u = &uops[position];
+		uint64_t ip = u->at + seg->delta, next = ip + u->len_bytes, addr = 0;
+		struct comm_value v;
+		enum comm_truth t;
+		bool has_addr = false;
+		uint32_t from;
+
+		emu->bits[COMM_UREG_RIP] = ip;
+		if (u->op != COMM_OP_GOTO)
+			comm_clock_begin(&d->clock, u);
+		switch (u->op) {
+		case COMM_OP_GOTO:
+			position = go_to(d, &seg, ip, position);
+			if (!position)
+				return COMM_BURST_NO_TEXT;
+			continue;
+		case COMM_OP_JCC:
+		case COMM_OP_LOOP:
+			t = u->op == COMM_OP_JCC ? comm_emu_condition(emu, u->cond)
+						 : loop_taken(d, u);
+			if (t == COMM_MAYBE)
+				return COMM_BURST_BRANCH;
+			comm_clock_end(&d->clock, u);
+			b->n_insns++;
+			if (t == COMM_FALSE) {
+				position++;
+				continue;
+			}
+			comm_clock_taken(&d->clock);
+			position = go_to(d, &seg, ip + (uint64_t)u->imm, position);
+			if (!position)
+				return COMM_BURST_NO_TEXT;
+			continue;
+		case COMM_OP_JMP:
+		case COMM_OP_CALL:
+			from = position;
+			v.bits = ip + (uint64_t)u->imm;
+			v.known = ~0ULL;
+			break;
+		case COMM_OP_JMP_TO:
+		case COMM_OP_CALL_TO:
+			from = 0;
+			if (!target_operand(d, u, &v))
+				return COMM_BURST_UNSUPPORTED;
+			if (v.known != ~0ULL && u->op == COMM_OP_JMP_TO) {
+				b->n_insns++;
+				return COMM_BURST_INDIRECT;
+			}
+			break;
+		case COMM_OP_RET:
+			from = 0;
+			if (!pop(d, u, 8, &v))
+				return COMM_BURST_UNSUPPORTED;
+			add_to(emu, COMM_RSP, (uint64_t)u->imm);
+			if (v.known != ~0ULL) {
+				b->n_insns++;
+				return COMM_BURST_INDIRECT;
+			}
+			break;
+		case COMM_OP_SYSCALL:
+			return COMM_BURST_SYSCALL;
+		case COMM_OP_UNSUPPORTED:
+			return COMM_BURST_UNSUPPORTED;
+		case COMM_OP_UNDECODED:
+			return COMM_BURST_UNDECODED;
+		case COMM_OP_PUSH:
+		case COMM_OP_POP:
+		case COMM_OP_PUSHF:
+		case COMM_OP_POPF:
+		case COMM_OP_LEAVE:
+		case COMM_OP_ENTER:
+			if (!stack_op(d, u))
+				return COMM_BURST_UNSUPPORTED;
+			goto next;
+		case COMM_OP_MOVS:
+		case COMM_OP_STOS:
+		case COMM_OP_LODS:
+			if (!string_copy(d, u))
+				return COMM_BURST_UNSUPPORTED;
+			goto next;
+		case COMM_OP_CMPS:
+		case COMM_OP_SCAS:
+			if (!string_compare(d, u))
+				return COMM_BURST_UNSUPPORTED;
+			goto next;
+		default:
+			if ((u->bits & COMM_UOP_MEM) && !touch(d, u, &addr, &has_addr))
+				return COMM_BURST_UNSUPPORTED;
+			if (!comm_emu_exec(emu, u, addr, has_addr))
+				return COMM_BURST_UNSUPPORTED;
+			goto next;
+		}
+		/* Only jumps to a known place and calls get here. */
+		if (u->op == COMM_OP_CALL || u->op == COMM_OP_CALL_TO) {
+			struct comm_value back = {next, ~0ULL};
+
+			if (!push(d, u, back, 8))
+				return COMM_BURST_UNSUPPORTED;
+			if (v.known != ~0ULL) {
+				b->n_insns++;
+				return COMM_BURST_INDIRECT;
+			}
+		}
+		comm_clock_end(&d->clock, u);
+		comm_clock_taken(&d->clock);
+		b->n_insns++;
+		position = go_to(d, &seg, v.bits, from);
+		if (!position)
+			return COMM_BURST_NO_TEXT;
+		continue;
+next:
+		comm_clock_end(&d->clock, u);
+		b->n_insns++;
+		position++;
+	}
+	return COMM_BURST_FULL;
+}
+
+void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t now_ns,
+		    const struct comm_sample *sample, struct comm_burst *ret)
+{
+	struct comm_segment *seg;
+	uint32_t position;
+
+	ret->n_accesses = 0;
+	ret->n_insns = 0;
+	ret->n_unknown = 0;
+	ret->cycles = 0;
+	if (sample->mode_bits != 64) {
+		ret->end = COMM_BURST_MODE32;
+		return;
+	}
+	d->space = space;
+	d->now_ns = now_ns;
+	d->sample = sample;
+	d->burst = ret;
+	d->n_segments = 0;
+	comm_codecache_begin(d->cache);
+	position = start(d, &seg);
+	if (!position) {
+		ret->end = COMM_BURST_NO_TEXT;
+		return;
+	}
+	comm_emu_begin(&d->emu, sample);
+	comm_overlay_begin(&d->emu.overlay, sample, constant, d);
+	comm_clock_start(&d->clock);
+	ret->end = run(d, position, seg);
+	ret->cycles = comm_clock_cycles(&d->clock);
+}
+
+void comm_decoder_known(struct comm_decoder *d, struct comm_space *space, uint64_t now_ns,
+			uint64_t ip, uint64_t *ret_known, uint64_t *ret_all)
+{
+	struct comm_segment seg;
+	uint32_t position;
+
+	*ret_known = 0;
+	*ret_all = 0;
+	if (!comm_codecache_segment(d->cache, space, now_ns, ip, &seg))
+		return;
+	position = comm_codecache_peek(d->cache, &seg, ip);
+	if (!position)
+		return;
+	*ret_known = comm_codecache_uops(d->cache)[position].known;
+	*ret_all = comm_codecache_uops(d->cache)[position].all;
+}

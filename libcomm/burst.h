@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bursts: from the registers of an interrupted thread, the accesses that it is
+ * about to make.  The saved registers are exact for the instruction at the IP,
+ * so forward emulation over the integer subset of x86-64 knows the address of
+ * each access until it meets a branch or an address that depends on a value
+ * nobody captured (strict mode: an address is emitted only when it is certain,
+ * given that no other thread changes the captured memory meanwhile).
+ *
+ * An instruction that reads and writes one datum gives two accesses, the read
+ * first; with a lock prefix (or xchg) both are COMM_ACCESS_ATOMIC.  What an
+ * atomic instruction loaded counts as not known.  A whole rep is one
+ * instruction, with one access per side.  A store to an unknown address makes
+ * all captured and stored memory unknown; read-only data of ELF files stays.
+ *
+ * .cycles runs from the retirement of the first instruction to that of the
+ * last; .cycle of an access may lie before that of an earlier one.
+ *
+ * Decoded instructions are cached by (file, offset), or by process for code
+ * that is not of a file.  The cache is bounded.  Not thread safe.
+ *
+ * What it is not for: which object an address belongs to (what.h), or what an
+ * access means for communication (est.h).
+ */
+#ifndef COMM_BURST_H
+#define COMM_BURST_H
+
+#include "event.h"
+#include "space.h"
+
+enum {
+	COMM_BURST_INSNS = 256,	   /* most instructions of one burst */
+	COMM_BURST_ACCESSES = 512, /* most accesses of one burst */
+};
+
+enum comm_burst_end {
+	COMM_BURST_FULL,	/* COMM_BURST_INSNS reached */
+	COMM_BURST_BRANCH,	/* a branch on an unknown value */
+	COMM_BURST_INDIRECT,	/* a jump to an unknown address */
+	COMM_BURST_SYSCALL,	/* the kernel takes over */
+	COMM_BURST_UNSUPPORTED, /* an instruction whose effect on the flow or
+				   registers is not modelled */
+	COMM_BURST_NO_TEXT,	/* code bytes not readable */
+	COMM_BURST_UNDECODED,
+	COMM_BURST_MODE32,
+	COMM_BURST_END_MAX
+};
+
+struct comm_burst_access {
+	uint64_t addr;
+	uint64_t ip;
+	uint64_t size_bytes;
+	uint16_t flags; /* enum comm_access_flags */
+	uint16_t insn;	/* position in the burst, 0 for the sampled one */
+	float cycle;	/* when it issues after the sample: dataflow model */
+};
+
+struct comm_burst {
+	uint32_t n_accesses;
+	uint32_t n_insns;   /* instructions emulated */
+	uint32_t n_unknown; /* accesses whose address was not known */
+	float cycles;	    /* time the burst takes by the dataflow model */
+	enum comm_burst_end end;
+	struct comm_burst_access access[COMM_BURST_ACCESSES];
+};
+
+struct comm_decoder;
+
+int comm_decoder_create(const struct comm_view *view, struct comm_decoder **ret);
+void comm_decoder_destroy(struct comm_decoder *decoder);
+
+/*
+ * Emulates from the sample on.  Always fills *ret; it may hold no access.
+ * now_ns is the sample's time, for the mappings.
+ */
+void comm_burst_run(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
+		    const struct comm_sample *sample, struct comm_burst *ret);
+
+/*
+ * How often the access instruction at ip had a known and an unknown address so
+ * far, for scaling by all/known.
+ */
+void comm_decoder_known(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
+			uint64_t ip, uint64_t *ret_known, uint64_t *ret_all);
+
+const char *comm_burst_end_name(enum comm_burst_end end);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoded instructions, and constant file bytes.  Code of a file is kept by
+ * (file, offset) and shared by all processes that map it; other code by
+ * (process, address, generation of its mappings).  Bounded: when full, all is
+ * forgotten at once, which keeps positions in the cache plain numbers.
+ *
+ * Instructions of a straight line lie side by side, so the emulator goes on by
+ * adding one.  Where a line meets one that is there already, a COMM_OP_GOTO
+ * leads over, so each instruction exists once and its counters are complete.
+ */
+#ifndef COMM_CODECACHE_H
+#define COMM_CODECACHE_H
+
+#include "insn.h"
+#include "space.h"
+
+/* A mapping as the cache needs it; plain data, valid for one burst. */
+struct comm_segment {
+	uint64_t start, end;
+	uint64_t delta; /* address = at + delta */
+	uint32_t owner; /* file, or process */
+	uint32_t generation;
+	uint32_t salt; /* bumped when the text was found changed */
+	bool of_file;
+	uint32_t tgid;
+	struct comm_mapping mapping;
+};
+
+struct comm_codecache;
+
+int comm_codecache_create(const struct comm_view *view, struct comm_codecache **ret);
+void comm_codecache_destroy(struct comm_codecache *cache);
+
+/* What was remembered of mappings holds for one burst. */
+void comm_codecache_begin(struct comm_codecache *cache);
+
+/* False when the address is in no executable mapping. */
+bool comm_codecache_segment(struct comm_codecache *cache, struct comm_space *space, uint64_t now_ns,
+			    uint64_t ip, struct comm_segment *ret);
+
+/*
+ * Position of the instruction at an address inside the segment, decoding when
+ * it is new; 0 when its bytes cannot be read.
+ */
+uint32_t comm_codecache_find(struct comm_codecache *cache, const struct comm_segment *seg,
+			     uint64_t ip);
+/* The same, but 0 when it is not there yet. */
+uint32_t comm_codecache_peek(struct comm_codecache *cache, const struct comm_segment *seg,
+			     uint64_t ip);
+/* The text of the segment's owner changed: forget it. */
+void comm_codecache_forget(struct comm_codecache *cache, struct comm_segment *seg);
+
+/* Instruction by position, with its bytes; positions change when all is forgotten. */
+struct comm_uop *comm_codecache_uops(struct comm_codecache *cache);
+const uint8_t *comm_codecache_bytes(const struct comm_codecache *cache, uint32_t position);
+/* Grows each time that all is forgotten. */
+uint32_t comm_codecache_epoch(const struct comm_codecache *cache);
+
+/*
+ * 64 bytes that do not change while the process runs: in a mapping of an ELF
+ * file that is neither writable nor shared.  Where the ELF segment is not
+ * writable either, the bytes are the file's and all processes share them here;
+ * otherwise it is relocated data that was made read-only afterwards (RELRO, so
+ * most global offset tables), and they are this process' own.
+ */
+bool comm_codecache_constant(struct comm_codecache *cache, struct comm_space *space,
+			     uint64_t now_ns, uint64_t line_addr, uint8_t data[64]);
+
+#endif

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bursts over code written by hand, one instruction class after the other. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "burst.h"
+
+enum { TEXT = 0x401000, RODATA = 0x402000, RELRO = 0x403000, JIT = 0x500000, PAGE = 4096 };
+enum { STACK = 0x7ff000, HEAP = 0x600000 };
+enum { R = COMM_ACCESS_READ, W = COMM_ACCESS_WRITE, A = COMM_ACCESS_ATOMIC };
+enum { I = COMM_ACCESS_IMPLICIT, P = COMM_ACCESS_REP };
+
+/* A process with an ELF file of four pages, and one page of generated code. */
+struct world {
+	uint8_t image[4][PAGE];
+	uint8_t jit[PAGE];
+	unsigned text_reads;
+	struct comm_mapping map[5];
+	struct comm_view view;
+	struct comm_space_table *table;
+	struct comm_space *space;
+	struct comm_decoder *decoder;
+	struct comm_sample sample;
+	struct comm_burst burst;
+};
+
+static int world_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	struct world *w = ctx;
+
+	(void)tgid;
+	*ret = w->map;
+	*ret_n = 5;
+	return 0;
+}
+
+static ssize_t world_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+			  void *buf, size_t len_bytes)
+{
+	struct world *w = ctx;
+
+	(void)tgid;
+	w->text_reads++;
+	if (len_bytes > m->end - addr)
+		len_bytes = m->end - addr;
+	memcpy(buf, addr >= JIT ? w->jit + (addr - JIT) : &w->image[0][0] + (addr - 0x400000),
+	       len_bytes);
+	return (ssize_t)len_bytes;
+}
+
+static const struct comm_view_ops ops = {.maps = world_maps, .text = world_text};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	Elf64_Phdr phdr[4];
+	Elf64_Ehdr ehdr;
+
+	assert_non_null(w);
+	memset(&ehdr, 0, sizeof(ehdr));
+	memset(phdr, 0, sizeof(phdr));
+	memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
+	ehdr.e_ident[EI_CLASS] = ELFCLASS64;
+	ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
+	ehdr.e_phoff = sizeof(ehdr);
+	ehdr.e_phentsize = sizeof(Elf64_Phdr);
+	ehdr.e_phnum = 4;
+	for (unsigned i = 0; i < 4; i++) {
+		phdr[i].p_type = PT_LOAD;
+		phdr[i].p_offset = phdr[i].p_vaddr = i * PAGE;
+		phdr[i].p_filesz = phdr[i].p_memsz = PAGE;
+		phdr[i].p_flags = i == 1 ? PF_R | PF_X : i == 3 ? PF_R | PF_W : PF_R;
+		w->map[i].start = 0x400000 + i * PAGE;
+		w->map[i].end = w->map[i].start + PAGE;
+		w->map[i].offset = i * PAGE;
+		w->map[i].readable = true;
+		w->map[i].executable = i == 1;
+		w->map[i].kind = COMM_MAP_FILE;
+		w->map[i].file = 1;
+		w->map[i].path = "/bin/world";
+	}
+	w->map[4].start = JIT;
+	w->map[4].end = JIT + PAGE;
+	w->map[4].readable = w->map[4].writable = w->map[4].executable = true;
+	w->map[4].kind = COMM_MAP_JIT;
+	w->map[4].path = "";
+	memcpy(w->image[0], &ehdr, sizeof(ehdr));
+	memcpy(w->image[0] + sizeof(ehdr), phdr, sizeof(phdr));
+	memset(w->image[1], 0xf4, PAGE); /* hlt ends every program */
+	memset(w->jit, 0xf4, PAGE);
+	w->view.ops = &ops;
+	w->view.ctx = w;
+	assert_int_equal(comm_space_table_create(&w->view, &w->table), 0);
+	assert_int_equal(comm_decoder_create(&w->view, &w->decoder), 0);
+	w->space = comm_space_get(w->table, 7);
+	for (unsigned i = 0; i < COMM_NGPR; i++)
+		w->sample.reg[i] = i;
+	w->sample.reg[COMM_RSP] = STACK;
+	w->sample.reg[COMM_RBX] = HEAP;
+	w->sample.reg[COMM_FS_BASE] = 0x700000;
+	w->sample.known = ((1U << COMM_NREGS) - 1) & ~(1U << COMM_GS_BASE);
+	w->sample.ip = TEXT;
+	w->sample.mode_bits = 64;
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	comm_decoder_destroy(w->decoder);
+	comm_space_table_destroy(w->table);
+	free(w);
+	return 0;
+}
+
+static void know(struct world *w, uint64_t addr, const void *data, uint32_t len)
+{
+	struct comm_sample *s = &w->sample;
+	struct comm_chunk *c = &s->chunk[s->n_chunks++];
+
+	c->addr = addr;
+	c->len_bytes = len;
+	c->offset = s->data_bytes;
+	memcpy(s->data + s->data_bytes, data, len);
+	s->data_bytes = (uint16_t)(s->data_bytes + len);
+}
+
+static void know_word(struct world *w, uint64_t addr, uint64_t v)
+{
+	know(w, addr, &v, 8);
+}
+
+static const struct comm_burst *run(struct world *w)
+{
+	comm_burst_run(w->decoder, w->space, 1000, &w->sample, &w->burst);
+	return &w->burst;
+}
+
+/* Runs code that ends with the hlt after it. */
+static const struct comm_burst *run_code(struct world *w, const char *code, size_t len)
+{
+	memcpy(w->image[1], code, len);
+	return run(w);
+}
+
+#define RUN(w, code) run_code(w, code, sizeof(code) - 1)
+
+#define ACCESS(b, i, a, size, f)                                   \
+	do {                                                       \
+		assert_true((i) < (b)->n_accesses);                \
+		assert_int_equal((b)->access[i].addr, a);          \
+		assert_int_equal((b)->access[i].size_bytes, size); \
+		assert_int_equal((b)->access[i].flags, f);         \
+	} while (0)
+
+#define ENDS(b, n_acc, n_ins, why)                        \
+	do {                                              \
+		assert_int_equal((b)->end, why);          \
+		assert_int_equal((b)->n_accesses, n_acc); \
+		assert_int_equal((b)->n_insns, n_ins);    \
+	} while (0)
+
+static void test_moves(void **state)
+{
+	/* mov rax,[rbx+rcx*8+16]; mov [rbx],ecx; movzx edx, word [rip+0x10]; lea (none) */
+	const struct comm_burst *b =
+		RUN(*state, "\x48\x8b\x44\xcb\x10\x89\x0b\x0f\xb7\x15\x10\x00\x00\x00\x48\x8d\x03");
+
+	ENDS(b, 3, 4, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP + 8 + 16, 8, R);
+	ACCESS(b, 1, HEAP, 4, W);
+	ACCESS(b, 2, TEXT + 14 + 0x10, 2, R);
+	assert_int_equal(b->access[1].ip, TEXT + 5);
+	assert_int_equal(b->access[1].insn, 1);
+}
+
+static void test_absolute_address(void **state)
+{
+	/* movabs rax,[0x123456789abc] */
+	const struct comm_burst *b = RUN(*state, "\x48\xa1\xbc\x9a\x78\x56\x34\x12\x00\x00");
+
+	ENDS(b, 1, 1, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, 0x123456789abc, 8, R);
+}
+
+static void test_segments(void **state)
+{
+	/* mov rax,fs:[0x28]; mov rax,gs:[0x28] (base not known) */
+	const struct comm_burst *b =
+		RUN(*state, "\x64\x48\x8b\x04\x25\x28\0\0\0\x65\x48\x8b\x04\x25\x28\0\0\0");
+
+	ENDS(b, 1, 2, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, 0x700028, 8, R);
+	assert_int_equal(b->n_unknown, 1);
+}
+
+static void test_loaded_pointer(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	/* mov rax,[rbx]; mov rcx,[rax+8] */
+	b = RUN(w, "\x48\x8b\x03\x48\x8b\x48\x08");
+	ENDS(b, 1, 2, COMM_BURST_UNSUPPORTED);
+	assert_int_equal(b->n_unknown, 1);
+	know_word(w, HEAP, 0x650000);
+	b = run(w);
+	ENDS(b, 2, 2, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 1, 0x650008, 8, R);
+}
+
+static void test_read_modify_write(void **state)
+{
+	/* add [rbx],rcx; lock inc dword [rbx]; xchg [rbx],rcx; mov rax,[rcx] */
+	const struct comm_burst *b =
+		RUN(*state, "\x48\x01\x0b\xf0\xff\x03\x48\x87\x0b\x48\x8b\x01");
+
+	ENDS(b, 6, 4, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 8, R);
+	ACCESS(b, 1, HEAP, 8, W);
+	ACCESS(b, 2, HEAP, 4, R | A);
+	ACCESS(b, 3, HEAP, 4, W | A);
+	ACCESS(b, 4, HEAP, 8, R | A);
+	ACCESS(b, 5, HEAP, 8, W | A);
+	/* what xchg loaded is nobody's to know */
+	assert_int_equal(b->n_unknown, 1);
+}
+
+static void test_locked_compare(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	know_word(w, HEAP, 0);
+	/* lock cmpxchg [rbx],rcx; mov rdx,[rdi]; jne */
+	b = RUN(w, "\xf0\x48\x0f\xb1\x0b\x48\x8b\x17\x75\x00");
+	ENDS(b, 3, 2, COMM_BURST_BRANCH);
+	ACCESS(b, 0, HEAP, 8, R | A);
+	ACCESS(b, 2, 7, 8, R);
+}
+
+static void test_stack(void **state)
+{
+	/* push rcx; push 5; pop rax; pop rdx; mov rsi,[rbx+rax*8]; mov rsi,[rbx+rdx*8] */
+	const struct comm_burst *b =
+		RUN(*state, "\x51\x6a\x05\x58\x5a\x48\x8b\x34\xc3\x48\x8b\x34\xd3");
+
+	ENDS(b, 6, 6, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, STACK - 8, 8, W | I);
+	ACCESS(b, 1, STACK - 16, 8, W | I);
+	ACCESS(b, 2, STACK - 16, 8, R | I);
+	ACCESS(b, 3, STACK - 8, 8, R | I);
+	ACCESS(b, 4, HEAP + 40, 8, R);
+	ACCESS(b, 5, HEAP + 8, 8, R);
+}
+
+static void test_call_and_return(void **state)
+{
+	/* call +1; hlt; push rbp; mov rbp,rsp; leave; ret */
+	const struct comm_burst *b = RUN(*state, "\xe8\x01\0\0\0\xf4\x55\x48\x89\xe5\xc9\xc3");
+
+	ENDS(b, 4, 5, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, STACK - 8, 8, W | I);
+	ACCESS(b, 1, STACK - 16, 8, W | I);
+	ACCESS(b, 2, STACK - 16, 8, R | I);
+	ACCESS(b, 3, STACK - 8, 8, R | I);
+	assert_int_equal(b->access[3].ip, TEXT + 11);
+}
+
+static void test_return_to_nowhere(void **state)
+{
+	const struct comm_burst *b = RUN(*state, "\xc3");
+
+	ENDS(b, 1, 1, COMM_BURST_INDIRECT);
+}
+
+static void test_strings(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	w->sample.reg[COMM_RCX] = 100;
+	w->sample.reg[COMM_RSI] = HEAP;
+	w->sample.reg[COMM_RDI] = HEAP + 0x10000;
+	/* rep movsq; mov rax,[rsi]; mov rax,[rbx+rcx] */
+	b = RUN(w, "\xf3\x48\xa5\x48\x8b\x06\x48\x8b\x04\x0b");
+	ENDS(b, 4, 3, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 800, R | P);
+	ACCESS(b, 1, HEAP + 0x10000, 800, W | P);
+	ACCESS(b, 2, HEAP + 800, 8, R);
+	ACCESS(b, 3, HEAP, 8, R);
+
+	/* std; rep stosb */
+	memcpy(w->image[1] + 0x100, "\xfd\xf3\xaa", 3);
+	w->sample.ip = TEXT + 0x100;
+	b = run(w);
+	ENDS(b, 1, 2, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP + 0x10000 - 99, 100, W | P);
+
+	w->sample.reg[COMM_RCX] = 0;
+	b = run(w);
+	ENDS(b, 0, 2, COMM_BURST_UNSUPPORTED);
+}
+
+static void test_string_compare(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	know(w, HEAP, "abcdefgX", 8);
+	know(w, HEAP + 64, "abcdefgY", 8);
+	w->sample.reg[COMM_RCX] = 20;
+	w->sample.reg[COMM_RSI] = HEAP;
+	w->sample.reg[COMM_RDI] = HEAP + 64;
+	/* repe cmpsb; mov al,[rbx+rcx]; jb over a hlt; mov rax,[rdi] */
+	b = RUN(w, "\xf3\xa6\x8a\x04\x0b\x72\x01\xf4\x48\x8b\x07");
+	ENDS(b, 4, 4, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 8, R | P);
+	ACCESS(b, 1, HEAP + 64, 8, R | P);
+	ACCESS(b, 2, HEAP + 12, 1, R);
+	ACCESS(b, 3, HEAP + 72, 8, R);
+	/* beyond what is known, nothing is emitted and the registers are lost */
+	w->sample.n_chunks = 0;
+	b = run(w);
+	ENDS(b, 0, 2, COMM_BURST_BRANCH);
+	assert_int_equal(b->n_unknown, 2);
+}
+
+static void test_branches(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	/* l: mov rax,[rbx+rcx*8]; dec rcx; jne l */
+	w->sample.reg[COMM_RCX] = 10;
+	b = RUN(w, "\x48\x8b\x04\xcb\x48\xff\xc9\x75\xf7");
+	ENDS(b, 10, 30, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 9, HEAP + 8, 8, R);
+	w->sample.reg[COMM_RCX] = 1000;
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_int_equal(b->n_insns, COMM_BURST_INSNS);
+	assert_true(b->cycles > 80 && b->cycles < 200);
+	w->sample.known &= ~(1U << COMM_RCX);
+	b = run(w);
+	ENDS(b, 0, 2, COMM_BURST_BRANCH);
+}
+
+static void test_jump_table(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+	uint64_t to = TEXT + 0x40;
+
+	memcpy(w->image[2] + 8, &to, 8);
+	memcpy(w->image[1] + 0x40, "\x48\x8b\x03", 3);
+	/* jmp [rcx*8+RODATA] */
+	b = RUN(w, "\xff\x24\xcd\x00\x20\x40\x00");
+	ENDS(b, 2, 2, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, RODATA + 8, 8, R);
+	ACCESS(b, 1, HEAP, 8, R);
+}
+
+static void test_relro(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+	uint64_t to = TEXT + 0x40;
+
+	memcpy(w->image[3], &to, 8);
+	memcpy(w->image[1] + 0x40, "\x48\x8b\x03", 3);
+	/* jmp [rip+...] through a slot made read-only after relocation */
+	b = RUN(w, "\xff\x25\xfa\x1f\x00\x00");
+	ENDS(b, 2, 2, COMM_BURST_UNSUPPORTED);
+	/* as long as it is writable it may change */
+	w->map[3].writable = true;
+	comm_space_changed(w->table, 7);
+	comm_burst_run(w->decoder, w->space, 1ULL << 40, &w->sample, &w->burst);
+	ENDS(b, 1, 1, COMM_BURST_INDIRECT);
+}
+
+static void test_wild_store(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	know_word(w, HEAP, HEAP + 64);
+	w->sample.known &= ~(1U << COMM_RAX);
+	/* mov rcx,[rbx]; mov [rcx],rcx; mov [rax],rcx; mov rcx,[rbx]; mov rcx,[rcx] */
+	b = RUN(w, "\x48\x8b\x0b\x48\x89\x09\x48\x89\x08\x48\x8b\x0b\x48\x8b\x09");
+	ENDS(b, 3, 5, COMM_BURST_UNSUPPORTED);
+	assert_int_equal(b->n_unknown, 2);
+}
+
+static void test_store_then_load(void **state)
+{
+	/* mov [rbx],rsp; mov byte [rbx],0; mov rax,[rbx]; mov rax,[rax]; vector store; again */
+	const struct comm_burst *b = RUN(*state, "\x48\x89\x23\xc6\x03\x08\x48\x8b\x03\x48\x8b\x00"
+						 "\x0f\x11\x03\x48\x8b\x03\x48\x8b\x00");
+
+	ENDS(b, 6, 7, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 3, (STACK & ~0xff) | 8, 8, R);
+	ACCESS(b, 4, HEAP, 16, W);
+	assert_int_equal(b->n_unknown, 1);
+}
+
+static void test_partial_registers(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	w->sample.known &= ~(1U << COMM_RAX);
+	/* mov rcx,rax; and ecx,0; mov ch,2; movzx edx,ch; mov rsi,[rbx+rcx]; mov rsi,[rbx+rdx] */
+	b = RUN(w, "\x48\x89\xc1\x83\xe1\x00\xb5\x02\x0f\xb6\xd5\x48\x8b\x34\x0b\x48\x8b\x34\x13");
+	ENDS(b, 2, 6, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP + 0x200, 8, R);
+	ACCESS(b, 1, HEAP + 2, 8, R);
+}
+
+static void test_vectors(void **state)
+{
+	/*
+	 * vmovdqu ymm0,[rbx]; vmovdqu64 zmm0{k1},[rbx] (masked); vpgatherdd;
+	 * addsd xmm0,[rbx+8]; movd eax,xmm0; mov rcx,[rax]; fld qword [rbx]; prefetch
+	 */
+	const struct comm_burst *b =
+		RUN(*state, "\xc5\xfe\x6f\x03\x62\xf1\xfe\x49\x6f\x03\xc4\xe2\x75\x90\x04\x13"
+			    "\xf2\x0f\x58\x43\x08\x66\x0f\x7e\xc0\x48\x8b\x08\xdd\x03\x0f\x18\x0b");
+
+	ENDS(b, 3, 8, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 32, R);
+	ACCESS(b, 1, HEAP + 8, 8, R);
+	ACCESS(b, 2, HEAP, 8, R);
+	assert_int_equal(b->n_unknown, 3);
+}
+
+static void test_unknown_results(void **state)
+{
+	/* rdtsc; cpuid; mov rdx,[rdi]; mov rdx,[rax]; syscall */
+	const struct comm_burst *b =
+		RUN(*state, "\x0f\x31\x0f\xa2\x48\x8b\x17\x48\x8b\x10\x0f\x05");
+
+	ENDS(b, 1, 4, COMM_BURST_SYSCALL);
+	assert_int_equal(b->n_unknown, 1);
+}
+
+static void test_arithmetic(void **state)
+{
+	/* mov eax,1000; mov esi,7; xor edx,edx; div esi; imul rax,rdx; shl rax,3; mov rcx,[rbx+rax] */
+	const struct comm_burst *b = RUN(
+		*state, "\xb8\xe8\x03\x00\x00\xbe\x07\x00\x00\x00\x31\xd2\xf7\xf6\x48\x0f\xaf\xc2"
+			"\x48\xc1\xe0\x03\x48\x8b\x0c\x03");
+
+	ENDS(b, 1, 7, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP + 142 * 6 * 8, 8, R);
+}
+
+static void test_ends(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	ENDS(RUN(w, "\x06"), 0, 0, COMM_BURST_UNDECODED);
+	/* xor edx,edx; div edx: the thread gets a signal */
+	w->sample.ip = TEXT + 0x100;
+	memcpy(w->image[1] + 0x100, "\x31\xd2\xf7\xf2", 4);
+	ENDS(run(w), 0, 1, COMM_BURST_UNSUPPORTED);
+	w->sample.ip = HEAP;
+	ENDS(run(w), 0, 0, COMM_BURST_NO_TEXT);
+	w->sample.mode_bits = 32;
+	b = run(w);
+	ENDS(b, 0, 0, COMM_BURST_MODE32);
+	for (int e = 0; e < COMM_BURST_END_MAX; e++)
+		assert_non_null(comm_burst_end_name((enum comm_burst_end)e));
+}
+
+static void test_generated_code_changes(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	memcpy(w->jit, "\x48\x8b\x03", 3); /* mov rax,[rbx] */
+	w->sample.ip = JIT;
+	know(w, JIT, w->jit, 64);
+	b = run(w);
+	ENDS(b, 1, 1, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 8, R);
+
+	memcpy(w->jit, "\x48\x89\x0b", 3); /* mov [rbx],rcx */
+	memcpy(w->sample.data, w->jit, 64);
+	b = run(w);
+	ENDS(b, 1, 1, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 8, W);
+
+	/* the sample saw what is gone by now */
+	memcpy(w->sample.data, "\x48\x01\x0b", 3);
+	ENDS(run(w), 0, 0, COMM_BURST_NO_TEXT);
+}
+
+static void test_cache_and_counters(void **state)
+{
+	struct world *w = *state;
+	uint64_t known, all;
+	unsigned reads;
+
+	/* mov rax,[rbx]; mov rcx,[rax] */
+	RUN(w, "\x48\x8b\x03\x48\x8b\x08");
+	reads = w->text_reads;
+	for (int i = 0; i < 9; i++)
+		run(w);
+	assert_int_equal(w->text_reads, reads);
+	comm_decoder_known(w->decoder, w->space, 1000, TEXT, &known, &all);
+	assert_int_equal(known, 10);
+	assert_int_equal(all, 10);
+	know_word(w, HEAP, HEAP);
+	run(w);
+	comm_decoder_known(w->decoder, w->space, 1000, TEXT + 3, &known, &all);
+	assert_int_equal(known, 1);
+	assert_int_equal(all, 11);
+	/* the same instruction from inside the line is the same entry */
+	w->sample.ip = TEXT + 3;
+	w->sample.reg[COMM_RAX] = HEAP;
+	run(w);
+	comm_decoder_known(w->decoder, w->space, 1000, TEXT + 3, &known, &all);
+	assert_int_equal(known, 2);
+	comm_decoder_known(w->decoder, w->space, 1000, TEXT + 1, &known, &all);
+	assert_int_equal(all, 0);
+}
+
+static void test_hostile_chunks(void **state)
+{
+	struct world *w = *state;
+	struct comm_sample *s = &w->sample;
+
+	know_word(w, HEAP, HEAP);
+	s->chunk[0].offset = UINT32_MAX;
+	s->n_chunks = 255;
+	for (unsigned i = 1; i < COMM_SAMPLE_CHUNKS; i++) {
+		s->chunk[i].addr = i & 1 ? UINT64_MAX - 3 : HEAP;
+		s->chunk[i].len_bytes = i & 2 ? UINT32_MAX : 4096;
+		s->chunk[i].offset = i & 4 ? 4096 : 1;
+	}
+	/* mov rax,[rbx]; mov rcx,[rax] */
+	RUN(w, "\x48\x8b\x03\x48\x8b\x08");
+	ENDS(&w->burst, 1, 2, COMM_BURST_UNSUPPORTED);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_moves),
+		T(test_absolute_address),
+		T(test_segments),
+		T(test_loaded_pointer),
+		T(test_read_modify_write),
+		T(test_locked_compare),
+		T(test_stack),
+		T(test_call_and_return),
+		T(test_return_to_nowhere),
+		T(test_strings),
+		T(test_string_compare),
+		T(test_branches),
+		T(test_jump_table),
+		T(test_relro),
+		T(test_wild_store),
+		T(test_store_then_load),
+		T(test_partial_registers),
+		T(test_vectors),
+		T(test_unknown_results),
+		T(test_arithmetic),
+		T(test_ends),
+		T(test_generated_code_changes),
+		T(test_cache_and_counters),
+		T(test_hostile_chunks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
