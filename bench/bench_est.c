@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a burst and a single precise access cost in each estimator. */
+#include "est.h"
+#include "event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+	THREADS = 16,
+	BURSTS = 200000,
+	ACCESSES = 64,
+	SINGLES = 2000000,
+};
+
+static void count(void *ctx, const struct comm_edge *edge)
+{
+	(void)edge;
+	++*(uint64_t *)ctx;
+}
+
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t mix(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+/* random: a stream of unrelated addresses; else sweeps over an array. */
+static int bench(const struct comm_est_ops *ops, const char *what, uint32_t bursts, uint32_t n,
+		 bool random, uint64_t span_bytes)
+{
+	const struct comm_est_config config = {
+		.granularity_bytes = 8, .cycles_per_ns = 2, .memory_bytes = 64 << 20};
+	struct comm_access a[ACCESSES] = {0};
+	struct comm_unwritten unwritten;
+	uint64_t state = 1, edges = 0, slice_ns = 0;
+	double start;
+	void *est;
+
+	if (ops->create(&config, &est))
+		return 1;
+	start = cpu_s();
+	for (uint32_t i = 0; i < bursts; i++) {
+		uint64_t at = mix(&state) % span_bytes & ~7ull;
+		struct comm_access_burst b = {.time_ns = (uint64_t)i * 10000,
+					      .thread = 1 + i % THREADS,
+					      .exact = n == 1,
+					      .trigger = n == 1 ? COMM_TRIGGER_ACCESSES
+								: COMM_TRIGGER_TIME,
+					      .period = 10000,
+					      .n_insns = 256,
+					      .cycles = 256,
+					      .n = n,
+					      .access = a};
+
+		if (n == 1)
+			b.time_ns = (uint64_t)i * 500;
+		for (uint32_t j = 0; j < n; j++) {
+			bool write = n == 1 ? i / THREADS % 3 == 0 : j & 1;
+
+			if (random)
+				at = mix(&state) % span_bytes & ~7ull;
+			a[j] = (struct comm_access){.datum = (1ull << 48) + at + j / 2 * 8 +
+							     (n > 1 && write ? span_bytes : 0),
+						    .size_bytes = 8,
+						    .object = 1,
+						    .site = 10 + j % 4,
+						    .flags = write ? COMM_ACCESS_WRITE
+								   : COMM_ACCESS_READ,
+						    .insn = (uint16_t)(j * 4),
+						    .cycle = (float)(j * 4),
+						    .known = 1,
+						    .ip_key = 1000 + j % 4};
+		}
+		if (b.time_ns - slice_ns >= 1000000000) {
+			ops->slice(est, slice_ns, b.time_ns, count, &edges, &unwritten);
+			slice_ns = b.time_ns;
+		}
+		if (ops->burst(est, &b))
+			return 1;
+	}
+	ops->slice(est, slice_ns, UINT64_MAX, count, &edges, &unwritten);
+	printf("%-8s %-34s %8.0f ns each, %llu edges, %llu thinned\n", ops->name, what,
+	       (cpu_s() - start) / bursts * 1e9, (unsigned long long)edges,
+	       (unsigned long long)(ops->thinned ? ops->thinned(est) : 0));
+	ops->destroy(est);
+	return 0;
+}
+
+int main(void)
+{
+	struct rusage usage;
+
+	for (int i = 0; comm_estimators[i]; i++) {
+		const struct comm_est_ops *ops = comm_estimators[i];
+
+		if (bench(ops, "burst of 64, sweep of 1 MiB", BURSTS, ACCESSES, false, 1 << 20) ||
+		    bench(ops, "burst of 64, sweep of 256 MiB", BURSTS, ACCESSES, false,
+			  256 << 20) ||
+		    bench(ops, "burst of 64, random in 1 MiB", BURSTS / 4, ACCESSES, true,
+			  1 << 20) ||
+		    bench(ops, "single, random in 1 MiB", SINGLES, 1, true, 1 << 20) ||
+		    bench(ops, "single, random in 64 MiB", SINGLES, 1, true, 64 << 20))
+			return 1;
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	printf("most memory resident: %ld MiB\n", usage.ru_maxrss / 1024);
+	return 0;
+}

@@ -1,0 +1,793 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hierarchical hazard: each thread w writes a datum x at a rate
+ *
+ *	hazard(w, x, t) = activity of w around x at t * profile of w at x
+ *			  * [w is on a CPU at t]
+ *
+ * and the last writer before a read is found by letting the hazards compete,
+ * walking back in time from the read.
+ *
+ * Activity is the rate of w's sampled writes per on-CPU time of its own, over
+ * its latest bursts in the finest region around x where it has some; it fades
+ * when w has been running for long without writing there.  The profile is the
+ * share of w's writes in that region that went to x, backed off from region to
+ * region as a hierarchy of Dirichlet distributions (MacKay and Peto, A
+ * hierarchical Dirichlet language model, 1995).  Their concentrations are
+ * learned per object and level from how often a burst writes a piece that its
+ * thread was not seen to write before: false sharing gets a small one and does
+ * not leak, a hash table gets a large one and is pooled.
+ *
+ * Where a thread was not seen to write a piece, its hazard is that of a Poisson
+ * process that may not be there at all.  A neighbour's writes can then never
+ * add up to certainty over a long time.
+ *
+ * A burst's own writes are taken out while its reads are estimated: they were
+ * sampled because the reads were.
+ */
+#include "edgemap.h"
+#include "est.h"
+#include "event.h"
+#include "ht.h"
+#include "oncpu.h"
+#include "pairs.h"
+#include "profile.h"
+#include "region.h"
+#include "relation.h"
+#include "window.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HAZARD_CANDIDATES = 64,
+	HAZARD_SLABS = 14,
+	HAZARD_ACTIVE_BURSTS = 8,    /* bursts that make an activity trusted */
+	HAZARD_COARSE = 2,	     /* from here on relations are asked */
+	HAZARD_RELATE_BURSTS = 4096, /* looked at for relations, per estimate */
+	HAZARD_HALVE_NS = 60 * 1000000000ll,
+};
+
+static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times longer */
+static const double hazard_stop = 0.02;	   /* chance per burst that activity ends */
+static const double hazard_small = 0.005;  /* contributions drawn, not listed */
+static const double hazard_regular = 8;	   /* what was probably written was written */
+static const double hazard_first_power = 8;
+static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
+static const double hazard_ends = 4; /* bursts per piece that say its thread has no others */
+
+struct cpu_cache {
+	uint32_t pass;
+	uint32_t filled;
+	double now_ns;
+	double on_ns[HAZARD_SLABS]; /* on-CPU time within the slab's reach */
+};
+
+struct candidate {
+	uint32_t thread;
+	uint32_t actor[COMM_REGION_LEVELS];
+	uint8_t level;	 /* finest with a write */
+	double rate;	 /* writes of x per on-CPU ns */
+	double chance;	 /* that it writes x at all */
+	double since_ns; /* on-CPU, since the last burst that wrote around x */
+	double active;	 /* share of the rate that counts since then */
+	double profile;	 /* share of x in the writes at the level trusted */
+	double tail;	 /* weight of x, for what no hazard explains */
+	double most;	 /* cumulated hazard for ever */
+	double before;	 /* cumulated hazard so far */
+	double share;
+};
+
+struct hazard {
+	struct comm_ht *ht;
+	struct comm_oncpu *oncpu;
+	struct comm_window *window;
+	struct comm_profile *profile;
+	struct comm_regions *regions; /* the profile's */
+	struct comm_edgemap *edges;
+	struct comm_relations *relations;
+	struct comm_unwritten unwritten;
+	struct comm_pairs *pairs;
+	struct cpu_cache *cpu;
+	uint32_t n_cpu;
+	uint32_t pass;
+	uint32_t n_switches; /* since the last estimate */
+	uint64_t start_ns, end_ns, halved_ns;
+	uint64_t thinned;
+	uint64_t random;
+	bool started;
+	struct candidate candidate[HAZARD_CANDIDATES];
+};
+
+static void hazard_destroy(void *est)
+{
+	struct hazard *h = est;
+
+	if (!h)
+		return;
+	comm_ht_destroy(h->ht);
+	comm_oncpu_destroy(h->oncpu);
+	comm_window_destroy(h->window);
+	comm_profile_destroy(h->profile);
+	comm_edgemap_destroy(h->edges);
+	comm_relations_destroy(h->relations);
+	comm_pairs_destroy(h->pairs);
+	free(h->cpu);
+	free(h);
+}
+
+static int hazard_create(const struct comm_est_config *config, void **ret)
+{
+	struct hazard *h = calloc(1, sizeof(*h));
+	uint64_t memory = config->memory_bytes;
+
+	if (!h)
+		return -ENOMEM;
+	if (memory < 4 << 20)
+		memory = 4 << 20;
+	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
+	    comm_ht_create(config->cycles_per_ns, &h->ht) ||
+	    comm_oncpu_create(memory / 8, &h->oncpu) ||
+	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
+	    comm_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
+	    comm_edgemap_create(memory / 4, &h->edges) ||
+	    comm_relations_create(memory / 16, &h->relations)) {
+		hazard_destroy(h);
+		return -ENOMEM;
+	}
+	h->regions = comm_profile_regions(h->profile);
+	*ret = h;
+	return 0;
+}
+
+/* On-CPU time of a thread within each slab's reach before now; cached. */
+static struct cpu_cache *hazard_cpu(struct hazard *h, uint32_t thread, uint64_t now_ns)
+{
+	struct cpu_cache *c;
+
+	if (thread >= h->n_cpu) {
+		uint32_t n = h->n_cpu ? h->n_cpu : 64;
+
+		while (n <= thread)
+			n *= 2;
+		c = realloc(h->cpu, n * sizeof(*c));
+		if (!c)
+			return NULL;
+		memset(c + h->n_cpu, 0, (n - h->n_cpu) * sizeof(*c));
+		h->cpu = c;
+		h->n_cpu = n;
+	}
+	c = &h->cpu[thread];
+	if (c->pass != h->pass) {
+		c->pass = h->pass;
+		c->filled = 0;
+		c->now_ns = comm_oncpu_at(h->oncpu, thread, now_ns);
+	}
+	return c;
+}
+
+static double hazard_on_ns(struct hazard *h, struct cpu_cache *c, uint32_t thread, uint64_t now_ns,
+			   uint32_t slab)
+{
+	for (; c->filled <= slab; c->filled++) {
+		double back_ns = hazard_slab_ns * (double)(1ull << 2 * c->filled);
+		uint64_t from_ns = h->start_ns;
+
+		if (c->filled < HAZARD_SLABS - 1 && back_ns < (double)(now_ns - h->start_ns))
+			from_ns = now_ns - (uint64_t)back_ns;
+		c->on_ns[c->filled] = c->now_ns - comm_oncpu_at(h->oncpu, thread, from_ns);
+	}
+	return c->on_ns[slab];
+}
+
+static struct candidate *hazard_candidate(struct hazard *h, uint32_t *n, uint32_t thread)
+{
+	for (uint32_t i = 0; i < *n; i++)
+		if (h->candidate[i].thread == thread)
+			return &h->candidate[i];
+	if (*n == HAZARD_CANDIDATES)
+		return NULL;
+	h->candidate[*n] = (struct candidate){.thread = thread};
+	return &h->candidate[(*n)++];
+}
+
+struct around {
+	uint32_t region[COMM_REGION_LEVELS];
+	double pieces[COMM_REGION_LEVELS]; /* children in use */
+	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
+	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
+	double kappa[COMM_REGION_LEVELS];
+	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
+	double unseen; /* chance of a written datum not to be seen written */
+};
+
+/*
+ * A datum read over and over and never seen written is hardly written at all:
+ * so many writes would have been seen as go with such reads around it.
+ */
+static double hazard_unseen(struct hazard *h, const struct comm_window_read *r,
+			    const struct around *around)
+{
+	const struct comm_region *g = comm_region_at(h->regions, r->region);
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7, level;
+
+	if (!r->region || g->level != COMM_REGION_LINE || g->read[word] < 2)
+		return 1;
+	for (level = HAZARD_COARSE; level < COMM_REGION_OBJECT; level++)
+		if (around->n[level] >= HAZARD_ACTIVE_BURSTS &&
+		    around->n_reads[level] >= HAZARD_ACTIVE_BURSTS)
+			break;
+	if (around->reads[level] <= 0)
+		return 1;
+	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
+}
+
+static uint32_t hazard_around(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
+			      struct around *ret)
+{
+	uint32_t region = r->region, n = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	comm_profile_kappa(h->profile, r->object, ret->kappa);
+	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
+		ret->pieces[level] = COMM_REGION_CHILDREN;
+	while (region) {
+		const struct comm_region *g = comm_region_at(h->regions, region);
+		uint32_t level = g->level;
+
+		ret->region[level] = region;
+		ret->pieces[level] =
+			level < COMM_REGION_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
+		if (ret->pieces[level] < 1)
+			ret->pieces[level] = 1;
+		for (uint32_t at = g->actors; at;) {
+			const struct comm_actor *a = comm_actor_at(h->regions, at);
+			struct candidate *c;
+
+			ret->n_reads[level] += a->n_read;
+			ret->reads[level] += a->weight_read;
+			if (a->thread == reader) {
+				ret->n_read[level] = a->n_read;
+				ret->weight_read[level] = a->weight_read;
+			}
+			if (a->n > 0.01f && a->weight > 0) {
+				ret->n[level] += a->n;
+				ret->weight[level] += a->weight;
+				c = hazard_candidate(h, &n, a->thread);
+				if (c)
+					c->actor[level] = at;
+			}
+			at = a->next;
+		}
+		region = g->parent;
+	}
+	ret->unseen = hazard_unseen(h, r, ret);
+	return n;
+}
+
+/*
+ * The profile: the share of the datum in the candidate's writes to the region
+ * whose actor is returned, with what is known below level from left out.
+ */
+static const struct comm_actor *hazard_profile(struct hazard *h, const struct around *around,
+					       uint32_t word, uint32_t from, struct candidate *c,
+					       uint32_t *ret_level)
+{
+	double g = 1;
+	const struct comm_actor *a = NULL;
+	uint32_t level;
+
+	c->level = COMM_REGION_OBJECT;
+	c->chance = 1;
+	c->tail = 0;
+	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
+		const struct comm_actor *child = a;
+		double kappa = around->kappa[level - 1], pieces = around->pieces[level];
+		double below, mean, weight, share;
+
+		a = c->actor[level] && level >= from ? comm_actor_at(h->regions, c->actor[level])
+						     : NULL;
+		if (!a) {
+			g /= pieces;
+			continue;
+		}
+		if (level == 1) {
+			weight = a->word[word] > 0 ? a->word[word] : 0;
+			c->level = weight > 0 ? 0 : 1;
+		} else {
+			weight = child ? child->weight : 0;
+			if (level < c->level)
+				c->level = (uint8_t)level;
+		}
+		/*
+		 * Seen so often in few pieces, it would have been seen in this
+		 * one: the Dirichlet's tail is too heavy for a set that ends.
+		 */
+		if (a->n_pieces > 0)
+			kappa /= 1 + a->n_below / a->n_pieces / hazard_ends;
+		below = a->weight - a->weight_cover;
+		if (below < weight)
+			below = weight;
+		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
+		share = (weight + kappa * mean / pieces) / (below + kappa * mean) * below /
+			a->weight;
+		share += a->weight_cover / a->weight / pieces;
+		/* Unseen: as likely to be written at all as it is less written than others. */
+		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
+			c->chance *= kappa * mean / pieces /
+				     (kappa * mean / pieces + below / a->n_pieces);
+		g *= share;
+		if (a->n >= HAZARD_ACTIVE_BURSTS || level == COMM_REGION_OBJECT)
+			break;
+	}
+	*ret_level = level;
+	c->profile = g;
+	if (a)
+		c->tail = g * a->weight;
+	return a;
+}
+
+/* Rate of a candidate's writes at the datum, and the chance that there are any. */
+static void hazard_rate(struct hazard *h, const struct around *around,
+			const struct comm_relation_reader *reader, uint32_t word, uint64_t now_ns,
+			struct candidate *c)
+{
+	uint32_t level;
+	const struct comm_actor *a = hazard_profile(h, around, word, COMM_REGION_LINE, c, &level);
+	double g = c->profile, e;
+	struct cpu_cache *cpu;
+
+	cpu = hazard_cpu(h, c->thread, now_ns);
+	if (!a || !cpu) {
+		c->rate = c->tail = 0;
+		return;
+	}
+	if (c->level > 0)
+		c->chance *= around->unseen / (1 - c->chance + c->chance * around->unseen);
+	if (c->level > 0) {
+		double factor = comm_relation_factor(h->relations, reader, c->thread);
+
+		g *= factor;
+		c->tail *= factor;
+		c->chance = 1 - pow(1 - c->chance, factor);
+	}
+	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
+	c->active = 1;
+	if (a->last_ns < 0) {
+		double on = comm_oncpu_at(h->oncpu, c->thread, h->end_ns) -
+			    comm_oncpu_at(h->oncpu, c->thread, h->start_ns);
+
+		c->rate = g * a->weight / (on > 1 ? on : 1);
+		return;
+	}
+	c->rate = g * a->recent_weight / a->recent_ns;
+	/* Who does not write anywhere in a larger region does not write here. */
+	for (; level <= COMM_REGION_OBJECT; level++) {
+		double since_ns, active;
+
+		if (!c->actor[level])
+			continue;
+		a = comm_actor_at(h->regions, c->actor[level]);
+		if (a->last_ns < 0)
+			continue;
+		since_ns = cpu->now_ns - a->last_ns;
+		if (since_ns < 0)
+			since_ns = 0;
+		e = exp(-since_ns * a->recent_n / a->recent_ns);
+		active = e / (e + hazard_stop * (1 - e));
+		if (active < c->active || c->since_ns == 0) {
+			c->active = active;
+			c->since_ns = since_ns;
+		}
+	}
+}
+
+/* Expected writes over on_ns of CPU time before the read. */
+static double hazard_writes(const struct candidate *c, double on_ns)
+{
+	double since = on_ns < c->since_ns ? on_ns : c->since_ns;
+
+	return c->rate * (c->active * since + (on_ns - since));
+}
+
+/* A Poisson process that may not be there at all. */
+static double hazard_cumulated(const struct candidate *c, double writes)
+{
+	if (c->chance > 0.999 || writes < 0.01 * c->chance)
+		return writes;
+	if (writes > 10 * c->chance)
+		return c->most;
+	return -log1pf((float)c->chance * expm1f((float)(-writes / c->chance)));
+}
+
+/*
+ * Shares of the candidates; returns the chance that nobody wrote.  *ret_first
+ * is the chance that the reader, which reads the datum read_rate times per ns
+ * on a CPU, did not since it was written.
+ */
+static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint64_t now_ns,
+			     double read_rate, double *ret_first)
+{
+	struct cpu_cache *reader_cpu = hazard_cpu(h, reader, now_ns);
+	double alive = 1, tail = 0, unwritten, odds, rates = read_rate;
+	uint32_t slab = 0;
+	/* The same with certain rates, for the race of writes against reads. */
+	double first = 0, left = 1, writes_before = 0, reads_before = 0;
+
+	/* Slabs too short for anything to happen are taken together. */
+	for (uint32_t i = 0; i < n; i++)
+		rates += h->candidate[i].rate;
+	while (slab < HAZARD_SLABS - 1 && rates * hazard_slab_ns * (double)(1ull << 2 * slab) < 0.1)
+		slab++;
+	for (; slab < HAZARD_SLABS && alive > 0.003; slab++) {
+		double now[HAZARD_CANDIDATES], sum = 0, writes = 0, reads = 0, race;
+
+		for (uint32_t i = 0; i < n; i++) {
+			struct candidate *c = &h->candidate[i];
+			struct cpu_cache *cpu = &h->cpu[c->thread];
+			double after, expected;
+
+			now[i] = 0;
+			if (c->rate <= 0)
+				continue;
+			expected = hazard_writes(c, hazard_on_ns(h, cpu, c->thread, now_ns, slab));
+			writes += expected;
+			after = hazard_cumulated(c, expected);
+			now[i] = after > c->before ? after - c->before : 0;
+			c->before = after;
+			sum += now[i];
+		}
+		if (sum > 0) {
+			double dead = alive * -expm1(-sum);
+
+			for (uint32_t i = 0; i < n; i++)
+				h->candidate[i].share += dead * now[i] / sum;
+			alive -= dead;
+		}
+		if (reader_cpu && read_rate > 0)
+			reads = read_rate * hazard_on_ns(h, reader_cpu, reader, now_ns, slab);
+		race = fmax(0, writes - writes_before) + fmax(0, reads - reads_before);
+		if (race > 0) {
+			first += left * -expm1(-race) * fmax(0, writes - writes_before) / race;
+			left *= exp(-race);
+		}
+		writes_before = writes;
+		reads_before = reads;
+	}
+	if (left < 1)
+		first /= 1 - left;
+	/* Synchronised programs alternate more regularly than chance has it. */
+	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
+	*ret_first = pow(1 + pow(odds, hazard_first_power), -1 / hazard_first_power);
+	/* So are sweeps: what was probably written was written. */
+	unwritten = pow(alive, hazard_regular);
+	for (uint32_t i = 0; i < n; i++)
+		tail += h->candidate[i].tail;
+	if (tail <= 0)
+		return alive;
+	for (uint32_t i = 0; i < n; i++)
+		h->candidate[i].share += (alive - unwritten) * h->candidate[i].tail / tail;
+	return unwritten;
+}
+
+/*
+ * How often the reader reads the datum per ns on a CPU: so many times as it is
+ * written, by the finest region where enough of both was seen.
+ */
+static double hazard_read_rate(struct hazard *h, const struct around *around,
+			       const struct comm_window_read *r, uint32_t reader, uint32_t n)
+{
+	double ratio = 0, writes = 0;
+	double on_ns = comm_oncpu_at(h->oncpu, reader, h->end_ns) -
+		       comm_oncpu_at(h->oncpu, reader, h->start_ns);
+
+	for (uint32_t level = 1; level <= COMM_REGION_OBJECT; level++) {
+		double reads = around->weight_read[level] - r->weight;
+
+		if (around->weight[level] <= 0)
+			continue;
+		ratio = reads > 0 ? reads / around->weight[level] : 0;
+		if (around->n[level] >= hazard_first_bursts &&
+		    around->n_read[level] >= hazard_first_bursts)
+			break;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct candidate *c = &h->candidate[i];
+
+		if (c->rate > 0)
+			writes += c->rate * (comm_oncpu_at(h->oncpu, c->thread, h->end_ns) -
+					     comm_oncpu_at(h->oncpu, c->thread, h->start_ns));
+	}
+	return on_ns > 1 ? ratio * writes / on_ns : 0;
+}
+
+static double hazard_random(struct hazard *h)
+{
+	uint64_t z = h->random += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+}
+
+/* What watchpoints saw says how often the reader itself was the last writer. */
+static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
+			 uint32_t n, double written)
+{
+	double self = 0, want, others;
+
+	if (written <= 0 || !comm_pairs_any(h->pairs, reader, r->object, r->datum))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (h->candidate[i].thread == reader)
+			self = h->candidate[i].share / written;
+	want = comm_pairs_self(h->pairs, reader, r->object, r->datum, self);
+	others = self < 1 ? (1 - want) / (1 - self) : 0;
+	if (others <= 0 || (self <= 0 && want > 0))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		h->candidate[i].share *= h->candidate[i].thread == reader ? want / self : others;
+}
+
+static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
+		       const struct comm_window_read *r, const struct candidate *c, double share,
+		       double first)
+{
+	const struct comm_actor *a = NULL;
+	double weight = 0;
+	int err = 0;
+
+	for (uint32_t level = 1; !a; level++)
+		if (c->actor[level])
+			a = comm_actor_at(h->regions, c->actor[level]);
+	for (int i = 0; i < COMM_ACTOR_SITES; i++)
+		weight += a->site_weight[i];
+	for (int i = 0; i < COMM_ACTOR_SITES && !err; i++) {
+		double part = weight > 0 ? a->site_weight[i] / weight : i == 0;
+
+		if (part > 0)
+			err = comm_edgemap_add(
+				h->edges,
+				&(struct comm_edge_key){c->thread, a->site[i], b->thread, r->site,
+							r->object},
+				r->bytes * share * part, r->bytes * share * part * first, c->level);
+	}
+	return err;
+}
+
+static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
+		       const struct comm_window_read *r)
+{
+	struct comm_relation_reader reader = {b->thread, r->object, r->site};
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	double unwritten, small = 0, pick, first;
+	struct around around;
+	uint32_t n;
+	int err = 0;
+
+	if (r->self)
+		return comm_edgemap_add(h->edges,
+					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
+								r->site, r->object},
+					r->bytes, r->bytes * r->first, 0);
+	n = hazard_around(h, r, b->thread, &around);
+	for (uint32_t i = 0; i < n; i++)
+		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
+	unwritten = hazard_compete(h, n, b->thread, b->time_ns,
+				   hazard_read_rate(h, &around, r, b->thread, n), &first);
+	first *= r->first;
+	h->unwritten.bytes += unwritten * r->bytes;
+	h->unwritten.first_bytes += unwritten * r->bytes * first;
+	hazard_blend(h, r, b->thread, n, 1 - unwritten);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct candidate *c = &h->candidate[i];
+
+		if (c->share < hazard_small)
+			small += c->share;
+		else
+			err = hazard_emit(h, b, r, c, c->share, first);
+	}
+	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
+	pick = small * hazard_random(h);
+	for (uint32_t i = 0; i < n && small > 0 && !err; i++) {
+		struct candidate *c = &h->candidate[i];
+
+		if (c->share >= hazard_small || c->share <= 0)
+			continue;
+		pick -= c->share;
+		if (pick < 0) {
+			err = hazard_emit(h, b, r, c, small, first);
+			break;
+		}
+	}
+	return err;
+}
+
+/*
+ * Learns from a read of a datum that somebody was seen to write; weight is its
+ * share of its burst.
+ */
+static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
+			  const struct comm_window_read *r, double weight)
+{
+	struct comm_relation_reader reader = {b->thread, r->object, r->site};
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	struct comm_relation_writer writer[HAZARD_CANDIDATES];
+	double seen = 0, coarse = 0;
+	struct around around;
+	uint32_t n = hazard_around(h, r, b->thread, &around);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct candidate *c = &h->candidate[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		uint32_t level;
+
+		if (a && a->word[word] > 0)
+			seen += a->word[word];
+		a = hazard_profile(h, &around, word, HAZARD_COARSE, c, &level);
+		if (!a)
+			c->tail = 0;
+		c->tail *= c->chance;
+		coarse += c->tail;
+	}
+	if (seen <= 0 || coarse <= 0)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct candidate *c = &h->candidate[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		double mine = a && a->word[word] > 0 ? a->word[word] : 0;
+
+		writer[i] = (struct comm_relation_writer){c->thread, mine / seen, c->tail / coarse};
+	}
+	comm_relation_learn(h->relations, &reader, writer, n, weight);
+}
+
+/* Second pass: from whom each thread reads, where that is plain. */
+static void hazard_relate_all(struct hazard *h, uint32_t n)
+{
+	uint32_t step = n / HAZARD_RELATE_BURSTS + 1;
+
+	for (uint32_t i = 0; i < n; i += step) {
+		const struct comm_window_burst *b = comm_window_at(h->window, i);
+		const struct comm_window_read *r = comm_window_reads(h->window, b);
+
+		if (!b->n_reads)
+			continue;
+		comm_profile_take_out(h->profile, h->window, b, -1);
+		for (uint32_t j = 0; j < b->n_reads; j++)
+			if (!r[j].self)
+				hazard_relate(h, b, &r[j], 1.0 / b->n_reads);
+		comm_profile_take_out(h->profile, h->window, b, 1);
+	}
+}
+
+/* Estimates the n oldest bursts of the window and drops them. */
+static int hazard_estimate(struct hazard *h, uint32_t n)
+{
+	bool halve = false;
+	int err = 0;
+
+	h->n_switches = 0;
+	if (!n)
+		return 0;
+	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
+	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
+		h->halved_ns = h->end_ns;
+		halve = true;
+	}
+	if (halve || comm_regions_crowded(h->regions))
+		h->thinned += comm_regions_sweep(h->regions, halve);
+	if (halve)
+		comm_relations_halve(h->relations);
+	comm_profile_learn(h->profile, h->window, h->ht, n);
+	hazard_relate_all(h, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_window_burst *b = comm_window_at(h->window, i);
+		const struct comm_window_read *r = comm_window_reads(h->window, b);
+
+		if (b->n_reads) {
+			comm_profile_take_out(h->profile, h->window, b, -1);
+			h->pass++;
+			for (uint32_t j = 0; j < b->n_reads && !err; j++)
+				err = hazard_read(h, b, &r[j]);
+			comm_profile_take_out(h->profile, h->window, b, 1);
+			comm_edgemap_end_burst(h->edges);
+		}
+		comm_profile_activity(h->profile, h->window, b,
+				      comm_oncpu_at(h->oncpu, b->thread, b->time_ns),
+				      comm_oncpu_at(h->oncpu, b->thread, h->start_ns));
+	}
+	comm_window_drop(h->window, n);
+	return err;
+}
+
+static void hazard_begin(struct hazard *h, uint64_t time_ns)
+{
+	if (h->started)
+		return;
+	h->started = true;
+	h->start_ns = h->halved_ns = time_ns;
+}
+
+static int hazard_burst(void *est, const struct comm_access_burst *burst)
+{
+	struct hazard *h = est;
+	int err;
+
+	hazard_begin(h, burst->time_ns);
+	err = comm_window_add(h->window, h->ht, burst);
+	if (err != -ENOSPC)
+		return err;
+	err = hazard_estimate(h, comm_window_count(h->window));
+	return err ? err : comm_window_add(h->window, h->ht, burst);
+}
+
+static void hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
+{
+	struct hazard *h = est;
+
+	hazard_begin(h, time_ns);
+	/* The switches that the window's reads need must not be overwritten. */
+	if (++h->n_switches >= COMM_ONCPU_SWITCHES * 16)
+		hazard_estimate(h, comm_window_count(h->window));
+	comm_oncpu_switch(h->oncpu, time_ns, thread, on_cpu);
+}
+
+static void hazard_sched_lost(void *est, uint64_t time_ns)
+{
+	struct hazard *h = est;
+
+	hazard_begin(h, time_ns);
+	/* What was seen until now still tells of the window's reads. */
+	if (h->n_switches)
+		hazard_estimate(h, comm_window_count(h->window));
+	h->n_switches = 0;
+	comm_oncpu_forget(h->oncpu);
+}
+
+static int hazard_evidence(void *est, const struct comm_evidence *evidence)
+{
+	comm_pairs_add(((struct hazard *)est)->pairs, evidence);
+	return 0;
+}
+
+static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
+			void *ctx, struct comm_unwritten *ret_unwritten)
+{
+	struct hazard *h = est;
+	uint32_t n = 0, count = comm_window_count(h->window);
+	int err;
+
+	(void)start_ns;
+	while (n < count && comm_window_at(h->window, n)->time_ns < end_ns)
+		n++;
+	err = hazard_estimate(h, n);
+	comm_edgemap_emit(h->edges, emit, ctx);
+	*ret_unwritten = h->unwritten;
+	h->unwritten = (struct comm_unwritten){0};
+	return err;
+}
+
+static uint64_t hazard_thinned(const void *est)
+{
+	const struct hazard *h = est;
+
+	return h->thinned + comm_profile_thinned(h->profile);
+}
+
+const struct comm_est_ops comm_est_hazard = {
+	.name = "hazard",
+	.help = "competing hazards of the writers, backed off over space and time",
+	.create = hazard_create,
+	.destroy = hazard_destroy,
+	.burst = hazard_burst,
+	.sched = hazard_sched,
+	.sched_lost = hazard_sched_lost,
+	.evidence = hazard_evidence,
+	.slice = hazard_slice,
+	.thinned = hazard_thinned,
+};

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "oncpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ONCPU_MIN = 16, /* switches a thread gets room for at first */
+};
+
+struct oncpu_switch {
+	uint64_t time_ns;
+	double before_ns; /* on-CPU time up to here */
+};
+
+/* A ring: switch i lies at i & (cap - 1); [n - cap, n) are kept. */
+struct oncpu_thread {
+	struct oncpu_switch *ring;
+	uint64_t n;
+	uint64_t start_ns;
+	uint32_t cap;
+	bool on;
+};
+
+struct comm_oncpu {
+	struct oncpu_thread *thread;
+	uint32_t n_threads;
+	uint64_t left_bytes;
+};
+
+int comm_oncpu_create(uint64_t memory_bytes, struct comm_oncpu **ret)
+{
+	struct comm_oncpu *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	o->left_bytes = memory_bytes;
+	*ret = o;
+	return 0;
+}
+
+void comm_oncpu_destroy(struct comm_oncpu *oncpu)
+{
+	if (!oncpu)
+		return;
+	for (uint32_t i = 0; i < oncpu->n_threads; i++)
+		free(oncpu->thread[i].ring);
+	free(oncpu->thread);
+	free(oncpu);
+}
+
+static struct oncpu_thread *oncpu_thread(struct comm_oncpu *o, uint32_t id)
+{
+	if (id >= o->n_threads) {
+		struct oncpu_thread *thread;
+		uint32_t n = o->n_threads ? o->n_threads : 64;
+		uint64_t bytes;
+
+		while (n <= id && n < 1u << 24)
+			n *= 2;
+		bytes = (uint64_t)(n - o->n_threads) * sizeof(*thread);
+		if (n <= id || bytes > o->left_bytes)
+			return NULL;
+		thread = realloc(o->thread, n * sizeof(*thread));
+		if (!thread)
+			return NULL;
+		memset(thread + o->n_threads, 0, bytes);
+		o->left_bytes -= bytes;
+		o->thread = thread;
+		o->n_threads = n;
+	}
+	return &o->thread[id];
+}
+
+/* A full ring doubles while there is room, and loses its oldest otherwise. */
+static int oncpu_grow(struct comm_oncpu *o, struct oncpu_thread *t)
+{
+	uint32_t cap = t->cap ? t->cap * 2 : ONCPU_MIN;
+	uint64_t bytes = (uint64_t)(cap - t->cap) * sizeof(*t->ring);
+	struct oncpu_switch *ring;
+
+	if (cap > COMM_ONCPU_SWITCHES || bytes > o->left_bytes)
+		return t->cap ? 0 : -ENOMEM;
+	ring = malloc(cap * sizeof(*ring));
+	if (!ring)
+		return t->cap ? 0 : -ENOMEM;
+	for (uint64_t i = t->n - (t->n < t->cap ? t->n : t->cap); i < t->n; i++)
+		ring[i & (cap - 1)] = t->ring[i & (t->cap - 1)];
+	o->left_bytes -= bytes;
+	free(t->ring);
+	t->ring = ring;
+	t->cap = cap;
+	return 0;
+}
+
+int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu)
+{
+	struct oncpu_thread *t = oncpu_thread(oncpu, thread);
+	struct oncpu_switch s = {.time_ns = time_ns};
+
+	if (!t)
+		return -ENOMEM;
+	if (t->n && t->on == on_cpu)
+		return 0;
+	if (t->n) {
+		const struct oncpu_switch *last = &t->ring[(t->n - 1) & (t->cap - 1)];
+
+		if (time_ns < last->time_ns)
+			s.time_ns = last->time_ns;
+		s.before_ns = last->before_ns + (t->on ? (double)(s.time_ns - last->time_ns) : 0);
+	}
+	if (t->n < COMM_ONCPU_SWITCHES && t->n == t->cap && oncpu_grow(oncpu, t))
+		return -ENOMEM;
+	if (!t->n)
+		t->start_ns = time_ns;
+	t->ring[t->n++ & (t->cap - 1)] = s;
+	t->on = on_cpu;
+	return 0;
+}
+
+void comm_oncpu_forget(struct comm_oncpu *oncpu)
+{
+	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
+		oncpu->thread[i].n = 0;
+		oncpu->thread[i].on = false;
+	}
+}
+
+double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns)
+{
+	const struct oncpu_thread *t;
+	const struct oncpu_switch *s;
+	uint64_t lo, hi;
+	bool on;
+
+	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
+		return (double)time_ns;
+	t = &oncpu->thread[thread];
+	hi = t->n;
+	lo = t->n > t->cap ? t->n - t->cap : 0;
+	s = &t->ring[lo & (t->cap - 1)];
+	if (time_ns < s->time_ns) {
+		double share = 1;
+
+		if (s->time_ns > t->start_ns)
+			share = s->before_ns / (double)(s->time_ns - t->start_ns);
+		return s->before_ns - share * (double)(s->time_ns - time_ns);
+	}
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (t->ring[mid & (t->cap - 1)].time_ns <= time_ns)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	s = &t->ring[lo & (t->cap - 1)];
+	/* States alternate, so the last one tells each. */
+	on = ((t->n - 1 - lo) & 1) ? !t->on : t->on;
+	return s->before_ns + (on ? (double)(time_ns - s->time_ns) : 0);
+}

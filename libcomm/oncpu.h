@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * On-CPU time: how long a thread ran between two instants, from scheduling
+ * events.  Each thread keeps its latest switches; before the oldest one kept it
+ * is assumed to have run at its mean share.  A thread without any switch is
+ * taken to run all the time.
+ */
+#ifndef COMM_ONCPU_H
+#define COMM_ONCPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct comm_oncpu;
+
+enum {
+	COMM_ONCPU_SWITCHES = 1024, /* most switches kept of one thread */
+};
+
+int comm_oncpu_create(uint64_t memory_bytes, struct comm_oncpu **ret);
+void comm_oncpu_destroy(struct comm_oncpu *oncpu);
+
+/* In order of time.  -ENOMEM: not taken. */
+int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu);
+/* Switches were missed: nothing is known any more of who runs. */
+void comm_oncpu_forget(struct comm_oncpu *oncpu);
+/* On-CPU ns of the thread from some fixed instant of its own up to time_ns. */
+double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns);
+
+#endif

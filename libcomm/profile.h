@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The profile: where each thread writes, and how often of late, learned from the
+ * window's bursts and kept in regions.  Also the concentrations with which an
+ * estimator may back off from region to region, learned per object and level
+ * from how often a burst writes a piece that its thread was not seen to write.
+ */
+#ifndef COMM_PROFILE_H
+#define COMM_PROFILE_H
+
+#include "ht.h"
+#include "region.h"
+#include "window.h"
+
+struct comm_profile;
+
+int comm_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
+			struct comm_profile **ret);
+void comm_profile_destroy(struct comm_profile *profile);
+
+/* Read by all, written by the profile. */
+struct comm_regions *comm_profile_regions(const struct comm_profile *profile);
+/* The window's n oldest bursts: their writes, and the regions of their reads. */
+void comm_profile_learn(struct comm_profile *profile, struct comm_window *window,
+			const struct comm_ht *ht, uint32_t n);
+/* Takes a learned burst's writes out (sign -1) and puts them back (1). */
+void comm_profile_take_out(struct comm_profile *profile, struct comm_window *window,
+			   const struct comm_window_burst *burst, int sign);
+/*
+ * The burst's writes become part of the recent activity of its thread; now_ns
+ * and start_ns are the thread's on-CPU time at the burst and at the beginning.
+ */
+void comm_profile_activity(struct comm_profile *profile, struct comm_window *window,
+			   const struct comm_window_burst *burst, double now_ns, double start_ns);
+/* Concentrations of an object at COMM_REGION_LEVELS levels. */
+void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, double *ret);
+/* Writes and reads that found no room. */
+uint64_t comm_profile_thinned(const struct comm_profile *profile);
+
+#endif

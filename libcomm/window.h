@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The window: bursts kept until their slice is estimated, each collapsed to the
+ * lines it wrote and to a few of its reads.  What a burst says for certain is
+ * settled here: a read after the burst's own write of the datum has that write
+ * as its last one, and a read after the burst's own read of the datum is no
+ * first read.
+ *
+ * Of the other reads at most COMM_WINDOW_READS are kept, drawn systematically
+ * with a chance proportional to the bytes they stand for; each then counts
+ * 1 / chance times (Horvitz-Thompson again).
+ */
+#ifndef COMM_WINDOW_H
+#define COMM_WINDOW_H
+
+#include "ht.h"
+
+struct comm_window;
+
+enum {
+	COMM_WINDOW_READS = 3,	/* fewer when bursts are many */
+	COMM_WINDOW_CELLS = 16, /* most regions one long write is cut into */
+};
+
+struct comm_window_write {
+	uint64_t datum;
+	uint32_t object;
+	uint32_t site;
+	uint32_t ht;
+	uint32_t actor; /* the estimator's */
+	float count;	/* writes of each datum, scaled by all/known */
+	float weight;	/* the estimator's: count in executed accesses */
+	uint8_t mask;	/* data of the line written; level 1 only */
+	uint8_t level;	/* above 1: the whole region was written */
+};
+
+struct comm_window_read {
+	uint64_t datum;
+	uint32_t object;
+	uint32_t site;
+	uint32_t ht;
+	uint32_t self_site;
+	uint32_t region; /* the estimator's */
+	float bytes;	 /* scaled by all/known and 1/chance */
+	float count;	 /* accesses, scaled likewise */
+	float weight;	 /* the estimator's: count in executed accesses */
+	float first;	 /* share of the bytes that may be a first read */
+	bool self;	 /* last written at self_site in this very burst */
+};
+
+struct comm_window_burst {
+	uint64_t time_ns;
+	struct comm_ht_burst ht;
+	uint32_t thread;
+	uint32_t first_write, n_writes; /* of the window's writes */
+	uint32_t first_read, n_reads;
+};
+
+int comm_window_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct comm_window **ret);
+void comm_window_destroy(struct comm_window *window);
+
+/* -ENOSPC: full, the caller estimates and drops what it has. */
+int comm_window_add(struct comm_window *window, struct comm_ht *ht,
+		    const struct comm_access_burst *burst);
+uint32_t comm_window_count(const struct comm_window *window);
+const struct comm_window_burst *comm_window_at(const struct comm_window *window, uint32_t i);
+struct comm_window_write *comm_window_writes(struct comm_window *window,
+					     const struct comm_window_burst *burst);
+struct comm_window_read *comm_window_reads(struct comm_window *window,
+					   const struct comm_window_burst *burst);
+/* Drops the n oldest bursts. */
+void comm_window_drop(struct comm_window *window, uint32_t n);
+
+#endif

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sim/patterns.c"
+#include "sim/sim.c"
+
+enum {
+	T = 8, /* threads of hand-made streams */
+	SITE_W = 100,
+	SITE_R = 200,
+};
+
+static const uint64_t base = (3ull << 48) + 0x10000;
+
+struct result {
+	double bytes[T][T], first[T][T], variance[T][T];
+	double edge_bytes;
+	uint32_t n_edges;
+	struct comm_edge last;
+};
+
+static void collect(void *ctx, const struct comm_edge *e)
+{
+	struct result *r = ctx;
+
+	assert_true(isfinite(e->bytes) && e->bytes >= 0);
+	assert_true(isfinite(e->variance) && e->variance >= 0);
+	assert_true(e->first_bytes <= e->bytes * 1.000001);
+	r->n_edges++;
+	r->edge_bytes += e->bytes;
+	r->last = *e;
+	if (e->src_thread < T && e->dst_thread < T) {
+		r->bytes[e->src_thread][e->dst_thread] += e->bytes;
+		r->first[e->src_thread][e->dst_thread] += e->first_bytes;
+		r->variance[e->src_thread][e->dst_thread] += e->variance;
+	}
+}
+
+static const struct comm_est_config config = {
+	.granularity_bytes = 8,
+	.cycles_per_ns = 1,
+	.memory_bytes = 64 << 20,
+};
+
+static void *est_new(const struct comm_est_ops *ops)
+{
+	void *est = NULL;
+
+	assert_int_equal(ops->create(&config, &est), 0);
+	assert_non_null(est);
+	return est;
+}
+
+static struct comm_access access_at(uint64_t datum, uint16_t flags, uint16_t insn)
+{
+	return (struct comm_access){.datum = datum,
+				    .size_bytes = 8,
+				    .object = 1,
+				    .site = flags & COMM_ACCESS_WRITE ? SITE_W : SITE_R,
+				    .flags = flags,
+				    .insn = insn,
+				    .cycle = insn,
+				    .known = 1,
+				    .ip_key = flags};
+}
+
+static void feed(const struct comm_est_ops *ops, void *est, uint64_t time_ns, uint32_t thread,
+		 const struct comm_access *access, uint32_t n)
+{
+	const struct comm_access_burst burst = {.time_ns = time_ns,
+						.thread = thread,
+						.trigger = COMM_TRIGGER_TIME,
+						.period = 1000000,
+						.n_insns = 64,
+						.cycles = 64,
+						.n = n,
+						.access = access};
+
+	assert_int_equal(ops->burst(est, &burst), 0);
+}
+
+/* One precise access that stands for 1000. */
+static void feed_exact(const struct comm_est_ops *ops, void *est, uint64_t time_ns, uint32_t thread,
+		       struct comm_access access)
+{
+	const struct comm_access_burst burst = {.time_ns = time_ns,
+						.thread = thread,
+						.exact = true,
+						.trigger = COMM_TRIGGER_ACCESSES,
+						.period = 1000,
+						.n_insns = 1,
+						.n = 1,
+						.access = &access};
+
+	assert_int_equal(ops->burst(est, &burst), 0);
+}
+
+static struct comm_unwritten slice(const struct comm_est_ops *ops, void *est, struct result *ret)
+{
+	struct comm_unwritten u = {-1, -1};
+
+	memset(ret, 0, sizeof(*ret));
+	assert_int_equal(ops->slice(est, 0, UINT64_MAX, collect, ret, &u), 0);
+	assert_true(u.bytes >= 0 && u.first_bytes >= 0);
+	return u;
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_ptr_equal(comm_est_find("hazard"), &comm_est_hazard);
+	assert_ptr_equal(comm_est_find("nearest"), &comm_est_nearest);
+	assert_null(comm_est_find("nothing"));
+	assert_null(comm_est_find(NULL));
+	assert_ptr_equal(comm_estimators[0], &comm_est_hazard);
+}
+
+/* Thread 1 writes and thread 2 reads the same data, over and over. */
+static void test_one_edge(void **state)
+{
+	(void)state;
+	for (int e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		void *est = est_new(ops);
+		struct result r;
+
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint64_t at = base + i % 16 * 8;
+
+			feed_exact(ops, est, i * 2000000ull + 1, 1,
+				   access_at(at, COMM_ACCESS_WRITE, 0));
+			feed_exact(ops, est, i * 2000000ull + 1000001, 2,
+				   access_at(at, COMM_ACCESS_READ, 0));
+		}
+		slice(ops, est, &r);
+		/* A thousand samples of a period of 1000, 8 bytes each. */
+		assert_true(r.bytes[1][2] > 7.8e6 && r.bytes[1][2] <= 8.0001e6);
+		assert_true(r.bytes[2][1] == 0);
+		assert_int_equal(r.last.src_site, SITE_W);
+		assert_int_equal(r.last.dst_site, SITE_R);
+		assert_int_equal(r.last.object, 1);
+		assert_true(r.last.bursts > 900);
+		/* Poisson over distinct bursts: sd / mean is 1 / sqrt(1000). */
+		assert_true(fabs(sqrt(r.variance[1][2]) / r.bytes[1][2] * sqrt(1000) - 1) < 0.1);
+		/* A slice is emitted once. */
+		slice(ops, est, &r);
+		assert_int_equal(r.n_edges, 0);
+		ops->destroy(est);
+	}
+}
+
+static void test_unwritten(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct comm_unwritten u;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		struct comm_access other = access_at(base + 64 * i, COMM_ACCESS_WRITE, 0);
+
+		feed_exact(ops, est, i * 100 + 1, 1, access_at(base + 64 * i, COMM_ACCESS_READ, 0));
+		/* The same address in another object is another datum. */
+		other.object = 2;
+		feed_exact(ops, est, i * 100 + 2, 2, other);
+	}
+	u = slice(ops, est, &r);
+	assert_int_equal(r.n_edges, 0);
+	assert_true(fabs(u.bytes - 100 * 8000) < 1);
+	ops->destroy(est);
+}
+
+/* What the burst itself shows needs no estimate. */
+static void test_self(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++) {
+		struct comm_access a[4] = {
+			access_at(base, COMM_ACCESS_WRITE, 1), access_at(base, COMM_ACCESS_READ, 2),
+			access_at(base, COMM_ACCESS_READ, 3),
+			access_at(base + 8, COMM_ACCESS_WRITE | COMM_ACCESS_IMPLICIT, 4)};
+
+		feed(ops, est, i * 1000000, 1 + i % 2, a, 4);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[1][1] > 0 && r.bytes[2][2] > 0);
+	assert_true(r.bytes[1][2] == 0 && r.bytes[2][1] == 0);
+	/* The second read of each pair is no first one. */
+	assert_true(fabs(r.first[1][1] / r.bytes[1][1] - 0.5) < 0.01);
+	ops->destroy(est);
+}
+
+/* A thread that is off the CPU writes nothing. */
+static void test_sched(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct result r;
+	uint64_t now_ns = 1;
+
+	(void)state;
+	/* 1 and 2 take turns of 10 ms and write and read one datum all the while. */
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t thread = 1 + i % 2;
+
+		ops->sched(est, now_ns, thread, true);
+		for (uint32_t j = 0; j < 10; j++) {
+			now_ns += 1000000;
+			feed_exact(ops, est, now_ns - 300000, thread,
+				   access_at(base, COMM_ACCESS_WRITE, 0));
+			feed_exact(ops, est, now_ns - 200000, thread,
+				   access_at(base, COMM_ACCESS_READ, 0));
+		}
+		ops->sched(est, now_ns, thread, false);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[1][1] + r.bytes[2][2] > 10 * (r.bytes[1][2] + r.bytes[2][1]));
+	ops->destroy(est);
+}
+
+/* A long write by the kernel is one access, and each datum of it is written. */
+static void test_range(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 500; i++) {
+		struct comm_access w = access_at(base, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL, 0);
+
+		w.size_bytes = i % 2 ? 16384 : 4 << 20;
+		w.site = 1;
+		feed_exact(ops, est, i * 1000 + 1, 1, w);
+		feed_exact(ops, est, i * 1000 + 500, 2,
+			   access_at(base + i % 128 * 120, COMM_ACCESS_READ, 0));
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[1][2] > 0.95 * 500 * 8000);
+	assert_int_equal(r.last.src_site, 1);
+	ops->destroy(est);
+}
+
+/* Watchpoints say that the reader itself wrote last in three of four cases. */
+static void test_evidence(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	double share[2];
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		void *est = est_new(ops);
+		struct result r;
+
+		for (uint32_t i = 0; with && i < 200; i++) {
+			struct comm_evidence e = {
+				.first_ns = i,
+				.second_ns = i + 1,
+				.first_thread = i % 4 ? 2 : 1,
+				.second_thread = 2,
+				.first = access_at(base, COMM_ACCESS_WRITE, 0),
+				.second = access_at(base, COMM_ACCESS_READ, 0),
+			};
+
+			assert_int_equal(ops->evidence(est, &e), 0);
+		}
+		for (uint32_t i = 0; i < 1000; i++) {
+			feed_exact(ops, est, i * 3000 + 1, 1,
+				   access_at(base, COMM_ACCESS_WRITE, 0));
+			feed_exact(ops, est, i * 3000 + 1001, 2,
+				   access_at(base, COMM_ACCESS_WRITE, 0));
+			feed_exact(ops, est, i * 3000 + 2001, 2,
+				   access_at(base, COMM_ACCESS_READ, 0));
+		}
+		slice(ops, est, &r);
+		share[with] = r.bytes[2][2] / (r.bytes[1][2] + r.bytes[2][2]);
+		ops->destroy(est);
+	}
+	assert_true(fabs(share[0] - 0.5) < 0.1);
+	assert_true(fabs(share[1] - 0.75) < 0.05);
+}
+
+/* The bound holds, what does not fit is counted, and estimates go on. */
+static void test_bound(void **state)
+{
+	struct comm_est_config small = config;
+
+	(void)state;
+	small.memory_bytes = 4 << 20;
+	for (int e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		struct result r;
+		void *est;
+
+		assert_int_equal(ops->create(&small, &est), 0);
+		for (uint32_t i = 0; i < 200000; i++) {
+			struct comm_access w =
+				access_at(base + (uint64_t)i * 4096, COMM_ACCESS_WRITE, 0);
+
+			w.object = i;
+			feed_exact(ops, est, i * 2000ull + 1, 1 + i % 5, w);
+			if (i % 10000 == 0)
+				slice(ops, est, &r);
+		}
+		assert_true(ops->thinned(est) > 0);
+		for (uint32_t i = 0; i < 1000; i++) {
+			feed_exact(ops, est, 1000000000 + i * 2000000ull, 1,
+				   access_at(base, COMM_ACCESS_WRITE, 0));
+			feed_exact(ops, est, 1000000000 + i * 2000000ull + 1000000, 2,
+				   access_at(base, COMM_ACCESS_READ, 0));
+		}
+		slice(ops, est, &r);
+		if (!(r.bytes[1][2] > 0.8 * 8e6))
+			fail_msg("%s: %.0f bytes", ops->name, r.bytes[1][2]);
+		ops->destroy(est);
+	}
+}
+
+/* Nothing that a target can make the stream contain does harm. */
+static void test_hostile(void **state)
+{
+	static const uint64_t data[] = {0, 1, 7, UINT64_MAX, UINT64_MAX - 4, 1ull << 63};
+	static const uint32_t sizes[] = {0, 1, 8, 63, 4096, UINT32_MAX};
+	uint64_t random = 1;
+
+	(void)state;
+	for (int e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		void *est = est_new(ops);
+		struct result r;
+
+		for (uint32_t i = 0; i < 5000; i++) {
+			struct comm_access a[16];
+			struct comm_access_burst burst = {.time_ns = sim_mix(&random) >> 20,
+							  .thread = sim_mix(&random) % 9,
+							  .trigger = sim_mix(&random) % 4,
+							  .period = i % 7 ? 1000 : 0,
+							  .exact = i % 3 == 0,
+							  .n_insns = i % 5,
+							  .cycles = i % 11 ? 10 : NAN,
+							  .n = i % 17,
+							  .access = a};
+
+			for (uint32_t j = 0; j < burst.n; j++) {
+				a[j] = access_at(data[sim_mix(&random) % 6], 0, j);
+				a[j].flags = sim_mix(&random) & 0x3f;
+				a[j].size_bytes = sizes[sim_mix(&random) % 6];
+				a[j].cycle = i % 13 ? j : -INFINITY;
+				a[j].known = i % 19 ? 1 : NAN;
+				a[j].object = (uint32_t)sim_mix(&random) % 3;
+			}
+			assert_int_equal(ops->burst(est, &burst), 0);
+			if (ops->sched)
+				ops->sched(est, burst.time_ns, burst.thread, i & 1);
+		}
+		slice(ops, est, &r);
+		ops->destroy(est);
+		ops->destroy(NULL);
+	}
+}
+
+/*
+ * Pages of four threads take turns in one object, of which little is ever seen:
+ * what a thread was not seen to write is still its own.
+ */
+static void test_own_pages(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+	double others = 0;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		struct comm_access a[12];
+		uint32_t thread = i % 4;
+
+		for (uint32_t j = 0; j < 12; j++) {
+			uint64_t page = sim_mix(&random) % 32 * 4 + thread;
+			uint64_t datum = base + page * 4096 + sim_mix(&random) % 504 * 8;
+
+			a[j] = access_at(j < 8 && j ? a[0].datum + j * 8 : datum,
+					 j < 8 ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, (uint16_t)j);
+		}
+		feed(ops, est, i * 1000000ull, thread, a, 12);
+	}
+	slice(ops, est, &r);
+	for (uint32_t w = 0; w < 4; w++)
+		for (uint32_t reader = 0; reader < 4; reader++)
+			others += w != reader ? r.bytes[w][reader] : 0;
+	assert_true(others < 0.04 * r.edge_bytes);
+	ops->destroy(est);
+}
+
+/*
+ * A constant in a page of which little is seen: read in every other burst, and
+ * written in none, unlike what stands around it.
+ */
+static void test_constant(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct comm_unwritten u;
+	uint64_t random = 1;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t datum = base + 8 + sim_mix(&random) % 511 * 8;
+		struct comm_access w = access_at(datum, COMM_ACCESS_WRITE, 0);
+		struct comm_access c = access_at(base, COMM_ACCESS_READ, 0);
+
+		feed(ops, est, i * 1000000ull, i % 2, i % 2 ? &c : &w, 1);
+	}
+	u = slice(ops, est, &r);
+	assert_true(u.bytes > 0.8 * (u.bytes + r.edge_bytes));
+	ops->destroy(est);
+}
+
+/* The simulated machine: estimates against exact matrices. */
+struct outcome {
+	double error, false_share, volume;
+	double sum;
+};
+
+struct square {
+	double m[SIM_THREADS][SIM_THREADS];
+};
+
+static void add(void *ctx, const struct comm_edge *e)
+{
+	struct square *s = ctx;
+
+	if (e->src_thread && e->src_thread <= SIM_THREADS && e->dst_thread <= SIM_THREADS)
+		s->m[e->src_thread - 1][e->dst_thread - 1] += e->bytes;
+}
+
+static struct sim sim;
+static struct square square;
+
+static struct outcome simulate(const char *name, double seconds, uint64_t slice_ns)
+{
+	const struct comm_est_config cfg = {.granularity_bytes = 8,
+					    .cycles_per_ns = sim_cycles_per_ns,
+					    .memory_bytes = 64 << 20};
+	void *ctx[SIM_SAMPLERS][2] = {{&square}};
+	const struct sim_pattern *p = NULL;
+	struct outcome o = {0};
+	double est = 0, truth = 0;
+
+	for (uint32_t i = 0; i < sim_n_patterns; i++)
+		if (!strcmp(sim_patterns[i].name, name))
+			p = &sim_patterns[i];
+	assert_non_null(p);
+	memset(&sim, 0, sizeof(sim));
+	memset(&square, 0, sizeof(square));
+	sim.n_samplers = 1;
+	sim.sched_events = true;
+	sim.sampler[0].period_ns = 1000000;
+	sim.sampler[0].ops[0] = &comm_est_hazard;
+	assert_int_equal(comm_est_hazard.create(&cfg, &sim.sampler[0].est[0]), 0);
+	assert_int_equal(sim_run(&sim, p, (uint64_t)(seconds * 1e9), slice_ns, add, ctx), 0);
+	comm_est_hazard.destroy(sim.sampler[0].est[0]);
+	for (int i = 0; i < SIM_THREADS; i++) {
+		for (int j = 0; j < SIM_THREADS; j++) {
+			o.sum += square.m[i][j];
+			est += i == j ? 0 : square.m[i][j];
+			truth += i == j ? 0 : sim.truth.all[i][j];
+		}
+	}
+	for (int i = 0; i < SIM_THREADS && est > 0 && truth > 0; i++)
+		for (int j = 0; j < SIM_THREADS; j++)
+			o.error +=
+				i == j ? 0
+				       : fabs(square.m[i][j] / est - sim.truth.all[i][j] / truth);
+	o.false_share = est / o.sum;
+	o.volume = truth > 0 ? log2(est / truth) : 0;
+	return o;
+}
+
+static void test_patterns(void **state)
+{
+	static const struct {
+		const char *name;
+		double error, volume;
+	} limit[] = {
+		{"ring", 0.15, 0.5},	  {"transpose", 0.2, 0.8}, {"reread", 0.2, 0.5},
+		{"migratory", 0.25, 0.6}, {"graph", 0.25, 0.5},	   {"broadcast", 0.15, 0.5},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
+		struct outcome o = simulate(limit[i].name, 0.5, 250000000);
+
+		if (o.error > limit[i].error || fabs(o.volume) > limit[i].volume)
+			fail_msg("%s: error %.3f, log2 volume %.2f", limit[i].name, o.error,
+				 o.volume);
+	}
+}
+
+static void test_no_false_communication(void **state)
+{
+	(void)state;
+	assert_true(simulate("falseshare", 0.5, 250000000).false_share < 0.0001);
+	assert_true(simulate("private", 1, 250000000).false_share < 0.0001);
+}
+
+static void test_slice_length(void **state)
+{
+	struct outcome a = simulate("transpose", 0.6, 100000000);
+	struct outcome b = simulate("transpose", 0.6, 60000000000);
+
+	(void)state;
+	assert_true(fabs(a.sum / b.sum - 1) < 0.1);
+	assert_true(fabs(a.volume - b.volume) < 0.6);
+}
+
+static void test_same_twice(void **state)
+{
+	static struct square before;
+
+	(void)state;
+	simulate("graph", 0.2, 100000000);
+	before = square;
+	simulate("graph", 0.2, 100000000);
+	assert_memory_equal(&before, &square, sizeof(square));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length),
+		cmocka_unit_test(test_same_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
