@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a store of commprof.
+ *
+ * A reader sees a store as it was when each call began; a writer may go on
+ * meanwhile.  Nothing here writes.  One thread uses a reader.  All text comes
+ * from observed programs and may hold any bytes but NUL: escape it for where
+ * it goes.  Times are nanoseconds, volumes bytes.  Errors are -errno, and *err
+ * (malloc'ed, the caller frees it; NULL when there is no memory) is then a
+ * sentence for the user.
+ */
+#ifndef COMM_COMM_H
+#define COMM_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct comm_reader;
+
+/*
+ * -ENOENT: no such file; -EMEDIUMTYPE: not a store; -EPROTO: newer than this
+ * library; -EUCLEAN: damaged; -EACCES, -EISDIR, -EBUSY, ...: as named.
+ */
+int comm_reader_open(const char *path, struct comm_reader **ret, char **err);
+void comm_reader_close(struct comm_reader *reader);
+/* Bytes of the store's files on disk. */
+uint64_t comm_reader_bytes(const struct comm_reader *reader);
+
+enum comm_run_state {
+	COMM_RUN_RUNNING,
+	COMM_RUN_FINISHED,
+	COMM_RUN_UNFINISHED, /* its daemon is gone without having ended it */
+};
+
+struct comm_run {
+	int64_t id;
+	const char *source, *event, *estimator, *command, *host, *notes;
+	const char *how; /* it ended: "duration", ...; "unfinished" */
+	enum comm_run_state state;
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint64_t end_ns;	/* of its last slice where it has not ended */
+	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_ns */
+	double overhead_limit;	/* 0.01 is 1 %; 0: a rate was asked for */
+	double overhead;	/* (handler + daemon) / target; 0 when unknown */
+	uint64_t granularity_bytes;
+	uint64_t slices; /* as delivered, without those rolled up since */
+	uint64_t edges;	 /* rows in the store */
+	uint64_t samples, bursts, accesses;
+	uint64_t handler_ns, daemon_ns, target_ns;
+	uint64_t setup_ns;   /* CPU time spent once, on setting up: no part of overhead */
+	uint64_t deleted_ns; /* of its time, to stay within quota or disk */
+};
+
+/* Oldest first.  *ret is freed by comm_runs_free(). */
+int comm_reader_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n, char **err);
+void comm_runs_free(struct comm_run *runs, size_t n);
+
+enum comm_by {
+	COMM_BY_THREAD,
+	COMM_BY_FUNCTION,
+	COMM_BY_REGION,
+	COMM_BY_OBJECT, /* thread -> object -> thread */
+	COMM_BY_LINE,
+};
+
+/* All zero is a good question: the whole latest run, by thread. */
+struct comm_query {
+	int64_t run; /* 0: the latest */
+	enum comm_by by;
+	/*
+	 * Relative to the run's start, or when negative to its end; to_ns 0 is
+	 * the end.  Slices are not cut: the range grows to whole ones.
+	 */
+	int64_t from_ns, to_ns;
+	/* Edges from or to a thread of that tid or name (a glob); NULL: all. */
+	const char *thread;
+	bool first_read;   /* count only first reads of what was written */
+	bool self;	   /* keep edges from a node to itself */
+	bool across;	   /* only what one thread wrote and another read */
+	double min_share;  /* 0.01: edges of at least 1 % are shown */
+	size_t top;	   /* most edges shown; 0: no limit */
+	double confidence; /* of the intervals; 0: 0.9 */
+};
+
+enum comm_node_kind {
+	COMM_NODE_THREAD,
+	COMM_NODE_FUNCTION,
+	COMM_NODE_OBJECT,
+	COMM_NODE_LINE,
+};
+
+const char *comm_node_kind_name(enum comm_node_kind kind);
+
+struct comm_node {
+	char id[16]; /* unique in a report: "t12", "f7" */
+	enum comm_node_kind kind;
+	bool other;	  /* what was folded or could not be told apart */
+	const char *name; /* thread, function, object; the line's function */
+	const char *module, *build_id;
+	const char *source;  /* LINE: file, "" when unknown */
+	const char *inlined; /* LINE: function inlined there, "" when none */
+	const char *object_kind;
+	uint32_t tgid, tid; /* THREAD; OBJECT: tid of a stack's owner */
+	uint32_t line;
+	uint64_t start;			  /* FUNCTION: address in its file */
+	uint64_t size_bytes;		  /* OBJECT */
+	double written_bytes, read_bytes; /* by edges from and to it */
+	/* OBJECT: the two threads that most goes between, through it. */
+	size_t main_writer, main_reader; /* indices of nodes */
+	double main_bytes;
+};
+
+struct comm_report_edge {
+	size_t from, to; /* indices of nodes */
+	double bytes;
+	double low, high;    /* interval of the query's confidence */
+	double share;	     /* of the report's total_bytes */
+	double coarse_bytes; /* of bytes: only the object is known to be the same */
+	uint64_t samples;    /* bursts behind it: at least so many */
+	uint32_t level;	     /* deepest back-off level of the estimator */
+	bool resolved;
+};
+
+struct comm_report_loss {
+	const char *cause; /* stable identifier */
+	const char *help;  /* what it means; "" when unknown */
+	uint64_t n;
+};
+
+struct comm_report_slice {
+	uint64_t start_ns, end_ns; /* relative to the run's start */
+	double bytes;		   /* between different threads */
+	uint64_t samples;
+};
+
+struct comm_report {
+	struct comm_run run;
+	uint64_t from_ns, to_ns; /* really covered, relative to run.start_ns */
+	struct comm_node *nodes;
+	size_t n_nodes;
+	/* Largest first; the first n_shown pass min_share and top. */
+	struct comm_report_edge *edges;
+	size_t n_edges, n_shown;
+	double total_bytes;	/* of all n_edges, before cutting */
+	double coarse_bytes;	/* of them: only the object is known to be the same */
+	double self_bytes;	/* left out: a node with itself */
+	double within_bytes;	/* left out: a thread with itself, with across */
+	double folded_bytes;	/* left out: both ends folded into (other) */
+	double unwritten_bytes; /* read, but never seen to be written */
+	double read_bytes;	/* all of the above together */
+	uint64_t samples, bursts, accesses;
+	uint64_t handler_ns, daemon_ns, target_ns; /* in the range */
+	double overhead;			   /* in the range */
+	struct comm_report_loss *losses;
+	size_t n_losses;
+	/* The range as a course of time, as fine as the store has it. */
+	struct comm_report_slice *slices;
+	size_t n_slices;
+	double confidence;
+	bool exact;  /* every access was counted: low = high = bytes */
+	void *names; /* owns the texts */
+};
+
+/*
+ * -ENODATA: no run, no such run, nothing in the range, no such thread, no
+ * region; *err says which.  Intervals: the estimator's variances are summed as
+ * independent, a systematic part is added, and the whole is taken as
+ * log-normal about bytes.  An edge of a sampled run is resolved when at least
+ * COMM_RESOLVED_SAMPLES bursts stand behind it, high / low is at most
+ * COMM_RESOLVED_RATIO, and at most COMM_RESOLVED_COARSE_PCT of its bytes are
+ * known only to have gone through the same object.
+ */
+int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
+		       struct comm_report **ret, char **err);
+void comm_report_free(struct comm_report *report);
+
+enum {
+	COMM_RESOLVED_SAMPLES = 5,
+	COMM_RESOLVED_RATIO = 10,
+	COMM_RESOLVED_COARSE_PCT = 50,
+};
+
+#endif

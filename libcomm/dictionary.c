@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dictionary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema.h"
+
+enum { DICTIONARY_FIRST = 256 };
+
+static const struct {
+	size_t offset;
+	const char *sql;
+} statements[] = {
+	{offsetof(struct comm_dictionary, put_thread),
+	 "INSERT OR REPLACE INTO thread (run, id, tgid, tid, name, start_ns, end_ns)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7)"},
+	{offsetof(struct comm_dictionary, put_object),
+	 "INSERT OR REPLACE INTO object (run, id, kind, name, module, build_id, start,"
+	 " size_bytes, thread_tid) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"},
+	{offsetof(struct comm_dictionary, put_function),
+	 "INSERT INTO function (name, module, build_id, start) VALUES (?1,?2,?3,?4)"},
+	{offsetof(struct comm_dictionary, get_function),
+	 "SELECT id FROM function WHERE name = ?1 AND module = ?2 AND build_id = ?3"
+	 " AND start = ?4"},
+	{offsetof(struct comm_dictionary, put_site),
+	 "INSERT INTO site (function, inlined, source, line, offset) VALUES (?1,?2,?3,?4,?5)"},
+	{offsetof(struct comm_dictionary, get_site),
+	 "SELECT id FROM site WHERE function = ?1 AND inlined = ?2 AND source = ?3"
+	 " AND line = ?4"},
+};
+
+enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
+
+static sqlite3_stmt **statement(struct comm_dictionary *dict, size_t i)
+{
+	return (sqlite3_stmt **)((char *)dict + statements[i].offset);
+}
+
+int comm_dictionary_init(struct comm_dictionary *dict, sqlite3 *db)
+{
+	memset(dict, 0, sizeof(*dict));
+	dict->db = db;
+	for (size_t i = 0; i < N_STATEMENTS; i++) {
+		if (sqlite3_prepare_v3(db, statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+				       statement(dict, i), NULL) != SQLITE_OK) {
+			int err = comm_schema_errno(db);
+
+			comm_dictionary_deinit(dict);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void comm_dictionary_deinit(struct comm_dictionary *dict)
+{
+	for (size_t i = 0; i < N_STATEMENTS; i++)
+		sqlite3_finalize(*statement(dict, i));
+	free(dict->thread);
+	free(dict->site);
+	free(dict->function);
+	free(dict->object);
+	memset(dict, 0, sizeof(*dict));
+}
+
+void comm_dictionary_forget(struct comm_dictionary *dict)
+{
+	dict->threads_stored = 0;
+	if (dict->n_sites)
+		memset(dict->site, 0, dict->n_sites * sizeof(*dict->site));
+	if (dict->n_functions)
+		memset(dict->function, 0, dict->n_functions * sizeof(*dict->function));
+	if (dict->n_objects)
+		memset(dict->object, 0, dict->n_objects * sizeof(*dict->object));
+}
+
+void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run)
+{
+	dict->run = run;
+	comm_dictionary_forget(dict);
+}
+
+/* Makes room for index in an array of *n zeroed elements. */
+static int reserve(void *array, size_t *n, size_t index, size_t size)
+{
+	size_t want = *n ? *n : DICTIONARY_FIRST;
+	char *grown;
+
+	if (index < *n)
+		return 0;
+	while (want <= index)
+		want *= 2;
+	grown = realloc(*(void **)array, want * size);
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + *n * size, 0, (want - *n) * size);
+	*(void **)array = grown;
+	*n = want;
+	return 0;
+}
+
+static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+	sqlite3_bind_text(stmt, at, text ? text : "", -1, SQLITE_STATIC);
+}
+
+static int run(struct comm_dictionary *dict, sqlite3_stmt *stmt)
+{
+	int err = 0;
+
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(dict->db);
+	sqlite3_reset(stmt);
+	return err;
+}
+
+static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct comm_thread *thread)
+{
+	sqlite3_stmt *s = dict->put_thread;
+
+	sqlite3_bind_int64(s, 1, dict->run);
+	sqlite3_bind_int64(s, 2, id);
+	sqlite3_bind_int64(s, 3, thread->tgid);
+	sqlite3_bind_int64(s, 4, thread->tid);
+	sqlite3_bind_text(s, 5, thread->name, strnlen(thread->name, sizeof(thread->name)),
+			  SQLITE_STATIC);
+	sqlite3_bind_int64(s, 6, thread->start_ns);
+	sqlite3_bind_int64(s, 7, thread->end_ns);
+	return run(dict, s);
+}
+
+int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming)
+{
+	size_t n = naming->n_threads;
+	int err;
+
+	if (!n)
+		return 0;
+	err = reserve(&dict->thread, &dict->n_threads, n - 1, sizeof(*dict->thread));
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct comm_thread *now = naming->thread_at(naming->ctx, i);
+		struct comm_thread *then = &dict->thread[i];
+
+		if (!now || (i < dict->threads_stored && !memcmp(now, then, sizeof(*now))))
+			continue;
+		err = put_thread(dict, i, now);
+		if (!err)
+			memcpy(then, now, sizeof(*then));
+	}
+	if (!err)
+		dict->threads_stored = n;
+	return err;
+}
+
+/* Looks a row up or makes it; both statements are bound alike. */
+static int find_or_put(struct comm_dictionary *dict, sqlite3_stmt *get, sqlite3_stmt *put,
+		       uint32_t *ret)
+{
+	int64_t id;
+	int rc, err;
+
+	rc = sqlite3_step(get);
+	id = rc == SQLITE_ROW ? sqlite3_column_int64(get, 0) : -1;
+	err = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : comm_schema_errno(dict->db);
+	sqlite3_reset(get);
+	if (!err && rc == SQLITE_DONE) {
+		err = run(dict, put);
+		id = sqlite3_last_insert_rowid(dict->db);
+	}
+	if (err)
+		return err;
+	if (id < 0 || id > UINT32_MAX)
+		return -EUCLEAN;
+	*ret = id;
+	return 0;
+}
+
+static int put_function(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
+			uint32_t *ret)
+{
+	sqlite3_stmt *const both[] = {dict->get_function, dict->put_function};
+	const struct comm_function *function;
+	int err;
+
+	if (id <= COMM_FUNCTION_KERNEL || id >= naming->n_functions) {
+		*ret = id == COMM_FUNCTION_KERNEL ? id : COMM_ID_OTHER;
+		return 0;
+	}
+	err = reserve(&dict->function, &dict->n_functions, id, sizeof(*dict->function));
+	if (err)
+		return err;
+	if (!dict->function[id]) {
+		function = naming->function_at(naming->ctx, id);
+		for (int i = 0; i < 2; i++) {
+			bind_text(both[i], 1, function->name);
+			bind_text(both[i], 2, function->module);
+			bind_text(both[i], 3, function->build_id);
+			sqlite3_bind_int64(both[i], 4, function->start);
+		}
+		err = find_or_put(dict, both[0], both[1], &dict->function[id]);
+		if (err)
+			return err;
+	}
+	*ret = dict->function[id];
+	return 0;
+}
+
+int comm_dictionary_site(struct comm_dictionary *dict, const struct comm_naming *naming,
+			 uint32_t id, uint32_t *ret)
+{
+	sqlite3_stmt *const both[] = {dict->get_site, dict->put_site};
+	const struct comm_site *site;
+	uint32_t function;
+	int err;
+
+	if (id < dict->n_sites && dict->site[id]) {
+		*ret = dict->site[id];
+		return 0;
+	}
+	if (id <= COMM_SITE_KERNEL || id >= naming->n_sites) {
+		*ret = id == COMM_SITE_KERNEL ? id : COMM_ID_OTHER;
+		return 0;
+	}
+	err = reserve(&dict->site, &dict->n_sites, id, sizeof(*dict->site));
+	if (err)
+		return err;
+	site = naming->site_at(naming->ctx, id);
+	err = put_function(dict, naming, site->function, &function);
+	if (err)
+		return err;
+	for (int i = 0; i < 2; i++) {
+		sqlite3_bind_int64(both[i], 1, function);
+		bind_text(both[i], 2, site->inlined);
+		bind_text(both[i], 3, site->source);
+		sqlite3_bind_int64(both[i], 4, site->line);
+	}
+	sqlite3_bind_int64(dict->put_site, 5, site->offset);
+	err = find_or_put(dict, both[0], both[1], &dict->site[id]);
+	if (err)
+		return err;
+	*ret = dict->site[id];
+	return 0;
+}
+
+int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_naming *naming,
+			   uint32_t id, uint32_t *ret)
+{
+	const struct comm_object *object;
+	sqlite3_stmt *s = dict->put_object;
+	struct comm_dictionary_object *then;
+	int err;
+
+	if (id == COMM_ID_OTHER || id >= naming->n_objects) {
+		*ret = COMM_ID_OTHER;
+		return 0;
+	}
+	*ret = id;
+	err = reserve(&dict->object, &dict->n_objects, id, sizeof(*dict->object));
+	if (err)
+		return err;
+	then = &dict->object[id];
+	object = naming->object_at(naming->ctx, id);
+	if (then->name == object->name && then->start == object->start &&
+	    then->size_bytes == object->size_bytes)
+		return 0;
+	sqlite3_bind_int64(s, 1, dict->run);
+	sqlite3_bind_int64(s, 2, id);
+	sqlite3_bind_int(s, 3, object->kind);
+	bind_text(s, 4, object->name);
+	bind_text(s, 5, object->module);
+	bind_text(s, 6, object->build_id);
+	sqlite3_bind_int64(s, 7, object->start);
+	sqlite3_bind_int64(s, 8, object->size_bytes);
+	sqlite3_bind_int64(s, 9, object->thread_tid);
+	err = run(dict, s);
+	if (!err) {
+		then->name = object->name;
+		then->start = object->start;
+		then->size_bytes = object->size_bytes;
+	}
+	return err;
+}

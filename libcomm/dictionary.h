@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Dictionaries: puts the names behind a run's ids into the store, once, and
+ * turns the run's site ids into the store's own, which all runs share.  Used
+ * by store.c alone, inside its transactions.
+ */
+#ifndef COMM_DICTIONARY_H
+#define COMM_DICTIONARY_H
+
+#include <sqlite3.h>
+
+#include "store.h"
+
+struct comm_dictionary_object {
+	/* As stored; the name is only compared, never read. */
+	const char *name;
+	uint64_t start, size_bytes;
+};
+
+struct comm_dictionary {
+	sqlite3 *db;
+	int64_t run;
+	sqlite3_stmt *put_thread, *put_object;
+	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
+	/* By the run's ids; 0 in site and function: not stored yet. */
+	struct comm_thread *thread;
+	uint32_t *site, *function;
+	struct comm_dictionary_object *object;
+	size_t n_threads, n_sites, n_functions, n_objects;
+	size_t threads_stored;
+};
+
+int comm_dictionary_init(struct comm_dictionary *dict, sqlite3 *db);
+void comm_dictionary_deinit(struct comm_dictionary *dict);
+void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run);
+/* A transaction was rolled back: what it stored is not there. */
+void comm_dictionary_forget(struct comm_dictionary *dict);
+
+/* Threads that are new or have changed. */
+int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
+/* Out of range ids become COMM_ID_OTHER. */
+int comm_dictionary_site(struct comm_dictionary *dict, const struct comm_naming *naming,
+			 uint32_t site, uint32_t *ret);
+int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_naming *naming,
+			   uint32_t object, uint32_t *ret);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Intervals of estimated volumes, and when an edge counts as resolved.
+ */
+#ifndef COMM_INTERVAL_H
+#define COMM_INTERVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The estimator's name of a run that counted each access: it has no interval. */
+#define COMM_ESTIMATOR_EXACT "exact"
+
+/*
+ * Standard normal quantile for a central interval: 1.645 for 0.9.  A
+ * confidence outside of (0, 1) means 0.9.
+ */
+double comm_interval_z(double confidence);
+/* variance: of sampling alone.  0 <= *low <= bytes <= *high. */
+void comm_interval(double bytes, double variance, double z, double *low, double *high);
+/*
+ * Few bursts or a wide 90 % interval, whichever interval is shown: the mark
+ * must not change with the confidence that a user asks for.
+ */
+bool comm_interval_resolved(double bytes, double variance, uint64_t samples);
+
+#endif

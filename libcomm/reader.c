@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "reader.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cover.h"
+#include "schema.h"
+#include "store_lock.h"
+
+enum {
+	READER_BUSY_MS = 2000,
+	/* A store may be hostile: no text or row of it is larger. */
+	READER_TEXT_BYTES = 1 << 20,
+	READER_RUNS_FIRST = 16,
+};
+
+int comm_reader_fail(char **err, int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(err, format, args) < 0)
+		*err = NULL;
+	va_end(args);
+	return code;
+}
+
+int comm_reader_fail_db(struct comm_reader *reader, char **err, int code)
+{
+	*err = comm_schema_sentence(reader->path, code, reader->db);
+	return code;
+}
+
+static int open_db(struct comm_reader *reader, int *ret_version)
+{
+	static const char settings[] = "PRAGMA query_only = ON; PRAGMA cell_size_check = ON;"
+				       "PRAGMA temp_store = MEMORY";
+
+	if (sqlite3_open_v2(reader->path, &reader->db,
+			    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			    NULL) != SQLITE_OK)
+		return reader->db ? comm_schema_errno(reader->db) : -ENOMEM;
+	sqlite3_busy_timeout(reader->db, READER_BUSY_MS);
+	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_limit(reader->db, SQLITE_LIMIT_LENGTH, READER_TEXT_BYTES);
+	if (sqlite3_exec(reader->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	return comm_schema_version(reader->db, ret_version);
+}
+
+int comm_reader_open(const char *path, struct comm_reader **ret, char **err)
+{
+	struct comm_reader *reader = calloc(1, sizeof(*reader));
+	int code, version = 0;
+	bool is_new = false;
+
+	*err = NULL;
+	if (!reader)
+		return -ENOMEM;
+	reader->path = strdup(path);
+	code = reader->path ? comm_schema_probe(path, &is_new) : -ENOMEM;
+	if (!code && is_new)
+		code = access(path, F_OK) < 0 ? -ENOENT : -EMEDIUMTYPE;
+	if (!code)
+		code = open_db(reader, &version);
+	if (code)
+		*err = comm_schema_sentence(path, code, reader->db);
+	else if (version < COMM_SCHEMA_VERSION)
+		code = comm_reader_fail(err, -EPROTO,
+					"cannot use the store %s: its layout is an older one; "
+					"commd --store brings it up to date",
+					path);
+	if (code) {
+		comm_reader_close(reader);
+		return code;
+	}
+	*ret = reader;
+	return 0;
+}
+
+void comm_reader_close(struct comm_reader *reader)
+{
+	if (!reader)
+		return;
+	sqlite3_close(reader->db);
+	free(reader->path);
+	free(reader);
+}
+
+uint64_t comm_reader_bytes(const struct comm_reader *reader)
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	uint64_t bytes = 0;
+	struct stat st;
+	char *name;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		if (asprintf(&name, "%s%s", reader->path, suffixes[i]) < 0)
+			return bytes;
+		if (stat(name, &st) == 0)
+			bytes += st.st_size;
+		free(name);
+	}
+	return bytes;
+}
+
+/* One snapshot for all statements of a call. */
+int comm_reader_snapshot(struct comm_reader *reader)
+{
+	if (sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return comm_schema_errno(reader->db);
+}
+
+void comm_reader_release(struct comm_reader *reader)
+{
+	if (!sqlite3_get_autocommit(reader->db))
+		sqlite3_exec(reader->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+double comm_reader_share(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+static const char *copy(sqlite3_stmt *stmt, int column)
+{
+	const unsigned char *text = sqlite3_column_text(stmt, column);
+
+	return strdup(text ? (const char *)text : "");
+}
+
+#define RUN_COLUMNS                                                                   \
+	"id, source, event, estimator, command, host, notes, how, start_ns, end_ns, " \
+	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns"
+
+void comm_run_deinit(struct comm_run *run)
+{
+	free((char *)run->source);
+	free((char *)run->event);
+	free((char *)run->estimator);
+	free((char *)run->command);
+	free((char *)run->host);
+	free((char *)run->notes);
+	free((char *)run->how);
+}
+
+static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_run *run)
+{
+	memset(run, 0, sizeof(*run));
+	run->id = sqlite3_column_int64(stmt, 0);
+	run->source = copy(stmt, 1);
+	run->event = copy(stmt, 2);
+	run->estimator = copy(stmt, 3);
+	run->command = copy(stmt, 4);
+	run->host = copy(stmt, 5);
+	run->notes = copy(stmt, 6);
+	run->how = copy(stmt, 7);
+	run->start_ns = sqlite3_column_int64(stmt, 8);
+	run->start_unix_ns = sqlite3_column_int64(stmt, 10);
+	run->overhead_limit = sqlite3_column_double(stmt, 11);
+	run->granularity_bytes = sqlite3_column_int64(stmt, 12);
+	run->deleted_ns = sqlite3_column_int64(stmt, 13);
+	run->end_ns = run->start_ns;
+	run->state = COMM_RUN_FINISHED;
+	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {
+		run->end_ns = sqlite3_column_int64(stmt, 9);
+	} else {
+		run->state = comm_store_lock_holder(reader->path) ? COMM_RUN_RUNNING
+								  : COMM_RUN_UNFINISHED;
+		free((char *)run->how);
+		run->how = strdup(run->state == COMM_RUN_RUNNING ? "running" : "unfinished");
+	}
+	if (run->source && run->event && run->estimator && run->command && run->host &&
+	    run->notes && run->how)
+		return 0;
+	comm_run_deinit(run);
+	return -ENOMEM;
+}
+
+/* What the slices say about a run. */
+int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
+{
+	struct comm_cover cover;
+	int code;
+
+	code = comm_cover_load(reader->db, run->id, 0, UINT64_MAX, &cover);
+	if (code)
+		return code;
+	for (size_t i = 0; i < cover.n; i++) {
+		const struct comm_cover_slice *slice = &cover.slice[i];
+
+		run->edges += slice->edges;
+		run->slices += slice->leaf;
+		if (run->state != COMM_RUN_FINISHED && slice->end_ns > run->end_ns)
+			run->end_ns = slice->end_ns;
+		if (!slice->taken)
+			continue;
+		run->samples += slice->samples;
+		run->bursts += slice->bursts;
+		run->accesses += slice->accesses;
+		run->handler_ns += slice->handler_ns;
+		run->daemon_ns += slice->daemon_ns;
+		run->setup_ns += slice->setup_ns;
+		run->target_ns += slice->target_ns;
+	}
+	if (run->end_ns < run->start_ns)
+		run->end_ns = run->start_ns;
+	run->overhead = comm_reader_share(run->handler_ns + run->daemon_ns, run->target_ns);
+	comm_cover_deinit(&cover);
+	return 0;
+}
+
+int comm_reader_load_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n)
+{
+	struct comm_run *runs = NULL, *grown;
+	size_t n = 0, capacity = 0;
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(reader->db, "SELECT " RUN_COLUMNS " FROM run ORDER BY id", -1, &stmt,
+			       NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (n == capacity) {
+			capacity = capacity ? 2 * capacity : READER_RUNS_FIRST;
+			grown = reallocarray(runs, capacity, sizeof(*runs));
+			if (!grown) {
+				code = -ENOMEM;
+				break;
+			}
+			runs = grown;
+		}
+		code = read_run(reader, stmt, &runs[n]);
+		n += !code;
+	}
+	if (!code && rc != SQLITE_DONE)
+		code = comm_schema_errno(reader->db);
+	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < n && !code; i++) {
+		/* One writes at a time: an older run without an end was cut off. */
+		if (i + 1 < n && runs[i].state == COMM_RUN_RUNNING) {
+			char *how = strdup("unfinished");
+
+			if (!how)
+				code = -ENOMEM;
+			free((char *)runs[i].how);
+			runs[i].how = how;
+			runs[i].state = COMM_RUN_UNFINISHED;
+		}
+	}
+	if (code) {
+		comm_runs_free(runs, n);
+		return code;
+	}
+	*ret = runs;
+	*ret_n = n;
+	return 0;
+}
+
+int comm_reader_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n, char **err)
+{
+	struct comm_run *runs = NULL;
+	size_t n = 0;
+	int code = comm_reader_snapshot(reader);
+
+	*err = NULL;
+	if (!code)
+		code = comm_reader_load_runs(reader, &runs, &n);
+	for (size_t i = 0; i < n && !code; i++)
+		code = comm_reader_sum_run(reader, &runs[i]);
+	if (code) {
+		comm_runs_free(runs, n);
+		comm_reader_fail_db(reader, err, code);
+	} else {
+		*ret = runs;
+		*ret_n = n;
+	}
+	comm_reader_release(reader);
+	return code;
+}
+
+void comm_runs_free(struct comm_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		comm_run_deinit(&runs[i]);
+	free(runs);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reader's inside: what reports need of an open store and its runs.
+ * Programs include comm/comm.h instead.
+ */
+#ifndef COMM_READER_H
+#define COMM_READER_H
+
+#include <sqlite3.h>
+
+#include "comm/comm.h"
+
+struct comm_reader {
+	sqlite3 *db;
+	char *path;
+};
+
+/* Both set *err and return code. */
+int comm_reader_fail(char **err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int comm_reader_fail_db(struct comm_reader *reader, char **err, int code);
+
+/* One snapshot for all statements until the release. */
+int comm_reader_snapshot(struct comm_reader *reader);
+void comm_reader_release(struct comm_reader *reader);
+
+/* Without what the slices say, which sum_run() adds. */
+int comm_reader_load_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n);
+int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run);
+void comm_run_deinit(struct comm_run *run);
+
+/* part / whole, 0 when there is no whole. */
+double comm_reader_share(double part, double whole);
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rollup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "schema.h"
+
+enum {
+	ROLLUP_FACTOR_HOUR = 60,
+	ROLLUP_FACTOR_DAY = 1440,
+	/* Slices looked at per step when room is made. */
+	ROLLUP_BATCH = 256,
+};
+
+int comm_rollup_init(struct comm_rollup *rollup, sqlite3 *db,
+		     const struct comm_store_config *config)
+{
+	uint64_t width_ns = config->rollup_ns;
+
+	memset(rollup, 0, sizeof(*rollup));
+	if (width_ns > UINT64_MAX / ROLLUP_FACTOR_DAY)
+		return -EINVAL;
+	rollup->db = db;
+	rollup->row_cap = config->row_cap;
+	rollup->detail_ns = config->detail_ns;
+	rollup->width_ns[0] = width_ns;
+	rollup->width_ns[1] = width_ns * ROLLUP_FACTOR_HOUR;
+	rollup->width_ns[2] = width_ns * ROLLUP_FACTOR_DAY;
+	return comm_rows_init(&rollup->rows, db);
+}
+
+void comm_rollup_deinit(struct comm_rollup *rollup)
+{
+	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++)
+		comm_cells_deinit(&rollup->open[i].cells);
+	comm_rows_deinit(&rollup->rows);
+}
+
+static void forget(struct comm_rollup_open *open)
+{
+	comm_cells_clear(&open->cells);
+	memset(&open->info, 0, sizeof(open->info));
+	open->parts = 0;
+}
+
+void comm_rollup_begin(struct comm_rollup *rollup, int64_t run, uint64_t start_ns)
+{
+	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++)
+		forget(&rollup->open[i]);
+	rollup->run = run;
+	rollup->run_start_ns = start_ns;
+}
+
+static int begin(sqlite3 *db)
+{
+	if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return comm_schema_errno(db);
+}
+
+/* Commits, or rolls back when err is set already or committing fails. */
+static int end(sqlite3 *db, int err)
+{
+	if (!err && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		err = comm_schema_errno(db);
+	if (err && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return err;
+}
+
+struct victim {
+	int64_t run, slice;
+	uint64_t start_ns, end_ns;
+};
+
+/* Collects rows of (run, id, start_ns, end_ns); resets the statement. */
+static int collect(sqlite3 *db, sqlite3_stmt *stmt, struct victim *victims, size_t max,
+		   size_t *ret_n)
+{
+	int rc = SQLITE_DONE, err = 0;
+	size_t n = 0;
+
+	while (n < max && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		victims[n].run = sqlite3_column_int64(stmt, 0);
+		victims[n].slice = sqlite3_column_int64(stmt, 1);
+		victims[n].start_ns = sqlite3_column_int64(stmt, 2);
+		victims[n].end_ns = sqlite3_column_int64(stmt, 3);
+		n++;
+	}
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		err = comm_schema_errno(db);
+	sqlite3_finalize(stmt);
+	*ret_n = n;
+	return err;
+}
+
+/*
+ * Deletes all slices of a level inside [start_ns, end_ns): what a slice of the
+ * next level repeats goes at once or not at all, or readers would count less.
+ */
+static int64_t drop_inside(struct comm_rollup *rollup, int64_t run, int level, uint64_t start_ns,
+			   uint64_t end_ns)
+{
+	struct victim victims[ROLLUP_BATCH];
+	int64_t dropped = 0, edges;
+	sqlite3_stmt *stmt;
+	size_t n;
+	int err;
+
+	do {
+		if (sqlite3_prepare_v2(rollup->db,
+				       "SELECT run, id, start_ns, end_ns FROM slice"
+				       " WHERE level = ?2 AND run = ?1"
+				       " AND start_ns >= ?3 AND start_ns < ?4",
+				       -1, &stmt, NULL) != SQLITE_OK)
+			return comm_schema_errno(rollup->db);
+		sqlite3_bind_int64(stmt, 1, run);
+		sqlite3_bind_int(stmt, 2, level);
+		sqlite3_bind_int64(stmt, 3, start_ns);
+		sqlite3_bind_int64(stmt, 4, end_ns);
+		err = collect(rollup->db, stmt, victims, ROLLUP_BATCH, &n);
+		for (size_t i = 0; i < n && !err; i++) {
+			edges = comm_rows_drop(&rollup->rows, run, victims[i].slice);
+			if (edges < 0)
+				err = edges;
+			else
+				dropped += 1 + edges;
+		}
+	} while (!err && n == ROLLUP_BATCH);
+	return err ? err : dropped;
+}
+
+/* Detail of this run that is older than its time and repeated by level 1. */
+static int expire(struct comm_rollup *rollup, uint64_t now_ns)
+{
+	struct victim victims[ROLLUP_BATCH];
+	sqlite3_stmt *stmt;
+	int64_t dropped = 0;
+	size_t n;
+	int err;
+
+	if (now_ns - rollup->run_start_ns <= rollup->detail_ns)
+		return 0;
+	/*
+	 * From the oldest detail on: wide slices whose detail is gone lie
+	 * before it and are not looked at again.
+	 */
+	if (sqlite3_prepare_v2(rollup->db,
+			       "SELECT run, id, start_ns, end_ns FROM slice"
+			       " WHERE level = 1 AND run = ?1 AND end_ns <= ?2 AND start_ns >="
+			       " (SELECT min(start_ns) FROM slice WHERE level = 0 AND run = ?1)",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int64(stmt, 1, rollup->run);
+	sqlite3_bind_int64(stmt, 2, now_ns - rollup->detail_ns);
+	err = collect(rollup->db, stmt, victims, ROLLUP_BATCH, &n);
+	for (size_t i = 0; i < n && !err && dropped >= 0; i++)
+		dropped =
+			drop_inside(rollup, rollup->run, 0, victims[i].start_ns, victims[i].end_ns);
+	return err ? err : dropped < 0 ? (int)dropped : 0;
+}
+
+static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_info *info,
+	       const struct comm_edge *edges, size_t n);
+
+/* The slice being summed at a level is over: to the store, and upwards. */
+static int close_level(struct comm_rollup *rollup, int level)
+{
+	struct comm_rollup_open *open = &rollup->open[level];
+	int err;
+
+	if (!open->parts)
+		return 0;
+	err = comm_cells_fold(&open->cells, (size_t)rollup->row_cap * COMM_ROLLUP_KEEP,
+			      &open->info.loss[COMM_LOSS_CELLS]);
+	/* One part is that wide already: another copy would tell nothing. */
+	if (!err && open->parts > 1) {
+		comm_cells_sort(&open->cells);
+		err = begin(rollup->db);
+		if (!err) {
+			err = comm_rows_put(&rollup->rows, rollup->run, level + 1, &open->info,
+					    open->cells.edge, open->cells.n, NULL);
+			if (!err && level == 0)
+				err = expire(rollup, open->info.end_ns);
+			err = end(rollup->db, err);
+		}
+	}
+	/* Sums go upwards even if this level could not be written. */
+	if (level + 1 < COMM_ROLLUP_LEVELS) {
+		int up = sum(rollup, level + 1, &open->info, open->cells.edge, open->cells.n);
+
+		if (!err)
+			err = up;
+	}
+	forget(open);
+	return err;
+}
+
+static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_info *info,
+	       const struct comm_edge *edges, size_t n)
+{
+	struct comm_rollup_open *open = &rollup->open[level];
+	uint64_t width_ns = rollup->width_ns[level];
+	uint64_t index = (info->start_ns - rollup->run_start_ns) / width_ns;
+	size_t keep = (size_t)rollup->row_cap * COMM_ROLLUP_KEEP;
+	int err = 0;
+
+	if (open->parts && open->index != index)
+		err = close_level(rollup, level);
+	if (!open->parts) {
+		open->index = index;
+		open->info.start_ns = info->start_ns;
+	}
+	open->parts++;
+	open->info.end_ns = info->end_ns;
+	open->info.samples += info->samples;
+	open->info.bursts += info->bursts;
+	open->info.accesses += info->accesses;
+	open->info.handler_ns += info->handler_ns;
+	open->info.daemon_ns += info->daemon_ns;
+	open->info.setup_ns += info->setup_ns;
+	open->info.target_ns += info->target_ns;
+	open->info.unwritten.bytes += info->unwritten.bytes;
+	open->info.unwritten.first_bytes += info->unwritten.first_bytes;
+	for (int i = 0; i < COMM_LOSS_MAX; i++)
+		open->info.loss[i] += info->loss[i];
+	for (size_t i = 0; i < n && !err; i++)
+		err = comm_cells_add(&open->cells, &edges[i]);
+	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
+		err = comm_cells_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
+	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
+		err = close_level(rollup, level);
+	return err;
+}
+
+int comm_rollup_add(struct comm_rollup *rollup, const struct comm_slice_info *info,
+		    const struct comm_edge *edges, size_t n)
+{
+	/* Without a width, or before the run: nothing to be summed into. */
+	if (!rollup->width_ns[0] || info->start_ns < rollup->run_start_ns)
+		return 0;
+	return sum(rollup, 0, info, edges, n);
+}
+
+int comm_rollup_finish(struct comm_rollup *rollup)
+{
+	int err, ret = 0;
+
+	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++) {
+		err = close_level(rollup, i);
+		if (err && !ret)
+			ret = err;
+	}
+	return ret;
+}
+
+/* The oldest slice of level + 1 that has its parts in the store still. */
+static int64_t drop_repeated(struct comm_rollup *rollup, int level)
+{
+	struct victim victim;
+	sqlite3_stmt *stmt;
+	size_t n;
+	int err;
+
+	if (sqlite3_prepare_v2(rollup->db,
+			       "SELECT w.run, w.id, w.start_ns, w.end_ns FROM slice w"
+			       " WHERE w.level = ?1 + 1 AND EXISTS (SELECT 1 FROM slice p"
+			       "  WHERE p.level = ?1 AND p.run = w.run"
+			       "  AND p.start_ns >= w.start_ns AND p.start_ns < w.end_ns)"
+			       " ORDER BY w.run, w.start_ns LIMIT 1",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int(stmt, 1, level);
+	err = collect(rollup->db, stmt, &victim, 1, &n);
+	if (err || !n)
+		return err;
+	return drop_inside(rollup, victim.run, level, victim.start_ns, victim.end_ns);
+}
+
+static int exec_run(sqlite3 *db, const char *sql, int64_t run, uint64_t value)
+{
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, run);
+	if (sqlite3_bind_parameter_count(stmt) > 1)
+		sqlite3_bind_int64(stmt, 2, value);
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(db);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+/* The oldest run that is not the current one, slice by slice. */
+static int64_t drop_old_run(struct comm_rollup *rollup)
+{
+	static const char *const rest[] = {
+		"DELETE FROM thread WHERE run = ?1",
+		"DELETE FROM object WHERE run = ?1",
+		"DELETE FROM run WHERE id = ?1",
+	};
+	struct victim victims[ROLLUP_BATCH];
+	int64_t dropped = 0, edges, run = -1;
+	sqlite3_stmt *stmt;
+	size_t n;
+	int err;
+
+	if (sqlite3_prepare_v2(rollup->db, "SELECT min(id), 0, 0, 0 FROM run WHERE id <> ?1", -1,
+			       &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int64(stmt, 1, rollup->run);
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		run = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	if (run < 0)
+		return 0;
+	if (sqlite3_prepare_v2(rollup->db,
+			       "SELECT run, id, start_ns, end_ns FROM slice WHERE run = ?1"
+			       " ORDER BY start_ns",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int64(stmt, 1, run);
+	err = collect(rollup->db, stmt, victims, ROLLUP_BATCH, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		edges = comm_rows_drop(&rollup->rows, run, victims[i].slice);
+		if (edges < 0)
+			err = edges;
+		else
+			dropped += 1 + edges;
+	}
+	if (!err && n < ROLLUP_BATCH) {
+		for (size_t i = 0; i < sizeof(rest) / sizeof(*rest) && !err; i++)
+			err = exec_run(rollup->db, rest[i], run, 0);
+		dropped++;
+	} else if (!err) {
+		err = exec_run(rollup->db,
+			       "UPDATE run SET deleted_ns = deleted_ns + ?2 WHERE id = ?1", run,
+			       victims[n - 1].end_ns - victims[0].start_ns);
+	}
+	return err ? err : dropped;
+}
+
+/* The current run's oldest stretch of time, whatever its level. */
+static int64_t drop_oldest(struct comm_rollup *rollup)
+{
+	struct victim victim;
+	int64_t dropped = 0, n_level;
+	sqlite3_stmt *stmt;
+	size_t n;
+	int err;
+
+	if (sqlite3_prepare_v2(rollup->db,
+			       "SELECT run, id, start_ns, end_ns FROM slice WHERE run = ?1"
+			       " ORDER BY start_ns, level DESC LIMIT 1",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int64(stmt, 1, rollup->run);
+	err = collect(rollup->db, stmt, &victim, 1, &n);
+	if (err || !n)
+		return err;
+	for (int level = 0; level <= COMM_ROLLUP_LEVELS; level++) {
+		n_level = drop_inside(rollup, rollup->run, level, victim.start_ns, victim.end_ns);
+		if (n_level < 0)
+			return n_level;
+		dropped += n_level;
+	}
+	/* What is being summed will come back in the wide slice. */
+	if (rollup->open[0].parts && victim.start_ns >= rollup->open[0].info.start_ns)
+		return dropped;
+	err = exec_run(rollup->db, "UPDATE run SET deleted_ns = deleted_ns + ?2 WHERE id = ?1",
+		       rollup->run, victim.end_ns - victim.start_ns);
+	return err ? err : dropped;
+}
+
+static int64_t drop_something(struct comm_rollup *rollup)
+{
+	int64_t dropped;
+
+	for (int level = 0; level < COMM_ROLLUP_LEVELS; level++) {
+		dropped = drop_repeated(rollup, level);
+		if (dropped)
+			return dropped;
+	}
+	dropped = drop_old_run(rollup);
+	return dropped ? dropped : drop_oldest(rollup);
+}
+
+int64_t comm_rollup_make_room(struct comm_rollup *rollup, int64_t want)
+{
+	int64_t total = 0, dropped;
+	int err;
+
+	do {
+		err = begin(rollup->db);
+		dropped = err ? err : drop_something(rollup);
+		err = end(rollup->db, dropped < 0 ? (int)dropped : 0);
+		if (err)
+			return total ? total : err;
+		total += dropped;
+	} while (dropped && total < want);
+	return total;
+}

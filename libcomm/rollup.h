@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Roll-up: sums slices into wider ones (a minute, an hour, a day by default),
+ * deletes detail that has had its time, and makes room when the store is full.
+ * Readers of long ranges are fast because of the wide slices: they are written
+ * when their time is over, out of sums kept in memory, so a slice costs no
+ * second write.  Used by store.c alone, outside of its transactions.
+ */
+#ifndef COMM_ROLLUP_H
+#define COMM_ROLLUP_H
+
+#include "cell.h"
+#include "rows.h"
+
+enum {
+	COMM_ROLLUP_LEVELS = 3,
+	/* A wide slice keeps that many times the edges of a narrow one. */
+	COMM_ROLLUP_KEEP = 4,
+	/* Cells in memory, as a multiple of those kept. */
+	COMM_ROLLUP_SLACK = 4,
+};
+
+/* The slice of one level that is being summed. */
+struct comm_rollup_open {
+	struct comm_cells cells;
+	struct comm_slice_info info; /* sums; start of the first, end of the last */
+	uint64_t index;		     /* which multiple of the level's width */
+	uint32_t parts;
+};
+
+struct comm_rollup {
+	sqlite3 *db;
+	struct comm_rows rows;
+	uint32_t row_cap;
+	uint64_t detail_ns;
+	uint64_t width_ns[COMM_ROLLUP_LEVELS];
+	int64_t run; /* 0: none */
+	uint64_t run_start_ns;
+	struct comm_rollup_open open[COMM_ROLLUP_LEVELS];
+};
+
+int comm_rollup_init(struct comm_rollup *rollup, sqlite3 *db,
+		     const struct comm_store_config *config);
+void comm_rollup_deinit(struct comm_rollup *rollup);
+
+void comm_rollup_begin(struct comm_rollup *rollup, int64_t run, uint64_t start_ns);
+/*
+ * A slice was committed.  Writes what is complete now.  An error means that a
+ * wide slice is missing, its detail is kept then; nothing else is lost.
+ */
+int comm_rollup_add(struct comm_rollup *rollup, const struct comm_slice_info *info,
+		    const struct comm_edge *edges, size_t n);
+/* The run is over: writes what is not complete. */
+int comm_rollup_finish(struct comm_rollup *rollup);
+/*
+ * Deletes at least want edges, in this order: detail that wide slices repeat,
+ * oldest first; older runs; the current run's own oldest slices, which the run
+ * then says.  Returns edges and slices deleted; 0: there is nothing left.
+ */
+int64_t comm_rollup_make_room(struct comm_rollup *rollup, int64_t want);
+
+#endif

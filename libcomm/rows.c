@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rows.h"
+
+#include <string.h>
+
+#include "schema.h"
+
+static const struct {
+	size_t offset;
+	const char *sql;
+} statements[] = {
+	{offsetof(struct comm_rows, put_slice),
+	 "INSERT INTO slice (run, level, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
+	 " daemon_ns, target_ns, unwritten_bytes, unwritten_first_bytes, edges, bytes,"
+	 " crossing_bytes, crossing_first_bytes, setup_ns)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"},
+	{offsetof(struct comm_rows, put_edge),
+	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_site, dst_site, object,"
+	 " bytes, variance, first_bytes, first_variance, bursts, level)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)"},
+	{offsetof(struct comm_rows, put_loss),
+	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
+	{offsetof(struct comm_rows, drop_slice), "DELETE FROM slice WHERE id = ?2 AND run = ?1"},
+	{offsetof(struct comm_rows, drop_edges), "DELETE FROM edge WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_losses), "DELETE FROM loss WHERE run = ?1 AND slice = ?2"},
+};
+
+enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
+
+static sqlite3_stmt **statement(struct comm_rows *rows, size_t i)
+{
+	return (sqlite3_stmt **)((char *)rows + statements[i].offset);
+}
+
+int comm_rows_init(struct comm_rows *rows, sqlite3 *db)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->db = db;
+	for (size_t i = 0; i < N_STATEMENTS; i++) {
+		if (sqlite3_prepare_v3(db, statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+				       statement(rows, i), NULL) != SQLITE_OK) {
+			int err = comm_schema_errno(db);
+
+			comm_rows_deinit(rows);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void comm_rows_deinit(struct comm_rows *rows)
+{
+	for (size_t i = 0; i < N_STATEMENTS; i++) {
+		sqlite3_finalize(*statement(rows, i));
+		*statement(rows, i) = NULL;
+	}
+}
+
+static int run(struct comm_rows *rows, sqlite3_stmt *stmt)
+{
+	int err = 0;
+
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(rows->db);
+	sqlite3_reset(stmt);
+	return err;
+}
+
+static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		     const struct comm_edge *edges, size_t n)
+{
+	sqlite3_stmt *s = rows->put_edge;
+	int err = 0;
+
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct comm_edge *e = &edges[i];
+
+		sqlite3_bind_int64(s, 3, e->src_thread);
+		sqlite3_bind_int64(s, 4, e->dst_thread);
+		sqlite3_bind_int64(s, 5, e->src_site);
+		sqlite3_bind_int64(s, 6, e->dst_site);
+		sqlite3_bind_int64(s, 7, e->object);
+		sqlite3_bind_double(s, 8, e->bytes);
+		sqlite3_bind_double(s, 9, e->variance);
+		sqlite3_bind_double(s, 10, e->first_bytes);
+		sqlite3_bind_double(s, 11, e->first_variance);
+		sqlite3_bind_int64(s, 12, e->bursts);
+		sqlite3_bind_int(s, 13, e->level);
+		err = run(rows, s);
+	}
+	return err;
+}
+
+static int put_losses(struct comm_rows *rows, int64_t run_id, int64_t slice, const uint64_t *loss)
+{
+	sqlite3_stmt *s = rows->put_loss;
+	int err = 0;
+
+	for (int i = 0; i < COMM_LOSS_MAX && !err; i++) {
+		if (!loss[i])
+			continue;
+		sqlite3_bind_int64(s, 1, run_id);
+		sqlite3_bind_int64(s, 2, slice);
+		sqlite3_bind_text(s, 3, comm_loss_name(i), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(s, 4, loss[i]);
+		err = run(rows, s);
+	}
+	return err;
+}
+
+int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
+		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
+		  int64_t *ret_slice)
+{
+	double bytes = 0, crossing = 0, crossing_first = 0;
+	sqlite3_stmt *s = rows->put_slice;
+	int64_t slice;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		bytes += edges[i].bytes;
+		if (edges[i].src_thread != edges[i].dst_thread) {
+			crossing += edges[i].bytes;
+			crossing_first += edges[i].first_bytes;
+		}
+	}
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int(s, 2, level);
+	sqlite3_bind_int64(s, 3, info->start_ns);
+	sqlite3_bind_int64(s, 4, info->end_ns);
+	sqlite3_bind_int64(s, 5, info->samples);
+	sqlite3_bind_int64(s, 6, info->bursts);
+	sqlite3_bind_int64(s, 7, info->accesses);
+	sqlite3_bind_int64(s, 8, info->handler_ns);
+	sqlite3_bind_int64(s, 9, info->daemon_ns);
+	sqlite3_bind_int64(s, 10, info->target_ns);
+	sqlite3_bind_double(s, 11, info->unwritten.bytes);
+	sqlite3_bind_double(s, 12, info->unwritten.first_bytes);
+	sqlite3_bind_int64(s, 13, n);
+	sqlite3_bind_double(s, 14, bytes);
+	sqlite3_bind_double(s, 15, crossing);
+	sqlite3_bind_double(s, 16, crossing_first);
+	sqlite3_bind_int64(s, 17, info->setup_ns);
+	err = run(rows, s);
+	if (err)
+		return err;
+	slice = sqlite3_last_insert_rowid(rows->db);
+	err = put_edges(rows, run_id, slice, edges, n);
+	if (!err)
+		err = put_losses(rows, run_id, slice, info->loss);
+	if (!err && ret_slice)
+		*ret_slice = slice;
+	return err;
+}
+
+int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
+{
+	enum { N_ALL = 3 };
+	sqlite3_stmt *const all[N_ALL] = {rows->drop_losses, rows->drop_slice, rows->drop_edges};
+	int err;
+
+	for (size_t i = 0; i < N_ALL; i++) {
+		sqlite3_bind_int64(all[i], 1, run_id);
+		sqlite3_bind_int64(all[i], 2, slice);
+		err = run(rows, all[i]);
+		if (err)
+			return err;
+	}
+	return sqlite3_changes64(rows->db);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows: the prepared statements by which a slice of any level goes into a
+ * store and out of it.  Whoever calls has a transaction open.
+ */
+#ifndef COMM_ROWS_H
+#define COMM_ROWS_H
+
+#include <sqlite3.h>
+
+#include "store.h"
+
+struct comm_rows {
+	sqlite3 *db;
+	sqlite3_stmt *put_slice, *put_edge, *put_loss;
+	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses;
+};
+
+int comm_rows_init(struct comm_rows *rows, sqlite3 *db);
+void comm_rows_deinit(struct comm_rows *rows);
+
+/* Edges must differ in their key; in order of key they go in fastest. */
+int comm_rows_put(struct comm_rows *rows, int64_t run, int level,
+		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
+		  int64_t *ret_slice);
+/* Deletes a slice with all that hangs on it; returns edges deleted. */
+int64_t comm_rows_drop(struct comm_rows *rows, int64_t run, int64_t slice);
+
+#endif

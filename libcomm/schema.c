@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+/*
+ * Times are CLOCK_MONOTONIC nanoseconds.  Sites and functions are known by
+ * build-id and file address, so runs and hosts can be compared; threads and
+ * objects belong to a run.  A slice of level 0 is what the engine delivered; a
+ * slice of level n + 1 sums those of level n that it spans, so a reader takes
+ * the widest that fit into its time range.  The slice's own columns are sums
+ * too, its edges count all reads, "crossing" those between two threads.
+ */
+static const char version_1[] =
+	"CREATE TABLE run ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" source TEXT NOT NULL, event TEXT NOT NULL, estimator TEXT NOT NULL,"
+	" command TEXT NOT NULL, host TEXT NOT NULL, notes TEXT NOT NULL,"
+	" start_ns INTEGER NOT NULL, start_unix_ns INTEGER NOT NULL,"
+	" overhead_limit REAL NOT NULL, granularity_bytes INTEGER NOT NULL,"
+	" end_ns INTEGER, how TEXT,"
+	" deleted_ns INTEGER NOT NULL DEFAULT 0);"
+	"CREATE TABLE thread ("
+	" run INTEGER NOT NULL, id INTEGER NOT NULL,"
+	" tgid INTEGER NOT NULL, tid INTEGER NOT NULL, name TEXT NOT NULL,"
+	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
+	" PRIMARY KEY (run, id)) WITHOUT ROWID;"
+	"CREATE TABLE function ("
+	" id INTEGER PRIMARY KEY,"
+	" name TEXT NOT NULL, module TEXT NOT NULL, build_id TEXT NOT NULL,"
+	" start INTEGER NOT NULL,"
+	" UNIQUE (start, build_id, module, name));"
+	"CREATE TABLE site ("
+	" id INTEGER PRIMARY KEY,"
+	" function INTEGER NOT NULL, inlined TEXT NOT NULL, source TEXT NOT NULL,"
+	" line INTEGER NOT NULL, offset INTEGER NOT NULL,"
+	" UNIQUE (function, line, source, inlined));"
+	"CREATE TABLE object ("
+	" run INTEGER NOT NULL, id INTEGER NOT NULL,"
+	" kind INTEGER NOT NULL, name TEXT NOT NULL, module TEXT NOT NULL,"
+	" build_id TEXT NOT NULL, start INTEGER NOT NULL, size_bytes INTEGER NOT NULL,"
+	" thread_tid INTEGER NOT NULL,"
+	" PRIMARY KEY (run, id)) WITHOUT ROWID;"
+	"CREATE TABLE slice ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" run INTEGER NOT NULL, level INTEGER NOT NULL,"
+	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
+	" samples INTEGER NOT NULL, bursts INTEGER NOT NULL, accesses INTEGER NOT NULL,"
+	" handler_ns INTEGER NOT NULL, daemon_ns INTEGER NOT NULL, setup_ns INTEGER NOT NULL,"
+	" target_ns INTEGER NOT NULL,"
+	" unwritten_bytes REAL NOT NULL, unwritten_first_bytes REAL NOT NULL,"
+	" edges INTEGER NOT NULL, bytes REAL NOT NULL, crossing_bytes REAL NOT NULL,"
+	" crossing_first_bytes REAL NOT NULL);"
+	"CREATE INDEX slice_time ON slice (run, start_ns, level);"
+	"CREATE INDEX slice_level ON slice (level, run, start_ns);"
+	"CREATE TABLE loss ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL, cause TEXT NOT NULL,"
+	" n INTEGER NOT NULL, PRIMARY KEY (run, slice, cause)) WITHOUT ROWID;"
+	"CREATE TABLE edge ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL,"
+	" src_thread INTEGER NOT NULL, dst_thread INTEGER NOT NULL,"
+	" src_site INTEGER NOT NULL, dst_site INTEGER NOT NULL, object INTEGER NOT NULL,"
+	" bytes REAL NOT NULL, variance REAL NOT NULL,"
+	" first_bytes REAL NOT NULL, first_variance REAL NOT NULL,"
+	" bursts INTEGER NOT NULL, level INTEGER NOT NULL,"
+	" PRIMARY KEY (run, slice, src_thread, dst_thread, src_site, dst_site, object))"
+	" WITHOUT ROWID;"
+	"INSERT INTO function VALUES (0, '(other)', '', '', 0), (1, '[kernel]', '', '', 0);"
+	"INSERT INTO site VALUES (0, 0, '', '', 0, 0), (1, 1, '', '', 0, 0);";
+
+static const struct {
+	int to;
+	const char *sql;
+} migrations[] = {
+	{1, version_1},
+};
+
+_Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,
+	       "each version has its migration");
+
+int comm_schema_probe(const char *path, bool *ret_new)
+{
+	static const char magic[16] = "SQLite format 3";
+	unsigned char header[100];
+	struct stat st;
+	uint32_t id;
+	ssize_t n;
+	int fd, err = 0;
+
+	*ret_new = false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) {
+		*ret_new = true;
+		return 0;
+	}
+	if (fd < 0)
+		return -errno;
+	/*
+	 * Closing a descriptor drops this process's POSIX locks on the file:
+	 * probing must come before SQLite opens it, never after.
+	 */
+	if (fstat(fd, &st) < 0) {
+		err = -errno;
+	} else if (S_ISDIR(st.st_mode)) {
+		err = -EISDIR;
+	} else if (!S_ISREG(st.st_mode)) {
+		err = -EMEDIUMTYPE;
+	} else if (st.st_size == 0) {
+		*ret_new = true;
+	} else {
+		n = pread(fd, header, sizeof(header), 0);
+		if (n < 0) {
+			err = -errno;
+		} else if (n < (ssize_t)sizeof(header) ||
+			   memcmp(header, magic, sizeof(magic)) != 0) {
+			err = -EMEDIUMTYPE;
+		} else {
+			id = (uint32_t)header[68] << 24 | header[69] << 16 | header[70] << 8 |
+			     header[71];
+			if (id != COMM_SCHEMA_APPLICATION_ID)
+				err = -EMEDIUMTYPE;
+		}
+	}
+	close(fd);
+	return err;
+}
+
+int comm_schema_version(sqlite3 *db, int *ret)
+{
+	sqlite3_stmt *stmt;
+	int version = -1;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		version = sqlite3_column_int(stmt, 0);
+	if (sqlite3_finalize(stmt) != SQLITE_OK)
+		return comm_schema_errno(db);
+	if (version < 0 || version > COMM_SCHEMA_VERSION)
+		return -EPROTO;
+	*ret = version;
+	return 0;
+}
+
+static int migrate_one(sqlite3 *db, size_t i)
+{
+	char pragma[64];
+	int err;
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", migrations[i].to);
+	if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+	    sqlite3_exec(db, migrations[i].sql, NULL, NULL, NULL) == SQLITE_OK &&
+	    sqlite3_exec(db, "PRAGMA application_id = " STRING(0x636f6d6d), NULL, NULL, NULL) ==
+		    SQLITE_OK &&
+	    sqlite3_exec(db, pragma, NULL, NULL, NULL) == SQLITE_OK &&
+	    sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	err = comm_schema_errno(db);
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return err;
+}
+
+int comm_schema_migrate(sqlite3 *db)
+{
+	int version = 0, err;
+
+	err = comm_schema_version(db, &version);
+	for (size_t i = version; !err && i < sizeof(migrations) / sizeof(*migrations); i++)
+		err = migrate_one(db, i);
+	return err;
+}
+
+int comm_schema_errno(sqlite3 *db)
+{
+	int system = sqlite3_system_errno(db);
+
+	switch (sqlite3_extended_errcode(db)) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	/* The shared index of the WAL could not grow: a full disk as well. */
+	case SQLITE_IOERR_SHMSIZE:
+		return -ENOSPC;
+	}
+	switch (sqlite3_errcode(db)) {
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_FORMAT:
+	/* Tables that a store has are not there. */
+	case SQLITE_ERROR:
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
+		return -EUCLEAN;
+	case SQLITE_CANTOPEN:
+		return system ? -system : -EACCES;
+	case SQLITE_IOERR:
+		return system == ENOSPC || system == EDQUOT ? -ENOSPC : -EIO;
+	default:
+		return -EIO;
+	}
+}
+
+char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
+{
+	const char *why;
+	char *ret = NULL;
+
+	switch (err) {
+	case -ENOENT:
+		why = "there is no such file";
+		break;
+	case -ENOTDIR:
+		why = "a part of the path before the last is no directory";
+		break;
+	case -EISDIR:
+		why = "it is a directory; name a file in it";
+		break;
+	case -EMEDIUMTYPE:
+		why = "it is not a commprof store, and is left as it is; name another file";
+		break;
+	case -EPROTO:
+		why = "it was written by a newer version of commprof; use that version";
+		break;
+	case -EUCLEAN:
+		why = "it is damaged; move it away, "
+		      "\"sqlite3 FILE .recover\" may save a part of it";
+		break;
+	case -EROFS:
+		why = "it, its directory or the file system is read-only";
+		break;
+	case -EACCES:
+	case -EPERM:
+		why = "permission denied for the file or its directory";
+		break;
+	case -ENOSPC:
+	case -EDQUOT:
+		why = "the disk or the quota is full";
+		break;
+	case -EBUSY:
+		why = "another program is writing to it";
+		break;
+	case -ENOMEM:
+		why = "out of memory";
+		break;
+	default:
+		why = db && sqlite3_errcode(db) ? sqlite3_errmsg(db) : strerror(-err);
+	}
+	if (asprintf(&ret, "cannot use the store %s: %s", path, why) < 0)
+		return NULL;
+	return ret;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The schema: what makes a SQLite file a store, its versions and the way from
+ * an older one to the newest.  Writer and readers share it.
+ */
+#ifndef COMM_SCHEMA_H
+#define COMM_SCHEMA_H
+
+#include <stdbool.h>
+
+#include <sqlite3.h>
+
+enum {
+	COMM_SCHEMA_APPLICATION_ID = 0x636f6d6d, /* "comm" */
+	COMM_SCHEMA_VERSION = 1,
+};
+
+/*
+ * Looks at the file's header alone, so that SQLite never touches a file that
+ * is not ours.  0: a store, or absent or empty when *ret_new.  -EMEDIUMTYPE,
+ * -EISDIR, -EACCES, ...
+ */
+int comm_schema_probe(const char *path, bool *ret_new);
+/* Version of an open store.  -EPROTO: newer than this program knows. */
+int comm_schema_version(sqlite3 *db, int *ret);
+/* Brings a store, or an empty file, to the newest version, one by one. */
+int comm_schema_migrate(sqlite3 *db);
+
+/* The errno for SQLite's last error on db. */
+int comm_schema_errno(sqlite3 *db);
+/* A sentence for the user, malloc'ed; NULL when there is no memory. */
+char *comm_schema_sentence(const char *path, int err, sqlite3 *db);
+
+#endif

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "cell.h"
+#include "dictionary.h"
+#include "rollup.h"
+#include "rows.h"
+#include "schema.h"
+#include "store_lock.h"
+
+enum {
+	/* Of the ballast and of the log, each; see make_room(). */
+	STORE_RESERVE_BYTES = 2 << 20,
+	STORE_DISK_LOW_BYTES = 8 << 20,
+	STORE_BUSY_MS = 2000,
+	/* Half of the reserve, or a full disk would leave too much in the log. */
+	STORE_CHECKPOINT_PAGES = 256,
+	STORE_PAGES_MAX = 0x7ffffffe,
+	STORE_PAGE_BYTES = 4096,
+	/* At most 15 times a slice's edges go for it, or more would in vain. */
+	STORE_ATTEMPTS = 5,
+	/* Less has no room for a slice beside the schema. */
+	STORE_QUOTA_MIN_BYTES = 1 << 20,
+};
+
+struct comm_store {
+	sqlite3 *db;
+	char *path;
+	int lock_fd;
+	uint32_t row_cap;
+	int64_t run; /* 0: none */
+	struct comm_rows rows;
+	struct comm_dictionary dict;
+	struct comm_rollup rollup;
+	struct comm_cells cells;
+	uint64_t quota_bytes;
+	bool has_ballast;
+	bool is_capped; /* the disk was full: the file grows no more */
+};
+
+static int exec(struct comm_store *store, const char *sql)
+{
+	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return comm_schema_errno(store->db);
+}
+
+static int ballast_path(const struct comm_store *store, char name[PATH_MAX])
+{
+	int n = snprintf(name, PATH_MAX, "%s-ballast", store->path);
+
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* Takes disk space for a file now, so that it is there when the disk is full. */
+static bool reserve(const char *name, int flags)
+{
+	int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0640);
+	bool done = fd >= 0 && posix_fallocate(fd, 0, STORE_RESERVE_BYTES) == 0;
+
+	if (fd >= 0) {
+		if (flags & O_CREAT && fchmod(fd, 0640) < 0)
+			done = false;
+		close(fd);
+	}
+	return done;
+}
+
+static void ballast_make(struct comm_store *store)
+{
+	char name[PATH_MAX];
+
+	if (ballast_path(store, name))
+		return;
+	store->has_ballast = reserve(name, O_CREAT);
+	if (!store->has_ballast)
+		unlink(name);
+}
+
+/* SQLite takes what follows the last valid frame of a log for its end. */
+static void reserve_log(struct comm_store *store)
+{
+	char name[PATH_MAX];
+	int n = snprintf(name, sizeof(name), "%s-wal", store->path);
+
+	if (n > 0 && n < PATH_MAX)
+		reserve(name, 0);
+}
+
+static void ballast_drop(struct comm_store *store)
+{
+	char name[PATH_MAX];
+
+	if (store->has_ballast && !ballast_path(store, name))
+		unlink(name);
+	store->has_ballast = false;
+}
+
+/*
+ * Makes the file with its mode before SQLite sees it, which gives the mode on
+ * to the -wal and -shm files, whatever the umask.
+ */
+static int make_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+	int err = 0;
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (fchmod(fd, 0640) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int64_t pages(struct comm_store *store)
+{
+	sqlite3_stmt *stmt;
+	int64_t n = 0;
+
+	if (sqlite3_prepare_v2(store->db, "PRAGMA page_count", -1, &stmt, NULL) != SQLITE_OK)
+		return 0;
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return n;
+}
+
+static int limit_pages(struct comm_store *store, int64_t n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "PRAGMA max_page_count = %lld", (long long)n);
+	return exec(store, text);
+}
+
+static int set_quota(struct comm_store *store)
+{
+	uint64_t bytes = store->quota_bytes ? store->quota_bytes : INT64_MAX;
+	uint64_t n;
+
+	if (bytes < STORE_QUOTA_MIN_BYTES)
+		bytes = STORE_QUOTA_MIN_BYTES;
+	n = bytes / STORE_PAGE_BYTES;
+	return limit_pages(store, n < STORE_PAGES_MAX ? n : STORE_PAGES_MAX);
+}
+
+static int open_db(struct comm_store *store, const struct comm_store_config *config, bool is_new)
+{
+	char sql[64];
+	int err;
+
+	if (sqlite3_open_v2(store->path, &store->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			    NULL) != SQLITE_OK)
+		return store->db ? comm_schema_errno(store->db) : -ENOMEM;
+	/* SQLite falls back to reading alone, in silence. */
+	if (sqlite3_db_readonly(store->db, "main") == 1)
+		return access(store->path, W_OK) < 0 ? -errno : -EROFS;
+	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", STORE_PAGE_BYTES);
+	err = is_new ? exec(store, sql) : 0;
+	/*
+	 * The tables are made before the WAL, so that the header that marks
+	 * the file as ours stands in the file itself.
+	 */
+	if (!err)
+		err = exec(store, "PRAGMA temp_store = MEMORY");
+	if (!err)
+		err = comm_schema_migrate(store->db);
+	if (!err)
+		err = exec(store, "PRAGMA journal_mode = WAL");
+	if (!err)
+		err = exec(store, "PRAGMA synchronous = NORMAL");
+	if (!err)
+		err = exec(store, "PRAGMA cell_size_check = ON");
+	snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d", STORE_CHECKPOINT_PAGES);
+	if (!err)
+		err = exec(store, sql);
+	/* Cheap looks that find most damage; a full check takes minutes. */
+	if (!err)
+		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
+				  "SELECT max(id) FROM site; SELECT max(id) FROM function;"
+				  "SELECT slice FROM edge ORDER BY run DESC LIMIT 1");
+	if (!err)
+		err = set_quota(store);
+	if (!err)
+		err = comm_rows_init(&store->rows, store->db);
+	if (!err)
+		err = comm_dictionary_init(&store->dict, store->db);
+	if (!err)
+		err = comm_rollup_init(&store->rollup, store->db, config);
+	return err;
+}
+
+static char *sentence(const struct comm_store *store, int err, pid_t holder)
+{
+	char *ret;
+
+	if (err == -EBUSY && holder) {
+		if (asprintf(&ret,
+			     "cannot use the store %s: process %d is writing to it; "
+			     "stop that, or name another file",
+			     store->path, holder) < 0)
+			ret = NULL;
+		return ret;
+	}
+	if (err == -ENOENT) {
+		if (asprintf(&ret, "cannot make the store %s: its directory does not exist",
+			     store->path) < 0)
+			ret = NULL;
+		return ret;
+	}
+	return comm_schema_sentence(store->path, err, store->db);
+}
+
+int comm_store_open(const struct comm_store_config *config, struct comm_store **ret, char **err_ret)
+{
+	struct comm_store *store = calloc(1, sizeof(*store));
+	pid_t holder = 0;
+	bool is_new;
+	int err;
+
+	*err_ret = NULL;
+	if (!store)
+		return -ENOMEM;
+	store->lock_fd = -1;
+	store->quota_bytes = config->quota_bytes;
+	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
+	store->path = strdup(config->path);
+	err = store->path ? comm_schema_probe(store->path, &is_new) : -ENOMEM;
+	if (!err)
+		err = comm_store_lock_take(store->path, &store->lock_fd, &holder);
+	if (!err && is_new)
+		err = make_file(store->path);
+	if (!err)
+		err = open_db(store, config, is_new);
+	if (err) {
+		if (store->path)
+			*err_ret = sentence(store, err, holder);
+		comm_store_close(store);
+		return err;
+	}
+	store->rollup.row_cap = store->row_cap;
+	ballast_make(store);
+	*ret = store;
+	return 0;
+}
+
+void comm_store_close(struct comm_store *store)
+{
+	if (!store)
+		return;
+	comm_dictionary_deinit(&store->dict);
+	comm_rollup_deinit(&store->rollup);
+	comm_rows_deinit(&store->rows);
+	comm_cells_deinit(&store->cells);
+	ballast_drop(store);
+	/*
+	 * A reader without the right to write cannot open a WAL database whose
+	 * log is gone, so a closed store has a plain journal.  With readers
+	 * about this fails, which leaves the log where they need it.
+	 */
+	if (store->db && store->lock_fd >= 0 && sqlite3_db_readonly(store->db, "main") == 0) {
+		sqlite3_busy_timeout(store->db, 0);
+		sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+	}
+	sqlite3_close(store->db);
+	comm_store_lock_drop(store->path, store->lock_fd);
+	free(store->path);
+	free(store);
+}
+
+static void roll_back(struct comm_store *store)
+{
+	if (!sqlite3_get_autocommit(store->db))
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+	comm_dictionary_forget(&store->dict);
+}
+
+static bool is_disk_low(const struct comm_store *store)
+{
+	struct statvfs fs;
+
+	return statvfs(store->path, &fs) < 0 ||
+	       (uint64_t)fs.f_bavail * fs.f_frsize < STORE_DISK_LOW_BYTES;
+}
+
+/* Moves the log into the file, so that it is written from its start again. */
+static bool checkpoint(struct comm_store *store)
+{
+	return sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) ==
+	       SQLITE_OK;
+}
+
+/*
+ * The quota or the disk is full.  Under a quota deleting old rows is enough.
+ * On a full disk three things are needed besides: the log's own space, which
+ * was reserved when the run began; the ballast, for pages that are in the log
+ * but have no place in the file yet; and a file that grows no more, or the log
+ * fills with pages that have no place again.
+ */
+static bool make_room(struct comm_store *store, int attempt, int64_t want)
+{
+	bool checked = checkpoint(store);
+	int64_t dropped;
+
+	if ((!checked || is_disk_low(store)) && !store->is_capped) {
+		ballast_drop(store);
+		checkpoint(store);
+		store->is_capped = !limit_pages(store, pages(store));
+	}
+	if (attempt == 0)
+		return true;
+	dropped = comm_rollup_make_room(&store->rollup, want);
+	checkpoint(store);
+	/* Old sites and functions stay: they are few, and others name them. */
+	return dropped > 0;
+}
+
+/* The disk has room again after it was full. */
+static void lift_cap(struct comm_store *store)
+{
+	if (!store->is_capped || is_disk_low(store))
+		return;
+	store->is_capped = set_quota(store) != 0;
+	reserve_log(store);
+	ballast_make(store);
+}
+
+typedef int transaction_fn(struct comm_store *store, void *ctx);
+
+/* Runs fn in a transaction, again after making room where that was lacking. */
+static int transact(struct comm_store *store, int64_t want, transaction_fn *fn, void *ctx)
+{
+	int err = 0;
+
+	for (int i = 0; i < STORE_ATTEMPTS; i++) {
+		err = exec(store, "BEGIN IMMEDIATE");
+		if (!err)
+			err = fn(store, ctx);
+		if (!err)
+			err = exec(store, "COMMIT");
+		if (!err)
+			return 0;
+		roll_back(store);
+		if (err != -ENOSPC || !make_room(store, i, want << i))
+			break;
+	}
+	return err;
+}
+
+struct begin {
+	const struct comm_run_info *info;
+	int64_t run;
+};
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static int begin_run(struct comm_store *store, void *ctx)
+{
+	struct begin *begin = ctx;
+	const struct comm_run_info *info = begin->info;
+	const char *const texts[] = {text(info->source),  text(info->event), text(info->estimator),
+				     text(info->command), text(info->host),  text(info->notes)};
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	if (sqlite3_prepare_v2(store->db,
+			       "INSERT INTO run (source, event, estimator, command, host, notes,"
+			       " start_ns, start_unix_ns, overhead_limit, granularity_bytes)"
+			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(store->db);
+	for (int i = 0; i < 6; i++)
+		sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 7, info->start_ns);
+	sqlite3_bind_int64(stmt, 8, info->start_unix_ns);
+	sqlite3_bind_double(stmt, 9, isfinite(info->overhead_limit) ? info->overhead_limit : 0);
+	sqlite3_bind_int64(stmt, 10, info->granularity_bytes);
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(store->db);
+	sqlite3_finalize(stmt);
+	begin->run = sqlite3_last_insert_rowid(store->db);
+	return err;
+}
+
+int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *info,
+			 int64_t *ret_run)
+{
+	struct begin begin = {.info = info};
+	int err;
+
+	err = transact(store, 1, begin_run, &begin);
+	if (err)
+		return err;
+	store->run = begin.run;
+	comm_dictionary_begin(&store->dict, begin.run);
+	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
+	reserve_log(store);
+	if (!store->has_ballast)
+		ballast_make(store);
+	*ret_run = begin.run;
+	return 0;
+}
+
+struct slice {
+	struct comm_slice_info info;
+	const struct comm_edge *edges;
+	size_t n;
+	const struct comm_naming *naming;
+};
+
+static int write_slice(struct comm_store *store, void *ctx)
+{
+	struct slice *slice = ctx;
+	const struct comm_naming *naming = slice->naming;
+	struct comm_slice_info info = slice->info;
+	int err;
+
+	comm_cells_clear(&store->cells);
+	err = comm_dictionary_threads(&store->dict, naming);
+	for (size_t i = 0; i < slice->n && !err; i++) {
+		struct comm_edge e = slice->edges[i];
+
+		if (e.src_thread >= naming->n_threads)
+			e.src_thread = COMM_ID_OTHER;
+		if (e.dst_thread >= naming->n_threads)
+			e.dst_thread = COMM_ID_OTHER;
+		err = comm_dictionary_site(&store->dict, naming, e.src_site, &e.src_site);
+		if (!err)
+			err = comm_dictionary_site(&store->dict, naming, e.dst_site, &e.dst_site);
+		if (!err)
+			err = comm_dictionary_object(&store->dict, naming, e.object, &e.object);
+		if (!err)
+			err = comm_cells_add(&store->cells, &e);
+	}
+	if (!err)
+		err = comm_cells_fold(&store->cells, store->row_cap, &info.loss[COMM_LOSS_CELLS]);
+	if (err)
+		return err;
+	comm_cells_sort(&store->cells);
+	err = comm_rows_put(&store->rows, store->run, 0, &info, store->cells.edge, store->cells.n,
+			    NULL);
+	if (!err)
+		slice->info.loss[COMM_LOSS_CELLS] = info.loss[COMM_LOSS_CELLS];
+	return err;
+}
+
+int comm_store_write_named(struct comm_store *store, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges,
+			   const struct comm_naming *naming)
+{
+	struct slice slice = {*info, edges, n_edges, naming};
+	int err;
+
+	if (!store->run)
+		return -EINVAL;
+	if (!isfinite(slice.info.unwritten.bytes))
+		slice.info.unwritten.bytes = 0;
+	if (!isfinite(slice.info.unwritten.first_bytes))
+		slice.info.unwritten.first_bytes = 0;
+	err = transact(store, n_edges + 1, write_slice, &slice);
+	if (err)
+		return err;
+	/*
+	 * The slice is safe; a wide slice that cannot be written costs readers
+	 * time, not data, and room for it is made like for any other.
+	 */
+	err = comm_rollup_add(&store->rollup, &slice.info, store->cells.edge, store->cells.n);
+	if (err == -ENOSPC)
+		make_room(store, 1, (int64_t)store->cells.n + 1);
+	lift_cap(store);
+	return 0;
+}
+
+struct identity {
+	const struct comm_who *who;
+	const struct comm_what *what;
+};
+
+static const struct comm_thread *thread_at(const void *ctx, uint32_t id)
+{
+	return comm_who_thread_at(((const struct identity *)ctx)->who, id);
+}
+
+static const struct comm_function *function_at(const void *ctx, uint32_t id)
+{
+	return comm_who_function_at(((const struct identity *)ctx)->who, id);
+}
+
+static const struct comm_site *site_at(const void *ctx, uint32_t id)
+{
+	return comm_who_site_at(((const struct identity *)ctx)->who, id);
+}
+
+static const struct comm_object *object_at(const void *ctx, uint32_t id)
+{
+	return comm_what_object_at(((const struct identity *)ctx)->what, id);
+}
+
+int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges,
+			   const struct comm_who *who, const struct comm_what *what)
+{
+	const struct identity identity = {who, what};
+
+	return comm_store_write_named(store, info, edges, n_edges,
+				      &(struct comm_naming){
+					      .ctx = &identity,
+					      .n_threads = comm_who_threads(who),
+					      .n_functions = comm_who_functions(who),
+					      .n_sites = comm_who_sites(who),
+					      .n_objects = comm_what_objects(what),
+					      .thread_at = thread_at,
+					      .function_at = function_at,
+					      .site_at = site_at,
+					      .object_at = object_at,
+				      });
+}
+
+struct finish {
+	uint64_t end_ns;
+	const char *how;
+};
+
+static int end_run(struct comm_store *store, void *ctx)
+{
+	const struct finish *finish = ctx;
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	if (sqlite3_prepare_v2(store->db, "UPDATE run SET end_ns = ?2, how = ?3 WHERE id = ?1", -1,
+			       &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(store->db);
+	sqlite3_bind_int64(stmt, 1, store->run);
+	sqlite3_bind_int64(stmt, 2, finish->end_ns);
+	sqlite3_bind_text(stmt, 3, text(finish->how), -1, SQLITE_STATIC);
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(store->db);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how)
+{
+	struct finish finish = {end_ns, how};
+	int err;
+
+	if (!store->run)
+		return -EINVAL;
+	comm_rollup_finish(&store->rollup);
+	err = transact(store, 1, end_run, &finish);
+	if (!err)
+		store->run = 0;
+	return err;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The store: SQLite, written by one process, read by many (comm/comm.h).
+ * All SQL that writes, the schema and its migrations live in store.c; that
+ * which reads in query.c.  One transaction per slice, so that kill -9 loses at
+ * most the slice at hand.  Files are made 0640.
+ */
+#ifndef COMM_STORE_H
+#define COMM_STORE_H
+
+#include "est.h"
+#include "event.h"
+#include "what.h"
+#include "who.h"
+
+struct comm_store;
+
+/*
+ * Where the names behind the ids of edges come from.  Each function gives what
+ * ctx has under an id below its n_, shaped as who.h and what.h say.
+ */
+struct comm_naming {
+	const void *ctx;
+	uint32_t n_threads, n_functions, n_sites, n_objects;
+	const struct comm_thread *(*thread_at)(const void *ctx, uint32_t id);
+	const struct comm_function *(*function_at)(const void *ctx, uint32_t id);
+	const struct comm_site *(*site_at)(const void *ctx, uint32_t id);
+	const struct comm_object *(*object_at)(const void *ctx, uint32_t id);
+};
+
+struct comm_store_config {
+	const char *path;
+	uint64_t quota_bytes; /* 0: none */
+	uint32_t row_cap;     /* edges of one slice; the rest is folded */
+	uint64_t detail_ns;   /* full detail kept that long, then rolled up */
+	uint64_t rollup_ns;   /* width of a rolled-up slice */
+};
+
+/* What a run is, written when it begins. */
+struct comm_run_info {
+	const char *source; /* "perf", "replay", ... */
+	const char *event;  /* the event that really triggers: "cpu-clock" */
+	const char *estimator;
+	const char *command; /* the target as a person would name it */
+	const char *host;
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint64_t start_unix_ns; /* CLOCK_REALTIME at the same instant */
+	double overhead_limit;	/* share asked for, 0.01 is 1 %; 0: a rate */
+	uint32_t granularity_bytes;
+	const char *notes; /* "" or what was missing: "no BPF: ..." */
+};
+
+struct comm_slice_info {
+	uint64_t start_ns, end_ns;
+	uint64_t samples; /* events taken */
+	uint64_t bursts;  /* that gave at least one access */
+	uint64_t accesses;
+	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
+	struct comm_unwritten unwritten;
+	uint64_t loss[COMM_LOSS_MAX];
+};
+
+/*
+ * Opens or makes a store.  On failure *err (malloc'ed, caller frees) is a
+ * sentence for the user.  -EMEDIUMTYPE: not a store of ours; -EPROTO: made by
+ * a newer version; -EUCLEAN: corrupt; -EROFS, -EACCES, -ENOSPC, -EBUSY: as
+ * named.
+ */
+int comm_store_open(const struct comm_store_config *config, struct comm_store **ret, char **err);
+void comm_store_close(struct comm_store *store);
+
+int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *info,
+			 int64_t *ret_run);
+/*
+ * Writes a slice: new dictionary entries, cells, losses, in one transaction.
+ * naming gives the names behind the ids that the edges use.  -ENOSPC: the
+ * disk or quota is full even after rolling up and giving back the ballast; the
+ * caller counts COMM_LOSS_STORE and goes on, older slices are intact.
+ */
+int comm_store_write_named(struct comm_store *store, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges,
+			   const struct comm_naming *naming);
+/* The same with the names that who and what give. */
+int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges,
+			   const struct comm_who *who, const struct comm_what *what);
+/* how: "duration", "interrupted", "target exited", "end of recording". */
+int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
+
+#endif

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "comm/comm.h"
+#include "cover.h"
+#include "interval.h"
+#include "made_names.h"
+#include "region.h"
+#include "store.h"
+
+#define SECOND 1000000000ULL
+#define START (1000 * SECOND)
+
+static char path[64];
+static struct comm_who *who;
+static struct comm_what *what;
+static struct comm_reader *reader;
+
+enum { A = 1, B, C };
+
+static struct comm_edge edge(uint32_t src, uint32_t dst, uint32_t src_site, uint32_t dst_site,
+			     uint32_t object, double bytes, uint32_t bursts)
+{
+	return (struct comm_edge){.src_thread = src,
+				  .dst_thread = dst,
+				  .src_site = src_site,
+				  .dst_site = dst_site,
+				  .object = object,
+				  .bytes = bytes,
+				  .variance = bytes * bytes / 16,
+				  .first_bytes = bytes / 4,
+				  .first_variance = 1,
+				  .bursts = bursts};
+}
+
+/* Three threads, two functions of two lines each, for 4 s, then cut off. */
+static int setup(void **state)
+{
+	struct comm_store_config config = {
+		.path = path, .row_cap = 1000, .detail_ns = 900 * SECOND, .rollup_ns = 60 * SECOND};
+	struct comm_run_info run = {.source = "test",
+				    .event = "e",
+				    .command = "c",
+				    .start_ns = START,
+				    .start_unix_ns = 5,
+				    .overhead_limit = 0.02,
+				    .granularity_bytes = 8};
+	struct comm_edge edges[] = {
+		edge(A, B, 2, 4, 1, 600, 5), edge(A, B, 3, 4, 1, 200, 4),
+		edge(A, B, 2, 4, 2, 200, 3), edge(B, A, 4, 2, 1, 100, 0),
+		edge(B, C, 4, 5, 3, 40, 1),  edge(C, C, 2, 2, 1, 900, 9),
+		edge(C, C, 2, 4, 1, 300, 9), edge(A, C, 0, 0, 0, 10, 1),
+	};
+	struct comm_store *store;
+	char *err;
+	int64_t id;
+
+	(void)state;
+	edges[3].level = COMM_REGION_OBJECT;
+	strcpy(path, "/tmp/test_query.XXXXXX");
+	if (!mkdtemp(path))
+		return -1;
+	strcat(path, "/s.db");
+	made_names(&who, &what);
+	made_thread(who, 10, 11, "alpha");
+	made_thread(who, 10, 12, "beta");
+	made_thread(who, 10, 13, "beta2");
+	made_function(who, "f", "m.so", 0x100);
+	made_function(who, "g", "m.so", 0x200);
+	made_site(who, 2, "f.c", 1);
+	made_site(who, 2, "f.c", 2);
+	made_site(who, 3, "g.c", 1);
+	made_site(who, 3, NULL, 0);
+	made_object(what, COMM_OBJECT_STATIC, "x", "m.so", 8);
+	made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 4096);
+	made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 4096); /* another process's */
+	if (comm_store_open(&config, &store, &err) || comm_store_begin_run(store, &run, &id))
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		struct comm_slice_info info = {.start_ns = START + i * SECOND,
+					       .end_ns = START + (i + 1) * SECOND,
+					       .samples = 100,
+					       .handler_ns = 6000000,
+					       .daemon_ns = 4000000,
+					       .target_ns = 2 * SECOND,
+					       .unwritten = {50, 20},
+					       .loss = {[COMM_LOSS_RING] = i == 2 ? 7 : 0}};
+
+		if (comm_store_write_slice(store, &info, edges, i == 3 ? 1 : 8, who, what))
+			return -1;
+	}
+	comm_store_close(store);
+	return comm_reader_open(path, &reader, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_reader_close(reader);
+	free(who);
+	free(what);
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	return rmdir(path);
+}
+
+static struct comm_report *ask(struct comm_query query)
+{
+	struct comm_report *report = NULL;
+	char *err = NULL;
+	int code = comm_reader_report(reader, &query, &report, &err);
+
+	if (code)
+		print_error("%s\n", err);
+	assert_int_equal(code, 0);
+	return report;
+}
+
+static void no_data(struct comm_query query, const char *words)
+{
+	struct comm_report *report;
+	char *err = NULL;
+
+	assert_int_equal(comm_reader_report(reader, &query, &report, &err), -ENODATA);
+	assert_non_null(err);
+	if (!strstr(err, words))
+		fail_msg("the sentence is: %s", err);
+	free(err);
+}
+
+static const struct comm_report_edge *find(const struct comm_report *report, const char *from,
+					   const char *to)
+{
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *e = &report->edges[i];
+
+		if (!strcmp(report->nodes[e->from].name, from) &&
+		    !strcmp(report->nodes[e->to].name, to))
+			return e;
+	}
+	return NULL;
+}
+
+static void test_by_thread(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){0});
+	const struct comm_report_edge *e;
+	const struct comm_node *node;
+
+	(void)state;
+	assert_int_equal(report->n_nodes, 3);
+	assert_int_equal(report->n_edges, 4);
+	assert_int_equal(report->n_shown, 4);
+	e = find(report, "alpha", "beta");
+	assert_ptr_equal(e, &report->edges[0]);
+	assert_true(e->bytes == 3600);
+	/* One burst may be behind several rows of a slice: 4 times 5. */
+	assert_int_equal(e->samples, 20);
+	assert_true(e->resolved);
+	assert_true(fabs(e->share - 3600. / (3600 + 300 + 120 + 30)) < 1e-12);
+	assert_true(report->total_bytes == 4050);
+	assert_true(report->self_bytes == 3600);
+	assert_true(report->folded_bytes == 0);
+	assert_true(report->unwritten_bytes == 200);
+	assert_true(report->read_bytes == 4050 + 3600 + 200);
+	node = &report->nodes[e->from];
+	assert_int_equal(node->kind, COMM_NODE_THREAD);
+	assert_int_equal(node->tgid, 10);
+	assert_int_equal(node->tid, 11);
+	assert_string_equal(node->id, "t1");
+	assert_true(node->written_bytes == 3630 && node->read_bytes == 300);
+	/* The run: cut off, its end is that of its last slice. */
+	assert_int_equal(report->run.state, COMM_RUN_UNFINISHED);
+	assert_int_equal(report->run.end_ns, START + 4 * SECOND);
+	assert_true(fabs(report->overhead - 0.005) < 1e-12);
+	assert_int_equal(report->samples, 400);
+	assert_int_equal(report->n_slices, 4);
+	assert_true(report->slices[0].bytes == 1150);
+	assert_int_equal(report->n_losses, 1);
+	assert_string_equal(report->losses[0].cause, "ring_full");
+	assert_int_equal(report->losses[0].n, 7);
+	assert_true(*report->losses[0].help);
+	comm_report_free(report);
+}
+
+static void test_self_and_cuts(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.self = true});
+
+	(void)state;
+	assert_true(find(report, "beta2", "beta2")->bytes == 3600);
+	assert_true(report->total_bytes == 7650 && report->self_bytes == 0);
+	comm_report_free(report);
+	report = ask((struct comm_query){.top = 2});
+	assert_int_equal(report->n_edges, 4);
+	assert_int_equal(report->n_shown, 2);
+	comm_report_free(report);
+	report = ask((struct comm_query){.min_share = 0.05});
+	assert_int_equal(report->n_shown, 2);
+	comm_report_free(report);
+}
+
+/* Functions also communicate within a thread: not when asked for others. */
+static void test_across(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_FUNCTION});
+
+	(void)state;
+	assert_true(find(report, "f", "g")->bytes == 3600 + 900);
+	assert_true(report->within_bytes == 0);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = COMM_BY_FUNCTION, .across = true});
+	assert_true(find(report, "f", "g")->bytes == 3600);
+	assert_true(report->within_bytes == 3600);
+	assert_true(report->self_bytes == 120 && report->folded_bytes == 30);
+	assert_true(report->read_bytes == report->total_bytes + 3600 + 120 + 30 + 200);
+	comm_report_free(report);
+}
+
+static void test_coarse(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.self = true});
+
+	(void)state;
+	assert_true(report->coarse_bytes == 300);
+	assert_true(find(report, "beta", "alpha")->coarse_bytes == 300);
+	assert_true(find(report, "alpha", "beta")->coarse_bytes == 0);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = COMM_BY_OBJECT});
+	assert_true(report->coarse_bytes == 300);
+	comm_report_free(report);
+}
+
+static void test_thread_by_label(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.thread = "beta/12"});
+
+	(void)state;
+	assert_non_null(find(report, "beta", "alpha"));
+	assert_null(find(report, "alpha", "beta2"));
+	comm_report_free(report);
+	no_data((struct comm_query){.thread = "beta/13"}, "no thread");
+}
+
+static void test_first_read(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.first_read = true});
+
+	(void)state;
+	assert_true(find(report, "alpha", "beta")->bytes == 900);
+	assert_true(report->unwritten_bytes == 80);
+	assert_true(report->slices[0].bytes == 1150 / 4.);
+	comm_report_free(report);
+}
+
+static void test_by_function(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_FUNCTION});
+	const struct comm_report_edge *e = find(report, "f", "g");
+
+	(void)state;
+	/* Within a thread as well: 3 * (1000 + 300) + 600. */
+	assert_true(e->bytes == 4500);
+	/* By reading thread: beta 4 * 5, beta2 3 * 9. */
+	assert_int_equal(e->samples, 20 + 27);
+	assert_string_equal(report->nodes[e->from].module, "m.so");
+	assert_int_equal(report->nodes[e->from].start, 0x100);
+	assert_int_equal(report->n_edges, 2);
+	/* f with itself, g with itself; and what has no function any more. */
+	assert_true(report->self_bytes == 3 * (900 + 40));
+	assert_true(report->folded_bytes == 30);
+	comm_report_free(report);
+}
+
+static void test_by_line(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_LINE});
+	const struct comm_report_edge *e = &report->edges[0];
+
+	(void)state;
+	/* f.c:1 to g.c:1: 3 * (600 + 200 + 300) + 600 */
+	assert_true(e->bytes == 3900);
+	assert_string_equal(report->nodes[e->from].source, "f.c");
+	assert_int_equal(report->nodes[e->from].line, 1);
+	assert_string_equal(report->nodes[e->from].name, "f");
+	assert_string_equal(report->nodes[e->to].source, "g.c");
+	e = find(report, "g", "g");
+	assert_true(e->bytes == 120);
+	assert_string_equal(report->nodes[e->to].source, "");
+	comm_report_free(report);
+}
+
+static void test_by_object(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_OBJECT});
+	const struct comm_report_edge *e = find(report, "alpha", "x");
+	const struct comm_node *x;
+	int heaps = 0;
+
+	(void)state;
+	/* Two objects of one name cannot be told apart: one node. */
+	for (size_t i = 0; i < report->n_nodes; i++)
+		heaps += !strcmp(report->nodes[i].name, "[heap]");
+	assert_int_equal(heaps, 1);
+	assert_true(e->bytes == 3000);
+	x = &report->nodes[e->to];
+	assert_int_equal(x->kind, COMM_NODE_OBJECT);
+	assert_string_equal(x->object_kind, "static");
+	assert_int_equal(x->size_bytes, 8);
+	assert_true(x->read_bytes == 3300 && x->written_bytes == 3300);
+	assert_string_equal(report->nodes[x->main_writer].name, "alpha");
+	assert_string_equal(report->nodes[x->main_reader].name, "beta");
+	assert_true(x->main_bytes == 3000);
+	assert_true(find(report, "x", "beta")->bytes == 3000);
+	assert_true(find(report, "[heap]", "beta2")->bytes == 120);
+	assert_true(report->total_bytes == 4050);
+	assert_true(report->self_bytes == 3600);
+	comm_report_free(report);
+}
+
+static void test_ranges(void **state)
+{
+	static const struct {
+		int64_t from_ns, to_ns;
+		uint64_t expect_from_ns, expect_to_ns;
+		double bytes;
+	} cases[] = {
+		{0, 2 * SECOND, 0, 2 * SECOND, 2000},
+		{SECOND, 0, SECOND, 4 * SECOND, 2600},
+		{-(int64_t)SECOND, 0, 3 * SECOND, 4 * SECOND, 600},
+		{-3 * (int64_t)SECOND, -1 * (int64_t)SECOND, SECOND, 3 * SECOND, 2000},
+		{SECOND + 1, 2 * SECOND - 1, SECOND, 2 * SECOND, 1000},
+		{0, 9000 * SECOND, 0, 4 * SECOND, 3600},
+		{-9000 * (int64_t)SECOND, 0, 0, 4 * SECOND, 3600},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct comm_report *report = ask(
+			(struct comm_query){.from_ns = cases[i].from_ns, .to_ns = cases[i].to_ns});
+
+		assert_int_equal(report->from_ns, cases[i].expect_from_ns);
+		assert_int_equal(report->to_ns, cases[i].expect_to_ns);
+		assert_true(find(report, "alpha", "beta")->bytes == cases[i].bytes);
+		comm_report_free(report);
+	}
+	no_data((struct comm_query){.from_ns = 5 * SECOND}, "range is empty");
+	no_data((struct comm_query){.from_ns = 2 * SECOND, .to_ns = SECOND}, "range is empty");
+	no_data((struct comm_query){.from_ns = INT64_MIN, .to_ns = INT64_MIN}, "range is empty");
+}
+
+static void test_threads(void **state)
+{
+	static const struct {
+		const char *thread;
+		double total;
+	} cases[] = {
+		{"11", 3930}, {"alpha", 3930}, {"beta", 4020}, {"beta*", 4050}, {"13", 150},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct comm_report *report = ask((struct comm_query){.thread = cases[i].thread});
+
+		assert_true(report->total_bytes == cases[i].total);
+		comm_report_free(report);
+	}
+	no_data((struct comm_query){.thread = "gamma"}, "no thread 'gamma'");
+}
+
+static void test_no_data(void **state)
+{
+	(void)state;
+	no_data((struct comm_query){.run = 7}, "no run 7");
+	no_data((struct comm_query){.by = COMM_BY_REGION}, "regions");
+}
+
+static void test_opening(void **state)
+{
+	struct comm_reader *r;
+	char *err;
+
+	(void)state;
+	assert_int_equal(comm_reader_open("/nonexistent/x.db", &r, &err), -ENOENT);
+	assert_non_null(strstr(err, "/nonexistent/x.db"));
+	free(err);
+	assert_int_equal(comm_reader_open("/etc/passwd", &r, &err), -EMEDIUMTYPE);
+	free(err);
+	assert_int_equal(comm_reader_open("/tmp", &r, &err), -EISDIR);
+	free(err);
+}
+
+static void test_intervals(void **state)
+{
+	double low, high, z = comm_interval_z(0.9);
+
+	(void)state;
+	assert_true(fabs(z - 1.6448536) < 1e-6);
+	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
+	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
+		    comm_interval_z(NAN) == z);
+	comm_interval(1000, 0, z, &low, &high);
+	/* Only the systematic 25 %. */
+	assert_true(fabs(high / 1000 - exp(z * sqrt(log(1.0625)))) < 1e-9);
+	assert_true(fabs(low * high - 1e6) < 1e-3);
+	comm_interval(1000, 1e12, z, &low, &high);
+	assert_true(low >= 0 && low < 1000 && high > 1000);
+	comm_interval(0, 5, z, &low, &high);
+	assert_true(low == 0 && high == 0);
+	comm_interval(1000, NAN, z, &low, &high);
+	assert_true(low > 0 && isfinite(high));
+	assert_true(comm_interval_resolved(1000, 1000, 5));
+	assert_false(comm_interval_resolved(1000, 1000, 4));
+	assert_false(comm_interval_resolved(1000, 1e6, 1000));
+	assert_true(comm_interval_resolved(1000, 0.5e6, 1000));
+}
+
+/* Nothing in a report may scan a table: each step must go by a key. */
+static void test_plans(void **state)
+{
+	static const char *const queries[] = {
+		"SELECT bytes FROM edge WHERE run = ?1 AND slice = ?2",
+		"SELECT id FROM slice WHERE run = ?1 AND start_ns < ?3 AND end_ns > ?2"
+		" ORDER BY start_ns, level DESC",
+		"SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2",
+		"SELECT id, tid, name FROM thread WHERE run = ?1",
+		"SELECT name FROM function WHERE ?1 AND id = ?2",
+		"SELECT name FROM object WHERE run = ?1 AND id = ?2",
+		"SELECT f.name FROM site s JOIN function f ON f.id = s.function"
+		" WHERE ?1 AND s.id = ?2",
+		"SELECT id FROM slice WHERE level = ?2 AND run = ?1 AND start_ns >= ?3"
+		" AND start_ns < ?4",
+	};
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+	char text[512];
+
+	(void)state;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		snprintf(text, sizeof(text), "EXPLAIN QUERY PLAN %s", queries[i]);
+		assert_int_equal(sqlite3_prepare_v2(db, text, -1, &stmt, NULL), SQLITE_OK);
+		while (sqlite3_step(stmt) == SQLITE_ROW) {
+			const char *detail = (const char *)sqlite3_column_text(stmt, 3);
+
+			if (!strncmp(detail, "SCAN", 4))
+				fail_msg("%s: %s", queries[i], detail);
+		}
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_close(db);
+}
+
+/* A store that someone else made: wrong types, wild ids, nested nonsense. */
+static void test_hostile_store(void **state)
+{
+	static const char *const damage[] = {
+		"UPDATE run SET source = NULL, command = x'ff00fe', start_ns = 'soon'",
+		"UPDATE run SET start_ns = 9223372036854775807",
+		"UPDATE slice SET start_ns = -5, end_ns = 9223372036854775807",
+		"UPDATE slice SET end_ns = start_ns - 1",
+		"UPDATE edge SET bytes = 1e308, variance = 1e308",
+		"UPDATE edge SET bytes = 'many', bursts = -1",
+		"UPDATE OR IGNORE edge SET src_thread = 9000000000, dst_site = -3",
+		"UPDATE OR IGNORE edge SET src_site = 16777215, object = 4294967295",
+		"DELETE FROM thread; DELETE FROM function; DELETE FROM site; DELETE FROM object",
+		"UPDATE thread SET name = NULL, tid = 'x'",
+		"UPDATE loss SET cause = '', n = -1",
+		"INSERT INTO slice SELECT NULL, run, 9, start_ns, end_ns + 7e9, 1, 1, 1, 1, 1, 1, "
+		"1,"
+		" 1, 1, 1, 1, 1 FROM slice",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damage) / sizeof(*damage); i++) {
+		char text[1024];
+		sqlite3 *db;
+
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		/* The constraints of an honest schema would be in the way. */
+		snprintf(text, sizeof(text),
+			 "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql ="
+			 " replace(sql, ' NOT NULL', '') WHERE name NOT LIKE 'sqlite%%'");
+		sqlite3_exec(db, text, NULL, NULL, NULL);
+		sqlite3_close(db);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		sqlite3_exec(db, damage[i], NULL, NULL, NULL);
+		sqlite3_close(db);
+		for (int by = COMM_BY_THREAD; by <= COMM_BY_LINE; by++) {
+			struct comm_query query = {
+				.by = by, .self = true, .thread = by ? "*" : NULL};
+			struct comm_report *report;
+			struct comm_run *runs;
+			char *err;
+			size_t n;
+
+			if (comm_reader_report(reader, &query, &report, &err) == 0)
+				comm_report_free(report);
+			else
+				free(err);
+			if (comm_reader_runs(reader, &runs, &n, &err) == 0)
+				comm_runs_free(runs, n);
+			else
+				free(err);
+		}
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_by_thread),	    TEST(test_self_and_cuts),
+		TEST(test_across),	    TEST(test_coarse),
+		TEST(test_thread_by_label), TEST(test_first_read),
+		TEST(test_by_function),	    TEST(test_by_line),
+		TEST(test_by_object),	    TEST(test_ranges),
+		TEST(test_threads),	    TEST(test_no_data),
+		TEST(test_opening),	    TEST(test_plans),
+		TEST(test_hostile_store),   cmocka_unit_test(test_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
