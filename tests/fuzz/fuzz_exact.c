@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The exact source's result file, from an enemy. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void emit(void *ctx, const struct comm_edge *edge)
+{
+	*(double *)ctx += edge->bytes;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	const struct comm_exact_run *run;
+	struct comm_unwritten unwritten;
+	struct comm_exact *exact;
+	double total = 0;
+	size_t length = 0;
+	char *err;
+
+	if (comm_exact_parse(data, bytes, &exact, &err)) {
+		free(err);
+		return 0;
+	}
+	run = comm_exact_run(exact);
+	length += strlen(run->command);
+	for (uint32_t i = 0; i < run->n_threads; i++)
+		length += strlen(comm_exact_thread_at(exact, i)->name);
+	for (uint32_t i = 0; i < run->n_functions; i++)
+		length += strlen(comm_exact_function_at(exact, i)->name) +
+			  strlen(comm_exact_function_at(exact, i)->module);
+	for (uint32_t i = 0; i < run->n_sites; i++) {
+		const struct comm_site *site = comm_exact_site_at(exact, i);
+
+		length += strlen(comm_exact_function_at(exact, site->function)->name);
+		length += site->source ? strlen(site->source) : 0;
+	}
+	for (uint32_t i = 0; i < run->n_objects; i++)
+		length += strlen(comm_exact_object_at(exact, i)->name);
+	for (uint32_t i = 0; i < run->n_phases; i++) {
+		if (comm_exact_slice(exact, i, emit, &total, &unwritten))
+			abort();
+		length += strlen(comm_exact_phase_at(exact, i)->name);
+	}
+	/* Strings come from the file: they cannot be longer than it. */
+	if (length > bytes + (size_t)run->n_sites * bytes)
+		abort();
+	comm_exact_close(exact);
+	return 0;
+}
