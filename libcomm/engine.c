@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "burst.h"
+#include "engine.h"
+
+enum {
+	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
+	IP_CACHE = 4096,
+	/* Its line may have become known, and the share of known addresses changes. */
+	IP_FRESH_NS = 100 * 1000 * 1000,
+	EDGES_MAX = 1 << 20,
+	/* A longer silence (a damaged recording, a suspended host) is one slice. */
+	EMPTY_SLICES_MAX = 4096,
+	/*
+	 * What a system call that copies data in takes.  A sample says only that
+	 * the thread stood somewhere inside it; the order of magnitude is enough,
+	 * since bytes are counted where they are read.
+	 */
+	KCOPY_CYCLES = 3000,
+};
+
+struct ip_entry {
+	uint64_t ip;
+	uint32_t tgid, generation;
+	uint32_t site;
+	float known;
+	uint64_t asked_ns;
+};
+
+struct comm_engine {
+	struct comm_engine_config config;
+	struct comm_decoder *decoder;
+	struct comm_space_table *spaces;
+	struct comm_who *who;
+	struct comm_what *what;
+	void *est;
+	uint32_t trigger;
+	uint64_t period;
+	uint64_t slice_start_ns;
+	uint64_t last_ns;
+	uint64_t thinned;
+	struct comm_slice_info slice;
+	struct comm_engine_stats stats;
+	struct comm_edge *edges;
+	size_t n_edges, edges_room;
+	struct ip_entry ip[IP_CACHE];
+	struct comm_burst burst;
+	struct comm_access access[COMM_BURST_ACCESSES];
+};
+
+int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret)
+{
+	struct comm_engine *engine = calloc(1, sizeof(*engine));
+	int err;
+
+	if (!engine)
+		return -ENOMEM;
+	engine->config = *config;
+	engine->slice_start_ns = config->start_ns;
+	engine->last_ns = config->start_ns;
+	engine->period = 1;
+	err = comm_decoder_create(config->view, &engine->decoder);
+	if (!err)
+		err = comm_space_table_create(config->view, &engine->spaces);
+	if (!err)
+		err = comm_who_create(config->view, &engine->who);
+	if (!err)
+		err = comm_what_create(config->view, &engine->what);
+	if (!err)
+		err = config->estimator->create(&config->est, &engine->est);
+	if (err) {
+		comm_engine_destroy(engine);
+		return err;
+	}
+	*ret = engine;
+	return 0;
+}
+
+void comm_engine_destroy(struct comm_engine *engine)
+{
+	if (!engine)
+		return;
+	if (engine->est)
+		engine->config.estimator->destroy(engine->est);
+	comm_what_destroy(engine->what);
+	comm_who_destroy(engine->who);
+	comm_space_table_destroy(engine->spaces);
+	comm_decoder_destroy(engine->decoder);
+	free(engine->edges);
+	free(engine);
+}
+
+static void lose(struct comm_engine *engine, enum comm_loss cause, uint64_t count)
+{
+	engine->slice.loss[cause] += count;
+	engine->stats.loss[cause] += count;
+}
+
+/* Site and known share of the instruction at ip. */
+static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
+					 uint64_t ip, uint64_t now_ns)
+{
+	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space);
+	struct ip_entry *entry = &engine->ip[(ip ^ ip >> 12 ^ tgid) & (IP_CACHE - 1)];
+	uint64_t known, all;
+
+	if (entry->ip != ip || entry->tgid != tgid || entry->generation != generation ||
+	    now_ns - entry->asked_ns >= IP_FRESH_NS) {
+		entry->ip = ip;
+		entry->tgid = tgid;
+		entry->site = comm_who_site(engine->who, space, ip, now_ns);
+		entry->generation = comm_space_generation(space);
+		entry->asked_ns = now_ns;
+		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
+		entry->known = all && known ? (float)known / (float)all : 1;
+	}
+	return entry;
+}
+
+static bool resolve(struct comm_engine *engine, struct comm_space *space,
+		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
+		    uint64_t now_ns, struct comm_access *ret)
+{
+	if (!comm_what_resolve(engine->what, space, from->addr, sp, tid, now_ns, &ret->datum,
+			       &ret->object)) {
+		lose(engine, COMM_LOSS_UNMAPPED, 1);
+		return false;
+	}
+	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
+	ret->flags = from->flags;
+	ret->insn = from->insn;
+	ret->cycle = from->cycle;
+	ret->ip_key = from->ip;
+	return true;
+}
+
+static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
+{
+	engine->slice.bursts++;
+	engine->slice.accesses += burst->n;
+	engine->stats.bursts++;
+	engine->stats.accesses += burst->n;
+	if (engine->config.estimator->burst(engine->est, burst))
+		lose(engine, COMM_LOSS_WINDOW, burst->n);
+}
+
+static void count_end(struct comm_engine *engine, const struct comm_burst *burst)
+{
+	engine->stats.ends[burst->end]++;
+	engine->stats.insns += burst->n_insns;
+	if (burst->n_insns)
+		return;
+	/* Not even the sampled instruction could be looked at. */
+	if (burst->end == COMM_BURST_NO_TEXT)
+		lose(engine, COMM_LOSS_NO_TEXT, 1);
+	else if (burst->end == COMM_BURST_UNDECODED)
+		lose(engine, COMM_LOSS_UNDECODED, 1);
+	else if (burst->end == COMM_BURST_MODE32)
+		lose(engine, COMM_LOSS_MODE32, 1);
+}
+
+static void on_sample(struct comm_engine *engine, const struct comm_event *event)
+{
+	const struct comm_sample *sample = event->sample;
+	struct comm_space *space = comm_space_get(engine->spaces, event->tgid);
+	struct comm_burst *burst = &engine->burst;
+	struct comm_access_burst out = {
+		.time_ns = event->time_ns,
+		.cpu = event->cpu,
+		.trigger = engine->trigger,
+		.period = sample->period ? sample->period : engine->period,
+		.access = engine->access,
+	};
+
+	engine->slice.samples++;
+	engine->stats.samples++;
+	if (!space)
+		return;
+	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
+	count_end(engine, burst);
+	out.thread = comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+	out.n_insns = burst->n_insns;
+	out.cycles = burst->cycles;
+	for (uint32_t i = 0; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *from = &burst->access[i];
+		struct comm_access *to = &engine->access[out.n];
+		const struct ip_entry *ip;
+
+		/* A call's own stack traffic is nobody's communication. */
+		if (from->flags & COMM_ACCESS_IMPLICIT)
+			continue;
+		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
+			     to))
+			continue;
+		ip = look_at_ip(engine, space, from->ip, event->time_ns);
+		to->site = ip->site;
+		to->known = ip->known;
+		out.n++;
+	}
+	feed(engine, &out);
+}
+
+static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uint64_t now_ns,
+		    const struct comm_precise *from, struct comm_access *ret)
+{
+	struct comm_space *space = comm_space_get(engine->spaces, tgid);
+	const struct comm_burst_access access = {
+		.addr = from->addr,
+		.ip = from->ip,
+		.size_bytes = from->size_bytes,
+		.flags = from->flags,
+	};
+
+	if (!space || !resolve(engine, space, &access, 0, tid, now_ns, ret))
+		return false;
+	ret->known = 1;
+	ret->site = from->flags & COMM_ACCESS_KERNEL
+			    ? COMM_SITE_KERNEL
+			    : comm_who_site(engine->who, space, from->ip, now_ns);
+	return true;
+}
+
+static void on_access(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_access_burst out = {
+		.time_ns = event->time_ns,
+		.cpu = event->cpu,
+		.trigger = engine->trigger,
+		.period = engine->period,
+		.access = engine->access,
+		.n = 1,
+		.n_insns = 1,
+		.exact = event->kind == COMM_EV_ACCESS,
+	};
+
+	engine->slice.samples++;
+	engine->stats.samples++;
+	if (!precise(engine, event->tgid, event->tid, event->time_ns, &event->access,
+		     engine->access))
+		return;
+	if (event->kind == COMM_EV_KCOPY) {
+		out.cycles = KCOPY_CYCLES;
+		engine->access[0].cycle = KCOPY_CYCLES / 2;
+	}
+	out.thread = comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+	feed(engine, &out);
+}
+
+static void on_watch(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_evidence evidence = {
+		.first_ns = event->watch.first_ns,
+		.second_ns = event->time_ns,
+	};
+
+	if (!engine->config.estimator->evidence ||
+	    !precise(engine, event->watch.first_tgid, event->watch.first_tid, event->time_ns,
+		     &event->watch.first, &evidence.first) ||
+	    !precise(engine, event->tgid, event->tid, event->time_ns, &event->watch.second,
+		     &evidence.second))
+		return;
+	evidence.first_thread = comm_who_thread(engine->who, event->watch.first_tgid,
+						event->watch.first_tid, event->time_ns);
+	evidence.second_thread =
+		comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+	if (engine->config.estimator->evidence(engine->est, &evidence))
+		lose(engine, COMM_LOSS_WINDOW, 1);
+}
+
+static void on_switch(struct comm_engine *engine, const struct comm_event *event)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+
+	if (!ops->sched)
+		return;
+	if (event->sched.prev_tgid)
+		ops->sched(engine->est, event->time_ns,
+			   comm_who_thread(engine->who, event->sched.prev_tgid, event->tid,
+					   event->time_ns),
+			   false);
+	if (event->sched.next_tgid)
+		ops->sched(engine->est, event->time_ns,
+			   comm_who_thread(engine->who, event->sched.next_tgid, event->next_tid,
+					   event->time_ns),
+			   true);
+}
+
+static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
+{
+	comm_who_exit(engine->who, event->tid, event->time_ns);
+	if (event->tid != event->tgid)
+		return;
+	comm_space_drop(engine->spaces, event->tgid);
+	comm_what_drop(engine->what, event->tgid);
+}
+
+static void collect(void *ctx, const struct comm_edge *edge)
+{
+	struct comm_engine *engine = ctx;
+
+	if (engine->n_edges == engine->edges_room) {
+		size_t room = engine->edges_room ? 2 * engine->edges_room : 1024;
+		struct comm_edge *edges;
+
+		edges = room > EDGES_MAX ? NULL : realloc(engine->edges, room * sizeof(*edges));
+		if (!edges) {
+			lose(engine, COMM_LOSS_CELLS, 1);
+			return;
+		}
+		engine->edges = edges;
+		engine->edges_room = room;
+	}
+	engine->edges[engine->n_edges++] = *edge;
+}
+
+static void close_slice(struct comm_engine *engine, uint64_t end_ns)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+	struct comm_slice_info *slice = &engine->slice;
+	uint64_t thinned;
+
+	engine->n_edges = 0;
+	slice->start_ns = engine->slice_start_ns;
+	slice->end_ns = end_ns;
+	ops->slice(engine->est, slice->start_ns, end_ns, collect, engine, &slice->unwritten);
+	thinned = ops->thinned ? ops->thinned(engine->est) : 0;
+	lose(engine, COMM_LOSS_WINDOW, thinned - engine->thinned);
+	engine->thinned = thinned;
+	if (engine->config.slice_done)
+		engine->config.slice_done(engine->config.ctx, slice, engine->edges,
+					  engine->n_edges);
+	engine->stats.slices++;
+	engine->slice_start_ns = end_ns;
+	if (engine->config.store &&
+	    comm_store_write_slice(engine->config.store, slice, engine->edges, engine->n_edges,
+				   engine->who, engine->what)) {
+		/* The next slice tells of it. */
+		lose(engine, COMM_LOSS_STORE, 1);
+		*slice = (struct comm_slice_info){0};
+		slice->loss[COMM_LOSS_STORE] = 1;
+		return;
+	}
+	*slice = (struct comm_slice_info){0};
+}
+
+void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)
+{
+	uint64_t slice_ns = engine->config.slice_ns;
+
+	while (now_ns >= engine->slice_start_ns && now_ns - engine->slice_start_ns >= slice_ns) {
+		uint64_t over = (now_ns - engine->slice_start_ns) / slice_ns;
+
+		close_slice(engine, engine->slice_start_ns +
+					    (over > EMPTY_SLICES_MAX ? over * slice_ns : slice_ns));
+	}
+	if (now_ns > engine->last_ns)
+		engine->last_ns = now_ns;
+}
+
+void comm_engine_finish(struct comm_engine *engine, uint64_t end_ns)
+{
+	comm_engine_advance(engine, end_ns);
+	if (end_ns > engine->slice_start_ns)
+		close_slice(engine, end_ns);
+}
+
+void comm_engine_event(void *ctx, const struct comm_event *event)
+{
+	struct comm_engine *engine = ctx;
+
+	comm_engine_advance(engine, event->time_ns);
+	engine->stats.events++;
+	switch ((enum comm_event_kind)event->kind) {
+	case COMM_EV_SAMPLE:
+		on_sample(engine, event);
+		break;
+	case COMM_EV_ACCESS:
+	case COMM_EV_KCOPY:
+		on_access(engine, event);
+		break;
+	case COMM_EV_WATCH:
+		on_watch(engine, event);
+		break;
+	case COMM_EV_SWITCH:
+		on_switch(engine, event);
+		break;
+	case COMM_EV_WAKING:
+		break; /* supporting evidence that no estimator uses */
+	case COMM_EV_FORK:
+		comm_who_thread(engine->who, event->fork.child_tgid, event->fork.child_tid,
+				event->time_ns);
+		break;
+	case COMM_EV_EXEC:
+		comm_space_changed(engine->spaces, event->tgid);
+		comm_who_renamed(engine->who, event->tgid, event->tid);
+		break;
+	case COMM_EV_RENAME:
+		comm_who_renamed(engine->who, event->tgid, event->tid);
+		break;
+	case COMM_EV_EXIT:
+		on_thread_exit(engine, event);
+		break;
+	case COMM_EV_MMAP:
+		comm_space_changed(engine->spaces, event->tgid);
+		break;
+	case COMM_EV_RATE:
+		engine->trigger = event->trigger;
+		engine->period = event->period;
+		break;
+	case COMM_EV_COST:
+		engine->slice.handler_ns += event->cost.handler_ns;
+		engine->slice.daemon_ns += event->cost.daemon_ns;
+		engine->slice.setup_ns += event->cost.setup_ns;
+		engine->slice.target_ns += event->cost.target_ns;
+		break;
+	case COMM_EV_LOSS:
+		if (event->cause < COMM_LOSS_MAX)
+			lose(engine, (enum comm_loss)event->cause, event->count);
+		if ((event->cause == COMM_LOSS_BUDGET || event->cause == COMM_LOSS_SCHED) &&
+		    engine->config.estimator->sched_lost)
+			engine->config.estimator->sched_lost(engine->est, event->time_ns);
+		break;
+	}
+}
+
+void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stats *ret)
+{
+	*ret = engine->stats;
+}
+
+const struct comm_who *comm_engine_who(const struct comm_engine *engine)
+{
+	return engine->who;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The engine: ordered events in, slices in the store out.  It joins the
+ * decoder, who, what, the estimator and the store, and holds no policy of its
+ * own.  Live runs and replays go through the same engine.  One thread uses it.
+ */
+#ifndef COMM_ENGINE_H
+#define COMM_ENGINE_H
+
+#include "est.h"
+#include "event.h"
+#include "store.h"
+#include "view.h"
+
+struct comm_engine;
+
+struct comm_engine_config {
+	const struct comm_view *view;
+	struct comm_store *store; /* NULL: slices are only counted */
+	const struct comm_est_ops *estimator;
+	struct comm_est_config est;
+	uint64_t slice_ns;
+	uint64_t start_ns; /* slices are aligned to it */
+	/* Called for each finished slice, before it is stored.  May be NULL. */
+	void (*slice_done)(void *ctx, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges);
+	void *ctx;
+};
+
+struct comm_engine_stats {
+	uint64_t events, samples, bursts, accesses, slices;
+	uint64_t insns;	   /* emulated */
+	uint64_t ends[16]; /* enum comm_burst_end: why bursts ended */
+	uint64_t loss[COMM_LOSS_MAX];
+};
+
+int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret);
+void comm_engine_destroy(struct comm_engine *engine);
+
+/* An event in order of time; a comm_event_fn with the engine as ctx. */
+void comm_engine_event(void *engine, const struct comm_event *event);
+/* Time has come to now_ns without an event: closes slices that are over. */
+void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns);
+/* Closes the last, shorter slice. */
+void comm_engine_finish(struct comm_engine *engine, uint64_t end_ns);
+
+void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stats *ret);
+const struct comm_who *comm_engine_who(const struct comm_engine *engine);
+
+#endif
