@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "heatmap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HEATMAP_MAX = 40,
+	HEATMAP_NAME = 28, /* "name-of-fifteen/4194304 main" */
+	HEATMAP_CELL = 6,  /* " ## 12" */
+	HEATMAP_SLIM = 2,
+	HEATMAP_NARROW_MIN = 8, /* below that a table tells as much */
+};
+
+struct heatmap {
+	size_t n;     /* rows and columns, the last for the rest if any */
+	size_t *node; /* shown at each row */
+	size_t *row;  /* of each node */
+	double *cell;
+	bool rest;
+};
+
+static const struct comm_report *sorting;
+
+static double traffic(size_t node)
+{
+	return sorting->nodes[node].written_bytes + sorting->nodes[node].read_bytes;
+}
+
+static int order_traffic(const void *pa, const void *pb)
+{
+	double a = traffic(*(const size_t *)pa), b = traffic(*(const size_t *)pb);
+
+	return (a < b) - (a > b);
+}
+
+/*
+ * By process, its main thread first, then by tid: about as they were created,
+ * so that a pool's threads stand together and patterns show.
+ */
+static int order_threads(const void *pa, const void *pb)
+{
+	const struct comm_node *a = &sorting->nodes[*(const size_t *)pa];
+	const struct comm_node *b = &sorting->nodes[*(const size_t *)pb];
+	bool main_a = a->tid == a->tgid, main_b = b->tid == b->tgid;
+
+	/* What was folded comes last. */
+	if (a->other != b->other)
+		return a->other ? 1 : -1;
+	if (a->tgid != b->tgid)
+		return a->tgid < b->tgid ? -1 : 1;
+	if (main_a != main_b)
+		return main_a ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static bool fill(struct heatmap *map, const struct comm_report *report, size_t room)
+{
+	map->node = calloc(report->n_nodes, sizeof(*map->node));
+	map->row = calloc(report->n_nodes, sizeof(*map->row));
+	map->cell = calloc(room * room, sizeof(*map->cell));
+	if (!map->node || !map->row || !map->cell)
+		return false;
+	for (size_t i = 0; i < report->n_nodes; i++)
+		map->node[i] = i;
+	sorting = report;
+	map->n = report->n_nodes;
+	if (map->n > room) {
+		qsort(map->node, map->n, sizeof(*map->node), order_traffic);
+		map->n = room;
+		map->rest = true;
+	}
+	qsort(map->node, map->n - map->rest, sizeof(*map->node), order_threads);
+	for (size_t i = 0; i < report->n_nodes; i++)
+		map->row[i] = map->n - 1;
+	for (size_t i = 0; i < map->n - map->rest; i++)
+		map->row[map->node[i]] = i;
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = &report->edges[i];
+
+		map->cell[map->row[edge->from] * map->n + map->row[edge->to]] += edge->share;
+	}
+	return true;
+}
+
+static void print_cell(const struct ctl_term *term, double share, double largest, int width)
+{
+	/* By the square root, or all but the largest would look alike. */
+	int heat = share > 0 ? (int)ceil(7 * sqrt(fmin(share / largest, 1))) : 0;
+	const char *block = ctl_heat(term, heat);
+
+	if (!heat) {
+		printf("%*s%s%s%s", width - 1, "", ctl_heat_style(term, 0), block,
+		       ctl_style(term, CTL_PLAIN));
+		return;
+	}
+	printf("%s%s%s%s%s", width == HEATMAP_SLIM ? "" : " ", ctl_heat_style(term, heat), block,
+	       block, ctl_style(term, CTL_PLAIN));
+	if (width == HEATMAP_SLIM)
+		return;
+	if (share < 0.005)
+		printf(" <1");
+	else
+		printf("%3.0f", share * 100);
+}
+
+static void print(const struct ctl_term *term, const struct ctl_labels *labels,
+		  const struct heatmap *map, int name_width, int width)
+{
+	char name[HEATMAP_NAME + 1], rest[HEATMAP_NAME + 1];
+	size_t n_single = map->n - map->rest;
+	double largest = 0;
+
+	/* The sums of the rest would make all others pale. */
+	for (size_t i = 0; i < n_single; i++) {
+		for (size_t j = 0; j < n_single; j++)
+			largest = fmax(largest, map->cell[i * map->n + j]);
+	}
+	for (size_t i = 0; i < map->n * map->n && !(largest > 0); i++)
+		largest = fmax(largest, map->cell[i]);
+	snprintf(rest, sizeof(rest), "(%zu others)", labels->report->n_nodes - map->n + 1);
+	printf("%s%*s", ctl_style(term, CTL_DIM), name_width + 3, "");
+	for (size_t i = 0; i < map->n; i++) {
+		/* Two digits leave no gap between slim columns. */
+		if (width == HEATMAP_SLIM && i >= 5 && (i + 1) % 5)
+			printf("%*s", width, "");
+		else
+			printf("%*zu", width, i + 1);
+	}
+	printf("%s\n", ctl_style(term, CTL_PLAIN));
+	for (size_t i = 0; i < map->n; i++) {
+		const char *label =
+			map->rest && i == map->n - 1 ? rest : labels->text[map->node[i]];
+
+		printf("%-*s %s%2zu%s", name_width,
+		       ctl_clean(name, sizeof(name), label, name_width), ctl_style(term, CTL_DIM),
+		       i + 1, ctl_style(term, CTL_PLAIN));
+		for (size_t j = 0; j < map->n; j++)
+			print_cell(term, map->cell[i * map->n + j], largest, width);
+		printf("\n");
+	}
+}
+
+void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels)
+{
+	const struct comm_report *report = labels->report;
+	/* At least that for "(32 others)". */
+	int name_width = 12, room, width = HEATMAP_CELL;
+	struct heatmap map = {0};
+
+	if (!report->n_edges || !report->n_nodes)
+		return;
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		int len = strlen(labels->text[i]);
+
+		name_width = len > name_width ? len : name_width;
+	}
+	if (name_width > HEATMAP_NAME)
+		name_width = HEATMAP_NAME;
+	room = term->width - name_width - 4;
+	if ((int)report->n_nodes * width > room)
+		width = HEATMAP_SLIM;
+	room /= width;
+	if (room < HEATMAP_NARROW_MIN)
+		return;
+	if (fill(&map, report, room < HEATMAP_MAX ? room : HEATMAP_MAX))
+		print(term, labels, &map, name_width, width);
+	free(map.node);
+	free(map.row);
+	free(map.cell);
+}

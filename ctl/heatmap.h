@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The matrix of threads: writers in rows, readers in columns. */
+#ifndef CTL_HEATMAP_H
+#define CTL_HEATMAP_H
+
+#include "label.h"
+#include "term.h"
+
+/* Small ones have shares in their cells; of large ones the busiest 40 show. */
+void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes JSON to stdout as it comes: what is output is valid JSON and UTF-8
+ * whatever bytes the texts have.
+ */
+#ifndef CTL_JSON_H
+#define CTL_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ctl_json {
+	int depth;
+	bool first; /* nothing yet in the object or array at hand */
+};
+
+/* name: NULL inside arrays and at the top. */
+void ctl_json_open(struct ctl_json *json, const char *name, char bracket);
+void ctl_json_close(struct ctl_json *json, char bracket);
+void ctl_json_string(struct ctl_json *json, const char *name, const char *value);
+void ctl_json_count(struct ctl_json *json, const char *name, uint64_t value);
+void ctl_json_int(struct ctl_json *json, const char *name, int64_t value);
+/* What is not finite becomes null. */
+void ctl_json_double(struct ctl_json *json, const char *name, double value);
+void ctl_json_bool(struct ctl_json *json, const char *name, bool value);
+
+#endif

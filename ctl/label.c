@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "label.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term.h"
+
+enum { LABEL_LONG = 40 };
+
+static int order_modules(const void *pa, const void *pb)
+{
+	const struct comm_node *const *a = pa, *const *b = pb;
+
+	return strcmp((*a)->module, (*b)->module);
+}
+
+/* The file whose functions move most, or all generated code. */
+static const char *usual_module(const struct comm_report *report, const struct comm_node **sorted)
+{
+	double best_bytes = 0, bytes = 0;
+	const char *best = "";
+
+	for (size_t i = 0; i < report->n_nodes; i++)
+		sorted[i] = &report->nodes[i];
+	qsort(sorted, report->n_nodes, sizeof(*sorted), order_modules);
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const char *module = sorted[i]->module;
+
+		if (!i || strcmp(sorted[i - 1]->module, module) != 0)
+			bytes = 0;
+		bytes += sorted[i]->written_bytes + sorted[i]->read_bytes;
+		if (*module && strcmp(module, "[kernel]") != 0 && bytes > best_bytes) {
+			best = module;
+			best_bytes = bytes;
+		}
+	}
+	return best;
+}
+
+static int order_names(const void *pa, const void *pb)
+{
+	const struct comm_node *const *a = pa, *const *b = pb;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+/* Marks nodes whose name another node of the report has too. */
+static void find_twins(const struct comm_report *report, const struct comm_node **sorted,
+		       bool *twin)
+{
+	for (size_t i = 0; i < report->n_nodes; i++)
+		sorted[i] = &report->nodes[i];
+	qsort(sorted, report->n_nodes, sizeof(*sorted), order_names);
+	for (size_t i = 1; i < report->n_nodes; i++) {
+		if (strcmp(sorted[i - 1]->name, sorted[i]->name) != 0)
+			continue;
+		twin[sorted[i - 1] - report->nodes] = true;
+		twin[sorted[i] - report->nodes] = true;
+	}
+}
+
+/* Whether another thread of its process is in the report. */
+static bool has_siblings(const struct comm_report *report, const struct comm_node *node)
+{
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *other = &report->nodes[i];
+
+		if (other != node && other->kind == COMM_NODE_THREAD && other->tgid == node->tgid)
+			return true;
+	}
+	return false;
+}
+
+/* An exact run keeps the whole path. */
+static const char *base_name(const char *module)
+{
+	const char *slash = strrchr(module, '/');
+
+	return slash && slash[1] ? slash + 1 : module;
+}
+
+/* A stripped file's functions are called "libz.so.1+0x5d80". */
+static bool names_module(const struct comm_node *node)
+{
+	const char *module = base_name(node->module);
+	size_t len = strlen(module);
+
+	return !strncmp(node->name, module, len) &&
+	       (!node->name[len] || !strncmp(node->name + len, "+0x", 3));
+}
+
+/* A long list of parameters tells less than the room it takes. */
+static void shorten(char *name)
+{
+	size_t len = strlen(name), depth = 0;
+
+	if (len < LABEL_LONG || name[len - 1] != ')')
+		return;
+	for (size_t i = len; i-- > 0;) {
+		depth += name[i] == ')';
+		depth -= name[i] == '(';
+		if (depth)
+			continue;
+		if (i && len - i > 4)
+			strcpy(name + i, "(..)");
+		return;
+	}
+}
+
+static void write_label(const struct ctl_labels *labels, const struct comm_node *node, bool twin,
+			char text[CTL_LABEL])
+{
+	char name[CTL_LABEL], raw[2 * CTL_LABEL], module[CTL_LABEL] = "", place[CTL_LABEL] = "";
+	const char *slash;
+
+	if (*node->module && strcmp(node->module, labels->module) != 0 && !names_module(node))
+		snprintf(module, sizeof(module), *node->module == '[' ? " %s" : " [%s]",
+			 base_name(node->module));
+	snprintf(name, sizeof(name), "%s", *node->inlined ? node->inlined : node->name);
+	shorten(name);
+	switch (node->kind) {
+	case COMM_NODE_THREAD:
+		if (twin && node->tid)
+			snprintf(place, sizeof(place), "/%u%s", node->tid,
+				 node->tid == node->tgid && has_siblings(labels->report, node)
+					 ? " main"
+					 : "");
+		snprintf(raw, sizeof(raw), "%s%s", node->name, place);
+		break;
+	case COMM_NODE_LINE:
+		slash = strrchr(node->source, '/');
+		if (*node->source)
+			snprintf(place, sizeof(place), "%s:%u ", slash ? slash + 1 : node->source,
+				 node->line);
+		snprintf(raw, sizeof(raw), "%s%s%s%s", place, name,
+			 *node->inlined ? " (inlined)" : "", module);
+		break;
+	default:
+		snprintf(raw, sizeof(raw), "%s%s", name, module);
+	}
+	ctl_clean(text, CTL_LABEL, raw, CTL_LABEL - 1);
+}
+
+int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report)
+{
+	const struct comm_node **sorted =
+		calloc(report->n_nodes + 1, sizeof(const struct comm_node *));
+	bool *twin = calloc(report->n_nodes + 1, sizeof(*twin));
+	int code = 0;
+
+	labels->report = report;
+	labels->text = calloc(report->n_nodes + 1, sizeof(*labels->text));
+	if (!sorted || !twin || !labels->text) {
+		ctl_labels_deinit(labels);
+		code = -ENOMEM;
+		goto out;
+	}
+	labels->module = usual_module(report, sorted);
+	find_twins(report, sorted, twin);
+	for (size_t i = 0; i < report->n_nodes; i++)
+		write_label(labels, &report->nodes[i], twin[i], labels->text[i]);
+out:
+	free(sorted);
+	free(twin);
+	return code;
+}
+
+void ctl_labels_deinit(struct ctl_labels *labels)
+{
+	free(labels->text);
+	labels->text = NULL;
+}

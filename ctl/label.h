@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Labels: what a node is called on a terminal.  Clean text, and as short as
+ * tells it from the others: a tid only where two threads share a name, a
+ * module only where it is not the usual one.
+ */
+#ifndef CTL_LABEL_H
+#define CTL_LABEL_H
+
+#include "comm.h"
+
+enum { CTL_LABEL = 160 };
+
+struct ctl_labels {
+	const struct comm_report *report;
+	char (*text)[CTL_LABEL]; /* by node */
+	const char *module;	 /* the usual one, "" when there is none */
+};
+
+/* -ENOMEM */
+int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report);
+void ctl_labels_deinit(struct ctl_labels *labels);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "number.h"
+#include "open.h"
+#include "term.h"
+
+enum {
+	LIST_WIDE = 110,
+	/* Columns before the target. */
+	LIST_USED = 64,
+	LIST_USED_WIDE = 98,
+};
+
+struct options {
+	const char *store;
+	bool json;
+};
+
+static const struct argp_option argp_options[] = {
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"json", 'j', NULL, 0, "Print JSON", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 's':
+		options->store = arg;
+		return 0;
+	case 'j':
+		options->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {argp_options, parse, NULL, "The runs in a store, oldest first.",
+				 NULL,	       NULL,  NULL};
+
+static const char *const states[] = {
+	[COMM_RUN_RUNNING] = "running",
+	[COMM_RUN_FINISHED] = "finished",
+	[COMM_RUN_UNFINISHED] = "unfinished",
+};
+
+static void print_json(const char *path, uint64_t bytes, const struct comm_run *runs, size_t n)
+{
+	struct ctl_json json = {0};
+
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_string(&json, "store", path);
+	ctl_json_count(&json, "store_bytes", bytes);
+	ctl_json_open(&json, "runs", '[');
+	for (size_t i = 0; i < n; i++) {
+		const struct comm_run *run = &runs[i];
+
+		ctl_json_open(&json, NULL, '{');
+		ctl_json_int(&json, "id", run->id);
+		ctl_json_string(&json, "state", states[run->state]);
+		ctl_json_string(&json, "how", run->how);
+		ctl_json_string(&json, "target", run->command);
+		ctl_json_string(&json, "host", run->host);
+		ctl_json_string(&json, "source", run->source);
+		ctl_json_string(&json, "event", run->event);
+		ctl_json_string(&json, "estimator", run->estimator);
+		ctl_json_count(&json, "start_unix_ns", run->start_unix_ns);
+		ctl_json_count(&json, "start_ns", run->start_ns);
+		ctl_json_count(&json, "end_ns", run->end_ns);
+		ctl_json_count(&json, "slices", run->slices);
+		ctl_json_count(&json, "edges", run->edges);
+		ctl_json_count(&json, "samples", run->samples);
+		ctl_json_double(&json, "overhead_pct", run->overhead * 100);
+		ctl_json_count(&json, "deleted_ns", run->deleted_ns);
+		ctl_json_close(&json, '}');
+	}
+	ctl_json_close(&json, ']');
+	ctl_json_close(&json, '}');
+}
+
+/* The columns that fit; the target gets what is left. */
+static void print_text(const char *path, uint64_t bytes, const struct comm_run *runs, size_t n)
+{
+	char start[CTL_NUMBER], length[CTL_NUMBER], edges[CTL_NUMBER], samples[CTL_NUMBER];
+	char cost[CTL_NUMBER], slices[CTL_NUMBER], source[16], name[1024];
+	struct ctl_term term;
+	bool wide;
+
+	ctl_term_init(&term);
+	wide = term.width >= LIST_WIDE;
+	printf("%s%4s  %-*s  %8s  %-10s  %-8s  %6s", ctl_style(&term, CTL_BOLD), "run",
+	       wide ? 19 : 16, "start", "length", "state", "source", "slices");
+	if (wide)
+		printf("  %9s  %9s  %7s", "edges", "samples", "cost");
+	printf("  target%s\n", ctl_style(&term, CTL_PLAIN));
+	for (size_t i = 0; i < n; i++) {
+		const struct comm_run *run = &runs[i];
+
+		printf("%4lld  %-*.*s  %8s  %-10s  %-8s  %6s", (long long)run->id, wide ? 19 : 16,
+		       wide ? 19 : 16, ctl_time(start, run->start_unix_ns),
+		       ctl_duration(length, run->end_ns - run->start_ns), states[run->state],
+		       ctl_clean(source, sizeof(source), run->source, 8),
+		       ctl_count(slices, run->slices));
+		if (wide)
+			printf("  %9s  %9s  %7s", ctl_count(edges, run->edges),
+			       ctl_count(samples, run->samples), ctl_percent(cost, run->overhead));
+		printf("  %s\n", ctl_clean(name, sizeof(name), run->command,
+					   term.width - (wide ? LIST_USED_WIDE : LIST_USED)));
+	}
+	ctl_clean(name, sizeof(name), path, sizeof(name) - 1);
+	printf("\n%s: %s\n", name, ctl_bytes(length, bytes));
+}
+
+int ctl_list(int argc, char **argv)
+{
+	struct options options = {0};
+	struct comm_reader *reader;
+	struct comm_run *runs;
+	const char *path;
+	uint64_t bytes;
+	char *err;
+	size_t n;
+	int code;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	code = ctl_open(options.store, &reader, &path);
+	if (code)
+		return code;
+	bytes = comm_reader_bytes(reader);
+	code = comm_reader_runs(reader, &runs, &n, &err);
+	comm_reader_close(reader);
+	if (code)
+		return ctl_error(code, err);
+	if (options.json)
+		print_json(path, bytes, runs, n);
+	else if (n)
+		print_text(path, bytes, runs, n);
+	comm_runs_free(runs, n);
+	if (!n) {
+		fprintf(stderr, "commctl: the store %s holds no run yet\n", path);
+		return CTL_NO_DATA;
+	}
+	return CTL_OK;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ctl.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CTL_VERSION "commctl 0.1"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{"report", ctl_report, "who wrote what others read: matrix, table, JSON, CSV or DOT"},
+	{"list", ctl_list, "the runs in a store"},
+	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
+
+int ctl_error(int code, char *sentence)
+{
+	fflush(stdout);
+	fprintf(stderr, "commctl: %s\n", sentence ? sentence : strerror(-code));
+	free(sentence);
+	return code == -ENODATA ? CTL_NO_DATA : CTL_FAILURE;
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static void usage(FILE *out)
+{
+	fprintf(out, "Usage: commctl COMMAND [OPTION...]\n\n"
+		     "Reads what commd stored: who wrote the data that others read.\n\n"
+		     "Commands:\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+	fprintf(out, "  %-9s %s\n\n", "help", "of a command: commctl help report");
+	fprintf(out, "Exit codes: 0 done, 1 failure, 2 bad usage, 3 no data.\n");
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "commctl %s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
+static int unknown(const char *name)
+{
+	fprintf(stderr, "commctl: there is no command '%s'; the commands are", name);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(stderr, " %s,", commands[i].name);
+	fprintf(stderr, " help\n");
+	return CTL_USAGE;
+}
+
+static int help(const char *name)
+{
+	static char option[] = "--help";
+	char *argv[] = {NULL, option, NULL};
+	const struct command *command;
+
+	if (!name) {
+		usage(stdout);
+		return CTL_OK;
+	}
+	command = find(name);
+	return command ? run(command, 2, argv) : unknown(name);
+}
+
+/*
+ * A full disk or a closed pipe shows only when the last bytes are written.
+ * Here because argp prints its help and exits by itself.
+ */
+static void close_stdout(void)
+{
+	int failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout) == 0 && !failed)
+		return;
+	/* Whoever closed the pipe knows. */
+	if (errno && errno != EPIPE)
+		fprintf(stderr, "commctl: cannot write the output: %s\n", strerror(errno));
+	_exit(CTL_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	signal(SIGPIPE, SIG_IGN);
+	setlocale(LC_CTYPE, "");
+	argp_err_exit_status = CTL_USAGE;
+	atexit(close_stdout);
+	if (argc < 2) {
+		usage(stderr);
+		return CTL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help"))
+		return help(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts(CTL_VERSION);
+		return CTL_OK;
+	}
+	command = find(argv[1]);
+	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+/* Three digits: 1.23, 12.3, 123. */
+static int decimals(double value)
+{
+	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+}
+
+const char *ctl_bytes(char text[CTL_NUMBER], double bytes)
+{
+	size_t unit = 0;
+
+	while (bytes >= 999.5 && unit + 1 < N_UNITS) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, CTL_NUMBER, "%.*f %s", unit ? decimals(bytes) : 0, bytes, units[unit]);
+	return text;
+}
+
+const char *ctl_range(char text[CTL_NUMBER], double low, double high)
+{
+	size_t unit = 0;
+	int digits;
+
+	while (high >= 999.5 && unit + 1 < N_UNITS) {
+		low /= 1024;
+		high /= 1024;
+		unit++;
+	}
+	/* As many decimals as the upper end needs: more would be a pretence. */
+	digits = unit ? decimals(high) : 0;
+	snprintf(text, CTL_NUMBER, "%.*f..%.*f %s", digits, low, digits, high, units[unit]);
+	return text;
+}
+
+const char *ctl_percent(char text[CTL_NUMBER], double share)
+{
+	double percent = share * 100;
+
+	if (percent > 0 && percent < 0.01)
+		snprintf(text, CTL_NUMBER, "<0.01 %%");
+	else if (percent < 100 && percent >= 99.95)
+		snprintf(text, CTL_NUMBER, ">99.9 %%");
+	else
+		snprintf(text, CTL_NUMBER, "%.*f %%", percent < 1 ? 2 : 1, percent);
+	return text;
+}
+
+const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns)
+{
+	static const struct {
+		double unit_ns, up_to;
+		const char *name;
+	} steps[] = {
+		{1e3, 1e6, "us"},      {1e6, 1e9, "ms"},	{1e9, 120e9, "s"},
+		{60e9, 7200e9, "min"}, {3600e9, 172800e9, "h"}, {86400e9, INFINITY, "d"},
+	};
+	size_t i = 0;
+	double value;
+
+	if (!ns)
+		return "0 s";
+	while (ns >= steps[i].up_to)
+		i++;
+	value = ns / steps[i].unit_ns;
+	snprintf(text, CTL_NUMBER, "%.*f %s", value == floor(value) ? 0 : decimals(value), value,
+		 steps[i].name);
+	return text;
+}
+
+const char *ctl_count(char text[CTL_NUMBER], uint64_t n)
+{
+	char digits[CTL_NUMBER];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
+	size_t at = 0;
+
+	/* 2^64 has 20 digits; with commas that would not fit. */
+	if (len > 17) {
+		snprintf(text, CTL_NUMBER, "%s", digits);
+		return text;
+	}
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns)
+{
+	time_t seconds = unix_ns / 1000000000;
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || !strftime(text, CTL_NUMBER, "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(text, CTL_NUMBER, "?");
+	return text;
+}
+
+bool ctl_parse_duration(const char *text, int64_t *ret_ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} scales[] = {
+		{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3},	   {"ns", 1},
+		{"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+	};
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end == text || errno || !isfinite(value))
+		return false;
+	for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++) {
+		if (strcmp(end, scales[i].name) != 0)
+			continue;
+		value *= scales[i].ns;
+		if (fabs(value) >= 9e18)
+			return false;
+		*ret_ns = value;
+		return true;
+	}
+	return false;
+}
+
+bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret)
+{
+	unsigned long long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*end || errno || value > max)
+		return false;
+	*ret = value;
+	return true;
+}

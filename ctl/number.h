@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers as people write and read them: volumes, times, shares. */
+#ifndef CTL_NUMBER_H
+#define CTL_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CTL_NUMBER = 24 };
+
+/* "12.3 MiB": three digits that count.  Returns text. */
+const char *ctl_bytes(char text[CTL_NUMBER], double bytes);
+/* "9.8..24.1 MiB" */
+const char *ctl_range(char text[CTL_NUMBER], double low, double high);
+/* "12.3 %", "0.04 %" */
+const char *ctl_percent(char text[CTL_NUMBER], double share);
+/* "90 s", "12.5 min" */
+const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
+/* "60,120" */
+const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
+/* Local time, "2026-11-20 22:11:05". */
+const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns);
+
+/* "10s", "-2m", "500ms", "1.5h"; plain numbers are seconds. */
+bool ctl_parse_duration(const char *text, int64_t *ret_ns);
+bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret);
+
+#endif

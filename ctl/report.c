@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ctl.h"
+#include "number.h"
+#include "open.h"
+
+enum {
+	REPORT_TOP = 20,
+	REPORT_TOP_DOT = 60, /* dot takes minutes over thousands */
+};
+
+enum {
+	KEY_THREAD = 0x100,
+	KEY_FUNCTION,
+	KEY_REGION,
+	KEY_OBJECT,
+	KEY_LINE,
+	KEY_FROM,
+	KEY_TO,
+	KEY_MIN_SHARE,
+	KEY_FIRST_READ,
+	KEY_SELF,
+	KEY_ACROSS,
+	KEY_CONFIDENCE,
+	KEY_JSON,
+	KEY_CSV,
+	KEY_DOT,
+};
+
+/* A flat profile has few edges above 1 %. */
+static const double report_min_share = 0.001;
+
+typedef void form_fn(const struct comm_query *query, const struct comm_report *report);
+
+struct options {
+	const char *store;
+	struct comm_query query;
+	form_fn *form;
+	bool has_top, has_min_share;
+};
+
+static const struct argp_option argp_options[] = {
+	{NULL, 0, NULL, 0, "What stands for a node:", 1},
+	{"by-thread", KEY_THREAD, NULL, 0, "Threads (default)", 0},
+	{"by-function", KEY_FUNCTION, NULL, 0, "Functions, also within a thread", 0},
+	{"by-line", KEY_LINE, NULL, 0, "Source lines, also within a thread", 0},
+	{"by-object", KEY_OBJECT, NULL, 0, "Threads and the data objects between them", 0},
+	{"by-region", KEY_REGION, NULL, 0, "Code regions that the program marked", 0},
+	{NULL, 0, NULL, 0, "What is looked at:", 2},
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
+	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
+	{"first-read", KEY_FIRST_READ, NULL, 0,
+	 "Count only the first read of what was written, as with a perfect cache", 0},
+	{"across", KEY_ACROSS, NULL, 0,
+	 "Only what one thread wrote and another read, also by function and line", 0},
+	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
+	{NULL, 0, NULL, 0, "What is shown:", 3},
+	{"top", 'k', "K", 0, "The K largest edges; 0: all.  Default 20, dot 60, JSON and CSV all",
+	 0},
+	{"min-share", KEY_MIN_SHARE, "PCT", 0,
+	 "Edges of at least PCT % of the bytes.  Default 0.1, for programs 0", 0},
+	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
+	{"json", KEY_JSON, NULL, 0, "For programs: JSON", 0},
+	{"csv", KEY_CSV, NULL, 0, "For spreadsheets: one line per edge", 0},
+	{"dot", KEY_DOT, NULL, 0, "For Graphviz: a graph", 0},
+	{0},
+};
+
+static double parse_percent(struct argp_state *state, const char *option, const char *arg)
+{
+	double percent;
+	char *end;
+
+	percent = strtod(arg, &end);
+	if (end != arg && *end == '%')
+		end++;
+	if (end == arg || *end || !(percent >= 0 && percent <= 100))
+		argp_error(state, "%s wants a number from 0 to 100, not '%s'", option, arg);
+	return percent / 100;
+}
+
+static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
+{
+	int64_t ns = 0;
+
+	if (!ctl_parse_duration(arg, &ns))
+		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
+	return ns;
+}
+
+static uint64_t parse_count(struct argp_state *state, const char *option, uint64_t min,
+			    const char *arg)
+{
+	uint64_t n = 0;
+
+	if (!ctl_parse_count(arg, INT64_MAX, &n) || n < min)
+		argp_error(state, "%s wants a whole number from %d on, not '%s'", option, (int)min,
+			   arg);
+	return n;
+}
+
+static void set_form(struct argp_state *state, form_fn *form)
+{
+	struct options *options = state->input;
+
+	if (options->form && options->form != form)
+		argp_error(state, "choose one of --json, --csv and --dot");
+	options->form = form;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	struct comm_query *query = &options->query;
+
+	switch (key) {
+	case KEY_THREAD:
+		query->by = COMM_BY_THREAD;
+		return 0;
+	case KEY_FUNCTION:
+		query->by = COMM_BY_FUNCTION;
+		return 0;
+	case KEY_REGION:
+		query->by = COMM_BY_REGION;
+		return 0;
+	case KEY_OBJECT:
+		query->by = COMM_BY_OBJECT;
+		return 0;
+	case KEY_LINE:
+		query->by = COMM_BY_LINE;
+		return 0;
+	case 's':
+		options->store = arg;
+		return 0;
+	case 'r':
+		query->run = parse_count(state, "--run", 1, arg);
+		return 0;
+	case KEY_FROM:
+		query->from_ns = parse_time(state, "--from", arg);
+		return 0;
+	case KEY_TO:
+		query->to_ns = parse_time(state, "--to", arg);
+		if (!query->to_ns)
+			argp_error(state, "--to 0 leaves nothing to look at");
+		return 0;
+	case 't':
+		query->thread = arg;
+		return 0;
+	case KEY_FIRST_READ:
+		query->first_read = true;
+		return 0;
+	case KEY_SELF:
+		query->self = true;
+		return 0;
+	case KEY_ACROSS:
+		query->across = true;
+		return 0;
+	case 'k':
+		query->top = parse_count(state, "--top", 0, arg);
+		options->has_top = true;
+		return 0;
+	case KEY_MIN_SHARE:
+		query->min_share = parse_percent(state, "--min-share", arg);
+		options->has_min_share = true;
+		return 0;
+	case KEY_CONFIDENCE:
+		query->confidence = parse_percent(state, "--confidence", arg);
+		if (query->confidence <= 0 || query->confidence >= 1)
+			argp_error(state, "--confidence wants more than 0 and less than 100");
+		return 0;
+	case KEY_JSON:
+		set_form(state, ctl_report_json);
+		return 0;
+	case KEY_CSV:
+		set_form(state, ctl_report_csv);
+		return 0;
+	case KEY_DOT:
+		set_form(state, ctl_report_dot);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	argp_options, parse,
+	NULL,	      "Who wrote the data that others read, as estimated from samples.",
+	NULL,	      NULL,
+	NULL};
+
+int ctl_report(int argc, char **argv)
+{
+	struct options options = {0};
+	struct comm_report *report;
+	struct comm_reader *reader;
+	char *err;
+	int code;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (!options.form) {
+		options.form = ctl_report_text;
+		if (!options.has_top)
+			options.query.top = REPORT_TOP;
+		if (!options.has_min_share)
+			options.query.min_share = report_min_share;
+	}
+	if (options.form == ctl_report_dot && !options.has_top)
+		options.query.top = REPORT_TOP_DOT;
+	code = ctl_open(options.store, &reader, NULL);
+	if (code)
+		return code;
+	code = comm_reader_report(reader, &options.query, &report, &err);
+	comm_reader_close(reader);
+	if (code)
+		return ctl_error(code, err);
+	options.form(&options.query, report);
+	comm_report_free(report);
+	return CTL_OK;
+}

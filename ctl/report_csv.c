@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+
+/*
+ * RFC 4180, and more: a spreadsheet runs a field that begins like a formula,
+ * and names come from foreign programs, so such a field gets an apostrophe.
+ */
+static void field(const char *text)
+{
+	putchar('"');
+	if (*text && strchr("=+-@\t\r", *text))
+		putchar('\'');
+	for (; *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+	}
+	fputs("\",", stdout);
+}
+
+static void node_fields(const struct comm_node *node)
+{
+	field(node->id);
+	field(comm_node_kind_name(node->kind));
+	field(node->name);
+	field(node->module);
+	printf("%u,", node->tid);
+	field(node->source);
+	printf("%u,", node->line);
+}
+
+void ctl_report_csv(const struct comm_query *query, const struct comm_report *report)
+{
+	(void)query;
+	puts("from,from_kind,from_name,from_module,from_tid,from_source,from_line,"
+	     "to,to_kind,to_name,to_module,to_tid,to_source,to_line,"
+	     "bytes,low,high,share,samples,level,resolved");
+	for (size_t i = 0; i < report->n_shown; i++) {
+		const struct comm_report_edge *edge = &report->edges[i];
+
+		node_fields(&report->nodes[edge->from]);
+		node_fields(&report->nodes[edge->to]);
+		printf("%.10g,%.10g,%.10g,%.6g,%llu,%u,%d\n", edge->bytes, edge->low, edge->high,
+		       edge->share, (unsigned long long)edge->samples, edge->level, edge->resolved);
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+
+#include "json.h"
+#include "report.h"
+
+static void print_run(struct ctl_json *json, const struct comm_report *report)
+{
+	const struct comm_run *run = &report->run;
+
+	ctl_json_open(json, "run", '{');
+	ctl_json_int(json, "id", run->id);
+	ctl_json_string(json, "source", run->source);
+	ctl_json_string(json, "event", run->event);
+	ctl_json_string(json, "estimator", run->estimator);
+	ctl_json_string(json, "target", run->command);
+	ctl_json_string(json, "host", run->host);
+	ctl_json_string(json, "notes", run->notes);
+	ctl_json_string(json, "how", run->how);
+	ctl_json_count(json, "start_ns", run->start_ns);
+	ctl_json_count(json, "end_ns", run->end_ns);
+	ctl_json_count(json, "start_unix_ns", run->start_unix_ns);
+	ctl_json_double(json, "overhead_pct", run->overhead * 100);
+	ctl_json_double(json, "overhead_limit_pct", run->overhead_limit * 100);
+	ctl_json_count(json, "setup_ns", run->setup_ns);
+	ctl_json_count(json, "granularity_bytes", run->granularity_bytes);
+	ctl_json_count(json, "deleted_ns", run->deleted_ns);
+	ctl_json_close(json, '}');
+}
+
+static void print_range(struct ctl_json *json, const struct comm_report *report)
+{
+	ctl_json_open(json, "range", '{');
+	ctl_json_count(json, "from_ns", report->from_ns);
+	ctl_json_count(json, "to_ns", report->to_ns);
+	ctl_json_double(json, "overhead_pct", report->overhead * 100);
+	ctl_json_count(json, "samples", report->samples);
+	ctl_json_count(json, "bursts", report->bursts);
+	ctl_json_count(json, "accesses", report->accesses);
+	ctl_json_count(json, "handler_ns", report->handler_ns);
+	ctl_json_count(json, "daemon_ns", report->daemon_ns);
+	ctl_json_count(json, "target_ns", report->target_ns);
+	ctl_json_double(json, "read_bytes", report->read_bytes);
+	ctl_json_double(json, "total_bytes", report->total_bytes);
+	ctl_json_double(json, "self_bytes", report->self_bytes);
+	ctl_json_double(json, "within_bytes", report->within_bytes);
+	ctl_json_double(json, "folded_bytes", report->folded_bytes);
+	ctl_json_double(json, "unwritten_bytes", report->unwritten_bytes);
+	ctl_json_count(json, "edges_total", report->n_edges);
+	ctl_json_double(json, "confidence", report->confidence);
+	ctl_json_close(json, '}');
+}
+
+static void print_node(struct ctl_json *json, const struct comm_report *report,
+		       const struct comm_node *node)
+{
+	ctl_json_open(json, NULL, '{');
+	ctl_json_string(json, "id", node->id);
+	ctl_json_string(json, "kind", comm_node_kind_name(node->kind));
+	ctl_json_string(json, "name", node->name);
+	if (node->other)
+		ctl_json_bool(json, "other", true);
+	switch (node->kind) {
+	case COMM_NODE_THREAD:
+		ctl_json_count(json, "tgid", node->tgid);
+		ctl_json_count(json, "tid", node->tid);
+		break;
+	case COMM_NODE_OBJECT:
+		ctl_json_string(json, "object_kind", node->object_kind);
+		ctl_json_string(json, "module", node->module);
+		ctl_json_string(json, "build_id", node->build_id);
+		ctl_json_count(json, "size_bytes", node->size_bytes);
+		ctl_json_string(json, "main_writer", report->nodes[node->main_writer].id);
+		ctl_json_string(json, "main_reader", report->nodes[node->main_reader].id);
+		ctl_json_double(json, "main_bytes", node->main_bytes);
+		ctl_json_count(json, "tid", node->tid);
+		break;
+	case COMM_NODE_LINE:
+		ctl_json_string(json, "source", node->source);
+		ctl_json_count(json, "line", node->line);
+		ctl_json_string(json, "inlined", node->inlined);
+	/* fall through */
+	case COMM_NODE_FUNCTION:
+		ctl_json_string(json, "module", node->module);
+		ctl_json_string(json, "build_id", node->build_id);
+		ctl_json_count(json, "start", node->start);
+		break;
+	}
+	ctl_json_double(json, "written_bytes", node->written_bytes);
+	ctl_json_double(json, "read_bytes", node->read_bytes);
+	ctl_json_close(json, '}');
+}
+
+void ctl_report_json(const struct comm_query *query, const struct comm_report *report)
+{
+	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
+	struct ctl_json json = {0};
+
+	(void)query;
+	/* Without memory every node is listed, connected or not. */
+	for (size_t i = 0; used && i < report->n_shown; i++)
+		used[report->edges[i].from] = used[report->edges[i].to] = true;
+	ctl_json_open(&json, NULL, '{');
+	print_run(&json, report);
+	print_range(&json, report);
+	ctl_json_open(&json, "nodes", '[');
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		if (!used || used[i])
+			print_node(&json, report, &report->nodes[i]);
+	}
+	ctl_json_close(&json, ']');
+	ctl_json_open(&json, "edges", '[');
+	for (size_t i = 0; i < report->n_shown; i++) {
+		const struct comm_report_edge *edge = &report->edges[i];
+
+		ctl_json_open(&json, NULL, '{');
+		ctl_json_string(&json, "from", report->nodes[edge->from].id);
+		ctl_json_string(&json, "to", report->nodes[edge->to].id);
+		ctl_json_double(&json, "bytes", edge->bytes);
+		ctl_json_double(&json, "low", edge->low);
+		ctl_json_double(&json, "high", edge->high);
+		ctl_json_double(&json, "share", edge->share);
+		ctl_json_double(&json, "coarse_bytes", edge->coarse_bytes);
+		ctl_json_count(&json, "samples", edge->samples);
+		ctl_json_count(&json, "level", edge->level);
+		ctl_json_bool(&json, "resolved", edge->resolved);
+		ctl_json_close(&json, '}');
+	}
+	ctl_json_close(&json, ']');
+	ctl_json_open(&json, "loss", '{');
+	for (size_t i = 0; i < report->n_losses; i++)
+		ctl_json_count(&json, report->losses[i].cause, report->losses[i].n);
+	ctl_json_close(&json, '}');
+	ctl_json_open(&json, "time", '[');
+	for (size_t i = 0; i < report->n_slices; i++) {
+		const struct comm_report_slice *slice = &report->slices[i];
+
+		ctl_json_open(&json, NULL, '{');
+		ctl_json_count(&json, "start_ns", slice->start_ns);
+		ctl_json_count(&json, "end_ns", slice->end_ns);
+		ctl_json_double(&json, "bytes", slice->bytes);
+		ctl_json_count(&json, "samples", slice->samples);
+		ctl_json_close(&json, '}');
+	}
+	ctl_json_close(&json, ']');
+	ctl_json_close(&json, '}');
+	free(used);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+enum {
+	TABLE_NAME_MIN = 10,
+	TABLE_NAME_MAX = 60,
+	/* share, mark, rate with their gaps */
+	TABLE_FIGURES = 8 + 1 + 13,
+	TABLE_INTERVAL = 21,
+	TABLE_BAR_MIN = 12,
+	TABLE_BAR_MAX = 40,
+	TABLE_BURSTS = 10,
+	TABLE_OBJECT = 48,	/* columns of an object but its name */
+	TABLE_FLOW = 48 + 60,	/* the same with who writes and reads */
+	TABLE_FLOW_WIDTH = 130, /* from here on in one line */
+};
+
+/* Columns that are left over become a bar and a count of bursts. */
+struct layout {
+	int from, to;
+	int figures; /* width of all columns of numbers but the bursts */
+	int bar;
+	bool interval, bursts; /* what was counted has neither */
+	bool stacked;	       /* names too long for a line: two lines an edge */
+};
+
+static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels,
+		    struct layout *layout)
+{
+	const struct comm_report *report = labels->report;
+	int room, left;
+
+	layout->interval = !report->exact;
+	layout->figures = TABLE_FIGURES + (layout->interval ? TABLE_INTERVAL : 0);
+	room = term->width - layout->figures - 4;
+	layout->from = layout->to = TABLE_NAME_MIN;
+	for (size_t i = 0; i < report->n_shown; i++) {
+		int from = strlen(labels->text[report->edges[i].from]);
+		int to = strlen(labels->text[report->edges[i].to]);
+
+		layout->from = from > layout->from ? from : layout->from;
+		layout->to = to > layout->to ? to : layout->to;
+	}
+	layout->from = layout->from < TABLE_NAME_MAX ? layout->from : TABLE_NAME_MAX;
+	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
+	layout->stacked = layout->from + layout->to > room;
+	if (layout->stacked) {
+		layout->from = layout->to = term->width - layout->figures - 2;
+		layout->bar = 0;
+		layout->bursts = false;
+		return;
+	}
+	left = room - layout->from - layout->to;
+	layout->bursts = !report->exact && left >= TABLE_BURSTS + TABLE_BAR_MIN;
+	if (layout->bursts)
+		left -= TABLE_BURSTS;
+	layout->bar = left - 2 >= TABLE_BAR_MIN ? left - 2 : 0;
+	if (layout->bar > TABLE_BAR_MAX)
+		layout->bar = TABLE_BAR_MAX;
+}
+
+/* A line to the lower end, a thin one to the upper, a knob at the value. */
+static void print_bar(const struct ctl_term *term, const struct comm_report_edge *edge,
+		      double largest, int width)
+{
+	int low = lround(edge->low / largest * (width - 1));
+	int at = lround(edge->bytes / largest * (width - 1));
+	int high = lround(edge->high / largest * (width - 1));
+
+	printf("  ");
+	for (int i = 0; i < width; i++) {
+		if (i == at)
+			fputs(ctl_either(term, "●", "o"), stdout);
+		else if (i < low)
+			fputs(ctl_either(term, "━", "="), stdout);
+		else if (i <= high)
+			fputs(ctl_either(term, "─", "-"), stdout);
+	}
+}
+
+static void print_edge(const struct ctl_term *term, const struct ctl_labels *labels,
+		       const struct layout *layout, const struct comm_report_edge *edge)
+{
+	const struct comm_report *report = labels->report;
+	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	char from[CTL_LABEL], to[CTL_LABEL], share[CTL_NUMBER], rate[CTL_NUMBER];
+	char range[CTL_NUMBER], count[CTL_NUMBER];
+
+	ctl_clean(from, sizeof(from), labels->text[edge->from], layout->from);
+	ctl_clean(to, sizeof(to), labels->text[edge->to], layout->to);
+	if (!layout->stacked)
+		printf("%-*s  %-*s  ", layout->from, from, layout->to, to);
+	printf("%8s%s %10s/s", ctl_percent(share, edge->share), edge->resolved ? " " : "?",
+	       ctl_bytes(rate, edge->bytes / seconds));
+	if (layout->interval)
+		printf(" %18s/s", ctl_range(range, edge->low / seconds, edge->high / seconds));
+	if (layout->stacked)
+		printf("  %s\n%*s> %s", from, layout->figures, "", to);
+	if (layout->bursts)
+		printf("%*s", TABLE_BURSTS, ctl_count(count, edge->samples));
+	if (layout->bar)
+		print_bar(term, edge, report->edges[0].high, layout->bar);
+	printf("\n");
+}
+
+/* What the shown edges leave of the total. */
+static void print_rest(const struct comm_report *report, double shown)
+{
+	char share[CTL_NUMBER];
+	size_t n = report->n_edges - report->n_shown;
+
+	if (n)
+		printf("and %zu smaller one%s, together %s\n", n, n == 1 ? "" : "s",
+		       ctl_percent(share, 1 - shown > 0 ? 1 - shown : 0));
+}
+
+bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *labels)
+{
+	const struct comm_report *report = labels->report;
+	bool has_unresolved = false;
+	struct layout layout;
+	char title[32], module[CTL_LABEL];
+	const char *usual;
+	double shown = 0;
+
+	lay_out(term, labels, &layout);
+	snprintf(title, sizeof(title), "%.4g %% interval", report->confidence * 100);
+	fputs(ctl_style(term, CTL_BOLD), stdout);
+	if (!layout.stacked)
+		printf("%-*s  %-*s  ", layout.from, "writer", layout.to, "reader");
+	printf("%8s  %12s", "share", "rate");
+	if (layout.interval)
+		printf(" %20s", title);
+	if (layout.stacked)
+		printf("  writer > reader");
+	if (layout.bursts)
+		printf("%*s", TABLE_BURSTS, "bursts");
+	printf("%s\n", ctl_style(term, CTL_PLAIN));
+	for (size_t i = 0; i < report->n_shown; i++) {
+		print_edge(term, labels, &layout, &report->edges[i]);
+		shown += report->edges[i].share;
+		has_unresolved |= !report->edges[i].resolved;
+	}
+	print_rest(report, shown);
+	usual = strrchr(labels->module, '/');
+	usual = usual && usual[1] ? usual + 1 : labels->module;
+	if (*labels->module && report->n_nodes && report->nodes[0].kind != COMM_NODE_THREAD)
+		printf("%sNames without [module] are of %s.%s\n", ctl_style(term, CTL_DIM),
+		       strcmp(labels->module, "[jit]")
+			       ? ctl_clean(module, sizeof(module), usual, 60)
+			       : "generated code",
+		       ctl_style(term, CTL_PLAIN));
+	return has_unresolved;
+}
+
+struct object {
+	size_t node;
+	double share;
+	size_t n_pairs_in, n_pairs_out; /* writers and readers */
+	bool resolved;
+};
+
+static int order_objects(const void *pa, const void *pb)
+{
+	const struct object *a = pa, *b = pb;
+
+	if (a->share != b->share)
+		return a->share > b->share ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* An object is resolved when some flow into it and some out of it are. */
+static size_t collect(const struct comm_report *report, struct object *object)
+{
+	bool *out = calloc(report->n_nodes + 1, sizeof(*out));
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->n_nodes; i++)
+		object[i].node = i;
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = &report->edges[i];
+
+		if (report->nodes[edge->to].kind == COMM_NODE_OBJECT) {
+			object[edge->to].n_pairs_in++;
+			object[edge->to].resolved |= edge->resolved;
+		} else {
+			object[edge->from].n_pairs_out++;
+			object[edge->from].share += edge->share;
+			if (out)
+				out[edge->from] |= edge->resolved;
+		}
+	}
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		if (out)
+			object[i].resolved &= out[i];
+		if (report->nodes[i].kind == COMM_NODE_OBJECT)
+			object[n++] = object[i];
+	}
+	free(out);
+	qsort(object, n, sizeof(*object), order_objects);
+	return n;
+}
+
+/* Between whom: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
+static void print_flow(const struct ctl_labels *labels, const struct object *object)
+{
+	const struct comm_report *report = labels->report;
+	const struct comm_node *node = &report->nodes[object->node];
+	double bytes = object->share * report->total_bytes;
+
+	printf("%s > %s", labels->text[node->main_writer], labels->text[node->main_reader]);
+	if (object->n_pairs_in > 1 || object->n_pairs_out > 1)
+		printf(", %.0f %% of it; %zu write, %zu read",
+		       bytes > 0 ? 100 * node->main_bytes / bytes : 0, object->n_pairs_in,
+		       object->n_pairs_out);
+}
+
+static void print_object(const struct ctl_labels *labels, const struct object *object, int width,
+			 bool stacked)
+{
+	const struct comm_report *report = labels->report;
+	const struct comm_node *node = &report->nodes[object->node];
+	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	char name[CTL_LABEL], share[CTL_NUMBER], size[CTL_NUMBER], rate[CTL_NUMBER];
+
+	printf("%-*s  %-9s  %8s  %8s%s %10s/s", width,
+	       ctl_clean(name, sizeof(name), labels->text[object->node], width), node->object_kind,
+	       node->size_bytes ? ctl_bytes(size, node->size_bytes) : "",
+	       ctl_percent(share, object->share), object->resolved ? " " : "?",
+	       ctl_bytes(rate, object->share * report->total_bytes / seconds));
+	printf(stacked ? "\n    " : "  ");
+	print_flow(labels, object);
+	printf("\n");
+}
+
+bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *query,
+		       const struct ctl_labels *labels)
+{
+	const struct comm_report *report = labels->report;
+	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
+	bool has_unresolved = false, stacked = term->width < TABLE_FLOW_WIDTH;
+	char share[CTL_NUMBER];
+	int width = TABLE_NAME_MIN, most = term->width - (stacked ? TABLE_OBJECT : TABLE_FLOW);
+	size_t n, shown = 0;
+	double rest = 0;
+
+	if (!object) {
+		fprintf(stderr, "commctl: out of memory\n");
+		exit(EXIT_FAILURE);
+	}
+	n = collect(report, object);
+	while (shown < n && object[shown].share >= query->min_share &&
+	       (!query->top || shown < query->top)) {
+		int len = strlen(labels->text[object[shown++].node]);
+
+		width = len > width ? len : width;
+	}
+	if (width > most)
+		width = most > TABLE_NAME_MIN ? most : TABLE_NAME_MIN;
+	printf("%s%-*s  %-9s  %8s  %8s  %12s%s%s\n", ctl_style(term, CTL_BOLD), width, "object",
+	       "kind", "size", "share", "rate", stacked ? "" : "  mainly writer > reader",
+	       ctl_style(term, CTL_PLAIN));
+	for (size_t i = 0; i < shown; i++) {
+		print_object(labels, &object[i], width, stacked);
+		has_unresolved |= !object[i].resolved;
+	}
+	for (size_t i = shown; i < n; i++)
+		rest += object[i].share;
+	if (n > shown)
+		printf("and %zu smaller one%s, together %s\n", n - shown, n - shown == 1 ? "" : "s",
+		       ctl_percent(share, rest));
+	free(object);
+	return has_unresolved;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "term.h"
+
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	TERM_WIDTH = 80,
+	TERM_WIDTH_MIN = 40,
+	TERM_WIDTH_MAX = 400,
+};
+
+void ctl_term_init(struct ctl_term *term)
+{
+	const char *columns = getenv("COLUMNS"), *no_colour = getenv("NO_COLOR");
+	const char *type = getenv("TERM");
+	bool tty = isatty(STDOUT_FILENO);
+	struct winsize size;
+
+	term->width = columns ? atoi(columns) : 0;
+	if (term->width <= 0 && tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		term->width = size.ws_col;
+	if (term->width <= 0)
+		term->width = TERM_WIDTH;
+	if (term->width < TERM_WIDTH_MIN)
+		term->width = TERM_WIDTH_MIN;
+	if (term->width > TERM_WIDTH_MAX)
+		term->width = TERM_WIDTH_MAX;
+	term->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	term->colour = tty && !(no_colour && *no_colour) && type && strcmp(type, "dumb") != 0;
+}
+
+const char *ctl_style(const struct ctl_term *term, enum ctl_style style)
+{
+	static const char *const styles[] = {
+		[CTL_PLAIN] = "\033[0m",
+		[CTL_BOLD] = "\033[1m",
+		[CTL_DIM] = "\033[2m",
+		[CTL_WARN] = "\033[33m",
+	};
+
+	return term->colour ? styles[style] : "";
+}
+
+const char *ctl_heat_style(const struct ctl_term *term, int heat)
+{
+	/* The xterm palette from blue over green and yellow to red. */
+	static const char *const styles[] = {
+		"\033[38;5;240m", "\033[38;5;25m",  "\033[38;5;31m",  "\033[38;5;36m",
+		"\033[38;5;71m",  "\033[38;5;178m", "\033[38;5;208m", "\033[38;5;196m",
+	};
+
+	return term->colour && heat >= 0 && heat < 8 ? styles[heat] : "";
+}
+
+const char *ctl_heat(const struct ctl_term *term, int heat)
+{
+	static const char *const utf8[] = {"·", "░", "░", "▒", "▒", "▓", "▓", "█"};
+	static const char *const ascii[] = {".", ":", ":", "+", "+", "*", "*", "#"};
+
+	if (heat < 0 || heat > 7)
+		return " ";
+	return term->utf8 ? utf8[heat] : ascii[heat];
+}
+
+const char *ctl_level(const struct ctl_term *term, int level)
+{
+	static const char *const utf8[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char *const ascii[] = {" ", ".", ".", ":", "-", "=", "+", "*", "#"};
+
+	if (level < 0 || level > 8)
+		return " ";
+	return term->utf8 ? utf8[level] : ascii[level];
+}
+
+const char *ctl_either(const struct ctl_term *term, const char *utf8, const char *ascii)
+{
+	return term->utf8 ? utf8 : ascii;
+}
+
+const char *ctl_clean(char *out, size_t size, const char *text, int width)
+{
+	size_t len = strlen(text), max = width < 0 ? 0 : width;
+
+	if (max > size - 1)
+		max = size - 1;
+	for (size_t i = 0; i < len && i < max; i++)
+		out[i] = text[i] >= 0x20 && text[i] <= 0x7e ? text[i] : '?';
+	out[len < max ? len : max] = '\0';
+	if (len > max && max >= 4)
+		memcpy(out + max - 2, "..", 2);
+	return out;
+}
+
+void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text)
+{
+	bool start = true;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (!start && column + 1 + (int)word > term->width) {
+			printf("\n%*s", indent, "");
+			column = indent;
+			start = true;
+		}
+		if (!start) {
+			putchar(' ');
+			column++;
+		}
+		for (size_t i = 0; i < word; i++)
+			putchar(text[i] >= 0x20 && text[i] <= 0x7e ? text[i] : '?');
+		column += word;
+		start = false;
+		text += word;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The terminal: how wide it is, which characters it has, whether it has
+ * colours.  Names from a store are hostile here: an escape sequence in one
+ * must not reach the terminal, so text goes out through ctl_clean().
+ */
+#ifndef CTL_TERM_H
+#define CTL_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ctl_term {
+	int width;
+	bool utf8;
+	bool colour;
+};
+
+enum ctl_style {
+	CTL_PLAIN,
+	CTL_BOLD,
+	CTL_DIM,
+	CTL_WARN,
+};
+
+void ctl_term_init(struct ctl_term *term);
+/* Escape sequences, "" without colours.  CTL_PLAIN ends the others. */
+const char *ctl_style(const struct ctl_term *term, enum ctl_style style);
+/* For heat: 0 to 7, cold to hot. */
+const char *ctl_heat_style(const struct ctl_term *term, int heat);
+/* One character for heat 0 (nothing) to 7. */
+const char *ctl_heat(const struct ctl_term *term, int heat);
+/* One character for a level of 0 (nothing) to 8. */
+const char *ctl_level(const struct ctl_term *term, int level);
+/* utf8 where the terminal can, else ascii. */
+const char *ctl_either(const struct ctl_term *term, const char *utf8, const char *ascii);
+
+/*
+ * Printable ASCII alone, cut to width columns with a mark of it; one column
+ * per byte.  Returns out.
+ */
+const char *ctl_clean(char *out, size_t size, const char *text, int width);
+/*
+ * Prints a paragraph, words wrapped at the width.  The cursor stands at column
+ * already; further lines begin at indent.
+ */
+void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text);
+
+#endif

@@ -1,0 +1,238 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# commctl as a user and a script meet it, on stores whose contents are known.
+# Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq; dot where there.
+# Exits 0 pass, 1 fail, 77 skipped.
+
+set -u
+out=$(realpath "${1:-${O:-.output}}")
+ctl=$out/commctl
+make=$out/tests/e2e/make_store
+command -v jq >/dev/null || { echo "SKIP: jq is not installed"; exit 77; }
+root=$(realpath "$(dirname "$0")/../..")
+make -s -C "$root" O="$out" "$ctl" "$make" || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset COLUMNS NO_COLOR
+export LC_ALL=C TZ=UTC
+failed=0
+
+fail()
+{
+	echo "FAIL: $*"
+	failed=1
+}
+
+# expect CODE COMMAND...: stdout and stderr are left in ./stdout and ./stderr
+expect()
+{
+	local want=$1 code
+	shift
+	"$@" >stdout 2>stderr
+	code=$?
+	[ $code = "$want" ] || { fail "exit $code, not $want: $*"; sed 's/^/    /' stderr; }
+}
+
+says()
+{
+	grep -q -- "$2" "$1" || { fail "$1 does not say '$2':"; sed 's/^/    /' "$1" | head -5; }
+}
+
+is()
+{
+	[ "$1" = "$2" ] || fail "$3: '$1', not '$2'"
+}
+
+for kind in redis hostile empty threads unfinished; do
+	$make $kind $kind.db 60 || exit 1
+done
+
+# Usage and exit codes
+expect 2 "$ctl"
+says stderr Usage
+expect 0 "$ctl" --help
+says stdout Usage
+[ -s stderr ] && fail "help on stderr"
+expect 0 "$ctl" help
+expect 0 "$ctl" help report
+says stdout --by-function
+expect 0 "$ctl" report --help
+says stdout 'commctl report'
+expect 0 "$ctl" --version
+says stdout '^commctl [0-9]'
+expect 2 "$ctl" dance
+says stderr "no command 'dance'"
+expect 2 "$ctl" help dance
+for bad in --no-such-option '--min-share x' '--min-share 101' '--from soon' '--run -1' '--run 0' \
+	'--top many' '--json --csv' extra '--to 0' '--confidence 100'; do
+	# shellcheck disable=SC2086
+	expect 2 "$ctl" report $bad
+	says stderr commctl
+done
+expect 3 "$ctl" report
+says stderr 'there is no store'
+expect 1 "$ctl" report --store none.db
+says stderr 'no such file'
+expect 1 "$ctl" report --store /etc/passwd
+says stderr 'not a commprof store'
+expect 3 "$ctl" report --store empty.db
+says stderr 'no run'
+expect 3 "$ctl" list --store empty.db
+expect 3 "$ctl" report --store redis.db --run 9
+expect 3 "$ctl" report --store redis.db --from 2m
+expect 3 "$ctl" report --store redis.db --thread nobody
+expect 3 "$ctl" report --store redis.db --by-region
+says stderr 'regions'
+[ -s stdout ] && fail "output without data"
+cp redis.db comm.db
+expect 0 "$ctl" report
+rm comm.db
+
+# Writing fails
+expect 1 sh -c "'$ctl' report --store redis.db >/dev/full"
+says stderr 'cannot write'
+expect 1 sh -c "'$ctl' help report >/dev/full"
+(
+	trap '' PIPE
+	{ sleep 0.3; "$ctl" report --store threads.db --json; echo $? >code; } 2>stderr | true
+)
+is "$(cat code)" 1 "exit code on a broken pipe"
+[ -s stderr ] && fail "noise on a broken pipe"
+
+# JSON is a contract
+for by in thread function object line; do
+	expect 0 "$ctl" report --store redis.db --json --by-$by
+	jq -e '
+	  (.run | (.id | type) == "number" and (.source | type) == "string"
+	    and (.start_ns | type) == "number" and .end_ns - .start_ns == 60000000000
+	    and .overhead_pct > 0.8 and .overhead_pct < 0.9)
+	  and (.nodes | length > 0 and all(.id and .kind and .name))
+	  and ([.nodes[].id] | length == (unique | length))
+	  and ([.nodes[].id] as $ids | .edges | length > 0
+	    and all(.low <= .bytes and .bytes <= .high and .low >= 0 and .from != .to
+	      and (.samples | type) == "number" and (.resolved | type) == "boolean"
+	      and (.from | IN($ids[])) and (.to | IN($ids[]))))
+	  and ([.edges[].bytes] | . == (sort | reverse))
+	  and .loss.unmapped == 240
+	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
+done
+expect 0 "$ctl" report --store redis.db --json
+is "$(jq '.edges | length' stdout)" 16 "edges without --top"
+is "$(jq '([.edges[].share] | add) * 1000 | round' stdout)" 1000 "sum of the shares"
+expect 0 "$ctl" report --store redis.db --json --self
+is "$(jq '[.edges[] | select(.from == .to)] | length' stdout)" 4 "edges to themselves"
+expect 0 "$ctl" report --store redis.db --json --top 3
+is "$(jq '.edges | length' stdout)" 3 "edges with --top 3"
+is "$(jq '.range.edges_total' stdout)" 16 "edges in all with --top 3"
+expect 0 "$ctl" report --store redis.db --json --thread bio_lazy_free
+is "$(jq -r '[.nodes[].name] | sort | join(" ")' stdout)" \
+	"bio_lazy_free jemalloc_bg_thd redis-server" "nodes around a thread"
+expect 0 "$ctl" report --store redis.db --json --thread "bio_lazy_free/$(jq -r \
+	'.nodes[] | select(.name == "bio_lazy_free") | .tid' stdout)"
+is "$(jq '[.nodes[] | select(.name == "bio_lazy_free")] | length' stdout)" 1 "a thread by name and tid"
+"$ctl" report --store redis.db --json --by-function >all.json
+"$ctl" report --store redis.db --json --by-function --across >across.json
+jq -en --slurpfile a all.json --slurpfile x across.json '
+	def whole: .total_bytes + .self_bytes + .within_bytes + .folded_bytes + .unwritten_bytes;
+	($a[0].range.within_bytes == 0) and ($x[0].range.within_bytes > 0)
+	and ($x[0].range.total_bytes < $a[0].range.total_bytes)
+	and ($x[0].range | (whole / .read_bytes - 1 | fabs) < 1e-6)' >/dev/null || fail "--across"
+expect 0 "$ctl" report --store redis.db --json --from 10s --to -40s
+is "$(jq -c '[.range.from_ns, .range.to_ns]' stdout)" "[10000000000,20000000000]" "range"
+"$ctl" report --store redis.db --json >all.json
+"$ctl" report --store redis.db --json --first-read >first.json
+jq -en --slurpfile a all.json --slurpfile f first.json \
+	'($f[0].range.total_bytes / $a[0].range.total_bytes - 0.4 | fabs) < 1e-6' >/dev/null ||
+	fail "--first-read"
+expect 0 "$ctl" list --store redis.db --json
+is "$(jq -r '.runs[0].state' stdout)" finished "state"
+expect 0 "$ctl" list --store unfinished.db --json
+is "$(jq -r '.runs[0].state' stdout)" unfinished "state of a killed run"
+expect 0 "$ctl" report --store unfinished.db
+says stdout unfinished
+
+# CSV
+expect 0 "$ctl" report --store redis.db --csv
+is "$(wc -l <stdout)" 17 "lines of CSV"
+is "$(awk -F, '{print NF}' stdout | sort -u | wc -l)" 1 "columns of CSV"
+
+# Hostile names: no control byte but the newline, no formula, valid forms
+for form in "" --csv --dot --json; do
+	for by in thread function object line; do
+		# shellcheck disable=SC2086
+		expect 0 "$ctl" report --store hostile.db $form --by-$by
+		tr -d '\n' <stdout | LC_ALL=C grep -q '[[:cntrl:]]' &&
+			fail "control bytes: report $form --by-$by"
+	done
+done
+expect 0 "$ctl" list --store hostile.db
+tr -d '\n' <stdout | LC_ALL=C grep -q '[[:cntrl:]]' && fail "control bytes: list"
+expect 0 "$ctl" report --store hostile.db --csv --by-function
+grep -q '"[=@+-]' stdout && fail "a formula in CSV"
+says stdout "\"'=cmd"
+expect 0 "$ctl" report --store hostile.db --json --by-function
+jq -e . stdout >/dev/null || fail "hostile JSON"
+iconv -f UTF-8 -t UTF-8 stdout >/dev/null || fail "JSON is not UTF-8"
+if command -v dot >/dev/null; then
+	for by in thread function object line; do
+		for store in redis hostile threads; do
+			"$ctl" report --store $store.db --dot --by-$by | dot -Tsvg >/dev/null ||
+				fail "dot does not take $store --by-$by"
+		done
+	done
+else
+	echo "note: Graphviz is not installed, DOT was not parsed"
+fi
+[ "$("$ctl" report --store threads.db --dot | grep -c -e '->')" = 60 ] ||
+	fail "a graph has the 60 largest edges"
+expect 0 "$ctl" report --store redis.db --dot --by-object
+says stdout 'shape=box'
+says stdout 'shape=oval'
+
+# What people see: within the width, ASCII in the C locale, no colours
+for width in 60 80 100 132 200; do
+	for by in thread function object line; do
+		for store in redis threads hostile; do
+			COLUMNS=$width LC_ALL=C.UTF-8 "$ctl" report --store $store.db \
+				--by-$by >stdout
+			longest=$(LC_ALL=C.UTF-8 wc -L <stdout)
+			[ "$longest" -le $width ] || [ $width -lt 80 ] ||
+				fail "$store --by-$by is $longest wide, the terminal $width"
+		done
+	done
+	COLUMNS=$width "$ctl" list --store redis.db >stdout
+	[ "$(wc -L <stdout)" -le $width ] ||
+		[ $width -lt 80 ] || fail "list is wider than $width"
+done
+LC_ALL=C "$ctl" report --store redis.db >stdout
+LC_ALL=C grep -q '[^ -~]' stdout && fail "more than ASCII in the C locale"
+LC_ALL=C.UTF-8 "$ctl" report --store redis.db | grep -q '█' || fail "no blocks in UTF-8"
+says stdout '^run 1  redis-server'
+says stdout 'of the target'
+says stdout '^redis-server .* 1 '
+says stdout 'never seen to be written'
+expect 0 env COLUMNS=80 "$ctl" report --store threads.db
+says stdout 'others'
+
+# A terminal with colours, without, and NO_COLOR
+if command -v script >/dev/null; then
+	for case in "TERM=xterm:1" "TERM=dumb:0" "TERM=xterm NO_COLOR=1:0"; do
+		# shellcheck disable=SC2086
+		env ${case%:*} script -qec "$ctl report --store redis.db" /dev/null >stdout
+		n=$(grep -c $'\033' stdout)
+		[ $((n > 0)) = "${case#*:}" ] || fail "colours with ${case%:*}"
+	done
+fi
+
+# doctor: works with and without a daemon
+PATH=/nonexistent expect 1 "$ctl" doctor --store none.db
+says stdout bad
+expect_doctor=$("$ctl" doctor --store redis.db 2>/dev/null)
+case $expect_doctor in
+*"good: redis.db, 1 run"*) ;;
+*) fail "doctor does not find the store good: $expect_doctor" ;;
+esac
+
+[ $failed = 0 ] && echo "ctl: all passed"
+exit $failed

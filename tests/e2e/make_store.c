@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Makes stores for tests of commctl, with contents that are known.
+ *
+ *   make_store redis|hostile|empty|threads|unfinished FILE [SECONDS]
+ *
+ * The figures of "redis" are made up, its names are those of redis 7 with four
+ * I/O threads.
+ */
+#include <math.h>
+#include <unistd.h>
+
+#include "made_names.h"
+#include "store.h"
+
+#define MS 1000000ULL
+#define SECOND (1000 * MS)
+
+static struct comm_who *who;
+static struct comm_what *what;
+
+/* Reproducible noise about 1. */
+static double noise(void)
+{
+	static uint64_t x = 88172645463325252ULL;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return 0.8 + 0.4 * (x % 10000) / 10000.;
+}
+
+static uint32_t site(const char *function, const char *module, const char *source, uint32_t line)
+{
+	static uint64_t start = 0x40000;
+	uint32_t f = 0;
+
+	while (f < who->n_functions && strcmp(who->function[f].name, function))
+		f++;
+	if (f == who->n_functions)
+		f = made_function(who, function, module, start += 0x150);
+	return made_site(who, f, source, line);
+}
+
+struct flow {
+	uint32_t src_thread, dst_thread, src_site, dst_site, object;
+	double bytes_per_s;
+	uint32_t bursts;
+};
+
+static struct comm_edge edge_of(const struct flow *flow, double seconds, double load)
+{
+	double bytes = flow->bytes_per_s * seconds * load * noise();
+
+	return (struct comm_edge){
+		.src_thread = flow->src_thread,
+		.dst_thread = flow->dst_thread,
+		.src_site = flow->src_site,
+		.dst_site = flow->dst_site,
+		.object = flow->object,
+		.bursts = flow->bursts,
+		.level = flow->bursts > 3 ? 0 : 3,
+		.bytes = bytes,
+		.variance = bytes * bytes / (flow->bursts + 0.2),
+		.first_bytes = bytes * 0.4,
+		.first_variance = bytes * bytes * 0.2 / (flow->bursts + 0.2),
+	};
+}
+
+static size_t redis(struct flow *flow)
+{
+	const char *exe = "redis-server", *libc = "libc.so.6";
+	uint32_t main_thread = made_thread(who, 4242, 4242, "redis-server"), io[3], bio[3], je;
+	uint32_t read_query = site("readQueryFromClient", exe, "networking.c", 2672);
+	uint32_t parse = site("processMultibulkBuffer", exe, "networking.c", 2345);
+	uint32_t process = site("processInputBuffer", exe, "networking.c", 2503);
+	uint32_t dispatch =
+		site("handleClientsWithPendingReadsUsingThreads", exe, "networking.c", 4322);
+	uint32_t pending = site("getIOPendingCount", exe, "networking.c", 4155);
+	uint32_t io_main = site("IOThreadMain", exe, "networking.c", 4176);
+	uint32_t reply = site("_addReplyToBufferOrList", exe, "networking.c", 331);
+	uint32_t write_out = site("writeToClient", exe, "networking.c", 1987);
+	uint32_t move = site("__memmove_avx_unaligned_erms", libc, NULL, 0);
+	uint32_t find = site("dictFind", exe, "dict.c", 744);
+	uint32_t add = site("dictAddRaw", exe, "dict.c", 502);
+	uint32_t sds = site("sdsnewlen", exe, "sds.c", 113);
+	uint32_t submit = site("bioSubmitJob", exe, "bio.c", 197);
+	uint32_t work = site("bioProcessBackgroundJobs", exe, "bio.c", 245);
+	uint32_t release = site("decrRefCount", exe, "object.c", 381);
+	uint32_t tick = site("serverCron", exe, "server.c", 1382);
+	uint32_t purge = site("je_arena_decay", exe, NULL, 0);
+	uint32_t heap = made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 812 << 20);
+	uint32_t arena = made_object(what, COMM_OBJECT_ANON, "[anon 7f31c8000000]", "", 64 << 20);
+	uint32_t clients = made_object(what, COMM_OBJECT_STATIC, "io_threads_list", exe, 1024);
+	uint32_t count = made_object(what, COMM_OBJECT_STATIC, "io_threads_pending", exe, 8192);
+	uint32_t server = made_object(what, COMM_OBJECT_STATIC, "server", exe, 20480);
+	uint32_t jobs = made_object(what, COMM_OBJECT_STATIC, "bio_jobs", exe, 24);
+	size_t n = 0;
+	char name[16];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "io_thd_%d", i + 1);
+		io[i] = made_thread(who, 4242, 4246 + i, name);
+	}
+	bio[0] = made_thread(who, 4242, 4243, "bio_close_file");
+	bio[1] = made_thread(who, 4242, 4244, "bio_aof");
+	bio[2] = made_thread(who, 4242, 4245, "bio_lazy_free");
+	je = made_thread(who, 4242, 4249, "jemalloc_bg_thd");
+	for (int i = 0; i < 3; i++) {
+		double f = 1 - 0.12 * i;
+		uint32_t t = io[i], m = main_thread;
+
+		flow[n++] = (struct flow){COMM_ID_OTHER, t, COMM_SITE_KERNEL, parse, heap, 9e5, 3};
+		flow[n++] = (struct flow){t, m, COMM_SITE_KERNEL, parse, heap, 61e6 * f, 30};
+		flow[n++] = (struct flow){t, m, read_query, process, heap, 24e6 * f, 14};
+		flow[n++] = (struct flow){t, m, parse, find, heap, 17e6 * f, 9};
+		flow[n++] = (struct flow){t, m, sds, move, arena, 11e6 * f, 7};
+		flow[n++] = (struct flow){t, m, io_main, pending, count, 3.1e6 * f, 4};
+		flow[n++] = (struct flow){m, t, reply, write_out, heap, 38e6 * f, 21};
+		flow[n++] = (struct flow){m, t, move, COMM_SITE_KERNEL, heap, 52e6 * f, 25};
+		flow[n++] = (struct flow){m, t, dispatch, io_main, clients, 2.4e6 * f, 3};
+		flow[n++] = (struct flow){m, t, dispatch, io_main, count, 1.9e6 * f, 2};
+		flow[n++] = (struct flow){m, t, tick, read_query, server, 4.6e6 * f, 5};
+		flow[n++] = (struct flow){t, t, read_query, parse, heap, 20e6, 11};
+		flow[n++] =
+			(struct flow){t, io[(i + 1) % 3], write_out, read_query, server, 6e5, 1};
+	}
+	flow[n++] = (struct flow){main_thread, main_thread, add, find, heap, 190e6, 70};
+	flow[n++] = (struct flow){main_thread, main_thread, reply, reply, heap, 30e6, 20};
+	flow[n++] = (struct flow){main_thread, bio[2], submit, work, jobs, 2e5, 1};
+	flow[n++] = (struct flow){main_thread, bio[2], sds, release, arena, 8.7e6, 5};
+	flow[n++] = (struct flow){main_thread, bio[1], submit, work, jobs, 9e4, 0};
+	flow[n++] = (struct flow){bio[2], main_thread, release, sds, arena, 3.3e6, 2};
+	flow[n++] = (struct flow){bio[2], je, release, purge, arena, 1.2e6, 1};
+	return n;
+}
+
+static size_t hostile(struct flow *flow)
+{
+	uint32_t a = made_thread(who, 1, 1, "\033[31mred\033[0m"),
+		 b = made_thread(who, 1, 2, "\"=1;\\");
+	uint32_t f = site("=cmd|'/C calc'!A0", "\033]0;title\007", "a\"b\\.c", 1);
+	uint32_t g = site("\xff\xfe\n\r<script>", "m\xc3\xa9", "x,y.c", 2);
+	uint32_t o = made_object(what, COMM_OBJECT_STATIC, "@SUM(A1)\n", "\"", 8);
+
+	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
+	flow[1] = (struct flow){b, a, g, f, o, 2e6, 10};
+	return 2;
+}
+
+/* A ring of 64 threads of one name, as a pool of workers has. */
+static size_t threads(struct flow *flow)
+{
+	uint32_t f = site("produce", "ring", "ring.c", 10),
+		 g = site("consume", "ring", "ring.c", 20);
+	uint32_t o = made_object(what, COMM_OBJECT_STATIC, "queue", "ring", 4096), first = 0;
+
+	for (uint32_t i = 0; i < 64; i++) {
+		uint32_t t = made_thread(who, 100, 100 + i, "worker");
+
+		first = i ? first : t;
+	}
+	for (uint32_t i = 0; i < 64; i++)
+		flow[i] = (struct flow){first + i, first + (i + 1) % 64, f, g, o, 1e6 + 1e4 * i, 8};
+	return 64;
+}
+
+int main(int argc, char **argv)
+{
+	struct comm_store_config config = {
+		.row_cap = 2000, .detail_ns = 900 * SECOND, .rollup_ns = 60 * SECOND};
+	struct comm_run_info info = {.source = "perf",
+				     .event = "cpu-clock",
+				     .estimator = "hazard",
+				     .command = "redis-server *:6379 (pid 4242)",
+				     .host = "db1",
+				     .start_ns = 5000 * SECOND,
+				     .start_unix_ns = 1795212665ULL * SECOND,
+				     .overhead_limit = 0.01,
+				     .granularity_bytes = 8,
+				     .notes = ""};
+	int seconds = argc > 3 ? atoi(argv[3]) : 60;
+	struct comm_store *store;
+	struct flow flow[256];
+	struct comm_edge edge[256];
+	size_t n = 0;
+	int64_t run;
+	char *err;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: make_store KIND FILE [SECONDS]\n");
+		return 2;
+	}
+	made_names(&who, &what);
+	config.path = argv[2];
+	if (comm_store_open(&config, &store, &err)) {
+		fprintf(stderr, "make_store: %s\n", err);
+		return 1;
+	}
+	if (!strcmp(argv[1], "empty")) {
+		comm_store_close(store);
+		return 0;
+	}
+	if (!strcmp(argv[1], "hostile")) {
+		info.command = "\033[2J\"evil\"\n\\";
+		info.notes = "\033]0;x\007no BPF";
+		n = hostile(flow);
+	} else if (!strcmp(argv[1], "threads")) {
+		n = threads(flow);
+		info.command = "ring 64";
+	} else {
+		n = redis(flow);
+	}
+	if (comm_store_begin_run(store, &info, &run))
+		return 1;
+	for (int s = 0; s < seconds; s++) {
+		/* A wave, and a pause for a snapshot. */
+		double load = (1 + 0.5 * sin(s / 7.)) * (s % 45 > 40 ? 0.2 : 1);
+		struct comm_slice_info slice = {
+			.start_ns = info.start_ns + s * SECOND,
+			.end_ns = info.start_ns + (s + 1) * SECOND,
+			.samples = 940 * noise(),
+			.bursts = 800 * noise(),
+			.accesses = 9100 * noise(),
+			.handler_ns = 12 * MS,
+			.daemon_ns = 9 * MS,
+			.target_ns = 2500 * MS,
+			.unwritten = {61e6 * load, 30e6 * load},
+			.loss = {[COMM_LOSS_NO_TEXT] = s % 3 == 0,
+				 [COMM_LOSS_LATE] = s % 20 == 0,
+				 [COMM_LOSS_UNMAPPED] = 4},
+		};
+
+		for (size_t i = 0; i < n; i++)
+			edge[i] = edge_of(&flow[i], 1, load);
+		if (comm_store_write_slice(store, &slice, edge, n, who, what))
+			return 1;
+	}
+	/* As kill -9 leaves it. */
+	if (!strcmp(argv[1], "unfinished"))
+		_exit(0);
+	if (comm_store_end_run(store, info.start_ns + seconds * SECOND, "duration"))
+		return 1;
+	comm_store_close(store);
+	free(who);
+	free(what);
+	return 0;
+}
