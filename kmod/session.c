@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
+#include <linux/cpuhotplug.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "session.h"
+#include "softpmu.h"
+
+static int cpuhp_state;
+
+static void wake(struct irq_work *work)
+{
+	wake_up_interruptible_poll(&container_of(work, struct cp_session, wake)->wait,
+				   EPOLLIN | EPOLLRDNORM);
+}
+
+/*
+ * Hotplug, on the CPU itself.  Once a session runs a CPU must never fail to come
+ * up for our sake.
+ */
+static int cpu_comes(unsigned int cpu, struct hlist_node *node)
+{
+	struct cp_session *session = hlist_entry(node, struct cp_session, node);
+	u32 i;
+	int ret;
+
+	if (session->watch)
+		cp_watch_open(session->watch, cpu);
+	for (i = 0; i < session->n_sources; i++) {
+		ret = cp_source_open(&session->source[i], cpu);
+		if (ret && ret != -ENOENT && ret != -ENODEV && session->starting)
+			goto close;
+	}
+	per_cpu_ptr(session->percpu, cpu)->online = true;
+	return 0;
+close:
+	while (i--)
+		cp_source_close(&session->source[i], cpu);
+	if (session->watch)
+		cp_watch_close(session->watch, cpu);
+	return ret;
+}
+
+static int cpu_goes(unsigned int cpu, struct hlist_node *node)
+{
+	struct cp_session *session = hlist_entry(node, struct cp_session, node);
+	u32 i;
+
+	per_cpu_ptr(session->percpu, cpu)->online = false;
+	for (i = 0; i < session->n_sources; i++)
+		cp_source_close(&session->source[i], cpu);
+	if (session->watch)
+		cp_watch_close(session->watch, cpu);
+	return 0;
+}
+
+static void quiesce(struct cp_session *session)
+{
+	if (session->watch)
+		cp_watch_quiesce(session->watch);
+	irq_work_sync(&session->wake);
+}
+
+static int start(struct cp_session *session)
+{
+	unsigned int cpu;
+	int ret;
+
+	if (!session->ring_bytes || !session->n_sources || cp_targets_empty(&session->targets))
+		return -EINVAL;
+	for_each_possible_cpu(cpu) {
+		struct cp_percpu *percpu = per_cpu_ptr(session->percpu, cpu);
+		u32 i;
+
+		/* A stop must not leave a spent budget or an old factor behind. */
+		for (i = 0; i < CP_CONTEXTS; i++) {
+			percpu->meter[i].scale = CP_SCALE_ONE;
+			percpu->meter[i].capped = false;
+			percpu->meter[i].spent_ns = 0;
+		}
+	}
+	if (session->watch)
+		cp_watch_begin(session->watch);
+	session->starting = true;
+	ret = cpuhp_state_add_instance(cpuhp_state, &session->node);
+	session->starting = false;
+	if (ret) {
+		quiesce(session);
+		return ret;
+	}
+	session->running = true;
+	return 0;
+}
+
+static int stop(struct cp_session *session)
+{
+	if (!session->running)
+		return -EINVAL;
+	cpuhp_state_remove_instance(cpuhp_state, &session->node);
+	quiesce(session);
+	session->running = false;
+	return 0;
+}
+
+static int info(struct cp_session *session, struct cp_info *info)
+{
+	info->abi = CP_ABI_VERSION;
+	info->cpus = nr_cpu_ids;
+	info->page_bytes = PAGE_SIZE;
+	info->slots = CP_MAX_SLOTS;
+	info->soft_pmu_type = cp_softpmu_type();
+	return 0;
+}
+
+static void rings_deinit(struct cp_session *session)
+{
+	unsigned int cpu;
+	u32 i;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < CP_CONTEXTS; i++)
+			cp_ring_deinit(&per_cpu_ptr(session->percpu, cpu)->ring[i]);
+}
+
+/* For every possible CPU: one that comes later must not need memory then. */
+static int rings(struct cp_session *session, const struct cp_rings *config)
+{
+	u32 watermark = config->watermark_bytes ?: config->ring_bytes / 2;
+	unsigned int cpu;
+	u32 i;
+	int ret;
+
+	if (session->ring_bytes)
+		return -EBUSY;
+	if (config->flags || !is_power_of_2(config->ring_bytes) ||
+	    config->ring_bytes < CP_MIN_RING_BYTES || config->ring_bytes > CP_MAX_RING_BYTES ||
+	    watermark > config->ring_bytes)
+		return -EINVAL;
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < CP_CONTEXTS; i++) {
+			ret = cp_ring_init(&per_cpu_ptr(session->percpu, cpu)->ring[i],
+					   config->ring_bytes, watermark);
+			if (ret) {
+				rings_deinit(session);
+				return ret;
+			}
+		}
+	}
+	/* Publishes the rings to poll and mmap, which do not take the mutex. */
+	smp_store_release(&session->ring_bytes, config->ring_bytes);
+	return 0;
+}
+
+static int source(struct cp_session *session, struct cp_source *config)
+{
+	u32 id = session->n_sources;
+	int ret;
+
+	if (id == CP_MAX_SOURCES)
+		return -ENOSPC;
+	session->source[id].id = id;
+	ret = cp_source_init(&session->source[id], session, config);
+	if (ret)
+		return ret;
+	config->id = id;
+	session->n_sources++;
+	return 0;
+}
+
+static int watch(struct cp_session *session, const struct cp_watch *config)
+{
+	struct cp_watcher *new;
+	int ret = cp_watch_create(session, config, &new);
+
+	if (ret)
+		return ret;
+	cp_watch_destroy(session->watch);
+	session->watch = new;
+	return 0;
+}
+
+static void stats_of_cpu(const struct cp_percpu *percpu, struct cp_stats *stats)
+{
+	u32 c, i;
+
+	stats->cpus_online += percpu->online;
+	for (c = 0; c < CP_CONTEXTS; c++) {
+		const struct cp_meter *meter = &percpu->meter[c];
+
+		stats->interrupts += READ_ONCE(meter->interrupts);
+		stats->samples += READ_ONCE(percpu->samples[c]);
+		stats->records += READ_ONCE(percpu->ring[c].records);
+		stats->handler_ns += READ_ONCE(meter->handler_ns);
+		stats->charged_ns += READ_ONCE(meter->charged_ns);
+		stats->max_ns = max(stats->max_ns, READ_ONCE(meter->max_ns));
+		/* A context that nothing ran in has the scale that it began with. */
+		if (READ_ONCE(meter->interrupts))
+			stats->period_scale =
+				max_t(u64, stats->period_scale, READ_ONCE(meter->scale));
+		for (i = 0; i < CP_LOST_CAUSES; i++)
+			stats->lost[i] += READ_ONCE(percpu->ring[c].lost[i]);
+		for (i = 0; i < CP_COST_BUCKETS; i++)
+			stats->cost[i] += READ_ONCE(meter->cost[i]);
+	}
+}
+
+static int stats(struct cp_session *session, struct cp_stats *stats)
+{
+	u32 size = stats->size;
+	unsigned int cpu;
+
+	memset(stats, 0, sizeof(*stats));
+	stats->size = size;
+	stats->running = session->running;
+	for_each_possible_cpu(cpu)
+		stats_of_cpu(per_cpu_ptr(session->percpu, cpu), stats);
+	cp_watch_stats(session->watch, stats);
+	return 0;
+}
+
+static int target(struct cp_session *session, const struct cp_target *change)
+{
+	return cp_targets_change(&session->targets, change);
+}
+
+static int rate(struct cp_session *session, const struct cp_rate *config)
+{
+	if (config->reserved)
+		return -EINVAL;
+	if (config->id >= session->n_sources)
+		return -ENOENT;
+	return cp_source_rate(&session->source[config->id], config->cpu, config->period);
+}
+
+static int budget(struct cp_session *session, const struct cp_budget *config)
+{
+	return cp_budget_rule(config, &session->rule);
+}
+
+union argument {
+	u32 size;
+	struct cp_info info;
+	struct cp_rings rings;
+	struct cp_target target;
+	struct cp_source source;
+	struct cp_rate rate;
+	struct cp_budget budget;
+	struct cp_watch watch;
+	struct cp_stats stats;
+};
+
+static int verb(struct cp_session *session, unsigned int nr, union argument *arg)
+{
+	lockdep_assert_held(&session->lock);
+	switch (nr) {
+	case _IOC_NR(CP_IOC_INFO):
+		return info(session, &arg->info);
+	case _IOC_NR(CP_IOC_TARGET):
+		return target(session, &arg->target);
+	case _IOC_NR(CP_IOC_STATS):
+		return stats(session, &arg->stats);
+	case _IOC_NR(CP_IOC_RATE):
+		return rate(session, &arg->rate);
+	case _IOC_NR(CP_IOC_STOP):
+		return stop(session);
+	}
+	if (session->running)
+		return -EBUSY;
+	switch (nr) {
+	case _IOC_NR(CP_IOC_RINGS):
+		return rings(session, &arg->rings);
+	case _IOC_NR(CP_IOC_SOURCE):
+		return source(session, &arg->source);
+	case _IOC_NR(CP_IOC_BUDGET):
+		return budget(session, &arg->budget);
+	case _IOC_NR(CP_IOC_WATCH):
+		return watch(session, &arg->watch);
+	default:
+		return start(session);
+	}
+}
+
+static long session_ioctl(struct file *file, unsigned int cmd, unsigned long data)
+{
+	/* Sizes of version 1, which are the least that a caller may have. */
+	static const u32 known[] = {
+		[_IOC_NR(CP_IOC_INFO)] = sizeof(struct cp_info),
+		[_IOC_NR(CP_IOC_RINGS)] = sizeof(struct cp_rings),
+		[_IOC_NR(CP_IOC_TARGET)] = sizeof(struct cp_target),
+		[_IOC_NR(CP_IOC_SOURCE)] = sizeof(struct cp_source),
+		[_IOC_NR(CP_IOC_BUDGET)] = sizeof(struct cp_budget),
+		[_IOC_NR(CP_IOC_WATCH)] = sizeof(struct cp_watch),
+		[_IOC_NR(CP_IOC_START)] = 0,
+		[_IOC_NR(CP_IOC_STOP)] = 0,
+		[_IOC_NR(CP_IOC_STATS)] = sizeof(struct cp_stats),
+		[_IOC_NR(CP_IOC_RATE)] = sizeof(struct cp_rate),
+	};
+	struct cp_session *session = file->private_data;
+	unsigned int nr = _IOC_NR(cmd);
+	void __user *user = (void __user *)data;
+	union argument *arg;
+	u32 size = 0;
+	int ret;
+
+	if (_IOC_TYPE(cmd) != CP_IOC_MAGIC || nr >= ARRAY_SIZE(known))
+		return -ENOTTY;
+	if (known[nr]) {
+		if (get_user(size, (u32 __user *)user))
+			return -EFAULT;
+		if (size < known[nr])
+			return -EINVAL;
+		if (size > PAGE_SIZE)
+			return -E2BIG;
+	} else if (data) {
+		return -EINVAL;
+	}
+	arg = kzalloc(sizeof(*arg), GFP_KERNEL);
+	if (!arg)
+		return -ENOMEM;
+	ret = size ? copy_struct_from_user(arg, known[nr], user, size) : 0;
+	if (!ret) {
+		mutex_lock(&session->lock);
+		ret = verb(session, nr, arg);
+		mutex_unlock(&session->lock);
+	}
+	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, arg, known[nr]))
+		ret = -EFAULT;
+	kfree(arg);
+	return ret;
+}
+
+static int session_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct cp_session *session = file->private_data;
+	u32 ring_bytes = smp_load_acquire(&session->ring_bytes); /* pairs with rings() */
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 index = offset >> 32;
+	struct cp_ring *ring;
+
+	if (!ring_bytes)
+		return -ENXIO;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (index >= (u64)nr_cpu_ids * CP_CONTEXTS || !cpu_possible(index / CP_CONTEXTS))
+		return -ENXIO;
+	ring = &per_cpu_ptr(session->percpu, index / CP_CONTEXTS)->ring[index % CP_CONTEXTS];
+	if (offset == CP_OFF_CONTROL(index) && vma->vm_end - vma->vm_start == PAGE_SIZE)
+		return cp_ring_mmap_control(ring, vma);
+	if (offset == CP_OFF_DATA(index) && vma->vm_end - vma->vm_start == ring_bytes)
+		return cp_ring_mmap_data(ring, vma);
+	return -EINVAL;
+}
+
+static __poll_t session_poll(struct file *file, struct poll_table_struct *table)
+{
+	struct cp_session *session = file->private_data;
+	unsigned int cpu;
+	u32 i;
+
+	if (!smp_load_acquire(&session->ring_bytes)) /* pairs with rings() */
+		return EPOLLERR;
+	poll_wait(file, &session->wait, table);
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < CP_CONTEXTS; i++)
+			if (cp_ring_readable(&per_cpu_ptr(session->percpu, cpu)->ring[i]))
+				return EPOLLIN | EPOLLRDNORM;
+	return 0;
+}
+
+/* Counters made by a module bypass perf_event_paranoid: this is the check. */
+static int session_open(struct inode *inode, struct file *file)
+{
+	const struct cp_budget unlimited = {.size = sizeof(unlimited)};
+	struct cp_session *session;
+	unsigned int cpu;
+	u32 i;
+	int ret;
+
+	if (!perfmon_capable())
+		return -EPERM;
+	ret = security_locked_down(LOCKDOWN_PERF);
+	if (ret)
+		return ret;
+	session = kzalloc(sizeof(*session), GFP_KERNEL);
+	if (!session)
+		return -ENOMEM;
+	session->percpu = alloc_percpu(struct cp_percpu);
+	if (!session->percpu) {
+		kfree(session);
+		return -ENOMEM;
+	}
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < CP_CONTEXTS; i++)
+			cp_meter_init(&per_cpu_ptr(session->percpu, cpu)->meter[i],
+				      get_random_u32());
+	mutex_init(&session->lock);
+	init_waitqueue_head(&session->wait);
+	session->wake = IRQ_WORK_INIT(wake);
+	cp_budget_rule(&unlimited, &session->rule);
+	file->private_data = session;
+	return 0;
+}
+
+static int session_release(struct inode *inode, struct file *file)
+{
+	struct cp_session *session = file->private_data;
+
+	if (session->running)
+		stop(session);
+	cp_watch_destroy(session->watch);
+	cp_targets_deinit(&session->targets);
+	rings_deinit(session);
+	free_percpu(session->percpu);
+	kfree(session);
+	return 0;
+}
+
+const struct file_operations cp_session_fops = {
+	.owner = THIS_MODULE,
+	.open = session_open,
+	.release = session_release,
+	.unlocked_ioctl = session_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = session_mmap,
+	.poll = session_poll,
+};
+
+int cp_session_module_init(void)
+{
+	int ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "commprof:online", cpu_comes,
+					  cpu_goes);
+
+	if (ret < 0)
+		return ret;
+	cpuhp_state = ret;
+	return 0;
+}
+
+void cp_session_module_exit(void)
+{
+	cpuhp_remove_multi_state(cpuhp_state);
+}

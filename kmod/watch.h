@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Watchpoints: after a sampled access, who touches that datum next?  Every CPU
+ * holds the same slots, made when the session starts and parked at an address
+ * that nothing touches; a sample moves one slot of all CPUs onto its datum.
+ *
+ * A slot's life: FREE -> CLAIMED (by a sample) -> ARMED -> HIT -> FREE, or from
+ * ARMED back to CLAIMED when it has waited too long.  Whoever makes the change
+ * by compare and exchange owns what comes next.
+ */
+#ifndef CP_WATCH_H
+#define CP_WATCH_H
+
+#include "commprof.h"
+#include "source.h"
+
+struct cp_watcher;
+struct cp_session;
+
+int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
+		    struct cp_watcher **ret);
+void cp_watch_destroy(struct cp_watcher *watch);
+
+/* Before the first CPU is opened. */
+void cp_watch_begin(struct cp_watcher *watch);
+/* Hotplug callbacks, on the CPU itself. */
+void cp_watch_open(struct cp_watcher *watch, unsigned int cpu);
+void cp_watch_close(struct cp_watcher *watch, unsigned int cpu);
+/* After every CPU was closed: nothing of ours runs any more. */
+void cp_watch_quiesce(struct cp_watcher *watch);
+
+/*
+ * From a sample's handler.  own_hit_ip: if not 0, the access is still to come
+ * and will itself hit the watch, with that IP: not evidence.  True: taken, or
+ * refused for a reason that the next access of this sample shares.
+ */
+bool cp_watch_offer(struct cp_hit *hit, const struct cp_access *access, u64 own_hit_ip);
+void cp_watch_stats(struct cp_watcher *watch, struct cp_stats *stats);
+
+#endif

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Fetches Debian kernels to test under, with the headers to build against, into
+# a cache outside the tree.  Nothing is installed: packages are only unpacked.
+#
+#   fetch.sh 6.1|6.12        prints the folder of that kernel, made if missing:
+#                            release, vmlinux, build (-> headers), modules/
+set -eu
+
+cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}
+
+die() { echo "fetch.sh: $*" >&2; exit 1; }
+
+# The ELF inside a bzImage, by the offsets of its setup header (boot protocol
+# 2.08): qemu starts it by PVH and saves the guest the decompression.
+unpack() { # bzImage, vmlinux
+	sects=$(od -An -tu1 -j497 -N1 "$1")
+	offset=$(od -An -tu4 -j584 -N4 "$1")
+	bytes=$(od -An -tu4 -j588 -N4 "$1")
+	# The last four bytes are the unpacked size, not part of the stream.
+	tail -c +$(((sects + 1) * 512 + offset + 1)) "$1" | head -c $((bytes - 4)) > "$2.packed"
+	case $(od -An -tx1 -N4 "$2.packed" | tr -d ' ') in
+	fd377a58) xz -dc ;;
+	28b52ffd) zstd -dcq ;;
+	02214c18) lz4 -dcq ;;
+	1f8b*) gzip -dc ;;
+	*) die "$1: packed in a way not known here" ;;
+	esac < "$2.packed" > "$2" || die "cannot unpack $1"
+	rm -f "$2.packed"
+	[ "$(od -An -tx1 -N4 "$2" | tr -d ' ')" = 7f454c46 ] || die "no ELF file in $1"
+}
+
+newest() { # regular expression over package names
+	apt-cache pkgnames linux-image- | grep -E "^$1\$" | sort -V | tail -n 1
+}
+
+case ${1:-} in
+6.1) image=$(newest 'linux-image-6\.1\.0-[0-9]+-cloud-amd64') ;;
+6.12) image=$(newest 'linux-image-6\.12\.[0-9]+\+deb12-cloud-amd64') ;;
+*) die "usage: fetch.sh 6.1|6.12" ;;
+esac
+
+# Offline: whatever the cache has of this series.
+if [ -z "$image" ]; then
+	dir=$(ls -d "$cache/kernel-$1"[.-]* 2>/dev/null | sort -V | tail -n 1)
+	[ -n "$dir" ] || die "no kernel $1: apt knows none (apt-get update?) and none is cached"
+	echo "$dir"
+	exit 0
+fi
+release=${image#linux-image-}
+dir=$cache/kernel-$release
+if [ -e "$dir/.done" ]; then
+	echo "$dir"
+	exit 0
+fi
+
+base=${release%-cloud-amd64}
+case $1 in
+6.1) kbuild=linux-kbuild-6.1 ;;
+*) kbuild=linux-kbuild-$base ;;
+esac
+
+rm -rf "$dir"
+mkdir -p "$dir/deb" "$dir/root"
+(
+	cd "$dir/deb"
+	apt-get download -q "$image" "linux-headers-$release" "linux-headers-$base-common" \
+		"$kbuild"
+) >&2
+for deb in "$dir"/deb/*.deb; do
+	dpkg -x "$deb" "$dir/root"
+done
+rm -rf "$dir/deb"
+
+root=$dir/root
+headers=$root/usr/src/linux-headers-$release
+# The packages believe that they are installed in /: point them at the cache.
+sed -i "s|/usr/src/linux-headers-|$root/usr/src/linux-headers-|g" "$headers/Makefile"
+for tree in "$headers" "$root/usr/src/linux-headers-$base-common"; do
+	for link in scripts tools; do
+		[ ! -L "$tree/$link" ] || ln -sfn "$root/usr/lib/$kbuild/$link" "$tree/$link"
+	done
+done
+sed -i "s|/usr/lib/linux-kbuild|$root/usr/lib/linux-kbuild|g" "$headers/Makefile"
+if [ -L "$headers/vmlinux" ]; then
+	ln -sfn "$root$(readlink "$headers/vmlinux")" "$headers/vmlinux"
+fi
+ln -sfn "$headers" "$dir/build"
+ln -sfn "$root/lib/modules/$release" "$dir/modules"
+unpack "$root/boot/vmlinuz-$release" "$dir/vmlinux"
+echo "$release" > "$dir/release"
+touch "$dir/.done"
+echo "$dir"

@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds the module and its tests against one kernel, boots it, judges.
+#
+#	run.sh 6.1|6.12|debug OUTPUT
+#
+# Prints "ok", "not ok" and "skip" lines, one per check, and a sum.  A hang, a
+# splat in dmesg or a result that did not come is a failure.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+which=$1
+case $which in
+debug) kernel=$("$here/debug-kernel.sh"); limit=1500 ;;
+*) kernel=$("$here/fetch.sh" "$which"); limit=600 ;;
+esac
+mkdir -p "$2/vm-$which"
+out=$(cd "$2/vm-$which" && pwd)
+
+die() { echo "not ok $which: $*"; exit 1; }
+
+for tool in qemu-system-x86_64 busybox cpio gcc; do
+	command -v $tool > /dev/null || die "needs $tool"
+done
+
+# The sources are copied, so that nothing is built in the tree.
+build() { # folder, name
+	mkdir -p "$out/$2"
+	cp -ru "$1/." "$out/$2/"
+	make -s -C "$kernel/build" M="$out/$2" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+		> "$out/$2.log" 2>&1 || { cat "$out/$2.log" >&2; die "build of $2"; }
+	! grep -i 'warning:' "$out/$2.log" || die "warnings in the build of $2"
+}
+build "$top/kmod" kmod
+build "$here/standin" standin
+
+root=$out/root
+rm -rf "$root"
+mkdir -p "$root/bin" "$root/modules" "$root/dev" "$root/proc" "$root/sys" "$root/tmp"
+cp "$(command -v busybox)" "$root/bin/busybox"
+cp "$here/init" "$here/tests.sh" "$here/commd.sh" "$root/"
+cp "$out/kmod/commprof.ko" "$out/standin/standin.ko" "$root/modules/"
+for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk; do
+	packed=$(find "$kernel/modules/" -name "$module.ko*" 2>/dev/null | head -n 1)
+	case $packed in
+	'') ;; # built in
+	*.xz) xz -dc "$packed" > "$root/modules/$module.ko" ;;
+	*) cp "$packed" "$root/modules/" ;;
+	esac
+done
+strip --strip-debug "$root"/modules/*.ko
+gcc -O2 -static -o "$root/quit" "$here/quit.c"
+gcc -O2 -Wall -Wextra -Wno-unused-parameter -Wno-override-init -static -pthread -I"$top/kmod/uapi" -I"$top/kmod/user" -I"$here" \
+	-o "$root/cptest" "$here/cptest.c" "$here/code.c" "$here"/t_*.c "$top/kmod/user/reader.c"
+# A program of the host, with all that it needs.
+bring() {
+	mkdir -p "$root/usr/bin" "$root/lib64"
+	cp -L "$1" "$root/usr/bin/"
+	ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
+		mkdir -p "$root$(dirname "$library")"
+		[ -e "$root$library" ] || cp -L "$library" "$root$library"
+	done
+}
+# The debug kernel is slow enough without, and has no BPF.
+if [ "$which" != debug ]; then
+	! command -v perf > /dev/null || bring "$(command -v perf)"
+	# Nor are the sanitizers for an emulator.
+	if [ -x "$2/commd" ] && [ -x "$2/tests/truth/truth-kernels" ] && ! ldd "$2/commd" | grep -q libasan; then
+		for tool in jq python3 xz; do
+			command -v $tool > /dev/null || die "needs $tool"
+		done
+		bring "$2/commd"
+		bring "$2/commctl"
+		bring "$2/tests/truth/truth-kernels"
+		bring "$2/tests/vm/events"
+		bring "$(command -v xz)"
+	fi
+fi
+(cd "$root" && find . | cpio -o -H newc --quiet) > "$out/initramfs"
+
+image=$kernel/vmlinux
+[ -e "$image" ] || image=$kernel/bzImage
+boot() {
+	rm -f "$out/disk" "$out/console"
+	truncate -s 64M "$out/disk"
+	status=0
+	timeout $limit qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$image" -initrd "$out/initramfs" -serial "file:$out/console" \
+		-drive "file=$out/disk,format=raw,if=none,id=disk" -device virtio-blk-pci,drive=disk \
+		-device isa-debug-exit,iobase=0x501,iosize=4 \
+		-append "console=ttyS0 loglevel=1 panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check lpj=4000000 rdinit=/init" \
+		|| status=$?
+}
+
+# qemu 7.2 now and then computes flags with reserved bits set (seen after
+# cmpxchg16b: the bits are those of a pointer), which no software can do; the
+# next interrupt's return is then a double fault.  Only that runs again.
+began=$(date +%s)
+boot
+tries=1
+while [ $tries -lt 3 ] && grep -q 'double fault' "$out/console" &&
+	grep -qE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console"; do
+	cp "$out/console" "$out/console-emulator-$tries"
+	echo "# $which: the emulator set reserved flags, run again"
+	tries=$((tries + 1))
+	boot
+done
+took=$(($(date +%s) - began))
+
+rm -rf "$out/results"
+mkdir -p "$out/results"
+tar xf "$out/disk" -C "$out/results" 2>/dev/null || true
+
+bad=0
+tap=$out/results/tap
+if [ -d "$out/results/commd" ] && [ -e "$tap" ]; then
+	"$here/judge.sh" "$out/results/commd" >> "$tap"
+fi
+if [ -e "$tap" ]; then
+	grep -E '^(ok|not ok|skip|#) ' "$tap" | sed "s/^\(ok\|not ok\|skip\) /\1 $which: /" || true
+	bad=$((bad + $(grep -c '^not ok ' "$tap" || true)))
+fi
+fail() { echo "not ok $which: $*"; bad=$((bad + 1)); }
+[ $status = 1 ] || fail "end of the VM # qemu's status $status after $took s (124: a hang)"
+[ -e "$out/results/done" ] || { fail "results # none came out"; tail -n 20 "$out/console"; }
+[ ! -e "$tap" ] || while read -r want; do
+	case $want in
+	'' | '#'*) continue ;;
+	esac
+	grep -qF -e "ok $want" -e "skip ${want%%:*}" "$tap" 2>/dev/null || fail "$want # no result"
+done < "$here/expected"
+splat='BUG:|WARNING:|Oops|general protection|KASAN|UBSAN|possible recursive|INFO: task|rcu.*stall|lockdep|INFO: trying|sleeping function|unreferenced object|refcount_t'
+if grep -hE "$splat" "$out/results/dmesg" "$out/console" 2>/dev/null | grep -v 'perf: interrupt took too long' > "$out/splats"; then
+	fail "dmesg # $(head -n 1 "$out/splats")"
+elif [ -e "$out/results/dmesg" ]; then
+	echo "ok $which: dmesg # no splat"
+fi
+echo "# $which: $(cat "$kernel/release"), $(grep -c '^ok ' "$tap" 2>/dev/null || echo 0) ok, $bad not ok," \
+	"$(grep -c '^skip ' "$tap" 2>/dev/null || echo 0) skipped, $took s"
+[ $bad = 0 ]

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A stand-in for memory PMUs, for tests only: in real NMIs it hands samples with
+ * known addresses, latencies and data sources to whoever opened its events, under
+ * the rules of the hardware that it stands in for.
+ *
+ *	standin		a plain counter: registers in an NMI, nothing else
+ *	standin_pebs	precise_ip up to 2; config 0x1cd loads (config1: ldlat),
+ *			0x82d0 stores, 0x3cd loads that want an auxiliary event
+ *	standin_atom	the same, on CPU 1 only, as a hybrid machine's
+ *	ibs_op		AMD's: swfilt in config2, periods in sixteens
+ *
+ * Sample n of a CPU has the address ADDR_BASE + 64 * n, the latency 100 + n % 50
+ * and the data source sources[n % 4].  An NMI that a CPU sends to itself would
+ * land in its own timer interrupt, so every CPU's timer kicks the others.
+ */
+#include <linux/cpumask.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
+#define ADDR_BASE 0x100000000000ULL
+
+static uint period_us = 400;
+module_param(period_us, uint, 0444);
+
+static uint span;
+module_param(span, uint, 0444);
+MODULE_PARM_DESC(span, "ibs: so many addresses, CPU 0 stores and the others load; 0: as below");
+
+enum { MAX_EVENTS = 4 };
+
+struct kicked_cpu {
+	struct hrtimer timer;
+	struct perf_event *event[MAX_EVENTS];
+	u64 n;
+	atomic_t kicked;
+};
+
+static DEFINE_PER_CPU(struct kicked_cpu, cpus);
+static struct pmu plain, pebs, atom, ibs;
+
+static const union perf_mem_data_src sources[4] = {
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L1,
+	 .mem_snoop = PERF_MEM_SNOOP_NONE},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L3,
+	 .mem_snoop = PERF_MEM_SNOOP_HITM},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_LOC_RAM,
+	 .mem_snoop = PERF_MEM_SNOOP_MISS},
+	{.mem_op = PERF_MEM_OP_STORE,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L1,
+	 .mem_snoop = PERF_MEM_SNOOP_NA},
+};
+
+static void deliver(struct perf_event *event, u64 n, struct pt_regs *regs)
+{
+	struct perf_sample_data data;
+	u64 want = event->attr.sample_type;
+	u32 latency = 100 + n % 50;
+	union perf_mem_data_src source = sources[n % 4];
+
+	if (event->attr.exclude_kernel && !user_mode(regs))
+		return;
+	perf_sample_data_init(&data, 0, event->hw.sample_period);
+	if (event->pmu != &plain) {
+		if (event->pmu != &ibs) {
+			bool store = event->attr.config == 0x82d0;
+
+			if (latency < event->attr.config1)
+				return;
+			source = sources[store ? 3 : n % 3];
+		} else if (span) {
+			source = sources[smp_processor_id() ? n % 3 : 3];
+		} else if (n % 5 == 0) {
+			source.mem_op = PERF_MEM_OP_NA;
+		}
+		if (want & PERF_SAMPLE_ADDR) {
+			u64 place = span ? n % span : n;
+
+			data.addr = n % 7 == 6 ? 0 : ADDR_BASE + 64 * place;
+			data.sample_flags |= PERF_SAMPLE_ADDR;
+		}
+		if (want & PERF_SAMPLE_DATA_SRC) {
+			data.data_src = source;
+			data.sample_flags |= PERF_SAMPLE_DATA_SRC;
+		}
+		if (want & PERF_SAMPLE_WEIGHT) {
+			data.weight.full = latency;
+			data.sample_flags |= PERF_SAMPLE_WEIGHT;
+		}
+	}
+	READ_ONCE(event->overflow_handler)(event, &data, regs);
+}
+
+static int nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct kicked_cpu *cpu = this_cpu_ptr(&cpus);
+	int i;
+
+	if (!atomic_xchg(&cpu->kicked, 0))
+		return NMI_DONE;
+	for (i = 0; i < MAX_EVENTS; i++) {
+		struct perf_event *event = READ_ONCE(cpu->event[i]);
+
+		if (event)
+			deliver(event, cpu->n++, regs);
+	}
+	return NMI_HANDLED;
+}
+
+static enum hrtimer_restart kick(struct hrtimer *timer)
+{
+	unsigned int other;
+
+	for_each_online_cpu(other) {
+		struct kicked_cpu *cpu = per_cpu_ptr(&cpus, other);
+		bool active = false;
+		int i;
+
+		for (i = 0; i < MAX_EVENTS; i++)
+			active |= !!READ_ONCE(cpu->event[i]);
+		if (other == smp_processor_id() || !active || atomic_xchg(&cpu->kicked, 1))
+			continue;
+		apic->send_IPI(other, NMI_VECTOR);
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(period_us * NSEC_PER_USEC));
+	return HRTIMER_RESTART;
+}
+
+static void timer_start(void *unused)
+{
+	struct hrtimer *timer = &this_cpu_ptr(&cpus)->timer;
+
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer->function = kick;
+	hrtimer_start(timer, ns_to_ktime(period_us * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static int event_init(struct perf_event *event)
+{
+	struct perf_event_attr *attr = &event->attr;
+	struct pmu *pmu = event->pmu;
+
+	if (attr->type != pmu->type || event->cpu < 0)
+		return -ENOENT;
+	if (pmu == &atom && event->cpu != 1)
+		return -ENOENT;
+	if (pmu == &pebs || pmu == &atom) {
+		if (attr->precise_ip > 2)
+			return -EOPNOTSUPP;
+		if (attr->config != 0x1cd && attr->config != 0x82d0 && attr->config != 0x3cd)
+			return -EINVAL;
+		if (attr->config == 0x3cd && attr->sample_type & PERF_SAMPLE_DATA_SRC)
+			return -ENODATA;
+	}
+	if (pmu == &ibs) {
+		if (attr->precise_ip || attr->sample_period & 15)
+			return -EINVAL;
+		if ((attr->exclude_kernel || attr->exclude_user) && !(attr->config2 & 1))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int event_add(struct perf_event *event, int flags)
+{
+	struct kicked_cpu *cpu = this_cpu_ptr(&cpus);
+	int i;
+
+	for (i = 0; i < MAX_EVENTS; i++) {
+		if (!cpu->event[i]) {
+			WRITE_ONCE(cpu->event[i], event);
+			return 0;
+		}
+	}
+	return -EAGAIN;
+}
+
+static void event_del(struct perf_event *event, int flags)
+{
+	struct kicked_cpu *cpu = this_cpu_ptr(&cpus);
+	int i;
+
+	for (i = 0; i < MAX_EVENTS; i++)
+		if (cpu->event[i] == event)
+			WRITE_ONCE(cpu->event[i], NULL);
+}
+
+static void event_none(struct perf_event *event, int flags)
+{
+}
+
+static void event_read(struct perf_event *event)
+{
+}
+
+#define PMU                                                                                        \
+	{                                                                                          \
+		.module = THIS_MODULE, .task_ctx_nr = perf_invalid_context,                        \
+		.event_init = event_init, .add = event_add, .del = event_del, .start = event_none, \
+		.stop = event_none, .read = event_read,                                            \
+	}
+
+static struct pmu plain = PMU, pebs = PMU, atom = PMU, ibs = PMU;
+
+static const struct {
+	struct pmu *pmu;
+	const char *name;
+} all[] = {
+	{&plain, "standin"},
+	{&pebs, "standin_pebs"},
+	{&atom, "standin_atom"},
+	{&ibs, "ibs_op"},
+};
+
+static int __init standin_init(void)
+{
+	int i, ret;
+
+	ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "standin");
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		ret = perf_pmu_register(all[i].pmu, all[i].name, -1);
+		if (ret)
+			goto undo;
+	}
+	on_each_cpu(timer_start, NULL, 1);
+	return 0;
+undo:
+	while (i--)
+		perf_pmu_unregister(all[i].pmu);
+	unregister_nmi_handler(NMI_LOCAL, "standin");
+	return ret;
+}
+
+static void __exit standin_exit(void)
+{
+	unsigned int cpu;
+	int i;
+
+	for_each_online_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&cpus, cpu)->timer);
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		perf_pmu_unregister(all[i].pmu);
+	unregister_nmi_handler(NMI_LOCAL, "standin");
+}
+
+module_init(standin_init);
+module_exit(standin_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("stand-in memory PMUs for tests");

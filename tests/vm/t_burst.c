@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Bursts: what a sample holds must be what was there.  The target walks a list
+ * whose nodes never change, so every captured byte can be compared with ours, and
+ * the walk from the sampled node must be possible from the sample alone.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cptest.h"
+
+struct node {
+	struct node *next;
+	uint64_t payload[7];
+};
+
+enum { NODES = 4096 };
+
+struct list {
+	struct node *nodes;
+	uint64_t fs_base; /* of the walker */
+};
+
+/* rbx walks; r12 and xmm5 hold marks; the red zone holds another. */
+static void walk(void *argument)
+{
+	struct list *list = argument;
+
+	syscall(SYS_arch_prctl, 0x1003, &list->fs_base);
+	asm volatile("movq $0x1234567, %%r12\n"
+		     "movq $0x7654321, %%rax\n"
+		     "movq %%rax, %%xmm5\n"
+		     "movq %%rax, -16(%%rsp)\n"
+		     "1: movq (%%rbx), %%rbx\n"
+		     "addq 8(%%rbx), %%rdx\n"
+		     "jmp 2f\n"
+		     "2: addq 16(%%rbx), %%rdx\n"
+		     "jmp 1b\n"
+		     :
+		     : "b"(list->nodes)
+		     : "rax", "rdx", "r12", "xmm5", "memory");
+}
+
+struct tally {
+	struct list *list;
+	uint64_t samples, bad_header, bad_registers, bad_bytes, bytes, chunks, no_stack, no_vector,
+		hops, min_hops, bad_size;
+};
+
+static const uint64_t *held(const struct cp_sample *sample, uint64_t addr)
+{
+	const struct cp_chunk *chunk = NULL;
+
+	while ((chunk = cp_sample_chunk(sample, chunk)))
+		if (addr - chunk->addr < chunk->len_bytes)
+			return (const uint64_t *)((const uint8_t *)(chunk + 1) +
+						  (addr - chunk->addr));
+	return NULL;
+}
+
+static void take(const struct cp_record *record, void *argument)
+{
+	struct tally *tally = argument;
+	const struct cp_sample *sample = (const void *)record;
+	const struct cp_chunk *chunk = NULL;
+	uint64_t base = (uint64_t)tally->list->nodes, at, hops = 0, n = 0, bytes = 0;
+	const uint64_t *word;
+
+	if (record->type != CP_REC_SAMPLE) {
+		tally->bad_header++;
+		return;
+	}
+	if (sample->reg[12] != 0x1234567)
+		return; /* not in the loop yet */
+	tally->samples++;
+	if (sample->known != (1 << 18) - 1 || record->mode_bits != 64 ||
+	    sample->n_chunks > CP_MAX_CHUNKS || sample->data_bytes > CP_MAX_DATA_BYTES)
+		tally->bad_header++;
+	if (sample->reg[3] - base >= NODES * sizeof(struct node) ||
+	    sample->reg[16] != tally->list->fs_base || !(sample->flags & 0x200))
+		tally->bad_registers++;
+	while ((chunk = cp_sample_chunk(sample, chunk))) {
+		const void *data = chunk + 1;
+
+		n++;
+		bytes += chunk->len_bytes;
+		if (chunk->addr - base < NODES * sizeof(struct node)) {
+			tally->bytes += chunk->len_bytes;
+			tally->bad_bytes += !!memcmp(data, (void *)chunk->addr, chunk->len_bytes);
+		}
+	}
+	tally->chunks += n;
+	tally->bad_size += n != sample->n_chunks || bytes != sample->data_bytes;
+	word = held(sample, sample->reg[4] - 16);
+	tally->no_stack += !word || *word != 0x7654321;
+	if (sample->vector_bytes != CP_VECTOR_BYTES)
+		tally->no_vector++;
+	else
+		tally->no_vector += ((const uint64_t *)(sample + 1))[10] != 0x7654321;
+	/* The chase, from the sample alone. */
+	for (at = sample->reg[3]; (word = held(sample, at)); at = *word)
+		hops++;
+	tally->hops += hops;
+	if (hops < tally->min_hops)
+		tally->min_hops = hops;
+}
+
+static void burst(const char *from, uint32_t type, uint32_t period)
+{
+	char name[4][80];
+	struct list *list =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct tally tally = {.list = list, .min_hops = ~0ull};
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST | CP_SOURCE_VECTOR | CP_SOURCE_JITTER,
+		.type = type,
+		.period = period,
+		.stack_bytes = 256,
+		.chunk_bytes = 64,
+		.depth = 4,
+	};
+	struct cp_reader *reader;
+	struct cp_stats stats;
+	uint32_t order[NODES];
+	pid_t pid;
+
+	list->nodes = mmap(NULL, NODES * sizeof(struct node), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < NODES; i++)
+		order[i] = i;
+	for (int i = NODES - 1; i > 0; i--) {
+		int k = random() % (i + 1), keep = order[i];
+
+		order[i] = order[k];
+		order[k] = keep;
+	}
+	for (int i = 0; i < NODES; i++) {
+		struct node *node = &list->nodes[order[i]];
+
+		node->next = &list->nodes[order[(i + 1) % NODES]];
+		for (int k = 0; k < 7; k++)
+			node->payload[k] = i * 7 + k;
+	}
+	snprintf(name[0], sizeof(name[0]), "burst: registers, %s", from);
+	snprintf(name[1], sizeof(name[1]), "burst: memory as it was, %s", from);
+	snprintf(name[2], sizeof(name[2]), "burst: red zone and vector registers, %s", from);
+	snprintf(name[3], sizeof(name[3]), "burst: the pointer chase goes on, %s", from);
+	pid = spawn(walk, list);
+	reader = session(pid);
+	cp_reader_budget(reader, &budget);
+	if (cp_reader_source(reader, &source))
+		check(false, name[0], "no source");
+	run_until(reader, 500, take, &tally, &tally.samples, 1000);
+	cp_reader_stats(reader, &stats);
+	check(tally.samples >= 500 && !tally.bad_header && !tally.bad_registers && !tally.bad_size,
+	      name[0], "%lu samples, %lu bad headers, %lu bad registers, %lu bad sizes",
+	      tally.samples, tally.bad_header, tally.bad_registers, tally.bad_size);
+	check(tally.bytes >= tally.samples * 256 && !tally.bad_bytes, name[1],
+	      "%lu bytes compared, %lu chunks differ, %.1f chunks a sample", tally.bytes,
+	      tally.bad_bytes, (double)tally.chunks / (tally.samples ?: 1));
+	check(!tally.no_stack && !tally.no_vector, name[2], "missing %lu and %lu", tally.no_stack,
+	      tally.no_vector);
+	check(tally.min_hops >= 4, name[3], "%lu hops at least, %.1f on average", tally.min_hops,
+	      (double)tally.hops / (tally.samples ?: 1));
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
+void test_burst(void)
+{
+	burst("timer", 1, 1000000);
+	burst("NMI", pmu_type("standin"), 1000000);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who is sampled: processes, cgroups, everyone; 32-bit code; the budget's cap. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cptest.h"
+
+static void spin(void *unused)
+{
+	static uint64_t datum;
+
+	asm volatile("1: movq (%0), %%rax\njmp 1b\n" : : "r"(&datum) : "rax", "memory");
+}
+
+struct tally {
+	uint64_t n, of[4], other, mode32, pf_kernel, samples, accesses, bad, gap_cpus[64];
+	pid_t pid[4];
+	uint64_t sum_period;
+};
+
+static void take(const struct cp_record *record, void *argument)
+{
+	struct tally *tally = argument;
+	const struct cp_sample *sample = (const void *)record;
+	int i;
+
+	tally->n++;
+	tally->sum_period += record->period;
+	tally->mode32 += record->mode_bits == 32;
+	tally->samples += record->type == CP_REC_SAMPLE;
+	tally->accesses += record->type == CP_REC_ACCESS;
+	if (record->type == CP_REC_SAMPLE && record->mode_bits == 32)
+		tally->bad += sample->reg[3] != 0x42 || sample->ip >> 32;
+	for (i = 0; i < 4; i++)
+		if (tally->pid[i] && record->tgid == (uint32_t)tally->pid[i])
+			break;
+	if (i < 4)
+		tally->of[i]++;
+	else
+		tally->other++;
+}
+
+static struct cp_source accesses = {
+	.kind = CP_SOURCE_SOFT,
+	.flags = CP_SOURCE_ACCESSES,
+	.type = 1,
+	.period = 1000000,
+	.max_accesses = 1,
+};
+
+static void cgroup_add(const char *name, pid_t pid)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", name);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/cgroup.procs", name);
+	file = fopen(path, "w");
+	if (file) {
+		fprintf(file, "%d\n", pid);
+		fclose(file);
+	}
+}
+
+/* A process, its child and that one's child, all busy. */
+static void family(void *unused)
+{
+	for (int i = 0; i < 2 && !fork(); i++)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	spin(NULL);
+}
+
+static void children(void)
+{
+	struct tally tally = {};
+	struct cp_reader *reader;
+	int err;
+
+	cp_reader_create(CP_DEVICE, RING_BYTES, 0, &reader);
+	tally.pid[0] = spawn(family, NULL);
+	tally.pid[1] = spawn(spin, NULL);
+	err = cp_reader_target(reader, CP_TARGET_TGID, CP_TARGET_CHILDREN, tally.pid[0]);
+	cp_reader_source(reader, &accesses);
+	run_until(reader, 1000, take, &tally, &tally.of[0], 50);
+	check(!err && tally.of[0] >= 50 && tally.other > tally.of[0] && !tally.of[1],
+	      "target: with descendants", "%lu of the process, %lu of its two, %lu of a stranger",
+	      tally.of[0], tally.other, tally.of[1]);
+	cp_reader_destroy(reader);
+	reap(tally.pid[0]);
+	reap(tally.pid[1]);
+}
+
+void test_target(void)
+{
+	struct tally tally = {};
+	struct cp_reader *reader;
+	int fd, err;
+
+	for (int i = 0; i < 3; i++)
+		tally.pid[i] = spawn(spin, NULL);
+	reader = session(tally.pid[0]);
+	err = cp_reader_source(reader, &accesses);
+	run_until(reader, 500, take, &tally, &tally.of[0], 50);
+	check(!err && tally.of[0] >= 50 && !tally.of[1] && !tally.of[2] && !tally.other,
+	      "target: a process", "%lu %lu %lu, %lu other", tally.of[0], tally.of[1], tally.of[2],
+	      tally.other);
+
+	err = cp_reader_target(reader, CP_TARGET_TGID, 0, tally.pid[1])
+		      ?: cp_reader_target(reader, CP_TARGET_TGID, CP_TARGET_REMOVE, tally.pid[0]);
+	memset(tally.of, 0, sizeof(tally.of));
+	run_until(reader, 500, take, &tally, &tally.of[1], 50);
+	check(!err && !tally.of[0] && tally.of[1] >= 50 && !tally.of[2],
+	      "target: change, suspend and resume", "%lu %lu %lu", tally.of[0], tally.of[1],
+	      tally.of[2]);
+	cp_reader_destroy(reader);
+
+	cgroup_add("one", tally.pid[2]);
+	cgroup_add("two", tally.pid[1]);
+	cp_reader_create(CP_DEVICE, RING_BYTES, 0, &reader);
+	fd = open("/sys/fs/cgroup/one", O_RDONLY | O_DIRECTORY);
+	err = cp_reader_target(reader, CP_TARGET_CGROUP, 0, fd);
+	memset(tally.of, 0, sizeof(tally.of));
+	tally.other = 0;
+	cp_reader_source(reader, &accesses);
+	run_until(reader, 500, take, &tally, &tally.of[2], 50);
+	check(!err && !tally.of[0] && !tally.of[1] && tally.of[2] >= 50 && !tally.other,
+	      "target: a cgroup", "%s: %lu %lu %lu, %lu other", strerror(-err), tally.of[0],
+	      tally.of[1], tally.of[2], tally.other);
+	err = cp_reader_target(reader, CP_TARGET_CGROUP, CP_TARGET_REMOVE, fd)
+		      ?: cp_reader_target(reader, CP_TARGET_ALL, 0, 0);
+	close(fd);
+	memset(tally.of, 0, sizeof(tally.of));
+	run(reader, 600, take, &tally);
+	check(!err && tally.of[0] && tally.of[1] && tally.of[2], "target: everyone", "%lu %lu %lu",
+	      tally.of[0], tally.of[1], tally.of[2]);
+
+	/* Dead processes make room by themselves. */
+	for (int i = 0; i < 3; i++)
+		reap(tally.pid[i]);
+	err = 0;
+	for (int i = 0; i < 100 && !err; i++) {
+		pid_t pid = spawn(spin, NULL);
+
+		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid);
+		reap(pid);
+	}
+	check(!err, "target: the dead make room", "%s", strerror(-err));
+	cp_reader_destroy(reader);
+	children();
+}
+
+/* 32-bit code in a 64-bit process, by a far jump: needs no 32-bit libraries. */
+static void spin32(void *unused)
+{
+	static const uint8_t text[] = {
+		0xbb, 0x42, 0,	  0,	0,	    /* mov ebx, 0x42 */
+		0xff, 0x05, 0x00, 0x00, 0x00, 0x10, /* inc dword [0x10000000] */
+		0xeb, 0xf8,			    /* jmp to the inc */
+	};
+	static const struct {
+		uint32_t offset;
+		uint16_t selector;
+	} entry = {0x20000000, 0x23};
+	void *data = mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *code = mmap((void *)0x20000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (data == MAP_FAILED || code == MAP_FAILED)
+		return;
+	memcpy(code, text, sizeof(text));
+	/* Not a far return: qemu 7.2 reads the stack for that with the kernel's rights. */
+	asm volatile("movl $0x20000800, %%esp\n"
+		     "ljmpl *(%0)\n"
+		     :
+		     : "r"(&entry)
+		     : "memory");
+}
+
+void test_mode32(void)
+{
+	struct tally tally = {};
+	struct cp_source both = accesses;
+	struct cp_reader *reader;
+	struct cp_stats stats;
+
+	both.flags = CP_SOURCE_ACCESSES | CP_SOURCE_BURST;
+	both.stack_bytes = 256;
+	both.chunk_bytes = 64;
+	both.depth = 2;
+	tally.pid[0] = spawn(spin32, NULL);
+	usleep(50000);
+	reader = session(tally.pid[0]);
+	cp_reader_source(reader, &both);
+	run_until(reader, 500, take, &tally, &tally.samples, 50);
+	cp_reader_stats(reader, &stats);
+	check(tally.samples >= 50 && tally.mode32 == tally.n && !tally.accesses && !tally.bad &&
+		      stats.lost[CP_LOST_MODE32] == stats.samples,
+	      "mode32: captured, not decoded", "%lu samples, %lu marked, %lu bad, %llu counted",
+	      tally.samples, tally.mode32, tally.bad, stats.lost[CP_LOST_MODE32]);
+	cp_reader_destroy(reader);
+	reap(tally.pid[0]);
+}
+
+static void take_none(const struct cp_record *record, void *unused)
+{
+}
+
+static struct cp_stats spend(struct cp_budget budget, uint64_t period, uint64_t min_period,
+			     unsigned int ms, bool read)
+{
+	struct cp_source burst = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = period,
+		.min_period = min_period,
+		.stack_bytes = 512,
+		.chunk_bytes = 128,
+		.depth = 2,
+	};
+	struct cp_stats stats = {};
+	struct cp_reader *reader;
+	pid_t pid[2];
+
+	for (int i = 0; i < 2; i++)
+		pid[i] = spawn(spin, NULL);
+	reader = session(0);
+	cp_reader_budget(reader, &budget);
+	cp_reader_source(reader, &burst);
+	if (read) {
+		run(reader, ms, take_none, NULL);
+	} else {
+		/* A daemon that hangs: nobody reads, nobody governs. */
+		cp_reader_start(reader);
+		usleep(ms * 1000);
+		cp_reader_stop(reader);
+	}
+	cp_reader_stats(reader, &stats);
+	cp_reader_destroy(reader);
+	for (int i = 0; i < 2; i++)
+		reap(pid[i]);
+	return stats;
+}
+
+/*
+ * A window ends with the handler that reaches the cap: one handler more than the
+ * cap, however long the host stopped the VM in it.
+ */
+static double allowed(const struct cp_stats *stats, double cap, double ns)
+{
+	return cap * ns + stats->max_ns * ns / 1e8 + 1e6;
+}
+
+void test_budget(void)
+{
+	struct cp_stats stats;
+	double ns = 2 * 2e9;
+
+	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 2000, true);
+	check(stats.charged_ns < allowed(&stats, 0.02, ns) && stats.lost[CP_LOST_BUDGET] > 0,
+	      "budget: the cap holds",
+	      "%.2f %% of 2 %%, %llu refused, %llu interrupts, longest %llu ns",
+	      100 * stats.charged_ns / ns, stats.lost[CP_LOST_BUDGET], stats.interrupts,
+	      stats.max_ns);
+	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 2000, false);
+	check(stats.charged_ns < allowed(&stats, 0.02, ns),
+	      "budget: the cap holds without a daemon", "%.2f %% of 2 %%, longest %llu ns",
+	      100 * stats.charged_ns / ns, stats.max_ns);
+	stats = spend((struct cp_budget){.target_ppm = 10000, .cap_ppm = 100000, .entry_ns = 2000},
+		      100000, 50000, 4000, true);
+	ns *= 2;
+	check(stats.charged_ns > 0.003 * ns && stats.charged_ns < 0.03 * ns &&
+		      stats.period_scale != 1 << 16,
+	      "budget: the period follows the target", "%.2f %% of 1 %%, scale %.2f, %llu samples",
+	      100 * stats.charged_ns / ns, stats.period_scale / 65536.0, stats.samples);
+}
+
+struct rates {
+	uint64_t n[2][2], wrong; /* by CPU, before and after */
+	uint64_t period[2];
+	int after;
+};
+
+static void take_rates(const struct cp_record *record, void *argument)
+{
+	struct rates *rates = argument;
+
+	if (record->cpu > 1)
+		return;
+	if (record->period == rates->period[1] && rates->after && record->cpu == 1)
+		rates->n[1][1]++;
+	else if (record->period == rates->period[0])
+		rates->n[record->cpu][rates->after]++;
+	else
+		rates->wrong++;
+}
+
+/* Another period on one CPU while it runs; it outlives a stop. */
+void test_rate(void)
+{
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = 10000000,
+		.min_period = 1000000,
+	};
+	struct rates rates = {.period = {10000000, 2000000}};
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_reader *reader = session(0);
+	const struct cp_record *record;
+	int err[6], err_cpu;
+	pid_t pid[2];
+
+	for (int i = 0; i < 2; i++)
+		pid[i] = spawn(spin, NULL);
+	cp_reader_budget(reader, &budget);
+	err[0] = cp_reader_rate(reader, 0, CP_RATE_EVERY_CPU, 10000000);
+	cp_reader_source(reader, &source);
+	err[1] = cp_reader_rate(reader, source.id + 1, CP_RATE_EVERY_CPU, 10000000);
+	err[2] = cp_reader_rate(reader, source.id, cp_reader_rings(reader), 10000000);
+	err[3] = cp_reader_rate(reader, source.id, 0, 999999);
+	err[4] = cp_reader_rate(reader, source.id, 0, ~0ull);
+	err[5] = cp_reader_rate(reader, source.id, CP_RATE_EVERY_CPU, 10000000);
+	check(err[0] == -ENOENT && err[1] == -ENOENT && err[2] == -EINVAL && err[3] == -EINVAL &&
+		      err[4] == -EINVAL && !err[5],
+	      "rate: every error", "%d %d %d %d %d %d", err[0], err[1], err[2], err[3], err[4],
+	      err[5]);
+	run(reader, 1000, take_rates, &rates);
+	cp_reader_start(reader);
+	err_cpu = cp_reader_rate(reader, source.id, 1, 2000000);
+	usleep(20000); /* what was made before the call */
+	for (uint32_t i = 0; i < cp_reader_rings(reader); i++)
+		while ((record = cp_reader_next(reader, i)))
+			;
+	cp_reader_stop(reader);
+	rates.after = 1;
+	run(reader, 1000, take_rates, &rates);
+	check(!err_cpu && rates.n[0][0] > 20 && rates.n[1][0] > 20 && rates.n[0][1] > 20 &&
+		      rates.n[1][1] > 2 * rates.n[0][1] && !rates.wrong,
+	      "rate: another period on one CPU", "%s, %lu and %lu samples, then %lu and %lu, %lu "
+						   "of another period",
+	      strerror(-err_cpu), rates.n[0][0], rates.n[1][0], rates.n[0][1], rates.n[1][1],
+	      rates.wrong);
+	cp_reader_destroy(reader);
+	for (int i = 0; i < 2; i++)
+		reap(pid[i]);
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# In the VM: every line on stdout is a result.  The host knows which must come.
+result() { # status, name, figures
+	if [ "$1" = 0 ]; then echo "ok $2 # $3"; else echo "not ok $2 # $3"; fi
+}
+
+wait_for() { # file, text
+	waited=0
+	while ! grep -q "$2" "$1" 2>/dev/null && [ $waited -lt 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+}
+
+part() { echo "# $(cut -d' ' -f1 /proc/uptime) s: $1"; }
+
+part begin
+insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
+insmod /modules/commprof.ko; result $? "load: module" ""
+
+for t in abi ioctl soft nmi burst precise watch debugger budget rate target mode32 tail cost; do
+	part $t
+	timeout 60 /cptest $t
+	status=$?
+	[ $status -lt 2 ] || echo "not ok $t # exit status $status"
+done
+
+part hotplug
+if [ -e /sys/devices/system/cpu/cpu1/online ]; then
+	/cptest load > /tmp/load &
+	pid=$!
+	loops=0
+	while kill -0 $pid 2>/dev/null; do
+		echo 0 > /sys/devices/system/cpu/cpu1/online
+		echo 1 > /sys/devices/system/cpu/cpu1/online
+		loops=$((loops + 1))
+		[ $loops -lt 40 ] || break
+	done
+	wait $pid
+	cat /tmp/load
+	result $((loops < 5)) "hotplug: loops while sampling" "$loops"
+	# A session that starts while a CPU is away, which then comes.
+	echo 0 > /sys/devices/system/cpu/cpu1/online
+	CP_ALL_CPUS=1 /cptest load > /tmp/load &
+	pid=$!
+	sleep 0.7
+	echo 1 > /sys/devices/system/cpu/cpu1/online
+	wait $pid
+	sed 's/sampling goes on/a CPU that comes later/' /tmp/load
+else
+	echo "skip hotplug # no CPU can go"
+fi
+
+part lifetime
+rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
+wait_for /tmp/hold held
+rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with an open descriptor is refused" ""
+kill -9 $pid; wait $pid 2>/dev/null
+rm -f /tmp/map; /cptest map > /tmp/map & pid=$!
+wait_for /tmp/map mapped
+rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with only a mapping is refused" ""
+kill -9 $pid; wait $pid 2>/dev/null
+rmmod commprof; result $? "lifetime: rmmod after kill -9 of the reader" ""
+
+n=0
+failed=0
+while [ $n -lt 100 ]; do
+	insmod /modules/commprof.ko || failed=$((failed + 1))
+	if [ $((n % 10)) = 0 ]; then
+		rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
+		wait_for /tmp/hold held
+		kill -9 $pid; wait $pid 2>/dev/null
+	fi
+	rmmod commprof || failed=$((failed + 1))
+	n=$((n + 1))
+done
+result $failed "lifetime: 100 cycles of load and unload" "$failed failed"
+
+part failing
+for kind in failslab fail_page_alloc; do
+	[ ! -d /sys/kernel/debug/$kind ] || echo 0 > /sys/kernel/debug/$kind/verbose
+done
+[ ! -d /sys/kernel/debug/failslab ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
+# Leaves the module loaded.
+/cptest failing; status=$?
+[ $status -lt 2 ] || echo "not ok failing # exit status $status"
+[ -e /dev/commprof ] || insmod /modules/commprof.ko
+
+part commd
+. /commd.sh
+
+part perf
+if [ -x /usr/bin/perf ]; then
+	cd /tmp
+	/cptest spin & pid=$!
+	perf record -q -e commprof/mem/ -c 1000000 -d -W -o /tmp/perf.data -p $pid -- sleep 1.5 > /tmp/perf.out 2>&1
+	result $? "perf: record -e commprof/mem/ -d" "$(tail -n 1 /tmp/perf.out)"
+	perf script -i /tmp/perf.data -F tid,ip,addr,data_src > /tmp/script 2> /tmp/script.err
+	lines=$(grep -c . /tmp/script)
+	# One load of one datum: every address is the same, and it is a load.
+	addresses=$(awk '{ print $2 }' /tmp/script | sort -u | wc -l)
+	loads=$(grep -c 'LOAD' /tmp/script)
+	[ "$lines" -gt 300 ] && [ "$addresses" = 1 ] && [ "$loads" = "$lines" ]
+	result $? "perf: script has the address and the direction" "$lines samples, $addresses addresses, $loads loads: $(head -n 1 /tmp/script)"
+	perf mem report -i /tmp/perf.data --stdio --sort=mem,symbol_daddr > /tmp/report 2>&1
+	grep -q N/A /tmp/report
+	result $? "perf: mem report" "$(grep -v '^#' /tmp/report | grep . | head -n 1)"
+	# A cap so low that even a slow emulator reaches it.
+	rmmod commprof && insmod /modules/commprof.ko cap_ppm=1000
+	perf record -q -e commprof/mem/ -c 10000 -d -o /tmp/fast.data -p $pid -- sleep 1.5 > /tmp/perf.out 2>&1
+	refused=$(cat /sys/bus/event_source/devices/commprof/throttled)
+	[ "$refused" -gt 0 ]
+	result $? "perf: it throttles itself" "$refused refused at 100 kHz; $(tail -n 1 /tmp/perf.out)"
+	perf record -q -e commprof/mem/ -c 1000000 -d -o /tmp/u.data -p $pid -- sleep 30 > /dev/null 2>&1 & rec=$!
+	waited=0
+	while [ "$(cat /sys/module/commprof/refcnt)" = 0 ] && [ $waited -lt 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	rmmod commprof 2>/dev/null; result $(($? == 0)) "perf: rmmod under perf record is refused" ""
+	kill $rec; wait $rec 2>/dev/null
+	kill -9 $pid; wait $pid 2>/dev/null
+else
+	echo "skip perf # no perf in this image"
+fi
+
+part lockdown
+if [ -w /sys/kernel/security/lockdown ]; then
+	echo confidentiality > /sys/kernel/security/lockdown
+	/cptest hold > /tmp/hold 2>&1
+	grep -q 'not permitted' /tmp/hold; result $? "lockdown: no session" "$(tail -n 1 /tmp/hold)"
+else
+	echo "skip lockdown # not in this kernel"
+fi
+
+part unload
+rmmod commprof; result $? "unload: module" ""
+rmmod standin; result $? "unload: stand-in PMU" ""
+
+part leaks
+if [ -e /sys/kernel/debug/kmemleak ]; then
+	sleep 6
+	echo scan > /sys/kernel/debug/kmemleak
+	sleep 1
+	echo scan > /sys/kernel/debug/kmemleak
+	cat /sys/kernel/debug/kmemleak > /results/kmemleak
+	[ ! -s /results/kmemleak ]; result $? "leaks: kmemleak finds none" "$(grep -c 'unreferenced' /results/kmemleak)"
+else
+	echo "skip leaks # no kmemleak in this kernel"
+fi
+part end
