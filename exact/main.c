@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * commexact: a Valgrind tool that says, exactly, who wrote the data that a
+ * thread reads.  Threads are serialised by Valgrind, so the order of accesses
+ * is one that could have been, not the one that would have been.
+ */
+#include <stdint.h>
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_basics.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+#include "instrument.h"
+#include "mark.h"
+#include "object.h"
+#include "output.h"
+#include "site.h"
+#include "trace.h"
+
+enum {
+	SITE_KERNEL = 1,
+	NO_THREAD = 0xffffffff,
+	PR_SET_NAME = 15,
+	NAME_BYTES = 16,
+};
+
+static struct comm_trace trace;
+static struct comm_vg_thread *threads; /* by dense number */
+static UInt n_threads;
+static UInt *number_of; /* dense number of each of Valgrind's thread slots */
+
+static Int granularity_bytes = 8;
+static Long phase_instructions;
+static Bool by_line, start_counting = True, objects = True, kernel_reads = True;
+static const HChar *calls, *out_path = "commexact.out.%p";
+
+static Bool option(const HChar *arg)
+{
+	if (VG_BINT_CLO(arg, "--granularity", granularity_bytes, 1, COMM_SHADOW_MAX_GRANULE)) {
+		if (granularity_bytes & (granularity_bytes - 1))
+			VG_(fmsg_bad_option)(arg, "--granularity must be a power of two\n");
+	} else if (VG_STR_CLO(arg, "--exact-out", out_path)) {
+	} else if (VG_STR_CLO(arg, "--calls", calls)) {
+	} else if (VG_BOOL_CLO(arg, "--lines", by_line)) {
+	} else if (VG_BOOL_CLO(arg, "--objects", objects)) {
+	} else if (VG_BOOL_CLO(arg, "--kernel-reads", kernel_reads)) {
+	} else if (VG_BOOL_CLO(arg, "--start", start_counting)) {
+	} else if (VG_BINT_CLO(arg, "--phase-instructions", phase_instructions, 1,
+			       0x7fffffffffffffffll)) {
+	} else {
+		return False;
+	}
+	return True;
+}
+
+static void usage(void)
+{
+	VG_(printf)
+	("    --granularity=BYTES       remember writers per so many bytes, 1..4096 [8]\n"
+	 "    --exact-out=FILE          result file, %%p is the process id [commexact.out.%%p]\n"
+	 "    --objects=no|yes          tell data objects apart [yes]\n"
+	 "    --lines=no|yes            tell source lines apart, not only functions [no]\n"
+	 "    --calls=FN[,FN...]        number each call of these functions\n"
+	 "    --phase-instructions=N    begin a new phase every N instructions\n"
+	 "    --start=no|yes            count from the beginning, or from a marker [yes]\n"
+	 "    --kernel-reads=no|yes     count what system calls read [yes]\n"
+	 "  For threads to take turns fairly, add --fair-sched=yes.\n");
+}
+
+static void debug_usage(void)
+{
+}
+
+static void end_phase(void)
+{
+	comm_output_phase("");
+	while (trace.phase_end <= trace.instructions)
+		trace.phase_end += phase_instructions;
+}
+
+/* A thread's name, as the kernel has it. */
+static void read_name(struct comm_vg_thread *thread)
+{
+	HChar path[64], name[NAME_BYTES];
+	Int fd, n;
+
+	VG_(sprintf)(path, "/proc/self/task/%u/comm", thread->tid);
+	fd = VG_(fd_open)(path, VKI_O_RDONLY, 0);
+	if (fd < 0)
+		return;
+	n = VG_(read)(fd, name, sizeof(name) - 1);
+	VG_(close)(fd);
+	if (n <= 0)
+		return;
+	if (name[n - 1] == '\n')
+		n--;
+	name[n] = 0;
+	/* Until somebody sets another one, it is that of the tool's own file. */
+	if (!VG_(strncmp)(name, "commexact-", 10)) {
+		HChar program[512];
+
+		VG_(client_fname)(program, sizeof(program), True);
+		VG_(strlcpy)(name, VG_(basename)(program), sizeof(name));
+	}
+	VG_(strlcpy)(thread->name, name, sizeof(thread->name));
+}
+
+/* Runs in the thread itself. */
+static UInt number(ThreadId tid)
+{
+	struct comm_vg_thread *thread;
+
+	if (number_of[tid] != NO_THREAD)
+		return number_of[tid];
+	if ((n_threads & (n_threads - 1)) == 0)
+		threads = VG_(realloc)("comm.threads", threads,
+				       (n_threads ? 2 * n_threads : 1) * sizeof(*threads));
+	thread = &threads[n_threads];
+	*thread = (struct comm_vg_thread){.number = comm_trace_add_thread(&trace),
+					  .tid = VG_(gettid)(),
+					  .start_ns = comm_output_now_ns()};
+	read_name(thread);
+	number_of[tid] = n_threads++;
+	if (objects)
+		comm_object_stack(thread->tid, VG_(get_SP)(tid));
+	return number_of[tid];
+}
+
+static void start_code(ThreadId tid, ULong blocks)
+{
+	comm_trace_run_thread(&trace, number(tid));
+}
+
+static void stop_code(ThreadId tid, ULong blocks)
+{
+	comm_trace_flush(&trace);
+}
+
+static void thread_exit(ThreadId tid)
+{
+	UInt n = number_of[tid];
+
+	if (n == NO_THREAD)
+		return;
+	comm_trace_flush(&trace);
+	read_name(&threads[n]);
+	threads[n].end_ns = comm_output_now_ns();
+	number_of[tid] = NO_THREAD;
+}
+
+static void deliver_signal(ThreadId tid, Int signal, Bool alt_stack)
+{
+	/* Only memory faults interrupt a segment: all else happens between. */
+	if (signal == VKI_SIGSEGV || signal == VKI_SIGBUS)
+		comm_trace_flush_fault(&trace, VG_(get_IP)(tid));
+	else
+		comm_trace_flush(&trace);
+}
+
+static void kernel_wrote(CorePart part, ThreadId tid, Addr addr, SizeT bytes)
+{
+	if (part == Vg_CoreClientReq || !bytes)
+		return;
+	comm_trace_write(&trace, number(tid), SITE_KERNEL, addr, bytes);
+}
+
+static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, Addr addr,
+				SizeT bytes)
+{
+	/* What a system call is given may be a bad address. */
+	if (part != Vg_CoreSysCall || !bytes ||
+	    !VG_(am_is_valid_for_client)(addr, bytes, VKI_PROT_READ))
+		return;
+	comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
+}
+
+static void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr addr)
+{
+	SizeT bytes = 0;
+
+	if (part != Vg_CoreSysCall)
+		return;
+	while (VG_(am_is_valid_for_client)(addr + bytes, 1, VKI_PROT_READ) &&
+	       ((const HChar *)addr)[bytes++])
+		;
+	if (bytes)
+		comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
+}
+
+static void new_mapping(Addr addr, SizeT bytes, Bool r, Bool w, Bool x, ULong info)
+{
+	comm_trace_flush(&trace);
+	comm_shadow_clear(&trace.shadow, addr, bytes);
+}
+
+static void new_brk(Addr addr, SizeT bytes, ThreadId tid)
+{
+	comm_trace_flush(&trace);
+	comm_shadow_clear(&trace.shadow, addr, bytes);
+}
+
+static void old_mapping(Addr addr, SizeT bytes)
+{
+	comm_trace_flush(&trace);
+	comm_object_unmapped(addr, bytes);
+	comm_shadow_clear(&trace.shadow, addr, bytes);
+}
+
+static void moved_mapping(Addr from, Addr to, SizeT bytes)
+{
+	comm_trace_flush(&trace);
+	comm_shadow_move(&trace.shadow, from, to, bytes);
+}
+
+static void phase_marker(Addr name)
+{
+	HChar kept[64];
+	UInt n = 0;
+
+	while (n < sizeof(kept) - 1 && VG_(am_is_valid_for_client)(name + n, 1, VKI_PROT_READ) &&
+	       ((const HChar *)name)[n]) {
+		kept[n] = ((const HChar *)name)[n];
+		n++;
+	}
+	kept[n] = 0;
+	comm_output_phase(kept);
+}
+
+static Bool client_request(ThreadId tid, UWord *arg, UWord *ret)
+{
+	if (!VG_IS_TOOL_USERREQ('C', 'P', arg[0]))
+		return False;
+	*ret = 0;
+	comm_trace_flush(&trace);
+	switch (arg[0]) {
+	case COMM_EXACT_REQUEST_START:
+		trace.counting = true;
+		return True;
+	case COMM_EXACT_REQUEST_STOP:
+		trace.counting = false;
+		return True;
+	case COMM_EXACT_REQUEST_PHASE:
+		phase_marker(arg[1]);
+		return True;
+	case COMM_EXACT_REQUEST_ALLOCATED:
+		if (objects && VG_(am_is_valid_for_client)(arg[1], arg[2], VKI_PROT_READ))
+			comm_object_allocated(tid, arg[1], arg[2], arg[3]);
+		return True;
+	}
+	return False;
+}
+
+static void write_result(void)
+{
+	comm_trace_flush(&trace);
+	for (UInt i = 0; i < n_threads; i++) {
+		if (!threads[i].end_ns)
+			read_name(&threads[i]);
+	}
+	comm_output_finish(threads, n_threads);
+}
+
+static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
+{
+	struct vg_stat st;
+
+	/* Another program takes our place without asking: this is the last chance. */
+	if (syscall == __NR_execve && VG_(am_is_valid_for_client)(args[0], 1, VKI_PROT_READ) &&
+	    !sr_isError(VG_(stat)((const HChar *)args[0], &st)))
+		write_result();
+}
+
+static void after_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args, SysRes result)
+{
+	if (syscall == __NR_prctl && args[0] == PR_SET_NAME && number_of[tid] != NO_THREAD)
+		read_name(&threads[number_of[tid]]);
+}
+
+static void forked(ThreadId tid)
+{
+	comm_trace_flush(&trace);
+	comm_output_forked();
+	threads[number(tid)].tid = VG_(gettid)();
+	/* The other threads are the parent's; their slots will be used again. */
+	for (UInt i = 0; i < VG_N_THREADS; i++) {
+		if (i != tid)
+			number_of[i] = NO_THREAD;
+	}
+}
+
+static void after_options(void)
+{
+	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
+	for (UInt i = 0; i < VG_N_THREADS; i++)
+		number_of[i] = NO_THREAD;
+	comm_trace_init(&trace, granularity_bytes);
+	trace.counting = start_counting;
+	trace.by_object = objects;
+	trace.find_object = comm_object_find;
+	trace.end_phase = end_phase;
+	if (phase_instructions)
+		trace.phase_end = phase_instructions;
+	comm_site_init(by_line, calls);
+	trace.calls = VG_(calloc)("comm.calls", comm_site_numbered() + 1, sizeof(*trace.calls));
+	comm_object_init(&trace.shadow);
+	comm_output_init(&trace, out_path);
+	comm_instrument_init(&trace, phase_instructions != 0);
+}
+
+static void finish(Int exit_code)
+{
+	write_result();
+	if (VG_(clo_stats))
+		VG_(umsg)
+	("commexact: %llu accesses, %llu chunks, %u cells, %u actors, %u reader sets\n",
+	 (ULong)trace.accesses, (ULong)trace.shadow.n_chunks, trace.table.n_cells,
+	 trace.table.n_actors, trace.shadow.n_sets);
+}
+
+static void before_options(void)
+{
+	VG_(details_name)("commexact");
+	VG_(details_version)("1");
+	VG_(details_description)("who wrote the data that a thread reads");
+	VG_(details_copyright_author)("Copyright (C) 2025, the commprof authors.");
+	VG_(details_bug_reports_to)("the commprof authors");
+	VG_(details_avg_translation_sizeB)(400);
+	VG_(basic_tool_funcs)(after_options, comm_instrument, finish);
+	VG_(needs_command_line_options)(option, usage, debug_usage);
+	VG_(needs_client_requests)(client_request);
+	VG_(needs_superblock_discards)(comm_instrument_discard);
+	VG_(needs_syscall_wrapper)(before_syscall, after_syscall);
+	VG_(track_start_client_code)(start_code);
+	VG_(track_stop_client_code)(stop_code);
+	VG_(track_pre_thread_ll_exit)(thread_exit);
+	VG_(track_pre_deliver_signal)(deliver_signal);
+	VG_(track_post_mem_write)(kernel_wrote);
+	VG_(track_pre_mem_read)(kernel_reads_memory);
+	VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
+	VG_(track_new_mem_mmap)(new_mapping);
+	VG_(track_new_mem_brk)(new_brk);
+	VG_(track_die_mem_munmap)(old_mapping);
+	VG_(track_die_mem_brk)(old_mapping);
+	VG_(track_copy_mem_remap)(moved_mapping);
+	VG_(atfork)(NULL, NULL, forked);
+}
+
+VG_DETERMINE_INTERFACE_VERSION(before_options)

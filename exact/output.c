@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdint.h>
+
+#include "output.h"
+
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_vki.h"
+
+#include "exact_format.h"
+#include "object.h"
+#include "site.h"
+#include "trace.h"
+
+enum {
+	BUFFER_BYTES = 65536,
+	EDGES_PER_RECORD = 4096,
+	NAME_BYTES = 64,
+	COMMAND_BYTES = 1024,
+};
+
+static struct comm_trace *trace;
+static const HChar *path;
+static Int fd = -1;
+static UInt n_files;
+static Bool failed;
+static UChar buffer[BUFFER_BYTES];
+static UInt fill;
+static ULong n_edges, start_ns, start_unix_ns;
+static struct comm_exact_file_phase phase;
+static HChar phase_name[NAME_BYTES];
+
+static ULong clock_ns(vki_clockid_t clock)
+{
+	struct vki_timespec t;
+
+	VG_(clock_gettime)(&t, clock);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+ULong comm_output_now_ns(void)
+{
+	return clock_ns(VKI_CLOCK_MONOTONIC);
+}
+
+static void drain(void)
+{
+	UInt done = 0;
+
+	while (done < fill && !failed) {
+		Int n = VG_(write)(fd, buffer + done, fill - done);
+
+		if (n <= 0) {
+			failed = True;
+			VG_(umsg)("commexact: cannot write %s; the result is lost\n", path);
+		} else {
+			done += n;
+		}
+	}
+	fill = 0;
+}
+
+static void put(const void *data, SizeT bytes)
+{
+	while (bytes) {
+		SizeT n = BUFFER_BYTES - fill < bytes ? BUFFER_BYTES - fill : bytes;
+
+		VG_(memcpy)(buffer + fill, data, n);
+		fill += n;
+		data = (const UChar *)data + n;
+		bytes -= n;
+		if (fill == BUFFER_BYTES)
+			drain();
+	}
+}
+
+static void begin(UInt kind, UInt bytes)
+{
+	struct comm_exact_record record = {kind, bytes};
+
+	put(&record, sizeof(record));
+}
+
+static void pad(UInt bytes)
+{
+	static const UChar zero[8];
+
+	put(zero, -bytes & 7);
+}
+
+static void record(UInt kind, const void *fixed, UInt fixed_bytes, const HChar *first,
+		   UInt first_bytes, const HChar *second, UInt second_bytes)
+{
+	UInt bytes = fixed_bytes + first_bytes + second_bytes;
+
+	begin(kind, bytes);
+	put(fixed, fixed_bytes);
+	put(first, first_bytes);
+	put(second, second_bytes);
+	pad(bytes);
+}
+
+static Bool open_file(void)
+{
+	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
+					   .header_bytes = sizeof(header),
+					   .granularity_bytes = 1u << trace->shadow.shift,
+					   .pid = VG_(getpid)(),
+					   .start_ns = start_ns,
+					   .start_unix_ns = start_unix_ns};
+	HChar command[COMMAND_BYTES];
+	HChar *expanded, *name;
+
+	if (fd >= 0 || failed)
+		return !failed;
+	expanded = VG_(expand_file_name)("--exact-out", path);
+	name = VG_(malloc)("comm.name", VG_(strlen)(expanded) + 16);
+	/* A second file: the program called exec, which failed, and went on. */
+	if (n_files)
+		VG_(sprintf)(name, "%s.%u", expanded, n_files + 1);
+	else
+		VG_(strcpy)(name, expanded);
+	VG_(free)(expanded);
+	n_files++;
+	fd = VG_(fd_open)(name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY,
+			  VKI_S_IRUSR | VKI_S_IWUSR);
+	if (fd < 0) {
+		failed = True;
+		VG_(umsg)("commexact: cannot create %s\n", name);
+	}
+	VG_(free)(name);
+	if (failed)
+		return False;
+	VG_(memcpy)(header.magic, COMM_EXACT_MAGIC, sizeof(header.magic));
+	put(&header, sizeof(header));
+	VG_(client_cmd_and_args)(command, sizeof(command));
+	record(COMM_EXACT_COMMAND, NULL, 0, command, VG_(strlen)(command), NULL, 0);
+	return True;
+}
+
+static void begin_run(void)
+{
+	start_ns = phase.start_ns = clock_ns(VKI_CLOCK_MONOTONIC);
+	start_unix_ns = clock_ns(VKI_CLOCK_REALTIME);
+	phase.index = 0;
+	phase.start_instruction = trace->instructions;
+	phase_name[0] = 0;
+}
+
+void comm_output_init(struct comm_trace *t, const HChar *p)
+{
+	trace = t;
+	path = p;
+	begin_run();
+}
+
+static void put_edge(const struct comm_cell *cell)
+{
+	struct comm_exact_file_edge edge = {.src = cell->writer,
+					    .dst = cell->reader,
+					    .object = cell->object,
+					    .bytes = cell->bytes,
+					    .first_bytes = cell->first_bytes};
+
+	put(&edge, sizeof(edge));
+}
+
+static UInt count_edges(Bool clear)
+{
+	UInt n = 0;
+
+	for (UInt i = 1; i < trace->table.n_cells; i++) {
+		struct comm_cell *cell = comm_table_at(&trace->table, i);
+
+		n += cell->bytes != 0;
+		if (clear)
+			cell->bytes = cell->first_bytes = 0;
+	}
+	return n;
+}
+
+static void put_edges(UInt left)
+{
+	UInt in_record = 0;
+
+	for (UInt i = 1; left && i < trace->table.n_cells; i++) {
+		struct comm_cell *cell = comm_table_at(&trace->table, i);
+
+		if (!cell->bytes)
+			continue;
+		if (!in_record) {
+			in_record = left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD;
+			begin(COMM_EXACT_EDGES, in_record * sizeof(struct comm_exact_file_edge));
+		}
+		put_edge(cell);
+		cell->bytes = cell->first_bytes = 0;
+		in_record--;
+		left--;
+		n_edges++;
+	}
+}
+
+void comm_output_phase(const HChar *next_name)
+{
+	UInt n = count_edges(False);
+
+	phase.end_ns = comm_output_now_ns();
+	phase.end_instruction = trace->instructions;
+	phase.name_bytes = VG_(strlen)(phase_name);
+	if (n && open_file()) {
+		record(COMM_EXACT_PHASE, &phase, sizeof(phase), phase_name, phase.name_bytes, NULL,
+		       0);
+		put_edges(n);
+		phase.index++;
+	}
+	phase.start_ns = phase.end_ns;
+	phase.start_instruction = phase.end_instruction;
+	VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
+}
+
+static void put_threads(const struct comm_vg_thread *threads, UInt n_threads)
+{
+	for (UInt i = 0; i < n_threads; i++) {
+		const struct comm_vg_thread *t = &threads[i];
+		struct comm_exact_file_thread thread = {.id = t->number,
+							.tid = t->tid,
+							.start_ns = t->start_ns,
+							.end_ns = t->end_ns,
+							.name_bytes = VG_(strlen)(t->name)};
+
+		record(COMM_EXACT_THREAD, &thread, sizeof(thread), t->name, thread.name_bytes, NULL,
+		       0);
+	}
+}
+
+static void put_code(void)
+{
+	for (UInt i = 0; i < comm_function_count(); i++) {
+		const struct comm_vg_function *f = comm_function_get(i);
+		struct comm_exact_file_function function = {.id = i,
+							    .name_bytes = VG_(strlen)(f->name),
+							    .module_bytes = VG_(strlen)(f->module),
+							    .start = f->start};
+
+		record(COMM_EXACT_FUNCTION, &function, sizeof(function), f->name,
+		       function.name_bytes, f->module, function.module_bytes);
+	}
+	for (UInt i = 0; i < comm_site_count(); i++) {
+		const struct comm_vg_site *s = comm_site_get(i);
+		struct comm_exact_file_site site = {.id = i,
+						    .function = s->function,
+						    .line = s->line,
+						    .source_bytes =
+							    s->source ? VG_(strlen)(s->source) : 0,
+						    .offset = s->offset};
+
+		record(COMM_EXACT_SITE, &site, sizeof(site), s->source, site.source_bytes, NULL, 0);
+	}
+}
+
+static void put_objects(void)
+{
+	for (UInt i = 0; i < comm_object_count(); i++) {
+		const struct comm_vg_object *o = comm_object_get(i);
+		struct comm_exact_file_object object = {.id = i,
+							.kind = o->kind,
+							.name_bytes = VG_(strlen)(o->name),
+							.module_bytes = VG_(strlen)(o->module),
+							.start = o->start,
+							.size_bytes = o->size_bytes,
+							.blocks = o->blocks,
+							.tid = o->tid};
+
+		record(COMM_EXACT_OBJECT, &object, sizeof(object), o->name, object.name_bytes,
+		       o->module, object.module_bytes);
+	}
+}
+
+static void put_actors(void)
+{
+	UInt n = trace->table.n_actors;
+
+	for (UInt i = 0; i < n; i++) {
+		const struct comm_actor *a = &trace->table.actor[i];
+		struct comm_exact_file_actor actor = {
+			.thread = a->thread, .site = a->site, .call = a->call};
+		UInt left = n - i;
+
+		if (i % EDGES_PER_RECORD == 0)
+			begin(COMM_EXACT_ACTORS,
+			      (left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD) * sizeof(actor));
+		put(&actor, sizeof(actor));
+	}
+}
+
+void comm_output_finish(const struct comm_vg_thread *threads, UInt n_threads)
+{
+	struct comm_exact_file_end end;
+
+	comm_output_phase("");
+	if (!open_file())
+		return;
+	put_threads(threads, n_threads);
+	put_code();
+	put_objects();
+	put_actors();
+	end = (struct comm_exact_file_end){.edges = n_edges,
+					   .accesses = trace->accesses,
+					   .instructions = trace->instructions,
+					   .wall_ns = comm_output_now_ns() - start_ns};
+	record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);
+	drain();
+	VG_(close)(fd);
+	fd = -1;
+	/* Further phases would belong to a program that went on after this. */
+	n_edges = 0;
+	begin_run();
+}
+
+void comm_output_forked(void)
+{
+	if (fd >= 0)
+		VG_(close)(fd);
+	fd = -1;
+	fill = n_files = 0;
+	n_edges = 0;
+	trace->accesses = trace->instructions = 0;
+	count_edges(True);
+	begin_run();
+	/* One name for both processes would destroy the parent's file. */
+	failed = !VG_(strstr)(path, "%p");
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "site.h"
+
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_hashtable.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_xarray.h"
+
+enum {
+	NAME_BYTES = 4096,
+};
+
+struct known {
+	VgHashNode node; /* key: hash of what identifies it */
+	UInt id;
+};
+
+static XArray *functions, *sites, *numbered;
+static VgHashTable *known_functions, *known_lines;
+static Bool by_line;
+
+static UWord hash_string(UWord h, const HChar *s)
+{
+	for (; *s; s++)
+		h = (h ^ (UChar)*s) * 0x100000001b3ul;
+	return h;
+}
+
+static UInt add_site(UInt function, UInt line, const HChar *source, ULong offset)
+{
+	struct comm_vg_site site = {function, line, NULL, offset};
+
+	if (source && *source)
+		site.source = VG_(strdup)("comm.source", source);
+	VG_(addToXA)(sites, &site);
+	return VG_(sizeXA)(sites) - 1;
+}
+
+static UInt add_function(const HChar *name, const HChar *module, ULong start)
+{
+	struct comm_vg_function function = {VG_(strdup)("comm.function", name),
+					    VG_(strdup)("comm.module", module), start, 0};
+	UInt id = VG_(sizeXA)(functions);
+
+	VG_(addToXA)(functions, &function);
+	return id;
+}
+
+UInt comm_site_add_pseudo(const HChar *name)
+{
+	UInt function = add_function(name, "", 0);
+	UInt site = add_site(function, 0, NULL, 0);
+
+	((struct comm_vg_function *)VG_(indexXA)(functions, function))->site = site;
+	return site;
+}
+
+void comm_site_init(Bool lines, const HChar *calls)
+{
+	const HChar *end;
+
+	by_line = lines;
+	functions = VG_(newXA)(VG_(malloc), "comm.functions", VG_(free),
+			       sizeof(struct comm_vg_function));
+	sites = VG_(newXA)(VG_(malloc), "comm.sites", VG_(free), sizeof(struct comm_vg_site));
+	numbered = VG_(newXA)(VG_(malloc), "comm.numbered", VG_(free), sizeof(HChar *));
+	known_functions = VG_(HT_construct)("comm.known_functions");
+	known_lines = VG_(HT_construct)("comm.known_lines");
+	comm_site_add_pseudo("(other)");
+	comm_site_add_pseudo("[kernel]");
+	for (; calls && *calls; calls = *end ? end + 1 : end) {
+		HChar *name;
+
+		for (end = calls; *end && *end != ','; end++)
+			;
+		if (end == calls)
+			continue;
+		name = VG_(malloc)("comm.numbered", end - calls + 1);
+		VG_(memcpy)(name, calls, end - calls);
+		name[end - calls] = 0;
+		VG_(addToXA)(numbered, &name);
+	}
+}
+
+Bool comm_site_by_line(void)
+{
+	return by_line;
+}
+
+/* "name+12" -> "name", 12 */
+static ULong cut_offset(HChar *name)
+{
+	HChar *plus = VG_(strrchr)(name, '+');
+	ULong offset;
+
+	if (!plus || !VG_(isdigit)(plus[1]))
+		return 0;
+	offset = VG_(strtoull10)(plus + 1, NULL);
+	*plus = 0;
+	return offset;
+}
+
+static UInt function_at(Addr ip)
+{
+	static HChar name[NAME_BYTES], module[NAME_BYTES];
+	DiEpoch epoch = VG_(current_DiEpoch)();
+	const HChar *found;
+	const DebugInfo *info = VG_(find_DebugInfo)(epoch, ip);
+	Addr start = 0;
+	ULong file_start = 0;
+	struct known *known;
+	UWord key;
+
+	if (VG_(get_objname)(epoch, ip, &found))
+		VG_(strlcpy)(module, found, sizeof(module));
+	else
+		VG_(strlcpy)(module, "[jit]", sizeof(module));
+	if (VG_(get_fnname_w_offset)(epoch, ip, &found)) {
+		VG_(strlcpy)(name, found, sizeof(name));
+		start = ip - cut_offset(name);
+		file_start = start - (info ? VG_(DebugInfo_get_text_bias)(info) : 0);
+	} else {
+		/* Without symbols a module is one function. */
+		const HChar *base = "jit";
+
+		if (module[0] != '[')
+			base = VG_(basename)(module);
+		name[0] = '[';
+		VG_(strlcpy)(name + 1, base, sizeof(name) - 2);
+		VG_(strcat)(name, "]");
+	}
+	key = hash_string(hash_string(start * 0x9e3779b97f4a7c15ul, name), module);
+	known = VG_(HT_lookup)(known_functions, key);
+	if (known)
+		return known->id;
+	known = VG_(malloc)("comm.known", sizeof(*known));
+	known->node.key = key;
+	known->id = add_function(name, module, file_start);
+	VG_(HT_add_node)(known_functions, known);
+	return known->id;
+}
+
+UInt comm_site_at(Addr ip)
+{
+	UInt id = function_at(ip), line = 0;
+	struct comm_vg_function *function = VG_(indexXA)(functions, id);
+	const HChar *file = NULL, *dir;
+	DiEpoch epoch = VG_(current_DiEpoch)();
+	struct known *known;
+	UWord key;
+
+	if (!by_line && function->site)
+		return function->site;
+	if (!VG_(get_filename_linenum)(epoch, ip, &file, &dir, &line))
+		file = NULL;
+	if (!by_line)
+		return function->site = add_site(id, line, file, function->start);
+	key = (ULong)id << 32 | line;
+	known = VG_(HT_lookup)(known_lines, key);
+	if (known)
+		return known->id;
+	known = VG_(malloc)("comm.known", sizeof(*known));
+	known->node.key = key;
+	known->id = add_site(id, line, file, function->start);
+	VG_(HT_add_node)(known_lines, known);
+	return known->id;
+}
+
+UInt comm_site_entered(Addr ip)
+{
+	const HChar *name;
+
+	if (!VG_(sizeXA)(numbered) || !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), ip, &name))
+		return 0;
+	for (Word i = 0; i < VG_(sizeXA)(numbered); i++) {
+		if (VG_STREQ(name, *(HChar **)VG_(indexXA)(numbered, i)))
+			return i + 1;
+	}
+	return 0;
+}
+
+UInt comm_site_numbered(void)
+{
+	return VG_(sizeXA)(numbered);
+}
+
+UInt comm_site_count(void)
+{
+	return VG_(sizeXA)(sites);
+}
+
+const struct comm_vg_site *comm_site_get(UInt id)
+{
+	return VG_(indexXA)(sites, id);
+}
+
+UInt comm_function_count(void)
+{
+	return VG_(sizeXA)(functions);
+}
+
+const struct comm_vg_function *comm_function_get(UInt id)
+{
+	return VG_(indexXA)(functions, id);
+}

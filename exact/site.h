@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Dense ids for code: functions, and sites (a function, or one of its source
+ * lines).  Ids are never reused; names are copied when first met, so code that
+ * is unloaded later keeps its name.
+ */
+#ifndef COMM_EXACT_SITE_H
+#define COMM_EXACT_SITE_H
+
+#include "pub_tool_basics.h"
+
+struct comm_vg_function {
+	const HChar *name, *module;
+	ULong start; /* the file's own address */
+	UInt site;   /* of the function as a whole */
+};
+
+struct comm_vg_site {
+	UInt function;
+	UInt line;
+	const HChar *source; /* NULL when unknown */
+	ULong offset;
+};
+
+/* by_line: a site per source line.  calls: "f,g": number these calls. */
+void comm_site_init(Bool by_line, const HChar *calls);
+Bool comm_site_by_line(void);
+UInt comm_site_at(Addr ip);
+/* The ids of pseudo-functions that stand for no code of the target. */
+UInt comm_site_add_pseudo(const HChar *name);
+/* 1 + the index of the function to number calls of that starts here, or 0. */
+UInt comm_site_entered(Addr ip);
+UInt comm_site_numbered(void);
+
+UInt comm_site_count(void);
+const struct comm_vg_site *comm_site_get(UInt id);
+UInt comm_function_count(void);
+const struct comm_vg_function *comm_function_get(UInt id);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace.h"
+
+#include <stddef.h>
+
+#include "memory.h"
+
+void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
+{
+	*trace = (struct comm_trace){0};
+	comm_shadow_init(&trace->shadow, granule_bytes);
+	comm_table_init(&trace->table);
+	trace->pos = trace->slot;
+	trace->phase_end = UINT64_MAX;
+	trace->counting = true;
+}
+
+uint32_t comm_trace_add_thread(struct comm_trace *trace)
+{
+	if (trace->n_threads >= trace->thread_capacity) {
+		trace->thread_capacity = trace->thread_capacity ? 2 * trace->thread_capacity : 16;
+		trace->threads = comm_mem_realloc(trace->threads,
+						  trace->thread_capacity * sizeof(*trace->threads));
+	}
+	trace->threads[trace->n_threads] = (struct comm_trace_thread){0};
+	return trace->n_threads++;
+}
+
+void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread)
+{
+	if (thread == trace->thread && trace->reader_bit)
+		return;
+	comm_trace_flush(trace);
+	trace->thread = thread;
+	trace->reader_bit = comm_shadow_bit(thread);
+}
+
+uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
+{
+	struct comm_trace_thread *t = &trace->threads[thread];
+
+	if (site >= t->n_actors) {
+		uint32_t n = t->n_actors ? t->n_actors : 256;
+
+		while (n <= site)
+			n *= 2;
+		t->actor = comm_mem_realloc(t->actor, n * sizeof(*t->actor));
+		__builtin_memset(t->actor + t->n_actors, 0, (n - t->n_actors) * sizeof(*t->actor));
+		t->n_actors = n;
+	}
+	if (!t->actor[site])
+		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, 0);
+	return t->actor[site];
+}
+
+/* What the loop needs of the trace, out of the way of the stores it makes. */
+struct view {
+	uint8_t **chunk;
+	uint64_t object_offset, page_offset;
+	uint64_t bit;
+	uint32_t shift;
+	bool by_object, counting;
+	const uint32_t *actor; /* of the running thread, by site */
+	uint32_t n_actors;
+	uint64_t accesses, instructions, phase_end;
+};
+
+#define INLINE inline __attribute__((always_inline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Rare, and so declared that the loop may keep its variables in registers. */
+#define RARE __attribute__((noinline, cold, no_caller_saved_registers, target("general-regs-only")))
+
+static INLINE struct view view_of(const struct comm_trace *trace)
+{
+	const struct comm_trace_thread *thread = &trace->threads[trace->thread];
+
+	return (struct view){.chunk = trace->shadow.chunk,
+			     .object_offset = trace->shadow.object_offset,
+			     .page_offset = trace->shadow.page_offset,
+			     .bit = trace->reader_bit,
+			     .shift = trace->shadow.shift,
+			     .by_object = trace->by_object,
+			     .counting = trace->counting,
+			     .actor = thread->actor,
+			     .n_actors = thread->n_actors,
+			     .instructions = trace->instructions,
+			     .phase_end = trace->phase_end};
+}
+
+static RARE struct comm_cell *other_cell(struct comm_trace *trace, struct comm_trace_access *access,
+					 uint64_t pair, uint32_t object)
+{
+	access->pair = pair;
+	access->object = object;
+	return access->cell = comm_table_cell(&trace->table, (uint32_t)pair, pair >> 32, object);
+}
+
+static RARE uint8_t *new_chunk(struct comm_trace *trace, uint64_t addr)
+{
+	return comm_shadow_add_chunk(&trace->shadow, addr);
+}
+
+static RARE uint32_t new_object(struct comm_trace *trace, uint64_t addr)
+{
+	return trace->find_object(addr);
+}
+
+static RARE bool others_read(struct comm_trace *trace, uint8_t *chunk, uint64_t addr)
+{
+	return comm_shadow_others_read(&trace->shadow, chunk, addr, trace->thread);
+}
+
+static RARE uint32_t unusual_actor(struct comm_trace *trace, const struct comm_segment *segment)
+{
+	uint32_t actor = comm_trace_actor(trace, trace->thread, segment->site);
+
+	if (segment->entered) {
+		actor = comm_table_add_actor(&trace->table, trace->thread, segment->site,
+					     ++trace->calls[segment->entered - 1]);
+		trace->threads[trace->thread].actor[segment->site] = actor;
+	}
+	return actor;
+}
+
+static INLINE uint8_t *chunk_of(struct comm_trace *trace, const struct view *v, uint64_t addr)
+{
+	uint8_t *chunk = v->chunk[(addr >> COMM_SHADOW_CHUNK_SHIFT) & (COMM_SHADOW_CHUNKS - 1)];
+
+	return LIKELY(chunk) ? chunk : new_chunk(trace, addr);
+}
+
+static INLINE void count(struct comm_trace *trace, const struct view *v,
+			 struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
+			 uint8_t *chunk, uint64_t *word, uint32_t reader)
+{
+	uint64_t value = *word;
+	uint64_t pair = (uint32_t)value | (uint64_t)reader << 32;
+	uint64_t at = addr & (COMM_SHADOW_CHUNK_BYTES - 1);
+	struct comm_cell *cell = access->cell;
+	uint32_t object = 0;
+
+	if (v->by_object) {
+		object = ((const uint32_t *)(chunk + v->object_offset))[at >> 3];
+		if (!object)
+			object = ((const uint32_t *)(chunk + v->page_offset))[at >> 12];
+		if (UNLIKELY(!object))
+			object = new_object(trace, addr);
+	}
+	if (UNLIKELY(access->pair != pair || access->object != object))
+		cell = other_cell(trace, access, pair, object);
+	cell->bytes += bytes;
+	if (!(value & v->bit)) {
+		cell->first_bytes += bytes;
+		if (LIKELY(v->bit != COMM_SHADOW_OTHERS))
+			*word = value | v->bit;
+		else
+			others_read(trace, chunk, addr);
+	} else if (UNLIKELY(v->bit == COMM_SHADOW_OTHERS)) {
+		if (others_read(trace, chunk, addr))
+			cell->first_bytes += bytes;
+	}
+}
+
+/* An access that may cross granules, or chunks. */
+static INLINE void touch_range(struct comm_trace *trace, const struct view *v,
+			       struct comm_trace_access *access, uint64_t addr, uint64_t len_bytes,
+			       uint32_t actor, uint32_t kind)
+{
+	while (len_bytes) {
+		uint64_t left = (1ull << v->shift) - (addr & ((1ull << v->shift) - 1));
+		uint64_t bytes = left < len_bytes ? left : len_bytes;
+		uint8_t *chunk = chunk_of(trace, v, addr);
+		uint64_t *word = comm_shadow_word(chunk, addr, v->shift);
+
+		if (kind & COMM_TRACE_READ)
+			count(trace, v, access, addr, bytes, chunk, word, actor);
+		if (kind & COMM_TRACE_WRITE)
+			*word = actor;
+		addr += bytes;
+		len_bytes -= bytes;
+	}
+}
+
+static INLINE void touch(struct comm_trace *trace, const struct view *v,
+			 struct comm_trace_access *access, uint64_t addr, uint32_t actor,
+			 uint32_t kind)
+{
+	uint64_t in = addr & ((1ull << v->shift) - 1);
+	uint8_t *chunk;
+	uint64_t *word;
+
+	if (UNLIKELY(in + access->size_bytes > 1ull << v->shift)) {
+		touch_range(trace, v, access, addr, access->size_bytes, actor, kind);
+		return;
+	}
+	chunk = chunk_of(trace, v, addr);
+	word = comm_shadow_word(chunk, addr, v->shift);
+	if (kind & COMM_TRACE_READ)
+		count(trace, v, access, addr, access->size_bytes, chunk, word, actor);
+	if (kind & COMM_TRACE_WRITE)
+		*word = actor;
+}
+
+/* Accesses from..to - 1 of a segment. */
+static INLINE void work_off(struct comm_trace *trace, struct view *v, struct comm_segment *segment,
+			    const uint64_t *slot, uint32_t from, uint32_t to)
+{
+	struct comm_trace_access *access = segment->access + from, *end = segment->access + to;
+	uint32_t actor = 0;
+
+	if (LIKELY(segment->site < v->n_actors))
+		actor = v->actor[segment->site];
+	if (UNLIKELY(!actor || segment->entered)) {
+		actor = unusual_actor(trace, segment);
+		v->actor = trace->threads[trace->thread].actor;
+		v->n_actors = trace->threads[trace->thread].n_actors;
+	}
+	for (; access < end; access++) {
+		uint64_t base = slot[access->base], addr = base + access->offset;
+		uint32_t kind = access->kind;
+
+		/* Plain reads and writes get code of their own. */
+		if (LIKELY(kind == COMM_TRACE_READ)) {
+			if (v->counting)
+				touch(trace, v, access, addr, actor, COMM_TRACE_READ);
+		} else if (LIKELY(kind == COMM_TRACE_WRITE)) {
+			touch(trace, v, access, addr, actor, COMM_TRACE_WRITE);
+		} else if (base || !(kind & COMM_TRACE_MAYBE)) {
+			if (!v->counting)
+				kind &= ~COMM_TRACE_READ;
+			touch(trace, v, access, addr, actor, kind);
+		}
+	}
+	v->accesses += to - from;
+	v->instructions += segment->n_instructions;
+	if (UNLIKELY(v->instructions >= v->phase_end)) {
+		trace->instructions = v->instructions;
+		trace->end_phase();
+		v->phase_end = trace->phase_end;
+	}
+}
+
+static INLINE struct comm_segment *segment_of(uint64_t header)
+{
+	return (struct comm_segment *)(header & ((1ull << 48) - 1));
+}
+
+static INLINE uint32_t slots_of(uint64_t header)
+{
+	return header >> 48 & 0xff;
+}
+
+static INLINE void work_off_all(struct comm_trace *trace, struct view *v)
+{
+	const uint64_t *slot = trace->slot, *end = trace->pos;
+
+	while (slot < end) {
+		uint64_t header = *slot;
+		struct comm_segment *segment = segment_of(header);
+
+		work_off(trace, v, segment, slot, 0, header >> 56);
+		slot += slots_of(header);
+	}
+}
+
+void comm_trace_flush(struct comm_trace *trace)
+{
+	struct view v;
+
+	if (trace->pos == trace->slot)
+		return;
+	v = view_of(trace);
+	/* The usual settings get a loop of their own, with them as constants. */
+	if (v.shift == 3 && v.counting && !v.by_object) {
+		v.shift = 3;
+		v.counting = true;
+		v.by_object = false;
+		work_off_all(trace, &v);
+	} else if (v.shift == 3 && v.counting && v.by_object) {
+		v.shift = 3;
+		v.counting = v.by_object = true;
+		work_off_all(trace, &v);
+	} else {
+		work_off_all(trace, &v);
+	}
+	trace->accesses += v.accesses;
+	trace->instructions = v.instructions;
+	trace->pos = trace->slot;
+	trace->slot[0] = 0;
+}
+
+/* The access of a segment that fault_ip made, n_accesses when it made none. */
+static uint32_t faulted(const struct comm_segment *segment, uint32_t from, uint64_t fault_ip)
+{
+	uint32_t n = from;
+
+	while (n < segment->n_accesses && segment->ip[n] != fault_ip)
+		n++;
+	return n;
+}
+
+void comm_trace_flush_fault(struct comm_trace *trace, uint64_t fault_ip)
+{
+	const uint64_t *slot = trace->slot, *last = NULL;
+	struct comm_segment *segment;
+	struct view v;
+	uint32_t from = 0, to = 0;
+
+	for (; slot < trace->pos; slot += slots_of(*slot))
+		last = slot;
+	/*
+	 * It passed an exit before it faulted, so the last header is its own: had
+	 * another segment begun after that one, it would not have got as far.
+	 */
+	if (last) {
+		from = *last >> 56;
+		to = faulted(segment_of(*last), from, fault_ip);
+	}
+	if (!last || to == segment_of(*last)->n_accesses) {
+		last = trace->pos;
+		from = 0;
+		to = *last ? faulted(segment_of(*last), 0, fault_ip) : 0;
+	}
+	segment = segment_of(*last);
+	comm_trace_flush(trace);
+	if (!segment)
+		return;
+	v = view_of(trace);
+	work_off(trace, &v, segment, last, from, to);
+	trace->accesses += v.accesses;
+	trace->instructions = v.instructions;
+	trace->slot[0] = 0;
+}
+
+void comm_trace_read(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
+		     uint64_t len_bytes)
+{
+	struct comm_trace_access access = {0}; /* reader 0 matches nobody */
+	struct view v;
+
+	comm_trace_run_thread(trace, thread);
+	comm_trace_flush(trace);
+	v = view_of(trace);
+	if (trace->counting)
+		touch_range(trace, &v, &access, addr, len_bytes,
+			    comm_trace_actor(trace, thread, site), COMM_TRACE_READ);
+}
+
+void comm_trace_write(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
+		      uint64_t len_bytes)
+{
+	comm_trace_flush(trace);
+	comm_shadow_write(&trace->shadow, addr, len_bytes, comm_trace_actor(trace, thread, site));
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From instrumented code to the shadow.  Code is cut into segments: runs of
+ * instructions of one site that are entered only at the top, though they may be
+ * left earlier.  At run time a segment writes a header and the few base
+ * registers its accesses are relative to into a buffer; what it accesses stands
+ * in its descriptor.  So an access costs the generated code at most one store,
+ * and often none, and the shadow is updated in batches by a tight loop.  At each
+ * side exit the header is written anew, saying how far the segment came.
+ *
+ * The buffer is emptied when full and whenever the running thread stops, so
+ * the order of accesses is that of execution.
+ *
+ * Nothing here knows the translator.  One thread at a time.
+ */
+#ifndef COMM_EXACT_TRACE_H
+#define COMM_EXACT_TRACE_H
+
+#include "shadow.h"
+#include "table.h"
+
+enum comm_trace_kind {
+	COMM_TRACE_READ = 1,
+	COMM_TRACE_WRITE = 2,
+	COMM_TRACE_UPDATE = COMM_TRACE_READ | COMM_TRACE_WRITE, /* reads, then writes */
+	COMM_TRACE_MAYBE = 4, /* with one of the others; base 0: did not happen */
+};
+
+enum {
+	COMM_TRACE_SLOTS = 4096,
+	/* What one superblock may use between two checks of the position. */
+	COMM_TRACE_SLACK = 768,
+	COMM_TRACE_MAX_SLOTS = 255,
+	COMM_TRACE_MAX_ACCESSES = 255,
+};
+
+/* The address is slot[base] + offset; slot 0 is the segment's header. */
+struct comm_trace_access {
+	int64_t offset;
+	uint16_t size_bytes;
+	uint8_t base;
+	uint8_t kind;
+	/* The cell this access was counted in last, and what it is for. */
+	uint32_t object;
+	uint64_t pair; /* writer in the low half, reader in the high one */
+	struct comm_cell *cell;
+};
+
+struct comm_segment {
+	uint32_t site;
+	uint16_t n_accesses;
+	uint16_t n_slots; /* bases, and 1 for the header */
+	uint32_t n_instructions;
+	uint32_t entered;	   /* 1 + index of the function to number calls of, or 0 */
+	struct comm_segment *next; /* of the same translation */
+	const uint64_t *ip;	   /* of each access, in the order of execution */
+	struct comm_trace_access access[];
+};
+
+/*
+ * What generated code stores in slot 0: the descriptor's address, how many slots
+ * there are (this one included), and how many accesses were made.
+ */
+static inline uint64_t comm_segment_header(const struct comm_segment *segment, uint64_t n_slots,
+					   uint64_t n_accesses)
+{
+	return (uintptr_t)segment | n_slots << 48 | n_accesses << 56;
+}
+
+struct comm_trace_thread {
+	uint32_t *actor; /* by site; 0: none yet */
+	uint32_t n_actors;
+};
+
+struct comm_trace {
+	uint64_t *pos;			 /* generated code writes here */
+	uint64_t slot[COMM_TRACE_SLOTS]; /* and here */
+	struct comm_shadow shadow;
+	struct comm_table table;
+	bool counting;	/* between a start and a stop marker */
+	bool by_object; /* tell objects apart */
+	uint32_t thread;
+	uint64_t reader_bit;
+	struct comm_trace_thread *threads;
+	uint32_t n_threads, thread_capacity;
+	uint64_t instructions;
+	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
+	uint64_t accesses;
+	uint32_t *calls; /* per numbered function: calls so far */
+	/* The host's: names the object at an address that has none yet. */
+	uint32_t (*find_object)(uint64_t addr);
+	/* Called when instructions reach phase_end; moves phase_end. */
+	void (*end_phase)(void);
+};
+
+void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes);
+
+/* A new thread: its dense number, from 0, never used again. */
+uint32_t comm_trace_add_thread(struct comm_trace *trace);
+/* Empties the buffer before: what follows is done by that thread. */
+void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread);
+uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site);
+
+/* Works off whole segments.  The position is at the start again afterwards. */
+void comm_trace_flush(struct comm_trace *trace);
+/*
+ * As well the accesses that the segment cut short by a memory fault made since
+ * its last exit and before fault_ip.  Only for faults: they are raised by an
+ * access, so that segment is at hand.
+ */
+void comm_trace_flush_fault(struct comm_trace *trace, uint64_t fault_ip);
+
+/* Accesses that no generated code made: system calls, the allocator. */
+void comm_trace_read(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
+		     uint64_t len_bytes);
+void comm_trace_write(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
+		      uint64_t len_bytes);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Begin, reset and the two files.
+ */
+#include "exact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "symbol.h"
+#include "thread.h"
+
+enum { OUT_BYTES = 1 << 16, LINE_BYTES = 1024, PREFIX_BYTES = 512 };
+
+struct out {
+	int fd, err;
+	size_t n;
+	char buf[OUT_BYTES];
+};
+
+static struct {
+	int begun, busy;
+	pid_t pid;
+	char prefix[PREFIX_BYTES];
+	struct out out;
+	uint64_t bytes[COMM_EXACT_THREADS], first_bytes[COMM_EXACT_THREADS];
+	/* Names once looked up, by place of the function. */
+	struct {
+		uint32_t function;
+		char name[252];
+	} name[256];
+} exact;
+
+static void dump_on_signal(int number)
+{
+	int err = errno;
+
+	(void)number;
+	comm_exact_dump();
+	errno = err;
+}
+
+void comm_exact_init(void)
+{
+	const char *text;
+
+	if (exact.begun)
+		return;
+	exact.begun = 1;
+	comm_shadow_init();
+	comm_exact_threads_init();
+	exact.pid = getpid();
+	text = getenv("COMM_EXACT_OUT");
+	snprintf(exact.prefix, sizeof(exact.prefix), "%s", text && *text ? text : "comm-exact");
+	text = getenv("COMM_EXACT_SIGNAL");
+	if (text && atoi(text) > 0) {
+		struct sigaction action = {.sa_handler = dump_on_signal, .sa_flags = SA_RESTART};
+
+		sigaction(atoi(text), &action, NULL);
+	}
+}
+
+static void __attribute__((constructor(101))) begin(void)
+{
+	comm_exact_init();
+}
+
+static void __attribute__((destructor(101))) end(void)
+{
+	int err = comm_exact_dump();
+
+	if (err)
+		fprintf(stderr, "comm-exact: %s.*.csv: %s\n", exact.prefix, strerrorname_np(-err));
+}
+
+static void flush(struct out *out)
+{
+	size_t at = 0;
+
+	while (at < out->n && !out->err) {
+		/* By number: our own write() would count this as the program's. */
+		long n = syscall(SYS_write, out->fd, out->buf + at, out->n - at);
+
+		if (n < 0 && errno != EINTR)
+			out->err = errno;
+		else if (n > 0)
+			at += n;
+	}
+	out->n = 0;
+}
+
+static void __attribute__((format(printf, 2, 3))) line(struct out *out, const char *format, ...)
+{
+	va_list ap;
+
+	if (out->n + LINE_BYTES > sizeof(out->buf))
+		flush(out);
+	va_start(ap, format);
+	out->n += vsnprintf(out->buf + out->n, LINE_BYTES, format, ap);
+	va_end(ap);
+}
+
+static int begin_file(struct out *out, const char *kind)
+{
+	char path[PREFIX_BYTES + 64];
+
+	if (getpid() == exact.pid)
+		snprintf(path, sizeof(path), "%s.%s.csv", exact.prefix, kind);
+	else
+		snprintf(path, sizeof(path), "%s.%d.%s.csv", exact.prefix, getpid(), kind);
+	out->n = 0;
+	out->err = 0;
+	out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return out->fd < 0 ? -errno : 0;
+}
+
+static int end_file(struct out *out)
+{
+	flush(out);
+	if (close(out->fd) && !out->err)
+		out->err = errno;
+	return -out->err;
+}
+
+/* A table and its size that belong together (partner: grow() in thread.c). */
+static struct comm_exact_edge *table(struct comm_exact_thread *t, uint64_t *mask)
+{
+	struct comm_exact_edge *edge;
+
+	do {
+		*mask = __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE);
+		edge = __atomic_load_n(&t->edge, __ATOMIC_ACQUIRE);
+	} while (*mask != __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE));
+	return edge;
+}
+
+static int dump_threads(struct out *out)
+{
+	struct comm_exact_thread *t;
+	uint64_t total = 0, unwritten = 0, mask, i;
+	uint32_t src;
+
+	line(out, "# granularity=%u threads_without_slot=%llu\n", 1u << comm_shadow_shift,
+	     (unsigned long long)comm_exact_threads_lost());
+	line(out, "src_tid,dst_tid,bytes,first_bytes\n");
+	for (t = comm_exact_threads(); t; t = t->next) {
+		const struct comm_exact_edge *edge = table(t, &mask);
+		uint32_t dst = t->slot_bits >> COMM_FUNCTION_BITS;
+
+		for (src = 0; src < COMM_EXACT_THREADS; src++)
+			exact.bytes[src] = exact.first_bytes[src] = 0;
+		for (i = 0; i <= mask; i++) {
+			src = edge[i].key >> (32 + COMM_FUNCTION_BITS);
+			exact.bytes[src] += edge[i].bytes - edge[i].base_bytes;
+			exact.first_bytes[src] += edge[i].first_bytes - edge[i].base_first_bytes;
+		}
+		unwritten += exact.bytes[0];
+		total += exact.bytes[0];
+		for (src = 1; src < COMM_EXACT_THREADS; src++) {
+			if (!exact.bytes[src])
+				continue;
+			total += exact.bytes[src];
+			line(out, "%u,%u,%llu,%llu\n", comm_exact_identity(src)->tid,
+			     comm_exact_identity(dst)->tid, (unsigned long long)exact.bytes[src],
+			     (unsigned long long)exact.first_bytes[src]);
+		}
+	}
+	line(out, "# total_read_bytes=%llu unwritten_bytes=%llu\n", (unsigned long long)total,
+	     (unsigned long long)unwritten);
+	return end_file(out);
+}
+
+static const char *name_of(uint32_t function)
+{
+	unsigned int i = function % (sizeof(exact.name) / sizeof(exact.name[0]));
+
+	if (function == COMM_FUNCTION_KERNEL)
+		return "[kernel]";
+	if (function <= COMM_FUNCTION_UNKNOWN)
+		return "[unknown]";
+	if (exact.name[i].function != function) {
+		comm_exact_symbol(comm_exact_function_pc(function), exact.name[i].name,
+				  sizeof(exact.name[i].name));
+		exact.name[i].function = function;
+	}
+	return exact.name[i].name;
+}
+
+static int dump_functions(struct out *out)
+{
+	const uint32_t function_mask = COMM_EXACT_FUNCTIONS - 1;
+	struct comm_exact_thread *t;
+	uint64_t mask, i;
+
+	line(out, "src_tid,dst_tid,src_function,dst_function,bytes,first_bytes\n");
+	for (t = comm_exact_threads(); t; t = t->next) {
+		const struct comm_exact_edge *edge = table(t, &mask);
+
+		for (i = 0; i <= mask; i++) {
+			uint64_t key = edge[i].key, bytes = edge[i].bytes - edge[i].base_bytes;
+
+			if (!(key >> 32) || !bytes)
+				continue;
+			line(out, "%u,%u,%s,",
+			     comm_exact_identity(key >> (32 + COMM_FUNCTION_BITS))->tid,
+			     comm_exact_identity(t->slot_bits >> COMM_FUNCTION_BITS)->tid,
+			     name_of(key >> 32 & function_mask));
+			line(out, "%s,%llu,%llu\n", name_of(key & function_mask),
+			     (unsigned long long)bytes,
+			     (unsigned long long)(edge[i].first_bytes - edge[i].base_first_bytes));
+		}
+	}
+	return end_file(out);
+}
+
+int comm_exact_dump(void)
+{
+	int err, err2;
+
+	if (!exact.begun)
+		return 0;
+	if (__atomic_exchange_n(&exact.busy, 1, __ATOMIC_ACQUIRE))
+		return -EBUSY;
+	err = begin_file(&exact.out, "threads");
+	if (!err)
+		err = dump_threads(&exact.out);
+	err2 = begin_file(&exact.out, "functions");
+	if (!err2)
+		err2 = dump_functions(&exact.out);
+	__atomic_store_n(&exact.busy, 0, __ATOMIC_RELEASE);
+	return err ? err : err2;
+}
+
+void comm_exact_reset(void)
+{
+	struct comm_exact_thread *t;
+	struct comm_exact_edge *edge;
+	uint64_t mask, i;
+
+	for (t = comm_exact_threads(); t; t = t->next) {
+		/* The table may grow under our hands, and the new one not know of it. */
+		do {
+			edge = table(t, &mask);
+			for (i = 0; i <= mask; i++) {
+				edge[i].base_bytes = edge[i].bytes;
+				edge[i].base_first_bytes = edge[i].first_bytes;
+			}
+		} while (edge != __atomic_load_n(&t->edge, __ATOMIC_ACQUIRE));
+	}
+}

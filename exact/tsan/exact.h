@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libcomm-exact: who wrote what this thread reads, exactly, for programs built
+ * with gcc -fsanitize=thread and linked with this library in place of libtsan:
+ *
+ *	gcc -O2 -g -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove \
+ *	    -fno-builtin-memset -c prog.c
+ *	gcc prog.o libcomm-exact.a -lpthread -o prog
+ *
+ * (Without -fno-builtin-* the compiler expands short copies in place, past the
+ * instrumentation.)  clang 14 leaves loads out: use gcc.  Dynamic executables only.
+ *
+ * At exit, and at the signal COMM_EXACT_SIGNAL, it writes
+ * PREFIX.threads.csv and PREFIX.functions.csv; a child of fork() writes
+ * PREFIX.PID.threads.csv.
+ *
+ * Environment: COMM_EXACT_OUT (the prefix, "comm-exact"),
+ * COMM_EXACT_GRANULARITY (bytes, 8), COMM_EXACT_SELF_FIRST (1: first reads of
+ * what the thread itself wrote, too), COMM_EXACT_SIGNAL (a number).
+ */
+#ifndef COMM_EXACT_H
+#define COMM_EXACT_H
+
+/* Called before main(), or by the first access if that comes earlier. */
+void comm_exact_init(void);
+/* Writes both files now; 0 or -errno. */
+int comm_exact_dump(void);
+/* Counts from zero.  Accesses under way fall on one side or the other. */
+void comm_exact_reset(void);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# libcomm-exact.a.  Works alone: make -f exact/tsan/exact.mk O=.output
+
+O ?= .output
+CC ?= gcc
+CFLAGS ?= -O2 -g
+
+# No builtins and no calls made up by the compiler: memset() here is our own.
+# No stack protector: these functions are called before every access.
+EXACT_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
+	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -fno-builtin \
+	-fno-tree-loop-distribute-patterns -fno-stack-protector -U_FORTIFY_SOURCE -mcx16 -fPIC \
+	-D_GNU_SOURCE -MMD -MP
+EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c))
+
+libcomm-exact: $(O)/libcomm-exact.a
+
+-include $(EXACT_O:.o=.d)
+
+$(O)/exact/tsan/%.o: exact/tsan/%.c exact/tsan/exact.mk
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@
+
+$(O)/libcomm-exact.a: $(EXACT_O)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+.PHONY: libcomm-exact

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libc functions that move the program's data where the compiler cannot see
+ * it.  Copies are accesses of the calling thread and function; what a system
+ * call writes or reads is that thread's too, as function [kernel].  stdio is
+ * seen at its edge: fread() and fwrite(), not its buffers.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "exact.h"
+#include "thread.h"
+
+/* Fortified callers use these; no header declares them. */
+void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room);
+void *__memmove_chk(void *dst, const void *src, size_t n, size_t room);
+void *__memset_chk(void *dst, int c, size_t n, size_t room);
+void __chk_fail(void) __attribute__((noreturn));
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+
+static void note_read(const void *p, size_t n)
+{
+	struct comm_exact_thread *t = comm_exact_thread();
+
+	if (n)
+		comm_exact_read(t, (uint64_t)p, n, t->function);
+}
+
+static void note_write(void *p, size_t n)
+{
+	struct comm_exact_thread *t = comm_exact_thread();
+
+	if (n)
+		comm_exact_write(t, (uint64_t)p, n, t->function);
+}
+
+static void kernel_read(const void *p, ssize_t n)
+{
+	if (n > 0)
+		comm_exact_read(comm_exact_thread(), (uint64_t)p, n, COMM_FUNCTION_KERNEL);
+}
+
+static void kernel_write(void *p, ssize_t n)
+{
+	if (n > 0)
+		comm_exact_write(comm_exact_thread(), (uint64_t)p, n, COMM_FUNCTION_KERNEL);
+}
+
+/* rep movsb and stosb: fast on every machine with ERMS, and no call to ourselves. */
+static void *copy(void *dst, const void *src, size_t n)
+{
+	void *ret = dst;
+
+	__asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(n) : : "memory");
+	return ret;
+}
+
+void *memcpy(void *restrict dst, const void *restrict src, size_t n)
+{
+	note_read(src, n);
+	note_write(dst, n);
+	return copy(dst, src, n);
+}
+
+void *memmove(void *dst, const void *src, size_t n)
+{
+	unsigned char *d = dst;
+	const unsigned char *s = src;
+
+	note_read(src, n);
+	note_write(dst, n);
+	if ((uintptr_t)dst - (uintptr_t)src >= n)
+		return copy(dst, src, n);
+	while (n--)
+		d[n] = s[n];
+	return dst;
+}
+
+void *memset(void *dst, int c, size_t n)
+{
+	void *p = dst;
+
+	note_write(dst, n);
+	__asm__ volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(c) : "memory");
+	return dst;
+}
+
+void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room)
+{
+	if (n > room)
+		__chk_fail();
+	return memcpy(dst, src, n);
+}
+
+void *__memmove_chk(void *dst, const void *src, size_t n, size_t room)
+{
+	if (n > room)
+		__chk_fail();
+	return memmove(dst, src, n);
+}
+
+void *__memset_chk(void *dst, int c, size_t n, size_t room)
+{
+	if (n > room)
+		__chk_fail();
+	return memset(dst, c, n);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	void *p = __libc_calloc(n, bytes);
+
+	if (p)
+		note_write(p, n * bytes);
+	return p;
+}
+
+void *realloc(void *old, size_t bytes)
+{
+	size_t had = old ? malloc_usable_size(old) : 0;
+	/* glibc: bit 1 of the word before a block says that it is a mapping of its own. */
+	int mapped = old && ((const size_t *)old)[-1] & 2;
+	void *p = __libc_realloc(old, bytes);
+
+	if (!p || !old || p == old)
+		return p;
+	if (had > bytes)
+		had = bytes;
+	if (mapped) {
+		comm_shadow_move((uint64_t)old, (uint64_t)p, had);
+	} else {
+		note_read(old, had);
+		note_write(p, had);
+	}
+	return p;
+}
+
+void *mmap(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset)
+{
+	void *p = (void *)syscall(SYS_mmap, addr, len_bytes, prot, flags, fd, offset);
+
+	if (p == MAP_FAILED)
+		return p;
+	comm_exact_init();
+	if ((flags & MAP_TYPE) == MAP_PRIVATE)
+		comm_shadow_clear((uint64_t)p, len_bytes);
+	else
+		comm_shadow_share((uint64_t)p, len_bytes);
+	return p;
+}
+
+void *mmap64(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset)
+	__attribute__((alias("mmap")));
+
+int munmap(void *addr, size_t len_bytes)
+{
+	int ret = syscall(SYS_munmap, addr, len_bytes);
+
+	if (!ret)
+		comm_shadow_clear((uint64_t)addr, len_bytes);
+	return ret;
+}
+
+/* The libc's own function of this name. */
+#define REAL(name)                                                           \
+	({                                                                   \
+		static __typeof__(&(name)) real;                             \
+		if (!real)                                                   \
+			real = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name); \
+		real;                                                        \
+	})
+
+static void vector(const struct iovec *v, int count, ssize_t n, int written)
+{
+	int i;
+
+	for (i = 0; i < count && n > 0; i++) {
+		ssize_t part = (size_t)n < v[i].iov_len ? n : (ssize_t)v[i].iov_len;
+
+		if (written)
+			kernel_write(v[i].iov_base, part);
+		else
+			kernel_read(v[i].iov_base, part);
+		n -= part;
+	}
+}
+
+ssize_t read(int fd, void *p, size_t n)
+{
+	ssize_t ret = REAL(read)(fd, p, n);
+
+	kernel_write(p, ret);
+	return ret;
+}
+
+ssize_t pread(int fd, void *p, size_t n, off_t offset)
+{
+	ssize_t ret = REAL(pread)(fd, p, n, offset);
+
+	kernel_write(p, ret);
+	return ret;
+}
+
+ssize_t pread64(int fd, void *p, size_t n, off_t offset) __attribute__((alias("pread")));
+
+ssize_t readv(int fd, const struct iovec *v, int count)
+{
+	ssize_t ret = REAL(readv)(fd, v, count);
+
+	vector(v, count, ret, 1);
+	return ret;
+}
+
+ssize_t recv(int fd, void *p, size_t n, int flags)
+{
+	ssize_t ret = REAL(recv)(fd, p, n, flags);
+
+	/* With MSG_TRUNC the answer may exceed the buffer. */
+	kernel_write(p, ret > (ssize_t)n ? (ssize_t)n : ret);
+	return ret;
+}
+
+ssize_t recvfrom(int fd, void *restrict p, size_t n, int flags, struct sockaddr *restrict from,
+		 socklen_t *restrict from_bytes)
+{
+	ssize_t ret = REAL(recvfrom)(fd, p, n, flags, from, from_bytes);
+
+	kernel_write(p, ret > (ssize_t)n ? (ssize_t)n : ret);
+	return ret;
+}
+
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t ret = REAL(recvmsg)(fd, m, flags);
+
+	if (ret > 0)
+		vector(m->msg_iov, m->msg_iovlen, ret, 1);
+	return ret;
+}
+
+size_t fread(void *restrict p, size_t bytes, size_t n, FILE *restrict f)
+{
+	size_t ret = REAL(fread)(p, bytes, n, f);
+
+	kernel_write(p, ret * bytes);
+	return ret;
+}
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+	ssize_t ret = REAL(write)(fd, p, n);
+
+	kernel_read(p, ret);
+	return ret;
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t offset)
+{
+	ssize_t ret = REAL(pwrite)(fd, p, n, offset);
+
+	kernel_read(p, ret);
+	return ret;
+}
+
+ssize_t pwrite64(int fd, const void *p, size_t n, off_t offset) __attribute__((alias("pwrite")));
+
+ssize_t writev(int fd, const struct iovec *v, int count)
+{
+	ssize_t ret = REAL(writev)(fd, v, count);
+
+	vector(v, count, ret, 0);
+	return ret;
+}
+
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+	ssize_t ret = REAL(send)(fd, p, n, flags);
+
+	kernel_read(p, ret);
+	return ret;
+}
+
+ssize_t sendto(int fd, const void *p, size_t n, int flags, const struct sockaddr *to,
+	       socklen_t to_bytes)
+{
+	ssize_t ret = REAL(sendto)(fd, p, n, flags, to, to_bytes);
+
+	kernel_read(p, ret);
+	return ret;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t ret = REAL(sendmsg)(fd, m, flags);
+
+	if (ret > 0)
+		vector(m->msg_iov, m->msg_iovlen, ret, 0);
+	return ret;
+}
+
+size_t fwrite(const void *restrict p, size_t bytes, size_t n, FILE *restrict f)
+{
+	size_t ret = REAL(fwrite)(p, bytes, n, f);
+
+	kernel_read(p, ret * bytes);
+	return ret;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "exact.h"
+
+enum { FIRST_EDGES = 1024 };
+
+/* Shared with children of fork(). */
+struct dictionary {
+	uint32_t threads;
+	uint64_t lost;
+	struct comm_exact_identity identity[COMM_EXACT_THREADS];
+	/* Open addressing: a function's number is its place. */
+	uint64_t pc[COMM_EXACT_FUNCTIONS];
+};
+
+__thread struct comm_exact_thread *comm_exact_self;
+
+static struct dictionary *dictionary;
+static struct comm_exact_thread *threads;
+static int self_first;
+
+static void *map(size_t bytes, int flags)
+{
+	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+				  flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		static const char what[] = "comm-exact: out of memory\n";
+
+		syscall(SYS_write, 2, what, sizeof(what) - 1);
+		_exit(1);
+	}
+	return p;
+}
+
+/* The child is one new thread; what its parent's threads read is not its own. */
+static void after_fork(void)
+{
+	threads = NULL;
+	comm_exact_self = NULL;
+}
+
+void comm_exact_threads_init(void)
+{
+	const char *text = getenv("COMM_EXACT_SELF_FIRST");
+
+	if (dictionary)
+		return;
+	self_first = text && text[0] == '1';
+	dictionary = map(sizeof(*dictionary), MAP_SHARED);
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
+struct comm_exact_thread *comm_exact_thread_create(void)
+{
+	struct comm_exact_thread *t;
+	uint32_t slot;
+
+	comm_exact_init();
+	/* What init called may have come here before us. */
+	if (comm_exact_self)
+		return comm_exact_self;
+	t = map(sizeof(*t), MAP_PRIVATE);
+	/* Slot 0 is nobody. */
+	slot = __atomic_add_fetch(&dictionary->threads, 1, __ATOMIC_RELAXED);
+	if (slot >= COMM_EXACT_THREADS) {
+		slot = COMM_EXACT_THREADS - 1;
+		__atomic_fetch_add(&dictionary->lost, 1, __ATOMIC_RELAXED);
+	} else {
+		dictionary->identity[slot].pid = getpid();
+		dictionary->identity[slot].tid = syscall(SYS_gettid);
+	}
+	t->slot_bits = slot << COMM_FUNCTION_BITS;
+	t->bit = (uint64_t)1 << slot % 64;
+	t->after_write = self_first ? 0 : t->bit;
+	t->function = COMM_FUNCTION_UNKNOWN;
+	t->mask = FIRST_EDGES - 1;
+	t->edge = map(FIRST_EDGES * sizeof(*t->edge), MAP_PRIVATE);
+	t->last = t->edge;
+	t->next = __atomic_load_n(&threads, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(&threads, &t->next, t, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_ACQUIRE))
+		;
+	comm_exact_self = t;
+	return t;
+}
+
+struct comm_exact_thread *comm_exact_threads(void)
+{
+	return __atomic_load_n(&threads, __ATOMIC_ACQUIRE);
+}
+
+const struct comm_exact_identity *comm_exact_identity(uint32_t slot)
+{
+	return &dictionary->identity[slot];
+}
+
+uint64_t comm_exact_threads_lost(void)
+{
+	return dictionary ? dictionary->lost : 0;
+}
+
+static uint64_t hash(uint64_t key)
+{
+	key *= 0x9e3779b97f4a7c15u;
+	return key ^ key >> 29;
+}
+
+static struct comm_exact_edge *place(struct comm_exact_edge *edge, uint64_t mask, uint64_t key)
+{
+	uint64_t i = hash(key) & mask;
+
+	while (edge[i].key && edge[i].key != key)
+		i = (i + 1) & mask;
+	return &edge[i];
+}
+
+/* The old table stays: a dump may be reading it.  All old ones together are as big as the new one. */
+static void grow(struct comm_exact_thread *t)
+{
+	uint64_t mask = t->mask * 2 + 1, i;
+	struct comm_exact_edge *edge = map((mask + 1) * sizeof(*edge), MAP_PRIVATE);
+
+	for (i = 0; i <= t->mask; i++)
+		if (t->edge[i].key)
+			*place(edge, mask, t->edge[i].key) = t->edge[i];
+	/* The table before its size, or a dump reads past the end (partner: dump.c). */
+	__atomic_store_n(&t->edge, edge, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
+}
+
+struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key)
+{
+	struct comm_exact_edge *e = place(t->edge, t->mask, key);
+
+	if (!e->key) {
+		if (++t->n * 2 > t->mask) {
+			grow(t);
+			e = place(t->edge, t->mask, key);
+		}
+		e->key = key;
+	}
+	t->last_key = key;
+	t->last = e;
+	return e;
+}
+
+uint32_t comm_exact_function(uint64_t pc)
+{
+	uint32_t i = hash(pc) >> 20 & (COMM_EXACT_FUNCTIONS - 1), tries;
+
+	for (tries = 0; tries < COMM_EXACT_FUNCTIONS / 2; tries++) {
+		uint64_t old = 0;
+
+		if (i < COMM_FUNCTION_FIRST)
+			i = COMM_FUNCTION_FIRST;
+		if (dictionary->pc[i] == pc ||
+		    __atomic_compare_exchange_n(&dictionary->pc[i], &old, pc, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED) ||
+		    old == pc)
+			return i;
+		i = (i + 1) & (COMM_EXACT_FUNCTIONS - 1);
+	}
+	return COMM_FUNCTION_UNKNOWN;
+}
+
+uint64_t comm_exact_function_pc(uint32_t function)
+{
+	return dictionary->pc[function];
+}
+
+static void read_cell(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,
+		      uint32_t function)
+{
+	uint64_t key = (uint64_t)cell->writer << 32 | function;
+	struct comm_exact_edge *e = key == t->last_key ? t->last : comm_exact_edge(t, key);
+
+	e->bytes += len_bytes;
+	if (!(cell->seen & t->bit)) {
+		e->first_bytes += len_bytes;
+		__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
+	}
+}
+
+void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
+		     uint32_t function)
+{
+	uint64_t granule = (uint64_t)1 << comm_shadow_shift, in = addr & (granule - 1);
+	struct comm_cell *cell = comm_cell(addr);
+
+	while (in + len_bytes > granule) {
+		read_cell(t, cell++, granule - in, function);
+		len_bytes -= granule - in;
+		in = 0;
+	}
+	read_cell(t, cell, len_bytes, function);
+}
+
+void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
+		      uint32_t function)
+{
+	uint64_t granule = (uint64_t)1 << comm_shadow_shift;
+	uint64_t cells = ((addr & (granule - 1)) + len_bytes + granule - 1) >> comm_shadow_shift;
+	struct comm_cell *cell = comm_cell(addr);
+
+	for (; cells; cells--, cell++) {
+		cell->writer = t->slot_bits | function;
+		cell->seen = t->after_write;
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each thread has read: a hash table of its own, keyed by the writer
+ * (thread and function) and the reading function.  Only the thread itself
+ * changes its table; whoever dumps reads it as it is.  Numbers of threads and
+ * functions stand on memory that children of fork() share.
+ */
+#ifndef COMM_EXACT_THREAD_H
+#define COMM_EXACT_THREAD_H
+
+#include <stdint.h>
+
+#include "shadow.h"
+
+/* Reached without a detour, also by position-independent code. */
+#pragma GCC visibility push(hidden)
+
+enum {
+	COMM_EXACT_THREADS = 4096,
+	COMM_EXACT_FUNCTIONS = 1 << COMM_FUNCTION_BITS,
+	COMM_EXACT_DEPTH = 1024,
+	COMM_EXACT_PC_CACHE = 256,
+};
+
+/* Functions without code. */
+enum { COMM_FUNCTION_KERNEL = 1, COMM_FUNCTION_UNKNOWN, COMM_FUNCTION_FIRST };
+
+struct comm_exact_edge {
+	uint64_t key; /* writer << 32 | reading function; 0: free */
+	uint64_t bytes, first_bytes;
+	uint64_t base_bytes, base_first_bytes; /* at the last reset */
+};
+
+struct comm_exact_thread {
+	uint64_t last_key;
+	struct comm_exact_edge *last;
+	uint64_t bit;	      /* in comm_cell.seen */
+	uint64_t after_write; /* comm_cell.seen of what this thread wrote */
+	uint32_t slot_bits;   /* slot << COMM_FUNCTION_BITS */
+	uint32_t function;
+	struct comm_exact_edge *edge;
+	uint64_t mask, n;
+	uint32_t depth; /* may exceed COMM_EXACT_DEPTH: then functions are kept no more */
+	uint32_t stack[COMM_EXACT_DEPTH];
+	struct {
+		uint64_t pc;
+		uint32_t function;
+	} cache[COMM_EXACT_PC_CACHE];
+	struct comm_exact_thread *next;
+};
+
+struct comm_exact_identity {
+	uint32_t pid, tid;
+};
+
+extern __thread struct comm_exact_thread *comm_exact_self
+	__attribute__((tls_model("initial-exec")));
+
+void comm_exact_threads_init(void);
+struct comm_exact_thread *comm_exact_thread_create(void);
+/* Of this process, newest first. */
+struct comm_exact_thread *comm_exact_threads(void);
+const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
+struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key);
+uint32_t comm_exact_function(uint64_t pc);
+uint64_t comm_exact_function_pc(uint32_t function);
+/* Threads that found no slot: they share the last one. */
+uint64_t comm_exact_threads_lost(void);
+
+static inline struct comm_exact_thread *comm_exact_thread(void)
+{
+	struct comm_exact_thread *t = comm_exact_self;
+
+	return __builtin_expect(t != NULL, 1) ? t : comm_exact_thread_create();
+}
+
+/* Any length but 0; out of line. */
+void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
+		     uint32_t function);
+void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
+		      uint32_t function);
+
+/* The same for what comes before every access: short, and mostly as the last one. */
+static inline void comm_exact_read_now(uint64_t addr, uint64_t len_bytes)
+{
+	struct comm_exact_thread *t = comm_exact_self;
+	struct comm_cell *cell = comm_cell(addr);
+	struct comm_exact_edge *e;
+
+	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
+		e = t->last;
+		if (((uint64_t)cell->writer << 32 | t->function) == t->last_key &&
+		    cell->seen & t->bit) {
+			e->bytes += len_bytes;
+			return;
+		}
+	} else {
+		t = comm_exact_thread();
+	}
+	comm_exact_read(t, addr, len_bytes, t->function);
+}
+
+static inline void comm_exact_write_now(uint64_t addr, uint64_t len_bytes)
+{
+	struct comm_exact_thread *t = comm_exact_self;
+	struct comm_cell *cell = comm_cell(addr);
+
+	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
+		cell->writer = t->slot_bits | t->function;
+		cell->seen = t->after_write;
+		return;
+	}
+	t = comm_exact_thread();
+	comm_exact_write(t, addr, len_bytes, t->function);
+}
+
+#pragma GCC visibility pop
+
+#endif

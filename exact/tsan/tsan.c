@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The calls that gcc 12 places before each access, in its names and types
+ * (gcc/tsan.cc, sanitizer.def).
+ */
+#include <stdbool.h>
+
+#include "exact.h"
+#include "thread.h"
+
+/* The compiler's own declarations use its built-in types. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
+
+static inline void read_bytes(const volatile void *p, uint64_t len_bytes)
+{
+	comm_exact_read_now((uint64_t)p, len_bytes);
+}
+
+static inline void write_bytes(volatile void *p, uint64_t len_bytes)
+{
+	comm_exact_write_now((uint64_t)p, len_bytes);
+}
+
+void __tsan_init(void)
+{
+	comm_exact_init();
+}
+
+#define PLAIN(n)                                \
+	void __tsan_read##n(void *p)            \
+	{                                       \
+		read_bytes(p, n);               \
+	}                                       \
+	void __tsan_write##n(void *p)           \
+	{                                       \
+		write_bytes(p, n);              \
+	}                                       \
+	void __tsan_volatile_read##n(void *p)   \
+	{                                       \
+		read_bytes(p, n);               \
+	}                                       \
+	void __tsan_volatile_write##n(void *p)  \
+	{                                       \
+		write_bytes(p, n);              \
+	}                                       \
+	void __tsan_unaligned_read##n(void *p)  \
+	{                                       \
+		read_bytes(p, n);               \
+	}                                       \
+	void __tsan_unaligned_write##n(void *p) \
+	{                                       \
+		write_bytes(p, n);              \
+	}
+
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
+
+void __tsan_read_range(void *p, unsigned long len_bytes)
+{
+	if (len_bytes)
+		read_bytes(p, len_bytes);
+}
+
+void __tsan_write_range(void *p, unsigned long len_bytes)
+{
+	if (len_bytes)
+		write_bytes(p, len_bytes);
+}
+
+void __tsan_vptr_read(void **p)
+{
+	read_bytes(p, sizeof(*p));
+}
+
+void __tsan_vptr_update(void **p, void *value)
+{
+	(void)value;
+	write_bytes(p, sizeof(*p));
+}
+
+void __tsan_func_entry(void *caller)
+{
+	uint64_t pc = (uint64_t)__builtin_return_address(0);
+	struct comm_exact_thread *t = comm_exact_thread();
+	unsigned int i = pc >> 2 & (COMM_EXACT_PC_CACHE - 1);
+
+	(void)caller;
+	if (t->depth < COMM_EXACT_DEPTH)
+		t->stack[t->depth] = t->function;
+	t->depth++;
+	if (t->cache[i].pc != pc) {
+		t->cache[i].function = comm_exact_function(pc);
+		t->cache[i].pc = pc;
+	}
+	t->function = t->cache[i].function;
+}
+
+void __tsan_func_exit(void)
+{
+	struct comm_exact_thread *t = comm_exact_thread();
+
+	if (t->depth && --t->depth < COMM_EXACT_DEPTH)
+		t->function = t->stack[t->depth];
+}
+
+/*
+ * Atomics: always sequentially consistent, which is never weaker than asked.
+ * A compare-exchange that fails is a read.
+ */
+#define BEGIN(p)                                           \
+	struct comm_exact_thread *t = comm_exact_thread(); \
+	struct comm_cell *cell = comm_cell((uint64_t)(p)); \
+	int locked = comm_cell_lock(cell, t->slot_bits)
+#define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)))
+#define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)))
+#define END()                                   \
+	do {                                    \
+		if (locked)                     \
+			comm_cell_unlock(cell); \
+	} while (0)
+
+#define FETCH(n, type, op, expression)                                          \
+	type __tsan_atomic##n##_fetch_##op(volatile type *p, type v, int order) \
+	{                                                                       \
+		type old;                                                       \
+		BEGIN(p);                                                       \
+		(void)order;                                                    \
+		old = *p;                                                       \
+		while (!swap##n(p, &old, expression))                           \
+			;                                                       \
+		READ(p);                                                        \
+		WRITE(p);                                                       \
+		END();                                                          \
+		return old;                                                     \
+	}
+
+#define ATOMIC(n, type)                                                                            \
+	type __tsan_atomic##n##_load(const volatile type *p, int order)                            \
+	{                                                                                          \
+		type v;                                                                            \
+		BEGIN(p);                                                                          \
+		(void)order;                                                                       \
+		v = load##n(p);                                                                    \
+		READ(p);                                                                           \
+		END();                                                                             \
+		return v;                                                                          \
+	}                                                                                          \
+	void __tsan_atomic##n##_store(volatile type *p, type v, int order)                         \
+	{                                                                                          \
+		BEGIN(p);                                                                          \
+		(void)order;                                                                       \
+		store##n(p, v);                                                                    \
+		WRITE(p);                                                                          \
+		END();                                                                             \
+	}                                                                                          \
+	FETCH(n, type, add, old + v)                                                               \
+	FETCH(n, type, sub, old - v)                                                               \
+	FETCH(n, type, and, old &v)                                                                \
+	FETCH(n, type, or, old | v)                                                                \
+	FETCH(n, type, xor, old ^ v)                                                               \
+	FETCH(n, type, nand, ~(old & v))                                                           \
+	type __tsan_atomic##n##_exchange(volatile type *p, type v, int order)                      \
+	{                                                                                          \
+		type old;                                                                          \
+		BEGIN(p);                                                                          \
+		(void)order;                                                                       \
+		old = *p;                                                                          \
+		while (!swap##n(p, &old, v))                                                       \
+			;                                                                          \
+		READ(p);                                                                           \
+		WRITE(p);                                                                          \
+		END();                                                                             \
+		return old;                                                                        \
+	}                                                                                          \
+	bool __tsan_atomic##n##_compare_exchange_strong(volatile type *p, type *expected, type v,  \
+							int order, int failure)                    \
+	{                                                                                          \
+		bool done;                                                                         \
+		BEGIN(p);                                                                          \
+		(void)order, (void)failure;                                                        \
+		done = swap##n(p, expected, v);                                                    \
+		READ(p);                                                                           \
+		if (done)                                                                          \
+			WRITE(p);                                                                  \
+		END();                                                                             \
+		return done;                                                                       \
+	}                                                                                          \
+	bool __tsan_atomic##n##_compare_exchange_weak(volatile type *p, type *expected, type v,    \
+						      int order, int failure)                      \
+	{                                                                                          \
+		return __tsan_atomic##n##_compare_exchange_strong(p, expected, v, order, failure); \
+	}                                                                                          \
+	type __tsan_atomic##n##_compare_exchange_val(volatile type *p, type expected, type v,      \
+						     int order, int failure)                       \
+	{                                                                                          \
+		__tsan_atomic##n##_compare_exchange_strong(p, &expected, v, order, failure);       \
+		return expected;                                                                   \
+	}
+
+#define MACHINE(n, type)                                                                    \
+	static inline bool swap##n(volatile type *p, type *expected, type v)                \
+	{                                                                                   \
+		return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, \
+						   __ATOMIC_SEQ_CST);                       \
+	}                                                                                   \
+	static inline void store##n(volatile type *p, type v)                               \
+	{                                                                                   \
+		__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                   \
+	}                                                                                   \
+	static inline type load##n(const volatile type *p)                                  \
+	{                                                                                   \
+		return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                \
+	}
+
+typedef unsigned __int128 u128;
+
+/* cmpxchg16b by itself, not through libatomic, which may use a lock. */
+static inline bool swap128(volatile u128 *p, u128 *expected, u128 v)
+{
+	u128 old = __sync_val_compare_and_swap(p, *expected, v);
+	bool done = old == *expected;
+
+	*expected = old;
+	return done;
+}
+
+static inline void store128(volatile u128 *p, u128 v)
+{
+	u128 old = *p;
+
+	while (!swap128(p, &old, v))
+		;
+}
+
+static inline u128 load128(const volatile u128 *p)
+{
+	return __sync_val_compare_and_swap((volatile u128 *)p, 0, 0);
+}
+
+MACHINE(8, uint8_t)
+MACHINE(16, uint16_t)
+MACHINE(32, uint32_t)
+MACHINE(64, uint64_t)
+
+ATOMIC(8, uint8_t)
+ATOMIC(16, uint16_t)
+ATOMIC(32, uint32_t)
+ATOMIC(64, uint64_t)
+ATOMIC(128, u128)
+
+void __tsan_atomic_thread_fence(int order)
+{
+	(void)order;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The exact source against programs whose communication is known: ours
+# (target.c), to the byte, and the kernels of tests/truth.  Speaks TAP.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+export VALGRIND_LIB=$O/exact
+target=$O/tests/exact/target
+dump=$O/tests/exact/exact_dump
+kernels=$O/tests/truth
+n=0 status=0
+
+for need in valgrind python3; do
+  command -v $need >/dev/null || { echo "SKIP: no $need"; exit 77; }
+done
+[ -x "$VALGRIND_LIB/commexact-amd64-linux" ] || { echo "SKIP: the tool is not built (no Valgrind headers?)"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+ok() { # ok CONDITION-STATUS NAME
+  n=$((n + 1))
+  if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+    echo "not ok $n - $2"
+    status=1
+  fi
+}
+
+exact() { # exact NAME [OPTION...]
+  local name=$1
+  shift
+  rm -f "$tmp"/out*
+  valgrind -q --tool=commexact --exact-out="$tmp/out" "$@" "$target" "$name" >"$tmp/log" 2>&1
+}
+
+# edges VIEW PATTERN-FROM PATTERN-TO: "lines bytes first", summed up
+edges() {
+  "$dump" "${4:-$tmp/out}" "$1" | awk -F'\t' -v from="$2" -v to="$3" \
+    '$2 ~ from && $3 ~ to { k++; b += $(NF-1); f += $NF } END { print k+0, b+0, f+0 }'
+}
+
+is() { # is NAME GOT WANT
+  [ "$2" = "$3" ]
+  ok $? "$1"
+  [ "$2" = "$3" ] || echo "#   got $2, want $3"
+}
+
+exact marks
+is "stopped: not counted" "$(edges functions produce consume)" "2 12288 12288"
+is "phases are told apart" "$("$dump" "$tmp/out" functions | awk -F'\t' '$3 ~ /:consume$/ && $2 ~ /:produce$/ {print $1, $4}' | sort | tr '\n' ' ')" "1=one 8192 2=two 4096 "
+is "threads have names" "$("$dump" "$tmp/out" threads | grep -c ':consumer	')" "$("$dump" "$tmp/out" threads | grep -c consumer)"
+
+exact many
+is "80 readers of one array" "$(edges functions ':produce$' ':consume$')" "80 1310720 655360"
+exact many --granularity=64
+is "a line is read first once" "$(edges functions ':produce$' ':consume$')" "80 1310720 81920"
+
+exact kernel
+is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[kernel\]$')" "1 8192 8192"
+is "what the kernel writes for a thread" "$(edges functions ':\[kernel\]$' ':consume$')" "1 8192 8192"
+
+exact calls --calls=produce,consume
+is "numbered calls" "$("$dump" "$tmp/out" calls | awk -F'\t' '{sub(/^[0-9]+:/, "", $2); sub(/^[0-9]+:/, "", $3)} $2 ~ /produce#/ && $3 ~ /consume#/ {print $2, $3, $4}' | sort | tr '\n' ' ')" \
+  "produce#1 consume#1 800 produce#1 consume#2 720 produce#2 consume#2 72 produce#3 consume#2 8 "
+
+exact heap
+is "objects are allocation sites" "$("$dump" "$tmp/out" objects | awk -F'\t' '$4 ~ /make_[ab]/ && $3 ~ /consumer/ {sub(/.*\(/, "", $4); print $4, $5}' | sort | tr '\n' ' ')" \
+  "make_a) 8192 make_b) 8192 "
+
+exact fault
+is "an access that faults counts once" "$(edges functions ':two_stores$' ':two_stores$' | cut -d' ' -f2)" 16
+
+exact atomic
+is "a locked instruction reads once and writes once" "$(edges functions ':add$' ':add$' | cut -d' ' -f2)" "$(((2000 - 1) * 8))"
+
+exact forks
+is "a child does not spoil its parent's file" "$(edges functions ':produce$' ':consume$')" "1 8200 8192"
+valgrind -q --tool=commexact --exact-out="$tmp/child.%p" "$target" forks >"$tmp/log" 2>&1
+is "parent and child write a file each" "$(for f in "$tmp"/child.*; do edges functions ':produce$' ':consume$' "$f" | cut -d' ' -f2; done | sort -n | tr '\n' ' ')" "80 8200 "
+exact execs
+is "exec keeps the result" "$(edges functions ':produce$' ':consume$')" "1 8192 8192"
+exact moves
+is "mremap keeps writers, a new mapping has none" "$(edges functions ':produce$' ':consume$')" "1 8192 8192"
+is "new memory is unwritten" "$(edges functions '^-$' ':consume$')" "1 8192 8192"
+
+exact heap --granularity=3
+grep -q 'power of two' "$tmp/log"
+ok $? "a bad granularity is refused"
+exact heap --phase-instructions=10000
+[ "$("$dump" "$tmp/out" threads | cut -f1 | sort -un | wc -l)" -gt 5 ]
+ok $? "phases by instruction count"
+whole=$("$dump" "$tmp/out" functions | awk -F'\t' '$2 ~ /produce/ && $3 ~ /consume/ {b += $4} END {print b}')
+is "phases add up" "$whole" "12288"
+
+# The kernels count for themselves; locks, barriers and libc are not in their books.
+own=$(nm "$kernels/native/regular.o" "$kernels/native/irregular.o" | awk '$2 == "t" || $2 == "T" {print $3}' | sort -u)
+truth() { # truth KERNEL THREADS GRANULARITY
+  valgrind -q --tool=commexact --fair-sched=yes --granularity="$3" --exact-out="$tmp/out" \
+    "$kernels/truth-kernels" "$1" --threads "$2" --seconds 0.2 --words 1024 --phase 16 \
+    --out "$tmp/truth.csv" >"$tmp/log" 2>&1 &&
+    "$dump" "$tmp/out" functions >"$tmp/seen.tsv" &&
+    tests/exact/compare_truth.py "$tmp/truth.csv" "$tmp/seen.tsv" $own >"$tmp/log" 2>&1
+  ok $? "$1, $2 threads, granularity $3: $(tail -n 1 "$tmp/log")"
+}
+for kernel in $("$kernels/truth-kernels" --list); do
+  # A shadow of its own in each process sees nothing of another process.
+  [ "$kernel" = processes ] || truth "$kernel" 4 8
+done
+truth transpose 40 8
+truth migratory 4 1
+truth stencil1d 3 4
+echo "1..$n"
+exit $status

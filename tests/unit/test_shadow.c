@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The exact source's shadow, tables and trace, against a model that does the
+ * same the slow way: one record per granule, one row per edge.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "../../exact/memory.h"
+#include "../../exact/shadow.c"
+#include "../../exact/table.c"
+#include "../../exact/trace.c"
+
+void *comm_mem_map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	return p;
+}
+
+void comm_mem_unmap(void *mapped, size_t bytes)
+{
+	munmap(mapped, bytes);
+}
+
+static uint64_t dropped_bytes;
+
+void comm_mem_drop(void *start, size_t bytes)
+{
+	assert_int_equal((uintptr_t)start % 4096, 0);
+	assert_int_equal(bytes % 4096, 0);
+	dropped_bytes += bytes;
+	if (madvise(start, bytes, MADV_DONTNEED))
+		abort();
+}
+
+void *comm_mem_realloc(void *old, size_t bytes)
+{
+	void *p = realloc(old, bytes);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+void comm_mem_free(void *small)
+{
+	free(small);
+}
+
+/* The model: MODEL_BYTES of memory in two places, straddling chunks. */
+enum {
+	MODEL_BYTES = 1 << 14,
+	MODEL_THREADS = 70,
+	MODEL_SITES = 5,
+	MODEL_ACTORS = MODEL_THREADS * MODEL_SITES + 1,
+};
+
+static const uint64_t place[2] = {(uint64_t)3 * COMM_SHADOW_CHUNK_BYTES - MODEL_BYTES / 4,
+				  0x7ffffff00000 - MODEL_BYTES / 4};
+
+struct model {
+	uint32_t granule;
+	uint32_t writer[MODEL_BYTES]; /* 1 + thread * MODEL_SITES + site, by granule */
+	uint8_t seen[MODEL_BYTES][MODEL_THREADS];
+	uint64_t bytes[MODEL_ACTORS][MODEL_ACTORS], first[MODEL_ACTORS][MODEL_ACTORS];
+};
+
+static uint32_t random_state;
+
+static uint32_t rnd(uint32_t below)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return (uint32_t)(((uint64_t)random_state * below) >> 32);
+}
+
+static uint64_t address_of(uint32_t offset)
+{
+	return place[offset >= MODEL_BYTES / 2] + offset % (MODEL_BYTES / 2);
+}
+
+static void model_read(struct model *m, uint32_t offset, uint32_t len, uint32_t thread,
+		       uint32_t site)
+{
+	uint32_t reader = 1 + thread * MODEL_SITES + site;
+
+	for (uint32_t i = offset; i < offset + len; i++)
+		m->bytes[m->writer[i / m->granule]][reader]++;
+	for (uint32_t i = offset; i < offset + len;) {
+		uint32_t g = i / m->granule, end = (g + 1) * m->granule;
+		uint32_t part = (end < offset + len ? end : offset + len) - i;
+
+		if (!m->seen[g][thread])
+			m->first[m->writer[g]][reader] += part;
+		m->seen[g][thread] = 1;
+		i += part;
+	}
+}
+
+static void model_write(struct model *m, uint32_t offset, uint32_t len, uint32_t thread,
+			uint32_t site)
+{
+	for (uint32_t g = offset / m->granule; g <= (offset + len - 1) / m->granule; g++) {
+		m->writer[g] = 1 + thread * MODEL_SITES + site;
+		memset(m->seen[g], 0, sizeof(m->seen[g]));
+	}
+}
+
+static struct comm_segment *make_segment(uint32_t site, uint32_t n, uint32_t n_bases)
+{
+	struct comm_segment *segment = calloc(1, sizeof(*segment) + n * sizeof(segment->access[0]));
+
+	assert_non_null(segment);
+	segment->site = site;
+	segment->n_accesses = n;
+	segment->n_slots = 1 + n_bases;
+	segment->n_instructions = 1;
+	return segment;
+}
+
+/* As generated code does it. */
+static void run_part(struct comm_trace *trace, struct comm_segment *segment, uint32_t n,
+		     const uint64_t *bases)
+{
+	if (trace->pos > trace->slot + COMM_TRACE_SLOTS - COMM_TRACE_SLACK)
+		comm_trace_flush(trace);
+	trace->pos[0] = comm_segment_header(segment, segment->n_slots, n);
+	for (uint32_t i = 1; i < segment->n_slots; i++)
+		trace->pos[i] = bases[i - 1];
+	trace->pos += segment->n_slots;
+}
+
+static void run_segment(struct comm_trace *trace, struct comm_segment *segment,
+			const uint64_t *bases)
+{
+	run_part(trace, segment, segment->n_accesses, bases);
+}
+
+static uint32_t model_actor(const struct comm_trace *trace, uint32_t actor)
+{
+	const struct comm_actor *a = &trace->table.actor[actor];
+
+	return actor ? 1 + a->thread * MODEL_SITES + a->site : 0;
+}
+
+static void compare(const struct comm_trace *trace, struct model *m)
+{
+	uint64_t edges = 0, total = 0;
+
+	for (uint32_t i = 1; i < trace->table.n_cells; i++) {
+		const struct comm_cell *cell = comm_table_at(&trace->table, i);
+		uint32_t writer = model_actor(trace, cell->writer);
+		uint32_t reader = model_actor(trace, cell->reader);
+
+		assert_int_equal(cell->bytes, m->bytes[writer][reader]);
+		assert_int_equal(cell->first_bytes, m->first[writer][reader]);
+		m->bytes[writer][reader] = m->first[writer][reader] = 0;
+		edges++;
+		total += cell->bytes;
+	}
+	assert_true(edges > 100);
+	assert_true(total > 10000);
+	for (uint32_t w = 0; w < MODEL_ACTORS; w++) {
+		for (uint32_t r = 0; r < MODEL_ACTORS; r++)
+			assert_int_equal(m->bytes[w][r], 0);
+	}
+}
+
+static void deinit(struct comm_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->n_threads; i++)
+		free(trace->threads[i].actor);
+	free(trace->threads);
+	comm_table_deinit(&trace->table);
+	comm_shadow_deinit(&trace->shadow);
+	free(trace);
+}
+
+static struct comm_trace *make_trace(uint32_t granule)
+{
+	struct comm_trace *trace = malloc(sizeof(*trace));
+
+	assert_non_null(trace);
+	comm_trace_init(trace, granule);
+	return trace;
+}
+
+static void random_segment(struct comm_trace *trace, struct model *m, uint32_t thread,
+			   struct comm_segment **pool, uint32_t *n_pool)
+{
+	enum { N = 6 };
+	static const uint16_t sizes[] = {1, 2, 4, 8, 16, 32, 40};
+	uint32_t site = rnd(MODEL_SITES);
+	struct comm_segment *segment = make_segment(site, N, N);
+	uint32_t n = 1 + rnd(N);
+	uint64_t bases[N];
+
+	for (uint32_t i = 0; i < N; i++) {
+		uint32_t size = sizes[rnd(7)];
+		uint32_t offset = rnd(MODEL_BYTES / 2 - 40) + rnd(2) * (MODEL_BYTES / 2);
+		struct comm_trace_access *a = &segment->access[i];
+		bool happens = true;
+
+		a->size_bytes = size;
+		a->kind = 1 + rnd(3);
+		a->base = i + 1;
+		a->offset = (int64_t)rnd(64) - 32;
+		bases[i] = address_of(offset) - a->offset;
+		if (!rnd(5)) {
+			a->kind = (1 + rnd(2)) | COMM_TRACE_MAYBE;
+			happens = rnd(2);
+			if (!happens)
+				bases[i] = 0;
+		}
+		/* Past the exit that it is left by. */
+		if (i >= n)
+			happens = false;
+		if (happens && trace->counting && (a->kind & COMM_TRACE_READ))
+			model_read(m, offset, size, thread, site);
+		if (happens && (a->kind & COMM_TRACE_WRITE))
+			model_write(m, offset, size, thread, site);
+	}
+	run_part(trace, segment, n, bases);
+	pool[(*n_pool)++] = segment;
+}
+
+static void against_model(uint32_t granule)
+{
+	enum { STEPS = 6000 };
+	struct comm_trace *trace = make_trace(granule);
+	struct model *m = calloc(1, sizeof(*m));
+	struct comm_segment **pool = calloc(STEPS, sizeof(*pool));
+	uint32_t n_pool = 0;
+
+	assert_non_null(m);
+	assert_non_null(pool);
+	m->granule = granule;
+	random_state = granule;
+	for (uint32_t i = 0; i < MODEL_THREADS; i++)
+		assert_int_equal(comm_trace_add_thread(trace), i);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		uint32_t thread = rnd(MODEL_THREADS);
+		uint32_t offset = rnd(MODEL_BYTES / 2 - 256), len = 1 + rnd(256);
+
+		comm_trace_run_thread(trace, thread);
+		/* Off for a tenth of the time: writes must be followed all the same. */
+		comm_trace_flush(trace);
+		trace->counting = i % 100 >= 10;
+		random_segment(trace, m, thread, pool, &n_pool);
+		if (i % 50 == 7) {
+			comm_trace_write(trace, thread, 1, address_of(offset), len);
+			model_write(m, offset, len, thread, 1);
+		}
+		if (i % 50 == 33) {
+			comm_trace_read(trace, thread, 1, address_of(offset), len);
+			if (trace->counting)
+				model_read(m, offset, len, thread, 1);
+		}
+	}
+	comm_trace_flush(trace);
+	compare(trace, m);
+	while (n_pool)
+		free(pool[--n_pool]);
+	free(pool);
+	free(m);
+	deinit(trace);
+}
+
+static void test_byte(void **state)
+{
+	(void)state;
+	against_model(1);
+}
+
+static void test_eight(void **state)
+{
+	(void)state;
+	against_model(8);
+}
+
+static void test_line(void **state)
+{
+	(void)state;
+	against_model(64);
+}
+
+static void test_page(void **state)
+{
+	(void)state;
+	against_model(4096);
+}
+
+/* A thousand threads read one word: each once, in any order, after each write. */
+static void test_many_readers(void **state)
+{
+	struct comm_shadow shadow;
+	uint32_t writer;
+
+	(void)state;
+	comm_shadow_init(&shadow, 8);
+	for (uint32_t round = 1; round < 4; round++) {
+		comm_shadow_write(&shadow, 0x1000, 8, round);
+		for (uint32_t i = 0; i < 1000; i++)
+			assert_true(comm_shadow_read(&shadow, 0x1000, i * 7 % 1000, &writer));
+		for (uint32_t i = 0; i < 1000; i++)
+			assert_false(comm_shadow_read(&shadow, 0x1000, i, &writer));
+		assert_int_equal(writer, round);
+	}
+	comm_shadow_deinit(&shadow);
+}
+
+static uint32_t count_found(uint64_t addr)
+{
+	return addr < 0x100000 ? 7 : 8;
+}
+
+static void test_objects(void **state)
+{
+	struct comm_trace *trace = make_trace(8);
+	struct comm_segment *segment = make_segment(2, 1, 1);
+	const uint64_t addr[] = {0x1000, 0x1008, 0x2000, 0x3008, 0x500000};
+	const uint32_t object[] = {3, 4, 5, 7, 8};
+
+	(void)state;
+	trace->by_object = true;
+	trace->find_object = count_found;
+	comm_trace_add_thread(trace);
+	comm_shadow_set_page(&trace->shadow, 0x2000, 5);
+	comm_shadow_set_page(&trace->shadow, 0x1000, 5);
+	comm_shadow_set_object(&trace->shadow, 0x1000, 8, 3);
+	comm_shadow_set_object(&trace->shadow, 0x1008, 1, 4);
+	comm_trace_run_thread(trace, 0);
+	segment->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_READ};
+	for (uint32_t i = 0; i < 5; i++) {
+		for (uint32_t times = 0; times <= i; times++)
+			run_segment(trace, segment, &addr[i]);
+	}
+	comm_trace_flush(trace);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct comm_cell *cell = comm_table_cell(&trace->table, 0, 1, object[i]);
+
+		assert_int_equal(cell->bytes, 8 * (i + 1));
+		assert_int_equal(cell->first_bytes, 8);
+	}
+	free(segment);
+	deinit(trace);
+}
+
+static uint32_t object_at(struct comm_shadow *shadow, uint64_t addr)
+{
+	return comm_shadow_object(shadow, comm_shadow_chunk(shadow, addr), addr);
+}
+
+/* Big objects are entered by the page, small ones may come to lie in them. */
+static void test_big_objects(void **state)
+{
+	const uint64_t start = COMM_SHADOW_CHUNK_BYTES - 100000 - 8;
+	const uint64_t end = start + COMM_SHADOW_CHUNK_BYTES + 200016;
+	struct comm_shadow shadow;
+
+	(void)state;
+	comm_shadow_init(&shadow, 8);
+	for (uint64_t addr = start - 8000; addr < end + 8000; addr += 800)
+		comm_shadow_set_object(&shadow, addr, 8, 5);
+	comm_shadow_set_object(&shadow, start, end - start, 7);
+	for (uint64_t addr = start; addr < end; addr += 8)
+		assert_int_equal(object_at(&shadow, addr), 7);
+	assert_int_equal(object_at(&shadow, start - 8), 0);
+	assert_int_equal(object_at(&shadow, end), 0);
+	assert_int_equal(object_at(&shadow, start - 8000), 5);
+	comm_shadow_set_object(&shadow, start + 50000, 24, 9);
+	assert_int_equal(object_at(&shadow, start + 50016), 9);
+	assert_int_equal(object_at(&shadow, start + 50024), 7);
+	comm_shadow_deinit(&shadow);
+}
+
+static void test_clear_and_move(void **state)
+{
+	const uint64_t big = (uint64_t)COMM_SHADOW_CHUNK_BYTES * 3;
+	struct comm_shadow shadow;
+	uint32_t writer;
+
+	(void)state;
+	comm_shadow_init(&shadow, 8);
+	comm_shadow_write(&shadow, big - 4096, 8192, 9);
+	comm_shadow_set_object(&shadow, big, 4096, 6);
+	comm_shadow_move(&shadow, big - 4096, 0x10000, 8192);
+	comm_shadow_read(&shadow, 0x10000, 1, &writer);
+	assert_int_equal(writer, 9);
+	comm_shadow_read(&shadow, 0x11ff8, 1, &writer);
+	assert_int_equal(writer, 9);
+	assert_int_equal(comm_shadow_object(&shadow, comm_shadow_chunk(&shadow, 0x11ff8), 0x11ff8),
+			 6);
+	assert_int_equal(comm_shadow_object(&shadow, comm_shadow_chunk(&shadow, 0x10ff8), 0x10ff8),
+			 0);
+	/* Neighbours keep what they have, on both ends and across chunks. */
+	comm_shadow_clear(&shadow, big - 2048, 4096);
+	comm_shadow_read(&shadow, big - 2056, 1, &writer);
+	assert_int_equal(writer, 9);
+	comm_shadow_read(&shadow, big - 2048, 1, &writer);
+	assert_int_equal(writer, 0);
+	comm_shadow_read(&shadow, big + 2040, 1, &writer);
+	assert_int_equal(writer, 0);
+	comm_shadow_read(&shadow, big + 2048, 1, &writer);
+	assert_int_equal(writer, 9);
+	/* A big range gives memory back rather than touching it. */
+	dropped_bytes = 0;
+	comm_shadow_write(&shadow, big, COMM_SHADOW_CHUNK_BYTES, 5);
+	comm_shadow_clear(&shadow, 0, (uint64_t)1 << 40);
+	assert_true(dropped_bytes >= COMM_SHADOW_CHUNK_BYTES);
+	comm_shadow_read(&shadow, big + COMM_SHADOW_CHUNK_BYTES - 8, 1, &writer);
+	assert_int_equal(writer, 0);
+	comm_shadow_deinit(&shadow);
+}
+
+/* Each call of a numbered function is an actor of its own. */
+static void test_calls(void **state)
+{
+	struct comm_trace *trace = make_trace(8);
+	struct comm_segment *enter = make_segment(1, 1, 1), *read = make_segment(2, 1, 1);
+	const uint64_t addr = 0x4000;
+	uint32_t calls = 0;
+
+	(void)state;
+	trace->calls = &calls;
+	comm_trace_add_thread(trace);
+	comm_trace_run_thread(trace, 0);
+	enter->entered = 1;
+	enter->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_WRITE};
+	read->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_READ};
+	for (uint32_t i = 0; i < 3; i++) {
+		run_segment(trace, enter, &addr);
+		run_segment(trace, read, &addr);
+	}
+	comm_trace_flush(trace);
+	assert_int_equal(calls, 3);
+	assert_int_equal(trace->table.n_cells, 4);
+	for (uint32_t i = 1; i < 4; i++) {
+		const struct comm_cell *cell = comm_table_at(&trace->table, i);
+
+		assert_int_equal(trace->table.actor[cell->writer].call, i);
+		assert_int_equal(cell->bytes, 8);
+	}
+	free(enter);
+	free(read);
+	deinit(trace);
+}
+
+static uint32_t writer_of(struct comm_trace *trace, uint64_t addr)
+{
+	uint32_t writer;
+
+	comm_shadow_read(&trace->shadow, addr, 0, &writer);
+	return writer;
+}
+
+/* A fault in the third of four accesses, before and after an exit behind the first. */
+static void test_fault(void **state)
+{
+	static const uint64_t ip[] = {100, 104, 108, 112};
+
+	(void)state;
+	for (uint32_t round = 0; round < 4; round++) {
+		struct comm_trace *trace = make_trace(8);
+		struct comm_segment *segment = make_segment(1, 4, 1);
+		struct comm_segment *before = make_segment(2, 1, 1);
+		uint64_t addr = 0x4000, other = 0x8000;
+
+		comm_trace_add_thread(trace);
+		comm_trace_run_thread(trace, 0);
+		segment->ip = ip;
+		before->ip = ip + 3;
+		for (uint32_t i = 0; i < 4; i++)
+			segment->access[i] = (struct comm_trace_access){.offset = 8 * i,
+									.size_bytes = 8,
+									.base = 1,
+									.kind = COMM_TRACE_WRITE};
+		before->access[0] = segment->access[0];
+		if (round & 1)
+			run_segment(trace, before, &other);
+		run_part(trace, segment, round & 2 ? 1 : 0, &addr);
+		if (!(round & 2))
+			trace->pos -= segment->n_slots;
+		comm_trace_flush_fault(trace, 108);
+		assert_int_equal(writer_of(trace, 0x8000) != 0, round & 1);
+		assert_int_not_equal(writer_of(trace, 0x4000), 0);
+		assert_int_not_equal(writer_of(trace, 0x4008), 0);
+		assert_int_equal(writer_of(trace, 0x4010), 0);
+		/* Nothing was running: nothing happens. */
+		comm_trace_flush_fault(trace, 112);
+		assert_int_equal(writer_of(trace, 0x4010), 0);
+		free(segment);
+		free(before);
+		deinit(trace);
+	}
+}
+
+static void test_many_cells(void **state)
+{
+	struct comm_table table;
+
+	(void)state;
+	comm_table_init(&table);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 50000; i++)
+			comm_table_cell(&table, i, i * 3 + 1, i % 17)->bytes += i;
+	}
+	assert_int_equal(table.n_cells, 50001);
+	for (uint32_t i = 0; i < 50000; i++)
+		assert_int_equal(comm_table_find(&table, i, i * 3 + 1, i % 17)->bytes, 2 * i);
+	comm_table_deinit(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_byte),	       cmocka_unit_test(test_eight),
+		cmocka_unit_test(test_line),	       cmocka_unit_test(test_page),
+		cmocka_unit_test(test_many_readers),   cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_big_objects),
+		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_many_cells),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
