@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The exact runtime must find, byte for byte, the matrix that each kernel knows
+# of itself, and the kernel's must equal its formula where it has one.
+# Uses O (.output), SECONDS_EACH (0.06).  Exit 0 pass, 1 fail, 77 skip.
+
+here=$(dirname "$0")
+bin=${O:-.output}/tests/truth
+test=$(realpath "$bin/exact_test")
+each=${SECONDS_EACH:-0.06}
+failed=0
+
+if ! command -v python3 >/dev/null; then
+	echo "SKIP: no python3"
+	exit 77
+fi
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+fail()
+{
+	echo "FAIL: $*"
+	failed=1
+}
+
+# KERNEL THREADS GRANULARITY
+check()
+{
+	dir=$tmp/$1,threads=$2,granularity=$3
+	mkdir "$dir"
+	if ! COMM_EXACT_OUT=$dir/x COMM_EXACT_GRANULARITY=$3 "$bin/truth-kernels-exact" "$1" \
+		--threads "$2" --seconds "$each" --words 1024 --phase 16 --out "$dir/truth.csv" \
+		>"$tmp/log" 2>&1; then
+		fail "$1 with $2 threads: $(cat "$tmp/log")"
+		return
+	fi
+	if ! grep -q -e 'formula=equal' -e 'formula=none' "$dir/truth.csv"; then
+		fail "$1 with $2 threads differs from its formula"
+	fi
+	# A kernel that never got going would agree with anything.
+	if ! grep -q 'total_read_bytes=[1-9]' "$dir/truth.csv"; then
+		fail "$1 with $2 threads read nothing"
+	fi
+}
+
+kernels=$("$bin/truth-kernels" --list) || exit 1
+for kernel in $kernels; do
+	check "$kernel" 4 8
+done
+# Other numbers of threads, and granules that split or are split by nothing here.
+for kernel in ring stencil2d phases graph; do
+	check "$kernel" 2 8
+	check "$kernel" 7 8
+done
+for kernel in transpose rotating steal spsc hash; do
+	check "$kernel" 32 8
+done
+for granularity in 1 4; do
+	check stencil1d 3 $granularity
+	check migratory 4 $granularity
+	check processes 3 $granularity
+done
+
+# A profiler attaches in between: what was before SIGUSR1 does not count.
+for kernel in phases rotating pipeline processes; do
+	mkfifo "$tmp/stdin.$kernel"
+	"$bin/truth-kernels" $kernel --wait --words 1024 --phase 16 --seconds 9 \
+		--pid-file "$tmp/pid" --out "$tmp/reset.$kernel" <"$tmp/stdin.$kernel" >"$tmp/log" &
+	pid=$!
+	echo >"$tmp/stdin.$kernel"
+	tries=500
+	until [ "$(cat "$tmp/pid" 2>/dev/null)" = $pid ]; do
+		[ $((tries -= 1)) -gt 0 ] || fail "$kernel: --pid-file"
+		[ $tries -gt 0 ] || break
+		sleep 0.01
+	done
+	sleep 0.1
+	kill -USR1 $pid
+	begun=$(date +%s%N)
+	sleep 0.1
+	kill -USR2 $pid
+	wait $pid || fail "$kernel with a reset: exit $?"
+	grep -q formula=equal "$tmp/reset.$kernel" || fail "$kernel with a reset"
+	# The run must have gone on for the second part only.
+	took=$(sed -n 's/^# start_ns=\([0-9]*\) end_ns=\([0-9]*\) .*/\2 \1/p' "$tmp/reset.$kernel")
+	took=$((${took% *} - ${took#* }))
+	if [ $took -le 0 ] || [ $took -gt $(($(date +%s%N) - begun + 20000000)) ]; then
+		fail "$kernel: the counting did not begin at SIGUSR1"
+	fi
+done
+
+python3 -B "$here/compare.py" --same "$tmp"/*granularity* || fail "traced is not true"
+(cd "$tmp" && "$test") || fail "exact_test"
+python3 -B "$here/compare_test.py" 2>"$tmp/log" || {
+	cat "$tmp/log"
+	fail "compare_test.py"
+}
+[ $failed = 0 ] && echo "ok: $(echo "$kernels" | wc -l) kernels"
+exit $failed

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far an estimated thread matrix is from the true one.
+
+  compare.py REPORT.json TRUTH.csv [--first] [--json]
+  compare.py --same DIRECTORY...
+  compare.py --median [--text] < ROWS.csv
+
+REPORT.json is what `commctl report --json --by-thread --min-share 0 --top 0`
+prints; TRUTH.csv what truth-kernels or libcomm-exact write.  Only pairs of
+different threads count.  --same: in each directory truth.csv must equal the sum
+of all *.threads.csv, first reads included.
+
+  error       sum |est - true| after scaling each to one: 0 perfect, 2 disjoint,
+              or nothing estimated where there was something
+  log2        of estimated over true volume, per second where both say how long
+  recall      of the k largest true edges (they hold 90 %, at most 16) found
+              among the k largest estimated ones
+  false_est   estimated bytes on pairs that exchanged nothing, of all estimated
+  false_reads the same, of all that the threads read
+  coverage    resolved edges whose interval holds the true bytes
+  cover_share the same after scaling the estimate to the true volume
+  overhead    percent, as the run itself measured it
+"""
+import csv
+import glob
+import json
+import math
+import os
+import statistics
+import sys
+
+TOP_SHARE = 0.9
+TOP_MAX = 16
+FIELDS = ["error", "log2", "recall", "false_est", "false_reads", "coverage", "cover_share",
+          "overhead"]
+
+
+def read_truth(paths, column="bytes"):
+    """{(src, dst): bytes} and the header's values."""
+    edges, head = {}, {}
+    for path in paths:
+        with open(path, newline="") as f:
+            lines = f.read().splitlines()
+        for line in lines:
+            if line.startswith("#"):
+                for word in line[1:].split():
+                    key, _, value = word.partition("=")
+                    head[key] = value
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            key = int(row["src_tid"]), int(row["dst_tid"])
+            edges[key] = edges.get(key, 0) + int(row[column])
+    return edges, head
+
+
+def off_diagonal(edges):
+    return {key: value for key, value in edges.items() if key[0] != key[1] and value}
+
+
+def read_report(path):
+    """{(src, dst): (bytes, low, high, resolved)} and the run."""
+    with open(path) as f:
+        report = json.load(f)
+    tid = {}
+    for node in report["nodes"]:
+        # "(other)" has no thread; it stays a node of its own.
+        tid[node["id"]] = node.get("tid") or "node %s" % node["id"]
+    edges = {}
+    for e in report["edges"]:
+        key = tid[e["from"]], tid[e["to"]]
+        old = edges.get(key, (0, 0, 0, False))
+        number = float(e["bytes"])
+        edges[key] = (old[0] + number, old[1] + float(e.get("low", number)),
+                      old[2] + float(e.get("high", number)),
+                      old[3] or bool(e.get("resolved", True)))
+    return edges, report.get("run", {})
+
+
+def seconds(head):
+    try:
+        s = (int(head["end_ns"]) - int(head["start_ns"])) / 1e9
+    except (KeyError, TypeError, ValueError):
+        return None
+    return s if s > 0 else None
+
+
+def top(edges, k):
+    return sorted(edges, key=lambda key: (-edges[key], str(key)))[:k]
+
+
+def recall(est, true):
+    total, held, k = sum(true.values()), 0, 0
+    for value in sorted(true.values(), reverse=True):
+        if held >= TOP_SHARE * total or k == TOP_MAX:
+            break
+        held += value
+        k += 1
+    # Equal edges are equally good: whatever reaches the k-th true size is right.
+    least = sorted(true.values(), reverse=True)[k - 1]
+    found = sum(1 for key in top(est, k) if true.get(key, 0) >= least)
+    return found / k
+
+
+def compare(report, run, truth, head):
+    true = off_diagonal(truth)
+    edges = {k: v for k, v in report.items() if k[0] != k[1]}
+    est = {k: v[0] for k, v in edges.items() if v[0] > 0}
+    est_sum, true_sum = sum(est.values()), sum(true.values())
+    est_s, true_s = seconds(run), seconds(head)
+    # True bytes that fall into the time that was sampled.
+    scale = est_s / true_s if est_s and true_s else 1
+    ret = dict.fromkeys(FIELDS)
+    ret["overhead"] = run.get("overhead_pct")
+    wrong = sum(v for k, v in est.items() if k not in true)
+    ret["false_est"] = wrong / est_sum if est_sum else 0.0
+    if int(head.get("total_read_bytes", 0)):
+        ret["false_reads"] = wrong / (int(head["total_read_bytes"]) * scale)
+    if not true_sum:
+        return ret
+    if not est_sum:
+        ret.update(error=2.0, recall=0.0)
+        return ret
+    ret["error"] = sum(abs(est.get(k, 0) / est_sum - true.get(k, 0) / true_sum)
+                       for k in set(est) | set(true))
+    ret["log2"] = math.log2(est_sum / (true_sum * scale))
+    ret["recall"] = recall(est, true)
+    resolved = {k: v for k, v in edges.items() if v[3]}
+    if resolved:
+        def covered(factor):
+            return sum(v[1] * factor <= true.get(k, 0) * scale <= v[2] * factor
+                       for k, v in resolved.items()) / len(resolved)
+        ret["coverage"] = covered(1)
+        ret["cover_share"] = covered(true_sum * scale / est_sum)
+    return ret
+
+
+def same(directories):
+    """0 when all have the same pairs, bytes and first bytes."""
+    ret = 0
+    for directory in directories:
+        traced_paths = glob.glob(os.path.join(glob.escape(directory), "*.threads.csv"))
+        wrong = [] if traced_paths else ["nothing was traced"]
+        for column in "bytes", "first_bytes":
+            true = off_diagonal(read_truth([os.path.join(directory, "truth.csv")], column)[0])
+            traced = off_diagonal(read_truth(traced_paths, column)[0])
+            for key in sorted(set(true) | set(traced)):
+                if true.get(key, 0) != traced.get(key, 0):
+                    wrong.append("%s %d -> %d: true %d, traced %d" %
+                                 (column, *key, true.get(key, 0), traced.get(key, 0)))
+        for line in wrong[:4]:
+            print("%s: %s" % (os.path.basename(directory), line))
+            ret = 1
+    return ret
+
+
+def show(value):
+    if value is None or value == "":
+        return ""
+    return "%.4g" % float(value)
+
+
+def median_rows(rows):
+    """One row for each kernel and budget: medians over the repeats."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["kernel"], row["budget"]), []).append(row)
+    for (kernel, budget), group in groups.items():
+        ret = {"kernel": kernel, "budget": budget, "repeats": len(group)}
+        for field in FIELDS:
+            values = [float(row[field]) for row in group if row.get(field)]
+            ret[field] = statistics.median(values) if values else None
+        yield ret
+
+
+def summary_rows(medians):
+    """Each budget as a whole: means of the medians, of log2 without its sign."""
+    budgets = {}
+    for row in medians:
+        budgets.setdefault(row["budget"], []).append(row)
+    for budget, rows in budgets.items():
+        ret = {"kernel": "(mean)", "budget": budget, "repeats": ""}
+        for field in FIELDS:
+            values = [row[field] for row in rows if row[field] is not None]
+            if field == "log2":
+                values = [abs(v) for v in values]
+            ret[field] = statistics.fmean(values) if values else None
+        yield ret
+
+
+def print_medians(text):
+    medians = list(median_rows(csv.DictReader(sys.stdin)))
+    names = ["kernel", "budget", "repeats"] + FIELDS
+    table = [names]
+    for row in medians + list(summary_rows(medians)):
+        table.append([str(row[n]) for n in names[:3]] + [show(row[n]) for n in FIELDS])
+    if not text:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(table)
+        return 0
+    width = [max(len(row[i]) for row in table) for i in range(len(names))]
+    for row in table:
+        print("  ".join(c.ljust(w) if i < 2 else (c or "-").rjust(w)
+                        for i, (c, w) in enumerate(zip(row, width))).rstrip())
+    return 0
+
+
+def main(args):
+    flags = {a for a in args if a.startswith("--")}
+    paths = [a for a in args if not a.startswith("--")]
+    if "--help" in flags:
+        print(__doc__.strip())
+        return 0
+    if flags - {"--first", "--json", "--same", "--median", "--text"}:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    if "--median" in flags:
+        return print_medians("--text" in flags)
+    if "--same" in flags and paths:
+        return same(paths)
+    if "--same" in flags or len(paths) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    truth, head = read_truth([paths[1]], "first_bytes" if "--first" in flags else "bytes")
+    result = compare(*read_report(paths[0]), truth, head)
+    if "--json" in flags:
+        print(json.dumps(result))
+    else:
+        print(",".join("" if result[f] is None else "%.6g" % result[f] for f in FIELDS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Ground truth.  Works alone: make -f tests/truth/truth.mk O=.output
+
+O ?= .output
+CC ?= gcc
+CFLAGS ?= -O2 -g
+
+ifeq ($(.DEFAULT_GOAL),)
+.DEFAULT_GOAL := truth
+endif
+include exact/tsan/exact.mk
+
+TRUTH_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
+	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -D_GNU_SOURCE -MMD -MP
+# Instrumented are the kernels, never the harness; clang leaves loads out.
+GCC ?= gcc
+TRUTH_EXACT_CF := -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
+TRUTH := $(O)/tests/truth
+TRUTH_O := $(TRUTH)/native/harness.o $(TRUTH)/native/regular.o $(TRUTH)/native/irregular.o
+TRUTH_EXACT_O := $(TRUTH)/native/harness.o $(TRUTH)/exact/regular.o $(TRUTH)/exact/irregular.o
+
+truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test
+
+-include $(TRUTH_O:.o=.d) $(TRUTH_EXACT_O:.o=.d) $(TRUTH)/exact/exact_test.d
+
+# -O2 whatever the profiler is built with: what the kernels do is the measure.
+$(TRUTH)/native/%.o: tests/truth/kernels/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TRUTH_CF) -O2 -g -c $< -o $@
+
+$(TRUTH)/exact/%.o: tests/truth/kernels/%.c
+	@mkdir -p $(@D)
+	$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -O2 -g -c $< -o $@
+
+$(TRUTH)/exact/exact_test.o: tests/truth/exact_test.c
+	@mkdir -p $(@D)
+	$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -Iexact/tsan -O2 -g -c $< -o $@
+
+$(TRUTH)/truth-kernels: $(TRUTH_O)
+	$(CC) $^ -o $@ -lpthread
+
+$(TRUTH)/truth-kernels-exact: $(TRUTH_EXACT_O) $(O)/libcomm-exact.a
+	$(CC) $^ -o $@ -lpthread
+
+$(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
+	$(CC) $^ -o $@ -lpthread
+
+truth-check: truth
+	O=$(O) tests/truth/check.sh
+
+CHECK_BUILD += truth
+CHECK_RUN += tests/truth/check.sh
+
+.PHONY: truth truth-check
