@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel half of the live source: samples from a per-CPU perf event,
+ * switches, and the life cycle of the targets.
+ *
+ * Why per CPU and filtered here rather than one event per thread: a per-task
+ * timer event is stopped and started at every context switch, which slowed a
+ * ping-pong of two threads down 5.7 times on a virtual machine; one that stays
+ * on its CPU and returns at once for others cost 2 %.
+ */
+#include "sample_event.h"
+#include "sched_event.h"
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+enum {
+	USER_CS = 0x33,
+	USER32_CS = 0x23,
+	CS_WORD = 17, /* of pt_regs */
+	MIN_ADDR = 0x10000,
+	IOV_BYTES_MAX = 1 << 24, /* more than that in one call is no buffer of ours */
+	SELF_TIMED = 16,	 /* one in so many runs is timed */
+	SELF_MOST_NS = 20000,	 /* longer: the host took the CPU away meanwhile */
+	VM_EXEC_BIT = 4,
+	PAGE = 4096,
+	PAGE_SHIFT_BITS = 12,
+	PF_KTHREAD_BIT = 0x00200000,
+	BAD_PAGES = 8,
+	FORGET_BAD = 64, /* one in so many samples tries them again */
+};
+
+#define USER_END 0x7ffffffff000ULL
+
+/* Fixed at load, so that the verifier and the JIT see constants. */
+const volatile __u32 stack_bytes = 512;
+const volatile __u32 stack_below_bytes = 128;
+const volatile __u32 max_lines = 12;
+const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* bit of enum comm_reg; rsp has the stack */
+const volatile bool code_line = true;
+const volatile bool follow = true;
+const volatile bool all_tasks = false;
+const volatile __u32 own_tgid = 0;
+const volatile __u64 cgroup_id = 0;
+const volatile __u32 cgroup_level = 0;
+
+struct comm_raw_ctl ctl = {.lines_on = 1};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct comm_raw_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} switches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} life SEC(".maps");
+
+enum {
+	SCRATCH_BYTES = sizeof(struct comm_raw_sample) + COMM_RAW_STACK_MAX +
+			COMM_RAW_LINES_MAX * sizeof(struct comm_raw_line),
+};
+
+struct scratch {
+	__u64 bytes[SCRATCH_BYTES / 8];
+	volatile __u64 bloom;
+	__u64 stack, code, code_end, low_end;
+	/* Pages that could not be read: a fault costs ten times a read. */
+	volatile __u64 bad_page[BAD_PAGES];
+	volatile __u32 retry;
+	volatile __u32 n_lines;
+	volatile __u32 failed;
+};
+
+/* Per CPU, and the sampling program does not nest: one event per CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct comm_raw_cpu *this_cpu(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline bool under_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp), *ancestor;
+
+	if ((__u32)BPF_CORE_READ(cgrp, level) < cgroup_level)
+		return false;
+	if (bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[cgroup_level]))
+		return false;
+	return BPF_CORE_READ(ancestor, kn, id) == cgroup_id;
+}
+
+static __always_inline bool is_target(struct task_struct *task, __u32 tgid)
+{
+	if (!tgid)
+		return false;
+	if (all_tasks)
+		return tgid != own_tgid && !(task->flags & PF_KTHREAD_BIT);
+	if (cgroup_id)
+		return under_cgroup(task);
+	if (ctl.only_tgid)
+		return tgid == ctl.only_tgid;
+	return bpf_map_lookup_elem(&targets, &tgid) != NULL;
+}
+
+static __always_inline void add_range(struct comm_raw_kcopy *k, __u64 addr, __u64 len)
+{
+	__u32 n = k->n_ranges;
+
+	if (!len || len > IOV_BYTES_MAX || addr < MIN_ADDR || addr > USER_END - len)
+		return;
+	if (n < COMM_RAW_RANGES_MAX) {
+		k->range[n].addr = addr;
+		k->range[n].len_bytes = len;
+		k->n_ranges = n + 1;
+	}
+}
+
+static __always_inline void add_iov(struct comm_raw_kcopy *k, __u64 iov, __u64 n)
+{
+	struct iovec v[COMM_RAW_RANGES_MAX] = {};
+	__u32 i;
+
+	if (n > COMM_RAW_RANGES_MAX)
+		n = COMM_RAW_RANGES_MAX;
+	/* One read of all would fail for a short vector at the end of a page. */
+	for (i = 0; i < COMM_RAW_RANGES_MAX; i++) {
+		if (i >= n)
+			break;
+		if (bpf_probe_read_user(&v[i], sizeof(v[i]),
+					(const void *)(iov + i * sizeof(v[i]))))
+			break;
+		add_range(k, (__u64)v[i].iov_base, v[i].iov_len);
+	}
+}
+
+/* The thread is in a system call: which of its memory will that write? */
+static __always_inline void kernel_sample(struct task_struct *task, struct comm_raw_cpu *c,
+					  const struct comm_raw_head *head)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct comm_raw_kcopy k = {.head = *head};
+	struct user_msghdr msg;
+	__u64 a1 = regs->si;
+
+	/* Exceptions and interrupts store -1 or the vector here, never a call. */
+	if (regs->cs != USER_CS)
+		return;
+	switch ((long)regs->orig_ax) {
+	case 0:	  /* read */
+	case 17:  /* pread64 */
+	case 45:  /* recvfrom */
+	case 217: /* getdents64 */
+		add_range(&k, a1, regs->dx);
+		break;
+	case 318: /* getrandom */
+		add_range(&k, regs->di, a1);
+		break;
+	case 19:  /* readv */
+	case 295: /* preadv */
+	case 327: /* preadv2 */
+		add_iov(&k, a1, regs->dx);
+		break;
+	case 47:  /* recvmsg */
+	case 299: /* recvmmsg: the first message */
+		if (!bpf_probe_read_user(&msg, sizeof(msg), (const void *)a1))
+			add_iov(&k, (__u64)msg.msg_iov, msg.msg_iovlen);
+		break;
+	default:
+		return;
+	}
+	if (!k.n_ranges)
+		return;
+	k.head.kind = COMM_RAW_KCOPY;
+	k.head.ip = regs->ip;
+	if (bpf_ringbuf_output(&samples, &k, sizeof(k), BPF_RB_NO_WAKEUP))
+		c->sample_drops++;
+	else
+		c->kcopies++;
+}
+
+/*
+ * Low values are mostly numbers.  Only a program that is not position
+ * independent has memory there, between its code and its heap.
+ */
+static __always_inline bool like_data(__u64 v, __u64 code, __u64 code_end, __u64 low_end)
+{
+	if (v < MIN_ADDR || v >= USER_END || (v >= code && v < code_end))
+		return false;
+	return v >= 1ULL << 32 || (v >= code_end && v < low_end);
+}
+
+static __always_inline bool seen_line(const struct comm_raw_line *line, __u32 n, __u64 addr)
+{
+	__u32 i;
+
+	for (i = 0; i < COMM_RAW_LINES_MAX; i++)
+		if (i < n && line[i].addr == addr)
+			return true;
+	return false;
+}
+
+static __always_inline void read_code(struct scratch *t, struct comm_raw_line *out, __u64 ip)
+{
+	/* Near the end of a page the next one may not be there. */
+	if (bpf_probe_read_user(out->data, COMM_RAW_LINE_BYTES, (const void *)ip)) {
+		ip &= ~(COMM_RAW_LINE_BYTES - 1ULL);
+		if (bpf_probe_read_user(out->data, COMM_RAW_LINE_BYTES, (const void *)ip)) {
+			t->failed++;
+			return;
+		}
+	}
+	out->addr = ip;
+	t->n_lines = 1;
+}
+
+/*
+ * One register.  Not static and not inlined, so that the verifier checks it
+ * once by itself: unrolled for 16 registers it takes half a million steps.
+ */
+__noinline int read_line(__u64 v)
+{
+	struct comm_raw_line *out;
+	__u64 bit, bloom, page;
+	__u32 zero = 0, n;
+	struct scratch *t;
+
+	t = bpf_map_lookup_elem(&scratches, &zero);
+	if (!t)
+		return 0;
+	n = t->n_lines;
+	bloom = t->bloom;
+	if (n >= max_lines || n >= COMM_RAW_LINES_MAX)
+		return 0;
+	if (!like_data(v, t->code, t->code_end, t->low_end))
+		return 0;
+	v &= ~(COMM_RAW_LINE_BYTES - 1ULL);
+	if (v - t->stack < stack_bytes)
+		return 0;
+	out = (struct comm_raw_line *)((__u8 *)t->bytes + sizeof(struct comm_raw_sample) +
+				       stack_bytes);
+	bit = 1ULL << ((v >> 6) & 63);
+	if ((bloom & bit) && seen_line(out, n, v))
+		return 0;
+	t->bloom = bloom | bit;
+	page = v >> PAGE_SHIFT_BITS;
+	if (t->bad_page[page % BAD_PAGES] == page && !t->retry)
+		return 0;
+	if (bpf_probe_read_user(out[n].data, COMM_RAW_LINE_BYTES, (const void *)v)) {
+		t->bad_page[page % BAD_PAGES] = page;
+		t->failed++;
+		return 0;
+	}
+	if (t->retry)
+		t->bad_page[page % BAD_PAGES] = 0;
+	out[n].addr = v;
+	t->n_lines = n + 1;
+	return 0;
+}
+
+static __always_inline void read_lines(struct task_struct *task, struct scratch *t,
+				       struct comm_raw_sample *s, struct comm_raw_line *out)
+{
+	struct mm_struct *mm = task->mm;
+	__u32 i;
+
+	if (!mm)
+		return;
+	t->code = mm->start_code;
+	t->code_end = mm->end_code;
+	t->low_end = mm->brk;
+	if (code_line)
+		read_code(t, out, s->head.ip);
+	for (i = 0; i < 16; i++)
+		if (line_regs & (1U << i))
+			read_line(s->reg[i]);
+}
+
+static __always_inline void read_stack(struct comm_raw_sample *s, __u64 stack)
+{
+	__u64 edge;
+
+	s->stack_addr = stack;
+	if (!bpf_probe_read_user(s->data, stack_bytes, (const void *)stack))
+		return;
+	/* It crosses into a page that is not there: keep the pointer's own. */
+	edge = (stack + stack_below_bytes) & ~(PAGE - 1ULL);
+	if (edge <= stack)
+		edge += PAGE;
+	s->stack_addr = 0;
+	if (edge - stack < stack_bytes && edge > stack + stack_below_bytes) {
+		__u32 len = (edge - stack) & (COMM_RAW_STACK_MAX - 1);
+
+		if (!bpf_probe_read_user(s->data, len, (const void *)stack)) {
+			s->stack_addr = stack;
+			s->stack_bytes = len;
+		}
+	}
+}
+
+static __always_inline void user_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					struct comm_raw_cpu *c, const struct comm_raw_head *head,
+					__u64 cs)
+{
+	__u32 zero = 0, n, len;
+	struct comm_raw_sample *s;
+	struct scratch *t;
+	__u64 stack;
+
+	t = bpf_map_lookup_elem(&scratches, &zero);
+	if (!t)
+		return;
+	t->bloom = 0;
+	t->n_lines = t->failed = 0;
+	t->retry = c->samples % FORGET_BAD == 0;
+	s = (struct comm_raw_sample *)t->bytes;
+	s->head = *head;
+	s->head.kind = COMM_RAW_SAMPLE;
+	s->head.ip = ctx->regs.ip;
+	s->reg[0] = ctx->regs.ax;
+	s->reg[1] = ctx->regs.cx;
+	s->reg[2] = ctx->regs.dx;
+	s->reg[3] = ctx->regs.bx;
+	s->reg[4] = ctx->regs.sp;
+	s->reg[5] = ctx->regs.bp;
+	s->reg[6] = ctx->regs.si;
+	s->reg[7] = ctx->regs.di;
+	s->reg[8] = ctx->regs.r8;
+	s->reg[9] = ctx->regs.r9;
+	s->reg[10] = ctx->regs.r10;
+	s->reg[11] = ctx->regs.r11;
+	s->reg[12] = ctx->regs.r12;
+	s->reg[13] = ctx->regs.r13;
+	s->reg[14] = ctx->regs.r14;
+	s->reg[15] = ctx->regs.r15;
+	s->reg[16] = task->thread.fsbase;
+	s->reg[17] = task->thread.gsbase;
+	s->flags = ctx->regs.flags;
+	s->mode_bits = cs == USER32_CS ? 32 : 64;
+	s->stack_bytes = stack_bytes;
+	s->zero[0] = s->zero[1] = s->zero[2] = 0;
+	/* On a line, so that a line is in the window or it is not. */
+	stack = (s->reg[4] - stack_below_bytes) & ~(COMM_RAW_LINE_BYTES - 1ULL);
+	t->stack = stack;
+	read_stack(s, stack);
+	if (ctl.lines_on && s->mode_bits == 64)
+		read_lines(task, t, s, (struct comm_raw_line *)(s->data + stack_bytes));
+	n = t->n_lines;
+	if (n > COMM_RAW_LINES_MAX)
+		return;
+	s->n_lines = n;
+	len = sizeof(*s) + stack_bytes + n * sizeof(struct comm_raw_line);
+	if (bpf_ringbuf_output(&samples, s, len, BPF_RB_NO_WAKEUP))
+		c->sample_drops++;
+	else
+		c->samples++;
+	c->lines += n;
+	c->failed_reads += t->failed;
+}
+
+static __always_inline __u64 own_time(__u64 start_ns)
+{
+	__u64 took_ns = bpf_ktime_get_ns() - start_ns;
+
+	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
+}
+
+SEC("perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), cs;
+	struct comm_raw_head head = {};
+	struct task_struct *task;
+	struct comm_raw_cpu *c;
+
+	head.cpu = bpf_get_smp_processor_id();
+	c = this_cpu(head.cpu);
+	if (!c)
+		return 0;
+	c->interrupts++;
+	head.tgid = id >> 32;
+	head.tid = id;
+	task = bpf_get_current_task_btf();
+	if (!is_target(task, head.tgid))
+		return 0;
+	head.time_ns = bpf_ktime_get_ns();
+	head.period = c->period;
+	c->seen_ns = head.time_ns;
+	c->hits++;
+	/*
+	 * By its place, not its name: newer kernels say that cs has two bytes, the
+	 * context is read by words, and a relocation wants the two to agree.
+	 */
+	cs = *(volatile __u64 *)((__u8 *)ctx + CS_WORD * sizeof(__u64)) & 0xffff;
+	if (cs & 3)
+		user_sample(ctx, task, c, &head, cs);
+	else
+		kernel_sample(task, c, &head);
+	if (c->hits % SELF_TIMED == 0)
+		c->handler_ns += SELF_TIMED * own_time(head.time_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 prev_tgid = prev->tgid, next_tgid = next->tgid;
+	bool from = is_target(prev, prev_tgid), to = is_target(next, next_tgid);
+	struct comm_raw_sched *s;
+	struct comm_raw_cpu *c;
+	__u64 now;
+	__u32 cpu;
+
+	if (!from && !to)
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	c = this_cpu(cpu);
+	if (!c)
+		return 0;
+	c->switches++;
+	now = bpf_ktime_get_ns();
+	c->seen_ns = now;
+	s = bpf_ringbuf_reserve(&switches, sizeof(*s), 0);
+	if (!s) {
+		c->sched_drops++;
+		return 0;
+	}
+	s->time_ns = now;
+	s->tid = prev->pid;
+	s->tgid = from ? prev_tgid : 0;
+	s->other_tid = next->pid;
+	s->other_tgid = to ? next_tgid : 0;
+	s->kind = COMM_RAW_SWITCH;
+	s->cpu = cpu;
+	s->zero = 0;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	c->switches_out++;
+	if (c->switches_out % SELF_TIMED == 0)
+		c->sched_ns += SELF_TIMED * own_time(now);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *woken)
+{
+	__u32 tgid = woken->tgid;
+	struct comm_raw_sched *s;
+	struct comm_raw_cpu *c;
+	__u32 cpu;
+	__u64 id;
+
+	if (!is_target(woken, tgid))
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	c = this_cpu(cpu);
+	if (!c)
+		return 0;
+	s = bpf_ringbuf_reserve(&switches, sizeof(*s), 0);
+	if (!s) {
+		c->waking_drops++;
+		return 0;
+	}
+	id = bpf_get_current_pid_tgid();
+	s->time_ns = bpf_ktime_get_ns();
+	s->tid = id;
+	s->tgid = is_target(bpf_get_current_task_btf(), id >> 32) ? id >> 32 : 0;
+	s->other_tid = woken->pid;
+	s->other_tgid = tgid;
+	s->kind = COMM_RAW_WAKING;
+	s->cpu = cpu;
+	s->zero = 0;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	c->wakings++;
+	return 0;
+}
+
+/* NULL: dropped, and counted.  The caller fills in the rest and submits. */
+static __always_inline struct comm_raw_life *life_event(__u32 kind, struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct comm_raw_cpu *c = this_cpu(cpu);
+	struct comm_raw_life *l;
+
+	if (!c)
+		return NULL;
+	l = bpf_ringbuf_reserve(&life, sizeof(*l), 0);
+	if (!l) {
+		__sync_fetch_and_add(&c->life_drops, 1);
+		return NULL;
+	}
+	__sync_fetch_and_add(&c->life_events, 1);
+	__builtin_memset(l, 0, sizeof(*l));
+	l->time_ns = bpf_ktime_get_ns();
+	l->tid = task->pid;
+	l->tgid = task->tgid;
+	l->kind = kind;
+	l->cpu = cpu;
+	return l;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = parent->tgid, child_tgid = child->tgid;
+	struct comm_raw_life *l;
+	__u8 one = 1;
+
+	if (!is_target(parent, tgid))
+		return 0;
+	if (child_tgid != tgid && follow && !cgroup_id && !all_tasks) {
+		if (!bpf_map_update_elem(&targets, &child_tgid, &one, BPF_NOEXIST)) {
+			__sync_fetch_and_add(&ctl.n_targets, 1);
+			ctl.only_tgid = 0;
+		}
+	}
+	l = life_event(COMM_RAW_FORK, parent);
+	if (!l)
+		return 0;
+	l->child_tid = child->pid;
+	l->child_tgid = child_tgid;
+	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(execed, struct task_struct *task)
+{
+	struct comm_raw_life *l;
+
+	if (!is_target(task, task->tgid))
+		return 0;
+	l = life_event(COMM_RAW_EXEC, task);
+	if (l)
+		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Newer kernels pass a second argument; the first is the same everywhere. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct comm_raw_life *l;
+
+	if (!is_target(task, tgid))
+		return 0;
+	l = life_event(COMM_RAW_EXIT, task);
+	if (l)
+		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	if (!task->signal->live.counter && !bpf_map_delete_elem(&targets, &tgid)) {
+		__sync_fetch_and_add(&ctl.n_targets, -1);
+		if (ctl.only_tgid == tgid)
+			ctl.only_tgid = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(renamed, struct task_struct *task)
+{
+	struct comm_raw_life *l;
+
+	if (!is_target(task, task->tgid))
+		return 0;
+	l = life_event(COMM_RAW_RENAME, task);
+	if (l)
+		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The kernel tells perf of each mapping here; so it tells us. */
+SEC("fentry/perf_event_mmap")
+int BPF_PROG(mapped, struct vm_area_struct *vma)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 vm_flags = vma->vm_flags;
+	struct comm_raw_life *l;
+
+	if (!is_target(task, task->tgid) || (!vma->vm_file && !(vm_flags & VM_EXEC_BIT)))
+		return 0;
+	l = life_event(COMM_RAW_MMAP, task);
+	if (!l)
+		return 0;
+	l->start = vma->vm_start;
+	l->end = vma->vm_end;
+	l->offset = (__u64)vma->vm_pgoff << PAGE_SHIFT_BITS;
+	l->executable = !!(vm_flags & VM_EXEC_BIT);
+	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	return 0;
+}

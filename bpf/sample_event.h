@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the sampling program writes into its ring, and the words that it and
+ * the daemon share.  Private to one build of the daemon: the program is part
+ * of it, so there is no version.  Includes nothing, for both sides have their
+ * own names for fixed-width types.
+ */
+#ifndef COMM_SAMPLE_EVENT_H
+#define COMM_SAMPLE_EVENT_H
+
+enum {
+	COMM_RAW_STACK_MAX = 2048, /* stack_bytes: a multiple of 64, at most this */
+	COMM_RAW_LINES_MAX = 16,
+	COMM_RAW_LINE_BYTES = 64,
+	COMM_RAW_RANGES_MAX = 4,
+	COMM_RAW_NREGS = 18, /* enum comm_reg of libcomm/event.h */
+};
+
+enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY };
+
+struct comm_raw_head {
+	unsigned long long time_ns;
+	unsigned long long period; /* that this CPU's event had */
+	unsigned int kind;
+	unsigned int cpu;
+	unsigned int tgid;
+	unsigned int tid;
+	unsigned long long ip; /* user mode */
+};
+
+struct comm_raw_line {
+	unsigned long long addr;
+	unsigned char data[COMM_RAW_LINE_BYTES];
+};
+
+/*
+ * stack_bytes of stack follow the fixed part (always that many, stack_addr is
+ * 0 when they could not be read), then n_lines lines.
+ */
+struct comm_raw_sample {
+	struct comm_raw_head head;
+	unsigned long long reg[COMM_RAW_NREGS];
+	unsigned long long flags;
+	unsigned long long stack_addr;
+	unsigned short stack_bytes;
+	unsigned short n_lines;
+	unsigned char mode_bits;
+	unsigned char zero[3];
+	unsigned char data[];
+};
+
+struct comm_raw_range {
+	unsigned long long addr;
+	unsigned long long len_bytes;
+};
+
+struct comm_raw_kcopy {
+	struct comm_raw_head head;
+	unsigned int n_ranges;
+	unsigned int zero;
+	struct comm_raw_range range[COMM_RAW_RANGES_MAX];
+};
+
+/*
+ * One per possible CPU, in a map that the daemon has mapped.  The daemon writes
+ * period only; everything else belongs to the programs on that CPU, and each
+ * counter to one program, so none of them needs an atomic.
+ */
+struct comm_raw_cpu {
+	unsigned long long period;
+	unsigned long long seen_ns; /* a target ran here */
+	/* The sampling program. */
+	unsigned long long interrupts;
+	unsigned long long hits; /* interrupts that met a target */
+	unsigned long long samples;
+	unsigned long long kcopies;
+	unsigned long long handler_ns; /* own time, scaled from one in 16 */
+	unsigned long long lines;
+	unsigned long long failed_reads;
+	unsigned long long sample_drops;
+	/* sched_switch. */
+	unsigned long long switches; /* of targets */
+	unsigned long long switches_out;
+	unsigned long long sched_drops;
+	unsigned long long sched_ns; /* own time, scaled from one in 16 */
+	/* Wakeups. */
+	unsigned long long wakings;
+	unsigned long long waking_drops;
+	/* Life cycle; tasks only, never nested on one CPU. */
+	unsigned long long life_events;
+	unsigned long long life_drops;
+	unsigned long long reserved[6];
+};
+
+/* Written by the daemon at any time. */
+struct comm_raw_ctl {
+	unsigned int only_tgid; /* the one target; 0: ask the map */
+	unsigned int lines_on;
+	unsigned int n_targets; /* entries of the map; the programs count too */
+};
+
+_Static_assert(sizeof(struct comm_raw_head) == 40, "layout of both sides");
+_Static_assert(sizeof(struct comm_raw_sample) == 40 + 18 * 8 + 24, "layout of both sides");
+_Static_assert(sizeof(struct comm_raw_cpu) == 192, "three cache lines");
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Scheduling and life-cycle records, each kind in a ring of its own: at
+ * overload the switches drop and the life cycle does not.  Includes nothing.
+ */
+#ifndef COMM_SCHED_EVENT_H
+#define COMM_SCHED_EVENT_H
+
+enum comm_raw_sched_kind {
+	COMM_RAW_SWITCH = 1,
+	COMM_RAW_WAKING,
+	COMM_RAW_FORK,
+	COMM_RAW_EXEC,
+	COMM_RAW_EXIT,
+	COMM_RAW_RENAME,
+	COMM_RAW_MMAP,
+};
+
+/* A tgid is 0 when the thread is not a target's. */
+struct comm_raw_sched {
+	unsigned long long time_ns;
+	unsigned int tid, tgid;		    /* who leaves the CPU, or wakes */
+	unsigned int other_tid, other_tgid; /* who comes, or is woken */
+	unsigned short kind;
+	unsigned short cpu;
+	unsigned int zero;
+};
+
+struct comm_raw_life {
+	unsigned long long time_ns;
+	unsigned int tid, tgid;
+	unsigned int child_tid, child_tgid; /* FORK */
+	unsigned short kind;
+	unsigned short cpu;
+	unsigned int executable;	       /* MMAP */
+	unsigned long long start, end, offset; /* MMAP */
+};
+
+_Static_assert(sizeof(struct comm_raw_sched) == 32, "one switch costs 40 bytes of ring");
+_Static_assert(sizeof(struct comm_raw_life) == 56, "layout of both sides");
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "governor.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+
+/* Spend a little less than allowed: a clock that reads late is not noticed. */
+static const double SAFETY = 0.95;
+static const double SMOOTH = 0.4;  /* weight of the last tick */
+static const double DAMPING = 0.6; /* exponent of the correction */
+static const double CREDIT_S = 0.5;
+static const double DEBT_S = 3;
+static const double REPAY_S = 2;
+/* Most of the budget that switches may take, and being called for them. */
+static const double SWITCH_SHARE = 0.3;
+static const double CALLED_SHARE = 0.15;
+static const double CALLED_NS = 60;	    /* attached, returns at once: measured 46 */
+static const double REPORTED_NS = 250;	    /* until it is measured */
+static const double DAEMON_SWITCH_NS = 300; /* what the daemon does with one */
+static const double JITTER = 0.06;	    /* each way */
+static const double WORTH_SETTING = 0.1;
+
+enum {
+	JITTER_NS = 1000 * 1000 * 1000,
+	JITTER_PERIODS = 64,
+	SET_PERIODS = 8,
+	FEW_INTERRUPTS = 4,
+	RETRY_S = 10,
+	RETRY_MOST_S = 320,
+	SEEN_S = 1,
+	DEEP_S = 5,
+};
+
+void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret)
+{
+	*ret = (struct comm_governor_config){
+		.interrupts_per_s = 1000,
+		.interrupt_ns = 5000,
+		.sample_ns = 10000,
+		.floor_ns_per_s = 500000,
+		.min_period = 50000,
+		.max_period = period_is_time ? 1000000000ULL : 4000000000ULL,
+		.period_is_time = period_is_time,
+		.seed = 0x9e3779b97f4a7c15ULL,
+	};
+}
+
+static uint64_t mul_mod(uint64_t a, uint64_t b, uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)a * b % n);
+}
+
+static bool witness(uint64_t a, uint64_t odd, unsigned int twos, uint64_t n)
+{
+	uint64_t x = 1, base = a % n;
+
+	for (; odd; odd >>= 1) {
+		if (odd & 1)
+			x = mul_mod(x, base, n);
+		base = mul_mod(base, base, n);
+	}
+	if (x == 1 || x == n - 1)
+		return false;
+	while (--twos) {
+		x = mul_mod(x, x, n);
+		if (x == n - 1)
+			return false;
+	}
+	return true;
+}
+
+/* Miller-Rabin; these bases decide for every n below 3.4e14 (Jaeschke 1993). */
+static bool is_prime(uint64_t n)
+{
+	static const uint64_t bases[] = {2, 3, 5, 7, 11, 13, 17};
+	unsigned int twos = 0, i;
+	uint64_t odd;
+
+	for (i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		if (n % bases[i] == 0)
+			return n == bases[i];
+	if (n < 2)
+		return false;
+	for (odd = n - 1; !(odd & 1); odd >>= 1)
+		twos++;
+	for (i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		if (witness(bases[i], odd, twos, n))
+			return false;
+	return true;
+}
+
+uint64_t comm_governor_prime(uint64_t n)
+{
+	while (!is_prime(n))
+		n++;
+	return n;
+}
+
+static double clamp(double v, double low, double high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+/* xorshift64*: in [0, 1). */
+static double next_random(struct comm_governor *g)
+{
+	g->rng ^= g->rng >> 12;
+	g->rng ^= g->rng << 25;
+	g->rng ^= g->rng >> 27;
+	return (double)((g->rng * 0x2545f4914f6cdd1dULL) >> 11) / 9007199254740992.0;
+}
+
+static void set_period(struct comm_governor *g, uint64_t now_ns)
+{
+	double period = g->nominal * (1 - JITTER + 2 * JITTER * next_random(g));
+
+	g->period = comm_governor_prime((uint64_t)clamp(period, (double)g->config.min_period,
+							(double)g->config.max_period));
+	g->set_ns = now_ns;
+}
+
+/*
+ * A CPU that only runs the target allows overhead seconds per second and pays
+ * for each interrupt: no shorter period can ever be right for time.  Without
+ * this bound a target that sleeps would seem cheap, and be hit when it wakes.
+ */
+static double shortest(const struct comm_governor *g)
+{
+	const struct comm_governor_config *c = &g->config;
+	double bound = (double)c->min_period;
+
+	if (c->overhead > 0 && c->period_is_time)
+		bound = fmax(bound, c->interrupt_ns / c->overhead);
+	return fmin(bound, (double)c->max_period);
+}
+
+void comm_governor_init(struct comm_governor *g, const struct comm_governor_config *config,
+			uint64_t now_ns, struct comm_governor_output *ret)
+{
+	memset(g, 0, sizeof(*g));
+	g->config = *config;
+	g->last_ns = now_ns;
+	g->rng = config->seed ? config->seed : 1;
+	if (config->period)
+		g->nominal = (double)config->period;
+	else if (config->overhead > 0)
+		/* Half of the budget; instructions: as if one took 0.3 ns. */
+		g->nominal = 2 * (config->interrupt_ns + config->sample_ns) / config->overhead *
+			     (config->period_is_time ? 1 : 3);
+	else
+		g->nominal = NSEC_PER_SEC / fmax(config->interrupts_per_s, 0.1) *
+			     (config->period_is_time ? 1 : 3);
+	g->nominal = clamp(g->nominal, shortest(g), (double)config->max_period);
+	set_period(g, now_ns);
+	*ret = (struct comm_governor_output){
+		.period = g->period,
+		.new_period = true,
+		.lines = true,
+	};
+}
+
+static void smooth(double *value, double now, double weight)
+{
+	*value += weight * (now - *value);
+}
+
+static void leave_switches(struct comm_governor *g, uint64_t now_ns)
+{
+	g->switches = false;
+	g->off_ns = now_ns;
+	g->retry_ns = g->retry_ns ? 2 * g->retry_ns : RETRY_S * 1000000000ULL;
+	if (g->retry_ns > RETRY_MOST_S * 1000000000ULL)
+		g->retry_ns = RETRY_MOST_S * 1000000000ULL;
+}
+
+/*
+ * Scheduling events are all or nothing: with some of them left out nobody knows
+ * who runs.  How many the target makes is known only while they are on, so they
+ * go on first if the whole machine's would fit, and later for trials.
+ */
+static void govern_switches(struct comm_governor *g, const struct comm_governor_input *in,
+			    double allowed, double each_ns)
+{
+	double called = in->machine_switches_per_s * CALLED_NS;
+	double most = in->machine_switches_per_s * each_ns;
+
+	if (g->switches) {
+		if (called > CALLED_SHARE * allowed ||
+		    g->switch_rate * each_ns > SWITCH_SHARE * allowed)
+			leave_switches(g, in->now_ns);
+		else if (in->now_ns - g->off_ns > RETRY_MOST_S * 1000000000ULL)
+			g->retry_ns = 0;
+		return;
+	}
+	if (called > CALLED_SHARE * allowed || g->credit_ns < 0)
+		return;
+	if (most > SWITCH_SHARE * allowed &&
+	    (!g->retry_ns || in->now_ns - g->off_ns < g->retry_ns)) {
+		if (!g->retry_ns)
+			leave_switches(g, in->now_ns);
+		return;
+	}
+	g->switches = true;
+	/* Do not judge this attempt by the last one. */
+	g->switch_rate = 0;
+}
+
+static void hold_rate(struct comm_governor *g, const struct comm_governor_input *in)
+{
+	double busy_s = (double)in->target_ns / NSEC_PER_SEC, hz;
+
+	if (g->config.period_is_time || in->interrupts < FEW_INTERRUPTS || busy_s <= 0)
+		return;
+	hz = (double)in->interrupts / busy_s;
+	g->nominal *= pow(clamp(hz / g->config.interrupts_per_s, 0.25, 4), DAMPING);
+}
+
+static void hold_budget(struct comm_governor *g, const struct comm_governor_input *in,
+			double allowed)
+{
+	double spent = g->interrupt_cost + g->switch_cost + g->daemon_cost;
+	double goal = SAFETY * allowed + g->credit_ns / REPAY_S, factor;
+
+	goal = fmax(goal, 0.1 * allowed);
+	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
+	/* None says nothing about what more of them would cost. */
+	if (factor < 1 && !in->interrupts)
+		return;
+	factor = clamp(g->nominal * factor, shortest(g), (double)g->config.max_period) / g->nominal;
+	g->nominal *= factor;
+	/* Known at once, so that the smoothing does not make it overshoot. */
+	g->interrupt_cost /= factor;
+}
+
+void comm_governor_tick(struct comm_governor *g, const struct comm_governor_input *in,
+			struct comm_governor_output *ret)
+{
+	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, weight, allowed, each, change;
+	double interrupt_ns, switch_ns, allowed_ns;
+	uint64_t since_set;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->period = g->period;
+	ret->switches = g->switches;
+	ret->lines = true;
+	if (in->now_ns <= g->last_ns || dt < 0.001)
+		return;
+	g->last_ns = in->now_ns;
+	weight = fmax(SMOOTH, 1.0 / (double)++g->ticks);
+
+	interrupt_ns = (double)in->interrupts * g->config.interrupt_ns + (double)in->handler_ns;
+	each = REPORTED_NS;
+	if (in->switches_out && in->switch_ns)
+		each = (double)in->switch_ns / (double)in->switches_out;
+	switch_ns = (double)in->switches_out * each;
+	if (g->switches) /* whoever switches calls our program */
+		switch_ns +=
+			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
+	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns);
+
+	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
+	smooth(&g->switch_cost, switch_ns / dt, weight);
+	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
+	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
+	if (g->switches)
+		smooth(&g->switch_rate, (double)in->switches / dt, weight);
+
+	if (g->config.overhead > 0) {
+		allowed = fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
+		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
+				  g->config.floor_ns_per_s * dt);
+		g->credit_ns +=
+			SAFETY * allowed_ns - interrupt_ns - switch_ns - (double)in->daemon_ns;
+		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
+		hold_budget(g, in, allowed);
+		govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
+		/* Even the slowest rate is too dear: take less per sample. */
+		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0;
+	} else {
+		hold_rate(g, in);
+	}
+	g->nominal = clamp(g->nominal, shortest(g), (double)g->config.max_period);
+
+	/*
+	 * Setting a period restarts the interval, and what had passed of it is
+	 * never sampled: not too often, compared with the period.
+	 */
+	since_set = in->now_ns - g->set_ns;
+	change = fabs(g->nominal / (double)g->period - 1);
+	if (g->config.period_is_time && since_set < SET_PERIODS * g->period &&
+	    g->nominal > 0.5 * (double)g->period)
+		change = 0;
+	if (change > WORTH_SETTING ||
+	    (since_set >= JITTER_NS &&
+	     (!g->config.period_is_time || since_set >= JITTER_PERIODS * g->period))) {
+		set_period(g, in->now_ns);
+		ret->new_period = true;
+	}
+	ret->period = g->period;
+	ret->switches = g->switches;
+}
+
+void comm_governor_held(struct comm_governor *g, uint64_t period)
+{
+	if (period == g->period || !period)
+		return;
+	g->period = period;
+	g->nominal = (double)period;
+}
+
+uint8_t comm_governor_park(uint64_t now_ns, uint64_t seen_ns, uint64_t start_ns)
+{
+	uint64_t since = seen_ns > start_ns ? seen_ns : start_ns;
+	uint64_t s = now_ns > since ? (now_ns - since) / 1000000000ULL : 0;
+
+	if (s >= DEEP_S)
+		return COMM_PARK_DEEP_SHIFT;
+	return s >= SEEN_S || seen_ns <= start_ns ? COMM_PARK_SHIFT : 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The governor: keeps what profiling costs below a share of the CPU time that
+ * the target uses.  Pure: no clock, no file, no thread; the same inputs give
+ * the same outputs.
+ *
+ * Each tick it is told what was spent and what the target used.  It scales the
+ * period by spent/allowed (damped), which finds the right rate whatever part of
+ * the cost goes with the samples and whatever part is fixed.  A bucket carries
+ * debt forward in full and savings only for half a second, so the budget holds
+ * over any window of some seconds, and a target that wakes up does not get a
+ * burst of interrupts.
+ */
+#ifndef COMM_GOVERNOR_H
+#define COMM_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	COMM_GOVERNOR_TICK_NS = 200 * 1000 * 1000, /* about */
+	COMM_PARK_SHIFT = 3,	  /* a CPU without target: its period is 8 times longer */
+	COMM_PARK_DEEP_SHIFT = 6, /* after some seconds: 64 times */
+};
+
+struct comm_governor_config {
+	double overhead;	 /* share, 0.01 is 1 %; 0: hold interrupts_per_s */
+	double interrupts_per_s; /* per busy CPU, with overhead 0 */
+	double interrupt_ns;	 /* calibrated, calibrate.h */
+	double sample_ns;	 /* a first guess at our own work per sample */
+	double floor_ns_per_s;	 /* allowed even if the target is idle */
+	uint64_t period;	 /* to begin with; 0: derived from the budget */
+	uint64_t min_period, max_period;
+	bool period_is_time; /* ns; else instructions */
+	uint64_t seed;	     /* of the jitter */
+};
+
+/* Fills in all but overhead, for a period in ns or in instructions. */
+void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret);
+
+/* What happened since the last tick. */
+struct comm_governor_input {
+	uint64_t now_ns;
+	uint64_t interrupts; /* on all CPUs */
+	uint64_t handler_ns; /* our code in them */
+	uint64_t switches;   /* of targets, reported or not */
+	uint64_t switches_out;
+	double machine_switches_per_s; /* of all processes: each would call us */
+	uint64_t switch_ns;	       /* our code for those reported; 0: not measured */
+	uint64_t daemon_ns;	       /* CPU time of this process */
+	uint64_t target_ns;	       /* CPU time of the target */
+};
+
+struct comm_governor_output {
+	uint64_t period; /* jittered, a prime */
+	bool new_period; /* it is to be set */
+	bool switches;	 /* report them; false: our program is not even called */
+	bool lines;
+	uint64_t handler_ns; /* cost of the tick just over but for the daemon's */
+};
+
+struct comm_governor {
+	struct comm_governor_config config;
+	uint64_t last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
+	double nominal;
+	/* Smoothed, per second. */
+	double interrupt_cost, switch_cost, daemon_cost, target_rate, switch_rate;
+	double credit_ns;
+	bool switches;
+};
+
+void comm_governor_init(struct comm_governor *governor, const struct comm_governor_config *config,
+			uint64_t now_ns, struct comm_governor_output *ret);
+void comm_governor_tick(struct comm_governor *governor, const struct comm_governor_input *input,
+			struct comm_governor_output *ret);
+
+/* The source did not take the period it was given: this one is in effect. */
+void comm_governor_held(struct comm_governor *governor, uint64_t period);
+
+/*
+ * How much longer the period of a CPU should be on which a target was last seen
+ * at seen_ns (0: never), as a shift.
+ */
+uint8_t comm_governor_park(uint64_t now_ns, uint64_t seen_ns, uint64_t start_ns);
+
+/* The first prime from n on. */
+uint64_t comm_governor_prime(uint64_t n);
+
+#endif

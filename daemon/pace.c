@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	SLEEP_MS = 100,
+	SLEEP_BUSY_MS = 25,
+	BUSY_PERIOD_NS = 250 * 1000,
+	ASK_NS = 1000 * 1000 * 1000,
+};
+
+struct comm_pace {
+	struct comm_pace_config config;
+	struct comm_source_info info;
+	struct comm_governor governor;
+	struct comm_source_rate rate;
+	struct comm_source_stats stats; /* at the last tick */
+	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
+	uint64_t setup_ns, setup_own_ns; /* as the view said at the last tick */
+	uint64_t setup_before_ns;	 /* before the start, not told yet */
+	uint64_t asked_ns, machine_switches;
+	double machine_switches_per_s;
+	uint64_t *seen_ns;
+	uint8_t *park;
+	bool told_rate;
+	struct comm_pace_totals totals;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* Returns whether any CPU's period has to change. */
+static bool park(struct comm_pace *p, uint64_t now_ns)
+{
+	/* Only switches tell at once that a target has come to a CPU. */
+	uint8_t deepest = p->rate.switches ? COMM_PARK_DEEP_SHIFT : COMM_PARK_SHIFT;
+	bool changed = false;
+	unsigned int i;
+
+	if (!p->park)
+		return false;
+	p->config.source->seen(p->config.handle, p->seen_ns);
+	for (i = 0; i < p->info.n_cpus; i++) {
+		uint8_t shift = comm_governor_park(now_ns, p->seen_ns[i], p->start_ns);
+
+		if (shift > deepest)
+			shift = deepest;
+		changed |= shift != p->park[i];
+		p->park[i] = shift;
+	}
+	return changed;
+}
+
+static void apply(struct comm_pace *p, const struct comm_governor_output *out)
+{
+	p->rate.period = out->period;
+	p->rate.lines = out->lines;
+	p->rate.switches = out->switches;
+}
+
+/*
+ * Context switches of the whole machine, whoever makes them: each calls our
+ * program, if that is attached.  Asked once a second: the file is long.
+ */
+static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
+{
+	char *line = NULL;
+	size_t room = 0;
+	uint64_t n = 0;
+	FILE *file;
+
+	if (p->asked_ns && now_ns - p->asked_ns < ASK_NS && p->asked_ns != p->start_ns)
+		return p->machine_switches_per_s;
+	file = fopen("/proc/stat", "re");
+	if (!file)
+		return 0;
+	while (getline(&line, &room, file) > 0)
+		if (sscanf(line, "ctxt %" SCNu64, &n) == 1)
+			break;
+	free(line);
+	fclose(file);
+	if (p->asked_ns && now_ns > p->asked_ns)
+		p->machine_switches_per_s =
+			(double)(n - p->machine_switches) * 1e9 / (double)(now_ns - p->asked_ns);
+	p->machine_switches = n;
+	p->asked_ns = now_ns;
+	return p->machine_switches_per_s;
+}
+
+int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
+{
+	struct comm_governor_config governor;
+	struct comm_governor_output out;
+	struct comm_pace *p;
+	int rc;
+
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->config = *config;
+	config->source->info(config->handle, &p->info);
+	if (config->source->seen && p->info.per_cpu) {
+		p->seen_ns = calloc(p->info.n_cpus, sizeof(*p->seen_ns));
+		p->park = calloc(p->info.n_cpus, sizeof(*p->park));
+		rc = -ENOMEM;
+		if (!p->seen_ns || !p->park)
+			goto fail;
+		p->rate.park = p->park;
+	}
+	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
+	governor.overhead = config->overhead;
+	if (config->rate_hz > 0)
+		governor.interrupts_per_s = config->rate_hz;
+	governor.interrupt_ns = config->interrupt_ns;
+	p->start_ns = p->tick_ns = clock_ns(CLOCK_MONOTONIC);
+	governor.seed ^= p->start_ns;
+	comm_governor_init(&p->governor, &governor, p->start_ns, &out);
+	apply(p, &out);
+	park(p, p->start_ns);
+	rc = config->source->set_rate(config->handle, &p->rate);
+	if (rc)
+		goto fail;
+	config->source->stats(config->handle, &p->stats);
+	p->target_ns = comm_target_cpu_ns(config->target);
+	machine_switches_per_s(p, p->start_ns);
+	p->daemon_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	p->setup_before_ns = p->daemon_ns;
+	if (config->view) {
+		p->setup_ns = comm_view_live_setup_ns(config->view);
+		p->setup_own_ns = comm_view_live_own_ns(config->view);
+		p->setup_before_ns += p->setup_ns - p->setup_own_ns;
+	}
+	*ret = p;
+	return 0;
+fail:
+	comm_pace_destroy(p);
+	return rc;
+}
+
+void comm_pace_destroy(struct comm_pace *p)
+{
+	if (!p)
+		return;
+	free(p->seen_ns);
+	free(p->park);
+	free(p);
+}
+
+static void tell_rate(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct comm_event event = {.kind = COMM_EV_RATE, .time_ns = now_ns};
+
+	event.trigger = p->info.trigger;
+	event.period = p->rate.period;
+	push(ctx, &event);
+	p->told_rate = true;
+}
+
+/*
+ * Takes what happens once out of the daemon's time of a tick: reading symbols at
+ * first sight would otherwise starve the first minute of samples.
+ */
+static uint64_t take_setup(struct comm_pace *p, uint64_t *daemon_ns)
+{
+	uint64_t told_ns = p->setup_before_ns, setup_ns, own_ns, once_ns;
+
+	p->setup_before_ns = 0;
+	if (!p->config.view)
+		return told_ns;
+	setup_ns = comm_view_live_setup_ns(p->config.view);
+	own_ns = comm_view_live_own_ns(p->config.view);
+	once_ns = own_ns - p->setup_own_ns;
+	*daemon_ns -= once_ns < *daemon_ns ? once_ns : *daemon_ns;
+	told_ns += setup_ns - p->setup_ns;
+	p->setup_ns = setup_ns;
+	p->setup_own_ns = own_ns;
+	return told_ns;
+}
+
+static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx,
+		 struct comm_governor_output *out)
+{
+	struct comm_event event = {.kind = COMM_EV_COST, .time_ns = now_ns};
+	struct comm_governor_input in = {.now_ns = now_ns};
+	struct comm_source_stats stats;
+	uint64_t daemon_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t target_ns = comm_target_cpu_ns(p->config.target);
+
+	p->config.source->stats(p->config.handle, &stats);
+	in.interrupts = stats.interrupts - p->stats.interrupts;
+	in.handler_ns = stats.handler_ns - p->stats.handler_ns;
+	in.switches = stats.switches - p->stats.switches;
+	in.switches_out = stats.switches_out - p->stats.switches_out;
+	in.switch_ns = stats.switch_ns - p->stats.switch_ns;
+	in.daemon_ns = daemon_ns - p->daemon_ns;
+	event.cost.setup_ns = take_setup(p, &in.daemon_ns);
+	in.target_ns = target_ns - p->target_ns;
+	in.machine_switches_per_s = machine_switches_per_s(p, now_ns);
+	comm_governor_held(&p->governor, stats.period);
+	comm_governor_tick(&p->governor, &in, out);
+
+	event.cost.handler_ns = out->handler_ns;
+	event.cost.daemon_ns = in.daemon_ns;
+	event.cost.target_ns = in.target_ns;
+	event.cost.samples = stats.samples - p->stats.samples;
+	push(ctx, &event);
+	p->totals.handler_ns += event.cost.handler_ns;
+	p->totals.daemon_ns += event.cost.daemon_ns;
+	p->totals.target_ns += event.cost.target_ns;
+	p->totals.samples += event.cost.samples;
+	p->totals.interrupts += in.interrupts;
+	p->stats = stats;
+	p->daemon_ns = daemon_ns;
+	p->target_ns = target_ns;
+	p->tick_ns = now_ns;
+}
+
+int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct comm_governor_output out;
+	bool set;
+
+	if (!p->told_rate)
+		tell_rate(p, now_ns, push, ctx);
+	set = park(p, now_ns);
+	if (now_ns - p->tick_ns >= COMM_GOVERNOR_TICK_NS) {
+		bool switches = p->rate.switches;
+		bool lines = p->rate.lines;
+
+		tick(p, now_ns, push, ctx, &out);
+		apply(p, &out);
+		set |= out.new_period || switches != p->rate.switches || lines != p->rate.lines;
+		if (out.new_period)
+			tell_rate(p, now_ns, push, ctx);
+	}
+	return set ? p->config.source->set_rate(p->config.handle, &p->rate) : 0;
+}
+
+int comm_pace_sleep_ms(const struct comm_pace *p)
+{
+	return p->info.trigger == COMM_TRIGGER_TIME && p->rate.period < BUSY_PERIOD_NS
+		       ? SLEEP_BUSY_MS
+		       : SLEEP_MS;
+}
+
+void comm_pace_totals(const struct comm_pace *p, struct comm_pace_totals *ret)
+{
+	*ret = p->totals;
+}

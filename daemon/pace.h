@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pace: joins a source, its target and the governor.  Reads the clocks, lets
+ * the governor decide, sets the source's rate, and says so in the stream: RATE
+ * when a sample's weight changes, COST for what was spent.
+ */
+#ifndef COMM_PACE_H
+#define COMM_PACE_H
+
+#include "governor.h"
+#include "source.h"
+#include "view.h"
+
+struct comm_pace;
+
+struct comm_pace_config {
+	const struct comm_source *source;
+	void *handle; /* of the source, opened */
+	struct comm_target *target;
+	const struct comm_view *view; /* the live one: tells what setting up cost; NULL: nothing */
+	double overhead;	      /* share; 0: hold rate_hz */
+	double rate_hz;		      /* interrupts per second and busy CPU */
+	double interrupt_ns;	      /* calibrated */
+};
+
+/* Before the source starts: sets the first rate. */
+int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret);
+void comm_pace_destroy(struct comm_pace *pace);
+
+/* Call as often as you drain, after it; it acts when a tick is over. */
+int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
+/* How long to sleep until the next drain and tick, ms: 10..100. */
+int comm_pace_sleep_ms(const struct comm_pace *pace);
+
+struct comm_pace_totals {
+	uint64_t handler_ns, daemon_ns, target_ns, samples, interrupts;
+};
+
+/* From the start on; cost.h's share is (handler_ns + daemon_ns) / target_ns. */
+void comm_pace_totals(const struct comm_pace *pace, struct comm_pace_totals *ret);
+
+#endif

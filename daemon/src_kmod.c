@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The live source through commprof.ko: samples on every CPU by the module, and
+ * the life cycle and the switches by the BPF source, opened without its own
+ * sampling, because the module gives neither.  Without BPF, /proc is looked
+ * through for children.
+ *
+ *	kmod		registers and memory at a timer or counter interrupt
+ *	kmod:precise	PEBS or IBS: one exact access per sample
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../kmod/user/reader.h"
+#include "pmu_event.h"
+#include "source.h"
+#include "trigger.h"
+
+enum {
+	RING_BYTES = 1 << 20, /* of each context of each CPU, and less on large machines */
+	RING_BYTES_MIN = 64 << 10,
+	ALL_RINGS_BYTES = 64 << 20,
+	CHUNK_BYTES = 64,
+	DEPTH = 2, /* what registers point to, and what that points to */
+	/* The governor holds the budget; this is for a daemon that does not get to run. */
+	CAP_PPM = 250000,
+	MIN_PERIOD = 1000,
+	PRECISE_PERIOD = 100000,
+	IBS_STEP = 16,
+	WATCH_SLOTS = 2, /* of the four that x86 has: debuggers want some too */
+	WATCH_TIMEOUT_US = 100000,
+	SCAN_NS = 200 * 1000 * 1000,
+};
+
+_Static_assert((int)CP_REGS == (int)COMM_NREGS, "commprof.h and event.h");
+_Static_assert((int)CP_MAX_CHUNKS == (int)COMM_SAMPLE_CHUNKS, "commprof.h and event.h");
+_Static_assert((int)CP_MAX_DATA_BYTES == (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
+_Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and event.h");
+
+enum { FLAGS_SHARED = 2 * CP_ACCESS_KERNEL - 1 }; /* the same bits in both headers */
+
+struct source {
+	struct comm_source_config config;
+	struct comm_trigger_event event;
+	struct comm_pmu_event pmu[COMM_PMU_EVENTS];
+	char event_name[128];
+	struct cp_reader *reader;
+	uint32_t id[CP_MAX_SOURCES];
+	unsigned int n_sources, n_cpus;
+	uint64_t step;	  /* periods are multiples of it */
+	uint64_t *period; /* by CPU */
+	uint64_t *seen_ns;
+	uint64_t nominal, scan_ns;
+	uint32_t *told_pid; /* members that the module knows */
+	size_t n_told;
+	bool all; /* too many for the module: it sends everybody, we choose */
+	bool precise, started;
+	void *life; /* of comm_source_bpf, NULL: none */
+	struct comm_source_info life_info;
+	struct cp_stats last;
+	uint64_t told_loss[COMM_LOSS_MAX];
+	char notes[256];
+	/* While draining. */
+	comm_event_fn *push;
+	void *push_ctx;
+	int pushed;
+	struct comm_sample sample;
+};
+
+static uint64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static int say_why(int rc, char **err)
+{
+	switch (rc) {
+	case -ENOENT:
+		return comm_source_fail(err, rc,
+					"no " CP_DEVICE
+					": load the module with 'modprobe commprof', or "
+					"build it first (see kmod/README.md)");
+	case -EACCES:
+	case -EPERM:
+		return comm_source_fail(err, rc,
+					"may not open " CP_DEVICE ": run as root; the module wants "
+					"CAP_PERFMON, and a kernel that is not locked down");
+	case -EPROTO:
+		return comm_source_fail(err, rc,
+					"the loaded commprof module speaks another version than "
+					"this commd (%d): load the one that was built with it",
+					CP_ABI_VERSION);
+	default:
+		return comm_source_fail(err, rc, "cannot use " CP_DEVICE ": %s", strerror(-rc));
+	}
+}
+
+static int probe(char **why)
+{
+	struct cp_reader *reader;
+	int rc;
+
+	if (!comm_target_pids_are_global())
+		return comm_source_fail(why, -EINVAL,
+					"runs in a PID namespace of its own and would look for the "
+					"wrong processes: start the container with --pid=host");
+	rc = cp_reader_create(CP_DEVICE, CP_MIN_RING_BYTES, 0, &reader);
+	if (rc)
+		return say_why(rc, why);
+	cp_reader_destroy(reader);
+	return 0;
+}
+
+static uint32_t ring_bytes(unsigned int n_cpus)
+{
+	uint32_t bytes = RING_BYTES;
+
+	while (bytes > RING_BYTES_MIN && (uint64_t)bytes * n_cpus * CP_CONTEXTS > ALL_RINGS_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+static int watch_all(struct source *s)
+{
+	int rc = s->all ? 0 : cp_reader_target(s->reader, CP_TARGET_ALL, 0, 0);
+
+	if (!rc || rc == -EEXIST)
+		s->all = true;
+	return rc == -EEXIST ? 0 : rc;
+}
+
+static bool is_told(const struct source *s, uint32_t pid)
+{
+	for (size_t i = 0; i < s->n_told; i++)
+		if (s->told_pid[i] == pid)
+			return true;
+	return false;
+}
+
+/* The members that the module does not know yet. */
+static int tell_targets(struct source *s)
+{
+	const uint32_t *pid;
+	size_t n = comm_target_pids(s->config.target, &pid), i, kept = 0;
+	int rc;
+
+	if (s->all || comm_target_kind(s->config.target) != COMM_TARGET_PIDS)
+		return 0;
+	/* A number that is used again must be told again. */
+	for (i = 0; i < s->n_told; i++)
+		if (comm_target_has(s->config.target, s->told_pid[i]))
+			s->told_pid[kept++] = s->told_pid[i];
+	s->n_told = kept;
+	for (i = 0; i < n; i++) {
+		if (is_told(s, pid[i]))
+			continue;
+		if (s->n_told == CP_MAX_TARGETS)
+			return watch_all(s);
+		/* Children count from birth on; when we hear of them, for good. */
+		rc = cp_reader_target(s->reader, CP_TARGET_TGID,
+				      comm_target_follows(s->config.target) ? CP_TARGET_CHILDREN
+									    : 0,
+				      (int)pid[i]);
+		if (rc == -ENOSPC)
+			return watch_all(s);
+		if (rc && rc != -EEXIST && rc != -ESRCH)
+			return rc;
+		s->told_pid[s->n_told++] = pid[i];
+	}
+	return 0;
+}
+
+static int set_target(struct source *s)
+{
+	int fd, rc;
+
+	switch (comm_target_kind(s->config.target)) {
+	case COMM_TARGET_ALL:
+		return watch_all(s);
+	case COMM_TARGET_PIDS:
+		return tell_targets(s);
+	case COMM_TARGET_CGROUP:
+		break;
+	}
+	fd = open(comm_target_cgroup_path(s->config.target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = cp_reader_target(s->reader, CP_TARGET_CGROUP, 0, fd);
+	close(fd);
+	return rc;
+}
+
+static int add_source(struct source *s, struct cp_source *what, const char *name, char **err)
+{
+	int rc = cp_reader_source(s->reader, what);
+
+	if (rc)
+		return comm_source_fail(err, rc, "the kernel refuses %s: %s", name, strerror(-rc));
+	s->id[s->n_sources++] = what->id;
+	return 0;
+}
+
+static int add_soft(struct source *s, char **err)
+{
+	struct cp_source what = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.stack_bytes = s->config.stack_bytes,
+		.chunk_bytes = s->config.max_lines ? CHUNK_BYTES : 0,
+		.depth = s->config.max_lines ? DEPTH : 0,
+		.min_period = MIN_PERIOD,
+	};
+	int rc = comm_trigger_pick(s->config.trigger, &s->event, err);
+
+	if (rc)
+		return rc;
+	what.type = s->event.type;
+	what.config = s->event.config;
+	what.period = s->nominal = s->config.period ? s->config.period : s->event.period;
+	snprintf(s->event_name, sizeof(s->event_name), "%s", s->event.name);
+	return add_source(s, &what, s->event.name, err);
+}
+
+static int add_precise(struct source *s, char **err)
+{
+	int n = comm_pmu_events(COMM_PMU_SYSFS, s->pmu, err), rc = n < 0 ? n : 0;
+	size_t used = 0;
+
+	s->event.trigger = COMM_TRIGGER_ACCESSES;
+	s->nominal = s->config.period ? s->config.period : PRECISE_PERIOD;
+	for (int i = 0; i < n && !rc; i++) {
+		const struct comm_pmu_event *pmu = &s->pmu[i];
+		struct cp_source what = {
+			.kind = pmu->ibs ? CP_SOURCE_IBS : CP_SOURCE_PEBS,
+			.flags = CP_SOURCE_JITTER | (pmu->user_filter ? CP_SOURCE_SWFILT : 0),
+			.type = pmu->type,
+			.config = pmu->config,
+			.config1 = pmu->config1,
+			.config2 = pmu->config2,
+		};
+
+		s->step = pmu->ibs ? IBS_STEP : 1;
+		what.period = s->nominal -= s->nominal % s->step;
+		what.min_period = MIN_PERIOD - MIN_PERIOD % s->step;
+		rc = add_source(s, &what, pmu->name, err);
+		used += (size_t)snprintf(s->event_name + used, sizeof(s->event_name) - used, "%s%s",
+					 i ? "," : "", pmu->name);
+		if (used >= sizeof(s->event_name))
+			used = sizeof(s->event_name) - 1;
+	}
+	return rc;
+}
+
+/*
+ * After a sampled load the next write, not after a store the next access: of that
+ * one the trap does not tell whether it read or wrote.
+ */
+static int set_watch(struct source *s, char **err)
+{
+	struct cp_watch watch = {
+		.flags = CP_WATCH_LOAD_THEN_WRITE,
+		.slots = WATCH_SLOTS,
+		.per_second = s->config.watch_per_s,
+		.timeout_us = WATCH_TIMEOUT_US,
+	};
+	int rc = s->config.watch_per_s ? cp_reader_watch(s->reader, &watch) : 0;
+
+	return rc ? comm_source_fail(err, rc, "cannot set up watchpoints: %s", strerror(-rc)) : 0;
+}
+
+static void source_close(void *source)
+{
+	struct source *s = source;
+
+	if (!s)
+		return;
+	cp_reader_destroy(s->reader);
+	if (s->life)
+		comm_source_bpf.close(s->life);
+	free(s->period);
+	free(s->seen_ns);
+	free(s->told_pid);
+	free(s);
+}
+
+/* What the module does not give; without it the run is poorer, but a run. */
+static void open_life(struct source *s)
+{
+	struct comm_source_config config = s->config;
+	char *why = NULL;
+
+	config.no_samples = true;
+	if (!comm_source_bpf.probe(&why) && !comm_source_bpf.open(&config, &s->life, &why)) {
+		comm_source_bpf.info(s->life, &s->life_info);
+		snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
+	} else {
+		s->life = NULL;
+		snprintf(s->notes, sizeof(s->notes),
+			 "no kernel copies, no switches and no new mappings are seen, and children "
+			 "late, for without BPF only /proc tells of them: %.80s",
+			 why ? why : "no reason known");
+	}
+	free(why);
+}
+
+static int source_open(const struct comm_source_config *config, void **ret, char **err)
+{
+	struct source *s;
+	int rc;
+
+	if (config->stack_bytes % 64 || config->stack_bytes > CP_MAX_STACK_BYTES || !config->target)
+		return comm_source_fail(err, -EINVAL, "stack bytes are a multiple of 64 up to %d",
+					CP_MAX_STACK_BYTES);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->config = *config;
+	s->step = 1;
+	s->precise = config->arg && !strcmp(config->arg, "precise");
+	s->told_pid = calloc(CP_MAX_TARGETS, sizeof(*s->told_pid));
+	if (config->arg && *config->arg && !s->precise) {
+		rc = comm_source_fail(err, -EINVAL, "it is 'kmod' or 'kmod:precise', not 'kmod:%s'",
+				      config->arg);
+		goto fail;
+	}
+	rc = cp_reader_create(CP_DEVICE, ring_bytes((unsigned int)sysconf(_SC_NPROCESSORS_CONF)), 0,
+			      &s->reader);
+	if (rc) {
+		say_why(rc, err);
+		goto fail;
+	}
+	s->n_cpus = cp_reader_rings(s->reader) / CP_CONTEXTS;
+	s->period = calloc(s->n_cpus, sizeof(*s->period));
+	s->seen_ns = calloc(s->n_cpus, sizeof(*s->seen_ns));
+	rc = -ENOMEM;
+	if (!s->period || !s->seen_ns || !s->told_pid)
+		goto fail;
+	rc = s->precise ? add_precise(s, err) : add_soft(s, err);
+	if (!rc)
+		rc = cp_reader_budget(s->reader, &(struct cp_budget){.cap_ppm = CAP_PPM});
+	if (!rc)
+		rc = set_watch(s, err);
+	if (rc)
+		goto fail;
+	for (unsigned int i = 0; i < s->n_cpus; i++)
+		s->period[i] = s->nominal;
+	open_life(s);
+	rc = set_target(s);
+	if (rc) {
+		comm_source_fail(err, rc, "the module does not take the target: %s", strerror(-rc));
+		goto fail;
+	}
+	*ret = s;
+	return 0;
+fail:
+	source_close(s);
+	return rc;
+}
+
+static void source_info(const void *source, struct comm_source_info *ret)
+{
+	const struct source *s = source;
+
+	*ret = (struct comm_source_info){
+		.event = s->event_name,
+		.trigger = s->event.trigger,
+		.per_cpu = true,
+		.sees_switches = s->life && s->life_info.sees_switches,
+		.sees_maps = s->life && s->life_info.sees_maps,
+		.n_cpus = s->n_cpus,
+		.n_fds = 1 + s->life_info.n_fds,
+		.notes = s->notes,
+	};
+}
+
+static int source_start(void *source, char **err)
+{
+	struct source *s = source;
+	int rc = s->life ? comm_source_bpf.start(s->life, err) : 0;
+
+	if (rc)
+		return rc;
+	if (!s->life)
+		comm_target_scan(s->config.target);
+	rc = tell_targets(s);
+	if (!rc)
+		rc = cp_reader_start(s->reader);
+	if (rc)
+		return comm_source_fail(err, rc, "the module does not start: %s", strerror(-rc));
+	s->started = true;
+	return 0;
+}
+
+static int source_fd(const void *source)
+{
+	const struct source *s = source;
+
+	return cp_reader_fd(s->reader);
+}
+
+static bool wanted(const struct source *s, uint32_t tgid)
+{
+	if (!s->all)
+		return true;
+	return tgid != (uint32_t)getpid() &&
+	       (comm_target_kind(s->config.target) == COMM_TARGET_ALL ||
+		comm_target_has(s->config.target, tgid));
+}
+
+static void emit(struct source *s, const struct cp_record *head, struct comm_event *event)
+{
+	event->time_ns = head->time_ns;
+	event->cpu = head->cpu;
+	event->tgid = head->tgid;
+	event->tid = head->tid;
+	s->push(s->push_ctx, event);
+	s->pushed++;
+}
+
+static void on_sample(struct source *s, const struct cp_sample *raw)
+{
+	struct comm_event event = {.kind = COMM_EV_SAMPLE};
+	const struct cp_chunk *chunk = NULL;
+	struct comm_sample *out = &s->sample;
+
+	memcpy(out->reg, raw->reg, sizeof(out->reg));
+	out->ip = raw->ip;
+	out->flags = raw->flags;
+	out->period = raw->head.period;
+	out->known = raw->known;
+	out->mode_bits = raw->head.mode_bits;
+	out->n_chunks = 0;
+	out->data_bytes = 0;
+	while (out->n_chunks < COMM_SAMPLE_CHUNKS && (chunk = cp_sample_chunk(raw, chunk))) {
+		if (chunk->len_bytes > COMM_SAMPLE_DATA_BYTES - (uint32_t)out->data_bytes)
+			break;
+		out->chunk[out->n_chunks++] =
+			(struct comm_chunk){chunk->addr, chunk->len_bytes, out->data_bytes};
+		memcpy(out->data + out->data_bytes, chunk + 1, chunk->len_bytes);
+		out->data_bytes = (uint16_t)(out->data_bytes + chunk->len_bytes);
+	}
+	event.sample = out;
+	emit(s, &raw->head, &event);
+}
+
+static void on_access(struct source *s, const struct cp_access *raw)
+{
+	struct comm_event event = {.kind = COMM_EV_ACCESS};
+
+	event.access = (struct comm_precise){
+		.addr = raw->addr,
+		.ip = raw->ip,
+		.size_bytes = raw->size_bytes,
+		.flags = raw->flags & FLAGS_SHARED,
+		.latency_cycles = raw->latency_cycles,
+		.data_src = raw->data_src,
+	};
+	emit(s, &raw->head, &event);
+}
+
+static void on_watch(struct source *s, const struct cp_evidence *raw)
+{
+	struct comm_event event = {.kind = COMM_EV_WATCH};
+
+	event.watch.first = (struct comm_precise){
+		.addr = raw->first.addr,
+		.ip = raw->first.ip,
+		.size_bytes = raw->first.size_bytes,
+		.flags = raw->first.flags & FLAGS_SHARED,
+	};
+	event.watch.second = (struct comm_precise){
+		.addr = raw->second.addr,
+		/* A byte of the instruction that did it, not the one behind it. */
+		.ip = raw->second.ip - !!(raw->second.flags & CP_ACCESS_IP_AFTER),
+		.size_bytes = raw->second.size_bytes,
+		.flags = raw->second.flags & FLAGS_SHARED,
+	};
+	event.watch.first_ns = raw->first_ns;
+	event.watch.first_tgid = raw->first_tgid;
+	event.watch.first_tid = raw->first_tid;
+	emit(s, &raw->head, &event);
+}
+
+static void on_record(struct source *s, const struct cp_record *record)
+{
+	if (record->size_bytes < sizeof(*record) || !wanted(s, record->tgid))
+		return;
+	if (record->cpu < s->n_cpus)
+		s->seen_ns[record->cpu] = record->time_ns;
+	if (record->type == CP_REC_SAMPLE && record->size_bytes >= sizeof(struct cp_sample))
+		on_sample(s, (const struct cp_sample *)record);
+	else if (record->type == CP_REC_ACCESS && record->size_bytes >= sizeof(struct cp_access))
+		on_access(s, (const struct cp_access *)record);
+	else if (record->type == CP_REC_WATCH && record->size_bytes >= sizeof(struct cp_evidence))
+		on_watch(s, (const struct cp_evidence *)record);
+}
+
+static void source_stats(void *source, struct comm_source_stats *ret)
+{
+	struct source *s = source;
+	struct cp_stats stats;
+	const __u64 *lost = s->last.lost;
+
+	memset(ret, 0, sizeof(*ret));
+	if (s->life)
+		comm_source_bpf.stats(s->life, ret);
+	if (!cp_reader_stats(s->reader, &stats))
+		s->last = stats;
+	ret->interrupts = s->last.interrupts;
+	ret->hits = s->last.samples;
+	ret->samples = s->last.records;
+	ret->handler_ns = s->last.handler_ns;
+	ret->loss[COMM_LOSS_RING] +=
+		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
+	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET];
+	/* Of registers commd decodes itself, and counts what it could not. */
+	if (s->precise) {
+		ret->loss[COMM_LOSS_NO_ADDRESS] += lost[CP_LOST_NO_ADDRESS];
+		ret->loss[COMM_LOSS_MODE32] += lost[CP_LOST_MODE32];
+	}
+	/* Not those beyond so many a second: that was asked for. */
+	ret->loss[COMM_LOSS_WATCH] += lost[CP_LOST_WATCH_BUSY] + lost[CP_LOST_WATCH_STORM];
+	ret->period = s->nominal;
+}
+
+static void tell_losses(struct source *s)
+{
+	struct comm_event event = {.kind = COMM_EV_LOSS, .time_ns = clock_now()};
+	struct comm_source_stats stats, life = {0};
+
+	source_stats(s, &stats);
+	if (s->life)
+		comm_source_bpf.stats(s->life, &life);
+	for (unsigned int cause = 0; cause < COMM_LOSS_MAX; cause++) {
+		/* The other source tells of its own. */
+		uint64_t lost = stats.loss[cause] - life.loss[cause];
+
+		if (lost <= s->told_loss[cause])
+			continue;
+		event.cause = cause;
+		event.count = lost - s->told_loss[cause];
+		s->told_loss[cause] = lost;
+		s->push(s->push_ctx, &event);
+		s->pushed++;
+	}
+}
+
+static int source_drain(void *source, comm_event_fn *push, void *ctx)
+{
+	struct source *s = source;
+	const struct cp_record *record;
+	uint64_t now_ns = clock_now();
+	int life = 0;
+
+	s->push = push;
+	s->push_ctx = ctx;
+	s->pushed = 0;
+	if (s->life) {
+		life = comm_source_bpf.drain(s->life, push, ctx);
+	} else if (now_ns - s->scan_ns >= SCAN_NS) {
+		comm_target_scan(s->config.target);
+		s->scan_ns = now_ns;
+	}
+	/* Forks were among them. */
+	tell_targets(s);
+	for (uint32_t i = 0; i < cp_reader_rings(s->reader); i++)
+		while ((record = cp_reader_next(s->reader, i)))
+			on_record(s, record);
+	tell_losses(s);
+	return life < 0 ? life : s->pushed + life;
+}
+
+static int source_set_rate(void *source, const struct comm_source_rate *rate)
+{
+	struct source *s = source;
+	int rc = s->life ? comm_source_bpf.set_rate(s->life, rate) : 0;
+
+	for (unsigned int i = 0; i < s->n_cpus; i++) {
+		uint8_t shift = rate->park ? rate->park[i] : 0;
+		uint64_t period = (rate->period > MIN_PERIOD ? rate->period : MIN_PERIOD) << shift;
+		int err = 0;
+
+		period += (s->step - period % s->step) % s->step;
+		if (!comm_trigger_worth_setting(s->period[i], period, shift))
+			continue;
+		for (unsigned int k = 0; k < s->n_sources && !err; k++)
+			err = cp_reader_rate(s->reader, s->id[k], i, period);
+		if (!err)
+			s->period[i] = period;
+		else if (err != -EINVAL) /* a CPU that is not possible */
+			rc = err;
+	}
+	s->nominal = rate->period;
+	return rc;
+}
+
+static void source_seen(const void *source, uint64_t *ret_ns)
+{
+	const struct source *s = source;
+
+	memcpy(ret_ns, s->seen_ns, s->n_cpus * sizeof(*ret_ns));
+	if (!s->life || s->life_info.n_cpus > s->n_cpus)
+		return;
+	comm_source_bpf.seen(s->life, ret_ns);
+	for (unsigned int i = 0; i < s->n_cpus; i++)
+		if (s->seen_ns[i] > ret_ns[i])
+			ret_ns[i] = s->seen_ns[i];
+}
+
+static void source_stop(void *source)
+{
+	struct source *s = source;
+
+	if (s->started)
+		cp_reader_stop(s->reader);
+	s->started = false;
+	if (s->life)
+		comm_source_bpf.stop(s->life);
+}
+
+const struct comm_source comm_source_kmod = {
+	.name = "kmod",
+	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
+		"or "
+		"IBS",
+	.watches = true,
+	.probe = probe,
+	.open = source_open,
+	.info = source_info,
+	.start = source_start,
+	.fd = source_fd,
+	.drain = source_drain,
+	.set_rate = source_set_rate,
+	.stats = source_stats,
+	.seen = source_seen,
+	.stop = source_stop,
+	.close = source_close,
+};

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source.h"
+
+enum {
+	MEMBERS_MAX = 65536,
+	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, in the flags of /proc/PID/stat */
+	DEPTH_MAX = 64,		    /* generations of children that one scan finds */
+	/* PROC_PID_INIT_INO: the kernel's own name for the first PID namespace. */
+	FIRST_PID_NS = 0xEFFFFFFC,
+};
+
+struct member {
+	uint64_t cpu_ns; /* when last asked */
+};
+
+struct comm_target {
+	enum comm_target_kind kind;
+	bool follow;
+	uint32_t *pid; /* sorted */
+	struct member *member;
+	size_t n, room;
+	uint64_t cpu_ns; /* used by all members so far */
+	char *cgroup;
+	int stat_fd; /* cpu.stat of the cgroup, or /proc/stat */
+	uint64_t stat_start_ns, cgroup_id;
+	uint32_t cgroup_level;
+	int go_fd, result_fd; /* of a spawned child that waits */
+};
+
+struct stat_line {
+	char state;
+	uint32_t ppid;
+	uint32_t flags;
+};
+
+static int read_small(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	if (n >= 0)
+		buf[n] = 0;
+	return (int)n;
+}
+
+static int read_stat(uint32_t pid, struct stat_line *ret)
+{
+	char path[64], buf[1024], *p;
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	rc = read_small(path, buf, sizeof(buf));
+	if (rc < 0)
+		return rc;
+	/* The name may hold anything, parentheses too: the last one ends it. */
+	p = strrchr(buf, ')');
+	if (!p ||
+	    sscanf(p + 1, " %c %u %*d %*d %*d %*d %u", &ret->state, &ret->ppid, &ret->flags) != 3)
+		return -EBADMSG;
+	return 0;
+}
+
+static uint32_t tgid_of(uint32_t pid)
+{
+	char path[64], buf[4096], *p;
+	unsigned int tgid;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (read_small(path, buf, sizeof(buf)) < 0)
+		return 0;
+	p = strstr(buf, "\nTgid:");
+	return p && sscanf(p + 6, "%u", &tgid) == 1 ? tgid : 0;
+}
+
+static uint64_t cpu_of(uint32_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* usage_usec of a cgroup; of /proc/stat all that is not idle, in 10 ms. */
+static uint64_t stat_cpu_ns(const struct comm_target *target)
+{
+	unsigned long long v[8] = {0};
+	char buf[4096], *p;
+	ssize_t n = pread(target->stat_fd, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	buf[n] = 0;
+	if (target->kind == COMM_TARGET_CGROUP) {
+		p = strstr(buf, "usage_usec ");
+		return p && sscanf(p + 11, "%llu", v) == 1 ? v[0] * 1000 : 0;
+	}
+	if (sscanf(buf, "cpu %llu %llu %llu", &v[0], &v[1], &v[2]) != 3)
+		return 0;
+	return (v[0] + v[1] + v[2]) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_target **ret)
+{
+	struct comm_target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return -ENOMEM;
+	target->kind = kind;
+	target->follow = follow;
+	target->stat_fd = target->go_fd = target->result_fd = -1;
+	if (kind == COMM_TARGET_ALL) {
+		target->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+		target->stat_start_ns = stat_cpu_ns(target);
+	}
+	*ret = target;
+	return 0;
+}
+
+void comm_target_destroy(struct comm_target *target)
+{
+	if (!target)
+		return;
+	if (target->stat_fd >= 0)
+		close(target->stat_fd);
+	/* A child that still waits reads the end of the pipe and goes. */
+	if (target->go_fd >= 0)
+		close(target->go_fd);
+	if (target->result_fd >= 0)
+		close(target->result_fd);
+	free(target->cgroup);
+	free(target->pid);
+	free(target->member);
+	free(target);
+}
+
+static size_t position(const struct comm_target *target, uint32_t pid)
+{
+	size_t low = 0, high = target->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (target->pid[mid] < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool comm_target_has(const struct comm_target *target, uint32_t tgid)
+{
+	size_t i = position(target, tgid);
+
+	if (target->kind != COMM_TARGET_PIDS)
+		return tgid != 0;
+	return i < target->n && target->pid[i] == tgid;
+}
+
+/* since_ns: CPU time that it had before it was a member. */
+static int add(struct comm_target *target, uint32_t tgid, uint64_t since_ns)
+{
+	size_t i = position(target, tgid), room;
+	struct member *member;
+	uint32_t *pid;
+
+	if (i < target->n && target->pid[i] == tgid)
+		return 0;
+	if (target->n >= MEMBERS_MAX)
+		return -ENOSPC;
+	if (target->n == target->room) {
+		room = target->room ? 2 * target->room : 16;
+		pid = realloc(target->pid, room * sizeof(*pid));
+		if (!pid)
+			return -ENOMEM;
+		target->pid = pid;
+		member = realloc(target->member, room * sizeof(*member));
+		if (!member)
+			return -ENOMEM;
+		target->member = member;
+		target->room = room;
+	}
+	memmove(&target->pid[i + 1], &target->pid[i], (target->n - i) * sizeof(*target->pid));
+	memmove(&target->member[i + 1], &target->member[i],
+		(target->n - i) * sizeof(*target->member));
+	target->pid[i] = tgid;
+	target->member[i].cpu_ns = since_ns;
+	target->n++;
+	return 1;
+}
+
+static void drop(struct comm_target *target, size_t i)
+{
+	target->n--;
+	memmove(&target->pid[i], &target->pid[i + 1], (target->n - i) * sizeof(*target->pid));
+	memmove(&target->member[i], &target->member[i + 1],
+		(target->n - i) * sizeof(*target->member));
+}
+
+int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
+{
+	struct stat_line line;
+	uint32_t tgid;
+	int rc;
+
+	rc = read_stat(pid, &line);
+	if (rc == -ENOENT || rc == -ESRCH || !pid)
+		return comm_source_fail(err, -ESRCH, "there is no process %u", pid);
+	if (rc)
+		return comm_source_fail(err, rc, "cannot read /proc/%u/stat: %s", pid,
+					strerror(-rc));
+	if (line.flags & KERNEL_THREAD)
+		return comm_source_fail(err, -EINVAL,
+					"process %u is a kernel thread: it has no memory of its "
+					"own to communicate through",
+					pid);
+	if (line.state == 'Z' || line.state == 'X')
+		return comm_source_fail(err, -ESRCH,
+					"process %u has ended (a zombie that its parent %u has not "
+					"waited for)",
+					pid, line.ppid);
+	tgid = tgid_of(pid);
+	if (!tgid)
+		return comm_source_fail(err, -ESRCH, "there is no process %u", pid);
+	if (tgid == (uint32_t)getpid())
+		return comm_source_fail(err, -EINVAL, "process %u is the profiler itself", pid);
+	rc = add(target, tgid, cpu_of(tgid));
+	if (rc < 0)
+		return comm_source_fail(err, rc, "too many target processes: %s", strerror(-rc));
+	comm_target_scan(target);
+	return 0;
+}
+
+/* Where the version 2 hierarchy is mounted; it may be beside version 1. */
+static int cgroup_mount(char *ret, size_t size)
+{
+	char line[4096], dir[2048], type[64];
+	FILE *f = fopen("/proc/self/mounts", "re");
+	int rc = -ENOENT;
+
+	if (!f)
+		return -errno;
+	while (rc && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %2047s %63s", dir, type) == 2 && !strcmp(type, "cgroup2") &&
+		    (size_t)snprintf(ret, size, "%s", dir) < size)
+			rc = 0;
+	fclose(f);
+	return rc;
+}
+
+int comm_target_set_cgroup(struct comm_target *target, const char *path, char **err)
+{
+	char mount[2048], real[4096], *full = NULL, *stat_path = NULL;
+	const char *p;
+	struct stat st;
+	int rc;
+
+	if (cgroup_mount(mount, sizeof(mount)))
+		return comm_source_fail(
+			err, -ENOENT, "no cgroup v2 hierarchy is mounted (see 'mount -t cgroup2')");
+	if (!strncmp(path, "/sys/", 5) || !strncmp(path, mount, strlen(mount)))
+		rc = asprintf(&full, "%s", path);
+	else
+		rc = asprintf(&full, "%s/%s", mount, path);
+	if (rc < 0)
+		return -ENOMEM;
+	if (!realpath(full, real) || stat(real, &st) || !S_ISDIR(st.st_mode))
+		rc = comm_source_fail(err, -ENOENT, "there is no cgroup %s", full);
+	else if (strncmp(real, mount, strlen(mount)) ||
+		 (real[strlen(mount)] && real[strlen(mount)] != '/'))
+		rc = comm_source_fail(err, -EINVAL,
+				      "%s is not a directory of the cgroup v2 hierarchy at %s",
+				      real, mount);
+	else
+		rc = 0;
+	free(full);
+	if (rc)
+		return rc;
+	target->cgroup_level = 0;
+	for (p = real + strlen(mount); *p; p++)
+		if (*p == '/' && p[1])
+			target->cgroup_level++;
+	/* A cgroup's id is its directory's inode number on 64-bit kernels. */
+	target->cgroup_id = st.st_ino;
+	target->kind = COMM_TARGET_CGROUP;
+	if (asprintf(&stat_path, "%s/cpu.stat", real) < 0)
+		return -ENOMEM;
+	if (target->stat_fd >= 0)
+		close(target->stat_fd);
+	target->stat_fd = open(stat_path, O_RDONLY | O_CLOEXEC);
+	free(stat_path);
+	if (target->stat_fd < 0)
+		return comm_source_fail(err, -errno, "cannot read %s/cpu.stat: %s", real,
+					strerror(errno));
+	free(target->cgroup);
+	target->cgroup = strdup(real);
+	if (!target->cgroup)
+		return -ENOMEM;
+	target->stat_start_ns = stat_cpu_ns(target);
+	return 0;
+}
+
+static void child_main(char *const argv[], int go_fd, int result_fd)
+{
+	sigset_t none;
+	char byte = 0;
+	int error;
+
+	/* What the profiler blocks or ignores is not the command's business. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (byte != 'g')
+		_exit(127);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(result_fd, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *ret_pid, char **err)
+{
+	int go[2], result[2], rc;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC))
+		return comm_source_fail(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(result, O_CLOEXEC)) {
+		rc = comm_source_fail(err, -errno, "cannot make a pipe: %s", strerror(errno));
+		goto close_go;
+	}
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		close(result[0]);
+		child_main(argv, go[0], result[1]);
+	}
+	rc = pid < 0 ? -errno : add(target, (uint32_t)pid, 0);
+	if (rc < 0) {
+		comm_source_fail(err, rc, "cannot start %s: %s", argv[0], strerror(-rc));
+		goto close_result;
+	}
+	close(go[0]);
+	close(result[1]);
+	target->go_fd = go[1];
+	target->result_fd = result[0];
+	*ret_pid = (uint32_t)pid;
+	return 0;
+
+close_result:
+	close(result[0]);
+	close(result[1]);
+close_go:
+	close(go[0]);
+	close(go[1]);
+	return rc;
+}
+
+int comm_target_release(struct comm_target *target)
+{
+	int error = 0, rc = 0;
+	ssize_t n;
+
+	if (target->go_fd < 0)
+		return -EINVAL;
+	if (write(target->go_fd, "g", 1) != 1)
+		rc = -ESRCH; /* it ended before it began */
+	close(target->go_fd);
+	target->go_fd = -1;
+	do {
+		n = read(target->result_fd, &error, sizeof(error));
+	} while (n < 0 && errno == EINTR);
+	close(target->result_fd);
+	target->result_fd = -1;
+	if (!rc && n == sizeof(error))
+		rc = -error;
+	return rc;
+}
+
+int comm_target_scan(struct comm_target *target)
+{
+	struct stat_line line;
+	struct dirent *e;
+	int depth, added;
+	DIR *dir;
+
+	if (target->kind != COMM_TARGET_PIDS || !target->follow)
+		return 0;
+	/* A child may be listed before its parent: again until nothing is new. */
+	for (depth = 0; depth < DEPTH_MAX; depth++) {
+		dir = opendir("/proc");
+		if (!dir)
+			return -errno;
+		added = 0;
+		while ((e = readdir(dir))) {
+			uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+			if (!pid || pid == (uint32_t)getpid() || comm_target_has(target, pid) ||
+			    read_stat(pid, &line) || !comm_target_has(target, line.ppid))
+				continue;
+			if (line.state != 'Z' && add(target, pid, cpu_of(pid)) > 0)
+				added++;
+		}
+		closedir(dir);
+		if (!added)
+			break;
+	}
+	return 0;
+}
+
+void comm_target_event(struct comm_target *target, const struct comm_event *event)
+{
+	if (target->kind != COMM_TARGET_PIDS || !target->follow || event->kind != COMM_EV_FORK)
+		return;
+	if (event->fork.child_tgid != event->tgid && comm_target_has(target, event->tgid))
+		add(target, event->fork.child_tgid, 0);
+}
+
+enum comm_target_kind comm_target_kind(const struct comm_target *target)
+{
+	return target->kind;
+}
+
+bool comm_target_follows(const struct comm_target *target)
+{
+	return target->follow;
+}
+
+size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret)
+{
+	*ret = target->pid;
+	return target->n;
+}
+
+uint64_t comm_target_cgroup_id(const struct comm_target *target)
+{
+	return target->cgroup_id;
+}
+
+uint32_t comm_target_cgroup_level(const struct comm_target *target)
+{
+	return target->cgroup_level;
+}
+
+const char *comm_target_cgroup_path(const struct comm_target *target)
+{
+	return target->cgroup;
+}
+
+bool comm_target_pids_are_global(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NS;
+}
+
+bool comm_target_alive(struct comm_target *target)
+{
+	struct stat_line line;
+	size_t i;
+
+	if (target->kind != COMM_TARGET_PIDS)
+		return true;
+	for (i = target->n; i-- > 0;)
+		if (read_stat(target->pid[i], &line) || line.state == 'Z' || line.state == 'X')
+			drop(target, i);
+	return target->n > 0;
+}
+
+uint64_t comm_target_cpu_ns(struct comm_target *target)
+{
+	size_t i;
+
+	if (target->kind != COMM_TARGET_PIDS) {
+		uint64_t now = stat_cpu_ns(target);
+
+		return now > target->stat_start_ns ? now - target->stat_start_ns : 0;
+	}
+	for (i = 0; i < target->n; i++) {
+		uint64_t now = cpu_of(target->pid[i]);
+
+		/* 0: it has ended, and what it used last is not known. */
+		if (now > target->member[i].cpu_ns) {
+			target->cpu_ns += now - target->member[i].cpu_ns;
+			target->member[i].cpu_ns = now;
+		}
+	}
+	return target->cpu_ns;
+}

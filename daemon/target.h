@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The target: a set of processes, with their children, or a cgroup, or every
+ * process but this one.  Knows who belongs to it and how much CPU time it used;
+ * knows nothing of sampling.  One thread uses it.
+ *
+ * Errors: as source.h: 0 or -errno and a sentence.
+ */
+#ifndef COMM_TARGET_H
+#define COMM_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct comm_target;
+
+enum comm_target_kind { COMM_TARGET_PIDS, COMM_TARGET_CGROUP, COMM_TARGET_ALL };
+
+/* follow: children that are or will be made belong to it. */
+int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_target **ret);
+void comm_target_destroy(struct comm_target *target);
+
+/*
+ * -ESRCH: no such process, or it has ended (a zombie); -EINVAL: a kernel
+ * thread, or this process itself.  A thread's id stands for its process.
+ */
+int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err);
+/* A directory of the cgroup v2 hierarchy, or its path below the mount. */
+int comm_target_set_cgroup(struct comm_target *target, const char *path, char **err);
+
+/*
+ * Forks a child that is a member and waits; comm_target_release() lets it
+ * execute argv.  -errno of the exec comes from release.
+ */
+int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *ret_pid,
+		      char **err);
+int comm_target_release(struct comm_target *target);
+
+/* Adds children that the members have already, if it follows. */
+int comm_target_scan(struct comm_target *target);
+/* Keeps up with FORK and EXIT. */
+void comm_target_event(struct comm_target *target, const struct comm_event *event);
+
+enum comm_target_kind comm_target_kind(const struct comm_target *target);
+bool comm_target_follows(const struct comm_target *target);
+bool comm_target_has(const struct comm_target *target, uint32_t tgid);
+/* Members; *ret is valid until the next change. */
+size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret);
+/* Of the cgroup: what the kernel compares, and its depth. */
+uint64_t comm_target_cgroup_id(const struct comm_target *target);
+uint32_t comm_target_cgroup_level(const struct comm_target *target);
+const char *comm_target_cgroup_path(const struct comm_target *target);
+/* Are our process numbers those of the kernel, not of a container's namespace? */
+bool comm_target_pids_are_global(void);
+
+/*
+ * Is anything left to watch?  Asks the kernel for each member, so not for
+ * every event.  A cgroup and "all" are always alive.
+ */
+bool comm_target_alive(struct comm_target *target);
+/* CPU time used since create by all that were members, ns. */
+uint64_t comm_target_cpu_ns(struct comm_target *target);
+
+#endif

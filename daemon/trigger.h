@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The trigger: which perf event interrupts a thread for a sample, and whether
+ * the kernel lets us have it.  What is done at the interrupt is the source's.
+ */
+#ifndef COMM_TRIGGER_H
+#define COMM_TRIGGER_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "source.h"
+
+enum {
+	COMM_DEFAULT_PERIOD_NS = 1000003,
+	COMM_DEFAULT_PERIOD_INSNS = 3000017,
+};
+
+struct comm_trigger_event {
+	const char *name;
+	enum comm_trigger trigger;
+	uint32_t type;
+	uint64_t config;
+	uint64_t period; /* default */
+};
+
+/* -errno, not -1. */
+int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		   unsigned long flags);
+
+/*
+ * Instructions only if this machine really counts them: many virtual machines
+ * open the event and never count.  -ENODEV: instructions asked, not there.
+ */
+int comm_trigger_pick(enum comm_want_trigger want, struct comm_trigger_event *ret, char **err);
+/* Cleared, and filled in for that event. */
+void comm_trigger_attr(const struct comm_trigger_event *event, uint64_t period, bool kernel,
+		       struct perf_event_attr *ret);
+
+/*
+ * Setting a period restarts the interval.  On a parked CPU that is long: with
+ * every little change of the rate it would never end, and never sample.
+ */
+bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked);
+
+/* kernel.perf_event_paranoid; INT_MAX when perf is missing. */
+int comm_perf_paranoid(void);
+/* Is one of these in the effective set?  cap_b may be -1. */
+bool comm_has_capability(int cap_a, int cap_b);
+
+/* Online CPUs, ascending; at most max.  Returns how many, or -errno. */
+int comm_online_cpus(int *cpu, int max);
+
+#endif

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The live sources against targets whose doings are known.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+if [ "$(id -u)" != 0 ]; then
+  echo "needs root: it loads BPF programs and becomes nobody"
+  exit 77
+fi
+exec "$O/tests/e2e/source_live"

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Live checks of the sources: each target is a child whose memory layout and
+ * doings are ours, so that what a source says can be compared with the truth.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrate.h"
+#include "pace.h"
+#include "source.h"
+
+enum { NOBODY = 65534, BUFFER_BYTES = 1 << 16, MANY_THREADS = 64 };
+
+static int n_tests, n_failed;
+static char buffer[BUFFER_BYTES];
+
+struct seen {
+	uint32_t tgid; /* 0: not checked */
+	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, foreign, no_stack, no_code, wrong_code;
+	double period_ns, samples;
+	double handler_ns, daemon_ns, target_ns;
+};
+
+static void check(bool ok, const char *name)
+{
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++n_tests, name);
+	n_failed += !ok;
+}
+
+static void skip(const char *name, const char *why)
+{
+	printf("ok %d - %s # SKIP %s\n", ++n_tests, name, why);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static const struct comm_chunk *chunk_of(const struct comm_sample *s, uint64_t addr)
+{
+	int i;
+
+	for (i = 0; i < s->n_chunks; i++)
+		if (addr >= s->chunk[i].addr && addr < s->chunk[i].addr + s->chunk[i].len_bytes)
+			return &s->chunk[i];
+	return NULL;
+}
+
+static void see(void *ctx, const struct comm_event *e)
+{
+	struct seen *seen = ctx;
+
+	seen->n[e->kind]++;
+	switch (e->kind) {
+	case COMM_EV_SAMPLE: {
+		const struct comm_sample *s = e->sample;
+		const struct comm_chunk *code = chunk_of(s, s->ip);
+
+		seen->foreign += seen->tgid && e->tgid != seen->tgid;
+		seen->period_ns += (double)s->period;
+		seen->no_stack += !chunk_of(s, s->reg[COMM_RSP]);
+		seen->no_code += !code;
+		/* The child is a fork of ours: its text is at the same place. */
+		if (code && s->ip > (uint64_t)&now_ns - 0x100000 &&
+		    s->ip < (uint64_t)&now_ns + 0x100000 && seen->tgid)
+			seen->wrong_code +=
+				memcmp((const void *)s->ip,
+				       s->data + code->offset + (s->ip - code->addr), 4) != 0 &&
+				code->addr + code->len_bytes - s->ip >= 4;
+		break;
+	}
+	case COMM_EV_KCOPY:
+		seen->kcopy_right +=
+			e->access.addr == (uint64_t)buffer && e->access.size_bytes == BUFFER_BYTES;
+		break;
+	case COMM_EV_LOSS:
+		seen->loss[e->cause] += e->count;
+		break;
+	case COMM_EV_COST:
+		seen->handler_ns += (double)e->cost.handler_ns;
+		seen->daemon_ns += (double)e->cost.daemon_ns;
+		seen->target_ns += (double)e->cost.target_ns;
+		break;
+	default:
+		break;
+	}
+}
+
+static void *spin(void *arg)
+{
+	volatile long x[64] = {0};
+	long i;
+
+	for (i = 0;; i++)
+		x[i & 63] += i;
+	return arg;
+}
+
+static void spinner(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, spin, NULL);
+	spin(NULL);
+}
+
+static void reader(void)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+
+	while (read(fd, buffer, BUFFER_BYTES) > 0)
+		;
+}
+
+static void sleeper(void)
+{
+	pause();
+}
+
+static void *wait_for_ever(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void crowd(void)
+{
+	pthread_t t;
+	int i;
+
+	for (i = 1; i < MANY_THREADS; i++)
+		pthread_create(&t, NULL, wait_for_ever, NULL);
+	spin(NULL);
+}
+
+/* Forks, renames itself, executes, over and over. */
+static void lively(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			volatile long i;
+
+			for (i = 0; i < 30000000; i++)
+				;
+			execlp("true", "true", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		prctl(PR_SET_NAME, "lively");
+	}
+}
+
+static pid_t start_child(void (*fn)(void))
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fn();
+		_exit(0);
+	}
+	usleep(200000);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+struct session {
+	const struct comm_source *source;
+	void *handle;
+	struct comm_target *target;
+	struct comm_pace *pace;
+};
+
+static int begin(struct session *s, const struct comm_source *source, pid_t pid, double overhead,
+		 double hz, char **err)
+{
+	struct comm_source_config config = comm_source_defaults;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	s->source = source;
+	comm_target_create(COMM_TARGET_PIDS, true, &s->target);
+	rc = comm_target_add_pid(s->target, (uint32_t)pid, err);
+	config.target = s->target;
+	if (!rc)
+		rc = source->open(&config, &s->handle, err);
+	if (!rc)
+		rc = comm_pace_create(&(struct comm_pace_config){.source = source,
+								 .handle = s->handle,
+								 .target = s->target,
+								 .overhead = overhead,
+								 .rate_hz = hz,
+								 .interrupt_ns = 15000},
+				      &s->pace);
+	return rc ? rc : source->start(s->handle, err);
+}
+
+static void end(struct session *s)
+{
+	comm_pace_destroy(s->pace);
+	if (s->handle)
+		s->source->close(s->handle);
+	comm_target_destroy(s->target);
+}
+
+/* At least seconds, and up to ten times that until enough samples came. */
+static void watch(struct session *s, struct seen *seen, double seconds, uint64_t samples)
+{
+	uint64_t from = now_ns(), least = (uint64_t)(seconds * 1e9);
+
+	while (now_ns() - from < least ||
+	       (seen->n[COMM_EV_SAMPLE] < samples && now_ns() - from < 10 * least)) {
+		usleep(50000);
+		s->source->drain(s->handle, see, seen);
+		comm_pace_tick(s->pace, now_ns(), see, seen);
+	}
+	s->source->stop(s->handle);
+	s->source->drain(s->handle, see, seen);
+}
+
+static bool started(struct session *s, const struct comm_source *source, pid_t pid, double overhead,
+		    double hz)
+{
+	char *err = NULL;
+	int rc = begin(s, source, pid, overhead, hz, &err);
+
+	if (rc)
+		printf("# %s: %s (%s)\n", source->name, err ? err : "?", strerror(-rc));
+	free(err);
+	return !rc;
+}
+
+static void test_samples(const struct comm_source *source)
+{
+	pid_t pid = start_child(spinner);
+	struct seen seen = {.tgid = (uint32_t)pid};
+	struct session s;
+	double cpu_ns, slack;
+	bool ok = started(&s, source, pid, 0, 500);
+
+	check(ok, "a source starts on a process");
+	if (ok) {
+		uint64_t before = comm_target_cpu_ns(s.target);
+
+		watch(&s, &seen, 2, 400);
+		cpu_ns = (double)(comm_target_cpu_ns(s.target) - before);
+		printf("# %lu samples stand for %.2f of %.2f s\n", (unsigned long)seen.n[1],
+		       seen.period_ns / 1e9, cpu_ns / 1e9);
+		check(seen.n[COMM_EV_SAMPLE] > 50, "samples come");
+		check(!seen.foreign, "and only the target's");
+		check(!seen.no_stack, "each with the stack at its stack pointer");
+		slack = 0.1 + 2 / sqrt((double)seen.n[COMM_EV_SAMPLE] + 1);
+		check(fabs(seen.period_ns / cpu_ns - 1) < slack,
+		      "their periods add up to the target's CPU time");
+		check(seen.n[COMM_EV_SWITCH] > 0, "switches come");
+		check(seen.n[COMM_EV_RATE] > 0 && seen.n[COMM_EV_COST] > 0,
+		      "rate and cost are told");
+		if (source == &comm_source_bpf) {
+			check(!seen.no_code, "each with the code at its instruction pointer");
+			check(!seen.wrong_code, "which is the program's");
+		}
+	}
+	end(&s);
+	end_child(pid);
+}
+
+static void test_kernel_copies(void)
+{
+	pid_t pid = start_child(reader);
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, &comm_source_bpf, pid, 0, 500))
+		watch(&s, &seen, 4, 0);
+	check(seen.n[COMM_EV_KCOPY] > 5, "a read is seen as a kernel copy");
+	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "with the buffer it was given");
+	end(&s);
+	end_child(pid);
+}
+
+static void test_life(const struct comm_source *source)
+{
+	pid_t pid = start_child(lively);
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, source, pid, 0, 500))
+		watch(&s, &seen, 3, 30);
+	printf("# %s: fork %lu exec %lu exit %lu rename %lu mmap %lu samples %lu\n", source->name,
+	       (unsigned long)seen.n[COMM_EV_FORK], (unsigned long)seen.n[COMM_EV_EXEC],
+	       (unsigned long)seen.n[COMM_EV_EXIT], (unsigned long)seen.n[COMM_EV_RENAME],
+	       (unsigned long)seen.n[COMM_EV_MMAP], (unsigned long)seen.n[COMM_EV_SAMPLE]);
+	check(seen.n[COMM_EV_FORK] > 1 && seen.n[COMM_EV_EXEC] > 1 && seen.n[COMM_EV_EXIT] > 1 &&
+		      seen.n[COMM_EV_RENAME] > 1,
+	      "fork, exec, exit and renaming come, the children's too");
+	check(seen.n[COMM_EV_SAMPLE] > 20, "children are sampled");
+	end(&s);
+	end_child(pid);
+}
+
+/* Nobody drains: what did not fit is counted, to the last one. */
+static void test_losses(void)
+{
+	pid_t pid = start_child(spinner);
+	struct seen seen = {0};
+	struct session s;
+	struct comm_source_stats stats;
+
+	if (started(&s, &comm_source_bpf, pid, 0, 15000)) {
+		uint64_t from = now_ns();
+
+		do {
+			usleep(200000);
+			s.source->stats(s.handle, &stats);
+		} while (stats.hits < 7000 && now_ns() - from < 20000000000ULL);
+		s.source->stop(s.handle);
+		s.source->drain(s.handle, see, &seen);
+		s.source->stats(s.handle, &stats);
+		printf("# %lu samples in the ring, %lu lost\n",
+		       (unsigned long)seen.n[COMM_EV_SAMPLE],
+		       (unsigned long)seen.loss[COMM_LOSS_RING]);
+		check(seen.n[COMM_EV_SAMPLE] == stats.samples, "what was written can be read");
+		if (!seen.loss[COMM_LOSS_RING] && seen.n[COMM_EV_SAMPLE] < 5500)
+			skip("a full ring is counted", "too few samples to fill it");
+		else
+			check(seen.loss[COMM_LOSS_RING] > 0, "a full ring is counted");
+	}
+	end(&s);
+	end_child(pid);
+}
+
+static void test_idle(void)
+{
+	pid_t pid = start_child(sleeper);
+	struct seen seen = {0};
+	struct session s;
+	struct timespec a, b;
+	double share;
+
+	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+		watch(&s, &seen, 3, 0);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+		share = ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9) / 3;
+		printf("# an idle target: %.3f %% of a core\n", 100 * share);
+		check(share < 0.005, "an idle target costs less than 0.5 % of a core");
+	}
+	end(&s);
+	end_child(pid);
+}
+
+static void test_budget(void)
+{
+	pid_t pid = start_child(spinner);
+	struct seen seen = {0};
+	struct session s;
+	double spent;
+
+	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
+		watch(&s, &seen, 6, 0);
+		spent = (seen.handler_ns + seen.daemon_ns) / seen.target_ns;
+		printf("# spent %.2f %% of 1 %%\n", 100 * spent);
+		check(spent < 0.0105, "the budget is kept");
+	}
+	end(&s);
+	end_child(pid);
+}
+
+static void refused(pid_t pid, int expected, const char *word, const char *name)
+{
+	struct comm_target *target;
+	char *err = NULL;
+	int rc;
+
+	comm_target_create(COMM_TARGET_PIDS, true, &target);
+	rc = comm_target_add_pid(target, (uint32_t)pid, &err);
+	printf("# %s\n", err ? err : "(nothing)");
+	check(rc == expected && err && strstr(err, word), name);
+	free(err);
+	comm_target_destroy(target);
+}
+
+static void test_bad_targets(void)
+{
+	pid_t zombie = fork();
+
+	if (!zombie)
+		_exit(0);
+	usleep(100000);
+	refused(zombie, -ESRCH, "zombie", "a zombie is refused");
+	waitpid(zombie, NULL, 0);
+	refused(zombie, -ESRCH, "no process", "a process that is not there is refused");
+	refused(getpid(), -EINVAL, "itself", "the profiler itself is refused");
+	if (access("/proc/2/stat", R_OK) || getpid() == 2)
+		skip("a kernel thread is refused", "none is visible here");
+	else
+		refused(2, -EINVAL, "kernel thread", "a kernel thread is refused");
+}
+
+static void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY))
+		_exit(2);
+	/* Or /proc/self would still be root's. */
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static void as_nobody(void)
+{
+	struct rlimit few = {40, 40};
+	struct seen seen = {0};
+	struct session s;
+	char *why = NULL;
+	pid_t pid;
+	int rc;
+
+	become_nobody();
+	rc = comm_source_bpf.probe(&why);
+	printf("# %s\n", why ? why : "(nothing)");
+	check(rc && why && strstr(why, "CAP_BPF"), "nobody is told which capabilities BPF needs");
+	free(why);
+	why = NULL;
+	if (comm_source_perf.probe(&why)) {
+		printf("# %s\n", why ? why : "(nothing)");
+		check(why && strstr(why, "paranoid"), "nobody is told which setting is in the way");
+		free(why);
+		return;
+	}
+	pid = start_child(spinner);
+	if (started(&s, &comm_source_perf, pid, 0, 200))
+		watch(&s, &seen, 2, 20);
+	check(seen.n[COMM_EV_SAMPLE] > 10, "nobody may sample a process of his own");
+	end(&s);
+	end_child(pid);
+
+	rc = begin(&s, &comm_source_perf, 1, 0, 200, &why);
+	printf("# %s\n", why ? why : "(nothing)");
+	check(rc && why && strstr(why, "another user"), "and is told so for another's");
+	free(why);
+	why = NULL;
+	end(&s);
+
+	pid = start_child(crowd);
+	setrlimit(RLIMIT_NOFILE, &few);
+	rc = begin(&s, &comm_source_perf, pid, 0, 200, &why);
+	printf("# %s\n", why ? why : "(nothing)");
+	check(rc == -EMFILE && why && strstr(why, "ulimit -n"),
+	      "too few descriptors are explained");
+	free(why);
+	end(&s);
+	end_child(pid);
+}
+
+static void test_nobody(void)
+{
+	int status, counts[2] = {0}, ends[2];
+	pid_t pid;
+
+	if (pipe(ends))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		as_nobody();
+		fflush(stdout);
+		counts[0] = n_tests;
+		counts[1] = n_failed;
+		_exit(write(ends[1], counts, sizeof(counts)) != sizeof(counts));
+	}
+	close(ends[1]);
+	if (read(ends[0], counts, sizeof(counts)) == sizeof(counts)) {
+		n_tests = counts[0];
+		n_failed = counts[1];
+	}
+	close(ends[0]);
+	waitpid(pid, &status, 0);
+	check(WIFEXITED(status) && !WEXITSTATUS(status), "the unprivileged checks ran");
+}
+
+int main(void)
+{
+	char *why = NULL;
+
+	test_bad_targets();
+	test_nobody();
+	test_samples(&comm_source_perf);
+	test_life(&comm_source_perf);
+	if (comm_source_bpf.probe(&why)) {
+		skip("everything with BPF", why ? why : "not permitted");
+		free(why);
+		return n_failed ? 1 : 0;
+	}
+	test_samples(&comm_source_bpf);
+	test_kernel_copies();
+	test_life(&comm_source_bpf);
+	test_losses();
+	test_idle();
+	test_budget();
+	return n_failed ? 1 : 0;
+}

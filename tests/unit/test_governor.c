@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The governor against a simulated machine: what it decides is played back to
+ * it as costs, tick by tick.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../daemon/governor.c"
+
+enum {
+	TICKS_PER_S = 5,
+	WINDOW_S = 5,
+	TICKS_MAX = 100 * TICKS_PER_S,
+};
+
+struct machine {
+	double cpus;		/* that are interrupted */
+	double busy;		/* CPUs that the target uses */
+	double interrupt_ns;	/* real cost */
+	double handler_ns;	/* ours, per interrupt */
+	double sample_ns;	/* the daemon's, per interrupt */
+	double daemon_ns_per_s; /* the daemon's, fixed */
+	double switches_per_s, switch_ns;
+	double others_per_s; /* switches of other processes */
+	double insns_per_ns;
+};
+
+struct run {
+	struct comm_governor governor;
+	struct comm_governor_output out;
+	uint64_t now_ns;
+	double spent[TICKS_MAX], used[TICKS_MAX], period[TICKS_MAX], hz[TICKS_MAX];
+	int ticks, switches_on;
+	uint64_t jitters;
+};
+
+static void begin(struct run *r, const struct comm_governor_config *config)
+{
+	memset(r, 0, sizeof(*r));
+	r->now_ns = 1000000000ULL;
+	comm_governor_init(&r->governor, config, r->now_ns, &r->out);
+}
+
+static void play(struct run *r, const struct machine *m, int seconds)
+{
+	double dt = 1.0 / TICKS_PER_S;
+	int i;
+
+	for (i = 0; i < seconds * TICKS_PER_S && r->ticks < TICKS_MAX; i++) {
+		struct comm_governor_output *out = &r->out;
+		struct comm_governor_input in = {0};
+		double n = m->cpus * dt * 1e9 / (double)out->period, reported;
+
+		if (m->insns_per_ns > 0)
+			n = m->busy * dt * 1e9 * m->insns_per_ns / (double)out->period;
+		reported = out->switches ? m->switches_per_s * dt : 0;
+		r->now_ns += 1000000000ULL / TICKS_PER_S;
+		in.now_ns = r->now_ns;
+		in.interrupts = (uint64_t)(n + 0.5);
+		in.handler_ns = (uint64_t)(n * m->handler_ns);
+		in.switches = (uint64_t)reported;
+		in.machine_switches_per_s = m->switches_per_s + m->others_per_s;
+		in.switches_out = (uint64_t)reported;
+		in.switch_ns = (uint64_t)(reported * m->switch_ns);
+		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
+		in.daemon_ns =
+			(uint64_t)(n * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
+		r->spent[r->ticks] =
+			n * (m->interrupt_ns + m->handler_ns) + (double)in.daemon_ns +
+			reported * m->switch_ns +
+			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
+		r->used[r->ticks] = (double)in.target_ns;
+		r->period[r->ticks] = (double)out->period;
+		r->hz[r->ticks] = n / dt;
+		r->switches_on += out->switches;
+		comm_governor_tick(&r->governor, &in, out);
+		r->jitters += out->new_period;
+		r->ticks++;
+	}
+}
+
+static double sum(const double *v, int from, int to)
+{
+	double s = 0;
+
+	while (from < to)
+		s += v[from++];
+	return s;
+}
+
+/* The greatest share spent in any window that begins at or after from. */
+static double worst_window(const struct run *r, int from)
+{
+	int w = WINDOW_S * TICKS_PER_S, i;
+	double worst = 0;
+
+	for (i = from; i + w <= r->ticks; i++)
+		worst = fmax(worst, sum(r->spent, i, i + w) / sum(r->used, i, i + w));
+	return worst;
+}
+
+static struct comm_governor_config one_percent(double interrupt_ns)
+{
+	struct comm_governor_config config;
+
+	comm_governor_defaults(true, &config);
+	config.overhead = 0.01;
+	config.interrupt_ns = interrupt_ns;
+	return config;
+}
+
+/* Whatever the parts of the cost are, it is kept, and used. */
+static void test_holds_budget(void **state)
+{
+	static const double interrupts[] = {1000, 3000, 15000}, samples[] = {500, 10000, 50000};
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		for (j = 0; j < 3; j++) {
+			struct machine m = {.cpus = 4,
+					    .busy = 3.5,
+					    .interrupt_ns = interrupts[i],
+					    .handler_ns = 1500,
+					    .sample_ns = samples[j],
+					    .daemon_ns_per_s = 1000000,
+					    .switches_per_s = 2000,
+					    .switch_ns = 250};
+			struct comm_governor_config config = one_percent(interrupts[i]);
+			struct run r;
+			double last;
+
+			begin(&r, &config);
+			play(&r, &m, 30);
+			last = sum(r.spent, r.ticks / 2, r.ticks) /
+			       sum(r.used, r.ticks / 2, r.ticks);
+			if (worst_window(&r, 0) > 0.0101 || last < 0.008)
+				fail_msg("interrupt %g sample %g: worst %.4f, last %.4f",
+					 interrupts[i], samples[j], worst_window(&r, 0), last);
+		}
+	}
+}
+
+static void test_starts_carefully(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine m = {.cpus = 2, .busy = 2, .interrupt_ns = 15000, .sample_ns = 5000};
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 3);
+	assert_true(sum(r.spent, 0, TICKS_PER_S) / sum(r.used, 0, TICKS_PER_S) < 0.01);
+	/* And is quick: near its final rate in less than 2 s. */
+	assert_true(r.hz[2 * TICKS_PER_S] > 0.7 * 2 * 0.01 * 1e9 / 20000);
+}
+
+static void test_idle_target(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine m = {
+		.cpus = 2, .busy = 0.0001, .interrupt_ns = 15000, .daemon_ns_per_s = 200000};
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 20);
+	/* All in all less than 0.05 % of one core, the floor. */
+	assert_true(sum(r.spent, r.ticks / 2, r.ticks) / 10e9 < 0.0005);
+}
+
+/* A target that wakes up is not hit by what was saved, nor by a short period. */
+static void test_wakes_up(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine idle = {
+		.cpus = 0.05, .busy = 0.001, .interrupt_ns = 15000, .daemon_ns_per_s = 100000};
+	struct machine busy = {
+		.cpus = 2, .busy = 2, .interrupt_ns = 15000, .handler_ns = 2000, .sample_ns = 5000};
+	struct run r;
+	int woke;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &idle, 30);
+	woke = r.ticks;
+	play(&r, &busy, 20);
+	assert_true(worst_window(&r, woke) < 0.0101);
+}
+
+static void test_more_expensive(void **state)
+{
+	struct comm_governor_config config = one_percent(3000);
+	struct machine m = {.cpus = 2, .busy = 2, .interrupt_ns = 3000, .sample_ns = 1000};
+	struct run r;
+	int from;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 20);
+	from = r.ticks;
+	m.sample_ns = 30000;
+	play(&r, &m, 20);
+	/* The tick in which it happened is repaid within the window after it. */
+	assert_true(worst_window(&r, from + 1) < 0.0105);
+	assert_true(sum(r.spent, from, r.ticks) / sum(r.used, from, r.ticks) < 0.0101);
+}
+
+static void test_switch_storm(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine m = {.cpus = 2,
+			    .busy = 2,
+			    .interrupt_ns = 15000,
+			    .sample_ns = 2000,
+			    .switches_per_s = 40000,
+			    .switch_ns = 250};
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	/* Too many: tried now and then, no more; and samples are still taken. */
+	assert_true(r.switches_on > 0 && r.switches_on < r.ticks / 10);
+	assert_true(worst_window(&r, 2 * TICKS_PER_S) < 0.0101);
+	assert_true(r.hz[r.ticks - 1] > 300);
+
+	/* So many that even a trial is too dear. */
+	m.switches_per_s = 2000000;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_int_equal(r.switches_on, 0);
+	assert_true(worst_window(&r, 0) < 0.0101);
+
+	/* Few are the target's: found out at the first trial, and kept. */
+	m.switches_per_s = 1000;
+	m.others_per_s = 39000;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(r.switches_on > r.ticks / 2);
+	assert_true(worst_window(&r, 2 * TICKS_PER_S) < 0.0101);
+
+	/* Few at all: on from the first tick. */
+	m.others_per_s = 0;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(r.switches_on >= r.ticks - 2);
+}
+
+static void test_holds_rate(void **state)
+{
+	struct comm_governor_config config;
+	struct machine m = {.cpus = 2, .busy = 1.5, .interrupt_ns = 15000, .insns_per_ns = 2};
+	struct run r;
+
+	(void)state;
+	comm_governor_defaults(true, &config);
+	config.interrupts_per_s = 997;
+	begin(&r, &config);
+	assert_true(fabs(1e9 / (double)r.out.period / 997 - 1) <= JITTER + 0.01);
+	comm_governor_defaults(false, &config);
+	config.interrupts_per_s = 500;
+	begin(&r, &config);
+	play(&r, &m, 20);
+	assert_true(fabs(r.hz[r.ticks - 1] / 1.5 / 500 - 1) < 0.2);
+}
+
+static void test_instructions_budget(void **state)
+{
+	struct comm_governor_config config;
+	struct machine m = {
+		.cpus = 2, .busy = 2, .interrupt_ns = 2500, .sample_ns = 5000, .insns_per_ns = 4};
+	struct run r;
+
+	(void)state;
+	comm_governor_defaults(false, &config);
+	config.overhead = 0.01;
+	config.interrupt_ns = 2500;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(worst_window(&r, 0) < 0.0101);
+	assert_true(sum(r.spent, r.ticks / 2, r.ticks) / sum(r.used, r.ticks / 2, r.ticks) > 0.008);
+}
+
+static void test_jitter(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine m = {.cpus = 2, .busy = 2, .interrupt_ns = 15000, .sample_ns = 1000};
+	struct run r;
+	int i, different = 0;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 60);
+	for (i = 1; i < r.ticks; i++) {
+		assert_true(is_prime((uint64_t)r.period[i]));
+		different += r.period[i] != r.period[i - 1];
+	}
+	assert_true(different >= 50);
+	/* Seldom enough: each setting loses part of an interval. */
+	assert_true(different <= 120);
+}
+
+static void test_long_period_is_let_run(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct machine m = {.cpus = 2, .busy = 0.5, .interrupt_ns = 15000};
+	struct run r;
+
+	(void)state;
+	config.overhead = 0.0001;
+	config.floor_ns_per_s = 1;
+	begin(&r, &config);
+	play(&r, &m, 60);
+	assert_true(r.period[r.ticks - 1] > 1e8);
+	assert_true(r.jitters < 40);
+}
+
+static void test_clock_oddities(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct comm_governor_input in = {.now_ns = 1000, .interrupts = 5};
+	struct comm_governor_output out;
+	struct comm_governor g;
+	uint64_t period;
+
+	(void)state;
+	comm_governor_init(&g, &config, 5000, &out);
+	period = out.period;
+	/* Time that stands still or goes back decides nothing. */
+	comm_governor_tick(&g, &in, &out);
+	assert_int_equal(out.period, period);
+	assert_false(out.new_period);
+	in.now_ns = 5000;
+	comm_governor_tick(&g, &in, &out);
+	assert_int_equal(out.period, period);
+	/* A pause of an hour, as after a suspend. */
+	in.now_ns = 3600ULL * 1000000000;
+	comm_governor_tick(&g, &in, &out);
+	assert_true(out.period >= config.min_period && out.period <= config.max_period + 1000);
+}
+
+/* A source that is slow to follow does not make the rate run away. */
+static void test_held_period(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct comm_governor_input in = {.interrupts = 1000, .daemon_ns = 100000000};
+	struct comm_governor_output out;
+	struct comm_governor g;
+	int i;
+
+	(void)state;
+	comm_governor_init(&g, &config, 1000000000, &out);
+	for (i = 1; i < 50; i++) {
+		comm_governor_held(&g, 4000037);
+		in.now_ns = 1000000000 + (uint64_t)i * COMM_GOVERNOR_TICK_NS;
+		in.target_ns = COMM_GOVERNOR_TICK_NS;
+		comm_governor_tick(&g, &in, &out);
+		assert_true(out.period < 3 * 4000037);
+	}
+}
+
+/* What a CPU that only runs the target pays is never more than it allows. */
+static void test_shortest_period(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct comm_governor_input in = {.interrupts = 100};
+	struct comm_governor_output out;
+	struct comm_governor g;
+	int i;
+
+	(void)state;
+	comm_governor_init(&g, &config, 1000000000, &out);
+	for (i = 1; i < 100; i++) {
+		in.now_ns = 1000000000 + (uint64_t)i * COMM_GOVERNOR_TICK_NS;
+		in.target_ns = 100ULL * COMM_GOVERNOR_TICK_NS;
+		comm_governor_tick(&g, &in, &out);
+	}
+	assert_true(out.period >= 15000 * 100 * (1 - JITTER));
+}
+
+static void test_prime(void **state)
+{
+	(void)state;
+	assert_int_equal(comm_governor_prime(0), 2);
+	assert_int_equal(comm_governor_prime(14), 17);
+	assert_int_equal(comm_governor_prime(25), 29);
+	assert_int_equal(comm_governor_prime(561), 563); /* a Carmichael number */
+	assert_int_equal(comm_governor_prime(1000000), 1000003);
+	assert_int_equal(comm_governor_prime(3215031751ULL), 3215031767ULL); /* fools 2, 3, 5, 7 */
+}
+
+static void test_park(void **state)
+{
+	const uint64_t s = 1000000000ULL, start = 100 * s;
+
+	(void)state;
+	/* Never seen: parked from the start, deeply later. */
+	assert_int_equal(comm_governor_park(start, 0, start), COMM_PARK_SHIFT);
+	assert_int_equal(comm_governor_park(start + 6 * s, 0, start), COMM_PARK_DEEP_SHIFT);
+	assert_int_equal(comm_governor_park(start + 6 * s, start + 6 * s - 1, start), 0);
+	assert_int_equal(comm_governor_park(start + 8 * s, start + 6 * s, start), COMM_PARK_SHIFT);
+	assert_int_equal(comm_governor_park(start + 60 * s, start + 6 * s, start),
+			 COMM_PARK_DEEP_SHIFT);
+	/* Stamped on another CPU a little ahead of our clock. */
+	assert_int_equal(comm_governor_park(start + s, start + s + 500, start), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_holds_budget),
+		cmocka_unit_test(test_starts_carefully),
+		cmocka_unit_test(test_idle_target),
+		cmocka_unit_test(test_wakes_up),
+		cmocka_unit_test(test_more_expensive),
+		cmocka_unit_test(test_switch_storm),
+		cmocka_unit_test(test_holds_rate),
+		cmocka_unit_test(test_instructions_budget),
+		cmocka_unit_test(test_jitter),
+		cmocka_unit_test(test_long_period_is_let_run),
+		cmocka_unit_test(test_clock_oddities),
+		cmocka_unit_test(test_held_period),
+		cmocka_unit_test(test_shortest_period),
+		cmocka_unit_test(test_prime),
+		cmocka_unit_test(test_park),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

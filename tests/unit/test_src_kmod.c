@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The source of the kernel module without the module: the device is a memory
+ * file that the test writes rings into, and its ioctls are written down.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "../../daemon/src_kmod.c"
+
+enum { CPUS = 2, PIDS_MAX = 100 };
+
+static int fake_open_errno, fake_fd, last_fd;
+static uint32_t fake_abi, fake_bytes;
+static uint32_t pids[PIDS_MAX], n_pids;
+static struct cp_target told[PIDS_MAX];
+static int n_told;
+static struct cp_rate rates[16];
+static int n_rates;
+static struct cp_source asked;
+static struct cp_watch watched;
+static struct cp_stats fake_stats;
+static bool follows;
+
+static int fake_open(void)
+{
+	if (fake_open_errno) {
+		errno = fake_open_errno;
+		return -1;
+	}
+	fake_fd = memfd_create("commprof", 0);
+	assert_true(fake_fd >= 0);
+	assert_int_equal(ftruncate(fake_fd, 1LL << 40), 0);
+	last_fd = dup(fake_fd);
+	return fake_fd;
+}
+
+static int fake_ioctl(unsigned long request, void *argument)
+{
+	struct cp_info *info = argument;
+
+	switch (request) {
+	case CP_IOC_INFO:
+		info->abi = fake_abi;
+		info->cpus = CPUS;
+		info->page_bytes = 4096;
+		break;
+	case CP_IOC_RINGS:
+		fake_bytes = ((struct cp_rings *)argument)->ring_bytes;
+		break;
+	case CP_IOC_TARGET:
+		if (n_told == CP_MAX_TARGETS &&
+		    ((struct cp_target *)argument)->kind != CP_TARGET_ALL) {
+			errno = ENOSPC;
+			return -1;
+		}
+		told[n_told++] = *(struct cp_target *)argument;
+		break;
+	case CP_IOC_RATE:
+		rates[n_rates++ % 16] = *(struct cp_rate *)argument;
+		break;
+	case CP_IOC_SOURCE:
+		((struct cp_source *)argument)->id = 0;
+		asked = *(struct cp_source *)argument;
+		break;
+	case CP_IOC_WATCH:
+		watched = *(struct cp_watch *)argument;
+		break;
+	case CP_IOC_STATS:
+		*(struct cp_stats *)argument = fake_stats;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+#define open(path, flags) ((void)(path), (void)(flags), fake_open())
+#define ioctl(fd, request, argument) ((void)(fd), fake_ioctl(request, argument))
+#include "../../kmod/user/reader.c"
+#undef open
+#undef ioctl
+
+/* The neighbours, as far as this source asks them. */
+int comm_source_fail(char **err, int error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(err, fmt, args) < 0)
+		*err = NULL;
+	va_end(args);
+	return error;
+}
+
+enum comm_target_kind comm_target_kind(const struct comm_target *target)
+{
+	(void)target;
+	return COMM_TARGET_PIDS;
+}
+
+bool comm_target_follows(const struct comm_target *target)
+{
+	(void)target;
+	return follows;
+}
+
+bool comm_target_has(const struct comm_target *target, uint32_t tgid)
+{
+	(void)target;
+	for (uint32_t i = 0; i < n_pids; i++)
+		if (pids[i] == tgid)
+			return true;
+	return false;
+}
+
+size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret)
+{
+	(void)target;
+	*ret = pids;
+	return n_pids;
+}
+
+const char *comm_target_cgroup_path(const struct comm_target *target)
+{
+	(void)target;
+	return "";
+}
+
+bool comm_target_pids_are_global(void)
+{
+	return true;
+}
+
+int comm_target_scan(struct comm_target *target)
+{
+	(void)target;
+	return 0;
+}
+
+int comm_trigger_pick(enum comm_want_trigger want, struct comm_trigger_event *ret, char **err)
+{
+	(void)want;
+	(void)err;
+	*ret = (struct comm_trigger_event){"cpu-clock", COMM_TRIGGER_TIME, 1, 0, 1000003};
+	return 0;
+}
+
+bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked)
+{
+	(void)parked;
+	return now != then;
+}
+
+int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
+{
+	(void)sysfs;
+	(void)err;
+	ret[0] = (struct comm_pmu_event){.name = "ibs_op//", .type = 11, .ibs = true};
+	return 1;
+}
+
+static int no_bpf(char **why)
+{
+	return comm_source_fail(why, -EPERM, "not permitted");
+}
+
+const struct comm_source comm_source_bpf = {.name = "bpf", .probe = no_bpf};
+
+static struct {
+	struct comm_event event[16];
+	struct comm_sample sample;
+	int n;
+} got;
+
+static void take(void *ctx, const struct comm_event *event)
+{
+	(void)ctx;
+	assert_true(got.n < 16);
+	if (event->kind == COMM_EV_SAMPLE) {
+		assert_true(comm_sample_valid(event->sample));
+		got.sample = *event->sample;
+	}
+	got.event[got.n++] = *event;
+}
+
+static struct source *fresh(const char *arg, uint32_t watch_per_s)
+{
+	const struct comm_source_config config = {
+		.target = (struct comm_target *)&pids,
+		.stack_bytes = 512,
+		.max_lines = 12,
+		.arg = arg,
+		.watch_per_s = watch_per_s,
+	};
+	void *source = NULL;
+	char *err = NULL;
+
+	if (source_open(&config, &source, &err))
+		fail_msg("%s", err);
+	return source;
+}
+
+/* Behind what stands in the ring; the size in the record is the caller's. */
+static void put(uint32_t ring, const void *record, size_t bytes)
+{
+	struct cp_ring_control *control;
+	uint64_t head;
+
+	control = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, last_fd,
+		       (off_t)CP_OFF_CONTROL(ring));
+	assert_true(control != MAP_FAILED);
+	head = control->head;
+	assert_int_equal(pwrite(last_fd, record, bytes,
+				(off_t)(CP_OFF_DATA(ring) + (head & (fake_bytes - 1)))),
+			 bytes);
+	control->head = head + bytes;
+	munmap(control, 4096);
+}
+
+static int drain(struct source *s)
+{
+	memset(&got, 0, sizeof(got));
+	return source_drain(s, take, NULL);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	fake_open_errno = 0;
+	fake_abi = CP_ABI_VERSION;
+	n_told = n_rates = 0;
+	follows = false;
+	n_pids = 1;
+	pids[0] = 77;
+	memset(&fake_stats, 0, sizeof(fake_stats));
+	memset(&watched, 0, sizeof(watched));
+	return 0;
+}
+
+static void test_probe(void **state)
+{
+	char *why = NULL;
+
+	(void)state;
+	assert_int_equal(probe(&why), 0);
+	close(last_fd);
+	fake_open_errno = ENOENT;
+	assert_int_equal(probe(&why), -ENOENT);
+	assert_non_null(strstr(why, "modprobe commprof"));
+	free(why);
+	fake_open_errno = EACCES;
+	assert_int_equal(probe(&why), -EACCES);
+	assert_non_null(strstr(why, "CAP_PERFMON"));
+	free(why);
+	fake_open_errno = 0;
+	fake_abi = CP_ABI_VERSION + 1;
+	assert_int_equal(probe(&why), -EPROTO);
+	assert_non_null(strstr(why, "version"));
+	free(why);
+	close(last_fd);
+}
+
+struct sample_record {
+	struct cp_sample sample;
+	struct {
+		struct cp_chunk head;
+		uint8_t data[64];
+	} chunk[2];
+};
+
+static struct sample_record sample_record(void)
+{
+	struct sample_record r = {
+		.sample = {.head = {.size_bytes = sizeof(r),
+				    .type = CP_REC_SAMPLE,
+				    .time_ns = 1000,
+				    .tgid = 77,
+				    .tid = 78,
+				    .cpu = 1,
+				    .mode_bits = 64,
+				    .period = 4242},
+			   .ip = 0x401000,
+			   .known = 0x3ffff,
+			   .n_chunks = 2,
+			   .data_bytes = 128},
+		.chunk = {{{0x7000, 64, 0}, {1}}, {{0x8000, 64, 0}, {2}}},
+	};
+
+	for (int i = 0; i < CP_REGS; i++)
+		r.sample.reg[i] = 100 + (uint64_t)i;
+	return r;
+}
+
+static void test_sample(void **state)
+{
+	struct source *s = fresh("", 0);
+	struct sample_record r = sample_record();
+	uint64_t seen[CPUS];
+
+	(void)state;
+	assert_true(asked.flags == CP_SOURCE_BURST && asked.stack_bytes == 512);
+	assert_int_equal(told[0].id, 77);
+	assert_int_equal(told[0].flags, 0);
+	put(2, &r, sizeof(r));
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].kind == COMM_EV_SAMPLE && got.event[0].tid == 78 &&
+		    got.event[0].cpu == 1 && got.event[0].time_ns == 1000);
+	assert_true(got.sample.period == 4242 && got.sample.ip == 0x401000 &&
+		    got.sample.reg[COMM_R15] == 115 && got.sample.reg[COMM_GS_BASE] == 117);
+	assert_true(got.sample.n_chunks == 2 && got.sample.chunk[1].addr == 0x8000 &&
+		    got.sample.data[got.sample.chunk[1].offset] == 2);
+	source_seen(s, seen);
+	assert_true(!seen[0] && seen[1] == 1000);
+	source_close(s);
+	close(last_fd);
+}
+
+/* Records that are not what they say: none may be read beyond its end. */
+static void test_damaged(void **state)
+{
+	struct source *s = fresh("", 0);
+	struct sample_record r = sample_record();
+	struct cp_access access = {.head = {.size_bytes = 64, .type = CP_REC_ACCESS, .tgid = 77}};
+
+	(void)state;
+	r.chunk[1].head.len_bytes = 4096;
+	put(0, &r, sizeof(r));
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(got.sample.n_chunks, 1);
+	r = sample_record();
+	r.sample.head.size_bytes = 64; /* shorter than a sample */
+	put(0, &r, 64);
+	put(0, &access, 64);
+	access.head.type = 99;
+	access.head.size_bytes = sizeof(access);
+	put(0, &access, sizeof(access));
+	access.head.size_bytes = 8;
+	put(0, &access, 8);
+	assert_int_equal(drain(s), 0);
+	source_close(s);
+	close(last_fd);
+}
+
+static void test_evidence(void **state)
+{
+	struct source *s = fresh("", 300);
+	struct cp_evidence e = {
+		.head = {.size_bytes = sizeof(e),
+			 .type = CP_REC_WATCH,
+			 .time_ns = 900,
+			 .tgid = 77,
+			 .tid = 80},
+		.first = {.ip = 0x10, .addr = 0x5000, .size_bytes = 8, .flags = CP_ACCESS_READ},
+		.second = {.ip = 0x24,
+			   .addr = 0x5000,
+			   .size_bytes = 8,
+			   .flags = CP_ACCESS_WRITE | CP_ACCESS_IP_AFTER},
+		.first_ns = 800,
+		.first_tgid = 77,
+		.first_tid = 79,
+	};
+
+	(void)state;
+	assert_true(watched.per_second == 300 && watched.flags == CP_WATCH_LOAD_THEN_WRITE);
+	put(0, &e, sizeof(e));
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].kind == COMM_EV_WATCH && got.event[0].tid == 80 &&
+		    got.event[0].watch.first_tid == 79 && got.event[0].watch.first_ns == 800);
+	assert_true(got.event[0].watch.second.ip == 0x23 &&
+		    got.event[0].watch.second.flags == COMM_ACCESS_WRITE &&
+		    got.event[0].watch.first.flags == COMM_ACCESS_READ);
+	source_close(s);
+	close(last_fd);
+}
+
+static void test_precise(void **state)
+{
+	struct source *s = fresh("precise", 0);
+	struct comm_source_info info;
+	struct cp_access a = {
+		.head = {.size_bytes = sizeof(a), .type = CP_REC_ACCESS, .tgid = 77, .tid = 77},
+		.ip = 0x10,
+		.addr = 0x5000,
+		.size_bytes = 4,
+		.flags = CP_ACCESS_WRITE | CP_ACCESS_EITHER,
+		.latency_cycles = 12,
+		.data_src = 5,
+	};
+
+	(void)state;
+	assert_true(asked.kind == CP_SOURCE_IBS && asked.type == 11 && asked.period % 16 == 0);
+	source_info(s, &info);
+	assert_true(info.trigger == COMM_TRIGGER_ACCESSES && !strcmp(info.event, "ibs_op//"));
+	put(1, &a, sizeof(a));
+	fake_stats.lost[CP_LOST_NO_ADDRESS] = 3;
+	assert_int_equal(drain(s), 2);
+	assert_true(got.event[0].kind == COMM_EV_ACCESS && got.event[0].access.addr == 0x5000 &&
+		    got.event[0].access.flags == COMM_ACCESS_WRITE &&
+		    got.event[0].access.latency_cycles == 12);
+	assert_true(got.event[1].kind == COMM_EV_LOSS &&
+		    got.event[1].cause == COMM_LOSS_NO_ADDRESS && got.event[1].count == 3);
+	assert_int_equal(source_set_rate(s, &(struct comm_source_rate){.period = 100003}), 0);
+	assert_int_equal(rates[0].period % 16, 0);
+	source_close(s);
+	close(last_fd);
+}
+
+static void test_losses(void **state)
+{
+	struct source *s = fresh("", 0);
+
+	(void)state;
+	fake_stats.lost[CP_LOST_RING_FULL] = 5;
+	fake_stats.lost[CP_LOST_NESTED] = 2;
+	fake_stats.lost[CP_LOST_WATCH_RATE] = 1000; /* as asked: no loss */
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].cause == COMM_LOSS_RING && got.event[0].count == 7);
+	assert_int_equal(drain(s), 0);
+	fake_stats.lost[CP_LOST_RING_FULL] = 6;
+	fake_stats.lost[CP_LOST_BUDGET] = 4;
+	assert_int_equal(drain(s), 2);
+	assert_int_equal(got.event[0].count, 1);
+	assert_true(got.event[1].cause == COMM_LOSS_THROTTLE && got.event[1].count == 4);
+	source_close(s);
+	close(last_fd);
+}
+
+static void test_rate(void **state)
+{
+	const uint8_t park[CPUS] = {0, 3};
+	const struct comm_source_rate rate = {.period = 500000, .park = park};
+	struct comm_source_stats stats;
+	struct source *s = fresh("", 0);
+
+	(void)state;
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_int_equal(n_rates, 2);
+	assert_true(rates[0].cpu == 0 && rates[0].period == 500000);
+	assert_true(rates[1].cpu == 1 && rates[1].period == 4000000);
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_int_equal(n_rates, 2);
+	source_stats(s, &stats);
+	assert_int_equal(stats.period, 500000);
+	source_close(s);
+	close(last_fd);
+}
+
+/* More than the module takes: everybody is sampled, and strangers are left out. */
+static void test_many(void **state)
+{
+	struct sample_record r = sample_record();
+	struct source *s;
+
+	(void)state;
+	follows = true;
+	s = fresh("", 0);
+	assert_int_equal(told[0].flags, CP_TARGET_CHILDREN);
+	for (n_pids = 0; n_pids < PIDS_MAX; n_pids++)
+		pids[n_pids] = 77 + n_pids;
+	assert_int_equal(drain(s), 0);
+	assert_int_equal(n_told, CP_MAX_TARGETS + 1);
+	assert_int_equal(told[n_told - 1].kind, CP_TARGET_ALL);
+	put(0, &r, sizeof(r));
+	r.sample.head.tgid = 5;
+	put(0, &r, sizeof(r));
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(n_told, CP_MAX_TARGETS + 1);
+	source_close(s);
+	close(last_fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_probe, begin),
+		cmocka_unit_test_setup(test_sample, begin),
+		cmocka_unit_test_setup(test_damaged, begin),
+		cmocka_unit_test_setup(test_evidence, begin),
+		cmocka_unit_test_setup(test_precise, begin),
+		cmocka_unit_test_setup(test_losses, begin),
+		cmocka_unit_test_setup(test_rate, begin),
+		cmocka_unit_test_setup(test_many, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
