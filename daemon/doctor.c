@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate.h"
+#include "cycles.h"
+#include "session.h"
+#include "source.h"
+#include "valgrind.h"
+
+/* Slow, so it is never chosen by itself. */
+static void say_exact(void)
+{
+	struct comm_valgrind valgrind;
+	char *why = NULL;
+	bool works = !comm_valgrind_find(&valgrind, &why);
+
+	printf("  %-10s %s%s\n", "exact", works ? "works: " : "not here: ",
+	       works ? "every access of a command, under Valgrind: exact and slow; on request"
+		     : (why ? why : "no reason known"));
+	free(why);
+}
+
+int comm_doctor(void)
+{
+	struct comm_calibration calibration;
+	bool usable = false;
+
+	printf("sources, best first:\n");
+	for (const struct comm_source *const *source = comm_sources; *source; source++) {
+		char *why = NULL;
+		bool works = !(*source)->probe(&why);
+
+		printf("  %-10s %s%s%s\n", (*source)->name,
+		       works ? "works: " : "not here: ", works ? (*source)->help : "",
+		       works ? "" : (why ? why : "no reason known"));
+		usable |= works;
+		free(why);
+	}
+	say_exact();
+	printf("estimators, the first is the default:\n");
+	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)
+		printf("  %-10s %s\n", (*est)->name, (*est)->help);
+	comm_calibrate(&calibration);
+	printf("a sampling interrupt costs %.1f us here%s\n", calibration.interrupt_ns / 1000,
+	       calibration.measured ? "" : " (a guess: it could not be measured)");
+	printf("a core runs at %.2f cycles/ns\n", comm_cycles_per_ns());
+	return usable ? 0 : 1;
+}

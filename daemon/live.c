@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A live run, wired: source -> merge -> engine, with the pace beside it. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrate.h"
+#include "cycles.h"
+#include "merge.h"
+#include "pace.h"
+#include "privilege.h"
+#include "record.h"
+#include "session.h"
+#include "source.h"
+
+enum {
+	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */
+};
+
+struct live {
+	struct comm_session session;
+	const struct comm_options *options;
+	struct comm_target *target;
+	const struct comm_source *source;
+	void *handle;
+	struct comm_source_info info;
+	struct comm_pace *pace;
+	struct comm_merge *merge;
+	struct comm_record *record;
+	struct comm_view processes, view; /* the latter records, if asked to */
+	bool record_failed;
+	uint64_t late;
+	int signals;
+	char command[256];
+};
+
+static int fail(const char *what, int err, char *why)
+{
+	if (why)
+		fprintf(stderr, "commd: %s\n", why);
+	else
+		fprintf(stderr, "commd: %s: %s\n", what, strerror(-err));
+	free(why);
+	return err;
+}
+
+static void deliver(void *ctx, const struct comm_event *event)
+{
+	struct live *live = ctx;
+
+	comm_engine_event(live->session.engine, event);
+	if (live->record)
+		comm_record_event(live->record, event);
+}
+
+static void push(void *ctx, const struct comm_event *event)
+{
+	struct live *live = ctx;
+
+	comm_merge_push(live->merge, event);
+}
+
+/* What the target is called in lists: its command line, or the cgroup. */
+static void name_target(struct live *live)
+{
+	const struct comm_options *options = live->options;
+	char path[64];
+	size_t n = 0;
+	FILE *file;
+
+	if (options->command) {
+		for (char **arg = options->command; *arg && n < sizeof(live->command); arg++)
+			n += (size_t)snprintf(live->command + n, sizeof(live->command) - n, "%s%s",
+					      n ? " " : "", *arg);
+	} else if (options->cgroup) {
+		snprintf(live->command, sizeof(live->command), "cgroup %s", options->cgroup);
+	} else {
+		snprintf(path, sizeof(path), "/proc/%d/cmdline", options->pid[0]);
+		file = fopen(path, "re");
+		if (file) {
+			n = fread(live->command, 1, sizeof(live->command) - 1, file);
+			fclose(file);
+		}
+		for (size_t i = 0; i < n; i++)
+			if (!live->command[i])
+				live->command[i] = ' ';
+		/* A program that writes its title leaves blanks behind it. */
+		while (n && live->command[n - 1] == ' ')
+			live->command[--n] = '\0';
+		if (options->n_pids > 1 && n < sizeof(live->command))
+			snprintf(live->command + strlen(live->command),
+				 sizeof(live->command) - strlen(live->command), " and %d more",
+				 options->n_pids - 1);
+	}
+	for (char *c = live->command; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+			*c = '?';
+}
+
+static int choose_target(struct live *live)
+{
+	const struct comm_options *options = live->options;
+	char *why = NULL;
+	uint32_t pid;
+	int err;
+
+	err = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
+				 !options->no_follow, &live->target);
+	if (err)
+		return fail("cannot set up the target", err, NULL);
+	if (options->cgroup)
+		err = comm_target_set_cgroup(live->target, options->cgroup, &why);
+	else if (options->command)
+		err = comm_target_spawn(live->target, options->command, &pid, &why);
+	for (int i = 0; !err && i < options->n_pids; i++)
+		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
+	if (err)
+		return fail("cannot attach", err, why);
+	name_target(live);
+	return 0;
+}
+
+static int open_source(struct live *live)
+{
+	struct comm_source_config config = comm_source_defaults;
+	char *why = NULL;
+	int err;
+
+	live->source = comm_source_find(live->options->source, &why);
+	if (!live->source)
+		return fail("no source", -ENOENT, why);
+	if (live->options->watch_per_s && !live->source->watches) {
+		fprintf(stderr,
+			"commd: --watch wants the kernel module (--source kmod, see "
+			"kmod/README.md); "
+			"'%s' has no watchpoints\n",
+			live->source->name);
+		return -ENOTSUP;
+	}
+	config.target = live->target;
+	config.arg = live->options->source_arg;
+	config.watch_per_s = live->options->watch_per_s;
+	err = live->source->open(&config, &live->handle, &why);
+	if (err)
+		return fail("cannot open the source", err, why);
+	live->source->info(live->handle, &live->info);
+	return 0;
+}
+
+/* Last before the start: what setting up cost is not the budget's. */
+static int set_pace(struct live *live)
+{
+	struct comm_calibration calibration;
+	const uint32_t *pid;
+	size_t n;
+	int err;
+
+	n = comm_target_pids(live->target, &pid);
+	for (size_t i = 0; i < n; i++)
+		comm_view_live_prefetch(&live->processes, pid[i]);
+	comm_calibrate(&calibration);
+	err = comm_pace_create(&(struct comm_pace_config){.source = live->source,
+							  .handle = live->handle,
+							  .target = live->target,
+							  .view = &live->processes,
+							  .overhead = live->options->overhead,
+							  .rate_hz = live->options->rate_hz,
+							  .interrupt_ns = calibration.interrupt_ns},
+			       &live->pace);
+	return err ? fail("cannot set the rate", err, NULL) : 0;
+}
+
+static int begin(struct live *live)
+{
+	const struct comm_options *options = live->options;
+	const struct comm_est_config est = {
+		.granularity_bytes = options->granularity_bytes,
+		.cycles_per_ns = comm_cycles_per_ns(),
+	};
+	struct comm_record_head head = {.cycles_per_ns = est.cycles_per_ns};
+	struct comm_run_info info = {0};
+	struct utsname host;
+	struct timespec real;
+	int err;
+
+	uname(&host);
+	clock_gettime(CLOCK_REALTIME, &real);
+	info = (struct comm_run_info){
+		.source = live->source->name,
+		.event = live->info.event,
+		.estimator = options->estimator->name,
+		.command = live->command,
+		.host = host.nodename,
+		.start_ns = comm_monotonic_ns(),
+		.start_unix_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec,
+		.overhead_limit = options->overhead,
+		.granularity_bytes = options->granularity_bytes,
+		.notes = live->info.notes,
+	};
+	err = comm_view_live_create(&live->processes);
+	if (err)
+		return fail("cannot look at processes", err, NULL);
+	live->view = live->processes;
+	if (options->record) {
+		head.start_ns = info.start_ns;
+		head.start_unix_ns = info.start_unix_ns;
+		head.overhead_limit = info.overhead_limit;
+		snprintf(head.event, sizeof(head.event), "%s", info.event);
+		snprintf(head.estimator, sizeof(head.estimator), "%s", info.estimator);
+		snprintf(head.host, sizeof(head.host), "%s", info.host);
+		snprintf(head.command, sizeof(head.command), "%s", info.command);
+		err = comm_record_create(options->record, &head, &live->record);
+		if (err) {
+			fprintf(stderr, "commd: cannot record to %s: %s\n", options->record,
+				strerror(-err));
+			return err;
+		}
+		comm_record_view(live->record, &live->processes, &live->view);
+	}
+	err = comm_merge_create(deliver, live, &live->merge);
+	if (err)
+		return fail("cannot set up the merge", err, NULL);
+	return comm_session_begin(&live->session, &info, &live->view, &est, options->slice_ns,
+				  options->estimator);
+}
+
+static int catch_signals(struct live *live)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	live->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return live->signals < 0 ? fail("cannot catch signals", -errno, NULL) : 0;
+}
+
+/* One round: all that is there is ordered and estimated. */
+static void pump(struct live *live)
+{
+	uint64_t cut_ns = comm_monotonic_ns();
+	struct comm_event event = {.time_ns = cut_ns, .kind = COMM_EV_LOSS};
+	int err;
+
+	live->source->drain(live->handle, push, live);
+	comm_pace_tick(live->pace, cut_ns, push, live);
+	if (comm_merge_late(live->merge) != live->late) {
+		event.cause = COMM_LOSS_LATE;
+		event.count = comm_merge_late(live->merge) - live->late;
+		live->late += event.count;
+		push(live, &event);
+	}
+	comm_merge_cut(live->merge, cut_ns);
+	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
+	comm_session_progress(&live->session, cut_ns);
+	if (live->record && !live->record_failed && comm_record_lost(live->record, &err)) {
+		fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record,
+			strerror(err));
+		event.cause = COMM_LOSS_RECORD;
+		event.count = 1;
+		push(live, &event);
+		live->record_failed = true;
+	}
+}
+
+static const char *run_until_over(struct live *live)
+{
+	uint64_t end_ns = live->options->duration_ns
+				  ? live->session.start_ns + live->options->duration_ns
+				  : UINT64_MAX;
+	struct pollfd fds[2] = {{.fd = live->signals, .events = POLLIN},
+				{.fd = live->source->fd(live->handle), .events = POLLIN}};
+	uint64_t looked_ns = 0;
+
+	for (;;) {
+		uint64_t now_ns = comm_monotonic_ns();
+		int sleep_ms = comm_pace_sleep_ms(live->pace);
+
+		if (now_ns >= end_ns)
+			return "duration";
+		if (end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
+			sleep_ms = (int)((end_ns - now_ns) / 1000000) + 1;
+		if (poll(fds, fds[1].fd < 0 ? 1 : 2, sleep_ms) < 0 && errno != EINTR)
+			return "error";
+		if (fds[0].revents)
+			return "interrupted";
+		pump(live);
+		if (now_ns - looked_ns < LOOK_NS)
+			continue;
+		looked_ns = now_ns;
+		if (!comm_target_alive(live->target))
+			return "target exited";
+	}
+}
+
+static void deinit(struct live *live)
+{
+	if (live->handle)
+		live->source->close(live->handle);
+	comm_pace_destroy(live->pace);
+	comm_session_deinit(&live->session);
+	comm_merge_destroy(live->merge);
+	comm_record_destroy(live->record);
+	comm_view_destroy(&live->processes);
+	comm_target_destroy(live->target);
+	if (live->signals >= 0)
+		close(live->signals);
+}
+
+int comm_live(const struct comm_options *options)
+{
+	struct live live = {.options = options, .signals = -1};
+	char *why = NULL;
+	const char *how;
+	uint64_t end_ns;
+	int err, status = 1;
+
+	if (comm_privilege_become_user(options->store)) {
+		fprintf(stderr, "commd: cannot become the user behind sudo\n");
+		return 1;
+	}
+	if (catch_signals(&live) || choose_target(&live) ||
+	    comm_session_open_store(&live.session, options) || open_source(&live) || begin(&live) ||
+	    set_pace(&live))
+		goto out;
+	if (live.source->start(live.handle, &why)) {
+		fail("cannot start the source", -EIO, why);
+		goto out;
+	}
+	err = options->command ? comm_target_release(live.target) : 0;
+	if (err) {
+		fprintf(stderr, "commd: cannot run %s: %s\n", options->command[0], strerror(-err));
+		goto out;
+	}
+	if (comm_privilege_drop()) {
+		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(errno));
+		goto out;
+	}
+	how = run_until_over(&live);
+	live.source->stop(live.handle);
+	pump(&live);
+	comm_merge_flush(live.merge);
+	end_ns = comm_monotonic_ns();
+	status = comm_session_end(&live.session, end_ns, how);
+	if (live.record) {
+		comm_record_end(live.record, end_ns);
+		status = comm_record_lost(live.record, &err) ? 1 : status;
+	}
+out:
+	deinit(&live);
+	return status;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/version.h"
+#include "options.h"
+
+enum {
+	OPT_CGROUP = 0x100,
+	OPT_SOURCE,
+	OPT_OVERHEAD,
+	OPT_RATE,
+	OPT_STORE,
+	OPT_SLICE,
+	OPT_GRANULARITY,
+	OPT_DURATION,
+	OPT_RECORD,
+	OPT_ESTIMATOR,
+	OPT_QUOTA,
+	OPT_DETAIL,
+	OPT_NO_FOLLOW,
+	OPT_WATCH,
+	OPT_DOCTOR,
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What to profile:", 1},
+	{"pid", 'p', "PID", 0, "Attach to a running process; may be repeated", 1},
+	{"cgroup", OPT_CGROUP, "PATH", 0, "Attach to all processes of a control group (v2)", 1},
+	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave out processes that the target forks", 1},
+	{NULL, 0, NULL, 0, "How:", 2},
+	{"overhead", OPT_OVERHEAD, "PCT", 0,
+	 "Spend at most PCT percent of the target's CPU time (default 1)", 2},
+	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
+	{"source", OPT_SOURCE, "NAME", 0,
+	 "auto (default), kmod, kmod:precise, bpf, perf, exact or replay:FILE; see --doctor", 2},
+	{"granularity", OPT_GRANULARITY, "BYTES", 0,
+	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
+	{"watch", OPT_WATCH, "N", 0,
+	 "Watch N sampled data a second for who writes them next (kmod only; default 0)", 2},
+	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default) or nearest", 2},
+	{NULL, 0, NULL, 0, "How long, and where to:", 3},
+	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
+	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},
+	{"store", OPT_STORE, "FILE", 0, "SQLite file to write (default ./comm.db)", 3},
+	{"quota", OPT_QUOTA, "SIZE", 0, "Largest size of the store (K, M, G; default 1G)", 3},
+	{"detail", OPT_DETAIL, "DUR", 0, "Roll slices older than DUR up (default 30m)", 3},
+	{"record", OPT_RECORD, "FILE", 0, "Also write the raw event stream, for replay:FILE", 3},
+	{NULL, 0, NULL, 0, "Other:", 4},
+	{"quiet", 'q', NULL, 0, "No progress, no summary", 4},
+	{"verbose", 'v', NULL, 0, "Also say what the sources and bursts did", 4},
+	{"doctor", OPT_DOCTOR, NULL, 0, "Say what works on this machine and what is missing", 4},
+	{0},
+};
+
+int comm_duration_parse(const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"", 1e9},	  {"s", 1e9},	 {"ms", 1e6},	{"us", 1e3},
+		     {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !isfinite(value) || value <= 0)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		if (value * units[i].ns < 1 || value * units[i].ns > 1e18)
+			return -EINVAL;
+		*ret_ns = (uint64_t)(value * units[i].ns);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double value = strtod(text, &end);
+	const char *unit;
+
+	if (end == text || !isfinite(value) || value <= 0)
+		return -EINVAL;
+	if (*end) {
+		unit = strchr(units, *end & ~0x20);
+		if (!unit)
+			return -EINVAL;
+		value *= ldexp(1, 10 * (int)(unit - units + 1));
+		end++;
+		if (!strcmp(end, "iB") || !strcmp(end, "B"))
+			end = strchr(end, '\0');
+	}
+	if (*end || value < 1 || value > 1e18)
+		return -EINVAL;
+	*ret = (uint64_t)value;
+	return 0;
+}
+
+static void want_duration(struct argp_state *state, const char *option, const char *text,
+			  uint64_t *ret)
+{
+	if (comm_duration_parse(text, ret))
+		argp_error(state, "%s wants a time such as 10s, 500ms or 2m, not '%s'", option,
+			   text);
+}
+
+static double want_number(struct argp_state *state, const char *option, const char *text,
+			  double least, double most)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end != text && *end == '%')
+		end++;
+	if (end == text || *end || !(value >= least && value <= most))
+		argp_error(state, "%s wants a number from %g to %g, not '%s'", option, least, most,
+			   text);
+	return value;
+}
+
+static void want_pid(struct argp_state *state, const char *text, struct comm_options *opt)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (end == text || *end || pid <= 0 || pid > (1 << 22))
+		argp_error(state, "--pid wants a process id, not '%s'", text);
+	if (opt->n_pids == COMM_PIDS_MAX)
+		argp_error(state, "at most %d --pid; a --cgroup takes any number", COMM_PIDS_MAX);
+	opt->pid[opt->n_pids++] = (pid_t)pid;
+}
+
+static void want_source(char *text, struct comm_options *opt)
+{
+	char *colon = strchr(text, ':');
+
+	opt->source = text;
+	if (colon) {
+		*colon = '\0';
+		opt->source_arg = colon + 1;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct comm_options *opt = state->input;
+	double value;
+
+	switch (key) {
+	case 'p':
+		want_pid(state, arg, opt);
+		break;
+	case 'q':
+		opt->quiet = true;
+		break;
+	case 'v':
+		opt->verbose = true;
+		break;
+	case OPT_CGROUP:
+		opt->cgroup = arg;
+		break;
+	case OPT_SOURCE:
+		want_source(arg, opt);
+		break;
+	case OPT_OVERHEAD:
+		opt->overhead = want_number(state, "--overhead", arg, 0.01, 50) / 100;
+		break;
+	case OPT_RATE:
+		opt->rate_hz = want_number(state, "--rate", arg, 1, 20000);
+		break;
+	case OPT_STORE:
+		opt->store = arg;
+		break;
+	case OPT_SLICE:
+		want_duration(state, "--slice", arg, &opt->slice_ns);
+		if (opt->slice_ns < 10000000)
+			argp_error(state, "--slice wants at least 10ms, not '%s'", arg);
+		break;
+	case OPT_DURATION:
+		want_duration(state, "--duration", arg, &opt->duration_ns);
+		break;
+	case OPT_DETAIL:
+		want_duration(state, "--detail", arg, &opt->detail_ns);
+		break;
+	case OPT_QUOTA:
+		if (parse_size(arg, &opt->quota_bytes) || opt->quota_bytes < 1 << 20)
+			argp_error(state,
+				   "--quota wants a size such as 512M, at least 1M, not '%s'", arg);
+		break;
+	case OPT_GRANULARITY:
+		value = want_number(state, "--granularity", arg, 1, 4096);
+		opt->granularity_bytes = (uint32_t)value;
+		if (value != opt->granularity_bytes ||
+		    (opt->granularity_bytes & (opt->granularity_bytes - 1)))
+			argp_error(state, "--granularity wants a power of two, not '%s'", arg);
+		break;
+	case OPT_ESTIMATOR:
+		opt->estimator = comm_est_find(arg);
+		opt->estimator_given = true;
+		if (!opt->estimator)
+			argp_error(state, "no estimator is called '%s'", arg);
+		break;
+	case OPT_WATCH:
+		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
+		break;
+	case OPT_RECORD:
+		opt->record = arg;
+		break;
+	case OPT_NO_FOLLOW:
+		opt->no_follow = true;
+		break;
+	case OPT_DOCTOR:
+		opt->doctor = true;
+		break;
+	case ARGP_KEY_ARGS:
+		opt->command = state->argv + state->next;
+		break;
+	case ARGP_KEY_END:
+		if (opt->doctor)
+			break;
+		if (opt->watch_per_s &&
+		    (!strcmp(opt->source, "replay") || !strcmp(opt->source, "exact")))
+			argp_error(state, "--watch wants the kernel module: --source kmod");
+		if (!strcmp(opt->source, "replay")) {
+			if (opt->n_pids || opt->cgroup || opt->command || opt->record)
+				argp_error(state,
+					   "replay:FILE goes with no target and no --record");
+			if (!*opt->source_arg)
+				argp_error(state, "name the recording: --source replay:FILE");
+			break;
+		}
+		if (!strcmp(opt->source, "exact") &&
+		    (opt->n_pids || opt->cgroup || opt->record || opt->rate_hz > 0 ||
+		     opt->overhead > 0 || opt->estimator_given))
+			argp_error(state, "exact counts all that -- COMMAND does: it goes with no "
+					  "--pid, --cgroup, --record, --overhead, --rate or "
+					  "--estimator");
+		if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)
+			argp_error(state,
+				   "name one target: --pid PID, --cgroup PATH or -- COMMAND");
+		if (opt->rate_hz > 0 && opt->overhead > 0)
+			argp_error(state, "give --overhead or --rate, not both");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "-- COMMAND [ARG...]",
+	.doc = "Tells who wrote the data that each thread of a running program reads."
+	       "\vExamples:\n"
+	       "  commd --pid 1234 --duration 10s && commctl report --by-thread\n"
+	       "  commd --cgroup /system.slice/redis-server.service\n"
+	       "  commd -- xz -T4 -k big.tar\n"
+	       "\n"
+	       "SIGINT and SIGTERM end a run with everything stored.  Exit status: 0, 1 on "
+	       "failure, 2 on bad usage, 3 when nothing was seen.",
+};
+
+const char *argp_program_version = "commd (commprof) " COMM_VERSION;
+
+void comm_options_parse(int argc, char **argv, struct comm_options *ret)
+{
+	*ret = (struct comm_options){
+		.source = "auto",
+		.source_arg = "",
+		.store = "comm.db",
+		.slice_ns = 1000000000ull,
+		.granularity_bytes = 8,
+		.quota_bytes = 1ull << 30,
+		.detail_ns = 1800ull * 1000000000,
+		.estimator = comm_estimators[0],
+	};
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+	if (!(ret->rate_hz > 0) && !(ret->overhead > 0))
+		ret->overhead = 0.01;
+}

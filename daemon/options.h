@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of commd; `commd --help` is its documentation. */
+#ifndef COMMD_OPTIONS_H
+#define COMMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "est.h"
+
+enum { COMM_PIDS_MAX = 256 };
+
+struct comm_options {
+	pid_t pid[COMM_PIDS_MAX];
+	int n_pids;
+	const char *cgroup;	/* path below the mount point, or absolute */
+	const char *source;	/* name; the part before ':' */
+	const char *source_arg; /* the part behind it, "" when none */
+	double overhead;	/* share; 0 when a rate was given */
+	double rate_hz;		/* per CPU; 0 when a budget was given */
+	uint32_t watch_per_s;	/* watchpoints; 0: none */
+	const char *store;
+	uint64_t slice_ns, duration_ns; /* duration 0: until told */
+	uint64_t quota_bytes, detail_ns;
+	uint32_t granularity_bytes;
+	const struct comm_est_ops *estimator;
+	bool estimator_given;
+	const char *record; /* NULL: none */
+	bool no_follow, quiet, verbose, doctor;
+	char **command; /* NULL: attach */
+};
+
+/* Exits with 2 and a sentence on bad usage, 0 after --help and --version. */
+void comm_options_parse(int argc, char **argv, struct comm_options *ret);
+
+/* "10s", "500ms", "2m", "1h", a plain number is seconds.  -EINVAL. */
+int comm_duration_parse(const char *text, uint64_t *ret_ns);
+
+#endif

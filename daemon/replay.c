@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record.h"
+#include "session.h"
+
+static void say_cannot_open(const char *path, int err)
+{
+	if (err == -EMEDIUMTYPE)
+		fprintf(stderr, "commd: %s is not a recording of commd\n", path);
+	else if (err == -EPROTO)
+		fprintf(stderr, "commd: %s was recorded by another version of commd\n", path);
+	else
+		fprintf(stderr, "commd: cannot read %s: %s\n", path, strerror(-err));
+}
+
+int comm_replay(const struct comm_options *options)
+{
+	struct comm_session session = {0};
+	const struct comm_est_ops *estimator = options->estimator;
+	const struct comm_record_head *head;
+	struct comm_replay *replay;
+	struct comm_event event;
+	struct comm_view view;
+	int got, status = 1;
+
+	got = comm_replay_open(options->source_arg, &replay);
+	if (got) {
+		say_cannot_open(options->source_arg, got);
+		return 1;
+	}
+	head = comm_replay_head(replay);
+	if (!options->estimator_given && comm_est_find(head->estimator))
+		estimator = comm_est_find(head->estimator);
+	if (comm_session_open_store(&session, options))
+		goto out;
+	comm_replay_view(replay, &view);
+	if (comm_session_begin(&session,
+			       &(struct comm_run_info){
+				       .source = "replay",
+				       .event = head->event,
+				       .estimator = estimator->name,
+				       .command = head->command,
+				       .host = head->host,
+				       .start_ns = head->start_ns,
+				       .start_unix_ns = head->start_unix_ns,
+				       .overhead_limit = head->overhead_limit,
+				       .granularity_bytes = options->granularity_bytes,
+				       .notes = "",
+			       },
+			       &view,
+			       &(struct comm_est_config){
+				       .granularity_bytes = options->granularity_bytes,
+				       .cycles_per_ns = head->cycles_per_ns,
+			       },
+			       options->slice_ns, estimator))
+		goto out;
+	while ((got = comm_replay_next(replay, &event)) == 1) {
+		comm_engine_event(session.engine, &event);
+		comm_session_progress(&session, event.time_ns);
+	}
+	status = comm_session_end(&session, comm_replay_end_ns(replay), "end of recording");
+	if (got < 0) {
+		fprintf(stderr, "commd: %s is damaged; what came before is stored\n",
+			options->source_arg);
+		status = 1;
+	}
+out:
+	comm_session_deinit(&session);
+	comm_replay_close(replay);
+	return status;
+}

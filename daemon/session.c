@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "burst.h"
+#include "session.h"
+
+enum { ROW_CAP = 4000 };
+
+uint64_t comm_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int comm_session_open_store(struct comm_session *session, const struct comm_options *options)
+{
+	const struct comm_store_config config = {
+		.path = options->store,
+		.quota_bytes = options->quota_bytes,
+		.row_cap = session->row_cap ? session->row_cap : ROW_CAP,
+		.detail_ns = options->detail_ns,
+		.rollup_ns = 60ull * 1000000000,
+	};
+	char *why = NULL;
+	int err;
+
+	session->options = options;
+	session->progress = !options->quiet && isatty(STDERR_FILENO);
+	err = comm_store_open(&config, &session->store, &why);
+	if (err)
+		fprintf(stderr, "commd: %s\n", why ? why : strerror(-err));
+	free(why);
+	return err;
+}
+
+static void slice_done(void *ctx, const struct comm_slice_info *info, const struct comm_edge *edges,
+		       size_t n_edges)
+{
+	struct comm_session *session = ctx;
+
+	(void)edges;
+	session->handler_ns += info->handler_ns;
+	session->daemon_ns += info->daemon_ns;
+	session->setup_ns += info->setup_ns;
+	session->target_ns += info->target_ns;
+	session->edges += n_edges;
+}
+
+int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
+		       const struct comm_view *view, const struct comm_est_config *est,
+		       uint64_t slice_ns, const struct comm_est_ops *estimator)
+{
+	const struct comm_engine_config config = {
+		.view = view,
+		.store = session->store,
+		.estimator = estimator,
+		.est = *est,
+		.slice_ns = slice_ns,
+		.start_ns = info->start_ns,
+		.slice_done = slice_done,
+		.ctx = session,
+	};
+	int err;
+
+	session->start_ns = info->start_ns;
+	err = comm_store_begin_run(session->store, info, &session->run);
+	if (err) {
+		fprintf(stderr, "commd: cannot begin a run in %s: %s\n", session->options->store,
+			strerror(-err));
+		return err;
+	}
+	err = comm_engine_create(&config, &session->engine);
+	if (err)
+		fprintf(stderr, "commd: cannot set up the engine: %s\n", strerror(-err));
+	return err;
+}
+
+static double spent_pct(const struct comm_session *session)
+{
+	if (!session->target_ns)
+		return 0;
+	return 100.0 * (double)(session->handler_ns + session->daemon_ns) /
+	       (double)session->target_ns;
+}
+
+void comm_session_progress(struct comm_session *session, uint64_t now_ns)
+{
+	struct comm_engine_stats stats;
+
+	if (!session->progress || now_ns - session->shown_ns < 250000000)
+		return;
+	session->shown_ns = now_ns;
+	comm_engine_stats(session->engine, &stats);
+	fprintf(stderr, "\r\033[K%5.0f s  %" PRIu64 " samples  %" PRIu64 " accesses  %u threads",
+		(double)(now_ns - session->start_ns) / 1e9, stats.samples, stats.accesses,
+		comm_who_threads(comm_engine_who(session->engine)) - 1);
+	if (session->target_ns)
+		fprintf(stderr, "  overhead %.2f %%", spent_pct(session));
+}
+
+static void say_losses(const struct comm_engine_stats *stats)
+{
+	for (int i = 0; i < COMM_LOSS_MAX; i++)
+		if (stats->loss[i])
+			fprintf(stderr, "  %" PRIu64 " %s\n", stats->loss[i],
+				comm_loss_help((enum comm_loss)i));
+}
+
+static void say_bursts(const struct comm_engine_stats *stats)
+{
+	if (!stats->bursts)
+		return;
+	fprintf(stderr, "  bursts: %.1f instructions, %.1f accesses on average; ended by",
+		(double)stats->insns / (double)stats->bursts,
+		(double)stats->accesses / (double)stats->bursts);
+	for (int i = 0; i < COMM_BURST_END_MAX; i++)
+		if (stats->ends[i])
+			fprintf(stderr, " %s %.0f %%", comm_burst_end_name((enum comm_burst_end)i),
+				100.0 * (double)stats->ends[i] / (double)stats->bursts);
+	fputc('\n', stderr);
+}
+
+/* The store that commctl looks for by itself needs no mention. */
+static void say_next(const char *store)
+{
+	if (!strcmp(store, "comm.db") || !strcmp(store, "./comm.db"))
+		fprintf(stderr, "see: commctl report\n");
+	else
+		fprintf(stderr, "see: commctl report --store %s\n", store);
+}
+
+int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
+{
+	struct comm_engine_stats stats;
+	int err;
+
+	comm_engine_finish(session->engine, end_ns);
+	comm_engine_stats(session->engine, &stats);
+	err = comm_store_end_run(session->store, end_ns, how);
+	if (session->progress)
+		fputs("\r\033[K", stderr);
+	if (err)
+		fprintf(stderr, "commd: the end of the run could not be stored: %s\n",
+			strerror(-err));
+	if (!session->options->quiet) {
+		fprintf(stderr, "%.1f s (%s), %" PRIu64 " samples, %" PRIu64 " accesses",
+			(double)(end_ns - session->start_ns) / 1e9, how, stats.samples,
+			stats.accesses);
+		if (session->target_ns)
+			fprintf(stderr, ", overhead %.2f %%", spent_pct(session));
+		fprintf(stderr, "; run %" PRId64 " in %s\n", session->run, session->options->store);
+		say_losses(&stats);
+		if (stats.accesses)
+			say_next(session->options->store);
+		if (session->options->verbose)
+			say_bursts(&stats);
+	}
+	if (err || stats.loss[COMM_LOSS_STORE])
+		return 1;
+	if (!stats.accesses) {
+		fprintf(stderr, "commd: no memory access of the target was seen\n");
+		return 3;
+	}
+	return 0;
+}
+
+void comm_session_deinit(struct comm_session *session)
+{
+	comm_engine_destroy(session->engine);
+	comm_store_close(session->store);
+	memset(session, 0, sizeof(*session));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session: one run from its store to its last line.  Live runs and replays
+ * share it: it opens the store, makes the engine, shows progress and sums up.
+ */
+#ifndef COMMD_SESSION_H
+#define COMMD_SESSION_H
+
+#include "engine.h"
+#include "options.h"
+
+struct comm_session {
+	const struct comm_options *options;
+	struct comm_store *store;
+	struct comm_engine *engine;
+	int64_t run;
+	uint64_t start_ns, shown_ns;
+	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* of the slices so far */
+	uint64_t edges;
+	uint32_t row_cap; /* edges of a slice; 0: enough for estimates */
+	bool progress;	  /* stderr is a terminal */
+};
+
+/* -errno after having said why on stderr. */
+int comm_session_open_store(struct comm_session *session, const struct comm_options *options);
+int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
+		       const struct comm_view *view, const struct comm_est_config *est,
+		       uint64_t slice_ns, const struct comm_est_ops *estimator);
+/* Shows where the run stands, at most four times a second. */
+void comm_session_progress(struct comm_session *session, uint64_t now_ns);
+/* Ends the run, sums up.  Returns commd's exit status. */
+int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
+void comm_session_deinit(struct comm_session *session);
+
+/* live.c, replay.c, exact.c: do a whole run, return the exit status. */
+int comm_live(const struct comm_options *options);
+int comm_exact(const struct comm_options *options);
+int comm_replay(const struct comm_options *options);
+/* doctor.c: what works here and what is missing; 0 when something does. */
+int comm_doctor(void);
+
+uint64_t comm_monotonic_ns(void);
+
+#endif

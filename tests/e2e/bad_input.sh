@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bad input gets one clear sentence, the right exit status, and loses nothing.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl
+n=0 status=0
+dir=$(mktemp -d)
+chmod 755 "$dir"
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  mountpoint -q "$dir/small" && umount "$dir/small"
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | sed 's/^/#   /'; status=1; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+
+# sentence NAME CODE REGEX COMMAND...: exit status, and one line that matches.
+sentence() {
+  local name=$1 code=$2 regex=$3 out got
+  shift 3
+  out=$(timeout 30 "$@" 2>&1 >/dev/null </dev/null)
+  got=$?
+  if [ $got != "$code" ]; then
+    not_ok "$name" "exit status $got, not $code: $out"
+  elif ! grep -qE "$regex" <<<"$out"; then
+    not_ok "$name" "no /$regex/ in: $out"
+  elif [ "$(grep -vcE '^Try |^$' <<<"$out")" -gt 1 ]; then
+    not_ok "$name" "more than one sentence: $out"
+  else
+    ok "$name"
+  fi
+}
+
+spin() {
+  python3 -c '
+import threading, time, sys
+def work(a, b):
+    while True:
+        for i in range(1000): b[i] = a[i] + 1
+x, y = [0] * 1000, [0] * 1000
+for p in ((x, y), (y, x)): threading.Thread(target=work, args=p, daemon=True).start()
+time.sleep(float(sys.argv[1]))' "$1" &
+  target=$!
+  pids+=($target)
+  sleep 0.3
+}
+
+db=$dir/a.db
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+
+sentence "no such pid" 1 'no process.* 4194000|no such process' "$commd" --pid 4194000 --store "$db"
+sentence "a kernel thread" 1 'kernel thread' "$commd" --pid 2 --store "$db"
+sentence "pid that is no number" 2 "'12x'" "$commd" --pid 12x --store "$db"
+sentence "itself is no target: none named" 2 'name one target' "$commd" --store "$db"
+sentence "unknown option" 2 "frobnicate" "$commd" --frobnicate
+sentence "unknown source" 1 "nosuch" "$commd" --pid $$ --source nosuch --store "$db"
+sentence "overhead out of range" 2 'overhead' "$commd" --pid $$ --overhead 200 --store "$db"
+sentence "granularity no power of two" 2 'power of two' "$commd" --pid $$ --granularity 12
+sentence "unknown estimator" 2 "astrology" "$commd" --pid $$ --estimator astrology
+sentence "no such cgroup" 1 'cgroup' "$commd" --cgroup /no/such/group --store "$db"
+sentence "command that is not there" 1 'nosuchprogram' "$commd" --store "$db" -- ./nosuchprogram
+sentence "recording that is not there" 1 'No such file' "$commd" --source replay:"$dir/none" --store "$db"
+echo "this is no recording, but a text that is long enough" >"$dir/text"
+sentence "recording that is none" 1 'not a recording' "$commd" --source replay:"$dir/text" --store "$db"
+
+spin 300
+sentence "store in a folder that is not there" 1 'no/such' "$commd" --pid $target --store "$dir/no/such/x.db"
+sentence "store that is a folder" 1 'director' "$commd" --pid $target --store "$dir"
+cp "$dir/text" "$dir/notours.db"
+sentence "store that is no database" 1 'not a (store|database|SQLite)|is no' "$commd" --pid $target --store "$dir/notours.db"
+cmp -s "$dir/text" "$dir/notours.db" && ok "a file that is not ours is left alone" || not_ok "a file that is not ours is left alone"
+sqlite3 "$dir/foreign.db" 'create table t(x); insert into t values (1);'
+sentence "somebody else's database" 1 'not a store|another|is no' "$commd" --pid $target --store "$dir/foreign.db"
+[ "$(sqlite3 "$dir/foreign.db" 'select x from t')" = 1 ] && ok "somebody else's data is intact" || not_ok "somebody else's data is intact"
+"$commd" -q --pid $target --duration 1s --store "$db" >/dev/null 2>&1
+cp "$db" "$dir/newer.db"
+sqlite3 "$dir/newer.db" 'pragma user_version = 999'
+sentence "store of a newer version" 1 'newer' "$commd" --pid $target --duration 1s --store "$dir/newer.db"
+sentence "report of a newer store" 1 'newer' "$commctl" report --store "$dir/newer.db"
+cp "$db" "$dir/corrupt.db"
+dd if=/dev/urandom of="$dir/corrupt.db" bs=1 seek=100 count=20000 conv=notrunc 2>/dev/null
+sentence "report of a corrupt store" 1 'corrupt|damaged|malformed' "$commctl" report --store "$dir/corrupt.db"
+out=$("$commctl" report --store "$dir/none.db" 2>&1)
+code=$?
+{ [ $code = 1 ] || [ $code = 3 ]; } && grep -q none.db <<<"$out" && ok "report without a store" || not_ok "report without a store" "$code: $out"
+
+# Nobody may not, and is told what is missing.
+cp "$commd" "$dir/commd" && chmod 755 "$dir/commd"
+mkdir -m 777 "$dir/open"
+sentence "as nobody" 1 'CAP_|root|permission|paranoid' setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/commd" --pid $target --store "$dir/open/x.db"
+mkdir -m 755 "$dir/closed"
+cp "$db" "$dir/closed/x.db"
+sentence "store that may not be written" 1 'ermission|read-only|not (be )?writ' setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/commd" --pid $target --store "$dir/closed/x.db"
+
+# A full disk: the run goes on, ends with 1, and what was stored is readable.
+mkdir "$dir/small"
+if mount -t tmpfs -o size=1m tmpfs "$dir/small" 2>/dev/null; then
+  timeout 60 "$commd" -q --pid $target --duration 3s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  before=$?
+  dd if=/dev/zero of="$dir/small/fill" bs=4k 2>/dev/null
+  timeout 60 "$commd" -q --pid $target --duration 2s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  code=$?
+  if "$commctl" report --store "$dir/small/x.db" --run 1 --json >/dev/null 2>&1 && [ $before -le 1 ] && [ $code = 1 ] && [ -s "$dir/err" ]; then
+    ok "full disk"
+  else
+    not_ok "full disk" "exit status $before, then $code: $(cat "$dir/err")"
+  fi
+else
+  skip "full disk" "tmpfs cannot be mounted here"
+fi
+
+# kill -9 of the daemon: each slice that was committed is there.
+"$commd" -q --pid $target --slice 200ms --store "$dir/killed.db" >/dev/null 2>&1 &
+pids+=($!)
+daemon=$!
+sleep 3
+kill -9 $daemon
+wait $daemon 2>/dev/null
+slices=$("$commctl" list --store "$dir/killed.db" --json | jq '[.. | .slices? // empty] | max')
+if [ "${slices:-0}" -ge 5 ] 2>/dev/null && "$commctl" report --store "$dir/killed.db" >/dev/null; then
+  ok "kill -9 of the daemon keeps $slices slices"
+else
+  not_ok "kill -9 of the daemon" "slices: $slices"
+fi
+kill $target
+
+# The target ends, forks and execs while attached.
+spin 2
+out=$(timeout 30 "$commd" --pid $target --store "$dir/exit.db" 2>&1 >/dev/null)
+code=$?
+[ $code = 0 ] && grep -q 'target exited' <<<"$out" && ok "the target exits" || not_ok "the target exits" "$code: $out"
+
+cat >"$dir/fork.py" <<'P'
+import os, time, sys
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    pid = os.fork()
+    if pid == 0:
+        for k in range(5):
+            x = list(range(300000))
+            y = sorted(x, reverse=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+P
+out=$(timeout 60 "$commd" --store "$dir/fork.db" -- python3 "$dir/fork.py" 3 2>&1 >/dev/null)
+code=$?
+[ $code = 0 ] && ok "the target forks" || not_ok "the target forks" "$code: $out"
+out=$(timeout 60 "$commd" --store "$dir/exec.db" -- sh -c 'exec python3 -c "
+for i in range(3000000): pass"' 2>&1 >/dev/null)
+code=$?
+[ $code = 0 ] && ok "the target execs" || not_ok "the target execs" "$code: $out"
+
+cat >"$dir/threads.py" <<'P'
+import threading
+data = [0] * 64
+def work(k):
+    for i in range(300): data[(k + i) % 64] += 1
+for batch in range(40):
+    ts = [threading.Thread(target=work, args=(k,)) for k in range(50)]
+    [t.start() for t in ts]; [t.join() for t in ts]
+sum(range(20000000))
+P
+out=$(timeout 60 "$commd" --overhead 5 --store "$dir/threads.db" -- python3 "$dir/threads.py" 2>&1 >/dev/null)
+code=$?
+[ $code = 0 ] && "$commctl" report --store "$dir/threads.db" --json >/dev/null && ok "2,000 short-lived threads" ||
+  not_ok "2,000 short-lived threads" "$code: $out"
+mode=$(stat -c %a "$dir/threads.db")
+[ "$mode" = 640 ] && ok "the store is 0640" || not_ok "the store is 0640" "$mode"
+exit $status

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The exact source, from the command to the report: to the byte what the
+# program did.  No root needed.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels
+n=0 status=0
+dir=$(mktemp -d)
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+export TMPDIR=$dir/tmp
+mkdir "$TMPDIR"
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
+
+# sentence NAME CODE REGEX COMMAND...: exit status, and one line that matches.
+sentence() {
+  local name=$1 code=$2 regex=$3 out got
+  shift 3
+  out=$(timeout 60 "$@" 2>&1 >/dev/null </dev/null)
+  got=$?
+  if [ $got != "$code" ]; then
+    not_ok "$name" "exit status $got, not $code: $out"
+  elif ! grep -qE "$regex" <<<"$out" || [ "$(grep -vcE '^Try |^$' <<<"$out")" -gt 1 ]; then
+    not_ok "$name" "not one sentence with /$regex/: $out"
+  else
+    ok "$name"
+  fi
+}
+
+# What is missing is said, also where Valgrind and its tool are not there.
+mkdir "$dir/empty"
+sentence "no Valgrind" 1 'install the package valgrind' env PATH="$dir/empty" "$commd" --source exact --store "$dir/x.db" -- /bin/true
+sentence "no command" 2 'name one target' "$commd" --source exact --store "$dir/x.db"
+sentence "no process that runs already" 2 'no --pid' "$commd" --source exact --pid 1 --store "$dir/x.db"
+PATH=$dir/empty "$commd" --doctor >"$dir/doctor"
+check "doctor says what to do" /bin/grep -qE '^  exact +not here: .*install' "$dir/doctor"
+if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then
+  echo "ok $((n + 1)) # SKIP Valgrind is not installed, or was not when this was built"
+  exit $status
+fi
+sentence "no tool" 1 'COMMPROF_EXACT' env COMMPROF_EXACT="$dir/empty" "$commd" --source exact --store "$dir/x.db" -- /bin/true
+sentence "no such command" 1 'cannot run no-such-command: No such file' "$commd" --source exact --store "$dir/x.db" -- no-such-command
+sentence "a command that is no program" 1 'cannot run .*: Permission denied' "$commd" --source exact --store "$dir/x.db" -- "$dir"
+check "doctor has it" sh -c "'$commd' --doctor | grep -qE '^  exact +works'"
+
+# The kernels' own functions alone, as a report: their books leave out the
+# harness's barriers.
+own=$(nm "$O/tests/truth/native/regular.o" "$O/tests/truth/native/irregular.o" | awk '$2 == "t" || $2 == "T" {print $3}' | sort -u)
+own_report() { # own_report STORE
+  python3 - "$1" $own <<'PY'
+import json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+own = {i for i, name in db.execute("SELECT site.id, name FROM site JOIN function ON function.id = function")
+       if name in sys.argv[2:]}
+edges = {}
+for src, dst, a, b, n in db.execute("SELECT src_thread, dst_thread, src_site, dst_site, edge.bytes FROM edge"
+                                    " JOIN slice ON slice.id = edge.slice WHERE slice.level = 0"):
+    if a in own and b in own:
+        edges[src, dst] = edges.get((src, dst), 0) + n
+print(json.dumps({
+    "nodes": [{"id": i, "tid": tid} for i, tid in db.execute("SELECT id, tid FROM thread")],
+    "edges": [{"from": a, "to": b, "bytes": n} for (a, b), n in edges.items()]}))
+PY
+}
+
+# compared REPORT.json TRUTH.csv FILTER: an empty answer is a failure too.
+compared() {
+  python3 tests/truth/compare.py "$1" "$2" --json >"$dir/compared" && [ -s "$dir/compared" ] &&
+    cat "$dir/compared" && jq -e "$3" "$dir/compared"
+}
+# json FILE FILTER: the same for one file.
+json() { [ -s "$1" ] && jq -e "$2" "$1"; }
+
+kernel() { # kernel NAME
+  local db=$dir/$1.db truth=$dir/$1.csv
+  "$commd" -q --source exact --store "$db" -- "$kernels" "$1" --threads 4 --seconds 0.3 --out "$truth" >"$dir/log" 2>&1
+  check "$1: exit status" [ $? = 0 ]
+  own_report "$db" >"$dir/own.json"
+  check "$1: the thread matrix is the true one, to the byte" compared "$dir/own.json" "$truth" '.error == 0 and .log2 == 0'
+  "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$db" >"$dir/$1.json"
+  # Barriers are less than 2 % of the matrix (tests/truth/kernels/truth.h).
+  check "$1: the report has it, barriers aside" compared "$dir/$1.json" "$truth" '.error < 0.02 and .recall == 1'
+}
+kernel ring
+kernel transpose
+ring=$dir/ring.json
+check "a count has no interval" json "$ring" '[.edges[] | .low == .bytes and .bytes == .high and .resolved] | all and length > 0'
+check "the run says what it is" json "$ring" '.run.source == "exact" and .run.estimator == "exact" and .run.event == "every access" and .run.granularity_bytes == 8'
+check "threads have names" json "$ring" '[.nodes[].name] | contains(["truth-kernels", "ring-0", "ring-3"])'
+"$commctl" report --json --by-function --min-share 0 --top 0 --store "$dir/ring.db" >"$dir/f.json"
+check "functions have names" json "$dir/f.json" '(.nodes | map({(.id): .name}) | add) as $n | .edges[0] | $n[.from] == "put" and $n[.to] == "check"'
+"$commctl" report --json --by-line --store "$dir/ring.db" >"$dir/l.json"
+check "lines are those of the source" json "$dir/l.json" '.edges[0].from as $f | .nodes[] | select(.id == $f) | .source | test("regular.c")'
+"$commctl" report --store "$dir/ring.db" >"$dir/text"
+check "the human report does not speak of samples" sh -c "grep -q 'Counted, not estimated' '$dir/text' && ! grep -qE 'interval|burst|\?' '$dir/text'"
+
+"$commd" -q --source exact --granularity 64 --store "$dir/g.db" -- "$kernels" ring --threads 2 --seconds 0.1 --out "$dir/g.csv" >"$dir/log" 2>&1
+check "granularity" [ "$("$commctl" report --json --store "$dir/g.db" | jq .run.granularity_bytes)" = 64 ]
+
+"$commd" -q --source exact --store "$dir/p.db" -- "$O/tests/exact/target" marks >"$dir/log" 2>&1
+check "a slice for each phase that the program marks" [ "$("$commctl" list --json --store "$dir/p.db" | jq '.runs[0].slices')" = 3 ]
+
+# Told to end, it tells the command, and stores what there is.
+"$commd" --source exact --store "$dir/i.db" -- sh -c 'echo >"$0"; while :; do sleep 1; done' "$dir/begun" 2>"$dir/log" &
+pids+=($!)
+for _ in $(seq 600); do [ -e "$dir/begun" ] && break; sleep 0.1; done
+kill -INT ${pids[-1]}
+wait ${pids[-1]}
+check "SIGINT: exit status" [ $? = 0 ]
+"$commctl" report --json --self --store "$dir/i.db" >"$dir/i.json"
+check "SIGINT: what was counted is stored" json "$dir/i.json" '.run.how == "interrupted" and .range.read_bytes > 10000'
+"$commd" -q --source exact --duration 6s --store "$dir/d.db" -- sleep 300 2>"$dir/log"
+check "--duration" sh -c "'$commctl' list --json --store '$dir/d.db' | grep -q duration"
+"$commd" -q --source exact --store "$dir/k.db" -- sh -c 'exec 2>/dev/null; kill -9 $$' 2>"$dir/log"
+check "no file is left behind" [ -z "$(ls "$TMPDIR")" ]
+
+# Nothing that is set for Valgrind's own tools gets in the way.
+check "VALGRIND_OPTS is not ours" env VALGRIND_OPTS=--leak-check=full "$commd" -q --source exact --store "$dir/v.db" -- true
+exit $status

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The main job on running programs: what is reported is what they do.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels
+n=0 status=0
+dir=$(mktemp -d)
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  [ -d "/sys/fs/cgroup/commprof-test" ] && rmdir /sys/fs/cgroup/commprof-test
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+
+# kernel NAME SECONDS [OPTION...]: runs a kernel of known communication.
+kernel() {
+  local name=$1 seconds=$2
+  shift 2
+  "$kernels" "$name" --seconds "$seconds" --out "$dir/$name.csv" "$@" >/dev/null 2>&1 &
+  target=$!
+  pids+=($target)
+  sleep 0.5
+}
+
+# The pairs of threads of the truth that are among the report's largest edges.
+recall() { # TRUTH.csv REPORT.json
+  python3 tests/truth/compare.py "$2" "$1" --json | jq -e '.recall'
+}
+
+kernel ring 6 --threads 4
+"$commd" -q --pid $target --overhead 5 --duration 4s --store "$dir/ring.db" --record "$dir/ring.rec"
+code=$?
+wait $target
+"$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/ring.db" >"$dir/ring.json"
+r=$(recall "$dir/ring.csv" "$dir/ring.json")
+[ $code = 0 ] && [ "$r" = 1 ] && ok "ring: the four true edges are the four largest" ||
+  not_ok "ring" "exit status $code, recall $r: $(jq -c .edges "$dir/ring.json")"
+check "the report says what was spent" jq -e '.run.overhead_pct > 0 and .run.overhead_pct < 7' "$dir/ring.json"
+check "edges have intervals around them" jq -e '[.edges[] | .low <= .bytes and .bytes <= .high] | all' "$dir/ring.json"
+check "losses are there" jq -e 'has("loss")' "$dir/ring.json"
+"$commctl" report --json --by-function --min-share 0 --store "$dir/ring.db" >"$dir/f.json"
+check "functions have names" jq -e '[.nodes[].name] | map(select(test("ring|work|segment|read|check|write|fill"))) | length > 0' "$dir/f.json"
+"$commctl" report --json --by-line --store "$dir/ring.db" >"$dir/l.json"
+check "lines are those of the source" jq -e '[.nodes[].source | select(. != null) | select(test("regular.c"))] | length > 0' "$dir/l.json"
+
+# A recording gives the same matrix on and on.
+edges() { "$commctl" report --json --by-function --self --min-share 0 --top 0 --store "$1" | jq -S '.edges, .nodes'; }
+"$commd" -q --source replay:"$dir/ring.rec" --store "$dir/r1.db" && "$commd" -q --source replay:"$dir/ring.rec" --store "$dir/r2.db"
+edges "$dir/ring.db" >"$dir/e0"
+edges "$dir/r1.db" >"$dir/e1"
+edges "$dir/r2.db" >"$dir/e2"
+[ -s "$dir/e1" ] && cmp -s "$dir/e1" "$dir/e2" && ok "two replays agree to the bit" || not_ok "two replays agree to the bit"
+cmp -s "$dir/e0" "$dir/e1" && ok "a replay agrees with the run to the bit" ||
+  not_ok "a replay agrees with the run to the bit" "$(diff "$dir/e0" "$dir/e1" | head -20)"
+
+kernel private 5 --threads 4
+"$commd" -q --pid $target --overhead 5 --duration 3s --store "$dir/private.db"
+wait $target
+"$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/private.db" >"$dir/private.json"
+# What is left is the kernels' barrier: some 2 % of the reads, which its truth leaves out.
+check "private data: no false communication" jq -e '([.edges[].bytes] | add // 0) <= .range.read_bytes * 0.04' "$dir/private.json"
+
+# Several processes on shared memory: the same page in two address spaces.
+kernel processes 6 --threads 4
+"$commd" -q --pid $target --overhead 5 --duration 4s --store "$dir/processes.db"
+wait $target
+"$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/processes.db" >"$dir/processes.json"
+r=$(recall "$dir/processes.csv" "$dir/processes.json")
+[ "$r" = 1 ] && ok "processes on shared memory" || not_ok "processes on shared memory" "recall $r: $(jq -c .edges "$dir/processes.json")"
+
+kernel ring 6 --threads 4
+"$commd" -q --source perf --pid $target --overhead 5 --duration 4s --store "$dir/nobpf.db"
+code=$?
+wait $target
+"$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/nobpf.db" >"$dir/nobpf.json"
+r=$(recall "$dir/ring.csv" "$dir/nobpf.json")
+[ $code = 0 ] && [ "$r" = 1 ] && ok "without BPF" || not_ok "without BPF" "exit status $code, recall $r"
+check "without BPF: the run says so" jq -e '.run.notes | test("BPF")' "$dir/nobpf.json"
+
+if [ -f /sys/fs/cgroup/cgroup.procs ] && mkdir /sys/fs/cgroup/commprof-test 2>/dev/null; then
+  kernel ring 6 --threads 4
+  echo $target >/sys/fs/cgroup/commprof-test/cgroup.procs
+  "$commd" -q --cgroup /commprof-test --overhead 5 --duration 4s --store "$dir/cgroup.db"
+  wait $target
+  "$commctl" report --json --min-share 0 --top 0 --store "$dir/cgroup.db" >"$dir/cgroup.json"
+  r=$(recall "$dir/ring.csv" "$dir/cgroup.json")
+  [ "$r" = 1 ] && ok "by cgroup" || not_ok "by cgroup" "recall $r"
+else
+  skip "by cgroup" "no writable cgroup v2 hierarchy"
+fi
+
+# A program nobody here wrote: redis' main thread feeds its I/O threads.
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+  redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >/dev/null 2>&1 &
+  target=$!
+  pids+=($target)
+  for _ in $(seq 50); do [ -S "$dir/s" ] && break; sleep 0.1; done
+  redis-benchmark -s "$dir/s" -t set,get -d 512 -r 10000 -l -q >/dev/null 2>&1 &
+  pids+=($!)
+  sleep 1
+  "$commd" -q --pid $target --overhead 5 --duration 6s --store "$dir/redis.db"
+  kill "${pids[-1]}" $target
+  "$commctl" report --json --min-share 0 --top 0 --store "$dir/redis.db" >"$dir/redis.json"
+  check "redis: the main thread and an I/O thread talk" jq -e '
+    (.nodes | map({(.id): .name}) | add) as $name
+    | [.edges[] | select(($name[.from] == "redis-server" and ($name[.to] | test("io_thd"))) or
+                         ($name[.to] == "redis-server" and ($name[.from] | test("io_thd"))))] | length > 0' "$dir/redis.json"
+  check "redis: the human report has them" sh -c "'$commctl' report --store '$dir/redis.db' | grep -q io_thd"
+  "$commctl" report --json --by-function --self --top 0 --min-share 0 --store "$dir/redis.db" >"$dir/rf.json"
+  check "redis: reads of the socket are the kernel's writes" jq -e '[.nodes[].name] | any(. == "[kernel]")' "$dir/rf.json"
+else
+  skip "redis" "redis-server is not installed"
+fi
+exit $status
