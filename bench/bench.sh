@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What profiling costs, and what the daemon can take: medians of paired runs.
+#   make bench            all of it, some 6 minutes
+#   bench/bench.sh NAME   one of: spin redis idle replay report attach
+# Needs root.  PAIRS=n changes the number of pairs (15).
+set -u
+cd "$(dirname "$0")/.."
+O=${O:-.output}
+pairs=${PAIRS:-15}
+dir=$(mktemp -d)
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null; done
+  wait 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+[ "$(id -u)" = 0 ] || { echo "bench: run it as root" >&2; exit 1; }
+
+# Reads "off on" pairs; prints the median of on/off as a slow-down in percent.
+slowdown() {
+  awk '{ print ($1 / $2 - 1) * 100 }' | sort -g | awk -v name="$1" '
+    { v[NR] = $1 }
+    END {
+      m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+      printf "%-34s median %+.2f %%  quartiles %+.2f .. %+.2f  (%d pairs)\n", name, m, v[int(NR / 4) + 1], v[int(3 * NR / 4) + 1], NR
+    }'
+}
+
+attach() { # PID: until told
+  "$O/commd" -q --pid "$1" --overhead 1 --store "$dir/bench.db" 2>"$dir/commd.err" &
+  daemon=$!
+  sleep 0.7 # calibration and the first governor ticks are not the steady state
+}
+detach() {
+  kill -INT $daemon
+  wait $daemon 2>/dev/null
+}
+
+spin() {
+  "$O/bench/load" 4 >"$dir/rounds" &
+  local load=$!
+  pids+=($load)
+  sleep 0.5
+  for _ in $(seq "$pairs"); do
+    for mode in off on; do
+      [ $mode = on ] && attach $load || sleep 0.7
+      local from=$(wc -l <"$dir/rounds")
+      sleep 3
+      awk -v from="$from" 'NR > from { s += $2; n++ } END { printf "%.0f ", s / n }' "$dir/rounds"
+      [ $mode = on ] && { detach; echo; }
+    done
+  done | slowdown "slow-down, 4 computing threads"
+  kill $load
+}
+
+commands() { redis-cli -s "$dir/s" info stats | tr -d '\r' | sed -n 's/^total_commands_processed://p'; }
+
+redis() {
+  redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --dir "$dir" >/dev/null 2>&1 &
+  local server=$!
+  pids+=($server)
+  for _ in $(seq 50); do [ -S "$dir/s" ] && break; sleep 0.1; done
+  redis-benchmark -s "$dir/s" -t get -d 256 -r 10000 -c 20 -l -q >/dev/null 2>&1 &
+  local load=$!
+  pids+=($load)
+  sleep 1
+  for _ in $(seq "$pairs"); do
+    for mode in off on; do
+      [ $mode = on ] && attach $server || sleep 0.7
+      local from=$(commands) since=$(date +%s%N)
+      sleep 3
+      echo "$(($(commands) - from)) $(($(date +%s%N) - since))" | awk '{ printf "%.0f ", $1 / $2 * 1e9 }'
+      [ $mode = on ] && { detach; echo; }
+    done
+  done | slowdown "slow-down, redis GET/s, io-threads 4"
+  kill $load $server
+}
+
+idle() {
+  sleep 1000 &
+  local target=$!
+  pids+=($target)
+  "$O/commd" -q --pid $target --store "$dir/idle.db" 2>/dev/null &
+  local daemon=$!
+  sleep 3
+  local a=$(awk '{ print $14 + $15 }' /proc/$daemon/stat)
+  sleep 20
+  local b=$(awk '{ print $14 + $15 }' /proc/$daemon/stat)
+  kill -INT $daemon
+  wait $daemon 2>/dev/null
+  awk -v d=$((b - a)) -v hz="$(getconf CLK_TCK)" \
+    'BEGIN { printf "%-34s %.2f %% of a core over 20 s\n", "daemon, idle target", d / hz / 20 * 100 }'
+  kill $target
+}
+
+attach_time() {
+  "$O/bench/load" 4 >/dev/null &
+  local load=$!
+  pids+=($load)
+  sleep 0.5
+  for _ in 1 2 3 4 5; do
+    rm -f "$dir"/first.db*
+    local t0=$(date +%s%N)
+    "$O/commd" -q --pid $load --store "$dir/first.db" &
+    local daemon=$!
+    until "$O/commctl" report --store "$dir/first.db" >/dev/null 2>&1; do sleep 0.05; done
+    echo $((($(date +%s%N) - t0) / 1000000))
+    kill -INT $daemon
+    wait $daemon 2>/dev/null
+  done | sort -n | awk '{ v[NR] = $1 } END { printf "%-34s median %.2f s  (5 runs)\n", "attach to first report", v[3] / 1000 }'
+  kill $load
+}
+
+replay() {
+  "$O/bench/load" 64 >/dev/null &
+  local load=$!
+  pids+=($load)
+  sleep 0.5
+  "$O/commd" -q --pid $load --rate 2000 --duration 5s --store "$dir/r.db" --record "$dir/recording"
+  kill $load
+  "$O/bench/bench_engine" "$dir/recording" "$dir"
+}
+
+report() { "$O/bench/bench_store" "$dir/hour.db"; }
+
+echo "$(nproc) CPUs, $(uname -r)"
+for what in ${1:-spin redis idle attach replay report}; do
+  case $what in
+  spin | redis | idle | replay | report) $what ;;
+  attach) attach_time ;;
+  *) echo "bench: no such part: $what" >&2; exit 2 ;;
+  esac
+done
