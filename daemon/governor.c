@@ -143,6 +143,8 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 	g->config = *config;
 	g->last_ns = now_ns;
 	g->rng = config->seed ? config->seed : 1;
+	/* With a budget they wait until it is known what they cost. */
+	g->switches = !(config->overhead > 0);
 	if (config->period)
 		g->nominal = (double)config->period;
 	else if (config->overhead > 0)
@@ -157,6 +159,7 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 	*ret = (struct comm_governor_output){
 		.period = g->period,
 		.new_period = true,
+		.switches = g->switches,
 		.lines = true,
 	};
 }

@@ -152,7 +152,7 @@ out=$(timeout 60 "$commd" --store "$dir/fork.db" -- python3 "$dir/fork.py" 3 2>&
 code=$?
 [ $code = 0 ] && ok "the target forks" || not_ok "the target forks" "$code: $out"
 out=$(timeout 60 "$commd" --store "$dir/exec.db" -- sh -c 'exec python3 -c "
-for i in range(3000000): pass"' 2>&1 >/dev/null)
+for i in range(60000000): pass"' 2>&1 >/dev/null)
 code=$?
 [ $code = 0 ] && ok "the target execs" || not_ok "the target execs" "$code: $out"
 
