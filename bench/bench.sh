@@ -31,7 +31,7 @@ slowdown() {
 attach() { # PID: until told
   "$O/commd" -q --pid "$1" --overhead 1 --store "$dir/bench.db" 2>"$dir/commd.err" &
   daemon=$!
-  sleep 0.7 # calibration and the first governor ticks are not the steady state
+  sleep 3 # calibration, symbols and the first governor ticks are not the steady state
 }
 detach() {
   kill -INT $daemon
@@ -45,7 +45,7 @@ spin() {
   sleep 0.5
   for _ in $(seq "$pairs"); do
     for mode in off on; do
-      [ $mode = on ] && attach $load || sleep 0.7
+      [ $mode = on ] && attach $load || sleep 3
       local from=$(wc -l <"$dir/rounds")
       sleep 3
       awk -v from="$from" 'NR > from { s += $2; n++ } END { printf "%.0f ", s / n }' "$dir/rounds"
@@ -68,7 +68,7 @@ redis() {
   sleep 1
   for _ in $(seq "$pairs"); do
     for mode in off on; do
-      [ $mode = on ] && attach $server || sleep 0.7
+      [ $mode = on ] && attach $server || sleep 3
       local from=$(commands) since=$(date +%s%N)
       sleep 3
       echo "$(($(commands) - from)) $(($(date +%s%N) - since))" | awk '{ printf "%.0f ", $1 / $2 * 1e9 }'
