@@ -5,7 +5,7 @@
  *
  * Time is CLOCK_MONOTONIC in nanoseconds.  Addresses are the target's virtual
  * addresses.  An event is valid only during the call that hands it over;
- * whoever keeps it copies it (comm_event_bytes() tells how much).
+ * whoever keeps it copies it, and the comm_sample_bytes() of its sample.
  */
 #ifndef COMM_EVENT_H
 #define COMM_EVENT_H

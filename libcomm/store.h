@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The store: SQLite, written by one process, read by many (comm/comm.h).
- * All SQL that writes, the schema and its migrations live in store.c; that
- * which reads in query.c.  One transaction per slice, so that kill -9 loses at
- * most the slice at hand.  Files are made 0640.
+ * The schema and its migrations live in schema.c, what writes in rows.c,
+ * dictionary.c and rollup.c, what reads in reader.c, query.c and nodes.c.
+ * One transaction per slice, so that kill -9 loses at most the slice at hand.
+ * Files are made 0640.
  */
 #ifndef COMM_STORE_H
 #define COMM_STORE_H
