@@ -145,7 +145,7 @@ $(O)/tests/e2e/source_live: tests/e2e/source_live.c $(filter-out %/main.o,$(DAEM
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
-	O=$(O) tests/run.sh $(O)/logs $(STATIC) $(UNIT) tests/fuzz/corpus.sh $(E2E) $(CHECK_RUN)
+	@O=$(O) tests/run.sh $(O)/logs $(STATIC) $(UNIT) tests/fuzz/corpus.sh $(E2E) $(CHECK_RUN)
 
 demo: deps-demo
 	+$(MAKE) --no-print-directory all

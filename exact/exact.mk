@@ -44,28 +44,32 @@ install-exact: exact
 
 $(O)/exact/%.o: exact/%.c
 	@mkdir -p $(@D)
-	$(CC) $(VGTOOL_CF) $(VGTOOL_INC) -c $< -o $@
+	$(say) CC $@
+	$(Q)$(CC) $(VGTOOL_CF) $(VGTOOL_INC) -c $< -o $@
 
 # The tool shares the target's address space: it lies where no program does.
 $(VGTOOL_TOOL): $(VGTOOL_O)
-	$(CC) -m64 -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
+	$(say) LD $@
+	$(Q)$(CC) -m64 -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
 		-Wl,-Ttext-segment=0x58000000 -Wl,-z,noexecstack -o $@ $^ \
 		$(VG_ARCHIVES)/libcoregrind-$(VG_PLATFORM).a $(VG_ARCHIVES)/libvex-$(VG_PLATFORM).a \
 		-lgcc $(VG_ARCHIVES)/libgcc-sup-$(VG_PLATFORM).a
 
 $(VGTOOL_PRELOAD): exact/preload.c exact/mark.h
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -m64 -fpic -fno-builtin -fno-stack-protector -Wall -isystem $(VG_INC)/.. -Iexact \
+	$(say) LD $@
+	$(Q)$(CC) -O2 -g -m64 -fpic -fno-builtin -fno-stack-protector -Wall -isystem $(VG_INC)/.. -Iexact \
 		-nodefaultlibs -shared -Wl,-z,interpose,-z,initfirst $< -o $@
 
 $(VGTOOL_STOCK): $(O)/exact/%: $(VG_LIBEXEC)/%
 	@mkdir -p $(@D)
-	ln -sf $< $@
+	@ln -sf $< $@
 
 # Known programs: what they do must not depend on how the profiler is built.
 $(O)/tests/exact/target: tests/exact/target.c exact/mark.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Iexact $< -o $@ -lpthread
+	$(say) LD $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Iexact $< -o $@ -lpthread
 
 VGTOOL_TESTS := $(O)/tests/exact/target $(O)/tests/exact/exact_dump
 

@@ -24,11 +24,13 @@ $(O)/kmod/commprof.ko: $(KMOD_SRC)
 
 $(O)/kmod-user/reader.o: kmod/user/reader.c kmod/user/reader.h kmod/uapi/commprof.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CF) -Ikmod/uapi -Ikmod/user -c $< -o $@
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) -Ikmod/uapi -Ikmod/user -c $< -o $@
 
 $(O)/tests/vm/test_decode: tests/vm/test_decode.c kmod/decode.c $(wildcard kmod/decode*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wall -Wextra -Ikmod/uapi -Ikmod tests/vm/test_decode.c kmod/decode.c -o $@ -lZydis
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Wall -Wextra -Ikmod/uapi -Ikmod tests/vm/test_decode.c kmod/decode.c -o $@ -lZydis
 
 check-kmod-static: $(O)/tests/vm/test_decode
 	$(O)/tests/vm/test_decode
@@ -39,7 +41,8 @@ VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/v
 
 $(O)/tests/vm/events: tests/vm/events.c $(O)/libcomm.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CF) -Ilibcomm $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) -Ilibcomm $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread
 
 check-kmod-vm-%: $(VM_BRINGS)
 	@mkdir -p $(O)

@@ -14,8 +14,9 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 bad=()
 for program in "$@"; do
   n=$((n + 1))
-  name=$(basename "$program")
-  log=$logs/$name.log
+  name=${program#"${O:-}/"}
+  name=${name#tests/}
+  log=$logs/${name//\//-}.log
   printf '[%d/%d] %s ' "$n" $# "$name"
   start=$SECONDS
   timeout -k 10 "${TEST_TIMEOUT:-900}" "$program" >"$log" 2>&1 </dev/null
@@ -33,7 +34,7 @@ for program in "$@"; do
     f=1 # it died, or forgot to say what failed
   fi
   printf '%d passed, %d failed, %d skipped (%d s)\n' "$p" "$f" "$s" $((SECONDS - start))
-  grep -E '# *SKIP|^skip ' "$log" | sed 's/^/    /'
+  grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^(not )?ok [0-9]+ *-? */skip /; s/^/    /'
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
   if [ "$f" != 0 ]; then
     bad+=("$name")

@@ -4,6 +4,8 @@
 O ?= .output
 CC ?= gcc
 CFLAGS ?= -O2 -g
+Q ?= $(if $(V),,@)
+say ?= @printf '  %-7s %s\n'
 
 # No builtins and no calls made up by the compiler: memset() here is our own.
 # No stack protector: these functions are called before every access.
@@ -19,10 +21,12 @@ libcomm-exact: $(O)/libcomm-exact.a
 
 $(O)/exact/tsan/%.o: exact/tsan/%.c exact/tsan/exact.mk
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@
 
 $(O)/libcomm-exact.a: $(EXACT_O)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(say) AR $@
+	$(Q)$(AR) rcs $@ $^
 
 .PHONY: libcomm-exact

@@ -26,24 +26,30 @@ truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test
 # -O2 whatever the profiler is built with: what the kernels do is the measure.
 $(TRUTH)/native/%.o: tests/truth/kernels/%.c
 	@mkdir -p $(@D)
-	$(CC) $(TRUTH_CF) -O2 -g -c $< -o $@
+	$(say) CC $@
+	$(Q)$(CC) $(TRUTH_CF) -O2 -g -c $< -o $@
 
 $(TRUTH)/exact/%.o: tests/truth/kernels/%.c
 	@mkdir -p $(@D)
-	$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -O2 -g -c $< -o $@
+	$(say) CC $@
+	$(Q)$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -O2 -g -c $< -o $@
 
 $(TRUTH)/exact/exact_test.o: tests/truth/exact_test.c
 	@mkdir -p $(@D)
-	$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -Iexact/tsan -O2 -g -c $< -o $@
+	$(say) CC $@
+	$(Q)$(GCC) $(TRUTH_CF) $(TRUTH_EXACT_CF) -Iexact/tsan -O2 -g -c $< -o $@
 
 $(TRUTH)/truth-kernels: $(TRUTH_O)
-	$(CC) $^ -o $@ -lpthread
+	$(say) LD $@
+	$(Q)$(CC) $^ -o $@ -lpthread
 
 $(TRUTH)/truth-kernels-exact: $(TRUTH_EXACT_O) $(O)/libcomm-exact.a
-	$(CC) $^ -o $@ -lpthread
+	$(say) LD $@
+	$(Q)$(CC) $^ -o $@ -lpthread
 
 $(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
-	$(CC) $^ -o $@ -lpthread
+	$(say) LD $@
+	$(Q)$(CC) $^ -o $@ -lpthread
 
 truth-check: truth
 	O=$(O) tests/truth/check.sh
