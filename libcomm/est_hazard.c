@@ -44,25 +44,34 @@
 enum {
 	HAZARD_CANDIDATES = 64,
 	HAZARD_SLABS = 14,
-	HAZARD_ACTIVE_BURSTS = 8,    /* bursts that make an activity trusted */
-	HAZARD_COARSE = 2,	     /* from here on relations are asked */
-	HAZARD_RELATE_BURSTS = 4096, /* looked at for relations, per estimate */
+	HAZARD_ACTIVE_BURSTS = 8,   /* bursts that make an activity trusted */
+	HAZARD_COARSE = 2,	    /* from here on relations are asked */
+	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
 };
 
 static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times longer */
-static const double hazard_stop = 0.02;	   /* chance per burst that activity ends */
-static const double hazard_small = 0.005;  /* contributions drawn, not listed */
-static const double hazard_regular = 8;	   /* what was probably written was written */
-static const double hazard_first_power = 8;
+/*
+ * Writers weighed per second at most: it bounds the time that estimating takes,
+ * whatever the rate of bursts.  With many bursts few reads of each tell nearly
+ * as much, since the reads of one burst are much alike.
+ */
+static const double hazard_weighed_per_s = 40000;
+static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
+static const double hazard_small = 0.005;     /* contributions drawn, not listed */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 static const double hazard_ends = 4; /* bursts per piece that say its thread has no others */
 
+/* On-CPU times of a thread. */
 struct cpu_cache {
 	uint32_t pass;
-	uint32_t filled;
+	uint32_t filled; /* bit i: on_ns[i] is there */
+	uint32_t estimate;
+	double start_ns, end_ns; /* at the beginning, and at the estimate's end */
+	bool on;
+	uint64_t since_ns; /* for so long it is on, or off */
 	double now_ns;
-	double on_ns[HAZARD_SLABS]; /* on-CPU time within the slab's reach */
+	double on_ns[HAZARD_SLABS]; /* within the slab's reach */
 };
 
 struct candidate {
@@ -93,6 +102,8 @@ struct hazard {
 	struct cpu_cache *cpu;
 	uint32_t n_cpu;
 	uint32_t pass;
+	uint32_t estimate;
+	double n_weighed;    /* candidates of a read, lately */
 	uint32_t n_switches; /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
 	uint64_t thinned;
@@ -160,10 +171,15 @@ static struct cpu_cache *hazard_cpu(struct hazard *h, uint32_t thread, uint64_t 
 		h->n_cpu = n;
 	}
 	c = &h->cpu[thread];
+	if (c->estimate != h->estimate) {
+		c->estimate = h->estimate;
+		c->start_ns = comm_oncpu_at(h->oncpu, thread, h->start_ns);
+		c->end_ns = comm_oncpu_at(h->oncpu, thread, h->end_ns);
+	}
 	if (c->pass != h->pass) {
 		c->pass = h->pass;
 		c->filled = 0;
-		c->now_ns = comm_oncpu_at(h->oncpu, thread, now_ns);
+		c->now_ns = comm_oncpu_now(h->oncpu, thread, now_ns, &c->on, &c->since_ns);
 	}
 	return c;
 }
@@ -171,15 +187,17 @@ static struct cpu_cache *hazard_cpu(struct hazard *h, uint32_t thread, uint64_t 
 static double hazard_on_ns(struct hazard *h, struct cpu_cache *c, uint32_t thread, uint64_t now_ns,
 			   uint32_t slab)
 {
-	for (; c->filled <= slab; c->filled++) {
-		double back_ns = hazard_slab_ns * (double)(1ull << 2 * c->filled);
-		uint64_t from_ns = h->start_ns;
+	double back_ns = hazard_slab_ns * (double)(1ull << 2 * slab);
+	double from_ns = c->start_ns;
 
-		if (c->filled < HAZARD_SLABS - 1 && back_ns < (double)(now_ns - h->start_ns))
-			from_ns = now_ns - (uint64_t)back_ns;
-		c->on_ns[c->filled] = c->now_ns - comm_oncpu_at(h->oncpu, thread, from_ns);
-	}
-	return c->on_ns[slab];
+	if (back_ns <= (double)c->since_ns)
+		return c->on ? back_ns : 0;
+	if (c->filled & 1u << slab)
+		return c->on_ns[slab];
+	if (slab < HAZARD_SLABS - 1 && back_ns < (double)(now_ns - h->start_ns))
+		from_ns = comm_oncpu_at(h->oncpu, thread, now_ns - (uint64_t)back_ns);
+	c->filled |= 1u << slab;
+	return c->on_ns[slab] = c->now_ns - from_ns;
 }
 
 static struct candidate *hazard_candidate(struct hazard *h, uint32_t *n, uint32_t thread)
@@ -346,18 +364,20 @@ static void hazard_rate(struct hazard *h, const struct around *around,
 	}
 	if (c->level > 0)
 		c->chance *= around->unseen / (1 - c->chance + c->chance * around->unseen);
+	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
 	if (c->level > 0) {
 		double factor = comm_relation_factor(h->relations, reader, c->thread);
 
 		g *= factor;
 		c->tail *= factor;
-		c->chance = 1 - pow(1 - c->chance, factor);
+		if (c->chance < 1) {
+			c->most *= factor;
+			c->chance = -expm1(-c->most);
+		}
 	}
-	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
 	c->active = 1;
 	if (a->last_ns < 0) {
-		double on = comm_oncpu_at(h->oncpu, c->thread, h->end_ns) -
-			    comm_oncpu_at(h->oncpu, c->thread, h->start_ns);
+		double on = cpu->end_ns - cpu->start_ns;
 
 		c->rate = g * a->weight / (on > 1 ? on : 1);
 		return;
@@ -400,6 +420,14 @@ static double hazard_cumulated(const struct candidate *c, double writes)
 	if (writes > 10 * c->chance)
 		return c->most;
 	return -log1pf((float)c->chance * expm1f((float)(-writes / c->chance)));
+}
+
+/* Sharpens a chance, or odds: the eighth power. */
+static double hazard_regular(double chance)
+{
+	double square = chance * chance;
+
+	return square * square * square * square;
 }
 
 /*
@@ -460,9 +488,9 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 		first /= 1 - left;
 	/* Synchronised programs alternate more regularly than chance has it. */
 	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
-	*ret_first = pow(1 + pow(odds, hazard_first_power), -1 / hazard_first_power);
+	*ret_first = 1 / sqrt(sqrt(sqrt(1 + hazard_regular(odds))));
 	/* So are sweeps: what was probably written was written. */
-	unwritten = pow(alive, hazard_regular);
+	unwritten = hazard_regular(alive);
 	for (uint32_t i = 0; i < n; i++)
 		tail += h->candidate[i].tail;
 	if (tail <= 0)
@@ -477,11 +505,12 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
  * written, by the finest region where enough of both was seen.
  */
 static double hazard_read_rate(struct hazard *h, const struct around *around,
-			       const struct comm_window_read *r, uint32_t reader, uint32_t n)
+			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
+			       uint64_t now_ns)
 {
+	const struct cpu_cache *cpu = hazard_cpu(h, reader, now_ns);
+	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
 	double ratio = 0, writes = 0;
-	double on_ns = comm_oncpu_at(h->oncpu, reader, h->end_ns) -
-		       comm_oncpu_at(h->oncpu, reader, h->start_ns);
 
 	for (uint32_t level = 1; level <= COMM_REGION_OBJECT; level++) {
 		double reads = around->weight_read[level] - r->weight;
@@ -497,8 +526,7 @@ static double hazard_read_rate(struct hazard *h, const struct around *around,
 		const struct candidate *c = &h->candidate[i];
 
 		if (c->rate > 0)
-			writes += c->rate * (comm_oncpu_at(h->oncpu, c->thread, h->end_ns) -
-					     comm_oncpu_at(h->oncpu, c->thread, h->start_ns));
+			writes += c->rate * (h->cpu[c->thread].end_ns - h->cpu[c->thread].start_ns);
 	}
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
@@ -573,10 +601,12 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 								r->site, r->object},
 					r->bytes, r->bytes * r->first, 0);
 	n = hazard_around(h, r, b->thread, &around);
+	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
 		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
-	unwritten = hazard_compete(h, n, b->thread, b->time_ns,
-				   hazard_read_rate(h, &around, r, b->thread, n), &first);
+	unwritten =
+		hazard_compete(h, n, b->thread, b->time_ns,
+			       hazard_read_rate(h, &around, r, b->thread, n, b->time_ns), &first);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
@@ -674,6 +704,7 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 	h->n_switches = 0;
 	if (!n)
 		return 0;
+	h->estimate++;
 	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
 	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
 		h->halved_ns = h->end_ns;
@@ -702,6 +733,7 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 				      comm_oncpu_at(h->oncpu, b->thread, h->start_ns));
 	}
 	comm_window_drop(h->window, n);
+	comm_window_pace(h->window, hazard_weighed_per_s / fmax(h->n_weighed, 1));
 	return err;
 }
 

@@ -19,6 +19,7 @@ struct oncpu_thread {
 	struct oncpu_switch *ring;
 	uint64_t n;
 	uint64_t start_ns;
+	uint64_t near; /* switch at the time last looked from */
 	uint32_t cap;
 	bool on;
 };
@@ -122,30 +123,34 @@ int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t threa
 void comm_oncpu_forget(struct comm_oncpu *oncpu)
 {
 	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
-		oncpu->thread[i].n = 0;
+		oncpu->thread[i].n = oncpu->thread[i].near = 0;
 		oncpu->thread[i].on = false;
 	}
 }
 
-double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns)
+/* The last switch at or before a time, of [lo, t->n); near is looked at first. */
+static uint64_t oncpu_find(const struct oncpu_thread *t, uint64_t lo, uint64_t time_ns)
 {
-	const struct oncpu_thread *t;
-	const struct oncpu_switch *s;
-	uint64_t lo, hi;
-	bool on;
+	uint64_t hi = t->n, near = t->near > lo ? t->near : lo, step = 1;
 
-	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
-		return (double)time_ns;
-	t = &oncpu->thread[thread];
-	hi = t->n;
-	lo = t->n > t->cap ? t->n - t->cap : 0;
-	s = &t->ring[lo & (t->cap - 1)];
-	if (time_ns < s->time_ns) {
-		double share = 1;
-
-		if (s->time_ns > t->start_ns)
-			share = s->before_ns / (double)(s->time_ns - t->start_ns);
-		return s->before_ns - share * (double)(s->time_ns - time_ns);
+	/* Gallop from near: what is asked lies around it. */
+	if (near < hi && t->ring[near & (t->cap - 1)].time_ns <= time_ns) {
+		lo = near;
+		while (lo + step < hi && t->ring[(lo + step) & (t->cap - 1)].time_ns <= time_ns) {
+			lo += step;
+			step *= 2;
+		}
+		if (lo + step < hi)
+			hi = lo + step;
+	} else {
+		if (near < hi)
+			hi = near;
+		while (hi - lo > step && t->ring[(hi - step) & (t->cap - 1)].time_ns > time_ns) {
+			hi -= step;
+			step *= 2;
+		}
+		if (hi - lo > step)
+			lo = hi - step;
 	}
 	while (hi - lo > 1) {
 		uint64_t mid = lo + (hi - lo) / 2;
@@ -155,8 +160,53 @@ double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t t
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns)
+{
+	const struct oncpu_thread *t;
+	const struct oncpu_switch *s;
+	uint64_t lo;
+	bool on;
+
+	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
+		return (double)time_ns;
+	t = &oncpu->thread[thread];
+	lo = t->n > t->cap ? t->n - t->cap : 0;
+	s = &t->ring[lo & (t->cap - 1)];
+	if (time_ns < s->time_ns) {
+		double share = 1;
+
+		if (s->time_ns > t->start_ns)
+			share = s->before_ns / (double)(s->time_ns - t->start_ns);
+		return s->before_ns - share * (double)(s->time_ns - time_ns);
+	}
+	lo = oncpu_find(t, lo, time_ns);
 	s = &t->ring[lo & (t->cap - 1)];
 	/* States alternate, so the last one tells each. */
 	on = ((t->n - 1 - lo) & 1) ? !t->on : t->on;
 	return s->before_ns + (on ? (double)(time_ns - s->time_ns) : 0);
+}
+
+double comm_oncpu_now(struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
+		      uint64_t *ret_since_ns)
+{
+	struct oncpu_thread *t;
+	const struct oncpu_switch *s;
+	uint64_t lo;
+
+	*ret_on = true;
+	*ret_since_ns = 0;
+	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
+		return (double)time_ns;
+	t = &oncpu->thread[thread];
+	lo = t->n > t->cap ? t->n - t->cap : 0;
+	if (time_ns < t->ring[lo & (t->cap - 1)].time_ns)
+		return comm_oncpu_at(oncpu, thread, time_ns);
+	t->near = oncpu_find(t, lo, time_ns);
+	s = &t->ring[t->near & (t->cap - 1)];
+	*ret_on = ((t->n - 1 - t->near) & 1) ? !t->on : t->on;
+	*ret_since_ns = time_ns - s->time_ns;
+	return s->before_ns + (*ret_on ? (double)*ret_since_ns : 0);
 }

@@ -26,5 +26,11 @@ int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t threa
 void comm_oncpu_forget(struct comm_oncpu *oncpu);
 /* On-CPU ns of the thread from some fixed instant of its own up to time_ns. */
 double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns);
+/*
+ * The same, and for how long it ran or waited by then.  Times around this one
+ * will be asked next: a hint, which changes no answer.
+ */
+double comm_oncpu_now(struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
+		      uint64_t *ret_since_ns);
 
 #endif

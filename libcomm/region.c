@@ -9,7 +9,7 @@
 
 enum {
 	REGION_MIN = 4096,
-	REGION_CHAIN = 256, /* most actors of a region; the longest unused goes */
+	REGION_CHAIN = 256, /* most actors of a region; the one seen least goes */
 };
 
 /* A thread that was once seen to write stays known until it is evicted. */
@@ -24,6 +24,8 @@ struct comm_regions {
 	uint32_t n_actors, actor_max, free_actors, actor_used;
 	uint32_t shift;
 	uint32_t epoch;
+	uint32_t *actor_bucket;
+	uint32_t n_actor_buckets; /* a power of two */
 };
 
 int comm_regions_create(uint64_t memory_bytes, uint32_t granularity_bytes,
@@ -31,7 +33,7 @@ int comm_regions_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 {
 	struct comm_regions *r = calloc(1, sizeof(*r));
 	uint64_t per = sizeof(struct comm_region) + sizeof(struct comm_actor) * 3 / 2 +
-		       2 * sizeof(uint32_t);
+		       5 * sizeof(uint32_t);
 
 	if (!r)
 		return -ENOMEM;
@@ -46,7 +48,11 @@ int comm_regions_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 	r->region = calloc(r->region_max, sizeof(*r->region));
 	r->actor = calloc(r->actor_max, sizeof(*r->actor));
 	r->bucket = calloc(r->n_buckets, sizeof(*r->bucket));
-	if (!r->region || !r->actor || !r->bucket) {
+	r->n_actor_buckets = 1;
+	while (r->n_actor_buckets < r->actor_max)
+		r->n_actor_buckets *= 2;
+	r->actor_bucket = calloc(r->n_actor_buckets, sizeof(*r->actor_bucket));
+	if (!r->region || !r->actor || !r->bucket || !r->actor_bucket) {
 		comm_regions_destroy(r);
 		return -ENOMEM;
 	}
@@ -64,6 +70,7 @@ void comm_regions_destroy(struct comm_regions *regions)
 	free(regions->region);
 	free(regions->actor);
 	free(regions->bucket);
+	free(regions->actor_bucket);
 	free(regions);
 }
 
@@ -146,30 +153,56 @@ uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_
 	return at;
 }
 
+static uint32_t *actor_bucket(const struct comm_regions *r, uint32_t region, uint32_t thread)
+{
+	uint64_t h = ((uint64_t)region << 32 | thread) * 0x9e3779b97f4a7c15ull;
+
+	return &r->actor_bucket[(h >> 32 ^ h >> 17) & (r->n_actor_buckets - 1)];
+}
+
+static void actor_unhash(struct comm_regions *r, uint32_t at)
+{
+	uint32_t *link = actor_bucket(r, r->actor[at].region, r->actor[at].thread);
+
+	while (*link != at)
+		link = &r->actor[*link].same_hash;
+	*link = r->actor[at].same_hash;
+}
+
+/* Takes the actor that was seen least out of a region. */
+static uint32_t region_evict(struct comm_regions *regions, struct comm_region *r)
+{
+	uint32_t *link, *least = &r->actors;
+	uint32_t at;
+
+	for (link = least; *link; link = &regions->actor[*link].next) {
+		const struct comm_actor *a = &regions->actor[*link];
+		const struct comm_actor *old = &regions->actor[*least];
+
+		if (a->n + a->n_read <= old->n + old->n_read)
+			least = link;
+	}
+	at = *least;
+	*least = regions->actor[at].next;
+	actor_unhash(regions, at);
+	r->n_actors--;
+	return at;
+}
+
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create)
 {
 	struct comm_region *r = &regions->region[region];
-	uint32_t *link = &r->actors;
-	uint32_t *last = link;
-	uint32_t at, n = 0;
+	uint32_t *bucket = actor_bucket(regions, region, thread);
+	uint32_t at;
 
-	for (; *link; link = &regions->actor[*link].next) {
-		at = *link;
-		if (regions->actor[at].thread == thread) {
-			*link = regions->actor[at].next;
-			regions->actor[at].next = r->actors;
-			r->actors = at;
+	for (at = *bucket; at; at = regions->actor[at].same_hash)
+		if (regions->actor[at].region == region && regions->actor[at].thread == thread)
 			return at;
-		}
-		last = link;
-		n++;
-	}
 	if (!create)
 		return 0;
-	if (n >= REGION_CHAIN) {
-		at = *last;
-		*last = 0;
+	if (r->n_actors >= REGION_CHAIN) {
+		at = region_evict(regions, r);
 	} else if (regions->free_actors) {
 		at = regions->free_actors;
 		regions->free_actors = regions->actor[at].next;
@@ -180,9 +213,13 @@ uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t
 	} else {
 		return 0;
 	}
-	regions->actor[at] = (struct comm_actor){
-		.thread = thread, .region = region, .next = r->actors, .last_ns = -1};
-	r->actors = at;
+	regions->actor[at] = (struct comm_actor){.thread = thread,
+						 .region = region,
+						 .next = r->actors,
+						 .same_hash = *bucket,
+						 .last_ns = -1};
+	r->actors = *bucket = at;
+	r->n_actors++;
 	return at;
 }
 
@@ -262,6 +299,7 @@ static uint64_t region_free(struct comm_regions *r, uint32_t at)
 		uint32_t next = r->actor[actor].next;
 
 		lost += r->actor[actor].n > 0;
+		actor_unhash(r, actor);
 		r->actor[actor] = (struct comm_actor){.next = r->free_actors};
 		r->free_actors = actor;
 		r->actor_used--;
@@ -283,19 +321,23 @@ static bool region_is_thin(const struct comm_regions *r, const struct comm_regio
 	return true;
 }
 
-/* Level by level, since a region goes only after its children. */
+/* A region goes only after its children: the last of them takes its parent along. */
 static uint64_t regions_free_old(struct comm_regions *regions, uint32_t age, bool thin)
 {
 	uint64_t lost = 0;
 
-	for (uint32_t level = COMM_REGION_LINE; level <= COMM_REGION_OBJECT; level++) {
-		for (uint32_t i = 1; i < regions->n_regions; i++) {
-			const struct comm_region *r = &regions->region[i];
+	for (uint32_t i = 1; i < regions->n_regions; i++) {
+		uint32_t at = i;
 
-			if (r->level == level && !r->n_children &&
-			    regions->epoch - r->used >= age &&
-			    (!thin || region_is_thin(regions, r)))
-				lost += region_free(regions, i);
+		while (at) {
+			const struct comm_region *r = &regions->region[at];
+			uint32_t parent = r->parent;
+
+			if (!r->level || r->n_children || regions->epoch - r->used < age ||
+			    (thin && !region_is_thin(regions, r)))
+				break;
+			lost += region_free(regions, at);
+			at = parent;
 		}
 	}
 	return lost;

@@ -30,9 +30,10 @@ struct comm_region {
 	uint64_t index; /* datum >> shift of its level */
 	uint32_t object;
 	uint32_t parent; /* NONE for an object */
-	uint32_t actors; /* most recently used first */
-	uint32_t next;	 /* of the same hash */
-	uint32_t used;	 /* sweep epoch of the last use */
+	uint32_t actors; /* latest first */
+	uint32_t n_actors;
+	uint32_t next; /* of the same hash */
+	uint32_t used; /* sweep epoch of the last use */
 	uint32_t n_children;
 	uint8_t level;
 	uint8_t read[COMM_REGION_CHILDREN]; /* lines: bursts that read the datum */
@@ -43,7 +44,8 @@ struct comm_region {
 struct comm_actor {
 	uint32_t thread;
 	uint32_t region;
-	uint32_t next;	    /* of the same region */
+	uint32_t next; /* of the same region */
+	uint32_t same_hash;
 	uint32_t parent;    /* the same thread one level up; checked when used */
 	uint32_t pass;	    /* serial of the last pass of a burst over it */
 	float n, weight;    /* writes: bursts, data written */

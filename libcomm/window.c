@@ -20,12 +20,6 @@ enum {
 	GAP_BURSTS = 256, /* over which the rate of bursts is followed */
 };
 
-/*
- * Reads estimated per second at most.  With many bursts few reads of each give
- * the same accuracy, since reads of one burst tell much the same.
- */
-static const double window_reads_per_s = 30000;
-
 /* What the burst at hand did to a datum so far. */
 struct seen {
 	uint64_t datum;
@@ -55,6 +49,7 @@ struct comm_window {
 	uint64_t random;
 	uint64_t last_ns;
 	double gap_ns; /* between bursts, lately */
+	double reads_per_s;
 	struct seen seen[SEEN_SLOTS];
 	struct line line[SEEN_SLOTS];
 	struct comm_window_read draft_read[DRAFT_READS];
@@ -85,6 +80,7 @@ int comm_window_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct
 		return -ENOMEM;
 	}
 	w->gap_ns = 1e6;
+	w->reads_per_s = INFINITY;
 	while (w->shift < 12 && (1u << w->shift) < granularity_bytes)
 		w->shift++;
 	*ret = w;
@@ -297,7 +293,7 @@ static double window_random(struct comm_window *w)
 static void window_draw(struct comm_window *w, const struct comm_ht *ht,
 			struct comm_window_burst *burst)
 {
-	double want = w->gap_ns * 1e-9 * window_reads_per_s;
+	double want = w->gap_ns * 1e-9 * w->reads_per_s;
 	double sum = 0, step, at;
 	uint32_t n = 0;
 
@@ -386,6 +382,11 @@ int comm_window_add(struct comm_window *window, struct comm_ht *ht,
 	if (out->n_reads || out->n_writes)
 		w->n_bursts++;
 	return 0;
+}
+
+void comm_window_pace(struct comm_window *window, double reads_per_s)
+{
+	window->reads_per_s = reads_per_s;
 }
 
 uint32_t comm_window_count(const struct comm_window *window)

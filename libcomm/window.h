@@ -62,6 +62,8 @@ void comm_window_destroy(struct comm_window *window);
 /* -ENOSPC: full, the caller estimates and drops what it has. */
 int comm_window_add(struct comm_window *window, struct comm_ht *ht,
 		    const struct comm_access_burst *burst);
+/* Reads kept per second at most, from the next burst on; at first they are unlimited. */
+void comm_window_pace(struct comm_window *window, double reads_per_s);
 uint32_t comm_window_count(const struct comm_window *window);
 const struct comm_window_burst *comm_window_at(const struct comm_window *window, uint32_t i);
 struct comm_window_write *comm_window_writes(struct comm_window *window,

@@ -166,10 +166,11 @@ static void test_unwritten(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		struct comm_access other = access_at(base + 64 * i, COMM_ACCESS_WRITE, 0);
 
-		feed_exact(ops, est, i * 100 + 1, 1, access_at(base + 64 * i, COMM_ACCESS_READ, 0));
+		feed_exact(ops, est, i * 1000000 + 1, 1,
+			   access_at(base + 64 * i, COMM_ACCESS_READ, 0));
 		/* The same address in another object is another datum. */
 		other.object = 2;
-		feed_exact(ops, est, i * 100 + 2, 2, other);
+		feed_exact(ops, est, i * 1000000 + 2, 2, other);
 	}
 	u = slice(ops, est, &r);
 	assert_int_equal(r.n_edges, 0);
