@@ -42,7 +42,7 @@ void ctl_report_dot(const struct comm_query *query, const struct comm_report *re
 {
 	char *used = calloc(report->n_nodes + 1, 1);
 	char bytes[CTL_NUMBER], share[CTL_NUMBER];
-	double largest;
+	double largest = 0;
 
 	(void)query;
 	/* Without memory every node is drawn, connected or not. */
@@ -59,7 +59,8 @@ void ctl_report_dot(const struct comm_query *query, const struct comm_report *re
 		if (!used || used[i])
 			print_node(&report->nodes[i]);
 	}
-	largest = report->n_shown ? report->edges[0].bytes : 0;
+	for (size_t i = 0; i < report->n_shown; i++)
+		largest = fmax(largest, report->edges[i].bytes);
 	for (size_t i = 0; i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = &report->edges[i];
 		/* Hue from blue for the smallest to red for the largest. */

@@ -27,6 +27,7 @@ struct layout {
 	int from, to;
 	int figures; /* width of all columns of numbers but the bursts */
 	int bar;
+	double high;	       /* where bars end */
 	bool interval, bursts; /* what was counted has neither */
 	bool stacked;	       /* names too long for a line: two lines an edge */
 };
@@ -37,6 +38,7 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	const struct comm_report *report = labels->report;
 	int room, left;
 
+	layout->high = 0;
 	layout->interval = !report->exact;
 	layout->figures = TABLE_FIGURES + (layout->interval ? TABLE_INTERVAL : 0);
 	room = term->width - layout->figures - 4;
@@ -47,6 +49,8 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 
 		layout->from = from > layout->from ? from : layout->from;
 		layout->to = to > layout->to ? to : layout->to;
+		if (report->edges[i].high > layout->high)
+			layout->high = report->edges[i].high;
 	}
 	layout->from = layout->from < TABLE_NAME_MAX ? layout->from : TABLE_NAME_MAX;
 	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
@@ -106,7 +110,7 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	if (layout->bursts)
 		printf("%*s", TABLE_BURSTS, ctl_count(count, edge->samples));
 	if (layout->bar)
-		print_bar(term, edge, report->edges[0].high, layout->bar);
+		print_bar(term, edge, layout->high, layout->bar);
 	printf("\n");
 }
 
@@ -117,7 +121,7 @@ static void print_rest(const struct comm_report *report, double shown)
 	size_t n = report->n_edges - report->n_shown;
 
 	if (n)
-		printf("and %zu smaller one%s, together %s\n", n, n == 1 ? "" : "s",
+		printf("and %zu other%s, together %s\n", n, n == 1 ? "" : "s",
 		       ctl_percent(share, 1 - shown > 0 ? 1 - shown : 0));
 }
 
@@ -144,6 +148,10 @@ bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *label
 		printf("%*s", TABLE_BURSTS, "bursts");
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < report->n_shown; i++) {
+		/* A guess may be large, but what is known comes first. */
+		if (i && report->edges[i - 1].resolved && !report->edges[i].resolved)
+			printf("%snot resolved:%s\n", ctl_style(term, CTL_DIM),
+			       ctl_style(term, CTL_PLAIN));
 		print_edge(term, labels, &layout, &report->edges[i]);
 		shown += report->edges[i].share;
 		has_unresolved |= !report->edges[i].resolved;
@@ -274,7 +282,7 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 	for (size_t i = shown; i < n; i++)
 		rest += object[i].share;
 	if (n > shown)
-		printf("and %zu smaller one%s, together %s\n", n - shown, n - shown == 1 ? "" : "s",
+		printf("and %zu other%s, together %s\n", n - shown, n - shown == 1 ? "" : "s",
 		       ctl_percent(share, rest));
 	free(object);
 	return has_unresolved;

@@ -546,10 +546,15 @@ static int load_losses(struct work *work)
 	return code;
 }
 
-static int order_edges(const void *pa, const void *pb)
+static int order_edges(const void *pa, const void *pb, void *ctx)
 {
 	const struct comm_report_edge *a = pa, *b = pb;
+	double min_share = *(const double *)ctx;
 
+	if ((a->share >= min_share) != (b->share >= min_share))
+		return a->share >= min_share ? -1 : 1;
+	if (a->resolved != b->resolved)
+		return a->resolved ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	if (a->from != b->from)
@@ -603,7 +608,7 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		[COMM_BY_FUNCTION] = COMM_NODE_FUNCTION,
 		[COMM_BY_LINE] = COMM_NODE_LINE,
 	};
-	double z = comm_interval_z(work->query->confidence);
+	double z = comm_interval_z(work->query->confidence), min_share;
 	struct comm_report *report = work->report;
 	struct comm_cells edges = {0};
 	int code = 0;
@@ -661,9 +666,10 @@ static int make_edges(struct work *work, struct comm_cells *index)
 	comm_cells_deinit(&edges);
 	if (code)
 		return code;
-	qsort(report->edges, report->n_edges, sizeof(*report->edges), order_edges);
+	min_share = work->query->min_share;
+	qsort_r(report->edges, report->n_edges, sizeof(*report->edges), order_edges, &min_share);
 	while (report->n_shown < report->n_edges &&
-	       report->edges[report->n_shown].share >= work->query->min_share &&
+	       report->edges[report->n_shown].share >= min_share &&
 	       (!work->query->top || report->n_shown < work->query->top))
 		report->n_shown++;
 	return 0;

@@ -139,7 +139,7 @@ struct comm_report {
 	uint64_t from_ns, to_ns; /* really covered, relative to run.start_ns */
 	struct comm_node *nodes;
 	size_t n_nodes;
-	/* Largest first; the first n_shown pass min_share and top. */
+	/* The first n_shown pass min_share and top: resolved ones first, each largest first. */
 	struct comm_report_edge *edges;
 	size_t n_edges, n_shown;
 	double total_bytes;	/* of all n_edges, before cutting */

@@ -56,7 +56,7 @@ static int setup(void **state)
 	struct comm_edge edges[] = {
 		edge(A, B, 2, 4, 1, 600, 5), edge(A, B, 3, 4, 1, 200, 4),
 		edge(A, B, 2, 4, 2, 200, 3), edge(B, A, 4, 2, 1, 100, 0),
-		edge(B, C, 4, 5, 3, 40, 1),  edge(C, C, 2, 2, 1, 900, 9),
+		edge(B, C, 4, 5, 3, 40, 2),  edge(C, C, 2, 2, 1, 900, 9),
 		edge(C, C, 2, 4, 1, 300, 9), edge(A, C, 0, 0, 0, 10, 1),
 	};
 	struct comm_store *store;
@@ -205,6 +205,26 @@ static void test_self_and_cuts(void **state)
 	comm_report_free(report);
 	report = ask((struct comm_query){.min_share = 0.05});
 	assert_int_equal(report->n_shown, 2);
+	comm_report_free(report);
+}
+
+/* What is resolved comes first, whatever a guess may amount to. */
+static void test_order(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.self = true});
+	bool guess_is_larger = false;
+
+	(void)state;
+	for (size_t i = 1; i < report->n_edges; i++) {
+		const struct comm_report_edge *a = &report->edges[i - 1], *b = &report->edges[i];
+
+		assert_true(a->resolved >= b->resolved);
+		if (a->resolved == b->resolved)
+			assert_true(a->bytes >= b->bytes);
+		else
+			guess_is_larger = a->bytes < b->bytes;
+	}
+	assert_true(guess_is_larger);
 	comm_report_free(report);
 }
 
@@ -518,14 +538,23 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_by_thread),	    TEST(test_self_and_cuts),
-		TEST(test_across),	    TEST(test_coarse),
-		TEST(test_thread_by_label), TEST(test_first_read),
-		TEST(test_by_function),	    TEST(test_by_line),
-		TEST(test_by_object),	    TEST(test_ranges),
-		TEST(test_threads),	    TEST(test_no_data),
-		TEST(test_opening),	    TEST(test_plans),
-		TEST(test_hostile_store),   cmocka_unit_test(test_intervals),
+		TEST(test_by_thread),
+		TEST(test_self_and_cuts),
+		TEST(test_order),
+		TEST(test_across),
+		TEST(test_coarse),
+		TEST(test_thread_by_label),
+		TEST(test_first_read),
+		TEST(test_by_function),
+		TEST(test_by_line),
+		TEST(test_by_object),
+		TEST(test_ranges),
+		TEST(test_threads),
+		TEST(test_no_data),
+		TEST(test_opening),
+		TEST(test_plans),
+		TEST(test_hostile_store),
+		cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
