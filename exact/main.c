@@ -33,12 +33,19 @@ enum {
 	NO_THREAD = 0xffffffff,
 	PR_SET_NAME = 15,
 	NAME_BYTES = 16,
+	FUTEX_OPERATION = 0x7f, /* the rest of the word are flags */
 };
+
+/* futex() operations that only compare or do not even look at the word. */
+static const UInt futex_compares[] = {0 /* WAIT */,	   1 /* WAKE */,
+				      3 /* REQUEUE */,	   4 /* CMP_REQUEUE */,
+				      9 /* WAIT_BITSET */, 10 /* WAKE_BITSET */};
 
 static struct comm_trace trace;
 static struct comm_vg_thread *threads; /* by dense number */
 static UInt n_threads;
 static UInt *number_of; /* dense number of each of Valgrind's thread slots */
+static Bool *compares;	/* of each slot: is in such a futex() */
 
 static Int granularity_bytes = 8;
 static Long phase_instructions;
@@ -170,7 +177,8 @@ static void deliver_signal(ThreadId tid, Int signal, Bool alt_stack)
 
 static void kernel_wrote(CorePart part, ThreadId tid, Addr addr, SizeT bytes)
 {
-	if (part == Vg_CoreClientReq || !bytes)
+	/* Valgrind says that a futex() writes its word, whatever it does. */
+	if (part == Vg_CoreClientReq || !bytes || (part == Vg_CoreSysCall && compares[tid]))
 		return;
 	comm_trace_write(&trace, number(tid), SITE_KERNEL, addr, bytes);
 }
@@ -179,7 +187,7 @@ static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, 
 				SizeT bytes)
 {
 	/* What a system call is given may be a bad address. */
-	if (part != Vg_CoreSysCall || !bytes ||
+	if (part != Vg_CoreSysCall || !bytes || compares[tid] ||
 	    !VG_(am_is_valid_for_client)(addr, bytes, VKI_PROT_READ))
 		return;
 	comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
@@ -275,6 +283,9 @@ static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
 {
 	struct vg_stat st;
 
+	compares[tid] = False;
+	for (UInt i = 0; syscall == __NR_futex && i < sizeof(futex_compares) / sizeof(UInt); i++)
+		compares[tid] |= (args[1] & FUTEX_OPERATION) == futex_compares[i];
 	/* Another program takes our place without asking: this is the last chance. */
 	if (syscall == __NR_execve && VG_(am_is_valid_for_client)(args[0], 1, VKI_PROT_READ) &&
 	    !sr_isError(VG_(stat)((const HChar *)args[0], &st)))
@@ -283,6 +294,7 @@ static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
 
 static void after_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args, SysRes result)
 {
+	compares[tid] = False;
 	if (syscall == __NR_prctl && args[0] == PR_SET_NAME && number_of[tid] != NO_THREAD)
 		read_name(&threads[number_of[tid]]);
 }
@@ -302,6 +314,7 @@ static void forked(ThreadId tid)
 static void after_options(void)
 {
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
+	compares = VG_(calloc)("comm.compares", VG_N_THREADS, sizeof(*compares));
 	for (UInt i = 0; i < VG_N_THREADS; i++)
 		number_of[i] = NO_THREAD;
 	comm_trace_init(&trace, granularity_bytes);
