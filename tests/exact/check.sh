@@ -92,8 +92,8 @@ ok $? "phases by instruction count"
 whole=$("$dump" "$tmp/out" functions | awk -F'\t' '$2 ~ /produce/ && $3 ~ /consume/ {b += $4} END {print b}')
 is "phases add up" "$whole" "12288"
 
-# The kernels count for themselves; locks, barriers and libc are not in their books.
-own=$(nm "$kernels/native/regular.o" "$kernels/native/irregular.o" | awk '$2 == "t" || $2 == "T" {print $3}' | sort -u)
+# The kernels count for themselves; libc and the harness are not in their books.
+own=$(nm "$kernels/native/sync.o" "$kernels/native/regular.o" "$kernels/native/irregular.o" | awk '$2 == "t" || $2 == "T" {print $3}' | sort -u)
 truth() { # truth KERNEL THREADS GRANULARITY
   valgrind -q --tool=commexact --fair-sched=yes --granularity="$3" --exact-out="$tmp/out" \
     "$kernels/truth-kernels" "$1" --threads "$2" --seconds 0.2 --words 1024 --phase 16 \

@@ -5,8 +5,8 @@
   compare_truth.py TRUTH.csv FUNCTIONS.tsv SYMBOL...
 
 FUNCTIONS.tsv is what `exact_dump FILE functions` prints.  Only data that the
-kernel's own functions (SYMBOL) wrote and read counts: the harness's barriers and
-libc's locks are not part of the truth.  All reads and first reads must be equal
+kernel's own functions (SYMBOL) wrote and read counts: the harness and
+libc are not part of the truth.  All reads and first reads must be equal
 to the byte.  Only memcpy() may read a little more: it reads the ends of long copies
 twice.
 """

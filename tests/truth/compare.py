@@ -16,7 +16,9 @@ of all *.threads.csv, first reads included.
   log2        of estimated over true volume, per second where both say how long
   recall      of the k largest true edges (they hold 90 %, at most 16) found
               among the k largest estimated ones
-  false_est   estimated bytes on pairs that exchanged nothing, of all estimated
+  false_est   estimated bytes on pairs that exchanged nothing, of all estimated;
+              of a pair that shares a barrier and no data, what exceeds the
+              barrier's bytes
   false_reads the same, of all that the threads read
   coverage    resolved edges whose interval holds the true bytes
   cover_share the same after scaling the estimate to the true volume
@@ -49,8 +51,14 @@ def read_truth(paths, column="bytes"):
                     head[key] = value
         for row in csv.DictReader(line for line in lines if not line.startswith("#")):
             key = int(row["src_tid"]), int(row["dst_tid"])
-            edges[key] = edges.get(key, 0) + int(row[column])
+            # What an exact tracer writes does not tell sync_bytes apart.
+            edges[key] = edges.get(key, 0) + int(row.get(column) or 0)
     return edges, head
+
+
+def silent(truth, sync, key):
+    """Whether no data went between two threads; barriers and locks may have."""
+    return truth.get(key, 0) == sync.get(key, 0)
 
 
 def off_diagonal(edges):
@@ -101,8 +109,9 @@ def recall(est, true):
     return found / k
 
 
-def compare(report, run, truth, head):
-    true = off_diagonal(truth)
+def compare(report, run, truth, head, sync=None):
+    """sync: what part of the truth went through barriers, locks and the like."""
+    true, sync = off_diagonal(truth), sync or {}
     edges = {k: v for k, v in report.items() if k[0] != k[1]}
     est = {k: v[0] for k, v in edges.items() if v[0] > 0}
     est_sum, true_sum = sum(est.values()), sum(true.values())
@@ -111,11 +120,12 @@ def compare(report, run, truth, head):
     scale = est_s / true_s if est_s and true_s else 1
     ret = dict.fromkeys(FIELDS)
     ret["overhead"] = run.get("overhead_pct")
-    wrong = sum(v for k, v in est.items() if k not in true)
+    wrong = sum(max(0, v - true.get(k, 0) * scale) for k, v in est.items()
+                if silent(truth, sync, k))
     ret["false_est"] = wrong / est_sum if est_sum else 0.0
     if int(head.get("total_read_bytes", 0)):
         ret["false_reads"] = wrong / (int(head["total_read_bytes"]) * scale)
-    if not true_sum:
+    if all(silent(truth, sync, k) for k in true):
         return ret
     if not est_sum:
         ret.update(error=2.0, recall=0.0)
@@ -219,8 +229,10 @@ def main(args):
     if "--same" in flags or len(paths) != 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    truth, head = read_truth([paths[1]], "first_bytes" if "--first" in flags else "bytes")
-    result = compare(*read_report(paths[0]), truth, head)
+    first = "first_" if "--first" in flags else ""
+    truth, head = read_truth([paths[1]], first + "bytes")
+    sync = read_truth([paths[1]], "sync_%sbytes" % first)[0]
+    result = compare(*read_report(paths[0]), truth, head, sync)
     if "--json" in flags:
         print(json.dumps(result))
     else:

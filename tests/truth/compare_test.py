@@ -91,6 +91,25 @@ class CompareTest(unittest.TestCase):
         self.assertIsNone(r["error"])
         self.assertAlmostEqual(r["false_reads"], 0.01)
 
+    def test_what_barriers_exchange_is_neither_data_nor_false(self):
+        truth = {(11, 12): 300, (12, 11): 8, (12, 12): 500}
+        sync = {(11, 12): 8, (12, 11): 8}
+        head = {"total_read_bytes": "1000"}
+        edges = {(11, 12): (300.0, 0, 0, True), (12, 11): (28.0, 0, 0, True)}
+        r = compare.compare(edges, {}, truth, head, sync)
+        self.assertAlmostEqual(r["false_reads"], 0.02)
+        self.assertAlmostEqual(r["false_est"], 20 / 328)
+        self.assertAlmostEqual(r["error"], 2 * (28 / 328 - 8 / 308))
+        r = compare.compare({(12, 11): (6.0, 0, 0, True)}, {}, truth, head, sync)
+        self.assertEqual(r["false_reads"], 0)
+
+    def test_barriers_alone_are_no_communication(self):
+        truth = {(11, 12): 8, (12, 12): 992}
+        r = compare.compare({(11, 12): (18.0, 0, 0, True)}, {}, truth,
+                            {"total_read_bytes": "1000"}, {(11, 12): 8})
+        self.assertIsNone(r["error"])
+        self.assertAlmostEqual(r["false_reads"], 0.01)
+
     def test_time_is_taken_into_account(self):
         # The run saw one of the two seconds, so half the bytes are right.
         r = self.compare([(11, 12, 150.0, 100.0, 200.0)], [(11, 12, 300, 300)],

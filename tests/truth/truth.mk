@@ -12,12 +12,12 @@ include exact/tsan/exact.mk
 
 TRUTH_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -D_GNU_SOURCE -MMD -MP
-# Instrumented are the kernels, never the harness; clang leaves loads out.
+# Instrumented are the kernels and their barriers, never the harness; clang leaves loads out.
 GCC ?= gcc
 TRUTH_EXACT_CF := -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
 TRUTH := $(O)/tests/truth
-TRUTH_O := $(TRUTH)/native/harness.o $(TRUTH)/native/regular.o $(TRUTH)/native/irregular.o
-TRUTH_EXACT_O := $(TRUTH)/native/harness.o $(TRUTH)/exact/regular.o $(TRUTH)/exact/irregular.o
+TRUTH_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/native/,sync.o regular.o irregular.o)
+TRUTH_EXACT_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/exact/,sync.o regular.o irregular.o)
 
 truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test
 

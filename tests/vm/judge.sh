@@ -35,7 +35,7 @@ truth ring-perf perf
 for other in bpf perf; do
 	shares() { # name
 		jq -c --rawfile truth "$1.csv" '
-			[$truth | split("\n")[] | select(test("^[0-9]")) | split(",") | {s: (.[0] | tonumber), d: (.[1] | tonumber)}] as $true |
+			[$truth | split("\n")[] | select(test("^[0-9]")) | split(",") | select(.[2] != .[4]) | {s: (.[0] | tonumber), d: (.[1] | tonumber)}] as $true |
 			(.nodes | map({key: (.id | tostring), value: .tid}) | from_entries) as $tid |
 			([.edges[].bytes] | add) as $sum |
 			[.edges[] | select($tid[.from | tostring] as $s | $tid[.to | tostring] as $d | any($true[]; .s == $s and .d == $d)) |
@@ -52,7 +52,7 @@ for other in bpf perf; do
 done
 
 # A watched load was followed by a write of the one who owns the datum.
-sums=$(awk -F'[ ,]' 'FNR == NR { if ($1 ~ /^[0-9]+$/) edge[$1 " " $2] = 1; next }
+sums=$(awk -F'[ ,]' 'FNR == NR { if ($1 ~ /^[0-9]+$/ && $3 != $5) edge[$1 " " $2] = 1; next }
 	$1 == "watch" && $2 != $3 { all += $4; if (($3 " " $2) in edge) right += $4 }
 	END { print all + 0, right + 0 }' ring-watch.csv watch.events)
 echo "$sums" | awk '{ exit !($1 >= 50 && $2 >= 0.95 * $1) }'

@@ -2,15 +2,13 @@
 /*
  * truth-kernels NAME: runs one kernel until told to stop and prints its matrix.
  *
- * The main thread only waits for signals.  What it tells the workers, and the
- * barriers, go through words of this file, which stand on lines of their own
- * and are counted apart (sync_reads): they are no part of the matrix.  So that
- * an exact tracer agrees, this file is never instrumented.
+ * The main thread only waits for signals.  What workers read of this file's is
+ * no part of the matrix; so that an exact tracer agrees, it is never
+ * instrumented.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,22 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "truth.h"
+#include "sync.h"
 
-enum { LINE_BYTES = 64, PAGE_BYTES = 4096, CTL_STOP = 1, CTL_EPOCH = 2, BEGIN_MS_MAX = 10000 };
+enum { PAGE_BYTES = 4096, BEGIN_MS_MAX = 10000 };
 
-/* On memory that processes share.  Each group of words has its own lines. */
+/* On memory that processes share. */
 struct truth_run {
-	struct {
-		uint32_t arrived, generation;
-		uint64_t decision;
-	} barrier __attribute__((aligned(LINE_BYTES)));
-	/* Written by main: CTL_STOP, and a multiple of CTL_EPOCH that each reset raises. */
-	uint64_t ctl __attribute__((aligned(LINE_BYTES)));
-	struct {
-		pthread_mutex_t mutex;
-	} __attribute__((aligned(LINE_BYTES))) lock[TRUTH_LOCKS];
-	const struct truth_kernel *kernel __attribute__((aligned(LINE_BYTES)));
+	struct truth_sync sync;
+	const struct truth_kernel *kernel __attribute__((aligned(TRUTH_LINE_BYTES)));
 	struct truth_thread config;
 	uint64_t *shared, start_ns, end_ns;
 	struct truth_thread thread[TRUTH_THREADS_MAX] __attribute__((aligned(PAGE_BYTES)));
@@ -80,69 +70,6 @@ void truth_fail(const struct truth_thread *t, const char *what)
 	_exit(1);
 }
 
-static uint64_t barrier(struct truth_thread *t)
-{
-	struct truth_run *run = t->run;
-	uint32_t generation = __atomic_load_n(&run->barrier.generation, __ATOMIC_ACQUIRE);
-
-	t->sync_reads += 4;
-	if (__atomic_add_fetch(&run->barrier.arrived, 1, __ATOMIC_ACQ_REL) == t->n) {
-		run->barrier.arrived = 0;
-		run->barrier.decision = __atomic_load_n(&run->ctl, __ATOMIC_RELAXED);
-		__atomic_store_n(&run->barrier.generation, generation + 1, __ATOMIC_RELEASE);
-		syscall(SYS_futex, &run->barrier.generation, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-	} else {
-		while (__atomic_load_n(&run->barrier.generation, __ATOMIC_ACQUIRE) == generation) {
-			t->sync_reads++;
-			syscall(SYS_futex, &run->barrier.generation, FUTEX_WAIT, generation, NULL,
-				NULL, 0);
-		}
-	}
-	return run->barrier.decision;
-}
-
-static bool begin_turn(struct truth_thread *t, uint64_t ctl)
-{
-	if (ctl & CTL_STOP)
-		return false;
-	t->turn++;
-	if (ctl != t->epoch) {
-		t->epoch = ctl;
-		t->from_turn = t->turn;
-		t->sync_reads = 0;
-		memset(t->bytes, 0, sizeof(t->bytes));
-		memset(t->first, 0, sizeof(t->first));
-	}
-	return true;
-}
-
-bool truth_turn(struct truth_thread *t)
-{
-	return begin_turn(t, barrier(t));
-}
-
-void truth_barrier(struct truth_thread *t)
-{
-	barrier(t);
-}
-
-bool truth_poll(struct truth_thread *t)
-{
-	t->sync_reads++;
-	return begin_turn(t, __atomic_load_n(&t->run->ctl, __ATOMIC_RELAXED));
-}
-
-void truth_lock(struct truth_thread *t, unsigned int i)
-{
-	t->sync_reads += 4;
-	pthread_mutex_lock(&t->run->lock[i % TRUTH_LOCKS].mutex);
-}
-
-void truth_unlock(struct truth_thread *t, unsigned int i)
-{
-	pthread_mutex_unlock(&t->run->lock[i % TRUTH_LOCKS].mutex);
-}
-
 static void work(struct truth_run *run, uint32_t id)
 {
 	const struct truth_kernel *k = run->kernel;
@@ -157,7 +84,7 @@ static void work(struct truth_run *run, uint32_t id)
 	t->words = run->config.words;
 	t->work = run->config.work;
 	t->phase_turns = run->config.phase_turns;
-	t->run = run;
+	t->sync_words = &run->sync;
 	t->id = id;
 	t->shared = run->shared;
 	t->tid = syscall(SYS_gettid);
@@ -217,11 +144,30 @@ static const char *compare_with_formula(const struct truth_run *run)
 	return "equal";
 }
 
+/* Row and column of who wrote: the workers, then main. */
+static uint32_t writer_tid(const struct truth_run *run, unsigned int src)
+{
+	return src < run->config.n ? run->thread[src].tid : (uint32_t)getpid();
+}
+
+static void print_row(FILE *f, const struct truth_run *run, unsigned int src, unsigned int dst)
+{
+	const struct truth_thread *t = &run->thread[dst];
+	unsigned int tag = (src < run->config.n ? src : TRUTH_MAIN) + 1;
+
+	if (!t->bytes[tag] && !t->sync[tag])
+		return;
+	fprintf(f, "%u,%u,%llu,%llu,%llu,%llu\n", writer_tid(run, src), t->tid,
+		(unsigned long long)(t->bytes[tag] + t->sync[tag]),
+		(unsigned long long)(t->first[tag] + t->sync_first[tag]),
+		(unsigned long long)t->sync[tag], (unsigned long long)t->sync_first[tag]);
+}
+
 static int print(const struct truth_run *run, const char *path)
 {
 	const struct truth_thread *c = &run->config;
 	const char *formula = compare_with_formula(run);
-	uint64_t total = 0, sync_reads = 0, unwritten = 0;
+	uint64_t total = 0, sync = 0, unwritten = 0;
 	FILE *f = path ? fopen(path, "w") : stdout;
 	unsigned int src, dst;
 
@@ -230,30 +176,30 @@ static int print(const struct truth_run *run, const char *path)
 		return 1;
 	}
 	for (dst = 0; dst < c->n; dst++) {
-		for (src = 0; src <= c->n; src++)
-			total += run->thread[dst].bytes[src];
-		unwritten += run->thread[dst].bytes[0];
-		sync_reads += run->thread[dst].sync_reads;
+		const struct truth_thread *t = &run->thread[dst];
+
+		for (src = 0; src < TRUTH_WRITERS; src++) {
+			total += t->bytes[src] + t->sync[src];
+			sync += t->sync[src];
+		}
+		unwritten += t->bytes[0] + t->sync[0];
 	}
 	fprintf(f, "# kernel=%s threads=%u words=%llu compute=%u\n", run->kernel->name, c->n,
 		(unsigned long long)c->words, c->work);
 	fprintf(f, "# start_ns=%llu end_ns=%llu turns=%llu\n", (unsigned long long)run->start_ns,
 		(unsigned long long)run->end_ns,
 		(unsigned long long)(run->thread[0].turn + 1 - run->thread[0].from_turn));
-	fprintf(f, "# total_read_bytes=%llu unwritten_bytes=%llu sync_reads=%llu formula=%s\n",
-		(unsigned long long)total, (unsigned long long)unwritten,
-		(unsigned long long)sync_reads, formula);
+	fprintf(f, "# total_read_bytes=%llu unwritten_bytes=%llu sync_bytes=%llu formula=%s\n",
+		(unsigned long long)total, (unsigned long long)unwritten, (unsigned long long)sync,
+		formula);
 	fprintf(f, "# main=%d tids=", getpid());
 	for (dst = 0; dst < c->n; dst++)
 		fprintf(f, "%s%u", dst ? ":" : "", run->thread[dst].tid);
-	fprintf(f, "\nsrc_tid,dst_tid,bytes,first_bytes\n");
+	/* bytes and first_bytes are all there is, sync the part of them in sync.h's words. */
+	fprintf(f, "\nsrc_tid,dst_tid,bytes,first_bytes,sync_bytes,sync_first_bytes\n");
 	for (dst = 0; dst < c->n; dst++)
-		for (src = 0; src < c->n; src++)
-			if (run->thread[dst].bytes[src + 1])
-				fprintf(f, "%u,%u,%llu,%llu\n", run->thread[src].tid,
-					run->thread[dst].tid,
-					(unsigned long long)run->thread[dst].bytes[src + 1],
-					(unsigned long long)run->thread[dst].first[src + 1]);
+		for (src = 0; src <= c->n; src++)
+			print_row(f, run, src, dst);
 	if (path ? fclose(f) : fflush(f)) {
 		fprintf(stderr, "truth-kernels: %s: %s\n", path ? path : "stdout", strerror(errno));
 		return 1;
@@ -347,17 +293,12 @@ static void wait_for_reads(const struct truth_run *run)
 static struct truth_run *prepare(const struct truth_kernel *k, const struct truth_thread *config)
 {
 	struct truth_run *run = map(sizeof(*run), MAP_SHARED);
-	pthread_mutexattr_t attr;
-	unsigned int i;
 
 	run->kernel = k;
 	run->config.n = config->n;
 	run->config.words = config->words;
 	run->config.work = config->work;
 	run->config.phase_turns = config->phase_turns;
-	pthread_mutexattr_init(&attr);
-	for (i = 0; i < TRUTH_LOCKS; i++)
-		pthread_mutex_init(&run->lock[i].mutex, &attr);
 	if (k->shared_words)
 		run->shared = map(k->shared_words(config) * TRUTH_WORD_BYTES,
 				  k->processes ? MAP_SHARED : MAP_PRIVATE);
@@ -429,11 +370,11 @@ static int run_kernel(const struct truth_kernel *k, const struct truth_thread *c
 	}
 	while (wait_signal(fd, false, run->start_ns + options->seconds * 1e9) == SIGUSR1) {
 		run->start_ns = now_ns();
-		__atomic_add_fetch(&run->ctl, CTL_EPOCH, __ATOMIC_RELAXED);
+		truth_sync_reset(&run->sync);
 	}
 	wait_for_reads(run);
 	run->end_ns = now_ns();
-	__atomic_or_fetch(&run->ctl, CTL_STOP, __ATOMIC_RELAXED);
+	truth_sync_stop(&run->sync);
 	for (i = 0; i < config->n; i++) {
 		if (!k->processes)
 			pthread_join(thread[i], NULL);

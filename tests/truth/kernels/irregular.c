@@ -338,26 +338,28 @@ static uint64_t steal_own(const struct truth_thread *t)
 }
 
 /* falseshare: neighbouring words of one line, each with one owner. */
-enum { ROWS = 64 };
+enum { ROWS = 64, ROUNDS = 16 };
 
 static void falseshare(struct truth_thread *t)
 {
 	uint64_t *p = t->shared + t->id, last = 0;
-	unsigned int i;
+	unsigned int round, i;
 
 	while (truth_poll(t)) {
-		uint64_t value = next_value(t), bad = 0;
+		for (round = 0; round < ROUNDS; round++) {
+			uint64_t value = next_value(t), bad = 0;
 
-		for (i = 0; i < ROWS; i++) {
-			bad |= LOAD(&p[i * t->n]) ^ last;
-			STORE(&p[i * t->n], value);
-			truth_work(t->work);
+			for (i = 0; i < ROWS; i++) {
+				bad |= LOAD(&p[i * t->n]) ^ last;
+				STORE(&p[i * t->n], value);
+				truth_work(t->work);
+			}
+			if (bad)
+				truth_fail(t, "falseshare: somebody else wrote");
+			if (last)
+				truth_count(t, t->id, ROWS, ROWS);
+			last = value;
 		}
-		if (bad)
-			truth_fail(t, "falseshare: somebody else wrote");
-		if (last)
-			truth_count(t, t->id, ROWS, ROWS);
-		last = value;
 	}
 }
 

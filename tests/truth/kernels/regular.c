@@ -572,10 +572,10 @@ static void copy(struct truth_thread *t)
 	}
 }
 
-/* private: nobody reads what another wrote. */
+/* private: nobody reads what another wrote, barriers included. */
 static void private(struct truth_thread *t)
 {
-	while (truth_turn(t)) {
+	while (truth_poll(t)) {
 		put(t, t->own, t->words, truth_value(t->id, t->turn));
 		forget();
 		get(t, t->own, t->words, t->id, t->turn);
@@ -592,7 +592,7 @@ static void private_expect(const struct truth_thread *t, unsigned int src, unsig
 /* partition: the same, but the segments are neighbours in one allocation. */
 static void partition(struct truth_thread *t)
 {
-	while (truth_turn(t)) {
+	while (truth_poll(t)) {
 		put_own(t);
 		forget();
 		get_of(t, t->id);

@@ -11,11 +11,11 @@
  * pattern is fixed compare a whole segment with the one value that must stand
  * there and count it at once; a wrong value ends the program.
  *
- * The harness (harness.c) keeps barriers, mutexes and start/stop.  Their words
- * are not part of the matrix.  sync_reads, times 8, bounds what they add: with
- * barriers less than 2 % of the matrix at the default size; with mutexes an
- * eighth of all reads, but then in the proportions of the data they protect,
- * since whoever wrote the mutex last wrote the data last.
+ * Barriers, locks and the word that says when to stop (sync.c) are counted in
+ * the same way, but apart: at the default size barriers add less than 0.1 % to
+ * the matrix, locks up to a sixth, though in the proportions of the data that
+ * they protect.  Kernels without communication have neither: their workers
+ * share nothing but the word of main's.
  */
 #ifndef TRUTH_H
 #define TRUTH_H
@@ -27,11 +27,19 @@
 
 enum {
 	TRUTH_THREADS_MAX = 64,
+	TRUTH_MAIN = TRUTH_THREADS_MAX, /* main's number as a writer */
+	TRUTH_WRITERS = TRUTH_MAIN + 2, /* and 0 for nobody */
+	TRUTH_LOCKS = 1024,
 	TRUTH_WORD_BYTES = 8,
 	TRUTH_TAG_SHIFT = 56,
 };
 
-struct truth_run;
+struct truth_sync;
+
+/* The values that a worker has last seen. */
+struct truth_sync_seen {
+	uint64_t arrived, generation, ctl, lock[TRUTH_LOCKS];
+};
 
 /* One worker.  Lives on pages that only this worker writes. */
 struct truth_thread {
@@ -44,11 +52,14 @@ struct truth_thread {
 	uint64_t sequence; /* last one used in a value */
 	uint64_t *shared;  /* the words all workers see */
 	uint64_t *own;	   /* the words nobody else sees */
-	struct truth_run *run;
 	/* Bytes read, by writer's number + 1; 0: never written. */
-	uint64_t bytes[TRUTH_THREADS_MAX + 1], first[TRUTH_THREADS_MAX + 1];
+	uint64_t bytes[TRUTH_WRITERS], first[TRUTH_WRITERS];
+	/* The same for the words of sync.h. */
+	uint64_t sync[TRUTH_WRITERS], sync_first[TRUTH_WRITERS];
 	/* The harness's own. */
-	uint64_t sync_reads, from_turn, epoch;
+	struct truth_sync *sync_words;
+	struct truth_sync_seen sync_seen;
+	uint64_t sync_sequence, from_turn, epoch;
 	uint32_t tid;
 };
 
@@ -80,8 +91,6 @@ bool truth_poll(struct truth_thread *t);
 void truth_lock(struct truth_thread *t, unsigned int i);
 void truth_unlock(struct truth_thread *t, unsigned int i);
 void truth_fail(const struct truth_thread *t, const char *what) __attribute__((noreturn));
-
-enum { TRUTH_LOCKS = 1024 };
 
 static inline uint64_t truth_value(uint32_t id, uint64_t sequence)
 {
