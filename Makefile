@@ -168,6 +168,7 @@ help:
 	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
 	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'
 	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
+	@echo 'make accuracy   estimated against exact, into docs/accuracy.md: hours; QUICK=1: minutes, printed only'
 	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
 	@echo 'make clean      remove $(O)/'
 

@@ -91,9 +91,11 @@ done
 
 python3 -B "$here/compare.py" --same "$tmp"/*granularity* || fail "traced is not true"
 (cd "$tmp" && "$test") || fail "exact_test"
-python3 -B "$here/compare_test.py" 2>"$tmp/log" || {
-	cat "$tmp/log"
-	fail "compare_test.py"
-}
+for script in compare_test accuracy_test; do
+	python3 -B "$here/$script.py" 2>"$tmp/log" || {
+		cat "$tmp/log"
+		fail "$script.py"
+	}
+done
 [ $failed = 0 ] && echo "ok: $(echo "$kernels" | wc -l) kernels"
 exit $failed

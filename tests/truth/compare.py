@@ -4,7 +4,6 @@
 
   compare.py REPORT.json TRUTH.csv [--first] [--json]
   compare.py --same DIRECTORY...
-  compare.py --median [--text] < ROWS.csv
 
 REPORT.json is what `commctl report --json --by-thread --min-share 0 --top 0`
 prints; TRUTH.csv what truth-kernels or libcomm-exact write.  Only pairs of
@@ -22,6 +21,7 @@ of all *.threads.csv, first reads included.
   false_reads the same, of all that the threads read
   coverage    resolved edges whose interval holds the true bytes
   cover_share the same after scaling the estimate to the true volume
+  edges       how many were resolved
   overhead    percent, as the run itself measured it
 """
 import csv
@@ -29,13 +29,12 @@ import glob
 import json
 import math
 import os
-import statistics
 import sys
 
 TOP_SHARE = 0.9
 TOP_MAX = 16
 FIELDS = ["error", "log2", "recall", "false_est", "false_reads", "coverage", "cover_share",
-          "overhead"]
+          "edges", "overhead"]
 
 
 def read_truth(paths, column="bytes"):
@@ -135,6 +134,7 @@ def compare(report, run, truth, head, sync=None):
     ret["log2"] = math.log2(est_sum / (true_sum * scale))
     ret["recall"] = recall(est, true)
     resolved = {k: v for k, v in edges.items() if v[3]}
+    ret["edges"] = len(resolved)
     if resolved:
         def covered(factor):
             return sum(v[1] * factor <= true.get(k, 0) * scale <= v[2] * factor
@@ -163,67 +163,15 @@ def same(directories):
     return ret
 
 
-def show(value):
-    if value is None or value == "":
-        return ""
-    return "%.4g" % float(value)
-
-
-def median_rows(rows):
-    """One row for each kernel and budget: medians over the repeats."""
-    groups = {}
-    for row in rows:
-        groups.setdefault((row["kernel"], row["budget"]), []).append(row)
-    for (kernel, budget), group in groups.items():
-        ret = {"kernel": kernel, "budget": budget, "repeats": len(group)}
-        for field in FIELDS:
-            values = [float(row[field]) for row in group if row.get(field)]
-            ret[field] = statistics.median(values) if values else None
-        yield ret
-
-
-def summary_rows(medians):
-    """Each budget as a whole: means of the medians, of log2 without its sign."""
-    budgets = {}
-    for row in medians:
-        budgets.setdefault(row["budget"], []).append(row)
-    for budget, rows in budgets.items():
-        ret = {"kernel": "(mean)", "budget": budget, "repeats": ""}
-        for field in FIELDS:
-            values = [row[field] for row in rows if row[field] is not None]
-            if field == "log2":
-                values = [abs(v) for v in values]
-            ret[field] = statistics.fmean(values) if values else None
-        yield ret
-
-
-def print_medians(text):
-    medians = list(median_rows(csv.DictReader(sys.stdin)))
-    names = ["kernel", "budget", "repeats"] + FIELDS
-    table = [names]
-    for row in medians + list(summary_rows(medians)):
-        table.append([str(row[n]) for n in names[:3]] + [show(row[n]) for n in FIELDS])
-    if not text:
-        csv.writer(sys.stdout, lineterminator="\n").writerows(table)
-        return 0
-    width = [max(len(row[i]) for row in table) for i in range(len(names))]
-    for row in table:
-        print("  ".join(c.ljust(w) if i < 2 else (c or "-").rjust(w)
-                        for i, (c, w) in enumerate(zip(row, width))).rstrip())
-    return 0
-
-
 def main(args):
     flags = {a for a in args if a.startswith("--")}
     paths = [a for a in args if not a.startswith("--")]
     if "--help" in flags:
         print(__doc__.strip())
         return 0
-    if flags - {"--first", "--json", "--same", "--median", "--text"}:
+    if flags - {"--first", "--json", "--same"}:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    if "--median" in flags:
-        return print_medians("--text" in flags)
     if "--same" in flags and paths:
         return same(paths)
     if "--same" in flags or len(paths) != 2:

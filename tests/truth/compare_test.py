@@ -5,7 +5,6 @@ import contextlib
 import io
 import json
 import os
-import sys
 import tempfile
 import unittest
 
@@ -154,23 +153,6 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(self.same([(1, 2, 8, 8)], [(1, 2, 8, 8), (3, 2, 8, 8)]), 1)
         self.assertEqual(self.same([(1, 2, 8, 8), (3, 2, 8, 8)], [(1, 2, 8, 8)]), 1)
         self.assertEqual(self.same([(2, 2, 8, 8)]), 1)
-
-    def test_median(self):
-        rows = "kernel,budget,repeat," + ",".join(compare.FIELDS) + "\n"
-        for i, error in enumerate(("0.5", "0.1", "0.2")):
-            rows += "ring,1%%,%d,%s,-1,1,0,0,1,1,0.9\n" % (i, error)
-        rows += "private,1%,0,,,,0,0.5,,,0.9\n"
-        out, old = io.StringIO(), sys.stdin
-        sys.stdin = io.StringIO(rows)
-        try:
-            with contextlib.redirect_stdout(out):
-                compare.print_medians(False)
-        finally:
-            sys.stdin = old
-        lines = out.getvalue().splitlines()
-        self.assertEqual(lines[1], "ring,1%,3,0.2,-1,1,0,0,1,1,0.9")
-        self.assertTrue(lines[2].startswith("private,1%,1,,,,0,0.5"))
-        self.assertTrue(lines[3].startswith("(mean),1%,,0.2,1,1,0,0.25"))
 
 
 if __name__ == "__main__":

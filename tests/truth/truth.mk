@@ -54,7 +54,16 @@ $(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
 truth-check: truth
 	O=$(O) tests/truth/check.sh
 
+# The table of docs/accuracy.md; hours, resumes when interrupted.  QUICK=1: minutes,
+# and only printed.  Alone on the machine, or the figures are the other programs' too.
+accuracy: all truth
+	O=$(O) python3 -B tests/truth/accuracy.py $(if $(QUICK),--quick --no-programs) $(ACCURACY)
+ifeq ($(QUICK),)
+	@mkdir -p docs
+	python3 -B tests/truth/accuracy_report.py $(O)/accuracy --docs docs >/dev/null
+endif
+
 CHECK_BUILD += truth
 CHECK_RUN += tests/truth/check.sh
 
-.PHONY: truth truth-check
+.PHONY: truth truth-check accuracy

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How right commd is: attaches it to each kernel, compares what it says with
+what the kernel counted, for each estimator, budget and length of run.
+
+  accuracy.py [--out DIR] [--quick] [--kernels "ring hash"] [--budgets "0.5 1 2 5"]
+              [--lengths "4 30"] [--repeats 3] [--threads 4] [--words 8192]
+              [--source auto] [--estimators "hazard nearest"] [--keep] [--no-programs]
+
+A run is made live once, by the first estimator, and recorded; the others are
+given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
+rows.csv, a line for each run, estimator and kind of reads.  What stands there is
+not measured again: an interrupted table goes on where it was.  --quick: one run
+of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
+Then programs.py does the same for real programs, unless --no-programs, and
+accuracy_report.py prints the tables.  Exit 0 done, 1 some run failed, 77 skip.
+"""
+import argparse
+import csv
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import accuracy_report
+import compare
+import programs
+
+KEYS = ["kernel", "threads", "budget", "seconds", "repeat", "estimator", "reads"]
+NAMES = KEYS + compare.FIELDS
+READS = {"all": "", "first": "first_"}
+BEGIN_S, TARGET_S = 20, 600
+
+
+class Failed(Exception):
+    pass
+
+
+def estimators(commd):
+    """As commd lists them, the default first."""
+    out = subprocess.run([commd, "--doctor"], capture_output=True, text=True, check=False).stdout
+    lines = out.partition("estimators,")[2].splitlines()[1:]
+    return [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
+
+
+def run(log, *argv, ok=(0,), limit_s=600):
+    with open(log, "a") as f:
+        try:
+            status = subprocess.run(argv, stdout=f, stderr=f, timeout=limit_s,
+                                    check=False).returncode
+        except subprocess.TimeoutExpired:
+            raise Failed("%s took more than %d s" % (argv[0], limit_s)) from None
+    if status not in ok:
+        raise Failed("%s: exit %d, see %s" % (os.path.basename(argv[0]), status, log))
+    return status
+
+
+def report(commctl, db, log, *flags):
+    """What commctl says; no edge at all is an answer too."""
+    out = subprocess.run([commctl, "report", "--json", "--min-share", "0", "--top", "0",
+                          "--store", db, *flags], capture_output=True, text=True, check=False)
+    with open(log, "a") as f:
+        f.write(out.stderr)
+    if out.returncode not in (0, 3):
+        raise Failed("commctl: exit %d, see %s" % (out.returncode, log))
+    return out.stdout if out.stdout.strip() else '{"run":{},"nodes":[],"edges":[],"loss":{}}'
+
+
+def has_begun(db):
+    try:
+        con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
+        try:
+            return con.execute("SELECT count(*) FROM run").fetchone()[0] > 0
+        finally:
+            con.close()
+    except sqlite3.Error:
+        return False
+
+
+def children(pid):
+    """A kernel made of processes has children to attach to."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+class Table:
+    def __init__(self, args, tools, out):
+        self.args, self.tools, self.out = args, tools, out
+        self.path = os.path.join(out, "rows.csv")
+        self.done = set()
+        if os.path.exists(self.path):
+            with open(self.path, newline="") as f:
+                self.done = {tuple(row[k] for k in KEYS) for row in csv.DictReader(f)}
+        else:
+            with open(self.path, "w", newline="") as f:
+                csv.writer(f, lineterminator="\n").writerow(NAMES)
+
+    def keys(self, *run_key):
+        return [tuple(map(str, run_key)) + (est, reads)
+                for est in self.args.estimators for reads in READS]
+
+    def has(self, *run_key):
+        return all(key in self.done for key in self.keys(*run_key))
+
+    def add(self, rows):
+        """All of a run at once: half a run would be taken for a whole one."""
+        with open(self.path, "a", newline="") as f:
+            csv.writer(f, lineterminator="\n").writerows(
+                [list(key) + ["" if v is None else "%.6g" % v for v in values]
+                 for key, values in rows])
+        self.done.update(key for key, _ in rows)
+
+    def record(self, directory, kernel, threads, budget, seconds):
+        """One live run; paths of truth, store and recording."""
+        truth, db, rec, log = (os.path.join(directory, n) for n in
+                               ("truth.csv", "live.db", "run.rec", "log"))
+        with open(log, "a") as f:
+            # It ends by itself should we be killed.
+            target = subprocess.Popen(
+                [self.tools["kernels"], kernel, "--threads", str(threads), "--seconds",
+                 str(TARGET_S), "--words", str(self.args.words), "--out", truth],
+                stdout=f, stderr=f)
+        commd = None
+        try:
+            time.sleep(0.3)
+            pids = [arg for pid in [target.pid] + children(target.pid)
+                    for arg in ("--pid", str(pid))]
+            with open(log, "a") as f:
+                commd = subprocess.Popen(
+                    [self.tools["commd"], "-q", *pids, "--source", self.args.source,
+                     "--overhead", budget, "--duration", "%gs" % seconds, "--store", db,
+                     "--record", rec, "--estimator", self.args.estimators[0]],
+                    stdout=f, stderr=f)
+            until = time.monotonic() + BEGIN_S
+            while not has_begun(db) and time.monotonic() < until and commd.poll() is None:
+                time.sleep(0.01)
+            target.send_signal(signal.SIGUSR1)
+            status = commd.wait(timeout=seconds + 60)
+            target.send_signal(signal.SIGUSR2)
+            target.wait(timeout=60)
+        except subprocess.TimeoutExpired as e:
+            raise Failed(str(e)) from None
+        finally:
+            for process in commd, target:
+                if process and process.poll() is None:
+                    process.kill()
+                    process.wait()
+        if status or target.returncode:
+            with open(log) as f:
+                raise Failed("commd exit %d, kernel exit %d: %s" %
+                             (status, target.returncode, f.read()[-300:]))
+        return truth, db, rec, log
+
+    def measure(self, directory, *run_key):
+        kernel, threads, budget, seconds, _ = run_key
+        truth, db, rec, log = self.record(directory, kernel, threads, budget, seconds)
+        rows = []
+        for est in self.args.estimators:
+            if est != self.args.estimators[0]:
+                db = os.path.join(directory, est + ".db")
+                run(log, self.tools["commd"], "-q", "--source", "replay:" + rec, "--estimator", est,
+                    "--store", db, ok=(0, 3))
+            for reads, prefix in READS.items():
+                path = os.path.join(directory, "%s.%s.json" % (est, reads))
+                with open(path, "w") as f:
+                    f.write(report(self.tools["commctl"], db, log, "--by-thread",
+                                   *(["--first-read"] if prefix else [])))
+                true, head = compare.read_truth([truth], prefix + "bytes")
+                sync = compare.read_truth([truth], "sync_%sbytes" % prefix)[0]
+                figures = compare.compare(*compare.read_report(path), true, head, sync)
+                rows.append((tuple(map(str, run_key)) + (est, reads),
+                             [figures[name] for name in compare.FIELDS]))
+        return rows
+
+    def one(self, *run_key):
+        if self.args.keep:
+            directory = os.path.join(self.out, "recordings", ".".join(map(str, run_key)))
+            os.makedirs(directory, exist_ok=True)
+            for name in os.listdir(directory):
+                os.unlink(os.path.join(directory, name))
+            self.add(self.measure(directory, *run_key))
+            return
+        with tempfile.TemporaryDirectory(dir=self.out) as directory:
+            self.add(self.measure(directory, *run_key))
+
+
+def clock(seconds):
+    return "%d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+
+
+def fill(table, args, kernels):
+    """All runs that are missing; how many failed."""
+    plan = [(kernel, threads, budget, seconds, repeat)
+            for seconds in args.lengths for repeat in range(1, args.repeats + 1)
+            for budget in args.budgets for threads in args.threads for kernel in kernels]
+    plan = [key for key in plan if not table.has(*key)]
+    failed, spent, sampled = 0, 0.0, 0.0
+    left = sum(key[3] for key in plan)
+    for i, key in enumerate(plan):
+        # The fixed part of a run is not known before the first.
+        rate = spent / sampled if sampled else 1.6
+        print("%d of %d: %s, %s threads, %s %%, %g s, run %d; %s to go" %
+              (i + 1, len(plan), *key, clock(left * rate)), flush=True)
+        began = time.monotonic()
+        try:
+            table.one(*key)
+        except Failed as e:
+            print("  failed: %s" % e, flush=True)
+            failed += 1
+        spent += time.monotonic() - began
+        sampled += key[3]
+        left -= key[3]
+    return failed
+
+
+def words(kind):
+    return lambda text: [kind(word) for word in text.split()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    o = os.environ.get("O", ".output")
+    parser.add_argument("--out")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--no-programs", action="store_true")
+    parser.add_argument("--source", default="auto")
+    parser.add_argument("--kernels", type=str.split)
+    parser.add_argument("--estimators", type=str.split)
+    parser.add_argument("--budgets", type=str.split)
+    parser.add_argument("--lengths", type=words(float))
+    parser.add_argument("--threads", type=words(int), default=[4])
+    parser.add_argument("--words", type=int, default=8192)
+    parser.add_argument("--repeats", type=int)
+    args = parser.parse_args()
+    tools = {"commd": os.path.join(o, "commd"), "commctl": os.path.join(o, "commctl"),
+             "kernels": os.path.join(o, "tests/truth/truth-kernels")}
+    for path in tools.values():
+        if not os.access(path, os.X_OK):
+            print("SKIP: %s is not built" % path)
+            return 77
+    kernels = args.kernels or subprocess.run([tools["kernels"], "--list"], check=True,
+                                             capture_output=True, text=True).stdout.split()
+    args.estimators = args.estimators or estimators(tools["commd"])
+    args.budgets = args.budgets or (["1", "5"] if args.quick else ["0.5", "1", "2", "5"])
+    args.lengths = args.lengths or ([4.0] if args.quick else [4.0, 30.0])
+    args.repeats = args.repeats or (1 if args.quick else 3)
+    out = args.out or os.path.join(o, "accuracy-quick" if args.quick else "accuracy")
+    os.makedirs(out, exist_ok=True)
+    failed = fill(Table(args, tools, out), args, kernels)
+    if not args.no_programs:
+        failed += programs.fill(tools, out, args)
+    accuracy_report.write(out, args.estimators[0])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
