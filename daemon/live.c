@@ -31,6 +31,7 @@ struct live {
 	const struct comm_source *source;
 	void *handle;
 	struct comm_source_info info;
+	struct comm_calibration calibration;
 	struct comm_pace *pace;
 	struct comm_merge *merge;
 	struct comm_record *record;
@@ -154,26 +155,36 @@ static int open_source(struct live *live)
 	return 0;
 }
 
-/* Last before the start: what setting up cost is not the budget's. */
-static int set_pace(struct live *live)
+/* What takes long and needs no run yet: a run begins when sampling does. */
+static int prepare(struct live *live)
 {
-	struct comm_calibration calibration;
 	const uint32_t *pid;
 	size_t n;
 	int err;
 
+	err = comm_view_live_create(&live->processes);
+	if (err)
+		return fail("cannot look at processes", err, NULL);
 	n = comm_target_pids(live->target, &pid);
 	for (size_t i = 0; i < n; i++)
 		comm_view_live_prefetch(&live->processes, pid[i]);
-	comm_calibrate(&calibration);
-	err = comm_pace_create(&(struct comm_pace_config){.source = live->source,
-							  .handle = live->handle,
-							  .target = live->target,
-							  .view = &live->processes,
-							  .overhead = live->options->overhead,
-							  .rate_hz = live->options->rate_hz,
-							  .interrupt_ns = calibration.interrupt_ns},
-			       &live->pace);
+	comm_calibrate(&live->calibration);
+	return 0;
+}
+
+/* Last before the start: what setting up cost is not the budget's. */
+static int set_pace(struct live *live)
+{
+	int err = comm_pace_create(
+		&(struct comm_pace_config){.source = live->source,
+					   .handle = live->handle,
+					   .target = live->target,
+					   .view = &live->processes,
+					   .overhead = live->options->overhead,
+					   .rate_hz = live->options->rate_hz,
+					   .interrupt_ns = live->calibration.interrupt_ns},
+		&live->pace);
+
 	return err ? fail("cannot set the rate", err, NULL) : 0;
 }
 
@@ -204,9 +215,6 @@ static int begin(struct live *live)
 		.granularity_bytes = options->granularity_bytes,
 		.notes = live->info.notes,
 	};
-	err = comm_view_live_create(&live->processes);
-	if (err)
-		return fail("cannot look at processes", err, NULL);
 	live->view = live->processes;
 	if (options->record) {
 		head.start_ns = info.start_ns;
@@ -331,8 +339,8 @@ int comm_live(const struct comm_options *options)
 		return 1;
 	}
 	if (catch_signals(&live) || choose_target(&live) ||
-	    comm_session_open_store(&live.session, options) || open_source(&live) || begin(&live) ||
-	    set_pace(&live))
+	    comm_session_open_store(&live.session, options) || open_source(&live) ||
+	    prepare(&live) || begin(&live) || set_pace(&live))
 		goto out;
 	if (live.source->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
