@@ -15,12 +15,15 @@ KMOD_SRC := $(wildcard kmod/*.c kmod/*.h kmod/Kbuild kmod/uapi/*.h kmod/probe/*.
 
 kmod: $(O)/kmod/commprof.ko
 
+# An O= on our command line would be the kernel's O= too, were it handed on.
+KBUILD = env -u MAKEFLAGS -u MAKELEVEL $(MAKE) -C $(KDIR) M=$(abspath $(O))/kmod CONFIG_DEBUG_INFO_BTF_MODULES=
+
 # The kernel's build wants to write beside the sources: they are copied.
 $(O)/kmod/commprof.ko: $(KMOD_SRC)
 	@test -n "$(KDIR)" || { echo "kmod: no kernel headers: set KDIR"; exit 1; }
 	@mkdir -p $(O)/kmod
 	cp -ru kmod/. $(O)/kmod/
-	$(MAKE) -C $(KDIR) M=$(abspath $(O))/kmod CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	$(KBUILD) modules
 
 $(O)/kmod-user/reader.o: kmod/user/reader.c kmod/user/reader.h kmod/uapi/commprof.h
 	@mkdir -p $(@D)

@@ -8,6 +8,8 @@
 # splat in dmesg or a result that did not come is a failure.
 set -eu
 
+# Our O=, from the command line of make, would be the kernel's O= too.
+unset MAKEFLAGS MAKELEVEL MFLAGS
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 which=$1

@@ -6,6 +6,8 @@
 #	static.sh OUTPUT
 set -eu
 
+# Our O=, from the command line of make, would be the kernel's O= too.
+unset MAKEFLAGS MAKELEVEL MFLAGS
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}
