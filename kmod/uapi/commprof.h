@@ -121,7 +121,7 @@ enum cp_access_flags {
 /* Every record begins so.  size_bytes is a multiple of 8. */
 struct cp_record {
 	__u32 size_bytes;
-	__u16 type; /* enum cp_record_type */
+	__u16 type;   /* enum cp_record_type */
 	__u16 source; /* from CP_IOC_SOURCE */
 	__u64 time_ns;
 	__u32 tgid;
@@ -139,8 +139,8 @@ struct cp_access {
 	struct cp_record head;
 	__u64 ip;
 	__u64 addr;
-	__u64 size_bytes; /* 0: not known */
-	__u16 flags;	  /* enum cp_access_flags */
+	__u64 size_bytes;     /* 0: not known */
+	__u16 flags;	      /* enum cp_access_flags */
 	__u16 latency_cycles; /* 0: not measured */
 	__u16 insn;	      /* soft: instructions after the sampled one */
 	__u16 reserved;
@@ -202,10 +202,10 @@ struct cp_ring_control {
 
 struct cp_info {
 	__u32 size;
-	__u32 abi;	  /* out */
-	__u32 cpus;	  /* out: rings / CP_CONTEXTS */
-	__u32 page_bytes; /* out */
-	__u32 slots;	  /* out: most watchpoints this module takes */
+	__u32 abi;	     /* out */
+	__u32 cpus;	     /* out: rings / CP_CONTEXTS */
+	__u32 page_bytes;    /* out */
+	__u32 slots;	     /* out: most watchpoints this module takes */
 	__u32 soft_pmu_type; /* out: perf type of commprof/mem/, 0: none */
 };
 
@@ -267,11 +267,11 @@ struct cp_source {
 	__u64 config;
 	__u64 config1;
 	__u64 config2;
-	__u64 period;	  /* with a budget: where to start */
-	__u64 min_period; /* 0: period; the budget does not go below */
-	__u32 stack_bytes; /* BURST: from 128 below the stack pointer on */
-	__u32 chunk_bytes; /* BURST: per pointer, a multiple of 64; 0: none */
-	__u32 depth;	   /* BURST: 1 what registers point to, 2 and what that does .. 4;
+	__u64 period;	    /* with a budget: where to start */
+	__u64 min_period;   /* 0: period; the budget does not go below */
+	__u32 stack_bytes;  /* BURST: from 128 below the stack pointer on */
+	__u32 chunk_bytes;  /* BURST: per pointer, a multiple of 64; 0: none */
+	__u32 depth;	    /* BURST: 1 what registers point to, 2 and what that does .. 4;
 			    * beyond 1 only from registers that the code ahead uses
 			    */
 	__u32 max_accesses; /* ACCESSES: most of one sample; 0: one */

@@ -348,8 +348,9 @@ void test_rate(void)
 	run(reader, 1000, take_rates, &rates);
 	check(!err_cpu && rates.n[0][0] > 20 && rates.n[1][0] > 20 && rates.n[0][1] > 20 &&
 		      2 * rates.n[1][1] > 3 * rates.n[0][1] && !rates.wrong,
-	      "rate: another period on one CPU", "%s, %lu and %lu samples, then %lu and %lu, %lu "
-						   "of another period",
+	      "rate: another period on one CPU",
+	      "%s, %lu and %lu samples, then %lu and %lu, %lu "
+	      "of another period",
 	      strerror(-err_cpu), rates.n[0][0], rates.n[1][0], rates.n[0][1], rates.n[1][1],
 	      rates.wrong);
 	cp_reader_destroy(reader);
