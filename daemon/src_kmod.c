@@ -61,6 +61,7 @@ struct source {
 	size_t n_told;
 	bool all; /* too many for the module: it sends everybody, we choose */
 	bool precise, started;
+	bool lines; /* the module takes what registers point to */
 	void *life; /* of comm_source_bpf, NULL: none */
 	struct comm_source_info life_info;
 	struct cp_stats last;
@@ -223,6 +224,7 @@ static int add_soft(struct source *s, char **err)
 
 	if (rc)
 		return rc;
+	s->lines = what.chunk_bytes;
 	what.type = s->event.type;
 	what.config = s->event.config;
 	what.period = s->nominal = s->config.period ? s->config.period : s->event.period;
@@ -600,6 +602,14 @@ static int source_set_rate(void *source, const struct comm_source_rate *rate)
 			rc = err;
 	}
 	s->nominal = rate->period;
+	if (!s->precise && s->config.max_lines && rate->lines != s->lines) {
+		int err = cp_reader_pointees(s->reader, s->id[0], rate->lines);
+
+		if (!err)
+			s->lines = rate->lines;
+		else
+			rc = err;
+	}
 	return rc;
 }
 

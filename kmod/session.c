@@ -238,6 +238,15 @@ static int rate(struct cp_session *session, const struct cp_rate *config)
 	return cp_source_rate(&session->source[config->id], config->cpu, config->period);
 }
 
+static int pointees(struct cp_session *session, const struct cp_pointees *config)
+{
+	if (config->reserved)
+		return -EINVAL;
+	if (config->id >= session->n_sources)
+		return -ENOENT;
+	return cp_source_pointees(&session->source[config->id], config->on);
+}
+
 static int budget(struct cp_session *session, const struct cp_budget *config)
 {
 	return cp_budget_rule(config, &session->rule);
@@ -250,6 +259,7 @@ union argument {
 	struct cp_target target;
 	struct cp_source source;
 	struct cp_rate rate;
+	struct cp_pointees pointees;
 	struct cp_budget budget;
 	struct cp_watch watch;
 	struct cp_stats stats;
@@ -267,6 +277,8 @@ static int verb(struct cp_session *session, unsigned int nr, union argument *arg
 		return stats(session, &arg->stats);
 	case _IOC_NR(CP_IOC_RATE):
 		return rate(session, &arg->rate);
+	case _IOC_NR(CP_IOC_POINTEES):
+		return pointees(session, &arg->pointees);
 	case _IOC_NR(CP_IOC_STOP):
 		return stop(session);
 	}
@@ -300,6 +312,7 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long dat
 		[_IOC_NR(CP_IOC_STOP)] = 0,
 		[_IOC_NR(CP_IOC_STATS)] = sizeof(struct cp_stats),
 		[_IOC_NR(CP_IOC_RATE)] = sizeof(struct cp_rate),
+		[_IOC_NR(CP_IOC_POINTEES)] = sizeof(struct cp_pointees),
 	};
 	struct cp_session *session = file->private_data;
 	unsigned int nr = _IOC_NR(cmd);

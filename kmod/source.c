@@ -146,6 +146,14 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	cp_ring_leave(hit.ring);
 }
 
+int cp_source_pointees(struct cp_src *src, u32 on)
+{
+	if (on > 1 || !src->config.chunk_bytes)
+		return -EINVAL;
+	WRITE_ONCE(src->pointees, on);
+	return 0;
+}
+
 static int check(const struct cp_source *config)
 {
 	const struct cp_source_ops *ops;
@@ -230,6 +238,7 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 	src->capture.chunk_bytes = config->chunk_bytes;
 	src->capture.depth = config->depth;
 	src->capture.vector = config->flags & CP_SOURCE_VECTOR;
+	src->pointees = true;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct cp_src {
 	const struct cp_source_ops *ops;
 	struct cp_source config;
 	struct cp_capture capture;
+	bool pointees;		     /* take what registers point to, now */
 	struct perf_event_attr attr; /* what the probe found to work */
 	u16 id;
 };
@@ -62,6 +63,7 @@ int cp_source_open(struct cp_src *src, unsigned int cpu);
 void cp_source_close(struct cp_src *src, unsigned int cpu);
 /* At any time; cpu may be CP_RATE_EVERY_CPU. */
 int cp_source_rate(struct cp_src *src, u32 cpu, u64 period);
+int cp_source_pointees(struct cp_src *src, u32 on);
 
 /* For the decoders. */
 void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type);

@@ -62,15 +62,20 @@ static u32 hot_registers(const struct ahead *ahead, const struct cp_cpu *cpu)
 	return hot;
 }
 
-static void burst(struct cp_hit *hit, const struct cp_cpu *cpu, u32 hot)
+static void burst(struct cp_hit *hit, const struct cp_cpu *cpu, const struct ahead *ahead)
 {
-	const struct cp_capture *what = &hit->src->capture;
-	struct cp_sample *sample = cp_ring_reserve(hit->ring, cp_capture_bytes(what));
-	u32 bytes;
+	struct cp_capture what = hit->src->capture;
+	struct cp_sample *sample;
+	u32 bytes, hot = 0;
 
+	if (!READ_ONCE(hit->src->pointees))
+		what.chunk_bytes = what.depth = 0;
+	sample = cp_ring_reserve(hit->ring, cp_capture_bytes(&what));
 	if (!sample)
 		return;
-	bytes = cp_capture(what, hit->regs, cpu, hot, sample);
+	if (what.depth > 1)
+		hot = hot_registers(ahead, cpu);
+	bytes = cp_capture(&what, hit->regs, cpu, hot, sample);
 	cp_hit_head(hit, &sample->head, CP_REC_SAMPLE);
 	cp_ring_commit(hit->ring, sample, bytes);
 }
@@ -144,7 +149,7 @@ static void decode(struct cp_hit *hit)
 	if (is_64)
 		ahead.bytes = cp_capture_text(cpu.ip, ahead.text, sizeof(ahead.text));
 	if (config->flags & CP_SOURCE_BURST)
-		burst(hit, &cpu, is_64 && config->depth > 1 ? hot_registers(&ahead, &cpu) : 0);
+		burst(hit, &cpu, &ahead);
 	if (!(config->flags & CP_SOURCE_ACCESSES) && !hit->src->session->watch)
 		return;
 	if (is_64)

@@ -10,9 +10,9 @@
  *	CP_IOC_TARGET / CP_IOC_SOURCE / CP_IOC_BUDGET / CP_IOC_WATCH in any order,
  *	CP_IOC_START, ... CP_IOC_STOP, ... CP_IOC_START ..., close.
  *
- * CP_IOC_TARGET, CP_IOC_RATE, CP_IOC_INFO and CP_IOC_STATS work at any time; the
- * others give -EBUSY while the session runs.  The session ends when the last descriptor and
- * the last mapping are gone, however the process ended.
+ * CP_IOC_TARGET, CP_IOC_RATE, CP_IOC_POINTEES, CP_IOC_INFO and CP_IOC_STATS work at
+ * any time; the others give -EBUSY while the session runs.  The session ends when
+ * the last descriptor and the last mapping are gone, however the process ended.
  *
  * STRUCTURES.  Each begins with its own size in bytes, set by the caller.  A
  * larger one than the module knows is taken if what it does not know is zero
@@ -296,6 +296,18 @@ struct cp_rate {
 	__u64 period;
 };
 
+/*
+ * Whether BURST takes what registers point to, from the next sample on; it does
+ * to begin with.  -ENOENT: no such source; -EINVAL: on is neither 0 nor 1, or the
+ * source was asked for no chunk_bytes.
+ */
+struct cp_pointees {
+	__u32 size;
+	__u32 id; /* from CP_IOC_SOURCE */
+	__u32 on;
+	__u32 reserved;
+};
+
 struct cp_budget {
 	__u32 size;
 	__u32 flags;	  /* 0 */
@@ -355,6 +367,7 @@ struct cp_stats {
 #define CP_IOC_STOP _IO(CP_IOC_MAGIC, 7)
 #define CP_IOC_STATS _IOWR(CP_IOC_MAGIC, 8, struct cp_stats)
 #define CP_IOC_RATE _IOW(CP_IOC_MAGIC, 9, struct cp_rate)
+#define CP_IOC_POINTEES _IOW(CP_IOC_MAGIC, 10, struct cp_pointees)
 
 #if defined(__KERNEL__) || __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct cp_record) == 56, "record header");
@@ -368,6 +381,7 @@ _Static_assert(sizeof(struct cp_rings) == 16, "rings");
 _Static_assert(sizeof(struct cp_target) == 16, "target");
 _Static_assert(sizeof(struct cp_source) == 88, "source");
 _Static_assert(sizeof(struct cp_rate) == 24, "rate");
+_Static_assert(sizeof(struct cp_pointees) == 16, "pointees");
 _Static_assert(sizeof(struct cp_budget) == 24, "budget");
 _Static_assert(sizeof(struct cp_watch) == 24, "watch");
 _Static_assert(sizeof(struct cp_stats) == 768, "stats");

@@ -145,6 +145,13 @@ int cp_reader_rate(struct cp_reader *reader, uint32_t id, uint32_t cpu, uint64_t
 	return call(reader, CP_IOC_RATE, &rate);
 }
 
+int cp_reader_pointees(struct cp_reader *reader, uint32_t id, bool on)
+{
+	struct cp_pointees pointees = {.size = sizeof(pointees), .id = id, .on = on};
+
+	return call(reader, CP_IOC_POINTEES, &pointees);
+}
+
 int cp_reader_budget(struct cp_reader *reader, struct cp_budget *budget)
 {
 	budget->size = sizeof(*budget);

@@ -7,6 +7,7 @@
 #ifndef CP_READER_H
 #define CP_READER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "commprof.h"
@@ -27,6 +28,7 @@ int cp_reader_target(struct cp_reader *reader, enum cp_target_kind kind, uint32_
 int cp_reader_source(struct cp_reader *reader, struct cp_source *source);
 /* cpu: or CP_RATE_EVERY_CPU. */
 int cp_reader_rate(struct cp_reader *reader, uint32_t id, uint32_t cpu, uint64_t period);
+int cp_reader_pointees(struct cp_reader *reader, uint32_t id, bool on);
 int cp_reader_budget(struct cp_reader *reader, struct cp_budget *budget);
 int cp_reader_watch(struct cp_reader *reader, struct cp_watch *watch);
 int cp_reader_start(struct cp_reader *reader);

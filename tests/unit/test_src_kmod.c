@@ -25,6 +25,8 @@ static struct cp_target told[PIDS_MAX];
 static int n_told;
 static struct cp_rate rates[16];
 static int n_rates;
+static struct cp_pointees told_pointees;
+static int n_pointees, pointees_errno;
 static struct cp_source asked;
 static struct cp_watch watched;
 static struct cp_stats fake_stats;
@@ -66,6 +68,14 @@ static int fake_ioctl(unsigned long request, void *argument)
 		break;
 	case CP_IOC_RATE:
 		rates[n_rates++ % 16] = *(struct cp_rate *)argument;
+		break;
+	case CP_IOC_POINTEES:
+		n_pointees++;
+		if (pointees_errno) {
+			errno = pointees_errno;
+			return -1;
+		}
+		told_pointees = *(struct cp_pointees *)argument;
 		break;
 	case CP_IOC_SOURCE:
 		((struct cp_source *)argument)->id = 0;
@@ -237,7 +247,7 @@ static int begin(void **state)
 	(void)state;
 	fake_open_errno = 0;
 	fake_abi = CP_ABI_VERSION;
-	n_told = n_rates = 0;
+	n_told = n_rates = n_pointees = pointees_errno = 0;
 	follows = false;
 	n_pids = 1;
 	pids[0] = 77;
@@ -307,7 +317,8 @@ static void test_sample(void **state)
 	uint64_t seen[CPUS];
 
 	(void)state;
-	assert_true(asked.flags == CP_SOURCE_BURST && asked.stack_bytes == 512);
+	assert_true(asked.flags == CP_SOURCE_BURST &&
+		    asked.stack_bytes == 512);
 	assert_int_equal(told[0].id, 77);
 	assert_int_equal(told[0].flags, 0);
 	put(2, &r, sizeof(r));
@@ -437,7 +448,7 @@ static void test_losses(void **state)
 static void test_rate(void **state)
 {
 	const uint8_t park[CPUS] = {0, 3};
-	const struct comm_source_rate rate = {.period = 500000, .park = park};
+	const struct comm_source_rate rate = {.period = 500000, .lines = true, .park = park};
 	struct comm_source_stats stats;
 	struct source *s = fresh("", 0);
 
@@ -450,6 +461,38 @@ static void test_rate(void **state)
 	assert_int_equal(n_rates, 2);
 	source_stats(s, &stats);
 	assert_int_equal(stats.period, 500000);
+	source_close(s);
+	close(last_fd);
+}
+
+/* What registers point to: asked for and left out as the governor says. */
+static void test_lines(void **state)
+{
+	struct comm_source_rate rate = {.period = 500000, .lines = true};
+	struct source *s = fresh("", 0);
+
+	(void)state;
+	assert_true(asked.chunk_bytes && asked.depth);
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_int_equal(n_pointees, 0);
+	rate.lines = false;
+	pointees_errno = EINVAL; /* asked again then */
+	assert_int_equal(source_set_rate(s, &rate), -EINVAL);
+	pointees_errno = 0;
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_true(n_pointees == 2 && !told_pointees.on && told_pointees.id == 0);
+	rate.lines = true;
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_true(n_pointees == 3 && told_pointees.on);
+	source_close(s);
+	close(last_fd);
+
+	/* A source that has no such memory is not asked. */
+	s = fresh("precise", 0);
+	rate.lines = false;
+	assert_int_equal(source_set_rate(s, &rate), 0);
+	assert_int_equal(n_pointees, 3);
 	source_close(s);
 	close(last_fd);
 }
@@ -488,6 +531,7 @@ int main(void)
 		cmocka_unit_test_setup(test_precise, begin),
 		cmocka_unit_test_setup(test_losses, begin),
 		cmocka_unit_test_setup(test_rate, begin),
+		cmocka_unit_test_setup(test_lines, begin),
 		cmocka_unit_test_setup(test_many, begin),
 	};
 

@@ -172,8 +172,62 @@ static void burst(const char *from, uint32_t type, uint32_t period)
 	reap(pid);
 }
 
+/* Chunks that are not of the stack, by turns asked for and not. */
+struct turns {
+	uint64_t samples, elsewhere, no_stack;
+};
+
+static void take_turn(const struct cp_record *record, void *argument)
+{
+	struct turns *turns = argument;
+	const struct cp_sample *sample = (const void *)record;
+	const struct cp_chunk *chunk = NULL;
+
+	turns->samples++;
+	turns->no_stack += !held(sample, sample->reg[4]);
+	while ((chunk = cp_sample_chunk(sample, chunk)))
+		turns->elsewhere += chunk->addr - (sample->reg[4] - 136) >= 256 + 136;
+}
+
+static void pointees(void)
+{
+	struct list list = {.nodes = calloc(1, sizeof(struct node))};
+	struct turns turns[3] = {};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST | CP_SOURCE_JITTER,
+		.type = 1,
+		.period = 1000000,
+		.stack_bytes = 256,
+		.chunk_bytes = 64,
+		.depth = 2,
+	};
+	struct cp_reader *reader;
+	int err = 0;
+	pid_t pid;
+
+	list.nodes->next = list.nodes;
+	pid = spawn(walk, &list);
+	reader = session(pid);
+	cp_reader_source(reader, &source);
+	for (int i = 0; i < 3; i++) {
+		err = err ?: cp_reader_pointees(reader, source.id, i != 1);
+		run_until(reader, 200, take_turn, &turns[i], &turns[i].samples, 50);
+	}
+	check(!err && turns[0].samples >= 50 && turns[1].samples >= 50 && turns[2].samples >= 50 &&
+		      turns[0].elsewhere >= turns[0].samples && !turns[1].elsewhere &&
+		      turns[2].elsewhere >= turns[2].samples && !turns[1].no_stack,
+	      "burst: without what registers point to, on request",
+	      "on, off, on: %lu, %lu, %lu chunks in %lu, %lu, %lu samples", turns[0].elsewhere,
+	      turns[1].elsewhere, turns[2].elsewhere, turns[0].samples, turns[1].samples,
+	      turns[2].samples);
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 void test_burst(void)
 {
 	burst("timer", 1, 1000000);
 	burst("NMI", pmu_type("standin"), 1000000);
+	pointees();
 }

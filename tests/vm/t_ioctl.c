@@ -82,6 +82,11 @@ static int call(unsigned long request, const void *from, size_t bytes)
 	{                                                   \
 		.size = sizeof(struct cp_rate), __VA_ARGS__ \
 	}
+#define POINTEES(...)                                           \
+	(struct cp_pointees)                                    \
+	{                                                       \
+		.size = sizeof(struct cp_pointees), __VA_ARGS__ \
+	}
 #define WATCH(...)                                                                              \
 	(struct cp_watch)                                                                       \
 	{                                                                                       \
@@ -160,7 +165,7 @@ void test_ioctl(void)
 
 	/* Calls and sizes. */
 	expect(ENOTTY, _IO('x', 1), 0);
-	expect(ENOTTY, _IO(CP_IOC_MAGIC, 10), 0);
+	expect(ENOTTY, _IO(CP_IOC_MAGIC, 11), 0);
 	expect(EINVAL, CP_IOC_START, 0);
 	expect(EINVAL, CP_IOC_RINGS, (struct cp_rings){.size = 8, .ring_bytes = 65536});
 	expect(E2BIG, CP_IOC_RINGS, (struct cp_rings){.size = 8000, .ring_bytes = 65536});
@@ -186,8 +191,7 @@ void test_ioctl(void)
 	/* Targets. */
 	expect(EINVAL, CP_IOC_TARGET, TARGET(.kind = 9, .id = getpid()));
 	expect(EINVAL, CP_IOC_TARGET, TARGET(.flags = 4, .id = getpid()));
-	expect(EINVAL, CP_IOC_TARGET,
-	       TARGET(.kind = CP_TARGET_ALL, .flags = CP_TARGET_CHILDREN));
+	expect(EINVAL, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL, .flags = CP_TARGET_CHILDREN));
 	expect(EINVAL, CP_IOC_TARGET,
 	       TARGET(.flags = CP_TARGET_CHILDREN | CP_TARGET_REMOVE, .id = getpid()));
 	expect(ESRCH, CP_IOC_TARGET, TARGET(.id = 0));
@@ -233,8 +237,11 @@ void test_ioctl(void)
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 4000));
 	/* PERF_TYPE_HARDWARE cycles: no PMU here, and the probe says so. */
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 0));
-	for (int i = 0; i < CP_MAX_SOURCES; i++)
+	for (int i = 1; i < CP_MAX_SOURCES; i++)
 		expect(0, CP_IOC_SOURCE, SOURCE(.period = 10000000));
+	expect(0, CP_IOC_SOURCE,
+	       SOURCE(.flags = CP_SOURCE_BURST, .period = 10000000,
+		      .chunk_bytes = 64, .depth = 1));
 	expect(ENOSPC, CP_IOC_SOURCE, SOURCE(.period = 10000000));
 
 	/* Budget and watch. */
@@ -265,6 +272,12 @@ void test_ioctl(void)
 	expect(EBUSY, CP_IOC_BUDGET, BUDGET(.target_ppm = 10000));
 	expect(EBUSY, CP_IOC_WATCH, WATCH(.slots = 1));
 	expect(EEXIST, CP_IOC_TARGET, TARGET(.id = getpid()));
+	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1, .on = 2));
+	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1, .reserved = 1));
+	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = 0));
+	expect(ENOENT, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES));
+	expect(0, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1));
+	expect(0, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1, .on = 1));
 	bad += ioctl(fd, CP_IOC_STOP, NULL) != 0;
 	bad += ioctl(fd, CP_IOC_STOP, NULL) != -1 || errno != EINVAL;
 	total += 4;
