@@ -62,6 +62,7 @@ struct source {
 	bool all; /* too many for the module: it sends everybody, we choose */
 	bool precise, started;
 	bool lines; /* the module takes what registers point to */
+	uint64_t kcopies;
 	void *life; /* of comm_source_bpf, NULL: none */
 	struct comm_source_info life_info;
 	struct cp_stats last;
@@ -214,7 +215,7 @@ static int add_soft(struct source *s, char **err)
 {
 	struct cp_source what = {
 		.kind = CP_SOURCE_SOFT,
-		.flags = CP_SOURCE_BURST,
+		.flags = CP_SOURCE_BURST | CP_SOURCE_COPIES,
 		.stack_bytes = s->config.stack_bytes,
 		.chunk_bytes = s->config.max_lines ? CHUNK_BYTES : 0,
 		.depth = s->config.max_lines ? DEPTH : 0,
@@ -303,12 +304,11 @@ static void open_life(struct source *s)
 	config.no_samples = true;
 	if (!comm_source_bpf.probe(&why) && !comm_source_bpf.open(&config, &s->life, &why)) {
 		comm_source_bpf.info(s->life, &s->life_info);
-		snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
 	} else {
 		s->life = NULL;
 		snprintf(s->notes, sizeof(s->notes),
-			 "no kernel copies, no switches and no new mappings are seen, and children "
-			 "late, for without BPF only /proc tells of them: %.80s",
+			 "no switches and no new mappings are seen, and children late, for without "
+			 "BPF only /proc tells of them: %.80s",
 			 why ? why : "no reason known");
 	}
 	free(why);
@@ -376,6 +376,7 @@ static void source_info(const void *source, struct comm_source_info *ret)
 		.event = s->event_name,
 		.trigger = s->event.trigger,
 		.per_cpu = true,
+		.sees_kernel_copies = !s->precise,
 		.sees_switches = s->life && s->life_info.sees_switches,
 		.sees_maps = s->life && s->life_info.sees_maps,
 		.n_cpus = s->n_cpus,
@@ -454,9 +455,9 @@ static void on_sample(struct source *s, const struct cp_sample *raw)
 	emit(s, &raw->head, &event);
 }
 
-static void on_access(struct source *s, const struct cp_access *raw)
+static void on_access(struct source *s, const struct cp_access *raw, enum comm_event_kind kind)
 {
-	struct comm_event event = {.kind = COMM_EV_ACCESS};
+	struct comm_event event = {.kind = kind};
 
 	event.access = (struct comm_precise){
 		.addr = raw->addr,
@@ -467,6 +468,12 @@ static void on_access(struct source *s, const struct cp_access *raw)
 		.data_src = raw->data_src,
 	};
 	emit(s, &raw->head, &event);
+}
+
+static void on_copy(struct source *s, const struct cp_access *raw)
+{
+	on_access(s, raw, COMM_EV_KCOPY);
+	s->kcopies++;
 }
 
 static void on_watch(struct source *s, const struct cp_evidence *raw)
@@ -501,7 +508,9 @@ static void on_record(struct source *s, const struct cp_record *record)
 	if (record->type == CP_REC_SAMPLE && record->size_bytes >= sizeof(struct cp_sample))
 		on_sample(s, (const struct cp_sample *)record);
 	else if (record->type == CP_REC_ACCESS && record->size_bytes >= sizeof(struct cp_access))
-		on_access(s, (const struct cp_access *)record);
+		on_access(s, (const struct cp_access *)record, COMM_EV_ACCESS);
+	else if (record->type == CP_REC_COPY && record->size_bytes >= sizeof(struct cp_access))
+		on_copy(s, (const struct cp_access *)record);
 	else if (record->type == CP_REC_WATCH && record->size_bytes >= sizeof(struct cp_evidence))
 		on_watch(s, (const struct cp_evidence *)record);
 }
@@ -520,6 +529,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 	ret->interrupts = s->last.interrupts;
 	ret->hits = s->last.samples;
 	ret->samples = s->last.records;
+	ret->kcopies = s->kcopies;
 	ret->handler_ns = s->last.handler_ns;
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];

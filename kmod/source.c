@@ -8,6 +8,9 @@
 #include "session.h"
 #include "source.h"
 
+/* Sources that want the samples in kernel mode as well. */
+enum { IN_KERNEL = CP_SOURCE_KERNEL | CP_SOURCE_COPIES };
+
 static const struct cp_source_ops *const kinds[CP_SOURCE_KINDS] = {
 	[CP_SOURCE_SOFT] = &cp_source_soft,
 	[CP_SOURCE_PEBS] = &cp_source_pebs,
@@ -30,14 +33,14 @@ void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type)
 	head->comm[sizeof(head->comm) - 1] = 0;
 }
 
-void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access)
+void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access, u16 type)
 {
 	struct cp_access *record = cp_ring_reserve(hit->ring, sizeof(*record));
 
 	if (!record)
 		return;
 	*record = *access;
-	cp_hit_head(hit, &record->head, CP_REC_ACCESS);
+	cp_hit_head(hit, &record->head, type);
 	cp_ring_commit(hit->ring, record, sizeof(*record));
 }
 
@@ -101,7 +104,7 @@ void cp_hit_precise(struct cp_hit *hit)
 		precise_operand(&access);
 	else
 		cp_ring_count(hit->ring, CP_LOST_MODE32);
-	cp_hit_access(hit, &access);
+	cp_hit_access(hit, &access, CP_REC_ACCESS);
 	if (!kernel_ip && !kernel_addr)
 		cp_watch_offer(hit, &access, 0);
 }
@@ -129,7 +132,7 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 		return;
 	if (!cp_budget_enter(&session->rule, meter, hit.time_ns)) {
 		cp_ring_count(hit.ring, CP_LOST_BUDGET);
-	} else if (regs && (user_mode(regs) || config->flags & CP_SOURCE_KERNEL) &&
+	} else if (regs && (user_mode(regs) || config->flags & IN_KERNEL) &&
 		   cp_targets_match(&session->targets)) {
 		percpu->samples[hit.context]++;
 		src->ops->decode(&hit);
@@ -215,7 +218,7 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 			.config2 = config->config2,
 			.sample_period = config->period,
 			.disabled = 1,
-			.exclude_kernel = !(config->flags & CP_SOURCE_KERNEL),
+			.exclude_kernel = !(config->flags & IN_KERNEL),
 			.exclude_hv = 1,
 		};
 

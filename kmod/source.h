@@ -48,7 +48,7 @@ struct cp_source_ops {
 	int (*fill_attr)(const struct cp_source *config, u32 attempt, struct perf_event_attr *attr);
 	/* -EINVAL: a field that makes no sense for this source. */
 	int (*probe)(const struct cp_source *config);
-	/* The sample is a target's; in user mode unless KERNEL was asked for. */
+	/* The sample is a target's; in user mode unless KERNEL or COPIES was asked for. */
 	void (*decode)(struct cp_hit *hit);
 };
 
@@ -67,7 +67,8 @@ int cp_source_pointees(struct cp_src *src, u32 on);
 
 /* For the decoders. */
 void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type);
-void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access);
+/* type: CP_REC_ACCESS or CP_REC_COPY */
+void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access, u16 type);
 /* A precise sample: address, direction, latency and data source are in data. */
 void cp_hit_precise(struct cp_hit *hit);
 

@@ -3,6 +3,7 @@
  * The software source: at a timer or counter interrupt the registers are exact
  * for the instruction about to run.
  */
+#include "copy.h"
 #include "decode.h"
 #include "session.h"
 #include "source.h"
@@ -122,7 +123,7 @@ static void walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *c
 			if (!operand->known || operand->addr >= TASK_SIZE_MAX)
 				continue;
 			if (emitted < most) {
-				cp_hit_access(hit, &access);
+				cp_hit_access(hit, &access, CP_REC_ACCESS);
 				emitted++;
 			}
 			if (!offered && !(operand->flags & (CP_ACCESS_IMPLICIT | CP_ACCESS_REP)) &&
@@ -136,6 +137,26 @@ static void walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *c
 	}
 }
 
+/* In kernel mode: the task may be in a call that writes its memory. */
+static void copies(struct cp_hit *hit)
+{
+	struct cp_copy copy;
+	u32 i;
+
+	if (!(hit->src->config.flags & CP_SOURCE_COPIES) || !cp_copy(&copy))
+		return;
+	for (i = 0; i < copy.n; i++) {
+		const struct cp_access access = {
+			.ip = copy.ip,
+			.addr = copy.range[i].addr,
+			.size_bytes = copy.range[i].bytes,
+			.flags = CP_ACCESS_WRITE | CP_ACCESS_KERNEL | CP_ACCESS_IP_AFTER,
+		};
+
+		cp_hit_access(hit, &access, CP_REC_COPY);
+	}
+}
+
 static void decode(struct cp_hit *hit)
 {
 	const struct cp_source *config = &hit->src->config;
@@ -143,8 +164,10 @@ static void decode(struct cp_hit *hit)
 	struct ahead ahead = {};
 	struct cp_cpu cpu;
 
-	if (!user_mode(hit->regs))
+	if (!user_mode(hit->regs)) {
+		copies(hit);
 		return;
+	}
 	cp_capture_cpu(hit->regs, &cpu);
 	if (is_64)
 		ahead.bytes = cp_capture_text(cpu.ip, ahead.text, sizeof(ahead.text));
@@ -161,7 +184,7 @@ static void decode(struct cp_hit *hit)
 const struct cp_source_ops cp_source_soft = {
 	.name = "soft",
 	.period_step = 1,
-	.flags = CP_SOURCE_ACCESSES | CP_SOURCE_BURST | CP_SOURCE_VECTOR,
+	.flags = CP_SOURCE_ACCESSES | CP_SOURCE_BURST | CP_SOURCE_VECTOR | CP_SOURCE_COPIES,
 	.attempts = 1,
 	.fill_attr = fill_attr,
 	.probe = probe,

@@ -105,6 +105,7 @@ enum cp_record_type {
 	CP_REC_SAMPLE, /* struct cp_sample */
 	CP_REC_ACCESS, /* struct cp_access */
 	CP_REC_WATCH,  /* struct cp_evidence */
+	CP_REC_COPY,   /* struct cp_access: a range that the kernel writes for the task */
 };
 
 enum cp_access_flags {
@@ -252,6 +253,11 @@ enum cp_source_flags {
 	CP_SOURCE_VECTOR = 1 << 3,   /* with BURST: xmm registers too */
 	CP_SOURCE_SWFILT = 1 << 4,   /* ibs: the kernel filters by privilege */
 	CP_SOURCE_JITTER = 1 << 5,   /* vary the period by up to 1/8 */
+	/*
+	 * soft: a sample that meets a task inside read(), recv() and their kin gives
+	 * a CP_REC_COPY for each buffer of the call, the first four; ip is the user's.
+	 */
+	CP_SOURCE_COPIES = 1 << 6,
 };
 
 /*

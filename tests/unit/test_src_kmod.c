@@ -317,7 +317,7 @@ static void test_sample(void **state)
 	uint64_t seen[CPUS];
 
 	(void)state;
-	assert_true(asked.flags == CP_SOURCE_BURST &&
+	assert_true(asked.flags == (CP_SOURCE_BURST | CP_SOURCE_COPIES) &&
 		    asked.stack_bytes == 512);
 	assert_int_equal(told[0].id, 77);
 	assert_int_equal(told[0].flags, 0);
@@ -497,6 +497,42 @@ static void test_lines(void **state)
 	close(last_fd);
 }
 
+/* What the kernel writes for a thread is not an access of its code. */
+static void test_copies(void **state)
+{
+	struct cp_access copy = {
+		.head = {.size_bytes = sizeof(copy), .type = CP_REC_COPY, .tgid = 77, .tid = 78},
+		.ip = 0x401002,
+		.addr = 0x5000,
+		.size_bytes = 4096,
+		.flags = CP_ACCESS_WRITE | CP_ACCESS_KERNEL | CP_ACCESS_IP_AFTER,
+	};
+	struct comm_source_stats stats;
+	struct comm_source_info info;
+	struct source *s = fresh("", 0);
+
+	(void)state;
+	source_info(s, &info);
+	assert_true(info.sees_kernel_copies);
+	put(0, &copy, sizeof(copy));
+	copy.head.size_bytes = 64;
+	put(0, &copy, 64); /* shorter than one */
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].kind == COMM_EV_KCOPY && got.event[0].tid == 78 &&
+		    got.event[0].access.addr == 0x5000 && got.event[0].access.ip == 0x401002 &&
+		    got.event[0].access.size_bytes == 4096 &&
+		    got.event[0].access.flags == (COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL));
+	source_stats(s, &stats);
+	assert_int_equal(stats.kcopies, 1);
+	source_close(s);
+	close(last_fd);
+	s = fresh("precise", 0);
+	source_info(s, &info);
+	assert_false(info.sees_kernel_copies);
+	source_close(s);
+	close(last_fd);
+}
+
 /* More than the module takes: everybody is sampled, and strangers are left out. */
 static void test_many(void **state)
 {
@@ -532,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup(test_losses, begin),
 		cmocka_unit_test_setup(test_rate, begin),
 		cmocka_unit_test_setup(test_lines, begin),
+		cmocka_unit_test_setup(test_copies, begin),
 		cmocka_unit_test_setup(test_many, begin),
 	};
 

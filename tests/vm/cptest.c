@@ -157,6 +157,7 @@ static const struct {
 	{"soft", test_soft},
 	{"nmi", test_nmi},
 	{"burst", test_burst},
+	{"copies", test_copies},
 	{"precise", test_precise},
 	{"watch", test_watch},
 	{"debugger", test_debugger},

@@ -45,6 +45,7 @@ void test_ioctl(void);
 void test_soft(void);
 void test_nmi(void);
 void test_burst(void);
+void test_copies(void);
 void test_precise(void);
 void test_watch(void);
 void test_budget(void);

@@ -237,10 +237,13 @@ void test_ioctl(void)
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 4000));
 	/* PERF_TYPE_HARDWARE cycles: no PMU here, and the probe says so. */
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 0));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_PEBS, .flags = CP_SOURCE_COPIES));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_IBS, .flags = CP_SOURCE_COPIES));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.flags = CP_SOURCE_COPIES));
 	for (int i = 1; i < CP_MAX_SOURCES; i++)
 		expect(0, CP_IOC_SOURCE, SOURCE(.period = 10000000));
 	expect(0, CP_IOC_SOURCE,
-	       SOURCE(.flags = CP_SOURCE_BURST, .period = 10000000,
+	       SOURCE(.flags = CP_SOURCE_BURST | CP_SOURCE_COPIES, .period = 10000000,
 		      .chunk_bytes = 64, .depth = 1));
 	expect(ENOSPC, CP_IOC_SOURCE, SOURCE(.period = 10000000));
 

@@ -18,7 +18,7 @@ part begin
 insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
 insmod /modules/commprof.ko; result $? "load: module" ""
 
-for t in abi ioctl soft nmi burst precise watch debugger budget rate target mode32 tail cost; do
+for t in abi ioctl soft nmi burst copies precise watch debugger budget rate target mode32 tail cost; do
 	part $t
 	timeout 60 /cptest $t
 	status=$?

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/socket.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
+#include "copy.h"
+
+enum {
+	MIN_ADDR = 65536,	   /* mmap_min_addr: nothing is mapped below */
+	MAX_RANGE_BYTES = 1 << 24, /* more than that in one call is no buffer */
+};
+
+static bool read_user(void *to, u64 from, u32 bytes)
+{
+	return !copy_from_user_nmi(to, (void __user *)from, bytes);
+}
+
+static void add(struct cp_copy *copy, u64 addr, u64 bytes)
+{
+	if (copy->n == CP_COPY_RANGES || !bytes || bytes > MAX_RANGE_BYTES || addr < MIN_ADDR ||
+	    addr >= TASK_SIZE_MAX || bytes > TASK_SIZE_MAX - addr)
+		return;
+	copy->range[copy->n].addr = addr;
+	copy->range[copy->n].bytes = bytes;
+	copy->n++;
+}
+
+/* One at a time: a short vector may end a page behind which there is none. */
+static void add_vector(struct cp_copy *copy, u64 vector, u64 n)
+{
+	struct iovec one;
+	u64 i;
+
+	for (i = 0; i < min_t(u64, n, CP_COPY_RANGES); i++) {
+		if (!read_user(&one, vector + i * sizeof(one), sizeof(one)))
+			return;
+		add(copy, (u64)one.iov_base, one.iov_len);
+	}
+}
+
+bool cp_copy(struct cp_copy *ret)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	struct user_msghdr message;
+
+	ret->n = 0;
+	ret->ip = regs->ip;
+	/*
+	 * In 64-bit code int 0x80 makes calls by the numbers of 32-bit code; the
+	 * frame of an exception or interrupt has no number at all.
+	 */
+	if (regs->cs != __USER_CS || in_ia32_syscall())
+		return false;
+	switch (syscall_get_nr(current, (struct pt_regs *)regs)) {
+	case __NR_read:
+	case __NR_pread64:
+	case __NR_recvfrom:
+	case __NR_getdents64:
+		add(ret, regs->si, regs->dx);
+		break;
+	case __NR_getrandom:
+		add(ret, regs->di, regs->si);
+		break;
+	case __NR_readv:
+	case __NR_preadv:
+	case __NR_preadv2:
+		add_vector(ret, regs->si, regs->dx);
+		break;
+	case __NR_recvmsg:
+	case __NR_recvmmsg: /* the first of its messages */
+		if (read_user(&message, regs->si, sizeof(message)))
+			add_vector(ret, (u64)message.msg_iov, message.msg_iovlen);
+		break;
+	}
+	return ret->n;
+}
