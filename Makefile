@@ -20,6 +20,8 @@ ifneq ($(WERROR)$(CI),)
 CF += -Werror
 endif
 ifneq ($(SANITIZE),)
+# The sanitizers' checks make gcc guess lengths wrongly.
+CF += -Wno-format-truncation
 CF += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LF := -fsanitize=address,undefined
 else
@@ -123,7 +125,7 @@ $(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
 	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $< $(FUZZ_O) -o $@ $(LIBS_libcomm) -lpthread
 
 unit: $(UNIT)
-	tests/run.sh $(O)/logs $(UNIT)
+	@O=$(O) tests/run.sh $(O)/logs $(UNIT)
 
 fuzz: $(FUZZ)
 
