@@ -41,7 +41,11 @@ void comm_governor_defaults(bool period_is_time, struct comm_governor_config *re
 		.sample_ns = 10000,
 		.floor_ns_per_s = 500000,
 		.min_period = 50000,
-		.max_period = period_is_time ? 1000000000ULL : 4000000000ULL,
+		/*
+		 * So many are cheap anywhere; with fewer, what a sample costs would
+		 * not be known, and a rate that fell once would never rise.
+		 */
+		.max_period = period_is_time ? 100000000ULL : 400000000ULL,
 		.period_is_time = period_is_time,
 		.seed = 0x9e3779b97f4a7c15ULL,
 	};

@@ -13,6 +13,7 @@ enum {
 	SLEEP_BUSY_MS = 25,
 	BUSY_PERIOD_NS = 250 * 1000,
 	ASK_NS = 1000 * 1000 * 1000,
+	PARKED_MOST_NS = 400 * 1000 * 1000,
 };
 
 struct comm_pace {
@@ -56,6 +57,9 @@ static bool park(struct comm_pace *p, uint64_t now_ns)
 
 		if (shift > deepest)
 			shift = deepest;
+		/* A target that runs now and then must be met by the first samples. */
+		while (shift && p->rate.period << shift > PARKED_MOST_NS)
+			shift--;
 		changed |= shift != p->park[i];
 		p->park[i] = shift;
 	}

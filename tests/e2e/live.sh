@@ -70,14 +70,14 @@ check "private data: no false communication" jq -e '([.edges[].bytes] | add // 0
 
 # Several processes on shared memory: the same page in two address spaces.
 kernel processes 6 --threads 4
-"$commd" -q --pid $target --overhead 5 --duration 4s --store "$dir/processes.db"
+"$commd" -q --pid $target --rate 2000 --duration 4s --store "$dir/processes.db"
 wait $target
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/processes.db" >"$dir/processes.json"
 r=$(recall "$dir/processes.csv" "$dir/processes.json")
 [ "$r" = 1 ] && ok "processes on shared memory" || not_ok "processes on shared memory" "recall $r: $(jq -c .edges "$dir/processes.json")"
 
 kernel ring 6 --threads 4
-"$commd" -q --source perf --pid $target --overhead 5 --duration 4s --store "$dir/nobpf.db"
+"$commd" -q --source perf --pid $target --rate 2000 --duration 4s --store "$dir/nobpf.db"
 code=$?
 wait $target
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/nobpf.db" >"$dir/nobpf.json"
@@ -106,7 +106,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
   redis-benchmark -s "$dir/s" -t set,get -d 512 -r 10000 -l -q >/dev/null 2>&1 &
   pids+=($!)
   sleep 1
-  "$commd" -q --pid $target --overhead 5 --duration 6s --store "$dir/redis.db"
+  "$commd" -q --pid $target --rate 2000 --duration 8s --store "$dir/redis.db"
   kill "${pids[-1]}" $target
   "$commctl" report --json --min-share 0 --top 0 --store "$dir/redis.db" >"$dir/redis.json"
   check "redis: the main thread and an I/O thread talk" jq -e '

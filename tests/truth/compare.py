@@ -102,8 +102,9 @@ def recall(est, true):
             break
         held += value
         k += 1
-    # Equal edges are equally good: whatever reaches the k-th true size is right.
-    least = sorted(true.values(), reverse=True)[k - 1]
+    # Equal edges are equally good: whatever reaches the k-th true size is right,
+    # but for the thousandth that a thread may be ahead when the time is up.
+    least = sorted(true.values(), reverse=True)[k - 1] * 0.999
     found = sum(1 for key in top(est, k) if true.get(key, 0) >= least)
     return found / k
 

@@ -319,7 +319,7 @@ static void test_long_period_is_let_run(void **state)
 	config.floor_ns_per_s = 1;
 	begin(&r, &config);
 	play(&r, &m, 60);
-	assert_true(r.period[r.ticks - 1] > 1e8);
+	assert_true(r.period[r.ticks - 1] > 9e7);
 	assert_true(r.jitters < 40);
 }
 
@@ -386,6 +386,31 @@ static void test_shortest_period(void **state)
 	assert_true(out.period >= 15000 * 100 * (1 - JITTER));
 }
 
+/* On a machine that gives neither much time, a dear start is forgotten soon. */
+static void test_recovers(void **state)
+{
+	struct comm_governor_config config = one_percent(15000);
+	struct comm_governor_input in = {0};
+	struct comm_governor_output out;
+	struct comm_governor g;
+	double due = 0;
+	int i, n = 0;
+
+	(void)state;
+	comm_governor_init(&g, &config, 1000000000, &out);
+	for (i = 1; i <= 25; i++) {
+		in.now_ns = 1000000000 + (uint64_t)i * COMM_GOVERNOR_TICK_NS;
+		in.target_ns = COMM_GOVERNOR_TICK_NS / 5;
+		in.daemon_ns = i <= 5 ? 10000000 : 200000;
+		due += (double)in.target_ns / (double)out.period;
+		in.interrupts = (uint64_t)due;
+		due -= (double)in.interrupts;
+		n += (int)in.interrupts;
+		comm_governor_tick(&g, &in, &out);
+	}
+	assert_true(n >= 20);
+}
+
 static void test_prime(void **state)
 {
 	(void)state;
@@ -429,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_clock_oddities),
 		cmocka_unit_test(test_held_period),
 		cmocka_unit_test(test_shortest_period),
+		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_prime),
 		cmocka_unit_test(test_park),
 	};
