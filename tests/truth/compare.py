@@ -33,6 +33,7 @@ import sys
 
 TOP_SHARE = 0.9
 TOP_MAX = 16
+TIE = 0.02
 FIELDS = ["error", "log2", "recall", "false_est", "false_reads", "coverage", "cover_share",
           "edges", "overhead"]
 
@@ -102,9 +103,9 @@ def recall(est, true):
             break
         held += value
         k += 1
-    # Equal edges are equally good: whatever reaches the k-th true size is right,
-    # but for the thousandth that a thread may be ahead when the time is up.
-    least = sorted(true.values(), reverse=True)[k - 1] * 0.999
+    # Edges that differ by no more than their barriers are equally good: whatever
+    # reaches the k-th true size is right.
+    least = (1 - TIE) * sorted(true.values(), reverse=True)[k - 1]
     found = sum(1 for key in top(est, k) if true.get(key, 0) >= least)
     return found / k
 

@@ -122,7 +122,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(r["recall"], 0.5)
 
     def test_recall_of_equal_edges(self):
-        rows = [(i, i + 1, 100, 0) for i in range(1, 21)]
+        rows = [(i, i + 1, 200 + (i <= 16), 0) for i in range(1, 21)]
         r = self.compare([(i, i + 1, 100.0) for i in range(5, 21)], rows)
         self.assertEqual(r["recall"], 1)
 
