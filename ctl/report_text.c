@@ -41,9 +41,11 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 		 run->source, run->event, run->estimator,
 		 (unsigned long long)run->granularity_bytes);
 	ctl_wrap(term, 0, TEXT_INDENT, line);
-	if (report->exact)
+	if (report->exact && report->accesses)
 		snprintf(line, sizeof(line), "%s accesses, all of them counted",
 			 ctl_count(c, report->accesses));
+	else if (report->exact)
+		snprintf(line, sizeof(line), "all accesses counted");
 	else if (report->samples == report->bursts)
 		snprintf(line, sizeof(line), "%s samples, %s accesses",
 			 ctl_count(a, report->samples), ctl_count(c, report->accesses));
@@ -53,7 +55,8 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 			 ctl_count(c, report->accesses));
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 	if (report->exact)
-		snprintf(line, sizeof(line), "cost not limited: the program ran under Valgrind");
+		snprintf(line, sizeof(line),
+			 "cost not limited: the program ran slower to be counted");
 	else if (report->target_ns)
 		snprintf(line, sizeof(line), "cost %s of the target's CPU time",
 			 ctl_percent(a, report->overhead));
@@ -250,8 +253,8 @@ static void print_reading(const struct ctl_term *term, const struct comm_report 
 	printf("\n");
 	if (report->exact) {
 		ctl_wrap(term, 0, 0,
-			 "Counted, not estimated. One thread ran at a time, in an order that could "
-			 "have been; times and rates are those of the slowed program.");
+			 "Counted, not estimated. Times and rates are those of the slowed program, "
+			 "and so is the order in which threads took turns.");
 		return;
 	}
 	snprintf(

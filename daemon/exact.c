@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An exact run: a command under Valgrind with our tool, which counts every
- * access, and then its result file into the store, a slice for each phase.
+ * An exact run: a command that counts its accesses by itself (libcomm-exact), or
+ * else under Valgrind with our tool, which does.  Then its result file into the
+ * store, a slice for each phase.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,27 +15,40 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "demangle.h"
 #include "exact_read.h"
 #include "interval.h"
 #include "privilege.h"
+#include "program.h"
 #include "session.h"
+#include "source.h"
 #include "valgrind.h"
 
 enum {
 	ROWS_MAX = 1 << 22, /* edges of a slice: folding some would not be exact */
 	LOOK_MS = 250,
+	NATIVE_GRANULARITY_MAX = 64,
+	NAME_BYTES = 512,
 };
 
 struct exact {
 	const struct comm_options *options;
 	struct comm_session session;
 	struct comm_exact *result;
+	struct comm_function *functions; /* the result's, their names readable */
+	char program[PATH_MAX];
+	bool native; /* it counts by itself */
 	char directory[PATH_MAX], out[PATH_MAX];
 	int signals;
 	sigset_t old_signals;
 	pid_t child; /* 0: none */
 	int exit_status;
 };
+
+static const char native_note[] =
+	"counted by the program itself: only its code that was built with "
+	"-fsanitize=thread, no source lines, no objects";
+static const char valgrind_note[] = "one thread ran at a time, under Valgrind";
 
 /* The edges of one phase. */
 struct phase {
@@ -144,7 +158,8 @@ static const char *run_until_over(struct exact *exact)
 			how = "duration";
 		}
 		if (exact->session.progress)
-			fprintf(stderr, "\r\033[K%5.0f s under Valgrind", (double)passed_ns / 1e9);
+			fprintf(stderr, "\r\033[K%5.0f s %s", (double)passed_ns / 1e9,
+				exact->native ? "with libcomm-exact" : "under Valgrind");
 		if (poll(&fd, 1, LOOK_MS) > 0 && pass_signals(exact) && !is_over) {
 			is_over = true;
 			how = "interrupted";
@@ -160,22 +175,54 @@ static const struct comm_thread *thread_at(const void *ctx, uint32_t id)
 {
 	static const struct comm_thread other = {.name = "(other)"};
 
-	return id == COMM_ID_OTHER ? &other : comm_exact_thread_at(ctx, id - 1);
+	const struct exact *exact = ctx;
+
+	return id == COMM_ID_OTHER ? &other : comm_exact_thread_at(exact->result, id - 1);
 }
 
 static const struct comm_function *function_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_function_at(ctx, id);
+	const struct exact *exact = ctx;
+
+	return &exact->functions[id];
 }
 
 static const struct comm_site *site_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_site_at(ctx, id);
+	return comm_exact_site_at(((const struct exact *)ctx)->result, id);
 }
 
 static const struct comm_object *object_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_object_at(ctx, id);
+	return comm_exact_object_at(((const struct exact *)ctx)->result, id);
+}
+
+/* libcomm-exact leaves names as the linker knows them. */
+static int read_names(struct exact *exact)
+{
+	uint32_t n = comm_exact_run(exact->result)->n_functions;
+	char name[NAME_BYTES];
+
+	exact->functions = calloc(n + 1, sizeof(*exact->functions));
+	if (!exact->functions)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		exact->functions[i] = *comm_exact_function_at(exact->result, i);
+		exact->functions[i].name =
+			strdup(comm_demangle(exact->functions[i].name, name, sizeof(name)));
+		if (!exact->functions[i].name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_names(struct exact *exact)
+{
+	uint32_t n = exact->functions ? comm_exact_run(exact->result)->n_functions : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		free((char *)exact->functions[i].name);
+	free(exact->functions);
 }
 
 static void take_edge(void *ctx, const struct comm_edge *edge)
@@ -196,12 +243,27 @@ static void take_edge(void *ctx, const struct comm_edge *edge)
 	phase->edges[phase->n++] = *edge;
 }
 
+/* Edges of all phases hold so much. */
+static double counted_bytes(const struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+	double bytes = 0;
+
+	for (uint32_t i = 0; i < run->n_phases; i++) {
+		const struct comm_exact_phase *phase = comm_exact_phase_at(exact->result, i);
+
+		for (size_t j = 0; j < phase->n_edges; j++)
+			bytes += (double)phase->edge[j].bytes;
+	}
+	return bytes;
+}
+
 static int store_phase(struct exact *exact, uint32_t index)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	const struct comm_exact_phase *in = comm_exact_phase_at(exact->result, index);
 	const struct comm_naming naming = {
-		.ctx = exact->result,
+		.ctx = exact,
 		.n_threads = run->n_threads + 1,
 		.n_functions = run->n_functions,
 		.n_sites = run->n_sites,
@@ -239,19 +301,23 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 	int err;
 
 	uname(&host);
-	err = comm_store_begin_run(session->store,
-				   &(struct comm_run_info){
-					   .source = "exact",
-					   .event = "every access",
-					   .estimator = COMM_ESTIMATOR_EXACT,
-					   .command = run->command,
-					   .host = host.nodename,
-					   .start_ns = run->start_ns,
-					   .start_unix_ns = run->start_unix_ns,
-					   .granularity_bytes = run->granularity_bytes,
-					   .notes = "",
-				   },
-				   &session->run);
+	err = read_names(exact);
+	if (err)
+		return err;
+	err = comm_store_begin_run(
+		session->store,
+		&(struct comm_run_info){
+			.source = "exact",
+			.event = exact->native ? "every instrumented access" : "every access",
+			.estimator = COMM_ESTIMATOR_EXACT,
+			.command = run->command,
+			.host = host.nodename,
+			.start_ns = run->start_ns,
+			.start_unix_ns = run->start_unix_ns,
+			.granularity_bytes = run->granularity_bytes,
+			.notes = exact->native ? native_note : valgrind_note,
+		},
+		&session->run);
 	for (uint32_t i = 0; i < run->n_phases && !err; i++) {
 		err = store_phase(exact, i);
 		if (comm_exact_phase_at(exact->result, i)->end_ns > end_ns)
@@ -269,9 +335,9 @@ static int read_result(struct exact *exact)
 	int err;
 
 	if (access(exact->out, F_OK)) {
-		fprintf(stderr,
-			"commd: %s left no result: Valgrind could not run it, or was killed\n",
-			exact->options->command[0]);
+		fprintf(stderr, "commd: %s left no result: %s\n", exact->options->command[0],
+			exact->native ? "it was killed, or ended through _exit() or exec()"
+				      : "Valgrind could not run it, or was killed");
 		return -ENOENT;
 	}
 	err = comm_exact_open(exact->out, &exact->result, &why);
@@ -303,11 +369,11 @@ static int import(struct exact *exact, const char *how)
 		fprintf(stderr, "commd: the command was ended by a signal (%s)\n",
 			strsignal(WTERMSIG(exact->exit_status)));
 	if (!options->quiet)
-		fprintf(stderr, "%.1f s (%s), %llu accesses, all counted; run %lld in %s\n",
-			(double)(end_ns - run->start_ns) / 1e9, how,
-			(unsigned long long)run->accesses, (long long)exact->session.run,
-			options->store);
-	if (run->accesses)
+		fprintf(stderr, "%.1f s (%s), %.4g bytes read, all counted%s; run %lld in %s\n",
+			(double)(end_ns - run->start_ns) / 1e9, how, counted_bytes(exact),
+			exact->native ? " by the program itself" : "",
+			(long long)exact->session.run, options->store);
+	if (counted_bytes(exact) > 0)
 		return 0;
 	fprintf(stderr, "commd: no memory access of the target was seen\n");
 	return 3;
@@ -315,6 +381,7 @@ static int import(struct exact *exact, const char *how)
 
 static void deinit(struct exact *exact)
 {
+	free_names(exact);
 	comm_exact_close(exact->result);
 	remove_directory(exact);
 	comm_session_deinit(&exact->session);
@@ -322,11 +389,68 @@ static void deinit(struct exact *exact)
 		close(exact->signals);
 }
 
+/* The command as it is, told where to leave its result. */
+static int start_native(struct exact *exact, char **why)
+{
+	const struct comm_options *options = exact->options;
+	char granularity[16];
+	int err;
+
+	snprintf(granularity, sizeof(granularity), "%u", options->granularity_bytes);
+	if (options->granularity_bytes > NATIVE_GRANULARITY_MAX)
+		return comm_source_fail(why, -EINVAL,
+					"%s counts by itself, with libcomm-exact, which knows "
+					"--granularity up to %d",
+					options->command[0], NATIVE_GRANULARITY_MAX);
+	if (setenv("COMM_EXACT_RESULT", exact->out, 1) ||
+	    setenv("COMM_EXACT_GRANULARITY", granularity, 1))
+		return -errno;
+	err = comm_program_spawn(exact->program, options->command, &exact->old_signals,
+				 &exact->child);
+	if (err)
+		comm_source_fail(why, err, "cannot run %s: %s", exact->program, strerror(-err));
+	return err;
+}
+
+static int start(struct exact *exact, const struct comm_valgrind *valgrind)
+{
+	char *why = NULL;
+	int err;
+
+	if (exact->native)
+		err = start_native(exact, &why);
+	else
+		err = comm_valgrind_start(valgrind, exact->options, exact->out, &exact->old_signals,
+					  &exact->child, &why);
+	return err ? fail("cannot start the command", err, why) : 0;
+}
+
+/* How it is to be run: *valgrind is set unless by itself. */
+static int choose(struct exact *exact, struct comm_valgrind *valgrind)
+{
+	const char *name = exact->options->command[0];
+	uint32_t version = 0;
+	char *why = NULL;
+	int err = comm_program_find(name, exact->program);
+
+	exact->native = !err && comm_program_counts(exact->program, &version);
+	if (exact->native && version > COMM_EXACT_VERSION) {
+		fprintf(stderr, "commd: the libcomm-exact in %s is newer than this commd\n", name);
+		return -EPROTO;
+	}
+	if (exact->native)
+		return 0;
+	if (comm_valgrind_find(valgrind, &why))
+		return fail("no exact source", -ENOENT, why);
+	if (err)
+		fprintf(stderr, "commd: cannot run %s: %s\n", name, strerror(-err));
+	return err;
+}
+
 int comm_exact(const struct comm_options *options)
 {
 	struct exact exact = {.options = options, .session.row_cap = ROWS_MAX, .signals = -1};
 	struct comm_valgrind valgrind;
-	char *why = NULL;
 	int err, status = 1;
 
 	err = comm_privilege_become_user(options->store);
@@ -334,21 +458,13 @@ int comm_exact(const struct comm_options *options)
 		fail("cannot become the user behind sudo", err, NULL);
 		return 1;
 	}
-	err = comm_valgrind_find(&valgrind, &why);
-	if (err) {
-		fail("no exact source", err, why);
+	if (choose(&exact, &valgrind))
 		return 1;
-	}
 	if (catch_signals(&exact) || comm_session_open_store(&exact.session, options) ||
 	    make_directory(&exact))
 		goto out;
-	err = comm_valgrind_start(&valgrind, options, exact.out, &exact.old_signals, &exact.child,
-				  &why);
-	if (err) {
-		fail("cannot start Valgrind", err, why);
-		goto out;
-	}
-	status = import(&exact, run_until_over(&exact));
+	if (!start(&exact, &valgrind))
+		status = import(&exact, run_until_over(&exact));
 out:
 	deinit(&exact);
 	return status;

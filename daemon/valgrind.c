@@ -2,13 +2,12 @@
 #include "valgrind.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "program.h"
 #include "source.h"
 
 #define TOOL "commexact-amd64-linux"
@@ -17,49 +16,12 @@ enum {
 	OWN_ARGS = 8, /* before the command, at most */
 };
 
-static int check_program(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return -errno;
-	return S_ISREG(st.st_mode) && !access(path, X_OK) ? 0 : -EACCES;
-}
-
-/* As execvp() looks for it.  ret has PATH_MAX bytes. */
-static int find_program(const char *name, char *ret)
-{
-	const char *path = getenv("PATH"), *next;
-	int err = -ENOENT;
-
-	if (strchr(name, '/')) {
-		if (snprintf(ret, PATH_MAX, "%s", name) >= PATH_MAX)
-			return -ENAMETOOLONG;
-		return check_program(ret);
-	}
-	for (path = path ? path : "/bin:/usr/bin"; *name && path; path = next) {
-		size_t n = strcspn(path, ":");
-		int found;
-
-		next = path[n] ? path + n + 1 : NULL;
-		if (snprintf(ret, PATH_MAX, "%.*s%s%s", (int)n, path, n ? "/" : "./", name) >=
-		    PATH_MAX)
-			continue;
-		found = check_program(ret);
-		if (!found)
-			return 0;
-		if (found == -EACCES)
-			err = -EACCES;
-	}
-	return err;
-}
-
 static bool has_tool(const char *directory)
 {
 	char path[PATH_MAX];
 
 	return snprintf(path, sizeof(path), "%s/" TOOL, directory) < PATH_MAX &&
-	       !check_program(path);
+	       !comm_program_check(path);
 }
 
 static bool find_tool(char *ret)
@@ -84,7 +46,7 @@ static bool find_tool(char *ret)
 
 int comm_valgrind_find(struct comm_valgrind *ret, char **err)
 {
-	if (find_program("valgrind", ret->program))
+	if (comm_program_find("valgrind", ret->program))
 		return comm_source_fail(err, -ENOENT,
 					"the exact source needs Valgrind, which is not on the "
 					"PATH: install the package valgrind");
@@ -113,46 +75,13 @@ static char *out_option(const char *path)
 	return option;
 }
 
-static int spawn(const struct comm_valgrind *valgrind, char *const *argv, const sigset_t *signals,
-		 pid_t *ret)
-{
-	posix_spawnattr_t attr;
-	sigset_t usual;
-	int err;
-
-	/* A shell's job in the background ignores what we want to pass on. */
-	sigemptyset(&usual);
-	sigaddset(&usual, SIGINT);
-	sigaddset(&usual, SIGTERM);
-	sigaddset(&usual, SIGHUP);
-	if (setenv("VALGRIND_LIB", valgrind->tools, 1))
-		return -errno;
-	err = posix_spawnattr_init(&attr);
-	if (err)
-		return -err;
-	err = posix_spawnattr_setsigmask(&attr, signals);
-	if (!err)
-		err = posix_spawnattr_setsigdefault(&attr, &usual);
-	if (!err)
-		err = posix_spawnattr_setflags(&attr,
-					       POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	if (!err)
-		err = posix_spawn(ret, valgrind->program, NULL, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	return -err;
-}
-
 int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_options *options,
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err)
 {
-	char *out = NULL, *granularity = NULL, **argv = NULL, program[PATH_MAX];
+	char *out = NULL, *granularity = NULL, **argv = NULL;
 	size_t n_command = 0, n = 0;
 	int rc;
 
-	rc = find_program(options->command[0], program);
-	if (rc)
-		return comm_source_fail(err, rc, "cannot run %s: %s", options->command[0],
-					strerror(-rc));
 	while (options->command[n_command])
 		n_command++;
 	argv = calloc(OWN_ARGS + n_command + 1, sizeof(*argv));
@@ -173,7 +102,9 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 	argv[n++] = granularity;
 	argv[n++] = out;
 	memcpy(argv + n, options->command, n_command * sizeof(*argv));
-	rc = spawn(valgrind, argv, signals, ret);
+	rc = setenv("VALGRIND_LIB", valgrind->tools, 1) ? -errno : 0;
+	if (!rc)
+		rc = comm_program_spawn(valgrind->program, argv, signals, ret);
 	if (rc)
 		comm_source_fail(err, rc, "cannot start %s: %s", valgrind->program, strerror(-rc));
 out:

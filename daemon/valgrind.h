@@ -25,7 +25,7 @@ struct comm_valgrind {
 int comm_valgrind_find(struct comm_valgrind *ret, char **err);
 /*
  * Runs the options' command, which writes its result to out_path.  signals is
- * the mask it begins with.  Errors as above; -ENOENT, -EACCES: the command.
+ * the mask it begins with.  Errors as above.
  */
 int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_options *options,
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err);

@@ -23,6 +23,16 @@ enum {
 	COMM_EXACT_VERSION = 1,
 };
 
+/*
+ * The ELF note of a program that writes such a file by itself: its name, its
+ * type; the four bytes it holds are the version of the file.
+ */
+#define COMM_EXACT_NOTE "commprof"
+
+enum {
+	COMM_EXACT_NOTE_RUNTIME = 1,
+};
+
 enum comm_exact_kind {
 	COMM_EXACT_COMMAND = 1, /* a string */
 	COMM_EXACT_THREAD,

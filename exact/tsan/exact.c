@@ -4,6 +4,7 @@
  */
 #include "exact.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exact_format.h"
+#include "result.h"
 #include "symbol.h"
 #include "thread.h"
 
@@ -28,7 +31,9 @@ struct out {
 static struct {
 	int begun, busy;
 	pid_t pid;
-	char prefix[PREFIX_BYTES];
+	char prefix[PREFIX_BYTES], module[PREFIX_BYTES];
+	/* The file for commd, which then wants no others; NULL: none. */
+	const char *result;
 	struct out out;
 	uint64_t bytes[COMM_EXACT_THREADS], first_bytes[COMM_EXACT_THREADS];
 	/* Names once looked up, by place of the function. */
@@ -47,6 +52,29 @@ static void dump_on_signal(int number)
 	errno = err;
 }
 
+/* Told to end, the program ends; but what it did is known. */
+static void end_on_signal(int number)
+{
+	comm_exact_dump();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Unless the program takes these signals itself, which it may still do later. */
+static void dump_on_end(void)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction action = {.sa_handler = end_on_signal}, old;
+
+		if (!sigaction(signals[i], NULL, &old) && !(old.sa_flags & SA_SIGINFO) &&
+		    old.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
 void comm_exact_init(void)
 {
 	const char *text;
@@ -56,7 +84,11 @@ void comm_exact_init(void)
 	exact.begun = 1;
 	comm_shadow_init();
 	comm_exact_threads_init();
+	comm_exact_result_begin();
 	exact.pid = getpid();
+	exact.result = getenv("COMM_EXACT_RESULT");
+	if (exact.result)
+		dump_on_end();
 	text = getenv("COMM_EXACT_OUT");
 	snprintf(exact.prefix, sizeof(exact.prefix), "%s", text && *text ? text : "comm-exact");
 	text = getenv("COMM_EXACT_SIGNAL");
@@ -66,6 +98,17 @@ void comm_exact_init(void)
 		sigaction(atoi(text), &action, NULL);
 	}
 }
+
+/* By this commd knows a program that can be run as it is. */
+static const struct {
+	Elf64_Nhdr head;
+	char name[sizeof(COMM_EXACT_NOTE)];
+	uint32_t version __attribute__((aligned(4)));
+} note __attribute__((section(".note.commprof"), used, aligned(4))) = {
+	{sizeof(COMM_EXACT_NOTE), sizeof(uint32_t), COMM_EXACT_NOTE_RUNTIME},
+	COMM_EXACT_NOTE,
+	COMM_EXACT_VERSION,
+};
 
 static void __attribute__((constructor(101))) begin(void)
 {
@@ -77,7 +120,9 @@ static void __attribute__((destructor(101))) end(void)
 	int err = comm_exact_dump();
 
 	if (err)
-		fprintf(stderr, "comm-exact: %s.*.csv: %s\n", exact.prefix, strerrorname_np(-err));
+		fprintf(stderr, "comm-exact: %s%s: %s\n",
+			exact.result ? exact.result : exact.prefix, exact.result ? "" : ".*.csv",
+			strerrorname_np(-err));
 }
 
 static void flush(struct out *out)
@@ -129,18 +174,6 @@ static int end_file(struct out *out)
 	return -out->err;
 }
 
-/* A table and its size that belong together (partner: grow() in thread.c). */
-static struct comm_exact_edge *table(struct comm_exact_thread *t, uint64_t *mask)
-{
-	struct comm_exact_edge *edge;
-
-	do {
-		*mask = __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE);
-		edge = __atomic_load_n(&t->edge, __ATOMIC_ACQUIRE);
-	} while (*mask != __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE));
-	return edge;
-}
-
 static int dump_threads(struct out *out)
 {
 	struct comm_exact_thread *t;
@@ -151,7 +184,7 @@ static int dump_threads(struct out *out)
 	     (unsigned long long)comm_exact_threads_lost());
 	line(out, "src_tid,dst_tid,bytes,first_bytes\n");
 	for (t = comm_exact_threads(); t; t = t->next) {
-		const struct comm_exact_edge *edge = table(t, &mask);
+		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
 		uint32_t dst = t->slot_bits >> COMM_FUNCTION_BITS;
 
 		for (src = 0; src < COMM_EXACT_THREADS; src++)
@@ -187,7 +220,7 @@ static const char *name_of(uint32_t function)
 		return "[unknown]";
 	if (exact.name[i].function != function) {
 		comm_exact_symbol(comm_exact_function_pc(function), exact.name[i].name,
-				  sizeof(exact.name[i].name));
+				  sizeof(exact.name[i].name), exact.module, sizeof(exact.module));
 		exact.name[i].function = function;
 	}
 	return exact.name[i].name;
@@ -201,7 +234,7 @@ static int dump_functions(struct out *out)
 
 	line(out, "src_tid,dst_tid,src_function,dst_function,bytes,first_bytes\n");
 	for (t = comm_exact_threads(); t; t = t->next) {
-		const struct comm_exact_edge *edge = table(t, &mask);
+		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
 
 		for (i = 0; i <= mask; i++) {
 			uint64_t key = edge[i].key, bytes = edge[i].bytes - edge[i].base_bytes;
@@ -220,22 +253,33 @@ static int dump_functions(struct out *out)
 	return end_file(out);
 }
 
-int comm_exact_dump(void)
+static int dump_csv(void)
 {
 	int err, err2;
 
-	if (!exact.begun)
-		return 0;
-	if (__atomic_exchange_n(&exact.busy, 1, __ATOMIC_ACQUIRE))
-		return -EBUSY;
 	err = begin_file(&exact.out, "threads");
 	if (!err)
 		err = dump_threads(&exact.out);
 	err2 = begin_file(&exact.out, "functions");
 	if (!err2)
 		err2 = dump_functions(&exact.out);
-	__atomic_store_n(&exact.busy, 0, __ATOMIC_RELEASE);
 	return err ? err : err2;
+}
+
+int comm_exact_dump(void)
+{
+	int err = 0;
+
+	if (!exact.begun)
+		return 0;
+	if (__atomic_exchange_n(&exact.busy, 1, __ATOMIC_ACQUIRE))
+		return -EBUSY;
+	if (!exact.result)
+		err = dump_csv();
+	else if (getpid() == exact.pid)
+		err = comm_exact_result_write(exact.result);
+	__atomic_store_n(&exact.busy, 0, __ATOMIC_RELEASE);
+	return err;
 }
 
 void comm_exact_reset(void)
@@ -247,7 +291,7 @@ void comm_exact_reset(void)
 	for (t = comm_exact_threads(); t; t = t->next) {
 		/* The table may grow under our hands, and the new one not know of it. */
 		do {
-			edge = table(t, &mask);
+			edge = comm_exact_table(t, &mask);
 			for (i = 0; i <= mask; i++) {
 				edge[i].base_bytes = edge[i].bytes;
 				edge[i].base_first_bytes = edge[i].first_bytes;

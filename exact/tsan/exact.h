@@ -5,18 +5,21 @@
  *
  *	gcc -O2 -g -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove \
  *	    -fno-builtin-memset -c prog.c
- *	gcc prog.o libcomm-exact.a -lpthread -o prog
+ *	gcc prog.o -lcomm-exact -lpthread -o prog
+ *	commd --source exact -- ./prog
  *
  * (Without -fno-builtin-* the compiler expands short copies in place, past the
  * instrumentation.)  clang 14 leaves loads out: use gcc.  Dynamic executables only.
  *
- * At exit, and at the signal COMM_EXACT_SIGNAL, it writes
- * PREFIX.threads.csv and PREFIX.functions.csv; a child of fork() writes
- * PREFIX.PID.threads.csv.
+ * commd finds out by an ELF note that the program can be run as it is, and puts
+ * the result into its store.  Without commd the program writes, at exit and at the
+ * signal COMM_EXACT_SIGNAL, PREFIX.threads.csv and PREFIX.functions.csv; a child
+ * of fork() writes PREFIX.PID.threads.csv.
  *
  * Environment: COMM_EXACT_OUT (the prefix, "comm-exact"),
  * COMM_EXACT_GRANULARITY (bytes, 8), COMM_EXACT_SELF_FIRST (1: first reads of
- * what the thread itself wrote, too), COMM_EXACT_SIGNAL (a number).
+ * what the thread itself wrote, too), COMM_EXACT_SIGNAL (a number), COMM_EXACT_RESULT (set
+ * by commd: its result file, instead of all others).
  */
 #ifndef COMM_EXACT_H
 #define COMM_EXACT_H

@@ -12,10 +12,19 @@ say ?= @printf '  %-7s %s\n'
 EXACT_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -fno-builtin \
 	-fno-tree-loop-distribute-patterns -fno-stack-protector -U_FORTIFY_SOURCE -mcx16 -fPIC \
-	-D_GNU_SOURCE -MMD -MP
+	-D_GNU_SOURCE -MMD -MP -Ilibcomm
 EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c))
 
 libcomm-exact: $(O)/libcomm-exact.a
+
+all: libcomm-exact
+
+install: install-libcomm-exact
+
+install-libcomm-exact: libcomm-exact
+	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/comm
+	install -m 644 $(O)/libcomm-exact.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 exact/tsan/exact.h $(DESTDIR)$(PREFIX)/include/comm
 
 -include $(EXACT_O:.o=.d)
 
@@ -29,4 +38,4 @@ $(O)/libcomm-exact.a: $(EXACT_O)
 	$(say) AR $@
 	$(Q)$(AR) rcs $@ $^
 
-.PHONY: libcomm-exact
+.PHONY: libcomm-exact install-libcomm-exact

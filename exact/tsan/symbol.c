@@ -74,7 +74,19 @@ static int search(const uint8_t *file, size_t bytes, uint64_t addr, char *ret, s
 	return 0;
 }
 
-void comm_exact_symbol(uint64_t pc, char *ret, size_t size)
+/* The path behind a link such as /proc/self/exe. */
+static void resolve(const char *path, char *ret, size_t size)
+{
+	ssize_t n = readlink(path, ret, size - 1);
+
+	if (n < 0)
+		snprintf(ret, size, "%s", path);
+	else
+		ret[n] = 0;
+}
+
+uint64_t comm_exact_symbol(uint64_t pc, char *ret, size_t size, char *ret_module,
+			   size_t module_size)
 {
 	struct where w = {.pc = pc};
 	const char *base, *p;
@@ -85,8 +97,10 @@ void comm_exact_symbol(uint64_t pc, char *ret, size_t size)
 	dl_iterate_phdr(find_module, &w);
 	if (!w.path) {
 		snprintf(ret, size, "0x%llx", (unsigned long long)pc);
-		return;
+		*ret_module = 0;
+		return pc;
 	}
+	resolve(w.path, ret_module, module_size);
 	fd = open(w.path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0) {
 		/* By number: our own mmap() would clear cells. */
@@ -99,9 +113,10 @@ void comm_exact_symbol(uint64_t pc, char *ret, size_t size)
 	if (fd >= 0)
 		close(fd);
 	if (found)
-		return;
+		return pc - w.base;
 	for (base = p = w.path; *p; p++)
 		if (*p == '/')
 			base = p + 1;
 	snprintf(ret, size, "%s+0x%llx", base, (unsigned long long)(pc - w.base));
+	return pc - w.base;
 }

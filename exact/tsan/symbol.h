@@ -9,7 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "function", or "module+0x12" when there is no symbol, or "0x12". */
-void comm_exact_symbol(uint64_t pc, char *ret, size_t size);
+/*
+ * "function", or "module+0x12" when there is no symbol, or "0x12"; the path of
+ * the module, "" when there is none.  Returns the file's own address, or pc.
+ */
+uint64_t comm_exact_symbol(uint64_t pc, char *ret, size_t size, char *ret_module,
+			   size_t module_size);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +26,16 @@ __thread struct comm_exact_thread *comm_exact_self;
 
 static struct dictionary *dictionary;
 static struct comm_exact_thread *threads;
-static int self_first;
+static int self_first, has_key;
+static pthread_key_t end_key;
+
+/* The thread ends: its last name is the one that says what it did. */
+static void take_name(void *t)
+{
+	uint32_t slot = ((struct comm_exact_thread *)t)->slot_bits >> COMM_FUNCTION_BITS;
+
+	prctl(PR_GET_NAME, dictionary->identity[slot].name);
+}
 
 static void *map(size_t bytes, int flags)
 {
@@ -57,6 +67,7 @@ void comm_exact_threads_init(void)
 	self_first = text && text[0] == '1';
 	dictionary = map(sizeof(*dictionary), MAP_SHARED);
 	pthread_atfork(NULL, NULL, after_fork);
+	has_key = !pthread_key_create(&end_key, take_name);
 }
 
 struct comm_exact_thread *comm_exact_thread_create(void)
@@ -77,6 +88,7 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 	} else {
 		dictionary->identity[slot].pid = getpid();
 		dictionary->identity[slot].tid = syscall(SYS_gettid);
+		prctl(PR_GET_NAME, dictionary->identity[slot].name);
 	}
 	t->slot_bits = slot << COMM_FUNCTION_BITS;
 	t->bit = (uint64_t)1 << slot % 64;
@@ -90,7 +102,21 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 					    __ATOMIC_ACQUIRE))
 		;
 	comm_exact_self = t;
+	if (has_key)
+		pthread_setspecific(end_key, t);
 	return t;
+}
+
+/* Partner: grow(). */
+struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *ret_mask)
+{
+	struct comm_exact_edge *edge;
+
+	do {
+		*ret_mask = __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE);
+		edge = __atomic_load_n(&t->edge, __ATOMIC_ACQUIRE);
+	} while (*ret_mask != __atomic_load_n(&t->mask, __ATOMIC_ACQUIRE));
+	return edge;
 }
 
 struct comm_exact_thread *comm_exact_threads(void)
@@ -132,7 +158,7 @@ static void grow(struct comm_exact_thread *t)
 	for (i = 0; i <= t->mask; i++)
 		if (t->edge[i].key)
 			*place(edge, mask, t->edge[i].key) = t->edge[i];
-	/* The table before its size, or a dump reads past the end (partner: dump.c). */
+	/* The table before its size, or a dump reads past the end (partner: comm_exact_table()). */
 	__atomic_store_n(&t->edge, edge, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
 }

@@ -20,6 +20,7 @@ enum {
 	COMM_EXACT_FUNCTIONS = 1 << COMM_FUNCTION_BITS,
 	COMM_EXACT_DEPTH = 1024,
 	COMM_EXACT_PC_CACHE = 256,
+	COMM_EXACT_NAME_BYTES = 16,
 };
 
 /* Functions without code. */
@@ -51,6 +52,7 @@ struct comm_exact_thread {
 
 struct comm_exact_identity {
 	uint32_t pid, tid;
+	char name[COMM_EXACT_NAME_BYTES]; /* as it was at the first access or, later, the end */
 };
 
 extern __thread struct comm_exact_thread *comm_exact_self
@@ -61,6 +63,8 @@ struct comm_exact_thread *comm_exact_thread_create(void);
 /* Of this process, newest first. */
 struct comm_exact_thread *comm_exact_threads(void);
 const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
+/* A thread's table and its size less 1, which belong together. */
+struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *ret_mask);
 struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key);
 uint32_t comm_exact_function(uint64_t pc);
 uint64_t comm_exact_function_pc(uint32_t function);

@@ -42,6 +42,42 @@ sentence "no command" 2 'name one target' "$commd" --source exact --store "$dir/
 sentence "no process that runs already" 2 'no --pid' "$commd" --source exact --pid 1 --store "$dir/x.db"
 PATH=$dir/empty "$commd" --doctor >"$dir/doctor"
 check "doctor says what to do" /bin/grep -qE '^  exact +not here: .*install' "$dir/doctor"
+# compared REPORT.json TRUTH.csv FILTER: an empty answer is a failure too.
+compared() {
+  python3 tests/truth/compare.py "$1" "$2" --json >"$dir/compared" && [ -s "$dir/compared" ] &&
+    cat "$dir/compared" && jq -e "$3" "$dir/compared"
+}
+# json FILE FILTER: the same for one file.
+json() { [ -s "$1" ] && jq -e "$2" "$1"; }
+
+# A program that counts by itself needs no Valgrind.
+native() { # native KERNEL PROGRAM [OPTION...]
+  local db=$dir/n.db kernel=$1 program=$2
+  shift 2
+  rm -f "$db"* "$dir"/n*.json "$dir/n.csv"
+  env PATH="$dir/empty" "$commd" -q --source exact --store "$db" "$@" -- "$program" "$kernel" --threads 4 --seconds 0.2 --out "$dir/n.csv" >"$dir/log" 2>&1
+  check "native $kernel: exit status" [ $? = 0 ]
+  "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$db" >"$dir/n.json"
+  "$commctl" report --json --by-thread --min-share 0 --top 0 --first-read --store "$db" >"$dir/n1.json"
+  # The volume is per second, and not of quite the same seconds.
+  check "native $kernel: the report is the true matrix" compared "$dir/n.json" "$dir/n.csv" '.error < 1e-9 and .false_est == 0'
+  check "native $kernel: something was read" json "$dir/n.json" '.edges | length > 3'
+  check "native $kernel: bytes are the true ones" [ "$(jq '[.edges[].bytes] | add' "$dir/n.json")" = "$(awk -F, '/^[0-9]/ && $1 != $2 { b += $3 } END { printf "%.0f", b }' "$dir/n.csv")" ]
+  check "native $kernel: first reads are the true ones" [ "$(jq '[.edges[].bytes] | add' "$dir/n1.json")" = "$(awk -F, '/^[0-9]/ && $1 != $2 { b += $4 } END { printf "%.0f", b }' "$dir/n.csv")" ]
+}
+native ring "$kernels-exact"
+check "native: threads have names" json "$dir/n.json" '[.nodes[].name] | contains(["ring-0", "ring-3"])'
+"$commctl" report --json --by-function --min-share 0 --top 0 --store "$dir/n.db" >"$dir/nf.json"
+check "native: functions have names" json "$dir/nf.json" '(.nodes | map({(.id): .name}) | add) as $n | .edges[0] | $n[.from] == "put" and $n[.to] == "check"'
+strip -o "$dir/stripped" "$kernels-exact"
+native migratory "$dir/stripped" --granularity 4
+check "native: granularity" json "$dir/n.json" '.run.granularity_bytes == 4 and .run.event == "every instrumented access"'
+sentence "native: a granularity it does not know" 1 'up to 64' "$commd" --source exact --granularity 128 --store "$dir/x.db" -- "$kernels-exact" ring
+"$commd" -q --source exact --duration 1s --store "$dir/nd.db" -- "$O/tests/truth/exact_loop" 2>"$dir/log"
+"$commctl" report --json --self --store "$dir/nd.db" >"$dir/nd.json"
+check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == "duration" and .range.read_bytes > 10000'
+check "native: C++ names are readable" sh -c "'$commctl' report --by-function --self --store '$dir/nd.db' | grep -q 'loop::turn(int\*)'"
+
 if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then
   echo "ok $((n + 1)) # SKIP Valgrind is not installed, or was not when this was built"
   exit $status
@@ -70,14 +106,6 @@ print(json.dumps({
     "edges": [{"from": a, "to": b, "bytes": n} for (a, b), n in edges.items()]}))
 PY
 }
-
-# compared REPORT.json TRUTH.csv FILTER: an empty answer is a failure too.
-compared() {
-  python3 tests/truth/compare.py "$1" "$2" --json >"$dir/compared" && [ -s "$dir/compared" ] &&
-    cat "$dir/compared" && jq -e "$3" "$dir/compared"
-}
-# json FILE FILTER: the same for one file.
-json() { [ -s "$1" ] && jq -e "$2" "$1"; }
 
 kernel() { # kernel NAME
   local db=$dir/$1.db truth=$dir/$1.csv

@@ -19,7 +19,7 @@ TRUTH := $(O)/tests/truth
 TRUTH_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/native/,sync.o regular.o irregular.o)
 TRUTH_EXACT_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/exact/,sync.o regular.o irregular.o)
 
-truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test
+truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test $(TRUTH)/exact_loop
 
 -include $(TRUTH_O:.o=.d) $(TRUTH_EXACT_O:.o=.d) $(TRUTH)/exact/exact_test.d
 
@@ -50,6 +50,11 @@ $(TRUTH)/truth-kernels-exact: $(TRUTH_EXACT_O) $(O)/libcomm-exact.a
 $(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
 	$(say) LD $@
 	$(Q)$(CC) $^ -o $@ -lpthread
+
+$(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
+	@mkdir -p $(@D)
+	$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
+	$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
 truth-check: truth
 	O=$(O) tests/truth/check.sh

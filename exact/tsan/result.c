@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exact_format.h"
+#include "symbol.h"
+#include "thread.h"
+
+enum {
+	OUT_BYTES = 1 << 16,
+	NAME_BYTES = 256,
+	COMMAND_BYTES = 1024,
+	SITE_OTHER = 0,
+	SITE_KERNEL = 1,
+	NOBODY = 0,
+};
+
+/* Who reads or writes: a thread's slot and a function, as in comm_cell.writer. */
+struct actor {
+	uint32_t who, id; /* who 0: free */
+};
+
+static struct {
+	int fd, err;
+	size_t n;
+	uint8_t buf[OUT_BYTES];
+} out;
+
+static struct {
+	uint64_t start_ns, start_unix_ns;
+	struct actor *actor; /* open addressing */
+	uint32_t mask, n_actors, n_sites;
+	uint32_t *site;	  /* by function, 0: none yet */
+	uint32_t *thread; /* by slot, number + 1 */
+	uint32_t n_threads;
+	uint64_t edges;
+} result;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+void comm_exact_result_begin(void)
+{
+	result.start_ns = clock_ns(CLOCK_MONOTONIC);
+	result.start_unix_ns = clock_ns(CLOCK_REALTIME);
+}
+
+/* By number, here and below: the names are interposed (libc.c). */
+static void *map(size_t bytes)
+{
+	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+	if (p)
+		syscall(SYS_munmap, p, bytes);
+}
+
+static void flush(void)
+{
+	size_t at = 0;
+
+	while (at < out.n && !out.err) {
+		long n = syscall(SYS_write, out.fd, out.buf + at, out.n - at);
+
+		if (n < 0 && errno != EINTR)
+			out.err = errno;
+		else if (n > 0)
+			at += n;
+	}
+	out.n = 0;
+}
+
+static void put(const void *data, size_t bytes)
+{
+	const uint8_t *from = data;
+	size_t i;
+
+	for (i = 0; i < bytes; i++) {
+		if (out.n == sizeof(out.buf))
+			flush();
+		out.buf[out.n++] = from[i];
+	}
+}
+
+static void put_record(uint32_t kind, const void *fixed, size_t fixed_bytes, const char *first,
+		       size_t first_bytes, const char *second, size_t second_bytes)
+{
+	const struct comm_exact_record head = {kind, fixed_bytes + first_bytes + second_bytes};
+	static const uint8_t zero[8];
+
+	put(&head, sizeof(head));
+	put(fixed, fixed_bytes);
+	put(first, first_bytes);
+	put(second, second_bytes);
+	put(zero, -head.bytes & 7);
+}
+
+static size_t read_file(const char *path, char *ret, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? -1 : syscall(SYS_read, fd, ret, size);
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? 0 : n;
+}
+
+static void put_command(void)
+{
+	static char text[COMMAND_BYTES];
+	size_t n = read_file("/proc/self/cmdline", text, sizeof(text)), i;
+
+	while (n && !text[n - 1])
+		n--;
+	for (i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	put_record(COMM_EXACT_COMMAND, NULL, 0, text, n, NULL, 0);
+}
+
+static uint32_t site_of(uint32_t function)
+{
+	if (function == COMM_FUNCTION_KERNEL)
+		return SITE_KERNEL;
+	if (function <= COMM_FUNCTION_UNKNOWN)
+		return SITE_OTHER;
+	if (!result.site[function])
+		result.site[function] = result.n_sites++;
+	return result.site[function];
+}
+
+static uint32_t thread_of(uint32_t slot)
+{
+	if (!result.thread[slot])
+		result.thread[slot] = ++result.n_threads;
+	return result.thread[slot] - 1;
+}
+
+static uint32_t actor_of(uint32_t who)
+{
+	uint32_t i = who * 2654435761u & result.mask;
+
+	if (!(who >> COMM_FUNCTION_BITS))
+		return NOBODY;
+	while (result.actor[i].who && result.actor[i].who != who)
+		i = (i + 1) & result.mask;
+	if (!result.actor[i].who)
+		result.actor[i] = (struct actor){who, ++result.n_actors};
+	return result.actor[i].id;
+}
+
+static uint64_t count_edges(void)
+{
+	struct comm_exact_thread *t;
+	uint64_t n = 0, mask;
+
+	for (t = comm_exact_threads(); t; t = t->next) {
+		comm_exact_table(t, &mask);
+		n += mask + 1;
+	}
+	return n;
+}
+
+static void put_edges(void)
+{
+	struct comm_exact_thread *t;
+	uint64_t mask, i;
+
+	for (t = comm_exact_threads(); t; t = t->next) {
+		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
+
+		for (i = 0; i <= mask; i++) {
+			struct comm_exact_file_edge e = {
+				.bytes = edge[i].bytes - edge[i].base_bytes,
+				.first_bytes = edge[i].first_bytes - edge[i].base_first_bytes,
+			};
+			uint32_t reading = edge[i].key & (COMM_EXACT_FUNCTIONS - 1);
+
+			if (!edge[i].key || !e.bytes)
+				continue;
+			/* The thread may be counting as we look. */
+			if (e.first_bytes > e.bytes)
+				e.first_bytes = e.bytes;
+			/* Edges may have come since they were counted; not as many. */
+			if (result.n_actors + 2 > result.mask / 2) {
+				out.err = EOVERFLOW;
+				return;
+			}
+			e.src = actor_of(edge[i].key >> 32);
+			e.dst = actor_of(t->slot_bits | reading);
+			put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
+			result.edges++;
+		}
+	}
+}
+
+static void put_actors(void)
+{
+	struct comm_exact_file_actor actor = {0};
+	uint32_t id, i;
+
+	put_record(COMM_EXACT_ACTORS, &actor, sizeof(actor), NULL, 0, NULL, 0);
+	/* Sorted by hand: ids count up, and the table is not in their order. */
+	for (i = 0; i <= result.mask; i++) {
+		struct actor *a = &result.actor[i];
+
+		while (a->who && a->id - 1 != i) {
+			struct actor *to = &result.actor[a->id - 1], other = *to;
+
+			*to = *a;
+			*a = other;
+		}
+	}
+	for (id = 0; id < result.n_actors; id++) {
+		uint32_t who = result.actor[id].who;
+
+		actor.thread = thread_of(who >> COMM_FUNCTION_BITS);
+		actor.site = site_of(who & (COMM_EXACT_FUNCTIONS - 1));
+		put_record(COMM_EXACT_ACTORS, &actor, sizeof(actor), NULL, 0, NULL, 0);
+	}
+}
+
+static void put_site(uint32_t id, const char *name, const char *module, uint64_t offset)
+{
+	struct comm_exact_file_function function = {.id = id,
+						    .name_bytes = strlen(name),
+						    .module_bytes = strlen(module),
+						    .start = offset};
+	struct comm_exact_file_site site = {.id = id, .function = id, .offset = offset};
+
+	put_record(COMM_EXACT_FUNCTION, &function, sizeof(function), name, function.name_bytes,
+		   module, function.module_bytes);
+	put_record(COMM_EXACT_SITE, &site, sizeof(site), NULL, 0, NULL, 0);
+}
+
+static void put_code(void)
+{
+	static char name[NAME_BYTES], module[NAME_BYTES];
+	uint32_t function;
+
+	put_site(SITE_OTHER, "(other)", "", 0);
+	put_site(SITE_KERNEL, "[kernel]", "", 0);
+	for (function = 0; function < COMM_EXACT_FUNCTIONS; function++) {
+		uint64_t offset;
+
+		if (!result.site[function])
+			continue;
+		offset = comm_exact_symbol(comm_exact_function_pc(function), name, sizeof(name),
+					   module, sizeof(module));
+		put_site(result.site[function], name, module, offset);
+	}
+}
+
+static void put_threads(void)
+{
+	static char path[64], name[COMM_EXACT_NAME_BYTES + 1];
+	uint32_t slot;
+
+	for (slot = 0; slot < COMM_EXACT_THREADS; slot++) {
+		const struct comm_exact_identity *who = comm_exact_identity(slot);
+		struct comm_exact_file_thread thread = {.id = result.thread[slot] - 1,
+							.tid = who->tid};
+
+		if (!result.thread[slot])
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%u/comm", who->tid);
+		thread.name_bytes = read_file(path, name, sizeof(name));
+		if (thread.name_bytes && name[thread.name_bytes - 1] == '\n')
+			thread.name_bytes--;
+		if (thread.name_bytes)
+			put_record(COMM_EXACT_THREAD, &thread, sizeof(thread), name,
+				   thread.name_bytes, NULL, 0);
+		else {
+			/* It has ended, or is another process's. */
+			thread.name_bytes = strnlen(who->name, sizeof(who->name));
+			put_record(COMM_EXACT_THREAD, &thread, sizeof(thread), who->name,
+				   thread.name_bytes, NULL, 0);
+		}
+	}
+}
+
+static void put_all(void)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct comm_exact_file_phase phase = {.start_ns = result.start_ns, .end_ns = now_ns};
+	const struct comm_exact_file_object other = {.name_bytes = 7};
+	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
+					   .header_bytes = sizeof(header),
+					   .granularity_bytes = 1u << comm_shadow_shift,
+					   .pid = getpid(),
+					   .start_ns = result.start_ns,
+					   .start_unix_ns = result.start_unix_ns};
+	struct comm_exact_file_end end = {.wall_ns = now_ns - result.start_ns};
+	static const char magic[] = COMM_EXACT_MAGIC;
+	size_t i;
+
+	for (i = 0; i < sizeof(header.magic); i++)
+		header.magic[i] = magic[i];
+	put(&header, sizeof(header));
+	put_command();
+	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
+	put_edges();
+	put_actors();
+	put_code();
+	put_threads();
+	put_record(COMM_EXACT_OBJECT, &other, sizeof(other), "(other)", 7, NULL, 0);
+	end.edges = result.edges;
+	put_record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);
+	flush();
+}
+
+int comm_exact_result_write(const char *path)
+{
+	const size_t site_bytes = COMM_EXACT_FUNCTIONS * sizeof(*result.site);
+	const size_t thread_bytes = COMM_EXACT_THREADS * sizeof(*result.thread);
+	uint64_t room = 64, want = 4 * count_edges();
+	size_t actor_bytes;
+
+	while (room < want && room < 1u << 31)
+		room *= 2;
+	actor_bytes = room * sizeof(*result.actor);
+	result.mask = room - 1;
+	result.n_actors = result.n_threads = 0;
+	result.n_sites = SITE_KERNEL + 1;
+	result.edges = 0;
+	result.actor = map(actor_bytes);
+	result.site = map(site_bytes);
+	result.thread = map(thread_bytes);
+	out.n = 0;
+	out.err = result.actor && result.site && result.thread ? 0 : ENOMEM;
+	out.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out.fd < 0)
+		out.err = errno;
+	if (!out.err)
+		put_all();
+	if (out.fd >= 0 && close(out.fd) && !out.err)
+		out.err = errno;
+	unmap(result.actor, actor_bytes);
+	unmap(result.site, site_bytes);
+	unmap(result.thread, thread_bytes);
+	return -out.err;
+}

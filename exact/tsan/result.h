@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The result file that commd reads (libcomm/exact_format.h): one phase, sites
+ * that are whole functions, one object.
+ */
+#ifndef COMM_EXACT_RESULT_H
+#define COMM_EXACT_RESULT_H
+
+#include "shadow.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The run begins now. */
+void comm_exact_result_begin(void);
+/* 0 or -errno.  Not two at a time. */
+int comm_exact_result_write(const char *path);
+
+#pragma GCC visibility pop
+
+#endif
