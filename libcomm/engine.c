@@ -181,6 +181,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		return;
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
 	count_end(engine, burst);
+	if (engine->config.burst_done)
+		engine->config.burst_done(engine->config.burst_ctx, event, burst);
 	out.thread = comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
 	out.n_insns = burst->n_insns;
 	out.cycles = burst->cycles;

@@ -7,6 +7,7 @@
 #ifndef COMM_ENGINE_H
 #define COMM_ENGINE_H
 
+#include "burst.h"
 #include "est.h"
 #include "event.h"
 #include "store.h"
@@ -25,6 +26,10 @@ struct comm_engine_config {
 	void (*slice_done)(void *ctx, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges);
 	void *ctx;
+	/* Called for each burst, as it was emulated from its sample.  May be NULL. */
+	void (*burst_done)(void *ctx, const struct comm_event *event,
+			   const struct comm_burst *burst);
+	void *burst_ctx;
 };
 
 struct comm_engine_stats {

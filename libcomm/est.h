@@ -42,7 +42,11 @@ struct comm_access_burst {
 	const struct comm_access *access;
 };
 
-/* Two consecutive accesses to one datum, seen by a watchpoint. */
+/*
+ * Two accesses to one datum, the second seen by a watchpoint: the next one of its
+ * kind after the watchpoint was set.  second.flags 0: there was none until
+ * second_ns, when it was taken away again.
+ */
 struct comm_evidence {
 	uint64_t first_ns, second_ns;
 	uint32_t first_thread, second_thread;

@@ -151,7 +151,7 @@ struct comm_event {
 			struct comm_precise first, second;
 			uint64_t first_ns;
 			uint32_t first_tgid, first_tid;
-		} watch; /* WATCH: the header is the second access */
+		} watch; /* WATCH: the header is the second access; its flags 0: none came */
 		struct {
 			uint32_t child_tgid, child_tid;
 		} fork;
