@@ -137,7 +137,7 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(O)/tests/e2e/source_live
+CHECK_BUILD += $(O)/tests/e2e/source_live $(O)/tests/vm/events
 
 # The daemon without its main(): the sources as they are, driven by a test.
 $(O)/tests/e2e/source_live: tests/e2e/source_live.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a

@@ -7,6 +7,7 @@
 #include "session.h"
 #include "source.h"
 #include "valgrind.h"
+#include "watch.h"
 
 /* Slow, so it is never chosen by itself. */
 static void say_exact(void)
@@ -18,6 +19,15 @@ static void say_exact(void)
 	printf("  %-10s %s%s\n", "exact", works ? "works: " : "not here: ",
 	       works ? "every access of a command, under Valgrind: exact and slow; on request"
 		     : (why ? why : "no reason known"));
+	free(why);
+}
+
+static void say_watch(void)
+{
+	char *why = NULL;
+	bool works = !comm_watch_probe(&why);
+
+	printf("watchpoints (--watch): %s\n", works ? "work" : (why ? why : "no reason known"));
 	free(why);
 }
 
@@ -38,6 +48,7 @@ int comm_doctor(void)
 		free(why);
 	}
 	say_exact();
+	say_watch();
 	printf("estimators, the first is the default:\n");
 	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)
 		printf("  %-10s %s\n", (*est)->name, (*est)->help);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A live run, wired: source -> merge -> engine, with the pace beside it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,10 +20,14 @@
 #include "record.h"
 #include "session.h"
 #include "source.h"
+#include "watch.h"
 
 enum {
 	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */
 };
+
+/* Of the budget, for watchpoints. */
+static const double WATCH_SHARE = 0.3;
 
 struct live {
 	struct comm_session session;
@@ -30,6 +35,8 @@ struct live {
 	struct comm_target *target;
 	const struct comm_source *source;
 	void *handle;
+	struct comm_watch *watch; /* of our own: the source has none */
+	uint64_t watch_trap_ns;	  /* charged so far */
 	struct comm_source_info info;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
@@ -137,14 +144,6 @@ static int open_source(struct live *live)
 	live->source = comm_source_find(live->options->source, &why);
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
-	if (live->options->watch_per_s && !live->source->watches) {
-		fprintf(stderr,
-			"commd: --watch wants the kernel module (--source kmod, see "
-			"kmod/README.md); "
-			"'%s' has no watchpoints\n",
-			live->source->name);
-		return -ENOTSUP;
-	}
 	config.target = live->target;
 	config.arg = live->options->source_arg;
 	config.watch_per_s = live->options->watch_per_s;
@@ -153,6 +152,85 @@ static int open_source(struct live *live)
 		return fail("cannot open the source", err, why);
 	live->source->info(live->handle, &live->info);
 	return 0;
+}
+
+static void offer(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
+{
+	comm_watch_offer(((struct live *)ctx)->watch, event, burst);
+}
+
+/* Before privileges are given up. */
+static int open_watch(struct live *live)
+{
+	const struct comm_watch_config config = {
+		.target = live->target,
+		.per_s = live->options->watch_per_s,
+		.datum_bytes = live->options->granularity_bytes,
+		.trap_ns = live->calibration.interrupt_ns,
+	};
+	char *why = NULL;
+	int err;
+
+	if (!config.per_s || live->source->watches)
+		return 0;
+	err = comm_watch_create(&config, &live->watch, &why);
+	if (err)
+		return fail("cannot watch", err, why);
+	live->session.burst_done = offer;
+	live->session.burst_ctx = live;
+	return 0;
+}
+
+/* Watching may take a part of the budget: samples say more, and of everything. */
+static bool may_watch(struct live *live, const struct comm_watch_stats *stats)
+{
+	struct comm_pace_totals totals;
+	double allowed;
+
+	if (!(live->options->overhead > 0))
+		return true;
+	comm_pace_totals(live->pace, &totals);
+	allowed = WATCH_SHARE * live->options->overhead * (double)totals.target_ns;
+	return (double)(stats->trap_ns + stats->own_ns) < allowed;
+}
+
+static void collect_watch(struct live *live, uint64_t now_ns)
+{
+	struct comm_watch_stats stats;
+
+	if (!live->watch)
+		return;
+	comm_watch_collect(live->watch, now_ns, push, live);
+	comm_watch_stats(live->watch, &stats);
+	comm_pace_charge(live->pace, stats.trap_ns - live->watch_trap_ns);
+	live->watch_trap_ns = stats.trap_ns;
+}
+
+static void arm_watch(struct live *live, uint64_t now_ns)
+{
+	struct comm_watch_stats stats;
+
+	if (!live->watch)
+		return;
+	comm_watch_stats(live->watch, &stats);
+	if (may_watch(live, &stats))
+		comm_watch_arm(live->watch, now_ns);
+}
+
+static void say_watch(const struct live *live)
+{
+	struct comm_watch_stats stats;
+
+	if (!live->watch || !live->options->verbose || live->options->quiet)
+		return;
+	comm_watch_stats(live->watch, &stats);
+	fprintf(stderr,
+		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
+		" saw none in time; "
+		"%" PRIu64 " traps of other processes; %" PRIu64 " reads of data passed over that "
+		"nobody writes; %.1f ms of the target's time, %.1f ms of commd's\n",
+		stats.armed, stats.hits, stats.expired, stats.foreign, stats.quiet,
+		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
 }
 
 /* What takes long and needs no run yet: a run begins when sampling does. */
@@ -262,6 +340,7 @@ static void pump(struct live *live)
 	int err;
 
 	live->source->drain(live->handle, push, live);
+	collect_watch(live, cut_ns);
 	comm_pace_tick(live->pace, cut_ns, push, live);
 	if (comm_merge_late(live->merge) != live->late) {
 		event.cause = COMM_LOSS_LATE;
@@ -271,6 +350,7 @@ static void pump(struct live *live)
 	}
 	comm_merge_cut(live->merge, cut_ns);
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
+	arm_watch(live, cut_ns);
 	comm_session_progress(&live->session, cut_ns);
 	if (live->record && !live->record_failed && comm_record_lost(live->record, &err)) {
 		fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record,
@@ -295,6 +375,8 @@ static const char *run_until_over(struct live *live)
 		uint64_t now_ns = comm_monotonic_ns();
 		int sleep_ms = comm_pace_sleep_ms(live->pace);
 
+		if (live->watch && sleep_ms > comm_watch_turn_ms(live->watch))
+			sleep_ms = comm_watch_turn_ms(live->watch);
 		if (now_ns >= end_ns)
 			return "duration";
 		if (end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
@@ -314,6 +396,7 @@ static const char *run_until_over(struct live *live)
 
 static void deinit(struct live *live)
 {
+	comm_watch_destroy(live->watch);
 	if (live->handle)
 		live->source->close(live->handle);
 	comm_pace_destroy(live->pace);
@@ -340,7 +423,7 @@ int comm_live(const struct comm_options *options)
 	}
 	if (catch_signals(&live) || choose_target(&live) ||
 	    comm_session_open_store(&live.session, options) || open_source(&live) ||
-	    prepare(&live) || begin(&live) || set_pace(&live))
+	    prepare(&live) || open_watch(&live) || begin(&live) || set_pace(&live))
 		goto out;
 	if (live.source->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
@@ -361,6 +444,7 @@ int comm_live(const struct comm_options *options)
 	comm_merge_flush(live.merge);
 	end_ns = comm_monotonic_ns();
 	status = comm_session_end(&live.session, end_ns, how);
+	say_watch(&live);
 	if (live.record) {
 		comm_record_end(live.record, end_ns);
 		status = comm_record_lost(live.record, &err) ? 1 : status;

@@ -40,7 +40,7 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "Watch N sampled data a second for who writes them next (kmod only; default 0)", 2},
+	 "Watch up to N sampled data a second for who writes them next (default 0)", 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default) or nearest", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
@@ -227,7 +227,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			break;
 		if (opt->watch_per_s &&
 		    (!strcmp(opt->source, "replay") || !strcmp(opt->source, "exact")))
-			argp_error(state, "--watch wants the kernel module: --source kmod");
+			argp_error(state, "--watch is for live runs");
 		if (!strcmp(opt->source, "replay")) {
 			if (opt->n_pids || opt->cgroup || opt->command || opt->record)
 				argp_error(state,

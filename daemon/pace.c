@@ -23,6 +23,7 @@ struct comm_pace {
 	struct comm_source_rate rate;
 	struct comm_source_stats stats; /* at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
+	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the view said at the last tick */
 	uint64_t setup_before_ns;	 /* before the start, not told yet */
 	uint64_t asked_ns, machine_switches;
@@ -203,7 +204,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 
 	p->config.source->stats(p->config.handle, &stats);
 	in.interrupts = stats.interrupts - p->stats.interrupts;
-	in.handler_ns = stats.handler_ns - p->stats.handler_ns;
+	in.handler_ns = stats.handler_ns - p->stats.handler_ns + p->charged_ns;
+	p->charged_ns = 0;
 	in.switches = stats.switches - p->stats.switches;
 	in.switches_out = stats.switches_out - p->stats.switches_out;
 	in.switch_ns = stats.switch_ns - p->stats.switch_ns;
@@ -249,6 +251,11 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 			tell_rate(p, now_ns, push, ctx);
 	}
 	return set ? p->config.source->set_rate(p->config.handle, &p->rate) : 0;
+}
+
+void comm_pace_charge(struct comm_pace *p, uint64_t target_ns)
+{
+	p->charged_ns += target_ns;
 }
 
 int comm_pace_sleep_ms(const struct comm_pace *p)

@@ -29,6 +29,8 @@ void comm_pace_destroy(struct comm_pace *pace);
 
 /* Call as often as you drain, after it; it acts when a tick is over. */
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
+/* What else it cost the target, to be counted with the next tick. */
+void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
 /* How long to sleep until the next drain and tick, ms: 10..100. */
 int comm_pace_sleep_ms(const struct comm_pace *pace);
 

@@ -67,6 +67,8 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.start_ns = info->start_ns,
 		.slice_done = slice_done,
 		.ctx = session,
+		.burst_done = session->burst_done,
+		.burst_ctx = session->burst_ctx,
 	};
 	int err;
 

@@ -19,6 +19,10 @@ struct comm_session {
 	uint64_t edges;
 	uint32_t row_cap; /* edges of a slice; 0: enough for estimates */
 	bool progress;	  /* stderr is a terminal */
+	/* Set before the session begins: the engine's, of the same name. */
+	void (*burst_done)(void *ctx, const struct comm_event *event,
+			   const struct comm_burst *burst);
+	void *burst_ctx;
 };
 
 /* -errno after having said why on stderr. */

@@ -12,7 +12,7 @@ static struct {
 	uint32_t first, second;
 	unsigned long n;
 } pair[PAIRS];
-static unsigned long kind[KINDS];
+static unsigned long kind[KINDS], unanswered;
 
 static void count_watch(const struct comm_event *event)
 {
@@ -40,8 +40,9 @@ int main(int argc, char **argv)
 	}
 	while ((err = comm_replay_next(replay, &event)) > 0) {
 		kind[event.kind % KINDS]++;
-		if (event.kind == COMM_EV_WATCH)
+		if (event.kind == COMM_EV_WATCH && event.watch.second.flags)
 			count_watch(&event);
+		unanswered += event.kind == COMM_EV_WATCH && !event.watch.second.flags;
 	}
 	comm_replay_close(replay);
 	for (int i = 0; i < KINDS; i++)
@@ -49,5 +50,6 @@ int main(int argc, char **argv)
 			printf("kind %d %lu\n", i, kind[i]);
 	for (int i = 0; i < PAIRS && pair[i].n; i++)
 		printf("watch %u %u %lu\n", pair[i].first, pair[i].second, pair[i].n);
+	printf("unanswered %lu\n", unanswered);
 	return err < 0;
 }

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf_ring.h"
+#include "source.h"
+#include "trigger.h"
+
+enum {
+	SLOTS = 4, /* debug registers of a CPU */
+	RING_PAGES = 2,
+	TIMEOUT_NS = 100 * 1000 * 1000,
+	BURST_TURNS = 2, /* turns whose watches may be begun at once */
+	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
+	STACK_BELOW_BYTES = 128,
+	STACK_ABOVE_BYTES = 8192,
+	PLACES = 1024,
+	PLACE_SHIFT = 12,
+	QUIET_MAX = 6,
+	TURN_MS_MIN = 10,
+	TURN_MS_MAX = 100,
+};
+
+/*
+ * What a CPU loses by being told to set, revive or take away a breakpoint, of what
+ * an interrupt costs; measured: 31 us for three of them, 12 us an interrupt, in a
+ * nested virtual machine.
+ */
+static const double TOLD_SHARE = 0.85;
+
+/* A read that was about to happen. */
+struct candidate {
+	uint64_t time_ns, addr, ip;
+	uint32_t tgid, tid;
+	uint32_t size_bytes;
+};
+
+struct hit {
+	uint64_t time_ns, ip; /* time 0: none */
+	uint32_t tid;
+	uint16_t cpu;
+};
+
+struct slot {
+	bool armed;
+	struct candidate first;
+	uint64_t addr, armed_ns;
+	uint32_t bytes;
+	unsigned int foreign;
+	struct hit hit;
+};
+
+/* What became of the watches of a page. */
+struct place {
+	uint64_t key;
+	uint8_t expired; /* one after the other */
+};
+
+struct cpu {
+	int number;
+	int anchor_fd; /* owns the ring */
+	int fd[SLOTS];
+	bool deaf[SLOTS];  /* its limit has stopped it, or may have */
+	bool fired[SLOTS]; /* in this watch: it has stopped by itself */
+	struct comm_perf_ring ring;
+};
+
+struct comm_watch {
+	struct comm_watch_config config;
+	struct cpu *cpu;
+	unsigned int n_cpus, n_slots, draining;
+	struct slot slot[SLOTS];
+	struct candidate candidate[SLOTS];
+	uint64_t n_offered; /* since the last turn */
+	double tokens;
+	uint64_t turn_ns, random;
+	struct place place[PLACES];
+	struct comm_watch_stats stats;
+};
+
+struct record {
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time_ns, addr;
+	uint32_t cpu, zero;
+};
+
+/* A period of 1 and a limit of 1 (PERF_EVENT_IOC_REFRESH): one trap a CPU and watch. */
+static void fill_attr(struct perf_event_attr *attr, uint64_t addr, uint32_t bytes)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_BREAKPOINT;
+	attr->bp_type = HW_BREAKPOINT_W;
+	attr->bp_addr = addr;
+	attr->bp_len = bytes;
+	attr->sample_period = 1;
+	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+			    PERF_SAMPLE_CPU;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->exclude_kernel = attr->exclude_hv = 1;
+	attr->disabled = 1;
+	attr->watermark = 1;
+	attr->wakeup_watermark = 1U << 30; /* never: we poll */
+}
+
+static int open_breakpoint(int cpu, uint64_t addr)
+{
+	struct perf_event_attr attr;
+
+	fill_attr(&attr, addr, HW_BREAKPOINT_LEN_8);
+	return comm_perf_open(&attr, -1, cpu, -1, 0);
+}
+
+static int open_anchor(int cpu)
+{
+	struct perf_event_attr attr;
+
+	fill_attr(&attr, 0, 0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.bp_type = 0;
+	return comm_perf_open(&attr, -1, cpu, -1, 0);
+}
+
+static int explain(int rc, char **why)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		return comm_source_fail(why, rc,
+					"watchpoints on every CPU need CAP_PERFMON, or "
+					"kernel.perf_event_paranoid 0 or less (it is %d)",
+					comm_perf_paranoid());
+	if (rc == -ENOSPC || rc == -EBUSY)
+		return comm_source_fail(why, rc, "all debug registers are in use: by a debugger?");
+	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
+}
+
+/* Of ours, and never written: where breakpoints are that watch nothing. */
+static uint64_t own_word;
+
+int comm_watch_probe(char **why)
+{
+	int cpu, fd;
+
+	if (comm_online_cpus(&cpu, 1) < 1)
+		return comm_source_fail(why, -ENODEV, "cannot tell which CPUs there are");
+	fd = open_breakpoint(cpu, (uint64_t)&own_word);
+	if (fd < 0)
+		return explain(fd, why);
+	close(fd);
+	return 0;
+}
+
+static int open_cpu(struct cpu *c, unsigned int *slots)
+{
+	unsigned int i;
+	int rc;
+
+	c->anchor_fd = open_anchor(c->number);
+	if (c->anchor_fd < 0)
+		return c->anchor_fd;
+	rc = comm_perf_ring_map(c->anchor_fd, RING_PAGES, &c->ring);
+	if (rc)
+		return rc;
+	for (i = 0; i < *slots; i++) {
+		/* Parked where nobody writes, and disabled. */
+		c->fd[i] = open_breakpoint(c->number, (uint64_t)&own_word);
+		if (c->fd[i] < 0 && i) {
+			*slots = i; /* the others hold as many */
+			return 0;
+		}
+		if (c->fd[i] < 0)
+			return c->fd[i];
+		if (ioctl(c->fd[i], PERF_EVENT_IOC_SET_OUTPUT, c->anchor_fd))
+			return -errno;
+	}
+	return 0;
+}
+
+static void close_slots(struct cpu *c, unsigned int from)
+{
+	unsigned int i;
+
+	for (i = from; i < SLOTS; i++) {
+		if (c->fd[i] >= 0)
+			close(c->fd[i]);
+		c->fd[i] = -1;
+	}
+}
+
+int comm_watch_create(const struct comm_watch_config *config, struct comm_watch **ret, char **err)
+{
+	unsigned int possible = (unsigned int)sysconf(_SC_NPROCESSORS_CONF), slots = SLOTS, i;
+	struct comm_watch *w = calloc(1, sizeof(*w));
+	int *number = calloc(possible, sizeof(*number));
+	int n = 0, rc = -ENOMEM;
+
+	if (w)
+		w->cpu = calloc(possible, sizeof(*w->cpu));
+	if (!w || !w->cpu || !number)
+		goto fail;
+	w->config = *config;
+	w->random = 88172645463325252ULL;
+	rc = n = comm_online_cpus(number, (int)possible);
+	if (n < 1)
+		goto fail;
+	for (i = 0; i < (unsigned int)n; i++) {
+		w->cpu[i].number = number[i];
+		w->cpu[i].anchor_fd = -1;
+		memset(w->cpu[i].fd, -1, sizeof(w->cpu[i].fd));
+	}
+	w->n_cpus = (unsigned int)n;
+	for (i = 0, rc = 0; i < w->n_cpus && !rc; i++)
+		rc = open_cpu(&w->cpu[i], &slots);
+	if (rc)
+		goto fail;
+	/* One blind CPU would bias what is seen. */
+	for (i = 0; i < w->n_cpus; i++)
+		close_slots(&w->cpu[i], slots);
+	w->n_slots = slots;
+	free(number);
+	*ret = w;
+	return 0;
+fail:
+	explain(rc, err);
+	free(number);
+	comm_watch_destroy(w);
+	return rc;
+}
+
+void comm_watch_destroy(struct comm_watch *w)
+{
+	unsigned int i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->n_cpus; i++) {
+		close_slots(&w->cpu[i], 0);
+		comm_perf_ring_unmap(&w->cpu[i].ring);
+		if (w->cpu[i].anchor_fd >= 0)
+			close(w->cpu[i].anchor_fd);
+	}
+	free(w->cpu);
+	free(w);
+}
+
+static uint64_t next_random(struct comm_watch *w)
+{
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 7;
+	w->random ^= w->random << 17;
+	return w->random >> 11;
+}
+
+static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr)
+{
+	uint64_t key = ((addr >> PLACE_SHIFT) ^ (uint64_t)tgid << 40) * 0x9e3779b97f4a7c15ULL | 1;
+	struct place *place = &w->place[key >> 32 & (PLACES - 1)];
+
+	if (place->key != key)
+		*place = (struct place){.key = key};
+	return place;
+}
+
+/* Constants would fill the slots: where nobody writes, fewer and fewer watches. */
+static bool is_quiet(struct comm_watch *w, uint32_t tgid, uint64_t addr)
+{
+	unsigned int expired = place_of(w, tgid, addr)->expired;
+
+	return expired > 1 && next_random(w) & ((1u << (expired - 1)) - 1);
+}
+
+/* One of the burst's reads, by its bytes; false: none. */
+static bool pick(struct comm_watch *w, const struct comm_event *event,
+		 const struct comm_burst *burst, struct candidate *ret)
+{
+	uint64_t sp = event->sample->reg[COMM_RSP], total = 0;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
+
+		/* The thread's own stack is nobody else's. */
+		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
+		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
+			continue;
+		total += size;
+		if (next_random(w) % total >= size)
+			continue;
+		*ret = (struct candidate){
+			.time_ns = event->time_ns,
+			.addr = a->addr,
+			.ip = a->ip,
+			.tgid = event->tgid,
+			.tid = event->tid,
+			.size_bytes = a->size_bytes > 8 ? 8 : (uint32_t)a->size_bytes,
+		};
+		found = true;
+	}
+	return found;
+}
+
+void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
+		      const struct comm_burst *burst)
+{
+	struct candidate c;
+	uint64_t at;
+
+	if (w->tokens < 1 || !pick(w, event, burst, &c))
+		return;
+	if (is_quiet(w, c.tgid, c.addr)) {
+		w->stats.quiet++;
+		return;
+	}
+	/* All bursts of a turn are equally likely to be among those watched. */
+	at = w->n_offered++;
+	if (at >= w->n_slots)
+		at = next_random(w) % w->n_offered;
+	if (at < w->n_slots)
+		w->candidate[at] = c;
+}
+
+/* Each ioctl that acts on another CPU interrupts it. */
+static void charge_telling(struct comm_watch *w)
+{
+	double share = (double)(w->n_cpus - 1) / w->n_cpus;
+
+	w->stats.trap_ns += (uint64_t)(TOLD_SHARE * share * w->config.trap_ns);
+}
+
+/*
+ * A breakpoint that its limit has stopped stays deaf on newer kernels (6.18:
+ * enabling it again does not clear hw.state), until its period is set.
+ */
+static int listen_on(struct comm_watch *w, struct cpu *c, unsigned int slot)
+{
+	uint64_t one = 1;
+
+	if (ioctl(c->fd[slot], PERF_EVENT_IOC_REFRESH, 1))
+		return -errno;
+	charge_telling(w);
+	c->fired[slot] = false;
+	if (!c->deaf[slot])
+		return 0;
+	charge_telling(w);
+	c->deaf[slot] = false;
+	return ioctl(c->fd[slot], PERF_EVENT_IOC_PERIOD, &one) ? -errno : 0;
+}
+
+static void silence(struct comm_watch *w, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->n_cpus; i++) {
+		struct cpu *c = &w->cpu[i];
+
+		ioctl(c->fd[slot], PERF_EVENT_IOC_DISABLE, 0);
+		if (!c->fired[slot])
+			charge_telling(w);
+	}
+	w->slot[slot].armed = false;
+}
+
+static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate *c)
+{
+	struct slot *s = &w->slot[slot];
+	struct perf_event_attr attr;
+	struct timespec ts;
+	unsigned int i;
+	bool heard = true;
+
+	s->first = *c;
+	s->bytes = c->size_bytes;
+	if (w->config.datum_bytes >= 8 || s->bytes & (s->bytes - 1) || c->addr & (s->bytes - 1))
+		s->bytes = 8;
+	s->addr = c->addr & ~(uint64_t)(s->bytes - 1);
+	s->foreign = 0;
+	s->hit = (struct hit){0};
+	fill_attr(&attr, s->addr, s->bytes);
+	/* What a CPU hears before the last one listens counts: it will not hear more. */
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	s->armed_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	for (i = 0; i < w->n_cpus; i++)
+		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
+			 !listen_on(w, &w->cpu[i], slot);
+	s->armed = true;
+	if (!heard)
+		silence(w, slot);
+	else
+		w->stats.armed++;
+	return heard;
+}
+
+static void on_record(void *ctx, const struct perf_event_header *h)
+{
+	struct comm_watch *w = ctx;
+	struct cpu *c = &w->cpu[w->draining];
+	struct record r;
+	unsigned int i;
+
+	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) + sizeof(r))
+		return;
+	memcpy(&r, h + 1, sizeof(r));
+	w->stats.trap_ns += (uint64_t)w->config.trap_ns;
+	for (i = 0; i < w->n_slots; i++) {
+		struct slot *s = &w->slot[i];
+
+		if (!s->armed || s->addr != r.addr || r.time_ns < s->armed_ns)
+			continue;
+		c->fired[i] = c->deaf[i] = true;
+		if (r.pid != s->first.tgid) {
+			w->stats.foreign++;
+			if (s->foreign++ < FOREIGN_MAX)
+				listen_on(w, c, i);
+		} else if (!s->hit.time_ns || r.time_ns < s->hit.time_ns) {
+			s->hit = (struct hit){r.time_ns, r.ip, r.tid, (uint16_t)r.cpu};
+		}
+		return;
+	}
+}
+
+static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct comm_event event = {.kind = COMM_EV_WATCH,
+				   .time_ns = now_ns,
+				   .tgid = s->first.tgid,
+				   .tid = s->first.tid};
+
+	event.watch.first = (struct comm_precise){.addr = s->first.addr,
+						  .ip = s->first.ip,
+						  .size_bytes = s->first.size_bytes,
+						  .flags = COMM_ACCESS_READ};
+	event.watch.first_ns = s->first.time_ns;
+	event.watch.first_tgid = s->first.tgid;
+	event.watch.first_tid = s->first.tid;
+	event.watch.second = (struct comm_precise){.addr = s->addr, .size_bytes = s->bytes};
+	if (s->hit.time_ns) {
+		event.time_ns = s->hit.time_ns;
+		event.cpu = s->hit.cpu;
+		event.tid = s->hit.tid;
+		/* A byte of the instruction that did it, not the one behind it. */
+		event.watch.second.ip = s->hit.ip - 1;
+		event.watch.second.flags = COMM_ACCESS_WRITE;
+	} else {
+		event.watch.second.ip = s->first.ip;
+	}
+	push(ctx, &event);
+}
+
+static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->n_cpus; i++) {
+		w->draining = i;
+		comm_perf_ring_read(&w->cpu[i].ring, on_record, w);
+	}
+	for (i = 0; i < w->n_slots; i++) {
+		struct slot *s = &w->slot[i];
+		struct place *place = place_of(w, s->first.tgid, s->addr);
+
+		if (!s->armed)
+			continue;
+		if (s->foreign > FOREIGN_MAX) {
+			/* Another process has stopped it: this one says nothing. */
+			silence(w, i);
+			continue;
+		}
+		if (!s->hit.time_ns && now_ns - s->armed_ns < TIMEOUT_NS)
+			continue;
+		silence(w, i);
+		tell(s, now_ns, push, ctx);
+		if (s->hit.time_ns) {
+			w->stats.hits++;
+			place->expired = 0;
+		} else {
+			unsigned int j;
+
+			w->stats.expired++;
+			place->expired += place->expired < QUIET_MAX;
+			/* Should one have stopped unheard, it is revived. */
+			for (j = 0; j < w->n_cpus; j++)
+				w->cpu[j].deaf[i] = true;
+		}
+	}
+}
+
+static uint64_t own_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	uint64_t before_ns = own_ns();
+
+	look(w, now_ns, push, ctx);
+	w->stats.own_ns += own_ns() - before_ns;
+}
+
+/* Two watches of one datum would take each other's traps. */
+static bool is_watched(const struct comm_watch *w, uint64_t addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->n_slots; i++)
+		if (w->slot[i].armed && (w->slot[i].addr ^ addr) < 8)
+			return true;
+	return false;
+}
+
+void comm_watch_arm(struct comm_watch *w, uint64_t now_ns)
+{
+	uint64_t before_ns = own_ns(), n, i;
+	double room = (double)(BURST_TURNS * w->n_slots);
+	unsigned int slot = 0;
+
+	n = w->n_offered < w->n_slots ? w->n_offered : w->n_slots;
+	for (i = 0; i < n && w->tokens >= 1; i++) {
+		while (slot < w->n_slots && w->slot[slot].armed)
+			slot++;
+		if (slot == w->n_slots)
+			break;
+		if (!is_watched(w, w->candidate[i].addr & ~7ULL) && arm(w, slot, &w->candidate[i]))
+			w->tokens--;
+	}
+	w->n_offered = 0;
+	if (w->turn_ns)
+		w->tokens += (double)(now_ns - w->turn_ns) * 1e-9 * w->config.per_s;
+	if (w->tokens > room)
+		w->tokens = room;
+	w->turn_ns = now_ns;
+	w->stats.own_ns += own_ns() - before_ns;
+}
+
+int comm_watch_turn_ms(const struct comm_watch *w)
+{
+	uint32_t ms = 1000 * w->n_slots / (w->config.per_s ? w->config.per_s : 1);
+
+	return ms < TURN_MS_MIN ? TURN_MS_MIN : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
+}
+
+void comm_watch_stats(const struct comm_watch *w, struct comm_watch_stats *ret)
+{
+	*ret = w->stats;
+}

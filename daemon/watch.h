@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Watchpoints from user space, for sources that have none of their own: after a
+ * thread was seen to read a datum, who writes it next?  A debug register of
+ * every CPU is aimed at the datum; the first write by a thread of that process
+ * is the answer, and no write for a while is one too.
+ *
+ * It is a matter of tens of milliseconds between the read and the watch, so the
+ * two accesses are not consecutive (those of src_kmod are): what is learnt is
+ * who writes what this thread reads, and how soon.
+ *
+ * Breakpoints by linux/hw_breakpoint.h, seen through perf.  One thread uses it.
+ */
+#ifndef COMM_WATCH_H
+#define COMM_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "burst.h"
+#include "merge.h"
+#include "target.h"
+
+struct comm_watch;
+
+struct comm_watch_config {
+	const struct comm_target *target;
+	uint32_t per_s;	      /* watches begun per second, at most */
+	uint32_t datum_bytes; /* what is watched around a read, up to 8 */
+	double trap_ns;	      /* what a trap costs the target */
+};
+
+struct comm_watch_stats {
+	uint64_t armed, hits, expired;
+	uint64_t foreign; /* traps of other processes, at the same address */
+	uint64_t quiet;	  /* reads passed over: nothing there was ever written */
+	uint64_t trap_ns; /* time of the target: traps, and being told of watches */
+	uint64_t own_ns;  /* time of this thread */
+};
+
+/* Can it be used here and now?  *why: a sentence, malloc'ed. */
+int comm_watch_probe(char **why);
+/* Opens all descriptors, so that no privilege is needed later. */
+int comm_watch_create(const struct comm_watch_config *config, struct comm_watch **ret, char **err);
+void comm_watch_destroy(struct comm_watch *watch);
+
+/* The reads of a burst are candidates; event is its sample. */
+void comm_watch_offer(struct comm_watch *watch, const struct comm_event *event,
+		      const struct comm_burst *burst);
+/*
+ * Pushes what was seen since the last call as COMM_EV_WATCH events; second.flags
+ * 0: nobody wrote until then.
+ */
+void comm_watch_collect(struct comm_watch *watch, uint64_t now_ns, comm_event_fn *push, void *ctx);
+/* Aims at what was offered since the last call, as far as slots and per_s allow. */
+void comm_watch_arm(struct comm_watch *watch, uint64_t now_ns);
+/* So often that per_s can be reached, ms. */
+int comm_watch_turn_ms(const struct comm_watch *watch);
+void comm_watch_stats(const struct comm_watch *watch, struct comm_watch_stats *ret);
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Watchpoints from user space: who writes what was read is who is known to.
+set -u
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd kernels=$O/tests/truth/truth-kernels events=$O/tests/vm/events
+n=0 status=0
+dir=$(mktemp -d)
+target=
+cleanup() {
+  [ -n "$target" ] && kill -9 "$target" 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -20 | sed 's/^/#   /'; status=1; }
+skip() { echo "ok 1 # SKIP $1"; exit 0; }
+[ "$(id -u)" = 0 ] || skip "needs root to watch every CPU"
+why=$("$commd" --doctor | sed -n 's/^watchpoints (--watch): //p')
+[ "$why" = work ] || skip "$why"
+
+# watched KERNEL SOURCE: $dir/KERNEL.csv is the truth, .ev what the watches saw.
+watched() {
+  "$kernels" "$1" --threads 2 --seconds 60 --out "$dir/$1.csv" >/dev/null 2>&1 &
+  target=$!
+  sleep 0.5
+  "$commd" -v --pid $target --source "$2" --overhead 10 --watch 200 --duration 5s --store "$dir/$1.db" --record "$dir/$1.rec" 2>"$dir/$1.log"
+  local code=$?
+  kill -USR2 $target
+  wait $target
+  target=
+  "$events" "$dir/$1.rec" >"$dir/$1.ev"
+  rm -f "$dir/$1".db*
+  [ $code = 0 ] || not_ok "$1, $2: exit status $code" "$(cat "$dir/$1.log")"
+}
+# field NAME FILE: what the log says of the watches.
+field() { sed -n "s/.* \([0-9]*\) $1.*/\1/p" "$2"; }
+
+for source in bpf perf; do
+  if ! "$commd" --doctor | grep -qE "^  $source +works"; then
+    n=$((n + 1))
+    echo "ok $n - $source # SKIP the source does not work here"
+    continue
+  fi
+  watched pipeline $source
+  # Thread 0 produces, thread 1 consumes: whoever writes what 1 has read is 0, but
+  # for the words of their barrier.
+  tids=$(sed -n 's/.*tids=//p' "$dir/pipeline.csv")
+  read -r hits right wrong <<<"$(awk -v a="${tids%:*}" -v b="${tids#*:}" '
+    $1 == "watch" { all += $4 } $1 == "watch" && $2 == b { if ($3 == a) right += $4; else wrong += $4 }
+    END { print all + 0, right + 0, wrong + 0 }' "$dir/pipeline.ev")"
+  [ "$hits" -ge 40 ] && ok "$source: watches see writes, one after the other" || not_ok "$source: watches see writes" "$hits; $(cat "$dir/pipeline.log")"
+  [ "$right" -ge 20 ] && [ "$wrong" -le $((right / 5)) ] && ok "$source: the producer is found" ||
+    not_ok "$source: the producer is found" "$right by the producer, $wrong by others"
+  grep -q 'overhead [0-9.]* %' "$dir/pipeline.log" && [ "$(sed -n 's/.*overhead \([0-9]*\).*/\1/p' "$dir/pipeline.log")" -le 11 ] &&
+    ok "$source: within the budget" || not_ok "$source: within the budget" "$(cat "$dir/pipeline.log")"
+
+  watched private $source
+  hits=$(field 'saw a write' "$dir/private.log")
+  other=$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { print n + 0 }' "$dir/private.ev")
+  [ "${hits:-0}" -ge 20 ] && [ "$other" = 0 ] && ok "$source: private data are written by their reader alone" ||
+    not_ok "$source: private data" "$hits writes seen, $other by another thread; $(cat "$dir/private.log")"
+done
+
+"$commd" --source replay:/nowhere --watch 5 2>"$dir/log"
+[ $? = 2 ] && grep -q 'live runs' "$dir/log" && ok "a replay is not watched" || not_ok "a replay is not watched" "$(cat "$dir/log")"
+echo "1..$n"
+exit $status
