@@ -18,6 +18,7 @@ import statistics
 import sys
 
 import compare
+import programs
 
 SILENT = {"private", "partition", "falseshare"}
 # What the estimators' constants were chosen on; all other kernels were left out of it.
@@ -188,12 +189,13 @@ def per_kernel(med, est, reads):
 def programs_table(rows):
     out = []
     for key, group in grouped(rows, ["program", "by", "budget", "estimator"]).items():
-        values = {f: median([number(r[f]) for r in group]) for f in
-                  ("error", "recall", "edges", "overhead", "wall_s")}
+        values = {f: median([number(r[f]) for r in group]) for f in programs.FIELDS}
         out.append([*key[:2], key[2] + " %", key[3], show(values["error"]), show(values["recall"]),
-                    show(values["edges"], 0), show(values["overhead"]), show(values["wall_s"], 1)])
+                    show(values["edges"], 0), small(values["true_crossing"]),
+                    small(values["crossing"]), show(values["overhead"]),
+                    show(values["wall_s"], 1)])
     return table(["program", "by", "budget", "estimator", "error", "recall", "true edges",
-                  "spent %", "run, s"], out, 4)
+                  "crossing, true", "estimated", "spent %", "run, s"], out, 4)
 
 
 def cpu_name():
@@ -271,7 +273,7 @@ def picture(med, est):
     return "\n".join(out + ["</svg>", ""])
 
 
-def document(med, programs, est, date):
+def document(med, program_rows, est, date):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     threads = "/".join(in_order(med, "threads"))
     halves = fitted()
@@ -301,11 +303,13 @@ def document(med, programs, est, date):
     for reads in "all", "first":
         lines += ["", "## Each kernel, %s reads, estimator %s: error, log2 of the volume" %
                   (reads, est), ""] + per_kernel(med, est, reads)
-    if programs:
+    if program_rows:
         lines += ["", "## Real programs", "",
                   "Against the exact source's run of the same work: shares of what crosses "
-                  "threads, by role (main thread, worker, another worker) and by pair of functions.",
-                  ""] + programs_table(programs)
+                  "threads, by role (main thread, worker, another worker) and by pair of "
+                  "functions. Crossing: its part of all bytes read. What the loader and "
+                  "pthread_create() wrote is left out of both (tests/truth/programs.py says why).",
+                  ""] + programs_table(program_rows)
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """accuracy_report.py and programs.py on rows whose sums are known."""
-import json
 import os
+import sqlite3
 import tempfile
 import unittest
 import xml.dom.minidom
@@ -30,12 +30,6 @@ class AccuracyTest(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
         self.addCleanup(self.dir.cleanup)
-
-    def write(self, name, report_):
-        path = os.path.join(self.dir.name, name)
-        with open(path, "w") as f:
-            json.dump(report_, f)
-        return path
 
     def test_medians(self):
         ring = report.medians(ROWS)[0]
@@ -66,21 +60,51 @@ class AccuracyTest(unittest.TestCase):
         self.assertIn("0.40", texts)
         self.assertNotIn("private", texts)
 
-    def test_roles(self):
-        nodes = [{"id": "a", "name": "x", "tgid": 7, "tid": 7},
-                 {"id": "b", "name": "x", "tgid": 7, "tid": 8},
-                 {"id": "c", "name": "x", "tgid": 7, "tid": 9}]
-        exact = self.write("e", {"nodes": nodes, "run": {}, "edges": [
-            {"from": "a", "to": "b", "bytes": 30}, {"from": "a", "to": "c", "bytes": 30},
-            {"from": "b", "to": "c", "bytes": 40}, {"from": "b", "to": "b", "bytes": 99}]})
-        same = self.write("s", {"nodes": nodes, "run": {}, "edges": [
-            {"from": "a", "to": "c", "bytes": 6}, {"from": "c", "to": "b", "bytes": 4}]})
-        self.assertEqual(programs.edges_by(exact, "role")[0],
-                         {("main", "worker"): 60, ("worker", "worker"): 40})
-        self.assertAlmostEqual(programs.score(same, exact, "role")["error"], 0)
-        empty = self.write("n", {"nodes": [], "run": {}, "edges": []})
-        self.assertEqual(programs.score(empty, exact, "role")["error"], 2)
-        self.assertIsNone(programs.score(same, empty, "role")["error"])
+    def store(self, name, edges, unwritten=0):
+        """Edges: (src thread, dst thread, src site, dst site, bytes); thread 1 is main."""
+        path = os.path.join(self.dir.name, name)
+        con = sqlite3.connect(path)
+        con.executescript("""
+            CREATE TABLE thread(id, tgid, tid);
+            CREATE TABLE function(id, name, module);
+            CREATE TABLE site(id, function);
+            CREATE TABLE slice(id, level, unwritten_bytes);
+            CREATE TABLE edge(slice, src_thread, dst_thread, src_site, dst_site, bytes);
+            INSERT INTO thread VALUES (1, 7, 7), (2, 7, 8), (3, 7, 9);
+            INSERT INTO function VALUES (1, 'put', '/x'), (2, '_dl_fixup', '/ld-linux-x86-64.so.2'),
+                (3, '__memcpy_evex_unaligned_erms', '/libc'), (4, 'libz.so.1+0x12', '/lib/libz.so.1');
+            INSERT INTO site SELECT id, id FROM function;
+            INSERT INTO slice VALUES (1, 0, 0), (2, 1, 0);
+            """)
+        con.execute("UPDATE slice SET unwritten_bytes = ? WHERE id = 1", (unwritten,))
+        con.executemany("INSERT INTO edge VALUES (1, ?, ?, ?, ?, ?)", edges)
+        # Rolled up: the same once more.
+        con.executemany("INSERT INTO edge VALUES (2, ?, ?, ?, ?, ?)", edges)
+        con.commit()
+        con.close()
+        return path
+
+    def test_names(self):
+        for name, module, want in (("[kernel]", "", "[kernel]"), ("[libz.so]", "/a/libz.so", "[libz.so]"),
+                                   ("libz.so+0x12", "libz.so", "[libz.so]"), ("0x12", "x", "[x]"),
+                                   ("read@@GLIBC_2.2.5", "libc", "read"), ("f", "libz.so", "f"),
+                                   ("__memmove_avx_unaligned_erms", "libc", "memcpy")):
+            self.assertEqual(programs.function_name(name, module), want)
+
+    def test_programs(self):
+        exact = programs.read_store(self.store("e", [
+            (1, 2, 1, 3, 30), (1, 3, 1, 3, 30), (2, 3, 1, 4, 40), (2, 2, 1, 1, 99),
+            (1, 2, 2, 1, 1000)], 1))
+        self.assertEqual(exact["role"], {("main", "worker"): 60, ("worker", "worker"): 40})
+        self.assertEqual(exact["function"], {("put", "memcpy"): 60, ("put", "[libz.so.1]"): 40})
+        self.assertEqual((exact["reads"], exact["crossing"]), (1200, 100))
+        same = programs.read_store(self.store("s", [(1, 3, 1, 3, 6), (3, 2, 1, 4, 4)]))
+        for by in programs.BY:
+            self.assertAlmostEqual(programs.score(same, exact, by)["error"], 0)
+        self.assertAlmostEqual(programs.score(same, exact, "role")["true_crossing"], 1 / 12)
+        none = programs.read_store(self.store("n", []))
+        self.assertEqual(programs.score(none, exact, "role")["error"], 2)
+        self.assertIsNone(programs.score(same, none, "role")["error"])
 
 
 if __name__ == "__main__":

@@ -5,12 +5,18 @@ Valgrind's run is another run of the same work, so bytes and thread numbers do
 not compare; shares do: of what goes from one thread to another, how much goes
 between the main thread and workers (role), and from which function to which
 (function).  A thread's role is main, or worker; "worker > worker" is another one.
+
+Left out of both is what the loader and pthread_create() write: tables of addresses
+and the threads' own descriptors.  It is written once, before any work, and read
+all along, so sampling has no chance to see the write.
 """
 import csv
 import json
 import os
 import random
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +24,9 @@ import time
 import compare
 
 KEYS = ["program", "budget", "repeat", "estimator", "by"]
-FIELDS = ["error", "recall", "edges", "overhead", "wall_s"]
+FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "overhead", "wall_s"]
+BY = ["role", "function"]
+STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
 TEXT_BYTES = 1 << 20
 PYTHON = """
@@ -76,48 +84,66 @@ def commands(directory):
     }
 
 
-def node_roles(report):
-    return {n["id"]: "main" if n.get("tid") == n.get("tgid") else
-            "worker" if n.get("tid") else n["name"] for n in report["nodes"]}
+def function_name(name, module):
+    """The same name for what two machines' libc and two readers of symbols call it."""
+    name = name.partition("@")[0]
+    base = os.path.basename(module)
+    if base and (not name or name == "[%s]" % base or
+                 re.match(r"(%s\+)?0x" % re.escape(base), name)):
+        return "[%s]" % base
+    variant = re.match(r"_*(mem[a-z]+|str[a-z]+)_(avx|sse|evex|erms|unaligned)", name)
+    # One piece of code has both names.
+    return variant.group(1).replace("memmove", "memcpy") if variant else name
 
 
-def edges_by(path, by):
-    """{(from, to): bytes} that crossed threads."""
-    with open(path) as f:
-        report = json.load(f)
-    name = node_roles(report) if by == "role" else {n["id"]: n["name"] for n in report["nodes"]}
-    edges = {}
-    for e in report["edges"]:
-        if by == "role" and e["from"] == e["to"]:
-            continue
-        key = name[e["from"]], name[e["to"]]
-        edges[key] = edges.get(key, 0) + float(e["bytes"])
-    return edges, report.get("run", {})
+def is_startup(name, module):
+    return name.startswith(STARTUP) or os.path.basename(module).startswith("ld-linux")
 
 
-def score(est_path, exact_path, by):
-    est, run = edges_by(est_path, by)
-    true = edges_by(exact_path, by)[0]
-    est_sum, true_sum = sum(est.values()), sum(true.values())
-    ret = {"error": 2.0, "recall": 0.0, "edges": len(true), "overhead": run.get("overhead_pct")}
+def read_store(db):
+    """{role: {(from, to): bytes}, function: ...} of what crossed threads, and totals."""
+    con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
+    try:
+        role = {i: "main" if tid == tgid else "worker" for i, tid, tgid in
+                con.execute("SELECT id, tid, tgid FROM thread")}
+        code = {i: (name, module) for i, name, module in con.execute(
+            "SELECT site.id, name, module FROM site JOIN function ON function.id = function")}
+        reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
+        ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0}
+        for src, dst, a, b, n in con.execute(
+                "SELECT src_thread, dst_thread, src_site, dst_site, sum(edge.bytes) FROM edge JOIN "
+                "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
+            ret["reads"] += n
+            writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))
+            if src == dst or is_startup(*writer):
+                continue
+            ret["crossing"] += n
+            for by, key in (("role", (role.get(src, "?"), role.get(dst, "?"))),
+                            ("function", (function_name(*writer), function_name(*reader)))):
+                ret[by][key] = ret[by].get(key, 0) + n
+        return ret
+    finally:
+        con.close()
+
+
+def score(est, exact, by):
+    est_sum, true_sum = sum(est[by].values()), sum(exact[by].values())
+    ret = {"error": 2.0, "recall": 0.0, "edges": len(exact[by]),
+           "true_crossing": exact["crossing"] / exact["reads"] if exact["reads"] else None,
+           "crossing": est["crossing"] / est["reads"] if est["reads"] else None}
     if not true_sum:
         return dict(ret, error=None, recall=None)
     if est_sum:
-        ret["error"] = sum(abs(est.get(k, 0) / est_sum - true.get(k, 0) / true_sum)
-                           for k in set(est) | set(true))
-        ret["recall"] = compare.recall(est, true)
+        ret["error"] = sum(abs(est[by].get(k, 0) / est_sum - exact[by].get(k, 0) / true_sum)
+                           for k in set(est[by]) | set(exact[by]))
+        ret["recall"] = compare.recall(est[by], exact[by])
     return ret
 
 
-def reports(commctl, db, base):
-    paths = {}
-    for by, flags in ("role", ["--by-thread"]), ("function", ["--by-function", "--across"]):
-        paths[by] = "%s.%s.json" % (base, by)
-        out = subprocess.run([commctl, "report", "--json", "--min-share", "0", "--top", "0",
-                              "--store", db, *flags], capture_output=True, text=True, check=False)
-        with open(paths[by], "w") as f:
-            f.write(out.stdout.strip() or '{"run":{},"nodes":[],"edges":[]}')
-    return paths
+def spent(commctl, db):
+    out = subprocess.run([commctl, "report", "--json", "--top", "1", "--store", db],
+                         capture_output=True, text=True, check=False).stdout
+    return json.loads(out)["run"].get("overhead_pct") if out.strip() else None
 
 
 def quietly(argv, log, limit_s):
@@ -157,22 +183,18 @@ class Programs:
             csv.writer(f, lineterminator="\n").writerows(rows)
 
     def exact(self, name, command):
-        """Once: paths of the exact run's reports, or None."""
-        base = os.path.join(self.directory, name + ".exact")
-        paths = {by: "%s.%s.json" % (base, by) for by in ("role", "function")}
-        if all(os.path.exists(p) and os.path.getsize(p) > 100 for p in paths.values()):
-            return paths
-        db = base + ".db"
-        remove(db)
-        print("%s: exactly, under Valgrind; some minutes" % name, flush=True)
-        took = quietly([self.tools["commd"], "-q", "--source", "exact", "--store", db, "--",
-                        *command], self.log, EXACT_LIMIT_S)
-        if took is None:
-            print("  failed, see %s" % self.log, flush=True)
-            return None
-        paths = reports(self.tools["commctl"], db, base)
-        remove(db)
-        return paths
+        """Once, and kept: what read_store() says of the exact run, or None."""
+        db = os.path.join(self.directory, name + ".exact.db")
+        if not os.path.exists(db + ".done"):
+            remove(db)
+            print("%s: exactly, under Valgrind; some minutes" % name, flush=True)
+            if quietly([self.tools["commd"], "-q", "--source", "exact", "--store", db, "--",
+                        *command], self.log, EXACT_LIMIT_S) is None:
+                print("  failed, see %s" % self.log, flush=True)
+                return None
+            with open(db + ".done", "w"):
+                pass
+        return read_store(db)
 
     def live(self, name, command, budget, repeat, exact):
         base = os.path.join(self.directory, name)
@@ -185,15 +207,15 @@ class Programs:
         if took is None:
             print("  failed, see %s" % self.log, flush=True)
             return 1
-        rows = []
+        rows, overhead = [], spent(self.tools["commctl"], db)
         for est in self.args.estimators:
             if est != self.args.estimators[0]:
                 remove(db)
                 quietly([self.tools["commd"], "-q", "--source", "replay:" + rec, "--estimator", est,
                          "--store", db], self.log, EXACT_LIMIT_S)
-            paths = reports(self.tools["commctl"], db, base)
-            for by in paths:
-                figures = dict(score(paths[by], exact[by], by), wall_s=took)
+            seen = read_store(db)
+            for by in BY:
+                figures = dict(score(seen, exact, by), overhead=overhead, wall_s=took)
                 rows.append([name, budget, repeat, est, by] +
                             ["" if figures[k] is None else "%.6g" % figures[k] for k in FIELDS])
         self.append(rows)
@@ -206,7 +228,7 @@ class Programs:
         for name, command in commands(self.directory).items():
             todo = [(b, r) for b in self.args.budgets for r in range(1, self.args.repeats + 1)
                     if any((name, b, str(r), est, by) not in self.done
-                           for est in self.args.estimators for by in ("role", "function"))]
+                           for est in self.args.estimators for by in BY)]
             if not todo:
                 continue
             if not shutil.which(command[0]):
