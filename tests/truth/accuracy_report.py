@@ -21,8 +21,6 @@ import compare
 import programs
 
 SILENT = {"private", "partition", "falseshare"}
-# What the estimators' constants were chosen on; all other kernels were left out of it.
-FITTED = "fitted"
 NUMBERS = compare.FIELDS
 HEAD = ["kernel", "threads", "budget", "seconds", "estimator", "reads"]
 
@@ -117,12 +115,13 @@ def in_order(rows, field):
 
 
 def fitted():
-    """Kernels that constants were chosen on, from the file beside this one."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), FITTED)
+    """Kernels that constants were chosen on, as README.md beside this file says."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "README.md")
     if not os.path.exists(path):
         return None
     with open(path) as f:
-        return set(" ".join(line.partition("#")[0] for line in f).split())
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in f]
+    return next((set(row[1].split(", ")) for row in rows if row[0] == "fit" and len(row) == 2), None)
 
 
 def wanted_rows(med, est):
@@ -150,21 +149,33 @@ def wanted_rows(med, est):
     return table(["", "wanted", "measured"], [(a, b, c or "-") for a, b, c in lines])
 
 
+def halves_of(med, est):
+    """Names and rows: all kernels; and for the first estimator the two halves."""
+    fit, rows = fitted(), selected(med, estimator=est)
+    ret = [("all", rows)]
+    if fit and est == med[0]["estimator"]:
+        ret += [("fit", [r for r in rows if r["kernel"] in fit]),
+                ("held out", [r for r in rows if r["kernel"] not in fit])]
+    return ret
+
+
 def overview(med):
     rows = []
-    for est, reads, seconds, budget in [
-            (e, r, s, b) for e in dict.fromkeys(m["estimator"] for m in med)
-            for r in ("all", "first") for s in in_order(med, "seconds")
-            for b in in_order(med, "budget")]:
-        part = selected(med, estimator=est, reads=reads, seconds=seconds, budget=budget)
-        s = summary(part)
-        if s:
-            rows.append([est, reads, "%g s" % float(seconds), budget + " %", show(s["error"], 3),
-                         "%s %s" % (show(s["worst"]), s["worst_kernel"]), show(s["log2"]),
-                         show(s["recall"]), small(false_reads(part)), show(s["coverage"]),
-                         show(s["cover_share"]), show(s["overhead"])])
-    return table(["estimator", "reads", "length", "budget", "error", "worst", "abs log2", "recall",
-                  "false reads", "coverage", "of shares", "spent %"], rows, 4)
+    for est in dict.fromkeys(m["estimator"] for m in med):
+        for reads, seconds, budget in [(r, s, b) for r in ("all", "first")
+                                       for s in in_order(med, "seconds")
+                                       for b in in_order(med, "budget")]:
+            for half, part in halves_of(med, est):
+                part = selected(part, reads=reads, seconds=seconds, budget=budget)
+                s = summary(part)
+                if not s:
+                    continue
+                rows.append([est, reads, "%g s" % float(seconds), budget + " %", half,
+                             show(s["error"], 3), "%s %s" % (show(s["worst"]), s["worst_kernel"]),
+                             show(s["log2"]), show(s["recall"]), small(false_reads(part)),
+                             show(s["coverage"]), show(s["cover_share"]), show(s["overhead"])])
+    return table(["estimator", "reads", "length", "budget", "kernels", "error", "worst",
+                  "abs log2", "recall", "false reads", "coverage", "of shares", "spent %"], rows, 5)
 
 
 def per_kernel(med, est, reads):

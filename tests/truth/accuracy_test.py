@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 import unittest
 import xml.dom.minidom
+from unittest import mock
 
 import accuracy_report as report
 import programs
@@ -46,6 +47,16 @@ class AccuracyTest(unittest.TestCase):
         self.assertAlmostEqual(s["recall"], 0.75)
         self.assertAlmostEqual(s["coverage"], 5 / 20)
         self.assertIsNone(report.summary([]))
+
+    def test_halves(self):
+        med = report.medians(ROWS)
+        with mock.patch.object(report, "fitted", lambda: {"ring"}):
+            halves = {name: {r["kernel"] for r in rows}
+                      for name, rows in report.halves_of(med, "hazard")}
+            text = "\n".join(report.wanted_rows(med, "hazard"))
+        self.assertEqual(halves, {"all": {"ring", "hash", "private"}, "fit": {"ring"},
+                                  "held out": {"hash", "private"}})
+        self.assertIn("kernels not fitted to | 0.87 to 0.93 | 0.00 |", text)
 
     def test_false_reads_are_of_kernels_that_do_not(self):
         self.assertEqual(report.false_reads(report.medians(ROWS)), 0.02)
