@@ -82,6 +82,7 @@ struct comm_watch {
 	double tokens;
 	uint64_t turn_ns, random;
 	struct place place[PLACES];
+	uint64_t given_up, told; /* watches that came to nothing, and said so */
 	struct comm_watch_stats stats;
 };
 
@@ -394,10 +395,12 @@ static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate 
 		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
 			 !listen_on(w, &w->cpu[i], slot);
 	s->armed = true;
-	if (!heard)
+	if (!heard) {
 		silence(w, slot);
-	else
+		w->given_up++;
+	} else {
 		w->stats.armed++;
+	}
 	return heard;
 }
 
@@ -408,6 +411,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	struct record r;
 	unsigned int i;
 
+	w->given_up += h->type == PERF_RECORD_LOST;
 	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) + sizeof(r))
 		return;
 	memcpy(&r, h + 1, sizeof(r));
@@ -474,6 +478,7 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 		if (s->foreign > FOREIGN_MAX) {
 			/* Another process has stopped it: this one says nothing. */
 			silence(w, i);
+			w->given_up++;
 			continue;
 		}
 		if (!s->hit.time_ns && now_ns - s->armed_ns < TIMEOUT_NS)
@@ -505,9 +510,15 @@ static uint64_t own_ns(void)
 
 void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
+	struct comm_event loss = {
+		.kind = COMM_EV_LOSS, .time_ns = now_ns, .cause = COMM_LOSS_WATCH};
 	uint64_t before_ns = own_ns();
 
 	look(w, now_ns, push, ctx);
+	loss.count = w->given_up - w->told;
+	w->told = w->given_up;
+	if (loss.count)
+		push(ctx, &loss);
 	w->stats.own_ns += own_ns() - before_ns;
 }
 
