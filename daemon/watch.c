@@ -44,7 +44,7 @@ struct candidate {
 
 struct hit {
 	uint64_t time_ns, ip; /* time 0: none */
-	uint32_t tid;
+	uint32_t tgid, tid;
 	uint16_t cpu;
 };
 
@@ -422,12 +422,13 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->armed_ns)
 			continue;
 		c->fired[i] = c->deaf[i] = true;
-		if (r.pid != s->first.tgid) {
+		/* Targets may share the memory; whether they do is for the engine to tell. */
+		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
 			w->stats.foreign++;
 			if (s->foreign++ < FOREIGN_MAX)
 				listen_on(w, c, i);
 		} else if (!s->hit.time_ns || r.time_ns < s->hit.time_ns) {
-			s->hit = (struct hit){r.time_ns, r.ip, r.tid, (uint16_t)r.cpu};
+			s->hit = (struct hit){r.time_ns, r.ip, r.pid, r.tid, (uint16_t)r.cpu};
 		}
 		return;
 	}
@@ -451,6 +452,7 @@ static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, voi
 	if (s->hit.time_ns) {
 		event.time_ns = s->hit.time_ns;
 		event.cpu = s->hit.cpu;
+		event.tgid = s->hit.tgid;
 		event.tid = s->hit.tid;
 		/* A byte of the instruction that did it, not the one behind it. */
 		event.watch.second.ip = s->hit.ip - 1;

@@ -2,8 +2,8 @@
 /*
  * Watchpoints from user space, for sources that have none of their own: after a
  * thread was seen to read a datum, who writes it next?  A debug register of
- * every CPU is aimed at the datum; the first write by a thread of that process
- * is the answer, and no write for a while is one too.
+ * every CPU is aimed at the datum's address; the first write by a thread of a
+ * target is the answer, and no write for a while is one too.
  *
  * It is a matter of tens of milliseconds between the read and the watch, so the
  * two accesses are not consecutive (those of src_kmod are): what is learnt is
@@ -32,7 +32,7 @@ struct comm_watch_config {
 
 struct comm_watch_stats {
 	uint64_t armed, hits, expired;
-	uint64_t foreign; /* traps of other processes, at the same address */
+	uint64_t foreign; /* traps of processes that are no targets, at the same address */
 	uint64_t quiet;	  /* reads passed over: nothing there was ever written */
 	uint64_t trap_ns; /* time of the target: traps, and being told of watches */
 	uint64_t own_ns;  /* time of this thread */

@@ -7,6 +7,7 @@
 #include "engine.h"
 
 enum {
+	WATCHED_BYTES = 8, /* one watchpoint, aligned */
 	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
 	IP_CACHE = 4096,
 	/* Its line may have become known, and the share of known addresses changes. */
@@ -263,6 +264,9 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		     &event->watch.first, &evidence.first) ||
 	    !precise(engine, event->tgid, event->tid, event->time_ns, &event->watch.second,
 		     &evidence.second))
+		return;
+	/* Another process's memory at the same address. */
+	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
 		return;
 	evidence.first_thread = comm_who_thread(engine->who, event->watch.first_tgid,
 						event->watch.first_tid, event->time_ns);

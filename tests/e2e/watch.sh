@@ -25,7 +25,10 @@ watched() {
   "$kernels" "$1" --threads 2 --seconds 60 --out "$dir/$1.csv" >/dev/null 2>&1 &
   target=$!
   sleep 0.5
-  "$commd" -v --pid $target --source "$2" --overhead 10 --watch 200 --duration 5s --store "$dir/$1.db" --record "$dir/$1.rec" 2>"$dir/$1.log"
+  # shellcheck disable=SC2086
+  local pids="--pid $target" child
+  for child in $(cat /proc/$target/task/$target/children); do pids="$pids --pid $child"; done
+  "$commd" -v $pids --source "$2" --overhead 10 --watch 200 --duration 5s --store "$dir/$1.db" --record "$dir/$1.rec" 2>"$dir/$1.log"
   local code=$?
   kill -USR2 $target
   wait $target
@@ -55,6 +58,11 @@ for source in bpf perf; do
     not_ok "$source: the producer is found" "$right by the producer, $wrong by others"
   grep -q 'overhead [0-9.]* %' "$dir/pipeline.log" && [ "$(sed -n 's/.*overhead \([0-9]*\).*/\1/p' "$dir/pipeline.log")" -le 11 ] &&
     ok "$source: within the budget" || not_ok "$source: within the budget" "$(cat "$dir/pipeline.log")"
+
+  # Processes on shared memory: the writer is another process.
+  watched processes $source
+  [ "$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { print n + 0 }' "$dir/processes.ev")" -ge 20 ] &&
+    ok "$source: writers in other processes" || not_ok "$source: writers in other processes" "$(cat "$dir/processes.ev" "$dir/processes.log")"
 
   watched private $source
   hits=$(field 'saw a write' "$dir/private.log")
