@@ -59,9 +59,12 @@ $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 truth-check: truth
 	O=$(O) tests/truth/check.sh
 
-# The table of docs/accuracy.md; hours, resumes when interrupted.  QUICK=1: minutes,
-# and only printed.  Alone on the machine, or the figures are the other programs' too.
-accuracy: all truth
+# The table of docs/accuracy.md: some three hours.  Interrupted, it goes on where it
+# was.  QUICK=1: four minutes, and only printed.  ACCURACY="--lengths 4": half an hour,
+# and what is missing another time.  Alone on the machine, or the figures are the other
+# programs' too.
+accuracy: deps-check
+	+$(MAKE) --no-print-directory all truth
 	O=$(O) python3 -B tests/truth/accuracy.py $(if $(QUICK),--quick --no-programs) $(ACCURACY)
 ifeq ($(QUICK),)
 	@mkdir -p docs
