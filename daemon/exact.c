@@ -336,7 +336,7 @@ static int read_result(struct exact *exact)
 
 	if (access(exact->out, F_OK)) {
 		fprintf(stderr, "commd: %s left no result: %s\n", exact->options->command[0],
-			exact->native ? "it was killed, or ended through _exit() or exec()"
+			exact->native ? "it was killed, or became another program by exec()"
 				      : "Valgrind could not run it, or was killed");
 		return -ENOENT;
 	}

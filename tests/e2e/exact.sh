@@ -76,6 +76,10 @@ sentence "native: a granularity it does not know" 1 'up to 64' "$commd" --source
 "$commd" -q --source exact --duration 1s --store "$dir/nd.db" -- "$O/tests/truth/exact_loop" 2>"$dir/log"
 "$commctl" report --json --self --store "$dir/nd.db" >"$dir/nd.json"
 check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == "duration" and .range.read_bytes > 10000'
+"$commd" -q --source exact --store "$dir/ne.db" -- "$O/tests/truth/exact_loop" once 2>"$dir/log"
+"$commctl" report --json --self --store "$dir/ne.db" >"$dir/ne.json"
+# 100 turns of 4,095 words, and what main() and turn() keep.
+check "native: _exit()" json "$dir/ne.json" '.run.how == "target exited" and .range.read_bytes >= 1638000 and .range.read_bytes < 1640000'
 check "native: C++ names are readable" sh -c "'$commctl' report --by-function --self --store '$dir/nd.db' | grep -q 'loop::turn(int\*)'"
 
 if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then

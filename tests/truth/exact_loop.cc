@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads and writes until it is told to end.  This file is instrumented. */
+/*
+ * Reads and writes until it is told to end; with an argument, for a while, and then
+ * ends without a word.  This file is instrumented.
+ */
+#include <unistd.h>
+
 namespace loop
 {
 int words[4096];
@@ -11,8 +16,9 @@ __attribute__((noinline)) void turn(int *p)
 }
 }
 
-int main()
+int main(int argc, char **)
 {
-	for (;;)
+	for (int i = 0; argc < 2 || i < 100; i++)
 		loop::turn(loop::words);
+	_exit(0);
 }
