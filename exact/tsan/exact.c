@@ -117,8 +117,10 @@ static void __attribute__((constructor(101))) begin(void)
 
 static void __attribute__((destructor(101))) end(void)
 {
-	int err = comm_exact_dump();
+	int err;
 
+	comm_exact_thread_end();
+	err = comm_exact_dump();
 	if (err)
 		fprintf(stderr, "comm-exact: %s%s: %s\n",
 			exact.result ? exact.result : exact.prefix, exact.result ? "" : ".*.csv",
@@ -174,6 +176,12 @@ static int end_file(struct out *out)
 	return -out->err;
 }
 
+/* Each process writes tables of its own. */
+static int is_own(const struct comm_exact_thread *t)
+{
+	return comm_exact_identity(t->slot_bits >> COMM_FUNCTION_BITS)->pid == (uint32_t)getpid();
+}
+
 static int dump_threads(struct out *out)
 {
 	struct comm_exact_thread *t;
@@ -187,6 +195,8 @@ static int dump_threads(struct out *out)
 		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
 		uint32_t dst = t->slot_bits >> COMM_FUNCTION_BITS;
 
+		if (!is_own(t))
+			continue;
 		for (src = 0; src < COMM_EXACT_THREADS; src++)
 			exact.bytes[src] = exact.first_bytes[src] = 0;
 		for (i = 0; i <= mask; i++) {
@@ -239,7 +249,7 @@ static int dump_functions(struct out *out)
 		for (i = 0; i <= mask; i++) {
 			uint64_t key = edge[i].key, bytes = edge[i].bytes - edge[i].base_bytes;
 
-			if (!(key >> 32) || !bytes)
+			if (!(key >> 32) || !bytes || !is_own(t))
 				continue;
 			line(out, "%u,%u,%s,",
 			     comm_exact_identity(key >> (32 + COMM_FUNCTION_BITS))->tid,
@@ -285,7 +295,7 @@ int comm_exact_dump(void)
 /* It runs no destructors, and is no accident: what there is shall be known. */
 void _exit(int status)
 {
-	if (getpid() == exact.pid)
+	if (exact.begun && getpid() == exact.pid)
 		end();
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -300,6 +310,8 @@ void comm_exact_reset(void)
 	uint64_t mask, i;
 
 	for (t = comm_exact_threads(); t; t = t->next) {
+		if (!is_own(t))
+			continue;
 		/* The table may grow under our hands, and the new one not know of it. */
 		do {
 			edge = comm_exact_table(t, &mask);

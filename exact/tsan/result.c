@@ -281,7 +281,7 @@ static void put_threads(void)
 
 		if (!result.thread[slot])
 			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%u/comm", who->tid);
+		snprintf(path, sizeof(path), "/proc/%u/comm", who->tid);
 		thread.name_bytes = read_file(path, name, sizeof(name));
 		if (thread.name_bytes && name[thread.name_bytes - 1] == '\n')
 			thread.name_bytes--;
@@ -289,7 +289,7 @@ static void put_threads(void)
 			put_record(COMM_EXACT_THREAD, &thread, sizeof(thread), name,
 				   thread.name_bytes, NULL, 0);
 		else {
-			/* It has ended, or is another process's. */
+			/* It has ended. */
 			thread.name_bytes = strnlen(who->name, sizeof(who->name));
 			put_record(COMM_EXACT_THREAD, &thread, sizeof(thread), who->name,
 				   thread.name_bytes, NULL, 0);

@@ -11,12 +11,20 @@
 
 #include "exact.h"
 
-enum { FIRST_EDGES = 1024 };
+enum { FIRST_EDGES = 1024, PAGE_BYTES = 4096 };
 
-/* Shared with children of fork(). */
+#define ARENA_BYTES ((size_t)1 << 34)
+
+/*
+ * Shared with children of fork(), at the same address: who looks at the end sees
+ * what all of them have counted.
+ */
 struct dictionary {
 	uint32_t threads;
 	uint64_t lost;
+	struct comm_exact_thread *newest;
+	size_t arena_fill;
+	char *arena;
 	struct comm_exact_identity identity[COMM_EXACT_THREADS];
 	/* Open addressing: a function's number is its place. */
 	uint64_t pc[COMM_EXACT_FUNCTIONS];
@@ -25,11 +33,9 @@ struct dictionary {
 __thread struct comm_exact_thread *comm_exact_self;
 
 static struct dictionary *dictionary;
-static struct comm_exact_thread *threads;
 static int self_first, has_key;
 static pthread_key_t end_key;
 
-/* The thread ends: its last name is the one that says what it did. */
 static void take_name(void *t)
 {
 	uint32_t slot = ((struct comm_exact_thread *)t)->slot_bits >> COMM_FUNCTION_BITS;
@@ -37,24 +43,46 @@ static void take_name(void *t)
 	prctl(PR_GET_NAME, dictionary->identity[slot].name);
 }
 
-static void *map(size_t bytes, int flags)
+void comm_exact_thread_end(void)
+{
+	if (comm_exact_self)
+		take_name(comm_exact_self);
+}
+
+static void __attribute__((noreturn)) out_of_memory(void)
+{
+	static const char what[] = "comm-exact: out of memory\n";
+
+	syscall(SYS_write, 2, what, sizeof(what) - 1);
+	for (;;)
+		syscall(SYS_exit_group, 1);
+}
+
+static void *map_shared(size_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-				  flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (p == MAP_FAILED) {
-		static const char what[] = "comm-exact: out of memory\n";
-
-		syscall(SYS_write, 2, what, sizeof(what) - 1);
-		_exit(1);
-	}
+	if (p == MAP_FAILED)
+		out_of_memory();
 	return p;
 }
 
-/* The child is one new thread; what its parent's threads read is not its own. */
+/* Whole pages, zero, never given back. */
+static void *allocate(size_t bytes)
+{
+	size_t at;
+
+	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
+	at = __atomic_fetch_add(&dictionary->arena_fill, bytes, __ATOMIC_RELAXED);
+	if (at + bytes > ARENA_BYTES)
+		out_of_memory();
+	return dictionary->arena + at;
+}
+
+/* The child is one new thread. */
 static void after_fork(void)
 {
-	threads = NULL;
 	comm_exact_self = NULL;
 }
 
@@ -65,7 +93,8 @@ void comm_exact_threads_init(void)
 	if (dictionary)
 		return;
 	self_first = text && text[0] == '1';
-	dictionary = map(sizeof(*dictionary), MAP_SHARED);
+	dictionary = map_shared(sizeof(*dictionary));
+	dictionary->arena = map_shared(ARENA_BYTES);
 	pthread_atfork(NULL, NULL, after_fork);
 	has_key = !pthread_key_create(&end_key, take_name);
 }
@@ -79,7 +108,7 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 	/* What init called may have come here before us. */
 	if (comm_exact_self)
 		return comm_exact_self;
-	t = map(sizeof(*t), MAP_PRIVATE);
+	t = allocate(sizeof(*t));
 	/* Slot 0 is nobody. */
 	slot = __atomic_add_fetch(&dictionary->threads, 1, __ATOMIC_RELAXED);
 	if (slot >= COMM_EXACT_THREADS) {
@@ -95,10 +124,10 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 	t->after_write = self_first ? 0 : t->bit;
 	t->function = COMM_FUNCTION_UNKNOWN;
 	t->mask = FIRST_EDGES - 1;
-	t->edge = map(FIRST_EDGES * sizeof(*t->edge), MAP_PRIVATE);
+	t->edge = allocate(FIRST_EDGES * sizeof(*t->edge));
 	t->last = t->edge;
-	t->next = __atomic_load_n(&threads, __ATOMIC_ACQUIRE);
-	while (!__atomic_compare_exchange_n(&threads, &t->next, t, 0, __ATOMIC_RELEASE,
+	t->next = __atomic_load_n(&dictionary->newest, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(&dictionary->newest, &t->next, t, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_ACQUIRE))
 		;
 	comm_exact_self = t;
@@ -121,7 +150,7 @@ struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *
 
 struct comm_exact_thread *comm_exact_threads(void)
 {
-	return __atomic_load_n(&threads, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&dictionary->newest, __ATOMIC_ACQUIRE);
 }
 
 const struct comm_exact_identity *comm_exact_identity(uint32_t slot)
@@ -153,7 +182,7 @@ static struct comm_exact_edge *place(struct comm_exact_edge *edge, uint64_t mask
 static void grow(struct comm_exact_thread *t)
 {
 	uint64_t mask = t->mask * 2 + 1, i;
-	struct comm_exact_edge *edge = map((mask + 1) * sizeof(*edge), MAP_PRIVATE);
+	struct comm_exact_edge *edge = allocate((mask + 1) * sizeof(*edge));
 
 	for (i = 0; i <= t->mask; i++)
 		if (t->edge[i].key)

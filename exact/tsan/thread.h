@@ -2,8 +2,8 @@
 /*
  * What each thread has read: a hash table of its own, keyed by the writer
  * (thread and function) and the reading function.  Only the thread itself
- * changes its table; whoever dumps reads it as it is.  Numbers of threads and
- * functions stand on memory that children of fork() share.
+ * changes its table; whoever dumps reads it as it is.  All of it stands on memory
+ * that children of fork() share.
  */
 #ifndef COMM_EXACT_THREAD_H
 #define COMM_EXACT_THREAD_H
@@ -60,7 +60,9 @@ extern __thread struct comm_exact_thread *comm_exact_self
 
 void comm_exact_threads_init(void);
 struct comm_exact_thread *comm_exact_thread_create(void);
-/* Of this process, newest first. */
+/* The calling thread's last name is the one that says what it did. */
+void comm_exact_thread_end(void);
+/* Of this process and of all that came from one fork() or another, newest first. */
 struct comm_exact_thread *comm_exact_threads(void);
 const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
 /* A thread's table and its size less 1, which belong together. */

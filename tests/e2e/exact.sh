@@ -69,6 +69,8 @@ native ring "$kernels-exact"
 check "native: threads have names" json "$dir/n.json" '[.nodes[].name] | contains(["ring-0", "ring-3"])'
 "$commctl" report --json --by-function --min-share 0 --top 0 --store "$dir/n.db" >"$dir/nf.json"
 check "native: functions have names" json "$dir/nf.json" '(.nodes | map({(.id): .name}) | add) as $n | .edges[0] | $n[.from] == "put" and $n[.to] == "check"'
+native processes "$kernels-exact"
+check "native: processes have names" json "$dir/n.json" '[.nodes[].name] | contains(["processes-0", "processes-3"])'
 strip -o "$dir/stripped" "$kernels-exact"
 native migratory "$dir/stripped" --granularity 4
 check "native: granularity" json "$dir/n.json" '.run.granularity_bytes == 4 and .run.event == "every instrumented access"'
