@@ -141,6 +141,10 @@ static int explain(int rc, char **why)
 					comm_perf_paranoid());
 	if (rc == -ENOSPC || rc == -EBUSY)
 		return comm_source_fail(why, rc, "all debug registers are in use: by a debugger?");
+	if (rc == -EMFILE || rc == -ENOMEM)
+		return comm_source_fail(why, rc, "cannot open %d watchpoints on every CPU: %s%s",
+					SLOTS, strerror(-rc),
+					rc == -EMFILE ? " (raise 'ulimit -n')" : "");
 	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
 }
 
@@ -210,7 +214,8 @@ int comm_watch_create(const struct comm_watch_config *config, struct comm_watch 
 		goto fail;
 	w->config = *config;
 	w->random = 88172645463325252ULL;
-	rc = n = comm_online_cpus(number, (int)possible);
+	n = comm_online_cpus(number, (int)possible);
+	rc = n < 0 ? n : -ENODEV;
 	if (n < 1)
 		goto fail;
 	for (i = 0; i < (unsigned int)n; i++) {
