@@ -14,7 +14,7 @@
 #include "trigger.h"
 
 enum {
-	SLOTS = 4, /* debug registers of a CPU */
+	SLOTS = 3, /* of the four debug registers of a CPU: a debugger wants one, too */
 	RING_PAGES = 2,
 	TIMEOUT_NS = 100 * 1000 * 1000,
 	BURST_TURNS = 2, /* turns whose watches may be begun at once */
