@@ -59,6 +59,7 @@ static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times long
 static const double hazard_weighed_per_s = 40000;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
+static const double hazard_found_prior = 8;   /* data that the region above is worth */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 static const double hazard_ends = 4; /* bursts per piece that say its thread has no others */
 
@@ -430,13 +431,29 @@ static double hazard_regular(double chance)
 	return square * square * square * square;
 }
 
+/* Writes of the datum expected since the beginning, were it written at all. */
+static double hazard_ever(struct hazard *h, uint32_t n, uint64_t now_ns)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct candidate *c = &h->candidate[i];
+
+		if (c->rate > 0)
+			sum += hazard_writes(c, hazard_on_ns(h, &h->cpu[c->thread], c->thread,
+							     now_ns, HAZARD_SLABS - 1));
+	}
+	return sum > 0 ? sum : 0; /* times may run backwards */
+}
+
 /*
- * Shares of the candidates; returns the chance that nobody wrote.  *ret_first
+ * Shares of the candidates; returns the chance that nobody wrote.  written is
+ * the chance that the datum is one that is written, < 0 where it was seen to.  *ret_first
  * is the chance that the reader, which reads the datum read_rate times per ns
  * on a CPU, did not since it was written.
  */
 static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint64_t now_ns,
-			     double read_rate, double *ret_first)
+			     double read_rate, double written, double *ret_first)
 {
 	struct cpu_cache *reader_cpu = hazard_cpu(h, reader, now_ns);
 	double alive = 1, tail = 0, unwritten, odds, rates = read_rate;
@@ -497,7 +514,13 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 		return alive;
 	for (uint32_t i = 0; i < n; i++)
 		h->candidate[i].share += (alive - unwritten) * h->candidate[i].tail / tail;
-	return unwritten;
+	if (written < 0)
+		return unwritten;
+	/* Who: as far as they compete.  Whether at all: as its like were. */
+	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
+	for (uint32_t i = 0; i < n && unwritten < 1; i++)
+		h->candidate[i].share *= written / (1 - unwritten);
+	return unwritten < 1 ? 1 - written : 1;
 }
 
 /*
@@ -585,6 +608,45 @@ static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 	return err;
 }
 
+/*
+ * The chance that a datum which is written like those around it has been seen
+ * to be: they are written unequally, as much as exponentially distributed rates.
+ */
+static double hazard_found(struct hazard *h, const struct comm_window_read *r)
+{
+	uint32_t chain[COMM_REGION_LEVELS], depth = 0;
+	double mean = 1;
+
+	for (uint32_t at = r->region; at; at = comm_region_at(h->regions, at)->parent)
+		chain[depth++] = at;
+	while (depth) {
+		const struct comm_region *g = comm_region_at(h->regions, chain[--depth]);
+
+		if (g->level > COMM_REGION_LINE)
+			mean = (g->n_written + hazard_found_prior * mean) /
+			       (g->n_data + hazard_found_prior);
+	}
+	return mean > 1 ? 1 - 1 / mean : 0;
+}
+
+/*
+ * The chance that a datum which was not seen to be written is written all the
+ * same: by how many of the object's data that are read were seen to be, and how many
+ * would have been by now if all were.  < 0: it was seen.
+ */
+static double hazard_written(struct hazard *h, const struct comm_window_read *r, uint32_t n,
+			     double unseen)
+{
+	double written, odds;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
+			return -1;
+	written = comm_profile_written(h->profile, r->object);
+	odds = written * (1 - hazard_found(h, r)) * unseen;
+	return odds / (odds + 1 - written);
+}
+
 static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		       const struct comm_window_read *r)
 {
@@ -604,9 +666,9 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
 		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
-	unwritten =
-		hazard_compete(h, n, b->thread, b->time_ns,
-			       hazard_read_rate(h, &around, r, b->thread, n, b->time_ns), &first);
+	unwritten = hazard_compete(h, n, b->thread, b->time_ns,
+				   hazard_read_rate(h, &around, r, b->thread, n, b->time_ns),
+				   hazard_written(h, r, n, around.unseen), &first);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
@@ -646,6 +708,7 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
 	struct comm_relation_writer writer[HAZARD_CANDIDATES];
 	double seen = 0, coarse = 0;
+	bool covered = false;
 	struct around around;
 	uint32_t n = hazard_around(h, r, b->thread, &around);
 
@@ -660,9 +723,12 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 		a = hazard_profile(h, &around, word, HAZARD_COARSE, c, &level);
 		if (!a)
 			c->tail = 0;
+		covered |= a && c->chance >= 1;
 		c->tail *= c->chance;
 		coarse += c->tail;
 	}
+	comm_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
+			  weight * hazard_found(h, r));
 	if (seen <= 0 || coarse <= 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {

@@ -11,9 +11,17 @@ enum {
 
 static const double profile_recent = 0.9; /* ten bursts */
 
+static const double profile_written_mean = 0.9; /* where nothing is known of an object */
+static const double profile_written_prior = 4;
+static const double profile_written_most = 0.98;
+static const float profile_reads = 4096; /* forget by halves from there on */
+
 /* Concentrations of one object, as ratios of sums. */
 struct kappa {
 	float news[COMM_REGION_LEVELS], trials[COMM_REGION_LEVELS];
+	/* Reads of data seen to be written, and as many as there would be if
+	   all data read were written. */
+	float seen, due;
 };
 
 struct comm_profile {
@@ -121,11 +129,13 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 			a->word[i] += w->weight * sign;
 			a->n_below += sign;
 		}
-		comm_region_at(p->regions, a->region)->touched |= w->mask;
+		if (learn)
+			comm_region_wrote(p->regions, a->region, w->mask);
 	} else {
 		a->weight_cover += weight;
 	}
 	for (;; level++) {
+		struct comm_region *region = comm_region_at(p->regions, a->region);
 		bool fresh = a->pass != p->pass;
 		bool is_new = a->n <= 0;
 
@@ -138,6 +148,8 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 			a->n_below += sign;
 		}
 		a->weight += weight;
+		if (region->level > COMM_REGION_LINE && w->level == COMM_REGION_LINE)
+			region->n_written += (float)(words * sign);
 		if (fresh)
 			a->n += sign;
 		a->pass = p->pass;
@@ -306,4 +318,25 @@ void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, dou
 
 	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
 		ret[level] = kappa_value(k, level);
+}
+
+void comm_profile_read(struct comm_profile *profile, uint32_t object, double seen, double due)
+{
+	struct kappa *k = kappa_of(profile, object);
+
+	k->seen += (float)seen;
+	k->due += (float)due;
+	if (k->due > profile_reads) {
+		k->seen /= 2;
+		k->due /= 2;
+	}
+}
+
+double comm_profile_written(const struct comm_profile *profile, uint32_t object)
+{
+	const struct kappa *k = kappa_of(profile, object);
+	double written = (k->seen + profile_written_prior * profile_written_mean) /
+			 (k->due + profile_written_prior);
+
+	return written < profile_written_most ? written : profile_written_most;
 }

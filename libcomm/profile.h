@@ -34,6 +34,13 @@ void comm_profile_activity(struct comm_profile *profile, struct comm_window *win
 			   const struct comm_window_burst *burst, double now_ns, double start_ns);
 /* Concentrations of an object at COMM_REGION_LEVELS levels. */
 void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, double *ret);
+/*
+ * A read of an object was of a datum seen to be written (1 or 0), and would be
+ * with chance due if all data read were written.
+ */
+void comm_profile_read(struct comm_profile *profile, uint32_t object, double seen, double due);
+/* The share of written data in what is read of the object. */
+double comm_profile_written(const struct comm_profile *profile, uint32_t object);
 /* Writes and reads that found no room. */
 uint64_t comm_profile_thinned(const struct comm_profile *profile);
 

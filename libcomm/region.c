@@ -189,6 +189,19 @@ static uint32_t region_evict(struct comm_regions *regions, struct comm_region *r
 	return at;
 }
 
+void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask)
+{
+	struct comm_region *r = &regions->region[line];
+	uint32_t n = __builtin_popcount(mask & ~r->written);
+
+	r->touched |= mask;
+	r->written |= mask;
+	while (n && r->parent) {
+		r = &regions->region[r->parent];
+		r->n_data += (float)n;
+	}
+}
+
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create)
 {
@@ -285,6 +298,24 @@ static void actor_halve(struct comm_actor *a)
 	a->weight_read *= 0.5f;
 }
 
+static void region_halve(struct comm_region *r)
+{
+	if (r->level > COMM_REGION_LINE) {
+		r->n_written /= 2;
+		return;
+	}
+	for (uint32_t i = 0; i < COMM_REGION_CHILDREN; i++)
+		r->read[i] /= 2;
+}
+
+static void region_forget(struct comm_regions *r, const struct comm_region *line)
+{
+	uint32_t n = __builtin_popcount(line->written);
+
+	for (uint32_t at = line->parent; at; at = r->region[at].parent)
+		r->region[at].n_data -= (float)n;
+}
+
 static uint64_t region_free(struct comm_regions *r, uint32_t at)
 {
 	struct comm_region *region = &r->region[at];
@@ -307,6 +338,8 @@ static uint64_t region_free(struct comm_regions *r, uint32_t at)
 	}
 	if (region->parent)
 		r->region[region->parent].n_children--;
+	if (region->level == COMM_REGION_LINE)
+		region_forget(r, region);
 	*region = (struct comm_region){.next = r->free_regions};
 	r->free_regions = at;
 	r->region_used--;
@@ -352,8 +385,7 @@ uint64_t comm_regions_sweep(struct comm_regions *regions, bool halve)
 			if (regions->actor[i].region)
 				actor_halve(&regions->actor[i]);
 		for (uint32_t i = 1; i < regions->n_regions; i++)
-			for (uint32_t j = 0; j < COMM_REGION_CHILDREN; j++)
-				regions->region[i].read[j] /= 2;
+			region_halve(&regions->region[i]);
 	}
 	for (uint32_t age = 64; age && comm_regions_crowded(regions); age /= 4)
 		lost += regions_free_old(regions, age, false);

@@ -35,9 +35,16 @@ struct comm_region {
 	uint32_t next; /* of the same hash */
 	uint32_t used; /* sweep epoch of the last use */
 	uint32_t n_children;
+	union {
+		uint8_t read[COMM_REGION_CHILDREN]; /* lines: bursts that read the datum */
+		struct {
+			/* Above: data seen to be written, and bursts that wrote them, summed. */
+			float n_data, n_written;
+		};
+	};
 	uint8_t level;
-	uint8_t read[COMM_REGION_CHILDREN]; /* lines: bursts that read the datum */
 	uint8_t touched; /* bit i: child i was read or written (level 0..4 children) */
+	uint8_t written; /* lines: bit i: datum i was written */
 };
 
 /* A thread in a region.  Counts are of bursts, weights of accesses. */
@@ -71,6 +78,8 @@ uint32_t comm_region_shift(const struct comm_regions *regions, uint32_t level);
 /* The region of a datum, made with its parents when create. */
 uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_t datum,
 			  uint32_t level, bool create);
+/* Data of a line were written. */
+void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask);
 struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region);
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create);

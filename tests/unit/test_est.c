@@ -430,6 +430,52 @@ static void test_constant(void **state)
 	ops->destroy(est);
 }
 
+/* A burst that writes or reads n words in a row. */
+static void feed_row(void *est, uint64_t time_ns, uint32_t thread, uint64_t datum, uint32_t n,
+		     uint16_t flags)
+{
+	struct comm_access row[16];
+
+	assert_true(n <= 16);
+	for (uint32_t i = 0; i < n; i++)
+		row[i] = access_at(datum + i * 8, flags, (uint16_t)(i * 4));
+	feed(&comm_est_hazard, est, time_ns, thread, row, n);
+}
+
+enum { SWEEP_WORDS = 4096 };
+
+/*
+ * Thread 0 writes written words of an array from end to end, thread 1 reads all
+ * of it.  Bursts meet a part of the words only.
+ */
+static double sweep_unwritten(uint32_t written)
+{
+	void *est = est_new(&comm_est_hazard);
+	struct comm_unwritten u;
+	uint64_t random = 7;
+	struct result r;
+
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t words = i % 2 ? SWEEP_WORDS : written;
+		uint64_t at = sim_mix(&random) % (words / 16) * 16;
+
+		feed_row(est, i * 1000000ull, i % 2, base + at * 8, 16,
+			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	u = slice(&comm_est_hazard, est, &r);
+	comm_est_hazard.destroy(est);
+	return u.bytes / (u.bytes + r.edge_bytes);
+}
+
+/* What is not seen to be written counts as written where all the like is. */
+static void test_sweep(void **state)
+{
+	(void)state;
+	assert_true(sweep_unwritten(SWEEP_WORDS) < 0.08);
+	/* Half of it is constant; few observations lean towards written. */
+	assert_true(sweep_unwritten(SWEEP_WORDS / 2) > 0.25);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -542,21 +588,14 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length),
-		cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
