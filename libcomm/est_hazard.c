@@ -34,6 +34,7 @@
 #include "profile.h"
 #include "region.h"
 #include "relation.h"
+#include "reuse.h"
 #include "window.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ enum {
 	HAZARD_SLABS = 14,
 	HAZARD_ACTIVE_BURSTS = 8,   /* bursts that make an activity trusted */
 	HAZARD_COARSE = 2,	    /* from here on relations are asked */
+	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
 	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
 };
@@ -59,7 +61,6 @@ static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times long
 static const double hazard_weighed_per_s = 40000;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
-static const double hazard_found_prior = 8;   /* data that the region above is worth */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 static const double hazard_ends = 4; /* bursts per piece that say its thread has no others */
 
@@ -98,6 +99,7 @@ struct hazard {
 	struct comm_regions *regions; /* the profile's */
 	struct comm_edgemap *edges;
 	struct comm_relations *relations;
+	struct comm_reuse *reuse;
 	struct comm_unwritten unwritten;
 	struct comm_pairs *pairs;
 	struct cpu_cache *cpu;
@@ -126,6 +128,7 @@ static void hazard_destroy(void *est)
 	comm_edgemap_destroy(h->edges);
 	comm_relations_destroy(h->relations);
 	comm_pairs_destroy(h->pairs);
+	comm_reuse_destroy(h->reuse);
 	free(h->cpu);
 	free(h);
 }
@@ -140,7 +143,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (memory < 4 << 20)
 		memory = 4 << 20;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_ht_create(config->cycles_per_ns, &h->ht) ||
+	    comm_reuse_create(&h->reuse) || comm_ht_create(config->cycles_per_ns, &h->ht) ||
 	    comm_oncpu_create(memory / 8, &h->oncpu) ||
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
@@ -523,28 +526,48 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 	return unwritten < 1 ? 1 - written : 1;
 }
 
+/* What is read and written around a read at some level, without the read's burst. */
+static struct comm_reuse_count hazard_reuse_at(const struct around *around, uint32_t level)
+{
+	double n_reads = around->n_read[level] - 1;
+
+	return (struct comm_reuse_count){
+		.reads = n_reads > 0 ? (float)(around->weight_read[level] * n_reads / (n_reads + 1))
+				     : 0,
+		.n_reads = n_reads > 0 ? (float)n_reads : 0,
+		.writes = (float)around->weight[level],
+		.n_writes = (float)around->n[level],
+	};
+}
+
 /*
  * How often the reader reads the datum per ns on a CPU: so many times as it is
- * written, by the finest region where enough of both was seen.
+ * written, by the finest region where enough of both was seen, or by all its
+ * reads of the object and the writes close to them.
  */
 static double hazard_read_rate(struct hazard *h, const struct around *around,
 			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
-			       uint64_t now_ns)
+			       uint64_t now_ns, double *ret_once)
 {
 	const struct cpu_cache *cpu = hazard_cpu(h, reader, now_ns);
 	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
+	struct comm_reuse_count reuse = {0};
 	double ratio = 0, writes = 0;
 
-	for (uint32_t level = 1; level <= COMM_REGION_OBJECT; level++) {
-		double reads = around->weight_read[level] - r->weight;
+	*ret_once = 0;
+	for (uint32_t level = 1; level <= HAZARD_REUSE; level++) {
+		struct comm_reuse_count at = hazard_reuse_at(around, level);
 
-		if (around->weight[level] <= 0)
+		if (at.writes <= 0)
 			continue;
-		ratio = reads > 0 ? reads / around->weight[level] : 0;
-		if (around->n[level] >= hazard_first_bursts &&
-		    around->n_read[level] >= hazard_first_bursts)
+		reuse = at;
+		if (at.n_writes >= hazard_first_bursts && at.n_reads >= hazard_first_bursts)
 			break;
 	}
+	if (reuse.n_writes < hazard_first_bursts || reuse.n_reads < hazard_first_bursts)
+		reuse = *comm_reuse_of(h->reuse, reader, r->object);
+	ratio = comm_reuse_ratio(&reuse);
+	*ret_once = comm_reuse_once(&reuse);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct candidate *c = &h->candidate[i];
 
@@ -609,27 +632,6 @@ static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 }
 
 /*
- * The chance that a datum which is written like those around it has been seen
- * to be: they are written unequally, as much as exponentially distributed rates.
- */
-static double hazard_found(struct hazard *h, const struct comm_window_read *r)
-{
-	uint32_t chain[COMM_REGION_LEVELS], depth = 0;
-	double mean = 1;
-
-	for (uint32_t at = r->region; at; at = comm_region_at(h->regions, at)->parent)
-		chain[depth++] = at;
-	while (depth) {
-		const struct comm_region *g = comm_region_at(h->regions, chain[--depth]);
-
-		if (g->level > COMM_REGION_LINE)
-			mean = (g->n_written + hazard_found_prior * mean) /
-			       (g->n_data + hazard_found_prior);
-	}
-	return mean > 1 ? 1 - 1 / mean : 0;
-}
-
-/*
  * The chance that a datum which was not seen to be written is written all the
  * same: by how many of the object's data that are read were seen to be, and how many
  * would have been by now if all were.  < 0: it was seen.
@@ -643,7 +645,7 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
 			return -1;
 	written = comm_profile_written(h->profile, r->object);
-	odds = written * (1 - hazard_found(h, r)) * unseen;
+	odds = written * (1 - comm_region_found(h->regions, r->region)) * unseen;
 	return odds / (odds + 1 - written);
 }
 
@@ -652,7 +654,8 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 {
 	struct comm_relation_reader reader = {b->thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	double unwritten, small = 0, pick, first;
+	double unwritten, small = 0, pick, first, once, read_rate;
+	struct comm_reuse_count here;
 	struct around around;
 	uint32_t n;
 	int err = 0;
@@ -666,9 +669,12 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
 		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
-	unwritten = hazard_compete(h, n, b->thread, b->time_ns,
-				   hazard_read_rate(h, &around, r, b->thread, n, b->time_ns),
+	here = hazard_reuse_at(&around, HAZARD_REUSE);
+	comm_reuse_add(h->reuse, b->thread, r->object, &here);
+	read_rate = hazard_read_rate(h, &around, r, b->thread, n, b->time_ns, &once);
+	unwritten = hazard_compete(h, n, b->thread, b->time_ns, read_rate,
 				   hazard_written(h, r, n, around.unseen), &first);
+	first += once * (1 - first);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
@@ -728,7 +734,7 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 		coarse += c->tail;
 	}
 	comm_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
-			  weight * hazard_found(h, r));
+			  weight * comm_region_found(h->regions, r->region));
 	if (seen <= 0 || coarse <= 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {

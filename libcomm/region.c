@@ -15,6 +15,8 @@ enum {
 /* A thread that was once seen to write stays known until it is evicted. */
 static const float region_floor = 0.25f;
 
+static const double region_prior = 8; /* data that the region above is worth */
+
 struct comm_regions {
 	struct comm_region *region; /* [1, n_regions) in use or free */
 	struct comm_actor *actor;
@@ -200,6 +202,22 @@ void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask
 		r = &regions->region[r->parent];
 		r->n_data += (float)n;
 	}
+}
+
+double comm_region_found(const struct comm_regions *regions, uint32_t region)
+{
+	uint32_t chain[COMM_REGION_LEVELS], depth = 0;
+	double mean = 1;
+
+	for (uint32_t at = region; at; at = regions->region[at].parent)
+		chain[depth++] = at;
+	while (depth) {
+		const struct comm_region *r = &regions->region[chain[--depth]];
+
+		if (r->level > COMM_REGION_LINE)
+			mean = (r->n_written + region_prior * mean) / (r->n_data + region_prior);
+	}
+	return mean > 1 ? 1 - 1 / mean : 0;
 }
 
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,

@@ -80,6 +80,11 @@ uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_
 			  uint32_t level, bool create);
 /* Data of a line were written. */
 void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask);
+/*
+ * The chance that a datum which is written like those around it has been seen
+ * to be: they are written unequally, as exponentially distributed rates are.
+ */
+double comm_region_found(const struct comm_regions *regions, uint32_t region);
 struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region);
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create);

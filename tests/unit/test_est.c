@@ -476,6 +476,35 @@ static void test_sweep(void **state)
 	assert_true(sweep_unwritten(SWEEP_WORDS / 2) > 0.25);
 }
 
+/* The share of first reads where each write is read so many times. */
+static double first_share(uint32_t reads)
+{
+	void *est = est_new(&comm_est_hazard);
+	uint64_t random = 11;
+	struct result r;
+
+	for (uint32_t i = 0; i < 900; i++) {
+		bool write = i % (reads + 1) == 0;
+		uint32_t segment = sim_mix(&random) & 1;
+		uint64_t at = sim_mix(&random) % (SWEEP_WORDS / 32) * 16;
+
+		/* Two pairs; what the other one does is of no account. */
+		feed_row(est, i * 1000000ull, write ? segment : segment + 2,
+			 base + (segment * SWEEP_WORDS / 2 + at) * 8, 16,
+			 write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ);
+	}
+	slice(&comm_est_hazard, est, &r);
+	comm_est_hazard.destroy(est);
+	return (r.first[0][2] + r.first[1][3]) / (r.bytes[0][2] + r.bytes[1][3]);
+}
+
+static void test_first_reads(void **state)
+{
+	(void)state;
+	assert_true(first_share(1) > 0.9);
+	assert_true(first_share(8) > 0.08 && first_share(8) < 0.2);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -588,14 +617,23 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length),
+		cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reuse: how often a thread reads a datum for each time that it is written.
+ * Learned per reader and object from each read and the writes close to it, for
+ * data around which too little was seen to tell.
+ */
+#ifndef COMM_REUSE_H
+#define COMM_REUSE_H
+
+#include <stdint.h>
+
+struct comm_reuse;
+
+/* Reads of one thread against the writes of all: accesses, and bursts. */
+struct comm_reuse_count {
+	float reads, writes;
+	float n_reads, n_writes;
+};
+
+int comm_reuse_create(struct comm_reuse **ret);
+void comm_reuse_destroy(struct comm_reuse *reuse);
+
+/* What was seen around one read, that read's own burst left out. */
+void comm_reuse_add(struct comm_reuse *reuse, uint32_t reader, uint32_t object,
+		    const struct comm_reuse_count *around);
+const struct comm_reuse_count *comm_reuse_of(const struct comm_reuse *reuse, uint32_t reader,
+					     uint32_t object);
+
+/* Reads for each write; 0: unknown. */
+double comm_reuse_ratio(const struct comm_reuse_count *count);
+/*
+ * The chance that each write is read once, as in most programs that hand data
+ * on: reads and writes that were counted are about as many.
+ */
+double comm_reuse_once(const struct comm_reuse_count *count);
+
+#endif
