@@ -16,12 +16,20 @@
  * confidence outside of (0, 1) means 0.9.
  */
 double comm_interval_z(double confidence);
-/* variance: of sampling alone.  0 <= *low <= bytes <= *high. */
-void comm_interval(double bytes, double variance, double z, double *low, double *high);
+/* An estimated volume. */
+struct comm_estimate {
+	double bytes;
+	double variance;   /* of sampling the reader's bursts */
+	double read_bytes; /* all that was estimated for the reading end, whoever wrote */
+	uint64_t samples;
+};
+
+/* 0 <= *low <= bytes <= *high. */
+void comm_interval(const struct comm_estimate *estimate, double z, double *low, double *high);
 /*
  * Few bursts or a wide 90 % interval, whichever interval is shown: the mark
  * must not change with the confidence that a user asks for.
  */
-bool comm_interval_resolved(double bytes, double variance, uint64_t samples);
+bool comm_interval_resolved(const struct comm_estimate *estimate);
 
 #endif

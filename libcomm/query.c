@@ -40,6 +40,7 @@ struct work {
 	struct comm_cells groups;
 	struct comm_cells pairs;  /* BY_OBJECT: threads and the object between */
 	struct comm_cells coarse; /* coarse_bytes, keyed as groups but for the thread */
+	struct comm_cells reads;  /* all that a node reads, by dst_thread and src_site */
 	struct burst_max {
 		size_t slice;
 		uint32_t bursts;
@@ -371,6 +372,17 @@ static int add_pair(struct work *work, const struct comm_edge *row)
 	return code;
 }
 
+/* Whoever wrote it and whether it is shown or not. */
+static int add_read(struct work *work, enum part part, uint32_t to, const struct comm_edge *row)
+{
+	struct comm_edge *reads, key = {.dst_thread = to, .src_site = part};
+	int code = comm_cells_at(&work->reads, &key, &reads);
+
+	if (!code)
+		reads->bytes += row->bytes;
+	return code;
+}
+
 static void add_total(struct comm_report *report, const struct comm_edge *row)
 {
 	report->total_bytes += row->bytes;
@@ -382,18 +394,31 @@ static int group(struct work *work, size_t slice, const struct comm_edge *row)
 {
 	struct comm_report *report = work->report;
 	uint32_t from = row->src_thread, to = row->dst_thread;
+	bool by_object = work->query->by == COMM_BY_OBJECT;
 	int code = 0;
 
 	if (!(row->bytes > 0) || !isfinite(row->bytes))
 		return 0;
 	report->read_bytes += row->bytes;
-	if (!is_wanted(work, row))
-		return 0;
-	if (work->query->across && from == to) {
+	if (work->query->by == COMM_BY_LINE) {
+		from = row->src_site;
+		to = row->dst_site;
+	} else if (work->query->by == COMM_BY_FUNCTION) {
+		code = function_of(work, row->src_site, &from);
+		if (!code)
+			code = function_of(work, row->dst_site, &to);
+	}
+	if (!code && by_object)
+		code = add_read(work, PART_IN, row->object, row);
+	if (!code)
+		code = add_read(work, by_object ? PART_OUT : PART_PLAIN, to, row);
+	if (code || !is_wanted(work, row))
+		return code;
+	if (work->query->across && row->src_thread == row->dst_thread) {
 		report->within_bytes += row->bytes;
 		return 0;
 	}
-	if (work->query->by == COMM_BY_OBJECT) {
+	if (by_object) {
 		if (from == to && !work->query->self) {
 			report->self_bytes += row->bytes;
 			return 0;
@@ -403,16 +428,6 @@ static int group(struct work *work, size_t slice, const struct comm_edge *row)
 		if (!code)
 			code = add(work, slice, PART_OUT, row->object, to, row);
 		return code ? code : add_pair(work, row);
-	}
-	if (work->query->by == COMM_BY_LINE) {
-		from = row->src_site;
-		to = row->dst_site;
-	} else if (work->query->by == COMM_BY_FUNCTION) {
-		code = function_of(work, row->src_site, &from);
-		if (!code)
-			code = function_of(work, row->dst_site, &to);
-		if (code)
-			return code;
 	}
 	if (from == COMM_ID_OTHER && to == COMM_ID_OTHER) {
 		report->folded_bytes += row->bytes;
@@ -627,7 +642,9 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		const struct comm_edge *e = &edges.edge[i];
 		struct comm_report_edge *out = &report->edges[i];
 		enum comm_node_kind from, to;
-		struct comm_edge *coarse;
+		struct comm_estimate estimate = {
+			.bytes = e->bytes, .variance = e->variance, .samples = e->bursts};
+		struct comm_edge *coarse, *reads;
 
 		if (e->src_site == PART_PLAIN)
 			from = to = plain[work->query->by];
@@ -638,13 +655,19 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		code = node_of(work, index, from, e->src_thread, &out->from);
 		if (!code)
 			code = node_of(work, index, to, e->dst_thread, &out->to);
+		if (!code)
+			code = comm_cells_at(&work->reads,
+					     &(struct comm_edge){.dst_thread = e->dst_thread,
+								 .src_site = e->src_site},
+					     &reads);
 		if (code)
 			break;
+		estimate.read_bytes = reads->bytes;
 		out->bytes = e->bytes;
 		if (report->exact)
 			out->low = out->high = e->bytes;
 		else
-			comm_interval(e->bytes, e->variance, z, &out->low, &out->high);
+			comm_interval(&estimate, z, &out->low, &out->high);
 		out->share = comm_reader_share(e->bytes, report->total_bytes);
 		out->samples = e->bursts;
 		out->level = e->level;
@@ -657,7 +680,7 @@ static int make_edges(struct work *work, struct comm_cells *index)
 			break;
 		out->coarse_bytes = coarse->bytes;
 		out->resolved = report->exact ||
-				(comm_interval_resolved(e->bytes, e->variance, e->bursts) &&
+				(comm_interval_resolved(&estimate) &&
 				 100 * out->coarse_bytes <= COMM_RESOLVED_COARSE_PCT * e->bytes);
 		report->nodes[out->from].written_bytes += e->bytes;
 		report->nodes[out->to].read_bytes += e->bytes;
@@ -753,6 +776,7 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *quer
 	comm_cells_deinit(&work.groups);
 	comm_cells_deinit(&work.pairs);
 	comm_cells_deinit(&work.coarse);
+	comm_cells_deinit(&work.reads);
 	free(work.max);
 	free(work.function_of);
 	free(work.shown_as);

@@ -165,8 +165,8 @@ struct comm_report {
 /*
  * -ENODATA: no run, no such run, nothing in the range, no such thread, no
  * region; *err says which.  Intervals: the estimator's variances are summed as
- * independent, a systematic part is added, and the whole is taken as
- * log-normal about bytes.  An edge of a sampled run is resolved when at least
+ * independent, what is known of other errors is added (interval.c), and the
+ * whole is taken as log-normal about bytes.  An edge of a sampled run is resolved when at least
  * COMM_RESOLVED_SAMPLES bursts stand behind it, high / low is at most
  * COMM_RESOLVED_RATIO, and at most COMM_RESOLVED_COARSE_PCT of its bytes are
  * known only to have gone through the same object.

@@ -113,7 +113,7 @@ for by in thread function object line; do
 	    and all(.low <= .bytes and .bytes <= .high and .low >= 0 and .from != .to
 	      and (.samples | type) == "number" and (.resolved | type) == "boolean"
 	      and (.from | IN($ids[])) and (.to | IN($ids[]))))
-	  and ([.edges[].bytes] | . == (sort | reverse))
+	  and ([.edges[] | [if .resolved then 0 else 1 end, -.bytes]] | . == sort)
 	  and .loss.unmapped == 240
 	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
 done

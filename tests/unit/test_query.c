@@ -211,7 +211,7 @@ static void test_self_and_cuts(void **state)
 /* What is resolved comes first, whatever a guess may amount to. */
 static void test_order(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.self = true});
+	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_LINE});
 	bool guess_is_larger = false;
 
 	(void)state;
@@ -427,20 +427,29 @@ static void test_intervals(void **state)
 	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
 	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
 		    comm_interval_z(NAN) == z);
-	comm_interval(1000, 0, z, &low, &high);
-	/* Only the systematic 25 %. */
-	assert_true(fabs(high / 1000 - exp(z * sqrt(log(1.0625)))) < 1e-9);
+	comm_interval(&(struct comm_estimate){.bytes = 1000}, z, &low, &high);
+	/* Only the error of the factor. */
+	assert_true(fabs(high / 1000 - exp(z * 0.35)) < 1e-9);
 	assert_true(fabs(low * high - 1e6) < 1e-3);
-	comm_interval(1000, 1e12, z, &low, &high);
+	/* Sampling of both ends. */
+	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low, &high);
+	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.35 * 0.35))) < 1e-9);
+	/* What else is read there: the less the edge is of it, the wider. */
+	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low, &high);
+	assert_true(fabs(low / 1000 - exp(-z * hypot(0.35, 3 * 0.175))) < 1e-9);
+	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 1e6}, z, &low, &high);
+	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.35)) < 1e-9);
+	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e12}, z, &low, &high);
 	assert_true(low >= 0 && low < 1000 && high > 1000);
-	comm_interval(0, 5, z, &low, &high);
+	comm_interval(&(struct comm_estimate){.variance = 5}, z, &low, &high);
 	assert_true(low == 0 && high == 0);
-	comm_interval(1000, NAN, z, &low, &high);
+	comm_interval(&(struct comm_estimate){1000, NAN, NAN, 5}, z, &low, &high);
 	assert_true(low > 0 && isfinite(high));
-	assert_true(comm_interval_resolved(1000, 1000, 5));
-	assert_false(comm_interval_resolved(1000, 1000, 4));
-	assert_false(comm_interval_resolved(1000, 1e6, 1000));
-	assert_true(comm_interval_resolved(1000, 0.5e6, 1000));
+	assert_true(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 1000, 5}));
+	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 1000, 4}));
+	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1e6, 1000, 1000}));
+	assert_true(comm_interval_resolved(&(struct comm_estimate){1000, 1e5, 1000, 1000}));
+	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 10000, 1000}));
 }
 
 /* Nothing in a report may scan a table: each step must go by a key. */
