@@ -850,7 +850,7 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 	if (h->n_switches)
 		hazard_estimate(h, comm_window_count(h->window));
 	h->n_switches = 0;
-	comm_oncpu_forget(h->oncpu);
+	comm_oncpu_forget(h->oncpu, time_ns);
 }
 
 static int hazard_evidence(void *est, const struct comm_evidence *evidence)

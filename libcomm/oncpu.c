@@ -18,8 +18,8 @@ struct oncpu_switch {
 struct oncpu_thread {
 	struct oncpu_switch *ring;
 	uint64_t n;
-	uint64_t start_ns;
-	uint64_t near; /* switch at the time last looked from */
+	struct oncpu_switch start; /* its clock goes on from here where switches are unknown */
+	uint64_t near;		   /* switch at the time last looked from */
 	uint32_t cap;
 	bool on;
 };
@@ -95,6 +95,12 @@ static int oncpu_grow(struct comm_oncpu *o, struct oncpu_thread *t)
 	return 0;
 }
 
+/* Nothing being known, it runs all the time. */
+static double oncpu_unknown(const struct oncpu_thread *t, uint64_t time_ns)
+{
+	return t->start.before_ns + (double)(int64_t)(time_ns - t->start.time_ns);
+}
+
 int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu)
 {
 	struct oncpu_thread *t = oncpu_thread(oncpu, thread);
@@ -113,19 +119,13 @@ int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t threa
 	}
 	if (t->n < COMM_ONCPU_SWITCHES && t->n == t->cap && oncpu_grow(oncpu, t))
 		return -ENOMEM;
-	if (!t->n)
-		t->start_ns = time_ns;
+	if (!t->n) {
+		s.before_ns = oncpu_unknown(t, time_ns);
+		t->start = s;
+	}
 	t->ring[t->n++ & (t->cap - 1)] = s;
 	t->on = on_cpu;
 	return 0;
-}
-
-void comm_oncpu_forget(struct comm_oncpu *oncpu)
-{
-	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
-		oncpu->thread[i].n = oncpu->thread[i].near = 0;
-		oncpu->thread[i].on = false;
-	}
 }
 
 /* The last switch at or before a time, of [lo, t->n); near is looked at first. */
@@ -170,16 +170,19 @@ double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t t
 	uint64_t lo;
 	bool on;
 
-	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
+	if (thread >= oncpu->n_threads)
 		return (double)time_ns;
 	t = &oncpu->thread[thread];
+	if (!t->n)
+		return oncpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;
 	s = &t->ring[lo & (t->cap - 1)];
 	if (time_ns < s->time_ns) {
 		double share = 1;
 
-		if (s->time_ns > t->start_ns)
-			share = s->before_ns / (double)(s->time_ns - t->start_ns);
+		if (s->time_ns > t->start.time_ns)
+			share = (s->before_ns - t->start.before_ns) /
+				(double)(s->time_ns - t->start.time_ns);
 		return s->before_ns - share * (double)(s->time_ns - time_ns);
 	}
 	lo = oncpu_find(t, lo, time_ns);
@@ -187,6 +190,19 @@ double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t t
 	/* States alternate, so the last one tells each. */
 	on = ((t->n - 1 - lo) & 1) ? !t->on : t->on;
 	return s->before_ns + (on ? (double)(time_ns - s->time_ns) : 0);
+}
+
+void comm_oncpu_forget(struct comm_oncpu *oncpu, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
+		struct oncpu_thread *t = &oncpu->thread[i];
+
+		/* A clock that jumped would make rates of before worthless. */
+		t->start.before_ns = comm_oncpu_at(oncpu, i, time_ns);
+		t->start.time_ns = time_ns;
+		t->n = t->near = 0;
+		t->on = false;
+	}
 }
 
 double comm_oncpu_now(struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
@@ -198,9 +214,11 @@ double comm_oncpu_now(struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_n
 
 	*ret_on = true;
 	*ret_since_ns = 0;
-	if (thread >= oncpu->n_threads || !oncpu->thread[thread].n)
+	if (thread >= oncpu->n_threads)
 		return (double)time_ns;
 	t = &oncpu->thread[thread];
+	if (!t->n)
+		return oncpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;
 	if (time_ns < t->ring[lo & (t->cap - 1)].time_ns)
 		return comm_oncpu_at(oncpu, thread, time_ns);

@@ -22,8 +22,11 @@ void comm_oncpu_destroy(struct comm_oncpu *oncpu);
 
 /* In order of time.  -ENOMEM: not taken. */
 int comm_oncpu_switch(struct comm_oncpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu);
-/* Switches were missed: nothing is known any more of who runs. */
-void comm_oncpu_forget(struct comm_oncpu *oncpu);
+/*
+ * Switches were missed: from time_ns on nothing is known of who runs.  The clocks
+ * go on from where they are.
+ */
+void comm_oncpu_forget(struct comm_oncpu *oncpu, uint64_t time_ns);
 /* On-CPU ns of the thread from some fixed instant of its own up to time_ns. */
 double comm_oncpu_at(const struct comm_oncpu *oncpu, uint32_t thread, uint64_t time_ns);
 /*
