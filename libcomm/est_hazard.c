@@ -366,8 +366,11 @@ static void hazard_rate(struct hazard *h, const struct around *around,
 		c->rate = c->tail = 0;
 		return;
 	}
-	if (c->level > 0)
+	if (c->level > 0) {
 		c->chance *= around->unseen / (1 - c->chance + c->chance * around->unseen);
+		c->chance = fmax(c->chance, comm_sharing_chance(comm_profile_sharing(h->profile),
+								reader->object, c->thread));
+	}
 	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
 	if (c->level > 0) {
 		double factor = comm_relation_factor(h->relations, reader, c->thread);
@@ -703,6 +706,36 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	return err;
 }
 
+/* Who else was seen to write a datum that some thread writes. */
+static void hazard_share(struct hazard *h, const struct comm_window_read *r, uint32_t word,
+			 uint32_t n, double weight)
+{
+	struct comm_sharing *sharing = comm_profile_sharing(h->profile);
+	double seen = 0, others = 0, due = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct candidate *c = &h->candidate[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+
+		if (a && a->word[word] > 0)
+			seen++;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct candidate *c = &h->candidate[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		bool mine = a && a->word[word] > 0;
+
+		/* Somebody else's datum: is it this thread's too? */
+		if (seen - mine <= 0)
+			continue;
+		others += mine;
+		due += comm_sharing_found(sharing, r->object, c->thread);
+	}
+	comm_sharing_learn(sharing, r->object, weight * others, weight * due);
+}
+
 /*
  * Learns from a read of a datum that somebody was seen to write; weight is its
  * share of its burst.
@@ -733,6 +766,8 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 		c->tail *= c->chance;
 		coarse += c->tail;
 	}
+	if (seen > 0)
+		hazard_share(h, r, word, n, weight);
 	comm_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
 			  weight * comm_region_found(h->regions, r->region));
 	if (seen <= 0 || coarse <= 0)

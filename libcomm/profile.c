@@ -26,6 +26,7 @@ struct kappa {
 
 struct comm_profile {
 	struct comm_regions *regions;
+	struct comm_sharing *sharing;
 	struct kappa *kappa;
 	uint32_t pass;
 	uint64_t thinned;
@@ -39,7 +40,8 @@ int comm_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 	if (!p)
 		return -ENOMEM;
 	p->kappa = calloc(PROFILE_KAPPAS, sizeof(*p->kappa));
-	if (!p->kappa || comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
+	if (!p->kappa || comm_sharing_create(&p->sharing) ||
+	    comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
 		comm_profile_destroy(p);
 		return -ENOMEM;
 	}
@@ -55,6 +57,7 @@ void comm_profile_destroy(struct comm_profile *profile)
 	if (!profile)
 		return;
 	comm_regions_destroy(profile->regions);
+	comm_sharing_destroy(profile->sharing);
 	free(profile->kappa);
 	free(profile);
 }
@@ -62,6 +65,11 @@ void comm_profile_destroy(struct comm_profile *profile)
 struct comm_regions *comm_profile_regions(const struct comm_profile *profile)
 {
 	return profile->regions;
+}
+
+struct comm_sharing *comm_profile_sharing(const struct comm_profile *profile)
+{
+	return profile->sharing;
 }
 
 uint64_t comm_profile_thinned(const struct comm_profile *profile)
@@ -129,8 +137,11 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 			a->word[i] += w->weight * sign;
 			a->n_below += sign;
 		}
-		if (learn)
+		if (learn) {
 			comm_region_wrote(p->regions, a->region, w->mask);
+			if (a->pass != p->pass)
+				comm_sharing_wrote(p->sharing, w->object, a->thread, a->n <= 0);
+		}
 	} else {
 		a->weight_cover += weight;
 	}

@@ -10,6 +10,7 @@
 
 #include "ht.h"
 #include "region.h"
+#include "sharing.h"
 #include "window.h"
 
 struct comm_profile;
@@ -20,6 +21,7 @@ void comm_profile_destroy(struct comm_profile *profile);
 
 /* Read by all, written by the profile. */
 struct comm_regions *comm_profile_regions(const struct comm_profile *profile);
+struct comm_sharing *comm_profile_sharing(const struct comm_profile *profile);
 /* The window's n oldest bursts: their writes, and the regions of their reads. */
 void comm_profile_learn(struct comm_profile *profile, struct comm_window *window,
 			const struct comm_ht *ht, uint32_t n);

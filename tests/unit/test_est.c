@@ -505,6 +505,34 @@ static void test_first_reads(void **state)
 	assert_true(first_share(8) > 0.08 && first_share(8) < 0.2);
 }
 
+/*
+ * Two threads take turns on one CPU, 4 ms each, and change data that both write
+ * within microseconds: who runs was nearly always the last to write.
+ */
+static void test_turns(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 3;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t start_ns = i * 4000000ull, at = base + sim_mix(&random) % 64 * 128;
+		struct comm_access a[32];
+
+		ops->sched(est, start_ns, (i + 1) % 2, false);
+		ops->sched(est, start_ns, i % 2, true);
+		for (uint16_t j = 0; j < 32; j++)
+			a[j] = access_at(at + j % 16 * 8,
+					 j < 16 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE, j);
+		feed(ops, est, start_ns + 1000000 + sim_mix(&random) % 2000000, i % 2, a, 32);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[0][1] + r.bytes[1][0] < 0.03 * r.edge_bytes);
+	ops->destroy(est);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -617,23 +645,15 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length),
-		cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),  cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

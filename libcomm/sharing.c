@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sharing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	SHARING_BITS = 12, /* objects, and threads in them, share places beyond that */
+};
+
+static const float sharing_most = 4096; /* forget by halves from there on */
+/* Until it is known a datum has one writer. */
+static const double sharing_prior = 4;
+static const double sharing_cap = 0.98;
+
+struct sharing_object {
+	float seen, due;
+};
+
+struct sharing_thread {
+	float lines, bursts;
+};
+
+struct comm_sharing {
+	struct sharing_object object[1 << SHARING_BITS];
+	struct sharing_thread thread[1 << SHARING_BITS];
+};
+
+int comm_sharing_create(struct comm_sharing **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void comm_sharing_destroy(struct comm_sharing *sharing)
+{
+	free(sharing);
+}
+
+static uint32_t sharing_hash(uint32_t key)
+{
+	return key * 0x9e3779b1u >> (32 - SHARING_BITS);
+}
+
+static uint32_t sharing_thread_at(uint32_t object, uint32_t thread)
+{
+	return sharing_hash(object * 0x85ebca6bu ^ thread);
+}
+
+void comm_sharing_wrote(struct comm_sharing *sharing, uint32_t object, uint32_t thread, bool first)
+{
+	struct sharing_thread *t = &sharing->thread[sharing_thread_at(object, thread)];
+
+	t->lines += first;
+	t->bursts++;
+}
+
+double comm_sharing_found(const struct comm_sharing *sharing, uint32_t object, uint32_t thread)
+{
+	const struct sharing_thread *t = &sharing->thread[sharing_thread_at(object, thread)];
+
+	return t->bursts > t->lines ? 1 - t->lines / t->bursts : 0;
+}
+
+void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double seen, double due)
+{
+	struct sharing_object *o = &sharing->object[sharing_hash(object)];
+
+	o->seen += (float)seen;
+	o->due += (float)due;
+	if (o->due > sharing_most) {
+		o->seen /= 2;
+		o->due /= 2;
+	}
+}
+
+double comm_sharing_chance(const struct comm_sharing *sharing, uint32_t object, uint32_t thread)
+{
+	const struct sharing_object *o = &sharing->object[sharing_hash(object)];
+	double found = comm_sharing_found(sharing, object, thread);
+	double share = o->seen / (o->due + sharing_prior);
+
+	if (share > sharing_cap)
+		share = sharing_cap;
+	return share * (1 - found) / (1 - share * found);
+}
