@@ -86,6 +86,8 @@ struct candidate {
 	double active;	 /* share of the rate that counts since then */
 	double profile;	 /* share of x in the writes at the level trusted */
 	double tail;	 /* weight of x, for what no hazard explains */
+	double label;	 /* chance that it is the one that writes around x */
+	double factor;	 /* its relation to the reader */
 	double most;	 /* cumulated hazard for ever */
 	double before;	 /* cumulated hazard so far */
 	double share;
@@ -220,7 +222,7 @@ struct around {
 	double pieces[COMM_REGION_LEVELS]; /* children in use */
 	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
 	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
-	double kappa[COMM_REGION_LEVELS];
+	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS];
 	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
 	double unseen; /* chance of a written datum not to be seen written */
 };
@@ -246,6 +248,27 @@ static double hazard_unseen(struct hazard *h, const struct comm_window_read *r,
 	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
 }
 
+/* Who writes x, were one thread to write it: by the writers around it. */
+static void hazard_label(struct hazard *h, const struct around *around, uint32_t from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		h->candidate[i].label = 1.0 / n;
+	for (uint32_t level = COMM_REGION_OBJECT; level >= from; level--) {
+		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : 0.5;
+
+		if (around->n[level] <= 0)
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			struct candidate *c = &h->candidate[i];
+			double mine =
+				c->actor[level] ? comm_actor_at(h->regions, c->actor[level])->n : 0;
+
+			c->label =
+				(fmax(mine, 0) + mixing * c->label) / (around->n[level] + mixing);
+		}
+	}
+}
+
 static uint32_t hazard_around(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
 			      struct around *ret)
 {
@@ -253,6 +276,7 @@ static uint32_t hazard_around(struct hazard *h, const struct comm_window_read *r
 
 	memset(ret, 0, sizeof(*ret));
 	comm_profile_kappa(h->profile, r->object, ret->kappa);
+	comm_profile_mixing(h->profile, r->object, ret->mixing);
 	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
 		ret->pieces[level] = COMM_REGION_CHILDREN;
 	while (region) {
@@ -372,8 +396,9 @@ static void hazard_rate(struct hazard *h, const struct around *around,
 								reader->object, c->thread));
 	}
 	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
+	c->factor = 1;
 	if (c->level > 0) {
-		double factor = comm_relation_factor(h->relations, reader, c->thread);
+		double factor = c->factor = comm_relation_factor(h->relations, reader, c->thread);
 
 		g *= factor;
 		c->tail *= factor;
@@ -454,15 +479,16 @@ static double hazard_ever(struct hazard *h, uint32_t n, uint64_t now_ns)
 
 /*
  * Shares of the candidates; returns the chance that nobody wrote.  written is
- * the chance that the datum is one that is written, < 0 where it was seen to.  *ret_first
- * is the chance that the reader, which reads the datum read_rate times per ns
+ * the chance that the datum is one that is written, < 0 where it was seen to;
+ * shared the share of threads that write what one of them does.  *ret_first is
+ * the chance that the reader, which reads the datum read_rate times per ns
  * on a CPU, did not since it was written.
  */
 static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint64_t now_ns,
-			     double read_rate, double written, double *ret_first)
+			     double read_rate, double written, double shared, double *ret_first)
 {
 	struct cpu_cache *reader_cpu = hazard_cpu(h, reader, now_ns);
-	double alive = 1, tail = 0, unwritten, odds, rates = read_rate;
+	double alive = 1, tail = 0, unwritten, odds, rates = read_rate, labels = 0;
 	uint32_t slab = 0;
 	/* The same with certain rates, for the race of writes against reads. */
 	double first = 0, left = 1, writes_before = 0, reads_before = 0;
@@ -522,10 +548,23 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 		h->candidate[i].share += (alive - unwritten) * h->candidate[i].tail / tail;
 	if (written < 0)
 		return unwritten;
-	/* Who: as far as they compete.  Whether at all: as its like were. */
+	/*
+	 * Whether at all: as its like were.  Who: where data have one writer each
+	 * he is whose the data around are, whenever he wrote; else they compete.
+	 */
 	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
-	for (uint32_t i = 0; i < n && unwritten < 1; i++)
-		h->candidate[i].share *= written / (1 - unwritten);
+	for (uint32_t i = 0; i < n; i++)
+		labels += h->candidate[i].label * h->candidate[i].factor;
+	if (labels <= 0)
+		shared = 1;
+	for (uint32_t i = 0; i < n && unwritten < 1; i++) {
+		struct candidate *c = &h->candidate[i];
+
+		c->share *= shared / (1 - unwritten);
+		if (labels > 0)
+			c->share += (1 - shared) * c->label * c->factor / labels;
+		c->share *= written;
+	}
 	return unwritten < 1 ? 1 - written : 1;
 }
 
@@ -674,9 +713,11 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
 	here = hazard_reuse_at(&around, HAZARD_REUSE);
 	comm_reuse_add(h->reuse, b->thread, r->object, &here);
+	hazard_label(h, &around, COMM_REGION_LINE, n);
 	read_rate = hazard_read_rate(h, &around, r, b->thread, n, b->time_ns, &once);
-	unwritten = hazard_compete(h, n, b->thread, b->time_ns, read_rate,
-				   hazard_written(h, r, n, around.unseen), &first);
+	unwritten = hazard_compete(
+		h, n, b->thread, b->time_ns, read_rate, hazard_written(h, r, n, around.unseen),
+		comm_sharing_share(comm_profile_sharing(h->profile), r->object), &first);
 	first += once * (1 - first);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;

@@ -19,6 +19,7 @@ static const float profile_reads = 4096; /* forget by halves from there on */
 /* Concentrations of one object, as ratios of sums. */
 struct kappa {
 	float news[COMM_REGION_LEVELS], trials[COMM_REGION_LEVELS];
+	float mixed[COMM_REGION_LEVELS], unmixed[COMM_REGION_LEVELS]; /* of writers */
 	/* Reads of data seen to be written, and as many as there would be if
 	   all data read were written. */
 	float seen, due;
@@ -105,6 +106,26 @@ static void kappa_learn(struct kappa *k, uint32_t level, double n_below, bool is
 	}
 }
 
+static double mixing_value(const struct kappa *k, uint32_t level)
+{
+	double v = (double)(k->mixed[level] + 0.5f) / (k->unmixed[level] + 1);
+
+	return v < 1000 ? v : 1000;
+}
+
+/* A thread with some share of the parent's bursts wrote a piece that n bursts wrote before. */
+static void mixing_learn(struct kappa *k, uint32_t level, double n, double share, bool is_new)
+{
+	if (n <= 0)
+		return;
+	k->unmixed[level] += (float)((1 - share) / (n + mixing_value(k, level)));
+	k->mixed[level] += is_new;
+	if (k->unmixed[level] > 1e5f || k->mixed[level] > 1e5f) {
+		k->unmixed[level] /= 2;
+		k->mixed[level] /= 2;
+	}
+}
+
 static double region_words(const struct comm_profile *p, uint32_t level)
 {
 	return exp2((double)comm_region_shift(p->regions, level) -
@@ -119,6 +140,7 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 	double words = w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
 	float weight = (float)(words * w->weight) * sign;
 	bool child_fresh = false, child_is_new = false;
+	double child_n = 0;
 	uint32_t level = w->level, at = w->actor;
 
 	if (comm_region_at(p->regions, a->region)->level > w->level) {
@@ -152,8 +174,11 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 
 		if (child_fresh) {
 			/* What one burst does at once is one observation. */
-			if (learn)
+			if (learn) {
 				kappa_learn(learn, level - 1, fresh ? a->n_below : 0, child_is_new);
+				mixing_learn(learn, level - 1, child_n,
+					     region->n > 0 ? a->n / region->n : 1, child_is_new);
+			}
 			if (learn)
 				a->n_pieces += child_is_new;
 			a->n_below += sign;
@@ -161,8 +186,11 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 		a->weight += weight;
 		if (region->level > COMM_REGION_LINE && w->level == COMM_REGION_LINE)
 			region->n_written += (float)(words * sign);
-		if (fresh)
+		child_n = region->n;
+		if (fresh) {
 			a->n += sign;
+			region->n += (float)sign;
+		}
 		a->pass = p->pass;
 		if (learn)
 			comm_actor_add_site(a, w->site, (float)fabs(weight));
@@ -321,6 +349,14 @@ void comm_profile_activity(struct comm_profile *profile, struct comm_window *win
 			actor = comm_actor_above(p->regions, actor, true);
 		}
 	}
+}
+
+void comm_profile_mixing(const struct comm_profile *profile, uint32_t object, double *ret)
+{
+	const struct kappa *k = kappa_of(profile, object);
+
+	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
+		ret[level] = mixing_value(k, level);
 }
 
 void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, double *ret)

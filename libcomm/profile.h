@@ -37,6 +37,11 @@ void comm_profile_activity(struct comm_profile *profile, struct comm_window *win
 /* Concentrations of an object at COMM_REGION_LEVELS levels. */
 void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, double *ret);
 /*
+ * The same the other way round, of writers in a region: bursts that the writers
+ * of the region around it are worth.  Small where a piece has one writer.
+ */
+void comm_profile_mixing(const struct comm_profile *profile, uint32_t object, double *ret);
+/*
  * A read of an object was of a datum seen to be written (1 or 0), and would be
  * with chance due if all data read were written.
  */

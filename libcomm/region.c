@@ -318,6 +318,7 @@ static void actor_halve(struct comm_actor *a)
 
 static void region_halve(struct comm_region *r)
 {
+	r->n /= 2;
 	if (r->level > COMM_REGION_LINE) {
 		r->n_written /= 2;
 		return;

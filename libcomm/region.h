@@ -42,6 +42,7 @@ struct comm_region {
 			float n_data, n_written;
 		};
 	};
+	float n; /* bursts that wrote it */
 	uint8_t level;
 	uint8_t touched; /* bit i: child i was read or written (level 0..4 children) */
 	uint8_t written; /* lines: bit i: datum i was written */

@@ -74,13 +74,18 @@ void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double se
 	}
 }
 
-double comm_sharing_chance(const struct comm_sharing *sharing, uint32_t object, uint32_t thread)
+double comm_sharing_share(const struct comm_sharing *sharing, uint32_t object)
 {
 	const struct sharing_object *o = &sharing->object[sharing_hash(object)];
-	double found = comm_sharing_found(sharing, object, thread);
 	double share = o->seen / (o->due + sharing_prior);
 
-	if (share > sharing_cap)
-		share = sharing_cap;
+	return share < sharing_cap ? share : sharing_cap;
+}
+
+double comm_sharing_chance(const struct comm_sharing *sharing, uint32_t object, uint32_t thread)
+{
+	double found = comm_sharing_found(sharing, object, thread);
+	double share = comm_sharing_share(sharing, object);
+
 	return share * (1 - found) / (1 - share * found);
 }

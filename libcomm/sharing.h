@@ -29,6 +29,8 @@ double comm_sharing_found(const struct comm_sharing *sharing, uint32_t object, u
  * would be with chance due if it did.
  */
 void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double seen, double due);
+/* The share of its threads that write a datum which one of them writes. */
+double comm_sharing_share(const struct comm_sharing *sharing, uint32_t object);
 /* The chance that a thread writes what another one does and it was not seen to. */
 double comm_sharing_chance(const struct comm_sharing *sharing, uint32_t object, uint32_t thread);
 

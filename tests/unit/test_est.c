@@ -533,6 +533,31 @@ static void test_turns(void **state)
 	ops->destroy(est);
 }
 
+/* Pages of one array belong to two writers in turn; bursts meet few of their lines. */
+static void test_owners(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 5;
+	double wrong, right;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t writer = sim_mix(&random) & 1;
+		uint64_t page = sim_mix(&random) % 16 * 2 + writer;
+		uint64_t at = page * 4096 + sim_mix(&random) % 32 * 128;
+
+		feed_row(est, i * 1000000ull, i % 2 ? writer + 2 : writer, 2 * base + at, 16,
+			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	slice(ops, est, &r);
+	right = r.bytes[0][2] + r.bytes[1][3];
+	wrong = r.bytes[1][2] + r.bytes[0][3];
+	assert_true(wrong < 0.01 * right);
+	ops->destroy(est);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -645,15 +670,25 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),  cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length),
+		cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
