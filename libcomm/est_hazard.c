@@ -35,6 +35,7 @@
 #include "region.h"
 #include "relation.h"
 #include "reuse.h"
+#include "rival.h"
 #include "window.h"
 
 #include <errno.h>
@@ -43,10 +44,7 @@
 #include <string.h>
 
 enum {
-	HAZARD_CANDIDATES = 64,
 	HAZARD_SLABS = 14,
-	HAZARD_ACTIVE_BURSTS = 8,   /* bursts that make an activity trusted */
-	HAZARD_COARSE = 2,	    /* from here on relations are asked */
 	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
 	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
@@ -62,7 +60,6 @@ static const double hazard_weighed_per_s = 40000;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
-static const double hazard_ends = 4; /* bursts per piece that say its thread has no others */
 
 /* On-CPU times of a thread. */
 struct cpu_cache {
@@ -74,23 +71,6 @@ struct cpu_cache {
 	uint64_t since_ns; /* for so long it is on, or off */
 	double now_ns;
 	double on_ns[HAZARD_SLABS]; /* within the slab's reach */
-};
-
-struct candidate {
-	uint32_t thread;
-	uint32_t actor[COMM_REGION_LEVELS];
-	uint8_t level;	 /* finest with a write */
-	double rate;	 /* writes of x per on-CPU ns */
-	double chance;	 /* that it writes x at all */
-	double since_ns; /* on-CPU, since the last burst that wrote around x */
-	double active;	 /* share of the rate that counts since then */
-	double profile;	 /* share of x in the writes at the level trusted */
-	double tail;	 /* weight of x, for what no hazard explains */
-	double label;	 /* chance that it is the one that writes around x */
-	double factor;	 /* its relation to the reader */
-	double most;	 /* cumulated hazard for ever */
-	double before;	 /* cumulated hazard so far */
-	double share;
 };
 
 struct hazard {
@@ -108,13 +88,13 @@ struct hazard {
 	uint32_t n_cpu;
 	uint32_t pass;
 	uint32_t estimate;
-	double n_weighed;    /* candidates of a read, lately */
+	double n_weighed;    /* rivals of a read, lately */
 	uint32_t n_switches; /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
 	uint64_t thinned;
 	uint64_t random;
 	bool started;
-	struct candidate candidate[HAZARD_CANDIDATES];
+	struct comm_rival rival[COMM_RIVALS];
 };
 
 static void hazard_destroy(void *est)
@@ -206,182 +186,14 @@ static double hazard_on_ns(struct hazard *h, struct cpu_cache *c, uint32_t threa
 	return c->on_ns[slab] = c->now_ns - from_ns;
 }
 
-static struct candidate *hazard_candidate(struct hazard *h, uint32_t *n, uint32_t thread)
-{
-	for (uint32_t i = 0; i < *n; i++)
-		if (h->candidate[i].thread == thread)
-			return &h->candidate[i];
-	if (*n == HAZARD_CANDIDATES)
-		return NULL;
-	h->candidate[*n] = (struct candidate){.thread = thread};
-	return &h->candidate[(*n)++];
-}
-
-struct around {
-	uint32_t region[COMM_REGION_LEVELS];
-	double pieces[COMM_REGION_LEVELS]; /* children in use */
-	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
-	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
-	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS];
-	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
-	double unseen; /* chance of a written datum not to be seen written */
-};
-
-/*
- * A datum read over and over and never seen written is hardly written at all:
- * so many writes would have been seen as go with such reads around it.
- */
-static double hazard_unseen(struct hazard *h, const struct comm_window_read *r,
-			    const struct around *around)
-{
-	const struct comm_region *g = comm_region_at(h->regions, r->region);
-	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7, level;
-
-	if (!r->region || g->level != COMM_REGION_LINE || g->read[word] < 2)
-		return 1;
-	for (level = HAZARD_COARSE; level < COMM_REGION_OBJECT; level++)
-		if (around->n[level] >= HAZARD_ACTIVE_BURSTS &&
-		    around->n_reads[level] >= HAZARD_ACTIVE_BURSTS)
-			break;
-	if (around->reads[level] <= 0)
-		return 1;
-	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
-}
-
-/* Who writes x, were one thread to write it: by the writers around it. */
-static void hazard_label(struct hazard *h, const struct around *around, uint32_t from, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		h->candidate[i].label = 1.0 / n;
-	for (uint32_t level = COMM_REGION_OBJECT; level >= from; level--) {
-		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : 0.5;
-
-		if (around->n[level] <= 0)
-			continue;
-		for (uint32_t i = 0; i < n; i++) {
-			struct candidate *c = &h->candidate[i];
-			double mine =
-				c->actor[level] ? comm_actor_at(h->regions, c->actor[level])->n : 0;
-
-			c->label =
-				(fmax(mine, 0) + mixing * c->label) / (around->n[level] + mixing);
-		}
-	}
-}
-
-static uint32_t hazard_around(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
-			      struct around *ret)
-{
-	uint32_t region = r->region, n = 0;
-
-	memset(ret, 0, sizeof(*ret));
-	comm_profile_kappa(h->profile, r->object, ret->kappa);
-	comm_profile_mixing(h->profile, r->object, ret->mixing);
-	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
-		ret->pieces[level] = COMM_REGION_CHILDREN;
-	while (region) {
-		const struct comm_region *g = comm_region_at(h->regions, region);
-		uint32_t level = g->level;
-
-		ret->region[level] = region;
-		ret->pieces[level] =
-			level < COMM_REGION_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
-		if (ret->pieces[level] < 1)
-			ret->pieces[level] = 1;
-		for (uint32_t at = g->actors; at;) {
-			const struct comm_actor *a = comm_actor_at(h->regions, at);
-			struct candidate *c;
-
-			ret->n_reads[level] += a->n_read;
-			ret->reads[level] += a->weight_read;
-			if (a->thread == reader) {
-				ret->n_read[level] = a->n_read;
-				ret->weight_read[level] = a->weight_read;
-			}
-			if (a->n > 0.01f && a->weight > 0) {
-				ret->n[level] += a->n;
-				ret->weight[level] += a->weight;
-				c = hazard_candidate(h, &n, a->thread);
-				if (c)
-					c->actor[level] = at;
-			}
-			at = a->next;
-		}
-		region = g->parent;
-	}
-	ret->unseen = hazard_unseen(h, r, ret);
-	return n;
-}
-
-/*
- * The profile: the share of the datum in the candidate's writes to the region
- * whose actor is returned, with what is known below level from left out.
- */
-static const struct comm_actor *hazard_profile(struct hazard *h, const struct around *around,
-					       uint32_t word, uint32_t from, struct candidate *c,
-					       uint32_t *ret_level)
-{
-	double g = 1;
-	const struct comm_actor *a = NULL;
-	uint32_t level;
-
-	c->level = COMM_REGION_OBJECT;
-	c->chance = 1;
-	c->tail = 0;
-	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
-		const struct comm_actor *child = a;
-		double kappa = around->kappa[level - 1], pieces = around->pieces[level];
-		double below, mean, weight, share;
-
-		a = c->actor[level] && level >= from ? comm_actor_at(h->regions, c->actor[level])
-						     : NULL;
-		if (!a) {
-			g /= pieces;
-			continue;
-		}
-		if (level == 1) {
-			weight = a->word[word] > 0 ? a->word[word] : 0;
-			c->level = weight > 0 ? 0 : 1;
-		} else {
-			weight = child ? child->weight : 0;
-			if (level < c->level)
-				c->level = (uint8_t)level;
-		}
-		/*
-		 * Seen so often in few pieces, it would have been seen in this
-		 * one: the Dirichlet's tail is too heavy for a set that ends.
-		 */
-		if (a->n_pieces > 0)
-			kappa /= 1 + a->n_below / a->n_pieces / hazard_ends;
-		below = a->weight - a->weight_cover;
-		if (below < weight)
-			below = weight;
-		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
-		share = (weight + kappa * mean / pieces) / (below + kappa * mean) * below /
-			a->weight;
-		share += a->weight_cover / a->weight / pieces;
-		/* Unseen: as likely to be written at all as it is less written than others. */
-		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
-			c->chance *= kappa * mean / pieces /
-				     (kappa * mean / pieces + below / a->n_pieces);
-		g *= share;
-		if (a->n >= HAZARD_ACTIVE_BURSTS || level == COMM_REGION_OBJECT)
-			break;
-	}
-	*ret_level = level;
-	c->profile = g;
-	if (a)
-		c->tail = g * a->weight;
-	return a;
-}
-
-/* Rate of a candidate's writes at the datum, and the chance that there are any. */
-static void hazard_rate(struct hazard *h, const struct around *around,
+/* Rate of a rival's writes at the datum, and the chance that there are any. */
+static void hazard_rate(struct hazard *h, const struct comm_around *around,
 			const struct comm_relation_reader *reader, uint32_t word, uint64_t now_ns,
-			struct candidate *c)
+			struct comm_rival *c)
 {
 	uint32_t level;
-	const struct comm_actor *a = hazard_profile(h, around, word, COMM_REGION_LINE, c, &level);
+	const struct comm_actor *a =
+		comm_rival_profile(h->profile, around, word, COMM_REGION_LINE, c, &level);
 	double g = c->profile, e;
 	struct cpu_cache *cpu;
 
@@ -437,7 +249,7 @@ static void hazard_rate(struct hazard *h, const struct around *around,
 }
 
 /* Expected writes over on_ns of CPU time before the read. */
-static double hazard_writes(const struct candidate *c, double on_ns)
+static double hazard_writes(const struct comm_rival *c, double on_ns)
 {
 	double since = on_ns < c->since_ns ? on_ns : c->since_ns;
 
@@ -445,7 +257,7 @@ static double hazard_writes(const struct candidate *c, double on_ns)
 }
 
 /* A Poisson process that may not be there at all. */
-static double hazard_cumulated(const struct candidate *c, double writes)
+static double hazard_cumulated(const struct comm_rival *c, double writes)
 {
 	if (c->chance > 0.999 || writes < 0.01 * c->chance)
 		return writes;
@@ -468,7 +280,7 @@ static double hazard_ever(struct hazard *h, uint32_t n, uint64_t now_ns)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct candidate *c = &h->candidate[i];
+		const struct comm_rival *c = &h->rival[i];
 
 		if (c->rate > 0)
 			sum += hazard_writes(c, hazard_on_ns(h, &h->cpu[c->thread], c->thread,
@@ -478,7 +290,7 @@ static double hazard_ever(struct hazard *h, uint32_t n, uint64_t now_ns)
 }
 
 /*
- * Shares of the candidates; returns the chance that nobody wrote.  written is
+ * Shares of the rivals; returns the chance that nobody wrote.  written is
  * the chance that the datum is one that is written, < 0 where it was seen to;
  * shared the share of threads that write what one of them does.  *ret_first is
  * the chance that the reader, which reads the datum read_rate times per ns
@@ -495,14 +307,14 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 
 	/* Slabs too short for anything to happen are taken together. */
 	for (uint32_t i = 0; i < n; i++)
-		rates += h->candidate[i].rate;
+		rates += h->rival[i].rate;
 	while (slab < HAZARD_SLABS - 1 && rates * hazard_slab_ns * (double)(1ull << 2 * slab) < 0.1)
 		slab++;
 	for (; slab < HAZARD_SLABS && alive > 0.003; slab++) {
-		double now[HAZARD_CANDIDATES], sum = 0, writes = 0, reads = 0, race;
+		double now[COMM_RIVALS], sum = 0, writes = 0, reads = 0, race;
 
 		for (uint32_t i = 0; i < n; i++) {
-			struct candidate *c = &h->candidate[i];
+			struct comm_rival *c = &h->rival[i];
 			struct cpu_cache *cpu = &h->cpu[c->thread];
 			double after, expected;
 
@@ -520,7 +332,7 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 			double dead = alive * -expm1(-sum);
 
 			for (uint32_t i = 0; i < n; i++)
-				h->candidate[i].share += dead * now[i] / sum;
+				h->rival[i].share += dead * now[i] / sum;
 			alive -= dead;
 		}
 		if (reader_cpu && read_rate > 0)
@@ -541,11 +353,11 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 	/* So are sweeps: what was probably written was written. */
 	unwritten = hazard_regular(alive);
 	for (uint32_t i = 0; i < n; i++)
-		tail += h->candidate[i].tail;
+		tail += h->rival[i].tail;
 	if (tail <= 0)
 		return alive;
 	for (uint32_t i = 0; i < n; i++)
-		h->candidate[i].share += (alive - unwritten) * h->candidate[i].tail / tail;
+		h->rival[i].share += (alive - unwritten) * h->rival[i].tail / tail;
 	if (written < 0)
 		return unwritten;
 	/*
@@ -554,11 +366,11 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 	 */
 	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
 	for (uint32_t i = 0; i < n; i++)
-		labels += h->candidate[i].label * h->candidate[i].factor;
+		labels += h->rival[i].label * h->rival[i].factor;
 	if (labels <= 0)
 		shared = 1;
 	for (uint32_t i = 0; i < n && unwritten < 1; i++) {
-		struct candidate *c = &h->candidate[i];
+		struct comm_rival *c = &h->rival[i];
 
 		c->share *= shared / (1 - unwritten);
 		if (labels > 0)
@@ -569,7 +381,7 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 }
 
 /* What is read and written around a read at some level, without the read's burst. */
-static struct comm_reuse_count hazard_reuse_at(const struct around *around, uint32_t level)
+static struct comm_reuse_count hazard_reuse_at(const struct comm_around *around, uint32_t level)
 {
 	double n_reads = around->n_read[level] - 1;
 
@@ -587,7 +399,7 @@ static struct comm_reuse_count hazard_reuse_at(const struct around *around, uint
  * written, by the finest region where enough of both was seen, or by all its
  * reads of the object and the writes close to them.
  */
-static double hazard_read_rate(struct hazard *h, const struct around *around,
+static double hazard_read_rate(struct hazard *h, const struct comm_around *around,
 			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
 			       uint64_t now_ns, double *ret_once)
 {
@@ -611,7 +423,7 @@ static double hazard_read_rate(struct hazard *h, const struct around *around,
 	ratio = comm_reuse_ratio(&reuse);
 	*ret_once = comm_reuse_once(&reuse);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct candidate *c = &h->candidate[i];
+		const struct comm_rival *c = &h->rival[i];
 
 		if (c->rate > 0)
 			writes += c->rate * (h->cpu[c->thread].end_ns - h->cpu[c->thread].start_ns);
@@ -637,18 +449,18 @@ static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uin
 	if (written <= 0 || !comm_pairs_any(h->pairs, reader, r->object, r->datum))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (h->candidate[i].thread == reader)
-			self = h->candidate[i].share / written;
+		if (h->rival[i].thread == reader)
+			self = h->rival[i].share / written;
 	want = comm_pairs_self(h->pairs, reader, r->object, r->datum, self);
 	others = self < 1 ? (1 - want) / (1 - self) : 0;
 	if (others <= 0 || (self <= 0 && want > 0))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		h->candidate[i].share *= h->candidate[i].thread == reader ? want / self : others;
+		h->rival[i].share *= h->rival[i].thread == reader ? want / self : others;
 }
 
 static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
-		       const struct comm_window_read *r, const struct candidate *c, double share,
+		       const struct comm_window_read *r, const struct comm_rival *c, double share,
 		       double first)
 {
 	const struct comm_actor *a = NULL;
@@ -684,7 +496,7 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 	double written, odds;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
+		if (h->rival[i].level == 0 || h->rival[i].chance >= 1)
 			return -1;
 	written = comm_profile_written(h->profile, r->object);
 	odds = written * (1 - comm_region_found(h->regions, r->region)) * unseen;
@@ -698,7 +510,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
 	double unwritten, small = 0, pick, first, once, read_rate;
 	struct comm_reuse_count here;
-	struct around around;
+	struct comm_around around;
 	uint32_t n;
 	int err = 0;
 
@@ -707,13 +519,13 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
 								r->site, r->object},
 					r->bytes, r->bytes * r->first, 0);
-	n = hazard_around(h, r, b->thread, &around);
+	n = comm_rivals_find(h->profile, r, b->thread, &around, h->rival);
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
-		hazard_rate(h, &around, &reader, word, b->time_ns, &h->candidate[i]);
+		hazard_rate(h, &around, &reader, word, b->time_ns, &h->rival[i]);
 	here = hazard_reuse_at(&around, HAZARD_REUSE);
 	comm_reuse_add(h->reuse, b->thread, r->object, &here);
-	hazard_label(h, &around, COMM_REGION_LINE, n);
+	comm_rivals_label(h->profile, &around, h->rival, n);
 	read_rate = hazard_read_rate(h, &around, r, b->thread, n, b->time_ns, &once);
 	unwritten = hazard_compete(
 		h, n, b->thread, b->time_ns, read_rate, hazard_written(h, r, n, around.unseen),
@@ -724,7 +536,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		struct candidate *c = &h->candidate[i];
+		struct comm_rival *c = &h->rival[i];
 
 		if (c->share < hazard_small)
 			small += c->share;
@@ -734,7 +546,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
 	pick = small * hazard_random(h);
 	for (uint32_t i = 0; i < n && small > 0 && !err; i++) {
-		struct candidate *c = &h->candidate[i];
+		struct comm_rival *c = &h->rival[i];
 
 		if (c->share >= hazard_small || c->share <= 0)
 			continue;
@@ -755,7 +567,7 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 	double seen = 0, others = 0, due = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct candidate *c = &h->candidate[i];
+		const struct comm_rival *c = &h->rival[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 
@@ -763,7 +575,7 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 			seen++;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct candidate *c = &h->candidate[i];
+		const struct comm_rival *c = &h->rival[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 		bool mine = a && a->word[word] > 0;
@@ -786,21 +598,21 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 {
 	struct comm_relation_reader reader = {b->thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	struct comm_relation_writer writer[HAZARD_CANDIDATES];
+	struct comm_relation_writer writer[COMM_RIVALS];
 	double seen = 0, coarse = 0;
 	bool covered = false;
-	struct around around;
-	uint32_t n = hazard_around(h, r, b->thread, &around);
+	struct comm_around around;
+	uint32_t n = comm_rivals_find(h->profile, r, b->thread, &around, h->rival);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct candidate *c = &h->candidate[i];
+		struct comm_rival *c = &h->rival[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 		uint32_t level;
 
 		if (a && a->word[word] > 0)
 			seen += a->word[word];
-		a = hazard_profile(h, &around, word, HAZARD_COARSE, c, &level);
+		a = comm_rival_profile(h->profile, &around, word, COMM_RIVAL_COARSE, c, &level);
 		if (!a)
 			c->tail = 0;
 		covered |= a && c->chance >= 1;
@@ -814,7 +626,7 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 	if (seen <= 0 || coarse <= 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct candidate *c = &h->candidate[i];
+		const struct comm_rival *c = &h->rival[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 		double mine = a && a->word[word] > 0 ? a->word[word] : 0;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rival.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double rival_ends = 4; /* bursts per piece that say its thread has no others */
+
+static struct comm_rival *rival_of(struct comm_rival *rival, uint32_t *n, uint32_t thread)
+{
+	for (uint32_t i = 0; i < *n; i++)
+		if (rival[i].thread == thread)
+			return &rival[i];
+	if (*n == COMM_RIVALS)
+		return NULL;
+	rival[*n] = (struct comm_rival){.thread = thread};
+	return &rival[(*n)++];
+}
+
+/*
+ * A datum read over and over and never seen written is hardly written at all:
+ * so many writes would have been seen as go with such reads around it.
+ */
+static double rival_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
+			   const struct comm_around *around)
+{
+	const struct comm_region *g = comm_region_at(regions, r->region);
+	uint32_t word = r->datum >> comm_region_shift(regions, 0) & 7, level;
+
+	if (!r->region || g->level != COMM_REGION_LINE || g->read[word] < 2)
+		return 1;
+	for (level = COMM_RIVAL_COARSE; level < COMM_REGION_OBJECT; level++)
+		if (around->n[level] >= COMM_RIVAL_BURSTS &&
+		    around->n_reads[level] >= COMM_RIVAL_BURSTS)
+			break;
+	if (around->reads[level] <= 0)
+		return 1;
+	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
+}
+
+/* Who writes x, were one thread to write it: by the writers around it. */
+void comm_rivals_label(const struct comm_profile *profile, const struct comm_around *around,
+		       struct comm_rival *rival, uint32_t n)
+{
+	const struct comm_regions *regions = comm_profile_regions(profile);
+
+	for (uint32_t i = 0; i < n; i++)
+		rival[i].label = 1.0 / n;
+	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
+		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : 0.5;
+
+		if (around->n[level] <= 0)
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			struct comm_rival *c = &rival[i];
+			double mine =
+				c->actor[level] ? comm_actor_at(regions, c->actor[level])->n : 0;
+
+			c->label =
+				(fmax(mine, 0) + mixing * c->label) / (around->n[level] + mixing);
+		}
+	}
+}
+
+uint32_t comm_rivals_find(const struct comm_profile *profile, const struct comm_window_read *read,
+			  uint32_t reader, struct comm_around *ret, struct comm_rival *ret_rival)
+{
+	const struct comm_regions *regions = comm_profile_regions(profile);
+	uint32_t region = read->region, n = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	comm_profile_kappa(profile, read->object, ret->kappa);
+	comm_profile_mixing(profile, read->object, ret->mixing);
+	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
+		ret->pieces[level] = COMM_REGION_CHILDREN;
+	while (region) {
+		const struct comm_region *g = comm_region_at(regions, region);
+		uint32_t level = g->level;
+
+		ret->region[level] = region;
+		ret->pieces[level] =
+			level < COMM_REGION_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
+		if (ret->pieces[level] < 1)
+			ret->pieces[level] = 1;
+		for (uint32_t at = g->actors; at;) {
+			const struct comm_actor *a = comm_actor_at(regions, at);
+			struct comm_rival *c;
+
+			ret->n_reads[level] += a->n_read;
+			ret->reads[level] += a->weight_read;
+			if (a->thread == reader) {
+				ret->n_read[level] = a->n_read;
+				ret->weight_read[level] = a->weight_read;
+			}
+			if (a->n > 0.01f && a->weight > 0) {
+				ret->n[level] += a->n;
+				ret->weight[level] += a->weight;
+				c = rival_of(ret_rival, &n, a->thread);
+				if (c)
+					c->actor[level] = at;
+			}
+			at = a->next;
+		}
+		region = g->parent;
+	}
+	ret->unseen = rival_unseen(regions, read, ret);
+	return n;
+}
+
+const struct comm_actor *comm_rival_profile(const struct comm_profile *profile,
+					    const struct comm_around *around, uint32_t word,
+					    uint32_t from, struct comm_rival *rival,
+					    uint32_t *ret_level)
+{
+	const struct comm_regions *regions = comm_profile_regions(profile);
+	double g = 1;
+	const struct comm_actor *a = NULL;
+	uint32_t level;
+
+	rival->level = COMM_REGION_OBJECT;
+	rival->chance = 1;
+	rival->tail = 0;
+	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
+		const struct comm_actor *child = a;
+		double kappa = around->kappa[level - 1], pieces = around->pieces[level];
+		double below, mean, weight, share;
+
+		a = rival->actor[level] && level >= from
+			    ? comm_actor_at(regions, rival->actor[level])
+			    : NULL;
+		if (!a) {
+			g /= pieces;
+			continue;
+		}
+		if (level == 1) {
+			weight = a->word[word] > 0 ? a->word[word] : 0;
+			rival->level = weight > 0 ? 0 : 1;
+		} else {
+			weight = child ? child->weight : 0;
+			if (level < rival->level)
+				rival->level = (uint8_t)level;
+		}
+		/*
+		 * Seen so often in few pieces, it would have been seen in this
+		 * one: the Dirichlet's tail is too heavy for a set that ends.
+		 */
+		if (a->n_pieces > 0)
+			kappa /= 1 + a->n_below / a->n_pieces / rival_ends;
+		below = a->weight - a->weight_cover;
+		if (below < weight)
+			below = weight;
+		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
+		share = (weight + kappa * mean / pieces) / (below + kappa * mean) * below /
+			a->weight;
+		share += a->weight_cover / a->weight / pieces;
+		/* Unseen: as likely to be written at all as it is less written than others. */
+		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
+			rival->chance *= kappa * mean / pieces /
+					 (kappa * mean / pieces + below / a->n_pieces);
+		g *= share;
+		if (a->n >= COMM_RIVAL_BURSTS || level == COMM_REGION_OBJECT)
+			break;
+	}
+	*ret_level = level;
+	rival->profile = g;
+	if (a)
+		rival->tail = g * a->weight;
+	return a;
+}
