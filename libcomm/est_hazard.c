@@ -525,7 +525,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		hazard_rate(h, &around, &reader, word, b->time_ns, &h->rival[i]);
 	here = hazard_reuse_at(&around, HAZARD_REUSE);
 	comm_reuse_add(h->reuse, b->thread, r->object, &here);
-	comm_rivals_label(h->profile, &around, h->rival, n);
+	comm_rivals_label(h->profile, r, &around, h->rival, n);
 	read_rate = hazard_read_rate(h, &around, r, b->thread, n, b->time_ns, &once);
 	unwritten = hazard_compete(
 		h, n, b->thread, b->time_ns, read_rate, hazard_written(h, r, n, around.unseen),

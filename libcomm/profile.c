@@ -14,12 +14,15 @@ static const double profile_recent = 0.9; /* ten bursts */
 static const double profile_written_mean = 0.9; /* where nothing is known of an object */
 static const double profile_written_prior = 4;
 static const double profile_written_most = 0.98;
+static const double profile_beside_prior = 1;
 static const float profile_reads = 4096; /* forget by halves from there on */
 
 /* Concentrations of one object, as ratios of sums. */
 struct kappa {
 	float news[COMM_REGION_LEVELS], trials[COMM_REGION_LEVELS];
 	float mixed[COMM_REGION_LEVELS], unmixed[COMM_REGION_LEVELS]; /* of writers */
+	/* New regions: their writer's share beside them, around them, and how many. */
+	float beside[COMM_REGION_LEVELS], around[COMM_REGION_LEVELS], fresh[COMM_REGION_LEVELS];
 	/* Reads of data seen to be written, and as many as there would be if
 	   all data read were written. */
 	float seen, due;
@@ -126,6 +129,46 @@ static void mixing_learn(struct kappa *k, uint32_t level, double n, double share
 	}
 }
 
+/* A thread writes a region that was not seen to be written: do its neighbours tell? */
+static void beside_learn(struct comm_profile *p, struct kappa *k, const struct comm_window_write *w,
+			 uint32_t level, uint32_t thread, double share)
+{
+	double mine = 0, all = 0;
+
+	for (int side = 0; side < 2; side++) {
+		uint32_t at = comm_region_beside(p->regions, w->object, w->datum, level, side);
+		uint32_t actor = at ? comm_actor_find(p->regions, at, thread, false) : 0;
+
+		if (at)
+			all += comm_region_at(p->regions, at)->n;
+		if (actor)
+			mine += comm_actor_at(p->regions, actor)->n;
+	}
+	if (all <= 0)
+		return;
+	k->beside[level] += (float)(mine / all);
+	k->around[level] += (float)share;
+	if (++k->fresh[level] > profile_reads) {
+		k->beside[level] /= 2;
+		k->around[level] /= 2;
+		k->fresh[level] /= 2;
+	}
+}
+
+void comm_profile_beside(const struct comm_profile *profile, uint32_t object, double *ret)
+{
+	const struct kappa *k = kappa_of(profile, object);
+
+	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++) {
+		double more = k->beside[level] - k->around[level];
+
+		ret[level] =
+			more > 0
+				? more / (k->fresh[level] - k->around[level] + profile_beside_prior)
+				: 0;
+	}
+}
+
 static double region_words(const struct comm_profile *p, uint32_t level)
 {
 	return exp2((double)comm_region_shift(p->regions, level) -
@@ -176,8 +219,11 @@ static void profile_note(struct comm_profile *p, const struct comm_window_write 
 			/* What one burst does at once is one observation. */
 			if (learn) {
 				kappa_learn(learn, level - 1, fresh ? a->n_below : 0, child_is_new);
-				mixing_learn(learn, level - 1, child_n,
-					     region->n > 0 ? a->n / region->n : 1, child_is_new);
+				double share = region->n > 0 ? a->n / region->n : 1;
+
+				mixing_learn(learn, level - 1, child_n, share, child_is_new);
+				if (child_n <= 0 && region->n > 0)
+					beside_learn(p, learn, w, level - 1, a->thread, share);
 			}
 			if (learn)
 				a->n_pieces += child_is_new;

@@ -42,6 +42,11 @@ void comm_profile_kappa(const struct comm_profile *profile, uint32_t object, dou
  */
 void comm_profile_mixing(const struct comm_profile *profile, uint32_t object, double *ret);
 /*
+ * How much a region's neighbours tell of who writes it, at COMM_REGION_LEVELS
+ * levels: 0 no more than what is around it, 1 that all have one writer.
+ */
+void comm_profile_beside(const struct comm_profile *profile, uint32_t object, double *ret);
+/*
  * A read of an object was of a datum seen to be written (1 or 0), and would be
  * with chance due if all data read were written.
  */

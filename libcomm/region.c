@@ -155,6 +155,14 @@ uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_
 	return at;
 }
 
+uint32_t comm_region_beside(struct comm_regions *regions, uint32_t object, uint64_t datum,
+			    uint32_t level, int side)
+{
+	uint64_t step = 1ull << comm_region_shift(regions, level);
+
+	return comm_region_find(regions, object, side ? datum + step : datum - step, level, false);
+}
+
 static uint32_t *actor_bucket(const struct comm_regions *r, uint32_t region, uint32_t thread)
 {
 	uint64_t h = ((uint64_t)region << 32 | thread) * 0x9e3779b97f4a7c15ull;

@@ -86,6 +86,9 @@ void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask
  * to be: they are written unequally, as exponentially distributed rates are.
  */
 double comm_region_found(const struct comm_regions *regions, uint32_t region);
+/* The region before (side 0) or after (1) a datum's; NONE: not seen. */
+uint32_t comm_region_beside(struct comm_regions *regions, uint32_t object, uint64_t datum,
+			    uint32_t level, int side);
 struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region);
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create);

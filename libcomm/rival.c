@@ -4,7 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-static const double rival_ends = 4; /* bursts per piece that say its thread has no others */
+enum {
+	RIVAL_BESIDE = 4, /* the coarsest level at which neighbours are looked at */
+};
+
+static const double rival_few = 3;	/* bursts, below which they are */
+static const double rival_mixing = 0.5; /* bursts that equal shares are worth, in an object */
+static const double rival_ends = 4;	/* bursts per piece that say its thread has no others */
 
 static struct comm_rival *rival_of(struct comm_rival *rival, uint32_t *n, uint32_t thread)
 {
@@ -38,26 +44,64 @@ static double rival_unseen(const struct comm_regions *regions, const struct comm
 	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
 }
 
-/* Who writes x, were one thread to write it: by the writers around it. */
-void comm_rivals_label(const struct comm_profile *profile, const struct comm_around *around,
-		       struct comm_rival *rival, uint32_t n)
+/*
+ * Bursts in the regions before and after the datum's: an owner's piece begins and
+ * ends anywhere, not where regions do.
+ */
+static double rival_beside(struct comm_regions *regions, const struct comm_window_read *r,
+			   uint32_t level, double weight, const struct comm_rival *rival,
+			   uint32_t n, double *ret_beside)
 {
-	const struct comm_regions *regions = comm_profile_regions(profile);
+	double sum = 0;
+
+	memset(ret_beside, 0, n * sizeof(*ret_beside));
+	for (int side = 0; side < 2; side++) {
+		uint32_t region = comm_region_beside(regions, r->object, r->datum, level, side);
+
+		if (!region)
+			continue;
+		for (uint32_t at = comm_region_at(regions, region)->actors; at;) {
+			const struct comm_actor *a = comm_actor_at(regions, at);
+			uint32_t i = 0;
+
+			while (i < n && rival[i].thread != a->thread)
+				i++;
+			if (i < n && a->n > 0.01f) {
+				ret_beside[i] += weight * a->n;
+				sum += weight * a->n;
+			}
+			at = a->next;
+		}
+	}
+	return sum;
+}
+
+void comm_rivals_label(const struct comm_profile *profile, const struct comm_window_read *read,
+		       const struct comm_around *around, struct comm_rival *rival, uint32_t n)
+{
+	struct comm_regions *regions = comm_profile_regions(profile);
+	double beside[COMM_RIVALS];
 
 	for (uint32_t i = 0; i < n; i++)
 		rival[i].label = 1.0 / n;
 	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
-		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : 0.5;
+		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : rival_mixing;
+		double sum = around->n[level];
+		double weight = around->beside[level];
+		bool look = level >= COMM_RIVAL_COARSE && level <= RIVAL_BESIDE &&
+			    sum < rival_few && weight > 0;
 
-		if (around->n[level] <= 0)
+		if (look)
+			sum += rival_beside(regions, read, level, weight, rival, n, beside);
+		if (sum <= 0)
 			continue;
 		for (uint32_t i = 0; i < n; i++) {
-			struct comm_rival *c = &rival[i];
-			double mine =
-				c->actor[level] ? comm_actor_at(regions, c->actor[level])->n : 0;
+			uint32_t at = rival[i].actor[level];
+			double mine = at ? fmax(comm_actor_at(regions, at)->n, 0) : 0;
 
-			c->label =
-				(fmax(mine, 0) + mixing * c->label) / (around->n[level] + mixing);
+			if (look)
+				mine += beside[i];
+			rival[i].label = (mine + mixing * rival[i].label) / (sum + mixing);
 		}
 	}
 }
@@ -71,6 +115,7 @@ uint32_t comm_rivals_find(const struct comm_profile *profile, const struct comm_
 	memset(ret, 0, sizeof(*ret));
 	comm_profile_kappa(profile, read->object, ret->kappa);
 	comm_profile_mixing(profile, read->object, ret->mixing);
+	comm_profile_beside(profile, read->object, ret->beside);
 	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
 		ret->pieces[level] = COMM_REGION_CHILDREN;
 	while (region) {

@@ -41,7 +41,7 @@ struct comm_around {
 	double pieces[COMM_REGION_LEVELS]; /* children in use */
 	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
 	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
-	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS];
+	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS], beside[COMM_REGION_LEVELS];
 	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
 	double unseen; /* chance of a written datum not to be seen written */
 };
@@ -50,8 +50,8 @@ struct comm_around {
 uint32_t comm_rivals_find(const struct comm_profile *profile, const struct comm_window_read *read,
 			  uint32_t reader, struct comm_around *ret, struct comm_rival *ret_rival);
 /* Fills in label: who writes the datum, were one thread to write it. */
-void comm_rivals_label(const struct comm_profile *profile, const struct comm_around *around,
-		       struct comm_rival *rival, uint32_t n);
+void comm_rivals_label(const struct comm_profile *profile, const struct comm_window_read *read,
+		       const struct comm_around *around, struct comm_rival *rival, uint32_t n);
 /*
  * Fills in profile, level, chance and tail: the share of the datum in the
  * rival's writes to the region whose actor is returned, and its level; with what
