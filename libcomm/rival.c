@@ -48,13 +48,10 @@ static double rival_unseen(const struct comm_regions *regions, const struct comm
  * Bursts in the regions before and after the datum's: an owner's piece begins and
  * ends anywhere, not where regions do.
  */
-static double rival_beside(struct comm_regions *regions, const struct comm_window_read *r,
-			   uint32_t level, double weight, const struct comm_rival *rival,
-			   uint32_t n, double *ret_beside)
+static void rival_beside(struct comm_regions *regions, const struct comm_window_read *r,
+			 uint32_t level, double weight, const struct comm_rival *rival, uint32_t n,
+			 double *ret_beside)
 {
-	double sum = 0;
-
-	memset(ret_beside, 0, n * sizeof(*ret_beside));
 	for (int side = 0; side < 2; side++) {
 		uint32_t region = comm_region_beside(regions, r->object, r->datum, level, side);
 
@@ -66,43 +63,44 @@ static double rival_beside(struct comm_regions *regions, const struct comm_windo
 
 			while (i < n && rival[i].thread != a->thread)
 				i++;
-			if (i < n && a->n > 0.01f) {
+			if (i < n && a->n > 0.01f)
 				ret_beside[i] += weight * a->n;
-				sum += weight * a->n;
-			}
 			at = a->next;
 		}
 	}
-	return sum;
 }
 
 void comm_rivals_label(const struct comm_profile *profile, const struct comm_window_read *read,
 		       const struct comm_around *around, struct comm_rival *rival, uint32_t n)
 {
+	const struct comm_sharing *sharing = comm_profile_sharing(profile);
 	struct comm_regions *regions = comm_profile_regions(profile);
-	double beside[COMM_RIVALS];
+	double mine[COMM_RIVALS], news[COMM_RIVALS];
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		rival[i].label = 1.0 / n;
+		/* Who writes the same few data over and over does not write another one. */
+		news[i] = comm_sharing_news(sharing, read->object, rival[i].thread);
+	}
 	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
 		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : rival_mixing;
-		double sum = around->n[level];
-		double weight = around->beside[level];
-		bool look = level >= COMM_RIVAL_COARSE && level <= RIVAL_BESIDE &&
-			    sum < rival_few && weight > 0;
+		double weight = around->beside[level], sum = 0;
 
-		if (look)
-			sum += rival_beside(regions, read, level, weight, rival, n, beside);
-		if (sum <= 0)
-			continue;
+		memset(mine, 0, n * sizeof(*mine));
+		if (level >= COMM_RIVAL_COARSE && level <= RIVAL_BESIDE &&
+		    around->n[level] < rival_few && weight > 0)
+			rival_beside(regions, read, level, weight, rival, n, mine);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t at = rival[i].actor[level];
-			double mine = at ? fmax(comm_actor_at(regions, at)->n, 0) : 0;
 
-			if (look)
-				mine += beside[i];
-			rival[i].label = (mine + mixing * rival[i].label) / (sum + mixing);
+			if (at)
+				mine[i] += fmax(comm_actor_at(regions, at)->n, 0);
+			if (level > COMM_REGION_LINE)
+				mine[i] *= news[i];
+			sum += mine[i];
 		}
+		for (uint32_t i = 0; i < n; i++)
+			rival[i].label = (mine[i] + mixing * rival[i].label) / (sum + mixing);
 	}
 }
 

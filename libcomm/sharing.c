@@ -62,6 +62,11 @@ double comm_sharing_found(const struct comm_sharing *sharing, uint32_t object, u
 	return t->bursts > t->lines ? 1 - t->lines / t->bursts : 0;
 }
 
+double comm_sharing_news(const struct comm_sharing *sharing, uint32_t object, uint32_t thread)
+{
+	return 1 - comm_sharing_found(sharing, object, thread);
+}
+
 void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double seen, double due)
 {
 	struct sharing_object *o = &sharing->object[sharing_hash(object)];

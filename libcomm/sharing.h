@@ -24,6 +24,9 @@ void comm_sharing_wrote(struct comm_sharing *sharing, uint32_t object, uint32_t 
  */
 double comm_sharing_found(const struct comm_sharing *sharing, uint32_t object, uint32_t thread);
 
+/* The share of the thread's writes to lines of the object that are to new ones. */
+double comm_sharing_news(const struct comm_sharing *sharing, uint32_t object, uint32_t thread);
+
 /*
  * Of a datum that some thread writes: another was seen to as well (1 or 0), and
  * would be with chance due if it did.

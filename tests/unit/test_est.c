@@ -567,6 +567,29 @@ static void test_owners(void **state)
 	assert_true(wrong_owner(5 * 4096 + 1024, 200) < 0.45);
 }
 
+/* A thread that writes one word over and over is not the writer of others. */
+static void test_hot_word(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 9;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 240; i++) {
+		uint64_t at = 2 * base + 4096 + sim_mix(&random) % (SWEEP_WORDS / 16) * 128;
+
+		if (i % 3 == 1)
+			feed_row(est, i * 1000000ull, 1, 2 * base, 1, COMM_ACCESS_WRITE);
+		else
+			feed_row(est, i * 1000000ull, i % 3, at, 16,
+				 i % 3 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[1][2] < 2e-4 * r.bytes[0][2]);
+	ops->destroy(est);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -679,25 +702,16 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length),
-		cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),  cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),	     cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
