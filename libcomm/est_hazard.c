@@ -419,7 +419,7 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 			break;
 	}
 	if (reuse.n_writes < hazard_first_bursts || reuse.n_reads < hazard_first_bursts)
-		reuse = *comm_reuse_of(h->reuse, reader, r->object);
+		reuse = comm_reuse_of(h->reuse, reader, r->object);
 	ratio = comm_reuse_ratio(&reuse);
 	*ret_once = comm_reuse_once(&reuse);
 	for (uint32_t i = 0; i < n; i++) {

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 enum {
-	REUSE_BITS = 12, /* readers and objects share places beyond that */
+	REUSE_BITS = 12,       /* readers and objects share places beyond that */
+	REUSE_ALL = INT32_MAX, /* readers of an object */
 };
 
 static const float reuse_bursts = 4096; /* forget by halves from there on */
+static const double reuse_prior = 2048; /* bursts that all readers together are worth to one */
 static const double reuse_sd = 0.35;	/* of the log of what the model of time is wrong by */
 static const double reuse_else = 0.1;	/* density of other ratios, per unit of log */
 
@@ -33,27 +35,39 @@ static uint32_t reuse_place(uint32_t reader, uint32_t object)
 	return (object * 0x9e3779b1u ^ reader) * 0x85ebca6bu >> (32 - REUSE_BITS);
 }
 
+static void reuse_add(struct comm_reuse_count *c, const struct comm_reuse_count *around,
+		      double times)
+{
+	c->reads += (float)(times * around->reads);
+	c->writes += (float)(times * around->writes);
+	c->n_reads += (float)(times * around->n_reads);
+	c->n_writes += (float)(times * around->n_writes);
+}
+
 void comm_reuse_add(struct comm_reuse *reuse, uint32_t reader, uint32_t object,
 		    const struct comm_reuse_count *around)
 {
-	struct comm_reuse_count *c = &reuse->count[reuse_place(reader, object)];
+	const uint32_t readers[] = {reader, REUSE_ALL};
 
-	c->reads += around->reads;
-	c->writes += around->writes;
-	c->n_reads += around->n_reads;
-	c->n_writes += around->n_writes;
-	if (c->n_reads > reuse_bursts || c->n_writes > reuse_bursts) {
-		c->reads /= 2;
-		c->writes /= 2;
-		c->n_reads /= 2;
-		c->n_writes /= 2;
+	for (int i = 0; i < 2; i++) {
+		struct comm_reuse_count *c = &reuse->count[reuse_place(readers[i], object)];
+
+		reuse_add(c, around, 1);
+		if (c->n_reads > reuse_bursts || c->n_writes > reuse_bursts)
+			reuse_add(c, c, -0.5);
 	}
 }
 
-const struct comm_reuse_count *comm_reuse_of(const struct comm_reuse *reuse, uint32_t reader,
-					     uint32_t object)
+struct comm_reuse_count comm_reuse_of(const struct comm_reuse *reuse, uint32_t reader,
+				      uint32_t object)
 {
-	return &reuse->count[reuse_place(reader, object)];
+	const struct comm_reuse_count *all = &reuse->count[reuse_place(REUSE_ALL, object)];
+	struct comm_reuse_count ret = reuse->count[reuse_place(reader, object)];
+	double most = fmax(all->n_writes, all->n_reads);
+
+	if (most > 0)
+		reuse_add(&ret, all, fmin(1, reuse_prior / most));
+	return ret;
 }
 
 double comm_reuse_ratio(const struct comm_reuse_count *count)

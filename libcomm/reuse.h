@@ -2,7 +2,8 @@
 /*
  * Reuse: how often a thread reads a datum for each time that it is written.
  * Learned per reader and object from each read and the writes close to it, for
- * data around which too little was seen to tell.
+ * data around which too little was seen to tell.  Readers of one object lean on
+ * each other: their ratios' noise would show as unequal first reads.
  */
 #ifndef COMM_REUSE_H
 #define COMM_REUSE_H
@@ -23,8 +24,9 @@ void comm_reuse_destroy(struct comm_reuse *reuse);
 /* What was seen around one read, that read's own burst left out. */
 void comm_reuse_add(struct comm_reuse *reuse, uint32_t reader, uint32_t object,
 		    const struct comm_reuse_count *around);
-const struct comm_reuse_count *comm_reuse_of(const struct comm_reuse *reuse, uint32_t reader,
-					     uint32_t object);
+/* The reader's, and as far as that is little all readers' of the object. */
+struct comm_reuse_count comm_reuse_of(const struct comm_reuse *reuse, uint32_t reader,
+				      uint32_t object);
 
 /* Reads for each write; 0: unknown. */
 double comm_reuse_ratio(const struct comm_reuse_count *count);
