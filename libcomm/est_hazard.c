@@ -364,9 +364,12 @@ static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint
 	 * Whether at all: as its like were.  Who: where data have one writer each
 	 * he is whose the data around are, whenever he wrote; else they compete.
 	 */
-	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
 	for (uint32_t i = 0; i < n; i++)
 		labels += h->rival[i].label * h->rival[i].factor;
+	/* Who reads nobody else's does not start with data that nobody was seen to write. */
+	if (labels < 1)
+		written *= labels / (written * labels + 1 - written);
+	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
 	if (labels <= 0)
 		shared = 1;
 	for (uint32_t i = 0; i < n && unwritten < 1; i++) {

@@ -590,6 +590,35 @@ static void test_hot_word(void **state)
 	ops->destroy(est);
 }
 
+/* Who reads only his own does not read others' where nobody was seen to write. */
+static void test_own_constants(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 13;
+	struct comm_unwritten u;
+	struct result r;
+	double others;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t thread = i % 4;
+		uint64_t page = 2 * base + thread * 4096, at = sim_mix(&random) % 16 * 8;
+		const struct comm_access own[] = {access_at(page + at, COMM_ACCESS_READ, 0),
+						  access_at(page + at, COMM_ACCESS_WRITE, 1)};
+
+		if (thread < 3)
+			feed(ops, est, i * 1000000ull, thread, own, 2);
+		else
+			feed_row(est, i * 1000000ull, 3, page + sim_mix(&random) % 480 * 8, 1,
+				 COMM_ACCESS_READ);
+	}
+	u = slice(ops, est, &r);
+	others = r.bytes[0][3] + r.bytes[1][3] + r.bytes[2][3];
+	assert_true(others < 0.01 * (others + u.bytes));
+	ops->destroy(est);
+}
+
 /* The simulated machine: estimates against exact matrices. */
 struct outcome {
 	double error, false_share, volume;
@@ -702,16 +731,27 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),     cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),  cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),	     cmocka_unit_test(test_hot_word),
-		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length),
+		cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
