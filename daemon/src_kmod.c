@@ -304,12 +304,14 @@ static void open_life(struct source *s)
 	config.no_samples = true;
 	if (!comm_source_bpf.probe(&why) && !comm_source_bpf.open(&config, &s->life, &why)) {
 		comm_source_bpf.info(s->life, &s->life_info);
+		if (s->precise)
+			snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
 	} else {
 		s->life = NULL;
 		snprintf(s->notes, sizeof(s->notes),
-			 "no switches and no new mappings are seen, and children late, for without "
-			 "BPF only /proc tells of them: %.80s",
-			 why ? why : "no reason known");
+			 "%sno switches and no new mappings are seen, and children late, for "
+			 "without BPF only /proc tells of them: %.80s",
+			 s->precise ? "no kernel copies, " : "", why ? why : "no reason known");
 	}
 	free(why);
 }
@@ -528,8 +530,8 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 		s->last = stats;
 	ret->interrupts = s->last.interrupts;
 	ret->hits = s->last.samples;
-	ret->samples = s->last.records;
 	ret->kcopies = s->kcopies;
+	ret->samples = s->last.records > s->kcopies ? s->last.records - s->kcopies : 0;
 	ret->handler_ns = s->last.handler_ns;
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];

@@ -41,7 +41,7 @@ static void add_vector(struct cp_copy *copy, u64 vector, u64 n)
 	for (i = 0; i < min_t(u64, n, CP_COPY_RANGES); i++) {
 		if (!read_user(&one, vector + i * sizeof(one), sizeof(one)))
 			return;
-		add(copy, (u64)one.iov_base, one.iov_len);
+		add(copy, (__force u64)one.iov_base, one.iov_len);
 	}
 }
 
@@ -76,7 +76,7 @@ bool cp_copy(struct cp_copy *ret)
 	case __NR_recvmsg:
 	case __NR_recvmmsg: /* the first of its messages */
 		if (read_user(&message, regs->si, sizeof(message)))
-			add_vector(ret, (u64)message.msg_iov, message.msg_iovlen);
+			add_vector(ret, (__force u64)message.msg_iov, message.msg_iovlen);
 		break;
 	}
 	return ret->n;

@@ -2,8 +2,8 @@
 /*
  * Kernel copies: which of its own memory a task has written by the system call
  * that it is in.  Known from the call's arguments alone, so a call that fails or
- * comes up short counts as if it had filled its buffers.  Any context, interrupts
- * off.
+ * comes up short counts as if it had filled its buffers.  Calls of 32-bit code are
+ * not looked at.  Any context, interrupts off.
  */
 #ifndef CP_COPY_H
 #define CP_COPY_H

@@ -69,8 +69,10 @@ static void burst(struct cp_hit *hit, const struct cp_cpu *cpu, const struct ahe
 	struct cp_sample *sample;
 	u32 bytes, hot = 0;
 
-	if (!READ_ONCE(hit->src->pointees))
-		what.chunk_bytes = what.depth = 0;
+	if (!READ_ONCE(hit->src->pointees)) {
+		what.chunk_bytes = 0;
+		what.depth = 0;
+	}
 	sample = cp_ring_reserve(hit->ring, cp_capture_bytes(&what));
 	if (!sample)
 		return;

@@ -256,6 +256,7 @@ enum cp_source_flags {
 	/*
 	 * soft: a sample that meets a task inside read(), recv() and their kin gives
 	 * a CP_REC_COPY for each buffer of the call, the first four; ip is the user's.
+	 * Not of calls by 32-bit code.
 	 */
 	CP_SOURCE_COPIES = 1 << 6,
 };
@@ -273,13 +274,15 @@ struct cp_source {
 	__u64 config;
 	__u64 config1;
 	__u64 config2;
-	__u64 period;	    /* with a budget: where to start */
-	__u64 min_period;   /* 0: period; the budget does not go below */
-	__u32 stack_bytes;  /* BURST: from 128 below the stack pointer on */
-	__u32 chunk_bytes;  /* BURST: per pointer, a multiple of 64; 0: none */
-	__u32 depth;	    /* BURST: 1 what registers point to, 2 and what that does .. 4;
-			    * beyond 1 only from registers that the code ahead uses
-			    */
+	__u64 period;	   /* with a budget: where to start */
+	__u64 min_period;  /* 0: period; the budget does not go below */
+	__u32 stack_bytes; /* BURST: from 128 below the stack pointer on */
+	__u32 chunk_bytes; /* BURST: per pointer, a multiple of 64; 0: none */
+	/*
+	 * BURST: 1 what registers point to, 2 and what that does .. 4; beyond 1 only
+	 * from registers that the code ahead uses.
+	 */
+	__u32 depth;
 	__u32 max_accesses; /* ACCESSES: most of one sample; 0: one */
 	__u32 id;	    /* out: cp_record.source */
 	__u32 precise;	    /* out: precise_ip that was granted */
