@@ -6,6 +6,7 @@
 #   check-kmod-static   sparse, checkpatch, coccicheck, modinfo, the decoder's test
 #   check-kmod-vm-6.1 check-kmod-vm-6.12
 #   check-debug-kernel  the same tests under KASAN, lockdep, kmemleak and UBSAN
+#   bench-kmod          what a sample costs, in instructions, beside perf's
 #
 # Kernels, headers and the debug kernel are cached in COMMPROF_CACHE
 # (default: $XDG_CACHE_HOME/commprof or /var/cache/commprof).
@@ -59,7 +60,11 @@ check-debug-kernel:
 	@mkdir -p $(O)
 	tests/vm/run.sh debug $(O)
 
+bench-kmod:
+	tests/vm/run.sh 6.1 $(O) cost
+	tests/vm/run.sh 6.12 $(O) cost
+
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
 CHECK_RUN += tests/vm/check-static.sh tests/vm/check-6.1.sh tests/vm/check-6.12.sh
 
-.PHONY: kmod check-kmod check-kmod-static check-debug-kernel
+.PHONY: kmod check-kmod check-kmod-static check-debug-kernel bench-kmod

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the module and its tests against one kernel, boots it, judges.
 #
-#	run.sh 6.1|6.12|debug OUTPUT
+#	run.sh 6.1|6.12|debug OUTPUT [cost]
 #
+# With cost nothing but the cost of a sample, on an emulator whose clock counts
+# instructions: whatever else this machine does has no part in the figures.
 # Prints "ok", "not ok" and "skip" lines, one per check, and a sum.  A hang, a
 # splat in dmesg or a result that did not come is a failure.
 set -eu
@@ -17,8 +19,13 @@ case $which in
 debug) kernel=$("$here/debug-kernel.sh"); limit=1500 ;;
 *) kernel=$("$here/fetch.sh" "$which"); limit=600 ;;
 esac
-mkdir -p "$2/vm-$which"
-out=$(cd "$2/vm-$which" && pwd)
+mode=${3:-tests}
+case $mode in
+tests) cpus='-accel tcg,thread=multi -smp 2' out=$2/vm-$which ;;
+cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-cost ;;
+esac
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
 
 die() { echo "not ok $which: $*"; exit 1; }
 
@@ -41,7 +48,8 @@ root=$out/root
 rm -rf "$root"
 mkdir -p "$root/bin" "$root/modules" "$root/dev" "$root/proc" "$root/sys" "$root/tmp"
 cp "$(command -v busybox)" "$root/bin/busybox"
-cp "$here/init" "$here/tests.sh" "$here/commd.sh" "$root/"
+cp "$here/init" "$here/commd.sh" "$root/"
+cp "$here/$mode.sh" "$root/tests.sh"
 cp "$out/kmod/commprof.ko" "$out/standin/standin.ko" "$root/modules/"
 for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk; do
 	packed=$(find "$kernel/modules/" -name "$module.ko*" 2>/dev/null | head -n 1)
@@ -65,7 +73,7 @@ bring() {
 	done
 }
 # The debug kernel is slow enough without, and has no BPF.
-if [ "$which" != debug ]; then
+if [ "$which" != debug ] && [ $mode = tests ]; then
 	! command -v perf > /dev/null || bring "$(command -v perf)"
 	# Nor are the sanitizers for an emulator.
 	if [ -x "$2/commd" ] && [ -x "$2/tests/truth/truth-kernels" ] && ! ldd "$2/commd" | grep -q libasan; then
@@ -87,7 +95,8 @@ boot() {
 	rm -f "$out/disk" "$out/console"
 	truncate -s 64M "$out/disk"
 	status=0
-	timeout $limit qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
+	# shellcheck disable=SC2086
+	timeout $limit qemu-system-x86_64 -M q35 $cpus -cpu max -m 1024 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$image" -initrd "$out/initramfs" -serial "file:$out/console" \
 		-drive "file=$out/disk,format=raw,if=none,id=disk" -device virtio-blk-pci,drive=disk \
@@ -133,7 +142,7 @@ fi
 fail() { echo "not ok $which: $*"; bad=$((bad + 1)); }
 [ $status = 1 ] || fail "end of the VM # qemu's status $status after $took s (124: a hang)"
 [ -e "$out/results/done" ] || { fail "results # none came out"; tail -n 20 "$out/console"; }
-[ ! -e "$tap" ] || while read -r want; do
+[ ! -e "$tap" ] || [ $mode = cost ] || while read -r want; do
 	case $want in
 	'' | '#'*) continue ;;
 	esac

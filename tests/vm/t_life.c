@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Ends of sessions, foul play on the control page, and the cost of a sample. */
+/* Ends of sessions, and foul play on the control page. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -141,7 +138,7 @@ void test_load(void)
 	pid_t pid[2] = {spawn(spin, NULL), spawn(spin, NULL)};
 	struct cp_stats stats;
 
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 10; i++) {
 		uint64_t now;
 
 		usleep(250000);
@@ -169,96 +166,4 @@ void test_load(void)
 void test_spin(void)
 {
 	spin(NULL);
-}
-
-static double quantile(const __u64 *cost, double q)
-{
-	uint64_t total = 0, sum = 0;
-
-	for (int i = 0; i < CP_COST_BUCKETS; i++)
-		total += cost[i];
-	for (int i = 0; i < CP_COST_BUCKETS; i++) {
-		sum += cost[i];
-		if (sum >= q * total)
-			return 16.0 * (1 << i / 4) * (1 + i % 4 / 4.0);
-	}
-	return 0;
-}
-
-/* How many turns of a loop fit into a second while something samples. */
-static uint64_t turns(unsigned int ms)
-{
-	uint64_t n = 0, end = now_ns() + ms * 1000000ull;
-
-	while (now_ns() < end) {
-		for (int i = 0; i < 100; i++)
-			asm volatile("" ::: "memory");
-		n++;
-	}
-	return n;
-}
-
-static int perf_open(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 500000,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user = 0xff0fff,
-		.sample_stack_user = 512,
-		.exclude_kernel = 1,
-		.watermark = 1,
-		.wakeup_watermark = 1 << 19,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
-
-	if (fd >= 0)
-		mmap(NULL, (1 + 256) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return fd;
-}
-
-void test_cost(void)
-{
-	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
-	struct cp_source source = both;
-	struct cp_reader *reader;
-	struct cp_stats stats;
-	uint64_t idle, ours, theirs, best_idle = 0, best_ours = 0, best_theirs = 0;
-	int fd;
-
-	pin(0);
-	source.flags = CP_SOURCE_BURST;
-	source.max_accesses = 0;
-	source.stack_bytes = 384; /* and 128 of red zone: as many bytes as perf */
-	reader = session(getpid());
-	cp_reader_budget(reader, &budget);
-	cp_reader_source(reader, &source);
-	for (int i = 0; i < 15; i++) {
-		idle = turns(40);
-		cp_reader_start(reader);
-		ours = turns(40);
-		cp_reader_stop(reader);
-		for (uint32_t r = 0; r < cp_reader_rings(reader); r++)
-			while (cp_reader_next(reader, r))
-				;
-		fd = perf_open();
-		theirs = turns(40);
-		close(fd);
-		best_idle = idle > best_idle ? idle : best_idle;
-		best_ours = ours > best_ours ? ours : best_ours;
-		best_theirs = theirs > best_theirs ? theirs : best_theirs;
-	}
-	cp_reader_stats(reader, &stats);
-	check(stats.samples > 100 && fd >= 0, "cost: of a burst in the handler",
-	      "median %.0f ns, p99 %.0f ns, mean %.0f ns, max %llu ns; slow-down ours %.2f %%, "
-	      "perf's "
-	      "%.2f %%",
-	      quantile(stats.cost, 0.5), quantile(stats.cost, 0.99),
-	      (double)stats.handler_ns / stats.interrupts, stats.max_ns,
-	      100.0 * (1 - (double)best_ours / best_idle),
-	      100.0 * (1 - (double)best_theirs / best_idle));
-	cp_reader_destroy(reader);
 }
