@@ -2,8 +2,10 @@
 # The kernel module and its tests.  Included by the top Makefile; uses its $(O).
 #
 #   kmod                against the headers in KDIR, into $(O)/kmod
+#   install-kmod        into INSTALL_MOD_PATH (or DESTDIR), and its dependencies listed
 #   check-kmod          everything below, and the VM tests on Debian's 6.1 and 6.12
 #   check-kmod-static   sparse, checkpatch, coccicheck, modinfo, the decoder's test
+#   check-kmod-install  make install-kmod and dkms, into a scratch folder
 #   check-kmod-vm-6.1 check-kmod-vm-6.12
 #   check-debug-kernel  the same tests under KASAN, lockdep, kmemleak and UBSAN
 #   bench-kmod          what a sample costs, in instructions, beside perf's
@@ -25,6 +27,14 @@ $(O)/kmod/commprof.ko: $(KMOD_SRC)
 	@mkdir -p $(O)/kmod
 	cp -ru kmod/. $(O)/kmod/
 	$(KBUILD) modules
+
+INSTALL_MOD_PATH ?= $(DESTDIR)
+# The kernel's own depmod wants a System.map, which headers do not have.  It is
+# listed for the release that the module itself says; Debian's headers say another.
+install-kmod: $(O)/kmod/commprof.ko
+	$(KBUILD) modules_install $(if $(INSTALL_MOD_PATH),INSTALL_MOD_PATH=$(abspath $(INSTALL_MOD_PATH)))
+	PATH="$$PATH:/usr/sbin:/sbin" depmod $(if $(INSTALL_MOD_PATH),-b $(abspath $(INSTALL_MOD_PATH))) \
+		$$(PATH="$$PATH:/usr/sbin:/sbin" modinfo -F vermagic $< | cut -d' ' -f1)
 
 $(O)/kmod-user/reader.o: kmod/user/reader.c kmod/user/reader.h kmod/uapi/commprof.h
 	@mkdir -p $(@D)
@@ -52,7 +62,10 @@ check-kmod-vm-%: $(VM_BRINGS)
 	@mkdir -p $(O)
 	tests/vm/run.sh $* $(O)
 
-check-kmod: check-kmod-static
+check-kmod-install:
+	O=$(O) tests/vm/check-install.sh
+
+check-kmod: check-kmod-static check-kmod-install
 	$(MAKE) check-kmod-vm-6.1
 	$(MAKE) check-kmod-vm-6.12
 
@@ -65,6 +78,6 @@ bench-kmod:
 	tests/vm/run.sh 6.12 $(O) cost
 
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
-CHECK_RUN += tests/vm/check-static.sh tests/vm/check-6.1.sh tests/vm/check-6.12.sh
+CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-6.1.sh tests/vm/check-6.12.sh
 
-.PHONY: kmod check-kmod check-kmod-static check-debug-kernel bench-kmod
+.PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel bench-kmod
