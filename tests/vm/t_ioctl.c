@@ -151,6 +151,41 @@ static int try_kernel_watch(void)
 	return call(CP_IOC_WATCH, &watch, sizeof(watch));
 }
 
+/* An answer that cannot be written: the argument is there to read only. */
+static int read_only_info(void)
+{
+	struct cp_info *info =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	info->size = sizeof(*info);
+	mprotect(info, 4096, PROT_READ);
+	err = ioctl(fd, CP_IOC_INFO, info) ? errno : 0;
+	munmap(info, 4096);
+	return err;
+}
+
+/* What the one target too many gets; they all live. */
+static int too_many_targets(void)
+{
+	pid_t pid[CP_MAX_TARGETS + 1];
+	int err = 0, n = 0;
+
+	while (n <= CP_MAX_TARGETS && !err) {
+		struct cp_target target = TARGET(.id = 0);
+
+		pid[n] = fork();
+		if (!pid[n])
+			for (;;)
+				pause();
+		target.id = pid[n++];
+		err = call(CP_IOC_TARGET, &target, sizeof(target));
+	}
+	for (int i = 0; i < n; i++)
+		reap(pid[i]);
+	return n == CP_MAX_TARGETS + 1 ? err : -1;
+}
+
 void test_ioctl(void)
 {
 	int bad = 0, total = 0;
@@ -158,6 +193,7 @@ void test_ioctl(void)
 		struct cp_rings rings;
 		uint64_t more;
 	} longer = {RINGS(.ring_bytes = 65536), 1};
+	struct pollfd poller = {.events = POLLIN};
 	void *data;
 
 	longer.rings.size = sizeof(longer);
@@ -175,7 +211,10 @@ void test_ioctl(void)
 	bad += ioctl(fd, CP_IOC_START, NULL) != -1 || errno != EINVAL;
 	bad += ioctl(fd, CP_IOC_STOP, NULL) != -1 || errno != EINVAL;
 	bad += map_error(CP_OFF_CONTROL(0), 4096, PROT_READ, MAP_SHARED) != ENXIO;
-	total += 5;
+	bad += read_only_info() != EFAULT;
+	poller.fd = fd;
+	bad += poll(&poller, 1, 0) != 1 || poller.revents != POLLERR;
+	total += 7;
 
 	/* Rings. */
 	expect(EINVAL, CP_IOC_RINGS, RINGS(.ring_bytes = 65536, .flags = 1));
@@ -202,6 +241,8 @@ void test_ioctl(void)
 	expect(EBADF, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_CGROUP, .id = fd));
 	expect(EINVAL, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL, .id = 1));
 	expect(ENOENT, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL, .flags = CP_TARGET_REMOVE));
+	bad += too_many_targets() != ENOSPC;
+	total++;
 	expect(0, CP_IOC_TARGET, TARGET(.id = getpid()));
 	expect(EEXIST, CP_IOC_TARGET, TARGET(.id = getpid()));
 	expect(0, CP_IOC_TARGET, TARGET(.flags = CP_TARGET_REMOVE, .id = getpid()));
@@ -275,6 +316,7 @@ void test_ioctl(void)
 	expect(EBUSY, CP_IOC_BUDGET, BUDGET(.target_ppm = 10000));
 	expect(EBUSY, CP_IOC_WATCH, WATCH(.slots = 1));
 	expect(EEXIST, CP_IOC_TARGET, TARGET(.id = getpid()));
+	expect(EINVAL, CP_IOC_RATE, RATE(.id = 0, .period = 10000000, .reserved = 1));
 	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1, .on = 2));
 	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = CP_MAX_SOURCES - 1, .reserved = 1));
 	expect(EINVAL, CP_IOC_POINTEES, POINTEES(.id = 0));

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,72 @@ static void children(void)
 	reap(tally.pid[1]);
 }
 
+/* Makes the kernel's threads work: pages are written back, RCU has to wait. */
+static void busy_kernel(void *unused)
+{
+	char path[] = "/tmp/busy";
+
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+		ftruncate(fd, 1 << 20);
+		close(fd);
+		unlink(path);
+		sched_yield();
+	}
+}
+
+/* A thread of the kernel runs no program; neither does the idle task. */
+static bool is_of_kernel(uint32_t tgid)
+{
+	char folder[64], link[80], exe[64];
+
+	snprintf(folder, sizeof(folder), "/proc/%u", tgid);
+	snprintf(link, sizeof(link), "%s/exe", folder);
+	return !tgid || (!access(folder, F_OK) && readlink(link, exe, sizeof(exe)) < 0);
+}
+
+static void take_kernel(const struct cp_record *record, void *argument)
+{
+	/* Asked once each: a slow machine makes records faster than it could ask. */
+	static uint32_t asked[64];
+	static bool answer[64];
+	uint32_t at = record->tgid % 64;
+	struct tally *tally = argument;
+
+	if (asked[at] != record->tgid || !tally->n) {
+		asked[at] = record->tgid;
+		answer[at] = is_of_kernel(record->tgid);
+	}
+	tally->pf_kernel += !record->tgid || answer[at];
+	tally->n++;
+}
+
+/* Even where kernel mode is asked for, kernel threads are nobody's target. */
+static void kernel_threads(void)
+{
+	struct tally tally = {};
+	struct cp_source source = {
+		.kind = CP_SOURCE_PEBS,
+		.flags = CP_SOURCE_KERNEL,
+		.type = pmu_type("standin_pebs"),
+		.config = 0x1cd,
+		.period = 1600,
+	};
+	struct cp_reader *reader = session(0);
+	pid_t pid = spawn(busy_kernel, NULL);
+	struct cp_stats stats;
+
+	cp_reader_source(reader, &source);
+	run_until(reader, 500, take_kernel, &tally, &tally.n, 20);
+	cp_reader_stats(reader, &stats);
+	check(tally.n >= 20 && !tally.pf_kernel, "target: no kernel thread",
+	      "%lu of %lu records, %llu of %llu interrupts a target's", tally.pf_kernel, tally.n,
+	      stats.samples, stats.interrupts);
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 void test_target(void)
 {
 	struct tally tally = {};
@@ -142,6 +209,7 @@ void test_target(void)
 	run(reader, 600, take, &tally);
 	check(!err && tally.of[0] && tally.of[1] && tally.of[2], "target: everyone", "%lu %lu %lu",
 	      tally.of[0], tally.of[1], tally.of[2]);
+	kernel_threads();
 
 	/* Dead processes make room by themselves. */
 	for (int i = 0; i < 3; i++)
@@ -264,22 +332,22 @@ static double allowed(const struct cp_stats *stats, double cap, double ns)
 void test_budget(void)
 {
 	struct cp_stats stats;
-	double ns = 2 * 2e9;
+	double ns = 2 * 1e9;
 
-	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 2000, true);
+	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 1000, true);
 	check(stats.charged_ns < allowed(&stats, 0.02, ns) && stats.lost[CP_LOST_BUDGET] > 0,
 	      "budget: the cap holds",
 	      "%.2f %% of 2 %%, %llu refused, %llu interrupts, longest %llu ns",
 	      100 * stats.charged_ns / ns, stats.lost[CP_LOST_BUDGET], stats.interrupts,
 	      stats.max_ns);
-	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 2000, false);
+	stats = spend((struct cp_budget){.cap_ppm = 20000}, 50000, 0, 1000, false);
 	check(stats.charged_ns < allowed(&stats, 0.02, ns),
 	      "budget: the cap holds without a daemon", "%.2f %% of 2 %%, longest %llu ns",
 	      100 * stats.charged_ns / ns, stats.max_ns);
 	stats = spend((struct cp_budget){.target_ppm = 10000, .cap_ppm = 100000, .entry_ns = 2000},
-		      100000, 50000, 4000, true);
+		      100000, 50000, 2000, true);
 	ns *= 2;
-	check(stats.charged_ns > 0.003 * ns && stats.charged_ns < 0.03 * ns &&
+	check(stats.charged_ns > 0.003 * ns && stats.charged_ns < allowed(&stats, 0.03, ns) &&
 		      stats.period_scale != 1 << 16,
 	      "budget: the period follows the target", "%.2f %% of 1 %%, scale %.2f, %llu samples",
 	      100 * stats.charged_ns / ns, stats.period_scale / 65536.0, stats.samples);
