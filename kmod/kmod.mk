@@ -51,9 +51,9 @@ check-kmod-static: $(O)/tests/vm/test_decode
 	tests/vm/static.sh $(O)
 
 # commd through the module: what goes into the VM beside it.
-VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/vm/events
+VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain
 
-$(O)/tests/vm/events: tests/vm/events.c $(O)/libcomm.a
+$(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain: $(O)/tests/vm/%: tests/vm/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) -Ilibcomm $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # In the VM, part of tests.sh: commd through the module, commctl's reports into
 # /results/commd, where the host's judge.sh compares them with what is known.
+#
+# What rests on the kernel runs on each; what is commd's own runs on one of them,
+# or all this would take too long.
 [ -x /usr/bin/commd ] || { echo "skip commd # no commd in this image"; return 0; }
 out=/results/commd
 mkdir -p $out
@@ -10,74 +13,164 @@ report() { # name
 }
 
 # name, source, kernel, commd's options: the kernel runs by itself, commd attaches.
+# It runs until it is told to end: commd may take long to start on a busy host.
 attach() {
 	name=$1 source=$2 kernel=$3
 	shift 3
 	echo "== $name" >> $out/log
-	truth-kernels $kernel --threads 4 --seconds 9 --out $out/$name.csv > /dev/null 2>> $out/log & pid=$!
+	truth-kernels $kernel --threads 4 --seconds 100 --out $out/$name.csv > /dev/null 2>> $out/log & pid=$!
 	sleep 1
-	commd -q --source $source --pid $pid --duration 6s --store /tmp/$name.db "$@" 2>> $out/log
+	commd -q --source $source --pid $pid --duration 4s --store /tmp/$name.db "$@" 2>> $out/log
 	result $? "commd: $name" "$(tail -n 1 $out/log)"
+	kill -USR2 $pid
 	wait $pid
 	report $name
 }
 
-commd --doctor > $out/doctor 2>&1
-grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
-
-attach ring-kmod kmod ring --rate 400
-attach ring-auto auto ring --rate 400
-attach ring-bpf bpf ring --rate 400
-attach ring-perf perf ring --rate 400
-attach ring-watch kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
-events /tmp/watch.rec > $out/watch.events 2>> $out/log
-attach ring-budget kmod ring --overhead 20
-
-commd -q --watch 10 --source bpf --duration 1s --store /tmp/none.db -- sleep 1 > $out/refused 2>&1
-[ $? = 1 ] && grep -q kmod $out/refused; result $? "commd: watch without the module is refused" "$(cat $out/refused)"
-
-# Children: by BPF's life cycle, then by /proc alone.
+# Children: by BPF's life cycle, or by /proc alone.
 follow() { # name
 	echo "== $1" >> $out/log
 	commd -q --source kmod --rate 400 --store /tmp/$1.db -- \
-		truth-kernels processes --threads 4 --seconds 6 --out $out/$1.csv > /dev/null 2>> $out/log
+		truth-kernels processes --threads 4 --seconds 4 --out $out/$1.csv > /dev/null 2>> $out/log
 	result $? "commd: $1" "$(tail -n 1 $out/log)"
 	report $1
 }
+
+# Fed through a pipe: what the one thread reads was written in the kernel for the
+# other.
+feed() { # source
+	echo "== feed-$1" >> $out/log
+	commd -q --source $1 --no-follow --rate 400 --store /tmp/feed-$1.db -- /cptest feed > $out/feed-$1.bytes 2>> $out/log
+	result $? "commd: feed-$1" "$(cat $out/feed-$1.bytes) $(tail -n 1 $out/log)"
+	commctl report --json --by-function --across --confidence 99 --min-share 0 --top 0 --store /tmp/feed-$1.db > $out/feed-$1.json 2>> $out/log
+}
+
+cgroup() {
+	mkdir -p /sys/fs/cgroup/cp-commd
+	(echo 0 > /sys/fs/cgroup/cp-commd/cgroup.procs
+		exec truth-kernels ring --threads 4 --seconds 100 --out $out/cgroup.csv) > /dev/null 2>> $out/log & pid=$!
+	sleep 1
+	commd -q --source auto --cgroup /cp-commd --rate 400 --duration 4s --store /tmp/cgroup.db 2>> $out/log
+	result $? "commd: cgroup" "$(tail -n 1 $out/log)"
+	kill -USR2 $pid
+	wait $pid
+	rmdir /sys/fs/cgroup/cp-commd
+	report cgroup
+}
+
+# Precise samples as the stand-in plays them, on data that both threads have mapped:
+# IBS, or PEBS of a model that libpfm4 is told.  Loaded anew: hotplug has moved one
+# CPU's timer to the other.
+precise() { # name, the stand-in's parameters
+	name=$1
+	shift
+	echo "== $name" >> $out/log
+	rmmod standin
+	insmod /modules/standin.ko span=61 "$@"
+	/cptest share > /tmp/share & pid=$!
+	wait_for /tmp/share tids
+	LIBPFM_FORCE_PMU=skl commd -q --source kmod:precise --pid $pid --rate 400 --duration 3s --store /tmp/$name.db \
+		--record /tmp/$name.rec 2>> $out/log
+	result $? "commd: $name" "$(tail -n 1 $out/log)"
+	kill -9 $pid; wait $pid 2>/dev/null
+	rmmod standin
+	insmod /modules/standin.ko
+	cp /tmp/share $out/$name.tids
+	report $name
+	events /tmp/$name.rec > $out/$name.events 2>> $out/log
+}
+
+# Bursts with and without the memory that the module takes: the host looks.
+measure() { # name, command, ...
+	name=$1
+	shift
+	echo "== $name" >> $out/log
+	commd -q --source kmod --rate 1000 --store /tmp/$name.db --record $out/$name.rec -- "$@" > /dev/null 2>> $out/log
+	result $? "commd: $name" "$(tail -n 1 $out/log)"
+}
+
+# A real program by both sources at once: what it does differs from one time to
+# another by more than their intervals.  Long enough that the slower to start, which
+# loads BPF, has its seconds even on a busy host.
+both() { # name, pid
+	pids=
+	echo "== $1" >> $out/log
+	for source in perf kmod; do
+		commd -q --source $source --pid $2 --rate 600 --duration 8s --store /tmp/$1-$source.db \
+			--record $out/$1-$source.rec 2>> $out/log &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait $pid
+		result $? "commd: $1" "$(tail -n 1 $out/log)"
+	done
+	report $1-kmod
+}
+
+# A server with I/O threads under load.
+redis() {
+	redis-server --port 0 --unixsocket /tmp/redis --save '' --io-threads 2 --io-threads-do-reads yes \
+		--dir /tmp > $out/redis.log 2>&1 & server=$!
+	waited=0
+	while [ ! -S /tmp/redis ] && [ $waited -lt 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	load=
+	for command in set get; do
+		redis-benchmark -s /tmp/redis -t $command -d 512 -r 1000 -c 8 -P 4 -n 100000000 -q > /dev/null 2>&1 &
+		load="$load $!"
+	done
+	sleep 1
+	both redis $server
+	kill $load
+	kill $server
+	wait $load $server 2>/dev/null
+}
+
+compress() {
+	cat /usr/bin/* /usr/bin/* > /tmp/big
+	/usr/bin/xz -T2 -1 --block-size=2MiB -k -c /tmp/big > /tmp/big.xz & xz=$!
+	sleep 1
+	both xz $xz
+	kill $xz
+	wait $xz 2>/dev/null
+	rm -f /tmp/big /tmp/big.xz
+}
+
+commd --doctor > $out/doctor 2>&1
+grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
+commd -q --watch 10 --source bpf --duration 1s --store /tmp/none.db -- sleep 1 > $out/refused 2>&1
+[ $? = 1 ] && grep -q kmod $out/refused; result $? "commd: watch without the module is refused" "$(cat $out/refused)"
+
+attach ring-kmod kmod ring --rate 400
 follow children-bpf
-mount -o bind /dev/null /sys/kernel/btf/vmlinux
-follow children-proc
-umount /sys/kernel/btf/vmlinux
-
-mkdir -p /sys/fs/cgroup/cp-commd
-(echo 0 > /sys/fs/cgroup/cp-commd/cgroup.procs
-	exec truth-kernels ring --threads 4 --seconds 9 --out $out/cgroup.csv) > /dev/null 2>> $out/log & pid=$!
-sleep 1
-commd -q --source kmod --cgroup /cp-commd --rate 400 --duration 6s --store /tmp/cgroup.db 2>> $out/log
-result $? "commd: cgroup" "$(tail -n 1 $out/log)"
-wait $pid
-rmdir /sys/fs/cgroup/cp-commd
-report cgroup
-
-echo "== xz" >> $out/log
-cat /usr/bin/* > /tmp/big
-commd -q --rate 400 --store /tmp/xz.db -- /usr/bin/xz -T2 -1 --block-size=2MiB -k -c /tmp/big > /tmp/big.xz 2>> $out/log
-result $? "commd: xz" "$(ls -l /tmp/big | awk '{ print $5 }') bytes, $(tail -n 1 $out/log)"
-report xz
-rm -f /tmp/big /tmp/big.xz
-
-# IBS as the stand-in plays it, on data that both threads have mapped.  Loaded anew:
-# hotplug has moved one CPU's timer to the other.
-echo "== precise" >> $out/log
-rmmod standin
-insmod /modules/standin.ko span=61
-/cptest share > /tmp/share & pid=$!
-wait_for /tmp/share tids
-commd -q --source kmod:precise --pid $pid --rate 400 --duration 4s --store /tmp/precise.db --record /tmp/precise.rec 2>> $out/log
-result $? "commd: precise" "$(tail -n 1 $out/log)"
-kill -9 $pid; wait $pid 2>/dev/null
-rmmod standin
-insmod /modules/standin.ko
-cp /tmp/share $out/precise.tids
-report precise
-events /tmp/precise.rec > $out/precise.events 2>> $out/log
+feed kmod
+precise precise-ibs
+case $(uname -r) in
+6.1.*)
+	attach ring-bpf bpf ring --rate 400
+	attach ring-perf perf ring --rate 400
+	attach ring-watch kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
+	events /tmp/watch.rec > $out/watch.events 2>> $out/log
+	attach ring-budget kmod ring --overhead 20
+	mount -o bind /dev/null /sys/kernel/btf/vmlinux
+	follow children-proc
+	umount /sys/kernel/btf/vmlinux
+	cgroup
+	;;
+*)
+	precise precise-pebs intel=1
+	feed bpf
+	measure chase /cptest chase
+	measure sqlite sqlite3 :memory: "
+		create table t(a integer primary key, b, c);
+		insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000)
+			select i, i * 7919 % 40009, 'text ' || i from n;
+		create index tb on t(b);
+		select sum(length(x.c)) from t x join t y on x.b = y.a;
+		select b % 97, count(*), max(c) from t group by 1 order by 2 limit 3;"
+	redis
+	compress
+	;;
+esac

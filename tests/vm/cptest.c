@@ -173,6 +173,8 @@ static const struct {
 	{"load", test_load},
 	{"spin", test_spin},
 	{"share", test_share},
+	{"feed", test_feed},
+	{"chase", test_chase},
 	{"failing", test_failing},
 };
 

@@ -58,6 +58,8 @@ void test_map(void);
 void test_load(void);
 void test_spin(void);
 void test_share(void);
+void test_feed(void);
+void test_chase(void);
 void test_rate(void);
 void test_failing(void);
 void test_debugger(void);

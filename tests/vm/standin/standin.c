@@ -6,7 +6,8 @@
  *
  *	standin		a plain counter: registers in an NMI, nothing else
  *	standin_pebs	precise_ip up to 2; config 0x1cd loads (config1: ldlat),
- *			0x82d0 stores, 0x3cd loads that want an auxiliary event
+ *			or 0x81d0 loads, 0x82d0 stores, 0x3cd loads that want an
+ *			auxiliary event
  *	standin_atom	the same, on CPU 1 only, as a hybrid machine's
  *	ibs_op		AMD's: swfilt in config2, periods in sixteens
  *
@@ -31,7 +32,12 @@ module_param(period_us, uint, 0444);
 
 static uint span;
 module_param(span, uint, 0444);
-MODULE_PARM_DESC(span, "ibs: so many addresses, CPU 0 stores and the others load; 0: as below");
+MODULE_PARM_DESC(span, "so many addresses, CPU 0 stores and the others load; 0: as above");
+
+static bool intel;
+module_param(intel, bool, 0444);
+MODULE_PARM_DESC(intel,
+		 "an Intel machine: standin_pebs is called cpu_core, and there is no ibs_op");
 
 enum { MAX_EVENTS = 4 };
 
@@ -75,6 +81,8 @@ static void deliver(struct perf_event *event, u64 n, struct pt_regs *regs)
 			bool store = event->attr.config == 0x82d0;
 
 			if (latency < event->attr.config1)
+				return;
+			if (span && store == !!smp_processor_id())
 				return;
 			source = sources[store ? 3 : n % 3];
 		} else if (span) {
@@ -156,7 +164,8 @@ static int event_init(struct perf_event *event)
 	if (pmu == &pebs || pmu == &atom) {
 		if (attr->precise_ip > 2)
 			return -EOPNOTSUPP;
-		if (attr->config != 0x1cd && attr->config != 0x82d0 && attr->config != 0x3cd)
+		if (attr->config != 0x1cd && attr->config != 0x81d0 && attr->config != 0x82d0 &&
+		    attr->config != 0x3cd)
 			return -EINVAL;
 		if (attr->config == 0x3cd && attr->sample_type & PERF_SAMPLE_DATA_SRC)
 			return -ENODATA;
@@ -221,6 +230,25 @@ static const struct {
 	{&ibs, "ibs_op"},
 };
 
+/* By this event sysfs tells Intel's PMUs from others. */
+static ssize_t mem_loads_show(struct device *device, struct device_attribute *attr, char *to)
+{
+	return sysfs_emit(to, "event=0xcd,umask=0x1,ldlat=3\n");
+}
+
+static struct device_attribute mem_loads = {
+	.attr = {.name = "mem-loads", .mode = 0444},
+	.show = mem_loads_show,
+};
+static struct attribute *event_attrs[] = {&mem_loads.attr, NULL};
+static const struct attribute_group event_group = {.name = "events", .attrs = event_attrs};
+static const struct attribute_group *groups[] = {&event_group, NULL};
+
+static bool is_there(const struct pmu *pmu)
+{
+	return !intel || pmu != &ibs;
+}
+
 static int __init standin_init(void)
 {
 	int i, ret;
@@ -229,7 +257,14 @@ static int __init standin_init(void)
 	if (ret)
 		return ret;
 	for (i = 0; i < ARRAY_SIZE(all); i++) {
-		ret = perf_pmu_register(all[i].pmu, all[i].name, -1);
+		if (!is_there(all[i].pmu))
+			continue;
+		if (intel && all[i].pmu == &pebs) {
+			pebs.attr_groups = groups;
+			ret = perf_pmu_register(&pebs, "cpu_core", -1);
+		} else {
+			ret = perf_pmu_register(all[i].pmu, all[i].name, -1);
+		}
 		if (ret)
 			goto undo;
 	}
@@ -237,7 +272,8 @@ static int __init standin_init(void)
 	return 0;
 undo:
 	while (i--)
-		perf_pmu_unregister(all[i].pmu);
+		if (is_there(all[i].pmu))
+			perf_pmu_unregister(all[i].pmu);
 	unregister_nmi_handler(NMI_LOCAL, "standin");
 	return ret;
 }
@@ -250,7 +286,8 @@ static void __exit standin_exit(void)
 	for_each_online_cpu(cpu)
 		hrtimer_cancel(&per_cpu_ptr(&cpus, cpu)->timer);
 	for (i = 0; i < ARRAY_SIZE(all); i++)
-		perf_pmu_unregister(all[i].pmu);
+		if (is_there(all[i].pmu))
+			perf_pmu_unregister(all[i].pmu);
 	unregister_nmi_handler(NMI_LOCAL, "standin");
 }
 
