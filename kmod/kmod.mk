@@ -65,9 +65,8 @@ check-kmod-vm-%: $(VM_BRINGS)
 check-kmod-install:
 	O=$(O) tests/vm/check-install.sh
 
-check-kmod: check-kmod-static check-kmod-install
-	$(MAKE) check-kmod-vm-6.1
-	$(MAKE) check-kmod-vm-6.12
+check-kmod: check-kmod-static check-kmod-install $(VM_BRINGS)
+	O=$(O) tests/vm/check-vms.sh
 
 check-debug-kernel:
 	@mkdir -p $(O)
@@ -78,6 +77,6 @@ bench-kmod:
 	tests/vm/run.sh 6.12 $(O) cost
 
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
-CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-6.1.sh tests/vm/check-6.12.sh
+CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh
 
 .PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel bench-kmod
