@@ -123,7 +123,7 @@ replay() {
   "$O/bench/bench_engine" "$dir/recording" "$dir"
 }
 
-report() { "$O/bench/bench_store" "$dir/hour.db"; }
+report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
 echo "$(nproc) CPUs, $(uname -r)"
 for what in ${1:-spin redis idle attach replay report}; do
