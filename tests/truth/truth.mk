@@ -53,8 +53,9 @@ $(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
 
 $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 	@mkdir -p $(@D)
-	$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
-	$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
+	$(say) LD $@
+	$(Q)$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
+	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
 truth-check: truth
 	O=$(O) tests/truth/check.sh
