@@ -38,7 +38,8 @@ for program in "$@"; do
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
   if [ "$f" != 0 ]; then
     bad+=("$name")
-    tail -n 40 "$log" | sed 's/^/    /'
+    grep -E '^not ok' "$log" | grep -vE '# *SKIP' | head -n 20 | cut -c1-400 | sed 's/^/    /'
+    tail -n 15 "$log" | cut -c1-400 | sed 's/^/    /'
     [ $code = 124 ] && echo "    timed out"
   fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))

@@ -140,8 +140,6 @@ compress() {
 
 commd --doctor > $out/doctor 2>&1
 grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
-commd -q --watch 10 --source bpf --duration 1s --store /tmp/none.db -- sleep 1 > $out/refused 2>&1
-[ $? = 1 ] && grep -q kmod $out/refused; result $? "commd: watch without the module is refused" "$(cat $out/refused)"
 
 attach ring-kmod kmod ring --rate 400
 follow children-bpf
