@@ -56,7 +56,7 @@ static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times long
  * whatever the rate of bursts.  With many bursts few reads of each tell nearly
  * as much, since the reads of one burst are much alike.
  */
-static const double hazard_weighed_per_s = 40000;
+static const double hazard_weighed_per_s = 15000;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
