@@ -165,6 +165,9 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		if (session->options->verbose)
 			say_bursts(&stats);
 	}
+	if (stats.loss[COMM_LOSS_STORE])
+		fprintf(stderr, "commd: not all could be stored in %s: is the disk full?\n",
+			session->options->store);
 	if (err || stats.loss[COMM_LOSS_STORE])
 		return 1;
 	if (!stats.accesses) {
