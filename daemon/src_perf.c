@@ -11,7 +11,6 @@
  *
  * No memory but the stack, no kernel copies; switches with the first way only.
  */
-#include <asm/perf_regs.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "perf_ring.h"
+#include "perf_sample.h"
 #include "source.h"
 #include "trigger.h"
 
@@ -40,26 +40,6 @@ enum {
 	 */
 	REOPEN_SHARE = 1000,
 	REOPEN_NS_MIN = 2000000000,
-};
-
-/* AX to CS, R8 to R15. */
-#define BITS(first, last) (((2ULL << (last)) - 1) & ~((1ULL << (first)) - 1))
-static const uint64_t regs_mask =
-	BITS(PERF_REG_X86_AX, PERF_REG_X86_CS) | BITS(PERF_REG_X86_R8, PERF_REG_X86_R15);
-
-/* The order of the registers in a record: ascending bits of the mask. */
-enum {
-	AT_FLAGS = 9,
-	AT_IP = 8,
-	AT_CS = 10,
-	AT_END = 19,
-};
-
-static const uint8_t reg_at[COMM_NGPR] = {
-	[COMM_RAX] = 0,	 [COMM_RBX] = 1,  [COMM_RCX] = 2,  [COMM_RDX] = 3,
-	[COMM_RSI] = 4,	 [COMM_RDI] = 5,  [COMM_RBP] = 6,  [COMM_RSP] = 7,
-	[COMM_R8] = 11,	 [COMM_R9] = 12,  [COMM_R10] = 13, [COMM_R11] = 14,
-	[COMM_R12] = 15, [COMM_R13] = 16, [COMM_R14] = 17, [COMM_R15] = 18,
 };
 
 struct thread_event {
@@ -150,7 +130,7 @@ static void fill_attr(const struct source *s, struct perf_event_attr *attr)
 	comm_trigger_attr(&s->event, s->period, false, attr);
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			    PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	attr->sample_regs_user = regs_mask;
+	attr->sample_regs_user = comm_perf_sample_regs;
 	attr->sample_stack_user = s->config.stack_bytes;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
@@ -525,62 +505,27 @@ static void emit(struct source *s, const struct comm_event *event)
 
 static void on_sample(struct source *s, const struct perf_event_header *h)
 {
-	struct {
-		uint64_t ip;
-		uint32_t pid, tid;
-		uint64_t time_ns;
-		uint32_t cpu, zero;
-		uint64_t period, abi, reg[AT_END];
-	} raw;
-	const unsigned char *p = (const unsigned char *)(h + 1),
-			    *end = (const unsigned char *)h + h->size;
 	struct comm_sample *out = &s->sample;
 	struct comm_event event = {.kind = COMM_EV_SAMPLE};
 	const struct cpu *c = s->draining;
-	uint64_t size, got;
-	unsigned int i;
+	struct comm_perf_sample head;
 
-	/* Without registers (a kernel thread) the record is shorter. */
-	if ((size_t)(end - p) < sizeof(raw) + 8)
+	if (!comm_perf_sample_head(h, &head) || !wanted(s, head.pid))
 		return;
-	memcpy(&raw, p, sizeof(raw));
-	p += sizeof(raw);
-	if (!raw.abi || !wanted(s, raw.pid) ||
-	    (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
-		return;
-	for (i = 0; i < COMM_NGPR; i++)
-		out->reg[i] = raw.reg[reg_at[i]];
-	out->reg[COMM_FS_BASE] = out->reg[COMM_GS_BASE] = 0;
-	out->known = (1U << COMM_NGPR) - 1;
-	out->ip = raw.reg[AT_IP];
-	out->flags = raw.reg[AT_FLAGS];
-	out->mode_bits = raw.abi == PERF_SAMPLE_REGS_ABI_32 ? 32 : 64;
+	comm_perf_sample_state(h, out);
 	/* The kernel reports the period at opening, not one set later. */
-	out->period = raw.period;
+	out->period = head.period;
 	if (s->per_cpu)
-		out->period = raw.time_ns < c->changed_ns ? c->old_period : c->period;
-	out->n_chunks = 0;
-	out->data_bytes = 0;
-	memcpy(&size, p, sizeof(size));
-	p += sizeof(size);
-	if (size && size <= COMM_SAMPLE_DATA_BYTES && (size_t)(end - p) >= size + sizeof(got)) {
-		memcpy(&got, p + size, sizeof(got));
-		if (got && got <= size) {
-			out->chunk[0] = (struct comm_chunk){out->reg[COMM_RSP], (uint32_t)got, 0};
-			memcpy(out->data, p, got);
-			out->data_bytes = (uint16_t)got;
-			out->n_chunks = 1;
-		}
-	}
-	event.time_ns = raw.time_ns;
-	event.cpu = (uint16_t)raw.cpu;
-	event.tgid = raw.pid;
-	event.tid = raw.tid;
+		out->period = head.time_ns < c->changed_ns ? c->old_period : c->period;
+	event.time_ns = head.time_ns;
+	event.cpu = (uint16_t)head.cpu;
+	event.tgid = head.pid;
+	event.tid = head.tid;
 	event.sample = out;
 	s->stats.samples++;
 	s->stats.hits++;
-	if (raw.cpu < s->possible)
-		s->seen_ns[raw.cpu] = raw.time_ns;
+	if (head.cpu < s->possible)
+		s->seen_ns[head.cpu] = head.time_ns;
 	emit(s, &event);
 }
 
