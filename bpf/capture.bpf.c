@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel half of the live source: samples from a per-CPU perf event,
- * switches, and the life cycle of the targets.
+ * The kernel half of the live source: samples from the scheduler's tick and
+ * from a per-CPU perf event, switches, and the life cycle of the targets.
  *
  * Why per CPU and filtered here rather than one event per thread: a per-task
  * timer event is stopped and started at every context switch, which slowed a
@@ -48,6 +48,12 @@ const volatile __u64 cgroup_id = 0;
 const volatile __u32 cgroup_level = 0;
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
+
+/* What the tick's timer calls, before Linux 6.8 and since. */
+extern const void tick_sched_timer __ksym __weak;
+extern const void tick_nohz_handler __ksym __weak;
+/* From tick_cpu_sched to __irq_regs, variables of one CPU: the same on each. */
+const volatile __s64 irq_regs_behind_tick = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -96,7 +102,7 @@ struct scratch {
 	volatile __u32 failed;
 };
 
-/* Per CPU, and the sampling program does not nest: one event per CPU. */
+/* Per CPU, and the sampling programs do not nest: both run in a timer's interrupt. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -328,44 +334,53 @@ static __always_inline void read_stack(struct comm_raw_sample *s, __u64 stack)
 	}
 }
 
-static __always_inline void user_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
+static __always_inline struct scratch *this_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* A macro: the context of a perf event must be read in place. */
+#define COPY_REGS(s, regs)                  \
+	do {                                \
+		(s)->head.ip = (regs)->ip;  \
+		(s)->reg[0] = (regs)->ax;   \
+		(s)->reg[1] = (regs)->cx;   \
+		(s)->reg[2] = (regs)->dx;   \
+		(s)->reg[3] = (regs)->bx;   \
+		(s)->reg[4] = (regs)->sp;   \
+		(s)->reg[5] = (regs)->bp;   \
+		(s)->reg[6] = (regs)->si;   \
+		(s)->reg[7] = (regs)->di;   \
+		(s)->reg[8] = (regs)->r8;   \
+		(s)->reg[9] = (regs)->r9;   \
+		(s)->reg[10] = (regs)->r10; \
+		(s)->reg[11] = (regs)->r11; \
+		(s)->reg[12] = (regs)->r12; \
+		(s)->reg[13] = (regs)->r13; \
+		(s)->reg[14] = (regs)->r14; \
+		(s)->reg[15] = (regs)->r15; \
+		(s)->flags = (regs)->flags; \
+	} while (0)
+
+/* The registers are in t already. */
+static __always_inline void user_sample(struct scratch *t, struct task_struct *task,
 					struct comm_raw_cpu *c, const struct comm_raw_head *head,
 					__u64 cs)
 {
-	__u32 zero = 0, n, len;
-	struct comm_raw_sample *s;
-	struct scratch *t;
-	__u64 stack;
+	struct comm_raw_sample *s = (struct comm_raw_sample *)t->bytes;
+	__u64 stack, ip = s->head.ip;
+	__u32 n, len;
 
-	t = bpf_map_lookup_elem(&scratches, &zero);
-	if (!t)
-		return;
 	t->bloom = 0;
 	t->n_lines = t->failed = 0;
 	t->retry = c->samples % FORGET_BAD == 0;
-	s = (struct comm_raw_sample *)t->bytes;
 	s->head = *head;
 	s->head.kind = COMM_RAW_SAMPLE;
-	s->head.ip = ctx->regs.ip;
-	s->reg[0] = ctx->regs.ax;
-	s->reg[1] = ctx->regs.cx;
-	s->reg[2] = ctx->regs.dx;
-	s->reg[3] = ctx->regs.bx;
-	s->reg[4] = ctx->regs.sp;
-	s->reg[5] = ctx->regs.bp;
-	s->reg[6] = ctx->regs.si;
-	s->reg[7] = ctx->regs.di;
-	s->reg[8] = ctx->regs.r8;
-	s->reg[9] = ctx->regs.r9;
-	s->reg[10] = ctx->regs.r10;
-	s->reg[11] = ctx->regs.r11;
-	s->reg[12] = ctx->regs.r12;
-	s->reg[13] = ctx->regs.r13;
-	s->reg[14] = ctx->regs.r14;
-	s->reg[15] = ctx->regs.r15;
+	s->head.ip = ip;
 	s->reg[16] = task->thread.fsbase;
 	s->reg[17] = task->thread.gsbase;
-	s->flags = ctx->regs.flags;
 	s->mode_bits = cs == USER32_CS ? 32 : 64;
 	s->stack_bytes = stack_bytes;
 	s->zero[0] = s->zero[1] = s->zero[2] = 0;
@@ -395,39 +410,121 @@ static __always_inline __u64 own_time(__u64 start_ns)
 	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
 }
 
+/* NULL: no target of ours runs here. */
+static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
+						      struct comm_raw_head *head, __u32 cpu)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 id = bpf_get_current_pid_tgid();
+
+	head->tgid = id >> 32;
+	head->tid = id;
+	if (!is_target(task, head->tgid))
+		return NULL;
+	head->cpu = cpu;
+	head->time_ns = bpf_ktime_get_ns();
+	head->period = c->period;
+	c->seen_ns = head->time_ns;
+	c->hits++;
+	return task;
+}
+
+static __always_inline void end_sample(struct comm_raw_cpu *c, const struct comm_raw_head *head)
+{
+	if (c->hits % SELF_TIMED == 0)
+		c->handler_ns += SELF_TIMED * own_time(head->time_ns);
+}
+
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), cs;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct comm_raw_cpu *c = this_cpu(cpu);
 	struct comm_raw_head head = {};
 	struct task_struct *task;
-	struct comm_raw_cpu *c;
+	struct scratch *t;
+	__u64 cs;
 
-	head.cpu = bpf_get_smp_processor_id();
-	c = this_cpu(head.cpu);
 	if (!c)
 		return 0;
-	c->interrupts++;
-	head.tgid = id >> 32;
-	head.tid = id;
-	task = bpf_get_current_task_btf();
-	if (!is_target(task, head.tgid))
+	if (!(__u32)bpf_get_current_pid_tgid()) {
+		c->idle++;
 		return 0;
-	head.time_ns = bpf_ktime_get_ns();
-	head.period = c->period;
-	c->seen_ns = head.time_ns;
-	c->hits++;
+	}
+	c->interrupts++;
+	task = met_target(c, &head, cpu);
+	t = this_scratch();
+	if (!task || !t)
+		return 0;
 	/*
 	 * By its place, not its name: newer kernels say that cs has two bytes, the
 	 * context is read by words, and a relocation wants the two to agree.
 	 */
 	cs = *(volatile __u64 *)((__u8 *)ctx + CS_WORD * sizeof(__u64)) & 0xffff;
-	if (cs & 3)
-		user_sample(ctx, task, c, &head, cs);
-	else
+	if (cs & 3) {
+		COPY_REGS((struct comm_raw_sample *)t->bytes, &ctx->regs);
+		user_sample(t, task, c, &head, cs);
+	} else {
 		kernel_sample(task, c, &head);
-	if (c->hits % SELF_TIMED == 0)
-		c->handler_ns += SELF_TIMED * own_time(head.time_ns);
+	}
+	end_sample(c, &head);
+	return 0;
+}
+
+/* Where the registers are that the tick has interrupted. */
+static __always_inline __u64 interrupted_regs(const struct hrtimer *timer)
+{
+	__u64 tick = (__u64)timer - bpf_core_field_offset(struct tick_sched, sched_timer), regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)(tick + irq_regs_behind_tick)))
+		return 0;
+	return regs;
+}
+
+/*
+ * The scheduler's tick interrupts whoever runs anyway: a sample in it costs our
+ * own work only, which is a tenth of an interrupt in a virtual machine.
+ */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(ticked, struct hrtimer *timer)
+{
+	__u64 function = (__u64)timer->function;
+	struct comm_raw_head head = {};
+	struct task_struct *task;
+	struct comm_raw_cpu *c;
+	struct pt_regs *regs;
+	struct scratch *t;
+	__u32 cpu;
+
+	if (function != (__u64)&tick_nohz_handler && function != (__u64)&tick_sched_timer)
+		return 0;
+	cpu = bpf_get_smp_processor_id();
+	c = this_cpu(cpu);
+	if (!c)
+		return 0;
+	/* Does this work here?  The daemon tries it on itself. */
+	if (ctl.try_ticks) {
+		task = bpf_get_current_task_btf();
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		if ((__u32)task->tgid == own_tgid && interrupted_regs(timer) == (__u64)regs)
+			c->ticks++;
+		return 0;
+	}
+	if (!ctl.tick_every || ++c->ticks % ctl.tick_every)
+		return 0;
+	task = met_target(c, &head, cpu);
+	t = this_scratch();
+	if (!task || !t)
+		return 0;
+	c->tick_hits++;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (interrupted_regs(timer) == (__u64)regs) {
+		COPY_REGS((struct comm_raw_sample *)t->bytes, regs);
+		user_sample(t, task, c, &head, regs->cs);
+	} else {
+		kernel_sample(task, c, &head);
+	}
+	end_sample(c, &head);
 	return 0;
 }
 

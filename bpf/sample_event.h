@@ -20,7 +20,7 @@ enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY };
 
 struct comm_raw_head {
 	unsigned long long time_ns;
-	unsigned long long period; /* that this CPU's event had */
+	unsigned long long period; /* that this CPU's event and its ticks make */
 	unsigned int kind;
 	unsigned int cpu;
 	unsigned int tgid;
@@ -69,9 +69,12 @@ struct comm_raw_kcopy {
 struct comm_raw_cpu {
 	unsigned long long period;
 	unsigned long long seen_ns; /* a target ran here */
-	/* The sampling program. */
-	unsigned long long interrupts;
-	unsigned long long hits; /* interrupts that met a target */
+	/* The sampling programs. */
+	unsigned long long interrupts; /* but for those of an idle CPU */
+	unsigned long long idle;
+	unsigned long long ticks;
+	unsigned long long hits; /* interrupts and ticks that met a target */
+	unsigned long long tick_hits;
 	unsigned long long samples;
 	unsigned long long kcopies;
 	unsigned long long handler_ns; /* own time, scaled from one in 16 */
@@ -89,14 +92,16 @@ struct comm_raw_cpu {
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
-	unsigned long long reserved[6];
+	unsigned long long reserved[3];
 };
 
 /* Written by the daemon at any time. */
 struct comm_raw_ctl {
 	unsigned int only_tgid; /* the one target; 0: ask the map */
 	unsigned int lines_on;
-	unsigned int n_targets; /* entries of the map; the programs count too */
+	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
+	unsigned int try_ticks;	 /* count those in the daemon's user mode, sample none */
+	unsigned int n_targets;	 /* entries of the map; the programs count too */
 };
 
 _Static_assert(sizeof(struct comm_raw_head) == 40, "layout of both sides");

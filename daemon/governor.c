@@ -28,6 +28,7 @@ static const double WORTH_SETTING = 0.1;
 
 enum {
 	JITTER_NS = 1000 * 1000 * 1000,
+	TICKS_SET_NS = 1000 * 1000 * 1000,
 	JITTER_PERIODS = 64,
 	SET_PERIODS = 8,
 	FEW_INTERRUPTS = 4,
@@ -35,6 +36,7 @@ enum {
 	RETRY_MOST_S = 320,
 	SEEN_S = 1,
 	DEEP_S = 5,
+	TICK_EVERY_MOST = 64,
 };
 
 void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret)
@@ -164,11 +166,17 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 			     (config->period_is_time ? 1 : 3);
 	g->nominal = clamp(g->nominal, shortest(g), (double)config->max_period);
 	set_period(g, now_ns);
+	if (config->overhead > 0 && config->tick_ns)
+		for (g->tick_every = 1; g->tick_every < TICK_EVERY_MOST; g->tick_every *= 2)
+			if (2 * config->sample_ns <
+			    config->overhead * (double)(config->tick_ns * g->tick_every))
+				break;
 	*ret = (struct comm_governor_output){
 		.period = g->period,
 		.new_period = true,
 		.switches = g->switches,
 		.lines = true,
+		.tick_every = g->tick_every,
 	};
 }
 
@@ -228,6 +236,28 @@ static void hold_rate(struct comm_governor *g, const struct comm_governor_input 
 	g->nominal *= pow(clamp(hz / g->config.interrupts_per_s, 0.25, 4), DAMPING);
 }
 
+/*
+ * How many ticks are samples is a coarse choice: the smoothed costs must have
+ * followed the last one before another is made.  Twice as many fit if what is
+ * not spent, or goes to interrupts of ours, pays for them.
+ */
+static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent, double goal)
+{
+	double for_ticks = g->tick_share * (spent - g->entry_cost);
+	unsigned int every = g->tick_every;
+
+	if (!every || now_ns - g->ticks_set_ns < TICKS_SET_NS)
+		return false;
+	if (spent > goal && every < TICK_EVERY_MOST && g->nominal >= (double)g->config.max_period)
+		g->tick_every = 2 * every;
+	else if (every > 1 && 2 * for_ticks < goal)
+		g->tick_every = every / 2;
+	if (g->tick_every == every)
+		return false;
+	g->ticks_set_ns = now_ns;
+	return true;
+}
+
 static void hold_budget(struct comm_governor *g, const struct comm_governor_input *in,
 			double allowed)
 {
@@ -236,6 +266,8 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 
 	goal = fmax(goal, 0.1 * allowed);
 	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
+	if (choose_ticks(g, in->now_ns, spent, goal))
+		return;
 	/* None says nothing about what more of them would cost. */
 	if (factor < 1 && !in->interrupts)
 		return;
@@ -243,6 +275,7 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 	g->nominal *= factor;
 	/* Known at once, so that the smoothing does not make it overshoot. */
 	g->interrupt_cost /= factor;
+	g->entry_cost /= factor;
 }
 
 void comm_governor_tick(struct comm_governor *g, const struct comm_governor_input *in,
@@ -256,6 +289,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->period = g->period;
 	ret->switches = g->switches;
 	ret->lines = true;
+	ret->tick_every = g->tick_every;
 	if (in->now_ns <= g->last_ns || dt < 0.001)
 		return;
 	g->last_ns = in->now_ns;
@@ -272,6 +306,9 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns);
 
 	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
+	smooth(&g->entry_cost, (double)in->interrupts * g->config.interrupt_ns / dt, weight);
+	if (in->hits)
+		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
 	smooth(&g->switch_cost, switch_ns / dt, weight);
 	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
 	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
@@ -288,7 +325,8 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 		hold_budget(g, in, allowed);
 		govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
 		/* Even the slowest rate is too dear: take less per sample. */
-		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0;
+		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
+			     (g->tick_every && g->tick_every < TICK_EVERY_MOST);
 	} else {
 		hold_rate(g, in);
 	}
@@ -311,6 +349,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	}
 	ret->period = g->period;
 	ret->switches = g->switches;
+	ret->tick_every = g->tick_every;
 }
 
 void comm_governor_held(struct comm_governor *g, uint64_t period)

@@ -10,6 +10,9 @@
  * debt forward in full and savings only for half a second, so the budget holds
  * over any window of some seconds, and a target that wakes up does not get a
  * burst of interrupts.
+ *
+ * Where the ticks of the scheduler can be samples they are, before an interrupt
+ * of our own is paid for; fewer of them are when even that is too dear.
  */
 #ifndef COMM_GOVERNOR_H
 #define COMM_GOVERNOR_H
@@ -32,6 +35,7 @@ struct comm_governor_config {
 	uint64_t period;	 /* to begin with; 0: derived from the budget */
 	uint64_t min_period, max_period;
 	bool period_is_time; /* ns; else instructions */
+	uint64_t tick_ns;    /* ticks of a busy CPU can be samples, too; 0: they cannot */
 	uint64_t seed;	     /* of the jitter */
 };
 
@@ -41,8 +45,10 @@ void comm_governor_defaults(bool period_is_time, struct comm_governor_config *re
 /* What happened since the last tick. */
 struct comm_governor_input {
 	uint64_t now_ns;
-	uint64_t interrupts; /* on all CPUs */
-	uint64_t handler_ns; /* our code in them */
+	uint64_t interrupts; /* on all CPUs, without ticks */
+	uint64_t hits;	     /* of interrupts and ticks that met a target */
+	uint64_t tick_hits;
+	uint64_t handler_ns; /* our code in both */
 	uint64_t switches;   /* of targets, reported or not */
 	uint64_t switches_out;
 	double machine_switches_per_s; /* of all processes: each would call us */
@@ -56,7 +62,8 @@ struct comm_governor_output {
 	bool new_period; /* it is to be set */
 	bool switches;	 /* report them; false: our program is not even called */
 	bool lines;
-	uint64_t handler_ns; /* cost of the tick just over but for the daemon's */
+	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
+	uint64_t handler_ns;	 /* cost of the tick just over but for the daemon's */
 };
 
 struct comm_governor {
@@ -64,8 +71,11 @@ struct comm_governor {
 	uint64_t last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
 	double nominal;
 	/* Smoothed, per second. */
-	double interrupt_cost, switch_cost, daemon_cost, target_rate, switch_rate;
+	double interrupt_cost, entry_cost, switch_cost, daemon_cost, target_rate, switch_rate;
+	double tick_share; /* of what was met */
 	double credit_ns;
+	unsigned int tick_every;
+	uint64_t ticks_set_ns;
 	bool switches;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pace.h"
 
+#include "trigger.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,6 +74,7 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 	p->rate.period = out->period;
 	p->rate.lines = out->lines;
 	p->rate.switches = out->switches;
+	p->rate.tick_every = out->tick_every;
 }
 
 /*
@@ -125,6 +128,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	}
 	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
 	governor.overhead = config->overhead;
+	governor.tick_ns = p->info.ticks ? comm_trigger_tick_ns() : 0;
 	if (config->rate_hz > 0)
 		governor.interrupts_per_s = config->rate_hz;
 	governor.interrupt_ns = config->interrupt_ns;
@@ -204,6 +208,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 
 	p->config.source->stats(p->config.handle, &stats);
 	in.interrupts = stats.interrupts - p->stats.interrupts;
+	in.hits = stats.hits - p->stats.hits;
+	in.tick_hits = stats.tick_hits - p->stats.tick_hits;
 	in.handler_ns = stats.handler_ns - p->stats.handler_ns + p->charged_ns;
 	p->charged_ns = 0;
 	in.switches = stats.switches - p->stats.switches;
@@ -243,10 +249,12 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 	if (now_ns - p->tick_ns >= COMM_GOVERNOR_TICK_NS) {
 		bool switches = p->rate.switches;
 		bool lines = p->rate.lines;
+		unsigned int tick_every = p->rate.tick_every;
 
 		tick(p, now_ns, push, ctx, &out);
 		apply(p, &out);
-		set |= out.new_period || switches != p->rate.switches || lines != p->rate.lines;
+		set |= out.new_period || switches != p->rate.switches || lines != p->rate.lines ||
+		       tick_every != p->rate.tick_every;
 		if (out.new_period)
 			tell_rate(p, now_ns, push, ctx);
 	}

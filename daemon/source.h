@@ -45,6 +45,7 @@ struct comm_source_info {
 	const char *event; /* what really triggers: "cpu-clock" */
 	enum comm_trigger trigger;
 	bool per_cpu; /* every CPU is sampled: period can be set per CPU */
+	bool ticks;   /* can take samples at the scheduler's ticks, too */
 	bool sees_kernel_copies, sees_switches, sees_maps;
 	unsigned int n_cpus; /* possible CPUs: bound of a CPU number, plus 1 */
 	unsigned int n_fds;
@@ -53,8 +54,9 @@ struct comm_source_info {
 
 /* All grow from start on. */
 struct comm_source_stats {
-	uint64_t interrupts; /* that fired, whomever they met */
-	uint64_t hits;	     /* that met a target */
+	uint64_t interrupts; /* of ours that fired; where idle CPUs are told apart, on the others */
+	uint64_t hits;	     /* that met a target, and ticks that did */
+	uint64_t tick_hits;
 	uint64_t samples, kcopies;
 	uint64_t handler_ns; /* time in our code, without the interrupt's own */
 	uint64_t lines, failed_reads;
@@ -69,6 +71,7 @@ struct comm_source_rate {
 	uint64_t period;
 	bool switches; /* false: not even called; COMM_LOSS_BUDGET grows by 1 */
 	bool lines;
+	unsigned int tick_every; /* one in so many ticks is a sample besides; 0: none */
 	/*
 	 * Shift by which a CPU's period is longer, n_cpus of them, for CPUs that
 	 * no target runs on; NULL: none.  Samples carry their own period.

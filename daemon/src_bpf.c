@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 typedef uint8_t __u8;
@@ -36,6 +37,7 @@ enum {
 	RING_BYTES = 1 << 20, /* per CPU, and four times that at least */
 	RING_BYTES_MAX = 1 << 26,
 	CPUS_MAX = 8192,
+	TRY_TICKS = 5,
 };
 
 _Static_assert((int)COMM_RAW_NREGS == (int)COMM_NREGS, "sample_event.h and event.h");
@@ -56,6 +58,8 @@ struct source {
 	int *fd; /* by CPU; -1: offline */
 	uint64_t *period;
 	uint64_t nominal;
+	uint64_t tick_ns; /* 0: this kernel's ticks cannot be met */
+	int64_t regs_behind_tick;
 	unsigned int n_fds;
 	bool started, sees_maps;
 	bool switches;
@@ -69,6 +73,14 @@ struct source {
 	int pushed;
 	struct comm_sample sample;
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
 
 /* What libbpf said first: the reason behind a failed load. */
 static char libbpf_said[512];
@@ -138,6 +150,55 @@ static bool may_hook_maps(void)
 	return fd >= 0;
 }
 
+/* Are there CPUs that do without ticks while they run one thread only? */
+static bool ticks_may_stop(void)
+{
+	FILE *f = fopen("/sys/devices/system/cpu/nohz_full", "re");
+	int first = f ? getc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return first >= '0' && first <= '9';
+}
+
+/*
+ * How far behind the tick's own timer a CPU keeps where its interrupted registers
+ * are: both are variables of a CPU, and BTF tells where those lie.
+ */
+static bool find_ticks(int64_t *ret)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int64_t tick = -1, regs = -1;
+	int id = btf ? btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC) : -1;
+
+	if (id > 0) {
+		const struct btf_type *section = btf__type_by_id(btf, (uint32_t)id);
+		const struct btf_var_secinfo *var = btf_var_secinfos(section);
+		unsigned int i;
+
+		for (i = 0; i < btf_vlen(section); i++) {
+			const struct btf_type *type = btf__type_by_id(btf, var[i].type);
+			const char *name = btf__name_by_offset(btf, type->name_off);
+
+			if (name && !strcmp(name, "tick_cpu_sched"))
+				tick = var[i].offset;
+			if (name && !strcmp(name, "__irq_regs"))
+				regs = var[i].offset;
+		}
+	}
+	btf__free(btf);
+	*ret = regs - tick;
+	return tick >= 0 && regs >= 0;
+}
+
+/* Of an event and of the ticks together, each as often as it says; 0: never. */
+static uint64_t joint_period(uint64_t a, uint64_t b)
+{
+	if (!a || !b)
+		return a | b;
+	return (uint64_t)((double)a * (double)b / ((double)a + (double)b));
+}
+
 static int load(struct source *s, bool with_maps)
 {
 	const struct comm_source_config *config = &s->config;
@@ -158,6 +219,7 @@ static int load(struct source *s, bool with_maps)
 	bpf->rodata->max_lines = config->max_lines;
 	bpf->rodata->code_line = config->max_lines > 0;
 	bpf->rodata->follow = comm_target_follows(config->target);
+	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->all_tasks = comm_target_kind(config->target) == COMM_TARGET_ALL;
 	if (comm_target_kind(config->target) == COMM_TARGET_CGROUP) {
@@ -165,6 +227,7 @@ static int load(struct source *s, bool with_maps)
 		bpf->rodata->cgroup_level = comm_target_cgroup_level(config->target);
 	}
 	bpf_program__set_autoload(bpf->progs.sample, !config->no_samples);
+	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
 	bpf_program__set_autoload(bpf->progs.mapped, with_maps);
 	bpf_program__set_autoload(bpf->progs.switched, config->switches);
 	bpf_program__set_autoload(bpf->progs.waking, config->wakings);
@@ -395,6 +458,28 @@ static int make_rings(struct source *s)
 	return rc;
 }
 
+/* Whether this kernel's ticks can be met is best tried. */
+static void try_ticks(struct source *s)
+{
+	uint64_t end_ns = now_ns() + TRY_TICKS * s->tick_ns;
+	bool met = false;
+	unsigned int i;
+
+	if (!s->tick_ns)
+		return;
+	s->bpf->data->ctl.try_ticks = 1;
+	s->bpf->links.ticked = bpf_program__attach(s->bpf->progs.ticked);
+	while (s->bpf->links.ticked && !met && now_ns() < end_ns)
+		for (i = 0; i < s->n_cpus; i++)
+			met |= __atomic_load_n(&s->cpu[i].ticks, __ATOMIC_RELAXED) > 0;
+	s->bpf->data->ctl.try_ticks = 0;
+	if (met)
+		return;
+	bpf_link__destroy(s->bpf->links.ticked);
+	s->bpf->links.ticked = NULL;
+	s->tick_ns = 0;
+}
+
 static void source_close(void *source);
 
 static int source_open(const struct comm_source_config *config, void **ret, char **err)
@@ -426,6 +511,9 @@ static int source_open(const struct comm_source_config *config, void **ret, char
 	if (rc)
 		goto fail;
 	libbpf_set_print(libbpf_print);
+	if (s->event.trigger == COMM_TRIGGER_TIME && !config->no_samples && !ticks_may_stop() &&
+	    find_ticks(&s->regs_behind_tick))
+		s->tick_ns = comm_trigger_tick_ns();
 	s->sees_maps = may_hook_maps();
 	rc = load(s, s->sees_maps);
 	if (rc) {
@@ -442,6 +530,7 @@ static int source_open(const struct comm_source_config *config, void **ret, char
 		comm_source_fail(err, rc, "cannot set up the rings: %s", strerror(-rc));
 		goto fail;
 	}
+	try_ticks(s);
 	rc = config->no_samples ? 0 : open_events(s, err);
 	if (rc)
 		goto fail;
@@ -460,6 +549,7 @@ static void source_info(const void *source, struct comm_source_info *ret)
 		.event = s->event.name,
 		.trigger = s->event.trigger,
 		.per_cpu = true,
+		.ticks = s->tick_ns > 0,
 		.sees_kernel_copies = true,
 		.sees_switches = s->config.switches,
 		.sees_maps = s->sees_maps,
@@ -547,6 +637,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 
 		ret->interrupts += c->interrupts;
 		ret->hits += c->hits;
+		ret->tick_hits += c->tick_hits;
 		ret->samples += c->samples;
 		ret->kcopies += c->kcopies;
 		ret->handler_ns += c->handler_ns;
@@ -568,7 +659,6 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	struct source *s = source;
 	struct comm_source_stats stats;
 	struct comm_event event = {.kind = COMM_EV_LOSS};
-	struct timespec ts;
 	unsigned int cause;
 	int rc;
 
@@ -582,8 +672,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->gaps++;
 	s->in_gap = !s->switch_link;
 	source_stats(s, &stats);
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	event.time_ns = (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+	event.time_ns = now_ns();
 	for (cause = 0; cause < COMM_LOSS_MAX; cause++) {
 		if (stats.loss[cause] == s->told_loss[cause])
 			continue;
@@ -606,16 +695,18 @@ static int source_set_rate(void *source, const struct comm_source_rate *rate)
 	for (i = 0; i < s->n_cpus; i++) {
 		uint64_t period = rate->period << (rate->park ? rate->park[i] : 0);
 
-		if (s->fd[i] < 0 ||
-		    !comm_trigger_worth_setting(s->period[i], period, rate->park && rate->park[i]))
+		if (s->fd[i] < 0)
 			continue;
-		if (ioctl(s->fd[i], PERF_EVENT_IOC_PERIOD, &period)) {
-			rc = -errno;
-			continue;
+		if (comm_trigger_worth_setting(s->period[i], period, rate->park && rate->park[i])) {
+			if (ioctl(s->fd[i], PERF_EVENT_IOC_PERIOD, &period)) {
+				rc = -errno;
+				continue;
+			}
+			s->period[i] = period;
 		}
-		s->period[i] = period;
-		s->cpu[i].period = period;
+		s->cpu[i].period = joint_period(s->period[i], s->tick_ns * rate->tick_every);
 	}
+	s->bpf->data->ctl.tick_every = s->tick_ns ? rate->tick_every : 0;
 	s->nominal = rate->period;
 	s->bpf->data->ctl.lines_on = rate->lines;
 	if (s->config.switches && s->started && rate->switches != s->switches) {

@@ -9,6 +9,7 @@
 #include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PROBE_LOOPS = 100000 };
@@ -89,6 +90,16 @@ int comm_trigger_pick(enum comm_want_trigger want, struct comm_trigger_event *re
 bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked)
 {
 	return parked ? then >= 2 * now || now >= 2 * then : then != now;
+}
+
+uint64_t comm_trigger_tick_ns(void)
+{
+	struct timespec ts;
+
+	/* A coarse clock is one that ticks (kernel/time/posix-timers.c). */
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || ts.tv_sec || ts.tv_nsec < 1)
+		return 0;
+	return (uint64_t)ts.tv_nsec;
 }
 
 int comm_perf_paranoid(void)

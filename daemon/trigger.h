@@ -45,6 +45,9 @@ void comm_trigger_attr(const struct comm_trigger_event *event, uint64_t period, 
  */
 bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked);
 
+/* Time between two ticks of the scheduler on a busy CPU. */
+uint64_t comm_trigger_tick_ns(void);
+
 /* kernel.perf_event_paranoid; INT_MAX when perf is missing. */
 int comm_perf_paranoid(void);
 /* Is one of these in the effective set?  cap_b may be -1. */

@@ -379,14 +379,30 @@ static void test_budget(void)
 {
 	pid_t pid = start_child(spinner);
 	struct seen seen = {0};
+	struct comm_source_stats stats;
+	struct comm_source_info info;
 	struct session s;
-	double spent;
+	double spent, cpu_ns;
 
 	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
+		uint64_t before = comm_target_cpu_ns(s.target);
+
 		watch(&s, &seen, 6, 0);
+		cpu_ns = (double)(comm_target_cpu_ns(s.target) - before);
 		spent = (seen.handler_ns + seen.daemon_ns) / seen.target_ns;
 		printf("# spent %.2f %% of 1 %%\n", 100 * spent);
 		check(spent < 0.0105, "the budget is kept");
+		s.source->info(s.handle, &info);
+		s.source->stats(s.handle, &stats);
+		printf("# %lu samples in %lu interrupts and the ticks stand for %.2f of %.2f s\n",
+		       (unsigned long)seen.n[COMM_EV_SAMPLE], (unsigned long)stats.interrupts,
+		       seen.period_ns / 1e9, cpu_ns / 1e9);
+		check(fabs(seen.period_ns / cpu_ns - 1) < 0.2,
+		      "periods add up to the target's CPU time under a budget, too");
+		if (info.ticks)
+			check(stats.hits > stats.interrupts, "ticks are samples");
+		else
+			skip("ticks are samples", "they cannot be met on this kernel");
 	}
 	end(&s);
 	end_child(pid);

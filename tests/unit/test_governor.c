@@ -28,6 +28,7 @@ struct machine {
 	double switches_per_s, switch_ns;
 	double others_per_s; /* switches of other processes */
 	double insns_per_ns;
+	double tick_ns; /* 0: ticks cannot be samples */
 };
 
 struct run {
@@ -37,6 +38,7 @@ struct run {
 	double spent[TICKS_MAX], used[TICKS_MAX], period[TICKS_MAX], hz[TICKS_MAX];
 	int ticks, switches_on;
 	uint64_t jitters;
+	double tick_samples;
 };
 
 static void begin(struct run *r, const struct comm_governor_config *config)
@@ -54,24 +56,30 @@ static void play(struct run *r, const struct machine *m, int seconds)
 	for (i = 0; i < seconds * TICKS_PER_S && r->ticks < TICKS_MAX; i++) {
 		struct comm_governor_output *out = &r->out;
 		struct comm_governor_input in = {0};
-		double n = m->cpus * dt * 1e9 / (double)out->period, reported;
+		double n = m->cpus * dt * 1e9 / (double)out->period, reported, met;
 
 		if (m->insns_per_ns > 0)
 			n = m->busy * dt * 1e9 * m->insns_per_ns / (double)out->period;
 		reported = out->switches ? m->switches_per_s * dt : 0;
+		met = n;
+		if (m->tick_ns > 0 && out->tick_every)
+			met += m->busy * dt * 1e9 / (m->tick_ns * out->tick_every);
+		r->tick_samples += met - n;
 		r->now_ns += 1000000000ULL / TICKS_PER_S;
 		in.now_ns = r->now_ns;
 		in.interrupts = (uint64_t)(n + 0.5);
-		in.handler_ns = (uint64_t)(n * m->handler_ns);
+		in.hits = (uint64_t)met;
+		in.tick_hits = (uint64_t)(met - n);
+		in.handler_ns = (uint64_t)(met * m->handler_ns);
 		in.switches = (uint64_t)reported;
 		in.machine_switches_per_s = m->switches_per_s + m->others_per_s;
 		in.switches_out = (uint64_t)reported;
 		in.switch_ns = (uint64_t)(reported * m->switch_ns);
 		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
 		in.daemon_ns =
-			(uint64_t)(n * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
+			(uint64_t)(met * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
 		r->spent[r->ticks] =
-			n * (m->interrupt_ns + m->handler_ns) + (double)in.daemon_ns +
+			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
 			reported * m->switch_ns +
 			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
 		r->used[r->ticks] = (double)in.target_ns;
@@ -143,6 +151,51 @@ static void test_holds_budget(void **state)
 				fail_msg("interrupt %g sample %g: worst %.4f, last %.4f",
 					 interrupts[i], samples[j], worst_window(&r, 0), last);
 		}
+	}
+}
+
+/* Ticks are samples as often as the budget allows, and make more of it. */
+static void test_ticks(void **state)
+{
+	static const struct {
+		double sample_ns;
+		unsigned int least, most;
+	} is[] = {{2000, 1, 1}, {10000, 1, 1}, {100000, 4, 16}, {5000000, 64, 64}};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(is) / sizeof(is[0]); i++) {
+		struct machine m = {.cpus = 2,
+				    .busy = 2,
+				    .interrupt_ns = 15000,
+				    .handler_ns = 1500,
+				    .sample_ns = is[i].sample_ns,
+				    .tick_ns = 4000000};
+		struct comm_governor_config config = one_percent(15000);
+		double samples[2], used;
+		unsigned int every;
+		struct run r;
+
+		config.tick_ns = 4000000;
+		begin(&r, &config);
+		play(&r, &m, 60);
+		every = r.out.tick_every;
+		used = sum(r.spent, r.ticks / 2, r.ticks) / sum(r.used, r.ticks / 2, r.ticks);
+		samples[1] = r.tick_samples + sum(r.hz, 0, r.ticks) / TICKS_PER_S;
+		if (every < is[i].least || every > is[i].most)
+			fail_msg("a sample of %g ns: one in %u ticks", is[i].sample_ns, every);
+		if (is[i].sample_ns > 1e6)
+			continue; /* no rate is low enough */
+		if (used > 0.0101 || used < 0.003)
+			fail_msg("a sample of %g ns: %.4f spent", is[i].sample_ns, used);
+		config.tick_ns = 0;
+		begin(&r, &config);
+		play(&r, &m, 60);
+		assert_int_equal(r.out.tick_every, 0);
+		samples[0] = sum(r.hz, 0, r.ticks) / TICKS_PER_S;
+		if (samples[1] < samples[0])
+			fail_msg("a sample of %g ns: %.0f samples instead of %.0f", is[i].sample_ns,
+				 samples[1], samples[0]);
 	}
 }
 
@@ -442,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_holds_budget),
+		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_idle_target),
 		cmocka_unit_test(test_wakes_up),
