@@ -23,7 +23,8 @@
 #define COMM_CLOCK_FORWARD_CYCLES 3.0F
 #define COMM_CLOCK_LOAD_PORT_CYCLES 0.4F
 #define COMM_CLOCK_STORE_PORT_CYCLES 0.5F
-#define COMM_CLOCK_STRING_BYTES 32.0F /* a cycle */
+/* A cycle; 32 and more in the first-level cache, 4 where another core wrote the data. */
+#define COMM_CLOCK_STRING_BYTES 8.0F
 
 struct comm_clock {
 	float front, retire, first_retire;
