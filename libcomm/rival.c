@@ -87,8 +87,7 @@ void comm_rivals_label(const struct comm_profile *profile, const struct comm_win
 		double weight = around->beside[level], sum = 0;
 
 		memset(mine, 0, n * sizeof(*mine));
-		if (level >= COMM_RIVAL_COARSE && level <= RIVAL_BESIDE &&
-		    around->n[level] < rival_few && weight > 0)
+		if (level <= RIVAL_BESIDE && around->n[level] < rival_few && weight > 0)
 			rival_beside(regions, read, level, weight, rival, n, mine);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t at = rival[i].actor[level];
