@@ -310,6 +310,10 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 	for (i = 0; i < 16; i++)
 		if (line_regs & (1U << i))
 			read_line(s->reg[i]);
+	/* What a pointer points to seldom ends with its line. */
+	for (i = 0; i < 16; i++)
+		if (line_regs & (1U << i))
+			read_line(s->reg[i] + COMM_RAW_LINE_BYTES);
 }
 
 static __always_inline void read_stack(struct comm_raw_sample *s, __u64 stack)

@@ -10,7 +10,7 @@
 const struct comm_source_config comm_source_defaults = {
 	.trigger = COMM_WANT_ANY,
 	.stack_bytes = 512,
-	.max_lines = 12,
+	.max_lines = 16,
 	.switches = true,
 };
 
