@@ -8,8 +8,8 @@
 
 /*
  * Spend less than allowed: a clock that reads late is not noticed, nor is what
- * an interrupt does to caches.  With 0.95 computing threads lost 1.9 % at a
- * budget of 1 % (bench/bench.sh spin).
+ * an interrupt does to caches.  Threads that do nothing but read the TSC lose
+ * 1.4 times what is accounted for (bench/bench.sh gaps).
  */
 static const double SAFETY = 0.7;
 static const double SMOOTH = 0.4;  /* weight of the last tick */

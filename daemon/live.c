@@ -26,8 +26,9 @@ enum {
 	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */
 };
 
-/* Of the budget, for watchpoints. */
+/* Of the budget, for watchpoints: as many as asked for, and as nobody asked for. */
 static const double WATCH_SHARE = 0.3;
+static const double WATCH_SHARE_UNASKED = 0.1;
 
 struct live {
 	struct comm_session session;
@@ -146,7 +147,7 @@ static int open_source(struct live *live)
 		return fail("no source", -ENOENT, why);
 	config.target = live->target;
 	config.arg = live->options->source_arg;
-	config.watch_per_s = live->options->watch_per_s;
+	config.watch_per_s = live->options->watch_given ? live->options->watch_per_s : 0;
 	err = live->source->open(&config, &live->handle, &why);
 	if (err)
 		return fail("cannot open the source", err, why);
@@ -171,9 +172,14 @@ static int open_watch(struct live *live)
 	char *why = NULL;
 	int err;
 
-	if (!config.per_s || live->source->watches)
+	if (!config.per_s || live->source->watches ||
+	    (!live->options->watch_given && !(live->options->overhead > 0)))
 		return 0;
 	err = comm_watch_create(&config, &live->watch, &why);
+	if (err && !live->options->watch_given) {
+		free(why);
+		return 0;
+	}
 	if (err)
 		return fail("cannot watch", err, why);
 	live->session.burst_done = offer;
@@ -190,7 +196,8 @@ static bool may_watch(struct live *live, const struct comm_watch_stats *stats)
 	if (!(live->options->overhead > 0))
 		return true;
 	comm_pace_totals(live->pace, &totals);
-	allowed = WATCH_SHARE * live->options->overhead * (double)totals.target_ns;
+	allowed = (live->options->watch_given ? WATCH_SHARE : WATCH_SHARE_UNASKED) *
+		  live->options->overhead * (double)totals.target_ns;
 	return (double)(stats->trap_ns + stats->own_ns) < allowed;
 }
 
@@ -227,9 +234,10 @@ static void say_watch(const struct live *live)
 	fprintf(stderr,
 		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
 		" saw none in time; "
-		"%" PRIu64 " traps of other processes; %" PRIu64 " reads of data passed over that "
-		"nobody writes; %.1f ms of the target's time, %.1f ms of commd's\n",
-		stats.armed, stats.hits, stats.expired, stats.foreign, stats.quiet,
+		"%" PRIu64 " traps of other processes; %" PRIu64 " reads passed over, of constants "
+		"and of what was watched before; %.1f ms of the target's time, %.1f ms of "
+		"commd's\n",
+		stats.armed, stats.hits, stats.expired, stats.foreign, stats.dull,
 		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
 }
 

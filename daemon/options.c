@@ -40,7 +40,9 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "Watch up to N sampled data a second for who writes them next (default 0)", 2},
+	 "Watch up to N sampled data a second for who writes them next (default 20, as far as a "
+	 "tenth of the budget goes; with kmod 0)",
+	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default) or nearest", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
@@ -209,6 +211,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_WATCH:
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
+		opt->watch_given = true;
 		break;
 	case OPT_RECORD:
 		opt->record = arg;
@@ -225,7 +228,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (opt->doctor)
 			break;
-		if (opt->watch_per_s &&
+		if (opt->watch_given && opt->watch_per_s &&
 		    (!strcmp(opt->source, "replay") || !strcmp(opt->source, "exact")))
 			argp_error(state, "--watch is for live runs");
 		if (!strcmp(opt->source, "replay")) {
@@ -278,6 +281,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.store = "comm.db",
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
+		.watch_per_s = 20,
 		.quota_bytes = 1ull << 30,
 		.detail_ns = 1800ull * 1000000000,
 		.estimator = comm_estimators[0],

@@ -20,6 +20,7 @@ struct comm_options {
 	double overhead;	/* share; 0 when a rate was given */
 	double rate_hz;		/* per CPU; 0 when a budget was given */
 	uint32_t watch_per_s;	/* watchpoints; 0: none */
+	bool watch_given;	/* none is an error then */
 	const char *store;
 	uint64_t slice_ns, duration_ns; /* duration 0: until told */
 	uint64_t quota_bytes, detail_ns;

@@ -496,6 +496,7 @@ static void on_watch(struct source *s, const struct cp_evidence *raw)
 		.flags = raw->second.flags & FLAGS_SHARED,
 	};
 	event.watch.first_ns = raw->first_ns;
+	event.watch.armed_ns = raw->armed_ns;
 	event.watch.first_tgid = raw->first_tgid;
 	event.watch.first_tid = raw->first_tid;
 	emit(s, &raw->head, &event);

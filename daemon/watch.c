@@ -22,8 +22,10 @@ enum {
 	STACK_BELOW_BYTES = 128,
 	STACK_ABOVE_BYTES = 8192,
 	PLACES = 1024,
-	PLACE_SHIFT = 12,
-	QUIET_MAX = 6,
+	PAGE_SHIFT = 12,
+	DATUM_SHIFT = 3,
+	DULL_MAX = 6,
+	DULL_WRITTEN = 2,
 	TURN_MS_MIN = 10,
 	TURN_MS_MAX = 100,
 };
@@ -57,10 +59,11 @@ struct slot {
 	struct hit hit;
 };
 
-/* What became of the watches of a page. */
+/* What became of the watches of a page, or of a datum. */
 struct place {
 	uint64_t key;
-	uint8_t expired; /* one after the other */
+	uint8_t dull; /* watches, lately, after which another one tells little */
+	bool written; /* a burst did */
 };
 
 struct cpu {
@@ -266,9 +269,12 @@ static uint64_t next_random(struct comm_watch *w)
 	return w->random >> 11;
 }
 
-static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr)
+static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr,
+			      unsigned int shift)
 {
-	uint64_t key = ((addr >> PLACE_SHIFT) ^ (uint64_t)tgid << 40) * 0x9e3779b97f4a7c15ULL | 1;
+	uint64_t key = ((addr >> shift) ^ (uint64_t)tgid << 40 ^ (uint64_t)shift << 56) *
+			       0x9e3779b97f4a7c15ULL |
+		       1;
 	struct place *place = &w->place[key >> 32 & (PLACES - 1)];
 
 	if (place->key != key)
@@ -276,12 +282,18 @@ static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr
 	return place;
 }
 
-/* Constants would fill the slots: where nobody writes, fewer and fewer watches. */
-static bool is_quiet(struct comm_watch *w, uint32_t tgid, uint64_t addr)
+/*
+ * Constants would fill the slots: where nobody writes, fewer and fewer watches.  So
+ * would the few data that a thread reads all the time.  And where bursts write,
+ * they tell more than watches do.
+ */
+static bool is_dull(struct comm_watch *w, uint32_t tgid, uint64_t addr)
 {
-	unsigned int expired = place_of(w, tgid, addr)->expired;
+	const struct place *page = place_of(w, tgid, addr, PAGE_SHIFT);
+	unsigned int dull = place_of(w, tgid, addr, DATUM_SHIFT)->dull;
 
-	return expired > 1 && next_random(w) & ((1u << (expired - 1)) - 1);
+	dull += (page->dull > 1 ? page->dull - 1 : 0) + (page->written ? DULL_WRITTEN : 0);
+	return next_random(w) & ((1u << dull) - 1);
 }
 
 /* One of the burst's reads, by its bytes; false: none. */
@@ -296,6 +308,8 @@ static bool pick(struct comm_watch *w, const struct comm_event *event,
 		const struct comm_burst_access *a = &burst->access[i];
 		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
 
+		if (a->flags & COMM_ACCESS_WRITE)
+			place_of(w, event->tgid, a->addr, PAGE_SHIFT)->written = true;
 		/* The thread's own stack is nobody else's. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
@@ -322,10 +336,10 @@ void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
 	struct candidate c;
 	uint64_t at;
 
-	if (w->tokens < 1 || !pick(w, event, burst, &c))
+	if (!pick(w, event, burst, &c) || w->tokens < 1)
 		return;
-	if (is_quiet(w, c.tgid, c.addr)) {
-		w->stats.quiet++;
+	if (is_dull(w, c.tgid, c.addr)) {
+		w->stats.dull++;
 		return;
 	}
 	/* All bursts of a turn are equally likely to be among those watched. */
@@ -451,6 +465,7 @@ static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, voi
 						  .size_bytes = s->first.size_bytes,
 						  .flags = COMM_ACCESS_READ};
 	event.watch.first_ns = s->first.time_ns;
+	event.watch.armed_ns = s->armed_ns;
 	event.watch.first_tgid = s->first.tgid;
 	event.watch.first_tid = s->first.tid;
 	event.watch.second = (struct comm_precise){.addr = s->addr, .size_bytes = s->bytes};
@@ -478,7 +493,8 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 	}
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];
-		struct place *place = place_of(w, s->first.tgid, s->addr);
+		struct place *page = place_of(w, s->first.tgid, s->addr, PAGE_SHIFT);
+		struct place *datum = place_of(w, s->first.tgid, s->addr, DATUM_SHIFT);
 
 		if (!s->armed)
 			continue;
@@ -492,14 +508,15 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 			continue;
 		silence(w, i);
 		tell(s, now_ns, push, ctx);
+		datum->dull += datum->dull < DULL_MAX;
 		if (s->hit.time_ns) {
 			w->stats.hits++;
-			place->expired = 0;
+			page->dull = 0;
 		} else {
 			unsigned int j;
 
 			w->stats.expired++;
-			place->expired += place->expired < QUIET_MAX;
+			page->dull += page->dull < DULL_MAX;
 			/* Should one have stopped unheard, it is revived. */
 			for (j = 0; j < w->n_cpus; j++)
 				w->cpu[j].deaf[i] = true;

@@ -256,6 +256,7 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_evidence evidence = {
 		.first_ns = event->watch.first_ns,
+		.armed_ns = event->watch.armed_ns,
 		.second_ns = event->time_ns,
 	};
 

@@ -48,7 +48,7 @@ struct comm_access_burst {
  * second_ns, when it was taken away again.
  */
 struct comm_evidence {
-	uint64_t first_ns, second_ns;
+	uint64_t first_ns, armed_ns, second_ns;
 	uint32_t first_thread, second_thread;
 	struct comm_access first, second;
 };

@@ -36,6 +36,7 @@
 #include "relation.h"
 #include "reuse.h"
 #include "rival.h"
+#include "watched.h"
 #include "window.h"
 
 #include <errno.h>
@@ -48,6 +49,8 @@ enum {
 	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
 	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
+	HAZARD_ASKED = 256,	   /* watches kept until they are foretold */
+	HAZARD_APART_NS = 1000000, /* from a read, that make a watch independent of it */
 };
 
 static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times longer */
@@ -84,6 +87,9 @@ struct hazard {
 	struct comm_reuse *reuse;
 	struct comm_unwritten unwritten;
 	struct comm_pairs *pairs;
+	struct comm_watched *watched;
+	struct comm_evidence asked[HAZARD_ASKED];
+	uint32_t n_asked;
 	struct cpu_cache *cpu;
 	uint32_t n_cpu;
 	uint32_t pass;
@@ -110,6 +116,7 @@ static void hazard_destroy(void *est)
 	comm_edgemap_destroy(h->edges);
 	comm_relations_destroy(h->relations);
 	comm_pairs_destroy(h->pairs);
+	comm_watched_destroy(h->watched);
 	comm_reuse_destroy(h->reuse);
 	free(h->cpu);
 	free(h);
@@ -125,7 +132,8 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (memory < 4 << 20)
 		memory = 4 << 20;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_reuse_create(&h->reuse) || comm_ht_create(config->cycles_per_ns, &h->ht) ||
+	    comm_watched_create(&h->watched) || comm_reuse_create(&h->reuse) ||
+	    comm_ht_create(config->cycles_per_ns, &h->ht) ||
 	    comm_oncpu_create(memory / 8, &h->oncpu) ||
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
@@ -470,9 +478,14 @@ static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 	double weight = 0;
 	int err = 0;
 
-	for (uint32_t level = 1; !a; level++)
+	for (uint32_t level = 1; !a && level < COMM_REGION_LEVELS; level++)
 		if (c->actor[level])
 			a = comm_actor_at(h->regions, c->actor[level]);
+	if (!a)
+		return comm_edgemap_add(
+			h->edges,
+			&(struct comm_edge_key){c->thread, c->site, b->thread, r->site, r->object},
+			r->bytes * share, r->bytes * share * first, c->level);
 	for (int i = 0; i < COMM_ACTOR_SITES; i++)
 		weight += a->site_weight[i];
 	for (int i = 0; i < COMM_ACTOR_SITES && !err; i++) {
@@ -506,14 +519,101 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 	return odds / (odds + 1 - written);
 }
 
+/* The rivals' shares of a read; returns the chance that nobody wrote. */
+static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
+			      uint64_t time_ns, uint32_t *ret_n, double *ret_first)
+{
+	struct comm_relation_reader reader = {thread, r->object, r->site};
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	double unwritten, first, once, read_rate;
+	struct comm_reuse_count here;
+	struct comm_around around;
+	uint32_t n = comm_rivals_find(h->profile, r, thread, &around, h->rival);
+
+	h->n_weighed += (n - h->n_weighed) * 0.01;
+	for (uint32_t i = 0; i < n; i++)
+		hazard_rate(h, &around, &reader, word, time_ns, &h->rival[i]);
+	here = hazard_reuse_at(&around, HAZARD_REUSE);
+	comm_reuse_add(h->reuse, thread, r->object, &here);
+	comm_rivals_label(h->profile, r, &around, h->rival, n);
+	read_rate = hazard_read_rate(h, &around, r, thread, n, time_ns, &once);
+	unwritten = hazard_compete(
+		h, n, thread, time_ns, read_rate, hazard_written(h, r, n, around.unseen),
+		comm_sharing_share(comm_profile_sharing(h->profile), r->object), &first);
+	*ret_n = n;
+	*ret_first = first + once * (1 - first);
+	return unwritten;
+}
+
+/* Was somebody seen to write the datum? */
+static bool hazard_known(const struct hazard *h, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (h->rival[i].level == 0)
+			return true;
+	return false;
+}
+
+/* What watchpoints saw of those whose data this thread reads takes its part of all shares. */
+static double hazard_watch(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
+			   uint32_t *n, double unwritten)
+{
+	const struct comm_watched_read read = {reader, r->object, r->datum, hazard_known(h, *n)};
+	struct comm_watched_writer writer[COMM_WATCHED_WRITERS];
+	uint32_t n_writers = comm_watched_shares(h->watched, &read, writer), i, j;
+	double rest = 1;
+
+	for (i = 0; i < n_writers; i++)
+		rest -= writer[i].share;
+	for (j = 0; j < *n && n_writers; j++)
+		h->rival[j].share *= rest;
+	for (i = 0; i < n_writers; i++) {
+		for (j = 0; j < *n && h->rival[j].thread != writer[i].thread; j++)
+			;
+		if (j == COMM_RIVALS)
+			continue;
+		if (j == *n)
+			h->rival[(*n)++] = (struct comm_rival){.thread = writer[i].thread,
+							       .site = writer[i].site,
+							       .level = COMM_REGION_OBJECT};
+		h->rival[j].share += writer[i].share;
+	}
+	return rest * unwritten;
+}
+
+/* What the watchpoints said, against what would have been said of the same reads. */
+static void hazard_hear(struct hazard *h)
+{
+	for (uint32_t i = 0; i < h->n_asked; i++) {
+		const struct comm_evidence *e = &h->asked[i];
+		struct comm_window_read r = {
+			.datum = e->first.datum,
+			.object = e->first.object,
+			.site = e->first.site,
+		};
+		struct comm_watched_read read = {e->first_thread, r.object, r.datum, false};
+		struct comm_watched_write write = {e->second_thread, e->second.site, 0};
+		double first;
+		uint32_t n;
+
+		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
+		     level++)
+			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
+		h->pass++;
+		hazard_foretell(h, &r, read.thread, e->armed_ns, &n, &first);
+		read.known = hazard_known(h, n);
+		for (uint32_t j = 0; j < n; j++)
+			if (h->rival[j].thread == write.thread)
+				write.foretold = h->rival[j].share;
+		comm_watched_add(h->watched, &read, e->second.flags ? &write : NULL);
+	}
+	h->n_asked = 0;
+}
+
 static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		       const struct comm_window_read *r)
 {
-	struct comm_relation_reader reader = {b->thread, r->object, r->site};
-	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	double unwritten, small = 0, pick, first, once, read_rate;
-	struct comm_reuse_count here;
-	struct comm_around around;
+	double unwritten, small = 0, pick, first;
 	uint32_t n;
 	int err = 0;
 
@@ -522,18 +622,8 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
 								r->site, r->object},
 					r->bytes, r->bytes * r->first, 0);
-	n = comm_rivals_find(h->profile, r, b->thread, &around, h->rival);
-	h->n_weighed += (n - h->n_weighed) * 0.01;
-	for (uint32_t i = 0; i < n; i++)
-		hazard_rate(h, &around, &reader, word, b->time_ns, &h->rival[i]);
-	here = hazard_reuse_at(&around, HAZARD_REUSE);
-	comm_reuse_add(h->reuse, b->thread, r->object, &here);
-	comm_rivals_label(h->profile, r, &around, h->rival, n);
-	read_rate = hazard_read_rate(h, &around, r, b->thread, n, b->time_ns, &once);
-	unwritten = hazard_compete(
-		h, n, b->thread, b->time_ns, read_rate, hazard_written(h, r, n, around.unseen),
-		comm_sharing_share(comm_profile_sharing(h->profile), r->object), &first);
-	first += once * (1 - first);
+	unwritten = hazard_foretell(h, r, b->thread, b->time_ns, &n, &first);
+	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
@@ -679,6 +769,7 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 		comm_relations_halve(h->relations);
 	comm_profile_learn(h->profile, h->window, h->ht, n);
 	hazard_relate_all(h, n);
+	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
 		const struct comm_window_read *r = comm_window_reads(h->window, b);
@@ -746,7 +837,13 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 
 static int hazard_evidence(void *est, const struct comm_evidence *evidence)
 {
-	comm_pairs_add(((struct hazard *)est)->pairs, evidence);
+	struct hazard *h = est;
+
+	if (evidence->first.flags & COMM_ACCESS_WRITE ||
+	    evidence->armed_ns < evidence->first_ns + HAZARD_APART_NS)
+		comm_pairs_add(h->pairs, evidence);
+	else if (h->n_asked < HAZARD_ASKED)
+		h->asked[h->n_asked++] = *evidence;
 	return 0;
 }
 

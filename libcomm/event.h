@@ -149,7 +149,7 @@ struct comm_event {
 		struct comm_precise access;	  /* ACCESS, KCOPY */
 		struct {
 			struct comm_precise first, second;
-			uint64_t first_ns;
+			uint64_t first_ns, armed_ns;
 			uint32_t first_tgid, first_tid;
 		} watch; /* WATCH: the header is the second access; its flags 0: none came */
 		struct {

@@ -20,6 +20,7 @@ enum {
 /* A thread that may have written the datum x. */
 struct comm_rival {
 	uint32_t thread;
+	uint32_t site; /* of its writes, where no actor tells of them */
 	uint32_t actor[COMM_REGION_LEVELS];
 	uint8_t level;	 /* finest with a write */
 	double rate;	 /* writes of x per on-CPU ns */

@@ -292,6 +292,42 @@ static void test_evidence(void **state)
 	assert_true(fabs(share[1] - 0.75) < 0.05);
 }
 
+/* Nothing but watchpoints sees the one who writes what is read. */
+static void test_watched(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		void *est = est_new(ops);
+		struct result r;
+
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint64_t datum = base + i * 37 % 512 * 8;
+			struct comm_evidence e = {
+				.first_ns = i * 3000000ull,
+				.armed_ns = i * 3000000ull + 2000000,
+				.second_ns = i * 3000000ull + 2900000,
+				.first_thread = 2,
+				.second_thread = 3,
+				.first = access_at(datum, COMM_ACCESS_READ, 0),
+				.second = access_at(datum, COMM_ACCESS_WRITE, 0),
+			};
+
+			feed_exact(ops, est, i * 3000000ull + 1, 2,
+				   access_at(datum, COMM_ACCESS_READ, 0));
+			if (with && i % 20 == 0)
+				assert_int_equal(ops->evidence(est, &e), 0);
+		}
+		slice(ops, est, &r);
+		if (with)
+			assert_true(r.bytes[3][2] > 0.9 * 8000);
+		else
+			assert_true(r.bytes[3][2] == 0);
+		ops->destroy(est);
+	}
+}
+
 /* The bound holds, what does not fit is counted, and estimates go on. */
 static void test_bound(void **state)
 {
@@ -731,27 +767,17 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),
-		cmocka_unit_test(test_own_constants),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length),
-		cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),    cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_sweep),	     cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),	     cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),     cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

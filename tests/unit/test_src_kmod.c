@@ -376,6 +376,7 @@ static void test_evidence(void **state)
 			   .size_bytes = 8,
 			   .flags = CP_ACCESS_WRITE | CP_ACCESS_IP_AFTER},
 		.first_ns = 800,
+		.armed_ns = 810,
 		.first_tgid = 77,
 		.first_tid = 79,
 	};
@@ -385,7 +386,8 @@ static void test_evidence(void **state)
 	put(0, &e, sizeof(e));
 	assert_int_equal(drain(s), 1);
 	assert_true(got.event[0].kind == COMM_EV_WATCH && got.event[0].tid == 80 &&
-		    got.event[0].watch.first_tid == 79 && got.event[0].watch.first_ns == 800);
+		    got.event[0].watch.first_tid == 79 && got.event[0].watch.first_ns == 800 &&
+		    got.event[0].watch.armed_ns == 810);
 	assert_true(got.event[0].watch.second.ip == 0x23 &&
 		    got.event[0].watch.second.flags == COMM_ACCESS_WRITE &&
 		    got.event[0].watch.first.flags == COMM_ACCESS_READ);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What watchpoints say of whose data a thread reads: each time they looked who
+ * next writes a datum that it had read, at an instant that had nothing to do
+ * with the read, so that in the long run the next writer is as likely as the last
+ * one.  They see writes that are too few for any burst to meet.
+ *
+ * Each answer is foretold before it is known, by the estimator and from the
+ * answers so far: their posterior odds, per object and place, say whose shares are used
+ * (Dawid, The prequential approach, JRSS A 147, 1984).
+ */
+#ifndef COMM_WATCHED_H
+#define COMM_WATCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct comm_watched;
+
+enum {
+	COMM_WATCHED_WRITERS = 8,
+};
+
+struct comm_watched_read {
+	uint32_t thread, object;
+	uint64_t datum;
+	bool known; /* the estimator saw somebody write it */
+};
+
+struct comm_watched_write {
+	uint32_t thread, site;
+	double foretold; /* the chance that the estimator gave to this thread */
+};
+
+struct comm_watched_writer {
+	uint32_t thread, site;
+	double share; /* of what is read there */
+};
+
+int comm_watched_create(struct comm_watched **ret);
+void comm_watched_destroy(struct comm_watched *watched);
+
+/* An answer; NULL: no write came in time. */
+void comm_watched_add(struct comm_watched *watched, const struct comm_watched_read *read,
+		      const struct comm_watched_write *write);
+/*
+ * Who writes what is read there, COMM_WATCHED_WRITERS at most; returns how many.
+ * The shares are those by which the estimator's are to be replaced, and add up to
+ * one at most: the rest is the estimator's.
+ */
+uint32_t comm_watched_shares(const struct comm_watched *watched,
+			     const struct comm_watched_read *read, struct comm_watched_writer *ret);
+
+#endif
