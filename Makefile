@@ -155,7 +155,7 @@ demo: deps-demo
 
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
-bench-built: all $(BENCH) $(O)/bench/load
+bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps
 	O=$(O) bench/bench.sh
 
 install: all

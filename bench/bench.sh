@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What profiling costs, and what the daemon can take: medians of paired runs.
-#   make bench            all of it, some 6 minutes
-#   bench/bench.sh NAME   one of: spin redis idle replay report attach
+#   make bench            all of it, some 9 minutes
+#   bench/bench.sh NAME   one of: spin gaps redis idle replay report attach
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
 cd "$(dirname "$0")/.."
@@ -52,6 +52,27 @@ spin() {
       [ $mode = on ] && { detach; echo; }
     done
   done | slowdown "slow-down, 4 computing threads"
+  kill $load
+}
+
+# What the accounts do not hold: time taken from threads that only read a clock.
+gaps() {
+  "$O/bench/gaps" >"$dir/gaps" &
+  local load=$!
+  pids+=($load)
+  sleep 2
+  for _ in $(seq $(((pairs + 2) / 3))); do
+    for mode in off on; do
+      # Reading symbols goes on in the background, at idle priority.
+      [ $mode = on ] && { attach $load; sleep 12; }
+      local from=$(wc -l <"$dir/gaps")
+      sleep 10.1
+      awk -v from="$from" 'NR > from { s += $1; n++ } END { printf "%.4f ", s / n }' "$dir/gaps"
+      [ $mode = on ] && { detach; echo; }
+    done
+  done | awk '{ print $2 - $1 }' | sort -g | awk '
+    { v[NR] = $1 }
+    END { printf "%-34s median %+.2f %% of all CPUs, %+.2f .. %+.2f (%d pairs)\n", "taken from threads", v[int((NR + 1) / 2)], v[1], v[NR], NR }'
   kill $load
 }
 
@@ -126,9 +147,9 @@ replay() {
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin redis idle attach replay report}; do
+for what in ${1:-spin gaps redis idle attach replay report}; do
   case $what in
-  spin | redis | idle | replay | report) $what ;;
+  spin | gaps | redis | idle | replay | report) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac
