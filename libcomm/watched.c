@@ -12,7 +12,7 @@ enum {
 };
 
 /* Of the estimator against the answers, logarithms: at first, and at most. */
-static const double watched_odds = 3, watched_odds_most = 8;
+static const double watched_odds = 5, watched_odds_most = 8;
 /* Answers that those of other readers, or of other places, are worth. */
 static const double watched_pooled = 4;
 /* The chance of what neither of the two would have foretold. */
