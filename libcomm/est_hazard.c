@@ -60,8 +60,9 @@ static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times long
  * as much, since the reads of one burst are much alike.
  */
 static const double hazard_weighed_per_s = 15000;
-static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
-static const double hazard_small = 0.005;     /* contributions drawn, not listed */
+static const double hazard_stop = 0.02;	  /* chance per burst that activity ends */
+static const double hazard_small = 0.005; /* contributions drawn, not listed */
+static const double hazard_rough = 8; /* what a chance that nobody was seen to take is good for */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 
 /* On-CPU times of a thread. */
@@ -507,16 +508,20 @@ static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
  * would have been by now if all were.  < 0: it was seen.
  */
 static double hazard_written(struct hazard *h, const struct comm_window_read *r, uint32_t n,
-			     double unseen)
+			     const struct comm_around *around)
 {
-	double written, odds;
+	double written, odds, nobody = 1;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		if (h->rival[i].level == 0 || h->rival[i].chance >= 1)
 			return -1;
+		nobody *= 1 - h->rival[i].chance;
+	}
 	written = comm_profile_written(h->profile, r->object);
-	odds = written * (1 - comm_region_found(h->regions, r->region)) * unseen;
-	return odds / (odds + 1 - written);
+	odds = written * (1 - comm_region_found(h->regions, r->region)) * around->unseen;
+	written = odds / (odds + 1 - written);
+	/* Hardly, if it is read over and over and none of them writes where it was not seen to. */
+	return around->often ? fmin(written, hazard_rough * (1 - nobody)) : written;
 }
 
 /* The rivals' shares of a read; returns the chance that nobody wrote. */
@@ -538,7 +543,7 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	comm_rivals_label(h->profile, r, &around, h->rival, n);
 	read_rate = hazard_read_rate(h, &around, r, thread, n, time_ns, &once);
 	unwritten = hazard_compete(
-		h, n, thread, time_ns, read_rate, hazard_written(h, r, n, around.unseen),
+		h, n, thread, time_ns, read_rate, hazard_written(h, r, n, &around),
 		comm_sharing_share(comm_profile_sharing(h->profile), r->object), &first);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);

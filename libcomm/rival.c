@@ -6,6 +6,7 @@
 
 enum {
 	RIVAL_BESIDE = 4, /* the coarsest level at which neighbours are looked at */
+	RIVAL_OFTEN = 16, /* reads, by bursts, from which on a datum is read over and over */
 };
 
 static const double rival_few = 3;	/* bursts, below which they are */
@@ -28,13 +29,14 @@ static struct comm_rival *rival_of(struct comm_rival *rival, uint32_t *n, uint32
  * so many writes would have been seen as go with such reads around it.
  */
 static double rival_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
-			   const struct comm_around *around)
+			   struct comm_around *around)
 {
 	const struct comm_region *g = comm_region_at(regions, r->region);
 	uint32_t word = r->datum >> comm_region_shift(regions, 0) & 7, level;
 
 	if (!r->region || g->level != COMM_REGION_LINE || g->read[word] < 2)
 		return 1;
+	around->often = g->read[word] >= RIVAL_OFTEN;
 	for (level = COMM_RIVAL_COARSE; level < COMM_REGION_OBJECT; level++)
 		if (around->n[level] >= COMM_RIVAL_BURSTS &&
 		    around->n_reads[level] >= COMM_RIVAL_BURSTS)

@@ -45,6 +45,7 @@ struct comm_around {
 	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS], beside[COMM_REGION_LEVELS];
 	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
 	double unseen; /* chance of a written datum not to be seen written */
+	bool often;    /* it was read over and over */
 };
 
 /* The rivals at a read, COMM_RIVALS at most; returns how many. */
