@@ -20,10 +20,11 @@ static const double REPAY_S = 2;
 /* Most of the budget that switches may take, and being called for them. */
 static const double SWITCH_SHARE = 0.3;
 static const double CALLED_SHARE = 0.15;
-static const double CALLED_NS = 60;	    /* attached, returns at once: measured 46 */
-static const double REPORTED_NS = 250;	    /* until it is measured */
-static const double DAEMON_SWITCH_NS = 300; /* what the daemon does with one */
-static const double JITTER = 0.06;	    /* each way */
+static const double NEXT_TO_NOTHING_SHARE = 0.1; /* need not wait for savings */
+static const double CALLED_NS = 60;		 /* attached, returns at once: measured 46 */
+static const double REPORTED_NS = 250;		 /* until it is measured */
+static const double DAEMON_SWITCH_NS = 300;	 /* what the daemon does with one */
+static const double JITTER = 0.06;		 /* each way */
 static const double WORTH_SETTING = 0.1;
 
 enum {
@@ -213,7 +214,8 @@ static void govern_switches(struct comm_governor *g, const struct comm_governor_
 			g->retry_ns = 0;
 		return;
 	}
-	if (called > CALLED_SHARE * allowed || g->credit_ns < 0)
+	if (called > CALLED_SHARE * allowed ||
+	    (g->credit_ns < 0 && most > NEXT_TO_NOTHING_SHARE * allowed))
 		return;
 	if (most > SWITCH_SHARE * allowed &&
 	    (!g->retry_ns || in->now_ns - g->off_ns < g->retry_ns)) {
