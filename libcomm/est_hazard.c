@@ -46,6 +46,7 @@
 
 enum {
 	HAZARD_SLABS = 14,
+	HAZARD_FAR = 4,		    /* from this level on a rival was seen far away only */
 	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
 	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
@@ -85,6 +86,7 @@ struct hazard {
 	struct comm_regions *regions; /* the profile's */
 	struct comm_edgemap *edges;
 	struct comm_relations *relations;
+	struct comm_relations *far; /* the same of shares of the whole object */
 	struct comm_reuse *reuse;
 	struct comm_unwritten unwritten;
 	struct comm_pairs *pairs;
@@ -116,6 +118,7 @@ static void hazard_destroy(void *est)
 	comm_profile_destroy(h->profile);
 	comm_edgemap_destroy(h->edges);
 	comm_relations_destroy(h->relations);
+	comm_relations_destroy(h->far);
 	comm_pairs_destroy(h->pairs);
 	comm_watched_destroy(h->watched);
 	comm_reuse_destroy(h->reuse);
@@ -139,7 +142,8 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edgemap_create(memory / 4, &h->edges) ||
-	    comm_relations_create(memory / 16, &h->relations)) {
+	    comm_relations_create(memory / 16, &h->relations) ||
+	    comm_relations_create(memory / 16, &h->far)) {
 		hazard_destroy(h);
 		return -ENOMEM;
 	}
@@ -219,7 +223,8 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
 	c->factor = 1;
 	if (c->level > 0) {
-		double factor = c->factor = comm_relation_factor(h->relations, reader, c->thread);
+		double factor = c->factor = comm_relation_factor(
+			c->level >= HAZARD_FAR ? h->far : h->relations, reader, c->thread);
 
 		g *= factor;
 		c->tail *= factor;
@@ -697,7 +702,8 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 	struct comm_relation_reader reader = {b->thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
 	struct comm_relation_writer writer[COMM_RIVALS];
-	double seen = 0, coarse = 0;
+	double seen = 0, coarse = 0, far = 0;
+	uint32_t level;
 	bool covered = false;
 	struct comm_around around;
 	uint32_t n = comm_rivals_find(h->profile, r, b->thread, &around, h->rival);
@@ -706,7 +712,6 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 		struct comm_rival *c = &h->rival[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-		uint32_t level;
 
 		if (a && a->word[word] > 0)
 			seen += a->word[word];
@@ -732,6 +737,16 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 		writer[i] = (struct comm_relation_writer){c->thread, mine / seen, c->tail / coarse};
 	}
 	comm_relation_learn(h->relations, &reader, writer, n, weight);
+	for (uint32_t i = 0; i < n; i++) {
+		struct comm_rival *c = &h->rival[i];
+
+		comm_rival_profile(h->profile, &around, word, COMM_REGION_OBJECT, c, &level);
+		far += c->tail;
+	}
+	for (uint32_t i = 0; i < n && far > 0; i++)
+		writer[i].coarse = h->rival[i].tail / far;
+	if (far > 0)
+		comm_relation_learn(h->far, &reader, writer, n, weight);
 }
 
 /* Second pass: from whom each thread reads, where that is plain. */
@@ -770,8 +785,10 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 	}
 	if (halve || comm_regions_crowded(h->regions))
 		h->thinned += comm_regions_sweep(h->regions, halve);
-	if (halve)
+	if (halve) {
 		comm_relations_halve(h->relations);
+		comm_relations_halve(h->far);
+	}
 	comm_profile_learn(h->profile, h->window, h->ht, n);
 	hazard_relate_all(h, n);
 	hazard_hear(h);

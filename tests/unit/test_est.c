@@ -292,6 +292,39 @@ static void test_evidence(void **state)
 	assert_true(fabs(share[1] - 0.75) < 0.05);
 }
 
+/*
+ * Who reads nothing but its own, as far as can be seen, does not read another's
+ * where nobody was seen to write.
+ */
+static void test_far(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct result r;
+	double others = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4000; i++) {
+		uint32_t thread = 1 + i % 4;
+		uint64_t mine = base + thread * (1 << 20) + i * 37 % 512 * 8;
+
+		feed_exact(ops, est, i * 1000ull + 1, thread,
+			   access_at(mine, COMM_ACCESS_WRITE, 0));
+		feed_exact(ops, est, i * 1000ull + 300, thread,
+			   access_at(mine, COMM_ACCESS_READ, 0));
+		feed_exact(ops, est, i * 1000ull + 600, thread,
+			   access_at(base + (thread + 8) * (1 << 20) + i * 37 % 4096 * 64,
+				     COMM_ACCESS_READ, 0));
+	}
+	slice(ops, est, &r);
+	for (uint32_t writer = 1; writer <= 4; writer++)
+		for (uint32_t reader = 1; reader <= 4; reader++)
+			others += writer == reader ? 0 : r.bytes[writer][reader];
+	if (others > 0.02 * 4000 * 8)
+		fail_msg("%.3f of what nobody was seen to write", others / (4000 * 8));
+	ops->destroy(est);
+}
+
 /* Nothing but watchpoints sees the one who writes what is read. */
 static void test_watched(void **state)
 {
@@ -767,17 +800,29 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_watched),
-		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),    cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_sweep),	     cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),	     cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),     cmocka_unit_test(test_own_constants),
-		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_far),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length),
+		cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
