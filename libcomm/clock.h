@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long a burst takes: a dataflow model of an out-of-order core whose data
- * is in the first-level cache and whose branches are predicted.  Each
- * instruction waits for its inputs, for a slot of the front end and for a port;
- * it retires in order.  The machine is 6 wide, with two loads and two stores a
+ * is in the first-level cache, lists in the second, and whose branches are
+ * predicted.  Each instruction waits for its inputs, for a slot of the front end
+ * and for a port; it retires in order.  The machine is 6 wide, with two loads and two stores a
  * cycle, between Zen 3..5 and Ice Lake..Golden Cove.
  *
  * Ports are booked in program order from the time the front end delivers, so a
  * late instruction does not hold up those after it.
  *
- * What it is not for: cache misses, mispredictions, frequency.
+ * What it is not for: other cache misses, mispredictions, frequency.
  */
 #ifndef COMM_CLOCK_H
 #define COMM_CLOCK_H
@@ -19,12 +19,16 @@
 
 #define COMM_CLOCK_SLOT_CYCLES (1.0F / 6)
 #define COMM_CLOCK_LOAD_CYCLES 5.0F
+/* From the second level, where the next element of a list is at best. */
+#define COMM_CLOCK_LIST_CYCLES 14.0F
+/* Elements that are this close together are a table, such as a CRC's. */
+#define COMM_CLOCK_TABLE_BYTES 4096
 /* 5 where stores are not renamed (to Ice Lake), 0 or 1 where they are (Zen 5, Golden Cove). */
 #define COMM_CLOCK_FORWARD_CYCLES 3.0F
 #define COMM_CLOCK_LOAD_PORT_CYCLES 0.4F
 #define COMM_CLOCK_STORE_PORT_CYCLES 0.5F
-/* A cycle; 32 and more in the first-level cache, 4 where another core wrote the data. */
-#define COMM_CLOCK_STRING_BYTES 8.0F
+/* A cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
+#define COMM_CLOCK_STRING_BYTES 6.0F
 
 struct comm_clock {
 	float front, retire, first_retire;
@@ -32,11 +36,14 @@ struct comm_clock {
 	float load_port, store_port;
 	float port[COMM_PORT_MAX];
 	float ready[COMM_READY_MAX];
+	const struct comm_uop *loaded[COMM_READY_MAX]; /* by which load, if by one */
 	/* Of the current instruction: */
 	float address, data, done;
 	struct comm_line *store_line;
 	unsigned store_granule;
-	bool first;
+	bool first, loads;
+	bool follows;	   /* its address depends on what it loaded the last time */
+	uint64_t followed; /* where that was; 0: not known */
 };
 
 static inline float comm_later(float a, float b)
@@ -63,18 +70,27 @@ static inline void comm_clock_begin(struct comm_clock *c, const struct comm_uop 
 		c->data = comm_later(c->data, c->ready[COMM_READY_FLAGS]);
 	c->done = c->front;
 	c->store_line = NULL;
+	c->loads = false;
+	c->follows = c->loaded[u->in[0]] == u || c->loaded[u->in[1]] == u;
 }
 
 /* When the load issues.  line may be NULL. */
 static inline float comm_clock_load(struct comm_clock *c, const struct comm_line *line,
 				    uint64_t addr)
 {
-	float at;
+	float at, latency = COMM_CLOCK_LOAD_CYCLES;
 
 	c->load_port = comm_later(c->load_port, c->front);
 	at = comm_later(c->address, c->load_port);
 	c->load_port += COMM_CLOCK_LOAD_PORT_CYCLES;
-	c->data = comm_later(c->data, at + COMM_CLOCK_LOAD_CYCLES);
+	c->loads = true;
+	if (c->follows) {
+		if (!addr ||
+		    addr - c->followed + COMM_CLOCK_TABLE_BYTES > 2 * COMM_CLOCK_TABLE_BYTES)
+			latency = COMM_CLOCK_LIST_CYCLES;
+		c->followed = addr;
+	}
+	c->data = comm_later(c->data, at + latency);
 	if (line && line->ready[addr >> 3 & 7] > 0)
 		c->data =
 			comm_later(c->data, line->ready[addr >> 3 & 7] + COMM_CLOCK_FORWARD_CYCLES);
@@ -107,6 +123,7 @@ static inline float comm_clock_string(struct comm_clock *c, uint64_t bytes)
 static inline void comm_clock_end(struct comm_clock *c, const struct comm_uop *u)
 {
 	const struct comm_cost *cost = &comm_cost_table[u->cost];
+	const struct comm_uop *from;
 	float *port = &c->port[cost->port];
 	float done;
 
@@ -118,6 +135,11 @@ static inline void comm_clock_end(struct comm_clock *c, const struct comm_uop *u
 	if (c->store_line)
 		c->store_line->ready[c->store_granule] = done;
 	c->ready[COMM_READY_SINK] = 0;
+	from = c->loads ? u : NULL;
+	for (unsigned i = 0; !from && i < sizeof(u->in); i++)
+		from = c->loaded[u->in[i]];
+	c->loaded[u->out[0]] = from;
+	c->loaded[COMM_READY_SINK] = NULL;
 	c->retire = comm_later(c->retire + COMM_CLOCK_SLOT_CYCLES, comm_later(done, c->done));
 	if (c->first) {
 		c->first_retire = c->retire;

@@ -333,6 +333,30 @@ static void test_string_compare(void **state)
 	assert_int_equal(b->n_unknown, 2);
 }
 
+/* Whoever follows a list waits for the second-level cache; a small table is in the first. */
+static void test_follows(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	w->sample.reg[COMM_RCX] = 1000;
+	w->sample.reg[COMM_RAX] = 0;
+	/* l: mov rbx,[rbx]; dec rcx; jne l; m: mov rdx,[rbx+rax*8]; mov rax,rdx; dec rcx; jne m */
+	b = RUN(w, "\x48\x8b\x1b\x48\xff\xc9\x75\xf8"
+		   "\x48\x8b\x14\xc3\x48\x89\xd0\x48\xff\xc9\x75\xf4");
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_true(b->cycles > COMM_BURST_INSNS / 3 * 13);
+	w->sample.ip = TEXT + 8;
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_true(b->cycles > COMM_BURST_INSNS / 4 * 13);
+	/* rax stays 0 */
+	know_word(w, HEAP, 0);
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_true(b->cycles < COMM_BURST_INSNS / 4 * 8);
+}
+
 static void test_branches(void **state)
 {
 	struct world *w = *state;
@@ -347,7 +371,7 @@ static void test_branches(void **state)
 	b = run(w);
 	assert_int_equal(b->end, COMM_BURST_FULL);
 	assert_int_equal(b->n_insns, COMM_BURST_INSNS);
-	assert_true(b->cycles > 80 && b->cycles < 200);
+	assert_true(b->cycles > COMM_BURST_INSNS / 3 && b->cycles < COMM_BURST_INSNS);
 	w->sample.known &= ~(1U << COMM_RCX);
 	b = run(w);
 	ENDS(b, 0, 2, COMM_BURST_BRANCH);
@@ -567,6 +591,7 @@ int main(void)
 		T(test_return_to_nowhere),
 		T(test_strings),
 		T(test_string_compare),
+		T(test_follows),
 		T(test_branches),
 		T(test_jump_table),
 		T(test_relro),
