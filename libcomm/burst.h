@@ -29,7 +29,7 @@
 #include "space.h"
 
 enum {
-	COMM_BURST_INSNS = 256,	   /* most instructions of one burst */
+	COMM_BURST_INSNS = 512,	   /* most instructions of one burst */
 	COMM_BURST_ACCESSES = 512, /* most accesses of one burst */
 };
 
