@@ -241,20 +241,26 @@ static void say_watch(const struct live *live)
 		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
 }
 
+static void prefetch(struct live *live)
+{
+	const uint32_t *pid;
+	size_t n = comm_target_pids(live->target, &pid);
+
+	for (size_t i = 0; i < n; i++)
+		comm_view_live_prefetch(&live->processes, pid[i]);
+}
+
 /* What takes long and needs no run yet: a run begins when sampling does. */
 static int prepare(struct live *live)
 {
-	const uint32_t *pid;
-	size_t n;
-	int err;
+	int err = comm_view_live_create(&live->processes);
 
-	err = comm_view_live_create(&live->processes);
 	if (err)
 		return fail("cannot look at processes", err, NULL);
-	n = comm_target_pids(live->target, &pid);
-	for (size_t i = 0; i < n; i++)
-		comm_view_live_prefetch(&live->processes, pid[i]);
+	prefetch(live);
 	comm_calibrate(&live->calibration);
+	/* Children that read DWARF and have ended make room for others, which copy less now. */
+	prefetch(live);
 	return 0;
 }
 
