@@ -259,7 +259,7 @@ static void print_reading(const struct ctl_term *term, const struct comm_report 
 	}
 	snprintf(line, sizeof(line),
 		 "Estimates from samples. Intervals of %.0f %% hold sampling noise, a factor of "
-		 "1.4 that "
+		 "1.35 that "
 		 "volumes may be wrong by, and what else is read at the same place; small or rare "
 		 "flows "
 		 "may be missing altogether.%s",

@@ -18,7 +18,7 @@
  * checked on the other (tests/truth/README.md).
  */
 #define SAMPLED_ENDS 2.0
-#define FACTOR_SD 0.35
+#define FACTOR_SD 0.3
 #define CONFUSION_SD 0.175
 
 #define DEFAULT_CONFIDENCE 0.9

@@ -429,16 +429,16 @@ static void test_intervals(void **state)
 		    comm_interval_z(NAN) == z);
 	comm_interval(&(struct comm_estimate){.bytes = 1000}, z, &low, &high);
 	/* Only the error of the factor. */
-	assert_true(fabs(high / 1000 - exp(z * 0.35)) < 1e-9);
+	assert_true(fabs(high / 1000 - exp(z * 0.3)) < 1e-9);
 	assert_true(fabs(low * high - 1e6) < 1e-3);
 	/* Sampling of both ends. */
 	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low, &high);
-	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.35 * 0.35))) < 1e-9);
+	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.3 * 0.3))) < 1e-9);
 	/* What else is read there: the less the edge is of it, the wider. */
 	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low, &high);
-	assert_true(fabs(low / 1000 - exp(-z * hypot(0.35, 3 * 0.175))) < 1e-9);
+	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
 	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 1e6}, z, &low, &high);
-	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.35)) < 1e-9);
+	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
 	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e12}, z, &low, &high);
 	assert_true(low >= 0 && low < 1000 && high > 1000);
 	comm_interval(&(struct comm_estimate){.variance = 5}, z, &low, &high);
