@@ -25,6 +25,7 @@ enum {
 
 struct member {
 	uint64_t cpu_ns; /* when last asked */
+	bool ran;	 /* since comm_target_alive() was asked: no need to look */
 };
 
 struct comm_target {
@@ -206,7 +207,7 @@ static int add(struct comm_target *target, uint32_t tgid, uint64_t since_ns)
 	memmove(&target->member[i + 1], &target->member[i],
 		(target->n - i) * sizeof(*target->member));
 	target->pid[i] = tgid;
-	target->member[i].cpu_ns = since_ns;
+	target->member[i] = (struct member){.cpu_ns = since_ns};
 	target->n++;
 	return 1;
 }
@@ -488,9 +489,14 @@ bool comm_target_alive(struct comm_target *target)
 
 	if (target->kind != COMM_TARGET_PIDS)
 		return true;
-	for (i = target->n; i-- > 0;)
-		if (read_stat(target->pid[i], &line) || line.state == 'Z' || line.state == 'X')
+	for (i = target->n; i-- > 0;) {
+		bool ran = target->member[i].ran;
+
+		target->member[i].ran = false;
+		if (!ran &&
+		    (read_stat(target->pid[i], &line) || line.state == 'Z' || line.state == 'X'))
 			drop(target, i);
+	}
 	return target->n > 0;
 }
 
@@ -510,6 +516,7 @@ uint64_t comm_target_cpu_ns(struct comm_target *target)
 		if (now > target->member[i].cpu_ns) {
 			target->cpu_ns += now - target->member[i].cpu_ns;
 			target->member[i].cpu_ns = now;
+			target->member[i].ran = true;
 		}
 	}
 	return target->cpu_ns;
