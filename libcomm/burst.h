@@ -29,8 +29,8 @@
 #include "space.h"
 
 enum {
-	COMM_BURST_INSNS = 512,	   /* most instructions of one burst */
-	COMM_BURST_ACCESSES = 512, /* most accesses of one burst */
+	COMM_BURST_INSNS = 512,	    /* most instructions of one burst */
+	COMM_BURST_ACCESSES = 1024, /* most accesses of one burst */
 };
 
 enum comm_burst_end {

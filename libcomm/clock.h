@@ -2,9 +2,9 @@
 /*
  * How long a burst takes: a dataflow model of an out-of-order core whose data
  * is in the first-level cache, lists in the second, and whose branches are
- * predicted.  Each instruction waits for its inputs, for a slot of the front end
- * and for a port; it retires in order.  The machine is 6 wide, with two loads and two stores a
- * cycle, between Zen 3..5 and Ice Lake..Golden Cove.
+ * predicted.  Each instruction waits for its inputs, for a slot of the front
+ * end and for a port; it retires in order.  The machine is 6 wide, with two
+ * loads and two stores a cycle, between Zen 3..5 and Ice Lake..Golden Cove.
  *
  * Ports are booked in program order from the time the front end delivers, so a
  * late instruction does not hold up those after it.
