@@ -32,6 +32,7 @@
 #include "oncpu.h"
 #include "pairs.h"
 #include "profile.h"
+#include "race.h"
 #include "region.h"
 #include "relation.h"
 #include "reuse.h"
@@ -45,7 +46,6 @@
 #include <string.h>
 
 enum {
-	HAZARD_SLABS = 14,
 	HAZARD_FAR = 4,		    /* from this level on a rival was seen far away only */
 	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
 	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
@@ -54,7 +54,6 @@ enum {
 	HAZARD_APART_NS = 1000000, /* from a read, that make a watch independent of it */
 };
 
-static const double hazard_slab_ns = 1000; /* the shortest; each is 4 times longer */
 /*
  * Writers weighed per second at most: it bounds the time that estimating takes,
  * whatever the rate of bursts.  With many bursts few reads of each tell nearly
@@ -65,18 +64,6 @@ static const double hazard_stop = 0.02;	  /* chance per burst that activity ends
 static const double hazard_small = 0.005; /* contributions drawn, not listed */
 static const double hazard_rough = 8; /* what a chance that nobody was seen to take is good for */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
-
-/* On-CPU times of a thread. */
-struct cpu_cache {
-	uint32_t pass;
-	uint32_t filled; /* bit i: on_ns[i] is there */
-	uint32_t estimate;
-	double start_ns, end_ns; /* at the beginning, and at the estimate's end */
-	bool on;
-	uint64_t since_ns; /* for so long it is on, or off */
-	double now_ns;
-	double on_ns[HAZARD_SLABS]; /* within the slab's reach */
-};
 
 struct hazard {
 	struct comm_ht *ht;
@@ -93,10 +80,7 @@ struct hazard {
 	struct comm_watched *watched;
 	struct comm_evidence asked[HAZARD_ASKED];
 	uint32_t n_asked;
-	struct cpu_cache *cpu;
-	uint32_t n_cpu;
-	uint32_t pass;
-	uint32_t estimate;
+	struct comm_race *race;
 	double n_weighed;    /* rivals of a read, lately */
 	uint32_t n_switches; /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
@@ -122,7 +106,7 @@ static void hazard_destroy(void *est)
 	comm_pairs_destroy(h->pairs);
 	comm_watched_destroy(h->watched);
 	comm_reuse_destroy(h->reuse);
-	free(h->cpu);
+	comm_race_destroy(h->race);
 	free(h);
 }
 
@@ -138,7 +122,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
 	    comm_watched_create(&h->watched) || comm_reuse_create(&h->reuse) ||
 	    comm_ht_create(config->cycles_per_ns, &h->ht) ||
-	    comm_oncpu_create(memory / 8, &h->oncpu) ||
+	    comm_oncpu_create(memory / 8, &h->oncpu) || comm_race_create(h->oncpu, &h->race) ||
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edgemap_create(memory / 4, &h->edges) ||
@@ -152,65 +136,18 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	return 0;
 }
 
-/* On-CPU time of a thread within each slab's reach before now; cached. */
-static struct cpu_cache *hazard_cpu(struct hazard *h, uint32_t thread, uint64_t now_ns)
-{
-	struct cpu_cache *c;
-
-	if (thread >= h->n_cpu) {
-		uint32_t n = h->n_cpu ? h->n_cpu : 64;
-
-		while (n <= thread)
-			n *= 2;
-		c = realloc(h->cpu, n * sizeof(*c));
-		if (!c)
-			return NULL;
-		memset(c + h->n_cpu, 0, (n - h->n_cpu) * sizeof(*c));
-		h->cpu = c;
-		h->n_cpu = n;
-	}
-	c = &h->cpu[thread];
-	if (c->estimate != h->estimate) {
-		c->estimate = h->estimate;
-		c->start_ns = comm_oncpu_at(h->oncpu, thread, h->start_ns);
-		c->end_ns = comm_oncpu_at(h->oncpu, thread, h->end_ns);
-	}
-	if (c->pass != h->pass) {
-		c->pass = h->pass;
-		c->filled = 0;
-		c->now_ns = comm_oncpu_now(h->oncpu, thread, now_ns, &c->on, &c->since_ns);
-	}
-	return c;
-}
-
-static double hazard_on_ns(struct hazard *h, struct cpu_cache *c, uint32_t thread, uint64_t now_ns,
-			   uint32_t slab)
-{
-	double back_ns = hazard_slab_ns * (double)(1ull << 2 * slab);
-	double from_ns = c->start_ns;
-
-	if (back_ns <= (double)c->since_ns)
-		return c->on ? back_ns : 0;
-	if (c->filled & 1u << slab)
-		return c->on_ns[slab];
-	if (slab < HAZARD_SLABS - 1 && back_ns < (double)(now_ns - h->start_ns))
-		from_ns = comm_oncpu_at(h->oncpu, thread, now_ns - (uint64_t)back_ns);
-	c->filled |= 1u << slab;
-	return c->on_ns[slab] = c->now_ns - from_ns;
-}
-
 /* Rate of a rival's writes at the datum, and the chance that there are any. */
 static void hazard_rate(struct hazard *h, const struct comm_around *around,
-			const struct comm_relation_reader *reader, uint32_t word, uint64_t now_ns,
+			const struct comm_relation_reader *reader, uint32_t word,
 			struct comm_rival *c)
 {
 	uint32_t level;
 	const struct comm_actor *a =
 		comm_rival_profile(h->profile, around, word, COMM_REGION_LINE, c, &level);
 	double g = c->profile, e;
-	struct cpu_cache *cpu;
+	const struct comm_race_time *cpu;
 
-	cpu = hazard_cpu(h, c->thread, now_ns);
+	cpu = comm_race_time(h->race, c->thread);
 	if (!a || !cpu) {
 		c->rate = c->tail = 0;
 		return;
@@ -262,141 +199,6 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	}
 }
 
-/* Expected writes over on_ns of CPU time before the read. */
-static double hazard_writes(const struct comm_rival *c, double on_ns)
-{
-	double since = on_ns < c->since_ns ? on_ns : c->since_ns;
-
-	return c->rate * (c->active * since + (on_ns - since));
-}
-
-/* A Poisson process that may not be there at all. */
-static double hazard_cumulated(const struct comm_rival *c, double writes)
-{
-	if (c->chance > 0.999 || writes < 0.01 * c->chance)
-		return writes;
-	if (writes > 10 * c->chance)
-		return c->most;
-	return -log1pf((float)c->chance * expm1f((float)(-writes / c->chance)));
-}
-
-/* Sharpens a chance, or odds: the eighth power. */
-static double hazard_regular(double chance)
-{
-	double square = chance * chance;
-
-	return square * square * square * square;
-}
-
-/* Writes of the datum expected since the beginning, were it written at all. */
-static double hazard_ever(struct hazard *h, uint32_t n, uint64_t now_ns)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_rival *c = &h->rival[i];
-
-		if (c->rate > 0)
-			sum += hazard_writes(c, hazard_on_ns(h, &h->cpu[c->thread], c->thread,
-							     now_ns, HAZARD_SLABS - 1));
-	}
-	return sum > 0 ? sum : 0; /* times may run backwards */
-}
-
-/*
- * Shares of the rivals; returns the chance that nobody wrote.  written is
- * the chance that the datum is one that is written, < 0 where it was seen to;
- * shared the share of threads that write what one of them does.  *ret_first is
- * the chance that the reader, which reads the datum read_rate times per ns
- * on a CPU, did not since it was written.
- */
-static double hazard_compete(struct hazard *h, uint32_t n, uint32_t reader, uint64_t now_ns,
-			     double read_rate, double written, double shared, double *ret_first)
-{
-	struct cpu_cache *reader_cpu = hazard_cpu(h, reader, now_ns);
-	double alive = 1, tail = 0, unwritten, odds, rates = read_rate, labels = 0;
-	uint32_t slab = 0;
-	/* The same with certain rates, for the race of writes against reads. */
-	double first = 0, left = 1, writes_before = 0, reads_before = 0;
-
-	/* Slabs too short for anything to happen are taken together. */
-	for (uint32_t i = 0; i < n; i++)
-		rates += h->rival[i].rate;
-	while (slab < HAZARD_SLABS - 1 && rates * hazard_slab_ns * (double)(1ull << 2 * slab) < 0.1)
-		slab++;
-	for (; slab < HAZARD_SLABS && alive > 0.003; slab++) {
-		double now[COMM_RIVALS], sum = 0, writes = 0, reads = 0, race;
-
-		for (uint32_t i = 0; i < n; i++) {
-			struct comm_rival *c = &h->rival[i];
-			struct cpu_cache *cpu = &h->cpu[c->thread];
-			double after, expected;
-
-			now[i] = 0;
-			if (c->rate <= 0)
-				continue;
-			expected = hazard_writes(c, hazard_on_ns(h, cpu, c->thread, now_ns, slab));
-			writes += expected;
-			after = hazard_cumulated(c, expected);
-			now[i] = after > c->before ? after - c->before : 0;
-			c->before = after;
-			sum += now[i];
-		}
-		if (sum > 0) {
-			double dead = alive * -expm1(-sum);
-
-			for (uint32_t i = 0; i < n; i++)
-				h->rival[i].share += dead * now[i] / sum;
-			alive -= dead;
-		}
-		if (reader_cpu && read_rate > 0)
-			reads = read_rate * hazard_on_ns(h, reader_cpu, reader, now_ns, slab);
-		race = fmax(0, writes - writes_before) + fmax(0, reads - reads_before);
-		if (race > 0) {
-			first += left * -expm1(-race) * fmax(0, writes - writes_before) / race;
-			left *= exp(-race);
-		}
-		writes_before = writes;
-		reads_before = reads;
-	}
-	if (left < 1)
-		first /= 1 - left;
-	/* Synchronised programs alternate more regularly than chance has it. */
-	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
-	*ret_first = 1 / sqrt(sqrt(sqrt(1 + hazard_regular(odds))));
-	/* So are sweeps: what was probably written was written. */
-	unwritten = hazard_regular(alive);
-	for (uint32_t i = 0; i < n; i++)
-		tail += h->rival[i].tail;
-	if (tail <= 0)
-		return alive;
-	for (uint32_t i = 0; i < n; i++)
-		h->rival[i].share += (alive - unwritten) * h->rival[i].tail / tail;
-	if (written < 0)
-		return unwritten;
-	/*
-	 * Whether at all: as its like were.  Who: where data have one writer each
-	 * he is whose the data around are, whenever he wrote; else they compete.
-	 */
-	for (uint32_t i = 0; i < n; i++)
-		labels += h->rival[i].label * h->rival[i].factor;
-	/* Who reads nobody else's does not start with data that nobody was seen to write. */
-	if (labels < 1)
-		written *= labels / (written * labels + 1 - written);
-	written *= 1 - hazard_regular(exp(-hazard_ever(h, n, now_ns)));
-	if (labels <= 0)
-		shared = 1;
-	for (uint32_t i = 0; i < n && unwritten < 1; i++) {
-		struct comm_rival *c = &h->rival[i];
-
-		c->share *= shared / (1 - unwritten);
-		if (labels > 0)
-			c->share += (1 - shared) * c->label * c->factor / labels;
-		c->share *= written;
-	}
-	return unwritten < 1 ? 1 - written : 1;
-}
-
 /* What is read and written around a read at some level, without the read's burst. */
 static struct comm_reuse_count hazard_reuse_at(const struct comm_around *around, uint32_t level)
 {
@@ -418,9 +220,9 @@ static struct comm_reuse_count hazard_reuse_at(const struct comm_around *around,
  */
 static double hazard_read_rate(struct hazard *h, const struct comm_around *around,
 			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
-			       uint64_t now_ns, double *ret_once)
+			       double *ret_once)
 {
-	const struct cpu_cache *cpu = hazard_cpu(h, reader, now_ns);
+	const struct comm_race_time *cpu = comm_race_time(h->race, reader);
 	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
 	struct comm_reuse_count reuse = {0};
 	double ratio = 0, writes = 0;
@@ -442,8 +244,10 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_rival *c = &h->rival[i];
 
-		if (c->rate > 0)
-			writes += c->rate * (h->cpu[c->thread].end_ns - h->cpu[c->thread].start_ns);
+		if (c->rate > 0) {
+			cpu = comm_race_time(h->race, c->thread);
+			writes += c->rate * (cpu->end_ns - cpu->start_ns);
+		}
 	}
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
@@ -531,25 +335,26 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 
 /* The rivals' shares of a read; returns the chance that nobody wrote. */
 static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
-			      uint64_t time_ns, uint32_t *ret_n, double *ret_first)
+			      uint32_t *ret_n, double *ret_first)
 {
 	struct comm_relation_reader reader = {thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	double unwritten, first, once, read_rate;
+	struct comm_race_read read = {.reader = thread};
+	double unwritten, first, once;
 	struct comm_reuse_count here;
 	struct comm_around around;
 	uint32_t n = comm_rivals_find(h->profile, r, thread, &around, h->rival);
 
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
-		hazard_rate(h, &around, &reader, word, time_ns, &h->rival[i]);
+		hazard_rate(h, &around, &reader, word, &h->rival[i]);
 	here = hazard_reuse_at(&around, HAZARD_REUSE);
 	comm_reuse_add(h->reuse, thread, r->object, &here);
 	comm_rivals_label(h->profile, r, &around, h->rival, n);
-	read_rate = hazard_read_rate(h, &around, r, thread, n, time_ns, &once);
-	unwritten = hazard_compete(
-		h, n, thread, time_ns, read_rate, hazard_written(h, r, n, &around),
-		comm_sharing_share(comm_profile_sharing(h->profile), r->object), &first);
+	read.rate = hazard_read_rate(h, &around, r, thread, n, &once);
+	read.written = hazard_written(h, r, n, &around);
+	read.shared = comm_sharing_share(comm_profile_sharing(h->profile), r->object);
+	unwritten = comm_race_run(h->race, &read, h->rival, n, &first);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
@@ -609,8 +414,8 @@ static void hazard_hear(struct hazard *h)
 		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
-		h->pass++;
-		hazard_foretell(h, &r, read.thread, e->armed_ns, &n, &first);
+		comm_race_at(h->race, e->armed_ns);
+		hazard_foretell(h, &r, read.thread, &n, &first);
 		read.known = hazard_known(h, n);
 		for (uint32_t j = 0; j < n; j++)
 			if (h->rival[j].thread == write.thread)
@@ -632,7 +437,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
 								r->site, r->object},
 					r->bytes, r->bytes * r->first, 0);
-	unwritten = hazard_foretell(h, r, b->thread, b->time_ns, &n, &first);
+	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
 	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
@@ -777,8 +582,8 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 	h->n_switches = 0;
 	if (!n)
 		return 0;
-	h->estimate++;
 	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
+	comm_race_span(h->race, h->start_ns, h->end_ns);
 	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
 		h->halved_ns = h->end_ns;
 		halve = true;
@@ -798,7 +603,7 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 
 		if (b->n_reads) {
 			comm_profile_take_out(h->profile, h->window, b, -1);
-			h->pass++;
+			comm_race_at(h->race, b->time_ns);
 			for (uint32_t j = 0; j < b->n_reads && !err; j++)
 				err = hazard_read(h, b, &r[j]);
 			comm_profile_take_out(h->profile, h->window, b, 1);
