@@ -24,26 +24,35 @@ static struct comm_rival *rival_of(struct comm_rival *rival, uint32_t *n, uint32
 	return &rival[(*n)++];
 }
 
+/* By how many bursts the datum was read; 0: not known. */
+static double rival_reads(const struct comm_regions *regions, const struct comm_window_read *r)
+{
+	const struct comm_region *g = comm_region_at(regions, r->region);
+
+	if (!r->region || g->level != COMM_REGION_LINE)
+		return 0;
+	return g->read[r->datum >> comm_region_shift(regions, 0) & 7];
+}
+
 /*
  * A datum read over and over and never seen written is hardly written at all:
  * so many writes would have been seen as go with such reads around it.
  */
 static double rival_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
-			   struct comm_around *around)
+			   const struct comm_around *around)
 {
-	const struct comm_region *g = comm_region_at(regions, r->region);
-	uint32_t word = r->datum >> comm_region_shift(regions, 0) & 7, level;
+	double reads = rival_reads(regions, r);
+	uint32_t level;
 
-	if (!r->region || g->level != COMM_REGION_LINE || g->read[word] < 2)
+	if (reads < 2)
 		return 1;
-	around->often = g->read[word] >= RIVAL_OFTEN;
 	for (level = COMM_RIVAL_COARSE; level < COMM_REGION_OBJECT; level++)
 		if (around->n[level] >= COMM_RIVAL_BURSTS &&
 		    around->n_reads[level] >= COMM_RIVAL_BURSTS)
 			break;
 	if (around->reads[level] <= 0)
 		return 1;
-	return 1 / (1 + around->weight[level] / around->reads[level] * (g->read[word] - 1));
+	return 1 / (1 + around->weight[level] / around->reads[level] * (reads - 1));
 }
 
 /*
@@ -148,6 +157,7 @@ uint32_t comm_rivals_find(const struct comm_profile *profile, const struct comm_
 		region = g->parent;
 	}
 	ret->unseen = rival_unseen(regions, read, ret);
+	ret->often = rival_reads(regions, read) >= RIVAL_OFTEN;
 	return n;
 }
 
