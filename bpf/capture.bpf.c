@@ -170,9 +170,13 @@ static __always_inline void add_iov(struct comm_raw_kcopy *k, __u64 iov, __u64 n
 	}
 }
 
-/* The thread is in a system call: which of its memory will that write? */
+/*
+ * The thread is in a system call: which of its memory will that write?  On its way
+ * in and out of the kernel it is not on its stack, or still makes the frame at its
+ * top: what lies there is the call before.
+ */
 static __always_inline void kernel_sample(struct task_struct *task, struct comm_raw_cpu *c,
-					  const struct comm_raw_head *head)
+					  const struct comm_raw_head *head, __u64 sp)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct comm_raw_kcopy k = {.head = *head};
@@ -180,7 +184,7 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 	__u64 a1 = regs->si;
 
 	/* Exceptions and interrupts store -1 or the vector here, never a call. */
-	if (regs->cs != USER_CS)
+	if (regs->cs != USER_CS || sp < (__u64)task->stack || sp >= (__u64)regs)
 		return;
 	switch ((long)regs->orig_ax) {
 	case 0:	  /* read */
@@ -469,19 +473,20 @@ int sample(struct bpf_perf_event_data *ctx)
 		COPY_REGS((struct comm_raw_sample *)t->bytes, &ctx->regs);
 		user_sample(t, task, c, &head, cs);
 	} else {
-		kernel_sample(task, c, &head);
+		kernel_sample(task, c, &head, ctx->regs.sp);
 	}
 	end_sample(c, &head);
 	return 0;
 }
 
 /* Where the registers are that the tick has interrupted. */
-static __always_inline __u64 interrupted_regs(const struct hrtimer *timer)
+static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *timer)
 {
-	__u64 tick = (__u64)timer - bpf_core_field_offset(struct tick_sched, sched_timer), regs;
+	__u64 tick = (__u64)timer - bpf_core_field_offset(struct tick_sched, sched_timer);
+	struct pt_regs *regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)(tick + irq_regs_behind_tick)))
-		return 0;
+		return NULL;
 	return regs;
 }
 
@@ -494,9 +499,9 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 {
 	__u64 function = (__u64)timer->function;
 	struct comm_raw_head head = {};
+	struct pt_regs *regs, *interrupted;
 	struct task_struct *task;
 	struct comm_raw_cpu *c;
-	struct pt_regs *regs;
 	struct scratch *t;
 	__u32 cpu;
 
@@ -510,7 +515,7 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	if (ctl.try_ticks) {
 		task = bpf_get_current_task_btf();
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
-		if ((__u32)task->tgid == own_tgid && interrupted_regs(timer) == (__u64)regs)
+		if ((__u32)task->tgid == own_tgid && interrupted_regs(timer) == regs)
 			c->ticks++;
 		return 0;
 	}
@@ -522,11 +527,12 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 		return 0;
 	c->tick_hits++;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (interrupted_regs(timer) == (__u64)regs) {
+	interrupted = interrupted_regs(timer);
+	if (interrupted == regs) {
 		COPY_REGS((struct comm_raw_sample *)t->bytes, regs);
 		user_sample(t, task, c, &head, regs->cs);
 	} else {
-		kernel_sample(task, c, &head);
+		kernel_sample(task, c, &head, BPF_CORE_READ(interrupted, sp));
 	}
 	end_sample(c, &head);
 	return 0;

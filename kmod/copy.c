@@ -45,37 +45,49 @@ static void add_vector(struct cp_copy *copy, u64 vector, u64 n)
 	}
 }
 
-bool cp_copy(struct cp_copy *ret)
+/*
+ * On its way in and out of the kernel a task is not on its stack, or still makes
+ * the frame at its top: what lies there is the call before.
+ */
+static bool in_call(const struct pt_regs *regs, const struct pt_regs *frame)
 {
-	const struct pt_regs *regs = task_pt_regs(current);
+	return regs->sp >= (unsigned long)task_stack_page(current) &&
+	       regs->sp < (unsigned long)frame;
+}
+
+bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret)
+{
+	const struct pt_regs *frame = task_pt_regs(current);
 	struct user_msghdr message;
 
 	ret->n = 0;
-	ret->ip = regs->ip;
+	ret->ip = frame->ip;
+	if (!in_call(regs, frame))
+		return false;
 	/*
 	 * In 64-bit code int 0x80 makes calls by the numbers of 32-bit code; the
 	 * frame of an exception or interrupt has no number at all.
 	 */
-	if (regs->cs != __USER_CS || in_ia32_syscall())
+	if (frame->cs != __USER_CS || in_ia32_syscall())
 		return false;
-	switch (syscall_get_nr(current, (struct pt_regs *)regs)) {
+	switch (syscall_get_nr(current, (struct pt_regs *)frame)) {
 	case __NR_read:
 	case __NR_pread64:
 	case __NR_recvfrom:
 	case __NR_getdents64:
-		add(ret, regs->si, regs->dx);
+		add(ret, frame->si, frame->dx);
 		break;
 	case __NR_getrandom:
-		add(ret, regs->di, regs->si);
+		add(ret, frame->di, frame->si);
 		break;
 	case __NR_readv:
 	case __NR_preadv:
 	case __NR_preadv2:
-		add_vector(ret, regs->si, regs->dx);
+		add_vector(ret, frame->si, frame->dx);
 		break;
 	case __NR_recvmsg:
 	case __NR_recvmmsg: /* the first of its messages */
-		if (read_user(&message, regs->si, sizeof(message)))
+		if (read_user(&message, frame->si, sizeof(message)))
 			add_vector(ret, (__force u64)message.msg_iov, message.msg_iovlen);
 		break;
 	}

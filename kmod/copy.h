@@ -10,6 +10,8 @@
 
 #include <linux/types.h>
 
+struct pt_regs;
+
 enum { CP_COPY_RANGES = 4 };
 
 struct cp_copy {
@@ -21,7 +23,7 @@ struct cp_copy {
 	} range[CP_COPY_RANGES];
 };
 
-/* Of current, which is a user task in kernel mode.  False: none. */
-bool cp_copy(struct cp_copy *ret);
+/* Of current, a user task that was interrupted in kernel mode at regs.  False: none. */
+bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret);
 
 #endif

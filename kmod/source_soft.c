@@ -152,7 +152,7 @@ static void copies(struct cp_hit *hit)
 	struct cp_copy copy;
 	u32 i;
 
-	if (!(hit->src->config.flags & CP_SOURCE_COPIES) || !cp_copy(&copy))
+	if (!(hit->src->config.flags & CP_SOURCE_COPIES) || !cp_copy(hit->regs, &copy))
 		return;
 	for (i = 0; i < copy.n; i++) {
 		const struct cp_access access = {

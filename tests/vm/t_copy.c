@@ -217,6 +217,73 @@ static void copies(const char *from, uint32_t type, uint32_t flags)
 	munmap(g, sizeof(*g));
 }
 
+/* Where the reads of a child that reads and then calls for something else go. */
+struct over {
+	uint8_t read[64], never[64];
+	struct iovec part;
+};
+
+/*
+ * The vector is another one as soon as the read is over.  Whoever takes the frame
+ * of that call for the next one's, which has not made its own yet, finds it.
+ */
+static void reads(void *argument)
+{
+	struct over *over = argument;
+	volatile struct iovec *part = &over->part;
+	int zero = open("/dev/zero", O_RDONLY);
+
+	part->iov_len = sizeof(over->read);
+	for (;;) {
+		part->iov_base = over->read;
+		syscall(SYS_readv, zero, part, 1);
+		part->iov_base = over->never;
+		getppid();
+	}
+}
+
+struct outcome {
+	const struct over *over;
+	uint64_t right, wrong;
+};
+
+static void judge(const struct cp_record *record, void *argument)
+{
+	struct outcome *outcome = argument;
+	const struct cp_access *copy = (const void *)record;
+
+	if (record->type != CP_REC_COPY)
+		return;
+	outcome->right += copy->addr == (uint64_t)outcome->over->read;
+	outcome->wrong += copy->addr != (uint64_t)outcome->over->read;
+}
+
+static void finished(uint32_t type)
+{
+	struct over *over = mmap(NULL, sizeof(*over), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct outcome outcome = {.over = over};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST | CP_SOURCE_COPIES | CP_SOURCE_JITTER,
+		.type = type,
+		.period = 300000,
+	};
+	struct cp_reader *reader;
+	pid_t pid = spawn(reads, over);
+
+	reader = session(pid);
+	cp_reader_budget(reader, &budget);
+	cp_reader_source(reader, &source);
+	run_until(reader, 1000, judge, &outcome, &outcome.right, 500);
+	check(outcome.right && !outcome.wrong, "copies: none of a call that is over",
+	      "%lu right, %lu wrong", outcome.right, outcome.wrong);
+	cp_reader_destroy(reader);
+	reap(pid);
+	munmap(over, sizeof(*over));
+}
+
 /* Unasked there are none: what the kernel does stays its own affair. */
 static void unasked(void)
 {
@@ -246,5 +313,6 @@ void test_copies(void)
 {
 	copies("timer", 1, CP_SOURCE_BURST | CP_SOURCE_COPIES);
 	copies("NMI", pmu_type("standin"), CP_SOURCE_BURST | CP_SOURCE_COPIES);
+	finished(pmu_type("standin"));
 	unasked();
 }
