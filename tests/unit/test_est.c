@@ -499,6 +499,32 @@ static void test_constant(void **state)
 	ops->destroy(est);
 }
 
+/*
+ * The same where little is written at all, so that not to have seen it proves
+ * little: who writes there writes over what he wrote before, and not it.
+ */
+static void test_constant_beside(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct comm_unwritten u;
+	uint64_t random = 1;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 800; i++) {
+		bool write = i % 20 == 0;
+		uint64_t datum = base + (i % 4 == 1 ? 0 : 8 + sim_mix(&random) % 7 * 8);
+		struct comm_access a =
+			access_at(datum, write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, 0);
+
+		feed(ops, est, i * 1000000ull, !write, &a, 1);
+	}
+	u = slice(ops, est, &r);
+	assert_true(u.bytes > 0.2 * (u.bytes + r.edge_bytes));
+	ops->destroy(est);
+}
+
 /* A burst that writes or reads n words in a row. */
 static void feed_row(void *est, uint64_t time_ns, uint32_t thread, uint64_t datum, uint32_t n,
 		     uint16_t flags)
@@ -800,29 +826,18 @@ static void test_same_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_watched),
-		cmocka_unit_test(test_far),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),
-		cmocka_unit_test(test_own_constants),
-		cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_no_false_communication),
-		cmocka_unit_test(test_slice_length),
-		cmocka_unit_test(test_same_twice),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),    cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),	     cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),     cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_far),	     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),	     cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),     cmocka_unit_test(test_constant_beside),
+		cmocka_unit_test(test_sweep),	     cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),	     cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),     cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_patterns),     cmocka_unit_test(test_no_false_communication),
+		cmocka_unit_test(test_slice_length), cmocka_unit_test(test_same_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
