@@ -46,6 +46,7 @@ struct stat_line {
 	char state;
 	uint32_t ppid;
 	uint32_t flags;
+	uint32_t n_threads;
 };
 
 static int read_small(const char *path, char *buf, size_t size)
@@ -76,7 +77,8 @@ static int read_stat(uint32_t pid, struct stat_line *ret)
 	/* The name may hold anything, parentheses too: the last one ends it. */
 	p = strrchr(buf, ')');
 	if (!p ||
-	    sscanf(p + 1, " %c %u %*d %*d %*d %*d %u", &ret->state, &ret->ppid, &ret->flags) != 3)
+	    sscanf(p + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+		   &ret->state, &ret->ppid, &ret->flags, &ret->n_threads) != 4)
 		return -EBADMSG;
 	return 0;
 }
@@ -226,8 +228,9 @@ int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 	uint32_t tgid;
 	int rc;
 
-	rc = read_stat(pid, &line);
-	if (rc == -ENOENT || rc == -ESRCH || !pid)
+	tgid = tgid_of(pid);
+	rc = tgid ? read_stat(tgid, &line) : -ESRCH;
+	if (rc == -ENOENT || rc == -ESRCH)
 		return comm_source_fail(err, -ESRCH, "there is no process %u", pid);
 	if (rc)
 		return comm_source_fail(err, rc, "cannot read /proc/%u/stat: %s", pid,
@@ -237,14 +240,17 @@ int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 					"process %u is a kernel thread: it has no memory of its "
 					"own to communicate through",
 					pid);
+	if (line.state == 'Z' && line.n_threads > 1)
+		return comm_source_fail(
+			err, -EOPNOTSUPP,
+			"the first thread of process %u has ended, and with it went "
+			"what /proc tells of the others' memory",
+			tgid);
 	if (line.state == 'Z' || line.state == 'X')
 		return comm_source_fail(err, -ESRCH,
 					"process %u has ended (a zombie that its parent %u has not "
 					"waited for)",
-					pid, line.ppid);
-	tgid = tgid_of(pid);
-	if (!tgid)
-		return comm_source_fail(err, -ESRCH, "there is no process %u", pid);
+					tgid, line.ppid);
 	if (tgid == (uint32_t)getpid())
 		return comm_source_fail(err, -EINVAL, "process %u is the profiler itself", pid);
 	rc = add(target, tgid, cpu_of(tgid));

@@ -24,8 +24,9 @@ int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_targ
 void comm_target_destroy(struct comm_target *target);
 
 /*
- * -ESRCH: no such process, or it has ended (a zombie); -EINVAL: a kernel
- * thread, or this process itself.  A thread's id stands for its process.
+ * -ESRCH: no such process, or it has ended (a zombie); -EOPNOTSUPP: its first
+ * thread has; -EINVAL: a kernel thread, or this process itself.  A thread's id
+ * stands for its process.
  */
 int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err);
 /* A directory of the cgroup v2 hierarchy, or its path below the mount. */

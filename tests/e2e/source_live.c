@@ -422,15 +422,30 @@ static void refused(pid_t pid, int expected, const char *word, const char *name)
 	comm_target_destroy(target);
 }
 
+static void *outlive(void *unused)
+{
+	pause();
+	return unused;
+}
+
 static void test_bad_targets(void)
 {
-	pid_t zombie = fork();
+	pid_t zombie = fork(), headless;
+	pthread_t thread;
 
 	if (!zombie)
 		_exit(0);
+	headless = fork();
+	if (!headless) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&thread, NULL, outlive, NULL);
+		pthread_exit(NULL);
+	}
 	usleep(100000);
 	refused(zombie, -ESRCH, "zombie", "a zombie is refused");
 	waitpid(zombie, NULL, 0);
+	refused(headless, -EOPNOTSUPP, "first thread", "threads without their first are refused");
+	end_child(headless);
 	refused(zombie, -ESRCH, "no process", "a process that is not there is refused");
 	refused(getpid(), -EINVAL, "itself", "the profiler itself is refused");
 	if (access("/proc/2/stat", R_OK) || getpid() == 2)
