@@ -93,28 +93,35 @@ fi
 
 image=$kernel/vmlinux
 [ -e "$image" ] || image=$kernel/bzImage
+# A socket's name must be short.
+short=$(mktemp -d)
+trap 'rm -rf "$short"' EXIT
 boot() {
-	rm -f "$out/disk" "$out/console"
+	rm -f "$out/disk" "$out/console" "$short/monitor"
 	truncate -s 64M "$out/disk"
 	status=0
+	"$here/stuck.py" "$short/monitor" "$out/console" & watch=$!
 	# shellcheck disable=SC2086
 	timeout $limit qemu-system-x86_64 -M q35 $cpus -cpu max -m 1024 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$image" -initrd "$out/initramfs" -serial "file:$out/console" \
 		-drive "file=$out/disk,format=raw,if=none,id=disk" -device virtio-blk-pci,drive=disk \
 		-device isa-debug-exit,iobase=0x501,iosize=4 \
+		-monitor unix:"$short/monitor",server=on,wait=off \
 		-append "console=ttyS0 loglevel=1 panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check lpj=4000000 rdinit=/init" \
 		|| status=$?
+	kill $watch 2>/dev/null || true
 }
 
 # qemu 7.2 now and then computes flags with reserved bits set (seen after
 # cmpxchg16b: the bits are those of a pointer), which no software can do; the
 # next interrupt's return is then a double fault.  And it may run a translation
 # that has an int3 in it when the kernel, on another CPU, has long put the
-# instruction back and told all CPUs: a trap with no int3 before its address.
-# Only those run again.
+# instruction back and told all CPUs: a trap with no int3 before its address, once
+# or for ever (stuck.py).  Only those run again.
 emulator_failed() {
 	grep -q 'double fault' "$out/console" && grep -qE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console" ||
+		grep -q '^emulator: ' "$out/console" ||
 		grep -q 'Oops: int3' "$out/console" && ! grep -q 'Code: .* cc <' "$out/console"
 }
 began=$(date +%s)
