@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "Watch up to N sampled data a second for who writes them next (default 20, as far as a "
-	 "tenth of the budget goes; with kmod 0)",
+	 "Watch up to N sampled data a second for who writes them next (default 20 for each "
+	 "percent of the budget, at most 100, as far as a tenth of it goes; with kmod 0)",
 	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default) or nearest", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
@@ -273,6 +273,15 @@ static const struct argp argp = {
 
 const char *argp_program_version = "commd (commprof) " COMM_VERSION;
 
+/* A tenth of the budget pays for some 16 watches a second and percent. */
+static uint32_t default_watches(double overhead)
+{
+	enum { A_PERCENT = 20, MOST = 100 };
+	double n = A_PERCENT * 100 * overhead;
+
+	return n < 1 ? 1 : n > MOST ? MOST : (uint32_t)n;
+}
+
 void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 {
 	*ret = (struct comm_options){
@@ -281,7 +290,6 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.store = "comm.db",
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
-		.watch_per_s = 20,
 		.quota_bytes = 1ull << 30,
 		.detail_ns = 1800ull * 1000000000,
 		.estimator = comm_estimators[0],
@@ -290,4 +298,6 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
 	if (!(ret->rate_hz > 0) && !(ret->overhead > 0))
 		ret->overhead = 0.01;
+	if (!ret->watch_given)
+		ret->watch_per_s = default_watches(ret->overhead);
 }

@@ -26,6 +26,8 @@ enum {
 	DATUM_SHIFT = 3,
 	DULL_MAX = 6,
 	DULL_WRITTEN = 2,
+	DULL_OWN = 4,
+	MANY = -1,
 	TURN_MS_MIN = 10,
 	TURN_MS_MAX = 100,
 };
@@ -64,6 +66,8 @@ struct place {
 	uint64_t key;
 	uint8_t dull; /* watches, lately, after which another one tells little */
 	bool written; /* a burst did */
+	/* The one thread that was seen to write, 0: none, MANY. */
+	int writer;
 };
 
 struct cpu {
@@ -284,16 +288,25 @@ static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr
 
 /*
  * Constants would fill the slots: where nobody writes, fewer and fewer watches.  So
- * would the few data that a thread reads all the time.  And where bursts write,
- * they tell more than watches do.
+ * would the few data that a thread reads all the time.  Where bursts write, they
+ * tell more than watches do, and what nobody but the reader writes is its own.
  */
-static bool is_dull(struct comm_watch *w, uint32_t tgid, uint64_t addr)
+static bool is_dull(struct comm_watch *w, const struct candidate *c)
 {
-	const struct place *page = place_of(w, tgid, addr, PAGE_SHIFT);
-	unsigned int dull = place_of(w, tgid, addr, DATUM_SHIFT)->dull;
+	const struct place *page = place_of(w, c->tgid, c->addr, PAGE_SHIFT);
+	unsigned int dull = place_of(w, c->tgid, c->addr, DATUM_SHIFT)->dull;
 
-	dull += (page->dull > 1 ? page->dull - 1 : 0) + (page->written ? DULL_WRITTEN : 0);
+	dull += page->dull > 1 ? page->dull - 1 : 0;
+	if (page->writer == (int)c->tid)
+		dull += DULL_OWN;
+	else if (page->written)
+		dull += DULL_WRITTEN;
 	return next_random(w) & ((1u << dull) - 1);
+}
+
+static void see_write(struct place *page, uint32_t tid)
+{
+	page->writer = page->writer && page->writer != (int)tid ? MANY : (int)tid;
 }
 
 /* One of the burst's reads, by its bytes; false: none. */
@@ -308,8 +321,12 @@ static bool pick(struct comm_watch *w, const struct comm_event *event,
 		const struct comm_burst_access *a = &burst->access[i];
 		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
 
-		if (a->flags & COMM_ACCESS_WRITE)
-			place_of(w, event->tgid, a->addr, PAGE_SHIFT)->written = true;
+		if (a->flags & COMM_ACCESS_WRITE) {
+			struct place *page = place_of(w, event->tgid, a->addr, PAGE_SHIFT);
+
+			page->written = true;
+			see_write(page, event->tid);
+		}
 		/* The thread's own stack is nobody else's. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
@@ -338,7 +355,7 @@ void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
 
 	if (!pick(w, event, burst, &c) || w->tokens < 1)
 		return;
-	if (is_dull(w, c.tgid, c.addr)) {
+	if (is_dull(w, &c)) {
 		w->stats.dull++;
 		return;
 	}
@@ -512,6 +529,7 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 		if (s->hit.time_ns) {
 			w->stats.hits++;
 			page->dull = 0;
+			see_write(page, s->hit.tid);
 		} else {
 			unsigned int j;
 

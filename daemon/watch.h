@@ -33,7 +33,7 @@ struct comm_watch_config {
 struct comm_watch_stats {
 	uint64_t armed, hits, expired;
 	uint64_t foreign; /* traps of processes that are no targets, at the same address */
-	uint64_t dull;	  /* reads passed over: constants, and data watched before */
+	uint64_t dull;	  /* reads passed over: constants, the reader's own, data watched before */
 	uint64_t trap_ns; /* time of the target: traps, and being told of watches */
 	uint64_t own_ns;  /* time of this thread */
 };
