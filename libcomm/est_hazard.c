@@ -407,7 +407,8 @@ static void hazard_hear(struct hazard *h)
 			.site = e->first.site,
 		};
 		struct comm_watched_read read = {e->first_thread, r.object, r.datum, false};
-		struct comm_watched_write write = {e->second_thread, e->second.site, 0};
+		struct comm_watched_write write = {e->second_thread, e->second.site};
+		struct comm_watched_writer foretold[COMM_RIVALS];
 		double first;
 		uint32_t n;
 
@@ -418,9 +419,9 @@ static void hazard_hear(struct hazard *h)
 		hazard_foretell(h, &r, read.thread, &n, &first);
 		read.known = hazard_known(h, n);
 		for (uint32_t j = 0; j < n; j++)
-			if (h->rival[j].thread == write.thread)
-				write.foretold = h->rival[j].share;
-		comm_watched_add(h->watched, &read, e->second.flags ? &write : NULL);
+			foretold[j] = (struct comm_watched_writer){
+				h->rival[j].thread, h->rival[j].site, h->rival[j].share};
+		comm_watched_add(h->watched, &read, e->second.flags ? &write : NULL, foretold, n);
 	}
 	h->n_asked = 0;
 }

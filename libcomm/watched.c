@@ -12,11 +12,15 @@ enum {
 };
 
 /* Of the estimator against the answers, logarithms: at first, and at most. */
-static const double watched_odds = 5, watched_odds_most = 8;
+static const double watched_odds = 7, watched_odds_most = 10;
 /* Answers that those of other readers, or of other places, are worth. */
-static const double watched_pooled = 4;
+static const double watched_pooled = 8;
 /* The chance of what neither of the two would have foretold. */
 static const double watched_new = 0.02;
+/* Each answer is for the estimator by so much: it tells the reads apart. */
+static const double watched_apart = 0.05;
+/* Foretold shares below are not kept: they would push out others. */
+static const double watched_least = 0.005;
 
 /* What was said of an object, of a place in it, or of what one thread reads there. */
 enum level { OBJECT, PLACE, READER, LEVELS };
@@ -32,6 +36,7 @@ struct entry {
 	/* Where the estimator saw nobody write the datum, and where it did. */
 	float odds[2];
 	struct writer writer[COMM_WATCHED_WRITERS];
+	struct writer foretold[COMM_WATCHED_WRITERS]; /* by the estimator: sums of shares */
 };
 
 struct comm_watched {
@@ -82,18 +87,27 @@ static void find(const struct comm_watched *w, const struct comm_watched_read *r
 	}
 }
 
-/* A thread's share of the writes; the rest is those whom nobody saw. */
-static double share_of(const struct entry *const *e, uint32_t thread)
+static double count_of(const struct writer *writer, uint32_t thread)
 {
-	double share = 0, prior = 1;
+	for (int i = 0; i < COMM_WATCHED_WRITERS; i++)
+		if (writer[i].n > 0 && writer[i].thread == thread)
+			return writer[i].n;
+	return 0;
+}
 
-	for (int level = 0; level < LEVELS; level++) {
-		double n = 0;
+/*
+ * A thread's share of the writes, the rest is those whom nobody saw; or what the
+ * estimator says of such reads, which of a new place is not what it said of others.
+ * share: to begin with.
+ */
+static double share_of(const struct entry *const *e, uint32_t thread, bool foretold, double share)
+{
+	double prior = 1;
 
-		for (int i = 0; i < COMM_WATCHED_WRITERS; i++)
-			if (e[level]->writer[i].n > 0 && e[level]->writer[i].thread == thread)
-				n = e[level]->writer[i].n;
-		share = (n + prior * share) / (e[level]->n + prior);
+	for (int level = foretold ? PLACE : OBJECT; level < LEVELS; level++) {
+		const struct writer *writer = foretold ? e[level]->foretold : e[level]->writer;
+
+		share = (count_of(writer, thread) + prior * share) / (e[level]->n + prior);
 		prior = watched_pooled;
 	}
 	return share;
@@ -116,40 +130,47 @@ static void halve(struct entry *e)
 		return;
 	e->n /= 2;
 	e->n_quiet /= 2;
-	for (int i = 0; i < COMM_WATCHED_WRITERS; i++)
+	for (int i = 0; i < COMM_WATCHED_WRITERS; i++) {
 		e->writer[i].n /= 2;
+		e->foretold[i].n /= 2;
+	}
 }
 
 /* Who writes least gives way. */
-static void add_write(struct entry *e, uint32_t thread, uint32_t site)
+static void add_share(struct writer *writer, uint32_t thread, uint32_t site, double share)
 {
 	int least = 0, i;
 
-	e->n++;
 	for (i = 0; i < COMM_WATCHED_WRITERS; i++) {
-		if (e->writer[i].n > 0 && e->writer[i].thread == thread)
+		if (writer[i].n > 0 && writer[i].thread == thread)
 			break;
-		if (e->writer[i].n < e->writer[least].n)
+		if (writer[i].n < writer[least].n)
 			least = i;
 	}
 	if (i == COMM_WATCHED_WRITERS) {
 		i = least;
-		e->writer[i].n = 0;
+		writer[i].n = 0;
 	}
-	e->writer[i] = (struct writer){thread, site, e->writer[i].n + 1};
+	writer[i] = (struct writer){thread, site, (float)(writer[i].n + share)};
 }
 
 void comm_watched_add(struct comm_watched *watched, const struct comm_watched_read *read,
-		      const struct comm_watched_write *write)
+		      const struct comm_watched_write *write,
+		      const struct comm_watched_writer *foretold, uint32_t n_foretold)
 {
 	const struct entry *e[LEVELS];
 	uint64_t key[LEVELS];
-	double by = 0;
+	double by = 0, now = 0;
+	uint32_t i;
 
 	find(watched, read, e);
+	for (i = 0; write && i < n_foretold; i++)
+		if (foretold[i].thread == write->thread)
+			now = foretold[i].share;
 	if (write)
-		by = log((write->foretold + watched_new) /
-			 (share_of(e, write->thread) + watched_new));
+		by = log((share_of(e, write->thread, true, now) + watched_new) /
+			 (share_of(e, write->thread, false, 0) + watched_new)) +
+		     watched_apart;
 	keys(read, key);
 	for (int level = 0; level < LEVELS; level++) {
 		struct entry *to = &watched->entry[slot_of(key[level])];
@@ -157,12 +178,17 @@ void comm_watched_add(struct comm_watched *watched, const struct comm_watched_re
 		if (to->key != key[level])
 			*to = (struct entry){.key = key[level]};
 		halve(to);
-		if (write) {
-			add_write(to, write->thread, write->site);
-			add_odds(&to->odds[read->known], by);
-		} else {
+		if (!write) {
 			to->n_quiet++;
+			continue;
 		}
+		to->n++;
+		add_share(to->writer, write->thread, write->site, 1);
+		for (i = 0; i < n_foretold; i++)
+			if (foretold[i].share >= watched_least)
+				add_share(to->foretold, foretold[i].thread, foretold[i].site,
+					  foretold[i].share);
+		add_odds(&to->odds[read->known], by);
 	}
 }
 
@@ -186,8 +212,8 @@ uint32_t comm_watched_shares(const struct comm_watched *watched,
 			e[PLACE]->n > 0 ? &e[PLACE]->writer[i] : &e[OBJECT]->writer[i];
 
 		if (w->n > 0)
-			ret[n++] = (struct comm_watched_writer){w->thread, w->site,
-								weight * share_of(e, w->thread)};
+			ret[n++] = (struct comm_watched_writer){
+				w->thread, w->site, weight * share_of(e, w->thread, false, 0)};
 	}
 	return n;
 }

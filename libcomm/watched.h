@@ -7,7 +7,9 @@
  *
  * Each answer is foretold before it is known, by the estimator and from the
  * answers so far: their posterior odds, per object and place, say whose shares are used
- * (Dawid, The prequential approach, JRSS A 147, 1984).
+ * (Dawid, The prequential approach, JRSS A 147, 1984).  The estimator is taken by
+ * what it said of such reads on average: where turns are taken it may rightly name
+ * the last writer of each read, and that one is not the next.
  */
 #ifndef COMM_WATCHED_H
 #define COMM_WATCHED_H
@@ -29,7 +31,6 @@ struct comm_watched_read {
 
 struct comm_watched_write {
 	uint32_t thread, site;
-	double foretold; /* the chance that the estimator gave to this thread */
 };
 
 struct comm_watched_writer {
@@ -40,9 +41,10 @@ struct comm_watched_writer {
 int comm_watched_create(struct comm_watched **ret);
 void comm_watched_destroy(struct comm_watched *watched);
 
-/* An answer; NULL: no write came in time. */
+/* An answer, NULL: no write came in time; and the estimator's shares of that read. */
 void comm_watched_add(struct comm_watched *watched, const struct comm_watched_read *read,
-		      const struct comm_watched_write *write);
+		      const struct comm_watched_write *write,
+		      const struct comm_watched_writer *foretold, uint32_t n_foretold);
 /*
  * Who writes what is read there, COMM_WATCHED_WRITERS at most; returns how many.
  * The shares are those by which the estimator's are to be replaced, and add up to

@@ -24,10 +24,11 @@ static struct comm_watched *new_watched(void)
 static void answers(struct comm_watched *w, struct comm_watched_read read, uint32_t writer,
 		    double foretold, int n)
 {
-	const struct comm_watched_write write = {writer, SITE, foretold};
+	const struct comm_watched_write write = {writer, SITE};
+	const struct comm_watched_writer told = {writer, SITE, foretold};
 
 	while (n--)
-		comm_watched_add(w, &read, &write);
+		comm_watched_add(w, &read, &write, &told, 1);
 }
 
 /* Of one writer, and of all. */
@@ -90,6 +91,29 @@ static void test_trust(void **state)
 	comm_watched_destroy(w);
 }
 
+/* To know who wrote last is not to know who writes next, and no fault. */
+static void test_turns(void **state)
+{
+	const struct comm_watched_read read = {READER, OBJECT, here, true};
+	struct comm_watched *w = new_watched();
+	uint32_t random = 1;
+	double all;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		struct comm_watched_write next;
+		struct comm_watched_writer last;
+
+		random = random * 1664525 + 1013904223;
+		next = (struct comm_watched_write){random >> 30, SITE};
+		last = (struct comm_watched_writer){random >> 28 & 3, SITE, 0.95};
+		comm_watched_add(w, &read, &next, &last, 1);
+	}
+	share(w, read, WRITER, &all);
+	assert_true(all < 0.02);
+	comm_watched_destroy(w);
+}
+
 static void test_shares(void **state)
 {
 	const struct comm_watched_read read = {READER, OBJECT, here, false};
@@ -116,7 +140,7 @@ static void test_shares(void **state)
 	assert_true(all < 0.3);
 	/* Where mostly nobody writes, the estimator says who did. */
 	for (i = 0; i < 300; i++)
-		comm_watched_add(w, &read, NULL);
+		comm_watched_add(w, &read, NULL, NULL, 0);
 	share(w, read, WRITER, &all);
 	assert_true(all < 0.5);
 	comm_watched_destroy(w);
@@ -143,9 +167,8 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_trust),
-		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_turns),	cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_bounds),
 	};
 
