@@ -48,6 +48,13 @@ struct ground {
 	uint32_t bytes[CALLS][PARTS];
 };
 
+/* Memory that a fork shares. */
+static void *common(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE,
+		    -1, 0);
+}
+
 static void receive(struct ground *g, const int *pair, enum call call)
 {
 	struct iovec part = {g->buffer[call][0], PART_BYTES};
@@ -172,8 +179,7 @@ static void take(const struct cp_record *record, void *argument)
 
 static void copies(const char *from, uint32_t type, uint32_t flags)
 {
-	struct ground *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct ground *g = common(sizeof(*g));
 	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
 	struct tally tally = {.ground = g};
 	struct cp_source source = {
@@ -260,8 +266,7 @@ static void judge(const struct cp_record *record, void *argument)
 
 static void finished(uint32_t type)
 {
-	struct over *over = mmap(NULL, sizeof(*over), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct over *over = common(sizeof(*over));
 	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
 	struct outcome outcome = {.over = over};
 	struct cp_source source = {
@@ -287,8 +292,7 @@ static void finished(uint32_t type)
 /* Unasked there are none: what the kernel does stays its own affair. */
 static void unasked(void)
 {
-	struct ground *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct ground *g = common(sizeof(*g));
 	struct tally tally = {.ground = g};
 	struct cp_source source = {
 		.kind = CP_SOURCE_SOFT,
