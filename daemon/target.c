@@ -83,6 +83,12 @@ static int read_stat(uint32_t pid, struct stat_line *ret)
 	return 0;
 }
 
+/* With its last thread, not with its first. */
+static bool has_ended(const struct stat_line *line)
+{
+	return line->state == 'X' || (line->state == 'Z' && line->n_threads <= 1);
+}
+
 static uint32_t tgid_of(uint32_t pid)
 {
 	char path[64], buf[4096], *p;
@@ -240,17 +246,17 @@ int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 					"process %u is a kernel thread: it has no memory of its "
 					"own to communicate through",
 					pid);
-	if (line.state == 'Z' && line.n_threads > 1)
+	if (has_ended(&line))
+		return comm_source_fail(err, -ESRCH,
+					"process %u has ended (a zombie that its parent %u has not "
+					"waited for)",
+					tgid, line.ppid);
+	if (line.state == 'Z')
 		return comm_source_fail(
 			err, -EOPNOTSUPP,
 			"the first thread of process %u has ended, and with it went "
 			"what /proc tells of the others' memory",
 			tgid);
-	if (line.state == 'Z' || line.state == 'X')
-		return comm_source_fail(err, -ESRCH,
-					"process %u has ended (a zombie that its parent %u has not "
-					"waited for)",
-					tgid, line.ppid);
 	if (tgid == (uint32_t)getpid())
 		return comm_source_fail(err, -EINVAL, "process %u is the profiler itself", pid);
 	rc = add(target, tgid, cpu_of(tgid));
@@ -499,8 +505,7 @@ bool comm_target_alive(struct comm_target *target)
 		bool ran = target->member[i].ran;
 
 		target->member[i].ran = false;
-		if (!ran &&
-		    (read_stat(target->pid[i], &line) || line.state == 'Z' || line.state == 'X'))
+		if (!ran && (read_stat(target->pid[i], &line) || has_ended(&line)))
 			drop(target, i);
 	}
 	return target->n > 0;

@@ -431,21 +431,36 @@ static void *outlive(void *unused)
 static void test_bad_targets(void)
 {
 	pid_t zombie = fork(), headless;
+	struct comm_target *target;
+	char *err = NULL, byte;
 	pthread_t thread;
+	int go[2];
 
 	if (!zombie)
 		_exit(0);
+	if (pipe(go))
+		exit(1);
 	headless = fork();
 	if (!headless) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pthread_create(&thread, NULL, outlive, NULL);
-		pthread_exit(NULL);
+		close(go[1]);
+		if (!read(go[0], &byte, 1))
+			pthread_exit(NULL);
+		_exit(1);
 	}
+	comm_target_create(COMM_TARGET_PIDS, true, &target);
+	check(!comm_target_add_pid(target, (uint32_t)headless, &err), "a target is taken");
+	close(go[0]);
+	close(go[1]);
 	usleep(100000);
 	refused(zombie, -ESRCH, "zombie", "a zombie is refused");
 	waitpid(zombie, NULL, 0);
 	refused(headless, -EOPNOTSUPP, "first thread", "threads without their first are refused");
+	check(comm_target_alive(target), "a target lives as long as one of its threads");
 	end_child(headless);
+	check(!comm_target_alive(target), "and no longer");
+	comm_target_destroy(target);
 	refused(zombie, -ESRCH, "no process", "a process that is not there is refused");
 	refused(getpid(), -EINVAL, "itself", "the profiler itself is refused");
 	if (access("/proc/2/stat", R_OK) || getpid() == 2)
