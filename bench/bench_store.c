@@ -79,8 +79,8 @@ int main(int argc, char **argv)
 	double cpu, wall, cpu_max = 0, total_cpu = 0, total_wall = 0;
 	static struct comm_edge edges[BENCH_EDGES_MAX];
 	struct comm_store *store;
-	struct comm_what *what;
-	struct comm_who *who;
+	struct comm_naming naming;
+	struct made_names *names;
 	char path[256], *err;
 	struct stat st;
 	int64_t id;
@@ -88,15 +88,16 @@ int main(int argc, char **argv)
 	if (n > BENCH_EDGES_MAX || seconds < 1)
 		return 2;
 	snprintf(path, sizeof(path), "%s/bench_store.%d.db", argc > 3 ? argv[3] : "/tmp", getpid());
-	made_names(&who, &what);
+	names = made_names_create();
 	for (int i = 0; i < BENCH_THREADS; i++)
-		made_thread(who, 1, 1 + i, "worker");
+		made_thread(names, 1, 1 + i, "worker");
 	for (int i = 0; i < BENCH_SITES; i++) {
-		made_function(who, "function", "program", 16 * i);
-		made_site(who, 2 + i, "file.c", i);
+		made_function(names, "function", "program", 16 * i);
+		made_site(names, 2 + i, "file.c", i);
 	}
 	for (int i = 0; i < BENCH_OBJECTS; i++)
-		made_object(what, COMM_OBJECT_STATIC, "object", "program", 64);
+		made_object(names, COMM_OBJECT_STATIC, "object", "program", 64);
+	naming = made_naming(names);
 	config.path = path;
 	if (comm_store_open(&config, &store, &err)) {
 		fprintf(stderr, "%s\n", err);
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
 		make_edges(edges, n, i);
 		cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 		wall = seconds_of(CLOCK_MONOTONIC);
-		if (comm_store_write_slice(store, &info, edges, n, who, what))
+		if (comm_store_write_slice(store, &info, edges, n, &naming))
 			return 1;
 		cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 		total_wall += seconds_of(CLOCK_MONOTONIC) - wall;
@@ -137,7 +138,6 @@ int main(int argc, char **argv)
 	    (struct comm_query){.from_ns = 30 * SECOND, .to_ns = -30 * (int64_t)SECOND});
 	ask(path, "last 30 s", (struct comm_query){.from_ns = -30 * (int64_t)SECOND});
 	unlink(path);
-	free(who);
-	free(what);
+	free(names);
 	return 0;
 }

@@ -286,7 +286,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 	if (!err && phase.failed)
 		err = -ENOMEM;
 	if (!err)
-		err = comm_store_write_named(exact->session.store, &info, phase.edges, phase.n,
+		err = comm_store_write_slice(exact->session.store, &info, phase.edges, phase.n,
 					     &naming);
 	free(phase.edges);
 	return err;

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "who.h"
+#include "ids.h"
 
 enum { CELLS_FIRST = 64 };
 

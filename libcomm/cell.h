@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "est.h"
+#include "edge.h"
 
 struct comm_cells {
 	struct comm_edge *edge; /* n of them, in order of arrival */

@@ -35,8 +35,7 @@ struct comm_engine {
 	struct comm_engine_config config;
 	struct comm_decoder *decoder;
 	struct comm_space_table *spaces;
-	struct comm_who *who;
-	struct comm_what *what;
+	struct comm_identity identity;
 	void *est;
 	uint32_t trigger;
 	uint64_t period;
@@ -67,9 +66,7 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	if (!err)
 		err = comm_space_table_create(config->view, &engine->spaces);
 	if (!err)
-		err = comm_who_create(config->view, &engine->who);
-	if (!err)
-		err = comm_what_create(config->view, &engine->what);
+		err = comm_identity_init(&engine->identity, config->view);
 	if (!err)
 		err = config->estimator->create(&config->est, &engine->est);
 	if (err) {
@@ -86,8 +83,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 		return;
 	if (engine->est)
 		engine->config.estimator->destroy(engine->est);
-	comm_what_destroy(engine->what);
-	comm_who_destroy(engine->who);
+	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
 	free(engine->edges);
@@ -112,7 +108,7 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 	    now_ns - entry->asked_ns >= IP_FRESH_NS) {
 		entry->ip = ip;
 		entry->tgid = tgid;
-		entry->site = comm_who_site(engine->who, space, ip, now_ns);
+		entry->site = comm_who_site(engine->identity.who, space, ip, now_ns);
 		entry->generation = comm_space_generation(space);
 		entry->asked_ns = now_ns;
 		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
@@ -125,8 +121,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
 		    uint64_t now_ns, struct comm_access *ret)
 {
-	if (!comm_what_resolve(engine->what, space, from->addr, sp, tid, now_ns, &ret->datum,
-			       &ret->object)) {
+	if (!comm_what_resolve(engine->identity.what, space, from->addr, sp, tid, now_ns,
+			       &ret->datum, &ret->object)) {
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
 	}
@@ -184,7 +180,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	count_end(engine, burst);
 	if (engine->config.burst_done)
 		engine->config.burst_done(engine->config.burst_ctx, event, burst);
-	out.thread = comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+	out.thread = comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
 	out.n_insns = burst->n_insns;
 	out.cycles = burst->cycles;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
@@ -222,7 +218,7 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 	ret->known = 1;
 	ret->site = from->flags & COMM_ACCESS_KERNEL
 			    ? COMM_SITE_KERNEL
-			    : comm_who_site(engine->who, space, from->ip, now_ns);
+			    : comm_who_site(engine->identity.who, space, from->ip, now_ns);
 	return true;
 }
 
@@ -248,7 +244,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		out.cycles = KCOPY_CYCLES;
 		engine->access[0].cycle = KCOPY_CYCLES / 2;
 	}
-	out.thread = comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+	out.thread = comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
 	feed(engine, &out);
 }
 
@@ -269,10 +265,10 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 	/* Another process's memory at the same address. */
 	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
 		return;
-	evidence.first_thread = comm_who_thread(engine->who, event->watch.first_tgid,
+	evidence.first_thread = comm_who_thread(engine->identity.who, event->watch.first_tgid,
 						event->watch.first_tid, event->time_ns);
 	evidence.second_thread =
-		comm_who_thread(engine->who, event->tgid, event->tid, event->time_ns);
+		comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
 	if (engine->config.estimator->evidence(engine->est, &evidence))
 		lose(engine, COMM_LOSS_WINDOW, 1);
 }
@@ -285,23 +281,23 @@ static void on_switch(struct comm_engine *engine, const struct comm_event *event
 		return;
 	if (event->sched.prev_tgid)
 		ops->sched(engine->est, event->time_ns,
-			   comm_who_thread(engine->who, event->sched.prev_tgid, event->tid,
+			   comm_who_thread(engine->identity.who, event->sched.prev_tgid, event->tid,
 					   event->time_ns),
 			   false);
 	if (event->sched.next_tgid)
 		ops->sched(engine->est, event->time_ns,
-			   comm_who_thread(engine->who, event->sched.next_tgid, event->next_tid,
-					   event->time_ns),
+			   comm_who_thread(engine->identity.who, event->sched.next_tgid,
+					   event->next_tid, event->time_ns),
 			   true);
 }
 
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
 {
-	comm_who_exit(engine->who, event->tid, event->time_ns);
+	comm_who_exit(engine->identity.who, event->tid, event->time_ns);
 	if (event->tid != event->tgid)
 		return;
 	comm_space_drop(engine->spaces, event->tgid);
-	comm_what_drop(engine->what, event->tgid);
+	comm_what_drop(engine->identity.what, event->tgid);
 }
 
 static void collect(void *ctx, const struct comm_edge *edge)
@@ -327,6 +323,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
 	struct comm_slice_info *slice = &engine->slice;
+	struct comm_naming naming;
 	uint64_t thinned;
 
 	engine->n_edges = 0;
@@ -341,9 +338,10 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 					  engine->n_edges);
 	engine->stats.slices++;
 	engine->slice_start_ns = end_ns;
+	comm_identity_naming(&engine->identity, &naming);
 	if (engine->config.store &&
 	    comm_store_write_slice(engine->config.store, slice, engine->edges, engine->n_edges,
-				   engine->who, engine->what)) {
+				   &naming)) {
 		/* The next slice tells of it. */
 		lose(engine, COMM_LOSS_STORE, 1);
 		*slice = (struct comm_slice_info){0};
@@ -397,15 +395,15 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_WAKING:
 		break; /* supporting evidence that no estimator uses */
 	case COMM_EV_FORK:
-		comm_who_thread(engine->who, event->fork.child_tgid, event->fork.child_tid,
+		comm_who_thread(engine->identity.who, event->fork.child_tgid, event->fork.child_tid,
 				event->time_ns);
 		break;
 	case COMM_EV_EXEC:
 		comm_space_changed(engine->spaces, event->tgid);
-		comm_who_renamed(engine->who, event->tgid, event->tid);
+		comm_who_renamed(engine->identity.who, event->tgid, event->tid);
 		break;
 	case COMM_EV_RENAME:
-		comm_who_renamed(engine->who, event->tgid, event->tid);
+		comm_who_renamed(engine->identity.who, event->tgid, event->tid);
 		break;
 	case COMM_EV_EXIT:
 		on_thread_exit(engine, event);
@@ -438,7 +436,7 @@ void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stat
 	*ret = engine->stats;
 }
 
-const struct comm_who *comm_engine_who(const struct comm_engine *engine)
+const struct comm_identity *comm_engine_identity(const struct comm_engine *engine)
 {
-	return engine->who;
+	return &engine->identity;
 }

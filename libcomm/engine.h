@@ -10,6 +10,7 @@
 #include "burst.h"
 #include "est.h"
 #include "event.h"
+#include "identity.h"
 #include "store.h"
 #include "view.h"
 
@@ -50,6 +51,6 @@ void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns);
 void comm_engine_finish(struct comm_engine *engine, uint64_t end_ns);
 
 void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stats *ret);
-const struct comm_who *comm_engine_who(const struct comm_engine *engine);
+const struct comm_identity *comm_engine_identity(const struct comm_engine *engine);
 
 #endif

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimators: accesses, scheduling and evidence in; edges with variance out.
+ * Estimators: accesses, scheduling and evidence in; edges (edge.h) out.
  * Each is pure (no clock, no file, no global) and deterministic: the same calls
  * give the same edges, bit for bit.  Several may run over one stream.
- *
- * An edge says: of the bytes that dst read, so many were last written by src.
- * Same-thread edges count too (functions communicate with themselves and with
- * each other); reports leave them out unless asked.
  */
 #ifndef COMM_EST_H
 #define COMM_EST_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "edge.h"
 
 /* One access of a burst, resolved.  Accesses of a burst come together. */
 struct comm_access {
@@ -53,30 +51,11 @@ struct comm_evidence {
 	struct comm_access first, second;
 };
 
-struct comm_edge {
-	uint32_t src_thread, src_site;
-	uint32_t dst_thread, dst_site;
-	uint32_t object;
-	uint32_t bursts;    /* distinct bursts of the reader behind it */
-	uint8_t level;	    /* deepest back-off level used, 0: the datum itself */
-	double bytes;	    /* all reads */
-	double variance;    /* of bytes: sampling only */
-	double first_bytes; /* first read of a datum since its last write */
-	double first_variance;
-};
-
-/* Reads whose writer is unknown: never seen to be written. */
-struct comm_unwritten {
-	double bytes, first_bytes;
-};
-
 struct comm_est_config {
 	uint32_t granularity_bytes; /* 8 by default; a power of two, 1..4096 */
 	double cycles_per_ns;	    /* for COMM_TRIGGER_TIME; the nominal clock */
 	uint64_t memory_bytes;	    /* bound of the estimator's own tables */
 };
-
-typedef void comm_edge_fn(void *ctx, const struct comm_edge *edge);
 
 struct comm_est_ops {
 	const char *name;

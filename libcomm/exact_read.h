@@ -12,10 +12,11 @@
 #ifndef COMM_EXACT_READ_H
 #define COMM_EXACT_READ_H
 
-#include "est.h"
+#include <stddef.h>
+
+#include "edge.h"
 #include "exact_format.h"
-#include "what.h"
-#include "who.h"
+#include "naming.h"
 
 struct comm_exact;
 

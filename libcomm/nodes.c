@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "schema.h"
-#include "what.h"
+#include "ids.h"
 
 enum { NODES_FIRST = 64 };
 

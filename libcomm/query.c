@@ -11,13 +11,13 @@
 
 #include "cell.h"
 #include "cover.h"
+#include "edge.h"
 #include "event.h"
+#include "ids.h"
 #include "interval.h"
 #include "nodes.h"
 #include "reader.h"
-#include "region.h"
 #include "schema.h"
-#include "who.h"
 
 enum {
 	QUERY_FIRST = 64,
@@ -312,7 +312,7 @@ static int add(struct work *work, size_t slice, enum part part, uint32_t from, u
 		max->bursts = row->bursts;
 	}
 	group->bytes += row->bytes;
-	if (row->level >= COMM_REGION_OBJECT) {
+	if (row->level >= COMM_LEVEL_OBJECT) {
 		key.object = 0;
 		code = comm_cells_at(&work->coarse, &key, &group_coarse);
 		if (code)
@@ -386,7 +386,7 @@ static int add_read(struct work *work, enum part part, uint32_t to, const struct
 static void add_total(struct comm_report *report, const struct comm_edge *row)
 {
 	report->total_bytes += row->bytes;
-	if (row->level >= COMM_REGION_OBJECT)
+	if (row->level >= COMM_LEVEL_OBJECT)
 		report->coarse_bytes += row->bytes;
 }
 

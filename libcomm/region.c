@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "what.h"
+#include "ids.h"
 
 enum {
 	REGION_MIN = 4096,

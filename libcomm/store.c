@@ -465,7 +465,7 @@ static int write_slice(struct comm_store *store, void *ctx)
 	return err;
 }
 
-int comm_store_write_named(struct comm_store *store, const struct comm_slice_info *info,
+int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming)
 {
@@ -490,51 +490,6 @@ int comm_store_write_named(struct comm_store *store, const struct comm_slice_inf
 		make_room(store, 1, (int64_t)store->cells.n + 1);
 	lift_cap(store);
 	return 0;
-}
-
-struct identity {
-	const struct comm_who *who;
-	const struct comm_what *what;
-};
-
-static const struct comm_thread *thread_at(const void *ctx, uint32_t id)
-{
-	return comm_who_thread_at(((const struct identity *)ctx)->who, id);
-}
-
-static const struct comm_function *function_at(const void *ctx, uint32_t id)
-{
-	return comm_who_function_at(((const struct identity *)ctx)->who, id);
-}
-
-static const struct comm_site *site_at(const void *ctx, uint32_t id)
-{
-	return comm_who_site_at(((const struct identity *)ctx)->who, id);
-}
-
-static const struct comm_object *object_at(const void *ctx, uint32_t id)
-{
-	return comm_what_object_at(((const struct identity *)ctx)->what, id);
-}
-
-int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
-			   const struct comm_edge *edges, size_t n_edges,
-			   const struct comm_who *who, const struct comm_what *what)
-{
-	const struct identity identity = {who, what};
-
-	return comm_store_write_named(store, info, edges, n_edges,
-				      &(struct comm_naming){
-					      .ctx = &identity,
-					      .n_threads = comm_who_threads(who),
-					      .n_functions = comm_who_functions(who),
-					      .n_sites = comm_who_sites(who),
-					      .n_objects = comm_what_objects(what),
-					      .thread_at = thread_at,
-					      .function_at = function_at,
-					      .site_at = site_at,
-					      .object_at = object_at,
-				      });
 }
 
 struct finish {

@@ -9,25 +9,11 @@
 #ifndef COMM_STORE_H
 #define COMM_STORE_H
 
-#include "est.h"
+#include "edge.h"
 #include "event.h"
-#include "what.h"
-#include "who.h"
+#include "naming.h"
 
 struct comm_store;
-
-/*
- * Where the names behind the ids of edges come from.  Each function gives what
- * ctx has under an id below its n_, shaped as who.h and what.h say.
- */
-struct comm_naming {
-	const void *ctx;
-	uint32_t n_threads, n_functions, n_sites, n_objects;
-	const struct comm_thread *(*thread_at)(const void *ctx, uint32_t id);
-	const struct comm_function *(*function_at)(const void *ctx, uint32_t id);
-	const struct comm_site *(*site_at)(const void *ctx, uint32_t id);
-	const struct comm_object *(*object_at)(const void *ctx, uint32_t id);
-};
 
 struct comm_store_config {
 	const char *path;
@@ -78,13 +64,9 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
  * disk or quota is full even after rolling up and giving back the ballast; the
  * caller counts COMM_LOSS_STORE and goes on, older slices are intact.
  */
-int comm_store_write_named(struct comm_store *store, const struct comm_slice_info *info,
-			   const struct comm_edge *edges, size_t n_edges,
-			   const struct comm_naming *naming);
-/* The same with the names that who and what give. */
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
-			   const struct comm_who *who, const struct comm_what *what);
+			   const struct comm_naming *naming);
 /* how: "duration", "interrupted", "target exited", "end of recording". */
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
 

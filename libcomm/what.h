@@ -17,31 +17,8 @@
 #ifndef COMM_WHAT_H
 #define COMM_WHAT_H
 
+#include "ids.h"
 #include "space.h"
-
-enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* a datum's space id is above */
-
-enum comm_object_kind {
-	COMM_OBJECT_OTHER,
-	COMM_OBJECT_STATIC, /* a variable of an ELF file */
-	COMM_OBJECT_DATA,   /* a module's data without a symbol */
-	COMM_OBJECT_HEAP,
-	COMM_OBJECT_STACK,
-	COMM_OBJECT_ANON,
-	COMM_OBJECT_SHARED, /* shared memory, a mapped file */
-	COMM_OBJECT_TLS,
-	COMM_OBJECT_MARKED, /* named by the application */
-};
-
-struct comm_object {
-	enum comm_object_kind kind;
-	const char *name;     /* never NULL */
-	const char *module;   /* "" when none */
-	const char *build_id; /* "" when none */
-	uint64_t start;	      /* datum of its first byte */
-	uint64_t size_bytes;
-	uint32_t thread_tid; /* STACK, TLS: whose; else 0 */
-};
 
 struct comm_what;
 

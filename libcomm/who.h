@@ -8,36 +8,8 @@
 #ifndef COMM_WHO_H
 #define COMM_WHO_H
 
+#include "ids.h"
 #include "space.h"
-
-enum {
-	COMM_ID_OTHER = 0,
-	COMM_SITE_KERNEL = 1,
-	COMM_FUNCTION_KERNEL = 1,
-	COMM_THREADS_MAX = 65536,
-	COMM_SITES_MAX = 1 << 18,
-};
-
-struct comm_thread {
-	uint32_t tgid, tid;
-	uint64_t start_ns, end_ns; /* first seen; 0 while it lives */
-	char name[16];
-};
-
-struct comm_function {
-	const char *name;
-	const char *module;
-	const char *build_id;
-	uint64_t start; /* file virtual address; keys runs and hosts; JIT: 0 */
-};
-
-struct comm_site {
-	uint32_t function;
-	const char *inlined; /* NULL when none */
-	const char *source;  /* NULL when unknown */
-	uint32_t line;
-	uint64_t offset; /* of its first seen ip into the file; JIT: its address */
-};
 
 struct comm_who;
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Made-up names behind ids: a comm_who and a comm_what that are plain arrays,
- * for tests of the store, which asks no more of them than this.  They stand in
- * for who.c and what.c at link time, so a program that includes this must not
- * use the engine.
+ * Made-up names behind ids, as plain arrays, for tests of the store and of what
+ * reads it.
  */
 #ifndef TESTS_MADE_NAMES_H
 #define TESTS_MADE_NAMES_H
@@ -12,120 +10,116 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "what.h"
-#include "who.h"
+#include "naming.h"
 
 enum { MADE_MAX = 8192 };
 
-struct comm_who {
+struct made_names {
 	struct comm_thread thread[MADE_MAX];
 	struct comm_function function[MADE_MAX];
 	struct comm_site site[MADE_MAX];
-	uint32_t n_threads, n_functions, n_sites;
-};
-
-struct comm_what {
 	struct comm_object object[MADE_MAX];
-	uint32_t n_objects;
+	uint32_t n_threads, n_functions, n_sites, n_objects;
 };
 
-uint32_t comm_who_threads(const struct comm_who *who)
+static inline const struct comm_thread *made_thread_at(const void *ctx, uint32_t id)
 {
-	return who->n_threads;
+	const struct made_names *names = ctx;
+
+	return id < names->n_threads ? &names->thread[id] : NULL;
 }
 
-uint32_t comm_who_functions(const struct comm_who *who)
+static inline const struct comm_function *made_function_at(const void *ctx, uint32_t id)
 {
-	return who->n_functions;
+	const struct made_names *names = ctx;
+
+	return id < names->n_functions ? &names->function[id] : NULL;
 }
 
-uint32_t comm_who_sites(const struct comm_who *who)
+static inline const struct comm_site *made_site_at(const void *ctx, uint32_t id)
 {
-	return who->n_sites;
+	const struct made_names *names = ctx;
+
+	return id < names->n_sites ? &names->site[id] : NULL;
 }
 
-const struct comm_thread *comm_who_thread_at(const struct comm_who *who, uint32_t id)
+static inline const struct comm_object *made_object_at(const void *ctx, uint32_t id)
 {
-	return id < who->n_threads ? &who->thread[id] : NULL;
+	const struct made_names *names = ctx;
+
+	return id < names->n_objects ? &names->object[id] : NULL;
 }
 
-const struct comm_function *comm_who_function_at(const struct comm_who *who, uint32_t id)
+static inline struct comm_naming made_naming(const struct made_names *names)
 {
-	return id < who->n_functions ? &who->function[id] : NULL;
+	return (struct comm_naming){
+		.ctx = names,
+		.n_threads = names->n_threads,
+		.n_functions = names->n_functions,
+		.n_sites = names->n_sites,
+		.n_objects = names->n_objects,
+		.thread_at = made_thread_at,
+		.function_at = made_function_at,
+		.site_at = made_site_at,
+		.object_at = made_object_at,
+	};
 }
 
-const struct comm_site *comm_who_site_at(const struct comm_who *who, uint32_t id)
-{
-	return id < who->n_sites ? &who->site[id] : NULL;
-}
-
-uint32_t comm_what_objects(const struct comm_what *what)
-{
-	return what->n_objects;
-}
-
-const struct comm_object *comm_what_object_at(const struct comm_what *what, uint32_t id)
-{
-	return id < what->n_objects ? &what->object[id] : NULL;
-}
-
-static inline uint32_t made_thread(struct comm_who *who, uint32_t tgid, uint32_t tid,
+static inline uint32_t made_thread(struct made_names *names, uint32_t tgid, uint32_t tid,
 				   const char *name)
 {
-	struct comm_thread *t = &who->thread[who->n_threads];
+	struct comm_thread *t = &names->thread[names->n_threads];
 
 	memset(t, 0, sizeof(*t));
 	t->tgid = tgid;
 	t->tid = tid;
 	t->start_ns = 1;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	return who->n_threads++;
+	return names->n_threads++;
 }
 
-static inline uint32_t made_function(struct comm_who *who, const char *name, const char *module,
+static inline uint32_t made_function(struct made_names *names, const char *name, const char *module,
 				     uint64_t start)
 {
-	who->function[who->n_functions] = (struct comm_function){name, module, "b01d", start};
-	return who->n_functions++;
+	names->function[names->n_functions] = (struct comm_function){name, module, "b01d", start};
+	return names->n_functions++;
 }
 
-static inline uint32_t made_site(struct comm_who *who, uint32_t function, const char *source,
+static inline uint32_t made_site(struct made_names *names, uint32_t function, const char *source,
 				 uint32_t line)
 {
-	who->site[who->n_sites] = (struct comm_site){
+	names->site[names->n_sites] = (struct comm_site){
 		.function = function, .source = source, .line = line, .offset = 0x1000 + line};
-	return who->n_sites++;
+	return names->n_sites++;
 }
 
-static inline uint32_t made_object(struct comm_what *what, enum comm_object_kind kind,
+static inline uint32_t made_object(struct made_names *names, enum comm_object_kind kind,
 				   const char *name, const char *module, uint64_t size_bytes)
 {
-	what->object[what->n_objects] =
+	names->object[names->n_objects] =
 		(struct comm_object){.kind = kind,
 				     .name = name,
 				     .module = module,
 				     .build_id = "",
-				     .start = (uint64_t)(1 + what->n_objects) << 32,
+				     .start = (uint64_t)(1 + names->n_objects) << 32,
 				     .size_bytes = size_bytes};
-	return what->n_objects++;
+	return names->n_objects++;
 }
 
 /* With what every dictionary begins with: (other), [kernel]. */
-static inline void made_names(struct comm_who **ret_who, struct comm_what **ret_what)
+static inline struct made_names *made_names_create(void)
 {
-	struct comm_who *who = calloc(1, sizeof(*who));
-	struct comm_what *what = calloc(1, sizeof(*what));
+	struct made_names *names = calloc(1, sizeof(*names));
 
-	if (!who || !what)
+	if (!names)
 		abort();
-	made_thread(who, 0, 0, "(other)");
-	made_function(who, "(other)", "", 0);
-	made_function(who, "[kernel]", "", 0);
-	made_site(who, 0, NULL, 0);
-	made_site(who, 1, NULL, 0);
-	made_object(what, COMM_OBJECT_OTHER, "(other)", "", 0);
-	*ret_who = who;
-	*ret_what = what;
+	made_thread(names, 0, 0, "(other)");
+	made_function(names, "(other)", "", 0);
+	made_function(names, "[kernel]", "", 0);
+	made_site(names, 0, NULL, 0);
+	made_site(names, 1, NULL, 0);
+	made_object(names, COMM_OBJECT_OTHER, "(other)", "", 0);
+	return names;
 }
 
 #endif

@@ -16,8 +16,7 @@
 #define MS 1000000ULL
 #define SECOND (1000 * MS)
 
-static struct comm_who *who;
-static struct comm_what *what;
+static struct made_names *names;
 
 /* Reproducible noise about 1. */
 static double noise(void)
@@ -35,11 +34,11 @@ static uint32_t site(const char *function, const char *module, const char *sourc
 	static uint64_t start = 0x40000;
 	uint32_t f = 0;
 
-	while (f < who->n_functions && strcmp(who->function[f].name, function))
+	while (f < names->n_functions && strcmp(names->function[f].name, function))
 		f++;
-	if (f == who->n_functions)
-		f = made_function(who, function, module, start += 0x150);
-	return made_site(who, f, source, line);
+	if (f == names->n_functions)
+		f = made_function(names, function, module, start += 0x150);
+	return made_site(names, f, source, line);
 }
 
 struct flow {
@@ -70,7 +69,7 @@ static struct comm_edge edge_of(const struct flow *flow, double seconds, double 
 static size_t redis(struct flow *flow)
 {
 	const char *exe = "redis-server", *libc = "libc.so.6";
-	uint32_t main_thread = made_thread(who, 4242, 4242, "redis-server"), io[3], bio[3], je;
+	uint32_t main_thread = made_thread(names, 4242, 4242, "redis-server"), io[3], bio[3], je;
 	uint32_t read_query = site("readQueryFromClient", exe, "networking.c", 2672);
 	uint32_t parse = site("processMultibulkBuffer", exe, "networking.c", 2345);
 	uint32_t process = site("processInputBuffer", exe, "networking.c", 2503);
@@ -89,23 +88,23 @@ static size_t redis(struct flow *flow)
 	uint32_t release = site("decrRefCount", exe, "object.c", 381);
 	uint32_t tick = site("serverCron", exe, "server.c", 1382);
 	uint32_t purge = site("je_arena_decay", exe, NULL, 0);
-	uint32_t heap = made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 812 << 20);
-	uint32_t arena = made_object(what, COMM_OBJECT_ANON, "[anon 7f31c8000000]", "", 64 << 20);
-	uint32_t clients = made_object(what, COMM_OBJECT_STATIC, "io_threads_list", exe, 1024);
-	uint32_t count = made_object(what, COMM_OBJECT_STATIC, "io_threads_pending", exe, 8192);
-	uint32_t server = made_object(what, COMM_OBJECT_STATIC, "server", exe, 20480);
-	uint32_t jobs = made_object(what, COMM_OBJECT_STATIC, "bio_jobs", exe, 24);
+	uint32_t heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 812 << 20);
+	uint32_t arena = made_object(names, COMM_OBJECT_ANON, "[anon 7f31c8000000]", "", 64 << 20);
+	uint32_t clients = made_object(names, COMM_OBJECT_STATIC, "io_threads_list", exe, 1024);
+	uint32_t count = made_object(names, COMM_OBJECT_STATIC, "io_threads_pending", exe, 8192);
+	uint32_t server = made_object(names, COMM_OBJECT_STATIC, "server", exe, 20480);
+	uint32_t jobs = made_object(names, COMM_OBJECT_STATIC, "bio_jobs", exe, 24);
 	size_t n = 0;
 	char name[16];
 
 	for (int i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "io_thd_%d", i + 1);
-		io[i] = made_thread(who, 4242, 4246 + i, name);
+		io[i] = made_thread(names, 4242, 4246 + i, name);
 	}
-	bio[0] = made_thread(who, 4242, 4243, "bio_close_file");
-	bio[1] = made_thread(who, 4242, 4244, "bio_aof");
-	bio[2] = made_thread(who, 4242, 4245, "bio_lazy_free");
-	je = made_thread(who, 4242, 4249, "jemalloc_bg_thd");
+	bio[0] = made_thread(names, 4242, 4243, "bio_close_file");
+	bio[1] = made_thread(names, 4242, 4244, "bio_aof");
+	bio[2] = made_thread(names, 4242, 4245, "bio_lazy_free");
+	je = made_thread(names, 4242, 4249, "jemalloc_bg_thd");
 	for (int i = 0; i < 3; i++) {
 		double f = 1 - 0.12 * i;
 		uint32_t t = io[i], m = main_thread;
@@ -137,11 +136,11 @@ static size_t redis(struct flow *flow)
 
 static size_t hostile(struct flow *flow)
 {
-	uint32_t a = made_thread(who, 1, 1, "\033[31mred\033[0m"),
-		 b = made_thread(who, 1, 2, "\"=1;\\");
+	uint32_t a = made_thread(names, 1, 1, "\033[31mred\033[0m"),
+		 b = made_thread(names, 1, 2, "\"=1;\\");
 	uint32_t f = site("=cmd|'/C calc'!A0", "\033]0;title\007", "a\"b\\.c", 1);
 	uint32_t g = site("\xff\xfe\n\r<script>", "m\xc3\xa9", "x,y.c", 2);
-	uint32_t o = made_object(what, COMM_OBJECT_STATIC, "@SUM(A1)\n", "\"", 8);
+	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "@SUM(A1)\n", "\"", 8);
 
 	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
 	flow[1] = (struct flow){b, a, g, f, o, 2e6, 10};
@@ -153,10 +152,10 @@ static size_t threads(struct flow *flow)
 {
 	uint32_t f = site("produce", "ring", "ring.c", 10),
 		 g = site("consume", "ring", "ring.c", 20);
-	uint32_t o = made_object(what, COMM_OBJECT_STATIC, "queue", "ring", 4096), first = 0;
+	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "ring", 4096), first = 0;
 
 	for (uint32_t i = 0; i < 64; i++) {
-		uint32_t t = made_thread(who, 100, 100 + i, "worker");
+		uint32_t t = made_thread(names, 100, 100 + i, "worker");
 
 		first = i ? first : t;
 	}
@@ -191,7 +190,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: make_store KIND FILE [SECONDS]\n");
 		return 2;
 	}
-	made_names(&who, &what);
+	names = made_names_create();
 	config.path = argv[2];
 	if (comm_store_open(&config, &store, &err)) {
 		fprintf(stderr, "make_store: %s\n", err);
@@ -230,10 +229,11 @@ int main(int argc, char **argv)
 				 [COMM_LOSS_LATE] = s % 20 == 0,
 				 [COMM_LOSS_UNMAPPED] = 4},
 		};
+		struct comm_naming naming = made_naming(names);
 
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
-		if (comm_store_write_slice(store, &slice, edge, n, who, what))
+		if (comm_store_write_slice(store, &slice, edge, n, &naming))
 			return 1;
 	}
 	/* As kill -9 leaves it. */
@@ -242,7 +242,6 @@ int main(int argc, char **argv)
 	if (comm_store_end_run(store, info.start_ns + seconds * SECOND, "duration"))
 		return 1;
 	comm_store_close(store);
-	free(who);
-	free(what);
+	free(names);
 	return 0;
 }

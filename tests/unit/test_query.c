@@ -20,8 +20,7 @@
 #define START (1000 * SECOND)
 
 static char path[64];
-static struct comm_who *who;
-static struct comm_what *what;
+static struct made_names *names;
 static struct comm_reader *reader;
 
 enum { A = 1, B, C };
@@ -69,19 +68,19 @@ static int setup(void **state)
 	if (!mkdtemp(path))
 		return -1;
 	strcat(path, "/s.db");
-	made_names(&who, &what);
-	made_thread(who, 10, 11, "alpha");
-	made_thread(who, 10, 12, "beta");
-	made_thread(who, 10, 13, "beta2");
-	made_function(who, "f", "m.so", 0x100);
-	made_function(who, "g", "m.so", 0x200);
-	made_site(who, 2, "f.c", 1);
-	made_site(who, 2, "f.c", 2);
-	made_site(who, 3, "g.c", 1);
-	made_site(who, 3, NULL, 0);
-	made_object(what, COMM_OBJECT_STATIC, "x", "m.so", 8);
-	made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 4096);
-	made_object(what, COMM_OBJECT_HEAP, "[heap]", "", 4096); /* another process's */
+	names = made_names_create();
+	made_thread(names, 10, 11, "alpha");
+	made_thread(names, 10, 12, "beta");
+	made_thread(names, 10, 13, "beta2");
+	made_function(names, "f", "m.so", 0x100);
+	made_function(names, "g", "m.so", 0x200);
+	made_site(names, 2, "f.c", 1);
+	made_site(names, 2, "f.c", 2);
+	made_site(names, 3, "g.c", 1);
+	made_site(names, 3, NULL, 0);
+	made_object(names, COMM_OBJECT_STATIC, "x", "m.so", 8);
+	made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
+	made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096); /* another process's */
 	if (comm_store_open(&config, &store, &err) || comm_store_begin_run(store, &run, &id))
 		return -1;
 	for (int i = 0; i < 4; i++) {
@@ -93,8 +92,9 @@ static int setup(void **state)
 					       .target_ns = 2 * SECOND,
 					       .unwritten = {50, 20},
 					       .loss = {[COMM_LOSS_RING] = i == 2 ? 7 : 0}};
+		struct comm_naming naming = made_naming(names);
 
-		if (comm_store_write_slice(store, &info, edges, i == 3 ? 1 : 8, who, what))
+		if (comm_store_write_slice(store, &info, edges, i == 3 ? 1 : 8, &naming))
 			return -1;
 	}
 	comm_store_close(store);
@@ -105,8 +105,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	comm_reader_close(reader);
-	free(who);
-	free(what);
+	free(names);
 	unlink(path);
 	*strrchr(path, '/') = '\0';
 	return rmdir(path);

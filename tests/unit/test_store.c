@@ -28,8 +28,7 @@
 
 static char dir[64];
 static char path[128];
-static struct comm_who *who;
-static struct comm_what *what;
+static struct made_names *names;
 
 static int remove_entry(const char *name, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -47,12 +46,12 @@ static int setup(void **state)
 		return -1;
 	chmod(dir, 0777);
 	snprintf(path, sizeof(path), "%s/comm.db", dir);
-	made_names(&who, &what);
+	names = made_names_create();
 	for (int i = 0; i < 40; i++) {
-		made_thread(who, 10, 10 + i, "worker");
-		made_function(who, "function", "program", 0x1000 + 16 * i);
-		made_site(who, 2 + i, "file.c", i);
-		made_object(what, COMM_OBJECT_STATIC, "object", "program", 8);
+		made_thread(names, 10, 10 + i, "worker");
+		made_function(names, "function", "program", 0x1000 + 16 * i);
+		made_site(names, 2 + i, "file.c", i);
+		made_object(names, COMM_OBJECT_STATIC, "object", "program", 8);
 	}
 	return 0;
 }
@@ -60,8 +59,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	free(who);
-	free(what);
+	free(names);
 	/* A test that failed may have left its file system. */
 	umount2(dir, MNT_DETACH);
 	return nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
@@ -124,8 +122,9 @@ static int write_at(struct comm_store *store, int second, const struct comm_edge
 				       .handler_ns = 1000,
 				       .unwritten = {7, 3},
 				       .loss = {[COMM_LOSS_LATE] = 2}};
+	struct comm_naming naming = made_naming(names);
 
-	return comm_store_write_slice(store, &info, edges, n, who, what);
+	return comm_store_write_slice(store, &info, edges, n, &naming);
 }
 
 /* n edges with different keys and whole bytes, so that sums are exact. */
@@ -494,9 +493,9 @@ static void test_stores_what_it_is_given(void **state)
 	assert_true(query("SELECT end_ns IS NULL AND how IS NULL FROM run") == 1);
 
 	/* A thread that was renamed and ended; an object that grew. */
-	snprintf(who->thread[1].name, sizeof(who->thread[1].name), "renamed");
-	who->thread[1].end_ns = 77;
-	what->object[4].size_bytes = 16;
+	snprintf(names->thread[1].name, sizeof(names->thread[1].name), "renamed");
+	names->thread[1].end_ns = 77;
+	names->object[4].size_bytes = 16;
 	assert_int_equal(write_at(store, 1, &edge, 1), 0);
 	assert_true(query("SELECT end_ns FROM thread WHERE id = 1 AND name = 'renamed'") == 77);
 	assert_true(query("SELECT size_bytes FROM object WHERE id = 4") == 16);

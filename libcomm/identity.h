@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Identity: what a run knows its threads, code and data by, and the names that a
+ * store needs of them.
+ */
+#ifndef COMM_IDENTITY_H
+#define COMM_IDENTITY_H
+
+#include "naming.h"
+#include "what.h"
+#include "who.h"
+
+struct comm_identity {
+	struct comm_who *who;
+	struct comm_what *what;
+};
+
+int comm_identity_init(struct comm_identity *identity, const struct comm_view *view);
+void comm_identity_deinit(struct comm_identity *identity);
+
+/* The names behind all ids given out so far; identity must outlive the use of *ret. */
+void comm_identity_naming(const struct comm_identity *identity, struct comm_naming *ret);
+
+#endif
