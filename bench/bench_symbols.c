@@ -7,8 +7,8 @@
  */
 #include "dwline.h"
 #include "elfsym.h"
-#include "what.h"
-#include "who.h"
+#include "object.h"
+#include "site.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,8 +118,8 @@ static void bench_process(uint32_t tgid)
 		return;
 	t = now_ns();
 	if (view.ops->maps(view.ctx, tgid, &map, &n) < 0 || !n ||
-	    comm_space_table_create(&view, &table) < 0 || comm_who_create(&view, &who) < 0 ||
-	    comm_what_create(&view, &what) < 0) {
+	    comm_space_table_create(&view, &table) < 0 || comm_sites_create(&view, &sites) < 0 ||
+	    comm_objects_create(&view, &what) < 0) {
 		fprintf(stderr, "pid %" PRIu32 ": no such process\n", tgid);
 		goto out;
 	}
@@ -133,26 +133,26 @@ static void bench_process(uint32_t tgid)
 	comm_space_find(space, ip[0], 1);
 	t = now_ns();
 	for (int i = 0; i < WORKING_SET; i++)
-		comm_who_site(who, space, ip[i], 1);
+		comm_sites_get(sites, space, ip[i], 1);
 	printf("  site, first sight (tables built): %.0f ns, %" PRIu32 " sites\n",
-	       (double)(now_ns() - t) / WORKING_SET, comm_who_sites(who));
+	       (double)(now_ns() - t) / WORKING_SET, comm_sites_count(sites));
 	t = now_ns();
 	for (int i = 0; i < LOOKUPS; i++)
-		comm_who_site(who, space, ip[any() % WORKING_SET], 1);
+		comm_sites_get(sites, space, ip[any() % WORKING_SET], 1);
 	printf("  site, seen before: %.1f ns\n", (double)(now_ns() - t) / LOOKUPS);
 	t = now_ns();
 	for (int i = 0; i < WORKING_SET; i++)
-		comm_what_resolve(what, space, addr[i], 0, tgid, 1, &datum, &object);
+		comm_objects_resolve(objects, space, addr[i], 0, tgid, 1, &datum, &object);
 	printf("  object, first sight: %.0f ns, %" PRIu32 " objects\n",
-	       (double)(now_ns() - t) / WORKING_SET, comm_what_objects(what));
+	       (double)(now_ns() - t) / WORKING_SET, comm_objects_count(objects));
 	t = now_ns();
 	for (int i = 0; i < LOOKUPS; i++)
-		comm_what_resolve(what, space, addr[any() % WORKING_SET], 0, tgid, 1, &datum,
-				  &object);
+		comm_objects_resolve(objects, space, addr[any() % WORKING_SET], 0, tgid, 1, &datum,
+				     &object);
 	printf("  object, seen before: %.1f ns\n", (double)(now_ns() - t) / LOOKUPS);
 out:
-	comm_what_destroy(what);
-	comm_who_destroy(who);
+	comm_objects_destroy(objects);
+	comm_sites_destroy(sites);
 	comm_space_table_destroy(table);
 	comm_view_destroy(&view);
 }

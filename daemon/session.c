@@ -103,7 +103,7 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns)
 	comm_engine_stats(session->engine, &stats);
 	fprintf(stderr, "\r\033[K%5.0f s  %" PRIu64 " samples  %" PRIu64 " accesses  %u threads",
 		(double)(now_ns - session->start_ns) / 1e9, stats.samples, stats.accesses,
-		comm_who_threads(comm_engine_identity(session->engine)->who) - 1);
+		comm_threads_count(comm_engine_identity(session->engine)->threads) - 1);
 	if (session->target_ns)
 		fprintf(stderr, "  overhead %.2f %%", spent_pct(session));
 }

@@ -16,7 +16,7 @@
 
 #include "shadow.h"
 
-/* As in libcomm/what.h, which the tool cannot include. */
+/* As in libcomm/model/ids.h, which the tool cannot include. */
 enum {
 	KIND_OTHER,
 	KIND_STATIC,

@@ -12,7 +12,7 @@
 struct comm_shadow;
 
 struct comm_vg_object {
-	UInt kind; /* enum comm_object_kind of libcomm/what.h */
+	UInt kind; /* enum comm_object_kind of libcomm/model/ids.h */
 	UInt tid;  /* a stack's thread */
 	const HChar *name, *module;
 	Addr start;

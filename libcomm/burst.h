@@ -19,7 +19,7 @@
  * Decoded instructions are cached by (file, offset), or by process for code
  * that is not of a file.  The cache is bounded.  Not thread safe.
  *
- * What it is not for: which object an address belongs to (what.h), or what an
+ * What it is not for: which object an address belongs to (object.h), or what an
  * access means for communication (est.h).
  */
 #ifndef COMM_BURST_H

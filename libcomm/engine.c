@@ -108,7 +108,7 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 	    now_ns - entry->asked_ns >= IP_FRESH_NS) {
 		entry->ip = ip;
 		entry->tgid = tgid;
-		entry->site = comm_who_site(engine->identity.who, space, ip, now_ns);
+		entry->site = comm_sites_get(engine->identity.sites, space, ip, now_ns);
 		entry->generation = comm_space_generation(space);
 		entry->asked_ns = now_ns;
 		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
@@ -121,8 +121,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
 		    uint64_t now_ns, struct comm_access *ret)
 {
-	if (!comm_what_resolve(engine->identity.what, space, from->addr, sp, tid, now_ns,
-			       &ret->datum, &ret->object)) {
+	if (!comm_objects_resolve(engine->identity.objects, space, from->addr, sp, tid, now_ns,
+				  &ret->datum, &ret->object)) {
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
 	}
@@ -180,7 +180,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	count_end(engine, burst);
 	if (engine->config.burst_done)
 		engine->config.burst_done(engine->config.burst_ctx, event, burst);
-	out.thread = comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
+	out.thread =
+		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.n_insns = burst->n_insns;
 	out.cycles = burst->cycles;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
@@ -218,7 +219,7 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 	ret->known = 1;
 	ret->site = from->flags & COMM_ACCESS_KERNEL
 			    ? COMM_SITE_KERNEL
-			    : comm_who_site(engine->identity.who, space, from->ip, now_ns);
+			    : comm_sites_get(engine->identity.sites, space, from->ip, now_ns);
 	return true;
 }
 
@@ -244,7 +245,8 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		out.cycles = KCOPY_CYCLES;
 		engine->access[0].cycle = KCOPY_CYCLES / 2;
 	}
-	out.thread = comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
+	out.thread =
+		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	feed(engine, &out);
 }
 
@@ -265,10 +267,10 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 	/* Another process's memory at the same address. */
 	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
 		return;
-	evidence.first_thread = comm_who_thread(engine->identity.who, event->watch.first_tgid,
-						event->watch.first_tid, event->time_ns);
+	evidence.first_thread = comm_threads_get(engine->identity.threads, event->watch.first_tgid,
+						 event->watch.first_tid, event->time_ns);
 	evidence.second_thread =
-		comm_who_thread(engine->identity.who, event->tgid, event->tid, event->time_ns);
+		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	if (engine->config.estimator->evidence(engine->est, &evidence))
 		lose(engine, COMM_LOSS_WINDOW, 1);
 }
@@ -281,23 +283,23 @@ static void on_switch(struct comm_engine *engine, const struct comm_event *event
 		return;
 	if (event->sched.prev_tgid)
 		ops->sched(engine->est, event->time_ns,
-			   comm_who_thread(engine->identity.who, event->sched.prev_tgid, event->tid,
-					   event->time_ns),
+			   comm_threads_get(engine->identity.threads, event->sched.prev_tgid,
+					    event->tid, event->time_ns),
 			   false);
 	if (event->sched.next_tgid)
 		ops->sched(engine->est, event->time_ns,
-			   comm_who_thread(engine->identity.who, event->sched.next_tgid,
-					   event->next_tid, event->time_ns),
+			   comm_threads_get(engine->identity.threads, event->sched.next_tgid,
+					    event->next_tid, event->time_ns),
 			   true);
 }
 
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
 {
-	comm_who_exit(engine->identity.who, event->tid, event->time_ns);
+	comm_threads_exit(engine->identity.threads, event->tid, event->time_ns);
 	if (event->tid != event->tgid)
 		return;
 	comm_space_drop(engine->spaces, event->tgid);
-	comm_what_drop(engine->identity.what, event->tgid);
+	comm_objects_drop(engine->identity.objects, event->tgid);
 }
 
 static void collect(void *ctx, const struct comm_edge *edge)
@@ -395,15 +397,15 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_WAKING:
 		break; /* supporting evidence that no estimator uses */
 	case COMM_EV_FORK:
-		comm_who_thread(engine->identity.who, event->fork.child_tgid, event->fork.child_tid,
-				event->time_ns);
+		comm_threads_get(engine->identity.threads, event->fork.child_tgid,
+				 event->fork.child_tid, event->time_ns);
 		break;
 	case COMM_EV_EXEC:
 		comm_space_changed(engine->spaces, event->tgid);
-		comm_who_renamed(engine->identity.who, event->tgid, event->tid);
+		comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
 		break;
 	case COMM_EV_RENAME:
-		comm_who_renamed(engine->identity.who, event->tgid, event->tid);
+		comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
 		break;
 	case COMM_EV_EXIT:
 		on_thread_exit(engine, event);

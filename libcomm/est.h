@@ -14,10 +14,10 @@
 
 /* One access of a burst, resolved.  Accesses of a burst come together. */
 struct comm_access {
-	uint64_t datum; /* what.h */
+	uint64_t datum; /* object.h */
 	uint32_t size_bytes;
 	uint32_t object;
-	uint32_t site;	 /* who.h; COMM_SITE_KERNEL for kernel copies */
+	uint32_t site;	 /* ids.h; COMM_SITE_KERNEL for kernel copies */
 	uint16_t flags;	 /* enum comm_access_flags */
 	uint16_t insn;	 /* position in the burst */
 	float cycle;	 /* position in time, cycles after the sample */
@@ -28,7 +28,7 @@ struct comm_access {
 
 struct comm_access_burst {
 	uint64_t time_ns;
-	uint32_t thread; /* who.h */
+	uint32_t thread; /* ids.h */
 	uint16_t cpu;
 	bool exact;	  /* a precise access (PEBS...): stands for .period
 			      accesses, no position to correct for */

@@ -85,7 +85,7 @@ struct comm_exact_file_site {
 
 struct comm_exact_file_object {
 	uint32_t id;
-	uint32_t kind; /* enum comm_object_kind of what.h */
+	uint32_t kind; /* enum comm_object_kind of ids.h */
 	uint32_t name_bytes, module_bytes;
 	uint64_t start;	     /* run-time address; of a heap site: its code */
 	uint64_t size_bytes; /* of a heap site: allocated over the run */

@@ -4,7 +4,7 @@
  * is hostile input: every length is checked, every id resolves, strings are
  * printable, and memory stays within a small multiple of the file's size.
  *
- * Ids are those of the file, and they are shaped like who.h's and what.h's:
+ * Ids are those of the file, and they are shaped as ids.h says:
  * site 0 is "(other)", site 1 "[kernel]", object 0 "(other)".  Threads count
  * from 0 in the file; slices (comm_exact_slice()) give them as thread + 1,
  * where 0 is "(other)".

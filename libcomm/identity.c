@@ -8,9 +8,11 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_view *v
 	int err;
 
 	memset(identity, 0, sizeof(*identity));
-	err = comm_who_create(view, &identity->who);
+	err = comm_threads_create(view, &identity->threads);
 	if (!err)
-		err = comm_what_create(view, &identity->what);
+		err = comm_sites_create(view, &identity->sites);
+	if (!err)
+		err = comm_objects_create(view, &identity->objects);
 	if (err)
 		comm_identity_deinit(identity);
 	return err;
@@ -18,39 +20,40 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_view *v
 
 void comm_identity_deinit(struct comm_identity *identity)
 {
-	comm_what_destroy(identity->what);
-	comm_who_destroy(identity->who);
+	comm_objects_destroy(identity->objects);
+	comm_sites_destroy(identity->sites);
+	comm_threads_destroy(identity->threads);
 	memset(identity, 0, sizeof(*identity));
 }
 
 static const struct comm_thread *thread_at(const void *ctx, uint32_t id)
 {
-	return comm_who_thread_at(((const struct comm_identity *)ctx)->who, id);
+	return comm_threads_at(((const struct comm_identity *)ctx)->threads, id);
 }
 
 static const struct comm_function *function_at(const void *ctx, uint32_t id)
 {
-	return comm_who_function_at(((const struct comm_identity *)ctx)->who, id);
+	return comm_sites_function_at(((const struct comm_identity *)ctx)->sites, id);
 }
 
 static const struct comm_site *site_at(const void *ctx, uint32_t id)
 {
-	return comm_who_site_at(((const struct comm_identity *)ctx)->who, id);
+	return comm_sites_at(((const struct comm_identity *)ctx)->sites, id);
 }
 
 static const struct comm_object *object_at(const void *ctx, uint32_t id)
 {
-	return comm_what_object_at(((const struct comm_identity *)ctx)->what, id);
+	return comm_objects_at(((const struct comm_identity *)ctx)->objects, id);
 }
 
 void comm_identity_naming(const struct comm_identity *identity, struct comm_naming *ret)
 {
 	*ret = (struct comm_naming){
 		.ctx = identity,
-		.n_threads = comm_who_threads(identity->who),
-		.n_functions = comm_who_functions(identity->who),
-		.n_sites = comm_who_sites(identity->who),
-		.n_objects = comm_what_objects(identity->what),
+		.n_threads = comm_threads_count(identity->threads),
+		.n_functions = comm_sites_functions(identity->sites),
+		.n_sites = comm_sites_count(identity->sites),
+		.n_objects = comm_objects_count(identity->objects),
 		.thread_at = thread_at,
 		.function_at = function_at,
 		.site_at = site_at,

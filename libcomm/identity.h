@@ -7,12 +7,14 @@
 #define COMM_IDENTITY_H
 
 #include "naming.h"
-#include "what.h"
-#include "who.h"
+#include "object.h"
+#include "site.h"
+#include "thread.h"
 
 struct comm_identity {
-	struct comm_who *who;
-	struct comm_what *what;
+	struct comm_threads *threads;
+	struct comm_sites *sites;
+	struct comm_objects *objects;
 };
 
 int comm_identity_init(struct comm_identity *identity, const struct comm_view *view);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema.h"
 #include "ids.h"
+#include "schema.h"
 
 enum { NODES_FIRST = 64 };
 

@@ -22,7 +22,7 @@ enum comm_mapping_kind {
 	COMM_MAP_FILE,
 	COMM_MAP_ANON,
 	COMM_MAP_HEAP,	 /* [heap] */
-	COMM_MAP_STACK,	 /* [stack]; thread stacks are ANON, see what.h */
+	COMM_MAP_STACK,	 /* [stack]; thread stacks are ANON, see stack.h */
 	COMM_MAP_SHARED, /* shared memory without a lasting file: shm, memfd */
 	COMM_MAP_VDSO,	 /* [vdso], [vvar] */
 	COMM_MAP_JIT,	 /* executable and not of a file */

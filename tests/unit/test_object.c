@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "what.h"
+#include "object.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -208,7 +208,7 @@ static const struct comm_view_ops ops = {
 };
 static const struct comm_view view = {.ops = &ops};
 static struct comm_space_table *table;
-static struct comm_what *what;
+static struct comm_objects *objects;
 static uint64_t datum;
 
 static int setup(void **state)
@@ -217,13 +217,13 @@ static int setup(void **state)
 	data_asked = 0;
 	if (comm_space_table_create(&view, &table) < 0)
 		return -1;
-	return comm_what_create(&view, &what);
+	return comm_objects_create(&view, &objects);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	comm_what_destroy(what);
+	comm_objects_destroy(objects);
 	comm_space_table_destroy(table);
 	return 0;
 }
@@ -232,14 +232,14 @@ static uint32_t id_of(uint32_t tgid, uint64_t addr, uint64_t sp, uint32_t tid)
 {
 	uint32_t id;
 
-	assert_true(comm_what_resolve(what, comm_space_get(table, tgid), addr, sp, tid, SECOND,
-				      &datum, &id));
+	assert_true(comm_objects_resolve(objects, comm_space_get(table, tgid), addr, sp, tid,
+					 SECOND, &datum, &id));
 	return id;
 }
 
 static const struct comm_object *object(uint32_t tgid, uint64_t addr, uint64_t sp, uint32_t tid)
 {
-	return comm_what_object_at(what, id_of(tgid, addr, sp, tid));
+	return comm_objects_at(objects, id_of(tgid, addr, sp, tid));
 }
 
 static void private_memory_is_per_process(void **state)
@@ -271,8 +271,8 @@ static void shared_memory_is_one(void **state)
 	b = id_of(20, 0x600010 + SHIFT, 0, 1);
 	assert_int_equal(a, b);
 	assert_int_equal(datum, first);
-	assert_int_equal(comm_what_object_at(what, a)->kind, COMM_OBJECT_SHARED);
-	assert_string_equal(comm_what_object_at(what, a)->name, "PostgreSQL.1");
+	assert_int_equal(comm_objects_at(objects, a)->kind, COMM_OBJECT_SHARED);
+	assert_string_equal(comm_objects_at(objects, a)->name, "PostgreSQL.1");
 }
 
 static void variables(void **state)
@@ -301,7 +301,7 @@ static void variables(void **state)
 	/* A variable that goes on in the .bss is one. */
 	id = id_of(10, 0x411f00, 0, 1);
 	assert_int_equal(id_of(10, 0x4120ff, 0, 1), id);
-	assert_string_equal(comm_what_object_at(what, id)->name, "table");
+	assert_string_equal(comm_objects_at(objects, id)->name, "table");
 	assert_int_equal(id_of(20, 0x4120ff + SHIFT, 0, 1), id);
 }
 
@@ -344,15 +344,15 @@ static void named_memory(void **state)
 	uint32_t pool = id_of(10, 0xa20000, 0, 1), small;
 
 	(void)state;
-	assert_string_equal(comm_what_object_at(what, pool)->name, "anon:pool");
-	assert_int_equal(comm_what_object_at(what, pool)->kind, COMM_OBJECT_ANON);
+	assert_string_equal(comm_objects_at(objects, pool)->name, "anon:pool");
+	assert_int_equal(comm_objects_at(objects, pool)->kind, COMM_OBJECT_ANON);
 	assert_int_equal(id_of(10, 0xa7ffff, 0, 1), pool);
 	assert_int_not_equal(id_of(20, 0xa20000 + SHIFT, 0, 1), pool);
 	assert_true(strlen(object(10, 0xa10000, 0, 1)->name) <= 40);
 	assert_int_equal(strncmp(object(10, 0xa10000, 0, 1)->name, "anon:a buffer", 13), 0);
 	/* What lies beside it is not of it. */
 	small = id_of(10, 0xa30000, 0, 1);
-	assert_string_equal(comm_what_object_at(what, small)->name, "small mappings");
+	assert_string_equal(comm_objects_at(objects, small)->name, "small mappings");
 	/* One name, so that a report sums them; but no evidence goes across. */
 	assert_string_equal(object(10, 0xa90000, 0, 1)->name, "small mappings");
 	assert_int_not_equal(id_of(10, 0xa90000, 0, 1), small);
@@ -370,13 +370,13 @@ static void thread_stacks(void **state)
 	(void)state;
 	assert_int_equal(object(10, 0x77f000, 0, 1)->kind, COMM_OBJECT_ANON);
 	a = id_of(10, 0x77f000, 0x77e000, 101);
-	o = comm_what_object_at(what, a);
+	o = comm_objects_at(objects, a);
 	assert_int_equal(o->kind, COMM_OBJECT_STACK);
 	assert_int_equal(o->thread_tid, 101);
 	assert_string_equal(o->name, "stack of a-longer-worker/101");
 	b = id_of(10, 0x790000, 0x790010, 102);
-	assert_int_equal(comm_what_object_at(what, b)->thread_tid, 102);
-	assert_string_equal(comm_what_object_at(what, b)->name, "stack of 102");
+	assert_int_equal(comm_objects_at(objects, b)->thread_tid, 102);
+	assert_string_equal(comm_objects_at(objects, b)->name, "stack of 102");
 	assert_string_equal(object(10, 0x7fff00000010, 0, 1)->name, "stack of a-longer-worker/10");
 	/* Whoever looks at it. */
 	assert_int_equal(id_of(10, 0x77f008, 0x790010, 102), a);
@@ -407,13 +407,13 @@ static void no_mapping(void **state)
 	uint64_t d;
 
 	(void)state;
-	assert_false(
-		comm_what_resolve(what, comm_space_get(table, 10), 0x10, 0, 1, SECOND, &d, &id));
-	assert_false(comm_what_resolve(what, comm_space_get(table, 99), 0x500000, 0x10, 1, SECOND,
-				       &d, &id));
-	assert_string_equal(comm_what_object_at(what, 0)->name, "(other)");
-	assert_string_equal(comm_what_object_at(what, 12345)->name, "(other)");
-	assert_int_equal(comm_what_objects(what), 1);
+	assert_false(comm_objects_resolve(objects, comm_space_get(table, 10), 0x10, 0, 1, SECOND,
+					  &d, &id));
+	assert_false(comm_objects_resolve(objects, comm_space_get(table, 99), 0x500000, 0x10, 1,
+					  SECOND, &d, &id));
+	assert_string_equal(comm_objects_at(objects, 0)->name, "(other)");
+	assert_string_equal(comm_objects_at(objects, 12345)->name, "(other)");
+	assert_int_equal(comm_objects_count(objects), 1);
 }
 
 static void processes_come_and_go(void **state)
@@ -425,16 +425,16 @@ static void processes_come_and_go(void **state)
 	id_of(10, 0x500000, 0, 1);
 	/* More than there are ids of spaces at one time. */
 	for (uint32_t tgid = 1000; tgid < 1000 + 150000; tgid++) {
-		assert_true(comm_what_resolve(what, comm_space_get(table, tgid), 0x410100, 0, 1,
-					      SECOND, &d, &id));
+		assert_true(comm_objects_resolve(objects, comm_space_get(table, tgid), 0x410100, 0,
+						 1, SECOND, &d, &id));
 		assert_int_not_equal(d >> 48, 0);
 		assert_int_not_equal(d >> 48, datum >> 48);
-		comm_what_drop(what, tgid);
+		comm_objects_drop(objects, tgid);
 		comm_space_drop(table, tgid);
 	}
-	comm_what_drop(what, 7);
+	comm_objects_drop(objects, 7);
 	/* They all ran one program: one object besides the heap. */
-	assert_int_equal(comm_what_objects(what), 3);
+	assert_int_equal(comm_objects_count(objects), 3);
 }
 
 static void the_cache_answers(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "who.h"
+#include "site.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -94,7 +95,8 @@ static const struct comm_view_ops ops = {
 };
 static const struct comm_view view = {.ops = &ops};
 static struct comm_space_table *table;
-static struct comm_who *who;
+static struct comm_threads *threads;
+static struct comm_sites *sites;
 
 static int setup(void **state)
 {
@@ -105,13 +107,14 @@ static int setup(void **state)
 	thread_name = "worker";
 	if (comm_space_table_create(&view, &table) < 0)
 		return -1;
-	return comm_who_create(&view, &who);
+	return comm_threads_create(&view, &threads) || comm_sites_create(&view, &sites);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	comm_who_destroy(who);
+	comm_threads_destroy(threads);
+	comm_sites_destroy(sites);
 	comm_space_table_destroy(table);
 	return 0;
 }
@@ -122,36 +125,36 @@ static void threads_are_dense(void **state)
 	uint32_t a, b;
 
 	(void)state;
-	assert_string_equal(comm_who_thread_at(who, COMM_ID_OTHER)->name, "(other)");
-	a = comm_who_thread(who, 10, 10, 5);
-	b = comm_who_thread(who, 10, 11, 6);
+	assert_string_equal(comm_threads_at(threads, COMM_ID_OTHER)->name, "(other)");
+	a = comm_threads_get(threads, 10, 10, 5);
+	b = comm_threads_get(threads, 10, 11, 6);
 	assert_int_equal(a, 1);
 	assert_int_equal(b, 2);
-	assert_int_equal(comm_who_thread(who, 10, 10, 7), a);
-	assert_int_equal(comm_who_threads(who), 3);
+	assert_int_equal(comm_threads_get(threads, 10, 10, 7), a);
+	assert_int_equal(comm_threads_count(threads), 3);
 	assert_int_equal(names_asked, 2);
-	t = comm_who_thread_at(who, b);
+	t = comm_threads_at(threads, b);
 	assert_int_equal(t->tid, 11);
 	assert_int_equal(t->start_ns, 6);
 	assert_string_equal(t->name, "worker");
-	assert_int_equal(comm_who_thread_at(who, 99)->tid, 0);
+	assert_int_equal(comm_threads_at(threads, 99)->tid, 0);
 }
 
 static void a_tid_that_comes_back_is_another_thread(void **state)
 {
-	uint32_t a = comm_who_thread(who, 10, 11, 5), b, c;
+	uint32_t a = comm_threads_get(threads, 10, 11, 5), b, c;
 
 	(void)state;
-	comm_who_exit(who, 11, 50);
-	comm_who_exit(who, 12, 50);
-	b = comm_who_thread(who, 10, 11, 60);
+	comm_threads_exit(threads, 11, 50);
+	comm_threads_exit(threads, 12, 50);
+	b = comm_threads_get(threads, 10, 11, 60);
 	assert_int_not_equal(a, b);
-	assert_int_equal(comm_who_thread_at(who, a)->end_ns, 50);
-	assert_int_equal(comm_who_thread_at(who, b)->end_ns, 0);
+	assert_int_equal(comm_threads_at(threads, a)->end_ns, 50);
+	assert_int_equal(comm_threads_at(threads, b)->end_ns, 0);
 	/* The exit was lost, but the process is another one. */
-	c = comm_who_thread(who, 20, 11, 70);
+	c = comm_threads_get(threads, 20, 11, 70);
 	assert_int_not_equal(b, c);
-	assert_int_equal(comm_who_thread_at(who, b)->end_ns, 70);
+	assert_int_equal(comm_threads_at(threads, b)->end_ns, 70);
 }
 
 static void names(void **state)
@@ -159,75 +162,75 @@ static void names(void **state)
 	uint32_t a, b;
 
 	(void)state;
-	a = comm_who_thread(who, 10, 666, 1);
-	assert_string_equal(comm_who_thread_at(who, a)->name, "worker"); /* of the process */
+	a = comm_threads_get(threads, 10, 666, 1);
+	assert_string_equal(comm_threads_at(threads, a)->name, "worker"); /* of the process */
 	thread_name = NULL;
-	b = comm_who_thread(who, 10, 12, 1);
-	assert_string_equal(comm_who_thread_at(who, b)->name, "?");
+	b = comm_threads_get(threads, 10, 12, 1);
+	assert_string_equal(comm_threads_at(threads, b)->name, "?");
 	thread_name = "new\nname";
-	comm_who_renamed(who, 10, 12);
-	assert_string_equal(comm_who_thread_at(who, b)->name, "new?name");
+	comm_threads_renamed(threads, 10, 12);
+	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
 	thread_name = NULL;
-	comm_who_renamed(who, 10, 12);
-	assert_string_equal(comm_who_thread_at(who, b)->name, "new?name");
+	comm_threads_renamed(threads, 10, 12);
+	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
 }
 
 static void threads_are_bounded(void **state)
 {
 	(void)state;
 	for (uint32_t tid = 1; tid < COMM_THREADS_MAX; tid++)
-		assert_int_equal(comm_who_thread(who, tid, tid, 1), tid);
-	assert_int_equal(comm_who_thread(who, 70000, 70000, 1), COMM_ID_OTHER);
-	assert_int_equal(comm_who_thread(who, 5, 5, 1), 5);
-	assert_int_equal(comm_who_thread(who, 5, UINT32_MAX, 1), COMM_ID_OTHER);
-	comm_who_exit(who, UINT32_MAX, 1);
-	comm_who_renamed(who, 1, UINT32_MAX);
+		assert_int_equal(comm_threads_get(threads, tid, tid, 1), tid);
+	assert_int_equal(comm_threads_get(threads, 70000, 70000, 1), COMM_ID_OTHER);
+	assert_int_equal(comm_threads_get(threads, 5, 5, 1), 5);
+	assert_int_equal(comm_threads_get(threads, 5, UINT32_MAX, 1), COMM_ID_OTHER);
+	comm_threads_exit(threads, UINT32_MAX, 1);
+	comm_threads_renamed(threads, 1, UINT32_MAX);
 }
 
-static void sites(void **state)
+static void sites_by_line(void **state)
 {
 	struct comm_space *space = comm_space_get(table, 10), *other = comm_space_get(table, 11);
 	uint32_t a, b, c, d;
 
 	(void)state;
-	a = comm_who_site(who, space, 0x401000, SECOND);
-	b = comm_who_site(who, space, 0x401008, SECOND); /* the same line */
-	c = comm_who_site(who, space, 0x401040, SECOND); /* inlined */
-	d = comm_who_site(who, space, 0x402000, SECOND); /* another function */
+	a = comm_sites_get(sites, space, 0x401000, SECOND);
+	b = comm_sites_get(sites, space, 0x401008, SECOND); /* the same line */
+	c = comm_sites_get(sites, space, 0x401040, SECOND); /* inlined */
+	d = comm_sites_get(sites, space, 0x402000, SECOND); /* another function */
 	assert_true(a > COMM_SITE_KERNEL);
 	assert_int_equal(a, b);
 	assert_int_not_equal(a, c);
-	assert_int_equal(comm_who_site_at(who, a)->function, comm_who_site_at(who, c)->function);
-	assert_int_not_equal(comm_who_site_at(who, a)->function,
-			     comm_who_site_at(who, d)->function);
-	assert_null(comm_who_site_at(who, a)->inlined);
-	assert_string_equal(comm_who_site_at(who, c)->inlined, "small");
-	assert_string_equal(comm_who_site_at(who, a)->source, "x.c");
-	assert_int_equal(comm_who_site_at(who, a)->offset, 0x2000);
-	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, a)->function)->name,
+	assert_int_equal(comm_sites_at(sites, a)->function, comm_sites_at(sites, c)->function);
+	assert_int_not_equal(comm_sites_at(sites, a)->function, comm_sites_at(sites, d)->function);
+	assert_null(comm_sites_at(sites, a)->inlined);
+	assert_string_equal(comm_sites_at(sites, c)->inlined, "small");
+	assert_string_equal(comm_sites_at(sites, a)->source, "x.c");
+	assert_int_equal(comm_sites_at(sites, a)->offset, 0x2000);
+	assert_string_equal(comm_sites_function_at(sites, comm_sites_at(sites, a)->function)->name,
 			    "f2");
 	/* Once per place in a file, whoever runs it. */
 	assert_int_equal(codes_asked, 4);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(comm_who_site(who, space, 0x401000, 2 * SECOND), a);
-	assert_int_equal(comm_who_site(who, other, 0x401000, SECOND), a);
+		assert_int_equal(comm_sites_get(sites, space, 0x401000, 2 * SECOND), a);
+	assert_int_equal(comm_sites_get(sites, other, 0x401000, SECOND), a);
 	comm_space_changed(table, 10);
-	assert_int_equal(comm_who_site(who, space, 0x401000, 3 * SECOND), a);
+	assert_int_equal(comm_sites_get(sites, space, 0x401000, 3 * SECOND), a);
 	assert_int_equal(codes_asked, 4);
 }
 
 static void no_place(void **state)
 {
 	struct comm_space *space = comm_space_get(table, 10);
-	uint32_t a = comm_who_site(who, space, 0x10, SECOND);
+	uint32_t a = comm_sites_get(sites, space, 0x10, SECOND);
 
 	(void)state;
-	assert_int_equal(comm_who_site(who, space, 0xffffffff81000000, SECOND), COMM_SITE_KERNEL);
-	assert_int_equal(comm_who_site_at(who, COMM_SITE_KERNEL)->function, COMM_FUNCTION_KERNEL);
-	assert_string_equal(comm_who_function_at(who, COMM_FUNCTION_KERNEL)->name, "[kernel]");
-	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, a)->function)->name,
+	assert_int_equal(comm_sites_get(sites, space, 0xffffffff81000000, SECOND),
+			 COMM_SITE_KERNEL);
+	assert_int_equal(comm_sites_at(sites, COMM_SITE_KERNEL)->function, COMM_FUNCTION_KERNEL);
+	assert_string_equal(comm_sites_function_at(sites, COMM_FUNCTION_KERNEL)->name, "[kernel]");
+	assert_string_equal(comm_sites_function_at(sites, comm_sites_at(sites, a)->function)->name,
 			    "[unknown]");
-	assert_int_equal(comm_who_site(who, space, 0x7fff00000000, SECOND), a);
+	assert_int_equal(comm_sites_get(sites, space, 0x7fff00000000, SECOND), a);
 	assert_int_equal(codes_asked, 0);
 }
 
@@ -237,19 +240,19 @@ static void generated_code_is_asked_again(void **state)
 	uint32_t a, b, c;
 
 	(void)state;
-	a = comm_who_site(who, space, 0x700010, 10 * SECOND);
-	assert_int_equal(comm_who_site(who, space, 0x700010, 10 * SECOND + 5), a);
+	a = comm_sites_get(sites, space, 0x700010, 10 * SECOND);
+	assert_int_equal(comm_sites_get(sites, space, 0x700010, 10 * SECOND + 5), a);
 	assert_int_equal(codes_asked, 1);
 	jit_name = "compiled";
-	b = comm_who_site(who, space, 0x700010, 12 * SECOND);
+	b = comm_sites_get(sites, space, 0x700010, 12 * SECOND);
 	assert_int_not_equal(a, b);
 	/* The same method elsewhere is the same function. */
-	c = comm_who_site(who, space, 0x700910, 12 * SECOND);
-	assert_int_equal(comm_who_site_at(who, b)->function, comm_who_site_at(who, c)->function);
+	c = comm_sites_get(sites, space, 0x700910, 12 * SECOND);
+	assert_int_equal(comm_sites_at(sites, b)->function, comm_sites_at(sites, c)->function);
 	/* What is at that address in another process is another thing. */
 	jit_name = "foreign";
-	assert_int_not_equal(comm_who_site(who, comm_space_get(table, 11), 0x700910, 12 * SECOND),
-			     c);
+	assert_int_not_equal(
+		comm_sites_get(sites, comm_space_get(table, 11), 0x700910, 12 * SECOND), c);
 }
 
 static void a_file_that_could_not_be_read_is_tried_again(void **state)
@@ -258,12 +261,12 @@ static void a_file_that_could_not_be_read_is_tried_again(void **state)
 
 	(void)state;
 	code_answer = -ENOENT;
-	comm_who_site(who, space, 0x401000, SECOND);
-	comm_who_site(who, space, 0x401000, 10 * SECOND);
+	comm_sites_get(sites, space, 0x401000, SECOND);
+	comm_sites_get(sites, space, 0x401000, 10 * SECOND);
 	assert_int_equal(codes_asked, 1);
 	code_answer = 0;
-	comm_who_site(who, space, 0x401000, 12 * SECOND);
-	comm_who_site(who, space, 0x401000, 99 * SECOND);
+	comm_sites_get(sites, space, 0x401000, 12 * SECOND);
+	comm_sites_get(sites, space, 0x401000, 99 * SECOND);
 	assert_int_equal(codes_asked, 2);
 }
 
@@ -274,28 +277,29 @@ static void a_line_that_comes_later(void **state)
 
 	(void)state;
 	lines_unknown = true;
-	before = comm_who_site(who, space, 0x401000, SECOND);
-	assert_int_equal(comm_who_site_at(who, before)->line, 0);
-	assert_null(comm_who_site_at(who, before)->source);
+	before = comm_sites_get(sites, space, 0x401000, SECOND);
+	assert_int_equal(comm_sites_at(sites, before)->line, 0);
+	assert_null(comm_sites_at(sites, before)->source);
 	/* Kept for 0.1 s of event time, however often it is seen. */
 	for (uint64_t t = 0; t < 100; t++)
-		assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + t * 999999), before);
+		assert_int_equal(comm_sites_get(sites, space, 0x401000, SECOND + t * 999999),
+				 before);
 	assert_int_equal(codes_asked, 1);
-	assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + SECOND / 10), before);
+	assert_int_equal(comm_sites_get(sites, space, 0x401000, SECOND + SECOND / 10), before);
 	assert_int_equal(codes_asked, 2);
 	lines_unknown = false;
-	assert_int_equal(comm_who_site(who, space, 0x401000, SECOND + SECOND / 10 + 5), before);
-	after = comm_who_site(who, space, 0x401000, SECOND + SECOND / 5);
+	assert_int_equal(comm_sites_get(sites, space, 0x401000, SECOND + SECOND / 10 + 5), before);
+	after = comm_sites_get(sites, space, 0x401000, SECOND + SECOND / 5);
 	assert_int_equal(codes_asked, 3);
 	assert_int_not_equal(before, after);
-	assert_int_equal(comm_who_site_at(who, after)->line, 0x200);
-	assert_string_equal(comm_who_site_at(who, after)->source, "x.c");
+	assert_int_equal(comm_sites_at(sites, after)->line, 0x200);
+	assert_string_equal(comm_sites_at(sites, after)->source, "x.c");
 	/* The early site stays what it was: a place in the same function. */
-	assert_int_equal(comm_who_site_at(who, before)->line, 0);
-	assert_int_equal(comm_who_site_at(who, before)->function,
-			 comm_who_site_at(who, after)->function);
+	assert_int_equal(comm_sites_at(sites, before)->line, 0);
+	assert_int_equal(comm_sites_at(sites, before)->function,
+			 comm_sites_at(sites, after)->function);
 	/* And now it is known for good. */
-	assert_int_equal(comm_who_site(who, space, 0x401000, 99 * SECOND), after);
+	assert_int_equal(comm_sites_get(sites, space, 0x401000, 99 * SECOND), after);
 	assert_int_equal(codes_asked, 3);
 }
 
@@ -308,52 +312,52 @@ static void waiting_for_lines_is_bounded(void **state)
 	(void)state;
 	lines_unknown = true;
 	for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
-		comm_who_site(who, space, ip, SECOND);
+		comm_sites_get(sites, space, ip, SECOND);
 	first = codes_asked;
 	assert_int_equal(first, 10000);
 	for (int round = 1; round <= 10; round++)
 		for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
-			site = comm_who_site(who, space, ip,
-					     SECOND + (uint64_t)round * SECOND / 10);
+			site = comm_sites_get(sites, space, ip,
+					      SECOND + (uint64_t)round * SECOND / 10);
 	assert_true(codes_asked > first);
 	assert_true(codes_asked - first <= 10 * 256);
 	/* Who was not asked for still has its site. */
-	assert_int_equal(comm_who_site_at(who, site)->line, 0);
-	assert_string_equal(comm_who_function_at(who, comm_who_site_at(who, site)->function)->name,
-			    "f3");
+	assert_int_equal(comm_sites_at(sites, site)->line, 0);
+	assert_string_equal(
+		comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name, "f3");
 	/* What was never seen is asked for at once. */
 	first = codes_asked;
-	comm_who_site(who, space, 0x410000, 2 * SECOND);
+	comm_sites_get(sites, space, 0x410000, 2 * SECOND);
 	assert_int_equal(codes_asked, first + 1);
 	/* In the end all are known. */
 	lines_unknown = false;
 	for (int round = 1; round <= 50; round++)
 		for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)
-			comm_who_site(who, space, ip, (uint64_t)round * 3 * SECOND);
+			comm_sites_get(sites, space, ip, (uint64_t)round * 3 * SECOND);
 	for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip += 7) {
-		site = comm_who_site(who, space, ip, 999 * SECOND);
-		assert_int_equal(comm_who_site_at(who, site)->line, (ip - 0x400000 + 0x1000) >> 4);
+		site = comm_sites_get(sites, space, ip, 999 * SECOND);
+		assert_int_equal(comm_sites_at(sites, site)->line, (ip - 0x400000 + 0x1000) >> 4);
 	}
 }
 
 static void many_places(void **state)
 {
 	struct comm_space *space = comm_space_get(table, 10);
-	uint32_t first = comm_who_site(who, space, 0x400000, SECOND);
+	uint32_t first = comm_sites_get(sites, space, 0x400000, SECOND);
 
 	(void)state;
 	fake[0].end = 0x40000000;
 	comm_space_changed(table, 10);
 	for (uint64_t ip = 0x400000; ip < 0x400000 + (1 << 20); ip++)
-		comm_who_site(who, space, ip, 2 * SECOND);
-	assert_int_equal(comm_who_site(who, space, 0x400000, 2 * SECOND), first);
-	assert_int_equal(comm_who_sites(who), 3 + (1 << 16));
-	assert_int_equal(comm_who_functions(who), 3 + 256);
+		comm_sites_get(sites, space, ip, 2 * SECOND);
+	assert_int_equal(comm_sites_get(sites, space, 0x400000, 2 * SECOND), first);
+	assert_int_equal(comm_sites_count(sites), 3 + (1 << 16));
+	assert_int_equal(comm_sites_functions(sites), 3 + 256);
 	/* Past the limit everything is (other). */
 	for (uint64_t ip = 0x400000; ip < 0x400000 + (5 << 20); ip += 16)
-		comm_who_site(who, space, ip, 2 * SECOND);
-	assert_int_equal(comm_who_sites(who), COMM_SITES_MAX);
-	assert_int_equal(comm_who_site(who, space, 0x400000 + (5 << 20), 2 * SECOND),
+		comm_sites_get(sites, space, ip, 2 * SECOND);
+	assert_int_equal(comm_sites_count(sites), COMM_SITES_MAX);
+	assert_int_equal(comm_sites_get(sites, space, 0x400000 + (5 << 20), 2 * SECOND),
 			 COMM_ID_OTHER);
 	fake[0].end = 0x500000;
 }
@@ -366,7 +370,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(names, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_are_bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(sites, setup, teardown),
+		cmocka_unit_test_setup_teardown(sites_by_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(generated_code_is_asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_that_could_not_be_read_is_tried_again, setup,

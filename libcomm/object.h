@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What: the datum and the object that an address of a process means.
+ * Objects: the datum and the object that an address of a process means.
  *
  * A datum is a 64-bit name of one byte of physical memory as far as user space
  * can tell: (space id << 48) + offset.  Private memory has a space id per
@@ -14,27 +14,28 @@
  * all its unnamed mappings of less than 1 MB; start and size are then of the
  * first piece that was seen.
  */
-#ifndef COMM_WHAT_H
-#define COMM_WHAT_H
+#ifndef COMM_OBJECT_H
+#define COMM_OBJECT_H
 
 #include "ids.h"
 #include "space.h"
 
-struct comm_what;
+struct comm_objects;
 
-int comm_what_create(const struct comm_view *view, struct comm_what **ret);
-void comm_what_destroy(struct comm_what *what);
+int comm_objects_create(const struct comm_view *view, struct comm_objects **ret);
+void comm_objects_destroy(struct comm_objects *objects);
 
 /*
  * Resolves one address.  False: it is in no known mapping (count it).  sp is
  * the accessing thread's stack pointer (0: unknown) and tells thread stacks
  * from other anonymous memory.
  */
-bool comm_what_resolve(struct comm_what *what, struct comm_space *space, uint64_t addr, uint64_t sp,
-		       uint32_t tid, uint64_t now_ns, uint64_t *ret_datum, uint32_t *ret_object);
-void comm_what_drop(struct comm_what *what, uint32_t tgid);
+bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space, uint64_t addr,
+			  uint64_t sp, uint32_t tid, uint64_t now_ns, uint64_t *ret_datum,
+			  uint32_t *ret_object);
+void comm_objects_drop(struct comm_objects *objects, uint32_t tgid);
 
-uint32_t comm_what_objects(const struct comm_what *what);
-const struct comm_object *comm_what_object_at(const struct comm_what *what, uint32_t id);
+uint32_t comm_objects_count(const struct comm_objects *objects);
+const struct comm_object *comm_objects_at(const struct comm_objects *objects, uint32_t id);
 
 #endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "site.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "names.h"
+
+enum {
+	FUNCTIONS_MAX = COMM_SITES_MAX,
+	NAMES_BYTES_MAX = 64 << 20,
+	HOT_SLOTS = 16 * 1024,
+	PLACES_MIN = 4096,
+	PLACES_MAX = 1 << 19, /* then all are forgotten and asked again */
+	DICT_SLOTS = 2 * COMM_SITES_MAX,
+	RECHECK_NS = 1000 * 1000 * 1000, /* of what generated code is named */
+	RETRY_S = 10, /* a file that could not be read may be, by another process */
+	UNMAPPED_NS = 50 * 1000 * 1000,
+	PROVISIONAL_NS = 100 * 1000 * 1000, /* until a line that was not known is asked again */
+	PROVISIONAL_ASKS = 256,		    /* and how many of them in that time, at most */
+};
+
+static const uint64_t for_ever = UINT64_MAX;
+
+/* The last answer for an ip of a process; one per hash value. */
+struct hot_ip {
+	uint64_t ip, until_ns;
+	uint32_t tgid, generation;
+	uint32_t site;
+};
+
+/* A place in a file, the same for all processes, or in generated code. */
+struct place {
+	uint64_t offset;
+	uint64_t until_ns; /* 0: free */
+	uint32_t file;	   /* or the tgid */
+	uint32_t site;
+	bool private;
+	bool provisional;
+};
+
+struct comm_sites {
+	const struct comm_view *view;
+	struct comm_names *names;
+	/*
+	 * Arrays of full size: the kernel gives a page when it is first touched,
+	 * and what was handed out never moves.
+	 */
+	struct comm_function *function;
+	struct comm_site *site;
+	uint32_t n_functions, n;
+	uint32_t *function_slot, *site_slot;
+	struct hot_ip *hot;
+	struct place *place;
+	size_t n_places, n_place_slots;
+	uint32_t unknown_site;
+	/* Places asked again for their line since asks_ns. */
+	uint64_t asks_ns;
+	uint32_t asks;
+};
+
+static const char *keep(struct comm_sites *sites, const char *name)
+{
+	return comm_names_add(sites->names, name ? name : "", COMM_NAME_BYTES);
+}
+
+static uint32_t function_id(struct comm_sites *sites, const char *name, const char *module,
+			    const char *build_id, uint64_t start)
+{
+	struct comm_function f = {
+		.name = keep(sites, name),
+		.module = keep(sites, module),
+		.build_id = keep(sites, build_id),
+		.start = start,
+	};
+	uint64_t h = comm_hash_mix((uintptr_t)f.name, (uintptr_t)f.module);
+	size_t at = comm_hash_mix(comm_hash_mix(h, (uintptr_t)f.build_id), start);
+
+	for (; sites->function_slot[at &= DICT_SLOTS - 1]; at++) {
+		const struct comm_function *have = &sites->function[sites->function_slot[at]];
+
+		if (have->name == f.name && have->module == f.module &&
+		    have->build_id == f.build_id && have->start == start)
+			return sites->function_slot[at];
+	}
+	if (sites->n_functions >= FUNCTIONS_MAX)
+		return COMM_ID_OTHER;
+	sites->function[sites->n_functions] = f;
+	sites->function_slot[at] = sites->n_functions;
+	return sites->n_functions++;
+}
+
+static uint32_t site_id(struct comm_sites *sites, uint32_t function, const char *inlined,
+			const char *source, uint32_t line, uint64_t offset)
+{
+	struct comm_site s = {
+		.function = function,
+		.inlined = inlined ? keep(sites, inlined) : NULL,
+		.source = source ? keep(sites, source) : NULL,
+		.line = line,
+		.offset = offset,
+	};
+	size_t at = comm_hash_mix(comm_hash_mix((uintptr_t)s.inlined, (uintptr_t)s.source),
+				  (uint64_t)function << 32 | line);
+
+	for (; sites->site_slot[at &= DICT_SLOTS - 1]; at++) {
+		const struct comm_site *have = &sites->site[sites->site_slot[at]];
+
+		if (have->function == function && have->inlined == s.inlined &&
+		    have->source == s.source && have->line == line)
+			return sites->site_slot[at];
+	}
+	if (sites->n >= COMM_SITES_MAX)
+		return COMM_ID_OTHER;
+	sites->site[sites->n] = s;
+	sites->site_slot[at] = sites->n;
+	return sites->n++;
+}
+
+int comm_sites_create(const struct comm_view *view, struct comm_sites **ret)
+{
+	struct comm_sites *sites = calloc(1, sizeof(*sites));
+	int err;
+
+	if (!sites)
+		return -ENOMEM;
+	sites->view = view;
+	sites->function = calloc(FUNCTIONS_MAX, sizeof(*sites->function));
+	sites->site = calloc(COMM_SITES_MAX, sizeof(*sites->site));
+	sites->function_slot = calloc(DICT_SLOTS, sizeof(*sites->function_slot));
+	sites->site_slot = calloc(DICT_SLOTS, sizeof(*sites->site_slot));
+	sites->hot = calloc(HOT_SLOTS, sizeof(*sites->hot));
+	sites->place = calloc(PLACES_MIN, sizeof(*sites->place));
+	sites->n_place_slots = PLACES_MIN;
+	err = comm_names_create(NAMES_BYTES_MAX, &sites->names);
+	if (err || !sites->function || !sites->site || !sites->function_slot || !sites->site_slot ||
+	    !sites->hot || !sites->place) {
+		comm_sites_destroy(sites);
+		return -ENOMEM;
+	}
+	/* Id 0 is in no slot: a slot of 0 is free. */
+	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0};
+	sites->site[sites->n++] = (struct comm_site){.function = COMM_ID_OTHER};
+	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), NULL, NULL, 0, 0);
+	sites->unknown_site =
+		site_id(sites, function_id(sites, "[unknown]", "", "", 0), NULL, NULL, 0, 0);
+	*ret = sites;
+	return 0;
+}
+
+void comm_sites_destroy(struct comm_sites *sites)
+{
+	if (!sites)
+		return;
+	comm_names_destroy(sites->names);
+	free(sites->function);
+	free(sites->site);
+	free(sites->function_slot);
+	free(sites->site_slot);
+	free(sites->hot);
+	free(sites->place);
+	free(sites);
+}
+
+static struct place *place_slot(struct place *all, size_t n_slots, bool private, uint32_t file,
+				uint64_t offset)
+{
+	size_t at = comm_hash_mix(offset, (uint64_t)file << 1 | private);
+
+	for (; all[at &= n_slots - 1].until_ns; at++) {
+		const struct place *p = &all[at];
+
+		if (p->offset == offset && p->file == file && p->private == private)
+			break;
+	}
+	return &all[at];
+}
+
+/* A free slot is always left, or a search would not end. */
+static void places_make_room(struct comm_sites *sites)
+{
+	size_t n_slots = sites->n_place_slots * 2;
+	struct place *bigger = NULL;
+
+	if (sites->n_places * 2 < sites->n_place_slots)
+		return;
+	if (n_slots <= PLACES_MAX)
+		bigger = calloc(n_slots, sizeof(*bigger));
+	if (!bigger) {
+		memset(sites->place, 0, sites->n_place_slots * sizeof(*sites->place));
+		sites->n_places = 0;
+		return;
+	}
+	for (size_t i = 0; i < sites->n_place_slots; i++) {
+		const struct place *p = &sites->place[i];
+
+		if (p->until_ns)
+			*place_slot(bigger, n_slots, p->private, p->file, p->offset) = *p;
+	}
+	free(sites->place);
+	sites->place = bigger;
+	sites->n_place_slots = n_slots;
+}
+
+/*
+ * By event time alone, or a replay would not be the run again.  Thousands of
+ * places may wait for the lines of one file: their sites are good without.
+ */
+static bool may_ask(struct comm_sites *sites, const struct place *p, uint64_t now_ns)
+{
+	if (!p->provisional)
+		return true;
+	if (now_ns - sites->asks_ns >= PROVISIONAL_NS) {
+		sites->asks_ns = now_ns;
+		sites->asks = 0;
+	}
+	return sites->asks++ < PROVISIONAL_ASKS;
+}
+
+static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_mapping *m,
+		     uint64_t ip, uint64_t now_ns, struct place *ret)
+{
+	struct comm_code code = {0};
+	bool in_file = m->kind == COMM_MAP_FILE || m->kind == COMM_MAP_VDSO;
+	uint64_t offset = in_file ? ip - m->start + m->offset : ip;
+	uint32_t function;
+
+	ret->until_ns = in_file ? for_ever : now_ns + RECHECK_NS;
+	if (sites->view->ops->code(sites->view->ctx, tgid, m, ip, &code) < 0 && in_file)
+		ret->until_ns = now_ns + RETRY_S * 1000000000ull;
+	else if (code.provisional)
+		ret->until_ns = now_ns + PROVISIONAL_NS;
+	ret->provisional = code.provisional;
+	/* Generated code is elsewhere in each run, and recompiled in one. */
+	function = function_id(sites, code.function ? code.function : "[unknown]", code.module,
+			       code.build_id, in_file ? code.start : 0);
+	ret->site = site_id(sites, function, code.inlined, code.source, code.line, offset);
+}
+
+uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
+			uint64_t now_ns)
+{
+	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space), site;
+	struct hot_ip *hot = &sites->hot[comm_hash_mix(ip, tgid) & (HOT_SLOTS - 1)];
+	const struct comm_mapping *m;
+	uint64_t until_ns;
+
+	if (hot->ip == ip && hot->tgid == tgid && hot->generation == generation &&
+	    now_ns < hot->until_ns)
+		return hot->site;
+	if (ip >> 63)
+		return COMM_SITE_KERNEL;
+	m = comm_space_find(space, ip, now_ns);
+	if (!m) {
+		site = sites->unknown_site;
+		until_ns = now_ns + UNMAPPED_NS;
+	} else {
+		bool private = !m->file || m->kind == COMM_MAP_JIT;
+		uint32_t file = private ? tgid : m->file;
+		uint64_t offset = private ? ip : ip - m->start + m->offset;
+		struct place *p;
+
+		places_make_room(sites);
+		p = place_slot(sites->place, sites->n_place_slots, private, file, offset);
+		if (p->until_ns <= now_ns && may_ask(sites, p, now_ns)) {
+			sites->n_places += !p->until_ns;
+			p->offset = offset;
+			p->file = file;
+			p->private = private;
+			ask_site(sites, tgid, m, ip, now_ns, p);
+		}
+		site = p->site;
+		until_ns = p->until_ns;
+	}
+	if (comm_space_generation(space) == generation)
+		*hot = (struct hot_ip){ip, until_ns, tgid, generation, site};
+	return site;
+}
+
+uint32_t comm_sites_count(const struct comm_sites *sites)
+{
+	return sites->n;
+}
+
+uint32_t comm_sites_functions(const struct comm_sites *sites)
+{
+	return sites->n_functions;
+}
+
+const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t id)
+{
+	return &sites->site[id < sites->n ? id : COMM_ID_OTHER];
+}
+
+const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id)
+{
+	return &sites->function[id < sites->n_functions ? id : COMM_ID_OTHER];
+}

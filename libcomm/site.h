@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sites: dense ids for code.  A site is a source line of a function (or of a
+ * function inlined there); functions group sites.  Ids are never reused in a run;
+ * id 0 is "(other)", past COMM_SITES_MAX whatever is new, and id 1 "[kernel]".
+ */
+#ifndef COMM_SITE_H
+#define COMM_SITE_H
+
+#include "ids.h"
+#include "space.h"
+
+struct comm_sites;
+
+int comm_sites_create(const struct comm_view *view, struct comm_sites **ret);
+void comm_sites_destroy(struct comm_sites *sites);
+
+/* The site of an instruction of the process that space is of. */
+uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
+			uint64_t now_ns);
+
+uint32_t comm_sites_count(const struct comm_sites *sites);
+uint32_t comm_sites_functions(const struct comm_sites *sites);
+const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t id);
+const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TIDS_MAX = 4 << 20, /* the kernel's PID_MAX_LIMIT */
+};
+
+struct comm_threads {
+	const struct comm_view *view;
+	/*
+	 * An array of full size: the kernel gives a page when it is first touched,
+	 * and what was handed out never moves.
+	 */
+	struct comm_thread *thread;
+	uint32_t n;
+	uint32_t *of_tid; /* 0: none */
+};
+
+int comm_threads_create(const struct comm_view *view, struct comm_threads **ret)
+{
+	struct comm_threads *threads = calloc(1, sizeof(*threads));
+
+	if (!threads)
+		return -ENOMEM;
+	threads->view = view;
+	threads->thread = calloc(COMM_THREADS_MAX, sizeof(*threads->thread));
+	threads->of_tid = calloc(TIDS_MAX, sizeof(*threads->of_tid));
+	if (!threads->thread || !threads->of_tid) {
+		comm_threads_destroy(threads);
+		return -ENOMEM;
+	}
+	strcpy(threads->thread[threads->n++].name, "(other)");
+	*ret = threads;
+	return 0;
+}
+
+void comm_threads_destroy(struct comm_threads *threads)
+{
+	if (!threads)
+		return;
+	free(threads->thread);
+	free(threads->of_tid);
+	free(threads);
+}
+
+static void ask_name(struct comm_threads *threads, struct comm_thread *t)
+{
+	const struct comm_view *view = threads->view;
+	char name[16] = "";
+
+	/* A thread that is gone already has at least its process's name. */
+	if (view->ops->thread_name(view->ctx, t->tgid, t->tid, name) < 0 &&
+	    view->ops->thread_name(view->ctx, t->tgid, t->tgid, name) < 0) {
+		if (!t->name[0])
+			strcpy(t->name, "?");
+		return;
+	}
+	memset(t->name, 0, sizeof(t->name));
+	for (size_t i = 0; i < sizeof(t->name) - 1 && name[i]; i++)
+		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+}
+
+uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			  uint64_t now_ns)
+{
+	struct comm_thread *t;
+	uint32_t id;
+
+	if (!tid || tid >= TIDS_MAX)
+		return COMM_ID_OTHER;
+	id = threads->of_tid[tid];
+	/* Another tgid: the tid was reused and the exit was lost. */
+	if (id && (threads->thread[id].tgid == tgid || !tgid))
+		return id;
+	if (id)
+		comm_threads_exit(threads, tid, now_ns);
+	if (threads->n >= COMM_THREADS_MAX)
+		return COMM_ID_OTHER;
+	id = threads->n++;
+	t = &threads->thread[id];
+	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns};
+	ask_name(threads, t);
+	threads->of_tid[tid] = id;
+	return id;
+}
+
+void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns)
+{
+	if (tid >= TIDS_MAX || !threads->of_tid[tid])
+		return;
+	threads->thread[threads->of_tid[tid]].end_ns = now_ns;
+	threads->of_tid[tid] = 0;
+}
+
+void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid)
+{
+	struct comm_thread *t;
+
+	if (tid >= TIDS_MAX || !threads->of_tid[tid])
+		return;
+	t = &threads->thread[threads->of_tid[tid]];
+	if (t->tgid == tgid)
+		ask_name(threads, t);
+}
+
+uint32_t comm_threads_count(const struct comm_threads *threads)
+{
+	return threads->n;
+}
+
+const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t id)
+{
+	return &threads->thread[id < threads->n ? id : COMM_ID_OTHER];
+}

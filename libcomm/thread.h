@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads: dense ids for the threads of targets, never reused in a run.  Id 0 is
+ * "(other)": what has no thread, and past COMM_THREADS_MAX whatever is new.
+ */
+#ifndef COMM_THREAD_H
+#define COMM_THREAD_H
+
+#include "ids.h"
+#include "view.h"
+
+struct comm_threads;
+
+int comm_threads_create(const struct comm_view *view, struct comm_threads **ret);
+void comm_threads_destroy(struct comm_threads *threads);
+
+/* The thread that tid is at now_ns; a tid that was reused is another thread. */
+uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			  uint64_t now_ns);
+void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
+/* The name may have changed (exec, prctl): ask again. */
+void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
+
+uint32_t comm_threads_count(const struct comm_threads *threads);
+const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t id);
+
+#endif
