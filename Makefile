@@ -29,10 +29,10 @@ CF += -D_FORTIFY_SOURCE=2
 endif
 
 # Dependencies run one way, and the include paths prove it.
-INC_libcomm := -Ilibcomm
-INC_daemon := -Ilibcomm -Idaemon -Ibpf -I$(O)/bpf -Ikmod/uapi
+INC_libcomm := -Ilibcomm -idirafter exact
+INC_daemon := -Ilibcomm -Idaemon -Ibpf -I$(O)/bpf -Ikmod/uapi -idirafter exact
 INC_ctl := -Ilibcomm/comm
-INC_tests := -Ilibcomm -Itests
+INC_tests := -Ilibcomm -Itests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
 

@@ -132,12 +132,13 @@ int main(void)
 	struct comm_codecache *cache;
 	struct comm_segment seg;
 	struct comm_space *space;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	double v[RUNS], native[LOOPS], model[LOOPS], clock;
 	uint64_t insns = 0, accesses = 0;
 
-	if (!frame || comm_view_live_create(&view) || comm_space_table_create(&view, &table) ||
-	    comm_decoder_create(&view, &decoder) || comm_codecache_create(&view, &cache))
+	if (!frame || comm_inspect_live_create(&inspect) ||
+	    comm_space_table_create(&inspect, &table) || comm_decoder_create(&inspect, &decoder) ||
+	    comm_codecache_create(&inspect, &cache))
 		return 1;
 	memset(frame, 0, sizeof(*frame));
 	space = comm_space_get(table, (uint32_t)getpid());
@@ -202,7 +203,7 @@ int main(void)
 	comm_codecache_destroy(cache);
 	comm_decoder_destroy(decoder);
 	comm_space_table_destroy(table);
-	comm_view_destroy(&view);
+	comm_inspect_destroy(&inspect);
 	free(frame);
 	return 0;
 }

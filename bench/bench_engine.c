@@ -73,7 +73,7 @@ static struct comm_store *open_store(const char *dir)
 	return store;
 }
 
-static struct comm_engine *start(const struct comm_view *view, struct comm_store *store,
+static struct comm_engine *start(const struct comm_inspect *inspect, struct comm_store *store,
 				 uint64_t start_ns)
 {
 	const struct comm_run_info info = {.source = "bench",
@@ -85,7 +85,7 @@ static struct comm_engine *start(const struct comm_view *view, struct comm_store
 					   .granularity_bytes = 8,
 					   .notes = ""};
 	const struct comm_engine_config config = {
-		.view = view,
+		.inspect = inspect,
 		.store = store,
 		.estimator = comm_estimators[0],
 		.est = {.granularity_bytes = 8, .cycles_per_ns = 3},
@@ -142,7 +142,7 @@ static void bench_bursts(const char *recording, const char *dir)
 	struct comm_engine *engine;
 	struct comm_event *events;
 	struct comm_merge *merge;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	double rate[ROUNDS];
 	uint64_t shift_ns = 0, length_ns;
 	size_t n;
@@ -152,8 +152,8 @@ static void bench_bursts(const char *recording, const char *dir)
 		die(recording, err);
 	events = load(replay, &n);
 	length_ns = events[n - 1].time_ns - events[0].time_ns + 1000000;
-	comm_replay_view(replay, &view);
-	engine = start(&view, store, events[0].time_ns);
+	comm_replay_inspect(replay, &inspect);
+	engine = start(&inspect, store, events[0].time_ns);
 	err = comm_merge_create(comm_engine_event, engine, &merge);
 	if (err)
 		die("merge", err);
@@ -242,17 +242,17 @@ static int fake_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return 0;
 }
 
-static const struct comm_view_ops fake_ops = {.maps = fake_maps,
-					      .text = fake_text,
-					      .code = fake_code,
-					      .data = fake_data,
-					      .thread_name = fake_name};
+static const struct comm_inspect_ops fake_ops = {.maps = fake_maps,
+						 .text = fake_text,
+						 .code = fake_code,
+						 .data = fake_data,
+						 .thread_name = fake_name};
 
 static void bench_singles(const char *dir)
 {
-	const struct comm_view view = {&fake_ops, NULL};
+	const struct comm_inspect inspect = {&fake_ops, NULL};
 	struct comm_store *store = open_store(dir);
-	struct comm_engine *engine = start(&view, store, 1000000000);
+	struct comm_engine *engine = start(&inspect, store, 1000000000);
 	struct comm_event event = {.time_ns = 1000000000, .kind = COMM_EV_RATE, .tgid = 1};
 	struct comm_merge *merge;
 	double rate[ROUNDS];

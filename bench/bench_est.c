@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a burst and a single precise access cost in each estimator. */
-#include "est.h"
+#include "estimator.h"
 #include "event.h"
 
 #include <stdio.h>

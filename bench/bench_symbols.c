@@ -106,20 +106,20 @@ static void bench_process(uint32_t tgid)
 	static uint64_t ip[WORKING_SET], addr[WORKING_SET];
 	struct comm_space_table *table = NULL;
 	const struct comm_mapping *map;
-	struct comm_what *what = NULL;
-	struct comm_who *who = NULL;
+	struct comm_objects *objects = NULL;
+	struct comm_sites *sites = NULL;
 	struct comm_space *space;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	uint64_t t, datum;
 	uint32_t object;
 	size_t n;
 
-	if (comm_view_live_create(&view) < 0)
+	if (comm_inspect_live_create(&inspect) < 0)
 		return;
 	t = now_ns();
-	if (view.ops->maps(view.ctx, tgid, &map, &n) < 0 || !n ||
-	    comm_space_table_create(&view, &table) < 0 || comm_sites_create(&view, &sites) < 0 ||
-	    comm_objects_create(&view, &what) < 0) {
+	if (inspect.ops->maps(inspect.ctx, tgid, &map, &n) < 0 || !n ||
+	    comm_space_table_create(&inspect, &table) < 0 ||
+	    comm_sites_create(&inspect, &sites) < 0 || comm_objects_create(&inspect, &objects) < 0) {
 		fprintf(stderr, "pid %" PRIu32 ": no such process\n", tgid);
 		goto out;
 	}
@@ -154,7 +154,7 @@ out:
 	comm_objects_destroy(objects);
 	comm_sites_destroy(sites);
 	comm_space_table_destroy(table);
-	comm_view_destroy(&view);
+	comm_inspect_destroy(&inspect);
 }
 
 int main(int argc, char **argv)

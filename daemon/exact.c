@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "demangle.h"
-#include "exact_read.h"
 #include "interval.h"
 #include "privilege.h"
 #include "program.h"
+#include "results.h"
 #include "session.h"
 #include "source.h"
 #include "valgrind.h"

@@ -43,7 +43,7 @@ struct live {
 	struct comm_pace *pace;
 	struct comm_merge *merge;
 	struct comm_record *record;
-	struct comm_view processes, view; /* the latter records, if asked to */
+	struct comm_inspect processes, inspect; /* the latter records, if asked to */
 	bool record_failed;
 	uint64_t late;
 	int signals;
@@ -247,13 +247,13 @@ static void prefetch(struct live *live)
 	size_t n = comm_target_pids(live->target, &pid);
 
 	for (size_t i = 0; i < n; i++)
-		comm_view_live_prefetch(&live->processes, pid[i]);
+		comm_inspect_live_prefetch(&live->processes, pid[i]);
 }
 
 /* What takes long and needs no run yet: a run begins when sampling does. */
 static int prepare(struct live *live)
 {
-	int err = comm_view_live_create(&live->processes);
+	int err = comm_inspect_live_create(&live->processes);
 
 	if (err)
 		return fail("cannot look at processes", err, NULL);
@@ -271,7 +271,7 @@ static int set_pace(struct live *live)
 		&(struct comm_pace_config){.source = live->source,
 					   .handle = live->handle,
 					   .target = live->target,
-					   .view = &live->processes,
+					   .inspect = &live->processes,
 					   .overhead = live->options->overhead,
 					   .rate_hz = live->options->rate_hz,
 					   .interrupt_ns = live->calibration.interrupt_ns},
@@ -307,7 +307,7 @@ static int begin(struct live *live)
 		.granularity_bytes = options->granularity_bytes,
 		.notes = live->info.notes,
 	};
-	live->view = live->processes;
+	live->inspect = live->processes;
 	if (options->record) {
 		head.start_ns = info.start_ns;
 		head.start_unix_ns = info.start_unix_ns;
@@ -322,12 +322,12 @@ static int begin(struct live *live)
 				strerror(-err));
 			return err;
 		}
-		comm_record_view(live->record, &live->processes, &live->view);
+		comm_record_inspect(live->record, &live->processes, &live->inspect);
 	}
 	err = comm_merge_create(deliver, live, &live->merge);
 	if (err)
 		return fail("cannot set up the merge", err, NULL);
-	return comm_session_begin(&live->session, &info, &live->view, &est, options->slice_ns,
+	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns,
 				  options->estimator);
 }
 
@@ -417,7 +417,7 @@ static void deinit(struct live *live)
 	comm_session_deinit(&live->session);
 	comm_merge_destroy(live->merge);
 	comm_record_destroy(live->record);
-	comm_view_destroy(&live->processes);
+	comm_inspect_destroy(&live->processes);
 	comm_target_destroy(live->target);
 	if (live->signals >= 0)
 		close(live->signals);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "est.h"
+#include "estimator.h"
 
 enum { COMM_PIDS_MAX = 256 };
 

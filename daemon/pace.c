@@ -145,9 +145,9 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	machine_switches_per_s(p, p->start_ns);
 	p->daemon_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	p->setup_before_ns = p->daemon_ns;
-	if (config->view) {
-		p->setup_ns = comm_view_live_setup_ns(config->view);
-		p->setup_own_ns = comm_view_live_own_ns(config->view);
+	if (config->inspect) {
+		p->setup_ns = comm_inspect_live_setup_ns(config->inspect);
+		p->setup_own_ns = comm_inspect_live_own_ns(config->inspect);
 		p->setup_before_ns += p->setup_ns - p->setup_own_ns;
 	}
 	*ret = p;
@@ -185,10 +185,10 @@ static uint64_t take_setup(struct comm_pace *p, uint64_t *daemon_ns)
 	uint64_t told_ns = p->setup_before_ns, setup_ns, own_ns, once_ns;
 
 	p->setup_before_ns = 0;
-	if (!p->config.view)
+	if (!p->config.inspect)
 		return told_ns;
-	setup_ns = comm_view_live_setup_ns(p->config.view);
-	own_ns = comm_view_live_own_ns(p->config.view);
+	setup_ns = comm_inspect_live_setup_ns(p->config.inspect);
+	own_ns = comm_inspect_live_own_ns(p->config.inspect);
 	once_ns = own_ns - p->setup_own_ns;
 	*daemon_ns -= once_ns < *daemon_ns ? once_ns : *daemon_ns;
 	told_ns += setup_ns - p->setup_ns;

@@ -8,8 +8,8 @@
 #define COMM_PACE_H
 
 #include "governor.h"
+#include "inspect.h"
 #include "source.h"
-#include "view.h"
 
 struct comm_pace;
 
@@ -17,10 +17,11 @@ struct comm_pace_config {
 	const struct comm_source *source;
 	void *handle; /* of the source, opened */
 	struct comm_target *target;
-	const struct comm_view *view; /* the live one: tells what setting up cost; NULL: nothing */
-	double overhead;	      /* share; 0: hold rate_hz */
-	double rate_hz;		      /* interrupts per second and busy CPU */
-	double interrupt_ns;	      /* calibrated */
+	const struct comm_inspect
+		*inspect;    /* the live one: tells what setting up cost; NULL: nothing */
+	double overhead;     /* share; 0: hold rate_hz */
+	double rate_hz;	     /* interrupts per second and busy CPU */
+	double interrupt_ns; /* calibrated */
 };
 
 /* Before the source starts: sets the first rate. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exact_format.h"
+#include "format.h"
 
 enum {
 	NOTES_BYTES_MAX = 1 << 16,

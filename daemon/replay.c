@@ -23,7 +23,7 @@ int comm_replay(const struct comm_options *options)
 	const struct comm_record_head *head;
 	struct comm_replay *replay;
 	struct comm_event event;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	int got, status = 1;
 
 	got = comm_replay_open(options->source_arg, &replay);
@@ -36,7 +36,7 @@ int comm_replay(const struct comm_options *options)
 		estimator = comm_est_find(head->estimator);
 	if (comm_session_open_store(&session, options))
 		goto out;
-	comm_replay_view(replay, &view);
+	comm_replay_inspect(replay, &inspect);
 	if (comm_session_begin(&session,
 			       &(struct comm_run_info){
 				       .source = "replay",
@@ -50,7 +50,7 @@ int comm_replay(const struct comm_options *options)
 				       .granularity_bytes = options->granularity_bytes,
 				       .notes = "",
 			       },
-			       &view,
+			       &inspect,
 			       &(struct comm_est_config){
 				       .granularity_bytes = options->granularity_bytes,
 				       .cycles_per_ns = head->cycles_per_ns,

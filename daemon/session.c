@@ -55,11 +55,11 @@ static void slice_done(void *ctx, const struct comm_slice_info *info, const stru
 }
 
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
-		       const struct comm_view *view, const struct comm_est_config *est,
+		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator)
 {
 	const struct comm_engine_config config = {
-		.view = view,
+		.inspect = inspect,
 		.store = session->store,
 		.estimator = estimator,
 		.est = *est,

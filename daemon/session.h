@@ -28,7 +28,7 @@ struct comm_session {
 /* -errno after having said why on stderr. */
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options);
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
-		       const struct comm_view *view, const struct comm_est_config *est,
+		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);
 /* Shows where the run stands, at most four times a second. */
 void comm_session_progress(struct comm_session *session, uint64_t now_ns);

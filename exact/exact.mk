@@ -15,7 +15,7 @@ ifneq ($(WERROR)$(CI),)
 VGTOOL_CF += -Werror
 endif
 # Valgrind's headers do not pass our warnings: they count as the system's.
-VGTOOL_INC := -isystem $(VG_INC) -Iexact -Ilibcomm
+VGTOOL_INC := -isystem $(VG_INC) -Iexact
 
 VGTOOL_SRC := main instrument trace shadow table site object output memory_vg
 VGTOOL_O := $(VGTOOL_SRC:%=$(O)/exact/%.o)

@@ -11,7 +11,7 @@
 #include "pub_tool_options.h"
 #include "pub_tool_vki.h"
 
-#include "exact_format.h"
+#include "format.h"
 #include "object.h"
 #include "site.h"
 #include "trace.h"

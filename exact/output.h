@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes the result file (libcomm/exact_format.h).  Edges are written phase by
+ * Writes the result file (libcomm/exact/format.h).  Edges are written phase by
  * phase, dictionaries at the end.
  */
 #ifndef COMM_EXACT_OUTPUT_H

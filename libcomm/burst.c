@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "codecache.h"
 #include "emu.h"
+#include "timing.h"
 
 enum {
 	SEGMENTS = 4,
@@ -22,18 +22,18 @@ struct comm_decoder {
 	struct comm_burst *burst;
 	uint32_t n_segments;
 	struct comm_segment segment[SEGMENTS];
-	struct comm_clock clock;
+	struct comm_timing clock;
 	struct comm_emu emu;
 };
 
-int comm_decoder_create(const struct comm_view *view, struct comm_decoder **ret)
+int comm_decoder_create(const struct comm_inspect *inspect, struct comm_decoder **ret)
 {
 	struct comm_decoder *d = calloc(1, sizeof(*d));
 	int err;
 
 	if (!d)
 		return -ENOMEM;
-	err = comm_codecache_create(view, &d->cache);
+	err = comm_codecache_create(inspect, &d->cache);
 	if (err) {
 		free(d);
 		return err;
@@ -113,7 +113,7 @@ static bool push(struct comm_decoder *d, struct comm_uop *u, struct comm_value v
 		struct comm_value none = {0, 0};
 
 		count(d, u, false);
-		comm_overlay_wild(&d->emu.overlay);
+		comm_memory_wild(&d->emu.overlay);
 		comm_emu_set_reg(&d->emu, COMM_RSP, 8, none);
 		return true;
 	}
@@ -122,8 +122,8 @@ static bool push(struct comm_decoder *d, struct comm_uop *u, struct comm_value v
 	count(d, u, true);
 	d->emu.bits[COMM_RSP] = rsp;
 	emit(d, rsp, bytes, COMM_ACCESS_WRITE | COMM_ACCESS_IMPLICIT,
-	     comm_clock_store(&d->clock, comm_overlay_line(&d->emu.overlay, rsp), rsp));
-	comm_overlay_store(&d->emu.overlay, rsp, bytes, v);
+	     comm_timing_store(&d->clock, comm_memory_line(&d->emu.overlay, rsp), rsp));
+	comm_memory_store(&d->emu.overlay, rsp, bytes, v);
 	return true;
 }
 
@@ -141,8 +141,8 @@ static bool pop(struct comm_decoder *d, struct comm_uop *u, unsigned bytes, stru
 		return false;
 	count(d, u, true);
 	emit(d, rsp, bytes, COMM_ACCESS_READ | COMM_ACCESS_IMPLICIT,
-	     comm_clock_load(&d->clock, comm_overlay_line(&d->emu.overlay, rsp), rsp));
-	*ret = comm_overlay_load(&d->emu.overlay, rsp, bytes);
+	     comm_timing_load(&d->clock, comm_memory_line(&d->emu.overlay, rsp), rsp));
+	*ret = comm_memory_load(&d->emu.overlay, rsp, bytes);
 	d->emu.bits[COMM_RSP] += bytes;
 	return true;
 }
@@ -172,20 +172,20 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	count(d, u, *has_addr);
 	if (!*has_addr) {
 		if (u->bits & COMM_UOP_READ)
-			comm_clock_load(&d->clock, NULL, 0);
+			comm_timing_load(&d->clock, NULL, 0);
 		if (u->bits & COMM_UOP_WRITE)
-			comm_clock_store(&d->clock, NULL, 0);
+			comm_timing_store(&d->clock, NULL, 0);
 		return true;
 	}
 	if (!is_user(*addr, u->access_bytes))
 		return false;
-	line = comm_overlay_line(&d->emu.overlay, *addr);
+	line = comm_memory_line(&d->emu.overlay, *addr);
 	if (u->bits & COMM_UOP_READ)
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_READ | atomic,
-		     comm_clock_load(&d->clock, line, *addr));
+		     comm_timing_load(&d->clock, line, *addr));
 	if (u->bits & COMM_UOP_WRITE)
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_WRITE | atomic,
-		     comm_clock_store(&d->clock, line, *addr));
+		     comm_timing_store(&d->clock, line, *addr));
 	return true;
 }
 
@@ -210,7 +210,7 @@ static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, ui
 		addr -= (n - 1) * width;
 	if (!is_user(addr, n * width))
 		return false;
-	emit(d, addr, n * width, flags, comm_clock_string(&d->clock, n * width));
+	emit(d, addr, n * width, flags, comm_timing_string(&d->clock, n * width));
 	return true;
 }
 
@@ -241,7 +241,7 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 		if (!string_side(d, COMM_RSI, u->width, n, down, flags | COMM_ACCESS_READ))
 			return false;
 		if (!rep)
-			v = comm_overlay_load(&emu->overlay, emu->bits[COMM_RSI], u->width);
+			v = comm_memory_load(&emu->overlay, emu->bits[COMM_RSI], u->width);
 		else
 			v = none;
 	} else if (reads) {
@@ -251,13 +251,13 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 		if (!string_side(d, COMM_RDI, u->width, n, down, flags | COMM_ACCESS_WRITE))
 			return false;
 		if (rep)
-			comm_overlay_clobber(&emu->overlay,
-					     emu->bits[COMM_RDI] - (down ? (n - 1) * u->width : 0),
-					     n * u->width);
+			comm_memory_clobber(&emu->overlay,
+					    emu->bits[COMM_RDI] - (down ? (n - 1) * u->width : 0),
+					    n * u->width);
 		else
-			comm_overlay_store(&emu->overlay, emu->bits[COMM_RDI], u->width, v);
+			comm_memory_store(&emu->overlay, emu->bits[COMM_RDI], u->width, v);
 	} else if (writes) {
-		comm_overlay_wild(&emu->overlay);
+		comm_memory_wild(&emu->overlay);
 	}
 	if (u->op == COMM_OP_LODS)
 		comm_emu_set_reg(emu, COMM_RAX, u->width, v);
@@ -306,8 +306,8 @@ static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
 
 		if (!is_user(rdi, u->width) || (two && !is_user(rsi, u->width)))
 			return false;
-		b = comm_overlay_load(&emu->overlay, rdi, u->width);
-		a = two ? comm_overlay_load(&emu->overlay, rsi, u->width)
+		b = comm_memory_load(&emu->overlay, rdi, u->width);
+		a = two ? comm_memory_load(&emu->overlay, rsi, u->width)
 			: comm_emu_reg(emu, COMM_RAX, u->width);
 		comm_emu_compare(emu, a, b, u->width);
 		n++;
@@ -365,7 +365,7 @@ static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
 			if (!touch(d, u, &addr, &has_addr))
 				return false;
 			if (has_addr)
-				v = comm_overlay_load(&emu->overlay, addr, u->access_bytes);
+				v = comm_memory_load(&emu->overlay, addr, u->access_bytes);
 		} else if (u->bits & COMM_UOP_SRC_IMM) {
 			v.bits = (uint64_t)u->imm;
 			v.known = ~0ULL;
@@ -383,9 +383,9 @@ static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
 		if (!touch(d, u, &addr, &has_addr))
 			return false;
 		if (has_addr)
-			comm_overlay_store(&emu->overlay, addr, u->width, v);
+			comm_memory_store(&emu->overlay, addr, u->width, v);
 		else
-			comm_overlay_wild(&emu->overlay);
+			comm_memory_wild(&emu->overlay);
 		return true;
 	case COMM_OP_PUSHF:
 		v.known = emu->flags_known & COMM_FLAGS_ALL;
@@ -429,7 +429,7 @@ static bool target_operand(struct comm_decoder *d, struct comm_uop *u, struct co
 	if (!touch(d, u, &addr, &has_addr))
 		return false;
 	if (has_addr)
-		*ret = comm_overlay_load(&d->emu.overlay, addr, 8);
+		*ret = comm_memory_load(&d->emu.overlay, addr, 8);
 	return true;
 }
 
@@ -553,7 +553,7 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 
 		emu->bits[COMM_UREG_RIP] = ip;
 		if (u->op != COMM_OP_GOTO)
-			comm_clock_begin(&d->clock, u);
+			comm_timing_begin(&d->clock, u);
 		switch (u->op) {
 		case COMM_OP_GOTO:
 			position = go_to(d, &seg, ip, position);
@@ -566,13 +566,13 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 						 : loop_taken(d, u);
 			if (t == COMM_MAYBE)
 				return COMM_BURST_BRANCH;
-			comm_clock_end(&d->clock, u);
+			comm_timing_end(&d->clock, u);
 			b->n_insns++;
 			if (t == COMM_FALSE) {
 				position++;
 				continue;
 			}
-			comm_clock_taken(&d->clock);
+			comm_timing_taken(&d->clock);
 			position = go_to(d, &seg, ip + (uint64_t)u->imm, position);
 			if (!position)
 				return COMM_BURST_NO_TEXT;
@@ -647,15 +647,15 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 				return COMM_BURST_INDIRECT;
 			}
 		}
-		comm_clock_end(&d->clock, u);
-		comm_clock_taken(&d->clock);
+		comm_timing_end(&d->clock, u);
+		comm_timing_taken(&d->clock);
 		b->n_insns++;
 		position = go_to(d, &seg, v.bits, from);
 		if (!position)
 			return COMM_BURST_NO_TEXT;
 		continue;
 next:
-		comm_clock_end(&d->clock, u);
+		comm_timing_end(&d->clock, u);
 		b->n_insns++;
 		position++;
 	}
@@ -688,10 +688,10 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 		return;
 	}
 	comm_emu_begin(&d->emu, sample);
-	comm_overlay_begin(&d->emu.overlay, sample, constant, d);
-	comm_clock_start(&d->clock);
+	comm_memory_begin(&d->emu.overlay, sample, constant, d);
+	comm_timing_start(&d->clock);
 	ret->end = run(d, position, seg);
-	ret->cycles = comm_clock_cycles(&d->clock);
+	ret->cycles = comm_timing_cycles(&d->clock);
 }
 
 void comm_decoder_known(struct comm_decoder *d, struct comm_space *space, uint64_t now_ns,

@@ -20,7 +20,7 @@
  * that is not of a file.  The cache is bounded.  Not thread safe.
  *
  * What it is not for: which object an address belongs to (object.h), or what an
- * access means for communication (est.h).
+ * access means for communication (estimator.h).
  */
 #ifndef COMM_BURST_H
 #define COMM_BURST_H
@@ -66,7 +66,7 @@ struct comm_burst {
 
 struct comm_decoder;
 
-int comm_decoder_create(const struct comm_view *view, struct comm_decoder **ret);
+int comm_decoder_create(const struct comm_inspect *inspect, struct comm_decoder **ret);
 void comm_decoder_destroy(struct comm_decoder *decoder);
 
 /*

@@ -58,7 +58,7 @@ struct recent {
 };
 
 struct comm_codecache {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	struct comm_uop *uop;
 	uint8_t (*bytes)[INSN_BYTES];
 	struct slot *slot;
@@ -70,13 +70,13 @@ struct comm_codecache {
 	struct layout layout[FILES];
 };
 
-int comm_codecache_create(const struct comm_view *view, struct comm_codecache **ret)
+int comm_codecache_create(const struct comm_inspect *inspect, struct comm_codecache **ret)
 {
 	struct comm_codecache *cache = calloc(1, sizeof(*cache));
 
 	if (!cache)
 		return -ENOMEM;
-	cache->view = view;
+	cache->inspect = inspect;
 	cache->uop = aligned_alloc(64, sizeof(*cache->uop) * UOPS);
 	cache->bytes = calloc(UOPS, sizeof(*cache->bytes));
 	cache->slot = calloc(SLOTS, sizeof(*cache->slot));
@@ -230,8 +230,9 @@ static uint32_t decode(struct comm_codecache *cache, const struct comm_segment *
 	size_t used = 0;
 	ssize_t got;
 
-	got = cache->view->ops->text(cache->view->ctx, seg->tgid, &seg->mapping, at + seg->delta,
-				     text, left < BLOCK_BYTES ? left : BLOCK_BYTES);
+	got = cache->inspect->ops->text(cache->inspect->ctx, seg->tgid, &seg->mapping,
+					at + seg->delta, text,
+					left < BLOCK_BYTES ? left : BLOCK_BYTES);
 	if (got <= 0)
 		return 0;
 	if ((size_t)got > sizeof(text))
@@ -295,9 +296,9 @@ static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struc
 	ssize_t got;
 
 	ret->n = 0;
-	got = cache->view->ops->text(cache->view->ctx, tgid, m, m->start, buf,
-				     m->end - m->start < sizeof(buf) ? m->end - m->start
-								     : sizeof(buf));
+	got = cache->inspect->ops->text(cache->inspect->ctx, tgid, m, m->start, buf,
+					m->end - m->start < sizeof(buf) ? m->end - m->start
+									: sizeof(buf));
 	if (got < (ssize_t)sizeof(ehdr) || got > (ssize_t)sizeof(buf))
 		return;
 	memcpy(&ehdr, buf, sizeof(ehdr));
@@ -415,8 +416,9 @@ found:
 	line = &cache->line[(at / 64 + owner * 61) % LINES];
 	if (!line->valid || line->at != at || line->owner != owner || line->salt != salt ||
 	    line->sealed != r->sealed) {
-		line->valid = cache->view->ops->text(cache->view->ctx, comm_space_tgid(space),
-						     &r->mapping, line_addr, line->data, 64) == 64;
+		line->valid =
+			cache->inspect->ops->text(cache->inspect->ctx, comm_space_tgid(space),
+						  &r->mapping, line_addr, line->data, 64) == 64;
 		if (!line->valid)
 			return false;
 		line->at = at;

@@ -29,7 +29,7 @@ struct comm_segment {
 
 struct comm_codecache;
 
-int comm_codecache_create(const struct comm_view *view, struct comm_codecache **ret);
+int comm_codecache_create(const struct comm_inspect *inspect, struct comm_codecache **ret);
 void comm_codecache_destroy(struct comm_codecache *cache);
 
 /* What was remembered of mappings holds for one burst. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "alu.h"
+#include "known_bits.h"
 
 typedef struct comm_value val;
 
@@ -76,13 +76,13 @@ enum comm_truth comm_emu_condition(const struct comm_emu *emu, unsigned code)
 void comm_emu_compare(struct comm_emu *emu, struct comm_value a, struct comm_value b,
 		      unsigned width)
 {
-	comm_alu_sub(emu, a, b, 0, width, COMM_FLAGS_ALU, true);
+	comm_bits_sub(emu, a, b, 0, width, COMM_FLAGS_ALU, true);
 }
 
 static val load(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr)
 {
-	return has_addr ? comm_overlay_load(&emu->overlay, addr, u->access_bytes)
-			: comm_alu_unknown();
+	return has_addr ? comm_memory_load(&emu->overlay, addr, u->access_bytes)
+			: comm_bits_unknown();
 }
 
 static void other(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr)
@@ -93,27 +93,27 @@ static void other(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr,
 		emu->bits[r] = 0;
 		emu->known[r] = 0;
 	}
-	comm_alu_put_flags(emu, u->flags_out, 0, 0);
+	comm_bits_put_flags(emu, u->flags_out, 0, 0);
 	if (!(u->bits & COMM_UOP_WRITE))
 		return;
 	if (has_addr)
-		comm_overlay_clobber(&emu->overlay, addr, u->access_bytes);
+		comm_memory_clobber(&emu->overlay, addr, u->access_bytes);
 	else
-		comm_overlay_wild(&emu->overlay);
+		comm_memory_wild(&emu->overlay);
 }
 
 bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr)
 {
 	bool want = u->flags_live & u->flags_out;
 	unsigned w = u->width, c;
-	val a = comm_alu_unknown(), r = comm_alu_unknown(), b;
+	val a = comm_bits_unknown(), r = comm_bits_unknown(), b;
 
 	if (u->op == COMM_OP_OTHER) {
 		other(emu, u, addr, has_addr);
 		return true;
 	}
 	if (u->bits & COMM_UOP_SRC_IMM)
-		b = comm_alu_known((uint64_t)u->imm, w);
+		b = comm_bits_known((uint64_t)u->imm, w);
 	else if (u->bits & COMM_UOP_SRC_MEM)
 		b = load(emu, u, addr, has_addr);
 	else
@@ -125,9 +125,9 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		goto write;
 	case COMM_OP_LEA:
 		c = u->bits & COMM_UOP_ADDR32 ? 4 : 8;
-		a.known =
-			comm_alu_low_known(emu->known[u->base] & (emu->known[u->index] << u->shift |
-								  ((1ULL << u->shift) - 1)));
+		a.known = comm_bits_low_known(
+			emu->known[u->base] &
+			(emu->known[u->index] << u->shift | ((1ULL << u->shift) - 1)));
 		r.known = a.known & comm_width_mask(c);
 		r.bits = (emu->bits[u->base] + (emu->bits[u->index] << u->shift) +
 			  (uint64_t)u->disp) &
@@ -142,8 +142,8 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 			r.bits = b.bits;
 			r.known = b.known | ~comm_width_mask(u->cond);
 		} else {
-			r.known = comm_alu_sign_extend(b.known, u->cond);
-			r.bits = comm_alu_sign_extend(b.bits, u->cond) & r.known;
+			r.known = comm_bits_sign_extend(b.known, u->cond);
+			r.bits = comm_bits_sign_extend(b.bits, u->cond) & r.known;
 		}
 		goto write;
 	case COMM_OP_CMOV: {
@@ -166,12 +166,12 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	}
 	case COMM_OP_CARRY:
 		if (u->imm < 2)
-			comm_alu_put_flags(emu, COMM_FLAG_CF, COMM_FLAG_CF, (uint32_t)u->imm);
+			comm_bits_put_flags(emu, COMM_FLAG_CF, COMM_FLAG_CF, (uint32_t)u->imm);
 		else
 			emu->flags ^= emu->flags_known & COMM_FLAG_CF;
 		return true;
 	case COMM_OP_DIRECTION:
-		comm_alu_put_flags(emu, COMM_FLAG_DF, COMM_FLAG_DF, u->imm ? COMM_FLAG_DF : 0);
+		comm_bits_put_flags(emu, COMM_FLAG_DF, COMM_FLAG_DF, u->imm ? COMM_FLAG_DF : 0);
 		return true;
 	case COMM_OP_LAHF:
 		c = COMM_FLAG_CF | COMM_FLAG_PF | COMM_FLAG_AF | COMM_FLAG_ZF | COMM_FLAG_SF;
@@ -182,55 +182,56 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	case COMM_OP_SAHF:
 		a = comm_emu_reg(emu, COMM_RAX | COMM_UREG_HIGH, 1);
 		c = COMM_FLAG_CF | COMM_FLAG_PF | COMM_FLAG_AF | COMM_FLAG_ZF | COMM_FLAG_SF;
-		comm_alu_put_flags(emu, c, (uint32_t)a.known & c, (uint32_t)a.bits);
+		comm_bits_put_flags(emu, c, (uint32_t)a.known & c, (uint32_t)a.bits);
 		return true;
 	case COMM_OP_SEXT_A:
 		a = comm_emu_reg(emu, COMM_RAX, w / 2);
-		r.known = comm_alu_sign_extend(a.known, w / 2);
-		r.bits = comm_alu_sign_extend(a.bits, w / 2) & r.known;
+		r.known = comm_bits_sign_extend(a.known, w / 2);
+		r.bits = comm_bits_sign_extend(a.bits, w / 2) & r.known;
 		comm_emu_set_reg(emu, COMM_RAX, w, r);
 		return true;
 	case COMM_OP_SEXT_D:
-		a = comm_alu_shift(COMM_OP_SAR, comm_emu_reg(emu, COMM_RAX, w), w * 8 - 1, w);
+		a = comm_bits_shift(COMM_OP_SAR, comm_emu_reg(emu, COMM_RAX, w), w * 8 - 1, w);
 		comm_emu_set_reg(emu, COMM_RDX, w, a);
 		return true;
 	case COMM_OP_MUL1:
 	case COMM_OP_IMUL1:
-		comm_alu_multiply(emu, u, b);
+		comm_bits_multiply(emu, u, b);
 		return true;
 	case COMM_OP_DIV:
 	case COMM_OP_IDIV:
-		return comm_alu_divide(emu, u, b);
+		return comm_bits_divide(emu, u, b);
 	case COMM_OP_MULX: {
-		val x = comm_emu_reg(emu, COMM_RDX, w), hi = comm_alu_unknown();
+		val x = comm_emu_reg(emu, COMM_RDX, w), hi = comm_bits_unknown();
 
-		if (comm_alu_is_known(x, w) && comm_alu_is_known(b, w)) {
+		if (comm_bits_is_known(x, w) && comm_bits_is_known(b, w)) {
 			unsigned __int128 p = (unsigned __int128)x.bits * b.bits;
 
-			r = comm_alu_known((uint64_t)p, w);
-			hi = comm_alu_known((uint64_t)(p >> w * 8), w);
+			r = comm_bits_known((uint64_t)p, w);
+			hi = comm_bits_known((uint64_t)(p >> w * 8), w);
 		}
 		comm_emu_set_reg(emu, u->src2, w, r);
 		comm_emu_set_reg(emu, u->dst, w, hi);
 		return true;
 	}
 	case COMM_OP_IMUL:
-		a = u->bits & COMM_UOP_THREE ? comm_alu_known((uint64_t)u->imm, w)
+		a = u->bits & COMM_UOP_THREE ? comm_bits_known((uint64_t)u->imm, w)
 					     : comm_emu_reg(emu, u->dst, w);
 		b.known &= comm_width_mask(w);
-		if (comm_alu_is_known(a, w) && comm_alu_is_known(b, w)) {
-			__int128 p = (__int128)(int64_t)comm_alu_sign_extend(a.bits, w) *
-				     (int64_t)comm_alu_sign_extend(b.bits, w);
+		if (comm_bits_is_known(a, w) && comm_bits_is_known(b, w)) {
+			__int128 p = (__int128)(int64_t)comm_bits_sign_extend(a.bits, w) *
+				     (int64_t)comm_bits_sign_extend(b.bits, w);
 			uint32_t both = COMM_FLAG_CF | COMM_FLAG_OF;
 
-			r = comm_alu_known((uint64_t)p, w);
-			comm_alu_put_flags(
-				emu, COMM_FLAGS_ALU, both,
-				p != (__int128)(int64_t)comm_alu_sign_extend(r.bits, w) ? both : 0);
+			r = comm_bits_known((uint64_t)p, w);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU, both,
+					    p != (__int128)(int64_t)comm_bits_sign_extend(r.bits, w)
+						    ? both
+						    : 0);
 		} else {
-			r.known = comm_alu_low_known(a.known & b.known);
+			r.known = comm_bits_low_known(a.known & b.known);
 			r.bits = a.bits * b.bits & r.known;
-			comm_alu_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
 		}
 		goto write;
 	case COMM_OP_BSF:
@@ -245,7 +246,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	case COMM_OP_BLSR:
 	case COMM_OP_BLSI:
 	case COMM_OP_BLSMSK:
-		r = comm_alu_bits(emu, u, b);
+		r = comm_bits_bits(emu, u, b);
 		if (!r.known && (u->op == COMM_OP_BSF || u->op == COMM_OP_BSR)) {
 			/* Of zero: which bits stay differs between makers. */
 			comm_emu_set_reg(emu, u->dst, 8, r);
@@ -255,11 +256,11 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	case COMM_OP_ANDN:
 		a = comm_emu_reg(emu, u->src2, w);
 		a.bits = ~a.bits & a.known;
-		r = comm_alu_and(a, b);
-		comm_alu_logic_flags(emu, r, w);
+		r = comm_bits_and(a, b);
+		comm_bits_logic_flags(emu, r, w);
 		goto write;
 	case COMM_OP_RORX:
-		r = comm_alu_shift(COMM_OP_ROR, b, (unsigned)u->imm & (w == 8 ? 63 : 31), w);
+		r = comm_bits_shift(COMM_OP_ROR, b, (unsigned)u->imm & (w == 8 ? 63 : 31), w);
 		goto write;
 	case COMM_OP_SHLX:
 	case COMM_OP_SHRX:
@@ -267,7 +268,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		a = comm_emu_reg(emu, u->src2, 1);
 		c = (unsigned)a.bits & (w == 8 ? 63 : 31);
 		if ((a.known & (w == 8 ? 63 : 31)) == (w == 8 ? 63U : 31U))
-			r = comm_alu_shift(u->op, b, c, w);
+			r = comm_bits_shift(u->op, b, c, w);
 		goto write;
 	case COMM_OP_XCHG:
 		a = comm_emu_reg(emu, u->dst, w);
@@ -285,67 +286,67 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 
 	switch (u->op) {
 	case COMM_OP_ADD:
-		r = comm_alu_add(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
+		r = comm_bits_add(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
 		break;
 	case COMM_OP_SUB:
 		if (!(u->bits & (COMM_UOP_MEM | COMM_UOP_SRC_IMM)) && u->dst == u->src)
-			a = b = comm_alu_known(0, w);
-		r = comm_alu_sub(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
+			a = b = comm_bits_known(0, w);
+		r = comm_bits_sub(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
 		break;
 	case COMM_OP_CMP:
 		if (!(u->bits & (COMM_UOP_MEM | COMM_UOP_SRC_IMM)) && u->dst == u->src)
-			a = b = comm_alu_known(0, w);
-		comm_alu_sub(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
+			a = b = comm_bits_known(0, w);
+		comm_bits_sub(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
 		return true;
 	case COMM_OP_ADC:
 	case COMM_OP_SBB:
 		if (flag(emu, COMM_FLAG_CF) == COMM_MAYBE) {
-			comm_alu_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
 			break;
 		}
 		c = emu->flags & COMM_FLAG_CF;
 		if (u->op == COMM_OP_ADC) {
-			r = comm_alu_add(emu, a, b, c, w, COMM_FLAGS_ALU, true);
+			r = comm_bits_add(emu, a, b, c, w, COMM_FLAGS_ALU, true);
 			break;
 		}
 		if (!(u->bits & (COMM_UOP_MEM | COMM_UOP_SRC_IMM)) && u->dst == u->src)
-			a = b = comm_alu_known(0, w);
-		r = comm_alu_sub(emu, a, b, c, w, COMM_FLAGS_ALU, true);
+			a = b = comm_bits_known(0, w);
+		r = comm_bits_sub(emu, a, b, c, w, COMM_FLAGS_ALU, true);
 		break;
 	case COMM_OP_AND:
-		r = comm_alu_and(a, b);
+		r = comm_bits_and(a, b);
 		if (want)
-			comm_alu_logic_flags(emu, r, w);
+			comm_bits_logic_flags(emu, r, w);
 		break;
 	case COMM_OP_TEST:
 		if (want)
-			comm_alu_logic_flags(emu,
-					     (val){a.bits & b.bits & comm_width_mask(w),
-						   comm_alu_and(a, b).known & comm_width_mask(w)},
-					     w);
+			comm_bits_logic_flags(emu,
+					      (val){a.bits & b.bits & comm_width_mask(w),
+						    comm_bits_and(a, b).known & comm_width_mask(w)},
+					      w);
 		return true;
 	case COMM_OP_OR:
-		r = comm_alu_or(a, b);
+		r = comm_bits_or(a, b);
 		if (want)
-			comm_alu_logic_flags(emu, (val){r.bits & comm_width_mask(w), r.known}, w);
+			comm_bits_logic_flags(emu, (val){r.bits & comm_width_mask(w), r.known}, w);
 		break;
 	case COMM_OP_XOR:
-		r = comm_alu_xor(a, b);
+		r = comm_bits_xor(a, b);
 		if (!(u->bits & (COMM_UOP_MEM | COMM_UOP_SRC_IMM)) && u->dst == u->src)
-			r = comm_alu_known(0, w);
+			r = comm_bits_known(0, w);
 		if (want)
-			comm_alu_logic_flags(emu, (val){r.bits & comm_width_mask(w), r.known}, w);
+			comm_bits_logic_flags(emu, (val){r.bits & comm_width_mask(w), r.known}, w);
 		break;
 	case COMM_OP_INC:
-		r = comm_alu_add(emu, a, comm_alu_known(1, w), 0, w, COMM_FLAGS_ALU & ~COMM_FLAG_CF,
-				 want);
+		r = comm_bits_add(emu, a, comm_bits_known(1, w), 0, w,
+				  COMM_FLAGS_ALU & ~COMM_FLAG_CF, want);
 		break;
 	case COMM_OP_DEC:
-		r = comm_alu_sub(emu, a, comm_alu_known(1, w), 0, w, COMM_FLAGS_ALU & ~COMM_FLAG_CF,
-				 want);
+		r = comm_bits_sub(emu, a, comm_bits_known(1, w), 0, w,
+				  COMM_FLAGS_ALU & ~COMM_FLAG_CF, want);
 		break;
 	case COMM_OP_NEG:
-		r = comm_alu_sub(emu, comm_alu_known(0, w), a, 0, w, COMM_FLAGS_ALU, want);
+		r = comm_bits_sub(emu, comm_bits_known(0, w), a, 0, w, COMM_FLAGS_ALU, want);
 		break;
 	case COMM_OP_NOT:
 		r.known = a.known;
@@ -356,7 +357,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		r.known =
 			w == 8 ? __builtin_bswap64(a.known) : __builtin_bswap32((uint32_t)a.known);
 		if (w == 2)
-			r = comm_alu_unknown();
+			r = comm_bits_unknown();
 		break;
 	case COMM_OP_SHL:
 	case COMM_OP_SHR:
@@ -366,32 +367,32 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		unsigned count_mask = w == 8 ? 63 : 31;
 
 		if ((b.known & count_mask) != count_mask) {
-			comm_alu_put_flags(emu, u->flags_out & COMM_FLAGS_ALU, 0, 0);
+			comm_bits_put_flags(emu, u->flags_out & COMM_FLAGS_ALU, 0, 0);
 			break;
 		}
 		c = (unsigned)b.bits & count_mask;
-		r = comm_alu_shift(u->op, a, c, w);
+		r = comm_bits_shift(u->op, a, c, w);
 		if (want)
-			comm_alu_shift_flags(emu, u->op, a, r, c, w);
+			comm_bits_shift_flags(emu, u->op, a, r, c, w);
 		break;
 	}
 	case COMM_OP_SHLD:
 	case COMM_OP_SHRD: {
 		unsigned count_mask = w == 8 ? 63 : 31;
-		val count = u->bits & COMM_UOP_THREE ? comm_alu_known((uint64_t)u->imm, 8)
+		val count = u->bits & COMM_UOP_THREE ? comm_bits_known((uint64_t)u->imm, 8)
 						     : comm_emu_reg(emu, COMM_RCX, 1);
 
 		if ((count.known & count_mask) != count_mask) {
-			comm_alu_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
 			break;
 		}
 		c = (unsigned)count.bits & count_mask;
-		r = comm_alu_double_shift(u->op, a, comm_emu_reg(emu, u->src, w), c, w);
+		r = comm_bits_double_shift(u->op, a, comm_emu_reg(emu, u->src, w), c, w);
 		if (c) {
 			uint32_t which = 0, set = 0;
 
-			comm_alu_result_flags(r, w, &which, &set);
-			comm_alu_put_flags(emu, COMM_FLAGS_ALU, which, set);
+			comm_bits_result_flags(r, w, &which, &set);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU, which, set);
 		}
 		break;
 	}
@@ -404,15 +405,15 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		c = w * 8 - 1;
 		/* ZF stays; which others do differs between makers. */
 		if ((b.known & c) != c) {
-			comm_alu_put_flags(emu, COMM_FLAGS_ALU & ~COMM_FLAG_ZF, 0, 0);
+			comm_bits_put_flags(emu, COMM_FLAGS_ALU & ~COMM_FLAG_ZF, 0, 0);
 			if (u->op == COMM_OP_BT)
 				return true;
 			break;
 		}
 		bit = 1ULL << (b.bits & c);
-		comm_alu_put_flags(emu, COMM_FLAGS_ALU & ~COMM_FLAG_ZF,
-				   a.known & bit ? COMM_FLAG_CF : 0,
-				   a.bits & bit ? COMM_FLAG_CF : 0);
+		comm_bits_put_flags(emu, COMM_FLAGS_ALU & ~COMM_FLAG_ZF,
+				    a.known & bit ? COMM_FLAG_CF : 0,
+				    a.bits & bit ? COMM_FLAG_CF : 0);
 		if (u->op == COMM_OP_BT)
 			return true;
 		r = a;
@@ -426,7 +427,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	}
 	default:
 		/* A kind the decoder makes and this switch forgot: nothing is known. */
-		comm_alu_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
+		comm_bits_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
 		break;
 	}
 write:
@@ -434,9 +435,9 @@ write:
 		comm_emu_set_reg(emu, u->dst, w, r);
 	} else if (has_addr) {
 		r.bits &= r.known;
-		comm_overlay_store(&emu->overlay, addr, w, r);
+		comm_memory_store(&emu->overlay, addr, w, r);
 	} else {
-		comm_overlay_wild(&emu->overlay);
+		comm_memory_wild(&emu->overlay);
 	}
 	return true;
 }

@@ -11,14 +11,14 @@
 #define COMM_EMU_H
 
 #include "insn.h"
-#include "overlay.h"
+#include "known_memory.h"
 
 struct comm_emu {
 	/* By COMM_UREG_*; unknown bits are 0 in bits[]. */
 	uint64_t bits[COMM_UREG_MAX];
 	uint64_t known[COMM_UREG_MAX];
 	uint32_t flags, flags_known; /* EFLAGS positions */
-	struct comm_overlay overlay;
+	struct comm_known_memory overlay;
 };
 
 enum comm_truth { COMM_FALSE, COMM_TRUE, COMM_MAYBE };

@@ -62,11 +62,11 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	engine->slice_start_ns = config->start_ns;
 	engine->last_ns = config->start_ns;
 	engine->period = 1;
-	err = comm_decoder_create(config->view, &engine->decoder);
+	err = comm_decoder_create(config->inspect, &engine->decoder);
 	if (!err)
-		err = comm_space_table_create(config->view, &engine->spaces);
+		err = comm_space_table_create(config->inspect, &engine->spaces);
 	if (!err)
-		err = comm_identity_init(&engine->identity, config->view);
+		err = comm_identity_init(&engine->identity, config->inspect);
 	if (!err)
 		err = config->estimator->create(&config->est, &engine->est);
 	if (err) {

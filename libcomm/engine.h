@@ -8,16 +8,16 @@
 #define COMM_ENGINE_H
 
 #include "burst.h"
-#include "est.h"
+#include "estimator.h"
 #include "event.h"
 #include "identity.h"
+#include "inspect.h"
 #include "store.h"
-#include "view.h"
 
 struct comm_engine;
 
 struct comm_engine_config {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	struct comm_store *store; /* NULL: slices are only counted */
 	const struct comm_est_ops *estimator;
 	struct comm_est_config est;

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-int comm_identity_init(struct comm_identity *identity, const struct comm_view *view)
+int comm_identity_init(struct comm_identity *identity, const struct comm_inspect *inspect)
 {
 	int err;
 
 	memset(identity, 0, sizeof(*identity));
-	err = comm_threads_create(view, &identity->threads);
+	err = comm_threads_create(inspect, &identity->threads);
 	if (!err)
-		err = comm_sites_create(view, &identity->sites);
+		err = comm_sites_create(inspect, &identity->sites);
 	if (!err)
-		err = comm_objects_create(view, &identity->objects);
+		err = comm_objects_create(inspect, &identity->objects);
 	if (err)
 		comm_identity_deinit(identity);
 	return err;

@@ -17,7 +17,7 @@ struct comm_identity {
 	struct comm_objects *objects;
 };
 
-int comm_identity_init(struct comm_identity *identity, const struct comm_view *view);
+int comm_identity_init(struct comm_identity *identity, const struct comm_inspect *inspect);
 void comm_identity_deinit(struct comm_identity *identity);
 
 /* The names behind all ids given out so far; identity must outlive the use of *ret. */

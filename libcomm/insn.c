@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shape.h"
+#include "insn_zydis.h"
 
-static void set_memory(const struct comm_shape *s, const ZydisDecodedOperand *o, struct comm_uop *u)
+static void set_memory(const struct comm_insn_zydis *s, const ZydisDecodedOperand *o,
+		       struct comm_uop *u)
 {
 	int base = COMM_UREG_ZERO, index = COMM_UREG_ZERO;
 
@@ -21,10 +22,10 @@ static void set_memory(const struct comm_shape *s, const ZydisDecodedOperand *o,
 		base = COMM_UREG_RIP;
 		u->disp += s->insn.length;
 	} else if (o->mem.base != ZYDIS_REGISTER_NONE) {
-		base = comm_shape_gpr(o->mem.base);
+		base = comm_insn_zydis_gpr(o->mem.base);
 	}
 	if (o->mem.index != ZYDIS_REGISTER_NONE) {
-		index = comm_shape_gpr(o->mem.index);
+		index = comm_insn_zydis_gpr(o->mem.index);
 		u->shift = o->mem.scale == 8 ? 3 : o->mem.scale == 4 ? 2 : o->mem.scale == 2;
 	}
 	if (base < 0 || index < 0 ||
@@ -45,7 +46,7 @@ static void set_memory(const struct comm_shape *s, const ZydisDecodedOperand *o,
  * The conservative description, true for every instruction: one access, and
  * what is written becomes unknown.
  */
-static void set_other(const struct comm_shape *s, struct comm_uop *u)
+static void set_other(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	int n_mem = 0;
 
@@ -53,8 +54,8 @@ static void set_other(const struct comm_shape *s, struct comm_uop *u)
 	for (int i = 0; i < s->insn.operand_count; i++) {
 		const ZydisDecodedOperand *o = &s->op[i];
 
-		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && comm_shape_writes(o)) {
-			int r = comm_shape_gpr(o->reg.value);
+		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && comm_insn_zydis_writes(o)) {
+			int r = comm_insn_zydis_gpr(o->reg.value);
 
 			if (r >= 0)
 				u->clobbers |= 1 << (r & 15);
@@ -65,7 +66,7 @@ static void set_other(const struct comm_shape *s, struct comm_uop *u)
 		set_memory(s, o, u);
 		if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 			u->bits |= COMM_UOP_READ;
-		if (comm_shape_writes(o))
+		if (comm_insn_zydis_writes(o))
 			u->bits |= COMM_UOP_WRITE;
 		/* A comparison that fails writes back what it read. */
 		if ((o->actions &
@@ -88,7 +89,7 @@ static void set_other(const struct comm_shape *s, struct comm_uop *u)
  * Explicit operands of a modelled instruction.  False when one of them is not
  * a general register, plain memory or an immediate.
  */
-static bool set_operands(const struct comm_shape *s, struct comm_uop *u)
+static bool set_operands(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	for (int i = 0; i < s->insn.operand_count_visible; i++) {
 		const ZydisDecodedOperand *o = &s->op[i];
@@ -96,7 +97,7 @@ static bool set_operands(const struct comm_shape *s, struct comm_uop *u)
 
 		switch (o->type) {
 		case ZYDIS_OPERAND_TYPE_REGISTER:
-			r = comm_shape_gpr(o->reg.value);
+			r = comm_insn_zydis_gpr(o->reg.value);
 			if (r < 0)
 				return false;
 			if (i == 0)
@@ -117,7 +118,7 @@ static bool set_operands(const struct comm_shape *s, struct comm_uop *u)
 			u->bits |= i == 0 ? COMM_UOP_DST_MEM : COMM_UOP_SRC_MEM;
 			if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 				u->bits |= COMM_UOP_READ;
-			if (comm_shape_writes(o))
+			if (comm_insn_zydis_writes(o))
 				u->bits |= COMM_UOP_WRITE;
 			break;
 		case ZYDIS_OPERAND_TYPE_IMMEDIATE:
@@ -257,7 +258,7 @@ static enum comm_op op_of(ZydisMnemonic mnemonic)
 }
 
 /* String instructions: rsi and rdi are implied, so no operand is described. */
-static void set_string(const struct comm_shape *s, struct comm_uop *u)
+static void set_string(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	u->op = (uint8_t)op_of(s->insn.mnemonic);
 	u->width = (uint8_t)(s->insn.operand_width / 8);
@@ -281,7 +282,7 @@ static void set_string(const struct comm_shape *s, struct comm_uop *u)
 		u->op = COMM_OP_UNSUPPORTED;
 }
 
-static void set_branch(const struct comm_shape *s, struct comm_uop *u)
+static void set_branch(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	const ZydisDecodedOperand *o = &s->op[0];
 	bool direct = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
@@ -345,7 +346,7 @@ unsupported:
 }
 
 /* Whatever hands control to somebody else, or needs a privilege. */
-static bool leaves(const struct comm_shape *s)
+static bool leaves(const struct comm_insn_zydis *s)
 {
 	if (s->insn.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
 		return true;
@@ -377,7 +378,7 @@ static bool leaves(const struct comm_shape *s)
 		}
 		for (int i = 0; i < s->insn.operand_count; i++)
 			if (s->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-			    comm_shape_writes(&s->op[i]) &&
+			    comm_insn_zydis_writes(&s->op[i]) &&
 			    ZydisRegisterGetClass(s->op[i].reg.value) == ZYDIS_REGCLASS_SEGMENT)
 				return true;
 		return false;
@@ -394,7 +395,7 @@ static bool leaves(const struct comm_shape *s)
 	}
 }
 
-static void set_modelled(const struct comm_shape *s, struct comm_uop *u)
+static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	struct comm_uop plain = *u;
 
@@ -526,7 +527,7 @@ static void set_modelled(const struct comm_shape *s, struct comm_uop *u)
 	}
 }
 
-static void set_kind(const struct comm_shape *s, struct comm_uop *u)
+static void set_kind(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	switch (s->insn.meta.category) {
 	case ZYDIS_CATEGORY_NOP:
@@ -588,7 +589,7 @@ int comm_insn_decode(const uint8_t *bytes, size_t len_bytes, struct comm_uop *re
 {
 	const ZydisAccessedFlags *f;
 	ZydisDecoder decoder;
-	struct comm_shape s;
+	struct comm_insn_zydis s;
 	ZyanStatus status;
 
 	if (!len_bytes)
@@ -608,7 +609,7 @@ int comm_insn_decode(const uint8_t *bytes, size_t len_bytes, struct comm_uop *re
 	ret->len_bytes = s.insn.length;
 	ret->base = ret->index = ret->segment = COMM_UREG_ZERO;
 	set_kind(&s, ret);
-	comm_shape_cost(&s, ret);
+	comm_insn_zydis_cost(&s, ret);
 
 	f = s.insn.cpu_flags;
 	*ret_flags_in = 0;

@@ -6,8 +6,8 @@
 #ifndef COMM_MAPS_H
 #define COMM_MAPS_H
 
+#include "inspect.h"
 #include "names.h"
-#include "view.h"
 
 enum {
 	COMM_MAPS_MAX = 65536, /* mappings of one process; the rest is not seen */

@@ -8,8 +8,8 @@
 #define COMM_MODULE_H
 
 #include "elfsym.h"
+#include "inspect.h"
 #include "names.h"
-#include "view.h"
 
 struct comm_module;
 struct comm_modules;
@@ -45,7 +45,7 @@ bool comm_module_ready(struct comm_module *module);
 /* Too many were waiting for lines: comm_modules_open() again would start it. */
 bool comm_module_wants_file(const struct comm_module *module);
 
-/* As in view.h, for a mapping of the file; -ESTALE: not ready. */
+/* As in inspect.h, for a mapping of the file; -ESTALE: not ready. */
 int comm_module_code(struct comm_module *module, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret);
 /* file: the mapping of the file that addr is in, or that its .bss follows. */

@@ -73,7 +73,7 @@ struct object_slot {
 };
 
 struct comm_objects {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	struct comm_names *names;
 	/* Of full size: a page comes when touched, and nothing ever moves. */
 	struct comm_object *object;
@@ -103,14 +103,14 @@ static uint64_t datum_of(uint64_t base, uint64_t addr)
 	return (base & ~offset_mask) | ((base + addr) & offset_mask);
 }
 
-int comm_objects_create(const struct comm_view *view, struct comm_objects **ret)
+int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects **ret)
 {
 	struct comm_objects *objects = calloc(1, sizeof(*objects));
 	int err;
 
 	if (!objects)
 		return -ENOMEM;
-	objects->view = view;
+	objects->inspect = inspect;
 	objects->object = calloc(OBJECTS_MAX, sizeof(*objects->object));
 	objects->object_slot = calloc(OBJECT_SLOTS, sizeof(*objects->object_slot));
 	objects->file_slot = calloc(FILE_SLOTS, sizeof(*objects->file_slot));
@@ -354,10 +354,10 @@ static bool is_arena(struct comm_space *space, uint64_t start, uint64_t end, uin
 static void stack_name(struct comm_objects *objects, uint32_t tgid, uint32_t tid,
 		       char name[LABEL_BYTES])
 {
-	const struct comm_view *view = objects->view;
+	const struct comm_inspect *inspect = objects->inspect;
 	char thread[16];
 
-	if (view->ops->thread_name(view->ctx, tgid, tid, thread) < 0)
+	if (inspect->ops->thread_name(inspect->ctx, tgid, tid, thread) < 0)
 		snprintf(name, LABEL_BYTES, "stack of %" PRIu32, tid);
 	else
 		snprintf(name, LABEL_BYTES, "stack of %.15s/%" PRIu32, thread, tid);
@@ -481,7 +481,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space, stru
 		    uint64_t addr, uint64_t now_ns, struct hot_range *ret, bool *ret_whole)
 {
 	const struct comm_mapping *found = comm_space_find(space, addr, now_ns);
-	const struct comm_view *view = objects->view;
+	const struct comm_inspect *inspect = objects->inspect;
 	struct comm_mapping m, file;
 	struct comm_static var;
 	uint64_t space_id = p->space;
@@ -507,7 +507,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space, stru
 			file = *found;
 	}
 	if (file.kind == COMM_MAP_FILE && !file.shared &&
-	    view->ops->data(view->ctx, p->tgid, &m, addr, &var) == 0 && var.start <= addr &&
+	    inspect->ops->data(inspect->ctx, p->tgid, &m, addr, &var) == 0 && var.start <= addr &&
 	    addr < var.end) {
 		*ret_whole = false;
 		ret->object = static_object(objects, &file, &var, ret->base);
@@ -531,7 +531,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space, stru
 			return true;
 		/* A .bss is where such a mapping starts, so past its end all is other. */
 		ret->start = addr & ~(uint64_t)(PAGE - 1);
-		if (view->ops->data(view->ctx, p->tgid, &m, ret->start, &var) == 0) {
+		if (inspect->ops->data(inspect->ctx, p->tgid, &m, ret->start, &var) == 0) {
 			*ret_whole = false;
 			ret->start = addr & ~(uint64_t)7;
 			ret->end = ret->start + 8;

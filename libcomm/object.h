@@ -22,7 +22,7 @@
 
 struct comm_objects;
 
-int comm_objects_create(const struct comm_view *view, struct comm_objects **ret);
+int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects **ret);
 void comm_objects_destroy(struct comm_objects *objects);
 
 /*

@@ -6,7 +6,7 @@
 #ifndef COMM_PAIRS_H
 #define COMM_PAIRS_H
 
-#include "est.h"
+#include "estimator.h"
 
 struct comm_pairs;
 

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cell.h"
-#include "cover.h"
 #include "edge.h"
+#include "edge_table.h"
 #include "event.h"
 #include "ids.h"
 #include "interval.h"
 #include "nodes.h"
 #include "reader.h"
 #include "schema.h"
+#include "slices.h"
 
 enum {
 	QUERY_FIRST = 64,
@@ -32,15 +32,15 @@ struct work {
 	struct comm_reader *reader;
 	const struct comm_query *query;
 	struct comm_report *report;
-	struct comm_cover cover;
+	struct comm_slices cover;
 	/*
 	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
 	 * src_site is enum part, object the reading thread.
 	 */
-	struct comm_cells groups;
-	struct comm_cells pairs;  /* BY_OBJECT: threads and the object between */
-	struct comm_cells coarse; /* coarse_bytes, keyed as groups but for the thread */
-	struct comm_cells reads;  /* all that a node reads, by dst_thread and src_site */
+	struct comm_edge_table groups;
+	struct comm_edge_table pairs;  /* BY_OBJECT: threads and the object between */
+	struct comm_edge_table coarse; /* coarse_bytes, keyed as groups but for the thread */
+	struct comm_edge_table reads;  /* all that a node reads, by dst_thread and src_site */
 	struct burst_max {
 		size_t slice;
 		uint32_t bursts;
@@ -144,14 +144,14 @@ static int load_slices(struct work *work, char **err)
 			"from %.1f s to %.1f s",
 			(long long)run->id, (run->end_ns - run->start_ns) / 1e9,
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
-	code = comm_cover_load(work->reader->db, run->id, from_ns, to_ns, &work->cover);
+	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns, &work->cover);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	report->slices = calloc(work->cover.n + 1, sizeof(*report->slices));
 	if (!report->slices)
 		return comm_reader_fail_db(work->reader, err, -ENOMEM);
 	for (size_t i = 0; i < work->cover.n; i++) {
-		const struct comm_cover_slice *s = &work->cover.slice[i];
+		const struct comm_slices_one *s = &work->cover.slice[i];
 		bool first = work->query->first_read;
 
 		if (s->leaf)
@@ -286,7 +286,7 @@ static int add(struct work *work, size_t slice, enum part part, uint32_t from, u
 	size_t at;
 	int code;
 
-	code = comm_cells_at(&work->groups, &key, &group);
+	code = comm_edge_table_at(&work->groups, &key, &group);
 	if (code)
 		return code;
 	at = group - work->groups.edge;
@@ -314,7 +314,7 @@ static int add(struct work *work, size_t slice, enum part part, uint32_t from, u
 	group->bytes += row->bytes;
 	if (row->level >= COMM_LEVEL_OBJECT) {
 		key.object = 0;
-		code = comm_cells_at(&work->coarse, &key, &group_coarse);
+		code = comm_edge_table_at(&work->coarse, &key, &group_coarse);
 		if (code)
 			return code;
 		group_coarse->bytes += row->bytes;
@@ -365,7 +365,7 @@ static int add_pair(struct work *work, const struct comm_edge *row)
 	struct comm_edge *pair, key = {.src_thread = row->src_thread,
 				       .dst_thread = row->dst_thread,
 				       .object = row->object};
-	int code = comm_cells_at(&work->pairs, &key, &pair);
+	int code = comm_edge_table_at(&work->pairs, &key, &pair);
 
 	if (!code)
 		pair->bytes += row->bytes;
@@ -376,7 +376,7 @@ static int add_pair(struct work *work, const struct comm_edge *row)
 static int add_read(struct work *work, enum part part, uint32_t to, const struct comm_edge *row)
 {
 	struct comm_edge *reads, key = {.dst_thread = to, .src_site = part};
-	int code = comm_cells_at(&work->reads, &key, &reads);
+	int code = comm_edge_table_at(&work->reads, &key, &reads);
 
 	if (!code)
 		reads->bytes += row->bytes;
@@ -578,7 +578,7 @@ static int order_edges(const void *pa, const void *pb, void *ctx)
 }
 
 /* Nodes are found through a table of cells: (kind, id) -> index + 1. */
-static int node_of(struct work *work, struct comm_cells *index, enum comm_node_kind kind,
+static int node_of(struct work *work, struct comm_edge_table *index, enum comm_node_kind kind,
 		   uint32_t id, size_t *ret)
 {
 	static const char letters[] = {
@@ -592,7 +592,7 @@ static int node_of(struct work *work, struct comm_cells *index, enum comm_node_k
 	struct comm_node *node;
 	int code;
 
-	code = comm_cells_at(index, &key, &cell);
+	code = comm_edge_table_at(index, &key, &cell);
 	if (code)
 		return code;
 	*ret = cell - index->edge;
@@ -616,7 +616,7 @@ static int node_of(struct work *work, struct comm_cells *index, enum comm_node_k
 	return 0;
 }
 
-static int make_edges(struct work *work, struct comm_cells *index)
+static int make_edges(struct work *work, struct comm_edge_table *index)
 {
 	static const enum comm_node_kind plain[] = {
 		[COMM_BY_THREAD] = COMM_NODE_THREAD,
@@ -625,15 +625,15 @@ static int make_edges(struct work *work, struct comm_cells *index)
 	};
 	double z = comm_interval_z(work->query->confidence), min_share;
 	struct comm_report *report = work->report;
-	struct comm_cells edges = {0};
+	struct comm_edge_table edges = {0};
 	int code = 0;
 
 	/* Reading threads were kept apart for the sake of the bursts. */
 	for (size_t i = 0; i < work->groups.n && !code; i++) {
 		work->groups.edge[i].object = 0;
-		code = comm_cells_add(&edges, &work->groups.edge[i]);
+		code = comm_edge_table_add(&edges, &work->groups.edge[i]);
 	}
-	if (!code && !comm_cells_sort(&edges)) {
+	if (!code && !comm_edge_table_sort(&edges)) {
 		report->edges = calloc(edges.n + 1, sizeof(*report->edges));
 		if (!report->edges)
 			code = -ENOMEM;
@@ -656,10 +656,10 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		if (!code)
 			code = node_of(work, index, to, e->dst_thread, &out->to);
 		if (!code)
-			code = comm_cells_at(&work->reads,
-					     &(struct comm_edge){.dst_thread = e->dst_thread,
-								 .src_site = e->src_site},
-					     &reads);
+			code = comm_edge_table_at(&work->reads,
+						  &(struct comm_edge){.dst_thread = e->dst_thread,
+								      .src_site = e->src_site},
+						  &reads);
 		if (code)
 			break;
 		estimate.read_bytes = reads->bytes;
@@ -671,11 +671,11 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		out->share = comm_reader_share(e->bytes, report->total_bytes);
 		out->samples = e->bursts;
 		out->level = e->level;
-		code = comm_cells_at(&work->coarse,
-				     &(struct comm_edge){.src_thread = e->src_thread,
-							 .dst_thread = e->dst_thread,
-							 .src_site = e->src_site},
-				     &coarse);
+		code = comm_edge_table_at(&work->coarse,
+					  &(struct comm_edge){.src_thread = e->src_thread,
+							      .dst_thread = e->dst_thread,
+							      .src_site = e->src_site},
+					  &coarse);
 		if (code)
 			break;
 		out->coarse_bytes = coarse->bytes;
@@ -686,7 +686,7 @@ static int make_edges(struct work *work, struct comm_cells *index)
 		report->nodes[out->to].read_bytes += e->bytes;
 		report->n_edges++;
 	}
-	comm_cells_deinit(&edges);
+	comm_edge_table_deinit(&edges);
 	if (code)
 		return code;
 	min_share = work->query->min_share;
@@ -699,7 +699,7 @@ static int make_edges(struct work *work, struct comm_cells *index)
 }
 
 /* All nodes are there already: pairs were added with their edges. */
-static int find_main_pairs(struct work *work, struct comm_cells *index)
+static int find_main_pairs(struct work *work, struct comm_edge_table *index)
 {
 	struct comm_node *nodes = work->report->nodes;
 	size_t object, writer, reader;
@@ -724,7 +724,7 @@ static int find_main_pairs(struct work *work, struct comm_cells *index)
 
 static int build(struct work *work, char **err)
 {
-	struct comm_cells index = {0};
+	struct comm_edge_table index = {0};
 	int code;
 
 	code = comm_reader_snapshot(work->reader);
@@ -752,7 +752,7 @@ static int build(struct work *work, char **err)
 		code = comm_nodes_name(work->report, work->reader->db);
 	if (!code && ((struct comm_texts *)work->report->names)->failed)
 		code = -ENOMEM;
-	comm_cells_deinit(&index);
+	comm_edge_table_deinit(&index);
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
@@ -772,11 +772,11 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *quer
 	code = work.report->names ? build(&work, err) : -ENOMEM;
 	sqlite3_finalize(work.get_function);
 	comm_reader_release(reader);
-	comm_cover_deinit(&work.cover);
-	comm_cells_deinit(&work.groups);
-	comm_cells_deinit(&work.pairs);
-	comm_cells_deinit(&work.coarse);
-	comm_cells_deinit(&work.reads);
+	comm_slices_deinit(&work.cover);
+	comm_edge_table_deinit(&work.groups);
+	comm_edge_table_deinit(&work.pairs);
+	comm_edge_table_deinit(&work.coarse);
+	comm_edge_table_deinit(&work.reads);
 	free(work.max);
 	free(work.function_of);
 	free(work.shown_as);

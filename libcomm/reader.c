@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cover.h"
 #include "schema.h"
+#include "slices.h"
 #include "store_lock.h"
 
 enum {
@@ -188,14 +188,14 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 /* What the slices say about a run. */
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 {
-	struct comm_cover cover;
+	struct comm_slices cover;
 	int code;
 
-	code = comm_cover_load(reader->db, run->id, 0, UINT64_MAX, &cover);
+	code = comm_slices_load(reader->db, run->id, 0, UINT64_MAX, &cover);
 	if (code)
 		return code;
 	for (size_t i = 0; i < cover.n; i++) {
-		const struct comm_cover_slice *slice = &cover.slice[i];
+		const struct comm_slices_one *slice = &cover.slice[i];
 
 		run->edges += slice->edges;
 		run->slices += slice->leaf;
@@ -214,7 +214,7 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	if (run->end_ns < run->start_ns)
 		run->end_ns = run->start_ns;
 	run->overhead = comm_reader_share(run->handler_ns + run->daemon_ns, run->target_ns);
-	comm_cover_deinit(&cover);
+	comm_slices_deinit(&cover);
 	return 0;
 }
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "answer.h"
 #include "record.h"
+#include "record_answers.h"
 
 enum {
 	RECORD_VERSION = 1,
@@ -56,7 +56,7 @@ struct comm_record {
 	FILE *file;
 	int error;
 	uint64_t lost;
-	struct comm_view inner;
+	struct comm_inspect inner;
 	struct comm_answers *answers; /* what was written down already */
 	struct comm_bytes scratch;
 };
@@ -236,7 +236,7 @@ static int record_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return err;
 }
 
-static const struct comm_view_ops record_ops = {
+static const struct comm_inspect_ops record_ops = {
 	.maps = record_maps,
 	.text = record_text,
 	.code = record_code,
@@ -244,8 +244,8 @@ static const struct comm_view_ops record_ops = {
 	.thread_name = record_name,
 };
 
-void comm_record_view(struct comm_record *record, const struct comm_view *inner,
-		      struct comm_view *ret)
+void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,
+			 struct comm_inspect *ret)
 {
 	record->inner = *inner;
 	ret->ops = &record_ops;
@@ -490,7 +490,7 @@ static int replay_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return comm_answer_read_name(answer, bytes, name);
 }
 
-static const struct comm_view_ops replay_ops = {
+static const struct comm_inspect_ops replay_ops = {
 	.maps = replay_maps,
 	.text = replay_text,
 	.code = replay_code,
@@ -498,7 +498,7 @@ static const struct comm_view_ops replay_ops = {
 	.thread_name = replay_name,
 };
 
-void comm_replay_view(struct comm_replay *replay, struct comm_view *ret)
+void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret)
 {
 	ret->ops = &replay_ops;
 	ret->ctx = replay;

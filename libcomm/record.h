@@ -14,8 +14,8 @@
 #define COMM_RECORD_H
 
 #include "event.h"
+#include "inspect.h"
 #include "merge.h"
-#include "view.h"
 
 struct comm_record;
 struct comm_replay;
@@ -31,8 +31,8 @@ struct comm_record_head {
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret);
 /* A view that asks inner and writes each answer down once. */
-void comm_record_view(struct comm_record *record, const struct comm_view *inner,
-		      struct comm_view *ret);
+void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,
+			 struct comm_inspect *ret);
 void comm_record_event(struct comm_record *record, const struct comm_event *event);
 /* The last record: when the run ended. */
 void comm_record_end(struct comm_record *record, uint64_t end_ns);
@@ -43,7 +43,7 @@ void comm_record_destroy(struct comm_record *record);
 /* -EMEDIUMTYPE: no recording of ours; -EPROTO: of a newer version. */
 int comm_replay_open(const char *path, struct comm_replay **ret);
 const struct comm_record_head *comm_replay_head(const struct comm_replay *replay);
-void comm_replay_view(struct comm_replay *replay, struct comm_view *ret);
+void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret);
 /* The next event; 0 at the end, 1 when *ret is one, -EBADMSG: damaged. */
 int comm_replay_next(struct comm_replay *replay, struct comm_event *ret);
 /* When the run ended; the last event's time if the recording was cut short. */

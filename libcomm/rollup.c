@@ -33,13 +33,13 @@ int comm_rollup_init(struct comm_rollup *rollup, sqlite3 *db,
 void comm_rollup_deinit(struct comm_rollup *rollup)
 {
 	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++)
-		comm_cells_deinit(&rollup->open[i].cells);
+		comm_edge_table_deinit(&rollup->open[i].cells);
 	comm_rows_deinit(&rollup->rows);
 }
 
 static void forget(struct comm_rollup_open *open)
 {
-	comm_cells_clear(&open->cells);
+	comm_edge_table_clear(&open->cells);
 	memset(&open->info, 0, sizeof(open->info));
 	open->parts = 0;
 }
@@ -172,11 +172,11 @@ static int close_level(struct comm_rollup *rollup, int level)
 
 	if (!open->parts)
 		return 0;
-	err = comm_cells_fold(&open->cells, (size_t)rollup->row_cap * COMM_ROLLUP_KEEP,
-			      &open->info.loss[COMM_LOSS_CELLS]);
+	err = comm_edge_table_fold(&open->cells, (size_t)rollup->row_cap * COMM_ROLLUP_KEEP,
+				   &open->info.loss[COMM_LOSS_CELLS]);
 	/* One part is that wide already: another copy would tell nothing. */
 	if (!err && open->parts > 1) {
-		comm_cells_sort(&open->cells);
+		comm_edge_table_sort(&open->cells);
 		err = begin(rollup->db);
 		if (!err) {
 			err = comm_rows_put(&rollup->rows, rollup->run, level + 1, &open->info,
@@ -226,9 +226,9 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	for (int i = 0; i < COMM_LOSS_MAX; i++)
 		open->info.loss[i] += info->loss[i];
 	for (size_t i = 0; i < n && !err; i++)
-		err = comm_cells_add(&open->cells, &edges[i]);
+		err = comm_edge_table_add(&open->cells, &edges[i]);
 	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
-		err = comm_cells_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
+		err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
 		err = close_level(rollup, level);
 	return err;

@@ -9,7 +9,7 @@
 #ifndef COMM_ROLLUP_H
 #define COMM_ROLLUP_H
 
-#include "cell.h"
+#include "edge_table.h"
 #include "rows.h"
 
 enum {
@@ -22,7 +22,7 @@ enum {
 
 /* The slice of one level that is being summed. */
 struct comm_rollup_open {
-	struct comm_cells cells;
+	struct comm_edge_table cells;
 	struct comm_slice_info info; /* sums; start of the first, end of the last */
 	uint64_t index;		     /* which multiple of the level's width */
 	uint32_t parts;

@@ -42,7 +42,7 @@ struct place {
 };
 
 struct comm_sites {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	struct comm_names *names;
 	/*
 	 * Arrays of full size: the kernel gives a page when it is first touched,
@@ -119,14 +119,14 @@ static uint32_t site_id(struct comm_sites *sites, uint32_t function, const char 
 	return sites->n++;
 }
 
-int comm_sites_create(const struct comm_view *view, struct comm_sites **ret)
+int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret)
 {
 	struct comm_sites *sites = calloc(1, sizeof(*sites));
 	int err;
 
 	if (!sites)
 		return -ENOMEM;
-	sites->view = view;
+	sites->inspect = inspect;
 	sites->function = calloc(FUNCTIONS_MAX, sizeof(*sites->function));
 	sites->site = calloc(COMM_SITES_MAX, sizeof(*sites->site));
 	sites->function_slot = calloc(DICT_SLOTS, sizeof(*sites->function_slot));
@@ -228,7 +228,7 @@ static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_
 	uint32_t function;
 
 	ret->until_ns = in_file ? for_ever : now_ns + RECHECK_NS;
-	if (sites->view->ops->code(sites->view->ctx, tgid, m, ip, &code) < 0 && in_file)
+	if (sites->inspect->ops->code(sites->inspect->ctx, tgid, m, ip, &code) < 0 && in_file)
 		ret->until_ns = now_ns + RETRY_S * 1000000000ull;
 	else if (code.provisional)
 		ret->until_ns = now_ns + PROVISIONAL_NS;

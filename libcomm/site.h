@@ -12,7 +12,7 @@
 
 struct comm_sites;
 
-int comm_sites_create(const struct comm_view *view, struct comm_sites **ret);
+int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret);
 void comm_sites_destroy(struct comm_sites *sites);
 
 /* The site of an instruction of the process that space is of. */

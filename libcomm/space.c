@@ -31,20 +31,20 @@ struct comm_space {
 };
 
 struct comm_space_table {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	/* Of the table, so that a tgid that comes back has a new one. */
 	uint32_t generation;
 	struct comm_space *last;
 	struct comm_space *bucket[BUCKETS];
 };
 
-int comm_space_table_create(const struct comm_view *view, struct comm_space_table **ret)
+int comm_space_table_create(const struct comm_inspect *inspect, struct comm_space_table **ret)
 {
 	struct comm_space_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return -ENOMEM;
-	table->view = view;
+	table->inspect = inspect;
 	*ret = table;
 	return 0;
 }
@@ -110,7 +110,7 @@ static bool same(const struct comm_mapping *a, const struct comm_mapping *b)
 
 static void reread(struct comm_space *space, uint64_t now_ns)
 {
-	const struct comm_view *view = space->table->view;
+	const struct comm_inspect *inspect = space->table->inspect;
 	const struct comm_mapping *map;
 	struct comm_mapping *copy;
 	size_t n, i;
@@ -122,7 +122,7 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	 * A process that is gone keeps what was known of it: samples of its last
 	 * moments may still be on their way.
 	 */
-	if (view->ops->maps(view->ctx, space->tgid, &map, &n) < 0)
+	if (inspect->ops->maps(inspect->ctx, space->tgid, &map, &n) < 0)
 		return;
 	for (i = 0; i < n && i < space->n && same(&map[i], &space->map[i]); i++)
 		;

@@ -8,12 +8,12 @@
 #ifndef COMM_SPACE_H
 #define COMM_SPACE_H
 
-#include "view.h"
+#include "inspect.h"
 
 struct comm_space;	 /* one process */
 struct comm_space_table; /* all of them */
 
-int comm_space_table_create(const struct comm_view *view, struct comm_space_table **ret);
+int comm_space_table_create(const struct comm_inspect *inspect, struct comm_space_table **ret);
 void comm_space_table_destroy(struct comm_space_table *table);
 
 /* The space of a process, made when first asked for; NULL: out of memory. */

@@ -14,8 +14,8 @@
 
 #include <sqlite3.h>
 
-#include "cell.h"
 #include "dictionary.h"
+#include "edge_table.h"
 #include "rollup.h"
 #include "rows.h"
 #include "schema.h"
@@ -45,7 +45,7 @@ struct comm_store {
 	struct comm_rows rows;
 	struct comm_dictionary dict;
 	struct comm_rollup rollup;
-	struct comm_cells cells;
+	struct comm_edge_table cells;
 	uint64_t quota_bytes;
 	bool has_ballast;
 	bool is_capped; /* the disk was full: the file grows no more */
@@ -269,7 +269,7 @@ void comm_store_close(struct comm_store *store)
 	comm_dictionary_deinit(&store->dict);
 	comm_rollup_deinit(&store->rollup);
 	comm_rows_deinit(&store->rows);
-	comm_cells_deinit(&store->cells);
+	comm_edge_table_deinit(&store->cells);
 	ballast_drop(store);
 	/*
 	 * A reader without the right to write cannot open a WAL database whose
@@ -436,7 +436,7 @@ static int write_slice(struct comm_store *store, void *ctx)
 	struct comm_slice_info info = slice->info;
 	int err;
 
-	comm_cells_clear(&store->cells);
+	comm_edge_table_clear(&store->cells);
 	err = comm_dictionary_threads(&store->dict, naming);
 	for (size_t i = 0; i < slice->n && !err; i++) {
 		struct comm_edge e = slice->edges[i];
@@ -451,13 +451,14 @@ static int write_slice(struct comm_store *store, void *ctx)
 		if (!err)
 			err = comm_dictionary_object(&store->dict, naming, e.object, &e.object);
 		if (!err)
-			err = comm_cells_add(&store->cells, &e);
+			err = comm_edge_table_add(&store->cells, &e);
 	}
 	if (!err)
-		err = comm_cells_fold(&store->cells, store->row_cap, &info.loss[COMM_LOSS_CELLS]);
+		err = comm_edge_table_fold(&store->cells, store->row_cap,
+					   &info.loss[COMM_LOSS_CELLS]);
 	if (err)
 		return err;
-	comm_cells_sort(&store->cells);
+	comm_edge_table_sort(&store->cells);
 	err = comm_rows_put(&store->rows, store->run, 0, &info, store->cells.edge, store->cells.n,
 			    NULL);
 	if (!err)

@@ -10,7 +10,7 @@ enum {
 };
 
 struct comm_threads {
-	const struct comm_view *view;
+	const struct comm_inspect *inspect;
 	/*
 	 * An array of full size: the kernel gives a page when it is first touched,
 	 * and what was handed out never moves.
@@ -20,13 +20,13 @@ struct comm_threads {
 	uint32_t *of_tid; /* 0: none */
 };
 
-int comm_threads_create(const struct comm_view *view, struct comm_threads **ret)
+int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads **ret)
 {
 	struct comm_threads *threads = calloc(1, sizeof(*threads));
 
 	if (!threads)
 		return -ENOMEM;
-	threads->view = view;
+	threads->inspect = inspect;
 	threads->thread = calloc(COMM_THREADS_MAX, sizeof(*threads->thread));
 	threads->of_tid = calloc(TIDS_MAX, sizeof(*threads->of_tid));
 	if (!threads->thread || !threads->of_tid) {
@@ -49,12 +49,12 @@ void comm_threads_destroy(struct comm_threads *threads)
 
 static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 {
-	const struct comm_view *view = threads->view;
+	const struct comm_inspect *inspect = threads->inspect;
 	char name[16] = "";
 
 	/* A thread that is gone already has at least its process's name. */
-	if (view->ops->thread_name(view->ctx, t->tgid, t->tid, name) < 0 &&
-	    view->ops->thread_name(view->ctx, t->tgid, t->tgid, name) < 0) {
+	if (inspect->ops->thread_name(inspect->ctx, t->tgid, t->tid, name) < 0 &&
+	    inspect->ops->thread_name(inspect->ctx, t->tgid, t->tgid, name) < 0) {
 		if (!t->name[0])
 			strcpy(t->name, "?");
 		return;

@@ -7,11 +7,11 @@
 #define COMM_THREAD_H
 
 #include "ids.h"
-#include "view.h"
+#include "inspect.h"
 
 struct comm_threads;
 
-int comm_threads_create(const struct comm_view *view, struct comm_threads **ret);
+int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads **ret);
 void comm_threads_destroy(struct comm_threads *threads);
 
 /* The thread that tid is at now_ns; a tid that was reused is another thread. */

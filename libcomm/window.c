@@ -123,7 +123,7 @@ static struct seen *window_seen(struct comm_window *w, uint64_t datum, bool crea
 }
 
 static struct comm_window_write *window_line(struct comm_window *w, uint64_t line,
-					     const struct comm_access *a, uint32_t ht)
+					     const struct comm_access *a, uint32_t weight_slot)
 {
 	uint32_t at = window_hash(line ^ (uint64_t)a->site << 40);
 	struct comm_window_write *draft;
@@ -146,13 +146,13 @@ static struct comm_window_write *window_line(struct comm_window *w, uint64_t lin
 	*draft = (struct comm_window_write){.datum = line << (w->shift + 3),
 					    .object = a->object,
 					    .site = a->site,
-					    .ht = ht,
+					    .weight_slot = weight_slot,
 					    .level = 1};
 	return draft;
 }
 
 /* A long write: whole regions, of the level that needs few of them. */
-static void window_cover(struct comm_window *w, const struct comm_access *a, uint32_t ht,
+static void window_cover(struct comm_window *w, const struct comm_access *a, uint32_t weight_slot,
 			 double share)
 {
 	uint64_t end = a->datum + a->size_bytes - 1;
@@ -172,12 +172,12 @@ static void window_cover(struct comm_window *w, const struct comm_access *a, uin
 			(struct comm_window_write){.datum = first << (w->shift + 3 * level),
 						   .object = a->object,
 						   .site = a->site,
-						   .ht = ht,
+						   .weight_slot = weight_slot,
 						   .count = (float)share,
 						   .level = (uint8_t)level};
 }
 
-static void window_write(struct comm_window *w, const struct comm_access *a, uint32_t ht,
+static void window_write(struct comm_window *w, const struct comm_access *a, uint32_t weight_slot,
 			 double share)
 {
 	uint64_t word = a->datum >> w->shift;
@@ -186,11 +186,11 @@ static void window_write(struct comm_window *w, const struct comm_access *a, uin
 	if (last < word)
 		return;
 	if (last - word >= COMM_WINDOW_CELLS * LINE_WORDS) {
-		window_cover(w, a, ht, share);
+		window_cover(w, a, weight_slot, share);
 		return;
 	}
 	for (; word <= last; word++) {
-		struct comm_window_write *draft = window_line(w, word >> 3, a, ht);
+		struct comm_window_write *draft = window_line(w, word >> 3, a, weight_slot);
 		struct seen *s = window_seen(w, word, true);
 
 		if (draft) {
@@ -209,14 +209,14 @@ static void window_write(struct comm_window *w, const struct comm_access *a, uin
 	}
 }
 
-static void window_self_read(struct comm_window *w, const struct comm_access *a, uint32_t ht,
-			     const struct seen *s, double bytes, double first)
+static void window_self_read(struct comm_window *w, const struct comm_access *a,
+			     uint32_t weight_slot, const struct seen *s, double bytes, double first)
 {
 	struct comm_window_read *d;
 
 	for (uint32_t i = 0; i < SELF_SCAN && i < w->n_draft_reads; i++) {
 		d = &w->draft_read[w->n_draft_reads - 1 - i];
-		if (d->self && d->ht == ht && d->self_site == s->write_site &&
+		if (d->self && d->weight_slot == weight_slot && d->self_site == s->write_site &&
 		    d->object == a->object) {
 			d->first = (float)((d->first * d->bytes + first) / (d->bytes + bytes));
 			d->bytes += (float)bytes;
@@ -229,14 +229,14 @@ static void window_self_read(struct comm_window *w, const struct comm_access *a,
 		(struct comm_window_read){.datum = a->datum,
 					  .object = a->object,
 					  .site = a->site,
-					  .ht = ht,
+					  .weight_slot = weight_slot,
 					  .self_site = s->write_site,
 					  .bytes = (float)bytes,
 					  .first = (float)(first / bytes),
 					  .self = true};
 }
 
-static void window_read(struct comm_window *w, const struct comm_access *a, uint32_t ht,
+static void window_read(struct comm_window *w, const struct comm_access *a, uint32_t weight_slot,
 			double share)
 {
 	uint64_t size_bytes = a->size_bytes ? a->size_bytes : 1;
@@ -251,13 +251,13 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 		if (s)
 			s->read_since = true;
 		if (s && s->written) {
-			window_self_read(w, a, ht, s, bytes, again ? 0 : bytes);
+			window_self_read(w, a, weight_slot, s, bytes, again ? 0 : bytes);
 			continue;
 		}
 		if (s && s->read) {
 			struct comm_window_read *d = &w->draft_read[s->read - 1];
 
-			if (d->ht == ht) {
+			if (d->weight_slot == weight_slot) {
 				d->first = (float)(d->first * d->bytes / (d->bytes + bytes));
 				d->bytes += (float)bytes;
 				d->count += (float)share;
@@ -272,7 +272,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 			(struct comm_window_read){.datum = datum,
 						  .object = a->object,
 						  .site = a->site,
-						  .ht = ht,
+						  .weight_slot = weight_slot,
 						  .bytes = (float)bytes,
 						  .count = (float)share,
 						  .first = again ? 0 : 1};
@@ -290,7 +290,7 @@ static double window_random(struct comm_window *w)
 }
 
 /* Keeps all self reads, and a systematic draw of the others. */
-static void window_draw(struct comm_window *w, const struct comm_ht *ht,
+static void window_draw(struct comm_window *w, const struct comm_weights *weights,
 			struct comm_window_burst *burst)
 {
 	double want = w->gap_ns * 1e-9 * w->reads_per_s;
@@ -310,7 +310,7 @@ static void window_draw(struct comm_window *w, const struct comm_ht *ht,
 		w->size[i] = 0;
 		if (d->self)
 			continue;
-		w->size[i] = d->bytes * comm_ht_weight(ht, &burst->ht, d->ht);
+		w->size[i] = d->bytes * comm_weight_of(weights, &burst->weighing, d->weight_slot);
 		sum += w->size[i];
 		n++;
 	}
@@ -336,7 +336,7 @@ static void window_draw(struct comm_window *w, const struct comm_ht *ht,
 	burst->n_reads = w->n_reads - burst->first_read;
 }
 
-int comm_window_add(struct comm_window *window, struct comm_ht *ht,
+int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 		    const struct comm_access_burst *burst)
 {
 	struct comm_window *w = window;
@@ -361,7 +361,7 @@ int comm_window_add(struct comm_window *window, struct comm_ht *ht,
 					  .thread = burst->thread,
 					  .first_write = w->n_writes,
 					  .first_read = w->n_reads};
-	comm_ht_burst(burst, &out->ht);
+	comm_weight_burst(burst, &out->weighing);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		const struct comm_access *a = &burst->access[i];
 		double share = a->known > 0.001f ? 1 / (double)a->known : 1000;
@@ -369,13 +369,13 @@ int comm_window_add(struct comm_window *window, struct comm_ht *ht,
 
 		if (a->flags & COMM_ACCESS_IMPLICIT)
 			continue;
-		slot = comm_ht_learn(ht, burst, a);
+		slot = comm_weights_learn(weights, burst, a);
 		if (a->flags & COMM_ACCESS_READ)
 			window_read(w, a, slot, share);
 		if (a->flags & COMM_ACCESS_WRITE)
 			window_write(w, a, slot, share);
 	}
-	window_draw(w, ht, out);
+	window_draw(w, weights, out);
 	memcpy(w->write + w->n_writes, w->draft_write, w->n_draft_writes * sizeof(*w->write));
 	w->n_writes += w->n_draft_writes;
 	out->n_writes = w->n_draft_writes;

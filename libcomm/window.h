@@ -13,7 +13,7 @@
 #ifndef COMM_WINDOW_H
 #define COMM_WINDOW_H
 
-#include "ht.h"
+#include "weight.h"
 
 struct comm_window;
 
@@ -26,7 +26,7 @@ struct comm_window_write {
 	uint64_t datum;
 	uint32_t object;
 	uint32_t site;
-	uint32_t ht;
+	uint32_t weight_slot;
 	uint32_t actor; /* the estimator's */
 	float count;	/* writes of each datum, scaled by all/known */
 	float weight;	/* the estimator's: count in executed accesses */
@@ -38,7 +38,7 @@ struct comm_window_read {
 	uint64_t datum;
 	uint32_t object;
 	uint32_t site;
-	uint32_t ht;
+	uint32_t weight_slot;
 	uint32_t self_site;
 	uint32_t region; /* the estimator's */
 	float bytes;	 /* scaled by all/known and 1/chance */
@@ -50,7 +50,7 @@ struct comm_window_read {
 
 struct comm_window_burst {
 	uint64_t time_ns;
-	struct comm_ht_burst ht;
+	struct comm_weight_burst weighing;
 	uint32_t thread;
 	uint32_t first_write, n_writes; /* of the window's writes */
 	uint32_t first_read, n_reads;
@@ -60,7 +60,7 @@ int comm_window_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct
 void comm_window_destroy(struct comm_window *window);
 
 /* -ENOSPC: full, the caller estimates and drops what it has. */
-int comm_window_add(struct comm_window *window, struct comm_ht *ht,
+int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 		    const struct comm_access_burst *burst);
 /* Reads kept per second at most, from the next burst on; at first they are unlimited. */
 void comm_window_pace(struct comm_window *window, double reads_per_s);

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exact_format.h"
+#include "format.h"
 #include "result.h"
 #include "symbol.h"
 #include "thread.h"

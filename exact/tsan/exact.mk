@@ -12,7 +12,7 @@ say ?= @printf '  %-7s %s\n'
 EXACT_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -fno-builtin \
 	-fno-tree-loop-distribute-patterns -fno-stack-protector -U_FORTIFY_SOURCE -mcx16 -fPIC \
-	-D_GNU_SOURCE -MMD -MP -Ilibcomm
+	-D_GNU_SOURCE -MMD -MP -Iexact
 EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c))
 
 libcomm-exact: $(O)/libcomm-exact.a

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exact_format.h"
+#include "format.h"
 #include "symbol.h"
 #include "thread.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact_read.h"
+#include "results.h"
 
 enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact_read.h"
+#include "results.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

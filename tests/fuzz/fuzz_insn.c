@@ -69,9 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct comm_view_ops ops = {.maps = maps, .text = text};
+	static const struct comm_inspect_ops ops = {.maps = maps, .text = text};
 	static struct target target;
-	static struct comm_view view = {&ops, &target};
+	static struct comm_inspect inspect = {&ops, &target};
 	static struct comm_decoder *decoder;
 	static struct comm_space_table *table;
 	static struct comm_sample sample;
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t known, all;
 
 	if (!decoder &&
-	    (comm_decoder_create(&view, &decoder) || comm_space_table_create(&view, &table)))
+	    (comm_decoder_create(&inspect, &decoder) || comm_space_table_create(&inspect, &table)))
 		abort();
 	for (unsigned i = 0; i < MAPPINGS; i++) {
 		struct comm_mapping *m = &target.map[i];

@@ -14,7 +14,7 @@
 #ifndef TESTS_SIM_H
 #define TESTS_SIM_H
 
-#include "est.h"
+#include "estimator.h"
 
 #include <stdbool.h>
 #include <stdint.h>

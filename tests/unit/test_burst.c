@@ -21,7 +21,7 @@ struct world {
 	uint8_t jit[PAGE];
 	unsigned text_reads;
 	struct comm_mapping map[5];
-	struct comm_view view;
+	struct comm_inspect inspect;
 	struct comm_space_table *table;
 	struct comm_space *space;
 	struct comm_decoder *decoder;
@@ -53,7 +53,7 @@ static ssize_t world_text(void *ctx, uint32_t tgid, const struct comm_mapping *m
 	return (ssize_t)len_bytes;
 }
 
-static const struct comm_view_ops ops = {.maps = world_maps, .text = world_text};
+static const struct comm_inspect_ops ops = {.maps = world_maps, .text = world_text};
 
 static int setup(void **state)
 {
@@ -93,10 +93,10 @@ static int setup(void **state)
 	memcpy(w->image[0] + sizeof(ehdr), phdr, sizeof(phdr));
 	memset(w->image[1], 0xf4, PAGE); /* hlt ends every program */
 	memset(w->jit, 0xf4, PAGE);
-	w->view.ops = &ops;
-	w->view.ctx = w;
-	assert_int_equal(comm_space_table_create(&w->view, &w->table), 0);
-	assert_int_equal(comm_decoder_create(&w->view, &w->decoder), 0);
+	w->inspect.ops = &ops;
+	w->inspect.ctx = w;
+	assert_int_equal(comm_space_table_create(&w->inspect, &w->table), 0);
+	assert_int_equal(comm_decoder_create(&w->inspect, &w->decoder), 0);
 	w->space = comm_space_get(w->table, 7);
 	for (unsigned i = 0; i < COMM_NGPR; i++)
 		w->sample.reg[i] = i;

@@ -88,12 +88,12 @@ static int fake_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 	return 0;
 }
 
-static const struct comm_view_ops ops = {
+static const struct comm_inspect_ops ops = {
 	.maps = fake_maps,
 	.code = fake_code,
 	.thread_name = fake_thread_name,
 };
-static const struct comm_view view = {.ops = &ops};
+static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *table;
 static struct comm_threads *threads;
 static struct comm_sites *sites;
@@ -105,9 +105,9 @@ static int setup(void **state)
 	lines_unknown = false;
 	jit_name = "interpreted";
 	thread_name = "worker";
-	if (comm_space_table_create(&view, &table) < 0)
+	if (comm_space_table_create(&inspect, &table) < 0)
 		return -1;
-	return comm_threads_create(&view, &threads) || comm_sites_create(&view, &sites);
+	return comm_threads_create(&inspect, &threads) || comm_sites_create(&inspect, &sites);
 }
 
 static int teardown(void **state)

@@ -201,12 +201,12 @@ static int fake_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 	return 0;
 }
 
-static const struct comm_view_ops ops = {
+static const struct comm_inspect_ops ops = {
 	.maps = fake_maps,
 	.data = fake_data,
 	.thread_name = fake_thread_name,
 };
-static const struct comm_view view = {.ops = &ops};
+static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *table;
 static struct comm_objects *objects;
 static uint64_t datum;
@@ -215,9 +215,9 @@ static int setup(void **state)
 {
 	(void)state;
 	data_asked = 0;
-	if (comm_space_table_create(&view, &table) < 0)
+	if (comm_space_table_create(&inspect, &table) < 0)
 		return -1;
-	return comm_objects_create(&view, &objects);
+	return comm_objects_create(&inspect, &objects);
 }
 
 static int teardown(void **state)

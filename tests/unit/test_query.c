@@ -10,10 +10,10 @@
 #include <sqlite3.h>
 
 #include "comm/comm.h"
-#include "cover.h"
 #include "interval.h"
 #include "made_names.h"
 #include "region.h"
+#include "slices.h"
 #include "store.h"
 
 #define SECOND 1000000000ULL

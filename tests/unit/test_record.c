@@ -82,7 +82,7 @@ static int fake_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return 0;
 }
 
-static const struct comm_view_ops fake_ops = {
+static const struct comm_inspect_ops fake_ops = {
 	.maps = fake_maps,
 	.text = fake_text,
 	.code = fake_code,
@@ -106,7 +106,7 @@ static struct comm_sample sample_of(int seed)
 static void write_recording(void)
 {
 	struct fake fake = {0};
-	struct comm_view inner = {&fake_ops, &fake}, view;
+	struct comm_inspect inner = {&fake_ops, &fake}, inspect;
 	struct comm_record *record;
 	const struct comm_mapping *maps;
 	struct comm_code code;
@@ -115,7 +115,7 @@ static void write_recording(void)
 	int err;
 
 	assert_int_equal(comm_record_create(path, &head, &record), 0);
-	comm_record_view(record, &inner, &view);
+	comm_record_inspect(record, &inner, &inspect);
 	for (int i = 1; i <= 10; i++) {
 		struct comm_sample sample = sample_of(i);
 		struct comm_event event = {.time_ns = 100u * (unsigned int)i,
@@ -124,11 +124,11 @@ static void write_recording(void)
 					   .tid = 2,
 					   .sample = &sample};
 
-		assert_int_equal(view.ops->maps(view.ctx, 1, &maps, &n), 0);
-		assert_int_equal(view.ops->maps(view.ctx, 666, &maps, &n), -ESRCH);
-		assert_int_equal(view.ops->text(view.ctx, 1, maps, 0x1234, text, 64), 32);
-		view.ops->code(view.ctx, 1, maps, 0x1234, &code);
-		view.ops->thread_name(view.ctx, 1, 2, name);
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 1, &maps, &n), 0);
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 666, &maps, &n), -ESRCH);
+		assert_int_equal(inspect.ops->text(inspect.ctx, 1, maps, 0x1234, text, 64), 32);
+		inspect.ops->code(inspect.ctx, 1, maps, 0x1234, &code);
+		inspect.ops->thread_name(inspect.ctx, 1, 2, name);
 		comm_record_event(record, &event);
 	}
 	comm_record_end(record, 4321);
@@ -159,7 +159,7 @@ static void test_round_trip(void **state)
 {
 	struct comm_replay *replay;
 	struct comm_event event;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	struct stat st;
 
 	(void)state;
@@ -168,7 +168,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(comm_replay_open(path, &replay), 0);
 	assert_string_equal(comm_replay_head(replay)->event, "cpu-clock");
-	comm_replay_view(replay, &view);
+	comm_replay_inspect(replay, &inspect);
 	for (int i = 1; i <= 10; i++) {
 		struct comm_sample expect = sample_of(i);
 		const struct comm_mapping *maps;
@@ -180,23 +180,23 @@ static void test_round_trip(void **state)
 		assert_int_equal(event.time_ns, 100 * i);
 		assert_memory_equal(event.sample, &expect, comm_sample_bytes(&expect));
 		/* The answer is the one that was given at this very event. */
-		assert_int_equal(view.ops->maps(view.ctx, 1, &maps, &n), 0);
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 1, &maps, &n), 0);
 		assert_int_equal(n, 2);
 		assert_int_equal(maps[1].start, 0x3000 + 0x1000 * (i - 1));
 		assert_string_equal(maps[0].path, "/bin/one");
-		assert_int_equal(view.ops->maps(view.ctx, 666, &maps, &n), -ESRCH);
-		assert_int_equal(view.ops->text(view.ctx, 1, NULL, 0x1234, text, 64), 32);
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 666, &maps, &n), -ESRCH);
+		assert_int_equal(inspect.ops->text(inspect.ctx, 1, NULL, 0x1234, text, 64), 32);
 		assert_int_equal(text[31], 0x34);
-		assert_int_equal(view.ops->code(view.ctx, 1, NULL, 0x1234, &code), 0);
+		assert_int_equal(inspect.ops->code(inspect.ctx, 1, NULL, 0x1234, &code), 0);
 		assert_string_equal(code.function, "f");
 		assert_null(code.source);
 		assert_int_equal(code.start, 0x1230);
 		assert_int_equal(code.provisional, i < 5);
 		assert_int_equal(code.line, i < 5 ? 0 : 7);
-		assert_int_equal(view.ops->thread_name(view.ctx, 1, 2, name), 0);
+		assert_int_equal(inspect.ops->thread_name(inspect.ctx, 1, 2, name), 0);
 		assert_string_equal(name, "thread 2");
 		/* What was never asked is not known, but harmless. */
-		assert_int_equal(view.ops->code(view.ctx, 1, NULL, 0x9999, &code), -ESRCH);
+		assert_int_equal(inspect.ops->code(inspect.ctx, 1, NULL, 0x9999, &code), -ESRCH);
 		assert_non_null(code.function);
 	}
 	assert_int_equal(comm_replay_next(replay, &event), 0);
@@ -260,7 +260,7 @@ static void test_damage_is_harmless(void **state)
 		struct comm_replay *replay;
 		const struct comm_mapping *maps;
 		struct comm_event event;
-		struct comm_view view;
+		struct comm_inspect inspect;
 		size_t n;
 
 		bytes[i] ^= 0x81;
@@ -270,9 +270,9 @@ static void test_damage_is_harmless(void **state)
 		bytes[i] ^= 0x81;
 		if (comm_replay_open(path, &replay))
 			continue;
-		comm_replay_view(replay, &view);
+		comm_replay_inspect(replay, &inspect);
 		while (comm_replay_next(replay, &event) == 1)
-			if (!view.ops->maps(view.ctx, 1, &maps, &n))
+			if (!inspect.ops->maps(inspect.ctx, 1, &maps, &n))
 				assert_true(n <= 2);
 		comm_replay_close(replay);
 	}

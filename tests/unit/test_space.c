@@ -27,8 +27,8 @@ static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return answer;
 }
 
-static const struct comm_view_ops ops = {.maps = fake_maps};
-static const struct comm_view view = {.ops = &ops};
+static const struct comm_inspect_ops ops = {.maps = fake_maps};
+static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *table;
 
 static void fake_fill(size_t n)
@@ -47,7 +47,7 @@ static int setup(void **state)
 {
 	(void)state;
 	fake_fill(4);
-	return comm_space_table_create(&view, &table);
+	return comm_space_table_create(&inspect, &table);
 }
 
 static int teardown(void **state)

@@ -510,7 +510,7 @@ static unsigned try_insn(struct lab *lab, struct comm_emu *emu, struct comm_samp
 	sample->flags = regs.eflags;
 	sample->mode_bits = 64;
 	comm_emu_begin(emu, sample);
-	comm_overlay_begin(&emu->overlay, sample, nothing_constant, NULL);
+	comm_memory_begin(&emu->overlay, sample, nothing_constant, NULL);
 	for (unsigned i = 0; i < COMM_NGPR; i++) {
 		if (draw() % 4 == 0) {
 			emu->known[i] &= draw() | draw();
@@ -538,7 +538,7 @@ static unsigned try_insn(struct lab *lab, struct comm_emu *emu, struct comm_samp
 				struct comm_value b = {v.bits >> i * 8 & 0xff,
 						       v.known >> i * 8 & 0xff};
 
-				comm_overlay_store(&emu->overlay, addr + i, 1, b);
+				comm_memory_store(&emu->overlay, addr + i, 1, b);
 			}
 		}
 	}
@@ -578,7 +578,7 @@ static unsigned try_insn(struct lab *lab, struct comm_emu *emu, struct comm_samp
 	}
 	if (has_addr && uop.access_bytes <= 8)
 		for (unsigned i = 0; i < uop.access_bytes; i++) {
-			struct comm_value v = comm_overlay_load(&emu->overlay, addr + i, 1);
+			struct comm_value v = comm_memory_load(&emu->overlay, addr + i, 1);
 
 			if (v.known && *(uint8_t *)(addr + i) != v.bits) {
 				wrong++;
@@ -1002,14 +1002,14 @@ static bool run_on(pid_t pid, unsigned max_us)
 static void run_program(const char *name, char *const argv[], double limit_s)
 {
 	struct target target = {.now_ns = 1};
-	struct comm_view view;
+	struct comm_inspect inspect;
 	double until = seconds() + limit_s;
 	struct totals t;
 
 	memset(&t, 0, sizeof(t));
-	assert_int_equal(comm_view_live_create(&view), 0);
-	assert_int_equal(comm_space_table_create(&view, &target.table), 0);
-	assert_int_equal(comm_decoder_create(&view, &target.decoder), 0);
+	assert_int_equal(comm_inspect_live_create(&inspect), 0);
+	assert_int_equal(comm_space_table_create(&inspect, &target.table), 0);
+	assert_int_equal(comm_decoder_create(&inspect, &target.decoder), 0);
 	while (seconds() < until && t.wrong < 10) {
 		unsigned n = 0;
 
@@ -1032,7 +1032,7 @@ static void run_program(const char *name, char *const argv[], double limit_s)
 	report(name, &t);
 	comm_decoder_destroy(target.decoder);
 	comm_space_table_destroy(target.table);
-	comm_view_destroy(&view);
+	comm_inspect_destroy(&inspect);
 	assert_int_equal(t.wrong, 0);
 	assert_true(t.checked > 100);
 }

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "cell.h"
 #include "comm/comm.h"
+#include "edge_table.h"
 #include "made_names.h"
 #include "schema.h"
 #include "store.h"
@@ -570,7 +570,7 @@ static void test_row_cap(void **state)
 
 static void test_more_pairs_than_rows(void **state)
 {
-	struct comm_cells cells = {0};
+	struct comm_edge_table cells = {0};
 	uint64_t folded = 0;
 	double sum = 0, self = 0, left = 0, left_self = 0;
 
@@ -584,11 +584,11 @@ static void test_more_pairs_than_rows(void **state)
 
 			sum += e.bytes;
 			self += i == j ? e.bytes : 0;
-			assert_int_equal(comm_cells_add(&cells, &e), 0);
+			assert_int_equal(comm_edge_table_add(&cells, &e), 0);
 		}
 	}
 	assert_int_equal(cells.n, 40000);
-	assert_int_equal(comm_cells_fold(&cells, 100, &folded), 0);
+	assert_int_equal(comm_edge_table_fold(&cells, 100, &folded), 0);
 	assert_true(cells.n <= 2 * 100 + 2 * 200);
 	for (size_t i = 0; i < cells.n; i++) {
 		left += cells.edge[i].bytes;
@@ -598,7 +598,7 @@ static void test_more_pairs_than_rows(void **state)
 	assert_true(left == sum);
 	assert_true(left_self == self);
 	assert_true(folded >= 39900);
-	comm_cells_deinit(&cells);
+	comm_edge_table_deinit(&cells);
 }
 
 /* An hour and more of slices, most of it rolled up. */

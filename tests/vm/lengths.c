@@ -109,15 +109,15 @@ int main(int argc, char **argv)
 	struct comm_space_table *spaces = NULL;
 	struct comm_decoder *decoder = NULL;
 	struct comm_replay *replay;
-	struct comm_view view;
+	struct comm_inspect inspect;
 	int err = argc == 2 ? comm_replay_open(argv[1], &replay) : -EINVAL;
 
 	if (err) {
 		fprintf(stderr, "lengths: %s\n", strerror(-err));
 		return 1;
 	}
-	comm_replay_view(replay, &view);
-	err = comm_decoder_create(&view, &decoder) ?: comm_space_table_create(&view, &spaces);
+	comm_replay_inspect(replay, &inspect);
+	err = comm_decoder_create(&inspect, &decoder) ?: comm_space_table_create(&inspect, &spaces);
 	if (!err)
 		err = run(replay, decoder, spaces);
 	if (!err)

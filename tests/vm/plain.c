@@ -23,11 +23,11 @@ static void stack_only(struct comm_sample *s)
 }
 
 /* What the engine asks of the view is written down as it asks. */
-static int copy(struct comm_replay *replay, const struct comm_view *view,
+static int copy(struct comm_replay *replay, const struct comm_inspect *inspect,
 		struct comm_record *record)
 {
 	const struct comm_engine_config config = {
-		.view = view,
+		.inspect = inspect,
 		.estimator = comm_estimators[0],
 		.est = {.granularity_bytes = 8, .cycles_per_ns = 1, .memory_bytes = 1 << 28},
 		.slice_ns = 1000000000,
@@ -58,7 +58,7 @@ static int copy(struct comm_replay *replay, const struct comm_view *view,
 
 int main(int argc, char **argv)
 {
-	struct comm_view from, to;
+	struct comm_inspect from, to;
 	struct comm_replay *replay;
 	struct comm_record *record;
 	int err = argc == 3 ? comm_replay_open(argv[1], &replay) : -EINVAL;
@@ -69,8 +69,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "plain: %s\n", strerror(-err));
 		return 1;
 	}
-	comm_replay_view(replay, &from);
-	comm_record_view(record, &from, &to);
+	comm_replay_inspect(replay, &from);
+	comm_record_inspect(record, &from, &to);
 	err = copy(replay, &to, record);
 	if (!err && comm_record_lost(record, &err))
 		err = -err;

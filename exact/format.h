@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The result file of the exact source, version 1.  Little-endian, fixed widths.
+ *
+ * A header, then records: kind, payload bytes, payload, zero padding up to a
+ * multiple of 8.  Strings follow their struct in the order of its *_bytes
+ * members, without a NUL.  A reader skips kinds it does not know.  Edges name
+ * actors, actors name threads and sites, sites name functions; dictionary
+ * records may come after what refers to them, so resolve at the end.  The last
+ * record is COMM_EXACT_END: a file without it was cut off.
+ *
+ * Fixed ids: site 0 "(other)", site 1 "[kernel]", object 0 "(other)", actor 0
+ * nobody (its edges are reads of memory never seen to be written).
+ */
+#ifndef EXACT_FORMAT_H
+#define EXACT_FORMAT_H
+
+#include <stdint.h>
+
+#define COMM_EXACT_MAGIC "COMMEXA\n"
+
+enum {
+	COMM_EXACT_VERSION = 1,
+};
+
+/*
+ * The ELF note of a program that writes such a file by itself: its name, its
+ * type; the four bytes it holds are the version of the file.
+ */
+#define COMM_EXACT_NOTE "commprof"
+
+enum {
+	COMM_EXACT_NOTE_RUNTIME = 1,
+};
+
+enum comm_exact_kind {
+	COMM_EXACT_COMMAND = 1, /* a string */
+	COMM_EXACT_THREAD,
+	COMM_EXACT_FUNCTION,
+	COMM_EXACT_SITE,
+	COMM_EXACT_OBJECT,
+	COMM_EXACT_ACTORS, /* ids count up over all records, from 0 */
+	COMM_EXACT_PHASE,
+	COMM_EXACT_EDGES, /* of the phase whose record came last */
+	COMM_EXACT_END,
+};
+
+struct comm_exact_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes; /* records start there */
+	uint32_t granularity_bytes;
+	uint32_t pid;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_unix_ns;
+};
+
+struct comm_exact_record {
+	uint32_t kind;
+	uint32_t bytes; /* of the payload, without padding */
+};
+
+struct comm_exact_file_thread {
+	uint32_t id;
+	uint32_t tid;
+	uint64_t start_ns, end_ns; /* end 0: lived to the end */
+	uint32_t name_bytes;
+	uint32_t reserved;
+};
+
+struct comm_exact_file_function {
+	uint32_t id;
+	uint32_t name_bytes, module_bytes;
+	uint32_t reserved;
+	uint64_t start; /* the file's own address */
+};
+
+struct comm_exact_file_site {
+	uint32_t id;
+	uint32_t function;
+	uint32_t line;
+	uint32_t source_bytes;
+	uint64_t offset; /* the file's own address */
+};
+
+struct comm_exact_file_object {
+	uint32_t id;
+	uint32_t kind; /* enum comm_object_kind of ids.h */
+	uint32_t name_bytes, module_bytes;
+	uint64_t start;	     /* run-time address; of a heap site: its code */
+	uint64_t size_bytes; /* of a heap site: allocated over the run */
+	uint64_t blocks;     /* of a heap site */
+	uint32_t tid;	     /* of a stack */
+	uint32_t reserved;
+};
+
+struct comm_exact_file_actor {
+	uint32_t thread;
+	uint32_t site;
+	uint32_t call; /* 0, or the sequence number of the call, from 1 */
+	uint32_t reserved;
+};
+
+struct comm_exact_file_phase {
+	uint32_t index;
+	uint32_t name_bytes;
+	uint64_t start_ns, end_ns;
+	uint64_t start_instruction, end_instruction;
+};
+
+struct comm_exact_file_edge {
+	uint32_t src, dst; /* actors */
+	uint32_t object;
+	uint32_t reserved;
+	uint64_t bytes;
+	uint64_t first_bytes;
+};
+
+struct comm_exact_file_end {
+	uint64_t edges;
+	uint64_t accesses;
+	uint64_t instructions; /* all of them only when phases were asked for by number */
+	uint64_t wall_ns;
+};
+
+_Static_assert(sizeof(struct comm_exact_header) == 40, "file format");
+_Static_assert(sizeof(struct comm_exact_record) == 8, "file format");
+_Static_assert(sizeof(struct comm_exact_file_thread) == 32, "file format");
+_Static_assert(sizeof(struct comm_exact_file_function) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_site) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
+_Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
+_Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
+_Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
+_Static_assert(sizeof(struct comm_exact_file_end) == 32, "file format");
+
+#endif

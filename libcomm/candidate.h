@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rivals: the threads that may have written a datum, by what was seen of the
+ * regions that it lies in.  Where each of them writes (its profile), whether it
+ * writes the datum at all, and whose the data around are.  Not when they wrote:
+ * that is for an estimator to say, whose own numbers stand here too.
+ */
+#ifndef COMM_CANDIDATE_H
+#define COMM_CANDIDATE_H
+
+#include "window.h"
+#include "write_profile.h"
+
+enum {
+	COMM_CANDIDATES = 64,
+	COMM_CANDIDATE_BURSTS = 8, /* bursts that make a profile or an activity trusted */
+	COMM_CANDIDATE_COARSE = 2, /* from this level on surroundings only are known */
+};
+
+/* A thread that may have written the datum x. */
+struct comm_candidate {
+	uint32_t thread;
+	uint32_t site; /* of its writes, where no actor tells of them */
+	uint32_t actor[COMM_REGION_LEVELS];
+	uint8_t level;	 /* finest with a write */
+	double rate;	 /* writes of x per on-CPU ns */
+	double chance;	 /* that it writes x at all */
+	double since_ns; /* on-CPU, since the last burst that wrote around x */
+	double active;	 /* share of the rate that counts since then */
+	double profile;	 /* share of x in the writes at the level trusted */
+	double tail;	 /* weight of x, for what no hazard explains */
+	double label;	 /* chance that it is the one that writes around x */
+	double factor;	 /* its relation to the reader */
+	double most;	 /* cumulated hazard for ever */
+	double before;	 /* cumulated hazard so far */
+	double share;
+};
+
+/* What was seen around a datum, level by level. */
+struct comm_around {
+	uint32_t region[COMM_REGION_LEVELS];
+	double pieces[COMM_REGION_LEVELS]; /* children in use */
+	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
+	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
+	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS], beside[COMM_REGION_LEVELS];
+	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
+	double unseen; /* chance of a written datum not to be seen written */
+	bool often;    /* it was read over and over */
+};
+
+/* The rivals at a read, COMM_CANDIDATES at most; returns how many. */
+uint32_t comm_candidates_find(const struct comm_write_profile *profile,
+			      const struct comm_window_read *read, uint32_t reader,
+			      struct comm_around *ret, struct comm_candidate *ret_rival);
+/* Fills in label: who writes the datum, were one thread to write it. */
+void comm_candidates_label(const struct comm_write_profile *profile,
+			   const struct comm_window_read *read, const struct comm_around *around,
+			   struct comm_candidate *rival, uint32_t n);
+/*
+ * Fills in profile, level, chance and tail: the share of the datum in the
+ * rival's writes to the region whose actor is returned, and its level; with what
+ * is known below level from left out.
+ */
+const struct comm_actor *comm_candidate_profile(const struct comm_write_profile *profile,
+						const struct comm_around *around, uint32_t word,
+						uint32_t from, struct comm_candidate *rival,
+						uint32_t *ret_level);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The race for a datum: who of its rivals wrote it last before a read, when each
+ * writes at its own rate while it is on a CPU.  Time is walked back from the read
+ * in slabs, each four times as long as the one before.
+ *
+ * What it is not for: the rates themselves (candidate.h, hazard.c).
+ */
+#ifndef COMM_COMPETE_H
+#define COMM_COMPETE_H
+
+#include "candidate.h"
+#include "on_cpu.h"
+
+struct comm_compete;
+
+/* On-CPU times of a thread, ns. */
+struct comm_compete_time {
+	double start_ns, end_ns; /* at the ends of the span */
+	double now_ns;		 /* at the read */
+};
+
+/* What is read: at which rate by whom, and what is known of it. */
+struct comm_compete_read {
+	uint32_t reader;
+	double rate;	/* per ns on a CPU */
+	double written; /* the chance that it is written at all; < 0: it was seen to be */
+	double shared;	/* share of threads that write what one of them does */
+};
+
+/* oncpu must outlive it. */
+int comm_compete_create(struct comm_on_cpu *oncpu, struct comm_compete **ret);
+void comm_compete_destroy(struct comm_compete *race);
+
+/* Reads lie before end_ns, and nothing is known from before start_ns. */
+void comm_compete_span(struct comm_compete *race, uint64_t start_ns, uint64_t end_ns);
+/* The reads asked of from now on are at now_ns. */
+void comm_compete_at(struct comm_compete *race, uint64_t now_ns);
+/* NULL: no memory.  Valid until it is asked of another thread. */
+const struct comm_compete_time *comm_compete_time(struct comm_compete *race, uint32_t thread);
+/*
+ * Adds to the rivals' shares; returns the chance that nobody wrote.  The times of
+ * all rivals were asked for before.  *ret_first is the chance that the reader did
+ * not read the datum since it was written.
+ */
+double comm_compete_run(struct comm_compete *race, const struct comm_compete_read *read,
+			struct comm_candidate *rival, uint32_t n, double *ret_first);
+
+#endif

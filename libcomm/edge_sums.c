@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "edge_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	EDGEMAP_MIN = 1024,
+	EDGEMAP_BURST = 1024,	/* edges of one burst */
+	EDGEMAP_RESERVE = 1024, /* kept for folded edges */
+};
+
+struct edge_slot {
+	struct comm_edge edge;
+	double now, first_now; /* of the burst at hand */
+	uint32_t next;	       /* of the same hash, 0 ends */
+	bool touched;
+};
+
+struct comm_edge_sums {
+	struct edge_slot *slot; /* [1, n]; 0 ends chains */
+	uint32_t *bucket;
+	uint32_t n, n_alloc, n_max; /* n_alloc: a power of two, also buckets */
+	uint32_t n_touched;
+	uint32_t touched[EDGEMAP_BURST];
+};
+
+static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc);
+
+int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret)
+{
+	struct comm_edge_sums *map = calloc(1, sizeof(*map));
+	uint64_t per_edge = sizeof(struct edge_slot) + sizeof(uint32_t);
+
+	if (!map)
+		return -ENOMEM;
+	map->n_max = EDGEMAP_MIN * 4;
+	while (map->n_max < 1u << 24 && map->n_max * 2 * per_edge <= memory_bytes)
+		map->n_max *= 2;
+	if (edgemap_resize(map, EDGEMAP_MIN)) {
+		comm_edge_sums_destroy(map);
+		return -ENOMEM;
+	}
+	*ret = map;
+	return 0;
+}
+
+void comm_edge_sums_destroy(struct comm_edge_sums *map)
+{
+	if (!map)
+		return;
+	free(map->slot);
+	free(map->bucket);
+	free(map);
+}
+
+static uint32_t edgemap_hash(const struct comm_edge_sums *map, const struct comm_edge_key *key)
+{
+	uint64_t h = key->src_thread * 0x9e3779b97f4a7c15ull;
+
+	h = (h ^ (h >> 32) ^ key->dst_thread) * 0xbf58476d1ce4e5b9ull;
+	h = (h ^ (h >> 31) ^ key->src_site) * 0x94d049bb133111ebull;
+	h = (h ^ (h >> 30) ^ key->dst_site) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ (h >> 32) ^ key->object) * 0xbf58476d1ce4e5b9ull;
+	return (uint32_t)(h >> 32) & (map->n_alloc - 1);
+}
+
+static void edgemap_link(struct comm_edge_sums *map, uint32_t at)
+{
+	const struct comm_edge *e = &map->slot[at].edge;
+	uint32_t hash =
+		edgemap_hash(map, &(struct comm_edge_key){e->src_thread, e->src_site, e->dst_thread,
+							  e->dst_site, e->object});
+
+	map->slot[at].next = map->bucket[hash];
+	map->bucket[hash] = at;
+}
+
+static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc)
+{
+	struct edge_slot *slot;
+	uint32_t *bucket = calloc(n_alloc, sizeof(*bucket));
+
+	if (!bucket)
+		return -ENOMEM;
+	slot = realloc(map->slot, ((size_t)n_alloc + 1) * sizeof(*slot));
+	if (!slot) {
+		free(bucket);
+		return -ENOMEM;
+	}
+	free(map->bucket);
+	map->slot = slot;
+	map->bucket = bucket;
+	map->n_alloc = n_alloc;
+	for (uint32_t i = 1; i <= map->n; i++)
+		edgemap_link(map, i);
+	return 0;
+}
+
+static uint32_t edgemap_find(const struct comm_edge_sums *map, const struct comm_edge_key *key)
+{
+	uint32_t at = map->bucket[edgemap_hash(map, key)];
+
+	for (; at; at = map->slot[at].next) {
+		const struct comm_edge *e = &map->slot[at].edge;
+
+		if (e->src_thread == key->src_thread && e->dst_thread == key->dst_thread &&
+		    e->src_site == key->src_site && e->dst_site == key->dst_site &&
+		    e->object == key->object)
+			break;
+	}
+	return at;
+}
+
+static uint32_t edgemap_new(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			    uint32_t reserve)
+{
+	if (map->n + reserve >= map->n_max)
+		return 0;
+	if (map->n == map->n_alloc && edgemap_resize(map, map->n_alloc * 2))
+		return 0;
+	map->slot[++map->n] = (struct edge_slot){.edge = {.src_thread = key->src_thread,
+							  .src_site = key->src_site,
+							  .dst_thread = key->dst_thread,
+							  .dst_site = key->dst_site,
+							  .object = key->object}};
+	edgemap_link(map, map->n);
+	return map->n;
+}
+
+int comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
+		       double first_bytes, uint8_t level)
+{
+	uint32_t at = edgemap_find(map, key);
+	struct edge_slot *s;
+
+	if (!at)
+		at = edgemap_new(map, key, EDGEMAP_RESERVE);
+	if (!at) {
+		struct comm_edge_key fold = {.src_thread = key->src_thread,
+					     .dst_thread = key->dst_thread};
+
+		at = edgemap_find(map, &fold);
+		if (!at)
+			at = edgemap_new(map, &fold, 1);
+		if (!at) {
+			fold = (struct comm_edge_key){0};
+			at = edgemap_find(map, &fold);
+		}
+		if (!at)
+			at = edgemap_new(map, &fold, 0);
+		if (!at)
+			return -ENOMEM;
+	}
+	s = &map->slot[at];
+	if (!s->touched) {
+		if (map->n_touched == EDGEMAP_BURST)
+			comm_edge_sums_end_burst(map);
+		s->touched = true;
+		map->touched[map->n_touched++] = at;
+	}
+	s->now += bytes;
+	s->first_now += first_bytes;
+	if (level > s->edge.level)
+		s->edge.level = level;
+	return 0;
+}
+
+void comm_edge_sums_end_burst(struct comm_edge_sums *map)
+{
+	for (uint32_t i = 0; i < map->n_touched; i++) {
+		struct edge_slot *s = &map->slot[map->touched[i]];
+		double pair = 0, first_pair = 0;
+
+		for (uint32_t j = 0; j < map->n_touched; j++) {
+			const struct edge_slot *o = &map->slot[map->touched[j]];
+
+			if (o->edge.src_thread != s->edge.src_thread ||
+			    o->edge.dst_thread != s->edge.dst_thread)
+				continue;
+			pair += o->now;
+			first_pair += o->first_now;
+		}
+		s->edge.bytes += s->now;
+		s->edge.first_bytes += s->first_now;
+		s->edge.variance += s->now * pair;
+		s->edge.first_variance += s->first_now * first_pair;
+		s->edge.bursts++;
+	}
+	for (uint32_t i = 0; i < map->n_touched; i++) {
+		struct edge_slot *s = &map->slot[map->touched[i]];
+
+		s->now = s->first_now = 0;
+		s->touched = false;
+	}
+	map->n_touched = 0;
+}
+
+void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *ctx)
+{
+	comm_edge_sums_end_burst(map);
+	for (uint32_t i = 1; i <= map->n; i++)
+		emit(ctx, &map->slot[i].edge);
+	map->n = 0;
+	memset(map->bucket, 0, map->n_alloc * sizeof(*map->bucket));
+}

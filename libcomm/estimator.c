@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "estimator.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct comm_est_ops *const comm_estimators[] = {
+	&comm_est_hazard,
+	&comm_est_nearest,
+	NULL,
+};
+
+const struct comm_est_ops *comm_est_find(const char *name)
+{
+	if (!name)
+		return NULL;
+	for (size_t i = 0; comm_estimators[i]; i++)
+		if (!strcmp(comm_estimators[i]->name, name))
+			return comm_estimators[i];
+	return NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimators: accesses, scheduling and evidence in; edges (edge.h) out.
+ * Each is pure (no clock, no file, no global) and deterministic: the same calls
+ * give the same edges, bit for bit.  Several may run over one stream.
+ */
+#ifndef COMM_ESTIMATOR_H
+#define COMM_ESTIMATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "edge.h"
+
+/* One access of a burst, resolved.  Accesses of a burst come together. */
+struct comm_access {
+	uint64_t datum; /* object.h */
+	uint32_t size_bytes;
+	uint32_t object;
+	uint32_t site;	 /* ids.h; COMM_SITE_KERNEL for kernel copies */
+	uint16_t flags;	 /* enum comm_access_flags */
+	uint16_t insn;	 /* position in the burst */
+	float cycle;	 /* position in time, cycles after the sample */
+	float known;	 /* share of this instruction's accesses whose address
+			     was known so far, (0, 1] */
+	uint64_t ip_key; /* names the static instruction */
+};
+
+struct comm_access_burst {
+	uint64_t time_ns;
+	uint32_t thread; /* ids.h */
+	uint16_t cpu;
+	bool exact;	  /* a precise access (PEBS...): stands for .period
+			      accesses, no position to correct for */
+	uint32_t trigger; /* enum comm_trigger: unit of .period */
+	uint64_t period;  /* what one sample stands for */
+	uint32_t n_insns;
+	float cycles; /* of the whole burst; 0 for precise accesses */
+	uint32_t n;
+	const struct comm_access *access;
+};
+
+/*
+ * Two accesses to one datum, the second seen by a watchpoint: the next one of its
+ * kind after the watchpoint was set.  second.flags 0: there was none until
+ * second_ns, when it was taken away again.
+ */
+struct comm_evidence {
+	uint64_t first_ns, armed_ns, second_ns;
+	uint32_t first_thread, second_thread;
+	struct comm_access first, second;
+};
+
+struct comm_est_config {
+	uint32_t granularity_bytes; /* 8 by default; a power of two, 1..4096 */
+	double cycles_per_ns;	    /* for COMM_TRIGGER_TIME; the nominal clock */
+	uint64_t memory_bytes;	    /* bound of the estimator's own tables */
+};
+
+struct comm_est_ops {
+	const char *name;
+	const char *help; /* one line, with the method's source */
+	int (*create)(const struct comm_est_config *config, void **ret);
+	void (*destroy)(void *est);
+	/* In order of time, as the merge delivers. */
+	int (*burst)(void *est, const struct comm_access_burst *burst);
+	/* Thread went on or off a CPU.  Optional: absent means unknown. */
+	void (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
+	/* Switches were missed: nothing is known any more of who runs.  Optional. */
+	void (*sched_lost)(void *est, uint64_t time_ns);
+	int (*evidence)(void *est, const struct comm_evidence *evidence);
+	/*
+	 * Estimates the reads of [start_ns, end_ns) and emits each edge once.
+	 * What it needs of older accesses it has kept, within its bound.
+	 */
+	int (*slice)(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit, void *ctx,
+		     struct comm_unwritten *ret_unwritten);
+	uint64_t (*thinned)(const void *est); /* accesses dropped for memory */
+};
+
+extern const struct comm_est_ops comm_est_hazard;  /* hazard.c */
+extern const struct comm_est_ops comm_est_nearest; /* nearest.c */
+/* NULL-terminated; the first is the default. */
+extern const struct comm_est_ops *const comm_estimators[];
+const struct comm_est_ops *comm_est_find(const char *name);
+
+#endif

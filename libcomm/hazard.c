@@ -1,0 +1,717 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hierarchical hazard: each thread w writes a datum x at a rate
+ *
+ *	hazard(w, x, t) = activity of w around x at t * profile of w at x
+ *			  * [w is on a CPU at t]
+ *
+ * and the last writer before a read is found by letting the hazards compete,
+ * walking back in time from the read.
+ *
+ * Activity is the rate of w's sampled writes per on-CPU time of its own, over
+ * its latest bursts in the finest region around x where it has some; it fades
+ * when w has been running for long without writing there.  The profile is the
+ * share of w's writes in that region that went to x, backed off from region to
+ * region as a hierarchy of Dirichlet distributions (MacKay and Peto, A
+ * hierarchical Dirichlet language model, 1995).  Their concentrations are
+ * learned per object and level from how often a burst writes a piece that its
+ * thread was not seen to write before: false sharing gets a small one and does
+ * not leak, a hash table gets a large one and is pooled.
+ *
+ * Where a thread was not seen to write a piece, its hazard is that of a Poisson
+ * process that may not be there at all.  A neighbour's writes can then never
+ * add up to certainty over a long time.
+ *
+ * A burst's own writes are taken out while its reads are estimated: they were
+ * sampled because the reads were.
+ */
+#include "affinity.h"
+#include "candidate.h"
+#include "compete.h"
+#include "edge_sums.h"
+#include "estimator.h"
+#include "event.h"
+#include "on_cpu.h"
+#include "pairs.h"
+#include "reads_per_write.h"
+#include "region.h"
+#include "watch_next.h"
+#include "weight.h"
+#include "window.h"
+#include "write_profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HAZARD_FAR = 4,		    /* from this level on a rival was seen far away only */
+	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
+	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
+	HAZARD_HALVE_NS = 60 * 1000000000ll,
+	HAZARD_ASKED = 256,	   /* watches kept until they are foretold */
+	HAZARD_APART_NS = 1000000, /* from a read, that make a watch independent of it */
+};
+
+/*
+ * Writers weighed per second at most: it bounds the time that estimating takes,
+ * whatever the rate of bursts.  With many bursts few reads of each tell nearly
+ * as much, since the reads of one burst are much alike.
+ */
+static const double hazard_weighed_per_s = 15000;
+static const double hazard_stop = 0.02;	  /* chance per burst that activity ends */
+static const double hazard_small = 0.005; /* contributions drawn, not listed */
+static const double hazard_rough = 8; /* what a chance that nobody was seen to take is good for */
+static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
+
+struct hazard {
+	struct comm_weights *weights;
+	struct comm_on_cpu *oncpu;
+	struct comm_window *window;
+	struct comm_write_profile *profile;
+	struct comm_regions *regions; /* the profile's */
+	struct comm_edge_sums *edges;
+	struct comm_affinities *relations;
+	struct comm_affinities *far; /* the same of shares of the whole object */
+	struct comm_reads_per_write *reuse;
+	struct comm_unwritten unwritten;
+	struct comm_pairs *pairs;
+	struct comm_watch_next *watched;
+	struct comm_evidence asked[HAZARD_ASKED];
+	uint32_t n_asked;
+	struct comm_compete *race;
+	double n_weighed;    /* rivals of a read, lately */
+	uint32_t n_switches; /* since the last estimate */
+	uint64_t start_ns, end_ns, halved_ns;
+	uint64_t thinned;
+	uint64_t random;
+	bool started;
+	struct comm_candidate rival[COMM_CANDIDATES];
+};
+
+static void hazard_destroy(void *est)
+{
+	struct hazard *h = est;
+
+	if (!h)
+		return;
+	comm_weights_destroy(h->weights);
+	comm_on_cpu_destroy(h->oncpu);
+	comm_window_destroy(h->window);
+	comm_write_profile_destroy(h->profile);
+	comm_edge_sums_destroy(h->edges);
+	comm_affinities_destroy(h->relations);
+	comm_affinities_destroy(h->far);
+	comm_pairs_destroy(h->pairs);
+	comm_watch_next_destroy(h->watched);
+	comm_reads_per_write_destroy(h->reuse);
+	comm_compete_destroy(h->race);
+	free(h);
+}
+
+static int hazard_create(const struct comm_est_config *config, void **ret)
+{
+	struct hazard *h = calloc(1, sizeof(*h));
+	uint64_t memory = config->memory_bytes;
+
+	if (!h)
+		return -ENOMEM;
+	if (memory < 4 << 20)
+		memory = 4 << 20;
+	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
+	    comm_watch_next_create(&h->watched) || comm_reads_per_write_create(&h->reuse) ||
+	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
+	    comm_on_cpu_create(memory / 8, &h->oncpu) || comm_compete_create(h->oncpu, &h->race) ||
+	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
+	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
+	    comm_edge_sums_create(memory / 4, &h->edges) ||
+	    comm_affinities_create(memory / 16, &h->relations) ||
+	    comm_affinities_create(memory / 16, &h->far)) {
+		hazard_destroy(h);
+		return -ENOMEM;
+	}
+	h->regions = comm_write_profile_regions(h->profile);
+	*ret = h;
+	return 0;
+}
+
+/* Rate of a rival's writes at the datum, and the chance that there are any. */
+static void hazard_rate(struct hazard *h, const struct comm_around *around,
+			const struct comm_affinity_reader *reader, uint32_t word,
+			struct comm_candidate *c)
+{
+	uint32_t level;
+	const struct comm_actor *a =
+		comm_candidate_profile(h->profile, around, word, COMM_REGION_LINE, c, &level);
+	double g = c->profile, e;
+	const struct comm_compete_time *cpu;
+
+	cpu = comm_compete_time(h->race, c->thread);
+	if (!a || !cpu) {
+		c->rate = c->tail = 0;
+		return;
+	}
+	if (c->level > 0) {
+		c->chance *= around->unseen / (1 - c->chance + c->chance * around->unseen);
+		c->chance =
+			fmax(c->chance, comm_sharing_chance(comm_write_profile_sharing(h->profile),
+							    reader->object, c->thread));
+	}
+	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
+	c->factor = 1;
+	if (c->level > 0) {
+		double factor = c->factor = comm_affinity_factor(
+			c->level >= HAZARD_FAR ? h->far : h->relations, reader, c->thread);
+
+		g *= factor;
+		c->tail *= factor;
+		if (c->chance < 1) {
+			c->most *= factor;
+			c->chance = -expm1(-c->most);
+		}
+	}
+	c->active = 1;
+	if (a->last_ns < 0) {
+		double on = cpu->end_ns - cpu->start_ns;
+
+		c->rate = g * a->weight / (on > 1 ? on : 1);
+		return;
+	}
+	c->rate = g * a->recent_weight / a->recent_ns;
+	/* Who does not write anywhere in a larger region does not write here. */
+	for (; level <= COMM_REGION_OBJECT; level++) {
+		double since_ns, active;
+
+		if (!c->actor[level])
+			continue;
+		a = comm_actor_at(h->regions, c->actor[level]);
+		if (a->last_ns < 0)
+			continue;
+		since_ns = cpu->now_ns - a->last_ns;
+		if (since_ns < 0)
+			since_ns = 0;
+		e = exp(-since_ns * a->recent_n / a->recent_ns);
+		active = e / (e + hazard_stop * (1 - e));
+		if (active < c->active || c->since_ns == 0) {
+			c->active = active;
+			c->since_ns = since_ns;
+		}
+	}
+}
+
+/* What is read and written around a read at some level, without the read's burst. */
+static struct comm_reads_per_write_count hazard_reuse_at(const struct comm_around *around,
+							 uint32_t level)
+{
+	double n_reads = around->n_read[level] - 1;
+
+	return (struct comm_reads_per_write_count){
+		.reads = n_reads > 0 ? (float)(around->weight_read[level] * n_reads / (n_reads + 1))
+				     : 0,
+		.n_reads = n_reads > 0 ? (float)n_reads : 0,
+		.writes = (float)around->weight[level],
+		.n_writes = (float)around->n[level],
+	};
+}
+
+/*
+ * How often the reader reads the datum per ns on a CPU: so many times as it is
+ * written, by the finest region where enough of both was seen, or by all its
+ * reads of the object and the writes close to them.
+ */
+static double hazard_read_rate(struct hazard *h, const struct comm_around *around,
+			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
+			       double *ret_once)
+{
+	const struct comm_compete_time *cpu = comm_compete_time(h->race, reader);
+	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
+	struct comm_reads_per_write_count reuse = {0};
+	double ratio = 0, writes = 0;
+
+	*ret_once = 0;
+	for (uint32_t level = 1; level <= HAZARD_REUSE; level++) {
+		struct comm_reads_per_write_count at = hazard_reuse_at(around, level);
+
+		if (at.writes <= 0)
+			continue;
+		reuse = at;
+		if (at.n_writes >= hazard_first_bursts && at.n_reads >= hazard_first_bursts)
+			break;
+	}
+	if (reuse.n_writes < hazard_first_bursts || reuse.n_reads < hazard_first_bursts)
+		reuse = comm_reads_per_write_of(h->reuse, reader, r->object);
+	ratio = comm_reads_per_write_ratio(&reuse);
+	*ret_once = comm_reads_per_write_once(&reuse);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_candidate *c = &h->rival[i];
+
+		if (c->rate > 0) {
+			cpu = comm_compete_time(h->race, c->thread);
+			writes += c->rate * (cpu->end_ns - cpu->start_ns);
+		}
+	}
+	return on_ns > 1 ? ratio * writes / on_ns : 0;
+}
+
+static double hazard_random(struct hazard *h)
+{
+	uint64_t z = h->random += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+}
+
+/* What watchpoints saw says how often the reader itself was the last writer. */
+static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
+			 uint32_t n, double written)
+{
+	double self = 0, want, others;
+
+	if (written <= 0 || !comm_pairs_any(h->pairs, reader, r->object, r->datum))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (h->rival[i].thread == reader)
+			self = h->rival[i].share / written;
+	want = comm_pairs_self(h->pairs, reader, r->object, r->datum, self);
+	others = self < 1 ? (1 - want) / (1 - self) : 0;
+	if (others <= 0 || (self <= 0 && want > 0))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		h->rival[i].share *= h->rival[i].thread == reader ? want / self : others;
+}
+
+static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
+		       const struct comm_window_read *r, const struct comm_candidate *c,
+		       double share, double first)
+{
+	const struct comm_actor *a = NULL;
+	double weight = 0;
+	int err = 0;
+
+	for (uint32_t level = 1; !a && level < COMM_REGION_LEVELS; level++)
+		if (c->actor[level])
+			a = comm_actor_at(h->regions, c->actor[level]);
+	if (!a)
+		return comm_edge_sums_add(
+			h->edges,
+			&(struct comm_edge_key){c->thread, c->site, b->thread, r->site, r->object},
+			r->bytes * share, r->bytes * share * first, c->level);
+	for (int i = 0; i < COMM_ACTOR_SITES; i++)
+		weight += a->site_weight[i];
+	for (int i = 0; i < COMM_ACTOR_SITES && !err; i++) {
+		double part = weight > 0 ? a->site_weight[i] / weight : i == 0;
+
+		if (part > 0)
+			err = comm_edge_sums_add(
+				h->edges,
+				&(struct comm_edge_key){c->thread, a->site[i], b->thread, r->site,
+							r->object},
+				r->bytes * share * part, r->bytes * share * part * first, c->level);
+	}
+	return err;
+}
+
+/*
+ * The chance that a datum which was not seen to be written is written all the
+ * same: by how many of the object's data that are read were seen to be, and how many
+ * would have been by now if all were.  < 0: it was seen.
+ */
+static double hazard_written(struct hazard *h, const struct comm_window_read *r, uint32_t n,
+			     const struct comm_around *around)
+{
+	double written, odds, nobody = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (h->rival[i].level == 0 || h->rival[i].chance >= 1)
+			return -1;
+		nobody *= 1 - h->rival[i].chance;
+	}
+	written = comm_write_profile_written(h->profile, r->object);
+	odds = written * (1 - comm_region_found(h->regions, r->region)) * around->unseen;
+	written = odds / (odds + 1 - written);
+	/* Hardly, if it is read over and over and none of them writes where it was not seen to. */
+	return around->often ? fmin(written, hazard_rough * (1 - nobody)) : written;
+}
+
+/* The rivals' shares of a read; returns the chance that nobody wrote. */
+static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
+			      uint32_t *ret_n, double *ret_first)
+{
+	struct comm_affinity_reader reader = {thread, r->object, r->site};
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	struct comm_compete_read read = {.reader = thread};
+	double unwritten, first, once;
+	struct comm_reads_per_write_count here;
+	struct comm_around around;
+	uint32_t n = comm_candidates_find(h->profile, r, thread, &around, h->rival);
+
+	h->n_weighed += (n - h->n_weighed) * 0.01;
+	for (uint32_t i = 0; i < n; i++)
+		hazard_rate(h, &around, &reader, word, &h->rival[i]);
+	here = hazard_reuse_at(&around, HAZARD_REUSE);
+	comm_reads_per_write_add(h->reuse, thread, r->object, &here);
+	comm_candidates_label(h->profile, r, &around, h->rival, n);
+	read.rate = hazard_read_rate(h, &around, r, thread, n, &once);
+	read.written = hazard_written(h, r, n, &around);
+	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
+	unwritten = comm_compete_run(h->race, &read, h->rival, n, &first);
+	*ret_n = n;
+	*ret_first = first + once * (1 - first);
+	return unwritten;
+}
+
+/* Was somebody seen to write the datum? */
+static bool hazard_known(const struct hazard *h, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (h->rival[i].level == 0)
+			return true;
+	return false;
+}
+
+/* What watchpoints saw of those whose data this thread reads takes its part of all shares. */
+static double hazard_watch(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
+			   uint32_t *n, double unwritten)
+{
+	const struct comm_watch_next_read read = {reader, r->object, r->datum, hazard_known(h, *n)};
+	struct comm_watch_next_writer writer[COMM_WATCH_NEXT_WRITERS];
+	uint32_t n_writers = comm_watch_next_shares(h->watched, &read, writer), i, j;
+	double rest = 1;
+
+	for (i = 0; i < n_writers; i++)
+		rest -= writer[i].share;
+	for (j = 0; j < *n && n_writers; j++)
+		h->rival[j].share *= rest;
+	for (i = 0; i < n_writers; i++) {
+		for (j = 0; j < *n && h->rival[j].thread != writer[i].thread; j++)
+			;
+		if (j == COMM_CANDIDATES)
+			continue;
+		if (j == *n)
+			h->rival[(*n)++] = (struct comm_candidate){.thread = writer[i].thread,
+								   .site = writer[i].site,
+								   .level = COMM_REGION_OBJECT};
+		h->rival[j].share += writer[i].share;
+	}
+	return rest * unwritten;
+}
+
+/* What the watchpoints said, against what would have been said of the same reads. */
+static void hazard_hear(struct hazard *h)
+{
+	for (uint32_t i = 0; i < h->n_asked; i++) {
+		const struct comm_evidence *e = &h->asked[i];
+		struct comm_window_read r = {
+			.datum = e->first.datum,
+			.object = e->first.object,
+			.site = e->first.site,
+		};
+		struct comm_watch_next_read read = {e->first_thread, r.object, r.datum, false};
+		struct comm_watch_next_write write = {e->second_thread, e->second.site};
+		struct comm_watch_next_writer foretold[COMM_CANDIDATES];
+		double first;
+		uint32_t n;
+
+		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
+		     level++)
+			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
+		comm_compete_at(h->race, e->armed_ns);
+		hazard_foretell(h, &r, read.thread, &n, &first);
+		read.known = hazard_known(h, n);
+		for (uint32_t j = 0; j < n; j++)
+			foretold[j] = (struct comm_watch_next_writer){
+				h->rival[j].thread, h->rival[j].site, h->rival[j].share};
+		comm_watch_next_add(h->watched, &read, e->second.flags ? &write : NULL, foretold,
+				    n);
+	}
+	h->n_asked = 0;
+}
+
+static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
+		       const struct comm_window_read *r)
+{
+	double unwritten, small = 0, pick, first;
+	uint32_t n;
+	int err = 0;
+
+	if (r->self)
+		return comm_edge_sums_add(h->edges,
+					  &(struct comm_edge_key){b->thread, r->self_site,
+								  b->thread, r->site, r->object},
+					  r->bytes, r->bytes * r->first, 0);
+	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
+	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
+	first *= r->first;
+	h->unwritten.bytes += unwritten * r->bytes;
+	h->unwritten.first_bytes += unwritten * r->bytes * first;
+	hazard_blend(h, r, b->thread, n, 1 - unwritten);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct comm_candidate *c = &h->rival[i];
+
+		if (c->share < hazard_small)
+			small += c->share;
+		else
+			err = hazard_emit(h, b, r, c, c->share, first);
+	}
+	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
+	pick = small * hazard_random(h);
+	for (uint32_t i = 0; i < n && small > 0 && !err; i++) {
+		struct comm_candidate *c = &h->rival[i];
+
+		if (c->share >= hazard_small || c->share <= 0)
+			continue;
+		pick -= c->share;
+		if (pick < 0) {
+			err = hazard_emit(h, b, r, c, small, first);
+			break;
+		}
+	}
+	return err;
+}
+
+/* Who else was seen to write a datum that some thread writes. */
+static void hazard_share(struct hazard *h, const struct comm_window_read *r, uint32_t word,
+			 uint32_t n, double weight)
+{
+	struct comm_sharing *sharing = comm_write_profile_sharing(h->profile);
+	double seen = 0, others = 0, due = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+
+		if (a && a->word[word] > 0)
+			seen++;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		bool mine = a && a->word[word] > 0;
+
+		/* Somebody else's datum: is it this thread's too? */
+		if (seen - mine <= 0)
+			continue;
+		others += mine;
+		due += comm_sharing_found(sharing, r->object, c->thread);
+	}
+	comm_sharing_learn(sharing, r->object, weight * others, weight * due);
+}
+
+/*
+ * Learns from a read of a datum that somebody was seen to write; weight is its
+ * share of its burst.
+ */
+static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
+			  const struct comm_window_read *r, double weight)
+{
+	struct comm_affinity_reader reader = {b->thread, r->object, r->site};
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	struct comm_affinity_writer writer[COMM_CANDIDATES];
+	double seen = 0, coarse = 0, far = 0;
+	uint32_t level;
+	bool covered = false;
+	struct comm_around around;
+	uint32_t n = comm_candidates_find(h->profile, r, b->thread, &around, h->rival);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct comm_candidate *c = &h->rival[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+
+		if (a && a->word[word] > 0)
+			seen += a->word[word];
+		a = comm_candidate_profile(h->profile, &around, word, COMM_CANDIDATE_COARSE, c,
+					   &level);
+		if (!a)
+			c->tail = 0;
+		covered |= a && c->chance >= 1;
+		c->tail *= c->chance;
+		coarse += c->tail;
+	}
+	if (seen > 0)
+		hazard_share(h, r, word, n, weight);
+	comm_write_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
+				weight * comm_region_found(h->regions, r->region));
+	if (seen <= 0 || coarse <= 0)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		double mine = a && a->word[word] > 0 ? a->word[word] : 0;
+
+		writer[i] = (struct comm_affinity_writer){c->thread, mine / seen, c->tail / coarse};
+	}
+	comm_affinity_learn(h->relations, &reader, writer, n, weight);
+	for (uint32_t i = 0; i < n; i++) {
+		struct comm_candidate *c = &h->rival[i];
+
+		comm_candidate_profile(h->profile, &around, word, COMM_REGION_OBJECT, c, &level);
+		far += c->tail;
+	}
+	for (uint32_t i = 0; i < n && far > 0; i++)
+		writer[i].coarse = h->rival[i].tail / far;
+	if (far > 0)
+		comm_affinity_learn(h->far, &reader, writer, n, weight);
+}
+
+/* Second pass: from whom each thread reads, where that is plain. */
+static void hazard_relate_all(struct hazard *h, uint32_t n)
+{
+	uint32_t step = n / HAZARD_RELATE_BURSTS + 1;
+
+	for (uint32_t i = 0; i < n; i += step) {
+		const struct comm_window_burst *b = comm_window_at(h->window, i);
+		const struct comm_window_read *r = comm_window_reads(h->window, b);
+
+		if (!b->n_reads)
+			continue;
+		comm_write_profile_take_out(h->profile, h->window, b, -1);
+		for (uint32_t j = 0; j < b->n_reads; j++)
+			if (!r[j].self)
+				hazard_relate(h, b, &r[j], 1.0 / b->n_reads);
+		comm_write_profile_take_out(h->profile, h->window, b, 1);
+	}
+}
+
+/* Estimates the n oldest bursts of the window and drops them. */
+static int hazard_estimate(struct hazard *h, uint32_t n)
+{
+	bool halve = false;
+	int err = 0;
+
+	h->n_switches = 0;
+	if (!n)
+		return 0;
+	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
+	comm_compete_span(h->race, h->start_ns, h->end_ns);
+	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
+		h->halved_ns = h->end_ns;
+		halve = true;
+	}
+	if (halve || comm_regions_crowded(h->regions))
+		h->thinned += comm_regions_sweep(h->regions, halve);
+	if (halve) {
+		comm_affinities_halve(h->relations);
+		comm_affinities_halve(h->far);
+	}
+	comm_write_profile_learn(h->profile, h->window, h->weights, n);
+	hazard_relate_all(h, n);
+	hazard_hear(h);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_window_burst *b = comm_window_at(h->window, i);
+		const struct comm_window_read *r = comm_window_reads(h->window, b);
+
+		if (b->n_reads) {
+			comm_write_profile_take_out(h->profile, h->window, b, -1);
+			comm_compete_at(h->race, b->time_ns);
+			for (uint32_t j = 0; j < b->n_reads && !err; j++)
+				err = hazard_read(h, b, &r[j]);
+			comm_write_profile_take_out(h->profile, h->window, b, 1);
+			comm_edge_sums_end_burst(h->edges);
+		}
+		comm_write_profile_activity(h->profile, h->window, b,
+					    comm_on_cpu_at(h->oncpu, b->thread, b->time_ns),
+					    comm_on_cpu_at(h->oncpu, b->thread, h->start_ns));
+	}
+	comm_window_drop(h->window, n);
+	comm_window_pace(h->window, hazard_weighed_per_s / fmax(h->n_weighed, 1));
+	return err;
+}
+
+static void hazard_begin(struct hazard *h, uint64_t time_ns)
+{
+	if (h->started)
+		return;
+	h->started = true;
+	h->start_ns = h->halved_ns = time_ns;
+}
+
+static int hazard_burst(void *est, const struct comm_access_burst *burst)
+{
+	struct hazard *h = est;
+	int err;
+
+	hazard_begin(h, burst->time_ns);
+	err = comm_window_add(h->window, h->weights, burst);
+	if (err != -ENOSPC)
+		return err;
+	err = hazard_estimate(h, comm_window_count(h->window));
+	return err ? err : comm_window_add(h->window, h->weights, burst);
+}
+
+static void hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
+{
+	struct hazard *h = est;
+
+	hazard_begin(h, time_ns);
+	/* The switches that the window's reads need must not be overwritten. */
+	if (++h->n_switches >= COMM_ON_CPU_SWITCHES * 16)
+		hazard_estimate(h, comm_window_count(h->window));
+	comm_on_cpu_switch(h->oncpu, time_ns, thread, on_cpu);
+}
+
+static void hazard_sched_lost(void *est, uint64_t time_ns)
+{
+	struct hazard *h = est;
+
+	hazard_begin(h, time_ns);
+	/* What was seen until now still tells of the window's reads. */
+	if (h->n_switches)
+		hazard_estimate(h, comm_window_count(h->window));
+	h->n_switches = 0;
+	comm_on_cpu_forget(h->oncpu, time_ns);
+}
+
+static int hazard_evidence(void *est, const struct comm_evidence *evidence)
+{
+	struct hazard *h = est;
+
+	if (evidence->first.flags & COMM_ACCESS_WRITE ||
+	    evidence->armed_ns < evidence->first_ns + HAZARD_APART_NS)
+		comm_pairs_add(h->pairs, evidence);
+	else if (h->n_asked < HAZARD_ASKED)
+		h->asked[h->n_asked++] = *evidence;
+	return 0;
+}
+
+static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
+			void *ctx, struct comm_unwritten *ret_unwritten)
+{
+	struct hazard *h = est;
+	uint32_t n = 0, count = comm_window_count(h->window);
+	int err;
+
+	(void)start_ns;
+	while (n < count && comm_window_at(h->window, n)->time_ns < end_ns)
+		n++;
+	err = hazard_estimate(h, n);
+	comm_edge_sums_emit(h->edges, emit, ctx);
+	*ret_unwritten = h->unwritten;
+	h->unwritten = (struct comm_unwritten){0};
+	return err;
+}
+
+static uint64_t hazard_thinned(const void *est)
+{
+	const struct hazard *h = est;
+
+	return h->thinned + comm_write_profile_thinned(h->profile);
+}
+
+const struct comm_est_ops comm_est_hazard = {
+	.name = "hazard",
+	.help = "competing hazards of the writers, backed off over space and time",
+	.create = hazard_create,
+	.destroy = hazard_destroy,
+	.burst = hazard_burst,
+	.sched = hazard_sched,
+	.sched_lost = hazard_sched_lost,
+	.evidence = hazard_evidence,
+	.slice = hazard_slice,
+	.thinned = hazard_thinned,
+};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The baseline: the last *sampled* writer of the line counts as the writer.
+ * It has no notion of what was not sampled; it is here to be compared with.
+ */
+#include "edge_sums.h"
+#include "estimator.h"
+#include "event.h"
+#include "weight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	NEAREST_LINE_BYTES = 64,
+	NEAREST_LINES = 64, /* most lines of one access that are noted */
+};
+
+struct nearest_line {
+	uint64_t line;
+	uint32_t object;
+	uint32_t thread, site;
+	uint32_t reader; /* 1 + the last thread seen to read it since */
+};
+
+struct nearest {
+	struct comm_weights *weights;
+	struct comm_edge_sums *edges;
+	struct comm_unwritten unwritten;
+	struct nearest_line *line;
+	uint64_t n_lines; /* a power of two; a newer line replaces an older */
+	uint32_t line_bytes;
+	uint64_t thinned;
+};
+
+static void nearest_destroy(void *est)
+{
+	struct nearest *n = est;
+
+	if (!n)
+		return;
+	comm_weights_destroy(n->weights);
+	comm_edge_sums_destroy(n->edges);
+	free(n->line);
+	free(n);
+}
+
+static int nearest_create(const struct comm_est_config *config, void **ret)
+{
+	struct nearest *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	n->line_bytes = config->granularity_bytes > NEAREST_LINE_BYTES ? config->granularity_bytes
+								       : NEAREST_LINE_BYTES;
+	n->n_lines = 1024;
+	while (n->n_lines < 1u << 30 && n->n_lines * 4 * sizeof(*n->line) <= config->memory_bytes)
+		n->n_lines *= 2;
+	n->line = calloc(n->n_lines, sizeof(*n->line));
+	if (!n->line || comm_weights_create(config->cycles_per_ns, &n->weights) ||
+	    comm_edge_sums_create(config->memory_bytes / 4, &n->edges)) {
+		nearest_destroy(n);
+		return -ENOMEM;
+	}
+	*ret = n;
+	return 0;
+}
+
+static struct nearest_line *nearest_at(struct nearest *n, uint64_t line)
+{
+	return &n->line[((line ^ (line >> 31)) * 0x9e3779b97f4a7c15ull) >> 20 & (n->n_lines - 1)];
+}
+
+static void nearest_write(struct nearest *n, uint32_t thread, const struct comm_access *a)
+{
+	uint64_t line = a->datum / n->line_bytes;
+	uint64_t last = (a->datum + (a->size_bytes ? a->size_bytes - 1 : 0)) / n->line_bytes;
+
+	if (last - line >= NEAREST_LINES)
+		last = line + NEAREST_LINES - 1;
+	for (; line <= last; line++) {
+		struct nearest_line *l = nearest_at(n, line);
+
+		if (l->line && l->line != line + 1)
+			n->thinned++;
+		*l = (struct nearest_line){line + 1, a->object, thread, a->site, 0};
+	}
+}
+
+static int nearest_read(struct nearest *n, const struct comm_access_burst *burst,
+			const struct comm_access *a, double weight)
+{
+	uint64_t line = a->datum / n->line_bytes;
+	struct nearest_line *l = nearest_at(n, line);
+	double bytes = weight * a->size_bytes;
+	bool first;
+
+	if (l->line != line + 1 || l->object != a->object) {
+		n->unwritten.bytes += bytes;
+		return 0;
+	}
+	first = l->reader != burst->thread + 1;
+	l->reader = burst->thread + 1;
+	return comm_edge_sums_add(
+		n->edges,
+		&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site, a->object},
+		bytes, first ? bytes : 0, 1);
+}
+
+static int nearest_burst(void *est, const struct comm_access_burst *burst)
+{
+	struct nearest *n = est;
+	struct comm_weight_burst hb;
+	int err = 0;
+
+	comm_weight_burst(burst, &hb);
+	for (uint32_t i = 0; i < burst->n && !err; i++) {
+		const struct comm_access *a = &burst->access[i];
+		uint32_t slot;
+
+		if (a->flags & COMM_ACCESS_IMPLICIT)
+			continue;
+		slot = comm_weights_learn(n->weights, burst, a);
+		if (a->flags & COMM_ACCESS_READ) {
+			double known = a->known > 0.01f ? a->known : 0.01;
+
+			err = nearest_read(n, burst, a,
+					   comm_weight_of(n->weights, &hb, slot) / known);
+		}
+		if (a->flags & COMM_ACCESS_WRITE)
+			nearest_write(n, burst->thread, a);
+	}
+	comm_edge_sums_end_burst(n->edges);
+	return err;
+}
+
+static int nearest_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
+			 void *ctx, struct comm_unwritten *ret_unwritten)
+{
+	struct nearest *n = est;
+
+	(void)start_ns;
+	(void)end_ns;
+	comm_edge_sums_emit(n->edges, emit, ctx);
+	*ret_unwritten = n->unwritten;
+	n->unwritten = (struct comm_unwritten){0};
+	return 0;
+}
+
+static uint64_t nearest_thinned(const void *est)
+{
+	return ((const struct nearest *)est)->thinned;
+}
+
+const struct comm_est_ops comm_est_nearest = {
+	.name = "nearest",
+	.help = "last sampled writer of the 64 B line; a baseline to compare with",
+	.create = nearest_create,
+	.destroy = nearest_destroy,
+	.burst = nearest_burst,
+	.slice = nearest_slice,
+	.thinned = nearest_thinned,
+};

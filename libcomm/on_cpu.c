@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "on_cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ONCPU_MIN = 16, /* switches a thread gets room for at first */
+};
+
+struct oncpu_switch {
+	uint64_t time_ns;
+	double before_ns; /* on-CPU time up to here */
+};
+
+/* A ring: switch i lies at i & (cap - 1); [n - cap, n) are kept. */
+struct oncpu_thread {
+	struct oncpu_switch *ring;
+	uint64_t n;
+	struct oncpu_switch start; /* its clock goes on from here where switches are unknown */
+	uint64_t near;		   /* switch at the time last looked from */
+	uint32_t cap;
+	bool on;
+};
+
+struct comm_on_cpu {
+	struct oncpu_thread *thread;
+	uint32_t n_threads;
+	uint64_t left_bytes;
+};
+
+int comm_on_cpu_create(uint64_t memory_bytes, struct comm_on_cpu **ret)
+{
+	struct comm_on_cpu *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	o->left_bytes = memory_bytes;
+	*ret = o;
+	return 0;
+}
+
+void comm_on_cpu_destroy(struct comm_on_cpu *oncpu)
+{
+	if (!oncpu)
+		return;
+	for (uint32_t i = 0; i < oncpu->n_threads; i++)
+		free(oncpu->thread[i].ring);
+	free(oncpu->thread);
+	free(oncpu);
+}
+
+static struct oncpu_thread *oncpu_thread(struct comm_on_cpu *o, uint32_t id)
+{
+	if (id >= o->n_threads) {
+		struct oncpu_thread *thread;
+		uint32_t n = o->n_threads ? o->n_threads : 64;
+		uint64_t bytes;
+
+		while (n <= id && n < 1u << 24)
+			n *= 2;
+		bytes = (uint64_t)(n - o->n_threads) * sizeof(*thread);
+		if (n <= id || bytes > o->left_bytes)
+			return NULL;
+		thread = realloc(o->thread, n * sizeof(*thread));
+		if (!thread)
+			return NULL;
+		memset(thread + o->n_threads, 0, bytes);
+		o->left_bytes -= bytes;
+		o->thread = thread;
+		o->n_threads = n;
+	}
+	return &o->thread[id];
+}
+
+/* A full ring doubles while there is room, and loses its oldest otherwise. */
+static int oncpu_grow(struct comm_on_cpu *o, struct oncpu_thread *t)
+{
+	uint32_t cap = t->cap ? t->cap * 2 : ONCPU_MIN;
+	uint64_t bytes = (uint64_t)(cap - t->cap) * sizeof(*t->ring);
+	struct oncpu_switch *ring;
+
+	if (cap > COMM_ON_CPU_SWITCHES || bytes > o->left_bytes)
+		return t->cap ? 0 : -ENOMEM;
+	ring = malloc(cap * sizeof(*ring));
+	if (!ring)
+		return t->cap ? 0 : -ENOMEM;
+	for (uint64_t i = t->n - (t->n < t->cap ? t->n : t->cap); i < t->n; i++)
+		ring[i & (cap - 1)] = t->ring[i & (t->cap - 1)];
+	o->left_bytes -= bytes;
+	free(t->ring);
+	t->ring = ring;
+	t->cap = cap;
+	return 0;
+}
+
+/* Nothing being known, it runs all the time. */
+static double oncpu_unknown(const struct oncpu_thread *t, uint64_t time_ns)
+{
+	return t->start.before_ns + (double)(int64_t)(time_ns - t->start.time_ns);
+}
+
+int comm_on_cpu_switch(struct comm_on_cpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu)
+{
+	struct oncpu_thread *t = oncpu_thread(oncpu, thread);
+	struct oncpu_switch s = {.time_ns = time_ns};
+
+	if (!t)
+		return -ENOMEM;
+	if (t->n && t->on == on_cpu)
+		return 0;
+	if (t->n) {
+		const struct oncpu_switch *last = &t->ring[(t->n - 1) & (t->cap - 1)];
+
+		if (time_ns < last->time_ns)
+			s.time_ns = last->time_ns;
+		s.before_ns = last->before_ns + (t->on ? (double)(s.time_ns - last->time_ns) : 0);
+	}
+	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && oncpu_grow(oncpu, t))
+		return -ENOMEM;
+	if (!t->n) {
+		s.before_ns = oncpu_unknown(t, time_ns);
+		t->start = s;
+	}
+	t->ring[t->n++ & (t->cap - 1)] = s;
+	t->on = on_cpu;
+	return 0;
+}
+
+/* The last switch at or before a time, of [lo, t->n); near is looked at first. */
+static uint64_t oncpu_find(const struct oncpu_thread *t, uint64_t lo, uint64_t time_ns)
+{
+	uint64_t hi = t->n, near = t->near > lo ? t->near : lo, step = 1;
+
+	/* Gallop from near: what is asked lies around it. */
+	if (near < hi && t->ring[near & (t->cap - 1)].time_ns <= time_ns) {
+		lo = near;
+		while (lo + step < hi && t->ring[(lo + step) & (t->cap - 1)].time_ns <= time_ns) {
+			lo += step;
+			step *= 2;
+		}
+		if (lo + step < hi)
+			hi = lo + step;
+	} else {
+		if (near < hi)
+			hi = near;
+		while (hi - lo > step && t->ring[(hi - step) & (t->cap - 1)].time_ns > time_ns) {
+			hi -= step;
+			step *= 2;
+		}
+		if (hi - lo > step)
+			lo = hi - step;
+	}
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (t->ring[mid & (t->cap - 1)].time_ns <= time_ns)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+double comm_on_cpu_at(const struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns)
+{
+	const struct oncpu_thread *t;
+	const struct oncpu_switch *s;
+	uint64_t lo;
+	bool on;
+
+	if (thread >= oncpu->n_threads)
+		return (double)time_ns;
+	t = &oncpu->thread[thread];
+	if (!t->n)
+		return oncpu_unknown(t, time_ns);
+	lo = t->n > t->cap ? t->n - t->cap : 0;
+	s = &t->ring[lo & (t->cap - 1)];
+	if (time_ns < s->time_ns) {
+		double share = 1;
+
+		if (s->time_ns > t->start.time_ns)
+			share = (s->before_ns - t->start.before_ns) /
+				(double)(s->time_ns - t->start.time_ns);
+		return s->before_ns - share * (double)(s->time_ns - time_ns);
+	}
+	lo = oncpu_find(t, lo, time_ns);
+	s = &t->ring[lo & (t->cap - 1)];
+	/* States alternate, so the last one tells each. */
+	on = ((t->n - 1 - lo) & 1) ? !t->on : t->on;
+	return s->before_ns + (on ? (double)(time_ns - s->time_ns) : 0);
+}
+
+void comm_on_cpu_forget(struct comm_on_cpu *oncpu, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
+		struct oncpu_thread *t = &oncpu->thread[i];
+
+		/* A clock that jumped would make rates of before worthless. */
+		t->start.before_ns = comm_on_cpu_at(oncpu, i, time_ns);
+		t->start.time_ns = time_ns;
+		t->n = t->near = 0;
+		t->on = false;
+	}
+}
+
+double comm_on_cpu_now(struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
+		       uint64_t *ret_since_ns)
+{
+	struct oncpu_thread *t;
+	const struct oncpu_switch *s;
+	uint64_t lo;
+
+	*ret_on = true;
+	*ret_since_ns = 0;
+	if (thread >= oncpu->n_threads)
+		return (double)time_ns;
+	t = &oncpu->thread[thread];
+	if (!t->n)
+		return oncpu_unknown(t, time_ns);
+	lo = t->n > t->cap ? t->n - t->cap : 0;
+	if (time_ns < t->ring[lo & (t->cap - 1)].time_ns)
+		return comm_on_cpu_at(oncpu, thread, time_ns);
+	t->near = oncpu_find(t, lo, time_ns);
+	s = &t->ring[t->near & (t->cap - 1)];
+	*ret_on = ((t->n - 1 - t->near) & 1) ? !t->on : t->on;
+	*ret_since_ns = time_ns - s->time_ns;
+	return s->before_ns + (*ret_on ? (double)*ret_since_ns : 0);
+}

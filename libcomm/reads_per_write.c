@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "reads_per_write.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	REUSE_BITS = 12,       /* readers and objects share places beyond that */
+	REUSE_ALL = INT32_MAX, /* readers of an object */
+};
+
+static const float reuse_bursts = 4096; /* forget by halves from there on */
+static const double reuse_prior = 2048; /* bursts that all readers together are worth to one */
+static const double reuse_sd = 0.35;	/* of the log of what the model of time is wrong by */
+static const double reuse_else = 0.1;	/* density of other ratios, per unit of log */
+
+struct comm_reads_per_write {
+	struct comm_reads_per_write_count count[1 << REUSE_BITS];
+};
+
+int comm_reads_per_write_create(struct comm_reads_per_write **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void comm_reads_per_write_destroy(struct comm_reads_per_write *reuse)
+{
+	free(reuse);
+}
+
+static uint32_t reuse_place(uint32_t reader, uint32_t object)
+{
+	return (object * 0x9e3779b1u ^ reader) * 0x85ebca6bu >> (32 - REUSE_BITS);
+}
+
+static void reuse_add(struct comm_reads_per_write_count *c,
+		      const struct comm_reads_per_write_count *around, double times)
+{
+	c->reads += (float)(times * around->reads);
+	c->writes += (float)(times * around->writes);
+	c->n_reads += (float)(times * around->n_reads);
+	c->n_writes += (float)(times * around->n_writes);
+}
+
+void comm_reads_per_write_add(struct comm_reads_per_write *reuse, uint32_t reader, uint32_t object,
+			      const struct comm_reads_per_write_count *around)
+{
+	const uint32_t readers[] = {reader, REUSE_ALL};
+
+	for (int i = 0; i < 2; i++) {
+		struct comm_reads_per_write_count *c =
+			&reuse->count[reuse_place(readers[i], object)];
+
+		reuse_add(c, around, 1);
+		if (c->n_reads > reuse_bursts || c->n_writes > reuse_bursts)
+			reuse_add(c, c, -0.5);
+	}
+}
+
+struct comm_reads_per_write_count comm_reads_per_write_of(const struct comm_reads_per_write *reuse,
+							  uint32_t reader, uint32_t object)
+{
+	const struct comm_reads_per_write_count *all =
+		&reuse->count[reuse_place(REUSE_ALL, object)];
+	struct comm_reads_per_write_count ret = reuse->count[reuse_place(reader, object)];
+	double most = fmax(all->n_writes, all->n_reads);
+
+	if (most > 0)
+		reuse_add(&ret, all, fmin(1, reuse_prior / most));
+	return ret;
+}
+
+double comm_reads_per_write_ratio(const struct comm_reads_per_write_count *count)
+{
+	return count->writes > 0 && count->reads > 0 ? count->reads / count->writes : 0;
+}
+
+double comm_reads_per_write_once(const struct comm_reads_per_write_count *count)
+{
+	double ratio = comm_reads_per_write_ratio(count), gap, variance, once;
+
+	if (ratio <= 0 || count->n_writes < 1 || count->n_reads < 1)
+		return 0;
+	gap = log(ratio);
+	variance = reuse_sd * reuse_sd + 1 / count->n_writes + 1 / count->n_reads;
+	once = exp(-gap * gap / (2 * variance)) / sqrt(2 * M_PI * variance);
+	return once / (once + reuse_else);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	KINDS = COMM_EXACT_END + 1,
+};
+
+#define MAX_FILE_BYTES ((uint64_t)4 << 30)
+
+struct comm_exact {
+	struct comm_exact_run run;
+	char *text; /* all strings, each with its NUL */
+	size_t text_fill;
+	struct comm_thread *thread;
+	struct comm_function *function;
+	struct comm_site *site;
+	struct comm_object *object;
+	struct comm_exact_heap *heap;
+	struct comm_exact_actor *actor;
+	struct comm_exact_phase *phase;
+	struct comm_exact_file_edge *edge;
+	size_t n_edges;
+	uint8_t *seen; /* one flag per dictionary entry */
+};
+
+/* The file, and what the first pass over it found. */
+struct input {
+	const uint8_t *data;
+	size_t bytes;
+	size_t first_record;
+	uint32_t count[KINDS]; /* records */
+	size_t n_actors, n_edges, text_bytes;
+	uint64_t edges_promised;
+};
+
+struct record {
+	uint32_t kind, bytes;
+	const uint8_t *payload;
+};
+
+static int fail(char **err, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(err, format, args) < 0)
+		*err = NULL;
+	va_end(args);
+	return error;
+}
+
+/* 1: *ret is the next record; 0: the end; -EBADMSG. */
+static int next_record(const struct input *in, size_t *at, struct record *ret)
+{
+	struct comm_exact_record head;
+	size_t padded;
+
+	if (*at == in->bytes)
+		return 0;
+	if (in->bytes - *at < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, in->data + *at, sizeof(head));
+	padded = ((size_t)head.bytes + 7) & ~(size_t)7;
+	if (in->bytes - *at - sizeof(head) < padded)
+		return -EBADMSG;
+	*ret = (struct record){head.kind, head.bytes, in->data + *at + sizeof(head)};
+	*at += sizeof(head) + padded;
+	return 1;
+}
+
+static const size_t fixed_bytes[KINDS] = {
+	[COMM_EXACT_THREAD] = sizeof(struct comm_exact_file_thread),
+	[COMM_EXACT_FUNCTION] = sizeof(struct comm_exact_file_function),
+	[COMM_EXACT_SITE] = sizeof(struct comm_exact_file_site),
+	[COMM_EXACT_OBJECT] = sizeof(struct comm_exact_file_object),
+	[COMM_EXACT_PHASE] = sizeof(struct comm_exact_file_phase),
+	[COMM_EXACT_END] = sizeof(struct comm_exact_file_end),
+};
+
+static int survey_record(struct input *in, const struct record *r)
+{
+	/* Nothing may follow the end. */
+	if (in->count[COMM_EXACT_END])
+		return -EBADMSG;
+	if (r->kind >= KINDS)
+		return 0;
+	if (r->bytes < fixed_bytes[r->kind])
+		return -EBADMSG;
+	in->count[r->kind]++;
+	switch (r->kind) {
+	case COMM_EXACT_ACTORS:
+		if (r->bytes % sizeof(struct comm_exact_file_actor))
+			return -EBADMSG;
+		in->n_actors += r->bytes / sizeof(struct comm_exact_file_actor);
+		break;
+	case COMM_EXACT_EDGES:
+		if (r->bytes % sizeof(struct comm_exact_file_edge) || !in->count[COMM_EXACT_PHASE])
+			return -EBADMSG;
+		in->n_edges += r->bytes / sizeof(struct comm_exact_file_edge);
+		break;
+	default:
+		/* At most two strings. */
+		in->text_bytes += r->bytes - fixed_bytes[r->kind] + 2;
+	}
+	return 0;
+}
+
+static int survey(struct input *in, char **err)
+{
+	struct comm_exact_header header;
+	struct record r;
+	size_t at;
+	int ret;
+
+	if (in->bytes < sizeof(header) || memcmp(in->data, COMM_EXACT_MAGIC, 8))
+		return fail(err, -EMEDIUMTYPE, "not a result file of the exact source");
+	memcpy(&header, in->data, sizeof(header));
+	if (header.version > COMM_EXACT_VERSION)
+		return fail(err, -EPROTO, "made by a newer version (format %u, this reads %u)",
+			    header.version, COMM_EXACT_VERSION);
+	if (header.header_bytes < sizeof(header) || header.header_bytes > in->bytes ||
+	    header.header_bytes % 8)
+		return fail(err, -EBADMSG, "corrupt: bad header");
+	at = in->first_record = header.header_bytes;
+	while ((ret = next_record(in, &at, &r)) > 0) {
+		ret = survey_record(in, &r);
+		if (ret)
+			return fail(err, ret, "corrupt: bad record before byte %zu", at);
+	}
+	if (!in->count[COMM_EXACT_END])
+		return fail(err, -ENODATA, "cut off: the program was killed, or has not ended yet");
+	return ret ? fail(err, ret, "corrupt: bad length at byte %zu", at) : 0;
+}
+
+/* Takes the next bytes of a payload as a string; NULL: there are not as many. */
+static const char *take(struct comm_exact *exact, const uint8_t **at, const uint8_t *end,
+			uint32_t bytes)
+{
+	char *text = exact->text + exact->text_fill;
+
+	if ((size_t)(end - *at) < bytes)
+		return NULL;
+	for (uint32_t i = 0; i < bytes; i++)
+		text[i] = (*at)[i] >= 0x20 && (*at)[i] <= 0x7e ? (*at)[i] : '?';
+	text[bytes] = 0;
+	exact->text_fill += bytes + 1;
+	*at += bytes;
+	return text;
+}
+
+static bool claim(uint8_t *seen, uint32_t id, uint32_t n)
+{
+	if (id >= n || seen[id])
+		return false;
+	seen[id] = 1;
+	return true;
+}
+
+static int load_thread(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+{
+	struct comm_exact_file_thread f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *name;
+
+	memcpy(&f, r->payload, sizeof(f));
+	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	if (!name || !claim(seen, f.id, exact->run.n_threads))
+		return -EBADMSG;
+	exact->thread[f.id] = (struct comm_thread){
+		.tgid = exact->run.pid, .tid = f.tid, .start_ns = f.start_ns, .end_ns = f.end_ns};
+	snprintf(exact->thread[f.id].name, sizeof(exact->thread[f.id].name), "%s", name);
+	return 0;
+}
+
+static int load_function(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+{
+	struct comm_exact_file_function f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *name, *module;
+
+	memcpy(&f, r->payload, sizeof(f));
+	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	module = name ? take(exact, &at, r->payload + r->bytes, f.module_bytes) : NULL;
+	if (!module || !claim(seen, f.id, exact->run.n_functions))
+		return -EBADMSG;
+	exact->function[f.id] = (struct comm_function){
+		.name = name, .module = module, .build_id = "", .start = f.start};
+	return 0;
+}
+
+static int load_site(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+{
+	struct comm_exact_file_site f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *source;
+
+	memcpy(&f, r->payload, sizeof(f));
+	source = take(exact, &at, r->payload + r->bytes, f.source_bytes);
+	if (!source || !claim(seen, f.id, exact->run.n_sites) ||
+	    f.function >= exact->run.n_functions)
+		return -EBADMSG;
+	exact->site[f.id] = (struct comm_site){.function = f.function,
+					       .source = *source ? source : NULL,
+					       .line = f.line,
+					       .offset = f.offset};
+	return 0;
+}
+
+static int load_object(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+{
+	struct comm_exact_file_object f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *name, *module;
+
+	memcpy(&f, r->payload, sizeof(f));
+	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	module = name ? take(exact, &at, r->payload + r->bytes, f.module_bytes) : NULL;
+	if (!module || !claim(seen, f.id, exact->run.n_objects) || f.kind > COMM_OBJECT_MARKED)
+		return -EBADMSG;
+	exact->object[f.id] = (struct comm_object){.kind = f.kind,
+						   .name = name,
+						   .module = module,
+						   .build_id = "",
+						   .start = f.start,
+						   .size_bytes = f.size_bytes,
+						   .thread_tid = f.tid};
+	exact->heap[f.id] = (struct comm_exact_heap){.blocks = f.blocks, .bytes = f.size_bytes};
+	return 0;
+}
+
+static int load_actors(struct comm_exact *exact, const struct record *r, size_t *n)
+{
+	struct comm_exact_file_actor f;
+
+	for (size_t i = 0; i < r->bytes / sizeof(f); i++) {
+		memcpy(&f, r->payload + i * sizeof(f), sizeof(f));
+		/* Actor 0 is nobody: it has no thread. */
+		if (*n && (f.thread >= exact->run.n_threads || f.site >= exact->run.n_sites))
+			return -EBADMSG;
+		exact->actor[(*n)++] = (struct comm_exact_actor){f.thread, f.site, f.call};
+	}
+	return 0;
+}
+
+static int load_phase(struct comm_exact *exact, const struct record *r, uint32_t index)
+{
+	struct comm_exact_file_phase f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *name;
+
+	memcpy(&f, r->payload, sizeof(f));
+	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	if (!name || f.end_ns < f.start_ns || f.end_instruction < f.start_instruction)
+		return -EBADMSG;
+	exact->phase[index] = (struct comm_exact_phase){.name = name,
+							.start_ns = f.start_ns,
+							.end_ns = f.end_ns,
+							.start_instruction = f.start_instruction,
+							.end_instruction = f.end_instruction,
+							.edge = exact->edge + exact->n_edges};
+	return 0;
+}
+
+static int load_edges(struct comm_exact *exact, const struct record *r,
+		      struct comm_exact_phase *phase)
+{
+	size_t n = r->bytes / sizeof(*exact->edge);
+	struct comm_exact_file_edge *edge = exact->edge + exact->n_edges;
+
+	if (!n)
+		return 0;
+	memcpy(edge, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++) {
+		if (edge[i].src >= exact->run.n_actors || edge[i].dst >= exact->run.n_actors ||
+		    !edge[i].dst || edge[i].object >= exact->run.n_objects ||
+		    edge[i].first_bytes > edge[i].bytes)
+			return -EBADMSG;
+	}
+	exact->n_edges += n;
+	phase->n_edges += n;
+	return 0;
+}
+
+static int load(struct comm_exact *exact, const struct input *in)
+{
+	const struct comm_exact_run *run = &exact->run;
+	uint8_t *threads = exact->seen, *functions = threads + run->n_threads;
+	uint8_t *sites = functions + run->n_functions, *objects = sites + run->n_sites;
+	struct comm_exact_file_end end;
+	const uint8_t *text;
+	size_t at = in->first_record, n_actors = 0;
+	uint32_t n_phases = 0;
+	struct record r;
+	int ret = 0;
+
+	while (!ret && next_record(in, &at, &r) > 0) {
+		switch (r.kind) {
+		case COMM_EXACT_COMMAND:
+			text = r.payload;
+			exact->run.command = take(exact, &text, r.payload + r.bytes, r.bytes);
+			break;
+		case COMM_EXACT_THREAD:
+			ret = load_thread(exact, &r, threads);
+			break;
+		case COMM_EXACT_FUNCTION:
+			ret = load_function(exact, &r, functions);
+			break;
+		case COMM_EXACT_SITE:
+			ret = load_site(exact, &r, sites);
+			break;
+		case COMM_EXACT_OBJECT:
+			ret = load_object(exact, &r, objects);
+			break;
+		case COMM_EXACT_ACTORS:
+			ret = load_actors(exact, &r, &n_actors);
+			break;
+		case COMM_EXACT_PHASE:
+			ret = load_phase(exact, &r, n_phases++);
+			break;
+		case COMM_EXACT_EDGES:
+			ret = load_edges(exact, &r, &exact->phase[n_phases - 1]);
+			break;
+		case COMM_EXACT_END:
+			memcpy(&end, r.payload, sizeof(end));
+			exact->run.accesses = end.accesses;
+			exact->run.instructions = end.instructions;
+			exact->run.wall_ns = end.wall_ns;
+			if (end.edges != exact->n_edges)
+				ret = -EBADMSG;
+			break;
+		}
+	}
+	return ret;
+}
+
+/* calloc that never gives NULL for nothing. */
+static void *array(size_t n, size_t bytes, int *ret)
+{
+	void *p = calloc(n ? n : 1, bytes);
+
+	if (!p)
+		*ret = -ENOMEM;
+	return p;
+}
+
+int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, char **err)
+{
+	struct input in = {.data = data, .bytes = bytes};
+	struct comm_exact_header header;
+	struct comm_exact *exact;
+	int rc;
+
+	*err = NULL;
+	rc = survey(&in, err);
+	if (rc)
+		return rc;
+	exact = calloc(1, sizeof(*exact));
+	if (!exact)
+		return fail(err, -ENOMEM, "out of memory");
+	memcpy(&header, data, sizeof(header));
+	exact->run = (struct comm_exact_run){.command = "",
+					     .pid = header.pid,
+					     .granularity_bytes = header.granularity_bytes,
+					     .start_ns = header.start_ns,
+					     .start_unix_ns = header.start_unix_ns,
+					     .n_threads = in.count[COMM_EXACT_THREAD],
+					     .n_functions = in.count[COMM_EXACT_FUNCTION],
+					     .n_sites = in.count[COMM_EXACT_SITE],
+					     .n_objects = in.count[COMM_EXACT_OBJECT],
+					     .n_actors = in.n_actors,
+					     .n_phases = in.count[COMM_EXACT_PHASE]};
+	exact->text = array(in.text_bytes, 1, &rc);
+	exact->thread = array(exact->run.n_threads, sizeof(*exact->thread), &rc);
+	exact->function = array(exact->run.n_functions, sizeof(*exact->function), &rc);
+	exact->site = array(exact->run.n_sites, sizeof(*exact->site), &rc);
+	exact->object = array(exact->run.n_objects, sizeof(*exact->object), &rc);
+	exact->heap = array(exact->run.n_objects, sizeof(*exact->heap), &rc);
+	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
+	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
+	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
+	exact->seen = array((size_t)exact->run.n_threads + exact->run.n_functions +
+				    exact->run.n_sites + exact->run.n_objects,
+			    1, &rc);
+	if (rc)
+		fail(err, rc, "out of memory");
+	if (!rc && (rc = load(exact, &in)))
+		fail(err, rc, "corrupt: a record does not fit the others");
+	if (rc) {
+		comm_exact_close(exact);
+		return rc;
+	}
+	*ret = exact;
+	return 0;
+}
+
+static int read_all(int fd, uint8_t *data, size_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = read(fd, data + done, bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		done += n;
+	}
+	return 0;
+}
+
+int comm_exact_open(const char *path, struct comm_exact **ret, char **err)
+{
+	uint8_t *data = NULL;
+	struct stat st;
+	int fd, rc;
+
+	*err = NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		rc = fail(err, -errno, "%s: %s", path, strerror(errno));
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		rc = fail(err, -EMEDIUMTYPE, "%s: not a result file of the exact source", path);
+		goto out;
+	}
+	if ((uint64_t)st.st_size > MAX_FILE_BYTES) {
+		rc = fail(err, -EFBIG, "%s: larger than 4 GiB; use fewer phases", path);
+		goto out;
+	}
+	data = malloc(st.st_size + 1);
+	rc = data ? read_all(fd, data, st.st_size) : -ENOMEM;
+	if (rc)
+		fail(err, rc, "%s: %s", path, strerror(-rc));
+	else
+		rc = comm_exact_parse(data, st.st_size, ret, err);
+out:
+	free(data);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+void comm_exact_close(struct comm_exact *exact)
+{
+	if (!exact)
+		return;
+	free(exact->text);
+	free(exact->thread);
+	free(exact->function);
+	free(exact->site);
+	free(exact->object);
+	free(exact->heap);
+	free(exact->actor);
+	free(exact->phase);
+	free(exact->edge);
+	free(exact->seen);
+	free(exact);
+}
+
+const struct comm_exact_run *comm_exact_run(const struct comm_exact *exact)
+{
+	return &exact->run;
+}
+
+#define AT(noun, type, field, count)                                                           \
+	const struct type *comm_exact_##noun##_at(const struct comm_exact *exact, uint32_t id) \
+	{                                                                                      \
+		return id < exact->run.count ? &exact->field[id] : NULL;                       \
+	}
+
+AT(thread, comm_thread, thread, n_threads)
+AT(function, comm_function, function, n_functions)
+AT(site, comm_site, site, n_sites)
+AT(object, comm_object, object, n_objects)
+AT(heap, comm_exact_heap, heap, n_objects)
+AT(actor, comm_exact_actor, actor, n_actors)
+AT(phase, comm_exact_phase, phase, n_phases)
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+	const struct comm_edge *a = left, *b = right;
+	int order = compare_u32(a->src_thread, b->src_thread);
+
+	if (!order)
+		order = compare_u32(a->dst_thread, b->dst_thread);
+	if (!order)
+		order = compare_u32(a->src_site, b->src_site);
+	if (!order)
+		order = compare_u32(a->dst_site, b->dst_site);
+	if (!order)
+		order = compare_u32(a->object, b->object);
+	return order;
+}
+
+int comm_exact_slice(const struct comm_exact *exact, uint32_t index, comm_edge_fn *emit, void *ctx,
+		     struct comm_unwritten *ret_unwritten)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	struct comm_unwritten unwritten = {0};
+	struct comm_edge *edge;
+	size_t n = 0;
+
+	if (!phase)
+		return -ENOENT;
+	edge = malloc((phase->n_edges + 1) * sizeof(*edge));
+	if (!edge)
+		return -ENOMEM;
+	for (size_t i = 0; i < phase->n_edges; i++) {
+		const struct comm_exact_file_edge *f = &phase->edge[i];
+		const struct comm_exact_actor *src = &exact->actor[f->src];
+		const struct comm_exact_actor *dst = &exact->actor[f->dst];
+
+		if (!f->src) {
+			unwritten.bytes += f->bytes;
+			unwritten.first_bytes += f->first_bytes;
+			continue;
+		}
+		edge[n++] = (struct comm_edge){.src_thread = src->thread + 1,
+					       .src_site = src->site,
+					       .dst_thread = dst->thread + 1,
+					       .dst_site = dst->site,
+					       .object = f->object,
+					       .bytes = f->bytes,
+					       .first_bytes = f->first_bytes};
+	}
+	qsort(edge, n, sizeof(*edge), compare_edges);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !compare_edges(&edge[i], &edge[next]); next++) {
+			edge[i].bytes += edge[next].bytes;
+			edge[i].first_bytes += edge[next].first_bytes;
+		}
+		emit(ctx, &edge[i]);
+	}
+	free(edge);
+	*ret_unwritten = unwritten;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the result file of the exact source (exact/format.h) whole.  The file
+ * is hostile input: every length is checked, every id resolves, strings are
+ * printable, and memory stays within a small multiple of the file's size.
+ *
+ * Ids are those of the file, and they are shaped as ids.h says:
+ * site 0 is "(other)", site 1 "[kernel]", object 0 "(other)".  Threads count
+ * from 0 in the file; slices (comm_exact_slice()) give them as thread + 1,
+ * where 0 is "(other)".
+ */
+#ifndef COMM_RESULTS_H
+#define COMM_RESULTS_H
+
+#include <stddef.h>
+
+#include "edge.h"
+#include "format.h"
+#include "naming.h"
+
+struct comm_exact;
+
+struct comm_exact_run {
+	const char *command;
+	uint32_t pid;
+	uint32_t granularity_bytes;
+	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
+	uint64_t wall_ns;
+	uint64_t accesses, instructions;
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_actors, n_phases;
+};
+
+struct comm_exact_actor {
+	uint32_t thread, site;
+	uint32_t call; /* 0, or which call of the function it is, from 1 */
+};
+
+struct comm_exact_heap {
+	uint64_t blocks, bytes; /* allocated at this site over the run */
+};
+
+struct comm_exact_phase {
+	const char *name; /* "" when none */
+	uint64_t start_ns, end_ns;
+	uint64_t start_instruction, end_instruction;
+	const struct comm_exact_file_edge *edge; /* per actor; src 0 is nobody */
+	size_t n_edges;
+};
+
+/*
+ * On failure *err (malloc'ed, caller frees) is a sentence for the user.
+ * -EMEDIUMTYPE: not such a file; -EPROTO: made by a newer version; -EBADMSG:
+ * corrupt; -ENODATA: cut off, the program was killed; -EFBIG: too large.
+ */
+int comm_exact_open(const char *path, struct comm_exact **ret, char **err);
+/* The same on bytes in memory, which may go away afterwards. */
+int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, char **err);
+void comm_exact_close(struct comm_exact *exact);
+
+const struct comm_exact_run *comm_exact_run(const struct comm_exact *exact);
+/* NULL when there is no such id.  All strings live until comm_exact_close(). */
+const struct comm_thread *comm_exact_thread_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_function *comm_exact_function_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_site *comm_exact_site_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_object *comm_exact_object_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_exact_heap *comm_exact_heap_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_exact_actor *comm_exact_actor_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exact, uint32_t i);
+
+/*
+ * A phase as an estimator would give it: each edge once, numbered calls summed
+ * up, variance 0, in the order of its key.  -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice(const struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
+		     struct comm_unwritten *ret_unwritten);
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema.h"
+
+enum { COVER_FIRST = 256 };
+
+static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
+{
+	memset(slice, 0, sizeof(*slice));
+	slice->id = sqlite3_column_int64(stmt, 0);
+	slice->start_ns = sqlite3_column_int64(stmt, 1);
+	slice->end_ns = sqlite3_column_int64(stmt, 2);
+	slice->samples = sqlite3_column_int64(stmt, 3);
+	slice->bursts = sqlite3_column_int64(stmt, 4);
+	slice->accesses = sqlite3_column_int64(stmt, 5);
+	slice->handler_ns = sqlite3_column_int64(stmt, 6);
+	slice->daemon_ns = sqlite3_column_int64(stmt, 7);
+	slice->target_ns = sqlite3_column_int64(stmt, 8);
+	slice->edges = sqlite3_column_int64(stmt, 9);
+	slice->unwritten_bytes = sqlite3_column_double(stmt, 10);
+	slice->unwritten_first_bytes = sqlite3_column_double(stmt, 11);
+	slice->crossing_bytes = sqlite3_column_double(stmt, 12);
+	slice->crossing_first_bytes = sqlite3_column_double(stmt, 13);
+	slice->setup_ns = sqlite3_column_int64(stmt, 14);
+}
+
+static int load(sqlite3_stmt *stmt, struct comm_slices *cover)
+{
+	size_t capacity = 0;
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (cover->n == capacity) {
+			struct comm_slices_one *grown;
+
+			capacity = capacity ? 2 * capacity : COVER_FIRST;
+			grown = reallocarray(cover->slice, capacity, sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			cover->slice = grown;
+		}
+		read_slice(stmt, &cover->slice[cover->n++]);
+	}
+	return rc == SQLITE_DONE ? 0 : comm_schema_errno(sqlite3_db_handle(stmt));
+}
+
+/*
+ * In this order a slice's parts follow it.  One inside the range is taken and
+ * its parts are passed over; one across an end is left for its parts, or taken
+ * whole when it has none left.
+ */
+static void choose(struct comm_slices *cover, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t done_ns = 0;
+
+	for (size_t i = 0; i < cover->n; i++) {
+		struct comm_slices_one *slice = &cover->slice[i];
+
+		slice->leaf = i + 1 == cover->n || cover->slice[i + 1].start_ns >= slice->end_ns;
+		if (slice->start_ns < done_ns)
+			continue;
+		if ((slice->start_ns >= from_ns && slice->end_ns <= to_ns) || slice->leaf) {
+			slice->taken = true;
+			done_ns = slice->end_ns;
+		}
+	}
+}
+
+int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
+		     struct comm_slices *ret)
+{
+	struct comm_slices cover = {0};
+	sqlite3_stmt *stmt;
+	int err;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT id, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
+			       " daemon_ns, target_ns, edges, unwritten_bytes,"
+			       " unwritten_first_bytes, crossing_bytes, crossing_first_bytes,"
+			       " setup_ns"
+			       " FROM slice WHERE run = ?1 AND start_ns < ?3 AND end_ns > ?2"
+			       " ORDER BY start_ns, level DESC",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, run);
+	sqlite3_bind_int64(stmt, 2, from_ns);
+	sqlite3_bind_int64(stmt, 3, to_ns > INT64_MAX ? INT64_MAX : to_ns);
+	err = load(stmt, &cover);
+	sqlite3_finalize(stmt);
+	if (err) {
+		comm_slices_deinit(&cover);
+		return err;
+	}
+	choose(&cover, from_ns, to_ns);
+	*ret = cover;
+	return 0;
+}
+
+void comm_slices_deinit(struct comm_slices *cover)
+{
+	free(cover->slice);
+	memset(cover, 0, sizeof(*cover));
+}

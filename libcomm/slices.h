@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cover: the fewest slices of a run that span a range of time, each instant
+ * once, wide slices where they fit and narrow ones at the ends (schema.c tells
+ * how levels nest).
+ */
+#ifndef COMM_SLICES_H
+#define COMM_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+struct comm_slices_one {
+	int64_t id;
+	uint64_t start_ns, end_ns;
+	uint64_t samples, bursts, accesses;
+	uint64_t handler_ns, daemon_ns, setup_ns, target_ns, edges;
+	double unwritten_bytes, unwritten_first_bytes;
+	double crossing_bytes, crossing_first_bytes;
+	bool taken; /* is part of the cover */
+	bool leaf;  /* the narrowest there is of its time */
+};
+
+struct comm_slices {
+	struct comm_slices_one *slice; /* by start, wider ones first */
+	size_t n;
+};
+
+/* Absolute times, [from_ns, to_ns); the range grows to whole slices. */
+int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
+		     struct comm_slices *ret);
+void comm_slices_deinit(struct comm_slices *cover);
+
+#endif

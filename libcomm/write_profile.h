@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The profile: where each thread writes, and how often of late, learned from the
+ * window's bursts and kept in regions.  Also the concentrations with which an
+ * estimator may back off from region to region, learned per object and level
+ * from how often a burst writes a piece that its thread was not seen to write.
+ */
+#ifndef COMM_WRITE_PROFILE_H
+#define COMM_WRITE_PROFILE_H
+
+#include "region.h"
+#include "sharing.h"
+#include "weight.h"
+#include "window.h"
+
+struct comm_write_profile;
+
+int comm_write_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
+			      struct comm_write_profile **ret);
+void comm_write_profile_destroy(struct comm_write_profile *profile);
+
+/* Read by all, written by the profile. */
+struct comm_regions *comm_write_profile_regions(const struct comm_write_profile *profile);
+struct comm_sharing *comm_write_profile_sharing(const struct comm_write_profile *profile);
+/* The window's n oldest bursts: their writes, and the regions of their reads. */
+void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_window *window,
+			      const struct comm_weights *weights, uint32_t n);
+/* Takes a learned burst's writes out (sign -1) and puts them back (1). */
+void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm_window *window,
+				 const struct comm_window_burst *burst, int sign);
+/*
+ * The burst's writes become part of the recent activity of its thread; now_ns
+ * and start_ns are the thread's on-CPU time at the burst and at the beginning.
+ */
+void comm_write_profile_activity(struct comm_write_profile *profile, struct comm_window *window,
+				 const struct comm_window_burst *burst, double now_ns,
+				 double start_ns);
+/* Concentrations of an object at COMM_REGION_LEVELS levels. */
+void comm_write_profile_kappa(const struct comm_write_profile *profile, uint32_t object,
+			      double *ret);
+/*
+ * The same the other way round, of writers in a region: bursts that the writers
+ * of the region around it are worth.  Small where a piece has one writer.
+ */
+void comm_write_profile_mixing(const struct comm_write_profile *profile, uint32_t object,
+			       double *ret);
+/*
+ * How much a region's neighbours tell of who writes it, at COMM_REGION_LEVELS
+ * levels: 0 no more than what is around it, 1 that all have one writer.
+ */
+void comm_write_profile_beside(const struct comm_write_profile *profile, uint32_t object,
+			       double *ret);
+/*
+ * A read of an object was of a datum seen to be written (1 or 0), and would be
+ * with chance due if all data read were written.
+ */
+void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object, double seen,
+			     double due);
+/* The share of written data in what is read of the object. */
+double comm_write_profile_written(const struct comm_write_profile *profile, uint32_t object);
+/* Writes and reads that found no room. */
+uint64_t comm_write_profile_thinned(const struct comm_write_profile *profile);
+
+#endif

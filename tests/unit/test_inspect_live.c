@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The live inspect, looking at this very process and at children of it. */
+#include "elfsym.h"
+#include "inspect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct comm_inspect inspect;
+static uint32_t self;
+static int test_live_zeros[1000] __attribute__((used));
+static int test_live_data[1000] __attribute__((used)) = {1};
+
+static const unsigned int test_live_line = __LINE__ + 1;
+__attribute__((noinline, noclone, used)) static int test_live_function(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n * 5;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	self = (uint32_t)getpid();
+	return comm_inspect_live_create(&inspect);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_inspect_destroy(&inspect);
+	comm_inspect_destroy(&inspect);
+	return 0;
+}
+
+/* A copy, as the view's own is valid until the next call. */
+static struct comm_mapping mapping_of(uint32_t tgid, const volatile void *p)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)p;
+	const struct comm_mapping *m;
+	size_t n;
+
+	assert_int_equal(inspect.ops->maps(inspect.ctx, tgid, &m, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (addr >= m[i].start && addr < m[i].end)
+			return m[i];
+	fail();
+	return m[0];
+}
+
+static void own_mappings(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	int on_stack = 1;
+	void *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *generated =
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_int_equal(m.kind, COMM_MAP_FILE);
+	assert_true(m.executable && !m.writable && m.file && m.ino);
+	assert_non_null(strstr(m.path, "test_inspect_live"));
+	assert_int_equal(mapping_of(self, test_live_data).file, m.file);
+	assert_int_equal(mapping_of(self, &on_stack).kind, COMM_MAP_STACK);
+	assert_int_equal(mapping_of(self, shared).kind, COMM_MAP_SHARED);
+	assert_int_equal(mapping_of(self, generated).kind, COMM_MAP_JIT);
+	munmap(shared, 4096);
+	munmap(generated, 4096);
+}
+
+static void own_code(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
+	struct comm_code code;
+	uint8_t text[16];
+
+	(void)state;
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, ip, &code), 0);
+	assert_string_equal(code.function, "test_live_function");
+	assert_non_null(strstr(code.module, "test_inspect_live"));
+	assert_int_equal(strlen(code.build_id), 40);
+	assert_true(code.end > code.start);
+	assert_int_equal(inspect.ops->text(inspect.ctx, self, &m, ip, text, sizeof(text)),
+			 sizeof(text));
+	assert_memory_equal(text, (void *)test_live_function, sizeof(text));
+	/* Not past the mapping. */
+	assert_int_equal(inspect.ops->text(inspect.ctx, self, &m, m.end - 4, text, sizeof(text)),
+			 4);
+	assert_true(inspect.ops->text(inspect.ctx, self, &m, m.end, text, sizeof(text)) < 0);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int wait_for_lines(const struct comm_mapping *m, uint64_t ip, struct comm_code *ret)
+{
+	uint64_t stop_ns = now_ns() + 60ull * 1000000000;
+	int err;
+
+	while ((err = inspect.ops->code(inspect.ctx, self, m, ip, ret)) == 0 && ret->provisional &&
+	       now_ns() < stop_ns)
+		usleep(2000);
+	return err;
+}
+
+static bool built_with_lines(void)
+{
+	struct comm_elf_id id = {0};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(comm_elf_identify(fd, &id), 0);
+	close(fd);
+	if (!id.has_lines)
+		print_message("this test was built without -g\n");
+	return id.has_lines;
+}
+
+static void lines_come_later(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function, own_ns;
+	struct comm_code code;
+
+	(void)state;
+	assert_int_equal(comm_inspect_live_setup_ns(&inspect), 0);
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, ip, &code), 0);
+	assert_string_equal(code.function, "test_live_function");
+	if (!built_with_lines())
+		skip();
+	assert_true(code.provisional);
+	assert_int_equal(code.line, 0);
+	assert_null(code.source);
+	own_ns = comm_inspect_live_setup_ns(&inspect);
+	assert_true(own_ns > 0);
+	assert_int_equal(wait_for_lines(&m, ip, &code), 0);
+	assert_false(code.provisional);
+	assert_string_equal(code.function, "test_live_function");
+	assert_in_range(code.line, test_live_line, test_live_line + 4);
+	assert_non_null(strstr(code.source, "test_inspect_live.c"));
+	/* The child's time is in: the walk is more than reading the symbols. */
+	assert_true(comm_inspect_live_setup_ns(&inspect) > own_ns + 500000);
+	own_ns = comm_inspect_live_setup_ns(&inspect);
+	for (int i = 0; i < 10000; i++)
+		inspect.ops->code(inspect.ctx, self, &m, ip, &code);
+	assert_int_equal(comm_inspect_live_setup_ns(&inspect), own_ns);
+	/* No child is left. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void a_view_that_goes_before_its_lines_came(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
+	struct comm_code code;
+
+	(void)state;
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, ip, &code), 0);
+	comm_inspect_destroy(&inspect);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void prefetched(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function, setup_ns;
+	static const struct comm_inspect_ops no_ops = {0};
+	struct comm_inspect other = {.ops = &no_ops};
+	struct comm_code code;
+
+	(void)state;
+	comm_inspect_live_prefetch(&other, self);
+	assert_int_equal(comm_inspect_live_setup_ns(&other), 0);
+	comm_inspect_live_prefetch(&inspect, 1 << 30);
+	assert_int_equal(comm_inspect_live_setup_ns(&inspect), 0);
+	comm_inspect_live_prefetch(&inspect, self);
+	setup_ns = comm_inspect_live_setup_ns(&inspect);
+	assert_true(setup_ns > 0);
+	/* Nothing is left to open at first sight. */
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, ip, &code), 0);
+	m = mapping_of(self, (void *)strtoull);
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, (uintptr_t)strtoull, &code), 0);
+	m = mapping_of(self, (void *)test_live_function);
+	assert_int_equal(wait_for_lines(&m, ip, &code), 0);
+	assert_string_equal(code.function, "test_live_function");
+}
+
+/* More files with lines than may wait at once; each has its turn. */
+static void many_files_with_lines(void **state)
+{
+	enum { FILES = 80, BYTES_MAX = 8 << 20 };
+	char *image = malloc(BYTES_MAX);
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), n_children = 0;
+	ssize_t bytes = read(from, image, BYTES_MAX), symbol;
+	uint64_t offset, stop_ns = now_ns() + 120ull * 1000000000;
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function), all[FILES];
+	char path[] = "/tmp/test_inspect_live.XXXXXX", name[64], line[512];
+	size_t left = FILES;
+	struct comm_code code;
+	void *at[FILES];
+	pid_t child;
+
+	(void)state;
+	assert_true(bytes > 4096 && bytes < BYTES_MAX);
+	offset = (uint64_t)(uintptr_t)test_live_function - m.start + m.offset;
+	assert_int_equal(
+		inspect.ops->code(inspect.ctx, self, &m, (uintptr_t)test_live_function, &code), 0);
+	if (!built_with_lines()) {
+		free(image);
+		skip();
+	}
+	/* Files of another size are other files even with one build-id. */
+	assert_non_null(mkdtemp(path));
+	for (int i = 0; i < FILES; i++) {
+		int to;
+
+		snprintf(name, sizeof(name), "%s/%d", path, i);
+		to = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+		assert_true(to >= 0);
+		assert_int_equal(write(to, image, (size_t)bytes), bytes);
+		assert_int_equal(ftruncate(to, bytes + i + 1), 0);
+		at[i] = mmap(NULL, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE, to,
+			     (off_t)(offset & ~(uint64_t)4095));
+		assert_ptr_not_equal(at[i], MAP_FAILED);
+		all[i] = mapping_of(self, at[i]);
+		close(to);
+	}
+	for (int i = 0; i < FILES; i++) {
+		symbol = inspect.ops->code(inspect.ctx, self, &all[i],
+					   all[i].start + (offset & 4095), &code);
+		assert_int_equal(symbol, 0);
+		assert_string_equal(code.function, "test_live_function");
+		assert_true(code.provisional);
+	}
+	snprintf(name, sizeof(name), "/proc/self/task/%d/children", getpid());
+	from = dup2(open(name, O_RDONLY | O_CLOEXEC), from);
+	bytes = pread(from, line, sizeof(line) - 1, 0);
+	line[bytes > 0 ? bytes : 0] = 0;
+	for (char *c = strtok(line, " "); c; c = strtok(NULL, " "))
+		n_children++;
+	assert_true(n_children <= 2);
+	while (left && now_ns() < stop_ns) {
+		left = 0;
+		for (int i = 0; i < FILES; i++) {
+			assert_int_equal(inspect.ops->code(inspect.ctx, self, &all[i],
+							   all[i].start + (offset & 4095), &code),
+					 0);
+			left += code.provisional;
+			if (!code.provisional)
+				assert_in_range(code.line, test_live_line, test_live_line + 4);
+		}
+		usleep(2000);
+	}
+	assert_int_equal(left, 0);
+	child = waitpid(-1, NULL, WNOHANG);
+	assert_true(child <= 0);
+	for (int i = 0; i < FILES; i++) {
+		munmap(at[i], 65536);
+		snprintf(name, sizeof(name), "%s/%d", path, i);
+		unlink(name);
+	}
+	rmdir(path);
+	close(from);
+	free(image);
+}
+
+static void own_variables(void **state)
+{
+	struct comm_mapping m = mapping_of(self, test_live_data);
+	struct comm_static s;
+
+	(void)state;
+	assert_int_equal(inspect.ops->data(inspect.ctx, self, &m,
+					   (uint64_t)(uintptr_t)&test_live_data[500], &s),
+			 0);
+	assert_string_equal(s.name, "test_live_data");
+	assert_ptr_equal((void *)(uintptr_t)s.start, test_live_data);
+	assert_int_equal(s.end - s.start, sizeof(test_live_data));
+	/* Its end is in anonymous memory behind the file. */
+	m = mapping_of(self, &test_live_zeros[999]);
+	assert_int_equal(inspect.ops->data(inspect.ctx, self, &m,
+					   (uint64_t)(uintptr_t)&test_live_zeros[999], &s),
+			 0);
+	assert_string_equal(s.name, "test_live_zeros");
+	assert_ptr_equal((void *)(uintptr_t)s.start, test_live_zeros);
+}
+
+static void vdso(void **state)
+{
+	const char *image = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	struct comm_mapping m;
+	struct comm_code code;
+	bool found = false;
+
+	(void)state;
+	if (!image) {
+		print_message("this kernel gives no vdso\n");
+		skip();
+	}
+	m = mapping_of(self, image);
+	assert_int_equal(m.kind, COMM_MAP_VDSO);
+	for (uint64_t ip = m.start; ip < m.end; ip += 8)
+		if (inspect.ops->code(inspect.ctx, self, &m, ip, &code) == 0)
+			found |= strstr(code.function, "clock_gettime") != NULL;
+	assert_true(found);
+	assert_string_equal(code.module, "[vdso]");
+}
+
+static void thread_names(void **state)
+{
+	char name[16];
+
+	(void)state;
+	prctl(PR_SET_NAME, "odd\tname");
+	assert_int_equal(inspect.ops->thread_name(inspect.ctx, self, self, name), 0);
+	assert_string_equal(name, "odd?name");
+	assert_int_equal(inspect.ops->thread_name(inspect.ctx, self, 1 << 30, name), -ESRCH);
+}
+
+static void generated_code_is_named(void **state)
+{
+	char *code_at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct comm_mapping m = mapping_of(self, code_at);
+	struct comm_code code;
+	char path[64], target[64];
+	FILE *map;
+
+	(void)state;
+	assert_true(inspect.ops->code(inspect.ctx, self, &m, m.start, &code) < 0);
+	assert_string_equal(code.function, "[jit]");
+	comm_inspect_destroy(&inspect);
+	assert_int_equal(comm_inspect_live_create(&inspect), 0);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", self);
+	/* A link there could name any file: it is not followed. */
+	snprintf(target, sizeof(target), "/tmp/test_inspect_live.%u", self);
+	map = fopen(target, "w");
+	assert_non_null(map);
+	fprintf(map, "%llx 40 linked\n", (unsigned long long)m.start);
+	fclose(map);
+	assert_int_equal(symlink(target, path), 0);
+	assert_true(inspect.ops->code(inspect.ctx, self, &m, m.start, &code) < 0);
+	unlink(path);
+	unlink(target);
+	comm_inspect_destroy(&inspect);
+	assert_int_equal(comm_inspect_live_create(&inspect), 0);
+	/* A fifo would block who opens it. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(20);
+	assert_true(inspect.ops->code(inspect.ctx, self, &m, m.start, &code) < 0);
+	alarm(0);
+	unlink(path);
+	comm_inspect_destroy(&inspect);
+	assert_int_equal(comm_inspect_live_create(&inspect), 0);
+	map = fopen(path, "w");
+	assert_non_null(map);
+	fprintf(map, "%llx 40 LHello;::world\n", (unsigned long long)m.start);
+	fclose(map);
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, m.start + 0x3f, &code), 0);
+	assert_string_equal(code.function, "LHello;::world");
+	assert_true(inspect.ops->code(inspect.ctx, self, &m, m.start + 0x40, &code) < 0);
+	unlink(path);
+	munmap(code_at, 4096);
+}
+
+static void a_process_that_ends(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
+	const struct comm_mapping *all;
+	struct comm_code code;
+	uint8_t text[16];
+	pid_t pid = fork();
+	uint32_t child;
+	char name[16];
+	size_t n;
+
+	(void)state;
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	child = (uint32_t)pid;
+	assert_int_equal(inspect.ops->text(inspect.ctx, child, &m, ip, text, 16), 16);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(inspect.ops->maps(inspect.ctx, child, &all, &n), -ESRCH);
+	assert_true(inspect.ops->text(inspect.ctx, child, &m, ip, text, 16) < 0);
+	assert_int_equal(inspect.ops->thread_name(inspect.ctx, child, child, name), -ESRCH);
+	/* Its file is known by nobody else, and named all the same. */
+	assert_true(inspect.ops->code(inspect.ctx, child, &m, ip, &code) < 0);
+	assert_non_null(strstr(code.function, "test_inspect_live"));
+	assert_non_null(strstr(code.function, "+0x"));
+}
+
+static void a_file_cut_while_in_use(void **state)
+{
+	char path[] = "/tmp/test_inspect_live.XXXXXX", copy[4096];
+	int to = mkstemp(path), from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct comm_mapping m;
+	struct comm_code code;
+	ssize_t n;
+	void *at;
+
+	(void)state;
+	assert_true(to >= 0 && from >= 0);
+	while ((n = read(from, copy, sizeof(copy))) > 0)
+		assert_int_equal(write(to, copy, (size_t)n), n);
+	at = mmap(NULL, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	unlink(path);
+	m = mapping_of(self, at);
+	assert_int_equal(ftruncate(to, 5000), 0);
+	inspect.ops->code(inspect.ctx, self, &m, m.start + 0x2000, &code);
+	assert_non_null(code.function);
+	assert_non_null(code.module);
+	munmap(at, 65536);
+	close(to);
+	close(from);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(own_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_view_that_goes_before_its_lines_came, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(prefetched, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_files_with_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_variables, setup, teardown),
+		cmocka_unit_test_setup_teardown(vdso, setup, teardown),
+		cmocka_unit_test_setup_teardown(thread_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(generated_code_is_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_process_that_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_cut_while_in_use, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "on_cpu.h"
+
+enum { THREAD = 3, STEP_NS = 1000 };
+
+static double passed_ns(const struct comm_on_cpu *oncpu, uint64_t from_ns, uint64_t to_ns)
+{
+	return comm_on_cpu_at(oncpu, THREAD, to_ns) - comm_on_cpu_at(oncpu, THREAD, from_ns);
+}
+
+static void test_switches(void **state)
+{
+	struct comm_on_cpu *oncpu;
+	uint64_t since_ns;
+	double now_ns;
+	bool on;
+
+	(void)state;
+	assert_int_equal(comm_on_cpu_create(1 << 20, &oncpu), 0);
+	/* Nothing is known: it runs. */
+	assert_true(passed_ns(oncpu, 5000, 7000) == 2000);
+	/* On for one step of three, from 100 * STEP_NS on. */
+	for (uint64_t i = 0; i < 100; i++)
+		assert_int_equal(comm_on_cpu_switch(oncpu, (100 + 3 * (i / 2) + i % 2) * STEP_NS,
+						    THREAD, i % 2 == 0),
+				 0);
+	assert_true(passed_ns(oncpu, 100 * STEP_NS, 190 * STEP_NS) == 30 * STEP_NS);
+	now_ns = comm_on_cpu_now(oncpu, THREAD, 106 * STEP_NS + 400, &on, &since_ns);
+	assert_true(on && since_ns == 400);
+	assert_true(now_ns == comm_on_cpu_at(oncpu, THREAD, 106 * STEP_NS + 400));
+	comm_on_cpu_destroy(oncpu);
+}
+
+/* Whether switches are known or not comes and goes: the clock never jumps. */
+static void test_continuous(void **state)
+{
+	struct comm_on_cpu *oncpu;
+	double last_ns = 0;
+
+	(void)state;
+	assert_int_equal(comm_on_cpu_create(1 << 20, &oncpu), 0);
+	for (uint64_t i = 1; i < 4000; i++) {
+		uint64_t time_ns = 1000000000 + i * STEP_NS;
+		double now_ns;
+
+		if (i % 1000 == 999)
+			comm_on_cpu_forget(oncpu, time_ns);
+		else if (i % 1000 > 500 && i % 3)
+			assert_int_equal(comm_on_cpu_switch(oncpu, time_ns, THREAD, i % 3 == 1), 0);
+		now_ns = comm_on_cpu_at(oncpu, THREAD, time_ns);
+		if (i > 1)
+			assert_true(now_ns >= last_ns && now_ns <= last_ns + STEP_NS);
+		last_ns = now_ns;
+	}
+	comm_on_cpu_destroy(oncpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_continuous),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

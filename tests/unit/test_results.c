@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Result files of the exact source: a good one, and all the ways to be bad. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "results.h"
+
+struct file {
+	uint8_t data[4096];
+	size_t bytes;
+};
+
+static void put(struct file *f, const void *data, size_t bytes)
+{
+	assert_true(f->bytes + bytes <= sizeof(f->data));
+	memcpy(f->data + f->bytes, data, bytes);
+	f->bytes += bytes;
+}
+
+static void put_record(struct file *f, uint32_t kind, const void *fixed, size_t fixed_bytes,
+		       const char *strings)
+{
+	struct comm_exact_record record = {kind, fixed_bytes + strlen(strings)};
+
+	put(f, &record, sizeof(record));
+	put(f, fixed, fixed_bytes);
+	put(f, strings, strlen(strings));
+	while (f->bytes % 8)
+		put(f, "", 1);
+}
+
+static void put_header(struct file *f, uint32_t version)
+{
+	struct comm_exact_header header = {.magic = "COMMEXA\n",
+					   .version = version,
+					   .header_bytes = sizeof(header),
+					   .granularity_bytes = 8,
+					   .pid = 77,
+					   .start_ns = 5};
+
+	f->bytes = 0;
+	memcpy(header.magic, COMM_EXACT_MAGIC, sizeof(header.magic));
+	put(f, &header, sizeof(header));
+}
+
+/* What a test may spoil. */
+struct spoil {
+	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
+	uint64_t first_bytes;
+	int no_end, after_end;
+};
+
+static const struct spoil good = {.actor_site = 1,
+				  .edge_src = 1,
+				  .edge_dst = 2,
+				  .edge_object = 1,
+				  .thread_id = 1,
+				  .name_bytes = 4,
+				  .edges = 4,
+				  .kind = 3,
+				  .first_bytes = 8};
+
+static void make(struct file *f, const struct spoil *s)
+{
+	struct comm_exact_file_thread thread = {.id = 0, .tid = 100, .name_bytes = 4};
+	struct comm_exact_file_function function = {.name_bytes = 1, .module_bytes = 2};
+	struct comm_exact_file_site site = {.source_bytes = 3, .line = 9};
+	struct comm_exact_file_object object = {.name_bytes = 1, .kind = s->kind, .blocks = 2};
+	struct comm_exact_file_actor actors[4] = {
+		{0}, {0, 1, 0, 0}, {1, s->actor_site, 1, 0}, {1, 1, 2, 0}};
+	struct comm_exact_file_phase phase = {.name_bytes = 1, .start_ns = 5, .end_ns = 6};
+	struct comm_exact_file_edge edges[4] = {
+		{s->edge_src, s->edge_dst, s->edge_object, 0, 100, s->first_bytes},
+		{1, 3, 1, 0, 20, 1},
+		{0, 1, 0, 0, 7, 3},
+		{2, 1, 1, 0, 4, 4},
+	};
+	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
+
+	put_header(f, COMM_EXACT_VERSION);
+	put_record(f, COMM_EXACT_COMMAND, "", 0, "prog\x01 arg");
+	put_record(f, COMM_EXACT_PHASE, &phase, sizeof(phase), "p");
+	put_record(f, COMM_EXACT_EDGES, edges, 2 * sizeof(edges[0]), "");
+	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
+	put_record(f, 999, "", 0, "of the future");
+	thread.name_bytes = s->name_bytes;
+	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "main");
+	thread.id = s->thread_id;
+	thread.name_bytes = 4;
+	thread.tid = 101;
+	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "work");
+	for (uint32_t i = 0; i < 2; i++) {
+		function.id = site.id = site.function = object.id = i;
+		put_record(f, COMM_EXACT_FUNCTION, &function, sizeof(function), "fso");
+		put_record(f, COMM_EXACT_SITE, &site, sizeof(site), "a.c");
+		put_record(f, COMM_EXACT_OBJECT, &object, sizeof(object), "o");
+	}
+	put_record(f, COMM_EXACT_ACTORS, actors, sizeof(actors), "");
+	if (!s->no_end)
+		put_record(f, COMM_EXACT_END, &end, sizeof(end), "");
+	if (s->after_end)
+		put_record(f, COMM_EXACT_COMMAND, "", 0, "more");
+}
+
+static int parse(const void *data, size_t bytes)
+{
+	struct comm_exact *exact = NULL;
+	char *err = NULL;
+	/* On the heap and exact in size, so that ASan sees a byte too far. */
+	void *copy = malloc(bytes + !bytes);
+	int ret;
+
+	assert_non_null(copy);
+	memcpy(copy, data, bytes);
+	ret = comm_exact_parse(copy, bytes, &exact, &err);
+	if (ret)
+		assert_non_null(err);
+	else
+		assert_null(err);
+	free(copy);
+	free(err);
+	comm_exact_close(exact);
+	return ret;
+}
+
+static int parse_spoilt(const struct spoil *s)
+{
+	struct file f;
+
+	make(&f, s);
+	return parse(f.data, f.bytes);
+}
+
+struct got {
+	struct comm_edge edge[8];
+	size_t n;
+};
+
+static void emit(void *ctx, const struct comm_edge *edge)
+{
+	struct got *got = ctx;
+
+	assert_true(got->n < 8);
+	got->edge[got->n++] = *edge;
+}
+
+static void test_good(void **state)
+{
+	struct comm_unwritten unwritten;
+	struct comm_exact *exact;
+	struct got got = {.n = 0};
+	struct file f;
+	char *err;
+
+	(void)state;
+	make(&f, &good);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_string_equal(comm_exact_run(exact)->command, "prog? arg");
+	assert_int_equal(comm_exact_run(exact)->pid, 77);
+	assert_int_equal(comm_exact_run(exact)->accesses, 50);
+	assert_string_equal(comm_exact_thread_at(exact, 1)->name, "work");
+	assert_int_equal(comm_exact_thread_at(exact, 1)->tid, 101);
+	assert_null(comm_exact_thread_at(exact, 2));
+	assert_string_equal(comm_exact_function_at(exact, 1)->module, "so");
+	assert_string_equal(comm_exact_site_at(exact, 1)->source, "a.c");
+	assert_int_equal(comm_exact_heap_at(exact, 1)->blocks, 2);
+	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
+	assert_string_equal(comm_exact_phase_at(exact, 0)->name, "p");
+	assert_int_equal(comm_exact_phase_at(exact, 0)->n_edges, 4);
+	/* Two numbered calls make one edge; nobody's are unwritten. */
+	assert_int_equal(comm_exact_slice(exact, 0, emit, &got, &unwritten), 0);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.edge[0].src_thread, 1);
+	assert_int_equal(got.edge[0].dst_thread, 2);
+	assert_int_equal(got.edge[0].bytes, 120);
+	assert_int_equal(got.edge[0].first_bytes, 9);
+	assert_int_equal(got.edge[1].src_thread, 2);
+	assert_int_equal(got.edge[1].bytes, 4);
+	assert_int_equal(unwritten.bytes, 7);
+	assert_int_equal(unwritten.first_bytes, 3);
+	assert_int_equal(comm_exact_slice(exact, 1, emit, &got, &unwritten), -ENOENT);
+	comm_exact_close(exact);
+}
+
+static void test_bad_ids(void **state)
+{
+	struct spoil s;
+
+	(void)state;
+	assert_int_equal(parse_spoilt(&good), 0);
+#define SPOILT(member, value)                                 \
+	do {                                                  \
+		s = good;                                     \
+		s.member = value;                             \
+		assert_int_equal(parse_spoilt(&s), -EBADMSG); \
+	} while (0)
+	SPOILT(actor_site, 2);
+	SPOILT(edge_src, 4);
+	SPOILT(edge_dst, 4);
+	SPOILT(edge_dst, 0);
+	SPOILT(edge_object, 2);
+	SPOILT(thread_id, 0);
+	SPOILT(thread_id, 2);
+	SPOILT(thread_id, UINT32_MAX);
+	SPOILT(name_bytes, 5);
+	SPOILT(name_bytes, UINT32_MAX);
+	SPOILT(edges, 3);
+	SPOILT(kind, 99);
+	SPOILT(first_bytes, 101);
+	SPOILT(after_end, 1);
+}
+
+static void test_cut_off(void **state)
+{
+	struct spoil s = good;
+	struct file f;
+
+	(void)state;
+	s.no_end = 1;
+	assert_int_equal(parse_spoilt(&s), -ENODATA);
+	make(&f, &good);
+	for (size_t bytes = 0; bytes < f.bytes; bytes++)
+		assert_int_not_equal(parse(f.data, bytes), 0);
+}
+
+static void test_foreign(void **state)
+{
+	struct file f;
+
+	(void)state;
+	assert_int_equal(parse("", 0), -EMEDIUMTYPE);
+	assert_int_equal(parse("SQLite format 3, and then some more text", 40), -EMEDIUMTYPE);
+	put_header(&f, COMM_EXACT_VERSION + 1);
+	assert_int_equal(parse(f.data, f.bytes), -EPROTO);
+}
+
+/* Any one byte changed: an error or another file, never a crash. */
+static void test_flipped(void **state)
+{
+	struct file f;
+
+	(void)state;
+	make(&f, &good);
+	for (size_t i = 0; i < f.bytes; i++) {
+		for (unsigned int bit = 0; bit < 8; bit++) {
+			f.data[i] ^= 1u << bit;
+			parse(f.data, f.bytes);
+			f.data[i] ^= 1u << bit;
+		}
+	}
+}
+
+static void test_open(void **state)
+{
+	char path[] = "/tmp/test_exact_read.XXXXXX";
+	struct comm_exact *exact;
+	struct file f;
+	char *err;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	make(&f, &good);
+	assert_int_equal(write(fd, f.data, f.bytes), f.bytes);
+	close(fd);
+	assert_int_equal(comm_exact_open(path, &exact, &err), 0);
+	comm_exact_close(exact);
+	unlink(path);
+	assert_int_equal(comm_exact_open(path, &exact, &err), -ENOENT);
+	assert_non_null(strstr(err, path));
+	free(err);
+	assert_int_equal(comm_exact_open("/dev", &exact, &err), -EMEDIUMTYPE);
+	free(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),	cmocka_unit_test(test_bad_ids),
+		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_flipped), cmocka_unit_test(test_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
