@@ -28,15 +28,21 @@ else
 CF += -D_FORTIFY_SOURCE=2
 endif
 
-# Dependencies run one way, and the include paths prove it.
-INC_libcomm := -Ilibcomm -idirafter exact
-INC_daemon := -Ilibcomm -Idaemon -Ibpf -I$(O)/bpf -Ikmod/uapi -idirafter exact
-INC_ctl := -Ilibcomm/comm
-INC_tests := -Ilibcomm -Itests -idirafter exact
+# Dependencies run one way, and the include paths prove it.  What each room of libcomm
+# may include, besides its own headers; engine.c, in no room, joins them.
+ROOMS :=
+include libcomm/rooms.mk
+room = $(or $(patsubst %/,%,$(patsubst libcomm/%,%,$(dir $<))),engine)
+quote_rooms = $(addprefix -iquote libcomm/,$(1))
+INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
+INC_daemon := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote daemon -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
+INC_ctl := -Iinclude -iquote ctl
+INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
 
-LIBCOMM_O := $(patsubst %.c,$(O)/%.o,$(wildcard libcomm/*.c))
+LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
+LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard daemon/*.c))
 CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c))
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
@@ -111,7 +117,7 @@ FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # One more build of libcomm, with libFuzzer's and the sanitizers' eyes.
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_O := $(patsubst %.c,$(O)/fuzz/%.o,$(wildcard libcomm/*.c))
+FUZZ_O := $(LIBCOMM_C:%.c=$(O)/fuzz/%.o)
 -include $(FUZZ_O:.o=.d)
 
 $(O)/fuzz/libcomm/%.o: libcomm/%.c
@@ -162,7 +168,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/comm
 	install -m 755 $(O)/commd $(O)/commctl $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(wildcard libcomm/comm/*.h) $(DESTDIR)$(PREFIX)/include/comm
+	install -m 644 $(wildcard include/comm/*.h) $(DESTDIR)$(PREFIX)/include/comm
 
 help:
 	@echo 'make            build commd and commctl into $(O)/'
@@ -179,3 +185,9 @@ clean:
 
 .PHONY: all unit fuzz check check-built demo bench bench-built install help clean deps-%
 .SECONDARY:
+
+# For tests/static: the include paths of a room of libcomm, or of a folder.
+print-inc-%:
+	@echo $(if $(filter $*,$(ROOMS) engine),$(foreach r,$(USES_$*),-iquote libcomm/$r) $(MORE_$*),$(INC_$*))
+print-rooms:
+	@echo $(ROOMS)

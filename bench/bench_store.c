@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/comm.h"
 #include "made_names.h"
 #include "store.h"
+#include <comm/comm.h>
 
 #define SECOND 1000000000ULL
 

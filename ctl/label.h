@@ -7,7 +7,7 @@
 #ifndef CTL_LABEL_H
 #define CTL_LABEL_H
 
-#include "comm.h"
+#include <comm/comm.h>
 
 enum { CTL_LABEL = 160 };
 

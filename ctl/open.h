@@ -3,7 +3,7 @@
 #ifndef CTL_OPEN_H
 #define CTL_OPEN_H
 
-#include "comm.h"
+#include <comm/comm.h>
 
 #define CTL_STORE_HERE "comm.db"
 #define CTL_STORE_SERVICE "/var/lib/commprof/comm.db"

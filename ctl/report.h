@@ -3,7 +3,7 @@
 #ifndef CTL_REPORT_H
 #define CTL_REPORT_H
 
-#include "comm.h"
+#include <comm/comm.h>
 
 void ctl_report_text(const struct comm_query *query, const struct comm_report *report);
 void ctl_report_json(const struct comm_query *query, const struct comm_report *report);

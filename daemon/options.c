@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/version.h"
 #include "options.h"
+#include <comm/version.h>
 
 enum {
 	OPT_CGROUP = 0x100,

@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../kmod/user/reader.h"
 #include "pmu_event.h"
 #include "source.h"
 #include "trigger.h"
+#include "user/reader.h"
 
 enum {
 	RING_BYTES = 1 << 20, /* of each context of each CPU, and less on large machines */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "comm/comm.h"
+#include <comm/comm.h>
 
 /*
  * The variance that the estimator gives is that of the reader's bursts.  Three

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "comm/comm.h"
+#include <comm/comm.h>
 
 struct comm_texts {
 	char **text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* All SQL that reads a store for its users, save the choice of slices. */
-#include "comm/comm.h"
+#include <comm/comm.h>
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -9,12 +9,12 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "comm/comm.h"
 #include "interval.h"
 #include "made_names.h"
 #include "region.h"
 #include "slices.h"
 #include "store.h"
+#include <comm/comm.h>
 
 #define SECOND 1000000000ULL
 #define START (1000 * SECOND)

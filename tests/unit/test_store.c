@@ -17,11 +17,11 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "comm/comm.h"
 #include "edge_table.h"
 #include "made_names.h"
 #include "schema.h"
 #include "store.h"
+#include <comm/comm.h>
 
 #define SECOND 1000000000ULL
 #define START (1000 * SECOND)

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The rooms of libcomm, lowest first, and which of them each may include.
+
+USES_engine = . $(filter-out report,$(ROOMS))
+MORE_engine := -Iinclude -idirafter exact
