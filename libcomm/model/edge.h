@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Edges: of the bytes that dst read, so many were last written by src.  What
+ * estimators and exact results give, and what a store holds.  Same-thread edges
+ * count too (functions communicate with themselves and with each other);
+ * reports leave them out unless asked.
+ */
+#ifndef COMM_EDGE_H
+#define COMM_EDGE_H
+
+#include <stdint.h>
+
+/*
+ * Back-off levels: how large the surroundings of a datum were whose writers stand
+ * for the datum's own.  0 is the datum itself, each further level eight times as
+ * large, the last one the whole object.
+ */
+enum {
+	COMM_LEVEL_OBJECT = 6,
+	COMM_LEVELS,
+};
+
+struct comm_edge {
+	uint32_t src_thread, src_site;
+	uint32_t dst_thread, dst_site;
+	uint32_t object;
+	uint32_t bursts;    /* distinct bursts of the reader behind it */
+	uint8_t level;	    /* deepest back-off level used, see above */
+	double bytes;	    /* all reads */
+	double variance;    /* of bytes: sampling only */
+	double first_bytes; /* first read of a datum since its last write */
+	double first_variance;
+};
+
+/* Reads whose writer is unknown: never seen to be written. */
+struct comm_unwritten {
+	double bytes, first_bytes;
+};
+
+typedef void comm_edge_fn(void *ctx, const struct comm_edge *edge);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "edge_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ids.h"
+
+enum { CELLS_FIRST = 64 };
+
+static uint64_t mix(uint64_t x)
+{
+	/* The finaliser of MurmurHash3: dense ids must spread over all bits. */
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	return x ^ (x >> 33);
+}
+
+static uint64_t hash(const struct comm_edge *e)
+{
+	uint64_t h = mix(((uint64_t)e->src_thread << 32) | e->dst_thread);
+
+	h = mix(h ^ (((uint64_t)e->src_site << 32) | e->dst_site));
+	return mix(h ^ e->object);
+}
+
+static bool same_key(const struct comm_edge *a, const struct comm_edge *b)
+{
+	return a->src_thread == b->src_thread && a->dst_thread == b->dst_thread &&
+	       a->src_site == b->src_site && a->dst_site == b->dst_site && a->object == b->object;
+}
+
+void comm_edge_table_deinit(struct comm_edge_table *cells)
+{
+	free(cells->edge);
+	free(cells->slot);
+	memset(cells, 0, sizeof(*cells));
+}
+
+void comm_edge_table_clear(struct comm_edge_table *cells)
+{
+	cells->n = 0;
+	if (cells->slot)
+		memset(cells->slot, 0, cells->n_slots * sizeof(*cells->slot));
+}
+
+static void reindex(struct comm_edge_table *cells)
+{
+	size_t mask = cells->n_slots - 1;
+
+	memset(cells->slot, 0, cells->n_slots * sizeof(*cells->slot));
+	for (size_t i = 0; i < cells->n; i++) {
+		size_t at = hash(&cells->edge[i]) & mask;
+
+		while (cells->slot[at])
+			at = (at + 1) & mask;
+		cells->slot[at] = i + 1;
+	}
+}
+
+static int grow(struct comm_edge_table *cells)
+{
+	size_t capacity = cells->capacity ? cells->capacity * 2 : CELLS_FIRST;
+	struct comm_edge *edge;
+	uint32_t *slot;
+
+	if (capacity > UINT32_MAX / 2)
+		return -ENOMEM;
+	edge = realloc(cells->edge, capacity * sizeof(*edge));
+	if (!edge)
+		return -ENOMEM;
+	cells->edge = edge;
+	slot = realloc(cells->slot, 2 * capacity * sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	cells->slot = slot;
+	cells->capacity = capacity;
+	cells->n_slots = 2 * capacity;
+	reindex(cells);
+	return 0;
+}
+
+int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *key,
+		       struct comm_edge **ret)
+{
+	struct comm_edge *e;
+	size_t at;
+	int err;
+
+	if (cells->n == cells->capacity) {
+		err = grow(cells);
+		if (err)
+			return err;
+	}
+	at = hash(key) & (cells->n_slots - 1);
+	while (cells->slot[at]) {
+		e = &cells->edge[cells->slot[at] - 1];
+		if (same_key(e, key)) {
+			*ret = e;
+			return 0;
+		}
+		at = (at + 1) & (cells->n_slots - 1);
+	}
+	e = &cells->edge[cells->n++];
+	memset(e, 0, sizeof(*e));
+	e->src_thread = key->src_thread;
+	e->dst_thread = key->dst_thread;
+	e->src_site = key->src_site;
+	e->dst_site = key->dst_site;
+	e->object = key->object;
+	cells->slot[at] = cells->n;
+	*ret = e;
+	return 0;
+}
+
+static double positive(double value)
+{
+	return isfinite(value) && value > 0 ? value : 0;
+}
+
+int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge)
+{
+	struct comm_edge *e;
+	int err;
+
+	err = comm_edge_table_at(cells, edge, &e);
+	if (err)
+		return err;
+	e->bytes += positive(edge->bytes);
+	e->variance += positive(edge->variance);
+	e->first_bytes += positive(edge->first_bytes);
+	e->first_variance += positive(edge->first_variance);
+	e->bursts = edge->bursts > UINT32_MAX - e->bursts ? UINT32_MAX : e->bursts + edge->bursts;
+	if (edge->level > e->level)
+		e->level = edge->level;
+	return 0;
+}
+
+static int order_by_key(const void *pa, const void *pb)
+{
+	const struct comm_edge *a = pa, *b = pb;
+
+	if (a->src_thread != b->src_thread)
+		return a->src_thread < b->src_thread ? -1 : 1;
+	if (a->dst_thread != b->dst_thread)
+		return a->dst_thread < b->dst_thread ? -1 : 1;
+	if (a->src_site != b->src_site)
+		return a->src_site < b->src_site ? -1 : 1;
+	if (a->dst_site != b->dst_site)
+		return a->dst_site < b->dst_site ? -1 : 1;
+	return (a->object > b->object) - (a->object < b->object);
+}
+
+static int order_by_bytes(const void *pa, const void *pb)
+{
+	const struct comm_edge *a = pa, *b = pb;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return order_by_key(a, b);
+}
+
+static bool is_pair(const struct comm_edge *e)
+{
+	return !e->src_site && !e->dst_site && !e->object;
+}
+
+/* A thread's traffic with itself must not mix with that between threads. */
+static bool is_crossing_pair(const struct comm_edge *e)
+{
+	return is_pair(e) && e->src_thread != e->dst_thread;
+}
+
+/* Past the cap largest, cells for which lossy() holds are moved by move(). */
+static int fold(struct comm_edge_table *cells, size_t cap, bool (*lossy)(const struct comm_edge *),
+		void (*move)(struct comm_edge *), uint64_t *ret_folded)
+{
+	struct comm_edge_table kept = {0};
+	uint64_t folded = 0;
+	size_t rank = 0;
+	int err = 0;
+
+	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_bytes);
+	for (size_t i = 0; i < cells->n && !err; i++) {
+		struct comm_edge e = cells->edge[i];
+
+		if (lossy(&e) && rank++ >= cap) {
+			move(&e);
+			folded++;
+		}
+		err = comm_edge_table_add(&kept, &e);
+	}
+	if (err) {
+		/* Sorting has moved the cells: all are there, unfolded. */
+		comm_edge_table_deinit(&kept);
+		reindex(cells);
+		return err;
+	}
+	comm_edge_table_deinit(cells);
+	*cells = kept;
+	*ret_folded += folded;
+	return 0;
+}
+
+static bool has_site(const struct comm_edge *e)
+{
+	return !is_pair(e);
+}
+
+static void drop_sites(struct comm_edge *e)
+{
+	e->src_site = e->dst_site = COMM_ID_OTHER;
+	e->object = COMM_ID_OTHER;
+}
+
+static void drop_reader(struct comm_edge *e)
+{
+	e->dst_thread = COMM_ID_OTHER;
+}
+
+int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
+{
+	size_t pairs = 0;
+	int err;
+
+	if (cells->n <= cap)
+		return 0;
+	err = fold(cells, cap, has_site, drop_sites, ret_folded);
+	for (size_t i = 0; i < cells->n; i++)
+		pairs += is_crossing_pair(&cells->edge[i]);
+	if (!err && pairs > cap)
+		err = fold(cells, cap, is_crossing_pair, drop_reader, ret_folded);
+	return err;
+}
+
+int comm_edge_table_sort(struct comm_edge_table *cells)
+{
+	if (!cells->n)
+		return 0;
+	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_key);
+	reindex(cells);
+	return 0;
+}

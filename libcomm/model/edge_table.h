@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cells: edges summed by their key (threads, sites, object).  The store merges
+ * a slice and wider slices in it, the reader groups a report in it.  Not for
+ * estimating: it knows nothing of accesses.  One thread uses a table.
+ */
+#ifndef COMM_EDGE_TABLE_H
+#define COMM_EDGE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "edge.h"
+
+struct comm_edge_table {
+	struct comm_edge *edge; /* n of them, in order of arrival */
+	size_t n;
+	size_t capacity;
+	uint32_t *slot; /* 1 + index into edge, 0: free */
+	size_t n_slots; /* a power of two */
+};
+
+/* A zeroed table is an empty one; deinit leaves it so. */
+void comm_edge_table_deinit(struct comm_edge_table *cells);
+void comm_edge_table_clear(struct comm_edge_table *cells);
+
+/* The cell with key's ids, made with zero values when new.  -ENOMEM. */
+int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *key,
+		       struct comm_edge **ret);
+/*
+ * Adds bytes, variances and bursts; the level is the deepest of both.  Values
+ * that are no finite positive number count as 0.
+ */
+int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge);
+/*
+ * Keeps the cap largest cells by bytes and folds the others into cells of
+ * their two threads without site and object, so that sums stay what they were.
+ * Where more than cap pairs of threads are left even so, the smallest become
+ * (thread, other).  At most 2 * cap + 2 * threads cells remain.  *ret_folded
+ * grows by the cells that lost their key.
+ */
+int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded);
+/* Orders cells by key, as a B-tree takes them cheapest. */
+int comm_edge_table_sort(struct comm_edge_table *cells);
+
+#endif

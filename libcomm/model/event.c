@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "event.h"
+
+static const struct {
+	const char *name, *help;
+} losses[COMM_LOSS_MAX] = {
+	[COMM_LOSS_RING] = {"ring_full", "samples dropped because the kernel's ring was full"},
+	[COMM_LOSS_SCHED] = {"sched_ring_full", "scheduling events dropped: ring full"},
+	[COMM_LOSS_LIFE] = {"life_ring_full", "fork, exec, exit or mmap events dropped: ring full"},
+	[COMM_LOSS_THROTTLE] = {"throttled", "times the kernel throttled the sampling event"},
+	[COMM_LOSS_LATE] = {"late", "events that came after the merge had passed their time"},
+	[COMM_LOSS_NO_TEXT] = {"no_text", "samples whose code could not be read"},
+	[COMM_LOSS_UNDECODED] = {"undecoded", "samples at bytes that are no known instruction"},
+	[COMM_LOSS_MODE32] = {"mode32", "samples in 32-bit code, which is not decoded"},
+	[COMM_LOSS_JIT] = {"jit_changed", "samples in generated code that changed under us"},
+	[COMM_LOSS_UNMAPPED] = {"unmapped", "accesses to addresses in no known mapping"},
+	[COMM_LOSS_THREADS] = {"threads_full", "threads filed under (other): table full"},
+	[COMM_LOSS_WINDOW] = {"thinned", "accesses left out to bound the estimator's memory"},
+	[COMM_LOSS_CELLS] = {"cells_folded",
+			     "small edges of a slice merged into (other); their bytes are counted"},
+	[COMM_LOSS_STORE] = {"slices_unstored", "slices not stored: disk full or store error"},
+	[COMM_LOSS_BUDGET] = {"switches_unreported",
+			      "times that scheduler switches began to be left "
+			      "out, to stay in the budget: no sample is lost"},
+	[COMM_LOSS_NO_ADDRESS] = {"no_address", "precise samples that came without an address"},
+	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
+					   "hit it too often"},
+	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
+};
+
+const char *comm_loss_name(enum comm_loss cause)
+{
+	return (unsigned int)cause < COMM_LOSS_MAX ? losses[cause].name : "unknown";
+}
+
+const char *comm_loss_help(enum comm_loss cause)
+{
+	return (unsigned int)cause < COMM_LOSS_MAX ? losses[cause].help : "";
+}
+
+size_t comm_sample_bytes(const struct comm_sample *sample)
+{
+	return offsetof(struct comm_sample, data) + sample->data_bytes;
+}
+
+bool comm_sample_valid(const struct comm_sample *sample)
+{
+	if (sample->n_chunks > COMM_SAMPLE_CHUNKS || sample->data_bytes > COMM_SAMPLE_DATA_BYTES)
+		return false;
+	for (int i = 0; i < sample->n_chunks; i++) {
+		const struct comm_chunk *chunk = &sample->chunk[i];
+
+		if (chunk->offset > sample->data_bytes ||
+		    chunk->len_bytes > sample->data_bytes - chunk->offset)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One record per thing that happened: what every source produces and the
+ * merge orders.  Nothing here knows which source made it.
+ *
+ * Time is CLOCK_MONOTONIC in nanoseconds.  Addresses are the target's virtual
+ * addresses.  An event is valid only during the call that hands it over;
+ * whoever keeps it copies it, and the comm_sample_bytes() of its sample.
+ */
+#ifndef COMM_EVENT_H
+#define COMM_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum comm_event_kind {
+	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
+	COMM_EV_ACCESS,	    /* one precise access: PEBS, IBS, SPE, a tracer */
+	COMM_EV_WATCH,	    /* evidence: two consecutive accesses to one datum */
+	COMM_EV_KCOPY,	    /* the thread is in a call that writes its memory */
+	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
+	COMM_EV_WAKING,	    /* thread .tid wakes .next_tid */
+	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
+	COMM_EV_EXEC,	    /* .tgid runs another program */
+	COMM_EV_EXIT,	    /* thread .tid ends */
+	COMM_EV_MMAP,	    /* .tgid mapped a file or executable memory */
+	COMM_EV_RATE,	    /* from now on a sample stands for .period */
+	COMM_EV_COST,	    /* what profiling cost since the last such event */
+	COMM_EV_LOSS,	    /* .count records were lost for .cause */
+	COMM_EV_RENAME,	    /* thread .tid has another name */
+};
+
+/* Every place that can lose data has a cause; each reaches the store. */
+enum comm_loss {
+	COMM_LOSS_RING,	      /* sample ring full in the kernel */
+	COMM_LOSS_SCHED,      /* scheduling ring full */
+	COMM_LOSS_LIFE,	      /* life-cycle ring full */
+	COMM_LOSS_THROTTLE,   /* the kernel throttled the event */
+	COMM_LOSS_LATE,	      /* came after the merge had passed its time */
+	COMM_LOSS_NO_TEXT,    /* the code at the sample could not be read */
+	COMM_LOSS_UNDECODED,  /* the bytes are no instruction we know */
+	COMM_LOSS_MODE32,     /* 32-bit code: counted, not decoded */
+	COMM_LOSS_JIT,	      /* generated code that changed under us */
+	COMM_LOSS_UNMAPPED,   /* address in no known mapping */
+	COMM_LOSS_THREADS,    /* thread table full: filed under "(other)" */
+	COMM_LOSS_WINDOW,     /* estimator window full: accesses thinned */
+	COMM_LOSS_CELLS,      /* slice row cap: edges folded into "(other)" */
+	COMM_LOSS_STORE,      /* slice not stored: disk full or error */
+	COMM_LOSS_RECORD,     /* recording stopped: disk full or error */
+	COMM_LOSS_BUDGET,     /* switches not reported, to stay in the budget */
+	COMM_LOSS_NO_ADDRESS, /* a precise sample without a data address */
+	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
+	COMM_LOSS_MAX
+};
+
+/* Stable identifier of a cause ("ring_full"), and what it means to a user. */
+const char *comm_loss_name(enum comm_loss cause);
+const char *comm_loss_help(enum comm_loss cause);
+
+/* General registers in the order of their x86 encoding. */
+enum comm_reg {
+	COMM_RAX,
+	COMM_RCX,
+	COMM_RDX,
+	COMM_RBX,
+	COMM_RSP,
+	COMM_RBP,
+	COMM_RSI,
+	COMM_RDI,
+	COMM_R8,
+	COMM_R9,
+	COMM_R10,
+	COMM_R11,
+	COMM_R12,
+	COMM_R13,
+	COMM_R14,
+	COMM_R15,
+	COMM_NGPR,
+	COMM_FS_BASE = COMM_NGPR,
+	COMM_GS_BASE,
+	COMM_NREGS
+};
+
+enum comm_trigger {
+	COMM_TRIGGER_TIME,	   /* .period is ns of CPU time */
+	COMM_TRIGGER_INSTRUCTIONS, /* .period is user instructions */
+	COMM_TRIGGER_ACCESSES,	   /* .period is accesses of that kind */
+};
+
+enum {
+	COMM_SAMPLE_CHUNKS = 24,       /* most pieces of memory in a sample */
+	COMM_SAMPLE_DATA_BYTES = 4096, /* most bytes of memory in a sample */
+};
+
+/* Memory of the target as it was at the instant of the sample. */
+struct comm_chunk {
+	uint64_t addr;
+	uint32_t len_bytes;
+	uint32_t offset; /* into comm_sample.data */
+};
+
+struct comm_sample {
+	uint64_t reg[COMM_NREGS];
+	uint64_t ip;
+	uint64_t flags;	   /* RFLAGS */
+	uint64_t period;   /* what this one stands for; 0: as the last RATE says */
+	uint32_t known;	   /* bit i: reg[i] holds a value */
+	uint8_t mode_bits; /* 64, or 32 for compatibility mode */
+	uint8_t n_chunks;
+	uint16_t data_bytes;
+	struct comm_chunk chunk[COMM_SAMPLE_CHUNKS];
+	uint8_t data[COMM_SAMPLE_DATA_BYTES]; /* data_bytes of it are there */
+};
+
+enum comm_access_flags {
+	COMM_ACCESS_READ = 1 << 0,
+	COMM_ACCESS_WRITE = 1 << 1,
+	COMM_ACCESS_ATOMIC = 1 << 2,   /* lock prefix or xchg */
+	COMM_ACCESS_IMPLICIT = 1 << 3, /* push, pop, call, ret */
+	COMM_ACCESS_REP = 1 << 4,      /* one range for a whole rep */
+	COMM_ACCESS_KERNEL = 1 << 5,   /* done by the kernel for the thread */
+};
+
+/* One access whose address is known exactly. */
+struct comm_precise {
+	uint64_t addr;
+	uint64_t ip;
+	uint64_t size_bytes;
+	uint16_t flags;		 /* enum comm_access_flags */
+	uint16_t latency_cycles; /* 0: not measured */
+	uint32_t reserved;
+	uint64_t data_src; /* perf_mem_data_src, 0: not measured */
+};
+
+struct comm_event {
+	uint64_t time_ns;
+	uint16_t kind;
+	uint16_t cpu;
+	uint32_t tgid;
+	uint32_t tid;
+	union {
+		uint32_t next_tid; /* SWITCH, WAKING */
+		uint32_t cause;	   /* LOSS */
+		uint32_t trigger;  /* RATE */
+	};
+	union {
+		const struct comm_sample *sample; /* SAMPLE */
+		struct comm_precise access;	  /* ACCESS, KCOPY */
+		struct {
+			struct comm_precise first, second;
+			uint64_t first_ns, armed_ns;
+			uint32_t first_tgid, first_tid;
+		} watch; /* WATCH: the header is the second access; its flags 0: none came */
+		struct {
+			uint32_t child_tgid, child_tid;
+		} fork;
+		struct {
+			uint64_t start, end, offset;
+			uint32_t executable;
+		} mmap;
+		struct {
+			uint32_t prev_tgid, next_tgid; /* 0: not a target's */
+		} sched;			       /* SWITCH, WAKING */
+		uint64_t period;		       /* RATE */
+		uint64_t count;			       /* LOSS */
+		struct {
+			uint64_t handler_ns; /* interrupts and probes */
+			uint64_t daemon_ns;  /* the daemon's own CPU time */
+			uint64_t setup_ns;   /* CPU time for what happens once */
+			uint64_t target_ns;  /* CPU time the target used */
+			uint64_t samples;
+		} cost; /* COST: since the last one */
+	};
+};
+
+/* Bytes of a sample in use: everything past data_bytes is not copied. */
+size_t comm_sample_bytes(const struct comm_sample *sample);
+
+/* Counts and chunk bounds are in range: to be asked of foreign bytes. */
+bool comm_sample_valid(const struct comm_sample *sample);
+
+#endif

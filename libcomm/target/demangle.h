@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * C++ (and old Rust) symbol names made readable.  The names are hostile: a few
+ * hundred bytes of back references can stand for gigabytes, so the output is
+ * cut, never grown.
+ */
+#ifndef COMM_DEMANGLE_H
+#define COMM_DEMANGLE_H
+
+#include <stddef.h>
+
+/*
+ * Writes the readable form of name to ret and returns ret; returns name itself
+ * when it is not a mangled name.  A longer form is cut to size_bytes.
+ */
+const char *comm_demangle(const char *name, char *ret, size_t size_bytes);
+
+#endif

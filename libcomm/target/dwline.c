@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "dwline.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DEPTH_MAX = 96,		     /* of DIEs that hold code */
+	DIES_MAX = 64 << 20,	     /* looked at in one file */
+	INLINES_MAX = 1 << 20,	     /* ranges of inlined code in one file */
+	LINES_MAX = 4 << 20,	     /* rows kept of one file */
+	RANGES_MAX = 4096,	     /* of one DIE */
+	SOURCES_MAX = 1 << 16,	     /* file names of one file */
+	PROGRAM_BYTES_MAX = 4 << 20, /* of one unit's line program: a byte of it is a row */
+	PROGRAMS_BYTES_MAX = 48 << 20,
+	DEBUG_BYTES_MAX = 1 << 30, /* all debug sections, uncompressed */
+	TEXT_BYTES_MAX = 64 << 20,
+	NAME_BYTES = 4096,
+	CHECK_EVERY = 1024,    /* DIEs between two looks at the clock */
+	COMPLETE = 0x656e696c, /* "line" */
+};
+
+static const uint32_t NONE = UINT32_MAX;
+
+struct row {
+	uint64_t addr;
+	uint32_t source; /* into text, NONE: no code from here on */
+	uint32_t line;
+};
+
+struct inlined {
+	uint64_t start, end;
+	uint32_t name; /* into text */
+	uint32_t depth;
+};
+
+struct piece { /* from start to the next piece the name holds */
+	uint64_t start;
+	uint32_t name; /* NONE: nothing inlined */
+};
+
+/* From a string's address or a DIE's offset to its copy in text. */
+struct known {
+	uint64_t key; /* 0: free */
+	uint32_t text;
+};
+
+struct known_table {
+	struct known *slot;
+	size_t n, n_slots;
+};
+
+struct comm_dwline {
+	struct row *row;
+	size_t n_rows, rows_room;
+	struct piece *piece;
+	size_t n_pieces;
+	char *text;
+	size_t text_bytes, text_room;
+};
+
+/* How a saved table starts; rows, pieces and text follow. */
+struct head {
+	uint64_t complete; /* COMPLETE */
+	uint64_t n_rows, n_pieces, text_bytes;
+};
+
+_Static_assert(COMM_DWLINE_SAVED_MAX >= sizeof(struct head) + LINES_MAX * sizeof(struct row) +
+						(2ull * INLINES_MAX + 1) * sizeof(struct piece) +
+						TEXT_BYTES_MAX,
+	       "the largest table can be saved");
+
+struct walk {
+	struct comm_dwline *dw;
+	struct inlined *inlined;
+	size_t n_inlined, inlined_room;
+	struct known_table origins, sources;
+	Elf_Data *line_section;
+	size_t programs_bytes;
+	uint64_t stop_ns;
+	uint32_t dies;
+	bool stopped;
+};
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static bool room_for(void **array, size_t n, size_t *room, size_t max, size_t each_bytes)
+{
+	size_t more = *room ? *room * 2 : 1024;
+	void *bigger;
+
+	if (n < *room)
+		return true;
+	if (n >= max)
+		return false;
+	bigger = realloc(*array, more * each_bytes);
+	if (!bigger)
+		return false;
+	*array = bigger;
+	*room = more;
+	return true;
+}
+
+static uint32_t add_text(struct comm_dwline *dw, const char *text)
+{
+	size_t len = strnlen(text, NAME_BYTES);
+	uint32_t at = (uint32_t)dw->text_bytes;
+
+	if (dw->text_bytes + len + 1 > dw->text_room) {
+		size_t room = dw->text_room ? dw->text_room * 2 : 16 * 1024;
+		char *bigger;
+
+		if (room > TEXT_BYTES_MAX)
+			return NONE;
+		bigger = realloc(dw->text, room);
+		if (!bigger)
+			return NONE;
+		dw->text = bigger;
+		dw->text_room = room;
+	}
+	memcpy(dw->text + at, text, len);
+	dw->text[at + len] = 0;
+	dw->text_bytes += len + 1;
+	return at;
+}
+
+static struct known *known_slot(struct known_table *t, uint64_t key)
+{
+	size_t at;
+
+	if (t->n * 2 >= t->n_slots) {
+		struct known_table bigger = {.n_slots = t->n_slots ? t->n_slots * 2 : 256,
+					     .n = t->n};
+
+		bigger.slot = calloc(bigger.n_slots, sizeof(*bigger.slot));
+		if (!bigger.slot)
+			return NULL;
+		for (size_t i = 0; i < t->n_slots; i++)
+			if (t->slot[i].key) {
+				at = t->slot[i].key * 0x9e3779b97f4a7c15u >> 20;
+				while (bigger.slot[at &= bigger.n_slots - 1].key)
+					at++;
+				bigger.slot[at] = t->slot[i];
+			}
+		free(t->slot);
+		*t = bigger;
+	}
+	at = key * 0x9e3779b97f4a7c15u >> 20;
+	while (t->slot[at &= t->n_slots - 1].key && t->slot[at].key != key)
+		at++;
+	if (!t->slot[at].key)
+		t->slot[at].text = NONE;
+	return &t->slot[at];
+}
+
+/* The copy of text that key stands for, made at first sight. */
+static uint32_t known_text(struct walk *w, struct known_table *t, uint64_t key, const char *text)
+{
+	struct known *k = known_slot(t, key);
+
+	if (!k)
+		return NONE;
+	if (!k->key) {
+		k->key = key;
+		k->text = add_text(w->dw, text);
+		t->n++;
+	}
+	return k->text;
+}
+
+static bool over(struct walk *w)
+{
+	if (++w->dies >= DIES_MAX || (w->dies % CHECK_EVERY == 0 && cpu_ns() > w->stop_ns))
+		w->stopped = true;
+	return w->stopped;
+}
+
+/* The linkage name tells apart what overloads and templates call alike. */
+static const char *inlined_name(Dwarf_Die *die, uint64_t *ret_key)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+	const char *name = NULL;
+
+	if (!dwarf_attr(die, DW_AT_abstract_origin, &attr) || !dwarf_formref_die(&attr, &origin))
+		return NULL;
+	*ret_key = (uint64_t)(uintptr_t)origin.addr;
+	if (dwarf_attr_integrate(&origin, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(&origin, DW_AT_MIPS_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	return name ? name : dwarf_diename(&origin);
+}
+
+static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
+{
+	const char *name;
+	uint64_t key;
+	uint32_t text;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+	int ranges = 0;
+
+	name = inlined_name(die, &key);
+	if (!name || !key)
+		return;
+	text = known_text(w, &w->origins, key, name);
+	if (text == NONE)
+		return;
+	while (ranges++ < RANGES_MAX &&
+	       (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
+		if (start >= end)
+			continue;
+		if (!room_for((void **)&w->inlined, w->n_inlined, &w->inlined_room, INLINES_MAX,
+			      sizeof(*w->inlined)))
+			return;
+		w->inlined[w->n_inlined++] = (struct inlined){start, end, text, depth};
+	}
+}
+
+static bool holds_code(Dwarf_Die *die)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		/* An abstract instance has neither, and nothing below has code. */
+		return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+	case DW_TAG_lexical_block:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void walk_unit(struct walk *w, Dwarf_Die *unit)
+{
+	Dwarf_Die stack[DEPTH_MAX];
+	int depth = 0;
+
+	if (dwarf_child(unit, &stack[0]) != 0)
+		return;
+	while (depth >= 0) {
+		Dwarf_Die *die = &stack[depth];
+
+		if (over(w))
+			return;
+		if (holds_code(die)) {
+			if (dwarf_tag(die) == DW_TAG_inlined_subroutine)
+				add_inlined(w, die, (uint32_t)depth);
+			if (depth + 1 < DEPTH_MAX && dwarf_child(die, &stack[depth + 1]) == 0) {
+				depth++;
+				continue;
+			}
+		}
+		while (depth >= 0 && dwarf_siblingof(&stack[depth], &stack[depth]) != 0)
+			depth--;
+	}
+}
+
+/* A row costs libdw 50 bytes and a byte of program can make one. */
+static bool program_fits(struct walk *w, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word offset;
+	uint32_t length;
+
+	if (!w->line_section || !dwarf_attr(unit, DW_AT_stmt_list, &attr) ||
+	    dwarf_formudata(&attr, &offset) != 0 || offset >= w->line_section->d_size ||
+	    w->line_section->d_size - offset < sizeof(length))
+		return false;
+	memcpy(&length, (const char *)w->line_section->d_buf + offset, sizeof(length));
+	if (length > PROGRAM_BYTES_MAX || w->programs_bytes + length > PROGRAMS_BYTES_MAX)
+		return false;
+	w->programs_bytes += length;
+	return true;
+}
+
+static void add_lines(struct walk *w, Dwarf_Die *unit)
+{
+	struct comm_dwline *dw = w->dw;
+	Dwarf_Lines *lines;
+	size_t n;
+
+	if (!program_fits(w, unit) || dwarf_getsrclines(unit, &lines, &n) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		struct row row = {.source = NONE};
+		bool end = false;
+		const char *source;
+		int number;
+
+		if (!line || dwarf_lineaddr(line, &row.addr) != 0)
+			continue;
+		dwarf_lineendsequence(line, &end);
+		if (!end) {
+			source = dwarf_linesrc(line, NULL, NULL);
+			if (source && w->sources.n < SOURCES_MAX)
+				row.source = known_text(w, &w->sources, (uintptr_t)source, source);
+			if (dwarf_lineno(line, &number) == 0 && number > 0)
+				row.line = (uint32_t)number;
+		}
+		if (!room_for((void **)&dw->row, dw->n_rows, &dw->rows_room, LINES_MAX,
+			      sizeof(*dw->row)))
+			return;
+		dw->row[dw->n_rows++] = row;
+	}
+}
+
+static int by_addr(const void *pa, const void *pb)
+{
+	const struct row *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	/* The end of one sequence may be the start of another. */
+	return (a->source != NONE) - (b->source != NONE);
+}
+
+/* Of the rows at one address the last counts; equal neighbours are one. */
+static void settle_rows(struct comm_dwline *dw)
+{
+	size_t kept = 0;
+
+	/* glibc's qsort() merges, so rows of one address stay in order. */
+	if (dw->n_rows)
+		qsort(dw->row, dw->n_rows, sizeof(*dw->row), by_addr);
+	for (size_t i = 0; i < dw->n_rows; i++) {
+		struct row *r = &dw->row[i];
+
+		if (kept && dw->row[kept - 1].addr == r->addr) {
+			if (r->line || !dw->row[kept - 1].line)
+				dw->row[kept - 1] = *r;
+			continue;
+		}
+		if (kept && dw->row[kept - 1].source == r->source &&
+		    dw->row[kept - 1].line == r->line)
+			continue;
+		dw->row[kept++] = *r;
+	}
+	dw->n_rows = kept;
+}
+
+static int by_range(const void *pa, const void *pb)
+{
+	const struct inlined *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->depth != b->depth)
+		return a->depth < b->depth ? -1 : 1;
+	return a->end > b->end ? -1 : a->end < b->end;
+}
+
+static void add_piece(struct comm_dwline *dw, uint64_t start, uint32_t name)
+{
+	if (dw->n_pieces && dw->piece[dw->n_pieces - 1].start == start)
+		dw->n_pieces--;
+	if (dw->n_pieces && dw->piece[dw->n_pieces - 1].name == name)
+		return;
+	dw->piece[dw->n_pieces++] = (struct piece){start, name};
+}
+
+/*
+ * Nested ranges become pieces that do not overlap, each with its innermost
+ * name.  Ranges that cross (damaged DWARF) end with the one around them.
+ */
+static int flatten(struct walk *w)
+{
+	struct comm_dwline *dw = w->dw;
+	struct inlined open[DEPTH_MAX];
+	size_t n_open = 0;
+
+	if (!w->n_inlined)
+		return 0;
+	qsort(w->inlined, w->n_inlined, sizeof(*w->inlined), by_range);
+	dw->piece = calloc(2 * w->n_inlined + 1, sizeof(*dw->piece));
+	if (!dw->piece)
+		return -ENOMEM;
+	for (size_t i = 0; i <= w->n_inlined; i++) {
+		struct inlined next = {.start = UINT64_MAX};
+
+		if (i < w->n_inlined)
+			next = w->inlined[i];
+		while (n_open && open[n_open - 1].end <= next.start) {
+			uint64_t end = open[--n_open].end;
+
+			add_piece(dw, end, n_open ? open[n_open - 1].name : NONE);
+		}
+		if (i == w->n_inlined || n_open == DEPTH_MAX)
+			continue;
+		if (n_open && next.end > open[n_open - 1].end)
+			next.end = open[n_open - 1].end;
+		add_piece(dw, next.start, next.name);
+		open[n_open++] = next;
+	}
+	return 0;
+}
+
+/* Refuses sections that would unpack to more than memory can take. */
+static bool sections_fit(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	uint64_t sum = 0;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+		GElf_Chdr chdr;
+		uint64_t bytes;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
+		    (shdr.sh_flags & SHF_ALLOC))
+			continue;
+		bytes = shdr.sh_size;
+		if (shdr.sh_flags & SHF_COMPRESSED) {
+			if (!gelf_getchdr(scn, &chdr))
+				return false;
+			bytes = chdr.ch_size;
+		}
+		sum += bytes;
+		if (bytes > DEBUG_BYTES_MAX || sum > DEBUG_BYTES_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* After libdw took the file: compressed sections are plain by then. */
+static Elf_Data *line_section(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(elf, &strings) < 0)
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+		GElf_Shdr shdr;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, strings, shdr.sh_name);
+		if (!name || strcmp(name, ".debug_line"))
+			continue;
+		data = elf_getdata(scn, NULL);
+		return data && data->d_buf ? data : NULL;
+	}
+	return NULL;
+}
+
+static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
+{
+	struct walk w = {.dw = dw, .stop_ns = cpu_ns() + (uint64_t)cpu_ms * 1000000u};
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die unit;
+	Dwarf *dwarf;
+	int err;
+
+	if (elf_kind(elf) != ELF_K_ELF || !sections_fit(elf))
+		return -ENODATA;
+	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!dwarf)
+		return -ENODATA;
+	w.line_section = line_section(elf);
+	/* Lines first: they are worth more, should time run out. */
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0 && !over(&w))
+		if (dwarf_tag(&unit) == DW_TAG_compile_unit ||
+		    dwarf_tag(&unit) == DW_TAG_skeleton_unit)
+			add_lines(&w, &unit);
+	cu = NULL;
+	while (!w.stopped && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0)
+		if (dwarf_tag(&unit) == DW_TAG_compile_unit)
+			walk_unit(&w, &unit);
+	dwarf_end(dwarf);
+	settle_rows(dw);
+	err = flatten(&w);
+	free(w.inlined);
+	free(w.origins.slot);
+	free(w.sources.slot);
+	if (!err && !dw->n_rows && !dw->n_pieces)
+		err = -ENODATA;
+	return err;
+}
+
+int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret)
+{
+	struct comm_dwline *dw = calloc(1, sizeof(*dw));
+	Elf *elf;
+	int err;
+
+	if (!dw)
+		return -ENOMEM;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	err = elf ? build(elf, cpu_ms, dw) : -ENODATA;
+	elf_end(elf);
+	if (err)
+		comm_dwline_destroy(dw);
+	else
+		*ret = dw;
+	return err;
+}
+
+static bool put(int to, const void *from, size_t bytes, uint64_t *offset)
+{
+	const char *at = from;
+
+	while (bytes) {
+		ssize_t n = pwrite(to, at, bytes, (off_t)*offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		bytes -= (size_t)n;
+		*offset += (size_t)n;
+	}
+	return true;
+}
+
+int comm_dwline_save(const struct comm_dwline *dw, int to)
+{
+	struct head head = {
+		.complete = COMPLETE,
+		.n_rows = dw->n_rows,
+		.n_pieces = dw->n_pieces,
+		.text_bytes = dw->text_bytes,
+	};
+	uint64_t offset = sizeof(head), start = 0;
+
+	/* The head goes last: what was cut short has none. */
+	if (!put(to, dw->row, dw->n_rows * sizeof(*dw->row), &offset) ||
+	    !put(to, dw->piece, dw->n_pieces * sizeof(*dw->piece), &offset) ||
+	    !put(to, dw->text, dw->text_bytes, &offset) || !put(to, &head, sizeof(head), &start))
+		return -EIO;
+	return 0;
+}
+
+static int get(int from, void *to, size_t bytes, uint64_t *offset)
+{
+	char *at = to;
+
+	while (bytes) {
+		ssize_t n = pread(from, at, bytes, (off_t)*offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -ENODATA;
+		at += n;
+		bytes -= (size_t)n;
+		*offset += (size_t)n;
+	}
+	return 0;
+}
+
+static int get_array(int from, void *array, size_t n, size_t each_bytes, uint64_t *offset)
+{
+	void **to = array;
+
+	*to = calloc(n + 1, each_bytes);
+	return *to ? get(from, *to, n * each_bytes, offset) : -ENOMEM;
+}
+
+static int load(int from, struct comm_dwline *dw)
+{
+	uint64_t offset = 0;
+	struct head head;
+	int err = get(from, &head, sizeof(head), &offset);
+
+	if (err)
+		return err;
+	if (head.complete != COMPLETE || head.n_rows > LINES_MAX ||
+	    head.n_pieces > 2 * INLINES_MAX + 1 || head.text_bytes > TEXT_BYTES_MAX)
+		return -ENODATA;
+	dw->n_rows = head.n_rows;
+	dw->n_pieces = head.n_pieces;
+	dw->text_bytes = head.text_bytes;
+	err = get_array(from, &dw->row, dw->n_rows, sizeof(*dw->row), &offset);
+	if (!err)
+		err = get_array(from, &dw->piece, dw->n_pieces, sizeof(*dw->piece), &offset);
+	if (!err)
+		err = get_array(from, &dw->text, dw->text_bytes, 1, &offset);
+	if (err)
+		return err;
+	if (dw->text_bytes && dw->text[dw->text_bytes - 1])
+		return -ENODATA;
+	for (size_t i = 0; i < dw->n_rows; i++)
+		if (dw->row[i].source != NONE && dw->row[i].source >= dw->text_bytes)
+			return -ENODATA;
+	for (size_t i = 0; i < dw->n_pieces; i++)
+		if (dw->piece[i].name != NONE && dw->piece[i].name >= dw->text_bytes)
+			return -ENODATA;
+	return 0;
+}
+
+int comm_dwline_load(int from, struct comm_dwline **ret)
+{
+	struct comm_dwline *dw = calloc(1, sizeof(*dw));
+	int err = dw ? load(from, dw) : -ENOMEM;
+
+	if (err)
+		comm_dwline_destroy(dw);
+	else
+		*ret = dw;
+	return err;
+}
+
+void comm_dwline_destroy(struct comm_dwline *dw)
+{
+	if (!dw)
+		return;
+	free(dw->row);
+	free(dw->piece);
+	free(dw->text);
+	free(dw);
+}
+
+int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_line *ret)
+{
+	size_t lo = 0, hi = dw->n_rows;
+
+	memset(ret, 0, sizeof(*ret));
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (dw->row[mid].addr <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && dw->row[lo - 1].source != NONE) {
+		ret->source = dw->text + dw->row[lo - 1].source;
+		ret->line = dw->row[lo - 1].line;
+	}
+	lo = 0;
+	hi = dw->n_pieces;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (dw->piece[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && dw->piece[lo - 1].name != NONE)
+		ret->inlined = dw->text + dw->piece[lo - 1].name;
+	return ret->source || ret->inlined ? 0 : -ENOENT;
+}
+
+size_t comm_dwline_lines(const struct comm_dwline *dw)
+{
+	return dw->n_rows;
+}
+
+size_t comm_dwline_inlines(const struct comm_dwline *dw)
+{
+	return dw->n_pieces;
+}
+
+size_t comm_dwline_bytes(const struct comm_dwline *dw)
+{
+	return sizeof(*dw) + dw->n_rows * sizeof(*dw->row) + dw->n_pieces * sizeof(*dw->piece) +
+	       dw->text_bytes;
+}

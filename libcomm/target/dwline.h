@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Source lines and inlined functions of one ELF file, from its DWARF: one walk
+ * builds two sorted tables, and the DWARF is let go.
+ *
+ * Why not dwarf_getscopes(): 2 to 7 ms an address.  The walk is bounded: past
+ * a time or size limit the rest of the inlines, then of the lines, is left out.
+ * The file is hostile; it is read, never mapped.  libdw 0.188 reads past the
+ * end of a damaged line table, so a table is built in a process that may die
+ * (see dwjob.h), saved there and loaded here.
+ */
+#ifndef COMM_DWLINE_H
+#define COMM_DWLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	COMM_DWLINE_SAVED_MAX = 168 << 20, /* bytes of the largest saved table */
+};
+
+struct comm_line {
+	const char *source;  /* as the compiler saw it; NULL when unknown */
+	const char *inlined; /* innermost inlined function, maybe mangled, or NULL */
+	uint32_t line;	     /* 0 when unknown */
+};
+
+struct comm_dwline;
+
+/* -ENODATA: no usable DWARF.  Never of a foreign file in a process that matters. */
+int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret);
+void comm_dwline_destroy(struct comm_dwline *dw);
+
+/* To and from the start of a file that can seek. */
+int comm_dwline_save(const struct comm_dwline *dw, int to);
+/* Who saved it may have been taken over: believes nothing; -ENODATA. */
+int comm_dwline_load(int from, struct comm_dwline **ret);
+
+/* By the file's virtual address; -ENOENT when nothing is known of it. */
+int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_line *ret);
+
+size_t comm_dwline_lines(const struct comm_dwline *dw);
+size_t comm_dwline_inlines(const struct comm_dwline *dw);
+size_t comm_dwline_bytes(const struct comm_dwline *dw);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything the engine asks about a target besides its events: mappings,
+ * code bytes, names.  Three views answer alike: the live one (/proc and ELF
+ * files), the recorder (asks another view and writes each answer down) and the
+ * replay (answers from a recording, so that the same matrix comes out on any
+ * host, bit for bit).
+ *
+ * All answers derive from hostile input.  Strings returned are NUL-terminated,
+ * printable (bytes outside 0x20..0x7e replaced by '?') and owned by the view
+ * until it is destroyed.  One thread uses a view.
+ */
+#ifndef COMM_INSPECT_H
+#define COMM_INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum comm_mapping_kind {
+	COMM_MAP_FILE,
+	COMM_MAP_ANON,
+	COMM_MAP_HEAP,	 /* [heap] */
+	COMM_MAP_STACK,	 /* [stack]; thread stacks are ANON, see stack.h */
+	COMM_MAP_SHARED, /* shared memory without a lasting file: shm, memfd */
+	COMM_MAP_VDSO,	 /* [vdso], [vvar] */
+	COMM_MAP_JIT,	 /* executable and not of a file */
+};
+
+struct comm_mapping {
+	uint64_t start, end; /* end is past the last byte */
+	uint64_t offset;     /* into the file, bytes */
+	uint64_t dev, ino;   /* of the file; 0 when anonymous */
+	bool readable, writable, executable, shared;
+	enum comm_mapping_kind kind;
+	const char *path; /* as in /proc/PID/maps; "" when anonymous */
+	uint32_t file;	  /* dense id of (dev, ino, path); 0 when anonymous */
+};
+
+/* What is known of a piece of code; start..end in the file's own addresses. */
+struct comm_code {
+	const char *function; /* demangled, never NULL; "module+0x12" at worst */
+	const char *inlined;  /* innermost inlined function here, or NULL */
+	const char *module;   /* base name of the file, "[jit]", "[vdso]" */
+	const char *build_id; /* hex, "" when unknown */
+	const char *source;   /* file name, NULL when unknown */
+	uint32_t line;	      /* 0 when unknown */
+	uint64_t start;	      /* of the function: file virtual address */
+	uint64_t end;
+	/* Source, line and inlined are not known yet: ask again a little later. */
+	bool provisional;
+};
+
+/*
+ * A static variable.  A name that starts with a dot (".bss") is a section in
+ * which no variable is known at the address; start..end is then all of it.
+ */
+struct comm_static {
+	const char *name;
+	const char *module;
+	const char *build_id;
+	uint64_t start, end; /* run-time addresses in the asked process */
+};
+
+struct comm_inspect_ops {
+	/*
+	 * The mappings of a process, sorted by address.  On success *ret is
+	 * owned by the view and valid until the next call of maps().
+	 */
+	int (*maps)(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n);
+	/* Code bytes; returns how many could be read, or -errno. */
+	ssize_t (*text)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+			void *buf, size_t len_bytes);
+	/* -ENOENT when nothing is known, *ret then names the module only. */
+	int (*code)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
+		    struct comm_code *ret);
+	int (*data)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+		    struct comm_static *ret);
+	/* A thread's name as in /proc/PID/task/TID/comm, at most 16 bytes. */
+	int (*thread_name)(void *ctx, uint32_t tgid, uint32_t tid, char name[16]);
+	void (*destroy)(void *ctx);
+};
+
+struct comm_inspect {
+	const struct comm_inspect_ops *ops;
+	void *ctx;
+};
+
+/* A view of the processes that run now.  Needs no root for one's own. */
+int comm_inspect_live_create(struct comm_inspect *ret);
+/*
+ * Reads the symbols of what a process runs and starts to read its lines, so
+ * that this need not happen when the first sample comes.  Stops after 0.3 s
+ * (and one file): what is left waits for first sight.  Live views only.
+ */
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
+/*
+ * CPU time spent so far on opening modules, a cost of first sight and not of
+ * sampling; that of children which have ended included.  0 unless live.
+ */
+uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect);
+/* The part of it that is this process's own. */
+uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
+void comm_inspect_destroy(struct comm_inspect *inspect);
+
+#endif

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "inspect.h"
+#include "jitmap.h"
+#include "maps.h"
+#include "module.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	NAMES_BYTES_MAX = 128 << 20,
+	MODULES_BYTES_MAX = 64 << 20,
+	PROCESSES_MAX = 512, /* that mappings are remembered of */
+	MEM_FDS_MAX = 64,
+	BUCKETS = 1024,
+	MAPS_TEXT_BYTES = 64 * 1024, /* to begin with */
+	MAPS_TEXT_BYTES_MAX = 32 << 20,
+	JIT_REREAD_NS = 1000 * 1000 * 1000,
+	PREFETCH_NS = 300 * 1000 * 1000,
+};
+
+/* A file that could not be opened is not tried for every sample. */
+static const uint64_t retry_ns = 10u * 1000000000ull;
+
+struct process {
+	struct process *next;
+	uint32_t tgid;
+	uint64_t used;
+	int mem_fd; /* /proc/PID/mem, -1: not open */
+	struct comm_mapping *map;
+	size_t n;
+	struct comm_jitmap *jit;
+	uint64_t jit_read_ns;
+};
+
+struct file {
+	struct comm_module *module;
+	uint64_t failed_ns;
+	int err;
+};
+
+struct live {
+	struct comm_names *names;
+	struct comm_maps *maps;
+	struct comm_modules *modules;
+	struct process *bucket[BUCKETS];
+	size_t n_processes, n_mem_fds;
+	uint64_t used;
+	struct file *file; /* by comm_mapping.file */
+	size_t n_files;
+	char *text;
+	size_t text_room;
+	uint64_t polled_ns, setup_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void close_mem(struct live *live, struct process *p)
+{
+	if (p->mem_fd < 0)
+		return;
+	close(p->mem_fd);
+	p->mem_fd = -1;
+	live->n_mem_fds--;
+}
+
+static void process_destroy(struct live *live, struct process *p)
+{
+	close_mem(live, p);
+	comm_jitmap_destroy(p->jit);
+	free(p->map);
+	free(p);
+}
+
+/* The least recently used one; with_mem: of those whose memory is open. */
+static struct process **oldest(struct live *live, bool with_mem)
+{
+	struct process **found = NULL;
+
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct process **p = &live->bucket[i]; *p; p = &(*p)->next)
+			if ((!with_mem || (*p)->mem_fd >= 0) &&
+			    (!found || (*p)->used < (*found)->used))
+				found = p;
+	return found;
+}
+
+static struct process *process_get(struct live *live, uint32_t tgid)
+{
+	struct process **bucket = &live->bucket[tgid % BUCKETS], *p;
+
+	for (p = *bucket; p; p = p->next) {
+		if (p->tgid == tgid) {
+			p->used = ++live->used;
+			return p;
+		}
+	}
+	if (live->n_processes >= PROCESSES_MAX) {
+		struct process **at = oldest(live, false), *old = *at;
+
+		*at = old->next;
+		process_destroy(live, old);
+		live->n_processes--;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	p->mem_fd = -1;
+	p->used = ++live->used;
+	p->next = *bucket;
+	*bucket = p;
+	live->n_processes++;
+	return p;
+}
+
+/* All of a /proc file into live->text; returns its length or -errno. */
+static ssize_t read_proc(struct live *live, uint32_t tgid, const char *name)
+{
+	size_t used = 0;
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tgid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (;;) {
+		if (used == live->text_room) {
+			size_t room = live->text_room ? live->text_room * 2 : MAPS_TEXT_BYTES;
+			char *bigger =
+				room > MAPS_TEXT_BYTES_MAX ? NULL : realloc(live->text, room);
+
+			if (!bigger)
+				break;
+			live->text = bigger;
+			live->text_room = room;
+		}
+		n = read(fd, live->text + used, live->text_room - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n < 0 ? n : (ssize_t)used;
+}
+
+static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	struct live *live = ctx;
+	struct comm_mapping *map;
+	struct process *p;
+	ssize_t bytes;
+	size_t n;
+	int err;
+
+	bytes = read_proc(live, tgid, "maps");
+	if (bytes < 0)
+		return (int)bytes;
+	/* A process that ends, and a kernel thread, have none. */
+	if (!bytes)
+		return -ESRCH;
+	err = comm_maps_parse(live->maps, live->text, (size_t)bytes, &map, &n);
+	if (err)
+		return err;
+	p = process_get(live, tgid);
+	if (!p) {
+		free(map);
+		return -ENOMEM;
+	}
+	free(p->map);
+	p->map = map;
+	p->n = n;
+	*ret = map;
+	*ret_n = n;
+	return 0;
+}
+
+/*
+ * First a handle that cannot hang or have an effect, then, if it is a regular
+ * file, the file itself: a path may name a fifo, a tape or a watchdog.
+ */
+static int open_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+	char self[64];
+	struct stat st;
+	int handle, fd;
+
+	handle = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	if (handle < 0)
+		return -errno;
+	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(handle);
+		return -EINVAL;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	close(handle);
+	return fd;
+}
+
+static int open_root(uint32_t tgid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", tgid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/*
+ * The file behind a mapping.  map_files is exact, even for deleted files, but
+ * wants CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path may mean another file
+ * by now, so its inode has to agree (st_dev need not on btrfs and overlayfs).
+ */
+static int open_mapped(uint32_t tgid, const struct comm_mapping *m, int root_fd)
+{
+	char path[96];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, tgid,
+		 m->start, m->end);
+	fd = open_regular(AT_FDCWD, path, 0, 0);
+	if (fd >= 0 || root_fd < 0 || m->path[0] != '/')
+		return fd;
+	fd = open_regular(root_fd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || st.st_ino != m->ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static struct file *file_of(struct live *live, uint32_t id)
+{
+	if (id >= live->n_files) {
+		size_t n = live->n_files ? live->n_files : 64;
+		struct file *bigger;
+
+		while (n <= id)
+			n *= 2;
+		bigger = realloc(live->file, n * sizeof(*bigger));
+		if (!bigger)
+			return NULL;
+		memset(bigger + live->n_files, 0, (n - live->n_files) * sizeof(*bigger));
+		live->file = bigger;
+		live->n_files = n;
+	}
+	return &live->file[id];
+}
+
+static void open_file(struct live *live, uint32_t tgid, const struct comm_mapping *m,
+		      struct file *f)
+{
+	int root_fd = open_root(tgid), fd = open_mapped(tgid, m, root_fd);
+
+	if (fd >= 0) {
+		f->err = comm_modules_open(live->modules, fd, root_fd, m->path, &f->module);
+		close(fd);
+	} else {
+		f->err = fd;
+	}
+	if (root_fd >= 0)
+		close(root_fd);
+	if (f->err)
+		f->failed_ns = now_ns();
+}
+
+/* Lines that arrived; not more often than the coarse clock ticks. */
+static void poll_lines(struct live *live)
+{
+	uint64_t now, start;
+
+	if (!comm_modules_busy(live->modules))
+		return;
+	now = now_ns();
+	if (now == live->polled_ns)
+		return;
+	live->polled_ns = now;
+	start = cpu_ns();
+	comm_modules_poll(live->modules);
+	live->setup_ns += cpu_ns() - start;
+}
+
+static int module_of(struct live *live, uint32_t tgid, const struct comm_mapping *m,
+		     struct comm_module **ret)
+{
+	uint64_t start;
+	struct file *f;
+	bool ready;
+
+	poll_lines(live);
+	if (!strcmp(m->path, "[vdso]"))
+		return comm_modules_vdso(live->modules, ret);
+	if (!m->file || m->kind == COMM_MAP_VDSO)
+		return -ENOENT;
+	f = file_of(live, m->file);
+	if (!f)
+		return -ENOMEM;
+	ready = f->module && comm_module_ready(f->module);
+	if (!ready || comm_module_wants_file(f->module)) {
+		if (!f->err || now_ns() - f->failed_ns >= retry_ns) {
+			start = cpu_ns();
+			open_file(live, tgid, m, f);
+			live->setup_ns += cpu_ns() - start;
+		}
+		ready = f->module && comm_module_ready(f->module);
+	}
+	if (ready)
+		*ret = f->module;
+	return ready ? 0 : f->err;
+}
+
+static int open_mem(struct live *live, struct process *p)
+{
+	char path[64];
+
+	if (live->n_mem_fds >= MEM_FDS_MAX)
+		close_mem(live, *oldest(live, true));
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->tgid);
+	p->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (p->mem_fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	live->n_mem_fds++;
+	return 0;
+}
+
+static ssize_t read_mem(struct live *live, uint32_t tgid, uint64_t addr, void *buf,
+			size_t len_bytes)
+{
+	struct process *p = process_get(live, tgid);
+	bool fresh;
+	ssize_t n;
+
+	if (!p)
+		return -ENOMEM;
+	fresh = p->mem_fd < 0;
+	for (;;) {
+		if (p->mem_fd < 0) {
+			int err = open_mem(live, p);
+
+			if (err)
+				return err;
+		}
+		n = pread(p->mem_fd, buf, len_bytes, (off_t)addr);
+		if (n > 0)
+			return n;
+		n = n < 0 ? -errno : -ESRCH;
+		/* After an exec the handle is of the memory before it. */
+		close_mem(live, p);
+		if (fresh)
+			return n;
+		fresh = true;
+	}
+}
+
+static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+			 void *buf, size_t len_bytes)
+{
+	struct live *live = ctx;
+	ssize_t n;
+	int root_fd, fd;
+
+	if (addr < m->start || addr >= m->end)
+		return -EFAULT;
+	if (len_bytes > m->end - addr)
+		len_bytes = m->end - addr;
+	n = read_mem(live, tgid, addr, buf, len_bytes);
+	if (n > 0 || m->kind != COMM_MAP_FILE || !m->executable)
+		return n;
+	root_fd = open_root(tgid);
+	fd = open_mapped(tgid, m, root_fd);
+	if (fd >= 0) {
+		ssize_t from_file = pread(fd, buf, len_bytes, (off_t)(addr - m->start + m->offset));
+
+		if (from_file > 0)
+			n = from_file;
+		close(fd);
+	}
+	if (root_fd >= 0)
+		close(root_fd);
+	return n;
+}
+
+/* The pid that a process has in its own namespace; 0: gone. */
+static uint32_t own_pid(struct live *live, uint32_t tgid, uint32_t *ret_uid)
+{
+	ssize_t n = read_proc(live, tgid, "status");
+	const char *at, *end = live->text + (n > 0 ? n : 0);
+	uint32_t pid = tgid;
+
+	*ret_uid = 0;
+	if (n <= 0)
+		return 0;
+	for (at = live->text; at < end;) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		char line[256];
+
+		if (len < sizeof(line)) {
+			memcpy(line, at, len);
+			line[len] = 0;
+			if (!strncmp(line, "NSpid:", 6)) {
+				const char *last = line + len;
+
+				while (last > line && isdigit((unsigned char)last[-1]))
+					last--;
+				pid = (uint32_t)strtoul(last, NULL, 10);
+			} else if (!strncmp(line, "Uid:", 4)) {
+				char *skipped;
+
+				strtoul(line + 4, &skipped, 10); /* real, then effective */
+				*ret_uid = (uint32_t)strtoul(skipped, NULL, 10);
+			}
+		}
+		if (!eol)
+			break;
+		at = eol + 1;
+	}
+	return pid;
+}
+
+static void read_jit(struct live *live, struct process *p)
+{
+	uint32_t uid, pid = own_pid(live, p->tgid, &uid);
+	char path[64];
+	struct stat st;
+	int root_fd, fd;
+
+	p->jit_read_ns = now_ns();
+	if (!pid || (!p->jit && comm_jitmap_create(live->names, &p->jit) < 0))
+		return;
+	root_fd = open_root(p->tgid);
+	if (root_fd < 0)
+		return;
+	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", pid);
+	fd = open_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, O_NOFOLLOW);
+	close(root_fd);
+	if (fd < 0) {
+		/* Without the file what is known may be of an earlier process. */
+		comm_jitmap_destroy(p->jit);
+		p->jit = NULL;
+		return;
+	}
+	/* /tmp is everybody's: another user's file says nothing of this process. */
+	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == uid))
+		comm_jitmap_read(p->jit, fd);
+	close(fd);
+}
+
+static int jit_code(struct live *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
+{
+	struct process *p = process_get(live, tgid);
+
+	*ret = (struct comm_code){
+		.function = "[jit]",
+		.module = "[jit]",
+		.build_id = "",
+	};
+	if (!p)
+		return -ENOMEM;
+	for (int pass = 0; pass < 2; pass++) {
+		const char *name =
+			p->jit ? comm_jitmap_find(p->jit, ip, &ret->start, &ret->end) : NULL;
+
+		if (name) {
+			ret->function = name;
+			return 0;
+		}
+		if (pass || (p->jit_read_ns && now_ns() - p->jit_read_ns < JIT_REREAD_NS))
+			break;
+		read_jit(live, p);
+	}
+	return -ENOENT;
+}
+
+static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
+		     struct comm_code *ret)
+{
+	struct live *live = ctx;
+	struct comm_module *module;
+	char name[COMM_NAME_BYTES];
+	const char *base;
+
+	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
+	    m->kind == COMM_MAP_STACK)
+		return jit_code(live, tgid, ip, ret);
+	if (module_of(live, tgid, m, &module) == 0)
+		return comm_module_code(module, m, ip, ret);
+	base = comm_module_base(m->path);
+	*ret = (struct comm_code){
+		.module = comm_names_add(live->names, base, strlen(base)),
+		.build_id = "",
+		.start = (ip - m->start + m->offset) & ~(uint64_t)4095,
+	};
+	ret->end = ret->start + 4096;
+	snprintf(name, sizeof(name), "%.480s+0x%" PRIx64, ret->module, ret->start);
+	ret->function = comm_names_add(live->names, name, sizeof(name));
+	return -ENOENT;
+}
+
+static const struct comm_mapping *mapping_at(const struct process *p, uint64_t addr)
+{
+	size_t lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < p->map[mid].end)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < p->n && addr >= p->map[lo].start ? &p->map[lo] : NULL;
+}
+
+static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+		     struct comm_static *ret)
+{
+	struct live *live = ctx;
+	const struct comm_mapping *file = m;
+	struct comm_module *module;
+	int err;
+
+	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
+	/* The .bss is anonymous memory that follows the file's last mapping. */
+	if (m->kind == COMM_MAP_ANON && m->start) {
+		struct process *p = process_get(live, tgid);
+
+		file = p ? mapping_at(p, m->start - 1) : NULL;
+	}
+	if (!file || file->kind != COMM_MAP_FILE || file->shared)
+		return -ENOENT;
+	err = module_of(live, tgid, file, &module);
+	return err ? err : comm_module_data(module, file, addr, ret);
+}
+
+static int live_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tgid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	memset(name, 0, 16);
+	n = read(fd, name, 15);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	if (name[n - 1] == '\n')
+		name[n - 1] = 0;
+	for (ssize_t i = 0; name[i]; i++)
+		if (name[i] < 0x20 || name[i] > 0x7e)
+			name[i] = '?';
+	return 0;
+}
+
+static void live_destroy(void *ctx)
+{
+	struct live *live = ctx;
+	struct process *next;
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct process *p = live->bucket[i]; p; p = next) {
+			next = p->next;
+			process_destroy(live, p);
+		}
+	}
+	comm_modules_destroy(live->modules);
+	comm_maps_destroy(live->maps);
+	comm_names_destroy(live->names);
+	free(live->file);
+	free(live->text);
+	free(live);
+}
+
+static const struct comm_inspect_ops live_ops = {
+	.maps = live_maps,
+	.text = live_text,
+	.code = live_code,
+	.data = live_data,
+	.thread_name = live_thread_name,
+	.destroy = live_destroy,
+};
+
+int comm_inspect_live_create(struct comm_inspect *ret)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	int err;
+
+	if (!live)
+		return -ENOMEM;
+	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
+	if (!err)
+		err = comm_maps_create(live->names, &live->maps);
+	if (!err)
+		err = comm_modules_create(live->names, MODULES_BYTES_MAX, &live->modules);
+	if (err) {
+		live_destroy(live);
+		return err;
+	}
+	*ret = (struct comm_inspect){.ops = &live_ops, .ctx = live};
+	return 0;
+}
+
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
+{
+	struct live *live = inspect->ctx;
+	const struct comm_mapping *map;
+	struct comm_module *module;
+	uint64_t stop_ns;
+	size_t n = 0;
+
+	if (inspect->ops != &live_ops || live_maps(live, tgid, &map, &n) < 0)
+		return;
+	stop_ns = now_ns() + PREFETCH_NS;
+	for (size_t i = 0; i < n && now_ns() < stop_ns; i++)
+		if (map[i].executable && map[i].kind == COMM_MAP_FILE)
+			module_of(live, tgid, &map[i], &module);
+}
+
+uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
+{
+	const struct live *live = inspect->ctx;
+
+	return inspect->ops == &live_ops ? live->setup_ns : 0;
+}
+
+uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
+{
+	const struct live *live = inspect->ctx;
+
+	return inspect->ops == &live_ops ? live->setup_ns + comm_modules_children_ns(live->modules)
+					 : 0;
+}
+
+void comm_inspect_destroy(struct comm_inspect *inspect)
+{
+	if (!inspect || !inspect->ops)
+		return;
+	inspect->ops->destroy(inspect->ctx);
+	*inspect = (struct comm_inspect){0};
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum {
+	FILES_MAX = 1 << 20, /* files told apart in one run; later ones have id 0 */
+	SLOTS_MIN = 256,
+};
+
+struct file {
+	uint64_t dev, ino;
+	const char *path; /* of names: compared as a pointer */
+	uint32_t id;	  /* 0: the slot is free */
+};
+
+struct comm_maps {
+	struct comm_names *names;
+	struct file *files;
+	uint32_t n_slots, n_files;
+};
+
+int comm_maps_create(struct comm_names *names, struct comm_maps **ret)
+{
+	struct comm_maps *maps = calloc(1, sizeof(*maps));
+
+	if (!maps)
+		return -ENOMEM;
+	maps->names = names;
+	maps->n_slots = SLOTS_MIN;
+	maps->files = calloc(SLOTS_MIN, sizeof(*maps->files));
+	if (!maps->files) {
+		free(maps);
+		return -ENOMEM;
+	}
+	*ret = maps;
+	return 0;
+}
+
+void comm_maps_destroy(struct comm_maps *maps)
+{
+	if (!maps)
+		return;
+	free(maps->files);
+	free(maps);
+}
+
+static uint32_t file_hash(uint64_t dev, uint64_t ino, const char *path)
+{
+	uint64_t h = (dev * 0x9e3779b97f4a7c15u) ^ (ino * 0xc2b2ae3d27d4eb4fu) ^ (uintptr_t)path;
+
+	return (uint32_t)((h * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+static int files_grow(struct comm_maps *maps)
+{
+	uint32_t n_slots = maps->n_slots * 2;
+	struct file *files = calloc(n_slots, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < maps->n_slots; i++) {
+		const struct file *f = &maps->files[i];
+		uint32_t at;
+
+		if (!f->id)
+			continue;
+		at = file_hash(f->dev, f->ino, f->path) & (n_slots - 1);
+		while (files[at].id)
+			at = (at + 1) & (n_slots - 1);
+		files[at] = *f;
+	}
+	free(maps->files);
+	maps->files = files;
+	maps->n_slots = n_slots;
+	return 0;
+}
+
+static uint32_t file_id(struct comm_maps *maps, uint64_t dev, uint64_t ino, const char *path)
+{
+	uint32_t at = file_hash(dev, ino, path) & (maps->n_slots - 1);
+
+	for (; maps->files[at].id; at = (at + 1) & (maps->n_slots - 1)) {
+		const struct file *f = &maps->files[at];
+
+		if (f->dev == dev && f->ino == ino && f->path == path)
+			return f->id;
+	}
+	if (maps->n_files >= FILES_MAX)
+		return 0;
+	maps->files[at] = (struct file){dev, ino, path, ++maps->n_files};
+	if (maps->n_files * 2 > maps->n_slots && files_grow(maps) < 0 &&
+	    maps->n_files + 1 >= maps->n_slots) {
+		/* The table must keep a free slot, or a search never ends. */
+		maps->files[at].id = 0;
+		maps->n_files--;
+		return 0;
+	}
+	return maps->n_files;
+}
+
+struct cursor {
+	const char *at, *end;
+};
+
+static bool hex(struct cursor *c, uint64_t *ret)
+{
+	uint64_t value = 0;
+	int digits = 0;
+
+	for (; c->at < c->end; c->at++, digits++) {
+		char ch = *c->at;
+
+		if (ch >= '0' && ch <= '9')
+			value = value << 4 | (uint64_t)(ch - '0');
+		else if (ch >= 'a' && ch <= 'f')
+			value = value << 4 | (uint64_t)(ch - 'a' + 10);
+		else
+			break;
+	}
+	*ret = value;
+	return digits > 0 && digits <= 16;
+}
+
+static bool decimal(struct cursor *c, uint64_t *ret)
+{
+	uint64_t value = 0;
+	int digits = 0;
+
+	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++, digits++)
+		value = value * 10 + (uint64_t)(*c->at - '0');
+	*ret = value;
+	return digits > 0 && digits <= 20;
+}
+
+static bool expect(struct cursor *c, char ch)
+{
+	if (c->at >= c->end || *c->at != ch)
+		return false;
+	c->at++;
+	return true;
+}
+
+static bool starts(const char *path, const char *with)
+{
+	return !strncmp(path, with, strlen(with));
+}
+
+static enum comm_mapping_kind kind_of(const struct comm_mapping *m)
+{
+	const char *p = m->path;
+
+	if (!strcmp(p, "[heap]"))
+		return COMM_MAP_HEAP;
+	if (!strcmp(p, "[stack]"))
+		return COMM_MAP_STACK;
+	if (starts(p, "[vdso]") || starts(p, "[vvar") || starts(p, "[vsyscall]"))
+		return COMM_MAP_VDSO;
+	if (starts(p, "/memfd:") || starts(p, "/dev/zero") || starts(p, "/SYSV") ||
+	    starts(p, "/dev/shm/") || starts(p, "/anon_hugepage") || starts(p, "[anon_shmem:"))
+		/* Some runtimes map their generated code from a memfd. */
+		return m->executable ? COMM_MAP_JIT : COMM_MAP_SHARED;
+	if (m->ino || p[0] == '/')
+		return COMM_MAP_FILE;
+	return m->executable ? COMM_MAP_JIT : COMM_MAP_ANON;
+}
+
+/* "7f00-7f10 r-xp 00001000 fd:01 123   /usr/lib/libc.so.6 (deleted)" */
+static bool parse_line(struct comm_maps *maps, const char *line, size_t len, struct comm_mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	struct cursor c = {line, line + len};
+	uint64_t major, minor;
+	const char *mode;
+	size_t path_len;
+
+	memset(m, 0, sizeof(*m));
+	if (!hex(&c, &m->start) || !expect(&c, '-') || !hex(&c, &m->end) || !expect(&c, ' '))
+		return false;
+	if (m->start >= m->end || c.end - c.at < 5)
+		return false;
+	mode = c.at;
+	c.at += 4;
+	if (!expect(&c, ' ') || !hex(&c, &m->offset) || !expect(&c, ' ') || !hex(&c, &major) ||
+	    !expect(&c, ':') || !hex(&c, &minor) || !expect(&c, ' ') || !decimal(&c, &m->ino))
+		return false;
+	m->readable = mode[0] == 'r';
+	m->writable = mode[1] == 'w';
+	m->executable = mode[2] == 'x';
+	m->shared = mode[3] == 's';
+	m->dev = makedev((unsigned int)major, (unsigned int)minor);
+	while (c.at < c.end && *c.at == ' ')
+		c.at++;
+	path_len = (size_t)(c.end - c.at);
+	if (path_len >= sizeof(deleted) &&
+	    !memcmp(c.end - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1))
+		path_len -= sizeof(deleted) - 1;
+	m->path = comm_names_add(maps->names, c.at, path_len);
+	m->kind = kind_of(m);
+	if (m->ino || m->path[0] == '/' || m->kind == COMM_MAP_VDSO)
+		m->file = file_id(maps, m->dev, m->ino, m->path);
+	return true;
+}
+
+int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
+		    struct comm_mapping **ret, size_t *ret_n)
+{
+	const char *at = text, *end = text + text_bytes;
+	struct comm_mapping *all = NULL;
+	size_t n = 0, room = 0;
+
+	while (at < end && n < COMM_MAPS_MAX) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+
+		if (n == room) {
+			size_t more = room ? room * 2 : 64;
+			struct comm_mapping *bigger = realloc(all, more * sizeof(*all));
+
+			if (!bigger) {
+				free(all);
+				return -ENOMEM;
+			}
+			all = bigger;
+			room = more;
+		}
+		if (parse_line(maps, at, len, &all[n]) && (!n || all[n].start >= all[n - 1].end))
+			n++;
+		if (!eol)
+			break;
+		at = eol + 1;
+	}
+	*ret = all;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text of /proc/PID/maps, turned into mappings.  The text is hostile: a
+ * process chooses its file names (the kernel escapes only newlines in them).
+ */
+#ifndef COMM_MAPS_H
+#define COMM_MAPS_H
+
+#include "inspect.h"
+#include "names.h"
+
+enum {
+	COMM_MAPS_MAX = 65536, /* mappings of one process; the rest is not seen */
+};
+
+struct comm_maps;
+
+int comm_maps_create(struct comm_names *names, struct comm_maps **ret);
+void comm_maps_destroy(struct comm_maps *maps);
+
+/*
+ * Parses text_bytes of text; lines that are not understood or not in order of
+ * address are left out.  *ret is the caller's to free().  Ids of files are
+ * dense and the same for all processes of one comm_maps.
+ */
+int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
+		    struct comm_mapping **ret, size_t *ret_n);
+
+#endif

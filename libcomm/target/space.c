@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REREAD_NS = 50 * 1000 * 1000,
+	/*
+	 * A mapping costs 1 to 1.5 us to read: a process with 60,000 of them must
+	 * not cost the whole budget.
+	 */
+	REREAD_PER_MAPPING_NS = 150 * 1000,
+	/* A wild address misses for ever: each such miss doubles the wait. */
+	MISS_SHIFT_MAX = 5,
+	BUCKETS = 4096,
+};
+
+struct comm_space {
+	struct comm_space *next;
+	struct comm_space_table *table;
+	uint32_t tgid;
+	uint32_t generation;
+	bool asked;	/* once at least */
+	bool changed;	/* an event said so */
+	uint8_t misses; /* in a row that asking anew did not cure */
+	uint64_t asked_ns;
+	struct comm_mapping *map;
+	size_t n, last; /* last: where the last search ended */
+};
+
+struct comm_space_table {
+	const struct comm_inspect *inspect;
+	/* Of the table, so that a tgid that comes back has a new one. */
+	uint32_t generation;
+	struct comm_space *last;
+	struct comm_space *bucket[BUCKETS];
+};
+
+int comm_space_table_create(const struct comm_inspect *inspect, struct comm_space_table **ret)
+{
+	struct comm_space_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	table->inspect = inspect;
+	*ret = table;
+	return 0;
+}
+
+static void space_destroy(struct comm_space *space)
+{
+	free(space->map);
+	free(space);
+}
+
+void comm_space_table_destroy(struct comm_space_table *table)
+{
+	struct comm_space *next;
+
+	if (!table)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct comm_space *s = table->bucket[i]; s; s = next) {
+			next = s->next;
+			space_destroy(s);
+		}
+	}
+	free(table);
+}
+
+static struct comm_space *lookup(const struct comm_space_table *table, uint32_t tgid)
+{
+	struct comm_space *s = table->bucket[tgid % BUCKETS];
+
+	while (s && s->tgid != tgid)
+		s = s->next;
+	return s;
+}
+
+struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid)
+{
+	struct comm_space *s = table->last;
+
+	if (s && s->tgid == tgid)
+		return s;
+	s = lookup(table, tgid);
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return NULL;
+		s->table = table;
+		s->tgid = tgid;
+		s->generation = ++table->generation;
+		s->next = table->bucket[tgid % BUCKETS];
+		table->bucket[tgid % BUCKETS] = s;
+	}
+	table->last = s;
+	return s;
+}
+
+static bool same(const struct comm_mapping *a, const struct comm_mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->dev == b->dev && a->ino == b->ino && a->readable == b->readable &&
+	       a->writable == b->writable && a->executable == b->executable &&
+	       a->shared == b->shared && a->kind == b->kind && a->file == b->file;
+}
+
+static void reread(struct comm_space *space, uint64_t now_ns)
+{
+	const struct comm_inspect *inspect = space->table->inspect;
+	const struct comm_mapping *map;
+	struct comm_mapping *copy;
+	size_t n, i;
+
+	space->asked = true;
+	space->changed = false;
+	space->asked_ns = now_ns;
+	/*
+	 * A process that is gone keeps what was known of it: samples of its last
+	 * moments may still be on their way.
+	 */
+	if (inspect->ops->maps(inspect->ctx, space->tgid, &map, &n) < 0)
+		return;
+	for (i = 0; i < n && i < space->n && same(&map[i], &space->map[i]); i++)
+		;
+	if (i == n && n == space->n)
+		return;
+	copy = calloc(n ? n : 1, sizeof(*copy));
+	if (!copy)
+		return;
+	if (n)
+		memcpy(copy, map, n * sizeof(*copy));
+	free(space->map);
+	space->map = copy;
+	space->n = n;
+	space->last = 0;
+	space->generation = ++space->table->generation;
+}
+
+static bool may_reread(const struct comm_space *space, uint64_t now_ns, unsigned int shift)
+{
+	uint64_t wait_ns = (REREAD_NS + space->n * REREAD_PER_MAPPING_NS) << shift;
+
+	return !space->asked || (now_ns > space->asked_ns && now_ns - space->asked_ns >= wait_ns);
+}
+
+static const struct comm_mapping *search(struct comm_space *space, uint64_t addr)
+{
+	size_t lo = 0, hi = space->n;
+
+	if (space->last < space->n && addr >= space->map[space->last].start &&
+	    addr < space->map[space->last].end)
+		return &space->map[space->last];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < space->map[mid].end)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (lo == space->n || addr < space->map[lo].start)
+		return NULL;
+	space->last = lo;
+	return &space->map[lo];
+}
+
+const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t addr, uint64_t now_ns)
+{
+	const struct comm_mapping *m;
+
+	if (!space->asked || space->changed) {
+		if (may_reread(space, now_ns, 0))
+			reread(space, now_ns);
+		else
+			/* The answer may be out of date: let nobody keep it. */
+			space->generation = ++space->table->generation;
+	}
+	m = search(space, addr);
+	if (!m && may_reread(space, now_ns, space->misses)) {
+		reread(space, now_ns);
+		m = search(space, addr);
+		if (m)
+			space->misses = 0;
+		else if (space->misses < MISS_SHIFT_MAX)
+			space->misses++;
+	}
+	return m;
+}
+
+uint32_t comm_space_generation(const struct comm_space *space)
+{
+	return space->generation;
+}
+
+uint32_t comm_space_tgid(const struct comm_space *space)
+{
+	return space->tgid;
+}
+
+void comm_space_changed(struct comm_space_table *table, uint32_t tgid)
+{
+	struct comm_space *s = lookup(table, tgid);
+
+	if (s) {
+		/* A cache that still hits would never ask again. */
+		s->generation = ++table->generation;
+		s->changed = true;
+		s->misses = 0;
+	}
+}
+
+void comm_space_drop(struct comm_space_table *table, uint32_t tgid)
+{
+	for (struct comm_space **p = &table->bucket[tgid % BUCKETS]; *p; p = &(*p)->next) {
+		struct comm_space *s = *p;
+
+		if (s->tgid != tgid)
+			continue;
+		*p = s->next;
+		if (table->last == s)
+			table->last = NULL;
+		space_destroy(s);
+		return;
+	}
+}
