@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first, and which of them each may include.
 
+ROOMS += model
+USES_model :=
+
+ROOMS += target
+USES_target := model
+
+ROOMS += stream
+USES_stream := model target
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
