@@ -10,5 +10,8 @@ USES_target := model
 ROOMS += stream
 USES_stream := model target
 
+ROOMS += decode
+USES_decode := model target
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
