@@ -13,5 +13,8 @@ USES_stream := model target
 ROOMS += decode
 USES_decode := model target
 
+ROOMS += identity
+USES_identity := model target
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
