@@ -16,5 +16,8 @@ USES_decode := model target
 ROOMS += identity
 USES_identity := model target
 
+ROOMS += estimate
+USES_estimate := model
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
