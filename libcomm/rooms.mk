@@ -19,5 +19,8 @@ USES_identity := model target
 ROOMS += estimate
 USES_estimate := model
 
+ROOMS += estimate/hazard
+USES_estimate/hazard := model estimate
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
