@@ -22,5 +22,9 @@ USES_estimate := model
 ROOMS += estimate/hazard
 USES_estimate/hazard := model estimate
 
+ROOMS += exact
+USES_exact := model
+MORE_exact := -idirafter exact
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
