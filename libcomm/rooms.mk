@@ -26,5 +26,8 @@ ROOMS += exact
 USES_exact := model
 MORE_exact := -idirafter exact
 
+ROOMS += store
+USES_store := model
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
