@@ -29,5 +29,9 @@ MORE_exact := -idirafter exact
 ROOMS += store
 USES_store := model
 
+ROOMS += report
+USES_report := model store
+MORE_report := -Iinclude
+
 USES_engine = . $(filter-out report,$(ROOMS))
 MORE_engine := -Iinclude -idirafter exact
