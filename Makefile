@@ -30,7 +30,6 @@ endif
 
 # Dependencies run one way, and the include paths prove it.  What each room of libcomm
 # may include, besides its own headers; engine.c, in no room, joins them.
-ROOMS :=
 include libcomm/rooms.mk
 room = $(or $(patsubst %/,%,$(patsubst libcomm/%,%,$(dir $<))),engine)
 quote_rooms = $(addprefix -iquote libcomm/,$(1))
@@ -103,7 +102,7 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
-$(O)/tests/unit/test_src_kmod: INC_tests += -Ikmod/uapi -Ikmod/user
+$(O)/tests/unit/test_src_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
@@ -183,11 +182,11 @@ help:
 clean:
 	rm -rf $(O)
 
+# What tests/static asks: the rooms of libcomm, and the include paths of ROOM.
+print-rooms:
+	@echo $(ROOMS) engine
+print-inc:
+	@echo $(if $(filter $(ROOM),$(ROOMS) engine),$(call quote_rooms,$(USES_$(ROOM))) $(MORE_$(ROOM)),$(INC_$(ROOM)))
+
 .PHONY: all unit fuzz check check-built demo bench bench-built install help clean deps-%
 .SECONDARY:
-
-# For tests/static: the include paths of a room of libcomm, or of a folder.
-print-inc-%:
-	@echo $(if $(filter $*,$(ROOMS) engine),$(foreach r,$(USES_$*),-iquote libcomm/$r) $(MORE_$*),$(INC_$*))
-print-rooms:
-	@echo $(ROOMS)

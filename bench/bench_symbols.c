@@ -119,7 +119,8 @@ static void bench_process(uint32_t tgid)
 	t = now_ns();
 	if (inspect.ops->maps(inspect.ctx, tgid, &map, &n) < 0 || !n ||
 	    comm_space_table_create(&inspect, &table) < 0 ||
-	    comm_sites_create(&inspect, &sites) < 0 || comm_objects_create(&inspect, &objects) < 0) {
+	    comm_sites_create(&inspect, &sites) < 0 ||
+	    comm_objects_create(&inspect, &objects) < 0) {
 		fprintf(stderr, "pid %" PRIu32 ": no such process\n", tgid);
 		goto out;
 	}

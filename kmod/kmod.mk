@@ -56,7 +56,7 @@ VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/v
 $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain: $(O)/tests/vm/%: tests/vm/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(CF) -Ilibcomm $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread
 
 check-kmod-vm-%: $(VM_BRINGS)
 	@mkdir -p $(O)

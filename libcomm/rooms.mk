@@ -1,37 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first, and which of them each may include.
 
-ROOMS += model
+ROOMS := model target stream decode identity estimate estimate/hazard exact store report
+
 USES_model :=
-
-ROOMS += target
 USES_target := model
-
-ROOMS += stream
 USES_stream := model target
-
-ROOMS += decode
 USES_decode := model target
-
-ROOMS += identity
 USES_identity := model target
-
-ROOMS += estimate
 USES_estimate := model
-
-ROOMS += estimate/hazard
 USES_estimate/hazard := model estimate
-
-ROOMS += exact
 USES_exact := model
-MORE_exact := -idirafter exact
-
-ROOMS += store
 USES_store := model
-
-ROOMS += report
 USES_report := model store
-MORE_report := -Iinclude
+# engine.c stands in no room: it joins all that come before the report.
+USES_engine := . $(filter-out report,$(ROOMS))
 
-USES_engine = . $(filter-out report,$(ROOMS))
-MORE_engine := -Iinclude -idirafter exact
+# Besides: the format of exact results stands with those who write it.
+MORE_exact := -idirafter exact
+MORE_engine := -idirafter exact
+MORE_report := -Iinclude

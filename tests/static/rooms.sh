@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# No room of libcomm includes what it may not: with the include paths that the Makefile
+# compiles a room with, each header of the rooms it uses is found and complete in itself,
+# and no header of any other room, of daemon/ or of ctl/ is found.
+set -u
+cd "$(dirname "$0")/../.."
+n=0 failed=0
+check() { # RESULT NAME
+  n=$((n + 1))
+  [ "$1" = 0 ] && echo "ok $n - $2" && return
+  echo "not ok $n - $2"
+  failed=1
+}
+compiles() { # HEADER FLAGS...
+  printf '#include "%s"\n' "${1##*/}" | gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c "${@:2}" - 2>&1
+}
+ask() { make -s --no-print-directory "$@"; }
+
+for room in $(ask print-rooms); do
+  read -ra flags <<<"$(ask print-inc ROOM="$room")"
+  found='' broken=''
+  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h ctl/*.h; do
+    of=${header%/*} of=${of#libcomm/}
+    [ "$of" = "$room" ] && continue
+    case " ${flags[*]} " in
+    *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
+    *)
+      # Another folder, or the system, may have a header of that name.
+      printf '#include "%s"\n' "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
+        grep -qwF "$header" && found="$found $header"
+      ;;
+    esac
+  done
+  [ -z "$found" ]
+  check $? "$room finds no header but its own and those of the rooms it uses:$found"
+  [ -z "$broken" ]
+  check $? "$room compiles each header that it may include alone:$broken"
+done
+
+! relative=$(git grep -nE '#include "\.\./' -- libcomm daemon ctl bpf include)
+check $? "no header is included by a path that leads out of its folder: ${relative:-}"
+twice=$(git ls-files 'libcomm/*.h' | sed 's#.*/##' | sort | uniq -d)
+[ -z "$twice" ]
+check $? "no two headers of libcomm have one name: ${twice:-}"
+exit $failed
