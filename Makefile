@@ -34,7 +34,8 @@ include libcomm/rooms.mk
 room = $(or $(patsubst %/,%,$(patsubst libcomm/%,%,$(dir $<))),engine)
 quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
-INC_daemon := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote daemon -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
+DAEMON_ROOMS := daemon daemon/source daemon/companion
+INC_daemon := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
 INC_ctl := -Iinclude -iquote ctl
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
@@ -42,7 +43,7 @@ LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
-DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard daemon/*.c))
+DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
 CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c))
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
@@ -102,7 +103,8 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
-$(O)/tests/unit/test_src_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
+$(O)/tests/unit/test_source_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
+$(addprefix $(O)/tests/unit/test_,source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)

@@ -7,7 +7,7 @@
 #include "session.h"
 #include "source.h"
 #include "valgrind.h"
-#include "watch.h"
+#include "watchpoint.h"
 
 /* Slow, so it is never chosen by itself. */
 static void say_exact(void)

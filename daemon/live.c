@@ -20,7 +20,7 @@
 #include "record.h"
 #include "session.h"
 #include "source.h"
-#include "watch.h"
+#include "watchpoint.h"
 
 enum {
 	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */

@@ -20,7 +20,7 @@ ask() { make -s --no-print-directory "$@"; }
 for room in $(ask print-rooms); do
   read -ra flags <<<"$(ask print-inc ROOM="$room")"
   found='' broken=''
-  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h ctl/*.h; do
+  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h; do
     of=${header%/*} of=${of#libcomm/}
     [ "$of" = "$room" ] && continue
     case " ${flags[*]} " in

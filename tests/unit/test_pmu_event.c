@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../daemon/pmu_event.c"
+#include "../../daemon/source/pmu_event.c"
 
 static char root[] = "/tmp/pmu_event.XXXXXX";
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../daemon/program.c"
+#include "../../daemon/source/program.c"
 
 struct file {
 	Elf64_Ehdr head;

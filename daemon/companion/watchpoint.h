@@ -6,7 +6,7 @@
  * target is the answer, and no write for a while is one too.
  *
  * It is a matter of tens of milliseconds between the read and the watch, so the
- * two accesses are not consecutive (those of src_kmod are): what is learnt is
+ * two accesses are not consecutive (those of the kernel module are): what is learnt is
  * who writes what this thread reads, and how soon.
  *
  * Breakpoints by linux/hw_breakpoint.h, seen through perf.  One thread uses it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "watch.h"
+#include "watchpoint.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../daemon/src_kmod.c"
+#include "../../daemon/source/kmod.c"
 
 enum { CPUS = 2, PIDS_MAX = 100 };
 

@@ -103,9 +103,9 @@ struct comm_source {
 	void (*close)(void *source);
 };
 
-extern const struct comm_source comm_source_kmod; /* src_kmod.c */
-extern const struct comm_source comm_source_bpf;  /* src_bpf.c */
-extern const struct comm_source comm_source_perf; /* src_perf.c */
+extern const struct comm_source comm_source_kmod; /* kmod.c */
+extern const struct comm_source comm_source_bpf;  /* bpf.c */
+extern const struct comm_source comm_source_perf; /* perf.c */
 
 /* NULL-terminated, best first. */
 extern const struct comm_source *const comm_sources[];
