@@ -58,6 +58,9 @@ static Bool option(const HChar *arg)
 		if (granularity_bytes & (granularity_bytes - 1))
 			VG_(fmsg_bad_option)(arg, "--granularity must be a power of two\n");
 	} else if (VG_STR_CLO(arg, "--exact-out", out_path)) {
+		/* Now, not when the file is made, at the end of a run that took hours. */
+		if (!*out_path)
+			VG_(fmsg_bad_option)(arg, "--exact-out wants the name of a file\n");
 	} else if (VG_STR_CLO(arg, "--calls", calls)) {
 	} else if (VG_BOOL_CLO(arg, "--lines", by_line)) {
 	} else if (VG_BOOL_CLO(arg, "--objects", objects)) {

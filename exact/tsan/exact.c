@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@
 #include "symbol.h"
 #include "thread.h"
 
-enum { OUT_BYTES = 1 << 16, LINE_BYTES = 1024, PREFIX_BYTES = 512 };
+/* A prefix cut at PREFIX_BYTES makes no path that the kernel takes, so no wrong file. */
+enum { OUT_BYTES = 1 << 16, LINE_BYTES = 1024, PREFIX_BYTES = PATH_MAX, MODULE_BYTES = 512 };
 
 struct out {
 	int fd, err;
@@ -31,7 +33,7 @@ struct out {
 static struct {
 	int begun, busy;
 	pid_t pid;
-	char prefix[PREFIX_BYTES], module[PREFIX_BYTES];
+	char prefix[PREFIX_BYTES], module[MODULE_BYTES];
 	/* The file for commd, which then wants no others; NULL: none. */
 	const char *result;
 	struct out out;
@@ -75,6 +77,14 @@ static void dump_on_end(void)
 	}
 }
 
+/* Set, but to nothing, is not set, as where a script says NAME= to take it back. */
+static const char *environment(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? text : NULL;
+}
+
 void comm_exact_init(void)
 {
 	const char *text;
@@ -86,12 +96,12 @@ void comm_exact_init(void)
 	comm_exact_threads_init();
 	comm_exact_result_begin();
 	exact.pid = getpid();
-	exact.result = getenv("COMM_EXACT_RESULT");
+	exact.result = environment("COMM_EXACT_RESULT");
 	if (exact.result)
 		dump_on_end();
-	text = getenv("COMM_EXACT_OUT");
-	snprintf(exact.prefix, sizeof(exact.prefix), "%s", text && *text ? text : "comm-exact");
-	text = getenv("COMM_EXACT_SIGNAL");
+	text = environment("COMM_EXACT_OUT");
+	snprintf(exact.prefix, sizeof(exact.prefix), "%s", text ? text : "comm-exact");
+	text = environment("COMM_EXACT_SIGNAL");
 	if (text && atoi(text) > 0) {
 		struct sigaction action = {.sa_handler = dump_on_signal, .sa_flags = SA_RESTART};
 

@@ -32,10 +32,16 @@ static void *map(uint64_t addr, size_t bytes, int flags)
 			       flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-static void die(const char *what)
+/*
+ * Not exit(): it would run the program's destructors, instrumented, without a shadow,
+ * and our own, which writes the tables of a run that has not begun: into files whose
+ * prefix, not yet read from COMM_EXACT_OUT, is empty (".PID.threads.csv").
+ */
+static void __attribute__((noreturn)) die(const char *what)
 {
 	fprintf(stderr, "comm-exact: %s\n", what);
-	exit(1);
+	for (;;)
+		syscall(SYS_exit_group, 1);
 }
 
 /*
@@ -82,7 +88,7 @@ static void start_again(void)
 void comm_shadow_init(void)
 {
 	const char *text = getenv("COMM_EXACT_GRANULARITY");
-	unsigned long granularity = text ? strtoul(text, NULL, 0) : 8;
+	unsigned long granularity = text && *text ? strtoul(text, NULL, 0) : 8;
 	size_t bytes;
 	void *p;
 

@@ -86,6 +86,10 @@ is "new memory is unwritten" "$(edges functions '^-$' ':consume$')" "1 8192 8192
 exact heap --granularity=3
 grep -q 'power of two' "$tmp/log"
 ok $? "a bad granularity is refused"
+mkdir "$tmp/none"
+(cd "$tmp/none" && valgrind -q --tool=commexact --exact-out= echo has-run >"$tmp/log" 2>&1)
+[ $? = 1 ] && grep -q 'wants the name of a file' "$tmp/log" && ! grep -q has-run "$tmp/log" && [ -z "$(ls -A "$tmp/none")" ]
+ok $? "an empty --exact-out is refused before the program runs"
 exact heap --phase-instructions=10000
 [ "$("$dump" "$tmp/out" threads | cut -f1 | sort -un | wc -l)" -gt 5 ]
 ok $? "phases by instruction count"

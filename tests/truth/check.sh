@@ -97,6 +97,35 @@ for script in compare_test accuracy_test; do
 		fail "$script.py"
 	}
 done
+# refused SENTENCE VARIABLE=VALUE: the program ends at once, says why, leaves no file.
+refused()
+{
+	rm -rf "$tmp/empty"
+	mkdir "$tmp/empty"
+	(cd "$tmp/empty" && env "$2" "$exact_kernels" ring --threads 2 --seconds 0.01) >"$tmp/log" 2>&1
+	code=$?
+	[ $code = 1 ] || fail "$2: exit $code, not 1"
+	[ "$(grep -c . "$tmp/log")" = 1 ] && grep -q "$1" "$tmp/log" || fail "$2: $(cat "$tmp/log")"
+	[ -z "$(ls -A "$tmp/empty")" ] || fail "$2 left $(ls -A "$tmp/empty")"
+}
+
+# unset_by VARIABLE: set to nothing it is not set, and the files have their usual names.
+unset_by()
+{
+	rm -rf "$tmp/empty"
+	mkdir "$tmp/empty"
+	(cd "$tmp/empty" && env "$1=" "$exact_kernels" ring --threads 2 --seconds 0.01) >"$tmp/log" 2>&1 ||
+		fail "$1 set to nothing: $(cat "$tmp/log")"
+	files=$(ls -A "$tmp/empty" | tr '\n' ' ')
+	[ "$files" = "comm-exact.functions.csv comm-exact.threads.csv " ] || fail "$1 set to nothing left $files"
+}
+
+exact_kernels=$(realpath "$bin/truth-kernels-exact")
+refused 'power of two' COMM_EXACT_GRANULARITY=3
+for variable in OUT RESULT GRANULARITY SIGNAL SELF_FIRST; do
+	unset_by COMM_EXACT_$variable
+done
+
 # The table itself, as small as can be; what stands there is not measured again.
 o=${O:-.output}
 if [ -x "$o/commd" ] && [ -x "$o/commctl" ] && [ "$(id -u)" = 0 ]; then
