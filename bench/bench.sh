@@ -5,6 +5,7 @@
 #   bench/bench.sh NAME   one of: spin gaps redis idle replay report attach
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 O=${O:-.output}
 pairs=${PAIRS:-15}
@@ -20,7 +21,7 @@ trap cleanup EXIT
 
 # Reads "off on" pairs; prints the median of on/off as a slow-down in percent.
 slowdown() {
-  awk '{ print ($1 / $2 - 1) * 100 }' | sort -g | awk -v name="$1" '
+  awk '{ printf "%.6f\n", ($1 / $2 - 1) * 100 }' | sort -g | awk -v name="$1" '
     { v[NR] = $1 }
     END {
       m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
@@ -70,7 +71,7 @@ gaps() {
       awk -v from="$from" 'NR > from { s += $1; n++ } END { printf "%.4f ", s / n }' "$dir/gaps"
       [ $mode = on ] && { detach; echo; }
     done
-  done | awk '{ print $2 - $1 }' | sort -g | awk '
+  done | awk '{ printf "%.4f\n", $2 - $1 }' | sort -g | awk '
     { v[NR] = $1 }
     END { printf "%-34s median %+.2f %% of all CPUs, %+.2f .. %+.2f (%d pairs)\n", "taken from threads", v[int((NR + 1) / 2)], v[1], v[NR], NR }'
   kill $load

@@ -3,6 +3,7 @@
 # The exact source beside Valgrind's own tools: CPU time over native and peak
 # memory, medians of RUNS (3) runs, on RAM-resident inputs of a few MB.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 O=$(realpath "${O:-.output}")
 runs=${RUNS:-3}
@@ -31,7 +32,7 @@ measure() { # measure COMMAND...: "cpu seconds, peak KB", medians
   for _ in $(seq "$runs"); do
     /usr/bin/time -o "$tmp/time" -f '%U %S %M' "$@" >/dev/null 2>"$tmp/err" || { cat "$tmp/err" >&2; return 1; }
     tail -n 1 "$tmp/time"
-  done | awk '{ print $1 + $2, $3 }' >"$tmp/runs"
+  done | awk '{ printf "%.2f %s\n", $1 + $2, $3 }' >"$tmp/runs"
   echo "$(sort -n "$tmp/runs" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')" \
     "$(sort -n -k2 "$tmp/runs" | awk '{ v[NR] = $2 } END { print v[int((NR + 1) / 2)] }')"
 }

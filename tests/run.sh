@@ -6,6 +6,7 @@
 # says nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
 # "skip name: why" counts as skipped, too.
 set -u
+export LC_ALL=C
 logs=$1
 shift
 mkdir -p "$logs"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Bad input gets one clear sentence, the right exit status, and loses nothing.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 commd=$O/commd commctl=$O/commctl

@@ -3,6 +3,7 @@
 # The exact source, from the command to the report: to the byte what the
 # program did.  No root needed.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The main job on running programs: what is reported is what they do.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The live sources against targets whose doings are known.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 if [ "$(id -u)" != 0 ]; then

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Watchpoints from user space: who writes what was read is who is known to.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 commd=$O/commd kernels=$O/tests/truth/truth-kernels events=$O/tests/vm/events
@@ -52,7 +53,7 @@ for source in bpf perf; do
   tids=$(sed -n 's/.*tids=//p' "$dir/pipeline.csv")
   read -r hits right wrong <<<"$(awk -v a="${tids%:*}" -v b="${tids#*:}" '
     $1 == "watch" { all += $4 } $1 == "watch" && $2 == b { if ($3 == a) right += $4; else wrong += $4 }
-    END { print all + 0, right + 0, wrong + 0 }' "$dir/pipeline.ev")"
+    END { printf "%.0f %.0f %.0f\n", all, right, wrong }' "$dir/pipeline.ev")"
   [ "$hits" -ge 40 ] && ok "$source: watches see writes, one after the other" || not_ok "$source: watches see writes" "$hits; $(cat "$dir/pipeline.log")"
   [ "$right" -ge 20 ] && [ "$wrong" -le $((right / 5)) ] && ok "$source: the producer is found" ||
     not_ok "$source: the producer is found" "$right by the producer, $wrong by others"
@@ -61,12 +62,12 @@ for source in bpf perf; do
 
   # Processes on shared memory: the writer is another process.
   watched processes $source
-  [ "$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { print n + 0 }' "$dir/processes.ev")" -ge 20 ] &&
+  [ "$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { printf "%.0f\n", n }' "$dir/processes.ev")" -ge 20 ] &&
     ok "$source: writers in other processes" || not_ok "$source: writers in other processes" "$(cat "$dir/processes.ev" "$dir/processes.log")"
 
   watched private $source
   hits=$(field 'saw a write' "$dir/private.log")
-  other=$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { print n + 0 }' "$dir/private.ev")
+  other=$(awk '$1 == "watch" && $2 != $3 { n += $4 } END { printf "%.0f\n", n }' "$dir/private.ev")
   [ "${hits:-0}" -ge 20 ] && [ "$other" = 0 ] && ok "$source: private data are written by their reader alone" ||
     not_ok "$source: private data" "$hits writes seen, $other by another thread; $(cat "$dir/private.log")"
 done

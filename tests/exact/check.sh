@@ -3,6 +3,7 @@
 # The exact source against programs whose communication is known: ours
 # (target.c), to the byte, and the kernels of tests/truth.  Speaks TAP.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=$(realpath "${O:-.output}")
 export VALGRIND_LIB=$O/exact
@@ -35,8 +36,8 @@ exact() { # exact NAME [OPTION...]
 
 # edges VIEW PATTERN-FROM PATTERN-TO: "lines bytes first", summed up
 edges() {
-  "$dump" "${4:-$tmp/out}" "$1" | awk -F'\t' -v from="$2" -v to="$3" \
-    '$2 ~ from && $3 ~ to { k++; b += $(NF-1); f += $NF } END { print k+0, b+0, f+0 }'
+  "$dump" "${4:-$tmp/out}" "$1" | FROM=$2 TO=$3 awk -F'\t' \
+    '$2 ~ ENVIRON["FROM"] && $3 ~ ENVIRON["TO"] { k++; b += $(NF-1); f += $NF } END { printf "%d %.0f %.0f\n", k, b, f }'
 }
 
 is() { # is NAME GOT WANT
@@ -93,7 +94,7 @@ ok $? "an empty --exact-out is refused before the program runs"
 exact heap --phase-instructions=10000
 [ "$("$dump" "$tmp/out" threads | cut -f1 | sort -un | wc -l)" -gt 5 ]
 ok $? "phases by instruction count"
-whole=$("$dump" "$tmp/out" functions | awk -F'\t' '$2 ~ /produce/ && $3 ~ /consume/ {b += $4} END {print b}')
+whole=$("$dump" "$tmp/out" functions | awk -F'\t' '$2 ~ /produce/ && $3 ~ /consume/ {b += $4} END {printf "%.0f\n", b}')
 is "phases add up" "$whole" "12288"
 
 # The kernels count for themselves; libc and the harness are not in their books.

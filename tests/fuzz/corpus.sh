@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each parser of foreign bytes meets its corpus, and then FUZZ_SECONDS of new input.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 O=${O:-.output}
 n=0 status=0

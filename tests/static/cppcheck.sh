@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 command -v cppcheck >/dev/null || { echo "cppcheck is missing"; exit 1; }
 rooms=$(make -s --no-print-directory print-rooms | tr ' ' '\n' | sed '/^engine$/d; s#^#-Ilibcomm/#')

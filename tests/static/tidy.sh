@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The agreed rules stand in .clang-tidy.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is missing"; exit 1; }
 O=${O:-.output}

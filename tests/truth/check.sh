@@ -4,6 +4,7 @@
 # of itself, and the kernel's must equal its formula where it has one.
 # Uses O (.output), SECONDS_EACH (0.06).  Exit 0 pass, 1 fail, 77 skip.
 
+export LC_ALL=C
 here=$(dirname "$0")
 bin=${O:-.output}/tests/truth
 test=$(realpath "$bin/exact_test")

@@ -3,6 +3,7 @@
 # make install-kmod and dkms, into scratch folders: nothing of this machine is
 # changed.  Not "dkms install": its depmod is for this machine's own modules.
 set -eu
+export LC_ALL=C
 
 # Our O=, from the command line of make, would be theirs too.
 unset MAKEFLAGS MAKELEVEL MFLAGS

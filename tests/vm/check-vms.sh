@@ -3,6 +3,7 @@
 # The module's tests in virtual machines with Debian's 6.1 and 6.12, for
 # tests/run.sh.  Both at once: each waits for half of its time.
 set -eu
+export LC_ALL=C
 here=$(dirname "$0")
 out=${O:-.output}
 mkdir -p "$out"

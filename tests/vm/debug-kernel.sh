@@ -4,6 +4,7 @@
 # outside the tree, and prints its folder: release, vmlinux or bzImage, build.
 # Some ten CPU minutes the first time.
 set -eu
+export LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}

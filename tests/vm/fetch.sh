@@ -6,6 +6,7 @@
 #   fetch.sh 6.1|6.12        prints the folder of that kernel, made if missing:
 #                            release, vmlinux, build (-> headers), modules/
 set -eu
+export LC_ALL=C
 
 cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}
 

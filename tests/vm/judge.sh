@@ -4,6 +4,7 @@
 #
 #	judge.sh RESULTS/commd OUTPUT
 set -u
+export LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
 built=$(cd "$2" && pwd)
@@ -63,8 +64,8 @@ done
 if [ -e watch.events ]; then
 	sums=$(awk -F'[ ,]' 'FNR == NR { if ($1 ~ /^[0-9]+$/ && $3 != $5) edge[$1 " " $2] = 1; next }
 		$1 == "watch" && $2 != $3 { all += $4; if (($3 " " $2) in edge) right += $4 }
-		END { print all + 0, right + 0 }' ring-watch.csv watch.events)
-	echo "$sums" | awk '{ exit !($1 >= 50 && $2 >= 0.95 * $1) }'
+		END { printf "%.0f %.0f\n", all, right }' ring-watch.csv watch.events)
+	echo "$sums" | awk '{ exit !($1 + 0 >= 50 && $2 + 0 >= 0.95 * $1) }'
 	result $? "commd: evidence names the writer" "$sums of other threads, and those of the true edges"
 fi
 

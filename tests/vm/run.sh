@@ -9,6 +9,7 @@
 # Prints "ok", "not ok" and "skip" lines, one per check, and a sum.  A hang, a
 # splat in dmesg or a result that did not come is a failure.
 set -eu
+export LC_ALL=C
 
 # Our O=, from the command line of make, would be the kernel's O= too.
 unset MAKEFLAGS MAKELEVEL MFLAGS

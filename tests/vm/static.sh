@@ -5,6 +5,7 @@
 #
 #	static.sh OUTPUT
 set -eu
+export LC_ALL=C
 
 # Our O=, from the command line of make, would be the kernel's O= too.
 unset MAKEFLAGS MAKELEVEL MFLAGS
