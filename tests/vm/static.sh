@@ -49,18 +49,28 @@ done
 
 for version in 6.1 6.12; do
 	kernel=$("$here/fetch.sh" $version)
+	# By the Kbuild at the top, beside the Makefile, as somebody would build it there.
 	rm -rf "$out/$version"
 	mkdir -p "$out/$version"
-	cp -r "$top/kmod/." "$out/$version/"
+	(cd "$top" && git ls-files -z .gitignore Kbuild Makefile kmod | xargs -0 cp --parents -t "$out/$version")
+	git -C "$out/$version" init -q
+	git -C "$out/$version" add .
 	status=0
 	make -s -C "$kernel/build" M="$out/$version" CONFIG_DEBUG_INFO_BTF_MODULES= C=2 modules \
 		> "$out/sparse-$version" 2>&1 || status=1
 	# What sparse finds in the kernel's own headers is not ours to mend.
 	grep -E "^$out/$version/.*(warning|error):" "$out/sparse-$version" && status=1
 	result $status "static: sparse, $version"
-	grep -qw "abi=1" "$out/$version/commprof.ko" 2>/dev/null &&
-		strings "$out/$version/commprof.ko" | grep -qx "license=GPL"
-	result $? "static: modinfo has the ABI version and the license, $version"
+	module=$out/$version/kmod/commprof.ko
+	status=0
+	{ grep -qw "abi=1" "$module" && strings "$module" | grep -qx "license=GPL"; } 2> /dev/null || status=1
+	result $status "static: modinfo has the ABI version and the license, $version"
+	left=$(git -C "$out/$version" ls-files --others --exclude-standard)
+	make -s -C "$kernel/build" M="$out/$version" clean > /dev/null 2>&1 || left="$left; clean fails"
+	left=$left$(git -C "$out/$version" ls-files --others)
+	status=0
+	[ -z "$left" ] || { echo "$left"; status=1; }
+	result $status "static: a build at the top leaves nothing that git sees, and clean nothing at all, $version"
 done
 
 status=0
