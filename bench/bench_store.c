@@ -58,6 +58,7 @@ static void ask(const char *path, const char *what_for, struct comm_query query)
 	double start = seconds_of(CLOCK_MONOTONIC);
 	char *err;
 
+	query.size = sizeof(query);
 	if (comm_reader_open(path, &reader, &err) ||
 	    comm_reader_report(reader, &query, &report, &err)) {
 		fprintf(stderr, "%s\n", err);

@@ -59,7 +59,8 @@ static int check_store(const char *path)
 {
 	char size[CTL_NUMBER], name[PATH_MAX];
 	struct comm_reader *reader;
-	struct comm_run *runs;
+	const struct comm_run *last;
+	struct comm_runs *runs;
 	char *err;
 	size_t n;
 	int code;
@@ -67,7 +68,7 @@ static int check_store(const char *path)
 	code = comm_reader_open(path, &reader, &err);
 	if (!code) {
 		ctl_bytes(size, comm_reader_bytes(reader));
-		code = comm_reader_runs(reader, &runs, &n, &err);
+		code = comm_reader_runs(reader, &runs, &err);
 		comm_reader_close(reader);
 	}
 	if (code) {
@@ -75,12 +76,14 @@ static int check_store(const char *path)
 		free(err);
 		return CTL_FAILURE;
 	}
+	n = comm_runs_count(runs);
 	ctl_clean(name, sizeof(name), path, sizeof(name) - 1);
 	printf("  good: %s, %zu run%s, %s", name, n, plural(n), size);
-	if (n && runs[n - 1].state == COMM_RUN_RUNNING)
-		printf(", run %lld is being written", (long long)runs[n - 1].id);
+	last = n ? comm_runs_at(runs, n - 1) : NULL;
+	if (last && last->state == COMM_RUN_RUNNING)
+		printf(", run %lld is being written", (long long)last->id);
 	printf("\n");
-	comm_runs_free(runs, n);
+	comm_runs_free(runs);
 	return CTL_OK;
 }
 

@@ -26,7 +26,8 @@ static const struct comm_report *sorting;
 
 static double traffic(size_t node)
 {
-	return sorting->nodes[node].written_bytes + sorting->nodes[node].read_bytes;
+	return comm_report_node_at(sorting, node)->written_bytes +
+	       comm_report_node_at(sorting, node)->read_bytes;
 }
 
 static int order_traffic(const void *pa, const void *pb)
@@ -42,8 +43,8 @@ static int order_traffic(const void *pa, const void *pb)
  */
 static int order_threads(const void *pa, const void *pb)
 {
-	const struct comm_node *a = &sorting->nodes[*(const size_t *)pa];
-	const struct comm_node *b = &sorting->nodes[*(const size_t *)pb];
+	const struct comm_node *a = comm_report_node_at(sorting, *(const size_t *)pa);
+	const struct comm_node *b = comm_report_node_at(sorting, *(const size_t *)pb);
 	bool main_a = a->tid == a->tgid, main_b = b->tid == b->tgid;
 
 	/* What was folded comes last. */
@@ -78,7 +79,7 @@ static bool fill(struct heatmap *map, const struct comm_report *report, size_t r
 	for (size_t i = 0; i < map->n - map->rest; i++)
 		map->row[map->node[i]] = i;
 	for (size_t i = 0; i < report->n_edges; i++) {
-		const struct comm_report_edge *edge = &report->edges[i];
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		map->cell[map->row[edge->from] * map->n + map->row[edge->to]] += edge->share;
 	}

@@ -10,28 +10,29 @@
 
 enum { LABEL_LONG = 40 };
 
-static int order_modules(const void *pa, const void *pb)
+static int order_modules(const void *pa, const void *pb, void *report)
 {
-	const struct comm_node *const *a = pa, *const *b = pb;
-
-	return strcmp((*a)->module, (*b)->module);
+	return strcmp(comm_report_node_at(report, *(const size_t *)pa)->module,
+		      comm_report_node_at(report, *(const size_t *)pb)->module);
 }
 
 /* The file whose functions move most, or all generated code. */
-static const char *usual_module(const struct comm_report *report, const struct comm_node **sorted)
+static const char *usual_module(const struct comm_report *report, size_t *sorted)
 {
 	double best_bytes = 0, bytes = 0;
-	const char *best = "";
+	const char *best = "", *last = NULL;
 
 	for (size_t i = 0; i < report->n_nodes; i++)
-		sorted[i] = &report->nodes[i];
-	qsort(sorted, report->n_nodes, sizeof(*sorted), order_modules);
+		sorted[i] = i;
+	qsort_r(sorted, report->n_nodes, sizeof(*sorted), order_modules, (void *)report);
 	for (size_t i = 0; i < report->n_nodes; i++) {
-		const char *module = sorted[i]->module;
+		const struct comm_node *node = comm_report_node_at(report, sorted[i]);
+		const char *module = node->module;
 
-		if (!i || strcmp(sorted[i - 1]->module, module) != 0)
+		if (!last || strcmp(last, module) != 0)
 			bytes = 0;
-		bytes += sorted[i]->written_bytes + sorted[i]->read_bytes;
+		last = module;
+		bytes += node->written_bytes + node->read_bytes;
 		if (*module && strcmp(module, "[kernel]") != 0 && bytes > best_bytes) {
 			best = module;
 			best_bytes = bytes;
@@ -40,25 +41,23 @@ static const char *usual_module(const struct comm_report *report, const struct c
 	return best;
 }
 
-static int order_names(const void *pa, const void *pb)
+static int order_names(const void *pa, const void *pb, void *report)
 {
-	const struct comm_node *const *a = pa, *const *b = pb;
-
-	return strcmp((*a)->name, (*b)->name);
+	return strcmp(comm_report_node_at(report, *(const size_t *)pa)->name,
+		      comm_report_node_at(report, *(const size_t *)pb)->name);
 }
 
 /* Marks nodes whose name another node of the report has too. */
-static void find_twins(const struct comm_report *report, const struct comm_node **sorted,
-		       bool *twin)
+static void find_twins(const struct comm_report *report, size_t *sorted, bool *twin)
 {
 	for (size_t i = 0; i < report->n_nodes; i++)
-		sorted[i] = &report->nodes[i];
-	qsort(sorted, report->n_nodes, sizeof(*sorted), order_names);
+		sorted[i] = i;
+	qsort_r(sorted, report->n_nodes, sizeof(*sorted), order_names, (void *)report);
 	for (size_t i = 1; i < report->n_nodes; i++) {
-		if (strcmp(sorted[i - 1]->name, sorted[i]->name) != 0)
+		if (order_names(&sorted[i - 1], &sorted[i], (void *)report) != 0)
 			continue;
-		twin[sorted[i - 1] - report->nodes] = true;
-		twin[sorted[i] - report->nodes] = true;
+		twin[sorted[i - 1]] = true;
+		twin[sorted[i]] = true;
 	}
 }
 
@@ -66,7 +65,7 @@ static void find_twins(const struct comm_report *report, const struct comm_node 
 static bool has_siblings(const struct comm_report *report, const struct comm_node *node)
 {
 	for (size_t i = 0; i < report->n_nodes; i++) {
-		const struct comm_node *other = &report->nodes[i];
+		const struct comm_node *other = comm_report_node_at(report, i);
 
 		if (other != node && other->kind == COMM_NODE_THREAD && other->tgid == node->tgid)
 			return true;
@@ -146,8 +145,7 @@ static void write_label(const struct ctl_labels *labels, const struct comm_node 
 
 int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report)
 {
-	const struct comm_node **sorted =
-		calloc(report->n_nodes + 1, sizeof(const struct comm_node *));
+	size_t *sorted = calloc(report->n_nodes + 1, sizeof(*sorted));
 	bool *twin = calloc(report->n_nodes + 1, sizeof(*twin));
 	int code = 0;
 
@@ -161,7 +159,7 @@ int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report)
 	labels->module = usual_module(report, sorted);
 	find_twins(report, sorted, twin);
 	for (size_t i = 0; i < report->n_nodes; i++)
-		write_label(labels, &report->nodes[i], twin[i], labels->text[i]);
+		write_label(labels, comm_report_node_at(report, i), twin[i], labels->text[i]);
 out:
 	free(sorted);
 	free(twin);

@@ -56,7 +56,7 @@ static const char *const states[] = {
 	[COMM_RUN_UNFINISHED] = "unfinished",
 };
 
-static void print_json(const char *path, uint64_t bytes, const struct comm_run *runs, size_t n)
+static void print_json(const char *path, uint64_t bytes, const struct comm_runs *runs)
 {
 	struct ctl_json json = {0};
 
@@ -64,8 +64,8 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_run *
 	ctl_json_string(&json, "store", path);
 	ctl_json_count(&json, "store_bytes", bytes);
 	ctl_json_open(&json, "runs", '[');
-	for (size_t i = 0; i < n; i++) {
-		const struct comm_run *run = &runs[i];
+	for (size_t i = 0; i < comm_runs_count(runs); i++) {
+		const struct comm_run *run = comm_runs_at(runs, i);
 
 		ctl_json_open(&json, NULL, '{');
 		ctl_json_int(&json, "id", run->id);
@@ -91,7 +91,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_run *
 }
 
 /* The columns that fit; the target gets what is left. */
-static void print_text(const char *path, uint64_t bytes, const struct comm_run *runs, size_t n)
+static void print_text(const char *path, uint64_t bytes, const struct comm_runs *runs)
 {
 	char start[CTL_NUMBER], length[CTL_NUMBER], edges[CTL_NUMBER], samples[CTL_NUMBER];
 	char cost[CTL_NUMBER], slices[CTL_NUMBER], source[16], name[1024];
@@ -105,8 +105,8 @@ static void print_text(const char *path, uint64_t bytes, const struct comm_run *
 	if (wide)
 		printf("  %9s  %9s  %7s", "edges", "samples", "cost");
 	printf("  target%s\n", ctl_style(&term, CTL_PLAIN));
-	for (size_t i = 0; i < n; i++) {
-		const struct comm_run *run = &runs[i];
+	for (size_t i = 0; i < comm_runs_count(runs); i++) {
+		const struct comm_run *run = comm_runs_at(runs, i);
 
 		printf("%4lld  %-*.*s  %8s  %-10s  %-8s  %6s", (long long)run->id, wide ? 19 : 16,
 		       wide ? 19 : 16, ctl_time(start, run->start_unix_ns),
@@ -127,7 +127,7 @@ int ctl_list(int argc, char **argv)
 {
 	struct options options = {0};
 	struct comm_reader *reader;
-	struct comm_run *runs;
+	struct comm_runs *runs;
 	const char *path;
 	uint64_t bytes;
 	char *err;
@@ -139,15 +139,16 @@ int ctl_list(int argc, char **argv)
 	if (code)
 		return code;
 	bytes = comm_reader_bytes(reader);
-	code = comm_reader_runs(reader, &runs, &n, &err);
+	code = comm_reader_runs(reader, &runs, &err);
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);
+	n = comm_runs_count(runs);
 	if (options.json)
-		print_json(path, bytes, runs, n);
+		print_json(path, bytes, runs);
 	else if (n)
-		print_text(path, bytes, runs, n);
-	comm_runs_free(runs, n);
+		print_text(path, bytes, runs);
+	comm_runs_free(runs);
 	if (!n) {
 		fprintf(stderr, "commctl: the store %s holds no run yet\n", path);
 		return CTL_NO_DATA;

@@ -201,7 +201,7 @@ static const struct argp argp = {
 
 int ctl_report(int argc, char **argv)
 {
-	struct options options = {0};
+	struct options options = {.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
 	char *err;

@@ -39,10 +39,10 @@ void ctl_report_csv(const struct comm_query *query, const struct comm_report *re
 	     "to,to_kind,to_name,to_module,to_tid,to_source,to_line,"
 	     "bytes,low,high,share,samples,level,resolved");
 	for (size_t i = 0; i < report->n_shown; i++) {
-		const struct comm_report_edge *edge = &report->edges[i];
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
-		node_fields(&report->nodes[edge->from]);
-		node_fields(&report->nodes[edge->to]);
+		node_fields(comm_report_node_at(report, edge->from));
+		node_fields(comm_report_node_at(report, edge->to));
 		printf("%.10g,%.10g,%.10g,%.6g,%llu,%u,%d\n", edge->bytes, edge->low, edge->high,
 		       edge->share, (unsigned long long)edge->samples, edge->level, edge->resolved);
 	}

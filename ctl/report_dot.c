@@ -47,30 +47,32 @@ void ctl_report_dot(const struct comm_query *query, const struct comm_report *re
 	(void)query;
 	/* Without memory every node is drawn, connected or not. */
 	for (size_t i = 0; used && i < report->n_shown; i++)
-		used[report->edges[i].from] = used[report->edges[i].to] = 1;
+		used[comm_report_edge_at(report, i)->from] =
+			used[comm_report_edge_at(report, i)->to] = 1;
 	printf("digraph communication {\n"
 	       "  graph [label=\"run %lld: ",
-	       (long long)report->run.id);
-	quoted(report->run.command);
+	       (long long)report->run->id);
+	quoted(report->run->command);
 	printf("\\nfrom the writer to the reader\", labelloc=t, fontname=\"sans-serif\"];\n"
 	       "  node [fontname=\"sans-serif\", fontsize=11];\n"
 	       "  edge [fontname=\"sans-serif\", fontsize=9];\n");
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (!used || used[i])
-			print_node(&report->nodes[i]);
+			print_node(comm_report_node_at(report, i));
 	}
 	for (size_t i = 0; i < report->n_shown; i++)
-		largest = fmax(largest, report->edges[i].bytes);
+		largest = fmax(largest, comm_report_edge_at(report, i)->bytes);
 	for (size_t i = 0; i < report->n_shown; i++) {
-		const struct comm_report_edge *edge = &report->edges[i];
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 		/* Hue from blue for the smallest to red for the largest. */
 		double heat = largest > 0 ? sqrt(edge->bytes / largest) : 0;
 
 		printf("  \"%s\" -> \"%s\" [label=\"%s, %s\", penwidth=%.2f, "
 		       "color=\"%.3f 0.85 0.80\"%s];\n",
-		       report->nodes[edge->from].id, report->nodes[edge->to].id,
-		       ctl_bytes(bytes, edge->bytes), ctl_percent(share, edge->share),
-		       0.5 + 5.5 * heat, 0.62 * (1 - heat), edge->resolved ? "" : ", style=dashed");
+		       comm_report_node_at(report, edge->from)->id,
+		       comm_report_node_at(report, edge->to)->id, ctl_bytes(bytes, edge->bytes),
+		       ctl_percent(share, edge->share), 0.5 + 5.5 * heat, 0.62 * (1 - heat),
+		       edge->resolved ? "" : ", style=dashed");
 	}
 	printf("}\n");
 	free(used);

@@ -6,7 +6,7 @@
 
 static void print_run(struct ctl_json *json, const struct comm_report *report)
 {
-	const struct comm_run *run = &report->run;
+	const struct comm_run *run = report->run;
 
 	ctl_json_open(json, "run", '{');
 	ctl_json_int(json, "id", run->id);
@@ -70,8 +70,10 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		ctl_json_string(json, "module", node->module);
 		ctl_json_string(json, "build_id", node->build_id);
 		ctl_json_count(json, "size_bytes", node->size_bytes);
-		ctl_json_string(json, "main_writer", report->nodes[node->main_writer].id);
-		ctl_json_string(json, "main_reader", report->nodes[node->main_reader].id);
+		ctl_json_string(json, "main_writer",
+				comm_report_node_at(report, node->main_writer)->id);
+		ctl_json_string(json, "main_reader",
+				comm_report_node_at(report, node->main_reader)->id);
 		ctl_json_double(json, "main_bytes", node->main_bytes);
 		ctl_json_count(json, "tid", node->tid);
 		break;
@@ -99,23 +101,24 @@ void ctl_report_json(const struct comm_query *query, const struct comm_report *r
 	(void)query;
 	/* Without memory every node is listed, connected or not. */
 	for (size_t i = 0; used && i < report->n_shown; i++)
-		used[report->edges[i].from] = used[report->edges[i].to] = true;
+		used[comm_report_edge_at(report, i)->from] =
+			used[comm_report_edge_at(report, i)->to] = true;
 	ctl_json_open(&json, NULL, '{');
 	print_run(&json, report);
 	print_range(&json, report);
 	ctl_json_open(&json, "nodes", '[');
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (!used || used[i])
-			print_node(&json, report, &report->nodes[i]);
+			print_node(&json, report, comm_report_node_at(report, i));
 	}
 	ctl_json_close(&json, ']');
 	ctl_json_open(&json, "edges", '[');
 	for (size_t i = 0; i < report->n_shown; i++) {
-		const struct comm_report_edge *edge = &report->edges[i];
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		ctl_json_open(&json, NULL, '{');
-		ctl_json_string(&json, "from", report->nodes[edge->from].id);
-		ctl_json_string(&json, "to", report->nodes[edge->to].id);
+		ctl_json_string(&json, "from", comm_report_node_at(report, edge->from)->id);
+		ctl_json_string(&json, "to", comm_report_node_at(report, edge->to)->id);
 		ctl_json_double(&json, "bytes", edge->bytes);
 		ctl_json_double(&json, "low", edge->low);
 		ctl_json_double(&json, "high", edge->high);
@@ -129,11 +132,12 @@ void ctl_report_json(const struct comm_query *query, const struct comm_report *r
 	ctl_json_close(&json, ']');
 	ctl_json_open(&json, "loss", '{');
 	for (size_t i = 0; i < report->n_losses; i++)
-		ctl_json_count(&json, report->losses[i].cause, report->losses[i].n);
+		ctl_json_count(&json, comm_report_loss_at(report, i)->cause,
+			       comm_report_loss_at(report, i)->n);
 	ctl_json_close(&json, '}');
 	ctl_json_open(&json, "time", '[');
 	for (size_t i = 0; i < report->n_slices; i++) {
-		const struct comm_report_slice *slice = &report->slices[i];
+		const struct comm_report_slice *slice = comm_report_slice_at(report, i);
 
 		ctl_json_open(&json, NULL, '{');
 		ctl_json_count(&json, "start_ns", slice->start_ns);

@@ -28,7 +28,7 @@ static const char *const nodes_name[] = {
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
-	const struct comm_run *run = &report->run;
+	const struct comm_run *run = report->run;
 
 	ctl_clean(line, sizeof(line), run->command, term->width - 12);
 	printf("%srun %lld  %s%s\n", ctl_style(term, CTL_BOLD), (long long)run->id, line,
@@ -84,7 +84,7 @@ static double course(const struct comm_report *report, double *rate, size_t n)
 	double from = report->from_ns, width = (report->to_ns - from) / n, largest = 0;
 
 	for (size_t i = 0; i < report->n_slices; i++) {
-		const struct comm_report_slice *s = &report->slices[i];
+		const struct comm_report_slice *s = comm_report_slice_at(report, i);
 
 		/* A slice over several columns is spread evenly. */
 		for (size_t j = 0; j < n; j++) {
@@ -185,11 +185,13 @@ static void print_advice(const struct ctl_term *term, const struct comm_report *
 	char share[CTL_NUMBER], line[TEXT_LINE];
 
 	for (size_t i = 0; i < report->n_shown; i++) {
-		shown += report->edges[i].share;
-		resolved += report->edges[i].resolved ? report->edges[i].share : 0;
+		shown += comm_report_edge_at(report, i)->share;
+		resolved += comm_report_edge_at(report, i)->resolved
+				    ? comm_report_edge_at(report, i)->share
+				    : 0;
 	}
 	for (size_t i = 0; i < report->n_nodes; i++) {
-		const struct comm_node *node = &report->nodes[i];
+		const struct comm_node *node = comm_report_node_at(report, i);
 
 		*(strcmp(node->name, "[jit]") ? &named : &nameless) +=
 			node->written_bytes + node->read_bytes;
@@ -233,13 +235,13 @@ static void print_losses(const struct ctl_term *term, const struct comm_report *
 	if (!report->n_losses)
 		printf("  nothing that was counted\n");
 	for (size_t i = 0; i < report->n_losses; i++) {
-		const struct comm_report_loss *loss = &report->losses[i];
+		const struct comm_report_loss *loss = comm_report_loss_at(report, i);
 
 		printf("%9s  ", ctl_count(a, loss->n));
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT, *loss->help ? loss->help : loss->cause);
 	}
-	if (report->run.deleted_ns) {
-		printf("%9s  ", ctl_duration(a, report->run.deleted_ns));
+	if (report->run->deleted_ns) {
+		printf("%9s  ", ctl_duration(a, report->run->deleted_ns));
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT,
 			 "of the run's oldest time, deleted to stay within the quota or the disk");
 	}

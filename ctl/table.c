@@ -44,13 +44,13 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	room = term->width - layout->figures - 4;
 	layout->from = layout->to = TABLE_NAME_MIN;
 	for (size_t i = 0; i < report->n_shown; i++) {
-		int from = strlen(labels->text[report->edges[i].from]);
-		int to = strlen(labels->text[report->edges[i].to]);
+		int from = strlen(labels->text[comm_report_edge_at(report, i)->from]);
+		int to = strlen(labels->text[comm_report_edge_at(report, i)->to]);
 
 		layout->from = from > layout->from ? from : layout->from;
 		layout->to = to > layout->to ? to : layout->to;
-		if (report->edges[i].high > layout->high)
-			layout->high = report->edges[i].high;
+		if (comm_report_edge_at(report, i)->high > layout->high)
+			layout->high = comm_report_edge_at(report, i)->high;
 	}
 	layout->from = layout->from < TABLE_NAME_MAX ? layout->from : TABLE_NAME_MAX;
 	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
@@ -149,17 +149,19 @@ bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *label
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < report->n_shown; i++) {
 		/* A guess may be large, but what is known comes first. */
-		if (i && report->edges[i - 1].resolved && !report->edges[i].resolved)
+		if (i && comm_report_edge_at(report, i - 1)->resolved &&
+		    !comm_report_edge_at(report, i)->resolved)
 			printf("%snot resolved:%s\n", ctl_style(term, CTL_DIM),
 			       ctl_style(term, CTL_PLAIN));
-		print_edge(term, labels, &layout, &report->edges[i]);
-		shown += report->edges[i].share;
-		has_unresolved |= !report->edges[i].resolved;
+		print_edge(term, labels, &layout, comm_report_edge_at(report, i));
+		shown += comm_report_edge_at(report, i)->share;
+		has_unresolved |= !comm_report_edge_at(report, i)->resolved;
 	}
 	print_rest(report, shown);
 	usual = strrchr(labels->module, '/');
 	usual = usual && usual[1] ? usual + 1 : labels->module;
-	if (*labels->module && report->n_nodes && report->nodes[0].kind != COMM_NODE_THREAD)
+	if (*labels->module && report->n_nodes &&
+	    comm_report_node_at(report, 0)->kind != COMM_NODE_THREAD)
 		printf("%sNames without [module] are of %s.%s\n", ctl_style(term, CTL_DIM),
 		       strcmp(labels->module, "[jit]")
 			       ? ctl_clean(module, sizeof(module), usual, 60)
@@ -193,9 +195,9 @@ static size_t collect(const struct comm_report *report, struct object *object)
 	for (size_t i = 0; i < report->n_nodes; i++)
 		object[i].node = i;
 	for (size_t i = 0; i < report->n_edges; i++) {
-		const struct comm_report_edge *edge = &report->edges[i];
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
-		if (report->nodes[edge->to].kind == COMM_NODE_OBJECT) {
+		if (comm_report_node_at(report, edge->to)->kind == COMM_NODE_OBJECT) {
 			object[edge->to].n_pairs_in++;
 			object[edge->to].resolved |= edge->resolved;
 		} else {
@@ -208,7 +210,7 @@ static size_t collect(const struct comm_report *report, struct object *object)
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (out)
 			object[i].resolved &= out[i];
-		if (report->nodes[i].kind == COMM_NODE_OBJECT)
+		if (comm_report_node_at(report, i)->kind == COMM_NODE_OBJECT)
 			object[n++] = object[i];
 	}
 	free(out);
@@ -220,7 +222,7 @@ static size_t collect(const struct comm_report *report, struct object *object)
 static void print_flow(const struct ctl_labels *labels, const struct object *object)
 {
 	const struct comm_report *report = labels->report;
-	const struct comm_node *node = &report->nodes[object->node];
+	const struct comm_node *node = comm_report_node_at(report, object->node);
 	double bytes = object->share * report->total_bytes;
 
 	printf("%s > %s", labels->text[node->main_writer], labels->text[node->main_reader]);
@@ -234,7 +236,7 @@ static void print_object(const struct ctl_labels *labels, const struct object *o
 			 bool stacked)
 {
 	const struct comm_report *report = labels->report;
-	const struct comm_node *node = &report->nodes[object->node];
+	const struct comm_node *node = comm_report_node_at(report, object->node);
 	double seconds = (report->to_ns - report->from_ns) / 1e9;
 	char name[CTL_LABEL], share[CTL_NUMBER], size[CTL_NUMBER], rate[CTL_NUMBER];
 

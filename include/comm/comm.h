@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a store of commprof.
+ * Reading a store of commprof; commprof(3) has a complete program.
  *
  * A reader sees a store as it was when each call began; a writer may go on
  * meanwhile.  Nothing here writes.  One thread uses a reader.  All text comes
  * from observed programs and may hold any bytes but NUL: escape it for where
- * it goes.  Times are nanoseconds, volumes bytes.  Errors are -errno, and *err
- * (malloc'ed, the caller frees it; NULL when there is no memory) is then a
- * sentence for the user.
+ * it goes.  Times are nanoseconds, volumes bytes.  Functions return 0 or
+ * -errno, and *ret is written on success alone.  *err is then a sentence for
+ * the user (malloc'ed, the caller frees it; NULL when there is no memory); who
+ * does not want it passes NULL.
+ *
+ * What may change while the library's name stays libcommprof.so.0: structs
+ * grow at their end, enums get more values, functions are added.  So a struct
+ * that the program makes says its size, and those that the library makes are
+ * reached one by one through a function: a program must not take their sizeof,
+ * copy them or step through them as arrays.
  */
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
@@ -15,6 +22,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The library's own symbols are hidden; these functions are its interface. */
+#pragma GCC visibility push(default)
 
 struct comm_reader;
 
@@ -52,9 +65,14 @@ struct comm_run {
 	uint64_t deleted_ns; /* of its time, to stay within quota or disk */
 };
 
-/* Oldest first.  *ret is freed by comm_runs_free(). */
-int comm_reader_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n, char **err);
-void comm_runs_free(struct comm_run *runs, size_t n);
+/* The runs of a store, oldest first; freed by comm_runs_free(). */
+struct comm_runs;
+
+int comm_reader_runs(struct comm_reader *reader, struct comm_runs **ret, char **err);
+void comm_runs_free(struct comm_runs *runs);
+size_t comm_runs_count(const struct comm_runs *runs);
+/* NULL past the last one. */
+const struct comm_run *comm_runs_at(const struct comm_runs *runs, size_t i);
 
 enum comm_by {
 	COMM_BY_THREAD,
@@ -64,8 +82,16 @@ enum comm_by {
 	COMM_BY_LINE,
 };
 
-/* All zero is a good question: the whole latest run, by thread. */
+/*
+ * The rest all zero is a good question: the whole latest run, by thread.
+ *
+ * size tells the library which fields the program knows: fields past it are
+ * taken as zero, and zero means what the library did before it had the field.
+ * A program that is newer than the library gets -E2BIG where it sets a field
+ * that the library does not know, and its answer where that is zero.
+ */
 struct comm_query {
+	size_t size; /* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
 	int64_t run; /* 0: the latest */
 	enum comm_by by;
 	/*
@@ -82,6 +108,18 @@ struct comm_query {
 	size_t top;	   /* most edges shown; 0: no limit */
 	double confidence; /* of the intervals; 0: 0.9 */
 };
+
+#ifdef __cplusplus
+#define COMM_QUERY_INIT                   \
+	{                                 \
+		sizeof(struct comm_query) \
+	}
+#else
+#define COMM_QUERY_INIT                           \
+	{                                         \
+		.size = sizeof(struct comm_query) \
+	}
+#endif
 
 enum comm_node_kind {
 	COMM_NODE_THREAD,
@@ -135,13 +173,10 @@ struct comm_report_slice {
 };
 
 struct comm_report {
-	struct comm_run run;
-	uint64_t from_ns, to_ns; /* really covered, relative to run.start_ns */
-	struct comm_node *nodes;
-	size_t n_nodes;
-	/* The first n_shown pass min_share and top: resolved ones first, each largest first. */
-	struct comm_report_edge *edges;
-	size_t n_edges, n_shown;
+	const struct comm_run *run;
+	uint64_t from_ns, to_ns; /* really covered, relative to run->start_ns */
+	/* The first n_shown edges pass min_share and top. */
+	size_t n_nodes, n_edges, n_shown, n_losses, n_slices;
 	double total_bytes;	/* of all n_edges, before cutting */
 	double coarse_bytes;	/* of them: only the object is known to be the same */
 	double self_bytes;	/* left out: a node with itself */
@@ -152,33 +187,46 @@ struct comm_report {
 	uint64_t samples, bursts, accesses;
 	uint64_t handler_ns, daemon_ns, target_ns; /* in the range */
 	double overhead;			   /* in the range */
-	struct comm_report_loss *losses;
-	size_t n_losses;
-	/* The range as a course of time, as fine as the store has it. */
-	struct comm_report_slice *slices;
-	size_t n_slices;
 	double confidence;
-	bool exact;  /* every access was counted: low = high = bytes */
-	void *names; /* owns the texts */
+	bool exact; /* every access was counted: low = high = bytes */
 };
 
 /*
  * -ENODATA: no run, no such run, nothing in the range, no such thread, no
- * region; *err says which.  Intervals: the estimator's variances are summed as
- * independent, what is known of other errors is added (interval.c), and the
- * whole is taken as log-normal about bytes.  An edge of a sampled run is resolved when at least
+ * region; *err says which.  -EINVAL: query->size is not set; -E2BIG: see there.
+ *
+ * Intervals: the estimator's variances are summed as independent, what is known
+ * of other errors is added (interval.c), and the whole is taken as log-normal
+ * about bytes.  An edge of a sampled run is resolved when at least
  * COMM_RESOLVED_SAMPLES bursts stand behind it, high / low is at most
  * COMM_RESOLVED_RATIO, and at most COMM_RESOLVED_COARSE_PCT of its bytes are
  * known only to have gone through the same object.
  */
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
 		       struct comm_report **ret, char **err);
+/* The reader may be closed before. */
 void comm_report_free(struct comm_report *report);
+
+/*
+ * The parts of a report, which live as long as it does; NULL past the last one.
+ * Edges: those shown before the others, resolved ones first, each largest first.
+ */
+const struct comm_node *comm_report_node_at(const struct comm_report *report, size_t i);
+const struct comm_report_edge *comm_report_edge_at(const struct comm_report *report, size_t i);
+/* Largest first. */
+const struct comm_report_loss *comm_report_loss_at(const struct comm_report *report, size_t i);
+/* The range as a course of time, as fine as the store has it. */
+const struct comm_report_slice *comm_report_slice_at(const struct comm_report *report, size_t i);
 
 enum {
 	COMM_RESOLVED_SAMPLES = 5,
 	COMM_RESOLVED_RATIO = 10,
 	COMM_RESOLVED_COARSE_PCT = 50,
 };
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -35,41 +35,38 @@ static const char *object_kind_name(int64_t kind)
 									     : "other";
 }
 
-const char *comm_texts_keep(struct comm_texts *names, sqlite3_stmt *stmt, int column)
+const char *comm_texts_keep(struct comm_texts *texts, sqlite3_stmt *stmt, int column)
 {
 	const unsigned char *text = sqlite3_column_text(stmt, column);
 	char *own;
 
 	if (!text || !*text)
 		return "";
-	if (names->n == names->capacity) {
-		size_t capacity = names->capacity ? 2 * names->capacity : NODES_FIRST;
-		char **grown = reallocarray(names->text, capacity, sizeof(*grown));
+	if (texts->n == texts->capacity) {
+		size_t capacity = texts->capacity ? 2 * texts->capacity : NODES_FIRST;
+		char **grown = reallocarray(texts->text, capacity, sizeof(*grown));
 
 		if (!grown) {
-			names->failed = true;
+			texts->failed = true;
 			return "";
 		}
-		names->text = grown;
-		names->capacity = capacity;
+		texts->text = grown;
+		texts->capacity = capacity;
 	}
 	own = strdup((const char *)text);
 	if (!own) {
-		names->failed = true;
+		texts->failed = true;
 		return "";
 	}
-	names->text[names->n++] = own;
+	texts->text[texts->n++] = own;
 	return own;
 }
 
-void comm_texts_destroy(struct comm_texts *names)
+void comm_texts_deinit(struct comm_texts *texts)
 {
-	if (!names)
-		return;
-	for (size_t i = 0; i < names->n; i++)
-		free(names->text[i]);
-	free(names->text);
-	free(names);
+	for (size_t i = 0; i < texts->n; i++)
+		free(texts->text[i]);
+	free(texts->text);
 }
 
 static const char *const names_sql[] = {
@@ -85,9 +82,9 @@ static const char *const names_sql[] = {
 
 enum { N_KINDS = COMM_NODE_LINE + 1 };
 
-static void read_node(struct comm_report *report, sqlite3_stmt *stmt, struct comm_node *node)
+static void read_node(struct comm_texts *texts, sqlite3_stmt *stmt, struct comm_node *node)
 {
-	node->name = comm_texts_keep(report->names, stmt, 0);
+	node->name = comm_texts_keep(texts, stmt, 0);
 	switch (node->kind) {
 	case COMM_NODE_THREAD:
 		node->tgid = sqlite3_column_int64(stmt, 1);
@@ -99,24 +96,25 @@ static void read_node(struct comm_report *report, sqlite3_stmt *stmt, struct com
 		node->tid = sqlite3_column_int64(stmt, 5);
 		break;
 	case COMM_NODE_LINE:
-		node->source = comm_texts_keep(report->names, stmt, 4);
+		node->source = comm_texts_keep(texts, stmt, 4);
 		node->line = sqlite3_column_int64(stmt, 5);
-		node->inlined = comm_texts_keep(report->names, stmt, 6);
+		node->inlined = comm_texts_keep(texts, stmt, 6);
 	/* fall through */
 	case COMM_NODE_FUNCTION:
 		node->start = sqlite3_column_int64(stmt, 3);
 	}
-	node->module = comm_texts_keep(report->names, stmt, 1);
-	node->build_id = comm_texts_keep(report->names, stmt, 2);
+	node->module = comm_texts_keep(texts, stmt, 1);
+	node->build_id = comm_texts_keep(texts, stmt, 2);
 }
 
-int comm_nodes_name(struct comm_report *report, sqlite3 *db)
+int comm_nodes_name(sqlite3 *db, int64_t run, struct comm_node *nodes, size_t n,
+		    struct comm_texts *texts)
 {
 	sqlite3_stmt *stmt[N_KINDS] = {NULL};
 	int rc, code = 0;
 
-	for (size_t i = 0; i < report->n_nodes && !code; i++) {
-		struct comm_node *node = &report->nodes[i];
+	for (size_t i = 0; i < n && !code; i++) {
+		struct comm_node *node = &nodes[i];
 		sqlite3_stmt **s = &stmt[node->kind];
 
 		if (node->other)
@@ -126,11 +124,11 @@ int comm_nodes_name(struct comm_report *report, sqlite3 *db)
 			code = comm_schema_errno(db);
 			break;
 		}
-		sqlite3_bind_int64(*s, 1, report->run.id);
+		sqlite3_bind_int64(*s, 1, run);
 		sqlite3_bind_int64(*s, 2, strtoll(node->id + 1, NULL, 10));
 		rc = sqlite3_step(*s);
 		if (rc == SQLITE_ROW)
-			read_node(report, *s, node);
+			read_node(texts, *s, node);
 		else if (rc == SQLITE_DONE)
 			node->name = "(unnamed)";
 		else

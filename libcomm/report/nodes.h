@@ -16,11 +16,12 @@ struct comm_texts {
 	bool failed; /* there was no memory for one */
 };
 
-void comm_texts_destroy(struct comm_texts *names);
+void comm_texts_deinit(struct comm_texts *texts);
 /* A copy of a column's text, "" when there is none. */
-const char *comm_texts_keep(struct comm_texts *names, sqlite3_stmt *stmt, int column);
+const char *comm_texts_keep(struct comm_texts *texts, sqlite3_stmt *stmt, int column);
 
-/* Fills in all nodes of a report by the ids they have. */
-int comm_nodes_name(struct comm_report *report, sqlite3 *db);
+/* Fills in n nodes by the ids they have; texts then owns what they point to. */
+int comm_nodes_name(sqlite3 *db, int64_t run, struct comm_node *nodes, size_t n,
+		    struct comm_texts *texts);
 
 #endif

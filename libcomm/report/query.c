@@ -14,8 +14,8 @@
 #include "event.h"
 #include "ids.h"
 #include "interval.h"
-#include "nodes.h"
 #include "reader.h"
+#include "report.h"
 #include "schema.h"
 #include "slices.h"
 
@@ -25,13 +25,16 @@ enum {
 	QUERY_ID_MAX = 1 << 24,
 	/* A thread's name and its tid. */
 	COMM_LABEL = 64,
+	/* No struct comm_query will be larger: its size was never set. */
+	QUERY_SIZE_MAX = 4096,
 };
 
 /* A report in the making. */
 struct work {
 	struct comm_reader *reader;
 	const struct comm_query *query;
-	struct comm_report *report;
+	struct comm_report_whole *whole;
+	struct comm_report *report; /* &whole->shown */
 	struct comm_slices cover;
 	/*
 	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
@@ -62,53 +65,38 @@ enum part {
 	PART_OUT, /* object -> thread */
 };
 
-void comm_report_free(struct comm_report *report)
-{
-	if (!report)
-		return;
-	comm_texts_destroy(report->names);
-	comm_run_deinit(&report->run);
-	free(report->nodes);
-	free(report->edges);
-	free(report->losses);
-	free(report->slices);
-	free(report);
-}
-
 static int find_run(struct work *work, char **err)
 {
-	struct comm_run *runs;
-	size_t n, at;
+	struct comm_run *run = &work->whole->run;
+	int64_t id = work->query->run;
+	struct comm_runs *runs;
+	size_t at;
 	int code;
 
-	code = comm_reader_load_runs(work->reader, &runs, &n);
+	code = comm_reader_load_runs(work->reader, &runs);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
-	if (!n) {
-		comm_runs_free(runs, n);
+	if (!runs->n) {
+		comm_runs_free(runs);
 		return comm_reader_fail(err, -ENODATA, "the store %s holds no run yet",
 					work->reader->path);
 	}
-	at = n - 1;
-	for (size_t i = 0; work->query->run && i <= n; i++) {
-		if (i == n) {
-			code = comm_reader_fail(err, -ENODATA,
-						"the store %s has no run %lld; it has %lld to %lld",
-						work->reader->path, (long long)work->query->run,
-						(long long)runs[0].id, (long long)runs[n - 1].id);
-			comm_runs_free(runs, n);
-			return code;
-		}
-		if (runs[i].id == work->query->run) {
-			at = i;
-			break;
-		}
+	at = id ? 0 : runs->n - 1;
+	while (id && at < runs->n && runs->run[at].id != id)
+		at++;
+	if (at == runs->n) {
+		code = comm_reader_fail(
+			err, -ENODATA, "the store %s has no run %lld; it has %lld to %lld",
+			work->reader->path, (long long)id, (long long)runs->run[0].id,
+			(long long)runs->run[at - 1].id);
+		comm_runs_free(runs);
+		return code;
 	}
-	work->report->run = runs[at];
-	memset(&runs[at], 0, sizeof(*runs));
-	comm_runs_free(runs, n);
-	work->report->exact = !strcmp(work->report->run.estimator, COMM_ESTIMATOR_EXACT);
-	code = comm_reader_sum_run(work->reader, &work->report->run);
+	*run = runs->run[at];
+	memset(&runs->run[at], 0, sizeof(*run));
+	comm_runs_free(runs);
+	work->report->exact = !strcmp(run->estimator, COMM_ESTIMATOR_EXACT);
+	code = comm_reader_sum_run(work->reader, run);
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
@@ -128,7 +116,7 @@ static uint64_t absolute(const struct comm_run *run, int64_t relative_ns, bool i
 static int load_slices(struct work *work, char **err)
 {
 	struct comm_report *report = work->report;
-	const struct comm_run *run = &report->run;
+	const struct comm_run *run = report->run;
 	uint64_t from_ns = absolute(run, work->query->from_ns, false);
 	uint64_t to_ns = absolute(run, work->query->to_ns, true);
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
@@ -147,15 +135,15 @@ static int load_slices(struct work *work, char **err)
 	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns, &work->cover);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
-	report->slices = calloc(work->cover.n + 1, sizeof(*report->slices));
-	if (!report->slices)
+	work->whole->slices = calloc(work->cover.n + 1, sizeof(*work->whole->slices));
+	if (!work->whole->slices)
 		return comm_reader_fail_db(work->reader, err, -ENOMEM);
 	for (size_t i = 0; i < work->cover.n; i++) {
 		const struct comm_slices_one *s = &work->cover.slice[i];
 		bool first = work->query->first_read;
 
 		if (s->leaf)
-			report->slices[report->n_slices++] = (struct comm_report_slice){
+			work->whole->slices[report->n_slices++] = (struct comm_report_slice){
 				.start_ns = s->start_ns - run->start_ns,
 				.end_ns = s->end_ns - run->start_ns,
 				.bytes = first ? s->crossing_first_bytes : s->crossing_bytes,
@@ -190,7 +178,7 @@ static int load_slices(struct work *work, char **err)
 static int find_threads(struct work *work, char **err)
 {
 	const char *want = work->query->thread;
-	long long run = work->report->run.id;
+	long long run = work->report->run->id;
 	char number[16], label[COMM_LABEL];
 	sqlite3_stmt *stmt;
 	bool found = false;
@@ -340,7 +328,7 @@ static int load_shown(struct work *work)
 
 	if (sqlite3_prepare_v2(work->reader->db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(work->reader->db);
-	sqlite3_bind_int64(stmt, 1, work->report->run.id);
+	sqlite3_bind_int64(stmt, 1, work->report->run->id);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(stmt, 0);
 
@@ -470,7 +458,7 @@ static int scan(struct work *work)
 		code = comm_schema_errno(db);
 	if (!code && work->query->by == COMM_BY_OBJECT)
 		code = load_shown(work);
-	sqlite3_bind_int64(stmt, 1, work->report->run.id);
+	sqlite3_bind_int64(stmt, 1, work->report->run->id);
 	for (size_t i = 0; i < work->cover.n && !code; i++) {
 		if (!work->cover.slice[i].taken)
 			continue;
@@ -525,7 +513,7 @@ static int load_losses(struct work *work)
 			       "SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2", -1, &stmt,
 			       NULL) != SQLITE_OK)
 		return comm_schema_errno(work->reader->db);
-	sqlite3_bind_int64(stmt, 1, report->run.id);
+	sqlite3_bind_int64(stmt, 1, report->run->id);
 	for (size_t i = 0; i < work->cover.n && !code; i++) {
 		if (!work->cover.slice[i].taken)
 			continue;
@@ -535,21 +523,21 @@ static int load_losses(struct work *work)
 			size_t at = 0;
 
 			while (at < report->n_losses &&
-			       strcmp(report->losses[at].cause, cause ? cause : "") != 0)
+			       strcmp(work->whole->losses[at].cause, cause ? cause : "") != 0)
 				at++;
 			if (at == report->n_losses) {
-				grown = reallocarray(report->losses, at + 1, sizeof(*grown));
+				grown = reallocarray(work->whole->losses, at + 1, sizeof(*grown));
 				if (!grown) {
 					code = -ENOMEM;
 					break;
 				}
-				report->losses = grown;
+				work->whole->losses = grown;
 				report->n_losses++;
-				grown[at].cause = comm_texts_keep(report->names, stmt, 0);
+				grown[at].cause = comm_texts_keep(&work->whole->texts, stmt, 0);
 				grown[at].help = loss_help(grown[at].cause);
 				grown[at].n = 0;
 			}
-			report->losses[at].n += sqlite3_column_int64(stmt, 1);
+			work->whole->losses[at].n += sqlite3_column_int64(stmt, 1);
 		}
 		if (!code && rc != SQLITE_DONE)
 			code = comm_schema_errno(work->reader->db);
@@ -557,7 +545,8 @@ static int load_losses(struct work *work)
 	}
 	sqlite3_finalize(stmt);
 	if (report->n_losses)
-		qsort(report->losses, report->n_losses, sizeof(*report->losses), order_losses);
+		qsort(work->whole->losses, report->n_losses, sizeof(*work->whole->losses),
+		      order_losses);
 	return code;
 }
 
@@ -600,13 +589,13 @@ static int node_of(struct work *work, struct comm_edge_table *index, enum comm_n
 		return 0;
 	if (!(*ret & (*ret - 1))) {
 		struct comm_node *grown =
-			reallocarray(report->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
+			reallocarray(work->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		report->nodes = grown;
+		work->whole->nodes = grown;
 	}
-	node = &report->nodes[report->n_nodes++];
+	node = &work->whole->nodes[report->n_nodes++];
 	memset(node, 0, sizeof(*node));
 	snprintf(node->id, sizeof(node->id), "%c%u", letters[kind], id);
 	node->kind = kind;
@@ -634,13 +623,13 @@ static int make_edges(struct work *work, struct comm_edge_table *index)
 		code = comm_edge_table_add(&edges, &work->groups.edge[i]);
 	}
 	if (!code && !comm_edge_table_sort(&edges)) {
-		report->edges = calloc(edges.n + 1, sizeof(*report->edges));
-		if (!report->edges)
+		work->whole->edges = calloc(edges.n + 1, sizeof(*work->whole->edges));
+		if (!work->whole->edges)
 			code = -ENOMEM;
 	}
 	for (size_t i = 0; i < edges.n && !code; i++) {
 		const struct comm_edge *e = &edges.edge[i];
-		struct comm_report_edge *out = &report->edges[i];
+		struct comm_report_edge *out = &work->whole->edges[i];
 		enum comm_node_kind from, to;
 		struct comm_estimate estimate = {
 			.bytes = e->bytes, .variance = e->variance, .samples = e->bursts};
@@ -682,17 +671,18 @@ static int make_edges(struct work *work, struct comm_edge_table *index)
 		out->resolved = report->exact ||
 				(comm_interval_resolved(&estimate) &&
 				 100 * out->coarse_bytes <= COMM_RESOLVED_COARSE_PCT * e->bytes);
-		report->nodes[out->from].written_bytes += e->bytes;
-		report->nodes[out->to].read_bytes += e->bytes;
+		work->whole->nodes[out->from].written_bytes += e->bytes;
+		work->whole->nodes[out->to].read_bytes += e->bytes;
 		report->n_edges++;
 	}
 	comm_edge_table_deinit(&edges);
 	if (code)
 		return code;
 	min_share = work->query->min_share;
-	qsort_r(report->edges, report->n_edges, sizeof(*report->edges), order_edges, &min_share);
+	qsort_r(work->whole->edges, report->n_edges, sizeof(*work->whole->edges), order_edges,
+		&min_share);
 	while (report->n_shown < report->n_edges &&
-	       report->edges[report->n_shown].share >= min_share &&
+	       work->whole->edges[report->n_shown].share >= min_share &&
 	       (!work->query->top || report->n_shown < work->query->top))
 		report->n_shown++;
 	return 0;
@@ -701,7 +691,7 @@ static int make_edges(struct work *work, struct comm_edge_table *index)
 /* All nodes are there already: pairs were added with their edges. */
 static int find_main_pairs(struct work *work, struct comm_edge_table *index)
 {
-	struct comm_node *nodes = work->report->nodes;
+	struct comm_node *nodes = work->whole->nodes;
 	size_t object, writer, reader;
 	int code = 0;
 
@@ -734,7 +724,7 @@ static int build(struct work *work, char **err)
 	if (!code && work->query->by == COMM_BY_REGION)
 		code = comm_reader_fail(err, -ENODATA,
 					"run %lld has no code regions: the program marked none",
-					(long long)work->report->run.id);
+					(long long)work->report->run->id);
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
@@ -749,27 +739,58 @@ static int build(struct work *work, char **err)
 	if (!code)
 		code = find_main_pairs(work, &index);
 	if (!code)
-		code = comm_nodes_name(work->report, work->reader->db);
-	if (!code && ((struct comm_texts *)work->report->names)->failed)
+		code = comm_nodes_name(work->reader->db, work->report->run->id, work->whole->nodes,
+				       work->report->n_nodes, &work->whole->texts);
+	if (!code && work->whole->texts.failed)
 		code = -ENOMEM;
 	comm_edge_table_deinit(&index);
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
-int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
+/* Fields are appended, and none may hide in what was padding before. */
+_Static_assert(offsetof(struct comm_query, confidence) + sizeof(double) ==
+		       sizeof(struct comm_query),
+	       "struct comm_query ends in its last field");
+
+/* The query of a program that may be older or newer than we are, as openat2(2) does it. */
+static int copy_query(const struct comm_query *theirs, struct comm_query *ret, char **err)
+{
+	size_t size = theirs->size < sizeof(*ret) ? theirs->size : sizeof(*ret);
+
+	if (theirs->size < sizeof(theirs->size) || theirs->size > QUERY_SIZE_MAX)
+		return comm_reader_fail(err, -EINVAL,
+					"the size of struct comm_query is not set: begin with "
+					"COMM_QUERY_INIT");
+	for (size_t i = size; i < theirs->size; i++) {
+		if (((const char *)theirs)[i])
+			return comm_reader_fail(err, -E2BIG,
+						"the program asks for what this libcommprof does "
+						"not know yet; a newer one is needed");
+	}
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, theirs, size);
+	return 0;
+}
+
+int comm_reader_report(struct comm_reader *reader, const struct comm_query *theirs,
 		       struct comm_report **ret, char **err)
 {
-	struct work work = {.reader = reader, .query = query};
+	struct comm_query query;
+	struct work work = {.reader = reader, .query = &query};
 	int code;
 
-	*err = NULL;
-	work.report = calloc(1, sizeof(*work.report));
-	if (!work.report)
+	if (err)
+		*err = NULL;
+	code = copy_query(theirs, &query, err);
+	if (code)
+		return code;
+	work.whole = comm_report_create();
+	if (!work.whole)
 		return -ENOMEM;
-	work.report->names = calloc(1, sizeof(struct comm_texts));
+	work.report = &work.whole->shown;
 	work.report->confidence =
-		query->confidence > 0 && query->confidence < 1 ? query->confidence : 0.9;
-	code = work.report->names ? build(&work, err) : -ENOMEM;
+		query.confidence > 0 && query.confidence < 1 ? query.confidence : 0.9;
+	code = build(&work, err);
 	sqlite3_finalize(work.get_function);
 	comm_reader_release(reader);
 	comm_slices_deinit(&work.cover);

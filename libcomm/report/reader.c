@@ -24,6 +24,8 @@ int comm_reader_fail(char **err, int code, const char *format, ...)
 {
 	va_list args;
 
+	if (!err)
+		return code;
 	va_start(args, format);
 	if (vasprintf(err, format, args) < 0)
 		*err = NULL;
@@ -33,7 +35,8 @@ int comm_reader_fail(char **err, int code, const char *format, ...)
 
 int comm_reader_fail_db(struct comm_reader *reader, char **err, int code)
 {
-	*err = comm_schema_sentence(reader->path, code, reader->db);
+	if (err)
+		*err = comm_schema_sentence(reader->path, code, reader->db);
 	return code;
 }
 
@@ -61,7 +64,8 @@ int comm_reader_open(const char *path, struct comm_reader **ret, char **err)
 	int code, version = 0;
 	bool is_new = false;
 
-	*err = NULL;
+	if (err)
+		*err = NULL;
 	if (!reader)
 		return -ENOMEM;
 	reader->path = strdup(path);
@@ -71,7 +75,7 @@ int comm_reader_open(const char *path, struct comm_reader **ret, char **err)
 	if (!code)
 		code = open_db(reader, &version);
 	if (code)
-		*err = comm_schema_sentence(path, code, reader->db);
+		comm_reader_fail_db(reader, err, code);
 	else if (version < COMM_SCHEMA_VERSION)
 		code = comm_reader_fail(err, -EPROTO,
 					"cannot use the store %s: its layout is an older one; "
@@ -218,78 +222,107 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	return 0;
 }
 
-int comm_reader_load_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n)
+static int add_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_runs *runs,
+		   size_t *capacity)
 {
-	struct comm_run *runs = NULL, *grown;
-	size_t n = 0, capacity = 0;
-	sqlite3_stmt *stmt;
-	int rc, code = 0;
+	struct comm_run *grown;
+	int code;
 
-	if (sqlite3_prepare_v2(reader->db, "SELECT " RUN_COLUMNS " FROM run ORDER BY id", -1, &stmt,
-			       NULL) != SQLITE_OK)
-		return comm_schema_errno(reader->db);
-	while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (n == capacity) {
-			capacity = capacity ? 2 * capacity : READER_RUNS_FIRST;
-			grown = reallocarray(runs, capacity, sizeof(*runs));
-			if (!grown) {
-				code = -ENOMEM;
-				break;
-			}
-			runs = grown;
-		}
-		code = read_run(reader, stmt, &runs[n]);
-		n += !code;
+	if (runs->n == *capacity) {
+		*capacity = *capacity ? 2 * *capacity : READER_RUNS_FIRST;
+		grown = reallocarray(runs->run, *capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		runs->run = grown;
 	}
-	if (!code && rc != SQLITE_DONE)
-		code = comm_schema_errno(reader->db);
-	sqlite3_finalize(stmt);
-	for (size_t i = 0; i < n && !code; i++) {
-		/* One writes at a time: an older run without an end was cut off. */
-		if (i + 1 < n && runs[i].state == COMM_RUN_RUNNING) {
-			char *how = strdup("unfinished");
+	code = read_run(reader, stmt, &runs->run[runs->n]);
+	runs->n += !code;
+	return code;
+}
 
-			if (!how)
-				code = -ENOMEM;
-			free((char *)runs[i].how);
-			runs[i].how = how;
-			runs[i].state = COMM_RUN_UNFINISHED;
-		}
+/* One writes at a time: an older run without an end was cut off. */
+static int end_older(struct comm_runs *runs)
+{
+	for (size_t i = 0; i + 1 < runs->n; i++) {
+		struct comm_run *run = &runs->run[i];
+
+		if (run->state != COMM_RUN_RUNNING)
+			continue;
+		free((char *)run->how);
+		run->how = strdup("unfinished");
+		if (!run->how)
+			return -ENOMEM;
+		run->state = COMM_RUN_UNFINISHED;
 	}
-	if (code) {
-		comm_runs_free(runs, n);
-		return code;
-	}
-	*ret = runs;
-	*ret_n = n;
 	return 0;
 }
 
-int comm_reader_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n, char **err)
+int comm_reader_load_runs(struct comm_reader *reader, struct comm_runs **ret)
 {
-	struct comm_run *runs = NULL;
-	size_t n = 0;
+	struct comm_runs *runs = calloc(1, sizeof(*runs));
+	size_t capacity = 0;
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (!runs)
+		return -ENOMEM;
+	if (sqlite3_prepare_v2(reader->db, "SELECT " RUN_COLUMNS " FROM run ORDER BY id", -1, &stmt,
+			       NULL) != SQLITE_OK) {
+		code = comm_schema_errno(reader->db);
+		goto out;
+	}
+	while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		code = add_run(reader, stmt, runs, &capacity);
+	if (!code && rc != SQLITE_DONE)
+		code = comm_schema_errno(reader->db);
+	sqlite3_finalize(stmt);
+	if (!code)
+		code = end_older(runs);
+out:
+	if (code)
+		comm_runs_free(runs);
+	else
+		*ret = runs;
+	return code;
+}
+
+int comm_reader_runs(struct comm_reader *reader, struct comm_runs **ret, char **err)
+{
+	struct comm_runs *runs = NULL;
 	int code = comm_reader_snapshot(reader);
 
-	*err = NULL;
+	if (err)
+		*err = NULL;
 	if (!code)
-		code = comm_reader_load_runs(reader, &runs, &n);
-	for (size_t i = 0; i < n && !code; i++)
-		code = comm_reader_sum_run(reader, &runs[i]);
+		code = comm_reader_load_runs(reader, &runs);
+	for (size_t i = 0; !code && i < runs->n; i++)
+		code = comm_reader_sum_run(reader, &runs->run[i]);
 	if (code) {
-		comm_runs_free(runs, n);
+		comm_runs_free(runs);
 		comm_reader_fail_db(reader, err, code);
 	} else {
 		*ret = runs;
-		*ret_n = n;
 	}
 	comm_reader_release(reader);
 	return code;
 }
 
-void comm_runs_free(struct comm_run *runs, size_t n)
+void comm_runs_free(struct comm_runs *runs)
 {
-	for (size_t i = 0; i < n; i++)
-		comm_run_deinit(&runs[i]);
+	if (!runs)
+		return;
+	for (size_t i = 0; i < runs->n; i++)
+		comm_run_deinit(&runs->run[i]);
+	free(runs->run);
 	free(runs);
+}
+
+size_t comm_runs_count(const struct comm_runs *runs)
+{
+	return runs->n;
+}
+
+const struct comm_run *comm_runs_at(const struct comm_runs *runs, size_t i)
+{
+	return i < runs->n ? &runs->run[i] : NULL;
 }

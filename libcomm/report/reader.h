@@ -15,17 +15,25 @@ struct comm_reader {
 	char *path;
 };
 
-/* Both set *err and return code. */
+/* Both return code, and set *err unless err is NULL. */
 int comm_reader_fail(char **err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int comm_reader_fail_db(struct comm_reader *reader, char **err, int code);
+
+/*
+ * All runs.  What the slices say of each is added by comm_reader_sum_run(),
+ * which costs time.
+ */
+struct comm_runs {
+	struct comm_run *run;
+	size_t n;
+};
 
 /* One snapshot for all statements until the release. */
 int comm_reader_snapshot(struct comm_reader *reader);
 void comm_reader_release(struct comm_reader *reader);
 
-/* Without what the slices say, which sum_run() adds. */
-int comm_reader_load_runs(struct comm_reader *reader, struct comm_run **ret, size_t *ret_n);
+int comm_reader_load_runs(struct comm_reader *reader, struct comm_runs **ret);
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run);
 void comm_run_deinit(struct comm_run *run);
 

@@ -115,8 +115,10 @@ static struct comm_report *ask(struct comm_query query)
 {
 	struct comm_report *report = NULL;
 	char *err = NULL;
-	int code = comm_reader_report(reader, &query, &report, &err);
+	int code;
 
+	query.size = sizeof(query);
+	code = comm_reader_report(reader, &query, &report, &err);
 	if (code)
 		print_error("%s\n", err);
 	assert_int_equal(code, 0);
@@ -128,6 +130,7 @@ static void no_data(struct comm_query query, const char *words)
 	struct comm_report *report;
 	char *err = NULL;
 
+	query.size = sizeof(query);
 	assert_int_equal(comm_reader_report(reader, &query, &report, &err), -ENODATA);
 	assert_non_null(err);
 	if (!strstr(err, words))
@@ -139,10 +142,10 @@ static const struct comm_report_edge *find(const struct comm_report *report, con
 					   const char *to)
 {
 	for (size_t i = 0; i < report->n_edges; i++) {
-		const struct comm_report_edge *e = &report->edges[i];
+		const struct comm_report_edge *e = comm_report_edge_at(report, i);
 
-		if (!strcmp(report->nodes[e->from].name, from) &&
-		    !strcmp(report->nodes[e->to].name, to))
+		if (!strcmp(comm_report_node_at(report, e->from)->name, from) &&
+		    !strcmp(comm_report_node_at(report, e->to)->name, to))
 			return e;
 	}
 	return NULL;
@@ -159,7 +162,7 @@ static void test_by_thread(void **state)
 	assert_int_equal(report->n_edges, 4);
 	assert_int_equal(report->n_shown, 4);
 	e = find(report, "alpha", "beta");
-	assert_ptr_equal(e, &report->edges[0]);
+	assert_ptr_equal(e, comm_report_edge_at(report, 0));
 	assert_true(e->bytes == 3600);
 	/* One burst may be behind several rows of a slice: 4 times 5. */
 	assert_int_equal(e->samples, 20);
@@ -170,23 +173,23 @@ static void test_by_thread(void **state)
 	assert_true(report->folded_bytes == 0);
 	assert_true(report->unwritten_bytes == 200);
 	assert_true(report->read_bytes == 4050 + 3600 + 200);
-	node = &report->nodes[e->from];
+	node = comm_report_node_at(report, e->from);
 	assert_int_equal(node->kind, COMM_NODE_THREAD);
 	assert_int_equal(node->tgid, 10);
 	assert_int_equal(node->tid, 11);
 	assert_string_equal(node->id, "t1");
 	assert_true(node->written_bytes == 3630 && node->read_bytes == 300);
 	/* The run: cut off, its end is that of its last slice. */
-	assert_int_equal(report->run.state, COMM_RUN_UNFINISHED);
-	assert_int_equal(report->run.end_ns, START + 4 * SECOND);
+	assert_int_equal(report->run->state, COMM_RUN_UNFINISHED);
+	assert_int_equal(report->run->end_ns, START + 4 * SECOND);
 	assert_true(fabs(report->overhead - 0.005) < 1e-12);
 	assert_int_equal(report->samples, 400);
 	assert_int_equal(report->n_slices, 4);
-	assert_true(report->slices[0].bytes == 1150);
+	assert_true(comm_report_slice_at(report, 0)->bytes == 1150);
 	assert_int_equal(report->n_losses, 1);
-	assert_string_equal(report->losses[0].cause, "ring_full");
-	assert_int_equal(report->losses[0].n, 7);
-	assert_true(*report->losses[0].help);
+	assert_string_equal(comm_report_loss_at(report, 0)->cause, "ring_full");
+	assert_int_equal(comm_report_loss_at(report, 0)->n, 7);
+	assert_true(*comm_report_loss_at(report, 0)->help);
 	comm_report_free(report);
 }
 
@@ -215,7 +218,8 @@ static void test_order(void **state)
 
 	(void)state;
 	for (size_t i = 1; i < report->n_edges; i++) {
-		const struct comm_report_edge *a = &report->edges[i - 1], *b = &report->edges[i];
+		const struct comm_report_edge *a = comm_report_edge_at(report, i - 1),
+					      *b = comm_report_edge_at(report, i);
 
 		assert_true(a->resolved >= b->resolved);
 		if (a->resolved == b->resolved)
@@ -276,7 +280,7 @@ static void test_first_read(void **state)
 	(void)state;
 	assert_true(find(report, "alpha", "beta")->bytes == 900);
 	assert_true(report->unwritten_bytes == 80);
-	assert_true(report->slices[0].bytes == 1150 / 4.);
+	assert_true(comm_report_slice_at(report, 0)->bytes == 1150 / 4.);
 	comm_report_free(report);
 }
 
@@ -290,8 +294,8 @@ static void test_by_function(void **state)
 	assert_true(e->bytes == 4500);
 	/* By reading thread: beta 4 * 5, beta2 3 * 9. */
 	assert_int_equal(e->samples, 20 + 27);
-	assert_string_equal(report->nodes[e->from].module, "m.so");
-	assert_int_equal(report->nodes[e->from].start, 0x100);
+	assert_string_equal(comm_report_node_at(report, e->from)->module, "m.so");
+	assert_int_equal(comm_report_node_at(report, e->from)->start, 0x100);
 	assert_int_equal(report->n_edges, 2);
 	/* f with itself, g with itself; and what has no function any more. */
 	assert_true(report->self_bytes == 3 * (900 + 40));
@@ -302,18 +306,18 @@ static void test_by_function(void **state)
 static void test_by_line(void **state)
 {
 	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_LINE});
-	const struct comm_report_edge *e = &report->edges[0];
+	const struct comm_report_edge *e = comm_report_edge_at(report, 0);
 
 	(void)state;
 	/* f.c:1 to g.c:1: 3 * (600 + 200 + 300) + 600 */
 	assert_true(e->bytes == 3900);
-	assert_string_equal(report->nodes[e->from].source, "f.c");
-	assert_int_equal(report->nodes[e->from].line, 1);
-	assert_string_equal(report->nodes[e->from].name, "f");
-	assert_string_equal(report->nodes[e->to].source, "g.c");
+	assert_string_equal(comm_report_node_at(report, e->from)->source, "f.c");
+	assert_int_equal(comm_report_node_at(report, e->from)->line, 1);
+	assert_string_equal(comm_report_node_at(report, e->from)->name, "f");
+	assert_string_equal(comm_report_node_at(report, e->to)->source, "g.c");
 	e = find(report, "g", "g");
 	assert_true(e->bytes == 120);
-	assert_string_equal(report->nodes[e->to].source, "");
+	assert_string_equal(comm_report_node_at(report, e->to)->source, "");
 	comm_report_free(report);
 }
 
@@ -327,16 +331,16 @@ static void test_by_object(void **state)
 	(void)state;
 	/* Two objects of one name cannot be told apart: one node. */
 	for (size_t i = 0; i < report->n_nodes; i++)
-		heaps += !strcmp(report->nodes[i].name, "[heap]");
+		heaps += !strcmp(comm_report_node_at(report, i)->name, "[heap]");
 	assert_int_equal(heaps, 1);
 	assert_true(e->bytes == 3000);
-	x = &report->nodes[e->to];
+	x = comm_report_node_at(report, e->to);
 	assert_int_equal(x->kind, COMM_NODE_OBJECT);
 	assert_string_equal(x->object_kind, "static");
 	assert_int_equal(x->size_bytes, 8);
 	assert_true(x->read_bytes == 3300 && x->written_bytes == 3300);
-	assert_string_equal(report->nodes[x->main_writer].name, "alpha");
-	assert_string_equal(report->nodes[x->main_reader].name, "beta");
+	assert_string_equal(comm_report_node_at(report, x->main_writer)->name, "alpha");
+	assert_string_equal(comm_report_node_at(report, x->main_reader)->name, "beta");
 	assert_true(x->main_bytes == 3000);
 	assert_true(find(report, "x", "beta")->bytes == 3000);
 	assert_true(find(report, "[heap]", "beta2")->bytes == 120);
@@ -397,9 +401,66 @@ static void test_threads(void **state)
 
 static void test_no_data(void **state)
 {
+	struct comm_query query = {.size = sizeof(query), .run = 7};
+	struct comm_report *report;
+
 	(void)state;
+	assert_int_equal(comm_reader_report(reader, &query, &report, NULL), -ENODATA);
 	no_data((struct comm_query){.run = 7}, "no run 7");
 	no_data((struct comm_query){.by = COMM_BY_REGION}, "regions");
+}
+
+/* A program may have been compiled against an older or a newer comm.h. */
+static void test_size(void **state)
+{
+	struct {
+		struct comm_query query;
+		uint64_t newer;
+	} larger = {.query = {.size = sizeof(larger), .top = 1}};
+	struct comm_query shorter = {.size = offsetof(struct comm_query, top), .self = true};
+	struct comm_report *report;
+	char *err = NULL;
+
+	(void)state;
+	shorter.top = 1;
+	assert_int_equal(comm_reader_report(reader, &shorter, &report, NULL), 0);
+	assert_true(report->total_bytes == 7650 && report->n_shown > 1);
+	comm_report_free(report);
+	assert_int_equal(comm_reader_report(reader, &larger.query, &report, NULL), 0);
+	assert_int_equal(report->n_shown, 1);
+	comm_report_free(report);
+	larger.newer = 1ULL << 63;
+	report = NULL;
+	assert_int_equal(comm_reader_report(reader, &larger.query, &report, &err), -E2BIG);
+	assert_non_null(strstr(err, "newer"));
+	assert_null(report);
+	free(err);
+	shorter.size = 0;
+	assert_int_equal(comm_reader_report(reader, &shorter, &report, &err), -EINVAL);
+	assert_non_null(strstr(err, "COMM_QUERY_INIT"));
+	free(err);
+	shorter.size = SIZE_MAX;
+	assert_int_equal(comm_reader_report(reader, &shorter, &report, NULL), -EINVAL);
+}
+
+static void test_past_the_last(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){0});
+	struct comm_runs *runs;
+
+	(void)state;
+	assert_non_null(comm_report_node_at(report, report->n_nodes - 1));
+	assert_null(comm_report_node_at(report, report->n_nodes));
+	assert_null(comm_report_edge_at(report, report->n_edges));
+	assert_null(comm_report_loss_at(report, report->n_losses));
+	assert_null(comm_report_slice_at(report, report->n_slices));
+	comm_report_free(report);
+	assert_int_equal(comm_reader_runs(reader, &runs, NULL), 0);
+	assert_int_equal(comm_runs_count(runs), 1);
+	assert_int_equal(comm_runs_at(runs, 0)->slices, 4);
+	assert_null(comm_runs_at(runs, 1));
+	comm_runs_free(runs);
+	comm_runs_free(NULL);
 }
 
 static void test_opening(void **state)
@@ -415,6 +476,8 @@ static void test_opening(void **state)
 	free(err);
 	assert_int_equal(comm_reader_open("/tmp", &r, &err), -EISDIR);
 	free(err);
+	assert_int_equal(comm_reader_open("/nonexistent/x.db", &r, NULL), -ENOENT);
+	assert_int_equal(comm_reader_open("/etc/passwd", &r, NULL), -EMEDIUMTYPE);
 }
 
 static void test_intervals(void **state)
@@ -523,19 +586,20 @@ static void test_hostile_store(void **state)
 		sqlite3_exec(db, damage[i], NULL, NULL, NULL);
 		sqlite3_close(db);
 		for (int by = COMM_BY_THREAD; by <= COMM_BY_LINE; by++) {
-			struct comm_query query = {
-				.by = by, .self = true, .thread = by ? "*" : NULL};
+			struct comm_query query = {.size = sizeof(query),
+						   .by = by,
+						   .self = true,
+						   .thread = by ? "*" : NULL};
 			struct comm_report *report;
-			struct comm_run *runs;
+			struct comm_runs *runs;
 			char *err;
-			size_t n;
 
 			if (comm_reader_report(reader, &query, &report, &err) == 0)
 				comm_report_free(report);
 			else
 				free(err);
-			if (comm_reader_runs(reader, &runs, &n, &err) == 0)
-				comm_runs_free(runs, n);
+			if (comm_reader_runs(reader, &runs, &err) == 0)
+				comm_runs_free(runs);
 			else
 				free(err);
 		}
@@ -559,6 +623,8 @@ int main(void)
 		TEST(test_ranges),
 		TEST(test_threads),
 		TEST(test_no_data),
+		TEST(test_size),
+		TEST(test_past_the_last),
 		TEST(test_opening),
 		TEST(test_plans),
 		TEST(test_hostile_store),

@@ -184,7 +184,7 @@ static struct comm_report *report_of(const struct comm_query *q)
 /* All bytes that the reader counts in a run. */
 static double read_bytes(void)
 {
-	struct comm_query q = {.self = true};
+	struct comm_query q = {.size = sizeof(q), .self = true};
 	struct comm_report *report = report_of(&q);
 	double bytes = report->read_bytes - report->unwritten_bytes;
 
@@ -400,16 +400,15 @@ static void refused_for_permission(void)
 static void read_as_nobody(void)
 {
 	struct comm_reader *reader;
-	struct comm_run *runs;
+	struct comm_runs *runs;
 	char *err = NULL;
-	size_t n;
 
-	if (comm_reader_open(path, &reader, &err) || comm_reader_runs(reader, &runs, &n, &err) ||
-	    n != 1 || runs[0].samples != 50) {
+	if (comm_reader_open(path, &reader, &err) || comm_reader_runs(reader, &runs, &err) ||
+	    comm_runs_count(runs) != 1 || comm_runs_at(runs, 0)->samples != 50) {
 		fprintf(stderr, "%s\n", err ? err : "wrong runs");
 		_exit(1);
 	}
-	comm_runs_free(runs, n);
+	comm_runs_free(runs);
 	comm_reader_close(reader);
 }
 
@@ -609,7 +608,7 @@ static void test_roll_up_keeps_sums(void **state)
 	struct comm_store *store;
 	double sum = 0, part = 0, expected;
 	struct comm_report *report;
-	struct comm_query q = {.self = true};
+	struct comm_query q = {.size = sizeof(q), .self = true};
 
 	(void)state;
 	c.row_cap = 100;
@@ -641,11 +640,11 @@ static void test_roll_up_keeps_sums(void **state)
 	/* Variances, first reads, samples and losses as well. */
 	report = report_of(&q);
 	assert_int_equal(report->samples, 40000);
-	assert_int_equal(report->run.samples, 40000);
+	assert_int_equal(report->run->samples, 40000);
 	assert_true(report->unwritten_bytes == 28000);
 	for (size_t i = 0; i < report->n_losses; i++) {
-		if (!strcmp(report->losses[i].cause, "late"))
-			assert_int_equal(report->losses[i].n, 8000);
+		if (!strcmp(comm_report_loss_at(report, i)->cause, "late"))
+			assert_int_equal(comm_report_loss_at(report, i)->n, 8000);
 	}
 	comm_report_free(report);
 	/* A range of whole minutes is exact though its detail is gone. */
@@ -685,7 +684,7 @@ static void test_quota(void **state)
 	struct comm_edge edges[1000];
 	struct comm_store *store;
 	struct comm_report *report;
-	struct comm_query q = {0};
+	struct comm_query q = COMM_QUERY_INIT;
 	struct stat st;
 
 	(void)state;
@@ -706,7 +705,7 @@ static void test_quota(void **state)
 	/* The end of the last run is there. */
 	q.from_ns = -5 * (int64_t)SECOND;
 	report = report_of(&q);
-	assert_int_equal(report->run.id, 2);
+	assert_int_equal(report->run->id, 2);
 	assert_int_equal(report->to_ns, 150 * SECOND);
 	assert_true(report->total_bytes > 0);
 	comm_report_free(report);
@@ -722,7 +721,7 @@ static void test_quota_takes_detail_first(void **state)
 	struct comm_edge edges[1000];
 	struct comm_store *store;
 	struct comm_report *report;
-	struct comm_query q = {.self = true};
+	struct comm_query q = {.size = sizeof(q), .self = true};
 	double sum = 0;
 
 	(void)state;
@@ -736,8 +735,8 @@ static void test_quota_takes_detail_first(void **state)
 	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
 	comm_store_close(store);
 	report = report_of(&q);
-	assert_int_equal(report->run.deleted_ns, 0);
-	assert_true(report->run.slices < 300);
+	assert_int_equal(report->run->deleted_ns, 0);
+	assert_true(report->run->slices < 300);
 	assert_true(report->read_bytes - report->unwritten_bytes == sum);
 	comm_report_free(report);
 }
@@ -785,7 +784,7 @@ static void test_disk_full(void **state)
 	char name[160], block[4096] = {1};
 	int stored = 0, refused = 0, fd;
 	struct comm_report *report;
-	struct comm_query q = {0};
+	struct comm_query q = COMM_QUERY_INIT;
 
 	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=8m") < 0) {
@@ -822,7 +821,7 @@ static void test_disk_full(void **state)
 	comm_store_close(store);
 	close(fd);
 	report = report_of(&q);
-	assert_int_equal(report->run.state, COMM_RUN_FINISHED);
+	assert_int_equal(report->run->state, COMM_RUN_FINISHED);
 	assert_true(report->total_bytes > 0);
 	comm_report_free(report);
 	assert_int_equal((int)query("SELECT count(*) FROM pragma_integrity_check"
@@ -841,7 +840,7 @@ static void test_kill(void **state)
 {
 	struct comm_store_config c = config();
 	struct comm_report *report;
-	struct comm_query q = {0};
+	struct comm_query q = COMM_QUERY_INIT;
 	struct comm_edge edges[500];
 	int pipes[2], status, n = 0;
 	char byte;
@@ -870,13 +869,13 @@ static void test_kill(void **state)
 		n++;
 	close(pipes[0]);
 	report = report_of(&q);
-	assert_int_equal(report->run.state, COMM_RUN_UNFINISHED);
-	assert_string_equal(report->run.how, "unfinished");
-	assert_true(report->run.slices == (unsigned int)n ||
-		    report->run.slices == (unsigned int)n + 1);
-	assert_int_equal(report->run.end_ns - report->run.start_ns, report->run.slices * SECOND);
+	assert_int_equal(report->run->state, COMM_RUN_UNFINISHED);
+	assert_string_equal(report->run->how, "unfinished");
+	assert_true(report->run->slices == (unsigned int)n ||
+		    report->run->slices == (unsigned int)n + 1);
+	assert_int_equal(report->run->end_ns - report->run->start_ns, report->run->slices * SECOND);
 	assert_true(report->read_bytes - report->unwritten_bytes ==
-		    fill(edges, 500, 1) * report->run.slices);
+		    fill(edges, 500, 1) * report->run->slices);
 	comm_report_free(report);
 	make_finished(2);
 	assert_true(query("SELECT count(*) FROM run") == 2);
