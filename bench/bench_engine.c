@@ -88,7 +88,7 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 		.inspect = inspect,
 		.store = store,
 		.estimator = comm_estimators[0],
-		.est = {.granularity_bytes = 8, .cycles_per_ns = 3},
+		.est = {.granularity_bytes = 8, .cycles_per_ns = 3, .memory_bytes = 64 << 20},
 		.slice_ns = 1000000000,
 		.start_ns = start_ns,
 	};

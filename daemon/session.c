@@ -10,7 +10,11 @@
 #include "burst.h"
 #include "session.h"
 
-enum { ROW_CAP = 4000 };
+enum {
+	ROW_CAP = 4000,
+	/* Of the 150 MB that commd may take in all; a small target fills a few of them. */
+	ESTIMATOR_MIB = 64,
+};
 
 uint64_t comm_monotonic_ns(void)
 {
@@ -58,7 +62,7 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator)
 {
-	const struct comm_engine_config config = {
+	struct comm_engine_config config = {
 		.inspect = inspect,
 		.store = session->store,
 		.estimator = estimator,
@@ -72,6 +76,8 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 	};
 	int err;
 
+	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;
+	session->estimator = estimator;
 	session->start_ns = info->start_ns;
 	err = comm_store_begin_run(session->store, info, &session->run);
 	if (err) {
@@ -130,6 +136,12 @@ static void say_bursts(const struct comm_engine_stats *stats)
 	fputc('\n', stderr);
 }
 
+static void say_estimator(const struct comm_session *session)
+{
+	fprintf(stderr, "  estimator: %s, in at most %d MiB of tables\n", session->estimator->name,
+		ESTIMATOR_MIB);
+}
+
 /* The store that commctl looks for by itself needs no mention. */
 static void say_next(const char *store)
 {
@@ -162,8 +174,10 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		say_losses(&stats);
 		if (stats.accesses)
 			say_next(session->options->store);
-		if (session->options->verbose)
+		if (session->options->verbose) {
+			say_estimator(session);
 			say_bursts(&stats);
+		}
 	}
 	if (stats.loss[COMM_LOSS_STORE])
 		fprintf(stderr, "commd: not all could be stored in %s: is the disk full?\n",

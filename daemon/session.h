@@ -13,6 +13,7 @@ struct comm_session {
 	const struct comm_options *options;
 	struct comm_store *store;
 	struct comm_engine *engine;
+	const struct comm_est_ops *estimator;
 	int64_t run;
 	uint64_t start_ns, shown_ns;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* of the slices so far */
@@ -27,6 +28,7 @@ struct comm_session {
 
 /* -errno after having said why on stderr. */
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options);
+/* Bounds the estimator's memory itself: est need not. */
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);

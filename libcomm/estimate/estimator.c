@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+enum { MEMORY_MIN_BYTES = 4 << 20 };
+
 const struct comm_est_ops *const comm_estimators[] = {
 	&comm_est_hazard,
 	&comm_est_nearest,
@@ -18,4 +20,11 @@ const struct comm_est_ops *comm_est_find(const char *name)
 		if (!strcmp(comm_estimators[i]->name, name))
 			return comm_estimators[i];
 	return NULL;
+}
+
+uint64_t comm_est_memory(const struct comm_est_config *config)
+{
+	if (!config->memory_bytes)
+		return 0;
+	return config->memory_bytes < MEMORY_MIN_BYTES ? MEMORY_MIN_BYTES : config->memory_bytes;
 }

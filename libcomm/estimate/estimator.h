@@ -54,7 +54,11 @@ struct comm_evidence {
 struct comm_est_config {
 	uint32_t granularity_bytes; /* 8 by default; a power of two, 1..4096 */
 	double cycles_per_ns;	    /* for COMM_TRIGGER_TIME; the nominal clock */
-	uint64_t memory_bytes;	    /* bound of the estimator's own tables */
+	/*
+	 * Bound of the estimator's own tables, of which pages are touched as they
+	 * fill; one of less than 4 MiB counts as 4 MiB.  0: create() says -EINVAL.
+	 */
+	uint64_t memory_bytes;
 };
 
 struct comm_est_ops {
@@ -83,5 +87,8 @@ extern const struct comm_est_ops comm_est_nearest; /* nearest.c */
 /* NULL-terminated; the first is the default. */
 extern const struct comm_est_ops *const comm_estimators[];
 const struct comm_est_ops *comm_est_find(const char *name);
+
+/* The bound that an estimator made from config keeps to; 0: none was set. */
+uint64_t comm_est_memory(const struct comm_est_config *config);
 
 #endif

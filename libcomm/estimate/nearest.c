@@ -47,18 +47,22 @@ static void nearest_destroy(void *est)
 
 static int nearest_create(const struct comm_est_config *config, void **ret)
 {
-	struct nearest *n = calloc(1, sizeof(*n));
+	uint64_t memory = comm_est_memory(config);
+	struct nearest *n;
 
+	if (!memory)
+		return -EINVAL;
+	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	n->line_bytes = config->granularity_bytes > NEAREST_LINE_BYTES ? config->granularity_bytes
 								       : NEAREST_LINE_BYTES;
 	n->n_lines = 1024;
-	while (n->n_lines < 1u << 30 && n->n_lines * 4 * sizeof(*n->line) <= config->memory_bytes)
+	while (n->n_lines < 1u << 30 && n->n_lines * 4 * sizeof(*n->line) <= memory)
 		n->n_lines *= 2;
 	n->line = calloc(n->n_lines, sizeof(*n->line));
 	if (!n->line || comm_weights_create(config->cycles_per_ns, &n->weights) ||
-	    comm_edge_sums_create(config->memory_bytes / 4, &n->edges)) {
+	    comm_edge_sums_create(memory / 4, &n->edges)) {
 		nearest_destroy(n);
 		return -ENOMEM;
 	}

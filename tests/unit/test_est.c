@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -396,6 +397,25 @@ static void test_bound(void **state)
 	}
 }
 
+/* A bound that was forgotten is an error, and one too small to work in is the least. */
+static void test_no_bound(void **state)
+{
+	struct comm_est_config none = config;
+
+	(void)state;
+	none.memory_bytes = 0;
+	assert_int_equal(comm_est_memory(&none), 0);
+	for (int e = 0; comm_estimators[e]; e++) {
+		void *est = NULL;
+
+		assert_int_equal(comm_estimators[e]->create(&none, &est), -EINVAL);
+		assert_null(est);
+	}
+	none.memory_bytes = 1;
+	assert_int_equal(comm_est_memory(&none), 4 << 20);
+	assert_int_equal(comm_est_memory(&config), 64 << 20);
+}
+
 /* Nothing that a target can make the stream contain does harm. */
 static void test_hostile(void **state)
 {
@@ -724,6 +744,7 @@ int main(void)
 		cmocka_unit_test(test_sweep),	  cmocka_unit_test(test_first_reads),
 		cmocka_unit_test(test_turns),	  cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_hot_word),  cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_no_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,13 +112,14 @@ static void hazard_destroy(void *est)
 
 static int hazard_create(const struct comm_est_config *config, void **ret)
 {
-	struct hazard *h = calloc(1, sizeof(*h));
-	uint64_t memory = config->memory_bytes;
+	uint64_t memory = comm_est_memory(config);
+	struct hazard *h;
 
+	if (!memory)
+		return -EINVAL;
+	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	if (memory < 4 << 20)
-		memory = 4 << 20;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
 	    comm_watch_next_create(&h->watched) || comm_reads_per_write_create(&h->reuse) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
