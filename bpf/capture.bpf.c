@@ -577,40 +577,6 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
-SEC("tp_btf/sched_waking")
-int BPF_PROG(waking, struct task_struct *woken)
-{
-	__u32 tgid = woken->tgid;
-	struct comm_raw_sched *s;
-	struct comm_raw_cpu *c;
-	__u32 cpu;
-	__u64 id;
-
-	if (!is_target(woken, tgid))
-		return 0;
-	cpu = bpf_get_smp_processor_id();
-	c = this_cpu(cpu);
-	if (!c)
-		return 0;
-	s = bpf_ringbuf_reserve(&switches, sizeof(*s), 0);
-	if (!s) {
-		c->waking_drops++;
-		return 0;
-	}
-	id = bpf_get_current_pid_tgid();
-	s->time_ns = bpf_ktime_get_ns();
-	s->tid = id;
-	s->tgid = is_target(bpf_get_current_task_btf(), id >> 32) ? id >> 32 : 0;
-	s->other_tid = woken->pid;
-	s->other_tgid = tgid;
-	s->kind = COMM_RAW_WAKING;
-	s->cpu = cpu;
-	s->zero = 0;
-	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
-	c->wakings++;
-	return 0;
-}
-
 /* NULL: dropped, and counted.  The caller fills in the rest and submits. */
 static __always_inline struct comm_raw_life *life_event(__u32 kind, struct task_struct *task)
 {

@@ -86,13 +86,10 @@ struct comm_raw_cpu {
 	unsigned long long switches_out;
 	unsigned long long sched_drops;
 	unsigned long long sched_ns; /* own time, scaled from one in 16 */
-	/* Wakeups. */
-	unsigned long long wakings;
-	unsigned long long waking_drops;
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
-	unsigned long long reserved[3];
+	unsigned long long reserved[5];
 };
 
 /* Written by the daemon at any time. */

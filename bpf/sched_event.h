@@ -8,7 +8,6 @@
 
 enum comm_raw_sched_kind {
 	COMM_RAW_SWITCH = 1,
-	COMM_RAW_WAKING,
 	COMM_RAW_FORK,
 	COMM_RAW_EXEC,
 	COMM_RAW_EXIT,
@@ -19,8 +18,8 @@ enum comm_raw_sched_kind {
 /* A tgid is 0 when the thread is not a target's. */
 struct comm_raw_sched {
 	unsigned long long time_ns;
-	unsigned int tid, tgid;		    /* who leaves the CPU, or wakes */
-	unsigned int other_tid, other_tgid; /* who comes, or is woken */
+	unsigned int tid, tgid;		    /* who leaves the CPU */
+	unsigned int other_tid, other_tgid; /* who comes */
 	unsigned short kind;
 	unsigned short cpu;
 	unsigned int zero;

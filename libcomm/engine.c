@@ -394,8 +394,6 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_SWITCH:
 		on_switch(engine, event);
 		break;
-	case COMM_EV_WAKING:
-		break; /* supporting evidence that no estimator uses */
 	case COMM_EV_FORK:
 		comm_threads_get(engine->identity.threads, event->fork.child_tgid,
 				 event->fork.child_tid, event->time_ns);

@@ -50,7 +50,7 @@ struct source {
 	struct comm_source_config config;
 	struct comm_trigger_event event;
 	struct capture_bpf *bpf;
-	struct bpf_link *switch_link, *waking_link;
+	struct bpf_link *switch_link;
 	struct ring_buffer *rings;
 	volatile struct comm_raw_cpu *cpu; /* n_cpus of them */
 	size_t cpu_bytes;
@@ -230,7 +230,6 @@ static int load(struct source *s, bool with_maps)
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
 	bpf_program__set_autoload(bpf->progs.mapped, with_maps);
 	bpf_program__set_autoload(bpf->progs.switched, config->switches);
-	bpf_program__set_autoload(bpf->progs.waking, config->wakings);
 	rc = capture_bpf__load(bpf);
 	if (rc) {
 		capture_bpf__destroy(bpf);
@@ -384,7 +383,7 @@ static int on_switch(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*raw))
 		return 0;
-	event.kind = raw->kind == COMM_RAW_WAKING ? COMM_EV_WAKING : COMM_EV_SWITCH;
+	event.kind = COMM_EV_SWITCH;
 	event.time_ns = raw->time_ns;
 	event.cpu = raw->cpu;
 	event.tgid = raw->tgid;
@@ -607,8 +606,6 @@ static int source_start(void *source, char **err)
 		return comm_source_fail(err, rc, "too many target processes: %s", strerror(-rc));
 	if (s->switches) {
 		rc = attach(bpf->progs.switched, &s->switch_link, "sched_switch", err);
-		if (!rc)
-			rc = attach(bpf->progs.waking, &s->waking_link, "sched_waking", err);
 		if (rc)
 			return rc;
 	}
@@ -647,7 +644,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 		ret->switches_out += c->switches_out;
 		ret->switch_ns += c->sched_ns;
 		ret->loss[COMM_LOSS_RING] += c->sample_drops;
-		ret->loss[COMM_LOSS_SCHED] += c->sched_drops + c->waking_drops;
+		ret->loss[COMM_LOSS_SCHED] += c->sched_drops;
 		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
 	}
 	ret->loss[COMM_LOSS_BUDGET] += s->gaps;
@@ -710,15 +707,10 @@ static int source_set_rate(void *source, const struct comm_source_rate *rate)
 	s->nominal = rate->period;
 	s->bpf->data->ctl.lines_on = rate->lines;
 	if (s->config.switches && s->started && rate->switches != s->switches) {
-		if (!rate->switches) {
+		if (!rate->switches)
 			detach(&s->switch_link);
-			detach(&s->waking_link);
-		} else {
+		else
 			rc = attach(s->bpf->progs.switched, &s->switch_link, "sched_switch", &err);
-			if (!rc)
-				rc = attach(s->bpf->progs.waking, &s->waking_link, "sched_waking",
-					    &err);
-		}
 		free(err);
 	}
 	if (s->config.switches)
@@ -744,7 +736,6 @@ static void source_stop(void *source)
 		if (s->fd[i] >= 0)
 			ioctl(s->fd[i], PERF_EVENT_IOC_DISABLE, 0);
 	detach(&s->switch_link);
-	detach(&s->waking_link);
 	capture_bpf__detach(s->bpf);
 	s->started = false;
 }
@@ -763,7 +754,6 @@ static void source_close(void *source)
 	if (s->cpu)
 		munmap((void *)s->cpu, s->cpu_bytes);
 	detach(&s->switch_link);
-	detach(&s->waking_link);
 	capture_bpf__destroy(s->bpf);
 	free(s->fd);
 	free(s->period);

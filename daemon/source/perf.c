@@ -413,10 +413,10 @@ static int source_open(const struct comm_source_config *config, void **ret, char
 				      "(CAP_BPF and CAP_PERFMON)");
 		goto fail;
 	}
-	if (config->wakings || (config->switches && !s->per_cpu))
-		snprintf(s->notes, sizeof(s->notes), "%s%s",
-			 "without BPF no memory but the stack and no kernel copies are seen",
-			 s->per_cpu ? "" : ", and without CAP_PERFMON no switches");
+	if (config->switches && !s->per_cpu)
+		snprintf(s->notes, sizeof(s->notes), "%s",
+			 "without BPF no memory but the stack and no kernel copies are seen, "
+			 "and without CAP_PERFMON no switches");
 	else
 		snprintf(s->notes, sizeof(s->notes),
 			 "without BPF no memory but the stack and no kernel copies are seen");

@@ -32,7 +32,6 @@ struct comm_source_config {
 	uint32_t stack_bytes; /* a multiple of 64, at most 2048; 0: none */
 	uint32_t max_lines;   /* 64-byte lines at pointers, at most 16 */
 	bool switches;	      /* scheduling events */
-	bool wakings;	      /* who wakes whom; costs as much again */
 	bool no_samples;      /* bpf: only what else it gives, for another source */
 	const char *arg;      /* what stood behind the name's colon; "" or NULL: nothing */
 	uint32_t watch_per_s; /* watchpoints armed per second, of a source that watches */

@@ -14,14 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Recordings hold these numbers; 6 was once a wake-up. */
 enum comm_event_kind {
 	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
 	COMM_EV_ACCESS,	    /* one precise access: PEBS, IBS, SPE, a tracer */
 	COMM_EV_WATCH,	    /* evidence: two consecutive accesses to one datum */
 	COMM_EV_KCOPY,	    /* the thread is in a call that writes its memory */
 	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
-	COMM_EV_WAKING,	    /* thread .tid wakes .next_tid */
-	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
+	COMM_EV_FORK = 7,   /* .tid made .child_tgid/.child_tid */
 	COMM_EV_EXEC,	    /* .tgid runs another program */
 	COMM_EV_EXIT,	    /* thread .tid ends */
 	COMM_EV_MMAP,	    /* .tgid mapped a file or executable memory */
@@ -140,7 +140,7 @@ struct comm_event {
 	uint32_t tgid;
 	uint32_t tid;
 	union {
-		uint32_t next_tid; /* SWITCH, WAKING */
+		uint32_t next_tid; /* SWITCH */
 		uint32_t cause;	   /* LOSS */
 		uint32_t trigger;  /* RATE */
 	};
@@ -161,7 +161,7 @@ struct comm_event {
 		} mmap;
 		struct {
 			uint32_t prev_tgid, next_tgid; /* 0: not a target's */
-		} sched;			       /* SWITCH, WAKING */
+		} sched;			       /* SWITCH */
 		uint64_t period;		       /* RATE */
 		uint64_t count;			       /* LOSS */
 		struct {
