@@ -40,6 +40,7 @@ struct comm_site {
 	uint64_t offset; /* of its first seen ip into the file; JIT: its address */
 };
 
+/* Stores hold these numbers. */
 enum comm_object_kind {
 	COMM_OBJECT_OTHER,
 	COMM_OBJECT_STATIC, /* a variable of an ELF file */
@@ -48,8 +49,6 @@ enum comm_object_kind {
 	COMM_OBJECT_STACK,
 	COMM_OBJECT_ANON,
 	COMM_OBJECT_SHARED, /* shared memory, a mapped file */
-	COMM_OBJECT_TLS,
-	COMM_OBJECT_MARKED, /* named by the application */
 };
 
 struct comm_object {
@@ -59,7 +58,7 @@ struct comm_object {
 	const char *build_id; /* "" when none */
 	uint64_t start;	      /* datum of its first byte */
 	uint64_t size_bytes;
-	uint32_t thread_tid; /* STACK, TLS: whose; else 0 */
+	uint32_t thread_tid; /* STACK: whose; else 0 */
 };
 
 #endif

@@ -27,8 +27,7 @@ static const char *object_kind_name(int64_t kind)
 		[COMM_OBJECT_OTHER] = "other",	 [COMM_OBJECT_STATIC] = "static",
 		[COMM_OBJECT_DATA] = "data",	 [COMM_OBJECT_HEAP] = "heap",
 		[COMM_OBJECT_STACK] = "stack",	 [COMM_OBJECT_ANON] = "anonymous",
-		[COMM_OBJECT_SHARED] = "shared", [COMM_OBJECT_TLS] = "tls",
-		[COMM_OBJECT_MARKED] = "marked",
+		[COMM_OBJECT_SHARED] = "shared",
 	};
 
 	return kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind]
