@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "burst.h"
+#include "clock.h"
 #include "codecache.h"
 
 enum { RUNS = 9, NATIVE_RUNS = 101, BURSTS = 20000, ITERATIONS = 20000, ARRAY = 512 };
@@ -20,15 +20,6 @@ struct frame {
 	double f[ARRAY];
 	uint64_t chain[ARRAY];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	/* CPU time: others may run beside. */
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /*
  * rdi: array, rsi: iterations, rdx: 0, rcx: 1.  Each loop label is where the
@@ -162,11 +153,11 @@ int main(void)
 	printf("* model / measured, over that of the first loop, %.2f: clock over TSC\n\n", clock);
 
 	for (int run = 0; run < RUNS; run++) {
-		uint64_t before = now_ns();
+		uint64_t before = comm_clock_thread_ns();
 
 		for (unsigned i = 0; i < BURSTS; i++)
 			comm_burst_run(decoder, space, 1, &sample[i % LOOPS], &burst);
-		v[run] = (double)(now_ns() - before) / BURSTS;
+		v[run] = (double)(comm_clock_thread_ns() - before) / BURSTS;
 	}
 	printf("warm: %.0f ns a burst of %.0f instructions and %.0f accesses, %.0f bursts/s, "
 	       "%.2f ns an instruction\n",
@@ -177,7 +168,7 @@ int main(void)
 	if (!comm_codecache_segment(cache, space, 1, (uint64_t)(uintptr_t)&main, &seg))
 		return 1;
 	for (int run = 0; run < RUNS; run++) {
-		uint64_t before = now_ns(), at = (uint64_t)(uintptr_t)&main, n = 0;
+		uint64_t before = comm_clock_thread_ns(), at = (uint64_t)(uintptr_t)&main, n = 0;
 
 		for (unsigned i = 0; i < 100; i++) {
 			uint32_t p = comm_codecache_find(cache, &seg, at);
@@ -195,7 +186,7 @@ int main(void)
 					break;
 			}
 		}
-		v[run] = (double)(now_ns() - before) / (double)n;
+		v[run] = (double)(comm_clock_thread_ns() - before) / (double)n;
 		comm_codecache_forget(cache, &seg);
 	}
 	printf("cold: %.0f ns to read, decode and keep an instruction\n", median(v, RUNS));

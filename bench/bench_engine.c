@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "engine.h"
 #include "merge.h"
 #include "record.h"
@@ -22,10 +22,7 @@ enum { ROUNDS = 5, BATCH = 2000, SINGLES = 2000000, THREADS = 64 };
 
 static double now_s(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+	return (double)comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static double peak_mb(void)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a burst and a single precise access cost in each estimator. */
+#include "clock.h"
 #include "estimator.h"
 #include "event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum {
 	THREADS = 16,
@@ -23,10 +23,7 @@ static void count(void *ctx, const struct comm_edge *edge)
 
 static double cpu_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static uint64_t mix(uint64_t *state)

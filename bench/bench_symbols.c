@@ -5,6 +5,7 @@
  *
  *	bench_symbols [--pid PID] [FILE ...]
  */
+#include "clock.h"
 #include "dwline.h"
 #include "elfsym.h"
 #include "object.h"
@@ -16,21 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	LOOKUPS = 1000000,
 	WORKING_SET = 2000, /* distinct addresses of a hot program */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static uint64_t seed = 88172645463325252u;
 
@@ -55,36 +47,36 @@ static void bench_file(const char *path)
 		fprintf(stderr, "%s: %s\n", path, strerror(errno));
 		return;
 	}
-	t = now_ns();
+	t = comm_clock_now_ns();
 	if (comm_elfsym_create(fd, -1, &sym) < 0) {
 		fprintf(stderr, "%s: not an ELF file\n", path);
 		close(fd);
 		return;
 	}
-	t = now_ns() - t;
+	t = comm_clock_now_ns() - t;
 	printf("%s: symbols built in %.1f ms, %zu functions, %zu variables, %zu KiB\n", path,
 	       (double)t / 1e6, comm_elfsym_functions(sym), comm_elfsym_variables(sym),
 	       comm_elfsym_bytes(sym) / 1024);
 	for (uint64_t at = 0; at < (uint64_t)1 << 28; at += 4096)
 		if (comm_elfsym_function(sym, at, &s) == 0)
 			limit = s.end;
-	t = now_ns();
+	t = comm_clock_now_ns();
 	for (int i = 0; limit && i < LOOKUPS; i++)
 		found += comm_elfsym_function(sym, any() % limit, &s) == 0;
-	t = now_ns() - t;
+	t = comm_clock_now_ns() - t;
 	printf("  function lookup %.0f ns (%.1f %% of random addresses found)\n",
 	       (double)t / LOOKUPS, 100.0 * (double)found / LOOKUPS);
 	comm_elfsym_destroy(sym);
-	t = now_ns();
+	t = comm_clock_now_ns();
 	if (comm_dwline_build(fd, 60000, &dw) == 0) {
-		t = now_ns() - t;
+		t = comm_clock_now_ns() - t;
 		printf("  lines built in %.1f ms, %zu rows, %zu pieces of inlines, %zu KiB\n",
 		       (double)t / 1e6, comm_dwline_lines(dw), comm_dwline_inlines(dw),
 		       comm_dwline_bytes(dw) / 1024);
-		t = now_ns();
+		t = comm_clock_now_ns();
 		for (int i = 0; limit && i < LOOKUPS; i++)
 			comm_dwline_find(dw, any() % limit, &line);
-		t = now_ns() - t;
+		t = comm_clock_now_ns() - t;
 		printf("  line and inline lookup %.0f ns\n", (double)t / LOOKUPS);
 		comm_dwline_destroy(dw);
 	}
@@ -116,7 +108,7 @@ static void bench_process(uint32_t tgid)
 
 	if (comm_inspect_live_create(&inspect) < 0)
 		return;
-	t = now_ns();
+	t = comm_clock_now_ns();
 	if (inspect.ops->maps(inspect.ctx, tgid, &map, &n) < 0 || !n ||
 	    comm_space_table_create(&inspect, &table) < 0 ||
 	    comm_sites_create(&inspect, &sites) < 0 ||
@@ -125,32 +117,32 @@ static void bench_process(uint32_t tgid)
 		goto out;
 	}
 	printf("pid %" PRIu32 ": %zu mappings read in %.2f ms\n", tgid, n,
-	       (double)(now_ns() - t) / 1e6);
+	       (double)(comm_clock_now_ns() - t) / 1e6);
 	for (int i = 0; i < WORKING_SET; i++) {
 		ip[i] = pick(map, n, true);
 		addr[i] = pick(map, n, false);
 	}
 	space = comm_space_get(table, tgid);
 	comm_space_find(space, ip[0], 1);
-	t = now_ns();
+	t = comm_clock_now_ns();
 	for (int i = 0; i < WORKING_SET; i++)
 		comm_sites_get(sites, space, ip[i], 1);
 	printf("  site, first sight (tables built): %.0f ns, %" PRIu32 " sites\n",
-	       (double)(now_ns() - t) / WORKING_SET, comm_sites_count(sites));
-	t = now_ns();
+	       (double)(comm_clock_now_ns() - t) / WORKING_SET, comm_sites_count(sites));
+	t = comm_clock_now_ns();
 	for (int i = 0; i < LOOKUPS; i++)
 		comm_sites_get(sites, space, ip[any() % WORKING_SET], 1);
-	printf("  site, seen before: %.1f ns\n", (double)(now_ns() - t) / LOOKUPS);
-	t = now_ns();
+	printf("  site, seen before: %.1f ns\n", (double)(comm_clock_now_ns() - t) / LOOKUPS);
+	t = comm_clock_now_ns();
 	for (int i = 0; i < WORKING_SET; i++)
 		comm_objects_resolve(objects, space, addr[i], 0, tgid, 1, &datum, &object);
 	printf("  object, first sight: %.0f ns, %" PRIu32 " objects\n",
-	       (double)(now_ns() - t) / WORKING_SET, comm_objects_count(objects));
-	t = now_ns();
+	       (double)(comm_clock_now_ns() - t) / WORKING_SET, comm_objects_count(objects));
+	t = comm_clock_now_ns();
 	for (int i = 0; i < LOOKUPS; i++)
 		comm_objects_resolve(objects, space, addr[any() % WORKING_SET], 0, tgid, 1, &datum,
 				     &object);
-	printf("  object, seen before: %.1f ns\n", (double)(now_ns() - t) / LOOKUPS);
+	printf("  object, seen before: %.1f ns\n", (double)(comm_clock_now_ns() - t) / LOOKUPS);
 out:
 	comm_objects_destroy(objects);
 	comm_sites_destroy(sites);

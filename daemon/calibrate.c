@@ -15,9 +15,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "trigger.h"
 
 enum {
@@ -34,23 +34,15 @@ enum {
 	MOST_NS = 100 * 1000,
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
-
 static uint64_t work(uint64_t rounds)
 {
-	uint64_t x = 1, start = now_ns();
+	uint64_t x = 1, start = comm_clock_now_ns();
 
 	while (rounds--) {
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 		__asm__ volatile("" : "+r"(x));
 	}
-	return now_ns() - start;
+	return comm_clock_now_ns() - start;
 }
 
 static long preemptions(void)
@@ -85,7 +77,8 @@ static int compare(const void *a, const void *b)
 
 static int measure(int fd, volatile struct perf_event_mmap_page *page, double *ret)
 {
-	uint64_t start = now_ns(), rounds = 100000, best = UINT64_MAX, took, without, with, n;
+	uint64_t start = comm_clock_now_ns(), rounds = 100000, best = UINT64_MAX, took, without,
+		 with, n;
 	double cost[PAIRS];
 	int i = 0;
 
@@ -96,7 +89,7 @@ static int measure(int fd, volatile struct perf_event_mmap_page *page, double *r
 	}
 	rounds = rounds * RUN_NS / (best ? best : 1);
 	i = 0;
-	while (i < PAIRS && now_ns() - start < (i < PAIRS_MIN ? 2 : 1) * DEADLINE_NS) {
+	while (i < PAIRS && comm_clock_now_ns() - start < (i < PAIRS_MIN ? 2 : 1) * DEADLINE_NS) {
 		long switched = preemptions();
 
 		without = work(rounds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cycles.h"
-#include "session.h"
+#include "clock.h"
 
 enum { ROUNDS = 400, CHAIN = 512, IMUL_CYCLES = 3, TRIES = 8 };
 
@@ -9,11 +9,11 @@ double comm_cycles_per_ns(void)
 	uint64_t best_ns = UINT64_MAX;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t start_ns = comm_monotonic_ns(), took_ns, value = 3;
+		uint64_t start_ns = comm_clock_now_ns(), took_ns, value = 3;
 
 		for (int round = 0; round < ROUNDS; round++)
 			__asm__ volatile(".rept 512\n\timul %0, %0\n\t.endr" : "+r"(value));
-		took_ns = comm_monotonic_ns() - start_ns;
+		took_ns = comm_clock_now_ns() - start_ns;
 		/* Interruptions only ever make it longer. */
 		if (took_ns < best_ns)
 			best_ns = took_ns;

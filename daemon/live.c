@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "calibrate.h"
+#include "clock.h"
 #include "cycles.h"
 #include "merge.h"
 #include "pace.h"
@@ -290,19 +290,17 @@ static int begin(struct live *live)
 	struct comm_record_head head = {.cycles_per_ns = est.cycles_per_ns};
 	struct comm_run_info info = {0};
 	struct utsname host;
-	struct timespec real;
 	int err;
 
 	uname(&host);
-	clock_gettime(CLOCK_REALTIME, &real);
 	info = (struct comm_run_info){
 		.source = live->source->name,
 		.event = live->info.event,
 		.estimator = options->estimator->name,
 		.command = live->command,
 		.host = host.nodename,
-		.start_ns = comm_monotonic_ns(),
-		.start_unix_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec,
+		.start_ns = comm_clock_now_ns(),
+		.start_unix_ns = comm_clock_ns(CLOCK_REALTIME),
 		.overhead_limit = options->overhead,
 		.granularity_bytes = options->granularity_bytes,
 		.notes = live->info.notes,
@@ -349,7 +347,7 @@ static int catch_signals(struct live *live)
 /* One round: all that is there is ordered and estimated. */
 static void pump(struct live *live)
 {
-	uint64_t cut_ns = comm_monotonic_ns();
+	uint64_t cut_ns = comm_clock_now_ns();
 	struct comm_event event = {.time_ns = cut_ns, .kind = COMM_EV_LOSS};
 	int err;
 
@@ -386,7 +384,7 @@ static const char *run_until_over(struct live *live)
 	uint64_t looked_ns = 0;
 
 	for (;;) {
-		uint64_t now_ns = comm_monotonic_ns();
+		uint64_t now_ns = comm_clock_now_ns();
 		int sleep_ms = comm_pace_sleep_ms(live->pace);
 
 		if (live->watch && sleep_ms > comm_watch_turn_ms(live->watch))
@@ -456,7 +454,7 @@ int comm_live(const struct comm_options *options)
 	live.source->stop(live.handle);
 	pump(&live);
 	comm_merge_flush(live.merge);
-	end_ns = comm_monotonic_ns();
+	end_ns = comm_clock_now_ns();
 	status = comm_session_end(&live.session, end_ns, how);
 	say_watch(&live);
 	if (live.record) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pace.h"
+#include "clock.h"
 
 #include "trigger.h"
 
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	SLEEP_MS = 100,
@@ -35,14 +35,6 @@ struct comm_pace {
 	bool told_rate;
 	struct comm_pace_totals totals;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 /* Returns whether any CPU's period has to change. */
 static bool park(struct comm_pace *p, uint64_t now_ns)
@@ -132,7 +124,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	if (config->rate_hz > 0)
 		governor.interrupts_per_s = config->rate_hz;
 	governor.interrupt_ns = config->interrupt_ns;
-	p->start_ns = p->tick_ns = clock_ns(CLOCK_MONOTONIC);
+	p->start_ns = p->tick_ns = comm_clock_now_ns();
 	governor.seed ^= p->start_ns;
 	comm_governor_init(&p->governor, &governor, p->start_ns, &out);
 	apply(p, &out);
@@ -143,7 +135,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	config->source->stats(config->handle, &p->stats);
 	p->target_ns = comm_target_cpu_ns(config->target);
 	machine_switches_per_s(p, p->start_ns);
-	p->daemon_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	p->daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	p->setup_before_ns = p->daemon_ns;
 	if (config->inspect) {
 		p->setup_ns = comm_inspect_live_setup_ns(config->inspect);
@@ -203,7 +195,7 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	struct comm_event event = {.kind = COMM_EV_COST, .time_ns = now_ns};
 	struct comm_governor_input in = {.now_ns = now_ns};
 	struct comm_source_stats stats;
-	uint64_t daemon_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t target_ns = comm_target_cpu_ns(p->config.target);
 
 	p->config.source->stats(p->config.handle, &stats);

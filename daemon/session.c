@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "burst.h"
@@ -15,14 +14,6 @@ enum {
 	/* Of the 150 MB that commd may take in all; a small target fills a few of them. */
 	ESTIMATOR_MIB = 64,
 };
-
-uint64_t comm_monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options)
 {

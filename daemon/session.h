@@ -45,6 +45,4 @@ int comm_replay(const struct comm_options *options);
 /* doctor.c: what works here and what is missing; 0 when something does. */
 int comm_doctor(void);
 
-uint64_t comm_monotonic_ns(void);
-
 #endif

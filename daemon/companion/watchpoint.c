@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watchpoint.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "perf_ring.h"
@@ -412,7 +412,6 @@ static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate 
 {
 	struct slot *s = &w->slot[slot];
 	struct perf_event_attr attr;
-	struct timespec ts;
 	unsigned int i;
 	bool heard = true;
 
@@ -425,8 +424,7 @@ static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate 
 	s->hit = (struct hit){0};
 	fill_attr(&attr, s->addr, s->bytes);
 	/* What a CPU hears before the last one listens counts: it will not hear more. */
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	s->armed_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	s->armed_ns = comm_clock_now_ns();
 	for (i = 0; i < w->n_cpus; i++)
 		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
 			 !listen_on(w, &w->cpu[i], slot);
@@ -542,26 +540,18 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 	}
 }
 
-static uint64_t own_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	struct comm_event loss = {
 		.kind = COMM_EV_LOSS, .time_ns = now_ns, .cause = COMM_LOSS_WATCH};
-	uint64_t before_ns = own_ns();
+	uint64_t before_ns = comm_clock_thread_ns();
 
 	look(w, now_ns, push, ctx);
 	loss.count = w->given_up - w->told;
 	w->told = w->given_up;
 	if (loss.count)
 		push(ctx, &loss);
-	w->stats.own_ns += own_ns() - before_ns;
+	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
 
 /* Two watches of one datum would take each other's traps. */
@@ -577,7 +567,7 @@ static bool is_watched(const struct comm_watch *w, uint64_t addr)
 
 void comm_watch_arm(struct comm_watch *w, uint64_t now_ns)
 {
-	uint64_t before_ns = own_ns(), n, i;
+	uint64_t before_ns = comm_clock_thread_ns(), n, i;
 	double room = (double)(BURST_TURNS * w->n_slots);
 	unsigned int slot = 0;
 
@@ -596,7 +586,7 @@ void comm_watch_arm(struct comm_watch *w, uint64_t now_ns)
 	if (w->tokens > room)
 		w->tokens = room;
 	w->turn_ns = now_ns;
-	w->stats.own_ns += own_ns() - before_ns;
+	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
 
 int comm_watch_turn_ms(const struct comm_watch *w)

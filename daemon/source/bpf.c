@@ -15,7 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -25,6 +24,7 @@
 typedef uint8_t __u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
+#include "clock.h"
 #include "sample_event.h"
 #include "sched_event.h"
 
@@ -73,14 +73,6 @@ struct source {
 	int pushed;
 	struct comm_sample sample;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 /* What libbpf said first: the reason behind a failed load. */
 static char libbpf_said[512];
@@ -460,7 +452,7 @@ static int make_rings(struct source *s)
 /* Whether this kernel's ticks can be met is best tried. */
 static void try_ticks(struct source *s)
 {
-	uint64_t end_ns = now_ns() + TRY_TICKS * s->tick_ns;
+	uint64_t end_ns = comm_clock_now_ns() + TRY_TICKS * s->tick_ns;
 	bool met = false;
 	unsigned int i;
 
@@ -468,7 +460,7 @@ static void try_ticks(struct source *s)
 		return;
 	s->bpf->data->ctl.try_ticks = 1;
 	s->bpf->links.ticked = bpf_program__attach(s->bpf->progs.ticked);
-	while (s->bpf->links.ticked && !met && now_ns() < end_ns)
+	while (s->bpf->links.ticked && !met && comm_clock_now_ns() < end_ns)
 		for (i = 0; i < s->n_cpus; i++)
 			met |= __atomic_load_n(&s->cpu[i].ticks, __ATOMIC_RELAXED) > 0;
 	s->bpf->data->ctl.try_ticks = 0;
@@ -669,7 +661,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->gaps++;
 	s->in_gap = !s->switch_link;
 	source_stats(s, &stats);
-	event.time_ns = now_ns();
+	event.time_ns = comm_clock_now_ns();
 	for (cause = 0; cause < COMM_LOSS_MAX; cause++) {
 		if (stats.loss[cause] == s->told_loss[cause])
 			continue;

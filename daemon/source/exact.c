@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "demangle.h"
 #include "interval.h"
 #include "privilege.h"
@@ -143,14 +144,14 @@ static bool has_ended(struct exact *exact)
 /* Waits for the command; asked to end, it may take its time, and is still read. */
 static const char *run_until_over(struct exact *exact)
 {
-	uint64_t start_ns = comm_monotonic_ns();
+	uint64_t start_ns = comm_clock_now_ns();
 	uint64_t duration_ns = exact->options->duration_ns;
 	struct pollfd fd = {.fd = exact->signals, .events = POLLIN};
 	const char *how = "target exited";
 	bool is_over = false;
 
 	while (!has_ended(exact)) {
-		uint64_t passed_ns = comm_monotonic_ns() - start_ns;
+		uint64_t passed_ns = comm_clock_now_ns() - start_ns;
 
 		if (duration_ns && passed_ns >= duration_ns && !is_over) {
 			kill(exact->child, SIGTERM);

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "pmu_event.h"
 #include "source.h"
 #include "trigger.h"
@@ -74,14 +74,6 @@ struct source {
 	int pushed;
 	struct comm_sample sample;
 };
-
-static uint64_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 static int say_why(int rc, char **err)
 {
@@ -549,7 +541,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 
 static void tell_losses(struct source *s)
 {
-	struct comm_event event = {.kind = COMM_EV_LOSS, .time_ns = clock_now()};
+	struct comm_event event = {.kind = COMM_EV_LOSS, .time_ns = comm_clock_now_ns()};
 	struct comm_source_stats stats, life = {0};
 
 	source_stats(s, &stats);
@@ -573,7 +565,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
 	struct source *s = source;
 	const struct cp_record *record;
-	uint64_t now_ns = clock_now();
+	uint64_t now_ns = comm_clock_now_ns();
 	int life = 0;
 
 	s->push = push;

@@ -20,9 +20,9 @@
 #include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "perf_ring.h"
 #include "perf_sample.h"
 #include "source.h"
@@ -84,14 +84,6 @@ struct sample_id {
 	uint64_t time_ns;
 	uint32_t cpu, zero;
 };
-
-static uint64_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 static bool may_watch_cpus(void)
 {
@@ -322,7 +314,7 @@ static int open_threads(struct source *s, bool enable, char **err)
 	if (rc)
 		return comm_source_fail(err, rc, "cannot open %s for a thread: %s", s->event.name,
 					strerror(-rc));
-	s->opened_ns = clock_now();
+	s->opened_ns = comm_clock_now_ns();
 	return 0;
 }
 
@@ -470,7 +462,7 @@ static int source_start(void *source, char **err)
 	unsigned int i;
 	size_t t;
 
-	s->counted_ns = clock_now();
+	s->counted_ns = comm_clock_now_ns();
 	s->counted_cpu_ns = comm_target_cpu_ns(s->config.target);
 	for (i = 0; i < s->n_cpus; i++) {
 		struct cpu *c = &s->cpu[i];
@@ -644,7 +636,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
  */
 static void count_interrupts(struct source *s)
 {
-	uint64_t now = clock_now(), cpu_ns;
+	uint64_t now = comm_clock_now_ns(), cpu_ns;
 	unsigned int i;
 
 	if (!s->started)
@@ -698,7 +690,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->gaps++;
 	s->in_gap = !s->switches_on;
 	fill_stats(s, &stats);
-	event.time_ns = clock_now();
+	event.time_ns = comm_clock_now_ns();
 	for (i = 0; i < COMM_LOSS_MAX; i++) {
 		if (stats.loss[i] == s->told_loss[i])
 			continue;
@@ -728,14 +720,14 @@ static int set_cpu_periods(struct source *s, const struct comm_source_rate *rate
 		}
 		c->old_period = c->period;
 		c->period = period;
-		c->changed_ns = clock_now();
+		c->changed_ns = comm_clock_now_ns();
 	}
 	return rc;
 }
 
 static int set_thread_periods(struct source *s, uint64_t period)
 {
-	uint64_t now = clock_now(), wait = s->reopen_ns * REOPEN_SHARE, old = s->period;
+	uint64_t now = comm_clock_now_ns(), wait = s->reopen_ns * REOPEN_SHARE, old = s->period;
 	size_t n_old = s->n_threads;
 	char *err = NULL;
 	int rc;
@@ -760,7 +752,7 @@ static int set_thread_periods(struct source *s, uint64_t period)
 		return rc;
 	}
 	close_threads(s, n_old);
-	s->reopen_ns = clock_now() - now;
+	s->reopen_ns = comm_clock_now_ns() - now;
 	return 0;
 }
 

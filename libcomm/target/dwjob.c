@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dwjob.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -38,14 +38,6 @@ struct comm_dwjob {
 	bool ended;
 	uint64_t stop_ns, cpu_ns;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* The parent's files are none of the child's business: some can be written. */
 static void keep_only(int fd, int result)
@@ -114,7 +106,7 @@ int comm_dwjob_start(int fd, unsigned int cpu_ms, struct comm_dwjob **ret)
 
 	if (!job)
 		return -ENOMEM;
-	job->stop_ns = now_ns() + WALL_MS * 1000000ull;
+	job->stop_ns = comm_clock_now_ns() + WALL_MS * 1000000ull;
 	job->result = memfd_create("commprof lines", MFD_CLOEXEC);
 	if (job->result < 0) {
 		err = -errno;
@@ -155,7 +147,7 @@ int comm_dwjob_poll(struct comm_dwjob *job, struct comm_dwline **ret)
 {
 	if (reap(job, WNOHANG))
 		return comm_dwline_load(job->result, ret);
-	if (now_ns() < job->stop_ns)
+	if (comm_clock_now_ns() < job->stop_ns)
 		return -EAGAIN;
 	/* One that may not be killed dies with this process, see confine(). */
 	if (!kill(job->pid, SIGKILL))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dwline.h"
+#include "clock.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -88,14 +88,6 @@ struct walk {
 	uint32_t dies;
 	bool stopped;
 };
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static bool room_for(void **array, size_t n, size_t *room, size_t max, size_t each_bytes)
 {
@@ -183,7 +175,8 @@ static uint32_t known_text(struct walk *w, struct known_table *t, uint64_t key, 
 
 static bool over(struct walk *w)
 {
-	if (++w->dies >= DIES_MAX || (w->dies % CHECK_EVERY == 0 && cpu_ns() > w->stop_ns))
+	if (++w->dies >= DIES_MAX ||
+	    (w->dies % CHECK_EVERY == 0 && comm_clock_thread_ns() > w->stop_ns))
 		w->stopped = true;
 	return w->stopped;
 }
@@ -467,7 +460,7 @@ static Elf_Data *line_section(Elf *elf)
 
 static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 {
-	struct walk w = {.dw = dw, .stop_ns = cpu_ns() + (uint64_t)cpu_ms * 1000000u};
+	struct walk w = {.dw = dw, .stop_ns = comm_clock_thread_ns() + (uint64_t)cpu_ms * 1000000u};
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die unit;
 	Dwarf *dwarf;

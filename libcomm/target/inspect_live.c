@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "clock.h"
 #include "inspect.h"
 #include "jitmap.h"
 #include "maps.h"
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -65,18 +65,7 @@ struct live {
 
 static uint64_t now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return comm_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 static void close_mem(struct live *live, struct process *p)
@@ -311,9 +300,9 @@ static void poll_lines(struct live *live)
 	if (now == live->polled_ns)
 		return;
 	live->polled_ns = now;
-	start = cpu_ns();
+	start = comm_clock_thread_ns();
 	comm_modules_poll(live->modules);
-	live->setup_ns += cpu_ns() - start;
+	live->setup_ns += comm_clock_thread_ns() - start;
 }
 
 static int module_of(struct live *live, uint32_t tgid, const struct comm_mapping *m,
@@ -334,9 +323,9 @@ static int module_of(struct live *live, uint32_t tgid, const struct comm_mapping
 	ready = f->module && comm_module_ready(f->module);
 	if (!ready || comm_module_wants_file(f->module)) {
 		if (!f->err || now_ns() - f->failed_ns >= retry_ns) {
-			start = cpu_ns();
+			start = comm_clock_thread_ns();
 			open_file(live, tgid, m, f);
-			live->setup_ns += cpu_ns() - start;
+			live->setup_ns += comm_clock_thread_ns() - start;
 		}
 		ready = f->module && comm_module_ready(f->module);
 	}

@@ -15,10 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "calibrate.h"
+#include "clock.h"
 #include "pace.h"
 #include "source.h"
 
@@ -43,14 +43,6 @@ static void check(bool ok, const char *name)
 static void skip(const char *name, const char *why)
 {
 	printf("ok %d - %s # SKIP %s\n", ++n_tests, name, why);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
 static const struct comm_chunk *chunk_of(const struct comm_sample *s, uint64_t addr)
@@ -78,8 +70,8 @@ static void see(void *ctx, const struct comm_event *e)
 		seen->no_stack += !chunk_of(s, s->reg[COMM_RSP]);
 		seen->no_code += !code;
 		/* The child is a fork of ours: its text is at the same place. */
-		if (code && s->ip > (uint64_t)&now_ns - 0x100000 &&
-		    s->ip < (uint64_t)&now_ns + 0x100000 && seen->tgid)
+		if (code && s->ip > (uint64_t)&see - 0x100000 &&
+		    s->ip < (uint64_t)&see + 0x100000 && seen->tgid)
 			seen->wrong_code +=
 				memcmp((const void *)s->ip,
 				       s->data + code->offset + (s->ip - code->addr), 4) != 0 &&
@@ -232,13 +224,13 @@ static void end(struct session *s)
 /* At least seconds, and up to ten times that until enough samples came. */
 static void watch(struct session *s, struct seen *seen, double seconds, uint64_t samples)
 {
-	uint64_t from = now_ns(), least = (uint64_t)(seconds * 1e9);
+	uint64_t from = comm_clock_now_ns(), least = (uint64_t)(seconds * 1e9);
 
-	while (now_ns() - from < least ||
-	       (seen->n[COMM_EV_SAMPLE] < samples && now_ns() - from < 10 * least)) {
+	while (comm_clock_now_ns() - from < least ||
+	       (seen->n[COMM_EV_SAMPLE] < samples && comm_clock_now_ns() - from < 10 * least)) {
 		usleep(50000);
 		s->source->drain(s->handle, see, seen);
-		comm_pace_tick(s->pace, now_ns(), see, seen);
+		comm_pace_tick(s->pace, comm_clock_now_ns(), see, seen);
 	}
 	s->source->stop(s->handle);
 	s->source->drain(s->handle, see, seen);
@@ -333,12 +325,12 @@ static void test_losses(void)
 	struct comm_source_stats stats;
 
 	if (started(&s, &comm_source_bpf, pid, 0, 15000)) {
-		uint64_t from = now_ns();
+		uint64_t from = comm_clock_now_ns();
 
 		do {
 			usleep(200000);
 			s.source->stats(s.handle, &stats);
-		} while (stats.hits < 7000 && now_ns() - from < 20000000000ULL);
+		} while (stats.hits < 7000 && comm_clock_now_ns() - from < 20000000000ULL);
 		s.source->stop(s.handle);
 		s.source->drain(s.handle, see, &seen);
 		s.source->stats(s.handle, &stats);
@@ -360,14 +352,13 @@ static void test_idle(void)
 	pid_t pid = start_child(sleeper);
 	struct seen seen = {0};
 	struct session s;
-	struct timespec a, b;
+	uint64_t start_ns;
 	double share;
 
 	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+		start_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		watch(&s, &seen, 3, 0);
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-		share = ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9) / 3;
+		share = (double)(comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 3e9;
 		printf("# an idle target: %.3f %% of a core\n", 100 * share);
 		check(share < 0.005, "an idle target costs less than 0.5 % of a core");
 	}

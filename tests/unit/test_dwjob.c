@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "clock.h"
 #include "dwjob.h"
 
 #include "elfsym.h"
@@ -18,27 +19,18 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 enum { TRIES = 100 }; /* to stop a child before it is done */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int wait_for(struct comm_dwjob *job, struct comm_dwline **ret)
 {
-	uint64_t stop_ns = now_ns() + 60ull * 1000000000;
+	uint64_t stop_ns = comm_clock_now_ns() + 60ull * 1000000000;
 	int err;
 
-	while ((err = comm_dwjob_poll(job, ret)) == -EAGAIN && now_ns() < stop_ns)
+	while ((err = comm_dwjob_poll(job, ret)) == -EAGAIN && comm_clock_now_ns() < stop_ns)
 		usleep(1000);
 	return err;
 }

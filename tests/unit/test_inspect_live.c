@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The live inspect, looking at this very process and at children of it. */
+#include "clock.h"
 #include "elfsym.h"
 #include "inspect.h"
 
@@ -17,7 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -106,21 +106,13 @@ static void own_code(void **state)
 	assert_true(inspect.ops->text(inspect.ctx, self, &m, m.end, text, sizeof(text)) < 0);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int wait_for_lines(const struct comm_mapping *m, uint64_t ip, struct comm_code *ret)
 {
-	uint64_t stop_ns = now_ns() + 60ull * 1000000000;
+	uint64_t stop_ns = comm_clock_now_ns() + 60ull * 1000000000;
 	int err;
 
 	while ((err = inspect.ops->code(inspect.ctx, self, m, ip, ret)) == 0 && ret->provisional &&
-	       now_ns() < stop_ns)
+	       comm_clock_now_ns() < stop_ns)
 		usleep(2000);
 	return err;
 }
@@ -213,7 +205,7 @@ static void many_files_with_lines(void **state)
 	char *image = malloc(BYTES_MAX);
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), n_children = 0;
 	ssize_t bytes = read(from, image, BYTES_MAX), symbol;
-	uint64_t offset, stop_ns = now_ns() + 120ull * 1000000000;
+	uint64_t offset, stop_ns = comm_clock_now_ns() + 120ull * 1000000000;
 	struct comm_mapping m = mapping_of(self, (void *)test_live_function), all[FILES];
 	char path[] = "/tmp/test_inspect_live.XXXXXX", name[64], line[512];
 	size_t left = FILES;
@@ -260,7 +252,7 @@ static void many_files_with_lines(void **state)
 	for (char *c = strtok(line, " "); c; c = strtok(NULL, " "))
 		n_children++;
 	assert_true(n_children <= 2);
-	while (left && now_ns() < stop_ns) {
+	while (left && comm_clock_now_ns() < stop_ns) {
 		left = 0;
 		for (int i = 0; i < FILES; i++) {
 			assert_int_equal(inspect.ops->code(inspect.ctx, self, &all[i],

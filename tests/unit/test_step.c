@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <Zydis/Zydis.h>
 #include <cmocka.h>
 
 #include "burst.h"
+#include "clock.h"
 #include "emu.h"
 #include "traced.h"
 
@@ -31,10 +31,7 @@ enum {
 
 static double seconds(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+	return (double)comm_clock_now_ns() / 1e9;
 }
 
 struct totals {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a clock of this machine shows, in ns. */
+#ifndef COMM_CLOCK_H
+#define COMM_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t comm_clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The clock of all events: CLOCK_MONOTONIC, as perf_event_attr.clockid asks for. */
+static inline uint64_t comm_clock_now_ns(void)
+{
+	return comm_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* The CPU time of the calling thread: what runs beside it does not count. */
+static inline uint64_t comm_clock_thread_ns(void)
+{
+	return comm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+#endif
