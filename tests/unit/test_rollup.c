@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+
+#include "edge_table.h"
+#include "made_store.h"
+
+static void test_row_cap(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[2000];
+	struct comm_store *store;
+	double sum, smallest_kept;
+
+	(void)state;
+	c.row_cap = 300;
+	store = open_store(&c);
+	begin(store);
+	sum = fill(edges, 2000, 1);
+	assert_int_equal(write_at(store, 0, edges, 2000), 0);
+	/* Nothing is lost, and the largest keep their key. */
+	assert_true(query("SELECT sum(bytes) FROM edge") == sum);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_site <> 0") == 300);
+	assert_true(query("SELECT count(*) FROM edge") <= 300 + 64);
+	assert_true(query("SELECT n FROM loss WHERE cause = 'cells_folded'") == 1700);
+	smallest_kept = query("SELECT min(bytes) FROM edge WHERE src_site <> 0");
+	for (size_t i = 0; i < 2000; i++) {
+		if (edges[i].bytes > smallest_kept)
+			sum -= edges[i].bytes;
+	}
+	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_site = 0") <= sum);
+	/* What a thread reads of itself is not mixed with what others wrote. */
+	sum = 0;
+	for (size_t i = 0; i < 2000; i++)
+		sum += edges[i].src_thread == edges[i].dst_thread ? edges[i].bytes : 0;
+	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_thread = dst_thread") == sum);
+	comm_store_close(store);
+}
+
+static void test_more_pairs_than_rows(void **state)
+{
+	struct comm_edge_table cells = {0};
+	uint64_t folded = 0;
+	double sum = 0, self = 0, left = 0, left_self = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++) {
+		for (uint32_t j = 0; j < 200; j++) {
+			struct comm_edge e = {.src_thread = 1 + i,
+					      .dst_thread = 1 + j,
+					      .src_site = 5,
+					      .bytes = 1 + (i * 7919 + j * 104729) % 1000};
+
+			sum += e.bytes;
+			self += i == j ? e.bytes : 0;
+			assert_int_equal(comm_edge_table_add(&cells, &e), 0);
+		}
+	}
+	assert_int_equal(cells.n, 40000);
+	assert_int_equal(comm_edge_table_fold(&cells, 100, &folded), 0);
+	assert_true(cells.n <= 2 * 100 + 2 * 200);
+	for (size_t i = 0; i < cells.n; i++) {
+		left += cells.edge[i].bytes;
+		if (cells.edge[i].src_thread == cells.edge[i].dst_thread)
+			left_self += cells.edge[i].bytes;
+	}
+	assert_true(left == sum);
+	assert_true(left_self == self);
+	assert_true(folded >= 39900);
+	comm_edge_table_deinit(&cells);
+}
+
+/* An hour and more of slices, most of it rolled up. */
+static void test_roll_up_keeps_sums(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[400];
+	struct comm_store *store;
+	double sum = 0, part = 0, expected;
+	struct comm_report *report;
+	struct comm_query q = {.size = sizeof(q), .self = true};
+
+	(void)state;
+	c.row_cap = 100;
+	c.detail_ns = 120 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 4000; i++) {
+		double s = fill(edges, 400, i);
+
+		sum += s;
+		part += i >= 60 && i < 180 ? s : 0;
+		assert_int_equal(write_at(store, i, edges, 400), 0);
+	}
+	/* Before the end: hours, minutes and what is not summed yet. */
+	assert_true(read_bytes() == sum);
+	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") < 260);
+	assert_int_equal((int)query("SELECT count(*) FROM slice WHERE level = 1"), 66);
+	assert_int_equal((int)query("SELECT count(*) FROM slice WHERE level = 2"), 1);
+	assert_int_equal(comm_store_end_run(store, START + 4000 * SECOND, "duration"), 0);
+	comm_store_close(store);
+	assert_true(read_bytes() == sum);
+	/* Each level by itself has it all. */
+	assert_true(query("SELECT sum(e.bytes) FROM edge e JOIN slice s ON s.id = e.slice"
+			  " WHERE s.level = 1") == sum);
+	assert_true(query("SELECT sum(e.bytes) FROM edge e JOIN slice s ON s.id = e.slice"
+			  " WHERE s.level = 2") == sum);
+	assert_true(query("SELECT max(n) FROM (SELECT count(*) n FROM edge GROUP BY slice)") <=
+		    2 * 4 * 100);
+	/* Variances, first reads, samples and losses as well. */
+	report = report_of(&q);
+	assert_int_equal(report->samples, 40000);
+	assert_int_equal(report->run->samples, 40000);
+	assert_true(report->unwritten_bytes == 28000);
+	for (size_t i = 0; i < report->n_losses; i++) {
+		if (!strcmp(comm_report_loss_at(report, i)->cause, "late"))
+			assert_int_equal(comm_report_loss_at(report, i)->n, 8000);
+	}
+	comm_report_free(report);
+	/* A range of whole minutes is exact though its detail is gone. */
+	q.from_ns = 60 * SECOND;
+	q.to_ns = 180 * SECOND;
+	report = report_of(&q);
+	expected = part;
+	assert_true(report->read_bytes - report->unwritten_bytes == expected);
+	assert_int_equal(report->from_ns, 60 * SECOND);
+	assert_int_equal(report->to_ns, 180 * SECOND);
+	comm_report_free(report);
+	/* One that cuts a minute grows to it, and says so. */
+	q.from_ns = 70 * SECOND;
+	q.to_ns = 130 * SECOND;
+	report = report_of(&q);
+	assert_true(report->read_bytes - report->unwritten_bytes == expected);
+	assert_int_equal(report->from_ns, 60 * SECOND);
+	assert_int_equal(report->to_ns, 180 * SECOND);
+	comm_report_free(report);
+	/* The last minutes have their detail. */
+	q.from_ns = 3900 * SECOND;
+	q.to_ns = 3905 * SECOND;
+	report = report_of(&q);
+	assert_int_equal(report->from_ns, 3900 * SECOND);
+	assert_int_equal(report->to_ns, 3905 * SECOND);
+	comm_report_free(report);
+	q.from_ns = -10 * (int64_t)SECOND;
+	q.to_ns = -5 * (int64_t)SECOND;
+	report = report_of(&q);
+	assert_int_equal(report->to_ns - report->from_ns, 5 * SECOND);
+	comm_report_free(report);
+}
+
+static void test_quota(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[1000];
+	struct comm_store *store;
+	struct comm_report *report;
+	struct comm_query q = COMM_QUERY_INIT;
+	struct stat st;
+
+	(void)state;
+	c.quota_bytes = 2 << 20;
+	store = open_store(&c);
+	/* Two runs, each of more than fits. */
+	for (int r = 0; r < 2; r++) {
+		begin(store);
+		for (int i = 0; i < 150; i++) {
+			fill(edges, 1000, i);
+			assert_int_equal(write_at(store, i, edges, 1000), 0);
+		}
+		assert_int_equal(comm_store_end_run(store, START + 150 * SECOND, "duration"), 0);
+	}
+	comm_store_close(store);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size <= (off_t)c.quota_bytes);
+	/* The end of the last run is there. */
+	q.from_ns = -5 * (int64_t)SECOND;
+	report = report_of(&q);
+	assert_int_equal(report->run->id, 2);
+	assert_int_equal(report->to_ns, 150 * SECOND);
+	assert_true(report->total_bytes > 0);
+	comm_report_free(report);
+	assert_int_equal((int)query("SELECT count(*) FROM pragma_integrity_check"
+				    " WHERE integrity_check <> 'ok'"),
+			 0);
+}
+
+/* What wide slices repeat goes first: nothing is lost but the detail. */
+static void test_quota_takes_detail_first(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[1000];
+	struct comm_store *store;
+	struct comm_report *report;
+	struct comm_query q = {.size = sizeof(q), .self = true};
+	double sum = 0;
+
+	(void)state;
+	c.quota_bytes = 8 << 20;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 400; i++) {
+		sum += fill(edges, 1000, i);
+		assert_int_equal(write_at(store, i, edges, 1000), 0);
+	}
+	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
+	comm_store_close(store);
+	report = report_of(&q);
+	assert_int_equal(report->run->deleted_ns, 0);
+	assert_true(report->run->slices < 300);
+	assert_true(report->read_bytes - report->unwritten_bytes == sum);
+	comm_report_free(report);
+}
+
+/* A slice alone larger than the quota: refused, and nothing else is hurt. */
+static void test_slice_larger_than_quota(void **state)
+{
+	static struct comm_edge edges[60000];
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	(void)state;
+	c.quota_bytes = 1 << 20;
+	c.row_cap = 60000;
+	store = open_store(&c);
+	begin(store);
+	fill(edges, 100, 1);
+	assert_int_equal(write_at(store, 0, edges, 100), 0);
+	for (size_t i = 0; i < 60000; i++)
+		edges[i] = (struct comm_edge){.src_thread = 1 + i % 40,
+					      .dst_thread = 1 + i / 40 % 40,
+					      .src_site = 2 + i / 1600 % 38,
+					      .bytes = 1.5 + i,
+					      .variance = 0.5 + i};
+	assert_int_equal(write_at(store, 1, edges, 60000), -ENOSPC);
+	/* Names that went back with it are stored when they are met again. */
+	assert_int_equal(write_at(store, 2, edges + 16000, 1600), 0);
+	assert_int_equal(comm_store_end_run(store, START + 3 * SECOND, "duration"), 0);
+	comm_store_close(store);
+	assert_true(read_bytes() > 0);
+	assert_true(query("SELECT count(*) FROM edge JOIN slice ON id = slice"
+			  " WHERE src_site > 1 AND slice.level = 0") == 1600);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_site NOT IN"
+			  " (SELECT id FROM site)") == 0);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_thread NOT IN"
+			  " (SELECT id FROM thread)") == 0);
+}
+
+/* Others fill the disk: what was stored stays, the run's end is written. */
+static void test_disk_full(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[1000];
+	struct comm_store *store;
+	char name[160], block[4096] = {1};
+	int stored = 0, refused = 0, fd;
+	struct comm_report *report;
+	struct comm_query q = COMM_QUERY_INIT;
+
+	(void)state;
+	if (mount("none", dir, "tmpfs", 0, "size=8m") < 0) {
+		print_message("skipped: mounting a tmpfs needs root\n");
+		skip();
+	}
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 20; i++) {
+		fill(edges, 1000, i);
+		assert_int_equal(write_at(store, i, edges, 1000), 0);
+	}
+	assert_int_not_equal(mode_of("-ballast"), 0);
+	snprintf(name, sizeof(name), "%s/other", dir);
+	fd = open(name, O_WRONLY | O_CREAT, 0600);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	for (int i = 20; i < 300; i++) {
+		int code;
+
+		fill(edges, 1000, i);
+		code = write_at(store, i, edges, 1000);
+		assert_true(code == 0 || code == -ENOSPC);
+		stored += code == 0;
+		refused += code != 0;
+		/* The other one takes all that is given back. */
+		while (write(fd, block, sizeof(block)) > 0)
+			;
+	}
+	print_message("full disk: %d slices stored, %d refused\n", stored, refused);
+	/* It goes on in the space that it has. */
+	assert_true(stored > 250);
+	assert_int_equal(comm_store_end_run(store, START + 300 * SECOND, "duration"), 0);
+	comm_store_close(store);
+	close(fd);
+	report = report_of(&q);
+	assert_int_equal(report->run->state, COMM_RUN_FINISHED);
+	assert_true(report->total_bytes > 0);
+	comm_report_free(report);
+	assert_int_equal((int)query("SELECT count(*) FROM pragma_integrity_check"
+				    " WHERE integrity_check <> 'ok'"),
+			 0);
+	/* With room again the store works on. */
+	unlink(name);
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 1000), 0);
+	comm_store_close(store);
+	umount2(dir, MNT_DETACH);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_row_cap),
+		TEST(test_more_pairs_than_rows),
+		TEST(test_roll_up_keeps_sums),
+		TEST(test_quota),
+		TEST(test_quota_takes_detail_first),
+		TEST(test_slice_larger_than_quota),
+		TEST(test_disk_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
