@@ -76,6 +76,7 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 	const struct comm_run_info info = {.source = "bench",
 					   .event = "none",
 					   .estimator = comm_estimators[0]->name,
+					   .error_model = &comm_estimators[0]->error_model,
 					   .command = "bench",
 					   .host = "",
 					   .start_ns = start_ns,

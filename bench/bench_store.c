@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "estimator.h"
 #include "made_names.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -71,7 +72,10 @@ int main(int argc, char **argv)
 {
 	struct comm_store_config config = {
 		.row_cap = 5000, .detail_ns = 7200 * SECOND, .rollup_ns = 60 * SECOND};
-	struct comm_run_info run = {.source = "bench", .command = "bench", .start_ns = SECOND};
+	struct comm_run_info run = {.source = "bench",
+				    .command = "bench",
+				    .error_model = &comm_est_hazard.error_model,
+				    .start_ns = SECOND};
 	int seconds = argc > 1 ? atoi(argv[1]) : 3600;
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 2000;
 	double cpu, wall, cpu_max = 0, total_cpu = 0, total_wall = 0;

@@ -69,6 +69,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 
 		ctl_json_open(&json, NULL, '{');
 		ctl_json_int(&json, "id", run->id);
+		ctl_json_string(&json, "uuid", run->uuid);
 		ctl_json_string(&json, "state", states[run->state]);
 		ctl_json_string(&json, "how", run->how);
 		ctl_json_string(&json, "target", run->command);

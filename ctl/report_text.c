@@ -261,11 +261,11 @@ static void print_reading(const struct ctl_term *term, const struct comm_report 
 	}
 	snprintf(line, sizeof(line),
 		 "Estimates from samples. Intervals of %.0f %% hold sampling noise, a factor of "
-		 "1.35 that "
+		 "%.2f that "
 		 "volumes may be wrong by, and what else is read at the same place; small or rare "
 		 "flows "
 		 "may be missing altogether.%s",
-		 report->confidence * 100,
+		 report->confidence * 100, report->factor,
 		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts behind it, "
 				  "an interval wider than 10 to 1, or a writer guessed from who "
 				  "else writes to the same object."

@@ -297,6 +297,7 @@ static int begin(struct live *live)
 		.source = live->source->name,
 		.event = live->info.event,
 		.estimator = options->estimator->name,
+		.error_model = &options->estimator->error_model,
 		.command = live->command,
 		.host = host.nodename,
 		.start_ns = comm_clock_now_ns(),

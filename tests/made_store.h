@@ -19,6 +19,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "estimator.h"
 #include "made_names.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -101,6 +102,7 @@ static inline int64_t begin(struct comm_store *store)
 	struct comm_run_info info = {.source = "test",
 				     .event = "none",
 				     .estimator = "none",
+				     .error_model = &comm_est_hazard.error_model,
 				     .command = "program",
 				     .host = "host",
 				     .start_ns = START,

@@ -17,7 +17,6 @@
 
 #include "clock.h"
 #include "demangle.h"
-#include "interval.h"
 #include "privilege.h"
 #include "program.h"
 #include "results.h"
@@ -310,7 +309,8 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 		&(struct comm_run_info){
 			.source = "exact",
 			.event = exact->native ? "every instrumented access" : "every access",
-			.estimator = COMM_ESTIMATOR_EXACT,
+			.estimator = "exact",
+			.error_model = &(struct comm_error_model){0},
 			.command = run->command,
 			.host = host.nodename,
 			.start_ns = run->start_ns,

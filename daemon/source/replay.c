@@ -42,6 +42,7 @@ int comm_replay(const struct comm_options *options)
 				       .source = "replay",
 				       .event = head->event,
 				       .estimator = estimator->name,
+				       .error_model = &estimator->error_model,
 				       .command = head->command,
 				       .host = head->host,
 				       .start_ns = head->start_ns,

@@ -63,6 +63,7 @@ struct comm_run {
 	uint64_t handler_ns, daemon_ns, target_ns;
 	uint64_t setup_ns;   /* CPU time spent once, on setting up: no part of overhead */
 	uint64_t deleted_ns; /* of its time, to stay within quota or disk */
+	const char *uuid;    /* random: no other run of any store has it */
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */
@@ -188,7 +189,8 @@ struct comm_report {
 	uint64_t handler_ns, daemon_ns, target_ns; /* in the range */
 	double overhead;			   /* in the range */
 	double confidence;
-	bool exact; /* every access was counted: low = high = bytes */
+	bool exact;    /* every access was counted: low = high = bytes */
+	double factor; /* that volumes may be wrong by, as the estimator says; 1: exact */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "edge.h"
+#include "error_model.h"
 
 /* One access of a burst, resolved.  Accesses of a burst come together. */
 struct comm_access {
@@ -64,6 +65,8 @@ struct comm_est_config {
 struct comm_est_ops {
 	const char *name;
 	const char *help; /* one line, with the method's source */
+	/* What its edges err by besides their variance; stored with each run. */
+	struct comm_error_model error_model;
 	int (*create)(const struct comm_est_config *config, void **ret);
 	void (*destroy)(void *est);
 	/* In order of time, as the merge delivers. */

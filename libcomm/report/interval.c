@@ -5,22 +5,6 @@
 
 #include <comm/comm.h>
 
-/*
- * The variance that the estimator gives is that of the reader's bursts.  Three
- * things come on top, each as a standard deviation of the logarithm.  The
- * writers were sampled as well, as often as the readers: twice the variance.
- * What an access stands for errs by a factor, most of all where the model of
- * time does.  And a share of all that is read at one place goes to a wrong
- * writer: much for a small edge beside a large one, such as the rim of a
- * stencil, little for an edge that is all its reader reads.
- *
- * The constants were chosen on one half of the kernels of tests/truth and
- * checked on the other (tests/truth/README.md).
- */
-#define SAMPLED_ENDS 2.0
-#define FACTOR_SD 0.3
-#define CONFUSION_SD 0.175
-
 #define DEFAULT_CONFIDENCE 0.9
 
 double comm_interval_z(double confidence)
@@ -41,22 +25,29 @@ double comm_interval_z(double confidence)
 	return (low + high) / 2;
 }
 
-/* Of the logarithm, without and with confusion. */
-static double variance_of_factor(const struct comm_estimate *e)
+/*
+ * The variance of the estimate's logarithm: sampling, and the factor and the
+ * confusion that the model tells of, as independent errors.  First all but the
+ * confusion.
+ */
+static double variance_of_factor(const struct comm_error_model *model,
+				 const struct comm_estimate *e)
 {
 	double cv2 = e->variance > 0 ? e->variance / (e->bytes * e->bytes) : 0;
 
-	return log1p(SAMPLED_ENDS * cv2) + FACTOR_SD * FACTOR_SD;
+	return log1p(model->sampled_ends * cv2) + model->factor_sd * model->factor_sd;
 }
 
-static double variance_of_log(const struct comm_estimate *e)
+static double variance_of_log(const struct comm_error_model *model, const struct comm_estimate *e)
 {
 	double others = e->read_bytes > e->bytes ? e->read_bytes / e->bytes - 1 : 0;
 
-	return variance_of_factor(e) + CONFUSION_SD * CONFUSION_SD * others * others;
+	return variance_of_factor(model, e) +
+	       model->confusion_sd * model->confusion_sd * others * others;
 }
 
-void comm_interval(const struct comm_estimate *estimate, double z, double *low, double *high)
+void comm_interval(const struct comm_error_model *model, const struct comm_estimate *estimate,
+		   double z, double *low, double *high)
 {
 	double factor, most;
 
@@ -64,19 +55,20 @@ void comm_interval(const struct comm_estimate *estimate, double z, double *low, 
 		*low = *high = 0;
 		return;
 	}
-	factor = exp(z * sqrt(variance_of_log(estimate)));
+	factor = exp(z * sqrt(variance_of_log(model, estimate)));
 	/* Whoever wrote it, more than all that is read it cannot be. */
 	most = fmax(estimate->bytes, estimate->read_bytes) *
-	       exp(z * sqrt(variance_of_factor(estimate)));
+	       exp(z * sqrt(variance_of_factor(model, estimate)));
 	*low = estimate->bytes / factor;
 	*high = fmin(estimate->bytes * factor, most);
 }
 
-bool comm_interval_resolved(const struct comm_estimate *estimate)
+bool comm_interval_resolved(const struct comm_error_model *model,
+			    const struct comm_estimate *estimate)
 {
 	double z = comm_interval_z(DEFAULT_CONFIDENCE);
 
 	if (estimate->samples < COMM_RESOLVED_SAMPLES || !(estimate->bytes > 0))
 		return false;
-	return 2 * z * sqrt(variance_of_log(estimate)) <= log(COMM_RESOLVED_RATIO);
+	return 2 * z * sqrt(variance_of_log(model, estimate)) <= log(COMM_RESOLVED_RATIO);
 }

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The estimator's name of a run that counted each access: it has no interval. */
-#define COMM_ESTIMATOR_EXACT "exact"
+#include "error_model.h"
 
 /*
  * Standard normal quantile for a central interval: 1.645 for 0.9.  A
@@ -24,12 +23,14 @@ struct comm_estimate {
 	uint64_t samples;
 };
 
-/* 0 <= *low <= bytes <= *high. */
-void comm_interval(const struct comm_estimate *estimate, double z, double *low, double *high);
+/* 0 <= *low <= bytes <= *high.  The model is that of the run's estimator. */
+void comm_interval(const struct comm_error_model *model, const struct comm_estimate *estimate,
+		   double z, double *low, double *high);
 /*
  * Few bursts or a wide 90 % interval, whichever interval is shown: the mark
  * must not change with the confidence that a user asks for.
  */
-bool comm_interval_resolved(const struct comm_estimate *estimate);
+bool comm_interval_resolved(const struct comm_error_model *model,
+			    const struct comm_estimate *estimate);
 
 #endif

@@ -34,7 +34,8 @@ struct work {
 	struct comm_reader *reader;
 	const struct comm_query *query;
 	struct comm_report_whole *whole;
-	struct comm_report *report; /* &whole->shown */
+	struct comm_report *report;	     /* &whole->shown */
+	struct comm_error_model error_model; /* of the run's estimator */
 	struct comm_slices cover;
 	/*
 	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
@@ -95,8 +96,11 @@ static int find_run(struct work *work, char **err)
 	*run = runs->run[at];
 	memset(&runs->run[at], 0, sizeof(*run));
 	comm_runs_free(runs);
-	work->report->exact = !strcmp(run->estimator, COMM_ESTIMATOR_EXACT);
-	code = comm_reader_sum_run(work->reader, run);
+	code = comm_reader_error_model(work->reader, run->id, &work->error_model);
+	work->report->exact = !code && comm_error_model_is_exact(&work->error_model);
+	work->report->factor = exp(work->error_model.factor_sd);
+	if (!code)
+		code = comm_reader_sum_run(work->reader, run);
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
@@ -225,6 +229,7 @@ static bool is_wanted(const struct work *work, const struct comm_edge *row)
 	       (row->dst_thread < work->n_wanted && work->wanted[row->dst_thread]);
 }
 
+/* The function or line, as the query groups, of a context. */
 static int function_of(struct work *work, uint32_t site, uint32_t *ret)
 {
 	sqlite3_stmt *stmt = work->get_function;
@@ -388,10 +393,7 @@ static int group(struct work *work, size_t slice, const struct comm_edge *row)
 	if (!(row->bytes > 0) || !isfinite(row->bytes))
 		return 0;
 	report->read_bytes += row->bytes;
-	if (work->query->by == COMM_BY_LINE) {
-		from = row->src_site;
-		to = row->dst_site;
-	} else if (work->query->by == COMM_BY_FUNCTION) {
+	if (work->query->by == COMM_BY_LINE || work->query->by == COMM_BY_FUNCTION) {
 		code = function_of(work, row->src_site, &from);
 		if (!code)
 			code = function_of(work, row->dst_site, &to);
@@ -429,12 +431,15 @@ static int group(struct work *work, size_t slice, const struct comm_edge *row)
 	return add(work, slice, PART_PLAIN, from, to, row);
 }
 
-static const char edges_sql[] = "SELECT src_thread, dst_thread, src_site, dst_site, object,"
-				" bursts, level, bytes, variance"
-				" FROM edge WHERE run = ?1 AND slice = ?2";
-static const char first_edges_sql[] = "SELECT src_thread, dst_thread, src_site, dst_site, object,"
-				      " bursts, level, first_bytes, first_variance"
-				      " FROM edge WHERE run = ?1 AND slice = ?2";
+static const char edges_sql[] =
+	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
+	" bursts, level, bytes, variance FROM edge WHERE run = ?1 AND slice = ?2";
+static const char first_edges_sql[] =
+	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
+	" bursts, level, first_bytes, first_variance FROM edge WHERE run = ?1 AND slice = ?2";
+static const char function_sql[] = "SELECT s.function FROM context c JOIN site s ON s.id = c.site"
+				   " WHERE c.id = ?1";
+static const char line_sql[] = "SELECT site FROM context WHERE id = ?1";
 
 static uint32_t id_column(sqlite3_stmt *stmt, int column)
 {
@@ -453,7 +458,7 @@ static int scan(struct work *work)
 	if (sqlite3_prepare_v2(db, work->query->first_read ? first_edges_sql : edges_sql, -1, &stmt,
 			       NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
-	if (sqlite3_prepare_v2(db, "SELECT function FROM site WHERE id = ?1", -1,
+	if (sqlite3_prepare_v2(db, work->query->by == COMM_BY_LINE ? line_sql : function_sql, -1,
 			       &work->get_function, NULL) != SQLITE_OK)
 		code = comm_schema_errno(db);
 	if (!code && work->query->by == COMM_BY_OBJECT)
@@ -656,7 +661,7 @@ static int make_edges(struct work *work, struct comm_edge_table *index)
 		if (report->exact)
 			out->low = out->high = e->bytes;
 		else
-			comm_interval(&estimate, z, &out->low, &out->high);
+			comm_interval(&work->error_model, &estimate, z, &out->low, &out->high);
 		out->share = comm_reader_share(e->bytes, report->total_bytes);
 		out->samples = e->bursts;
 		out->level = e->level;
@@ -669,7 +674,7 @@ static int make_edges(struct work *work, struct comm_edge_table *index)
 			break;
 		out->coarse_bytes = coarse->bytes;
 		out->resolved = report->exact ||
-				(comm_interval_resolved(&estimate) &&
+				(comm_interval_resolved(&work->error_model, &estimate) &&
 				 100 * out->coarse_bytes <= COMM_RESOLVED_COARSE_PCT * e->bytes);
 		work->whole->nodes[out->from].written_bytes += e->bytes;
 		work->whole->nodes[out->to].read_bytes += e->bytes;

@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum {
 	/* A store may be hostile: no text or row of it is larger. */
 	READER_TEXT_BYTES = 1 << 20,
 	READER_RUNS_FIRST = 16,
+	READER_ERROR_MAX = 100,
 };
 
 int comm_reader_fail(char **err, int code, const char *format, ...)
@@ -143,7 +145,7 @@ static const char *copy(sqlite3_stmt *stmt, int column)
 
 #define RUN_COLUMNS                                                                   \
 	"id, source, event, estimator, command, host, notes, how, start_ns, end_ns, " \
-	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns"
+	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid"
 
 void comm_run_deinit(struct comm_run *run)
 {
@@ -154,6 +156,7 @@ void comm_run_deinit(struct comm_run *run)
 	free((char *)run->host);
 	free((char *)run->notes);
 	free((char *)run->how);
+	free((char *)run->uuid);
 }
 
 static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_run *run)
@@ -172,6 +175,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->overhead_limit = sqlite3_column_double(stmt, 11);
 	run->granularity_bytes = sqlite3_column_int64(stmt, 12);
 	run->deleted_ns = sqlite3_column_int64(stmt, 13);
+	run->uuid = copy(stmt, 14);
 	run->end_ns = run->start_ns;
 	run->state = COMM_RUN_FINISHED;
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {
@@ -183,7 +187,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 		run->how = strdup(run->state == COMM_RUN_RUNNING ? "running" : "unfinished");
 	}
 	if (run->source && run->event && run->estimator && run->command && run->host &&
-	    run->notes && run->how)
+	    run->notes && run->how && run->uuid)
 		return 0;
 	comm_run_deinit(run);
 	return -ENOMEM;
@@ -220,6 +224,36 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	run->overhead = comm_reader_share(run->handler_ns + run->daemon_ns, run->target_ns);
 	comm_slices_deinit(&cover);
 	return 0;
+}
+
+/* A store may be hostile: an error is never negative nor endless. */
+static double error_column(sqlite3_stmt *stmt, int column)
+{
+	double value = sqlite3_column_double(stmt, column);
+
+	return value > 0 ? fmin(value, READER_ERROR_MAX) : 0;
+}
+
+int comm_reader_error_model(struct comm_reader *reader, int64_t run, struct comm_error_model *ret)
+{
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(reader->db,
+			       "SELECT sampled_ends, factor_sd, confusion_sd FROM run"
+			       " WHERE id = ?1",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	sqlite3_bind_int64(stmt, 1, run);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*ret = (struct comm_error_model){.sampled_ends = error_column(stmt, 0),
+						 .factor_sd = error_column(stmt, 1),
+						 .confusion_sd = error_column(stmt, 2)};
+	else
+		code = rc == SQLITE_DONE ? -EUCLEAN : comm_schema_errno(reader->db);
+	sqlite3_finalize(stmt);
+	return code;
 }
 
 static int add_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_runs *runs,

@@ -10,6 +10,8 @@
 
 #include <comm/comm.h>
 
+#include "error_model.h"
+
 struct comm_reader {
 	sqlite3 *db;
 	char *path;
@@ -36,6 +38,8 @@ void comm_reader_release(struct comm_reader *reader);
 int comm_reader_load_runs(struct comm_reader *reader, struct comm_runs **ret);
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run);
 void comm_run_deinit(struct comm_run *run);
+/* What the run's estimator said of its errors; all zero: it counted. */
+int comm_reader_error_model(struct comm_reader *reader, int64_t run, struct comm_error_model *ret);
 
 /* part / whole, 0 when there is no whole. */
 double comm_reader_share(double part, double whole);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "role.h"
 #include "schema.h"
 
 enum { DICTIONARY_FIRST = 256 };
@@ -14,8 +15,8 @@ static const struct {
 	const char *sql;
 } statements[] = {
 	{offsetof(struct comm_dictionary, put_thread),
-	 "INSERT OR REPLACE INTO thread (run, id, tgid, tid, name, start_ns, end_ns)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7)"},
+	 "INSERT OR REPLACE INTO thread (run, id, tgid, tid, name, start_ns, end_ns, role)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
 	{offsetof(struct comm_dictionary, put_object),
 	 "INSERT OR REPLACE INTO object (run, id, kind, name, module, build_id, start,"
 	 " size_bytes, thread_tid) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"},
@@ -29,6 +30,10 @@ static const struct {
 	{offsetof(struct comm_dictionary, get_site),
 	 "SELECT id FROM site WHERE function = ?1 AND inlined = ?2 AND source = ?3"
 	 " AND line = ?4"},
+	{offsetof(struct comm_dictionary, put_context),
+	 "INSERT INTO context (site, region, phase) VALUES (?1,0,0)"},
+	{offsetof(struct comm_dictionary, get_context),
+	 "SELECT id FROM context WHERE site = ?1 AND region = 0 AND phase = 0"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -59,7 +64,7 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 	for (size_t i = 0; i < N_STATEMENTS; i++)
 		sqlite3_finalize(*statement(dict, i));
 	free(dict->thread);
-	free(dict->site);
+	free(dict->context);
 	free(dict->function);
 	free(dict->object);
 	memset(dict, 0, sizeof(*dict));
@@ -68,8 +73,8 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 void comm_dictionary_forget(struct comm_dictionary *dict)
 {
 	dict->threads_stored = 0;
-	if (dict->n_sites)
-		memset(dict->site, 0, dict->n_sites * sizeof(*dict->site));
+	if (dict->n_contexts)
+		memset(dict->context, 0, dict->n_contexts * sizeof(*dict->context));
 	if (dict->n_functions)
 		memset(dict->function, 0, dict->n_functions * sizeof(*dict->function));
 	if (dict->n_objects)
@@ -119,15 +124,18 @@ static int run(struct comm_dictionary *dict, sqlite3_stmt *stmt)
 static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct comm_thread *thread)
 {
 	sqlite3_stmt *s = dict->put_thread;
+	char name[sizeof(thread->name) + 1] = "", role[COMM_ROLE_BYTES];
 
+	memcpy(name, thread->name, sizeof(thread->name));
+	comm_role_of(name, role);
 	sqlite3_bind_int64(s, 1, dict->run);
 	sqlite3_bind_int64(s, 2, id);
 	sqlite3_bind_int64(s, 3, thread->tgid);
 	sqlite3_bind_int64(s, 4, thread->tid);
-	sqlite3_bind_text(s, 5, thread->name, strnlen(thread->name, sizeof(thread->name)),
-			  SQLITE_STATIC);
+	sqlite3_bind_text(s, 5, name, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(s, 6, thread->start_ns);
 	sqlite3_bind_int64(s, 7, thread->end_ns);
+	sqlite3_bind_text(s, 8, role, -1, SQLITE_STATIC);
 	return run(dict, s);
 }
 
@@ -207,26 +215,14 @@ static int put_function(struct comm_dictionary *dict, const struct comm_naming *
 	return 0;
 }
 
-int comm_dictionary_site(struct comm_dictionary *dict, const struct comm_naming *naming,
-			 uint32_t id, uint32_t *ret)
+static int put_site(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
+		    uint32_t *ret)
 {
+	const struct comm_site *site = naming->site_at(naming->ctx, id);
 	sqlite3_stmt *const both[] = {dict->get_site, dict->put_site};
-	const struct comm_site *site;
 	uint32_t function;
 	int err;
 
-	if (id < dict->n_sites && dict->site[id]) {
-		*ret = dict->site[id];
-		return 0;
-	}
-	if (id <= COMM_SITE_KERNEL || id >= naming->n_sites) {
-		*ret = id == COMM_SITE_KERNEL ? id : COMM_ID_OTHER;
-		return 0;
-	}
-	err = reserve(&dict->site, &dict->n_sites, id, sizeof(*dict->site));
-	if (err)
-		return err;
-	site = naming->site_at(naming->ctx, id);
 	err = put_function(dict, naming, site->function, &function);
 	if (err)
 		return err;
@@ -237,10 +233,35 @@ int comm_dictionary_site(struct comm_dictionary *dict, const struct comm_naming 
 		sqlite3_bind_int64(both[i], 4, site->line);
 	}
 	sqlite3_bind_int64(dict->put_site, 5, site->offset);
-	err = find_or_put(dict, both[0], both[1], &dict->site[id]);
+	return find_or_put(dict, both[0], both[1], ret);
+}
+
+int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
+			    uint32_t site, uint32_t *ret)
+{
+	uint32_t stored;
+	int err;
+
+	if (site < dict->n_contexts && dict->context[site]) {
+		*ret = dict->context[site];
+		return 0;
+	}
+	/* Both are contexts under the same number as well. */
+	if (site <= COMM_SITE_KERNEL || site >= naming->n_sites) {
+		*ret = site == COMM_SITE_KERNEL ? site : COMM_ID_OTHER;
+		return 0;
+	}
+	err = reserve(&dict->context, &dict->n_contexts, site, sizeof(*dict->context));
+	if (!err)
+		err = put_site(dict, naming, site, &stored);
 	if (err)
 		return err;
-	*ret = dict->site[id];
+	sqlite3_bind_int64(dict->get_context, 1, stored);
+	sqlite3_bind_int64(dict->put_context, 1, stored);
+	err = find_or_put(dict, dict->get_context, dict->put_context, &dict->context[site]);
+	if (err)
+		return err;
+	*ret = dict->context[site];
 	return 0;
 }
 

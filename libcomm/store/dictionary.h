@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dictionaries: puts the names behind a run's ids into the store, once, and
- * turns the run's site ids into the store's own, which all runs share.  Used
- * by store.c alone, inside its transactions.
+ * turns the run's site ids into the store's contexts, which all runs share.
+ * Used by store.c alone, inside its transactions.
  */
 #ifndef COMM_DICTIONARY_H
 #define COMM_DICTIONARY_H
@@ -22,11 +22,12 @@ struct comm_dictionary {
 	int64_t run;
 	sqlite3_stmt *put_thread, *put_object;
 	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
-	/* By the run's ids; 0 in site and function: not stored yet. */
+	sqlite3_stmt *put_context, *get_context;
+	/* By the run's ids; 0 in context and function: not stored yet. */
 	struct comm_thread *thread;
-	uint32_t *site, *function;
+	uint32_t *context, *function; /* context: by site */
 	struct comm_dictionary_object *object;
-	size_t n_threads, n_sites, n_functions, n_objects;
+	size_t n_threads, n_contexts, n_functions, n_objects;
 	size_t threads_stored;
 };
 
@@ -38,9 +39,12 @@ void comm_dictionary_forget(struct comm_dictionary *dict);
 
 /* Threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
-/* Out of range ids become COMM_ID_OTHER. */
-int comm_dictionary_site(struct comm_dictionary *dict, const struct comm_naming *naming,
-			 uint32_t site, uint32_t *ret);
+/*
+ * The store's id of the context that a site of the run is, without region and
+ * phase.  Here and below: ids out of range become COMM_ID_OTHER.
+ */
+int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
+			    uint32_t site, uint32_t *ret);
 int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_naming *naming,
 			   uint32_t object, uint32_t *ret);
 

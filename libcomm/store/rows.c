@@ -15,7 +15,7 @@ static const struct {
 	 " crossing_bytes, crossing_first_bytes, setup_ns)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"},
 	{offsetof(struct comm_rows, put_edge),
-	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_site, dst_site, object,"
+	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)"},
 	{offsetof(struct comm_rows, put_loss),

@@ -19,7 +19,10 @@ struct comm_rows {
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);
 void comm_rows_deinit(struct comm_rows *rows);
 
-/* Edges must differ in their key; in order of key they go in fastest. */
+/*
+ * Edges must differ in their key; in order of key they go in fastest.  Their
+ * src_site and dst_site hold contexts of the store (dictionary.h).
+ */
 int comm_rows_put(struct comm_rows *rows, int64_t run, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice);

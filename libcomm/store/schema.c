@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "role.h"
+#include "uuid.h"
+
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -19,6 +22,8 @@
  * slice of level n + 1 sums those of level n that it spans, so a reader takes
  * the widest that fit into its time range.  The slice's own columns are sums
  * too, its edges count all reads, "crossing" those between two threads.
+ *
+ * A new store goes through all versions as well: there is one way to each.
  */
 static const char version_1[] =
 	"CREATE TABLE run ("
@@ -77,11 +82,52 @@ static const char version_1[] =
 	"INSERT INTO function VALUES (0, '(other)', '', '', 0), (1, '[kernel]', '', '', 0);"
 	"INSERT INTO site VALUES (0, 0, '', '', 0, 0), (1, 1, '', '', 0, 0);";
 
+/*
+ * An edge's ends are contexts, what a thread was at when it wrote or read: the
+ * site, and the marked region and the phase around it, 0 while there are none.
+ * Contexts are shared by all runs as sites are.  Each site becomes the context
+ * of its own number, so that no edge is touched.
+ *
+ * Runs have a UUID, by which stores of several hosts can be put together, and
+ * the error model of their estimator (error_model.h).  Those that are there
+ * get the one model that reports applied to all but exact runs until now.
+ *
+ * Threads have their role (role.h), and the title that their process gave
+ * itself, "" when it gave none: sources do not ask for it yet.
+ *
+ * A placement is how many of a slice's samples found a thread on a CPU; wider
+ * slices hold the sums.
+ */
+static const char version_2[] =
+	"CREATE TABLE context ("
+	" id INTEGER PRIMARY KEY,"
+	" site INTEGER NOT NULL, region INTEGER NOT NULL, phase INTEGER NOT NULL,"
+	" UNIQUE (site, region, phase));"
+	"INSERT INTO context SELECT id, id, 0, 0 FROM site;"
+	"ALTER TABLE edge RENAME COLUMN src_site TO src_context;"
+	"ALTER TABLE edge RENAME COLUMN dst_site TO dst_context;"
+	"ALTER TABLE run ADD COLUMN uuid TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE run ADD COLUMN sampled_ends REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE run ADD COLUMN factor_sd REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE run ADD COLUMN confusion_sd REAL NOT NULL DEFAULT 0;"
+	"UPDATE run SET uuid = comm_uuid();"
+	"UPDATE run SET sampled_ends = 2, factor_sd = 0.3, confusion_sd = 0.175"
+	" WHERE estimator <> 'exact';"
+	"CREATE UNIQUE INDEX run_uuid ON run (uuid);"
+	"CREATE TABLE placement ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL,"
+	" thread INTEGER NOT NULL, cpu INTEGER NOT NULL, samples INTEGER NOT NULL,"
+	" PRIMARY KEY (run, slice, thread, cpu)) WITHOUT ROWID;"
+	"ALTER TABLE thread ADD COLUMN role TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN title TEXT NOT NULL DEFAULT '';"
+	"UPDATE thread SET role = comm_role(name);";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
 	{1, version_1},
+	{2, version_2},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,
@@ -151,6 +197,40 @@ int comm_schema_version(sqlite3 *db, int *ret)
 	return 0;
 }
 
+static void sql_uuid(sqlite3_context *context, int n, sqlite3_value **args)
+{
+	char uuid[COMM_UUID_CHARS + 1];
+	int err = comm_uuid_make(uuid);
+
+	(void)n;
+	(void)args;
+	if (err)
+		sqlite3_result_error(context, "no random bytes", -1);
+	else
+		sqlite3_result_text(context, uuid, -1, SQLITE_TRANSIENT);
+}
+
+static void sql_role(sqlite3_context *context, int n, sqlite3_value **args)
+{
+	const char *name = (const char *)sqlite3_value_text(args[0]);
+	char role[COMM_ROLE_BYTES];
+
+	(void)n;
+	comm_role_of(name ? name : "", role);
+	sqlite3_result_text(context, role, -1, SQLITE_TRANSIENT);
+}
+
+/* What the migrations call. */
+static int add_functions(sqlite3 *db)
+{
+	if (sqlite3_create_function(db, "comm_uuid", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+				    sql_uuid, NULL, NULL) == SQLITE_OK &&
+	    sqlite3_create_function(db, "comm_role", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+				    sql_role, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return comm_schema_errno(db);
+}
+
 static int migrate_one(sqlite3 *db, size_t i)
 {
 	char pragma[64];
@@ -175,6 +255,8 @@ int comm_schema_migrate(sqlite3 *db)
 	int version = 0, err;
 
 	err = comm_schema_version(db, &version);
+	if (!err)
+		err = add_functions(db);
 	for (size_t i = version; !err && i < sizeof(migrations) / sizeof(*migrations); i++)
 		err = migrate_one(db, i);
 	return err;

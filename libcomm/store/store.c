@@ -20,6 +20,7 @@
 #include "rows.h"
 #include "schema.h"
 #include "store_lock.h"
+#include "uuid.h"
 
 enum {
 	/* Of the ballast and of the log, each; see make_room(). */
@@ -196,6 +197,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	if (!err)
 		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
 				  "SELECT max(id) FROM site; SELECT max(id) FROM function;"
+				  "SELECT max(id) FROM context;"
 				  "SELECT slice FROM edge ORDER BY run DESC LIMIT 1");
 	if (!err)
 		err = set_quota(store);
@@ -381,13 +383,18 @@ static int begin_run(struct comm_store *store, void *ctx)
 	const struct comm_run_info *info = begin->info;
 	const char *const texts[] = {text(info->source),  text(info->event), text(info->estimator),
 				     text(info->command), text(info->host),  text(info->notes)};
+	const struct comm_error_model *model = info->error_model;
+	char uuid[COMM_UUID_CHARS + 1];
 	sqlite3_stmt *stmt;
-	int err = 0;
+	int err = comm_uuid_make(uuid);
 
+	if (err)
+		return err;
 	if (sqlite3_prepare_v2(store->db,
 			       "INSERT INTO run (source, event, estimator, command, host, notes,"
-			       " start_ns, start_unix_ns, overhead_limit, granularity_bytes)"
-			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+			       " start_ns, start_unix_ns, overhead_limit, granularity_bytes, uuid,"
+			       " sampled_ends, factor_sd, confusion_sd)"
+			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	for (int i = 0; i < 6; i++)
@@ -396,6 +403,10 @@ static int begin_run(struct comm_store *store, void *ctx)
 	sqlite3_bind_int64(stmt, 8, info->start_unix_ns);
 	sqlite3_bind_double(stmt, 9, isfinite(info->overhead_limit) ? info->overhead_limit : 0);
 	sqlite3_bind_int64(stmt, 10, info->granularity_bytes);
+	sqlite3_bind_text(stmt, 11, uuid, -1, SQLITE_STATIC);
+	sqlite3_bind_double(stmt, 12, model->sampled_ends);
+	sqlite3_bind_double(stmt, 13, model->factor_sd);
+	sqlite3_bind_double(stmt, 14, model->confusion_sd);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);
@@ -409,6 +420,8 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	struct begin begin = {.info = info};
 	int err;
 
+	if (!info->error_model)
+		return -EINVAL;
 	err = transact(store, 1, begin_run, &begin);
 	if (err)
 		return err;
@@ -445,9 +458,11 @@ static int write_slice(struct comm_store *store, void *ctx)
 			e.src_thread = COMM_ID_OTHER;
 		if (e.dst_thread >= naming->n_threads)
 			e.dst_thread = COMM_ID_OTHER;
-		err = comm_dictionary_site(&store->dict, naming, e.src_site, &e.src_site);
+		/* From here on an edge's sites are contexts. */
+		err = comm_dictionary_context(&store->dict, naming, e.src_site, &e.src_site);
 		if (!err)
-			err = comm_dictionary_site(&store->dict, naming, e.dst_site, &e.dst_site);
+			err = comm_dictionary_context(&store->dict, naming, e.dst_site,
+						      &e.dst_site);
 		if (!err)
 			err = comm_dictionary_object(&store->dict, naming, e.object, &e.object);
 		if (!err)

@@ -10,6 +10,7 @@
 #define COMM_STORE_H
 
 #include "edge.h"
+#include "error_model.h"
 #include "event.h"
 #include "naming.h"
 
@@ -28,7 +29,8 @@ struct comm_run_info {
 	const char *source; /* "perf", "replay", ... */
 	const char *event;  /* the event that really triggers: "cpu-clock" */
 	const char *estimator;
-	const char *command; /* the target as a person would name it */
+	const struct comm_error_model *error_model; /* of the estimator; never NULL */
+	const char *command;			    /* the target as a person would name it */
 	const char *host;
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at the same instant */
@@ -56,6 +58,7 @@ struct comm_slice_info {
 int comm_store_open(const struct comm_store_config *config, struct comm_store **ret, char **err);
 void comm_store_close(struct comm_store *store);
 
+/* Gives the run a UUID of its own.  -EINVAL: without an error model. */
 int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *info,
 			 int64_t *ret_run);
 /*

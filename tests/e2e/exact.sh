@@ -101,10 +101,11 @@ own_report() { # own_report STORE
   python3 - "$1" $own <<'PY'
 import json, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-own = {i for i, name in db.execute("SELECT site.id, name FROM site JOIN function ON function.id = function")
+own = {i for i, name in db.execute("SELECT context.id, name FROM context JOIN site ON site.id = context.site"
+                                        " JOIN function ON function.id = site.function")
        if name in sys.argv[2:]}
 edges = {}
-for src, dst, a, b, n in db.execute("SELECT src_thread, dst_thread, src_site, dst_site, edge.bytes FROM edge"
+for src, dst, a, b, n in db.execute("SELECT src_thread, dst_thread, src_context, dst_context, edge.bytes FROM edge"
                                     " JOIN slice ON slice.id = edge.slice WHERE slice.level = 0"):
     if a in own and b in own:
         edges[src, dst] = edges.get((src, dst), 0) + n

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "estimator.h"
 #include "made_names.h"
 #include "store.h"
 
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 	struct comm_run_info info = {.source = "perf",
 				     .event = "cpu-clock",
 				     .estimator = "hazard",
+				     .error_model = &comm_est_hazard.error_model,
 				     .command = "redis-server *:6379 (pid 4242)",
 				     .host = "db1",
 				     .start_ns = 5000 * SECOND,

@@ -80,11 +80,13 @@ class AccuracyTest(unittest.TestCase):
             CREATE TABLE function(id, name, module);
             CREATE TABLE site(id, function);
             CREATE TABLE slice(id, level, unwritten_bytes);
-            CREATE TABLE edge(slice, src_thread, dst_thread, src_site, dst_site, bytes);
+            CREATE TABLE context(id, site);
+            CREATE TABLE edge(slice, src_thread, dst_thread, src_context, dst_context, bytes);
             INSERT INTO thread VALUES (1, 7, 7), (2, 7, 8), (3, 7, 9);
             INSERT INTO function VALUES (1, 'put', '/x'), (2, '_dl_fixup', '/ld-linux-x86-64.so.2'),
                 (3, '__memcpy_evex_unaligned_erms', '/libc'), (4, 'libz.so.1+0x12', '/lib/libz.so.1');
-            INSERT INTO site SELECT id, id FROM function;
+            INSERT INTO site SELECT 10 + id, id FROM function;
+            INSERT INTO context SELECT id, 10 + id FROM function;
             INSERT INTO slice VALUES (1, 0, 0), (2, 1, 0);
             """)
         con.execute("UPDATE slice SET unwritten_bytes = ? WHERE id = 1", (unwritten,))

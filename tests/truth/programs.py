@@ -107,11 +107,12 @@ def read_store(db):
         role = {i: "main" if tid == tgid else "worker" for i, tid, tgid in
                 con.execute("SELECT id, tid, tgid FROM thread")}
         code = {i: (name, module) for i, name, module in con.execute(
-            "SELECT site.id, name, module FROM site JOIN function ON function.id = function")}
+            "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
+            "JOIN function ON function.id = site.function")}
         reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0}
         for src, dst, a, b, n in con.execute(
-                "SELECT src_thread, dst_thread, src_site, dst_site, sum(edge.bytes) FROM edge JOIN "
+                "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.bytes) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
             ret["reads"] += n
             writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "made_store.h"
+#include "role.h"
 #include "schema.h"
 
 static void test_refuses_newer_and_damaged(void **state)
@@ -12,9 +16,9 @@ static void test_refuses_newer_and_damaged(void **state)
 
 	(void)state;
 	make_finished(20);
-	sql("PRAGMA user_version = 2");
+	sql("PRAGMA user_version = 3");
 	refuse(-EPROTO, "newer version");
-	sql("PRAGMA user_version = 1");
+	sql("PRAGMA user_version = 2");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	refuse(-EUCLEAN, "damaged");
@@ -30,8 +34,17 @@ static void test_refuses_newer_and_damaged(void **state)
 	unlink(path);
 
 	/* Ours by its mark and version, but without the tables. */
-	sql("PRAGMA application_id = 0x636f6d6d; PRAGMA user_version = 1; CREATE TABLE x (y)");
-	refuse(-EUCLEAN, "damaged");
+	for (int version = 1; version <= COMM_SCHEMA_VERSION; version++) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "PRAGMA application_id = 0x636f6d6d; PRAGMA user_version = %d;"
+			 "CREATE TABLE x (y)",
+			 version);
+		sql(text);
+		refuse(-EUCLEAN, "damaged");
+		unlink(path);
+	}
 }
 
 static void test_migrates_an_older_one(void **state)
@@ -47,12 +60,278 @@ static void test_migrates_an_older_one(void **state)
 	assert_int_equal((int)query("SELECT count(*) FROM slice WHERE level = 0"), 3);
 }
 
+/*
+ * A store as the program of version 1 wrote it: two runs of estimators and an
+ * exact one.  Made with
+ *
+ *	commd --source replay:load.rec --estimator hazard --store schema1.store
+ *	commd --source replay:load.rec --estimator nearest --store schema1.store
+ *	commd --source exact --store schema1.store -- ./two
+ *
+ * of six seconds of "bench/load 4" and of two threads that hand over 64 words.
+ */
+#define SCHEMA_1 "tests/unit/data/schema1.store"
+
+static void copy_schema_1(void)
+{
+	char block[65536];
+	int from = open(SCHEMA_1, O_RDONLY), to;
+	ssize_t n;
+
+	if (from < 0)
+		fail_msg("%s: %s", SCHEMA_1, strerror(errno));
+	to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	assert_true(to >= 0);
+	while ((n = read(from, block, sizeof(block))) > 0)
+		assert_int_equal(write(to, block, n), n);
+	assert_int_equal(n, 0);
+	close(from);
+	close(to);
+}
+
+static void bring_up_to_date(void)
+{
+	struct comm_store_config c = config();
+
+	comm_store_close(open_store(&c));
+}
+
+/*
+ * What that program's "commctl report --json --self --top 0 --min-share 0 --run
+ * RUN --by-BY" said: number of edges and of resolved ones, .range.total_bytes,
+ * and the sums of all low and high.
+ */
+static const struct {
+	int64_t run;
+	enum comm_by by;
+	size_t edges, resolved;
+	double total_bytes, low, high;
+} said[] = {
+	{1, COMM_BY_THREAD, 16, 2, 199669513000, 114227211513.8954, 2007486296990},
+	{1, COMM_BY_FUNCTION, 1, 0, 199669513000, 121163440600, 329042442400},
+	{1, COMM_BY_OBJECT, 8, 4, 199669513000, 192032835800, 881636185940},
+	{1, COMM_BY_LINE, 5, 2, 199669513000, 115523625344.6843, 692169683861.1},
+	{2, COMM_BY_THREAD, 8, 4, 182096174300, 106051689788.64607, 715569205740},
+	{2, COMM_BY_FUNCTION, 1, 1, 182096174300, 110487065700, 300116728600},
+	{2, COMM_BY_OBJECT, 8, 8, 182096174300, 175061890180, 804175650010},
+	{2, COMM_BY_LINE, 6, 2, 182096174300, 108524579430.18744, 1995848692091.1},
+	{3, COMM_BY_THREAD, 1, 1, 256, 256, 256},
+	{3, COMM_BY_FUNCTION, 1, 1, 256, 256, 256},
+	{3, COMM_BY_OBJECT, 2, 2, 256, 512, 512},
+	{3, COMM_BY_LINE, 1, 1, 256, 256, 256},
+};
+
+static bool about(double a, double b)
+{
+	/* The JSON has ten digits. */
+	return fabs(a - b) <= 1e-8 * fabs(b);
+}
+
+static void test_reports_stay_what_they_were(void **state)
+{
+	(void)state;
+	copy_schema_1();
+	bring_up_to_date();
+	assert_int_equal((int)query("PRAGMA user_version"), COMM_SCHEMA_VERSION);
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		struct comm_query q = {
+			.size = sizeof(q), .run = said[i].run, .by = said[i].by, .self = true};
+		struct comm_report *report = report_of(&q);
+		double low = 0, high = 0;
+		size_t resolved = 0;
+
+		for (size_t j = 0; j < report->n_edges; j++) {
+			low += comm_report_edge_at(report, j)->low;
+			high += comm_report_edge_at(report, j)->high;
+			resolved += comm_report_edge_at(report, j)->resolved;
+		}
+		if (report->n_edges != said[i].edges || resolved != said[i].resolved ||
+		    !about(report->total_bytes, said[i].total_bytes) || !about(low, said[i].low) ||
+		    !about(high, said[i].high) || report->exact != (said[i].run == 3))
+			fail_msg("run %d by %d: %zu edges, %zu resolved, %.10g bytes, %.10g to "
+				 "%.10g",
+				 (int)said[i].run, said[i].by, report->n_edges, resolved,
+				 report->total_bytes, low, high);
+		comm_report_free(report);
+	}
+}
+
+static void test_old_rows_get_what_is_new(void **state)
+{
+	struct comm_reader *reader;
+	struct comm_runs *runs;
+	char *err;
+
+	(void)state;
+	copy_schema_1();
+	bring_up_to_date();
+	/* Each site is a context of the same number. */
+	assert_true(query("SELECT count(*) FROM context") == query("SELECT count(*) FROM site"));
+	assert_true(query("SELECT count(*) FROM context WHERE id <> site OR region OR phase") == 0);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_context NOT IN"
+			  " (SELECT id FROM context)") == 0);
+	/* The model that reports applied to all runs but exact ones. */
+	assert_true(query("SELECT count(*) FROM run WHERE sampled_ends = 2 AND factor_sd = 0.3"
+			  " AND confusion_sd = 0.175 AND id < 3") == 2);
+	assert_true(query("SELECT sampled_ends + factor_sd + confusion_sd FROM run"
+			  " WHERE id = 3") == 0);
+	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
+			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
+			  " ('(other)', '(other)'))") == 4);
+	assert_int_equal(comm_reader_open(path, &reader, &err), 0);
+	assert_int_equal(comm_reader_runs(reader, &runs, &err), 0);
+	assert_int_equal(comm_runs_count(runs), 3);
+	for (size_t i = 0; i < 3; i++) {
+		const char *uuid = comm_runs_at(runs, i)->uuid;
+
+		assert_int_equal(strlen(uuid), 36);
+		assert_int_equal(uuid[14], '4');
+		assert_non_null(strchr("89ab", uuid[19]));
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(uuid, comm_runs_at(runs, j)->uuid);
+	}
+	comm_runs_free(runs);
+	comm_reader_close(reader);
+}
+
+/* New runs beside old ones: the same code is the same context. */
+static void test_writes_on(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[500];
+	struct comm_store *store;
+
+	(void)state;
+	copy_schema_1();
+	store = open_store(&c);
+	fill(edges, 500, 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(begin(store), 4 + i);
+		assert_int_equal(write_at(store, 0, edges, 500), 0);
+		assert_int_equal(comm_store_end_run(store, START + SECOND, "duration"), 0);
+	}
+	comm_store_close(store);
+	assert_true(query("SELECT count(*) FROM (SELECT src_thread, dst_thread, src_context,"
+			  " dst_context, object, bytes FROM edge WHERE run = 4 INTERSECT SELECT"
+			  " src_thread, dst_thread, src_context, dst_context, object, bytes"
+			  " FROM edge WHERE run = 5)") == 500);
+	assert_true(query("SELECT count(DISTINCT uuid) FROM run") == 5);
+	assert_true(query("SELECT count(*) FROM thread WHERE run = 4 AND role = name") ==
+		    query("SELECT count(*) FROM thread WHERE run = 4"));
+}
+
+static void test_reader_leaves_an_older_one(void **state)
+{
+	struct comm_reader *reader;
+	char *err = NULL;
+
+	(void)state;
+	copy_schema_1();
+	assert_int_equal(comm_reader_open(path, &reader, &err), -EPROTO);
+	assert_non_null(strstr(err, "commd --store brings it up to date"));
+	free(err);
+	assert_int_equal((int)query("PRAGMA user_version"), 1);
+}
+
+struct interrupt {
+	int left;  /* until the migration is cut off, in steps of SQLite's machine */
+	bool kill; /* by SIGKILL; else by an error */
+};
+
+static int interrupt(void *ctx)
+{
+	struct interrupt *in = ctx;
+
+	if (--in->left)
+		return 0;
+	if (in->kill)
+		kill(getpid(), SIGKILL);
+	return 1;
+}
+
+static int migrate_until(struct interrupt in)
+{
+	sqlite3 *db;
+	int err;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	/* Few pages in memory, so that the file itself is written before the end. */
+	assert_int_equal(sqlite3_exec(db, "PRAGMA cache_size = 1", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_progress_handler(db, 1, interrupt, &in);
+	err = comm_schema_migrate(db);
+	sqlite3_close(db);
+	return err;
+}
+
+/* Wherever it is cut off, the store is whole and of version 1. */
+static void test_interrupted(void **state)
+{
+	int cut = 0, killed = 0, status, err;
+
+	(void)state;
+	copy_schema_1();
+	for (int left = 1;; left += left / 2 + 1) {
+		pid_t child;
+
+		err = migrate_until((struct interrupt){.left = left});
+		if (!err)
+			break;
+		cut++;
+		assert_int_equal((int)query("PRAGMA user_version"), 1);
+		child = fork();
+		if (!child)
+			_exit(migrate_until((struct interrupt){.left = left, .kill = true}) != 0);
+		waitpid(child, &status, 0);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		killed++;
+		/* Whoever opens it next undoes what was written of it. */
+		sql("SELECT src_site FROM edge");
+		assert_int_equal((int)query("PRAGMA user_version"), 1);
+		assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+				  " WHERE name = 'uuid'") == 0);
+	}
+	assert_true(cut > 5 && killed == cut);
+	test_reports_stay_what_they_were(state);
+}
+
+static void test_roles(void **state)
+{
+	static const char *const roles[][2] = {
+		{"io_thd_3", "io_thd"},
+		{"worker-12", "worker"},
+		{"GC Thread#0", "GC Thread"},
+		{"pool-1-thread-3", "pool-1-thread"},
+		{"kworker/0:1", "kworker"},
+		{"postgres: walwriter", "postgres: walwr"},
+		{"redis-server", "redis-server"},
+		{"background-io-", "background-io"},
+		{"42", "42"},
+		{"7-8", "7-8"},
+		{"", ""},
+		{"x", "x"},
+		{"(other)", "(other)"},
+	};
+	char role[COMM_ROLE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+		comm_role_of(roles[i][0], role);
+		assert_string_equal(role, roles[i][1]);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_refuses_newer_and_damaged),
 		TEST(test_migrates_an_older_one),
+		TEST(test_reports_stay_what_they_were),
+		TEST(test_old_rows_get_what_is_new),
+		TEST(test_writes_on),
+		TEST(test_reader_leaves_an_older_one),
+		TEST(test_interrupted),
+		cmocka_unit_test(test_roles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,9 @@ static struct comm_reader *reader;
 
 enum { A = 1, B, C };
 
+static const struct comm_error_model model = {
+	.sampled_ends = 2, .factor_sd = 0.3, .confusion_sd = 0.175};
+
 static struct comm_edge edge(uint32_t src, uint32_t dst, uint32_t src_site, uint32_t dst_site,
 			     uint32_t object, double bytes, uint32_t bursts)
 {
@@ -48,6 +51,7 @@ static int setup(void **state)
 	struct comm_run_info run = {.source = "test",
 				    .event = "e",
 				    .command = "c",
+				    .error_model = &model,
 				    .start_ns = START,
 				    .start_unix_ns = 5,
 				    .overhead_limit = 0.02,
@@ -489,29 +493,35 @@ static void test_intervals(void **state)
 	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
 	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
 		    comm_interval_z(NAN) == z);
-	comm_interval(&(struct comm_estimate){.bytes = 1000}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.bytes = 1000}, z, &low, &high);
 	/* Only the error of the factor. */
 	assert_true(fabs(high / 1000 - exp(z * 0.3)) < 1e-9);
 	assert_true(fabs(low * high - 1e6) < 1e-3);
 	/* Sampling of both ends. */
-	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low,
+		      &high);
 	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.3 * 0.3))) < 1e-9);
 	/* What else is read there: the less the edge is of it, the wider. */
-	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low,
+		      &high);
 	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
-	comm_interval(&(struct comm_estimate){.bytes = 1000, .read_bytes = 1e6}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .read_bytes = 1e6}, z, &low,
+		      &high);
 	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
-	comm_interval(&(struct comm_estimate){.bytes = 1000, .variance = 1e12}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .variance = 1e12}, z, &low,
+		      &high);
 	assert_true(low >= 0 && low < 1000 && high > 1000);
-	comm_interval(&(struct comm_estimate){.variance = 5}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){.variance = 5}, z, &low, &high);
 	assert_true(low == 0 && high == 0);
-	comm_interval(&(struct comm_estimate){1000, NAN, NAN, 5}, z, &low, &high);
+	comm_interval(&model, &(struct comm_estimate){1000, NAN, NAN, 5}, z, &low, &high);
 	assert_true(low > 0 && isfinite(high));
-	assert_true(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 1000, 5}));
-	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 1000, 4}));
-	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1e6, 1000, 1000}));
-	assert_true(comm_interval_resolved(&(struct comm_estimate){1000, 1e5, 1000, 1000}));
-	assert_false(comm_interval_resolved(&(struct comm_estimate){1000, 1000, 10000, 1000}));
+	assert_true(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 1000, 5}));
+	assert_false(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 1000, 4}));
+	assert_false(
+		comm_interval_resolved(&model, &(struct comm_estimate){1000, 1e6, 1000, 1000}));
+	assert_true(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1e5, 1000, 1000}));
+	assert_false(
+		comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 10000, 1000}));
 }
 
 /* Nothing in a report may scan a table: each step must go by a key. */
@@ -527,6 +537,8 @@ static void test_plans(void **state)
 		"SELECT name FROM object WHERE run = ?1 AND id = ?2",
 		"SELECT f.name FROM site s JOIN function f ON f.id = s.function"
 		" WHERE ?1 AND s.id = ?2",
+		"SELECT s.function FROM context c JOIN site s ON s.id = c.site WHERE c.id = ?1",
+		"SELECT sampled_ends FROM run WHERE id = ?1",
 		"SELECT id FROM slice WHERE level = ?2 AND run = ?1 AND start_ns >= ?3"
 		" AND start_ns < ?4",
 	};
@@ -560,9 +572,13 @@ static void test_hostile_store(void **state)
 		"UPDATE slice SET end_ns = start_ns - 1",
 		"UPDATE edge SET bytes = 1e308, variance = 1e308",
 		"UPDATE edge SET bytes = 'many', bursts = -1",
-		"UPDATE OR IGNORE edge SET src_thread = 9000000000, dst_site = -3",
-		"UPDATE OR IGNORE edge SET src_site = 16777215, object = 4294967295",
+		"UPDATE OR IGNORE edge SET src_thread = 9000000000, dst_context = -3",
+		"UPDATE OR IGNORE edge SET src_context = 16777215, object = 4294967295",
+		"UPDATE context SET site = 'here', region = -1",
+		"UPDATE run SET sampled_ends = -1, factor_sd = 9e999, confusion_sd = 'much'",
+		"UPDATE run SET uuid = NULL",
 		"DELETE FROM thread; DELETE FROM function; DELETE FROM site; DELETE FROM object",
+		"DELETE FROM context",
 		"UPDATE thread SET name = NULL, tid = 'x'",
 		"UPDATE loss SET cause = '', n = -1",
 		"INSERT INTO slice SELECT NULL, run, 9, start_ns, end_ns + 7e9, 1, 1, 1, 1, 1, 1, "

@@ -19,15 +19,15 @@ static void test_row_cap(void **state)
 	assert_int_equal(write_at(store, 0, edges, 2000), 0);
 	/* Nothing is lost, and the largest keep their key. */
 	assert_true(query("SELECT sum(bytes) FROM edge") == sum);
-	assert_true(query("SELECT count(*) FROM edge WHERE src_site <> 0") == 300);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_context <> 0") == 300);
 	assert_true(query("SELECT count(*) FROM edge") <= 300 + 64);
 	assert_true(query("SELECT n FROM loss WHERE cause = 'cells_folded'") == 1700);
-	smallest_kept = query("SELECT min(bytes) FROM edge WHERE src_site <> 0");
+	smallest_kept = query("SELECT min(bytes) FROM edge WHERE src_context <> 0");
 	for (size_t i = 0; i < 2000; i++) {
 		if (edges[i].bytes > smallest_kept)
 			sum -= edges[i].bytes;
 	}
-	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_site = 0") <= sum);
+	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_context = 0") <= sum);
 	/* What a thread reads of itself is not mixed with what others wrote. */
 	sum = 0;
 	for (size_t i = 0; i < 2000; i++)
@@ -237,9 +237,9 @@ static void test_slice_larger_than_quota(void **state)
 	comm_store_close(store);
 	assert_true(read_bytes() > 0);
 	assert_true(query("SELECT count(*) FROM edge JOIN slice ON id = slice"
-			  " WHERE src_site > 1 AND slice.level = 0") == 1600);
-	assert_true(query("SELECT count(*) FROM edge WHERE src_site NOT IN"
-			  " (SELECT id FROM site)") == 0);
+			  " WHERE src_context > 1 AND slice.level = 0") == 1600);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_context NOT IN"
+			  " (SELECT id FROM context)") == 0);
 	assert_true(query("SELECT count(*) FROM edge WHERE src_thread NOT IN"
 			  " (SELECT id FROM thread)") == 0);
 }

@@ -222,7 +222,7 @@ static void test_stores_what_it_is_given(void **state)
 	assert_int_equal(begin(store), 1);
 	assert_int_equal(write_at(store, 0, &edge, 1), 0);
 	assert_true(query("SELECT bytes FROM edge WHERE src_thread = 1 AND dst_thread = 2 AND"
-			  " src_site = 2 AND dst_site = 3 AND object = 4 AND bursts = 9 AND"
+			  " src_context = 2 AND dst_context = 3 AND object = 4 AND bursts = 9 AND"
 			  " level = 3 AND variance = 2.5 AND first_bytes = 0.05 AND"
 			  " first_variance = 1e300") == 0.1);
 	assert_true(query("SELECT n FROM loss WHERE cause = 'late'") == 2);
@@ -230,20 +230,47 @@ static void test_stores_what_it_is_given(void **state)
 	assert_true(query("SELECT end_ns IS NULL AND how IS NULL FROM run") == 1);
 
 	/* A thread that was renamed and ended; an object that grew. */
-	snprintf(names->thread[1].name, sizeof(names->thread[1].name), "renamed");
+	snprintf(names->thread[1].name, sizeof(names->thread[1].name), "renamed-7");
 	names->thread[1].end_ns = 77;
 	names->object[4].size_bytes = 16;
 	assert_int_equal(write_at(store, 1, &edge, 1), 0);
-	assert_true(query("SELECT end_ns FROM thread WHERE id = 1 AND name = 'renamed'") == 77);
+	assert_true(query("SELECT end_ns FROM thread WHERE id = 1 AND name = 'renamed-7'"
+			  " AND role = 'renamed'") == 77);
 	assert_true(query("SELECT size_bytes FROM object WHERE id = 4") == 16);
 	assert_int_equal(comm_store_end_run(store, START + 2 * SECOND, "target exited"), 0);
 	assert_true(query("SELECT how = 'target exited' AND end_ns = 1002000000000 FROM run") == 1);
 
-	/* Functions and sites are the same ones in the next run. */
+	/* Functions, sites and contexts are the same ones in the next run. */
 	assert_int_equal(begin(store), 2);
 	assert_int_equal(write_at(store, 0, &edge, 1), 0);
 	assert_true(query("SELECT count(*) FROM site") == 2 + 2);
+	assert_true(query("SELECT count(*) FROM context") == 2 + 2);
 	assert_true(query("SELECT count(*) FROM function") == 2 + 2);
+	comm_store_close(store);
+}
+
+static void test_runs_say_what_they_are(void **state)
+{
+	const struct comm_error_model model = {
+		.sampled_ends = 1.5, .factor_sd = 0.25, .confusion_sd = 0.125};
+	struct comm_run_info info = {.estimator = "test", .error_model = &model};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	int64_t run;
+
+	(void)state;
+	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
+	assert_true(query("SELECT sampled_ends = 1.5 AND factor_sd = 0.25 AND"
+			  " confusion_sd = 0.125 FROM run") == 1);
+	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
+	/* Version 4, variant 10 (RFC 4122), and another one for each run. */
+	assert_true(query("SELECT count(DISTINCT uuid) FROM run WHERE uuid LIKE"
+			  " '________-____-4___-____-____________'"
+			  " AND substr(uuid, 20, 1) IN ('8', '9', 'a', 'b')"
+			  " AND uuid NOT GLOB '*[^-0-9a-f]*'") == 2);
+	/* Nobody's errors are not none. */
+	info.error_model = NULL;
+	assert_int_equal(comm_store_begin_run(store, &info, &run), -EINVAL);
 	comm_store_close(store);
 }
 
@@ -328,6 +355,7 @@ int main(void)
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
+		TEST(test_runs_say_what_they_are),
 		TEST(test_survives_nonsense),
 		TEST(test_kill),
 	};
