@@ -6,21 +6,7 @@
 #include "cycles.h"
 #include "session.h"
 #include "source.h"
-#include "valgrind.h"
 #include "watchpoint.h"
-
-/* Slow, so it is never chosen by itself. */
-static void say_exact(void)
-{
-	struct comm_valgrind valgrind;
-	char *why = NULL;
-	bool works = !comm_valgrind_find(&valgrind, &why);
-
-	printf("  %-10s %s%s\n", "exact", works ? "works: " : "not here: ",
-	       works ? "every access of a command, under Valgrind: exact and slow; on request"
-		     : (why ? why : "no reason known"));
-	free(why);
-}
 
 static void say_watch(void)
 {
@@ -44,10 +30,9 @@ int comm_doctor(void)
 		printf("  %-10s %s%s%s\n", (*source)->name,
 		       works ? "works: " : "not here: ", works ? (*source)->help : "",
 		       works ? "" : (why ? why : "no reason known"));
-		usable |= works;
+		usable |= works && (*source)->sampler;
 		free(why);
 	}
-	say_exact();
 	say_watch();
 	printf("estimators, the first is the default:\n");
 	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)

@@ -35,10 +35,11 @@ struct live {
 	const struct comm_options *options;
 	struct comm_target *target;
 	const struct comm_source *source;
+	const struct comm_sampler *sampler; /* the source's */
 	void *handle;
 	struct comm_watch *watch; /* of our own: the source has none */
 	uint64_t watch_trap_ns;	  /* charged so far */
-	struct comm_source_info info;
+	struct comm_sampler_info info;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
 	struct comm_merge *merge;
@@ -138,20 +139,23 @@ static int choose_target(struct live *live)
 
 static int open_source(struct live *live)
 {
-	struct comm_source_config config = comm_source_defaults;
+	struct comm_sampler_config config = comm_sampler_defaults;
 	char *why = NULL;
 	int err;
 
-	live->source = comm_source_find(live->options->source, &why);
+	live->source = live->options->source;
+	if (live->source == &comm_source_auto)
+		live->source = comm_source_choose(&why);
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
+	live->sampler = live->source->sampler;
 	config.target = live->target;
 	config.arg = live->options->source_arg;
 	config.watch_per_s = live->options->watch_given ? live->options->watch_per_s : 0;
-	err = live->source->open(&config, &live->handle, &why);
+	err = live->sampler->open(&config, &live->handle, &why);
 	if (err)
 		return fail("cannot open the source", err, why);
-	live->source->info(live->handle, &live->info);
+	live->sampler->info(live->handle, &live->info);
 	return 0;
 }
 
@@ -172,7 +176,7 @@ static int open_watch(struct live *live)
 	char *why = NULL;
 	int err;
 
-	if (!config.per_s || live->source->watches ||
+	if (!config.per_s || live->sampler->watches ||
 	    (!live->options->watch_given && !(live->options->overhead > 0)))
 		return 0;
 	err = comm_watch_create(&config, &live->watch, &why);
@@ -268,7 +272,7 @@ static int prepare(struct live *live)
 static int set_pace(struct live *live)
 {
 	int err = comm_pace_create(
-		&(struct comm_pace_config){.source = live->source,
+		&(struct comm_pace_config){.sampler = live->sampler,
 					   .handle = live->handle,
 					   .target = live->target,
 					   .inspect = &live->processes,
@@ -352,7 +356,7 @@ static void pump(struct live *live)
 	struct comm_event event = {.time_ns = cut_ns, .kind = COMM_EV_LOSS};
 	int err;
 
-	live->source->drain(live->handle, push, live);
+	live->sampler->drain(live->handle, push, live);
 	collect_watch(live, cut_ns);
 	comm_pace_tick(live->pace, cut_ns, push, live);
 	if (comm_merge_late(live->merge) != live->late) {
@@ -381,7 +385,7 @@ static const char *run_until_over(struct live *live)
 				  ? live->session.start_ns + live->options->duration_ns
 				  : UINT64_MAX;
 	struct pollfd fds[2] = {{.fd = live->signals, .events = POLLIN},
-				{.fd = live->source->fd(live->handle), .events = POLLIN}};
+				{.fd = live->sampler->fd(live->handle), .events = POLLIN}};
 	uint64_t looked_ns = 0;
 
 	for (;;) {
@@ -411,7 +415,7 @@ static void deinit(struct live *live)
 {
 	comm_watch_destroy(live->watch);
 	if (live->handle)
-		live->source->close(live->handle);
+		live->sampler->close(live->handle);
 	comm_pace_destroy(live->pace);
 	comm_session_deinit(&live->session);
 	comm_merge_destroy(live->merge);
@@ -438,7 +442,7 @@ int comm_live(const struct comm_options *options)
 	    comm_session_open_store(&live.session, options) || open_source(&live) ||
 	    prepare(&live) || open_watch(&live) || begin(&live) || set_pace(&live))
 		goto out;
-	if (live.source->start(live.handle, &why)) {
+	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
 		goto out;
 	}
@@ -452,7 +456,7 @@ int comm_live(const struct comm_options *options)
 		goto out;
 	}
 	how = run_until_over(&live);
-	live.source->stop(live.handle);
+	live.sampler->stop(live.handle);
 	pump(&live);
 	comm_merge_flush(live.merge);
 	end_ns = comm_clock_now_ns();

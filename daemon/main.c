@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "session.h"
+#include "source.h"
 
 int main(int argc, char **argv)
 {
@@ -10,9 +9,5 @@ int main(int argc, char **argv)
 	comm_options_parse(argc, argv, &options);
 	if (options.doctor)
 		return comm_doctor();
-	if (!strcmp(options.source, "replay"))
-		return comm_replay(&options);
-	if (!strcmp(options.source, "exact"))
-		return comm_exact(&options);
-	return comm_live(&options);
+	return options.source->run ? options.source->run(&options) : comm_live(&options);
 }

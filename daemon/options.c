@@ -2,11 +2,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
+#include "source.h"
 #include <comm/version.h>
+
+enum { NAMES_BYTES = 256 };
 
 enum {
 	OPT_CGROUP = 0x100,
@@ -35,8 +39,7 @@ static const struct argp_option options[] = {
 	{"overhead", OPT_OVERHEAD, "PCT", 0,
 	 "Spend at most PCT percent of the target's CPU time (default 1)", 2},
 	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
-	{"source", OPT_SOURCE, "NAME", 0,
-	 "auto (default), kmod, kmod:precise, bpf, perf, exact or replay:FILE; see --doctor", 2},
+	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* by help_filter */
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
@@ -139,15 +142,42 @@ static void want_pid(struct argp_state *state, const char *text, struct comm_opt
 	opt->pid[opt->n_pids++] = (pid_t)pid;
 }
 
-static void want_source(char *text, struct comm_options *opt)
+static void want_source(struct argp_state *state, char *text, struct comm_options *opt)
 {
 	char *colon = strchr(text, ':');
+	char names[NAMES_BYTES];
 
-	opt->source = text;
-	if (colon) {
+	if (colon)
 		*colon = '\0';
-		opt->source_arg = colon + 1;
-	}
+	opt->source = comm_source_find(text);
+	opt->source_arg = colon ? colon + 1 : "";
+	comm_source_names(names, sizeof(names));
+	if (!opt->source)
+		argp_error(state, "there is no source '%s': --source wants %s", text, names);
+	else if (opt->source->needs_arg && !*opt->source_arg)
+		argp_error(state, "--source %s wants %s:%s", text, text, opt->source->arg);
+	else if (colon && !opt->source->arg)
+		argp_error(state, "the source %s takes nothing behind a colon, not '%s'", text,
+			   opt->source_arg);
+}
+
+/* The target and the pace of a live run, which the source samples. */
+static void check_live(struct argp_state *state, const struct comm_options *opt)
+{
+	if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)
+		argp_error(state, "name one target: --pid PID, --cgroup PATH or -- COMMAND");
+	if (opt->rate_hz > 0 && opt->overhead > 0)
+		argp_error(state, "give --overhead or --rate, not both");
+}
+
+static void check_options(struct argp_state *state, const struct comm_options *opt)
+{
+	char *why = NULL;
+
+	if (!opt->source->check)
+		check_live(state, opt);
+	else if (opt->source->check(opt, &why))
+		argp_error(state, "%s", why ? why : "this source does not go with these options");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -169,7 +199,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->cgroup = arg;
 		break;
 	case OPT_SOURCE:
-		want_source(arg, opt);
+		want_source(state, arg, opt);
 		break;
 	case OPT_OVERHEAD:
 		opt->overhead = want_number(state, "--overhead", arg, 0.01, 50) / 100;
@@ -226,30 +256,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
-		if (opt->doctor)
-			break;
-		if (opt->watch_given && opt->watch_per_s &&
-		    (!strcmp(opt->source, "replay") || !strcmp(opt->source, "exact")))
-			argp_error(state, "--watch is for live runs");
-		if (!strcmp(opt->source, "replay")) {
-			if (opt->n_pids || opt->cgroup || opt->command || opt->record)
-				argp_error(state,
-					   "replay:FILE goes with no target and no --record");
-			if (!*opt->source_arg)
-				argp_error(state, "name the recording: --source replay:FILE");
-			break;
-		}
-		if (!strcmp(opt->source, "exact") &&
-		    (opt->n_pids || opt->cgroup || opt->record || opt->rate_hz > 0 ||
-		     opt->overhead > 0 || opt->estimator_given))
-			argp_error(state, "exact counts all that -- COMMAND does: it goes with no "
-					  "--pid, --cgroup, --record, --overhead, --rate or "
-					  "--estimator");
-		if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)
-			argp_error(state,
-				   "name one target: --pid PID, --cgroup PATH or -- COMMAND");
-		if (opt->rate_hz > 0 && opt->overhead > 0)
-			argp_error(state, "give --overhead or --rate, not both");
+		if (!opt->doctor)
+			check_options(state, opt);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -257,7 +265,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* The table says which sources there are. */
+static char *help_filter(int key, const char *text, void *input)
+{
+	char names[NAMES_BYTES], *help;
+
+	(void)input;
+	if (key != OPT_SOURCE)
+		return (char *)text;
+	comm_source_names(names, sizeof(names));
+	return asprintf(&help, "%s; see --doctor (default auto)", names) < 0 ? NULL : help;
+}
+
 static const struct argp argp = {
+	.help_filter = help_filter,
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "-- COMMAND [ARG...]",
@@ -285,7 +306,7 @@ static uint32_t default_watches(double overhead)
 void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 {
 	*ret = (struct comm_options){
-		.source = "auto",
+		.source = &comm_source_auto,
 		.source_arg = "",
 		.store = "comm.db",
 		.slice_ns = 1000000000ull,

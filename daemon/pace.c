@@ -20,10 +20,10 @@ enum {
 
 struct comm_pace {
 	struct comm_pace_config config;
-	struct comm_source_info info;
+	struct comm_sampler_info info;
 	struct comm_governor governor;
-	struct comm_source_rate rate;
-	struct comm_source_stats stats; /* at the last tick */
+	struct comm_sampler_rate rate;
+	struct comm_sampler_stats stats; /* at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the view said at the last tick */
@@ -46,7 +46,7 @@ static bool park(struct comm_pace *p, uint64_t now_ns)
 
 	if (!p->park)
 		return false;
-	p->config.source->seen(p->config.handle, p->seen_ns);
+	p->config.sampler->seen(p->config.handle, p->seen_ns);
 	for (i = 0; i < p->info.n_cpus; i++) {
 		uint8_t shift = comm_governor_park(now_ns, p->seen_ns[i], p->start_ns);
 
@@ -109,8 +109,8 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	if (!p)
 		return -ENOMEM;
 	p->config = *config;
-	config->source->info(config->handle, &p->info);
-	if (config->source->seen && p->info.per_cpu) {
+	config->sampler->info(config->handle, &p->info);
+	if (config->sampler->seen && p->info.per_cpu) {
 		p->seen_ns = calloc(p->info.n_cpus, sizeof(*p->seen_ns));
 		p->park = calloc(p->info.n_cpus, sizeof(*p->park));
 		rc = -ENOMEM;
@@ -129,10 +129,10 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	comm_governor_init(&p->governor, &governor, p->start_ns, &out);
 	apply(p, &out);
 	park(p, p->start_ns);
-	rc = config->source->set_rate(config->handle, &p->rate);
+	rc = config->sampler->set_rate(config->handle, &p->rate);
 	if (rc)
 		goto fail;
-	config->source->stats(config->handle, &p->stats);
+	config->sampler->stats(config->handle, &p->stats);
 	p->target_ns = comm_target_cpu_ns(config->target);
 	machine_switches_per_s(p, p->start_ns);
 	p->daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -194,11 +194,11 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 {
 	struct comm_event event = {.kind = COMM_EV_COST, .time_ns = now_ns};
 	struct comm_governor_input in = {.now_ns = now_ns};
-	struct comm_source_stats stats;
+	struct comm_sampler_stats stats;
 	uint64_t daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t target_ns = comm_target_cpu_ns(p->config.target);
 
-	p->config.source->stats(p->config.handle, &stats);
+	p->config.sampler->stats(p->config.handle, &stats);
 	in.interrupts = stats.interrupts - p->stats.interrupts;
 	in.hits = stats.hits - p->stats.hits;
 	in.tick_hits = stats.tick_hits - p->stats.tick_hits;
@@ -250,7 +250,7 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 		if (out.new_period)
 			tell_rate(p, now_ns, push, ctx);
 	}
-	return set ? p->config.source->set_rate(p->config.handle, &p->rate) : 0;
+	return set ? p->config.sampler->set_rate(p->config.handle, &p->rate) : 0;
 }
 
 void comm_pace_charge(struct comm_pace *p, uint64_t target_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pace: joins a source, its target and the governor.  Reads the clocks, lets
- * the governor decide, sets the source's rate, and says so in the stream: RATE
+ * Pace: joins a sampler, its target and the governor.  Reads the clocks, lets
+ * the governor decide, sets the sampler's rate, and says so in the stream: RATE
  * when a sample's weight changes, COST for what was spent.
  */
 #ifndef COMM_PACE_H
@@ -9,13 +9,13 @@
 
 #include "governor.h"
 #include "inspect.h"
-#include "source.h"
+#include "sampler.h"
 
 struct comm_pace;
 
 struct comm_pace_config {
-	const struct comm_source *source;
-	void *handle; /* of the source, opened */
+	const struct comm_sampler *sampler;
+	void *handle; /* of the sampler, opened */
 	struct comm_target *target;
 	const struct comm_inspect
 		*inspect;    /* the live one: tells what setting up cost; NULL: nothing */
@@ -24,7 +24,7 @@ struct comm_pace_config {
 	double interrupt_ns; /* calibrated */
 };
 
-/* Before the source starts: sets the first rate. */
+/* Before the sampler starts: sets the first rate. */
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret);
 void comm_pace_destroy(struct comm_pace *pace);
 

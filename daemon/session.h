@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session: one run from its store to its last line.  Live runs and replays
- * share it: it opens the store, makes the engine, shows progress and sums up.
+ * A session: one run from its store to its last line.  Live runs and sources
+ * that make their run by themselves share it: it opens the store, makes the engine, shows progress and sums up.
  */
 #ifndef COMMD_SESSION_H
 #define COMMD_SESSION_H
@@ -38,10 +38,8 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns);
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
 void comm_session_deinit(struct comm_session *session);
 
-/* live.c, replay.c, exact.c: do a whole run, return the exit status. */
+/* live.c: a whole run of a source that has a sampler; returns the exit status. */
 int comm_live(const struct comm_options *options);
-int comm_exact(const struct comm_options *options);
-int comm_replay(const struct comm_options *options);
 /* doctor.c: what works here and what is missing; 0 when something does. */
 int comm_doctor(void);
 

@@ -40,6 +40,10 @@ enum {
 	TRY_TICKS = 5,
 };
 
+_Static_assert((int)COMM_RAW_STACK_MAX == (int)COMM_SAMPLER_STACK_MAX,
+	       "sample_event.h and sampler.h");
+_Static_assert((int)COMM_RAW_LINES_MAX == (int)COMM_SAMPLER_LINES_MAX,
+	       "sample_event.h and sampler.h");
 _Static_assert((int)COMM_RAW_NREGS == (int)COMM_NREGS, "sample_event.h and event.h");
 _Static_assert(COMM_RAW_LINES_MAX + 1 <= COMM_SAMPLE_CHUNKS, "a chunk for each line");
 _Static_assert(COMM_RAW_STACK_MAX + COMM_RAW_LINES_MAX * COMM_RAW_LINE_BYTES <=
@@ -47,7 +51,7 @@ _Static_assert(COMM_RAW_STACK_MAX + COMM_RAW_LINES_MAX * COMM_RAW_LINE_BYTES <=
 	       "room for all that a sample may bring");
 
 struct source {
-	struct comm_source_config config;
+	struct comm_sampler_config config;
 	struct comm_trigger_event event;
 	struct capture_bpf *bpf;
 	struct bpf_link *switch_link;
@@ -193,7 +197,7 @@ static uint64_t joint_period(uint64_t a, uint64_t b)
 
 static int load(struct source *s, bool with_maps)
 {
-	const struct comm_source_config *config = &s->config;
+	const struct comm_sampler_config *config = &s->config;
 	uint64_t ring_bytes = 4 * RING_BYTES;
 	struct capture_bpf *bpf;
 	int rc;
@@ -473,16 +477,15 @@ static void try_ticks(struct source *s)
 
 static void source_close(void *source);
 
-static int source_open(const struct comm_source_config *config, void **ret, char **err)
+static int source_open(const struct comm_sampler_config *config, void **ret, char **err)
 {
 	struct source *s;
 	unsigned int i;
 	int rc, n_cpus = libbpf_num_possible_cpus();
 
-	if (config->stack_bytes % COMM_RAW_LINE_BYTES || config->stack_bytes > COMM_RAW_STACK_MAX ||
-	    !config->stack_bytes || config->max_lines > COMM_RAW_LINES_MAX || !config->target)
-		return comm_source_fail(err, -EINVAL, "stack bytes are a multiple of 64 up to %d",
-					COMM_RAW_STACK_MAX);
+	rc = comm_sampler_check(config, err);
+	if (rc)
+		return rc;
 	if (n_cpus < 1 || n_cpus > CPUS_MAX)
 		return comm_source_fail(err, -ENODEV, "cannot tell how many CPUs there are");
 	s = calloc(1, sizeof(*s));
@@ -532,11 +535,11 @@ fail:
 	return rc;
 }
 
-static void source_info(const void *source, struct comm_source_info *ret)
+static void source_info(const void *source, struct comm_sampler_info *ret)
 {
 	const struct source *s = source;
 
-	*ret = (struct comm_source_info){
+	*ret = (struct comm_sampler_info){
 		.event = s->event.name,
 		.trigger = s->event.trigger,
 		.per_cpu = true,
@@ -615,7 +618,7 @@ static int source_fd(const void *source)
 	return -1;
 }
 
-static void source_stats(void *source, struct comm_source_stats *ret)
+static void source_stats(void *source, struct comm_sampler_stats *ret)
 {
 	struct source *s = source;
 	unsigned int i;
@@ -646,7 +649,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
 	struct source *s = source;
-	struct comm_source_stats stats;
+	struct comm_sampler_stats stats;
 	struct comm_event event = {.kind = COMM_EV_LOSS};
 	unsigned int cause;
 	int rc;
@@ -674,7 +677,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	return s->pushed;
 }
 
-static int source_set_rate(void *source, const struct comm_source_rate *rate)
+static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 {
 	struct source *s = source;
 	char *err = NULL;
@@ -752,10 +755,7 @@ static void source_close(void *source)
 	free(s);
 }
 
-const struct comm_source comm_source_bpf = {
-	.name = "bpf",
-	.help = "software samples by a BPF program on every CPU, switches, life cycle",
-	.probe = probe,
+static const struct comm_sampler sampler = {
 	.open = source_open,
 	.info = source_info,
 	.start = source_start,
@@ -766,4 +766,11 @@ const struct comm_source comm_source_bpf = {
 	.seen = source_seen,
 	.stop = source_stop,
 	.close = source_close,
+};
+
+const struct comm_source comm_source_bpf = {
+	.name = "bpf",
+	.help = "software samples by a BPF program on every CPU, switches, life cycle",
+	.probe = probe,
+	.sampler = &sampler,
 };

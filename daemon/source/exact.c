@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An exact run: a command that counts its accesses by itself (libcomm-exact), or
+ * The source that counts every access: a command that counts its accesses by itself (libcomm-exact), or
  * else under Valgrind with our tool, which does.  Then its result file into the
  * store, a slice for each phase.
  */
@@ -448,7 +448,7 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	return err;
 }
 
-int comm_exact(const struct comm_options *options)
+static int run(const struct comm_options *options)
 {
 	struct exact exact = {.options = options, .session.row_cap = ROWS_MAX, .signals = -1};
 	struct comm_valgrind valgrind;
@@ -470,3 +470,34 @@ out:
 	deinit(&exact);
 	return status;
 }
+
+/* A program that counts by itself needs no Valgrind, but which it will be is not known yet. */
+static int probe(char **why)
+{
+	struct comm_valgrind valgrind;
+
+	return comm_valgrind_find(&valgrind, why);
+}
+
+static int check(const struct comm_options *options, char **why)
+{
+	if (options->watch_given && options->watch_per_s)
+		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
+	if (options->n_pids || options->cgroup || options->record || options->rate_hz > 0 ||
+	    options->overhead > 0 || options->estimator_given)
+		return comm_source_fail(why, -EINVAL,
+					"exact counts all that -- COMMAND does: it goes with no "
+					"--pid, --cgroup, --record, --overhead, --rate or "
+					"--estimator");
+	if (!options->command)
+		return comm_source_fail(why, -EINVAL, "name one target: -- COMMAND");
+	return 0;
+}
+
+const struct comm_source comm_source_exact = {
+	.name = "exact",
+	.help = "every access of a command, under Valgrind: exact and slow; on request",
+	.probe = probe,
+	.check = check,
+	.run = run,
+};

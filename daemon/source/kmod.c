@@ -41,12 +41,15 @@ enum {
 _Static_assert((int)CP_REGS == (int)COMM_NREGS, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_CHUNKS == (int)COMM_SAMPLE_CHUNKS, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_DATA_BYTES == (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
+_Static_assert((int)CP_MAX_STACK_BYTES == (int)COMM_SAMPLER_STACK_MAX, "commprof.h and sampler.h");
 _Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and event.h");
 
 enum { FLAGS_SHARED = 2 * CP_ACCESS_KERNEL - 1 }; /* the same bits in both headers */
 
+extern const struct comm_source comm_source_bpf;
+
 struct source {
-	struct comm_source_config config;
+	struct comm_sampler_config config;
 	struct comm_trigger_event event;
 	struct comm_pmu_event pmu[COMM_PMU_EVENTS];
 	char event_name[128];
@@ -64,7 +67,7 @@ struct source {
 	bool lines; /* the module takes what registers point to */
 	uint64_t kcopies;
 	void *life; /* of comm_source_bpf, NULL: none */
-	struct comm_source_info life_info;
+	struct comm_sampler_info life_info;
 	struct cp_stats last;
 	uint64_t told_loss[COMM_LOSS_MAX];
 	char notes[256];
@@ -280,7 +283,7 @@ static void source_close(void *source)
 		return;
 	cp_reader_destroy(s->reader);
 	if (s->life)
-		comm_source_bpf.close(s->life);
+		comm_source_bpf.sampler->close(s->life);
 	free(s->period);
 	free(s->seen_ns);
 	free(s->told_pid);
@@ -290,12 +293,13 @@ static void source_close(void *source)
 /* What the module does not give; without it the run is poorer, but a run. */
 static void open_life(struct source *s)
 {
-	struct comm_source_config config = s->config;
+	struct comm_sampler_config config = s->config;
 	char *why = NULL;
 
 	config.no_samples = true;
-	if (!comm_source_bpf.probe(&why) && !comm_source_bpf.open(&config, &s->life, &why)) {
-		comm_source_bpf.info(s->life, &s->life_info);
+	if (!comm_source_bpf.probe(&why) &&
+	    !comm_source_bpf.sampler->open(&config, &s->life, &why)) {
+		comm_source_bpf.sampler->info(s->life, &s->life_info);
 		if (s->precise)
 			snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
 	} else {
@@ -308,14 +312,13 @@ static void open_life(struct source *s)
 	free(why);
 }
 
-static int source_open(const struct comm_source_config *config, void **ret, char **err)
+static int source_open(const struct comm_sampler_config *config, void **ret, char **err)
 {
 	struct source *s;
-	int rc;
+	int rc = comm_sampler_check(config, err);
 
-	if (config->stack_bytes % 64 || config->stack_bytes > CP_MAX_STACK_BYTES || !config->target)
-		return comm_source_fail(err, -EINVAL, "stack bytes are a multiple of 64 up to %d",
-					CP_MAX_STACK_BYTES);
+	if (rc)
+		return rc;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
@@ -362,11 +365,11 @@ fail:
 	return rc;
 }
 
-static void source_info(const void *source, struct comm_source_info *ret)
+static void source_info(const void *source, struct comm_sampler_info *ret)
 {
 	const struct source *s = source;
 
-	*ret = (struct comm_source_info){
+	*ret = (struct comm_sampler_info){
 		.event = s->event_name,
 		.trigger = s->event.trigger,
 		.per_cpu = true,
@@ -382,7 +385,7 @@ static void source_info(const void *source, struct comm_source_info *ret)
 static int source_start(void *source, char **err)
 {
 	struct source *s = source;
-	int rc = s->life ? comm_source_bpf.start(s->life, err) : 0;
+	int rc = s->life ? comm_source_bpf.sampler->start(s->life, err) : 0;
 
 	if (rc)
 		return rc;
@@ -510,7 +513,7 @@ static void on_record(struct source *s, const struct cp_record *record)
 		on_watch(s, (const struct cp_evidence *)record);
 }
 
-static void source_stats(void *source, struct comm_source_stats *ret)
+static void source_stats(void *source, struct comm_sampler_stats *ret)
 {
 	struct source *s = source;
 	struct cp_stats stats;
@@ -518,7 +521,7 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (s->life)
-		comm_source_bpf.stats(s->life, ret);
+		comm_source_bpf.sampler->stats(s->life, ret);
 	if (!cp_reader_stats(s->reader, &stats))
 		s->last = stats;
 	ret->interrupts = s->last.interrupts;
@@ -542,11 +545,11 @@ static void source_stats(void *source, struct comm_source_stats *ret)
 static void tell_losses(struct source *s)
 {
 	struct comm_event event = {.kind = COMM_EV_LOSS, .time_ns = comm_clock_now_ns()};
-	struct comm_source_stats stats, life = {0};
+	struct comm_sampler_stats stats, life = {0};
 
 	source_stats(s, &stats);
 	if (s->life)
-		comm_source_bpf.stats(s->life, &life);
+		comm_source_bpf.sampler->stats(s->life, &life);
 	for (unsigned int cause = 0; cause < COMM_LOSS_MAX; cause++) {
 		/* The other source tells of its own. */
 		uint64_t lost = stats.loss[cause] - life.loss[cause];
@@ -572,7 +575,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	s->push_ctx = ctx;
 	s->pushed = 0;
 	if (s->life) {
-		life = comm_source_bpf.drain(s->life, push, ctx);
+		life = comm_source_bpf.sampler->drain(s->life, push, ctx);
 	} else if (now_ns - s->scan_ns >= SCAN_NS) {
 		comm_target_scan(s->config.target);
 		s->scan_ns = now_ns;
@@ -586,10 +589,10 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	return life < 0 ? life : s->pushed + life;
 }
 
-static int source_set_rate(void *source, const struct comm_source_rate *rate)
+static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 {
 	struct source *s = source;
-	int rc = s->life ? comm_source_bpf.set_rate(s->life, rate) : 0;
+	int rc = s->life ? comm_source_bpf.sampler->set_rate(s->life, rate) : 0;
 
 	for (unsigned int i = 0; i < s->n_cpus; i++) {
 		uint8_t shift = rate->park ? rate->park[i] : 0;
@@ -625,7 +628,7 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 	memcpy(ret_ns, s->seen_ns, s->n_cpus * sizeof(*ret_ns));
 	if (!s->life || s->life_info.n_cpus > s->n_cpus)
 		return;
-	comm_source_bpf.seen(s->life, ret_ns);
+	comm_source_bpf.sampler->seen(s->life, ret_ns);
 	for (unsigned int i = 0; i < s->n_cpus; i++)
 		if (s->seen_ns[i] > ret_ns[i])
 			ret_ns[i] = s->seen_ns[i];
@@ -639,16 +642,11 @@ static void source_stop(void *source)
 		cp_reader_stop(s->reader);
 	s->started = false;
 	if (s->life)
-		comm_source_bpf.stop(s->life);
+		comm_source_bpf.sampler->stop(s->life);
 }
 
-const struct comm_source comm_source_kmod = {
-	.name = "kmod",
-	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
-		"or "
-		"IBS",
+static const struct comm_sampler sampler = {
 	.watches = true,
-	.probe = probe,
 	.open = source_open,
 	.info = source_info,
 	.start = source_start,
@@ -659,4 +657,14 @@ const struct comm_source comm_source_kmod = {
 	.seen = source_seen,
 	.stop = source_stop,
 	.close = source_close,
+};
+
+const struct comm_source comm_source_kmod = {
+	.name = "kmod",
+	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
+		"or "
+		"IBS",
+	.arg = "precise",
+	.probe = probe,
+	.sampler = &sampler,
 };

@@ -57,7 +57,7 @@ struct cpu {
 };
 
 struct source {
-	struct comm_source_config config;
+	struct comm_sampler_config config;
 	struct comm_trigger_event event;
 	bool per_cpu, started, switches_on, in_gap;
 	struct cpu *cpu;
@@ -67,7 +67,7 @@ struct source {
 	uint64_t period, opened_ns, reopen_ns;
 	double fired; /* interrupts up to counted_ns */
 	uint64_t counted_ns, counted_cpu_ns;
-	struct comm_source_stats stats;
+	struct comm_sampler_stats stats;
 	uint64_t told_loss[COMM_LOSS_MAX];
 	uint64_t gaps; /* times that switches began to be left out */
 	uint64_t *seen_ns;
@@ -378,15 +378,14 @@ static int find_cpus(struct source *s)
 	return 0;
 }
 
-static int source_open(const struct comm_source_config *config, void **ret, char **err)
+static int source_open(const struct comm_sampler_config *config, void **ret, char **err)
 {
 	struct source *s;
 	unsigned int i;
-	int rc;
+	int rc = comm_sampler_check(config, err);
 
-	if (config->stack_bytes % 64 || config->stack_bytes > 2048 || !config->target)
-		return comm_source_fail(err, -EINVAL,
-					"stack bytes are a multiple of 64 up to 2048");
+	if (rc)
+		return rc;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
@@ -439,11 +438,11 @@ fail:
 	return rc;
 }
 
-static void source_info(const void *source, struct comm_source_info *ret)
+static void source_info(const void *source, struct comm_sampler_info *ret)
 {
 	const struct source *s = source;
 
-	*ret = (struct comm_source_info){
+	*ret = (struct comm_sampler_info){
 		.event = s->event.name,
 		.trigger = s->event.trigger,
 		.per_cpu = s->per_cpu,
@@ -657,7 +656,7 @@ static void count_interrupts(struct source *s)
 	s->stats.interrupts = (uint64_t)s->fired;
 }
 
-static void fill_stats(const struct source *s, struct comm_source_stats *ret)
+static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 {
 	*ret = s->stats;
 	ret->period = s->period;
@@ -666,7 +665,7 @@ static void fill_stats(const struct source *s, struct comm_source_stats *ret)
 	ret->loss[COMM_LOSS_BUDGET] += s->gaps;
 }
 
-static void source_stats(void *source, struct comm_source_stats *ret)
+static void source_stats(void *source, struct comm_sampler_stats *ret)
 {
 	count_interrupts(source);
 	fill_stats(source, ret);
@@ -676,7 +675,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
 	struct source *s = source;
 	struct comm_event event = {.kind = COMM_EV_LOSS};
-	struct comm_source_stats stats;
+	struct comm_sampler_stats stats;
 	unsigned int i;
 
 	s->push = push;
@@ -702,7 +701,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	return s->pushed;
 }
 
-static int set_cpu_periods(struct source *s, const struct comm_source_rate *rate)
+static int set_cpu_periods(struct source *s, const struct comm_sampler_rate *rate)
 {
 	unsigned int i;
 	int rc = 0;
@@ -756,7 +755,7 @@ static int set_thread_periods(struct source *s, uint64_t period)
 	return 0;
 }
 
-static int source_set_rate(void *source, const struct comm_source_rate *rate)
+static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 {
 	struct source *s = source;
 	bool on = rate->switches;
@@ -800,10 +799,7 @@ static void source_stop(void *source)
 	s->started = false;
 }
 
-const struct comm_source comm_source_perf = {
-	.name = "perf",
-	.help = "software samples through perf events: no BPF, own processes without privileges",
-	.probe = probe,
+static const struct comm_sampler sampler = {
 	.open = source_open,
 	.info = source_info,
 	.start = source_start,
@@ -814,4 +810,11 @@ const struct comm_source comm_source_perf = {
 	.seen = source_seen,
 	.stop = source_stop,
 	.close = source_close,
+};
+
+const struct comm_source comm_source_perf = {
+	.name = "perf",
+	.help = "software samples through perf events: no BPF, own processes without privileges",
+	.probe = probe,
+	.sampler = &sampler,
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The source that is a recording: `commd --record FILE` wrote it, no target is needed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "record.h"
 #include "session.h"
+#include "source.h"
 
 static void say_cannot_open(const char *path, int err)
 {
@@ -16,7 +18,7 @@ static void say_cannot_open(const char *path, int err)
 		fprintf(stderr, "commd: cannot read %s: %s\n", path, strerror(-err));
 }
 
-int comm_replay(const struct comm_options *options)
+static int run(const struct comm_options *options)
 {
 	struct comm_session session = {0};
 	const struct comm_est_ops *estimator = options->estimator;
@@ -73,3 +75,29 @@ out:
 	comm_replay_close(replay);
 	return status;
 }
+
+static int probe(char **why)
+{
+	(void)why;
+	return 0;
+}
+
+static int check(const struct comm_options *options, char **why)
+{
+	if (options->watch_given && options->watch_per_s)
+		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
+	if (options->n_pids || options->cgroup || options->command || options->record)
+		return comm_source_fail(why, -EINVAL,
+					"replay:FILE goes with no target and no --record");
+	return 0;
+}
+
+const struct comm_source comm_source_replay = {
+	.name = "replay",
+	.help = "a recording that --record has written, without its target; on request",
+	.arg = "FILE",
+	.needs_arg = true,
+	.probe = probe,
+	.check = check,
+	.run = run,
+};

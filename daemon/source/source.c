@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "source.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct comm_source_config comm_source_defaults = {
-	.trigger = COMM_WANT_ANY,
-	.stack_bytes = 512,
-	.max_lines = 16,
-	.switches = true,
-};
+/* Best first; X(name): comm_source_NAME, which stands in NAME.c. */
+#define SOURCES(X) \
+	X(kmod)    \
+	X(bpf)     \
+	X(perf)    \
+	X(exact)   \
+	X(replay)
 
-const struct comm_source *const comm_sources[] = {&comm_source_kmod, &comm_source_bpf,
-						  &comm_source_perf, NULL};
+#define DECLARE(name) extern const struct comm_source comm_source_##name;
+SOURCES(DECLARE)
+
+#define ROW(name) &comm_source_##name,
+const struct comm_source *const comm_sources[] = {SOURCES(ROW) NULL};
+
+const struct comm_source comm_source_auto = {.name = "auto"};
 
 int comm_source_fail(char **err, int error, const char *fmt, ...)
 {
@@ -28,21 +33,41 @@ int comm_source_fail(char **err, int error, const char *fmt, ...)
 	return error;
 }
 
-const struct comm_source *comm_source_find(const char *name, char **err)
+const struct comm_source *comm_source_find(const char *name)
 {
-	const struct comm_source *const *s;
+	if (!strcmp(name, comm_source_auto.name))
+		return &comm_source_auto;
+	for (const struct comm_source *const *s = comm_sources; *s; s++)
+		if (!strcmp((*s)->name, name))
+			return *s;
+	return NULL;
+}
+
+void comm_source_names(char *ret, size_t size)
+{
+	size_t n = (size_t)snprintf(ret, size, "%s", comm_source_auto.name);
+
+	for (const struct comm_source *const *s = comm_sources; *s && n < size; s++) {
+		const char *arg = (*s)->arg;
+
+		n += (size_t)snprintf(ret + n, size - n, "%s%s%s%s%s", s[1] ? ", " : " or ",
+				      (*s)->name,
+				      !arg		? ""
+				      : (*s)->needs_arg ? ":"
+							: "[:",
+				      arg ? arg : "", !arg || (*s)->needs_arg ? "" : "]");
+	}
+}
+
+const struct comm_source *comm_source_choose(char **err)
+{
 	char *all = NULL;
 
-	if (name && strcmp(name, "auto")) {
-		for (s = comm_sources; *s; s++)
-			if (!strcmp((*s)->name, name))
-				return *s;
-		comm_source_fail(err, 0, "there is no live source '%s'", name);
-		return NULL;
-	}
-	for (s = comm_sources; *s; s++) {
+	for (const struct comm_source *const *s = comm_sources; *s; s++) {
 		char *why = NULL, *longer;
 
+		if (!(*s)->sampler)
+			continue;
 		if (!(*s)->probe(&why)) {
 			free(all);
 			return *s;

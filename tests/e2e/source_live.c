@@ -25,6 +25,7 @@
 enum { NOBODY = 65534, BUFFER_BYTES = 1 << 16, MANY_THREADS = 64 };
 
 static int n_tests, n_failed;
+static const struct comm_source *bpf, *perf;
 static char buffer[BUFFER_BYTES];
 
 struct seen {
@@ -183,7 +184,7 @@ static void end_child(pid_t pid)
 }
 
 struct session {
-	const struct comm_source *source;
+	const struct comm_sampler *sampler;
 	void *handle;
 	struct comm_target *target;
 	struct comm_pace *pace;
@@ -192,32 +193,32 @@ struct session {
 static int begin(struct session *s, const struct comm_source *source, pid_t pid, double overhead,
 		 double hz, char **err)
 {
-	struct comm_source_config config = comm_source_defaults;
+	struct comm_sampler_config config = comm_sampler_defaults;
 	int rc;
 
 	memset(s, 0, sizeof(*s));
-	s->source = source;
+	s->sampler = source->sampler;
 	comm_target_create(COMM_TARGET_PIDS, true, &s->target);
 	rc = comm_target_add_pid(s->target, (uint32_t)pid, err);
 	config.target = s->target;
 	if (!rc)
-		rc = source->open(&config, &s->handle, err);
+		rc = s->sampler->open(&config, &s->handle, err);
 	if (!rc)
-		rc = comm_pace_create(&(struct comm_pace_config){.source = source,
+		rc = comm_pace_create(&(struct comm_pace_config){.sampler = s->sampler,
 								 .handle = s->handle,
 								 .target = s->target,
 								 .overhead = overhead,
 								 .rate_hz = hz,
 								 .interrupt_ns = 15000},
 				      &s->pace);
-	return rc ? rc : source->start(s->handle, err);
+	return rc ? rc : s->sampler->start(s->handle, err);
 }
 
 static void end(struct session *s)
 {
 	comm_pace_destroy(s->pace);
 	if (s->handle)
-		s->source->close(s->handle);
+		s->sampler->close(s->handle);
 	comm_target_destroy(s->target);
 }
 
@@ -229,11 +230,11 @@ static void watch(struct session *s, struct seen *seen, double seconds, uint64_t
 	while (comm_clock_now_ns() - from < least ||
 	       (seen->n[COMM_EV_SAMPLE] < samples && comm_clock_now_ns() - from < 10 * least)) {
 		usleep(50000);
-		s->source->drain(s->handle, see, seen);
+		s->sampler->drain(s->handle, see, seen);
 		comm_pace_tick(s->pace, comm_clock_now_ns(), see, seen);
 	}
-	s->source->stop(s->handle);
-	s->source->drain(s->handle, see, seen);
+	s->sampler->stop(s->handle);
+	s->sampler->drain(s->handle, see, seen);
 }
 
 static bool started(struct session *s, const struct comm_source *source, pid_t pid, double overhead,
@@ -273,7 +274,7 @@ static void test_samples(const struct comm_source *source)
 		check(seen.n[COMM_EV_SWITCH] > 0, "switches come");
 		check(seen.n[COMM_EV_RATE] > 0 && seen.n[COMM_EV_COST] > 0,
 		      "rate and cost are told");
-		if (source == &comm_source_bpf) {
+		if (source == bpf) {
 			check(!seen.no_code, "each with the code at its instruction pointer");
 			check(!seen.wrong_code, "which is the program's");
 		}
@@ -288,7 +289,7 @@ static void test_kernel_copies(void)
 	struct seen seen = {0};
 	struct session s;
 
-	if (started(&s, &comm_source_bpf, pid, 0, 500))
+	if (started(&s, bpf, pid, 0, 500))
 		watch(&s, &seen, 4, 0);
 	check(seen.n[COMM_EV_KCOPY] > 5, "a read is seen as a kernel copy");
 	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "with the buffer it was given");
@@ -322,18 +323,18 @@ static void test_losses(void)
 	pid_t pid = start_child(spinner);
 	struct seen seen = {0};
 	struct session s;
-	struct comm_source_stats stats;
+	struct comm_sampler_stats stats;
 
-	if (started(&s, &comm_source_bpf, pid, 0, 15000)) {
+	if (started(&s, bpf, pid, 0, 15000)) {
 		uint64_t from = comm_clock_now_ns();
 
 		do {
 			usleep(200000);
-			s.source->stats(s.handle, &stats);
+			s.sampler->stats(s.handle, &stats);
 		} while (stats.hits < 7000 && comm_clock_now_ns() - from < 20000000000ULL);
-		s.source->stop(s.handle);
-		s.source->drain(s.handle, see, &seen);
-		s.source->stats(s.handle, &stats);
+		s.sampler->stop(s.handle);
+		s.sampler->drain(s.handle, see, &seen);
+		s.sampler->stats(s.handle, &stats);
 		printf("# %lu samples in the ring, %lu lost\n",
 		       (unsigned long)seen.n[COMM_EV_SAMPLE],
 		       (unsigned long)seen.loss[COMM_LOSS_RING]);
@@ -355,7 +356,7 @@ static void test_idle(void)
 	uint64_t start_ns;
 	double share;
 
-	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
+	if (started(&s, bpf, pid, 0.01, 0)) {
 		start_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		watch(&s, &seen, 3, 0);
 		share = (double)(comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 3e9;
@@ -370,12 +371,12 @@ static void test_budget(void)
 {
 	pid_t pid = start_child(spinner);
 	struct seen seen = {0};
-	struct comm_source_stats stats;
-	struct comm_source_info info;
+	struct comm_sampler_stats stats;
+	struct comm_sampler_info info;
 	struct session s;
 	double spent, cpu_ns;
 
-	if (started(&s, &comm_source_bpf, pid, 0.01, 0)) {
+	if (started(&s, bpf, pid, 0.01, 0)) {
 		uint64_t before = comm_target_cpu_ns(s.target);
 
 		watch(&s, &seen, 6, 0);
@@ -383,8 +384,8 @@ static void test_budget(void)
 		spent = (seen.handler_ns + seen.daemon_ns) / seen.target_ns;
 		printf("# spent %.2f %% of 1 %%\n", 100 * spent);
 		check(spent < 0.0105, "the budget is kept");
-		s.source->info(s.handle, &info);
-		s.source->stats(s.handle, &stats);
+		s.sampler->info(s.handle, &info);
+		s.sampler->stats(s.handle, &stats);
 		printf("# %lu samples in %lu interrupts and the ticks stand for %.2f of %.2f s\n",
 		       (unsigned long)seen.n[COMM_EV_SAMPLE], (unsigned long)stats.interrupts,
 		       seen.period_ns / 1e9, cpu_ns / 1e9);
@@ -479,25 +480,25 @@ static void as_nobody(void)
 	int rc;
 
 	become_nobody();
-	rc = comm_source_bpf.probe(&why);
+	rc = bpf->probe(&why);
 	printf("# %s\n", why ? why : "(nothing)");
 	check(rc && why && strstr(why, "CAP_BPF"), "nobody is told which capabilities BPF needs");
 	free(why);
 	why = NULL;
-	if (comm_source_perf.probe(&why)) {
+	if (perf->probe(&why)) {
 		printf("# %s\n", why ? why : "(nothing)");
 		check(why && strstr(why, "paranoid"), "nobody is told which setting is in the way");
 		free(why);
 		return;
 	}
 	pid = start_child(spinner);
-	if (started(&s, &comm_source_perf, pid, 0, 200))
+	if (started(&s, perf, pid, 0, 200))
 		watch(&s, &seen, 2, 20);
 	check(seen.n[COMM_EV_SAMPLE] > 10, "nobody may sample a process of his own");
 	end(&s);
 	end_child(pid);
 
-	rc = begin(&s, &comm_source_perf, 1, 0, 200, &why);
+	rc = begin(&s, perf, 1, 0, 200, &why);
 	printf("# %s\n", why ? why : "(nothing)");
 	check(rc && why && strstr(why, "another user"), "and is told so for another's");
 	free(why);
@@ -506,7 +507,7 @@ static void as_nobody(void)
 
 	pid = start_child(crowd);
 	setrlimit(RLIMIT_NOFILE, &few);
-	rc = begin(&s, &comm_source_perf, pid, 0, 200, &why);
+	rc = begin(&s, perf, pid, 0, 200, &why);
 	printf("# %s\n", why ? why : "(nothing)");
 	check(rc == -EMFILE && why && strstr(why, "ulimit -n"),
 	      "too few descriptors are explained");
@@ -545,18 +546,20 @@ int main(void)
 {
 	char *why = NULL;
 
+	bpf = comm_source_find("bpf");
+	perf = comm_source_find("perf");
 	test_bad_targets();
 	test_nobody();
-	test_samples(&comm_source_perf);
-	test_life(&comm_source_perf);
-	if (comm_source_bpf.probe(&why)) {
+	test_samples(perf);
+	test_life(perf);
+	if (bpf->probe(&why)) {
 		skip("everything with BPF", why ? why : "not permitted");
 		free(why);
 		return n_failed ? 1 : 0;
 	}
-	test_samples(&comm_source_bpf);
+	test_samples(bpf);
 	test_kernel_copies();
-	test_life(&comm_source_bpf);
+	test_life(bpf);
 	test_losses();
 	test_idle();
 	test_budget();

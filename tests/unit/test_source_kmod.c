@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../daemon/source/kmod.c"
+#include "../../daemon/source/sampler.c"
 
 enum { CPUS = 2, PIDS_MAX = 100 };
 
@@ -204,7 +205,7 @@ static void take(void *ctx, const struct comm_event *event)
 
 static struct source *fresh(const char *arg, uint32_t watch_per_s)
 {
-	const struct comm_source_config config = {
+	const struct comm_sampler_config config = {
 		.target = (struct comm_target *)&pids,
 		.stack_bytes = 512,
 		.max_lines = 12,
@@ -398,7 +399,7 @@ static void test_evidence(void **state)
 static void test_precise(void **state)
 {
 	struct source *s = fresh("precise", 0);
-	struct comm_source_info info;
+	struct comm_sampler_info info;
 	struct cp_access a = {
 		.head = {.size_bytes = sizeof(a), .type = CP_REC_ACCESS, .tgid = 77, .tid = 77},
 		.ip = 0x10,
@@ -421,7 +422,7 @@ static void test_precise(void **state)
 		    got.event[0].access.latency_cycles == 12);
 	assert_true(got.event[1].kind == COMM_EV_LOSS &&
 		    got.event[1].cause == COMM_LOSS_NO_ADDRESS && got.event[1].count == 3);
-	assert_int_equal(source_set_rate(s, &(struct comm_source_rate){.period = 100003}), 0);
+	assert_int_equal(source_set_rate(s, &(struct comm_sampler_rate){.period = 100003}), 0);
 	assert_int_equal(rates[0].period % 16, 0);
 	source_close(s);
 	close(last_fd);
@@ -450,8 +451,8 @@ static void test_losses(void **state)
 static void test_rate(void **state)
 {
 	const uint8_t park[CPUS] = {0, 3};
-	const struct comm_source_rate rate = {.period = 500000, .lines = true, .park = park};
-	struct comm_source_stats stats;
+	const struct comm_sampler_rate rate = {.period = 500000, .lines = true, .park = park};
+	struct comm_sampler_stats stats;
 	struct source *s = fresh("", 0);
 
 	(void)state;
@@ -470,7 +471,7 @@ static void test_rate(void **state)
 /* What registers point to: asked for and left out as the governor says. */
 static void test_lines(void **state)
 {
-	struct comm_source_rate rate = {.period = 500000, .lines = true};
+	struct comm_sampler_rate rate = {.period = 500000, .lines = true};
 	struct source *s = fresh("", 0);
 
 	(void)state;
@@ -509,8 +510,8 @@ static void test_copies(void **state)
 		.size_bytes = 4096,
 		.flags = CP_ACCESS_WRITE | CP_ACCESS_KERNEL | CP_ACCESS_IP_AFTER,
 	};
-	struct comm_source_stats stats;
-	struct comm_source_info info;
+	struct comm_sampler_stats stats;
+	struct comm_sampler_info info;
 	struct source *s = fresh("", 0);
 
 	(void)state;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of sources, with sources that are told whether they work. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../../daemon/source/source.c"
+
+static bool kmod_works, bpf_works;
+
+static int probe_kmod(char **why)
+{
+	return kmod_works ? 0 : comm_source_fail(why, -ENOENT, "no %s", "module");
+}
+
+static int probe_bpf(char **why)
+{
+	return bpf_works ? 0 : comm_source_fail(why, -EPERM, "not permitted");
+}
+
+static int probe_never(char **why)
+{
+	*why = NULL;
+	return -ENODEV;
+}
+
+static int probe_always(char **why)
+{
+	(void)why;
+	return 0;
+}
+
+static const struct comm_sampler sampler;
+
+const struct comm_source comm_source_kmod = {
+	.name = "kmod", .arg = "precise", .probe = probe_kmod, .sampler = &sampler};
+const struct comm_source comm_source_bpf = {.name = "bpf", .probe = probe_bpf, .sampler = &sampler};
+const struct comm_source comm_source_perf = {
+	.name = "perf", .probe = probe_never, .sampler = &sampler};
+const struct comm_source comm_source_exact = {.name = "exact", .probe = probe_always};
+const struct comm_source comm_source_replay = {
+	.name = "replay", .arg = "FILE", .needs_arg = true, .probe = probe_always};
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_ptr_equal(comm_source_find("auto"), &comm_source_auto);
+	assert_ptr_equal(comm_source_find("kmod"), &comm_source_kmod);
+	assert_ptr_equal(comm_source_find("replay"), &comm_source_replay);
+	assert_null(comm_source_find("kmo"));
+	assert_null(comm_source_find("kmod:precise"));
+	assert_null(comm_source_find(""));
+}
+
+static void test_names(void **state)
+{
+	char names[256], few[12];
+
+	(void)state;
+	comm_source_names(names, sizeof(names));
+	assert_string_equal(names, "auto, kmod[:precise], bpf, perf, exact or replay:FILE");
+	comm_source_names(few, sizeof(few));
+	assert_string_equal(few, "auto, kmod[");
+}
+
+static void test_choose(void **state)
+{
+	char *why = NULL;
+
+	(void)state;
+	kmod_works = bpf_works = true;
+	assert_ptr_equal(comm_source_choose(&why), &comm_source_kmod);
+	kmod_works = false;
+	assert_ptr_equal(comm_source_choose(&why), &comm_source_bpf);
+	assert_null(why);
+}
+
+/* A recording or exact counts are never what "auto" means, though they work. */
+static void test_choose_none(void **state)
+{
+	char *why = NULL;
+
+	(void)state;
+	kmod_works = bpf_works = false;
+	assert_null(comm_source_choose(&why));
+	assert_string_equal(why, "kmod: no module; bpf: not permitted; perf: no");
+	free(why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_choose_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
