@@ -43,12 +43,13 @@ LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
+LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)))
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
 CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c))
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 
-all: $(if $(DAEMON_O),$(O)/commd) $(if $(CTL_O),$(O)/commctl)
+all: $(O)/commd $(O)/commctl $(O)/libcommprof.so $(O)/libcommprof.a
 
 -include $(LIBCOMM_O:.o=.d) $(DAEMON_O:.o=.d) $(CTL_O:.o=.d) $(UNIT:=.d) $(BENCH:=.d)
 
@@ -58,6 +59,22 @@ $(O)/libcomm/%.o: libcomm/%.c
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_libcomm) -c $< -o $@
 
 $(O)/libcomm.a: $(LIBCOMM_O)
+	@rm -f $@
+	$(say) AR $@
+	$(Q)$(AR) rcs $@ $^
+
+# libcommprof: what is not of comm.h is hidden.  One compilation serves libcomm.a, too.
+$(LIBRARY_O): CF += -fPIC -fvisibility=hidden
+
+$(O)/libcommprof.so.0: $(LIBRARY_O) libcomm/commprof.map
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) -shared -Wl,-soname,$(@F) -Wl,--version-script=libcomm/commprof.map -Wl,-z,defs \
+		$(LIBRARY_O) -o $@ -lsqlite3 -lm
+
+$(O)/libcommprof.so: $(O)/libcommprof.so.0
+	@ln -sf $(<F) $@
+
+$(O)/libcommprof.a: $(LIBRARY_O)
 	@rm -f $@
 	$(say) AR $@
 	$(Q)$(AR) rcs $@ $^
@@ -93,9 +110,10 @@ $(O)/ctl/%.o: ctl/%.c
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_ctl) -c $< -o $@
 
-$(O)/commctl: $(CTL_O) $(O)/libcomm.a
+# The library is found where it was built, and beside bin/ where it was installed.
+$(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_libcomm)
+	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
@@ -165,14 +183,22 @@ bench: deps-bench
 bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps
 	O=$(O) bench/bench.sh
 
+version = $(shell sed -n 's/^.define COMM_VERSION "\(.*\)"/\1/p' include/comm/version.h)
+to := $(DESTDIR)$(PREFIX)
+
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/comm
-	install -m 755 $(O)/commd $(O)/commctl $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(wildcard include/comm/*.h) $(DESTDIR)$(PREFIX)/include/comm
+	install -d $(to)/bin $(to)/lib/pkgconfig $(to)/include/comm $(to)/share/man/man1 $(to)/share/man/man3
+	install -m 755 $(O)/commd $(O)/commctl $(to)/bin
+	install -m 755 $(O)/libcommprof.so.0 $(to)/lib
+	ln -sf libcommprof.so.0 $(to)/lib/libcommprof.so
+	install -m 644 $(O)/libcommprof.a $(to)/lib
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(version)|' packaging/commprof.pc.in > $(to)/lib/pkgconfig/commprof.pc
+	install -m 644 $(wildcard include/comm/*.h) $(to)/include/comm
+	install -m 644 $(wildcard man/*.1) $(to)/share/man/man1
+	install -m 644 $(wildcard man/*.3) $(to)/share/man/man3
 
 help:
-	@echo 'make            build commd and commctl into $(O)/'
+	@echo 'make            build commd, commctl and libcommprof into $(O)/'
 	@echo 'make demo       build, profile a live program, print reports (as root; installs what is missing)'
 	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
 	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'

@@ -20,3 +20,7 @@ USES_engine := . $(filter-out report,$(ROOMS))
 MORE_exact := -idirafter exact
 MORE_engine := -idirafter exact
 MORE_report := -Iinclude
+
+# These make libcommprof, which other programs link: what reads a store.  The
+# store's writer comes with its room.
+LIBRARY_ROOMS := model store report

@@ -69,8 +69,13 @@ bring() {
 	mkdir -p "$root/usr/bin" "$root/lib64"
 	cp -L "$1" "$root/usr/bin/"
 	ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
-		mkdir -p "$root$(dirname "$library")"
-		[ -e "$root$library" ] || cp -L "$library" "$root$library"
+		# Our own is looked for where it would be installed.
+		case $library in
+		*/libcommprof.so.*) to=/usr/lib ;;
+		*) to=$(dirname "$library") ;;
+		esac
+		mkdir -p "$root$to"
+		[ -e "$root$to/${library##*/}" ] || cp -L "$library" "$root$to/"
 	done
 }
 # The debug kernel is slow enough without, and has no BPF.
