@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "estimator.h"
 #include "event.h"
+#include "hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +27,6 @@ static double cpu_s(void)
 	return (double)comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
-static uint64_t mix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
 /* random: a stream of unrelated addresses; else sweeps over an array. */
 static int bench(const struct comm_est_ops *ops, const char *what, uint32_t bursts, uint32_t n,
 		 bool random, uint64_t span_bytes)
@@ -51,7 +43,7 @@ static int bench(const struct comm_est_ops *ops, const char *what, uint32_t burs
 		return 1;
 	start = cpu_s();
 	for (uint32_t i = 0; i < bursts; i++) {
-		uint64_t at = mix(&state) % span_bytes & ~7ull;
+		uint64_t at = comm_hash_next(&state) % span_bytes & ~7ull;
 		struct comm_access_burst b = {.time_ns = (uint64_t)i * 10000,
 					      .thread = 1 + i % THREADS,
 					      .exact = n == 1,
@@ -69,7 +61,7 @@ static int bench(const struct comm_est_ops *ops, const char *what, uint32_t burs
 			bool write = n == 1 ? i / THREADS % 3 == 0 : j & 1;
 
 			if (random)
-				at = mix(&state) % span_bytes & ~7ull;
+				at = comm_hash_next(&state) % span_bytes & ~7ull;
 			a[j] = (struct comm_access){.datum = (1ull << 48) + at + j / 2 * 8 +
 							     (n > 1 && write ? span_bytes : 0),
 						    .size_bytes = 8,

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "estimator.h"
+#include "hash.h"
 #include "made_names.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -31,7 +32,7 @@ static void make_edges(struct comm_edge *edges, size_t n, int slice)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = i % 10 ? i : i + (uint64_t)slice * n;
-		uint64_t x = (key + 1) * 0x9e3779b97f4a7c15ULL, y = x ^ ((uint64_t)slice << 7);
+		uint64_t x = comm_hash_word(key + 1), y = x ^ ((uint64_t)slice << 7);
 
 		edges[i] = (struct comm_edge){
 			.src_thread = 1 + (x >> 10) % BENCH_THREADS,

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hash.h"
 #include "perf_ring.h"
 #include "source.h"
 #include "trigger.h"
@@ -276,9 +277,7 @@ static uint64_t next_random(struct comm_watch *w)
 static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr,
 			      unsigned int shift)
 {
-	uint64_t key = ((addr >> shift) ^ (uint64_t)tgid << 40 ^ (uint64_t)shift << 56) *
-			       0x9e3779b97f4a7c15ULL |
-		       1;
+	uint64_t key = comm_hash_mix(addr >> shift, (uint64_t)tgid << 8 | shift) | 1;
 	struct place *place = &w->place[key >> 32 & (PLACES - 1)];
 
 	if (place->key != key)

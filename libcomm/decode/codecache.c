@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codecache.h"
+#include "hash.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -162,9 +163,8 @@ void comm_codecache_forget(struct comm_codecache *cache, struct comm_segment *se
 static struct slot *lookup(struct comm_codecache *cache, const struct comm_segment *seg,
 			   uint64_t at)
 {
-	uint64_t h = (at ^ (uint64_t)seg->owner << 40 ^ (uint64_t)seg->salt << 52 ^
-		      (uint64_t)seg->generation << 32) *
-		     0x9E3779B97F4A7C15ULL;
+	uint64_t of = (uint64_t)seg->owner << 32 ^ (uint64_t)seg->salt << 16 ^ seg->generation;
+	uint64_t h = comm_hash_mix(at, of);
 	struct slot *s;
 
 	for (size_t i = h >> 47 & (SLOTS - 1);; i = (i + 1) & (SLOTS - 1)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "known_memory.h"
+#include "hash.h"
 
 void comm_memory_begin(struct comm_known_memory *o, const struct comm_sample *sample,
 		       comm_memory_constant *constant, void *ctx)
@@ -77,7 +78,7 @@ static void fill(struct comm_known_memory *o, struct comm_line *l)
 
 struct comm_line *comm_memory_make(struct comm_known_memory *o, uint64_t line_addr)
 {
-	unsigned i = (unsigned)((line_addr >> 6) * 0x9E3779B97F4A7C15ULL >> 54);
+	unsigned i = comm_hash_word(line_addr >> 6) >> 54;
 	struct comm_line *l;
 
 	if (o->n_lines == COMM_MEMORY_LINES) {

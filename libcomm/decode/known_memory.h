@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "event.h"
+#include "hash.h"
 
 enum {
 	COMM_MEMORY_SLOTS = 1024,
@@ -80,7 +81,7 @@ static inline struct comm_line *comm_memory_line(struct comm_known_memory *o, ui
 
 	addr &= ~63ULL;
 	if (l->addr != addr || l->epoch != o->epoch) {
-		unsigned i = (unsigned)((addr >> 6) * 0x9E3779B97F4A7C15ULL >> 54);
+		unsigned i = comm_hash_word(addr >> 6) >> 54;
 
 		for (;; i = (i + 1) % COMM_MEMORY_SLOTS) {
 			l = &o->line[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "edge_sums.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,13 +58,10 @@ void comm_edge_sums_destroy(struct comm_edge_sums *map)
 
 static uint32_t edgemap_hash(const struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
-	uint64_t h = key->src_thread * 0x9e3779b97f4a7c15ull;
+	uint64_t threads = (uint64_t)key->src_thread << 32 | key->dst_thread;
+	uint64_t sites = (uint64_t)key->src_site << 32 | key->dst_site;
 
-	h = (h ^ (h >> 32) ^ key->dst_thread) * 0xbf58476d1ce4e5b9ull;
-	h = (h ^ (h >> 31) ^ key->src_site) * 0x94d049bb133111ebull;
-	h = (h ^ (h >> 30) ^ key->dst_site) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ (h >> 32) ^ key->object) * 0xbf58476d1ce4e5b9ull;
-	return (uint32_t)(h >> 32) & (map->n_alloc - 1);
+	return comm_hash_mix(comm_hash_mix(threads, sites), key->object) & (map->n_alloc - 1);
 }
 
 static void edgemap_link(struct comm_edge_sums *map, uint32_t at)

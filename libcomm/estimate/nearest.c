@@ -6,6 +6,7 @@
 #include "edge_sums.h"
 #include "estimator.h"
 #include "event.h"
+#include "hash.h"
 #include "weight.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static int nearest_create(const struct comm_est_config *config, void **ret)
 
 static struct nearest_line *nearest_at(struct nearest *n, uint64_t line)
 {
-	return &n->line[((line ^ (line >> 31)) * 0x9e3779b97f4a7c15ull) >> 20 & (n->n_lines - 1)];
+	return &n->line[comm_hash_word(line ^ line >> 31) >> 20 & (n->n_lines - 1)];
 }
 
 static void nearest_write(struct nearest *n, uint32_t thread, const struct comm_access *a)

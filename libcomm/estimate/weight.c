@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "weight.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,7 +47,7 @@ void comm_weights_destroy(struct comm_weights *weights)
 
 static uint32_t weight_find(struct comm_weights *weights, uint64_t ip_key)
 {
-	uint64_t hash = (ip_key ^ (ip_key >> 29)) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = comm_hash_word(ip_key ^ ip_key >> 29);
 
 	for (uint32_t i = 0; i < WEIGHT_PROBES; i++) {
 		uint32_t at = ((hash >> (64 - WEIGHT_BITS)) + i) & (WEIGHT_SLOTS - 1);

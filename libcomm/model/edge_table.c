@@ -7,26 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "ids.h"
 
 enum { CELLS_FIRST = 64 };
 
-static uint64_t mix(uint64_t x)
-{
-	/* The finaliser of MurmurHash3: dense ids must spread over all bits. */
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdULL;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ULL;
-	return x ^ (x >> 33);
-}
-
 static uint64_t hash(const struct comm_edge *e)
 {
-	uint64_t h = mix(((uint64_t)e->src_thread << 32) | e->dst_thread);
+	uint64_t threads = (uint64_t)e->src_thread << 32 | e->dst_thread;
+	uint64_t sites = (uint64_t)e->src_site << 32 | e->dst_site;
 
-	h = mix(h ^ (((uint64_t)e->src_site << 32) | e->dst_site));
-	return mix(h ^ e->object);
+	return comm_hash_mix(comm_hash_mix(threads, sites), e->object);
 }
 
 static bool same_key(const struct comm_edge *a, const struct comm_edge *b)

@@ -8,10 +8,23 @@
 
 #include <stdint.h>
 
-/* Two words into one; the low bits are the better ones for an index. */
+/*
+ * One word: the high bits make an index.  Words in sequence, such as the lines of an array,
+ * meet in one place of a table more seldom than by chance.  Knuth, The Art of Computer
+ * Programming 3, 6.4 (Fibonacci hashing).
+ */
+static inline uint64_t comm_hash_word(uint64_t word)
+{
+	return word * 0x9e3779b97f4a7c15u;
+}
+
+/*
+ * Two words into one; the low bits are the better ones for an index.  Bit i knows nothing
+ * of bits above 32 + i of the words: where those tell words apart, mix twice.
+ */
 static inline uint64_t comm_hash_mix(uint64_t a, uint64_t b)
 {
-	uint64_t h = (a ^ (b * 0xc2b2ae3d27d4eb4fu)) * 0x9e3779b97f4a7c15u;
+	uint64_t h = comm_hash_word(a ^ (b * 0xc2b2ae3d27d4eb4fu));
 
 	return h ^ h >> 32;
 }
@@ -38,6 +51,12 @@ static inline uint64_t comm_hash_next(uint64_t *state)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
 	return z ^ (z >> 31);
+}
+
+/* The next number of a stream as one of [0, 1), a multiple of 2^-53. */
+static inline double comm_hash_uniform(uint64_t *state)
+{
+	return (double)(comm_hash_next(state) >> 11) / 9007199254740992.0;
 }
 
 #endif

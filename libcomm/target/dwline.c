@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dwline.h"
 #include "clock.h"
+#include "hash.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -142,7 +143,7 @@ static struct known *known_slot(struct known_table *t, uint64_t key)
 			return NULL;
 		for (size_t i = 0; i < t->n_slots; i++)
 			if (t->slot[i].key) {
-				at = t->slot[i].key * 0x9e3779b97f4a7c15u >> 20;
+				at = comm_hash_word(t->slot[i].key) >> 20;
 				while (bigger.slot[at &= bigger.n_slots - 1].key)
 					at++;
 				bigger.slot[at] = t->slot[i];
@@ -150,7 +151,7 @@ static struct known *known_slot(struct known_table *t, uint64_t key)
 		free(t->slot);
 		*t = bigger;
 	}
-	at = key * 0x9e3779b97f4a7c15u >> 20;
+	at = comm_hash_word(key) >> 20;
 	while (t->slot[at &= t->n_slots - 1].key && t->slot[at].key != key)
 		at++;
 	if (!t->slot[at].key)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "maps.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,9 +51,7 @@ void comm_maps_destroy(struct comm_maps *maps)
 
 static uint32_t file_hash(uint64_t dev, uint64_t ino, const char *path)
 {
-	uint64_t h = (dev * 0x9e3779b97f4a7c15u) ^ (ino * 0xc2b2ae3d27d4eb4fu) ^ (uintptr_t)path;
-
-	return (uint32_t)((h * 0x9e3779b97f4a7c15u) >> 32);
+	return (uint32_t)comm_hash_mix(comm_hash_mix(dev, ino), (uintptr_t)path);
 }
 
 static int files_grow(struct comm_maps *maps)

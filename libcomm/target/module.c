@@ -3,6 +3,7 @@
 
 #include "demangle.h"
 #include "dwjob.h"
+#include "hash.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -202,11 +203,7 @@ static int find_debug(const struct comm_elf_id *id, int root_fd, const char *pat
 
 static uint32_t bucket_of(const char *build_id)
 {
-	uint32_t h = 2166136261u;
-
-	for (; *build_id; build_id++)
-		h = (h ^ (uint8_t)*build_id) * 16777619u;
-	return h % BUCKETS;
+	return (uint32_t)(comm_hash_text(build_id) % BUCKETS);
 }
 
 /*

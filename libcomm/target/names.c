@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -108,7 +109,7 @@ static char *room(struct comm_names *names, size_t bytes)
 const char *comm_names_add(struct comm_names *names, const char *str, size_t len_bytes)
 {
 	char clean[COMM_NAME_BYTES];
-	uint32_t hash = 2166136261u;
+	uint32_t hash;
 	size_t len = 0, at;
 	char *text;
 
@@ -116,10 +117,10 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 		unsigned char c = (unsigned char)str[len];
 
 		clean[len] = c >= 0x20 && c <= 0x7e ? (char)c : '?';
-		hash = (hash ^ (unsigned char)clean[len]) * 16777619u;
 		len++;
 	}
 	clean[len] = 0;
+	hash = (uint32_t)comm_hash_text(clean);
 
 	if (names->n * 2 >= names->n_slots && grow(names) < 0 && names->n + 1 >= names->n_slots)
 		return "(other)";

@@ -2,6 +2,7 @@
 #include "sim/sim.h"
 
 #include "event.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,18 +48,9 @@ struct sim_machine {
 	uint32_t n_queue;
 };
 
-static uint64_t sim_mix(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
 uint64_t sim_random(struct sim_thread *t)
 {
-	return sim_mix(&t->random) >> 16;
+	return comm_hash_next(&t->random) >> 16;
 }
 
 void sim_set(struct sim *sim, uint32_t var, uint64_t value)
@@ -72,7 +64,7 @@ static double sim_model(uint32_t ip)
 {
 	uint64_t state = ip;
 
-	return 0.85 + 0.35 * (double)(sim_mix(&state) >> 44) / (1 << 20);
+	return 0.85 + 0.35 * (double)(comm_hash_next(&state) >> 44) / (1 << 20);
 }
 
 static void sim_truth_access(struct sim_machine *m, const struct sim_thread *t,
@@ -285,7 +277,7 @@ static void sim_step(struct sim_machine *m, uint32_t c)
 			if (at >= cpu->now_ns)
 				sim_sample(m, s, c, at);
 			rec->next_ns[c] += sim->sampler[s].period_ns / 2 +
-					   sim_mix(&rec->random) % sim->sampler[s].period_ns;
+					   comm_hash_next(&rec->random) % sim->sampler[s].period_ns;
 		}
 		sim_record_op(m, s, t, &t->op, cpu->now_ns);
 	}
@@ -329,8 +321,9 @@ static void sim_init(struct sim_machine *m)
 	for (uint32_t s = 0; s < sim->n_samplers; s++) {
 		m->recorder[s].random = s + 77;
 		for (uint32_t c = 0; c < sim->pattern->n_cpus; c++)
-			m->recorder[s].next_ns[c] = 1000000000 + sim_mix(&m->recorder[s].random) %
-									 sim->sampler[s].period_ns;
+			m->recorder[s].next_ns[c] =
+				1000000000 +
+				comm_hash_next(&m->recorder[s].random) % sim->sampler[s].period_ns;
 	}
 }
 

@@ -431,9 +431,9 @@ static void test_hostile(void **state)
 
 		for (uint32_t i = 0; i < 5000; i++) {
 			struct comm_access a[16];
-			struct comm_access_burst burst = {.time_ns = sim_mix(&random) >> 20,
-							  .thread = sim_mix(&random) % 9,
-							  .trigger = sim_mix(&random) % 4,
+			struct comm_access_burst burst = {.time_ns = comm_hash_next(&random) >> 20,
+							  .thread = comm_hash_next(&random) % 9,
+							  .trigger = comm_hash_next(&random) % 4,
 							  .period = i % 7 ? 1000 : 0,
 							  .exact = i % 3 == 0,
 							  .n_insns = i % 5,
@@ -442,12 +442,12 @@ static void test_hostile(void **state)
 							  .access = a};
 
 			for (uint32_t j = 0; j < burst.n; j++) {
-				a[j] = access_at(data[sim_mix(&random) % 6], 0, j);
-				a[j].flags = sim_mix(&random) & 0x3f;
-				a[j].size_bytes = sizes[sim_mix(&random) % 6];
+				a[j] = access_at(data[comm_hash_next(&random) % 6], 0, j);
+				a[j].flags = comm_hash_next(&random) & 0x3f;
+				a[j].size_bytes = sizes[comm_hash_next(&random) % 6];
 				a[j].cycle = i % 13 ? j : -INFINITY;
 				a[j].known = i % 19 ? 1 : NAN;
-				a[j].object = (uint32_t)sim_mix(&random) % 3;
+				a[j].object = (uint32_t)comm_hash_next(&random) % 3;
 			}
 			assert_int_equal(ops->burst(est, &burst), 0);
 			if (ops->sched)
@@ -477,8 +477,8 @@ static void test_own_pages(void **state)
 		uint32_t thread = i % 4;
 
 		for (uint32_t j = 0; j < 12; j++) {
-			uint64_t page = sim_mix(&random) % 32 * 4 + thread;
-			uint64_t datum = base + page * 4096 + sim_mix(&random) % 504 * 8;
+			uint64_t page = comm_hash_next(&random) % 32 * 4 + thread;
+			uint64_t datum = base + page * 4096 + comm_hash_next(&random) % 504 * 8;
 
 			a[j] = access_at(j < 8 && j ? a[0].datum + j * 8 : datum,
 					 j < 8 ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, (uint16_t)j);
@@ -515,7 +515,7 @@ static void test_constant(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 400; i++) {
-		uint64_t datum = base + 8 + sim_mix(&random) % 511 * 8;
+		uint64_t datum = base + 8 + comm_hash_next(&random) % 511 * 8;
 		struct comm_access w = access_at(datum, COMM_ACCESS_WRITE, 0);
 		struct comm_access c = access_at(base, COMM_ACCESS_READ, 0);
 
@@ -537,7 +537,7 @@ static void test_constant_beside(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 800; i++) {
 		bool write = i % 20 == 0;
-		uint64_t datum = base + (i % 4 == 1 ? 0 : 8 + sim_mix(&random) % 7 * 8);
+		uint64_t datum = base + (i % 4 == 1 ? 0 : 8 + comm_hash_next(&random) % 7 * 8);
 		struct comm_access a =
 			access_at(datum, write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, 0);
 
@@ -571,7 +571,7 @@ static double sweep_unwritten(uint32_t written)
 
 	for (uint32_t i = 0; i < 400; i++) {
 		uint32_t words = i % 2 ? SWEEP_WORDS : written;
-		uint64_t at = sim_mix(&random) % (words / 16) * 16;
+		uint64_t at = comm_hash_next(&random) % (words / 16) * 16;
 
 		feed_row(est, i * 1000000ull, i % 2, base + at * 8, 16,
 			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
@@ -597,8 +597,8 @@ static double first_share(uint32_t reads)
 
 	for (uint32_t i = 0; i < 900; i++) {
 		bool write = i % (reads + 1) == 0;
-		uint32_t segment = sim_mix(&random) & 1;
-		uint64_t at = sim_mix(&random) % (SWEEP_WORDS / 32) * 16;
+		uint32_t segment = comm_hash_next(&random) & 1;
+		uint64_t at = comm_hash_next(&random) % (SWEEP_WORDS / 32) * 16;
 
 		/* Two pairs; what the other one does is of no account. */
 		feed_row(est, i * 1000000ull, write ? segment : segment + 2,
@@ -630,7 +630,7 @@ static void test_turns(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 400; i++) {
-		uint64_t start_ns = i * 4000000ull, at = base + sim_mix(&random) % 64 * 128;
+		uint64_t start_ns = i * 4000000ull, at = base + comm_hash_next(&random) % 64 * 128;
 		struct comm_access a[32];
 
 		ops->sched(est, start_ns, (i + 1) % 2, false);
@@ -638,7 +638,8 @@ static void test_turns(void **state)
 		for (uint16_t j = 0; j < 32; j++)
 			a[j] = access_at(at + j % 16 * 8,
 					 j < 16 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE, j);
-		feed(ops, est, start_ns + 1000000 + sim_mix(&random) % 2000000, i % 2, a, 32);
+		feed(ops, est, start_ns + 1000000 + comm_hash_next(&random) % 2000000, i % 2, a,
+		     32);
 	}
 	slice(ops, est, &r);
 	assert_true(r.bytes[0][1] + r.bytes[1][0] < 0.03 * r.edge_bytes);
@@ -658,9 +659,10 @@ static double wrong_owner(uint32_t piece_bytes, uint32_t bursts)
 	double wrong;
 
 	for (uint32_t i = 0; i < bursts; i++) {
-		uint32_t writer = sim_mix(&random) & 1;
-		uint64_t piece = sim_mix(&random) % 16 * 2 + writer;
-		uint64_t at = piece * piece_bytes + sim_mix(&random) % (piece_bytes / 128) * 128;
+		uint32_t writer = comm_hash_next(&random) & 1;
+		uint64_t piece = comm_hash_next(&random) % 16 * 2 + writer;
+		uint64_t at =
+			piece * piece_bytes + comm_hash_next(&random) % (piece_bytes / 128) * 128;
 
 		feed_row(est, i * 1000000ull, i % 2 ? writer + 2 : writer, 2 * base + at, 16,
 			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
@@ -689,7 +691,7 @@ static void test_hot_word(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 240; i++) {
-		uint64_t at = 2 * base + 4096 + sim_mix(&random) % (SWEEP_WORDS / 16) * 128;
+		uint64_t at = 2 * base + 4096 + comm_hash_next(&random) % (SWEEP_WORDS / 16) * 128;
 
 		if (i % 3 == 1)
 			feed_row(est, i * 1000000ull, 1, 2 * base, 1, COMM_ACCESS_WRITE);
@@ -715,15 +717,15 @@ static void test_own_constants(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 400; i++) {
 		uint32_t thread = i % 4;
-		uint64_t page = 2 * base + thread * 4096, at = sim_mix(&random) % 16 * 8;
+		uint64_t page = 2 * base + thread * 4096, at = comm_hash_next(&random) % 16 * 8;
 		const struct comm_access own[] = {access_at(page + at, COMM_ACCESS_READ, 0),
 						  access_at(page + at, COMM_ACCESS_WRITE, 1)};
 
 		if (thread < 3)
 			feed(ops, est, i * 1000000ull, thread, own, 2);
 		else
-			feed_row(est, i * 1000000ull, 3, page + sim_mix(&random) % 480 * 8, 1,
-				 COMM_ACCESS_READ);
+			feed_row(est, i * 1000000ull, 3, page + comm_hash_next(&random) % 480 * 8,
+				 1, COMM_ACCESS_READ);
 	}
 	u = slice(ops, est, &r);
 	others = r.bytes[0][3] + r.bytes[1][3] + r.bytes[2][3];

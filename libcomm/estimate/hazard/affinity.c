@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "affinity.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -86,9 +87,7 @@ static uint64_t relation_key(const struct comm_affinity_reader *reader, uint32_t
 		place |= (uint64_t)reader->object << 8;
 	if (tier > 2)
 		place ^= (uint64_t)reader->site << 36;
-	key *= 0x9e3779b97f4a7c15ull;
-	key = (key ^ (key >> 32) ^ place * 0x94d049bb133111ebull) * 0xbf58476d1ce4e5b9ull;
-	return (key ^ (key >> 29)) | 1;
+	return comm_hash_mix(key, place) | 1;
 }
 
 static struct relation *relation_find(const struct comm_affinities *r, uint64_t key)

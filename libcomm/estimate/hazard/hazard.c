@@ -31,6 +31,7 @@
 #include "edge_sums.h"
 #include "estimator.h"
 #include "event.h"
+#include "hash.h"
 #include "on_cpu.h"
 #include "pairs.h"
 #include "reads_per_write.h"
@@ -255,15 +256,6 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
 
-static double hazard_random(struct hazard *h)
-{
-	uint64_t z = h->random += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
-}
-
 /* What watchpoints saw says how often the reader itself was the last writer. */
 static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
 			 uint32_t n, double written)
@@ -457,7 +449,7 @@ static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
 			err = hazard_emit(h, b, r, c, c->share, first);
 	}
 	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
-	pick = small * hazard_random(h);
+	pick = small * comm_hash_uniform(&h->random);
 	for (uint32_t i = 0; i < n && small > 0 && !err; i++) {
 		struct comm_candidate *c = &h->rival[i];
 

@@ -2,6 +2,7 @@
 #include "pairs.h"
 
 #include "event.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,10 +48,7 @@ void comm_pairs_destroy(struct comm_pairs *pairs)
 static uint64_t pairs_key(const struct comm_pairs *p, uint32_t reader, uint32_t object,
 			  uint64_t datum)
 {
-	uint64_t key = (datum >> p->shift) * 0x9e3779b97f4a7c15ull;
-
-	key = (key ^ (key >> 32) ^ reader) * 0xbf58476d1ce4e5b9ull;
-	return (key ^ (key >> 29) ^ object) * 0x94d049bb133111ebull | 1;
+	return comm_hash_mix(comm_hash_mix(datum >> p->shift, reader), object) | 1;
 }
 
 void comm_pairs_add(struct comm_pairs *pairs, const struct comm_evidence *evidence)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "reads_per_write.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,7 +33,7 @@ void comm_reads_per_write_destroy(struct comm_reads_per_write *reuse)
 
 static uint32_t reuse_place(uint32_t reader, uint32_t object)
 {
-	return (object * 0x9e3779b1u ^ reader) * 0x85ebca6bu >> (32 - REUSE_BITS);
+	return comm_hash_mix(object, reader) & ((1 << REUSE_BITS) - 1);
 }
 
 static void reuse_add(struct comm_reads_per_write_count *c,

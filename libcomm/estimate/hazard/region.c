@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "ids.h"
 
 enum {
@@ -92,10 +93,7 @@ static uint64_t region_index(const struct comm_regions *r, uint64_t datum, uint3
 static uint32_t region_hash(const struct comm_regions *r, uint32_t object, uint64_t index,
 			    uint32_t level)
 {
-	uint64_t h = index * 0x9e3779b97f4a7c15ull;
-
-	h = (h ^ (h >> 32) ^ ((uint64_t)object << 3 | level)) * 0xbf58476d1ce4e5b9ull;
-	return (uint32_t)(h >> 32) & (r->n_buckets - 1);
+	return comm_hash_mix(comm_hash_mix(index, object), level) & (r->n_buckets - 1);
 }
 
 struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region)
@@ -165,9 +163,7 @@ uint32_t comm_region_beside(struct comm_regions *regions, uint32_t object, uint6
 
 static uint32_t *actor_bucket(const struct comm_regions *r, uint32_t region, uint32_t thread)
 {
-	uint64_t h = ((uint64_t)region << 32 | thread) * 0x9e3779b97f4a7c15ull;
-
-	return &r->actor_bucket[(h >> 32 ^ h >> 17) & (r->n_actor_buckets - 1)];
+	return &r->actor_bucket[comm_hash_mix(region, thread) & (r->n_actor_buckets - 1)];
 }
 
 static void actor_unhash(struct comm_regions *r, uint32_t at)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sharing.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,14 +38,14 @@ void comm_sharing_destroy(struct comm_sharing *sharing)
 	free(sharing);
 }
 
-static uint32_t sharing_hash(uint32_t key)
+static uint32_t sharing_object_at(uint32_t object)
 {
-	return key * 0x9e3779b1u >> (32 - SHARING_BITS);
+	return comm_hash_word(object) >> (64 - SHARING_BITS);
 }
 
 static uint32_t sharing_thread_at(uint32_t object, uint32_t thread)
 {
-	return sharing_hash(object * 0x85ebca6bu ^ thread);
+	return comm_hash_mix(object, thread) & ((1 << SHARING_BITS) - 1);
 }
 
 void comm_sharing_wrote(struct comm_sharing *sharing, uint32_t object, uint32_t thread, bool first)
@@ -69,7 +70,7 @@ double comm_sharing_news(const struct comm_sharing *sharing, uint32_t object, ui
 
 void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double seen, double due)
 {
-	struct sharing_object *o = &sharing->object[sharing_hash(object)];
+	struct sharing_object *o = &sharing->object[sharing_object_at(object)];
 
 	o->seen += (float)seen;
 	o->due += (float)due;
@@ -81,7 +82,7 @@ void comm_sharing_learn(struct comm_sharing *sharing, uint32_t object, double se
 
 double comm_sharing_share(const struct comm_sharing *sharing, uint32_t object)
 {
-	const struct sharing_object *o = &sharing->object[sharing_hash(object)];
+	const struct sharing_object *o = &sharing->object[sharing_object_at(object)];
 	double share = o->seen / (o->due + sharing_prior);
 
 	return share < sharing_cap ? share : sharing_cap;

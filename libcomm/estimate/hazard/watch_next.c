@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch_next.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -54,22 +55,16 @@ void comm_watch_next_destroy(struct comm_watch_next *watched)
 	free(watched);
 }
 
-static uint64_t mix(uint64_t key, uint64_t with)
-{
-	key = (key ^ with) * 0x9e3779b97f4a7c15ull;
-	return key ^ (key >> 29);
-}
-
 static void keys(const struct comm_watch_next_read *r, uint64_t *ret)
 {
-	ret[OBJECT] = mix(1, r->object) | 1;
-	ret[PLACE] = mix(ret[OBJECT], r->datum >> WATCHED_SHIFT) | 1;
-	ret[READER] = mix(ret[PLACE], r->thread) | 1;
+	ret[OBJECT] = comm_hash_mix(1, r->object) | 1;
+	ret[PLACE] = comm_hash_mix(ret[OBJECT], r->datum >> WATCHED_SHIFT) | 1;
+	ret[READER] = comm_hash_mix(ret[PLACE], r->thread) | 1;
 }
 
 static uint32_t slot_of(uint64_t key)
 {
-	return key * 0xbf58476d1ce4e5b9ull >> 40 & (WATCHED_SLOTS - 1);
+	return key >> 40 & (WATCHED_SLOTS - 1);
 }
 
 /* All levels of a read; what was never watched has no writes. */

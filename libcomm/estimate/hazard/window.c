@@ -2,6 +2,7 @@
 #include "window.h"
 
 #include "event.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -99,7 +100,7 @@ void comm_window_destroy(struct comm_window *window)
 
 static uint32_t window_hash(uint64_t key)
 {
-	return (uint32_t)((key ^ (key >> 23)) * 0x9e3779b97f4a7c15ull >> 53) & (SEEN_SLOTS - 1);
+	return comm_hash_word(key ^ key >> 23) >> 53 & (SEEN_SLOTS - 1);
 }
 
 /* NULL when the burst touched more data than are followed. */
@@ -279,16 +280,6 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 	}
 }
 
-/* splitmix64: a fixed sequence, so that a replay draws alike. */
-static double window_random(struct comm_window *w)
-{
-	uint64_t z = w->random += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
-}
-
 /* Keeps all self reads, and a systematic draw of the others. */
 static void window_draw(struct comm_window *w, const struct comm_weights *weights,
 			struct comm_window_burst *burst)
@@ -315,7 +306,7 @@ static void window_draw(struct comm_window *w, const struct comm_weights *weight
 		n++;
 	}
 	step = sum / want;
-	at = step * window_random(w);
+	at = step * comm_hash_uniform(&w->random);
 	for (uint32_t i = 0; i < w->n_draft_reads; i++) {
 		struct comm_window_read *d = &w->draft_read[i];
 		bool take = d->self || n <= want;

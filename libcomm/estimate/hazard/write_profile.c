@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "write_profile.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -83,7 +84,7 @@ uint64_t comm_write_profile_thinned(const struct comm_write_profile *profile)
 
 static struct kappa *kappa_of(const struct comm_write_profile *p, uint32_t object)
 {
-	return &p->kappa[object * 0x9e3779b1u >> 20 & (PROFILE_KAPPAS - 1)];
+	return &p->kappa[comm_hash_word(object) >> 52 & (PROFILE_KAPPAS - 1)];
 }
 
 static double kappa_value(const struct kappa *k, uint32_t level)
