@@ -20,7 +20,7 @@ for program in "$@"; do
   log=$logs/${name//\//-}.log
   printf '[%d/%d] %s ' "$n" $# "$name"
   start=$SECONDS
-  timeout -k 10 "${TEST_TIMEOUT:-900}" "$program" >"$log" 2>&1 </dev/null
+  timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
   code=$?
   s=$(grep -cE '^(not )?ok .*# *SKIP|^skip ' "$log")
   f=$(grep -E '^not ok' "$log" | grep -cvE '# *SKIP')

@@ -12,16 +12,45 @@ report() { # name
 	commctl report --json --by-thread --min-share 0 --top 0 --store /tmp/$1.db > $out/$1.json 2>> $out/log
 }
 
-# name, source, kernel, commd's options: the kernel runs by itself, commd attaches.
-# It runs until it is told to end: commd may take long to start on a busy host.
+# Waits until a run in the background has so many samples behind the edges of its
+# report, or has ended: how long that takes is the host's affair.
+enough() { # name, samples, commd's process, commctl's options
+	waited=0
+	while kill -0 $3 2>/dev/null && [ $waited -lt 100 ]; do
+		n=$(commctl report --csv ${4:---by-thread} --store /tmp/$1.db 2>/dev/null |
+			awk -F, 'NF > 2 { n += $(NF - 2) } END { printf "%.0f\n", n }')
+		[ "$n" -lt $2 ] || break
+		sleep 1
+		waited=$((waited + 1))
+	done
+}
+
+# Ends the run; what it has seen is stored.
+finish() { # name, commd's process
+	kill -TERM $2 2>/dev/null
+	wait $2
+	result $? "commd: $1" "$n samples in the report, $waited looks; $(tail -n 1 $out/log)"
+}
+
+wait_for_threads() { # process, how many
+	waited=0
+	while [ "$(ls /proc/$1/task | wc -l)" -lt $2 ] && [ $waited -lt 1000 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+}
+
+# name, samples, source, kernel, commd's options: the kernel runs by itself, commd
+# attaches.  Both run until they are told to end.
 attach() {
-	name=$1 source=$2 kernel=$3
-	shift 3
+	name=$1 samples=$2 source=$3 kernel=$4
+	shift 4
 	echo "== $name" >> $out/log
-	truth-kernels $kernel --threads 4 --seconds 100 --out $out/$name.csv > /dev/null 2>> $out/log & pid=$!
-	sleep 1
-	commd -q --source $source --pid $pid --duration 4s --store /tmp/$name.db "$@" 2>> $out/log
-	result $? "commd: $name" "$(tail -n 1 $out/log)"
+	truth-kernels $kernel --threads 4 --seconds 1000 --out $out/$name.csv > /dev/null 2>> $out/log & pid=$!
+	wait_for_threads $pid 5
+	commd -q --source $source --pid $pid --store /tmp/$name.db "$@" 2>> $out/log & commd=$!
+	enough $name $samples $commd
+	finish $name $commd
 	kill -USR2 $pid
 	wait $pid
 	report $name
@@ -30,9 +59,15 @@ attach() {
 # Children: by BPF's life cycle, or by /proc alone.
 follow() { # name
 	echo "== $1" >> $out/log
+	rm -f /tmp/follow.pid
 	commd -q --source kmod --rate 400 --store /tmp/$1.db -- \
-		truth-kernels processes --threads 4 --seconds 4 --out $out/$1.csv > /dev/null 2>> $out/log
-	result $? "commd: $1" "$(tail -n 1 $out/log)"
+		truth-kernels processes --threads 4 --seconds 1000 --pid-file /tmp/follow.pid \
+		--out $out/$1.csv > /dev/null 2>> $out/log & commd=$!
+	enough $1 250 $commd
+	# It ends with its command.
+	kill -USR2 "$(cat /tmp/follow.pid)"
+	wait $commd
+	result $? "commd: $1" "$n samples in the report, $waited looks; $(tail -n 1 $out/log)"
 	report $1
 }
 
@@ -40,18 +75,23 @@ follow() { # name
 # other.
 feed() { # source
 	echo "== feed-$1" >> $out/log
-	commd -q --source $1 --no-follow --rate 400 --store /tmp/feed-$1.db -- /cptest feed > $out/feed-$1.bytes 2>> $out/log
-	result $? "commd: feed-$1" "$(cat $out/feed-$1.bytes) $(tail -n 1 $out/log)"
+	rm -f /tmp/over
+	commd -q --source $1 --no-follow --rate 400 --store /tmp/feed-$1.db -- /cptest feed > $out/feed-$1.bytes 2>> $out/log & commd=$!
+	enough feed-$1 8 $commd "--by-function --across"
+	touch /tmp/over
+	wait $commd
+	result $? "commd: feed-$1" "$(cat $out/feed-$1.bytes), $n samples in the report, $waited looks; $(tail -n 1 $out/log)"
 	commctl report --json --by-function --across --confidence 99 --min-share 0 --top 0 --store /tmp/feed-$1.db > $out/feed-$1.json 2>> $out/log
 }
 
 cgroup() {
 	mkdir -p /sys/fs/cgroup/cp-commd
 	(echo 0 > /sys/fs/cgroup/cp-commd/cgroup.procs
-		exec truth-kernels ring --threads 4 --seconds 100 --out $out/cgroup.csv) > /dev/null 2>> $out/log & pid=$!
-	sleep 1
-	commd -q --source auto --cgroup /cp-commd --rate 400 --duration 4s --store /tmp/cgroup.db 2>> $out/log
-	result $? "commd: cgroup" "$(tail -n 1 $out/log)"
+		exec truth-kernels ring --threads 4 --seconds 1000 --out $out/cgroup.csv) > /dev/null 2>> $out/log & pid=$!
+	wait_for_threads $pid 5
+	commd -q --source auto --cgroup /cp-commd --rate 400 --store /tmp/cgroup.db 2>> $out/log & commd=$!
+	enough cgroup 150 $commd
+	finish cgroup $commd
 	kill -USR2 $pid
 	wait $pid
 	rmdir /sys/fs/cgroup/cp-commd
@@ -60,25 +100,20 @@ cgroup() {
 
 # Precise samples as the stand-in plays them, on data that both threads have mapped:
 # IBS, or PEBS of a model that libpfm4 is told.  Loaded anew: hotplug has moved one
-# CPU's timer to the other.  On a busy host the CPU that the other's timer kicks may
-# not have run in those seconds: then once more.
+# CPU's timer to the other.
 precise() { # name, the stand-in's parameters
 	name=$1
 	shift
 	echo "== $name" >> $out/log
 	rmmod standin
 	insmod /modules/standin.ko span=61 "$@"
+	rm -f /tmp/share
 	/cptest share > /tmp/share & pid=$!
 	wait_for /tmp/share tids
-	tries=0 status=3
-	while [ $status = 3 ] && [ $tries -lt 3 ]; do
-		rm -f /tmp/$name.db /tmp/$name.rec
-		LIBPFM_FORCE_PMU=skl commd -q --source kmod:precise --pid $pid --rate 400 --duration 3s --store /tmp/$name.db \
-			--record /tmp/$name.rec 2>> $out/log
-		status=$?
-		tries=$((tries + 1))
-	done
-	result $status "commd: $name" "$(tail -n 1 $out/log), $tries tries"
+	LIBPFM_FORCE_PMU=skl commd -q --source kmod:precise --pid $pid --rate 400 --store /tmp/$name.db \
+		--record /tmp/$name.rec 2>> $out/log & commd=$!
+	enough $name 20 $commd
+	finish $name $commd
 	kill -9 $pid; wait $pid 2>/dev/null
 	rmmod standin
 	insmod /modules/standin.ko
@@ -99,17 +134,18 @@ measure() { # name, command, ...
 # A real program by both sources at once: what it does differs from one time to
 # another by more than their intervals.  Long enough that the slower to start, which
 # loads BPF, has its seconds even on a busy host.
-both() { # name, pid
+both() { # name, samples, pid
 	pids=
 	echo "== $1" >> $out/log
 	for source in perf kmod; do
-		commd -q --source $source --pid $2 --rate 600 --duration 8s --store /tmp/$1-$source.db \
-			--record $out/$1-$source.rec 2>> $out/log &
-		pids="$pids $!"
+		commd -q --source $source --pid $3 --rate 600 --store /tmp/$1-$source.db \
+			--record $out/$1-$source.rec 2>> $out/log & commd=$!
+		pids="$pids $commd"
 	done
-	for pid in $pids; do
-		wait $pid
-		result $? "commd: $1" "$(tail -n 1 $out/log)"
+	sleep 8
+	enough $1-kmod $2 $commd
+	for commd in $pids; do
+		finish $1 $commd
 	done
 	report $1-kmod
 }
@@ -119,7 +155,7 @@ redis() {
 	redis-server --port 0 --unixsocket /tmp/redis --save '' --io-threads 2 --io-threads-do-reads yes \
 		--dir /tmp > $out/redis.log 2>&1 & server=$!
 	waited=0
-	while [ ! -S /tmp/redis ] && [ $waited -lt 100 ]; do
+	while [ ! -S /tmp/redis ] && [ $waited -lt 1000 ]; do
 		sleep 0.1
 		waited=$((waited + 1))
 	done
@@ -129,7 +165,7 @@ redis() {
 		load="$load $!"
 	done
 	sleep 1
-	both redis $server
+	both redis 30 $server
 	kill $load
 	kill $server
 	wait $load $server 2>/dev/null
@@ -139,7 +175,7 @@ compress() {
 	cat /usr/bin/* /usr/bin/* > /tmp/big
 	/usr/bin/xz -T2 -1 --block-size=2MiB -k -c /tmp/big > /tmp/big.xz & xz=$!
 	sleep 1
-	both xz $xz
+	both xz 40 $xz
 	kill $xz
 	wait $xz 2>/dev/null
 	rm -f /tmp/big /tmp/big.xz
@@ -148,18 +184,17 @@ compress() {
 commd --doctor > $out/doctor 2>&1
 grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
 
-attach ring-kmod kmod ring --rate 400
+attach ring-kmod 150 kmod ring --rate 400
 follow children-bpf
 feed kmod
 precise precise-ibs
 case $(uname -r) in
 6.1.*)
-	attach ring-bpf bpf ring --rate 400
-	attach ring-perf perf ring --rate 400
-	attach ring-watch kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
+	attach ring-bpf 150 bpf ring --rate 400
+	attach ring-perf 150 perf ring --rate 400
+	attach ring-watch 300 kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
 	events /tmp/watch.rec > $out/watch.events 2>> $out/log
-	# The start alone takes seconds of the budget on a busy host.
-	attach ring-budget kmod ring --overhead 20 --duration 10s
+	attach ring-budget 100 kmod ring --overhead 20
 	mount -o bind /dev/null /sys/kernel/btf/vmlinux
 	follow children-proc
 	umount /sys/kernel/btf/vmlinux

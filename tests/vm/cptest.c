@@ -43,6 +43,11 @@ uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
+bool told(void)
+{
+	return !access("/tmp/over", F_OK);
+}
+
 void pin(int cpu)
 {
 	cpu_set_t set;
@@ -142,10 +147,11 @@ void run_until(struct cp_reader *reader, unsigned int ms,
 	       void (*take)(const struct cp_record *, void *), void *argument,
 	       const uint64_t *count, uint64_t enough)
 {
-	enum { TURNS = 20 };
+	uint64_t end = now_ns() + LIMIT_S * 1000000000ull;
 
-	for (int i = 0; i < TURNS && (!i || *count < enough); i++)
+	do {
 		run(reader, ms, take, argument);
+	} while (*count < enough && now_ns() < end);
 }
 
 static const struct {

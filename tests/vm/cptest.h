@@ -13,7 +13,8 @@
 
 #include "reader.h"
 
-enum { RING_BYTES = 1 << 20 };
+/* LIMIT_S: how long a test waits for what must come, however busy the host is. */
+enum { RING_BYTES = 1 << 20, LIMIT_S = 100 };
 
 #define check(condition, name, ...) check_at(!!(condition), name, __VA_ARGS__)
 void check_at(bool ok, const char *name, const char *format, ...)
@@ -21,6 +22,8 @@ void check_at(bool ok, const char *name, const char *format, ...)
 void skip(const char *name, const char *why);
 
 uint64_t now_ns(void);
+/* Whether the shell says that it is over, by the file /tmp/over. */
+bool told(void);
 void pin(int cpu);
 /* perf type of a PMU in sysfs, or -1. */
 int pmu_type(const char *name);
@@ -35,7 +38,7 @@ struct cp_reader *session(pid_t pid);
 uint64_t run(struct cp_reader *reader, unsigned int ms,
 	     void (*take)(const struct cp_record *, void *), void *argument);
 
-/* The same until *count is enough: the host may be busy, but not for ever. */
+/* The same over and over until *count is enough, or LIMIT_S are over. */
 void run_until(struct cp_reader *reader, unsigned int ms,
 	       void (*take)(const struct cp_record *, void *), void *argument,
 	       const uint64_t *count, uint64_t enough);

@@ -104,5 +104,5 @@ void test_nmi(void)
 		check(false, "nmi", "no stand-in PMU");
 		return;
 	}
-	exact("soft: addresses exact from NMIs", type, 0, 1000000, CP_CONTEXT_NMI, 12000);
+	exact("soft: addresses exact from NMIs", type, 0, 1000000, CP_CONTEXT_NMI, 6000);
 }

@@ -6,7 +6,7 @@ result() { # status, name, figures
 
 wait_for() { # file, text
 	waited=0
-	while ! grep -q "$2" "$1" 2>/dev/null && [ $waited -lt 100 ]; do
+	while ! grep -q "$2" "$1" 2>/dev/null && [ $waited -lt 1000 ]; do
 		sleep 0.1
 		waited=$((waited + 1))
 	done
@@ -20,33 +20,37 @@ insmod /modules/commprof.ko; result $? "load: module" ""
 
 for t in abi ioctl soft nmi burst copies precise watch debugger budget rate target mode32 tail cost; do
 	part $t
-	timeout 60 /cptest $t
+	timeout 600 /cptest $t
 	status=$?
 	[ $status -lt 2 ] || echo "not ok $t # exit status $status"
 done
 
 part hotplug
 if [ -e /sys/devices/system/cpu/cpu1/online ]; then
+	rm -f /tmp/over
 	/cptest load > /tmp/load &
 	pid=$!
+	wait_for /tmp/load sampling
 	loops=0
-	while kill -0 $pid 2>/dev/null; do
-		echo 0 > /sys/devices/system/cpu/cpu1/online
-		echo 1 > /sys/devices/system/cpu/cpu1/online
+	while kill -0 $pid 2>/dev/null && [ $loops -lt 20 ]; do
+		echo 0 > /sys/devices/system/cpu/cpu1/online &&
+			echo 1 > /sys/devices/system/cpu/cpu1/online || break
 		loops=$((loops + 1))
-		[ $loops -lt 40 ] || break
 	done
+	touch /tmp/over
 	wait $pid
-	cat /tmp/load
-	result $((loops < 5)) "hotplug: loops while sampling" "$loops"
+	grep -v '^sampling' /tmp/load
+	result $((loops < 20)) "hotplug: loops while sampling" "$loops"
 	# A session that starts while a CPU is away, which then comes.
+	rm -f /tmp/over /tmp/load
 	echo 0 > /sys/devices/system/cpu/cpu1/online
-	CP_ALL_CPUS=1 /cptest load > /tmp/load &
+	/cptest load > /tmp/load &
 	pid=$!
-	sleep 0.7
+	wait_for /tmp/load sampling
 	echo 1 > /sys/devices/system/cpu/cpu1/online
+	touch /tmp/over
 	wait $pid
-	sed 's/sampling goes on/a CPU that comes later/' /tmp/load
+	sed '/^sampling/d; s/sampling goes on/a CPU that comes later/' /tmp/load
 else
 	echo "skip hotplug # no CPU can go"
 fi
@@ -93,27 +97,35 @@ part perf
 if [ -x /usr/bin/perf ]; then
 	cd /tmp
 	/cptest spin & pid=$!
-	perf record -q -e commprof/mem/ -c 1000000 -d -W -o /tmp/perf.data -p $pid -- sleep 1.5 > /tmp/perf.out 2>&1
-	result $? "perf: record -e commprof/mem/ -d" "$(tail -n 1 /tmp/perf.out)"
-	perf script -i /tmp/perf.data -F tid,ip,addr,data_src > /tmp/script 2> /tmp/script.err
-	lines=$(grep -c . /tmp/script)
+	# As long as it takes on this host to have enough samples.
+	for seconds in 1.5 10 60; do
+		perf record -q -e commprof/mem/ -c 1000000 -d -W -o /tmp/perf.data -p $pid -- sleep $seconds > /tmp/perf.out 2>&1
+		status=$?
+		perf script -i /tmp/perf.data -F tid,ip,addr,data_src > /tmp/script 2> /tmp/script.err
+		lines=$(grep -c . /tmp/script)
+		[ $status = 0 ] && [ "$lines" -lt 100 ] || break
+	done
+	result $status "perf: record -e commprof/mem/ -d" "$(tail -n 1 /tmp/perf.out)"
 	# One load of one datum: every address is the same, and it is a load.
 	addresses=$(awk '{ print $2 }' /tmp/script | sort -u | wc -l)
 	loads=$(grep -c 'LOAD' /tmp/script)
-	[ "$lines" -gt 300 ] && [ "$addresses" = 1 ] && [ "$loads" = "$lines" ]
+	[ "$lines" -ge 100 ] && [ "$addresses" = 1 ] && [ "$loads" = "$lines" ]
 	result $? "perf: script has the address and the direction" "$lines samples, $addresses addresses, $loads loads: $(head -n 1 /tmp/script)"
 	perf mem report -i /tmp/perf.data --stdio --sort=mem,symbol_daddr > /tmp/report 2>&1
 	grep -q N/A /tmp/report
 	result $? "perf: mem report" "$(grep -v '^#' /tmp/report | grep . | head -n 1)"
 	# A cap so low that even a slow emulator reaches it.
 	rmmod commprof && insmod /modules/commprof.ko cap_ppm=1000
-	perf record -q -e commprof/mem/ -c 10000 -d -o /tmp/fast.data -p $pid -- sleep 1.5 > /tmp/perf.out 2>&1
-	refused=$(cat /sys/bus/event_source/devices/commprof/throttled)
+	for seconds in 1.5 10 60; do
+		perf record -q -e commprof/mem/ -c 10000 -d -o /tmp/fast.data -p $pid -- sleep $seconds > /tmp/perf.out 2>&1
+		refused=$(cat /sys/bus/event_source/devices/commprof/throttled)
+		[ "$refused" = 0 ] || break
+	done
 	[ "$refused" -gt 0 ]
 	result $? "perf: it throttles itself" "$refused refused at 100 kHz; $(tail -n 1 /tmp/perf.out)"
 	perf record -q -e commprof/mem/ -c 1000000 -d -o /tmp/u.data -p $pid -- sleep 30 > /dev/null 2>&1 & rec=$!
 	waited=0
-	while [ "$(cat /sys/module/commprof/refcnt)" = 0 ] && [ $waited -lt 100 ]; do
+	while [ "$(cat /sys/module/commprof/refcnt)" = 0 ] && [ $waited -lt 1000 ]; do
 		sleep 0.1
 		waited=$((waited + 1))
 	done
