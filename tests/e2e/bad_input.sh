@@ -25,7 +25,7 @@ skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 sentence() {
   local name=$1 code=$2 regex=$3 out got
   shift 3
-  out=$(timeout 30 "$@" 2>&1 >/dev/null </dev/null)
+  out=$(timeout 120 "$@" 2>&1 >/dev/null </dev/null)
   got=$?
   if [ $got != "$code" ]; then
     not_ok "$name" "exit status $got, not $code: $out"
@@ -49,7 +49,17 @@ for p in ((x, y), (y, x)): threading.Thread(target=work, args=p, daemon=True).st
 time.sleep(float(sys.argv[1]))' "$1" &
   target=$!
   pids+=($target)
-  sleep 0.3
+  until [ "$(ls /proc/$target/task | wc -l)" -ge 3 ]; do sleep 0.1; done
+}
+# until_slices STORE COUNT: waits for them, at most some 100 s, and says how many there are.
+until_slices() {
+  local slices=0
+  for _ in $(seq 500); do
+    slices=$("$commctl" list --store "$1" --json 2>/dev/null | jq '[.. | .slices? // empty] | max // 0')
+    [ "${slices:-0}" -ge "$2" ] && break
+    sleep 0.2
+  done
+  echo "${slices:-0}"
 }
 
 db=$dir/a.db
@@ -106,10 +116,10 @@ sentence "store that may not be written" 1 'ermission|read-only|not (be )?writ' 
 # A full disk: the run goes on, ends with 1, and what was stored is readable.
 mkdir "$dir/small"
 if mount -t tmpfs -o size=1m tmpfs "$dir/small" 2>/dev/null; then
-  timeout 60 "$commd" -q --pid $target --duration 3s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  timeout 300 "$commd" -q --pid $target --duration 3s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
   before=$?
   dd if=/dev/zero of="$dir/small/fill" bs=4k 2>/dev/null
-  timeout 60 "$commd" -q --pid $target --duration 2s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  timeout 300 "$commd" -q --pid $target --duration 2s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
   code=$?
   if "$commctl" report --store "$dir/small/x.db" --run 1 --json >/dev/null 2>&1 && [ $before -le 1 ] && [ $code = 1 ] && [ -s "$dir/err" ]; then
     ok "full disk"
@@ -124,11 +134,11 @@ fi
 "$commd" -q --pid $target --slice 200ms --store "$dir/killed.db" >/dev/null 2>&1 &
 pids+=($!)
 daemon=$!
-sleep 3
+until_slices "$dir/killed.db" 5 >/dev/null
 kill -9 $daemon
 wait $daemon 2>/dev/null
-slices=$("$commctl" list --store "$dir/killed.db" --json | jq '[.. | .slices? // empty] | max')
-if [ "${slices:-0}" -ge 5 ] 2>/dev/null && "$commctl" report --store "$dir/killed.db" >/dev/null; then
+slices=$(until_slices "$dir/killed.db" 5)
+if [ "$slices" -ge 5 ] && "$commctl" report --store "$dir/killed.db" >/dev/null; then
   ok "kill -9 of the daemon keeps $slices slices"
 else
   not_ok "kill -9 of the daemon" "slices: $slices"
@@ -137,9 +147,13 @@ kill $target
 
 # The target ends, forks and execs while attached; at a fixed rate, as a budget
 # buys no sample of so short a life on a machine that is busy with others.
-spin 2
-out=$(timeout 30 "$commd" --pid $target --rate 500 --store "$dir/exit.db" 2>&1 >/dev/null)
-code=$?
+spin 300
+timeout 200 "$commd" --pid $target --rate 500 --store "$dir/exit.db" 2>"$dir/log" >/dev/null &
+daemon=$!
+until_slices "$dir/exit.db" 2 >/dev/null
+kill $target
+wait $daemon
+code=$? out=$(cat "$dir/log")
 [ $code = 0 ] && grep -q 'target exited' <<<"$out" && ok "the target exits" || not_ok "the target exits" "$code: $out"
 
 cat >"$dir/fork.py" <<'P'
@@ -154,10 +168,10 @@ while time.time() < end:
         os._exit(0)
     os.waitpid(pid, 0)
 P
-out=$(timeout 60 "$commd" --rate 500 --store "$dir/fork.db" -- python3 "$dir/fork.py" 3 2>&1 >/dev/null)
+out=$(timeout 300 "$commd" --rate 500 --store "$dir/fork.db" -- python3 "$dir/fork.py" 3 2>&1 >/dev/null)
 code=$?
 [ $code = 0 ] && ok "the target forks" || not_ok "the target forks" "$code: $out"
-out=$(timeout 60 "$commd" --rate 500 --store "$dir/exec.db" -- sh -c 'exec python3 -c "
+out=$(timeout 300 "$commd" --rate 500 --store "$dir/exec.db" -- sh -c 'exec python3 -c "
 for i in range(60000000): pass"' 2>&1 >/dev/null)
 code=$?
 [ $code = 0 ] && ok "the target execs" || not_ok "the target execs" "$code: $out"
@@ -172,7 +186,7 @@ for batch in range(40):
     [t.start() for t in ts]; [t.join() for t in ts]
 sum(range(20000000))
 P
-out=$(timeout 60 "$commd" --overhead 5 --store "$dir/threads.db" -- python3 "$dir/threads.py" 2>&1 >/dev/null)
+out=$(timeout 300 "$commd" --overhead 5 --store "$dir/threads.db" -- python3 "$dir/threads.py" 2>&1 >/dev/null)
 code=$?
 [ $code = 0 ] && "$commctl" report --store "$dir/threads.db" --json >/dev/null && ok "2,000 short-lived threads" ||
   not_ok "2,000 short-lived threads" "$code: $out"

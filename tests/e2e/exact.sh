@@ -76,7 +76,7 @@ strip -o "$dir/stripped" "$kernels-exact"
 native migratory "$dir/stripped" --granularity 4
 check "native: granularity" json "$dir/n.json" '.run.granularity_bytes == 4 and .run.event == "every instrumented access"'
 sentence "native: a granularity it does not know" 1 'up to 64' "$commd" --source exact --granularity 128 --store "$dir/x.db" -- "$kernels-exact" ring
-"$commd" -q --source exact --duration 1s --store "$dir/nd.db" -- "$O/tests/truth/exact_loop" 2>"$dir/log"
+"$commd" -q --source exact --duration 3s --store "$dir/nd.db" -- "$O/tests/truth/exact_loop" 2>"$dir/log"
 "$commctl" report --json --self --store "$dir/nd.db" >"$dir/nd.json"
 check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == "duration" and .range.read_bytes > 10000'
 "$commd" -q --source exact --store "$dir/ne.db" -- "$O/tests/truth/exact_loop" once 2>"$dir/log"
@@ -117,7 +117,7 @@ PY
 
 kernel() { # kernel NAME
   local db=$dir/$1.db truth=$dir/$1.csv
-  "$commd" -q --source exact --store "$db" -- "$kernels" "$1" --threads 4 --seconds 0.3 --out "$truth" >"$dir/log" 2>&1
+  "$commd" -q --source exact --store "$db" -- "$kernels" "$1" --threads 4 --seconds 1.5 --out "$truth" >"$dir/log" 2>&1
   check "$1: exit status" [ $? = 0 ]
   own_report "$db" >"$dir/own.json"
   check "$1: the thread matrix is the true one, to the byte" compared "$dir/own.json" "$truth" '.error == 0 and .log2 == 0'

@@ -21,14 +21,36 @@ skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
 [ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
 
-# kernel NAME SECONDS [OPTION...]: runs a kernel of known communication.
+# kernel NAME THREADS: runs a kernel of known communication, until end_kernel.
 kernel() {
-  local name=$1 seconds=$2
-  shift 2
-  "$kernels" "$name" --seconds "$seconds" --out "$dir/$name.csv" "$@" >/dev/null 2>&1 &
+  "$kernels" "$1" --seconds 1000 --threads "$2" --out "$dir/$1.csv" --pid-file "$dir/pid" >/dev/null 2>&1 &
   target=$!
   pids+=($target)
-  sleep 0.5
+  until [ "$(cat "$dir/pid" 2>/dev/null)" = $target ]; do sleep 0.1; done
+}
+end_kernel() {
+  kill -USR2 $target
+  wait $target
+}
+
+# profile STORE SAMPLES OPTION...: until there are so many behind the report's edges,
+# for at least 4 seconds and at most some 200; how many a second has is the machine's
+# affair, which may be busy with others.
+profile() {
+  local db=$1 samples=$2 daemon seen
+  shift 2
+  "$commd" -q --store "$db" "$@" &
+  daemon=$!
+  pids+=($daemon)
+  sleep 4
+  for _ in $(seq 200); do
+    kill -0 $daemon 2>/dev/null || break
+    seen=$("$commctl" report --json --min-share 0 --top 0 --store "$db" 2>/dev/null | jq '[.edges[].samples] | add // 0')
+    [ "${seen:-0}" -ge "$samples" ] && break
+    sleep 1
+  done
+  kill -TERM $daemon 2>/dev/null
+  wait $daemon
 }
 
 # The pairs of threads of the truth that are among the report's largest edges.
@@ -36,10 +58,10 @@ recall() { # TRUTH.csv REPORT.json
   python3 tests/truth/compare.py "$2" "$1" --json | jq -e '.recall'
 }
 
-kernel ring 6 --threads 4
-"$commd" -q --pid $target --overhead 5 --duration 4s --store "$dir/ring.db" --record "$dir/ring.rec"
+kernel ring 4
+profile "$dir/ring.db" 200 --pid $target --overhead 5 --record "$dir/ring.rec"
 code=$?
-wait $target
+end_kernel
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/ring.db" >"$dir/ring.json"
 r=$(recall "$dir/ring.csv" "$dir/ring.json")
 [ $code = 0 ] && [ "$r" = 1 ] && ok "ring: the four true edges are the four largest" ||
@@ -62,35 +84,35 @@ edges "$dir/r2.db" >"$dir/e2"
 cmp -s "$dir/e0" "$dir/e1" && ok "a replay agrees with the run to the bit" ||
   not_ok "a replay agrees with the run to the bit" "$(diff "$dir/e0" "$dir/e1" | head -20)"
 
-kernel private 5 --threads 4
-"$commd" -q --pid $target --overhead 5 --duration 3s --store "$dir/private.db"
-wait $target
+kernel private 4
+profile "$dir/private.db" 0 --pid $target --overhead 5
+end_kernel
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/private.db" >"$dir/private.json"
 # Its workers share no barrier either: whatever is there is false.
 check "private data: no false communication" jq -e '([.edges[].bytes] | add // 0) <= .range.read_bytes * 0.02' "$dir/private.json"
 
 # Several processes on shared memory: the same page in two address spaces.
-kernel processes 6 --threads 4
-"$commd" -q --pid $target --rate 2000 --duration 4s --store "$dir/processes.db"
-wait $target
+kernel processes 4
+profile "$dir/processes.db" 200 --pid $target --rate 2000
+end_kernel
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/processes.db" >"$dir/processes.json"
 r=$(recall "$dir/processes.csv" "$dir/processes.json")
 [ "$r" = 1 ] && ok "processes on shared memory" || not_ok "processes on shared memory" "recall $r: $(jq -c .edges "$dir/processes.json")"
 
-kernel ring 6 --threads 4
-"$commd" -q --source perf --pid $target --rate 2000 --duration 4s --store "$dir/nobpf.db"
+kernel ring 4
+profile "$dir/nobpf.db" 200 --source perf --pid $target --rate 2000
 code=$?
-wait $target
+end_kernel
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/nobpf.db" >"$dir/nobpf.json"
 r=$(recall "$dir/ring.csv" "$dir/nobpf.json")
 [ $code = 0 ] && [ "$r" = 1 ] && ok "without BPF" || not_ok "without BPF" "exit status $code, recall $r"
 check "without BPF: the run says so" jq -e '.run.notes | test("BPF")' "$dir/nobpf.json"
 
 if [ -f /sys/fs/cgroup/cgroup.procs ] && mkdir /sys/fs/cgroup/commprof-test 2>/dev/null; then
-  kernel ring 6 --threads 4
+  kernel ring 4
   echo $target >/sys/fs/cgroup/commprof-test/cgroup.procs
-  "$commd" -q --cgroup /commprof-test --overhead 5 --duration 4s --store "$dir/cgroup.db"
-  wait $target
+  profile "$dir/cgroup.db" 200 --cgroup /commprof-test --overhead 5
+  end_kernel
   "$commctl" report --json --min-share 0 --top 0 --store "$dir/cgroup.db" >"$dir/cgroup.json"
   r=$(recall "$dir/ring.csv" "$dir/cgroup.json")
   [ "$r" = 1 ] && ok "by cgroup" || not_ok "by cgroup" "recall $r"
@@ -103,12 +125,13 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
   redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >/dev/null 2>&1 &
   target=$!
   pids+=($target)
-  for _ in $(seq 50); do [ -S "$dir/s" ] && break; sleep 0.1; done
+  for _ in $(seq 500); do [ -S "$dir/s" ] && break; sleep 0.1; done
   redis-benchmark -s "$dir/s" -t set,get -d 512 -r 10000 -l -q >/dev/null 2>&1 &
-  pids+=($!)
+  load=$!
+  pids+=($load)
   sleep 1
-  "$commd" -q --pid $target --rate 2000 --duration 8s --store "$dir/redis.db"
-  kill "${pids[-1]}" $target
+  profile "$dir/redis.db" 100 --pid $target --rate 2000
+  kill $load $target
   "$commctl" report --json --min-share 0 --top 0 --store "$dir/redis.db" >"$dir/redis.json"
   check "redis: the main thread and an I/O thread talk" jq -e '
     (.nodes | map({(.id): .name}) | add) as $name
