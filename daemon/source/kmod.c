@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The live source through commprof.ko: samples on every CPU by the module, and
- * the life cycle and the switches by the BPF source, opened without its own
- * sampling, because the module gives neither.  Without BPF, /proc is looked
- * through for children.
+ * The source through commprof.ko: samples on every CPU by the module, and the life
+ * cycle and the switches by BPF (bpf_life.c), because the module gives neither.
+ * Without BPF, /proc is looked through for children.
  *
  *	kmod		registers and memory at a timer or counter interrupt
  *	kmod:precise	PEBS or IBS: one exact access per sample
@@ -16,7 +15,9 @@
 #include <sys/capability.h>
 #include <unistd.h>
 
+#include "bpf_life.h"
 #include "clock.h"
+#include "losses.h"
 #include "pmu_event.h"
 #include "source.h"
 #include "trigger.h"
@@ -46,8 +47,6 @@ _Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and
 
 enum { FLAGS_SHARED = 2 * CP_ACCESS_KERNEL - 1 }; /* the same bits in both headers */
 
-extern const struct comm_source comm_source_bpf;
-
 struct source {
 	struct comm_sampler_config config;
 	struct comm_trigger_event event;
@@ -66,10 +65,10 @@ struct source {
 	bool precise, started;
 	bool lines; /* the module takes what registers point to */
 	uint64_t kcopies;
-	void *life; /* of comm_source_bpf, NULL: none */
-	struct comm_sampler_info life_info;
+	struct comm_bpf_life *life; /* NULL: none */
+	struct comm_bpf_life_info life_info;
 	struct cp_stats last;
-	uint64_t told_loss[COMM_LOSS_MAX];
+	struct comm_losses losses;
 	char notes[256];
 	/* While draining. */
 	comm_event_fn *push;
@@ -282,8 +281,7 @@ static void source_close(void *source)
 	if (!s)
 		return;
 	cp_reader_destroy(s->reader);
-	if (s->life)
-		comm_source_bpf.sampler->close(s->life);
+	comm_bpf_life_close(s->life);
 	free(s->period);
 	free(s->seen_ns);
 	free(s->told_pid);
@@ -293,13 +291,14 @@ static void source_close(void *source)
 /* What the module does not give; without it the run is poorer, but a run. */
 static void open_life(struct source *s)
 {
-	struct comm_sampler_config config = s->config;
+	const struct comm_bpf_life_config config = {
+		.target = s->config.target,
+		.switches = s->config.switches,
+	};
 	char *why = NULL;
 
-	config.no_samples = true;
-	if (!comm_source_bpf.probe(&why) &&
-	    !comm_source_bpf.sampler->open(&config, &s->life, &why)) {
-		comm_source_bpf.sampler->info(s->life, &s->life_info);
+	if (!comm_bpf_life_probe(&why) && !comm_bpf_life_open(&config, &s->life, &why)) {
+		comm_bpf_life_info(s->life, &s->life_info);
 		if (s->precise)
 			snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
 	} else {
@@ -377,7 +376,7 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 		.sees_switches = s->life && s->life_info.sees_switches,
 		.sees_maps = s->life && s->life_info.sees_maps,
 		.n_cpus = s->n_cpus,
-		.n_fds = 1 + s->life_info.n_fds,
+		.n_fds = 1,
 		.notes = s->notes,
 	};
 }
@@ -385,7 +384,7 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 static int source_start(void *source, char **err)
 {
 	struct source *s = source;
-	int rc = s->life ? comm_source_bpf.sampler->start(s->life, err) : 0;
+	int rc = s->life ? comm_bpf_life_start(s->life, err) : 0;
 
 	if (rc)
 		return rc;
@@ -521,7 +520,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (s->life)
-		comm_source_bpf.sampler->stats(s->life, ret);
+		comm_bpf_life_stats(s->life, ret);
 	if (!cp_reader_stats(s->reader, &stats))
 		s->last = stats;
 	ret->interrupts = s->last.interrupts;
@@ -542,31 +541,10 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->period = s->nominal;
 }
 
-static void tell_losses(struct source *s)
-{
-	struct comm_event event = {.kind = COMM_EV_LOSS, .time_ns = comm_clock_now_ns()};
-	struct comm_sampler_stats stats, life = {0};
-
-	source_stats(s, &stats);
-	if (s->life)
-		comm_source_bpf.sampler->stats(s->life, &life);
-	for (unsigned int cause = 0; cause < COMM_LOSS_MAX; cause++) {
-		/* The other source tells of its own. */
-		uint64_t lost = stats.loss[cause] - life.loss[cause];
-
-		if (lost <= s->told_loss[cause])
-			continue;
-		event.cause = cause;
-		event.count = lost - s->told_loss[cause];
-		s->told_loss[cause] = lost;
-		s->push(s->push_ctx, &event);
-		s->pushed++;
-	}
-}
-
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
 	struct source *s = source;
+	struct comm_sampler_stats stats;
 	const struct cp_record *record;
 	uint64_t now_ns = comm_clock_now_ns();
 	int life = 0;
@@ -575,7 +553,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	s->push_ctx = ctx;
 	s->pushed = 0;
 	if (s->life) {
-		life = comm_source_bpf.sampler->drain(s->life, push, ctx);
+		life = comm_bpf_life_drain(s->life, push, ctx);
 	} else if (now_ns - s->scan_ns >= SCAN_NS) {
 		comm_target_scan(s->config.target);
 		s->scan_ns = now_ns;
@@ -585,14 +563,15 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	for (uint32_t i = 0; i < cp_reader_rings(s->reader); i++)
 		while ((record = cp_reader_next(s->reader, i)))
 			on_record(s, record);
-	tell_losses(s);
+	source_stats(s, &stats);
+	s->pushed += comm_losses_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 	return life < 0 ? life : s->pushed + life;
 }
 
 static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 {
 	struct source *s = source;
-	int rc = s->life ? comm_source_bpf.sampler->set_rate(s->life, rate) : 0;
+	int rc = s->life ? comm_bpf_life_set_switches(s->life, rate->switches) : 0;
 
 	for (unsigned int i = 0; i < s->n_cpus; i++) {
 		uint8_t shift = rate->park ? rate->park[i] : 0;
@@ -628,7 +607,7 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 	memcpy(ret_ns, s->seen_ns, s->n_cpus * sizeof(*ret_ns));
 	if (!s->life || s->life_info.n_cpus > s->n_cpus)
 		return;
-	comm_source_bpf.sampler->seen(s->life, ret_ns);
+	comm_bpf_life_seen(s->life, ret_ns);
 	for (unsigned int i = 0; i < s->n_cpus; i++)
 		if (s->seen_ns[i] > ret_ns[i])
 			ret_ns[i] = s->seen_ns[i];
@@ -642,7 +621,7 @@ static void source_stop(void *source)
 		cp_reader_stop(s->reader);
 	s->started = false;
 	if (s->life)
-		comm_source_bpf.sampler->stop(s->life);
+		comm_bpf_life_stop(s->life);
 }
 
 static const struct comm_sampler sampler = {

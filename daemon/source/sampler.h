@@ -37,7 +37,6 @@ struct comm_sampler_config {
 	uint32_t stack_bytes; /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
 	uint32_t max_lines;   /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
 	bool switches;	      /* scheduling events */
-	bool no_samples;      /* bpf: only what else it gives, for another source */
 	const char *arg;      /* what stood behind the source's name and colon; NULL: nothing */
 	uint32_t watch_per_s; /* watchpoints armed per second, by a sampler that watches */
 };

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../../daemon/losses.c"
 #include "../../daemon/source/kmod.c"
 #include "../../daemon/source/sampler.c"
 
@@ -179,12 +180,77 @@ int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS
 	return 1;
 }
 
-static int no_bpf(char **why)
+/* Without BPF, so no more of it is called. */
+int comm_bpf_life_probe(char **why)
 {
 	return comm_source_fail(why, -EPERM, "not permitted");
 }
 
-const struct comm_source comm_source_bpf = {.name = "bpf", .probe = no_bpf};
+int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bpf_life **ret,
+		       char **err)
+{
+	(void)config;
+	(void)ret;
+	(void)err;
+	return -EPERM;
+}
+
+void comm_bpf_life_close(struct comm_bpf_life *life)
+{
+	assert_null(life);
+}
+
+void comm_bpf_life_info(const struct comm_bpf_life *life, struct comm_bpf_life_info *ret)
+{
+	(void)life;
+	(void)ret;
+	fail();
+}
+
+int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
+{
+	(void)life;
+	(void)err;
+	fail();
+	return -1;
+}
+
+void comm_bpf_life_stop(struct comm_bpf_life *life)
+{
+	(void)life;
+	fail();
+}
+
+int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
+{
+	(void)life;
+	(void)push;
+	(void)ctx;
+	fail();
+	return -1;
+}
+
+int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
+{
+	(void)life;
+	(void)on;
+	fail();
+	return -1;
+}
+
+void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_stats *ret)
+{
+	(void)life;
+	(void)ret;
+	fail();
+}
+
+void comm_bpf_life_seen(const struct comm_bpf_life *life, uint64_t *ret_ns)
+{
+	(void)life;
+	(void)ret_ns;
+	fail();
+}
 
 static struct {
 	struct comm_event event[16];

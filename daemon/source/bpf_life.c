@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bpf_life.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "sample_event.h"
+#include "sched_event.h"
+
+#include "capture.skel.h"
+
+#include "source.h"
+#include "trigger.h"
+
+enum {
+	RING_BYTES = 1 << 20, /* per CPU, and four times that at least */
+	RING_BYTES_MAX = 1 << 26,
+	CPUS_MAX = 8192,
+};
+
+struct comm_bpf_life {
+	struct comm_bpf_life_config config;
+	struct capture_bpf *bpf;
+	struct bpf_link *switch_link; /* NULL: switches are off */
+	struct ring_buffer *rings;
+	volatile struct comm_raw_cpu *cpu; /* n_cpus of them */
+	size_t cpu_bytes;
+	unsigned int n_cpus;
+	bool started, sees_maps;
+	bool switches; /* wanted now */
+	uint64_t gaps; /* times that switches began to be left out */
+	bool in_gap;
+	/* While draining. */
+	comm_event_fn *push;
+	void *push_ctx;
+	int pushed;
+};
+
+/* What libbpf said first: the reason behind a failed load. */
+static char libbpf_said[512];
+
+static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_said[0]) {
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
+		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
+	}
+	return 0;
+}
+
+int comm_bpf_life_probe(char **why)
+{
+	if (!comm_has_capability(CAP_BPF, CAP_SYS_ADMIN) ||
+	    !comm_has_capability(CAP_PERFMON, CAP_SYS_ADMIN))
+		return comm_source_fail(
+			why, -EPERM,
+			"needs CAP_BPF and CAP_PERFMON: run as root, or give them "
+			"with 'setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep commd'");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return comm_source_fail(why, -ENOENT,
+					"needs a kernel with CONFIG_DEBUG_INFO_BTF: "
+					"/sys/kernel/btf/vmlinux cannot be read");
+	if (!comm_target_pids_are_global())
+		return comm_source_fail(why, -EINVAL,
+					"runs in a PID namespace of its own and would look for the "
+					"wrong processes: start the container with --pid=host");
+	return 0;
+}
+
+/*
+ * Does this kernel let a program hook into perf_event_mmap()?  Asked with one
+ * that does nothing, for verifying all of ours twice takes long.
+ */
+static bool may_hook_maps(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int id = libbpf_find_vmlinux_btf_id("perf_event_mmap", BPF_TRACE_FENTRY), fd;
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (uint32_t)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "comm_probe", "GPL", insns, 2, &opts);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int load(struct comm_bpf_life *life)
+{
+	const struct comm_bpf_life_config *config = &life->config;
+	uint64_t ring_bytes = 4 * RING_BYTES;
+	struct capture_bpf *bpf;
+	int rc;
+
+	libbpf_said[0] = 0;
+	bpf = capture_bpf__open();
+	if (!bpf)
+		return -errno;
+	while (ring_bytes < (uint64_t)RING_BYTES * life->n_cpus && ring_bytes < RING_BYTES_MAX)
+		ring_bytes *= 2;
+	bpf_map__set_max_entries(bpf->maps.samples, (uint32_t)ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.switches, (uint32_t)ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.cpus, life->n_cpus);
+	bpf->rodata->follow = comm_target_follows(config->target);
+	bpf->rodata->own_tgid = (uint32_t)getpid();
+	bpf->rodata->all_tasks = comm_target_kind(config->target) == COMM_TARGET_ALL;
+	if (comm_target_kind(config->target) == COMM_TARGET_CGROUP) {
+		bpf->rodata->cgroup_id = comm_target_cgroup_id(config->target);
+		bpf->rodata->cgroup_level = comm_target_cgroup_level(config->target);
+	}
+	bpf_program__set_autoload(bpf->progs.sample, false);
+	bpf_program__set_autoload(bpf->progs.ticked, false);
+	bpf_program__set_autoload(bpf->progs.mapped, life->sees_maps);
+	bpf_program__set_autoload(bpf->progs.switched, config->switches);
+	if (config->with_samples)
+		config->with_samples(config->ctx, bpf);
+	rc = capture_bpf__load(bpf);
+	if (rc) {
+		capture_bpf__destroy(bpf);
+		return rc;
+	}
+	life->bpf = bpf;
+	return 0;
+}
+
+static int add_targets(struct comm_bpf_life *life)
+{
+	const uint32_t *pid;
+	size_t n, i;
+	int rc;
+
+	if (comm_target_kind(life->config.target) != COMM_TARGET_PIDS)
+		return 0;
+	n = comm_target_pids(life->config.target, &pid);
+	for (i = 0; i < n; i++) {
+		uint8_t one = 1;
+
+		rc = bpf_map_update_elem(bpf_map__fd(life->bpf->maps.targets), &pid[i], &one,
+					 BPF_NOEXIST);
+		if (!rc)
+			__atomic_fetch_add(&life->bpf->data->ctl.n_targets, 1, __ATOMIC_RELAXED);
+		else if (rc != -EEXIST)
+			return rc;
+	}
+	return 0;
+}
+
+static int on_switch(void *ctx, void *data, size_t size)
+{
+	const struct comm_raw_sched *raw = data;
+	struct comm_bpf_life *life = ctx;
+	struct comm_event event = {0};
+
+	if (size < sizeof(*raw))
+		return 0;
+	event.kind = COMM_EV_SWITCH;
+	event.time_ns = raw->time_ns;
+	event.cpu = raw->cpu;
+	event.tgid = raw->tgid;
+	event.tid = raw->tid;
+	event.next_tid = raw->other_tid;
+	event.sched.prev_tgid = raw->tgid;
+	event.sched.next_tgid = raw->other_tgid;
+	life->push(life->push_ctx, &event);
+	life->pushed++;
+	return 0;
+}
+
+static int on_life(void *ctx, void *data, size_t size)
+{
+	static const uint16_t kinds[] = {
+		[COMM_RAW_FORK] = COMM_EV_FORK, [COMM_RAW_EXEC] = COMM_EV_EXEC,
+		[COMM_RAW_EXIT] = COMM_EV_EXIT, [COMM_RAW_RENAME] = COMM_EV_RENAME,
+		[COMM_RAW_MMAP] = COMM_EV_MMAP,
+	};
+	const struct comm_raw_life *raw = data;
+	struct comm_bpf_life *life = ctx;
+	struct comm_event event = {0};
+
+	if (size < sizeof(*raw) || raw->kind >= sizeof(kinds) / sizeof(kinds[0]) ||
+	    !kinds[raw->kind])
+		return 0;
+	event.kind = kinds[raw->kind];
+	event.time_ns = raw->time_ns;
+	event.cpu = raw->cpu;
+	event.tgid = raw->tgid;
+	event.tid = raw->tid;
+	if (event.kind == COMM_EV_FORK) {
+		event.fork.child_tgid = raw->child_tgid;
+		event.fork.child_tid = raw->child_tid;
+	} else if (event.kind == COMM_EV_MMAP) {
+		event.mmap.start = raw->start;
+		event.mmap.end = raw->end;
+		event.mmap.offset = raw->offset;
+		event.mmap.executable = raw->executable;
+	}
+	comm_target_event(life->config.target, &event);
+	life->push(life->push_ctx, &event);
+	life->pushed++;
+	return 0;
+}
+
+static int map_cpus(struct comm_bpf_life *life)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p;
+
+	life->cpu_bytes = (life->n_cpus * sizeof(*life->cpu) + page - 1) & ~(page - 1);
+	p = mmap(NULL, life->cpu_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		 bpf_map__fd(life->bpf->maps.cpus), 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	life->cpu = p;
+	return 0;
+}
+
+int comm_bpf_life_add_ring(struct comm_bpf_life *life, int map_fd,
+			   int (*fn)(void *ctx, void *data, size_t size), void *ctx)
+{
+	if (life->rings)
+		return ring_buffer__add(life->rings, map_fd, fn, ctx);
+	life->rings = ring_buffer__new(map_fd, fn, ctx, NULL);
+	return life->rings ? 0 : -errno;
+}
+
+static int set_up(struct comm_bpf_life *life)
+{
+	int rc = map_cpus(life);
+
+	if (!rc)
+		rc = comm_bpf_life_add_ring(life, bpf_map__fd(life->bpf->maps.switches), on_switch,
+					    life);
+	if (!rc)
+		rc = comm_bpf_life_add_ring(life, bpf_map__fd(life->bpf->maps.life), on_life, life);
+	return rc ? rc : add_targets(life);
+}
+
+int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bpf_life **ret,
+		       char **err)
+{
+	int rc, n_cpus = libbpf_num_possible_cpus();
+	struct comm_bpf_life *life;
+
+	if (n_cpus < 1 || n_cpus > CPUS_MAX)
+		return comm_source_fail(err, -ENODEV, "cannot tell how many CPUs there are");
+	life = calloc(1, sizeof(*life));
+	if (!life)
+		return -ENOMEM;
+	life->config = *config;
+	life->n_cpus = (unsigned int)n_cpus;
+	life->switches = config->switches;
+	libbpf_set_print(libbpf_print);
+	life->sees_maps = may_hook_maps();
+	rc = load(life);
+	if (rc) {
+		comm_source_fail(err, rc, "the kernel does not load the BPF programs: %s (%s)",
+				 strerror(-rc), libbpf_said);
+		goto fail;
+	}
+	rc = set_up(life);
+	if (rc) {
+		comm_source_fail(err, rc, "cannot set up the rings: %s", strerror(-rc));
+		goto fail;
+	}
+	*ret = life;
+	return 0;
+fail:
+	comm_bpf_life_close(life);
+	return rc;
+}
+
+static int attach(struct bpf_program *prog, struct bpf_link **link, const char *what, char **err)
+{
+	if (!bpf_program__autoload(prog) || *link)
+		return 0;
+	*link = bpf_program__attach(prog);
+	if (*link)
+		return 0;
+	return comm_source_fail(err, -errno, "cannot attach to %s: %s", what, strerror(errno));
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+void comm_bpf_life_close(struct comm_bpf_life *life)
+{
+	if (!life)
+		return;
+	ring_buffer__free(life->rings);
+	if (life->cpu)
+		munmap((void *)life->cpu, life->cpu_bytes);
+	detach(&life->switch_link);
+	capture_bpf__destroy(life->bpf);
+	free(life);
+}
+
+void comm_bpf_life_info(const struct comm_bpf_life *life, struct comm_bpf_life_info *ret)
+{
+	*ret = (struct comm_bpf_life_info){
+		.sees_switches = life->config.switches,
+		.sees_maps = life->sees_maps,
+		.n_cpus = life->n_cpus,
+	};
+}
+
+struct capture_bpf *comm_bpf_life_object(struct comm_bpf_life *life)
+{
+	return life->bpf;
+}
+
+volatile struct comm_raw_cpu *comm_bpf_life_cpus(struct comm_bpf_life *life)
+{
+	return life->cpu;
+}
+
+static int attach_life(struct capture_bpf *bpf, char **err)
+{
+	int rc = attach(bpf->progs.forked, &bpf->links.forked, "fork", err);
+
+	if (!rc)
+		rc = attach(bpf->progs.execed, &bpf->links.execed, "exec", err);
+	if (!rc)
+		rc = attach(bpf->progs.exited, &bpf->links.exited, "exit", err);
+	if (!rc)
+		rc = attach(bpf->progs.renamed, &bpf->links.renamed, "task renaming", err);
+	if (!rc)
+		rc = attach(bpf->progs.mapped, &bpf->links.mapped, "perf_event_mmap", err);
+	return rc;
+}
+
+int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
+{
+	struct capture_bpf *bpf = life->bpf;
+	const uint32_t *pid;
+	int rc;
+
+	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&
+	    comm_target_pids(life->config.target, &pid) == 1)
+		bpf->data->ctl.only_tgid = pid[0];
+	rc = attach_life(bpf, err);
+	if (rc)
+		return rc;
+	/* From here on no fork is missed; what came before is found now. */
+	comm_target_scan(life->config.target);
+	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&
+	    comm_target_pids(life->config.target, &pid) != 1)
+		bpf->data->ctl.only_tgid = 0;
+	rc = add_targets(life);
+	if (rc)
+		return comm_source_fail(err, rc, "too many target processes: %s", strerror(-rc));
+	if (life->switches)
+		rc = attach(bpf->progs.switched, &life->switch_link, "sched_switch", err);
+	life->started = !rc;
+	return rc;
+}
+
+void comm_bpf_life_stop(struct comm_bpf_life *life)
+{
+	detach(&life->switch_link);
+	capture_bpf__detach(life->bpf);
+	life->started = false;
+}
+
+int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
+{
+	int rc;
+
+	life->push = push;
+	life->push_ctx = ctx;
+	life->pushed = 0;
+	rc = ring_buffer__consume(life->rings);
+	if (rc < 0)
+		return rc;
+	if (life->config.switches && life->started && !life->switch_link && !life->in_gap)
+		life->gaps++;
+	life->in_gap = !life->switch_link;
+	return life->pushed;
+}
+
+int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
+{
+	char *err = NULL;
+	int rc = 0;
+
+	if (!life->config.switches)
+		return 0;
+	if (life->started && on && !life->switches)
+		rc = attach(life->bpf->progs.switched, &life->switch_link, "sched_switch", &err);
+	else if (life->started && !on)
+		detach(&life->switch_link);
+	free(err);
+	life->switches = on;
+	return rc;
+}
+
+void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_stats *ret)
+{
+	for (unsigned int i = 0; i < life->n_cpus; i++) {
+		const volatile struct comm_raw_cpu *c = &life->cpu[i];
+
+		ret->switches += c->switches;
+		ret->switches_out += c->switches_out;
+		ret->switch_ns += c->sched_ns;
+		ret->loss[COMM_LOSS_SCHED] += c->sched_drops;
+		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
+	}
+	ret->loss[COMM_LOSS_BUDGET] += life->gaps;
+}
+
+void comm_bpf_life_seen(const struct comm_bpf_life *life, uint64_t *ret_ns)
+{
+	for (unsigned int i = 0; i < life->n_cpus; i++)
+		ret_ns[i] = life->cpu[i].seen_ns;
+}

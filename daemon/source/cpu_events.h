@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One event of perf on each online CPU, each with a period of its own.  What is done
+ * when it fires, and where its records go, is the sampler's that owns it.  One thread
+ * uses it.
+ */
+#ifndef COMM_CPU_EVENTS_H
+#define COMM_CPU_EVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#include "sampler.h"
+
+struct comm_cpu_events {
+	const char *name;    /* in sentences for the user */
+	unsigned int n_cpus; /* possible CPUs */
+	unsigned int n_open;
+	int *fd; /* by CPU; -1: offline, or not opened */
+	uint64_t *period;
+};
+
+/* Opens nothing yet.  -ENOMEM. */
+int comm_cpu_events_init(struct comm_cpu_events *events, unsigned int n_cpus);
+/* Closes all; what was zeroed and never got an init is fine, too. */
+void comm_cpu_events_deinit(struct comm_cpu_events *events);
+
+/* Disabled on all online CPUs; a CPU that goes offline meanwhile is passed over. */
+int comm_cpu_events_open(struct comm_cpu_events *events, const char *name,
+			 const struct perf_event_attr *attr, char **err);
+int comm_cpu_events_enable(struct comm_cpu_events *events, char **err);
+void comm_cpu_events_disable(struct comm_cpu_events *events);
+/*
+ * That CPU's, as the rate says; 1: it has changed, 0: it has not, for it was not
+ * worth it or the CPU has no event.
+ */
+int comm_cpu_events_set_rate(struct comm_cpu_events *events, unsigned int cpu,
+			     const struct comm_sampler_rate *rate);
+
+#endif
