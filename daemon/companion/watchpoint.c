@@ -9,10 +9,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "hash.h"
-#include "perf_ring.h"
+#include "cpu_rings.h"
+#include "losses.h"
 #include "source.h"
 #include "trigger.h"
+#include "worth.h"
 
 enum {
 	SLOTS = 3, /* of the four debug registers of a CPU: a debugger wants one, too */
@@ -22,15 +23,10 @@ enum {
 	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
 	STACK_BELOW_BYTES = 128,
 	STACK_ABOVE_BYTES = 8192,
-	PLACES = 1024,
-	PAGE_SHIFT = 12,
-	DATUM_SHIFT = 3,
-	DULL_MAX = 6,
-	DULL_WRITTEN = 2,
-	DULL_OWN = 4,
-	MANY = -1,
 	TURN_MS_MIN = 10,
 	TURN_MS_MAX = 100,
+	SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+		      PERF_SAMPLE_CPU,
 };
 
 /*
@@ -62,35 +58,25 @@ struct slot {
 	struct hit hit;
 };
 
-/* What became of the watches of a page, or of a datum. */
-struct place {
-	uint64_t key;
-	uint8_t dull; /* watches, lately, after which another one tells little */
-	bool written; /* a burst did */
-	/* The one thread that was seen to write, 0: none, MANY. */
-	int writer;
-};
-
 struct cpu {
-	int number;
-	int anchor_fd; /* owns the ring */
 	int fd[SLOTS];
 	bool deaf[SLOTS];  /* its limit has stopped it, or may have */
 	bool fired[SLOTS]; /* in this watch: it has stopped by itself */
-	struct comm_perf_ring ring;
 };
 
 struct comm_watch {
 	struct comm_watch_config config;
-	struct cpu *cpu;
-	unsigned int n_cpus, n_slots, draining;
+	struct comm_cpu_rings rings;
+	struct cpu *cpu; /* as many as rings */
+	unsigned int n_slots, draining;
 	struct slot slot[SLOTS];
 	struct candidate candidate[SLOTS];
 	uint64_t n_offered; /* since the last turn */
 	double tokens;
 	uint64_t turn_ns, random;
-	struct place place[PLACES];
-	uint64_t given_up, told; /* watches that came to nothing, and said so */
+	struct comm_worth worth;
+	uint64_t lost[COMM_LOSS_MAX]; /* watches that came to nothing */
+	struct comm_losses losses;
 	struct comm_watch_stats stats;
 };
 
@@ -111,8 +97,7 @@ static void fill_attr(struct perf_event_attr *attr, uint64_t addr, uint32_t byte
 	attr->bp_addr = addr;
 	attr->bp_len = bytes;
 	attr->sample_period = 1;
-	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			    PERF_SAMPLE_CPU;
+	attr->sample_type = SAMPLE_TYPE;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->exclude_kernel = attr->exclude_hv = 1;
@@ -126,17 +111,6 @@ static int open_breakpoint(int cpu, uint64_t addr)
 	struct perf_event_attr attr;
 
 	fill_attr(&attr, addr, HW_BREAKPOINT_LEN_8);
-	return comm_perf_open(&attr, -1, cpu, -1, 0);
-}
-
-static int open_anchor(int cpu)
-{
-	struct perf_event_attr attr;
-
-	fill_attr(&attr, 0, 0);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.bp_type = 0;
 	return comm_perf_open(&attr, -1, cpu, -1, 0);
 }
 
@@ -172,27 +146,20 @@ int comm_watch_probe(char **why)
 	return 0;
 }
 
-static int open_cpu(struct cpu *c, unsigned int *slots)
+static int open_cpu(struct cpu *c, const struct comm_cpu_ring *ring, unsigned int *slots)
 {
 	unsigned int i;
-	int rc;
 
-	c->anchor_fd = open_anchor(c->number);
-	if (c->anchor_fd < 0)
-		return c->anchor_fd;
-	rc = comm_perf_ring_map(c->anchor_fd, RING_PAGES, &c->ring);
-	if (rc)
-		return rc;
 	for (i = 0; i < *slots; i++) {
 		/* Parked where nobody writes, and disabled. */
-		c->fd[i] = open_breakpoint(c->number, (uint64_t)&own_word);
+		c->fd[i] = open_breakpoint(ring->cpu, (uint64_t)&own_word);
 		if (c->fd[i] < 0 && i) {
 			*slots = i; /* the others hold as many */
 			return 0;
 		}
 		if (c->fd[i] < 0)
 			return c->fd[i];
-		if (ioctl(c->fd[i], PERF_EVENT_IOC_SET_OUTPUT, c->anchor_fd))
+		if (ioctl(c->fd[i], PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
 			return -errno;
 	}
 	return 0;
@@ -211,57 +178,50 @@ static void close_slots(struct cpu *c, unsigned int from)
 
 int comm_watch_create(const struct comm_watch_config *config, struct comm_watch **ret, char **err)
 {
-	unsigned int possible = (unsigned int)sysconf(_SC_NPROCESSORS_CONF), slots = SLOTS, i;
+	const struct comm_cpu_rings_config rings = {.sample_type = SAMPLE_TYPE,
+						    .pid = -1,
+						    .pages = RING_PAGES,
+						    .pages_min = RING_PAGES};
 	struct comm_watch *w = calloc(1, sizeof(*w));
-	int *number = calloc(possible, sizeof(*number));
-	int n = 0, rc = -ENOMEM;
+	unsigned int slots = SLOTS, i;
+	char *why = NULL;
+	int rc = -ENOMEM;
 
-	if (w)
-		w->cpu = calloc(possible, sizeof(*w->cpu));
-	if (!w || !w->cpu || !number)
+	if (!w)
 		goto fail;
 	w->config = *config;
 	w->random = 88172645463325252ULL;
-	n = comm_online_cpus(number, (int)possible);
-	rc = n < 0 ? n : -ENODEV;
-	if (n < 1)
+	rc = comm_cpu_rings_open(&rings, &w->rings, &why);
+	free(why);
+	if (rc)
 		goto fail;
-	for (i = 0; i < (unsigned int)n; i++) {
-		w->cpu[i].number = number[i];
-		w->cpu[i].anchor_fd = -1;
+	w->cpu = calloc(w->rings.n, sizeof(*w->cpu));
+	rc = w->cpu ? 0 : -ENOMEM;
+	for (i = 0; i < w->rings.n && w->cpu; i++)
 		memset(w->cpu[i].fd, -1, sizeof(w->cpu[i].fd));
-	}
-	w->n_cpus = (unsigned int)n;
-	for (i = 0, rc = 0; i < w->n_cpus && !rc; i++)
-		rc = open_cpu(&w->cpu[i], &slots);
+	for (i = 0; i < w->rings.n && !rc; i++)
+		rc = open_cpu(&w->cpu[i], &w->rings.ring[i], &slots);
 	if (rc)
 		goto fail;
 	/* One blind CPU would bias what is seen. */
-	for (i = 0; i < w->n_cpus; i++)
+	for (i = 0; i < w->rings.n; i++)
 		close_slots(&w->cpu[i], slots);
 	w->n_slots = slots;
-	free(number);
 	*ret = w;
 	return 0;
 fail:
 	explain(rc, err);
-	free(number);
 	comm_watch_destroy(w);
 	return rc;
 }
 
 void comm_watch_destroy(struct comm_watch *w)
 {
-	unsigned int i;
-
 	if (!w)
 		return;
-	for (i = 0; i < w->n_cpus; i++) {
+	for (unsigned int i = 0; w->cpu && i < w->rings.n; i++)
 		close_slots(&w->cpu[i], 0);
-		comm_perf_ring_unmap(&w->cpu[i].ring);
-		if (w->cpu[i].anchor_fd >= 0)
-			close(w->cpu[i].anchor_fd);
-	}
+	comm_cpu_rings_close(&w->rings);
 	free(w->cpu);
 	free(w);
 }
@@ -272,40 +232,6 @@ static uint64_t next_random(struct comm_watch *w)
 	w->random ^= w->random >> 7;
 	w->random ^= w->random << 17;
 	return w->random >> 11;
-}
-
-static struct place *place_of(struct comm_watch *w, uint32_t tgid, uint64_t addr,
-			      unsigned int shift)
-{
-	uint64_t key = comm_hash_mix(addr >> shift, (uint64_t)tgid << 8 | shift) | 1;
-	struct place *place = &w->place[key >> 32 & (PLACES - 1)];
-
-	if (place->key != key)
-		*place = (struct place){.key = key};
-	return place;
-}
-
-/*
- * Constants would fill the slots: where nobody writes, fewer and fewer watches.  So
- * would the few data that a thread reads all the time.  Where bursts write, they
- * tell more than watches do, and what nobody but the reader writes is its own.
- */
-static bool is_dull(struct comm_watch *w, const struct candidate *c)
-{
-	const struct place *page = place_of(w, c->tgid, c->addr, PAGE_SHIFT);
-	unsigned int dull = place_of(w, c->tgid, c->addr, DATUM_SHIFT)->dull;
-
-	dull += page->dull > 1 ? page->dull - 1 : 0;
-	if (page->writer == (int)c->tid)
-		dull += DULL_OWN;
-	else if (page->written)
-		dull += DULL_WRITTEN;
-	return next_random(w) & ((1u << dull) - 1);
-}
-
-static void see_write(struct place *page, uint32_t tid)
-{
-	page->writer = page->writer && page->writer != (int)tid ? MANY : (int)tid;
 }
 
 /* One of the burst's reads, by its bytes; false: none. */
@@ -320,12 +246,8 @@ static bool pick(struct comm_watch *w, const struct comm_event *event,
 		const struct comm_burst_access *a = &burst->access[i];
 		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
 
-		if (a->flags & COMM_ACCESS_WRITE) {
-			struct place *page = place_of(w, event->tgid, a->addr, PAGE_SHIFT);
-
-			page->written = true;
-			see_write(page, event->tid);
-		}
+		if (a->flags & COMM_ACCESS_WRITE)
+			comm_worth_written(&w->worth, event->tgid, event->tid, a->addr);
 		/* The thread's own stack is nobody else's. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
@@ -354,7 +276,7 @@ void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
 
 	if (!pick(w, event, burst, &c) || w->tokens < 1)
 		return;
-	if (is_dull(w, &c)) {
+	if (next_random(w) & ((1u << comm_worth_dull(&w->worth, c.tgid, c.tid, c.addr)) - 1)) {
 		w->stats.dull++;
 		return;
 	}
@@ -369,7 +291,7 @@ void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
 /* Each ioctl that acts on another CPU interrupts it. */
 static void charge_telling(struct comm_watch *w)
 {
-	double share = (double)(w->n_cpus - 1) / w->n_cpus;
+	double share = (double)(w->rings.n - 1) / w->rings.n;
 
 	w->stats.trap_ns += (uint64_t)(TOLD_SHARE * share * w->config.trap_ns);
 }
@@ -397,7 +319,7 @@ static void silence(struct comm_watch *w, unsigned int slot)
 {
 	unsigned int i;
 
-	for (i = 0; i < w->n_cpus; i++) {
+	for (i = 0; i < w->rings.n; i++) {
 		struct cpu *c = &w->cpu[i];
 
 		ioctl(c->fd[slot], PERF_EVENT_IOC_DISABLE, 0);
@@ -424,13 +346,13 @@ static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate 
 	fill_attr(&attr, s->addr, s->bytes);
 	/* What a CPU hears before the last one listens counts: it will not hear more. */
 	s->armed_ns = comm_clock_now_ns();
-	for (i = 0; i < w->n_cpus; i++)
+	for (i = 0; i < w->rings.n; i++)
 		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
 			 !listen_on(w, &w->cpu[i], slot);
 	s->armed = true;
 	if (!heard) {
 		silence(w, slot);
-		w->given_up++;
+		w->lost[COMM_LOSS_WATCH]++;
 	} else {
 		w->stats.armed++;
 	}
@@ -444,7 +366,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	struct record r;
 	unsigned int i;
 
-	w->given_up += h->type == PERF_RECORD_LOST;
+	w->lost[COMM_LOSS_WATCH] += h->type == PERF_RECORD_LOST;
 	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) + sizeof(r))
 		return;
 	memcpy(&r, h + 1, sizeof(r));
@@ -501,39 +423,35 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 {
 	unsigned int i;
 
-	for (i = 0; i < w->n_cpus; i++) {
+	for (i = 0; i < w->rings.n; i++) {
 		w->draining = i;
-		comm_perf_ring_read(&w->cpu[i].ring, on_record, w);
+		comm_perf_ring_read(&w->rings.ring[i].ring, on_record, w);
 	}
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];
-		struct place *page = place_of(w, s->first.tgid, s->addr, PAGE_SHIFT);
-		struct place *datum = place_of(w, s->first.tgid, s->addr, DATUM_SHIFT);
 
 		if (!s->armed)
 			continue;
 		if (s->foreign > FOREIGN_MAX) {
 			/* Another process has stopped it: this one says nothing. */
 			silence(w, i);
-			w->given_up++;
+			w->lost[COMM_LOSS_WATCH]++;
 			continue;
 		}
 		if (!s->hit.time_ns && now_ns - s->armed_ns < TIMEOUT_NS)
 			continue;
 		silence(w, i);
 		tell(s, now_ns, push, ctx);
-		datum->dull += datum->dull < DULL_MAX;
+		comm_worth_watched(&w->worth, s->first.tgid, s->addr,
+				   s->hit.time_ns ? s->hit.tid : 0);
 		if (s->hit.time_ns) {
 			w->stats.hits++;
-			page->dull = 0;
-			see_write(page, s->hit.tid);
 		} else {
 			unsigned int j;
 
 			w->stats.expired++;
-			page->dull += page->dull < DULL_MAX;
 			/* Should one have stopped unheard, it is revived. */
-			for (j = 0; j < w->n_cpus; j++)
+			for (j = 0; j < w->rings.n; j++)
 				w->cpu[j].deaf[i] = true;
 		}
 	}
@@ -541,15 +459,10 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 
 void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
-	struct comm_event loss = {
-		.kind = COMM_EV_LOSS, .time_ns = now_ns, .cause = COMM_LOSS_WATCH};
 	uint64_t before_ns = comm_clock_thread_ns();
 
 	look(w, now_ns, push, ctx);
-	loss.count = w->given_up - w->told;
-	w->told = w->given_up;
-	if (loss.count)
-		push(ctx, &loss);
+	comm_losses_tell(&w->losses, w->lost, now_ns, push, ctx);
 	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ring of perf on each online CPU.  Its owner is an event that never fires, so
+ * that any number of events of that CPU can be sent into it (PERF_EVENT_IOC_SET_OUTPUT
+ * with the owner's descriptor) and come and go.  One thread uses it.
+ */
+#ifndef COMMD_CPU_RINGS_H
+#define COMMD_CPU_RINGS_H
+
+#include <sys/types.h>
+
+#include "perf_ring.h"
+
+struct comm_cpu_ring {
+	int cpu;
+	int fd; /* of the owner */
+	struct comm_perf_ring ring;
+};
+
+struct comm_cpu_rings {
+	struct comm_cpu_ring *ring; /* NULL: not open */
+	unsigned int n;
+	unsigned int n_cpus; /* possible CPUs: bound of a CPU number, plus 1 */
+};
+
+struct comm_cpu_rings_config {
+	uint64_t sample_type;	 /* of the events that will be sent there */
+	pid_t pid;		 /* 0: needs no privilege; -1 where the events have it */
+	size_t pages, pages_min; /* as many as locked memory allows, powers of two */
+};
+
+/* 0 or -errno and a sentence in *err (malloc'ed). */
+int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_cpu_rings *ret,
+			char **err);
+/* Also one that is zeroed, or whose open failed. */
+void comm_cpu_rings_close(struct comm_cpu_rings *rings);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records in perf's ring that are no samples, as events: the life cycle of threads
+ * (fork, exec, exit, renaming), mappings and switches.  For rings with sample_id_all
+ * and PERF_SAMPLE_TID, TIME and CPU (perf_event_open(2)).  Of whom they tell, and
+ * whether that is a target, is the caller's to ask.  Any thread may call.
+ */
+#ifndef COMM_PERF_LIFE_H
+#define COMM_PERF_LIFE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+
+#include "event.h"
+
+/* PERF_RECORD_FORK, EXIT, COMM, MMAP; false: none of them, or too short. */
+bool comm_perf_life_event(const struct perf_event_header *record, struct comm_event *ret);
+/*
+ * PERF_RECORD_SWITCH_CPU_WIDE of who leaves a CPU; false: of who comes, for each
+ * switch gives two records and this one says it all.
+ */
+bool comm_perf_life_switch(const struct perf_event_header *record, struct comm_event *ret);
+
+#endif

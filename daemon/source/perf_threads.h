@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events of perf on every thread of a target and every CPU, with inheritance: the
+ * only form in which an unprivileged user may have threads that are not born yet in
+ * a ring.  A period that is changed does not reach the inherited copies, so a new
+ * rate means to open all of them anew, now and then.
+ *
+ * One thread uses it.
+ */
+#ifndef COMM_PERF_THREADS_H
+#define COMM_PERF_THREADS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu_rings.h"
+#include "target.h"
+
+struct comm_perf_threads;
+
+struct comm_perf_threads_config {
+	struct comm_target *target;
+	const char *name;		    /* of the event, in sentences for the user */
+	const struct comm_cpu_rings *rings; /* take the records; they outlive the events */
+};
+
+/* Opens nothing yet.  -ENOMEM. */
+int comm_perf_threads_create(const struct comm_perf_threads_config *config,
+			     struct comm_perf_threads **ret);
+void comm_perf_threads_destroy(struct comm_perf_threads *threads);
+
+/*
+ * Opens all for the threads there are now, and closes those of the time before; on
+ * failure these go on.  Enabled at once if the others were: see enable.
+ */
+int comm_perf_threads_open(struct comm_perf_threads *threads, const struct perf_event_attr *attr,
+			   char **err);
+/* Opening costs time: is the change worth it, and was the last one long enough ago? */
+bool comm_perf_threads_worth_opening(const struct comm_perf_threads *threads, uint64_t old_period,
+				     uint64_t period);
+void comm_perf_threads_enable(struct comm_perf_threads *threads);
+void comm_perf_threads_disable(struct comm_perf_threads *threads);
+/* Descriptors that are open. */
+size_t comm_perf_threads_count(const struct comm_perf_threads *threads);
+
+#endif
