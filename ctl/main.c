@@ -17,7 +17,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{"report", ctl_report, "who wrote what others read: matrix, table, JSON, CSV or DOT"},
+	{"report", ctl_report, "who wrote what others read: for people, or in a form for programs"},
 	{"list", ctl_list, "the runs in a store"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report.h"
-
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "ctl.h"
+#include "form.h"
 #include "number.h"
 #include "open.h"
-
-enum {
-	REPORT_TOP = 20,
-	REPORT_TOP_DOT = 60, /* dot takes minutes over thousands */
-};
 
 enum {
 	KEY_THREAD = 0x100,
@@ -27,22 +21,25 @@ enum {
 	KEY_SELF,
 	KEY_ACROSS,
 	KEY_CONFIDENCE,
+	KEY_AS,
 	KEY_JSON,
 	KEY_CSV,
 	KEY_DOT,
 };
 
-/* A flat profile has few edges above 1 %. */
-static const double report_min_share = 0.001;
-
-typedef void form_fn(const struct comm_query *query, const struct comm_report *report);
-
 struct options {
 	const char *store;
 	struct comm_query query;
-	form_fn *form;
+	const struct ctl_form *form;
 	bool has_top, has_min_share;
 };
+
+/* What --help tells of the table of forms. */
+#define FORM_NAME(name, top, min_share_pct, help) " " #name
+#define FORM_TOP(name, top, min_share_pct, help) ", " #top " as " #name
+#define FORM_MIN_SHARE(name, top, min_share_pct, help) ", " #min_share_pct " as " #name
+#define FORM_OPTION(name, top, min_share_pct, help) {#name, 0, NULL, FORM_IS_DOC, help, 0},
+#define FORM_IS_DOC (OPTION_DOC | OPTION_NO_USAGE)
 
 static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "What stands for a node:", 1},
@@ -64,14 +61,18 @@ static const struct argp_option argp_options[] = {
 	 "Only what one thread wrote and another read, also by function and line", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
-	{"top", 'k', "K", 0, "The K largest edges; 0: all.  Default 20, dot 60, JSON and CSV all",
+	{"top", 'k', "K", 0, "The K largest edges, 0 for all.  Default by form" CTL_FORMS(FORM_TOP),
 	 0},
 	{"min-share", KEY_MIN_SHARE, "PCT", 0,
-	 "Edges of at least PCT % of the bytes.  Default 0.1, for programs 0", 0},
+	 "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE), 0},
 	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
-	{"json", KEY_JSON, NULL, 0, "For programs: JSON", 0},
-	{"csv", KEY_CSV, NULL, 0, "For spreadsheets: one line per edge", 0},
-	{"dot", KEY_DOT, NULL, 0, "For Graphviz: a graph", 0},
+	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
+	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
+	{"csv", KEY_CSV, NULL, 0, "Short for --as csv", 0},
+	{"dot", KEY_DOT, NULL, 0, "Short for --as dot", 0},
+	{NULL, 0, NULL, 0, "FORM is one of:", 4},
+	CTL_FORMS(FORM_OPTION)
+	/* The end. */
 	{0},
 };
 
@@ -108,12 +109,16 @@ static uint64_t parse_count(struct argp_state *state, const char *option, uint64
 	return n;
 }
 
-static void set_form(struct argp_state *state, form_fn *form)
+static void set_form(struct argp_state *state, const char *name)
 {
+	static const char names[] = CTL_FORMS(FORM_NAME);
 	struct options *options = state->input;
+	const struct ctl_form *form = ctl_form_find(name);
 
-	if (options->form && options->form != form)
-		argp_error(state, "choose one of --json, --csv and --dot");
+	if (!form)
+		argp_error(state, "there is no form '%s'; choose one of%s", name, names);
+	else if (options->form && options->form != form)
+		argp_error(state, "choose one form: %s or %s", options->form->name, form->name);
 	options->form = form;
 }
 
@@ -177,14 +182,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (query->confidence <= 0 || query->confidence >= 1)
 			argp_error(state, "--confidence wants more than 0 and less than 100");
 		return 0;
+	case KEY_AS:
+		set_form(state, arg);
+		return 0;
 	case KEY_JSON:
-		set_form(state, ctl_report_json);
+		set_form(state, "json");
 		return 0;
 	case KEY_CSV:
-		set_form(state, ctl_report_csv);
+		set_form(state, "csv");
 		return 0;
 	case KEY_DOT:
-		set_form(state, ctl_report_dot);
+		set_form(state, "dot");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is one word too many", arg);
@@ -208,15 +216,12 @@ int ctl_report(int argc, char **argv)
 	int code;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (!options.form) {
-		options.form = ctl_report_text;
-		if (!options.has_top)
-			options.query.top = REPORT_TOP;
-		if (!options.has_min_share)
-			options.query.min_share = report_min_share;
-	}
-	if (options.form == ctl_report_dot && !options.has_top)
-		options.query.top = REPORT_TOP_DOT;
+	if (!options.form)
+		options.form = ctl_form_find(NULL);
+	if (!options.has_top)
+		options.query.top = options.form->top;
+	if (!options.has_min_share)
+		options.query.min_share = options.form->min_share_pct / 100;
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
@@ -224,7 +229,7 @@ int ctl_report(int argc, char **argv)
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);
-	options.form(&options.query, report);
+	options.form->print(&options.query, report);
 	comm_report_free(report);
 	return CTL_OK;
 }

@@ -65,7 +65,7 @@ expect 2 "$ctl" dance
 says stderr "no command 'dance'"
 expect 2 "$ctl" help dance
 for bad in --no-such-option '--min-share x' '--min-share 101' '--from soon' '--run -1' '--run 0' \
-	'--top many' '--json --csv' extra '--to 0' '--confidence 100'; do
+	'--top many' '--json --csv' '--json --as csv' '--as x' '--as' extra '--to 0' '--confidence 100'; do
 	# shellcheck disable=SC2086
 	expect 2 "$ctl" report $bad
 	says stderr commctl
@@ -160,13 +160,30 @@ expect 0 "$ctl" report --store redis.db --csv
 is "$(wc -l <stdout)" 17 "lines of CSV"
 is "$(awk -F, '{print NF}' stdout | sort -u | wc -l)" 1 "columns of CSV"
 
+# Forms: one table gives the names, their help and what else is said of them
+forms=$("$ctl" report --as '' 2>&1 | sed -n 's/.*choose one of //p')
+case " $forms " in
+" text json csv "*"dot ") ;;
+*) fail "the forms are '$forms'" ;;
+esac
+"$ctl" report --help >help
+for form in $forms; do
+	says help "^  $form  *for "
+	says help "[0-9] as $form"
+done
+for form in json csv dot; do
+	cmp <("$ctl" report --store redis.db --$form) <("$ctl" report --store redis.db --as $form) ||
+		fail "--$form is not --as $form"
+done
+cmp <("$ctl" report --store redis.db) <("$ctl" report --store redis.db --as text --top 20 --min-share 0.1) ||
+	fail "the default form"
+
 # Hostile names: no control byte but the newline, no formula, valid forms
-for form in "" --csv --dot --json; do
+for form in $forms; do
 	for by in thread function object line; do
-		# shellcheck disable=SC2086
-		expect 0 "$ctl" report --store hostile.db $form --by-$by
+		expect 0 "$ctl" report --store hostile.db --as "$form" --by-$by
 		tr -d '\n' <stdout | LC_ALL=C grep -q '[[:cntrl:]]' &&
-			fail "control bytes: report $form --by-$by"
+			fail "control bytes: report --as $form --by-$by"
 	done
 done
 expect 0 "$ctl" list --store hostile.db

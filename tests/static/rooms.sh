@@ -17,12 +17,12 @@ compiles() { # HEADER FLAGS...
 }
 ask() { make -s --no-print-directory "$@"; }
 
-for room in $(ask print-rooms); do
+for room in $(ask print-rooms) ctl; do
   read -ra flags <<<"$(ask print-inc ROOM="$room")"
   found='' broken=''
-  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h; do
+  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h ctl/form/*.h; do
     of=${header%/*} of=${of#libcomm/}
-    [ "$of" = "$room" ] && continue
+    [ "$of" = "$room" ] || [ "$of" = "$room/form" ] && continue
     case " ${flags[*]} " in
     *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
     *)

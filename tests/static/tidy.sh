@@ -6,10 +6,10 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is missing"; exit 1; }
 O=${O:-.output}
-inc=$(make -s --no-print-directory O="$O" print-inc ROOM=daemon)
+inc="$(make -s --no-print-directory O="$O" print-inc ROOM=daemon) $(make -s --no-print-directory O="$O" print-inc ROOM=ctl)"
 # shellcheck disable=SC2016 # expanded by the inner shell
 git ls-files 'libcomm/*.c' 'ctl/*.c' 'daemon/*.c' | xargs -P "$(nproc)" -n 8 sh -c '
-  inc=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $inc -iquote ctl \
+  inc=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $inc \
     2>/dev/null' "$inc" >"$O/tidy.log" || true
 [ -f "$O/bpf/capture.skel.h" ] || { echo "not ok 1 - clang-tidy: build first"; exit 1; }
 # The skeleton is libbpf's.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 
+#include "form.h"
 #include "json.h"
-#include "report.h"
 
 static void print_run(struct ctl_json *json, const struct comm_report *report)
 {
@@ -94,7 +94,7 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_close(json, '}');
 }
 
-void ctl_report_json(const struct comm_query *query, const struct comm_report *report)
+void ctl_form_json(const struct comm_query *query, const struct comm_report *report)
 {
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
 	struct ctl_json json = {0};

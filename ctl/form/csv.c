@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report.h"
+#include "form.h"
 
 /*
  * RFC 4180, and more: a spreadsheet runs a field that begins like a formula,
@@ -32,7 +32,7 @@ static void node_fields(const struct comm_node *node)
 	printf("%u,", node->line);
 }
 
-void ctl_report_csv(const struct comm_query *query, const struct comm_report *report)
+void ctl_form_csv(const struct comm_query *query, const struct comm_report *report)
 {
 	(void)query;
 	puts("from,from_kind,from_name,from_module,from_tid,from_source,from_line,"

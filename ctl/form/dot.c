@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "form.h"
 #include "number.h"
-#include "report.h"
 
 /* Text inside of a DOT string: nothing in it may end the string. */
 static void quoted(const char *text)
@@ -38,7 +38,7 @@ static void print_node(const struct comm_node *node)
 	printf("\"];\n");
 }
 
-void ctl_report_dot(const struct comm_query *query, const struct comm_report *report)
+void ctl_form_dot(const struct comm_query *query, const struct comm_report *report)
 {
 	char *used = calloc(report->n_nodes + 1, 1);
 	char bytes[CTL_NUMBER], share[CTL_NUMBER];

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "form.h"
 #include "heatmap.h"
 #include "label.h"
 #include "number.h"
-#include "report.h"
 #include "table.h"
 #include "term.h"
 
@@ -291,7 +291,7 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 	       ctl_bytes(a, report->total_bytes), ctl_bytes(b, report->total_bytes / seconds));
 }
 
-void ctl_report_text(const struct comm_query *query, const struct comm_report *report)
+void ctl_form_text(const struct comm_query *query, const struct comm_report *report)
 {
 	struct ctl_labels labels;
 	struct ctl_term term;

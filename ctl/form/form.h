@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output forms: how a report goes to stdout.  A form is one file of this
+ * folder, which defines ctl_form_NAME(), and one line of the table here, which
+ * "commctl report --as NAME" and its help are made from.  A form must do with a
+ * report that has no node and no edge, and with names that hold any bytes.
+ */
+#ifndef CTL_FORM_H
+#define CTL_FORM_H
+
+#include <comm/comm.h>
+
+/*
+ * Name; most edges (0: all) and least share in % of those shown, unless the
+ * user says otherwise; what it is for.  The first is the default.
+ */
+#define CTL_FORMS(FORM)                                                  \
+	FORM(text, 20, 0.1, "for people, the default: matrix and table") \
+	FORM(json, 0, 0, "for programs: one object")                     \
+	FORM(csv, 0, 0, "for spreadsheets: one line per edge")           \
+	/* Graphviz takes minutes over thousands of edges. */            \
+	FORM(dot, 60, 0, "for Graphviz: a drawing")
+
+struct ctl_form {
+	const char *name;
+	size_t top;
+	double min_share_pct;
+	void (*print)(const struct comm_query *query, const struct comm_report *report);
+};
+
+#define CTL_FORM_DECLARE(name, top, min_share_pct, help) \
+	void ctl_form_##name(const struct comm_query *query, const struct comm_report *report);
+CTL_FORMS(CTL_FORM_DECLARE)
+#undef CTL_FORM_DECLARE
+
+/* The default one for NULL; NULL: none is called so. */
+const struct ctl_form *ctl_form_find(const char *name);
+
+#endif
