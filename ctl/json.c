@@ -4,44 +4,13 @@
 #include <math.h>
 #include <stdio.h>
 
-/*
- * Length of the valid UTF-8 sequence that text begins with; 0: none.  Overlong
- * forms, surrogates and what is past U+10FFFF are not valid.
- */
-static int utf8_length(const unsigned char *text)
+#include "utf8.h"
+
+static void quote(const char *text)
 {
-	unsigned char low = 0x80, high = 0xbf;
-	int n;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] < 0xc2 || text[0] > 0xf4)
-		return 0;
-	n = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-	if (text[0] == 0xe0)
-		low = 0xa0;
-	if (text[0] == 0xed)
-		high = 0x9f;
-	if (text[0] == 0xf0)
-		low = 0x90;
-	if (text[0] == 0xf4)
-		high = 0x8f;
-	if (text[1] < low || text[1] > high)
-		return 0;
-	for (int i = 2; i < n; i++) {
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	}
-	return n;
-}
-
-static void quote(const char *value)
-{
-	const unsigned char *text = (const unsigned char *)value;
-
 	putchar('"');
 	while (*text) {
-		int n = utf8_length(text);
+		int n = ctl_utf8_length(text);
 
 		if (!n) {
 			fputs("\\ufffd", stdout);
@@ -50,7 +19,7 @@ static void quote(const char *value)
 		}
 		if (*text == '"' || *text == '\\')
 			printf("\\%c", *text);
-		else if (*text < 0x20 || *text == 0x7f)
+		else if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			printf("\\u%04x", *text);
 		else
 			fwrite(text, 1, n, stdout);
