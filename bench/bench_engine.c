@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "merge.h"
-#include "record.h"
+#include "replay.h"
 
 enum { ROUNDS = 5, BATCH = 2000, SINGLES = 2000000, THREADS = 64 };
 

@@ -315,6 +315,7 @@ static int begin(struct live *live)
 		head.start_ns = info.start_ns;
 		head.start_unix_ns = info.start_unix_ns;
 		head.overhead_limit = info.overhead_limit;
+		snprintf(head.source, sizeof(head.source), "%s", info.source);
 		snprintf(head.event, sizeof(head.event), "%s", info.event);
 		snprintf(head.estimator, sizeof(head.estimator), "%s", info.estimator);
 		snprintf(head.host, sizeof(head.host), "%s", info.host);

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
+#include "replay.h"
 #include "session.h"
 #include "source.h"
 
-static void say_cannot_open(const char *path, int err)
+static void say_unreadable(const char *path, int err, const char *then)
 {
-	if (err == -EMEDIUMTYPE)
-		fprintf(stderr, "commd: %s is not a recording of commd\n", path);
-	else if (err == -EPROTO)
-		fprintf(stderr, "commd: %s was recorded by another version of commd\n", path);
+	const char *what = comm_replay_strerror(err);
+
+	if (what)
+		fprintf(stderr, "commd: %s %s%s\n", path, what, then);
 	else
-		fprintf(stderr, "commd: cannot read %s: %s\n", path, strerror(-err));
+		fprintf(stderr, "commd: cannot read %s: %s%s\n", path, strerror(-err), then);
 }
 
 static int run(const struct comm_options *options)
@@ -30,7 +30,7 @@ static int run(const struct comm_options *options)
 
 	got = comm_replay_open(options->source_arg, &replay);
 	if (got) {
-		say_cannot_open(options->source_arg, got);
+		say_unreadable(options->source_arg, got, "");
 		return 1;
 	}
 	head = comm_replay_head(replay);
@@ -64,11 +64,18 @@ static int run(const struct comm_options *options)
 		comm_engine_event(session.engine, &event);
 		comm_session_progress(&session, event.time_ns);
 	}
-	status = comm_session_end(&session, comm_replay_end_ns(replay), "end of recording");
+	status = comm_session_end(&session, comm_replay_end_ns(replay),
+				  got < 0		    ? "damage in the recording"
+				  : comm_replay_cut(replay) ? "recording cut short"
+							    : "end of recording");
 	if (got < 0) {
-		fprintf(stderr, "commd: %s is damaged; what came before is stored\n",
-			options->source_arg);
+		say_unreadable(options->source_arg, got, "; what came before is stored");
 		status = 1;
+	} else if (comm_replay_cut(replay)) {
+		fprintf(stderr,
+			"commd: %s was cut short (was commd killed?): replayed up to its last "
+			"whole record\n",
+			options->source_arg);
 	}
 out:
 	comm_session_deinit(&session);

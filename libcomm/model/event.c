@@ -26,6 +26,8 @@ static const struct {
 	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
 					   "hit it too often"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
+	[COMM_LOSS_UNKNOWN] = {"unknown_records",
+			       "records of unknown kinds skipped: made by a newer version"},
 };
 
 const char *comm_loss_name(enum comm_loss cause)

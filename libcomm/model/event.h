@@ -21,7 +21,7 @@ enum comm_event_kind {
 	COMM_EV_WATCH,	    /* evidence: two consecutive accesses to one datum */
 	COMM_EV_KCOPY,	    /* the thread is in a call that writes its memory */
 	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
-	COMM_EV_FORK = 7,   /* .tid made .child_tgid/.child_tid */
+	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
 	COMM_EV_EXEC,	    /* .tgid runs another program */
 	COMM_EV_EXIT,	    /* thread .tid ends */
 	COMM_EV_MMAP,	    /* .tgid mapped a file or executable memory */
@@ -51,6 +51,7 @@ enum comm_loss {
 	COMM_LOSS_BUDGET,     /* switches not reported, to stay in the budget */
 	COMM_LOSS_NO_ADDRESS, /* a precise sample without a data address */
 	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
+	COMM_LOSS_UNKNOWN,    /* a recording's records of unknown kinds */
 	COMM_LOSS_MAX
 };
 

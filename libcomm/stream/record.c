@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,48 +10,13 @@
 
 #include "record.h"
 #include "record_answers.h"
+#include "record_event.h"
 
 enum {
-	RECORD_VERSION = 1,
-	RECORD_MAX_BYTES = 64 << 20, /* of one record: 65,536 mappings fit */
 	BUFFER_BYTES = 1 << 20,
+	/* An answer is what stands in its record behind the question. */
+	QUESTION_BYTES = 24,
 };
-
-enum record_kind {
-	RECORD_EVENT = 1,
-	RECORD_ANSWER,
-	RECORD_END,
-};
-
-struct file_head {
-	char magic[8];
-	uint32_t version;
-	uint32_t event_bytes; /* layouts written as they are in memory */
-	uint32_t sample_bytes;
-	uint32_t head_bytes;
-};
-
-struct record_head {
-	uint32_t kind;
-	uint32_t bytes; /* of what follows */
-};
-
-static const char magic[8] = "commrec";
-
-static struct file_head file_head(void)
-{
-	struct file_head head = {
-		.version = RECORD_VERSION,
-		.event_bytes = sizeof(struct comm_event),
-		.sample_bytes = offsetof(struct comm_sample, data),
-		.head_bytes = sizeof(struct comm_record_head),
-	};
-
-	memcpy(head.magic, magic, sizeof(magic));
-	return head;
-}
-
-/* Writing */
 
 struct comm_record {
 	FILE *file;
@@ -58,28 +24,65 @@ struct comm_record {
 	uint64_t lost;
 	struct comm_inspect inner;
 	struct comm_answers *answers; /* what was written down already */
-	struct comm_bytes scratch;
+	struct comm_bytes scratch;    /* the record that is being written */
 };
 
-static void write_record(struct comm_record *record, uint32_t kind, const void *a, size_t a_bytes,
-			 const void *b, size_t b_bytes)
+static void fail(struct comm_record *record, int error)
 {
-	struct record_head head = {kind, (uint32_t)(a_bytes + b_bytes)};
+	record->error = record->error ? record->error : error;
+	record->lost++;
+}
 
-	/* After an error the file ends with a torn record: stop for good. */
-	if (!record->error && (fwrite(&head, sizeof(head), 1, record->file) != 1 ||
-			       fwrite(a, 1, a_bytes, record->file) != a_bytes ||
-			       (b_bytes && fwrite(b, 1, b_bytes, record->file) != b_bytes)))
-		record->error = errno ? errno : EIO;
+/* Writes scratch as a record. */
+static void write_record(struct comm_record *record, uint32_t kind)
+{
+	const struct comm_bytes *fields = &record->scratch;
+	const uint32_t head[2] = {htole32(kind), htole32((uint32_t)fields->n)};
+
+	_Static_assert(sizeof(head) == RECORD_HEAD_BYTES, "head of a record");
+	if (fields->failed)
+		fail(record, ENOMEM);
+	else if (fields->n > RECORD_MAX_BYTES)
+		fail(record, EMSGSIZE);
+	else if (record->error)
+		record->lost++; /* the file ends with a torn record: stopped for good */
+	else if (fwrite(head, sizeof(head), 1, record->file) != 1 ||
+		 fwrite(fields->data, 1, fields->n, record->file) != fields->n)
+		fail(record, errno ? errno : EIO);
+}
+
+static int write_head(struct comm_record *record, const struct comm_record_head *head)
+{
+	struct comm_bytes *to = &record->scratch;
+
+	comm_bytes_clear(to);
+	comm_bytes_block(to, RECORD_MAGIC, 8);
+	comm_bytes_u32(to, RECORD_VERSION);
+	comm_bytes_u32(to, RECORD_BYTE_ORDER);
+	comm_bytes_u32(to, RECORD_X86_64);
+	comm_bytes_u32(to, RECORD_CLOCK_MONOTONIC);
+	if (to->failed || fwrite(to->data, 1, to->n, record->file) != to->n)
+		return to->failed ? -ENOMEM : -errno;
+	comm_bytes_clear(to);
+	comm_bytes_u64(to, head->start_ns);
+	comm_bytes_u64(to, head->start_unix_ns);
+	comm_bytes_f64(to, head->cycles_per_ns);
+	comm_bytes_f64(to, head->overhead_limit);
+	comm_bytes_string(to, head->source);
+	comm_bytes_string(to, head->event);
+	comm_bytes_string(to, head->estimator);
+	comm_bytes_string(to, head->host);
+	comm_bytes_string(to, head->command);
+	write_record(record, RECORD_RUN);
 	if (record->error)
-		record->lost++;
+		return -record->error;
+	return fflush(record->file) ? -errno : 0;
 }
 
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret)
 {
 	struct comm_record *record = calloc(1, sizeof(*record));
-	struct file_head fh = file_head();
 	struct stat st;
 	int fd, err = -ENOMEM;
 
@@ -105,11 +108,9 @@ int comm_record_create(const char *path, const struct comm_record_head *head,
 	err = comm_answers_create(false, &record->answers);
 	if (err)
 		goto out;
-	if (fwrite(&fh, sizeof(fh), 1, record->file) != 1 ||
-	    fwrite(head, sizeof(*head), 1, record->file) != 1 || fflush(record->file)) {
-		err = -errno;
+	err = write_head(record, head);
+	if (err)
 		goto out;
-	}
 	*ret = record;
 	return 0;
 out:
@@ -119,20 +120,19 @@ out:
 
 void comm_record_event(struct comm_record *record, const struct comm_event *event)
 {
-	struct comm_event copy = *event;
+	uint32_t kind;
 
-	if (event->kind == COMM_EV_SAMPLE) {
-		copy.sample = NULL;
-		write_record(record, RECORD_EVENT, &copy, sizeof(copy), event->sample,
-			     comm_sample_bytes(event->sample));
-	} else {
-		write_record(record, RECORD_EVENT, &copy, sizeof(copy), NULL, 0);
-	}
+	comm_bytes_clear(&record->scratch);
+	kind = comm_event_write(&record->scratch, event);
+	if (kind)
+		write_record(record, kind);
 }
 
 void comm_record_end(struct comm_record *record, uint64_t end_ns)
 {
-	write_record(record, RECORD_END, &end_ns, sizeof(end_ns), NULL, 0);
+	comm_bytes_clear(&record->scratch);
+	comm_bytes_u64(&record->scratch, end_ns);
+	write_record(record, RECORD_END);
 	if (!record->error && fflush(record->file))
 		record->error = errno;
 }
@@ -154,35 +154,34 @@ void comm_record_destroy(struct comm_record *record)
 	free(record);
 }
 
+static void begin_answer(struct comm_record *record, const struct comm_question *question)
+{
+	comm_bytes_clear(&record->scratch);
+	comm_question_write(&record->scratch, question);
+}
+
 /* Notes an answer in scratch down unless the last one to the question equals it. */
 static void note(struct comm_record *record, const struct comm_question *question)
 {
-	struct comm_bytes *answer = &record->scratch;
+	const struct comm_bytes *fields = &record->scratch;
+	int known = fields->failed ? -ENOMEM
+				   : comm_answers_put(record->answers, question,
+						      fields->data + QUESTION_BYTES,
+						      fields->n - QUESTION_BYTES);
 
-	if (answer->failed) {
-		record->error = record->error ? record->error : ENOMEM;
-		record->lost++;
-		return;
-	}
-	switch (comm_answers_put(record->answers, question, answer->data, answer->n)) {
-	case 0: /* known and unchanged */
-		return;
-	case 1:
-		write_record(record, RECORD_ANSWER, question, sizeof(*question), answer->data,
-			     answer->n);
-		return;
-	default:
-		record->error = record->error ? record->error : ENOMEM;
-		record->lost++;
-	}
+	if (known < 0)
+		fail(record, -known);
+	else if (known)
+		write_record(record, question->kind);
 }
 
 static int record_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
 {
 	struct comm_record *record = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_MAPS, .tgid = tgid};
+	const struct comm_question question = {.kind = RECORD_MAPS, .tgid = tgid};
 	int err = record->inner.ops->maps(record->inner.ctx, tgid, ret, ret_n);
 
+	begin_answer(record, &question);
 	comm_answer_write_maps(&record->scratch, err, *ret, err ? 0 : *ret_n);
 	note(record, &question);
 	return err;
@@ -193,9 +192,10 @@ static ssize_t record_text(void *ctx, uint32_t tgid, const struct comm_mapping *
 {
 	struct comm_record *record = ctx;
 	const struct comm_question question = {
-		.kind = COMM_ASK_TEXT, .tgid = tgid, .a = addr, .b = len_bytes};
+		.kind = RECORD_TEXT, .tgid = tgid, .a = addr, .b = len_bytes};
 	ssize_t got = record->inner.ops->text(record->inner.ctx, tgid, m, addr, buf, len_bytes);
 
+	begin_answer(record, &question);
 	comm_answer_write_text(&record->scratch, got, buf);
 	note(record, &question);
 	return got;
@@ -205,9 +205,10 @@ static int record_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 		       struct comm_code *ret)
 {
 	struct comm_record *record = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_CODE, .tgid = tgid, .a = ip};
+	const struct comm_question question = {.kind = RECORD_CODE, .tgid = tgid, .a = ip};
 	int err = record->inner.ops->code(record->inner.ctx, tgid, m, ip, ret);
 
+	begin_answer(record, &question);
 	comm_answer_write_code(&record->scratch, err, ret);
 	note(record, &question);
 	return err;
@@ -217,9 +218,10 @@ static int record_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 		       struct comm_static *ret)
 {
 	struct comm_record *record = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_DATA, .tgid = tgid, .a = addr};
+	const struct comm_question question = {.kind = RECORD_DATA, .tgid = tgid, .a = addr};
 	int err = record->inner.ops->data(record->inner.ctx, tgid, m, addr, ret);
 
+	begin_answer(record, &question);
 	comm_answer_write_data(&record->scratch, err, ret);
 	note(record, &question);
 	return err;
@@ -228,9 +230,10 @@ static int record_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 static int record_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 {
 	struct comm_record *record = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_NAME, .tgid = tgid, .a = tid};
+	const struct comm_question question = {.kind = RECORD_NAME, .tgid = tgid, .a = tid};
 	int err = record->inner.ops->thread_name(record->inner.ctx, tgid, tid, name);
 
+	begin_answer(record, &question);
 	comm_answer_write_name(&record->scratch, err, name);
 	note(record, &question);
 	return err;
@@ -250,256 +253,4 @@ void comm_record_inspect(struct comm_record *record, const struct comm_inspect *
 	record->inner = *inner;
 	ret->ops = &record_ops;
 	ret->ctx = record;
-}
-
-/* Reading */
-
-struct comm_replay {
-	FILE *file;
-	struct comm_record_head head;
-	struct comm_answers *answers;
-	struct comm_answer_reader reader;
-	struct comm_bytes scratch;
-	struct comm_sample sample;
-	uint64_t end_ns;
-	uint64_t left_bytes; /* of the file: no length may claim more */
-};
-
-static void terminate(char *text, size_t bytes)
-{
-	text[bytes - 1] = '\0';
-}
-
-int comm_replay_open(const char *path, struct comm_replay **ret)
-{
-	struct comm_replay *replay = calloc(1, sizeof(*replay));
-	struct file_head head, ours = file_head();
-	struct stat st;
-	int fd, err;
-
-	if (!replay)
-		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		err = -errno;
-		goto out;
-	}
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		err = -EMEDIUMTYPE;
-		goto out;
-	}
-	replay->file = fdopen(fd, "r");
-	if (!replay->file) {
-		close(fd);
-		err = -ENOMEM;
-		goto out;
-	}
-	setvbuf(replay->file, NULL, _IOFBF, BUFFER_BYTES);
-	err = -EMEDIUMTYPE;
-	if (fread(&head, sizeof(head), 1, replay->file) != 1 ||
-	    memcmp(head.magic, magic, sizeof(magic)))
-		goto out;
-	err = -EPROTO;
-	if (memcmp(&head, &ours, sizeof(head)))
-		goto out;
-	err = -EBADMSG;
-	if (fread(&replay->head, sizeof(replay->head), 1, replay->file) != 1)
-		goto out;
-	replay->left_bytes = (uint64_t)st.st_size - sizeof(head) - sizeof(replay->head);
-	terminate(replay->head.event, sizeof(replay->head.event));
-	terminate(replay->head.estimator, sizeof(replay->head.estimator));
-	terminate(replay->head.host, sizeof(replay->head.host));
-	terminate(replay->head.command, sizeof(replay->head.command));
-	err = comm_answers_create(true, &replay->answers);
-	if (err)
-		goto out;
-	*ret = replay;
-	return 0;
-out:
-	comm_replay_close(replay);
-	return err;
-}
-
-const struct comm_record_head *comm_replay_head(const struct comm_replay *replay)
-{
-	return &replay->head;
-}
-
-static int read_event(struct comm_replay *replay, struct comm_event *ret)
-{
-	const struct comm_bytes *from = &replay->scratch;
-	size_t rest;
-
-	if (from->n < sizeof(*ret))
-		return -EBADMSG;
-	memcpy(ret, from->data, sizeof(*ret));
-	rest = from->n - sizeof(*ret);
-	if (ret->kind != COMM_EV_SAMPLE)
-		return rest ? -EBADMSG : 1;
-	if (rest < offsetof(struct comm_sample, data) || rest > sizeof(replay->sample))
-		return -EBADMSG;
-	memcpy(&replay->sample, from->data + sizeof(*ret), rest);
-	if (comm_sample_bytes(&replay->sample) != rest || !comm_sample_valid(&replay->sample))
-		return -EBADMSG;
-	ret->sample = &replay->sample;
-	return 1;
-}
-
-static int read_answer(struct comm_replay *replay)
-{
-	const struct comm_bytes *from = &replay->scratch;
-	struct comm_question question;
-	int err;
-
-	if (from->n < sizeof(question))
-		return -EBADMSG;
-	memcpy(&question, from->data, sizeof(question));
-	err = comm_answers_put(replay->answers, &question, from->data + sizeof(question),
-			       from->n - sizeof(question));
-	return err < 0 ? err : 0;
-}
-
-int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
-{
-	struct record_head head;
-	int got;
-
-	for (;;) {
-		/* A writer that was killed leaves a torn record: the end. */
-		if (fread(&head, sizeof(head), 1, replay->file) != 1)
-			return 0;
-		replay->left_bytes -= sizeof(head);
-		if (head.bytes > RECORD_MAX_BYTES)
-			return -EBADMSG;
-		if (head.bytes > replay->left_bytes)
-			return 0;
-		replay->left_bytes -= head.bytes;
-		replay->scratch.n = 0;
-		if (!comm_bytes_room(&replay->scratch, head.bytes))
-			return -ENOMEM;
-		if (fread(replay->scratch.data, 1, head.bytes, replay->file) != head.bytes)
-			return 0;
-		replay->scratch.n = head.bytes;
-		switch (head.kind) {
-		case RECORD_EVENT:
-			got = read_event(replay, ret);
-			if (got == 1 && ret->time_ns > replay->end_ns)
-				replay->end_ns = ret->time_ns;
-			return got;
-		case RECORD_ANSWER:
-			got = read_answer(replay);
-			if (got)
-				return got;
-			break;
-		case RECORD_END:
-			if (head.bytes != sizeof(replay->end_ns))
-				return -EBADMSG;
-			memcpy(&replay->end_ns, replay->scratch.data, sizeof(replay->end_ns));
-			return 0;
-		default:
-			return -EBADMSG;
-		}
-	}
-}
-
-uint64_t comm_replay_end_ns(const struct comm_replay *replay)
-{
-	return replay->end_ns;
-}
-
-void comm_replay_close(struct comm_replay *replay)
-{
-	if (!replay)
-		return;
-	if (replay->file)
-		fclose(replay->file);
-	comm_answer_reader_deinit(&replay->reader);
-	comm_answers_destroy(replay->answers);
-	comm_bytes_free(&replay->scratch);
-	free(replay);
-}
-
-static bool answer_to(struct comm_replay *replay, const struct comm_question *question,
-		      const void **ret, size_t *ret_bytes)
-{
-	return comm_answers_get(replay->answers, question, ret, ret_bytes);
-}
-
-static int replay_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
-{
-	struct comm_replay *replay = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_MAPS, .tgid = tgid};
-	const void *answer;
-	size_t bytes;
-
-	if (!answer_to(replay, &question, &answer, &bytes))
-		return -ESRCH;
-	return comm_answer_read_maps(&replay->reader, answer, bytes, ret, ret_n);
-}
-
-static ssize_t replay_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
-			   void *buf, size_t len_bytes)
-{
-	struct comm_replay *replay = ctx;
-	const struct comm_question question = {
-		.kind = COMM_ASK_TEXT, .tgid = tgid, .a = addr, .b = len_bytes};
-	const void *answer;
-	size_t bytes;
-
-	(void)m;
-	if (!answer_to(replay, &question, &answer, &bytes))
-		return -ESRCH;
-	return comm_answer_read_text(answer, bytes, buf, len_bytes);
-}
-
-static int replay_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
-		       struct comm_code *ret)
-{
-	struct comm_replay *replay = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_CODE, .tgid = tgid, .a = ip};
-	const void *answer = NULL;
-	size_t bytes = 0;
-
-	(void)m;
-	answer_to(replay, &question, &answer, &bytes);
-	return comm_answer_read_code(answer, bytes, ret);
-}
-
-static int replay_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
-		       struct comm_static *ret)
-{
-	struct comm_replay *replay = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_DATA, .tgid = tgid, .a = addr};
-	const void *answer = NULL;
-	size_t bytes = 0;
-
-	(void)m;
-	answer_to(replay, &question, &answer, &bytes);
-	return comm_answer_read_data(answer, bytes, ret);
-}
-
-static int replay_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
-{
-	struct comm_replay *replay = ctx;
-	const struct comm_question question = {.kind = COMM_ASK_NAME, .tgid = tgid, .a = tid};
-	const void *answer = NULL;
-	size_t bytes = 0;
-
-	answer_to(replay, &question, &answer, &bytes);
-	return comm_answer_read_name(answer, bytes, name);
-}
-
-static const struct comm_inspect_ops replay_ops = {
-	.maps = replay_maps,
-	.text = replay_text,
-	.code = replay_code,
-	.data = replay_data,
-	.thread_name = replay_name,
-};
-
-void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret)
-{
-	ret->ops = &replay_ops;
-	ret->ctx = replay;
 }

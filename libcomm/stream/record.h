@@ -2,30 +2,26 @@
 /*
  * Recordings: the raw, merged event stream in a versioned file, together with
  * every answer that the engine got about the target (mappings, code bytes,
- * names).  Answers stand before the event that needed them, so a replay reads
- * the file once, front to back, and gives the same matrix bit for bit without
- * the target, its files or any privilege.
+ * names).  Answers stand before the event that needed them, so that replay.h
+ * reads the file once, front to back, and gives the same matrix bit for bit
+ * without the target, its files or any privilege.  record_format.h says how.
  *
  * A recording holds addresses and memory of the target: it is made 0600.
- * Reading one treats it as hostile: every length is checked, an unknown record
- * kind or a newer version is an error, a torn last record ends the replay.
  */
 #ifndef COMM_RECORD_H
 #define COMM_RECORD_H
 
 #include "event.h"
 #include "inspect.h"
-#include "merge.h"
 
 struct comm_record;
-struct comm_replay;
 
 /* What the run was, so that a replay is reported like it. */
 struct comm_record_head {
 	uint64_t start_ns, start_unix_ns;
 	double cycles_per_ns;
 	double overhead_limit;
-	char event[32], estimator[32], host[64], command[256];
+	char source[32], event[32], estimator[32], host[64], command[256];
 };
 
 int comm_record_create(const char *path, const struct comm_record_head *head,
@@ -39,15 +35,5 @@ void comm_record_end(struct comm_record *record, uint64_t end_ns);
 /* Events not written because of an error, and the first such errno. */
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno);
 void comm_record_destroy(struct comm_record *record);
-
-/* -EMEDIUMTYPE: no recording of ours; -EPROTO: of a newer version. */
-int comm_replay_open(const char *path, struct comm_replay **ret);
-const struct comm_record_head *comm_replay_head(const struct comm_replay *replay);
-void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret);
-/* The next event; 0 at the end, 1 when *ret is one, -EBADMSG: damaged. */
-int comm_replay_next(struct comm_replay *replay, struct comm_event *ret);
-/* When the run ended; the last event's time if the recording was cut short. */
-uint64_t comm_replay_end_ns(const struct comm_replay *replay);
-void comm_replay_close(struct comm_replay *replay);
 
 #endif

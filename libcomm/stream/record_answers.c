@@ -9,30 +9,12 @@
 
 #include "record_answers.h"
 
-bool comm_bytes_room(struct comm_bytes *bytes, size_t more)
-{
-	size_t room = bytes->room ? bytes->room : 256;
-	uint8_t *data;
+_Static_assert(COMM_MAP_FILE == 0 && COMM_MAP_ANON == 1 && COMM_MAP_HEAP == 2 &&
+		       COMM_MAP_STACK == 3 && COMM_MAP_SHARED == 4 && COMM_MAP_VDSO == 5 &&
+		       COMM_MAP_JIT == 6,
+	       "the format's kinds of mappings are the model's");
 
-	while (room - bytes->n < more)
-		room *= 2;
-	if (room == bytes->room)
-		return true;
-	data = realloc(bytes->data, room);
-	if (!data) {
-		bytes->failed = true;
-		return false;
-	}
-	bytes->data = data;
-	bytes->room = room;
-	return true;
-}
-
-void comm_bytes_free(struct comm_bytes *bytes)
-{
-	free(bytes->data);
-	memset(bytes, 0, sizeof(*bytes));
-}
+enum { MAPPING_BYTES = 64 }; /* of the shortest one: its path is empty */
 
 /* The table: the last answer to each question; older ones stay behind it. */
 
@@ -128,148 +110,116 @@ bool comm_answers_get(const struct comm_answers *answers, const struct comm_ques
 
 /* Writing */
 
-static void put(struct comm_bytes *to, const void *from, size_t n)
+void comm_question_write(struct comm_bytes *to, const struct comm_question *question)
 {
-	if (to->failed || !comm_bytes_room(to, n))
-		return;
-	if (n)
-		memcpy(to->data + to->n, from, n);
-	to->n += n;
+	comm_bytes_u32(to, question->tgid);
+	comm_bytes_u32(to, 0);
+	comm_bytes_u64(to, question->a);
+	comm_bytes_u64(to, question->b);
 }
 
-static void put_u64(struct comm_bytes *to, uint64_t value)
+static void write_result(struct comm_bytes *to, int64_t result)
 {
-	put(to, &value, sizeof(value));
+	comm_bytes_u64(to, (uint64_t)result);
 }
 
-/* NULL and "" differ: an unknown source has no name. */
-static void put_string(struct comm_bytes *to, const char *text)
+static void write_mapping(struct comm_bytes *to, const struct comm_mapping *m)
 {
-	put_u64(to, text ? strlen(text) + 1 : 0);
-	put(to, text, text ? strlen(text) + 1 : 0);
-}
+	size_t path_bytes = (sizeof(uint32_t) + strlen(m->path) + 1 + 7) & ~(size_t)7;
 
-static void start(struct comm_bytes *to, int64_t result)
-{
-	to->n = 0;
-	to->failed = false;
-	put_u64(to, (uint64_t)result);
+	comm_bytes_u32(to, (uint32_t)(MAPPING_BYTES - 8 + path_bytes));
+	comm_bytes_u32(to, (uint32_t)m->readable | (uint32_t)m->writable << 1 |
+				   (uint32_t)m->executable << 2 | (uint32_t)m->shared << 3);
+	comm_bytes_u64(to, m->start);
+	comm_bytes_u64(to, m->end);
+	comm_bytes_u64(to, m->offset);
+	comm_bytes_u64(to, m->dev);
+	comm_bytes_u64(to, m->ino);
+	comm_bytes_u32(to, m->kind);
+	comm_bytes_u32(to, m->file);
+	comm_bytes_string(to, m->path);
 }
 
 void comm_answer_write_maps(struct comm_bytes *to, int err, const struct comm_mapping *maps,
 			    size_t n)
 {
-	start(to, err);
+	write_result(to, err);
 	if (err)
 		return;
-	put_u64(to, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct comm_mapping *m = &maps[i];
-		uint8_t bits = (uint8_t)(m->readable | m->writable << 1 | m->executable << 2 |
-					 m->shared << 3);
-
-		put_u64(to, m->start);
-		put_u64(to, m->end);
-		put_u64(to, m->offset);
-		put_u64(to, m->dev);
-		put_u64(to, m->ino);
-		put(to, &bits, 1);
-		put_u64(to, m->kind);
-		put_string(to, m->path);
-		put_u64(to, m->file);
-	}
+	comm_bytes_u64(to, n);
+	for (size_t i = 0; i < n; i++)
+		write_mapping(to, &maps[i]);
 }
 
 void comm_answer_write_text(struct comm_bytes *to, ssize_t got, const void *text)
 {
-	start(to, got);
+	write_result(to, got);
 	if (got > 0)
-		put(to, text, (size_t)got);
+		comm_bytes_block(to, text, (size_t)got);
 }
 
 void comm_answer_write_code(struct comm_bytes *to, int err, const struct comm_code *code)
 {
-	start(to, err);
+	write_result(to, err);
 	if (err && err != -ENOENT)
 		return;
-	put_string(to, code->function);
-	put_string(to, code->inlined);
-	put_string(to, code->module);
-	put_string(to, code->build_id);
-	put_string(to, code->source);
-	put_u64(to, code->line);
-	put_u64(to, code->start);
-	put_u64(to, code->end);
-	put_u64(to, code->provisional);
+	comm_bytes_u64(to, code->start);
+	comm_bytes_u64(to, code->end);
+	comm_bytes_u32(to, code->line);
+	comm_bytes_u32(to, code->provisional);
+	comm_bytes_string(to, code->function);
+	comm_bytes_string(to, code->inlined);
+	comm_bytes_string(to, code->module);
+	comm_bytes_string(to, code->build_id);
+	comm_bytes_string(to, code->source);
 }
 
 void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_static *data)
 {
-	start(to, err);
+	write_result(to, err);
 	if (err)
 		return;
-	put_string(to, data->name);
-	put_string(to, data->module);
-	put_string(to, data->build_id);
-	put_u64(to, data->start);
-	put_u64(to, data->end);
+	comm_bytes_u64(to, data->start);
+	comm_bytes_u64(to, data->end);
+	comm_bytes_string(to, data->name);
+	comm_bytes_string(to, data->module);
+	comm_bytes_string(to, data->build_id);
 }
 
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16])
 {
-	start(to, err);
+	write_result(to, err);
 	if (!err)
-		put(to, name, 16);
+		comm_bytes_block(to, name, 16);
 }
 
-/* Reading: a cursor that remembers having run past the end. */
+/* Reading */
 
-struct cursor {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
-static void get(struct cursor *c, void *to, size_t n)
+void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret)
 {
-	if (c->bad || (size_t)(c->end - c->at) < n) {
-		c->bad = true;
-		memset(to, 0, n);
-		return;
-	}
-	memcpy(to, c->at, n);
-	c->at += n;
+	*ret = (struct comm_question){.kind = kind, .tgid = comm_cursor_u32(from)};
+	comm_cursor_u32(from);
+	ret->a = comm_cursor_u64(from);
+	ret->b = comm_cursor_u64(from);
 }
 
-static uint64_t get_u64(struct cursor *c)
+static struct comm_cursor open_answer(const void *answer, size_t bytes, int64_t *ret_result)
 {
-	uint64_t value;
+	struct comm_cursor c = {answer, answer ? (const uint8_t *)answer + bytes : NULL, !answer};
 
-	get(c, &value, sizeof(value));
-	return value;
-}
-
-static const char *get_string(struct cursor *c)
-{
-	uint64_t n = get_u64(c);
-	const char *text = (const char *)c->at;
-
-	if (!n)
-		return NULL;
-	if (c->bad || n > (size_t)(c->end - c->at) || text[n - 1]) {
-		c->bad = true;
-		return NULL;
-	}
-	c->at += n;
-	return text;
-}
-
-static struct cursor open_answer(const void *answer, size_t bytes, int64_t *ret_result)
-{
-	struct cursor c = {answer, (const uint8_t *)answer + bytes, !answer};
-
-	*ret_result = (int64_t)get_u64(&c);
+	*ret_result = (int64_t)comm_cursor_u64(&c);
 	if (c.bad)
 		*ret_result = answer ? -EBADMSG : -ESRCH;
+	return c;
+}
+
+/* Results other than a number of bytes: 0 or -errno. */
+static struct comm_cursor open_status(const void *answer, size_t bytes, int *ret_err)
+{
+	int64_t result;
+	struct comm_cursor c = open_answer(answer, bytes, &result);
+
+	*ret_err = result > 0 || result < -4095 ? -EBADMSG : (int)result;
 	return c;
 }
 
@@ -279,17 +229,43 @@ void comm_answer_reader_deinit(struct comm_answer_reader *reader)
 	memset(reader, 0, sizeof(*reader));
 }
 
+static void read_mapping(struct comm_cursor *from, struct comm_mapping *ret)
+{
+	struct comm_cursor c = *from;
+	uint32_t bytes = comm_cursor_u32(&c), bits = comm_cursor_u32(&c);
+
+	if (bytes % 8 || bytes < MAPPING_BYTES || !comm_cursor_block(from, bytes)) {
+		from->bad = true;
+		return;
+	}
+	c.end = from->at;
+	ret->readable = bits & 1;
+	ret->writable = bits >> 1 & 1;
+	ret->executable = bits >> 2 & 1;
+	ret->shared = bits >> 3 & 1;
+	ret->start = comm_cursor_u64(&c);
+	ret->end = comm_cursor_u64(&c);
+	ret->offset = comm_cursor_u64(&c);
+	ret->dev = comm_cursor_u64(&c);
+	ret->ino = comm_cursor_u64(&c);
+	ret->kind = (enum comm_mapping_kind)comm_cursor_u32(&c);
+	ret->file = comm_cursor_u32(&c);
+	ret->path = comm_cursor_name(&c);
+	if (!ret->path || ret->end <= ret->start || (unsigned int)ret->kind > COMM_MAP_JIT)
+		from->bad = true;
+}
+
 int comm_answer_read_maps(struct comm_answer_reader *reader, const void *answer, size_t bytes,
 			  const struct comm_mapping **ret, size_t *ret_n)
 {
-	int64_t result;
-	struct cursor c = open_answer(answer, bytes, &result);
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
 	uint64_t n;
 
-	if (result)
-		return (int)result;
-	n = get_u64(&c);
-	if (n > bytes) /* each takes many bytes: no allocation beyond the file */
+	if (err)
+		return err;
+	n = comm_cursor_u64(&c);
+	if (n > bytes / MAPPING_BYTES) /* no allocation beyond what the file holds */
 		return -EBADMSG;
 	if (n > reader->room) {
 		struct comm_mapping *maps = realloc(reader->maps, n * sizeof(*maps));
@@ -301,25 +277,13 @@ int comm_answer_read_maps(struct comm_answer_reader *reader, const void *answer,
 	}
 	for (uint64_t i = 0; i < n; i++) {
 		struct comm_mapping *m = &reader->maps[i];
-		uint8_t bits;
 
-		m->start = get_u64(&c);
-		m->end = get_u64(&c);
-		m->offset = get_u64(&c);
-		m->dev = get_u64(&c);
-		m->ino = get_u64(&c);
-		get(&c, &bits, 1);
-		m->readable = bits & 1;
-		m->writable = bits >> 1 & 1;
-		m->executable = bits >> 2 & 1;
-		m->shared = bits >> 3 & 1;
-		m->kind = (enum comm_mapping_kind)get_u64(&c);
-		m->path = get_string(&c);
-		m->file = (uint32_t)get_u64(&c);
-		if (c.bad || !m->path || m->end <= m->start ||
-		    (unsigned int)m->kind > COMM_MAP_JIT || (i && m->start < m[-1].end))
+		read_mapping(&c, m);
+		if (c.bad || (i && m->start < m[-1].end))
 			return -EBADMSG;
 	}
+	if (c.bad)
+		return -EBADMSG;
 	*ret = reader->maps;
 	*ret_n = n;
 	return 0;
@@ -328,66 +292,108 @@ int comm_answer_read_maps(struct comm_answer_reader *reader, const void *answer,
 ssize_t comm_answer_read_text(const void *answer, size_t bytes, void *buf, size_t len_bytes)
 {
 	int64_t result;
-	struct cursor c = open_answer(answer, bytes, &result);
+	struct comm_cursor c = open_answer(answer, bytes, &result);
+	const void *text;
 
 	if (result <= 0)
-		return result;
+		return result < -4095 ? -EBADMSG : result;
 	if ((uint64_t)result > len_bytes)
 		return -EBADMSG;
-	get(&c, buf, (size_t)result);
-	return c.bad ? -EBADMSG : result;
+	text = comm_cursor_block(&c, (size_t)result);
+	if (!text)
+		return -EBADMSG;
+	memcpy(buf, text, (size_t)result);
+	return result;
 }
 
 int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *ret)
 {
-	int64_t result;
-	struct cursor c = open_answer(answer, bytes, &result);
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
 
 	memset(ret, 0, sizeof(*ret));
 	ret->function = ret->module = "[unknown]";
 	ret->build_id = "";
-	if (result && result != -ENOENT)
-		return (int)result;
-	ret->function = get_string(&c);
-	ret->inlined = get_string(&c);
-	ret->module = get_string(&c);
-	ret->build_id = get_string(&c);
-	ret->source = get_string(&c);
-	ret->line = (uint32_t)get_u64(&c);
-	ret->start = get_u64(&c);
-	ret->end = get_u64(&c);
-	ret->provisional = get_u64(&c);
+	if (err && err != -ENOENT)
+		return err;
+	ret->start = comm_cursor_u64(&c);
+	ret->end = comm_cursor_u64(&c);
+	ret->line = comm_cursor_u32(&c);
+	ret->provisional = comm_cursor_u32(&c);
+	ret->function = comm_cursor_name(&c);
+	ret->inlined = comm_cursor_name(&c);
+	ret->module = comm_cursor_name(&c);
+	ret->build_id = comm_cursor_name(&c);
+	ret->source = comm_cursor_name(&c);
 	if (c.bad || !ret->function || !ret->module || !ret->build_id) {
 		ret->function = ret->module = "[unknown]";
 		ret->build_id = "";
 		return -EBADMSG;
 	}
-	return (int)result;
+	return err;
 }
 
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret)
 {
-	int64_t result;
-	struct cursor c = open_answer(answer, bytes, &result);
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
 
-	if (result)
-		return (int)result;
-	ret->name = get_string(&c);
-	ret->module = get_string(&c);
-	ret->build_id = get_string(&c);
-	ret->start = get_u64(&c);
-	ret->end = get_u64(&c);
+	if (err)
+		return err;
+	ret->start = comm_cursor_u64(&c);
+	ret->end = comm_cursor_u64(&c);
+	ret->name = comm_cursor_name(&c);
+	ret->module = comm_cursor_name(&c);
+	ret->build_id = comm_cursor_name(&c);
 	return c.bad || !ret->name || !ret->module || !ret->build_id ? -EBADMSG : 0;
 }
 
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16])
 {
-	int64_t result;
-	struct cursor c = open_answer(answer, bytes, &result);
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
+	const char *text;
 
-	if (result)
-		return (int)result;
-	get(&c, name, 16);
+	if (err)
+		return err;
+	text = comm_cursor_block(&c, 16);
+	if (!text)
+		return -EBADMSG;
+	memcpy(name, text, 15);
 	name[15] = '\0';
-	return c.bad ? -EBADMSG : 0;
+	return 0;
+}
+
+int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
+		      const void *answer, size_t bytes)
+{
+	const struct comm_mapping *maps;
+	struct comm_static data;
+	struct comm_code code;
+	char name[16];
+	int64_t result;
+	struct comm_cursor c = open_answer(answer, bytes, &result);
+	size_t n;
+	int err;
+
+	if (c.bad || result < -4095)
+		return -EBADMSG;
+	/* An error that the view met, whichever, is a whole answer. */
+	if (result < 0 && !(question->kind == RECORD_CODE && result == -ENOENT))
+		return 0;
+	switch (question->kind) {
+	case RECORD_MAPS:
+		return comm_answer_read_maps(reader, answer, bytes, &maps, &n);
+	case RECORD_TEXT:
+		return (uint64_t)result > question->b || !comm_cursor_block(&c, (size_t)result)
+			       ? -EBADMSG
+			       : 0;
+	case RECORD_CODE:
+		err = comm_answer_read_code(answer, bytes, &code);
+		return err == -ENOENT ? 0 : err;
+	case RECORD_DATA:
+		return comm_answer_read_data(answer, bytes, &data);
+	default:
+		return comm_answer_read_name(answer, bytes, name);
+	}
 }

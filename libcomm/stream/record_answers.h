@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Answers about a target as bytes: how a recording holds what a view said, and
- * the table of the last answer to each question.  record.c is the only user.
+ * the table of the last answer to each question.  For record.c and replay.c only.
  *
- * An answer read from a file is hostile: the readers check every length and
- * give -EBADMSG; strings they return point into the table.
+ * An answer here is what stands in its record from the result on.  One read from
+ * a file is hostile: the readers check every length and give -EBADMSG; strings
+ * they return point into the table.
  */
 #ifndef COMM_RECORD_ANSWERS_H
 #define COMM_RECORD_ANSWERS_H
 
 #include "inspect.h"
-
-enum comm_ask { COMM_ASK_MAPS = 1, COMM_ASK_TEXT, COMM_ASK_CODE, COMM_ASK_DATA, COMM_ASK_NAME };
+#include "record_bytes.h"
+#include "record_format.h"
 
 struct comm_question {
-	uint32_t kind; /* enum comm_ask */
+	uint32_t kind; /* enum comm_record_kind */
 	uint32_t tgid;
-	uint64_t a, b; /* address, tid; length */
+	uint64_t a, b; /* address, ip or tid; length */
 };
-
-/* A growing byte string; failed: out of memory, content is void. */
-struct comm_bytes {
-	uint8_t *data;
-	size_t n, room;
-	bool failed;
-};
-
-bool comm_bytes_room(struct comm_bytes *bytes, size_t more);
-void comm_bytes_free(struct comm_bytes *bytes);
 
 struct comm_answers;
 
@@ -40,12 +31,16 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 bool comm_answers_get(const struct comm_answers *answers, const struct comm_question *question,
 		      const void **ret, size_t *ret_bytes);
 
+/* Each appends one answer, as the view gave it. */
 void comm_answer_write_maps(struct comm_bytes *to, int err, const struct comm_mapping *maps,
 			    size_t n);
 void comm_answer_write_text(struct comm_bytes *to, ssize_t got, const void *text);
 void comm_answer_write_code(struct comm_bytes *to, int err, const struct comm_code *code);
 void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_static *data);
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16]);
+
+void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
+void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
 
 /* Holds the mappings that were read last. */
 struct comm_answer_reader {
@@ -61,5 +56,8 @@ ssize_t comm_answer_read_text(const void *answer, size_t bytes, void *buf, size_
 int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *ret);
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret);
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
+/* 0: the reader of the question's kind will take it; -EBADMSG, -ENOMEM. */
+int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
+		      const void *answer, size_t bytes);
 
 #endif

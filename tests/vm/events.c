@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
+#include "replay.h"
 
 enum { PAIRS = 256, KINDS = 32 };
 

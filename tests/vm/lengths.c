@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "burst.h"
-#include "record.h"
+#include "replay.h"
 
 enum { STACK, REGISTERS, ALL, KINDS };
 

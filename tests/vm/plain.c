@@ -10,6 +10,7 @@
 
 #include "engine.h"
 #include "record.h"
+#include "replay.h"
 
 /* The stack comes first, page by page. */
 static void stack_only(struct comm_sample *s)

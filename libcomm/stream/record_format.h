@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The format of a recording: this comment is the specification, the enums below
+ * are its numbers.  record.h writes files of it, replay.h reads them.
+ *
+ * All numbers are little endian, two's complement, and stand at a multiple of
+ * their width from the start of the file.  Bytes called zero are written as 0
+ * and not looked at.  f64 is an IEEE 754 double.  A string is
+ *	u32 length, its terminating NUL included; 0: there is no string
+ *	the bytes, 0x20 to 0x7e but for the NUL and the strings of RUN
+ *	zeros to a multiple of 8 of the string as a whole
+ *
+ * The file begins with 24 bytes:
+ *	 0 char[8] magic, "commrec" and a NUL
+ *	 8 u32 version of the format, RECORD_VERSION
+ *	12 u32 byte order, RECORD_BYTE_ORDER
+ *	16 u32 machine whose registers samples hold: RECORD_X86_64, as in ELF
+ *	20 u32 clock of each time_ns: RECORD_CLOCK_MONOTONIC, as in Linux
+ * Then come records until the end of the file, each of
+ *	 0 u32 kind, enum comm_record_kind, never 0
+ *	 4 u32 bytes that follow, a multiple of 8, at most RECORD_MAX_BYTES
+ *	 8 fields as laid out below; offsets count from here
+ * The first record is RUN and the last is END: without END, the recording was
+ * cut short and holds what came before.
+ *
+ * What may change without a new version: a new kind of record, and new fields
+ * at the end of a known one.  So a reader skips and counts records of kinds
+ * that it does not know, ignores what stands behind the fields it knows, and
+ * takes a record that is too short for those as damage.  Everything else (a new
+ * value of an enum included, but for names of losses) is a new version, and
+ * other versions are refused.
+ *
+ * RUN
+ *	 0 u64 start_ns		 8 u64 start in ns since 1970
+ *	16 f64 cycles per ns	24 f64 limit of overhead, percent
+ *	32 strings: source, event, estimator, host, command
+ * END
+ *	 0 u64 end_ns
+ *
+ * Events, in order of time, all begin with
+ *	 0 u64 time_ns		 8 u32 tgid		12 u32 tid
+ *	16 u32 cpu		20 u32 zero
+ * SAMPLE
+ *	24 u64 ip		32 u64 RFLAGS		40 u64 period
+ *	48 u32 known, bit i: the value of register i is there
+ *	52 u8 mode_bits, 32 or 64	53 u8 chunks
+ *	54 u16 bytes of memory in all chunks together
+ *	56 u64[18] rax rcx rdx rbx rsp rbp rsi rdi r8..r15 FS and GS base
+ *     200 per chunk: u64 address, u32 bytes, u32 offset into the memory
+ *	 then the memory, and zeros to a multiple of 8
+ * ACCESS and KCOPY
+ *	24 access, 40 bytes:
+ *		 0 u64 address	 8 u64 ip	16 u64 bytes
+ *		24 u16 flags, enum comm_access_flags
+ *		26 u16 latency in cycles	28 u32 zero
+ *		32 u64 perf_mem_data_src
+ * WATCH
+ *	24 access: the first	64 access: the second, which the head is of
+ *     104 u64 first_ns	       112 u64 armed_ns
+ *     120 u32 tgid and	       124 u32 tid of the first
+ * SWITCH
+ *	24 u32 next tid		28 u32 previous tgid
+ *	32 u32 next tgid	36 u32 zero
+ * FORK
+ *	24 u32 tgid and		28 u32 tid of the child
+ * EXEC, EXIT, RENAME: nothing more
+ * MMAP
+ *	24 u64 start		32 u64 end		40 u64 offset
+ *	48 u32 executable, 0 or 1			52 u32 zero
+ * RATE
+ *	24 u64 period		32 u32 enum comm_trigger	36 u32 zero
+ * COST
+ *	24 u64 handler_ns	32 u64 daemon_ns	40 u64 setup_ns
+ *	48 u64 target_ns	56 u64 samples
+ * LOSS
+ *	24 u64 count		32 string: cause, as comm_loss_name() says it
+ *
+ * Answers of a view of the target (inspect.h) stand before the event that
+ * needed them; each holds until another answer to the same question.  All begin
+ *	 0 u32 tgid		 4 u32 zero
+ *	 8 u64 and		16 u64 of the question, 0 unless named below
+ *	24 i64 result: -errno where it is negative
+ * and go on only after a result that is not negative (CODE: also -ENOENT).
+ * MAPS
+ *	32 u64 mappings, ordered by address; each of
+ *		 0 u32 bytes of the mapping, these and the path included
+ *		 4 u32 bits: 1 readable, 2 writable, 4 executable, 8 shared
+ *		 8 u64 start	16 u64 end	24 u64 offset
+ *		32 u64 device	40 u64 inode
+ *		48 u32 enum comm_mapping_kind	52 u32 dense id of the file
+ *		56 string: path
+ * TEXT; of the question: address, bytes asked for; result: bytes there
+ *	32 the bytes, and zeros to a multiple of 8
+ * CODE; of the question: ip
+ *	32 u64 start of the function		40 u64 its end
+ *	48 u32 line	52 u32 provisional, 0 or 1
+ *	56 strings: function, inlined, module, build-id, source
+ * DATA; of the question: address
+ *	32 u64 start of the variable		40 u64 its end
+ *	48 strings: name, module, build-id
+ * NAME; of the question: tid
+ *	32 char[16] name, zeros behind it
+ */
+#ifndef COMM_RECORD_FORMAT_H
+#define COMM_RECORD_FORMAT_H
+
+#define RECORD_MAGIC "commrec" /* with its NUL: 8 bytes */
+
+enum {
+	RECORD_VERSION = 2, /* 1: structures as they lay in memory */
+	RECORD_BYTE_ORDER = 0x01020304,
+	RECORD_X86_64 = 62,
+	RECORD_CLOCK_MONOTONIC = 1,
+	RECORD_FILE_HEAD_BYTES = 24,
+	RECORD_HEAD_BYTES = 8,
+	RECORD_MAX_BYTES = 64 << 20, /* 65,536 mappings with long paths fit */
+};
+
+enum comm_record_kind {
+	RECORD_RUN = 1,
+	RECORD_END,
+
+	RECORD_SAMPLE = 16,
+	RECORD_ACCESS,
+	RECORD_WATCH,
+	RECORD_KCOPY,
+	RECORD_SWITCH,
+	RECORD_FORK,
+	RECORD_EXEC,
+	RECORD_EXIT,
+	RECORD_MMAP,
+	RECORD_RATE,
+	RECORD_COST,
+	RECORD_LOSS,
+	RECORD_RENAME,
+
+	RECORD_MAPS = 64,
+	RECORD_TEXT,
+	RECORD_CODE,
+	RECORD_DATA,
+	RECORD_NAME,
+};
+
+#endif
