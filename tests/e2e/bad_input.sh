@@ -83,6 +83,18 @@ sentence "command that is not there" 1 'nosuchprogram' "$commd" --store "$db" --
 sentence "recording that is not there" 1 'No such file' "$commd" --source replay:"$dir/none" --store "$db"
 echo "this is no recording, but a text that is long enough" >"$dir/text"
 sentence "recording that is none" 1 'not a recording' "$commd" --source replay:"$dir/text" --store "$db"
+sentence "recording that is a folder" 1 'is a directory' "$commd" --source replay:"$dir" --store "$dir/unmade.db"
+mkfifo "$dir/fifo"
+sentence "recording that is a FIFO" 1 'no regular file' "$commd" --source replay:"$dir/fifo" --store "$dir/unmade.db"
+: >"$dir/empty.rec"
+sentence "recording that is empty" 1 'is empty' "$commd" --source replay:"$dir/empty.rec" --store "$dir/unmade.db"
+printf 'commrec\0\1\0\0\0' >"$dir/older.rec"
+sentence "recording of an older format" 1 'older commd.*record again' "$commd" --source replay:"$dir/older.rec" --store "$dir/unmade.db"
+printf 'commrec\0\377\0\0\0' >"$dir/newer.rec"
+sentence "recording of a newer format" 1 'newer commd' "$commd" --source replay:"$dir/newer.rec" --store "$dir/unmade.db"
+head -c 100 tests/golden/migratory.rec >"$dir/torn.rec"
+sentence "recording torn in its head" 1 'is damaged' "$commd" --source replay:"$dir/torn.rec" --store "$dir/unmade.db"
+[ ! -e "$dir/unmade.db" ] && ok "no store was made for any of these" || not_ok "no store was made for any of these"
 
 spin 300
 sentence "store in a folder that is not there" 1 'no/such' "$commd" --pid $target --store "$dir/no/such/x.db"

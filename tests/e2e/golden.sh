@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One recording, made once, gives one matrix for ever: see tests/golden/README.md.
+#   tests/e2e/golden.sh [--update]
+# --update writes down what the estimator says now, for a change that is meant.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl golden=tests/golden recording=tests/golden/migratory.rec
+sum=5d12ed363572506a93fde4176f426c5c0d12cd9d583c649ca118e954a7018dee
+n=0 status=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+
+# replay RECORDING STORE [OPTION...]: what it says on stderr goes to STORE.log.
+replay() {
+  local recording=$1 store=$2
+  shift 2
+  "$commd" -q --source replay:"$recording" --slice 500ms --store "$store" "$@" 2>"$store.log"
+}
+
+# matrix STORE GROUPING: by name of the column, so that more of them may come.
+matrix() {
+  "$commctl" report --csv --by-"$2" --self --min-share 0 --top 0 --store "$1" | awk -F, '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    { print $at["from_name"] "," $at["to_name"] "," $at["bytes"] "," $at["samples"] "," $at["level"] }'
+}
+
+# splice OUT EDIT: the recording with its records changed by a line of Python,
+# where r is the list of [kind, fields] and struct is there.
+splice() {
+  python3 - "$recording" "$1" "$2" <<'P'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at, r = 24, []
+while at < len(data):
+    kind, size = struct.unpack_from("<II", data, at)
+    r.append([kind, data[at + 8 : at + 8 + size]])
+    at += 8 + size
+exec(sys.argv[3])
+with open(sys.argv[2], "wb") as out:
+    out.write(data[:24])
+    for kind, fields in r:
+        out.write(struct.pack("<II", kind, len(fields)) + fields)
+P
+}
+
+if [ "${1:-}" = --update ]; then
+  replay "$recording" "$dir/g.db" || { cat "$dir/g.db.log"; exit 1; }
+  for grouping in thread function; do
+    matrix "$dir/g.db" $grouping >"$golden/${grouping}s.csv"
+  done
+  wc -l "$golden"/*.csv
+  exit 0
+fi
+
+if echo "$sum  $recording" | sha256sum --quiet -c; then
+  ok "the recording is the one that was made"
+else
+  not_ok "the recording is the one that was made" "$recording is another file"
+fi
+
+replay "$recording" "$dir/g.db"
+code=$?
+[ $code = 0 ] && [ ! -s "$dir/g.db.log" ] && ok "it is replayed whole" || not_ok "it is replayed whole" "$code: $(cat "$dir/g.db.log")"
+for grouping in thread function; do
+  matrix "$dir/g.db" $grouping >"$dir/$grouping"
+  if [ "$(wc -l <"$dir/$grouping")" -gt 5 ] && cmp -s "$dir/$grouping" "$golden/${grouping}s.csv"; then
+    ok "its matrix between ${grouping}s"
+  else
+    not_ok "its matrix between ${grouping}s" "$(diff "$golden/${grouping}s.csv" "$dir/$grouping")"
+  fi
+done
+
+# same_matrix NAME STORE
+same_matrix() {
+  if matrix "$2" function | cmp -s - "$golden/functions.csv"; then
+    ok "$1: the same matrix"
+  else
+    not_ok "$1: the same matrix" "$(matrix "$2" function | diff "$golden/functions.csv" -)"
+  fi
+}
+
+# Made by a newer version: a kind of record that nobody knows yet, in the middle.
+splice "$dir/newer.rec" 'r.insert(len(r) // 2, [4711, bytes(48)])'
+replay "$dir/newer.rec" "$dir/newer.db" || not_ok "a record of an unknown kind" "$(cat "$dir/newer.db.log")"
+same_matrix "a record of an unknown kind" "$dir/newer.db"
+got=$("$commctl" report --json --store "$dir/newer.db" | jq -c .loss)
+[ "$got" = '{"unknown_records":1}' ] && ok "a record of an unknown kind is counted" ||
+  not_ok "a record of an unknown kind is counted" "$got"
+"$commd" --source replay:"$dir/newer.rec" --store "$dir/said.db" 2>"$dir/said"
+grep -q '1 records of unknown kinds skipped: made by a newer version' "$dir/said" && ok "and said" || not_ok "and said" "$(cat "$dir/said")"
+
+# Fields that a newer version appended to what is known.
+splice "$dir/longer.rec" 'r = [[kind, fields + b"\xff" * 8] for kind, fields in r]'
+replay "$dir/longer.rec" "$dir/longer.db" || not_ok "longer records" "$(cat "$dir/longer.db.log")"
+same_matrix "longer records" "$dir/longer.db"
+
+# commd was killed: what came before the last whole record is replayed, and that is said.
+head -c $(($(stat -c %s "$recording") - 1000)) "$recording" >"$dir/cut.rec"
+replay "$dir/cut.rec" "$dir/cut.db"
+code=$?
+[ $code = 0 ] && [ "$(wc -l <"$dir/cut.db.log")" = 1 ] && grep -q 'cut short' "$dir/cut.db.log" &&
+  [ "$(matrix "$dir/cut.db" function | wc -l)" -gt 5 ] && ok "cut short" || not_ok "cut short" "$code: $(cat "$dir/cut.db.log")"
+
+# A record that is too short for its kind.
+splice "$dir/damaged.rec" 'r[len(r) // 2][1] = b""'
+replay "$dir/damaged.rec" "$dir/damaged.db"
+code=$?
+[ $code = 1 ] && [ "$(wc -l <"$dir/damaged.db.log")" = 1 ] && grep -q 'is damaged; what came before is stored' "$dir/damaged.db.log" &&
+  ok "damaged" || not_ok "damaged" "$code: $(cat "$dir/damaged.db.log")"
+exit $status
