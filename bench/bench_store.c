@@ -4,7 +4,8 @@
  *
  *   bench_store [SECONDS [EDGES [DIRECTORY]]]
  *
- * Default: an hour of 1 s slices of 64 threads, 2000 edges each, in /tmp.
+ * Default: an hour of 1 s slices of 64 threads, each on 4 CPUs, 2000 edges each,
+ * in /tmp.
  */
 #include <stdint.h>
 #include <sys/resource.h>
@@ -20,7 +21,13 @@
 
 #define SECOND 1000000000ULL
 
-enum { BENCH_THREADS = 64, BENCH_SITES = 400, BENCH_OBJECTS = 40, BENCH_EDGES_MAX = 100000 };
+enum {
+	BENCH_THREADS = 64,
+	BENCH_PLACEMENTS = 4 * BENCH_THREADS,
+	BENCH_SITES = 400,
+	BENCH_OBJECTS = 40,
+	BENCH_EDGES_MAX = 100000
+};
 
 static double seconds_of(clockid_t clock)
 {
@@ -81,6 +88,7 @@ int main(int argc, char **argv)
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 2000;
 	double cpu, wall, cpu_max = 0, total_cpu = 0, total_wall = 0;
 	static struct comm_edge edges[BENCH_EDGES_MAX];
+	struct comm_placement placements[BENCH_PLACEMENTS];
 	struct comm_store *store;
 	struct comm_naming naming;
 	struct made_names *names;
@@ -100,6 +108,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < BENCH_OBJECTS; i++)
 		made_object(names, COMM_OBJECT_STATIC, "object", "program", 64);
+	for (uint32_t i = 0; i < BENCH_PLACEMENTS; i++)
+		placements[i] = (struct comm_placement){1 + i / 4, i % 4, 250};
 	naming = made_naming(names);
 	config.path = path;
 	if (comm_store_open(&config, &store, &err)) {
@@ -112,7 +122,9 @@ int main(int argc, char **argv)
 		struct comm_slice_info info = {.start_ns = run.start_ns + i * SECOND,
 					       .end_ns = run.start_ns + (i + 1) * SECOND,
 					       .samples = 64000,
-					       .target_ns = 64 * SECOND};
+					       .target_ns = 64 * SECOND,
+					       .placement = placements,
+					       .n_placements = BENCH_PLACEMENTS};
 
 		make_edges(edges, n, i);
 		cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);

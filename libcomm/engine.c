@@ -43,6 +43,7 @@ struct comm_engine {
 	uint64_t last_ns;
 	uint64_t thinned;
 	struct comm_slice_info slice;
+	struct comm_placements placements; /* of the slice */
 	struct comm_engine_stats stats;
 	struct comm_edge *edges;
 	size_t n_edges, edges_room;
@@ -86,6 +87,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
+	comm_placements_deinit(&engine->placements);
 	free(engine->edges);
 	free(engine);
 }
@@ -140,6 +142,8 @@ static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
 	engine->slice.accesses += burst->n;
 	engine->stats.bursts++;
 	engine->stats.accesses += burst->n;
+	if (comm_placements_add(&engine->placements, burst->thread, burst->cpu, 1))
+		lose(engine, COMM_LOSS_CELLS, 1);
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
 }
@@ -331,6 +335,8 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	engine->n_edges = 0;
 	slice->start_ns = engine->slice_start_ns;
 	slice->end_ns = end_ns;
+	slice->placement = engine->placements.placement;
+	slice->n_placements = engine->placements.n;
 	ops->slice(engine->est, slice->start_ns, end_ns, collect, engine, &slice->unwritten);
 	thinned = ops->thinned ? ops->thinned(engine->est) : 0;
 	lose(engine, COMM_LOSS_WINDOW, thinned - engine->thinned);
@@ -348,9 +354,10 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 		lose(engine, COMM_LOSS_STORE, 1);
 		*slice = (struct comm_slice_info){0};
 		slice->loss[COMM_LOSS_STORE] = 1;
-		return;
+	} else {
+		*slice = (struct comm_slice_info){0};
 	}
-	*slice = (struct comm_slice_info){0};
+	comm_placements_clear(&engine->placements);
 }
 
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)

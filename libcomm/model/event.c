@@ -16,8 +16,8 @@ static const struct {
 	[COMM_LOSS_UNMAPPED] = {"unmapped", "accesses to addresses in no known mapping"},
 	[COMM_LOSS_THREADS] = {"threads_full", "threads filed under (other): table full"},
 	[COMM_LOSS_WINDOW] = {"thinned", "accesses left out to bound the estimator's memory"},
-	[COMM_LOSS_CELLS] = {"cells_folded",
-			     "small edges of a slice merged into (other); their bytes are counted"},
+	[COMM_LOSS_CELLS] = {"cells_folded", "small edges and rare placements (thread, CPU) of a "
+					     "slice merged into (other); their sums are kept"},
 	[COMM_LOSS_STORE] = {"slices_unstored", "slices not stored: disk full or store error"},
 	[COMM_LOSS_BUDGET] = {"switches_unreported",
 			      "times that scheduler switches began to be left "

@@ -32,14 +32,17 @@ int comm_rollup_init(struct comm_rollup *rollup, sqlite3 *db,
 
 void comm_rollup_deinit(struct comm_rollup *rollup)
 {
-	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++)
+	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++) {
 		comm_edge_table_deinit(&rollup->open[i].cells);
+		comm_placements_deinit(&rollup->open[i].placements);
+	}
 	comm_rows_deinit(&rollup->rows);
 }
 
 static void forget(struct comm_rollup_open *open)
 {
 	comm_edge_table_clear(&open->cells);
+	comm_placements_clear(&open->placements);
 	memset(&open->info, 0, sizeof(open->info));
 	open->parts = 0;
 }
@@ -168,12 +171,18 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 static int close_level(struct comm_rollup *rollup, int level)
 {
 	struct comm_rollup_open *open = &rollup->open[level];
+	size_t keep = (size_t)rollup->row_cap * COMM_ROLLUP_KEEP;
 	int err;
 
 	if (!open->parts)
 		return 0;
-	err = comm_edge_table_fold(&open->cells, (size_t)rollup->row_cap * COMM_ROLLUP_KEEP,
-				   &open->info.loss[COMM_LOSS_CELLS]);
+	err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
+	if (!err)
+		err = comm_placements_fold(&open->placements, keep,
+					   &open->info.loss[COMM_LOSS_CELLS]);
+	comm_placements_sort(&open->placements);
+	open->info.placement = open->placements.placement;
+	open->info.n_placements = open->placements.n;
 	/* One part is that wide already: another copy would tell nothing. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
@@ -227,8 +236,14 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 		open->info.loss[i] += info->loss[i];
 	for (size_t i = 0; i < n && !err; i++)
 		err = comm_edge_table_add(&open->cells, &edges[i]);
+	for (size_t i = 0; i < info->n_placements && !err; i++)
+		err = comm_placements_add(&open->placements, info->placement[i].thread,
+					  info->placement[i].cpu, info->placement[i].samples);
 	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
 		err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
+	if (!err && open->placements.n > keep * COMM_ROLLUP_SLACK)
+		err = comm_placements_fold(&open->placements, keep,
+					   &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
 		err = close_level(rollup, level);
 	return err;

@@ -23,6 +23,7 @@ enum {
 /* The slice of one level that is being summed. */
 struct comm_rollup_open {
 	struct comm_edge_table cells;
+	struct comm_placements placements;
 	struct comm_slice_info info; /* sums; start of the first, end of the last */
 	uint64_t index;		     /* which multiple of the level's width */
 	uint32_t parts;

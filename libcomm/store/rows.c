@@ -20,9 +20,13 @@ static const struct {
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
+	{offsetof(struct comm_rows, put_placement),
+	 "INSERT INTO placement (run, slice, thread, cpu, samples) VALUES (?1,?2,?3,?4,?5)"},
 	{offsetof(struct comm_rows, drop_slice), "DELETE FROM slice WHERE id = ?2 AND run = ?1"},
 	{offsetof(struct comm_rows, drop_edges), "DELETE FROM edge WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_losses), "DELETE FROM loss WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_placements),
+	 "DELETE FROM placement WHERE run = ?1 AND slice = ?2"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -110,6 +114,23 @@ static int put_losses(struct comm_rows *rows, int64_t run_id, int64_t slice, con
 	return err;
 }
 
+static int put_placements(struct comm_rows *rows, int64_t run_id, int64_t slice,
+			  const struct comm_placement *placement, size_t n)
+{
+	sqlite3_stmt *s = rows->put_placement;
+	int err = 0;
+
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	for (size_t i = 0; i < n && !err; i++) {
+		sqlite3_bind_int64(s, 3, placement[i].thread);
+		sqlite3_bind_int64(s, 4, placement[i].cpu);
+		sqlite3_bind_int64(s, 5, placement[i].samples);
+		err = run(rows, s);
+	}
+	return err;
+}
+
 int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice)
@@ -150,6 +171,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	err = put_edges(rows, run_id, slice, edges, n);
 	if (!err)
 		err = put_losses(rows, run_id, slice, info->loss);
+	if (!err)
+		err = put_placements(rows, run_id, slice, info->placement, info->n_placements);
 	if (!err && ret_slice)
 		*ret_slice = slice;
 	return err;
@@ -157,8 +180,9 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 3 };
-	sqlite3_stmt *const all[N_ALL] = {rows->drop_losses, rows->drop_slice, rows->drop_edges};
+	enum { N_ALL = 4 };
+	sqlite3_stmt *const all[N_ALL] = {rows->drop_placements, rows->drop_losses,
+					  rows->drop_slice, rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

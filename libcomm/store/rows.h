@@ -12,8 +12,8 @@
 
 struct comm_rows {
 	sqlite3 *db;
-	sqlite3_stmt *put_slice, *put_edge, *put_loss;
-	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses;
+	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement;
+	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements;
 };
 
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);

@@ -47,6 +47,7 @@ struct comm_store {
 	struct comm_dictionary dict;
 	struct comm_rollup rollup;
 	struct comm_edge_table cells;
+	struct comm_placements placements;
 	uint64_t quota_bytes;
 	bool has_ballast;
 	bool is_capped; /* the disk was full: the file grows no more */
@@ -272,6 +273,7 @@ void comm_store_close(struct comm_store *store)
 	comm_rollup_deinit(&store->rollup);
 	comm_rows_deinit(&store->rows);
 	comm_edge_table_deinit(&store->cells);
+	comm_placements_deinit(&store->placements);
 	ballast_drop(store);
 	/*
 	 * A reader without the right to write cannot open a WAL database whose
@@ -440,7 +442,30 @@ struct slice {
 	const struct comm_edge *edges;
 	size_t n;
 	const struct comm_naming *naming;
+	struct comm_slice_info stored; /* info, with what was folded */
 };
+
+static int take_placements(struct comm_store *store, struct comm_slice_info *info,
+			   uint32_t n_threads)
+{
+	int err = 0;
+
+	comm_placements_clear(&store->placements);
+	for (size_t i = 0; i < info->n_placements && !err; i++) {
+		const struct comm_placement *p = &info->placement[i];
+
+		err = comm_placements_add(&store->placements,
+					  p->thread < n_threads ? p->thread : COMM_ID_OTHER, p->cpu,
+					  p->samples);
+	}
+	if (!err)
+		err = comm_placements_fold(&store->placements, store->row_cap,
+					   &info->loss[COMM_LOSS_CELLS]);
+	comm_placements_sort(&store->placements);
+	info->placement = store->placements.placement;
+	info->n_placements = store->placements.n;
+	return err;
+}
 
 static int write_slice(struct comm_store *store, void *ctx)
 {
@@ -471,21 +496,21 @@ static int write_slice(struct comm_store *store, void *ctx)
 	if (!err)
 		err = comm_edge_table_fold(&store->cells, store->row_cap,
 					   &info.loss[COMM_LOSS_CELLS]);
+	if (!err)
+		err = take_placements(store, &info, naming->n_threads);
 	if (err)
 		return err;
 	comm_edge_table_sort(&store->cells);
-	err = comm_rows_put(&store->rows, store->run, 0, &info, store->cells.edge, store->cells.n,
-			    NULL);
-	if (!err)
-		slice->info.loss[COMM_LOSS_CELLS] = info.loss[COMM_LOSS_CELLS];
-	return err;
+	slice->stored = info;
+	return comm_rows_put(&store->rows, store->run, 0, &info, store->cells.edge, store->cells.n,
+			     NULL);
 }
 
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming)
 {
-	struct slice slice = {*info, edges, n_edges, naming};
+	struct slice slice = {.info = *info, .edges = edges, .n = n_edges, .naming = naming};
 	int err;
 
 	if (!store->run)
@@ -501,7 +526,7 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	 * The slice is safe; a wide slice that cannot be written costs readers
 	 * time, not data, and room for it is made like for any other.
 	 */
-	err = comm_rollup_add(&store->rollup, &slice.info, store->cells.edge, store->cells.n);
+	err = comm_rollup_add(&store->rollup, &slice.stored, store->cells.edge, store->cells.n);
 	if (err == -ENOSPC)
 		make_room(store, 1, (int64_t)store->cells.n + 1);
 	lift_cap(store);

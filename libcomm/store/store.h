@@ -13,13 +13,14 @@
 #include "error_model.h"
 #include "event.h"
 #include "naming.h"
+#include "placement.h"
 
 struct comm_store;
 
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
-	uint32_t row_cap;     /* edges of one slice; the rest is folded */
+	uint32_t row_cap;     /* edges, and placements, of one slice; the rest is folded */
 	uint64_t detail_ns;   /* full detail kept that long, then rolled up */
 	uint64_t rollup_ns;   /* width of a rolled-up slice */
 };
@@ -47,6 +48,9 @@ struct comm_slice_info {
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
 	struct comm_unwritten unwritten;
 	uint64_t loss[COMM_LOSS_MAX];
+	/* Where threads ran, each (thread, cpu) once; the caller's, may be NULL. */
+	const struct comm_placement *placement;
+	size_t n_placements;
 };
 
 /*

@@ -84,6 +84,13 @@ edges "$dir/r2.db" >"$dir/e2"
 cmp -s "$dir/e0" "$dir/e1" && ok "a replay agrees with the run to the bit" ||
   not_ok "a replay agrees with the run to the bit" "$(diff "$dir/e0" "$dir/e1" | head -20)"
 
+# Each burst was taken on some CPU, in each slice of each width.
+placed() { sqlite3 "$1" "SELECT count(*) FROM slice s WHERE bursts <> (SELECT total(samples) FROM placement WHERE run = s.run AND slice = s.id)"; }
+check "placements hold all bursts of their slice" [ "$(placed "$dir/ring.db")$(placed "$dir/r1.db")" = 00 ]
+check "placements are of the machine's CPUs" [ "$(sqlite3 "$dir/ring.db" "SELECT count(*) > 3 AND max(cpu) < $(nproc --all) FROM placement")" = 1 ]
+places() { sqlite3 "$1" "SELECT slice, thread, cpu, samples FROM placement ORDER BY 1, 2, 3"; }
+check "a replay has the placements of the run" [ "$(places "$dir/ring.db")" = "$(places "$dir/r1.db")" ]
+
 kernel private 4
 profile "$dir/private.db" 0 --pid $target --overhead 5
 end_kernel

@@ -147,6 +147,87 @@ static void test_roll_up_keeps_sums(void **state)
 	comm_report_free(report);
 }
 
+static int write_placements(struct comm_store *store, int second, const struct comm_placement *p,
+			    size_t n)
+{
+	struct comm_slice_info info = {.start_ns = START + second * SECOND,
+				       .end_ns = START + (second + 1) * SECOND,
+				       .placement = p,
+				       .n_placements = n};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, NULL, 0, &naming);
+}
+
+static void test_placements_are_summed(void **state)
+{
+	/* One twice, one of a thread that nobody named. */
+	const struct comm_placement some[] = {{1, 0, 5}, {2, 3, 7}, {1, 0, 1}, {4000000000U, 2, 9}};
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	(void)state;
+	c.detail_ns = 120 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 400; i++)
+		assert_int_equal(write_placements(store, i, some, 4), 0);
+	assert_true(query("SELECT placement.samples FROM placement JOIN slice ON id = slice WHERE"
+			  " start_ns = 1399000000000 AND level = 0 AND thread = 1 AND cpu = 0") ==
+		    6);
+	assert_true(query("SELECT placement.samples FROM placement JOIN slice ON id = slice WHERE"
+			  " start_ns = 1399000000000 AND level = 0 AND thread = 0 AND cpu = 2") ==
+		    9);
+	/* Wide slices have the sums, and what they repeat goes with its slice. */
+	assert_true(query("SELECT placement.samples FROM placement JOIN slice ON id = slice WHERE"
+			  " start_ns = 1060000000000 AND level = 1 AND thread = 2 AND cpu = 3") ==
+		    60 * 7);
+	assert_true(query("SELECT count(*) FROM placement WHERE slice NOT IN"
+			  " (SELECT id FROM slice)") == 0);
+	assert_true(query("SELECT count(*) FROM placement JOIN slice ON id = slice WHERE"
+			  " start_ns = 1060000000000") == 3);
+	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
+	/* All of the run, whatever is left of its detail. */
+	assert_true(query("SELECT sum(p.samples) FROM placement p JOIN slice s ON s.id = p.slice"
+			  " WHERE level = 2") == 400 * 22);
+	comm_store_close(store);
+}
+
+/* The row cap: the rarest lose their thread, not their CPU. */
+static void test_placements_are_capped(void **state)
+{
+	struct comm_placement many[38 * 16];
+	struct comm_store_config c = config();
+	struct comm_store *store;
+	double sum = 0, on_cpu_3 = 0;
+
+	(void)state;
+	c.row_cap = 100;
+	store = open_store(&c);
+	begin(store);
+	for (uint32_t i = 0; i < 38 * 16; i++) {
+		many[i] = (struct comm_placement){1 + i / 16, i % 16, 1 + i * 7919 % 1000};
+		sum += many[i].samples;
+		on_cpu_3 += i % 16 == 3 ? many[i].samples : 0;
+	}
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(write_placements(store, i, many, 38 * 16), 0);
+	assert_true(query("SELECT count(*) FROM placement WHERE slice = 1 AND thread <> 0") == 100);
+	assert_true(query("SELECT count(*) FROM placement WHERE slice = 1") <= 100 + 16);
+	assert_true(query("SELECT sum(samples) FROM placement WHERE slice = 1") == sum);
+	assert_true(query("SELECT sum(samples) FROM placement WHERE slice = 1 AND cpu = 3") ==
+		    on_cpu_3);
+	assert_true(query("SELECT min(samples) FROM placement WHERE slice = 1 AND thread <> 0") >=
+		    800);
+	assert_true(query("SELECT n FROM loss WHERE slice = 1 AND cause = 'cells_folded'") ==
+		    38 * 16 - 100);
+	/* A minute sums what its parts kept. */
+	assert_true(
+		query("SELECT sum(placement.samples) FROM placement JOIN slice ON id = slice WHERE"
+		      " level = 1") == 60 * sum);
+	comm_store_close(store);
+}
+
 static void test_quota(void **state)
 {
 	struct comm_store_config c = config();
@@ -312,6 +393,8 @@ int main(void)
 		TEST(test_row_cap),
 		TEST(test_more_pairs_than_rows),
 		TEST(test_roll_up_keeps_sums),
+		TEST(test_placements_are_summed),
+		TEST(test_placements_are_capped),
 		TEST(test_quota),
 		TEST(test_quota_takes_detail_first),
 		TEST(test_slice_larger_than_quota),
