@@ -146,9 +146,9 @@ int main(int argc, char **argv)
 	       seconds, n, seconds * n / total_cpu / 1e3, seconds * n / total_wall / 1e3,
 	       total_cpu / seconds * 1e3, cpu_max * 1e3, (double)st.st_size / seconds / n);
 	ask(path, "run, by thread", (struct comm_query){0});
-	ask(path, "run, by function", (struct comm_query){.by = COMM_BY_FUNCTION});
-	ask(path, "run, by line", (struct comm_query){.by = COMM_BY_LINE});
-	ask(path, "run, by object", (struct comm_query){.by = COMM_BY_OBJECT});
+	ask(path, "run, by function", (struct comm_query){.by = "function"});
+	ask(path, "run, by line", (struct comm_query){.by = "line"});
+	ask(path, "run, by object", (struct comm_query){.by = "object"});
 	ask(path, "range but 30 s at each end",
 	    (struct comm_query){.from_ns = 30 * SECOND, .to_ns = -30 * (int64_t)SECOND});
 	ask(path, "last 30 s", (struct comm_query){.from_ns = -30 * (int64_t)SECOND});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ctl.h"
 #include "form.h"
@@ -9,11 +11,7 @@
 #include "open.h"
 
 enum {
-	KEY_THREAD = 0x100,
-	KEY_FUNCTION,
-	KEY_REGION,
-	KEY_OBJECT,
-	KEY_LINE,
+	KEY_BY = 0x100,
 	KEY_FROM,
 	KEY_TO,
 	KEY_MIN_SHARE,
@@ -25,6 +23,7 @@ enum {
 	KEY_JSON,
 	KEY_CSV,
 	KEY_DOT,
+	KEY_GROUPINGS, /* and one for each grouping */
 };
 
 struct options {
@@ -41,13 +40,7 @@ struct options {
 #define FORM_OPTION(name, top, min_share_pct, help) {#name, 0, NULL, FORM_IS_DOC, help, 0},
 #define FORM_IS_DOC (OPTION_DOC | OPTION_NO_USAGE)
 
-static const struct argp_option argp_options[] = {
-	{NULL, 0, NULL, 0, "What stands for a node:", 1},
-	{"by-thread", KEY_THREAD, NULL, 0, "Threads (default)", 0},
-	{"by-function", KEY_FUNCTION, NULL, 0, "Functions, also within a thread", 0},
-	{"by-line", KEY_LINE, NULL, 0, "Source lines, also within a thread", 0},
-	{"by-object", KEY_OBJECT, NULL, 0, "Threads and the data objects between them", 0},
-	{"by-region", KEY_REGION, NULL, 0, "Code regions that the program marked", 0},
+static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
 	 0},
@@ -109,6 +102,18 @@ static uint64_t parse_count(struct argp_state *state, const char *option, uint64
 	return n;
 }
 
+static const char *parse_grouping(struct argp_state *state, const char *arg)
+{
+	const struct comm_grouping *const *groupings = comm_groupings();
+	size_t i = 0;
+
+	while (groupings[i] && strcmp(groupings[i]->name, arg) != 0)
+		i++;
+	if (!groupings[i])
+		argp_error(state, "there is no --by-%s to say --by %s for", arg, arg);
+	return arg;
+}
+
 static void set_form(struct argp_state *state, const char *name)
 {
 	static const char names[] = CTL_FORMS(FORM_NAME);
@@ -128,20 +133,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct comm_query *query = &options->query;
 
 	switch (key) {
-	case KEY_THREAD:
-		query->by = COMM_BY_THREAD;
-		return 0;
-	case KEY_FUNCTION:
-		query->by = COMM_BY_FUNCTION;
-		return 0;
-	case KEY_REGION:
-		query->by = COMM_BY_REGION;
-		return 0;
-	case KEY_OBJECT:
-		query->by = COMM_BY_OBJECT;
-		return 0;
-	case KEY_LINE:
-		query->by = COMM_BY_LINE;
+	case KEY_BY:
+		query->by = parse_grouping(state, arg);
 		return 0;
 	case 's':
 		options->store = arg;
@@ -198,23 +191,61 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "'%s' is one word too many", arg);
 		return EINVAL;
 	}
+	for (int i = 0; comm_groupings()[i]; i++) {
+		if (key == KEY_GROUPINGS + i) {
+			query->by = comm_groupings()[i]->name;
+			return 0;
+		}
+	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp argp = {
-	argp_options, parse,
-	NULL,	      "Who wrote the data that others read, as estimated from samples.",
-	NULL,	      NULL,
-	NULL};
+/*
+ * The options, with one for each grouping of the library: "--by-thread" for
+ * "thread".  They stay as long as the program; NULL when there is no memory.
+ */
+static struct argp_option *make_options(void)
+{
+	const struct comm_grouping *const *groupings = comm_groupings();
+	size_t n_fixed = sizeof(fixed_options) / sizeof(*fixed_options), n = 0;
+	struct argp_option *options, *at;
+	char *name;
+
+	while (groupings[n])
+		n++;
+	at = options = calloc(2 + n + n_fixed, sizeof(*options));
+	if (!options)
+		return NULL;
+	*at++ = (struct argp_option){.doc = "What stands for a node:", .group = 1};
+	for (size_t i = 0; i < n; i++) {
+		if (asprintf(&name, "by-%s", groupings[i]->name) < 0)
+			return NULL;
+		*at++ = (struct argp_option){
+			.name = name, .key = KEY_GROUPINGS + (int)i, .doc = groupings[i]->help};
+	}
+	*at++ = (struct argp_option){.name = "by",
+				     .key = KEY_BY,
+				     .arg = "NAME",
+				     .doc = "One of the following; default thread"};
+	memcpy(at, fixed_options, sizeof(fixed_options));
+	return options;
+}
 
 int ctl_report(int argc, char **argv)
 {
+	struct argp argp = {
+		.options = make_options(),
+		.parser = parse,
+		.doc = "Who wrote the data that others read, as estimated from samples.",
+	};
 	struct options options = {.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
 	char *err;
 	int code;
 
+	if (!argp.options)
+		return ctl_error(-ENOMEM, NULL);
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.form)
 		options.form = ctl_form_find(NULL);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first, and which of them each may include.
 
-ROOMS := model target stream decode identity estimate estimate/hazard exact store report
+ROOMS := model target stream decode identity estimate estimate/hazard exact store report report/grouping
 
 USES_model :=
 USES_target := model
@@ -13,14 +13,16 @@ USES_estimate/hazard := model estimate
 USES_exact := model
 USES_store := model
 USES_report := model store
+USES_report/grouping := model store report
 # engine.c stands in no room: it joins all that come before the report.
-USES_engine := . $(filter-out report,$(ROOMS))
+USES_engine := . $(filter-out report%,$(ROOMS))
 
 # Besides: the format of exact results stands with those who write it.
 MORE_exact := -idirafter exact
 MORE_engine := -idirafter exact
 MORE_report := -Iinclude
+MORE_report/grouping := -Iinclude
 
 # These make libcommprof, which other programs link: what reads a store.  The
 # store's writer comes with its room.
-LIBRARY_ROOMS := model store report
+LIBRARY_ROOMS := model store report report/grouping

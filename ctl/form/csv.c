@@ -24,7 +24,7 @@ static void field(const char *text)
 static void node_fields(const struct comm_node *node)
 {
 	field(node->id);
-	field(comm_node_kind_name(node->kind));
+	field(node->kind_name);
 	field(node->name);
 	field(node->module);
 	printf("%u,", node->tid);

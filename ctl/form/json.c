@@ -57,7 +57,7 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 {
 	ctl_json_open(json, NULL, '{');
 	ctl_json_string(json, "id", node->id);
-	ctl_json_string(json, "kind", comm_node_kind_name(node->kind));
+	ctl_json_string(json, "kind", node->kind_name);
 	ctl_json_string(json, "name", node->name);
 	if (node->other)
 		ctl_json_bool(json, "other", true);
@@ -87,6 +87,8 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		ctl_json_string(json, "module", node->module);
 		ctl_json_string(json, "build_id", node->build_id);
 		ctl_json_count(json, "start", node->start);
+		break;
+	case COMM_NODE_NAMED:
 		break;
 	}
 	ctl_json_double(json, "written_bytes", node->written_bytes);

@@ -19,12 +19,6 @@ enum {
 	TEXT_FEW_BURSTS = 1000, /* that no edge was seen says little then */
 };
 
-static const char *const nodes_name[] = {
-	[COMM_BY_THREAD] = "threads",	 [COMM_BY_FUNCTION] = "functions",
-	[COMM_BY_REGION] = "regions",	 [COMM_BY_OBJECT] = "threads, by object",
-	[COMM_BY_LINE] = "source lines",
-};
-
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
@@ -136,11 +130,6 @@ static void left_out(const struct ctl_term *term, double bytes, double whole, co
 static void print_account(const struct ctl_term *term, const struct comm_query *query,
 			  const struct comm_report *report)
 {
-	static const char *const names[] = {
-		[COMM_BY_THREAD] = "thread", [COMM_BY_FUNCTION] = "function",
-		[COMM_BY_REGION] = "region", [COMM_BY_OBJECT] = "thread",
-		[COMM_BY_LINE] = "line",
-	};
 	double whole = report->read_bytes;
 	char a[CTL_NUMBER], line[TEXT_LINE];
 
@@ -150,9 +139,9 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	if (query->self)
 		snprintf(line, sizeof(line), "with a known writer, as above");
 	else
-		snprintf(line, sizeof(line), "written by another %s, as above", names[query->by]);
+		snprintf(line, sizeof(line), "written by another %s, as above", report->by->noun);
 	left_out(term, report->total_bytes, whole, line);
-	snprintf(line, sizeof(line), "written by the same %s (--self shows it)", names[query->by]);
+	snprintf(line, sizeof(line), "written by the same %s (--self shows it)", report->by->noun);
 	left_out(term, report->self_bytes, whole, line);
 	left_out(term, report->within_bytes, whole,
 		 "written by the same thread (shown without --across)");
@@ -282,11 +271,10 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 	if (query->thread)
 		ctl_clean(name, sizeof(name), query->thread, sizeof(name) - 1);
 	printf("\n%s%s between %s%s%s%s:%s %s, %s/s\n", ctl_style(term, CTL_BOLD),
-	       query->first_read ? "First reads" : "Communication", nodes_name[query->by],
-	       query->across ? ", across threads"
-	       : query->by == COMM_BY_FUNCTION || query->by == COMM_BY_LINE
-		       ? ", also within a thread"
-		       : "",
+	       query->first_read ? "First reads" : "Communication", report->by->title,
+	       query->across	    ? ", across threads"
+	       : report->by->within ? ", also within a thread"
+				    : "",
 	       query->thread ? ", to or from " : "", name, ctl_style(term, CTL_PLAIN),
 	       ctl_bytes(a, report->total_bytes), ctl_bytes(b, report->total_bytes / seconds));
 }
@@ -309,14 +297,13 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 		printf("\nNone was seen.\n");
 	} else {
 		printf("\n");
-		if (query->by == COMM_BY_THREAD && report->n_nodes > 2) {
+		if (report->by->matrix && report->n_nodes > 2) {
 			printf("Share of the bytes in %%: rows write, columns read\n");
 			ctl_heatmap(&term, &labels);
 			printf("\n");
 		}
-		has_unresolved = query->by == COMM_BY_OBJECT
-					 ? ctl_table_objects(&term, query, &labels)
-					 : ctl_table_edges(&term, &labels);
+		has_unresolved = report->by->between ? ctl_table_objects(&term, query, &labels)
+						     : ctl_table_edges(&term, &labels);
 	}
 	if (!report->exact)
 		print_advice(&term, report);

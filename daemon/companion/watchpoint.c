@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cpu_rings.h"
-#include "losses.h"
+#include "loss_teller.h"
 #include "source.h"
 #include "trigger.h"
 #include "worth.h"
@@ -76,7 +76,7 @@ struct comm_watch {
 	uint64_t turn_ns, random;
 	struct comm_worth worth;
 	uint64_t lost[COMM_LOSS_MAX]; /* watches that came to nothing */
-	struct comm_losses losses;
+	struct comm_loss_teller losses;
 	struct comm_watch_stats stats;
 };
 
@@ -462,7 +462,7 @@ void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *pu
 	uint64_t before_ns = comm_clock_thread_ns();
 
 	look(w, now_ns, push, ctx);
-	comm_losses_tell(&w->losses, w->lost, now_ns, push, ctx);
+	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
 

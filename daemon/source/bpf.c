@@ -22,7 +22,7 @@
 #include "bpf_life.h"
 #include "clock.h"
 #include "cpu_events.h"
-#include "losses.h"
+#include "loss_teller.h"
 #include "source.h"
 #include "trigger.h"
 
@@ -49,7 +49,7 @@ struct source {
 	uint64_t nominal;
 	uint64_t tick_ns; /* 0: this kernel's ticks cannot be met */
 	int64_t regs_behind_tick;
-	struct comm_losses losses;
+	struct comm_loss_teller losses;
 	/* While draining. */
 	comm_event_fn *push;
 	void *push_ctx;
@@ -388,7 +388,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		return life;
 	source_stats(s, &stats);
 	return s->pushed + life +
-	       comm_losses_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
+	       comm_loss_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 }
 
 static int source_set_rate(void *source, const struct comm_sampler_rate *rate)

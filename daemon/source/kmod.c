@@ -17,7 +17,7 @@
 
 #include "bpf_life.h"
 #include "clock.h"
-#include "losses.h"
+#include "loss_teller.h"
 #include "pmu_event.h"
 #include "source.h"
 #include "trigger.h"
@@ -68,7 +68,7 @@ struct source {
 	struct comm_bpf_life *life; /* NULL: none */
 	struct comm_bpf_life_info life_info;
 	struct cp_stats last;
-	struct comm_losses losses;
+	struct comm_loss_teller losses;
 	char notes[256];
 	/* While draining. */
 	comm_event_fn *push;
@@ -564,7 +564,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		while ((record = cp_reader_next(s->reader, i)))
 			on_record(s, record);
 	source_stats(s, &stats);
-	s->pushed += comm_losses_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
+	s->pushed += comm_loss_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 	return life < 0 ? life : s->pushed + life;
 }
 

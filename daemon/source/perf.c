@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "cpu_events.h"
 #include "cpu_rings.h"
-#include "losses.h"
+#include "loss_teller.h"
 #include "perf_life.h"
 #include "perf_sample.h"
 #include "perf_threads.h"
@@ -54,7 +54,7 @@ struct source {
 	double fired; /* interrupts up to counted_ns */
 	uint64_t counted_ns, counted_cpu_ns;
 	struct comm_sampler_stats stats;
-	struct comm_losses losses;
+	struct comm_loss_teller losses;
 	uint64_t gaps; /* times that switches began to be left out */
 	uint64_t *seen_ns;
 	char notes[256];
@@ -439,7 +439,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->gaps++;
 	s->in_gap = !s->switches_on;
 	fill_stats(s, &stats);
-	return s->pushed + comm_losses_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
+	return s->pushed + comm_loss_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 }
 
 static int set_cpu_periods(struct source *s, const struct comm_sampler_rate *rate)

@@ -75,13 +75,19 @@ size_t comm_runs_count(const struct comm_runs *runs);
 /* NULL past the last one. */
 const struct comm_run *comm_runs_at(const struct comm_runs *runs, size_t i);
 
-enum comm_by {
-	COMM_BY_THREAD,
-	COMM_BY_FUNCTION,
-	COMM_BY_REGION,
-	COMM_BY_OBJECT, /* thread -> object -> thread */
-	COMM_BY_LINE,
+/* What may stand for a node. */
+struct comm_grouping {
+	const char *name;  /* for comm_query.by: "thread", "function", ... */
+	const char *help;  /* "Threads": for a list of options */
+	const char *title; /* "threads": communication between them */
+	const char *noun;  /* "thread": an edge goes from one to another */
+	bool within;	   /* edges are also within one thread */
+	bool between;	   /* nodes stand between threads: thread -> object -> thread */
+	bool matrix;	   /* mostly few nodes: a matrix of them is worth printing */
 };
+
+/* NULL-terminated; the first is the default. */
+const struct comm_grouping *const *comm_groupings(void);
 
 /*
  * The rest all zero is a good question: the whole latest run, by thread.
@@ -92,9 +98,9 @@ enum comm_by {
  * that the library does not know, and its answer where that is zero.
  */
 struct comm_query {
-	size_t size; /* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
-	int64_t run; /* 0: the latest */
-	enum comm_by by;
+	size_t size;	/* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
+	int64_t run;	/* 0: the latest */
+	const char *by; /* a grouping's name; NULL: "thread" */
 	/*
 	 * Relative to the run's start, or when negative to its end; to_ns 0 is
 	 * the end.  Slices are not cut: the range grows to whole ones.
@@ -127,13 +133,27 @@ enum comm_node_kind {
 	COMM_NODE_FUNCTION,
 	COMM_NODE_OBJECT,
 	COMM_NODE_LINE,
+	COMM_NODE_NAMED, /* any other: kind_name tells which, and it has a name alone */
 };
-
-const char *comm_node_kind_name(enum comm_node_kind kind);
 
 struct comm_node {
 	char id[16]; /* unique in a report: "t12", "f7" */
 	enum comm_node_kind kind;
+	const char *kind_name; /* "thread", "function", "object", "line", ... */
+	/*
+	 * The same for what is the same in another run, store or host, so that
+	 * reports can be compared: unlike id, which names a row of this store.
+	 * Where nothing tells two nodes apart for ever they have one key.
+	 *   thread NAME#N    the N-th of that name in the run, counted by its
+	 *                    process's start, then its own, then its tid
+	 *   function ID+0xA  build-id and address in the file
+	 *   function M:NAME  module and name, where there is no build-id
+	 *   line F S:L I     F as above, source:line, function inlined there
+	 *   object KIND ID:NAME, object KIND M:NAME, object KIND NAME
+	 *   object KIND of thread NAME#N   stacks
+	 *   KIND NAME        of all other kinds, and of what is other
+	 */
+	const char *key;
 	bool other;	  /* what was folded or could not be told apart */
 	const char *name; /* thread, function, object; the line's function */
 	const char *module, *build_id;
@@ -175,6 +195,7 @@ struct comm_report_slice {
 
 struct comm_report {
 	const struct comm_run *run;
+	const struct comm_grouping *by;
 	uint64_t from_ns, to_ns; /* really covered, relative to run->start_ns */
 	/* The first n_shown edges pass min_share and top. */
 	size_t n_nodes, n_edges, n_shown, n_losses, n_slices;
@@ -194,8 +215,9 @@ struct comm_report {
 };
 
 /*
- * -ENODATA: no run, no such run, nothing in the range, no such thread, no
- * region; *err says which.  -EINVAL: query->size is not set; -E2BIG: see there.
+ * -ENODATA: no run, no such run, nothing in the range, no such thread, nothing
+ * that the grouping needs; *err says which.  -EINVAL: query->size is not set, no
+ * such grouping; -E2BIG: see there.
  *
  * Intervals: the estimator's variances are summed as independent, what is known
  * of other errors is added (interval.c), and the whole is taken as log-normal

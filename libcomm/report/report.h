@@ -7,11 +7,15 @@
 #ifndef COMM_REPORT_H
 #define COMM_REPORT_H
 
-#include "nodes.h"
+#include <comm/comm.h>
+
+#include "error_model.h"
+#include "texts.h"
 
 struct comm_report_whole {
 	struct comm_report shown; /* first: programs have a pointer to it */
 	struct comm_run run;
+	struct comm_error_model error_model; /* of the run's estimator */
 	struct comm_node *nodes;
 	struct comm_report_edge *edges;
 	struct comm_report_loss *losses;

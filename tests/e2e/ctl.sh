@@ -65,7 +65,7 @@ expect 2 "$ctl" dance
 says stderr "no command 'dance'"
 expect 2 "$ctl" help dance
 for bad in --no-such-option '--min-share x' '--min-share 101' '--from soon' '--run -1' '--run 0' \
-	'--top many' '--json --csv' '--json --as csv' '--as x' '--as' extra '--to 0' '--confidence 100'; do
+	'--top many' '--json --csv' '--json --as csv' '--as x' '--as' extra '--to 0' '--confidence 100' '--by weekday'; do
 	# shellcheck disable=SC2086
 	expect 2 "$ctl" report $bad
 	says stderr commctl
@@ -120,6 +120,9 @@ for by in thread function object line; do
 	  and .loss.unmapped == 240
 	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
 done
+"$ctl" report --store redis.db --json --by-object >object.json
+expect 0 "$ctl" report --store redis.db --json --by object
+cmp -s stdout object.json || fail "--by object is not --by-object"
 expect 0 "$ctl" report --store redis.db --json
 is "$(jq '.edges | length' stdout)" 16 "edges without --top"
 is "$(jq '([.edges[].share] | add) * 1000 | round' stdout)" 1000 "sum of the shares"

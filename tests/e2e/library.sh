@@ -49,7 +49,7 @@ check "its name" same libcommprof.so.0 "$(readelf -d "$lib" | sed -n 's/.*(SONAM
 check "it needs SQLite and the C library alone" \
   none "$(needed "$lib" | grep -vxE "libsqlite3.so.0|lib[cm].so.6|$sanitize.so.*")"
 check "it is made of the rooms model, store and report" \
-  same "$(cd libcomm && printf '%s\n' {model,store,report}/*.c | sed 's#.*/##; s#c$#o#' | sort)" \
+  same "$(cd libcomm && printf '%s\n' {model,store,report,report/grouping}/*.c | sed 's#.*/##; s#c$#o#' | sort)" \
   "$(ar t "$prefix/lib/libcommprof.a" | sort)"
 check "its objects hide all but the functions of comm.h" same "$offered" "$(readelf -sW "$prefix/lib/libcommprof.a" |
   awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" && $8 !~ /^__/ {print $8}' | sort)"

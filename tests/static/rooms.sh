@@ -3,6 +3,7 @@
 # No room of libcomm includes what it may not: with the include paths that the Makefile
 # compiles a room with, each header of the rooms it uses is found and complete in itself,
 # and no header of any other room, of daemon/ or of ctl/ is found.
+export LC_ALL=C
 set -u
 cd "$(dirname "$0")/../.."
 n=0 failed=0
@@ -40,7 +41,7 @@ done
 
 ! relative=$(git grep -nE '#include "\.\./' -- libcomm daemon ctl bpf include)
 check $? "no header is included by a path that leads out of its folder: ${relative:-}"
-twice=$(git ls-files 'libcomm/*.h' | sed 's#.*/##' | sort | uniq -d)
+twice=$(git ls-files 'libcomm/*.h' 'daemon/*.h' 'bpf/*.h' | sed 's#.*/##' | sort | uniq -d)
 [ -z "$twice" ]
-check $? "no two headers of libcomm have one name: ${twice:-}"
+check $? "no two headers of libcomm, daemon and bpf have one name: ${twice:-}"
 exit $failed

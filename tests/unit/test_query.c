@@ -217,7 +217,7 @@ static void test_self_and_cuts(void **state)
 /* What is resolved comes first, whatever a guess may amount to. */
 static void test_order(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_LINE});
+	struct comm_report *report = ask((struct comm_query){.by = "line"});
 	bool guess_is_larger = false;
 
 	(void)state;
@@ -238,13 +238,13 @@ static void test_order(void **state)
 /* Functions also communicate within a thread: not when asked for others. */
 static void test_across(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_FUNCTION});
+	struct comm_report *report = ask((struct comm_query){.by = "function"});
 
 	(void)state;
 	assert_true(find(report, "f", "g")->bytes == 3600 + 900);
 	assert_true(report->within_bytes == 0);
 	comm_report_free(report);
-	report = ask((struct comm_query){.by = COMM_BY_FUNCTION, .across = true});
+	report = ask((struct comm_query){.by = "function", .across = true});
 	assert_true(find(report, "f", "g")->bytes == 3600);
 	assert_true(report->within_bytes == 3600);
 	assert_true(report->self_bytes == 120 && report->folded_bytes == 30);
@@ -261,7 +261,7 @@ static void test_coarse(void **state)
 	assert_true(find(report, "beta", "alpha")->coarse_bytes == 300);
 	assert_true(find(report, "alpha", "beta")->coarse_bytes == 0);
 	comm_report_free(report);
-	report = ask((struct comm_query){.by = COMM_BY_OBJECT});
+	report = ask((struct comm_query){.by = "object"});
 	assert_true(report->coarse_bytes == 300);
 	comm_report_free(report);
 }
@@ -290,7 +290,7 @@ static void test_first_read(void **state)
 
 static void test_by_function(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_FUNCTION});
+	struct comm_report *report = ask((struct comm_query){.by = "function"});
 	const struct comm_report_edge *e = find(report, "f", "g");
 
 	(void)state;
@@ -309,7 +309,7 @@ static void test_by_function(void **state)
 
 static void test_by_line(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_LINE});
+	struct comm_report *report = ask((struct comm_query){.by = "line"});
 	const struct comm_report_edge *e = comm_report_edge_at(report, 0);
 
 	(void)state;
@@ -327,7 +327,7 @@ static void test_by_line(void **state)
 
 static void test_by_object(void **state)
 {
-	struct comm_report *report = ask((struct comm_query){.by = COMM_BY_OBJECT});
+	struct comm_report *report = ask((struct comm_query){.by = "object"});
 	const struct comm_report_edge *e = find(report, "alpha", "x");
 	const struct comm_node *x;
 	int heaps = 0;
@@ -411,7 +411,7 @@ static void test_no_data(void **state)
 	(void)state;
 	assert_int_equal(comm_reader_report(reader, &query, &report, NULL), -ENODATA);
 	no_data((struct comm_query){.run = 7}, "no run 7");
-	no_data((struct comm_query){.by = COMM_BY_REGION}, "regions");
+	no_data((struct comm_query){.by = "region"}, "regions");
 }
 
 /* A program may have been compiled against an older or a newer comm.h. */
@@ -601,9 +601,9 @@ static void test_hostile_store(void **state)
 		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 		sqlite3_exec(db, damage[i], NULL, NULL, NULL);
 		sqlite3_close(db);
-		for (int by = COMM_BY_THREAD; by <= COMM_BY_LINE; by++) {
+		for (size_t by = 0; comm_groupings()[by]; by++) {
 			struct comm_query query = {.size = sizeof(query),
-						   .by = by,
+						   .by = comm_groupings()[by]->name,
 						   .self = true,
 						   .thread = by ? "*" : NULL};
 			struct comm_report *report;

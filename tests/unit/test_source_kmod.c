@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../daemon/losses.c"
+#include "../../daemon/loss_teller.c"
 #include "../../daemon/source/kmod.c"
 #include "../../daemon/source/sampler.c"
 

@@ -3,20 +3,20 @@
  * Losses as events: who counts by cause what was lost, a sampler or a companion,
  * tells of each loss once, by this.  One thread uses it.
  */
-#ifndef COMMD_LOSSES_H
-#define COMMD_LOSSES_H
+#ifndef COMMD_LOSS_TELLER_H
+#define COMMD_LOSS_TELLER_H
 
 #include "merge.h"
 
-struct comm_losses {
+struct comm_loss_teller {
 	uint64_t told[COMM_LOSS_MAX];
 };
 
 /*
  * Pushes a COMM_EV_LOSS for each cause whose counter has grown since the call
- * before; at first, *losses is zero.  Returns how many.
+ * before; at first, *teller is zero.  Returns how many.
  */
-int comm_losses_tell(struct comm_losses *losses, const uint64_t count[COMM_LOSS_MAX],
-		     uint64_t now_ns, comm_event_fn *push, void *ctx);
+int comm_loss_tell(struct comm_loss_teller *teller, const uint64_t count[COMM_LOSS_MAX],
+		   uint64_t now_ns, comm_event_fn *push, void *ctx);
 
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keys of functions that another run, host or build of a report has too (comm.h). */
+#ifndef COMM_FUNCTION_KEY_H
+#define COMM_FUNCTION_KEY_H
+
+#include <comm/comm.h>
+
+#include "texts.h"
+
+/* "BUILD-ID+0xADDRESS" of a described node; "MODULE:NAME" where there is no build-id. */
+const char *comm_function_key(struct comm_texts *texts, const struct comm_node *node);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "grouping.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ids.h"
+#include "schema.h"
+
+#define OPS(name) &comm_grouping_##name,
+#define PUBLIC(name) &comm_grouping_##name.grouping,
+
+static const struct comm_grouping_ops *const all[] = {COMM_GROUPINGS(OPS) NULL};
+static const struct comm_grouping *const all_public[] = {COMM_GROUPINGS(PUBLIC) NULL};
+
+const struct comm_grouping *const *comm_groupings(void)
+{
+	return all_public;
+}
+
+const struct comm_grouping_ops *comm_grouping_find(const char *name)
+{
+	size_t i = 0;
+
+	while (name && all[i] && strcmp(all[i]->grouping.name, name) != 0)
+		i++;
+	return all[i];
+}
+
+int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping_ops *ops,
+		       struct comm_reader *reader, const struct comm_run *run,
+		       struct comm_texts *texts, char **err)
+{
+	int code = 0;
+
+	*use = (struct comm_grouping_use){.ops = ops, .reader = reader, .run = run, .texts = texts};
+	if (sqlite3_prepare_v2(reader->db, ops->sql, -1, &use->row, NULL) != SQLITE_OK)
+		code = comm_schema_errno(reader->db);
+	else if (ops->open)
+		code = ops->open(use, err);
+	if (code && code != -ENODATA)
+		comm_reader_fail_db(reader, err, code);
+	if (code)
+		comm_grouping_close(use);
+	return code;
+}
+
+void comm_grouping_close(struct comm_grouping_use *use)
+{
+	if (use->ops && use->ops->close)
+		use->ops->close(use);
+	comm_id_map_deinit(&use->map);
+	sqlite3_finalize(use->row);
+	memset(use, 0, sizeof(*use));
+}
+
+int comm_grouping_describe(struct comm_grouping_use *use, uint32_t id, struct comm_node *node)
+{
+	const struct comm_grouping_ops *ops = use->ops;
+	int rc, code = 0;
+
+	memset(node, 0, sizeof(*node));
+	snprintf(node->id, sizeof(node->id), "%c%u", ops->letter, id);
+	node->kind = ops->kind;
+	node->kind_name = ops->kind_name;
+	node->other = id == COMM_ID_OTHER;
+	node->name = node->other ? "(other)" : "(unnamed)";
+	node->module = node->build_id = node->source = node->inlined = node->object_kind = "";
+	if (!node->other) {
+		sqlite3_bind_int64(use->row, 1, use->run->id);
+		sqlite3_bind_int64(use->row, 2, id);
+		rc = sqlite3_step(use->row);
+		if (rc == SQLITE_ROW)
+			code = ops->describe(use, use->row, node);
+		else if (rc != SQLITE_DONE)
+			code = comm_schema_errno(use->reader->db);
+		sqlite3_reset(use->row);
+	}
+	if (!code && !node->key)
+		node->key = comm_texts_format(use->texts, "%s %s", node->kind_name, node->name);
+	return code;
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What all groupings have in common, asked of each that the library has, and what
+ * only a comparison of stores shows.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "estimator.h"
+#include "made_names.h"
+#include "store.h"
+#include <comm/comm.h>
+
+#define SECOND 1000000000ULL
+
+enum { SLICES = 3 };
+
+/* Stores of one program, whose ids, tids and order of arrival differ. */
+struct made_store {
+	char path[64];
+	struct comm_reader *reader;
+};
+
+static struct made_store plain, shuffled;
+
+struct made_ids {
+	uint32_t main, worker_1, worker_2, other_process;
+	uint32_t line_1, line_2, line_3, generated;
+	uint32_t counter, heap, stack;
+};
+
+static uint32_t thread(struct made_names *names, uint32_t tgid, uint32_t tid, const char *name,
+		       uint64_t start_ns)
+{
+	uint32_t id = made_thread(names, tgid, tid, name);
+
+	names->thread[id].start_ns = start_ns;
+	return id;
+}
+
+static uint32_t stack(struct made_names *names, uint32_t tid, const char *name)
+{
+	uint32_t id = made_object(names, COMM_OBJECT_STACK, name, "", 8192);
+
+	names->object[id].thread_tid = tid;
+	return id;
+}
+
+static uint32_t generated(struct made_names *names)
+{
+	uint32_t id = made_function(names, "made_by_jit", "[jit]", 0);
+
+	names->function[id].build_id = "";
+	return id;
+}
+
+static struct made_ids make_names(struct made_names *names)
+{
+	uint32_t f, g, j;
+	struct made_ids ids;
+
+	ids.main = thread(names, 100, 100, "main", 5);
+	ids.worker_1 = thread(names, 100, 101, "worker", 10);
+	ids.worker_2 = thread(names, 100, 102, "worker", 20);
+	ids.other_process = thread(names, 200, 200, "worker", 15);
+	f = made_function(names, "f", "m.so", 0x100);
+	g = made_function(names, "g", "m.so", 0x200);
+	j = generated(names);
+	ids.line_1 = made_site(names, f, "f.c", 1);
+	ids.line_2 = made_site(names, f, "f.c", 2);
+	names->site[ids.line_2].inlined = "inner";
+	ids.line_3 = made_site(names, g, NULL, 0);
+	ids.generated = made_site(names, j, NULL, 0);
+	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
+	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
+	ids.stack = stack(names, 102, "stack of worker/102");
+	return ids;
+}
+
+static struct made_ids make_shuffled_names(struct made_names *names)
+{
+	uint32_t f, g, j;
+	struct made_ids ids;
+
+	made_object(names, COMM_OBJECT_HEAP, "another", "", 64);
+	thread(names, 900, 900, "bystander", 1);
+	j = generated(names);
+	g = made_function(names, "g", "m.so", 0x200);
+	f = made_function(names, "f", "m.so", 0x100);
+	ids.worker_2 = thread(names, 901, 950, "worker", 4020);
+	ids.other_process = thread(names, 990, 990, "worker", 4015);
+	ids.worker_1 = thread(names, 901, 960, "worker", 4010);
+	ids.main = thread(names, 901, 901, "main", 4005);
+	ids.generated = made_site(names, j, NULL, 0);
+	ids.line_3 = made_site(names, g, NULL, 0);
+	ids.line_2 = made_site(names, f, "f.c", 2);
+	names->site[ids.line_2].inlined = "inner";
+	ids.line_1 = made_site(names, f, "f.c", 1);
+	ids.stack = stack(names, 950, "stack of worker/950");
+	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
+	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
+	return ids;
+}
+
+static struct comm_edge edge(uint32_t src, uint32_t src_site, uint32_t dst, uint32_t dst_site,
+			     uint32_t object, double bytes, uint32_t bursts)
+{
+	return (struct comm_edge){.src_thread = src,
+				  .src_site = src_site,
+				  .dst_thread = dst,
+				  .dst_site = dst_site,
+				  .object = object,
+				  .bytes = bytes,
+				  .variance = bytes,
+				  .first_bytes = bytes / 8,
+				  .first_variance = 1,
+				  .bursts = bursts};
+}
+
+static int make_store(struct made_store *made, struct made_ids (*make)(struct made_names *names))
+{
+	struct comm_store_config config = {.path = made->path,
+					   .row_cap = 1000,
+					   .detail_ns = 900 * SECOND,
+					   .rollup_ns = 60 * SECOND};
+	struct comm_run_info run = {.source = "test",
+				    .event = "e",
+				    .command = "c",
+				    .error_model = &comm_est_hazard.error_model};
+	struct made_names *names = made_names_create();
+	struct made_ids m = make(names);
+	const struct comm_edge edges[] = {
+		edge(m.main, m.line_1, m.worker_1, m.line_3, m.counter, 4096, 8),
+		edge(m.main, m.line_1, m.worker_2, m.line_3, m.heap, 1000, 6),
+		edge(m.worker_1, m.line_2, m.main, m.line_1, m.counter, 512, 3),
+		edge(m.worker_2, m.generated, m.worker_2, m.line_2, m.stack, 2048, 9),
+		edge(m.other_process, m.generated, m.main, m.generated, m.heap, 256, 2),
+		edge(m.worker_2, m.line_2, m.other_process, COMM_SITE_KERNEL, m.stack, 64, 1),
+		edge(m.main, m.line_1, COMM_ID_OTHER, 0, 0, 16, 1),
+		edge(COMM_ID_OTHER, 0, COMM_ID_OTHER, 0, 0, 32, 1),
+	};
+	enum { N_EDGES = sizeof(edges) / sizeof(*edges) };
+	struct comm_naming naming = made_naming(names);
+	struct comm_edge sent[N_EDGES];
+	struct comm_store *store;
+	char *err = NULL;
+	int64_t id;
+	int code;
+
+	/* What comes first gets the first row. */
+	for (size_t i = 0; i < N_EDGES; i++)
+		sent[i] = edges[made == &plain ? i : N_EDGES - 1 - i];
+	strcpy(made->path, "/tmp/test_grouping.XXXXXX");
+	if (!mkdtemp(made->path))
+		return -1;
+	strcat(made->path, "/s.db");
+	code = comm_store_open(&config, &store, &err);
+	if (!code)
+		code = comm_store_begin_run(store, &run, &id);
+	for (uint64_t i = 0; i < SLICES && !code; i++) {
+		struct comm_slice_info info = {
+			.start_ns = i * SECOND, .end_ns = (i + 1) * SECOND, .unwritten = {50, 20}};
+
+		code = comm_store_write_slice(store, &info, sent, N_EDGES, &naming);
+	}
+	comm_store_close(store);
+	free(names);
+	return code ? code : comm_reader_open(made->path, &made->reader, &err);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return make_store(&plain, make_names) || make_store(&shuffled, make_shuffled_names);
+}
+
+static int drop_store(struct made_store *made)
+{
+	comm_reader_close(made->reader);
+	unlink(made->path);
+	*strrchr(made->path, '/') = '\0';
+	return rmdir(made->path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return drop_store(&plain) | drop_store(&shuffled);
+}
+
+/* NULL: the run has nothing that the grouping needs. */
+static struct comm_report *ask(struct comm_reader *reader, struct comm_query query)
+{
+	struct comm_report *report = NULL;
+	char *err = NULL;
+	int code;
+
+	query.size = sizeof(query);
+	code = comm_reader_report(reader, &query, &report, &err);
+	if (code == -ENODATA) {
+		assert_true(err && *err);
+		free(err);
+		return NULL;
+	}
+	if (code)
+		fail_msg("by %s: %s", query.by, err);
+	return report;
+}
+
+static void check_near(const char *by, const char *what, double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("by %s: %s is %.17g, not %.17g", by, what, value, expected);
+}
+
+/* Nothing is lost and nothing is counted twice. */
+static void check_sums(const struct comm_report *report, const struct comm_report *by_thread)
+{
+	double edges = 0, written = 0, read = 0, expected = report->total_bytes;
+	const char *by = report->by->name;
+
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *e = comm_report_edge_at(report, i);
+
+		edges += e->bytes;
+		assert_true(e->low <= e->bytes && e->bytes <= e->high && e->low >= 0);
+		assert_true(e->from < report->n_nodes && e->to < report->n_nodes);
+	}
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		written += comm_report_node_at(report, i)->written_bytes;
+		read += comm_report_node_at(report, i)->read_bytes;
+	}
+	if (report->by->between)
+		expected *= 2; /* into the node between and out of it */
+	check_near(by, "the sum of edges", edges, expected);
+	check_near(by, "what nodes write", written, expected);
+	check_near(by, "what nodes read", read, expected);
+	check_near(by, "all that is accounted for",
+		   report->total_bytes + report->self_bytes + report->within_bytes +
+			   report->folded_bytes + report->unwritten_bytes,
+		   report->read_bytes);
+	check_near(by, "all that is read", report->read_bytes, by_thread->read_bytes);
+	check_near(by, "what is within threads", report->within_bytes, by_thread->within_bytes);
+}
+
+static void check_nodes(const struct comm_report *report)
+{
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *a = comm_report_node_at(report, i);
+
+		assert_true(a->name && *a->name && a->kind_name && *a->kind_name);
+		assert_non_null(a->key);
+		/* Kinds are told apart by their keys, too. */
+		assert_int_equal(strncmp(a->key, a->kind_name, strlen(a->kind_name)), 0);
+		assert_true(a->module && a->build_id && a->source && a->inlined && a->object_kind);
+		assert_true(a->other == !strcmp(a->name, "(other)"));
+		for (size_t j = 0; j < i; j++) {
+			assert_string_not_equal(a->id, comm_report_node_at(report, j)->id);
+			assert_string_not_equal(a->key, comm_report_node_at(report, j)->key);
+		}
+	}
+}
+
+static void test_every_grouping(void **state)
+{
+	const struct comm_grouping *const *groupings = comm_groupings();
+	int n_answers = 0;
+
+	(void)state;
+	assert_string_equal(groupings[0]->name, "thread");
+	for (size_t i = 0; groupings[i]; i++) {
+		for (int options = 0; options < 8; options++) {
+			struct comm_query query = {.self = options & 1,
+						   .across = options & 2,
+						   .first_read = options & 4};
+			struct comm_report *by_thread = ask(plain.reader, query), *report;
+
+			query.by = groupings[i]->name;
+			report = ask(plain.reader, query);
+			if (report) {
+				assert_ptr_equal(report->by, groupings[i]);
+				assert_true(report->n_edges > 0);
+				check_sums(report, by_thread);
+				check_nodes(report);
+				n_answers++;
+			}
+			comm_report_free(report);
+			comm_report_free(by_thread);
+		}
+		assert_true(*groupings[i]->help && *groupings[i]->title && *groupings[i]->noun);
+	}
+	assert_true(n_answers >= 4 * 8);
+}
+
+static const struct comm_node *by_key(const struct comm_report *report, const char *key)
+{
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		if (!strcmp(comm_report_node_at(report, i)->key, key))
+			return comm_report_node_at(report, i);
+	}
+	return NULL;
+}
+
+/* The same program in another store: other rows, other tids, the same keys. */
+static void test_keys(void **state)
+{
+	int n_moved = 0;
+
+	(void)state;
+	for (size_t i = 0; comm_groupings()[i]; i++) {
+		struct comm_query query = {.by = comm_groupings()[i]->name, .self = true};
+		struct comm_report *a = ask(plain.reader, query);
+		struct comm_report *b = ask(shuffled.reader, query);
+		bool moved = false;
+
+		assert_true(!a == !b);
+		if (!a)
+			continue;
+		assert_int_equal(a->n_nodes, b->n_nodes);
+		for (size_t j = 0; j < a->n_nodes; j++) {
+			const struct comm_node *here = comm_report_node_at(a, j);
+			const struct comm_node *there = by_key(b, here->key);
+
+			if (!there)
+				fail_msg("by %s: the other store has no '%s'", query.by, here->key);
+			check_near(here->key, "written", there->written_bytes, here->written_bytes);
+			check_near(here->key, "read", there->read_bytes, here->read_bytes);
+			moved |= strcmp(here->id, there->id) != 0;
+		}
+		n_moved += moved;
+		comm_report_free(a);
+		comm_report_free(b);
+	}
+	assert_true(n_moved >= 4);
+}
+
+/* As comm.h documents them: other programs may have stored keys. */
+static void test_key_forms(void **state)
+{
+	static const struct {
+		const char *by, *key;
+	} expected[] = {
+		{"thread", "thread worker#1"},
+		{"thread", "thread worker#2"},
+		/* Its process started after that of the others. */
+		{"thread", "thread worker#3"},
+		{"thread", "thread (other)"},
+		{"function", "function b01d+0x100"},
+		{"function", "function [jit]:made_by_jit"},
+		{"function", "function [kernel]"},
+		{"line", "line b01d+0x100 f.c:1"},
+		{"line", "line b01d+0x100 f.c:2 inner"},
+		{"object", "object static m.so:counter"},
+		{"object", "object heap [heap]"},
+		{"object", "object stack of thread worker#2"},
+		{"object", "thread main#1"},
+	};
+	struct comm_report *report;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		report = ask(shuffled.reader,
+			     (struct comm_query){.by = expected[i].by, .self = true});
+		if (!by_key(report, expected[i].key))
+			fail_msg("by %s: no '%s'", expected[i].by, expected[i].key);
+		comm_report_free(report);
+	}
+	report = ask(shuffled.reader, (struct comm_query){0});
+	assert_int_equal(by_key(report, "thread worker#3")->tid, 990);
+	assert_int_equal(by_key(report, "thread worker#2")->tid, 950);
+	comm_report_free(report);
+}
+
+static void test_unknown(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
+	struct comm_report *report;
+	char *err = NULL;
+
+	(void)state;
+	assert_int_equal(comm_reader_report(plain.reader, &query, &report, &err), -EINVAL);
+	assert_non_null(strstr(err, "weekday"));
+	free(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_grouping),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),
+		cmocka_unit_test(test_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
