@@ -75,6 +75,16 @@ size_t comm_runs_count(const struct comm_runs *runs);
 /* NULL past the last one. */
 const struct comm_run *comm_runs_at(const struct comm_runs *runs, size_t i);
 
+/*
+ * For whoever follows a store that is being written: what is newest in it.  Costs
+ * a few lookups, so it can be asked many times a second.  *ret_run 0: no run yet;
+ * *ret_end_ns 0: that run has no slice yet.  *ret_changes is another number
+ * whenever anything was written between two calls of one reader, a run's end or
+ * a merger of old slices too; it says nothing to another reader.
+ */
+int comm_reader_newest(struct comm_reader *reader, int64_t *ret_run, uint64_t *ret_end_ns,
+		       uint64_t *ret_changes, char **err);
+
 /* What may stand for a node. */
 struct comm_grouping {
 	const char *name;  /* for comm_query.by: "thread", "function", ... */

@@ -107,10 +107,17 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	char wal[sizeof(path) + 8];
+
 	(void)state;
 	comm_reader_close(reader);
 	free(names);
 	unlink(path);
+	/* A writer that ended before the reader leaves them. */
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	unlink(wal);
+	snprintf(wal, sizeof(wal), "%s-shm", path);
+	unlink(wal);
 	*strrchr(path, '/') = '\0';
 	return rmdir(path);
 }
@@ -467,6 +474,58 @@ static void test_past_the_last(void **state)
 	comm_runs_free(NULL);
 }
 
+static void newest(int64_t *run, uint64_t *end_ns, uint64_t *changes)
+{
+	char *err = NULL;
+
+	assert_int_equal(comm_reader_newest(reader, run, end_ns, changes, &err), 0);
+	assert_null(err);
+}
+
+/* What a live view asks before it asks for a report. */
+static void test_newest(void **state)
+{
+	struct comm_store_config config = {
+		.path = path, .row_cap = 1000, .detail_ns = 900 * SECOND, .rollup_ns = 60 * SECOND};
+	struct comm_run_info info = {
+		.source = "test", .event = "e", .command = "c", .error_model = &model};
+	struct comm_edge edges[] = {edge(A, B, 2, 4, 1, 600, 5)};
+	struct comm_slice_info slice = {.start_ns = 7, .end_ns = 9};
+	struct comm_naming naming = made_naming(names);
+	uint64_t end_ns, changes, before;
+	struct comm_store *store;
+	int64_t run;
+	char *err;
+
+	(void)state;
+	newest(&run, &end_ns, &before);
+	assert_int_equal(run, 1);
+	assert_int_equal(end_ns, START + 4 * SECOND);
+	newest(&run, &end_ns, &changes);
+	assert_int_equal(changes, before);
+	assert_int_equal(comm_store_open(&config, &store, &err), 0);
+	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
+	newest(&run, &end_ns, &changes);
+	assert_int_equal(run, 2);
+	assert_int_equal(end_ns, 0);
+	assert_int_not_equal(changes, before);
+	before = changes;
+	assert_int_equal(comm_store_write_slice(store, &slice, edges, 1, &naming), 0);
+	newest(&run, &end_ns, &changes);
+	assert_int_equal(end_ns, 9);
+	assert_int_not_equal(changes, before);
+	/* After the last one the minute before it is summed: a later row of older time. */
+	slice.start_ns = 9;
+	slice.end_ns = 10;
+	assert_int_equal(comm_store_write_slice(store, &slice, edges, 1, &naming), 0);
+	slice.start_ns = 60 * SECOND;
+	slice.end_ns = 61 * SECOND;
+	assert_int_equal(comm_store_write_slice(store, &slice, edges, 1, &naming), 0);
+	newest(&run, &end_ns, &changes);
+	assert_int_equal(end_ns, 61 * SECOND);
+	comm_store_close(store);
+}
+
 static void test_opening(void **state)
 {
 	struct comm_reader *r;
@@ -539,6 +598,9 @@ static void test_plans(void **state)
 		" WHERE ?1 AND s.id = ?2",
 		"SELECT s.function FROM context c JOIN site s ON s.id = c.site WHERE c.id = ?1",
 		"SELECT sampled_ends FROM run WHERE id = ?1",
+		"SELECT max(id) FROM run",
+		"SELECT end_ns FROM slice WHERE run = ?1"
+		" ORDER BY start_ns DESC, level DESC LIMIT 1",
 		"SELECT id FROM slice WHERE level = ?2 AND run = ?1 AND start_ns >= ?3"
 		" AND start_ns < ?4",
 	};
@@ -626,25 +688,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_by_thread),
-		TEST(test_self_and_cuts),
-		TEST(test_order),
-		TEST(test_across),
-		TEST(test_coarse),
-		TEST(test_thread_by_label),
-		TEST(test_first_read),
-		TEST(test_by_function),
-		TEST(test_by_line),
-		TEST(test_by_object),
-		TEST(test_ranges),
-		TEST(test_threads),
-		TEST(test_no_data),
-		TEST(test_size),
-		TEST(test_past_the_last),
-		TEST(test_opening),
-		TEST(test_plans),
-		TEST(test_hostile_store),
-		cmocka_unit_test(test_intervals),
+		TEST(test_by_thread),	  TEST(test_self_and_cuts),
+		TEST(test_order),	  TEST(test_across),
+		TEST(test_coarse),	  TEST(test_thread_by_label),
+		TEST(test_first_read),	  TEST(test_by_function),
+		TEST(test_by_line),	  TEST(test_by_object),
+		TEST(test_ranges),	  TEST(test_threads),
+		TEST(test_no_data),	  TEST(test_size),
+		TEST(test_past_the_last), TEST(test_newest),
+		TEST(test_opening),	  TEST(test_plans),
+		TEST(test_hostile_store), cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
