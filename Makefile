@@ -39,7 +39,7 @@ INC_daemon := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude $(DAEMON_RO
 INC_ctl := -Iinclude -iquote ctl -iquote ctl/form
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
-LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -l:libsupc++.a -lm
+LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -liberty -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)

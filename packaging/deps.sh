@@ -6,7 +6,7 @@ set -eu
 export LC_ALL=C
 
 build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
-       libsqlite3-dev libpfm4-dev libcap-dev zlib1g-dev uthash-dev libstdc++-12-dev"
+       libsqlite3-dev libpfm4-dev libcap-dev zlib1g-dev uthash-dev libiberty-dev"
 demo="redis-server redis-tools procps"
 check="$demo g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 python3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev

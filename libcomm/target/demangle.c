@@ -1,47 +1,87 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "demangle.h"
 
+#include <ctype.h>
+#include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
-	MANGLED_BYTES_MAX = 4096, /* the demangler's stack use grows with it */
+	MANGLED_BYTES_MAX = 4096, /* the demanglers' stack use grows with it */
+	BINDER_DIGITS_MAX = 2,	  /* 62 * 62 lifetimes: more than anybody writes */
 };
 
-/*
- * Of libsupc++.a.  __cxa_demangle() is the documented entry, but it grows its
- * output without limit; this one hands out pieces, allocates nothing, and so
- * may be left by longjmp().
- */
-int __gcclibcxx_demangle_callback(const char *mangled, void (*piece)(const char *, size_t, void *),
-				  void *ctx);
-
-struct output {
+struct demangled {
 	char *at, *end;
+	bool rust;
 	jmp_buf full;
 };
 
-static void piece(const char *text, size_t len_bytes, void *ctx)
+/*
+ * An output that is full ends the demangling, else a few hundred bytes would take hours.
+ * Between two pieces the demanglers hold no memory, so they may be left by longjmp();
+ * but while an identifier in punycode is handed out, Rust's holds the text of it.  That
+ * text, and of Rust's only that, is not ASCII: the piece after it is soon enough.
+ */
+static void add_piece(const char *text, size_t len_bytes, void *ctx)
 {
-	struct output *out = ctx;
+	struct demangled *out = ctx;
 	size_t room = (size_t)(out->end - out->at);
 	size_t n = len_bytes < room ? len_bytes : room;
 
-	memcpy(out->at, text, n);
+	/* An empty identifier is NULL. */
+	if (n)
+		memcpy(out->at, text, n);
 	out->at += n;
-	if (n < len_bytes)
-		longjmp(out->full, 1);
+	if (n == len_bytes)
+		return;
+	for (size_t i = 0; out->rust && i < len_bytes; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return;
+	longjmp(out->full, 1);
+}
+
+/*
+ * "for<'a, 'b>" is written as a number, FG0_ or DG0_, and libiberty counts up to it, also
+ * where it prints nothing and so can not be stopped: FGzzzzzzzzzz_ takes years.
+ */
+static bool has_endless_binder(const char *name)
+{
+	for (; (name = strchr(name, 'G')); name++) {
+		size_t digits = 0;
+
+		if (name[-1] != 'F' && name[-1] != 'D')
+			continue;
+		while (digits <= BINDER_DIGITS_MAX && isalnum((unsigned char)name[1 + digits]))
+			digits++;
+		if (digits > BINDER_DIGITS_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* What is not old Rust prints nothing before it fails as that, and may be C++. */
+static bool demangle(const char *name, struct demangled *out)
+{
+	if (setjmp(out->full))
+		return true;
+	out->rust = true;
+	if (rust_demangle_callback(name, DMGL_PARAMS, add_piece, out))
+		return true;
+	out->rust = false;
+	return name[1] == 'Z' && cplus_demangle_v3_callback(name, DMGL_PARAMS, add_piece, out);
 }
 
 const char *comm_demangle(const char *name, char *ret, size_t size_bytes)
 {
-	struct output out;
+	struct demangled out = {.at = ret};
 
-	if (name[0] != '_' || name[1] != 'Z' || strlen(name) > MANGLED_BYTES_MAX || !size_bytes)
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') || !size_bytes ||
+	    strlen(name) > MANGLED_BYTES_MAX || (name[1] == 'R' && has_endless_binder(name)))
 		return name;
-	out.at = ret;
 	out.end = ret + size_bytes - 1;
-	if (!setjmp(out.full) && __gcclibcxx_demangle_callback(name, piece, &out))
+	if (!demangle(name, &out))
 		return name;
 	*out.at = 0;
 	return ret;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C++ (and old Rust) symbol names made readable.  The names are hostile: a few
- * hundred bytes of back references can stand for gigabytes, so the output is
- * cut, never grown.
+ * C++ and Rust symbol names (old and v0) made readable, by libiberty.  The names are
+ * hostile: a few hundred bytes of back references can stand for gigabytes, so the output
+ * is cut, never grown.
  */
 #ifndef COMM_DEMANGLE_H
 #define COMM_DEMANGLE_H
@@ -11,7 +11,8 @@
 
 /*
  * Writes the readable form of name to ret and returns ret; returns name itself
- * when it is not a mangled name.  A longer form is cut to size_bytes.
+ * when it is not a mangled name, or one too long or too deep.  A longer form is cut to
+ * size_bytes.  Rust's identifiers may be cut within a character of UTF-8.
  */
 const char *comm_demangle(const char *name, char *ret, size_t size_bytes);
 

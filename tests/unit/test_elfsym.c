@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -266,6 +267,114 @@ static void a_demangling_bomb_is_cut(void **state)
 	assert_memory_equal(text, "f(A<int, int>, B<A<int, int>, A<int, int> >,", 44);
 }
 
+static void demangles_rust(void **state)
+{
+	static const char *const name[][2] = {
+		{"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+		{"_RNvMs_Cs1_1aNtB4_1S3new", "<a::S>::new"},
+		{"_RNvXCs1_1aNtB2_1SNtNtB2_1m1T2go", "<a::S as a::m::T>::go"},
+		{"_RINvCs1_1a3getmTehEE", "a::get::<u32, (str, u8)>"},
+		{"_RNCNvCs1_1a3run0", "a::run::{closure#0}"},
+		{"_RINvCs1_1a1fFG0_RL0_hRL1_tEuE", "a::f::<for<'a, 'b> fn(&'b u8, &'a u16)>"},
+		{"_RNvCs1_1au9bcher_kva", "a::b\303\274cher"},
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+		{"_ZN50_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$Clone$GT$5clone"
+		 "17h0123456789abcdefE",
+		 "<alloc::vec::Vec<T> as Clone>::clone"},
+		/* No hash of Rust's: five digits at least differ. */
+		{"_ZN1a17h0000000000000000E", "a::h0000000000000000"},
+	};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		assert_string_equal(comm_demangle(name[i][0], text, sizeof(text)), name[i][1]);
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		char part[128];
+
+		for (size_t len = 0; len < strlen(name[i][0]); len++) {
+			snprintf(part, sizeof(part), "%.*s", (int)len, name[i][0]);
+			for (size_t room = 1; room < 12; room++)
+				assert_true(strlen(comm_demangle(part, text, room)) < room ||
+					    comm_demangle(part, text, room) == part);
+		}
+	}
+}
+
+/* begin, then part again and again: len_bytes in all. */
+static char *repeated(const char *begin, const char *part, const char *end, size_t len_bytes)
+{
+	char *name = malloc(len_bytes + strlen(begin) + strlen(part) + strlen(end) + 1);
+	size_t len = (size_t)sprintf(name, "%s", begin);
+
+	while (len < len_bytes)
+		len += (size_t)sprintf(name + len, "%s", part);
+	strcpy(name + len, end);
+	return name;
+}
+
+static void hostile_names(void **state)
+{
+	static const char *const name[][3] = {
+		{"_Z1f", "P", "i"},	{"_ZN", "1a", "Ev"},	   {"_Z1fI", "N1aI", "E"},
+		{"_Z1f", "F", "v"},	{"_RINvC1a1f", "R", "hE"}, {"_RINvC1a1f", "T", "E"},
+		{"_R", "Nv", "C1a0"},	{"_R", "I", "C1aE"},	   {"_RINvC1a1f", "DI", "C1aE"},
+		{"_RNvC1a", "u9", "_"}, {"_R", "Y", "hC1a"},	   {"_RINvC1a1f", "FG", "_uE"},
+		{"_R", "M", "C1ah"},	{"_RINvC1a1f", "Aj1_", ""}};
+	static const char *const loop[] = {
+		"_RB_", "_RNvB_1a", "_RINvC1a1fB7_E", "_RINvC1a1fKB8_E", "_RINvC1a1fDB8_EL_E",
+		/* Lifetimes to count: 62^11 of them, printed and not printed. */
+		"_RINvC1a1fFGzzzzzzzzzzz_EuE", "_RINvXINvC1a1fFGzzzzzzzzzzz_EuEhC1a1bhE",
+		"_RINvC1a1fDGzzzzzzzzzzz_C1aEL_E", "_RNvC1a1fIC1aFGzzzzzzzzzzz_EuE"};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		for (size_t len = 30; len < 200000; len += 1 + len / 3) {
+			char *long_name = repeated(name[i][0], name[i][1], name[i][2], len);
+			const char *shown = comm_demangle(long_name, text, sizeof(text));
+
+			assert_true(shown == long_name || strlen(text) < sizeof(text));
+			if (len > 4096)
+				assert_ptr_equal(shown, long_name);
+			free(long_name);
+		}
+	for (size_t i = 0; i < sizeof(loop) / sizeof(loop[0]); i++)
+		comm_demangle(loop[i], text, sizeof(text));
+	assert_string_equal(comm_demangle(loop[5], text, sizeof(text)), loop[5]);
+}
+
+/* (that, that) of (that, that): 2^40 times "u8", and no memory is left behind. */
+static void a_rust_bomb_is_cut(void **state)
+{
+	char name[2048] = "_RINvC1a1fThhE", text[128];
+	size_t before = 10, used;
+
+	(void)state;
+	for (int level = 0; level < 40; level++) {
+		static const char digit[] =
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+		size_t len = strlen(name), of = before - 2 - 1;
+		char id[8];
+
+		if (of < 62)
+			snprintf(id, sizeof(id), "%c", digit[of]);
+		else
+			snprintf(id, sizeof(id), "%c%c", digit[of / 62 - 1 + 1], digit[of % 62]);
+		snprintf(name + len, sizeof(name) - len, "TB%s_B%s_E", id, id);
+		before = len;
+	}
+	strcat(name, "E");
+	assert_ptr_equal(comm_demangle(name, text, sizeof(text)), text);
+	assert_int_equal(strlen(text), sizeof(text) - 1);
+	assert_memory_equal(text, "a::f::<(u8, u8), ((u8, u8), (u8, u8)), ", 39);
+
+	used = mallinfo2().uordblks;
+	for (int i = 0; i < 1000; i++)
+		comm_demangle("_RNvNvCs1_1au9bcher_kvau9bcher_kva", text, 6);
+	assert_int_equal(mallinfo2().uordblks, used);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +387,9 @@ int main(void)
 		cmocka_unit_test(damaged_files),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(a_demangling_bomb_is_cut),
+		cmocka_unit_test(demangles_rust),
+		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(a_rust_bomb_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A symbol's name made readable, into rooms of two sizes. */
+#include "demangle.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *name = malloc(size + 1), all[512], part[7];
+
+	if (!name)
+		abort();
+	memcpy(name, data, size);
+	name[size] = 0;
+	/* What does not fit is cut, not changed. */
+	if (comm_demangle(name, all, sizeof(all)) == all &&
+	    (comm_demangle(name, part, sizeof(part)) != part ||
+	     strlen(part) != strnlen(all, sizeof(part) - 1) || strncmp(all, part, strlen(part))))
+		abort();
+	free(name);
+	return 0;
+}
