@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CTL_VERSION "commctl 0.1"
+#include <comm/version.h>
 
 static const struct command {
 	const char *name;
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	    !strcmp(argv[1], "help"))
 		return help(argc > 2 ? argv[2] : NULL);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		puts(CTL_VERSION);
+		puts("commctl (commprof) " COMM_VERSION);
 		return CTL_OK;
 	}
 	command = find(argv[1]);

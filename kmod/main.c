@@ -55,4 +55,4 @@ module_exit(commprof_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("samples of memory accesses for commprof");
 MODULE_INFO(abi, __stringify(CP_ABI_VERSION));
-MODULE_VERSION("1.0");
+MODULE_VERSION("0.1.0");

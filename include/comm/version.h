@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The version of all of commprof.  What cannot include this file says the same, and
+ * tests/static/version.sh checks it: kmod/ (dkms builds it alone) and the manual pages.
+ */
 #ifndef COMM_VERSION_H
 #define COMM_VERSION_H
 

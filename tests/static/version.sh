@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One version: what include/comm/version.h says, all others say too.
+set -u
+cd "$(dirname "$0")/../.."
+O=${O:-.output}
+n=0 failed=0
+version=$(sed -n 's/^#define COMM_VERSION "\(.*\)"$/\1/p' include/comm/version.h)
+says() { # NAME WHAT-IT-SAYS
+  n=$((n + 1))
+  [ -n "$version" ] && [ "$2" = "$version" ] && echo "ok $n - $1 says ${version}" && return
+  echo "not ok $n - $1 says '$2', include/comm/version.h '$version'"
+  failed=1
+}
+says kmod/dkms.conf "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' kmod/dkms.conf)"
+says kmod/main.c "$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' kmod/main.c)"
+says kmod/README.md "$(sed -n 's#.*dkms install commprof/\([^ ]*\).*#\1#p' kmod/README.md)"
+for page in man/*.1; do
+  says "$page" "$(sed -n 's/^\.TH [^ ]* 1 "" "commprof \(.*\)" "User Commands"$/\1/p' "$page")"
+done
+for program in commd commctl; do
+  says "$program --version" "$("$O/$program" --version | sed -n "s/^$program (commprof) //p")"
+done
+exit $failed
