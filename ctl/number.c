@@ -111,34 +111,6 @@ const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns)
 	return text;
 }
 
-bool ctl_parse_duration(const char *text, int64_t *ret_ns)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} scales[] = {
-		{"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3},	   {"ns", 1},
-		{"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
-	};
-	double value;
-	char *end;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (end == text || errno || !isfinite(value))
-		return false;
-	for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++) {
-		if (strcmp(end, scales[i].name) != 0)
-			continue;
-		value *= scales[i].ns;
-		if (fabs(value) >= 9e18)
-			return false;
-		*ret_ns = value;
-		return true;
-	}
-	return false;
-}
-
 bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret)
 {
 	unsigned long long value;

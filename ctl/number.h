@@ -22,8 +22,6 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
 /* Local time, "2026-11-20 22:11:05". */
 const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns);
 
-/* "10s", "-2m", "500ms", "1.5h"; plain numbers are seconds. */
-bool ctl_parse_duration(const char *text, int64_t *ret_ns);
 bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret);
 
 #endif

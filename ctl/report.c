@@ -86,7 +86,7 @@ static int64_t parse_time(struct argp_state *state, const char *option, const ch
 {
 	int64_t ns = 0;
 
-	if (!ctl_parse_duration(arg, &ns))
+	if (comm_parse_duration(arg, &ns))
 		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
 	return ns;
 }

@@ -8,6 +8,7 @@
 
 #include "options.h"
 #include "source.h"
+#include <comm/comm.h>
 #include <comm/version.h>
 
 enum { NAMES_BYTES = 256 };
@@ -61,29 +62,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-int comm_duration_parse(const char *text, uint64_t *ret_ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"", 1e9},	  {"s", 1e9},	 {"ms", 1e6},	{"us", 1e3},
-		     {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !isfinite(value) || value <= 0)
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit))
-			continue;
-		if (value * units[i].ns < 1 || value * units[i].ns > 1e18)
-			return -EINVAL;
-		*ret_ns = (uint64_t)(value * units[i].ns);
-		return 0;
-	}
-	return -EINVAL;
-}
-
 static int parse_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KMGT";
@@ -111,9 +89,15 @@ static int parse_size(const char *text, uint64_t *ret)
 static void want_duration(struct argp_state *state, const char *option, const char *text,
 			  uint64_t *ret)
 {
-	if (comm_duration_parse(text, ret))
+	const int64_t most_ns = 1000000000000000000;
+	int64_t ns;
+
+	if (comm_parse_duration(text, &ns) || ns <= 0 || ns > most_ns) {
 		argp_error(state, "%s wants a time such as 10s, 500ms or 2m, not '%s'", option,
 			   text);
+		return;
+	}
+	*ret = (uint64_t)ns;
 }
 
 static double want_number(struct argp_state *state, const char *option, const char *text,

@@ -37,7 +37,4 @@ struct comm_options {
 /* Exits with 2 and a sentence on bad usage, 0 after --help and --version. */
 void comm_options_parse(int argc, char **argv, struct comm_options *ret);
 
-/* "10s", "500ms", "2m", "1h", a plain number is seconds.  -EINVAL. */
-int comm_duration_parse(const char *text, uint64_t *ret_ns);
-
 #endif

@@ -258,6 +258,13 @@ enum {
 	COMM_RESOLVED_COARSE_PCT = 50,
 };
 
+/*
+ * A time as people write it, in any locale: [-]DIGITS[.DIGITS][UNIT], without spaces, where
+ * UNIT is ns, us, ms, s, m or min, h, or d; without one it is seconds.  What is less
+ * than 1 ns is cut off.  -EINVAL: not such a text; -ERANGE: more than INT64_MAX ns.
+ */
+int comm_parse_duration(const char *text, int64_t *ret_ns);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
