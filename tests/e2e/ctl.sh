@@ -153,6 +153,8 @@ jq -en --slurpfile a all.json --slurpfile f first.json \
 	fail "--first-read"
 expect 0 "$ctl" list --store redis.db --json
 is "$(jq -r '.runs[0].state' stdout)" finished "state"
+is "$(jq '.runs[0].uuid | test("^[0-9a-f-]{36}$")' stdout)" true "uuid"
+is "$(jq -r '.runs[0].uuid' stdout)" "$(jq -r .run.uuid all.json)" "the report's uuid"
 expect 0 "$ctl" list --store unfinished.db --json
 is "$(jq -r '.runs[0].state' stdout)" unfinished "state of a killed run"
 expect 0 "$ctl" report --store unfinished.db

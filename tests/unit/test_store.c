@@ -268,9 +268,11 @@ static void test_runs_say_what_they_are(void **state)
 			  " '________-____-4___-____-____________'"
 			  " AND substr(uuid, 20, 1) IN ('8', '9', 'a', 'b')"
 			  " AND uuid NOT GLOB '*[^-0-9a-f]*'") == 2);
-	/* Nobody's errors are not none. */
+	/* Nobody's errors are not none, and no estimator counts. */
 	info.error_model = NULL;
 	assert_int_equal(comm_store_begin_run(store, &info, &run), -EINVAL);
+	for (size_t i = 0; comm_estimators[i]; i++)
+		assert_false(comm_error_model_is_exact(&comm_estimators[i]->error_model));
 	comm_store_close(store);
 }
 
