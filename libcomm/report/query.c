@@ -285,7 +285,7 @@ _Static_assert(offsetof(struct comm_query, confidence) + sizeof(double) ==
 		       sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
-/* The query of a program that may be older or newer than we are, as openat2(2) does it. */
+/* Into a zeroed query, that of a program which may be older or newer than we are: openat2(2). */
 static int copy_query(const struct comm_query *theirs, struct comm_query *ret, char **err)
 {
 	size_t size = theirs->size < sizeof(*ret) ? theirs->size : sizeof(*ret);
@@ -300,7 +300,6 @@ static int copy_query(const struct comm_query *theirs, struct comm_query *ret, c
 						"the program asks for what this libcommprof does "
 						"not know yet; a newer one is needed");
 	}
-	memset(ret, 0, sizeof(*ret));
 	memcpy(ret, theirs, size);
 	return 0;
 }
@@ -308,7 +307,7 @@ static int copy_query(const struct comm_query *theirs, struct comm_query *ret, c
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *theirs,
 		       struct comm_report **ret, char **err)
 {
-	struct comm_query query;
+	struct comm_query query = {0};
 	struct work work = {.reader = reader, .query = &query};
 	int code;
 

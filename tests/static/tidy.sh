@@ -6,7 +6,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is missing"; exit 1; }
 O=${O:-.output}
-inc="$(make -s --no-print-directory O="$O" print-inc ROOM=daemon) $(make -s --no-print-directory O="$O" print-inc ROOM=ctl)"
+inc="$(for room in daemon ctl tests; do make -s --no-print-directory O="$O" print-inc ROOM=$room; done)"
 # shellcheck disable=SC2016 # expanded by the inner shell
 git ls-files 'libcomm/*.c' 'ctl/*.c' 'daemon/*.c' | xargs -P "$(nproc)" -n 8 sh -c '
   inc=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $inc \
