@@ -60,7 +60,7 @@ says stdout --by-function
 expect 0 "$ctl" report --help
 says stdout 'commctl report'
 expect 0 "$ctl" --version
-says stdout '^commctl [0-9]'
+says stdout '^commctl .commprof. [0-9]'
 expect 2 "$ctl" dance
 says stderr "no command 'dance'"
 expect 2 "$ctl" help dance

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # One version: what include/comm/version.h says, all others say too.
+export LC_ALL=C
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-.output}
