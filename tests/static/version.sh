@@ -16,8 +16,8 @@ says() { # NAME WHAT-IT-SAYS
 says kmod/dkms.conf "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' kmod/dkms.conf)"
 says kmod/main.c "$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' kmod/main.c)"
 says kmod/README.md "$(sed -n 's#.*dkms install commprof/\([^ ]*\).*#\1#p' kmod/README.md)"
-for page in man/*.1; do
-  says "$page" "$(sed -n 's/^\.TH [^ ]* 1 "" "commprof \(.*\)" "User Commands"$/\1/p' "$page")"
+for page in man/*.[13]; do
+  says "$page" "$(sed -n 's/^\.TH [^ ]* [13] "" "commprof \([^"]*\)" .*$/\1/p' "$page")"
 done
 for program in commd commctl; do
   says "$program --version" "$("$O/$program" --version | sed -n "s/^$program (commprof) //p")"
