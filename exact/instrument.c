@@ -35,7 +35,7 @@ struct translation {
 	VgHashNode node; /* key: where it starts */
 	Addr code;
 	UInt code_bytes;
-	struct comm_segment *first;
+	struct comm_tool_segment *first;
 };
 
 struct builder {
@@ -57,7 +57,7 @@ struct builder {
 	/* The last plain load of this instruction, to see lock-prefixed pairs. */
 	struct root loaded;
 	UInt loaded_size;
-	struct comm_segment *first;
+	struct comm_tool_segment *first;
 };
 
 static struct comm_trace *trace;
@@ -210,7 +210,7 @@ static UChar base_of(const struct builder *b, IRTemp base)
 
 static void close_segment(struct builder *b)
 {
-	struct comm_segment *segment;
+	struct comm_tool_segment *segment;
 	SizeT bytes = sizeof(*segment) + b->n_accesses * sizeof(struct comm_trace_access);
 	ULong *ip;
 
@@ -222,7 +222,7 @@ static void close_segment(struct builder *b)
 		report(b);
 	segment = VG_(malloc)("comm.segment", bytes + b->n_accesses * sizeof(*ip));
 	ip = (ULong *)((UChar *)segment + bytes);
-	*segment = (struct comm_segment){
+	*segment = (struct comm_tool_segment){
 		.site = b->site,
 		.entered = b->entered,
 		.n_accesses = b->n_accesses,
@@ -447,7 +447,7 @@ static void statement(struct builder *b, IRStmt *s, Bool by_line, Addr *next)
 	emit(b, s);
 }
 
-static void remember(Addr start, const VexGuestExtents *extents, struct comm_segment *first)
+static void remember(Addr start, const VexGuestExtents *extents, struct comm_tool_segment *first)
 {
 	struct translation *translation;
 
@@ -512,7 +512,7 @@ void comm_instrument_discard(Addr start, VexGuestExtents extents)
 		return;
 	comm_trace_flush(trace);
 	while (found->first) {
-		struct comm_segment *next = found->first->next;
+		struct comm_tool_segment *next = found->first->next;
 
 		VG_(free)(found->first);
 		found->first = next;

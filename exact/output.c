@@ -158,7 +158,7 @@ void comm_output_init(struct comm_trace *t, const HChar *p)
 	begin_run();
 }
 
-static void put_edge(const struct comm_cell *cell)
+static void put_edge(const struct comm_tool_cell *cell)
 {
 	struct comm_exact_file_edge edge = {.src = cell->writer,
 					    .dst = cell->reader,
@@ -174,7 +174,7 @@ static UInt count_edges(Bool clear)
 	UInt n = 0;
 
 	for (UInt i = 1; i < trace->table.n_cells; i++) {
-		struct comm_cell *cell = comm_table_at(&trace->table, i);
+		struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
 		n += cell->bytes != 0;
 		if (clear)
@@ -188,7 +188,7 @@ static void put_edges(UInt left)
 	UInt in_record = 0;
 
 	for (UInt i = 1; left && i < trace->table.n_cells; i++) {
-		struct comm_cell *cell = comm_table_at(&trace->table, i);
+		struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
 		if (!cell->bytes)
 			continue;
@@ -285,7 +285,7 @@ static void put_actors(void)
 	UInt n = trace->table.n_actors;
 
 	for (UInt i = 0; i < n; i++) {
-		const struct comm_actor *a = &trace->table.actor[i];
+		const struct comm_tool_actor *a = &trace->table.actor[i];
 		struct comm_exact_file_actor actor = {
 			.thread = a->thread, .site = a->site, .call = a->call};
 		UInt left = n - i;

@@ -18,7 +18,7 @@ static void add_slab(struct comm_table *table)
 		table->slab =
 			comm_mem_realloc(table->slab, table->slab_capacity * sizeof(*table->slab));
 	}
-	table->slab[n] = comm_mem_map(COMM_TABLE_SLAB_CELLS * sizeof(struct comm_cell));
+	table->slab[n] = comm_mem_map(COMM_TABLE_SLAB_CELLS * sizeof(struct comm_tool_cell));
 }
 
 void comm_table_init(struct comm_table *table)
@@ -26,7 +26,8 @@ void comm_table_init(struct comm_table *table)
 	*table = (struct comm_table){0};
 	add_slab(table);
 	/* Cell 0 matches no question, so an empty cache needs no test. */
-	*comm_table_at(table, 0) = (struct comm_cell){.writer = UINT32_MAX, .reader = UINT32_MAX};
+	*comm_table_at(table, 0) =
+		(struct comm_tool_cell){.writer = UINT32_MAX, .reader = UINT32_MAX};
 	table->n_cells = 1;
 	for (uint32_t i = 0; i < COMM_TABLE_CACHE; i++)
 		table->cache[i] = comm_table_at(table, 0);
@@ -38,7 +39,8 @@ void comm_table_init(struct comm_table *table)
 void comm_table_deinit(struct comm_table *table)
 {
 	for (uint32_t i = 0; i <= (table->n_cells - 1) / COMM_TABLE_SLAB_CELLS; i++)
-		comm_mem_unmap(table->slab[i], COMM_TABLE_SLAB_CELLS * sizeof(struct comm_cell));
+		comm_mem_unmap(table->slab[i],
+			       COMM_TABLE_SLAB_CELLS * sizeof(struct comm_tool_cell));
 	comm_mem_free(table->slab);
 	comm_mem_unmap(table->bucket, table->n_buckets * sizeof(*table->bucket));
 	comm_mem_free(table->actor);
@@ -53,7 +55,7 @@ uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_
 								      sizeof(*table->actor));
 	}
 	table->actor[table->n_actors] =
-		(struct comm_actor){.thread = thread, .site = site, .call = call};
+		(struct comm_tool_actor){.thread = thread, .site = site, .call = call};
 	return table->n_actors++;
 }
 
@@ -63,7 +65,7 @@ static void grow_buckets(struct comm_table *table)
 	uint32_t *bucket = comm_mem_map(n * sizeof(*bucket));
 
 	for (uint32_t i = 1; i < table->n_cells; i++) {
-		struct comm_cell *cell = comm_table_at(table, i);
+		struct comm_tool_cell *cell = comm_table_at(table, i);
 		uint32_t hash = comm_table_hash(cell->writer, cell->reader, cell->object);
 
 		cell->next = bucket[hash & (n - 1)];
@@ -74,12 +76,12 @@ static void grow_buckets(struct comm_table *table)
 	table->n_buckets = n;
 }
 
-struct comm_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
-				  uint32_t object)
+struct comm_tool_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
+				       uint32_t object)
 {
 	uint32_t hash = comm_table_hash(writer, reader, object);
 	uint32_t *bucket = &table->bucket[hash & (table->n_buckets - 1)];
-	struct comm_cell *cell;
+	struct comm_tool_cell *cell;
 
 	for (uint32_t i = *bucket; i; i = cell->next) {
 		cell = comm_table_at(table, i);
@@ -93,7 +95,7 @@ struct comm_cell *comm_table_find(struct comm_table *table, uint32_t writer, uin
 	if (table->n_cells % COMM_TABLE_SLAB_CELLS == 0)
 		add_slab(table);
 	cell = comm_table_at(table, table->n_cells);
-	*cell = (struct comm_cell){
+	*cell = (struct comm_tool_cell){
 		.writer = writer, .reader = reader, .object = object, .next = *bucket};
 	*bucket = table->n_cells++;
 	return cell;

@@ -12,12 +12,12 @@
 
 #include <stdint.h>
 
-struct comm_actor {
+struct comm_tool_actor {
 	uint32_t thread, site;
 	uint32_t call; /* 0: the site's calls are not told apart */
 };
 
-struct comm_cell {
+struct comm_tool_cell {
 	uint32_t writer, reader; /* actors */
 	uint32_t object;
 	uint32_t next; /* in the hash chain, 0 ends it */
@@ -31,13 +31,13 @@ enum {
 };
 
 struct comm_table {
-	struct comm_actor *actor;
+	struct comm_tool_actor *actor;
 	uint32_t n_actors, actor_capacity;
-	struct comm_cell **slab;
+	struct comm_tool_cell **slab;
 	uint32_t n_cells, slab_capacity;
 	uint32_t *bucket;
 	uint32_t n_buckets; /* a power of two */
-	struct comm_cell *cache[COMM_TABLE_CACHE];
+	struct comm_tool_cell *cache[COMM_TABLE_CACHE];
 };
 
 void comm_table_init(struct comm_table *table);
@@ -45,8 +45,8 @@ void comm_table_deinit(struct comm_table *table);
 
 uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
 			      uint32_t call);
-struct comm_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
-				  uint32_t object);
+struct comm_tool_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
+				       uint32_t object);
 
 static inline uint32_t comm_table_hash(uint32_t writer, uint32_t reader, uint32_t object)
 {
@@ -56,12 +56,12 @@ static inline uint32_t comm_table_hash(uint32_t writer, uint32_t reader, uint32_
 	return h >> 32;
 }
 
-static inline struct comm_cell *comm_table_cell(struct comm_table *table, uint32_t writer,
-						uint32_t reader, uint32_t object)
+static inline struct comm_tool_cell *comm_table_cell(struct comm_table *table, uint32_t writer,
+						     uint32_t reader, uint32_t object)
 {
 	uint32_t hash = comm_table_hash(writer, reader, object);
-	struct comm_cell **slot = &table->cache[hash & (COMM_TABLE_CACHE - 1)];
-	struct comm_cell *cell = *slot;
+	struct comm_tool_cell **slot = &table->cache[hash & (COMM_TABLE_CACHE - 1)];
+	struct comm_tool_cell *cell = *slot;
 
 	if (cell->writer == writer && cell->reader == reader && cell->object == object)
 		return cell;
@@ -69,7 +69,7 @@ static inline struct comm_cell *comm_table_cell(struct comm_table *table, uint32
 }
 
 /* Cells 1..n_cells - 1; 0 is none. */
-static inline struct comm_cell *comm_table_at(const struct comm_table *table, uint32_t i)
+static inline struct comm_tool_cell *comm_table_at(const struct comm_table *table, uint32_t i)
 {
 	return &table->slab[i / COMM_TABLE_SLAB_CELLS][i % COMM_TABLE_SLAB_CELLS];
 }

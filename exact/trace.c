@@ -88,8 +88,9 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			     .phase_end = trace->phase_end};
 }
 
-static RARE struct comm_cell *other_cell(struct comm_trace *trace, struct comm_trace_access *access,
-					 uint64_t pair, uint32_t object)
+static RARE struct comm_tool_cell *other_cell(struct comm_trace *trace,
+					      struct comm_trace_access *access, uint64_t pair,
+					      uint32_t object)
 {
 	access->pair = pair;
 	access->object = object;
@@ -111,7 +112,8 @@ static RARE bool others_read(struct comm_trace *trace, uint8_t *chunk, uint64_t 
 	return comm_shadow_others_read(&trace->shadow, chunk, addr, trace->thread);
 }
 
-static RARE uint32_t unusual_actor(struct comm_trace *trace, const struct comm_segment *segment)
+static RARE uint32_t unusual_actor(struct comm_trace *trace,
+				   const struct comm_tool_segment *segment)
 {
 	uint32_t actor = comm_trace_actor(trace, trace->thread, segment->site);
 
@@ -137,7 +139,7 @@ static INLINE void count(struct comm_trace *trace, const struct view *v,
 	uint64_t value = *word;
 	uint64_t pair = (uint32_t)value | (uint64_t)reader << 32;
 	uint64_t at = addr & (COMM_SHADOW_CHUNK_BYTES - 1);
-	struct comm_cell *cell = access->cell;
+	struct comm_tool_cell *cell = access->cell;
 	uint32_t object = 0;
 
 	if (v->by_object) {
@@ -203,8 +205,9 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 }
 
 /* Accesses from..to - 1 of a segment. */
-static INLINE void work_off(struct comm_trace *trace, struct view *v, struct comm_segment *segment,
-			    const uint64_t *slot, uint32_t from, uint32_t to)
+static INLINE void work_off(struct comm_trace *trace, struct view *v,
+			    struct comm_tool_segment *segment, const uint64_t *slot, uint32_t from,
+			    uint32_t to)
 {
 	struct comm_trace_access *access = segment->access + from, *end = segment->access + to;
 	uint32_t actor = 0;
@@ -241,9 +244,9 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v, struct com
 	}
 }
 
-static INLINE struct comm_segment *segment_of(uint64_t header)
+static INLINE struct comm_tool_segment *segment_of(uint64_t header)
 {
-	return (struct comm_segment *)(header & ((1ull << 48) - 1));
+	return (struct comm_tool_segment *)(header & ((1ull << 48) - 1));
 }
 
 static INLINE uint32_t slots_of(uint64_t header)
@@ -257,7 +260,7 @@ static INLINE void work_off_all(struct comm_trace *trace, struct view *v)
 
 	while (slot < end) {
 		uint64_t header = *slot;
-		struct comm_segment *segment = segment_of(header);
+		struct comm_tool_segment *segment = segment_of(header);
 
 		work_off(trace, v, segment, slot, 0, header >> 56);
 		slot += slots_of(header);
@@ -291,7 +294,7 @@ void comm_trace_flush(struct comm_trace *trace)
 }
 
 /* The access of a segment that fault_ip made, n_accesses when it made none. */
-static uint32_t faulted(const struct comm_segment *segment, uint32_t from, uint64_t fault_ip)
+static uint32_t faulted(const struct comm_tool_segment *segment, uint32_t from, uint64_t fault_ip)
 {
 	uint32_t n = from;
 
@@ -303,7 +306,7 @@ static uint32_t faulted(const struct comm_segment *segment, uint32_t from, uint6
 void comm_trace_flush_fault(struct comm_trace *trace, uint64_t fault_ip)
 {
 	const uint64_t *slot = trace->slot, *last = NULL;
-	struct comm_segment *segment;
+	struct comm_tool_segment *segment;
 	struct view v;
 	uint32_t from = 0, to = 0;
 

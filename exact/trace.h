@@ -43,17 +43,17 @@ struct comm_trace_access {
 	/* The cell this access was counted in last, and what it is for. */
 	uint32_t object;
 	uint64_t pair; /* writer in the low half, reader in the high one */
-	struct comm_cell *cell;
+	struct comm_tool_cell *cell;
 };
 
-struct comm_segment {
+struct comm_tool_segment {
 	uint32_t site;
 	uint16_t n_accesses;
 	uint16_t n_slots; /* bases, and 1 for the header */
 	uint32_t n_instructions;
-	uint32_t entered;	   /* 1 + index of the function to number calls of, or 0 */
-	struct comm_segment *next; /* of the same translation */
-	const uint64_t *ip;	   /* of each access, in the order of execution */
+	uint32_t entered;		/* 1 + index of the function to number calls of, or 0 */
+	struct comm_tool_segment *next; /* of the same translation */
+	const uint64_t *ip;		/* of each access, in the order of execution */
 	struct comm_trace_access access[];
 };
 
@@ -61,8 +61,8 @@ struct comm_segment {
  * What generated code stores in slot 0: the descriptor's address, how many slots
  * there are (this one included), and how many accesses were made.
  */
-static inline uint64_t comm_segment_header(const struct comm_segment *segment, uint64_t n_slots,
-					   uint64_t n_accesses)
+static inline uint64_t comm_segment_header(const struct comm_tool_segment *segment,
+					   uint64_t n_slots, uint64_t n_accesses)
 {
 	return (uintptr_t)segment | n_slots << 48 | n_accesses << 56;
 }

@@ -166,7 +166,7 @@ static bool effective_address(const struct comm_emu *emu, const struct comm_uop 
 static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bool *has_addr)
 {
 	unsigned atomic = u->bits & COMM_UOP_ATOMIC;
-	struct comm_line *line;
+	struct comm_known_line *line;
 
 	*has_addr = effective_address(&d->emu, u, addr);
 	count(d, u, *has_addr);

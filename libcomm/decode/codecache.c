@@ -22,7 +22,7 @@ enum {
 	WALK = 8, /* mappings between a segment and the start of its file */
 };
 
-struct slot {
+struct code_slot {
 	uint64_t at;
 	uint32_t owner, generation, salt;
 	uint32_t position; /* 0: free */
@@ -62,7 +62,7 @@ struct comm_codecache {
 	const struct comm_inspect *inspect;
 	struct comm_uop *uop;
 	uint8_t (*bytes)[INSN_BYTES];
-	struct slot *slot;
+	struct code_slot *slot;
 	struct constant_line *line;
 	uint32_t n_uops, epoch;
 	uint32_t file_salt[SALTS], process_salt[SALTS];
@@ -160,12 +160,12 @@ void comm_codecache_forget(struct comm_codecache *cache, struct comm_segment *se
 	seg->salt = *salt << 1 | seg->of_file;
 }
 
-static struct slot *lookup(struct comm_codecache *cache, const struct comm_segment *seg,
-			   uint64_t at)
+static struct code_slot *lookup(struct comm_codecache *cache, const struct comm_segment *seg,
+				uint64_t at)
 {
 	uint64_t of = (uint64_t)seg->owner << 32 ^ (uint64_t)seg->salt << 16 ^ seg->generation;
 	uint64_t h = comm_hash_mix(at, of);
-	struct slot *s;
+	struct code_slot *s;
 
 	for (size_t i = h >> 47 & (SLOTS - 1);; i = (i + 1) & (SLOTS - 1)) {
 		s = &cache->slot[i];
@@ -186,7 +186,7 @@ static uint32_t add(struct comm_codecache *cache, const struct comm_segment *seg
 		    const struct comm_uop *uop, const uint8_t *bytes)
 {
 	uint32_t position = cache->n_uops++;
-	struct slot *s;
+	struct code_slot *s;
 
 	cache->uop[position] = *uop;
 	memset(cache->bytes[position], 0, INSN_BYTES);

@@ -51,7 +51,7 @@ static uint64_t overlap(uint64_t line_addr, uint64_t addr, uint64_t end)
 			 end > last ? 64 : (unsigned)(end - line_addr));
 }
 
-static void fill(struct comm_known_memory *o, struct comm_line *l)
+static void fill(struct comm_known_memory *o, struct comm_known_line *l)
 {
 	/* Captured memory is older than a store that may have hit it. */
 	for (unsigned i = 0; i < o->n_chunks; i++) {
@@ -76,10 +76,10 @@ static void fill(struct comm_known_memory *o, struct comm_line *l)
 		l->known &= ~overlap(l->addr, o->range[i].addr, o->range[i].end);
 }
 
-struct comm_line *comm_memory_make(struct comm_known_memory *o, uint64_t line_addr)
+struct comm_known_line *comm_memory_make(struct comm_known_memory *o, uint64_t line_addr)
 {
 	unsigned i = comm_hash_word(line_addr >> 6) >> 54;
-	struct comm_line *l;
+	struct comm_known_line *l;
 
 	if (o->n_lines == COMM_MEMORY_LINES) {
 		o->none.known = 0;
@@ -136,7 +136,7 @@ void comm_memory_clobber(struct comm_known_memory *o, uint64_t addr, uint64_t by
 	}
 	if (bytes <= 256) {
 		for (uint64_t line = addr & ~63ULL; line < end; line += 64) {
-			struct comm_line *l = comm_memory_line(o, line);
+			struct comm_known_line *l = comm_memory_line(o, line);
 
 			if (l == &o->none) {
 				comm_memory_wild(o);

@@ -28,7 +28,7 @@ struct comm_value {
 	uint64_t known; /* bit mask; unknown bits are 0 in .bits */
 };
 
-struct comm_line {
+struct comm_known_line {
 	uint64_t addr;
 	uint64_t known; /* bit per byte */
 	uint32_t epoch; /* of the burst that made it */
@@ -53,15 +53,15 @@ struct comm_known_memory {
 	} range[COMM_MEMORY_RANGES];
 	comm_memory_constant *constant;
 	void *ctx;
-	struct comm_line *last; /* the line asked for last, often the next too */
-	struct comm_line none;
-	struct comm_line line[COMM_MEMORY_SLOTS];
+	struct comm_known_line *last; /* the line asked for last, often the next too */
+	struct comm_known_line none;
+	struct comm_known_line line[COMM_MEMORY_SLOTS];
 };
 
 /* Zeroed memory is a valid start.  The sample must outlive the burst. */
 void comm_memory_begin(struct comm_known_memory *o, const struct comm_sample *sample,
 		       comm_memory_constant *constant, void *ctx);
-struct comm_line *comm_memory_make(struct comm_known_memory *o, uint64_t line_addr);
+struct comm_known_line *comm_memory_make(struct comm_known_memory *o, uint64_t line_addr);
 struct comm_value comm_memory_load_split(struct comm_known_memory *o, uint64_t addr,
 					 unsigned bytes);
 void comm_memory_store_split(struct comm_known_memory *o, uint64_t addr, unsigned bytes,
@@ -75,9 +75,9 @@ static inline void comm_memory_wild(struct comm_known_memory *o)
 }
 
 /* Never NULL; a full table gives a line that knows nothing and keeps nothing. */
-static inline struct comm_line *comm_memory_line(struct comm_known_memory *o, uint64_t addr)
+static inline struct comm_known_line *comm_memory_line(struct comm_known_memory *o, uint64_t addr)
 {
-	struct comm_line *l = o->last;
+	struct comm_known_line *l = o->last;
 
 	addr &= ~63ULL;
 	if (l->addr != addr || l->epoch != o->epoch) {
@@ -110,7 +110,7 @@ static inline struct comm_value comm_memory_load(struct comm_known_memory *o, ui
 {
 	unsigned off = addr & 63;
 	struct comm_value v = {0, 0};
-	const struct comm_line *l;
+	const struct comm_known_line *l;
 	uint64_t mask;
 
 	if (off + bytes > 64)
@@ -149,7 +149,7 @@ static inline void comm_memory_store(struct comm_known_memory *o, uint64_t addr,
 {
 	unsigned off = addr & 63;
 	uint64_t mask = comm_width_mask(bytes), all = (1ULL << bytes) - 1;
-	struct comm_line *l;
+	struct comm_known_line *l;
 
 	if (off + bytes > 64) {
 		comm_memory_store_split(o, addr, bytes, v);

@@ -39,7 +39,7 @@ struct comm_timing {
 	const struct comm_uop *loaded[COMM_READY_MAX]; /* by which load, if by one */
 	/* Of the current instruction: */
 	float address, data, done;
-	struct comm_line *store_line;
+	struct comm_known_line *store_line;
 	unsigned store_granule;
 	bool first, loads;
 	bool follows;	   /* its address depends on what it loaded the last time */
@@ -75,7 +75,7 @@ static inline void comm_timing_begin(struct comm_timing *c, const struct comm_uo
 }
 
 /* When the load issues.  line may be NULL. */
-static inline float comm_timing_load(struct comm_timing *c, const struct comm_line *line,
+static inline float comm_timing_load(struct comm_timing *c, const struct comm_known_line *line,
 				     uint64_t addr)
 {
 	float at, latency = COMM_TIMING_LOAD_CYCLES;
@@ -98,7 +98,8 @@ static inline float comm_timing_load(struct comm_timing *c, const struct comm_li
 }
 
 /* When its address is there; the data goes in at the end of the instruction. */
-static inline float comm_timing_store(struct comm_timing *c, struct comm_line *line, uint64_t addr)
+static inline float comm_timing_store(struct comm_timing *c, struct comm_known_line *line,
+				      uint64_t addr)
 {
 	float at;
 

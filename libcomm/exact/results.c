@@ -42,7 +42,7 @@ struct input {
 	uint64_t edges_promised;
 };
 
-struct record {
+struct result_record {
 	uint32_t kind, bytes;
 	const uint8_t *payload;
 };
@@ -59,7 +59,7 @@ static int fail(char **err, int error, const char *format, ...)
 }
 
 /* 1: *ret is the next record; 0: the end; -EBADMSG. */
-static int next_record(const struct input *in, size_t *at, struct record *ret)
+static int next_record(const struct input *in, size_t *at, struct result_record *ret)
 {
 	struct comm_exact_record head;
 	size_t padded;
@@ -72,7 +72,7 @@ static int next_record(const struct input *in, size_t *at, struct record *ret)
 	padded = ((size_t)head.bytes + 7) & ~(size_t)7;
 	if (in->bytes - *at - sizeof(head) < padded)
 		return -EBADMSG;
-	*ret = (struct record){head.kind, head.bytes, in->data + *at + sizeof(head)};
+	*ret = (struct result_record){head.kind, head.bytes, in->data + *at + sizeof(head)};
 	*at += sizeof(head) + padded;
 	return 1;
 }
@@ -86,7 +86,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_END] = sizeof(struct comm_exact_file_end),
 };
 
-static int survey_record(struct input *in, const struct record *r)
+static int survey_record(struct input *in, const struct result_record *r)
 {
 	/* Nothing may follow the end. */
 	if (in->count[COMM_EXACT_END])
@@ -117,7 +117,7 @@ static int survey_record(struct input *in, const struct record *r)
 static int survey(struct input *in, char **err)
 {
 	struct comm_exact_header header;
-	struct record r;
+	struct result_record r;
 	size_t at;
 	int ret;
 
@@ -165,7 +165,7 @@ static bool claim(uint8_t *seen, uint32_t id, uint32_t n)
 	return true;
 }
 
-static int load_thread(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+static int load_thread(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
 {
 	struct comm_exact_file_thread f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -181,7 +181,7 @@ static int load_thread(struct comm_exact *exact, const struct record *r, uint8_t
 	return 0;
 }
 
-static int load_function(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+static int load_function(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
 {
 	struct comm_exact_file_function f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -197,7 +197,7 @@ static int load_function(struct comm_exact *exact, const struct record *r, uint8
 	return 0;
 }
 
-static int load_site(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+static int load_site(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
 {
 	struct comm_exact_file_site f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -215,7 +215,7 @@ static int load_site(struct comm_exact *exact, const struct record *r, uint8_t *
 	return 0;
 }
 
-static int load_object(struct comm_exact *exact, const struct record *r, uint8_t *seen)
+static int load_object(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
 {
 	struct comm_exact_file_object f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -237,7 +237,7 @@ static int load_object(struct comm_exact *exact, const struct record *r, uint8_t
 	return 0;
 }
 
-static int load_actors(struct comm_exact *exact, const struct record *r, size_t *n)
+static int load_actors(struct comm_exact *exact, const struct result_record *r, size_t *n)
 {
 	struct comm_exact_file_actor f;
 
@@ -251,7 +251,7 @@ static int load_actors(struct comm_exact *exact, const struct record *r, size_t 
 	return 0;
 }
 
-static int load_phase(struct comm_exact *exact, const struct record *r, uint32_t index)
+static int load_phase(struct comm_exact *exact, const struct result_record *r, uint32_t index)
 {
 	struct comm_exact_file_phase f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -270,7 +270,7 @@ static int load_phase(struct comm_exact *exact, const struct record *r, uint32_t
 	return 0;
 }
 
-static int load_edges(struct comm_exact *exact, const struct record *r,
+static int load_edges(struct comm_exact *exact, const struct result_record *r,
 		      struct comm_exact_phase *phase)
 {
 	size_t n = r->bytes / sizeof(*exact->edge);
@@ -299,7 +299,7 @@ static int load(struct comm_exact *exact, const struct input *in)
 	const uint8_t *text;
 	size_t at = in->first_record, n_actors = 0;
 	uint32_t n_phases = 0;
-	struct record r;
+	struct result_record r;
 	int ret = 0;
 
 	while (!ret && next_record(in, &at, &r) > 0) {

@@ -41,8 +41,8 @@ static const uint64_t offset_mask = ((uint64_t)1 << COMM_DATUM_SPACE_SHIFT) - 1;
 static const uint64_t small_bytes = 1 << 20;
 static const uint64_t arena_bytes = 64 << 20; /* of glibc's malloc, aligned to it */
 
-struct process {
-	struct process *next;
+struct object_process {
+	struct object_process *next;
 	uint32_t tgid;
 	uint32_t space;
 	struct comm_stacks stacks;
@@ -79,8 +79,8 @@ struct comm_objects {
 	struct comm_object *object;
 	struct object_slot *object_slot;
 	uint32_t n;
-	struct process *bucket[BUCKETS];
-	struct process *last;
+	struct object_process *bucket[BUCKETS];
+	struct object_process *last;
 	struct file_space *file_slot;
 	uint32_t n_file_spaces;
 	uint32_t n_spaces;    /* given out so far */
@@ -132,7 +132,7 @@ int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects 
 	return 0;
 }
 
-static void process_destroy(struct process *p)
+static void process_destroy(struct object_process *p)
 {
 	comm_stacks_deinit(&p->stacks);
 	free(p);
@@ -140,12 +140,12 @@ static void process_destroy(struct process *p)
 
 void comm_objects_destroy(struct comm_objects *objects)
 {
-	struct process *next;
+	struct object_process *next;
 
 	if (!objects)
 		return;
 	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct process *p = objects->bucket[i]; p; p = next) {
+		for (struct object_process *p = objects->bucket[i]; p; p = next) {
 			next = p->next;
 			process_destroy(p);
 		}
@@ -175,9 +175,9 @@ static uint32_t new_space(struct comm_objects *objects)
 	return id;
 }
 
-static struct process *process_get(struct comm_objects *objects, uint32_t tgid)
+static struct object_process *process_get(struct comm_objects *objects, uint32_t tgid)
 {
-	struct process *p = objects->last;
+	struct object_process *p = objects->last;
 
 	if (p && p->tgid == tgid)
 		return p;
@@ -202,7 +202,7 @@ static struct process *process_get(struct comm_objects *objects, uint32_t tgid)
 
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid)
 {
-	struct process **at = &objects->bucket[tgid % BUCKETS], *p;
+	struct object_process **at = &objects->bucket[tgid % BUCKETS], *p;
 
 	while (*at && (*at)->tgid != tgid)
 		at = &(*at)->next;
@@ -267,8 +267,8 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 	return objects->n++;
 }
 
-static void learn_stack(struct comm_objects *objects, struct comm_space *space, struct process *p,
-			uint64_t sp, uint32_t tid, uint64_t now_ns)
+static void learn_stack(struct comm_objects *objects, struct comm_space *space,
+			struct object_process *p, uint64_t sp, uint32_t tid, uint64_t now_ns)
 {
 	uint32_t generation = comm_space_generation(space);
 	const struct comm_mapping *found = comm_space_find(space, sp, now_ns);
@@ -309,7 +309,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool merges(const struct process *p, const struct comm_mapping *m)
+static bool merges(const struct object_process *p, const struct comm_mapping *m)
 {
 	return m && m->kind == COMM_MAP_ANON && !m->shared && m->readable && !m->path[0] &&
 	       !comm_stacks_at(&p->stacks, m->start);
@@ -319,8 +319,8 @@ static bool merges(const struct process *p, const struct comm_mapping *m)
  * Grows a piece of anonymous memory to all of what was mapped at once: the
  * kernel splits that wherever its protection differs.
  */
-static void merge(struct comm_space *space, const struct process *p, uint64_t *start, uint64_t *end,
-		  uint64_t now_ns)
+static void merge(struct comm_space *space, const struct object_process *p, uint64_t *start,
+		  uint64_t *end, uint64_t now_ns)
 {
 	const struct comm_mapping *next;
 
@@ -364,8 +364,8 @@ static void stack_name(struct comm_objects *objects, uint32_t tgid, uint32_t tid
 }
 
 static uint32_t anon_object(struct comm_objects *objects, struct comm_space *space,
-			    const struct process *p, const struct comm_mapping *m, uint64_t base,
-			    uint64_t now_ns)
+			    const struct object_process *p, const struct comm_mapping *m,
+			    uint64_t base, uint64_t now_ns)
 {
 	const struct comm_stack *s = comm_stacks_at(&p->stacks, m->start);
 	struct comm_object o = {
@@ -437,7 +437,7 @@ static uint32_t static_object(struct comm_objects *objects, const struct comm_ma
 }
 
 /* What a whole mapping is, other than anonymous memory. */
-static uint32_t mapping_object(struct comm_objects *objects, const struct process *p,
+static uint32_t mapping_object(struct comm_objects *objects, const struct object_process *p,
 			       const struct comm_mapping *m, uint64_t base)
 {
 	struct comm_object o = {
@@ -477,8 +477,9 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct proces
 			 comm_hash_mix(comm_hash_mix(key, (uint64_t)o.kind << 8 | m->kind), 1), &o);
 }
 
-static bool resolve(struct comm_objects *objects, struct comm_space *space, struct process *p,
-		    uint64_t addr, uint64_t now_ns, struct hot_range *ret, bool *ret_whole)
+static bool resolve(struct comm_objects *objects, struct comm_space *space,
+		    struct object_process *p, uint64_t addr, uint64_t now_ns, struct hot_range *ret,
+		    bool *ret_whole)
 {
 	const struct comm_mapping *found = comm_space_find(space, addr, now_ns);
 	const struct comm_inspect *inspect = objects->inspect;
@@ -556,7 +557,7 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space);
 	struct in_stack *t = &objects->in_stack[tid % TIDS];
 	struct hot_range now = {0};
-	struct process *p;
+	struct object_process *p;
 	size_t cache;
 	bool whole;
 

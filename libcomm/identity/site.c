@@ -32,7 +32,7 @@ struct hot_ip {
 };
 
 /* A place in a file, the same for all processes, or in generated code. */
-struct place {
+struct code_place {
 	uint64_t offset;
 	uint64_t until_ns; /* 0: free */
 	uint32_t file;	   /* or the tgid */
@@ -53,7 +53,7 @@ struct comm_sites {
 	uint32_t n_functions, n;
 	uint32_t *function_slot, *site_slot;
 	struct hot_ip *hot;
-	struct place *place;
+	struct code_place *place;
 	size_t n_places, n_place_slots;
 	uint32_t unknown_site;
 	/* Places asked again for their line since asks_ns. */
@@ -164,13 +164,13 @@ void comm_sites_destroy(struct comm_sites *sites)
 	free(sites);
 }
 
-static struct place *place_slot(struct place *all, size_t n_slots, bool private, uint32_t file,
-				uint64_t offset)
+static struct code_place *place_slot(struct code_place *all, size_t n_slots, bool private,
+				     uint32_t file, uint64_t offset)
 {
 	size_t at = comm_hash_mix(offset, (uint64_t)file << 1 | private);
 
 	for (; all[at &= n_slots - 1].until_ns; at++) {
-		const struct place *p = &all[at];
+		const struct code_place *p = &all[at];
 
 		if (p->offset == offset && p->file == file && p->private == private)
 			break;
@@ -182,7 +182,7 @@ static struct place *place_slot(struct place *all, size_t n_slots, bool private,
 static void places_make_room(struct comm_sites *sites)
 {
 	size_t n_slots = sites->n_place_slots * 2;
-	struct place *bigger = NULL;
+	struct code_place *bigger = NULL;
 
 	if (sites->n_places * 2 < sites->n_place_slots)
 		return;
@@ -194,7 +194,7 @@ static void places_make_room(struct comm_sites *sites)
 		return;
 	}
 	for (size_t i = 0; i < sites->n_place_slots; i++) {
-		const struct place *p = &sites->place[i];
+		const struct code_place *p = &sites->place[i];
 
 		if (p->until_ns)
 			*place_slot(bigger, n_slots, p->private, p->file, p->offset) = *p;
@@ -208,7 +208,7 @@ static void places_make_room(struct comm_sites *sites)
  * By event time alone, or a replay would not be the run again.  Thousands of
  * places may wait for the lines of one file: their sites are good without.
  */
-static bool may_ask(struct comm_sites *sites, const struct place *p, uint64_t now_ns)
+static bool may_ask(struct comm_sites *sites, const struct code_place *p, uint64_t now_ns)
 {
 	if (!p->provisional)
 		return true;
@@ -220,7 +220,7 @@ static bool may_ask(struct comm_sites *sites, const struct place *p, uint64_t no
 }
 
 static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_mapping *m,
-		     uint64_t ip, uint64_t now_ns, struct place *ret)
+		     uint64_t ip, uint64_t now_ns, struct code_place *ret)
 {
 	struct comm_code code = {0};
 	bool in_file = m->kind == COMM_MAP_FILE || m->kind == COMM_MAP_VDSO;
@@ -260,7 +260,7 @@ uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint
 		bool private = !m->file || m->kind == COMM_MAP_JIT;
 		uint32_t file = private ? tgid : m->file;
 		uint64_t offset = private ? ip : ip - m->start + m->offset;
-		struct place *p;
+		struct code_place *p;
 
 		places_make_room(sites);
 		p = place_slot(sites->place, sites->n_place_slots, private, file, offset);

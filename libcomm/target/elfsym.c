@@ -22,14 +22,14 @@ enum {
 	PAGE = 4096,
 };
 
-struct entry {
+struct symbol_range {
 	uint64_t start;
 	uint32_t size;
 	uint32_t name; /* into text; 0: none */
 };
 
 struct table {
-	struct entry *entry;
+	struct symbol_range *entry;
 	size_t n;
 };
 
@@ -54,38 +54,38 @@ struct comm_elfsym {
 };
 
 /* Among names of one address the best comes first. */
-struct candidate {
-	struct entry e;
+struct ranked_symbol {
+	struct symbol_range e;
 	uint32_t rank;
 };
 
 struct builder {
 	struct comm_elfsym *sym;
-	struct candidate *function, *variable;
+	struct ranked_symbol *function, *variable;
 	size_t n_functions, functions_room, n_variables, variables_room;
 };
 
-struct slot { /* of the GOT */
+struct got_slot { /* of the GOT */
 	uint64_t addr;
 	uint32_t name;
 };
 
 /* On -ENOMEM the tables stay as they are: fewer names, never a crash. */
-static int add(struct candidate **all, size_t *n, size_t *room, uint64_t start, uint64_t size,
+static int add(struct ranked_symbol **all, size_t *n, size_t *room, uint64_t start, uint64_t size,
 	       uint32_t name, uint32_t rank)
 {
 	if (*n >= COMM_SYMBOLS_MAX || start + size < start)
 		return -E2BIG;
 	if (*n == *room) {
 		size_t more = *room ? *room * 2 : 256;
-		struct candidate *bigger = realloc(*all, more * sizeof(**all));
+		struct ranked_symbol *bigger = realloc(*all, more * sizeof(**all));
 
 		if (!bigger)
 			return -ENOMEM;
 		*all = bigger;
 		*room = more;
 	}
-	(*all)[(*n)++] = (struct candidate){
+	(*all)[(*n)++] = (struct ranked_symbol){
 		.e = {start, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, name},
 		.rank = rank,
 	};
@@ -200,15 +200,15 @@ static void add_symbols(struct builder *b, Elf *elf, Elf_Scn *scn, const GElf_Sh
 
 static int by_slot(const void *pa, const void *pb)
 {
-	const struct slot *a = pa, *b = pb;
+	const struct got_slot *a = pa, *b = pb;
 
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static size_t read_slots(struct builder *b, Elf *elf, struct slot **ret)
+static size_t read_slots(struct builder *b, Elf *elf, struct got_slot **ret)
 {
 	size_t n = 0, room = 0, seen = 0;
-	struct slot *slots = NULL;
+	struct got_slot *slots = NULL;
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(elf, scn)) && seen++ < SECTIONS_MAX) {
@@ -242,14 +242,15 @@ static size_t read_slots(struct builder *b, Elf *elf, struct slot **ret)
 				continue;
 			if (n == room) {
 				size_t more = room ? room * 2 : 64;
-				struct slot *bigger = realloc(slots, more * sizeof(*slots));
+				struct got_slot *bigger = realloc(slots, more * sizeof(*slots));
 
 				if (!bigger)
 					break;
 				slots = bigger;
 				room = more;
 			}
-			slots[n++] = (struct slot){rela.r_offset, add_text(b->sym, name, "@plt")};
+			slots[n++] =
+				(struct got_slot){rela.r_offset, add_text(b->sym, name, "@plt")};
 		}
 	}
 	if (n)
@@ -264,7 +265,7 @@ static size_t read_slots(struct builder *b, Elf *elf, struct slot **ret)
  */
 static void add_plt(struct builder *b, Elf *elf)
 {
-	struct slot *slots = NULL;
+	struct got_slot *slots = NULL;
 	size_t n_slots = 0, seen = 0;
 	bool read = false;
 	Elf_Scn *scn = NULL;
@@ -291,8 +292,8 @@ static void add_plt(struct builder *b, Elf *elf)
 			uint32_t name = 0;
 
 			for (size_t i = at; i + 6 <= at + stub_bytes && !name; i++) {
-				const struct slot *found;
-				struct slot key = {0};
+				const struct got_slot *found;
+				struct got_slot key = {0};
 				int32_t disp;
 
 				if (code[i] != 0xff || code[i + 1] != 0x25)
@@ -379,7 +380,7 @@ static void add_tables(struct builder *b, Elf *elf)
 
 static int by_start(const void *pa, const void *pb)
 {
-	const struct candidate *a = pa, *b = pb;
+	const struct ranked_symbol *a = pa, *b = pb;
 
 	if (a->e.start != b->e.start)
 		return a->e.start < b->e.start ? -1 : 1;
@@ -390,7 +391,7 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* Sorts, and of several at one address keeps the best. */
-static void settle(struct candidate *all, size_t *n)
+static void settle(struct ranked_symbol *all, size_t *n)
 {
 	size_t kept = 0;
 
@@ -407,7 +408,7 @@ static void settle(struct candidate *all, size_t *n)
 	*n = kept;
 }
 
-static struct candidate *floor_of(struct candidate *all, size_t n, uint64_t addr)
+static struct ranked_symbol *floor_of(struct ranked_symbol *all, size_t n, uint64_t addr)
 {
 	size_t lo = 0, hi = n;
 
@@ -430,7 +431,7 @@ struct frames {
 static int add_frame(void *ctx, uint64_t start, uint64_t size)
 {
 	struct frames *f = ctx;
-	struct candidate *c = floor_of(f->b->function, f->n, start);
+	struct ranked_symbol *c = floor_of(f->b->function, f->n, start);
 
 	if (c && c->e.start == start && !c->e.size)
 		c->e.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
@@ -460,7 +461,7 @@ static void add_frames(struct builder *b, Elf *elf)
 static void close_gaps(struct builder *b)
 {
 	for (size_t i = 0; i < b->n_functions; i++) {
-		struct entry *e = &b->function[i].e;
+		struct symbol_range *e = &b->function[i].e;
 		uint64_t end = e->start + PAGE;
 
 		if (e->size)
@@ -471,7 +472,7 @@ static void close_gaps(struct builder *b)
 	}
 }
 
-static int compact(struct table *t, const struct candidate *all, size_t n)
+static int compact(struct table *t, const struct ranked_symbol *all, size_t n)
 {
 	t->entry = malloc((n ? n : 1) * sizeof(*t->entry));
 	if (!t->entry)
@@ -663,7 +664,7 @@ static int find(const struct comm_elfsym *sym, const struct table *t, uint64_t v
 			hi = mid;
 	}
 	for (size_t back = 0; back < BACK_MAX && back < lo; back++) {
-		const struct entry *e = &t->entry[lo - 1 - back];
+		const struct symbol_range *e = &t->entry[lo - 1 - back];
 
 		if (vaddr - e->start >= e->size)
 			continue;
@@ -729,6 +730,6 @@ size_t comm_elfsym_variables(const struct comm_elfsym *sym)
 
 size_t comm_elfsym_bytes(const struct comm_elfsym *sym)
 {
-	return sizeof(*sym) + (sym->function.n + sym->variable.n) * sizeof(struct entry) +
+	return sizeof(*sym) + (sym->function.n + sym->variable.n) * sizeof(struct symbol_range) +
 	       sym->text_bytes;
 }

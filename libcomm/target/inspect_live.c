@@ -32,8 +32,8 @@ enum {
 /* A file that could not be opened is not tried for every sample. */
 static const uint64_t retry_ns = 10u * 1000000000ull;
 
-struct process {
-	struct process *next;
+struct live_process {
+	struct live_process *next;
 	uint32_t tgid;
 	uint64_t used;
 	int mem_fd; /* /proc/PID/mem, -1: not open */
@@ -43,20 +43,20 @@ struct process {
 	uint64_t jit_read_ns;
 };
 
-struct file {
+struct opened_file {
 	struct comm_module *module;
 	uint64_t failed_ns;
 	int err;
 };
 
-struct live {
+struct live_inspect {
 	struct comm_names *names;
 	struct comm_maps *maps;
 	struct comm_modules *modules;
-	struct process *bucket[BUCKETS];
+	struct live_process *bucket[BUCKETS];
 	size_t n_processes, n_mem_fds;
 	uint64_t used;
-	struct file *file; /* by comm_mapping.file */
+	struct opened_file *file; /* by comm_mapping.file */
 	size_t n_files;
 	char *text;
 	size_t text_room;
@@ -68,7 +68,7 @@ static uint64_t now_ns(void)
 	return comm_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
-static void close_mem(struct live *live, struct process *p)
+static void close_mem(struct live_inspect *live, struct live_process *p)
 {
 	if (p->mem_fd < 0)
 		return;
@@ -77,7 +77,7 @@ static void close_mem(struct live *live, struct process *p)
 	live->n_mem_fds--;
 }
 
-static void process_destroy(struct live *live, struct process *p)
+static void process_destroy(struct live_inspect *live, struct live_process *p)
 {
 	close_mem(live, p);
 	comm_jitmap_destroy(p->jit);
@@ -86,21 +86,21 @@ static void process_destroy(struct live *live, struct process *p)
 }
 
 /* The least recently used one; with_mem: of those whose memory is open. */
-static struct process **oldest(struct live *live, bool with_mem)
+static struct live_process **oldest(struct live_inspect *live, bool with_mem)
 {
-	struct process **found = NULL;
+	struct live_process **found = NULL;
 
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct process **p = &live->bucket[i]; *p; p = &(*p)->next)
+		for (struct live_process **p = &live->bucket[i]; *p; p = &(*p)->next)
 			if ((!with_mem || (*p)->mem_fd >= 0) &&
 			    (!found || (*p)->used < (*found)->used))
 				found = p;
 	return found;
 }
 
-static struct process *process_get(struct live *live, uint32_t tgid)
+static struct live_process *process_get(struct live_inspect *live, uint32_t tgid)
 {
-	struct process **bucket = &live->bucket[tgid % BUCKETS], *p;
+	struct live_process **bucket = &live->bucket[tgid % BUCKETS], *p;
 
 	for (p = *bucket; p; p = p->next) {
 		if (p->tgid == tgid) {
@@ -109,7 +109,7 @@ static struct process *process_get(struct live *live, uint32_t tgid)
 		}
 	}
 	if (live->n_processes >= PROCESSES_MAX) {
-		struct process **at = oldest(live, false), *old = *at;
+		struct live_process **at = oldest(live, false), *old = *at;
 
 		*at = old->next;
 		process_destroy(live, old);
@@ -128,7 +128,7 @@ static struct process *process_get(struct live *live, uint32_t tgid)
 }
 
 /* All of a /proc file into live->text; returns its length or -errno. */
-static ssize_t read_proc(struct live *live, uint32_t tgid, const char *name)
+static ssize_t read_proc(struct live_inspect *live, uint32_t tgid, const char *name)
 {
 	size_t used = 0;
 	char path[64];
@@ -165,9 +165,9 @@ static ssize_t read_proc(struct live *live, uint32_t tgid, const char *name)
 
 static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
 {
-	struct live *live = ctx;
+	struct live_inspect *live = ctx;
 	struct comm_mapping *map;
-	struct process *p;
+	struct live_process *p;
 	ssize_t bytes;
 	size_t n;
 	int err;
@@ -254,11 +254,11 @@ static int open_mapped(uint32_t tgid, const struct comm_mapping *m, int root_fd)
 	return fd;
 }
 
-static struct file *file_of(struct live *live, uint32_t id)
+static struct opened_file *file_of(struct live_inspect *live, uint32_t id)
 {
 	if (id >= live->n_files) {
 		size_t n = live->n_files ? live->n_files : 64;
-		struct file *bigger;
+		struct opened_file *bigger;
 
 		while (n <= id)
 			n *= 2;
@@ -272,8 +272,8 @@ static struct file *file_of(struct live *live, uint32_t id)
 	return &live->file[id];
 }
 
-static void open_file(struct live *live, uint32_t tgid, const struct comm_mapping *m,
-		      struct file *f)
+static void open_file(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
+		      struct opened_file *f)
 {
 	int root_fd = open_root(tgid), fd = open_mapped(tgid, m, root_fd);
 
@@ -290,7 +290,7 @@ static void open_file(struct live *live, uint32_t tgid, const struct comm_mappin
 }
 
 /* Lines that arrived; not more often than the coarse clock ticks. */
-static void poll_lines(struct live *live)
+static void poll_lines(struct live_inspect *live)
 {
 	uint64_t now, start;
 
@@ -305,11 +305,11 @@ static void poll_lines(struct live *live)
 	live->setup_ns += comm_clock_thread_ns() - start;
 }
 
-static int module_of(struct live *live, uint32_t tgid, const struct comm_mapping *m,
+static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
 		     struct comm_module **ret)
 {
 	uint64_t start;
-	struct file *f;
+	struct opened_file *f;
 	bool ready;
 
 	poll_lines(live);
@@ -334,7 +334,7 @@ static int module_of(struct live *live, uint32_t tgid, const struct comm_mapping
 	return ready ? 0 : f->err;
 }
 
-static int open_mem(struct live *live, struct process *p)
+static int open_mem(struct live_inspect *live, struct live_process *p)
 {
 	char path[64];
 
@@ -348,10 +348,10 @@ static int open_mem(struct live *live, struct process *p)
 	return 0;
 }
 
-static ssize_t read_mem(struct live *live, uint32_t tgid, uint64_t addr, void *buf,
+static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
 			size_t len_bytes)
 {
-	struct process *p = process_get(live, tgid);
+	struct live_process *p = process_get(live, tgid);
 	bool fresh;
 	ssize_t n;
 
@@ -380,7 +380,7 @@ static ssize_t read_mem(struct live *live, uint32_t tgid, uint64_t addr, void *b
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			 void *buf, size_t len_bytes)
 {
-	struct live *live = ctx;
+	struct live_inspect *live = ctx;
 	ssize_t n;
 	int root_fd, fd;
 
@@ -406,7 +406,7 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 }
 
 /* The pid that a process has in its own namespace; 0: gone. */
-static uint32_t own_pid(struct live *live, uint32_t tgid, uint32_t *ret_uid)
+static uint32_t own_pid(struct live_inspect *live, uint32_t tgid, uint32_t *ret_uid)
 {
 	ssize_t n = read_proc(live, tgid, "status");
 	const char *at, *end = live->text + (n > 0 ? n : 0);
@@ -443,7 +443,7 @@ static uint32_t own_pid(struct live *live, uint32_t tgid, uint32_t *ret_uid)
 	return pid;
 }
 
-static void read_jit(struct live *live, struct process *p)
+static void read_jit(struct live_inspect *live, struct live_process *p)
 {
 	uint32_t uid, pid = own_pid(live, p->tgid, &uid);
 	char path[64];
@@ -471,9 +471,9 @@ static void read_jit(struct live *live, struct process *p)
 	close(fd);
 }
 
-static int jit_code(struct live *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
+static int jit_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
 {
-	struct process *p = process_get(live, tgid);
+	struct live_process *p = process_get(live, tgid);
 
 	*ret = (struct comm_code){
 		.function = "[jit]",
@@ -500,7 +500,7 @@ static int jit_code(struct live *live, uint32_t tgid, uint64_t ip, struct comm_c
 static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret)
 {
-	struct live *live = ctx;
+	struct live_inspect *live = ctx;
 	struct comm_module *module;
 	char name[COMM_NAME_BYTES];
 	const char *base;
@@ -522,7 +522,7 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	return -ENOENT;
 }
 
-static const struct comm_mapping *mapping_at(const struct process *p, uint64_t addr)
+static const struct comm_mapping *mapping_at(const struct live_process *p, uint64_t addr)
 {
 	size_t lo = 0, hi = p->n;
 
@@ -540,7 +540,7 @@ static const struct comm_mapping *mapping_at(const struct process *p, uint64_t a
 static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		     struct comm_static *ret)
 {
-	struct live *live = ctx;
+	struct live_inspect *live = ctx;
 	const struct comm_mapping *file = m;
 	struct comm_module *module;
 	int err;
@@ -548,7 +548,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
 	/* The .bss is anonymous memory that follows the file's last mapping. */
 	if (m->kind == COMM_MAP_ANON && m->start) {
-		struct process *p = process_get(live, tgid);
+		struct live_process *p = process_get(live, tgid);
 
 		file = p ? mapping_at(p, m->start - 1) : NULL;
 	}
@@ -584,11 +584,11 @@ static int live_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 
 static void live_destroy(void *ctx)
 {
-	struct live *live = ctx;
-	struct process *next;
+	struct live_inspect *live = ctx;
+	struct live_process *next;
 
 	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct process *p = live->bucket[i]; p; p = next) {
+		for (struct live_process *p = live->bucket[i]; p; p = next) {
 			next = p->next;
 			process_destroy(live, p);
 		}
@@ -612,7 +612,7 @@ static const struct comm_inspect_ops live_ops = {
 
 int comm_inspect_live_create(struct comm_inspect *ret)
 {
-	struct live *live = calloc(1, sizeof(*live));
+	struct live_inspect *live = calloc(1, sizeof(*live));
 	int err;
 
 	if (!live)
@@ -632,7 +632,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 {
-	struct live *live = inspect->ctx;
+	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
 	uint64_t stop_ns;
@@ -648,14 +648,14 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
 {
-	const struct live *live = inspect->ctx;
+	const struct live_inspect *live = inspect->ctx;
 
 	return inspect->ops == &live_ops ? live->setup_ns : 0;
 }
 
 uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 {
-	const struct live *live = inspect->ctx;
+	const struct live_inspect *live = inspect->ctx;
 
 	return inspect->ops == &live_ops ? live->setup_ns + comm_modules_children_ns(live->modules)
 					 : 0;

@@ -16,7 +16,7 @@ enum {
 	BACK_MAX = 64,	       /* entries looked at behind the nearest */
 };
 
-struct entry {
+struct jit_range {
 	uint64_t start, end;
 	const char *name;
 	uint32_t seq; /* place in the file: the later one wins */
@@ -24,7 +24,7 @@ struct entry {
 
 struct comm_jitmap {
 	struct comm_names *names;
-	struct entry *entry;
+	struct jit_range *entry;
 	size_t n, room, sorted;
 	uint32_t seq;
 	bool skipping; /* inside of a line that is too long */
@@ -89,14 +89,14 @@ static int add_line(struct comm_jitmap *map, const char *at, size_t len)
 		return 0;
 	if (map->n == map->room) {
 		size_t more = map->room ? map->room * 2 : 256;
-		struct entry *bigger = realloc(map->entry, more * sizeof(*bigger));
+		struct jit_range *bigger = realloc(map->entry, more * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
 		map->entry = bigger;
 		map->room = more;
 	}
-	map->entry[map->n++] = (struct entry){
+	map->entry[map->n++] = (struct jit_range){
 		.start = start,
 		.end = start + size,
 		.name = comm_names_add(map->names, at, (size_t)(end - at)),
@@ -171,7 +171,7 @@ int comm_jitmap_read(struct comm_jitmap *map, int fd)
 
 static int by_start(const void *pa, const void *pb)
 {
-	const struct entry *a = pa, *b = pb;
+	const struct jit_range *a = pa, *b = pb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -194,7 +194,7 @@ static void settle(struct comm_jitmap *map)
 const char *comm_jitmap_find(struct comm_jitmap *map, uint64_t addr, uint64_t *ret_start,
 			     uint64_t *ret_end)
 {
-	const struct entry *best = NULL;
+	const struct jit_range *best = NULL;
 	size_t lo = 0, hi;
 
 	settle(map);
@@ -208,7 +208,7 @@ const char *comm_jitmap_find(struct comm_jitmap *map, uint64_t addr, uint64_t *r
 			hi = mid;
 	}
 	for (size_t back = 0; back < BACK_MAX && back < lo; back++) {
-		const struct entry *e = &map->entry[lo - 1 - back];
+		const struct jit_range *e = &map->entry[lo - 1 - back];
 
 		if (addr < e->end && (!best || e->seq > best->seq))
 			best = e;

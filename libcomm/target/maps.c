@@ -12,7 +12,7 @@ enum {
 	SLOTS_MIN = 256,
 };
 
-struct file {
+struct mapped_file {
 	uint64_t dev, ino;
 	const char *path; /* of names: compared as a pointer */
 	uint32_t id;	  /* 0: the slot is free */
@@ -20,7 +20,7 @@ struct file {
 
 struct comm_maps {
 	struct comm_names *names;
-	struct file *files;
+	struct mapped_file *files;
 	uint32_t n_slots, n_files;
 };
 
@@ -57,12 +57,12 @@ static uint32_t file_hash(uint64_t dev, uint64_t ino, const char *path)
 static int files_grow(struct comm_maps *maps)
 {
 	uint32_t n_slots = maps->n_slots * 2;
-	struct file *files = calloc(n_slots, sizeof(*files));
+	struct mapped_file *files = calloc(n_slots, sizeof(*files));
 
 	if (!files)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < maps->n_slots; i++) {
-		const struct file *f = &maps->files[i];
+		const struct mapped_file *f = &maps->files[i];
 		uint32_t at;
 
 		if (!f->id)
@@ -83,14 +83,14 @@ static uint32_t file_id(struct comm_maps *maps, uint64_t dev, uint64_t ino, cons
 	uint32_t at = file_hash(dev, ino, path) & (maps->n_slots - 1);
 
 	for (; maps->files[at].id; at = (at + 1) & (maps->n_slots - 1)) {
-		const struct file *f = &maps->files[at];
+		const struct mapped_file *f = &maps->files[at];
 
 		if (f->dev == dev && f->ino == ino && f->path == path)
 			return f->id;
 	}
 	if (maps->n_files >= FILES_MAX)
 		return 0;
-	maps->files[at] = (struct file){dev, ino, path, ++maps->n_files};
+	maps->files[at] = (struct mapped_file){dev, ino, path, ++maps->n_files};
 	if (maps->n_files * 2 > maps->n_slots && files_grow(maps) < 0 &&
 	    maps->n_files + 1 >= maps->n_slots) {
 		/* The table must keep a free slot, or a search never ends. */

@@ -18,7 +18,7 @@ struct block {
 	char text[BLOCK_BYTES];
 };
 
-struct slot {
+struct name_slot {
 	uint32_t hash;
 	uint32_t len;
 	const char *text;
@@ -26,7 +26,7 @@ struct slot {
 
 struct comm_names {
 	struct block *blocks;
-	struct slot *slots;
+	struct name_slot *slots;
 	size_t n_slots; /* a power of two */
 	size_t n;
 	size_t bytes, max_bytes;
@@ -66,7 +66,7 @@ void comm_names_destroy(struct comm_names *names)
 static int grow(struct comm_names *names)
 {
 	size_t n_slots = names->n_slots * 2;
-	struct slot *slots = calloc(n_slots, sizeof(*slots));
+	struct name_slot *slots = calloc(n_slots, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -126,7 +126,7 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 		return "(other)";
 	at = hash & (names->n_slots - 1);
 	for (; names->slots[at].text; at = (at + 1) & (names->n_slots - 1)) {
-		const struct slot *s = &names->slots[at];
+		const struct name_slot *s = &names->slots[at];
 
 		if (s->hash == hash && s->len == len && !memcmp(s->text, clean, len))
 			return s->text;
@@ -135,7 +135,7 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 	if (!text)
 		return "(other)";
 	memcpy(text, clean, len + 1);
-	names->slots[at] = (struct slot){.hash = hash, .len = (uint32_t)len, .text = text};
+	names->slots[at] = (struct name_slot){.hash = hash, .len = (uint32_t)len, .text = text};
 	names->n++;
 	return text;
 }

@@ -117,9 +117,10 @@ static void model_write(struct model *m, uint32_t offset, uint32_t len, uint32_t
 	}
 }
 
-static struct comm_segment *make_segment(uint32_t site, uint32_t n, uint32_t n_bases)
+static struct comm_tool_segment *make_segment(uint32_t site, uint32_t n, uint32_t n_bases)
 {
-	struct comm_segment *segment = calloc(1, sizeof(*segment) + n * sizeof(segment->access[0]));
+	struct comm_tool_segment *segment =
+		calloc(1, sizeof(*segment) + n * sizeof(segment->access[0]));
 
 	assert_non_null(segment);
 	segment->site = site;
@@ -130,7 +131,7 @@ static struct comm_segment *make_segment(uint32_t site, uint32_t n, uint32_t n_b
 }
 
 /* As generated code does it. */
-static void run_part(struct comm_trace *trace, struct comm_segment *segment, uint32_t n,
+static void run_part(struct comm_trace *trace, struct comm_tool_segment *segment, uint32_t n,
 		     const uint64_t *bases)
 {
 	if (trace->pos > trace->slot + COMM_TRACE_SLOTS - COMM_TRACE_SLACK)
@@ -141,7 +142,7 @@ static void run_part(struct comm_trace *trace, struct comm_segment *segment, uin
 	trace->pos += segment->n_slots;
 }
 
-static void run_segment(struct comm_trace *trace, struct comm_segment *segment,
+static void run_segment(struct comm_trace *trace, struct comm_tool_segment *segment,
 			const uint64_t *bases)
 {
 	run_part(trace, segment, segment->n_accesses, bases);
@@ -149,7 +150,7 @@ static void run_segment(struct comm_trace *trace, struct comm_segment *segment,
 
 static uint32_t model_actor(const struct comm_trace *trace, uint32_t actor)
 {
-	const struct comm_actor *a = &trace->table.actor[actor];
+	const struct comm_tool_actor *a = &trace->table.actor[actor];
 
 	return actor ? 1 + a->thread * MODEL_SITES + a->site : 0;
 }
@@ -159,7 +160,7 @@ static void compare(const struct comm_trace *trace, struct model *m)
 	uint64_t edges = 0, total = 0;
 
 	for (uint32_t i = 1; i < trace->table.n_cells; i++) {
-		const struct comm_cell *cell = comm_table_at(&trace->table, i);
+		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 		uint32_t writer = model_actor(trace, cell->writer);
 		uint32_t reader = model_actor(trace, cell->reader);
 
@@ -197,12 +198,12 @@ static struct comm_trace *make_trace(uint32_t granule)
 }
 
 static void random_segment(struct comm_trace *trace, struct model *m, uint32_t thread,
-			   struct comm_segment **pool, uint32_t *n_pool)
+			   struct comm_tool_segment **pool, uint32_t *n_pool)
 {
 	enum { N = 6 };
 	static const uint16_t sizes[] = {1, 2, 4, 8, 16, 32, 40};
 	uint32_t site = rnd(MODEL_SITES);
-	struct comm_segment *segment = make_segment(site, N, N);
+	struct comm_tool_segment *segment = make_segment(site, N, N);
 	uint32_t n = 1 + rnd(N);
 	uint64_t bases[N];
 
@@ -240,7 +241,7 @@ static void against_model(uint32_t granule)
 	enum { STEPS = 6000 };
 	struct comm_trace *trace = make_trace(granule);
 	struct model *m = calloc(1, sizeof(*m));
-	struct comm_segment **pool = calloc(STEPS, sizeof(*pool));
+	struct comm_tool_segment **pool = calloc(STEPS, sizeof(*pool));
 	uint32_t n_pool = 0;
 
 	assert_non_null(m);
@@ -328,7 +329,7 @@ static uint32_t count_found(uint64_t addr)
 static void test_objects(void **state)
 {
 	struct comm_trace *trace = make_trace(8);
-	struct comm_segment *segment = make_segment(2, 1, 1);
+	struct comm_tool_segment *segment = make_segment(2, 1, 1);
 	const uint64_t addr[] = {0x1000, 0x1008, 0x2000, 0x3008, 0x500000};
 	const uint32_t object[] = {3, 4, 5, 7, 8};
 
@@ -349,7 +350,7 @@ static void test_objects(void **state)
 	}
 	comm_trace_flush(trace);
 	for (uint32_t i = 0; i < 5; i++) {
-		const struct comm_cell *cell = comm_table_cell(&trace->table, 0, 1, object[i]);
+		const struct comm_tool_cell *cell = comm_table_cell(&trace->table, 0, 1, object[i]);
 
 		assert_int_equal(cell->bytes, 8 * (i + 1));
 		assert_int_equal(cell->first_bytes, 8);
@@ -429,7 +430,7 @@ static void test_clear_and_move(void **state)
 static void test_calls(void **state)
 {
 	struct comm_trace *trace = make_trace(8);
-	struct comm_segment *enter = make_segment(1, 1, 1), *read = make_segment(2, 1, 1);
+	struct comm_tool_segment *enter = make_segment(1, 1, 1), *read = make_segment(2, 1, 1);
 	const uint64_t addr = 0x4000;
 	uint32_t calls = 0;
 
@@ -450,7 +451,7 @@ static void test_calls(void **state)
 	assert_int_equal(calls, 3);
 	assert_int_equal(trace->table.n_cells, 4);
 	for (uint32_t i = 1; i < 4; i++) {
-		const struct comm_cell *cell = comm_table_at(&trace->table, i);
+		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
 		assert_int_equal(trace->table.actor[cell->writer].call, i);
 		assert_int_equal(cell->bytes, 8);
@@ -476,8 +477,8 @@ static void test_fault(void **state)
 	(void)state;
 	for (uint32_t round = 0; round < 4; round++) {
 		struct comm_trace *trace = make_trace(8);
-		struct comm_segment *segment = make_segment(1, 4, 1);
-		struct comm_segment *before = make_segment(2, 1, 1);
+		struct comm_tool_segment *segment = make_segment(1, 4, 1);
+		struct comm_tool_segment *before = make_segment(2, 1, 1);
 		uint64_t addr = 0x4000, other = 0x8000;
 
 		comm_trace_add_thread(trace);

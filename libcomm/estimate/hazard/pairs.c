@@ -16,7 +16,7 @@ enum {
 /* Pairs that the estimate without them is worth. */
 static const double pairs_prior = 4;
 
-struct place {
+struct pairs_place {
 	uint64_t key;
 	float n, n_self;
 };
@@ -24,7 +24,7 @@ struct place {
 struct comm_pairs {
 	uint32_t shift;
 	bool any;
-	struct place place[PAIRS_SLOTS];
+	struct pairs_place place[PAIRS_SLOTS];
 };
 
 int comm_pairs_create(uint32_t granularity_bytes, struct comm_pairs **ret)
@@ -56,7 +56,7 @@ void comm_pairs_add(struct comm_pairs *pairs, const struct comm_evidence *eviden
 	bool first_writes = evidence->first.flags & COMM_ACCESS_WRITE;
 	bool second_writes = evidence->second.flags & COMM_ACCESS_WRITE;
 	const struct comm_access *read;
-	struct place *place;
+	struct pairs_place *place;
 	uint32_t reader;
 	uint64_t key;
 
@@ -71,7 +71,7 @@ void comm_pairs_add(struct comm_pairs *pairs, const struct comm_evidence *eviden
 	key = pairs_key(pairs, reader, read->object, read->datum);
 	place = &pairs->place[key >> 32 & (PAIRS_SLOTS - 1)];
 	if (place->key != key)
-		*place = (struct place){.key = key};
+		*place = (struct pairs_place){.key = key};
 	if (place->n > PAIRS_HALVE) {
 		place->n /= 2;
 		place->n_self /= 2;
@@ -81,11 +81,11 @@ void comm_pairs_add(struct comm_pairs *pairs, const struct comm_evidence *eviden
 	pairs->any = true;
 }
 
-static const struct place *pairs_place(const struct comm_pairs *p, uint32_t reader, uint32_t object,
-				       uint64_t datum)
+static const struct pairs_place *pairs_place(const struct comm_pairs *p, uint32_t reader,
+					     uint32_t object, uint64_t datum)
 {
 	uint64_t key = pairs_key(p, reader, object, datum);
-	const struct place *place = &p->place[key >> 32 & (PAIRS_SLOTS - 1)];
+	const struct pairs_place *place = &p->place[key >> 32 & (PAIRS_SLOTS - 1)];
 
 	return place->key == key ? place : NULL;
 }
@@ -99,7 +99,7 @@ bool comm_pairs_any(const struct comm_pairs *pairs, uint32_t reader, uint32_t ob
 double comm_pairs_self(const struct comm_pairs *pairs, uint32_t reader, uint32_t object,
 		       uint64_t datum, double prior)
 {
-	const struct place *place = pairs_place(pairs, reader, object, datum);
+	const struct pairs_place *place = pairs_place(pairs, reader, object, datum);
 
 	if (!place)
 		return prior;

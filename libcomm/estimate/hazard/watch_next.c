@@ -31,7 +31,7 @@ struct writer {
 	float n;
 };
 
-struct entry {
+struct watched_writes {
 	uint64_t key;
 	float n, n_quiet;
 	/* Where the estimator saw nobody write the datum, and where it did. */
@@ -41,7 +41,7 @@ struct entry {
 };
 
 struct comm_watch_next {
-	struct entry entry[WATCHED_SLOTS];
+	struct watched_writes entry[WATCHED_SLOTS];
 };
 
 int comm_watch_next_create(struct comm_watch_next **ret)
@@ -69,9 +69,9 @@ static uint32_t slot_of(uint64_t key)
 
 /* All levels of a read; what was never watched has no writes. */
 static void find(const struct comm_watch_next *w, const struct comm_watch_next_read *r,
-		 const struct entry **ret)
+		 const struct watched_writes **ret)
 {
-	static const struct entry none;
+	static const struct watched_writes none;
 	uint64_t key[LEVELS];
 
 	keys(r, key);
@@ -95,7 +95,8 @@ static double count_of(const struct writer *writer, uint32_t thread)
  * estimator says of such reads, which of a new place is not what it said of others.
  * share: to begin with.
  */
-static double share_of(const struct entry *const *e, uint32_t thread, bool foretold, double share)
+static double share_of(const struct watched_writes *const *e, uint32_t thread, bool foretold,
+		       double share)
 {
 	double prior = 1;
 
@@ -109,7 +110,7 @@ static double share_of(const struct entry *const *e, uint32_t thread, bool foret
 }
 
 /* A place speaks for itself, and begins with what the object says. */
-static double odds_of(const struct entry *const *e, bool known)
+static double odds_of(const struct watched_writes *const *e, bool known)
 {
 	return fmin(watched_odds + e[OBJECT]->odds[known], watched_odds) + e[PLACE]->odds[known];
 }
@@ -119,7 +120,7 @@ static void add_odds(float *odds, double by)
 	*odds = (float)fmax(fmin(*odds + by, watched_odds_most), -watched_odds_most);
 }
 
-static void halve(struct entry *e)
+static void halve(struct watched_writes *e)
 {
 	if (e->n + e->n_quiet < WATCHED_HALVE)
 		return;
@@ -153,7 +154,7 @@ void comm_watch_next_add(struct comm_watch_next *watched, const struct comm_watc
 			 const struct comm_watch_next_write *write,
 			 const struct comm_watch_next_writer *foretold, uint32_t n_foretold)
 {
-	const struct entry *e[LEVELS];
+	const struct watched_writes *e[LEVELS];
 	uint64_t key[LEVELS];
 	double by = 0, now = 0;
 	uint32_t i;
@@ -168,10 +169,10 @@ void comm_watch_next_add(struct comm_watch_next *watched, const struct comm_watc
 		     watched_apart;
 	keys(read, key);
 	for (int level = 0; level < LEVELS; level++) {
-		struct entry *to = &watched->entry[slot_of(key[level])];
+		struct watched_writes *to = &watched->entry[slot_of(key[level])];
 
 		if (to->key != key[level])
-			*to = (struct entry){.key = key[level]};
+			*to = (struct watched_writes){.key = key[level]};
 		halve(to);
 		if (!write) {
 			to->n_quiet++;
@@ -191,7 +192,7 @@ uint32_t comm_watch_next_shares(const struct comm_watch_next *watched,
 				const struct comm_watch_next_read *read,
 				struct comm_watch_next_writer *ret)
 {
-	const struct entry *e[LEVELS];
+	const struct watched_writes *e[LEVELS];
 	double quiet = 0, weight;
 	uint32_t n = 0;
 
