@@ -45,8 +45,8 @@ struct live {
 	struct comm_merge *merge;
 	struct comm_record *record;
 	struct comm_inspect processes, inspect; /* the latter records, if asked to */
-	bool record_failed;
-	uint64_t late;
+	uint64_t late, unrecorded;		/* told so far */
+	int failed;				/* -errno of the source, or of waiting for it */
 	int signals;
 	char command[256];
 };
@@ -350,34 +350,40 @@ static int catch_signals(struct live *live)
 	return live->signals < 0 ? fail("cannot catch signals", -errno, NULL) : 0;
 }
 
+/* Says by how much a total of lost events grew since it was told last. */
+static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, uint64_t total,
+		      uint64_t *told)
+{
+	const struct comm_event event = {
+		.time_ns = now_ns, .kind = COMM_EV_LOSS, .cause = cause, .count = total - *told};
+
+	if (event.count)
+		push(live, &event);
+	*told = total;
+}
+
 /* One round: all that is there is ordered and estimated. */
 static void pump(struct live *live)
 {
-	uint64_t cut_ns = comm_clock_now_ns();
-	struct comm_event event = {.time_ns = cut_ns, .kind = COMM_EV_LOSS};
-	int err;
+	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
+	int err, record_err;
 
-	live->sampler->drain(live->handle, push, live);
+	err = live->sampler->drain(live->handle, push, live);
 	collect_watch(live, cut_ns);
-	comm_pace_tick(live->pace, cut_ns, push, live);
-	if (comm_merge_late(live->merge) != live->late) {
-		event.cause = COMM_LOSS_LATE;
-		event.count = comm_merge_late(live->merge) - live->late;
-		live->late += event.count;
-		push(live, &event);
-	}
+	/* A CPU that takes no new rate loses nothing: its samples carry the one they have. */
+	(void)comm_pace_tick(live->pace, cut_ns, push, live);
+	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
 	comm_merge_cut(live->merge, cut_ns);
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
 	arm_watch(live, cut_ns);
 	comm_session_progress(&live->session, cut_ns);
-	if (live->record && !live->record_failed && comm_record_lost(live->record, &err)) {
+	unrecorded = live->record ? comm_record_lost(live->record, &record_err) : 0;
+	if (unrecorded && !live->unrecorded)
 		fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record,
-			strerror(err));
-		event.cause = COMM_LOSS_RECORD;
-		event.count = 1;
-		push(live, &event);
-		live->record_failed = true;
-	}
+			strerror(record_err));
+	tell_loss(live, cut_ns, COMM_LOSS_RECORD, unrecorded, &live->unrecorded);
+	if (err < 0 && !live->failed)
+		live->failed = err;
 }
 
 static const char *run_until_over(struct live *live)
@@ -399,11 +405,15 @@ static const char *run_until_over(struct live *live)
 			return "duration";
 		if (end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
 			sleep_ms = (int)((end_ns - now_ns) / 1000000) + 1;
-		if (poll(fds, fds[1].fd < 0 ? 1 : 2, sleep_ms) < 0 && errno != EINTR)
+		if (poll(fds, fds[1].fd < 0 ? 1 : 2, sleep_ms) < 0 && errno != EINTR) {
+			live->failed = -errno;
 			return "error";
+		}
 		if (fds[0].revents)
 			return "interrupted";
 		pump(live);
+		if (live->failed)
+			return "error";
 		if (now_ns - looked_ns < LOOK_NS)
 			continue;
 		looked_ns = now_ns;
@@ -462,6 +472,10 @@ int comm_live(const struct comm_options *options)
 	comm_merge_flush(live.merge);
 	end_ns = comm_clock_now_ns();
 	status = comm_session_end(&live.session, end_ns, how);
+	if (live.failed) {
+		fail("the source could not be read any more", live.failed, NULL);
+		status = 1;
+	}
 	say_watch(&live);
 	if (live.record) {
 		comm_record_end(live.record, end_ns);

@@ -12,7 +12,8 @@ enum {
 	IP_CACHE = 4096,
 	/* Its line may have become known, and the share of known addresses changes. */
 	IP_FRESH_NS = 100 * 1000 * 1000,
-	EDGES_MAX = 1 << 20,
+	EDGES_MIN = 1024,
+	EDGES_MAX = 1 << 18, /* of a slice; more are folded into one from (other) to (other) */
 	/* A longer silence (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 	/*
@@ -41,12 +42,14 @@ struct comm_engine {
 	uint64_t period;
 	uint64_t slice_start_ns;
 	uint64_t last_ns;
-	uint64_t thinned;
+	/* What has been told so far of totals that others count. */
+	uint64_t thinned, folded, threads_unfiled, ids_unfiled;
 	struct comm_slice_info slice;
 	struct comm_placements placements; /* of the slice */
 	struct comm_engine_stats stats;
-	struct comm_edge *edges;
+	struct comm_edge *edges; /* there is always room for rest behind them */
 	size_t n_edges, edges_room;
+	struct comm_edge rest; /* those of the slice that had no room, in one */
 	struct ip_entry ip[IP_CACHE];
 	struct comm_burst burst;
 	struct comm_access access[COMM_BURST_ACCESSES];
@@ -63,7 +66,11 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	engine->slice_start_ns = config->start_ns;
 	engine->last_ns = config->start_ns;
 	engine->period = 1;
-	err = comm_decoder_create(config->inspect, &engine->decoder);
+	engine->edges = calloc(EDGES_MIN, sizeof(*engine->edges));
+	engine->edges_room = EDGES_MIN;
+	err = engine->edges ? 0 : -ENOMEM;
+	if (!err)
+		err = comm_decoder_create(config->inspect, &engine->decoder);
 	if (!err)
 		err = comm_space_table_create(config->inspect, &engine->spaces);
 	if (!err)
@@ -161,6 +168,8 @@ static void count_end(struct comm_engine *engine, const struct comm_burst *burst
 		lose(engine, COMM_LOSS_UNDECODED, 1);
 	else if (burst->end == COMM_BURST_MODE32)
 		lose(engine, COMM_LOSS_MODE32, 1);
+	else if (burst->end == COMM_BURST_CHANGED)
+		lose(engine, COMM_LOSS_JIT, 1);
 }
 
 static void on_sample(struct comm_engine *engine, const struct comm_event *event)
@@ -178,8 +187,10 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 
 	engine->slice.samples++;
 	engine->stats.samples++;
-	if (!space)
+	if (!space) { /* out of memory */
+		lose(engine, COMM_LOSS_NO_TEXT, 1);
 		return;
+	}
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
 	count_end(engine, burst);
 	if (engine->config.burst_done)
@@ -218,7 +229,11 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 		.flags = from->flags,
 	};
 
-	if (!space || !resolve(engine, space, &access, 0, tid, now_ns, ret))
+	if (!space) { /* out of memory */
+		lose(engine, COMM_LOSS_UNMAPPED, 1);
+		return false;
+	}
+	if (!resolve(engine, space, &access, 0, tid, now_ns, ret))
 		return false;
 	ret->known = 1;
 	ret->site = from->flags & COMM_ACCESS_KERNEL
@@ -279,22 +294,24 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		lose(engine, COMM_LOSS_WINDOW, 1);
 }
 
-static void on_switch(struct comm_engine *engine, const struct comm_event *event)
+/* Thread tid of the process tgid (0: not a target's) goes on a CPU, or off it. */
+static void sched(struct comm_engine *engine, uint64_t time_ns, uint32_t tgid, uint32_t tid,
+		  bool on_cpu)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
+	uint32_t thread;
 
-	if (!ops->sched)
+	if (!ops->sched || !tgid)
 		return;
-	if (event->sched.prev_tgid)
-		ops->sched(engine->est, event->time_ns,
-			   comm_threads_get(engine->identity.threads, event->sched.prev_tgid,
-					    event->tid, event->time_ns),
-			   false);
-	if (event->sched.next_tgid)
-		ops->sched(engine->est, event->time_ns,
-			   comm_threads_get(engine->identity.threads, event->sched.next_tgid,
-					    event->next_tid, event->time_ns),
-			   true);
+	thread = comm_threads_get(engine->identity.threads, tgid, tid, time_ns);
+	if (ops->sched(engine->est, time_ns, thread, on_cpu))
+		lose(engine, COMM_LOSS_SCHED, 1);
+}
+
+static void on_switch(struct comm_engine *engine, const struct comm_event *event)
+{
+	sched(engine, event->time_ns, event->sched.prev_tgid, event->tid, false);
+	sched(engine, event->time_ns, event->sched.next_tgid, event->next_tid, true);
 }
 
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
@@ -306,41 +323,92 @@ static void on_thread_exit(struct comm_engine *engine, const struct comm_event *
 	comm_objects_drop(engine->identity.objects, event->tgid);
 }
 
+/* Room for one edge more, and for the one that the others are folded into. */
+static bool make_room(struct comm_engine *engine)
+{
+	size_t room = 2 * engine->edges_room;
+	struct comm_edge *edges;
+
+	if (engine->n_edges + 1 < engine->edges_room)
+		return true;
+	edges = room > EDGES_MAX ? NULL : realloc(engine->edges, room * sizeof(*edges));
+	if (!edges)
+		return false;
+	engine->edges = edges;
+	engine->edges_room = room;
+	return true;
+}
+
 static void collect(void *ctx, const struct comm_edge *edge)
 {
 	struct comm_engine *engine = ctx;
+	struct comm_edge *rest = &engine->rest;
 
-	if (engine->n_edges == engine->edges_room) {
-		size_t room = engine->edges_room ? 2 * engine->edges_room : 1024;
-		struct comm_edge *edges;
-
-		edges = room > EDGES_MAX ? NULL : realloc(engine->edges, room * sizeof(*edges));
-		if (!edges) {
-			lose(engine, COMM_LOSS_CELLS, 1);
-			return;
-		}
-		engine->edges = edges;
-		engine->edges_room = room;
+	if (make_room(engine)) {
+		engine->edges[engine->n_edges++] = *edge;
+		return;
 	}
-	engine->edges[engine->n_edges++] = *edge;
+	lose(engine, COMM_LOSS_CELLS, 1);
+	rest->bytes += edge->bytes;
+	rest->variance += edge->variance;
+	rest->first_bytes += edge->first_bytes;
+	rest->first_variance += edge->first_variance;
+	rest->bursts += edge->bursts;
+	if (edge->level > rest->level)
+		rest->level = edge->level;
+}
+
+static void collect_edges(struct comm_engine *engine)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+	struct comm_slice_info *slice = &engine->slice;
+
+	engine->n_edges = 0;
+	engine->rest = (struct comm_edge){0};
+	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, collect, engine,
+		       &slice->unwritten))
+		/* Edges are missing, and of how many accesses nobody knows. */
+		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
+	if (engine->rest.bursts || engine->rest.bytes > 0)
+		engine->edges[engine->n_edges++] = engine->rest;
+}
+
+/* Counts by how much a total of somebody else's grew since it was told last. */
+static void lose_more(struct comm_engine *engine, enum comm_loss cause, uint64_t total,
+		      uint64_t *told)
+{
+	lose(engine, cause, total - *told);
+	*told = total;
+}
+
+static void collect_losses(struct comm_engine *engine)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+	const struct comm_identity *identity = &engine->identity;
+
+	if (ops->thinned)
+		lose_more(engine, COMM_LOSS_WINDOW, ops->thinned(engine->est), &engine->thinned);
+	if (ops->folded)
+		lose_more(engine, COMM_LOSS_CELLS, ops->folded(engine->est), &engine->folded);
+	lose_more(engine, COMM_LOSS_THREADS, comm_threads_unfiled(identity->threads),
+		  &engine->threads_unfiled);
+	lose_more(engine, COMM_LOSS_IDS,
+		  comm_sites_unfiled(identity->sites) + comm_objects_unfiled(identity->objects),
+		  &engine->ids_unfiled);
 }
 
 static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 {
-	const struct comm_est_ops *ops = engine->config.estimator;
 	struct comm_slice_info *slice = &engine->slice;
+	struct comm_slice_info next = {0};
 	struct comm_naming naming;
-	uint64_t thinned;
 
-	engine->n_edges = 0;
 	slice->start_ns = engine->slice_start_ns;
 	slice->end_ns = end_ns;
 	slice->placement = engine->placements.placement;
 	slice->n_placements = engine->placements.n;
-	ops->slice(engine->est, slice->start_ns, end_ns, collect, engine, &slice->unwritten);
-	thinned = ops->thinned ? ops->thinned(engine->est) : 0;
-	lose(engine, COMM_LOSS_WINDOW, thinned - engine->thinned);
-	engine->thinned = thinned;
+	collect_edges(engine);
+	collect_losses(engine);
 	if (engine->config.slice_done)
 		engine->config.slice_done(engine->config.ctx, slice, engine->edges,
 					  engine->n_edges);
@@ -350,13 +418,11 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	if (engine->config.store &&
 	    comm_store_write_slice(engine->config.store, slice, engine->edges, engine->n_edges,
 				   &naming)) {
-		/* The next slice tells of it. */
+		/* The next slice tells of it, and of what this one had to tell. */
 		lose(engine, COMM_LOSS_STORE, 1);
-		*slice = (struct comm_slice_info){0};
-		slice->loss[COMM_LOSS_STORE] = 1;
-	} else {
-		*slice = (struct comm_slice_info){0};
+		memcpy(next.loss, slice->loss, sizeof(next.loss));
 	}
+	*slice = next;
 	comm_placements_clear(&engine->placements);
 }
 

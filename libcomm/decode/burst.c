@@ -61,6 +61,7 @@ const char *comm_burst_end_name(enum comm_burst_end end)
 		[COMM_BURST_NO_TEXT] = "no_text",
 		[COMM_BURST_UNDECODED] = "undecoded",
 		[COMM_BURST_MODE32] = "mode32",
+		[COMM_BURST_CHANGED] = "changed",
 	};
 
 	return (unsigned)end < COMM_BURST_END_MAX ? name[end] : "?";
@@ -503,10 +504,13 @@ static bool text_matches(const struct comm_decoder *d, uint32_t position)
 	return true;
 }
 
-static uint32_t start(struct comm_decoder *d, struct comm_segment **seg)
+/* Position of the sampled instruction; 0: *ret_why says why there is none. */
+static uint32_t start(struct comm_decoder *d, struct comm_segment **seg,
+		      enum comm_burst_end *ret_why)
 {
 	uint32_t position;
 
+	*ret_why = COMM_BURST_NO_TEXT;
 	if (!find_segment(d, d->sample->ip, seg))
 		return 0;
 	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
@@ -514,7 +518,10 @@ static uint32_t start(struct comm_decoder *d, struct comm_segment **seg)
 		return position;
 	comm_codecache_forget(d->cache, *seg);
 	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
-	return position && text_matches(d, position) ? position : 0;
+	if (!position || text_matches(d, position))
+		return position;
+	*ret_why = COMM_BURST_CHANGED;
+	return 0;
 }
 
 /* Position of a branch target; direct branches remember it in the cache. */
@@ -682,11 +689,9 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	d->burst = ret;
 	d->n_segments = 0;
 	comm_codecache_begin(d->cache);
-	position = start(d, &seg);
-	if (!position) {
-		ret->end = COMM_BURST_NO_TEXT;
+	position = start(d, &seg, &ret->end);
+	if (!position)
 		return;
-	}
 	comm_emu_begin(&d->emu, sample);
 	comm_memory_begin(&d->emu.overlay, sample, constant, d);
 	comm_timing_start(&d->clock);

@@ -43,6 +43,7 @@ enum comm_burst_end {
 	COMM_BURST_NO_TEXT,	/* code bytes not readable */
 	COMM_BURST_UNDECODED,
 	COMM_BURST_MODE32,
+	COMM_BURST_CHANGED, /* the code in memory is not what the sample stood on */
 	COMM_BURST_END_MAX
 };
 

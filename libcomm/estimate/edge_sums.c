@@ -10,6 +10,7 @@ enum {
 	EDGEMAP_MIN = 1024,
 	EDGEMAP_BURST = 1024,	/* edges of one burst */
 	EDGEMAP_RESERVE = 1024, /* kept for folded edges */
+	EDGEMAP_OTHER = 1,	/* the slot of the edge from and to thread 0 */
 };
 
 struct edge_slot {
@@ -20,14 +21,16 @@ struct edge_slot {
 };
 
 struct comm_edge_sums {
-	struct edge_slot *slot; /* [1, n]; 0 ends chains */
+	struct edge_slot *slot; /* [1, n], the first one (other); 0 ends chains */
 	uint32_t *bucket;
 	uint32_t n, n_alloc, n_max; /* n_alloc: a power of two, also buckets */
 	uint32_t n_touched;
+	uint64_t folded;
 	uint32_t touched[EDGEMAP_BURST];
 };
 
 static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc);
+static void edgemap_clear(struct comm_edge_sums *map);
 
 int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret)
 {
@@ -43,8 +46,14 @@ int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret)
 		comm_edge_sums_destroy(map);
 		return -ENOMEM;
 	}
+	edgemap_clear(map);
 	*ret = map;
 	return 0;
+}
+
+uint64_t comm_edge_sums_folded(const struct comm_edge_sums *map)
+{
+	return map->folded;
 }
 
 void comm_edge_sums_destroy(struct comm_edge_sums *map)
@@ -96,6 +105,15 @@ static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc)
 	return 0;
 }
 
+/* Leaves the edge that all can be folded into. */
+static void edgemap_clear(struct comm_edge_sums *map)
+{
+	memset(map->bucket, 0, map->n_alloc * sizeof(*map->bucket));
+	map->n = EDGEMAP_OTHER;
+	map->slot[EDGEMAP_OTHER] = (struct edge_slot){0};
+	edgemap_link(map, EDGEMAP_OTHER);
+}
+
 static uint32_t edgemap_find(const struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
 	uint32_t at = map->bucket[edgemap_hash(map, key)];
@@ -127,30 +145,28 @@ static uint32_t edgemap_new(struct comm_edge_sums *map, const struct comm_edge_k
 	return map->n;
 }
 
-int comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
-		       double first_bytes, uint8_t level)
+/* The edge of two threads whose sites are not told apart any more. */
+static uint32_t edgemap_fold(struct comm_edge_sums *map, const struct comm_edge_key *key)
+{
+	struct comm_edge_key fold = {.src_thread = key->src_thread, .dst_thread = key->dst_thread};
+	uint32_t at = edgemap_find(map, &fold);
+
+	map->folded++;
+	if (!at)
+		at = edgemap_new(map, &fold, 0);
+	return at ? at : EDGEMAP_OTHER;
+}
+
+void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
+			double first_bytes, uint8_t level)
 {
 	uint32_t at = edgemap_find(map, key);
 	struct edge_slot *s;
 
 	if (!at)
 		at = edgemap_new(map, key, EDGEMAP_RESERVE);
-	if (!at) {
-		struct comm_edge_key fold = {.src_thread = key->src_thread,
-					     .dst_thread = key->dst_thread};
-
-		at = edgemap_find(map, &fold);
-		if (!at)
-			at = edgemap_new(map, &fold, 1);
-		if (!at) {
-			fold = (struct comm_edge_key){0};
-			at = edgemap_find(map, &fold);
-		}
-		if (!at)
-			at = edgemap_new(map, &fold, 0);
-		if (!at)
-			return -ENOMEM;
-	}
+	if (!at)
+		at = edgemap_fold(map, key);
 	s = &map->slot[at];
 	if (!s->touched) {
 		if (map->n_touched == EDGEMAP_BURST)
@@ -162,7 +178,6 @@ int comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *k
 	s->first_now += first_bytes;
 	if (level > s->edge.level)
 		s->edge.level = level;
-	return 0;
 }
 
 void comm_edge_sums_end_burst(struct comm_edge_sums *map)
@@ -198,8 +213,8 @@ void comm_edge_sums_end_burst(struct comm_edge_sums *map)
 void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *ctx)
 {
 	comm_edge_sums_end_burst(map);
-	for (uint32_t i = 1; i <= map->n; i++)
-		emit(ctx, &map->slot[i].edge);
-	map->n = 0;
-	memset(map->bucket, 0, map->n_alloc * sizeof(*map->bucket));
+	for (uint32_t i = EDGEMAP_OTHER; i <= map->n; i++)
+		if (i > EDGEMAP_OTHER || map->slot[i].edge.bursts)
+			emit(ctx, &map->slot[i].edge);
+	edgemap_clear(map);
 }

@@ -7,7 +7,8 @@
  * over the edges of a pair of threads is the variance of their sum.
  *
  * Bounded: when full, new edges are folded into site 0 of the same threads,
- * and when that has no place either, into one edge from and to thread 0.
+ * and when that has no place either, into one edge from and to thread 0, which
+ * always has one.  Nothing is lost, and what was folded is counted.
  */
 #ifndef COMM_EDGE_SUMS_H
 #define COMM_EDGE_SUMS_H
@@ -26,9 +27,11 @@ int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret);
 void comm_edge_sums_destroy(struct comm_edge_sums *map);
 
 /* All contributions between two calls of end_burst() are of one reader. */
-int comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
-		       double first_bytes, uint8_t level);
+void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
+			double first_bytes, uint8_t level);
 void comm_edge_sums_end_burst(struct comm_edge_sums *map);
+/* Contributions that were folded, ever. */
+uint64_t comm_edge_sums_folded(const struct comm_edge_sums *map);
 /* Hands out every edge in order of first appearance, and empties the map. */
 void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *ctx);
 

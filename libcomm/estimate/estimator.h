@@ -69,20 +69,27 @@ struct comm_est_ops {
 	struct comm_error_model error_model;
 	int (*create)(const struct comm_est_config *config, void **ret);
 	void (*destroy)(void *est);
-	/* In order of time, as the merge delivers. */
+	/*
+	 * In order of time, as the merge delivers.  An error of this or of the
+	 * next three says that what was handed over is not taken.
+	 */
 	int (*burst)(void *est, const struct comm_access_burst *burst);
 	/* Thread went on or off a CPU.  Optional: absent means unknown. */
-	void (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
+	int (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
 	/* Switches were missed: nothing is known any more of who runs.  Optional. */
 	void (*sched_lost)(void *est, uint64_t time_ns);
-	int (*evidence)(void *est, const struct comm_evidence *evidence);
+	int (*evidence)(void *est, const struct comm_evidence *evidence); /* optional */
 	/*
 	 * Estimates the reads of [start_ns, end_ns) and emits each edge once.
-	 * What it needs of older accesses it has kept, within its bound.
+	 * What it needs of older accesses it has kept, within its bound.  An error:
+	 * edges are missing.
 	 */
 	int (*slice)(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
-	uint64_t (*thinned)(const void *est); /* accesses dropped for memory */
+	/* Both from the start on, and optional: accesses dropped for memory ... */
+	uint64_t (*thinned)(const void *est);
+	/* ... and how often bytes went to an edge of "(other)" for memory. */
+	uint64_t (*folded)(const void *est);
 };
 
 extern const struct comm_est_ops comm_est_hazard;  /* hazard.c */

@@ -92,8 +92,8 @@ static void nearest_write(struct nearest *n, uint32_t thread, const struct comm_
 	}
 }
 
-static int nearest_read(struct nearest *n, const struct comm_access_burst *burst,
-			const struct comm_access *a, double weight)
+static void nearest_read(struct nearest *n, const struct comm_access_burst *burst,
+			 const struct comm_access *a, double weight)
 {
 	uint64_t line = a->datum / n->line_bytes;
 	struct nearest_line *l = nearest_at(n, line);
@@ -102,11 +102,11 @@ static int nearest_read(struct nearest *n, const struct comm_access_burst *burst
 
 	if (l->line != line + 1 || l->object != a->object) {
 		n->unwritten.bytes += bytes;
-		return 0;
+		return;
 	}
 	first = l->reader != burst->thread + 1;
 	l->reader = burst->thread + 1;
-	return comm_edge_sums_add(
+	comm_edge_sums_add(
 		n->edges,
 		&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site, a->object},
 		bytes, first ? bytes : 0, 1);
@@ -116,10 +116,9 @@ static int nearest_burst(void *est, const struct comm_access_burst *burst)
 {
 	struct nearest *n = est;
 	struct comm_weight_burst hb;
-	int err = 0;
 
 	comm_weight_burst(burst, &hb);
-	for (uint32_t i = 0; i < burst->n && !err; i++) {
+	for (uint32_t i = 0; i < burst->n; i++) {
 		const struct comm_access *a = &burst->access[i];
 		uint32_t slot;
 
@@ -129,14 +128,13 @@ static int nearest_burst(void *est, const struct comm_access_burst *burst)
 		if (a->flags & COMM_ACCESS_READ) {
 			double known = a->known > 0.01f ? a->known : 0.01;
 
-			err = nearest_read(n, burst, a,
-					   comm_weight_of(n->weights, &hb, slot) / known);
+			nearest_read(n, burst, a, comm_weight_of(n->weights, &hb, slot) / known);
 		}
 		if (a->flags & COMM_ACCESS_WRITE)
 			nearest_write(n, burst->thread, a);
 	}
 	comm_edge_sums_end_burst(n->edges);
-	return err;
+	return 0;
 }
 
 static int nearest_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
@@ -155,6 +153,11 @@ static int nearest_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edg
 static uint64_t nearest_thinned(const void *est)
 {
 	return ((const struct nearest *)est)->thinned;
+}
+
+static uint64_t nearest_folded(const void *est)
+{
+	return comm_edge_sums_folded(((const struct nearest *)est)->edges);
 }
 
 /*
@@ -179,4 +182,5 @@ const struct comm_est_ops comm_est_nearest = {
 	.burst = nearest_burst,
 	.slice = nearest_slice,
 	.thinned = nearest_thinned,
+	.folded = nearest_folded,
 };

@@ -79,6 +79,7 @@ struct comm_objects {
 	struct comm_object *object;
 	struct object_slot *object_slot;
 	uint32_t n;
+	uint64_t n_unfiled;
 	struct object_process *bucket[BUCKETS];
 	struct object_process *last;
 	struct file_space *file_slot;
@@ -255,8 +256,10 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 		}
 		return slot->id;
 	}
-	if (objects->n >= OBJECTS_MAX)
-		return 0;
+	if (objects->n >= OBJECTS_MAX) {
+		objects->n_unfiled++;
+		return COMM_ID_OTHER;
+	}
 	have = &objects->object[objects->n];
 	*have = *o;
 	have->name = comm_names_add(objects->names, o->name, COMM_NAME_BYTES);
@@ -595,6 +598,11 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	*ret_datum = datum_of(now.base, addr);
 	*ret_object = now.object;
 	return true;
+}
+
+uint64_t comm_objects_unfiled(const struct comm_objects *objects)
+{
+	return objects->n_unfiled;
 }
 
 uint32_t comm_objects_count(const struct comm_objects *objects)

@@ -9,7 +9,8 @@
  * datum.
  *
  * Objects: static variables, shared files, heaps, stacks, other mappings.
- * Estimators never spread evidence across objects.  Object 0 is "(other)".
+ * Estimators never spread evidence across objects.  Object 0 is "(other)": what is new
+ * when ids have run out, which is counted.
  * Anonymous memory that its process named is one object per name, and so are
  * all its unnamed mappings of less than 1 MB; start and size are then of the
  * first piece that was seen.
@@ -35,6 +36,8 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 			  uint32_t *ret_object);
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid);
 
+/* How often data became "(other)" because the ids had run out. */
+uint64_t comm_objects_unfiled(const struct comm_objects *objects);
 uint32_t comm_objects_count(const struct comm_objects *objects);
 const struct comm_object *comm_objects_at(const struct comm_objects *objects, uint32_t id);
 

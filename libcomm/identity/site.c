@@ -51,6 +51,7 @@ struct comm_sites {
 	struct comm_function *function;
 	struct comm_site *site;
 	uint32_t n_functions, n;
+	uint64_t n_unfiled;
 	uint32_t *function_slot, *site_slot;
 	struct hot_ip *hot;
 	struct code_place *place;
@@ -85,8 +86,10 @@ static uint32_t function_id(struct comm_sites *sites, const char *name, const ch
 		    have->build_id == f.build_id && have->start == start)
 			return sites->function_slot[at];
 	}
-	if (sites->n_functions >= FUNCTIONS_MAX)
+	if (sites->n_functions >= FUNCTIONS_MAX) {
+		sites->n_unfiled++;
 		return COMM_ID_OTHER;
+	}
 	sites->function[sites->n_functions] = f;
 	sites->function_slot[at] = sites->n_functions;
 	return sites->n_functions++;
@@ -112,8 +115,10 @@ static uint32_t site_id(struct comm_sites *sites, uint32_t function, const char 
 		    have->source == s.source && have->line == line)
 			return sites->site_slot[at];
 	}
-	if (sites->n >= COMM_SITES_MAX)
+	if (sites->n >= COMM_SITES_MAX) {
+		sites->n_unfiled++;
 		return COMM_ID_OTHER;
+	}
 	sites->site[sites->n] = s;
 	sites->site_slot[at] = sites->n;
 	return sites->n++;
@@ -277,6 +282,11 @@ uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint
 	if (comm_space_generation(space) == generation)
 		*hot = (struct hot_ip){ip, until_ns, tgid, generation, site};
 	return site;
+}
+
+uint64_t comm_sites_unfiled(const struct comm_sites *sites)
+{
+	return sites->n_unfiled;
 }
 
 uint32_t comm_sites_count(const struct comm_sites *sites)

@@ -2,7 +2,8 @@
 /*
  * Sites: dense ids for code.  A site is a source line of a function (or of a
  * function inlined there); functions group sites.  Ids are never reused in a run;
- * id 0 is "(other)", past COMM_SITES_MAX whatever is new, and id 1 "[kernel]".
+ * id 0 is "(other)", past COMM_SITES_MAX whatever is new (which is counted), and id 1
+ * "[kernel]".
  */
 #ifndef COMM_SITE_H
 #define COMM_SITE_H
@@ -19,6 +20,8 @@ void comm_sites_destroy(struct comm_sites *sites);
 uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
 			uint64_t now_ns);
 
+/* How often code became "(other)" because the ids of sites or functions had run out. */
+uint64_t comm_sites_unfiled(const struct comm_sites *sites);
 uint32_t comm_sites_count(const struct comm_sites *sites);
 uint32_t comm_sites_functions(const struct comm_sites *sites);
 const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t id);

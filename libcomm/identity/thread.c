@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum {
-	TIDS_MAX = 4 << 20, /* the kernel's PID_MAX_LIMIT */
+	TIDS_MAX = 4 << 20,	    /* the kernel's PID_MAX_LIMIT */
+	UNFILED = COMM_THREADS_MAX, /* in of_tid: "(other)", and counted */
 };
 
 struct comm_threads {
@@ -18,6 +19,7 @@ struct comm_threads {
 	struct comm_thread *thread;
 	uint32_t n;
 	uint32_t *of_tid; /* 0: none */
+	uint64_t n_unfiled;
 };
 
 int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads **ret)
@@ -73,13 +75,18 @@ uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t 
 	if (!tid || tid >= TIDS_MAX)
 		return COMM_ID_OTHER;
 	id = threads->of_tid[tid];
+	if (id == UNFILED)
+		return COMM_ID_OTHER;
 	/* Another tgid: the tid was reused and the exit was lost. */
 	if (id && (threads->thread[id].tgid == tgid || !tgid))
 		return id;
 	if (id)
 		comm_threads_exit(threads, tid, now_ns);
-	if (threads->n >= COMM_THREADS_MAX)
+	if (threads->n >= COMM_THREADS_MAX) {
+		threads->of_tid[tid] = UNFILED;
+		threads->n_unfiled++;
 		return COMM_ID_OTHER;
+	}
 	id = threads->n++;
 	t = &threads->thread[id];
 	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns};
@@ -92,7 +99,8 @@ void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_
 {
 	if (tid >= TIDS_MAX || !threads->of_tid[tid])
 		return;
-	threads->thread[threads->of_tid[tid]].end_ns = now_ns;
+	if (threads->of_tid[tid] != UNFILED)
+		threads->thread[threads->of_tid[tid]].end_ns = now_ns;
 	threads->of_tid[tid] = 0;
 }
 
@@ -100,11 +108,16 @@ void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t 
 {
 	struct comm_thread *t;
 
-	if (tid >= TIDS_MAX || !threads->of_tid[tid])
+	if (tid >= TIDS_MAX || !threads->of_tid[tid] || threads->of_tid[tid] == UNFILED)
 		return;
 	t = &threads->thread[threads->of_tid[tid]];
 	if (t->tgid == tgid)
 		ask_name(threads, t);
+}
+
+uint64_t comm_threads_unfiled(const struct comm_threads *threads)
+{
+	return threads->n_unfiled;
 }
 
 uint32_t comm_threads_count(const struct comm_threads *threads)

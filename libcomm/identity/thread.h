@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads: dense ids for the threads of targets, never reused in a run.  Id 0 is
- * "(other)": what has no thread, and past COMM_THREADS_MAX whatever is new.
+ * "(other)": what has no thread, and past COMM_THREADS_MAX whatever is new, which is
+ * counted.
  */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
@@ -21,6 +22,8 @@ void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_
 /* The name may have changed (exec, prctl): ask again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
 
+/* Threads that are "(other)" because the ids had run out. */
+uint64_t comm_threads_unfiled(const struct comm_threads *threads);
 uint32_t comm_threads_count(const struct comm_threads *threads);
 const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t id);
 

@@ -5,14 +5,16 @@ static const struct {
 	const char *name, *help;
 } losses[COMM_LOSS_MAX] = {
 	[COMM_LOSS_RING] = {"ring_full", "samples dropped because the kernel's ring was full"},
-	[COMM_LOSS_SCHED] = {"sched_ring_full", "scheduling events dropped: ring full"},
+	[COMM_LOSS_SCHED] = {"sched_ring_full", "scheduling events dropped: ring or table full"},
 	[COMM_LOSS_LIFE] = {"life_ring_full", "fork, exec, exit or mmap events dropped: ring full"},
 	[COMM_LOSS_THROTTLE] = {"throttled", "times the kernel throttled the sampling event"},
-	[COMM_LOSS_LATE] = {"late", "events that came after the merge had passed their time"},
+	[COMM_LOSS_LATE] = {"late", "events that came after the merge had passed their time, "
+				    "or found no memory"},
 	[COMM_LOSS_NO_TEXT] = {"no_text", "samples whose code could not be read"},
 	[COMM_LOSS_UNDECODED] = {"undecoded", "samples at bytes that are no known instruction"},
 	[COMM_LOSS_MODE32] = {"mode32", "samples in 32-bit code, which is not decoded"},
-	[COMM_LOSS_JIT] = {"jit_changed", "samples in generated code that changed under us"},
+	[COMM_LOSS_JIT] = {"jit_changed",
+			   "samples in code that had changed by the time it was read"},
 	[COMM_LOSS_UNMAPPED] = {"unmapped", "accesses to addresses in no known mapping"},
 	[COMM_LOSS_THREADS] = {"threads_full", "threads filed under (other): table full"},
 	[COMM_LOSS_WINDOW] = {"thinned", "accesses left out to bound the estimator's memory"},
@@ -25,6 +27,7 @@ static const struct {
 	[COMM_LOSS_NO_ADDRESS] = {"no_address", "precise samples that came without an address"},
 	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
 					   "hit it too often"},
+	[COMM_LOSS_IDS] = {"ids_full", "lines of code and objects filed under (other): table full"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

@@ -31,27 +31,31 @@ enum comm_event_kind {
 	COMM_EV_RENAME,	    /* thread .tid has another name */
 };
 
-/* Every place that can lose data has a cause; each reaches the store. */
+/*
+ * Every place that can lose data has a cause; each reaches the store.  Recordings
+ * hold the numbers, stores the names.
+ */
 enum comm_loss {
 	COMM_LOSS_RING,	      /* sample ring full in the kernel */
-	COMM_LOSS_SCHED,      /* scheduling ring full */
+	COMM_LOSS_SCHED,      /* scheduling ring full, or the table of who runs */
 	COMM_LOSS_LIFE,	      /* life-cycle ring full */
 	COMM_LOSS_THROTTLE,   /* the kernel throttled the event */
-	COMM_LOSS_LATE,	      /* came after the merge had passed its time */
+	COMM_LOSS_LATE,	      /* too late for the merge, or no memory to hold it */
 	COMM_LOSS_NO_TEXT,    /* the code at the sample could not be read */
 	COMM_LOSS_UNDECODED,  /* the bytes are no instruction we know */
 	COMM_LOSS_MODE32,     /* 32-bit code: counted, not decoded */
-	COMM_LOSS_JIT,	      /* generated code that changed under us */
+	COMM_LOSS_JIT,	      /* code that changed under us, as generated code does */
 	COMM_LOSS_UNMAPPED,   /* address in no known mapping */
 	COMM_LOSS_THREADS,    /* thread table full: filed under "(other)" */
 	COMM_LOSS_WINDOW,     /* estimator window full: accesses thinned */
-	COMM_LOSS_CELLS,      /* slice row cap: edges folded into "(other)" */
+	COMM_LOSS_CELLS,      /* no room for an edge: folded into "(other)" */
 	COMM_LOSS_STORE,      /* slice not stored: disk full or error */
 	COMM_LOSS_RECORD,     /* recording stopped: disk full or error */
 	COMM_LOSS_BUDGET,     /* switches not reported, to stay in the budget */
 	COMM_LOSS_NO_ADDRESS, /* a precise sample without a data address */
 	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
 	COMM_LOSS_UNKNOWN,    /* a recording's records of unknown kinds */
+	COMM_LOSS_IDS,	      /* site or object table full: filed under "(other)" */
 	COMM_LOSS_MAX
 };
 

@@ -108,7 +108,26 @@ static struct comm_event *event_at(struct arena *arena, size_t offset)
 	return event;
 }
 
-int comm_merge_push(struct comm_merge *merge, const struct comm_event *event)
+static int make_room(struct comm_merge *merge)
+{
+	size_t room = merge->room ? 2 * merge->room : 1024;
+	struct key *keys, *scratch;
+
+	if (merge->n < merge->room)
+		return 0;
+	keys = realloc(merge->keys, room * sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	merge->keys = keys;
+	scratch = realloc(merge->scratch, room * sizeof(*scratch));
+	if (!scratch)
+		return -ENOMEM;
+	merge->scratch = scratch;
+	merge->room = room;
+	return 0;
+}
+
+void comm_merge_push(struct comm_merge *merge, const struct comm_event *event)
 {
 	size_t offset;
 
@@ -118,28 +137,15 @@ int comm_merge_push(struct comm_merge *merge, const struct comm_event *event)
 		merge->late++;
 		if (by_ns > merge->worst_late_ns)
 			merge->worst_late_ns = by_ns;
-		return 0;
+		return;
 	}
-	if (merge->n == merge->room) {
-		size_t room = merge->room ? 2 * merge->room : 1024;
-		struct key *keys = realloc(merge->keys, room * sizeof(*keys));
-		struct key *scratch;
-
-		if (!keys)
-			return -ENOMEM;
-		merge->keys = keys;
-		scratch = realloc(merge->scratch, room * sizeof(*scratch));
-		if (!scratch)
-			return -ENOMEM;
-		merge->scratch = scratch;
-		merge->room = room;
+	if (make_room(merge) || copy_event(&merge->arena[merge->current], event, &offset)) {
+		merge->late++; /* out of memory: lost, and counted */
+		return;
 	}
-	if (copy_event(&merge->arena[merge->current], event, &offset))
-		return -ENOMEM;
 	if (merge->n && event->time_ns < merge->keys[merge->n - 1].time_ns)
 		merge->sorted = false;
 	merge->keys[merge->n++] = (struct key){event->time_ns, offset};
-	return 0;
 }
 
 static size_t run_end(const struct key *keys, size_t from, size_t n)

@@ -22,8 +22,8 @@ typedef void comm_event_fn(void *ctx, const struct comm_event *event);
 int comm_merge_create(comm_event_fn *deliver, void *ctx, struct comm_merge **ret);
 void comm_merge_destroy(struct comm_merge *merge);
 
-/* Copies the event.  -ENOMEM: it was not taken. */
-int comm_merge_push(struct comm_merge *merge, const struct comm_event *event);
+/* Copies the event, or counts it as lost. */
+void comm_merge_push(struct comm_merge *merge, const struct comm_event *event);
 /* Everything older than cut_ns less the margin is delivered. */
 void comm_merge_cut(struct comm_merge *merge, uint64_t cut_ns);
 /* The streams have ended: delivers the rest. */
@@ -31,6 +31,7 @@ void comm_merge_flush(struct comm_merge *merge);
 
 /* Everything older than this has been delivered. */
 uint64_t comm_merge_passed_ns(const struct comm_merge *merge);
+/* Events that were not delivered: late, or there was no memory for them. */
 uint64_t comm_merge_late(const struct comm_merge *merge);
 uint64_t comm_merge_margin_ns(const struct comm_merge *merge);
 

@@ -397,6 +397,143 @@ static void test_bound(void **state)
 	}
 }
 
+/* Edges for which there is no room are folded and counted; their bytes stay. */
+static void test_folded(void **state)
+{
+	struct comm_est_config small = config;
+
+	(void)state;
+	small.memory_bytes = 4 << 20;
+	for (int e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		double all = 0;
+		uint64_t folded;
+		struct result r;
+		void *est;
+
+		assert_int_equal(ops->create(&small, &est), 0);
+		for (uint32_t i = 0; i < 20000; i++) {
+			struct comm_access a[] = {access_at(base, COMM_ACCESS_WRITE, 0),
+						  access_at(base, COMM_ACCESS_READ, 1)};
+
+			/* Everybody reads what it wrote itself, each time elsewhere. */
+			a[1].site = SITE_R + i;
+			feed(ops, est, i * 1000ull + 1, i % 3, a, 2);
+			if (i == 1000)
+				assert_int_equal(ops->folded(est), 0);
+		}
+		slice(ops, est, &r);
+		folded = ops->folded(est);
+		if (!(folded > 10000 && r.n_edges + folded < 20000 + 10))
+			fail_msg("%s: %u edges, %lu folded", ops->name, r.n_edges,
+				 (unsigned long)folded);
+		for (uint32_t i = 0; i < T; i++)
+			all += r.bytes[i][i];
+		assert_true(fabs(all / r.edge_bytes - 1) < 1e-9);
+		/* One slice's lack of room is not the next one's. */
+		feed(ops, est, 1000000000, 1,
+		     (struct comm_access[]){access_at(base, COMM_ACCESS_WRITE, 0),
+					    access_at(base, COMM_ACCESS_READ, 1)},
+		     2);
+		slice(ops, est, &r);
+		assert_true(r.n_edges == 1 && ops->folded(est) == folded);
+		ops->destroy(est);
+	}
+}
+
+/* More pairs of threads than there is room for: one edge takes what is left. */
+static void test_folded_threads(void **state)
+{
+	struct comm_est_config small = config;
+	const struct comm_est_ops *ops = &comm_est_nearest;
+	double bytes = 0;
+	struct result r;
+	void *est;
+
+	(void)state;
+	small.memory_bytes = 4 << 20;
+	assert_int_equal(ops->create(&small, &est), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct comm_access a[] = {access_at(base, COMM_ACCESS_WRITE, 0),
+						access_at(base, COMM_ACCESS_READ, 1)};
+
+		feed(ops, est, i * 1000ull + 1, 100 + i, a, 2);
+	}
+	slice(ops, est, &r);
+	bytes = r.edge_bytes;
+	assert_true(r.bytes[0][0] > 0 && r.bytes[0][0] < bytes);
+	assert_true(ops->folded(est) > 10000);
+	/* As many bytes as when there is room. */
+	ops->destroy(est);
+	est = est_new(ops);
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct comm_access a[] = {access_at(base, COMM_ACCESS_WRITE, 0),
+						access_at(base, COMM_ACCESS_READ, 1)};
+
+		feed(ops, est, i * 1000ull + 1, 100 + i, a, 2);
+	}
+	slice(ops, est, &r);
+	assert_int_equal(ops->folded(est), 0);
+	assert_true(r.n_edges == 20000 && r.bytes[0][0] == 0);
+	assert_true(fabs(r.edge_bytes / bytes - 1) < 1e-9);
+	ops->destroy(est);
+}
+
+/* What one burst has too much of is left out, and counted. */
+static void test_long_bursts(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	static struct comm_access a[1024];
+	void *est = est_new(ops);
+
+	(void)state;
+	/* A long read is looked at in four places. */
+	for (uint32_t i = 0; i < 1024; i++) {
+		a[i] = access_at(base + i * 4096ull, COMM_ACCESS_READ, (uint16_t)i);
+		a[i].size_bytes = i < 1024 - 7 ? 8 : 4096;
+	}
+	feed(ops, est, 1000, 1, a, 1024);
+	assert_int_equal(ops->thinned(est), 7 * 3);
+	for (uint32_t i = 0; i < 1024; i++)
+		a[i].flags = COMM_ACCESS_WRITE;
+	feed(ops, est, 2000, 1, a, 1024 - 7);
+	assert_int_equal(ops->thinned(est), 7 * 3);
+	/* Words of two lines each. */
+	for (uint32_t i = 0; i < 1024; i++) {
+		a[i].datum += 60;
+		a[i].size_bytes = 8;
+	}
+	feed(ops, est, 3000, 1, a, 1024);
+	assert_int_equal(ops->thinned(est), 7 * 3 + 1024);
+	ops->destroy(est);
+}
+
+/* More watches than can be kept until the next estimate are refused. */
+static void test_many_watches(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	struct comm_evidence e = {.armed_ns = 5000000, .second_ns = 6000000, .second_thread = 1};
+	void *est = est_new(ops);
+	struct result r;
+	int n = 0, err;
+
+	(void)state;
+	e.first = access_at(base, COMM_ACCESS_READ, 0);
+	e.second = access_at(base, COMM_ACCESS_WRITE, 0);
+	do
+		err = ops->evidence(est, &e);
+	while (!err && ++n < 100000);
+	assert_int_equal(err, -ENOSPC);
+	assert_true(n > 100);
+	feed_exact(ops, est, 7000000, 1, access_at(base, COMM_ACCESS_READ, 0));
+	slice(ops, est, &r);
+	assert_int_equal(ops->evidence(est, &e), 0);
+	/* Nor can it follow threads without end. */
+	assert_int_equal(ops->sched(est, 8000000, 1, true), 0);
+	assert_int_equal(ops->sched(est, 8000000, 1u << 25, true), -ENOMEM);
+	ops->destroy(est);
+}
+
 /* A bound that was forgotten is an error, and one too small to work in is the least. */
 static void test_no_bound(void **state)
 {
@@ -736,17 +873,31 @@ static void test_own_constants(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	  cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_unwritten), cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),	  cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),  cmocka_unit_test(test_watched),
-		cmocka_unit_test(test_far),	  cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),	  cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),  cmocka_unit_test(test_constant_beside),
-		cmocka_unit_test(test_sweep),	  cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),	  cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),  cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_one_edge),
+		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_evidence),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_far),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_constant_beside),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants),
 		cmocka_unit_test(test_no_bound),
+		cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_folded_threads),
+		cmocka_unit_test(test_long_bursts),
+		cmocka_unit_test(test_many_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

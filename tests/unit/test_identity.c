@@ -185,6 +185,15 @@ static void threads_are_bounded(void **state)
 	assert_int_equal(comm_threads_get(threads, 5, UINT32_MAX, 1), COMM_ID_OTHER);
 	comm_threads_exit(threads, UINT32_MAX, 1);
 	comm_threads_renamed(threads, 1, UINT32_MAX);
+	/* Each is counted once as long as it lives (COMM_LOSS_THREADS). */
+	assert_int_equal(comm_threads_unfiled(threads), 1);
+	assert_int_equal(comm_threads_get(threads, 70000, 70000, 2), COMM_ID_OTHER);
+	comm_threads_renamed(threads, 70000, 70000);
+	assert_int_equal(comm_threads_unfiled(threads), 1);
+	comm_threads_exit(threads, 70000, 3);
+	assert_int_equal(comm_threads_get(threads, 70000, 70000, 4), COMM_ID_OTHER);
+	assert_int_equal(comm_threads_unfiled(threads), 2);
+	assert_int_equal(comm_threads_at(threads, COMM_ID_OTHER)->end_ns, 0);
 }
 
 static void sites_by_line(void **state)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -32,7 +33,7 @@ static void push(struct comm_merge *merge, uint64_t time_ns, uint32_t tid)
 {
 	struct comm_event event = {.time_ns = time_ns, .tid = tid, .kind = COMM_EV_EXIT};
 
-	assert_int_equal(comm_merge_push(merge, &event), 0);
+	comm_merge_push(merge, &event);
 }
 
 static const uint64_t ms = 1000000;
@@ -89,7 +90,7 @@ static void test_watermark_holds_back_and_counts_late(void **state)
 	assert_int_equal(seen->n, 3);
 	assert_int_equal(seen->tid[1], 3);
 	assert_int_equal(comm_merge_late(merge), 0);
-	push(merge, 20 * ms, 4); /* 8 ms behind the watermark */
+	push(merge, 20 * ms, 4); /* 8 ms behind the watermark: COMM_LOSS_LATE */
 	assert_int_equal(comm_merge_late(merge), 1);
 	comm_merge_cut(merge, 31 * ms);
 	assert_true(comm_merge_margin_ns(merge) >= 16 * ms);
@@ -97,6 +98,41 @@ static void test_watermark_holds_back_and_counts_late(void **state)
 	for (int i = 0; i < 2000; i++)
 		comm_merge_cut(merge, 32 * ms);
 	assert_true(comm_merge_margin_ns(merge) < 3 * ms);
+	comm_merge_destroy(merge);
+	free(seen);
+}
+
+/* What there is no memory for is counted, and the rest delivered in order. */
+static void test_out_of_memory_is_counted(void **state)
+{
+	struct seen *seen = calloc(1, sizeof(*seen));
+	struct comm_merge *merge;
+	struct rlimit before, small;
+	uint64_t late;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its allocator ends the program instead */
+#endif
+	assert_int_equal(comm_merge_create(see, seen, &merge), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		push(merge, 10 * ms + i, i);
+	/* Nothing more may be mapped. */
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	small = (struct rlimit){1, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+	for (uint32_t i = 1000; i < 19000; i++)
+		push(merge, 10 * ms + i, i);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	late = comm_merge_late(merge);
+	assert_true(late > 0);
+	push(merge, 11 * ms, 19000);
+	comm_merge_flush(merge);
+	assert_int_equal(seen->n + late, 19001);
+	assert_int_equal(comm_merge_late(merge), late);
+	for (size_t i = 1; i < seen->n; i++)
+		assert_true(seen->time_ns[i - 1] < seen->time_ns[i]);
+	assert_int_equal(seen->tid[seen->n - 1], 19000);
 	comm_merge_destroy(merge);
 	free(seen);
 }
@@ -116,7 +152,7 @@ static void test_samples_are_copied(void **state)
 
 		sample.data_bytes = (uint16_t)(1 + i % 1000);
 		memset(sample.data, (int)(3000 - i) & 0xff, sizeof(sample.data));
-		assert_int_equal(comm_merge_push(merge, &event), 0);
+		comm_merge_push(merge, &event);
 	}
 	memset(&sample, 0xcc, sizeof(sample));
 	comm_merge_cut(merge, 1500 * ms);
@@ -135,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_orders_streams),
 		cmocka_unit_test(test_equal_times_keep_push_order),
 		cmocka_unit_test(test_watermark_holds_back_and_counts_late),
+		cmocka_unit_test(test_out_of_memory_is_counted),
 		cmocka_unit_test(test_samples_are_copied),
 	};
 

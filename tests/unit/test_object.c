@@ -147,6 +147,7 @@ static const struct comm_mapping layout[] = {
 enum { N = sizeof(layout) / sizeof(layout[0]) };
 static struct comm_mapping shifted[N];
 static int data_asked;
+static int many; /* not 0: each byte of .data is a variable, with this in its name */
 
 static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
 {
@@ -168,6 +169,7 @@ static int fake_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 		     struct comm_static *ret)
 {
 	uint64_t shift = tgid == 20 ? SHIFT : 0;
+	static char name[32];
 
 	(void)ctx;
 	data_asked++;
@@ -181,6 +183,11 @@ static int fake_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 		ret->name = "table";
 		ret->start = 0x411f00 + shift;
 		ret->end = 0x412100 + shift;
+	} else if (many && addr >= 0x410000 && addr < 0x412000) {
+		snprintf(name, sizeof(name), "many%d", many);
+		ret->name = name;
+		ret->start = addr + shift;
+		ret->end = addr + 1 + shift;
 	} else if (addr >= 0x410000 && addr < 0x413000) {
 		ret->name = addr < 0x412000 ? ".data" : ".bss";
 		ret->start = (addr < 0x412000 ? 0x410000 : 0x412000) + shift;
@@ -214,7 +221,7 @@ static uint64_t datum;
 static int setup(void **state)
 {
 	(void)state;
-	data_asked = 0;
+	data_asked = many = 0;
 	if (comm_space_table_create(&inspect, &table) < 0)
 		return -1;
 	return comm_objects_create(&inspect, &objects);
@@ -453,6 +460,24 @@ static void the_cache_answers(void **state)
 	assert_int_equal(data_asked, before + 1);
 }
 
+/* What has no id any more is "(other)", and counted (COMM_LOSS_IDS). */
+static void objects_are_bounded(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	/* A process each time, or the cache would answer. */
+	for (many = 1; !comm_objects_unfiled(objects) && many < 100; many++)
+		for (uint64_t addr = 0x411000; addr < 0x411f00; addr++, n++)
+			id_of(100u + (uint32_t)many, addr, 0, 1);
+	assert_int_equal(comm_objects_count(objects), 1 << 18);
+	/* The first is "(other)" itself. */
+	assert_int_equal(n - comm_objects_unfiled(objects), (1 << 18) - 1);
+	many++;
+	assert_int_equal(id_of(9, 0x411000, 0, 1), COMM_ID_OTHER);
+	assert_int_equal(n - comm_objects_unfiled(objects), (1 << 18) - 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_mapping, setup, teardown),
 		cmocka_unit_test_setup_teardown(processes_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_cache_answers, setup, teardown),
+		cmocka_unit_test_setup_teardown(objects_are_bounded, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,11 +63,24 @@ static void test_continuous(void **state)
 	comm_on_cpu_destroy(oncpu);
 }
 
+/* A switch for which there is no room is refused, and its thread runs all the time. */
+static void test_bound(void **state)
+{
+	struct comm_on_cpu *oncpu;
+
+	(void)state;
+	assert_int_equal(comm_on_cpu_create(1 << 12, &oncpu), 0);
+	assert_int_equal(comm_on_cpu_switch(oncpu, STEP_NS, 1000, false), -ENOMEM);
+	assert_true(passed_ns(oncpu, STEP_NS, 5 * STEP_NS) == 4 * STEP_NS);
+	comm_on_cpu_destroy(oncpu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_continuous),
+		cmocka_unit_test(test_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

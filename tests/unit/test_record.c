@@ -637,7 +637,7 @@ static void test_damage_is_harmless(void **state)
 	}
 }
 
-/* A limit on the file's size stands in for a full disk. */
+/* A limit on the file's size stands in for a full disk.  COMM_LOSS_RECORD tells of it. */
 static void test_full_disk_is_counted(void **state)
 {
 	const struct rlimit small = {200000, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};

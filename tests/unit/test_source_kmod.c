@@ -510,6 +510,10 @@ static void test_losses(void **state)
 	assert_int_equal(drain(s), 2);
 	assert_int_equal(got.event[0].count, 1);
 	assert_true(got.event[1].cause == COMM_LOSS_THROTTLE && got.event[1].count == 4);
+	fake_stats.lost[CP_LOST_WATCH_BUSY] = 2;
+	fake_stats.lost[CP_LOST_WATCH_STORM] = 1;
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].cause == COMM_LOSS_WATCH && got.event[0].count == 3);
 	source_close(s);
 	close(last_fd);
 }

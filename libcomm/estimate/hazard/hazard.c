@@ -275,35 +275,35 @@ static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uin
 		h->rival[i].share *= h->rival[i].thread == reader ? want / self : others;
 }
 
-static int hazard_emit(struct hazard *h, const struct comm_window_burst *b,
-		       const struct comm_window_read *r, const struct comm_candidate *c,
-		       double share, double first)
+static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
+			const struct comm_window_read *r, const struct comm_candidate *c,
+			double share, double first)
 {
 	const struct comm_actor *a = NULL;
 	double weight = 0;
-	int err = 0;
 
 	for (uint32_t level = 1; !a && level < COMM_REGION_LEVELS; level++)
 		if (c->actor[level])
 			a = comm_actor_at(h->regions, c->actor[level]);
-	if (!a)
-		return comm_edge_sums_add(
+	if (!a) {
+		comm_edge_sums_add(
 			h->edges,
 			&(struct comm_edge_key){c->thread, c->site, b->thread, r->site, r->object},
 			r->bytes * share, r->bytes * share * first, c->level);
+		return;
+	}
 	for (int i = 0; i < COMM_ACTOR_SITES; i++)
 		weight += a->site_weight[i];
-	for (int i = 0; i < COMM_ACTOR_SITES && !err; i++) {
+	for (int i = 0; i < COMM_ACTOR_SITES; i++) {
 		double part = weight > 0 ? a->site_weight[i] / weight : i == 0;
 
 		if (part > 0)
-			err = comm_edge_sums_add(
-				h->edges,
-				&(struct comm_edge_key){c->thread, a->site[i], b->thread, r->site,
-							r->object},
-				r->bytes * share * part, r->bytes * share * part * first, c->level);
+			comm_edge_sums_add(h->edges,
+					   &(struct comm_edge_key){c->thread, a->site[i], b->thread,
+								   r->site, r->object},
+					   r->bytes * share * part, r->bytes * share * part * first,
+					   c->level);
 	}
-	return err;
 }
 
 /*
@@ -422,46 +422,46 @@ static void hazard_hear(struct hazard *h)
 	h->n_asked = 0;
 }
 
-static int hazard_read(struct hazard *h, const struct comm_window_burst *b,
-		       const struct comm_window_read *r)
+static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
+			const struct comm_window_read *r)
 {
 	double unwritten, small = 0, pick, first;
 	uint32_t n;
-	int err = 0;
 
-	if (r->self)
-		return comm_edge_sums_add(h->edges,
-					  &(struct comm_edge_key){b->thread, r->self_site,
-								  b->thread, r->site, r->object},
-					  r->bytes, r->bytes * r->first, 0);
+	if (r->self) {
+		comm_edge_sums_add(h->edges,
+				   &(struct comm_edge_key){b->thread, r->self_site, b->thread,
+							   r->site, r->object},
+				   r->bytes, r->bytes * r->first, 0);
+		return;
+	}
 	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
 	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
 	first *= r->first;
 	h->unwritten.bytes += unwritten * r->bytes;
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);
-	for (uint32_t i = 0; i < n && !err; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->rival[i];
 
 		if (c->share < hazard_small)
 			small += c->share;
 		else
-			err = hazard_emit(h, b, r, c, c->share, first);
+			hazard_emit(h, b, r, c, c->share, first);
 	}
 	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
 	pick = small * comm_hash_uniform(&h->random);
-	for (uint32_t i = 0; i < n && small > 0 && !err; i++) {
+	for (uint32_t i = 0; i < n && small > 0; i++) {
 		struct comm_candidate *c = &h->rival[i];
 
 		if (c->share >= hazard_small || c->share <= 0)
 			continue;
 		pick -= c->share;
 		if (pick < 0) {
-			err = hazard_emit(h, b, r, c, small, first);
+			hazard_emit(h, b, r, c, small, first);
 			break;
 		}
 	}
-	return err;
 }
 
 /* Who else was seen to write a datum that some thread writes. */
@@ -572,14 +572,13 @@ static void hazard_relate_all(struct hazard *h, uint32_t n)
 }
 
 /* Estimates the n oldest bursts of the window and drops them. */
-static int hazard_estimate(struct hazard *h, uint32_t n)
+static void hazard_estimate(struct hazard *h, uint32_t n)
 {
 	bool halve = false;
-	int err = 0;
 
 	h->n_switches = 0;
 	if (!n)
-		return 0;
+		return;
 	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
 	comm_compete_span(h->race, h->start_ns, h->end_ns);
 	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
@@ -602,8 +601,8 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 		if (b->n_reads) {
 			comm_write_profile_take_out(h->profile, h->window, b, -1);
 			comm_compete_at(h->race, b->time_ns);
-			for (uint32_t j = 0; j < b->n_reads && !err; j++)
-				err = hazard_read(h, b, &r[j]);
+			for (uint32_t j = 0; j < b->n_reads; j++)
+				hazard_read(h, b, &r[j]);
 			comm_write_profile_take_out(h->profile, h->window, b, 1);
 			comm_edge_sums_end_burst(h->edges);
 		}
@@ -613,7 +612,6 @@ static int hazard_estimate(struct hazard *h, uint32_t n)
 	}
 	comm_window_drop(h->window, n);
 	comm_window_pace(h->window, hazard_weighed_per_s / fmax(h->n_weighed, 1));
-	return err;
 }
 
 static void hazard_begin(struct hazard *h, uint64_t time_ns)
@@ -633,11 +631,11 @@ static int hazard_burst(void *est, const struct comm_access_burst *burst)
 	err = comm_window_add(h->window, h->weights, burst);
 	if (err != -ENOSPC)
 		return err;
-	err = hazard_estimate(h, comm_window_count(h->window));
-	return err ? err : comm_window_add(h->window, h->weights, burst);
+	hazard_estimate(h, comm_window_count(h->window));
+	return comm_window_add(h->window, h->weights, burst);
 }
 
-static void hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
+static int hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
 {
 	struct hazard *h = est;
 
@@ -645,7 +643,7 @@ static void hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_c
 	/* The switches that the window's reads need must not be overwritten. */
 	if (++h->n_switches >= COMM_ON_CPU_SWITCHES * 16)
 		hazard_estimate(h, comm_window_count(h->window));
-	comm_on_cpu_switch(h->oncpu, time_ns, thread, on_cpu);
+	return comm_on_cpu_switch(h->oncpu, time_ns, thread, on_cpu);
 }
 
 static void hazard_sched_lost(void *est, uint64_t time_ns)
@@ -669,6 +667,8 @@ static int hazard_evidence(void *est, const struct comm_evidence *evidence)
 		comm_pairs_add(h->pairs, evidence);
 	else if (h->n_asked < HAZARD_ASKED)
 		h->asked[h->n_asked++] = *evidence;
+	else
+		return -ENOSPC;
 	return 0;
 }
 
@@ -677,23 +677,27 @@ static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge
 {
 	struct hazard *h = est;
 	uint32_t n = 0, count = comm_window_count(h->window);
-	int err;
 
 	(void)start_ns;
 	while (n < count && comm_window_at(h->window, n)->time_ns < end_ns)
 		n++;
-	err = hazard_estimate(h, n);
+	hazard_estimate(h, n);
 	comm_edge_sums_emit(h->edges, emit, ctx);
 	*ret_unwritten = h->unwritten;
 	h->unwritten = (struct comm_unwritten){0};
-	return err;
+	return 0;
 }
 
 static uint64_t hazard_thinned(const void *est)
 {
 	const struct hazard *h = est;
 
-	return h->thinned + comm_write_profile_thinned(h->profile);
+	return h->thinned + comm_write_profile_thinned(h->profile) + comm_window_thinned(h->window);
+}
+
+static uint64_t hazard_folded(const void *est)
+{
+	return comm_edge_sums_folded(((const struct hazard *)est)->edges);
 }
 
 /*
@@ -720,4 +724,5 @@ const struct comm_est_ops comm_est_hazard = {
 	.evidence = hazard_evidence,
 	.slice = hazard_slice,
 	.thinned = hazard_thinned,
+	.folded = hazard_folded,
 };

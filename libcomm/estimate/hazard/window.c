@@ -48,6 +48,7 @@ struct comm_window {
 	uint32_t n_seen;
 	uint32_t n_draft_reads, n_draft_writes;
 	uint64_t random;
+	uint64_t thinned;
 	uint64_t last_ns;
 	double gap_ns; /* between bursts, lately */
 	double reads_per_s;
@@ -176,6 +177,7 @@ static void window_cover(struct comm_window *w, const struct comm_access *a, uin
 						   .weight_slot = weight_slot,
 						   .count = (float)share,
 						   .level = (uint8_t)level};
+	w->thinned += first <= last;
 }
 
 static void window_write(struct comm_window *w, const struct comm_access *a, uint32_t weight_slot,
@@ -200,6 +202,8 @@ static void window_write(struct comm_window *w, const struct comm_access *a, uin
 
 			draft->mask |= 1u << (word & 7);
 			draft->count = sum / (float)__builtin_popcount(draft->mask);
+		} else {
+			w->thinned++;
 		}
 		if (s) {
 			s->written = true;
@@ -224,8 +228,10 @@ static void window_self_read(struct comm_window *w, const struct comm_access *a,
 			return;
 		}
 	}
-	if (w->n_draft_reads == DRAFT_READS)
+	if (w->n_draft_reads == DRAFT_READS) {
+		w->thinned++;
 		return;
+	}
 	w->draft_read[w->n_draft_reads++] =
 		(struct comm_window_read){.datum = a->datum,
 					  .object = a->object,
@@ -265,8 +271,10 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 				continue;
 			}
 		}
-		if (w->n_draft_reads == DRAFT_READS)
+		if (w->n_draft_reads == DRAFT_READS) {
+			w->thinned++;
 			continue;
+		}
 		if (s)
 			s->read = w->n_draft_reads + 1;
 		w->draft_read[w->n_draft_reads++] =
@@ -378,6 +386,11 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 void comm_window_pace(struct comm_window *window, double reads_per_s)
 {
 	window->reads_per_s = reads_per_s;
+}
+
+uint64_t comm_window_thinned(const struct comm_window *window)
+{
+	return window->thinned;
 }
 
 uint32_t comm_window_count(const struct comm_window *window)

@@ -64,6 +64,8 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 		    const struct comm_access_burst *burst);
 /* Reads kept per second at most, from the next burst on; at first they are unlimited. */
 void comm_window_pace(struct comm_window *window, double reads_per_s);
+/* Accesses, or pieces of long ones, that one burst had too many of. */
+uint64_t comm_window_thinned(const struct comm_window *window);
 uint32_t comm_window_count(const struct comm_window *window);
 const struct comm_window_burst *comm_window_at(const struct comm_window *window, uint32_t i);
 struct comm_window_write *comm_window_writes(struct comm_window *window,
