@@ -162,6 +162,40 @@ static void lively(void)
 	}
 }
 
+/* Two hand each other a byte; they end with whoever made them. */
+static void ping_pong(void)
+{
+	int there[2], back[2];
+	char byte = 0;
+
+	if (pipe(there) || pipe(back))
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!i && write(there[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			if (read(i ? there[0] : back[0], &byte, 1) != 1 ||
+			    write(i ? back[1] : there[1], &byte, 1) != 1)
+				_exit(0);
+	}
+}
+
+/* Forks without end, beside two that switch without end. */
+static void restless(void)
+{
+	ping_pong();
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static pid_t start_child(void (*fn)(void))
 {
 	pid_t pid;
@@ -343,6 +377,47 @@ static void test_losses(void)
 			skip("a full ring is counted", "too few samples to fill it");
 		else
 			check(seen.loss[COMM_LOSS_RING] > 0, "a full ring is counted");
+	}
+	end(&s);
+	end_child(pid);
+}
+
+/* Until something was lost, for a minute at most: a busy machine takes its time. */
+static bool wait_for_loss(struct session *s, enum comm_loss cause)
+{
+	uint64_t from = comm_clock_now_ns();
+	struct comm_sampler_stats stats;
+
+	do {
+		usleep(100000);
+		s->sampler->stats(s->handle, &stats);
+	} while (!stats.loss[cause] && comm_clock_now_ns() - from < 60000000000ULL);
+	return stats.loss[cause];
+}
+
+/* The same of switches and of the life cycle, and of switches that are not wanted. */
+static void test_event_losses(void)
+{
+	pid_t pid = start_child(restless);
+	struct comm_sampler_rate rate = {.period = 1000000, .switches = true};
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 10)) {
+		check(wait_for_loss(&s, COMM_LOSS_LIFE),
+		      "a full ring of the life cycle is counted");
+		check(wait_for_loss(&s, COMM_LOSS_SCHED), "a full ring of switches is counted");
+		s.sampler->drain(s.handle, see, &seen);
+		check(seen.loss[COMM_LOSS_LIFE] && seen.loss[COMM_LOSS_SCHED] &&
+			      !seen.loss[COMM_LOSS_BUDGET],
+		      "and both are told");
+		for (int i = 0; i < 4; i++) {
+			rate.switches = i % 2;
+			s.sampler->set_rate(s.handle, &rate);
+			s.sampler->drain(s.handle, see, &seen);
+		}
+		check(seen.loss[COMM_LOSS_BUDGET] == 2, "times without switches are counted");
+		s.sampler->stop(s.handle);
 	}
 	end(&s);
 	end_child(pid);
@@ -561,6 +636,7 @@ int main(void)
 	test_kernel_copies();
 	test_life(bpf);
 	test_losses();
+	test_event_losses();
 	test_idle();
 	test_budget();
 	return n_failed ? 1 : 0;
