@@ -92,6 +92,7 @@ struct comm_grouping_ops {
 	X(function)       \
 	X(line)           \
 	X(object)         \
+	X(cpu)            \
 	X(region)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;

@@ -27,7 +27,7 @@ struct made_store {
 	struct comm_reader *reader;
 };
 
-static struct made_store plain, shuffled;
+static struct made_store plain, shuffled, unplaced;
 
 struct made_ids {
 	uint32_t main, worker_1, worker_2, other_process;
@@ -123,7 +123,8 @@ static struct comm_edge edge(uint32_t src, uint32_t src_site, uint32_t dst, uint
 				  .bursts = bursts};
 }
 
-static int make_store(struct made_store *made, struct made_ids (*make)(struct made_names *names))
+static int make_store(struct made_store *made, struct made_ids (*make)(struct made_names *names),
+		      bool with_cpus)
 {
 	struct comm_store_config config = {.path = made->path,
 					   .row_cap = 1000,
@@ -155,7 +156,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 
 	/* What comes first gets the first row. */
 	for (size_t i = 0; i < N_EDGES; i++)
-		sent[i] = edges[made == &plain ? i : N_EDGES - 1 - i];
+		sent[i] = edges[made != &shuffled ? i : N_EDGES - 1 - i];
 	strcpy(made->path, "/tmp/test_grouping.XXXXXX");
 	if (!mkdtemp(made->path))
 		return -1;
@@ -164,8 +165,17 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 	if (!code)
 		code = comm_store_begin_run(store, &run, &id);
 	for (uint64_t i = 0; i < SLICES && !code; i++) {
-		struct comm_slice_info info = {
-			.start_ns = i * SECOND, .end_ns = (i + 1) * SECOND, .unwritten = {50, 20}};
+		/* By thread; the other process was never sampled. */
+		const struct comm_placement placements[] = {{m.main, 0, 3},
+							    {m.main, 7, 1},
+							    {m.worker_1, i ? 7 : 0, 5},
+							    {m.worker_2, 2, 10},
+							    {COMM_ID_OTHER, 5, 100}};
+		struct comm_slice_info info = {.start_ns = i * SECOND,
+					       .end_ns = (i + 1) * SECOND,
+					       .unwritten = {50, 20},
+					       .placement = placements,
+					       .n_placements = with_cpus ? 5 : 0};
 
 		code = comm_store_write_slice(store, &info, sent, N_EDGES, &naming);
 	}
@@ -177,7 +187,9 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 static int setup(void **state)
 {
 	(void)state;
-	return make_store(&plain, make_names) || make_store(&shuffled, make_shuffled_names);
+	return make_store(&plain, make_names, true) ||
+	       make_store(&shuffled, make_shuffled_names, true) ||
+	       make_store(&unplaced, make_names, false);
 }
 
 static int drop_store(struct made_store *made)
@@ -191,7 +203,7 @@ static int drop_store(struct made_store *made)
 static int teardown(void **state)
 {
 	(void)state;
-	return drop_store(&plain) | drop_store(&shuffled);
+	return drop_store(&plain) | drop_store(&shuffled) | drop_store(&unplaced);
 }
 
 /* NULL: the run has nothing that the grouping needs. */
@@ -295,7 +307,7 @@ static void test_every_grouping(void **state)
 		}
 		assert_true(*groupings[i]->help && *groupings[i]->title && *groupings[i]->noun);
 	}
-	assert_true(n_answers >= 4 * 8);
+	assert_true(n_answers >= 5 * 8);
 }
 
 static const struct comm_node *by_key(const struct comm_report *report, const char *key)
@@ -377,6 +389,44 @@ static void test_key_forms(void **state)
 	comm_report_free(report);
 }
 
+static double between(const struct comm_report *report, const char *from, const char *to)
+{
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *e = comm_report_edge_at(report, i);
+
+		if (!strcmp(comm_report_node_at(report, e->from)->key, from) &&
+		    !strcmp(comm_report_node_at(report, e->to)->key, to))
+			return e->bytes;
+	}
+	return 0;
+}
+
+/* Bytes go to the CPUs of both ends, slice by slice. */
+static void test_by_cpu(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "cpu", .self = true};
+	struct comm_report *report = ask(plain.reader, query);
+	char *err = NULL;
+
+	(void)state;
+	/* What main writes and worker 1 reads; that is on CPU 0 in the first slice alone. */
+	check_near("cpu", "0 to 7", between(report, "cpu 0", "cpu 7"),
+		   2 * 4096 * 0.75 + 512 * 0.25);
+	check_near("cpu", "0 to 0", between(report, "cpu 0", "cpu 0"), 4096 * 0.75 + 512 * 0.75);
+	check_near("cpu", "7 to 7", between(report, "cpu 7", "cpu 7"),
+		   2 * 4096 * 0.25 + 2 * 512 * 0.25);
+	check_near("cpu", "7 to 0", between(report, "cpu 7", "cpu 0"),
+		   4096 * 0.25 + 2 * 512 * 0.75);
+	check_near("cpu", "2 to 2", between(report, "cpu 2", "cpu 2"), 3 * 2048);
+	check_near("cpu", "unknown to 0", between(report, "cpu (other)", "cpu 0"), 3 * 256 * 0.75);
+	/* Samples without a thread are nobody's. */
+	assert_null(by_key(report, "cpu 5"));
+	comm_report_free(report);
+	assert_int_equal(comm_reader_report(unplaced.reader, &query, &report, &err), -ENODATA);
+	assert_non_null(strstr(err, "run 1 has no record of which CPU"));
+	free(err);
+}
+
 static void test_unknown(void **state)
 {
 	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
@@ -392,9 +442,8 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_grouping),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_forms),
+		cmocka_unit_test(test_every_grouping), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),      cmocka_unit_test(test_by_cpu),
 		cmocka_unit_test(test_unknown),
 	};
 
