@@ -161,6 +161,7 @@ struct comm_node {
 	 *   line F S:L I     F as above, source:line, function inlined there
 	 *   object KIND ID:NAME, object KIND M:NAME, object KIND NAME
 	 *   object KIND of thread NAME#N   stacks
+	 *   process NAME#N   likewise, by its main thread
 	 *   KIND NAME        of all other kinds, and of what is other
 	 */
 	const char *key;

@@ -93,6 +93,8 @@ struct comm_grouping_ops {
 	X(line)           \
 	X(object)         \
 	X(cpu)            \
+	X(process)        \
+	X(role)           \
 	X(region)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;

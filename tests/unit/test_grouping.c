@@ -30,7 +30,7 @@ struct made_store {
 static struct made_store plain, shuffled, unplaced;
 
 struct made_ids {
-	uint32_t main, worker_1, worker_2, other_process;
+	uint32_t main, worker_1, worker_2, numbered, other_process;
 	uint32_t line_1, line_2, line_3, generated;
 	uint32_t counter, heap, stack;
 };
@@ -68,6 +68,7 @@ static struct made_ids make_names(struct made_names *names)
 	ids.main = thread(names, 100, 100, "main", 5);
 	ids.worker_1 = thread(names, 100, 101, "worker", 10);
 	ids.worker_2 = thread(names, 100, 102, "worker", 20);
+	ids.numbered = thread(names, 100, 103, "worker-9", 30);
 	ids.other_process = thread(names, 200, 200, "worker", 15);
 	f = made_function(names, "f", "m.so", 0x100);
 	g = made_function(names, "g", "m.so", 0x200);
@@ -96,6 +97,7 @@ static struct made_ids make_shuffled_names(struct made_names *names)
 	ids.worker_2 = thread(names, 901, 950, "worker", 4020);
 	ids.other_process = thread(names, 990, 990, "worker", 4015);
 	ids.worker_1 = thread(names, 901, 960, "worker", 4010);
+	ids.numbered = thread(names, 901, 903, "worker-9", 4030);
 	ids.main = thread(names, 901, 901, "main", 4005);
 	ids.generated = made_site(names, j, NULL, 0);
 	ids.line_3 = made_site(names, g, NULL, 0);
@@ -139,6 +141,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 	const struct comm_edge edges[] = {
 		edge(m.main, m.line_1, m.worker_1, m.line_3, m.counter, 4096, 8),
 		edge(m.main, m.line_1, m.worker_2, m.line_3, m.heap, 1000, 6),
+		edge(m.main, m.line_1, m.numbered, m.line_3, m.heap, 128, 6),
 		edge(m.worker_1, m.line_2, m.main, m.line_1, m.counter, 512, 3),
 		edge(m.worker_2, m.generated, m.worker_2, m.line_2, m.stack, 2048, 9),
 		edge(m.other_process, m.generated, m.main, m.generated, m.heap, 256, 2),
@@ -307,7 +310,7 @@ static void test_every_grouping(void **state)
 		}
 		assert_true(*groupings[i]->help && *groupings[i]->title && *groupings[i]->noun);
 	}
-	assert_true(n_answers >= 5 * 8);
+	assert_true(n_answers >= 7 * 8);
 }
 
 static const struct comm_node *by_key(const struct comm_report *report, const char *key)
@@ -372,6 +375,9 @@ static void test_key_forms(void **state)
 		{"object", "object heap [heap]"},
 		{"object", "object stack of thread worker#2"},
 		{"object", "thread main#1"},
+		{"process", "process main#1"},
+		{"process", "process worker#1"},
+		{"role", "role worker"},
 	};
 	struct comm_report *report;
 
@@ -427,6 +433,34 @@ static void test_by_cpu(void **state)
 	free(err);
 }
 
+/* main and its two workers are one process, all workers one role. */
+static void test_by_process_and_role(void **state)
+{
+	struct comm_report *report;
+	const double other = 3 * 256, to_other = 3 * 64, folded = 3 * 16;
+
+	(void)state;
+	report = ask(plain.reader, (struct comm_query){.by = "process"});
+	assert_int_equal(report->n_edges, 3);
+	check_near("process", "in", between(report, "process worker#1", "process main#1"), other);
+	check_near("process", "out", between(report, "process main#1", "process worker#1"),
+		   to_other);
+	check_near("process", "folded", between(report, "process main#1", "process (other)"),
+		   folded);
+	assert_string_equal(by_key(report, "process main#1")->name, "main/100");
+	assert_int_equal(by_key(report, "process main#1")->tgid, 100);
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "role"});
+	assert_int_equal(report->n_edges, 3);
+	check_near("role", "to workers", between(report, "role main", "role worker"),
+		   3 * (5096 + 128));
+	check_near("role", "from workers", between(report, "role worker", "role main"),
+		   3 * 512 + other);
+	check_near("role", "folded", between(report, "role main", "role (other)"), folded);
+	check_near("role", "between workers", report->self_bytes, 3 * 2048 + to_other);
+	comm_report_free(report);
+}
+
 static void test_unknown(void **state)
 {
 	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
@@ -442,9 +476,9 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_grouping), cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_forms),      cmocka_unit_test(test_by_cpu),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_every_grouping),	    cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),	    cmocka_unit_test(test_by_cpu),
+		cmocka_unit_test(test_by_process_and_role), cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
