@@ -18,6 +18,7 @@
 	FORM(text, 20, 0.1, "for people, the default: matrix and table") \
 	FORM(json, 0, 0, "for programs: one object")                     \
 	FORM(csv, 0, 0, "for spreadsheets: one line per edge")           \
+	FORM(graphml, 0, 0, "for yEd, Gephi and networkx: a graph")      \
 	/* Graphviz takes minutes over thousands of edges. */            \
 	FORM(dot, 60, 0, "for Graphviz: a drawing")
 

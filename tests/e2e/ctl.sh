@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # commctl as a user and a script meet it, on stores whose contents are known.
-# Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq; dot where there.
+# Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq and python3; dot where there.
 # Exits 0 pass, 1 fail, 77 skipped.
 
 set -u
 out=$(realpath "${1:-${O:-.output}}")
 ctl=$out/commctl
 make=$out/tests/e2e/make_store
-command -v jq >/dev/null || { echo "SKIP: jq is not installed"; exit 77; }
+for tool in jq python3; do
+	command -v $tool >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
+done
 root=$(realpath "$(dirname "$0")/../..")
 make -s -C "$root" O="$out" "$ctl" "$make" || exit 1
 dir=$(mktemp -d)
@@ -199,6 +201,59 @@ says stdout "\"'=cmd"
 expect 0 "$ctl" report --store hostile.db --json --by-function
 jq -e . stdout >/dev/null || fail "hostile JSON"
 iconv -f UTF-8 -t UTF-8 stdout >/dev/null || fail "JSON is not UTF-8"
+# GraphML: what an XML parser reads is what JSON says
+for store in redis hostile threads; do
+	for by in thread function object line; do
+		"$ctl" report --store $store.db --as graphml --by-$by >stdout
+		"$ctl" report --store $store.db --json --by-$by >json
+		python3 - stdout json <<-'END' || fail "GraphML of $store --by-$by"
+			import json, re, sys
+			from xml.dom import minidom
+
+			# U+FFFD stands for what XML 1.0 has no character for.
+			def legal(text):
+			    return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+			document = minidom.parse(sys.argv[1])
+			report = json.load(open(sys.argv[2], encoding="utf-8"))
+			assert document.documentElement.namespaceURI == "http://graphml.graphdrawing.org/xmlns"
+			graph, = document.getElementsByTagName("graph")
+			assert graph.getAttribute("edgedefault") == "directed"
+			keys = {k.getAttribute("id"): k for k in document.getElementsByTagName("key")}
+
+			def data(element):
+			    found = {}
+			    for d in element.getElementsByTagName("data"):
+			        key = keys[d.getAttribute("key")]
+			        assert key.getAttribute("for") == element.tagName
+			        text = "".join(c.data for c in d.childNodes)
+			        read = {"string": str, "double": float, "long": int,
+			                "boolean": lambda t: {"true": True, "false": False}[t]}
+			        found[key.getAttribute("attr.name")] = read[key.getAttribute("attr.type")](text)
+			    return found
+
+			def text_of(element):
+			    return "".join(c.data for c in element.childNodes)
+
+			assert text_of(graph.getElementsByTagName("desc")[0]) == legal(report["run"]["target"])
+			nodes = {n.getAttribute("id"): data(n) for n in document.getElementsByTagName("node")}
+			assert nodes.keys() == {n["id"] for n in report["nodes"]}
+			for n in report["nodes"]:
+			    it = nodes[n["id"]]
+			    assert set(it) == {"kind", "name", "module", "bytes"}, it
+			    assert it["kind"] == n["kind"]
+			    assert it["name"] == legal(n["name"]), (it["name"], n["name"])
+			    assert it["module"] == legal(n.get("module", "")), it
+			    assert abs(it["bytes"] - n["written_bytes"] - n["read_bytes"]) <= 1e-6 * it["bytes"]
+			edges = document.getElementsByTagName("edge")
+			assert len(edges) == len(report["edges"]) > 0
+			for e, want in zip(edges, report["edges"]):
+			    assert (e.getAttribute("source"), e.getAttribute("target")) == (want["from"], want["to"])
+			    names = ["bytes", "low", "high", "share", "samples", "resolved"]
+			    assert data(e) == {name: want[name] for name in names}, data(e)
+		END
+	done
+done
 if command -v dot >/dev/null; then
 	for by in thread function object line; do
 		for store in redis hostile threads; do

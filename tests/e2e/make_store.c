@@ -140,7 +140,7 @@ static size_t hostile(struct flow *flow)
 	uint32_t a = made_thread(names, 1, 1, "\033[31mred\033[0m"),
 		 b = made_thread(names, 1, 2, "\"=1;\\");
 	uint32_t f = site("=cmd|'/C calc'!A0", "\033]0;title\007", "a\"b\\.c", 1);
-	uint32_t g = site("\xff\xfe\n\r<script>", "m\xc3\xa9", "x,y.c", 2);
+	uint32_t g = site("\xff\xfe\n\r<script>&lt;]]>\xef\xbf\xbe\x7f", "m\xc3\xa9", "x,y.c", 2);
 	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "@SUM(A1)\n", "\"", 8);
 
 	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
