@@ -96,11 +96,12 @@ static const struct comm_record_head head = {.start_ns = 5, .event = "cpu-clock"
 
 static struct comm_sample sample_of(int seed)
 {
-	struct comm_sample sample = {.n_chunks = 1, .data_bytes = 64, .mode_bits = 64};
+	struct comm_sample sample = {.n_chunks = 2, .data_bytes = 64, .mode_bits = 64};
 
 	for (int i = 0; i < COMM_NREGS; i++)
 		sample.reg[i] = (uint64_t)seed * 1000 + (uint64_t)i;
-	sample.chunk[0] = (struct comm_chunk){.addr = 0x7000, .len_bytes = 64};
+	sample.chunk[0] = (struct comm_chunk){.addr = 0x7000, .len_bytes = 24};
+	sample.chunk[1] = (struct comm_chunk){.addr = 0x9000, .len_bytes = 40, .offset = 24};
 	memset(sample.data, seed, 64);
 	return sample;
 }
@@ -543,13 +544,13 @@ static void test_layout(void **state)
 	comm_bytes_clear(&bytes);
 	sample.ip = 0x1122;
 	comm_event_write(&bytes, &(struct comm_event){.kind = COMM_EV_SAMPLE, .sample = &sample});
-	assert_int_equal(bytes.n, 200 + 16 + 64);
+	assert_int_equal(bytes.n, 200 + 2 * 16 + 64);
 	assert_int_equal(bytes.data[24], 0x22);
 	assert_int_equal(bytes.data[52], 64);
-	assert_int_equal(bytes.data[53], 1);
+	assert_int_equal(bytes.data[53], 2);
 	assert_int_equal(bytes.data[56], 1000 & 0xff);
 	assert_int_equal(bytes.data[201], 0x70);
-	assert_int_equal(bytes.data[216], 1);
+	assert_int_equal(bytes.data[228], 24);
 	comm_bytes_free(&bytes);
 }
 
