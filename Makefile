@@ -149,6 +149,9 @@ $(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $< $(FUZZ_O) -o $@ $(LIBS_libcomm) -lpthread
 
+# Its own allocator for large tables; fuzz_replay.c says why.
+$(O)/tests/fuzz/fuzz_replay: private FUZZ_CF += -Wl,--wrap=calloc,--wrap=realloc,--wrap=free
+
 unit: $(UNIT)
 	@O=$(O) tests/run.sh $(O)/logs $(UNIT)
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A recording, from an enemy, through the whole chain up to its slices. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "record_format.h"
+#include "replay.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t bytes_max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, unsigned int seed);
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void __real_free(void *block);
+void __wrap_free(void *block);
+
+enum { EVENTS_MAX = 2000, PAGE_BYTES = 4096, TABLE_BYTES = 1 << 16, TABLES_MAX = 256 };
+
+/*
+ * An engine's tables take 78 MB, of which a small recording touches next to
+ * nothing.  The address sanitizer marks all of it for each engine, which takes
+ * 80 ms; so large tables are mapped here, up against a page that nobody may
+ * touch, and unmapped when freed: reads past their end and after their life
+ * are still found.  The Makefile has the linker put these in (--wrap).
+ */
+static struct {
+	uint8_t *map, *block;
+	size_t bytes;
+} tables[TABLES_MAX];
+static size_t n_tables;
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	size_t bytes = n * size, pages;
+	uint8_t *map;
+
+	if (bytes < TABLE_BYTES || n_tables == TABLES_MAX)
+		return __real_calloc(n, size);
+	bytes = (bytes + 15) & ~(size_t)15;
+	pages = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+	map = mmap(NULL, pages + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	if (map == MAP_FAILED || mprotect(map + pages, PAGE_BYTES, PROT_NONE))
+		abort();
+	tables[n_tables].map = map;
+	tables[n_tables].block = map + pages - bytes;
+	tables[n_tables].bytes = pages + PAGE_BYTES;
+	return tables[n_tables++].block;
+}
+
+static size_t table_of(const void *block)
+{
+	size_t i = 0;
+
+	while (i < n_tables && tables[i].block != block)
+		i++;
+	return i;
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+	if (table_of(block) < n_tables)
+		abort(); /* no table is grown so */
+	return __real_realloc(block, bytes);
+}
+
+void __wrap_free(void *block)
+{
+	size_t i = table_of(block);
+
+	if (i == n_tables) {
+		__real_free(block);
+		return;
+	}
+	munmap(tables[i].map, tables[i].bytes);
+	tables[i] = tables[--n_tables];
+}
+
+/* One file in memory serves all executions. */
+static const char *file_of(const uint8_t *data, size_t bytes)
+{
+	static char path[32];
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	if (ftruncate(fd, 0) || pwrite(fd, data, bytes, 0) != (ssize_t)bytes)
+		abort();
+	return path;
+}
+
+/* What would be stored: numbers that are numbers, between threads that exist. */
+static void check_slice(void *ctx, const struct comm_slice_info *info,
+			const struct comm_edge *edges, size_t n_edges)
+{
+	const struct comm_engine *const *engine = ctx;
+	uint32_t threads = comm_threads_count(comm_engine_identity(*engine)->threads);
+
+	if (info->end_ns <= info->start_ns)
+		abort();
+	for (size_t i = 0; i < n_edges; i++)
+		if (!isfinite(edges[i].bytes) || edges[i].bytes < 0 ||
+		    !isfinite(edges[i].variance) || edges[i].variance < 0 ||
+		    edges[i].src_thread >= threads || edges[i].dst_thread >= threads)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct comm_engine *engine = NULL;
+	struct comm_engine_config config = {
+		.est = {.granularity_bytes = 8, .memory_bytes = 1 << 20},
+		.slice_ns = 1000000000,
+		.slice_done = check_slice,
+		.ctx = &engine,
+	};
+	struct comm_inspect inspect;
+	struct comm_replay *replay;
+	struct comm_event event;
+	int n = 0;
+
+	if (comm_replay_open(file_of(data, bytes), &replay))
+		return 0;
+	comm_replay_inspect(replay, &inspect);
+	config.inspect = &inspect;
+	config.start_ns = comm_replay_head(replay)->start_ns;
+	config.est.cycles_per_ns = comm_replay_head(replay)->cycles_per_ns;
+	config.estimator = comm_est_find(comm_replay_head(replay)->estimator);
+	if (!config.estimator)
+		config.estimator = comm_estimators[0];
+	if (comm_engine_create(&config, &engine))
+		abort();
+	while (n++ < EVENTS_MAX && comm_replay_next(replay, &event) == 1)
+		comm_engine_event(engine, &event);
+	comm_engine_finish(engine, comm_replay_end_ns(replay));
+	comm_engine_destroy(engine);
+	comm_replay_close(replay);
+	return 0;
+}
+
+/* Bytes of the record at data + at, its head included; 0: there is no whole one. */
+static size_t record_bytes(const uint8_t *data, size_t bytes, size_t at)
+{
+	uint32_t n;
+
+	if (bytes < RECORD_HEAD_BYTES || at > bytes - RECORD_HEAD_BYTES)
+		return 0;
+	memcpy(&n, data + at + 4, sizeof(n));
+	return n > bytes - at - RECORD_HEAD_BYTES ? 0 : RECORD_HEAD_BYTES + n;
+}
+
+/*
+ * A byte more or less would end the replay where it stands, as damage: so most
+ * mutations change the fields of one record, leave one out or have one twice.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, unsigned int seed)
+{
+	size_t at = RECORD_FILE_HEAD_BYTES, n, picked = 0, count = 0, got;
+
+	for (; (n = record_bytes(data, bytes, at)); at += n)
+		if (rand_r(&seed) % ++count == 0)
+			picked = at;
+	n = picked ? record_bytes(data, bytes, picked) : 0;
+	switch (n ? rand_r(&seed) % 8 : 7) {
+	case 7:
+		return LLVMFuzzerMutate(data, bytes, bytes_max);
+	case 6:
+		memmove(data + picked, data + picked + n, bytes - picked - n);
+		return bytes - n;
+	case 5:
+		if (n > bytes_max - bytes)
+			return bytes;
+		memmove(data + picked + n, data + picked, bytes - picked);
+		return bytes + n;
+	default:
+		n -= RECORD_HEAD_BYTES;
+		got = n ? LLVMFuzzerMutate(data + picked + RECORD_HEAD_BYTES, n, n) : 0;
+		memset(data + picked + RECORD_HEAD_BYTES + got, 0, n - got);
+		return bytes;
+	}
+}
