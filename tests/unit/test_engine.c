@@ -96,6 +96,8 @@ static struct world {
 	double edge_bytes;
 	struct comm_edge last_edge;
 	uint32_t n_threads;
+	size_t n_placements;
+	struct comm_placement placement; /* the first one */
 	size_t n_done, n_burst_done;
 } world;
 
@@ -262,6 +264,9 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	if (n_edges)
 		world.last_edge = edges[n_edges - 1];
 	world.n_threads = naming->n_threads;
+	world.n_placements = info->n_placements;
+	if (info->n_placements)
+		world.placement = info->placement[0];
 	return 0;
 }
 
@@ -427,6 +432,11 @@ static void samples_become_bursts(void **state)
 	assert_true(first_slice()->samples == 2 && world.slice[0].bursts == 2 &&
 		    world.slice[0].accesses == 4);
 	assert_int_equal(world.n_threads, comm_threads_count(identity->threads));
+	assert_int_equal(world.n_placements, 1);
+	assert_true(world.placement.thread == world.burst.thread && world.placement.cpu == 3 &&
+		    world.placement.samples == 2);
+	comm_engine_advance(engine, START + 2 * SLICE);
+	assert_int_equal(world.n_placements, 0);
 }
 
 /* The address of one access is not known, so the others of its place count for it. */
