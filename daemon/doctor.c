@@ -3,17 +3,17 @@
 #include <stdlib.h>
 
 #include "calibrate.h"
+#include "companion.h"
 #include "cycles.h"
 #include "session.h"
 #include "source.h"
-#include "watchpoint.h"
 
-static void say_watch(void)
+static void say_companion(const struct comm_companion *companion)
 {
 	char *why = NULL;
-	bool works = !comm_watch_probe(&why);
+	bool works = !companion->probe(&why);
 
-	printf("watchpoints (--watch): %s\n", works ? "work" : (why ? why : "no reason known"));
+	printf("%s: %s\n", companion->title, works ? "work" : (why ? why : "no reason known"));
 	free(why);
 }
 
@@ -33,7 +33,8 @@ int comm_doctor(void)
 		usable |= works && (*source)->sampler;
 		free(why);
 	}
-	say_watch();
+	for (const struct comm_companion *const *c = comm_companion_table; *c; c++)
+		say_companion(*c);
 	printf("estimators, the first is the default:\n");
 	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)
 		printf("  %-10s %s\n", (*est)->name, (*est)->help);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A live run, wired: source -> merge -> engine, with the pace beside it. */
+/* A live run, wired: source -> merge -> engine, with the pace and companions beside it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 
 #include "calibrate.h"
 #include "clock.h"
+#include "companion.h"
 #include "cycles.h"
 #include "merge.h"
 #include "pace.h"
@@ -20,15 +21,10 @@
 #include "record.h"
 #include "session.h"
 #include "source.h"
-#include "watchpoint.h"
 
 enum {
 	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */
 };
-
-/* Of the budget, for watchpoints: as many as asked for, and as nobody asked for. */
-static const double WATCH_SHARE = 0.3;
-static const double WATCH_SHARE_UNASKED = 0.1;
 
 struct live {
 	struct comm_session session;
@@ -37,8 +33,7 @@ struct live {
 	const struct comm_source *source;
 	const struct comm_sampler *sampler; /* the source's */
 	void *handle;
-	struct comm_watch *watch; /* of our own: the source has none */
-	uint64_t watch_trap_ns;	  /* charged so far */
+	struct comm_companions *companions;
 	struct comm_sampler_info info;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
@@ -159,90 +154,39 @@ static int open_source(struct live *live)
 	return 0;
 }
 
-static void offer(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
+static void burst_done(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
 {
-	comm_watch_offer(((struct live *)ctx)->watch, event, burst);
+	comm_companions_burst(((struct live *)ctx)->companions, event, burst);
 }
 
 /* Before privileges are given up. */
-static int open_watch(struct live *live)
+static int open_companions(struct live *live)
 {
-	const struct comm_watch_config config = {
+	const struct comm_companion_config config = {
+		.options = live->options,
+		.sampler = live->sampler,
 		.target = live->target,
-		.per_s = live->options->watch_per_s,
-		.datum_bytes = live->options->granularity_bytes,
-		.trap_ns = live->calibration.interrupt_ns,
+		.interrupt_ns = live->calibration.interrupt_ns,
 	};
 	char *why = NULL;
-	int err;
+	int err = comm_companions_open(&config, &live->companions, &why);
 
-	if (!config.per_s || live->sampler->watches ||
-	    (!live->options->watch_given && !(live->options->overhead > 0)))
-		return 0;
-	err = comm_watch_create(&config, &live->watch, &why);
-	if (err && !live->options->watch_given) {
-		free(why);
-		return 0;
-	}
 	if (err)
-		return fail("cannot watch", err, why);
-	live->session.burst_done = offer;
+		return fail("cannot set up what was asked for beside the source", err, why);
+	live->session.burst_done = burst_done;
 	live->session.burst_ctx = live;
 	return 0;
 }
 
-/* Watching may take a part of the budget: samples say more, and of everything. */
-static bool may_watch(struct live *live, const struct comm_watch_stats *stats)
+/* What the run may have spent by now. */
+static uint64_t budget_ns(const struct live *live)
 {
 	struct comm_pace_totals totals;
-	double allowed;
 
 	if (!(live->options->overhead > 0))
-		return true;
+		return UINT64_MAX;
 	comm_pace_totals(live->pace, &totals);
-	allowed = (live->options->watch_given ? WATCH_SHARE : WATCH_SHARE_UNASKED) *
-		  live->options->overhead * (double)totals.target_ns;
-	return (double)(stats->trap_ns + stats->own_ns) < allowed;
-}
-
-static void collect_watch(struct live *live, uint64_t now_ns)
-{
-	struct comm_watch_stats stats;
-
-	if (!live->watch)
-		return;
-	comm_watch_collect(live->watch, now_ns, push, live);
-	comm_watch_stats(live->watch, &stats);
-	comm_pace_charge(live->pace, stats.trap_ns - live->watch_trap_ns);
-	live->watch_trap_ns = stats.trap_ns;
-}
-
-static void arm_watch(struct live *live, uint64_t now_ns)
-{
-	struct comm_watch_stats stats;
-
-	if (!live->watch)
-		return;
-	comm_watch_stats(live->watch, &stats);
-	if (may_watch(live, &stats))
-		comm_watch_arm(live->watch, now_ns);
-}
-
-static void say_watch(const struct live *live)
-{
-	struct comm_watch_stats stats;
-
-	if (!live->watch || !live->options->verbose || live->options->quiet)
-		return;
-	comm_watch_stats(live->watch, &stats);
-	fprintf(stderr,
-		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
-		" saw none in time; "
-		"%" PRIu64 " traps of other processes; %" PRIu64 " reads passed over, of constants "
-		"and of what was watched before; %.1f ms of the target's time, %.1f ms of "
-		"commd's\n",
-		stats.armed, stats.hits, stats.expired, stats.foreign, stats.dull,
-		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
+	return (uint64_t)(live->options->overhead * (double)totals.target_ns);
 }
 
 static void prefetch(struct live *live)
@@ -369,13 +313,13 @@ static void pump(struct live *live)
 	int err, record_err;
 
 	err = live->sampler->drain(live->handle, push, live);
-	collect_watch(live, cut_ns);
+	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
 	/* A CPU that takes no new rate loses nothing: its samples carry the one they have. */
 	(void)comm_pace_tick(live->pace, cut_ns, push, live);
 	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
 	comm_merge_cut(live->merge, cut_ns);
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
-	arm_watch(live, cut_ns);
+	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
 	unrecorded = live->record ? comm_record_lost(live->record, &record_err) : 0;
 	if (unrecorded && !live->unrecorded)
@@ -397,10 +341,9 @@ static const char *run_until_over(struct live *live)
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
-		int sleep_ms = comm_pace_sleep_ms(live->pace);
+		int sleep_ms =
+			comm_companions_turn_ms(live->companions, comm_pace_sleep_ms(live->pace));
 
-		if (live->watch && sleep_ms > comm_watch_turn_ms(live->watch))
-			sleep_ms = comm_watch_turn_ms(live->watch);
 		if (now_ns >= end_ns)
 			return "duration";
 		if (end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
@@ -424,7 +367,7 @@ static const char *run_until_over(struct live *live)
 
 static void deinit(struct live *live)
 {
-	comm_watch_destroy(live->watch);
+	comm_companions_close(live->companions);
 	if (live->handle)
 		live->sampler->close(live->handle);
 	comm_pace_destroy(live->pace);
@@ -451,7 +394,7 @@ int comm_live(const struct comm_options *options)
 	}
 	if (catch_signals(&live) || choose_target(&live) ||
 	    comm_session_open_store(&live.session, options) || open_source(&live) ||
-	    prepare(&live) || open_watch(&live) || begin(&live) || set_pace(&live))
+	    prepare(&live) || open_companions(&live) || begin(&live) || set_pace(&live))
 		goto out;
 	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
@@ -476,7 +419,8 @@ int comm_live(const struct comm_options *options)
 		fail("the source could not be read any more", live.failed, NULL);
 		status = 1;
 	}
-	say_watch(&live);
+	if (options->verbose && !options->quiet)
+		comm_companions_say(live.companions, stderr);
 	if (live.record) {
 		comm_record_end(live.record, end_ns);
 		status = comm_record_lost(live.record, &err) ? 1 : status;

@@ -64,8 +64,8 @@ struct cpu {
 	bool fired[SLOTS]; /* in this watch: it has stopped by itself */
 };
 
-struct comm_watch {
-	struct comm_watch_config config;
+struct comm_watchpoints {
+	struct comm_watchpoint_config config;
 	struct comm_cpu_rings rings;
 	struct cpu *cpu; /* as many as rings */
 	unsigned int n_slots, draining;
@@ -77,7 +77,7 @@ struct comm_watch {
 	struct comm_worth worth;
 	uint64_t lost[COMM_LOSS_MAX]; /* watches that came to nothing */
 	struct comm_loss_teller losses;
-	struct comm_watch_stats stats;
+	struct comm_watchpoint_stats stats;
 };
 
 struct record {
@@ -133,7 +133,7 @@ static int explain(int rc, char **why)
 /* Of ours, and never written: where breakpoints are that watch nothing. */
 static uint64_t own_word;
 
-int comm_watch_probe(char **why)
+int comm_watchpoint_probe(char **why)
 {
 	int cpu, fd;
 
@@ -176,13 +176,14 @@ static void close_slots(struct cpu *c, unsigned int from)
 	}
 }
 
-int comm_watch_create(const struct comm_watch_config *config, struct comm_watch **ret, char **err)
+int comm_watchpoint_create(const struct comm_watchpoint_config *config,
+			   struct comm_watchpoints **ret, char **err)
 {
 	const struct comm_cpu_rings_config rings = {.sample_type = SAMPLE_TYPE,
 						    .pid = -1,
 						    .pages = RING_PAGES,
 						    .pages_min = RING_PAGES};
-	struct comm_watch *w = calloc(1, sizeof(*w));
+	struct comm_watchpoints *w = calloc(1, sizeof(*w));
 	unsigned int slots = SLOTS, i;
 	char *why = NULL;
 	int rc = -ENOMEM;
@@ -211,11 +212,11 @@ int comm_watch_create(const struct comm_watch_config *config, struct comm_watch 
 	return 0;
 fail:
 	explain(rc, err);
-	comm_watch_destroy(w);
+	comm_watchpoint_destroy(w);
 	return rc;
 }
 
-void comm_watch_destroy(struct comm_watch *w)
+void comm_watchpoint_destroy(struct comm_watchpoints *w)
 {
 	if (!w)
 		return;
@@ -226,7 +227,7 @@ void comm_watch_destroy(struct comm_watch *w)
 	free(w);
 }
 
-static uint64_t next_random(struct comm_watch *w)
+static uint64_t next_random(struct comm_watchpoints *w)
 {
 	w->random ^= w->random << 13;
 	w->random ^= w->random >> 7;
@@ -235,7 +236,7 @@ static uint64_t next_random(struct comm_watch *w)
 }
 
 /* One of the burst's reads, by its bytes; false: none. */
-static bool pick(struct comm_watch *w, const struct comm_event *event,
+static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
 		 const struct comm_burst *burst, struct candidate *ret)
 {
 	uint64_t sp = event->sample->reg[COMM_RSP], total = 0;
@@ -268,8 +269,8 @@ static bool pick(struct comm_watch *w, const struct comm_event *event,
 	return found;
 }
 
-void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
-		      const struct comm_burst *burst)
+void comm_watchpoint_offer(struct comm_watchpoints *w, const struct comm_event *event,
+			   const struct comm_burst *burst)
 {
 	struct candidate c;
 	uint64_t at;
@@ -289,7 +290,7 @@ void comm_watch_offer(struct comm_watch *w, const struct comm_event *event,
 }
 
 /* Each ioctl that acts on another CPU interrupts it. */
-static void charge_telling(struct comm_watch *w)
+static void charge_telling(struct comm_watchpoints *w)
 {
 	double share = (double)(w->rings.n - 1) / w->rings.n;
 
@@ -300,7 +301,7 @@ static void charge_telling(struct comm_watch *w)
  * A breakpoint that its limit has stopped stays deaf on newer kernels (6.18:
  * enabling it again does not clear hw.state), until its period is set.
  */
-static int listen_on(struct comm_watch *w, struct cpu *c, unsigned int slot)
+static int listen_on(struct comm_watchpoints *w, struct cpu *c, unsigned int slot)
 {
 	uint64_t one = 1;
 
@@ -315,7 +316,7 @@ static int listen_on(struct comm_watch *w, struct cpu *c, unsigned int slot)
 	return ioctl(c->fd[slot], PERF_EVENT_IOC_PERIOD, &one) ? -errno : 0;
 }
 
-static void silence(struct comm_watch *w, unsigned int slot)
+static void silence(struct comm_watchpoints *w, unsigned int slot)
 {
 	unsigned int i;
 
@@ -329,7 +330,7 @@ static void silence(struct comm_watch *w, unsigned int slot)
 	w->slot[slot].armed = false;
 }
 
-static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate *c)
+static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct candidate *c)
 {
 	struct slot *s = &w->slot[slot];
 	struct perf_event_attr attr;
@@ -361,7 +362,7 @@ static bool arm(struct comm_watch *w, unsigned int slot, const struct candidate 
 
 static void on_record(void *ctx, const struct perf_event_header *h)
 {
-	struct comm_watch *w = ctx;
+	struct comm_watchpoints *w = ctx;
 	struct cpu *c = &w->cpu[w->draining];
 	struct record r;
 	unsigned int i;
@@ -419,7 +420,7 @@ static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, voi
 	push(ctx, &event);
 }
 
-static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
+static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	unsigned int i;
 
@@ -457,7 +458,8 @@ static void look(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, voi
 	}
 }
 
-void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
+void comm_watchpoint_collect(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push,
+			     void *ctx)
 {
 	uint64_t before_ns = comm_clock_thread_ns();
 
@@ -467,7 +469,7 @@ void comm_watch_collect(struct comm_watch *w, uint64_t now_ns, comm_event_fn *pu
 }
 
 /* Two watches of one datum would take each other's traps. */
-static bool is_watched(const struct comm_watch *w, uint64_t addr)
+static bool is_watched(const struct comm_watchpoints *w, uint64_t addr)
 {
 	unsigned int i;
 
@@ -477,7 +479,7 @@ static bool is_watched(const struct comm_watch *w, uint64_t addr)
 	return false;
 }
 
-void comm_watch_arm(struct comm_watch *w, uint64_t now_ns)
+void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns)
 {
 	uint64_t before_ns = comm_clock_thread_ns(), n, i;
 	double room = (double)(BURST_TURNS * w->n_slots);
@@ -501,14 +503,14 @@ void comm_watch_arm(struct comm_watch *w, uint64_t now_ns)
 	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
 
-int comm_watch_turn_ms(const struct comm_watch *w)
+int comm_watchpoint_turn_ms(const struct comm_watchpoints *w)
 {
 	uint32_t ms = 1000 * w->n_slots / (w->config.per_s ? w->config.per_s : 1);
 
 	return ms < TURN_MS_MIN ? TURN_MS_MIN : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
 }
 
-void comm_watch_stats(const struct comm_watch *w, struct comm_watch_stats *ret)
+void comm_watchpoint_stats(const struct comm_watchpoints *w, struct comm_watchpoint_stats *ret)
 {
 	*ret = w->stats;
 }

@@ -11,8 +11,8 @@
  *
  * Breakpoints by linux/hw_breakpoint.h, seen through perf.  One thread uses it.
  */
-#ifndef COMM_WATCH_H
-#define COMM_WATCH_H
+#ifndef COMM_WATCHPOINT_H
+#define COMM_WATCHPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,16 +21,16 @@
 #include "merge.h"
 #include "target.h"
 
-struct comm_watch;
+struct comm_watchpoints;
 
-struct comm_watch_config {
+struct comm_watchpoint_config {
 	const struct comm_target *target;
 	uint32_t per_s;	      /* watches begun per second, at most */
 	uint32_t datum_bytes; /* what is watched around a read, up to 8 */
 	double trap_ns;	      /* what a trap costs the target */
 };
 
-struct comm_watch_stats {
+struct comm_watchpoint_stats {
 	uint64_t armed, hits, expired;
 	uint64_t foreign; /* traps of processes that are no targets, at the same address */
 	uint64_t dull;	  /* reads passed over: constants, the reader's own, data watched before */
@@ -39,23 +39,25 @@ struct comm_watch_stats {
 };
 
 /* Can it be used here and now?  *why: a sentence, malloc'ed. */
-int comm_watch_probe(char **why);
+int comm_watchpoint_probe(char **why);
 /* Opens all descriptors, so that no privilege is needed later. */
-int comm_watch_create(const struct comm_watch_config *config, struct comm_watch **ret, char **err);
-void comm_watch_destroy(struct comm_watch *watch);
+int comm_watchpoint_create(const struct comm_watchpoint_config *config,
+			   struct comm_watchpoints **ret, char **err);
+void comm_watchpoint_destroy(struct comm_watchpoints *watch);
 
 /* The reads of a burst are candidates; event is its sample. */
-void comm_watch_offer(struct comm_watch *watch, const struct comm_event *event,
-		      const struct comm_burst *burst);
+void comm_watchpoint_offer(struct comm_watchpoints *watch, const struct comm_event *event,
+			   const struct comm_burst *burst);
 /*
  * Pushes what was seen since the last call as COMM_EV_WATCH events; second.flags
  * 0: nobody wrote until then.
  */
-void comm_watch_collect(struct comm_watch *watch, uint64_t now_ns, comm_event_fn *push, void *ctx);
+void comm_watchpoint_collect(struct comm_watchpoints *watch, uint64_t now_ns, comm_event_fn *push,
+			     void *ctx);
 /* Aims at what was offered since the last call, as far as slots and per_s allow. */
-void comm_watch_arm(struct comm_watch *watch, uint64_t now_ns);
+void comm_watchpoint_arm(struct comm_watchpoints *watch, uint64_t now_ns);
 /* So often that per_s can be reached, ms. */
-int comm_watch_turn_ms(const struct comm_watch *watch);
-void comm_watch_stats(const struct comm_watch *watch, struct comm_watch_stats *ret);
+int comm_watchpoint_turn_ms(const struct comm_watchpoints *watch);
+void comm_watchpoint_stats(const struct comm_watchpoints *watch, struct comm_watchpoint_stats *ret);
 
 #endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The companion that watches data for who writes them next (--watch), beside samplers
+ * that do not watch by themselves: how much of the budget it may take, and what it
+ * says.  The watchpoints themselves are watchpoint.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "companion.h"
+#include "options.h"
+#include "sampler.h"
+#include "watchpoint.h"
+
+/* Of the budget: as many as asked for, and as nobody asked for.  Samples say more. */
+static const double SHARE = 0.3;
+static const double SHARE_UNASKED = 0.1;
+
+struct watch {
+	struct comm_watchpoints *points;
+	double share;
+};
+
+static int watch_open(const struct comm_companion_config *config, void **ret, char **err)
+{
+	const struct comm_options *options = config->options;
+	const struct comm_watchpoint_config points = {
+		.target = config->target,
+		.per_s = options->watch_per_s,
+		.datum_bytes = options->granularity_bytes,
+		.trap_ns = config->interrupt_ns,
+	};
+	struct watch *w;
+	char *why = NULL;
+	int rc;
+
+	if (!points.per_s || config->sampler->watches ||
+	    (!options->watch_given && !(options->overhead > 0)))
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->share = options->watch_given ? SHARE : SHARE_UNASKED;
+	rc = comm_watchpoint_create(&points, &w->points, &why);
+	if (!rc) {
+		*ret = w;
+		return 0;
+	}
+	free(w);
+	if (options->watch_given) {
+		*err = why;
+		return rc;
+	}
+	free(why);
+	return 0;
+}
+
+static void watch_close(void *companion)
+{
+	struct watch *w = companion;
+
+	comm_watchpoint_destroy(w->points);
+	free(w);
+}
+
+static void watch_burst(void *companion, const struct comm_event *event,
+			const struct comm_burst *burst)
+{
+	comm_watchpoint_offer(((struct watch *)companion)->points, event, burst);
+}
+
+static void watch_drain(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	comm_watchpoint_collect(((struct watch *)companion)->points, now_ns, push, ctx);
+}
+
+static void watch_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
+{
+	const struct watch *w = companion;
+	struct comm_watchpoint_stats stats;
+
+	comm_watchpoint_stats(w->points, &stats);
+	if (budget_ns == UINT64_MAX ||
+	    (double)(stats.trap_ns + stats.own_ns) < w->share * (double)budget_ns)
+		comm_watchpoint_arm(w->points, now_ns);
+}
+
+static int watch_turn_ms(const void *companion)
+{
+	return comm_watchpoint_turn_ms(((const struct watch *)companion)->points);
+}
+
+static uint64_t watch_cost_ns(const void *companion)
+{
+	struct comm_watchpoint_stats stats;
+
+	comm_watchpoint_stats(((const struct watch *)companion)->points, &stats);
+	return stats.trap_ns;
+}
+
+static void watch_say(const void *companion, FILE *out)
+{
+	struct comm_watchpoint_stats stats;
+
+	comm_watchpoint_stats(((const struct watch *)companion)->points, &stats);
+	fprintf(out,
+		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
+		" saw none in time; "
+		"%" PRIu64 " traps of other processes; %" PRIu64 " reads passed over, of constants "
+		"and of what was watched before; %.1f ms of the target's time, %.1f ms of "
+		"commd's\n",
+		stats.armed, stats.hits, stats.expired, stats.foreign, stats.dull,
+		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
+}
+
+const struct comm_companion comm_companion_watch = {
+	.title = "watchpoints (--watch)",
+	.probe = comm_watchpoint_probe,
+	.open = watch_open,
+	.burst = watch_burst,
+	.drain = watch_drain,
+	.turn = watch_turn,
+	.turn_ms = watch_turn_ms,
+	.cost_ns = watch_cost_ns,
+	.say = watch_say,
+	.close = watch_close,
+};
