@@ -17,6 +17,7 @@
 
 #include "bpf_life.h"
 #include "clock.h"
+#include "kmod_targets.h"
 #include "loss_teller.h"
 #include "pmu_event.h"
 #include "source.h"
@@ -59,9 +60,7 @@ struct source {
 	uint64_t *period; /* by CPU */
 	uint64_t *seen_ns;
 	uint64_t nominal, scan_ns;
-	uint32_t *told_pid; /* members that the module knows */
-	size_t n_told;
-	bool all; /* too many for the module: it sends everybody, we choose */
+	struct comm_kmod_targets targets;
 	bool precise, started;
 	bool lines; /* the module takes what registers point to */
 	uint64_t kcopies;
@@ -123,76 +122,6 @@ static uint32_t ring_bytes(unsigned int n_cpus)
 	while (bytes > RING_BYTES_MIN && (uint64_t)bytes * n_cpus * CP_CONTEXTS > ALL_RINGS_BYTES)
 		bytes /= 2;
 	return bytes;
-}
-
-static int watch_all(struct source *s)
-{
-	int rc = s->all ? 0 : cp_reader_target(s->reader, CP_TARGET_ALL, 0, 0);
-
-	if (!rc || rc == -EEXIST)
-		s->all = true;
-	return rc == -EEXIST ? 0 : rc;
-}
-
-static bool is_told(const struct source *s, uint32_t pid)
-{
-	for (size_t i = 0; i < s->n_told; i++)
-		if (s->told_pid[i] == pid)
-			return true;
-	return false;
-}
-
-/* The members that the module does not know yet. */
-static int tell_targets(struct source *s)
-{
-	const uint32_t *pid;
-	size_t n = comm_target_pids(s->config.target, &pid), i, kept = 0;
-	int rc;
-
-	if (s->all || comm_target_kind(s->config.target) != COMM_TARGET_PIDS)
-		return 0;
-	/* A number that is used again must be told again. */
-	for (i = 0; i < s->n_told; i++)
-		if (comm_target_has(s->config.target, s->told_pid[i]))
-			s->told_pid[kept++] = s->told_pid[i];
-	s->n_told = kept;
-	for (i = 0; i < n; i++) {
-		if (is_told(s, pid[i]))
-			continue;
-		if (s->n_told == CP_MAX_TARGETS)
-			return watch_all(s);
-		/* Children count from birth on; when we hear of them, for good. */
-		rc = cp_reader_target(s->reader, CP_TARGET_TGID,
-				      comm_target_follows(s->config.target) ? CP_TARGET_CHILDREN
-									    : 0,
-				      (int)pid[i]);
-		if (rc == -ENOSPC)
-			return watch_all(s);
-		if (rc && rc != -EEXIST && rc != -ESRCH)
-			return rc;
-		s->told_pid[s->n_told++] = pid[i];
-	}
-	return 0;
-}
-
-static int set_target(struct source *s)
-{
-	int fd, rc;
-
-	switch (comm_target_kind(s->config.target)) {
-	case COMM_TARGET_ALL:
-		return watch_all(s);
-	case COMM_TARGET_PIDS:
-		return tell_targets(s);
-	case COMM_TARGET_CGROUP:
-		break;
-	}
-	fd = open(comm_target_cgroup_path(s->config.target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = cp_reader_target(s->reader, CP_TARGET_CGROUP, 0, fd);
-	close(fd);
-	return rc;
 }
 
 static int add_source(struct source *s, struct cp_source *what, const char *name, char **err)
@@ -284,7 +213,7 @@ static void source_close(void *source)
 	comm_bpf_life_close(s->life);
 	free(s->period);
 	free(s->seen_ns);
-	free(s->told_pid);
+	comm_kmod_targets_deinit(&s->targets);
 	free(s);
 }
 
@@ -324,7 +253,6 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	s->config = *config;
 	s->step = 1;
 	s->precise = config->arg && !strcmp(config->arg, "precise");
-	s->told_pid = calloc(CP_MAX_TARGETS, sizeof(*s->told_pid));
 	if (config->arg && *config->arg && !s->precise) {
 		rc = comm_source_fail(err, -EINVAL, "it is 'kmod' or 'kmod:precise', not 'kmod:%s'",
 				      config->arg);
@@ -339,8 +267,10 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	s->n_cpus = cp_reader_rings(s->reader) / CP_CONTEXTS;
 	s->period = calloc(s->n_cpus, sizeof(*s->period));
 	s->seen_ns = calloc(s->n_cpus, sizeof(*s->seen_ns));
-	rc = -ENOMEM;
-	if (!s->period || !s->seen_ns || !s->told_pid)
+	rc = comm_kmod_targets_init(&s->targets, s->reader, config->target);
+	if (!s->period || !s->seen_ns)
+		rc = -ENOMEM;
+	if (rc)
 		goto fail;
 	rc = s->precise ? add_precise(s, err) : add_soft(s, err);
 	if (!rc)
@@ -352,7 +282,7 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	for (unsigned int i = 0; i < s->n_cpus; i++)
 		s->period[i] = s->nominal;
 	open_life(s);
-	rc = set_target(s);
+	rc = comm_kmod_targets_set(&s->targets);
 	if (rc) {
 		comm_source_fail(err, rc, "the module does not take the target: %s", strerror(-rc));
 		goto fail;
@@ -390,7 +320,7 @@ static int source_start(void *source, char **err)
 		return rc;
 	if (!s->life)
 		comm_target_scan(s->config.target);
-	rc = tell_targets(s);
+	rc = comm_kmod_targets_update(&s->targets);
 	if (!rc)
 		rc = cp_reader_start(s->reader);
 	if (rc)
@@ -404,15 +334,6 @@ static int source_fd(const void *source)
 	const struct source *s = source;
 
 	return cp_reader_fd(s->reader);
-}
-
-static bool wanted(const struct source *s, uint32_t tgid)
-{
-	if (!s->all)
-		return true;
-	return tgid != (uint32_t)getpid() &&
-	       (comm_target_kind(s->config.target) == COMM_TARGET_ALL ||
-		comm_target_has(s->config.target, tgid));
 }
 
 static void emit(struct source *s, const struct cp_record *head, struct comm_event *event)
@@ -498,7 +419,8 @@ static void on_watch(struct source *s, const struct cp_evidence *raw)
 
 static void on_record(struct source *s, const struct cp_record *record)
 {
-	if (record->size_bytes < sizeof(*record) || !wanted(s, record->tgid))
+	if (record->size_bytes < sizeof(*record) ||
+	    !comm_kmod_targets_has(&s->targets, record->tgid))
 		return;
 	if (record->cpu < s->n_cpus)
 		s->seen_ns[record->cpu] = record->time_ns;
@@ -559,7 +481,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->scan_ns = now_ns;
 	}
 	/* Forks were among them. */
-	tell_targets(s);
+	comm_kmod_targets_update(&s->targets);
 	for (uint32_t i = 0; i < cp_reader_rings(s->reader); i++)
 		while ((record = cp_reader_next(s->reader, i)))
 			on_record(s, record);

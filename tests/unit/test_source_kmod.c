@@ -16,6 +16,7 @@
 
 #include "../../daemon/loss_teller.c"
 #include "../../daemon/source/kmod.c"
+#include "../../daemon/source/kmod_targets.c"
 #include "../../daemon/source/sampler.c"
 
 enum { CPUS = 2, PIDS_MAX = 100 };
