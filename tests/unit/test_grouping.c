@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "estimator.h"
 #include "made_names.h"
@@ -433,6 +434,31 @@ static void test_by_cpu(void **state)
 	free(err);
 }
 
+static void test_hostile_placements(void **state)
+{
+	static const char insert[] =
+		"INSERT INTO placement SELECT 1, id, 1, 0, 'many' FROM slice;"
+		"INSERT INTO placement SELECT 1, id, 3, 1, -7 FROM slice;"
+		"INSERT INTO placement SELECT 1, id, 2, -1, 9e999 FROM slice;"
+		"INSERT INTO placement SELECT 1, id, 2, 1 << 40, 9e999 FROM slice;"
+		"INSERT INTO placement SELECT 1, id, 3, 'x', 1 FROM slice";
+	struct comm_query query = {.self = true};
+	struct comm_report *by_thread, *report;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(unplaced.path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, insert, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	by_thread = ask(unplaced.reader, query);
+	query.by = "cpu";
+	report = ask(unplaced.reader, query);
+	check_sums(report, by_thread);
+	check_nodes(report);
+	comm_report_free(report);
+	comm_report_free(by_thread);
+}
+
 /* main and its two workers are one process, all workers one role. */
 static void test_by_process_and_role(void **state)
 {
@@ -476,9 +502,13 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_grouping),	    cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_forms),	    cmocka_unit_test(test_by_cpu),
-		cmocka_unit_test(test_by_process_and_role), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_every_grouping),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),
+		cmocka_unit_test(test_by_cpu),
+		cmocka_unit_test(test_hostile_placements),
+		cmocka_unit_test(test_by_process_and_role),
+		cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

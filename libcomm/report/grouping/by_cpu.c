@@ -48,11 +48,10 @@ static int cpu_open(struct comm_grouping_use *use, char **err)
 		return comm_reader_fail(err, -ENODATA,
 					"run %lld has no record of which CPU its threads ran on",
 					(long long)use->run->id);
-	if (rc != SQLITE_ROW ||
-	    sqlite3_prepare_v2(db,
-			       "SELECT thread, cpu + 1, samples FROM placement"
-			       " WHERE run = ?1 AND slice = ?2 AND samples > 0 ORDER BY thread",
-			       -1, &by->ask, NULL) != SQLITE_OK)
+	if (rc != SQLITE_ROW || sqlite3_prepare_v2(db,
+						   "SELECT thread, cpu + 1, samples FROM placement"
+						   " WHERE run = ?1 AND slice = ?2 ORDER BY thread",
+						   -1, &by->ask, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(by->ask, 1, use->run->id);
 	return 0;
@@ -109,13 +108,15 @@ static int cpu_slice(struct comm_grouping_use *use, int64_t slice)
 	by->n_placed = by->n_shares = 0;
 	sqlite3_bind_int64(by->ask, 2, slice);
 	while (!code && (rc = sqlite3_step(by->ask)) == SQLITE_ROW) {
+		struct comm_share share = {.id = comm_id_column(by->ask, 1)};
 		uint32_t thread = comm_id_column(by->ask, 0);
-		struct comm_share share = {.id = comm_id_column(by->ask, 1),
-					   .weight = sqlite3_column_double(by->ask, 2)};
+		int64_t samples = sqlite3_column_int64(by->ask, 2);
 
 		/* Samples whose thread was folded tell nothing of any thread. */
-		if (thread != COMM_ID_OTHER)
-			code = add(by, thread, share);
+		if (thread == COMM_ID_OTHER || samples <= 0)
+			continue;
+		share.weight = samples;
+		code = add(by, thread, share);
 	}
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(use->reader->db);
