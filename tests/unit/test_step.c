@@ -413,7 +413,8 @@ static bool run_on(pid_t pid, unsigned max_us)
 		sig = status >> 16 ? 0 : WSTOPSIG(status);
 		if (sig == SIGTRAP || sig == SIGSTOP || sig == SIGCONT)
 			sig = 0;
-		if (ptrace(PTRACE_CONT, pid, 0, sig) < 0)
+		/* Any other stop, of a signal or of exec(), took the interrupt that was pending. */
+		if (ptrace(PTRACE_CONT, pid, 0, sig) < 0 || ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0)
 			return false;
 	}
 }
