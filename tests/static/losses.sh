@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Nothing is lost in silence: each cause of enum comm_loss is raised by some code, and
 # some test names it.
+export LC_ALL=C
 set -u
 cd "$(dirname "$0")/../.."
 n=0 failed=0

@@ -3,6 +3,7 @@
 # No two files of libcomm define a struct, union or enum of one name, nor does one of
 # daemon/ or include/ have the name of one of libcomm's headers: a reader who looks a
 # name up, and a debugger, would find the wrong one.
+export LC_ALL=C
 set -u
 cd "$(dirname "$0")/../.."
 tags() { # FILES...: TAG FILE
