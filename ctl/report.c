@@ -202,39 +202,35 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /*
  * The options, with one for each grouping of the library: "--by-thread" for
- * "thread".  They stay as long as the program; NULL when there is no memory.
+ * "thread".  A library that has more than GROUPINGS_MAX offers the rest as --by NAME.
  */
-static struct argp_option *make_options(void)
+static const struct argp_option *all_options(void)
 {
+	enum { GROUPINGS_MAX = 64, NAME_BYTES = 40 };
+	static struct argp_option
+		option[2 + GROUPINGS_MAX + sizeof(fixed_options) / sizeof(*fixed_options)];
+	static char name[GROUPINGS_MAX][NAME_BYTES];
 	const struct comm_grouping *const *groupings = comm_groupings();
-	size_t n_fixed = sizeof(fixed_options) / sizeof(*fixed_options), n = 0;
-	struct argp_option *options, *at;
-	char *name;
+	struct argp_option *at = option;
 
-	while (groupings[n])
-		n++;
-	at = options = calloc(2 + n + n_fixed, sizeof(*options));
-	if (!options)
-		return NULL;
 	*at++ = (struct argp_option){.doc = "What stands for a node:", .group = 1};
-	for (size_t i = 0; i < n; i++) {
-		if (asprintf(&name, "by-%s", groupings[i]->name) < 0)
-			return NULL;
+	for (int i = 0; i < GROUPINGS_MAX && groupings[i]; i++) {
+		snprintf(name[i], sizeof(name[i]), "by-%s", groupings[i]->name);
 		*at++ = (struct argp_option){
-			.name = name, .key = KEY_GROUPINGS + (int)i, .doc = groupings[i]->help};
+			.name = name[i], .key = KEY_GROUPINGS + i, .doc = groupings[i]->help};
 	}
 	*at++ = (struct argp_option){.name = "by",
 				     .key = KEY_BY,
 				     .arg = "NAME",
 				     .doc = "One of the following; default thread"};
 	memcpy(at, fixed_options, sizeof(fixed_options));
-	return options;
+	return option;
 }
 
 int ctl_report(int argc, char **argv)
 {
 	struct argp argp = {
-		.options = make_options(),
+		.options = all_options(),
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
@@ -244,8 +240,6 @@ int ctl_report(int argc, char **argv)
 	char *err;
 	int code;
 
-	if (!argp.options)
-		return ctl_error(-ENOMEM, NULL);
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.form)
 		options.form = ctl_form_find(NULL);
