@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-	EDGEMAP_MIN = 1024,
-	EDGEMAP_BURST = 1024,	/* edges of one burst */
-	EDGEMAP_RESERVE = 1024, /* kept for folded edges */
-	EDGEMAP_OTHER = 1,	/* the slot of the edge from and to thread 0 */
+	EDGE_SUMS_MIN = 1024,
+	EDGE_SUMS_BURST = 1024,	  /* edges of one burst */
+	EDGE_SUMS_RESERVE = 1024, /* kept for folded edges */
+	EDGE_SUMS_OTHER = 1,	  /* the slot of the edge from and to thread 0 */
 };
 
 struct edge_slot {
@@ -26,11 +26,11 @@ struct comm_edge_sums {
 	uint32_t n, n_alloc, n_max; /* n_alloc: a power of two, also buckets */
 	uint32_t n_touched;
 	uint64_t folded;
-	uint32_t touched[EDGEMAP_BURST];
+	uint32_t touched[EDGE_SUMS_BURST];
 };
 
-static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc);
-static void edgemap_clear(struct comm_edge_sums *map);
+static int edge_sums_resize(struct comm_edge_sums *map, uint32_t n_alloc);
+static void edge_sums_clear(struct comm_edge_sums *map);
 
 int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret)
 {
@@ -39,14 +39,14 @@ int comm_edge_sums_create(uint64_t memory_bytes, struct comm_edge_sums **ret)
 
 	if (!map)
 		return -ENOMEM;
-	map->n_max = EDGEMAP_MIN * 4;
+	map->n_max = EDGE_SUMS_MIN * 4;
 	while (map->n_max < 1u << 24 && map->n_max * 2 * per_edge <= memory_bytes)
 		map->n_max *= 2;
-	if (edgemap_resize(map, EDGEMAP_MIN)) {
+	if (edge_sums_resize(map, EDGE_SUMS_MIN)) {
 		comm_edge_sums_destroy(map);
 		return -ENOMEM;
 	}
-	edgemap_clear(map);
+	edge_sums_clear(map);
 	*ret = map;
 	return 0;
 }
@@ -65,7 +65,7 @@ void comm_edge_sums_destroy(struct comm_edge_sums *map)
 	free(map);
 }
 
-static uint32_t edgemap_hash(const struct comm_edge_sums *map, const struct comm_edge_key *key)
+static uint32_t edge_sums_hash(const struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
 	uint64_t threads = (uint64_t)key->src_thread << 32 | key->dst_thread;
 	uint64_t sites = (uint64_t)key->src_site << 32 | key->dst_site;
@@ -73,18 +73,18 @@ static uint32_t edgemap_hash(const struct comm_edge_sums *map, const struct comm
 	return comm_hash_mix(comm_hash_mix(threads, sites), key->object) & (map->n_alloc - 1);
 }
 
-static void edgemap_link(struct comm_edge_sums *map, uint32_t at)
+static void edge_sums_link(struct comm_edge_sums *map, uint32_t at)
 {
 	const struct comm_edge *e = &map->slot[at].edge;
 	uint32_t hash =
-		edgemap_hash(map, &(struct comm_edge_key){e->src_thread, e->src_site, e->dst_thread,
-							  e->dst_site, e->object});
+		edge_sums_hash(map, &(struct comm_edge_key){e->src_thread, e->src_site,
+							    e->dst_thread, e->dst_site, e->object});
 
 	map->slot[at].next = map->bucket[hash];
 	map->bucket[hash] = at;
 }
 
-static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc)
+static int edge_sums_resize(struct comm_edge_sums *map, uint32_t n_alloc)
 {
 	struct edge_slot *slot;
 	uint32_t *bucket = calloc(n_alloc, sizeof(*bucket));
@@ -101,22 +101,22 @@ static int edgemap_resize(struct comm_edge_sums *map, uint32_t n_alloc)
 	map->bucket = bucket;
 	map->n_alloc = n_alloc;
 	for (uint32_t i = 1; i <= map->n; i++)
-		edgemap_link(map, i);
+		edge_sums_link(map, i);
 	return 0;
 }
 
 /* Leaves the edge that all can be folded into. */
-static void edgemap_clear(struct comm_edge_sums *map)
+static void edge_sums_clear(struct comm_edge_sums *map)
 {
 	memset(map->bucket, 0, map->n_alloc * sizeof(*map->bucket));
-	map->n = EDGEMAP_OTHER;
-	map->slot[EDGEMAP_OTHER] = (struct edge_slot){0};
-	edgemap_link(map, EDGEMAP_OTHER);
+	map->n = EDGE_SUMS_OTHER;
+	map->slot[EDGE_SUMS_OTHER] = (struct edge_slot){0};
+	edge_sums_link(map, EDGE_SUMS_OTHER);
 }
 
-static uint32_t edgemap_find(const struct comm_edge_sums *map, const struct comm_edge_key *key)
+static uint32_t edge_sums_find(const struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
-	uint32_t at = map->bucket[edgemap_hash(map, key)];
+	uint32_t at = map->bucket[edge_sums_hash(map, key)];
 
 	for (; at; at = map->slot[at].next) {
 		const struct comm_edge *e = &map->slot[at].edge;
@@ -129,47 +129,47 @@ static uint32_t edgemap_find(const struct comm_edge_sums *map, const struct comm
 	return at;
 }
 
-static uint32_t edgemap_new(struct comm_edge_sums *map, const struct comm_edge_key *key,
-			    uint32_t reserve)
+static uint32_t edge_sums_new(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			      uint32_t reserve)
 {
 	if (map->n + reserve >= map->n_max)
 		return 0;
-	if (map->n == map->n_alloc && edgemap_resize(map, map->n_alloc * 2))
+	if (map->n == map->n_alloc && edge_sums_resize(map, map->n_alloc * 2))
 		return 0;
 	map->slot[++map->n] = (struct edge_slot){.edge = {.src_thread = key->src_thread,
 							  .src_site = key->src_site,
 							  .dst_thread = key->dst_thread,
 							  .dst_site = key->dst_site,
 							  .object = key->object}};
-	edgemap_link(map, map->n);
+	edge_sums_link(map, map->n);
 	return map->n;
 }
 
 /* The edge of two threads whose sites are not told apart any more. */
-static uint32_t edgemap_fold(struct comm_edge_sums *map, const struct comm_edge_key *key)
+static uint32_t edge_sums_fold(struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
 	struct comm_edge_key fold = {.src_thread = key->src_thread, .dst_thread = key->dst_thread};
-	uint32_t at = edgemap_find(map, &fold);
+	uint32_t at = edge_sums_find(map, &fold);
 
 	map->folded++;
 	if (!at)
-		at = edgemap_new(map, &fold, 0);
-	return at ? at : EDGEMAP_OTHER;
+		at = edge_sums_new(map, &fold, 0);
+	return at ? at : EDGE_SUMS_OTHER;
 }
 
 void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
 			double first_bytes, uint8_t level)
 {
-	uint32_t at = edgemap_find(map, key);
+	uint32_t at = edge_sums_find(map, key);
 	struct edge_slot *s;
 
 	if (!at)
-		at = edgemap_new(map, key, EDGEMAP_RESERVE);
+		at = edge_sums_new(map, key, EDGE_SUMS_RESERVE);
 	if (!at)
-		at = edgemap_fold(map, key);
+		at = edge_sums_fold(map, key);
 	s = &map->slot[at];
 	if (!s->touched) {
-		if (map->n_touched == EDGEMAP_BURST)
+		if (map->n_touched == EDGE_SUMS_BURST)
 			comm_edge_sums_end_burst(map);
 		s->touched = true;
 		map->touched[map->n_touched++] = at;
@@ -213,8 +213,8 @@ void comm_edge_sums_end_burst(struct comm_edge_sums *map)
 void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *ctx)
 {
 	comm_edge_sums_end_burst(map);
-	for (uint32_t i = EDGEMAP_OTHER; i <= map->n; i++)
-		if (i > EDGEMAP_OTHER || map->slot[i].edge.bursts)
+	for (uint32_t i = EDGE_SUMS_OTHER; i <= map->n; i++)
+		if (i > EDGE_SUMS_OTHER || map->slot[i].edge.bursts)
 			emit(ctx, &map->slot[i].edge);
-	edgemap_clear(map);
+	edge_sums_clear(map);
 }

@@ -6,26 +6,26 @@
 #include <string.h>
 
 enum {
-	ONCPU_MIN = 16, /* switches a thread gets room for at first */
+	ON_CPU_MIN = 16, /* switches a thread gets room for at first */
 };
 
-struct oncpu_switch {
+struct on_cpu_switch {
 	uint64_t time_ns;
 	double before_ns; /* on-CPU time up to here */
 };
 
 /* A ring: switch i lies at i & (cap - 1); [n - cap, n) are kept. */
-struct oncpu_thread {
-	struct oncpu_switch *ring;
+struct on_cpu_thread {
+	struct on_cpu_switch *ring;
 	uint64_t n;
-	struct oncpu_switch start; /* its clock goes on from here where switches are unknown */
-	uint64_t near;		   /* switch at the time last looked from */
+	struct on_cpu_switch start; /* its clock goes on from here where switches are unknown */
+	uint64_t near;		    /* switch at the time last looked from */
 	uint32_t cap;
 	bool on;
 };
 
 struct comm_on_cpu {
-	struct oncpu_thread *thread;
+	struct on_cpu_thread *thread;
 	uint32_t n_threads;
 	uint64_t left_bytes;
 };
@@ -41,20 +41,20 @@ int comm_on_cpu_create(uint64_t memory_bytes, struct comm_on_cpu **ret)
 	return 0;
 }
 
-void comm_on_cpu_destroy(struct comm_on_cpu *oncpu)
+void comm_on_cpu_destroy(struct comm_on_cpu *times)
 {
-	if (!oncpu)
+	if (!times)
 		return;
-	for (uint32_t i = 0; i < oncpu->n_threads; i++)
-		free(oncpu->thread[i].ring);
-	free(oncpu->thread);
-	free(oncpu);
+	for (uint32_t i = 0; i < times->n_threads; i++)
+		free(times->thread[i].ring);
+	free(times->thread);
+	free(times);
 }
 
-static struct oncpu_thread *oncpu_thread(struct comm_on_cpu *o, uint32_t id)
+static struct on_cpu_thread *on_cpu_thread(struct comm_on_cpu *o, uint32_t id)
 {
 	if (id >= o->n_threads) {
-		struct oncpu_thread *thread;
+		struct on_cpu_thread *thread;
 		uint32_t n = o->n_threads ? o->n_threads : 64;
 		uint64_t bytes;
 
@@ -75,11 +75,11 @@ static struct oncpu_thread *oncpu_thread(struct comm_on_cpu *o, uint32_t id)
 }
 
 /* A full ring doubles while there is room, and loses its oldest otherwise. */
-static int oncpu_grow(struct comm_on_cpu *o, struct oncpu_thread *t)
+static int on_cpu_grow(struct comm_on_cpu *o, struct on_cpu_thread *t)
 {
-	uint32_t cap = t->cap ? t->cap * 2 : ONCPU_MIN;
+	uint32_t cap = t->cap ? t->cap * 2 : ON_CPU_MIN;
 	uint64_t bytes = (uint64_t)(cap - t->cap) * sizeof(*t->ring);
-	struct oncpu_switch *ring;
+	struct on_cpu_switch *ring;
 
 	if (cap > COMM_ON_CPU_SWITCHES || bytes > o->left_bytes)
 		return t->cap ? 0 : -ENOMEM;
@@ -95,32 +95,32 @@ static int oncpu_grow(struct comm_on_cpu *o, struct oncpu_thread *t)
 	return 0;
 }
 
-/* Nothing being known, it runs all the time. */
-static double oncpu_unknown(const struct oncpu_thread *t, uint64_t time_ns)
+/* A thread of which no switch is known runs all the time. */
+static double on_cpu_unknown(const struct on_cpu_thread *t, uint64_t time_ns)
 {
 	return t->start.before_ns + (double)(int64_t)(time_ns - t->start.time_ns);
 }
 
-int comm_on_cpu_switch(struct comm_on_cpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu)
+int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thread, bool on_cpu)
 {
-	struct oncpu_thread *t = oncpu_thread(oncpu, thread);
-	struct oncpu_switch s = {.time_ns = time_ns};
+	struct on_cpu_thread *t = on_cpu_thread(times, thread);
+	struct on_cpu_switch s = {.time_ns = time_ns};
 
 	if (!t)
 		return -ENOMEM;
 	if (t->n && t->on == on_cpu)
 		return 0;
 	if (t->n) {
-		const struct oncpu_switch *last = &t->ring[(t->n - 1) & (t->cap - 1)];
+		const struct on_cpu_switch *last = &t->ring[(t->n - 1) & (t->cap - 1)];
 
 		if (time_ns < last->time_ns)
 			s.time_ns = last->time_ns;
 		s.before_ns = last->before_ns + (t->on ? (double)(s.time_ns - last->time_ns) : 0);
 	}
-	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && oncpu_grow(oncpu, t))
+	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && on_cpu_grow(times, t))
 		return -ENOMEM;
 	if (!t->n) {
-		s.before_ns = oncpu_unknown(t, time_ns);
+		s.before_ns = on_cpu_unknown(t, time_ns);
 		t->start = s;
 	}
 	t->ring[t->n++ & (t->cap - 1)] = s;
@@ -129,7 +129,7 @@ int comm_on_cpu_switch(struct comm_on_cpu *oncpu, uint64_t time_ns, uint32_t thr
 }
 
 /* The last switch at or before a time, of [lo, t->n); near is looked at first. */
-static uint64_t oncpu_find(const struct oncpu_thread *t, uint64_t lo, uint64_t time_ns)
+static uint64_t on_cpu_find(const struct on_cpu_thread *t, uint64_t lo, uint64_t time_ns)
 {
 	uint64_t hi = t->n, near = t->near > lo ? t->near : lo, step = 1;
 
@@ -163,18 +163,18 @@ static uint64_t oncpu_find(const struct oncpu_thread *t, uint64_t lo, uint64_t t
 	return lo;
 }
 
-double comm_on_cpu_at(const struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns)
+double comm_on_cpu_at(const struct comm_on_cpu *times, uint32_t thread, uint64_t time_ns)
 {
-	const struct oncpu_thread *t;
-	const struct oncpu_switch *s;
+	const struct on_cpu_thread *t;
+	const struct on_cpu_switch *s;
 	uint64_t lo;
 	bool on;
 
-	if (thread >= oncpu->n_threads)
+	if (thread >= times->n_threads)
 		return (double)time_ns;
-	t = &oncpu->thread[thread];
+	t = &times->thread[thread];
 	if (!t->n)
-		return oncpu_unknown(t, time_ns);
+		return on_cpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;
 	s = &t->ring[lo & (t->cap - 1)];
 	if (time_ns < s->time_ns) {
@@ -185,44 +185,44 @@ double comm_on_cpu_at(const struct comm_on_cpu *oncpu, uint32_t thread, uint64_t
 				(double)(s->time_ns - t->start.time_ns);
 		return s->before_ns - share * (double)(s->time_ns - time_ns);
 	}
-	lo = oncpu_find(t, lo, time_ns);
+	lo = on_cpu_find(t, lo, time_ns);
 	s = &t->ring[lo & (t->cap - 1)];
 	/* States alternate, so the last one tells each. */
 	on = ((t->n - 1 - lo) & 1) ? !t->on : t->on;
 	return s->before_ns + (on ? (double)(time_ns - s->time_ns) : 0);
 }
 
-void comm_on_cpu_forget(struct comm_on_cpu *oncpu, uint64_t time_ns)
+void comm_on_cpu_forget(struct comm_on_cpu *times, uint64_t time_ns)
 {
-	for (uint32_t i = 0; i < oncpu->n_threads; i++) {
-		struct oncpu_thread *t = &oncpu->thread[i];
+	for (uint32_t i = 0; i < times->n_threads; i++) {
+		struct on_cpu_thread *t = &times->thread[i];
 
-		/* A clock that jumped would make rates of before worthless. */
-		t->start.before_ns = comm_on_cpu_at(oncpu, i, time_ns);
+		/* Were the thread's on-CPU clock to jump, rates learned before would be worthless. */
+		t->start.before_ns = comm_on_cpu_at(times, i, time_ns);
 		t->start.time_ns = time_ns;
 		t->n = t->near = 0;
 		t->on = false;
 	}
 }
 
-double comm_on_cpu_now(struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
+double comm_on_cpu_now(struct comm_on_cpu *times, uint32_t thread, uint64_t time_ns, bool *ret_on,
 		       uint64_t *ret_since_ns)
 {
-	struct oncpu_thread *t;
-	const struct oncpu_switch *s;
+	struct on_cpu_thread *t;
+	const struct on_cpu_switch *s;
 	uint64_t lo;
 
 	*ret_on = true;
 	*ret_since_ns = 0;
-	if (thread >= oncpu->n_threads)
+	if (thread >= times->n_threads)
 		return (double)time_ns;
-	t = &oncpu->thread[thread];
+	t = &times->thread[thread];
 	if (!t->n)
-		return oncpu_unknown(t, time_ns);
+		return on_cpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;
 	if (time_ns < t->ring[lo & (t->cap - 1)].time_ns)
-		return comm_on_cpu_at(oncpu, thread, time_ns);
-	t->near = oncpu_find(t, lo, time_ns);
+		return comm_on_cpu_at(times, thread, time_ns);
+	t->near = on_cpu_find(t, lo, time_ns);
 	s = &t->ring[t->near & (t->cap - 1)];
 	*ret_on = ((t->n - 1 - t->near) & 1) ? !t->on : t->on;
 	*ret_since_ns = time_ns - s->time_ns;

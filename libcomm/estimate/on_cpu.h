@@ -18,22 +18,22 @@ enum {
 };
 
 int comm_on_cpu_create(uint64_t memory_bytes, struct comm_on_cpu **ret);
-void comm_on_cpu_destroy(struct comm_on_cpu *oncpu);
+void comm_on_cpu_destroy(struct comm_on_cpu *times);
 
 /* In order of time.  -ENOMEM: not taken. */
-int comm_on_cpu_switch(struct comm_on_cpu *oncpu, uint64_t time_ns, uint32_t thread, bool on_cpu);
+int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thread, bool on_cpu);
 /*
  * Switches were missed: from time_ns on nothing is known of who runs.  The clocks
  * go on from where they are.
  */
-void comm_on_cpu_forget(struct comm_on_cpu *oncpu, uint64_t time_ns);
+void comm_on_cpu_forget(struct comm_on_cpu *times, uint64_t time_ns);
 /* On-CPU ns of the thread from some fixed instant of its own up to time_ns. */
-double comm_on_cpu_at(const struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns);
+double comm_on_cpu_at(const struct comm_on_cpu *times, uint32_t thread, uint64_t time_ns);
 /*
  * The same, and for how long it ran or waited by then.  Times around this one
  * will be asked next: a hint, which changes no answer.
  */
-double comm_on_cpu_now(struct comm_on_cpu *oncpu, uint32_t thread, uint64_t time_ns, bool *ret_on,
+double comm_on_cpu_now(struct comm_on_cpu *times, uint32_t thread, uint64_t time_ns, bool *ret_on,
 		       uint64_t *ret_since_ns);
 
 #endif

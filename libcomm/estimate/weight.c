@@ -26,7 +26,7 @@ struct weight_slot {
 
 struct comm_weights {
 	double cycles_per_ns;
-	struct weight_slot slot[WEIGHT_SLOTS]; /* 0: whatever found no place */
+	struct weight_slot slot[WEIGHT_SLOTS]; /* 0: instructions that found no slot */
 };
 
 int comm_weights_create(double cycles_per_ns, struct comm_weights **ret)

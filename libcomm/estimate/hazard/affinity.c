@@ -9,23 +9,23 @@
 #include <string.h>
 
 enum {
-	RELATION_TIERS = 4,
-	RELATION_READERS = 2,  /* tiers before: self or other, whoever reads */
-	RELATION_WRITERS = 64, /* of one read, at most */
-	RELATION_PROBES = 8,
-	RELATION_MIN = 1024,
-	RELATION_MEMOS = 2048,
-	RELATION_NOBODY = UINT32_MAX, /* the reader's own total */
+	AFFINITY_TIERS = 4,
+	AFFINITY_READERS = 2,  /* tiers below it: all readers, self against other */
+	AFFINITY_WRITERS = 64, /* of one read, at most */
+	AFFINITY_PROBES = 8,
+	AFFINITY_MIN = 1024,
+	AFFINITY_MEMOS = 2048,
+	AFFINITY_NOBODY = UINT32_MAX, /* the reader's own total */
 };
 
 /* Reads that the tier above is worth, and the least coarse share to divide by. */
-static const double relation_prior[RELATION_TIERS] = {0.5, 0.5, 2, 2};
-/* Reads that a tier may be worth to the next: objects and readers differ. */
-static const double relation_most[RELATION_TIERS] = {16, 1e9, 1e9, 1e9};
-static const double relation_floor = 0.02;
-static const double relation_least = 1e-3; /* chance that a surprise counts as */
+static const double affinity_prior[AFFINITY_TIERS] = {0.5, 0.5, 2, 2};
+/* Most reads that a tier counts as a prior of the next: objects and readers differ. */
+static const double affinity_most[AFFINITY_TIERS] = {16, 1e9, 1e9, 1e9};
+static const double affinity_floor = 0.02;
+static const double affinity_least = 1e-3; /* least chance that a writer not foretold is given */
 
-struct relation {
+struct affinity {
 	uint64_t key;
 	float seen, coarse;
 };
@@ -37,16 +37,16 @@ struct memo {
 };
 
 struct comm_affinities {
-	struct relation *slot;
+	struct affinity *slot;
 	uint32_t mask;
 	bool stale; /* the memos are */
-	struct memo memo[RELATION_MEMOS];
+	struct memo memo[AFFINITY_MEMOS];
 };
 
 int comm_affinities_create(uint64_t memory_bytes, struct comm_affinities **ret)
 {
 	struct comm_affinities *r = calloc(1, sizeof(*r));
-	uint32_t n = RELATION_MIN;
+	uint32_t n = AFFINITY_MIN;
 
 	if (!r)
 		return -ENOMEM;
@@ -62,25 +62,25 @@ int comm_affinities_create(uint64_t memory_bytes, struct comm_affinities **ret)
 	return 0;
 }
 
-void comm_affinities_destroy(struct comm_affinities *relations)
+void comm_affinities_destroy(struct comm_affinities *affinities)
 {
-	if (!relations)
+	if (!affinities)
 		return;
-	free(relations->slot);
-	free(relations);
+	free(affinities->slot);
+	free(affinities);
 }
 
 /*
- * Tier 0: does anybody read his own; 1: the same of an object; 2: reader and
- * object; 3: and site.
+ * Tier 0: do threads read their own writes; 1: the same within one object; 2: per
+ * reader and object; 3: per reader, object and site.
  */
-static uint64_t relation_key(const struct comm_affinity_reader *reader, uint32_t tier,
+static uint64_t affinity_key(const struct comm_affinity_reader *reader, uint32_t tier,
 			     uint32_t writer)
 {
 	uint64_t key, place = tier;
 
-	if (tier < RELATION_READERS)
-		key = writer == RELATION_NOBODY ? 2 : writer == reader->thread;
+	if (tier < AFFINITY_READERS)
+		key = writer == AFFINITY_NOBODY ? 2 : writer == reader->thread;
 	else
 		key = (uint64_t)reader->thread << 32 | writer;
 	if (tier > 0)
@@ -90,10 +90,10 @@ static uint64_t relation_key(const struct comm_affinity_reader *reader, uint32_t
 	return comm_hash_mix(key, place) | 1;
 }
 
-static struct relation *relation_find(const struct comm_affinities *r, uint64_t key)
+static struct affinity *affinity_find(const struct comm_affinities *r, uint64_t key)
 {
-	for (uint32_t i = 0; i < RELATION_PROBES; i++) {
-		struct relation *s = &r->slot[((key >> 20) + i) & r->mask];
+	for (uint32_t i = 0; i < AFFINITY_PROBES; i++) {
+		struct affinity *s = &r->slot[((key >> 20) + i) & r->mask];
 
 		if (s->key == key)
 			return s;
@@ -103,13 +103,13 @@ static struct relation *relation_find(const struct comm_affinities *r, uint64_t 
 	return NULL;
 }
 
-/* Where all probes are taken the least used one goes. */
-static struct relation *relation_make(struct comm_affinities *r, uint64_t key)
+/* Where all probed slots are taken, the least used entry is replaced. */
+static struct affinity *affinity_make(struct comm_affinities *r, uint64_t key)
 {
-	struct relation *least = NULL;
+	struct affinity *least = NULL;
 
-	for (uint32_t i = 0; i < RELATION_PROBES; i++) {
-		struct relation *s = &r->slot[((key >> 20) + i) & r->mask];
+	for (uint32_t i = 0; i < AFFINITY_PROBES; i++) {
+		struct affinity *s = &r->slot[((key >> 20) + i) & r->mask];
 
 		if (s->key == key)
 			return s;
@@ -120,81 +120,81 @@ static struct relation *relation_make(struct comm_affinities *r, uint64_t key)
 		if (!least || s->seen + s->coarse < least->seen + least->coarse)
 			least = s;
 	}
-	*least = (struct relation){.key = key};
+	*least = (struct affinity){.key = key};
 	return least;
 }
 
 /* What a tier makes of the factor before it. */
-static double relation_tier(const struct comm_affinities *r,
+static double affinity_tier(const struct comm_affinities *r,
 			    const struct comm_affinity_reader *reader, uint32_t tier,
-			    const struct relation *all, uint32_t writer, double factor)
+			    const struct affinity *all, uint32_t writer, double factor)
 {
-	const struct relation *s = relation_find(r, relation_key(reader, tier, writer));
+	const struct affinity *s = affinity_find(r, affinity_key(reader, tier, writer));
 	double mean, scale = 1;
 
 	if (!s)
 		return factor;
 	mean = s->coarse / all->seen;
-	if (mean < relation_floor)
-		mean = relation_floor;
-	if (all->seen > relation_most[tier])
-		scale = relation_most[tier] / all->seen;
-	return (scale * s->seen + relation_prior[tier] * factor * mean) /
-	       (scale * s->coarse + relation_prior[tier] * mean);
+	if (mean < affinity_floor)
+		mean = affinity_floor;
+	if (all->seen > affinity_most[tier])
+		scale = affinity_most[tier] / all->seen;
+	return (scale * s->seen + affinity_prior[tier] * factor * mean) /
+	       (scale * s->coarse + affinity_prior[tier] * mean);
 }
 
-static const struct relation *relation_all(const struct comm_affinities *r,
+static const struct affinity *affinity_all(const struct comm_affinities *r,
 					   const struct comm_affinity_reader *reader, uint32_t tier)
 {
-	const struct relation *all = relation_find(r, relation_key(reader, tier, RELATION_NOBODY));
+	const struct affinity *all = affinity_find(r, affinity_key(reader, tier, AFFINITY_NOBODY));
 
 	return all && all->seen > 0 ? all : NULL;
 }
 
-/* How much better an object's reads are foretold with the tier than without. */
-static uint64_t relation_gain_key(const struct comm_affinity_reader *reader, uint32_t tier)
+/* Where an object keeps how much better its reads are foretold with the tier than without. */
+static uint64_t affinity_gain_key(const struct comm_affinity_reader *reader, uint32_t tier)
 {
-	const struct comm_affinity_reader object = {RELATION_NOBODY - tier, reader->object, 0};
+	const struct comm_affinity_reader object = {AFFINITY_NOBODY - tier, reader->object, 0};
 
-	return relation_key(&object, RELATION_READERS, RELATION_NOBODY);
+	return affinity_key(&object, AFFINITY_READERS, AFFINITY_NOBODY);
 }
 
-static bool relation_helps(const struct comm_affinities *r,
+static bool affinity_helps(const struct comm_affinities *r,
 			   const struct comm_affinity_reader *reader, uint32_t tier)
 {
-	const struct relation *gain = relation_find(r, relation_gain_key(reader, tier));
+	const struct affinity *gain = affinity_find(r, affinity_gain_key(reader, tier));
 
 	return !gain || gain->seen >= gain->coarse;
 }
 
-double comm_affinity_factor(struct comm_affinities *relations,
+double comm_affinity_factor(struct comm_affinities *affinities,
 			    const struct comm_affinity_reader *reader, uint32_t writer)
 {
-	uint64_t key = relation_key(reader, RELATION_TIERS - 1, writer);
-	struct memo *memo = &relations->memo[key >> 32 & (RELATION_MEMOS - 1)];
+	uint64_t key = affinity_key(reader, AFFINITY_TIERS - 1, writer);
+	struct memo *memo = &affinities->memo[key >> 32 & (AFFINITY_MEMOS - 1)];
 	double factor = 1;
 
-	if (relations->stale) {
-		memset(relations->memo, 0, sizeof(relations->memo));
-		relations->stale = false;
+	if (affinities->stale) {
+		memset(affinities->memo, 0, sizeof(affinities->memo));
+		affinities->stale = false;
 	}
 	if (memo->key == key)
 		return memo->factor;
 
-	for (uint32_t tier = 0; tier < RELATION_TIERS; tier++) {
-		const struct relation *all = relation_all(relations, reader, tier);
+	for (uint32_t tier = 0; tier < AFFINITY_TIERS; tier++) {
+		const struct affinity *all = affinity_all(affinities, reader, tier);
 
 		if (!all)
 			break;
-		if (relation_helps(relations, reader, tier))
-			factor = relation_tier(relations, reader, tier, all, writer, factor);
+		if (affinity_helps(affinities, reader, tier))
+			factor = affinity_tier(affinities, reader, tier, all, writer, factor);
 	}
 	*memo = (struct memo){key, factor};
 	return factor;
 }
 
-/* Log of what was foretold for what was seen. */
-static double relation_foretold(const struct comm_affinity_writer *writer, uint32_t n,
+/* Log-likelihood of the writers that were seen, under the shares foretold. */
+static double affinity_foretold(const struct comm_affinity_writer *writer, uint32_t n,
 				const double *factor)
 {
 	double sum = 0, foretold = 0;
@@ -205,32 +205,32 @@ static double relation_foretold(const struct comm_affinity_writer *writer, uint3
 		double p = sum > 0 ? writer[i].coarse * factor[i] / sum : 0;
 
 		if (writer[i].seen > 0)
-			foretold += writer[i].seen * log(p > relation_least ? p : relation_least);
+			foretold += writer[i].seen * log(p > affinity_least ? p : affinity_least);
 	}
 	return foretold;
 }
 
 /* Asks each tier to foretell the read before it learns of it. */
-static void relation_test(struct comm_affinities *r, const struct comm_affinity_reader *reader,
+static void affinity_test(struct comm_affinities *r, const struct comm_affinity_reader *reader,
 			  const struct comm_affinity_writer *writer, uint32_t n, double weight)
 {
-	double factor[RELATION_WRITERS], next[RELATION_WRITERS], before, after;
+	double factor[AFFINITY_WRITERS], next[AFFINITY_WRITERS], before, after;
 
 	for (uint32_t i = 0; i < n; i++)
 		factor[i] = 1;
-	before = relation_foretold(writer, n, factor);
-	for (uint32_t tier = 0; tier < RELATION_TIERS; tier++) {
-		const struct relation *all = relation_all(r, reader, tier);
-		struct relation *gain;
+	before = affinity_foretold(writer, n, factor);
+	for (uint32_t tier = 0; tier < AFFINITY_TIERS; tier++) {
+		const struct affinity *all = affinity_all(r, reader, tier);
+		struct affinity *gain;
 		bool helps;
 
 		if (!all)
 			break;
 		for (uint32_t i = 0; i < n; i++)
-			next[i] = relation_tier(r, reader, tier, all, writer[i].thread, factor[i]);
-		after = relation_foretold(writer, n, next);
-		helps = relation_helps(r, reader, tier);
-		gain = relation_make(r, relation_gain_key(reader, tier));
+			next[i] = affinity_tier(r, reader, tier, all, writer[i].thread, factor[i]);
+		after = affinity_foretold(writer, n, next);
+		helps = affinity_helps(r, reader, tier);
+		gain = affinity_make(r, affinity_gain_key(reader, tier));
 		if (after > before)
 			gain->seen += (float)(weight * (after - before));
 		else
@@ -242,33 +242,33 @@ static void relation_test(struct comm_affinities *r, const struct comm_affinity_
 	}
 }
 
-void comm_affinity_learn(struct comm_affinities *relations,
+void comm_affinity_learn(struct comm_affinities *affinities,
 			 const struct comm_affinity_reader *reader,
 			 const struct comm_affinity_writer *writer, uint32_t n, double weight)
 {
-	if (n > RELATION_WRITERS)
-		n = RELATION_WRITERS;
-	relations->stale = true;
-	relation_test(relations, reader, writer, n, weight);
-	for (uint32_t tier = 0; tier < RELATION_TIERS; tier++) {
-		struct relation *s =
-			relation_make(relations, relation_key(reader, tier, RELATION_NOBODY));
+	if (n > AFFINITY_WRITERS)
+		n = AFFINITY_WRITERS;
+	affinities->stale = true;
+	affinity_test(affinities, reader, writer, n, weight);
+	for (uint32_t tier = 0; tier < AFFINITY_TIERS; tier++) {
+		struct affinity *s =
+			affinity_make(affinities, affinity_key(reader, tier, AFFINITY_NOBODY));
 
 		s->seen += (float)weight;
 		s->coarse += (float)weight;
 		for (uint32_t i = 0; i < n; i++) {
-			s = relation_make(relations, relation_key(reader, tier, writer[i].thread));
+			s = affinity_make(affinities, affinity_key(reader, tier, writer[i].thread));
 			s->seen += (float)(weight * writer[i].seen);
 			s->coarse += (float)(weight * writer[i].coarse);
 		}
 	}
 }
 
-void comm_affinities_halve(struct comm_affinities *relations)
+void comm_affinities_halve(struct comm_affinities *affinities)
 {
-	relations->stale = true;
-	for (uint32_t i = 0; i <= relations->mask; i++) {
-		relations->slot[i].seen /= 2;
-		relations->slot[i].coarse /= 2;
+	affinities->stale = true;
+	for (uint32_t i = 0; i <= affinities->mask; i++) {
+		affinities->slot[i].seen /= 2;
+		affinities->slot[i].coarse /= 2;
 	}
 }

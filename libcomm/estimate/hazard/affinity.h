@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Relations: from whom a thread reads.  Learned from reads whose datum somebody
+ * Affinity: from which writers a thread reads.  Learned from reads whose datum a thread
  * was seen to write, and used for reads whose surroundings only are known: there
  * a back-off to coarser regions mixes the data of all threads, those that the
  * reader never looks at included.
  *
- * A relation is a factor on a writer's coarse share: what the reader was seen
+ * An affinity is a factor on a writer's coarse share: what the reader was seen
  * to read of the writer, over what the coarse share alone would have said of
  * the same reads.  Held per reader, per reader and object, and per reader,
  * object and site; each shrinks towards the one before it, and
@@ -23,7 +23,7 @@ struct comm_affinity_reader {
 };
 
 int comm_affinities_create(uint64_t memory_bytes, struct comm_affinities **ret);
-void comm_affinities_destroy(struct comm_affinities *relations);
+void comm_affinities_destroy(struct comm_affinities *affinities);
 
 /* What the data say of a writer, and what its surroundings alone would. */
 struct comm_affinity_writer {
@@ -32,12 +32,12 @@ struct comm_affinity_writer {
 };
 
 /* One read; weight is its share of its burst. */
-void comm_affinity_learn(struct comm_affinities *relations,
+void comm_affinity_learn(struct comm_affinities *affinities,
 			 const struct comm_affinity_reader *reader,
 			 const struct comm_affinity_writer *writer, uint32_t n, double weight);
 /* 1: nothing is known. */
-double comm_affinity_factor(struct comm_affinities *relations,
+double comm_affinity_factor(struct comm_affinities *affinities,
 			    const struct comm_affinity_reader *reader, uint32_t writer);
-void comm_affinities_halve(struct comm_affinities *relations);
+void comm_affinities_halve(struct comm_affinities *affinities);
 
 #endif

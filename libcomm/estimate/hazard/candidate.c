@@ -5,27 +5,30 @@
 #include <string.h>
 
 enum {
-	RIVAL_BESIDE = 4, /* the coarsest level at which neighbours are looked at */
-	RIVAL_OFTEN = 16, /* reads, by bursts, from which on a datum is read over and over */
+	CANDIDATE_BESIDE = 4, /* the coarsest level at which neighbours are looked at */
+	CANDIDATE_OFTEN = 16, /* reads, by bursts, from which on a datum is read over and over */
 };
 
-static const double rival_few = 3;	/* bursts, below which they are */
-static const double rival_mixing = 0.5; /* bursts that equal shares are worth, in an object */
-static const double rival_ends = 4;	/* bursts per piece that say its thread has no others */
+static const double candidate_few =
+	3; /* bursts in a region, below which its neighbours are asked */
+static const double candidate_mixing = 0.5; /* bursts that equal shares are worth, in an object */
+static const double candidate_ends =
+	4; /* bursts per piece, from which on a thread is taken to have no other pieces */
 
-static struct comm_candidate *rival_of(struct comm_candidate *rival, uint32_t *n, uint32_t thread)
+static struct comm_candidate *candidate_of(struct comm_candidate *candidate, uint32_t *n,
+					   uint32_t thread)
 {
 	for (uint32_t i = 0; i < *n; i++)
-		if (rival[i].thread == thread)
-			return &rival[i];
+		if (candidate[i].thread == thread)
+			return &candidate[i];
 	if (*n == COMM_CANDIDATES)
 		return NULL;
-	rival[*n] = (struct comm_candidate){.thread = thread};
-	return &rival[(*n)++];
+	candidate[*n] = (struct comm_candidate){.thread = thread};
+	return &candidate[(*n)++];
 }
 
 /* By how many bursts the datum was read; 0: not known. */
-static double rival_reads(const struct comm_regions *regions, const struct comm_window_read *r)
+static double candidate_reads(const struct comm_regions *regions, const struct comm_window_read *r)
 {
 	const struct comm_region *g = comm_region_at(regions, r->region);
 
@@ -38,10 +41,10 @@ static double rival_reads(const struct comm_regions *regions, const struct comm_
  * A datum read over and over and never seen written is hardly written at all:
  * so many writes would have been seen as go with such reads around it.
  */
-static double rival_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
-			   const struct comm_around *around)
+static double candidate_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
+			       const struct comm_around *around)
 {
-	double reads = rival_reads(regions, r);
+	double reads = candidate_reads(regions, r);
 	uint32_t level;
 
 	if (reads < 2)
@@ -59,9 +62,9 @@ static double rival_unseen(const struct comm_regions *regions, const struct comm
  * Bursts in the regions before and after the datum's: an owner's piece begins and
  * ends anywhere, not where regions do.
  */
-static void rival_beside(struct comm_regions *regions, const struct comm_window_read *r,
-			 uint32_t level, double weight, const struct comm_candidate *rival,
-			 uint32_t n, double *ret_beside)
+static void candidate_beside(struct comm_regions *regions, const struct comm_window_read *r,
+			     uint32_t level, double weight, const struct comm_candidate *candidate,
+			     uint32_t n, double *ret_beside)
 {
 	for (int side = 0; side < 2; side++) {
 		uint32_t region = comm_region_beside(regions, r->object, r->datum, level, side);
@@ -72,7 +75,7 @@ static void rival_beside(struct comm_regions *regions, const struct comm_window_
 			const struct comm_actor *a = comm_actor_at(regions, at);
 			uint32_t i = 0;
 
-			while (i < n && rival[i].thread != a->thread)
+			while (i < n && candidate[i].thread != a->thread)
 				i++;
 			if (i < n && a->n > 0.01f)
 				ret_beside[i] += weight * a->n;
@@ -83,26 +86,27 @@ static void rival_beside(struct comm_regions *regions, const struct comm_window_
 
 void comm_candidates_label(const struct comm_write_profile *profile,
 			   const struct comm_window_read *read, const struct comm_around *around,
-			   struct comm_candidate *rival, uint32_t n)
+			   struct comm_candidate *candidate, uint32_t n)
 {
 	const struct comm_sharing *sharing = comm_write_profile_sharing(profile);
 	struct comm_regions *regions = comm_write_profile_regions(profile);
 	double mine[COMM_CANDIDATES], news[COMM_CANDIDATES];
 
 	for (uint32_t i = 0; i < n; i++) {
-		rival[i].label = 1.0 / n;
-		/* Who writes the same few data over and over does not write another one. */
-		news[i] = comm_sharing_news(sharing, read->object, rival[i].thread);
+		candidate[i].label = 1.0 / n;
+		/* A thread that writes the same few data over and over does not write another one. */
+		news[i] = comm_sharing_news(sharing, read->object, candidate[i].thread);
 	}
 	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
-		double mixing = level < COMM_REGION_OBJECT ? around->mixing[level] : rival_mixing;
+		double mixing =
+			level < COMM_REGION_OBJECT ? around->mixing[level] : candidate_mixing;
 		double weight = around->beside[level], sum = 0;
 
 		memset(mine, 0, n * sizeof(*mine));
-		if (level <= RIVAL_BESIDE && around->n[level] < rival_few && weight > 0)
-			rival_beside(regions, read, level, weight, rival, n, mine);
+		if (level <= CANDIDATE_BESIDE && around->n[level] < candidate_few && weight > 0)
+			candidate_beside(regions, read, level, weight, candidate, n, mine);
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t at = rival[i].actor[level];
+			uint32_t at = candidate[i].actor[level];
 
 			if (at)
 				mine[i] += fmax(comm_actor_at(regions, at)->n, 0);
@@ -111,13 +115,14 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 			sum += mine[i];
 		}
 		for (uint32_t i = 0; i < n; i++)
-			rival[i].label = (mine[i] + mixing * rival[i].label) / (sum + mixing);
+			candidate[i].label =
+				(mine[i] + mixing * candidate[i].label) / (sum + mixing);
 	}
 }
 
 uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			      const struct comm_window_read *read, uint32_t reader,
-			      struct comm_around *ret, struct comm_candidate *ret_rival)
+			      struct comm_around *ret, struct comm_candidate *ret_candidate)
 {
 	const struct comm_regions *regions = comm_write_profile_regions(profile);
 	uint32_t region = read->region, n = 0;
@@ -150,7 +155,7 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			if (a->n > 0.01f && a->weight > 0) {
 				ret->n[level] += a->n;
 				ret->weight[level] += a->weight;
-				c = rival_of(ret_rival, &n, a->thread);
+				c = candidate_of(ret_candidate, &n, a->thread);
 				if (c)
 					c->actor[level] = at;
 			}
@@ -158,14 +163,14 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 		}
 		region = g->parent;
 	}
-	ret->unseen = rival_unseen(regions, read, ret);
-	ret->often = rival_reads(regions, read) >= RIVAL_OFTEN;
+	ret->unseen = candidate_unseen(regions, read, ret);
+	ret->often = candidate_reads(regions, read) >= CANDIDATE_OFTEN;
 	return n;
 }
 
 const struct comm_actor *comm_candidate_profile(const struct comm_write_profile *profile,
 						const struct comm_around *around, uint32_t word,
-						uint32_t from, struct comm_candidate *rival,
+						uint32_t from, struct comm_candidate *candidate,
 						uint32_t *ret_level)
 {
 	const struct comm_regions *regions = comm_write_profile_regions(profile);
@@ -173,16 +178,16 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 	const struct comm_actor *a = NULL;
 	uint32_t level;
 
-	rival->level = COMM_REGION_OBJECT;
-	rival->chance = 1;
-	rival->tail = 0;
+	candidate->level = COMM_REGION_OBJECT;
+	candidate->chance = 1;
+	candidate->tail = 0;
 	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
 		const struct comm_actor *child = a;
 		double kappa = around->kappa[level - 1], pieces = around->pieces[level];
 		double below, mean, weight, share;
 
-		a = rival->actor[level] && level >= from
-			    ? comm_actor_at(regions, rival->actor[level])
+		a = candidate->actor[level] && level >= from
+			    ? comm_actor_at(regions, candidate->actor[level])
 			    : NULL;
 		if (!a) {
 			g /= pieces;
@@ -190,18 +195,18 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		}
 		if (level == 1) {
 			weight = a->word[word] > 0 ? a->word[word] : 0;
-			rival->level = weight > 0 ? 0 : 1;
+			candidate->level = weight > 0 ? 0 : 1;
 		} else {
 			weight = child ? child->weight : 0;
-			if (level < rival->level)
-				rival->level = (uint8_t)level;
+			if (level < candidate->level)
+				candidate->level = (uint8_t)level;
 		}
 		/*
 		 * Seen so often in few pieces, it would have been seen in this
 		 * one: the Dirichlet's tail is too heavy for a set that ends.
 		 */
 		if (a->n_pieces > 0)
-			kappa /= 1 + a->n_below / a->n_pieces / rival_ends;
+			kappa /= 1 + a->n_below / a->n_pieces / candidate_ends;
 		below = a->weight - a->weight_cover;
 		if (below < weight)
 			below = weight;
@@ -211,15 +216,15 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		share += a->weight_cover / a->weight / pieces;
 		/* Unseen: as likely to be written at all as it is less written than others. */
 		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
-			rival->chance *= kappa * mean / pieces /
-					 (kappa * mean / pieces + below / a->n_pieces);
+			candidate->chance *= kappa * mean / pieces /
+					     (kappa * mean / pieces + below / a->n_pieces);
 		g *= share;
 		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_REGION_OBJECT)
 			break;
 	}
 	*ret_level = level;
-	rival->profile = g;
+	candidate->profile = g;
 	if (a)
-		rival->tail = g * a->weight;
+		candidate->tail = g * a->weight;
 	return a;
 }

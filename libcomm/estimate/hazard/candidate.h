@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rivals: the threads that may have written a datum, by what was seen of the
- * regions that it lies in.  Where each of them writes (its profile), whether it
- * writes the datum at all, and whose the data around are.  Not when they wrote:
- * that is for an estimator to say, whose own numbers stand here too.
+ * Candidates: the threads that may have written a datum, by what was seen of the
+ * regions that it lies in: where each of them writes (its profile), whether it
+ * writes the datum at all, and which of them writes the data around it.  Not when
+ * they wrote: compete.h says that, and keeps its numbers in struct comm_candidate too.
  */
 #ifndef COMM_CANDIDATE_H
 #define COMM_CANDIDATE_H
@@ -30,7 +30,7 @@ struct comm_candidate {
 	double profile;	 /* share of x in the writes at the level trusted */
 	double tail;	 /* weight of x, for what no hazard explains */
 	double label;	 /* chance that it is the one that writes around x */
-	double factor;	 /* its relation to the reader */
+	double factor;	 /* the reader's affinity to it */
 	double most;	 /* cumulated hazard for ever */
 	double before;	 /* cumulated hazard so far */
 	double share;
@@ -48,22 +48,22 @@ struct comm_around {
 	bool often;    /* it was read over and over */
 };
 
-/* The rivals at a read, COMM_CANDIDATES at most; returns how many. */
+/* The candidates at a read, COMM_CANDIDATES at most; returns how many. */
 uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			      const struct comm_window_read *read, uint32_t reader,
-			      struct comm_around *ret, struct comm_candidate *ret_rival);
+			      struct comm_around *ret, struct comm_candidate *ret_candidate);
 /* Fills in label: who writes the datum, were one thread to write it. */
 void comm_candidates_label(const struct comm_write_profile *profile,
 			   const struct comm_window_read *read, const struct comm_around *around,
-			   struct comm_candidate *rival, uint32_t n);
+			   struct comm_candidate *candidate, uint32_t n);
 /*
  * Fills in profile, level, chance and tail: the share of the datum in the
- * rival's writes to the region whose actor is returned, and its level; with what
+ * candidate's writes to the region whose actor is returned, and its level; with what
  * is known below level from left out.
  */
 const struct comm_actor *comm_candidate_profile(const struct comm_write_profile *profile,
 						const struct comm_around *around, uint32_t word,
-						uint32_t from, struct comm_candidate *rival,
+						uint32_t from, struct comm_candidate *candidate,
 						uint32_t *ret_level);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { SLABS = 14 };
 
-static const double race_slab_ns = 1000; /* the shortest; each is 4 times longer */
+static const double compete_slab_ns = 1000; /* the shortest; each is 4 times longer */
 
 /* On-CPU times of a thread. */
 struct thread_time {
@@ -16,50 +16,50 @@ struct thread_time {
 	uint32_t pass, span; /* those it was filled for */
 	uint32_t filled;     /* bit i: on_ns[i] is there */
 	bool on;
-	uint64_t since_ns;   /* for so long it is on, or off */
+	uint64_t since_ns;   /* for so long it has been on the CPU, or off it */
 	double on_ns[SLABS]; /* within the slab's reach */
 };
 
 struct comm_compete {
-	struct comm_on_cpu *oncpu;
+	struct comm_on_cpu *on_cpu;
 	struct thread_time *thread;
 	uint32_t n;
 	uint32_t pass, span;
 	uint64_t start_ns, end_ns, now_ns;
 };
 
-int comm_compete_create(struct comm_on_cpu *oncpu, struct comm_compete **ret)
+int comm_compete_create(struct comm_on_cpu *on_cpu, struct comm_compete **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	(*ret)->oncpu = oncpu;
+	(*ret)->on_cpu = on_cpu;
 	return 0;
 }
 
-void comm_compete_destroy(struct comm_compete *race)
+void comm_compete_destroy(struct comm_compete *compete)
 {
-	if (!race)
+	if (!compete)
 		return;
-	free(race->thread);
-	free(race);
+	free(compete->thread);
+	free(compete);
 }
 
-void comm_compete_span(struct comm_compete *race, uint64_t start_ns, uint64_t end_ns)
+void comm_compete_span(struct comm_compete *compete, uint64_t start_ns, uint64_t end_ns)
 {
-	race->span++;
-	race->start_ns = start_ns;
-	race->end_ns = end_ns;
+	compete->span++;
+	compete->start_ns = start_ns;
+	compete->end_ns = end_ns;
 }
 
-void comm_compete_at(struct comm_compete *race, uint64_t now_ns)
+void comm_compete_at(struct comm_compete *compete, uint64_t now_ns)
 {
-	race->pass++;
-	race->now_ns = now_ns;
+	compete->pass++;
+	compete->now_ns = now_ns;
 }
 
 /* On-CPU time of a thread within each slab's reach before now; cached. */
-static struct thread_time *race_thread(struct comm_compete *r, uint32_t thread)
+static struct thread_time *compete_thread(struct comm_compete *r, uint32_t thread)
 {
 	struct thread_time *c;
 
@@ -78,21 +78,22 @@ static struct thread_time *race_thread(struct comm_compete *r, uint32_t thread)
 	c = &r->thread[thread];
 	if (c->span != r->span) {
 		c->span = r->span;
-		c->time.start_ns = comm_on_cpu_at(r->oncpu, thread, r->start_ns);
-		c->time.end_ns = comm_on_cpu_at(r->oncpu, thread, r->end_ns);
+		c->time.start_ns = comm_on_cpu_at(r->on_cpu, thread, r->start_ns);
+		c->time.end_ns = comm_on_cpu_at(r->on_cpu, thread, r->end_ns);
 	}
 	if (c->pass != r->pass) {
 		c->pass = r->pass;
 		c->filled = 0;
-		c->time.now_ns = comm_on_cpu_now(r->oncpu, thread, r->now_ns, &c->on, &c->since_ns);
+		c->time.now_ns =
+			comm_on_cpu_now(r->on_cpu, thread, r->now_ns, &c->on, &c->since_ns);
 	}
 	return c;
 }
 
-static double race_on_ns(struct comm_compete *r, struct thread_time *c, uint32_t thread,
-			 uint32_t slab)
+static double compete_on_ns(struct comm_compete *r, struct thread_time *c, uint32_t thread,
+			    uint32_t slab)
 {
-	double back_ns = race_slab_ns * (double)(1ull << 2 * slab);
+	double back_ns = compete_slab_ns * (double)(1ull << 2 * slab);
 	double from_ns = c->time.start_ns;
 
 	if (back_ns <= (double)c->since_ns)
@@ -100,20 +101,20 @@ static double race_on_ns(struct comm_compete *r, struct thread_time *c, uint32_t
 	if (c->filled & 1u << slab)
 		return c->on_ns[slab];
 	if (slab < SLABS - 1 && back_ns < (double)(r->now_ns - r->start_ns))
-		from_ns = comm_on_cpu_at(r->oncpu, thread, r->now_ns - (uint64_t)back_ns);
+		from_ns = comm_on_cpu_at(r->on_cpu, thread, r->now_ns - (uint64_t)back_ns);
 	c->filled |= 1u << slab;
 	return c->on_ns[slab] = c->time.now_ns - from_ns;
 }
 
-const struct comm_compete_time *comm_compete_time(struct comm_compete *race, uint32_t thread)
+const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread)
 {
-	const struct thread_time *t = race_thread(race, thread);
+	const struct thread_time *t = compete_thread(compete, thread);
 
 	return t ? &t->time : NULL;
 }
 
 /* Expected writes over on_ns of CPU time before the read. */
-static double race_writes(const struct comm_candidate *c, double on_ns)
+static double compete_writes(const struct comm_candidate *c, double on_ns)
 {
 	double since = on_ns < c->since_ns ? on_ns : c->since_ns;
 
@@ -121,7 +122,7 @@ static double race_writes(const struct comm_candidate *c, double on_ns)
 }
 
 /* A Poisson process that may not be there at all. */
-static double race_cumulated(const struct comm_candidate *c, double writes)
+static double compete_cumulated(const struct comm_candidate *c, double writes)
 {
 	if (c->chance > 0.999 || writes < 0.01 * c->chance)
 		return writes;
@@ -131,7 +132,7 @@ static double race_cumulated(const struct comm_candidate *c, double writes)
 }
 
 /* Sharpens a chance, or odds: the eighth power. */
-static double race_regular(double chance)
+static double compete_regular(double chance)
 {
 	double square = chance * chance;
 
@@ -139,49 +140,50 @@ static double race_regular(double chance)
 }
 
 /* Writes of the datum expected since the beginning, were it written at all. */
-static double race_ever(struct comm_compete *r, const struct comm_candidate *rival, uint32_t n)
+static double compete_ever(struct comm_compete *r, const struct comm_candidate *candidate,
+			   uint32_t n)
 {
 	double sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &rival[i];
+		const struct comm_candidate *c = &candidate[i];
 
 		if (c->rate > 0)
-			sum += race_writes(
-				c, race_on_ns(r, &r->thread[c->thread], c->thread, SLABS - 1));
+			sum += compete_writes(
+				c, compete_on_ns(r, &r->thread[c->thread], c->thread, SLABS - 1));
 	}
 	return sum > 0 ? sum : 0; /* times may run backwards */
 }
 
 double comm_compete_run(struct comm_compete *r, const struct comm_compete_read *read,
-			struct comm_candidate *rival, uint32_t n, double *ret_first)
+			struct comm_candidate *candidate, uint32_t n, double *ret_first)
 {
-	struct thread_time *reader_cpu = race_thread(r, read->reader);
+	struct thread_time *reader_cpu = compete_thread(r, read->reader);
 	double alive = 1, tail = 0, unwritten, odds, rates = read->rate, labels = 0;
 	double written = read->written, shared = read->shared;
 	uint32_t slab = 0;
-	/* The same with certain rates, for the race of writes against reads. */
+	/* The same with rates taken as certain: does a write or a read of the reader come first? */
 	double first = 0, left = 1, writes_before = 0, reads_before = 0;
 
 	/* Slabs too short for anything to happen are taken together. */
 	for (uint32_t i = 0; i < n; i++)
-		rates += rival[i].rate;
-	while (slab < SLABS - 1 && rates * race_slab_ns * (double)(1ull << 2 * slab) < 0.1)
+		rates += candidate[i].rate;
+	while (slab < SLABS - 1 && rates * compete_slab_ns * (double)(1ull << 2 * slab) < 0.1)
 		slab++;
 	for (; slab < SLABS && alive > 0.003; slab++) {
-		double now[COMM_CANDIDATES], sum = 0, writes = 0, reads = 0, race;
+		double now[COMM_CANDIDATES], sum = 0, writes = 0, reads = 0, events;
 
 		for (uint32_t i = 0; i < n; i++) {
-			struct comm_candidate *c = &rival[i];
+			struct comm_candidate *c = &candidate[i];
 			struct thread_time *cpu = &r->thread[c->thread];
 			double after, expected;
 
 			now[i] = 0;
 			if (c->rate <= 0)
 				continue;
-			expected = race_writes(c, race_on_ns(r, cpu, c->thread, slab));
+			expected = compete_writes(c, compete_on_ns(r, cpu, c->thread, slab));
 			writes += expected;
-			after = race_cumulated(c, expected);
+			after = compete_cumulated(c, expected);
 			now[i] = after > c->before ? after - c->before : 0;
 			c->before = after;
 			sum += now[i];
@@ -190,15 +192,15 @@ double comm_compete_run(struct comm_compete *r, const struct comm_compete_read *
 			double dead = alive * -expm1(-sum);
 
 			for (uint32_t i = 0; i < n; i++)
-				rival[i].share += dead * now[i] / sum;
+				candidate[i].share += dead * now[i] / sum;
 			alive -= dead;
 		}
 		if (reader_cpu && read->rate > 0)
-			reads = read->rate * race_on_ns(r, reader_cpu, read->reader, slab);
-		race = fmax(0, writes - writes_before) + fmax(0, reads - reads_before);
-		if (race > 0) {
-			first += left * -expm1(-race) * fmax(0, writes - writes_before) / race;
-			left *= exp(-race);
+			reads = read->rate * compete_on_ns(r, reader_cpu, read->reader, slab);
+		events = fmax(0, writes - writes_before) + fmax(0, reads - reads_before);
+		if (events > 0) {
+			first += left * -expm1(-events) * fmax(0, writes - writes_before) / events;
+			left *= exp(-events);
 		}
 		writes_before = writes;
 		reads_before = reads;
@@ -207,31 +209,32 @@ double comm_compete_run(struct comm_compete *r, const struct comm_compete_read *
 		first /= 1 - left;
 	/* Synchronised programs alternate more regularly than chance has it. */
 	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
-	*ret_first = 1 / sqrt(sqrt(sqrt(1 + race_regular(odds))));
-	/* So are sweeps: what was probably written was written. */
-	unwritten = race_regular(alive);
+	*ret_first = 1 / sqrt(sqrt(sqrt(1 + compete_regular(odds))));
+	/* Sweeps over memory are regular too: what was probably written was written. */
+	unwritten = compete_regular(alive);
 	for (uint32_t i = 0; i < n; i++)
-		tail += rival[i].tail;
+		tail += candidate[i].tail;
 	if (tail <= 0)
 		return alive;
 	for (uint32_t i = 0; i < n; i++)
-		rival[i].share += (alive - unwritten) * rival[i].tail / tail;
+		candidate[i].share += (alive - unwritten) * candidate[i].tail / tail;
 	if (written < 0)
 		return unwritten;
 	/*
-	 * Whether at all: as its like were.  Who: where data have one writer each
-	 * he is whose the data around are, whenever he wrote; else they compete.
+	 * Whether the datum is written at all: as data like it were.  By which thread:
+	 * where each datum has one writer, by the thread that writes the data around
+	 * it, whenever that wrote; else the candidates compete.
 	 */
 	for (uint32_t i = 0; i < n; i++)
-		labels += rival[i].label * rival[i].factor;
-	/* Who reads nobody else's does not start with data that nobody was seen to write. */
+		labels += candidate[i].label * candidate[i].factor;
+	/* A thread that reads no other thread's data does not start with data never seen written. */
 	if (labels < 1)
 		written *= labels / (written * labels + 1 - written);
-	written *= 1 - race_regular(exp(-race_ever(r, rival, n)));
+	written *= 1 - compete_regular(exp(-compete_ever(r, candidate, n)));
 	if (labels <= 0)
 		shared = 1;
 	for (uint32_t i = 0; i < n && unwritten < 1; i++) {
-		struct comm_candidate *c = &rival[i];
+		struct comm_candidate *c = &candidate[i];
 
 		c->share *= shared / (1 - unwritten);
 		if (labels > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The race for a datum: who of its rivals wrote it last before a read, when each
+ * Competing hazards: which candidate wrote a datum last before a read, when each
  * writes at its own rate while it is on a CPU.  Time is walked back from the read
  * in slabs, each four times as long as the one before.
  *
@@ -28,22 +28,22 @@ struct comm_compete_read {
 	double shared;	/* share of threads that write what one of them does */
 };
 
-/* oncpu must outlive it. */
-int comm_compete_create(struct comm_on_cpu *oncpu, struct comm_compete **ret);
-void comm_compete_destroy(struct comm_compete *race);
+/* on_cpu must outlive it. */
+int comm_compete_create(struct comm_on_cpu *on_cpu, struct comm_compete **ret);
+void comm_compete_destroy(struct comm_compete *compete);
 
 /* Reads lie before end_ns, and nothing is known from before start_ns. */
-void comm_compete_span(struct comm_compete *race, uint64_t start_ns, uint64_t end_ns);
+void comm_compete_span(struct comm_compete *compete, uint64_t start_ns, uint64_t end_ns);
 /* The reads asked of from now on are at now_ns. */
-void comm_compete_at(struct comm_compete *race, uint64_t now_ns);
+void comm_compete_at(struct comm_compete *compete, uint64_t now_ns);
 /* NULL: no memory.  Valid until it is asked of another thread. */
-const struct comm_compete_time *comm_compete_time(struct comm_compete *race, uint32_t thread);
+const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread);
 /*
- * Adds to the rivals' shares; returns the chance that nobody wrote.  The times of
- * all rivals were asked for before.  *ret_first is the chance that the reader did
+ * Adds to the candidates' shares; returns the chance that none of them wrote.  The times of
+ * all candidates were asked for before.  *ret_first is the chance that the reader did
  * not read the datum since it was written.
  */
-double comm_compete_run(struct comm_compete *race, const struct comm_compete_read *read,
-			struct comm_candidate *rival, uint32_t n, double *ret_first);
+double comm_compete_run(struct comm_compete *compete, const struct comm_compete_read *read,
+			struct comm_candidate *candidate, uint32_t n, double *ret_first);
 
 #endif

@@ -47,9 +47,10 @@
 #include <string.h>
 
 enum {
-	HAZARD_FAR = 4,		    /* from this level on a rival was seen far away only */
-	HAZARD_REUSE = 3,	    /* the coarsest level that tells of a datum's reuse */
-	HAZARD_RELATE_BURSTS = 512, /* looked at for relations, per estimate */
+	HAZARD_FAR = 4, /* from this level on a candidate was seen to write far away only */
+	HAZARD_READS_PER_WRITE =
+		3, /* the coarsest level that tells how often a datum is read per write */
+	HAZARD_AFFINITY_BURSTS = 512, /* looked at for affinities, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
 	HAZARD_ASKED = 256,	   /* watches kept until they are foretold */
 	HAZARD_APART_NS = 1000000, /* from a read, that make a watch independent of it */
@@ -61,34 +62,34 @@ enum {
  * as much, since the reads of one burst are much alike.
  */
 static const double hazard_weighed_per_s = 15000;
-static const double hazard_stop = 0.02;	  /* chance per burst that activity ends */
-static const double hazard_small = 0.005; /* contributions drawn, not listed */
-static const double hazard_rough = 8; /* what a chance that nobody was seen to take is good for */
+static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
+static const double hazard_small = 0.005;     /* contributions drawn, not listed */
+static const double hazard_rough = 8;	      /* factor on a chance of which nothing was seen */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 
 struct hazard {
 	struct comm_weights *weights;
-	struct comm_on_cpu *oncpu;
+	struct comm_on_cpu *on_cpu;
 	struct comm_window *window;
 	struct comm_write_profile *profile;
 	struct comm_regions *regions; /* the profile's */
 	struct comm_edge_sums *edges;
-	struct comm_affinities *relations;
+	struct comm_affinities *affinities;
 	struct comm_affinities *far; /* the same of shares of the whole object */
-	struct comm_reads_per_write *reuse;
+	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten unwritten;
 	struct comm_pairs *pairs;
-	struct comm_watch_next *watched;
+	struct comm_watch_next *watch_next;
 	struct comm_evidence asked[HAZARD_ASKED];
 	uint32_t n_asked;
-	struct comm_compete *race;
-	double n_weighed;    /* rivals of a read, lately */
+	struct comm_compete *compete;
+	double n_weighed;    /* candidates of a read, lately */
 	uint32_t n_switches; /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
 	uint64_t thinned;
 	uint64_t random;
 	bool started;
-	struct comm_candidate rival[COMM_CANDIDATES];
+	struct comm_candidate candidate[COMM_CANDIDATES];
 };
 
 static void hazard_destroy(void *est)
@@ -98,16 +99,16 @@ static void hazard_destroy(void *est)
 	if (!h)
 		return;
 	comm_weights_destroy(h->weights);
-	comm_on_cpu_destroy(h->oncpu);
+	comm_on_cpu_destroy(h->on_cpu);
 	comm_window_destroy(h->window);
 	comm_write_profile_destroy(h->profile);
 	comm_edge_sums_destroy(h->edges);
-	comm_affinities_destroy(h->relations);
+	comm_affinities_destroy(h->affinities);
 	comm_affinities_destroy(h->far);
 	comm_pairs_destroy(h->pairs);
-	comm_watch_next_destroy(h->watched);
-	comm_reads_per_write_destroy(h->reuse);
-	comm_compete_destroy(h->race);
+	comm_watch_next_destroy(h->watch_next);
+	comm_reads_per_write_destroy(h->reads_per_write);
+	comm_compete_destroy(h->compete);
 	free(h);
 }
 
@@ -122,13 +123,15 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (!h)
 		return -ENOMEM;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_watch_next_create(&h->watched) || comm_reads_per_write_create(&h->reuse) ||
+	    comm_watch_next_create(&h->watch_next) ||
+	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
-	    comm_on_cpu_create(memory / 8, &h->oncpu) || comm_compete_create(h->oncpu, &h->race) ||
+	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
+	    comm_compete_create(h->on_cpu, &h->compete) ||
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edge_sums_create(memory / 4, &h->edges) ||
-	    comm_affinities_create(memory / 16, &h->relations) ||
+	    comm_affinities_create(memory / 16, &h->affinities) ||
 	    comm_affinities_create(memory / 16, &h->far)) {
 		hazard_destroy(h);
 		return -ENOMEM;
@@ -138,7 +141,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	return 0;
 }
 
-/* Rate of a rival's writes at the datum, and the chance that there are any. */
+/* A candidate's rate of writes of the datum, and the chance that it writes it at all. */
 static void hazard_rate(struct hazard *h, const struct comm_around *around,
 			const struct comm_affinity_reader *reader, uint32_t word,
 			struct comm_candidate *c)
@@ -149,7 +152,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	double g = c->profile, e;
 	const struct comm_compete_time *cpu;
 
-	cpu = comm_compete_time(h->race, c->thread);
+	cpu = comm_compete_time(h->compete, c->thread);
 	if (!a || !cpu) {
 		c->rate = c->tail = 0;
 		return;
@@ -164,7 +167,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	c->factor = 1;
 	if (c->level > 0) {
 		double factor = c->factor = comm_affinity_factor(
-			c->level >= HAZARD_FAR ? h->far : h->relations, reader, c->thread);
+			c->level >= HAZARD_FAR ? h->far : h->affinities, reader, c->thread);
 
 		g *= factor;
 		c->tail *= factor;
@@ -181,7 +184,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 		return;
 	}
 	c->rate = g * a->recent_weight / a->recent_ns;
-	/* Who does not write anywhere in a larger region does not write here. */
+	/* A thread that has stopped writing a larger region has stopped writing this datum. */
 	for (; level <= COMM_REGION_OBJECT; level++) {
 		double since_ns, active;
 
@@ -203,7 +206,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 }
 
 /* What is read and written around a read at some level, without the read's burst. */
-static struct comm_reads_per_write_count hazard_reuse_at(const struct comm_around *around,
+static struct comm_reads_per_write_count hazard_count_at(const struct comm_around *around,
 							 uint32_t level)
 {
 	double n_reads = around->n_read[level] - 1;
@@ -226,37 +229,37 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 			       const struct comm_window_read *r, uint32_t reader, uint32_t n,
 			       double *ret_once)
 {
-	const struct comm_compete_time *cpu = comm_compete_time(h->race, reader);
+	const struct comm_compete_time *cpu = comm_compete_time(h->compete, reader);
 	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
-	struct comm_reads_per_write_count reuse = {0};
+	struct comm_reads_per_write_count count = {0};
 	double ratio = 0, writes = 0;
 
 	*ret_once = 0;
-	for (uint32_t level = 1; level <= HAZARD_REUSE; level++) {
-		struct comm_reads_per_write_count at = hazard_reuse_at(around, level);
+	for (uint32_t level = 1; level <= HAZARD_READS_PER_WRITE; level++) {
+		struct comm_reads_per_write_count at = hazard_count_at(around, level);
 
 		if (at.writes <= 0)
 			continue;
-		reuse = at;
+		count = at;
 		if (at.n_writes >= hazard_first_bursts && at.n_reads >= hazard_first_bursts)
 			break;
 	}
-	if (reuse.n_writes < hazard_first_bursts || reuse.n_reads < hazard_first_bursts)
-		reuse = comm_reads_per_write_of(h->reuse, reader, r->object);
-	ratio = comm_reads_per_write_ratio(&reuse);
-	*ret_once = comm_reads_per_write_once(&reuse);
+	if (count.n_writes < hazard_first_bursts || count.n_reads < hazard_first_bursts)
+		count = comm_reads_per_write_of(h->reads_per_write, reader, r->object);
+	ratio = comm_reads_per_write_ratio(&count);
+	*ret_once = comm_reads_per_write_once(&count);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_candidate *c = &h->candidate[i];
 
 		if (c->rate > 0) {
-			cpu = comm_compete_time(h->race, c->thread);
+			cpu = comm_compete_time(h->compete, c->thread);
 			writes += c->rate * (cpu->end_ns - cpu->start_ns);
 		}
 	}
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
 
-/* What watchpoints saw says how often the reader itself was the last writer. */
+/* Corrects the reader's own share by how often watchpoints saw it to be the last writer. */
 static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
 			 uint32_t n, double written)
 {
@@ -265,14 +268,14 @@ static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uin
 	if (written <= 0 || !comm_pairs_any(h->pairs, reader, r->object, r->datum))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (h->rival[i].thread == reader)
-			self = h->rival[i].share / written;
+		if (h->candidate[i].thread == reader)
+			self = h->candidate[i].share / written;
 	want = comm_pairs_self(h->pairs, reader, r->object, r->datum, self);
 	others = self < 1 ? (1 - want) / (1 - self) : 0;
 	if (others <= 0 || (self <= 0 && want > 0))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		h->rival[i].share *= h->rival[i].thread == reader ? want / self : others;
+		h->candidate[i].share *= h->candidate[i].thread == reader ? want / self : others;
 }
 
 static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
@@ -317,18 +320,18 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 	double written, odds, nobody = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (h->rival[i].level == 0 || h->rival[i].chance >= 1)
+		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
 			return -1;
-		nobody *= 1 - h->rival[i].chance;
+		nobody *= 1 - h->candidate[i].chance;
 	}
 	written = comm_write_profile_written(h->profile, r->object);
 	odds = written * (1 - comm_region_found(h->regions, r->region)) * around->unseen;
 	written = odds / (odds + 1 - written);
-	/* Hardly, if it is read over and over and none of them writes where it was not seen to. */
+	/* Hardly, if it is read over and over and no candidate writes data that it was not seen to write. */
 	return around->often ? fmin(written, hazard_rough * (1 - nobody)) : written;
 }
 
-/* The rivals' shares of a read; returns the chance that nobody wrote. */
+/* The candidates' shares of a read; returns the chance that none of them wrote. */
 static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
 			      uint32_t *ret_n, double *ret_first)
 {
@@ -338,60 +341,60 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	double unwritten, first, once;
 	struct comm_reads_per_write_count here;
 	struct comm_around around;
-	uint32_t n = comm_candidates_find(h->profile, r, thread, &around, h->rival);
+	uint32_t n = comm_candidates_find(h->profile, r, thread, &around, h->candidate);
 
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
-		hazard_rate(h, &around, &reader, word, &h->rival[i]);
-	here = hazard_reuse_at(&around, HAZARD_REUSE);
-	comm_reads_per_write_add(h->reuse, thread, r->object, &here);
-	comm_candidates_label(h->profile, r, &around, h->rival, n);
+		hazard_rate(h, &around, &reader, word, &h->candidate[i]);
+	here = hazard_count_at(&around, HAZARD_READS_PER_WRITE);
+	comm_reads_per_write_add(h->reads_per_write, thread, r->object, &here);
+	comm_candidates_label(h->profile, r, &around, h->candidate, n);
 	read.rate = hazard_read_rate(h, &around, r, thread, n, &once);
 	read.written = hazard_written(h, r, n, &around);
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
-	unwritten = comm_compete_run(h->race, &read, h->rival, n, &first);
+	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
 }
 
-/* Was somebody seen to write the datum? */
+/* Whether a candidate was seen to write the datum itself. */
 static bool hazard_known(const struct hazard *h, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (h->rival[i].level == 0)
+		if (h->candidate[i].level == 0)
 			return true;
 	return false;
 }
 
-/* What watchpoints saw of those whose data this thread reads takes its part of all shares. */
+/* Gives the writers that watchpoints named their part of all shares. */
 static double hazard_watch(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
 			   uint32_t *n, double unwritten)
 {
 	const struct comm_watch_next_read read = {reader, r->object, r->datum, hazard_known(h, *n)};
 	struct comm_watch_next_writer writer[COMM_WATCH_NEXT_WRITERS];
-	uint32_t n_writers = comm_watch_next_shares(h->watched, &read, writer), i, j;
+	uint32_t n_writers = comm_watch_next_shares(h->watch_next, &read, writer), i, j;
 	double rest = 1;
 
 	for (i = 0; i < n_writers; i++)
 		rest -= writer[i].share;
 	for (j = 0; j < *n && n_writers; j++)
-		h->rival[j].share *= rest;
+		h->candidate[j].share *= rest;
 	for (i = 0; i < n_writers; i++) {
-		for (j = 0; j < *n && h->rival[j].thread != writer[i].thread; j++)
+		for (j = 0; j < *n && h->candidate[j].thread != writer[i].thread; j++)
 			;
 		if (j == COMM_CANDIDATES)
 			continue;
 		if (j == *n)
-			h->rival[(*n)++] = (struct comm_candidate){.thread = writer[i].thread,
-								   .site = writer[i].site,
-								   .level = COMM_REGION_OBJECT};
-		h->rival[j].share += writer[i].share;
+			h->candidate[(*n)++] = (struct comm_candidate){.thread = writer[i].thread,
+								       .site = writer[i].site,
+								       .level = COMM_REGION_OBJECT};
+		h->candidate[j].share += writer[i].share;
 	}
 	return rest * unwritten;
 }
 
-/* What the watchpoints said, against what would have been said of the same reads. */
+/* Scores watchpoint answers against the estimator's forecast of the same reads. */
 static void hazard_hear(struct hazard *h)
 {
 	for (uint32_t i = 0; i < h->n_asked; i++) {
@@ -410,13 +413,14 @@ static void hazard_hear(struct hazard *h)
 		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
-		comm_compete_at(h->race, e->armed_ns);
+		comm_compete_at(h->compete, e->armed_ns);
 		hazard_foretell(h, &r, read.thread, &n, &first);
 		read.known = hazard_known(h, n);
 		for (uint32_t j = 0; j < n; j++)
-			foretold[j] = (struct comm_watch_next_writer){
-				h->rival[j].thread, h->rival[j].site, h->rival[j].share};
-		comm_watch_next_add(h->watched, &read, e->second.flags ? &write : NULL, foretold,
+			foretold[j] = (struct comm_watch_next_writer){h->candidate[j].thread,
+								      h->candidate[j].site,
+								      h->candidate[j].share};
+		comm_watch_next_add(h->watch_next, &read, e->second.flags ? &write : NULL, foretold,
 				    n);
 	}
 	h->n_asked = 0;
@@ -442,7 +446,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	h->unwritten.first_bytes += unwritten * r->bytes * first;
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->rival[i];
+		struct comm_candidate *c = &h->candidate[i];
 
 		if (c->share < hazard_small)
 			small += c->share;
@@ -452,7 +456,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	/* One of the small ones stands for all, drawn fairly: few rows, no bias. */
 	pick = small * comm_hash_uniform(&h->random);
 	for (uint32_t i = 0; i < n && small > 0; i++) {
-		struct comm_candidate *c = &h->rival[i];
+		struct comm_candidate *c = &h->candidate[i];
 
 		if (c->share >= hazard_small || c->share <= 0)
 			continue;
@@ -464,7 +468,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	}
 }
 
-/* Who else was seen to write a datum that some thread writes. */
+/* Learns how many threads write a datum that one of them writes. */
 static void hazard_share(struct hazard *h, const struct comm_window_read *r, uint32_t word,
 			 uint32_t n, double weight)
 {
@@ -472,7 +476,7 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 	double seen = 0, others = 0, due = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_candidate *c = &h->candidate[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 
@@ -480,12 +484,12 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 			seen++;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_candidate *c = &h->candidate[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 		bool mine = a && a->word[word] > 0;
 
-		/* Somebody else's datum: is it this thread's too? */
+		/* Of a datum that another thread writes: does this one write it too? */
 		if (seen - mine <= 0)
 			continue;
 		others += mine;
@@ -495,11 +499,11 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 }
 
 /*
- * Learns from a read of a datum that somebody was seen to write; weight is its
- * share of its burst.
+ * Learns affinities from a read of a datum that a thread was seen to write; weight
+ * is the read's share of its burst.
  */
-static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
-			  const struct comm_window_read *r, double weight)
+static void hazard_learn_affinity(struct hazard *h, const struct comm_window_burst *b,
+				  const struct comm_window_read *r, double weight)
 {
 	struct comm_affinity_reader reader = {b->thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
@@ -508,10 +512,10 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 	uint32_t level;
 	bool covered = false;
 	struct comm_around around;
-	uint32_t n = comm_candidates_find(h->profile, r, b->thread, &around, h->rival);
+	uint32_t n = comm_candidates_find(h->profile, r, b->thread, &around, h->candidate);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->rival[i];
+		struct comm_candidate *c = &h->candidate[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 
@@ -532,30 +536,30 @@ static void hazard_relate(struct hazard *h, const struct comm_window_burst *b,
 	if (seen <= 0 || coarse <= 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->rival[i];
+		const struct comm_candidate *c = &h->candidate[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
 		double mine = a && a->word[word] > 0 ? a->word[word] : 0;
 
 		writer[i] = (struct comm_affinity_writer){c->thread, mine / seen, c->tail / coarse};
 	}
-	comm_affinity_learn(h->relations, &reader, writer, n, weight);
+	comm_affinity_learn(h->affinities, &reader, writer, n, weight);
 	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->rival[i];
+		struct comm_candidate *c = &h->candidate[i];
 
 		comm_candidate_profile(h->profile, &around, word, COMM_REGION_OBJECT, c, &level);
 		far += c->tail;
 	}
 	for (uint32_t i = 0; i < n && far > 0; i++)
-		writer[i].coarse = h->rival[i].tail / far;
+		writer[i].coarse = h->candidate[i].tail / far;
 	if (far > 0)
 		comm_affinity_learn(h->far, &reader, writer, n, weight);
 }
 
-/* Second pass: from whom each thread reads, where that is plain. */
-static void hazard_relate_all(struct hazard *h, uint32_t n)
+/* Second pass over the window: learns affinities from reads whose writer is known. */
+static void hazard_learn_affinities(struct hazard *h, uint32_t n)
 {
-	uint32_t step = n / HAZARD_RELATE_BURSTS + 1;
+	uint32_t step = n / HAZARD_AFFINITY_BURSTS + 1;
 
 	for (uint32_t i = 0; i < n; i += step) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
@@ -566,7 +570,7 @@ static void hazard_relate_all(struct hazard *h, uint32_t n)
 		comm_write_profile_take_out(h->profile, h->window, b, -1);
 		for (uint32_t j = 0; j < b->n_reads; j++)
 			if (!r[j].self)
-				hazard_relate(h, b, &r[j], 1.0 / b->n_reads);
+				hazard_learn_affinity(h, b, &r[j], 1.0 / b->n_reads);
 		comm_write_profile_take_out(h->profile, h->window, b, 1);
 	}
 }
@@ -580,7 +584,7 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	if (!n)
 		return;
 	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
-	comm_compete_span(h->race, h->start_ns, h->end_ns);
+	comm_compete_span(h->compete, h->start_ns, h->end_ns);
 	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
 		h->halved_ns = h->end_ns;
 		halve = true;
@@ -588,11 +592,11 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	if (halve || comm_regions_crowded(h->regions))
 		h->thinned += comm_regions_sweep(h->regions, halve);
 	if (halve) {
-		comm_affinities_halve(h->relations);
+		comm_affinities_halve(h->affinities);
 		comm_affinities_halve(h->far);
 	}
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
-	hazard_relate_all(h, n);
+	hazard_learn_affinities(h, n);
 	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
@@ -600,15 +604,15 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 
 		if (b->n_reads) {
 			comm_write_profile_take_out(h->profile, h->window, b, -1);
-			comm_compete_at(h->race, b->time_ns);
+			comm_compete_at(h->compete, b->time_ns);
 			for (uint32_t j = 0; j < b->n_reads; j++)
 				hazard_read(h, b, &r[j]);
 			comm_write_profile_take_out(h->profile, h->window, b, 1);
 			comm_edge_sums_end_burst(h->edges);
 		}
 		comm_write_profile_activity(h->profile, h->window, b,
-					    comm_on_cpu_at(h->oncpu, b->thread, b->time_ns),
-					    comm_on_cpu_at(h->oncpu, b->thread, h->start_ns));
+					    comm_on_cpu_at(h->on_cpu, b->thread, b->time_ns),
+					    comm_on_cpu_at(h->on_cpu, b->thread, h->start_ns));
 	}
 	comm_window_drop(h->window, n);
 	comm_window_pace(h->window, hazard_weighed_per_s / fmax(h->n_weighed, 1));
@@ -643,7 +647,7 @@ static int hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cp
 	/* The switches that the window's reads need must not be overwritten. */
 	if (++h->n_switches >= COMM_ON_CPU_SWITCHES * 16)
 		hazard_estimate(h, comm_window_count(h->window));
-	return comm_on_cpu_switch(h->oncpu, time_ns, thread, on_cpu);
+	return comm_on_cpu_switch(h->on_cpu, time_ns, thread, on_cpu);
 }
 
 static void hazard_sched_lost(void *est, uint64_t time_ns)
@@ -655,7 +659,7 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 	if (h->n_switches)
 		hazard_estimate(h, comm_window_count(h->window));
 	h->n_switches = 0;
-	comm_on_cpu_forget(h->oncpu, time_ns);
+	comm_on_cpu_forget(h->on_cpu, time_ns);
 }
 
 static int hazard_evidence(void *est, const struct comm_evidence *evidence)

@@ -13,7 +13,7 @@ enum {
 	PAIRS_HALVE = 256,
 };
 
-/* Pairs that the estimate without them is worth. */
+/* Pairs that the estimator's own share counts as, before any was seen. */
 static const double pairs_prior = 4;
 
 struct pairs_place {
@@ -61,8 +61,8 @@ void comm_pairs_add(struct comm_pairs *pairs, const struct comm_evidence *eviden
 	uint64_t key;
 
 	/*
-	 * A write and then a read name the last writer.  A read and then a write
-	 * name the next one, which in the long run is as often another's.
+	 * A write and then a read name the last writer.  A read and then a write name
+	 * the next writer, which in the long run is another thread as often as the last.
 	 */
 	if (first_writes == second_writes)
 		return;

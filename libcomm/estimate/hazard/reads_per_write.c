@@ -7,17 +7,19 @@
 #include <stdlib.h>
 
 enum {
-	REUSE_BITS = 12,       /* readers and objects share places beyond that */
-	REUSE_ALL = INT32_MAX, /* readers of an object */
+	READS_PER_WRITE_BITS = 12,	 /* readers and objects share places beyond that */
+	READS_PER_WRITE_ALL = INT32_MAX, /* readers of an object */
 };
 
-static const float reuse_bursts = 4096; /* forget by halves from there on */
-static const double reuse_prior = 2048; /* bursts that all readers together are worth to one */
-static const double reuse_sd = 0.35;	/* of the log of what the model of time is wrong by */
-static const double reuse_else = 0.1;	/* density of other ratios, per unit of log */
+static const float reads_per_write_bursts = 4096; /* forget by halves from there on */
+static const double reads_per_write_prior =
+	2048; /* bursts that all readers together are worth to one */
+static const double reads_per_write_sd =
+	0.35; /* of the log of what the model of time is wrong by */
+static const double reads_per_write_else = 0.1; /* density of other ratios, per unit of log */
 
 struct comm_reads_per_write {
-	struct comm_reads_per_write_count count[1 << REUSE_BITS];
+	struct comm_reads_per_write_count count[1 << READS_PER_WRITE_BITS];
 };
 
 int comm_reads_per_write_create(struct comm_reads_per_write **ret)
@@ -26,18 +28,18 @@ int comm_reads_per_write_create(struct comm_reads_per_write **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-void comm_reads_per_write_destroy(struct comm_reads_per_write *reuse)
+void comm_reads_per_write_destroy(struct comm_reads_per_write *reads_per_write)
 {
-	free(reuse);
+	free(reads_per_write);
 }
 
-static uint32_t reuse_place(uint32_t reader, uint32_t object)
+static uint32_t reads_per_write_place(uint32_t reader, uint32_t object)
 {
-	return comm_hash_mix(object, reader) & ((1 << REUSE_BITS) - 1);
+	return comm_hash_mix(object, reader) & ((1 << READS_PER_WRITE_BITS) - 1);
 }
 
-static void reuse_add(struct comm_reads_per_write_count *c,
-		      const struct comm_reads_per_write_count *around, double times)
+static void reads_per_write_add(struct comm_reads_per_write_count *c,
+				const struct comm_reads_per_write_count *around, double times)
 {
 	c->reads += (float)(times * around->reads);
 	c->writes += (float)(times * around->writes);
@@ -45,31 +47,33 @@ static void reuse_add(struct comm_reads_per_write_count *c,
 	c->n_writes += (float)(times * around->n_writes);
 }
 
-void comm_reads_per_write_add(struct comm_reads_per_write *reuse, uint32_t reader, uint32_t object,
-			      const struct comm_reads_per_write_count *around)
+void comm_reads_per_write_add(struct comm_reads_per_write *reads_per_write, uint32_t reader,
+			      uint32_t object, const struct comm_reads_per_write_count *around)
 {
-	const uint32_t readers[] = {reader, REUSE_ALL};
+	const uint32_t readers[] = {reader, READS_PER_WRITE_ALL};
 
 	for (int i = 0; i < 2; i++) {
 		struct comm_reads_per_write_count *c =
-			&reuse->count[reuse_place(readers[i], object)];
+			&reads_per_write->count[reads_per_write_place(readers[i], object)];
 
-		reuse_add(c, around, 1);
-		if (c->n_reads > reuse_bursts || c->n_writes > reuse_bursts)
-			reuse_add(c, c, -0.5);
+		reads_per_write_add(c, around, 1);
+		if (c->n_reads > reads_per_write_bursts || c->n_writes > reads_per_write_bursts)
+			reads_per_write_add(c, c, -0.5);
 	}
 }
 
-struct comm_reads_per_write_count comm_reads_per_write_of(const struct comm_reads_per_write *reuse,
-							  uint32_t reader, uint32_t object)
+struct comm_reads_per_write_count
+comm_reads_per_write_of(const struct comm_reads_per_write *reads_per_write, uint32_t reader,
+			uint32_t object)
 {
 	const struct comm_reads_per_write_count *all =
-		&reuse->count[reuse_place(REUSE_ALL, object)];
-	struct comm_reads_per_write_count ret = reuse->count[reuse_place(reader, object)];
+		&reads_per_write->count[reads_per_write_place(READS_PER_WRITE_ALL, object)];
+	struct comm_reads_per_write_count ret =
+		reads_per_write->count[reads_per_write_place(reader, object)];
 	double most = fmax(all->n_writes, all->n_reads);
 
 	if (most > 0)
-		reuse_add(&ret, all, fmin(1, reuse_prior / most));
+		reads_per_write_add(&ret, all, fmin(1, reads_per_write_prior / most));
 	return ret;
 }
 
@@ -85,7 +89,8 @@ double comm_reads_per_write_once(const struct comm_reads_per_write_count *count)
 	if (ratio <= 0 || count->n_writes < 1 || count->n_reads < 1)
 		return 0;
 	gap = log(ratio);
-	variance = reuse_sd * reuse_sd + 1 / count->n_writes + 1 / count->n_reads;
+	variance =
+		reads_per_write_sd * reads_per_write_sd + 1 / count->n_writes + 1 / count->n_reads;
 	once = exp(-gap * gap / (2 * variance)) / sqrt(2 * M_PI * variance);
-	return once / (once + reuse_else);
+	return once / (once + reads_per_write_else);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reuse: how often a thread reads a datum for each time that it is written.
+ * Reads per write: how often a thread reads a datum for each time that it is written.
  * Learned per reader and object from each read and the writes close to it, for
  * data around which too little was seen to tell.  Readers of one object lean on
  * each other: their ratios' noise would show as unequal first reads.
@@ -19,14 +19,15 @@ struct comm_reads_per_write_count {
 };
 
 int comm_reads_per_write_create(struct comm_reads_per_write **ret);
-void comm_reads_per_write_destroy(struct comm_reads_per_write *reuse);
+void comm_reads_per_write_destroy(struct comm_reads_per_write *reads_per_write);
 
 /* What was seen around one read, that read's own burst left out. */
-void comm_reads_per_write_add(struct comm_reads_per_write *reuse, uint32_t reader, uint32_t object,
-			      const struct comm_reads_per_write_count *around);
+void comm_reads_per_write_add(struct comm_reads_per_write *reads_per_write, uint32_t reader,
+			      uint32_t object, const struct comm_reads_per_write_count *around);
 /* The reader's, and as far as that is little all readers' of the object. */
-struct comm_reads_per_write_count comm_reads_per_write_of(const struct comm_reads_per_write *reuse,
-							  uint32_t reader, uint32_t object);
+struct comm_reads_per_write_count
+comm_reads_per_write_of(const struct comm_reads_per_write *reads_per_write, uint32_t reader,
+			uint32_t object);
 
 /* Reads for each write; 0: unknown. */
 double comm_reads_per_write_ratio(const struct comm_reads_per_write_count *count);

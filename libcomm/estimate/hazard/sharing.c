@@ -10,7 +10,7 @@ enum {
 };
 
 static const float sharing_most = 4096; /* forget by halves from there on */
-/* Until it is known a datum has one writer. */
+/* Before anything was seen, a datum is taken to have one writer. */
 static const double sharing_prior = 4;
 static const double sharing_cap = 0.98;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What watchpoints say of whose data a thread reads: each time they looked who
- * next writes a datum that it had read, at an instant that had nothing to do
- * with the read, so that in the long run the next writer is as likely as the last
- * one.  They see writes that are too few for any burst to meet.
+ * Watchpoint answers: which thread next wrote a datum that a thread had read.  The
+ * watchpoint was set at an instant independent of the read, so that in the long
+ * run the next writer is distributed as the last one is.  Answers see writes that
+ * are too rare for any burst to meet.
  *
- * Each answer is foretold before it is known, by the estimator and from the
- * answers so far: their posterior odds, per object and place, say whose shares are used
- * (Dawid, The prequential approach, JRSS A 147, 1984).  The estimator is taken by
- * what it said of such reads on average: where turns are taken it may rightly name
- * the last writer of each read, and that one is not the next.
+ * Each answer is foretold before it is known, by the estimator and by the answers so
+ * far; the posterior odds of these two, per object and place, decide which shares are
+ * used (Dawid, The prequential approach, JRSS A 147, 1984).  Answers are scored
+ * against the estimator's average forecast of such reads: where threads take turns it
+ * may rightly name the last writer of each read, which is not the next writer.
  */
 #ifndef COMM_WATCH_NEXT_H
 #define COMM_WATCH_NEXT_H
@@ -26,7 +26,7 @@ enum {
 struct comm_watch_next_read {
 	uint32_t thread, object;
 	uint64_t datum;
-	bool known; /* the estimator saw somebody write it */
+	bool known; /* the estimator saw a thread write it */
 };
 
 struct comm_watch_next_write {
@@ -39,18 +39,19 @@ struct comm_watch_next_writer {
 };
 
 int comm_watch_next_create(struct comm_watch_next **ret);
-void comm_watch_next_destroy(struct comm_watch_next *watched);
+void comm_watch_next_destroy(struct comm_watch_next *watch_next);
 
 /* An answer, NULL: no write came in time; and the estimator's shares of that read. */
-void comm_watch_next_add(struct comm_watch_next *watched, const struct comm_watch_next_read *read,
+void comm_watch_next_add(struct comm_watch_next *watch_next,
+			 const struct comm_watch_next_read *read,
 			 const struct comm_watch_next_write *write,
 			 const struct comm_watch_next_writer *foretold, uint32_t n_foretold);
 /*
- * Who writes what is read there, COMM_WATCH_NEXT_WRITERS at most; returns how many.
- * The shares are those by which the estimator's are to be replaced, and add up to
- * one at most: the rest is the estimator's.
+ * The writers of what is read there, COMM_WATCH_NEXT_WRITERS at most; returns how
+ * many.  Their shares replace the estimator's and add up to one at most: the rest
+ * stays the estimator's.
  */
-uint32_t comm_watch_next_shares(const struct comm_watch_next *watched,
+uint32_t comm_watch_next_shares(const struct comm_watch_next *watch_next,
 				const struct comm_watch_next_read *read,
 				struct comm_watch_next_writer *ret);
 

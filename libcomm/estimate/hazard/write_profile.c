@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 enum {
-	PROFILE_KAPPAS = 4096, /* objects share one beyond that */
+	WRITE_PROFILE_KAPPAS = 4096, /* objects share one beyond that */
 };
 
-static const double profile_recent = 0.9; /* ten bursts */
+static const double write_profile_recent = 0.9; /* ten bursts */
 
-static const double profile_written_mean = 0.9; /* where nothing is known of an object */
-static const double profile_written_prior = 4;
-static const double profile_written_most = 0.98;
-static const double profile_beside_prior = 1;
-static const float profile_reads = 4096; /* forget by halves from there on */
+static const double write_profile_written_mean = 0.9; /* where nothing is known of an object */
+static const double write_profile_written_prior = 4;
+static const double write_profile_written_most = 0.98;
+static const double write_profile_beside_prior = 1;
+static const float write_profile_reads = 4096; /* forget by halves from there on */
 
 /* Concentrations of one object, as ratios of sums. */
 struct kappa {
@@ -44,13 +44,13 @@ int comm_write_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 
 	if (!p)
 		return -ENOMEM;
-	p->kappa = calloc(PROFILE_KAPPAS, sizeof(*p->kappa));
+	p->kappa = calloc(WRITE_PROFILE_KAPPAS, sizeof(*p->kappa));
 	if (!p->kappa || comm_sharing_create(&p->sharing) ||
 	    comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
 		comm_write_profile_destroy(p);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < PROFILE_KAPPAS; i++)
+	for (uint32_t i = 0; i < WRITE_PROFILE_KAPPAS; i++)
 		for (uint32_t l = 0; l < COMM_REGION_LEVELS; l++)
 			p->kappa[i].news[l] = p->kappa[i].trials[l] = 1;
 	*ret = p;
@@ -84,7 +84,7 @@ uint64_t comm_write_profile_thinned(const struct comm_write_profile *profile)
 
 static struct kappa *kappa_of(const struct comm_write_profile *p, uint32_t object)
 {
-	return &p->kappa[comm_hash_word(object) >> 52 & (PROFILE_KAPPAS - 1)];
+	return &p->kappa[comm_hash_word(object) >> 52 & (WRITE_PROFILE_KAPPAS - 1)];
 }
 
 static double kappa_value(const struct kappa *k, uint32_t level)
@@ -150,7 +150,7 @@ static void beside_learn(struct comm_write_profile *p, struct kappa *k,
 		return;
 	k->beside[level] += (float)(mine / all);
 	k->around[level] += (float)share;
-	if (++k->fresh[level] > profile_reads) {
+	if (++k->fresh[level] > write_profile_reads) {
 		k->beside[level] /= 2;
 		k->around[level] /= 2;
 		k->fresh[level] /= 2;
@@ -165,10 +165,9 @@ void comm_write_profile_beside(const struct comm_write_profile *profile, uint32_
 	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++) {
 		double more = k->beside[level] - k->around[level];
 
-		ret[level] =
-			more > 0
-				? more / (k->fresh[level] - k->around[level] + profile_beside_prior)
-				: 0;
+		ret[level] = more > 0 ? more / (k->fresh[level] - k->around[level] +
+						write_profile_beside_prior)
+				      : 0;
 	}
 }
 
@@ -179,8 +178,8 @@ static double region_words(const struct comm_write_profile *p, uint32_t level)
 }
 
 /* Adds (sign 1) or takes out (-1) one write of a burst at all levels. */
-static void profile_note(struct comm_write_profile *p, const struct comm_window_write *w, int sign,
-			 struct kappa *learn)
+static void write_profile_note(struct comm_write_profile *p, const struct comm_window_write *w,
+			       int sign, struct kappa *learn)
 {
 	struct comm_actor *a = comm_actor_at(p->regions, w->actor);
 	double words = w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
@@ -253,9 +252,9 @@ static void profile_note(struct comm_write_profile *p, const struct comm_window_
 }
 
 /* Makes the regions and actors of a write; false: no room. */
-static bool profile_place(struct comm_write_profile *p, uint32_t object, uint64_t datum,
-			  uint32_t level, uint32_t thread, uint32_t *ret_region,
-			  uint32_t *ret_actor)
+static bool write_profile_place(struct comm_write_profile *p, uint32_t object, uint64_t datum,
+				uint32_t level, uint32_t thread, uint32_t *ret_region,
+				uint32_t *ret_actor)
 {
 	uint32_t region = comm_region_find(p->regions, object, datum, level, true);
 	uint32_t actor;
@@ -275,8 +274,8 @@ static bool profile_place(struct comm_write_profile *p, uint32_t object, uint64_
  * up only in a region that its thread was seen to write before: sparse access
  * to much memory then stays coarse.
  */
-static uint32_t profile_level(struct comm_write_profile *p, const struct comm_window_write *w,
-			      uint32_t thread)
+static uint32_t write_profile_level(struct comm_write_profile *p, const struct comm_window_write *w,
+				    uint32_t thread)
 {
 	uint32_t level, region, actor;
 
@@ -293,7 +292,7 @@ static uint32_t profile_level(struct comm_write_profile *p, const struct comm_wi
 	return COMM_REGION_OBJECT;
 }
 
-/* First pass over the window: where everybody wrote, whenever it was. */
+/* First pass over the window: where each thread wrote, at any time in it. */
 void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_window *window,
 			      const struct comm_weights *weights, uint32_t n)
 {
@@ -307,20 +306,20 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 
 		p->pass++;
 		for (uint32_t j = 0; j < b->n_writes; j++, w++) {
-			uint32_t level = profile_level(p, w, b->thread);
+			uint32_t level = write_profile_level(p, w, b->thread);
 
 			w->weight = (float)(w->count *
 					    comm_weight_of(weights, &b->weighing, w->weight_slot));
 			while (level <= COMM_REGION_OBJECT &&
-			       !profile_place(p, w->object, w->datum, level, b->thread, &region,
-					      &w->actor))
+			       !write_profile_place(p, w->object, w->datum, level, b->thread,
+						    &region, &w->actor))
 				level++;
 			if (level > COMM_REGION_OBJECT) {
 				w->actor = 0;
 				p->thinned++;
 				continue;
 			}
-			profile_note(p, w, 1, kappa_of(p, w->object));
+			write_profile_note(p, w, 1, kappa_of(p, w->object));
 		}
 		p->pass++;
 		for (uint32_t j = 0; j < b->n_reads; j++, r++) {
@@ -332,8 +331,8 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 			if (r->self)
 				continue;
 			/* Readers are told apart from level 2 on: lines are many. */
-			if (!profile_place(p, r->object, r->datum, COMM_REGION_LINE + 1, b->thread,
-					   &r->region, &actor)) {
+			if (!write_profile_place(p, r->object, r->datum, COMM_REGION_LINE + 1,
+						 b->thread, &r->region, &actor)) {
 				p->thinned++;
 				continue;
 			}
@@ -367,7 +366,7 @@ void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm
 	p->pass++;
 	for (uint32_t j = 0; j < b->n_writes; j++, w++)
 		if (w->actor)
-			profile_note(p, w, sign, NULL);
+			write_profile_note(p, w, sign, NULL);
 }
 
 /* The burst's writes become part of the recent activity of its thread. */
@@ -389,9 +388,9 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 			if (a->pass != p->pass) {
 				double gap = now_ns - (a->last_ns >= 0 ? a->last_ns : start_ns);
 
-				a->recent_n = (float)(a->recent_n * profile_recent + 1);
-				a->recent_weight *= (float)profile_recent;
-				a->recent_ns = (float)(a->recent_ns * profile_recent +
+				a->recent_n = (float)(a->recent_n * write_profile_recent + 1);
+				a->recent_weight *= (float)write_profile_recent;
+				a->recent_ns = (float)(a->recent_ns * write_profile_recent +
 						       (gap > 1 ? gap : 1));
 				a->last_ns = now_ns > 0 ? now_ns : 0;
 				a->pass = p->pass;
@@ -427,7 +426,7 @@ void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object
 
 	k->seen += (float)seen;
 	k->due += (float)due;
-	if (k->due > profile_reads) {
+	if (k->due > write_profile_reads) {
 		k->seen /= 2;
 		k->due /= 2;
 	}
@@ -436,8 +435,8 @@ void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object
 double comm_write_profile_written(const struct comm_write_profile *profile, uint32_t object)
 {
 	const struct kappa *k = kappa_of(profile, object);
-	double written = (k->seen + profile_written_prior * profile_written_mean) /
-			 (k->due + profile_written_prior);
+	double written = (k->seen + write_profile_written_prior * write_profile_written_mean) /
+			 (k->due + write_profile_written_prior);
 
-	return written < profile_written_most ? written : profile_written_most;
+	return written < write_profile_written_most ? written : write_profile_written_most;
 }

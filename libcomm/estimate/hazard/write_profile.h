@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The profile: where each thread writes, and how often of late, learned from the
+ * The write profile: where each thread writes, and how often of late, learned from the
  * window's bursts and kept in regions.  Also the concentrations with which an
  * estimator may back off from region to region, learned per object and level
  * from how often a burst writes a piece that its thread was not seen to write.
@@ -39,8 +39,9 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 void comm_write_profile_kappa(const struct comm_write_profile *profile, uint32_t object,
 			      double *ret);
 /*
- * The same the other way round, of writers in a region: bursts that the writers
- * of the region around it are worth.  Small where a piece has one writer.
+ * Concentrations of the writers of a region rather than of the data of a writer:
+ * bursts that the writers of the region around it count as.  Small where a piece
+ * has one writer.
  */
 void comm_write_profile_mixing(const struct comm_write_profile *profile, uint32_t object,
 			       double *ret);
