@@ -6,11 +6,8 @@
 
 enum { MEMORY_MIN_BYTES = 4 << 20 };
 
-const struct comm_est_ops *const comm_estimators[] = {
-	&comm_est_hazard,
-	&comm_est_nearest,
-	NULL,
-};
+#define ROW(name) &comm_est_##name,
+const struct comm_est_ops *const comm_estimators[] = {COMM_ESTIMATORS(ROW) NULL};
 
 const struct comm_est_ops *comm_est_find(const char *name)
 {

@@ -92,9 +92,16 @@ struct comm_est_ops {
 	uint64_t (*folded)(const void *est);
 };
 
-extern const struct comm_est_ops comm_est_hazard;  /* hazard.c */
-extern const struct comm_est_ops comm_est_nearest; /* nearest.c */
-/* NULL-terminated; the first is the default. */
+/* The estimators, the default first: X(name) for comm_est_NAME in a file of its own. */
+#define COMM_ESTIMATORS(X) \
+	X(hazard)          \
+	X(nearest)
+
+#define COMM_ESTIMATOR_DECLARE(name) extern const struct comm_est_ops comm_est_##name;
+COMM_ESTIMATORS(COMM_ESTIMATOR_DECLARE)
+#undef COMM_ESTIMATOR_DECLARE
+
+/* NULL-terminated. */
 extern const struct comm_est_ops *const comm_estimators[];
 const struct comm_est_ops *comm_est_find(const char *name);
 
