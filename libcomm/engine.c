@@ -10,16 +10,16 @@ enum {
 	WATCHED_BYTES = 8, /* one watchpoint, aligned */
 	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
 	IP_CACHE = 4096,
-	/* Its line may have become known, and the share of known addresses changes. */
+	/* An ip's source line may become known, and its share of known addresses changes. */
 	IP_FRESH_NS = 100 * 1000 * 1000,
 	EDGES_MIN = 1024,
-	EDGES_MAX = 1 << 18, /* of a slice; more are folded into one from (other) to (other) */
-	/* A longer silence (a damaged recording, a suspended host) is one slice. */
+	EDGES_MAX = 1 << 18, /* of a slice; the rest is summed in an edge (other) -> (other) */
+	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 	/*
-	 * What a system call that copies data in takes.  A sample says only that
-	 * the thread stood somewhere inside it; the order of magnitude is enough,
-	 * since bytes are counted where they are read.
+	 * Duration of a system call that copies data in, such as read().  A sample
+	 * says only that the thread was somewhere inside the call; the order of
+	 * magnitude is enough, since bytes are counted where they are read.
 	 */
 	KCOPY_CYCLES = 3000,
 };
@@ -42,14 +42,14 @@ struct comm_engine {
 	uint64_t period;
 	uint64_t slice_start_ns;
 	uint64_t last_ns;
-	/* What has been told so far of totals that others count. */
+	/* How much of the estimator's and identity's running totals is in past slices' losses. */
 	uint64_t thinned, folded, threads_unfiled, ids_unfiled;
 	struct comm_slice_info slice;
 	struct comm_placements placements; /* of the slice */
 	struct comm_engine_stats stats;
-	struct comm_edge *edges; /* there is always room for rest behind them */
+	struct comm_edge *edges; /* always has room for rest at the end */
 	size_t n_edges, edges_room;
-	struct comm_edge rest; /* those of the slice that had no room, in one */
+	struct comm_edge rest; /* sum of the slice's edges past EDGES_MAX */
 	struct ip_entry ip[IP_CACHE];
 	struct comm_burst burst;
 	struct comm_access access[COMM_BURST_ACCESSES];
@@ -105,7 +105,7 @@ static void lose(struct comm_engine *engine, enum comm_loss cause, uint64_t coun
 	engine->stats.loss[cause] += count;
 }
 
-/* Site and known share of the instruction at ip. */
+/* Site of the instruction at ip, and the share of its addresses that bursts knew. */
 static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
 					 uint64_t ip, uint64_t now_ns)
 {
@@ -204,7 +204,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		struct comm_access *to = &engine->access[out.n];
 		const struct ip_entry *ip;
 
-		/* A call's own stack traffic is nobody's communication. */
+		/* Return addresses and saved registers (push, call, ret) are no communication. */
 		if (from->flags & COMM_ACCESS_IMPLICIT)
 			continue;
 		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
@@ -283,7 +283,7 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 	    !precise(engine, event->tgid, event->tid, event->time_ns, &event->watch.second,
 		     &evidence.second))
 		return;
-	/* Another process's memory at the same address. */
+	/* The second access hit another process's memory at the same address. */
 	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
 		return;
 	evidence.first_thread = comm_threads_get(engine->identity.threads, event->watch.first_tgid,
@@ -323,7 +323,7 @@ static void on_thread_exit(struct comm_engine *engine, const struct comm_event *
 	comm_objects_drop(engine->identity.objects, event->tgid);
 }
 
-/* Room for one edge more, and for the one that the others are folded into. */
+/* Makes room for one more edge, and for rest behind it. */
 static bool make_room(struct comm_engine *engine)
 {
 	size_t room = 2 * engine->edges_room;
@@ -367,13 +367,13 @@ static void collect_edges(struct comm_engine *engine)
 	engine->rest = (struct comm_edge){0};
 	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, collect, engine,
 		       &slice->unwritten))
-		/* Edges are missing, and of how many accesses nobody knows. */
+		/* Edges are missing; how many accesses they stood for is unknown: count all. */
 		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
 	if (engine->rest.bursts || engine->rest.bytes > 0)
 		engine->edges[engine->n_edges++] = engine->rest;
 }
 
-/* Counts by how much a total of somebody else's grew since it was told last. */
+/* Counts as lost by how much a running total grew since *told, its last value. */
 static void lose_more(struct comm_engine *engine, enum comm_loss cause, uint64_t total,
 		      uint64_t *told)
 {
@@ -418,7 +418,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	if (engine->config.store &&
 	    comm_store_write_slice(engine->config.store, slice, engine->edges, engine->n_edges,
 				   &naming)) {
-		/* The next slice tells of it, and of what this one had to tell. */
+		/* The next slice reports this loss, and the losses of the slice not stored. */
 		lose(engine, COMM_LOSS_STORE, 1);
 		memcpy(next.loss, slice->loss, sizeof(next.loss));
 	}

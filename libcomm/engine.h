@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The engine: ordered events in, slices in the store out.  It joins the
- * decoder, who, what, the estimator and the store, and holds no policy of its
- * own.  Live runs and replays go through the same engine.  One thread uses it.
+ * decoder, the identities of threads, code and data, the estimator and the
+ * store, and holds no policy of its own.  Live runs and replays go through the
+ * same engine.  One thread uses an engine.
  */
 #ifndef COMM_ENGINE_H
 #define COMM_ENGINE_H
@@ -22,12 +23,12 @@ struct comm_engine_config {
 	const struct comm_est_ops *estimator;
 	struct comm_est_config est;
 	uint64_t slice_ns;
-	uint64_t start_ns; /* slices are aligned to it */
+	uint64_t start_ns; /* of the run: slices are aligned to this time */
 	/* Called for each finished slice, before it is stored.  May be NULL. */
 	void (*slice_done)(void *ctx, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges);
 	void *ctx;
-	/* Called for each burst, as it was emulated from its sample.  May be NULL. */
+	/* Called for each burst, with the sample that it was emulated from.  May be NULL. */
 	void (*burst_done)(void *ctx, const struct comm_event *event,
 			   const struct comm_burst *burst);
 	void *burst_ctx;
@@ -35,7 +36,7 @@ struct comm_engine_config {
 
 struct comm_engine_stats {
 	uint64_t events, samples, bursts, accesses, slices;
-	uint64_t insns;	   /* emulated */
+	uint64_t insns;	   /* instructions emulated */
 	uint64_t ends[16]; /* enum comm_burst_end: why bursts ended */
 	uint64_t loss[COMM_LOSS_MAX];
 };
@@ -43,9 +44,9 @@ struct comm_engine_stats {
 int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret);
 void comm_engine_destroy(struct comm_engine *engine);
 
-/* An event in order of time; a comm_event_fn with the engine as ctx. */
+/* Takes the next event in order of time; a comm_event_fn with the engine as ctx. */
 void comm_engine_event(void *engine, const struct comm_event *event);
-/* Time has come to now_ns without an event: closes slices that are over. */
+/* No event came until now_ns: closes the slices that ended by then. */
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns);
 /* Closes the last, shorter slice. */
 void comm_engine_finish(struct comm_engine *engine, uint64_t end_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a clock of this machine shows, in ns. */
+/* Readings of this machine's clocks, in ns. */
 #ifndef COMM_CLOCK_H
 #define COMM_CLOCK_H
 
@@ -20,7 +20,7 @@ static inline uint64_t comm_clock_now_ns(void)
 	return comm_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The CPU time of the calling thread: what runs beside it does not count. */
+/* The CPU time of the calling thread alone: other threads and waiting do not count. */
 static inline uint64_t comm_clock_thread_ns(void)
 {
 	return comm_clock_ns(CLOCK_THREAD_CPUTIME_ID);

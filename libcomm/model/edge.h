@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Edges: of the bytes that dst read, so many were last written by src.  What
- * estimators and exact results give, and what a store holds.  Same-thread edges
+ * Edges: how many of the bytes that dst read were last written by src.
+ * Estimators and exact results give edges, a store holds them.  Same-thread edges
  * count too (functions communicate with themselves and with each other);
  * reports leave them out unless asked.
  */
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * Back-off levels: how large the surroundings of a datum were whose writers stand
- * for the datum's own.  0 is the datum itself, each further level eight times as
- * large, the last one the whole object.
+ * Back-off levels: when no writer of a datum was seen, the writers of its
+ * surroundings stand for its own.  Level 0 is the datum itself, each further level
+ * covers eight times as much, the last one the whole object.
  */
 enum {
 	COMM_LEVEL_OBJECT = 6,
@@ -24,7 +24,7 @@ struct comm_edge {
 	uint32_t src_thread, src_site;
 	uint32_t dst_thread, dst_site;
 	uint32_t object;
-	uint32_t bursts;    /* distinct bursts of the reader behind it */
+	uint32_t bursts;    /* distinct bursts of the reader that the edge rests on */
 	uint8_t level;	    /* deepest back-off level used, see above */
 	double bytes;	    /* all reads */
 	double variance;    /* of bytes: sampling only */
@@ -32,7 +32,7 @@ struct comm_edge {
 	double first_variance;
 };
 
-/* Reads whose writer is unknown: never seen to be written. */
+/* Reads of data that was never seen to be written: their writer is unknown. */
 struct comm_unwritten {
 	double bytes, first_bytes;
 };

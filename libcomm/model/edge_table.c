@@ -161,13 +161,13 @@ static bool is_pair(const struct comm_edge *e)
 	return !e->src_site && !e->dst_site && !e->object;
 }
 
-/* A thread's traffic with itself must not mix with that between threads. */
+/* Folding must not mix edges within one thread with those between threads. */
 static bool is_crossing_pair(const struct comm_edge *e)
 {
 	return is_pair(e) && e->src_thread != e->dst_thread;
 }
 
-/* Past the cap largest, cells for which lossy() holds are moved by move(). */
+/* Keeps the cap largest cells; of the others, move() changes the key of those lossy() names. */
 static int fold(struct comm_edge_table *cells, size_t cap, bool (*lossy)(const struct comm_edge *),
 		void (*move)(struct comm_edge *), uint64_t *ret_folded)
 {
@@ -187,7 +187,7 @@ static int fold(struct comm_edge_table *cells, size_t cap, bool (*lossy)(const s
 		err = comm_edge_table_add(&kept, &e);
 	}
 	if (err) {
-		/* Sorting has moved the cells: all are there, unfolded. */
+		/* Sorting reordered cells, but none was lost or folded yet. */
 		comm_edge_table_deinit(&kept);
 		reindex(cells);
 		return err;

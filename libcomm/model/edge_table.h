@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cells: edges summed by their key (threads, sites, object).  The store merges
- * a slice and wider slices in it, the reader groups a report in it.  Not for
- * estimating: it knows nothing of accesses.  One thread uses a table.
+ * Edge tables: cells, which are edges summed by their key (threads, sites,
+ * object).  The store merges slices into wider ones in such a table, the reader
+ * groups a report in one.  Not for estimating: a table knows nothing of
+ * accesses.  One thread uses a table.
  */
 #ifndef COMM_EDGE_TABLE_H
 #define COMM_EDGE_TABLE_H
@@ -24,11 +25,11 @@ struct comm_edge_table {
 void comm_edge_table_deinit(struct comm_edge_table *cells);
 void comm_edge_table_clear(struct comm_edge_table *cells);
 
-/* The cell with key's ids, made with zero values when new.  -ENOMEM. */
+/* Finds the cell with key's ids, or makes one with zero values.  -ENOMEM. */
 int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *key,
 		       struct comm_edge **ret);
 /*
- * Adds bytes, variances and bursts; the level is the deepest of both.  Values
+ * Adds bytes, variances and bursts to the edge's cell; keeps the deeper level.  Values
  * that are no finite positive number count as 0.
  */
 int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The error model of an estimator: how far its edges may be from the truth, by
- * what its sampling variance does not tell.  The estimator states it, its run
- * stores it, and the report makes intervals of it (interval.h).
+ * The error model of an estimator: errors of its edges that their sampling
+ * variance does not include.  The estimator states the model, the store keeps it
+ * with the run, and the report makes intervals of it (interval.h).
  *
  * All zero: every access was counted, an edge has no interval.
  */
@@ -13,21 +13,21 @@
 
 struct comm_error_model {
 	/*
-	 * What an edge's variance is multiplied by: that of the estimator is of
-	 * the reader's bursts alone; 2 says that the writers were sampled as
-	 * often, 1 that they were not sampled.
+	 * Multiplies an edge's variance, which covers the sampling of the reader's
+	 * bursts alone: 2 when writers were sampled as often as readers, 1 when
+	 * writers were not sampled.
 	 */
 	double sampled_ends;
 	/*
-	 * What an access stands for errs by a common factor: the standard
+	 * The weight of accesses is wrong by a factor common to all: the standard
 	 * deviation of that factor's natural logarithm.  0.3 is a factor of 1.35.
 	 */
 	double factor_sd;
 	/*
-	 * Some of what a reader reads is put down to a wrong writer.  The
-	 * standard deviation of the natural logarithm of an edge that is half of
-	 * all its reader reads; of an edge beside n times as much it is n times
-	 * that.
+	 * Some reads are attributed to a wrong writer.  The standard deviation of
+	 * the natural logarithm of an edge that has half of its reader's bytes;
+	 * where the reader's other edges have n times the edge's bytes, it is n
+	 * times that.
 	 */
 	double confusion_sd;
 };

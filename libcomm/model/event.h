@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One record per thing that happened: what every source produces and the
- * merge orders.  Nothing here knows which source made it.
+ * Events: one record per thing that happened.  Every source produces events and
+ * the merge orders them; an event does not tell which source made it.
  *
  * Time is CLOCK_MONOTONIC in nanoseconds.  Addresses are the target's virtual
- * addresses.  An event is valid only during the call that hands it over;
- * whoever keeps it copies it, and the comm_sample_bytes() of its sample.
+ * addresses.  An event is valid only during the call that hands it over; a
+ * callee that keeps it copies it, and the comm_sample_bytes() of its sample.
  */
 #ifndef COMM_EVENT_H
 #define COMM_EVENT_H
@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Recordings hold these numbers; 6 was once a wake-up. */
+/* Recordings hold these numbers; 6 stays unused, it once meant a wake-up. */
 enum comm_event_kind {
 	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
 	COMM_EV_ACCESS,	    /* one precise access: PEBS, IBS, SPE, a tracer */
 	COMM_EV_WATCH,	    /* evidence: two consecutive accesses to one datum */
-	COMM_EV_KCOPY,	    /* the thread is in a call that writes its memory */
+	COMM_EV_KCOPY,	    /* the thread is in a system call that writes its memory */
 	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
 	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
 	COMM_EV_EXEC,	    /* .tgid runs another program */
@@ -37,14 +37,14 @@ enum comm_event_kind {
  */
 enum comm_loss {
 	COMM_LOSS_RING,	      /* sample ring full in the kernel */
-	COMM_LOSS_SCHED,      /* scheduling ring full, or the table of who runs */
+	COMM_LOSS_SCHED,      /* scheduling ring full, or the table of running threads */
 	COMM_LOSS_LIFE,	      /* life-cycle ring full */
 	COMM_LOSS_THROTTLE,   /* the kernel throttled the event */
 	COMM_LOSS_LATE,	      /* too late for the merge, or no memory to hold it */
 	COMM_LOSS_NO_TEXT,    /* the code at the sample could not be read */
 	COMM_LOSS_UNDECODED,  /* the bytes are no instruction we know */
 	COMM_LOSS_MODE32,     /* 32-bit code: counted, not decoded */
-	COMM_LOSS_JIT,	      /* code that changed under us, as generated code does */
+	COMM_LOSS_JIT,	      /* code changed after it was read, as generated code does */
 	COMM_LOSS_UNMAPPED,   /* address in no known mapping */
 	COMM_LOSS_THREADS,    /* thread table full: filed under "(other)" */
 	COMM_LOSS_WINDOW,     /* estimator window full: accesses thinned */
@@ -90,7 +90,7 @@ enum comm_reg {
 enum comm_trigger {
 	COMM_TRIGGER_TIME,	   /* .period is ns of CPU time */
 	COMM_TRIGGER_INSTRUCTIONS, /* .period is user instructions */
-	COMM_TRIGGER_ACCESSES,	   /* .period is accesses of that kind */
+	COMM_TRIGGER_ACCESSES,	   /* .period is accesses of the sampled kind */
 };
 
 enum {
@@ -109,13 +109,13 @@ struct comm_sample {
 	uint64_t reg[COMM_NREGS];
 	uint64_t ip;
 	uint64_t flags;	   /* RFLAGS */
-	uint64_t period;   /* what this one stands for; 0: as the last RATE says */
+	uint64_t period;   /* of this sample, in units of the trigger; 0: that of the last RATE */
 	uint32_t known;	   /* bit i: reg[i] holds a value */
 	uint8_t mode_bits; /* 64, or 32 for compatibility mode */
 	uint8_t n_chunks;
 	uint16_t data_bytes;
 	struct comm_chunk chunk[COMM_SAMPLE_CHUNKS];
-	uint8_t data[COMM_SAMPLE_DATA_BYTES]; /* data_bytes of it are there */
+	uint8_t data[COMM_SAMPLE_DATA_BYTES]; /* the first data_bytes are set */
 };
 
 enum comm_access_flags {
@@ -156,7 +156,7 @@ struct comm_event {
 			struct comm_precise first, second;
 			uint64_t first_ns, armed_ns;
 			uint32_t first_tgid, first_tid;
-		} watch; /* WATCH: the header is the second access; its flags 0: none came */
+		} watch; /* WATCH: the head is of the second access; second.flags 0: none came */
 		struct {
 			uint32_t child_tgid, child_tid;
 		} fork;
@@ -165,7 +165,7 @@ struct comm_event {
 			uint32_t executable;
 		} mmap;
 		struct {
-			uint32_t prev_tgid, next_tgid; /* 0: not a target's */
+			uint32_t prev_tgid, next_tgid; /* 0: the thread is no target's */
 		} sched;			       /* SWITCH */
 		uint64_t period;		       /* RATE */
 		uint64_t count;			       /* LOSS */
@@ -175,14 +175,14 @@ struct comm_event {
 			uint64_t setup_ns;   /* CPU time for what happens once */
 			uint64_t target_ns;  /* CPU time the target used */
 			uint64_t samples;
-		} cost; /* COST: since the last one */
+		} cost; /* COST: since the last COST event */
 	};
 };
 
-/* Bytes of a sample in use: everything past data_bytes is not copied. */
+/* Bytes of a sample that a copy needs: data past data_bytes is left out. */
 size_t comm_sample_bytes(const struct comm_sample *sample);
 
-/* Counts and chunk bounds are in range: to be asked of foreign bytes. */
+/* True when counts and chunk bounds are in range: to be called on untrusted bytes. */
 bool comm_sample_valid(const struct comm_sample *sample);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * One word: the high bits make an index.  Words in sequence, such as the lines of an array,
- * meet in one place of a table more seldom than by chance.  Knuth, The Art of Computer
+ * Hashes one word: take the high bits as index.  Words in sequence, such as the lines of an
+ * array, collide more seldom than by chance.  Knuth, The Art of Computer
  * Programming 3, 6.4 (Fibonacci hashing).
  */
 static inline uint64_t comm_hash_word(uint64_t word)
@@ -19,8 +19,8 @@ static inline uint64_t comm_hash_word(uint64_t word)
 }
 
 /*
- * Two words into one; the low bits are the better ones for an index.  Bit i knows nothing
- * of bits above 32 + i of the words: where those tell words apart, mix twice.
+ * Hashes two words into one: take the low bits as index.  Bit i of the result does not depend
+ * on bits above 32 + i of the words: where words differ only in those, mix twice.
  */
 static inline uint64_t comm_hash_mix(uint64_t a, uint64_t b)
 {
@@ -40,7 +40,7 @@ static inline uint64_t comm_hash_text(const char *text)
 }
 
 /*
- * The next number of a stream, and its new state; any state is a good one.
+ * The next pseudo-random number of a stream; advances *state, whose first value may be any.
  * Steele, Lea and Flood, Fast splittable pseudorandom number generators,
  * OOPSLA 2014 (SplitMix64).
  */
@@ -53,7 +53,7 @@ static inline uint64_t comm_hash_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* The next number of a stream as one of [0, 1), a multiple of 2^-53. */
+/* The next pseudo-random number of a stream, uniform in [0, 1), a multiple of 2^-53. */
 static inline double comm_hash_uniform(uint64_t *state)
 {
 	return (double)(comm_hash_next(state) >> 11) / 9007199254740992.0;

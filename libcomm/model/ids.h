@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the dense ids in accesses and edges stand for: threads, functions, sites
- * and objects.  Texts belong to whoever gave out the id, and last as long as it.
+ * and objects.  Texts belong to the table that gave out the id (thread.h, site.h,
+ * object.h, or results.h of a result file), and live as long as that table.
  */
 #ifndef COMM_IDS_H
 #define COMM_IDS_H
@@ -17,7 +18,7 @@ enum {
 	COMM_SITES_MAX = 1 << 18,
 };
 
-enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* a datum's space id is above */
+enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* bits of a datum from here on are its space id */
 
 struct comm_thread {
 	uint32_t tgid, tid;
@@ -29,7 +30,7 @@ struct comm_function {
 	const char *name;
 	const char *module;
 	const char *build_id;
-	uint64_t start; /* file virtual address; keys runs and hosts; JIT: 0 */
+	uint64_t start; /* file virtual address: the same in all runs and hosts; JIT: 0 */
 };
 
 struct comm_site {
@@ -37,7 +38,7 @@ struct comm_site {
 	const char *inlined; /* NULL when none */
 	const char *source;  /* NULL when unknown */
 	uint32_t line;
-	uint64_t offset; /* of its first seen ip into the file; JIT: its address */
+	uint64_t offset; /* file offset of the site's first sampled ip; JIT: address of that ip */
 };
 
 /* Stores hold these numbers. */
@@ -56,9 +57,9 @@ struct comm_object {
 	const char *name;     /* never NULL */
 	const char *module;   /* "" when none */
 	const char *build_id; /* "" when none */
-	uint64_t start;	      /* datum of its first byte */
+	uint64_t start;	      /* datum of the object's first byte */
 	uint64_t size_bytes;
-	uint32_t thread_tid; /* STACK: whose; else 0 */
+	uint32_t thread_tid; /* STACK: tid of the owner; else 0 */
 };
 
 #endif

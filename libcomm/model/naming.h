@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who can tell what the ids of edges stand for: live identities or a result file. */
+/* Naming: the interface to the names behind the ids of edges, of a live run or a result file. */
 #ifndef COMM_NAMING_H
 #define COMM_NAMING_H
 
 #include "ids.h"
 
 /*
- * Where the names behind the ids of edges come from.  Each function gives what
- * ctx has under an id below its n_, shaped as ids.h says.
+ * Each function returns what ctx holds for an id (less than the n_ of its kind), in
+ * the structs of ids.h.
  */
 struct comm_naming {
 	const void *ctx;

@@ -34,7 +34,7 @@ int comm_placements_add(struct comm_placements *table, uint32_t thread, uint32_t
  * *ret_folded grows by those that lost their thread.
  */
 int comm_placements_fold(struct comm_placements *table, size_t cap, uint64_t *ret_folded);
-/* By thread and CPU, as a B-tree takes them cheapest; to be cleared before more is added. */
+/* Orders by thread and CPU, cheapest for a B-tree; after it, clear the table before adding. */
 void comm_placements_sort(struct comm_placements *table);
 
 #endif

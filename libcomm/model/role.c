@@ -9,7 +9,7 @@ void comm_role_of(const char *name, char ret[COMM_ROLE_BYTES])
 
 	while (keep && strchr("0123456789-_.:/# ", name[keep - 1]))
 		keep--;
-	/* Also without digits: the kernel may have cut them off ("background-io-"). */
+	/* A separator alone goes too: the kernel may have cut its digits ("background-io-"). */
 	memset(ret, 0, COMM_ROLE_BYTES);
 	memcpy(ret, name, keep ? keep : n);
 }

@@ -11,7 +11,7 @@ enum { COMM_ROLE_BYTES = 16 }; /* as a thread's name, with its NUL */
 /*
  * A thread's name without the digits and separators (- _ . : / # and space) at
  * its end: "io_thd_3" is "io_thd", "worker-12" is "worker", "kworker/1:2" is
- * "kworker".  A name of nothing else is its own role.  Longer names are cut as
+ * "kworker".  A name of only digits and separators is its own role.  Longer names are cut as
  * the kernel cuts them, to 15 bytes.
  */
 void comm_role_of(const char *name, char ret[COMM_ROLE_BYTES]);

@@ -10,12 +10,12 @@ int comm_uuid_make(char ret[COMM_UUID_CHARS + 1])
 {
 	uint8_t b[16];
 
-	/* Up to 256 bytes come whole; only before the pool is ready can a signal interrupt. */
+	/* getrandom() gives up to 256 bytes at once, or EINTR before its pool is ready. */
 	while (getrandom(b, sizeof(b), 0) != sizeof(b)) {
 		if (errno != EINTR)
 			return -errno;
 	}
-	/* Section 4.4: the version, and the two bits of the variant. */
+	/* RFC 4122, section 4.4: the version, and the two bits of the variant. */
 	b[6] = (b[6] & 0x0f) | 0x40;
 	b[8] = (b[8] & 0x3f) | 0x80;
 	snprintf(ret, COMM_UUID_CHARS + 1,
