@@ -9,7 +9,7 @@
 
 enum {
 	MANGLED_BYTES_MAX = 4096, /* the demanglers' stack use grows with it */
-	BINDER_DIGITS_MAX = 2,	  /* 62 * 62 lifetimes: more than anybody writes */
+	BINDER_DIGITS_MAX = 2,	  /* 62 * 62 lifetimes: more than any real name has */
 };
 
 struct demangled {
@@ -19,10 +19,10 @@ struct demangled {
 };
 
 /*
- * An output that is full ends the demangling, else a few hundred bytes would take hours.
- * Between two pieces the demanglers hold no memory, so they may be left by longjmp();
- * but while an identifier in punycode is handed out, Rust's holds the text of it.  That
- * text, and of Rust's only that, is not ASCII: the piece after it is soon enough.
+ * A full output ends the demangling, else a name of a few hundred bytes would take hours.
+ * Between two pieces the demanglers hold no memory, so longjmp() may leave them.  Except:
+ * Rust's holds the text of an identifier in punycode while it hands that out.  Such text
+ * alone is not ASCII in Rust's output: then longjmp() waits for the next piece.
  */
 static void add_piece(const char *text, size_t len_bytes, void *ctx)
 {
@@ -30,7 +30,7 @@ static void add_piece(const char *text, size_t len_bytes, void *ctx)
 	size_t room = (size_t)(out->end - out->at);
 	size_t n = len_bytes < room ? len_bytes : room;
 
-	/* An empty identifier is NULL. */
+	/* For an empty identifier text is NULL. */
 	if (n)
 		memcpy(out->at, text, n);
 	out->at += n;
@@ -43,8 +43,9 @@ static void add_piece(const char *text, size_t len_bytes, void *ctx)
 }
 
 /*
- * "for<'a, 'b>" is written as a number, FG0_ or DG0_, and libiberty counts up to it, also
- * where it prints nothing and so can not be stopped: FGzzzzzzzzzz_ takes years.
+ * Rust mangles "for<'a, 'b>" as a number of lifetimes, FG0_ or DG0_, and libiberty counts up
+ * to it, also where it prints nothing, so that add_piece() cannot stop it: FGzzzzzzzzzz_
+ * takes years.
  */
 static bool has_endless_binder(const char *name)
 {
@@ -61,7 +62,7 @@ static bool has_endless_binder(const char *name)
 	return false;
 }
 
-/* What is not old Rust prints nothing before it fails as that, and may be C++. */
+/* On a _Z name that is not old Rust's its demangler fails before any output: then try C++. */
 static bool demangle(const char *name, struct demangled *out)
 {
 	if (setjmp(out->full))

@@ -20,7 +20,7 @@
 enum {
 	NOBODY = 65534,
 	NICE = 19,
-	CHILD_FILE = 3, /* where the child has its only open files */
+	CHILD_FILE = 3, /* descriptors of the child's only open files: the ELF file, the result */
 	CHILD_RESULT = 4,
 	/*
 	 * At the lowest priority beside busy threads a child gets 1.5 % of a CPU or
@@ -39,7 +39,7 @@ struct comm_dwjob {
 	uint64_t stop_ns, cpu_ns;
 };
 
-/* The parent's files are none of the child's business: some can be written. */
+/* Closes the parent's files in the child: some are writable. */
 static void keep_only(int fd, int result)
 {
 	int file = fcntl(fd, F_DUPFD, CHILD_RESULT + 1);
@@ -51,7 +51,7 @@ static void keep_only(int fd, int result)
 		_exit(1);
 }
 
-/* What a damaged or hostile file can do to the child is all it can do. */
+/* Sandboxes the child: a hostile file that takes over libdw gets no rights and little CPU. */
 static void confine(unsigned int cpu_ms, pid_t parent)
 {
 	struct rlimit cpu = {cpu_ms / 1000 + 2, cpu_ms / 1000 + 2};
@@ -73,14 +73,14 @@ static void confine(unsigned int cpu_ms, pid_t parent)
 	setpriority(PRIO_PROCESS, 0, NICE);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/*
-	 * The file is open already: no rights are needed from here on.  A service
-	 * without CAP_SETUID stays who it is, but keeps no capability either.
+	 * The file is open already: no rights are needed from here on.  A daemon
+	 * without CAP_SETUID keeps its user id, but no capability either.
 	 */
 	if (geteuid() == 0 && setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
 	if (syscall(SYS_capset, &caps, rights) < 0)
 		_exit(1);
-	/* Last, as a change of rights clears it; the parent may be gone already. */
+	/* Last, as a change of user id clears the death signal; the parent may be gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -126,7 +126,7 @@ int comm_dwjob_start(int fd, unsigned int cpu_ms, struct comm_dwjob **ret)
 	return 0;
 }
 
-/* True when the child is gone; should somebody else have reaped it, that is fine. */
+/* True when the child is gone, also when another wait() of this process reaped it. */
 static bool reap(struct comm_dwjob *job, int flags)
 {
 	struct rusage used = {0};
@@ -149,7 +149,7 @@ int comm_dwjob_poll(struct comm_dwjob *job, struct comm_dwline **ret)
 		return comm_dwline_load(job->result, ret);
 	if (comm_clock_now_ns() < job->stop_ns)
 		return -EAGAIN;
-	/* One that may not be killed dies with this process, see confine(). */
+	/* A child that this process may not kill dies with it, see confine(). */
 	if (!kill(job->pid, SIGKILL))
 		reap(job, 0);
 	return -ETIME;
@@ -164,7 +164,7 @@ void comm_dwjob_destroy(struct comm_dwjob *job)
 {
 	if (!job)
 		return;
-	/* A child that somebody else reaped is no child: its pid is not killed. */
+	/* A child that another wait() reaped is gone: its pid may be reused, so do not kill it. */
 	if (!job->ended && !reap(job, WNOHANG) && !kill(job->pid, SIGKILL))
 		reap(job, 0);
 	close(job->result);

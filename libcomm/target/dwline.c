@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 enum {
-	DEPTH_MAX = 96,		     /* of DIEs that hold code */
+	DEPTH_MAX = 96,		     /* of the nesting of DIEs that hold code */
 	DIES_MAX = 64 << 20,	     /* looked at in one file */
 	INLINES_MAX = 1 << 20,	     /* ranges of inlined code in one file */
 	LINES_MAX = 4 << 20,	     /* rows kept of one file */
 	RANGES_MAX = 4096,	     /* of one DIE */
 	SOURCES_MAX = 1 << 16,	     /* file names of one file */
-	PROGRAM_BYTES_MAX = 4 << 20, /* of one unit's line program: a byte of it is a row */
+	PROGRAM_BYTES_MAX = 4 << 20, /* of one unit's line program: each byte may be a row */
 	PROGRAMS_BYTES_MAX = 48 << 20,
 	DEBUG_BYTES_MAX = 1 << 30, /* all debug sections, uncompressed */
 	TEXT_BYTES_MAX = 64 << 20,
@@ -42,12 +42,12 @@ struct inlined {
 	uint32_t depth;
 };
 
-struct piece { /* from start to the next piece the name holds */
+struct piece { /* addresses from start to the next piece are of function name */
 	uint64_t start;
 	uint32_t name; /* NONE: nothing inlined */
 };
 
-/* From a string's address or a DIE's offset to its copy in text. */
+/* A slot of a hash table from a string's address or a DIE's offset to its copy in text. */
 struct known {
 	uint64_t key; /* 0: free */
 	uint32_t text;
@@ -159,7 +159,7 @@ static struct known *known_slot(struct known_table *t, uint64_t key)
 	return &t->slot[at];
 }
 
-/* The copy of text that key stands for, made at first sight. */
+/* Offset of the copy of text, made when key is new. */
 static uint32_t known_text(struct walk *w, struct known_table *t, uint64_t key, const char *text)
 {
 	struct known *k = known_slot(t, key);
@@ -182,7 +182,7 @@ static bool over(struct walk *w)
 	return w->stopped;
 }
 
-/* The linkage name tells apart what overloads and templates call alike. */
+/* Prefers the linkage name: overloads and template instances share the plain one. */
 static const char *inlined_name(Dwarf_Die *die, uint64_t *ret_key)
 {
 	Dwarf_Attribute attr;
@@ -228,7 +228,7 @@ static bool holds_code(Dwarf_Die *die)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		/* An abstract instance has neither, and nothing below has code. */
+		/* An abstract instance has neither attribute, and no child with code. */
 		return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 	case DW_TAG_lexical_block:
 	case DW_TAG_inlined_subroutine:
@@ -268,7 +268,7 @@ static void walk_unit(struct walk *w, Dwarf_Die *unit)
 	}
 }
 
-/* A row costs libdw 50 bytes and a byte of program can make one. */
+/* Bounds libdw's memory: a row costs it 50 bytes, and a byte of line program can make a row. */
 static bool program_fits(struct walk *w, Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;
@@ -324,11 +324,11 @@ static int by_addr(const void *pa, const void *pb)
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
-	/* The end of one sequence may be the start of another. */
+	/* Ends of sequences first: one may have the address at which another sequence starts. */
 	return (a->source != NONE) - (b->source != NONE);
 }
 
-/* Of the rows at one address the last counts; equal neighbours are one. */
+/* Keeps the last row of each address, and one of neighbours with equal lines. */
 static void settle_rows(struct comm_dwline *dw)
 {
 	size_t kept = 0;
@@ -408,7 +408,7 @@ static int flatten(struct walk *w)
 	return 0;
 }
 
-/* Refuses sections that would unpack to more than memory can take. */
+/* False when the debug sections would unpack to more than DEBUG_BYTES_MAX. */
 static bool sections_fit(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -435,7 +435,7 @@ static bool sections_fit(Elf *elf)
 	return true;
 }
 
-/* After libdw took the file: compressed sections are plain by then. */
+/* Call after libdw opened the file: it has decompressed the sections by then. */
 static Elf_Data *line_section(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -540,7 +540,7 @@ int comm_dwline_save(const struct comm_dwline *dw, int to)
 	};
 	uint64_t offset = sizeof(head), start = 0;
 
-	/* The head goes last: what was cut short has none. */
+	/* The head is written last: a table that was cut short has none. */
 	if (!put(to, dw->row, dw->n_rows * sizeof(*dw->row), &offset) ||
 	    !put(to, dw->piece, dw->n_pieces * sizeof(*dw->piece), &offset) ||
 	    !put(to, dw->text, dw->text_bytes, &offset) || !put(to, &head, sizeof(head), &start))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Source lines and inlined functions of one ELF file, from its DWARF: one walk
- * builds two sorted tables, and the DWARF is let go.
+ * builds two sorted tables, and the DWARF is freed.
  *
- * Why not dwarf_getscopes(): 2 to 7 ms an address.  The walk is bounded: past
- * a time or size limit the rest of the inlines, then of the lines, is left out.
+ * Why not dwarf_getscopes(): 2 to 7 ms an address.  The walk is bounded: past a
+ * time or size limit the remaining inlined functions, then lines, are left out.
  * The file is hostile; it is read, never mapped.  libdw 0.188 reads past the
  * end of a damaged line table, so a table is built in a process that may die
  * (see dwjob.h), saved there and loaded here.
@@ -27,16 +27,16 @@ struct comm_line {
 
 struct comm_dwline;
 
-/* -ENODATA: no usable DWARF.  Never of a foreign file in a process that matters. */
+/* -ENODATA: no usable DWARF.  For files of others only in a child that may crash (dwjob.h). */
 int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret);
 void comm_dwline_destroy(struct comm_dwline *dw);
 
-/* To and from the start of a file that can seek. */
+/* Saves a table to the start of a seekable file, to be loaded in another process. */
 int comm_dwline_save(const struct comm_dwline *dw, int to);
-/* Who saved it may have been taken over: believes nothing; -ENODATA. */
+/* A hostile ELF file may control the process that saved: checks all; -ENODATA: damaged. */
 int comm_dwline_load(int from, struct comm_dwline **ret);
 
-/* By the file's virtual address; -ENOENT when nothing is known of it. */
+/* The line at a virtual address of the file; -ENOENT when nothing is known of it. */
 int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_line *ret);
 
 size_t comm_dwline_lines(const struct comm_dwline *dw);

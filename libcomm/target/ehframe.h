@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Calls each(ctx, start, size) for the range of every entry that is understood,
- * until it returns nonzero.  data: the section, at virtual address vaddr.
+ * Calls each(ctx, start, size) for the range of every FDE that is understood,
+ * until each() returns nonzero.  data: the section, at virtual address vaddr.
  */
 void comm_ehframe_walk(const unsigned char *ident, Elf_Data *data, uint64_t vaddr,
 		       int (*each)(void *ctx, uint64_t start, uint64_t size), void *ctx);

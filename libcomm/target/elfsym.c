@@ -15,10 +15,10 @@ enum {
 	DATA_SECTIONS_MAX = 128,
 	SECTION_NAME_BYTES = 32,
 	SYMBOL_NAME_BYTES = 4096,
-	SECTION_BYTES_MAX = 256 << 20, /* of one table that is read */
+	SECTION_BYTES_MAX = 256 << 20, /* of one section that is read */
 	TEXT_BYTES_MAX = 256 << 20,    /* of all names together */
 	STUB_BYTES = 16,
-	BACK_MAX = 8, /* symbols looked at behind the nearest: one in another */
+	BACK_MAX = 8, /* symbols looked at before the nearest: one may enclose it */
 	PAGE = 4096,
 };
 
@@ -53,7 +53,7 @@ struct comm_elfsym {
 	size_t n_sections;
 };
 
-/* Among names of one address the best comes first. */
+/* Among symbols of one address the best name ranks first. */
 struct ranked_symbol {
 	struct symbol_range e;
 	uint32_t rank;
@@ -156,7 +156,7 @@ static uint32_t symbol_rank(const GElf_Sym *s, const char *name)
 		rank += 16;
 	if (!s->st_size)
 		rank += 8;
-	/* Of memcpy, __memcpy and __GI_memcpy people know the first. */
+	/* Of memcpy, __memcpy and __GI_memcpy the first is the one in source code. */
 	if (name[0] == '_')
 		rank += 3;
 	return rank;
@@ -349,7 +349,7 @@ static void add_layout(struct comm_elfsym *sym, Elf *elf)
 
 static size_t count_sections(Elf *elf, uint8_t executable[SECTIONS_MAX])
 {
-	size_t n = 1; /* section 0 is none */
+	size_t n = 1; /* section 0 is not a section */
 	Elf_Scn *scn = NULL;
 
 	memset(executable, 0, SECTIONS_MAX);
@@ -386,11 +386,11 @@ static int by_start(const void *pa, const void *pb)
 		return a->e.start < b->e.start ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	/* The order of the file is arbitrary; this one is not. */
+	/* Ties go by place in the string table, so that equal ranks have one order. */
 	return a->e.name < b->e.name ? -1 : a->e.name > b->e.name;
 }
 
-/* Sorts, and of several at one address keeps the best. */
+/* Sorts symbols by address, and keeps the best of those at one address. */
 static void settle(struct ranked_symbol *all, size_t *n)
 {
 	size_t kept = 0;
@@ -425,7 +425,7 @@ static struct ranked_symbol *floor_of(struct ranked_symbol *all, size_t n, uint6
 
 struct frames {
 	struct builder *b;
-	size_t n; /* functions known before */
+	size_t n; /* functions known from symbols, before .eh_frame is read */
 };
 
 static int add_frame(void *ctx, uint64_t start, uint64_t size)
@@ -440,7 +440,7 @@ static int add_frame(void *ctx, uint64_t start, uint64_t size)
 	return 0;
 }
 
-/* Bounds of the functions that have no symbol. */
+/* Adds the bounds, from .eh_frame, of functions that have no symbol. */
 static void add_frames(struct builder *b, Elf *elf)
 {
 	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
@@ -550,7 +550,7 @@ int comm_elfsym_create(int fd, int debug_fd, struct comm_elfsym **ret)
 
 int comm_elfsym_create_memory(const void *image, size_t image_bytes, struct comm_elfsym **ret)
 {
-	/* libelf may write to an image in memory, so it gets its own. */
+	/* libelf may write to an image in memory, so it gets a copy. */
 	char *copy = malloc(image_bytes ? image_bytes : 1);
 	Elf *elf;
 	int err = -ENOEXEC;
@@ -629,7 +629,7 @@ static uint64_t round_up(uint64_t bytes)
 
 int comm_elfsym_vaddr(const struct comm_elfsym *sym, uint64_t offset, uint32_t flags, uint64_t *ret)
 {
-	/* First the right kind of segment, exactly; then by whole pages. */
+	/* Passes: segments with flags by exact bounds, by whole pages; then any segment, alike. */
 	for (int pass = 0; pass < 4; pass++) {
 		for (size_t i = 0; i < sym->n_segments; i++) {
 			const struct segment *s = &sym->segment[i];

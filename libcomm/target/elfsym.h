@@ -22,7 +22,7 @@ enum {
 	COMM_SYMBOLS_MAX = 4 << 20,
 };
 
-/* What a file says of itself, without any table. */
+/* What identifies an ELF file, read without its symbol tables. */
 struct comm_elf_id {
 	char build_id[2 * COMM_BUILD_ID_BYTES + 1]; /* hex, "" when it has none */
 	char debuglink[256];			    /* file name, "" when it has none */
@@ -45,12 +45,12 @@ int comm_elfsym_create_memory(const void *image, size_t image_bytes, struct comm
 void comm_elfsym_destroy(struct comm_elfsym *sym);
 
 /*
- * The virtual address of a byte of the file.  flags (PF_X, PF_W) says what the
- * mapping is, for a file page that two segments share.
+ * The virtual address of a byte of the file.  flags (PF_X, PF_W): permissions of
+ * the mapping, which pick the segment where two share a page of the file.
  */
 int comm_elfsym_vaddr(const struct comm_elfsym *sym, uint64_t offset, uint32_t flags,
 		      uint64_t *ret);
-/* -ENOENT when vaddr is in none; names live as long as sym. */
+/* The function or variable at vaddr; -ENOENT when there is none.  Names live as long as sym. */
 int comm_elfsym_function(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
 int comm_elfsym_variable(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything the engine asks about a target besides its events: mappings,
- * code bytes, names.  Three views answer alike: the live one (/proc and ELF
- * files), the recorder (asks another view and writes each answer down) and the
+ * Inspecting a target: all that the engine asks about one besides its events,
+ * mappings, code bytes and names.  Views, which answer, have one interface: the live one
+ * (/proc and ELF files), the recorder (asks another view and records each answer) and the
  * replay (answers from a recording, so that the same matrix comes out on any
  * host, bit for bit).
  *
@@ -38,7 +38,7 @@ struct comm_mapping {
 	uint32_t file;	  /* dense id of (dev, ino, path); 0 when anonymous */
 };
 
-/* What is known of a piece of code; start..end in the file's own addresses. */
+/* Symbol and line of an instruction; start..end of its function in the file's own addresses. */
 struct comm_code {
 	const char *function; /* demangled, never NULL; "module+0x12" at worst */
 	const char *inlined;  /* innermost inlined function here, or NULL */
@@ -46,9 +46,9 @@ struct comm_code {
 	const char *build_id; /* hex, "" when unknown */
 	const char *source;   /* file name, NULL when unknown */
 	uint32_t line;	      /* 0 when unknown */
-	uint64_t start;	      /* of the function: file virtual address */
+	uint64_t start;	      /* of the function: virtual address in the file */
 	uint64_t end;
-	/* Source, line and inlined are not known yet: ask again a little later. */
+	/* Source, line and inlined are still being read from DWARF: ask again a little later. */
 	bool provisional;
 };
 
@@ -72,7 +72,7 @@ struct comm_inspect_ops {
 	/* Code bytes; returns how many could be read, or -errno. */
 	ssize_t (*text)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			void *buf, size_t len_bytes);
-	/* -ENOENT when nothing is known, *ret then names the module only. */
+	/* Function and line at ip; -ENOENT: nothing is known, *ret then names the module only. */
 	int (*code)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
 		    struct comm_code *ret);
 	int (*data)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
@@ -87,20 +87,21 @@ struct comm_inspect {
 	void *ctx;
 };
 
-/* A view of the processes that run now.  Needs no root for one's own. */
+/* A view of the processes that run now.  Those of the caller's own user need no root. */
 int comm_inspect_live_create(struct comm_inspect *ret);
 /*
- * Reads the symbols of what a process runs and starts to read its lines, so
- * that this need not happen when the first sample comes.  Stops after 0.3 s
- * (and one file): what is left waits for first sight.  Live views only.
+ * Reads the symbols of the files that a process has mapped and starts to read
+ * their lines, before the first sample needs them.  Stops after 0.3 s (and one
+ * file): the other files are read at their first sample.  Live views only.
  */
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
 /*
- * CPU time spent so far on opening modules, a cost of first sight and not of
- * sampling; that of children which have ended included.  0 unless live.
+ * CPU time spent so far on reading symbols and lines of modules, a cost paid once
+ * per module and not per sample; includes child processes that have ended
+ * (dwjob.h).  0 unless the view is live.
  */
 uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect);
-/* The part of it that is this process's own. */
+/* The part of that CPU time that this process spent itself. */
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
 void comm_inspect_destroy(struct comm_inspect *inspect);
 

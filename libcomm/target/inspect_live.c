@@ -20,10 +20,10 @@
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
 	MODULES_BYTES_MAX = 64 << 20,
-	PROCESSES_MAX = 512, /* that mappings are remembered of */
+	PROCESSES_MAX = 512, /* whose mappings are cached */
 	MEM_FDS_MAX = 64,
 	BUCKETS = 1024,
-	MAPS_TEXT_BYTES = 64 * 1024, /* to begin with */
+	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
 	MAPS_TEXT_BYTES_MAX = 32 << 20,
 	JIT_REREAD_NS = 1000 * 1000 * 1000,
 	PREFETCH_NS = 300 * 1000 * 1000,
@@ -85,7 +85,7 @@ static void process_destroy(struct live_inspect *live, struct live_process *p)
 	free(p);
 }
 
-/* The least recently used one; with_mem: of those whose memory is open. */
+/* The least recently used process; with_mem: of those whose /proc/PID/mem is open. */
 static struct live_process **oldest(struct live_inspect *live, bool with_mem)
 {
 	struct live_process **found = NULL;
@@ -175,7 +175,7 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	bytes = read_proc(live, tgid, "maps");
 	if (bytes < 0)
 		return (int)bytes;
-	/* A process that ends, and a kernel thread, have none. */
+	/* The file is empty for kernel threads and for a process that ends. */
 	if (!bytes)
 		return -ESRCH;
 	err = comm_maps_parse(live->maps, live->text, (size_t)bytes, &map, &n);
@@ -195,8 +195,8 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 }
 
 /*
- * First a handle that cannot hang or have an effect, then, if it is a regular
- * file, the file itself: a path may name a fifo, a tape or a watchdog.
+ * First an O_PATH handle, which cannot hang or have a side effect; only a regular
+ * file is then opened itself: a path may name a fifo, a tape or a watchdog.
  */
 static int open_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags)
 {
@@ -229,9 +229,10 @@ static int open_root(uint32_t tgid)
 }
 
 /*
- * The file behind a mapping.  map_files is exact, even for deleted files, but
- * wants CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path may mean another file
- * by now, so its inode has to agree (st_dev need not on btrfs and overlayfs).
+ * Opens the file behind a mapping.  /proc/PID/map_files is exact, even for deleted
+ * files, but needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path may mean another
+ * file by now, so its inode must match the mapping's (st_dev may differ on btrfs
+ * and overlayfs).
  */
 static int open_mapped(uint32_t tgid, const struct comm_mapping *m, int root_fd)
 {
@@ -289,7 +290,7 @@ static void open_file(struct live_inspect *live, uint32_t tgid, const struct com
 		f->failed_ns = now_ns();
 }
 
-/* Lines that arrived; not more often than the coarse clock ticks. */
+/* Collects source lines that children have read; at most once per tick of the coarse clock. */
 static void poll_lines(struct live_inspect *live)
 {
 	uint64_t now, start;
@@ -369,7 +370,7 @@ static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 		if (n > 0)
 			return n;
 		n = n < 0 ? -errno : -ESRCH;
-		/* After an exec the handle is of the memory before it. */
+		/* After an exec the open /proc/PID/mem still means the old memory: open it anew. */
 		close_mem(live, p);
 		if (fresh)
 			return n;
@@ -460,12 +461,12 @@ static void read_jit(struct live_inspect *live, struct live_process *p)
 	fd = open_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, O_NOFOLLOW);
 	close(root_fd);
 	if (fd < 0) {
-		/* Without the file what is known may be of an earlier process. */
+		/* The file is gone: the names known so far may be an earlier process's. */
 		comm_jitmap_destroy(p->jit);
 		p->jit = NULL;
 		return;
 	}
-	/* /tmp is everybody's: another user's file says nothing of this process. */
+	/* Any user can write to /tmp: trust only a file of root's or the process's own user. */
 	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == uid))
 		comm_jitmap_read(p->jit, fd);
 	close(fd);

@@ -13,13 +13,13 @@ enum {
 	READ_BYTES = 64 * 1024,
 	READ_BYTES_MAX = 64 << 20,
 	LINE_BYTES_MAX = 4096, /* longer ones are skipped */
-	BACK_MAX = 64,	       /* entries looked at behind the nearest */
+	BACK_MAX = 64,	       /* entries looked at before the nearest: one may enclose it */
 };
 
 struct jit_range {
 	uint64_t start, end;
 	const char *name;
-	uint32_t seq; /* place in the file: the later one wins */
+	uint32_t seq; /* line in the file: of overlapping entries the later wins */
 };
 
 struct comm_jitmap {

@@ -17,11 +17,11 @@ int comm_jitmap_create(struct comm_names *names, struct comm_jitmap **ret);
 void comm_jitmap_destroy(struct comm_jitmap *map);
 
 /*
- * Reads what fd has beyond what was read before; a file that shrank or is
- * another one is read anew.  Reads at most 64 MiB at a time.
+ * Reads what was appended to the file since the last call; a file that shrank or
+ * was replaced is read anew.  Reads at most 64 MiB per call.
  */
 int comm_jitmap_read(struct comm_jitmap *map, int fd);
-/* The same for text at hand; a last line without an end is kept for later. */
+/* The same for text in memory; an unfinished last line is kept for the next call. */
 int comm_jitmap_text(struct comm_jitmap *map, const char *text, size_t text_bytes);
 
 /* The name of the code at addr and its bounds, or NULL. */

@@ -93,7 +93,7 @@ static uint32_t file_id(struct comm_maps *maps, uint64_t dev, uint64_t ino, cons
 	maps->files[at] = (struct mapped_file){dev, ino, path, ++maps->n_files};
 	if (maps->n_files * 2 > maps->n_slots && files_grow(maps) < 0 &&
 	    maps->n_files + 1 >= maps->n_slots) {
-		/* The table must keep a free slot, or a search never ends. */
+		/* The hash table must keep a free slot, or a search never ends. */
 		maps->files[at].id = 0;
 		maps->n_files--;
 		return 0;

@@ -10,7 +10,7 @@
 #include "names.h"
 
 enum {
-	COMM_MAPS_MAX = 65536, /* mappings of one process; the rest is not seen */
+	COMM_MAPS_MAX = 65536, /* mappings of one process; further ones are ignored */
 };
 
 struct comm_maps;

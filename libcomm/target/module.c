@@ -21,7 +21,7 @@ enum {
 	BUCKETS = 256,
 	LINES_CPU_MS = 2000,
 	JOBS_MAX = 2,	  /* children at once */
-	WAITING_MAX = 64, /* modules whose file is kept open for a child to come */
+	WAITING_MAX = 64, /* queued modules, each with its file open */
 	VDSO_BYTES_MAX = 64 * 1024,
 	PAGE = 4096,
 };
@@ -29,14 +29,14 @@ enum {
 static const off_t file_bytes_max = (off_t)2 << 30;
 
 enum lines {
-	LINES_NONE,    /* there are none, or they are in memory */
-	LINES_WANTED,  /* but too many are waiting: the file has to come again */
-	LINES_WAITING, /* in the queue, with the file */
-	LINES_COMING,  /* a child is at work */
+	LINES_NONE,    /* the module has no lines, or they are in memory */
+	LINES_WANTED,  /* the queue was full: comm_modules_open() has to bring the file again */
+	LINES_WAITING, /* in the queue, with the file open */
+	LINES_COMING,  /* a child reads them */
 };
 
 struct comm_module {
-	struct comm_module *next; /* of the bucket */
+	struct comm_module *next; /* in its hash bucket */
 	struct comm_modules *modules;
 	const char *name, *build_id;
 	uint64_t size_bytes; /* of the file */
@@ -46,7 +46,7 @@ struct comm_module {
 	enum lines state;
 	int lines_fd; /* LINES_WAITING */
 	size_t bytes;
-	uint64_t used; /* when last, in uses of any module */
+	uint64_t used; /* time of last use; the clock counts uses of all modules */
 };
 
 struct comm_modules {
@@ -136,7 +136,7 @@ const char *comm_module_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Room for the newest: tables unused for longest go first. */
+/* Frees tables, least recently used first, until all fit the limit; spares keep. */
 static void make_room(struct comm_modules *modules, const struct comm_module *keep)
 {
 	while (modules->bytes > modules->max_bytes) {
@@ -156,7 +156,7 @@ static int open_debug(int dir_fd, const char *path, bool in_root, const char *bu
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		/* The links of a container must not lead out of it. */
+		/* Symbolic links inside a container's root must not lead out of it. */
 		.resolve = in_root ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
 	};
 	struct comm_elf_id id;
@@ -173,7 +173,7 @@ static int open_debug(int dir_fd, const char *path, bool in_root, const char *bu
 	return -1;
 }
 
-/* Where distributions put the symbols that they strip; -1: not found. */
+/* Opens the file with the debug symbols that a distribution stripped; -1: not found. */
 static int find_debug(const struct comm_elf_id *id, int root_fd, const char *path)
 {
 	char name[PAGE];
@@ -232,7 +232,7 @@ static void account(struct comm_module *module)
 	make_room(modules, module);
 }
 
-/* From the queue to a child: first what was used last, as samples fall there. */
+/* Starts children for queued modules, most recently used first: samples fall there. */
 static void start_jobs(struct comm_modules *modules)
 {
 	while (modules->n_jobs < JOBS_MAX && modules->n_waiting) {
@@ -284,11 +284,11 @@ void comm_modules_poll(struct comm_modules *modules)
 			i++;
 			continue;
 		}
-		/* Without DWARF there are just no lines. */
+		/* On an error, such as no DWARF, the module just has no lines. */
 		job_end(modules, i);
 		if (!err) {
 			account(module);
-			/* That may have ended other jobs. */
+			/* account() may have freed modules and so ended other jobs: start over. */
 			i = 0;
 		}
 	}
@@ -318,7 +318,7 @@ int comm_modules_open(struct comm_modules *modules, int fd, int root_fd, const c
 		return err;
 	name = comm_names_add(modules->names, base, strlen(base));
 	module = lookup(modules, &id, &st, name);
-	/* Without a build-id a file of that name may be another one: look again. */
+	/* Without a build-id the name may be another file's by now: read it again. */
 	if (module && module->sym && id.build_id[0] && module->state != LINES_WANTED) {
 		*ret = module;
 		return 0;
@@ -357,8 +357,8 @@ int comm_modules_open(struct comm_modules *modules, int fd, int root_fd, const c
 }
 
 /*
- * Every 64-bit process has the kernel's vdso; the own copy is one that no
- * target could have changed.
+ * Every 64-bit process has the kernel's vdso; this process's own copy is one that
+ * no target could have changed.
  */
 int comm_modules_vdso(struct comm_modules *modules, struct comm_module **ret)
 {
@@ -450,7 +450,7 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 		vaddr = offset;
 	err = comm_elfsym_function(module->sym, vaddr, &symbol);
 	if (err) {
-		/* By page, so that unknown code is not a function per sample. */
+		/* Code without a symbol counts as a function per page, not one per sample. */
 		ret->start = vaddr & ~(uint64_t)(PAGE - 1);
 		ret->end = ret->start + PAGE;
 		ret->function = at_offset(module, ret->start);
@@ -486,7 +486,7 @@ int comm_module_data(struct comm_module *module, const struct comm_mapping *file
 		.module = module->name,
 		.build_id = module->build_id,
 	};
-	/* Both sides wrap: addresses below the first mapped byte do occur. */
+	/* The differences may wrap: addresses below the first mapped byte do occur. */
 	if (addr >= file->start && addr < file->end) {
 		err = comm_elfsym_vaddr(module->sym, addr - file->start + file->offset,
 					file->writable ? PF_W : 0, &vaddr);

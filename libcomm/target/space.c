@@ -12,7 +12,7 @@ enum {
 	 * not cost the whole budget.
 	 */
 	REREAD_PER_MAPPING_NS = 150 * 1000,
-	/* A wild address misses for ever: each such miss doubles the wait. */
+	/* A wild address is never in a mapping: each such miss doubles the wait to reread. */
 	MISS_SHIFT_MAX = 5,
 	BUCKETS = 4096,
 };
@@ -22,17 +22,17 @@ struct comm_space {
 	struct comm_space_table *table;
 	uint32_t tgid;
 	uint32_t generation;
-	bool asked;	/* once at least */
-	bool changed;	/* an event said so */
-	uint8_t misses; /* in a row that asking anew did not cure */
+	bool asked;	/* mappings were read once at least */
+	bool changed;	/* an event changed the mappings since */
+	uint8_t misses; /* in a row that reading the mappings anew did not cure */
 	uint64_t asked_ns;
 	struct comm_mapping *map;
-	size_t n, last; /* last: where the last search ended */
+	size_t n, last; /* last: index of the mapping found last */
 };
 
 struct comm_space_table {
 	const struct comm_inspect *inspect;
-	/* Of the table, so that a tgid that comes back has a new one. */
+	/* Counted for all spaces, so that a reused tgid gets a generation never used before. */
 	uint32_t generation;
 	struct comm_space *last;
 	struct comm_space *bucket[BUCKETS];
@@ -119,7 +119,7 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	space->changed = false;
 	space->asked_ns = now_ns;
 	/*
-	 * A process that is gone keeps what was known of it: samples of its last
+	 * A process that has ended keeps its last mappings: samples of its last
 	 * moments may still be on their way.
 	 */
 	if (inspect->ops->maps(inspect->ctx, space->tgid, &map, &n) < 0)
@@ -176,7 +176,7 @@ const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t ad
 		if (may_reread(space, now_ns, 0))
 			reread(space, now_ns);
 		else
-			/* The answer may be out of date: let nobody keep it. */
+			/* The mapping may be out of date: a new generation keeps caches off it. */
 			space->generation = ++space->table->generation;
 	}
 	m = search(space, addr);
@@ -206,7 +206,7 @@ void comm_space_changed(struct comm_space_table *table, uint32_t tgid)
 	struct comm_space *s = lookup(table, tgid);
 
 	if (s) {
-		/* A cache that still hits would never ask again. */
+		/* Invalidates caches of mappings: one that still hits would never ask again. */
 		s->generation = ++table->generation;
 		s->changed = true;
 		s->misses = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Address spaces: which mapping an address of a process lies in.  Mappings are
- * asked of the view when first needed, and again after an event that changed
- * them or on a miss (a heap that grew), but not more than every 50 ms of event
- * time per process (longer when it has thousands of mappings).
+ * read from the view (inspect.h) when first needed, and again after an event that
+ * changed them or on a miss (a heap that grew), but at most every 50 ms of event
+ * time per process (less often when it has thousands of mappings).
  */
 #ifndef COMM_SPACE_H
 #define COMM_SPACE_H
@@ -18,7 +18,7 @@ void comm_space_table_destroy(struct comm_space_table *table);
 
 /* The space of a process, made when first asked for; NULL: out of memory. */
 struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid);
-/* NULL when the address is in no mapping.  Valid until the next call. */
+/* The mapping that addr is in, or NULL.  Valid until the next call. */
 const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t addr,
 					   uint64_t now_ns);
 /*
@@ -27,7 +27,7 @@ const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t ad
  */
 uint32_t comm_space_generation(const struct comm_space *space);
 uint32_t comm_space_tgid(const struct comm_space *space);
-/* An mmap or exec happened: the mappings are asked anew when next needed. */
+/* An mmap or exec happened: the mappings are read anew when next needed. */
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid);
 /* The process is gone: forget it. */
 void comm_space_drop(struct comm_space_table *table, uint32_t tgid);
