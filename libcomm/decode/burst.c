@@ -10,7 +10,7 @@
 
 enum {
 	SEGMENTS = 4,
-	/* A compare or scan is followed element by element this far. */
+	/* cmps and scas are emulated element by element, at most so many. */
 	STRING_STEPS = 256,
 };
 
@@ -100,7 +100,7 @@ static void count(struct comm_decoder *d, struct comm_uop *u, bool known)
 	d->burst->n_unknown += !known;
 }
 
-/* User addresses only: the thread faults on the others. */
+/* True for user addresses: the thread faults on any other. */
 static bool is_user(uint64_t addr, uint64_t bytes)
 {
 	return addr >> 63 == 0 && bytes <= 1ULL << 62 && (addr + bytes) >> 63 == 0;
@@ -163,7 +163,7 @@ static bool effective_address(const struct comm_emu *emu, const struct comm_uop 
 	return (k & emu->known[u->segment]) == ~0ULL;
 }
 
-/* The memory operand of an instruction: emits what it does there. */
+/* Emits the accesses to the memory operand of an instruction. */
 static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bool *has_addr)
 {
 	unsigned atomic = u->bits & COMM_UOP_ATOMIC;
@@ -199,7 +199,7 @@ static void add_to(struct comm_emu *emu, unsigned reg, uint64_t by)
 	comm_emu_set_reg(emu, reg, 8, v);
 }
 
-/* One side of a string instruction: n elements from where the register points. */
+/* Emits one side of a string instruction: n elements from the address in reg. */
 static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, uint64_t n,
 			bool backwards, unsigned flags)
 {
@@ -282,7 +282,7 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 	return true;
 }
 
-/* cmps, scas: how far they go depends on what they read. */
+/* cmps, scas: the values that they read decide how far they go. */
 static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
 {
 	struct comm_emu *emu = &d->emu;
@@ -416,7 +416,7 @@ static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
 	}
 }
 
-/* The value that an indirect jump or call goes to. */
+/* The target address of an indirect jump or call. */
 static bool target_operand(struct comm_decoder *d, struct comm_uop *u, struct comm_value *ret)
 {
 	uint64_t addr;
@@ -470,8 +470,8 @@ static bool find_segment(struct comm_decoder *d, uint64_t ip, struct comm_segmen
 }
 
 /*
- * Whether the cached bytes are those that the thread stands on.  A breakpoint
- * in memory stands for the byte of the file.
+ * Whether the cached code is what the sample captured at its ip.  A debugger's
+ * breakpoint (0xcc) in memory counts as a match with the file's byte.
  */
 static bool text_matches(const struct comm_decoder *d, uint32_t position)
 {
@@ -504,7 +504,7 @@ static bool text_matches(const struct comm_decoder *d, uint32_t position)
 	return true;
 }
 
-/* Position of the sampled instruction; 0: *ret_why says why there is none. */
+/* Cache position of the sampled instruction; 0: *ret_why says why there is none. */
 static uint32_t start(struct comm_decoder *d, struct comm_segment **seg,
 		      enum comm_burst_end *ret_why)
 {
@@ -524,7 +524,7 @@ static uint32_t start(struct comm_decoder *d, struct comm_segment **seg,
 	return 0;
 }
 
-/* Position of a branch target; direct branches remember it in the cache. */
+/* Cache position of the branch target ip; a direct branch keeps it in its link. */
 static uint32_t go_to(struct comm_decoder *d, struct comm_segment **seg, uint64_t ip, uint32_t from)
 {
 	struct comm_uop *uop = comm_codecache_uops(d->cache);
@@ -643,7 +643,7 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 				return COMM_BURST_UNSUPPORTED;
 			goto next;
 		}
-		/* Only jumps to a known place and calls get here. */
+		/* Only calls, and jumps to a known address, get here. */
 		if (u->op == COMM_OP_CALL || u->op == COMM_OP_CALL_TO) {
 			struct comm_value back = {next, ~0ULL};
 

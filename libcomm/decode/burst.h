@@ -4,8 +4,8 @@
  * about to make.  The saved registers are exact for the instruction at the IP,
  * so forward emulation over the integer subset of x86-64 knows the address of
  * each access until it meets a branch or an address that depends on a value
- * nobody captured (strict mode: an address is emitted only when it is certain,
- * given that no other thread changes the captured memory meanwhile).
+ * that was not captured (strict mode: an address is emitted only when it is
+ * certain, given that no other thread changes the captured memory meanwhile).
  *
  * An instruction that reads and writes one datum gives two accesses, the read
  * first; with a lock prefix (or xchg) both are COMM_ACCESS_ATOMIC.  What an
@@ -43,7 +43,7 @@ enum comm_burst_end {
 	COMM_BURST_NO_TEXT,	/* code bytes not readable */
 	COMM_BURST_UNDECODED,
 	COMM_BURST_MODE32,
-	COMM_BURST_CHANGED, /* the code in memory is not what the sample stood on */
+	COMM_BURST_CHANGED, /* the cached code is not the code that the sample captured */
 	COMM_BURST_END_MAX
 };
 
@@ -53,7 +53,7 @@ struct comm_burst_access {
 	uint64_t size_bytes;
 	uint16_t flags; /* enum comm_access_flags */
 	uint16_t insn;	/* position in the burst, 0 for the sampled one */
-	float cycle;	/* when it issues after the sample: dataflow model */
+	float cycle;	/* when the access issues, from the sample on: dataflow model */
 };
 
 struct comm_burst {
@@ -78,8 +78,8 @@ void comm_burst_run(struct comm_decoder *decoder, struct comm_space *space, uint
 		    const struct comm_sample *sample, struct comm_burst *ret);
 
 /*
- * How often the access instruction at ip had a known and an unknown address so
- * far, for scaling by all/known.
+ * How many accesses of the instruction at ip had a known address so far, and how
+ * many there were in all: accesses are scaled by all/known.
  */
 void comm_decoder_known(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
 			uint64_t ip, uint64_t *ret_known, uint64_t *ret_all);

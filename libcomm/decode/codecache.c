@@ -45,14 +45,14 @@ struct load {
 struct layout {
 	uint32_t file; /* 0: free */
 	uint32_t salt;
-	uint32_t n; /* 0: not an ELF file, or one that we do not trust */
+	uint32_t n; /* 0: not an ELF file, or its headers are not trusted */
 	struct load load[LOADS];
 };
 
 struct recent {
 	uint64_t start, end;
 	uint64_t delta; /* file offset = address - delta */
-	uint32_t file;	/* 0: nothing constant in here */
+	uint32_t file;	/* 0: the mapping has no constant bytes */
 	bool sealed;	/* relocated, then made read-only: the process' own */
 	struct comm_mapping mapping;
 	uint64_t constant_start, constant_end;
@@ -133,7 +133,7 @@ bool comm_codecache_segment(struct comm_codecache *cache, struct comm_space *spa
 	ret->end = m->end;
 	ret->tgid = comm_space_tgid(space);
 	ret->mapping = *m;
-	/* Writable text need not be the file's. */
+	/* Text in a writable mapping may differ from the file's. */
 	ret->of_file = m->kind == COMM_MAP_FILE && m->file && !m->writable;
 	if (ret->of_file) {
 		ret->delta = m->start - m->offset;
@@ -146,7 +146,7 @@ bool comm_codecache_segment(struct comm_codecache *cache, struct comm_space *spa
 		ret->generation = comm_space_generation(space);
 		ret->salt = cache->process_salt[ret->tgid % SALTS];
 	}
-	/* The two kinds of owner must not meet. */
+	/* A file and a process of one number must not share a key. */
 	ret->salt = ret->salt << 1 | ret->of_file;
 	return true;
 }
@@ -203,8 +203,8 @@ static uint32_t add(struct comm_codecache *cache, const struct comm_segment *seg
 }
 
 /*
- * Flags that are overwritten before anyone can read them need not be computed.
- * Past a branch or the end of the line everybody may read.
+ * EFLAGS that are overwritten before an instruction reads them need not be computed.
+ * Past a branch or the end of the straight line all flags count as read.
  */
 static void mark_live_flags(struct comm_uop *uop, const uint16_t *flags_in, uint32_t n)
 {
@@ -328,9 +328,9 @@ static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struc
 }
 
 /*
- * The part of a mapping that holds what the linker wrote into the file.  Goes
- * by run-time address: the page of file where the read-only data ends is often
- * mapped a second time, as the start of relocated data.
+ * Finds the part of a mapping whose bytes are constant, as the linker wrote them into
+ * the file.  Compares run-time addresses, not file offsets: the page of the file where
+ * the read-only data ends is often mapped a second time, as the start of relocated data.
  */
 static void find_constant(struct comm_codecache *cache, struct comm_space *space, uint64_t now_ns,
 			  struct recent *r)
@@ -367,7 +367,7 @@ static void find_constant(struct comm_codecache *cache, struct comm_space *space
 		if (layout->load[i].writable) {
 			if (r->start >= bias + layout->load[i].end || (start & ~0xfffULL) >= r->end)
 				continue;
-			/* Written by the dynamic linker, which then took the right away. */
+			/* RELRO: the dynamic linker relocated it, then made it read-only. */
 			r->constant_start = r->start;
 			r->constant_end = r->end;
 			r->sealed = true;

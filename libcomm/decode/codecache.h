@@ -2,12 +2,13 @@
 /*
  * Decoded instructions, and constant file bytes.  Code of a file is kept by
  * (file, offset) and shared by all processes that map it; other code by
- * (process, address, generation of its mappings).  Bounded: when full, all is
- * forgotten at once, which keeps positions in the cache plain numbers.
+ * (process, address, generation of its mappings).  Bounded: a full cache is
+ * emptied at once, which keeps positions in it plain indices.
  *
  * Instructions of a straight line lie side by side, so the emulator goes on by
- * adding one.  Where a line meets one that is there already, a COMM_OP_GOTO
- * leads over, so each instruction exists once and its counters are complete.
+ * adding one.  Where a new line reaches an instruction of a cached line, a
+ * COMM_OP_GOTO leads there, so each instruction exists once and its counters are
+ * complete.
  */
 #ifndef COMM_CODECACHE_H
 #define COMM_CODECACHE_H
@@ -32,7 +33,7 @@ struct comm_codecache;
 int comm_codecache_create(const struct comm_inspect *inspect, struct comm_codecache **ret);
 void comm_codecache_destroy(struct comm_codecache *cache);
 
-/* What was remembered of mappings holds for one burst. */
+/* Begins a burst: forgets the mappings remembered during the last one. */
 void comm_codecache_begin(struct comm_codecache *cache);
 
 /* False when the address is in no executable mapping. */
@@ -40,21 +41,21 @@ bool comm_codecache_segment(struct comm_codecache *cache, struct comm_space *spa
 			    uint64_t ip, struct comm_segment *ret);
 
 /*
- * Position of the instruction at an address inside the segment, decoding when
- * it is new; 0 when its bytes cannot be read.
+ * Position of the instruction at an address inside the segment, which is decoded
+ * if it is not cached; 0 when its bytes cannot be read.
  */
 uint32_t comm_codecache_find(struct comm_codecache *cache, const struct comm_segment *seg,
 			     uint64_t ip);
-/* The same, but 0 when it is not there yet. */
+/* The same, but 0 when the instruction is not cached yet. */
 uint32_t comm_codecache_peek(struct comm_codecache *cache, const struct comm_segment *seg,
 			     uint64_t ip);
-/* The text of the segment's owner changed: forget it. */
+/* The text of the segment's owner changed: forgets its instructions. */
 void comm_codecache_forget(struct comm_codecache *cache, struct comm_segment *seg);
 
-/* Instruction by position, with its bytes; positions change when all is forgotten. */
+/* Instructions by position; positions are void once the cache was emptied (epoch). */
 struct comm_uop *comm_codecache_uops(struct comm_codecache *cache);
 const uint8_t *comm_codecache_bytes(const struct comm_codecache *cache, uint32_t position);
-/* Grows each time that all is forgotten. */
+/* Grows each time that the cache is emptied. */
 uint32_t comm_codecache_epoch(const struct comm_codecache *cache);
 
 /*

@@ -248,7 +248,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 	case COMM_OP_BLSMSK:
 		r = comm_bits_bits(emu, u, b);
 		if (!r.known && (u->op == COMM_OP_BSF || u->op == COMM_OP_BSR)) {
-			/* Of zero: which bits stay differs between makers. */
+			/* bsf, bsr of zero: which bits of dst stay differs between vendors. */
 			comm_emu_set_reg(emu, u->dst, 8, r);
 			return true;
 		}
@@ -403,7 +403,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		uint64_t bit;
 
 		c = w * 8 - 1;
-		/* ZF stays; which others do differs between makers. */
+		/* ZF stays; whether other flags do differs between CPU vendors. */
 		if ((b.known & c) != c) {
 			comm_bits_put_flags(emu, COMM_FLAGS_ALU & ~COMM_FLAG_ZF, 0, 0);
 			if (u->op == COMM_OP_BT)
@@ -426,7 +426,7 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		break;
 	}
 	default:
-		/* A kind the decoder makes and this switch forgot: nothing is known. */
+		/* An operation of the decoder that this switch lacks: nothing is known. */
 		comm_bits_put_flags(emu, COMM_FLAGS_ALU, 0, 0);
 		break;
 	}

@@ -29,9 +29,9 @@ void comm_emu_begin(struct comm_emu *emu, const struct comm_sample *sample);
 enum comm_truth comm_emu_condition(const struct comm_emu *emu, unsigned code);
 
 /*
- * Runs a data instruction.  addr is that of its memory operand; where it is
- * not known (has_addr false) loads give nothing and stores may have hit
- * anything.  False when it raises an exception.
+ * Runs a data instruction.  addr is that of its memory operand; has_addr false:
+ * the address is unknown, so a load gives unknown bits and a store may have hit
+ * any memory.  False when the instruction raises an exception.
  */
 bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr);
 

@@ -43,8 +43,8 @@ static void set_memory(const struct comm_insn_zydis *s, const ZydisDecodedOperan
 }
 
 /*
- * The conservative description, true for every instruction: one access, and
- * what is written becomes unknown.
+ * A conservative description that holds for every instruction: one access, and
+ * all registers and flags that the instruction writes become unknown.
  */
 static void set_other(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
@@ -68,7 +68,7 @@ static void set_other(const struct comm_insn_zydis *s, struct comm_uop *u)
 			u->bits |= COMM_UOP_READ;
 		if (comm_insn_zydis_writes(o))
 			u->bits |= COMM_UOP_WRITE;
-		/* A comparison that fails writes back what it read. */
+		/* A cmpxchg always writes: when the comparison fails, what it read. */
 		if ((o->actions &
 		     (ZYDIS_OPERAND_ACTION_CONDREAD | ZYDIS_OPERAND_ACTION_CONDWRITE)) &&
 		    s->insn.meta.category != ZYDIS_CATEGORY_SEMAPHORE)
@@ -345,7 +345,7 @@ unsupported:
 	u->op = COMM_OP_UNSUPPORTED;
 }
 
-/* Whatever hands control to somebody else, or needs a privilege. */
+/* Instructions that hand control elsewhere (kernel, hypervisor, enclave) or need privilege. */
 static bool leaves(const struct comm_insn_zydis *s)
 {
 	if (s->insn.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
@@ -418,7 +418,7 @@ static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 		bool stack = u->op == COMM_OP_PUSH || u->op == COMM_OP_POP;
 
 		*u = plain;
-		if (stack) /* of a segment register */
+		if (stack) /* push or pop of a segment register */
 			u->op = COMM_OP_UNSUPPORTED;
 		else
 			set_other(s, u);
@@ -466,7 +466,7 @@ static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 	case COMM_OP_ANDN:
 	case COMM_OP_PDEP:
 	case COMM_OP_PEXT: {
-		/* The last operand may be memory: it is `src` to the emulator. */
+		/* When the last operand is memory the emulator takes it as src: swap. */
 		uint8_t r = u->src;
 
 		u->src = u->src2;
@@ -559,7 +559,7 @@ static void set_kind(const struct comm_insn_zydis *s, struct comm_uop *u)
 		u->op = COMM_OP_SYSCALL;
 		return;
 	}
-	/* f3 41 90 is an exchange with r8, whatever the decoder calls it. */
+	/* f3 41 90 is an exchange with r8, though the disassembler calls it pause. */
 	if (s->insn.mnemonic == ZYDIS_MNEMONIC_PAUSE && s->insn.raw.rex.B) {
 		u->op = COMM_OP_UNSUPPORTED;
 		return;
@@ -576,7 +576,7 @@ static void set_kind(const struct comm_insn_zydis *s, struct comm_uop *u)
 	case ZYDIS_CATEGORY_CLZERO:
 	case ZYDIS_CATEGORY_MOVDIR:
 	case ZYDIS_CATEGORY_ENQCMD:
-		/* How much or where is not in the operands. */
+		/* The operands do not tell the address or the extent of the access. */
 		u->bits |= COMM_UOP_UNSURE | COMM_UOP_WRITE;
 		break;
 	default:

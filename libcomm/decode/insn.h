@@ -5,8 +5,8 @@
  *
  * An instruction that is not modelled becomes COMM_OP_OTHER: its memory access
  * is still described, and every register and flag it writes becomes unknown.
- * Only what changes the flow of control in a way nobody models becomes
- * COMM_OP_UNSUPPORTED.
+ * Only a change of control flow that is not modelled becomes COMM_OP_UNSUPPORTED,
+ * which ends a burst.
  *
  * What it is not for: keeping instructions (codecache.h) or running them
  * (emu.h).
@@ -101,7 +101,7 @@ enum comm_op {
 	COMM_OP_CALL_TO,
 	COMM_OP_RET,
 	COMM_OP_LOOP, /* cond: 0 loop, 1 loope, 2 loopne, 3 jrcxz */
-	COMM_OP_GOTO, /* no instruction: decoding went on elsewhere */
+	COMM_OP_GOTO, /* no instruction: the line goes on at another position of the cache */
 	COMM_OP_SYSCALL,
 	COMM_OP_UNSUPPORTED,
 	COMM_OP_UNDECODED,
@@ -117,7 +117,7 @@ enum {
 	COMM_UREG_HIGH = 0x20, /* or'ed: ah, ch, dh, bh */
 };
 
-/* Things that become ready, for the timing model; 0..15 are the GPRs. */
+/* Registers and flags whose ready time the timing model keeps; 0..15 are the GPRs. */
 enum {
 	COMM_READY_FLAGS = COMM_NGPR,
 	COMM_READY_X87,
@@ -145,7 +145,7 @@ enum comm_uop_bits {
 	COMM_UOP_PARTIAL_FLAGS = 1 << 15, /* may leave the flags alone */
 };
 
-/* What the instruction costs; comm_cost_table has the figures. */
+/* Classes of instruction cost (latency, port); comm_cost_table has the figures. */
 enum comm_cost_class {
 	COMM_COST_ALU,
 	COMM_COST_NONE, /* nop, eliminated moves */
@@ -177,11 +177,11 @@ enum { COMM_PORT_ALU, COMM_PORT_MUL, COMM_PORT_VEC, COMM_PORT_DIV, COMM_PORT_MAX
 extern const struct comm_cost comm_cost_table[COMM_COST_MAX];
 
 struct comm_uop {
-	uint64_t at;	     /* file offset, or address where code is of no file */
+	uint64_t at;	     /* file offset, or address of code that is not in a file */
 	int64_t imm;	     /* of a direct branch: target - at */
 	int64_t disp;	     /* length added when the base is RIP */
-	uint32_t link;	     /* where the branch goes in the cache, 0: not looked up */
-	uint32_t known, all; /* accesses with a known address, and all */
+	uint32_t link;	     /* cache position of the branch target, 0: not looked up */
+	uint32_t known, all; /* count of accesses with a known address, and of all */
 	uint16_t access_bytes;
 	uint16_t clobbers; /* GPRs that become unknown: COMM_OP_OTHER */
 	uint8_t op;
@@ -192,9 +192,9 @@ struct comm_uop {
 	uint8_t base, index, shift, segment;
 	uint8_t cost; /* enum comm_cost_class */
 	uint16_t bits;
-	uint16_t flags_out;  /* EFLAGS that it may change */
-	uint16_t flags_live; /* and that somebody may read afterwards */
-	/* Ready times: [0], [1] the address (or data when no memory), then data. */
+	uint16_t flags_out;  /* EFLAGS that the instruction may change */
+	uint16_t flags_live; /* EFLAGS that a later instruction may read */
+	/* COMM_READY_*, inputs: [0], [1] of the address (of data without memory), then of data. */
 	uint8_t in[4];
 	uint8_t out[2];
 };
@@ -216,13 +216,13 @@ enum {
 
 /*
  * Decodes one instruction.  Returns its length; 0 when the bytes end inside it;
- * -EILSEQ when they are none.  ret->at, link, counters and flags_live are the
- * cache's.  *ret_flags_in are the EFLAGS that the instruction reads.
+ * -EILSEQ when they are no instruction.  ret->at, link, known, all and flags_live are
+ * left to the cache.  *ret_flags_in are the EFLAGS that the instruction reads.
  */
 int comm_insn_decode(const uint8_t *bytes, size_t len_bytes, struct comm_uop *ret,
 		     uint16_t *ret_flags_in);
 
-/* Nothing runs on into the instruction after this one. */
+/* True when control never goes on to the instruction after this one. */
 bool comm_insn_ends_block(const struct comm_uop *uop);
 
 #endif

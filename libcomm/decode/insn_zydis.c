@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "insn_zydis.h"
 
-/* Middle of the road of Zen 3..5 and Ice Lake..Golden Cove. */
+/* Latency and throughput in the middle between Zen 3..5 and Ice Lake..Golden Cove. */
 const struct comm_cost comm_cost_table[COMM_COST_MAX] = {
 	[COMM_COST_ALU] = {1, 0.2F, COMM_PORT_ALU},    [COMM_COST_NONE] = {0, 0, COMM_PORT_ALU},
 	[COMM_COST_BRANCH] = {1, 0.2F, COMM_PORT_ALU}, [COMM_COST_MUL] = {3, 1, COMM_PORT_MUL},
@@ -56,7 +56,7 @@ static int ready_id(ZydisRegister reg)
 	}
 }
 
-/* Which registers it waits for and which it makes ready. */
+/* Sets which registers the instruction waits for and which it makes ready. */
 static void set_timing(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	const ZydisAccessedFlags *f = s->insn.cpu_flags;
@@ -98,7 +98,7 @@ static void set_timing(const struct comm_insn_zydis *s, struct comm_uop *u)
 		}
 		if (o->type != ZYDIS_OPERAND_TYPE_REGISTER)
 			continue;
-		/* The stack engine renames rsp for nothing. */
+		/* Implicit updates of rsp have no latency: the CPU's stack engine does them. */
 		if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 		    comm_insn_zydis_gpr(o->reg.value) == COMM_RSP)
 			continue;

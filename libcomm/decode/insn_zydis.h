@@ -2,7 +2,7 @@
 /*
  * An instruction as the disassembler describes it, on its way to become a
  * micro-operation (insn.h), and what it costs by the timing model (timing.h).
- * For insn.c and insn_zydis.c only: nobody else includes the disassembler.
+ * For insn.c and insn_zydis.c only: no other file includes the disassembler.
  */
 #ifndef COMM_INSN_ZYDIS_H
 #define COMM_INSN_ZYDIS_H
@@ -19,7 +19,7 @@ struct comm_insn_zydis {
 /* A plain general register as the emulator numbers it, or -1. */
 int comm_insn_zydis_gpr(ZydisRegister reg);
 bool comm_insn_zydis_writes(const ZydisDecodedOperand *operand);
-/* Which registers it waits for, which it makes ready, and its class of cost. */
+/* Sets which registers the instruction waits for, which it makes ready, and its cost class. */
 void comm_insn_zydis_cost(const struct comm_insn_zydis *s, struct comm_uop *u);
 
 #endif

@@ -3,7 +3,7 @@
 
 typedef struct comm_value val;
 
-/* The count is below the width of the register it came in (5 or 6 bits). */
+/* c is the shift count as the CPU masks it, to 5 or 6 bits. */
 val comm_bits_shift(unsigned op, val a, unsigned c, unsigned width)
 {
 	uint64_t mask = comm_width_mask(width);
@@ -90,7 +90,7 @@ void comm_bits_shift_flags(struct comm_emu *emu, unsigned op, val a, val r, unsi
 	} else {
 		comm_bits_result_flags(r, width, &which, &set);
 	}
-	/* OF of longer shifts is undefined; of these it is what the manual says. */
+	/* OF is defined for shifts by 1 only, and set then as the manual says. */
 	if (c == 1 && op == COMM_OP_SAR) {
 		which |= COMM_FLAG_OF;
 	} else if (c == 1 && op == COMM_OP_SHR && comm_bits_msb(a.known, width)) {
@@ -180,7 +180,7 @@ bool comm_bits_divide(struct comm_emu *emu, const struct comm_uop *u, val b)
 			if (w < 8)
 				n = (__int128)(int64_t)comm_bits_sign_extend(
 					hi.bits << w * 8 | lo.bits, w * 2);
-			/* The one quotient that 128 bits cannot hold. */
+			/* -2^127 / -1: the one quotient that 128 bits cannot hold. */
 			if (d == -1 && n == (__int128)((unsigned __int128)1 << 127))
 				return false;
 			quotient = n / d;
@@ -216,7 +216,7 @@ static uint64_t extract(uint64_t v, uint64_t mask)
 	return r;
 }
 
-/* Bit counting and field instructions: all or nothing is known. */
+/* Bit counting and field instructions: the result is known whole or not at all. */
 val comm_bits_bits(struct comm_emu *emu, const struct comm_uop *u, val b)
 {
 	unsigned w = u->width, n = w * 8;

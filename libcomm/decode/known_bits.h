@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arithmetic on values of which some bits are not known, and the flags that
- * come of it.  A result bit is known only when the known bits determine it.
+ * Arithmetic on values of which some bits are not known, and the flags that it
+ * sets.  A result bit is known only when the known bits determine it.
  */
 #ifndef COMM_KNOWN_BITS_H
 #define COMM_KNOWN_BITS_H
@@ -27,7 +27,7 @@ static inline bool comm_bits_is_known(struct comm_value v, unsigned width)
 	return (v.known & mask) == mask;
 }
 
-/* Flags in `which` become those of `set`; the rest of the mask unknown. */
+/* Of the flags in mask, those in which get their value from set; the others become unknown. */
 static inline void comm_bits_put_flags(struct comm_emu *emu, uint32_t mask, uint32_t which,
 				       uint32_t set)
 {
@@ -61,7 +61,7 @@ static inline void comm_bits_result_flags(struct comm_value r, unsigned width, u
 	}
 }
 
-/* The low bits of a sum depend only on the low bits of its parts. */
+/* The known low bits of k: those of a sum depend only on the low bits of its parts. */
 static inline uint64_t comm_bits_low_known(uint64_t k)
 {
 	return k & ~(k + 1);

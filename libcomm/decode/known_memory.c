@@ -17,7 +17,7 @@ void comm_memory_begin(struct comm_known_memory *o, const struct comm_sample *sa
 	o->n_chunks = 0;
 	o->constant = constant;
 	o->ctx = ctx;
-	o->none.addr = 1; /* no line's address */
+	o->none.addr = 1; /* not aligned: no line has this address */
 	o->last = &o->none;
 	for (unsigned i = 0; i < n; i++) {
 		const struct comm_chunk *c = &sample->chunk[i];
@@ -53,7 +53,7 @@ static uint64_t overlap(uint64_t line_addr, uint64_t addr, uint64_t end)
 
 static void fill(struct comm_known_memory *o, struct comm_known_line *l)
 {
-	/* Captured memory is older than a store that may have hit it. */
+	/* Captured bytes are void once a store to an unknown address may have hit them. */
 	for (unsigned i = 0; i < o->n_chunks; i++) {
 		uint64_t mask = overlap(l->addr, o->chunk[i].addr, o->chunk[i].end);
 		unsigned from;

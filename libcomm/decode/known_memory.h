@@ -31,14 +31,14 @@ struct comm_value {
 struct comm_known_line {
 	uint64_t addr;
 	uint64_t known; /* bit per byte */
-	uint32_t epoch; /* of the burst that made it */
-	uint32_t wild;	/* stores to unknown addresses before it was last good */
+	uint32_t epoch; /* of the burst that filled the line; others are free */
+	uint32_t wild;	/* comm_known_memory.wild when the line was last valid */
 	uint32_t constant;
 	float ready[8]; /* when a store to these 8 bytes has its data */
 	uint8_t data[64];
 };
 
-/* Constant file bytes for a line; false when it is not constant. */
+/* Gives constant file bytes for a line; false when the line is not constant. */
 typedef bool comm_memory_constant(void *ctx, uint64_t line_addr, uint8_t data[64]);
 
 struct comm_known_memory {
@@ -47,7 +47,7 @@ struct comm_known_memory {
 		uint64_t addr, end;
 		const uint8_t *data;
 	} chunk[COMM_SAMPLE_CHUNKS];
-	/* Overwritten with unknown bytes, too long for lines. */
+	/* Memory overwritten with unknown bytes, too long to be kept as lines. */
 	struct {
 		uint64_t addr, end;
 	} range[COMM_MEMORY_RANGES];
@@ -66,7 +66,7 @@ struct comm_value comm_memory_load_split(struct comm_known_memory *o, uint64_t a
 					 unsigned bytes);
 void comm_memory_store_split(struct comm_known_memory *o, uint64_t addr, unsigned bytes,
 			     struct comm_value v);
-/* Bytes become unknown. */
+/* The bytes [addr, addr + bytes) become unknown. */
 void comm_memory_clobber(struct comm_known_memory *o, uint64_t addr, uint64_t bytes);
 
 static inline void comm_memory_wild(struct comm_known_memory *o)

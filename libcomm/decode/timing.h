@@ -19,31 +19,32 @@
 
 #define COMM_TIMING_SLOT_CYCLES (1.0F / 6)
 #define COMM_TIMING_LOAD_CYCLES 5.0F
-/* From the second level, where the next element of a list is at best. */
+/* A load from the second-level cache: the next element of a list is there at best. */
 #define COMM_TIMING_LIST_CYCLES 14.0F
-/* Elements that are this close together are a table, such as a CRC's. */
+/* Loads no further apart than this walk a table, such as a CRC's, not a list. */
 #define COMM_TIMING_TABLE_BYTES 4096
-/* 5 where stores are not renamed (to Ice Lake), 0 or 1 where they are (Zen 5, Golden Cove). */
+/* Store forwarding: 5 on CPUs without memory renaming (to Ice Lake), else 0 or 1 (Zen 5). */
 #define COMM_TIMING_FORWARD_CYCLES 3.0F
 #define COMM_TIMING_LOAD_PORT_CYCLES 0.4F
 #define COMM_TIMING_STORE_PORT_CYCLES 0.5F
-/* A cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
+/* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
 #define COMM_TIMING_STRING_BYTES 6.0F
 
 struct comm_timing {
 	float front, retire, first_retire;
-	float taken; /* the last taken branch left the front end */
+	float taken; /* when the last taken branch left the front end */
 	float load_port, store_port;
 	float port[COMM_PORT_MAX];
 	float ready[COMM_READY_MAX];
-	const struct comm_uop *loaded[COMM_READY_MAX]; /* by which load, if by one */
-	/* Of the current instruction: */
+	const struct comm_uop
+		*loaded[COMM_READY_MAX]; /* the load that the value comes from, or NULL */
+	/* Of the current instruction, when they are ready: */
 	float address, data, done;
 	struct comm_known_line *store_line;
 	unsigned store_granule;
 	bool first, loads;
-	bool follows;	   /* its address depends on what it loaded the last time */
-	uint64_t followed; /* where that was; 0: not known */
+	bool follows;	   /* the address depends on what this very load gave the last time */
+	uint64_t followed; /* the last time's address; 0: not known */
 };
 
 static inline float comm_later(float a, float b)
@@ -74,7 +75,7 @@ static inline void comm_timing_begin(struct comm_timing *c, const struct comm_uo
 	c->follows = c->loaded[u->in[0]] == u || c->loaded[u->in[1]] == u;
 }
 
-/* When the load issues.  line may be NULL. */
+/* Returns when the load issues.  line may be NULL. */
 static inline float comm_timing_load(struct comm_timing *c, const struct comm_known_line *line,
 				     uint64_t addr)
 {
@@ -97,7 +98,7 @@ static inline float comm_timing_load(struct comm_timing *c, const struct comm_kn
 	return at;
 }
 
-/* When its address is there; the data goes in at the end of the instruction. */
+/* Returns when the store's address is ready; its data is stored when the instruction ends. */
 static inline float comm_timing_store(struct comm_timing *c, struct comm_known_line *line,
 				      uint64_t addr)
 {
@@ -155,8 +156,8 @@ static inline void comm_timing_taken(struct comm_timing *c)
 }
 
 /*
- * From the retirement of the first instruction to that of the last: the core
- * was already under way when the sample came, so filling it costs nothing.
+ * From the retirement of the first instruction to that of the last: the pipeline
+ * was full when the sample came, so filling it costs nothing.
  */
 static inline float comm_timing_cycles(const struct comm_timing *c)
 {

@@ -31,10 +31,10 @@ struct comm_merge {
 	struct key *keys, *scratch;
 	size_t n, room;
 	bool sorted;
-	/* Survivors of a cut move to the other arena, the old one is reused. */
+	/* Events that a cut leaves pending move to the other arena; the old one is reused. */
 	struct arena arena[2];
 	int current;
-	uint64_t passed_ns; /* events older than this are late */
+	uint64_t passed_ns; /* the watermark: events older than it are late */
 	uint64_t margin_ns;
 	uint64_t worst_late_ns;
 	uint64_t late;
@@ -98,7 +98,7 @@ static int copy_event(struct arena *arena, const struct comm_event *event, size_
 	return 0;
 }
 
-/* The copy of a sample stands behind its event; arenas move, so fix it late. */
+/* A sample's copy follows its event; arenas move when they grow, so set the pointer late. */
 static struct comm_event *event_at(struct arena *arena, size_t offset)
 {
 	struct comm_event *event = (struct comm_event *)(arena->base + offset);

@@ -22,14 +22,14 @@ typedef void comm_event_fn(void *ctx, const struct comm_event *event);
 int comm_merge_create(comm_event_fn *deliver, void *ctx, struct comm_merge **ret);
 void comm_merge_destroy(struct comm_merge *merge);
 
-/* Copies the event, or counts it as lost. */
+/* Copies the event into the merge, or counts it as lost. */
 void comm_merge_push(struct comm_merge *merge, const struct comm_event *event);
-/* Everything older than cut_ns less the margin is delivered. */
+/* Delivers all events older than cut_ns less the margin. */
 void comm_merge_cut(struct comm_merge *merge, uint64_t cut_ns);
 /* The streams have ended: delivers the rest. */
 void comm_merge_flush(struct comm_merge *merge);
 
-/* Everything older than this has been delivered. */
+/* The watermark: all events older than it have been delivered. */
 uint64_t comm_merge_passed_ns(const struct comm_merge *merge);
 /* Events that were not delivered: late, or there was no memory for them. */
 uint64_t comm_merge_late(const struct comm_merge *merge);

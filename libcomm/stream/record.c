@@ -14,7 +14,7 @@
 
 enum {
 	BUFFER_BYTES = 1 << 20,
-	/* An answer is what stands in its record behind the question. */
+	/* In the record of an answer, the question comes first. */
 	QUESTION_BYTES = 24,
 };
 
@@ -23,7 +23,7 @@ struct comm_record {
 	int error;
 	uint64_t lost;
 	struct comm_inspect inner;
-	struct comm_answers *answers; /* what was written down already */
+	struct comm_answers *answers; /* the last answer recorded for each question */
 	struct comm_bytes scratch;    /* the record that is being written */
 };
 
@@ -45,7 +45,7 @@ static void write_record(struct comm_record *record, uint32_t kind)
 	else if (fields->n > RECORD_MAX_BYTES)
 		fail(record, EMSGSIZE);
 	else if (record->error)
-		record->lost++; /* the file ends with a torn record: stopped for good */
+		record->lost++; /* the file ends with a torn record: recording stops for good */
 	else if (fwrite(head, sizeof(head), 1, record->file) != 1 ||
 		 fwrite(fields->data, 1, fields->n, record->file) != fields->n)
 		fail(record, errno ? errno : EIO);
@@ -93,7 +93,7 @@ int comm_record_create(const char *path, const struct comm_record_head *head,
 		err = -errno;
 		goto out;
 	}
-	/* A file that was there before keeps its mode otherwise. */
+	/* open() leaves the mode of an existing file alone. */
 	if (fstat(fd, &st) || (S_ISREG(st.st_mode) && fchmod(fd, 0600))) {
 		err = -errno;
 		close(fd);
@@ -160,7 +160,7 @@ static void begin_answer(struct comm_record *record, const struct comm_question 
 	comm_question_write(&record->scratch, question);
 }
 
-/* Notes an answer in scratch down unless the last one to the question equals it. */
+/* Records the answer in scratch unless it equals the last answer to the question. */
 static void note(struct comm_record *record, const struct comm_question *question)
 {
 	const struct comm_bytes *fields = &record->scratch;

@@ -26,13 +26,13 @@ struct comm_record_head {
 
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret);
-/* A view that asks inner and writes each answer down once. */
+/* A view that asks the view inner and records each answer when it is new. */
 void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,
 			 struct comm_inspect *ret);
 void comm_record_event(struct comm_record *record, const struct comm_event *event);
 /* The last record: when the run ended. */
 void comm_record_end(struct comm_record *record, uint64_t end_ns);
-/* Events not written because of an error, and the first such errno. */
+/* Records not written because of an error, and the first such errno. */
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno);
 void comm_record_destroy(struct comm_record *record);
 

@@ -47,7 +47,7 @@ void comm_answers_destroy(struct comm_answers *answers)
 
 	if (!answers)
 		return;
-	/* The table's own memory goes first, so that no entry is looked at again. */
+	/* Free the hash table first: HASH_CLEAR() must not find freed entries. */
 	answer = answers->table;
 	HASH_CLEAR(hh, answers->table);
 	for (; answer; answer = next) {
@@ -213,7 +213,7 @@ static struct comm_cursor open_answer(const void *answer, size_t bytes, int64_t 
 	return c;
 }
 
-/* Results other than a number of bytes: 0 or -errno. */
+/* Opens an answer whose result is 0 or -errno, not a number of bytes. */
 static struct comm_cursor open_status(const void *answer, size_t bytes, int *ret_err)
 {
 	int64_t result;
@@ -378,7 +378,7 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 
 	if (c.bad || result < -4095)
 		return -EBADMSG;
-	/* An error that the view met, whichever, is a whole answer. */
+	/* An error is a whole answer: no fields follow (but for CODE's -ENOENT). */
 	if (result < 0 && !(question->kind == RECORD_CODE && result == -ENOENT))
 		return 0;
 	switch (question->kind) {

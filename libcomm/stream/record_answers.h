@@ -22,16 +22,16 @@ struct comm_question {
 
 struct comm_answers;
 
-/* keep_older: strings read from an answer outlive its successor. */
+/* keep_older: strings read from an answer stay valid after a newer answer replaced it. */
 int comm_answers_create(bool keep_older, struct comm_answers **ret);
 void comm_answers_destroy(struct comm_answers *answers);
-/* 1: new or changed, 0: the same as before, -ENOMEM. */
+/* 1: the answer is new or changed, 0: it equals the last one to the question, -ENOMEM. */
 int comm_answers_put(struct comm_answers *answers, const struct comm_question *question,
 		     const void *text, size_t bytes);
 bool comm_answers_get(const struct comm_answers *answers, const struct comm_question *question,
 		      const void **ret, size_t *ret_bytes);
 
-/* Each appends one answer, as the view gave it. */
+/* Each appends one answer of a view (inspect.h): err or got is its result. */
 void comm_answer_write_maps(struct comm_bytes *to, int err, const struct comm_mapping *maps,
 			    size_t n);
 void comm_answer_write_text(struct comm_bytes *to, ssize_t got, const void *text);
@@ -42,21 +42,21 @@ void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16])
 void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
 
-/* Holds the mappings that were read last. */
+/* Reads answers; owns the mappings that comm_answer_read_maps() gave last. */
 struct comm_answer_reader {
 	struct comm_mapping *maps;
 	size_t room;
 };
 
 void comm_answer_reader_deinit(struct comm_answer_reader *reader);
-/* Each gives what the view gave, or -EBADMSG; a NULL answer: never asked. */
+/* Each returns the recorded view's result, or -EBADMSG; -ESRCH for NULL: no such answer. */
 int comm_answer_read_maps(struct comm_answer_reader *reader, const void *answer, size_t bytes,
 			  const struct comm_mapping **ret, size_t *ret_n);
 ssize_t comm_answer_read_text(const void *answer, size_t bytes, void *buf, size_t len_bytes);
 int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *ret);
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret);
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
-/* 0: the reader of the question's kind will take it; -EBADMSG, -ENOMEM. */
+/* 0: the comm_answer_read_ function of the question's kind will succeed; -EBADMSG, -ENOMEM. */
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes);
 

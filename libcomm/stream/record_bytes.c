@@ -153,7 +153,7 @@ double comm_cursor_f64(struct comm_cursor *c)
 	return value;
 }
 
-/* n bytes of which the first used are wanted. */
+/* Steps over n bytes, padding included, and returns the first used of them. */
 static const uint8_t *take(struct comm_cursor *c, size_t used, size_t n)
 {
 	const uint8_t *at = c->at;

@@ -4,7 +4,7 @@
 
 #include "record_event.h"
 
-/* The format's numbers are the model's: one that changes there is translated here. */
+/* The format uses the model's numbers: should the model change one, translate it here. */
 _Static_assert(COMM_NREGS == 18 && COMM_R15 == 15 && COMM_FS_BASE == 16, "registers of a sample");
 _Static_assert(COMM_ACCESS_READ == 1 && COMM_ACCESS_WRITE == 2 && COMM_ACCESS_ATOMIC == 4 &&
 		       COMM_ACCESS_IMPLICIT == 8 && COMM_ACCESS_REP == 16 &&

@@ -10,11 +10,11 @@
 #include "record_bytes.h"
 #include "record_format.h"
 
-/* Appends the event's fields; returns its kind of record, 0: none has it. */
+/* Appends the event's fields; returns its kind of record, 0: the format has no such kind. */
 uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event);
 /*
- * *sample holds what a sample points to.  -EBADMSG: damaged; -ENOTSUP: of a kind
- * (of record or of loss) that is not known here.
+ * Reads an event; that of a SAMPLE points to *sample.  -EBADMSG: damaged; -ENOTSUP: a kind
+ * of record or of loss that this program does not know.
  */
 int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_event *ret,
 		    struct comm_sample *sample);

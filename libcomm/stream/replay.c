@@ -20,9 +20,9 @@ struct comm_replay {
 	struct comm_answer_reader reader;
 	struct comm_bytes scratch; /* the record that is being read */
 	struct comm_sample sample;
-	uint64_t last_ns; /* of the events so far; at first the start */
+	uint64_t last_ns; /* time of the last event read; the run's start before the first */
 	uint64_t end_ns;
-	uint64_t left_bytes; /* of the file: no length may claim more */
+	uint64_t left_bytes; /* unread rest of the file: no record can be longer */
 	bool cut;
 };
 
@@ -141,7 +141,7 @@ static int read_run(struct comm_replay *replay)
 	return 0;
 }
 
-/* Waits for nobody: a FIFO without a writer is refused like any other. */
+/* Never blocks: O_NONBLOCK, since opening a FIFO would wait for a writer. */
 static int open_file(const char *path, FILE **ret, uint64_t *ret_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;

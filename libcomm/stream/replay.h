@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads a recording (record.h): its events in order, and a view of the target
- * that answers as it did then.  Not for playing them: that is the engine's.
+ * that gives the recorded answers.  The engine processes the events.
  *
  * The file is hostile: every length is checked before it is believed.  A record
- * of a kind that is not known here comes out as an event COMM_EV_LOSS with the
- * cause COMM_LOSS_UNKNOWN, so that it is counted wherever losses are.
+ * of an unknown kind comes out as an event COMM_EV_LOSS with the cause
+ * COMM_LOSS_UNKNOWN, so that it is counted like any other loss.
  */
 #ifndef COMM_REPLAY_H
 #define COMM_REPLAY_H
@@ -16,9 +16,9 @@
 
 struct comm_replay;
 
-/* -errno: comm_replay_strerror() tells what some of them mean here. */
+/* Opens a recording; comm_replay_strerror() explains the -errno that it fails with. */
 int comm_replay_open(const char *path, struct comm_replay **ret);
-/* "is ..." or "was ..." about the file; NULL: strerror() says it as well. */
+/* A predicate about the file, "is ..." or "was ..."; NULL: strerror() explains err as well. */
 const char *comm_replay_strerror(int err);
 const struct comm_record_head *comm_replay_head(const struct comm_replay *replay);
 void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret);
