@@ -88,7 +88,7 @@ static const size_t fixed_bytes[KINDS] = {
 
 static int survey_record(struct input *in, const struct result_record *r)
 {
-	/* Nothing may follow the end. */
+	/* No record may follow the END record. */
 	if (in->count[COMM_EXACT_END])
 		return -EBADMSG;
 	if (r->kind >= KINDS)
@@ -108,7 +108,7 @@ static int survey_record(struct input *in, const struct result_record *r)
 		in->n_edges += r->bytes / sizeof(struct comm_exact_file_edge);
 		break;
 	default:
-		/* At most two strings. */
+		/* Such a record holds at most two strings, each gets a NUL. */
 		in->text_bytes += r->bytes - fixed_bytes[r->kind] + 2;
 	}
 	return 0;
@@ -243,7 +243,7 @@ static int load_actors(struct comm_exact *exact, const struct result_record *r, 
 
 	for (size_t i = 0; i < r->bytes / sizeof(f); i++) {
 		memcpy(&f, r->payload + i * sizeof(f), sizeof(f));
-		/* Actor 0 is nobody: it has no thread. */
+		/* Actor 0 stands for an unknown writer: it has no thread. */
 		if (*n && (f.thread >= exact->run.n_threads || f.site >= exact->run.n_sites))
 			return -EBADMSG;
 		exact->actor[(*n)++] = (struct comm_exact_actor){f.thread, f.site, f.call};
@@ -342,7 +342,7 @@ static int load(struct comm_exact *exact, const struct input *in)
 	return ret;
 }
 
-/* calloc that never gives NULL for nothing. */
+/* calloc() that gives a pointer also for 0 elements. */
 static void *array(size_t n, size_t bytes, int *ret)
 {
 	void *p = calloc(n ? n : 1, bytes);

@@ -32,7 +32,7 @@ struct comm_exact_run {
 
 struct comm_exact_actor {
 	uint32_t thread, site;
-	uint32_t call; /* 0, or which call of the function it is, from 1 */
+	uint32_t call; /* number of the function's call, from 1; 0: calls are not told apart */
 };
 
 struct comm_exact_heap {
@@ -43,7 +43,8 @@ struct comm_exact_phase {
 	const char *name; /* "" when none */
 	uint64_t start_ns, end_ns;
 	uint64_t start_instruction, end_instruction;
-	const struct comm_exact_file_edge *edge; /* per actor; src 0 is nobody */
+	const struct comm_exact_file_edge
+		*edge; /* between actors; src 0: never seen to be written */
 	size_t n_edges;
 };
 
@@ -53,12 +54,12 @@ struct comm_exact_phase {
  * corrupt; -ENODATA: cut off, the program was killed; -EFBIG: too large.
  */
 int comm_exact_open(const char *path, struct comm_exact **ret, char **err);
-/* The same on bytes in memory, which may go away afterwards. */
+/* The same for a file in memory, which is copied. */
 int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, char **err);
 void comm_exact_close(struct comm_exact *exact);
 
 const struct comm_exact_run *comm_exact_run(const struct comm_exact *exact);
-/* NULL when there is no such id.  All strings live until comm_exact_close(). */
+/* Each returns NULL for an unknown id.  All strings live until comm_exact_close(). */
 const struct comm_thread *comm_exact_thread_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_function *comm_exact_function_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_site *comm_exact_site_at(const struct comm_exact *exact, uint32_t id);
@@ -68,8 +69,8 @@ const struct comm_exact_actor *comm_exact_actor_at(const struct comm_exact *exac
 const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exact, uint32_t i);
 
 /*
- * A phase as an estimator would give it: each edge once, numbered calls summed
- * up, variance 0, in the order of its key.  -ENOENT: no such phase; -ENOMEM.
+ * Emits a phase as an estimator emits a slice: each edge once, numbered calls summed
+ * up, variance 0, ordered by key.  -ENOENT: no such phase; -ENOMEM.
  */
 int comm_exact_slice(const struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Identity: what a run knows its threads, code and data by, and the names that a
- * store needs of them.
+ * Identity: the tables of a run's dense ids for threads, code and data, and the
+ * names behind these ids, which a store needs.
  */
 #ifndef COMM_IDENTITY_H
 #define COMM_IDENTITY_H

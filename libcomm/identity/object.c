@@ -22,21 +22,20 @@ enum {
 	HOT_SLOTS = 8192,
 	CACHES = 3,
 	TIDS = 4096,
-	MERGE_MAX = 16, /* neighbours looked at */
+	MERGE_MAX = 16, /* neighbouring mappings looked at on each side */
 	PAGE = 4096,
-	LABEL_BYTES = 41, /* of a name made here, with its NUL */
+	LABEL_BYTES = 41, /* of an object's name that is made here, with its NUL */
 };
 
-/* A slot of a cache is for so many bytes: large and small mappings, variables. */
+/* Each slot of a cache covers 1 << shift bytes: large mappings, small ones, variables. */
 static const unsigned int cache_shift[CACHES] = {20, 12, 6};
 
 static const uint64_t offset_mask = ((uint64_t)1 << COMM_DATUM_SPACE_SHIFT) - 1;
 /*
- * Less than this is a chunk of malloc's, an allocator's tables, a runtime's
- * scratch: there are hundreds, they come and go, and none has a name that would
- * tell a person which it was.  What somebody set up as a buffer or a heap of
- * his own is larger.  They share a name, not an object: no evidence is spread
- * from one to another.
+ * Anonymous memory of less than this is a chunk of malloc's, an allocator's tables, a
+ * runtime's scratch: there are hundreds, they come and go, and none has a name that
+ * would identify it.  A buffer or heap that a program set up itself is larger.  Small
+ * pieces share a name, not an object: no evidence is spread from one to another.
  */
 static const uint64_t small_bytes = 1 << 20;
 static const uint64_t arena_bytes = 64 << 20; /* of glibc's malloc, aligned to it */
@@ -75,7 +74,7 @@ struct object_slot {
 struct comm_objects {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
-	/* Of full size: a page comes when touched, and nothing ever moves. */
+	/* Mapped at full size: pages are allocated when touched, and no object ever moves. */
 	struct comm_object *object;
 	struct object_slot *object_slot;
 	uint32_t n;
@@ -85,15 +84,15 @@ struct comm_objects {
 	struct file_space *file_slot;
 	uint32_t n_file_spaces;
 	uint32_t n_spaces;    /* given out so far */
-	uint16_t *free_space; /* a ring: the id that is free for longest goes first */
+	uint16_t *free_space; /* a ring of free space ids: the one freed first is reused first */
 	uint32_t free_head, n_free;
-	/* Grows when a stack gets another owner: cached answers end. */
+	/* Grows when a stack gets another owner, which invalidates cached ranges. */
 	uint32_t epoch;
 	struct hot_range *hot[CACHES];
 	struct in_stack *in_stack;
 };
 
-/* base: a space id above the offset that address 0 would have. */
+/* The base that makes an address of a space a datum: space id, and offset of address 0. */
 static uint64_t base_of(uint64_t space, uint64_t offset)
 {
 	return space << COMM_DATUM_SPACE_SHIFT | (offset & offset_mask);
@@ -218,7 +217,7 @@ void comm_objects_drop(struct comm_objects *objects, uint32_t tgid)
 	process_destroy(p);
 }
 
-/* 0: too many files are shared. */
+/* The space id of a shared file; 0: there are too many shared files. */
 static uint32_t file_space(struct comm_objects *objects, const struct comm_mapping *m)
 {
 	size_t at = comm_hash_mix(m->ino, m->dev);
@@ -233,7 +232,7 @@ static uint32_t file_space(struct comm_objects *objects, const struct comm_mappi
 	return objects->file_slot[at].space;
 }
 
-/* The object that hash stands for; at first sight *o with its name copied. */
+/* The id of the object with that hash; a new one becomes *o, its name copied. */
 static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const struct comm_object *o)
 {
 	size_t at = hash;
@@ -319,8 +318,8 @@ static bool merges(const struct object_process *p, const struct comm_mapping *m)
 }
 
 /*
- * Grows a piece of anonymous memory to all of what was mapped at once: the
- * kernel splits that wherever its protection differs.
+ * Widens a piece of anonymous memory to all that the process mapped at once: the
+ * kernel splits a mapping wherever its protection differs.
  */
 static void merge(struct comm_space *space, const struct object_process *p, uint64_t *start,
 		  uint64_t *end, uint64_t now_ns)
@@ -388,7 +387,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 				 comm_hash_mix(comm_hash_mix(base, COMM_OBJECT_STACK), s->tid), &o);
 	}
 	if (!strncmp(m->path, "[anon:", 6)) {
-		/* However many mappings have it, what the process named once is one. */
+		/* All mappings that the process gave one name (prctl) are one object. */
 		snprintf(name, sizeof(name), "%s", m->path + 1);
 		name[strcspn(name, "]")] = 0;
 		return object_id(objects, comm_hash_mix(hash, comm_hash_text(name)), &o);
@@ -439,7 +438,7 @@ static uint32_t static_object(struct comm_objects *objects, const struct comm_ma
 	return object_id(objects, hash, &o);
 }
 
-/* What a whole mapping is, other than anonymous memory. */
+/* The object of a whole mapping that is not anonymous memory. */
 static uint32_t mapping_object(struct comm_objects *objects, const struct object_process *p,
 			       const struct comm_mapping *m, uint64_t base)
 {
@@ -516,7 +515,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 		*ret_whole = false;
 		ret->object = static_object(objects, &file, &var, ret->base);
 		if (var.name[0] == '.') {
-			/* There may be variables around it. */
+			/* addr has no variable, but bytes around it may: resolve 8 bytes alone. */
 			ret->start = addr & ~(uint64_t)7;
 			ret->end = ret->start + 8;
 		} else {
@@ -533,7 +532,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 		ret->object = anon_object(objects, space, p, &m, ret->base, now_ns);
 		if (file.kind != COMM_MAP_FILE)
 			return true;
-		/* A .bss is where such a mapping starts, so past its end all is other. */
+		/* Anonymous memory after a file starts with .bss: past its end none is left. */
 		ret->start = addr & ~(uint64_t)(PAGE - 1);
 		if (inspect->ops->data(inspect->ctx, p->tgid, &m, ret->start, &var) == 0) {
 			*ret_whole = false;
@@ -587,7 +586,7 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	now.tgid = tgid;
 	now.generation = generation;
 	now.epoch = objects->epoch;
-	/* Kept only when the mappings stood still meanwhile. */
+	/* Cache the answer only if the mappings did not change meanwhile. */
 	if (comm_space_generation(space) == generation) {
 		if (!whole)
 			cache = CACHES - 1;

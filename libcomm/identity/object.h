@@ -9,8 +9,8 @@
  * datum.
  *
  * Objects: static variables, shared files, heaps, stacks, other mappings.
- * Estimators never spread evidence across objects.  Object 0 is "(other)": what is new
- * when ids have run out, which is counted.
+ * Estimators never spread evidence across objects.  Object 0 is "(other)": new objects
+ * after the ids have run out, which are counted.
  * Anonymous memory that its process named is one object per name, and so are
  * all its unnamed mappings of less than 1 MB; start and size are then of the
  * first piece that was seen.

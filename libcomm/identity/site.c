@@ -13,13 +13,13 @@ enum {
 	NAMES_BYTES_MAX = 64 << 20,
 	HOT_SLOTS = 16 * 1024,
 	PLACES_MIN = 4096,
-	PLACES_MAX = 1 << 19, /* then all are forgotten and asked again */
+	PLACES_MAX = 1 << 19, /* a full table is emptied, and its places are asked again */
 	DICT_SLOTS = 2 * COMM_SITES_MAX,
-	RECHECK_NS = 1000 * 1000 * 1000, /* of what generated code is named */
-	RETRY_S = 10, /* a file that could not be read may be, by another process */
+	RECHECK_NS = 1000 * 1000 * 1000, /* until the name of generated code is asked again */
+	RETRY_S = 10,			 /* until a file that could not be read is tried again */
 	UNMAPPED_NS = 50 * 1000 * 1000,
-	PROVISIONAL_NS = 100 * 1000 * 1000, /* until a line that was not known is asked again */
-	PROVISIONAL_ASKS = 256,		    /* and how many of them in that time, at most */
+	PROVISIONAL_NS = 100 * 1000 * 1000, /* until an unknown line is asked again */
+	PROVISIONAL_ASKS = 256,		    /* most unknown lines asked in that time */
 };
 
 static const uint64_t for_ever = UINT64_MAX;
@@ -35,7 +35,7 @@ struct hot_ip {
 struct code_place {
 	uint64_t offset;
 	uint64_t until_ns; /* 0: free */
-	uint32_t file;	   /* or the tgid */
+	uint32_t file;	   /* tgid when private */
 	uint32_t site;
 	bool private;
 	bool provisional;
@@ -45,8 +45,8 @@ struct comm_sites {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
 	/*
-	 * Arrays of full size: the kernel gives a page when it is first touched,
-	 * and what was handed out never moves.
+	 * Arrays mapped at full size: the kernel allocates a page when it is first
+	 * touched, and pointers handed out stay valid.
 	 */
 	struct comm_function *function;
 	struct comm_site *site;
@@ -183,7 +183,7 @@ static struct code_place *place_slot(struct code_place *all, size_t n_slots, boo
 	return &all[at];
 }
 
-/* A free slot is always left, or a search would not end. */
+/* Always leaves a free slot in the hash table, or a search would not end. */
 static void places_make_room(struct comm_sites *sites)
 {
 	size_t n_slots = sites->n_place_slots * 2;
@@ -210,8 +210,9 @@ static void places_make_room(struct comm_sites *sites)
 }
 
 /*
- * By event time alone, or a replay would not be the run again.  Thousands of
- * places may wait for the lines of one file: their sites are good without.
+ * Depends on event time alone, so that a replay gives the same sites.  Limited because
+ * thousands of places may wait for the lines of one file: meanwhile their sites do
+ * without a line.
  */
 static bool may_ask(struct comm_sites *sites, const struct code_place *p, uint64_t now_ns)
 {
@@ -238,7 +239,7 @@ static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_
 	else if (code.provisional)
 		ret->until_ns = now_ns + PROVISIONAL_NS;
 	ret->provisional = code.provisional;
-	/* Generated code is elsewhere in each run, and recompiled in one. */
+	/* Generated code has no lasting address: it moves between runs and when recompiled. */
 	function = function_id(sites, code.function ? code.function : "[unknown]", code.module,
 			       code.build_id, in_file ? code.start : 0);
 	ret->site = site_id(sites, function, code.inlined, code.source, code.line, offset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sites: dense ids for code.  A site is a source line of a function (or of a
- * function inlined there); functions group sites.  Ids are never reused in a run;
- * id 0 is "(other)", past COMM_SITES_MAX whatever is new (which is counted), and id 1
+ * function inlined there); functions group sites.  Ids are never reused in a run.
+ * Id 0 is "(other)", for new sites past COMM_SITES_MAX, which are counted; id 1 is
  * "[kernel]".
  */
 #ifndef COMM_SITE_H
@@ -16,7 +16,7 @@ struct comm_sites;
 int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret);
 void comm_sites_destroy(struct comm_sites *sites);
 
-/* The site of an instruction of the process that space is of. */
+/* The site of the instruction at ip in the process of space. */
 uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
 			uint64_t now_ns);
 

@@ -17,7 +17,7 @@ void comm_stacks_deinit(struct comm_stacks *stacks)
 	*stacks = (struct comm_stacks){0};
 }
 
-/* The first stack that starts there or later. */
+/* Index of the first stack at or after start. */
 static size_t place_of(const struct comm_stacks *stacks, uint64_t start)
 {
 	size_t lo = 0, hi = stacks->n;
@@ -49,8 +49,8 @@ const struct comm_stack *comm_stacks_at(const struct comm_stacks *stacks, uint64
 /*
  * A stack is another thread's now.  The C library hands the stack of a thread
  * that ended to the next one; but when an earlier owner comes back, threads
- * run by turns on stacks within one mapping (goroutines, fibers), and it is
- * nobody's.
+ * run by turns on stacks within one mapping (goroutines, fibers), which then
+ * counts as contested: no thread's stack.
  */
 static void change_owner(struct comm_stack *stack, uint32_t tid)
 {

@@ -7,14 +7,14 @@
 
 enum {
 	TIDS_MAX = 4 << 20,	    /* the kernel's PID_MAX_LIMIT */
-	UNFILED = COMM_THREADS_MAX, /* in of_tid: "(other)", and counted */
+	UNFILED = COMM_THREADS_MAX, /* in of_tid: the thread got no id, it is "(other)" */
 };
 
 struct comm_threads {
 	const struct comm_inspect *inspect;
 	/*
-	 * An array of full size: the kernel gives a page when it is first touched,
-	 * and what was handed out never moves.
+	 * An array mapped at full size: the kernel allocates a page when it is first
+	 * touched, and pointers handed out stay valid.
 	 */
 	struct comm_thread *thread;
 	uint32_t n;
@@ -54,7 +54,7 @@ static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 	const struct comm_inspect *inspect = threads->inspect;
 	char name[16] = "";
 
-	/* A thread that is gone already has at least its process's name. */
+	/* A thread that has ended already gets its process's name. */
 	if (inspect->ops->thread_name(inspect->ctx, t->tgid, t->tid, name) < 0 &&
 	    inspect->ops->thread_name(inspect->ctx, t->tgid, t->tgid, name) < 0) {
 		if (!t->name[0])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads: dense ids for the threads of targets, never reused in a run.  Id 0 is
- * "(other)": what has no thread, and past COMM_THREADS_MAX whatever is new, which is
- * counted.
+ * "(other)": for data without a thread, and for new threads past COMM_THREADS_MAX, which
+ * are counted.
  */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
@@ -15,11 +15,11 @@ struct comm_threads;
 int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads **ret);
 void comm_threads_destroy(struct comm_threads *threads);
 
-/* The thread that tid is at now_ns; a tid that was reused is another thread. */
+/* The id of the thread that has tid at now_ns; a reused tid gets another id. */
 uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			  uint64_t now_ns);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
-/* The name may have changed (exec, prctl): ask again. */
+/* The thread's name may have changed (exec, prctl): reads it again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
 
 /* Threads that are "(other)" because the ids had run out. */

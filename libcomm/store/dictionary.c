@@ -162,7 +162,7 @@ int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_nami
 	return err;
 }
 
-/* Looks a row up or makes it; both statements are bound alike. */
+/* Looks a row up with get, or makes it with put, which has the same parameters. */
 static int find_or_put(struct comm_dictionary *dict, sqlite3_stmt *get, sqlite3_stmt *put,
 		       uint32_t *ret)
 {
@@ -246,7 +246,7 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 		*ret = dict->context[site];
 		return 0;
 	}
-	/* Both are contexts under the same number as well. */
+	/* "(other)" and "[kernel]" have the same ids as contexts and as sites. */
 	if (site <= COMM_SITE_KERNEL || site >= naming->n_sites) {
 		*ret = site == COMM_SITE_KERNEL ? site : COMM_ID_OTHER;
 		return 0;

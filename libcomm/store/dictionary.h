@@ -12,7 +12,7 @@
 #include "store.h"
 
 struct comm_dictionary_object {
-	/* As stored; the name is only compared, never read. */
+	/* As stored last; name is only compared as a pointer, never read. */
 	const char *name;
 	uint64_t start, size_bytes;
 };
@@ -23,7 +23,7 @@ struct comm_dictionary {
 	sqlite3_stmt *put_thread, *put_object;
 	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
 	sqlite3_stmt *put_context, *get_context;
-	/* By the run's ids; 0 in context and function: not stored yet. */
+	/* Store's ids, indexed by the run's ids; 0 in context and function: not stored yet. */
 	struct comm_thread *thread;
 	uint32_t *context, *function; /* context: by site */
 	struct comm_dictionary_object *object;
@@ -34,10 +34,10 @@ struct comm_dictionary {
 int comm_dictionary_init(struct comm_dictionary *dict, sqlite3 *db);
 void comm_dictionary_deinit(struct comm_dictionary *dict);
 void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run);
-/* A transaction was rolled back: what it stored is not there. */
+/* A transaction was rolled back: forgets which entries are stored. */
 void comm_dictionary_forget(struct comm_dictionary *dict);
 
-/* Threads that are new or have changed. */
+/* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
 /*
  * The store's id of the context that a site of the run is, without region and

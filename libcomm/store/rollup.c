@@ -9,7 +9,7 @@
 enum {
 	ROLLUP_FACTOR_HOUR = 60,
 	ROLLUP_FACTOR_DAY = 1440,
-	/* Slices looked at per step when room is made. */
+	/* Slices deleted per query. */
 	ROLLUP_BATCH = 256,
 };
 
@@ -99,8 +99,8 @@ static int collect(sqlite3 *db, sqlite3_stmt *stmt, struct victim *victims, size
 }
 
 /*
- * Deletes all slices of a level inside [start_ns, end_ns): what a slice of the
- * next level repeats goes at once or not at all, or readers would count less.
+ * Deletes all slices of a level inside [start_ns, end_ns): the parts of a wider slice
+ * must go together, or readers would count only those that are left.
  */
 static int64_t drop_inside(struct comm_rollup *rollup, int64_t run, int level, uint64_t start_ns,
 			   uint64_t end_ns)
@@ -134,7 +134,7 @@ static int64_t drop_inside(struct comm_rollup *rollup, int64_t run, int level, u
 	return err ? err : dropped;
 }
 
-/* Detail of this run that is older than its time and repeated by level 1. */
+/* Deletes the run's slices of level 0 that are older than detail_ns and summed in level 1. */
 static int expire(struct comm_rollup *rollup, uint64_t now_ns)
 {
 	struct victim victims[ROLLUP_BATCH];
@@ -146,7 +146,7 @@ static int expire(struct comm_rollup *rollup, uint64_t now_ns)
 	if (now_ns - rollup->run_start_ns <= rollup->detail_ns)
 		return 0;
 	/*
-	 * From the oldest detail on: wide slices whose detail is gone lie
+	 * Starts at the oldest slice of level 0: wide slices whose parts are gone lie
 	 * before it and are not looked at again.
 	 */
 	if (sqlite3_prepare_v2(rollup->db,
@@ -167,7 +167,7 @@ static int expire(struct comm_rollup *rollup, uint64_t now_ns)
 static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_info *info,
 	       const struct comm_edge *edges, size_t n);
 
-/* The slice being summed at a level is over: to the store, and upwards. */
+/* Writes the slice being summed at a level to the store, and adds it to the next level. */
 static int close_level(struct comm_rollup *rollup, int level)
 {
 	struct comm_rollup_open *open = &rollup->open[level];
@@ -183,7 +183,7 @@ static int close_level(struct comm_rollup *rollup, int level)
 	comm_placements_sort(&open->placements);
 	open->info.placement = open->placements.placement;
 	open->info.n_placements = open->placements.n;
-	/* One part is that wide already: another copy would tell nothing. */
+	/* The sum of one part would be a copy of it: do not write it. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
 		err = begin(rollup->db);
@@ -195,7 +195,7 @@ static int close_level(struct comm_rollup *rollup, int level)
 			err = end(rollup->db, err);
 		}
 	}
-	/* Sums go upwards even if this level could not be written. */
+	/* The next level gets the sum even if this level could not be written. */
 	if (level + 1 < COMM_ROLLUP_LEVELS) {
 		int up = sum(rollup, level + 1, &open->info, open->cells.edge, open->cells.n);
 
@@ -252,7 +252,7 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 int comm_rollup_add(struct comm_rollup *rollup, const struct comm_slice_info *info,
 		    const struct comm_edge *edges, size_t n)
 {
-	/* Without a width, or before the run: nothing to be summed into. */
+	/* Roll-up is off, or the slice lies before the run. */
 	if (!rollup->width_ns[0] || info->start_ns < rollup->run_start_ns)
 		return 0;
 	return sum(rollup, 0, info, edges, n);
@@ -270,7 +270,7 @@ int comm_rollup_finish(struct comm_rollup *rollup)
 	return ret;
 }
 
-/* The oldest slice of level + 1 that has its parts in the store still. */
+/* Deletes the parts of the oldest slice of level + 1 that still has parts in the store. */
 static int64_t drop_repeated(struct comm_rollup *rollup, int level)
 {
 	struct victim victim;
@@ -309,7 +309,7 @@ static int exec_run(sqlite3 *db, const char *sql, int64_t run, uint64_t value)
 	return err;
 }
 
-/* The oldest run that is not the current one, slice by slice. */
+/* Deletes slices of the oldest run but the current one, and the run with its last slice. */
 static int64_t drop_old_run(struct comm_rollup *rollup)
 {
 	static const char *const rest[] = {
@@ -358,7 +358,7 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 	return err ? err : dropped;
 }
 
-/* The current run's oldest stretch of time, whatever its level. */
+/* Deletes the current run's oldest slice, the widest there, with all its parts. */
 static int64_t drop_oldest(struct comm_rollup *rollup)
 {
 	struct victim victim;
@@ -382,7 +382,7 @@ static int64_t drop_oldest(struct comm_rollup *rollup)
 			return n_level;
 		dropped += n_level;
 	}
-	/* What is being summed will come back in the wide slice. */
+	/* Deleted slices whose sum is still in memory will be stored with it: no time is lost. */
 	if (rollup->open[0].parts && victim.start_ns >= rollup->open[0].info.start_ns)
 		return dropped;
 	err = exec_run(rollup->db, "UPDATE run SET deleted_ns = deleted_ns + ?2 WHERE id = ?1",

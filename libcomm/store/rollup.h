@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Roll-up: sums slices into wider ones (a minute, an hour, a day by default),
- * deletes detail that has had its time, and makes room when the store is full.
+ * deletes narrow slices older than detail_ns, and makes room when the store is full.
  * Readers of long ranges are fast because of the wide slices: they are written
- * when their time is over, out of sums kept in memory, so a slice costs no
- * second write.  Used by store.c alone, outside of its transactions.
+ * when their time is over, out of sums kept in memory, so narrow slices are not
+ * read back.  Used by store.c alone, outside of its transactions.
  */
 #ifndef COMM_ROLLUP_H
 #define COMM_ROLLUP_H
@@ -14,9 +14,9 @@
 
 enum {
 	COMM_ROLLUP_LEVELS = 3,
-	/* A wide slice keeps that many times the edges of a narrow one. */
+	/* Edges kept in a wide slice, as a multiple of row_cap. */
 	COMM_ROLLUP_KEEP = 4,
-	/* Cells in memory, as a multiple of those kept. */
+	/* Cells summed in memory, as a multiple of the edges kept. */
 	COMM_ROLLUP_SLACK = 4,
 };
 
@@ -24,8 +24,8 @@ enum {
 struct comm_rollup_open {
 	struct comm_edge_table cells;
 	struct comm_placements placements;
-	struct comm_slice_info info; /* sums; start of the first, end of the last */
-	uint64_t index;		     /* which multiple of the level's width */
+	struct comm_slice_info info; /* sums over the parts; start of the first, end of the last */
+	uint64_t index; /* the slice's number in the run, in units of the level's width */
 	uint32_t parts;
 };
 
@@ -46,17 +46,17 @@ void comm_rollup_deinit(struct comm_rollup *rollup);
 
 void comm_rollup_begin(struct comm_rollup *rollup, int64_t run, uint64_t start_ns);
 /*
- * A slice was committed.  Writes what is complete now.  An error means that a
- * wide slice is missing, its detail is kept then; nothing else is lost.
+ * Sums a slice that was committed, and writes the wide slices that it completes.
+ * On an error a wide slice is missing and its parts are kept; no data is lost.
  */
 int comm_rollup_add(struct comm_rollup *rollup, const struct comm_slice_info *info,
 		    const struct comm_edge *edges, size_t n);
-/* The run is over: writes what is not complete. */
+/* The run is over: writes the incomplete wide slices. */
 int comm_rollup_finish(struct comm_rollup *rollup);
 /*
- * Deletes at least want edges, in this order: detail that wide slices repeat,
- * oldest first; older runs; the current run's own oldest slices, which the run
- * then says.  Returns edges and slices deleted; 0: there is nothing left.
+ * Deletes at least want edges, in this order: parts of wide slices, oldest first;
+ * older runs; the current run's own oldest slices, whose time is added to the
+ * run's deleted_ns.  Returns edges and slices deleted; 0: there is nothing left.
  */
 int64_t comm_rollup_make_room(struct comm_rollup *rollup, int64_t want);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows: the prepared statements by which a slice of any level goes into a
- * store and out of it.  Whoever calls has a transaction open.
+ * Rows: the prepared statements that write a slice of any level to a store or
+ * delete it.  The caller has a transaction open.
  */
 #ifndef COMM_ROWS_H
 #define COMM_ROWS_H
@@ -26,7 +26,7 @@ void comm_rows_deinit(struct comm_rows *rows);
 int comm_rows_put(struct comm_rows *rows, int64_t run, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice);
-/* Deletes a slice with all that hangs on it; returns edges deleted. */
+/* Deletes a slice with its edges and other rows; returns edges deleted. */
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run, int64_t slice);
 
 #endif

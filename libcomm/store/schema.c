@@ -83,14 +83,14 @@ static const char version_1[] =
 	"INSERT INTO site VALUES (0, 0, '', '', 0, 0), (1, 1, '', '', 0, 0);";
 
 /*
- * An edge's ends are contexts, what a thread was at when it wrote or read: the
+ * An edge's ends are contexts, where in the program a thread wrote or read: the
  * site, and the marked region and the phase around it, 0 while there are none.
  * Contexts are shared by all runs as sites are.  Each site becomes the context
  * of its own number, so that no edge is touched.
  *
  * Runs have a UUID, by which stores of several hosts can be put together, and
- * the error model of their estimator (error_model.h).  Those that are there
- * get the one model that reports applied to all but exact runs until now.
+ * the error model of their estimator (error_model.h).  Runs of version 1 get the
+ * one model that reports applied to all but exact runs until then.
  *
  * Threads have their role (role.h), and the title that their process gave
  * itself, "" when it gave none: sources do not ask for it yet.
@@ -220,7 +220,7 @@ static void sql_role(sqlite3_context *context, int n, sqlite3_value **args)
 	sqlite3_result_text(context, role, -1, SQLITE_TRANSIENT);
 }
 
-/* What the migrations call. */
+/* Registers the SQL functions that the migrations call. */
 static int add_functions(sqlite3 *db)
 {
 	if (sqlite3_create_function(db, "comm_uuid", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
@@ -291,7 +291,7 @@ int comm_schema_errno(sqlite3 *db)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_FORMAT:
-	/* Tables that a store has are not there. */
+	/* A table of the schema is missing: the file is damaged. */
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:

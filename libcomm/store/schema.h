@@ -21,9 +21,9 @@ enum {
  * -EISDIR, -EACCES, ...
  */
 int comm_schema_probe(const char *path, bool *ret_new);
-/* Version of an open store.  -EPROTO: newer than this program knows. */
+/* The schema version of an open store.  -EPROTO: newer than this program knows. */
 int comm_schema_version(sqlite3 *db, int *ret);
-/* Brings a store, or an empty file, to the newest version, one by one. */
+/* Brings a store, or an empty file, to the newest version, through all versions between. */
 int comm_schema_migrate(sqlite3 *db);
 
 /* The errno for SQLite's last error on db. */

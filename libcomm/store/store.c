@@ -23,7 +23,7 @@
 #include "uuid.h"
 
 enum {
-	/* Of the ballast and of the log, each; see make_room(). */
+	/* Disk space reserved for the ballast and for the log, each; see make_room(). */
 	STORE_RESERVE_BYTES = 2 << 20,
 	STORE_DISK_LOW_BYTES = 8 << 20,
 	STORE_BUSY_MS = 2000,
@@ -31,9 +31,9 @@ enum {
 	STORE_CHECKPOINT_PAGES = 256,
 	STORE_PAGES_MAX = 0x7ffffffe,
 	STORE_PAGE_BYTES = 4096,
-	/* At most 15 times a slice's edges go for it, or more would in vain. */
+	/* Attempts to make room for a slice: at most 15 times its edges are deleted for it. */
 	STORE_ATTEMPTS = 5,
-	/* Less has no room for a slice beside the schema. */
+	/* A smaller quota has no room for a slice beside the schema. */
 	STORE_QUOTA_MIN_BYTES = 1 << 20,
 };
 
@@ -67,7 +67,7 @@ static int ballast_path(const struct comm_store *store, char name[PATH_MAX])
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Takes disk space for a file now, so that it is there when the disk is full. */
+/* Allocates disk space for a file now, so that the file has it when the disk is full. */
 static bool reserve(const char *name, int flags)
 {
 	int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0640);
@@ -92,7 +92,7 @@ static void ballast_make(struct comm_store *store)
 		unlink(name);
 }
 
-/* SQLite takes what follows the last valid frame of a log for its end. */
+/* SQLite ignores the reserved bytes: they follow the last valid frame of the log. */
 static void reserve_log(struct comm_store *store)
 {
 	char name[PATH_MAX];
@@ -169,7 +169,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
 			    NULL) != SQLITE_OK)
 		return store->db ? comm_schema_errno(store->db) : -ENOMEM;
-	/* SQLite falls back to reading alone, in silence. */
+	/* Without the right to write, SQLite opens a file read-only and gives no error. */
 	if (sqlite3_db_readonly(store->db, "main") == 1)
 		return access(store->path, W_OK) < 0 ? -errno : -EROFS;
 	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
@@ -194,7 +194,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d", STORE_CHECKPOINT_PAGES);
 	if (!err)
 		err = exec(store, sql);
-	/* Cheap looks that find most damage; a full check takes minutes. */
+	/* Cheap checks that find most damage; a full check takes minutes. */
 	if (!err)
 		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
 				  "SELECT max(id) FROM site; SELECT max(id) FROM function;"
@@ -278,7 +278,7 @@ void comm_store_close(struct comm_store *store)
 	/*
 	 * A reader without the right to write cannot open a WAL database whose
 	 * log is gone, so a closed store has a plain journal.  With readers
-	 * about this fails, which leaves the log where they need it.
+	 * connected the change of journal fails, which leaves the log that they need.
 	 */
 	if (store->db && store->lock_fd >= 0 && sqlite3_db_readonly(store->db, "main") == 0) {
 		sqlite3_busy_timeout(store->db, 0);
@@ -333,7 +333,7 @@ static bool make_room(struct comm_store *store, int attempt, int64_t want)
 		return true;
 	dropped = comm_rollup_make_room(&store->rollup, want);
 	checkpoint(store);
-	/* Old sites and functions stay: they are few, and others name them. */
+	/* Old sites and functions stay: they are few, and other runs use them. */
 	return dropped > 0;
 }
 
@@ -349,7 +349,7 @@ static void lift_cap(struct comm_store *store)
 
 typedef int transaction_fn(struct comm_store *store, void *ctx);
 
-/* Runs fn in a transaction, again after making room where that was lacking. */
+/* Runs fn in a transaction; when space was lacking, makes room and tries again. */
 static int transact(struct comm_store *store, int64_t want, transaction_fn *fn, void *ctx)
 {
 	int err = 0;
@@ -442,7 +442,7 @@ struct slice {
 	const struct comm_edge *edges;
 	size_t n;
 	const struct comm_naming *naming;
-	struct comm_slice_info stored; /* info, with what was folded */
+	struct comm_slice_info stored; /* info, with the cells folded here as losses */
 };
 
 static int take_placements(struct comm_store *store, struct comm_slice_info *info,

@@ -20,7 +20,7 @@ struct comm_store;
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
-	uint32_t row_cap;     /* edges, and placements, of one slice; the rest is folded */
+	uint32_t row_cap;     /* most edges, and placements, of one slice; the others are folded */
 	uint64_t detail_ns;   /* full detail kept that long, then rolled up */
 	uint64_t rollup_ns;   /* width of a rolled-up slice */
 };
@@ -42,8 +42,8 @@ struct comm_run_info {
 
 struct comm_slice_info {
 	uint64_t start_ns, end_ns;
-	uint64_t samples; /* events taken */
-	uint64_t bursts;  /* that gave at least one access */
+	uint64_t samples; /* samples processed */
+	uint64_t bursts;  /* bursts with at least one access */
 	uint64_t accesses;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
 	struct comm_unwritten unwritten;

@@ -31,7 +31,7 @@ static pid_t read_pid(int fd)
 	return pid > 0 && pid <= INT_MAX ? pid : 0;
 }
 
-/* The file was removed by its last holder between our open and our lock. */
+/* True when the lock file was removed by its last holder between open() and locking. */
 static int is_stale(int fd, const char *name)
 {
 	struct stat by_fd, by_name;
@@ -65,7 +65,7 @@ int comm_store_lock_take(const char *path, int *ret_fd, pid_t *ret_holder)
 			continue;
 		}
 		n = snprintf(text, sizeof(text), "%d\n", getpid());
-		/* The pid is for people only: a full disk does not matter. */
+		/* The pid only serves messages: a full disk does not matter. */
 		if (fchmod(fd, 0640) < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, text, n, 0) != n)
 			errno = 0;
 		*ret_fd = fd;

@@ -12,7 +12,7 @@
 /* -EBUSY: *ret_holder has the pid (0: unknown).  *ret_fd is for _drop(). */
 int comm_store_lock_take(const char *path, int *ret_fd, pid_t *ret_holder);
 void comm_store_lock_drop(const char *path, int fd);
-/* The writer's pid; 0: nobody writes or one cannot tell. */
+/* The writer's pid; 0: there is no writer, or its pid is unknown. */
 pid_t comm_store_lock_holder(const char *path);
 
 #endif
