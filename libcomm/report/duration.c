@@ -4,7 +4,7 @@
 
 #include <comm/comm.h>
 
-/* All that is cut off behind them is less than 1 ns in any unit. */
+/* Digits past these are cut off: they are worth less than 1 ns in any unit. */
 enum { FRACTION_DIGITS = 18 };
 
 static uint64_t unit_ns(const char *name)

@@ -9,14 +9,14 @@
 #include "ids.h"
 #include "interval.h"
 
-/* Which nodes a group joins. */
+/* Which kinds of nodes a group is an edge between. */
 enum part {
 	PART_PLAIN,
-	PART_IN,  /* from an end to a node between */
-	PART_OUT, /* from a node between to an end */
+	PART_IN,  /* from a writer's node to the node between (thread -> object) */
+	PART_OUT, /* from the node between to a reader's node (object -> thread) */
 };
 
-/* Sums of weights miss a whole burst by rounding alone. */
+/* Added before bursts are cut to integers: sums of weights may round to just below one. */
 static const double burst_rounding = 1e-6;
 
 static bool has_between(const struct comm_fold *fold)
@@ -70,9 +70,9 @@ int comm_fold_slice(struct comm_fold *fold, int64_t slice)
 }
 
 /*
- * One burst may stand behind many rows of a slice, so within one slice and
- * reading thread only the largest number counts: the sum over slices and readers
- * is a lower bound of the distinct bursts.
+ * Adds a row's bursts to a group.  One burst may have given many rows of a slice, so
+ * within one slice and reading thread only the row with most bursts counts: the sum over
+ * slices and readers is a lower bound of the distinct bursts.
  */
 static int add_bursts(struct comm_fold *fold, size_t group, double n)
 {
@@ -101,8 +101,8 @@ static int add_bursts(struct comm_fold *fold, size_t group, double n)
 }
 
 /*
- * Adds a part of a row to a group.  The part's variance is that of bursts which
- * went here and there by chance: weight times the whole one.
+ * Adds a part of a row to a group.  The part's variance is weight times the row's, as
+ * if each burst went to one of the nodes at random.
  */
 static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t to, double weight,
 	       const struct comm_edge *row)
@@ -133,7 +133,7 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	return 0;
 }
 
-/* Whoever wrote it and whether it is shown or not. */
+/* Adds to what the nodes to read in all, from any writer, shown or not. */
 static int add_reads(struct comm_fold *fold, enum part part, const struct comm_shares *to,
 		     double bytes)
 {
@@ -178,7 +178,7 @@ static int add_through(struct comm_fold *fold, uint32_t from, const struct comm_
 	return code;
 }
 
-/* The part of a row that went from one node to one other; between may be NULL. */
+/* Adds the part of a row that goes from one node to another; between may be NULL. */
 static int add_part(struct comm_fold *fold, uint32_t from, const struct comm_shares *between,
 		    uint32_t to, double weight, const struct comm_edge *row)
 {
@@ -252,7 +252,7 @@ static int order_edges(const void *pa, const void *pb, void *ctx)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* The node with that id, made when new; *ret is its index. */
+/* Finds the node with that id, or makes it; *ret is its index. */
 static int node_of(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
 {
 	struct comm_edge *cell, key = {.src_thread = is_end, .dst_thread = id};
@@ -279,7 +279,7 @@ static int node_of(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret
 	return code;
 }
 
-/* Cells that are keyed as groups are, but for the reading thread. */
+/* Bytes of a cell in cells, which is keyed as groups are, but for the reading thread. */
 static int bytes_of(struct comm_edge_table *cells, uint32_t from, uint32_t to, uint32_t part,
 		    double *ret)
 {
@@ -333,7 +333,7 @@ static int make_edges(struct comm_fold *fold)
 	struct comm_edge_table edges = {0};
 	int code = 0;
 
-	/* Reading threads were kept apart for the sake of the bursts. */
+	/* Sum the groups over reading threads, which only add_bursts() needed apart. */
 	for (size_t i = 0; i < fold->groups.n && !code; i++) {
 		struct comm_edge *group = &fold->groups.edge[i];
 		double n = fold->bursts[i].total + burst_rounding;
@@ -362,7 +362,7 @@ static int make_edges(struct comm_fold *fold)
 	return 0;
 }
 
-/* All nodes are there already: pairs were added with their edges. */
+/* Sets the main writer and reader of each object node; make_edge() has made all nodes. */
 static int find_main_pairs(struct comm_fold *fold)
 {
 	struct comm_node *nodes = fold->whole->nodes;

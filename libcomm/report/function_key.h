@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys of functions that another run, host or build of a report has too (comm.h). */
+/* Keys of functions, the same in the reports of other runs and hosts (comm_node.key). */
 #ifndef COMM_FUNCTION_KEY_H
 #define COMM_FUNCTION_KEY_H
 

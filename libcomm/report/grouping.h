@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groupings: what stands for a node of a report.  A grouping tells to which
- * nodes the ends of an edge belong, and what a store knows of such a node.  It
- * is one file in grouping/ and one line in COMM_GROUPINGS; whoever sums rows
- * into edges (fold.c) names none of them.
+ * Groupings: what a node of a report stands for.  A grouping tells to which
+ * nodes the ends of an edge belong, and describes a node by what the store has of
+ * it.  Each is one file in grouping/ and one line in COMM_GROUPINGS; fold.c, which
+ * sums rows into edges, knows no particular one.
  */
 #ifndef COMM_GROUPING_H
 #define COMM_GROUPING_H
@@ -14,14 +14,14 @@
 #include "reader.h"
 #include "texts.h"
 
-/* One end of a row of table edge. */
+/* The writing or the reading end of a row of the store's table edge. */
 struct comm_end {
 	uint32_t thread, context, object;
 };
 
 /* A node that an end belongs to, and how much of the end. */
 struct comm_share {
-	uint32_t id; /* of the node in its grouping; COMM_ID_OTHER: not known which */
+	uint32_t id; /* of the node in its grouping; COMM_ID_OTHER: unknown */
 	double weight;
 };
 
@@ -30,9 +30,9 @@ struct comm_share {
  * that no byte is lost or counted twice.
  */
 struct comm_shares {
-	const struct comm_share *share; /* until the next slice */
+	const struct comm_share *share; /* valid until the next slice */
 	size_t n;
-	struct comm_share one; /* room for whoever needs no more */
+	struct comm_share one; /* storage of share when n is 1, see comm_shares_one() */
 };
 
 static inline void comm_shares_one(struct comm_shares *shares, uint32_t id)
@@ -44,7 +44,7 @@ static inline void comm_shares_one(struct comm_shares *shares, uint32_t id)
 
 struct comm_grouping_ops;
 
-/* A grouping at work on one report. */
+/* The use of a grouping for one report. */
 struct comm_grouping_use {
 	const struct comm_grouping_ops *ops;
 	struct comm_reader *reader;
@@ -59,34 +59,34 @@ struct comm_grouping_ops {
 	struct comm_grouping grouping;
 	enum comm_node_kind kind;
 	const char *kind_name;
-	char letter; /* that ids of nodes begin with */
+	char letter; /* first letter of the nodes' ids: the t of "t12" */
 	/*
-	 * NULL: an edge goes from a node of this grouping to another one.  Else
-	 * the nodes of this one stand between those of ends: thread -> object ->
-	 * thread.
+	 * NULL: edges go from node to node of this grouping.  Else the nodes of this
+	 * grouping are between writers and readers, which are nodes of ends: thread ->
+	 * object -> thread.
 	 */
 	const struct comm_grouping_ops *ends;
 	/*
-	 * Optional.  -ENODATA: the run does not know what this grouping needs,
-	 * and *err, which only then is set, says what that is.
+	 * Optional.  -ENODATA: the run lacks what this grouping needs, and *err, which
+	 * is set in this case only, says what.
 	 */
 	int (*open)(struct comm_grouping_use *use, char **err);
 	void (*close)(struct comm_grouping_use *use);
-	/* Optional.  The ends that follow are of rows of that slice. */
+	/* Optional.  Begins a slice: at() is called for ends of its rows. */
 	int (*slice)(struct comm_grouping_use *use, int64_t slice);
-	/* Where nodes stand between ends, end is the reading one. */
+	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);
-	/* Gives the row that tells of node ?2 in run ?1. */
+	/* SQL for the row, for describe(), of node ?2 in run ?1. */
 	const char *sql;
 	/*
-	 * Fills in, of a node that is zero but for what all have in common, its
-	 * name, its key (comm.h) and what its kind has besides.
+	 * Sets a node's name, its key (comm_node.key) and the fields that only its kind
+	 * has; the others are set already or zero.
 	 */
 	int (*describe)(struct comm_grouping_use *use, sqlite3_stmt *row, struct comm_node *node);
 };
 
-/* In this order users are told of them; the first is the default. */
+/* All groupings, in the order of comm_groupings(); the first is the default. */
 #define COMM_GROUPINGS(X) \
 	X(thread)         \
 	X(function)       \
@@ -100,7 +100,7 @@ struct comm_grouping_ops {
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
 COMM_GROUPINGS(COMM_GROUPING_DECLARE)
 
-/* NULL: the default.  Returns NULL when there is none of that name. */
+/* name NULL: the default grouping.  Returns NULL when there is none of that name. */
 const struct comm_grouping_ops *comm_grouping_find(const char *name);
 
 /* On failure use is closed, and *err set. */
@@ -109,7 +109,7 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 		       struct comm_texts *texts, char **err);
 /* A zeroed use is a closed one. */
 void comm_grouping_close(struct comm_grouping_use *use);
-/* Makes node the one of that id. */
+/* Sets all fields of the node with that id. */
 int comm_grouping_describe(struct comm_grouping_use *use, uint32_t id, struct comm_node *node);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { ID_MAP_FIRST = 64 };
 
-/* Not loaded and not asked for yet. */
+/* Value of an id that was neither loaded nor asked for yet. */
 #define UNKNOWN UINT32_MAX
 
 uint32_t comm_id_column(sqlite3_stmt *stmt, int column)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Maps from ids of a store to other ids or small numbers: from a thread to the
- * first one of its process, from a site to its function.  Either loaded at once
- * or asked for one by one.  A store may be hostile: ids are bounded.
+ * main thread of its process, from a site to its function.  A map is either loaded
+ * at once or asked id by id.  A store may be hostile: ids are bounded.
  */
 #ifndef COMM_ID_MAP_H
 #define COMM_ID_MAP_H
@@ -12,7 +12,7 @@
 
 #include <sqlite3.h>
 
-/* Bounds the tables indexed by ids, above any that are given out. */
+/* Bounds tables indexed by ids; larger than any id that a writer gives out. */
 enum { COMM_ID_MAX = 1 << 24 };
 
 struct comm_id_map {
@@ -21,16 +21,16 @@ struct comm_id_map {
 	sqlite3_stmt *ask;
 };
 
-/* A value as an id, COMM_ID_OTHER when it cannot be one. */
+/* A column's value as an id, COMM_ID_OTHER when it cannot be one. */
 uint32_t comm_id_column(sqlite3_stmt *stmt, int column);
 
-/* Maps are zeroed at first.  sql gives rows of an id of run ?1 and what it maps to. */
+/* Fills a zeroed map.  sql gives rows of an id of run ?1 and what the id maps to. */
 int comm_id_map_load(struct comm_id_map *map, sqlite3 *db, const char *sql, int64_t run);
-/* sql gives what id ?1 maps to; it is asked once for each id. */
+/* Prepares a zeroed map: sql gives what id ?1 maps to, and is run once for each id. */
 int comm_id_map_ask(struct comm_id_map *map, sqlite3 *db, const char *sql);
 void comm_id_map_deinit(struct comm_id_map *map);
 
-/* COMM_ID_OTHER where the store has nothing. */
+/* What id maps to; COMM_ID_OTHER where the store has nothing. */
 int comm_id_map_at(struct comm_id_map *map, uint32_t id, uint32_t *ret);
 
 #endif

@@ -13,7 +13,7 @@ double comm_interval_z(double confidence)
 
 	if (!(confidence > 0 && confidence < 1))
 		confidence = DEFAULT_CONFIDENCE;
-	/* P(|Z| > z) = erfc(z / sqrt(2)), bisected: once per report. */
+	/* Bisects P(|Z| > z) = erfc(z / sqrt(2)) for z: slow, but once per report. */
 	for (int i = 0; i < 60; i++) {
 		double middle = (low + high) / 2;
 
@@ -26,9 +26,9 @@ double comm_interval_z(double confidence)
 }
 
 /*
- * The variance of the estimate's logarithm: sampling, and the factor and the
- * confusion that the model tells of, as independent errors.  First all but the
- * confusion.
+ * The variance of the estimate's logarithm, as the sum of independent errors: sampling,
+ * the common factor and the confusion of writers (error_model.h).  Here without the
+ * confusion, which variance_of_log() adds.
  */
 static double variance_of_factor(const struct comm_error_model *model,
 				 const struct comm_estimate *e)
@@ -56,7 +56,7 @@ void comm_interval(const struct comm_error_model *model, const struct comm_estim
 		return;
 	}
 	factor = exp(z * sqrt(variance_of_log(model, estimate)));
-	/* Whoever wrote it, more than all that is read it cannot be. */
+	/* An edge cannot have more bytes than its reader reads from all writers together. */
 	most = fmax(estimate->bytes, estimate->read_bytes) *
 	       exp(z * sqrt(variance_of_factor(model, estimate)));
 	*low = estimate->bytes / factor;

@@ -18,16 +18,16 @@ double comm_interval_z(double confidence);
 /* An estimated volume. */
 struct comm_estimate {
 	double bytes;
-	double variance;   /* of sampling the reader's bursts */
-	double read_bytes; /* all that was estimated for the reading end, whoever wrote */
+	double variance;   /* from sampling the reader's bursts */
+	double read_bytes; /* estimate of all that the reading end reads, from any writer */
 	uint64_t samples;
 };
 
-/* 0 <= *low <= bytes <= *high.  The model is that of the run's estimator. */
+/* Gives 0 <= *low <= bytes <= *high.  model: that of the run's estimator. */
 void comm_interval(const struct comm_error_model *model, const struct comm_estimate *estimate,
 		   double z, double *low, double *high);
 /*
- * Few bursts or a wide 90 % interval, whichever interval is shown: the mark
+ * False for few bursts or a wide interval.  Always takes the 90 % interval: the answer
  * must not change with the confidence that a user asks for.
  */
 bool comm_interval_resolved(const struct comm_error_model *model,

@@ -24,7 +24,7 @@ static const char *loss_help(const char *cause)
 	return "";
 }
 
-/* The loss of that cause, made when new. */
+/* Finds the loss of that cause, or appends it. */
 static int loss_of(struct comm_report_loss **losses, size_t *n, struct comm_texts *texts,
 		   sqlite3_stmt *row, struct comm_report_loss **ret)
 {

@@ -11,8 +11,8 @@
 #include "texts.h"
 
 /*
- * Of the slices that are taken, largest first; texts then owns the causes' names.
- * The array is malloc'ed, also on failure.
+ * Loads the losses of the cover's taken slices, largest first; texts owns the causes'
+ * names.  The caller frees the malloc'ed array, also on failure.
  */
 int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *cover,
 		     struct comm_texts *texts, struct comm_report_loss **ret, size_t *ret_n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is newest in a store, for whoever follows one that is being written. */
+/* The newest run and slice of a store, for programs that follow a store being written. */
 #include "reader.h"
 #include "schema.h"
 
@@ -35,7 +35,7 @@ int comm_reader_newest(struct comm_reader *reader, int64_t *ret_run, uint64_t *r
 				 "SELECT end_ns FROM slice WHERE run = ?1"
 				 " ORDER BY start_ns DESC, level DESC LIMIT 1",
 				 run, &end_ns);
-	/* Of the snapshot: it began with the first lookup. */
+	/* data_version is that of the snapshot, which began with the first lookup. */
 	if (!code)
 		code = column_of(reader, "PRAGMA data_version", 0, &changes);
 	if (code) {

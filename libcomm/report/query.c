@@ -20,9 +20,9 @@
 #include "slices.h"
 
 enum {
-	/* A thread's name and its tid. */
+	/* Room for "NAME/TID" of a thread. */
 	COMM_LABEL = 64,
-	/* No struct comm_query will be larger: its size was never set. */
+	/* A larger query->size is garbage: the program has not set it. */
 	QUERY_SIZE_MAX = 4096,
 };
 
@@ -34,7 +34,7 @@ struct work {
 	struct comm_report *report; /* &whole->shown */
 	struct comm_slices cover;
 	struct comm_fold fold;
-	uint8_t *wanted; /* by thread; NULL: all */
+	uint8_t *wanted; /* threads of query->thread, by id; NULL: all */
 	size_t n_wanted;
 };
 
@@ -76,7 +76,7 @@ static int find_run(struct work *work, char **err)
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
-/* A time of the query as an absolute one, within the run. */
+/* A relative time of the query as CLOCK_MONOTONIC, within the run. */
 static uint64_t absolute(const struct comm_run *run, int64_t relative_ns, bool is_end)
 {
 	uint64_t length_ns = run->end_ns - run->start_ns;
@@ -175,7 +175,7 @@ static int find_threads(struct work *work, char **err)
 		uint64_t id = sqlite3_column_int64(stmt, 0);
 
 		snprintf(number, sizeof(number), "%u", (uint32_t)sqlite3_column_int64(stmt, 1));
-		/* Also as reports tell threads of one name apart. */
+		/* Takes NAME/TID too, as reports tell threads of one name apart. */
 		snprintf(label, sizeof(label), "%s/%s", text ? text : "", number);
 		if (id < work->n_wanted && (!strcmp(number, want) || !strcmp(label, want) ||
 					    (text && !fnmatch(want, text, 0)))) {
@@ -212,7 +212,7 @@ static void read_row(sqlite3_stmt *stmt, struct comm_edge *row)
 {
 	row->src_thread = comm_id_column(stmt, 0);
 	row->dst_thread = comm_id_column(stmt, 1);
-	/* An edge of the store has contexts where others have sites. */
+	/* In edges of a store src_site and dst_site hold contexts (dictionary.h). */
 	row->src_site = comm_id_column(stmt, 2);
 	row->dst_site = comm_id_column(stmt, 3);
 	row->object = comm_id_column(stmt, 4);
@@ -280,12 +280,12 @@ static int build(struct work *work, char **err)
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
-/* Fields are appended, and none may hide in what was padding before. */
+/* Fields are appended; a new one in former padding would not change the struct's size. */
 _Static_assert(offsetof(struct comm_query, confidence) + sizeof(double) ==
 		       sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
-/* Into a zeroed query, that of a program which may be older or newer than we are: openat2(2). */
+/* Copies the query of a program older or newer than this library, as openat2(2) copies its. */
 static int copy_query(const struct comm_query *theirs, struct comm_query *ret, char **err)
 {
 	size_t size = theirs->size < sizeof(*ret) ? theirs->size : sizeof(*ret);

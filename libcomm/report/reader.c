@@ -16,7 +16,7 @@
 
 enum {
 	READER_BUSY_MS = 2000,
-	/* A store may be hostile: no text or row of it is larger. */
+	/* A store may be hostile: larger texts and rows of it are an error. */
 	READER_TEXT_BYTES = 1 << 20,
 	READER_RUNS_FIRST = 16,
 	READER_ERROR_MAX = 100,
@@ -117,7 +117,7 @@ uint64_t comm_reader_bytes(const struct comm_reader *reader)
 	return bytes;
 }
 
-/* One snapshot for all statements of a call. */
+/* Begins a read transaction: all statements of a call see one snapshot. */
 int comm_reader_snapshot(struct comm_reader *reader)
 {
 	if (sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK)
@@ -193,7 +193,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	return -ENOMEM;
 }
 
-/* What the slices say about a run. */
+/* Adds to a run what its slices sum up to. */
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 {
 	struct comm_slices cover;
@@ -226,7 +226,7 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	return 0;
 }
 
-/* A store may be hostile: an error is never negative nor endless. */
+/* A field of the error model.  A store may be hostile: bounds its values. */
 static double error_column(sqlite3_stmt *stmt, int column)
 {
 	double value = sqlite3_column_double(stmt, column);
@@ -274,7 +274,7 @@ static int add_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_r
 	return code;
 }
 
-/* One writes at a time: an older run without an end was cut off. */
+/* A store has one writer at a time: an older run without an end was cut off. */
 static int end_older(struct comm_runs *runs)
 {
 	for (size_t i = 0; i + 1 < runs->n; i++) {

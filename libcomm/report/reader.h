@@ -17,28 +17,28 @@ struct comm_reader {
 	char *path;
 };
 
-/* Both return code, and set *err unless err is NULL. */
+/* Both comm_reader_fail functions return code, and set *err unless err is NULL. */
 int comm_reader_fail(char **err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int comm_reader_fail_db(struct comm_reader *reader, char **err, int code);
 
 /*
- * All runs.  What the slices say of each is added by comm_reader_sum_run(),
- * which costs time.
+ * All runs.  comm_reader_sum_run() adds to a run the sums of its slices, which
+ * costs time.
  */
 struct comm_runs {
 	struct comm_run *run;
 	size_t n;
 };
 
-/* One snapshot for all statements until the release. */
+/* All statements until comm_reader_release() see one snapshot. */
 int comm_reader_snapshot(struct comm_reader *reader);
 void comm_reader_release(struct comm_reader *reader);
 
 int comm_reader_load_runs(struct comm_reader *reader, struct comm_runs **ret);
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run);
 void comm_run_deinit(struct comm_run *run);
-/* What the run's estimator said of its errors; all zero: it counted. */
+/* The error model of the run's estimator; all zero: every access was counted. */
 int comm_reader_error_model(struct comm_reader *reader, int64_t run, struct comm_error_model *ret);
 
 /* part / whole, 0 when there is no whole. */

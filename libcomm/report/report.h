@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report as the library holds it: what comm.h shows of it, and behind that
- * the arrays, which programs reach through comm.h's functions alone, so that
- * their elements can grow.
+ * A report as the library holds it: the struct comm_report that programs see, and
+ * the arrays behind it, which programs reach through comm.h's functions alone, so
+ * that the arrays' elements can grow.
  */
 #ifndef COMM_REPORT_H
 #define COMM_REPORT_H
@@ -13,14 +13,14 @@
 #include "texts.h"
 
 struct comm_report_whole {
-	struct comm_report shown; /* first: programs have a pointer to it */
+	struct comm_report shown; /* first member: programs hold a pointer to it */
 	struct comm_run run;
 	struct comm_error_model error_model; /* of the run's estimator */
 	struct comm_node *nodes;
 	struct comm_report_edge *edges;
 	struct comm_report_loss *losses;
 	struct comm_report_slice *slices;
-	struct comm_texts texts; /* what nodes and losses point to */
+	struct comm_texts texts; /* names and keys that nodes and losses point to */
 };
 
 /* NULL when there is no memory.  Freed by comm_report_free(&whole->shown). */

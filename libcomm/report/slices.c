@@ -50,9 +50,9 @@ static int load(sqlite3_stmt *stmt, struct comm_slices *cover)
 }
 
 /*
- * In this order a slice's parts follow it.  One inside the range is taken and
- * its parts are passed over; one across an end is left for its parts, or taken
- * whole when it has none left.
+ * Slices are ordered so that a slice's parts follow it.  A slice inside the range is
+ * taken and its parts are skipped; of a slice across an end of the range the parts are
+ * taken, or the slice whole when it has none left.
  */
 static void choose(struct comm_slices *cover, uint64_t from_ns, uint64_t to_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cover: the fewest slices of a run that span a range of time, each instant
+ * Slices of a run, and the cover: the fewest that span a range of time, each instant
  * once, wide slices where they fit and narrow ones at the ends (schema.c tells
  * how levels nest).
  */
@@ -21,15 +21,15 @@ struct comm_slices_one {
 	double unwritten_bytes, unwritten_first_bytes;
 	double crossing_bytes, crossing_first_bytes;
 	bool taken; /* is part of the cover */
-	bool leaf;  /* the narrowest there is of its time */
+	bool leaf;  /* no narrower slice of its time is in the store */
 };
 
 struct comm_slices {
-	struct comm_slices_one *slice; /* by start, wider ones first */
+	struct comm_slices_one *slice; /* ordered by start, wider ones first */
 	size_t n;
 };
 
-/* Absolute times, [from_ns, to_ns); the range grows to whole slices. */
+/* from_ns, to_ns: CLOCK_MONOTONIC, the end exclusive; the range grows to whole slices. */
 int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 		     struct comm_slices *ret);
 void comm_slices_deinit(struct comm_slices *cover);

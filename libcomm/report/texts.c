@@ -8,7 +8,7 @@
 
 enum { TEXTS_FIRST = 64 };
 
-/* Takes a malloc'ed text over; NULL: there was no memory for it. */
+/* Takes over a malloc'ed text, or NULL when its allocation failed. */
 static const char *own(struct comm_texts *texts, char *text)
 {
 	if (text && texts->n == texts->capacity) {

@@ -11,7 +11,7 @@
 struct comm_texts {
 	char **text;
 	size_t n, capacity;
-	bool failed; /* there was no memory for one, and "" stands for it */
+	bool failed; /* there was no memory for a text, which is "" instead */
 };
 
 void comm_texts_deinit(struct comm_texts *texts);

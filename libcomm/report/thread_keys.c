@@ -4,9 +4,9 @@
 #include "schema.h"
 
 /*
- * Threads start in an order that their program gives, within a process; so do
- * processes.  Those that ran before the profiler came were seen in an order
- * that says nothing: of them the tid decides, which mostly grows.
+ * A program starts its processes, and threads within a process, in an order that recurs
+ * in each run.  Threads that ran before the profiler came are seen in an arbitrary
+ * order: these go by tid, which mostly grows.
  */
 static const char ordinal_sql[] =
 	"SELECT id, row_number() OVER (PARTITION BY name ORDER BY process_ns, tgid, start_ns, tid,"

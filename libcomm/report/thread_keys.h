@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys of a run's threads that another run or host has too (comm.h): their name,
- * and which of that name they are, since tids and rows are new each time.
+ * Keys of a run's threads, the same in other runs and on other hosts (comm_node.key):
+ * a thread's name, and its number among those of that name, since tids and rows differ
+ * in each run.
  */
 #ifndef COMM_THREAD_KEYS_H
 #define COMM_THREAD_KEYS_H
@@ -11,15 +12,15 @@
 
 struct comm_thread_keys {
 	struct comm_id_map ordinal; /* by thread */
-	struct comm_id_map of_tid;  /* the last thread that had it */
+	struct comm_id_map of_tid;  /* from a tid to the last thread that had it */
 	sqlite3_stmt *name;
 };
 
-/* Zeroed at first; deinit also after a failure. */
+/* keys is zeroed before; call deinit() also after a failure. */
 int comm_thread_keys_init(struct comm_thread_keys *keys, sqlite3 *db, int64_t run);
 void comm_thread_keys_deinit(struct comm_thread_keys *keys);
 
-/* "worker#3"; *ret is texts', and "" where the run has no such thread. */
+/* Gives "worker#3"; texts owns *ret, which is "" where the run has no such thread. */
 int comm_thread_keys_of_id(struct comm_thread_keys *keys, uint32_t id, struct comm_texts *texts,
 			   const char **ret);
 int comm_thread_keys_of_tid(struct comm_thread_keys *keys, uint32_t tid, struct comm_texts *texts,

@@ -2,7 +2,7 @@
 /*
  * The store: SQLite, written by one process, read by many (comm/comm.h).
  * The schema and its migrations live in schema.c, what writes in rows.c,
- * dictionary.c and rollup.c, what reads in reader.c, query.c and nodes.c.
+ * dictionary.c and rollup.c, what reads in the report room (reader.c, query.c).
  * One transaction per slice, so that kill -9 loses at most the slice at hand.
  * Files are made 0640.
  */

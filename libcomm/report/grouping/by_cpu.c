@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --by-cpu: the CPUs that writers and readers ran on.  Nobody saw on which CPU a
- * given byte was written or read: a thread's bytes of a slice are split over the
+ * --by-cpu: the CPUs that writers and readers ran on.  A store does not tell on which
+ * CPU a given byte was written or read: a thread's bytes of a slice are split over the
  * CPUs that its samples of that slice were taken on, as many to each as samples,
  * and writer and reader are taken to be independent.  The split is as coarse in
  * time as the slices are.
@@ -15,10 +15,10 @@
 
 enum { CPUS_FIRST = 64 };
 
-/* Where a thread ran in the slice. */
+/* The CPUs that a thread ran on in the slice. */
 struct placed {
 	uint32_t thread;
-	size_t first, n; /* of the shares */
+	size_t first, n; /* its range of by_cpu.share */
 };
 
 struct by_cpu {
@@ -112,7 +112,7 @@ static int cpu_slice(struct comm_grouping_use *use, int64_t slice)
 		uint32_t thread = comm_id_column(by->ask, 0);
 		int64_t samples = sqlite3_column_int64(by->ask, 2);
 
-		/* Samples whose thread was folded tell nothing of any thread. */
+		/* Samples folded into COMM_ID_OTHER do not tell where any one thread ran. */
 		if (thread == COMM_ID_OTHER || samples <= 0)
 			continue;
 		share.weight = samples;
@@ -140,7 +140,7 @@ static int order(const void *pa, const void *pb)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* A writer may have written before the slice and not run in it: then nobody knows where. */
+/* A writer may have written before the slice and not run in it: then its CPU is unknown. */
 static int cpu_at(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret)
 {
@@ -164,7 +164,7 @@ static int cpu_describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct
 	return 0;
 }
 
-/* CPU 0 is node 1: 0 is what is not known. */
+/* CPU n is node n + 1: node 0 is COMM_ID_OTHER, an unknown CPU. */
 const struct comm_grouping_ops comm_grouping_cpu = {
 	.grouping = {.name = "cpu",
 		     .help = "CPUs that the threads ran on, also within a thread",

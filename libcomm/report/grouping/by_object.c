@@ -8,8 +8,8 @@
 #include "thread_keys.h"
 
 /*
- * Estimation keeps allocations apart; a reader cannot tell two that have one
- * name, so they are one node: the first of them.
+ * Estimators keep allocations apart; a user cannot tell apart two objects of one name,
+ * so they are one node, which has the id of the first.
  */
 static const char first_sql[] =
 	"SELECT id, min(id) OVER (PARTITION BY kind, name, module, build_id, thread_tid)"
@@ -57,7 +57,7 @@ static const char *kind_name(int64_t kind)
 									     : "other";
 }
 
-/* A stack's own name has its thread's tid in it. */
+/* A stack's name holds its thread's tid, so its key takes the thread's key instead. */
 static int describe_key(struct comm_grouping_use *use, struct comm_node *node)
 {
 	const char *thread = "";

@@ -5,12 +5,12 @@
 
 #include "grouping.h"
 
-/* The main thread stands for its process, or the first one seen where it was never seen. */
+/* A process has the id of its main thread, or of the first seen if that was never seen. */
 #define MAIN_FIRST "OVER (PARTITION BY tgid ORDER BY tid <> tgid, start_ns, id)"
 
 static const char main_sql[] =
 	"SELECT id, first_value(id) " MAIN_FIRST " FROM thread WHERE run = ?1";
-/* Which of its name a process is, for its key: as with threads (thread_keys.c). */
+/* A process's number among those of its name, for its key, as for threads (thread_keys.c). */
 static const char ordinal_sql[] =
 	"SELECT id, row_number() OVER (PARTITION BY name ORDER BY start_ns, tgid)"
 	" FROM (SELECT id, name, tgid, min(start_ns) OVER (PARTITION BY tgid) AS start_ns,"

@@ -2,7 +2,7 @@
 /* --by-role: threads whose names differ in their number alone, as those of a pool. */
 #include "grouping.h"
 
-/* The first thread stands for its role. */
+/* A role has the id of its first thread. */
 static const char first_sql[] =
 	"SELECT id, min(id) OVER (PARTITION BY role) FROM thread WHERE run = ?1";
 
