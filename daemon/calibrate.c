@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A fixed amount of work is timed with and without a timer event on ourselves,
- * in many short pairs; the median of the differences, per interrupt.  Runs
- * during which the thread lost its CPU are not counted.  The records in the
- * event's ring tell how many interrupts there really were.
+ * A fixed amount of work is timed with and without a timer event on this thread, in
+ * many short pairs; the result is the median of the differences, per interrupt.  Runs
+ * during which the thread lost its CPU are not counted.  The records in the event's
+ * ring tell how many interrupts there really were.
  */
 #include "calibrate.h"
 
@@ -62,7 +62,7 @@ static uint64_t run_with(int fd, volatile struct perf_event_mmap_page *page, uin
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	ns = work(rounds);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* Header-only records; nobody reads them. */
+	/* Each interrupt wrote one header-only record; the records themselves are never read. */
 	*ret_n = (page->data_head - before) / sizeof(struct perf_event_header);
 	page->data_tail = page->data_head;
 	return ns;
@@ -82,7 +82,7 @@ static int measure(int fd, volatile struct perf_event_mmap_page *page, double *r
 	double cost[PAIRS];
 	int i = 0;
 
-	/* The fastest of some: the others may have lost their CPU. */
+	/* The fastest of some runs: the slower ones may have been preempted. */
 	for (i = 0; i < SIZING_RUNS; i++) {
 		took = work(rounds);
 		best = took < best ? took : best;

@@ -14,7 +14,7 @@ double comm_cycles_per_ns(void)
 		for (int round = 0; round < ROUNDS; round++)
 			__asm__ volatile(".rept 512\n\timul %0, %0\n\t.endr" : "+r"(value));
 		took_ns = comm_clock_now_ns() - start_ns;
-		/* Interruptions only ever make it longer. */
+		/* Interrupts only ever lengthen a run: the shortest is right. */
 		if (took_ns < best_ns)
 			best_ns = took_ns;
 	}

@@ -7,24 +7,28 @@
 #define NSEC_PER_SEC 1e9
 
 /*
- * Spend less than allowed: a clock that reads late is not noticed, nor is what
- * an interrupt does to caches.  Threads that do nothing but read a clock lose 1.05
- * to 1.4 times what is accounted for (bench/bench.sh gaps).
+ * Part of the budget that is really spent: the cost is underestimated where a clock
+ * reads late, and by the cache misses that an interrupt causes.  Threads that do
+ * nothing but read a clock lose 1.05 to 1.4 times what is accounted for
+ * (bench/bench.sh gaps).
  */
 static const double SAFETY = 0.8;
-static const double SMOOTH = 0.4;  /* weight of the last tick */
+static const double SMOOTH = 0.4;  /* weight of the last tick in the smoothed costs */
 static const double DAMPING = 0.6; /* exponent of the correction */
 static const double CREDIT_S = 0.5;
 static const double DEBT_S = 3;
 static const double REPAY_S = 2;
-/* Most of the budget that switches may take, and being called for them. */
+/*
+ * Most of the budget that context switches may take, and the mere calls of the BPF
+ * program for them.
+ */
 static const double SWITCH_SHARE = 0.3;
 static const double CALLED_SHARE = 0.15;
-static const double NEXT_TO_NOTHING_SHARE = 0.1; /* need not wait for savings */
-static const double CALLED_NS = 60;		 /* attached, returns at once: measured 46 */
-static const double REPORTED_NS = 250;		 /* until it is measured */
-static const double DAEMON_SWITCH_NS = 300;	 /* what the daemon does with one */
-static const double JITTER = 0.06;		 /* each way */
+static const double NEXT_TO_NOTHING_SHARE = 0.1; /* so cheap: on even in debt */
+static const double CALLED_NS = 60;	    /* program attached, returns at once: measured 46 */
+static const double REPORTED_NS = 250;	    /* of a reported switch, until measured */
+static const double DAEMON_SWITCH_NS = 300; /* the daemon's, for a reported one */
+static const double JITTER = 0.06;	    /* of the period, up and down */
 static const double WORTH_SETTING = 0.1;
 
 enum {
@@ -49,8 +53,8 @@ void comm_governor_defaults(bool period_is_time, struct comm_governor_config *re
 		.floor_ns_per_s = 500000,
 		.min_period = 50000,
 		/*
-		 * So many are cheap anywhere; with fewer, what a sample costs would
-		 * not be known, and a rate that fell once would never rise.
+		 * So few samples are cheap anywhere; with fewer, the cost of a sample
+		 * would not be known, and a rate that fell once would never rise.
 		 */
 		.max_period = period_is_time ? 100000000ULL : 400000000ULL,
 		.period_is_time = period_is_time,
@@ -154,7 +158,7 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 	g->config = *config;
 	g->last_ns = now_ns;
 	g->rng = config->seed ? config->seed : 1;
-	/* With a budget they wait until it is known what they cost. */
+	/* With a budget, switches stay off until their cost is known. */
 	g->switches = !(config->overhead > 0);
 	if (config->period)
 		g->nominal = (double)config->period;
@@ -196,9 +200,9 @@ static void leave_switches(struct comm_governor *g, uint64_t now_ns)
 }
 
 /*
- * Scheduling events are all or nothing: with some of them left out nobody knows
- * who runs.  How many the target makes is known only while they are on, so they
- * go on first if the whole machine's would fit, and later for trials.
+ * Scheduling events are all or nothing: with some of them left out it is unknown
+ * which thread runs.  How many the target makes is known only while they are on, so
+ * they go on first if the whole machine's would fit, and later for trials.
  */
 static void govern_switches(struct comm_governor *g, const struct comm_governor_input *in,
 			    double allowed, double each_ns)
@@ -224,7 +228,7 @@ static void govern_switches(struct comm_governor *g, const struct comm_governor_
 		return;
 	}
 	g->switches = true;
-	/* Do not judge this attempt by the last one. */
+	/* Do not judge this trial by the rate of the last one. */
 	g->switch_rate = 0;
 }
 
@@ -239,9 +243,9 @@ static void hold_rate(struct comm_governor *g, const struct comm_governor_input 
 }
 
 /*
- * How many ticks are samples is a coarse choice: the smoothed costs must have
- * followed the last one before another is made.  Twice as many fit if what is
- * not spent, or goes to interrupts of ours, pays for them.
+ * Which share of the ticks are samples changes by powers of two: the smoothed costs
+ * must have settled after one change before the next.  Twice as many tick samples fit
+ * if the unspent budget and the cost of our own interrupts pay for them.
  */
 static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent, double goal)
 {
@@ -270,12 +274,12 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
 	if (choose_ticks(g, in->now_ns, spent, goal))
 		return;
-	/* None says nothing about what more of them would cost. */
+	/* Without an interrupt in this tick, what more of them would cost is unknown. */
 	if (factor < 1 && !in->interrupts)
 		return;
 	factor = clamp(g->nominal * factor, shortest(g), (double)g->config.max_period) / g->nominal;
 	g->nominal *= factor;
-	/* Known at once, so that the smoothing does not make it overshoot. */
+	/* Scale the smoothed cost at once, so that its lag does not make the period overshoot. */
 	g->interrupt_cost /= factor;
 	g->entry_cost /= factor;
 }
@@ -302,7 +306,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	if (in->switches_out && in->switch_ns)
 		each = (double)in->switch_ns / (double)in->switches_out;
 	switch_ns = (double)in->switches_out * each;
-	if (g->switches) /* whoever switches calls our program */
+	if (g->switches) /* any process's switch calls our BPF program */
 		switch_ns +=
 			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
 	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns);
@@ -326,7 +330,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
 		hold_budget(g, in, allowed);
 		govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
-		/* Even the slowest rate is too dear: take less per sample. */
+		/* Where even the slowest rate is too dear, samples go without lines. */
 		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
 			     (g->tick_every && g->tick_every < TICK_EVERY_MOST);
 	} else {
@@ -335,8 +339,8 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	g->nominal = clamp(g->nominal, shortest(g), (double)g->config.max_period);
 
 	/*
-	 * Setting a period restarts the interval, and what had passed of it is
-	 * never sampled: not too often, compared with the period.
+	 * Setting a period restarts the event's count, and what it had counted is
+	 * never sampled: so seldom, compared with the period.
 	 */
 	since_set = in->now_ns - g->set_ns;
 	change = fabs(g->nominal / (double)g->period - 1);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The governor: keeps what profiling costs below a share of the CPU time that
- * the target uses.  Pure: no clock, no file, no thread; the same inputs give
- * the same outputs.
+ * The governor: keeps what profiling costs below a share of the CPU time that the
+ * target uses.  Pure: no clock, no file, no thread; the same inputs give the same
+ * outputs.
  *
- * Each tick it is told what was spent and what the target used.  It scales the
- * period by spent/allowed (damped), which finds the right rate whatever part of
- * the cost goes with the samples and whatever part is fixed.  A bucket carries
- * debt forward in full and savings only for half a second, so the budget holds
- * over any window of some seconds, and a target that wakes up does not get a
+ * Each tick it gets the cost of profiling and the CPU time of the target as inputs.
+ * It scales the period by spent/allowed (damped), which finds the right rate whatever
+ * part of the cost goes with the samples and whatever part is fixed.  A bucket
+ * carries debt forward in full and savings only for half a second, so the budget
+ * holds over any window of some seconds, and a target that wakes up does not get a
  * burst of interrupts.
  *
- * Where the ticks of the scheduler can be samples they are, before an interrupt
- * of our own is paid for; fewer of them are when even that is too dear.
+ * Where the scheduler's ticks can be samples they come first, before interrupts of
+ * our own are paid for; if even they are too dear, one in several is a sample.
  */
 #ifndef COMM_GOVERNOR_H
 #define COMM_GOVERNOR_H
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-	COMM_GOVERNOR_TICK_NS = 200 * 1000 * 1000, /* about */
+	COMM_GOVERNOR_TICK_NS = 200 * 1000 * 1000, /* interval of comm_governor_tick(), about */
 	COMM_PARK_SHIFT = 3,	  /* a CPU without target: its period is 8 times longer */
 	COMM_PARK_DEEP_SHIFT = 6, /* after some seconds: 64 times */
 };
@@ -30,40 +30,40 @@ struct comm_governor_config {
 	double overhead;	 /* share, 0.01 is 1 %; 0: hold interrupts_per_s */
 	double interrupts_per_s; /* per busy CPU, with overhead 0 */
 	double interrupt_ns;	 /* calibrated, calibrate.h */
-	double sample_ns;	 /* a first guess at our own work per sample */
-	double floor_ns_per_s;	 /* allowed even if the target is idle */
-	uint64_t period;	 /* to begin with; 0: derived from the budget */
+	double sample_ns;	 /* a first guess at the daemon's work per sample */
+	double floor_ns_per_s;	 /* cost allowed even if the target is idle */
+	uint64_t period;	 /* at the start; 0: derived from the budget */
 	uint64_t min_period, max_period;
 	bool period_is_time; /* ns; else instructions */
-	uint64_t tick_ns;    /* ticks of a busy CPU can be samples, too; 0: they cannot */
-	uint64_t seed;	     /* of the jitter */
+	uint64_t tick_ns;    /* between a busy CPU's ticks; 0: ticks cannot be samples */
+	uint64_t seed;	     /* of the jitter's random numbers */
 };
 
 /* Fills in all but overhead, for a period in ns or in instructions. */
 void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret);
 
-/* What happened since the last tick. */
+/* What happened since the last tick; the scheduler's ticks are called tick_hits and the like. */
 struct comm_governor_input {
 	uint64_t now_ns;
-	uint64_t interrupts; /* on all CPUs, without ticks */
-	uint64_t hits;	     /* of interrupts and ticks that met a target */
+	uint64_t interrupts; /* on all CPUs, without the scheduler's ticks */
+	uint64_t hits;	     /* interrupts and ticks that met a target */
 	uint64_t tick_hits;
-	uint64_t handler_ns; /* our code in both */
-	uint64_t switches;   /* of targets, reported or not */
+	uint64_t handler_ns; /* our code in interrupts and ticks */
+	uint64_t switches;   /* of targets' threads, reported or not */
 	uint64_t switches_out;
-	double machine_switches_per_s; /* of all processes: each would call us */
-	uint64_t switch_ns;	       /* our code for those reported; 0: not measured */
-	uint64_t daemon_ns;	       /* CPU time of this process */
+	double machine_switches_per_s; /* of all processes: each would call our BPF program */
+	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
+	uint64_t daemon_ns;	       /* CPU time of the daemon */
 	uint64_t target_ns;	       /* CPU time of the target */
 };
 
 struct comm_governor_output {
 	uint64_t period; /* jittered, a prime */
-	bool new_period; /* it is to be set */
-	bool switches;	 /* report them; false: our program is not even called */
+	bool new_period; /* period differs: set it */
+	bool switches;	 /* report switches; false: do not even trace them */
 	bool lines;
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
-	uint64_t handler_ns;	 /* cost of the tick just over but for the daemon's */
+	uint64_t handler_ns;	 /* cost of the tick just over, without the daemon's CPU time */
 };
 
 struct comm_governor {
@@ -72,7 +72,7 @@ struct comm_governor {
 	double nominal;
 	/* Smoothed, per second. */
 	double interrupt_cost, entry_cost, switch_cost, daemon_cost, target_rate, switch_rate;
-	double tick_share; /* of what was met */
+	double tick_share; /* share of tick_hits in hits */
 	double credit_ns;
 	unsigned int tick_every;
 	uint64_t ticks_set_ns;
@@ -84,7 +84,7 @@ void comm_governor_init(struct comm_governor *governor, const struct comm_govern
 void comm_governor_tick(struct comm_governor *governor, const struct comm_governor_input *input,
 			struct comm_governor_output *ret);
 
-/* The source did not take the period it was given: this one is in effect. */
+/* The sampler did not take the period it was given: this one is in effect. */
 void comm_governor_held(struct comm_governor *governor, uint64_t period);
 
 /*

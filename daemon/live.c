@@ -23,7 +23,7 @@
 #include "source.h"
 
 enum {
-	LOOK_NS = 200 * 1000 * 1000, /* is the target still there? */
+	LOOK_NS = 200 * 1000 * 1000, /* interval of asking whether the target still lives */
 };
 
 struct live {
@@ -31,7 +31,7 @@ struct live {
 	const struct comm_options *options;
 	struct comm_target *target;
 	const struct comm_source *source;
-	const struct comm_sampler *sampler; /* the source's */
+	const struct comm_sampler *sampler; /* of the chosen source */
 	void *handle;
 	struct comm_companions *companions;
 	struct comm_sampler_info info;
@@ -39,8 +39,8 @@ struct live {
 	struct comm_pace *pace;
 	struct comm_merge *merge;
 	struct comm_record *record;
-	struct comm_inspect processes, inspect; /* the latter records, if asked to */
-	uint64_t late, unrecorded;		/* told so far */
+	struct comm_inspect processes, inspect; /* inspect also records, with --record */
+	uint64_t late, unrecorded;		/* losses told so far */
 	int failed;				/* -errno of the source, or of waiting for it */
 	int signals;
 	char command[256];
@@ -96,7 +96,7 @@ static void name_target(struct live *live)
 		for (size_t i = 0; i < n; i++)
 			if (!live->command[i])
 				live->command[i] = ' ';
-		/* A program that writes its title leaves blanks behind it. */
+		/* A program that overwrites its title leaves blanks behind it. */
 		while (n && live->command[n - 1] == ' ')
 			live->command[--n] = '\0';
 		if (options->n_pids > 1 && n < sizeof(live->command))
@@ -159,7 +159,7 @@ static void burst_done(void *ctx, const struct comm_event *event, const struct c
 	comm_companions_burst(((struct live *)ctx)->companions, event, burst);
 }
 
-/* Before privileges are given up. */
+/* Must come before privileges are dropped. */
 static int open_companions(struct live *live)
 {
 	const struct comm_companion_config config = {
@@ -178,7 +178,7 @@ static int open_companions(struct live *live)
 	return 0;
 }
 
-/* What the run may have spent by now. */
+/* The overhead that the budget allows the run up to now. */
 static uint64_t budget_ns(const struct live *live)
 {
 	struct comm_pace_totals totals;
@@ -198,7 +198,7 @@ static void prefetch(struct live *live)
 		comm_inspect_live_prefetch(&live->processes, pid[i]);
 }
 
-/* What takes long and needs no run yet: a run begins when sampling does. */
+/* Slow preparations that need no run yet: a run begins when sampling does. */
 static int prepare(struct live *live)
 {
 	int err = comm_inspect_live_create(&live->processes);
@@ -212,7 +212,7 @@ static int prepare(struct live *live)
 	return 0;
 }
 
-/* Last before the start: what setting up cost is not the budget's. */
+/* Last before the start, so that the cost of setting up is not charged to the budget. */
 static int set_pace(struct live *live)
 {
 	int err = comm_pace_create(
@@ -306,7 +306,7 @@ static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, 
 	*told = total;
 }
 
-/* One round: all that is there is ordered and estimated. */
+/* One round: all events that are there go through the merge into the engine. */
 static void pump(struct live *live)
 {
 	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
@@ -314,7 +314,10 @@ static void pump(struct live *live)
 
 	err = live->sampler->drain(live->handle, push, live);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
-	/* A CPU that takes no new rate loses nothing: its samples carry the one they have. */
+	/*
+	 * A CPU on which setting the new period fails loses nothing: its samples
+	 * carry the period they have.
+	 */
 	(void)comm_pace_tick(live->pace, cut_ns, push, live);
 	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
 	comm_merge_cut(live->merge, cut_ns);

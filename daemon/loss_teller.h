@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Losses as events: who counts by cause what was lost, a sampler or a companion,
- * tells of each loss once, by this.  One thread uses it.
+ * Losses as events: a sampler or a companion counts lost events by cause, and this
+ * turns each growth of a counter into one event.  One thread uses it.
  */
 #ifndef COMMD_LOSS_TELLER_H
 #define COMMD_LOSS_TELLER_H
@@ -13,8 +13,8 @@ struct comm_loss_teller {
 };
 
 /*
- * Pushes a COMM_EV_LOSS for each cause whose counter has grown since the call
- * before; at first, *teller is zero.  Returns how many.
+ * Pushes a COMM_EV_LOSS for each cause whose counter has grown since the last call;
+ * at first, *teller is zero.  Returns how many.
  */
 int comm_loss_tell(struct comm_loss_teller *teller, const uint64_t count[COMM_LOSS_MAX],
 		   uint64_t now_ns, comm_event_fn *push, void *ctx);

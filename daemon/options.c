@@ -40,7 +40,7 @@ static const struct argp_option options[] = {
 	{"overhead", OPT_OVERHEAD, "PCT", 0,
 	 "Spend at most PCT percent of the target's CPU time (default 1)", 2},
 	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
-	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* by help_filter */
+	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* help_filter() writes its help */
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
@@ -145,7 +145,7 @@ static void want_source(struct argp_state *state, char *text, struct comm_option
 			   opt->source_arg);
 }
 
-/* The target and the pace of a live run, which the source samples. */
+/* Checks what a live run needs: one target, and a budget or a rate but not both. */
 static void check_live(struct argp_state *state, const struct comm_options *opt)
 {
 	if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)

@@ -17,14 +17,14 @@ struct comm_options {
 	pid_t pid[COMM_PIDS_MAX];
 	int n_pids;
 	const char *cgroup;		  /* path below the mount point, or absolute */
-	const struct comm_source *source; /* of the table, or comm_source_auto */
-	const char *source_arg;		  /* what stood behind its name's colon, "" when none */
+	const struct comm_source *source; /* of comm_sources[], or comm_source_auto */
+	const char *source_arg;		  /* behind the colon of its name, "" when none */
 	double overhead;		  /* share; 0 when a rate was given */
 	double rate_hz;			  /* per CPU; 0 when a budget was given */
 	uint32_t watch_per_s;		  /* watchpoints; 0: none */
-	bool watch_given;		  /* none is an error then */
+	bool watch_given;		  /* then it is an error if they do not work */
 	const char *store;
-	uint64_t slice_ns, duration_ns; /* duration 0: until told */
+	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
 	uint64_t quota_bytes, detail_ns;
 	uint32_t granularity_bytes;
 	const struct comm_est_ops *estimator;

@@ -23,11 +23,11 @@ struct comm_pace {
 	struct comm_sampler_info info;
 	struct comm_governor governor;
 	struct comm_sampler_rate rate;
-	struct comm_sampler_stats stats; /* at the last tick */
+	struct comm_sampler_stats stats; /* of the sampler at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
 	uint64_t charged_ns;
-	uint64_t setup_ns, setup_own_ns; /* as the view said at the last tick */
-	uint64_t setup_before_ns;	 /* before the start, not told yet */
+	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
+	uint64_t setup_before_ns;	 /* spent before the start, in no COST event yet */
 	uint64_t asked_ns, machine_switches;
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
@@ -39,7 +39,7 @@ struct comm_pace {
 /* Returns whether any CPU's period has to change. */
 static bool park(struct comm_pace *p, uint64_t now_ns)
 {
-	/* Only switches tell at once that a target has come to a CPU. */
+	/* Only switch events tell at once that a target has come to a CPU. */
 	uint8_t deepest = p->rate.switches ? COMM_PARK_DEEP_SHIFT : COMM_PARK_SHIFT;
 	bool changed = false;
 	unsigned int i;
@@ -70,8 +70,8 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 }
 
 /*
- * Context switches of the whole machine, whoever makes them: each calls our
- * program, if that is attached.  Asked once a second: the file is long.
+ * Context switches of the whole machine, by any process: each calls our BPF program,
+ * if that is attached.  Read once a second, because /proc/stat is long.
  */
 static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
 {
@@ -169,7 +169,7 @@ static void tell_rate(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push,
 }
 
 /*
- * Takes what happens once out of the daemon's time of a tick: reading symbols at
+ * Takes one-time work out of the daemon's CPU time of a tick: reading symbols at
  * first sight would otherwise starve the first minute of samples.
  */
 static uint64_t take_setup(struct comm_pace *p, uint64_t *daemon_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pace: joins a sampler, its target and the governor.  Reads the clocks, lets
- * the governor decide, sets the sampler's rate, and says so in the stream: RATE
- * when a sample's weight changes, COST for what was spent.
+ * Pace: joins a sampler, its target and the governor.  Reads the clocks, lets the
+ * governor decide, sets the sampler's rate, and tells of both in the event stream:
+ * RATE when a sample's weight changes, COST for what was spent.
  */
 #ifndef COMM_PACE_H
 #define COMM_PACE_H
@@ -15,22 +15,21 @@ struct comm_pace;
 
 struct comm_pace_config {
 	const struct comm_sampler *sampler;
-	void *handle; /* of the sampler, opened */
+	void *handle; /* of the opened sampler */
 	struct comm_target *target;
-	const struct comm_inspect
-		*inspect;    /* the live one: tells what setting up cost; NULL: nothing */
-	double overhead;     /* share; 0: hold rate_hz */
-	double rate_hz;	     /* interrupts per second and busy CPU */
-	double interrupt_ns; /* calibrated */
+	const struct comm_inspect *inspect; /* the live inspect, for its setup cost; NULL: none */
+	double overhead;		    /* share; 0: hold rate_hz */
+	double rate_hz;			    /* interrupts per second and busy CPU */
+	double interrupt_ns;		    /* calibrated */
 };
 
 /* Before the sampler starts: sets the first rate. */
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret);
 void comm_pace_destroy(struct comm_pace *pace);
 
-/* Call as often as you drain, after it; it acts when a tick is over. */
+/* Call after each drain of the sampler; acts only when a tick is over. */
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
-/* What else it cost the target, to be counted with the next tick. */
+/* Adds a cost to the target that the sampler does not count (companions) to the next tick. */
 void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
 /* How long to sleep until the next drain and tick, ms: 10..100. */
 int comm_pace_sleep_ms(const struct comm_pace *pace);
@@ -39,7 +38,7 @@ struct comm_pace_totals {
 	uint64_t handler_ns, daemon_ns, target_ns, samples, interrupts;
 };
 
-/* From the start on; cost.h's share is (handler_ns + daemon_ns) / target_ns. */
+/* Totals since the start; the overhead of cost.h is (handler_ns + daemon_ns) / target_ns. */
 void comm_pace_totals(const struct comm_pace *pace, struct comm_pace_totals *ret);
 
 #endif

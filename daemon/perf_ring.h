@@ -13,16 +13,16 @@
 struct comm_perf_ring {
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
 	size_t bytes;			   /* of data, a power of two */
-	unsigned char record[1 << 16];	   /* one that wraps, put together */
+	unsigned char record[1 << 16];	   /* a record that wraps around the ring's end, joined */
 };
 
-/* size is the record's: a whole one, at least its header. */
+/* record->size bytes are readable: a whole record, at least its header. */
 typedef void comm_perf_record_fn(void *ctx, const struct perf_event_header *record);
 
 /* pages is a power of two; on -EPERM (locked memory) fewer may do. */
 int comm_perf_ring_map(int fd, size_t pages, struct comm_perf_ring *ret);
 void comm_perf_ring_unmap(struct comm_perf_ring *ring);
-/* Hands on all records that are there, and gives their space back. */
+/* Calls fn for all records that are there, then frees their space in the ring. */
 void comm_perf_ring_read(struct comm_perf_ring *ring, comm_perf_record_fn *fn, void *ctx);
 
 #endif

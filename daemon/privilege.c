@@ -83,7 +83,7 @@ int comm_privilege_become_user(const char *store_path)
 		return -errno;
 	if (!may)
 		return 0;
-	/* The permitted set survives the change of uid; the effective is set again. */
+	/* The permitted set survives the change of uid; the effective set has to be set again. */
 	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, (gid_t)gid) ||
 	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) ||
 	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid))

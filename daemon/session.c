@@ -11,7 +11,10 @@
 
 enum {
 	ROW_CAP = 4000,
-	/* Of the 150 MB that commd may take in all; a small target fills a few of them. */
+	/*
+	 * The estimator's part of the 150 MB that commd may take in all; a small
+	 * target fills only a few MiB.
+	 */
 	ESTIMATOR_MIB = 64,
 };
 
@@ -133,7 +136,7 @@ static void say_estimator(const struct comm_session *session)
 		ESTIMATOR_MIB);
 }
 
-/* The store that commctl looks for by itself needs no mention. */
+/* Prints the commctl command to run next; the default store needs no --store there. */
 static void say_next(const char *store)
 {
 	if (!strcmp(store, "comm.db") || !strcmp(store, "./comm.db"))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A session: one run from its store to its last line.  Live runs and sources
- * that make their run by themselves share it: it opens the store, makes the engine, shows progress and sums up.
+ * A session: one run from its store to its last line.  Shared by live runs and by
+ * sources with a run() of their own: it opens the store, makes the engine, shows
+ * progress and sums up.
  */
 #ifndef COMMD_SESSION_H
 #define COMMD_SESSION_H
@@ -16,19 +17,19 @@ struct comm_session {
 	const struct comm_est_ops *estimator;
 	int64_t run;
 	uint64_t start_ns, shown_ns;
-	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* of the slices so far */
+	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* sums over the slices so far */
 	uint64_t edges;
-	uint32_t row_cap; /* edges of a slice; 0: enough for estimates */
+	uint32_t row_cap; /* most edges stored per slice; 0: enough for estimates */
 	bool progress;	  /* stderr is a terminal */
-	/* Set before the session begins: the engine's, of the same name. */
+	/* Set before comm_session_begin(), which passes it to the engine. */
 	void (*burst_done)(void *ctx, const struct comm_event *event,
 			   const struct comm_burst *burst);
 	void *burst_ctx;
 };
 
-/* -errno after having said why on stderr. */
+/* 0, or -errno with a sentence on stderr. */
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options);
-/* Bounds the estimator's memory itself: est need not. */
+/* Sets the bound of the estimator's memory; est need not have one. */
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);
@@ -40,7 +41,7 @@ void comm_session_deinit(struct comm_session *session);
 
 /* live.c: a whole run of a source that has a sampler; returns the exit status. */
 int comm_live(const struct comm_options *options);
-/* doctor.c: what works here and what is missing; 0 when something does. */
+/* doctor.c: prints which sources work here and what is missing; 0 when one with a sampler works. */
 int comm_doctor(void);
 
 #endif

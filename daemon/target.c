@@ -24,8 +24,8 @@ enum {
 };
 
 struct member {
-	uint64_t cpu_ns; /* when last asked */
-	bool ran;	 /* since comm_target_alive() was asked: no need to look */
+	uint64_t cpu_ns; /* at the last comm_target_cpu_ns() */
+	bool ran;	 /* since the last comm_target_alive(): no need to look */
 };
 
 struct comm_target {
@@ -34,12 +34,12 @@ struct comm_target {
 	uint32_t *pid; /* sorted */
 	struct member *member;
 	size_t n, room;
-	uint64_t cpu_ns; /* used by all members so far */
+	uint64_t cpu_ns; /* used by all members, ended ones too */
 	char *cgroup;
 	int stat_fd; /* cpu.stat of the cgroup, or /proc/stat */
 	uint64_t stat_start_ns, cgroup_id;
 	uint32_t cgroup_level;
-	int go_fd, result_fd; /* of a spawned child that waits */
+	int go_fd, result_fd; /* pipes to a spawned child that waits for release */
 };
 
 struct stat_line {
@@ -74,7 +74,7 @@ static int read_stat(uint32_t pid, struct stat_line *ret)
 	rc = read_small(path, buf, sizeof(buf));
 	if (rc < 0)
 		return rc;
-	/* The name may hold anything, parentheses too: the last one ends it. */
+	/* The process name may contain parentheses: the last one ends it. */
 	p = strrchr(buf, ')');
 	if (!p ||
 	    sscanf(p + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
@@ -83,7 +83,7 @@ static int read_stat(uint32_t pid, struct stat_line *ret)
 	return 0;
 }
 
-/* With its last thread, not with its first. */
+/* A process has ended when its last thread has, not its first. */
 static bool has_ended(const struct stat_line *line)
 {
 	return line->state == 'X' || (line->state == 'Z' && line->n_threads <= 1);
@@ -111,7 +111,7 @@ static uint64_t cpu_of(uint32_t pid)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-/* usage_usec of a cgroup; of /proc/stat all that is not idle, in 10 ms. */
+/* CPU time: usage_usec of a cgroup, or all that is not idle of /proc/stat, in 10 ms. */
 static uint64_t stat_cpu_ns(const struct comm_target *target)
 {
 	unsigned long long v[8] = {0};
@@ -153,7 +153,7 @@ void comm_target_destroy(struct comm_target *target)
 		return;
 	if (target->stat_fd >= 0)
 		close(target->stat_fd);
-	/* A child that still waits reads the end of the pipe and goes. */
+	/* A child that still waits reads the end of file and exits. */
 	if (target->go_fd >= 0)
 		close(target->go_fd);
 	if (target->result_fd >= 0)
@@ -188,7 +188,7 @@ bool comm_target_has(const struct comm_target *target, uint32_t tgid)
 	return i < target->n && target->pid[i] == tgid;
 }
 
-/* since_ns: CPU time that it had before it was a member. */
+/* since_ns: CPU time that the process had used before it became a member. */
 static int add(struct comm_target *target, uint32_t tgid, uint64_t since_ns)
 {
 	size_t i = position(target, tgid), room;
@@ -266,7 +266,7 @@ int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 	return 0;
 }
 
-/* Where the version 2 hierarchy is mounted; it may be beside version 1. */
+/* Finds the mount point of the cgroup v2 hierarchy, which may be beside v1's. */
 static int cgroup_mount(char *ret, size_t size)
 {
 	char line[4096], dir[2048], type[64];
@@ -341,7 +341,7 @@ static void child_main(char *const argv[], int go_fd, int result_fd)
 	char byte = 0;
 	int error;
 
-	/* What the profiler blocks or ignores is not the command's business. */
+	/* The command must not inherit the signals that the profiler blocks or ignores. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_DFL);
@@ -404,7 +404,7 @@ int comm_target_release(struct comm_target *target)
 	if (target->go_fd < 0)
 		return -EINVAL;
 	if (write(target->go_fd, "g", 1) != 1)
-		rc = -ESRCH; /* it ended before it began */
+		rc = -ESRCH; /* the child ended before its exec() */
 	close(target->go_fd);
 	target->go_fd = -1;
 	do {
@@ -426,7 +426,7 @@ int comm_target_scan(struct comm_target *target)
 
 	if (target->kind != COMM_TARGET_PIDS || !target->follow)
 		return 0;
-	/* A child may be listed before its parent: again until nothing is new. */
+	/* A child may be listed before its parent: repeat until nothing is new. */
 	for (depth = 0; depth < DEPTH_MAX; depth++) {
 		dir = opendir("/proc");
 		if (!dir)
@@ -523,7 +523,7 @@ uint64_t comm_target_cpu_ns(struct comm_target *target)
 	for (i = 0; i < target->n; i++) {
 		uint64_t now = cpu_of(target->pid[i]);
 
-		/* 0: it has ended, and what it used last is not known. */
+		/* now is 0: the process has ended, and the CPU time it used last is unknown. */
 		if (now > target->member[i].cpu_ns) {
 			target->cpu_ns += now - target->member[i].cpu_ns;
 			target->member[i].cpu_ns = now;

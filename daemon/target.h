@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The target: a set of processes, with their children, or a cgroup, or every
- * process but this one.  Knows who belongs to it and how much CPU time it used;
- * knows nothing of sampling.  One thread uses it.
+ * The target: a set of processes, with their children, or a cgroup, or every process
+ * but this one.  Knows its member processes and the CPU time they used; knows nothing
+ * of sampling.  One thread uses it.
  *
  * Errors: as source.h: 0 or -errno and a sentence.
  */
@@ -19,7 +19,7 @@ struct comm_target;
 
 enum comm_target_kind { COMM_TARGET_PIDS, COMM_TARGET_CGROUP, COMM_TARGET_ALL };
 
-/* follow: children that are or will be made belong to it. */
+/* follow: present and future children of members are members, too. */
 int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_target **ret);
 void comm_target_destroy(struct comm_target *target);
 
@@ -40,9 +40,9 @@ int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *
 		      char **err);
 int comm_target_release(struct comm_target *target);
 
-/* Adds children that the members have already, if it follows. */
+/* With follow, adds the children that members have already. */
 int comm_target_scan(struct comm_target *target);
-/* Keeps up with FORK and EXIT. */
+/* Updates the members on FORK and EXIT. */
 void comm_target_event(struct comm_target *target, const struct comm_event *event);
 
 enum comm_target_kind comm_target_kind(const struct comm_target *target);
@@ -50,19 +50,19 @@ bool comm_target_follows(const struct comm_target *target);
 bool comm_target_has(const struct comm_target *target, uint32_t tgid);
 /* Members; *ret is valid until the next change. */
 size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret);
-/* Of the cgroup: what the kernel compares, and its depth. */
+/* The cgroup's id, as the kernel compares it, and its depth. */
 uint64_t comm_target_cgroup_id(const struct comm_target *target);
 uint32_t comm_target_cgroup_level(const struct comm_target *target);
 const char *comm_target_cgroup_path(const struct comm_target *target);
-/* Are our process numbers those of the kernel, not of a container's namespace? */
+/* Are our pids the kernel's global ones, not those of a container's PID namespace? */
 bool comm_target_pids_are_global(void);
 
 /*
- * Is anything left to watch?  Asks the kernel for each member, so not for
- * every event.  A cgroup and "all" are always alive.
+ * Does any member still live?  Asks the kernel for each, so do not call it for every
+ * event.  A cgroup and "all" are always alive.
  */
 bool comm_target_alive(struct comm_target *target);
-/* CPU time used since create by all that were members, ns. */
+/* CPU time used since create by all present and past members, ns. */
 uint64_t comm_target_cpu_ns(struct comm_target *target);
 
 #endif

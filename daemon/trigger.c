@@ -52,7 +52,7 @@ void comm_trigger_attr(const struct comm_trigger_event *event, uint64_t period, 
 	ret->exclude_guest = 1;
 }
 
-/* Does it count while we run, and can it interrupt? */
+/* Does the event count while this thread runs, and can it interrupt? */
 static bool counts(const struct comm_trigger_event *event)
 {
 	struct perf_event_attr attr;
@@ -96,7 +96,10 @@ uint64_t comm_trigger_tick_ns(void)
 {
 	struct timespec ts;
 
-	/* A coarse clock is one that ticks (kernel/time/posix-timers.c). */
+	/*
+	 * The coarse clock advances with the tick, so its resolution is the tick's
+	 * (kernel/time/posix-timers.c).
+	 */
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) || ts.tv_sec || ts.tv_nsec < 1)
 		return 0;
 	return (uint64_t)ts.tv_nsec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trigger: which perf event interrupts a thread for a sample, and whether
- * the kernel lets us have it.  What is done at the interrupt is the source's.
+ * The trigger: which perf event interrupts a thread for a sample, and whether the
+ * kernel lets us have it.  The source decides what happens at the interrupt.
  */
 #ifndef COMM_TRIGGER_H
 #define COMM_TRIGGER_H
@@ -26,22 +26,23 @@ struct comm_trigger_event {
 	uint64_t period; /* default */
 };
 
-/* -errno, not -1. */
+/* perf_event_open(2), but returns -errno, not -1. */
 int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 		   unsigned long flags);
 
 /*
- * Instructions only if this machine really counts them: many virtual machines
- * open the event and never count.  -ENODEV: instructions asked, not there.
+ * Instructions only if this machine really counts them: many virtual machines open
+ * the event and never count.  -ENODEV: instructions were asked for, but are not
+ * counted here.
  */
 int comm_trigger_pick(enum comm_want_trigger want, struct comm_trigger_event *ret, char **err);
-/* Cleared, and filled in for that event. */
+/* Clears *ret and fills it in for that event. */
 void comm_trigger_attr(const struct comm_trigger_event *event, uint64_t period, bool kernel,
 		       struct perf_event_attr *ret);
 
 /*
- * Setting a period restarts the interval.  On a parked CPU that is long: with
- * every little change of the rate it would never end, and never sample.
+ * Setting a period restarts the event's count.  A parked CPU's period is long: if
+ * each small change of the rate were set there, it would never end, and never sample.
  */
 bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked);
 
@@ -50,7 +51,7 @@ uint64_t comm_trigger_tick_ns(void);
 
 /* kernel.perf_event_paranoid; INT_MAX when perf is missing. */
 int comm_perf_paranoid(void);
-/* Is one of these in the effective set?  cap_b may be -1. */
+/* Is one of these capabilities in the effective set?  cap_b may be -1. */
 bool comm_has_capability(int cap_a, int cap_b);
 
 /* Online CPUs, ascending; at most max.  Returns how many, or -errno. */

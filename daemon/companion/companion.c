@@ -21,7 +21,7 @@ struct comm_companions {
 		void *handle;
 	} open[ALL];
 	unsigned int n;
-	uint64_t told_ns; /* of their cost */
+	uint64_t told_ns; /* cost to the target that drain has reported so far */
 };
 
 int comm_companions_open(const struct comm_companion_config *config, struct comm_companions **ret,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The companion that watches data for who writes them next (--watch), beside samplers
- * that do not watch by themselves: how much of the budget it may take, and what it
- * says.  The watchpoints themselves are watchpoint.c.
+ * The companion that watches data for the next write by any thread (--watch), beside
+ * samplers that do not watch by themselves: its share of the budget, and its
+ * statistics.  The watchpoints themselves are watchpoint.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,10 @@
 #include "sampler.h"
 #include "watchpoint.h"
 
-/* Of the budget: as many as asked for, and as nobody asked for.  Samples say more. */
+/*
+ * Shares of the budget that watches may take: with --watch given, and by default.
+ * The default is smaller, as samples tell more for their cost.
+ */
 static const double SHARE = 0.3;
 static const double SHARE_UNASKED = 0.1;
 

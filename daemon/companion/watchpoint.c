@@ -16,10 +16,10 @@
 #include "worth.h"
 
 enum {
-	SLOTS = 3, /* of the four debug registers of a CPU: a debugger wants one, too */
+	SLOTS = 3, /* of a CPU's four debug registers: one is left to debuggers */
 	RING_PAGES = 2,
 	TIMEOUT_NS = 100 * 1000 * 1000,
-	BURST_TURNS = 2, /* turns whose watches may be begun at once */
+	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
 	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
 	STACK_BELOW_BYTES = 128,
 	STACK_ABOVE_BYTES = 8192,
@@ -30,13 +30,13 @@ enum {
 };
 
 /*
- * What a CPU loses by being told to set, revive or take away a breakpoint, of what
- * an interrupt costs; measured: 31 us for three of them, 12 us an interrupt, in a
- * nested virtual machine.
+ * Cost of the inter-processor interrupt by which a CPU sets, revives or removes a
+ * breakpoint, as a share of what a sampling interrupt costs; measured: 31 us for
+ * three of them, 12 us an interrupt, in a nested virtual machine.
  */
 static const double TOLD_SHARE = 0.85;
 
-/* A read that was about to happen. */
+/* A read of a burst, as it is about to happen: it may get a watch. */
 struct candidate {
 	uint64_t time_ns, addr, ip;
 	uint32_t tgid, tid;
@@ -60,8 +60,8 @@ struct slot {
 
 struct cpu {
 	int fd[SLOTS];
-	bool deaf[SLOTS];  /* its limit has stopped it, or may have */
-	bool fired[SLOTS]; /* in this watch: it has stopped by itself */
+	bool deaf[SLOTS];  /* the breakpoint's limit has stopped it, or may have */
+	bool fired[SLOTS]; /* in this watch: the limit has stopped the breakpoint */
 };
 
 struct comm_watchpoints {
@@ -75,7 +75,7 @@ struct comm_watchpoints {
 	double tokens;
 	uint64_t turn_ns, random;
 	struct comm_worth worth;
-	uint64_t lost[COMM_LOSS_MAX]; /* watches that came to nothing */
+	uint64_t lost[COMM_LOSS_MAX]; /* watches without an answer, by cause */
 	struct comm_loss_teller losses;
 	struct comm_watchpoint_stats stats;
 };
@@ -130,7 +130,7 @@ static int explain(int rc, char **why)
 	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
 }
 
-/* Of ours, and never written: where breakpoints are that watch nothing. */
+/* Never written: idle breakpoints are aimed at it. */
 static uint64_t own_word;
 
 int comm_watchpoint_probe(char **why)
@@ -151,10 +151,10 @@ static int open_cpu(struct cpu *c, const struct comm_cpu_ring *ring, unsigned in
 	unsigned int i;
 
 	for (i = 0; i < *slots; i++) {
-		/* Parked where nobody writes, and disabled. */
+		/* Aimed at a word that no thread writes, and disabled. */
 		c->fd[i] = open_breakpoint(ring->cpu, (uint64_t)&own_word);
 		if (c->fd[i] < 0 && i) {
-			*slots = i; /* the others hold as many */
+			*slots = i; /* all CPUs use as many as this one has */
 			return 0;
 		}
 		if (c->fd[i] < 0)
@@ -204,7 +204,10 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 		rc = open_cpu(&w->cpu[i], &w->rings.ring[i], &slots);
 	if (rc)
 		goto fail;
-	/* One blind CPU would bias what is seen. */
+	/*
+	 * All CPUs keep the same number: writes on a CPU without the breakpoint would
+	 * be missed, a bias.
+	 */
 	for (i = 0; i < w->rings.n; i++)
 		close_slots(&w->cpu[i], slots);
 	w->n_slots = slots;
@@ -235,7 +238,10 @@ static uint64_t next_random(struct comm_watchpoints *w)
 	return w->random >> 11;
 }
 
-/* One of the burst's reads, by its bytes; false: none. */
+/*
+ * Picks one of the burst's reads, with a probability proportional to its bytes;
+ * false: none fits.
+ */
 static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
 		 const struct comm_burst *burst, struct candidate *ret)
 {
@@ -249,7 +255,7 @@ static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
 
 		if (a->flags & COMM_ACCESS_WRITE)
 			comm_worth_written(&w->worth, event->tgid, event->tid, a->addr);
-		/* The thread's own stack is nobody else's. */
+		/* Other threads rarely write a thread's stack: not worth a watch. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
 			continue;
@@ -345,7 +351,10 @@ static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct cand
 	s->foreign = 0;
 	s->hit = (struct hit){0};
 	fill_attr(&attr, s->addr, s->bytes);
-	/* What a CPU hears before the last one listens counts: it will not hear more. */
+	/*
+	 * A trap taken on one CPU before the last CPU is armed counts, too: no
+	 * further one comes from that CPU.
+	 */
 	s->armed_ns = comm_clock_now_ns();
 	for (i = 0; i < w->rings.n; i++)
 		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
@@ -378,7 +387,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->armed_ns)
 			continue;
 		c->fired[i] = c->deaf[i] = true;
-		/* Targets may share the memory; whether they do is for the engine to tell. */
+		/* Targets may share this memory; the engine checks whether they do. */
 		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
 			w->stats.foreign++;
 			if (s->foreign++ < FOREIGN_MAX)
@@ -411,7 +420,10 @@ static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, voi
 		event.cpu = s->hit.cpu;
 		event.tgid = s->hit.tgid;
 		event.tid = s->hit.tid;
-		/* A byte of the instruction that did it, not the one behind it. */
+		/*
+		 * The trap's ip is behind the writing instruction: one byte back is
+		 * inside of it.
+		 */
 		event.watch.second.ip = s->hit.ip - 1;
 		event.watch.second.flags = COMM_ACCESS_WRITE;
 	} else {
@@ -434,7 +446,7 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 		if (!s->armed)
 			continue;
 		if (s->foreign > FOREIGN_MAX) {
-			/* Another process has stopped it: this one says nothing. */
+			/* Traps of other processes have used up this watch: it has no answer. */
 			silence(w, i);
 			w->lost[COMM_LOSS_WATCH]++;
 			continue;
@@ -451,7 +463,10 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 			unsigned int j;
 
 			w->stats.expired++;
-			/* Should one have stopped unheard, it is revived. */
+			/*
+			 * A breakpoint may have stopped without a record in the ring:
+			 * revive all for the next watch.
+			 */
 			for (j = 0; j < w->rings.n; j++)
 				w->cpu[j].deaf[i] = true;
 		}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Watchpoints from user space, for sources that have none of their own: after a
- * thread was seen to read a datum, who writes it next?  A debug register of
- * every CPU is aimed at the datum's address; the first write by a thread of a
- * target is the answer, and no write for a while is one too.
+ * thread was seen to read a datum, which thread writes it next?  A debug register of
+ * every CPU is aimed at the datum's address; the first write by a thread of a target
+ * is the answer, and no write for a while is one too.
  *
- * It is a matter of tens of milliseconds between the read and the watch, so the
- * two accesses are not consecutive (those of the kernel module are): what is learnt is
- * who writes what this thread reads, and how soon.
+ * Tens of milliseconds pass between the read and the start of the watch, so the two
+ * accesses are not consecutive (those of the kernel module are): an answer tells
+ * which thread writes what this thread reads, and how soon.
  *
  * Breakpoints by linux/hw_breakpoint.h, seen through perf.  One thread uses it.
  */
@@ -26,21 +26,21 @@ struct comm_watchpoints;
 struct comm_watchpoint_config {
 	const struct comm_target *target;
 	uint32_t per_s;	      /* watches begun per second, at most */
-	uint32_t datum_bytes; /* what is watched around a read, up to 8 */
+	uint32_t datum_bytes; /* bytes watched around a read, up to 8 */
 	double trap_ns;	      /* what a trap costs the target */
 };
 
 struct comm_watchpoint_stats {
 	uint64_t armed, hits, expired;
 	uint64_t foreign; /* traps of processes that are no targets, at the same address */
-	uint64_t dull;	  /* reads passed over: constants, the reader's own, data watched before */
-	uint64_t trap_ns; /* time of the target: traps, and being told of watches */
-	uint64_t own_ns;  /* time of this thread */
+	uint64_t dull; /* reads not worth a watch: constants, private data, data watched before */
+	uint64_t trap_ns; /* the target's time lost to traps and to setting watches */
+	uint64_t own_ns;  /* CPU time of the daemon's thread */
 };
 
-/* Can it be used here and now?  *why: a sentence, malloc'ed. */
+/* Can watchpoints be used here and now?  *why: a sentence, malloc'ed. */
 int comm_watchpoint_probe(char **why);
-/* Opens all descriptors, so that no privilege is needed later. */
+/* Opens all file descriptors, so that no privilege is needed later. */
 int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 			   struct comm_watchpoints **ret, char **err);
 void comm_watchpoint_destroy(struct comm_watchpoints *watch);
@@ -49,14 +49,14 @@ void comm_watchpoint_destroy(struct comm_watchpoints *watch);
 void comm_watchpoint_offer(struct comm_watchpoints *watch, const struct comm_event *event,
 			   const struct comm_burst *burst);
 /*
- * Pushes what was seen since the last call as COMM_EV_WATCH events; second.flags
- * 0: nobody wrote until then.
+ * Pushes the watches that ended since the last call as COMM_EV_WATCH events;
+ * second.flags 0: no thread wrote until the watch expired.
  */
 void comm_watchpoint_collect(struct comm_watchpoints *watch, uint64_t now_ns, comm_event_fn *push,
 			     void *ctx);
-/* Aims at what was offered since the last call, as far as slots and per_s allow. */
+/* Begins watches of reads offered since the last call, as far as slots and per_s allow. */
 void comm_watchpoint_arm(struct comm_watchpoints *watch, uint64_t now_ns);
-/* So often that per_s can be reached, ms. */
+/* Interval of arm() with which per_s can be reached, ms. */
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *watch);
 void comm_watchpoint_stats(const struct comm_watchpoints *watch, struct comm_watchpoint_stats *ret);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The source where BPF is permitted: one event per CPU and the scheduler's ticks;
- * the filter and all copying in bpf/capture.bpf.c.  The life cycle and the switches
- * are bpf_life.c's.
+ * bpf/capture.bpf.c filters by target and copies the data.  Life-cycle events and
+ * switches come from bpf_life.c.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -43,14 +43,14 @@ struct source {
 	struct comm_trigger_event event;
 	struct comm_bpf_life *life;
 	struct comm_bpf_life_info life_info;
-	struct capture_bpf *bpf;	   /* life's */
-	volatile struct comm_raw_cpu *cpu; /* life's; life_info.n_cpus of them */
+	struct capture_bpf *bpf;	   /* owned by life */
+	volatile struct comm_raw_cpu *cpu; /* owned by life; life_info.n_cpus of them */
 	struct comm_cpu_events events;
 	uint64_t nominal;
-	uint64_t tick_ns; /* 0: this kernel's ticks cannot be met */
+	uint64_t tick_ns; /* 0: this kernel's ticks cannot be hooked */
 	int64_t regs_behind_tick;
 	struct comm_loss_teller losses;
-	/* While draining. */
+	/* Valid only during drain. */
 	comm_event_fn *push;
 	void *push_ctx;
 	int pushed;
@@ -91,8 +91,8 @@ static bool ticks_may_stop(void)
 }
 
 /*
- * How far behind the tick's own timer a CPU keeps where its interrupted registers
- * are: both are variables of a CPU, and BTF tells where those lie.
+ * Offset from the tick's timer to the pointer to the interrupted registers
+ * (__irq_regs): both are per-CPU variables, and BTF tells where those lie.
  */
 static bool find_ticks(int64_t *ret)
 {
@@ -120,7 +120,7 @@ static bool find_ticks(int64_t *ret)
 	return tick >= 0 && regs >= 0;
 }
 
-/* Of an event and of the ticks together, each as often as it says; 0: never. */
+/* Mean period of an event and the ticks together, from the period of each; 0: never. */
 static uint64_t joint_period(uint64_t a, uint64_t b)
 {
 	if (!a || !b)
@@ -223,7 +223,7 @@ static int on_sample(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Whether this kernel's ticks can be met is best tried. */
+/* Tries whether the BPF program runs at this kernel's ticks; tick_ns 0: it does not. */
 static void try_ticks(struct source *s)
 {
 	uint64_t end_ns = comm_clock_now_ns() + TRY_TICKS * s->tick_ns;

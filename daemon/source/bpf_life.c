@@ -23,7 +23,7 @@
 #include "trigger.h"
 
 enum {
-	RING_BYTES = 1 << 20, /* per CPU, and four times that at least */
+	RING_BYTES = 1 << 20, /* per CPU, and at least that of four CPUs */
 	RING_BYTES_MAX = 1 << 26,
 	CPUS_MAX = 8192,
 };
@@ -37,16 +37,16 @@ struct comm_bpf_life {
 	size_t cpu_bytes;
 	unsigned int n_cpus;
 	bool started, sees_maps;
-	bool switches; /* wanted now */
-	uint64_t gaps; /* times that switches began to be left out */
+	bool switches; /* context switches are traced now */
+	uint64_t gaps; /* how often tracing of switches was turned off */
 	bool in_gap;
-	/* While draining. */
+	/* Valid only during drain. */
 	comm_event_fn *push;
 	void *push_ctx;
 	int pushed;
 };
 
-/* What libbpf said first: the reason behind a failed load. */
+/* libbpf's first message: the reason of a failed load. */
 static char libbpf_said[512];
 
 static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -78,8 +78,8 @@ int comm_bpf_life_probe(char **why)
 }
 
 /*
- * Does this kernel let a program hook into perf_event_mmap()?  Asked with one
- * that does nothing, for verifying all of ours twice takes long.
+ * Does this kernel let a program hook into perf_event_mmap()?  Tried with an empty
+ * program, because verifying all of our programs twice takes long.
  */
 static bool may_hook_maps(void)
 {
@@ -357,7 +357,7 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 	rc = attach_life(bpf, err);
 	if (rc)
 		return rc;
-	/* From here on no fork is missed; what came before is found now. */
+	/* From here on no fork is missed; children forked before are found now. */
 	comm_target_scan(life->config.target);
 	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&
 	    comm_target_pids(life->config.target, &pid) != 1)

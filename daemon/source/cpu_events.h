@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One event of perf on each online CPU, each with a period of its own.  What is done
- * when it fires, and where its records go, is the sampler's that owns it.  One thread
- * uses it.
+ * One event of perf on each online CPU, each with a period of its own.  The sampler
+ * that owns it defines what happens when it fires and where its records go.  One
+ * thread uses it.
  */
 #ifndef COMM_CPU_EVENTS_H
 #define COMM_CPU_EVENTS_H
@@ -13,7 +13,7 @@
 #include "sampler.h"
 
 struct comm_cpu_events {
-	const char *name;    /* in sentences for the user */
+	const char *name;    /* of the event, in error messages */
 	unsigned int n_cpus; /* possible CPUs */
 	unsigned int n_open;
 	int *fd; /* by CPU; -1: offline, or not opened */
@@ -22,7 +22,7 @@ struct comm_cpu_events {
 
 /* Opens nothing yet.  -ENOMEM. */
 int comm_cpu_events_init(struct comm_cpu_events *events, unsigned int n_cpus);
-/* Closes all; what was zeroed and never got an init is fine, too. */
+/* Closes all; *events may also be zeroed and never initialised. */
 void comm_cpu_events_deinit(struct comm_cpu_events *events);
 
 /* Disabled on all online CPUs; a CPU that goes offline meanwhile is passed over. */
@@ -31,8 +31,8 @@ int comm_cpu_events_open(struct comm_cpu_events *events, const char *name,
 int comm_cpu_events_enable(struct comm_cpu_events *events, char **err);
 void comm_cpu_events_disable(struct comm_cpu_events *events);
 /*
- * That CPU's, as the rate says; 1: it has changed, 0: it has not, for it was not
- * worth it or the CPU has no event.
+ * Sets the period of that CPU's event from the rate.  1: changed; 0: unchanged, as
+ * the difference is not worth it or the CPU has no event.
  */
 int comm_cpu_events_set_rate(struct comm_cpu_events *events, unsigned int cpu,
 			     const struct comm_sampler_rate *rate);

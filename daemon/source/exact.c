@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The source that counts every access: a command that counts its accesses by itself (libcomm-exact), or
- * else under Valgrind with our tool, which does.  Then its result file into the
- * store, a slice for each phase.
+ * The source that counts every access: runs a command that is linked with
+ * libcomm-exact and counts by itself, or else any command under Valgrind with our
+ * tool.  Then imports the result file into the store, a slice for each phase.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,13 +35,13 @@ struct exact {
 	const struct comm_options *options;
 	struct comm_session session;
 	struct comm_exact *result;
-	struct comm_function *functions; /* the result's, their names readable */
+	struct comm_function *functions; /* those of the result, with demangled names */
 	char program[PATH_MAX];
-	bool native; /* it counts by itself */
+	bool native; /* the command counts by itself, without Valgrind */
 	char directory[PATH_MAX], out[PATH_MAX];
 	int signals;
 	sigset_t old_signals;
-	pid_t child; /* 0: none */
+	pid_t child; /* 0: not started, or ended */
 	int exit_status;
 };
 
@@ -82,7 +82,7 @@ static int make_directory(struct exact *exact)
 	return n < (int)sizeof(exact->out) ? 0 : fail("TMPDIR", -ENAMETOOLONG, NULL);
 }
 
-/* A program whose exec() failed has gone on with another file. */
+/* After a failed exec(), a program continues with a second result file. */
 static bool has_second_file(const struct exact *exact, char *ret, size_t size)
 {
 	return snprintf(ret, size, "%s.2", exact->out) < (int)size && !access(ret, F_OK);
@@ -115,7 +115,7 @@ static int catch_signals(struct exact *exact)
 	return exact->signals < 0 ? fail("cannot catch signals", -errno, NULL) : 0;
 }
 
-/* True: somebody wants the run to end. */
+/* Passes signals on to the command; true: one of them asks for the run's end. */
 static bool pass_signals(struct exact *exact)
 {
 	struct signalfd_siginfo info;
@@ -125,7 +125,7 @@ static bool pass_signals(struct exact *exact)
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		told = true;
-		/* What a terminal sends goes to the command as well as to us. */
+		/* A signal from the terminal (SI_KERNEL) has reached the command already. */
 		if (info.ssi_code != SI_KERNEL)
 			kill(exact->child, (int)info.ssi_signo);
 	}
@@ -140,7 +140,7 @@ static bool has_ended(struct exact *exact)
 	return true;
 }
 
-/* Waits for the command; asked to end, it may take its time, and is still read. */
+/* Waits for the command; a command asked to end may take its time, and its result is still read. */
 static const char *run_until_over(struct exact *exact)
 {
 	uint64_t start_ns = comm_clock_now_ns();
@@ -170,7 +170,7 @@ static const char *run_until_over(struct exact *exact)
 	return how;
 }
 
-/* Threads of a result count from 0, and those of edges from 1. */
+/* Thread ids in a result file count from 0, those of edges from 1. */
 static const struct comm_thread *thread_at(const void *ctx, uint32_t id)
 {
 	static const struct comm_thread other = {.name = "(other)"};
@@ -197,7 +197,7 @@ static const struct comm_object *object_at(const void *ctx, uint32_t id)
 	return comm_exact_object_at(((const struct exact *)ctx)->result, id);
 }
 
-/* libcomm-exact leaves names as the linker knows them. */
+/* Demangles names: libcomm-exact writes them as the linker knows them. */
 static int read_names(struct exact *exact)
 {
 	uint32_t n = comm_exact_run(exact->result)->n_functions;
@@ -243,7 +243,7 @@ static void take_edge(void *ctx, const struct comm_edge *edge)
 	phase->edges[phase->n++] = *edge;
 }
 
-/* Edges of all phases hold so much. */
+/* Sum of the bytes of the edges of all phases. */
 static double counted_bytes(const struct exact *exact)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
@@ -276,7 +276,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 	struct comm_slice_info info = {
 		.start_ns = in->start_ns,
 		.end_ns = in->end_ns > in->start_ns ? in->end_ns : in->start_ns + 1,
-		/* They are counted for the run as a whole. */
+		/* Accesses are counted for the run as a whole: the last slice has them. */
 		.accesses = index + 1 == run->n_phases ? run->accesses : 0,
 	};
 	struct phase phase = {0};
@@ -390,7 +390,7 @@ static void deinit(struct exact *exact)
 		close(exact->signals);
 }
 
-/* The command as it is, told where to leave its result. */
+/* Starts the unchanged command, with the path of its result file in the environment. */
 static int start_native(struct exact *exact, char **why)
 {
 	const struct comm_options *options = exact->options;
@@ -426,7 +426,7 @@ static int start(struct exact *exact, const struct comm_valgrind *valgrind)
 	return err ? fail("cannot start the command", err, why) : 0;
 }
 
-/* How it is to be run: *valgrind is set unless by itself. */
+/* Chooses how to run the command: *valgrind is set unless the command counts by itself. */
 static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 {
 	const char *name = exact->options->command[0];
@@ -471,7 +471,10 @@ out:
 	return status;
 }
 
-/* A program that counts by itself needs no Valgrind, but which it will be is not known yet. */
+/*
+ * Probes Valgrind only: a program that counts by itself needs none, but the command
+ * is not known yet.
+ */
 static int probe(char **why)
 {
 	struct comm_valgrind valgrind;

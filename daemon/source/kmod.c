@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The source through commprof.ko: samples on every CPU by the module, and the life
- * cycle and the switches by BPF (bpf_life.c), because the module gives neither.
+ * The source through commprof.ko: samples on every CPU by the module, life-cycle events
+ * and switches by BPF (bpf_life.c), because the module has neither.
  * Without BPF, /proc is looked through for children.
  *
  *	kmod		registers and memory at a timer or counter interrupt
@@ -25,17 +25,20 @@
 #include "user/reader.h"
 
 enum {
-	RING_BYTES = 1 << 20, /* of each context of each CPU, and less on large machines */
+	RING_BYTES = 1 << 20, /* per CPU and context; less on large machines */
 	RING_BYTES_MIN = 64 << 10,
 	ALL_RINGS_BYTES = 64 << 20,
 	CHUNK_BYTES = 64,
-	DEPTH = 2, /* what registers point to, and what that points to */
-	/* The governor holds the budget; this is for a daemon that does not get to run. */
+	DEPTH = 2, /* memory that registers point to, and memory that this memory points to */
+	/*
+	 * The module's own bound on overhead, for the time when the daemon does not
+	 * get to run: normally the governor holds the budget.
+	 */
 	CAP_PPM = 250000,
 	MIN_PERIOD = 1000,
 	PRECISE_PERIOD = 100000,
 	IBS_STEP = 16,
-	WATCH_SLOTS = 2, /* of the four that x86 has: debuggers want some too */
+	WATCH_SLOTS = 2, /* of a CPU's four debug registers: two are left to debuggers */
 	WATCH_TIMEOUT_US = 100000,
 	SCAN_NS = 200 * 1000 * 1000,
 };
@@ -56,20 +59,20 @@ struct source {
 	struct cp_reader *reader;
 	uint32_t id[CP_MAX_SOURCES];
 	unsigned int n_sources, n_cpus;
-	uint64_t step;	  /* periods are multiples of it */
+	uint64_t step;	  /* periods are multiples of step */
 	uint64_t *period; /* by CPU */
 	uint64_t *seen_ns;
 	uint64_t nominal, scan_ns;
 	struct comm_kmod_targets targets;
 	bool precise, started;
-	bool lines; /* the module takes what registers point to */
+	bool lines; /* the module copies memory that registers point to */
 	uint64_t kcopies;
 	struct comm_bpf_life *life; /* NULL: none */
 	struct comm_bpf_life_info life_info;
 	struct cp_stats last;
 	struct comm_loss_teller losses;
 	char notes[256];
-	/* While draining. */
+	/* Valid only during drain. */
 	comm_event_fn *push;
 	void *push_ctx;
 	int pushed;
@@ -187,8 +190,8 @@ static int add_precise(struct source *s, char **err)
 }
 
 /*
- * After a sampled load the next write, not after a store the next access: of that
- * one the trap does not tell whether it read or wrote.
+ * Watches for the next write after a sampled load, not for the next access after a
+ * store: such a trap does not tell a read from a write.
  */
 static int set_watch(struct source *s, char **err)
 {
@@ -217,7 +220,7 @@ static void source_close(void *source)
 	free(s);
 }
 
-/* What the module does not give; without it the run is poorer, but a run. */
+/* Life-cycle events and switches, by BPF; the run goes on without them where BPF does not work. */
 static void open_life(struct source *s)
 {
 	const struct comm_bpf_life_config config = {
@@ -405,7 +408,10 @@ static void on_watch(struct source *s, const struct cp_evidence *raw)
 	};
 	event.watch.second = (struct comm_precise){
 		.addr = raw->second.addr,
-		/* A byte of the instruction that did it, not the one behind it. */
+		/*
+		 * With IP_AFTER, ip is behind the accessing instruction: one byte
+		 * back is inside of it.
+		 */
 		.ip = raw->second.ip - !!(raw->second.flags & CP_ACCESS_IP_AFTER),
 		.size_bytes = raw->second.size_bytes,
 		.flags = raw->second.flags & FLAGS_SHARED,
@@ -453,12 +459,15 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
 	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET];
-	/* Of registers commd decodes itself, and counts what it could not. */
+	/*
+	 * Precise samples only: samples of registers are decoded in commd, which
+	 * counts its own failures.
+	 */
 	if (s->precise) {
 		ret->loss[COMM_LOSS_NO_ADDRESS] += lost[CP_LOST_NO_ADDRESS];
 		ret->loss[COMM_LOSS_MODE32] += lost[CP_LOST_MODE32];
 	}
-	/* Not those beyond so many a second: that was asked for. */
+	/* CP_LOST_WATCH_RATE is left out: the user asked for that limit. */
 	ret->loss[COMM_LOSS_WATCH] += lost[CP_LOST_WATCH_BUSY] + lost[CP_LOST_WATCH_STORM];
 	ret->period = s->nominal;
 }
@@ -480,7 +489,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		comm_target_scan(s->config.target);
 		s->scan_ns = now_ns;
 	}
-	/* Forks were among them. */
+	/* The events included forks: tell the module of new members. */
 	comm_kmod_targets_update(&s->targets);
 	for (uint32_t i = 0; i < cp_reader_rings(s->reader); i++)
 		while ((record = cp_reader_next(s->reader, i)))

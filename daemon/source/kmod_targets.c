@@ -50,7 +50,7 @@ int comm_kmod_targets_update(struct comm_kmod_targets *t)
 
 	if (t->all || comm_target_kind(t->target) != COMM_TARGET_PIDS)
 		return 0;
-	/* A number that is used again must be told again. */
+	/* Forget processes that have ended: a pid that is reused must be told again. */
 	for (i = 0; i < t->n_told; i++)
 		if (comm_target_has(t->target, t->told[i]))
 			t->told[kept++] = t->told[i];
@@ -60,7 +60,10 @@ int comm_kmod_targets_update(struct comm_kmod_targets *t)
 			continue;
 		if (t->n_told == CP_MAX_TARGETS)
 			return watch_all(t);
-		/* Children count from birth on; when we hear of them, for good. */
+		/*
+		 * The module samples children from their fork on; they become entries
+		 * of their own when commd hears of them.
+		 */
 		rc = cp_reader_target(t->reader, CP_TARGET_TGID,
 				      comm_target_follows(t->target) ? CP_TARGET_CHILDREN : 0,
 				      (int)pid[i]);

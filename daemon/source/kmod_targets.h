@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the module's list of targets up with commd's own.  Where there are too many
- * processes for the module it is told to send everybody's, and has() chooses.  One
- * thread uses it.
+ * Keeps the kernel module's list of targets equal to commd's.  With too many
+ * processes for that list, the module is told to sample every process, and
+ * comm_kmod_targets_has() filters.  One thread uses it.
  */
 #ifndef COMM_KMOD_TARGETS_H
 #define COMM_KMOD_TARGETS_H
@@ -18,22 +18,22 @@ struct cp_reader;
 struct comm_kmod_targets {
 	struct cp_reader *reader;
 	const struct comm_target *target;
-	uint32_t *told; /* members that the module knows */
+	uint32_t *told; /* tgids that the module has been told, n_told of them */
 	size_t n_told;
-	bool all; /* it sends everybody's */
+	bool all; /* the module samples every process */
 };
 
-/* Tells nothing yet.  -ENOMEM. */
+/* Tells the module nothing yet.  -ENOMEM. */
 int comm_kmod_targets_init(struct comm_kmod_targets *targets, struct cp_reader *reader,
 			   const struct comm_target *target);
-/* Also one that is zeroed; the module keeps what it was told. */
+/* *targets may be zeroed; the module keeps its list. */
 void comm_kmod_targets_deinit(struct comm_kmod_targets *targets);
 
-/* All of the target, before the start; -errno. */
+/* Tells the module all members of the target, before the start; -errno. */
 int comm_kmod_targets_set(struct comm_kmod_targets *targets);
-/* The members that the module does not know yet; -errno. */
+/* Tells the module the members that it does not know yet; -errno. */
 int comm_kmod_targets_update(struct comm_kmod_targets *targets);
-/* Is what the module sent of that process a target's? */
+/* Is that process a target, so that the module's samples of it count? */
 bool comm_kmod_targets_has(const struct comm_kmod_targets *targets, uint32_t tgid);
 
 #endif

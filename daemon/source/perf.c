@@ -30,13 +30,13 @@
 enum {
 	RING_PAGES = 256,
 	RING_PAGES_MIN = 8,
-	SAMPLE_NS = 1300, /* a record with registers, beyond the interrupt */
-	SWITCH_NS = 1500, /* a pair of switch records */
+	SAMPLE_NS = 1300, /* cost of a record with registers, beyond the interrupt's */
+	SWITCH_NS = 1500, /* cost of a pair of switch records */
 	SAMPLE_ID = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 		    PERF_SAMPLE_PERIOD,
 };
 
-/* A CPU's period before the last change of it. */
+/* A CPU's period before it was last changed. */
 struct old_period {
 	uint64_t period, until_ns;
 };
@@ -47,21 +47,21 @@ struct source {
 	bool started, switches_on, in_gap;
 	struct comm_cpu_rings rings;
 	struct old_period *old;			  /* by CPU */
-	struct comm_cpu_events samples, switches; /* without threads */
+	struct comm_cpu_events samples, switches; /* used when threads is NULL */
 	struct comm_perf_threads *threads;	  /* NULL: every CPU is sampled */
 	bool per_cpu;
 	uint64_t period;
-	double fired; /* interrupts up to counted_ns */
+	double fired; /* estimated interrupts up to counted_ns */
 	uint64_t counted_ns, counted_cpu_ns;
 	struct comm_sampler_stats stats;
 	struct comm_loss_teller losses;
-	uint64_t gaps; /* times that switches began to be left out */
+	uint64_t gaps; /* how often switches were turned off */
 	uint64_t *seen_ns;
 	char notes[256];
 	comm_event_fn *push;
 	void *push_ctx;
 	int pushed;
-	int draining; /* CPU */
+	int draining; /* CPU whose ring is being drained */
 	struct comm_sample sample;
 };
 
@@ -113,7 +113,7 @@ static void fill_attr(const struct source *s, struct perf_event_attr *attr)
 	attr->inherit = !s->per_cpu;
 }
 
-/* On every CPU, into the rings. */
+/* Opens the event on every CPU, with its records going into the rings. */
 static int open_events(struct source *s, struct comm_cpu_events *events, const char *name,
 		       const struct perf_event_attr *attr, char **err)
 {
@@ -141,7 +141,7 @@ static int open_cpus(struct source *s, char **err)
 	rc = open_events(s, &s->samples, s->event.name, &attr, err);
 	if (rc || !s->config.switches)
 		return rc;
-	/* An event that never fires brings the switches. */
+	/* Switch records come with a dummy event, which never fires. */
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
@@ -182,7 +182,7 @@ static void source_close(void *source)
 	free(s);
 }
 
-/* Which of the two ways, and does it do for the target? */
+/* Every CPU or every thread, and does that suit the target? */
 static int choose_way(struct source *s, char **err)
 {
 	enum comm_target_kind kind = comm_target_kind(s->config.target);
@@ -311,7 +311,7 @@ static void on_sample(struct source *s, const struct perf_event_header *h)
 	if (!comm_perf_sample_head(h, &head) || !wanted(s, head.pid))
 		return;
 	comm_perf_sample_state(h, out);
-	/* The kernel reports the period at opening, not one set later. */
+	/* A record has the period that its event was opened with, not one set later. */
 	out->period = head.period;
 	if (s->per_cpu)
 		out->period =
@@ -332,7 +332,7 @@ static void on_switch(struct source *s, const struct perf_event_header *h)
 
 	if (!comm_perf_life_switch(h, &event))
 		return;
-	/* Records come of everybody's switches, and each was paid for. */
+	/* Counts every process's switches: each one's records cost time. */
 	s->stats.switches++;
 	s->stats.switches_out++;
 	if (!wanted(s, event.sched.prev_tgid))
@@ -381,8 +381,8 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 }
 
 /*
- * The kernel tells nobody how often a timer fired, so it is computed: on every
- * CPU all the time, or for threads while they run.
+ * The kernel has no count of how often a timer event fired, so it is computed: on
+ * every CPU all the time, or for threads while they run.
  */
 static void count_interrupts(struct source *s)
 {

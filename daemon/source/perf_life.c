@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* At the end of each record. */
+/* What sample_id_all puts at the end of each record. */
 struct sample_id {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -15,7 +15,7 @@ static const unsigned char *body_of(const struct perf_event_header *record)
 	return (const unsigned char *)(record + 1);
 }
 
-/* False: no room for so much before the id. */
+/* Does the record have so many bytes of payload before its id?  Copies the id. */
 static bool has(const struct perf_event_header *record, size_t bytes, struct sample_id *ret)
 {
 	if (record->size < sizeof(*record) + bytes + sizeof(*ret))

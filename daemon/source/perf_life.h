@@ -2,8 +2,8 @@
 /*
  * Records in perf's ring that are no samples, as events: the life cycle of threads
  * (fork, exec, exit, renaming), mappings and switches.  For rings with sample_id_all
- * and PERF_SAMPLE_TID, TIME and CPU (perf_event_open(2)).  Of whom they tell, and
- * whether that is a target, is the caller's to ask.  Any thread may call.
+ * and PERF_SAMPLE_TID, TIME and CPU (perf_event_open(2)).  The caller checks whether
+ * a record's process is a target.  Any thread may call.
  */
 #ifndef COMM_PERF_LIFE_H
 #define COMM_PERF_LIFE_H
@@ -13,11 +13,11 @@
 
 #include "event.h"
 
-/* PERF_RECORD_FORK, EXIT, COMM, MMAP; false: none of them, or too short. */
+/* PERF_RECORD_FORK, EXIT, COMM, MMAP; false: another kind, or too short. */
 bool comm_perf_life_event(const struct perf_event_header *record, struct comm_event *ret);
 /*
- * PERF_RECORD_SWITCH_CPU_WIDE of who leaves a CPU; false: of who comes, for each
- * switch gives two records and this one says it all.
+ * PERF_RECORD_SWITCH_CPU_WIDE of the thread that leaves a CPU, which names the next
+ * thread, too; false: the switch's second record, of the thread that comes.
  */
 bool comm_perf_life_switch(const struct perf_event_header *record, struct comm_event *ret);
 

@@ -4,7 +4,7 @@
 #include <asm/perf_regs.h>
 #include <string.h>
 
-/* AX to CS, R8 to R15. */
+/* Mask of the registers first to last: AX to CS, R8 to R15. */
 #define BITS(first, last) (((2ULL << (last)) - 1) & ~((1ULL << (first)) - 1))
 const uint64_t comm_perf_sample_regs =
 	BITS(PERF_REG_X86_AX, PERF_REG_X86_CS) | BITS(PERF_REG_X86_R8, PERF_REG_X86_R15);
@@ -31,7 +31,7 @@ struct sample {
 
 bool comm_perf_sample_head(const struct perf_event_header *record, struct comm_perf_sample *ret)
 {
-	/* Behind the registers the stack's size, which is always there. */
+	/* The record must reach to the stack's size, which always follows the registers. */
 	if (record->size < sizeof(*record) + sizeof(struct sample) + sizeof(uint64_t))
 		return false;
 	memcpy(ret, record + 1, sizeof(*ret));

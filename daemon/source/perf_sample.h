@@ -24,7 +24,7 @@ struct comm_perf_sample {
 	uint64_t period, abi;
 };
 
-/* False: not of user code, or without its registers (a kernel thread). */
+/* False: not a sample of user code, or one without user registers (a kernel thread). */
 bool comm_perf_sample_head(const struct perf_event_header *record, struct comm_perf_sample *ret);
 /* Registers and stack of a record that has a head; the period is left alone. */
 void comm_perf_sample_state(const struct perf_event_header *record, struct comm_sample *ret);

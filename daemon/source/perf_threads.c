@@ -15,10 +15,10 @@
 #include "trigger.h"
 
 enum {
-	SPARE_FDS = 64, /* for the rest of the daemon */
+	SPARE_FDS = 64, /* file descriptors kept for the rest of the daemon */
 	/*
-	 * Opening everything anew for another rate costs too: no more than so
-	 * small a part of the time, or five times that to slow down.
+	 * Reopening all events for another rate costs time: at most 1/1000 of the
+	 * time goes to it, or five times that to slow down.
 	 */
 	REOPEN_SHARE = 1000,
 	REOPEN_NS_MIN = 2000000000,
@@ -26,11 +26,11 @@ enum {
 
 struct comm_perf_threads {
 	struct comm_perf_threads_config config;
-	int *fd; /* per thread and ring */
+	int *fd; /* of the event of each thread and ring, n of them */
 	size_t n, room;
 	bool enabled;
-	uint64_t opened_ns; /* when they were, last; 0: never */
-	uint64_t took_ns;   /* so long, to open them anew */
+	uint64_t opened_ns; /* when the events were last opened; 0: never */
+	uint64_t took_ns;   /* how long that took */
 };
 
 int comm_perf_threads_create(const struct comm_perf_threads_config *config,
@@ -84,7 +84,7 @@ static int open_thread(struct comm_perf_threads *t, pid_t tid, const struct perf
 		const struct comm_cpu_ring *ring = &t->config.rings->ring[i];
 		int fd = comm_perf_open(attr, tid, ring->cpu, -1, 0), rc;
 
-		if (fd == -ESRCH) /* it has just ended */
+		if (fd == -ESRCH) /* the thread has just ended */
 			return 0;
 		if (fd < 0)
 			return fd;
@@ -118,7 +118,10 @@ static size_t count_threads(const struct comm_perf_threads *t)
 	return threads;
 }
 
-/* As many descriptors as the hard limit allows; what do we get? */
+/*
+ * Raises the soft limit of file descriptors towards want, up to the hard limit;
+ * returns the limit.
+ */
 static size_t raise_fd_limit(size_t want)
 {
 	struct rlimit limit;
@@ -151,10 +154,10 @@ static int open_process(struct comm_perf_threads *t, uint32_t pid,
 	return rc;
 }
 
-/* Behind what is open already. */
+/* Appends to the events that are open already. */
 static int open_all(struct comm_perf_threads *t, const struct perf_event_attr *attr, char **err)
 {
-	/* While reopening, old and new are open at once. */
+	/* While reopening, old and new events are open at once. */
 	size_t threads = count_threads(t),
 	       want = (2 * threads + 2) * t->config.rings->n + SPARE_FDS;
 	size_t need = (threads + 1) * t->config.rings->n + SPARE_FDS;
@@ -210,7 +213,7 @@ bool comm_perf_threads_worth_opening(const struct comm_perf_threads *t, uint64_t
 		wait_ns /= 5;
 	else if (wait_ns < REOPEN_NS_MIN)
 		wait_ns = REOPEN_NS_MIN;
-	/* Not for a little jitter. */
+	/* A change as small as the jitter is not worth it. */
 	if (period < old_period + old_period / 4 && period > old_period - old_period / 4)
 		return false;
 	return !t->enabled || comm_clock_now_ns() - t->opened_ns >= wait_ns;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The PMU's type and the places of its bits come from sysfs.  sysfs names no
- * event that counts all loads; libpfm4 does, where it knows the model, and for
- * the models it does not know (hybrid ones) there is the table: the codes have
- * been the same since Haswell, on both kinds of cores.
+ * The PMU's type and the places of its bits come from sysfs.  sysfs names no event
+ * that counts all loads; libpfm4 does, where it knows the model, and for the models
+ * it does not know (hybrid ones) there is the table below: its codes have been the
+ * same since Haswell, on both kinds of cores.
  */
 #include "pmu_event.h"
 
@@ -21,7 +21,7 @@
 
 static const struct {
 	const char *what;
-	const char *names[2]; /* of libpfm4: Skylake and later, Haswell and Broadwell */
+	const char *names[2]; /* libpfm4's names: on Skylake and later, on Haswell and Broadwell */
 	uint64_t config;
 } kinds[] = {
 	{"loads", {"MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS"}, 0x81d0},
@@ -80,7 +80,10 @@ static bool set_flag(const char *sysfs, const char *format, struct comm_pmu_even
 	return to;
 }
 
-/* 0; -ENOENT: libpfm4 knows the model, which lacks it; -ENOTSUP: not the model. */
+/*
+ * 0; -ENOENT: libpfm4 knows the model, which lacks the event; -ENOTSUP: libpfm4 does
+ * not know the model.
+ */
 static int ask_pfm(const char *const names[2], uint64_t *ret)
 {
 	struct perf_event_attr attr;
@@ -109,7 +112,7 @@ static int ask_pfm(const char *const names[2], uint64_t *ret)
 	return n_models ? -ENOENT : -ENOTSUP;
 }
 
-/* Is it Intel's?  Only there does the kernel name latency events for this PMU. */
+/* Is the PMU Intel's with PEBS?  Only there does the kernel name latency events (mem-loads). */
 static bool has_precise_loads(const char *sysfs, const char *pmu)
 {
 	char line[64];
@@ -148,7 +151,10 @@ int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS
 	int n;
 
 	if (read_type(sysfs, "ibs_op", &ibs.type)) {
-		/* By dispatched ops, not by cycles: then each op is as likely. */
+		/*
+		 * IBS counts dispatched ops, not cycles: then each op is equally
+		 * likely to be sampled.
+		 */
 		set_flag(sysfs, "cnt_ctl", &ibs);
 		ibs.user_filter = set_flag(sysfs, "swfilt", &ibs);
 		ret[0] = ibs;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The precise memory events of this machine: what to write into perf_event_attr
- * for a sample of the loads and stores that retire, with their addresses.
- * Knows encodings only; whether the kernel grants them shows when they are opened.
+ * The precise memory events of this machine: what to write into perf_event_attr for a
+ * sample of the loads and stores that retire, with their addresses.  Knows encodings
+ * only; whether the kernel grants them shows when they are opened.
  *
- * Taken are events that count every load or store, so that each sample stands
- * for a period of them.  Latency events (mem-loads) pick loads at random
- * instead, and cannot be scaled.
+ * It has only events that count every load or store, so that each sample stands for a
+ * period of them.  Latency events (mem-loads) pick loads at random instead, and
+ * cannot be scaled.
  */
 #ifndef COMM_PMU_EVENT_H
 #define COMM_PMU_EVENT_H
@@ -23,8 +23,8 @@ struct comm_pmu_event {
 	char name[48]; /* "cpu_core/loads/" */
 	uint32_t type;
 	uint64_t config, config1, config2;
-	bool ibs;	  /* AMD: loads and stores in one; the period a multiple of 16 */
-	bool user_filter; /* ibs: the kernel can leave out its own */
+	bool ibs;	  /* AMD: loads and stores in one event, period a multiple of 16 */
+	bool user_filter; /* ibs: the kernel can leave out samples of kernel code */
 };
 
 /*

@@ -54,7 +54,7 @@ int comm_program_find(const char *name, char *ret)
 	return err;
 }
 
-/* libelf bounds notes by their data, and data by the file. */
+/* libelf keeps notes within their section, and sections within the file. */
 static bool is_among(Elf_Data *data, uint32_t *ret_version)
 {
 	size_t at = 0, name_at, at_data, next;
@@ -110,7 +110,10 @@ int comm_program_spawn(const char *path, char *const *argv, const sigset_t *sign
 	sigset_t usual;
 	int err;
 
-	/* A shell's job in the background ignores what we want to pass on. */
+	/*
+	 * A shell's background job ignores these signals; they are reset so that
+	 * commd can pass them on.
+	 */
 	sigemptyset(&usual);
 	sigaddset(&usual, SIGINT);
 	sigaddset(&usual, SIGTERM);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The source that is a recording: `commd --record FILE` wrote it, no target is needed. */
+/* The source that replays a recording of `commd --record FILE`; no target is needed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sampler: what a source is to a live run (live.c), which drives it.  It turns
- * what happens to the target into events; it knows neither the budget
- * (governor.h) nor what becomes of its events.
+ * A sampler: the part of a source that samples a live target, driven by live.c.  It
+ * turns what happens to the target into events; it knows neither the budget
+ * (governor.h) nor the consumers of its events.
  *
- * One thread uses a sampler.  Life: open, start, (drain | set_rate | stats)*,
- * stop, drain once more for what stood in the rings, close.
+ * One thread uses a sampler.  Life: open, start, (drain | set_rate | stats)*, stop,
+ * drain once more to empty the rings, close.
  *
- * Errors: 0 or -errno; where there is a char **err, it gets a sentence for the
- * user on failure (malloc'ed, the caller frees).
+ * Errors: 0 or -errno; where there is a char **err, it gets a sentence for the user
+ * on failure (malloc'ed, the caller frees).
  */
 #ifndef COMM_SAMPLER_H
 #define COMM_SAMPLER_H
@@ -20,7 +20,7 @@
 #include "target.h"
 
 enum comm_want_trigger {
-	COMM_WANT_ANY, /* instructions where they are counted, else time */
+	COMM_WANT_ANY, /* instructions where the machine counts them, else time */
 	COMM_WANT_TIME,
 	COMM_WANT_INSTRUCTIONS,
 };
@@ -33,11 +33,11 @@ enum {
 struct comm_sampler_config {
 	struct comm_target *target; /* the sampler adds children to it */
 	enum comm_want_trigger trigger;
-	uint64_t period;      /* to begin with; 0: 1 ms or 3 million instructions */
+	uint64_t period;      /* at the start; 0: 1 ms or 3 million instructions */
 	uint32_t stack_bytes; /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
 	uint32_t max_lines;   /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
 	bool switches;	      /* scheduling events */
-	const char *arg;      /* what stood behind the source's name and colon; NULL: nothing */
+	const char *arg;      /* text behind the colon of the source's name; NULL: nothing */
 	uint32_t watch_per_s; /* watchpoints armed per second, by a sampler that watches */
 };
 
@@ -45,54 +45,54 @@ struct comm_sampler_config {
 extern const struct comm_sampler_config comm_sampler_defaults;
 
 struct comm_sampler_info {
-	const char *event; /* what really triggers: "cpu-clock" */
+	const char *event; /* name of the chosen trigger event: "cpu-clock" */
 	enum comm_trigger trigger;
 	bool per_cpu; /* every CPU is sampled: period can be set per CPU */
 	bool ticks;   /* can take samples at the scheduler's ticks, too */
 	bool sees_kernel_copies, sees_switches, sees_maps;
 	unsigned int n_cpus; /* possible CPUs: bound of a CPU number, plus 1 */
 	unsigned int n_fds;
-	const char *notes; /* "" or what is missing, a sentence */
+	const char *notes; /* "" or a sentence that says what is missing */
 };
 
-/* All grow from start on. */
+/* Counters since start. */
 struct comm_sampler_stats {
-	uint64_t interrupts; /* of ours that fired; where idle CPUs are told apart, on the others */
-	uint64_t hits;	     /* that met a target, and ticks that did */
+	uint64_t interrupts; /* of our events; not on idle CPUs where they are told apart */
+	uint64_t hits;	     /* interrupts and ticks that met a target */
 	uint64_t tick_hits;
 	uint64_t samples, kcopies;
 	uint64_t handler_ns; /* time in our code, without the interrupt's own */
 	uint64_t lines, failed_reads;
-	uint64_t switches;     /* of targets, reported or not */
+	uint64_t switches;     /* of targets' threads, reported or not */
 	uint64_t switches_out; /* reported */
-	uint64_t switch_ns;    /* time spent on them, 0: not measured */
+	uint64_t switch_ns;    /* time spent on reported switches, 0: not measured */
 	uint64_t loss[COMM_LOSS_MAX];
 	uint64_t period; /* in effect; a sampler may be slow to take a new one */
 };
 
 struct comm_sampler_rate {
 	uint64_t period;
-	bool switches; /* false: not even called; COMM_LOSS_BUDGET grows by 1 */
+	bool switches; /* false: not traced at all; COMM_LOSS_BUDGET grows by 1 */
 	bool lines;
 	unsigned int tick_every; /* one in so many ticks is a sample besides; 0: none */
 	/*
-	 * Shift by which a CPU's period is longer, n_cpus of them, for CPUs that
-	 * no target runs on; NULL: none.  Samples carry their own period.
+	 * n_cpus shifts: the period of a CPU on which no target runs is longer by its
+	 * shift; NULL: all 0.  Samples carry their own period.
 	 */
 	const uint8_t *park;
 };
 
 struct comm_sampler {
-	bool watches; /* takes watch_per_s */
+	bool watches; /* sets watchpoints itself: uses watch_per_s */
 	int (*open)(const struct comm_sampler_config *config, void **ret, char **err);
 	void (*info)(const void *sampler, struct comm_sampler_info *ret);
 	int (*start)(void *sampler, char **err);
-	/* Readable when there is much to drain; -1: poll every 10..100 ms. */
-	int (*fd)(const void *sampler);
 	/*
-	 * Pushes all that is there and then what was lost.  Returns how many
-	 * events, or -errno.
+	 * A file descriptor that is readable when there is much to drain; -1: poll
+	 * every 10..100 ms.
 	 */
+	int (*fd)(const void *sampler);
+	/* Pushes all events that are there, then losses.  Returns how many events, or -errno. */
 	int (*drain)(void *sampler, comm_event_fn *push, void *ctx);
 	int (*set_rate)(void *sampler, const struct comm_sampler_rate *rate);
 	void (*stats)(void *sampler, struct comm_sampler_stats *ret);
@@ -102,7 +102,7 @@ struct comm_sampler {
 	void (*close)(void *sampler);
 };
 
-/* For open: is it within the bounds above?  -EINVAL. */
+/* For open: is the config within the bounds above?  -EINVAL. */
 int comm_sampler_check(const struct comm_sampler_config *config, char **err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Best first; X(name): comm_source_NAME, which stands in NAME.c. */
+/* Best first; X(name): comm_source_NAME, defined in NAME.c. */
 #define SOURCES(X) \
 	X(kmod)    \
 	X(bpf)     \

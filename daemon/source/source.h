@@ -7,7 +7,7 @@
  *	with run()	makes its run by itself: a recording, exact counts; only on
  *			request, never chosen by "auto"
  *
- * Outside of this folder nobody knows a source's name.  One thread uses all this.
+ * No code outside of this folder names a source.  One thread uses all this.
  */
 #ifndef COMM_SOURCE_H
 #define COMM_SOURCE_H
@@ -22,25 +22,28 @@ struct comm_options;
 struct comm_source {
 	const char *name;
 	const char *help; /* one line */
-	/* What may stand behind the name and a colon, for --help; NULL: nothing. */
+	/* Name of the argument behind the name and a colon, for --help; NULL: takes none. */
 	const char *arg;
-	bool needs_arg; /* and must stand there */
-	/* Could it be used by this process, here and now?  *why: a sentence, if not. */
+	bool needs_arg; /* arg must be given */
+	/* Could this process use the source, here and now?  *why: a sentence, if not. */
 	int (*probe)(char **why);
 	const struct comm_sampler *sampler;
-	/* Without a sampler.  Do the options make sense for it?  *why: a sentence, if not. */
+	/* For a source without a sampler.  Do the options suit it?  *why: a sentence, if not. */
 	int (*check)(const struct comm_options *options, char **why);
-	/* Without a sampler.  A whole run; returns commd's exit status. */
+	/* For a source without a sampler.  A whole run; returns commd's exit status. */
 	int (*run)(const struct comm_options *options);
 };
 
-/* Neither sampler nor run(): comm_source_choose() is asked when the target is there. */
+/*
+ * "auto", with neither sampler nor run(): comm_source_choose() replaces it when the
+ * target is there.
+ */
 extern const struct comm_source comm_source_auto;
 
 /* NULL-terminated, best first. */
 extern const struct comm_source *const comm_sources[];
 
-/* "auto" or one of the table's; NULL: no source is called that. */
+/* "auto" or a source of the table; NULL: no source has that name. */
 const struct comm_source *comm_source_find(const char *name);
 /* All names that --source takes, "auto, kmod[:precise], ... or replay:FILE"; cut to size. */
 void comm_source_names(char *ret, size_t size);

@@ -13,7 +13,7 @@
 #define TOOL "commexact-amd64-linux"
 
 enum {
-	OWN_ARGS = 8, /* before the command, at most */
+	OWN_ARGS = 8, /* most arguments before the command */
 };
 
 static bool has_tool(const char *directory)
@@ -93,7 +93,7 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 		goto out;
 	}
 	argv[n++] = (char *)valgrind->program;
-	/* What a user has set for Valgrind's own tools must not reach this one. */
+	/* A user's settings for Valgrind ($VALGRIND_OPTS, .valgrindrc) must not reach this tool. */
 	argv[n++] = (char *)"--command-line-only=yes";
 	argv[n++] = (char *)"-q";
 	argv[n++] = (char *)"--tool=commexact";

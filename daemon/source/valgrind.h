@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Valgrind, with our tool of exact/: finds both and starts a command under
- * them.  What the tool wrote is for exact.c.
+ * Valgrind, with our tool of exact/: finds both and starts a command under them.
+ * exact.c reads the tool's result file.
  */
 #ifndef COMMD_VALGRIND_H
 #define COMMD_VALGRIND_H
@@ -24,8 +24,8 @@ struct comm_valgrind {
  */
 int comm_valgrind_find(struct comm_valgrind *ret, char **err);
 /*
- * Runs the options' command, which writes its result to out_path.  signals is
- * the mask it begins with.  Errors as above.
+ * Runs the options' command, which writes its result to out_path.  signals is the
+ * command's signal mask.  Errors as above.
  */
 int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_options *options,
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err);
