@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel half of the live source: samples from the scheduler's tick and
- * from a per-CPU perf event, switches, and the life cycle of the targets.
+ * The kernel half of the live source: samples from the scheduler's tick and from a
+ * per-CPU perf event, switches, and the life cycle of the targets.
  *
- * Why per CPU and filtered here rather than one event per thread: a per-task
- * timer event is stopped and started at every context switch, which slowed a
- * ping-pong of two threads down 5.7 times on a virtual machine; one that stays
- * on its CPU and returns at once for others cost 2 %.
+ * Why per CPU and filtered here rather than one event per thread: a per-task timer
+ * event is stopped and started at every context switch, which slowed a ping-pong of
+ * two threads down 5.7 times on a virtual machine; an event that stays on its CPU,
+ * whose program returns at once for threads of other processes, cost 2 %.
  */
 #include "sample_event.h"
 #include "sched_event.h"
@@ -20,17 +20,17 @@ char LICENSE[] SEC("license") = "GPL";
 enum {
 	USER_CS = 0x33,
 	USER32_CS = 0x23,
-	CS_WORD = 17, /* of pt_regs */
+	CS_WORD = 17, /* index of cs in struct pt_regs, in words */
 	MIN_ADDR = 0x10000,
-	IOV_BYTES_MAX = 1 << 24, /* more than that in one call is no buffer of ours */
-	SELF_TIMED = 16,	 /* one in so many runs is timed */
-	SELF_MOST_NS = 20000,	 /* longer: the host took the CPU away meanwhile */
+	IOV_BYTES_MAX = 1 << 24, /* a larger buffer length is taken for garbage */
+	SELF_TIMED = 16,	 /* one in so many program runs is timed */
+	SELF_MOST_NS = 20000,	 /* cap: the host had taken the CPU away */
 	VM_EXEC_BIT = 4,
 	PAGE = 4096,
 	PAGE_SHIFT_BITS = 12,
 	PF_KTHREAD_BIT = 0x00200000,
 	BAD_PAGES = 8,
-	FORGET_BAD = 64, /* one in so many samples tries them again */
+	FORGET_BAD = 64, /* one in so many samples tries bad pages again */
 };
 
 #define USER_END 0x7ffffffff000ULL
@@ -39,7 +39,7 @@ enum {
 const volatile __u32 stack_bytes = 512;
 const volatile __u32 stack_below_bytes = 128;
 const volatile __u32 max_lines = 12;
-const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* bit of enum comm_reg; rsp has the stack */
+const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* enum comm_reg, all but rsp */
 const volatile bool code_line = true;
 const volatile bool follow = true;
 const volatile bool all_tasks = false;
@@ -49,10 +49,10 @@ const volatile __u32 cgroup_level = 0;
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
-/* What the tick's timer calls, before Linux 6.8 and since. */
+/* Callback of the tick's timer, before Linux 6.8 and since. */
 extern const void tick_sched_timer __ksym __weak;
 extern const void tick_nohz_handler __ksym __weak;
-/* From tick_cpu_sched to __irq_regs, variables of one CPU: the same on each. */
+/* Offset from tick_cpu_sched to __irq_regs, per-CPU variables: the same on each CPU. */
 const volatile __s64 irq_regs_behind_tick = 0;
 
 struct {
@@ -95,14 +95,17 @@ struct scratch {
 	__u64 bytes[SCRATCH_BYTES / 8];
 	volatile __u64 bloom;
 	__u64 stack, code, code_end, low_end;
-	/* Pages that could not be read: a fault costs ten times a read. */
+	/* Pages that could not be read, to be skipped: a fault costs ten times a read. */
 	volatile __u64 bad_page[BAD_PAGES];
 	volatile __u32 retry;
 	volatile __u32 n_lines;
 	volatile __u32 failed;
 };
 
-/* Per CPU, and the sampling programs do not nest: both run in a timer's interrupt. */
+/*
+ * One scratch per CPU suffices: the sampling programs do not nest, as both run in a
+ * timer's interrupt.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -159,7 +162,10 @@ static __always_inline void add_iov(struct comm_raw_kcopy *k, __u64 iov, __u64 n
 
 	if (n > COMM_RAW_RANGES_MAX)
 		n = COMM_RAW_RANGES_MAX;
-	/* One read of all would fail for a short vector at the end of a page. */
+	/*
+	 * Entry by entry: a single read of the whole array would fail for a short
+	 * vector at the end of a page.
+	 */
 	for (i = 0; i < COMM_RAW_RANGES_MAX; i++) {
 		if (i >= n)
 			break;
@@ -171,9 +177,9 @@ static __always_inline void add_iov(struct comm_raw_kcopy *k, __u64 iov, __u64 n
 }
 
 /*
- * The thread is in a system call: which of its memory will that write?  On its way
- * in and out of the kernel it is not on its stack, or still makes the frame at its
- * top: what lies there is the call before.
+ * The thread is in a system call: which user memory will the kernel write for it?  On
+ * entry to and exit from the kernel, sp is not on the thread's kernel stack, or
+ * pt_regs at its top still holds the previous call.
  */
 static __always_inline void kernel_sample(struct task_struct *task, struct comm_raw_cpu *c,
 					  const struct comm_raw_head *head, __u64 sp)
@@ -183,7 +189,7 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 	struct user_msghdr msg;
 	__u64 a1 = regs->si;
 
-	/* Exceptions and interrupts store -1 or the vector here, never a call. */
+	/* Exceptions and interrupts store -1 or the vector in orig_ax, never a call's number. */
 	if (regs->cs != USER_CS || sp < (__u64)task->stack || sp >= (__u64)regs)
 		return;
 	switch ((long)regs->orig_ax) {
@@ -220,8 +226,8 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 }
 
 /*
- * Low values are mostly numbers.  Only a program that is not position
- * independent has memory there, between its code and its heap.
+ * Can v be a pointer to data?  Low values are mostly plain numbers: only a program
+ * that is not position independent has memory there, between its code and its heap.
  */
 static __always_inline bool like_data(__u64 v, __u64 code, __u64 code_end, __u64 low_end)
 {
@@ -255,8 +261,9 @@ static __always_inline void read_code(struct scratch *t, struct comm_raw_line *o
 }
 
 /*
- * One register.  Not static and not inlined, so that the verifier checks it
- * once by itself: unrolled for 16 registers it takes half a million steps.
+ * Copies the line that one register points to.  Not static and not inlined, so that
+ * the verifier checks it once by itself: unrolled for 16 registers it takes half a
+ * million steps.
  */
 __noinline int read_line(__u64 v)
 {
@@ -314,7 +321,10 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 	for (i = 0; i < 16; i++)
 		if (line_regs & (1U << i))
 			read_line(s->reg[i]);
-	/* What a pointer points to seldom ends with its line. */
+	/*
+	 * An object that a pointer points to seldom ends with the pointer's line: the
+	 * next line too.
+	 */
 	for (i = 0; i < 16; i++)
 		if (line_regs & (1U << i))
 			read_line(s->reg[i] + COMM_RAW_LINE_BYTES);
@@ -327,7 +337,10 @@ static __always_inline void read_stack(struct comm_raw_sample *s, __u64 stack)
 	s->stack_addr = stack;
 	if (!bpf_probe_read_user(s->data, stack_bytes, (const void *)stack))
 		return;
-	/* It crosses into a page that is not there: keep the pointer's own. */
+	/*
+	 * The stack window crosses into a page that is not there: copy only the stack
+	 * pointer's own page.
+	 */
 	edge = (stack + stack_below_bytes) & ~(PAGE - 1ULL);
 	if (edge <= stack)
 		edge += PAGE;
@@ -372,7 +385,7 @@ static __always_inline struct scratch *this_scratch(void)
 		(s)->flags = (regs)->flags; \
 	} while (0)
 
-/* The registers are in t already. */
+/* Completes and submits the sample in t, which has the registers already. */
 static __always_inline void user_sample(struct scratch *t, struct task_struct *task,
 					struct comm_raw_cpu *c, const struct comm_raw_head *head,
 					__u64 cs)
@@ -392,7 +405,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	s->mode_bits = cs == USER32_CS ? 32 : 64;
 	s->stack_bytes = stack_bytes;
 	s->zero[0] = s->zero[1] = s->zero[2] = 0;
-	/* On a line, so that a line is in the window or it is not. */
+	/* Aligned to a line, so that no line is partly in the stack window. */
 	stack = (s->reg[4] - stack_below_bytes) & ~(COMM_RAW_LINE_BYTES - 1ULL);
 	t->stack = stack;
 	read_stack(s, stack);
@@ -418,7 +431,7 @@ static __always_inline __u64 own_time(__u64 start_ns)
 	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
 }
 
-/* NULL: no target of ours runs here. */
+/* Returns the current task; NULL: it is no thread of a target. */
 static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
 						      struct comm_raw_head *head, __u32 cpu)
 {
@@ -465,8 +478,9 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!task || !t)
 		return 0;
 	/*
-	 * By its place, not its name: newer kernels say that cs has two bytes, the
-	 * context is read by words, and a relocation wants the two to agree.
+	 * cs by its offset, not by name: newer kernels declare it with two bytes, but
+	 * the context must be read by words, and a CO-RE relocation wants the sizes
+	 * to agree.
 	 */
 	cs = *(volatile __u64 *)((__u8 *)ctx + CS_WORD * sizeof(__u64)) & 0xffff;
 	if (cs & 3) {
@@ -479,7 +493,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* Where the registers are that the tick has interrupted. */
+/* Returns the user or kernel registers that the tick has interrupted. */
 static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *timer)
 {
 	__u64 tick = (__u64)timer - bpf_core_field_offset(struct tick_sched, sched_timer);
@@ -491,7 +505,7 @@ static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *ti
 }
 
 /*
- * The scheduler's tick interrupts whoever runs anyway: a sample in it costs our
+ * The scheduler's tick interrupts the running thread anyway: a sample in it costs our
  * own work only, which is a tenth of an interrupt in a virtual machine.
  */
 SEC("tp_btf/hrtimer_expire_entry")
@@ -511,7 +525,7 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	c = this_cpu(cpu);
 	if (!c)
 		return 0;
-	/* Does this work here?  The daemon tries it on itself. */
+	/* The daemon tests on itself whether ticks can be sampled on this kernel. */
 	if (ctl.try_ticks) {
 		task = bpf_get_current_task_btf();
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -671,7 +685,7 @@ int BPF_PROG(renamed, struct task_struct *task)
 	return 0;
 }
 
-/* The kernel tells perf of each mapping here; so it tells us. */
+/* The kernel calls this function for each new mapping. */
 SEC("fentry/perf_event_mmap")
 int BPF_PROG(mapped, struct vm_area_struct *vma)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sampling program writes into its ring, and the words that it and
- * the daemon share.  Private to one build of the daemon: the program is part
- * of it, so there is no version.  Includes nothing, for both sides have their
- * own names for fixed-width types.
+ * Records that the sampling programs write into their ring, and the counters and
+ * controls that they share with the daemon.  Private to one build of the daemon: the
+ * BPF object is embedded in it, so there is no version.  Includes nothing, for both
+ * sides have their own names for fixed-width types.
  */
 #ifndef COMM_SAMPLE_EVENT_H
 #define COMM_SAMPLE_EVENT_H
@@ -20,7 +20,7 @@ enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY };
 
 struct comm_raw_head {
 	unsigned long long time_ns;
-	unsigned long long period; /* that this CPU's event and its ticks make */
+	unsigned long long period; /* mean period of this CPU's event and ticks together */
 	unsigned int kind;
 	unsigned int cpu;
 	unsigned int tgid;
@@ -34,8 +34,8 @@ struct comm_raw_line {
 };
 
 /*
- * stack_bytes of stack follow the fixed part (always that many, stack_addr is
- * 0 when they could not be read), then n_lines lines.
+ * stack_bytes of stack follow the fixed part (always present; stack_addr is 0 when
+ * the stack could not be read), then n_lines lines.
  */
 struct comm_raw_sample {
 	struct comm_raw_head head;
@@ -70,14 +70,14 @@ struct comm_raw_cpu {
 	unsigned long long period;
 	unsigned long long seen_ns; /* a target ran here */
 	/* The sampling programs. */
-	unsigned long long interrupts; /* but for those of an idle CPU */
+	unsigned long long interrupts; /* without those of an idle CPU */
 	unsigned long long idle;
 	unsigned long long ticks;
 	unsigned long long hits; /* interrupts and ticks that met a target */
 	unsigned long long tick_hits;
 	unsigned long long samples;
 	unsigned long long kcopies;
-	unsigned long long handler_ns; /* own time, scaled from one in 16 */
+	unsigned long long handler_ns; /* the programs' time, scaled from one run in 16 */
 	unsigned long long lines;
 	unsigned long long failed_reads;
 	unsigned long long sample_drops;
@@ -85,7 +85,7 @@ struct comm_raw_cpu {
 	unsigned long long switches; /* of targets */
 	unsigned long long switches_out;
 	unsigned long long sched_drops;
-	unsigned long long sched_ns; /* own time, scaled from one in 16 */
+	unsigned long long sched_ns; /* the programs' time, scaled from one run in 16 */
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
@@ -94,11 +94,11 @@ struct comm_raw_cpu {
 
 /* Written by the daemon at any time. */
 struct comm_raw_ctl {
-	unsigned int only_tgid; /* the one target; 0: ask the map */
+	unsigned int only_tgid; /* the only target's tgid; 0: look into the map of targets */
 	unsigned int lines_on;
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
-	unsigned int try_ticks;	 /* count those in the daemon's user mode, sample none */
-	unsigned int n_targets;	 /* entries of the map; the programs count too */
+	unsigned int try_ticks;	 /* test: count the ticks in the daemon's user mode, sample none */
+	unsigned int n_targets;	 /* size of the map of targets; BPF programs change it, too */
 };
 
 _Static_assert(sizeof(struct comm_raw_head) == 40, "layout of both sides");

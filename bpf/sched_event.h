@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scheduling and life-cycle records, each kind in a ring of its own: at
- * overload the switches drop and the life cycle does not.  Includes nothing.
+ * Scheduling and life-cycle records, each kind in a ring of its own: at overload,
+ * switches are dropped and life-cycle events are not.  Includes nothing.
  */
 #ifndef COMM_SCHED_EVENT_H
 #define COMM_SCHED_EVENT_H
@@ -18,8 +18,8 @@ enum comm_raw_sched_kind {
 /* A tgid is 0 when the thread is not a target's. */
 struct comm_raw_sched {
 	unsigned long long time_ns;
-	unsigned int tid, tgid;		    /* who leaves the CPU */
-	unsigned int other_tid, other_tgid; /* who comes */
+	unsigned int tid, tgid;		    /* the thread that leaves the CPU */
+	unsigned int other_tid, other_tgid; /* the thread that comes */
 	unsigned short kind;
 	unsigned short cpu;
 	unsigned int zero;
