@@ -108,7 +108,7 @@ static int check_stores(const char *path)
 	return code;
 }
 
-/* The daemon that was built or installed with us comes before PATH's. */
+/* The commd that was built or installed beside this commctl comes before the PATH's. */
 static bool find_beside(char daemon[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", daemon, PATH_MAX - 1);

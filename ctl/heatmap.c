@@ -11,13 +11,13 @@ enum {
 	HEATMAP_NAME = 28, /* "name-of-fifteen/4194304 main" */
 	HEATMAP_CELL = 6,  /* " ## 12" */
 	HEATMAP_SLIM = 2,
-	HEATMAP_NARROW_MIN = 8, /* below that a table tells as much */
+	HEATMAP_NARROW_MIN = 8, /* with fewer columns a table tells as much */
 };
 
 struct heatmap {
 	size_t n;     /* rows and columns, the last for the rest if any */
-	size_t *node; /* shown at each row */
-	size_t *row;  /* of each node */
+	size_t *node; /* node at each row */
+	size_t *row;  /* row of each node */
 	double *cell;
 	bool rest;
 };
@@ -38,7 +38,7 @@ static int order_traffic(const void *pa, const void *pb)
 }
 
 /*
- * By process, its main thread first, then by tid: about as they were created,
+ * Sorts by process, its main thread first, then by tid: about the order of creation,
  * so that a pool's threads stand together and patterns show.
  */
 static int order_threads(const void *pa, const void *pb)
@@ -47,7 +47,7 @@ static int order_threads(const void *pa, const void *pb)
 	const struct comm_node *b = comm_report_node_at(sorting, *(const size_t *)pb);
 	bool main_a = a->tid == a->tgid, main_b = b->tid == b->tgid;
 
-	/* What was folded comes last. */
+	/* Folded nodes, "(other)", come last. */
 	if (a->other != b->other)
 		return a->other ? 1 : -1;
 	if (a->tgid != b->tgid)
@@ -88,7 +88,7 @@ static bool fill(struct heatmap *map, const struct comm_report *report, size_t r
 
 static void print_cell(const struct ctl_term *term, double share, double largest, int width)
 {
-	/* By the square root, or all but the largest would look alike. */
+	/* Heat goes by the square root of the share, or all but the largest would look alike. */
 	int heat = share > 0 ? (int)ceil(7 * sqrt(fmin(share / largest, 1))) : 0;
 	const char *block = ctl_heat(term, heat);
 
@@ -114,7 +114,10 @@ static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 	size_t n_single = map->n - map->rest;
 	double largest = 0;
 
-	/* The sums of the rest would make all others pale. */
+	/*
+	 * The largest cell without the last row and column: their sums would make all
+	 * other cells pale.
+	 */
 	for (size_t i = 0; i < n_single; i++) {
 		for (size_t j = 0; j < n_single; j++)
 			largest = fmax(largest, map->cell[i * map->n + j]);
@@ -147,7 +150,7 @@ static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels)
 {
 	const struct comm_report *report = labels->report;
-	/* At least that for "(32 others)". */
+	/* 12 columns at least, for "(32 others)". */
 	int name_width = 12, room, width = HEATMAP_CELL;
 	struct heatmap map = {0};
 

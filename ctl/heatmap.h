@@ -6,7 +6,7 @@
 #include "label.h"
 #include "term.h"
 
-/* Small ones have shares in their cells; of large ones the busiest 40 show. */
+/* Small matrices have shares in their cells; of large ones the busiest 40 threads are shown. */
 void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels);
 
 #endif

@@ -28,7 +28,7 @@ static void quote(const char *text)
 	putchar('"');
 }
 
-/* The comma, the line and the name before a value. */
+/* Writes what comes before a value: the comma, the line break and the name. */
 static void begin(struct ctl_json *json, const char *name)
 {
 	/* Past this depth everything stays on one line. */

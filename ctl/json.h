@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes JSON to stdout as it comes: what is output is valid JSON and UTF-8
+ * Writes JSON to stdout value by value: what is output is valid JSON and UTF-8
  * whatever bytes the texts have.
  */
 #ifndef CTL_JSON_H
@@ -11,7 +11,7 @@
 
 struct ctl_json {
 	int depth;
-	bool first; /* nothing yet in the object or array at hand */
+	bool first; /* the innermost open object or array is still empty */
 };
 
 /* name: NULL inside arrays and at the top. */
@@ -20,7 +20,7 @@ void ctl_json_close(struct ctl_json *json, char bracket);
 void ctl_json_string(struct ctl_json *json, const char *name, const char *value);
 void ctl_json_count(struct ctl_json *json, const char *name, uint64_t value);
 void ctl_json_int(struct ctl_json *json, const char *name, int64_t value);
-/* What is not finite becomes null. */
+/* A value that is not finite becomes null. */
 void ctl_json_double(struct ctl_json *json, const char *name, double value);
 void ctl_json_bool(struct ctl_json *json, const char *name, bool value);
 

@@ -16,7 +16,7 @@ static int order_modules(const void *pa, const void *pb, void *report)
 		      comm_report_node_at(report, *(const size_t *)pb)->module);
 }
 
-/* The file whose functions move most, or all generated code. */
+/* The module whose functions move most bytes; generated code counts as one module. */
 static const char *usual_module(const struct comm_report *report, size_t *sorted)
 {
 	double best_bytes = 0, bytes = 0;
@@ -61,7 +61,7 @@ static void find_twins(const struct comm_report *report, size_t *sorted, bool *t
 	}
 }
 
-/* Whether another thread of its process is in the report. */
+/* Whether another thread of the node's process is in the report. */
 static bool has_siblings(const struct comm_report *report, const struct comm_node *node)
 {
 	for (size_t i = 0; i < report->n_nodes; i++) {
@@ -73,7 +73,7 @@ static bool has_siblings(const struct comm_report *report, const struct comm_nod
 	return false;
 }
 
-/* An exact run keeps the whole path. */
+/* The file name: a module of an exact run is a whole path. */
 static const char *base_name(const char *module)
 {
 	const char *slash = strrchr(module, '/');
@@ -81,7 +81,7 @@ static const char *base_name(const char *module)
 	return slash && slash[1] ? slash + 1 : module;
 }
 
-/* A stripped file's functions are called "libz.so.1+0x5d80". */
+/* A function of a stripped file is called "libz.so.1+0x5d80": module included. */
 static bool names_module(const struct comm_node *node)
 {
 	const char *module = base_name(node->module);
@@ -91,7 +91,7 @@ static bool names_module(const struct comm_node *node)
 	       (!node->name[len] || !strncmp(node->name + len, "+0x", 3));
 }
 
-/* A long list of parameters tells less than the room it takes. */
+/* Cuts a long list of parameters, which is not worth its room. */
 static void shorten(char *name)
 {
 	size_t len = strlen(name), depth = 0;

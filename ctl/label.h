@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Labels: what a node is called on a terminal.  Clean text, and as short as
- * tells it from the others: a tid only where two threads share a name, a
- * module only where it is not the usual one.
+ * Labels: what a node is called on a terminal.  Printable text, and the shortest that
+ * tells the node from all others: a tid only where two threads share a name, a module
+ * only where it is not the usual one.
  */
 #ifndef CTL_LABEL_H
 #define CTL_LABEL_H
@@ -13,8 +13,8 @@ enum { CTL_LABEL = 160 };
 
 struct ctl_labels {
 	const struct comm_report *report;
-	char (*text)[CTL_LABEL]; /* by node */
-	const char *module;	 /* the usual one, "" when there is none */
+	char (*text)[CTL_LABEL]; /* label of each node */
+	const char *module;	 /* the usual module, "" when there is none */
 };
 
 /* -ENOMEM */

@@ -12,7 +12,7 @@
 
 enum {
 	LIST_WIDE = 110,
-	/* Columns before the target. */
+	/* Width of the columns before the target's. */
 	LIST_USED = 64,
 	LIST_USED_WIDE = 98,
 };
@@ -91,7 +91,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 	ctl_json_close(&json, '}');
 }
 
-/* The columns that fit; the target gets what is left. */
+/* Prints the columns that fit; the target's gets the rest of the width. */
 static void print_text(const char *path, uint64_t bytes, const struct comm_runs *runs)
 {
 	char start[CTL_NUMBER], length[CTL_NUMBER], edges[CTL_NUMBER], samples[CTL_NUMBER];

@@ -85,8 +85,8 @@ static int help(const char *name)
 }
 
 /*
- * A full disk or a closed pipe shows only when the last bytes are written.
- * Here because argp prints its help and exits by itself.
+ * A full disk or a closed pipe shows only when the last bytes are written.  An
+ * atexit() handler, because argp prints its help and exits by itself.
  */
 static void close_stdout(void)
 {
@@ -95,7 +95,7 @@ static void close_stdout(void)
 	errno = 0;
 	if (fclose(stdout) == 0 && !failed)
 		return;
-	/* Whoever closed the pipe knows. */
+	/* EPIPE needs no message: the reader has closed the pipe on purpose. */
 	if (errno && errno != EPIPE)
 		fprintf(stderr, "commctl: cannot write the output: %s\n", strerror(errno));
 	_exit(CTL_FAILURE);

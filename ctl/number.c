@@ -12,7 +12,7 @@ static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB
 
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
-/* Three digits: 1.23, 12.3, 123. */
+/* Decimals for three significant digits: 1.23, 12.3, 123. */
 static int decimals(double value)
 {
 	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
@@ -87,7 +87,7 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n)
 	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	size_t at = 0;
 
-	/* 2^64 has 20 digits; with commas that would not fit. */
+	/* 2^64 has 20 digits: with commas they would not fit into text. */
 	if (len > 17) {
 		snprintf(text, CTL_NUMBER, "%s", digits);
 		return text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers as people write and read them: volumes, times, shares. */
+/* Human-readable numbers: volumes, times, shares. */
 #ifndef CTL_NUMBER_H
 #define CTL_NUMBER_H
 
@@ -9,7 +9,7 @@
 
 enum { CTL_NUMBER = 24 };
 
-/* "12.3 MiB": three digits that count.  Returns text. */
+/* "12.3 MiB": three significant digits.  Returns text. */
 const char *ctl_bytes(char text[CTL_NUMBER], double bytes);
 /* "9.8..24.1 MiB" */
 const char *ctl_range(char text[CTL_NUMBER], double low, double high);

@@ -8,7 +8,7 @@
 #define CTL_STORE_HERE "comm.db"
 #define CTL_STORE_SERVICE "/var/lib/commprof/comm.db"
 
-/* path NULL: the default one.  An exit code; its sentence is printed. */
+/* path NULL: the default store.  Returns an exit code, on failure with a sentence on stderr. */
 int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 	KEY_JSON,
 	KEY_CSV,
 	KEY_DOT,
-	KEY_GROUPINGS, /* and one for each grouping */
+	KEY_GROUPINGS, /* and from here on one key for each grouping */
 };
 
 struct options {
@@ -33,7 +33,7 @@ struct options {
 	bool has_top, has_min_share;
 };
 
-/* What --help tells of the table of forms. */
+/* Text of --help from the table of forms. */
 #define FORM_NAME(name, top, min_share_pct, help) " " #name
 #define FORM_TOP(name, top, min_share_pct, help) ", " #top " as " #name
 #define FORM_MIN_SHARE(name, top, min_share_pct, help) ", " #min_share_pct " as " #name

@@ -11,25 +11,25 @@
 enum {
 	TABLE_NAME_MIN = 10,
 	TABLE_NAME_MAX = 60,
-	/* share, mark, rate with their gaps */
+	/* width of share, mark and rate, with their gaps */
 	TABLE_FIGURES = 8 + 1 + 13,
 	TABLE_INTERVAL = 21,
 	TABLE_BAR_MIN = 12,
 	TABLE_BAR_MAX = 40,
 	TABLE_BURSTS = 10,
-	TABLE_OBJECT = 48,	/* columns of an object but its name */
-	TABLE_FLOW = 48 + 60,	/* the same with who writes and reads */
-	TABLE_FLOW_WIDTH = 130, /* from here on in one line */
+	TABLE_OBJECT = 48,	/* width of an object's columns without its name */
+	TABLE_FLOW = 48 + 60,	/* the same, with its writers and readers */
+	TABLE_FLOW_WIDTH = 130, /* from this width on, an object and its flow fit in one line */
 };
 
-/* Columns that are left over become a bar and a count of bursts. */
+/* Layout of a table of edges: width that is left over goes to a bar and a count of bursts. */
 struct layout {
 	int from, to;
 	int figures; /* width of all columns of numbers but the bursts */
 	int bar;
-	double high;	       /* where bars end */
-	bool interval, bursts; /* what was counted has neither */
-	bool stacked;	       /* names too long for a line: two lines an edge */
+	double high;	       /* value at the right end of bars */
+	bool interval, bursts; /* false for exact runs, which have neither */
+	bool stacked;	       /* names are too long for one line: two lines per edge */
 };
 
 static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels,
@@ -70,7 +70,10 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 		layout->bar = TABLE_BAR_MAX;
 }
 
-/* A line to the lower end, a thin one to the upper, a knob at the value. */
+/*
+ * A bar: a thick line up to the interval's lower end, a thin one to its upper end, a
+ * knob at the estimate.
+ */
 static void print_bar(const struct ctl_term *term, const struct comm_report_edge *edge,
 		      double largest, int width)
 {
@@ -114,7 +117,7 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	printf("\n");
 }
 
-/* What the shown edges leave of the total. */
+/* Prints the rest of the total that the shown edges leave. */
 static void print_rest(const struct comm_report *report, double shown)
 {
 	char share[CTL_NUMBER];
@@ -148,7 +151,7 @@ bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *label
 		printf("%*s", TABLE_BURSTS, "bursts");
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < report->n_shown; i++) {
-		/* A guess may be large, but what is known comes first. */
+		/* Resolved edges come first, even before larger ones that are guesses. */
 		if (i && comm_report_edge_at(report, i - 1)->resolved &&
 		    !comm_report_edge_at(report, i)->resolved)
 			printf("%snot resolved:%s\n", ctl_style(term, CTL_DIM),
@@ -186,7 +189,10 @@ static int order_objects(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-/* An object is resolved when some flow into it and some out of it are. */
+/*
+ * Sums up the pairs of an object, which is resolved when some flow into it and some
+ * out of it are.
+ */
 static size_t collect(const struct comm_report *report, struct object *object)
 {
 	bool *out = calloc(report->n_nodes + 1, sizeof(*out));
@@ -218,7 +224,7 @@ static size_t collect(const struct comm_report *report, struct object *object)
 	return n;
 }
 
-/* Between whom: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
+/* The largest writer and reader: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
 static void print_flow(const struct ctl_labels *labels, const struct object *object)
 {
 	const struct comm_report *report = labels->report;

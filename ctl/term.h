@@ -26,23 +26,23 @@ enum ctl_style {
 void ctl_term_init(struct ctl_term *term);
 /* Escape sequences, "" without colours.  CTL_PLAIN ends the others. */
 const char *ctl_style(const struct ctl_term *term, enum ctl_style style);
-/* For heat: 0 to 7, cold to hot. */
+/* Escape sequence for heat 0 to 7, cold to hot. */
 const char *ctl_heat_style(const struct ctl_term *term, int heat);
 /* One character for heat 0 (nothing) to 7. */
 const char *ctl_heat(const struct ctl_term *term, int heat);
 /* One character for a level of 0 (nothing) to 8. */
 const char *ctl_level(const struct ctl_term *term, int level);
-/* utf8 where the terminal can, else ascii. */
+/* Returns utf8 if the terminal has UTF-8, else ascii. */
 const char *ctl_either(const struct ctl_term *term, const char *utf8, const char *ascii);
 
 /*
- * Printable ASCII alone, cut to width columns with a mark of it; one column
- * per byte.  Returns out.
+ * Copies text with only printable ASCII left, one column per byte; marked where cut
+ * to width columns.  Returns out.
  */
 const char *ctl_clean(char *out, size_t size, const char *text, int width);
 /*
- * Prints a paragraph, words wrapped at the width.  The cursor stands at column
- * already; further lines begin at indent.
+ * Prints a paragraph, words wrapped at the width.  The cursor is at column already;
+ * further lines begin at indent.
  */
 void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text);
 

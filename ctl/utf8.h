@@ -5,7 +5,7 @@
 
 /*
  * Length of the valid sequence that text begins with; 0: none.  Overlong forms,
- * surrogates and what is past U+10FFFF are not valid.
+ * surrogates and code points past U+10FFFF are not valid.
  */
 int ctl_utf8_length(const char *text);
 

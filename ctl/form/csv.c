@@ -5,8 +5,8 @@
 #include "form.h"
 
 /*
- * RFC 4180, and more: a spreadsheet runs a field that begins like a formula,
- * and names come from foreign programs, so such a field gets an apostrophe.
+ * Writes a field by RFC 4180, and more: a spreadsheet runs a field that begins like a
+ * formula, and names come from foreign programs, so such a field gets an apostrophe.
  */
 static void field(const char *text)
 {

@@ -45,7 +45,7 @@ void ctl_form_dot(const struct comm_query *query, const struct comm_report *repo
 	double largest = 0;
 
 	(void)query;
-	/* Without memory every node is drawn, connected or not. */
+	/* If calloc() fails (used is NULL), every node is drawn, connected or not. */
 	for (size_t i = 0; used && i < report->n_shown; i++)
 		used[comm_report_edge_at(report, i)->from] =
 			used[comm_report_edge_at(report, i)->to] = 1;

@@ -11,8 +11,9 @@
 #include <comm/comm.h>
 
 /*
- * Name; most edges (0: all) and least share in % of those shown, unless the
- * user says otherwise; what it is for.  The first is the default.
+ * FORM(name, top, min_share_pct, help): top edges at most (0: all) and those of
+ * min_share_pct at least are shown, unless the user says otherwise.  The first is the
+ * default.
  */
 #define CTL_FORMS(FORM)                                                  \
 	FORM(text, 20, 0.1, "for people, the default: matrix and table") \
@@ -34,7 +35,7 @@ struct ctl_form {
 CTL_FORMS(CTL_FORM_DECLARE)
 #undef CTL_FORM_DECLARE
 
-/* The default one for NULL; NULL: none is called so. */
+/* The form of that name, the default one for a NULL name; returns NULL: no such form. */
 const struct ctl_form *ctl_form_find(const char *name);
 
 #endif

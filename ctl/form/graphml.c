@@ -7,7 +7,7 @@
 #include "form.h"
 #include "utf8.h"
 
-/* Whether XML 1.0 has the character at all, be it as a reference (section 2.2). */
+/* Whether XML 1.0 allows the character at all, even as a reference (section 2.2). */
 static bool is_character(const char *text, int length)
 {
 	if (length == 1)
@@ -15,7 +15,7 @@ static bool is_character(const char *text, int length)
 	return length != 3 || (memcmp(text, "\xef\xbf\xbe", 3) && memcmp(text, "\xef\xbf\xbf", 3));
 }
 
-/* What XML cannot have, or is no UTF-8, becomes U+FFFD. */
+/* Characters that XML does not allow, and bytes that are no UTF-8, become U+FFFD. */
 static void print_text(const char *text)
 {
 	while (*text) {
@@ -39,7 +39,7 @@ static void print_string(const char *key, const char *value)
 	printf("</data>");
 }
 
-/* Programs differ in how they spell infinity; a value may be left out. */
+/* Values that are not finite are left out: programs differ in how they spell infinity. */
 static void print_double(const char *key, double value)
 {
 	if (isfinite(value))
@@ -92,7 +92,7 @@ void ctl_form_graphml(const struct comm_query *query, const struct comm_report *
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
 
 	(void)query;
-	/* Without memory every node is listed, connected or not. */
+	/* If calloc() fails (used is NULL), every node is listed, connected or not. */
 	for (size_t i = 0; used && i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 

@@ -16,7 +16,7 @@ enum {
 	TEXT_INDENT = 2,
 	TEXT_ACCOUNT = 11,
 	TEXT_LINE = 1024,
-	TEXT_FEW_BURSTS = 1000, /* that no edge was seen says little then */
+	TEXT_FEW_BURSTS = 1000, /* with fewer bursts, a report without edges says little */
 };
 
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
@@ -72,7 +72,7 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 	}
 }
 
-/* Bytes over time in at most so many columns; returns the largest rate. */
+/* Bytes per second over time, in at most n columns; returns the largest rate. */
 static double course(const struct comm_report *report, double *rate, size_t n)
 {
 	double from = report->from_ns, width = (report->to_ns - from) / n, largest = 0;
@@ -116,7 +116,7 @@ static void print_course(const struct ctl_term *term, const struct comm_report *
 	printf(" %s, peak %s/s\n", ctl_duration(b, report->to_ns), ctl_bytes(c, largest));
 }
 
-/* One line of the account of what the table leaves out. */
+/* One line of the sums that the table leaves out. */
 static void left_out(const struct ctl_term *term, double bytes, double whole, const char *what)
 {
 	char share[CTL_NUMBER];
@@ -166,7 +166,7 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	}
 }
 
-/* What the user can do about names and intervals that say little. */
+/* Prints how to get better names and narrower intervals. */
 static void print_advice(const struct ctl_term *term, const struct comm_report *report)
 {
 	double nameless = 0, named = 0, resolved = 0, shown = 0;
