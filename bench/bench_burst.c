@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a burst costs, and whether the timing model is about right: small loops
- * that run here, once on the processor and once in the emulator.
+ * The cost of a burst, and how close the timing model is: small loops that run here,
+ * once on the processor and once in the emulator.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ struct frame {
 };
 
 /*
- * rdi: array, rsi: iterations, rdx: 0, rcx: 1.  Each loop label is where the
- * burst starts, .b counts the instructions of one iteration.
+ * rdi: array, rsi: iterations, rdx: 0, rcx: 1.  A burst starts at the label NAME_loop;
+ * .b counts the instructions of one iteration.
  */
 #define LOOP(name, body)                                                                           \
 	void name(void *array, uint64_t n, uint64_t zero, uint64_t one);                           \
@@ -106,7 +106,7 @@ static void fill_sample(struct comm_sample *s, unsigned i, struct frame *frame)
 	s->known = (1U << COMM_NREGS) - 1;
 	s->ip = (uint64_t)loop[i].start;
 	s->mode_bits = 64;
-	/* What the pointer chase reads: words that lead to themselves. */
+	/* The data of the pointer chase: words that point to themselves. */
 	s->chunk[0].addr = (uint64_t)frame->chain;
 	s->chunk[0].len_bytes = 64;
 	s->n_chunks = 1;
@@ -146,7 +146,7 @@ int main(void)
 		accesses += burst.n_accesses;
 	}
 	printf("%-24s %10s %10s %8s\n", "loop", "TSC ticks", "model", "ratio*");
-	clock = model[0] / native[0]; /* eight cycles on every machine */
+	clock = model[0] / native[0]; /* loop 0 takes eight cycles an iteration on every machine */
 	for (unsigned i = 0; i < LOOPS; i++)
 		printf("%-24s %10.2f %10.2f %8.2f\n", loop[i].name, native[i], model[i],
 		       model[i] / native[i] / clock);

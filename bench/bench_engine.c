@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How much one core takes through merge, decode, estimate and store:
+ * The throughput of one core through merge, decode, estimate and store:
  *   bench_engine RECORDING DIRECTORY
  * The recording's events are fed again and again, moved on in time; then made-up
  * single accesses of 64 threads.  Medians of five rounds.
@@ -101,7 +101,7 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 	return engine;
 }
 
-/* The events of a recording in memory, samples behind them. */
+/* Loads the events of a recording into memory, with copies of their samples. */
 static struct comm_event *load(struct comm_replay *replay, size_t *ret_n)
 {
 	struct comm_event *events = NULL, event;

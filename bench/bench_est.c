@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a burst and a single precise access cost in each estimator. */
+/* The cost of a burst and of a single precise access in each estimator. */
 #include "clock.h"
 #include "estimator.h"
 #include "event.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How fast the store writes, what a row weighs, and how long a report takes.
+ * Write speed of the store, bytes per row, and the time of a report.
  *
  *   bench_store [SECONDS [EDGES [DIRECTORY]]]
  *
@@ -34,7 +34,7 @@ static double seconds_of(clockid_t clock)
 	return (double)comm_clock_ns(clock) / 1e9;
 }
 
-/* Most edges come back slice after slice, some are new: so are programs. */
+/* Most edges recur slice after slice and some are new, as in real programs. */
 static void make_edges(struct comm_edge *edges, size_t n, int slice)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What names cost: building the tables of files (ms), and the answers of who
- * and what for a running process (ns), from the cache and without it.
+ * The cost of names: building the symbol tables of files (ms), and looking up functions
+ * and variables of a running process (ns), from the cache and without it.
  *
  *	bench_symbols [--pid PID] [FILE ...]
  */

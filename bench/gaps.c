@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is taken from threads that compute: one per CPU reads the time-stamp counter
- * over and over, and what passes between two readings beyond GAP_CYCLES was not
- * its own.  Prints the share of all time, in percent, every 2 s.  More precise than a
- * count of work done, which caches and clocks vary.
+ * CPU time taken from threads that compute: one thread per CPU reads the time-stamp
+ * counter over and over; a gap of more than GAP_CYCLES between two readings was not
+ * spent in that thread.  Prints the share of all time, in percent, every 2 s.  More
+ * precise than a count of work done, which caches and clocks vary.
  */
 #include <pthread.h>
 #include <sched.h>

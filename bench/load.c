@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A CPU-bound target: THREADS threads in a ring, each works on its own data and
- * now and then reads what its neighbour wrote.  Prints the rounds done every 100 ms, so that
- * the same process can be measured with and without a profiler in turns.
+ * A CPU-bound target: THREADS threads in a ring, each works on its own data and now
+ * and then reads data that its neighbour wrote.  Prints the rounds done every 100 ms,
+ * so that the same process can be measured with and without a profiler in turns.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -23,7 +23,10 @@ static void *work(void *arg)
 	size_t me = (size_t)(uintptr_t)arg, from = (me + n_threads - 1) % n_threads;
 
 	for (;;) {
-		/* Mostly of its own, or the speed would be that of the placement. */
+		/*
+		 * Mostly reads its own data, or the placement of threads on CPUs
+		 * would decide the speed.
+		 */
 		size_t of = part[me].rounds % 16 ? me : from;
 
 		for (size_t i = 0; i < WORDS; i++)

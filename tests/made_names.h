@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Made-up names behind ids, as plain arrays, for tests of the store and of what
- * reads it.
- */
+/* Made-up names behind ids, as plain arrays, for tests of the store and of its readers. */
 #ifndef TESTS_MADE_NAMES_H
 #define TESTS_MADE_NAMES_H
 
@@ -106,7 +103,7 @@ static inline uint32_t made_object(struct made_names *names, enum comm_object_ki
 	return names->n_objects++;
 }
 
-/* With what every dictionary begins with: (other), [kernel]. */
+/* Begins with the entries of every dictionary: (other), [kernel]. */
 static inline struct made_names *made_names_create(void)
 {
 	struct made_names *names = calloc(1, sizeof(*names));

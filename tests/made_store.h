@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A store in a directory of its own for each test, and what the tests of the
- * store do with it: runs and slices of made edges in, reports and SQL out.
- * To be included once by a test program.
+ * A store in a directory of its own for each test, with functions for tests of the
+ * store: to write runs and slices of made-up edges, and to read reports and SQL
+ * results.  To be included once by a test program.
  */
 #ifndef TESTS_MADE_STORE_H
 #define TESTS_MADE_STORE_H
@@ -61,7 +61,7 @@ static inline int teardown(void **state)
 {
 	(void)state;
 	free(names);
-	/* A test that failed may have left its file system. */
+	/* A test that failed may have left its file system mounted. */
 	umount2(dir, MNT_DETACH);
 	return nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -130,7 +130,7 @@ static inline int write_at(struct comm_store *store, int second, const struct co
 	return comm_store_write_slice(store, &info, edges, n, &naming);
 }
 
-/* n edges with different keys and whole bytes, so that sums are exact. */
+/* n edges with different keys and whole numbers of bytes, so that sums are exact. */
 static inline double fill(struct comm_edge *edges, size_t n, uint64_t seed)
 {
 	double sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A traced child and its registers in the order of struct comm_sample, for tests
- * that hold the emulator against the processor.
+ * A traced child and its registers in the order of struct comm_sample, for tests that
+ * compare the emulator with the processor.
  */
 #ifndef TESTS_TRACED_H
 #define TESTS_TRACED_H
@@ -63,7 +63,7 @@ static inline void set_reg(struct user_regs_struct *r, unsigned i, uint64_t v)
 	*reg[i] = v;
 }
 
-/* Steps once.  Returns 0, 1 when a signal came instead, -1 when the child ended. */
+/* Steps one instruction.  Returns 0, 1 when a signal came instead, -1 when the child ended. */
 static inline int step(pid_t pid)
 {
 	int status;

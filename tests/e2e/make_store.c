@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Makes stores for tests of commctl, with contents that are known.
+ * Makes stores with known contents for tests of commctl.
  *
  *   make_store redis|hostile|empty|threads|unfinished FILE [SECONDS]
  *
@@ -148,7 +148,7 @@ static size_t hostile(struct flow *flow)
 	return 2;
 }
 
-/* A ring of 64 threads of one name, as a pool of workers has. */
+/* A ring of 64 threads of one name, like a pool of workers. */
 static size_t threads(struct flow *flow)
 {
 	uint32_t f = site("produce", "ring", "ring.c", 10),
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 		if (comm_store_write_slice(store, &slice, edge, n, &naming))
 			return 1;
 	}
-	/* As kill -9 leaves it. */
+	/* Leave the store without an end of the run, as after kill -9. */
 	if (!strcmp(argv[1], "unfinished"))
 		_exit(0);
 	if (comm_store_end_run(store, info.start_ns + seconds * SECOND, "duration"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Live checks of the sources: each target is a child whose memory layout and
- * doings are ours, so that what a source says can be compared with the truth.
+ * Live checks of the sources: each target is a child whose memory layout and actions
+ * are known, so that a source's events can be compared with the truth.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +162,7 @@ static void lively(void)
 	}
 }
 
-/* Two hand each other a byte; they end with whoever made them. */
+/* Two processes pass a byte to and fro; they end with their parent. */
 static void ping_pong(void)
 {
 	int there[2], back[2];
@@ -183,7 +183,7 @@ static void ping_pong(void)
 	}
 }
 
-/* Forks without end, beside two that switch without end. */
+/* Forks without end, beside two processes that switch without end. */
 static void restless(void)
 {
 	ping_pong();
@@ -256,7 +256,7 @@ static void end(struct session *s)
 	comm_target_destroy(s->target);
 }
 
-/* At least seconds, and up to ten times that until enough samples came. */
+/* Drains for at least seconds, and for up to ten times that until enough samples came. */
 static void watch(struct session *s, struct seen *seen, double seconds, uint64_t samples)
 {
 	uint64_t from = comm_clock_now_ns(), least = (uint64_t)(seconds * 1e9);
@@ -351,7 +351,7 @@ static void test_life(const struct comm_source *source)
 	end_child(pid);
 }
 
-/* Nobody drains: what did not fit is counted, to the last one. */
+/* With no drain, each event that does not fit into the rings is counted. */
 static void test_losses(void)
 {
 	pid_t pid = start_child(spinner);
@@ -382,7 +382,7 @@ static void test_losses(void)
 	end_child(pid);
 }
 
-/* Until something was lost, for a minute at most: a busy machine takes its time. */
+/* Waits until an event was lost, for a minute at most: a busy machine takes its time. */
 static bool wait_for_loss(struct session *s, enum comm_loss cause)
 {
 	uint64_t from = comm_clock_now_ns();
@@ -395,7 +395,7 @@ static bool wait_for_loss(struct session *s, enum comm_loss cause)
 	return stats.loss[cause];
 }
 
-/* The same of switches and of the life cycle, and of switches that are not wanted. */
+/* Lost switches and life-cycle events are counted, as is each turning-off of switches. */
 static void test_event_losses(void)
 {
 	pid_t pid = start_child(restless);
@@ -541,7 +541,7 @@ static void become_nobody(void)
 	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	    setresuid(NOBODY, NOBODY, NOBODY))
 		_exit(2);
-	/* Or /proc/self would still be root's. */
+	/* Without this, /proc/self would still belong to root. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A symbol's name made readable, into rooms of two sizes. */
+/* Demangles a symbol's name into buffers of two sizes. */
 #include "demangle.h"
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(name, data, size);
 	name[size] = 0;
-	/* What does not fit is cut, not changed. */
+	/* In the small buffer the name is cut, not changed. */
 	if (comm_demangle(name, all, sizeof(all)) == all &&
 	    (comm_demangle(name, part, sizeof(part)) != part ||
 	     strlen(part) != strnlen(all, sizeof(part) - 1) || strncmp(all, part, strlen(part))))

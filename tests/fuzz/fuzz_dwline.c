@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * DWARF from bytes.  The walk is in a child process, since libdw does not stand
- * hostile input: the child may crash, this process may not.  A fork each makes
- * it slow.  What is no ELF file is taken for a table that such a child saved.
+ * Reads hostile DWARF.  The walk is in a child process, since libdw may crash on
+ * hostile input: the child may crash, this process may not.  A fork each makes it
+ * slow.  Input that is no ELF file is read as a table that such a child saved.
  */
 #include "dwjob.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An ELF file from bytes: its tables, then look-ups in them. */
+/* Builds the symbol tables of a hostile ELF file, then looks up addresses in them. */
 #include "demangle.h"
 #include "elfsym.h"
 

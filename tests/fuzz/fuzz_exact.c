@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The exact source's result file, from an enemy. */
+/* A hostile result file of the exact source. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 			abort();
 		length += strlen(comm_exact_phase_at(exact, i)->name);
 	}
-	/* Strings come from the file: they cannot be longer than it. */
+	/* Strings come from the file: their sum is bounded by its size. */
 	if (length > bytes + (size_t)run->n_sites * bytes)
 		abort();
 	comm_exact_close(exact);

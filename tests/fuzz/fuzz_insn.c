@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder and emulator on hostile input: the text, the registers, the captured
- * memory and the mappings are all the input's.  The bytes are taken from the
- * front as they are needed and are zero when used up.
+ * Decoder and emulator on hostile input: the text, the registers, the captured memory
+ * and the mappings all come from the input, which is consumed from the front, with
+ * zeros behind its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < COMM_NREGS; i++) {
 		uint8_t how = take_byte(&in);
 
-		/* Mostly near something mapped. */
+		/* Most addresses are near a mapping. */
 		if (how & 0x80)
 			take(&in, &sample.reg[i], 8);
 		else

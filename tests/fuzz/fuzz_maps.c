@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /proc/PID/maps text from bytes; what comes out must be sorted and printable. */
+/* Parses hostile /proc/PID/maps text; the mappings must be sorted and their names printable. */
 #include "maps.h"
 
 #include <stdlib.h>

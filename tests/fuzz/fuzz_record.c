@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A recording, from an enemy: the reader alone. */
+/* A hostile recording, through the reader alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *file_of(const uint8_t *data, size_t bytes)
 	return path;
 }
 
-/* What is read can be written, and is then read the same. */
+/* An event that was read can be written, and is then read back the same. */
 static void check_round_trip(const struct comm_event *event)
 {
 	static struct comm_sample sample;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A recording, from an enemy, through the whole chain up to its slices. */
+/* A hostile recording, through reader, engine and estimator up to the slices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@ void __wrap_free(void *block);
 enum { EVENTS_MAX = 2000, PAGE_BYTES = 4096, TABLE_BYTES = 1 << 16, TABLES_MAX = 256 };
 
 /*
- * An engine's tables take 78 MB, of which a small recording touches next to
- * nothing.  The address sanitizer marks all of it for each engine, which takes
- * 80 ms; so large tables are mapped here, up against a page that nobody may
- * touch, and unmapped when freed: reads past their end and after their life
- * are still found.  The Makefile has the linker put these in (--wrap).
+ * An engine's tables take 78 MB, of which a small recording touches next to nothing.
+ * The address sanitizer marks all of it for each engine, which takes 80 ms; so large
+ * tables are mapped here, right before an inaccessible page, and unmapped when freed:
+ * accesses past their end and after free() are still found.  The linker replaces the
+ * allocator's functions by these (--wrap in the Makefile).
  */
 static struct {
 	uint8_t *map, *block;
@@ -68,7 +68,7 @@ static size_t table_of(const void *block)
 void *__wrap_realloc(void *block, size_t bytes)
 {
 	if (table_of(block) < n_tables)
-		abort(); /* no table is grown so */
+		abort(); /* no large table is reallocated */
 	return __real_realloc(block, bytes);
 }
 
@@ -99,7 +99,7 @@ static const char *file_of(const uint8_t *data, size_t bytes)
 	return path;
 }
 
-/* What would be stored: numbers that are numbers, between threads that exist. */
+/* A slice for the store must hold finite numbers, between threads that exist. */
 static void check_slice(void *ctx, const struct comm_slice_info *info,
 			const struct comm_edge *edges, size_t n_edges)
 {
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-/* Bytes of the record at data + at, its head included; 0: there is no whole one. */
+/* Bytes of the record at data + at, its head included; 0: no whole record is there. */
 static size_t record_bytes(const uint8_t *data, size_t bytes, size_t at)
 {
 	uint32_t n;
@@ -160,8 +160,8 @@ static size_t record_bytes(const uint8_t *data, size_t bytes, size_t at)
 }
 
 /*
- * A byte more or less would end the replay where it stands, as damage: so most
- * mutations change the fields of one record, leave one out or have one twice.
+ * An inserted or removed byte would end the replay there, as damage: so most
+ * mutations change the fields of one record, remove one or repeat one.
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, unsigned int seed)
 {

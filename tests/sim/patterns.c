@@ -8,7 +8,7 @@ enum {
 	KI = 1024,
 };
 
-/* Everybody meets; var[v] counts arrivals, t->n the barriers passed. */
+/* All threads wait for each other; var[v] counts arrivals, t->n the barriers passed. */
 #define SIM_BARRIER(v)                                         \
 	do {                                                   \
 		t->n++;                                        \
@@ -81,7 +81,7 @@ static void sim_stencil1(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* The same over rows of 256 words, 8 rows a thread. */
+/* Jacobi over rows of 256 words, 8 rows a thread. */
 static void sim_stencil2(struct sim *sim, struct sim_thread *t)
 {
 	enum { WIDTH = 256, ROWS = 8 };
@@ -101,7 +101,7 @@ static void sim_stencil2(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* Rows written, columns read. */
+/* Each thread writes rows of a matrix and reads columns. */
 static void sim_transpose(struct sim *sim, struct sim_thread *t)
 {
 	enum { SIDE = 256 };
@@ -121,7 +121,7 @@ static void sim_transpose(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* One writes, all read once. */
+/* One thread writes, all threads read once. */
 static void sim_broadcast(struct sim *sim, struct sim_thread *t)
 {
 	SIM_BEGIN
@@ -232,7 +232,7 @@ static void sim_hash(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* A task's data is written by its owner and read by whoever takes it. */
+/* A task's data is written by its owner and read by the thread that takes the task. */
 static void sim_steal(struct sim *sim, struct sim_thread *t)
 {
 	enum { TASK = 64, TASKS = 128 };
@@ -299,7 +299,7 @@ static void sim_falseshare(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* A table that all read, and that one writes a word of now and then. */
+/* A table that all threads read; now and then one thread writes a word of it. */
 static void sim_readmostly(struct sim *sim, struct sim_thread *t)
 {
 	(void)sim;
@@ -337,7 +337,7 @@ static void sim_graph(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* Who talks to whom changes every 300 ms or so. */
+/* The pairs that communicate change every 300 ms or so. */
 static void sim_phases(struct sim *sim, struct sim_thread *t)
 {
 	SIM_BEGIN
@@ -355,7 +355,7 @@ static void sim_phases(struct sim *sim, struct sim_thread *t)
 	SIM_END
 }
 
-/* Everybody works on memory of its own, in one object. */
+/* Each thread works on memory of its own, all in one object. */
 static void sim_private(struct sim *sim, struct sim_thread *t)
 {
 	(void)sim;

@@ -57,7 +57,7 @@ static double distance(double a[SIM_THREADS][SIM_THREADS], double b[SIM_THREADS]
 	return sum;
 }
 
-/* Of the true edges of at least 2 %, how many are among as many of ours? */
+/* The share of the true edges of at least 2 % that are among as many largest estimated edges. */
 static double recall(double est[SIM_THREADS][SIM_THREADS], double truth[SIM_THREADS][SIM_THREADS])
 {
 	double sum = off_diagonal(truth);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	SIM_SLICE_NS = 3000000, /* of the scheduler */
+	SIM_SLICE_NS = 3000000, /* the scheduler's time slice */
 	SIM_PENDING = 1 << 12,
 	SIM_SITE_BASE = 16,
 };
@@ -26,7 +26,7 @@ struct sim_record {
 };
 
 struct sim_recorder {
-	struct sim_record *record[SIM_PENDING]; /* a ring, by time of start */
+	struct sim_record *record[SIM_PENDING]; /* pending samples, a ring in order of start */
 	uint32_t head, tail;
 	struct sim_record *active[SIM_THREADS];
 	uint64_t next_ns[SIM_CPUS];
@@ -59,7 +59,7 @@ void sim_set(struct sim *sim, uint32_t var, uint64_t value)
 	sim->changed = true;
 }
 
-/* How wrong the burst's time model is about an instruction: 0.85 .. 1.2. */
+/* Factor by which the burst's time model is wrong about an instruction: 0.85 .. 1.2. */
 static double sim_model(uint32_t ip)
 {
 	uint64_t state = ip;
@@ -135,7 +135,7 @@ static void sim_record_op(struct sim_machine *m, uint32_t s, const struct sim_th
 		sim_record_end(m, s, t->id);
 		return;
 	}
-	/* A sample in the middle of an operation meets the rest of it. */
+	/* A burst that begins in the middle of an operation has only the rest of it. */
 	if (r->burst.time_ns > start_ns && op->ns > 0)
 		left = 1 - (double)(r->burst.time_ns - start_ns) / op->ns;
 	/* The access is the last instruction of its operation. */
@@ -202,7 +202,7 @@ static void sim_switch(struct sim_machine *m, struct sim_thread *t, uint64_t now
 	}
 }
 
-/* Runs the program until it has an operation; false: it blocked. */
+/* Runs the program until its next operation; false: it blocked. */
 static bool sim_fetch(struct sim *sim, struct sim_thread *t)
 {
 	for (int i = 0; i < 1000 && !t->has_op; i++) {
@@ -254,7 +254,7 @@ static void sim_step(struct sim_machine *m, uint32_t c)
 		cpu->thread = t = sim_next_thread(m);
 		cpu->slice_end_ns = cpu->now_ns + SIM_SLICE_NS;
 		if (!t) {
-			cpu->now_ns += 1000; /* idle */
+			cpu->now_ns += 1000; /* the CPU is idle */
 			return;
 		}
 		sim_switch(m, t, cpu->now_ns, true);

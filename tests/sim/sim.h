@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A deterministic machine: threads that loop over known access patterns on a
- * few CPUs with time slices, sampled the way the tool samples.  It yields
- * bursts and switches for estimators, and the exact last-writer matrices.
+ * A deterministic machine: threads that loop over known access patterns on a few CPUs
+ * with time slices, sampled the way the tool samples.  It yields bursts and switches
+ * for estimators, and the exact last-writer matrices.
  *
- * Programs are written as coroutines that resume at a line (SIM_BEGIN ..
- * SIM_END); what must survive a step lives in struct sim_thread.
+ * Programs are written as coroutines that resume at a line (SIM_BEGIN ..  SIM_END);
+ * state that must survive a step is in struct sim_thread.
  *
- * What it leaves out on purpose: caches, the pipeline of a CPU, stacks.  The
- * time model that bursts carry is wrong by a factor per instruction, as any
- * such model is.
+ * The simulation leaves out on purpose: caches, the pipeline of a CPU, stacks.  The
+ * time model that bursts carry is wrong by a factor per instruction, as any such
+ * model is.
  */
 #ifndef TESTS_SIM_H
 #define TESTS_SIM_H
@@ -44,13 +44,13 @@ struct sim_op {
 	uint32_t ip;
 	uint16_t flags; /* enum comm_access_flags, 0: no access */
 	uint16_t insns;
-	bool cut; /* a burst cannot go past it */
+	bool cut; /* a burst ends here */
 	float ns;
 };
 
 struct sim_thread {
 	uint32_t id;
-	int line; /* where the program goes on */
+	int line; /* where the program resumes */
 	uint64_t i, j, k, n, m, a, b;
 	uint64_t random;
 	struct sim_op op;
@@ -65,7 +65,7 @@ struct sim_pattern {
 	const char *name;
 	sim_program *program;
 	uint32_t n_threads, n_cpus;
-	bool held_out; /* no constant was chosen by looking at it */
+	bool held_out; /* not used for tuning any constant */
 	bool communicates;
 };
 
@@ -83,7 +83,7 @@ struct sim {
 	struct sim_thread thread[SIM_THREADS];
 	struct sim_truth truth;
 	bool sched_events;
-	bool changed; /* a variable, since blocked threads were looked at */
+	bool changed; /* a variable changed since blocked threads were last checked */
 };
 
 /* Runs for duration_ns and calls slice() of every estimator each slice_ns. */
@@ -93,7 +93,7 @@ int sim_run(struct sim *sim, const struct sim_pattern *pattern, uint64_t duratio
 extern const struct sim_pattern sim_patterns[];
 extern const uint32_t sim_n_patterns;
 
-/* For programs. */
+/* Called by the programs of patterns. */
 uint64_t sim_random(struct sim_thread *t);
 void sim_set(struct sim *sim, uint32_t var, uint64_t value);
 
