@@ -20,7 +20,7 @@ static struct comm_affinities *relations_new(void)
 	return r;
 }
 
-/* The surroundings are everybody's alike; the reader reads writer's alone. */
+/* Around the reads, all threads write alike; the reader reads the data of writer alone. */
 static void learn(struct comm_affinities *r, uint32_t reader, uint32_t writer, uint32_t n)
 {
 	struct comm_affinity_writer w[THREADS];
@@ -60,7 +60,7 @@ static void test_ring(void **state)
 	comm_affinities_destroy(r);
 }
 
-/* A reader that was not seen before reads as the others do: what is its own. */
+/* A reader without observations gets the other readers' habit: reads of its own data. */
 static void test_new_reader(void **state)
 {
 	struct comm_affinity_reader who = {3, OBJECT, SITE};
@@ -74,7 +74,7 @@ static void test_new_reader(void **state)
 	comm_affinities_destroy(r);
 }
 
-/* What was asked before must not stand after more was learned. */
+/* An earlier answer must not be cached after more was learned. */
 static void test_changes(void **state)
 {
 	struct comm_affinity_reader who = {0, OBJECT, SITE};

@@ -229,7 +229,7 @@ static void test_read_modify_write(void **state)
 	ACCESS(b, 3, HEAP, 4, W | A);
 	ACCESS(b, 4, HEAP, 8, R | A);
 	ACCESS(b, 5, HEAP, 8, W | A);
-	/* what xchg loaded is nobody's to know */
+	/* the value that xchg loaded is unknown */
 	assert_int_equal(b->n_unknown, 1);
 }
 
@@ -326,14 +326,17 @@ static void test_string_compare(void **state)
 	ACCESS(b, 1, HEAP + 64, 8, R | P);
 	ACCESS(b, 2, HEAP + 12, 1, R);
 	ACCESS(b, 3, HEAP + 72, 8, R);
-	/* beyond what is known, nothing is emitted and the registers are lost */
+	/* beyond known memory, nothing is emitted and the registers become unknown */
 	w->sample.n_chunks = 0;
 	b = run(w);
 	ENDS(b, 0, 2, COMM_BURST_BRANCH);
 	assert_int_equal(b->n_unknown, 2);
 }
 
-/* Whoever follows a list waits for the second-level cache; a small table is in the first. */
+/*
+ * Loads that follow a list take the latency of the second-level cache; those from a
+ * small table, of the first.
+ */
 static void test_follows(void **state)
 {
 	struct world *w = *state;
@@ -403,7 +406,7 @@ static void test_relro(void **state)
 	/* jmp [rip+...] through a slot made read-only after relocation */
 	b = RUN(w, "\xff\x25\xfa\x1f\x00\x00");
 	ENDS(b, 2, 2, COMM_BURST_UNSUPPORTED);
-	/* as long as it is writable it may change */
+	/* as long as the mapping is writable, the slot may change */
 	w->map[3].writable = true;
 	comm_space_changed(w->table, 7);
 	comm_burst_run(w->decoder, w->space, 1ULL << 40, &w->sample, &w->burst);
@@ -523,7 +526,7 @@ static void test_generated_code_changes(void **state)
 	ENDS(b, 1, 1, COMM_BURST_UNSUPPORTED);
 	ACCESS(b, 0, HEAP, 8, W);
 
-	/* the sample saw what is gone by now */
+	/* the sample has the old code, which has been overwritten since */
 	memcpy(w->sample.data, "\x48\x01\x0b", 3);
 	ENDS(run(w), 0, 0, COMM_BURST_CHANGED);
 }

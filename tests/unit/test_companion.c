@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a live run does with its companions, with one that writes down what it is asked. */
+/* The calls that a live run makes to its companions, with a fake one that notes them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ static void test_wanted(void **state)
 	cost_ns = 100;
 	assert_int_equal(comm_companions_drain(companions, 1, count, &pushed), 100);
 	assert_int_equal(pushed, 1);
-	/* What was told of the cost is not told again. */
+	/* A cost that was reported is not reported again. */
 	assert_int_equal(comm_companions_drain(companions, 2, count, &pushed), 0);
 	cost_ns = 130;
 	assert_int_equal(comm_companions_drain(companions, 3, count, &pushed), 30);

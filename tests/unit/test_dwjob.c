@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { TRIES = 100 }; /* to stop a child before it is done */
+enum { TRIES = 100 }; /* tries of stopping a child before it is done */
 
 static int wait_for(struct comm_dwjob *job, struct comm_dwline **ret)
 {
@@ -50,7 +50,7 @@ static int open_self(void)
 	return fd;
 }
 
-/* The one child there is. */
+/* The pid of this process's only child. */
 static pid_t child_of_mine(void)
 {
 	char path[64];
@@ -129,7 +129,7 @@ static void reaped_by_another(void **state)
 	assert_int_equal(comm_dwjob_poll(job, &dw), 0);
 	comm_dwline_destroy(dw);
 	comm_dwjob_destroy(job);
-	/* One that was killed left no table. */
+	/* A child that was killed left no table. */
 	assert_int_equal(comm_dwjob_start(fd, 10000, &job), 0);
 	kill(child_of_mine(), SIGKILL);
 	assert_int_equal(wait_for(job, &dw), -ENODATA);
@@ -151,7 +151,10 @@ static bool stop_at_work(pid_t pid)
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80) &&
 		    ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0 &&
 		    info.op == PTRACE_SYSCALL_INFO_ENTRY) {
-			/* The last thing that it gives up; the next call is of its work. */
+			/*
+			 * Its last step of confining itself; the next system call
+			 * belongs to its work.
+			 */
 			if (confined)
 				return ptrace(PTRACE_DETACH, pid, 0, SIGSTOP) == 0 &&
 				       waitpid(pid, &status, WUNTRACED) == pid &&
@@ -215,7 +218,7 @@ static void confined(void **state)
 		n_files += readlink(path, to, sizeof(to)) > 0;
 	}
 	assert_int_equal(n_files, 2);
-	/* Stopped as it is, nobody waits for it, and it can be ended. */
+	/* The poll must not wait for the stopped child, or the alarm ends this test. */
 	alarm(20);
 	assert_int_equal(comm_dwjob_poll(job, &dw), -EAGAIN);
 	alarm(0);
@@ -225,7 +228,7 @@ static void confined(void **state)
 	close(fd);
 }
 
-/* Who starts it and dies takes it along. */
+/* A child ends with the process that started it. */
 static void dies_with_its_parent(void **state)
 {
 	int fd = open_self(), ends[2];
@@ -264,7 +267,7 @@ static void dies_with_its_parent(void **state)
 	snprintf(path, sizeof(path), "/proc/%d/exe", child);
 	for (int i = 0; i < 2000 && readlink(path, (char[8]){0}, 8) > 0; i++)
 		usleep(1000);
-	/* A stopped one would be there still. */
+	/* A child that was only stopped would still exist. */
 	if (readlink(path, (char[8]){0}, 8) > 0) {
 		kill(child, SIGKILL);
 		fail();

@@ -121,7 +121,7 @@ static void saved_and_loaded(void **state)
 	assert_int_equal(comm_dwline_save(dw, to), 0);
 	assert_int_equal(comm_dwline_load(to, &loaded), 0);
 	comm_dwline_destroy(loaded);
-	/* So is one that is cut, or that claims more than there can be. */
+	/* So is a file that is cut, or that claims more rows than it can hold. */
 	assert_int_equal(ftruncate(to, bytes - 1), 0);
 	assert_true(comm_dwline_load(to, &loaded) < 0);
 	assert_int_equal(comm_dwline_save(dw, to), 0);

@@ -80,7 +80,7 @@ static void no_thread_local(void **state)
 
 	(void)state;
 	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
-	/* Its value is an offset into the TLS block, not an address. */
+	/* A thread-local symbol's value is an offset into the TLS block, not an address. */
 	for (uint64_t at = 0; at < 4096; at += 4)
 		if (comm_elfsym_variable(sym, at, &s) == 0)
 			assert_string_not_equal(s.name, "test_elfsym_tls");
@@ -281,7 +281,7 @@ static void demangles_rust(void **state)
 		{"_ZN50_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$Clone$GT$5clone"
 		 "17h0123456789abcdefE",
 		 "<alloc::vec::Vec<T> as Clone>::clone"},
-		/* No hash of Rust's: five digits at least differ. */
+		/* Not a Rust hash: in those at least five different digits occur. */
 		{"_ZN1a17h0000000000000000E", "a::h0000000000000000"},
 	};
 	char text[128];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The engine between a made process, an estimator that notes what it is given and
- * fails when told to, and a store that does the same.
+ * The engine between a made-up process, a fake estimator that notes its input and
+ * fails when told to, and a fake store that does the same.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 enum {
 	TGID = 7,
-	FIRST = 7, /* threads of it */
+	FIRST = 7, /* threads of TGID */
 	SECOND = 8,
 	OTHER_TGID = 20, /* a process with the same mappings */
 	STRANGER = 4000, /* a thread of no target */
@@ -67,7 +67,7 @@ static struct comm_mapping mappings[] = {
 	 .path = "[stack]"},
 };
 
-/* What was asked, given and handed over, and what shall fail. */
+/* What the engine asked of and passed to the fakes, and which of their calls shall fail. */
 static struct world {
 	uint8_t text[PAGE];
 	const char *name;
@@ -77,7 +77,7 @@ static struct world {
 	int create_err, burst_err, sched_err, evidence_err, slice_err;
 	uint64_t thinned, folded;
 	size_t n_bursts, n_scheds, n_evidence, n_lost;
-	struct comm_access_burst burst; /* the last one */
+	struct comm_access_burst burst; /* the last burst */
 	struct comm_access access[COMM_BURST_ACCESSES];
 	struct {
 		uint64_t time_ns;
@@ -87,17 +87,17 @@ static struct world {
 	struct comm_evidence evidence;
 	uint64_t lost_ns;
 	bool destroyed;
-	size_t edges; /* to emit in each slice */
+	size_t edges; /* edges that the estimator emits in each slice */
 
 	int store_err;
-	size_t n_slices; /* that the store was given */
+	size_t n_slices; /* slices that the store was given */
 	struct comm_slice_info slice[NOTED];
 	size_t n_edges;
 	double edge_bytes;
 	struct comm_edge last_edge;
 	uint32_t n_threads;
 	size_t n_placements;
-	struct comm_placement placement; /* the first one */
+	struct comm_placement placement; /* the first placement of the last slice */
 	size_t n_done, n_burst_done;
 } world;
 
@@ -239,7 +239,7 @@ static const struct comm_est_ops noting = {.name = "noting",
 					   .slice = est_slice,
 					   .thinned = est_thinned,
 					   .folded = est_folded};
-/* All that is optional is left out. */
+/* An estimator without any optional function. */
 static const struct comm_est_ops least = {.name = "least",
 					  .help = "",
 					  .create = est_create,
@@ -247,7 +247,7 @@ static const struct comm_est_ops least = {.name = "least",
 					  .burst = est_burst,
 					  .slice = est_slice};
 
-/* In place of the one in store.c, which is not linked. */
+/* Replaces the function of store.c, which is not linked. */
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming)
@@ -371,7 +371,7 @@ static uint64_t lost(enum comm_loss cause)
 	return stats.loss[cause];
 }
 
-/* Nothing was lost but for this. */
+/* Only events of this cause were lost. */
 static void assert_lost(enum comm_loss cause, uint64_t count)
 {
 	for (int i = 0; i < COMM_LOSS_MAX; i++)
@@ -379,7 +379,7 @@ static void assert_lost(enum comm_loss cause, uint64_t count)
 			fail_msg("%s: %lu", comm_loss_name(i), (unsigned long)lost(i));
 }
 
-/* Ends the first slice, and gives what the store was told of it. */
+/* Ends the first slice, and returns the info that the store got of it. */
 static const struct comm_slice_info *first_slice(void)
 {
 	comm_engine_advance(engine, START + SLICE);
@@ -395,7 +395,7 @@ static void samples_become_bursts(void **state)
 	const struct comm_site *site;
 
 	(void)state;
-	/* push rax; mov rax,[rbx]; mov [rcx+8],rdx: what the push writes is left out. */
+	/* push rax; mov rax,[rbx]; mov [rcx+8],rdx: the write of the push is left out. */
 	memcpy(world.text, "\x50\x48\x8b\x03\x48\x89\x51\x08", 8);
 	give_sample(START + 10, SECOND, &sample);
 	assert_int_equal(world.n_bursts, 1);
@@ -420,7 +420,7 @@ static void samples_become_bursts(void **state)
 			    "made");
 	site = comm_sites_at(identity->sites, world.access[1].site);
 	assert_int_equal(site->line, 5);
-	/* What a sample says of its period goes before what the last RATE said. */
+	/* A sample's own period takes precedence over the last RATE's. */
 	sample.period = 99;
 	give_sample(START + 20, SECOND, &sample);
 	assert_int_equal(world.burst.period, 99);
@@ -439,7 +439,7 @@ static void samples_become_bursts(void **state)
 	assert_int_equal(world.n_placements, 0);
 }
 
-/* The address of one access is not known, so the others of its place count for it. */
+/* The address of one access is not known, so known accesses of the same ip count for it. */
 static void known_share(void **state)
 {
 	struct comm_sample sample = sample_at(TEXT);
@@ -572,7 +572,7 @@ static void watchpoints_give_evidence(void **state)
 	assert_int_equal(comm_threads_at(threads, world.evidence.second_thread)->tid, SECOND);
 	assert_int_equal(world.evidence.first.flags, COMM_ACCESS_READ);
 	assert_int_equal(world.evidence.second.datum - world.evidence.first.datum, 4);
-	/* None came. */
+	/* No write came. */
 	give_watch(TGID, HEAP, HEAP, 0);
 	assert_int_equal(world.n_evidence, 2);
 	assert_int_equal(world.evidence.second.flags, 0);
@@ -611,7 +611,7 @@ static void switches_reach_the_estimator(void **state)
 	assert_int_equal(comm_threads_at(threads, world.sched[1].thread)->tid, SECOND);
 	assert_true(!world.sched[0].on && world.sched[1].on);
 	assert_true(world.sched[0].time_ns == START + 40 && world.sched[1].time_ns == START + 40);
-	/* Of other programs nothing is told. */
+	/* Threads of no target are not passed on. */
 	give_switch(0, STRANGER, TGID, FIRST);
 	assert_true(world.n_scheds == 3 && world.sched[2].on);
 	give_switch(TGID, FIRST, 0, STRANGER);
@@ -670,7 +670,7 @@ static void names_and_mappings_change(void **state)
 	give_kind(COMM_EV_EXEC, FIRST);
 	assert_string_equal(comm_threads_at(threads, first)->name, "program");
 	assert_int_equal(world.maps_asked, 1);
-	/* Mappings are asked anew, but not at once. */
+	/* The mappings are read again, but not at once. */
 	give(&(struct comm_event){.kind = COMM_EV_ACCESS,
 				  .time_ns = START + 5000ull * SLICE,
 				  .tgid = TGID,
@@ -742,7 +742,7 @@ static void costs_land_in_their_slice(void **state)
 			    world.slice[i].target_ns == 4 * (2u - i));
 }
 
-/* Whatever a source, the merge or the recorder says it lost is told in the slice. */
+/* Losses of a source, the merge or the recorder are stored with their slice. */
 static void losses_land_in_their_slice(void **state)
 {
 	struct comm_event loss = {.kind = COMM_EV_LOSS};
@@ -753,7 +753,10 @@ static void losses_land_in_their_slice(void **state)
 		loss.cause = cause;
 		loss.count = cause + 1;
 		give(&loss);
-		/* Of these two the estimator must know: it cannot tell any more who runs. */
+		/*
+		 * The estimator must be told of these two causes: which threads run
+		 * is unknown from then on.
+		 */
 		if (cause == COMM_LOSS_SCHED || cause == COMM_LOSS_BUDGET)
 			assert_int_equal(world.lost_ns, START + cause);
 	}
@@ -769,7 +772,7 @@ static void slices_are_cut_in_time(void **state)
 	(void)state;
 	comm_engine_advance(engine, START + SLICE - 1);
 	assert_int_equal(world.n_slices, 0);
-	/* An event at the end of a slice is of the next one. */
+	/* An event exactly at the end of a slice belongs to the next one. */
 	give(&(struct comm_event){.kind = COMM_EV_ACCESS,
 				  .time_ns = START + SLICE,
 				  .tgid = TGID,
@@ -842,13 +845,13 @@ static void an_estimator_that_fails_to_estimate(void **state)
 	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
 	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
 	assert_int_equal(first_slice()->loss[COMM_LOSS_WINDOW], 2);
-	/* Even when nothing was seen in it. */
+	/* A failed estimate is counted even for a slice without bursts. */
 	comm_engine_advance(engine, START + 2 * SLICE);
 	assert_int_equal(world.slice[1].loss[COMM_LOSS_WINDOW], 1);
 	assert_lost(COMM_LOSS_WINDOW, 3);
 }
 
-/* Totals that the estimator keeps are told once. */
+/* Growth of the estimator's totals is stored once. */
 static void what_the_estimator_thinned(void **state)
 {
 	(void)state;
@@ -879,7 +882,7 @@ static void edges_without_room_are_folded(void **state)
 		    world.last_edge.first_bytes == world.last_edge.bursts &&
 		    world.last_edge.variance == 3.0 * world.last_edge.bursts &&
 		    world.last_edge.level == 4);
-	/* And are not in the slice after it. */
+	/* The folded edges are not in the slice after it, too. */
 	world.edges = 2;
 	comm_engine_advance(engine, START + 3 * SLICE);
 	assert_true(world.n_edges == 2 && world.edge_bytes == 4);
@@ -896,7 +899,10 @@ static void a_store_that_fails(void **state)
 	world.store_err = 0;
 	comm_engine_advance(engine, START + 4 * SLICE);
 	assert_int_equal(world.n_slices, 2);
-	/* What the two had to tell is told with the next one that is stored, once. */
+	/*
+	 * The losses of the two slices that could not be stored come with the next
+	 * one that is, once.
+	 */
 	assert_int_equal(world.slice[0].start_ns, START + 2 * SLICE);
 	assert_int_equal(world.slice[0].loss[COMM_LOSS_STORE], 2);
 	assert_int_equal(world.slice[0].loss[COMM_LOSS_UNMAPPED], 1);
@@ -917,7 +923,7 @@ static void threads_without_an_id(void **state)
 			give(&event);
 		}
 	}
-	/* Ids are one fewer, as one is "(other)"; who asks twice is counted once. */
+	/* One id less, as one is "(other)"; a thread that asks twice is counted once. */
 	assert_int_equal(first_slice()->loss[COMM_LOSS_THREADS], 10);
 	assert_lost(COMM_LOSS_THREADS, 10);
 }
@@ -939,7 +945,7 @@ static void code_without_an_id(void **state)
 	assert_lost(COMM_LOSS_IDS, 53);
 }
 
-/* What an estimator need not have is not called, and a store need not be there. */
+/* Optional functions of an estimator may be missing, and so may the store. */
 static void the_least_of_all(void **state)
 {
 	struct comm_event loss = {.kind = COMM_EV_LOSS, .time_ns = START};
@@ -976,7 +982,7 @@ static void making_an_engine(void **state)
 	world.create_err = -ENOMEM;
 	assert_int_equal(comm_engine_create(&config, &none), -ENOMEM);
 	assert_null(none);
-	/* The bound of its memory must be set for one that has tables. */
+	/* An estimator with tables needs a bound of its memory. */
 	config.estimator = &comm_est_hazard;
 	assert_int_equal(comm_engine_create(&config, &none), -EINVAL);
 	assert_null(none);

@@ -85,7 +85,7 @@ static void feed(const struct comm_est_ops *ops, void *est, uint64_t time_ns, ui
 	assert_int_equal(ops->burst(est, &burst), 0);
 }
 
-/* One precise access that stands for 1000. */
+/* Feeds one precise access with a weight of 1000. */
 static void feed_exact(const struct comm_est_ops *ops, void *est, uint64_t time_ns, uint32_t thread,
 		       struct comm_access access)
 {
@@ -178,7 +178,7 @@ static void test_unwritten(void **state)
 	ops->destroy(est);
 }
 
-/* What the burst itself shows needs no estimate. */
+/* A reuse inside of a burst needs no estimate. */
 static void test_self(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
@@ -197,7 +197,7 @@ static void test_self(void **state)
 	slice(ops, est, &r);
 	assert_true(r.bytes[1][1] > 0 && r.bytes[2][2] > 0);
 	assert_true(r.bytes[1][2] == 0 && r.bytes[2][1] == 0);
-	/* The second read of each pair is no first one. */
+	/* Of two reads in a row, only the first one is a first read of the write. */
 	assert_true(fabs(r.first[1][1] / r.bytes[1][1] - 0.5) < 0.01);
 	ops->destroy(est);
 }
@@ -211,7 +211,10 @@ static void test_sched(void **state)
 	uint64_t now_ns = 1;
 
 	(void)state;
-	/* 1 and 2 take turns of 10 ms and write and read one datum all the while. */
+	/*
+	 * Threads 1 and 2 take turns of 10 ms on a CPU and write and read one datum
+	 * all the while.
+	 */
 	for (uint32_t i = 0; i < 400; i++) {
 		uint32_t thread = 1 + i % 2;
 
@@ -293,8 +296,8 @@ static void test_evidence(void **state)
 }
 
 /*
- * Who reads nothing but its own, as far as can be seen, does not read another's
- * where nobody was seen to write.
+ * A thread that is only seen to read its own data is not estimated to read another's
+ * where no write was seen.
  */
 static void test_far(void **state)
 {
@@ -325,7 +328,7 @@ static void test_far(void **state)
 	ops->destroy(est);
 }
 
-/* Nothing but watchpoints sees the one who writes what is read. */
+/* Only watchpoints see the thread that writes the data. */
 static void test_watched(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
@@ -361,7 +364,7 @@ static void test_watched(void **state)
 	}
 }
 
-/* The bound holds, what does not fit is counted, and estimates go on. */
+/* Memory stays within the bound, dropped entries are counted, and estimates go on. */
 static void test_bound(void **state)
 {
 	struct comm_est_config small = config;
@@ -416,7 +419,7 @@ static void test_folded(void **state)
 			struct comm_access a[] = {access_at(base, COMM_ACCESS_WRITE, 0),
 						  access_at(base, COMM_ACCESS_READ, 1)};
 
-			/* Everybody reads what it wrote itself, each time elsewhere. */
+			/* Each thread reads its own writes, each time at another site. */
 			a[1].site = SITE_R + i;
 			feed(ops, est, i * 1000ull + 1, i % 3, a, 2);
 			if (i == 1000)
@@ -430,7 +433,7 @@ static void test_folded(void **state)
 		for (uint32_t i = 0; i < T; i++)
 			all += r.bytes[i][i];
 		assert_true(fabs(all / r.edge_bytes - 1) < 1e-9);
-		/* One slice's lack of room is not the next one's. */
+		/* The next slice has room again. */
 		feed(ops, est, 1000000000, 1,
 		     (struct comm_access[]){access_at(base, COMM_ACCESS_WRITE, 0),
 					    access_at(base, COMM_ACCESS_READ, 1)},
@@ -463,7 +466,7 @@ static void test_folded_threads(void **state)
 	bytes = r.edge_bytes;
 	assert_true(r.bytes[0][0] > 0 && r.bytes[0][0] < bytes);
 	assert_true(ops->folded(est) > 10000);
-	/* As many bytes as when there is room. */
+	/* The sum of bytes is the same as with room for all edges. */
 	ops->destroy(est);
 	est = est_new(ops);
 	for (uint32_t i = 0; i < 20000; i++) {
@@ -479,7 +482,7 @@ static void test_folded_threads(void **state)
 	ops->destroy(est);
 }
 
-/* What one burst has too much of is left out, and counted. */
+/* Accesses beyond the bound of one burst are left out, and counted. */
 static void test_long_bursts(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
@@ -487,7 +490,7 @@ static void test_long_bursts(void **state)
 	void *est = est_new(ops);
 
 	(void)state;
-	/* A long read is looked at in four places. */
+	/* Of a long read, four places are looked at. */
 	for (uint32_t i = 0; i < 1024; i++) {
 		a[i] = access_at(base + i * 4096ull, COMM_ACCESS_READ, (uint16_t)i);
 		a[i].size_bytes = i < 1024 - 7 ? 8 : 4096;
@@ -528,13 +531,13 @@ static void test_many_watches(void **state)
 	feed_exact(ops, est, 7000000, 1, access_at(base, COMM_ACCESS_READ, 0));
 	slice(ops, est, &r);
 	assert_int_equal(ops->evidence(est, &e), 0);
-	/* Nor can it follow threads without end. */
+	/* More threads than the scheduling table has room for are refused, too. */
 	assert_int_equal(ops->sched(est, 8000000, 1, true), 0);
 	assert_int_equal(ops->sched(est, 8000000, 1u << 25, true), -ENOMEM);
 	ops->destroy(est);
 }
 
-/* A bound that was forgotten is an error, and one too small to work in is the least. */
+/* A bound of 0 is an error; one that is too small is raised to the minimum. */
 static void test_no_bound(void **state)
 {
 	struct comm_est_config none = config;
@@ -553,7 +556,7 @@ static void test_no_bound(void **state)
 	assert_int_equal(comm_est_memory(&config), 64 << 20);
 }
 
-/* Nothing that a target can make the stream contain does harm. */
+/* No event that a target can cause does harm. */
 static void test_hostile(void **state)
 {
 	static const uint64_t data[] = {0, 1, 7, UINT64_MAX, UINT64_MAX - 4, 1ull << 63};
@@ -597,8 +600,8 @@ static void test_hostile(void **state)
 }
 
 /*
- * Pages of four threads take turns in one object, of which little is ever seen:
- * what a thread was not seen to write is still its own.
+ * Pages of four threads alternate in one object, of which only little is observed: a
+ * thread's reads of its own pages are its own even where its write was not seen.
  */
 static void test_own_pages(void **state)
 {
@@ -630,7 +633,7 @@ static void test_own_pages(void **state)
 	ops->destroy(est);
 }
 
-/* Ends the estimator; of what was read, the share that nobody wrote. */
+/* Ends the estimator; returns the share of bytes read that no thread wrote. */
 static double end_unwritten(void *est)
 {
 	struct result r;
@@ -641,7 +644,7 @@ static double end_unwritten(void *est)
 }
 
 /*
- * A constant in a page of which little is seen: read in every other burst, and
+ * A constant in a page of which little is observed: read in every other burst, and
  * written in none, unlike what stands around it.
  */
 static void test_constant(void **state)
@@ -662,8 +665,8 @@ static void test_constant(void **state)
 }
 
 /*
- * The same where little is written at all, so that not to have seen it proves
- * little: who writes there writes over what he wrote before, and not it.
+ * A constant where little is written at all, so that an unseen write proves little:
+ * the writers there overwrite the same words, never the constant.
  */
 static void test_constant_beside(void **state)
 {
@@ -716,12 +719,12 @@ static double sweep_unwritten(uint32_t written)
 	return end_unwritten(est);
 }
 
-/* What is not seen to be written counts as written where all the like is. */
+/* A word without an observed write counts as written where all similar words are. */
 static void test_sweep(void **state)
 {
 	(void)state;
 	assert_true(sweep_unwritten(SWEEP_WORDS) < 0.08);
-	/* Half of it is constant; few observations lean towards written. */
+	/* Half of it is constant; few observations bias the estimate towards written. */
 	assert_true(sweep_unwritten(SWEEP_WORDS / 2) > 0.25);
 }
 
@@ -737,7 +740,7 @@ static double first_share(uint32_t reads)
 		uint32_t segment = comm_hash_next(&random) & 1;
 		uint64_t at = comm_hash_next(&random) % (SWEEP_WORDS / 32) * 16;
 
-		/* Two pairs; what the other one does is of no account. */
+		/* Two pairs of threads; the second pair must not matter. */
 		feed_row(est, i * 1000000ull, write ? segment : segment + 2,
 			 base + (segment * SWEEP_WORDS / 2 + at) * 8, 16,
 			 write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ);
@@ -756,7 +759,7 @@ static void test_first_reads(void **state)
 
 /*
  * Two threads take turns on one CPU, 4 ms each, and change data that both write
- * within microseconds: who runs was nearly always the last to write.
+ * within microseconds: the running thread was nearly always the last writer.
  */
 static void test_turns(void **state)
 {
@@ -784,8 +787,8 @@ static void test_turns(void **state)
 }
 
 /*
- * Pieces of one array belong to two writers in turn; bursts meet few of their
- * lines.  The share of reads put on the wrong one.
+ * Pieces of one array belong to two writers in turn; bursts meet few of their lines.
+ * Returns the share of reads attributed to the wrong writer.
  */
 static double wrong_owner(uint32_t piece_bytes, uint32_t bursts)
 {
@@ -814,11 +817,11 @@ static void test_owners(void **state)
 {
 	(void)state;
 	assert_true(wrong_owner(4096, 400) < 0.01);
-	/* Not aligned, and few. */
+	/* Pieces that are not aligned to pages, and few bursts. */
 	assert_true(wrong_owner(5 * 4096 + 1024, 200) < 0.45);
 }
 
-/* A thread that writes one word over and over is not the writer of others. */
+/* A thread that writes one word over and over is not taken for the writer of other words. */
 static void test_hot_word(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
@@ -841,7 +844,10 @@ static void test_hot_word(void **state)
 	ops->destroy(est);
 }
 
-/* Who reads only his own does not read others' where nobody was seen to write. */
+/*
+ * A thread that reads only its own data is not estimated to read others' where no
+ * write was seen.
+ */
 static void test_own_constants(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The governor against a simulated machine: what it decides is played back to
- * it as costs, tick by tick.
+ * The governor against a simulated machine: its decisions come back as simulated
+ * costs, tick by tick.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@ enum {
 };
 
 struct machine {
-	double cpus;		/* that are interrupted */
+	double cpus;		/* CPUs that are interrupted */
 	double busy;		/* CPUs that the target uses */
-	double interrupt_ns;	/* real cost */
-	double handler_ns;	/* ours, per interrupt */
+	double interrupt_ns;	/* true cost of an interrupt */
+	double handler_ns;	/* time of our handler, per interrupt */
 	double sample_ns;	/* the daemon's, per interrupt */
 	double daemon_ns_per_s; /* the daemon's, fixed */
 	double switches_per_s, switch_ns;
@@ -122,7 +122,7 @@ static struct comm_governor_config one_percent(double interrupt_ns)
 	return config;
 }
 
-/* Whatever the parts of the cost are, it is kept, and used. */
+/* The budget is kept, and used, whatever the parts of the cost are. */
 static void test_holds_budget(void **state)
 {
 	static const double interrupts[] = {1000, 3000, 15000}, samples[] = {500, 10000, 50000};
@@ -154,7 +154,7 @@ static void test_holds_budget(void **state)
 	}
 }
 
-/* Ticks are samples as often as the budget allows, and make more of it. */
+/* As many ticks are samples as the budget allows, which gives more samples for it. */
 static void test_ticks(void **state)
 {
 	static const struct {
@@ -209,7 +209,7 @@ static void test_starts_carefully(void **state)
 	begin(&r, &config);
 	play(&r, &m, 3);
 	assert_true(sum(r.spent, 0, TICKS_PER_S) / sum(r.used, 0, TICKS_PER_S) < 0.01);
-	/* And is quick: near its final rate in less than 2 s. */
+	/* And it converges fast: near its final rate in less than 2 s. */
 	assert_true(r.hz[2 * TICKS_PER_S] > 0.7 * 2 * 0.01 * 1e9 / 20000);
 }
 
@@ -223,11 +223,11 @@ static void test_idle_target(void **state)
 	(void)state;
 	begin(&r, &config);
 	play(&r, &m, 20);
-	/* All in all less than 0.05 % of one core, the floor. */
+	/* The total cost is below 0.05 % of one core, the floor. */
 	assert_true(sum(r.spent, r.ticks / 2, r.ticks) / 10e9 < 0.0005);
 }
 
-/* A target that wakes up is not hit by what was saved, nor by a short period. */
+/* A target that wakes up is hit neither by saved budget nor by a short period. */
 static void test_wakes_up(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -278,19 +278,19 @@ static void test_switch_storm(void **state)
 	(void)state;
 	begin(&r, &config);
 	play(&r, &m, 30);
-	/* Too many: tried now and then, no more; and samples are still taken. */
+	/* Too many switches: tracing is tried now and then only, and samples are still taken. */
 	assert_true(r.switches_on > 0 && r.switches_on < r.ticks / 10);
 	assert_true(worst_window(&r, 2 * TICKS_PER_S) < 0.0101);
 	assert_true(r.hz[r.ticks - 1] > 300);
 
-	/* So many that even a trial is too dear. */
+	/* So many switches that even a trial is too dear. */
 	m.switches_per_s = 2000000;
 	begin(&r, &config);
 	play(&r, &m, 30);
 	assert_int_equal(r.switches_on, 0);
 	assert_true(worst_window(&r, 0) < 0.0101);
 
-	/* Few are the target's: found out at the first trial, and kept. */
+	/* Only few switches are the target's: the first trial finds that, and they stay on. */
 	m.switches_per_s = 1000;
 	m.others_per_s = 39000;
 	begin(&r, &config);
@@ -298,7 +298,7 @@ static void test_switch_storm(void **state)
 	assert_true(r.switches_on > r.ticks / 2);
 	assert_true(worst_window(&r, 2 * TICKS_PER_S) < 0.0101);
 
-	/* Few at all: on from the first tick. */
+	/* Few switches on the whole machine: on from the first tick. */
 	m.others_per_s = 0;
 	begin(&r, &config);
 	play(&r, &m, 30);
@@ -316,7 +316,7 @@ static void test_holds_rate(void **state)
 	config.interrupts_per_s = 997;
 	begin(&r, &config);
 	assert_true(fabs(1e9 / (double)r.out.period / 997 - 1) <= JITTER + 0.01);
-	/* Who asks for a rate has no budget that switches could break. */
+	/* With --rate there is no budget that switches could exceed. */
 	assert_true(r.out.switches);
 	comm_governor_defaults(false, &config);
 	config.interrupts_per_s = 500;
@@ -387,7 +387,7 @@ static void test_clock_oddities(void **state)
 	(void)state;
 	comm_governor_init(&g, &config, 5000, &out);
 	period = out.period;
-	/* Time that stands still or goes back decides nothing. */
+	/* A clock that stands still or goes back changes no decision. */
 	comm_governor_tick(&g, &in, &out);
 	assert_int_equal(out.period, period);
 	assert_false(out.new_period);
@@ -400,7 +400,7 @@ static void test_clock_oddities(void **state)
 	assert_true(out.period >= config.min_period && out.period <= config.max_period + 1000);
 }
 
-/* A source that is slow to follow does not make the rate run away. */
+/* A source that takes a new period late does not make the rate run away. */
 static void test_held_period(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -420,7 +420,7 @@ static void test_held_period(void **state)
 	}
 }
 
-/* What a CPU that only runs the target pays is never more than it allows. */
+/* A CPU that only runs the target never pays more than that CPU's budget. */
 static void test_shortest_period(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -439,7 +439,10 @@ static void test_shortest_period(void **state)
 	assert_true(out.period >= 15000 * 100 * (1 - JITTER));
 }
 
-/* On a machine that gives neither much time, a dear start is forgotten soon. */
+/*
+ * On a machine that gives little time to daemon and target, an expensive start is
+ * forgotten soon.
+ */
 static void test_recovers(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);

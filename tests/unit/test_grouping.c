@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What all groupings have in common, asked of each that the library has, and what
- * only a comparison of stores shows.
+ * Properties that all groupings share, checked for each grouping of the library, and
+ * those that only a comparison of stores shows.
  */
 #include <errno.h>
 #include <math.h>
@@ -158,7 +158,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 	int64_t id;
 	int code;
 
-	/* What comes first gets the first row. */
+	/* The thread that comes first gets the first row. */
 	for (size_t i = 0; i < N_EDGES; i++)
 		sent[i] = edges[made != &shuffled ? i : N_EDGES - 1 - i];
 	strcpy(made->path, "/tmp/test_grouping.XXXXXX");
@@ -253,7 +253,7 @@ static void check_sums(const struct comm_report *report, const struct comm_repor
 		read += comm_report_node_at(report, i)->read_bytes;
 	}
 	if (report->by->between)
-		expected *= 2; /* into the node between and out of it */
+		expected *= 2; /* bytes count twice: into the node between, and out of it */
 	check_near(by, "the sum of edges", edges, expected);
 	check_near(by, "what nodes write", written, expected);
 	check_near(by, "what nodes read", read, expected);
@@ -364,7 +364,7 @@ static void test_key_forms(void **state)
 	} expected[] = {
 		{"thread", "thread worker#1"},
 		{"thread", "thread worker#2"},
-		/* Its process started after that of the others. */
+		/* The process of this worker started after the other one. */
 		{"thread", "thread worker#3"},
 		{"thread", "thread (other)"},
 		{"function", "function b01d+0x100"},
@@ -416,7 +416,10 @@ static void test_by_cpu(void **state)
 	char *err = NULL;
 
 	(void)state;
-	/* What main writes and worker 1 reads; that is on CPU 0 in the first slice alone. */
+	/*
+	 * Bytes that main writes and worker 1 reads; worker 1 is on CPU 0 in the
+	 * first slice alone.
+	 */
 	check_near("cpu", "0 to 7", between(report, "cpu 0", "cpu 7"),
 		   2 * 4096 * 0.75 + 512 * 0.25);
 	check_near("cpu", "0 to 0", between(report, "cpu 0", "cpu 0"), 4096 * 0.75 + 512 * 0.75);
@@ -426,7 +429,7 @@ static void test_by_cpu(void **state)
 		   4096 * 0.25 + 2 * 512 * 0.75);
 	check_near("cpu", "2 to 2", between(report, "cpu 2", "cpu 2"), 3 * 2048);
 	check_near("cpu", "unknown to 0", between(report, "cpu (other)", "cpu 0"), 3 * 256 * 0.75);
-	/* Samples without a thread are nobody's. */
+	/* Samples without a thread give no CPU a share. */
 	assert_null(by_key(report, "cpu 5"));
 	comm_report_free(report);
 	assert_int_equal(comm_reader_report(unplaced.reader, &query, &report, &err), -ENODATA);

@@ -217,7 +217,7 @@ static void sites_by_line(void **state)
 	assert_int_equal(comm_sites_at(sites, a)->offset, 0x2000);
 	assert_string_equal(comm_sites_function_at(sites, comm_sites_at(sites, a)->function)->name,
 			    "f2");
-	/* Once per place in a file, whoever runs it. */
+	/* Once per place in a file, whichever process runs it. */
 	assert_int_equal(codes_asked, 4);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(comm_sites_get(sites, space, 0x401000, 2 * SECOND), a);
@@ -258,7 +258,7 @@ static void generated_code_is_asked_again(void **state)
 	/* The same method elsewhere is the same function. */
 	c = comm_sites_get(sites, space, 0x700910, 12 * SECOND);
 	assert_int_equal(comm_sites_at(sites, b)->function, comm_sites_at(sites, c)->function);
-	/* What is at that address in another process is another thing. */
+	/* Code at the same address of another process is other code. */
 	jit_name = "foreign";
 	assert_int_not_equal(
 		comm_sites_get(sites, comm_space_get(table, 11), 0x700910, 12 * SECOND), c);
@@ -307,7 +307,7 @@ static void a_line_that_comes_later(void **state)
 	assert_int_equal(comm_sites_at(sites, before)->line, 0);
 	assert_int_equal(comm_sites_at(sites, before)->function,
 			 comm_sites_at(sites, after)->function);
-	/* And now it is known for good. */
+	/* From now on the line is known. */
 	assert_int_equal(comm_sites_get(sites, space, 0x401000, 99 * SECOND), after);
 	assert_int_equal(codes_asked, 3);
 }
@@ -330,15 +330,15 @@ static void waiting_for_lines_is_bounded(void **state)
 					      SECOND + (uint64_t)round * SECOND / 10);
 	assert_true(codes_asked > first);
 	assert_true(codes_asked - first <= 10 * 256);
-	/* Who was not asked for still has its site. */
+	/* An address whose line was not asked for again still has its site. */
 	assert_int_equal(comm_sites_at(sites, site)->line, 0);
 	assert_string_equal(
 		comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name, "f3");
-	/* What was never seen is asked for at once. */
+	/* A new address is asked for at once. */
 	first = codes_asked;
 	comm_sites_get(sites, space, 0x410000, 2 * SECOND);
 	assert_int_equal(codes_asked, first + 1);
-	/* In the end all are known. */
+	/* In the end all lines are known. */
 	lines_unknown = false;
 	for (int round = 1; round <= 50; round++)
 		for (uint64_t ip = 0x400000; ip < 0x400000 + 10000; ip++)

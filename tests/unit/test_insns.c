@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The emulator against the processor, one instruction at a time: each class of
- * instructions with random operands, random knowledge of them, and random memory.
+ * instructions with random operands, random bits of them known to the emulator, and
+ * random memory.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +30,7 @@ struct lab {
 
 enum {
 	DATA_BYTES = 4 * PAGE,
-	INSNS = 60000, /* compared; some 4 s on an idle machine */
+	INSNS = 60000, /* instructions to compare; some 4 s on an idle machine */
 };
 
 static void lab_open(struct lab *lab)
@@ -62,7 +63,7 @@ static void lab_close(struct lab *lab)
 /* Instructions worth trying: opcode bytes, what follows is drawn. */
 static const struct {
 	uint8_t len, bytes[4];
-	uint8_t imm; /* bytes of it; 0xff: 2 or 4 by operand size */
+	uint8_t imm; /* bytes of the immediate; 0xff: 2 or 4 by operand size */
 	bool no_modrm;
 	bool vex; /* 3-byte VEX: bytes[0] is the opcode, [1] map, [2] pp */
 } shape[] = {
@@ -264,7 +265,7 @@ static size_t make_insn(uint8_t *out)
 		}
 	}
 	if (!shape[pick].no_modrm && mode < 2) {
-		rex &= ~3U; /* base and index as they are */
+		rex &= ~3U; /* leave base and index registers as they are */
 		modrm = (modrm & 0x38) | 0x80 | 3;
 		if (mode == 1) {
 			modrm = (modrm & 0x38) | 0x40 | 4;
@@ -403,7 +404,7 @@ static unsigned try_insn(struct lab *lab, struct comm_emu *emu, struct comm_samp
 	for (unsigned i = 0; i < COMM_NGPR; i++)
 		if (i != COMM_RSP)
 			set_reg(&regs, i, interesting());
-	/* Otherwise nearly every division overflows. */
+	/* Small operands, as otherwise nearly every division overflows. */
 	if ((insn.mnemonic == ZYDIS_MNEMONIC_DIV || insn.mnemonic == ZYDIS_MNEMONIC_IDIV) &&
 	    draw() % 4)
 		regs.rdx = insn.mnemonic == ZYDIS_MNEMONIC_DIV || !(regs.rax >> 63) ? 0 : ~0ULL;

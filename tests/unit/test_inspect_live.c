@@ -49,7 +49,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A copy, as the view's own is valid until the next call. */
+/* Returns a copy, as the inspect view's mapping is only valid until the next call. */
 static struct comm_mapping mapping_of(uint32_t tgid, const volatile void *p)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)p;
@@ -100,7 +100,7 @@ static void own_code(void **state)
 	assert_int_equal(inspect.ops->text(inspect.ctx, self, &m, ip, text, sizeof(text)),
 			 sizeof(text));
 	assert_memory_equal(text, (void *)test_live_function, sizeof(text));
-	/* Not past the mapping. */
+	/* Text is not read past the end of the mapping. */
 	assert_int_equal(inspect.ops->text(inspect.ctx, self, &m, m.end - 4, text, sizeof(text)),
 			 4);
 	assert_true(inspect.ops->text(inspect.ctx, self, &m, m.end, text, sizeof(text)) < 0);
@@ -151,7 +151,10 @@ static void lines_come_later(void **state)
 	assert_string_equal(code.function, "test_live_function");
 	assert_in_range(code.line, test_live_line, test_live_line + 4);
 	assert_non_null(strstr(code.source, "test_inspect_live.c"));
-	/* The child's time is in: the walk is more than reading the symbols. */
+	/*
+	 * The child's CPU time is included: the DWARF walk takes longer than reading
+	 * the symbols.
+	 */
 	assert_true(comm_inspect_live_setup_ns(&inspect) > own_ns + 500000);
 	own_ns = comm_inspect_live_setup_ns(&inspect);
 	for (int i = 0; i < 10000; i++)
@@ -189,7 +192,7 @@ static void prefetched(void **state)
 	comm_inspect_live_prefetch(&inspect, self);
 	setup_ns = comm_inspect_live_setup_ns(&inspect);
 	assert_true(setup_ns > 0);
-	/* Nothing is left to open at first sight. */
+	/* After prefetching, no file is opened at a function's first sample. */
 	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, ip, &code), 0);
 	m = mapping_of(self, (void *)strtoull);
 	assert_int_equal(inspect.ops->code(inspect.ctx, self, &m, (uintptr_t)strtoull, &code), 0);
@@ -344,7 +347,7 @@ static void generated_code_is_named(void **state)
 	comm_inspect_destroy(&inspect);
 	assert_int_equal(comm_inspect_live_create(&inspect), 0);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", self);
-	/* A link there could name any file: it is not followed. */
+	/* A symbolic link as perf map could name any file: it is not followed. */
 	snprintf(target, sizeof(target), "/tmp/test_inspect_live.%u", self);
 	map = fopen(target, "w");
 	assert_non_null(map);
@@ -356,7 +359,7 @@ static void generated_code_is_named(void **state)
 	unlink(target);
 	comm_inspect_destroy(&inspect);
 	assert_int_equal(comm_inspect_live_create(&inspect), 0);
-	/* A fifo would block who opens it. */
+	/* Opening a fifo would block. */
 	assert_int_equal(mkfifo(path, 0600), 0);
 	alarm(20);
 	assert_true(inspect.ops->code(inspect.ctx, self, &m, m.start, &code) < 0);
@@ -399,7 +402,7 @@ static void a_process_that_ends(void **state)
 	assert_int_equal(inspect.ops->maps(inspect.ctx, child, &all, &n), -ESRCH);
 	assert_true(inspect.ops->text(inspect.ctx, child, &m, ip, text, 16) < 0);
 	assert_int_equal(inspect.ops->thread_name(inspect.ctx, child, child, name), -ESRCH);
-	/* Its file is known by nobody else, and named all the same. */
+	/* No other known process maps the child's file, and its code is named all the same. */
 	assert_true(inspect.ops->code(inspect.ctx, child, &m, ip, &code) < 0);
 	assert_non_null(strstr(code.function, "test_inspect_live"));
 	assert_non_null(strstr(code.function, "+0x"));

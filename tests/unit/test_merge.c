@@ -102,7 +102,7 @@ static void test_watermark_holds_back_and_counts_late(void **state)
 	free(seen);
 }
 
-/* What there is no memory for is counted, and the rest delivered in order. */
+/* Events without memory to hold them are counted, and the rest is delivered in order. */
 static void test_out_of_memory_is_counted(void **state)
 {
 	struct seen *seen = calloc(1, sizeof(*seen));
@@ -117,7 +117,7 @@ static void test_out_of_memory_is_counted(void **state)
 	assert_int_equal(comm_merge_create(see, seen, &merge), 0);
 	for (uint32_t i = 0; i < 1000; i++)
 		push(merge, 10 * ms + i, i);
-	/* Nothing more may be mapped. */
+	/* From here on no further memory can be mapped. */
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	small = (struct rlimit){1, before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
@@ -137,7 +137,7 @@ static void test_out_of_memory_is_counted(void **state)
 	free(seen);
 }
 
-/* Payloads survive growth of the arena and the move of what is kept back. */
+/* Payloads survive growth of the arena and the move of events that are kept back. */
 static void test_samples_are_copied(void **state)
 {
 	static struct comm_sample sample;

@@ -33,7 +33,7 @@ static void test_refuses_newer_and_damaged(void **state)
 	refuse(-EUCLEAN, "damaged");
 	unlink(path);
 
-	/* Ours by its mark and version, but without the tables. */
+	/* A store by its application id and version, but without the tables. */
 	for (int version = 1; version <= COMM_SCHEMA_VERSION; version++) {
 		char text[128];
 
@@ -61,7 +61,7 @@ static void test_migrates_an_older_one(void **state)
 }
 
 /*
- * A store as the program of version 1 wrote it: two runs of estimators and an
+ * A store written by commd with schema version 1: two runs of estimators and an
  * exact one.  Made with
  *
  *	commd --source replay:load.rec --estimator hazard --store schema1.store
@@ -263,7 +263,7 @@ static int migrate_until(struct interrupt in)
 	return err;
 }
 
-/* Wherever it is cut off, the store is whole and of version 1. */
+/* Wherever the migration is cut off, the store is whole and of version 1. */
 static void test_interrupted(void **state)
 {
 	int cut = 0, killed = 0, status, err;
@@ -284,7 +284,7 @@ static void test_interrupted(void **state)
 		waitpid(child, &status, 0);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		killed++;
-		/* Whoever opens it next undoes what was written of it. */
+		/* The next process that opens the store rolls the unfinished migration back. */
 		sql("SELECT src_site FROM edge");
 		assert_int_equal((int)query("PRAGMA user_version"), 1);
 		assert_true(query("SELECT count(*) FROM pragma_table_info('run')"

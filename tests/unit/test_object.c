@@ -36,7 +36,7 @@ static const struct comm_mapping layout[] = {
 	 .kind = COMM_MAP_FILE,
 	 .path = "/bin/server",
 	 .file = 1},
-	/* .bss, and behind it memory that has nothing to do with it. */
+	/* .bss, and behind it an unrelated anonymous mapping. */
 	{.start = 0x412000,
 	 .end = 0x420000,
 	 .readable = 1,
@@ -75,7 +75,7 @@ static const struct comm_mapping layout[] = {
 	 .writable = 1,
 	 .kind = COMM_MAP_ANON,
 	 .path = ""},
-	/* Right above a stack, but not of it. */
+	/* Adjacent to the upper end of a stack, but no part of it. */
 	{.start = 0x800000, .end = 0x810000, .readable = 1, .kind = COMM_MAP_ANON, .path = ""},
 	/* One region, split by protection. */
 	{.start = 0x900000,
@@ -85,7 +85,7 @@ static const struct comm_mapping layout[] = {
 	 .kind = COMM_MAP_ANON,
 	 .path = ""},
 	{.start = 0x980000, .end = 0xa00000, .readable = 1, .kind = COMM_MAP_ANON, .path = ""},
-	/* Of one name, and others that have none. */
+	/* Mappings with one name, and mappings without a name. */
 	{.start = 0xa00000,
 	 .end = 0xa08000,
 	 .readable = 1,
@@ -299,7 +299,7 @@ static void variables(void **state)
 	id = id_of(10, 0x410100, 0, 1);
 	assert_int_equal(id_of(20, 0x410104 + SHIFT, 0, 1), id);
 	assert_int_not_equal(datum, first);
-	/* The neighbours in its cache line are not it. */
+	/* The variable's neighbours in its cache line are other objects. */
 	o = object(10, 0x410108, 0, 1);
 	assert_int_equal(o->kind, COMM_OBJECT_DATA);
 	assert_string_equal(o->name, "server .data");
@@ -357,7 +357,7 @@ static void named_memory(void **state)
 	assert_int_not_equal(id_of(20, 0xa20000 + SHIFT, 0, 1), pool);
 	assert_true(strlen(object(10, 0xa10000, 0, 1)->name) <= 40);
 	assert_int_equal(strncmp(object(10, 0xa10000, 0, 1)->name, "anon:a buffer", 13), 0);
-	/* What lies beside it is not of it. */
+	/* An adjacent mapping is no part of it. */
 	small = id_of(10, 0xa30000, 0, 1);
 	assert_string_equal(comm_objects_at(objects, small)->name, "small mappings");
 	/* One name, so that a report sums them; but no evidence goes across. */
@@ -385,7 +385,7 @@ static void thread_stacks(void **state)
 	assert_int_equal(comm_objects_at(objects, b)->thread_tid, 102);
 	assert_string_equal(comm_objects_at(objects, b)->name, "stack of 102");
 	assert_string_equal(object(10, 0x7fff00000010, 0, 1)->name, "stack of a-longer-worker/10");
-	/* Whoever looks at it. */
+	/* A stack belongs to its thread, whichever thread accesses it. */
 	assert_int_equal(id_of(10, 0x77f008, 0x790010, 102), a);
 	assert_int_equal(id_of(10, 0x77f008, 0, 0), a);
 	assert_string_equal(object(10, 0x800000, 0, 0)->name, "small mappings");
@@ -449,7 +449,7 @@ static void the_cache_answers(void **state)
 	int before;
 
 	(void)state;
-	id_of(10, 0x410100, 0, 1); /* reads the mappings, so nothing is kept */
+	id_of(10, 0x410100, 0, 1); /* reads the mappings, so no cached answer is left */
 	id_of(10, 0x410100, 0, 1);
 	before = data_asked;
 	for (int i = 0; i < 1000; i++)
@@ -460,7 +460,7 @@ static void the_cache_answers(void **state)
 	assert_int_equal(data_asked, before + 1);
 }
 
-/* What has no id any more is "(other)", and counted (COMM_LOSS_IDS). */
+/* Objects beyond the bound of ids are "(other)", and counted (COMM_LOSS_IDS). */
 static void objects_are_bounded(void **state)
 {
 	uint32_t n = 0;

@@ -25,9 +25,9 @@ static void test_switches(void **state)
 
 	(void)state;
 	assert_int_equal(comm_on_cpu_create(1 << 20, &on_cpu), 0);
-	/* Nothing is known: it runs. */
+	/* Without any switch events, a thread is taken to be running. */
 	assert_true(passed_ns(on_cpu, 5000, 7000) == 2000);
-	/* On for one step of three, from 100 * STEP_NS on. */
+	/* The thread is on a CPU for one step of three, from 100 * STEP_NS on. */
 	for (uint64_t i = 0; i < 100; i++)
 		assert_int_equal(comm_on_cpu_switch(on_cpu, (100 + 3 * (i / 2) + i % 2) * STEP_NS,
 						    THREAD, i % 2 == 0),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Encodings for machines that are not here: libpfm4 is told the model, sysfs is
- * a folder made for the test.  What is expected is what the vendors publish.
+ * Encodings for other machines than this one: libpfm4 is told the model, sysfs is a
+ * folder made for the test.  The expected values are the vendors' published ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static char root[] = "/tmp/pmu_event.XXXXXX";
 
-/* The real one stands in source.c, which drags in every source. */
+/* Replaces the function of source.c, which would drag in every source. */
 int comm_source_fail(char **err, int error, const char *fmt, ...)
 {
 	*err = strdup(fmt);
@@ -66,7 +66,7 @@ static void on_model(const char *model, void (*body)(void))
 	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
-/* In the child: cmocka's own would come back through the parent's stack. */
+/* An assertion for the child process: cmocka's own would longjmp() into the parent's stack. */
 #define want(condition)                                                         \
 	do {                                                                    \
 		if (!(condition)) {                                             \
@@ -178,7 +178,7 @@ static void odd(void)
 	want(!event[0].config && !event[0].config2 && !event[0].user_filter);
 }
 
-/* A field or a bit that there is not sets nothing. */
+/* A missing field or bit in sysfs sets nothing. */
 static void test_odd(void **state)
 {
 	(void)state;

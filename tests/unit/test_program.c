@@ -107,7 +107,7 @@ static void test_no_program(void **state)
 	assert_false(comm_program_counts(path, &version));
 }
 
-/* The sanitizers watch. */
+/* Damaged files must not crash, which the sanitizers check. */
 static void test_damage(void **state)
 {
 	struct file f = good();

@@ -221,7 +221,7 @@ static void test_self_and_cuts(void **state)
 	comm_report_free(report);
 }
 
-/* What is resolved comes first, whatever a guess may amount to. */
+/* Resolved edges come first, even before larger ones that are guesses. */
 static void test_order(void **state)
 {
 	struct comm_report *report = ask((struct comm_query){.by = "line"});
@@ -242,7 +242,10 @@ static void test_order(void **state)
 	comm_report_free(report);
 }
 
-/* Functions also communicate within a thread: not when asked for others. */
+/*
+ * Functions also communicate within a thread: left out when only edges between
+ * threads are asked for.
+ */
 static void test_across(void **state)
 {
 	struct comm_report *report = ask((struct comm_query){.by = "function"});
@@ -308,7 +311,7 @@ static void test_by_function(void **state)
 	assert_string_equal(comm_report_node_at(report, e->from)->module, "m.so");
 	assert_int_equal(comm_report_node_at(report, e->from)->start, 0x100);
 	assert_int_equal(report->n_edges, 2);
-	/* f with itself, g with itself; and what has no function any more. */
+	/* f with itself, g with itself, and accesses without a function. */
 	assert_true(report->self_bytes == 3 * (900 + 40));
 	assert_true(report->folded_bytes == 30);
 	comm_report_free(report);
@@ -482,7 +485,7 @@ static void newest(int64_t *run, uint64_t *end_ns, uint64_t *changes)
 	assert_null(err);
 }
 
-/* What a live view asks before it asks for a report. */
+/* The newest slice, which a live view asks for before a report. */
 static void test_newest(void **state)
 {
 	struct comm_store_config config = {
@@ -560,7 +563,7 @@ static void test_intervals(void **state)
 	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low,
 		      &high);
 	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.3 * 0.3))) < 1e-9);
-	/* What else is read there: the less the edge is of it, the wider. */
+	/* The interval is wider, the smaller the edge's part of all bytes read there is. */
 	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low,
 		      &high);
 	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
@@ -626,7 +629,7 @@ static void test_plans(void **state)
 	sqlite3_close(db);
 }
 
-/* A store that someone else made: wrong types, wild ids, nested nonsense. */
+/* A hostile store: wrong types, wild ids, nested nonsense. */
 static void test_hostile_store(void **state)
 {
 	static const char *const damage[] = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recordings: what goes in comes out, answers included; what is newer is counted, damage refused. */
+/*
+ * Recordings: events and answers are read back as written; records of newer kinds are
+ * counted, damage is refused.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,7 +22,7 @@
 
 static char path[64];
 
-/* A view whose mappings change with each question. */
+/* A fake inspect view whose mappings change with each question. */
 struct fake {
 	int asked;
 	struct comm_mapping map[2];
@@ -198,7 +201,7 @@ static void test_round_trip(void **state)
 		assert_int_equal(code.line, i < 5 ? 0 : 7);
 		assert_int_equal(inspect.ops->thread_name(inspect.ctx, 1, 2, name), 0);
 		assert_string_equal(name, "thread 2");
-		/* What was never asked is not known, but harmless. */
+		/* A question that was never recorded has no answer, but does no harm. */
 		assert_int_equal(inspect.ops->code(inspect.ctx, 1, NULL, 0x9999, &code), -ESRCH);
 		assert_non_null(code.function);
 	}
@@ -326,7 +329,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	assert_int_equal(unknown, 2);
 }
 
-/* So is a loss whose cause has no name here. */
+/* A loss whose cause is unknown to this version is counted, too. */
 static void test_unknown_cause_is_counted(void **state)
 {
 	struct comm_record *record;

@@ -51,7 +51,7 @@ static void put_header(struct file *f, uint32_t version)
 	put(f, &header, sizeof(header));
 }
 
-/* What a test may spoil. */
+/* The parts of a result file that a test may spoil. */
 struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
 	uint64_t first_bytes;
@@ -175,7 +175,7 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
 	assert_string_equal(comm_exact_phase_at(exact, 0)->name, "p");
 	assert_int_equal(comm_exact_phase_at(exact, 0)->n_edges, 4);
-	/* Two numbered calls make one edge; nobody's are unwritten. */
+	/* Two numbered calls make one edge; bytes without a writer are unwritten. */
 	assert_int_equal(comm_exact_slice(exact, 0, emit, &got, &unwritten), 0);
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.edge[0].src_thread, 1);

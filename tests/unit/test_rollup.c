@@ -17,7 +17,7 @@ static void test_row_cap(void **state)
 	begin(store);
 	sum = fill(edges, 2000, 1);
 	assert_int_equal(write_at(store, 0, edges, 2000), 0);
-	/* Nothing is lost, and the largest keep their key. */
+	/* The sum of bytes is kept, and the largest edges keep their key. */
 	assert_true(query("SELECT sum(bytes) FROM edge") == sum);
 	assert_true(query("SELECT count(*) FROM edge WHERE src_context <> 0") == 300);
 	assert_true(query("SELECT count(*) FROM edge") <= 300 + 64);
@@ -28,7 +28,7 @@ static void test_row_cap(void **state)
 			sum -= edges[i].bytes;
 	}
 	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_context = 0") <= sum);
-	/* What a thread reads of itself is not mixed with what others wrote. */
+	/* Bytes that a thread reads of its own writes are not merged with others'. */
 	sum = 0;
 	for (size_t i = 0; i < 2000; i++)
 		sum += edges[i].src_thread == edges[i].dst_thread ? edges[i].bytes : 0;
@@ -91,7 +91,7 @@ static void test_roll_up_keeps_sums(void **state)
 		part += i >= 60 && i < 180 ? s : 0;
 		assert_int_equal(write_at(store, i, edges, 400), 0);
 	}
-	/* Before the end: hours, minutes and what is not summed yet. */
+	/* Before the run's end: hours, minutes and seconds that are not summed up yet. */
 	assert_true(read_bytes() == sum);
 	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") < 260);
 	assert_int_equal((int)query("SELECT count(*) FROM slice WHERE level = 1"), 66);
@@ -161,7 +161,7 @@ static int write_placements(struct comm_store *store, int second, const struct c
 
 static void test_placements_are_summed(void **state)
 {
-	/* One twice, one of a thread that nobody named. */
+	/* One placement twice, one of a thread without a name. */
 	const struct comm_placement some[] = {{1, 0, 5}, {2, 3, 7}, {1, 0, 1}, {4000000000U, 2, 9}};
 	struct comm_store_config c = config();
 	struct comm_store *store;
@@ -178,7 +178,10 @@ static void test_placements_are_summed(void **state)
 	assert_true(query("SELECT placement.samples FROM placement JOIN slice ON id = slice WHERE"
 			  " start_ns = 1399000000000 AND level = 0 AND thread = 0 AND cpu = 2") ==
 		    9);
-	/* Wide slices have the sums, and what they repeat goes with its slice. */
+	/*
+	 * Wide slices have the sums, and the placements they repeat are deleted with
+	 * their slice.
+	 */
 	assert_true(query("SELECT placement.samples FROM placement JOIN slice ON id = slice WHERE"
 			  " start_ns = 1060000000000 AND level = 1 AND thread = 2 AND cpu = 3") ==
 		    60 * 7);
@@ -187,7 +190,7 @@ static void test_placements_are_summed(void **state)
 	assert_true(query("SELECT count(*) FROM placement JOIN slice ON id = slice WHERE"
 			  " start_ns = 1060000000000") == 3);
 	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
-	/* All of the run, whatever is left of its detail. */
+	/* The samples of the whole run, however much of its detail is left. */
 	assert_true(query("SELECT sum(p.samples) FROM placement p JOIN slice s ON s.id = p.slice"
 			  " WHERE level = 2") == 400 * 22);
 	comm_store_close(store);
@@ -221,7 +224,7 @@ static void test_placements_are_capped(void **state)
 		    800);
 	assert_true(query("SELECT n FROM loss WHERE slice = 1 AND cause = 'cells_folded'") ==
 		    38 * 16 - 100);
-	/* A minute sums what its parts kept. */
+	/* A minute has the sum of the placements that its slices kept. */
 	assert_true(
 		query("SELECT sum(placement.samples) FROM placement JOIN slice ON id = slice WHERE"
 		      " level = 1") == 60 * sum);
@@ -252,7 +255,7 @@ static void test_quota(void **state)
 	comm_store_close(store);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size <= (off_t)c.quota_bytes);
-	/* The end of the last run is there. */
+	/* The end of the last run is still stored. */
 	q.from_ns = -5 * (int64_t)SECOND;
 	report = report_of(&q);
 	assert_int_equal(report->run->id, 2);
@@ -264,7 +267,7 @@ static void test_quota(void **state)
 			 0);
 }
 
-/* What wide slices repeat goes first: nothing is lost but the detail. */
+/* Slices that wide ones repeat are deleted first: only detail is lost. */
 static void test_quota_takes_detail_first(void **state)
 {
 	struct comm_store_config c = config();
@@ -312,7 +315,7 @@ static void test_slice_larger_than_quota(void **state)
 					      .bytes = 1.5 + i,
 					      .variance = 0.5 + i};
 	assert_int_equal(write_at(store, 1, edges, 60000), -ENOSPC);
-	/* Names that went back with it are stored when they are met again. */
+	/* Names that were rolled back with it are stored when they occur again. */
 	assert_int_equal(write_at(store, 2, edges + 16000, 1600), 0);
 	assert_int_equal(comm_store_end_run(store, START + 3 * SECOND, "duration"), 0);
 	comm_store_close(store);
@@ -325,7 +328,7 @@ static void test_slice_larger_than_quota(void **state)
 			  " (SELECT id FROM thread)") == 0);
 }
 
-/* Others fill the disk: what was stored stays, the run's end is written. */
+/* Another file fills the disk: stored slices stay, the run's end is written. */
 static void test_disk_full(void **state)
 {
 	struct comm_store_config c = config();
@@ -360,12 +363,12 @@ static void test_disk_full(void **state)
 		assert_true(code == 0 || code == -ENOSPC);
 		stored += code == 0;
 		refused += code != 0;
-		/* The other one takes all that is given back. */
+		/* The other file takes all space that the store gives back. */
 		while (write(fd, block, sizeof(block)) > 0)
 			;
 	}
 	print_message("full disk: %d slices stored, %d refused\n", stored, refused);
-	/* It goes on in the space that it has. */
+	/* The store goes on in the space that it has. */
 	assert_true(stored > 250);
 	assert_int_equal(comm_store_end_run(store, START + 300 * SECOND, "duration"), 0);
 	comm_store_close(store);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The exact source's shadow, tables and trace, against a model that does the
- * same the slow way: one record per granule, one row per edge.
+ * The exact source's shadow, tables and trace, against a slow reference model: one
+ * record per granule, one row per edge.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,7 @@ static struct comm_tool_segment *make_segment(uint32_t site, uint32_t n, uint32_
 	return segment;
 }
 
-/* As generated code does it. */
+/* Does the accesses of a segment like the generated code. */
 static void run_part(struct comm_trace *trace, struct comm_tool_segment *segment, uint32_t n,
 		     const uint64_t *bases)
 {
@@ -224,7 +224,7 @@ static void random_segment(struct comm_trace *trace, struct model *m, uint32_t t
 			if (!happens)
 				bases[i] = 0;
 		}
-		/* Past the exit that it is left by. */
+		/* No accesses happen past the exit through which the segment is left. */
 		if (i >= n)
 			happens = false;
 		if (happens && trace->counting && (a->kind & COMM_TRACE_READ))
@@ -255,7 +255,10 @@ static void against_model(uint32_t granule)
 		uint32_t offset = rnd(MODEL_BYTES / 2 - 256), len = 1 + rnd(256);
 
 		comm_trace_run_thread(trace, thread);
-		/* Off for a tenth of the time: writes must be followed all the same. */
+		/*
+		 * Counting is off for a tenth of the time: last writers must be
+		 * followed all the same.
+		 */
 		comm_trace_flush(trace);
 		trace->counting = i % 100 >= 10;
 		random_segment(trace, m, thread, pool, &n_pool);
@@ -406,7 +409,7 @@ static void test_clear_and_move(void **state)
 			 6);
 	assert_int_equal(comm_shadow_object(&shadow, comm_shadow_chunk(&shadow, 0x10ff8), 0x10ff8),
 			 0);
-	/* Neighbours keep what they have, on both ends and across chunks. */
+	/* Clearing a range keeps the granules beside it, on both ends and across chunks. */
 	comm_shadow_clear(&shadow, big - 2048, 4096);
 	comm_shadow_read(&shadow, big - 2056, 1, &writer);
 	assert_int_equal(writer, 9);
@@ -501,7 +504,7 @@ static void test_fault(void **state)
 		assert_int_not_equal(writer_of(trace, 0x4000), 0);
 		assert_int_not_equal(writer_of(trace, 0x4008), 0);
 		assert_int_equal(writer_of(trace, 0x4010), 0);
-		/* Nothing was running: nothing happens. */
+		/* A fault without a running segment changes nothing. */
 		comm_trace_flush_fault(trace, 112);
 		assert_int_equal(writer_of(trace, 0x4010), 0);
 		free(segment);

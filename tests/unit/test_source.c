@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of sources, with sources that are told whether they work. */
+/* The table of sources, with fake sources that work or not as the test says. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The source of the kernel module without the module: the device is a memory
- * file that the test writes rings into, and its ioctls are written down.
+ * The source of the kernel module without the module: the device is a memory file
+ * into whose rings the test writes records, and its ioctls are noted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,7 @@ static int fake_ioctl(unsigned long request, void *argument)
 #undef open
 #undef ioctl
 
-/* The neighbours, as far as this source asks them. */
+/* Fakes of the functions that this source calls. */
 int comm_source_fail(char **err, int error, const char *fmt, ...)
 {
 	va_list args;
@@ -181,7 +181,7 @@ int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS
 	return 1;
 }
 
-/* Without BPF, so no more of it is called. */
+/* BPF does not work here, so none of its other functions is called. */
 int comm_bpf_life_probe(char **why)
 {
 	return comm_source_fail(why, -EPERM, "not permitted");
@@ -287,7 +287,7 @@ static struct source *fresh(const char *arg, uint32_t watch_per_s)
 	return source;
 }
 
-/* Behind what stands in the ring; the size in the record is the caller's. */
+/* Appends a record to the ring; the size in its head is the caller's. */
 static void put(uint32_t ring, const void *record, size_t bytes)
 {
 	struct cp_ring_control *control;
@@ -403,7 +403,7 @@ static void test_sample(void **state)
 	close(last_fd);
 }
 
-/* Records that are not what they say: none may be read beyond its end. */
+/* Records with wrong sizes and counts: none may be read beyond its end. */
 static void test_damaged(void **state)
 {
 	struct source *s = fresh("", 0);
@@ -502,7 +502,7 @@ static void test_losses(void **state)
 	(void)state;
 	fake_stats.lost[CP_LOST_RING_FULL] = 5;
 	fake_stats.lost[CP_LOST_NESTED] = 2;
-	fake_stats.lost[CP_LOST_WATCH_RATE] = 1000; /* as asked: no loss */
+	fake_stats.lost[CP_LOST_WATCH_RATE] = 1000; /* the limit that was asked for: no loss */
 	assert_int_equal(drain(s), 1);
 	assert_true(got.event[0].cause == COMM_LOSS_RING && got.event[0].count == 7);
 	assert_int_equal(drain(s), 0);
@@ -539,7 +539,7 @@ static void test_rate(void **state)
 	close(last_fd);
 }
 
-/* What registers point to: asked for and left out as the governor says. */
+/* Memory that registers point to is asked for or left out, as the governor says. */
 static void test_lines(void **state)
 {
 	struct comm_sampler_rate rate = {.period = 500000, .lines = true};
@@ -571,7 +571,7 @@ static void test_lines(void **state)
 	close(last_fd);
 }
 
-/* What the kernel writes for a thread is not an access of its code. */
+/* A write by the kernel for a thread is not an access of its code. */
 static void test_copies(void **state)
 {
 	struct cp_access copy = {
@@ -608,7 +608,10 @@ static void test_copies(void **state)
 	close(last_fd);
 }
 
-/* More than the module takes: everybody is sampled, and strangers are left out. */
+/*
+ * More targets than the module takes: it samples all processes, and commd drops those
+ * that are no targets.
+ */
 static void test_many(void **state)
 {
 	struct sample_record r = sample_record();

@@ -90,7 +90,7 @@ static void rereads_after_50_ms_only(void **state)
 	assert_non_null(comm_space_find(s, 0x50000, 1051 * MS));
 	assert_int_equal(asked, 2);
 	assert_true(comm_space_generation(s) > generation);
-	/* Time that goes back is no reason to ask. */
+	/* A clock that goes back is no reason to read the mappings. */
 	assert_null(comm_space_find(s, 0x60000, 900 * MS));
 	assert_int_equal(asked, 2);
 }
@@ -102,7 +102,7 @@ static void wild_addresses_wait_longer(void **state)
 	(void)state;
 	for (uint64_t ms = 1000; ms < 11000; ms += 10)
 		assert_null(comm_space_find(s, 0x999000000, ms * MS));
-	/* 200 reads without the back-off. */
+	/* Without the back-off there would be 200 reads. */
 	assert_in_range(asked, 5, 15);
 	comm_space_changed(table, 7);
 	comm_space_find(s, 0x10000, 11100 * MS);

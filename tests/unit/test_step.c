@@ -24,9 +24,9 @@
 #include "traced.h"
 
 enum {
-	MOVES = 2, /* accesses of one instruction */
+	MOVES = 2, /* most accesses of one instruction */
 	REP_STEPS = 4096,
-	CHECKED_MIN = 100, /* accesses of a program */
+	CHECKED_MIN = 100, /* accesses to compare for each program */
 };
 
 static double seconds(void)
@@ -50,7 +50,7 @@ static bool get_code(pid_t pid, uint64_t ip, uint8_t code[16])
 	return read_child(pid, ip, code, 16) || read_child(pid, ip, code, PAGE - (ip & (PAGE - 1)));
 }
 
-/* What the processor is about to access, by the manual and the real registers. */
+/* The addresses that the processor is about to access, by the manual and the real registers. */
 static unsigned real_moves(const struct user_regs_struct *r, const ZydisDecodedInstruction *insn,
 			   const ZydisDecodedOperand *op, struct move *ret)
 {
@@ -191,7 +191,10 @@ static int follow(pid_t pid, const struct comm_burst *b, struct totals *t)
 			return -1;
 		if (after.rip == r.rip && insn.meta.category != ZYDIS_CATEGORY_STRINGOP &&
 		    insn.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE) {
-			/* Reported, but not made: about one in a million on a busy host. */
+			/*
+			 * A step that was reported without the instruction having run:
+			 * about one in a million on a busy host.
+			 */
 			t->idle_steps++;
 			err = step(pid);
 			if (err)
@@ -388,7 +391,7 @@ static pid_t launch(char *const argv[])
 	close(gate[0]);
 	assert_return_code(ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC),
 			   errno);
-	/* Stopped, as run_on() wants it. */
+	/* run_on() expects the child to be stopped. */
 	assert_return_code(ptrace(PTRACE_INTERRUPT, pid, 0, 0), errno);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(gate[1]);

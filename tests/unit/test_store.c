@@ -104,7 +104,7 @@ static void test_one_writer(void **state)
 	close(pipes[1]);
 }
 
-/* Runs fn as someone who may not write here. */
+/* Runs fn as user nobody, who may not write here. */
 static void as_nobody(void (*fn)(void))
 {
 	pid_t child = fork();
@@ -163,12 +163,12 @@ static void test_permissions(void **state)
 	as_nobody(refused_for_permission);
 	if (geteuid())
 		return;
-	/* Readers need no more than to read, also in a directory like that. */
+	/* Readers need no write permission, neither for the store nor for its directory. */
 	chmod(dir, 0755);
 	chmod(path, 0644);
 	as_nobody(refused_for_permission);
 	as_nobody(read_as_nobody);
-	/* Also beside a writer that lives. */
+	/* A reader also works beside a live writer. */
 	unlink(path);
 	store = open_store(&c);
 	begin(store);
@@ -268,7 +268,10 @@ static void test_runs_say_what_they_are(void **state)
 			  " '________-____-4___-____-____________'"
 			  " AND substr(uuid, 20, 1) IN ('8', '9', 'a', 'b')"
 			  " AND uuid NOT GLOB '*[^-0-9a-f]*'") == 2);
-	/* Nobody's errors are not none, and no estimator counts. */
+	/*
+	 * A run without an error model is refused, as its errors are unknown and not
+	 * none; no estimator's model is the exact one.
+	 */
 	info.error_model = NULL;
 	assert_int_equal(comm_store_begin_run(store, &info, &run), -EINVAL);
 	for (size_t i = 0; comm_estimators[i]; i++)
@@ -330,7 +333,7 @@ static void test_kill(void **state)
 		n++;
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	/* What it said to have stored before it died counts as well. */
+	/* Slices that the killed writer reported as stored must be there, too. */
 	while (read(pipes[0], &byte, 1) == 1)
 		n++;
 	close(pipes[0]);

@@ -31,7 +31,7 @@ static void answers(struct comm_watch_next *w, struct comm_watch_next_read read,
 		comm_watch_next_add(w, &read, &write, &told, 1);
 }
 
-/* Of one writer, and of all. */
+/* Returns the share of one writer; *all is that of all writers. */
 static double share(const struct comm_watch_next *w, struct comm_watch_next_read read,
 		    uint32_t writer, double *ret_all)
 {
@@ -64,7 +64,10 @@ static void test_nothing(void **state)
 	comm_watch_next_destroy(w);
 }
 
-/* An estimator that is right keeps its say, one that is wrong loses it. */
+/*
+ * An estimator that predicts the answers of watchpoints keeps its weight, one that
+ * does not loses it.
+ */
 static void test_trust(void **state)
 {
 	const struct comm_watch_next_read read = {READER, OBJECT, here, false};
@@ -86,13 +89,13 @@ static void test_trust(void **state)
 	assert_true(share(w, read, WRITER, NULL) < 0.2); /* once is not enough */
 	answers(w, read, WRITER, 0, 9);
 	assert_true(share(w, read, WRITER, NULL) > 0.8);
-	/* What was seen to be written is another matter. */
+	/* Data with an observed write are learnt separately. */
 	share(w, (struct comm_watch_next_read){READER, OBJECT, here, true}, WRITER, &all);
 	assert_true(all < 0.1);
 	comm_watch_next_destroy(w);
 }
 
-/* To know who wrote last is not to know who writes next, and no fault. */
+/* An estimate of the last writer need not predict the next writer: it keeps its weight. */
 static void test_turns(void **state)
 {
 	const struct comm_watch_next_read read = {READER, OBJECT, here, true};
@@ -128,7 +131,10 @@ static void test_shares(void **state)
 		answers(w, read, OTHER, 0, 1);
 	}
 	assert_true(fabs(share(w, read, WRITER, &all) - 0.75) < 0.05 && all > 0.95);
-	/* Another reader begins with what this one saw, a place with its object. */
+	/*
+	 * A new reader begins with the answers of this reader, a new place with those
+	 * of its object.
+	 */
 	assert_true(share(w, (struct comm_watch_next_read){9, OBJECT, here, false}, WRITER, NULL) >
 		    0.6);
 	assert_true(share(w, (struct comm_watch_next_read){READER, OBJECT, there, false}, WRITER,
@@ -139,7 +145,7 @@ static void test_shares(void **state)
 	answers(w, (struct comm_watch_next_read){READER, OBJECT, there, false}, 5, 1, 20);
 	share(w, (struct comm_watch_next_read){READER, OBJECT, there, false}, 5, &all);
 	assert_true(all < 0.3);
-	/* Where mostly nobody writes, the estimator says who did. */
+	/* Where most watches see no write, the estimator's last writer is kept. */
 	for (i = 0; i < 300; i++)
 		comm_watch_next_add(w, &read, NULL, NULL, 0);
 	share(w, read, WRITER, &all);
