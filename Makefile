@@ -20,7 +20,7 @@ ifneq ($(WERROR)$(CI),)
 CF += -Werror
 endif
 ifneq ($(SANITIZE),)
-# The sanitizers' checks make gcc guess lengths wrongly.
+# With the sanitizers' checks, gcc's -Wformat-truncation has false positives.
 CF += -Wno-format-truncation
 CF += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LF := -fsanitize=address,undefined
@@ -63,7 +63,8 @@ $(O)/libcomm.a: $(LIBCOMM_O)
 	$(say) AR $@
 	$(Q)$(AR) rcs $@ $^
 
-# libcommprof: what is not of comm.h is hidden.  One compilation serves libcomm.a, too.
+# libcommprof: symbols that comm.h does not declare are hidden.  The same objects go into
+# libcomm.a, too.
 $(LIBRARY_O): CF += -fPIC -fvisibility=hidden
 
 $(O)/libcommprof.so.0: $(LIBRARY_O) libcomm/commprof.map
@@ -110,7 +111,7 @@ $(O)/ctl/%.o: ctl/%.c
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_ctl) -c $< -o $@
 
-# The library is found where it was built, and beside bin/ where it was installed.
+# commctl finds libcommprof.so beside itself in a build, and in ../lib when installed.
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
@@ -134,7 +135,7 @@ $(O)/bench/%: bench/%.c $(O)/libcomm.a
 
 FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-# One more build of libcomm, with libFuzzer's and the sanitizers' eyes.
+# A second build of libcomm, instrumented for libFuzzer and the sanitizers.
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_O := $(LIBCOMM_C:%.c=$(O)/fuzz/%.o)
 -include $(FUZZ_O:.o=.d)
@@ -149,7 +150,7 @@ $(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $< $(FUZZ_O) -o $@ $(LIBS_libcomm) -lpthread
 
-# Its own allocator for large tables; fuzz_replay.c says why.
+# fuzz_replay has its own allocator for large tables; it says why.
 $(O)/tests/fuzz/fuzz_replay: private FUZZ_CF += -Wl,--wrap=calloc,--wrap=realloc,--wrap=free
 
 unit: $(UNIT)
@@ -160,14 +161,14 @@ fuzz: $(FUZZ)
 deps-%:
 	@packaging/deps.sh $*
 
-# Recursion, so that what was just installed is seen.
+# A recursive make, so that its $(wildcard) sees the packages just installed.
 check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(O)/tests/e2e/source_live $(O)/tests/vm/events
 
-# The daemon without its main(): the sources as they are, driven by a test.
+# The daemon without its main(): a test drives the sources, unchanged.
 $(O)/tests/e2e/source_live: tests/e2e/source_live.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
@@ -213,7 +214,7 @@ help:
 clean:
 	rm -rf $(O)
 
-# What tests/static asks: the rooms of libcomm, and the include paths of ROOM.
+# For tests/static: prints the rooms of libcomm, and the include paths of ROOM.
 print-rooms:
 	@echo $(ROOMS) engine
 print-inc:

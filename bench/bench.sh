@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What profiling costs, and what the daemon can take: medians of paired runs.
+# The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 9 minutes
 #   bench/bench.sh NAME   one of: spin gaps redis idle replay report attach
 # Needs root.  PAIRS=n changes the number of pairs (15).
@@ -29,7 +29,7 @@ slowdown() {
     }'
 }
 
-attach() { # PID: until told
+attach() { # PID: profiles it until detach
   "$O/commd" -q --pid "$1" --overhead 1 --store "$dir/bench.db" 2>"$dir/commd.err" &
   daemon=$!
   sleep 3 # calibration, symbols and the first governor ticks are not the steady state
@@ -56,7 +56,7 @@ spin() {
   kill $load
 }
 
-# What the accounts do not hold: time taken from threads that only read a clock.
+# Cost that commd's own accounting misses: time taken from threads that only read a clock.
 gaps() {
   "$O/bench/gaps" >"$dir/gaps" &
   local load=$!
@@ -64,7 +64,7 @@ gaps() {
   sleep 2
   for _ in $(seq $(((pairs + 2) / 3))); do
     for mode in off on; do
-      # Reading symbols goes on in the background, at idle priority.
+      # commd's children read symbols in the background, at idle priority.
       [ $mode = on ] && { attach $load; sleep 12; }
       local from=$(wc -l <"$dir/gaps")
       sleep 10.1

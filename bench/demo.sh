@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Profiles a redis-server with four I/O threads while redis-benchmark drives it,
-# and prints who feeds whom.  Everything it starts it stops.
+# and prints which threads feed which.  Stops all processes it starts.
 set -eu
 cd "$(dirname "$0")/.."
 O=${O:-.output}

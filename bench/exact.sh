@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The exact source beside Valgrind's own tools: CPU time over native and peak
-# memory, medians of RUNS (3) runs, on RAM-resident inputs of a few MB.
+# Compares the exact source with Valgrind's own tools: CPU time relative to a native run
+# and peak memory, medians of RUNS (3) runs, on RAM-resident inputs of a few MB.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -62,7 +62,7 @@ program() { # program NAME COMMAND...
   row "$name" native "$native_s" "$native_kb"
   tool "$name" none --tool=none -- "$@"
   tool "$name" memcheck --tool=memcheck -- "$@"
-  # Its trace goes nowhere: what is measured is the tracing alone.  It takes minutes.
+  # lackey's trace goes to /dev/null, to measure the tracing alone.  Takes minutes.
   [ -z "${LACKEY:-}" ] || runs=1 tool "$name" 'lackey --trace-mem=yes' --tool=lackey \
     --trace-mem=yes --log-file=/dev/null -- "$@"
   for options in "" --objects=no --granularity=1 --granularity=64; do

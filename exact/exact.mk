@@ -14,7 +14,7 @@ VGTOOL_CF := -std=gnu11 -O2 -g -m64 -Wall -Wextra -Werror=implicit-function-decl
 ifneq ($(WERROR)$(CI),)
 VGTOOL_CF += -Werror
 endif
-# Valgrind's headers do not pass our warnings: they count as the system's.
+# Valgrind's headers do not pass our warnings: included as system headers.
 VGTOOL_INC := -isystem $(VG_INC) -Iexact
 
 VGTOOL_SRC := main instrument trace shadow table site object output memory_vg
@@ -25,7 +25,7 @@ VGTOOL_STOCK := $(addprefix $(O)/exact/,vgpreload_core-$(VG_PLATFORM).so default
 
 exact: $(VGTOOL_TOOL) $(VGTOOL_PRELOAD) $(VGTOOL_STOCK)
 
-# Without Valgrind's headers and archives there is no tool; commd --doctor says so.
+# Without Valgrind's headers and archives the tool is not built; commd --doctor says so.
 VGTOOL_CAN := $(and $(wildcard $(VG_INC)/pub_tool_basics.h),$(wildcard \
 	$(VG_ARCHIVES)/libcoregrind-$(VG_PLATFORM).a))
 ifneq ($(VGTOOL_CAN),)
@@ -34,7 +34,7 @@ all: exact
 install: install-exact
 endif
 
-# Copies, not links: they must be of the Valgrind that the tool was linked with.
+# Copies, not links: these files must be of the Valgrind version that the tool was linked with.
 install-exact: exact
 	install -d $(DESTDIR)$(PREFIX)/lib/commprof
 	install -m 755 $(VGTOOL_TOOL) $(VGTOOL_PRELOAD) $(DESTDIR)$(PREFIX)/lib/commprof
@@ -47,7 +47,7 @@ $(O)/exact/%.o: exact/%.c
 	$(say) CC $@
 	$(Q)$(CC) $(VGTOOL_CF) $(VGTOOL_INC) -c $< -o $@
 
-# The tool shares the target's address space: it lies where no program does.
+# The tool shares the target's address space: it is linked to an address that programs do not use.
 $(VGTOOL_TOOL): $(VGTOOL_O)
 	$(say) LD $@
 	$(Q)$(CC) -m64 -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,--build-id=none \
@@ -65,7 +65,7 @@ $(VGTOOL_STOCK): $(O)/exact/%: $(VG_LIBEXEC)/%
 	@mkdir -p $(@D)
 	@ln -sf $< $@
 
-# Known programs: what they do must not depend on how the profiler is built.
+# Test programs with known accesses: these must not depend on the profiler's build flags.
 $(O)/tests/exact/target: tests/exact/target.c exact/mark.h
 	@mkdir -p $(@D)
 	$(say) LD $@

@@ -18,10 +18,10 @@ KMOD_SRC := $(wildcard kmod/*.c kmod/*.h kmod/Kbuild kmod/uapi/*.h kmod/probe/*.
 
 kmod: $(O)/kmod/commprof.ko
 
-# An O= on our command line would be the kernel's O= too, were it handed on.
+# make would hand an O= on our command line on to the kernel's build, as its O=.
 KBUILD = env -u MAKEFLAGS -u MAKELEVEL $(MAKE) -C $(KDIR) M=$(abspath $(O))/kmod CONFIG_DEBUG_INFO_BTF_MODULES=
 
-# The kernel's build wants to write beside the sources: they are copied.
+# The kernel's build writes beside the sources, so it gets a copy of them.
 $(O)/kmod/commprof.ko: $(KMOD_SRC)
 	@test -n "$(KDIR)" || { echo "kmod: no kernel headers: set KDIR"; exit 1; }
 	@mkdir -p $(O)/kmod
@@ -50,7 +50,7 @@ check-kmod-static: $(O)/tests/vm/test_decode
 	$(O)/tests/vm/test_decode
 	tests/vm/static.sh $(O)
 
-# commd through the module: what goes into the VM beside it.
+# The test of commd with the module: files that go into the VM.
 VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain
 
 $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain: $(O)/tests/vm/%: tests/vm/%.c $(O)/libcomm.a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The rooms of libcomm, lowest first, and which of them each may include.
+# The rooms of libcomm, lowest first; USES_ROOM lists the rooms whose headers ROOM may include.
 
 ROOMS := model target stream decode identity estimate estimate/hazard exact store report report/grouping
 
@@ -14,15 +14,15 @@ USES_exact := model
 USES_store := model
 USES_report := model store
 USES_report/grouping := model store report
-# engine.c stands in no room: it joins all that come before the report.
+# engine.c is in no room: it joins all rooms below report.
 USES_engine := . $(filter-out report%,$(ROOMS))
 
-# Besides: the format of exact results stands with those who write it.
+# Further include paths: the format of exact results is in exact/, beside its writers.
 MORE_exact := -idirafter exact
 MORE_engine := -idirafter exact
 MORE_report := -Iinclude
 MORE_report/grouping := -Iinclude
 
-# These make libcommprof, which other programs link: what reads a store.  The
+# The rooms of libcommprof, which other programs link to read a store.  The
 # store's writer comes with its room.
 LIBRARY_ROOMS := model store report report/grouping

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs what is missing of the Debian packages that a target needs:
+# Installs the missing ones of the Debian packages that a make target needs:
 # packaging/deps.sh build|demo|check|bench
 set -eu
 export LC_ALL=C
@@ -39,7 +39,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
-# A service that a package brings must not start for the sake of a test.
+# A package's service (redis-server) must not start because a test needs the package.
 policy=/usr/sbin/policy-rc.d
 made=
 if [ ! -e "$policy" ]; then

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs test programs one after the other and counts what they say.
+# Runs test programs one after the other and counts their results.
 #   tests/run.sh LOGDIR PROGRAM...
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
-# says nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
+# prints nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
 # "skip name: why" counts as skipped, too.
 set -u
 export LC_ALL=C
@@ -32,7 +32,7 @@ for program in "$@"; do
     *) f=1 ;;
     esac
   elif [ $code != 0 ] && [ $code != 77 ] && [ "$f" = 0 ]; then
-    f=1 # it died, or forgot to say what failed
+    f=1 # the program died, or failed without a "not ok" line
   fi
   printf '%d passed, %d failed, %d skipped (%d s)\n' "$p" "$f" "$s" $((SECONDS - start))
   grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^(not )?ok [0-9]+ *-? */skip /; s/^/    /'

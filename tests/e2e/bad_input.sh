@@ -51,7 +51,8 @@ time.sleep(float(sys.argv[1]))' "$1" &
   pids+=($target)
   until [ "$(ls /proc/$target/task | wc -l)" -ge 3 ]; do sleep 0.1; done
 }
-# until_slices STORE COUNT: waits for them, at most some 100 s, and says how many there are.
+# until_slices STORE COUNT: waits for COUNT slices, at most some 100 s, and prints how many there
+# are.
 until_slices() {
   local slices=0
   for _ in $(seq 500); do
@@ -117,7 +118,7 @@ out=$("$commctl" report --store "$dir/none.db" 2>&1)
 code=$?
 { [ $code = 1 ] || [ $code = 3 ]; } && grep -q none.db <<<"$out" && ok "report without a store" || not_ok "report without a store" "$code: $out"
 
-# Nobody may not, and is told what is missing.
+# User nobody may not profile the target: the sentence names the missing capability.
 cp "$commd" "$dir/commd" && chmod 755 "$dir/commd"
 mkdir -m 777 "$dir/open"
 sentence "as nobody" 1 'CAP_|root|permission|paranoid' setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/commd" --pid $target --store "$dir/open/x.db"
@@ -125,7 +126,7 @@ mkdir -m 755 "$dir/closed"
 cp "$db" "$dir/closed/x.db"
 sentence "store that may not be written" 1 'ermission|read-only|not (be )?writ' setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/commd" --pid $target --store "$dir/closed/x.db"
 
-# A full disk: the run goes on, ends with 1, and what was stored is readable.
+# A full disk: the run goes on, ends with 1, and the stored slices are readable.
 mkdir "$dir/small"
 if mount -t tmpfs -o size=1m tmpfs "$dir/small" 2>/dev/null; then
   timeout 300 "$commd" -q --pid $target --duration 3s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
@@ -142,7 +143,7 @@ else
   skip "full disk" "tmpfs cannot be mounted here"
 fi
 
-# kill -9 of the daemon: each slice that was committed is there.
+# kill -9 of the daemon: each committed slice is in the store.
 "$commd" -q --pid $target --slice 200ms --store "$dir/killed.db" >/dev/null 2>&1 &
 pids+=($!)
 daemon=$!
@@ -157,8 +158,8 @@ else
 fi
 kill $target
 
-# The target ends, forks and execs while attached; at a fixed rate, as a budget
-# buys no sample of so short a life on a machine that is busy with others.
+# The target ends, forks and execs while attached; at a fixed rate, as with a budget so short a
+# life may get no sample on a busy machine.
 spin 300
 timeout 200 "$commd" --pid $target --rate 500 --store "$dir/exit.db" 2>"$dir/log" >/dev/null &
 daemon=$!

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# commctl as a user and a script meet it, on stores whose contents are known.
+# commctl as users and scripts call it, on stores with known contents.
 # Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq and python3; dot where there.
 # Exits 0 pass, 1 fail, 77 skipped.
 
@@ -167,7 +167,7 @@ expect 0 "$ctl" report --store redis.db --csv
 is "$(wc -l <stdout)" 17 "lines of CSV"
 is "$(awk -F, '{print NF}' stdout | sort -u | wc -l)" 1 "columns of CSV"
 
-# Forms: one table gives the names, their help and what else is said of them
+# Forms: names, help and error messages all come from one table
 forms=$("$ctl" report --as '' 2>&1 | sed -n 's/.*choose one of //p')
 case " $forms " in
 " text json csv "*"dot ") ;;
@@ -201,7 +201,7 @@ says stdout "\"'=cmd"
 expect 0 "$ctl" report --store hostile.db --json --by-function
 jq -e . stdout >/dev/null || fail "hostile JSON"
 iconv -f UTF-8 -t UTF-8 stdout >/dev/null || fail "JSON is not UTF-8"
-# GraphML: what an XML parser reads is what JSON says
+# GraphML: an XML parser reads the same nodes and edges as in the JSON form
 for store in redis hostile threads; do
 	for by in thread function object line; do
 		"$ctl" report --store $store.db --as graphml --by-$by >stdout
@@ -210,7 +210,7 @@ for store in redis hostile threads; do
 			import json, re, sys
 			from xml.dom import minidom
 
-			# U+FFFD stands for what XML 1.0 has no character for.
+			# U+FFFD replaces characters that XML 1.0 does not allow.
 			def legal(text):
 			    return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
@@ -270,7 +270,7 @@ expect 0 "$ctl" report --store redis.db --dot --by-object
 says stdout 'shape=box'
 says stdout 'shape=oval'
 
-# What people see: within the width, ASCII in the C locale, no colours
+# Text for people: within the width, ASCII in the C locale, no colours
 for width in 60 80 100 132 200; do
 	for by in thread function object line; do
 		for store in redis threads hostile; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The exact source, from the command to the report: to the byte what the
-# program did.  No root needed.
+# The exact source, from the command to the report: equal to the bytes that the program
+# communicated.  No root needed.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -36,7 +36,7 @@ sentence() {
   fi
 }
 
-# What is missing is said, also where Valgrind and its tool are not there.
+# Errors name what is missing, also where Valgrind and its tool are not there.
 mkdir "$dir/empty"
 sentence "no Valgrind" 1 'install the package valgrind' env PATH="$dir/empty" "$commd" --source exact --store "$dir/x.db" -- /bin/true
 sentence "no command" 2 'name one target' "$commd" --source exact --store "$dir/x.db"
@@ -51,7 +51,7 @@ compared() {
 # json FILE FILTER: the same for one file.
 json() { [ -s "$1" ] && jq -e "$2" "$1"; }
 
-# A program that counts by itself needs no Valgrind.
+# A program linked with libcomm-exact counts by itself and needs no Valgrind.
 native() { # native KERNEL PROGRAM [OPTION...]
   local db=$dir/n.db kernel=$1 program=$2
   shift 2
@@ -60,7 +60,7 @@ native() { # native KERNEL PROGRAM [OPTION...]
   check "native $kernel: exit status" [ $? = 0 ]
   "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$db" >"$dir/n.json"
   "$commctl" report --json --by-thread --min-share 0 --top 0 --first-read --store "$db" >"$dir/n1.json"
-  # The volume is per second, and not of quite the same seconds.
+  # Volumes are per second, and the two were not measured over quite the same seconds.
   check "native $kernel: the report is the true matrix" compared "$dir/n.json" "$dir/n.csv" '.error < 1e-9 and .false_est == 0'
   check "native $kernel: something was read" json "$dir/n.json" '.edges | length > 3'
   check "native $kernel: bytes are the true ones" [ "$(jq '[.edges[].bytes] | add' "$dir/n.json")" = "$(awk -F, '/^[0-9]/ && $1 != $2 { b += $3 } END { printf "%.0f", b }' "$dir/n.csv")" ]
@@ -81,7 +81,7 @@ sentence "native: a granularity it does not know" 1 'up to 64' "$commd" --source
 check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == "duration" and .range.read_bytes > 10000'
 "$commd" -q --source exact --store "$dir/ne.db" -- "$O/tests/truth/exact_loop" once 2>"$dir/log"
 "$commctl" report --json --self --store "$dir/ne.db" >"$dir/ne.json"
-# 100 turns of 4,095 words, and what main() and turn() keep.
+# 100 turns of 4,095 words, and the few bytes that main() and turn() read of their own.
 check "native: _exit()" json "$dir/ne.json" '.run.how == "target exited" and .range.read_bytes >= 1638000 and .range.read_bytes < 1640000'
 check "native: C++ names are readable" sh -c "'$commctl' report --by-function --self --store '$dir/nd.db' | grep -q 'loop::turn(int\*)'"
 
@@ -94,8 +94,8 @@ sentence "no such command" 1 'cannot run no-such-command: No such file' "$commd"
 sentence "a command that is no program" 1 'cannot run .*: Permission denied' "$commd" --source exact --store "$dir/x.db" -- "$dir"
 check "doctor has it" sh -c "'$commd' --doctor | grep -qE '^  exact +works'"
 
-# The kernels' own functions alone, as a report: their books leave out the
-# harness's barriers.
+# The kernels' own functions alone, as a report: their ground truth leaves out the harness's
+# barriers.
 own=$(nm "$O"/tests/truth/native/{sync,regular,irregular}.o | awk '$2 == "t" || $2 == "T" {print $3}' | sort -u)
 own_report() { # own_report STORE
   python3 - "$1" $own <<'PY'
@@ -122,7 +122,7 @@ kernel() { # kernel NAME
   own_report "$db" >"$dir/own.json"
   check "$1: the thread matrix is the true one, to the byte" compared "$dir/own.json" "$truth" '.error == 0 and .log2 == 0'
   "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$db" >"$dir/$1.json"
-  # Thread creation and libc are all that the truth leaves out.
+  # The ground truth leaves out thread creation and libc, nothing else.
   check "$1: the report has it" compared "$dir/$1.json" "$truth" '.error < 0.001 and .recall == 1'
 }
 kernel ring
@@ -144,7 +144,7 @@ check "granularity" [ "$("$commctl" report --json --store "$dir/g.db" | jq .run.
 "$commd" -q --source exact --store "$dir/p.db" -- "$O/tests/exact/target" marks >"$dir/log" 2>&1
 check "a slice for each phase that the program marks" [ "$("$commctl" list --json --store "$dir/p.db" | jq '.runs[0].slices')" = 3 ]
 
-# Told to end, it tells the command, and stores what there is.
+# On SIGINT commd passes the signal to the command, and stores its result.
 "$commd" --source exact --store "$dir/i.db" -- sh -c 'echo >"$0"; while :; do sleep 1; done' "$dir/begun" 2>"$dir/log" &
 pids+=($!)
 for _ in $(seq 600); do [ -e "$dir/begun" ] && break; sleep 0.1; done
@@ -158,6 +158,6 @@ check "--duration" sh -c "'$commctl' list --json --store '$dir/d.db' | grep -q d
 "$commd" -q --source exact --store "$dir/k.db" -- sh -c 'exec 2>/dev/null; kill -9 $$' 2>"$dir/log"
 check "no file is left behind" [ -z "$(ls "$TMPDIR")" ]
 
-# Nothing that is set for Valgrind's own tools gets in the way.
+# A user's VALGRIND_OPTS for other tools must not reach ours.
 check "VALGRIND_OPTS is not ours" env VALGRIND_OPTS=--leak-check=full "$commd" -q --source exact --store "$dir/v.db" -- true
 exit $status

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One recording, made once, gives one matrix for ever: see tests/golden/README.md.
+# A replay of the committed recording must always give the same matrix: see
+# tests/golden/README.md.
 #   tests/e2e/golden.sh [--update]
-# --update writes down what the estimator says now, for a change that is meant.
+# --update replaces the expected matrices by the current ones, for an intended change.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -15,14 +16,14 @@ trap 'rm -rf "$dir"' EXIT
 ok() { n=$((n + 1)); echo "ok $n - $1"; }
 not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
 
-# replay RECORDING STORE [OPTION...]: what it says on stderr goes to STORE.log.
+# replay RECORDING STORE [OPTION...]: its stderr goes to STORE.log.
 replay() {
   local recording=$1 store=$2
   shift 2
   "$commd" -q --source replay:"$recording" --slice 500ms --store "$store" "$@" 2>"$store.log"
 }
 
-# matrix STORE GROUPING: by name of the column, so that more of them may come.
+# matrix STORE GROUPING: columns are taken by name, so that a report may get further ones.
 matrix() {
   "$commctl" report --csv --by-"$2" --self --min-share 0 --top 0 --store "$1" | awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
@@ -30,7 +31,7 @@ matrix() {
 }
 
 # splice OUT EDIT: the recording with its records changed by a line of Python,
-# where r is the list of [kind, fields] and struct is there.
+# in which r is the list of [kind, fields] and the module struct is imported.
 splice() {
   python3 - "$recording" "$1" "$2" <<'P'
 import struct, sys
@@ -84,7 +85,7 @@ same_matrix() {
   fi
 }
 
-# Made by a newer version: a kind of record that nobody knows yet, in the middle.
+# A recording of a newer version: a record of an unknown kind in the middle.
 splice "$dir/newer.rec" 'r.insert(len(r) // 2, [4711, bytes(48)])'
 replay "$dir/newer.rec" "$dir/newer.db" || not_ok "a record of an unknown kind" "$(cat "$dir/newer.db.log")"
 same_matrix "a record of an unknown kind" "$dir/newer.db"
@@ -94,12 +95,13 @@ got=$("$commctl" report --json --store "$dir/newer.db" | jq -c .loss)
 "$commd" --source replay:"$dir/newer.rec" --store "$dir/said.db" 2>"$dir/said"
 grep -q '1 records of unknown kinds skipped: made by a newer version' "$dir/said" && ok "and said" || not_ok "and said" "$(cat "$dir/said")"
 
-# Fields that a newer version appended to what is known.
+# Fields that a newer version appended to a known record.
 splice "$dir/longer.rec" 'r = [[kind, fields + b"\xff" * 8] for kind, fields in r]'
 replay "$dir/longer.rec" "$dir/longer.db" || not_ok "longer records" "$(cat "$dir/longer.db.log")"
 same_matrix "longer records" "$dir/longer.db"
 
-# commd was killed: what came before the last whole record is replayed, and that is said.
+# commd was killed: the whole records are replayed, and a sentence says that the recording was
+# cut.
 head -c $(($(stat -c %s "$recording") - 1000)) "$recording" >"$dir/cut.rec"
 replay "$dir/cut.rec" "$dir/cut.db"
 code=$?

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# libcommprof as another program meets it: installed, found by pkg-config, with the program
+# libcommprof as another program uses it: installed, found by pkg-config, with the program
 # of commprof(3), in C and C++, and from programs that know an older or a newer comm.h.
 set -u
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 export LC_ALL=C
 unset COLUMNS
 
-check() { # NAME COMMAND...: what it prints is shown when it fails
+check() { # NAME COMMAND...: prints the command's output if it fails
   local name=$1 said
   shift
   n=$((n + 1))
@@ -35,7 +35,7 @@ for kind in redis hostile; do
   "$out/tests/e2e/make_store" $kind "$dir/$kind.db" 20 || exit 1
 done
 lib=$prefix/lib/libcommprof.so.0
-# Without what the sanitizers bring.
+# Without the symbols of the sanitizers.
 sanitize='lib(asan|ubsan)'
 flags=()
 [ -z "$(needed "$lib" | grep -E "$sanitize")" ] || flags=(-fsanitize=address,undefined)
@@ -60,7 +60,7 @@ for function in $offered; do
 done
 check "commprof(3) has each function" none "${missing:-}"
 
-# Installed, nothing of the build is used
+# The installed library must not use files of the build folder
 check "commctl finds the library beside it" grep -qF "$prefix/" <(ldd "$prefix/bin/commctl" | grep libcommprof)
 check "commctl runs where it is installed" "$prefix/bin/commctl" list --store "$dir/redis.db"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
@@ -86,7 +86,7 @@ check "hostile names" none "$(run "$dir/feeds" "$dir/hostile.db" | tr -d '\n' | 
 said=$(run "$dir/feeds" "$dir/none.db" 2>&1)
 check "a sentence where there is no store" same "1 1" "$? $(grep -c "^feeds: .*$dir/none.db.*no such file" <<<"$said")"
 
-# Programs that know another comm.h: without the last field of a query, and with one more
+# Programs compiled with another comm.h: without the last field of a query, and with one more
 cat >"$dir/ask.c" <<'END'
 #include <stdio.h>
 #include <comm/comm.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main job on running programs: what is reported is what they do.
+# Profiles running programs with known communication: the report must show it.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -33,9 +33,8 @@ end_kernel() {
   wait $target
 }
 
-# profile STORE SAMPLES OPTION...: until there are so many behind the report's edges,
-# for at least 4 seconds and at most some 200; how many a second has is the machine's
-# affair, which may be busy with others.
+# profile STORE SAMPLES OPTION...: profiles until the report's edges have so many SAMPLES, for at
+# least 4 seconds and at most some 200, as a busy machine gives few a second.
 profile() {
   local db=$1 samples=$2 daemon seen
   shift 2
@@ -53,7 +52,7 @@ profile() {
   wait $daemon
 }
 
-# The pairs of threads of the truth that are among the report's largest edges.
+# Prints the share of the ground truth's thread pairs among the report's largest edges.
 recall() { # TRUTH.csv REPORT.json
   python3 tests/truth/compare.py "$2" "$1" --json | jq -e '.recall'
 }
@@ -95,7 +94,7 @@ kernel private 4
 profile "$dir/private.db" 0 --pid $target --overhead 5
 end_kernel
 "$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/private.db" >"$dir/private.json"
-# Its workers share no barrier either: whatever is there is false.
+# The workers share no data, not even a barrier: any edge between them is false.
 check "private data: no false communication" jq -e '([.edges[].bytes] | add // 0) <= .range.read_bytes * 0.02' "$dir/private.json"
 
 # Several processes on shared memory: the same page in two address spaces.
@@ -127,7 +126,7 @@ else
   skip "by cgroup" "no writable cgroup v2 hierarchy"
 fi
 
-# A program nobody here wrote: redis' main thread feeds its I/O threads.
+# A foreign program: redis' main thread feeds its I/O threads.
 if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
   redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >/dev/null 2>&1 &
   target=$!

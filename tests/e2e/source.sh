@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The live sources against targets whose doings are known.
+# The live sources against targets with known behaviour.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Watchpoints from user space: who writes what was read is who is known to.
+# Watchpoints from user space: their answers must name the known writers of the data read.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -21,8 +21,8 @@ skip() { echo "ok 1 # SKIP $1"; exit 0; }
 why=$("$commd" --doctor | sed -n 's/^watchpoints (--watch): //p')
 [ "$why" = work ] || skip "$why"
 
-# watched KERNEL SOURCE: $dir/KERNEL.csv is the truth, .ev what the watches saw, which
-# are 60 writes and more unless the machine lets none come in a minute.
+# watched KERNEL SOURCE: $dir/KERNEL.csv is the ground truth, .ev the writes that watches saw: 60
+# at least, unless none came in a minute.
 watched() {
   "$kernels" "$1" --threads 2 --seconds 1000 --out "$dir/$1.csv" --pid-file "$dir/pid" >/dev/null 2>&1 &
   target=$!
@@ -44,7 +44,7 @@ watched() {
   rm -f "$dir/$1".db*
   [ $code = 0 ] || not_ok "$1, $2: exit status $code" "$(cat "$dir/$1.log")"
 }
-# field NAME FILE: what the log says of the watches.
+# field NAME FILE: prints a number of the log's line about watches.
 field() { sed -n "s/.* \([0-9]*\) $1.*/\1/p" "$2"; }
 
 for source in bpf perf; do
@@ -54,8 +54,8 @@ for source in bpf perf; do
     continue
   fi
   watched pipeline $source
-  # Thread 0 produces, thread 1 consumes: whoever writes what 1 has read is 0, but
-  # for the words of their barrier.
+  # Thread 0 produces, thread 1 consumes: the writer of data that 1 has read is 0, except for the
+  # words of their barrier.
   tids=$(sed -n 's/.*tids=//p' "$dir/pipeline.csv")
   read -r hits right wrong <<<"$(awk -v a="${tids%:*}" -v b="${tids#*:}" '
     $1 == "watch" { all += $4 } $1 == "watch" && $2 == b { if ($3 == a) right += $4; else wrong += $4 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nothing is lost in silence: each cause of enum comm_loss is raised by some code, and
+# No loss goes uncounted: each cause of enum comm_loss is raised by some code, and
 # some test names it.
 export LC_ALL=C
 set -u
@@ -17,7 +17,7 @@ causes=$(sed -n '/^enum comm_loss {/,/^}/s/^\t\(COMM_LOSS_[A-Z0-9_]*\).*/\1/p' l
 [ "$(wc -w <<<"$causes")" -ge 18 ]
 check $? "the causes are found: $(wc -w <<<"$causes")"
 for cause in $causes; do
-  # A call that counts or tells a loss, a sum that grows, or an event of that cause.
+  # Matches a call that counts or reports a loss, a growing sum, or an event of that cause.
   git grep -qE "(lose|lose_more|tell_loss)\\([^;]*\\b$cause\\b|loss\\[$cause\\] *\\+|cause = $cause\\b|&[a-z_>.-]*loss\\[$cause\\]" \
     -- 'libcomm/*.c' 'daemon/*.c'
   check $? "$cause is raised"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Scripts must not depend on whose awk is installed, nor on the caller's locale.
 #
-# Each awk program in a script meets the same input under mawk, gawk and busybox: what
-# it prints and its exit status must be the same, with nothing on stderr.  Where one
-# of them has failed here: gawk rewrites an escape like "\[" in a -v assignment, mawk
-# prints a whole number beyond 2^31 as 3e+09, busybox has no "^".
+# Each awk program in a script gets the same input under mawk, gawk and busybox: its output and
+# exit status must be the same, with nothing on stderr.  Differences that have broken scripts
+# here: gawk rewrites an escape like "\[" in a -v assignment, mawk prints a whole number beyond
+# 2^31 as 3e+09, busybox has no "^".
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -86,10 +86,10 @@ if not programs:
     problems.append("no awk program was found")
 result(problems, f"{programs} awk programs say the same under mawk, gawk and busybox")
 
-# With a comma for the decimal point mawk and printf read 1 from "1.5", and sort -n
-# orders otherwise; a translated message is not the one that a grep looks for.  Each
-# script says it for itself, since each is run alone, too; but the demo, which shows
-# its reader what commctl prints for that locale.
+# With a comma for the decimal point mawk and printf read 1 from "1.5", and sort -n orders
+# otherwise; a translated message is not the one that a grep looks for.  Each script sets LC_ALL
+# itself, since each is run alone, too; but the demo, which shows its reader what commctl prints
+# for that locale.
 problems = [s for s, text in texts.items()
             if text.startswith("#!") and s.endswith(".sh") and s != "bench/demo.sh" and
             not re.search(r"(?m)^export LC_ALL=C( |$)", text)]

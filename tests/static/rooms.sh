@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# No room of libcomm includes what it may not: with the include paths that the Makefile
+# No room of libcomm includes a header that it may not: with the include paths that the Makefile
 # compiles a room with, each header of the rooms it uses is found and complete in itself,
 # and no header of any other room, of daemon/ or of ctl/ is found.
 export LC_ALL=C
@@ -27,7 +27,7 @@ for room in $(ask print-rooms) ctl; do
     case " ${flags[*]} " in
     *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
     *)
-      # Another folder, or the system, may have a header of that name.
+      # A header of the same name may be found in another folder or the system's.
       printf '#include "%s"\n' "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
         grep -qwF "$header" && found="$found $header"
       ;;

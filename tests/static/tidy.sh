@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The agreed rules stand in .clang-tidy.
+# clang-tidy with the rules of .clang-tidy.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -12,7 +12,7 @@ git ls-files 'libcomm/*.c' 'ctl/*.c' 'daemon/*.c' | xargs -P "$(nproc)" -n 8 sh 
   inc=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $inc \
     2>/dev/null' "$inc" >"$O/tidy.log" || true
 [ -f "$O/bpf/capture.skel.h" ] || { echo "not ok 1 - clang-tidy: build first"; exit 1; }
-# The skeleton is libbpf's.
+# Warnings in the BPF skeleton are libbpf's.
 if grep -E '(warning|error):' "$O/tidy.log" | grep -v 'skel\.h'; then
   echo "not ok 1 - clang-tidy"
   exit 1

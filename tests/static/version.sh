@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One version: what include/comm/version.h says, all others say too.
+# All places that name the version must agree with include/comm/version.h.
 export LC_ALL=C
 set -u
 cd "$(dirname "$0")/../.."

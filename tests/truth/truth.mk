@@ -12,7 +12,8 @@ include exact/tsan/exact.mk
 
 TRUTH_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -D_GNU_SOURCE -MMD -MP
-# Instrumented are the kernels and their barriers, never the harness; clang leaves loads out.
+# The kernels and their barriers are instrumented, never the harness; gcc, as clang leaves loads
+# out.
 GCC ?= gcc
 TRUTH_EXACT_CF := -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
 TRUTH := $(O)/tests/truth
@@ -23,7 +24,7 @@ truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test $
 
 -include $(TRUTH_O:.o=.d) $(TRUTH_EXACT_O:.o=.d) $(TRUTH)/exact/exact_test.d
 
-# -O2 whatever the profiler is built with: what the kernels do is the measure.
+# -O2 whatever the profiler is built with: the accesses of the kernels are the ground truth.
 $(TRUTH)/native/%.o: tests/truth/kernels/%.c
 	@mkdir -p $(@D)
 	$(say) CC $@
