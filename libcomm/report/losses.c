@@ -48,7 +48,7 @@ static int loss_of(struct comm_report_loss **losses, size_t *n, struct comm_text
 	return 0;
 }
 
-int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *cover,
+int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *slices,
 		     struct comm_texts *texts, struct comm_report_loss **ret, size_t *ret_n)
 {
 	struct comm_report_loss *loss;
@@ -59,10 +59,10 @@ int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *cover,
 			       &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(stmt, 1, run);
-	for (size_t i = 0; i < cover->n && !code; i++) {
-		if (!cover->slice[i].taken)
+	for (size_t i = 0; i < slices->n && !code; i++) {
+		if (!slices->slice[i].taken)
 			continue;
-		sqlite3_bind_int64(stmt, 2, cover->slice[i].id);
+		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 			code = loss_of(ret, ret_n, texts, stmt, &loss);
 			if (!code)

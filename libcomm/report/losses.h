@@ -14,7 +14,7 @@
  * Loads the losses of the cover's taken slices, largest first; texts owns the causes'
  * names.  The caller frees the malloc'ed array, also on failure.
  */
-int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *cover,
+int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *slices,
 		     struct comm_texts *texts, struct comm_report_loss **ret, size_t *ret_n);
 
 #endif

@@ -32,7 +32,7 @@ struct work {
 	const struct comm_query *query;
 	struct comm_report_whole *whole;
 	struct comm_report *report; /* &whole->shown */
-	struct comm_slices cover;
+	struct comm_slices slices;
 	struct comm_fold fold;
 	uint8_t *wanted; /* threads of query->thread, by id; NULL: all */
 	size_t n_wanted;
@@ -108,14 +108,14 @@ static int load_slices(struct work *work, char **err)
 			"from %.1f s to %.1f s",
 			(long long)run->id, (run->end_ns - run->start_ns) / 1e9,
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
-	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns, &work->cover);
+	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns, &work->slices);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
-	work->whole->slices = calloc(work->cover.n + 1, sizeof(*work->whole->slices));
+	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
 	if (!work->whole->slices)
 		return comm_reader_fail_db(work->reader, err, -ENOMEM);
-	for (size_t i = 0; i < work->cover.n; i++) {
-		const struct comm_slices_one *s = &work->cover.slice[i];
+	for (size_t i = 0; i < work->slices.n; i++) {
+		const struct comm_slices_one *s = &work->slices.slice[i];
 		bool first = work->query->first_read;
 
 		if (s->leaf)
@@ -233,11 +233,11 @@ static int scan(struct work *work)
 			       NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(stmt, 1, work->report->run->id);
-	for (size_t i = 0; i < work->cover.n && !code; i++) {
-		if (!work->cover.slice[i].taken)
+	for (size_t i = 0; i < work->slices.n && !code; i++) {
+		if (!work->slices.slice[i].taken)
 			continue;
-		code = comm_fold_slice(&work->fold, work->cover.slice[i].id);
-		sqlite3_bind_int64(stmt, 2, work->cover.slice[i].id);
+		code = comm_fold_slice(&work->fold, work->slices.slice[i].id);
+		sqlite3_bind_int64(stmt, 2, work->slices.slice[i].id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 			read_row(stmt, &row);
 			code = comm_fold_row(&work->fold, &row, is_wanted(work, &row));
@@ -270,7 +270,7 @@ static int build(struct work *work, char **err)
 		return code;
 	code = scan(work);
 	if (!code)
-		code = comm_losses_load(work->reader->db, report->run->id, &work->cover,
+		code = comm_losses_load(work->reader->db, report->run->id, &work->slices,
 					&work->whole->texts, &work->whole->losses,
 					&report->n_losses);
 	if (!code)
@@ -325,7 +325,7 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *thei
 	code = build(&work, err);
 	comm_fold_deinit(&work.fold);
 	comm_reader_release(reader);
-	comm_slices_deinit(&work.cover);
+	comm_slices_deinit(&work.slices);
 	free(work.wanted);
 	if (code) {
 		comm_report_free(work.report);

@@ -196,14 +196,14 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 /* Adds to a run what its slices sum up to. */
 int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 {
-	struct comm_slices cover;
+	struct comm_slices slices;
 	int code;
 
-	code = comm_slices_load(reader->db, run->id, 0, UINT64_MAX, &cover);
+	code = comm_slices_load(reader->db, run->id, 0, UINT64_MAX, &slices);
 	if (code)
 		return code;
-	for (size_t i = 0; i < cover.n; i++) {
-		const struct comm_slices_one *slice = &cover.slice[i];
+	for (size_t i = 0; i < slices.n; i++) {
+		const struct comm_slices_one *slice = &slices.slice[i];
 
 		run->edges += slice->edges;
 		run->slices += slice->leaf;
@@ -222,7 +222,7 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	if (run->end_ns < run->start_ns)
 		run->end_ns = run->start_ns;
 	run->overhead = comm_reader_share(run->handler_ns + run->daemon_ns, run->target_ns);
-	comm_slices_deinit(&cover);
+	comm_slices_deinit(&slices);
 	return 0;
 }
 

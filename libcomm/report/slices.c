@@ -29,22 +29,22 @@ static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 	slice->setup_ns = sqlite3_column_int64(stmt, 14);
 }
 
-static int load(sqlite3_stmt *stmt, struct comm_slices *cover)
+static int load(sqlite3_stmt *stmt, struct comm_slices *slices)
 {
 	size_t capacity = 0;
 	int rc;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (cover->n == capacity) {
+		if (slices->n == capacity) {
 			struct comm_slices_one *grown;
 
 			capacity = capacity ? 2 * capacity : COVER_FIRST;
-			grown = reallocarray(cover->slice, capacity, sizeof(*grown));
+			grown = reallocarray(slices->slice, capacity, sizeof(*grown));
 			if (!grown)
 				return -ENOMEM;
-			cover->slice = grown;
+			slices->slice = grown;
 		}
-		read_slice(stmt, &cover->slice[cover->n++]);
+		read_slice(stmt, &slices->slice[slices->n++]);
 	}
 	return rc == SQLITE_DONE ? 0 : comm_schema_errno(sqlite3_db_handle(stmt));
 }
@@ -54,14 +54,14 @@ static int load(sqlite3_stmt *stmt, struct comm_slices *cover)
  * taken and its parts are skipped; of a slice across an end of the range the parts are
  * taken, or the slice whole when it has none left.
  */
-static void choose(struct comm_slices *cover, uint64_t from_ns, uint64_t to_ns)
+static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t done_ns = 0;
 
-	for (size_t i = 0; i < cover->n; i++) {
-		struct comm_slices_one *slice = &cover->slice[i];
+	for (size_t i = 0; i < slices->n; i++) {
+		struct comm_slices_one *slice = &slices->slice[i];
 
-		slice->leaf = i + 1 == cover->n || cover->slice[i + 1].start_ns >= slice->end_ns;
+		slice->leaf = i + 1 == slices->n || slices->slice[i + 1].start_ns >= slice->end_ns;
 		if (slice->start_ns < done_ns)
 			continue;
 		if ((slice->start_ns >= from_ns && slice->end_ns <= to_ns) || slice->leaf) {
@@ -74,7 +74,7 @@ static void choose(struct comm_slices *cover, uint64_t from_ns, uint64_t to_ns)
 int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 		     struct comm_slices *ret)
 {
-	struct comm_slices cover = {0};
+	struct comm_slices slices = {0};
 	sqlite3_stmt *stmt;
 	int err;
 
@@ -90,19 +90,19 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 	sqlite3_bind_int64(stmt, 1, run);
 	sqlite3_bind_int64(stmt, 2, from_ns);
 	sqlite3_bind_int64(stmt, 3, to_ns > INT64_MAX ? INT64_MAX : to_ns);
-	err = load(stmt, &cover);
+	err = load(stmt, &slices);
 	sqlite3_finalize(stmt);
 	if (err) {
-		comm_slices_deinit(&cover);
+		comm_slices_deinit(&slices);
 		return err;
 	}
-	choose(&cover, from_ns, to_ns);
-	*ret = cover;
+	choose(&slices, from_ns, to_ns);
+	*ret = slices;
 	return 0;
 }
 
-void comm_slices_deinit(struct comm_slices *cover)
+void comm_slices_deinit(struct comm_slices *slices)
 {
-	free(cover->slice);
-	memset(cover, 0, sizeof(*cover));
+	free(slices->slice);
+	memset(slices, 0, sizeof(*slices));
 }

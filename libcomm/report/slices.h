@@ -32,6 +32,6 @@ struct comm_slices {
 /* from_ns, to_ns: CLOCK_MONOTONIC, the end exclusive; the range grows to whole slices. */
 int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 		     struct comm_slices *ret);
-void comm_slices_deinit(struct comm_slices *cover);
+void comm_slices_deinit(struct comm_slices *slices);
 
 #endif

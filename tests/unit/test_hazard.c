@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the hazard estimator makes of patterns of ownership. */
+#include "made_bursts.h"
+
+/*
+ * Pages of four threads alternate in one object, of which only little is observed: a
+ * thread's reads of its own pages are its own even where its write was not seen.
+ */
+static void test_own_pages(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+	double others = 0;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		struct comm_access a[12];
+		uint32_t thread = i % 4;
+
+		for (uint32_t j = 0; j < 12; j++) {
+			uint64_t page = comm_hash_next(&random) % 32 * 4 + thread;
+			uint64_t datum = base + page * 4096 + comm_hash_next(&random) % 504 * 8;
+
+			a[j] = access_at(j < 8 && j ? a[0].datum + j * 8 : datum,
+					 j < 8 ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, (uint16_t)j);
+		}
+		feed(ops, est, i * 1000000ull, thread, a, 12);
+	}
+	slice(ops, est, &r);
+	for (uint32_t w = 0; w < 4; w++)
+		for (uint32_t reader = 0; reader < 4; reader++)
+			others += w != reader ? r.bytes[w][reader] : 0;
+	assert_true(others < 0.04 * r.edge_bytes);
+	ops->destroy(est);
+}
+
+/* Ends the estimator; returns the share of bytes read that no thread wrote. */
+static double end_unwritten(void *est)
+{
+	struct result r;
+	struct comm_unwritten u = slice(&comm_est_hazard, est, &r);
+
+	comm_est_hazard.destroy(est);
+	return u.bytes / (u.bytes + r.edge_bytes);
+}
+
+/*
+ * A constant in a page of which little is observed: read in every other burst, and
+ * written in none, unlike what stands around it.
+ */
+static void test_constant(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t datum = base + 8 + comm_hash_next(&random) % 511 * 8;
+		struct comm_access w = access_at(datum, COMM_ACCESS_WRITE, 0);
+		struct comm_access c = access_at(base, COMM_ACCESS_READ, 0);
+
+		feed(ops, est, i * 1000000ull, i % 2, i % 2 ? &c : &w, 1);
+	}
+	assert_true(end_unwritten(est) > 0.8);
+}
+
+/*
+ * A constant where little is written at all, so that an unseen write proves little:
+ * the writers there overwrite the same words, never the constant.
+ */
+static void test_constant_beside(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < 800; i++) {
+		bool write = i % 20 == 0;
+		uint64_t datum = base + (i % 4 == 1 ? 0 : 8 + comm_hash_next(&random) % 7 * 8);
+		struct comm_access a =
+			access_at(datum, write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, 0);
+
+		feed(ops, est, i * 1000000ull, !write, &a, 1);
+	}
+	assert_true(end_unwritten(est) > 0.2);
+}
+
+/* A burst that writes or reads n words in a row. */
+static void feed_row(void *est, uint64_t time_ns, uint32_t thread, uint64_t datum, uint32_t n,
+		     uint16_t flags)
+{
+	struct comm_access row[16];
+
+	assert_true(n <= 16);
+	for (uint32_t i = 0; i < n; i++)
+		row[i] = access_at(datum + i * 8, flags, (uint16_t)(i * 4));
+	feed(&comm_est_hazard, est, time_ns, thread, row, n);
+}
+
+enum { SWEEP_WORDS = 4096 };
+
+/*
+ * Thread 0 writes written words of an array from end to end, thread 1 reads all
+ * of it.  Bursts meet a part of the words only.
+ */
+static double sweep_unwritten(uint32_t written)
+{
+	void *est = est_new(&comm_est_hazard);
+	uint64_t random = 7;
+
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t words = i % 2 ? SWEEP_WORDS : written;
+		uint64_t at = comm_hash_next(&random) % (words / 16) * 16;
+
+		feed_row(est, i * 1000000ull, i % 2, base + at * 8, 16,
+			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	return end_unwritten(est);
+}
+
+/* A word without an observed write counts as written where all similar words are. */
+static void test_sweep(void **state)
+{
+	(void)state;
+	assert_true(sweep_unwritten(SWEEP_WORDS) < 0.08);
+	/* Half of it is constant; few observations bias the estimate towards written. */
+	assert_true(sweep_unwritten(SWEEP_WORDS / 2) > 0.25);
+}
+
+/* The share of first reads where each write is read so many times. */
+static double first_share(uint32_t reads)
+{
+	void *est = est_new(&comm_est_hazard);
+	uint64_t random = 11;
+	struct result r;
+
+	for (uint32_t i = 0; i < 900; i++) {
+		bool write = i % (reads + 1) == 0;
+		uint32_t segment = comm_hash_next(&random) & 1;
+		uint64_t at = comm_hash_next(&random) % (SWEEP_WORDS / 32) * 16;
+
+		/* Two pairs of threads; the second pair must not matter. */
+		feed_row(est, i * 1000000ull, write ? segment : segment + 2,
+			 base + (segment * SWEEP_WORDS / 2 + at) * 8, 16,
+			 write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ);
+	}
+	slice(&comm_est_hazard, est, &r);
+	comm_est_hazard.destroy(est);
+	return (r.first[0][2] + r.first[1][3]) / (r.bytes[0][2] + r.bytes[1][3]);
+}
+
+static void test_first_reads(void **state)
+{
+	(void)state;
+	assert_true(first_share(1) > 0.9);
+	assert_true(first_share(8) > 0.08 && first_share(8) < 0.2);
+}
+
+/*
+ * Two threads take turns on one CPU, 4 ms each, and change data that both write
+ * within microseconds: the running thread was nearly always the last writer.
+ */
+static void test_turns(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 3;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t start_ns = i * 4000000ull, at = base + comm_hash_next(&random) % 64 * 128;
+		struct comm_access a[32];
+
+		ops->sched(est, start_ns, (i + 1) % 2, false);
+		ops->sched(est, start_ns, i % 2, true);
+		for (uint16_t j = 0; j < 32; j++)
+			a[j] = access_at(at + j % 16 * 8,
+					 j < 16 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE, j);
+		feed(ops, est, start_ns + 1000000 + comm_hash_next(&random) % 2000000, i % 2, a,
+		     32);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[0][1] + r.bytes[1][0] < 0.03 * r.edge_bytes);
+	ops->destroy(est);
+}
+
+/*
+ * Pieces of one array belong to two writers in turn; bursts meet few of their lines.
+ * Returns the share of reads attributed to the wrong writer.
+ */
+static double wrong_owner(uint32_t piece_bytes, uint32_t bursts)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 5;
+	struct result r;
+	double wrong;
+
+	for (uint32_t i = 0; i < bursts; i++) {
+		uint32_t writer = comm_hash_next(&random) & 1;
+		uint64_t piece = comm_hash_next(&random) % 16 * 2 + writer;
+		uint64_t at =
+			piece * piece_bytes + comm_hash_next(&random) % (piece_bytes / 128) * 128;
+
+		feed_row(est, i * 1000000ull, i % 2 ? writer + 2 : writer, 2 * base + at, 16,
+			 i % 2 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	slice(ops, est, &r);
+	wrong = (r.bytes[1][2] + r.bytes[0][3]) / (r.bytes[0][2] + r.bytes[1][3]);
+	ops->destroy(est);
+	return wrong;
+}
+
+static void test_owners(void **state)
+{
+	(void)state;
+	assert_true(wrong_owner(4096, 400) < 0.01);
+	/* Pieces that are not aligned to pages, and few bursts. */
+	assert_true(wrong_owner(5 * 4096 + 1024, 200) < 0.45);
+}
+
+/* A thread that writes one word over and over is not taken for the writer of other words. */
+static void test_hot_word(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 9;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 240; i++) {
+		uint64_t at = 2 * base + 4096 + comm_hash_next(&random) % (SWEEP_WORDS / 16) * 128;
+
+		if (i % 3 == 1)
+			feed_row(est, i * 1000000ull, 1, 2 * base, 1, COMM_ACCESS_WRITE);
+		else
+			feed_row(est, i * 1000000ull, i % 3, at, 16,
+				 i % 3 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE);
+	}
+	slice(ops, est, &r);
+	assert_true(r.bytes[1][2] < 2e-4 * r.bytes[0][2]);
+	ops->destroy(est);
+}
+
+/*
+ * A thread that reads only its own data is not estimated to read others' where no
+ * write was seen.
+ */
+static void test_own_constants(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 13;
+	struct comm_unwritten u;
+	struct result r;
+	double others;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t thread = i % 4;
+		uint64_t page = 2 * base + thread * 4096, at = comm_hash_next(&random) % 16 * 8;
+		const struct comm_access own[] = {access_at(page + at, COMM_ACCESS_READ, 0),
+						  access_at(page + at, COMM_ACCESS_WRITE, 1)};
+
+		if (thread < 3)
+			feed(ops, est, i * 1000000ull, thread, own, 2);
+		else
+			feed_row(est, i * 1000000ull, 3, page + comm_hash_next(&random) % 480 * 8,
+				 1, COMM_ACCESS_READ);
+	}
+	u = slice(ops, est, &r);
+	others = r.bytes[0][3] + r.bytes[1][3] + r.bytes[2][3];
+	assert_true(others < 0.01 * (others + u.bytes));
+	ops->destroy(est);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_pages),	cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_constant_beside), cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),	cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
