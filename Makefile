@@ -35,7 +35,7 @@ room = $(or $(patsubst %/,%,$(patsubst libcomm/%,%,$(dir $<))),engine)
 quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
-INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
+INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
 INC_ctl := -Iinclude -iquote ctl -iquote ctl/form
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
