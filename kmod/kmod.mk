@@ -6,7 +6,7 @@
 #   check-kmod          everything below, and the VM tests on Debian's 6.1 and 6.12
 #   check-kmod-static   sparse, checkpatch, coccicheck, modinfo, the decoder's test
 #   check-kmod-install  make install-kmod and dkms, into a scratch folder
-#   check-kmod-vm-6.1 check-kmod-vm-6.12
+#   check-kmod-vm-6.1 check-kmod-vm-6.12   PARTS='watch budget': only those
 #   check-debug-kernel  the same tests under KASAN, lockdep, kmemleak and UBSAN
 #   bench-kmod          what a sample costs, in instructions, beside perf's
 #

@@ -184,34 +184,45 @@ compress() {
 commd --doctor > $out/doctor 2>&1
 grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
 
-attach ring-kmod 150 kmod ring --rate 400
-follow children-bpf
-feed kmod
-precise precise-ibs
-case $(uname -r) in
-6.1.*)
-	attach ring-bpf 150 bpf ring --rate 400
-	attach ring-perf 150 perf ring --rate 400
-	attach ring-watch 300 kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
-	events /tmp/watch.rec > $out/watch.events 2>> $out/log
-	attach ring-budget 100 kmod ring --overhead 20
-	mount -o bind /dev/null /sys/kernel/btf/vmlinux
-	follow children-proc
-	umount /sys/kernel/btf/vmlinux
-	cgroup
-	;;
-*)
-	precise precise-pebs intel=1
-	feed bpf
-	measure chase /cptest chase
-	measure sqlite sqlite3 :memory: "
-		create table t(a integer primary key, b, c);
-		insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000)
-			select i, i * 7919 % 40009, 'text ' || i from n;
-		create index tb on t(b);
-		select sum(length(x.c)) from t x join t y on x.b = y.a;
-		select b % 97, count(*), max(c) from t group by 1 order by 2 limit 3;"
-	redis
-	compress
-	;;
-esac
+# PARTS may name runs, as commd/redis: then only those, on whatever kernel.
+runs=$(echo "$PARTS" | tr ' ' '\n' | sed -n 's,^commd/,,p')
+if [ -z "$runs" ]; then
+	runs='ring-kmod children-bpf feed-kmod precise-ibs'
+	case $(uname -r) in
+	6.1.*) runs="$runs ring-bpf ring-perf ring-watch ring-budget children-proc cgroup" ;;
+	*) runs="$runs precise-pebs feed-bpf chase sqlite redis xz" ;;
+	esac
+fi
+for name in $runs; do
+	case $name in
+	ring-kmod | ring-bpf | ring-perf) attach $name 150 ${name#ring-} ring --rate 400 ;;
+	ring-watch)
+		attach ring-watch 300 kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
+		events /tmp/watch.rec > $out/watch.events 2>> $out/log
+		;;
+	ring-budget) attach ring-budget 100 kmod ring --overhead 20 ;;
+	children-bpf) follow children-bpf ;;
+	children-proc)
+		mount -o bind /dev/null /sys/kernel/btf/vmlinux
+		follow children-proc
+		umount /sys/kernel/btf/vmlinux
+		;;
+	cgroup) cgroup ;;
+	feed-kmod | feed-bpf) feed ${name#feed-} ;;
+	precise-ibs) precise precise-ibs ;;
+	precise-pebs) precise precise-pebs intel=1 ;;
+	chase) measure chase /cptest chase ;;
+	sqlite)
+		measure sqlite sqlite3 :memory: "
+			create table t(a integer primary key, b, c);
+			insert into t with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000)
+				select i, i * 7919 % 40009, 'text ' || i from n;
+			create index tb on t(b);
+			select sum(length(x.c)) from t x join t y on x.b = y.a;
+			select b % 97, count(*), max(c) from t group by 1 order by 2 limit 3;"
+		;;
+	redis) redis ;;
+	xz) compress ;;
+	*) echo "not ok commd: $name # there is no such run" ;;
+	esac
+done

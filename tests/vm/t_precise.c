@@ -71,6 +71,12 @@ static __attribute__((noinline, noclone)) void spin(void *unused)
 		     : "rax", "memory");
 }
 
+static void spin_on_cpu(void *cpu)
+{
+	pin((intptr_t)cpu);
+	spin(NULL);
+}
+
 static int open_run(const char *pmu, struct cp_source *source, struct tally *tally,
 		    struct cp_stats *stats)
 {
@@ -89,7 +95,7 @@ static int open_run(const char *pmu, struct cp_source *source, struct tally *tal
 	tally->has_source = source->has_data_src;
 	if (!err) {
 		for (int i = 0; i < 2; i++)
-			pid[i] = spawn(spin, NULL);
+			pid[i] = spawn(spin_on_cpu, (void *)(intptr_t)i);
 		run_until(reader, 500, take, tally, &tally->n, 100);
 		cp_reader_stats(reader, stats);
 		for (int i = 0; i < 2; i++)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "cptest.h"
@@ -19,6 +20,12 @@ static void spin(void *unused)
 	static uint64_t datum;
 
 	asm volatile("1: movq (%0), %%rax\njmp 1b\n" : : "r"(&datum) : "rax", "memory");
+}
+
+static void spin_on(void *cpu)
+{
+	pin((intptr_t)cpu);
+	spin(NULL);
 }
 
 struct tally {
@@ -321,9 +328,10 @@ static struct cp_stats spend(struct cp_budget budget, uint64_t period, uint64_t 
 	struct cp_stats stats = {};
 	struct cp_reader *reader;
 	uint64_t start_ns, end_ns;
-	pid_t pid[2];
+	pid_t pid[64];
+	int cpus = get_nprocs();
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < cpus; i++)
 		pid[i] = spawn(spin, NULL);
 	reader = session(0);
 	cp_reader_budget(reader, &budget);
@@ -342,9 +350,9 @@ static struct cp_stats spend(struct cp_budget budget, uint64_t period, uint64_t 
 		cp_reader_stats(reader, &stats);
 	} while (refused && !stats.lost[CP_LOST_BUDGET] &&
 		 end_ns < start_ns + LIMIT_S * 1000000000ull);
-	*ret_ns = 2.0 * (end_ns - start_ns);
+	*ret_ns = (double)cpus * (end_ns - start_ns);
 	cp_reader_destroy(reader);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < cpus; i++)
 		reap(pid[i]);
 	return stats;
 }
@@ -426,7 +434,7 @@ void test_rate(void)
 	pid_t pid[2];
 
 	for (int i = 0; i < 2; i++)
-		pid[i] = spawn(spin, NULL);
+		pid[i] = spawn(spin_on, (void *)(intptr_t)i);
 	cp_reader_budget(reader, &budget);
 	err[0] = cp_reader_rate(reader, 0, CP_RATE_EVERY_CPU, 10000000);
 	cp_reader_source(reader, &source);

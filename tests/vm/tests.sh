@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # In the VM: every line on stdout is a result.  The host knows which must come.
+#
+# The parts, in this order; /parts names those that are wanted, or is empty for all.
+# A part finds the module and the stand-in PMU loaded and leaves them so.
+PARTS=$(cat /parts)
+all='abi ioctl soft nmi burst copies precise watch debugger budget rate target mode32 tail cost
+	hotplug lifetime failing commd perf lockdown'
+
 result() { # status, name, figures
 	if [ "$1" = 0 ]; then echo "ok $2 # $3"; else echo "not ok $2 # $3"; fi
 }
@@ -12,29 +19,25 @@ wait_for() { # file, text
 	done
 }
 
-part() { echo "# $(cut -d' ' -f1 /proc/uptime) s: $1"; }
-
-part begin
-insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
-insmod /modules/commprof.ko; result $? "load: module" ""
-
-for t in abi ioctl soft nmi burst copies precise watch debugger budget rate target mode32 tail cost; do
-	part $t
-	timeout 600 /cptest $t
+program() { # part
+	timeout 600 /cptest $1
 	status=$?
-	[ $status -lt 2 ] || echo "not ok $t # exit status $status"
-done
+	[ $status -lt 2 ] || echo "not ok $1 # exit status $status"
+}
 
-part hotplug
-if [ -e /sys/devices/system/cpu/cpu1/online ]; then
+test_hotplug() {
+	[ -e /sys/devices/system/cpu/cpu1/online ] || { echo "skip hotplug # no CPU can go"; return; }
 	rm -f /tmp/over
 	/cptest load > /tmp/load &
 	pid=$!
 	wait_for /tmp/load sampling
 	loops=0
+	# Each but the first, in turn.
+	cpus=$(ls -d /sys/devices/system/cpu/cpu[1-9]*/online)
 	while kill -0 $pid 2>/dev/null && [ $loops -lt 20 ]; do
-		echo 0 > /sys/devices/system/cpu/cpu1/online &&
-			echo 1 > /sys/devices/system/cpu/cpu1/online || break
+		for online in $cpus; do
+			echo 0 > $online && echo 1 > $online || break 2
+		done
 		loops=$((loops + 1))
 	done
 	touch /tmp/over
@@ -51,50 +54,51 @@ if [ -e /sys/devices/system/cpu/cpu1/online ]; then
 	touch /tmp/over
 	wait $pid
 	sed '/^sampling/d; s/sampling goes on/a CPU that comes later/' /tmp/load
-else
-	echo "skip hotplug # no CPU can go"
-fi
+}
 
-part lifetime
-rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
-wait_for /tmp/hold held
-rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with an open descriptor is refused" ""
-kill -9 $pid; wait $pid 2>/dev/null
-rm -f /tmp/map; /cptest map > /tmp/map & pid=$!
-wait_for /tmp/map mapped
-rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with only a mapping is refused" ""
-kill -9 $pid; wait $pid 2>/dev/null
-rmmod commprof; result $? "lifetime: rmmod after kill -9 of the reader" ""
+test_lifetime() {
+	rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
+	wait_for /tmp/hold held
+	rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with an open descriptor is refused" ""
+	kill -9 $pid; wait $pid 2>/dev/null
+	rm -f /tmp/map; /cptest map > /tmp/map & pid=$!
+	wait_for /tmp/map mapped
+	rmmod commprof 2>/dev/null; result $(($? == 0)) "lifetime: rmmod with only a mapping is refused" ""
+	kill -9 $pid; wait $pid 2>/dev/null
+	rmmod commprof; result $? "lifetime: rmmod after kill -9 of the reader" ""
 
-n=0
-failed=0
-while [ $n -lt 100 ]; do
-	insmod /modules/commprof.ko || failed=$((failed + 1))
-	if [ $((n % 10)) = 0 ]; then
-		rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
-		wait_for /tmp/hold held
-		kill -9 $pid; wait $pid 2>/dev/null
-	fi
-	rmmod commprof || failed=$((failed + 1))
-	n=$((n + 1))
-done
-result $failed "lifetime: 100 cycles of load and unload" "$failed failed"
+	n=0
+	failed=0
+	while [ $n -lt 100 ]; do
+		insmod /modules/commprof.ko || failed=$((failed + 1))
+		if [ $((n % 10)) = 0 ]; then
+			rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
+			wait_for /tmp/hold held
+			kill -9 $pid; wait $pid 2>/dev/null
+		fi
+		rmmod commprof || failed=$((failed + 1))
+		n=$((n + 1))
+	done
+	result $failed "lifetime: 100 cycles of load and unload" "$failed failed"
+	insmod /modules/commprof.ko
+}
 
-part failing
-for kind in failslab fail_page_alloc; do
-	[ ! -d /sys/kernel/debug/$kind ] || echo 0 > /sys/kernel/debug/$kind/verbose
-done
-[ ! -d /sys/kernel/debug/failslab ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
-# Leaves the module loaded.
-/cptest failing; status=$?
-[ $status -lt 2 ] || echo "not ok failing # exit status $status"
-[ -e /dev/commprof ] || insmod /modules/commprof.ko
+test_failing() {
+	for kind in failslab fail_page_alloc; do
+		[ ! -d /sys/kernel/debug/$kind ] || echo 0 > /sys/kernel/debug/$kind/verbose
+	done
+	[ ! -d /sys/kernel/debug/failslab ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
+	rmmod commprof
+	program failing
+	[ -e /dev/commprof ] || insmod /modules/commprof.ko
+}
 
-part commd
-. /commd.sh
+test_commd() {
+	. /commd.sh
+}
 
-part perf
-if [ -x /usr/bin/perf ]; then
+test_perf() {
+	[ -x /usr/bin/perf ] || { echo "skip perf # no perf in this image"; return; }
 	cd /tmp
 	/cptest spin & pid=$!
 	# As long as it takes on this host to have enough samples.
@@ -132,32 +136,45 @@ if [ -x /usr/bin/perf ]; then
 	rmmod commprof 2>/dev/null; result $(($? == 0)) "perf: rmmod under perf record is refused" ""
 	kill $rec; wait $rec 2>/dev/null
 	kill -9 $pid; wait $pid 2>/dev/null
-else
-	echo "skip perf # no perf in this image"
-fi
+}
 
-part lockdown
-if [ -w /sys/kernel/security/lockdown ]; then
+test_lockdown() {
+	[ -w /sys/kernel/security/lockdown ] || { echo "skip lockdown # not in this kernel"; return; }
 	echo confidentiality > /sys/kernel/security/lockdown
 	/cptest hold > /tmp/hold 2>&1
 	grep -q 'not permitted' /tmp/hold; result $? "lockdown: no session" "$(tail -n 1 /tmp/hold)"
-else
-	echo "skip lockdown # not in this kernel"
-fi
+}
 
-part unload
-rmmod commprof; result $? "unload: module" ""
-rmmod standin; result $? "unload: stand-in PMU" ""
-
-part leaks
-if [ -e /sys/kernel/debug/kmemleak ]; then
+test_leaks() {
+	[ -e /sys/kernel/debug/kmemleak ] || { echo "skip leaks # no kmemleak in this kernel"; return; }
 	sleep 6
 	echo scan > /sys/kernel/debug/kmemleak
 	sleep 1
 	echo scan > /sys/kernel/debug/kmemleak
 	cat /sys/kernel/debug/kmemleak > /results/kmemleak
 	[ ! -s /results/kmemleak ]; result $? "leaks: kmemleak finds none" "$(grep -c 'unreferenced' /results/kmemleak)"
-else
-	echo "skip leaks # no kmemleak in this kernel"
-fi
-part end
+}
+
+part() { # name, command, ...
+	echo "# $(cut -d' ' -f1 /proc/uptime) s: $1"
+	shift
+	"$@"
+}
+
+part begin true
+insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
+insmod /modules/commprof.ko; result $? "load: module" ""
+for name in $all; do
+	case " $PARTS " in
+	'  ' | *" $name "* | *" $name/"*) ;;
+	*) continue ;;
+	esac
+	case $name in
+	hotplug | lifetime | failing | commd | perf | lockdown) part $name test_$name ;;
+	*) part $name program $name ;;
+	esac
+done
+rmmod commprof; result $? "unload: module" ""
+rmmod standin; result $? "unload: stand-in PMU" ""
+part leaks test_leaks
+part end true
