@@ -123,7 +123,7 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 $(O)/tests/unit/test_source_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_rings companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
@@ -168,8 +168,8 @@ check: deps-check
 E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(O)/tests/e2e/source_live $(O)/tests/vm/events
 
-# The daemon without its main(): a test drives the sources, unchanged.
-$(O)/tests/e2e/source_live: tests/e2e/source_live.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+# The daemon without its main(): a test or a benchmark drives the sources, unchanged.
+$(O)/tests/e2e/source_live $(O)/bench/rings: $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
@@ -184,7 +184,7 @@ demo: deps-demo
 
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
-bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps
+bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings
 	O=$(O) bench/bench.sh
 
 version = $(shell sed -n 's/^.define COMM_VERSION "\(.*\)"/\1/p' include/comm/version.h)

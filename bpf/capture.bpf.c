@@ -71,16 +71,31 @@ struct {
 	__type(value, struct comm_raw_cpu);
 } cpus SEC(".maps");
 
-struct {
+/* The shape of a ring; the daemon makes them and decides how large they are. */
+struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 22);
+	__uint(max_entries, PAGE);
+};
+
+/* By CPU, so that no CPU waits for the spinlock of another CPU's ring. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
 } samples SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 22);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
 } switches SEC(".maps");
 
+/*
+ * One for all CPUs: these records are few, and a ring keeps their order: a fork is read
+ * before what its child does on another CPU.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
@@ -116,6 +131,14 @@ struct {
 static __always_inline struct comm_raw_cpu *this_cpu(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+/* Writes a record into the ring of this CPU; false: dropped. */
+static __always_inline bool write_sample(__u32 cpu, void *record, __u64 size)
+{
+	void *ring = bpf_map_lookup_elem(&samples, &cpu);
+
+	return ring && !bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline bool under_cgroup(struct task_struct *task)
@@ -219,10 +242,10 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 		return;
 	k.head.kind = COMM_RAW_KCOPY;
 	k.head.ip = regs->ip;
-	if (bpf_ringbuf_output(&samples, &k, sizeof(k), BPF_RB_NO_WAKEUP))
-		c->sample_drops++;
-	else
+	if (write_sample(head->cpu, &k, sizeof(k)))
 		c->kcopies++;
+	else
+		c->sample_drops++;
 }
 
 /*
@@ -416,10 +439,10 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 		return;
 	s->n_lines = n;
 	len = sizeof(*s) + stack_bytes + n * sizeof(struct comm_raw_line);
-	if (bpf_ringbuf_output(&samples, s, len, BPF_RB_NO_WAKEUP))
-		c->sample_drops++;
-	else
+	if (write_sample(head->cpu, s, len))
 		c->samples++;
+	else
+		c->sample_drops++;
 	c->lines += n;
 	c->failed_reads += t->failed;
 }
@@ -559,6 +582,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	bool from = is_target(prev, prev_tgid), to = is_target(next, next_tgid);
 	struct comm_raw_sched *s;
 	struct comm_raw_cpu *c;
+	void *ring;
 	__u64 now;
 	__u32 cpu;
 
@@ -571,7 +595,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	c->switches++;
 	now = bpf_ktime_get_ns();
 	c->seen_ns = now;
-	s = bpf_ringbuf_reserve(&switches, sizeof(*s), 0);
+	ring = bpf_map_lookup_elem(&switches, &cpu);
+	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
 	if (!s) {
 		c->sched_drops++;
 		return 0;

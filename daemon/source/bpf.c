@@ -272,8 +272,8 @@ static int open_life(struct source *s, char **err)
 	comm_bpf_life_info(s->life, &s->life_info);
 	s->bpf = comm_bpf_life_object(s->life);
 	s->cpu = comm_bpf_life_cpus(s->life);
-	rc = comm_bpf_life_add_ring(s->life, bpf_map__fd(s->bpf->maps.samples), on_sample, s);
-	return rc ? comm_source_fail(err, rc, "cannot set up the ring of samples: %s",
+	rc = comm_bpf_life_add_rings(s->life, bpf_map__fd(s->bpf->maps.samples), on_sample, s);
+	return rc ? comm_source_fail(err, rc, "cannot set up the rings of samples: %s",
 				     strerror(-rc))
 		  : 0;
 }

@@ -19,12 +19,11 @@
 
 #include "capture.skel.h"
 
+#include "bpf_rings.h"
 #include "source.h"
 #include "trigger.h"
 
 enum {
-	RING_BYTES = 1 << 20, /* per CPU, and at least that of four CPUs */
-	RING_BYTES_MAX = 1 << 26,
 	CPUS_MAX = 8192,
 };
 
@@ -102,7 +101,6 @@ static bool may_hook_maps(void)
 static int load(struct comm_bpf_life *life)
 {
 	const struct comm_bpf_life_config *config = &life->config;
-	uint64_t ring_bytes = 4 * RING_BYTES;
 	struct capture_bpf *bpf;
 	int rc;
 
@@ -110,10 +108,8 @@ static int load(struct comm_bpf_life *life)
 	bpf = capture_bpf__open();
 	if (!bpf)
 		return -errno;
-	while (ring_bytes < (uint64_t)RING_BYTES * life->n_cpus && ring_bytes < RING_BYTES_MAX)
-		ring_bytes *= 2;
-	bpf_map__set_max_entries(bpf->maps.samples, (uint32_t)ring_bytes);
-	bpf_map__set_max_entries(bpf->maps.switches, (uint32_t)ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.samples, life->n_cpus);
+	bpf_map__set_max_entries(bpf->maps.switches, life->n_cpus);
 	bpf_map__set_max_entries(bpf->maps.cpus, life->n_cpus);
 	bpf->rodata->follow = comm_target_follows(config->target);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
@@ -228,24 +224,24 @@ static int map_cpus(struct comm_bpf_life *life)
 	return 0;
 }
 
-int comm_bpf_life_add_ring(struct comm_bpf_life *life, int map_fd,
-			   int (*fn)(void *ctx, void *data, size_t size), void *ctx)
+int comm_bpf_life_add_rings(struct comm_bpf_life *life, int array_fd,
+			    int (*fn)(void *ctx, void *data, size_t size), void *ctx)
 {
-	if (life->rings)
-		return ring_buffer__add(life->rings, map_fd, fn, ctx);
-	life->rings = ring_buffer__new(map_fd, fn, ctx, NULL);
-	return life->rings ? 0 : -errno;
+	return comm_bpf_rings_make(array_fd, life->n_cpus, &life->rings, fn, ctx);
 }
 
 static int set_up(struct comm_bpf_life *life)
 {
 	int rc = map_cpus(life);
 
-	if (!rc)
-		rc = comm_bpf_life_add_ring(life, bpf_map__fd(life->bpf->maps.switches), on_switch,
-					    life);
-	if (!rc)
-		rc = comm_bpf_life_add_ring(life, bpf_map__fd(life->bpf->maps.life), on_life, life);
+	if (rc)
+		return rc;
+	life->rings = ring_buffer__new(bpf_map__fd(life->bpf->maps.life), on_life, life, NULL);
+	if (!life->rings)
+		return -errno;
+	if (life->config.switches)
+		rc = comm_bpf_life_add_rings(life, bpf_map__fd(life->bpf->maps.switches), on_switch,
+					     life);
 	return rc ? rc : add_targets(life);
 }
 

@@ -67,8 +67,8 @@ void comm_bpf_life_seen(const struct comm_bpf_life *life, uint64_t *ret_ns);
 struct capture_bpf *comm_bpf_life_object(struct comm_bpf_life *life);
 /* n_cpus structs, shared with the BPF programs. */
 volatile struct comm_raw_cpu *comm_bpf_life_cpus(struct comm_bpf_life *life);
-/* Adds a ring buffer to those that drain() reads: each record goes to fn. */
-int comm_bpf_life_add_ring(struct comm_bpf_life *life, int map_fd,
-			   int (*fn)(void *ctx, void *data, size_t size), void *ctx);
+/* Makes the rings of an array of maps; drain() reads them, too: each record goes to fn. */
+int comm_bpf_life_add_rings(struct comm_bpf_life *life, int array_fd,
+			    int (*fn)(void *ctx, void *data, size_t size), void *ctx);
 
 #endif
