@@ -122,8 +122,9 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
+$(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(O)/tests/unit/test_source_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,bpf_rings companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)

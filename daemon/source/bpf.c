@@ -334,7 +334,7 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 		.sees_maps = s->life_info.sees_maps,
 		.n_cpus = s->life_info.n_cpus,
 		.n_fds = s->events.n_open,
-		.notes = "",
+		.notes = s->life_info.notes,
 	};
 }
 

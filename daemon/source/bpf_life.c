@@ -19,6 +19,7 @@
 
 #include "capture.skel.h"
 
+#include "bpf_kernel.h"
 #include "bpf_rings.h"
 #include "source.h"
 #include "trigger.h"
@@ -36,8 +37,10 @@ struct comm_bpf_life {
 	size_t cpu_bytes;
 	unsigned int n_cpus;
 	bool started, sees_maps;
-	bool switches; /* context switches are traced now */
-	uint64_t gaps; /* how often tracing of switches was turned off */
+	char notes[160];   /* "" or what the kernel does not permit */
+	uint64_t unhooked; /* 1: hooking into perf_event_mmap() failed at the start */
+	bool switches;	   /* context switches are traced now */
+	uint64_t gaps;	   /* how often tracing of switches was turned off */
 	bool in_gap;
 	/* Valid only during drain. */
 	comm_event_fn *push;
@@ -59,43 +62,29 @@ static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list 
 
 int comm_bpf_life_probe(char **why)
 {
+	struct btf *btf;
+	int rc;
+
 	if (!comm_has_capability(CAP_BPF, CAP_SYS_ADMIN) ||
 	    !comm_has_capability(CAP_PERFMON, CAP_SYS_ADMIN))
 		return comm_source_fail(
 			why, -EPERM,
 			"needs CAP_BPF and CAP_PERFMON: run as root, or give them "
 			"with 'setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep commd'");
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
 		return comm_source_fail(why, -ENOENT,
 					"needs a kernel with CONFIG_DEBUG_INFO_BTF: "
 					"/sys/kernel/btf/vmlinux cannot be read");
+	rc = comm_bpf_kernel_suits(btf, why);
+	btf__free(btf);
+	if (rc)
+		return rc;
 	if (!comm_target_pids_are_global())
 		return comm_source_fail(why, -EINVAL,
 					"runs in a PID namespace of its own and would look for the "
 					"wrong processes: start the container with --pid=host");
 	return 0;
-}
-
-/*
- * Does this kernel let a program hook into perf_event_mmap()?  Tried with an empty
- * program, because verifying all of our programs twice takes long.
- */
-static bool may_hook_maps(void)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int id = libbpf_find_vmlinux_btf_id("perf_event_mmap", BPF_TRACE_FENTRY), fd;
-
-	if (id <= 0)
-		return false;
-	opts.attach_btf_id = (uint32_t)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "comm_probe", "GPL", insns, 2, &opts);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
 }
 
 static int load(struct comm_bpf_life *life)
@@ -260,7 +249,13 @@ int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bp
 	life->n_cpus = (unsigned int)n_cpus;
 	life->switches = config->switches;
 	libbpf_set_print(libbpf_print);
-	life->sees_maps = may_hook_maps();
+	rc = comm_bpf_kernel_hooks_maps();
+	life->sees_maps = !rc;
+	if (rc)
+		snprintf(life->notes, sizeof(life->notes),
+			 "new mappings are noticed late: the kernel lets no BPF program hook into "
+			 "perf_event_mmap() (%s)",
+			 strerror(-rc));
 	rc = load(life);
 	if (rc) {
 		comm_source_fail(err, rc, "the kernel does not load the BPF programs: %s (%s)",
@@ -313,6 +308,7 @@ void comm_bpf_life_info(const struct comm_bpf_life *life, struct comm_bpf_life_i
 		.sees_switches = life->config.switches,
 		.sees_maps = life->sees_maps,
 		.n_cpus = life->n_cpus,
+		.notes = life->notes,
 	};
 }
 
@@ -336,9 +332,17 @@ static int attach_life(struct capture_bpf *bpf, char **err)
 		rc = attach(bpf->progs.exited, &bpf->links.exited, "exit", err);
 	if (!rc)
 		rc = attach(bpf->progs.renamed, &bpf->links.renamed, "task renaming", err);
-	if (!rc)
-		rc = attach(bpf->progs.mapped, &bpf->links.mapped, "perf_event_mmap", err);
 	return rc;
+}
+
+/* Without this hook a run goes on, as it does on kernels that permit none. */
+static void attach_maps(struct comm_bpf_life *life)
+{
+	char *why = NULL;
+
+	life->unhooked = attach(life->bpf->progs.mapped, &life->bpf->links.mapped,
+				"perf_event_mmap", &why) != 0;
+	free(why);
 }
 
 int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
@@ -353,6 +357,7 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 	rc = attach_life(bpf, err);
 	if (rc)
 		return rc;
+	attach_maps(life);
 	/* From here on no fork is missed; children forked before are found now. */
 	comm_target_scan(life->config.target);
 	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&
@@ -417,6 +422,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 		ret->loss[COMM_LOSS_SCHED] += c->sched_drops;
 		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
 	}
+	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;
 }
 

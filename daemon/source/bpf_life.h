@@ -38,6 +38,7 @@ struct comm_bpf_life_config {
 struct comm_bpf_life_info {
 	bool sees_switches, sees_maps;
 	unsigned int n_cpus; /* possible CPUs: bound of a CPU number, plus 1 */
+	const char *notes;   /* "" or a sentence that says what is missing */
 };
 
 int comm_bpf_life_probe(char **why);

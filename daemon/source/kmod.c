@@ -231,8 +231,9 @@ static void open_life(struct source *s)
 
 	if (!comm_bpf_life_probe(&why) && !comm_bpf_life_open(&config, &s->life, &why)) {
 		comm_bpf_life_info(s->life, &s->life_info);
-		if (s->precise)
-			snprintf(s->notes, sizeof(s->notes), "no kernel copies are seen");
+		snprintf(s->notes, sizeof(s->notes), "%s%s%s",
+			 s->precise ? "no kernel copies are seen" : "",
+			 s->precise && *s->life_info.notes ? "; " : "", s->life_info.notes);
 	} else {
 		s->life = NULL;
 		snprintf(s->notes, sizeof(s->notes),

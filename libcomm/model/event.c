@@ -6,7 +6,8 @@ static const struct {
 } losses[COMM_LOSS_MAX] = {
 	[COMM_LOSS_RING] = {"ring_full", "samples dropped because the kernel's ring was full"},
 	[COMM_LOSS_SCHED] = {"sched_ring_full", "scheduling events dropped: ring or table full"},
-	[COMM_LOSS_LIFE] = {"life_ring_full", "fork, exec, exit or mmap events dropped: ring full"},
+	[COMM_LOSS_LIFE] = {"life_ring_full", "fork, exec, exit or mmap events dropped: ring full, "
+					      "or no hook to be had"},
 	[COMM_LOSS_THROTTLE] = {"throttled", "times the kernel throttled the sampling event"},
 	[COMM_LOSS_LATE] = {"late", "events that came after the merge had passed their time, "
 				    "or found no memory"},

@@ -3,6 +3,7 @@
  * Live checks of the sources: each target is a child whose memory layout and actions
  * are known, so that a source's events can be compared with the truth.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +17,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "calibrate.h"
 #include "clock.h"
@@ -423,6 +427,74 @@ static void test_event_losses(void)
 	end_child(pid);
 }
 
+static bool no_hooks; /* the kernel attaches no program to a function */
+
+/* These stand before libbpf's functions of the same names. */
+int bpf_raw_tracepoint_open(const char *name, int prog_fd)
+{
+	int (*next)(const char *, int) = dlsym(RTLD_NEXT, "bpf_raw_tracepoint_open");
+
+	if (no_hooks && !name) {
+		errno = EBUSY;
+		return -EBUSY;
+	}
+	return next(name, prog_fd);
+}
+
+struct bpf_link *bpf_program__attach(const struct bpf_program *prog)
+{
+	struct bpf_link *(*next)(const struct bpf_program *) = dlsym(RTLD_NEXT, __func__);
+
+	if (no_hooks && !strcmp(bpf_program__name(prog), "mapped")) {
+		errno = EBUSY;
+		return NULL;
+	}
+	return next(prog);
+}
+
+/* A kernel that lets no program hook into a function, from the start or later. */
+static void test_no_hooks(void)
+{
+	pid_t pid = start_child(spinner);
+	struct comm_sampler_info info = {0};
+	struct comm_target *target;
+	struct seen seen = {0};
+	struct session s;
+	char *err = NULL;
+	void *handle;
+
+	struct comm_sampler_config config = comm_sampler_defaults;
+
+	comm_target_create(COMM_TARGET_PIDS, true, &target);
+	comm_target_add_pid(target, (uint32_t)pid, &err);
+	config.target = target;
+	no_hooks = true;
+	check(!bpf->sampler->open(&config, &handle, &err), "a source opens without hooks");
+	no_hooks = false;
+	bpf->sampler->info(handle, &info);
+	printf("# %s\n", info.notes);
+	check(!info.sees_maps && strstr(info.notes, "mappings"), "and says what is missing");
+	bpf->sampler->close(handle);
+	comm_target_destroy(target);
+
+	if (started(&s, bpf, pid, 0, 500)) {
+		s.sampler->info(s.handle, &info);
+		s.sampler->stop(s.handle);
+		no_hooks = true;
+		check(!s.sampler->start(s.handle, &err), "a source starts without hooks");
+		no_hooks = false;
+		watch(&s, &seen, 1, 20);
+		check(seen.n[COMM_EV_SAMPLE] > 10, "and samples");
+		if (info.sees_maps)
+			check(seen.loss[COMM_LOSS_LIFE] == 1, "and counts what it misses");
+		else
+			skip("and counts what it misses", "this kernel has no such hooks");
+	}
+	end(&s);
+	end_child(pid);
+	free(err);
+}
+
 static void test_idle(void)
 {
 	pid_t pid = start_child(sleeper);
@@ -637,6 +709,7 @@ int main(void)
 	test_life(bpf);
 	test_losses();
 	test_event_losses();
+	test_no_hooks();
 	test_idle();
 	test_budget();
 	return n_failed ? 1 : 0;
