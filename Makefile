@@ -123,7 +123,7 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
-$(O)/tests/unit/test_source_kmod: INC_tests += -Ikmod/uapi -idirafter kmod
+$(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a

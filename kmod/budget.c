@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#ifdef __KERNEL__
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/string.h>
 #include <linux/time64.h>
+#endif
 
 #include "budget.h"
+#include "cap.h"
+
+enum {
+	/* How much longer the period is after a first refusal in a row. */
+	STRETCH_FIRST = 16,
+	STRETCH_MORE = 4, /* and after each further one */
+	STRETCH_MOST = 1 << 14,
+};
+
+static const u64 PERIOD_MOST = S64_MAX / 4;
 
 int cp_budget_rule(const struct cp_budget *from, struct cp_budget_rule *ret)
 {
@@ -26,8 +38,15 @@ int cp_budget_rule(const struct cp_budget *from, struct cp_budget_rule *ret)
 void cp_meter_init(struct cp_meter *meter, u32 seed)
 {
 	memset(meter, 0, sizeof(*meter));
-	meter->scale = CP_SCALE_ONE;
 	meter->seed = seed | 1;
+	cp_meter_begin(meter);
+}
+
+void cp_meter_begin(struct cp_meter *meter)
+{
+	meter->scale = CP_SCALE_ONE;
+	meter->stretch = 1;
+	meter->spent_ns = 0;
 }
 
 /*
@@ -36,11 +55,13 @@ void cp_meter_init(struct cp_meter *meter, u32 seed)
  */
 static void adapt(const struct cp_budget_rule *rule, struct cp_meter *meter, u64 elapsed_ns)
 {
-	u64 spent = div64_u64(meter->spent_ns * rule->window_ns, elapsed_ns ?: 1);
+	/* elapsed_ns is not less than window_ns, so that this fits. */
+	u64 spent = mul_u64_u64_div_u64(meter->spent_ns, rule->window_ns, elapsed_ns);
 	u64 scale = meter->scale;
-	u64 next = div64_u64(scale * spent, rule->target_ns);
+	u64 next;
 
-	next = clamp_t(u64, next, scale / 4, scale * 4);
+	spent = clamp_t(u64, spent, rule->target_ns / 4, rule->target_ns * 4);
+	next = mul_u64_u64_div_u64(scale, spent, rule->target_ns);
 	meter->scale = clamp_t(u64, next, 16, CP_SCALE_MAX);
 }
 
@@ -55,11 +76,20 @@ bool cp_budget_enter(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 			adapt(rule, meter, elapsed_ns);
 		meter->window_start_ns = now_ns;
 		meter->spent_ns = 0;
-		meter->capped = false;
+		meter->stretch = 1;
 	}
-	if (meter->spent_ns >= rule->cap_ns)
-		meter->capped = true;
-	return !meter->capped;
+	if (meter->spent_ns < rule->cap_ns && cp_cap_allows(now_ns)) {
+		meter->stretch = 1;
+		return true;
+	}
+	/*
+	 * A refused handler still costs its interrupt.  Each one makes the next rarer, so
+	 * that few come in a window however short the period.
+	 */
+	meter->stretch = meter->stretch <= 1
+				 ? STRETCH_FIRST
+				 : min_t(u32, meter->stretch * STRETCH_MORE, STRETCH_MOST);
+	return false;
 }
 
 static unsigned int bucket(u64 ns)
@@ -75,9 +105,11 @@ void cp_budget_leave(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 {
 	/* The fast clock may step back by a little between NMI and IRQ. */
 	u64 ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	u64 charge_ns = ns + max_t(u32, rule->entry_ns, cp_cap_entry_ns());
 
-	meter->spent_ns += ns + rule->entry_ns;
-	meter->charged_ns += ns + rule->entry_ns;
+	cp_cap_charge(charge_ns);
+	meter->spent_ns += charge_ns;
+	meter->charged_ns += charge_ns;
 	meter->handler_ns += ns;
 	if (ns > meter->max_ns)
 		meter->max_ns = ns;
@@ -86,14 +118,14 @@ void cp_budget_leave(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 
 u64 cp_budget_period(struct cp_meter *meter, u64 period, u64 min_period, u32 step, bool jitter)
 {
+	u64 factor = (u64)meter->scale * meter->stretch; /* CP_SCALE_ONE is 1 */
 	u64 next = period;
 
-	/* A capped handler still costs its interrupt: make that rare as well. */
-	if (meter->capped)
-		next = mul_u64_u32_shr(period, meter->scale, 16) * 16;
-	else if (meter->scale != CP_SCALE_ONE)
-		next = mul_u64_u32_shr(period, meter->scale, 16);
-	next = max(next, min_period);
+	if (factor != CP_SCALE_ONE)
+		next = period > div64_u64(PERIOD_MOST, (factor >> 16) + 1)
+			       ? PERIOD_MOST
+			       : mul_u64_u64_shr(period, factor, 16);
+	next = max_t(u64, next, min_period);
 	if (jitter) {
 		/* xorshift: fixed periods lock step with loops. */
 		meter->seed ^= meter->seed << 13;
@@ -103,5 +135,5 @@ u64 cp_budget_period(struct cp_meter *meter, u64 period, u64 min_period, u32 ste
 	}
 	if (step > 1)
 		next = max_t(u64, next - next % step, step);
-	return min_t(u64, next, S64_MAX / 4);
+	return min_t(u64, next, PERIOD_MOST);
 }

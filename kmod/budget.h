@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the handler costs, per CPU and context, and what it may cost.  Every
- * handler runs between cp_budget_enter() and cp_budget_leave().  The cap holds
- * by itself: a window whose time is spent ends sampling until the next one,
- * whatever user space does or fails to do.
+ * What a session's handlers cost, per CPU and context, and what they may cost.  Every
+ * handler (an event's interrupt, an IPI, a trap of a watchpoint) runs between
+ * cp_budget_enter() and cp_budget_leave(), which charge the session's own rule and
+ * the module's cap (cap.h).  Both hold by themselves: a window whose time is spent
+ * ends sampling until the next one, whatever user space does or fails to do.  One
+ * context of one CPU uses a meter, with interrupts off.  Builds in user space for its
+ * test.
  */
 #ifndef CP_BUDGET_H
 #define CP_BUDGET_H
 
+#ifdef __KERNEL__
 #include <linux/types.h>
+#else
+#include "budget_user.h"
+#endif
 
 #include "commprof.h"
 
@@ -27,7 +34,7 @@ struct cp_budget_rule {
 struct cp_meter {
 	u64 window_start_ns;
 	u64 spent_ns; /* in this window, entry_ns included */
-	bool capped;
+	u32 stretch;  /* of the period while handlers are refused; 1: they are not */
 	u32 scale;
 	u32 seed; /* of the jitter */
 	u64 interrupts;
@@ -39,8 +46,10 @@ struct cp_meter {
 
 int cp_budget_rule(const struct cp_budget *from, struct cp_budget_rule *ret);
 void cp_meter_init(struct cp_meter *meter, u32 seed);
+/* Forgets a spent window and an adapted period, not what was counted. */
+void cp_meter_begin(struct cp_meter *meter);
 
-/* False: the cap is reached, do nothing but cp_budget_leave(). */
+/* False: a cap is reached, do nothing but cp_budget_leave(). */
 bool cp_budget_enter(const struct cp_budget_rule *rule, struct cp_meter *meter, u64 now_ns);
 void cp_budget_leave(const struct cp_budget_rule *rule, struct cp_meter *meter, u64 start_ns,
 		     u64 end_ns);

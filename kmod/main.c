@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/version.h>
 
+#include "cap.h"
 #include "session.h"
 #include "softpmu.h"
 
@@ -24,6 +25,7 @@ static int __init commprof_init(void)
 {
 	int ret;
 
+	cp_cap_init();
 	ret = cp_session_module_init();
 	if (ret)
 		return ret;

@@ -79,11 +79,8 @@ static int start(struct cp_session *session)
 		u32 i;
 
 		/* A stop must not leave a spent budget or an old factor behind. */
-		for (i = 0; i < CP_CONTEXTS; i++) {
-			percpu->meter[i].scale = CP_SCALE_ONE;
-			percpu->meter[i].capped = false;
-			percpu->meter[i].spent_ns = 0;
-		}
+		for (i = 0; i < CP_CONTEXTS; i++)
+			cp_meter_begin(&percpu->meter[i]);
 	}
 	if (session->watch)
 		cp_watch_begin(session->watch);

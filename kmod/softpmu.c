@@ -25,16 +25,12 @@ enum {
 
 /*
  * Our own timer calls the overflow handler itself (perf_event_overflow() is not
- * exported), so the kernel's throttling does not apply: the budget does.
+ * exported), so the kernel's throttling does not apply: the module's cap does.
  */
 static DEFINE_PER_CPU(struct cp_meter, meter);
 static struct cp_budget_rule rule;
 static atomic64_t throttled = ATOMIC64_INIT(0);
 static struct pmu softpmu;
-
-static unsigned int cap_ppm = CP_DEFAULT_CAP_PPM;
-module_param(cap_ppm, uint, 0444);
-MODULE_PARM_DESC(cap_ppm, "most time of a CPU that commprof/mem/ may take, in ppm");
 
 /* The first explicit access from here on whose address is known. */
 static bool find(struct pt_regs *regs, struct cp_operand *ret, u64 *ret_ip)
@@ -258,7 +254,7 @@ u32 cp_softpmu_type(void)
 
 int cp_softpmu_init(void)
 {
-	const struct cp_budget budget = {.size = sizeof(budget), .cap_ppm = cap_ppm};
+	const struct cp_budget budget = {.size = sizeof(budget), .cap_ppm = CP_MAX_CAP_PPM};
 	unsigned int cpu;
 	int ret = cp_budget_rule(&budget, &rule);
 

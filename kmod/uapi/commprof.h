@@ -82,7 +82,8 @@ enum cp_limits {
 	CP_MIN_RING_BYTES = 16 << 10,
 	CP_MAX_RING_BYTES = 16 << 20,
 	CP_MAX_CAP_PPM = 500000,
-	CP_DEFAULT_CAP_PPM = 50000,
+	CP_DEFAULT_CAP_PPM = 50000,	    /* of a session */
+	CP_DEFAULT_MODULE_CAP_PPM = 100000, /* of all that the module does on a CPU */
 };
 
 /* Why something that could have become a record did not. */
@@ -90,7 +91,7 @@ enum cp_lost {
 	CP_LOST_RING_FULL,   /* the consumer was too slow */
 	CP_LOST_BAD_TAIL,    /* the consumer's position makes no sense */
 	CP_LOST_NESTED,	     /* the handler interrupted itself in this context */
-	CP_LOST_BUDGET,	     /* the cap on handler time was reached */
+	CP_LOST_BUDGET,	     /* the session's cap on handler time was reached, or the module's */
 	CP_LOST_NO_TEXT,     /* instruction bytes not readable */
 	CP_LOST_UNDECODED,   /* instruction not known: exact or nothing */
 	CP_LOST_MODE32,	     /* 32-bit code: captured, not decoded */
@@ -322,8 +323,12 @@ struct cp_budget {
 	__u32 flags;	  /* 0 */
 	__u32 target_ppm; /* of each CPU's time; the period follows; 0: fixed period */
 	__u32 cap_ppm;	  /* never more in a window; 0: CP_DEFAULT_CAP_PPM */
-	__u32 entry_ns;	  /* charged per sample for the interrupt itself */
-	__u32 window_ms;  /* 0: 100 */
+	/*
+	 * Charged for each interrupt besides the time in the handler; at least what the
+	 * module measured when it was loaded.
+	 */
+	__u32 entry_ns;
+	__u32 window_ms; /* 0: 100 */
 };
 
 enum cp_watch_flags {

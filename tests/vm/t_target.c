@@ -114,8 +114,7 @@ static void children(void)
 	err = cp_reader_target(reader, CP_TARGET_TGID, CP_TARGET_CHILDREN, tally.pid[0]);
 	cp_reader_source(reader, &accesses);
 	run_until(reader, 1000, take, &tally, &tally.least, 50);
-	check(!err && tally.least >= 50 && !tally.other && !tally.of[3],
-	      "target: with descendants",
+	check(!err && tally.least >= 50 && !tally.other && !tally.of[3], "target: with descendants",
 	      "%lu of the process, %lu and %lu of its two, %lu of a stranger, %lu of others",
 	      tally.of[0], tally.of[1], tally.of[2], tally.of[3], tally.other);
 	cp_reader_destroy(reader);
@@ -232,8 +231,8 @@ void test_target(void)
 	memset(tally.of, 0, sizeof(tally.of));
 	tally.least = 0;
 	run_until(reader, 500, take, &tally, &tally.least, 1);
-	check(!err && tally.least, "target: everyone", "%lu %lu %lu",
-	      tally.of[0], tally.of[1], tally.of[2]);
+	check(!err && tally.least, "target: everyone", "%lu %lu %lu", tally.of[0], tally.of[1],
+	      tally.of[2]);
 	kernel_threads();
 
 	/* Dead processes make room by themselves. */
@@ -366,6 +365,88 @@ static double allowed(const struct cp_stats *stats, double cap, double ns)
 	return cap * ns + stats->max_ns * ns / 1e8 + 1e6;
 }
 
+enum { SESSIONS = 8 };
+
+static void set_module_cap(unsigned int ppm)
+{
+	FILE *file = fopen("/sys/module/commprof/parameters/cap_ppm", "w");
+
+	if (!file || fprintf(file, "%u\n", ppm) < 0 || fclose(file)) {
+		check(false, "budget: the module's cap can be set", "%s", strerror(errno));
+		exit(1);
+	}
+}
+
+/*
+ * Many sessions, each of which may take half of a CPU: together they get no more than
+ * the module may.  The cap is left to one handler per CPU and window, and to the
+ * interrupts that are refused.
+ */
+static void together(void)
+{
+	enum { CAP_PPM = 20000 };
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_source burst = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = 200000,
+		.stack_bytes = 512,
+		.chunk_bytes = 128,
+		.depth = 2,
+	};
+	struct cp_reader *reader[SESSIONS];
+	struct cp_stats stats, sum = {};
+	uint64_t start_ns, end_ns;
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), err = 0;
+	double ns, refused_ns;
+	pid_t pid[64];
+
+	for (int i = 0; i < cpus && i < 64; i++)
+		pid[i] = spawn(spin, NULL);
+	set_module_cap(CAP_PPM);
+	for (int i = 0; i < SESSIONS; i++) {
+		reader[i] = session(0);
+		err = err ?: cp_reader_budget(reader[i], &budget);
+		err = err ?: cp_reader_source(reader[i], &burst);
+	}
+	start_ns = now_ns();
+	for (int i = 0; i < SESSIONS; i++)
+		err = err ?: cp_reader_start(reader[i]);
+	do {
+		usleep(1000000);
+		cp_reader_stats(reader[0], &stats);
+		end_ns = now_ns();
+	} while (!err && stats.interrupts < 1000 && end_ns < start_ns + LIMIT_S * 1000000000ull);
+	for (int i = 0; i < SESSIONS; i++)
+		cp_reader_stop(reader[i]);
+	end_ns = now_ns();
+	for (int i = 0; i < SESSIONS; i++) {
+		cp_reader_stats(reader[i], &stats);
+		sum.interrupts += stats.interrupts;
+		sum.samples += stats.samples;
+		sum.charged_ns += stats.charged_ns;
+		sum.handler_ns += stats.handler_ns;
+		sum.lost[CP_LOST_BUDGET] += stats.lost[CP_LOST_BUDGET];
+		if (sum.max_ns < stats.max_ns)
+			sum.max_ns = stats.max_ns;
+		cp_reader_destroy(reader[i]);
+	}
+	set_module_cap(CP_MAX_CAP_PPM);
+	ns = (double)cpus * (end_ns - start_ns);
+	/* What is charged beside the handler is the same for each interrupt. */
+	refused_ns = 2.0 * sum.lost[CP_LOST_BUDGET] * (sum.charged_ns - sum.handler_ns) /
+		     (sum.interrupts ? sum.interrupts : 1);
+	check(!err && sum.lost[CP_LOST_BUDGET] > 0 && sum.samples > 0 &&
+		      sum.charged_ns < allowed(&sum, CAP_PPM / 1e6, ns) + refused_ns,
+	      "budget: one cap over all sessions",
+	      "%.2f %% of 2 %%, refused interrupts %.2f %%, %llu of %llu refused, longest %llu ns",
+	      100 * sum.charged_ns / ns, 100 * refused_ns / ns, sum.lost[CP_LOST_BUDGET],
+	      sum.interrupts, sum.max_ns);
+	for (int i = 0; i < cpus && i < 64; i++)
+		reap(pid[i]);
+}
+
 void test_budget(void)
 {
 	struct cp_stats stats;
@@ -386,10 +467,10 @@ void test_budget(void)
 		      100000, 50000, 2000, true, false, &ns);
 	/* Less is spent where the shortest period, or what the host lets come, is less. */
 	check((stats.charged_ns > 0.003 * ns || stats.period_scale <= 1 << 15) &&
-		      stats.charged_ns < allowed(&stats, 0.03, ns) &&
-		      stats.period_scale != 1 << 16,
+		      stats.charged_ns < allowed(&stats, 0.03, ns) && stats.period_scale != 1 << 16,
 	      "budget: the period follows the target", "%.2f %% of 1 %%, scale %.2f, %llu samples",
 	      100 * stats.charged_ns / ns, stats.period_scale / 65536.0, stats.samples);
+	together();
 }
 
 struct rates {
@@ -410,9 +491,9 @@ static void take_rates(const struct cp_record *record, void *argument)
 		rates->n[record->cpu][rates->after]++;
 	else
 		rates->wrong++;
-	rates->least = rates->n[0][rates->after] < rates->n[1][rates->after] ?
-			       rates->n[0][rates->after] :
-			       rates->n[1][rates->after];
+	rates->least = rates->n[0][rates->after] < rates->n[1][rates->after]
+			       ? rates->n[0][rates->after]
+			       : rates->n[1][rates->after];
 }
 
 /* Another period on one CPU while it runs; it outlives a stop. */

@@ -169,6 +169,8 @@ for name in $all; do
 	'  ' | *" $name "* | *" $name/"*) ;;
 	*) continue ;;
 	esac
+	# An emulator's handlers are so slow that the default would refuse most samples.
+	echo 500000 > /sys/module/commprof/parameters/cap_ppm
 	case $name in
 	hotplug | lifetime | failing | commd | perf | lockdown) part $name test_$name ;;
 	*) part $name program $name ;;
