@@ -132,11 +132,9 @@ static int choose_target(struct live *live)
 	return 0;
 }
 
-static int open_source(struct live *live)
+static int choose_source(struct live *live)
 {
-	struct comm_sampler_config config = comm_sampler_defaults;
 	char *why = NULL;
-	int err;
 
 	live->source = live->options->source;
 	if (live->source == &comm_source_auto)
@@ -144,9 +142,19 @@ static int open_source(struct live *live)
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
 	live->sampler = live->source->sampler;
+	return 0;
+}
+
+static int open_source(struct live *live)
+{
+	struct comm_sampler_config config = comm_sampler_defaults;
+	char *why = NULL;
+	int err;
+
 	config.target = live->target;
 	config.arg = live->options->source_arg;
 	config.watch_per_s = live->options->watch_given ? live->options->watch_per_s : 0;
+	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
 	err = live->sampler->open(&config, &live->handle, &why);
 	if (err)
 		return fail("cannot open the source", err, why);
@@ -396,8 +404,9 @@ int comm_live(const struct comm_options *options)
 		return 1;
 	}
 	if (catch_signals(&live) || choose_target(&live) ||
-	    comm_session_open_store(&live.session, options) || open_source(&live) ||
-	    prepare(&live) || open_companions(&live) || begin(&live) || set_pace(&live))
+	    comm_session_open_store(&live.session, options) || choose_source(&live) ||
+	    prepare(&live) || open_source(&live) || open_companions(&live) || begin(&live) ||
+	    set_pace(&live))
 		goto out;
 	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);

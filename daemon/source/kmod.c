@@ -31,10 +31,12 @@ enum {
 	CHUNK_BYTES = 64,
 	DEPTH = 2, /* memory that registers point to, and memory that this memory points to */
 	/*
-	 * The module's own bound on overhead, for the time when the daemon does not
-	 * get to run: normally the governor holds the budget.
+	 * The module's own bound on this session, for the time when the daemon does not
+	 * get to run: normally the governor holds the budget.  The module's cap on all
+	 * sessions, a parameter of the module, may be lower.
 	 */
 	CAP_PPM = 250000,
+	ENTRY_NS_MAX = 100000, /* the most that the module takes */
 	MIN_PERIOD = 1000,
 	PRECISE_PERIOD = 100000,
 	IBS_STEP = 16,
@@ -206,6 +208,18 @@ static int set_watch(struct source *s, char **err)
 	return rc ? comm_source_fail(err, rc, "cannot set up watchpoints: %s", strerror(-rc)) : 0;
 }
 
+/* What an interrupt costs beside the handler is what commd has calibrated. */
+static int set_budget(struct source *s)
+{
+	struct cp_budget budget = {
+		.cap_ppm = CAP_PPM,
+		.entry_ns = s->config.interrupt_ns < ENTRY_NS_MAX ? s->config.interrupt_ns
+								  : ENTRY_NS_MAX,
+	};
+
+	return cp_reader_budget(s->reader, &budget);
+}
+
 static void source_close(void *source)
 {
 	struct source *s = source;
@@ -278,7 +292,7 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 		goto fail;
 	rc = s->precise ? add_precise(s, err) : add_soft(s, err);
 	if (!rc)
-		rc = cp_reader_budget(s->reader, &(struct cp_budget){.cap_ppm = CAP_PPM});
+		rc = set_budget(s);
 	if (!rc)
 		rc = set_watch(s, err);
 	if (rc)

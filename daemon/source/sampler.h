@@ -39,6 +39,8 @@ struct comm_sampler_config {
 	bool switches;	      /* scheduling events */
 	const char *arg;      /* text behind the colon of the source's name; NULL: nothing */
 	uint32_t watch_per_s; /* watchpoints armed per second, by a sampler that watches */
+	uint32_t
+		interrupt_ns; /* what a sampling interrupt costs beside its handler; 0: not known */
 };
 
 /* Sensible values; target is left NULL. */

@@ -32,6 +32,7 @@ static struct cp_pointees told_pointees;
 static int n_pointees, pointees_errno;
 static struct cp_source asked;
 static struct cp_watch watched;
+static struct cp_budget budgeted;
 static struct cp_stats fake_stats;
 static bool follows;
 
@@ -86,6 +87,9 @@ static int fake_ioctl(unsigned long request, void *argument)
 		break;
 	case CP_IOC_WATCH:
 		watched = *(struct cp_watch *)argument;
+		break;
+	case CP_IOC_BUDGET:
+		budgeted = *(struct cp_budget *)argument;
 		break;
 	case CP_IOC_STATS:
 		*(struct cp_stats *)argument = fake_stats;
@@ -278,6 +282,7 @@ static struct source *fresh(const char *arg, uint32_t watch_per_s)
 		.max_lines = 12,
 		.arg = arg,
 		.watch_per_s = watch_per_s,
+		.interrupt_ns = 1700,
 	};
 	void *source = NULL;
 	char *err = NULL;
@@ -451,6 +456,7 @@ static void test_evidence(void **state)
 
 	(void)state;
 	assert_true(watched.per_second == 300 && watched.flags == CP_WATCH_LOAD_THEN_WRITE);
+	assert_true(budgeted.cap_ppm == CAP_PPM && budgeted.entry_ns == 1700);
 	put(0, &e, sizeof(e));
 	assert_int_equal(drain(s), 1);
 	assert_true(got.event[0].kind == COMM_EV_WATCH && got.event[0].tid == 80 &&
