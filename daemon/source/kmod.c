@@ -6,6 +6,7 @@
  *
  *	kmod		registers and memory at a timer or counter interrupt
  *	kmod:precise	PEBS or IBS: one exact access per sample
+ *	kmod:transfers	PEBS: of the loads only those of lines that another core wrote
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -161,9 +162,9 @@ static int add_soft(struct source *s, char **err)
 	return add_source(s, &what, s->event.name, err);
 }
 
-static int add_precise(struct source *s, char **err)
+static int add_precise(struct source *s, enum comm_pmu_want want, char **err)
 {
-	int n = comm_pmu_events(COMM_PMU_SYSFS, s->pmu, err), rc = n < 0 ? n : 0;
+	int n = comm_pmu_events(COMM_PMU_SYSFS, want, s->pmu, err), rc = n < 0 ? n : 0;
 	size_t used = 0;
 
 	s->event.trigger = COMM_TRIGGER_ACCESSES;
@@ -261,6 +262,7 @@ static void open_life(struct source *s)
 static int source_open(const struct comm_sampler_config *config, void **ret, char **err)
 {
 	struct source *s;
+	enum comm_pmu_want want;
 	int rc = comm_sampler_check(config, err);
 
 	if (rc)
@@ -270,9 +272,13 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 		return -ENOMEM;
 	s->config = *config;
 	s->step = 1;
-	s->precise = config->arg && !strcmp(config->arg, "precise");
+	want = config->arg && !strcmp(config->arg, "transfers") ? COMM_PMU_TRANSFERS
+								: COMM_PMU_ACCESSES;
+	s->precise = want == COMM_PMU_TRANSFERS || (config->arg && !strcmp(config->arg, "precise"));
 	if (config->arg && *config->arg && !s->precise) {
-		rc = comm_source_fail(err, -EINVAL, "it is 'kmod' or 'kmod:precise', not 'kmod:%s'",
+		rc = comm_source_fail(err, -EINVAL,
+				      "it is 'kmod', 'kmod:precise' or 'kmod:transfers', not "
+				      "'kmod:%s'",
 				      config->arg);
 		goto fail;
 	}
@@ -290,7 +296,7 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 		rc = -ENOMEM;
 	if (rc)
 		goto fail;
-	rc = s->precise ? add_precise(s, err) : add_soft(s, err);
+	rc = s->precise ? add_precise(s, want, err) : add_soft(s, err);
 	if (!rc)
 		rc = set_budget(s);
 	if (!rc)
@@ -587,9 +593,8 @@ static const struct comm_sampler sampler = {
 const struct comm_source comm_source_kmod = {
 	.name = "kmod",
 	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
-		"or "
-		"IBS",
-	.arg = "precise",
+		"or IBS, kmod:transfers for loads of what another core wrote (PEBS)",
+	.arg = "precise|transfers",
 	.probe = probe,
 	.sampler = &sampler,
 };

@@ -2,8 +2,8 @@
 /*
  * The PMU's type and the places of its bits come from sysfs.  sysfs names no event
  * that counts all loads; libpfm4 does, where it knows the model, and for the models
- * it does not know (hybrid ones) there is the table below: its codes have been the
- * same since Haswell, on both kinds of cores.
+ * it does not know (hybrid ones, Granite Rapids) there is a table below: on large cores
+ * the codes have been the same since Haswell.
  */
 #include "pmu_event.h"
 
@@ -17,15 +17,60 @@
 
 #include <perfmon/pfmlib_perf_event.h>
 
+#include "event.h"
 #include "source.h"
+
+enum kind {
+	LOADS,
+	STORES,
+	TRANSFERS, /* loads of a line that another core of the socket had written */
+	REMOTE,	   /* or another socket's */
+	KINDS
+};
 
 static const struct {
 	const char *what;
-	const char *names[2]; /* libpfm4's names: on Skylake and later, on Haswell and Broadwell */
-	uint64_t config;
-} kinds[] = {
-	{"loads", {"MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS"}, 0x81d0},
-	{"stores", {"MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES"}, 0x82d0},
+	uint16_t ways;
+	/* libpfm4's, the newest first; the last is Haswell's and Broadwell's. */
+	const char *names[3];
+} kinds[KINDS] = {
+	[LOADS] = {"loads",
+		   COMM_ACCESS_READ,
+		   {"MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS"}},
+	[STORES] = {"stores",
+		    COMM_ACCESS_WRITE,
+		    {"MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES"}},
+	[TRANSFERS] = {"transfers",
+		       COMM_ACCESS_READ,
+		       {"MEM_LOAD_L3_HIT_RETIRED:XSNP_FWD", "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM",
+			"MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM"}},
+	[REMOTE] = {"remote-transfers",
+		    COMM_ACCESS_READ,
+		    {"MEM_LOAD_L3_MISS_RETIRED:REMOTE_HITM",
+		     "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_HITM"}},
+};
+
+/*
+ * Models that libpfm4 does not know, by what sysfs calls them (caps/pmu_name); the
+ * last but one row stands for all other small cores, the last for all other large
+ * ones.  0: there is none, as with other sockets where there is but one.
+ */
+static const struct {
+	const char *model;
+	uint64_t config[KINDS];
+} models[] = {
+	{"granite_rapids", {0x81d0, 0x82d0, 0x4d2, 0x4d3}},
+	{"small", {0x81d0, 0x82d0, 0x20d1}},
+	{"large", {0x81d0, 0x82d0, 0x4d2}},
+};
+
+/*
+ * Before Haswell only latency events and stores of counter 3 had addresses: what
+ * counts all loads there is precise, and says nothing of where.  By sysfs' names and
+ * by the beginning of libpfm4's.
+ */
+static const char *const without_addresses[] = {
+	"nehalem", "westmere", "sandybridge", "ivybridge", "nhm", "wsm", "snb", "ivb",
 };
 
 static const char *const intel_pmus[] = {"cpu", "cpu_core", "cpu_atom"};
@@ -80,11 +125,19 @@ static bool set_flag(const char *sysfs, const char *format, struct comm_pmu_even
 	return to;
 }
 
+static bool has_addresses(const char *model)
+{
+	for (size_t i = 0; i < sizeof(without_addresses) / sizeof(without_addresses[0]); i++)
+		if (!strncmp(model, without_addresses[i], strlen(without_addresses[i])))
+			return false;
+	return true;
+}
+
 /*
  * 0; -ENOENT: libpfm4 knows the model, which lacks the event; -ENOTSUP: libpfm4 does
  * not know the model.
  */
-static int ask_pfm(const char *const names[2], uint64_t *ret)
+static int ask_pfm(const char *const names[3], uint64_t *ret)
 {
 	struct perf_event_attr attr;
 	pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
@@ -93,78 +146,108 @@ static int ask_pfm(const char *const names[2], uint64_t *ret)
 
 	if (pfm_initialize() != PFM_SUCCESS)
 		return -ENOTSUP;
-	for (i = 0; i < 2; i++) {
+	pfm_for_all_pmus(i)
+	{
+		memset(&pmu, 0, sizeof(pmu));
+		pmu.size = sizeof(pmu);
+		if (pfm_get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS || !pmu.is_present ||
+		    pmu.type != PFM_PMU_TYPE_CORE)
+			continue;
+		n_models++;
+		if (!has_addresses(pmu.name))
+			return -ENOENT;
+	}
+	for (i = 0; i < 3 && names[i]; i++) {
 		memset(&attr, 0, sizeof(attr));
 		attr.size = sizeof(attr);
 		if (pfm_get_os_event_encoding(names[i], PFM_PLM3, PFM_OS_PERF_EVENT, &arg) ==
 		    PFM_SUCCESS) {
 			*ret = attr.config;
-			return 0;
+			/* Elsewhere (Knights Landing) the name stands for what has no address. */
+			return (attr.config & 0xfc) == 0xd0 ? 0 : -ENOENT;
 		}
-	}
-	pfm_for_all_pmus(i)
-	{
-		memset(&pmu, 0, sizeof(pmu));
-		pmu.size = sizeof(pmu);
-		n_models += pfm_get_pmu_info((pfm_pmu_t)i, &pmu) == PFM_SUCCESS && pmu.is_present &&
-			    pmu.type == PFM_PMU_TYPE_CORE;
 	}
 	return n_models ? -ENOENT : -ENOTSUP;
 }
 
-/* Is the PMU Intel's with PEBS?  Only there does the kernel name latency events (mem-loads). */
-static bool has_precise_loads(const char *sysfs, const char *pmu)
+/* 0: the model has no such event. */
+static uint64_t look_up(enum kind kind, const char *model, bool small)
 {
-	char line[64];
+	size_t n = sizeof(models) / sizeof(models[0]), i;
+	uint64_t config;
+	int rc = small ? -ENOTSUP : ask_pfm(kinds[kind].names, &config);
 
-	return read_line(sysfs, pmu, "events/mem-loads", line, sizeof(line));
+	if (rc != -ENOTSUP)
+		return rc ? 0 : config;
+	for (i = 0; i < n - 2; i++)
+		if (!strcmp(models[i].model, model))
+			return models[i].config[kind];
+	return models[small ? n - 2 : n - 1].config[kind];
 }
 
-static int intel_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS])
+static int intel_events(const char *sysfs, enum comm_pmu_want want,
+			struct comm_pmu_event ret[COMM_PMU_EVENTS])
 {
+	static const enum kind wanted[][KINDS] = {
+		[COMM_PMU_ACCESSES] = {LOADS, STORES, KINDS},
+		[COMM_PMU_TRANSFERS] = {TRANSFERS, REMOTE, STORES, KINDS},
+	};
 	int n = 0;
 
 	for (size_t p = 0; p < sizeof(intel_pmus) / sizeof(intel_pmus[0]); p++) {
 		const char *pmu = intel_pmus[p];
+		char latency[64], model[64] = "";
 		uint32_t type;
 
-		if (!read_type(sysfs, pmu, &type) || !has_precise_loads(sysfs, pmu))
+		/* Only where there is PEBS does the kernel name latency events. */
+		if (!read_type(sysfs, pmu, &type) ||
+		    !read_line(sysfs, pmu, "events/mem-loads", latency, sizeof(latency)))
 			continue;
-		for (size_t k = 0; k < 2 && n < COMM_PMU_EVENTS; k++) {
-			struct comm_pmu_event event = {.type = type};
-			int rc = ask_pfm(kinds[k].names, &event.config);
+		read_line(sysfs, pmu, "caps/pmu_name", model, sizeof(model));
+		if (!has_addresses(model))
+			continue;
+		for (const enum kind *k = wanted[want]; *k != KINDS && n < COMM_PMU_EVENTS; k++) {
+			struct comm_pmu_event event = {.type = type, .ways = kinds[*k].ways};
 
-			if (rc == -ENOENT)
+			/* Latency has an event of its own on large cores, 0xcd. */
+			event.config = look_up(*k, model, strstr(latency, "event=0xd0"));
+			if (!event.config)
 				continue;
-			if (rc)
-				event.config = kinds[k].config;
-			snprintf(event.name, sizeof(event.name), "%s/%s/", pmu, kinds[k].what);
+			snprintf(event.name, sizeof(event.name), "%s/%s/", pmu, kinds[*k].what);
 			ret[n++] = event;
 		}
 	}
 	return n;
 }
 
-int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
+int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
+		    struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
 {
 	struct comm_pmu_event ibs = {.name = "ibs_op//", .ibs = true};
 	int n;
 
 	if (read_type(sysfs, "ibs_op", &ibs.type)) {
+		if (want == COMM_PMU_TRANSFERS)
+			return comm_source_fail(err, -ENODEV,
+						"AMD's IBS has no event that counts transfers "
+						"between cores: use ':precise'");
 		/*
 		 * IBS counts dispatched ops, not cycles: then each op is equally
-		 * likely to be sampled.
+		 * likely to be sampled.  Its filters, l3missonly (Zen 4) and ldlat
+		 * (Zen 5), are left alone: a sample then stands for no number of
+		 * ops any more, since an op that is filtered out restarts the count
+		 * somewhere at random.
 		 */
 		set_flag(sysfs, "cnt_ctl", &ibs);
 		ibs.user_filter = set_flag(sysfs, "swfilt", &ibs);
 		ret[0] = ibs;
 		return 1;
 	}
-	n = intel_events(sysfs, ret);
+	n = intel_events(sysfs, want, ret);
 	if (n)
 		return n;
 	return comm_source_fail(err, -ENODEV,
-				"this machine has no precise memory events (ibs_op, or PEBS loads "
-				"and stores; virtual machines mostly hide them): use kmod without "
-				"':precise'");
+				"this machine has no precise memory events (AMD's ibs_op, or "
+				"Intel's PEBS with addresses, from Haswell on; virtual machines "
+				"mostly hide them)");
 }

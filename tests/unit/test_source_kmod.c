@@ -177,10 +177,22 @@ bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked)
 	return now != then;
 }
 
-int comm_pmu_events(const char *sysfs, struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
+static enum comm_pmu_want wanted_events;
+static bool is_intel;
+
+int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
+		    struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
 {
 	(void)sysfs;
 	(void)err;
+	wanted_events = want;
+	if (is_intel) {
+		ret[0] = (struct comm_pmu_event){
+			.name = "cpu/loads/", .type = 4, .ways = COMM_ACCESS_READ};
+		ret[1] = (struct comm_pmu_event){
+			.name = "cpu/stores/", .type = 4, .ways = COMM_ACCESS_WRITE};
+		return 2;
+	}
 	ret[0] = (struct comm_pmu_event){.name = "ibs_op//", .type = 11, .ibs = true};
 	return 1;
 }
@@ -501,6 +513,23 @@ static void test_precise(void **state)
 	close(last_fd);
 }
 
+static void test_transfers(void **state)
+{
+	struct source *s;
+
+	(void)state;
+	source_close(fresh("precise", 0));
+	assert_int_equal(wanted_events, COMM_PMU_ACCESSES);
+	close(last_fd);
+	is_intel = true;
+	s = fresh("transfers", 0);
+	is_intel = false;
+	assert_true(wanted_events == COMM_PMU_TRANSFERS && asked.kind == CP_SOURCE_PEBS);
+	assert_string_equal(s->event_name, "cpu/loads/,cpu/stores/");
+	source_close(s);
+	close(last_fd);
+}
+
 static void test_losses(void **state)
 {
 	struct source *s = fresh("", 0);
@@ -649,6 +678,7 @@ int main(void)
 		cmocka_unit_test_setup(test_damaged, begin),
 		cmocka_unit_test_setup(test_evidence, begin),
 		cmocka_unit_test_setup(test_precise, begin),
+		cmocka_unit_test_setup(test_transfers, begin),
 		cmocka_unit_test_setup(test_losses, begin),
 		cmocka_unit_test_setup(test_rate, begin),
 		cmocka_unit_test_setup(test_lines, begin),
