@@ -10,19 +10,35 @@ mkdir -p "$out"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+echo "KTAP version 1"
+echo "1..2"
 running=
 for version in 6.1 6.12; do
 	if ! "$here/fetch.sh" $version > /dev/null 2> "$log"; then
-		cat "$log"
-		echo "skip vm, $version: # the kernel cannot be had from this machine's package sources"
+		sed 's/^/# /' "$log"
 		continue
 	fi
 	"$here/run.sh" $version "$out" > "$out/vm-$version.log" 2>&1 &
 	running="$running $version:$!"
 done
-status=0
-for one in $running; do
-	wait "${one#*:}" || status=1
-	cat "$out/vm-${one%%:*}.log"
+number=0
+failed=0
+for version in 6.1 6.12; do
+	number=$((number + 1))
+	case " $running " in
+	*" $version:"*) ;;
+	*)
+		echo "ok $number vm, $version # SKIP the kernel cannot be had from this machine's package sources"
+		continue
+		;;
+	esac
+	pid=${running#*" $version:"}
+	status=0
+	wait "${pid%% *}" || status=1
+	sed 's/^/    /' "$out/vm-$version.log"
+	if [ $status = 0 ]; then echo "ok $number vm, $version"; else
+		echo "not ok $number vm, $version"
+		failed=1
+	fi
 done
-exit $status
+exit $failed

@@ -1,17 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the debug kernel (KASAN, lockdep, kmemleak, UBSAN) once, into the cache
-# outside the tree, and prints its folder: release, vmlinux or bzImage, build.
-# Some ten CPU minutes the first time.
+# Builds a debug kernel once, into the cache outside the tree, and prints its folder:
+# release, vmlinux or bzImage, build.  Some ten CPU minutes the first time.
+#
+#	debug-kernel.sh		KASAN, lockdep, kmemleak, UBSAN
+#	debug-kernel.sh kcsan	KCSAN instead of KASAN and kmemleak
 set -eu
 export LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}
-key=$(sha256sum "$here/debug.config" | cut -c1-12)
-dir=$cache/kernel-debug-$key
-
 die() { echo "debug-kernel.sh: $*" >&2; exit 1; }
+
+case ${1:-} in
+'') configs=$here/debug.config checkers='KASAN_GENERIC KASAN_VMALLOC DEBUG_KMEMLEAK' ;;
+kcsan) configs="$here/debug.config $here/kcsan.config" checkers=KCSAN ;;
+*) die "usage: debug-kernel.sh [kcsan]" ;;
+esac
+# shellcheck disable=SC2086
+key=$(cat $configs | sha256sum | cut -c1-12)
+dir=$cache/kernel-debug-$key
 
 if [ -e "$dir/.done" ]; then
 	echo "$dir"
@@ -32,10 +40,11 @@ mv "$dir/linux-source-6.1" "$dir/build"
 (
 	cd "$dir/build"
 	make -s tinyconfig
-	cat "$here/debug.config" >> .config
+	# shellcheck disable=SC2086
+	cat $configs >> .config
 	make -s olddefconfig
 	# A checker that Kconfig dropped would make every test pass for nothing.
-	for want in KASAN_GENERIC KASAN_VMALLOC PROVE_LOCKING DEBUG_ATOMIC_SLEEP DEBUG_KMEMLEAK \
+	for want in $checkers PROVE_LOCKING DEBUG_ATOMIC_SLEEP \
 		UBSAN DEBUG_OBJECTS FAILSLAB FAIL_PAGE_ALLOC SECURITY_LOCKDOWN_LSM \
 		IA32_EMULATION CGROUP_PERF HOTPLUG_CPU VIRTIO_BLK; do
 		grep -q "^CONFIG_$want=y" .config || die "the configuration lost CONFIG_$want"

@@ -9,8 +9,8 @@
 # only the runs named; then only what they promise must come.
 # With cost nothing but the cost of a sample, on an emulator whose clock counts
 # instructions: whatever else this machine does has no part in the figures.
-# Prints "ok", "not ok" and "skip" lines, one per check, and a sum.  A hang, a
-# splat in dmesg or a result that did not come is a failure.
+# Prints KTAP, a test with subtests for each part, and a sum.  A hang, a splat in
+# dmesg, a result that did not come or a report cut short is a failure.
 set -eu
 export LC_ALL=C
 
@@ -33,7 +33,8 @@ esac
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-die() { echo "not ok $which: $*"; exit 1; }
+# Nothing was run: a whole report, of that alone.
+die() { printf 'KTAP version 1\n1..1\nnot ok 1 %s # ERROR %s\n' "$which" "$*"; exit 1; }
 
 parts=${PARTS:-}
 for part in $parts; do
@@ -59,7 +60,7 @@ root=$out/root
 rm -rf "$root"
 mkdir -p "$root/bin" "$root/modules" "$root/dev" "$root/proc" "$root/sys" "$root/tmp"
 cp "$(command -v busybox)" "$root/bin/busybox"
-cp "$here/init" "$here/commd.sh" "$root/"
+cp "$here/init" "$here/commd.sh" "$here/nest.sh" "$root/"
 cp "$here/$mode.sh" "$root/tests.sh"
 echo "$parts" > "$root/parts"
 cp "$out/kmod/commprof.ko" "$out/standin/standin.ko" "$root/modules/"
@@ -161,43 +162,41 @@ rm -rf "$out/results"
 mkdir -p "$out/results"
 tar xf "$out/disk" -C "$out/results" 2>/dev/null || true
 
-bad=0
+# What this side has to say, in the words that nest.sh takes.
 tap=$out/results/tap
-if [ -d "$out/results/commd" ] && [ -e "$tap" ]; then
-	"$here/judge.sh" "$out/results/commd" "$2" >> "$tap" || echo "not ok judge.sh # exit status $?" >> "$tap"
-fi
-if [ -e "$tap" ]; then
-	grep -E '^(ok|not ok|skip|#) ' "$tap" | sed "s/^\(ok\|not ok\|skip\) /\1 $which: /" || true
-	bad=$((bad + $(grep -c '^not ok ' "$tap" || true)))
-fi
-fail() { echo "not ok $which: $*"; bad=$((bad + 1)); }
-[ $status = 1 ] || fail "end of the VM # qemu's status $status after $took s (124: a hang)"
-[ -e "$out/results/done" ] || { fail "results # none came out"; tail -n 20 "$out/console"; }
-[ ! -e "$tap" ] || [ $mode = cost ] || while read -r want; do
-	case $want in
-	'' | '#'*) continue ;;
-	'['*)
-		section=${want#?}
-		section=${section%?}
-		continue
-		;;
-	6.*)
-		[ "${want%%: *}" = "$which" ] || continue
-		want=${want#*: }
-		;;
-	esac
-	case " always $parts " in
-	' always  ' | *" $section "*) ;;
-	*) continue ;;
-	esac
-	grep -qF -e "ok $want" -e "skip ${want%%:*}" "$tap" 2>/dev/null || fail "$want # no result"
-done < "$here/expected"
-splat='BUG:|WARNING:|Oops|general protection|KASAN|UBSAN|possible recursive|INFO: task|rcu.*stall|lockdep|INFO: trying|sleeping function|unreferenced object|refcount_t'
-if grep -hE "$splat" "$out/results/dmesg" "$out/console" 2>/dev/null | grep -v 'perf: interrupt took too long' > "$out/splats"; then
-	fail "dmesg # $(head -n 1 "$out/splats")"
-elif [ -e "$out/results/dmesg" ]; then
-	echo "ok $which: dmesg # no splat"
-fi
-echo "# $which: $(cat "$kernel/release"), $(grep -c '^ok ' "$tap" 2>/dev/null || true) ok, $bad not ok," \
-	"$(grep -c '^skip ' "$tap" 2>/dev/null || true) skipped, $took s"
-[ $bad = 0 ]
+truth() {
+	"$here/judge.sh" "$out/results/commd" "$2" || echo "not ok judge.sh # exit status $?"
+}
+splat='BUG:|WARNING:|Oops|general protection|KASAN|KCSAN|UBSAN|possible recursive|INFO: task|rcu.*stall|lockdep|INFO: trying|sleeping function|unreferenced object|refcount_t'
+end() {
+	if [ $status = 1 ]; then echo "ok end of the VM"; else
+		echo "not ok end of the VM # qemu's status $status after $took s (124: a hang)"
+	fi
+	if [ -e "$out/results/done" ]; then echo "ok results"; else
+		echo "not ok results # none came out"
+		tail -n 20 "$out/console" | tr -d '\r' | sed 's/^/# /'
+	fi
+	if grep -hE "$splat" "$out/results/dmesg" "$out/console" 2>/dev/null | grep -v 'perf: interrupt took too long' > "$out/splats"; then
+		echo "not ok dmesg # $(head -n 1 "$out/splats" | tr -d '\r')"
+	elif [ -e "$out/results/dmesg" ]; then
+		echo "ok dmesg # no splat"
+	fi
+}
+{
+	echo "KTAP version 1"
+	if [ -d "$out/results/commd" ]; then
+		echo "1..2"
+		truth "$1" "$2" 2>&1 | "$here/nest.sh" truth 1
+		end | "$here/nest.sh" end 2
+	else
+		echo "1..1"
+		end | "$here/nest.sh" end 1
+	fi
+} > "$out/host"
+expected="--expected $here/expected"
+[ $mode != cost ] || expected=
+bad=0
+# shellcheck disable=SC2086
+"$here/ktap.py" $expected --kernel "$which" --parts "$parts" "$tap" "$out/host" || bad=1
+echo "# $which: $(cat "$kernel/release"), $took s"
+exit $bad

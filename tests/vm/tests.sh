@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# In the VM: every line on stdout is a result.  The host knows which must come.
+# In the VM: prints KTAP, a test with subtests for each part.  The host knows which must
+# come.  What a part prints, "ok NAME # figures" and so on, is on the console at once.
 #
 # The parts, in this order; /parts names those that are wanted, or is empty for all.
 # A part finds the module and the stand-in PMU loaded and leaves them so.
@@ -155,20 +156,36 @@ test_leaks() {
 	[ ! -s /results/kmemleak ]; result $? "leaks: kmemleak finds none" "$(grep -c 'unreferenced' /results/kmemleak)"
 }
 
-part() { # name, command, ...
-	echo "# $(cut -d' ' -f1 /proc/uptime) s: $1"
-	shift
-	"$@"
+load() {
+	insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
+	insmod /modules/commprof.ko; result $? "load: module" ""
 }
 
-part begin true
-insmod /modules/standin.ko; result $? "load: stand-in PMU" ""
-insmod /modules/commprof.ko; result $? "load: module" ""
+unload() {
+	rmmod commprof; result $? "unload: module" ""
+	rmmod standin; result $? "unload: stand-in PMU" ""
+}
+
+number=0
+part() { # name, command, ...
+	name=$1
+	shift
+	number=$((number + 1))
+	echo "# $(cut -d' ' -f1 /proc/uptime) s: $name" | tee /dev/ttyS0
+	"$@" | tee /tmp/lines > /dev/ttyS0
+	sh /nest.sh $name $number < /tmp/lines
+}
+
+wanted=
 for name in $all; do
 	case " $PARTS " in
-	'  ' | *" $name "* | *" $name/"*) ;;
-	*) continue ;;
+	'  ' | *" $name "* | *" $name/"*) wanted="$wanted $name" ;;
 	esac
+done
+echo "KTAP version 1"
+echo "1..$(echo load $wanted unload leaks | wc -w)"
+part load load
+for name in $wanted; do
 	# An emulator's handlers are so slow that the default would refuse most samples.
 	echo 500000 > /sys/module/commprof/parameters/cap_ppm
 	case $name in
@@ -176,7 +193,5 @@ for name in $all; do
 	*) part $name program $name ;;
 	esac
 done
-rmmod commprof; result $? "unload: module" ""
-rmmod standin; result $? "unload: stand-in PMU" ""
+part unload unload
 part leaks test_leaks
-part end true
