@@ -4,6 +4,7 @@
 #include <linux/version.h>
 
 #include "cap.h"
+#include "cpus.h"
 #include "session.h"
 #include "softpmu.h"
 
@@ -26,12 +27,12 @@ static int __init commprof_init(void)
 	int ret;
 
 	cp_cap_init();
-	ret = cp_session_module_init();
+	ret = cp_cpus_module_init();
 	if (ret)
 		return ret;
 	ret = cp_softpmu_init();
 	if (ret)
-		goto err_session;
+		goto err_cpus;
 	ret = misc_register(&device);
 	if (ret)
 		goto err_softpmu;
@@ -39,8 +40,8 @@ static int __init commprof_init(void)
 
 err_softpmu:
 	cp_softpmu_exit();
-err_session:
-	cp_session_module_exit();
+err_cpus:
+	cp_cpus_module_exit();
 	return ret;
 }
 
@@ -48,7 +49,7 @@ static void __exit commprof_exit(void)
 {
 	misc_deregister(&device);
 	cp_softpmu_exit();
-	cp_session_module_exit();
+	cp_cpus_module_exit();
 }
 
 module_init(commprof_init);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
-#include <linux/cpuhotplug.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -9,55 +8,14 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "cpus.h"
 #include "session.h"
 #include "softpmu.h"
-
-static int cpuhp_state;
 
 static void wake(struct irq_work *work)
 {
 	wake_up_interruptible_poll(&container_of(work, struct cp_session, wake)->wait,
 				   EPOLLIN | EPOLLRDNORM);
-}
-
-/*
- * Hotplug, on the CPU itself.  Once a session runs a CPU must never fail to come
- * up for our sake.
- */
-static int cpu_comes(unsigned int cpu, struct hlist_node *node)
-{
-	struct cp_session *session = hlist_entry(node, struct cp_session, node);
-	u32 i;
-	int ret;
-
-	if (session->watch)
-		cp_watch_open(session->watch, cpu);
-	for (i = 0; i < session->n_sources; i++) {
-		ret = cp_source_open(&session->source[i], cpu);
-		if (ret && ret != -ENOENT && ret != -ENODEV && session->starting)
-			goto close;
-	}
-	per_cpu_ptr(session->percpu, cpu)->online = true;
-	return 0;
-close:
-	while (i--)
-		cp_source_close(&session->source[i], cpu);
-	if (session->watch)
-		cp_watch_close(session->watch, cpu);
-	return ret;
-}
-
-static int cpu_goes(unsigned int cpu, struct hlist_node *node)
-{
-	struct cp_session *session = hlist_entry(node, struct cp_session, node);
-	u32 i;
-
-	per_cpu_ptr(session->percpu, cpu)->online = false;
-	for (i = 0; i < session->n_sources; i++)
-		cp_source_close(&session->source[i], cpu);
-	if (session->watch)
-		cp_watch_close(session->watch, cpu);
-	return 0;
 }
 
 static void quiesce(struct cp_session *session)
@@ -84,9 +42,7 @@ static int start(struct cp_session *session)
 	}
 	if (session->watch)
 		cp_watch_begin(session->watch);
-	session->starting = true;
-	ret = cpuhp_state_add_instance(cpuhp_state, &session->node);
-	session->starting = false;
+	ret = cp_cpus_start(session);
 	if (ret) {
 		quiesce(session);
 		return ret;
@@ -99,7 +55,7 @@ static int stop(struct cp_session *session)
 {
 	if (!session->running)
 		return -EINVAL;
-	cpuhp_state_remove_instance(cpuhp_state, &session->node);
+	cp_cpus_stop(session);
 	quiesce(session);
 	session->running = false;
 	return 0;
@@ -412,6 +368,7 @@ static int session_open(struct inode *inode, struct file *file)
 	mutex_init(&session->lock);
 	init_waitqueue_head(&session->wait);
 	session->wake = IRQ_WORK_INIT(wake);
+	cp_cpus_init(session);
 	cp_budget_rule(&unlimited, &session->rule);
 	file->private_data = session;
 	return 0;
@@ -421,8 +378,11 @@ static int session_release(struct inode *inode, struct file *file)
 {
 	struct cp_session *session = file->private_data;
 
+	mutex_lock(&session->lock);
 	if (session->running)
 		stop(session);
+	mutex_unlock(&session->lock);
+	cp_cpus_deinit(session);
 	cp_watch_destroy(session->watch);
 	cp_targets_deinit(&session->targets);
 	rings_deinit(session);
@@ -440,19 +400,3 @@ const struct file_operations cp_session_fops = {
 	.mmap = session_mmap,
 	.poll = session_poll,
 };
-
-int cp_session_module_init(void)
-{
-	int ret = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "commprof:online", cpu_comes,
-					  cpu_goes);
-
-	if (ret < 0)
-		return ret;
-	cpuhp_state = ret;
-	return 0;
-}
-
-void cp_session_module_exit(void)
-{
-	cpuhp_remove_multi_state(cpuhp_state);
-}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One open file.  The mutex guards the configuration; handlers read only what
- * does not change while the session runs.  Hotplug callbacks never take it:
- * cpuhp's own lock orders them with start and stop, which hold both.
+ * One open file.  The mutex guards the configuration and the events; handlers read
+ * only what does not change while the session runs.  Hotplug callbacks never take it:
+ * they leave a note for a work item that does (cpus.h).
  */
 #ifndef CP_SESSION_H
 #define CP_SESSION_H
@@ -11,6 +11,7 @@
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "budget.h"
 #include "ring.h"
@@ -18,7 +19,7 @@
 #include "target.h"
 #include "watch.h"
 
-/* All that a handler writes: its own CPU's only, one set per context. */
+/* What a handler writes is its own CPU's only, one set per context. */
 struct cp_percpu {
 	struct cp_ring ring[CP_CONTEXTS];
 	struct cp_meter meter[CP_CONTEXTS];
@@ -26,7 +27,9 @@ struct cp_percpu {
 	u64 period[CP_MAX_SOURCES]; /* of the interval that runs */
 	u64 wanted[CP_MAX_SOURCES]; /* before budget and jitter; CP_IOC_RATE sets it */
 	struct perf_event *event[CP_MAX_SOURCES];
-	bool online;
+	bool online;   /* has events */
+	bool present;  /* hotplug's notes: the CPU is there */
+	atomic_t went; /* and it was away since the events were made */
 };
 
 struct cp_session {
@@ -35,7 +38,7 @@ struct cp_session {
 	struct cp_percpu __percpu *percpu;
 	u32 ring_bytes; /* 0: no rings yet */
 	bool running;
-	bool starting; /* an event that cannot be opened is an error */
+	struct work_struct cpus_work;
 	struct cp_targets targets;
 	struct cp_src source[CP_MAX_SOURCES];
 	u32 n_sources;
@@ -46,8 +49,5 @@ struct cp_session {
 };
 
 extern const struct file_operations cp_session_fops;
-
-int cp_session_module_init(void);
-void cp_session_module_exit(void);
 
 #endif

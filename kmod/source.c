@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
-#include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
@@ -157,9 +157,39 @@ int cp_source_pointees(struct cp_src *src, u32 on)
 	return 0;
 }
 
+/*
+ * Of perf's events only the hardware's and the two clocks: a tracepoint or a breakpoint
+ * has no period of its own, and other software events have no use here but to sample
+ * where the kernel cannot be sampled.  What a type from PERF_TYPE_MAX on is, only its
+ * PMU tells, once it is open.
+ */
+static int cp_source_check_type(const struct cp_source *config)
+{
+	switch (config->type) {
+	case PERF_TYPE_SOFTWARE:
+		return config->config == PERF_COUNT_SW_CPU_CLOCK ||
+				       config->config == PERF_COUNT_SW_TASK_CLOCK
+			       ? 0
+			       : -EINVAL;
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_BREAKPOINT:
+		return -EINVAL;
+	default:
+		return 0;
+	}
+}
+
+/* Dynamic types of software, such as kprobe, uprobe and our own commprof/mem/. */
+static bool cp_source_is_software(const struct perf_event_attr *attr,
+				  const struct perf_event *event)
+{
+	return attr->type >= PERF_TYPE_MAX && event->pmu->task_ctx_nr == perf_sw_context;
+}
+
 static int check(const struct cp_source *config)
 {
 	const struct cp_source_ops *ops;
+	int ret;
 
 	if (config->kind >= CP_SOURCE_KINDS)
 		return -EINVAL;
@@ -172,7 +202,8 @@ static int check(const struct cp_source *config)
 		return -EINVAL;
 	if (config->flags & CP_SOURCE_KERNEL && !perfmon_capable())
 		return -EPERM;
-	return ops->probe(config);
+	ret = cp_source_check_type(config);
+	return ret ?: ops->probe(config);
 }
 
 /* Nothing is guessed from the CPU's model: the first CPU that opens it decides. */
@@ -182,11 +213,13 @@ static int try_open(struct perf_event_attr *attr)
 	unsigned int cpu;
 	int ret = -ENODEV;
 
+	/* A CPU that goes meanwhile says -ENODEV. */
 	for_each_online_cpu(cpu) {
 		event = perf_event_create_kernel_counter(attr, cpu, NULL, overflow, NULL);
 		if (!IS_ERR(event)) {
+			ret = cp_source_is_software(attr, event) ? -EINVAL : 0;
 			perf_event_release_kernel(event);
-			return 0;
+			return ret;
 		}
 		ret = PTR_ERR(event);
 		if (ret != -ENOENT && ret != -ENODEV)
@@ -208,7 +241,6 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 	src->session = session;
 	src->ops = kinds[config->kind];
 	ret = -EINVAL;
-	cpus_read_lock();
 	for (attempt = 0; attempt < src->ops->attempts && ret; attempt++) {
 		struct perf_event_attr attr = {
 			.size = sizeof(attr),
@@ -228,7 +260,6 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 		ret = try_open(&attr);
 		src->attr = attr;
 	}
-	cpus_read_unlock();
 	if (ret)
 		return ret;
 	src->attr.disabled = 0;
@@ -288,14 +319,11 @@ int cp_source_rate(struct cp_src *src, u32 cpu, u64 period)
 		return -EINVAL;
 	if (cpu != CP_RATE_EVERY_CPU && (cpu >= nr_cpu_ids || !cpu_possible(cpu)))
 		return -EINVAL;
-	/* Against hotplug: the events must not go while we use them. */
-	cpus_read_lock();
 	if (cpu != CP_RATE_EVERY_CPU) {
 		rate_of_cpu(src, cpu, period);
 	} else {
 		for_each_possible_cpu(cpu)
 			rate_of_cpu(src, cpu, period);
 	}
-	cpus_read_unlock();
 	return 0;
 }

@@ -58,10 +58,10 @@ extern const struct cp_source_ops cp_source_ibs;
 
 /* Checks the request and finds, by opening it, how to open it. */
 int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_source *config);
-/* On the CPU itself; -ENOENT: this PMU does not serve that CPU. */
+/* Under the session's mutex; -ENOENT: this PMU does not serve that CPU, -ENODEV: it is away. */
 int cp_source_open(struct cp_src *src, unsigned int cpu);
 void cp_source_close(struct cp_src *src, unsigned int cpu);
-/* At any time; cpu may be CP_RATE_EVERY_CPU. */
+/* Under the session's mutex, at any time; cpu may be CP_RATE_EVERY_CPU. */
 int cp_source_rate(struct cp_src *src, u32 cpu, u64 period);
 int cp_source_pointees(struct cp_src *src, u32 on);
 

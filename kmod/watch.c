@@ -391,15 +391,12 @@ void cp_watch_close(struct cp_watcher *watch, unsigned int cpu)
 	u32 i;
 
 	for (i = 0; i < watch->config.slots; i++) {
-		struct perf_event **at = per_cpu_ptr(watch->slot[i].bp, cpu);
-
-		/* hear() runs on this CPU with interrupts off: before or after. */
-		local_irq_disable();
-		bp = *at;
-		*at = NULL;
-		local_irq_enable();
-		if (bp)
-			perf_event_release_kernel(bp);
+		bp = xchg(per_cpu_ptr(watch->slot[i].bp, cpu), NULL);
+		if (!bp)
+			continue;
+		/* hear() runs on that CPU with interrupts off: it is over, or has seen NULL. */
+		synchronize_rcu();
+		perf_event_release_kernel(bp);
 	}
 }
 

@@ -23,7 +23,7 @@ void cp_watch_destroy(struct cp_watcher *watch);
 
 /* Before the first CPU is opened. */
 void cp_watch_begin(struct cp_watcher *watch);
-/* Hotplug callbacks, on the CPU itself. */
+/* From any CPU; the CPU meant may be away by now, or away and back. */
 void cp_watch_open(struct cp_watcher *watch, unsigned int cpu);
 void cp_watch_close(struct cp_watcher *watch, unsigned int cpu);
 /* After every CPU was closed: nothing of ours runs any more. */

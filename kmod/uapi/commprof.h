@@ -264,8 +264,10 @@ enum cp_source_flags {
 
 /*
  * type, config* are those of perf_event_attr, from sysfs or libpfm4: the module
- * guesses nothing, it opens the event and reports the error.  The latency
- * threshold of loads travels in config1 where the PMU has it there.
+ * guesses nothing, it opens the event and reports the error.  Hardware PMUs, and of
+ * PERF_TYPE_SOFTWARE the two clocks; tracepoints, breakpoints and other software,
+ * also that with a type in sysfs, are -EINVAL.  The latency threshold of loads
+ * travels in config1 where the PMU has it there.
  */
 struct cp_source {
 	__u32 size;

@@ -276,12 +276,20 @@ void test_ioctl(void)
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_IBS, .flags = 0, .period = 1001));
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_IBS, .flags = 0, .period = 16));
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 4000));
+	/* Of software the two clocks only, whatever type they come by. */
+	for (int config = 0; config < 12; config++)
+		expect(config > 1 ? EINVAL : 0, CP_IOC_SOURCE, SOURCE(.config = config));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.config = 1ull << 32));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.type = 2, .config = 1));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.type = 5));
+	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.type = pmu_type("commprof"), .config = 1));
 	/* PERF_TYPE_HARDWARE cycles: no PMU here, and the probe says so. */
 	expect(ENOENT, CP_IOC_SOURCE, SOURCE(.type = 0));
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_PEBS, .flags = CP_SOURCE_COPIES));
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_IBS, .flags = CP_SOURCE_COPIES));
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.flags = CP_SOURCE_COPIES));
-	for (int i = 1; i < CP_MAX_SOURCES; i++)
+	/* The two clocks above are sources by now. */
+	for (int i = 3; i < CP_MAX_SOURCES; i++)
 		expect(0, CP_IOC_SOURCE, SOURCE(.period = 10000000));
 	expect(0, CP_IOC_SOURCE,
 	       SOURCE(.flags = CP_SOURCE_BURST | CP_SOURCE_COPIES, .period = 10000000,

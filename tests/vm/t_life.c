@@ -30,6 +30,14 @@ static struct cp_source both = {
 	.depth = 2,
 };
 
+/* A PMU's events, of which each waits for the hotplug lock when it is made and freed. */
+static struct cp_source counter = {
+	.kind = CP_SOURCE_SOFT,
+	.flags = CP_SOURCE_ACCESSES,
+	.period = 1000000,
+	.max_accesses = 1,
+};
+
 static struct cp_watch watch = {
 	.flags = CP_WATCH_LOAD_THEN_WRITE | CP_WATCH_STORE_THEN_ACCESS,
 	.slots = 2,
@@ -153,13 +161,18 @@ static bool goes_on(struct cp_reader *reader, uint64_t *count)
 void test_load(void)
 {
 	enum { STEPS_AFTER = 10 };
-	struct cp_reader *reader = busy_session();
-	uint64_t count = 0, steps = 0;
+	struct cp_reader *reader = session(0);
+	uint64_t count = 0, steps = 0, end_ns;
 	pid_t pid[2] = {spawn(spin, NULL), spawn(spin, NULL)};
-	bool going = goes_on(reader, &count);
 	struct cp_stats stats;
 	int after = 0;
+	bool going;
 
+	counter.type = pmu_type("standin");
+	if (cp_reader_source(reader, &both) || cp_reader_source(reader, &counter) ||
+	    cp_reader_watch(reader, &watch) || cp_reader_start(reader))
+		check(false, "session of two sources", "%s", strerror(errno));
+	going = goes_on(reader, &count);
 	printf("sampling\n");
 	fflush(stdout);
 	while (going && after < STEPS_AFTER) {
@@ -167,7 +180,11 @@ void test_load(void)
 		going = goes_on(reader, &count);
 		steps++;
 	}
-	cp_reader_stats(reader, &stats);
+	/* The events of a CPU that has come are made a little later. */
+	end_ns = now_ns() + LIMIT_S * 1000000000ull;
+	do {
+		cp_reader_stats(reader, &stats);
+	} while (stats.cpus_online != (uint32_t)get_nprocs() && now_ns() < end_ns);
 	check(going && stats.cpus_online == (uint32_t)get_nprocs(), "hotplug: sampling goes on",
 	      "%lu samples in %lu steps, %u CPUs of %d, missed %llu", count, steps,
 	      stats.cpus_online, get_nprocs(), stats.watch_missed);

@@ -26,21 +26,39 @@ program() { # part
 	[ $status -lt 2 ] || echo "not ok $1 # exit status $status"
 }
 
+# Takes each CPU but the first away and back, in turn.
+switch_cpus() { # a process that must live
+	loops=0
+	while kill -0 $1 2>/dev/null && [ $loops -lt 20 ]; do
+		echo $loops > /tmp/loops
+		for online in /sys/devices/system/cpu/cpu[1-9]*/online; do
+			echo 0 > $online && echo 1 > $online || return
+		done
+		loops=$((loops + 1))
+	done
+	echo $loops > /tmp/loops
+}
+
 test_hotplug() {
 	[ -e /sys/devices/system/cpu/cpu1/online ] || { echo "skip hotplug # no CPU can go"; return; }
 	rm -f /tmp/over
 	/cptest load > /tmp/load &
 	pid=$!
 	wait_for /tmp/load sampling
-	loops=0
-	# Each but the first, in turn.
-	cpus=$(ls -d /sys/devices/system/cpu/cpu[1-9]*/online)
-	while kill -0 $pid 2>/dev/null && [ $loops -lt 20 ]; do
-		for online in $cpus; do
-			echo 0 > $online && echo 1 > $online || break 2
-		done
-		loops=$((loops + 1))
+	rm -f /tmp/loops
+	switch_cpus $pid > /dev/null & switching=$!
+	# Two that wait for each other wait for ever, and no signal ends them.
+	waited=0
+	while kill -0 $switching 2>/dev/null && [ $waited -lt 3000 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
 	done
+	loops=$(cat /tmp/loops)
+	if kill -0 $switching 2>/dev/null; then
+		echo "not ok hotplug: loops while sampling # stuck after $loops"
+		echo w > /proc/sysrq-trigger
+		exit 1
+	fi
 	touch /tmp/over
 	wait $pid
 	grep -v '^sampling' /tmp/load

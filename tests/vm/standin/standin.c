@@ -15,6 +15,7 @@
  * and the data source sources[n % 4].  An NMI that a CPU sends to itself would
  * land in its own timer interrupt, so every CPU's timer kicks the others.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
@@ -152,6 +153,17 @@ static void timer_start(void *unused)
 	hrtimer_start(timer, ns_to_ktime(period_us * NSEC_PER_USEC), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/*
+ * Waits for the hotplug lock as many an event of perf does when it is the first or the
+ * last of its kind, to switch a static key: so nobody may make or free an event under
+ * this lock.
+ */
+static void wait_for_hotplug(struct perf_event *event)
+{
+	cpus_read_lock();
+	cpus_read_unlock();
+}
+
 static int event_init(struct perf_event *event)
 {
 	struct perf_event_attr *attr = &event->attr;
@@ -159,6 +171,8 @@ static int event_init(struct perf_event *event)
 
 	if (attr->type != pmu->type || event->cpu < 0)
 		return -ENOENT;
+	event->destroy = wait_for_hotplug;
+	wait_for_hotplug(event);
 	if (pmu == &atom && event->cpu != 1)
 		return -ENOENT;
 	if (pmu == &pebs || pmu == &atom) {
