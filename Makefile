@@ -167,10 +167,10 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(O)/tests/e2e/source_live $(O)/tests/vm/events
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live) $(O)/tests/vm/events
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
-$(O)/tests/e2e/source_live $(O)/bench/rings: $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+$(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
