@@ -124,7 +124,7 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
@@ -174,6 +174,12 @@ $(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+
+# The test takes the files of the BPF source into itself.
+$(O)/tests/unit/test_source_bpf: tests/unit/test_source_bpf.c $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $< $(filter %.o %.a,$^) -o $@ -lcmocka $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)

@@ -39,8 +39,10 @@ void comm_perf_ring_read(struct comm_perf_ring *ring, comm_perf_record_fn *fn, v
 
 		/* Records are of whole 8 bytes, so a header never wraps. */
 		memcpy(&header, data + at, sizeof(header));
-		if (header.size < sizeof(header) || header.size > head - tail)
+		if (header.size < sizeof(header) || header.size > head - tail) {
+			ring->malformed++;
 			break;
+		}
 		if (at + header.size <= ring->bytes) {
 			fn(ctx, (const struct perf_event_header *)(data + at));
 		} else {

@@ -13,7 +13,8 @@
 struct comm_perf_ring {
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
 	size_t bytes;			   /* of data, a power of two */
-	unsigned char record[1 << 16];	   /* a record that wraps around the ring's end, joined */
+	uint64_t malformed; /* how often data were no record, and all in the ring was passed over */
+	unsigned char record[1 << 16]; /* a record that wraps around the ring's end, joined */
 };
 
 /* record->size bytes are readable: a whole record, at least its header. */

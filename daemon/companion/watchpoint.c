@@ -377,8 +377,12 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	unsigned int i;
 
 	w->lost[COMM_LOSS_WATCH] += h->type == PERF_RECORD_LOST;
-	if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) + sizeof(r))
+	if (h->type != PERF_RECORD_SAMPLE)
 		return;
+	if (h->size < sizeof(*h) + sizeof(r)) {
+		w->lost[COMM_LOSS_MALFORMED]++;
+		return;
+	}
 	memcpy(&r, h + 1, sizeof(r));
 	w->stats.trap_ns += (uint64_t)w->config.trap_ns;
 	for (i = 0; i < w->n_slots; i++) {
@@ -437,8 +441,12 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 	unsigned int i;
 
 	for (i = 0; i < w->rings.n; i++) {
+		struct comm_perf_ring *ring = &w->rings.ring[i].ring;
+		uint64_t malformed = ring->malformed;
+
 		w->draining = i;
-		comm_perf_ring_read(&w->rings.ring[i].ring, on_record, w);
+		comm_perf_ring_read(ring, on_record, w);
+		w->lost[COMM_LOSS_MALFORMED] += ring->malformed - malformed;
 	}
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];

@@ -53,6 +53,7 @@ struct source {
 	uint64_t nominal;
 	uint64_t tick_ns; /* 0: this kernel's ticks cannot be hooked */
 	int64_t regs_behind_tick;
+	uint64_t malformed;
 	struct comm_loss_teller losses;
 	/* Valid only during drain. */
 	comm_event_fn *push;
@@ -151,7 +152,8 @@ static int open_events(struct source *s, char **err)
 	return rc;
 }
 
-static void to_sample(struct source *s, const struct comm_raw_sample *raw, size_t size)
+/* Returns false if the record is not whole. */
+static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_t size)
 {
 	const struct comm_raw_line *line;
 	struct comm_sample *out = &s->sample;
@@ -160,7 +162,7 @@ static void to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 
 	if (size < sizeof(*raw) + stack || raw->n_lines > COMM_RAW_LINES_MAX ||
 	    raw->stack_bytes > stack || size < sizeof(*raw) + stack + raw->n_lines * sizeof(*line))
-		return;
+		return false;
 	memcpy(out->reg, raw->reg, sizeof(out->reg));
 	out->ip = raw->head.ip;
 	out->flags = raw->flags;
@@ -190,6 +192,7 @@ static void to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 	event.sample = out;
 	s->push(s->push_ctx, &event);
 	s->pushed++;
+	return true;
 }
 
 static void to_kcopy(struct source *s, const struct comm_raw_kcopy *raw)
@@ -219,11 +222,14 @@ static void to_kcopy(struct source *s, const struct comm_raw_kcopy *raw)
 static int on_sample(void *ctx, void *data, size_t size)
 {
 	const struct comm_raw_head *head = data;
+	struct source *s = ctx;
 
 	if (size >= sizeof(struct comm_raw_sample) && head->kind == COMM_RAW_SAMPLE)
-		to_sample(ctx, data, size);
+		s->malformed += !to_sample(s, data, size);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_KCOPY)
-		to_kcopy(ctx, data);
+		to_kcopy(s, data);
+	else
+		s->malformed++;
 	return 0;
 }
 
@@ -387,6 +393,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		ret->failed_reads += c->failed_reads;
 		ret->loss[COMM_LOSS_RING] += c->sample_drops;
 	}
+	ret->loss[COMM_LOSS_MALFORMED] += s->malformed;
 	comm_bpf_life_stats(s->life, ret);
 	ret->period = s->nominal;
 }

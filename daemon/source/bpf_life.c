@@ -42,6 +42,7 @@ struct comm_bpf_life {
 	bool switches;	   /* context switches are traced now */
 	uint64_t gaps;	   /* how often tracing of switches was turned off */
 	bool in_gap;
+	uint64_t malformed;
 	/* Valid only during drain. */
 	comm_event_fn *push;
 	void *push_ctx;
@@ -150,8 +151,10 @@ static int on_switch(void *ctx, void *data, size_t size)
 	struct comm_bpf_life *life = ctx;
 	struct comm_event event = {0};
 
-	if (size < sizeof(*raw))
+	if (size < sizeof(*raw)) {
+		life->malformed++;
 		return 0;
+	}
 	event.kind = COMM_EV_SWITCH;
 	event.time_ns = raw->time_ns;
 	event.cpu = raw->cpu;
@@ -177,8 +180,10 @@ static int on_life(void *ctx, void *data, size_t size)
 	struct comm_event event = {0};
 
 	if (size < sizeof(*raw) || raw->kind >= sizeof(kinds) / sizeof(kinds[0]) ||
-	    !kinds[raw->kind])
+	    !kinds[raw->kind]) {
+		life->malformed++;
 		return 0;
+	}
 	event.kind = kinds[raw->kind];
 	event.time_ns = raw->time_ns;
 	event.cpu = raw->cpu;
@@ -424,6 +429,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 	}
 	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;
+	ret->loss[COMM_LOSS_MALFORMED] += life->malformed;
 }
 
 void comm_bpf_life_seen(const struct comm_bpf_life *life, uint64_t *ret_ns)

@@ -69,7 +69,7 @@ struct source {
 	struct comm_kmod_targets targets;
 	bool precise, started;
 	bool lines; /* the module copies memory that registers point to */
-	uint64_t kcopies;
+	uint64_t kcopies, malformed;
 	struct comm_bpf_life *life; /* NULL: none */
 	struct comm_bpf_life_info life_info;
 	struct cp_stats last;
@@ -392,6 +392,7 @@ static void on_sample(struct source *s, const struct cp_sample *raw)
 		memcpy(out->data + out->data_bytes, chunk + 1, chunk->len_bytes);
 		out->data_bytes = (uint16_t)(out->data_bytes + chunk->len_bytes);
 	}
+	s->malformed += out->n_chunks != raw->n_chunks;
 	event.sample = out;
 	emit(s, &raw->head, &event);
 }
@@ -446,8 +447,11 @@ static void on_watch(struct source *s, const struct cp_evidence *raw)
 
 static void on_record(struct source *s, const struct cp_record *record)
 {
-	if (record->size_bytes < sizeof(*record) ||
-	    !comm_kmod_targets_has(&s->targets, record->tgid))
+	if (record->size_bytes < sizeof(*record)) {
+		s->malformed++;
+		return;
+	}
+	if (!comm_kmod_targets_has(&s->targets, record->tgid))
 		return;
 	if (record->cpu < s->n_cpus)
 		s->seen_ns[record->cpu] = record->time_ns;
@@ -459,6 +463,8 @@ static void on_record(struct source *s, const struct cp_record *record)
 		on_copy(s, (const struct cp_access *)record);
 	else if (record->type == CP_REC_WATCH && record->size_bytes >= sizeof(struct cp_evidence))
 		on_watch(s, (const struct cp_evidence *)record);
+	else
+		s->malformed++;
 }
 
 static void source_stats(void *source, struct comm_sampler_stats *ret)
@@ -480,6 +486,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
 	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET];
+	ret->loss[COMM_LOSS_MALFORMED] += cp_reader_malformed(s->reader) + s->malformed;
 	/*
 	 * Precise samples only: samples of registers are decoded in commd, which
 	 * counts its own failures.

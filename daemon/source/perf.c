@@ -308,7 +308,11 @@ static void on_sample(struct source *s, const struct perf_event_header *h)
 	const struct old_period *old = &s->old[s->draining];
 	struct comm_perf_sample head;
 
-	if (!comm_perf_sample_head(h, &head) || !wanted(s, head.pid))
+	if (!comm_perf_sample_head(h, &head)) {
+		s->stats.loss[COMM_LOSS_MALFORMED] += !comm_perf_sample_whole(h);
+		return;
+	}
+	if (!wanted(s, head.pid))
 		return;
 	comm_perf_sample_state(h, out);
 	/* A record has the period that its event was opened with, not one set later. */
@@ -330,8 +334,10 @@ static void on_switch(struct source *s, const struct perf_event_header *h)
 {
 	struct comm_event event;
 
-	if (!comm_perf_life_switch(h, &event))
+	if (!comm_perf_life_switch(h, &event)) {
+		s->stats.loss[COMM_LOSS_MALFORMED] += !comm_perf_life_whole(h);
 		return;
+	}
 	/* Counts every process's switches: each one's records cost time. */
 	s->stats.switches++;
 	s->stats.switches_out++;
@@ -347,7 +353,11 @@ static void on_life(struct source *s, const struct perf_event_header *h)
 {
 	struct comm_event event;
 
-	if (!comm_perf_life_event(h, &event) || !wanted(s, event.tgid))
+	if (!comm_perf_life_event(h, &event)) {
+		s->stats.loss[COMM_LOSS_MALFORMED] += !comm_perf_life_whole(h);
+		return;
+	}
+	if (!wanted(s, event.tgid))
 		return;
 	comm_target_event(s->config.target, &event);
 	emit(s, &event);
@@ -366,6 +376,8 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 		if (h->size >= sizeof(*h) + sizeof(lost)) {
 			memcpy(lost, h + 1, sizeof(lost));
 			s->stats.loss[COMM_LOSS_RING] += lost[1];
+		} else {
+			s->stats.loss[COMM_LOSS_MALFORMED]++;
 		}
 		break;
 	case PERF_RECORD_THROTTLE:
@@ -415,6 +427,8 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 	ret->handler_ns = s->stats.samples * SAMPLE_NS;
 	ret->switch_ns = s->stats.switches_out * SWITCH_NS;
 	ret->loss[COMM_LOSS_BUDGET] += s->gaps;
+	for (unsigned int i = 0; i < s->rings.n; i++)
+		ret->loss[COMM_LOSS_MALFORMED] += s->rings.ring[i].ring.malformed;
 }
 
 static void source_stats(void *source, struct comm_sampler_stats *ret)

@@ -40,6 +40,24 @@ static bool map_event(const struct perf_event_header *record, struct comm_event 
 	return true;
 }
 
+bool comm_perf_life_whole(const struct perf_event_header *record)
+{
+	struct sample_id id;
+
+	switch (record->type) {
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_COMM:
+		return has(record, 4 * sizeof(uint32_t), &id);
+	case PERF_RECORD_MMAP:
+		return has(record, 8 + 3 * sizeof(uint64_t), &id);
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return has(record, 2 * sizeof(uint32_t), &id);
+	default:
+		return true;
+	}
+}
+
 bool comm_perf_life_event(const struct perf_event_header *record, struct comm_event *ret)
 {
 	struct sample_id id;

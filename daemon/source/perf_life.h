@@ -20,5 +20,7 @@ bool comm_perf_life_event(const struct perf_event_header *record, struct comm_ev
  * thread, too; false: the switch's second record, of the thread that comes.
  */
 bool comm_perf_life_switch(const struct perf_event_header *record, struct comm_event *ret);
+/* False: shorter than records of its type are.  The kernel writes none such. */
+bool comm_perf_life_whole(const struct perf_event_header *record);
 
 #endif

@@ -29,9 +29,20 @@ struct sample {
 	uint64_t reg[AT_END];
 };
 
+bool comm_perf_sample_whole(const struct perf_event_header *record)
+{
+	struct comm_perf_sample head;
+
+	if (record->size < sizeof(*record) + sizeof(head))
+		return false;
+	memcpy(&head, record + 1, sizeof(head));
+	/* No registers of a kernel thread (abi 0); else the stack's size follows them. */
+	return !head.abi ||
+	       record->size >= sizeof(*record) + sizeof(struct sample) + sizeof(uint64_t);
+}
+
 bool comm_perf_sample_head(const struct perf_event_header *record, struct comm_perf_sample *ret)
 {
-	/* The record must reach to the stack's size, which always follows the registers. */
 	if (record->size < sizeof(*record) + sizeof(struct sample) + sizeof(uint64_t))
 		return false;
 	memcpy(ret, record + 1, sizeof(*ret));

@@ -26,6 +26,8 @@ struct comm_perf_sample {
 
 /* False: not a sample of user code, or one without user registers (a kernel thread). */
 bool comm_perf_sample_head(const struct perf_event_header *record, struct comm_perf_sample *ret);
+/* Is it as long as what it says to be takes?  The kernel writes no other. */
+bool comm_perf_sample_whole(const struct perf_event_header *record);
 /* Registers and stack of a record that has a head; the period is left alone. */
 void comm_perf_sample_state(const struct perf_event_header *record, struct comm_sample *ret);
 

@@ -22,6 +22,7 @@ struct cp_reader {
 	uint32_t soft_pmu_type;
 	uint32_t page_bytes;
 	struct ring *rings;
+	uint64_t malformed;
 };
 
 static int call(const struct cp_reader *reader, unsigned long request, void *argument)
@@ -206,6 +207,7 @@ const struct cp_record *cp_reader_next(struct cp_reader *reader, uint32_t i)
 		    record->size_bytes > reader->ring_bytes - at ||
 		    record->size_bytes > head - ring->tail) {
 			ring->reading = head;
+			reader->malformed++;
 			continue;
 		}
 		ring->reading = ring->tail + record->size_bytes;
@@ -219,6 +221,11 @@ uint64_t cp_reader_lost(const struct cp_reader *reader, uint32_t i, enum cp_lost
 	if (i >= reader->n_rings || !reader->rings[i].control)
 		return 0;
 	return __atomic_load_n(&reader->rings[i].control->lost[cause], __ATOMIC_RELAXED);
+}
+
+uint64_t cp_reader_malformed(const struct cp_reader *reader)
+{
+	return reader->malformed;
 }
 
 const struct cp_chunk *cp_sample_chunk(const struct cp_sample *sample, const struct cp_chunk *last)

@@ -42,6 +42,8 @@ int cp_reader_stats(struct cp_reader *reader, struct cp_stats *ret);
 const struct cp_record *cp_reader_next(struct cp_reader *reader, uint32_t ring);
 /* Records lost in this ring so far, by cause. */
 uint64_t cp_reader_lost(const struct cp_reader *reader, uint32_t ring, enum cp_lost cause);
+/* How often the data of a ring were no record, and all that was in that ring was passed over. */
+uint64_t cp_reader_malformed(const struct cp_reader *reader);
 
 /*
  * The chunks of a sample, one after the other: NULL begins, and NULL is returned

@@ -56,6 +56,7 @@ enum comm_loss {
 	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
 	COMM_LOSS_UNKNOWN,    /* a recording's records of unknown kinds */
 	COMM_LOSS_IDS,	      /* site or object table full: filed under "(other)" */
+	COMM_LOSS_MALFORMED,  /* records of a ring that are too short, or none at all */
 	COMM_LOSS_MAX
 };
 

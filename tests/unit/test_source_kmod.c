@@ -321,6 +321,17 @@ static void put(uint32_t ring, const void *record, size_t bytes)
 	munmap(control, 4096);
 }
 
+/* What the last drain told of lost data by this cause. */
+static uint64_t told_loss(enum comm_loss cause)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < got.n; i++)
+		if (got.event[i].kind == COMM_EV_LOSS && got.event[i].cause == cause)
+			n += got.event[i].count;
+	return n;
+}
+
 static int drain(struct source *s)
 {
 	memset(&got, 0, sizeof(got));
@@ -420,7 +431,7 @@ static void test_sample(void **state)
 	close(last_fd);
 }
 
-/* Records with wrong sizes and counts: none may be read beyond its end. */
+/* Records with wrong sizes and counts: none may be read beyond its end, each is counted. */
 static void test_damaged(void **state)
 {
 	struct source *s = fresh("", 0);
@@ -428,10 +439,13 @@ static void test_damaged(void **state)
 	struct cp_access access = {.head = {.size_bytes = 64, .type = CP_REC_ACCESS, .tgid = 77}};
 
 	(void)state;
-	r.chunk[1].head.len_bytes = 4096;
 	put(0, &r, sizeof(r));
 	assert_int_equal(drain(s), 1);
+	r.chunk[1].head.len_bytes = 4096;
+	put(0, &r, sizeof(r));
+	assert_int_equal(drain(s), 2);
 	assert_int_equal(got.sample.n_chunks, 1);
+	assert_int_equal(told_loss(COMM_LOSS_MALFORMED), 1);
 	r = sample_record();
 	r.sample.head.size_bytes = 64; /* shorter than a sample */
 	put(0, &r, 64);
@@ -441,7 +455,16 @@ static void test_damaged(void **state)
 	put(0, &access, sizeof(access));
 	access.head.size_bytes = 8;
 	put(0, &access, 8);
-	assert_int_equal(drain(s), 0);
+	access.head.size_bytes = 4; /* no record at all, and it hides the next */
+	put(0, &access, 8);
+	access.head.size_bytes = 8;
+	put(0, &access, 8);
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(told_loss(COMM_LOSS_MALFORMED), 5);
+	r = sample_record();
+	put(0, &r, sizeof(r));
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(got.event[0].kind, COMM_EV_SAMPLE);
 	source_close(s);
 	close(last_fd);
 }
@@ -626,7 +649,8 @@ static void test_copies(void **state)
 	put(0, &copy, sizeof(copy));
 	copy.head.size_bytes = 64;
 	put(0, &copy, 64); /* shorter than one */
-	assert_int_equal(drain(s), 1);
+	assert_int_equal(drain(s), 2);
+	assert_int_equal(told_loss(COMM_LOSS_MALFORMED), 1);
 	assert_true(got.event[0].kind == COMM_EV_KCOPY && got.event[0].tid == 78 &&
 		    got.event[0].access.addr == 0x5000 && got.event[0].access.ip == 0x401002 &&
 		    got.event[0].access.size_bytes == 4096 &&

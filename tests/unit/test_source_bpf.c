@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Records of the BPF rings that are not what they should be: each is counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../../daemon/source/bpf.c"
+#include "../../daemon/source/bpf_life.c"
+
+enum { STACK_BYTES = 64, LINES = 2 };
+
+static int n_pushed;
+
+static void take(void *ctx, const struct comm_event *event)
+{
+	(void)ctx;
+	if (event->kind == COMM_EV_SAMPLE)
+		assert_true(comm_sample_valid(event->sample));
+	n_pushed++;
+}
+
+/* Gives a copy of its own to the reader, so that a sanitizer sees what is read beyond it. */
+static void give(int (*reader)(void *, void *, size_t), void *ctx, const void *data, size_t size)
+{
+	void *copy = malloc(size);
+
+	memcpy(copy, data, size);
+	assert_int_equal(reader(ctx, copy, size), 0);
+	free(copy);
+}
+
+static void test_samples(void **state)
+{
+	struct source s = {.config = {.stack_bytes = STACK_BYTES}, .push = take};
+	const size_t whole =
+		sizeof(struct comm_raw_sample) + STACK_BYTES + LINES * sizeof(struct comm_raw_line);
+	struct comm_raw_kcopy kcopy = {.head = {.kind = COMM_RAW_KCOPY}, .n_ranges = 1};
+	struct comm_raw_sample *raw = calloc(1, whole);
+
+	(void)state;
+	n_pushed = 0;
+	raw->head.kind = COMM_RAW_SAMPLE;
+	raw->stack_bytes = STACK_BYTES;
+	raw->stack_addr = 0x7000;
+	raw->n_lines = LINES;
+	give(on_sample, &s, raw, whole);
+	give(on_sample, &s, &kcopy, sizeof(kcopy));
+	assert_int_equal(n_pushed, 2);
+	assert_int_equal(s.malformed, 0);
+	give(on_sample, &s, raw, whole - 1);
+	give(on_sample, &s, raw, sizeof(*raw));
+	give(on_sample, &s, raw, sizeof(raw->head));
+	raw->n_lines = COMM_RAW_LINES_MAX + 1;
+	give(on_sample, &s, raw, whole);
+	raw->n_lines = 0;
+	raw->stack_bytes = STACK_BYTES + 1;
+	give(on_sample, &s, raw, whole);
+	raw->head.kind = 99;
+	give(on_sample, &s, raw, whole);
+	give(on_sample, &s, &kcopy, sizeof(kcopy) - 1);
+	assert_int_equal(n_pushed, 2);
+	assert_int_equal(s.malformed, 7);
+	free(raw);
+}
+
+static void test_life(void **state)
+{
+	struct comm_bpf_life life = {.push = take};
+	struct comm_raw_sched sched = {.kind = COMM_RAW_SWITCH};
+	struct comm_raw_life raw = {.kind = COMM_RAW_EXIT};
+	struct comm_sampler_stats stats = {0};
+
+	(void)state;
+	n_pushed = 0;
+	comm_target_create(COMM_TARGET_PIDS, true, &life.config.target);
+	give(on_switch, &life, &sched, sizeof(sched));
+	give(on_life, &life, &raw, sizeof(raw));
+	assert_int_equal(n_pushed, 2);
+	give(on_switch, &life, &sched, sizeof(sched) - 1);
+	give(on_life, &life, &raw, sizeof(raw) - 1);
+	raw.kind = 0;
+	give(on_life, &life, &raw, sizeof(raw));
+	raw.kind = 99;
+	give(on_life, &life, &raw, sizeof(raw));
+	assert_int_equal(n_pushed, 2);
+	comm_bpf_life_stats(&life, &stats);
+	assert_int_equal(stats.loss[COMM_LOSS_MALFORMED], 4);
+	comm_target_destroy(life.config.target);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_life),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
