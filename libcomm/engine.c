@@ -52,7 +52,11 @@ struct comm_engine {
 	struct comm_edge rest; /* sum of the slice's edges past EDGES_MAX */
 	struct ip_entry ip[IP_CACHE];
 	struct comm_burst burst;
-	struct comm_access access[COMM_BURST_ACCESSES];
+	struct comm_access access[1 + COMM_BURST_ACCESSES];
+	/* A precise access whose burst is to come, of thread held_tid; held.n 0: none. */
+	struct comm_access_burst held;
+	struct comm_access held_access;
+	uint32_t held_tid;
 };
 
 int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret)
@@ -172,6 +176,22 @@ static void count_end(struct comm_engine *engine, const struct comm_burst *burst
 		lose(engine, COMM_LOSS_JIT, 1);
 }
 
+/* The burst never came: it did not fit into the ring. */
+static void feed_held(struct comm_engine *engine)
+{
+	if (!engine->held.n)
+		return;
+	engine->access[0] = engine->held_access;
+	feed(engine, &engine->held);
+	engine->held.n = 0;
+}
+
+static bool continues_held(const struct comm_engine *engine, const struct comm_event *event)
+{
+	return engine->held.n && event->kind == COMM_EV_SAMPLE && event->tid == engine->held_tid &&
+	       event->time_ns == engine->held.time_ns;
+}
+
 static void on_sample(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_sample *sample = event->sample;
@@ -184,9 +204,16 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		.period = sample->period ? sample->period : engine->period,
 		.access = engine->access,
 	};
+	/* Where accesses are sampled, the sampled one is the first, whether we have it or not. */
+	uint32_t first = out.trigger == COMM_TRIGGER_ACCESSES;
 
-	engine->slice.samples++;
-	engine->stats.samples++;
+	if (continues_held(engine, event)) {
+		engine->access[out.n++] = engine->held_access;
+		engine->held.n = 0;
+	} else {
+		engine->slice.samples++;
+		engine->stats.samples++;
+	}
 	if (!space) { /* out of memory */
 		lose(engine, COMM_LOSS_NO_TEXT, 1);
 		return;
@@ -197,7 +224,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		engine->config.burst_done(engine->config.burst_ctx, event, burst);
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	out.n_insns = burst->n_insns;
+	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
 	out.cycles = burst->cycles;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *from = &burst->access[i];
@@ -213,6 +240,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		ip = look_at_ip(engine, space, from->ip, event->time_ns);
 		to->site = ip->site;
 		to->known = ip->known;
+		if (first)
+			to->insn = (uint16_t)(first + from->nth);
 		out.n++;
 	}
 	feed(engine, &out);
@@ -222,16 +251,24 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 		    const struct comm_precise *from, struct comm_access *ret)
 {
 	struct comm_space *space = comm_space_get(engine->spaces, tgid);
-	const struct comm_burst_access access = {
+	struct comm_burst_access access = {
 		.addr = from->addr,
 		.ip = from->ip,
 		.size_bytes = from->size_bytes,
-		.flags = from->flags,
+		.flags = from->flags & ~COMM_ACCESS_BURST,
 	};
+	uint16_t way = from->flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE), flags;
+	uint32_t bytes;
 
 	if (!space) { /* out of memory */
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
+	}
+	/* A PMU tells where, and the code how much. */
+	if (!access.size_bytes && way && !(from->flags & COMM_ACCESS_KERNEL) &&
+	    comm_decoder_operand(engine->decoder, space, now_ns, from->ip, way, &bytes, &flags)) {
+		access.size_bytes = bytes;
+		access.flags |= flags;
 	}
 	if (!resolve(engine, space, &access, 0, tid, now_ns, ret))
 		return false;
@@ -248,11 +285,11 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		.time_ns = event->time_ns,
 		.cpu = event->cpu,
 		.trigger = engine->trigger,
-		.period = engine->period,
+		.period = event->access.period ? event->access.period : engine->period,
 		.access = engine->access,
 		.n = 1,
 		.n_insns = 1,
-		.exact = event->kind == COMM_EV_ACCESS,
+		.exact = event->kind == COMM_EV_ACCESS && engine->trigger != COMM_TRIGGER_ACCESSES,
 	};
 
 	engine->slice.samples++;
@@ -266,6 +303,12 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	}
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	if (event->access.flags & COMM_ACCESS_BURST) {
+		engine->held = out;
+		engine->held_access = engine->access[0];
+		engine->held_tid = event->tid;
+		return;
+	}
 	feed(engine, &out);
 }
 
@@ -403,6 +446,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	struct comm_slice_info next = {0};
 	struct comm_naming naming;
 
+	feed_held(engine);
 	slice->start_ns = engine->slice_start_ns;
 	slice->end_ns = end_ns;
 	slice->placement = engine->placements.placement;
@@ -451,6 +495,8 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 {
 	struct comm_engine *engine = ctx;
 
+	if (!continues_held(engine, event))
+		feed_held(engine);
 	comm_engine_advance(engine, event->time_ns);
 	engine->stats.events++;
 	switch ((enum comm_event_kind)event->kind) {

@@ -87,6 +87,7 @@ static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned
 	a->size_bytes = bytes;
 	a->flags = (uint16_t)flags;
 	a->insn = (uint16_t)b->n_insns;
+	a->nth = (uint16_t)(b->n_accesses - 1 + b->n_unknown);
 	a->cycle = cycle;
 }
 
@@ -693,6 +694,15 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	if (!position)
 		return;
 	comm_emu_begin(&d->emu, sample);
+	if (sample->known & COMM_SAMPLE_AFTER) {
+		const struct comm_uop *u = &comm_codecache_uops(d->cache)[position];
+
+		/* Where a rep was sampled, it may have been amid its elements. */
+		ret->end = COMM_BURST_INDIRECT;
+		if (comm_insn_ends_block(u) || u->bits & (COMM_UOP_REP | COMM_UOP_REPNE))
+			return;
+		position++;
+	}
 	comm_memory_begin(&d->emu.overlay, sample, constant, d);
 	comm_timing_start(&d->clock);
 	ret->end = run(d, position, seg);
@@ -714,4 +724,25 @@ void comm_decoder_known(struct comm_decoder *d, struct comm_space *space, uint64
 		return;
 	*ret_known = comm_codecache_uops(d->cache)[position].known;
 	*ret_all = comm_codecache_uops(d->cache)[position].all;
+}
+
+bool comm_decoder_operand(struct comm_decoder *d, struct comm_space *space, uint64_t now_ns,
+			  uint64_t ip, uint16_t way, uint32_t *ret_bytes, uint16_t *ret_flags)
+{
+	struct comm_segment seg;
+	const struct comm_uop *u;
+	uint32_t position;
+
+	comm_codecache_begin(d->cache);
+	if (!comm_codecache_segment(d->cache, space, now_ns, ip, &seg))
+		return false;
+	position = comm_codecache_find(d->cache, &seg, ip);
+	if (!position)
+		return false;
+	u = &comm_codecache_uops(d->cache)[position];
+	if (!(u->bits & COMM_UOP_MEM & way) || !u->access_bytes || u->bits & COMM_UOP_UNSURE)
+		return false;
+	*ret_bytes = u->access_bytes;
+	*ret_flags = way | (u->bits & COMM_UOP_ATOMIC);
+	return true;
 }

@@ -53,6 +53,7 @@ struct comm_burst_access {
 	uint64_t size_bytes;
 	uint16_t flags; /* enum comm_access_flags */
 	uint16_t insn;	/* position in the burst, 0 for the sampled one */
+	uint16_t nth;	/* of the burst's accesses, those of unknown addresses included */
 	float cycle;	/* when the access issues, from the sample on: dataflow model */
 };
 
@@ -71,7 +72,8 @@ int comm_decoder_create(const struct comm_inspect *inspect, struct comm_decoder 
 void comm_decoder_destroy(struct comm_decoder *decoder);
 
 /*
- * Emulates from the sample on.  Always fills *ret; it may hold no access.
+ * Emulates from the sample on; from the next instruction on with COMM_SAMPLE_AFTER, not
+ * at all if that is not the one behind.  Always fills *ret; it may hold no access.
  * now_ns is the sample's time, for the mappings.
  */
 void comm_burst_run(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
@@ -83,6 +85,14 @@ void comm_burst_run(struct comm_decoder *decoder, struct comm_space *space, uint
  */
 void comm_decoder_known(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
 			uint64_t ip, uint64_t *ret_known, uint64_t *ret_all);
+
+/*
+ * The memory operand of the instruction at ip, one that goes that way
+ * (COMM_ACCESS_READ, COMM_ACCESS_WRITE): its bytes and enum comm_access_flags.  False:
+ * it has none, or none of a size that its code alone tells.
+ */
+bool comm_decoder_operand(struct comm_decoder *decoder, struct comm_space *space, uint64_t now_ns,
+			  uint64_t ip, uint16_t way, uint32_t *ret_bytes, uint16_t *ret_flags);
 
 const char *comm_burst_end_name(enum comm_burst_end end);
 

@@ -17,8 +17,8 @@ void comm_emu_begin(struct comm_emu *emu, const struct comm_sample *sample)
 	emu->bits[COMM_UREG_FS] = sample->reg[COMM_FS_BASE] & emu->known[COMM_UREG_FS];
 	emu->known[COMM_UREG_GS] = sample->known >> COMM_GS_BASE & 1 ? ~0ULL : 0;
 	emu->bits[COMM_UREG_GS] = sample->reg[COMM_GS_BASE] & emu->known[COMM_UREG_GS];
-	emu->flags = (uint32_t)sample->flags & COMM_FLAGS_ALL;
-	emu->flags_known = COMM_FLAGS_ALL;
+	emu->flags_known = sample->known & (uint32_t)COMM_SAMPLE_NO_FLAGS ? 0 : COMM_FLAGS_ALL;
+	emu->flags = (uint32_t)sample->flags & emu->flags_known;
 }
 
 static enum comm_truth flag(const struct comm_emu *emu, uint32_t f)

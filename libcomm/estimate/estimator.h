@@ -20,7 +20,7 @@ struct comm_access {
 	uint32_t object;
 	uint32_t site;	 /* ids.h; COMM_SITE_KERNEL for kernel copies */
 	uint16_t flags;	 /* enum comm_access_flags */
-	uint16_t insn;	 /* position in the burst */
+	uint16_t insn;	 /* position in the burst; in accesses where these are sampled */
 	float cycle;	 /* position in time, cycles after the sample */
 	float known;	 /* share of this instruction's accesses whose address
 			     was known so far, (0, 1] */
@@ -31,12 +31,11 @@ struct comm_access_burst {
 	uint64_t time_ns;
 	uint32_t thread; /* ids.h */
 	uint16_t cpu;
-	bool exact;	  /* a precise access (PEBS...): stands for .period
-			      accesses, no position to correct for */
+	bool exact;	  /* stands for .period accesses, no position to correct for */
 	uint32_t trigger; /* enum comm_trigger: unit of .period */
 	uint64_t period;  /* what one sample stands for */
-	uint32_t n_insns;
-	float cycles; /* of the whole burst; 0 for precise accesses */
+	uint32_t n_insns; /* accesses, where these are sampled */
+	float cycles;	  /* of the whole burst; 0 for precise accesses */
 	uint32_t n;
 	const struct comm_access *access;
 };

@@ -103,7 +103,7 @@ void comm_weight_burst(const struct comm_access_burst *burst, struct comm_weight
 		.insns = burst->n_insns ? burst->n_insns : 1,
 		.cycles = burst->cycles,
 		.trigger = (uint8_t)burst->trigger,
-		.exact = burst->exact || burst->trigger == COMM_TRIGGER_ACCESSES,
+		.exact = burst->exact,
 	};
 	if (!(ret->cycles > 0) || ret->cycles > 1e9f)
 		ret->cycles = ret->insns;
@@ -119,6 +119,10 @@ double comm_weight_of(const struct comm_weights *weights, const struct comm_weig
 		return burst->period;
 	if (burst->trigger == COMM_TRIGGER_INSTRUCTIONS) {
 		reach = (2 * s->insns + ht_prior * burst->insns) / (s->n + ht_prior) + 1;
+		return burst->period / reach;
+	}
+	if (burst->trigger == COMM_TRIGGER_ACCESSES) {
+		reach = (2 * s->insns + ht_prior * (burst->insns - 1)) / (s->n + ht_prior) + 1;
 		return burst->period / reach;
 	}
 	one = burst->cycles / burst->insns;

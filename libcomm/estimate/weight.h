@@ -6,6 +6,14 @@
  * chance is (x - a) / period.  The positions at which a static instruction is
  * seen are then uniform over the stretch, and twice their mean estimates it.
  *
+ * Where accesses are sampled (PEBS), a burst starts at a random access, which is its
+ * first, and goes on as far as the registers behind it lead.  That is the same design
+ * with positions counted in accesses: an access that can be reached from r of them,
+ * itself included, is met r times as often as it would be sampled by itself, and
+ * counts period / r each time.  So no byte counts twice, though the sampled access and
+ * the same one met by others' bursts are both in the sums; and where there are no
+ * bursts, r is 1 and the weight the period.
+ *
  * Two estimates of one stretch, one in cycles and one in instructions, are kept
  * per instruction; the burst's trigger tells which applies.  Few observations
  * are shrunk towards the length of the burst at hand.  The table is of fixed

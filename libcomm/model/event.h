@@ -106,12 +106,19 @@ struct comm_chunk {
 	uint32_t offset; /* into comm_sample.data */
 };
 
+/* Bits of comm_sample.known beside those of the registers. */
+enum comm_sample_known {
+	/* The registers are those after the instruction at ip, which has run. */
+	COMM_SAMPLE_AFTER = 1 << 30,
+	COMM_SAMPLE_NO_FLAGS = (int)(1u << 31), /* flags holds no value */
+};
+
 struct comm_sample {
 	uint64_t reg[COMM_NREGS];
 	uint64_t ip;
 	uint64_t flags;	   /* RFLAGS */
 	uint64_t period;   /* of this sample, in units of the trigger; 0: that of the last RATE */
-	uint32_t known;	   /* bit i: reg[i] holds a value */
+	uint32_t known;	   /* bit i: reg[i] holds a value; enum comm_sample_known */
 	uint8_t mode_bits; /* 64, or 32 for compatibility mode */
 	uint8_t n_chunks;
 	uint16_t data_bytes;
@@ -126,6 +133,11 @@ enum comm_access_flags {
 	COMM_ACCESS_IMPLICIT = 1 << 3, /* push, pop, call, ret */
 	COMM_ACCESS_REP = 1 << 4,      /* one range for a whole rep */
 	COMM_ACCESS_KERNEL = 1 << 5,   /* done by the kernel for the thread */
+	/*
+	 * The thread's next event is a SAMPLE of the same time: what it does behind
+	 * this access.  The two are one observation.
+	 */
+	COMM_ACCESS_BURST = 1 << 6,
 };
 
 /* One access whose address is known exactly. */
@@ -135,8 +147,8 @@ struct comm_precise {
 	uint64_t size_bytes;
 	uint16_t flags;		 /* enum comm_access_flags */
 	uint16_t latency_cycles; /* 0: not measured */
-	uint32_t reserved;
-	uint64_t data_src; /* perf_mem_data_src, 0: not measured */
+	uint32_t period;	 /* of this sample; 0: that of the last RATE */
+	uint64_t data_src;	 /* perf_mem_data_src, 0: not measured */
 };
 
 struct comm_event {

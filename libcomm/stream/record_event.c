@@ -8,7 +8,7 @@
 _Static_assert(COMM_NREGS == 18 && COMM_R15 == 15 && COMM_FS_BASE == 16, "registers of a sample");
 _Static_assert(COMM_ACCESS_READ == 1 && COMM_ACCESS_WRITE == 2 && COMM_ACCESS_ATOMIC == 4 &&
 		       COMM_ACCESS_IMPLICIT == 8 && COMM_ACCESS_REP == 16 &&
-		       COMM_ACCESS_KERNEL == 32,
+		       COMM_ACCESS_KERNEL == 32 && COMM_ACCESS_BURST == 64,
 	       "flags of an access");
 _Static_assert(COMM_TRIGGER_TIME == 0 && COMM_TRIGGER_INSTRUCTIONS == 1 &&
 		       COMM_TRIGGER_ACCESSES == 2,
@@ -40,7 +40,7 @@ static void write_precise(struct comm_bytes *to, const struct comm_precise *p)
 	comm_bytes_u64(to, p->size_bytes);
 	comm_bytes_u16(to, p->flags);
 	comm_bytes_u16(to, p->latency_cycles);
-	comm_bytes_u32(to, 0);
+	comm_bytes_u32(to, p->period);
 	comm_bytes_u64(to, p->data_src);
 }
 
@@ -147,7 +147,7 @@ static void read_precise(struct comm_cursor *from, struct comm_precise *ret)
 	ret->size_bytes = comm_cursor_u64(from);
 	ret->flags = comm_cursor_u16(from);
 	ret->latency_cycles = comm_cursor_u16(from);
-	comm_cursor_u32(from);
+	ret->period = comm_cursor_u32(from);
 	ret->data_src = comm_cursor_u64(from);
 }
 

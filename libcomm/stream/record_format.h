@@ -42,7 +42,8 @@
  *	16 u32 cpu		20 u32 zero
  * SAMPLE
  *	24 u64 ip		32 u64 RFLAGS		40 u64 period
- *	48 u32 known, bit i: the value of register i is there
+ *	48 u32 known, bit i: the value of register i is there; bit 30: the registers
+ *	   are those after the instruction at ip; bit 31: RFLAGS is not there
  *	52 u8 mode_bits, 32 or 64	53 u8 chunks
  *	54 u16 bytes of memory in all chunks together
  *	56 u64[18] rax rcx rdx rbx rsp rbp rsi rdi r8..r15 FS and GS base
@@ -52,7 +53,7 @@
  *	24 access, 40 bytes:
  *		 0 u64 address	 8 u64 ip	16 u64 bytes
  *		24 u16 flags, enum comm_access_flags
- *		26 u16 latency in cycles	28 u32 zero
+ *		26 u16 latency in cycles	28 u32 period, 0: that of RATE
  *		32 u64 perf_mem_data_src
  * WATCH
  *	24 access: the first	64 access: the second, which the head is of

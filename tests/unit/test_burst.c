@@ -181,6 +181,60 @@ static void test_moves(void **state)
 	assert_int_equal(b->access[1].insn, 1);
 }
 
+/* Runs code in a place of its own, since the decoder keeps what it has seen. */
+static const struct comm_burst *run_at(struct world *w, uint32_t offset, const char *code,
+				       size_t len)
+{
+	memcpy(w->image[1] + offset, code, len);
+	w->sample.ip = TEXT + offset;
+	return run(w);
+}
+
+#define RUN_AT(w, offset, code) run_at(w, offset, code, sizeof(code) - 1)
+
+/* A PEBS record: the first instruction has run, and its flags may be missing. */
+static void test_after(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	w->sample.known |= COMM_SAMPLE_AFTER;
+	/* mov rax,[rbx]; mov [rax+8],ecx; jz +0: rax is what the load gave */
+	w->sample.reg[COMM_RAX] = HEAP + 64;
+	b = RUN_AT(w, 0, "\x48\x8b\x03\x89\x48\x08\x74\x00\x89\x0b");
+	ENDS(b, 2, 3, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP + 72, 4, W);
+	assert_true(b->access[0].ip == TEXT + 3 && b->access[0].nth == 0 && b->access[1].nth == 1);
+	w->sample.known |= (uint32_t)COMM_SAMPLE_NO_FLAGS;
+	ENDS(run(w), 1, 1, COMM_BURST_BRANCH);
+	/* An access of an unknown address counts in the positions. */
+	w->sample.known &= ~(1u << COMM_RAX);
+	b = RUN_AT(w, 64, "\x48\x8b\x03\x89\x48\x08\x89\x0b");
+	ENDS(b, 1, 2, COMM_BURST_UNSUPPORTED);
+	assert_int_equal(b->access[0].nth, 1);
+	/* Where a return, a call or a rep leads is not behind it. */
+	ENDS(RUN_AT(w, 128, "\xc3\x89\x0b"), 0, 0, COMM_BURST_INDIRECT);
+	ENDS(RUN_AT(w, 192, "\xff\x13\x89\x0b"), 0, 0, COMM_BURST_INDIRECT);
+	ENDS(RUN_AT(w, 256, "\xf3\xa4\x89\x0b"), 0, 0, COMM_BURST_INDIRECT);
+}
+
+static void test_operand(void **state)
+{
+	struct world *w = *state;
+	uint16_t flags = 0;
+	uint32_t bytes = 0;
+
+	memcpy(w->image[1], "\xf0\x48\xff\x03\x89\x0b\x48\x8d\x03", 9);
+	/* lock inc [rbx]; mov [rbx],ecx; lea rax,[rbx] */
+	assert_true(comm_decoder_operand(w->decoder, w->space, 1000, TEXT, R, &bytes, &flags));
+	assert_true(bytes == 8 && flags == (R | COMM_ACCESS_ATOMIC));
+	assert_true(comm_decoder_operand(w->decoder, w->space, 1000, TEXT + 4, W, &bytes, &flags));
+	assert_true(bytes == 4 && flags == W);
+	assert_false(comm_decoder_operand(w->decoder, w->space, 1000, TEXT + 4, R, &bytes, &flags));
+	assert_false(comm_decoder_operand(w->decoder, w->space, 1000, TEXT + 6, R, &bytes, &flags));
+	assert_false(comm_decoder_operand(w->decoder, w->space, 1000, HEAP, R, &bytes, &flags));
+}
+
 static void test_absolute_address(void **state)
 {
 	/* movabs rax,[0x123456789abc] */
@@ -584,6 +638,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_moves),
+		T(test_after),
+		T(test_operand),
 		T(test_absolute_address),
 		T(test_segments),
 		T(test_loaded_pointer),

@@ -147,6 +147,63 @@ static void precise_accesses(void **state)
 	assert_int_equal(first_slice()->samples, 1);
 }
 
+static void give_access(uint64_t time_ns, uint32_t tid, struct comm_precise access)
+{
+	give(&(struct comm_event){.kind = COMM_EV_ACCESS,
+				  .time_ns = time_ns,
+				  .cpu = 1,
+				  .tgid = TGID,
+				  .tid = tid,
+				  .access = access});
+}
+
+/* What a precise access and the registers behind it say is one burst, with the access first. */
+static void precise_access_and_its_burst(void **state)
+{
+	const struct comm_precise access = {.addr = HEAP + 8,
+					    .ip = TEXT,
+					    .flags = COMM_ACCESS_READ | COMM_ACCESS_BURST,
+					    .period = 500};
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	/* mov rax,[rbx+8]; mov rdx,[rax]; mov [rcx],rdx */
+	memcpy(world.text, "\x48\x8b\x43\x08\x48\x8b\x10\x48\x89\x11", 10);
+	sample.known |= COMM_SAMPLE_AFTER;
+	sample.known &= ~(1u << COMM_RAX);
+	sample.period = 500;
+	give(&(struct comm_event){.kind = COMM_EV_RATE,
+				  .time_ns = START,
+				  .trigger = COMM_TRIGGER_ACCESSES,
+				  .period = 1000});
+	give_access(START + 1, SECOND, access);
+	assert_int_equal(world.n_bursts, 0);
+	give_sample(START + 1, SECOND, &sample);
+	assert_int_equal(world.n_bursts, 1);
+	assert_true(world.burst.n == 2 && world.burst.period == 500 && !world.burst.exact &&
+		    world.burst.n_insns == 3);
+	/* Its size stands in the code. */
+	assert_true(world.access[0].flags == COMM_ACCESS_READ && world.access[0].insn == 0 &&
+		    world.access[0].size_bytes == 8 && world.access[0].ip_key == TEXT);
+	/* The load between them is known to be there. */
+	assert_true(world.access[1].flags == COMM_ACCESS_WRITE && world.access[1].insn == 2 &&
+		    world.access[1].ip_key == TEXT + 7);
+
+	/* The burst of another thread, or of another time, is another's. */
+	give_access(START + 2, SECOND, access);
+	give_sample(START + 2, FIRST, &sample);
+	assert_int_equal(world.n_bursts, 3);
+	give_access(START + 3, SECOND, access);
+	give_sample(START + 4, SECOND, &sample);
+	assert_int_equal(world.n_bursts, 5);
+	assert_true(world.burst.n == 1 && world.access[0].insn == 2);
+	/* One that is lost leaves the access, which is in its own slice. */
+	give_access(START + 5, SECOND, access);
+	assert_int_equal(first_slice()->accesses, 2 + 2 + 2 + 1);
+	assert_int_equal(world.slice[0].samples, 1 + 2 + 2 + 1);
+	assert_true(world.burst.n == 1 && world.burst.n_insns == 1 && !world.burst.exact);
+}
+
 static void kernel_copies_are_the_kernels(void **state)
 {
 	(void)state;
@@ -321,6 +378,7 @@ int main(void)
 		TEST(code_that_changed),
 		TEST(addresses_in_no_mapping),
 		TEST(precise_accesses),
+		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(watchpoints_give_evidence),
 		TEST(switches_reach_the_estimator),

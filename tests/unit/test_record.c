@@ -461,6 +461,7 @@ static void test_all_kinds(void **state)
 					 .size_bytes = 3,
 					 .flags = COMM_ACCESS_KERNEL | COMM_ACCESS_READ,
 					 .latency_cycles = 65535,
+					 .period = 100003,
 					 .data_src = 5};
 	const struct comm_precise two = {.addr = 6, .ip = 7, .size_bytes = 1ull << 40};
 	const struct comm_event events[] = {
