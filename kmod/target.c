@@ -211,18 +211,17 @@ bool cp_targets_empty(const struct cp_targets *targets)
 	return !set || (!set->all && !set->n);
 }
 
-static bool in_cgroup(struct cgroup *cgroup)
+static bool in_cgroup(struct task_struct *task, struct cgroup *cgroup)
 {
 #ifdef CONFIG_CGROUPS
-	return task_under_cgroup_hierarchy(current, cgroup);
+	return task_under_cgroup_hierarchy(task, cgroup);
 #else
 	return false;
 #endif
 }
 
-static bool descends(const struct cp_target_set *set)
+static bool descends(const struct cp_target_set *set, const struct task_struct *task)
 {
-	const struct task_struct *task = current;
 	u32 generation, i;
 
 	for (generation = 0; generation < GENERATIONS; generation++) {
@@ -240,15 +239,15 @@ static bool descends(const struct cp_target_set *set)
 	return false;
 }
 
-bool cp_targets_match(const struct cp_targets *targets)
+bool cp_targets_match_task(const struct cp_targets *targets, struct task_struct *task)
 {
-	/* The signal struct of current outlives it, but exit unhooks it. */
-	struct signal_struct *signal = READ_ONCE(current->signal);
+	/* The signal struct of a task outlives it, but exit unhooks it. */
+	struct signal_struct *signal = READ_ONCE(task->signal);
 	struct cp_target_set *set;
 	bool match = false;
 	u32 i;
 
-	if (!signal || current->flags & PF_KTHREAD)
+	if (!signal || task->flags & PF_KTHREAD)
 		return false;
 	rcu_read_lock();
 	set = rcu_dereference(targets->set);
@@ -258,10 +257,15 @@ bool cp_targets_match(const struct cp_targets *targets)
 		match = set->all;
 		for (i = 0; i < set->n && !match; i++)
 			match = set->one[i].pid ? set->one[i].pid == pid
-						: in_cgroup(set->one[i].cgroup);
+						: in_cgroup(task, set->one[i].cgroup);
 		if (!match && set->children)
-			match = descends(set);
+			match = descends(set, task);
 	}
 	rcu_read_unlock();
 	return match;
+}
+
+bool cp_targets_match(const struct cp_targets *targets)
+{
+	return cp_targets_match_task(targets, current);
 }

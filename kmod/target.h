@@ -11,6 +11,7 @@
 #include "commprof.h"
 
 struct cp_target_set;
+struct task_struct;
 
 struct cp_targets {
 	struct cp_target_set __rcu *set;
@@ -21,5 +22,7 @@ void cp_targets_deinit(struct cp_targets *targets);
 bool cp_targets_empty(const struct cp_targets *targets);
 /* Does the current task belong to it? */
 bool cp_targets_match(const struct cp_targets *targets);
+/* Does a task that cannot be freed meanwhile? */
+bool cp_targets_match_task(const struct cp_targets *targets, struct task_struct *task);
 
 #endif

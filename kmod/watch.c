@@ -4,15 +4,20 @@
 #include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+
+#include <trace/events/sched.h>
 
 #include "session.h"
 #include "watch.h"
 
-enum slot_state { FREE, CLAIMED, ARMED, HIT };
+enum cp_watch_state { FREE, CLAIMED, ARMED, HELD };
 
 enum {
 	PARKED_ADDR = 8, /* below mmap_min_addr: a fault comes before a trap */
@@ -21,7 +26,7 @@ enum {
 };
 
 /* After which access to watch for what; the order is the order of preference. */
-static const struct policy {
+static const struct cp_watch_policy {
 	u32 flag;
 	u16 first;
 	u8 type;
@@ -33,62 +38,99 @@ static const struct policy {
 };
 
 /* Where a slot stands, in one word, so that no CPU ever sees half of a change. */
-static u64 place(u64 addr, u32 bytes, u8 type)
+static u64 cp_watch_place(u64 addr, u32 bytes, u8 type)
 {
 	return addr | (u64)(bytes - 1) << 57 | (u64)type << 60;
 }
 
-static u64 place_addr(u64 place)
+static u64 cp_watch_place_addr(u64 place)
 {
 	return place & (BIT_ULL(57) - 1);
 }
 
-static u32 place_bytes(u64 place)
+static u32 cp_watch_place_bytes(u64 place)
 {
 	return (place >> 57 & 7) + 1;
 }
 
-struct slot {
+struct cp_watch_slot {
 	struct cp_watcher *watch;
-	atomic_t state;
+	u32 index;
 	bool broken; /* some CPU has no room for it */
-	u64 place;   /* 0: parked */
-	const struct policy *policy;
+	atomic_t state;
+	u64 place; /* 0: parked */
+	u64 mm;	   /* cp_watch_mm() of the sampled task */
+	u64 pfn;   /* the datum's page, for other processes that map it */
+	bool shared;
+	const struct cp_watch_policy *policy;
 	struct cp_access first;
 	u64 own_hit_ip;
 	u64 claimed_ns;
 	u64 armed_ns;
 	atomic_t foreign;
 	atomic_t telling; /* CPUs on their way, and the teller */
-	struct irq_work work;
-	struct perf_event *__percpu *bp;
-	call_single_data_t __percpu *csd;
+	struct irq_work arm;
+};
+
+/*
+ * What a CPU runs and what its debug registers hold.  Written by that CPU alone, with
+ * interrupts off; others read mm and task, and set bits in news.
+ */
+struct cp_watch_cpu {
+	u64 mm; /* of the task that runs; 0: a kernel thread */
+	struct task_struct *task;
+	u64 placed[CP_MAX_SLOTS]; /* 0: parked */
+	struct perf_event *bp[CP_MAX_SLOTS];
+	struct irq_work again;
+	atomic_t news; /* a bit for each slot: a message with it is under way */
+	call_single_data_t csd;
 };
 
 struct cp_watcher {
 	struct cp_session *session;
 	struct cp_watch config;
+	struct tracepoint *sched_switch;
 	u64 interval_ns;
 	u64 timeout_ns;
 	atomic64_t next_ns; /* when per_second allows the next one */
 	atomic64_t armed, hits, expired, foreign, missed, arm_ns, arm_min_ns;
-	struct slot slot[CP_MAX_SLOTS];
+	struct cp_watch_slot slot[CP_MAX_SLOTS];
+	struct cp_watch_cpu __percpu *cpu;
 };
 
-/* On the breakpoint's CPU, interrupts off. */
-static void move(struct perf_event *bp, u64 to)
+/*
+ * Which memory a task runs on.  x86 gives every mm a number that is never given again
+ * (for its TLB), so that neither exec() nor the end of a process, after which another
+ * mm may lie where the old one lay, needs a reference here.  The mm of current, or of a
+ * task that the scheduler puts on this CPU, cannot go meanwhile.  0: a kernel thread,
+ * whatever mm it borrows.
+ */
+static u64 cp_watch_mm(const struct task_struct *task)
+{
+	const struct mm_struct *mm = task->flags & PF_KTHREAD ? NULL : READ_ONCE(task->mm);
+
+	return mm ? mm->context.ctx_id : 0;
+}
+
+/*
+ * Moves a breakpoint on its own CPU with interrupts off.  del and add of its PMU are
+ * called directly since nothing that is exported does this here: the functions that
+ * modify a breakpoint sleep or want one that belongs to a task, and
+ * modify_wide_hw_breakpoint_local(), made for just this, is not exported.  perf itself
+ * calls del and add of this CPU's events here only, with interrupts off as well, and
+ * keeps no copy of the address.
+ */
+static void cp_watch_move(struct perf_event *bp, u64 to)
 {
 	struct arch_hw_breakpoint *info = counter_arch_bp(bp);
+	/* Off the CPU just now (perf reschedules its events): perf adds it there. */
+	bool on = bp->state == PERF_EVENT_STATE_ACTIVE;
 
-	/* Not on the CPU just now (perf reschedules its events): it is re-added
-	 * with the old address, which is seen by its hits and refused.
-	 */
-	if (bp->state != PERF_EVENT_STATE_ACTIVE)
-		return;
-	bp->pmu->del(bp, 0);
-	info->address = to ? place_addr(to) : PARKED_ADDR;
-	info->type = to ? to >> 60 : X86_BREAKPOINT_WRITE;
-	switch (to ? place_bytes(to) : 8) {
+	if (on)
+		bp->pmu->del(bp, 0);
+	info->address = to ? cp_watch_place_addr(to) : PARKED_ADDR;
+	info->type = to ? to >> 60 & 3 : X86_BREAKPOINT_WRITE;
+	switch (to ? cp_watch_place_bytes(to) : 8) {
 	case 1:
 		info->len = X86_BREAKPOINT_LEN_1;
 		break;
@@ -102,15 +144,129 @@ static void move(struct perf_event *bp, u64 to)
 		info->len = X86_BREAKPOINT_LEN_8;
 	}
 	bp->attr.bp_addr = info->address;
-	bp->pmu->add(bp, PERF_EF_START);
+	if (on)
+		bp->pmu->add(bp, PERF_EF_START);
 }
 
-static void told(struct slot *slot)
+static void cp_watch_set(struct cp_watch_cpu *here, u32 slot, u64 place)
+{
+	if (here->placed[slot] == place || !here->bp[slot])
+		return;
+	cp_watch_move(here->bp[slot], place);
+	here->placed[slot] = place;
+}
+
+/*
+ * Parks a slot of this CPU from its trap.  A trap from kernel mode restores the debug
+ * registers as they were when it is over, so that one asks for an interrupt instead.
+ */
+static void cp_watch_park(struct cp_watch_cpu *here, u32 slot, struct pt_regs *regs)
+{
+	if (user_mode(regs))
+		cp_watch_set(here, slot, 0);
+	else
+		irq_work_queue(&here->again);
+}
+
+/* Does a task that now runs there want the slot, at this place? */
+static bool cp_watch_wants(const struct cp_watch_slot *slot, u64 mm, struct task_struct *task)
+{
+	return mm &&
+	       (mm == slot->mm || (slot->shared && task &&
+				   cp_targets_match_task(&slot->watch->session->targets, task)));
+}
+
+/*
+ * A task comes on, or something changed while it runs: where should this CPU's slots
+ * stand?  False: where they do.  A kernel thread leaves all as it is, as it leaves the
+ * page tables: it touches no user memory of its own accord, and mostly the same task
+ * follows.
+ */
+static bool cp_watch_look(struct cp_watcher *watch, struct cp_watch_cpu *here,
+			  struct task_struct *task, u64 *want)
+{
+	u64 mm = cp_watch_mm(task);
+	bool change = false;
+	u32 i;
+
+	WRITE_ONCE(here->task, task);
+	WRITE_ONCE(here->mm, mm);
+	if (!mm)
+		return false;
+	smp_mb(); /* pairs with cp_watch_tell(): we see the place or it sees the mm */
+	for (i = 0; i < watch->config.slots; i++) {
+		const struct cp_watch_slot *slot = &watch->slot[i];
+		/* Acquire: pairs with cp_watch_arm(), the mm of a place comes with it. */
+		u64 place = smp_load_acquire(&slot->place);
+
+		want[i] = place && cp_watch_wants(slot, mm, task) ? place : 0;
+		change |= want[i] != here->placed[i];
+	}
+	return change;
+}
+
+static void cp_watch_follow(struct cp_watcher *watch, struct cp_watch_cpu *here)
+{
+	u64 want[CP_MAX_SLOTS];
+	u32 i;
+
+	if (!cp_watch_look(watch, here, current, want))
+		return;
+	for (i = 0; i < watch->config.slots; i++)
+		cp_watch_set(here, i, want[i]);
+}
+
+/*
+ * May what costs time go on?  Asked like a sample, but a refusal does not make the next
+ * sample later, as that of a sample does.
+ */
+static bool cp_watch_may(struct cp_watcher *watch, struct cp_meter *meter, u64 now_ns)
+{
+	u32 stretch = meter->stretch;
+	bool may = cp_budget_enter(&watch->session->rule, meter, now_ns);
+
+	if (!may)
+		meter->stretch = stretch;
+	return may;
+}
+
+/* What a message or an armed watch took: due whatever the verdict, so nothing is asked. */
+static void cp_watch_charge(struct cp_watcher *watch, u64 start_ns)
+{
+	cp_budget_leave(&watch->session->rule,
+			&this_cpu_ptr(watch->session->percpu)->meter[CP_CONTEXT_IRQ], start_ns,
+			ktime_get_mono_fast_ns());
+}
+
+/*
+ * Tracepoint, on every switch, interrupts off.  Over the cap the registers stay as they
+ * are: what another process then hits by chance is refused by its trap.
+ */
+static void cp_watch_switch(void *data, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int prev_state)
+{
+	struct cp_watcher *watch = data;
+	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
+	u64 want[CP_MAX_SLOTS];
+	u64 start_ns;
+	u32 i;
+
+	if (!cp_watch_look(watch, here, next, want))
+		return;
+	start_ns = ktime_get_mono_fast_ns();
+	if (cp_watch_may(watch, &this_cpu_ptr(watch->session->percpu)->meter[CP_CONTEXT_IRQ],
+			 start_ns))
+		for (i = 0; i < watch->config.slots; i++)
+			cp_watch_set(here, i, want[i]);
+	cp_watch_charge(watch, start_ns);
+}
+
+/* One of the CPUs of a slot, or the teller, is through. */
+static void cp_watch_told(struct cp_watch_slot *slot)
 {
 	u64 claimed_ns = slot->claimed_ns, min_ns, ns;
-	bool armed = READ_ONCE(slot->place);
 
-	if (!atomic_dec_and_test(&slot->telling) || !armed)
+	if (!atomic_dec_and_test(&slot->telling))
 		return;
 	ns = ktime_get_mono_fast_ns() - claimed_ns;
 	atomic64_add(ns, &slot->watch->arm_ns);
@@ -119,71 +275,135 @@ static void told(struct slot *slot)
 		atomic64_set(&slot->watch->arm_min_ns, ns);
 }
 
-static void hear(void *data)
+/* A message, interrupts off. */
+static void cp_watch_hear(void *data)
 {
-	struct slot *slot = data;
-	struct perf_event *bp = *this_cpu_ptr(slot->bp);
+	struct cp_watcher *watch = data;
+	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
+	u64 start_ns = ktime_get_mono_fast_ns();
+	unsigned long news;
+	u32 i;
 
-	/* The place is read now, not when the message was sent: a message that
-	 * was still under way when the next was refused carries both.
+	/*
+	 * Full barrier, pairs with that of atomic_fetch_or() in cp_watch_send(): a place
+	 * that is not yet seen below finds no bit and sends again.
 	 */
-	if (bp)
-		move(bp, READ_ONCE(slot->place));
-	told(slot);
+	news = atomic_xchg(&here->news, 0);
+	cp_watch_follow(watch, here);
+	for_each_set_bit(i, &news, CP_MAX_SLOTS) cp_watch_told(&watch->slot[i]);
+	cp_watch_charge(watch, start_ns);
 }
 
-static void tell_all(struct slot *slot)
+/*
+ * One message for each CPU at a time, whoever sends it: a call_single_data must not be
+ * queued from two CPUs.  Who sets the first bit sends; later bits go with the message
+ * that is under way, whose receiver takes all bits at once.
+ */
+static void cp_watch_send(struct cp_watch_slot *slot, unsigned int cpu)
 {
-	unsigned int cpu, here = smp_processor_id();
-	struct perf_event *bp = *this_cpu_ptr(slot->bp);
+	struct cp_watcher *watch = slot->watch;
+	struct cp_watch_cpu *there = per_cpu_ptr(watch->cpu, cpu);
+	unsigned long news;
+	u32 i;
 
 	atomic_inc(&slot->telling);
-	/* The others first: they are the ones that are late. */
-	for_each_online_cpu(cpu) {
-		int err;
-
-		if (cpu == here)
-			continue;
-		atomic_inc(&slot->telling);
-		err = smp_call_function_single_async(cpu, per_cpu_ptr(slot->csd, cpu));
-		if (!err)
-			continue;
+	news = atomic_fetch_or(BIT(slot->index), &there->news);
+	if (news & BIT(slot->index))
 		atomic_dec(&slot->telling);
-		if (err != -EBUSY)
-			atomic64_inc(&slot->watch->missed);
-	}
-	if (bp)
-		move(bp, READ_ONCE(slot->place));
-	told(slot);
+	if (news || !smp_call_function_single_async(cpu, &there->csd))
+		return;
+	/* The CPU is gone. */
+	news = atomic_xchg(&there->news, 0);
+	for_each_set_bit(i, &news, CP_MAX_SLOTS) atomic_dec(&watch->slot[i].telling);
+	atomic64_inc(&watch->missed);
 }
 
-static void work(struct irq_work *work)
+/* Does a CPU run, right now, a task that the slot is for? */
+static bool cp_watch_concerns(const struct cp_watch_slot *slot, unsigned int cpu)
 {
-	struct slot *slot = container_of(work, struct slot, work);
+	const struct cp_watch_cpu *there = per_cpu_ptr(slot->watch->cpu, cpu);
 
-	if (atomic_read(&slot->state) == CLAIMED) {
-		u32 bytes = slot->first.size_bytes;
-		u64 addr = slot->first.addr;
-
-		if (!is_power_of_2(bytes) || bytes > 8 || addr & (bytes - 1)) {
-			bytes = 8;
-			addr &= ~7ULL;
-		}
-		WRITE_ONCE(slot->place, place(addr, bytes, slot->policy->type));
-		slot->armed_ns = ktime_get_mono_fast_ns();
-		atomic_set(&slot->foreign, 0);
-		atomic64_inc(&slot->watch->armed);
-		/* Release: a hit that finds ARMED finds all of the slot. */
-		atomic_set_release(&slot->state, ARMED);
-		tell_all(slot);
-	} else {
-		WRITE_ONCE(slot->place, 0);
-		tell_all(slot);
-		atomic_set_release(&slot->state, FREE);
-	}
+	/*
+	 * The task may end there and now, but interrupts are off here, and a task is
+	 * freed after a grace period that begins when it has left its CPU.
+	 */
+	return cp_watch_wants(slot, READ_ONCE(there->mm), READ_ONCE(there->task));
 }
 
-static const struct policy *choose(const struct cp_watcher *watch, u16 flags)
+/* False: it cannot be told to all. */
+static bool cp_watch_tell(struct cp_watch_slot *slot)
+{
+	struct cp_watcher *watch = slot->watch;
+	unsigned int cpu, here = smp_processor_id();
+
+	smp_mb(); /* pairs with cp_watch_look(): we see the mm or it sees the place */
+	/*
+	 * An isolated CPU is not interrupted, and a watch that is blind where its
+	 * process runs would name the wrong writer: then there is none.
+	 */
+	for_each_online_cpu(cpu)
+		if (cpu != here && cpu_is_isolated(cpu) && cp_watch_concerns(slot, cpu))
+			return false;
+	atomic_inc(&slot->telling);
+	/* The others first: they are the ones that are late. */
+	for_each_online_cpu(cpu)
+		if (cpu != here && cp_watch_concerns(slot, cpu))
+			cp_watch_send(slot, cpu);
+	cp_watch_follow(watch, this_cpu_ptr(watch->cpu));
+	cp_watch_told(slot);
+	return true;
+}
+
+static void cp_watch_arm(struct irq_work *work)
+{
+	struct cp_watch_slot *slot = container_of(work, struct cp_watch_slot, arm);
+	struct cp_watcher *watch = slot->watch;
+	u64 start_ns = ktime_get_mono_fast_ns();
+	u32 bytes = slot->first.size_bytes;
+	u64 addr = slot->first.addr;
+
+	if (!is_power_of_2(bytes) || bytes > 8 || addr & (bytes - 1)) {
+		bytes = 8;
+		addr &= ~7ULL;
+	}
+	slot->armed_ns = ktime_get_mono_fast_ns();
+	atomic_set(&slot->foreign, 0);
+	/* Release: who sees the place sees whose it is. */
+	smp_store_release(&slot->place, cp_watch_place(addr, bytes, slot->policy->type));
+	/* Release: a trap that finds ARMED finds all of the slot. */
+	atomic_set_release(&slot->state, ARMED);
+	if (cp_watch_tell(slot)) {
+		atomic64_inc(&watch->armed);
+	} else {
+		atomic64_inc(&watch->missed);
+		if (atomic_cmpxchg(&slot->state, ARMED, HELD) == ARMED) {
+			WRITE_ONCE(slot->place, 0);
+			atomic_set_release(&slot->state, FREE);
+		}
+	}
+	cp_watch_charge(watch, start_ns);
+}
+
+/*
+ * After a trap from kernel mode.  A kernel thread that borrows an mm is not looked at by
+ * cp_watch_look(): here it loses what it hit.
+ */
+static void cp_watch_again(struct irq_work *work)
+{
+	struct cp_watch_cpu *here = container_of(work, struct cp_watch_cpu, again);
+	struct cp_watcher *watch = here->csd.info;
+	u64 start_ns = ktime_get_mono_fast_ns();
+	u32 i;
+
+	if (cp_watch_mm(current))
+		cp_watch_follow(watch, here);
+	else
+		for (i = 0; i < watch->config.slots; i++)
+			cp_watch_set(here, i, 0);
+	cp_watch_charge(watch, start_ns);
+}
+
+static const struct cp_watch_policy *cp_watch_choose(const struct cp_watcher *watch, u16 flags)
 {
 	u32 i;
 
@@ -194,7 +414,7 @@ static const struct policy *choose(const struct cp_watcher *watch, u16 flags)
 }
 
 /* True: take it now. */
-static bool rate(struct cp_watcher *watch, u64 now_ns)
+static bool cp_watch_rate(struct cp_watcher *watch, u64 now_ns)
 {
 	u64 next_ns = atomic64_read(&watch->next_ns);
 
@@ -204,18 +424,18 @@ static bool rate(struct cp_watcher *watch, u64 now_ns)
 				max(next_ns, now_ns - BURST_NS) + watch->interval_ns) == next_ns;
 }
 
-static struct slot *claim(struct cp_watcher *watch, u64 now_ns)
+static struct cp_watch_slot *cp_watch_claim(struct cp_watcher *watch, u64 now_ns)
 {
 	u32 i;
 
 	for (i = 0; i < watch->config.slots; i++) {
-		struct slot *slot = &watch->slot[i];
+		struct cp_watch_slot *slot = &watch->slot[i];
 
 		if (!slot->broken && atomic_cmpxchg(&slot->state, FREE, CLAIMED) == FREE)
 			return slot;
 	}
 	for (i = 0; i < watch->config.slots; i++) {
-		struct slot *slot = &watch->slot[i];
+		struct cp_watch_slot *slot = &watch->slot[i];
 
 		if (slot->broken || atomic_read_acquire(&slot->state) != ARMED ||
 		    now_ns - READ_ONCE(slot->armed_ns) < watch->timeout_ns ||
@@ -229,22 +449,47 @@ static struct slot *claim(struct cp_watcher *watch, u64 now_ns)
 	return NULL;
 }
 
+/*
+ * The number of the page that current has at an address, and whether other processes can
+ * have the same one: of a file, or of memory that is shared.
+ */
+static u64 cp_watch_page(u64 addr, bool *shared)
+{
+	struct page *page;
+	u64 pfn = 0;
+
+	*shared = false;
+	pagefault_disable(); /* no fault can come; the page look-up wants it said */
+	if (get_user_page_fast_only(addr & PAGE_MASK, 0, &page)) {
+		struct folio *folio = page_folio(page);
+
+		*shared = !folio_test_anon(folio) && folio->mapping;
+		pfn = page_to_pfn(page);
+		put_page(page);
+	}
+	pagefault_enable();
+	return pfn;
+}
+
 bool cp_watch_offer(struct cp_hit *hit, const struct cp_access *access, u64 own_hit_ip)
 {
 	struct cp_watcher *watch = hit->src->session->watch;
-	const struct policy *policy;
-	struct slot *slot;
+	const struct cp_watch_policy *policy;
+	struct cp_watch_slot *slot;
 
 	if (!watch)
 		return true;
-	policy = choose(watch, access->flags);
+	/* exec() gives a task another mm without a switch. */
+	if (user_mode(hit->regs))
+		WRITE_ONCE(this_cpu_ptr(watch->cpu)->mm, cp_watch_mm(current));
+	policy = cp_watch_choose(watch, access->flags);
 	if (!policy)
 		return false;
-	if (!rate(watch, hit->time_ns)) {
+	if (!cp_watch_rate(watch, hit->time_ns)) {
 		cp_ring_count(hit->ring, CP_LOST_WATCH_RATE);
 		return true;
 	}
-	slot = claim(watch, hit->time_ns);
+	slot = cp_watch_claim(watch, hit->time_ns);
 	if (!slot) {
 		cp_ring_count(hit->ring, CP_LOST_WATCH_BUSY);
 		return true;
@@ -252,16 +497,18 @@ bool cp_watch_offer(struct cp_hit *hit, const struct cp_access *access, u64 own_
 	slot->policy = policy;
 	slot->first = *access;
 	cp_hit_head(hit, &slot->first.head, CP_REC_ACCESS);
+	slot->mm = cp_watch_mm(current);
+	slot->pfn = cp_watch_page(access->addr, &slot->shared);
 	/* A read that is still to come does not fire a watch for writes. */
 	slot->own_hit_ip = policy->type == X86_BREAKPOINT_RW || access->flags & CP_ACCESS_WRITE
 				   ? own_hit_ip
 				   : 0;
 	slot->claimed_ns = hit->time_ns;
-	irq_work_queue(&slot->work);
+	irq_work_queue(&slot->arm);
 	return true;
 }
 
-static void evidence(struct slot *slot, struct cp_hit *hit)
+static void cp_watch_evidence(struct cp_watch_slot *slot, struct cp_hit *hit)
 {
 	struct cp_evidence *record = cp_ring_reserve(hit->ring, sizeof(*record));
 
@@ -275,8 +522,8 @@ static void evidence(struct slot *slot, struct cp_hit *hit)
 	record->first.flags = slot->first.flags;
 	record->first.latency_cycles = slot->first.latency_cycles;
 	record->first.data_src = slot->first.data_src;
-	record->second.addr = place_addr(slot->place);
-	record->second.size_bytes = place_bytes(slot->place);
+	record->second.addr = cp_watch_place_addr(slot->place);
+	record->second.size_bytes = cp_watch_place_bytes(slot->place);
 	record->second.flags = slot->policy->second;
 	if (user_mode(hit->regs)) {
 		record->second.ip = hit->regs->ip;
@@ -293,16 +540,86 @@ static void evidence(struct slot *slot, struct cp_hit *hit)
 	cp_ring_commit(hit->ring, record, sizeof(*record));
 }
 
-/* In the debug trap; the trapping instruction is done. */
-static void trap(struct perf_event *bp, struct perf_sample_data *data, struct pt_regs *regs)
+/* Did current touch the datum, and not another one at its address? */
+static bool cp_watch_is_touched(const struct cp_watch_slot *slot)
 {
-	struct slot *slot = bp->overflow_handler_context;
+	bool shared;
+
+	if (cp_watch_mm(current) == slot->mm)
+		return true;
+	return slot->shared && cp_watch_page(slot->first.addr, &shared) == slot->pfn && shared;
+}
+
+/*
+ * What a trap means.  Whoever ends a watch tells nobody: the other CPUs' slots are moved
+ * when they next have a task to look at, or park themselves at the trap that they cause
+ * meanwhile, one each.
+ */
+static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, bool allowed)
+{
 	struct cp_watcher *watch = slot->watch;
-	struct cp_session *session = watch->session;
+	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
+	u64 place = here->placed[slot->index];
+	bool touched;
+
+	/* The processor may name a register that no longer stands where it was hit. */
+	if (!place)
+		return;
+	/* Acquire: pairs with the release in cp_watch_arm(). */
+	if (atomic_read_acquire(&slot->state) != ARMED || READ_ONCE(slot->place) != place) {
+		atomic64_inc(&watch->foreign);
+		cp_watch_park(here, slot->index, hit->regs);
+		return;
+	}
+	touched = cp_watch_is_touched(slot);
+	if (touched && slot->own_hit_ip && hit->regs->ip == slot->own_hit_ip &&
+	    current->pid == slot->first.head.tid) {
+		slot->own_hit_ip = 0;
+		return;
+	}
+	cp_watch_park(here, slot->index, hit->regs);
+	if (!touched) {
+		/* The same address of another process, which pays for it. */
+		atomic64_inc(&watch->foreign);
+		if (atomic_inc_return(&slot->foreign) < FOREIGN_MAX)
+			return;
+	}
+	if (atomic_cmpxchg(&slot->state, ARMED, HELD) != ARMED)
+		return;
+	if (slot->place != place || hit->time_ns < slot->armed_ns) {
+		/* It was armed anew while we looked: not a hit of this watch. */
+		atomic64_inc(&watch->foreign);
+		atomic_set_release(&slot->state, ARMED);
+		irq_work_queue(&here->again);
+		return;
+	}
+	if (!touched) {
+		cp_ring_count(hit->ring, CP_LOST_WATCH_STORM);
+	} else if (!allowed) {
+		cp_ring_count(hit->ring, CP_LOST_BUDGET);
+	} else if (!cp_targets_match(&watch->session->targets) ||
+		   (!user_mode(hit->regs) && !(watch->config.flags & CP_WATCH_KERNEL))) {
+		/* It was the next one, so nobody later is; but not to be told of. */
+		atomic64_inc(&watch->foreign);
+	} else {
+		atomic64_inc(&watch->hits);
+		cp_watch_evidence(slot, hit);
+	}
+	WRITE_ONCE(slot->place, 0);
+	/* Release: pairs with the compare and exchange of the next claim. */
+	atomic_set_release(&slot->state, FREE);
+}
+
+/* In the debug trap; the trapping instruction is done. */
+static void cp_watch_trap(struct perf_event *bp, struct perf_sample_data *data,
+			  struct pt_regs *regs)
+{
+	struct cp_watch_slot *slot = bp->overflow_handler_context;
+	struct cp_session *session = slot->watch->session;
 	struct cp_percpu *percpu = this_cpu_ptr(session->percpu);
-	struct cp_src here = {.session = session, .id = slot->first.head.source};
+	struct cp_src src = {.session = session, .id = slot->first.head.source};
 	struct cp_hit hit = {
-		.src = &here,
+		.src = &src,
 		.percpu = percpu,
 		.regs = regs,
 		.time_ns = ktime_get_mono_fast_ns(),
@@ -310,43 +627,11 @@ static void trap(struct perf_event *bp, struct perf_sample_data *data, struct pt
 		.context = in_nmi() ? CP_CONTEXT_NMI : CP_CONTEXT_IRQ,
 	};
 	struct cp_meter *meter = &percpu->meter[hit.context];
-	u64 now_place = READ_ONCE(slot->place);
-	bool ours;
 
-	/* Acquire: pairs with the release in work(). */
-	if (atomic_read_acquire(&slot->state) != ARMED ||
-	    counter_arch_bp(bp)->address != place_addr(now_place)) {
-		atomic64_inc(&watch->foreign);
-		return;
-	}
-	ours = current->tgid == slot->first.head.tgid;
-	if (ours && slot->own_hit_ip && regs->ip == slot->own_hit_ip &&
-	    current->pid == slot->first.head.tid) {
-		slot->own_hit_ip = 0;
-		return;
-	}
 	hit.ring = &percpu->ring[hit.context];
-	if (!ours) {
-		/* The same address of another process, which pays for it. */
-		atomic64_inc(&watch->foreign);
-		if (atomic_inc_return(&slot->foreign) < FOREIGN_MAX)
-			return;
-	}
 	if (!cp_ring_enter(hit.ring))
 		return;
-	cp_budget_enter(&session->rule, meter, hit.time_ns);
-	if (atomic_cmpxchg(&slot->state, ARMED, HIT) == ARMED) {
-		if (slot->place != now_place || hit.time_ns < slot->armed_ns) {
-			/* It was armed anew while we looked: not a hit of this watch. */
-			atomic64_inc(&watch->foreign);
-		} else if (ours) {
-			atomic64_inc(&watch->hits);
-			evidence(slot, &hit);
-		} else {
-			cp_ring_count(hit.ring, CP_LOST_WATCH_STORM);
-		}
-		irq_work_queue(&slot->work);
-	}
+	cp_watch_judge(slot, &hit, cp_watch_may(slot->watch, meter, hit.time_ns));
 	if (cp_ring_wakes(hit.ring))
 		irq_work_queue(&session->wake);
 	cp_budget_leave(&session->rule, meter, hit.time_ns, ktime_get_mono_fast_ns());
@@ -361,74 +646,152 @@ void cp_watch_begin(struct cp_watcher *watch)
 		watch->slot[i].broken = false;
 }
 
+/* The breakpoints of one CPU, on their way there or back. */
+struct cp_watch_events {
+	struct cp_watcher *watch;
+	unsigned int cpu;
+	struct perf_event *bp[CP_MAX_SLOTS];
+};
+
+/* On the CPU, interrupts off.  It may have run one task for long: no switch told of it. */
+static void cp_watch_give(void *data)
+{
+	struct cp_watch_events *events = data;
+	struct cp_watch_cpu *here = this_cpu_ptr(events->watch->cpu);
+
+	memcpy(here->bp, events->bp, sizeof(here->bp));
+	memset(here->placed, 0, sizeof(here->placed));
+	cp_watch_follow(events->watch, here);
+}
+
+/* On the CPU, if it is there, interrupts off: what moves its slots is over or finds none. */
+static void cp_watch_take(void *data)
+{
+	struct cp_watch_events *events = data;
+	struct cp_watch_cpu *here = per_cpu_ptr(events->watch->cpu, events->cpu);
+
+	memcpy(events->bp, here->bp, sizeof(here->bp));
+	memset(here->bp, 0, sizeof(here->bp));
+	memset(here->placed, 0, sizeof(here->placed));
+}
+
+static void cp_watch_release(struct cp_watch_events *events)
+{
+	u32 i;
+
+	for (i = 0; i < CP_MAX_SLOTS; i++)
+		if (events->bp[i])
+			perf_event_release_kernel(events->bp[i]);
+}
+
 void cp_watch_open(struct cp_watcher *watch, unsigned int cpu)
 {
+	struct cp_watch_events events = {.watch = watch, .cpu = cpu};
 	struct perf_event_attr attr;
 	struct perf_event *bp;
 	u32 i;
 
+	/* The kernel's accesses trap whether asked for or not: better here than unseen. */
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = PARKED_ADDR;
 	attr.bp_len = HW_BREAKPOINT_LEN_8;
 	attr.bp_type = HW_BREAKPOINT_W;
-	attr.exclude_kernel = !(watch->config.flags & CP_WATCH_KERNEL);
 	for (i = 0; i < watch->config.slots; i++) {
-		struct slot *slot = &watch->slot[i];
+		struct cp_watch_slot *slot = &watch->slot[i];
 
-		bp = perf_event_create_kernel_counter(&attr, cpu, NULL, trap, slot);
-		if (IS_ERR(bp)) {
+		bp = perf_event_create_kernel_counter(&attr, cpu, NULL, cp_watch_trap, slot);
+		if (!IS_ERR(bp))
+			events.bp[i] = bp;
+		else if (PTR_ERR(bp) != -ENODEV) /* the CPU has just gone */
 			/* Held by a debugger.  One blind CPU would bias the rest. */
 			WRITE_ONCE(slot->broken, true);
-			continue;
-		}
-		WRITE_ONCE(*per_cpu_ptr(slot->bp, cpu), bp);
 	}
+	if (smp_call_function_single(cpu, cp_watch_give, &events, 1))
+		cp_watch_release(&events);
 }
 
 void cp_watch_close(struct cp_watcher *watch, unsigned int cpu)
 {
-	struct perf_event *bp;
-	u32 i;
+	struct cp_watch_events events = {.watch = watch, .cpu = cpu};
 
-	for (i = 0; i < watch->config.slots; i++) {
-		bp = xchg(per_cpu_ptr(watch->slot[i].bp, cpu), NULL);
-		if (!bp)
-			continue;
-		/* hear() runs on that CPU with interrupts off: it is over, or has seen NULL. */
+	if (smp_call_function_single(cpu, cp_watch_take, &events, 1)) {
+		/* It is not there, or comes just now: its interrupts are over after this. */
+		cp_watch_take(&events);
 		synchronize_rcu();
-		perf_event_release_kernel(bp);
 	}
+	cp_watch_release(&events);
 }
 
 void cp_watch_quiesce(struct cp_watcher *watch)
 {
+	unsigned int cpu;
 	u32 i;
 
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu_ptr(watch->cpu, cpu)->again);
 	for (i = 0; i < watch->config.slots; i++) {
-		struct slot *slot = &watch->slot[i];
+		struct cp_watch_slot *slot = &watch->slot[i];
 
-		irq_work_sync(&slot->work);
+		irq_work_sync(&slot->arm);
 		while (atomic_read(&slot->telling))
 			usleep_range(50, 200);
 		atomic_set(&slot->state, FREE);
 		slot->place = 0;
 	}
-	synchronize_rcu(); /* the last told() has returned */
+	synchronize_rcu(); /* the last cp_watch_told() has returned */
 }
 
-static int slot_init(struct cp_watcher *watch, struct slot *slot)
+static void cp_watch_find(struct tracepoint *tracepoint, void *data)
+{
+	struct cp_watcher *watch = data;
+
+	if (!strcmp(tracepoint->name, "sched_switch"))
+		watch->sched_switch = tracepoint;
+}
+
+/*
+ * The tracepoint is held from here to cp_watch_destroy(), not from start to stop: each
+ * change of it rewrites the kernel's code on all CPUs.
+ */
+static int cp_watch_probe(struct cp_watcher *watch)
+{
+	struct tracepoint *tracepoint;
+	int ret;
+
+	check_trace_callback_type_sched_switch(cp_watch_switch);
+	for_each_kernel_tracepoint(cp_watch_find, watch);
+	tracepoint = watch->sched_switch;
+	watch->sched_switch = NULL;
+	if (!tracepoint)
+		return -EOPNOTSUPP;
+	ret = tracepoint_probe_register(tracepoint, cp_watch_switch, watch);
+	if (!ret)
+		watch->sched_switch = tracepoint;
+	return ret;
+}
+
+static int cp_watch_init(struct cp_watcher *watch)
 {
 	unsigned int cpu;
+	u32 i;
 
-	slot->watch = watch;
-	slot->work = IRQ_WORK_INIT_HARD(work);
-	slot->bp = alloc_percpu(struct perf_event *);
-	slot->csd = alloc_percpu(call_single_data_t);
-	if (!slot->bp || !slot->csd)
+	for (i = 0; i < watch->config.slots; i++) {
+		struct cp_watch_slot *slot = &watch->slot[i];
+
+		slot->watch = watch;
+		slot->index = i;
+		slot->arm = IRQ_WORK_INIT_HARD(cp_watch_arm);
+	}
+	watch->cpu = alloc_percpu(struct cp_watch_cpu);
+	if (!watch->cpu)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		INIT_CSD(per_cpu_ptr(slot->csd, cpu), hear, slot);
-	return 0;
+	for_each_possible_cpu(cpu) {
+		struct cp_watch_cpu *there = per_cpu_ptr(watch->cpu, cpu);
+
+		INIT_CSD(&there->csd, cp_watch_hear, watch);
+		there->again = IRQ_WORK_INIT_HARD(cp_watch_again);
+	}
+	return cp_watch_probe(watch);
 }
 
 int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
@@ -436,7 +799,7 @@ int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
 {
 	const u32 known = CP_WATCH_LOAD_THEN_WRITE | CP_WATCH_STORE_THEN_ACCESS | CP_WATCH_KERNEL;
 	struct cp_watcher *watch;
-	u32 i;
+	int err;
 
 	*ret = NULL;
 	if (config->flags & ~known || config->reserved)
@@ -455,11 +818,10 @@ int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
 	watch->config = *config;
 	watch->interval_ns = NSEC_PER_SEC / config->per_second;
 	watch->timeout_ns = (u64)config->timeout_us * NSEC_PER_USEC;
-	for (i = 0; i < config->slots; i++) {
-		if (slot_init(watch, &watch->slot[i])) {
-			cp_watch_destroy(watch);
-			return -ENOMEM;
-		}
+	err = cp_watch_init(watch);
+	if (err) {
+		cp_watch_destroy(watch);
+		return err;
 	}
 	*ret = watch;
 	return 0;
@@ -467,14 +829,13 @@ int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
 
 void cp_watch_destroy(struct cp_watcher *watch)
 {
-	u32 i;
-
 	if (!watch)
 		return;
-	for (i = 0; i < CP_MAX_SLOTS; i++) {
-		free_percpu(watch->slot[i].bp);
-		free_percpu(watch->slot[i].csd);
+	if (watch->sched_switch) {
+		tracepoint_probe_unregister(watch->sched_switch, cp_watch_switch, watch);
+		tracepoint_synchronize_unregister();
 	}
+	free_percpu(watch->cpu);
 	kfree(watch);
 }
 

@@ -2,10 +2,16 @@
 /*
  * Watchpoints: after a sampled access, who touches that datum next?  Every CPU
  * holds the same slots, made when the session starts and parked at an address
- * that nothing touches; a sample moves one slot of all CPUs onto its datum.
+ * that nothing touches; a sample gives one slot a place, its datum.
  *
- * A slot's life: FREE -> CLAIMED (by a sample) -> ARMED -> HIT -> FREE, or from
- * ARMED back to CLAIMED when it has waited too long.  Whoever makes the change
+ * A CPU's slot stands at that place only while the CPU runs a task that can touch the
+ * datum: one on the same mm, or another target where the datum's page is shared.  A
+ * probe on sched_switch sees to that, so that only CPUs which run such a task right
+ * now are sent a message when a watch is armed, and none when it ends: a slot that
+ * still stands there is moved at the next switch, or by the one trap that it causes.
+ *
+ * A slot's life: FREE -> CLAIMED (by a sample) -> ARMED -> HELD (by a trap) -> FREE, or
+ * from ARMED back to CLAIMED when it has waited too long.  Whoever makes the change
  * by compare and exchange owns what comes next.
  */
 #ifndef CP_WATCH_H

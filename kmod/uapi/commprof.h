@@ -173,7 +173,13 @@ struct cp_sample {
 	__u32 misses;	  /* pointers whose memory was not there or not ours to read */
 };
 
-/* Two consecutive accesses to one datum; head and second are the later one. */
+/*
+ * Two consecutive accesses to one datum; head and second are the later one, of a target
+ * of the session, on the same mm as the first or on the same page of shared memory at
+ * the same address.  Where the next access was somebody else's, or the kernel's without
+ * CP_WATCH_KERNEL, there is no record.  A process that is no target is seen only where
+ * it shares the mm.
+ */
 struct cp_evidence {
 	struct cp_record head;
 	struct {
@@ -360,8 +366,8 @@ struct cp_stats {
 	__u64 watch_armed;
 	__u64 watch_hits;
 	__u64 watch_expired;
-	__u64 watch_foreign; /* hits of other processes or too late */
-	__u64 watch_missed;  /* a CPU could not be told to arm */
+	__u64 watch_foreign; /* traps that gave no record: not a target's, or too late */
+	__u64 watch_missed;  /* not armed, since an isolated or vanished CPU cannot be told */
 	__u64 arm_ns;	     /* sum over watches: sample to the last CPU told */
 	__u64 arm_min_ns;    /* the shortest of them */
 	__u64 period_scale;  /* of the budget, 1 << 16 is 1; the largest CPU's */

@@ -166,6 +166,8 @@ static const struct {
 	{"copies", test_copies},
 	{"precise", test_precise},
 	{"watch", test_watch},
+	{"whose", test_whose},
+	{"message", test_message},
 	{"debugger", test_debugger},
 	{"budget", test_budget},
 	{"rate", test_rate},
@@ -174,6 +176,7 @@ static const struct {
 	{"tail", test_tail},
 	{"cost", test_cost},
 	/* Parts of tests that the shell drives. */
+	{"image", test_image},
 	{"hold", test_hold},
 	{"map", test_map},
 	{"load", test_load},

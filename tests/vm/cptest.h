@@ -66,5 +66,8 @@ void test_chase(void);
 void test_rate(void);
 void test_failing(void);
 void test_debugger(void);
+void test_whose(void);
+void test_image(void);
+void test_message(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cptest.h"
+#include "t_watch.h"
 
 struct shared {
 	uint64_t datum __attribute__((aligned(4096)));
@@ -166,25 +166,50 @@ static struct shared *shared_make(void)
 	return mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
+struct cp_stats watch_until(struct cp_reader *reader, const struct cp_watch *watch,
+			    uint64_t period_ns, void (*on)(const struct cp_record *, void *),
+			    void *argument, struct watch_until *until)
+{
+	enum { TURN_MS = 1000 };
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_watch wanted = *watch;
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_ACCESSES | CP_SOURCE_JITTER,
+		.type = 1,
+		.period = period_ns,
+		.max_accesses = 1,
+	};
+	struct cp_stats stats = {};
+	uint64_t start_ns;
+	int err;
+
+	cp_reader_budget(reader, &budget);
+	cp_reader_source(reader, &source);
+	err = cp_reader_watch(reader, &wanted);
+	if (err)
+		check(false, "watch", "%s", strerror(-err));
+	start_ns = now_ns();
+	do {
+		/* While it runs the slots are there to be counted. */
+		run(reader, TURN_MS, on, argument);
+		cp_reader_stats(reader, &stats);
+		until->ns = now_ns() - start_ns;
+	} while (((until->hits && *until->hits < until->enough_hits) ||
+		  stats.watch_armed < until->enough_armed) &&
+		 until->ns < LIMIT_S * 1000000000ull);
+	cp_reader_destroy(reader);
+	return stats;
+}
+
 /* Until there are so many hits, and as many of its watches were armed. */
 static struct cp_stats watched(void (*body)(void *), struct shared *shared, struct cp_watch watch,
 			       void (*on)(const struct cp_record *, void *), struct tally *tally,
 			       uint64_t enough_hits, uint64_t enough_armed)
 {
-	enum { TURN_MS = 1000 };
-	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
-	struct cp_source source = {
-		.kind = CP_SOURCE_SOFT,
-		.flags = CP_SOURCE_ACCESSES | CP_SOURCE_JITTER,
-		.type = 1,
-		.period = 1000000,
-		.max_accesses = 1,
-	};
-	struct cp_stats stats = {};
-	struct cp_reader *reader;
-	uint64_t start_ns;
+	struct watch_until until = {&tally->n, enough_hits, enough_armed, 0};
+	struct cp_stats stats;
 	pid_t pid;
-	int err;
 
 	tally->shared = shared;
 	shared->reader_tid = shared->writer_tid = 0;
@@ -192,21 +217,8 @@ static struct cp_stats watched(void (*body)(void *), struct shared *shared, stru
 	/* What it does before its loop is not what is known of it. */
 	while (!shared->reader_tid)
 		usleep(1000);
-	reader = session(pid);
-	cp_reader_budget(reader, &budget);
-	cp_reader_source(reader, &source);
-	err = cp_reader_watch(reader, &watch);
-	if (err)
-		check(false, "watch", "%s", strerror(-err));
-	start_ns = now_ns();
-	do {
-		/* While it runs the slots are there to be counted. */
-		run(reader, TURN_MS, on, tally);
-		cp_reader_stats(reader, &stats);
-		tally->ns = now_ns() - start_ns;
-	} while ((tally->n < enough_hits || stats.watch_armed < enough_armed) &&
-		 tally->ns < LIMIT_S * 1000000000ull);
-	cp_reader_destroy(reader);
+	stats = watch_until(session(pid), &watch, 1000000, on, tally, &until);
+	tally->ns = until.ns;
 	reap(pid);
 	return stats;
 }
