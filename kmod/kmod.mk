@@ -8,6 +8,7 @@
 #   check-kmod-install  make install-kmod and dkms, into a scratch folder
 #   check-kmod-vm-6.1 check-kmod-vm-6.12   PARTS='watch budget': only those
 #   check-debug-kernel  the same tests under KASAN, lockdep, kmemleak and UBSAN
+#   soak-kmod           everything at once for MINUTES=30 under the debug kernel
 #   bench-kmod          what a sample costs, in instructions, beside perf's
 #
 # Kernels, headers and the debug kernel are cached in COMMPROF_CACHE
@@ -72,11 +73,15 @@ check-debug-kernel:
 	@mkdir -p $(O)
 	tests/vm/run.sh debug $(O)
 
+soak-kmod:
+	O=$(O) tests/vm/soak.sh $(or $(MINUTES),30) debug
+
 bench-kmod:
 	tests/vm/run.sh 6.1 $(O) cost
 	tests/vm/run.sh 6.12 $(O) cost
 
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
-CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh
+CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh tests/vm/check-soak.sh
 
-.PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel bench-kmod
+.PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel soak-kmod \
+	bench-kmod

@@ -185,6 +185,7 @@ static const struct {
 	{"feed", test_feed},
 	{"chase", test_chase},
 	{"failing", test_failing},
+	{"storm", test_storm},
 };
 
 int main(int argc, char **argv)

@@ -69,5 +69,6 @@ void test_debugger(void);
 void test_whose(void);
 void test_image(void);
 void test_message(void);
+void test_storm(void);
 
 #endif

@@ -5,6 +5,7 @@
 #
 #	debug-kernel.sh		KASAN, lockdep, kmemleak, UBSAN
 #	debug-kernel.sh kcsan	KCSAN instead of KASAN and kmemleak
+#	debug-kernel.sh built	the first, and a failure at once if it is not there yet
 set -eu
 export LC_ALL=C
 
@@ -13,9 +14,9 @@ cache=${COMMPROF_CACHE:-${XDG_CACHE_HOME:-/var/cache}/commprof}
 die() { echo "debug-kernel.sh: $*" >&2; exit 1; }
 
 case ${1:-} in
-'') configs=$here/debug.config checkers='KASAN_GENERIC KASAN_VMALLOC DEBUG_KMEMLEAK' ;;
+'' | built) configs=$here/debug.config checkers='KASAN_GENERIC KASAN_VMALLOC DEBUG_KMEMLEAK' ;;
 kcsan) configs="$here/debug.config $here/kcsan.config" checkers=KCSAN ;;
-*) die "usage: debug-kernel.sh [kcsan]" ;;
+*) die "usage: debug-kernel.sh [kcsan|built]" ;;
 esac
 # shellcheck disable=SC2086
 key=$(cat $configs | sha256sum | cut -c1-12)
@@ -25,6 +26,11 @@ if [ -e "$dir/.done" ]; then
 	echo "$dir"
 	exit 0
 fi
+[ "${1:-}" != built ] || exit 1
+# Not two at once in one folder.
+mkdir -p "$cache"
+exec 9> "$dir.lock"
+flock -n 9 || die "another debug-kernel.sh is building $dir"
 for tool in flex bison bc pahole lz4; do
 	command -v $tool > /dev/null || die "needs $tool"
 done

@@ -67,6 +67,8 @@ load: module
 [watch]
 watch: the known next writer
 6.1: watch: only there
+[soak?]
+soak: went on
 [leaks]
 leaks: none
 """
@@ -80,6 +82,7 @@ leaks: none
 
     def test_parts(self):
         self.assertEqual(self.absent("6.12", ["leaks"]), ["load: module", "leaks: none"])
+        self.assertEqual(self.absent("6.12", ["soak"]), ["load: module", "soak: went on"])
 
     def test_what_came(self):
         self.assertEqual(self.absent("6.12", ["watch"], ktap.Test(True, "load: module"),

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the module and its tests against one kernel, boots it, judges.
 #
-#	run.sh 6.1|6.12|debug OUTPUT [cost]
+#	run.sh 6.1|6.12|debug|kcsan OUTPUT [cost]
 #	PARTS='watch commd/redis' run.sh 6.12 OUTPUT
+#
+#	PARTS=soak MINUTES=30 run.sh debug OUTPUT
 #
 # PARTS: only these of the parts that the file "expected" has in brackets, and of commd
 # only the runs named; then only what they promise must come.
@@ -21,14 +23,18 @@ top=$(cd "$here/../.." && pwd)
 which=$1
 case $which in
 debug) kernel=$("$here/debug-kernel.sh"); limit=4000 ;;
+kcsan) kernel=$("$here/debug-kernel.sh" kcsan); limit=4000 ;;
 *) kernel=$("$here/fetch.sh" "$which"); limit=3000 ;;
 esac
 # The limit is for a VM that hangs; with load 20 on 2 CPUs one took 21 minutes.
+minutes=${MINUTES:-1}
+limit=$((limit + 60 * minutes))
 mode=${3:-tests}
 case $mode in
 # More CPUs than two: some races need three at least.
 tests) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which ;;
-cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-cost ;;
+cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-$mode ;;
+*) echo "run.sh: no such mode: $mode" >&2; exit 2 ;;
 esac
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -38,7 +44,7 @@ die() { printf 'KTAP version 1\n1..1\nnot ok 1 %s # ERROR %s\n' "$which" "$*"; e
 
 parts=${PARTS:-}
 for part in $parts; do
-	grep -qxF "[${part%%/*}]" "$here/expected" || die "there is no part '$part' (see tests/vm/expected)"
+	grep -qxF -e "[${part%%/*}]" -e "[${part%%/*}?]" "$here/expected" || die "there is no part '$part' (see tests/vm/expected)"
 done
 
 for tool in qemu-system-x86_64 busybox cpio gcc; do
@@ -63,6 +69,7 @@ cp "$(command -v busybox)" "$root/bin/busybox"
 cp "$here/init" "$here/commd.sh" "$here/nest.sh" "$root/"
 cp "$here/$mode.sh" "$root/tests.sh"
 echo "$parts" > "$root/parts"
+echo "$minutes" > "$root/minutes"
 cp "$out/kmod/commprof.ko" "$out/standin/standin.ko" "$root/modules/"
 for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk; do
 	packed=$(find "$kernel/modules/" -name "$module.ko*" 2>/dev/null | head -n 1)
@@ -76,8 +83,8 @@ strip --strip-debug "$root"/modules/*.ko
 gcc -O2 -static -o "$root/quit" "$here/quit.c"
 gcc -O2 -Wall -Wextra -o "$out/tsc" "$here/tsc.c"
 case $mode in
-tests) clock="tsc_early_khz=$("$out/tsc")" ;;
 cost) clock= ;; # it counts instructions
+*) clock="tsc_early_khz=$("$out/tsc")" ;;
 esac
 gcc -O2 -Wall -Wextra -Wno-unused-parameter -Wno-override-init -static -pthread -I"$top/kmod/uapi" -I"$top/kmod/user" -I"$here" \
 	-o "$root/cptest" "$here/cptest.c" "$here/code.c" "$here"/t_*.c "$top/kmod/user/reader.c"
@@ -96,7 +103,8 @@ bring() {
 	done
 }
 # The debug kernel is slow enough without, and has no BPF.
-if [ "$which" != debug ] && [ $mode = tests ]; then
+case $which-$mode in
+6.*-tests)
 	! command -v perf > /dev/null || bring "$(command -v perf)"
 	# Nor are the sanitizers for an emulator.
 	if [ -x "$2/commd" ] && [ -x "$2/tests/truth/truth-kernels" ] && ! ldd "$2/commd" | grep -q libasan; then
@@ -111,7 +119,8 @@ if [ "$which" != debug ] && [ $mode = tests ]; then
 			bring "$(command -v $tool)"
 		done
 	fi
-fi
+	;;
+esac
 (cd "$root" && find . | cpio -o -H newc --quiet) > "$out/initramfs"
 
 image=$kernel/vmlinux
@@ -193,8 +202,8 @@ end() {
 		end | "$here/nest.sh" end 1
 	fi
 } > "$out/host"
-expected="--expected $here/expected"
-[ $mode != cost ] || expected=
+expected=
+[ $mode != tests ] || expected="--expected $here/expected"
 bad=0
 # shellcheck disable=SC2086
 "$here/ktap.py" $expected --kernel "$which" --parts "$parts" "$tap" "$out/host" || bad=1

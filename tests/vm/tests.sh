@@ -2,11 +2,12 @@
 # In the VM: prints KTAP, a test with subtests for each part.  The host knows which must
 # come.  What a part prints, "ok NAME # figures" and so on, is on the console at once.
 #
-# The parts, in this order; /parts names those that are wanted, or is empty for all.
-# A part finds the module and the stand-in PMU loaded and leaves them so.
+# The parts, in this order; /parts names those that are wanted, or is empty for all but
+# the soak, for which /minutes says how long.  A part finds the module and the stand-in PMU loaded and leaves them so.
 PARTS=$(cat /parts)
 all='abi ioctl soft nmi burst copies precise watch whose message debugger budget rate target mode32 tail cost
 	hotplug lifetime failing commd perf lockdown'
+asked='soak'
 
 result() { # status, name, figures
 	if [ "$1" = 0 ]; then echo "ok $2 # $3"; else echo "not ok $2 # $3"; fi
@@ -164,6 +165,35 @@ test_lockdown() {
 	grep -q 'not permitted' /tmp/hold; result $? "lockdown: no session" "$(tail -n 1 /tmp/hold)"
 }
 
+# All at once: see t_storm.c; and CPUs go and come.
+test_soak() {
+	rm -f /tmp/over
+	# As the storm's own periods: NMIs every 400 us leave a debug kernel no time.
+	rmmod standin
+	insmod /modules/standin.ko period_us=4000
+	echo 200000 > /sys/module/commprof/parameters/cap_ppm
+	/cptest storm > /tmp/storm & pid=$!
+	end=$(($(date +%s) + 60 * $(cat /minutes)))
+	turns=0
+	refused=0
+	while [ "$(date +%s)" -lt $end ] && kill -0 $pid 2> /dev/null; do
+		for online in /sys/devices/system/cpu/cpu[1-9]*/online; do
+			echo 0 > $online && echo 1 > $online || refused=$((refused + 1))
+		done
+		turns=$((turns + 1))
+		[ $((turns % 10)) != 1 ] || echo "# $turns turns of the CPUs; $(tail -n 1 /tmp/storm)"
+		sleep 0.0$((turns % 10))
+	done
+	touch /tmp/over
+	wait $pid
+	[ $? -lt 2 ] || echo "not ok soak: storm # exit status $?"
+	cat /tmp/storm
+	[ $turns -gt 0 ] && [ $refused = 0 ]; result $? "soak: CPUs went and came" "$turns turns, $refused refused"
+	# And it still works.
+	echo 500000 > /sys/module/commprof/parameters/cap_ppm
+	program soft
+}
+
 test_leaks() {
 	[ -e /sys/kernel/debug/kmemleak ] || { echo "skip leaks # no kmemleak in this kernel"; return; }
 	sleep 6
@@ -194,12 +224,15 @@ part() { # name, command, ...
 	sh /nest.sh $name $number < /tmp/lines
 }
 
-wanted=
-for name in $all; do
-	case " $PARTS " in
-	'  ' | *" $name "* | *" $name/"*) wanted="$wanted $name" ;;
-	esac
-done
+wanted=$all
+if [ -n "$PARTS" ]; then
+	wanted=
+	for name in $all $asked; do
+		case " $PARTS " in
+		*" $name "* | *" $name/"*) wanted="$wanted $name" ;;
+		esac
+	done
+fi
 echo "KTAP version 1"
 echo "1..$(echo load $wanted unload leaks | wc -w)"
 part load load
@@ -207,7 +240,7 @@ for name in $wanted; do
 	# An emulator's handlers are so slow that the default would refuse most samples.
 	echo 500000 > /sys/module/commprof/parameters/cap_ppm
 	case $name in
-	hotplug | lifetime | failing | commd | perf | lockdown) part $name test_$name ;;
+	hotplug | lifetime | failing | commd | perf | lockdown | soak) part $name test_$name ;;
 	*) part $name program $name ;;
 	esac
 done
