@@ -9,6 +9,7 @@
 #   check-kmod-vm-6.1 check-kmod-vm-6.12   PARTS='watch budget': only those
 #   check-debug-kernel  the same tests under KASAN, lockdep, kmemleak and UBSAN
 #   soak-kmod           everything at once for MINUTES=30 under the debug kernel
+#   mutants             breaks the program in each way of tests/vm/mutants: do tests notice?
 #   bench-kmod          what a sample costs, in instructions, beside perf's
 #
 # Kernels, headers and the debug kernel are cached in COMMPROF_CACHE
@@ -76,12 +77,16 @@ check-debug-kernel:
 soak-kmod:
 	O=$(O) tests/vm/soak.sh $(or $(MINUTES),30) debug
 
+mutants:
+	O=$(O) tests/vm/mutants.sh $(MUTANTS)
+
 bench-kmod:
 	tests/vm/run.sh 6.1 $(O) cost
 	tests/vm/run.sh 6.12 $(O) cost
 
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
-CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh tests/vm/check-soak.sh
+CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh tests/vm/check-soak.sh \
+	tests/vm/check-mutants.sh
 
 .PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel soak-kmod \
-	bench-kmod
+	mutants bench-kmod
