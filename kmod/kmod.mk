@@ -11,6 +11,7 @@
 #   soak-kmod           everything at once for MINUTES=30 under the debug kernel
 #   mutants             breaks the program in each way of tests/vm/mutants: do tests notice?
 #   bench-kmod          what a sample costs, in instructions, beside perf's
+#   compare-sources     the error of each source at the same overhead, in the VM
 #
 # Kernels, headers and the debug kernel are cached in COMMPROF_CACHE
 # (default: $XDG_CACHE_HOME/commprof or /var/cache/commprof).
@@ -80,6 +81,9 @@ soak-kmod:
 mutants:
 	O=$(O) tests/vm/mutants.sh $(MUTANTS)
 
+compare-sources: $(VM_BRINGS)
+	tests/vm/run.sh 6.12 $(O) compare
+
 bench-kmod:
 	tests/vm/run.sh 6.1 $(O) cost
 	tests/vm/run.sh 6.12 $(O) cost
@@ -89,4 +93,4 @@ CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-v
 	tests/vm/check-mutants.sh
 
 .PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel soak-kmod \
-	mutants bench-kmod
+	mutants compare-sources bench-kmod

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the module and its tests against one kernel, boots it, judges.
 #
-#	run.sh 6.1|6.12|debug|kcsan OUTPUT [cost]
+#	run.sh 6.1|6.12|debug|kcsan OUTPUT [tests|cost|compare]
 #	PARTS='watch commd/redis' run.sh 6.12 OUTPUT
 #
 #	PARTS=soak MINUTES=30 run.sh debug OUTPUT
@@ -10,7 +10,8 @@
 # PARTS: only these of the parts that the file "expected" has in brackets, and of commd
 # only the runs named; then only what they promise must come.
 # With cost nothing but the cost of a sample, on an emulator whose clock counts
-# instructions: whatever else this machine does has no part in the figures.
+# instructions: whatever else this machine does has no part in the figures.  With
+# compare the sources at equal overhead, and a table of that.
 # Prints KTAP, a test with subtests for each part, and a sum.  A hang, a splat in
 # dmesg, a result that did not come or a report cut short is a failure.
 set -eu
@@ -33,6 +34,7 @@ mode=${3:-tests}
 case $mode in
 # More CPUs than two: some races need three at least.
 tests) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which ;;
+compare) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which-$mode ;;
 cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-$mode ;;
 *) echo "run.sh: no such mode: $mode" >&2; exit 2 ;;
 esac
@@ -104,7 +106,7 @@ bring() {
 }
 # The debug kernel is slow enough without, and has no BPF.
 case $which-$mode in
-6.*-tests)
+6.*-tests | 6.*-compare)
 	! command -v perf > /dev/null || bring "$(command -v perf)"
 	# Nor are the sanitizers for an emulator.
 	if [ -x "$2/commd" ] && [ -x "$2/tests/truth/truth-kernels" ] && ! ldd "$2/commd" | grep -q libasan; then
@@ -207,5 +209,6 @@ expected=
 bad=0
 # shellcheck disable=SC2086
 "$here/ktap.py" $expected --kernel "$which" --parts "$parts" "$tap" "$out/host" || bad=1
+[ $mode != compare ] || "$here/compare_sources.py" "$out/results/compare" || bad=1
 echo "# $which: $(cat "$kernel/release"), $took s"
 exit $bad

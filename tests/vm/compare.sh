@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# In the VM instead of tests.sh: kernels of known communication, each looked at by every
+# source in turn and that several times, for the same share of its time.  The host's
+# compare_sources.py makes a table of what comes out.
+out=/results/compare
+# An emulator takes many times a processor's time for commd, and of a small budget nothing
+# is left for samples.
+overhead=50
+seconds=12
+rounds=3
+kernels='ring readmostly hash'
+# The module with the watchpoints that a budget buys unasked, and without.
+ways='kmod
+kmod-unwatched
+bpf
+perf'
+
+options() { # way
+	case $1 in
+	kmod-unwatched) echo "--source kmod --watch 0" ;;
+	*) echo "--source $1" ;;
+	esac
+}
+
+one() { # kernel, way, round
+	name=$1-$2-$3
+	truth-kernels $1 --threads 4 --seconds 1000 --out $out/$name.csv > /dev/null 2>> $out/log & pid=$!
+	waited=0
+	while [ "$(ls /proc/$pid/task | wc -l)" -lt 4 ] && [ $waited -lt 1000 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	# shellcheck disable=SC2046
+	commd -v $(options $2) --pid $pid --overhead $overhead --duration ${seconds}s \
+		--store /tmp/$name.db > /dev/null 2> $out/$name.log
+	status=$?
+	kill -USR2 $pid
+	wait $pid
+	commctl report --json --by-thread --min-share 0 --top 0 --store /tmp/$name.db > $out/$name.json 2>> $out/log
+	sqlite3 /tmp/$name.db 'select sum(samples), sum(accesses), sum(handler_ns), sum(daemon_ns), sum(target_ns)
+		from slice where level = 0' > $out/$name.sums
+	rm -f /tmp/$name.db*
+	[ $status = 0 ]
+	echo "$([ $status = 0 ] || echo not )ok $name # exit status $status"
+}
+
+compare() {
+	insmod /modules/commprof.ko || echo "not ok load: module"
+	# The cap is for processors; an emulator's handlers take as much of it as they like.
+	echo 500000 > /sys/module/commprof/parameters/cap_ppm
+	for round in $(seq $rounds); do
+		for kernel in $kernels; do
+			for way in $ways; do
+				one $kernel $way $round
+			done
+		done
+	done
+	rmmod commprof
+}
+
+mkdir -p $out
+echo "KTAP version 1"
+echo "1..1"
+compare | tee /tmp/lines > /dev/ttyS0
+sh /nest.sh compare 1 < /tmp/lines
