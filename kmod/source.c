@@ -2,6 +2,7 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
@@ -11,11 +12,45 @@
 /* Sources that want the samples in kernel mode as well. */
 enum { IN_KERNEL = CP_SOURCE_KERNEL | CP_SOURCE_COPIES };
 
+enum { BOTH_WAYS = CP_ACCESS_READ | CP_ACCESS_WRITE };
+
+enum { SHARE_BITS = 10 }; /* of a share in fixed point */
+
+/* kernel/events/core.c: hw.interrupts of an event that perf has throttled. */
+#define MAX_INTERRUPTS (~0ULL)
+
 static const struct cp_source_ops *const kinds[CP_SOURCE_KINDS] = {
 	[CP_SOURCE_SOFT] = &cp_source_soft,
 	[CP_SOURCE_PEBS] = &cp_source_pebs,
 	[CP_SOURCE_IBS] = &cp_source_ibs,
 };
+
+/*
+ * perf's set_linear_ip() gives the registers of a PEBS or IBS sample the code
+ * segment of 64-bit code, whatever the task runs: the segment that the task entered
+ * the kernel with is the right one.
+ */
+bool cp_hit_is_64bit(void)
+{
+	return user_64bit_mode(task_pt_regs(current));
+}
+
+/*
+ * What the sample stands for.  An event that shares its counter with others counts
+ * only while it has it; perf keeps both times, brought up to date whenever the event
+ * gives the counter up.
+ */
+static u64 stands_for(const struct cp_hit *hit)
+{
+	u64 running = hit->event->total_time_running >> SHARE_BITS;
+	u64 share;
+
+	if (!running)
+		return hit->period;
+	share = div64_u64(hit->event->total_time_enabled, running);
+	return mul_u64_u32_shr(hit->period, clamp_t(u64, share, 1 << SHARE_BITS, U32_MAX),
+			       SHARE_BITS);
+}
 
 void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type)
 {
@@ -27,8 +62,8 @@ void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type)
 	head->tid = current->pid;
 	head->cpu = smp_processor_id();
 	head->context = hit->context;
-	head->mode_bits = user_mode(hit->regs) && !user_64bit_mode(hit->regs) ? 32 : 64;
-	head->period = hit->period;
+	head->mode_bits = user_mode(hit->regs) && !cp_hit_is_64bit() ? 32 : 64;
+	head->period = stands_for(hit);
 	memcpy(head->comm, current->comm, sizeof(head->comm));
 	head->comm[sizeof(head->comm) - 1] = 0;
 }
@@ -44,38 +79,88 @@ void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access, u16
 	cp_ring_commit(hit->ring, record, sizeof(*record));
 }
 
-/*
- * Size and direction stand in the instruction.  Its registers have moved on
- * since, so the operand is found by its direction, not by its address.
- */
-static void precise_operand(struct cp_access *access)
+/* Size and direction stand in the instruction; false: the direction is anybody's guess. */
+static bool precise_operand(struct cp_access *access, const struct cp_insn *insn, bool only)
 {
-	const struct cp_cpu nothing = {.ip = access->ip};
-	u16 want = access->flags & (CP_ACCESS_READ | CP_ACCESS_WRITE);
-	struct cp_insn insn;
-	u8 text[CP_INSN_BYTES];
-	u32 got, i;
+	u16 want = access->flags & BOTH_WAYS;
+	u32 i;
 
-	got = cp_capture_text(access->ip, text, sizeof(text));
-	if (cp_decode(text, got, &nothing, &insn))
-		return;
-	for (i = 0; i < insn.n; i++) {
-		const struct cp_operand *operand = &insn.operand[i];
+	for (i = 0; i < insn->n; i++) {
+		const struct cp_operand *operand = &insn->operand[i];
+		u16 ways = operand->flags & BOTH_WAYS;
 
-		if (want && !(operand->flags & want))
+		/*
+		 * The instruction's registers have moved on since: the operand is
+		 * found by its direction, not by its address.
+		 */
+		if (want ? !(ways & want) : insn->n > 1 || ways == BOTH_WAYS)
 			continue;
 		if (!(operand->flags & CP_ACCESS_REP))
 			access->size_bytes = operand->size_bytes;
-		access->flags = operand->flags;
-		return;
+		access->flags = only ? (operand->flags & ~BOTH_WAYS) | want : operand->flags;
+		return true;
 	}
+	return want;
+}
+
+/*
+ * A PEBS record's registers are those after its instruction: what the next one runs
+ * with.  No memory goes along, for that would be of the interrupt, somewhat later.
+ * Adaptive PEBS (format 4) has no flags; perf then leaves the bit that is always
+ * set in flags at 0.
+ */
+static void precise_burst(const struct cp_hit *hit, u8 insn_bytes)
+{
+	struct cp_sample *sample = cp_ring_reserve(hit->ring, sizeof(*sample));
+	const struct cp_capture nothing = {};
+	struct pt_regs regs = *hit->regs;
+	struct cp_cpu cpu;
+
+	if (!sample)
+		return;
+	regs.ip += insn_bytes;
+	cp_capture_cpu(&regs, &cpu);
+	/* The segments' bases are of the interrupt, which may have come in the kernel. */
+	cpu.known = (1 << CP_KNOWN_FS) - 1;
+	cp_capture(&nothing, &regs, &cpu, 0, sample);
+	sample->reg[CP_KNOWN_FS] = 0;
+	sample->reg[CP_KNOWN_GS] = 0;
+	sample->flags &= ~PERF_EFLAGS_EXACT;
+	if (!(regs.flags & X86_EFLAGS_FIXED))
+		sample->known |= CP_NO_FLAGS;
+	cp_hit_head(hit, &sample->head, CP_REC_SAMPLE);
+	cp_ring_commit(hit->ring, sample, sizeof(*sample));
+}
+
+static u16 precise_ways(const struct cp_hit *hit)
+{
+	u32 flags = hit->src->config.flags;
+	u16 ways = 0;
+
+	/* What was asked for says more than a data source, which E-cores leave out. */
+	if (flags & CP_SOURCE_LOADS)
+		return CP_ACCESS_READ;
+	if (flags & CP_SOURCE_STORES)
+		return CP_ACCESS_WRITE;
+	if (!(hit->data->sample_flags & PERF_SAMPLE_DATA_SRC))
+		return 0;
+	if (hit->data->data_src.mem_op & PERF_MEM_OP_LOAD)
+		ways |= CP_ACCESS_READ;
+	if (hit->data->data_src.mem_op & PERF_MEM_OP_STORE)
+		ways |= CP_ACCESS_WRITE;
+	return ways;
 }
 
 void cp_hit_precise(struct cp_hit *hit)
 {
 	const struct perf_sample_data *data = hit->data;
+	u32 flags = hit->src->config.flags;
+	const struct cp_cpu nothing = {};
 	struct cp_access access = {};
+	struct cp_insn insn = {.ends = true};
 	bool kernel_ip, kernel_addr;
+	u8 text[CP_INSN_BYTES];
+	u32 got;
 
 	if (!(data->sample_flags & PERF_SAMPLE_ADDR) || !data->addr) {
 		cp_ring_count(hit->ring, CP_LOST_NO_ADDRESS);
@@ -85,26 +170,44 @@ void cp_hit_precise(struct cp_hit *hit)
 	access.addr = data->addr;
 	kernel_ip = access.ip >= TASK_SIZE_MAX;
 	kernel_addr = access.addr >= TASK_SIZE_MAX;
-	if ((kernel_ip || kernel_addr) && !(hit->src->config.flags & CP_SOURCE_KERNEL))
+	if ((kernel_ip || kernel_addr) && !(flags & CP_SOURCE_KERNEL))
 		return;
-	if (data->sample_flags & PERF_SAMPLE_DATA_SRC) {
-		access.data_src = data->data_src.val;
-		if (data->data_src.mem_op & PERF_MEM_OP_LOAD)
-			access.flags |= CP_ACCESS_READ;
-		if (data->data_src.mem_op & PERF_MEM_OP_STORE)
-			access.flags |= CP_ACCESS_WRITE;
+	/* IBS with an invalid RIP, PEBS that could not be rewound: ip is another's. */
+	if (!(hit->regs->flags & PERF_EFLAGS_EXACT)) {
+		cp_ring_count(hit->ring, CP_LOST_IMPRECISE);
+		return;
 	}
+	if (data->sample_flags & PERF_SAMPLE_DATA_SRC)
+		access.data_src = data->data_src.val;
+	access.flags = precise_ways(hit);
 	if (data->sample_flags & PERF_SAMPLE_WEIGHT_STRUCT)
 		access.latency_cycles = min_t(u32, data->weight.var1_dw, U16_MAX);
 	else if (data->sample_flags & PERF_SAMPLE_WEIGHT)
 		access.latency_cycles = min_t(u64, data->weight.full, U16_MAX);
+	if (!kernel_ip && cp_hit_is_64bit()) {
+		got = cp_capture_text(access.ip, text, sizeof(text));
+		if (cp_decode(text, got, &nothing, &insn)) {
+			insn.n = 0;
+			insn.ends = true;
+		}
+	} else if (!kernel_ip) {
+		cp_ring_count(hit->ring, CP_LOST_MODE32);
+	}
+	if (!precise_operand(&access, &insn, flags & (CP_SOURCE_LOADS | CP_SOURCE_STORES))) {
+		cp_ring_count(hit->ring, CP_LOST_IMPRECISE);
+		return;
+	}
 	if (kernel_ip)
 		access.flags |= CP_ACCESS_KERNEL;
-	else if (user_64bit_mode(hit->regs))
-		precise_operand(&access);
-	else
-		cp_ring_count(hit->ring, CP_LOST_MODE32);
-	cp_hit_access(hit, &access, CP_REC_ACCESS);
+	/* A rep may have been sampled amid its elements. */
+	if (flags & CP_SOURCE_BURST && !insn.ends && !(access.flags & CP_ACCESS_REP)) {
+		access.flags |= CP_ACCESS_BURST;
+		cp_hit_access(hit, &access, CP_REC_ACCESS);
+		precise_burst(hit, insn.bytes);
+		access.flags &= ~CP_ACCESS_BURST;
+	} else {
+		cp_hit_access(hit, &access, CP_REC_ACCESS);
+	}
 	if (!kernel_ip && !kernel_addr)
 		cp_watch_offer(hit, &access, 0);
 }
@@ -116,6 +219,7 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	struct cp_percpu *percpu = this_cpu_ptr(session->percpu);
 	struct cp_hit hit = {
 		.src = src,
+		.event = event,
 		.percpu = percpu,
 		.data = data,
 		.regs = regs,
@@ -130,6 +234,9 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	hit.ring = &percpu->ring[hit.context];
 	if (!cp_ring_enter(hit.ring))
 		return;
+	/* This sample still comes, the next after a tick: what it misses is not known. */
+	if (event->hw.interrupts == MAX_INTERRUPTS)
+		cp_ring_count(hit.ring, CP_LOST_THROTTLED);
 	if (!cp_budget_enter(&session->rule, meter, hit.time_ns)) {
 		cp_ring_count(hit.ring, CP_LOST_BUDGET);
 	} else if (regs && (user_mode(regs) || config->flags & IN_KERNEL) &&
@@ -252,6 +359,8 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 			.disabled = 1,
 			.exclude_kernel = !(config->flags & IN_KERNEL),
 			.exclude_hv = 1,
+			/* Of what a guest does, address and function mean nothing here. */
+			.exclude_guest = 1,
 		};
 
 		err = src->ops->fill_attr(config, attempt, &attr);

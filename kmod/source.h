@@ -30,6 +30,7 @@ struct cp_src {
 /* One interrupt on its way through the handler. */
 struct cp_hit {
 	struct cp_src *src;
+	struct perf_event *event;
 	struct cp_percpu *percpu;
 	struct cp_ring *ring;
 	struct perf_sample_data *data;
@@ -71,5 +72,7 @@ void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type);
 void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access, u16 type);
 /* A precise sample: address, direction, latency and data source are in data. */
 void cp_hit_precise(struct cp_hit *hit);
+/* Is it user code of 64 bits?  Of regs, the code segment cannot tell. */
+bool cp_hit_is_64bit(void);
 
 #endif

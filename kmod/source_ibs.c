@@ -3,6 +3,9 @@
  * AMD's instruction based sampling of ops: loads and stores of one event.  The
  * period is a multiple of 16.  Without swfilt the PMU refuses exclude_kernel, so
  * it samples both and cp_hit_precise() drops the kernel's.
+ *
+ * No bursts: regs has the op's ip and the interrupt's registers, some instructions
+ * later.
  */
 #include "source.h"
 
@@ -25,6 +28,7 @@ static int fill_attr(const struct cp_source *config, u32 attempt, struct perf_ev
 	if (!(config->flags & CP_SOURCE_SWFILT))
 		attr->exclude_kernel = 0;
 	attr->exclude_hv = 0;
+	attr->exclude_guest = 0; /* refused, swfilt or not */
 	return 0;
 }
 

@@ -51,6 +51,7 @@ _Static_assert((int)CP_MAX_CHUNKS == (int)COMM_SAMPLE_CHUNKS, "commprof.h and ev
 _Static_assert((int)CP_MAX_DATA_BYTES == (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_STACK_BYTES == (int)COMM_SAMPLER_STACK_MAX, "commprof.h and sampler.h");
 _Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and event.h");
+_Static_assert(CP_NO_FLAGS == (uint32_t)COMM_SAMPLE_NO_FLAGS, "commprof.h and event.h");
 
 enum { FLAGS_SHARED = 2 * CP_ACCESS_KERNEL - 1 }; /* the same bits in both headers */
 
@@ -70,6 +71,7 @@ struct source {
 	bool precise, started;
 	bool lines; /* the module copies memory that registers point to */
 	uint64_t kcopies, malformed;
+	uint64_t behind;	    /* records that are the second half of a sample */
 	struct comm_bpf_life *life; /* NULL: none */
 	struct comm_bpf_life_info life_info;
 	struct cp_stats last;
@@ -173,7 +175,11 @@ static int add_precise(struct source *s, enum comm_pmu_want want, char **err)
 		const struct comm_pmu_event *pmu = &s->pmu[i];
 		struct cp_source what = {
 			.kind = pmu->ibs ? CP_SOURCE_IBS : CP_SOURCE_PEBS,
-			.flags = CP_SOURCE_JITTER | (pmu->user_filter ? CP_SOURCE_SWFILT : 0),
+			.flags = CP_SOURCE_JITTER | (pmu->user_filter ? CP_SOURCE_SWFILT : 0) |
+				 /* Of bursts all reads would count, not transfers alone. */
+				 (pmu->ibs || want == COMM_PMU_TRANSFERS ? 0 : CP_SOURCE_BURST) |
+				 (pmu->ways == COMM_ACCESS_READ ? CP_SOURCE_LOADS : 0) |
+				 (pmu->ways == COMM_ACCESS_WRITE ? CP_SOURCE_STORES : 0),
 			.type = pmu->type,
 			.config = pmu->config,
 			.config1 = pmu->config1,
@@ -376,6 +382,7 @@ static void on_sample(struct source *s, const struct cp_sample *raw)
 	const struct cp_chunk *chunk = NULL;
 	struct comm_sample *out = &s->sample;
 
+	s->behind += s->precise;
 	memcpy(out->reg, raw->reg, sizeof(out->reg));
 	out->ip = raw->ip;
 	out->flags = raw->flags;
@@ -405,8 +412,10 @@ static void on_access(struct source *s, const struct cp_access *raw, enum comm_e
 		.addr = raw->addr,
 		.ip = raw->ip,
 		.size_bytes = raw->size_bytes,
-		.flags = raw->flags & FLAGS_SHARED,
+		.flags = (uint16_t)((raw->flags & FLAGS_SHARED) |
+				    (raw->flags & CP_ACCESS_BURST ? COMM_ACCESS_BURST : 0)),
 		.latency_cycles = raw->latency_cycles,
+		.period = raw->head.period < UINT32_MAX ? (uint32_t)raw->head.period : UINT32_MAX,
 		.data_src = raw->data_src,
 	};
 	emit(s, &raw->head, &event);
@@ -481,11 +490,14 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->interrupts = s->last.interrupts;
 	ret->hits = s->last.samples;
 	ret->kcopies = s->kcopies;
-	ret->samples = s->last.records > s->kcopies ? s->last.records - s->kcopies : 0;
+	ret->samples = s->last.records > s->kcopies + s->behind
+			       ? s->last.records - s->kcopies - s->behind
+			       : 0;
 	ret->handler_ns = s->last.handler_ns;
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
-	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET];
+	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET] + lost[CP_LOST_THROTTLED];
+	ret->loss[COMM_LOSS_IMPRECISE] += lost[CP_LOST_IMPRECISE];
 	ret->loss[COMM_LOSS_MALFORMED] += cp_reader_malformed(s->reader) + s->malformed;
 	/*
 	 * Precise samples only: samples of registers are decoded in commd, which

@@ -99,6 +99,8 @@ enum cp_lost {
 	CP_LOST_WATCH_BUSY,  /* no watchpoint was free */
 	CP_LOST_WATCH_RATE,  /* more watches than per_second */
 	CP_LOST_WATCH_STORM, /* too many hits that were not the target's */
+	CP_LOST_IMPRECISE,   /* a precise sample whose instruction or direction is not known */
+	CP_LOST_THROTTLED,   /* times that the kernel stopped the event until the next tick */
 };
 
 enum cp_record_type {
@@ -118,6 +120,7 @@ enum cp_access_flags {
 	CP_ACCESS_KERNEL = 1 << 5,
 	CP_ACCESS_IP_AFTER = 1 << 6, /* ip is that of the next instruction */
 	CP_ACCESS_EITHER = 1 << 7,   /* READ and WRITE: one of them, not known which */
+	CP_ACCESS_BURST = 1 << 8,    /* the ring's next record is what it goes on with */
 };
 
 /* Every record begins so.  size_bytes is a multiple of 8. */
@@ -156,6 +159,8 @@ struct cp_chunk {
 	__u32 reserved;
 };
 
+#define CP_NO_FLAGS (1U << 31)
+
 /*
  * The interrupted thread: its registers before the instruction at ip runs.  If
  * vector_bytes is not 0, so many bytes of xmm0.. follow; then n_chunks times
@@ -166,7 +171,7 @@ struct cp_sample {
 	__u64 ip;
 	__u64 flags; /* RFLAGS */
 	__u64 reg[CP_REGS];
-	__u32 known; /* bit i: reg[i] holds a value */
+	__u32 known; /* bit i: reg[i] holds a value; CP_NO_FLAGS: flags holds none */
 	__u16 n_chunks;
 	__u16 vector_bytes;
 	__u32 data_bytes; /* of all chunks, padding not counted */
@@ -256,16 +261,28 @@ enum cp_source_kind {
 enum cp_source_flags {
 	CP_SOURCE_KERNEL = 1 << 0,   /* kernel code and addresses too; not soft */
 	CP_SOURCE_ACCESSES = 1 << 1, /* soft: decode, CP_REC_ACCESS each */
-	CP_SOURCE_BURST = 1 << 2,    /* soft: CP_REC_SAMPLE */
-	CP_SOURCE_VECTOR = 1 << 3,   /* with BURST: xmm registers too */
-	CP_SOURCE_SWFILT = 1 << 4,   /* ibs: the kernel filters by privilege */
-	CP_SOURCE_JITTER = 1 << 5,   /* vary the period by up to 1/8 */
+	/*
+	 * soft: CP_REC_SAMPLE.  pebs: one behind the CP_REC_ACCESS, of the same time,
+	 * with the registers that the next instruction runs with; none where it is not
+	 * known which instruction that is.
+	 */
+	CP_SOURCE_BURST = 1 << 2,
+	CP_SOURCE_VECTOR = 1 << 3, /* with BURST: xmm registers too */
+	CP_SOURCE_SWFILT = 1 << 4, /* ibs: the kernel filters by privilege */
+	CP_SOURCE_JITTER = 1 << 5, /* vary the period by up to 1/8 */
 	/*
 	 * soft: a sample that meets a task inside read(), recv() and their kin gives
 	 * a CP_REC_COPY for each buffer of the call, the first four; ip is the user's.
 	 * Not of calls by 32-bit code.
 	 */
 	CP_SOURCE_COPIES = 1 << 6,
+	/*
+	 * pebs: the event counts nothing but loads, or nothing but stores.  An
+	 * instruction that does both is then sampled by two events, and each sample
+	 * stands for its own half.
+	 */
+	CP_SOURCE_LOADS = 1 << 7,
+	CP_SOURCE_STORES = 1 << 8,
 };
 
 /*

@@ -524,14 +524,56 @@ static void test_precise(void **state)
 	assert_true(info.trigger == COMM_TRIGGER_ACCESSES && !strcmp(info.event, "ibs_op//"));
 	put(1, &a, sizeof(a));
 	fake_stats.lost[CP_LOST_NO_ADDRESS] = 3;
-	assert_int_equal(drain(s), 2);
+	fake_stats.lost[CP_LOST_THROTTLED] = 4;
+	fake_stats.lost[CP_LOST_IMPRECISE] = 5;
+	assert_int_equal(drain(s), 4);
 	assert_true(got.event[0].kind == COMM_EV_ACCESS && got.event[0].access.addr == 0x5000 &&
 		    got.event[0].access.flags == COMM_ACCESS_WRITE &&
 		    got.event[0].access.latency_cycles == 12);
-	assert_true(got.event[1].kind == COMM_EV_LOSS &&
-		    got.event[1].cause == COMM_LOSS_NO_ADDRESS && got.event[1].count == 3);
+	assert_true(got.event[1].kind == COMM_EV_LOSS && got.event[1].cause == COMM_LOSS_THROTTLE &&
+		    got.event[1].count == 4);
+	assert_true(got.event[2].cause == COMM_LOSS_NO_ADDRESS && got.event[2].count == 3);
+	assert_true(got.event[3].cause == COMM_LOSS_IMPRECISE && got.event[3].count == 5);
 	assert_int_equal(source_set_rate(s, &(struct comm_sampler_rate){.period = 100003}), 0);
 	assert_int_equal(rates[0].period % 16, 0);
+	source_close(s);
+	close(last_fd);
+}
+
+/* An access, and the registers behind it, which are the same sample. */
+static void test_precise_burst(void **state)
+{
+	struct source *s = fresh("precise", 0);
+	struct comm_sampler_stats stats;
+	struct cp_access a = {
+		.head = {.size_bytes = sizeof(a),
+			 .type = CP_REC_ACCESS,
+			 .tgid = 77,
+			 .tid = 77,
+			 .period = 200006},
+		.flags = CP_ACCESS_READ | CP_ACCESS_BURST,
+	};
+	struct cp_sample behind = {
+		.head = {.size_bytes = sizeof(behind),
+			 .type = CP_REC_SAMPLE,
+			 .mode_bits = 64,
+			 .tgid = 77,
+			 .tid = 77,
+			 .period = 200006},
+		.known = 0xffff | CP_NO_FLAGS,
+	};
+
+	(void)state;
+	put(1, &a, sizeof(a));
+	put(1, &behind, sizeof(behind));
+	fake_stats.records = 2;
+	assert_int_equal(drain(s), 2);
+	assert_true(got.event[0].access.flags == (COMM_ACCESS_READ | COMM_ACCESS_BURST) &&
+		    got.event[0].access.period == 200006);
+	assert_true(got.event[1].kind == COMM_EV_SAMPLE && got.sample.period == 200006 &&
+		    got.sample.known == (0xffff | (uint32_t)COMM_SAMPLE_NO_FLAGS));
+	source_stats(s, &stats);
+	assert_int_equal(stats.samples, 1);
 	source_close(s);
 	close(last_fd);
 }
@@ -545,9 +587,13 @@ static void test_transfers(void **state)
 	assert_int_equal(wanted_events, COMM_PMU_ACCESSES);
 	close(last_fd);
 	is_intel = true;
+	source_close(fresh("precise", 0));
+	assert_int_equal(asked.flags, CP_SOURCE_STORES | CP_SOURCE_JITTER | CP_SOURCE_BURST);
+	close(last_fd);
 	s = fresh("transfers", 0);
 	is_intel = false;
 	assert_true(wanted_events == COMM_PMU_TRANSFERS && asked.kind == CP_SOURCE_PEBS);
+	assert_int_equal(asked.flags, CP_SOURCE_STORES | CP_SOURCE_JITTER);
 	assert_string_equal(s->event_name, "cpu/loads/,cpu/stores/");
 	source_close(s);
 	close(last_fd);
@@ -702,6 +748,7 @@ int main(void)
 		cmocka_unit_test_setup(test_damaged, begin),
 		cmocka_unit_test_setup(test_evidence, begin),
 		cmocka_unit_test_setup(test_precise, begin),
+		cmocka_unit_test_setup(test_precise_burst, begin),
 		cmocka_unit_test_setup(test_transfers, begin),
 		cmocka_unit_test_setup(test_losses, begin),
 		cmocka_unit_test_setup(test_rate, begin),

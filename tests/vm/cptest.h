@@ -31,6 +31,8 @@ int pmu_type(const char *name);
 /* A child that runs body until it is killed; it does not return. */
 pid_t spawn(void (*body)(void *), void *argument);
 void reap(pid_t pid);
+/* A body in 32-bit mode; counts at 0x10000000, which the caller has mapped. */
+void spin32(void *unused);
 
 /* A session on one process, or on everyone with pid 0; exits if it cannot be had. */
 struct cp_reader *session(pid_t pid);

@@ -10,10 +10,15 @@
 #include "cptest.h"
 
 #define ADDR_BASE 0x100000000000ull
+#define DRAINED_R15 0x600d0000ull
+
+enum { PERIOD = 1600 };
 
 struct tally {
 	uint64_t n, wrong, kernel, cpus[64], min_latency, sources[4], no_source, flags_wrong;
-	bool ibs, store, has_source;
+	uint64_t batches, mode32, mode32_wrong, bursts, bursts_wrong, last_period[2], halves;
+	struct cp_access before; /* the last one */
+	bool ibs, store, has_source, atom;
 };
 
 /* mem_op, mem_lvl, mem_snoop as in perf_event.h's bit layout. */
@@ -25,49 +30,108 @@ static const uint64_t sources[4] = {
 	SRC(0x04, 0x02 | 0x08, 0x01),
 };
 
-extern const char spin_begin[], spin_end[];
+extern const char spin_load[], spin_load_end[], spin_store[], spin_store_end[];
+extern const char spin_both[], spin_both_end[];
 
-static void take(const struct cp_record *record, void *argument)
+static uint64_t datum[3];
+static pid_t pid32;
+
+/* The spinner's loop has a load of 8 bytes, a store of 4 and an instruction that does both. */
+static bool spin_flags_wrong(struct tally *tally, const struct cp_access *access)
 {
-	struct tally *tally = argument;
-	const struct cp_access *access = (const void *)record;
+	uint16_t both = CP_ACCESS_READ | CP_ACCESS_WRITE, ways = access->flags & both;
+
+	if (!access->size_bytes)
+		return false;
+	if (access->ip == (uint64_t)spin_load)
+		return ways != CP_ACCESS_READ || access->size_bytes != 8;
+	if (access->ip == (uint64_t)spin_store)
+		return ways != CP_ACCESS_WRITE || access->size_bytes != 4;
+	if (access->ip != (uint64_t)spin_both)
+		return false;
+	tally->halves++;
+	return ways != (tally->ibs     ? both
+			: tally->store ? CP_ACCESS_WRITE
+				       : CP_ACCESS_READ) ||
+	       access->size_bytes != 8;
+}
+
+static void take_access(struct tally *tally, const struct cp_access *access)
+{
+	const struct cp_record *record = &access->head;
 	uint64_t n = (access->addr - ADDR_BASE) / 64, want;
 
 	tally->n++;
 	tally->cpus[record->cpu]++;
 	tally->kernel += access->ip >> 63;
 	want = tally->ibs ? sources[n % 4] : sources[tally->store ? 3 : n % 3];
+	if (tally->atom)
+		want = (want & ~0x1full) | 0x01;
 	if (!tally->has_source)
 		want = 0;
-	if (record->type != CP_REC_ACCESS || record->context != CP_CONTEXT_NMI ||
-	    access->addr % 64 || n > 1000000 || n % 7 == 6 || (tally->ibs && n % 5 == 0) ||
-	    access->latency_cycles != 100 + n % 50 || access->data_src != want)
+	if (record->context != CP_CONTEXT_NMI || access->addr % 64 || n > 1000000 || n % 7 == 6 ||
+	    n % 11 == 10 || (tally->ibs && n % 5 == 0) || access->latency_cycles != 100 + n % 50 ||
+	    access->data_src != want)
 		tally->wrong++;
-	/* The spinner's loop has one load and one store, of 8 and of 4 bytes. */
-	if (access->size_bytes && access->ip >= (uint64_t)spin_begin &&
-	    access->ip < (uint64_t)spin_end) {
-		if (!(access->flags == CP_ACCESS_READ && access->size_bytes == 8) &&
-		    !(access->flags == CP_ACCESS_WRITE && access->size_bytes == 4))
-			tally->flags_wrong++;
+	tally->batches |= 1 << n % 8;
+	tally->flags_wrong += spin_flags_wrong(tally, access);
+	if (!(access->ip >> 63)) {
+		bool is_32 = record->tgid == (uint32_t)pid32;
+
+		tally->mode32 += is_32;
+		tally->mode32_wrong +=
+			record->mode_bits != (is_32 ? 32 : 64) || (is_32 && access->size_bytes);
 	}
 	if (access->latency_cycles < tally->min_latency)
 		tally->min_latency = access->latency_cycles;
 	tally->no_source += !access->data_src;
+	tally->last_period[record->source % 2] = record->period;
+	tally->before = *access;
 }
 
-/* Once: its labels are global. */
+/* Behind its access, with the registers of the record, at the next instruction. */
+static void take_burst(struct tally *tally, const struct cp_sample *sample)
+{
+	const struct cp_access *before = &tally->before;
+	uint64_t next = before->ip == (uint64_t)spin_load    ? (uint64_t)spin_load_end
+			: before->ip == (uint64_t)spin_store ? (uint64_t)spin_store_end
+			: before->ip == (uint64_t)spin_both  ? (uint64_t)spin_both_end
+							     : 0;
+
+	tally->bursts += !!next;
+	if (!(before->flags & CP_ACCESS_BURST) || sample->head.time_ns != before->head.time_ns ||
+	    sample->head.tid != before->head.tid || sample->head.period != before->head.period ||
+	    (next && sample->ip != next) || sample->known != (0xffff | CP_NO_FLAGS) ||
+	    sample->n_chunks || sample->reg[15] != DRAINED_R15 + (before->addr - ADDR_BASE) / 64 ||
+	    (next && sample->reg[7] != (uint64_t)datum))
+		tally->bursts_wrong++;
+}
+
+static void take(const struct cp_record *record, void *argument)
+{
+	struct tally *tally = argument;
+
+	if (record->type == CP_REC_ACCESS)
+		take_access(tally, (const void *)record);
+	else if (record->type == CP_REC_SAMPLE)
+		take_burst(tally, (const void *)record);
+	else
+		tally->wrong++;
+}
+
+/* Once: its labels are global.  TCG interrupts only where a jump leads. */
 static __attribute__((noinline, noclone)) void spin(void *unused)
 {
-	static uint64_t datum[2];
-
-	asm volatile(".globl spin_begin, spin_end\n"
-		     "spin_begin:\n"
-		     "1: movq (%0), %%rax\n"
-		     "jmp 2f\n"
-		     "2: movl %%eax, 8(%0)\n"
-		     "spin_end: jmp 1b\n"
+	asm volatile(".globl spin_load, spin_load_end, spin_store, spin_store_end\n"
+		     ".globl spin_both, spin_both_end\n"
+		     "spin_load: movq (%%rdi), %%rax\n"
+		     "spin_load_end: jmp spin_store\n"
+		     "spin_store: movl %%eax, 8(%%rdi)\n"
+		     "spin_store_end: jmp spin_both\n"
+		     "spin_both: incq 16(%%rdi)\n"
+		     "spin_both_end: jmp spin_load\n"
 		     :
-		     : "r"(datum)
+		     : "D"(datum)
 		     : "rax", "memory");
 }
 
@@ -88,7 +152,7 @@ static int open_run(const char *pmu, struct cp_source *source, struct tally *tal
 	memset(tally->cpus, 0, sizeof(tally->cpus));
 	tally->min_latency = ~0ull;
 	source->type = pmu_type(pmu);
-	source->period = 1600;
+	source->period = PERIOD;
 	reader = session(0);
 	cp_reader_budget(reader, &budget);
 	err = cp_reader_source(reader, source);
@@ -105,28 +169,75 @@ static int open_run(const char *pmu, struct cp_source *source, struct tally *tal
 	return err;
 }
 
+/* What must hold of a whole run; anything else is exact, record by record. */
+struct expected {
+	uint32_t precise;
+	bool has_source, one_cpu, bursts;
+	uint64_t min_latency;
+};
+
 static void one(const char *name, const char *pmu, struct cp_source source, struct tally tally,
-		uint32_t precise, bool has_source, uint64_t min_latency, bool one_cpu)
+		struct expected expected)
 {
 	struct cp_stats stats;
 	int err = open_run(pmu, &source, &tally, &stats);
 
 	check(!err && tally.n >= 60 && !tally.wrong && !tally.flags_wrong &&
 		      (!tally.kernel || source.flags & CP_SOURCE_KERNEL) &&
-		      source.precise == precise && source.has_data_src == has_source &&
-		      (tally.no_source == 0) == has_source && tally.min_latency >= min_latency &&
-		      (!one_cpu || !tally.cpus[0]) && stats.lost[CP_LOST_NO_ADDRESS] > 0,
+		      source.precise == expected.precise &&
+		      source.has_data_src == expected.has_source &&
+		      (tally.no_source == 0) == expected.has_source &&
+		      tally.min_latency >= expected.min_latency &&
+		      (!expected.one_cpu || !tally.cpus[0]) && tally.batches == 0xff &&
+		      !tally.mode32_wrong && !tally.bursts_wrong &&
+		      (tally.bursts > 0) == expected.bursts && stats.lost[CP_LOST_NO_ADDRESS] > 0 &&
+		      stats.lost[CP_LOST_IMPRECISE] > 0 && stats.lost[CP_LOST_THROTTLED] > 0,
 	      name,
-	      "%s, %lu records, %lu wrong, %lu flags wrong, %lu kernel, precise %u, source %u, "
-	      "latency >= %lu, no address %llu, cpu0 %lu",
-	      strerror(-err), tally.n, tally.wrong, tally.flags_wrong, tally.kernel, source.precise,
-	      source.has_data_src, tally.min_latency, stats.lost[CP_LOST_NO_ADDRESS],
-	      tally.cpus[0]);
+	      "%s, %lu records, %lu wrong, %lu flags wrong, %lu halves, %lu kernel, precise %u, "
+	      "source %u, latency >= %lu, lost %llu %llu %llu, cpu0 %lu, batches %lx, 32-bit %lu, "
+	      "%lu wrong, bursts %lu, %lu wrong",
+	      strerror(-err), tally.n, tally.wrong, tally.flags_wrong, tally.halves, tally.kernel,
+	      source.precise, source.has_data_src, tally.min_latency,
+	      stats.lost[CP_LOST_NO_ADDRESS], stats.lost[CP_LOST_IMPRECISE],
+	      stats.lost[CP_LOST_THROTTLED], tally.cpus[0], tally.batches, tally.mode32,
+	      tally.mode32_wrong, tally.bursts, tally.bursts_wrong);
+}
+
+/* Two events of one counter: each sample stands for twice as many, since half are not counted. */
+static void test_shared_counter(void)
+{
+	struct cp_source source = {.kind = CP_SOURCE_PEBS,
+				   .flags = CP_SOURCE_STORES,
+				   .type = pmu_type("standin_pebs"),
+				   .config = 0x2cd,
+				   .period = PERIOD};
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct tally tally = {.store = true, .has_source = true};
+	struct cp_reader *reader = session(0);
+	pid_t pid = spawn(spin, NULL);
+	int err[2];
+
+	cp_reader_budget(reader, &budget);
+	for (int i = 0; i < 2; i++)
+		err[i] = cp_reader_source(reader, &source);
+	if (!err[0] && !err[1])
+		run_until(reader, 1000, take, &tally, &tally.n, 200);
+	check(!err[0] && !err[1] && tally.n >= 200 && tally.last_period[0] > 1.5 * PERIOD &&
+		      tally.last_period[0] < 2.7 * PERIOD && tally.last_period[1] > 1.5 * PERIOD &&
+		      tally.last_period[1] < 2.7 * PERIOD,
+	      "pebs: events that take turns stand for both turns",
+	      "%s, %s, %lu records, periods %lu and %lu of %u", strerror(-err[0]),
+	      strerror(-err[1]), tally.n, tally.last_period[0], tally.last_period[1], PERIOD);
+	reap(pid);
+	cp_reader_destroy(reader);
 }
 
 void test_precise(void)
 {
 	const struct tally none = {}, store = {.store = true}, ibs = {.ibs = true};
+	const struct tally atom = {.atom = true};
+	const struct expected pebs = {.precise = 2, .has_source = true, .min_latency = 100};
+	struct expected expected;
 	struct tally tally = {};
 	struct cp_stats stats;
 	struct cp_source source;
@@ -136,28 +247,59 @@ void test_precise(void)
 		check(false, "precise", "no stand-in PMU");
 		return;
 	}
-	one("pebs: loads", "standin_pebs",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd, .config1 = 3}, none, 2,
-	    true, 100, false);
-	one("pebs: ldlat", "standin_pebs",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd, .config1 = 130}, none, 2,
-	    true, 130, false);
+	if (mmap((void *)0x10000000, 4096, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return;
+	pid32 = spawn(spin32, NULL);
+	source = (struct cp_source){
+		.kind = CP_SOURCE_PEBS, .config = 0x1cd, .config1 = 3, .flags = CP_SOURCE_LOADS};
+	one("pebs: loads", "standin_pebs", source, none, pebs);
+	source.flags |= CP_SOURCE_BURST;
+	expected = pebs;
+	expected.bursts = true;
+	one("pebs: registers after the access", "standin_pebs", source, none, expected);
+	source.flags = CP_SOURCE_LOADS;
+	source.config1 = 130;
+	expected = pebs;
+	expected.min_latency = 130;
+	one("pebs: ldlat", "standin_pebs", source, none, expected);
 	one("pebs: stores", "standin_pebs",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x82d0}, store, 2, true, 100,
-	    false);
+	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x82d0, .flags = CP_SOURCE_STORES},
+	    store, pebs);
+	expected = pebs;
+	expected.has_source = false;
 	one("pebs: without the auxiliary event no data source", "standin_pebs",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x3cd}, none, 2, false, 100,
-	    false);
+	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x3cd, .flags = CP_SOURCE_LOADS},
+	    none, expected);
+	expected = pebs;
+	expected.one_cpu = true;
 	one("pebs: a hybrid PMU serves its CPUs only", "standin_atom",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd}, none, 2, true, 100, true);
+	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd, .flags = CP_SOURCE_LOADS},
+	    atom, expected);
 	one("pebs: kernel on request", "standin_pebs",
-	    (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd, .flags = CP_SOURCE_KERNEL},
-	    none, 2, true, 100, false);
-	one("ibs: without swfilt", "ibs_op", (struct cp_source){.kind = CP_SOURCE_IBS}, ibs, 0,
-	    true, 100, false);
+	    (struct cp_source){.kind = CP_SOURCE_PEBS,
+			       .config = 0x1cd,
+			       .flags = CP_SOURCE_KERNEL | CP_SOURCE_LOADS},
+	    none, pebs);
+	expected = pebs;
+	expected.precise = 0;
+	one("ibs: without swfilt", "ibs_op", (struct cp_source){.kind = CP_SOURCE_IBS}, ibs,
+	    expected);
 	one("ibs: with swfilt", "ibs_op",
 	    (struct cp_source){.kind = CP_SOURCE_IBS, .config2 = 1, .flags = CP_SOURCE_SWFILT}, ibs,
-	    0, true, 100, false);
+	    expected);
+	/* Told by nobody, only an instruction that does one thing says which. */
+	source = (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x1cd};
+	tally.atom = true;
+	err = open_run("standin_atom", &source, &tally, &stats);
+	check(!err && tally.n >= 60 && !tally.wrong && !tally.flags_wrong && !tally.halves &&
+		      !tally.mode32,
+	      "pebs: no direction is made up",
+	      "%s, %lu records, %lu wrong, %lu flags wrong, %lu of both, %lu of 32 bits",
+	      strerror(-err), tally.n, tally.wrong, tally.flags_wrong, tally.halves, tally.mode32);
+	test_shared_counter();
+	reap(pid32);
+	pid32 = 0;
 
 	source = (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x7777};
 	err = open_run("standin_pebs", &source, &tally, &stats);
@@ -165,6 +307,18 @@ void test_precise(void)
 	source = (struct cp_source){.kind = CP_SOURCE_IBS, .flags = CP_SOURCE_SWFILT};
 	err = open_run("ibs_op", &source, &tally, &stats);
 	check(err == -EINVAL, "ibs: swfilt where there is none", "%s", strerror(-err));
+}
+
+/* Loads and stores data of its own, one instruction each. */
+static __attribute__((noinline)) void spin_privately(uint64_t data[2])
+{
+	asm volatile("1: movq (%0), %%rax\n"
+		     "jmp 2f\n"
+		     "2: movl %%eax, 8(%0)\n"
+		     "jmp 1b\n"
+		     :
+		     : "r"(data)
+		     : "rax", "memory");
 }
 
 struct spinner {
@@ -175,11 +329,13 @@ struct spinner {
 
 static void *spin_on(void *argument)
 {
+	static _Alignas(4096) uint64_t pages[2][512];
 	struct spinner *spinner = argument;
+	uint64_t *data = pages[spinner->cpu];
 
 	pin(spinner->cpu);
 	spinner->tid = syscall(SYS_gettid);
-	spin(NULL);
+	spin_privately(data);
 	return NULL;
 }
 

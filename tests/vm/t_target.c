@@ -251,7 +251,7 @@ void test_target(void)
 }
 
 /* 32-bit code in a 64-bit process, by a far jump: needs no 32-bit libraries. */
-static void spin32(void *unused)
+void spin32(void *unused)
 {
 	static const uint8_t text[] = {
 		0xbb, 0x42, 0,	  0,	0,	    /* mov ebx, 0x42 */

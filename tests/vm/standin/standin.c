@@ -5,16 +5,26 @@
  * the rules of the hardware that it stands in for.
  *
  *	standin		a plain counter: registers in an NMI, nothing else
- *	standin_pebs	precise_ip up to 2; config 0x1cd loads (config1: ldlat),
- *			or 0x81d0 loads, 0x82d0 stores, 0x3cd loads that want an
- *			auxiliary event
- *	standin_atom	the same, on CPU 1 only, as a hybrid machine's
+ *	standin_pebs	precise_ip up to 3; config 0x1cd loads (config1: ldlat),
+ *			or 0x81d0 loads, 0x82d0 stores, 0x2cd stores of one counter,
+ *			0x3cd loads that want an auxiliary event
+ *	standin_atom	the same, on CPU 1 only, as a hybrid machine's small cores: no
+ *			sample says whether it loads or stores
  *	ibs_op		AMD's: swfilt in config2, periods in sixteens
  *
  * Sample n of a CPU has the address ADDR_BASE + 64 * n, the latency 100 + n % 50
  * and the data source sources[n % 4].  An NMI that a CPU sends to itself would
  * land in its own timer interrupt, so every CPU's timer kicks the others.
+ *
+ * What else is as with the hardware and perf's drivers for it (arch/x86/events):
+ * precise_ip 3 and config 0x2cd have one counter for all events, which then take
+ * turns; unless wakeup_events is set, records are drained in batches, all of which go to
+ * perf's ring, but of which a handler in the kernel sees the last alone; the registers have
+ * the code segment of 64-bit code; with REGS_INTR they are the record's, without the flags (here r15 is DRAINED_R15 + n);
+ * every 11th sample's ip is not exact; every 16th throttles the event; without
+ * exclude_guest there are samples of a guest (address GUEST_ADDR).
  */
+#include <linux/bits.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
@@ -25,8 +35,14 @@
 
 #include <asm/apic.h>
 #include <asm/nmi.h>
+#include <asm/perf_event.h>
+#include <asm/perf_regs.h>
 
 #define ADDR_BASE 0x100000000000ULL
+#define GUEST_ADDR 0x100000000001ULL
+#define DRAINED_R15 0x600d0000ULL
+/* kernel/events/core.c */
+#define MAX_INTERRUPTS (~0ULL)
 
 static uint period_us = 400;
 module_param(period_us, uint, 0444);
@@ -40,7 +56,7 @@ module_param(intel, bool, 0444);
 MODULE_PARM_DESC(intel,
 		 "an Intel machine: standin_pebs is called cpu_core, and there is no ibs_op");
 
-enum { MAX_EVENTS = 4 };
+enum { MAX_EVENTS = 4, BATCH = 8 };
 
 struct kicked_cpu {
 	struct hrtimer timer;
@@ -67,46 +83,116 @@ static const union perf_mem_data_src sources[4] = {
 	 .mem_snoop = PERF_MEM_SNOOP_NA},
 };
 
-static void deliver(struct perf_event *event, u64 n, struct pt_regs *regs)
+static bool is_intel(const struct perf_event *event)
 {
+	return event->pmu == &pebs || event->pmu == &atom;
+}
+
+/* These must share one counter. */
+static bool wants_counter_0(const struct perf_event *event)
+{
+	return is_intel(event) &&
+	       (event->attr.precise_ip == 3 || (event->attr.config & 0xffff) == 0x2cd);
+}
+
+static bool is_store(const struct perf_event *event)
+{
+	return event->attr.config == 0x82d0 || event->attr.config == 0x2cd;
+}
+
+/* As set_linear_ip() and the drivers leave them. */
+static void record_registers(const struct perf_event *event, u64 n, struct pt_regs *regs)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (event->pmu == &ibs) {
+		regs->flags &= ~PERF_EFLAGS_EXACT;
+	} else {
+		regs->flags = 0;
+		if (attr->sample_type & PERF_SAMPLE_REGS_INTR &&
+		    attr->sample_regs_intr & BIT(PERF_REG_X86_R15))
+			regs->r15 = DRAINED_R15 + n;
+	}
+	if (n % 11 == 10)
+		return;
+	regs->cs = regs->ip >= TASK_SIZE_MAX ? __KERNEL_CS : __USER_CS;
+	regs->flags |= PERF_EFLAGS_EXACT;
+}
+
+static void hand_over(struct perf_event *event, struct perf_sample_data *data, u64 n,
+		      struct pt_regs *regs)
+{
+	bool throttle = n % 16 == 15;
+
+	if (throttle)
+		event->hw.interrupts = MAX_INTERRUPTS;
+	READ_ONCE(event->overflow_handler)(event, data, regs);
+	if (throttle)
+		event->hw.interrupts = 0;
+}
+
+static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
+{
+	const struct perf_event_attr *attr = &event->attr;
 	struct perf_sample_data data;
-	u64 want = event->attr.sample_type;
+	struct pt_regs regs = *iregs;
+	u64 want = attr->sample_type;
 	u32 latency = 100 + n % 50;
 	union perf_mem_data_src source = sources[n % 4];
 
-	if (event->attr.exclude_kernel && !user_mode(regs))
+	if (attr->exclude_kernel && !user_mode(&regs))
 		return;
 	perf_sample_data_init(&data, 0, event->hw.sample_period);
-	if (event->pmu != &plain) {
-		if (event->pmu != &ibs) {
-			bool store = event->attr.config == 0x82d0;
-
-			if (latency < event->attr.config1)
-				return;
-			if (span && store == !!smp_processor_id())
-				return;
-			source = sources[store ? 3 : n % 3];
-		} else if (span) {
-			source = sources[smp_processor_id() ? n % 3 : 3];
-		} else if (n % 5 == 0) {
-			source.mem_op = PERF_MEM_OP_NA;
-		}
-		if (want & PERF_SAMPLE_ADDR) {
-			u64 place = span ? n % span : n;
-
-			data.addr = n % 7 == 6 ? 0 : ADDR_BASE + 64 * place;
-			data.sample_flags |= PERF_SAMPLE_ADDR;
-		}
-		if (want & PERF_SAMPLE_DATA_SRC) {
-			data.data_src = source;
-			data.sample_flags |= PERF_SAMPLE_DATA_SRC;
-		}
-		if (want & PERF_SAMPLE_WEIGHT) {
-			data.weight.full = latency;
-			data.sample_flags |= PERF_SAMPLE_WEIGHT;
-		}
+	if (event->pmu == &plain) {
+		READ_ONCE(event->overflow_handler)(event, &data, &regs);
+		return;
 	}
-	READ_ONCE(event->overflow_handler)(event, &data, regs);
+	if (event->pmu != &ibs) {
+		if (latency < attr->config1)
+			return;
+		if (span && is_store(event) == !!smp_processor_id())
+			return;
+		source = sources[is_store(event) ? 3 : n % 3];
+		if (event->pmu == &atom)
+			source.mem_op = PERF_MEM_OP_NA;
+	} else if (span) {
+		source = sources[smp_processor_id() ? n % 3 : 3];
+	} else if (n % 5 == 0) {
+		source.mem_op = PERF_MEM_OP_NA;
+	}
+	if (want & PERF_SAMPLE_ADDR) {
+		u64 place = span ? n % span : n;
+
+		data.addr = n % 7 == 6 ? 0 : ADDR_BASE + 64 * place;
+		if (event->pmu != &ibs && n % 13 == 12 && !attr->exclude_guest)
+			data.addr = GUEST_ADDR;
+		data.sample_flags |= PERF_SAMPLE_ADDR;
+	}
+	if (want & PERF_SAMPLE_DATA_SRC) {
+		data.data_src = source;
+		data.sample_flags |= PERF_SAMPLE_DATA_SRC;
+	}
+	if (want & PERF_SAMPLE_WEIGHT) {
+		data.weight.full = latency;
+		data.sample_flags |= PERF_SAMPLE_WEIGHT;
+	}
+	record_registers(event, n, &regs);
+	hand_over(event, &data, n, &regs);
+}
+
+static void deliver(struct perf_event *event, u64 n, struct pt_regs *regs)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 i = n;
+
+	if (is_intel(event) && !(attr->freq || (attr->wakeup_events && !attr->watermark))) {
+		if (n % BATCH != BATCH - 1)
+			return;
+		if (event->owner != (void *)-1L)
+			i = n - (BATCH - 1);
+	}
+	for (; i <= n; i++)
+		deliver_one(event, i, regs);
 }
 
 static int nmi(unsigned int type, struct pt_regs *regs)
@@ -176,16 +262,16 @@ static int event_init(struct perf_event *event)
 	if (pmu == &atom && event->cpu != 1)
 		return -ENOENT;
 	if (pmu == &pebs || pmu == &atom) {
-		if (attr->precise_ip > 2)
+		if (attr->precise_ip > 3)
 			return -EOPNOTSUPP;
 		if (attr->config != 0x1cd && attr->config != 0x81d0 && attr->config != 0x82d0 &&
-		    attr->config != 0x3cd)
+		    attr->config != 0x2cd && attr->config != 0x3cd)
 			return -EINVAL;
 		if (attr->config == 0x3cd && attr->sample_type & PERF_SAMPLE_DATA_SRC)
 			return -ENODATA;
 	}
 	if (pmu == &ibs) {
-		if (attr->precise_ip || attr->sample_period & 15)
+		if (attr->precise_ip || attr->sample_period & 15 || attr->exclude_guest)
 			return -EINVAL;
 		if ((attr->exclude_kernel || attr->exclude_user) && !(attr->config2 & 1))
 			return -EINVAL;
@@ -198,6 +284,9 @@ static int event_add(struct perf_event *event, int flags)
 	struct kicked_cpu *cpu = this_cpu_ptr(&cpus);
 	int i;
 
+	for (i = 0; wants_counter_0(event) && i < MAX_EVENTS; i++)
+		if (cpu->event[i] && wants_counter_0(cpu->event[i]))
+			return -EAGAIN;
 	for (i = 0; i < MAX_EVENTS; i++) {
 		if (!cpu->event[i]) {
 			WRITE_ONCE(cpu->event[i], event);
