@@ -7,6 +7,7 @@
 #include "cycles.h"
 #include "session.h"
 #include "source.h"
+#include "trigger.h"
 
 static void say_companion(const struct comm_companion *companion)
 {
@@ -15,6 +16,19 @@ static void say_companion(const struct comm_companion *companion)
 
 	printf("%s: %s\n", companion->title, works ? "work" : (why ? why : "no reason known"));
 	free(why);
+}
+
+static void say_max_rate(void)
+{
+	unsigned int rate = comm_perf_max_rate();
+
+	if (!rate || rate >= COMM_PERF_MAX_RATE)
+		return;
+	printf("kernel.perf_event_max_sample_rate is %u, not %d: the kernel lowers it for "
+	       "everybody "
+	       "when the interrupts of samples take too long; 'sysctl "
+	       "kernel.perf_event_max_sample_rate=%d' sets it back\n",
+	       rate, COMM_PERF_MAX_RATE, COMM_PERF_MAX_RATE);
 }
 
 int comm_doctor(void)
@@ -41,6 +55,7 @@ int comm_doctor(void)
 	comm_calibrate(&calibration);
 	printf("a sampling interrupt costs %.1f us here%s\n", calibration.interrupt_ns / 1000,
 	       calibration.measured ? "" : " (a guess: it could not be measured)");
+	say_max_rate();
 	printf("a core runs at %.2f cycles/ns\n", comm_cycles_per_ns());
 	return usable ? 0 : 1;
 }

@@ -21,6 +21,7 @@
 #include "record.h"
 #include "session.h"
 #include "source.h"
+#include "trigger.h"
 
 enum {
 	LOOK_NS = 200 * 1000 * 1000, /* interval of asking whether the target still lives */
@@ -391,11 +392,26 @@ static void deinit(struct live *live)
 		close(live->signals);
 }
 
+/* Not undone by itself, and it holds for everybody: worth a sentence. */
+static void say_lowered(unsigned int before)
+{
+	unsigned int now = comm_perf_max_rate();
+
+	if (before && now && now < before)
+		fprintf(stderr,
+			"commd: during this run the kernel lowered "
+			"kernel.perf_event_max_sample_rate from %u to %u, for all users of perf, "
+			"since "
+			"interrupts took too long: set a longer period or less --overhead\n",
+			before, now);
+}
+
 int comm_live(const struct comm_options *options)
 {
 	struct live live = {.options = options, .signals = -1};
 	char *why = NULL;
 	const char *how;
+	unsigned int max_rate;
 	uint64_t end_ns;
 	int err, status = 1;
 
@@ -408,6 +424,7 @@ int comm_live(const struct comm_options *options)
 	    prepare(&live) || open_source(&live) || open_companions(&live) || begin(&live) ||
 	    set_pace(&live))
 		goto out;
+	max_rate = comm_perf_max_rate();
 	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
 		goto out;
@@ -423,6 +440,7 @@ int comm_live(const struct comm_options *options)
 	}
 	how = run_until_over(&live);
 	live.sampler->stop(live.handle);
+	say_lowered(max_rate);
 	pump(&live);
 	comm_merge_flush(live.merge);
 	end_ns = comm_clock_now_ns();

@@ -118,6 +118,19 @@ int comm_perf_paranoid(void)
 	return value;
 }
 
+unsigned int comm_perf_max_rate(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned int rate = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%u", &rate) != 1)
+		rate = 0;
+	fclose(f);
+	return rate;
+}
+
 bool comm_has_capability(int cap_a, int cap_b)
 {
 	cap_flag_value_t a = CAP_CLEAR, b = CAP_CLEAR;

@@ -51,6 +51,15 @@ uint64_t comm_trigger_tick_ns(void);
 
 /* kernel.perf_event_paranoid; INT_MAX when perf is missing. */
 int comm_perf_paranoid(void);
+
+enum { COMM_PERF_MAX_RATE = 100000 }; /* kernel.perf_event_max_sample_rate at boot */
+
+/*
+ * kernel.perf_event_max_sample_rate, samples a second; 0: not known.  The kernel lowers
+ * it, for all users of perf and until somebody sets it again, when interrupts of samples,
+ * ours or others', take more than kernel.perf_cpu_time_max_percent.
+ */
+unsigned int comm_perf_max_rate(void);
 /* Is one of these capabilities in the effective set?  cap_b may be -1. */
 bool comm_has_capability(int cap_a, int cap_b);
 
