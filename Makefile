@@ -126,6 +126,17 @@ $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
+# What tests/hardware/run.sh needs beside commd and commctl: no test library.
+$(O)/tests/hardware/agree: tests/hardware/agree.c $(O)/libcomm.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $^ -o $@ $(LIBS_libcomm) -lpthread
+
+$(O)/tests/hardware/known: tests/hardware/known.c tests/vm/code.c
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Wall -Wextra -Wno-sign-compare -Itests/vm -Ikmod/uapi $^ -o $@
+
 $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
