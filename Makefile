@@ -124,7 +124,7 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 # What tests/hardware/run.sh needs beside commd and commctl: no test library.
 $(O)/tests/hardware/agree: tests/hardware/agree.c $(O)/libcomm.a

@@ -7,6 +7,7 @@
 #ifndef COMMD_CPU_RINGS_H
 #define COMMD_CPU_RINGS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "perf_ring.h"
@@ -25,6 +26,7 @@ struct comm_cpu_rings {
 
 struct comm_cpu_rings_config {
 	uint64_t sample_type; /* of the events that will write into the rings */
+	bool perf_clock;      /* the records' time is perf's own; else CLOCK_MONOTONIC */
 	pid_t pid; /* of the owner events: 0 needs no privilege; -1 where the events have -1 */
 	size_t pages, pages_min; /* per ring, powers of two: as many as locked memory allows */
 };

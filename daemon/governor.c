@@ -288,7 +288,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 			struct comm_governor_output *ret)
 {
 	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, weight, allowed, each, change;
-	double interrupt_ns, switch_ns, allowed_ns;
+	double interrupt_ns, entry_ns, switch_ns, allowed_ns;
 	uint64_t since_set;
 
 	memset(ret, 0, sizeof(*ret));
@@ -301,7 +301,8 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	g->last_ns = in->now_ns;
 	weight = fmax(SMOOTH, 1.0 / (double)++g->ticks);
 
-	interrupt_ns = (double)in->interrupts * g->config.interrupt_ns + (double)in->handler_ns;
+	entry_ns = (double)(in->interrupts - in->drained) * g->config.interrupt_ns;
+	interrupt_ns = entry_ns + (double)in->handler_ns;
 	each = REPORTED_NS;
 	if (in->switches_out && in->switch_ns)
 		each = (double)in->switch_ns / (double)in->switches_out;
@@ -312,7 +313,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns);
 
 	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
-	smooth(&g->entry_cost, (double)in->interrupts * g->config.interrupt_ns / dt, weight);
+	smooth(&g->entry_cost, entry_ns / dt, weight);
 	if (in->hits)
 		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
 	smooth(&g->switch_cost, switch_ns / dt, weight);

@@ -46,6 +46,7 @@ void comm_governor_defaults(bool period_is_time, struct comm_governor_config *re
 struct comm_governor_input {
 	uint64_t now_ns;
 	uint64_t interrupts; /* on all CPUs, without the scheduler's ticks */
+	uint64_t drained;    /* of these, records that came with another's interrupt */
 	uint64_t hits;	     /* interrupts and ticks that met a target */
 	uint64_t tick_hits;
 	uint64_t handler_ns; /* our code in interrupts and ticks */

@@ -32,6 +32,7 @@ struct live {
 	const struct comm_options *options;
 	struct comm_target *target;
 	const struct comm_source *source;
+	const char *source_arg;		    /* behind the colon of its name, "" when none */
 	const struct comm_sampler *sampler; /* of the chosen source */
 	void *handle;
 	struct comm_companions *companions;
@@ -138,8 +139,9 @@ static int choose_source(struct live *live)
 	char *why = NULL;
 
 	live->source = live->options->source;
+	live->source_arg = live->options->source_arg;
 	if (live->source == &comm_source_auto)
-		live->source = comm_source_choose(&why);
+		live->source = comm_source_choose(&live->source_arg, &why);
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
 	live->sampler = live->source->sampler;
@@ -153,13 +155,17 @@ static int open_source(struct live *live)
 	int err;
 
 	config.target = live->target;
-	config.arg = live->options->source_arg;
+	config.arg = live->source_arg;
 	config.watch_per_s = live->options->watch_given ? live->options->watch_per_s : 0;
 	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
 	err = live->sampler->open(&config, &live->handle, &why);
 	if (err)
 		return fail("cannot open the source", err, why);
 	live->sampler->info(live->handle, &live->info);
+	if (live->options->source == &comm_source_auto && *config.arg && !live->options->quiet)
+		fprintf(stderr,
+			"commd: this machine samples memory accesses itself (%s): --source %s:%s\n",
+			live->info.event, live->source->name, config.arg);
 	return 0;
 }
 
@@ -401,8 +407,7 @@ static void say_lowered(unsigned int before)
 		fprintf(stderr,
 			"commd: during this run the kernel lowered "
 			"kernel.perf_event_max_sample_rate from %u to %u, for all users of perf, "
-			"since "
-			"interrupts took too long: set a longer period or less --overhead\n",
+			"since interrupts took too long: allow less --overhead\n",
 			before, now);
 }
 

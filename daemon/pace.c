@@ -200,6 +200,7 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 
 	p->config.sampler->stats(p->config.handle, &stats);
 	in.interrupts = stats.interrupts - p->stats.interrupts;
+	in.drained = stats.drained - p->stats.drained;
 	in.hits = stats.hits - p->stats.hits;
 	in.tick_hits = stats.tick_hits - p->stats.tick_hits;
 	in.handler_ns = stats.handler_ns - p->stats.handler_ns + p->charged_ns;

@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "kmod_targets.h"
 #include "loss_teller.h"
+#include "perf_precise.h"
 #include "pmu_event.h"
 #include "source.h"
 #include "trigger.h"
@@ -121,6 +122,14 @@ static int probe(char **why)
 		return say_why(rc, why);
 	cp_reader_destroy(reader);
 	return 0;
+}
+
+/* The module asks the kernel for the same events that perf does. */
+static int probe_precise(char **why)
+{
+	int rc = probe(why);
+
+	return rc ? rc : comm_perf_precise_probe(COMM_PMU_ACCESSES, why);
 }
 
 static uint32_t ring_bytes(unsigned int n_cpus)
@@ -614,6 +623,8 @@ const struct comm_source comm_source_kmod = {
 	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
 		"or IBS, kmod:transfers for loads of what another core wrote (PEBS)",
 	.arg = "precise|transfers",
+	.precise_arg = "precise",
+	.probe_precise = probe_precise,
 	.probe = probe,
 	.sampler = &sampler,
 };

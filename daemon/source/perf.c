@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The source without BPF.  Two ways, both into one ring per CPU:
+ * The source without BPF.  perf:precise takes PEBS or IBS samples (perf_precise.c) of
+ * every CPU, perf:transfers of the loads those of what another core wrote.  Else there
+ * are two ways, both into one ring per CPU:
  *
  *  - every CPU, if the kernel permits it: one event per CPU, other people's
  *    samples are dropped here;
@@ -22,6 +24,7 @@
 #include "cpu_rings.h"
 #include "loss_teller.h"
 #include "perf_life.h"
+#include "perf_precise.h"
 #include "perf_sample.h"
 #include "perf_threads.h"
 #include "source.h"
@@ -49,6 +52,9 @@ struct source {
 	struct old_period *old;			  /* by CPU */
 	struct comm_cpu_events samples, switches; /* used when threads is NULL */
 	struct comm_perf_threads *threads;	  /* NULL: every CPU is sampled */
+	struct comm_perf_precise *precise;	  /* not NULL: instead of samples */
+	enum comm_pmu_want want;
+	bool wants_precise;
 	bool per_cpu;
 	uint64_t period;
 	double fired; /* estimated interrupts up to counted_ns */
@@ -97,6 +103,20 @@ static int probe(char **why)
 				fd == -EACCES || fd == -EPERM ? " (a seccomp filter?)" : "");
 }
 
+static int refuse_precise(char **why)
+{
+	return comm_source_fail(why, -EPERM,
+				"precise samples of every CPU need CAP_PERFMON, or "
+				"kernel.perf_event_paranoid 0 or less (it is %d)",
+				comm_perf_paranoid());
+}
+
+static int probe_precise(char **why)
+{
+	return may_watch_cpus() ? comm_perf_precise_probe(COMM_PMU_ACCESSES, why)
+				: refuse_precise(why);
+}
+
 static void fill_attr(const struct source *s, struct perf_event_attr *attr)
 {
 	comm_trigger_attr(&s->event, s->period, false, attr);
@@ -111,6 +131,34 @@ static void fill_attr(const struct source *s, struct perf_event_attr *attr)
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1U << 30; /* never: we poll */
 	attr->inherit = !s->per_cpu;
+}
+
+/* "" and "precise" and "transfers" are the words behind the colon. */
+static int take_arg(struct source *s, char **err)
+{
+	const char *arg = s->config.arg ? s->config.arg : "";
+
+	s->wants_precise = *arg;
+	if (!strcmp(arg, "transfers"))
+		s->want = COMM_PMU_TRANSFERS;
+	else if (*arg && strcmp(arg, "precise"))
+		return comm_source_fail(err, -EINVAL,
+					"it is 'perf', 'perf:precise' or 'perf:transfers', not "
+					"'perf:%s'",
+					arg);
+	return 0;
+}
+
+static int open_precise(struct source *s, char **err)
+{
+	int rc = comm_perf_precise_open(s->want, s->config.period, &s->precise, err);
+
+	if (rc)
+		return rc;
+	s->event.name = comm_perf_precise_name(s->precise);
+	s->event.trigger = COMM_TRIGGER_ACCESSES;
+	s->period = comm_perf_precise_period(s->precise);
+	return 0;
 }
 
 /* Opens the event on every CPU, with its records going into the rings. */
@@ -138,10 +186,19 @@ static int open_cpus(struct source *s, char **err)
 	int rc;
 
 	fill_attr(s, &attr);
+	if (s->wants_precise) {
+		/* Life cycle comes with a dummy event, which never fires. */
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_DUMMY;
+		attr.sample_type = SAMPLE_ID;
+		attr.sample_regs_user = attr.sample_stack_user = 0;
+	}
 	rc = open_events(s, &s->samples, s->event.name, &attr, err);
+	if (!rc && s->wants_precise)
+		rc = open_precise(s, err);
 	if (rc || !s->config.switches)
 		return rc;
-	/* Switch records come with a dummy event, which never fires. */
+	/* So do switches. */
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
@@ -174,6 +231,7 @@ static void source_close(void *source)
 	if (!s)
 		return;
 	comm_perf_threads_destroy(s->threads);
+	comm_perf_precise_close(s->precise);
 	comm_cpu_events_deinit(&s->samples);
 	comm_cpu_events_deinit(&s->switches);
 	comm_cpu_rings_close(&s->rings);
@@ -188,6 +246,8 @@ static int choose_way(struct source *s, char **err)
 	enum comm_target_kind kind = comm_target_kind(s->config.target);
 
 	s->per_cpu = may_watch_cpus();
+	if (!s->per_cpu && s->wants_precise)
+		return refuse_precise(err);
 	if (!s->per_cpu && kind != COMM_TARGET_PIDS)
 		return comm_source_fail(err, -EPERM,
 					"to watch a cgroup or every process needs CAP_PERFMON, or "
@@ -198,7 +258,9 @@ static int choose_way(struct source *s, char **err)
 					"the perf source cannot watch a cgroup: it needs BPF "
 					"(CAP_BPF and CAP_PERFMON)");
 	snprintf(s->notes, sizeof(s->notes), "%s%s",
-		 "without BPF no memory but the stack and no kernel copies are seen",
+		 s->wants_precise
+			 ? "no memory and no kernel copies are seen"
+			 : "without BPF no memory but the stack and no kernel copies are seen",
 		 s->config.switches && !s->per_cpu ? ", and without CAP_PERFMON no switches" : "");
 	s->config.switches &= s->per_cpu;
 	s->switches_on = s->config.switches;
@@ -218,8 +280,12 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	rc = choose_way(s, err);
+	rc = take_arg(s, err);
 	if (!rc)
+		rc = choose_way(s, err);
+	if (!rc && s->wants_precise)
+		s->event = (struct comm_trigger_event){.name = "dummy", .period = 1};
+	else if (!rc)
 		rc = comm_trigger_pick(config->trigger, &s->event, err);
 	if (rc)
 		goto fail;
@@ -258,6 +324,8 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 	};
 	if (s->threads)
 		ret->n_fds += (unsigned int)comm_perf_threads_count(s->threads);
+	if (s->precise)
+		ret->n_fds += comm_perf_precise_fds(s->precise);
 }
 
 static int source_start(void *source, char **err)
@@ -273,6 +341,8 @@ static int source_start(void *source, char **err)
 		rc = comm_cpu_events_enable(&s->samples, err);
 	if (!rc && s->switches_on)
 		rc = comm_cpu_events_enable(&s->switches, err);
+	if (!rc && s->precise)
+		rc = comm_perf_precise_start(s->precise, err);
 	s->started = !rc;
 	return rc;
 }
@@ -299,6 +369,19 @@ static void see(struct source *s, const struct comm_event *event)
 	if (event->cpu < s->rings.n_cpus)
 		s->seen_ns[event->cpu] = event->time_ns;
 	emit(s, event);
+}
+
+static void on_precise(void *ctx, const struct comm_event *event)
+{
+	struct source *s = ctx;
+
+	if (!wanted(s, event->tgid))
+		return;
+	if (event->kind == COMM_EV_ACCESS) {
+		s->stats.samples++;
+		s->stats.hits++;
+	}
+	see(s, event);
 }
 
 static void on_sample(struct source *s, const struct perf_event_header *h)
@@ -402,6 +485,8 @@ static void count_interrupts(struct source *s)
 
 	if (!s->started)
 		return;
+	if (s->precise)
+		return;
 	if (s->event.trigger != COMM_TRIGGER_TIME) {
 		s->stats.interrupts = s->stats.samples;
 		return;
@@ -429,6 +514,10 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 	ret->loss[COMM_LOSS_BUDGET] += s->gaps;
 	for (unsigned int i = 0; i < s->rings.n; i++)
 		ret->loss[COMM_LOSS_MALFORMED] += s->rings.ring[i].ring.malformed;
+	if (s->precise) {
+		ret->handler_ns = 0;
+		comm_perf_precise_stats(s->precise, ret);
+	}
 }
 
 static void source_stats(void *source, struct comm_sampler_stats *ret)
@@ -449,6 +538,8 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 		s->draining = s->rings.ring[i].cpu;
 		comm_perf_ring_read(&s->rings.ring[i].ring, on_record, s);
 	}
+	if (s->precise)
+		comm_perf_precise_drain(s->precise, on_precise, s);
 	if (s->config.switches && s->started && !s->switches_on && !s->in_gap)
 		s->gaps++;
 	s->in_gap = !s->switches_on;
@@ -509,7 +600,12 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 		free(err);
 		s->switches_on = rate->switches;
 	}
-	set = set_cpu_periods(s, rate);
+	if (s->precise) {
+		set = comm_perf_precise_set_rate(s->precise, rate);
+		s->period = comm_perf_precise_period(s->precise);
+	} else {
+		set = set_cpu_periods(s, rate);
+	}
 	return rc ? rc : set;
 }
 
@@ -525,6 +621,8 @@ static void source_stop(void *source)
 	struct source *s = source;
 
 	count_interrupts(s);
+	if (s->precise)
+		comm_perf_precise_stop(s->precise);
 	comm_cpu_events_disable(&s->samples);
 	comm_cpu_events_disable(&s->switches);
 	if (s->threads)
@@ -547,7 +645,12 @@ static const struct comm_sampler sampler = {
 
 const struct comm_source comm_source_perf = {
 	.name = "perf",
-	.help = "software samples through perf events: no BPF, own processes without privileges",
+	.help = "software samples through perf events: no BPF, own processes without privileges; "
+		"perf:precise for PEBS or IBS, perf:transfers for loads of what another core "
+		"wrote (PEBS)",
+	.arg = "precise|transfers",
+	.precise_arg = "precise",
+	.probe_precise = probe_precise,
 	.probe = probe,
 	.sampler = &sampler,
 };

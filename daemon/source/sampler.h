@@ -60,6 +60,7 @@ struct comm_sampler_info {
 /* Counters since start. */
 struct comm_sampler_stats {
 	uint64_t interrupts; /* of our events; not on idle CPUs where they are told apart */
+	uint64_t drained;    /* of the interrupts: none, but records that came with another's */
 	uint64_t hits;	     /* interrupts and ticks that met a target */
 	uint64_t tick_hits;
 	uint64_t samples, kcopies;

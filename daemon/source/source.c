@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "source.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,9 +60,20 @@ void comm_source_names(char *ret, size_t size)
 	}
 }
 
-const struct comm_source *comm_source_choose(char **err)
+const struct comm_source *comm_source_choose(const char **ret_arg, char **err)
 {
 	char *all = NULL;
+
+	for (const struct comm_source *const *s = comm_sources; *s; s++) {
+		char *why = NULL;
+		int rc = (*s)->precise_arg ? (*s)->probe_precise(&why) : -ENODEV;
+
+		free(why);
+		*ret_arg = (*s)->precise_arg;
+		if (!rc)
+			return *s;
+	}
+	*ret_arg = "";
 
 	for (const struct comm_source *const *s = comm_sources; *s; s++) {
 		char *why = NULL, *longer;

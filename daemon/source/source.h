@@ -27,6 +27,13 @@ struct comm_source {
 	bool needs_arg; /* arg must be given */
 	/* Could this process use the source, here and now?  *why: a sentence, if not. */
 	int (*probe)(char **why);
+	/*
+	 * The argument with which it takes the processor's own samples of memory accesses,
+	 * and whether it could, here and now.  "auto" tries it before all sources without.
+	 * NULL: none.
+	 */
+	const char *precise_arg;
+	int (*probe_precise)(char **why);
 	const struct comm_sampler *sampler;
 	/* For a source without a sampler.  Do the options suit it?  *why: a sentence, if not. */
 	int (*check)(const struct comm_options *options, char **why);
@@ -47,8 +54,12 @@ extern const struct comm_source *const comm_sources[];
 const struct comm_source *comm_source_find(const char *name);
 /* All names that --source takes, "auto, kmod[:precise], ... or replay:FILE"; cut to size. */
 void comm_source_names(char *ret, size_t size);
-/* The first with a sampler that can be used here; NULL: none, and *err says why each cannot. */
-const struct comm_source *comm_source_choose(char **err);
+/*
+ * The first with a sampler that can be used here, and *ret_arg, what to put behind its
+ * colon ("": nothing): the first that samples accesses precisely, or else the first of
+ * all.  NULL: none, and *err says why each cannot.
+ */
+const struct comm_source *comm_source_choose(const char **ret_arg, char **err);
 
 /* Readies *err with a formatted sentence (malloc'ed); returns error, for `return` lines. */
 __attribute__((format(printf, 3, 4))) int comm_source_fail(char **err, int error, const char *fmt,

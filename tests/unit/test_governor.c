@@ -494,9 +494,30 @@ static void test_park(void **state)
 	assert_int_equal(comm_governor_park(start + s, start + s + 500, start), 0);
 }
 
+/* Records that PEBS wrote many at once cost what handling them does. */
+static void test_drained(void **state)
+{
+	struct comm_governor_config config;
+	struct comm_governor_input in = {.interrupts = 1100, .drained = 1000, .handler_ns = 500000};
+	struct comm_governor governor;
+	struct comm_governor_output out;
+
+	(void)state;
+	comm_governor_defaults(false, &config);
+	config.interrupt_ns = 2000;
+	config.overhead = 0;
+	config.interrupts_per_s = 500;
+	comm_governor_init(&governor, &config, 1, &out);
+	in.now_ns = 1000000001;
+	in.target_ns = 1000000000;
+	comm_governor_tick(&governor, &in, &out);
+	assert_int_equal(out.handler_ns, 100 * 2000 + 500000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drained),
 		cmocka_unit_test(test_holds_budget),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_starts_carefully),

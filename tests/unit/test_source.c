@@ -11,7 +11,7 @@
 
 #include "../../daemon/source/source.c"
 
-static bool kmod_works, bpf_works;
+static bool kmod_works, bpf_works, kmod_precise, perf_precise;
 
 static int probe_kmod(char **why)
 {
@@ -35,13 +35,30 @@ static int probe_always(char **why)
 	return 0;
 }
 
+static int probe_kmod_precise(char **why)
+{
+	return kmod_precise ? 0 : comm_source_fail(why, -ENODEV, "no PMU");
+}
+
+static int probe_perf_precise(char **why)
+{
+	return perf_precise ? 0 : comm_source_fail(why, -ENODEV, "no PMU");
+}
+
 static const struct comm_sampler sampler;
 
-const struct comm_source comm_source_kmod = {
-	.name = "kmod", .arg = "precise", .probe = probe_kmod, .sampler = &sampler};
+const struct comm_source comm_source_kmod = {.name = "kmod",
+					     .arg = "precise",
+					     .precise_arg = "precise",
+					     .probe_precise = probe_kmod_precise,
+					     .probe = probe_kmod,
+					     .sampler = &sampler};
 const struct comm_source comm_source_bpf = {.name = "bpf", .probe = probe_bpf, .sampler = &sampler};
-const struct comm_source comm_source_perf = {
-	.name = "perf", .probe = probe_never, .sampler = &sampler};
+const struct comm_source comm_source_perf = {.name = "perf",
+					     .precise_arg = "precise",
+					     .probe_precise = probe_perf_precise,
+					     .probe = probe_never,
+					     .sampler = &sampler};
 const struct comm_source comm_source_exact = {.name = "exact", .probe = probe_always};
 const struct comm_source comm_source_replay = {
 	.name = "replay", .arg = "FILE", .needs_arg = true, .probe = probe_always};
@@ -70,24 +87,35 @@ static void test_names(void **state)
 
 static void test_choose(void **state)
 {
+	const char *arg;
 	char *why = NULL;
 
 	(void)state;
 	kmod_works = bpf_works = true;
-	assert_ptr_equal(comm_source_choose(&why), &comm_source_kmod);
+	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
 	kmod_works = false;
-	assert_ptr_equal(comm_source_choose(&why), &comm_source_bpf);
+	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_bpf);
 	assert_null(why);
+	assert_string_equal(arg, "");
+	/* A machine with PEBS or IBS: through the module, or else through perf. */
+	kmod_works = perf_precise = true;
+	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_perf);
+	assert_string_equal(arg, "precise");
+	kmod_precise = true;
+	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
+	assert_string_equal(arg, "precise");
+	kmod_precise = perf_precise = false;
 }
 
 /* A recording or exact counts are never what "auto" means, though they work. */
 static void test_choose_none(void **state)
 {
+	const char *arg;
 	char *why = NULL;
 
 	(void)state;
 	kmod_works = bpf_works = false;
-	assert_null(comm_source_choose(&why));
+	assert_null(comm_source_choose(&arg, &why));
 	assert_string_equal(why, "kmod: no module; bpf: not permitted; perf: no");
 	free(why);
 }

@@ -197,6 +197,13 @@ int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
 	return 1;
 }
 
+int comm_perf_precise_probe(enum comm_pmu_want want, char **why)
+{
+	(void)want;
+	(void)why;
+	return -ENODEV;
+}
+
 /* BPF does not work here, so none of its other functions is called. */
 int comm_bpf_life_probe(char **why)
 {

@@ -101,16 +101,16 @@ cgroup() {
 # Precise samples as the stand-in plays them, on data that both threads have mapped:
 # IBS, or PEBS of a model that libpfm4 is told.  Loaded anew: hotplug has moved one
 # CPU's timer to the other.
-precise() { # name, the stand-in's parameters
-	name=$1
-	shift
+precise() { # name, source, the stand-in's parameters
+	name=$1 source=$2
+	shift 2
 	echo "== $name" >> $out/log
 	rmmod standin
 	insmod /modules/standin.ko span=61 "$@"
 	rm -f /tmp/share
 	/cptest share > /tmp/share & pid=$!
 	wait_for /tmp/share tids
-	LIBPFM_FORCE_PMU=skl commd -q --source kmod:precise --pid $pid --rate 400 --store /tmp/$name.db \
+	LIBPFM_FORCE_PMU=skl commd -q --source $source --pid $pid --rate 400 --store /tmp/$name.db \
 		--record /tmp/$name.rec 2>> $out/log & commd=$!
 	enough $name 20 $commd
 	finish $name $commd
@@ -190,7 +190,7 @@ if [ -z "$runs" ]; then
 	runs='ring-kmod children-bpf feed-kmod precise-ibs'
 	case $(uname -r) in
 	6.1.*) runs="$runs ring-bpf ring-perf ring-watch ring-budget children-proc cgroup" ;;
-	*) runs="$runs precise-pebs feed-bpf chase sqlite redis xz" ;;
+	*) runs="$runs precise-pebs precise-perf feed-bpf chase sqlite redis xz" ;;
 	esac
 fi
 for name in $runs; do
@@ -209,8 +209,10 @@ for name in $runs; do
 		;;
 	cgroup) cgroup ;;
 	feed-kmod | feed-bpf) feed ${name#feed-} ;;
-	precise-ibs) precise precise-ibs ;;
-	precise-pebs) precise precise-pebs intel=1 ;;
+	# Both sources could: auto takes the module's precise samples.
+	precise-ibs) precise precise-ibs auto ;;
+	precise-pebs) precise precise-pebs kmod:precise intel=1 ;;
+	precise-perf) precise precise-perf perf:precise intel=1 ;;
 	chase) measure chase /cptest chase ;;
 	sqlite)
 		measure sqlite sqlite3 :memory: "

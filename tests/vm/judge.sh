@@ -144,17 +144,18 @@ if [ -e xz-kmod.json ]; then
 fi
 
 # The stand-in's CPU 0 writes what CPU 1 reads; some of its samples have no address.
-precise() { # name, event
+precise() { # name, source, event
 	[ -e $1.json ] || return 0
-	holds --arg tids "$(cat $1.tids)" --arg event "$2" '
+	holds --arg tids "$(cat $1.tids)" --arg source "$2" --arg event "$3" '
 		($tids | split(" ")[1:] | map(tonumber)) as $t |
 		(.nodes | map({key: (.id | tostring), value: .tid}) | from_entries) as $tid |
-		.run.source == "kmod" and .run.event == $event and .loss.no_address > 0 and
+		.run.source == $source and .run.event == $event and .loss.no_address > 0 and
 		[.edges[] | select(.bytes > 0) | [$tid[.from | tostring], $tid[.to | tostring]]] ==
 			[[$t[0], $t[1]]]' $1.json
 	result $? "commd: $1, samples of a writer and a reader give their edge" \
 		"$(grep '^kind 2 ' $1.events) accesses of $(jq -r .run.event $1.json); $(jq -c '[.edges[] | {from, to, bytes, samples}], .loss' $1.json 2>&1 | tr '\n' ' ')"
 }
-precise precise-ibs ibs_op//
-precise precise-pebs cpu_core/loads/,cpu_core/stores/
+precise precise-ibs kmod ibs_op//
+precise precise-pebs kmod cpu_core/loads/,cpu_core/stores/
+precise precise-perf perf cpu_core/loads/,cpu_core/stores/
 exit 0

@@ -309,12 +309,16 @@ void test_precise(void)
 	check(err == -EINVAL, "ibs: swfilt where there is none", "%s", strerror(-err));
 }
 
-/* Loads and stores data of its own, one instruction each. */
+/*
+ * Loads and stores data of its own, one instruction each.  The jump on the carry, which
+ * PEBS does not tell, ends bursts: what they see, the stand-in's addresses know nothing of.
+ */
 static __attribute__((noinline)) void spin_privately(uint64_t data[2])
 {
 	asm volatile("1: movq (%0), %%rax\n"
 		     "jmp 2f\n"
 		     "2: movl %%eax, 8(%0)\n"
+		     "jc 1b\n"
 		     "jmp 1b\n"
 		     :
 		     : "r"(data)

@@ -61,6 +61,7 @@ enum { MAX_EVENTS = 4, BATCH = 8 };
 struct kicked_cpu {
 	struct hrtimer timer;
 	struct perf_event *event[MAX_EVENTS];
+	u32 held[MAX_EVENTS]; /* records not yet drained */
 	u64 n;
 	atomic_t kicked;
 };
@@ -180,14 +181,15 @@ static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
 	hand_over(event, &data, n, &regs);
 }
 
-static void deliver(struct perf_event *event, u64 n, struct pt_regs *regs)
+static void deliver(struct perf_event *event, u32 *held, u64 n, struct pt_regs *regs)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u64 i = n;
 
 	if (is_intel(event) && !(attr->freq || (attr->wakeup_events && !attr->watermark))) {
-		if (n % BATCH != BATCH - 1)
+		if (++*held < BATCH)
 			return;
+		*held = 0;
 		if (event->owner != (void *)-1L)
 			i = n - (BATCH - 1);
 	}
@@ -206,7 +208,7 @@ static int nmi(unsigned int type, struct pt_regs *regs)
 		struct perf_event *event = READ_ONCE(cpu->event[i]);
 
 		if (event)
-			deliver(event, cpu->n++, regs);
+			deliver(event, &cpu->held[i], cpu->n++, regs);
 	}
 	return NMI_HANDLED;
 }
