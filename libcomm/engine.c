@@ -396,6 +396,8 @@ static void collect(void *ctx, const struct comm_edge *edge)
 	rest->variance += edge->variance;
 	rest->first_bytes += edge->first_bytes;
 	rest->first_variance += edge->first_variance;
+	rest->guess_bytes += edge->guess_bytes;
+	rest->guess_first_bytes += edge->guess_first_bytes;
 	rest->bursts += edge->bursts;
 	if (edge->level > rest->level)
 		rest->level = edge->level;

@@ -15,7 +15,9 @@ enum {
 
 struct edge_slot {
 	struct comm_edge edge;
-	double now, first_now; /* of the burst at hand */
+	double now, first_now; /* of the burst at hand, without guesses */
+	double guess_now, first_guess_now;
+	uint32_t guess_bursts; /* that gave nothing but guesses */
 	uint32_t next;	       /* of the same hash, 0 ends */
 	bool touched;
 };
@@ -174,6 +176,11 @@ void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *
 		s->touched = true;
 		map->touched[map->n_touched++] = at;
 	}
+	if (level >= COMM_LEVEL_OBJECT) {
+		s->guess_now += bytes;
+		s->first_guess_now += first_bytes;
+		return;
+	}
 	s->now += bytes;
 	s->first_now += first_bytes;
 	if (level > s->edge.level)
@@ -195,16 +202,18 @@ void comm_edge_sums_end_burst(struct comm_edge_sums *map)
 			pair += o->now;
 			first_pair += o->first_now;
 		}
-		s->edge.bytes += s->now;
-		s->edge.first_bytes += s->first_now;
+		s->edge.bytes += s->now + s->guess_now;
+		s->edge.first_bytes += s->first_now + s->first_guess_now;
+		s->edge.guess_bytes += s->guess_now;
+		s->edge.guess_first_bytes += s->first_guess_now;
 		s->edge.variance += s->now * pair;
 		s->edge.first_variance += s->first_now * first_pair;
-		s->edge.bursts++;
+		*(s->now > 0 || !(s->guess_now > 0) ? &s->edge.bursts : &s->guess_bursts) += 1;
 	}
 	for (uint32_t i = 0; i < map->n_touched; i++) {
 		struct edge_slot *s = &map->slot[map->touched[i]];
 
-		s->now = s->first_now = 0;
+		s->now = s->first_now = s->guess_now = s->first_guess_now = 0;
 		s->touched = false;
 	}
 	map->n_touched = 0;
@@ -213,8 +222,15 @@ void comm_edge_sums_end_burst(struct comm_edge_sums *map)
 void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *ctx)
 {
 	comm_edge_sums_end_burst(map);
-	for (uint32_t i = EDGE_SUMS_OTHER; i <= map->n; i++)
-		if (i > EDGE_SUMS_OTHER || map->slot[i].edge.bursts)
-			emit(ctx, &map->slot[i].edge);
+	for (uint32_t i = EDGE_SUMS_OTHER; i <= map->n; i++) {
+		struct edge_slot *s = &map->slot[i];
+
+		if (!s->edge.bursts && s->guess_bursts) {
+			s->edge.bursts = s->guess_bursts;
+			s->edge.level = COMM_LEVEL_OBJECT;
+		}
+		if (i > EDGE_SUMS_OTHER || s->edge.bursts)
+			emit(ctx, &s->edge);
+	}
 	edge_sums_clear(map);
 }

@@ -6,6 +6,9 @@
  * with all that the burst gave to the same pair of threads, so that the sum
  * over the edges of a pair of threads is the variance of their sum.
  *
+ * Guesses (edge.h) are summed apart: variance, bursts and level of an edge are
+ * those of the rest, and of the guesses only where there is no rest: then the variance is 0.
+ *
  * Bounded: when full, new edges are folded into site 0 of the same threads,
  * and when that has no place either, into one edge from and to thread 0, which
  * always has one.  Nothing is lost, and what was folded is counted.

@@ -30,6 +30,12 @@ struct comm_edge {
 	double variance;    /* of bytes: sampling only */
 	double first_bytes; /* first read of a datum since its last write */
 	double first_variance;
+	/*
+	 * Of bytes and first_bytes, what was put down to src only because it wrote
+	 * somewhere in the same object (COMM_LEVEL_OBJECT): a guess, no finding.  The
+	 * variances are of the rest, and so are bursts and level where there is a rest.
+	 */
+	double guess_bytes, guess_first_bytes;
 };
 
 /* Reads of data that was never seen to be written: their writer is unknown. */

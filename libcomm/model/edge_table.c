@@ -126,6 +126,8 @@ int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *e
 	e->variance += positive(edge->variance);
 	e->first_bytes += positive(edge->first_bytes);
 	e->first_variance += positive(edge->first_variance);
+	e->guess_bytes += positive(fmin(edge->guess_bytes, edge->bytes));
+	e->guess_first_bytes += positive(fmin(edge->guess_first_bytes, edge->first_bytes));
 	e->bursts = edge->bursts > UINT32_MAX - e->bursts ? UINT32_MAX : e->bursts + edge->bursts;
 	if (edge->level > e->level)
 		e->level = edge->level;

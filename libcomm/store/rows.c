@@ -16,8 +16,9 @@ static const struct {
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
-	 " bytes, variance, first_bytes, first_variance, bursts, level)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)"},
+	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
+	 " guess_first_bytes)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -92,6 +93,8 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		sqlite3_bind_double(s, 11, e->first_variance);
 		sqlite3_bind_int64(s, 12, e->bursts);
 		sqlite3_bind_int(s, 13, e->level);
+		sqlite3_bind_double(s, 14, e->guess_bytes);
+		sqlite3_bind_double(s, 15, e->guess_first_bytes);
 		err = run(rows, s);
 	}
 	return err;
@@ -143,8 +146,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	for (size_t i = 0; i < n; i++) {
 		bytes += edges[i].bytes;
 		if (edges[i].src_thread != edges[i].dst_thread) {
-			crossing += edges[i].bytes;
-			crossing_first += edges[i].first_bytes;
+			crossing += edges[i].bytes - edges[i].guess_bytes;
+			crossing_first += edges[i].first_bytes - edges[i].guess_first_bytes;
 		}
 	}
 	sqlite3_bind_int64(s, 1, run_id);

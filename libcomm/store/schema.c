@@ -122,12 +122,27 @@ static const char version_2[] =
 	"ALTER TABLE thread ADD COLUMN title TEXT NOT NULL DEFAULT '';"
 	"UPDATE thread SET role = comm_role(name);";
 
+/*
+ * Of an edge's bytes, those that are a guess (edge.h).  An older row tells of its
+ * deepest level alone: where that is the object, all of it counts as guessed.
+ * crossing_bytes of a slice are without guesses from here on.
+ *
+ * An object that one process has to itself, a heap or a private variable, is of
+ * that process; 0: shared, or not known.
+ */
+static const char version_3[] =
+	"ALTER TABLE edge ADD COLUMN guess_bytes REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN guess_first_bytes REAL NOT NULL DEFAULT 0;"
+	"UPDATE edge SET guess_bytes = bytes, guess_first_bytes = first_bytes WHERE level >= 6;"
+	"ALTER TABLE object ADD COLUMN tgid INTEGER NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
 	{1, version_1},
 	{2, version_2},
+	{3, version_3},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

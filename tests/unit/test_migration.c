@@ -16,9 +16,9 @@ static void test_refuses_newer_and_damaged(void **state)
 
 	(void)state;
 	make_finished(20);
-	sql("PRAGMA user_version = 3");
+	sql("PRAGMA user_version = 4");
 	refuse(-EPROTO, "newer version");
-	sql("PRAGMA user_version = 2");
+	sql("PRAGMA user_version = 3");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	refuse(-EUCLEAN, "damaged");
@@ -99,7 +99,8 @@ static void bring_up_to_date(void)
 /*
  * What that program's "commctl report --json --self --top 0 --min-share 0 --run
  * RUN --by-BY" said: number of edges and of resolved ones, .range.total_bytes,
- * and the sums of all low and high.
+ * and the sums of all low and high.  It did not tell guesses from findings, nor did it check
+ * a run against itself: intervals are wider now, and fewer edges resolved.
  */
 static const struct {
 	int64_t run;
@@ -134,8 +135,11 @@ static void test_reports_stay_what_they_were(void **state)
 	bring_up_to_date();
 	assert_int_equal((int)query("PRAGMA user_version"), COMM_SCHEMA_VERSION);
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
-		struct comm_query q = {
-			.size = sizeof(q), .run = said[i].run, .by = said[i].by, .self = true};
+		struct comm_query q = {.size = sizeof(q),
+				       .run = said[i].run,
+				       .by = said[i].by,
+				       .self = true,
+				       .guess = 1};
 		struct comm_report *report = report_of(&q);
 		double low = 0, high = 0;
 		size_t resolved = 0;
@@ -145,9 +149,12 @@ static void test_reports_stay_what_they_were(void **state)
 			high += comm_report_edge_at(report, j)->high;
 			resolved += comm_report_edge_at(report, j)->resolved;
 		}
-		if (report->n_edges != said[i].edges || resolved != said[i].resolved ||
-		    !about(report->total_bytes, said[i].total_bytes) || !about(low, said[i].low) ||
-		    !about(high, said[i].high) || report->exact != (said[i].run == 3))
+		if (report->n_edges != said[i].edges || resolved > said[i].resolved ||
+		    !about(report->total_bytes, said[i].total_bytes) ||
+		    (low > said[i].low && !about(low, said[i].low)) ||
+		    (high < said[i].high && !about(high, said[i].high)) ||
+		    report->exact != (said[i].run == 3) ||
+		    (report->exact && resolved != said[i].resolved))
 			fail_msg("run %d by %d: %zu edges, %zu resolved, %.10g bytes, %.10g to "
 				 "%.10g",
 				 (int)said[i].run, said[i].by, report->n_edges, resolved,
@@ -175,6 +182,12 @@ static void test_old_rows_get_what_is_new(void **state)
 			  " AND confusion_sd = 0.175 AND id < 3") == 2);
 	assert_true(query("SELECT sampled_ends + factor_sd + confusion_sd FROM run"
 			  " WHERE id = 3") == 0);
+	/* Of an edge whose deepest level is the object, all counts as guessed. */
+	assert_true(query("SELECT count(*) FROM edge WHERE level >= 6") > 0);
+	assert_true(query("SELECT count(*) FROM edge WHERE guess_bytes <>"
+			  " CASE WHEN level >= 6 THEN bytes ELSE 0 END") == 0);
+	assert_true(query("SELECT count(*) FROM edge WHERE guess_first_bytes <>"
+			  " CASE WHEN level >= 6 THEN first_bytes ELSE 0 END") == 0);
 	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
 			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
 			  " ('(other)', '(other)'))") == 4);
@@ -263,21 +276,25 @@ static int migrate_until(struct interrupt in)
 	return err;
 }
 
-/* Wherever the migration is cut off, the store is whole and of version 1. */
+/* Wherever the migration is cut off, the store is whole and of a version on the way. */
 static void test_interrupted(void **state)
 {
-	int cut = 0, killed = 0, status, err;
+	int cut = 0, killed = 0, status, err, version = 1;
 
 	(void)state;
-	copy_schema_1();
 	for (int left = 1;; left += left / 2 + 1) {
 		pid_t child;
 
+		copy_schema_1();
 		err = migrate_until((struct interrupt){.left = left});
 		if (!err)
 			break;
 		cut++;
-		assert_int_equal((int)query("PRAGMA user_version"), 1);
+		/* Each version is reached for good. */
+		assert_true((int)query("PRAGMA user_version") >= version);
+		version = (int)query("PRAGMA user_version");
+		assert_true(version < COMM_SCHEMA_VERSION);
+		copy_schema_1();
 		child = fork();
 		if (!child)
 			_exit(migrate_until((struct interrupt){.left = left, .kill = true}) != 0);
@@ -285,12 +302,14 @@ static void test_interrupted(void **state)
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		killed++;
 		/* The next process that opens the store rolls the unfinished migration back. */
-		sql("SELECT src_site FROM edge");
-		assert_int_equal((int)query("PRAGMA user_version"), 1);
+		sql(version == 1 ? "SELECT src_site FROM edge" : "SELECT src_context FROM edge");
+		assert_int_equal((int)query("PRAGMA user_version"), version);
 		assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
-				  " WHERE name = 'uuid'") == 0);
+				  " WHERE name = 'uuid'") == (version > 1));
+		assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
+				  " WHERE name = 'guess_bytes'") == 0);
 	}
-	assert_true(cut > 5 && killed == cut);
+	assert_true(cut > 5 && killed == cut && version > 1);
 	test_reports_stay_what_they_were(state);
 }
 

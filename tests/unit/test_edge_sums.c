@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums of a slice's edges: what is a guess does not pass for a finding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "edge_sums.h"
+
+static struct comm_edge found[8];
+static size_t n_found;
+
+static void find(void *ctx, const struct comm_edge *edge)
+{
+	(void)ctx;
+	assert_true(n_found < 8);
+	found[n_found++] = *edge;
+}
+
+static const struct comm_edge_key key = {.src_thread = 1, .dst_thread = 2, .src_site = 3};
+static const struct comm_edge_key guessed = {.src_thread = 4, .dst_thread = 2, .src_site = 3};
+
+static void emit(struct comm_edge_sums *sums)
+{
+	n_found = 0;
+	comm_edge_sums_emit(sums, find, NULL);
+}
+
+static void test_guesses_are_apart(void **state)
+{
+	struct comm_edge_sums *sums;
+
+	(void)state;
+	assert_int_equal(comm_edge_sums_create(1 << 20, &sums), 0);
+	for (int burst = 0; burst < 3; burst++) {
+		comm_edge_sums_add(sums, &key, 100, 40, COMM_LEVEL_OBJECT);
+		if (burst == 1)
+			comm_edge_sums_add(sums, &key, 10, 5, 2);
+		comm_edge_sums_add(sums, &guessed, 7, 1, COMM_LEVEL_OBJECT);
+		comm_edge_sums_end_burst(sums);
+	}
+	emit(sums);
+	assert_int_equal(n_found, 2);
+	assert_true(found[0].bytes == 310 && found[0].guess_bytes == 300);
+	assert_true(found[0].first_bytes == 125 && found[0].guess_first_bytes == 120);
+	/* One burst found the writer; the others tell nothing of how sure that is. */
+	assert_int_equal(found[0].bursts, 1);
+	assert_int_equal(found[0].level, 2);
+	assert_true(found[0].variance == 100 && found[0].first_variance == 25);
+	/* Nothing but guesses: said by the level, and by the bursts how many. */
+	assert_true(found[1].bytes == 21 && found[1].guess_bytes == 21);
+	assert_int_equal(found[1].bursts, 3);
+	assert_int_equal(found[1].level, COMM_LEVEL_OBJECT);
+	assert_true(found[1].variance == 0);
+	/* The next slice begins anew. */
+	comm_edge_sums_add(sums, &key, 10, 10, 0);
+	emit(sums);
+	assert_int_equal(n_found, 1);
+	assert_true(found[0].bytes == 10 && found[0].guess_bytes == 0 && found[0].level == 0);
+	comm_edge_sums_destroy(sums);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_guesses_are_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
