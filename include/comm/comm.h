@@ -125,6 +125,13 @@ struct comm_query {
 	double min_share;  /* 0.01: edges of at least 1 % are shown */
 	size_t top;	   /* most edges shown; 0: no limit */
 	double confidence; /* of the intervals; 0: 0.9 */
+	/* Nonzero: show resolved edges alone (n_shown); the others are counted. */
+	uint32_t resolved;
+	/*
+	 * Nonzero: edges also get what is a guess, that the writer is whoever else writes in
+	 * the same object.  Else guesses count as read with the writer not seen.
+	 */
+	uint32_t guess;
 };
 
 #ifdef __cplusplus
@@ -187,10 +194,13 @@ struct comm_report_edge {
 	double bytes;
 	double low, high;    /* interval of the query's confidence */
 	double share;	     /* of the report's total_bytes */
-	double coarse_bytes; /* of bytes: estimated at the last back-off level, the object */
+	double coarse_bytes; /* of bytes: guesses; 0 but for query->guess */
 	uint64_t samples;    /* lower bound of the bursts that the edge was estimated from */
 	uint32_t level;	     /* deepest back-off level of the estimator */
 	bool resolved;
+	/* The interval of share: without the factor that is common to all volumes. */
+	double share_low, share_high;
+	uint64_t slices; /* of time, in which the edge was seen */
 };
 
 struct comm_report_loss {
@@ -205,6 +215,19 @@ struct comm_report_slice {
 	uint64_t samples;
 };
 
+/*
+ * What became of all bytes that were read.  An edge is not resolved here where its share has
+ * no interval as of an edge, where the halves of the run differ, or where a single object
+ * carries it: object names that one then.
+ */
+struct comm_report_part {
+	const char *name; /* stable identifier: "others", "self", "within", "unseen", ... */
+	double bytes;
+	double share, share_low, share_high; /* of the report's read_bytes */
+	bool resolved;
+	const char *object; /* NULL: no single one */
+};
+
 struct comm_report {
 	const struct comm_run *run;
 	const struct comm_grouping *by;
@@ -212,18 +235,29 @@ struct comm_report {
 	/* The first n_shown edges pass min_share and top. */
 	size_t n_nodes, n_edges, n_shown, n_losses, n_slices;
 	double total_bytes;	/* of all n_edges, before cutting */
-	double coarse_bytes;	/* part of total_bytes, see comm_report_edge */
+	double coarse_bytes;	/* part of total_bytes: guesses, 0 but for query->guess */
 	double self_bytes;	/* left out: edges from a node to itself */
 	double within_bytes;	/* left out by query->across: from a thread to itself */
 	double folded_bytes;	/* left out: both ends folded into (other) */
 	double unwritten_bytes; /* read, but never seen to be written */
-	double read_bytes;	/* all of the above together */
+	double read_bytes;	/* all of the above together, and guess_bytes */
 	uint64_t samples, bursts, accesses;
 	uint64_t handler_ns, daemon_ns, target_ns; /* in the range */
 	double overhead;			   /* in the range */
 	double confidence;
-	bool exact;    /* every access was counted: low = high = bytes */
-	double factor; /* error of volumes that the estimator states, a factor; 1: exact */
+	bool exact;	    /* every access was counted: low = high = bytes */
+	double factor;	    /* error of volumes that the estimator states, a factor; 1: exact */
+	double guess_bytes; /* left out, but for query->guess: the writer is a guess */
+	double seen_bytes;  /* of read_bytes: the writer was seen, and is no guess */
+	double unresolved_bytes; /* part of total_bytes: in edges that are not resolved */
+	size_t n_unresolved;
+	/*
+	 * Of unresolved_bytes, what would be resolved if the range were longer or the rate
+	 * higher, and the length by which half of that is, at the rate of now; 0: nothing.
+	 */
+	double resolvable_bytes;
+	uint64_t resolve_ns;
+	size_t n_blocks; /* of time, that the range was split into to check it against itself */
 };
 
 /*
@@ -231,12 +265,16 @@ struct comm_report {
  * run lacks what the grouping needs; *err says which.  -EINVAL: query->size is
  * not set, or no such grouping; -E2BIG: see struct comm_query.
  *
- * Intervals: the estimator's variances are summed as independent, the other
- * errors of its error model are added (interval.c), and the estimate is taken as
- * log-normal about bytes.  An edge of a sampled run is resolved when at least
- * COMM_RESOLVED_SAMPLES bursts stand behind it, high / low is at most
- * COMM_RESOLVED_RATIO, and at most COMM_RESOLVED_COARSE_PCT of its bytes are
- * known only to have gone through the same object.
+ * Intervals: the estimator's variances are summed as independent, or what the blocks
+ * of time differ by is taken where that is more; the other errors of its error model
+ * are added (interval.c), and the estimate is taken as log-normal about bytes.
+ *
+ * An edge is resolved when the run confirms it: of a sampled run, when at least
+ * COMM_RESOLVED_SAMPLES bursts in COMM_RESOLVED_SLICES slices stand behind it, its
+ * share_high / share_low (of 90 %) is at most COMM_RESOLVED_RATIO, the even and the
+ * odd blocks of the run agree about it within that ratio too, and at most
+ * COMM_RESOLVED_COARSE_PCT of its bytes are guesses.  The next run of a steady load
+ * repeats such an edge; nothing else is stated by commctl report.
  */
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
 		       struct comm_report **ret, char **err);
@@ -253,10 +291,13 @@ const struct comm_report_edge *comm_report_edge_at(const struct comm_report *rep
 const struct comm_report_loss *comm_report_loss_at(const struct comm_report *report, size_t i);
 /* The range as a time series, of the narrowest slices that the store still has. */
 const struct comm_report_slice *comm_report_slice_at(const struct comm_report *report, size_t i);
+/* Where all bytes went. */
+const struct comm_report_part *comm_report_part_at(const struct comm_report *report, size_t i);
 
 enum {
 	COMM_RESOLVED_SAMPLES = 5,
-	COMM_RESOLVED_RATIO = 10,
+	COMM_RESOLVED_SLICES = 4,
+	COMM_RESOLVED_RATIO = 3,
 	COMM_RESOLVED_COARSE_PCT = 50,
 };
 

@@ -50,52 +50,63 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_grouping_close(&fold->ends);
 	comm_edge_table_deinit(&fold->groups);
 	comm_edge_table_deinit(&fold->pairs);
-	comm_edge_table_deinit(&fold->coarse);
 	comm_edge_table_deinit(&fold->reads);
 	comm_edge_table_deinit(&fold->index);
-	free(fold->bursts);
+	comm_account_deinit(&fold->account);
+	free(fold->seen);
 	memset(fold, 0, sizeof(*fold));
 }
 
-int comm_fold_slice(struct comm_fold *fold, int64_t slice)
+int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 {
+	double unwritten =
+		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
 	int code = 0;
 
 	fold->slice++;
-	if (fold->own.ops->slice)
-		code = fold->own.ops->slice(&fold->own, slice);
+	fold->block = comm_blocks_add(&fold->blocks, slice->end_ns - slice->start_ns);
+	if (unwritten > 0 && isfinite(unwritten)) {
+		fold->report->unwritten_bytes += unwritten;
+		fold->report->read_bytes += unwritten;
+		code = comm_account_add(&fold->account, COMM_PART_UNSEEN, COMM_ID_OTHER, unwritten,
+					fold->block);
+	}
+	if (!code && fold->own.ops->slice)
+		code = fold->own.ops->slice(&fold->own, slice->id);
 	if (!code && has_between(fold) && fold->ends.ops->slice)
-		code = fold->ends.ops->slice(&fold->ends, slice);
+		code = fold->ends.ops->slice(&fold->ends, slice->id);
 	return code;
 }
 
 /*
- * Adds a row's bursts to a group.  One burst may have given many rows of a slice, so
- * within one slice and reading thread only the row with most bursts counts: the sum over
- * slices and readers is a lower bound of the distinct bursts.
+ * Adds a row's bursts and bytes to a group.  One burst may have given many rows of a
+ * slice, so within one slice and reading thread only the row with most bursts counts: the
+ * sum over slices and readers is a lower bound of the distinct bursts.
  */
-static int add_bursts(struct comm_fold *fold, size_t group, double n)
+static int add_seen(struct comm_fold *fold, size_t group, double bursts, double bytes)
 {
-	struct comm_fold_bursts *bursts;
+	struct comm_fold_seen *seen;
 
-	if (group >= fold->n_bursts) {
+	if (group >= fold->n_seen) {
 		size_t capacity = fold->groups.capacity;
 
-		bursts = reallocarray(fold->bursts, capacity, sizeof(*bursts));
-		if (!bursts)
+		seen = reallocarray(fold->seen, capacity, sizeof(*seen));
+		if (!seen)
 			return -ENOMEM;
-		memset(bursts + fold->n_bursts, 0, (capacity - fold->n_bursts) * sizeof(*bursts));
-		fold->bursts = bursts;
-		fold->n_bursts = capacity;
+		memset(seen + fold->n_seen, 0, (capacity - fold->n_seen) * sizeof(*seen));
+		fold->seen = seen;
+		fold->n_seen = capacity;
 	}
-	bursts = &fold->bursts[group];
-	if (bursts->slice != fold->slice) {
-		bursts->slice = fold->slice;
-		bursts->most = 0;
+	seen = &fold->seen[group];
+	seen->sums.sum[fold->block] += bytes;
+	if (seen->slice != fold->slice) {
+		seen->slice = fold->slice;
+		seen->slices++;
+		seen->most = 0;
 	}
-	if (n > bursts->most) {
-		bursts->total += n - bursts->most;
-		bursts->most = n;
+	if (bursts > seen->most) {
+		seen->bursts += bursts - seen->most;
+		seen->most = bursts;
 	}
 	return 0;
 }
@@ -107,25 +118,19 @@ static int add_bursts(struct comm_fold *fold, size_t group, double n)
 static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t to, double weight,
 	       const struct comm_edge *row)
 {
-	struct comm_edge *group, *group_coarse,
-		key = {.src_thread = from,
-		       .dst_thread = to,
-		       .src_site = part,
-		       .object = row->dst_thread};
+	struct comm_edge *group, key = {.src_thread = from,
+					.dst_thread = to,
+					.src_site = part,
+					.object = row->dst_thread};
 	int code = comm_edge_table_at(&fold->groups, &key, &group);
 
 	if (!code)
-		code = add_bursts(fold, group - fold->groups.edge, weight * row->bursts);
+		code = add_seen(fold, group - fold->groups.edge, weight * row->bursts,
+				weight * row->bytes);
 	if (code)
 		return code;
 	group->bytes += weight * row->bytes;
-	if (row->level >= COMM_LEVEL_OBJECT) {
-		key.object = 0;
-		code = comm_edge_table_at(&fold->coarse, &key, &group_coarse);
-		if (code)
-			return code;
-		group_coarse->bytes += weight * row->bytes;
-	}
+	group->guess_bytes += weight * row->guess_bytes;
 	if (row->variance > 0 && isfinite(row->variance))
 		group->variance += weight * row->variance;
 	if (row->level > group->level)
@@ -133,19 +138,36 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	return 0;
 }
 
-/* Adds to what the nodes to read in all, from any writer, shown or not. */
-static int add_reads(struct comm_fold *fold, enum part part, const struct comm_shares *to,
-		     double bytes)
+/* Adds to what the nodes to read in all of a node between (0: of any), from any writer. */
+static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
+		     const struct comm_shares *to, double bytes)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < to->n && !code; i++) {
-		struct comm_edge *reads, key = {.dst_thread = to->share[i].id, .src_site = part};
+		struct comm_edge *reads, key = {.src_thread = between,
+						.dst_thread = to->share[i].id,
+						.src_site = part};
 
 		code = comm_edge_table_at(&fold->reads, &key, &reads);
 		if (!code)
 			reads->bytes += to->share[i].weight * bytes;
 	}
+	return code;
+}
+
+/*
+ * Where the reader finds an object is certain, only who wrote it is not: out of a node between
+ * counts what the reader reads of that node.
+ */
+static int add_reads_of(struct comm_fold *fold, const struct comm_shares *between,
+			const struct comm_shares *to, double bytes)
+{
+	int code = add_reads(fold, PART_IN, 0, between, bytes);
+
+	for (size_t i = 0; i < between->n && !code; i++)
+		code = add_reads(fold, PART_OUT, between->share[i].id, to,
+				 between->share[i].weight * bytes);
 	return code;
 }
 
@@ -178,39 +200,64 @@ static int add_through(struct comm_fold *fold, uint32_t from, const struct comm_
 	return code;
 }
 
+static int add_account(struct comm_fold *fold, enum comm_part part, const struct comm_edge *row,
+		       double bytes)
+{
+	return comm_account_add(&fold->account, part, row->object, bytes, fold->block);
+}
+
 /* Adds the part of a row that goes from one node to another; between may be NULL. */
 static int add_part(struct comm_fold *fold, uint32_t from, const struct comm_shares *between,
 		    uint32_t to, double weight, const struct comm_edge *row)
 {
 	struct comm_report *report = fold->report;
 	double bytes = weight * row->bytes;
+	int code;
 
 	if (!between && from == COMM_ID_OTHER && to == COMM_ID_OTHER) {
 		report->folded_bytes += bytes;
-		return 0;
+		return add_account(fold, COMM_PART_FOLDED, row, bytes);
 	}
 	if (from == to && !fold->query->self) {
 		report->self_bytes += bytes;
-		return 0;
+		return add_account(fold, COMM_PART_SELF, row, bytes);
 	}
 	report->total_bytes += bytes;
-	if (row->level >= COMM_LEVEL_OBJECT)
-		report->coarse_bytes += bytes;
+	report->coarse_bytes += weight * row->guess_bytes;
+	code = add_account(fold, COMM_PART_OTHERS, row, bytes);
+	if (code)
+		return code;
 	return between ? add_through(fold, from, between, to, weight, row)
 		       : add(fold, PART_PLAIN, from, to, weight, row);
 }
 
-int comm_fold_row(struct comm_fold *fold, const struct comm_edge *row, bool wanted)
+/* Takes the guesses out of a row: nobody was seen to write what they are about. */
+static int drop_guess(struct comm_fold *fold, struct comm_edge *row)
+{
+	double guess = row->guess_bytes;
+
+	if (fold->query->guess)
+		return 0;
+	row->bytes -= guess;
+	row->guess_bytes = 0;
+	fold->report->guess_bytes += guess;
+	return add_account(fold, COMM_PART_UNSEEN, row, guess);
+}
+
+int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool wanted)
 {
 	struct comm_grouping_use *ends = has_between(fold) ? &fold->ends : &fold->own;
-	const struct comm_end writer = {row->src_thread, row->src_site, row->object};
-	const struct comm_end reader = {row->dst_thread, row->dst_site, row->object};
+	const struct comm_end writer = {stored->src_thread, stored->src_site, stored->object};
+	const struct comm_end reader = {stored->dst_thread, stored->dst_site, stored->object};
 	struct comm_shares from, to, through, *between = NULL;
+	struct comm_edge copy = *stored, *row = &copy;
 	int code;
 
 	if (!(row->bytes > 0) || !isfinite(row->bytes))
 		return 0;
+	row->guess_bytes = row->guess_bytes > 0 ? fmin(row->guess_bytes, row->bytes) : 0;
 	fold->report->read_bytes += row->bytes;
+	fold->report->seen_bytes += row->bytes - row->guess_bytes;
 	code = ends->ops->at(ends, &writer, &from);
 	if (!code)
 		code = ends->ops->at(ends, &reader, &to);
@@ -218,15 +265,19 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *row, bool want
 		between = &through;
 		code = fold->own.ops->at(&fold->own, &reader, between);
 		if (!code)
-			code = add_reads(fold, PART_IN, between, row->bytes);
+			code = add_reads_of(fold, between, &to, row->bytes);
+	} else if (!code) {
+		code = add_reads(fold, PART_PLAIN, 0, &to, row->bytes);
 	}
+	if (!code && !wanted)
+		return add_account(fold, COMM_PART_UNASKED, row, row->bytes);
 	if (!code)
-		code = add_reads(fold, between ? PART_OUT : PART_PLAIN, &to, row->bytes);
-	if (code || !wanted)
+		code = drop_guess(fold, row);
+	if (code || !(row->bytes > 0))
 		return code;
 	if (fold->query->across && row->src_thread == row->dst_thread) {
 		fold->report->within_bytes += row->bytes;
-		return 0;
+		return add_account(fold, COMM_PART_WITHIN, row, row->bytes);
 	}
 	for (size_t i = 0; i < from.n; i++) {
 		for (size_t j = 0; j < to.n && !code; j++)
@@ -291,74 +342,155 @@ static int bytes_of(struct comm_edge_table *cells, uint32_t from, uint32_t to, u
 	return code;
 }
 
-static int make_edge(struct comm_fold *fold, const struct comm_edge *e, double z,
+/* Of the edges that are not resolved: when they would be. */
+struct later {
+	double longer, bytes;
+};
+
+static int order_later(const void *pa, const void *pb)
+{
+	const struct later *a = pa, *b = pb;
+
+	return (a->longer > b->longer) - (a->longer < b->longer);
+}
+
+/* The edges in the making: sums over the groups' reading threads, and what make_edge() needs. */
+struct making {
+	struct comm_edge_table edges;
+	struct comm_fold_seen *seen; /* one per edge */
+	struct later *later;
+	size_t n_later;
+	struct comm_intervals intervals;
+};
+
+static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		     struct comm_report_edge *out)
 {
-	struct comm_estimate estimate = {
-		.bytes = e->bytes, .variance = e->variance, .samples = e->bursts};
+	const struct comm_edge *e = &making->edges.edge[i];
+	struct comm_estimate estimate = {.bytes = e->bytes,
+					 .variance = e->variance,
+					 .guess_bytes = e->guess_bytes,
+					 .samples = e->bursts,
+					 .slices = making->seen[i].slices,
+					 .sums = making->seen[i].sums};
 	struct comm_report *report = fold->report;
+	double spread = 1, longer = 1;
 	int code;
 
 	code = node_of(fold, e->src_site == PART_IN, e->src_thread, &out->from);
 	if (!code)
 		code = node_of(fold, e->src_site == PART_OUT, e->dst_thread, &out->to);
 	if (!code)
-		code = bytes_of(&fold->reads, 0, e->dst_thread, e->src_site, &estimate.read_bytes);
-	if (!code)
-		code = bytes_of(&fold->coarse, e->src_thread, e->dst_thread, e->src_site,
-				&out->coarse_bytes);
+		code = bytes_of(&fold->reads, e->src_site == PART_OUT ? e->src_thread : 0,
+				e->dst_thread, e->src_site, &estimate.read_bytes);
 	if (code)
 		return code;
-	out->bytes = e->bytes;
-	if (report->exact)
-		out->low = out->high = e->bytes;
-	else
-		comm_interval(&fold->whole->error_model, &estimate, z, &out->low, &out->high);
+	out->bytes = out->low = out->high = e->bytes;
+	out->coarse_bytes = e->guess_bytes;
+	if (!report->exact) {
+		comm_intervals_of(&making->intervals, &estimate, &out->low, &out->high, &spread);
+		longer = comm_intervals_longer(&making->intervals, &estimate);
+	}
 	out->share = comm_reader_share(e->bytes, report->total_bytes);
+	out->share_low = out->share / spread;
+	out->share_high = fmin(1, out->share * spread);
 	out->samples = e->bursts;
+	out->slices = estimate.slices;
 	out->level = e->level;
-	out->resolved =
-		report->exact || (comm_interval_resolved(&fold->whole->error_model, &estimate) &&
-				  100 * out->coarse_bytes <= COMM_RESOLVED_COARSE_PCT * e->bytes);
+	out->resolved = !(longer > 1);
 	fold->whole->nodes[out->from].written_bytes += e->bytes;
 	fold->whole->nodes[out->to].read_bytes += e->bytes;
 	report->n_edges++;
+	/* Each byte counts once, also where it goes in and out of a node between. */
+	if (!out->resolved && e->src_site != PART_OUT) {
+		report->n_unresolved++;
+		report->unresolved_bytes += e->bytes;
+		if (isfinite(longer))
+			making->later[making->n_later++] = (struct later){longer, e->bytes};
+	}
 	return 0;
 }
 
-static int make_edges(struct comm_fold *fold)
+/* Sums the groups over reading threads, which only add_seen() needed apart. */
+static int sum_groups(struct comm_fold *fold, struct making *making)
 {
-	double z = comm_interval_z(fold->query->confidence), min_share = fold->query->min_share;
-	struct comm_report *report = fold->report;
-	struct comm_edge_table edges = {0};
+	struct comm_edge *edge;
 	int code = 0;
 
-	/* Sum the groups over reading threads, which only add_bursts() needed apart. */
 	for (size_t i = 0; i < fold->groups.n && !code; i++) {
 		struct comm_edge *group = &fold->groups.edge[i];
-		double n = fold->bursts[i].total + burst_rounding;
+		double n = fold->seen[i].bursts + burst_rounding;
 
 		group->bursts = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 		group->object = 0;
-		code = comm_edge_table_add(&edges, group);
+		code = comm_edge_table_add(&making->edges, group);
 	}
 	if (!code)
-		code = comm_edge_table_sort(&edges);
-	if (!code) {
-		fold->whole->edges = calloc(edges.n + 1, sizeof(*fold->whole->edges));
-		code = fold->whole->edges ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < edges.n && !code; i++)
-		code = make_edge(fold, &edges.edge[i], z, &fold->whole->edges[i]);
-	comm_edge_table_deinit(&edges);
+		code = comm_edge_table_sort(&making->edges);
 	if (code)
 		return code;
+	making->seen = calloc(making->edges.n + 1, sizeof(*making->seen));
+	making->later = calloc(making->edges.n + 1, sizeof(*making->later));
+	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));
+	if (!making->seen || !making->later || !fold->whole->edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < fold->groups.n && !code; i++) {
+		const struct comm_fold_seen *from = &fold->seen[i];
+		struct comm_fold_seen *to;
+
+		code = comm_edge_table_at(&making->edges, &fold->groups.edge[i], &edge);
+		if (code)
+			break;
+		to = &making->seen[edge - making->edges.edge];
+		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
+			to->sums.sum[j] += from->sums.sum[j];
+		/* A lower bound of the slices in which any of the threads read. */
+		to->slices = from->slices > to->slices ? from->slices : to->slices;
+	}
+	return code;
+}
+
+/* When half of what can be resolved at all would be. */
+static void foretell(struct comm_fold *fold, struct making *making)
+{
+	struct comm_report *report = fold->report;
+	double before = 0;
+
+	qsort(making->later, making->n_later, sizeof(*making->later), order_later);
+	for (size_t i = 0; i < making->n_later; i++)
+		report->resolvable_bytes += making->later[i].bytes;
+	for (size_t i = 0; i < making->n_later && !report->resolve_ns; i++) {
+		double ns = making->later[i].longer * (report->to_ns - report->from_ns);
+
+		before += making->later[i].bytes;
+		if (2 * before >= report->resolvable_bytes)
+			report->resolve_ns = ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
+	}
+}
+
+static int make_edges(struct comm_fold *fold, struct making *making)
+{
+	double min_share = fold->query->min_share;
+	struct comm_report *report = fold->report;
+	const struct comm_report_edge *edge;
+	int code;
+
+	comm_intervals_init(&making->intervals, &fold->whole->error_model, &fold->blocks,
+			    report->confidence);
+	code = sum_groups(fold, making);
+	for (size_t i = 0; i < making->edges.n && !code; i++)
+		code = make_edge(fold, making, i, &fold->whole->edges[i]);
+	if (code)
+		return code;
+	foretell(fold, making);
 	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
 		&min_share);
-	while (report->n_shown < report->n_edges &&
-	       fold->whole->edges[report->n_shown].share >= min_share &&
-	       (!fold->query->top || report->n_shown < fold->query->top))
-		report->n_shown++;
+	for (; report->n_shown < report->n_edges; report->n_shown++) {
+		edge = &fold->whole->edges[report->n_shown];
+		if (edge->share < min_share || (fold->query->resolved && !edge->resolved) ||
+		    (fold->query->top && report->n_shown >= fold->query->top))
+			break;
+	}
 	return 0;
 }
 
@@ -388,7 +520,15 @@ static int find_main_pairs(struct comm_fold *fold)
 
 int comm_fold_finish(struct comm_fold *fold)
 {
-	int code = make_edges(fold);
+	struct making making = {0};
+	int code = make_edges(fold, &making);
 
+	comm_edge_table_deinit(&making.edges);
+	free(making.seen);
+	free(making.later);
+	if (code)
+		return code;
+	fold->report->n_blocks = fold->blocks.n;
+	code = comm_account_finish(&fold->account, &fold->blocks, fold->own.reader, fold->whole);
 	return code ? code : find_main_pairs(fold);
 }

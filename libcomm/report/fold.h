@@ -7,9 +7,12 @@
 #ifndef COMM_FOLD_H
 #define COMM_FOLD_H
 
+#include "account.h"
+#include "blocks.h"
 #include "edge_table.h"
 #include "grouping.h"
 #include "report.h"
+#include "slices.h"
 
 struct comm_fold {
 	const struct comm_query *query;
@@ -17,7 +20,10 @@ struct comm_fold {
 	struct comm_report *report; /* &whole->shown */
 	struct comm_grouping_use own;
 	struct comm_grouping_use ends; /* writers and readers, when own's nodes are between them */
-	size_t slice;		       /* number of the current slice, from 1 */
+	struct comm_blocks blocks;
+	struct comm_account account;
+	size_t slice; /* number of the current slice, from 1 */
+	size_t block; /* that it is dealt to */
 	/*
 	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
 	 * src_site is enum part, object the reading thread.
@@ -25,15 +31,20 @@ struct comm_fold {
 	struct comm_edge_table groups;
 	struct comm_edge_table
 		pairs; /* bytes by writer's and reader's node; object is the node between */
-	struct comm_edge_table coarse; /* coarse_bytes, keyed as groups without reading thread */
-	struct comm_edge_table reads;  /* all that a node reads, by dst_thread and src_site */
-	struct comm_edge_table index;  /* of nodes, by is_end and id; its order is theirs */
-	struct comm_fold_bursts {
-		size_t slice;
-		double most;  /* the largest number of a row, in that slice */
-		double total; /* sum of most over the slices */
-	} * bursts;	      /* one per group */
-	size_t n_bursts;
+	struct comm_edge_table
+		reads; /* all that a node reads (of src_thread, if not 0), by dst_thread, src_site */
+	struct comm_edge_table index; /* of nodes, by is_end and id; its order is theirs */
+	struct comm_fold_seen *seen;  /* one per group */
+	size_t n_seen;
+};
+
+/* What the slices tell of a group. */
+struct comm_fold_seen {
+	size_t slice;  /* the latest with a row of it */
+	double most;   /* the largest number of bursts of a row, in that slice */
+	double bursts; /* sum of most over the slices */
+	uint32_t slices;
+	struct comm_block_sums sums; /* of bytes */
 };
 
 /* query->by names the grouping; *err is set on failure.  Call deinit() also after a failure. */
@@ -41,8 +52,8 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		   struct comm_reader *reader, struct comm_report_whole *whole, char **err);
 void comm_fold_deinit(struct comm_fold *fold);
 
-/* Begins a slice: the rows that follow belong to it. */
-int comm_fold_slice(struct comm_fold *fold, int64_t slice);
+/* Begins a slice, in order of time: the rows that follow belong to it. */
+int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice);
 /*
  * Adds a row; one that is not wanted counts only in what its nodes read.  When an
  * end belongs to several nodes the bytes are split by both ends' weights, as if

@@ -25,50 +25,84 @@ double comm_interval_z(double confidence)
 	return (low + high) / 2;
 }
 
-/*
- * The variance of the estimate's logarithm, as the sum of independent errors: sampling,
- * the common factor and the confusion of writers (error_model.h).  Here without the
- * confusion, which variance_of_log() adds.
- */
-static double variance_of_factor(const struct comm_error_model *model,
-				 const struct comm_estimate *e)
+void comm_intervals_init(struct comm_intervals *intervals, const struct comm_error_model *model,
+			 const struct comm_blocks *blocks, double confidence)
 {
-	double cv2 = e->variance > 0 ? e->variance / (e->bytes * e->bytes) : 0;
-
-	return log1p(model->sampled_ends * cv2) + model->factor_sd * model->factor_sd;
+	if (!(confidence > 0 && confidence < 1))
+		confidence = DEFAULT_CONFIDENCE;
+	intervals->model = model;
+	intervals->blocks = blocks;
+	intervals->z = comm_interval_z(confidence);
+	intervals->t = comm_blocks_t(blocks, confidence);
+	intervals->z90 = comm_interval_z(DEFAULT_CONFIDENCE);
+	intervals->t90 = comm_blocks_t(blocks, DEFAULT_CONFIDENCE);
 }
 
-static double variance_of_log(const struct comm_error_model *model, const struct comm_estimate *e)
+/*
+ * The squared coefficient of variation by which sampling errs: that of the model or that
+ * between blocks, whichever is larger.  The latter is scaled so that z times its root is
+ * what Student's t gives.
+ */
+static double sampling_cv2(const struct comm_intervals *intervals, const struct comm_estimate *e,
+			   double z, double t)
+{
+	double variance = e->variance > 0 ? intervals->model->sampled_ends * e->variance : 0;
+	double between = comm_blocks_variance(intervals->blocks, &e->sums, NULL) * t * t / (z * z);
+
+	variance = fmax(variance, between) + e->guess_bytes * e->guess_bytes;
+	return variance > 0 ? variance / (e->bytes * e->bytes) : 0;
+}
+
+/*
+ * The variance of an estimate's logarithm is the sum of independent errors: sampling, the
+ * common factor and this one, the confusion of writers (error_model.h).
+ */
+static double confusion(const struct comm_error_model *model, const struct comm_estimate *e)
 {
 	double others = e->read_bytes > e->bytes ? e->read_bytes / e->bytes - 1 : 0;
 
-	return variance_of_factor(model, e) +
-	       model->confusion_sd * model->confusion_sd * others * others;
+	return model->confusion_sd * model->confusion_sd * others * others;
 }
 
-void comm_interval(const struct comm_error_model *model, const struct comm_estimate *estimate,
-		   double z, double *low, double *high)
+void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
+		       double *low, double *high, double *spread)
 {
-	double factor, most;
+	const struct comm_error_model *model = intervals->model;
+	double common = model->factor_sd * model->factor_sd, own, factor, most;
 
+	*spread = 1;
 	if (!(estimate->bytes > 0)) {
 		*low = *high = 0;
 		return;
 	}
-	factor = exp(z * sqrt(variance_of_log(model, estimate)));
+	own = log1p(sampling_cv2(intervals, estimate, intervals->z, intervals->t));
+	factor = exp(intervals->z * sqrt(own + common + confusion(model, estimate)));
 	/* An edge cannot have more bytes than its reader reads from all writers together. */
-	most = fmax(estimate->bytes, estimate->read_bytes) *
-	       exp(z * sqrt(variance_of_factor(model, estimate)));
+	most = fmax(estimate->bytes, estimate->read_bytes) * exp(intervals->z * sqrt(own + common));
 	*low = estimate->bytes / factor;
 	*high = fmin(estimate->bytes * factor, most);
+	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate)));
 }
 
-bool comm_interval_resolved(const struct comm_error_model *model,
-			    const struct comm_estimate *estimate)
+double comm_intervals_longer(const struct comm_intervals *intervals,
+			     const struct comm_estimate *estimate)
 {
-	double z = comm_interval_z(DEFAULT_CONFIDENCE);
+	double widest = log(COMM_RESOLVED_RATIO) / (2 * intervals->z90), left, longer = 1;
 
-	if (estimate->samples < COMM_RESOLVED_SAMPLES || !(estimate->bytes > 0))
-		return false;
-	return 2 * z * sqrt(variance_of_log(model, estimate)) <= log(COMM_RESOLVED_RATIO);
+	if (!(estimate->bytes > 0) ||
+	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
+		return INFINITY;
+	/* What confusion leaves to sampling of the interval's width. */
+	left = widest * widest - confusion(intervals->model, estimate);
+	if (!(left > 0))
+		return INFINITY;
+	longer = fmax(longer, sampling_cv2(intervals, estimate, intervals->z90, intervals->t90) /
+				      expm1(left));
+	if (!comm_blocks_agree(intervals->blocks, &estimate->sums, COMM_RESOLVED_RATIO))
+		longer = fmax(longer, 2);
+	if (estimate->samples < COMM_RESOLVED_SAMPLES)
+		longer = fmax(longer, (double)COMM_RESOLVED_SAMPLES / fmax(estimate->samples, 1));
+	if (estimate->slices < COMM_RESOLVED_SLICES)
+		longer = fmax(longer, (double)COMM_RESOLVED_SLICES / fmax(estimate->slices, 1));
+	return longer;
 }

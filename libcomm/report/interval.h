@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Intervals of estimated volumes, and when an edge counts as resolved.
+ *
+ * An interval is never narrower than the run's own blocks of time show: of the model's
+ * sampling variance and the variance between blocks the larger one counts.
  */
 #ifndef COMM_INTERVAL_H
 #define COMM_INTERVAL_H
@@ -8,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "blocks.h"
 #include "error_model.h"
 
 /*
@@ -15,22 +19,42 @@
  * confidence outside of (0, 1) means 0.9.
  */
 double comm_interval_z(double confidence);
+
 /* An estimated volume. */
 struct comm_estimate {
 	double bytes;
-	double variance;   /* from sampling the reader's bursts */
-	double read_bytes; /* estimate of all that the reading end reads, from any writer */
+	double variance;    /* from sampling the reader's bursts, without guesses */
+	double read_bytes;  /* estimate of all that the reading end reads, from any writer */
+	double guess_bytes; /* of bytes: guesses (edge.h), which may all be wrong */
 	uint64_t samples;
+	uint64_t slices; /* in which it was seen */
+	struct comm_block_sums sums;
 };
 
-/* Gives 0 <= *low <= bytes <= *high.  model: that of the run's estimator. */
-void comm_interval(const struct comm_error_model *model, const struct comm_estimate *estimate,
-		   double z, double *low, double *high);
+/* What the intervals of a report have in common. */
+struct comm_intervals {
+	const struct comm_error_model *model; /* of the run's estimator */
+	const struct comm_blocks *blocks;
+	double z, t;	 /* normal and Student's quantile of the confidence asked for */
+	double z90, t90; /* the same of 90 % */
+};
+
+void comm_intervals_init(struct comm_intervals *intervals, const struct comm_error_model *model,
+			 const struct comm_blocks *blocks, double confidence);
+
 /*
- * False for few bursts or a wide interval.  Always takes the 90 % interval: the answer
- * must not change with the confidence that a user asks for.
+ * Gives 0 <= *low <= bytes <= *high.  *spread >= 1 is what the estimate errs by apart from the
+ * factor that is common to all volumes of the run: its share of them lies within
+ * share / *spread and share * *spread.
  */
-bool comm_interval_resolved(const struct comm_error_model *model,
-			    const struct comm_estimate *estimate);
+void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
+		       double *low, double *high, double *spread);
+/*
+ * How many times the present length the same sampling must take until the estimate
+ * is resolved as comm.h says: 1, it is; INFINITY: no length will do.  Always takes the 90 %
+ * interval: the answer must not change with the confidence that a user asks for.
+ */
+double comm_intervals_longer(const struct comm_intervals *intervals,
+			     const struct comm_estimate *estimate);
 
 #endif

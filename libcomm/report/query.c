@@ -108,7 +108,9 @@ static int load_slices(struct work *work, char **err)
 			"from %.1f s to %.1f s",
 			(long long)run->id, (run->end_ns - run->start_ns) / 1e9,
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
-	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns, &work->slices);
+	/* Enough slices to check the range against itself; all of them cost time. */
+	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
+				(to_ns - from_ns) / COMM_BLOCKS_MAX, &work->slices);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
@@ -116,13 +118,13 @@ static int load_slices(struct work *work, char **err)
 		return comm_reader_fail_db(work->reader, err, -ENOMEM);
 	for (size_t i = 0; i < work->slices.n; i++) {
 		const struct comm_slices_one *s = &work->slices.slice[i];
-		bool first = work->query->first_read;
 
 		if (s->leaf)
 			work->whole->slices[report->n_slices++] = (struct comm_report_slice){
 				.start_ns = s->start_ns - run->start_ns,
 				.end_ns = s->end_ns - run->start_ns,
-				.bytes = first ? s->crossing_first_bytes : s->crossing_bytes,
+				.bytes = work->query->first_read ? s->crossing_first_bytes
+								 : s->crossing_bytes,
 				.samples = s->samples,
 			};
 		if (!s->taken)
@@ -135,7 +137,6 @@ static int load_slices(struct work *work, char **err)
 		report->handler_ns += s->handler_ns;
 		report->daemon_ns += s->daemon_ns;
 		report->target_ns += s->target_ns;
-		report->unwritten_bytes += first ? s->unwritten_first_bytes : s->unwritten_bytes;
 	}
 	if (!last_ns)
 		return comm_reader_fail(
@@ -203,10 +204,11 @@ static bool is_wanted(const struct work *work, const struct comm_edge *row)
 
 static const char edges_sql[] =
 	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
-	" bursts, level, bytes, variance FROM edge WHERE run = ?1 AND slice = ?2";
+	" bursts, level, bytes, variance, guess_bytes FROM edge WHERE run = ?1 AND slice = ?2";
 static const char first_edges_sql[] =
 	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
-	" bursts, level, first_bytes, first_variance FROM edge WHERE run = ?1 AND slice = ?2";
+	" bursts, level, first_bytes, first_variance, guess_first_bytes FROM edge"
+	" WHERE run = ?1 AND slice = ?2";
 
 static void read_row(sqlite3_stmt *stmt, struct comm_edge *row)
 {
@@ -220,6 +222,7 @@ static void read_row(sqlite3_stmt *stmt, struct comm_edge *row)
 	row->level = sqlite3_column_int(stmt, 6);
 	row->bytes = sqlite3_column_double(stmt, 7);
 	row->variance = sqlite3_column_double(stmt, 8);
+	row->guess_bytes = sqlite3_column_double(stmt, 9);
 }
 
 static int scan(struct work *work)
@@ -234,10 +237,12 @@ static int scan(struct work *work)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(stmt, 1, work->report->run->id);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {
-		if (!work->slices.slice[i].taken)
+		const struct comm_slices_one *slice = &work->slices.slice[i];
+
+		if (!slice->taken)
 			continue;
-		code = comm_fold_slice(&work->fold, work->slices.slice[i].id);
-		sqlite3_bind_int64(stmt, 2, work->slices.slice[i].id);
+		code = comm_fold_slice(&work->fold, slice);
+		sqlite3_bind_int64(stmt, 2, slice->id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 			read_row(stmt, &row);
 			code = comm_fold_row(&work->fold, &row, is_wanted(work, &row));
@@ -247,7 +252,6 @@ static int scan(struct work *work)
 		sqlite3_reset(stmt);
 	}
 	sqlite3_finalize(stmt);
-	work->report->read_bytes += work->report->unwritten_bytes;
 	return code;
 }
 
@@ -281,8 +285,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, confidence) + sizeof(double) ==
-		       sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, guess) + sizeof(uint32_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

@@ -53,3 +53,8 @@ const struct comm_report_slice *comm_report_slice_at(const struct comm_report *r
 {
 	return i < report->n_slices ? &whole_of(report)->slices[i] : NULL;
 }
+
+const struct comm_report_part *comm_report_part_at(const struct comm_report *report, size_t i)
+{
+	return i < COMM_PARTS ? &whole_of(report)->parts[i] : NULL;
+}

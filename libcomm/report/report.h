@@ -12,6 +12,17 @@
 #include "error_model.h"
 #include "texts.h"
 
+/* Where the bytes that were read went, in the order of comm_report_part_at(). */
+enum comm_part {
+	COMM_PART_OTHERS, /* total_bytes: to edges between different nodes, or to all with self */
+	COMM_PART_SELF,
+	COMM_PART_WITHIN,
+	COMM_PART_UNSEEN, /* unwritten_bytes and guess_bytes */
+	COMM_PART_FOLDED,
+	COMM_PART_UNASKED, /* of threads that the query does not ask for */
+	COMM_PARTS,
+};
+
 struct comm_report_whole {
 	struct comm_report shown; /* first member: programs hold a pointer to it */
 	struct comm_run run;
@@ -20,6 +31,7 @@ struct comm_report_whole {
 	struct comm_report_edge *edges;
 	struct comm_report_loss *losses;
 	struct comm_report_slice *slices;
+	struct comm_report_part parts[COMM_PARTS];
 	struct comm_texts texts; /* names and keys that nodes and losses point to */
 };
 

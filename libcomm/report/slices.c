@@ -50,11 +50,11 @@ static int load(sqlite3_stmt *stmt, struct comm_slices *slices)
 }
 
 /*
- * Slices are ordered so that a slice's parts follow it.  A slice inside the range is
- * taken and its parts are skipped; of a slice across an end of the range the parts are
- * taken, or the slice whole when it has none left.
+ * Slices are ordered so that a slice's parts follow it.  A slice inside the range and
+ * narrow enough is taken and its parts are skipped; of others the parts are taken, or the
+ * slice whole when it has none left.
  */
-static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns)
+static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns, uint64_t max_ns)
 {
 	uint64_t done_ns = 0;
 
@@ -64,14 +64,16 @@ static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns)
 		slice->leaf = i + 1 == slices->n || slices->slice[i + 1].start_ns >= slice->end_ns;
 		if (slice->start_ns < done_ns)
 			continue;
-		if ((slice->start_ns >= from_ns && slice->end_ns <= to_ns) || slice->leaf) {
+		if ((slice->start_ns >= from_ns && slice->end_ns <= to_ns &&
+		     slice->end_ns - slice->start_ns <= max_ns) ||
+		    slice->leaf) {
 			slice->taken = true;
 			done_ns = slice->end_ns;
 		}
 	}
 }
 
-int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
+int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns, uint64_t max_ns,
 		     struct comm_slices *ret)
 {
 	struct comm_slices slices = {0};
@@ -96,7 +98,7 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 		comm_slices_deinit(&slices);
 		return err;
 	}
-	choose(&slices, from_ns, to_ns);
+	choose(&slices, from_ns, to_ns, max_ns);
 	*ret = slices;
 	return 0;
 }

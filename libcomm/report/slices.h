@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slices of a run, and the cover: the fewest that span a range of time, each instant
- * once, wide slices where they fit and narrow ones at the ends (schema.c tells
- * how levels nest).
+ * Slices of a run, and the cover: few that span a range of time, each instant once,
+ * wide slices where they fit and narrow ones at the ends (schema.c tells how levels
+ * nest).
  */
 #ifndef COMM_SLICES_H
 #define COMM_SLICES_H
@@ -29,8 +29,11 @@ struct comm_slices {
 	size_t n;
 };
 
-/* from_ns, to_ns: CLOCK_MONOTONIC, the end exclusive; the range grows to whole slices. */
-int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
+/*
+ * from_ns, to_ns: CLOCK_MONOTONIC, the end exclusive; the range grows to whole slices.
+ * The cover has no slice wider than max_ns where the store has narrower ones.
+ */
+int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns, uint64_t max_ns,
 		     struct comm_slices *ret);
 void comm_slices_deinit(struct comm_slices *slices);
 

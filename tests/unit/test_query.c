@@ -11,7 +11,6 @@
 
 #include "interval.h"
 #include "made_names.h"
-#include "region.h"
 #include "slices.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -67,7 +66,6 @@ static int setup(void **state)
 	int64_t id;
 
 	(void)state;
-	edges[3].level = COMM_REGION_OBJECT;
 	strcpy(path, "/tmp/test_query.XXXXXX");
 	if (!mkdtemp(path))
 		return -1;
@@ -221,27 +219,6 @@ static void test_self_and_cuts(void **state)
 	comm_report_free(report);
 }
 
-/* Resolved edges come first, even before larger ones that are guesses. */
-static void test_order(void **state)
-{
-	struct comm_report *report = ask((struct comm_query){.by = "line"});
-	bool guess_is_larger = false;
-
-	(void)state;
-	for (size_t i = 1; i < report->n_edges; i++) {
-		const struct comm_report_edge *a = comm_report_edge_at(report, i - 1),
-					      *b = comm_report_edge_at(report, i);
-
-		assert_true(a->resolved >= b->resolved);
-		if (a->resolved == b->resolved)
-			assert_true(a->bytes >= b->bytes);
-		else
-			guess_is_larger = a->bytes < b->bytes;
-	}
-	assert_true(guess_is_larger);
-	comm_report_free(report);
-}
-
 /*
  * Functions also communicate within a thread: left out when only edges between
  * threads are asked for.
@@ -259,20 +236,6 @@ static void test_across(void **state)
 	assert_true(report->within_bytes == 3600);
 	assert_true(report->self_bytes == 120 && report->folded_bytes == 30);
 	assert_true(report->read_bytes == report->total_bytes + 3600 + 120 + 30 + 200);
-	comm_report_free(report);
-}
-
-static void test_coarse(void **state)
-{
-	struct comm_report *report = ask((struct comm_query){.self = true});
-
-	(void)state;
-	assert_true(report->coarse_bytes == 300);
-	assert_true(find(report, "beta", "alpha")->coarse_bytes == 300);
-	assert_true(find(report, "alpha", "beta")->coarse_bytes == 0);
-	comm_report_free(report);
-	report = ask((struct comm_query){.by = "object"});
-	assert_true(report->coarse_bytes == 300);
 	comm_report_free(report);
 }
 
@@ -548,42 +511,93 @@ static void test_opening(void **state)
 
 static void test_intervals(void **state)
 {
-	double low, high, z = comm_interval_z(0.9);
+	struct comm_blocks none = {0}, eight = {0};
+	struct comm_intervals without, with;
+	double low, high, spread, z = comm_interval_z(0.9);
+	struct comm_estimate e = {.bytes = 1000};
 
 	(void)state;
 	assert_true(fabs(z - 1.6448536) < 1e-6);
 	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
 	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
 		    comm_interval_z(NAN) == z);
-	comm_interval(&model, &(struct comm_estimate){.bytes = 1000}, z, &low, &high);
-	/* Only the error of the factor. */
+	comm_intervals_init(&without, &model, &none, 0.9);
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	/* Only the error of the factor, which no share has. */
 	assert_true(fabs(high / 1000 - exp(z * 0.3)) < 1e-9);
 	assert_true(fabs(low * high - 1e6) < 1e-3);
+	assert_true(spread == 1);
 	/* Sampling of both ends. */
-	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .variance = 1e5}, z, &low,
-		      &high);
+	e.variance = 1e5;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.3 * 0.3))) < 1e-9);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.2)))) < 1e-9);
+	/* What the blocks differ by counts where it is more. */
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(comm_blocks_add(&eight, 1), i % 8);
+	comm_intervals_init(&with, &model, &eight, 0.9);
+	assert_true(fabs(with.t - 1.8945786) < 1e-6);
+	for (int i = 0; i < 8; i++)
+		e.sums.sum[i] = 125;
+	comm_intervals_of(&with, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.2)))) < 1e-9);
+	e.sums.sum[0] = 1000;
+	for (int i = 1; i < 8; i++)
+		e.sums.sum[i] = 0;
+	comm_intervals_of(&with, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(pow(with.t / z, 2))))) < 1e-6);
+	/* Guesses may all be wrong. */
+	e = (struct comm_estimate){.bytes = 1000, .guess_bytes = 500};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.25)))) < 1e-9);
 	/* The interval is wider, the smaller the edge's part of all bytes read there is. */
-	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .read_bytes = 4000}, z, &low,
-		      &high);
+	e = (struct comm_estimate){.bytes = 1000, .read_bytes = 4000};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
-	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .read_bytes = 1e6}, z, &low,
-		      &high);
+	e.read_bytes = 1e6;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
-	comm_interval(&model, &(struct comm_estimate){.bytes = 1000, .variance = 1e12}, z, &low,
-		      &high);
+	e = (struct comm_estimate){.bytes = 1000, .variance = 1e12};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low >= 0 && low < 1000 && high > 1000);
-	comm_interval(&model, &(struct comm_estimate){.variance = 5}, z, &low, &high);
-	assert_true(low == 0 && high == 0);
-	comm_interval(&model, &(struct comm_estimate){1000, NAN, NAN, 5}, z, &low, &high);
+	e = (struct comm_estimate){.variance = 5};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low == 0 && high == 0 && spread == 1);
+	e = (struct comm_estimate){.bytes = 1000, .variance = NAN, .read_bytes = NAN};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low > 0 && isfinite(high));
-	assert_true(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 1000, 5}));
-	assert_false(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 1000, 4}));
-	assert_false(
-		comm_interval_resolved(&model, &(struct comm_estimate){1000, 1e6, 1000, 1000}));
-	assert_true(comm_interval_resolved(&model, &(struct comm_estimate){1000, 1e5, 1000, 1000}));
-	assert_false(
-		comm_interval_resolved(&model, &(struct comm_estimate){1000, 1000, 10000, 1000}));
+}
+
+/* A variance between blocks is that of the sum, whatever the blocks' lengths. */
+static void test_blocks(void **state)
+{
+	const double t90[] = {6.3137515, 2.9199856, 2.3533634, 2.1318468, 2.0150484, 1.9431803};
+	struct comm_blocks blocks = {0};
+	struct comm_block_sums sums = {{10, 30, 20, 20}};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_true(comm_blocks_variance(&blocks, &sums, NULL) < 0);
+		assert_false(comm_blocks_agree(&blocks, &sums, 100));
+		comm_blocks_add(&blocks, 2);
+	}
+	assert_true(fabs(comm_blocks_variance(&blocks, &sums, NULL) - 200 / 0.75) < 1e-9);
+	assert_true(comm_blocks_agree(&blocks, &sums, 50. / 30));
+	assert_false(comm_blocks_agree(&blocks, &sums, 49. / 30));
+	/* A longer block is expected to have more. */
+	blocks.weight[1] = 6;
+	blocks.weight[0] = 2;
+	blocks.weight[2] = blocks.weight[3] = 4;
+	assert_true(comm_blocks_variance(&blocks, &sums, NULL) < 1e-9);
+	/* So has one where more was read in all. */
+	assert_true(comm_blocks_variance(&blocks, &sums,
+					 &(struct comm_block_sums){{100, 300, 200, 200}}) < 1e-9);
+	blocks = (struct comm_blocks){0};
+	comm_blocks_add(&blocks, 1);
+	for (int i = 0; i < 6; i++) {
+		comm_blocks_add(&blocks, 1);
+		assert_true(fabs(comm_blocks_t(&blocks, 0.9) - t90[i]) < 1e-6);
+	}
 }
 
 /* Nothing in a report may scan a table: each step must go by a key. */
@@ -693,16 +707,26 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_by_thread),	  TEST(test_self_and_cuts),
-		TEST(test_order),	  TEST(test_across),
-		TEST(test_coarse),	  TEST(test_thread_by_label),
-		TEST(test_first_read),	  TEST(test_by_function),
-		TEST(test_by_line),	  TEST(test_by_object),
-		TEST(test_ranges),	  TEST(test_threads),
-		TEST(test_no_data),	  TEST(test_size),
-		TEST(test_past_the_last), TEST(test_newest),
-		TEST(test_opening),	  TEST(test_plans),
-		TEST(test_hostile_store), cmocka_unit_test(test_intervals),
+		TEST(test_by_thread),
+		TEST(test_self_and_cuts),
+
+		TEST(test_across),
+		TEST(test_thread_by_label),
+		TEST(test_first_read),
+		TEST(test_by_function),
+		TEST(test_by_line),
+		TEST(test_by_object),
+		TEST(test_ranges),
+		TEST(test_threads),
+		TEST(test_no_data),
+		TEST(test_size),
+		TEST(test_past_the_last),
+		TEST(test_newest),
+		TEST(test_opening),
+		TEST(test_plans),
+		TEST(test_hostile_store),
+		cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

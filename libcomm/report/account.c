@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "account.h"
+
+#include <math.h>
+
+#include "ids.h"
+#include "interval.h"
+#include "schema.h"
+
+/*
+ * Memory of this size without names of its own, such as a heap, holds data of all threads:
+ * what was seen in some places of it need not hold for the others.
+ */
+#define LARGE_BYTES (16 << 20)
+/* One object with more of a part than that carries it ... */
+static const double large_share = 0.67;
+/* ... and so does a smaller one without which the share would be another. */
+static const double carried_share = 0.5;
+/* A share as narrow as that is told also where its ends differ by a large factor. */
+static const double narrow = 0.1;
+
+void comm_account_deinit(struct comm_account *account)
+{
+	comm_edge_table_deinit(&account->objects);
+}
+
+int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
+		     double bytes, size_t block)
+{
+	struct comm_edge *cell, key = {.object = object, .src_site = part};
+	int code;
+
+	account->part[part].sum[block] += bytes;
+	if (object == COMM_ID_OTHER)
+		return 0;
+	code = comm_edge_table_at(&account->objects, &key, &cell);
+	if (!code)
+		cell->bytes += bytes;
+	return code;
+}
+
+struct carrier {
+	uint32_t object; /* of a part: the one with most bytes; 0: none */
+	double bytes;	 /* of the part */
+	double all;	 /* of the object, in all parts */
+};
+
+static void find_carriers(const struct comm_account *account, struct carrier carrier[COMM_PARTS])
+{
+	for (size_t i = 0; i < account->objects.n; i++) {
+		const struct comm_edge *e = &account->objects.edge[i];
+
+		if (e->bytes > carrier[e->src_site].bytes)
+			carrier[e->src_site] =
+				(struct carrier){.object = e->object, .bytes = e->bytes};
+	}
+	for (size_t i = 0; i < account->objects.n; i++) {
+		const struct comm_edge *e = &account->objects.edge[i];
+
+		for (size_t j = 0; j < COMM_PARTS; j++)
+			carrier[j].all += e->object == carrier[j].object ? e->bytes : 0;
+	}
+}
+
+/* Sets part->object where the part's share rests on the object alone. */
+static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_texts *texts,
+		 double read_bytes, struct comm_report_part *part)
+{
+	double rest = read_bytes - carrier->all, without;
+	bool carried, large;
+	int rc;
+
+	if (!carrier->object || carrier->bytes < carried_share * part->bytes)
+		return 0;
+	without = rest > 0 ? (part->bytes - carrier->bytes) / rest : part->share;
+	carried = without * COMM_RESOLVED_RATIO < part->share ||
+		  without > COMM_RESOLVED_RATIO * part->share;
+	sqlite3_bind_int64(stmt, 2, carrier->object);
+	rc = sqlite3_step(stmt);
+	large = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) >= LARGE_BYTES &&
+		sqlite3_column_int64(stmt, 2) >= COMM_OBJECT_HEAP &&
+		carrier->bytes > large_share * part->bytes;
+	if (rc == SQLITE_ROW && (carried || large))
+		part->object = comm_texts_keep(texts, stmt, 0);
+	sqlite3_reset(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0
+						     : comm_schema_errno(sqlite3_db_handle(stmt));
+}
+
+/* The interval of a share, a ratio of two sums over the blocks. */
+static void bound(const struct comm_account *account, const struct comm_blocks *blocks,
+		  const struct comm_block_sums *all, const struct comm_report_whole *whole,
+		  enum comm_part which, struct comm_report_part *part)
+{
+	const struct comm_report *report = &whole->shown;
+	double variance = comm_blocks_variance(blocks, &account->part[which], all), sd;
+
+	part->share_low = part->share_high = part->share;
+	part->resolved = report->exact;
+	if (report->exact)
+		return;
+	part->share_low = 0;
+	part->share_high = 1;
+	if (variance < 0 || !(report->read_bytes > 0))
+		return;
+	sd = sqrt(variance) / report->read_bytes;
+	part->share_low = fmax(0, part->share - comm_blocks_t(blocks, report->confidence) * sd);
+	part->share_high = fmin(1, part->share + comm_blocks_t(blocks, report->confidence) * sd);
+	part->resolved = report->bursts >= COMM_RESOLVED_SAMPLES &&
+			 (part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
+			  part->share_high - part->share_low <= narrow);
+}
+
+int comm_account_finish(struct comm_account *account, const struct comm_blocks *blocks,
+			struct comm_reader *reader, struct comm_report_whole *whole)
+{
+	static const char *const names[COMM_PARTS] = {
+		[COMM_PART_OTHERS] = "others", [COMM_PART_SELF] = "self",
+		[COMM_PART_WITHIN] = "within", [COMM_PART_UNSEEN] = "unseen",
+		[COMM_PART_FOLDED] = "folded", [COMM_PART_UNASKED] = "unasked",
+	};
+	struct carrier carrier[COMM_PARTS] = {0};
+	struct comm_block_sums all = {0};
+	sqlite3_stmt *stmt;
+	int code = 0;
+
+	if (sqlite3_prepare_v2(reader->db,
+			       "SELECT name, size_bytes, kind FROM object WHERE run = ?1"
+			       " AND id = ?2",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	sqlite3_bind_int64(stmt, 1, whole->run.id);
+	find_carriers(account, carrier);
+	for (size_t i = 0; i < COMM_PARTS; i++)
+		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
+			all.sum[j] += account->part[i].sum[j];
+	for (size_t i = 0; i < COMM_PARTS && !code; i++) {
+		struct comm_report_part *part = &whole->parts[i];
+
+		part->name = names[i];
+		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
+			part->bytes += account->part[i].sum[j];
+		part->share = comm_reader_share(part->bytes, whole->shown.read_bytes);
+		bound(account, blocks, &all, whole, i, part);
+		if (!whole->shown.exact)
+			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
+				     part);
+		part->resolved &= !part->object;
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The account of a report: where all bytes that were read went, in parts that add up to
+ * them, each part's share with an interval out of the blocks of time, and whether a single
+ * object carries it.  fold.c and query.c fill it.
+ */
+#ifndef COMM_ACCOUNT_H
+#define COMM_ACCOUNT_H
+
+#include "blocks.h"
+#include "edge_table.h"
+#include "reader.h"
+#include "report.h"
+
+struct comm_account {
+	struct comm_block_sums part[COMM_PARTS];
+	struct comm_edge_table objects; /* bytes by object and src_site, an enum comm_part */
+};
+
+void comm_account_deinit(struct comm_account *account);
+
+/* object: 0 where it is not known. */
+int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
+		     double bytes, size_t block);
+/* Fills whole->parts.  The account's own sums are the parts' bytes. */
+int comm_account_finish(struct comm_account *account, const struct comm_blocks *blocks,
+			struct comm_reader *reader, struct comm_report_whole *whole);
+
+#endif

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a report states, on stores whose truth is known: steady flows are resolved, and
+ * nothing that one half of the run, one burst or a guess alone speaks for.
+ */
+#include <math.h>
+
+#include "made_store.h"
+
+enum { STEADY = 1, OTHER, READER, SECOND_READER };
+
+/* The flows of one slice of a run; returns their number. */
+typedef size_t slice_fn(int slice, struct comm_edge *edges);
+
+static struct comm_edge flow(uint32_t from, uint32_t to, double bytes, uint32_t bursts)
+{
+	return (struct comm_edge){.src_thread = from,
+				  .dst_thread = to,
+				  .src_site = 1 + from,
+				  .dst_site = 1 + to,
+				  .object = to,
+				  .bytes = bytes,
+				  .variance = bursts ? bytes * bytes / bursts : 0,
+				  .first_bytes = bytes / 2,
+				  .bursts = bursts};
+}
+
+static void write_run_of(const struct comm_error_model *model, int slices, slice_fn *fn)
+{
+	struct comm_run_info info = {.estimator = "test",
+				     .error_model = model,
+				     .start_ns = START,
+				     .overhead_limit = 0.01};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	int64_t run;
+
+	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
+	for (int i = 0; i < slices; i++) {
+		struct comm_edge edges[16];
+
+		assert_int_equal(write_at(store, i, edges, fn(i, edges)), 0);
+	}
+	assert_int_equal(comm_store_end_run(store, START + slices * SECOND, "duration"), 0);
+	comm_store_close(store);
+}
+
+static void write_run(int slices, slice_fn *fn)
+{
+	write_run_of(&comm_est_hazard.error_model, slices, fn);
+}
+
+static struct comm_report *ask(struct comm_query q)
+{
+	q.size = sizeof(q);
+	return report_of(&q);
+}
+
+/* Threads have the tids 10, 11, ... */
+static const struct comm_report_edge *between(const struct comm_report *report, uint32_t from,
+					      uint32_t to)
+{
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *e = comm_report_edge_at(report, i);
+
+		if (comm_report_node_at(report, e->from)->tid == 9 + from &&
+		    comm_report_node_at(report, e->to)->tid == 9 + to)
+			return e;
+	}
+	return NULL;
+}
+
+static bool is_resolved(uint32_t from, uint32_t to)
+{
+	struct comm_report *report = ask((struct comm_query){0});
+	const struct comm_report_edge *e = between(report, from, to);
+	bool resolved;
+
+	assert_non_null(e);
+	resolved = e->resolved;
+	assert_true(!resolved || e->share_high <= COMM_RESOLVED_RATIO * e->share_low);
+	assert_true(e->share_low <= e->share && e->share <= e->share_high);
+	comm_report_free(report);
+	return resolved;
+}
+
+static size_t steady(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, READER, 1000 + slice % 3 * 100, 4);
+	return 1;
+}
+
+static void test_steady(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(20, steady);
+	assert_true(is_resolved(STEADY, READER));
+	report = ask((struct comm_query){0});
+	assert_int_equal(report->n_unresolved, 0);
+	assert_true(report->unresolved_bytes == 0 && report->resolve_ns == 0);
+	assert_int_equal(report->n_blocks, 8);
+	assert_int_equal(comm_report_edge_at(report, 0)->slices, 20);
+	comm_report_free(report);
+}
+
+/* Half of a run has it: the even slices, which are the one half. */
+static size_t every_other(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[1] = flow(OTHER, SECOND_READER, slice % 2 ? 1 : 3000, 100);
+	return 2;
+}
+
+static void test_one_half(void **state)
+{
+	(void)state;
+	write_run(40, every_other);
+	assert_true(is_resolved(STEADY, READER));
+	assert_false(is_resolved(OTHER, SECOND_READER));
+}
+
+/* The load changes in the course of the run: no reason to doubt it. */
+static size_t first_phase(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[1] = flow(OTHER, SECOND_READER, slice < 32 ? 1000 : 0, 100);
+	return 2;
+}
+
+static void test_phases(void **state)
+{
+	(void)state;
+	write_run(64, first_phase);
+	assert_true(is_resolved(STEADY, READER));
+	assert_true(is_resolved(OTHER, SECOND_READER));
+}
+
+/* One burst, which the estimator counts as many and as sure. */
+static size_t one_burst(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[1] = flow(OTHER, SECOND_READER, slice == 5 ? 1e6 : 1, 1000);
+	edges[1].variance = 0;
+	return 2;
+}
+
+static void test_one_burst(void **state)
+{
+	struct comm_report *report;
+	const struct comm_report_edge *e;
+
+	(void)state;
+	write_run(40, one_burst);
+	assert_false(is_resolved(OTHER, SECOND_READER));
+	/* Large as it is, it comes after what is resolved, and is not shown but counted. */
+	report = ask((struct comm_query){.resolved = 1});
+	assert_int_equal(report->n_shown, 1);
+	assert_int_equal(report->n_edges, 2);
+	e = comm_report_edge_at(report, 0);
+	assert_true(e->resolved && e->bytes < comm_report_edge_at(report, 1)->bytes);
+	assert_int_equal(report->n_unresolved, 1);
+	assert_true(fabs(report->unresolved_bytes - 1000039) < 1e-3);
+	comm_report_free(report);
+	report = ask((struct comm_query){0});
+	assert_int_equal(report->n_shown, 2);
+	comm_report_free(report);
+}
+
+/* Few bursts, each in a slice of its own. */
+static size_t four_bursts(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[1] = flow(OTHER, SECOND_READER, 1000, slice < 4);
+	if (slice >= 4)
+		edges[1].bytes = 0;
+	return 2;
+}
+
+static void test_few_bursts(void **state)
+{
+	(void)state;
+	write_run(4, four_bursts);
+	assert_true(is_resolved(STEADY, READER));
+	assert_false(is_resolved(OTHER, SECOND_READER));
+}
+
+/* A run too short to be split states nothing, and says when it would. */
+static void test_short_run(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(3, steady);
+	assert_false(is_resolved(STEADY, READER));
+	report = ask((struct comm_query){0});
+	assert_true(report->resolve_ns >= 4 * SECOND);
+	assert_int_equal(report->n_blocks, 3);
+	comm_report_free(report);
+}
+
+/* Roll-up has merged the slices: wide ones are dealt out instead. */
+static void test_rolled_up(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(2000, every_other);
+	assert_true(is_resolved(STEADY, READER));
+	report = ask((struct comm_query){0});
+	/* In whole minutes both halves have as much: that is all that is left to see. */
+	assert_true(between(report, OTHER, SECOND_READER)->slices <= 40);
+	comm_report_free(report);
+}
+
+/* Sampling noise: what is needed goes with one over the bursts. */
+static size_t noisy(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, 1000, 1);
+	return 1;
+}
+
+static void test_how_long(void **state)
+{
+	struct comm_report *report;
+	uint64_t needed;
+
+	(void)state;
+	write_run(10, noisy);
+	report = ask((struct comm_query){0});
+	assert_int_equal(report->n_unresolved, 1);
+	assert_true(report->resolvable_bytes == report->unresolved_bytes);
+	needed = report->resolve_ns;
+	/* 2 / n bursts of variance, ln(3) / (2 * 1.645) of deviation. */
+	assert_true(fabs(needed / 1e9 - 2 / expm1(pow(log(3) / 2 / 1.6448536, 2))) < 1e-3);
+	comm_report_free(report);
+	unlink(path);
+	write_run(needed / SECOND + 1, noisy);
+	assert_true(is_resolved(STEADY, READER));
+	unlink(path);
+	write_run(needed / SECOND - 1, noisy);
+	assert_false(is_resolved(STEADY, READER));
+}
+
+/* Far smaller than what else its reader reads: no length tells it. */
+static size_t beside_a_large_one(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, 1e6, 1000);
+	edges[1] = flow(OTHER, READER, 10, 1000);
+	return 2;
+}
+
+static void test_never(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(40, beside_a_large_one);
+	assert_true(is_resolved(STEADY, READER));
+	assert_false(is_resolved(OTHER, READER));
+	report = ask((struct comm_query){0});
+	assert_true(report->unresolved_bytes == 400 && report->resolvable_bytes == 0);
+	assert_int_equal(report->resolve_ns, 0);
+	comm_report_free(report);
+}
+
+/* Part of a flow is a guess; another one is nothing but a guess. */
+static size_t guesses(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[0].guess_bytes = 200;
+	edges[0].guess_first_bytes = 100;
+	edges[1] = flow(OTHER, SECOND_READER, 3000, 100);
+	edges[1].guess_bytes = 3000;
+	edges[1].guess_first_bytes = 1500;
+	edges[1].level = COMM_LEVEL_OBJECT;
+	return 2;
+}
+
+static void test_guesses(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(40, guesses);
+	report = ask((struct comm_query){0});
+	assert_int_equal(report->n_edges, 1);
+	assert_true(between(report, STEADY, READER)->bytes == 40 * 800);
+	assert_true(between(report, STEADY, READER)->resolved);
+	assert_true(report->guess_bytes == 40 * 3200);
+	assert_true(report->coarse_bytes == 0);
+	/* The writer of what is guessed was not seen. */
+	assert_true(report->seen_bytes == 40 * 800);
+	assert_true(report->unwritten_bytes == 40 * 7);
+	assert_true(report->read_bytes == 40 * 4007);
+	assert_true(comm_report_slice_at(report, 0)->bytes == 800);
+	comm_report_free(report);
+
+	report = ask((struct comm_query){.guess = 1});
+	assert_true(between(report, STEADY, READER)->bytes == 40 * 1000);
+	assert_true(between(report, STEADY, READER)->resolved);
+	assert_true(between(report, OTHER, SECOND_READER)->bytes == 40 * 3000);
+	assert_false(between(report, OTHER, SECOND_READER)->resolved);
+	assert_true(report->guess_bytes == 0 && report->coarse_bytes == 40 * 3200);
+	assert_true(report->seen_bytes == 40 * 800);
+	comm_report_free(report);
+
+	report = ask((struct comm_query){.first_read = true});
+	assert_true(between(report, STEADY, READER)->bytes == 40 * 400);
+	assert_true(report->guess_bytes == 40 * 1600);
+	comm_report_free(report);
+}
+
+static const struct comm_report_part *part_of(const struct comm_report *report, const char *name)
+{
+	const struct comm_report_part *part;
+
+	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++)
+		if (!strcmp(part->name, name))
+			return part;
+	fail_msg("no part '%s'", name);
+	return NULL;
+}
+
+static void check_parts(const struct comm_report *report)
+{
+	const struct comm_report_part *part;
+	double bytes = 0, share = 0;
+
+	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++) {
+		assert_true(part->share_low <= part->share && part->share <= part->share_high);
+		bytes += part->bytes;
+		share += part->share;
+	}
+	assert_true(fabs(bytes - report->read_bytes) <= 1e-9 * bytes);
+	assert_true(fabs(share - 1) < 1e-9);
+}
+
+static size_t several_objects(int slice, struct comm_edge *edges)
+{
+	/* Noise in volume that all have in common moves no share. */
+	double load = 1 + slice % 5;
+
+	edges[0] = flow(STEADY, READER, 300 * load, 100);
+	edges[0].object = 1;
+	edges[1] = flow(STEADY, READER, 300 * load, 100);
+	edges[1].object = 2;
+	edges[2] = flow(READER, READER, 200 * load, 100);
+	edges[2].object = 1;
+	edges[3] = flow(READER, READER, 200 * load, 100);
+	edges[3].object = 3;
+	return 4;
+}
+
+static void test_account(void **state)
+{
+	struct comm_report *report;
+	const struct comm_report_part *others, *self;
+
+	(void)state;
+	write_run(40, several_objects);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	others = part_of(report, "others");
+	self = part_of(report, "self");
+	assert_true(others->resolved && self->resolved && !others->object && !self->object);
+	assert_true(fabs(others->share - 0.6) < 0.01 && others->share_high < 0.62);
+	assert_true(fabs(self->share - 0.4) < 0.01);
+	assert_true(fabs(part_of(report, "unseen")->bytes - 280) < 1e-6);
+	comm_report_free(report);
+	report = ask((struct comm_query){.thread = "11"});
+	check_parts(report);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = "function", .across = true, .guess = 1});
+	check_parts(report);
+	assert_true(part_of(report, "within")->bytes > 0);
+	comm_report_free(report);
+}
+
+/* All that the reader reads of its own lies in one large mapping. */
+static size_t one_object(int slice, struct comm_edge *edges)
+{
+	size_t n = several_objects(slice, edges);
+
+	edges[2].object = edges[3].object = 4;
+	return n;
+}
+
+static void test_one_object_carries(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	names->object[4].kind = COMM_OBJECT_ANON;
+	names->object[4].size_bytes = 4ULL << 30;
+	names->object[4].name = "anon 4G";
+	write_run(40, one_object);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	assert_false(part_of(report, "self")->resolved);
+	assert_string_equal(part_of(report, "self")->object, "anon 4G");
+	comm_report_free(report);
+}
+
+static size_t one_burst_of_own(int slice, struct comm_edge *edges)
+{
+	size_t n = several_objects(slice, edges);
+
+	if (slice == 7)
+		edges[3].bytes = 1e6;
+	return n;
+}
+
+static void test_one_burst_carries(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(40, one_burst_of_own);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	assert_false(part_of(report, "self")->resolved);
+	assert_false(part_of(report, "others")->resolved);
+	comm_report_free(report);
+}
+
+/* What was counted needs no confirmation. */
+static void test_exact(void **state)
+{
+	const struct comm_error_model exact = {0};
+	struct comm_report *report;
+
+	(void)state;
+	write_run_of(&exact, 1, one_burst);
+	assert_true(is_resolved(STEADY, READER));
+	report = ask((struct comm_query){0});
+	assert_true(part_of(report, "others")->resolved);
+	assert_int_equal(report->n_unresolved, 0);
+	comm_report_free(report);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_steady),
+		TEST(test_one_half),
+		TEST(test_phases),
+		TEST(test_one_burst),
+		TEST(test_few_bursts),
+		TEST(test_short_run),
+		TEST(test_rolled_up),
+		TEST(test_how_long),
+		TEST(test_never),
+		TEST(test_guesses),
+		TEST(test_account),
+		TEST(test_one_object_carries),
+		TEST(test_one_burst_carries),
+		TEST(test_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
