@@ -12,27 +12,25 @@ enum {
 	HEATMAP_CELL = 6,  /* " ## 12" */
 	HEATMAP_SLIM = 2,
 	HEATMAP_NARROW_MIN = 8, /* with fewer columns a table tells as much */
+	HEATMAP_NODES_MIN = 3,
 };
 
 struct heatmap {
-	size_t n;     /* rows and columns, the last for the rest if any */
-	size_t *node; /* node at each row */
-	size_t *row;  /* row of each node */
+	size_t n;	 /* rows and columns, the last for the rest if any */
+	size_t n_all;	 /* nodes that the matrix is of */
+	size_t *node;	 /* node at each row */
+	size_t *row;	 /* row of each node */
+	double *traffic; /* of each node */
 	double *cell;
 	bool rest;
 };
 
 static const struct comm_report *sorting;
-
-static double traffic(size_t node)
-{
-	return comm_report_node_at(sorting, node)->written_bytes +
-	       comm_report_node_at(sorting, node)->read_bytes;
-}
+static const double *sorting_by; /* a node's share of what is shown */
 
 static int order_traffic(const void *pa, const void *pb)
 {
-	double a = traffic(*(const size_t *)pa), b = traffic(*(const size_t *)pb);
+	double a = sorting_by[*(const size_t *)pa], b = sorting_by[*(const size_t *)pb];
 
 	return (a < b) - (a > b);
 }
@@ -57,17 +55,46 @@ static int order_threads(const void *pa, const void *pb)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-static bool fill(struct heatmap *map, const struct comm_report *report, size_t room)
+/* Whether the edge has a place in the matrix; what falls to --top and --min-share has. */
+static bool counts(const struct comm_query *query, const struct comm_report_edge *edge)
+{
+	return edge->resolved || !query->resolved;
+}
+
+/* Collects the nodes of the edges that count. */
+static void collect(struct heatmap *map, const struct comm_query *query,
+		    const struct comm_report *report)
+{
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		if (!counts(query, edge))
+			continue;
+		map->traffic[edge->from] += edge->share;
+		map->traffic[edge->to] += edge->share;
+	}
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		if (map->traffic[i] > 0)
+			map->node[map->n++] = i;
+	}
+	map->n_all = map->n;
+}
+
+static bool fill(struct heatmap *map, const struct comm_query *query,
+		 const struct comm_report *report, size_t room)
 {
 	map->node = calloc(report->n_nodes, sizeof(*map->node));
 	map->row = calloc(report->n_nodes, sizeof(*map->row));
+	map->traffic = calloc(report->n_nodes, sizeof(*map->traffic));
 	map->cell = calloc(room * room, sizeof(*map->cell));
-	if (!map->node || !map->row || !map->cell)
+	if (!map->node || !map->row || !map->traffic || !map->cell)
 		return false;
-	for (size_t i = 0; i < report->n_nodes; i++)
-		map->node[i] = i;
+	collect(map, query, report);
+	/* Of two nodes a table tells as much. */
+	if (map->n < HEATMAP_NODES_MIN)
+		return false;
 	sorting = report;
-	map->n = report->n_nodes;
+	sorting_by = map->traffic;
 	if (map->n > room) {
 		qsort(map->node, map->n, sizeof(*map->node), order_traffic);
 		map->n = room;
@@ -81,7 +108,9 @@ static bool fill(struct heatmap *map, const struct comm_report *report, size_t r
 	for (size_t i = 0; i < report->n_edges; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
-		map->cell[map->row[edge->from] * map->n + map->row[edge->to]] += edge->share;
+		if (counts(query, edge))
+			map->cell[map->row[edge->from] * map->n + map->row[edge->to]] +=
+				edge->share;
 	}
 	return true;
 }
@@ -124,7 +153,7 @@ static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 	}
 	for (size_t i = 0; i < map->n * map->n && !(largest > 0); i++)
 		largest = fmax(largest, map->cell[i]);
-	snprintf(rest, sizeof(rest), "(%zu others)", labels->report->n_nodes - map->n + 1);
+	snprintf(rest, sizeof(rest), "(%zu others)", map->n_all - map->n + 1);
 	printf("%s%*s", ctl_style(term, CTL_DIM), name_width + 3, "");
 	for (size_t i = 0; i < map->n; i++) {
 		/* Two digits leave no gap between slim columns. */
@@ -147,7 +176,8 @@ static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 	}
 }
 
-void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels)
+void ctl_heatmap(const struct ctl_term *term, const struct comm_query *query,
+		 const struct ctl_labels *labels)
 {
 	const struct comm_report *report = labels->report;
 	/* 12 columns at least, for "(32 others)". */
@@ -169,9 +199,13 @@ void ctl_heatmap(const struct ctl_term *term, const struct ctl_labels *labels)
 	room /= width;
 	if (room < HEATMAP_NARROW_MIN)
 		return;
-	if (fill(&map, report, room < HEATMAP_MAX ? room : HEATMAP_MAX))
+	if (fill(&map, query, report, room < HEATMAP_MAX ? room : HEATMAP_MAX)) {
+		printf("Share of the bytes in %%: rows write, columns read\n");
 		print(term, labels, &map, name_width, width);
+		printf("\n");
+	}
 	free(map.node);
+	free(map.traffic);
 	free(map.row);
 	free(map.cell);
 }

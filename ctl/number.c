@@ -46,6 +46,14 @@ const char *ctl_range(char text[CTL_NUMBER], double low, double high)
 	return text;
 }
 
+const char *ctl_percent_range(char text[CTL_NUMBER], double low, double high)
+{
+	int digits = high < 0.01 ? 2 : high < 0.0995 ? 1 : 0;
+
+	snprintf(text, CTL_NUMBER, "%.*f..%.*f %%", digits, low * 100, digits, high * 100);
+	return text;
+}
+
 const char *ctl_percent(char text[CTL_NUMBER], double share)
 {
 	double percent = share * 100;
@@ -59,15 +67,32 @@ const char *ctl_percent(char text[CTL_NUMBER], double share)
 	return text;
 }
 
+static const struct {
+	double unit_ns, up_to;
+	const char *name;
+} steps[] = {
+	{1e3, 1e6, "us"},      {1e6, 1e9, "ms"},	{1e9, 120e9, "s"},
+	{60e9, 7200e9, "min"}, {3600e9, 172800e9, "h"}, {86400e9, INFINITY, "d"},
+};
+
+const char *ctl_about(char text[CTL_NUMBER], uint64_t ns)
+{
+	size_t i = 0;
+	double value;
+
+	while (ns >= steps[i].up_to)
+		i++;
+	value = ns / steps[i].unit_ns;
+	if (value >= 9.5)
+		snprintf(text, CTL_NUMBER, "%.0f %s", value < 99.5 ? value : round(value / 10) * 10,
+			 steps[i].name);
+	else
+		snprintf(text, CTL_NUMBER, "%.*f %s", value < 2.95, value, steps[i].name);
+	return text;
+}
+
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns)
 {
-	static const struct {
-		double unit_ns, up_to;
-		const char *name;
-	} steps[] = {
-		{1e3, 1e6, "us"},      {1e6, 1e9, "ms"},	{1e9, 120e9, "s"},
-		{60e9, 7200e9, "min"}, {3600e9, 172800e9, "h"}, {86400e9, INFINITY, "d"},
-	};
 	size_t i = 0;
 	double value;
 

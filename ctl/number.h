@@ -13,10 +13,14 @@ enum { CTL_NUMBER = 24 };
 const char *ctl_bytes(char text[CTL_NUMBER], double bytes);
 /* "9.8..24.1 MiB" */
 const char *ctl_range(char text[CTL_NUMBER], double low, double high);
+/* "9.8..24.1 %" */
+const char *ctl_percent_range(char text[CTL_NUMBER], double low, double high);
 /* "12.3 %", "0.04 %" */
 const char *ctl_percent(char text[CTL_NUMBER], double share);
 /* "90 s", "12.5 min" */
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
+/* "6 min", "1.5 h": no more digits than a forecast is worth. */
+const char *ctl_about(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */
 const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
 /* Local time, "2026-11-20 22:11:05". */

@@ -19,6 +19,8 @@ enum {
 	KEY_SELF,
 	KEY_ACROSS,
 	KEY_CONFIDENCE,
+	KEY_ALL,
+	KEY_GUESS,
 	KEY_AS,
 	KEY_JSON,
 	KEY_CSV,
@@ -30,14 +32,15 @@ struct options {
 	const char *store;
 	struct comm_query query;
 	const struct ctl_form *form;
-	bool has_top, has_min_share;
+	bool has_top, has_min_share, all;
 };
 
 /* Text of --help from the table of forms. */
-#define FORM_NAME(name, top, min_share_pct, help) " " #name
-#define FORM_TOP(name, top, min_share_pct, help) ", " #top " as " #name
-#define FORM_MIN_SHARE(name, top, min_share_pct, help) ", " #min_share_pct " as " #name
-#define FORM_OPTION(name, top, min_share_pct, help) {#name, 0, NULL, FORM_IS_DOC, help, 0},
+#define FORM_NAME(name, top, min_share_pct, resolved, help) " " #name
+#define FORM_TOP(name, top, min_share_pct, resolved, help) ", " #top " as " #name
+#define FORM_MIN_SHARE(name, top, min_share_pct, resolved, help) ", " #min_share_pct " as " #name
+#define FORM_OPTION(name, top, min_share_pct, resolved, help) \
+	{#name, 0, NULL, FORM_IS_DOC, help, 0},
 #define FORM_IS_DOC (OPTION_DOC | OPTION_NO_USAGE)
 
 static const struct argp_option fixed_options[] = {
@@ -58,6 +61,10 @@ static const struct argp_option fixed_options[] = {
 	 0},
 	{"min-share", KEY_MIN_SHARE, "PCT", 0,
 	 "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE), 0},
+	{"all", 'a', NULL, 0,
+	 "Also what is not resolved, marked ?; all forms but text have it anyway", 0},
+	{"guess", KEY_GUESS, NULL, 0,
+	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
 	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
 	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
 	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
@@ -175,6 +182,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (query->confidence <= 0 || query->confidence >= 1)
 			argp_error(state, "--confidence wants more than 0 and less than 100");
 		return 0;
+	case 'a':
+		options->all = true;
+		return 0;
+	case KEY_GUESS:
+		options->all = true;
+		query->guess = 1;
+		return 0;
 	case KEY_AS:
 		set_form(state, arg);
 		return 0;
@@ -247,6 +261,7 @@ int ctl_report(int argc, char **argv)
 		options.query.top = options.form->top;
 	if (!options.has_min_share)
 		options.query.min_share = options.form->min_share_pct / 100;
+	options.query.resolved = options.form->resolved && !options.all;
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;

@@ -13,7 +13,7 @@ enum {
 	TABLE_NAME_MAX = 60,
 	/* width of share, mark and rate, with their gaps */
 	TABLE_FIGURES = 8 + 1 + 13,
-	TABLE_INTERVAL = 21,
+	TABLE_INTERVAL = 17,
 	TABLE_BAR_MIN = 12,
 	TABLE_BAR_MAX = 40,
 	TABLE_BURSTS = 10,
@@ -49,8 +49,8 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 
 		layout->from = from > layout->from ? from : layout->from;
 		layout->to = to > layout->to ? to : layout->to;
-		if (comm_report_edge_at(report, i)->high > layout->high)
-			layout->high = comm_report_edge_at(report, i)->high;
+		if (comm_report_edge_at(report, i)->share_high > layout->high)
+			layout->high = comm_report_edge_at(report, i)->share_high;
 	}
 	layout->from = layout->from < TABLE_NAME_MAX ? layout->from : TABLE_NAME_MAX;
 	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
@@ -77,9 +77,9 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 static void print_bar(const struct ctl_term *term, const struct comm_report_edge *edge,
 		      double largest, int width)
 {
-	int low = lround(edge->low / largest * (width - 1));
-	int at = lround(edge->bytes / largest * (width - 1));
-	int high = lround(edge->high / largest * (width - 1));
+	int low = lround(edge->share_low / largest * (width - 1));
+	int at = lround(edge->share / largest * (width - 1));
+	int high = lround(edge->share_high / largest * (width - 1));
 
 	printf("  ");
 	for (int i = 0; i < width; i++) {
@@ -104,10 +104,10 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	ctl_clean(to, sizeof(to), labels->text[edge->to], layout->to);
 	if (!layout->stacked)
 		printf("%-*s  %-*s  ", layout->from, from, layout->to, to);
-	printf("%8s%s %10s/s", ctl_percent(share, edge->share), edge->resolved ? " " : "?",
-	       ctl_bytes(rate, edge->bytes / seconds));
+	printf("%8s%s", ctl_percent(share, edge->share), edge->resolved ? " " : "?");
 	if (layout->interval)
-		printf(" %18s/s", ctl_range(range, edge->low / seconds, edge->high / seconds));
+		printf(" %16s", ctl_percent_range(range, edge->share_low, edge->share_high));
+	printf(" %10s/s", ctl_bytes(rate, edge->bytes / seconds));
 	if (layout->stacked)
 		printf("  %s\n%*s> %s", from, layout->figures, "", to);
 	if (layout->bursts)
@@ -117,34 +117,55 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	printf("\n");
 }
 
-/* Prints the rest of the total that the shown edges leave. */
-static void print_rest(const struct comm_report *report, double shown)
+/* Prints a line about n edges or objects that are not in the table. */
+static void print_rest(const struct ctl_term *term, size_t n, double rest, const char *what)
 {
-	char share[CTL_NUMBER];
-	size_t n = report->n_edges - report->n_shown;
+	char share[CTL_NUMBER], line[CTL_LABEL];
 
-	if (n)
-		printf("and %zu other%s, together %s\n", n, n == 1 ? "" : "s",
-		       ctl_percent(share, 1 - shown > 0 ? 1 - shown : 0));
+	if (!n)
+		return;
+	snprintf(line, sizeof(line), "and %zu other%s, together %s%s", n, n == 1 ? "" : "s",
+		 ctl_percent(share, fmax(0, fmin(rest, 1))), what);
+	ctl_wrap(term, 0, 0, line);
 }
 
-bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *labels)
+static const char unresolved_rest[] = ", not resolved at this length and budget (--all: list)";
+
+static void print_rest_of_edges(const struct ctl_term *term, const struct comm_query *query,
+				const struct comm_report *report)
+{
+	size_t n[2] = {0};
+	double rest[2] = {0};
+
+	for (size_t i = report->n_shown; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+		bool unresolved = query->resolved && !edge->resolved;
+
+		n[unresolved]++;
+		rest[unresolved] += edge->share;
+	}
+	print_rest(term, n[0], rest[0], "");
+	print_rest(term, n[1], rest[1], unresolved_rest);
+}
+
+bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query,
+		     const struct ctl_labels *labels)
 {
 	const struct comm_report *report = labels->report;
 	bool has_unresolved = false;
 	struct layout layout;
 	char title[32], module[CTL_LABEL];
 	const char *usual;
-	double shown = 0;
 
 	lay_out(term, labels, &layout);
 	snprintf(title, sizeof(title), "%.4g %% interval", report->confidence * 100);
 	fputs(ctl_style(term, CTL_BOLD), stdout);
 	if (!layout.stacked)
 		printf("%-*s  %-*s  ", layout.from, "writer", layout.to, "reader");
-	printf("%8s  %12s", "share", "rate");
+	printf("%8s ", "share");
 	if (layout.interval)
-		printf(" %20s", title);
+		printf(" %16s", title);
+	printf(" %12s", "rate");
 	if (layout.stacked)
 		printf("  writer > reader");
 	if (layout.bursts)
@@ -157,10 +178,9 @@ bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *label
 			printf("%snot resolved:%s\n", ctl_style(term, CTL_DIM),
 			       ctl_style(term, CTL_PLAIN));
 		print_edge(term, labels, &layout, comm_report_edge_at(report, i));
-		shown += comm_report_edge_at(report, i)->share;
 		has_unresolved |= !comm_report_edge_at(report, i)->resolved;
 	}
-	print_rest(report, shown);
+	print_rest_of_edges(term, query, report);
 	usual = strrchr(labels->module, '/');
 	usual = usual && usual[1] ? usual + 1 : labels->module;
 	if (*labels->module && report->n_nodes &&
@@ -175,15 +195,22 @@ bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *label
 
 struct object {
 	size_t node;
-	double share;
+	double share, share_resolved;
 	size_t n_pairs_in, n_pairs_out; /* writers and readers */
 	bool resolved;
 };
 
-static int order_objects(const void *pa, const void *pb)
+/* As the library orders edges. */
+static int order_objects(const void *pa, const void *pb, void *ctx)
 {
 	const struct object *a = pa, *b = pb;
+	double min_share = *(const double *)ctx;
 
+	if ((a->share >= min_share) != (b->share >= min_share))
+		return a->share >= min_share ? -1 : 1;
+
+	if (a->resolved != b->resolved)
+		return a->resolved ? -1 : 1;
 	if (a->share != b->share)
 		return a->share > b->share ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
@@ -191,9 +218,10 @@ static int order_objects(const void *pa, const void *pb)
 
 /*
  * Sums up the pairs of an object, which is resolved when some flow into it and some
- * out of it are.
+ * out of it are.  Of a resolved one only those count, when asked for.
  */
-static size_t collect(const struct comm_report *report, struct object *object)
+static size_t collect(const struct comm_query *query, const struct comm_report *report,
+		      struct object *object)
 {
 	bool *out = calloc(report->n_nodes + 1, sizeof(*out));
 	size_t n = 0;
@@ -204,11 +232,12 @@ static size_t collect(const struct comm_report *report, struct object *object)
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		if (comm_report_node_at(report, edge->to)->kind == COMM_NODE_OBJECT) {
-			object[edge->to].n_pairs_in++;
+			object[edge->to].n_pairs_in += edge->resolved || !query->resolved;
 			object[edge->to].resolved |= edge->resolved;
 		} else {
-			object[edge->from].n_pairs_out++;
+			object[edge->from].n_pairs_out += edge->resolved || !query->resolved;
 			object[edge->from].share += edge->share;
+			object[edge->from].share_resolved += edge->resolved ? edge->share : 0;
 			if (out)
 				out[edge->from] |= edge->resolved;
 		}
@@ -216,30 +245,49 @@ static size_t collect(const struct comm_report *report, struct object *object)
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (out)
 			object[i].resolved &= out[i];
+		if (query->resolved && object[i].resolved)
+			object[i].share = object[i].share_resolved;
 		if (comm_report_node_at(report, i)->kind == COMM_NODE_OBJECT)
 			object[n++] = object[i];
 	}
 	free(out);
-	qsort(object, n, sizeof(*object), order_objects);
+	qsort_r(object, n, sizeof(*object), order_objects, (void *)&query->min_share);
 	return n;
 }
 
-/* The largest writer and reader: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
-static void print_flow(const struct ctl_labels *labels, const struct object *object)
+static bool is_resolved(const struct comm_report *report, size_t from, size_t to)
+{
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		if (edge->from == from && edge->to == to)
+			return edge->resolved;
+	}
+	return false;
+}
+
+/* The largest writer and reader, where both are resolved: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
+static void print_flow(const struct comm_query *query, const struct ctl_labels *labels,
+		       const struct object *object)
 {
 	const struct comm_report *report = labels->report;
 	const struct comm_node *node = comm_report_node_at(report, object->node);
 	double bytes = object->share * report->total_bytes;
 
+	if (query->resolved && !(is_resolved(report, node->main_writer, object->node) &&
+				 is_resolved(report, object->node, node->main_reader))) {
+		printf("%zu write, %zu read", object->n_pairs_in, object->n_pairs_out);
+		return;
+	}
 	printf("%s > %s", labels->text[node->main_writer], labels->text[node->main_reader]);
 	if (object->n_pairs_in > 1 || object->n_pairs_out > 1)
 		printf(", %.0f %% of it; %zu write, %zu read",
-		       bytes > 0 ? 100 * node->main_bytes / bytes : 0, object->n_pairs_in,
-		       object->n_pairs_out);
+		       bytes > 0 ? fmin(100, 100 * node->main_bytes / bytes) : 0,
+		       object->n_pairs_in, object->n_pairs_out);
 }
 
-static void print_object(const struct ctl_labels *labels, const struct object *object, int width,
-			 bool stacked)
+static void print_object(const struct comm_query *query, const struct ctl_labels *labels,
+			 const struct object *object, int width, bool stacked)
 {
 	const struct comm_report *report = labels->report;
 	const struct comm_node *node = comm_report_node_at(report, object->node);
@@ -252,7 +300,7 @@ static void print_object(const struct ctl_labels *labels, const struct object *o
 	       ctl_percent(share, object->share), object->resolved ? " " : "?",
 	       ctl_bytes(rate, object->share * report->total_bytes / seconds));
 	printf(stacked ? "\n    " : "  ");
-	print_flow(labels, object);
+	print_flow(query, labels, object);
 	printf("\n");
 }
 
@@ -262,17 +310,17 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 	const struct comm_report *report = labels->report;
 	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
 	bool has_unresolved = false, stacked = term->width < TABLE_FLOW_WIDTH;
-	char share[CTL_NUMBER];
 	int width = TABLE_NAME_MIN, most = term->width - (stacked ? TABLE_OBJECT : TABLE_FLOW);
-	size_t n, shown = 0;
-	double rest = 0;
+	size_t n, shown = 0, n_rest[2] = {0};
+	double rest[2] = {0};
 
 	if (!object) {
 		fprintf(stderr, "commctl: out of memory\n");
 		exit(EXIT_FAILURE);
 	}
-	n = collect(report, object);
+	n = collect(query, report, object);
 	while (shown < n && object[shown].share >= query->min_share &&
+	       (object[shown].resolved || !query->resolved) &&
 	       (!query->top || shown < query->top)) {
 		int len = strlen(labels->text[object[shown++].node]);
 
@@ -284,14 +332,31 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 	       "kind", "size", "share", "rate", stacked ? "" : "  mainly writer > reader",
 	       ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < shown; i++) {
-		print_object(labels, &object[i], width, stacked);
+		print_object(query, labels, &object[i], width, stacked);
 		has_unresolved |= !object[i].resolved;
 	}
-	for (size_t i = shown; i < n; i++)
-		rest += object[i].share;
-	if (n > shown)
-		printf("and %zu other%s, together %s\n", n - shown, n - shown == 1 ? "" : "s",
-		       ctl_percent(share, rest));
+	for (size_t i = shown; i < n; i++) {
+		bool unresolved = query->resolved && !object[i].resolved;
+
+		n_rest[unresolved]++;
+		rest[unresolved] += object[i].share;
+	}
+	print_rest(term, n_rest[0], rest[0], "");
+	print_rest(term, n_rest[1], rest[1], unresolved_rest);
 	free(object);
 	return has_unresolved;
+}
+
+size_t ctl_table_objects_count(const struct comm_query *query, const struct comm_report *report)
+{
+	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
+	size_t n, count = 0;
+
+	if (!object)
+		return 0;
+	n = collect(query, report, object);
+	for (size_t i = 0; i < n; i++)
+		count += object[i].resolved || !query->resolved;
+	free(object);
+	return count;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tables of edges and of objects, as wide as the terminal.  They return
- * whether something in them was marked as not resolved.
+ * whether something in them was marked as not resolved; what the query leaves out is a
+ * line at their end.
  */
 #ifndef CTL_TABLE_H
 #define CTL_TABLE_H
@@ -9,8 +10,11 @@
 #include "label.h"
 #include "term.h"
 
-bool ctl_table_edges(const struct ctl_term *term, const struct ctl_labels *labels);
+bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query,
+		     const struct ctl_labels *labels);
 bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *query,
 		       const struct ctl_labels *labels);
+/* Objects that ctl_table_objects() has to tell of. */
+size_t ctl_table_objects_count(const struct comm_query *query, const struct comm_report *report);
 
 #endif

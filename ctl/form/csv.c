@@ -37,13 +37,14 @@ void ctl_form_csv(const struct comm_query *query, const struct comm_report *repo
 	(void)query;
 	puts("from,from_kind,from_name,from_module,from_tid,from_source,from_line,"
 	     "to,to_kind,to_name,to_module,to_tid,to_source,to_line,"
-	     "bytes,low,high,share,samples,level,resolved");
+	     "bytes,low,high,share,samples,level,resolved,share_low,share_high");
 	for (size_t i = 0; i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		node_fields(comm_report_node_at(report, edge->from));
 		node_fields(comm_report_node_at(report, edge->to));
-		printf("%.10g,%.10g,%.10g,%.6g,%llu,%u,%d\n", edge->bytes, edge->low, edge->high,
-		       edge->share, (unsigned long long)edge->samples, edge->level, edge->resolved);
+		printf("%.10g,%.10g,%.10g,%.6g,%llu,%u,%d,%.6g,%.6g\n", edge->bytes, edge->low,
+		       edge->high, edge->share, (unsigned long long)edge->samples, edge->level,
+		       edge->resolved, edge->share_low, edge->share_high);
 	}
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define FORM_LINE(name, top, min_share_pct, help) {#name, top, min_share_pct, ctl_form_##name},
+#define FORM_LINE(name, top, min_share_pct, resolved, help) \
+	{#name, top, min_share_pct, resolved, ctl_form_##name},
 
 static const struct ctl_form forms[] = {CTL_FORMS(FORM_LINE)};
 

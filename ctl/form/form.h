@@ -11,26 +11,27 @@
 #include <comm/comm.h>
 
 /*
- * FORM(name, top, min_share_pct, help): top edges at most (0: all) and those of
- * min_share_pct at least are shown, unless the user says otherwise.  The first is the
- * default.
+ * FORM(name, top, min_share_pct, resolved, help): top edges at most (0: all) and those of
+ * min_share_pct at least are shown, resolved ones alone or all, unless the user says
+ * otherwise.  The first is the default.
  */
-#define CTL_FORMS(FORM)                                                  \
-	FORM(text, 20, 0.1, "for people, the default: matrix and table") \
-	FORM(json, 0, 0, "for programs: one object")                     \
-	FORM(csv, 0, 0, "for spreadsheets: one line per edge")           \
-	FORM(graphml, 0, 0, "for yEd, Gephi and networkx: a graph")      \
-	/* Graphviz takes minutes over thousands of edges. */            \
-	FORM(dot, 60, 0, "for Graphviz: a drawing")
+#define CTL_FORMS(FORM)                                                        \
+	FORM(text, 20, 0.1, true, "for people, the default: matrix and table") \
+	FORM(json, 0, 0, false, "for programs: one object")                    \
+	FORM(csv, 0, 0, false, "for spreadsheets: one line per edge")          \
+	FORM(graphml, 0, 0, false, "for yEd, Gephi and networkx: a graph")     \
+	/* Graphviz takes minutes over thousands of edges. */                  \
+	FORM(dot, 60, 0, false, "for Graphviz: a drawing")
 
 struct ctl_form {
 	const char *name;
 	size_t top;
 	double min_share_pct;
+	bool resolved;
 	void (*print)(const struct comm_query *query, const struct comm_report *report);
 };
 
-#define CTL_FORM_DECLARE(name, top, min_share_pct, help) \
+#define CTL_FORM_DECLARE(name, top, min_share_pct, resolved, help) \
 	void ctl_form_##name(const struct comm_query *query, const struct comm_report *report);
 CTL_FORMS(CTL_FORM_DECLARE)
 #undef CTL_FORM_DECLARE

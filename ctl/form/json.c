@@ -47,9 +47,36 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_double(json, "within_bytes", report->within_bytes);
 	ctl_json_double(json, "folded_bytes", report->folded_bytes);
 	ctl_json_double(json, "unwritten_bytes", report->unwritten_bytes);
+	ctl_json_double(json, "guess_bytes", report->guess_bytes);
+	ctl_json_double(json, "seen_bytes", report->seen_bytes);
+	ctl_json_double(json, "unresolved_bytes", report->unresolved_bytes);
+	ctl_json_double(json, "resolvable_bytes", report->resolvable_bytes);
+	ctl_json_count(json, "resolve_ns", report->resolve_ns);
+	ctl_json_count(json, "blocks", report->n_blocks);
 	ctl_json_count(json, "edges_total", report->n_edges);
+	ctl_json_count(json, "edges_unresolved", report->n_unresolved);
 	ctl_json_double(json, "confidence", report->confidence);
 	ctl_json_close(json, '}');
+}
+
+static void print_account(struct ctl_json *json, const struct comm_report *report)
+{
+	const struct comm_report_part *part;
+
+	ctl_json_open(json, "account", '[');
+	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++) {
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "part", part->name);
+		ctl_json_double(json, "bytes", part->bytes);
+		ctl_json_double(json, "share", part->share);
+		ctl_json_double(json, "share_low", part->share_low);
+		ctl_json_double(json, "share_high", part->share_high);
+		ctl_json_bool(json, "resolved", part->resolved);
+		if (part->object)
+			ctl_json_string(json, "object", part->object);
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
 }
 
 static void print_node(struct ctl_json *json, const struct comm_report *report,
@@ -109,6 +136,7 @@ void ctl_form_json(const struct comm_query *query, const struct comm_report *rep
 	ctl_json_open(&json, NULL, '{');
 	print_run(&json, report);
 	print_range(&json, report);
+	print_account(&json, report);
 	ctl_json_open(&json, "nodes", '[');
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (!used || used[i])
@@ -126,8 +154,11 @@ void ctl_form_json(const struct comm_query *query, const struct comm_report *rep
 		ctl_json_double(&json, "low", edge->low);
 		ctl_json_double(&json, "high", edge->high);
 		ctl_json_double(&json, "share", edge->share);
+		ctl_json_double(&json, "share_low", edge->share_low);
+		ctl_json_double(&json, "share_high", edge->share_high);
 		ctl_json_double(&json, "coarse_bytes", edge->coarse_bytes);
 		ctl_json_count(&json, "samples", edge->samples);
+		ctl_json_count(&json, "slices", edge->slices);
 		ctl_json_count(&json, "level", edge->level);
 		ctl_json_bool(&json, "resolved", edge->resolved);
 		ctl_json_close(&json, '}');

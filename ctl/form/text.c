@@ -16,8 +16,22 @@ enum {
 	TEXT_INDENT = 2,
 	TEXT_ACCOUNT = 11,
 	TEXT_LINE = 1024,
-	TEXT_FEW_BURSTS = 1000, /* with fewer bursts, a report without edges says little */
+	TEXT_RAISED_PCT = 5, /* the --overhead that a forecast is made for */
 };
+
+/* How much of all this the report can speak of. */
+static void print_seen(const struct ctl_term *term, const struct comm_report *report)
+{
+	char share[CTL_NUMBER], bytes[CTL_NUMBER], line[TEXT_LINE];
+
+	if (report->exact || !(report->read_bytes > 0))
+		return;
+	snprintf(line, sizeof(line),
+		 "writer seen for %s of the %s read; shares are of what is seen",
+		 ctl_percent(share, report->seen_bytes / report->read_bytes),
+		 ctl_bytes(bytes, report->read_bytes));
+	ctl_wrap(term, 0, TEXT_INDENT, line);
+}
 
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
 {
@@ -64,6 +78,7 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 "; %s of CPU once, to set up", ctl_duration(c, run->setup_ns));
 	ctl_wrap(term, 0, TEXT_INDENT, line);
+	print_seen(term, report);
 	if (*run->notes) {
 		printf("%s", ctl_style(term, CTL_WARN));
 		snprintf(line, sizeof(line), "note: %s", run->notes);
@@ -116,49 +131,75 @@ static void print_course(const struct ctl_term *term, const struct comm_report *
 	printf(" %s, peak %s/s\n", ctl_duration(b, report->to_ns), ctl_bytes(c, largest));
 }
 
-/* One line of the sums that the table leaves out. */
-static void left_out(const struct ctl_term *term, double bytes, double whole, const char *what)
+/*
+ * One line of the account.  A share that the run does not confirm is not known, but for its
+ * interval, and what stands in the way.
+ */
+static void print_part(const struct ctl_term *term, const struct comm_report *report,
+		       const char *name, const char *what)
 {
-	char share[CTL_NUMBER];
+	char share[CTL_NUMBER], range[CTL_NUMBER], object[64], line[TEXT_LINE];
+	const struct comm_report_part *part = NULL;
 
-	if (!(bytes > 0) || !(whole > 0))
+	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++)
+		if (!strcmp(part->name, name))
+			break;
+	if (!part || !(part->bytes > 0) || !(report->read_bytes > 0))
 		return;
-	printf("%9s  ", ctl_percent(share, bytes / whole));
-	ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT, what);
+	ctl_percent_range(range, part->share_low, part->share_high);
+	if (report->exact)
+		snprintf(line, sizeof(line), "%s", what);
+	else if (part->resolved)
+		snprintf(line, sizeof(line), "(%s) %s", range, what);
+	else if (part->object)
+		snprintf(line, sizeof(line), "%s: most of it is in one object, %s", what,
+			 ctl_clean(object, sizeof(object), part->object, sizeof(object) - 1));
+	else if (report->n_blocks < COMM_RESOLVED_SLICES)
+		snprintf(line, sizeof(line), "%s", what);
+	else
+		snprintf(line, sizeof(line), "(%s) %s", range, what);
+	printf("%9s  ", part->resolved ? ctl_percent(share, part->share) : "not known");
+	ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT, line);
+}
+
+static void print_unseen(const struct ctl_term *term, const struct comm_query *query,
+			 const struct comm_report *report)
+{
+	char share[CTL_NUMBER], line[TEXT_LINE];
+
+	if (report->exact) {
+		print_part(term, report, "unseen",
+			   "never written by the program: constants, files");
+		return;
+	}
+	snprintf(line, sizeof(line),
+		 "writer not seen%s: constants, files, data older than the run, the kernel, other "
+		 "processes, and what is written too rarely for a sample to meet it",
+		 query->first_read ? ", read for the first time" : "");
+	if (report->guess_bytes > 0)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 "; for %s of all, others write elsewhere in the same object (--guess)",
+			 ctl_percent(share, report->guess_bytes / report->read_bytes));
+	print_part(term, report, "unseen", line);
 }
 
 static void print_account(const struct ctl_term *term, const struct comm_query *query,
 			  const struct comm_report *report)
 {
-	double whole = report->read_bytes;
 	char a[CTL_NUMBER], line[TEXT_LINE];
 
-	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, whole),
+	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written" : "read in all",
 	       ctl_style(term, CTL_PLAIN));
-	if (query->self)
-		snprintf(line, sizeof(line), "with a known writer, as above");
-	else
-		snprintf(line, sizeof(line), "written by another %s, as above", report->by->noun);
-	left_out(term, report->total_bytes, whole, line);
+	snprintf(line, sizeof(line), "written by another %s", report->by->noun);
+	print_part(term, report, "others", query->self ? "with a known writer, as above" : line);
 	snprintf(line, sizeof(line), "written by the same %s (--self shows it)", report->by->noun);
-	left_out(term, report->self_bytes, whole, line);
-	left_out(term, report->within_bytes, whole,
-		 "written by the same thread (shown without --across)");
-	if (query->thread)
-		left_out(term,
-			 whole - report->total_bytes - report->self_bytes - report->within_bytes -
-				 report->unwritten_bytes - report->folded_bytes,
-			 whole, "without the thread asked for");
-	left_out(term, report->unwritten_bytes, whole,
-		 report->exact ? "never written by the program: constants, files"
-		 : query->first_read
-			 ? "never seen to be written"
-			 : "never seen to be written: constants, files, data older than "
-			   "the run, other writers, and flags polled often but written "
-			   "too rarely for a sample to meet it");
-	left_out(term, report->folded_bytes, whole, "folded into (other): too many small edges");
-	if (!query->first_read && whole > 0) {
+	print_part(term, report, "self", line);
+	print_part(term, report, "within", "written by the same thread (shown without --across)");
+	print_part(term, report, "unasked", "without the thread asked for");
+	print_unseen(term, query, report);
+	print_part(term, report, "folded", "folded into (other): too many small edges");
+	if (!query->first_read && report->read_bytes > 0) {
 		printf("%*s", TEXT_ACCOUNT, "");
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT,
 			 "Every read counts, a repeated one too; --first-read counts what was "
@@ -166,52 +207,104 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	}
 }
 
-/* Prints how to get better names and narrower intervals. */
-static void print_advice(const struct ctl_term *term, const struct comm_report *report)
+static void print_nameless(const struct ctl_term *term, const struct comm_report *report)
 {
-	double nameless = 0, named = 0, resolved = 0, shown = 0;
-	bool few, coarse;
-	char share[CTL_NUMBER], line[TEXT_LINE];
+	double nameless = 0, named = 0;
 
-	for (size_t i = 0; i < report->n_shown; i++) {
-		shown += comm_report_edge_at(report, i)->share;
-		resolved += comm_report_edge_at(report, i)->resolved
-				    ? comm_report_edge_at(report, i)->share
-				    : 0;
-	}
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		const struct comm_node *node = comm_report_node_at(report, i);
 
 		*(strcmp(node->name, "[jit]") ? &named : &nameless) +=
 			node->written_bytes + node->read_bytes;
 	}
-	if (nameless > named / 10) {
-		printf("\n");
-		ctl_wrap(
-			term, 0, 0,
-			"[jit] is generated code without names. A perf map, /tmp/perf-PID.map, has "
-			"them: jcmd PID Compiler.perfmap for Java 17, --perf-basic-prof for "
-			"Node.js, "
-			"-X perf for Python 3.12; then run commd again.");
-	}
-	if (shown > 0)
-		few = resolved < shown / 2;
-	else
-		few = report->bursts < TEXT_FEW_BURSTS;
-	coarse = report->coarse_bytes > report->total_bytes / 4;
-	if (!few && !coarse)
+	if (!(nameless > named / 10))
 		return;
+	printf("\n");
+	ctl_wrap(term, 0, 0,
+		 "[jit] is generated code without names. A perf map, /tmp/perf-PID.map, has "
+		 "them: jcmd PID Compiler.perfmap for Java 17, --perf-basic-prof for Node.js, "
+		 "-X perf for Python 3.12; then run commd again.");
+}
+
+/* Appends how long a run would tell more, or that none would. */
+static void foretell(char *line, size_t size, const struct comm_report *report)
+{
+	static const double day_ns = 86400e9, least_ns = COMM_RESOLVED_SLICES * 1e9;
+	char now[CTL_NUMBER], raised[CTL_NUMBER], share[CTL_NUMBER];
+	double limit = report->run->overhead_limit, raised_ns;
+	size_t n = strlen(line);
+
+	if (report->n_edges && !(report->resolvable_bytes > 0)) {
+		snprintf(line + n, size - n,
+			 "No longer run would resolve more: the readers read too much else for "
+			 "what is left to be told apart from errors.");
+		return;
+	}
+	if (!report->n_edges || report->resolve_ns > day_ns) {
+		snprintf(line + n, size - n, "A longer run or a higher --overhead tells more.");
+		return;
+	}
+	raised_ns = fmax(report->resolve_ns * limit * 100 / TEXT_RAISED_PCT, least_ns);
+	snprintf(line + n, size - n, "Some %s of it resolves at this rate in some %s",
+		 ctl_percent(share, report->resolvable_bytes / 2 / report->unresolved_bytes),
+		 ctl_about(now, report->resolve_ns));
+	n = strlen(line);
+	if (limit > 0 && 100 * limit < TEXT_RAISED_PCT && raised_ns < 0.9 * report->resolve_ns)
+		snprintf(line + n, size - n, ", or %s at --overhead %d",
+			 ctl_about(raised, raised_ns), TEXT_RAISED_PCT);
+	n = strlen(line);
+	snprintf(line + n, size - n, ".");
+}
+
+/* What to do where something is not resolved. */
+static void print_advice(const struct ctl_term *term, const struct comm_report *report)
+{
+	char line[TEXT_LINE] = "";
+
+	if (!report->n_unresolved)
+		return;
+	foretell(line, sizeof(line), report);
+	printf("%s", ctl_style(term, CTL_WARN));
+	ctl_wrap(term, 0, 0, line);
+	printf("%s", ctl_style(term, CTL_PLAIN));
+}
+
+/* Nothing is stated: that is an answer, too. */
+static void print_nothing(const struct ctl_term *term, const struct comm_report *report)
+{
+	char length[CTL_NUMBER], bursts[CTL_NUMBER], share[CTL_NUMBER], line[TEXT_LINE];
+	size_t n;
+
+	printf("\n");
+	if (report->exact) {
+		printf("There is none.\n");
+		return;
+	}
+	ctl_duration(length, report->to_ns - report->from_ns);
+	ctl_count(bursts, report->bursts);
+	if (!report->n_edges)
+		snprintf(line, sizeof(line), "None was seen in %s and %s bursts of samples.",
+			 length, bursts);
+	else
+		snprintf(line, sizeof(line),
+			 "Nothing is stated: none of %zu flows, together %s of all that was read, "
+			 "is "
+			 "confirmed by both halves of the %s and %s bursts of samples (--all: "
+			 "list).",
+			 report->n_edges,
+			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
+			 length, bursts);
+	ctl_wrap(term, 0, 0, line);
 	*line = '\0';
-	if (coarse)
-		snprintf(
-			line, sizeof(line),
-			"%s of this rests on the object alone: the writer wrote somewhere into the "
-			"heap or mapping that the reader read from, perhaps elsewhere. ",
-			ctl_percent(share, report->coarse_bytes / report->total_bytes));
-	snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		 "%sA longer run or a higher --overhead tells more%s.",
-		 few ? "Too few samples to tell much. " : "", few ? "" : " places apart");
-	printf("\n%s", ctl_style(term, CTL_WARN));
+	if (report->n_blocks < COMM_RESOLVED_SLICES) {
+		snprintf(line, sizeof(line),
+			 "It takes %d slices of time to check a run against itself, here are %zu: "
+			 "run longer, or with a shorter --slice. ",
+			 COMM_RESOLVED_SLICES, report->n_blocks);
+	}
+	n = strlen(line);
+	foretell(line + n, sizeof(line) - n, report);
+	printf("%s", ctl_style(term, CTL_WARN));
 	ctl_wrap(term, 0, 0, line);
 	printf("%s", ctl_style(term, CTL_PLAIN));
 }
@@ -236,8 +329,8 @@ static void print_losses(const struct ctl_term *term, const struct comm_report *
 	}
 }
 
-static void print_reading(const struct ctl_term *term, const struct comm_report *report,
-			  bool has_unresolved)
+static void print_reading(const struct ctl_term *term, const struct comm_query *query,
+			  const struct comm_report *report, bool has_unresolved)
 {
 	char line[TEXT_LINE];
 
@@ -249,34 +342,56 @@ static void print_reading(const struct ctl_term *term, const struct comm_report 
 		return;
 	}
 	snprintf(line, sizeof(line),
-		 "Estimates from samples. Intervals of %.0f %% hold sampling noise, a factor of "
-		 "%.2f that "
-		 "volumes may be wrong by, and what else is read at the same place; small or rare "
-		 "flows "
-		 "may be missing altogether.%s",
+		 "Estimates from samples. %sIntervals of %.0f %% hold sampling noise, what the "
+		 "run's "
+		 "own parts differ by, and what else is read at the same place. All rates may be "
+		 "wrong by one and the same factor, %.2f, which shares do not have; small or rare "
+		 "flows may be missing altogether.%s",
+		 query->resolved
+			 ? "Stated is what both halves of the run confirm, to less than 3 to 1. "
+			 : "",
 		 report->confidence * 100, report->factor,
-		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts behind it, "
-				  "an interval wider than 10 to 1, or a writer guessed from who "
-				  "else writes to the same object."
+		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
+				  "slices behind it, "
+				  "halves of the run that differ, an interval wider than 3 to 1, "
+				  "or a guess."
 				: "");
 	ctl_wrap(term, 0, 0, line);
+}
+
+/* Whether the run confirms how much goes between different nodes. */
+static bool is_total_known(const struct comm_report *report)
+{
+	return comm_report_part_at(report, 0)->resolved;
 }
 
 static void print_title(const struct ctl_term *term, const struct comm_query *query,
 			const struct comm_report *report)
 {
 	double seconds = (report->to_ns - report->from_ns) / 1e9;
-	char a[CTL_NUMBER], b[CTL_NUMBER], name[64] = "";
+	char a[CTL_NUMBER], b[CTL_NUMBER], name[64] = "", total[3 * CTL_NUMBER];
 
 	if (query->thread)
 		ctl_clean(name, sizeof(name), query->thread, sizeof(name) - 1);
-	printf("\n%s%s between %s%s%s%s:%s %s, %s/s\n", ctl_style(term, CTL_BOLD),
+	snprintf(total, sizeof(total), ": %s, %s/s", ctl_bytes(a, report->total_bytes),
+		 ctl_bytes(b, report->total_bytes / seconds));
+	printf("\n%s%s between %s%s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
 	       query->first_read ? "First reads" : "Communication", report->by->title,
 	       query->across	    ? ", across threads"
 	       : report->by->within ? ", also within a thread"
 				    : "",
 	       query->thread ? ", to or from " : "", name, ctl_style(term, CTL_PLAIN),
-	       ctl_bytes(a, report->total_bytes), ctl_bytes(b, report->total_bytes / seconds));
+	       is_total_known(report) || !query->resolved ? total : "");
+}
+
+/* How many edges a report has to tell of. */
+static size_t n_stated(const struct comm_query *query, const struct comm_report *report)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->n_edges; i++)
+		n += comm_report_edge_at(report, i)->resolved || !query->resolved;
+	return n;
 }
 
 void ctl_form_text(const struct comm_query *query, const struct comm_report *report)
@@ -284,6 +399,7 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 	struct ctl_labels labels;
 	struct ctl_term term;
 	bool has_unresolved = false;
+	size_t stated;
 
 	ctl_term_init(&term);
 	print_head(&term, report);
@@ -292,23 +408,24 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 		exit(EXIT_FAILURE);
 	}
 	print_title(&term, query, report);
-	print_course(&term, report);
-	if (!report->n_edges) {
-		printf("\nNone was seen.\n");
+	if (is_total_known(report) || !query->resolved)
+		print_course(&term, report);
+	stated = report->by->between ? ctl_table_objects_count(query, report)
+				     : n_stated(query, report);
+	if (!stated) {
+		print_nothing(&term, report);
 	} else {
 		printf("\n");
-		if (report->by->matrix && report->n_nodes > 2) {
-			printf("Share of the bytes in %%: rows write, columns read\n");
-			ctl_heatmap(&term, &labels);
-			printf("\n");
-		}
+		if (report->by->matrix)
+			ctl_heatmap(&term, query, &labels);
 		has_unresolved = report->by->between ? ctl_table_objects(&term, query, &labels)
-						     : ctl_table_edges(&term, &labels);
+						     : ctl_table_edges(&term, query, &labels);
+		if (!report->exact)
+			print_advice(&term, report);
 	}
-	if (!report->exact)
-		print_advice(&term, report);
+	print_nameless(&term, report);
 	print_account(&term, query, report);
 	print_losses(&term, report);
-	print_reading(&term, report, has_unresolved);
+	print_reading(&term, query, report, has_unresolved);
 	ctl_labels_deinit(&labels);
 }

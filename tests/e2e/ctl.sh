@@ -46,7 +46,7 @@ is()
 	[ "$1" = "$2" ] || fail "$3: '$1', not '$2'"
 }
 
-for kind in redis hostile empty threads unfinished; do
+for kind in redis hostile empty threads unfinished guess; do
 	$make $kind $kind.db 60 || exit 1
 done
 
@@ -119,6 +119,13 @@ for by in thread function object line; do
 	      and (.samples | type) == "number" and (.resolved | type) == "boolean"
 	      and (.from | IN($ids[])) and (.to | IN($ids[]))))
 	  and ([.edges[] | [if .resolved then 0 else 1 end, -.bytes]] | . == sort)
+	  and (.edges | all(.share_low <= .share and .share <= .share_high
+	    and (.resolved | not) or .share_high <= 3 * .share_low))
+	  and (.range | .edges_unresolved <= .edges_total and .unresolved_bytes <= .total_bytes
+	    and .seen_bytes <= .read_bytes and .guess_bytes == 0 and .blocks == 8)
+	  and (.account | ([.[].bytes] | add) as $sum | all(.share_low <= .share and .share <= .share_high)
+	    and length == 6 and .[0].part == "others") 
+	  and (([.account[].bytes] | add) / .range.read_bytes - 1 | fabs) < 1e-6
 	  and .loss.unmapped == 240
 	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
 done
@@ -165,7 +172,8 @@ says stdout unfinished
 # CSV
 expect 0 "$ctl" report --store redis.db --csv
 is "$(wc -l <stdout)" 17 "lines of CSV"
-is "$(awk -F, '{print NF}' stdout | sort -u | wc -l)" 1 "columns of CSV"
+is "$(jq '[.edges[] | select(.resolved)] | length' all.json)" \
+	"$(grep -c ',1,[0-9.e-]*,[0-9.e-]*$' stdout)" "resolved edges in CSV and JSON"
 
 # Forms: names, help and error messages all come from one table
 forms=$("$ctl" report --as '' 2>&1 | sed -n 's/.*choose one of //p')
@@ -291,9 +299,38 @@ LC_ALL=C.UTF-8 "$ctl" report --store redis.db | grep -q '█' || fail "no blocks
 says stdout '^run 1  redis-server'
 says stdout 'of the target'
 says stdout '^redis-server .* 1 '
-says stdout 'never seen to be written'
+says stdout 'writer not seen'
+says stdout 'writer seen for [0-9.]* % of the'
 expect 0 env COLUMNS=80 "$ctl" report --store threads.db
 says stdout 'others'
+
+# Only what is resolved is stated; --all has the rest, marked, after it
+for by in thread function line; do
+	resolved=$("$ctl" report --store redis.db --json --by-$by | jq '[.edges[] | select(.resolved and .share >= 0.001)] | length')
+	expect 0 env COLUMNS=200 "$ctl" report --store redis.db --by-$by --top 0
+	grep -q ' %?' stdout && fail "--by-$by states what is not resolved"
+	says stdout 'not resolved at this length and budget'
+	is "$(grep -c '/s  *[0-9,]* ' stdout)" "$resolved" "rows --by-$by"
+	expect 0 env COLUMNS=200 "$ctl" report --store redis.db --by-$by --top 0 --all
+	says stdout ' %?'
+	awk '/ %\?/ {seen = 1; next} / B\/s| .iB\/s/ {if (seen) exit 1}' stdout || fail "a ? row leads --by-$by"
+done
+expect 0 "$ctl" report --store redis.db --by-object
+grep -q ' %?' stdout && fail "--by-object states what is not resolved"
+says stdout 'io_threads_pending'
+# A range too short to be checked against itself: nothing, and what to do
+expect 0 "$ctl" report --store redis.db --from 10s --to 12s
+says stdout 'Nothing is stated'
+says stdout 'run longer'
+expect 0 "$ctl" report --store guess.db
+says stdout 'None was seen'
+says stdout '(--guess)'
+expect 0 "$ctl" report --store guess.db --guess
+says stdout ' %?'
+is "$("$ctl" report --store guess.db --json | jq -c '[.range.guess_bytes > 0, (.edges | length)]')" \
+	'[true,0]' "guesses in JSON"
+is "$("$ctl" report --store guess.db --json --guess | jq -c '[.range.guess_bytes, (.edges | length)]')" \
+	'[0,1]' "guesses asked for in JSON"
 
 # A terminal with colours, without, and NO_COLOR
 if command -v script >/dev/null; then

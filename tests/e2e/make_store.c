@@ -2,7 +2,7 @@
 /*
  * Makes stores with known contents for tests of commctl.
  *
- *   make_store redis|hostile|empty|threads|unfinished FILE [SECONDS]
+ *   make_store redis|hostile|empty|threads|unfinished|guess FILE [SECONDS]
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -148,6 +148,17 @@ static size_t hostile(struct flow *flow)
 	return 2;
 }
 
+/* The writer is known by the object alone. */
+static size_t guess(struct flow *flow)
+{
+	uint32_t a = made_thread(names, 7, 7, "writer"), b = made_thread(names, 7, 8, "reader");
+	uint32_t f = site("put", "guess", "guess.c", 1), g = site("get", "guess", "guess.c", 2);
+	uint32_t o = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 1 << 20);
+
+	flow[0] = (struct flow){a, b, f, g, o, 1e6, 50};
+	return 1;
+}
+
 /* A ring of 64 threads of one name, like a pool of workers. */
 static size_t threads(struct flow *flow)
 {
@@ -209,6 +220,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "threads")) {
 		n = threads(flow);
 		info.command = "ring 64";
+	} else if (!strcmp(argv[1], "guess")) {
+		n = guess(flow);
 	} else {
 		n = redis(flow);
 	}
@@ -235,6 +248,11 @@ int main(int argc, char **argv)
 
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
+		if (!strcmp(argv[1], "guess")) {
+			edge[0].level = COMM_LEVEL_OBJECT;
+			edge[0].guess_bytes = edge[0].bytes;
+			edge[0].guess_first_bytes = edge[0].first_bytes;
+		}
 		if (comm_store_write_slice(store, &slice, edge, n, &naming))
 			return 1;
 	}
