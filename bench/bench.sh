@@ -107,13 +107,12 @@ idle() {
   "$O/commd" -q --pid $target --store "$dir/idle.db" 2>/dev/null &
   local daemon=$!
   sleep 3
-  local a=$(awk '{ print $14 + $15 }' /proc/$daemon/stat)
+  local a=$(awk '{ print $1 }' /proc/$daemon/schedstat)
   sleep 20
-  local b=$(awk '{ print $14 + $15 }' /proc/$daemon/stat)
+  local b=$(awk '{ print $1 }' /proc/$daemon/schedstat)
   kill -INT $daemon
   wait $daemon 2>/dev/null
-  awk -v d=$((b - a)) -v hz="$(getconf CLK_TCK)" \
-    'BEGIN { printf "%-34s %.2f %% of a core over 20 s\n", "daemon, idle target", d / hz / 20 * 100 }'
+  awk -v d=$((b - a)) 'BEGIN { printf "%-34s %.3f %% of a core over 20 s\n", "daemon, idle target", d / 20e9 * 100 }'
   kill $target
 }
 

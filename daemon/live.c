@@ -198,10 +198,8 @@ static uint64_t budget_ns(const struct live *live)
 {
 	struct comm_pace_totals totals;
 
-	if (!(live->options->overhead > 0))
-		return UINT64_MAX;
 	comm_pace_totals(live->pace, &totals);
-	return (uint64_t)(live->options->overhead * (double)totals.target_ns);
+	return totals.allowed_ns;
 }
 
 static void prefetch(struct live *live)
@@ -236,6 +234,7 @@ static int set_pace(struct live *live)
 					   .target = live->target,
 					   .inspect = &live->processes,
 					   .overhead = live->options->overhead,
+					   .floor = live->options->overhead_floor,
 					   .rate_hz = live->options->rate_hz,
 					   .interrupt_ns = live->calibration.interrupt_ns},
 		&live->pace);
@@ -321,8 +320,11 @@ static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, 
 	*told = total;
 }
 
-/* One round: all events that are there go through the merge into the engine. */
-static void pump(struct live *live)
+/*
+ * One round: all events that are there go through the merge into the engine.  Returns how
+ * many there were.
+ */
+static int pump(struct live *live)
 {
 	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
 	int err, record_err;
@@ -346,6 +348,7 @@ static void pump(struct live *live)
 	tell_loss(live, cut_ns, COMM_LOSS_RECORD, unrecorded, &live->unrecorded);
 	if (err < 0 && !live->failed)
 		live->failed = err;
+	return err > 0 ? err : 0;
 }
 
 static const char *run_until_over(struct live *live)
@@ -356,11 +359,12 @@ static const char *run_until_over(struct live *live)
 	struct pollfd fds[2] = {{.fd = live->signals, .events = POLLIN},
 				{.fd = live->sampler->fd(live->handle), .events = POLLIN}};
 	uint64_t looked_ns = 0;
+	int drained = 0;
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
-		int sleep_ms =
-			comm_companions_turn_ms(live->companions, comm_pace_sleep_ms(live->pace));
+		int sleep_ms = comm_companions_turn_ms(live->companions,
+						       comm_pace_sleep_ms(live->pace, drained));
 
 		if (now_ns >= end_ns)
 			return "duration";
@@ -372,7 +376,7 @@ static const char *run_until_over(struct live *live)
 		}
 		if (fds[0].revents)
 			return "interrupted";
-		pump(live);
+		drained = pump(live);
 		if (live->failed)
 			return "error";
 		if (now_ns - looked_ns < LOOK_NS)

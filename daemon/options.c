@@ -17,6 +17,7 @@ enum {
 	OPT_CGROUP = 0x100,
 	OPT_SOURCE,
 	OPT_OVERHEAD,
+	OPT_OVERHEAD_FLOOR,
 	OPT_RATE,
 	OPT_STORE,
 	OPT_SLICE,
@@ -39,6 +40,10 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"overhead", OPT_OVERHEAD, "PCT", 0,
 	 "Spend at most PCT percent of the target's CPU time (default 1)", 2},
+	{"overhead-floor", OPT_OVERHEAD_FLOOR, "PCT", 0,
+	 "But allow PCT percent of the time of all CPUs if that is more, so that an idle "
+	 "target is sampled, too (default 0.2)",
+	 2},
 	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
 	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* help_filter() writes its help */
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
@@ -188,6 +193,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_OVERHEAD:
 		opt->overhead = want_number(state, "--overhead", arg, 0.01, 50) / 100;
 		break;
+	case OPT_OVERHEAD_FLOOR:
+		opt->overhead_floor = want_number(state, "--overhead-floor", arg, 0, 50) / 100;
+		break;
 	case OPT_RATE:
 		opt->rate_hz = want_number(state, "--rate", arg, 1, 20000);
 		break;
@@ -293,6 +301,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.source = &comm_source_auto,
 		.source_arg = "",
 		.store = "comm.db",
+		.overhead_floor = 0.002,
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
 		.quota_bytes = 1ull << 30,

@@ -20,6 +20,7 @@ struct comm_options {
 	const struct comm_source *source; /* of comm_sources[], or comm_source_auto */
 	const char *source_arg;		  /* behind the colon of its name, "" when none */
 	double overhead;		  /* share; 0 when a rate was given */
+	double overhead_floor;		  /* least budget: share of the time of all CPUs */
 	double rate_hz;			  /* per CPU; 0 when a budget was given */
 	uint32_t watch_per_s;		  /* watchpoints; 0: none */
 	bool watch_given;		  /* then it is an error if they do not work */

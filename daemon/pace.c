@@ -6,15 +6,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC 1e9
 
 enum {
 	SLEEP_MS = 100,
+	SLEEP_QUIET_MS = 250, /* few events come: fewer than QUIET_EVENTS in a drain */
+	SLEEP_IDLE_MS = 500,  /* none come */
+	QUIET_EVENTS = 64,
 	SLEEP_BUSY_MS = 25,
 	BUSY_PERIOD_NS = 250 * 1000,
 	ASK_NS = 1000 * 1000 * 1000,
+	ASK_IDLE_NS = 2000 * 1000 * 1000,
 	PARKED_MOST_NS = 400 * 1000 * 1000,
 };
 
@@ -25,6 +33,7 @@ struct comm_pace {
 	struct comm_sampler_rate rate;
 	struct comm_sampler_stats stats; /* of the sampler at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
+	double floor_ns_per_s;
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns;	 /* spent before the start, in no COST event yet */
@@ -33,6 +42,7 @@ struct comm_pace {
 	uint64_t *seen_ns;
 	uint8_t *park;
 	bool told_rate;
+	int sleep_ms;
 	struct comm_pace_totals totals;
 };
 
@@ -80,7 +90,8 @@ static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
 	uint64_t n = 0;
 	FILE *file;
 
-	if (p->asked_ns && now_ns - p->asked_ns < ASK_NS && p->asked_ns != p->start_ns)
+	if (p->asked_ns && p->asked_ns != p->start_ns &&
+	    now_ns - p->asked_ns < (p->sleep_ms < SLEEP_IDLE_MS ? ASK_NS : ASK_IDLE_NS))
 		return p->machine_switches_per_s;
 	file = fopen("/proc/stat", "re");
 	if (!file)
@@ -96,6 +107,17 @@ static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
 	p->machine_switches = n;
 	p->asked_ns = now_ns;
 	return p->machine_switches_per_s;
+}
+
+/*
+ * The least budget.  Never more than the budget of a target that keeps one CPU busy: on a
+ * large machine a share of all CPUs is many times the overhead that was asked for.
+ */
+static double floor_ns_per_s(const struct comm_pace_config *config)
+{
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	return NSEC_PER_SEC * fmin(config->floor * cpus, config->overhead);
 }
 
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
@@ -120,6 +142,9 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	}
 	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
 	governor.overhead = config->overhead;
+	governor.floor_ns_per_s = fmax(governor.floor_ns_per_s, floor_ns_per_s(config));
+	p->floor_ns_per_s = governor.floor_ns_per_s;
+	p->sleep_ms = SLEEP_MS;
 	governor.tick_ns = p->info.ticks ? comm_trigger_tick_ns() : 0;
 	if (config->rate_hz > 0)
 		governor.interrupts_per_s = config->rate_hz;
@@ -189,6 +214,13 @@ static uint64_t take_setup(struct comm_pace *p, uint64_t *daemon_ns)
 	return told_ns;
 }
 
+/* The budget of a tick, as governor.c has it. */
+static uint64_t allowed_ns(const struct comm_pace *p, uint64_t target_ns, uint64_t elapsed_ns)
+{
+	return (uint64_t)fmax(p->config.overhead * (double)target_ns,
+			      p->floor_ns_per_s * (double)elapsed_ns / NSEC_PER_SEC);
+}
+
 static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx,
 		 struct comm_governor_output *out)
 {
@@ -220,6 +252,7 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	event.cost.target_ns = in.target_ns;
 	event.cost.samples = stats.samples - p->stats.samples;
 	push(ctx, &event);
+	p->totals.allowed_ns += allowed_ns(p, in.target_ns, now_ns - p->tick_ns);
 	p->totals.handler_ns += event.cost.handler_ns;
 	p->totals.daemon_ns += event.cost.daemon_ns;
 	p->totals.target_ns += event.cost.target_ns;
@@ -259,14 +292,25 @@ void comm_pace_charge(struct comm_pace *p, uint64_t target_ns)
 	p->charged_ns += target_ns;
 }
 
-int comm_pace_sleep_ms(const struct comm_pace *p)
+/*
+ * Waking up is most of what the daemon costs beside an idle target.  Longer than this is
+ * of no use, and the rings must hold what a target does that begins to work meanwhile.
+ */
+int comm_pace_sleep_ms(struct comm_pace *p, int drained)
 {
-	return p->info.trigger == COMM_TRIGGER_TIME && p->rate.period < BUSY_PERIOD_NS
-		       ? SLEEP_BUSY_MS
-		       : SLEEP_MS;
+	int most_ms = drained ? SLEEP_QUIET_MS : SLEEP_IDLE_MS;
+
+	if (p->info.trigger == COMM_TRIGGER_TIME && p->rate.period < BUSY_PERIOD_NS)
+		return p->sleep_ms = SLEEP_BUSY_MS;
+	if (drained >= QUIET_EVENTS)
+		return p->sleep_ms = SLEEP_MS;
+	p->sleep_ms = 2 * p->sleep_ms < most_ms ? 2 * p->sleep_ms : most_ms;
+	return p->sleep_ms;
 }
 
 void comm_pace_totals(const struct comm_pace *p, struct comm_pace_totals *ret)
 {
 	*ret = p->totals;
+	if (!(p->config.overhead > 0))
+		ret->allowed_ns = UINT64_MAX;
 }

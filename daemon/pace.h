@@ -19,8 +19,9 @@ struct comm_pace_config {
 	struct comm_target *target;
 	const struct comm_inspect *inspect; /* the live inspect, for its setup cost; NULL: none */
 	double overhead;		    /* share; 0: hold rate_hz */
-	double rate_hz;			    /* interrupts per second and busy CPU */
-	double interrupt_ns;		    /* calibrated */
+	double floor;	/* least budget, as a share of the time of all online CPUs; see pace.c */
+	double rate_hz; /* interrupts per second and busy CPU */
+	double interrupt_ns; /* calibrated */
 };
 
 /* Before the sampler starts: sets the first rate. */
@@ -31,11 +32,15 @@ void comm_pace_destroy(struct comm_pace *pace);
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
 /* Adds a cost to the target that the sampler does not count (companions) to the next tick. */
 void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
-/* How long to sleep until the next drain and tick, ms: 10..100. */
-int comm_pace_sleep_ms(const struct comm_pace *pace);
+/*
+ * How long to sleep until the next drain and tick, ms: 25..500; drained: how many events
+ * the last drain gave.
+ */
+int comm_pace_sleep_ms(struct comm_pace *pace, int drained);
 
 struct comm_pace_totals {
 	uint64_t handler_ns, daemon_ns, target_ns, samples, interrupts;
+	uint64_t allowed_ns; /* what the budget was; UINT64_MAX: there is none */
 };
 
 /* Totals since the start; the overhead of cost.h is (handler_ns + daemon_ns) / target_ns. */

@@ -3,6 +3,7 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/hw_breakpoint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -529,7 +530,12 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns)
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *w)
 {
 	uint32_t ms = 1000 * w->n_slots / (w->config.per_s ? w->config.per_s : 1);
+	bool armed = false;
 
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		armed |= w->slot[i].armed;
+	if (!armed)
+		return INT_MAX;
 	return ms < TURN_MS_MIN ? TURN_MS_MIN : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
 }
 

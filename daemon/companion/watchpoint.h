@@ -56,7 +56,10 @@ void comm_watchpoint_collect(struct comm_watchpoints *watch, uint64_t now_ns, co
 			     void *ctx);
 /* Begins watches of reads offered since the last call, as far as slots and per_s allow. */
 void comm_watchpoint_arm(struct comm_watchpoints *watch, uint64_t now_ns);
-/* Interval of arm() with which per_s can be reached, ms. */
+/*
+ * Interval of arm() with which per_s can be reached, ms; INT_MAX while nothing is watched:
+ * what there is to watch comes with events, which wake up the caller anyway.
+ */
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *watch);
 void comm_watchpoint_stats(const struct comm_watchpoints *watch, struct comm_watchpoint_stats *ret);
 

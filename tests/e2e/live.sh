@@ -126,6 +126,24 @@ else
   skip "by cgroup" "no writable cgroup v2 hierarchy"
 fi
 
+# Beside an idle target the daemon sleeps: what it costs there is to wake up.
+wakes() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
+sleep 1000 &
+target=$!
+pids+=($target)
+"$commd" -q --pid $target --store "$dir/idle.db" 2>/dev/null &
+daemon=$!
+pids+=($daemon)
+sleep 6
+from=$(wakes $daemon)
+sleep 10
+n_wakes=$(($(wakes $daemon) - from))
+kill -TERM $daemon
+wait $daemon
+kill $target
+[ $n_wakes -gt 0 ] && [ $n_wakes -le 40 ] && ok "an idle target leaves the daemon asleep: $n_wakes wakes in 10 s" ||
+  not_ok "an idle target leaves the daemon asleep" "$n_wakes wakes in 10 s"
+
 # A foreign program: redis' main thread feeds its I/O threads.
 if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
   redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >/dev/null 2>&1 &

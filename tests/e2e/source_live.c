@@ -544,6 +544,42 @@ static void test_idle(void)
 	end_child(pid);
 }
 
+/* The least budget is a share of all CPUs, but no more than one busy CPU would allow. */
+static void test_floor(void)
+{
+	static const double floors[] = {0.002, 0.5};
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	pid_t pid = start_child(sleeper);
+
+	for (int i = 0; i < 2; i++) {
+		double share = fmin(floors[i] * cpus, 0.01), ratio;
+		struct comm_pace_totals totals = {0};
+		struct seen seen = {0};
+		uint64_t from_ns;
+		struct session s;
+
+		if (!started(&s, bpf, pid, 0.01, 0))
+			continue;
+		comm_pace_destroy(s.pace);
+		comm_pace_create(&(struct comm_pace_config){.sampler = s.sampler,
+							    .handle = s.handle,
+							    .target = s.target,
+							    .overhead = 0.01,
+							    .floor = floors[i],
+							    .interrupt_ns = 15000},
+				 &s.pace);
+		from_ns = comm_clock_now_ns();
+		watch(&s, &seen, 1.5, 0);
+		comm_pace_totals(s.pace, &totals);
+		ratio = (double)totals.allowed_ns /
+			(share * (double)(comm_clock_now_ns() - from_ns));
+		printf("# allowed %.2f of the floor\n", ratio);
+		check(ratio > 0.5 && ratio < 1.01, "an idle target has a least budget");
+		end(&s);
+	}
+	end_child(pid);
+}
+
 static void test_budget(void)
 {
 	pid_t pid = start_child(spinner);
@@ -742,6 +778,7 @@ int main(void)
 	test_no_hooks();
 	test_ticks_found();
 	test_idle();
+	test_floor();
 	test_budget();
 	return n_failed ? 1 : 0;
 }

@@ -228,6 +228,31 @@ static void test_idle_target(void **state)
 }
 
 /* A target that wakes up is hit neither by saved budget nor by a short period. */
+/* A target that hardly runs gets what the floor allows, and no more. */
+static void test_floor(void **state)
+{
+	struct machine m = {.cpus = 2,
+			    .busy = 0.02,
+			    .interrupt_ns = 12000,
+			    .handler_ns = 1500,
+			    .daemon_ns_per_s = 300000};
+	struct comm_governor_config config = one_percent(12000);
+	double without, spent;
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	without = sum(r.hz, r.ticks / 2, r.ticks);
+	config.floor_ns_per_s = 4000000;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(sum(r.hz, r.ticks / 2, r.ticks) > 5 * without);
+	spent = sum(r.spent, r.ticks / 2, r.ticks) / (15 * config.floor_ns_per_s);
+	if (spent < 0.6 || spent > 1)
+		fail_msg("%.2f of the floor is spent", spent);
+}
+
 static void test_wakes_up(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -522,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_idle_target),
+		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_wakes_up),
 		cmocka_unit_test(test_more_expensive),
 		cmocka_unit_test(test_switch_storm),
