@@ -1,17 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
 #include <linux/vmalloc.h>
 
 #include "ring.h"
 
-int cp_ring_init(struct cp_ring *ring, u32 bytes, u32 watermark)
+/*
+ * Pages of their own and not vmalloc_user(), which charges no cgroup.  An allocation
+ * that the caller's cgroup has no room for fails; it kills nobody.
+ */
+static int cp_ring_alloc(struct cp_ring *ring, unsigned int cpu, u32 n)
 {
-	ring->control = vmalloc_user(PAGE_SIZE);
-	ring->data = vmalloc_user(bytes);
-	if (!ring->control || !ring->data) {
-		cp_ring_deinit(ring);
+	const gfp_t flags = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL;
+
+	ring->pages = kvmalloc_array(n, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!ring->pages)
 		return -ENOMEM;
+	for (ring->n_pages = 0; ring->n_pages < n; ring->n_pages++) {
+		struct page *page = alloc_pages_node(cpu_to_node(cpu), flags, 0);
+
+		if (!page)
+			return -ENOMEM;
+		ring->pages[ring->n_pages] = page;
 	}
+	ring->control = vmap(ring->pages, n, VM_MAP | VM_USERMAP, PAGE_KERNEL);
+	return ring->control ? 0 : -ENOMEM;
+}
+
+u32 cp_ring_pages(u32 bytes)
+{
+	return 1 + bytes / PAGE_SIZE;
+}
+
+int cp_ring_init(struct cp_ring *ring, unsigned int cpu, u32 bytes, u32 watermark)
+{
+	int ret = cp_ring_alloc(ring, cpu, cp_ring_pages(bytes));
+
+	if (ret) {
+		cp_ring_deinit(ring);
+		return ret;
+	}
+	ring->data = (u8 *)ring->control + PAGE_SIZE;
 	ring->size = bytes;
 	ring->watermark = watermark;
 	ring->control->abi = CP_ABI_VERSION;
@@ -21,10 +51,14 @@ int cp_ring_init(struct cp_ring *ring, u32 bytes, u32 watermark)
 
 void cp_ring_deinit(struct cp_ring *ring)
 {
-	vfree(ring->control);
-	vfree(ring->data);
+	if (ring->control)
+		vunmap(ring->control);
+	while (ring->n_pages)
+		__free_page(ring->pages[--ring->n_pages]);
+	kvfree(ring->pages);
 	ring->control = NULL;
 	ring->data = NULL;
+	ring->pages = NULL;
 }
 
 bool cp_ring_enter(struct cp_ring *ring)
@@ -126,5 +160,5 @@ int cp_ring_mmap_data(struct cp_ring *ring, struct vm_area_struct *vma)
 #else
 	vma->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
 #endif
-	return remap_vmalloc_range(vma, ring->data, 0);
+	return remap_vmalloc_range(vma, ring->control, 1);
 }

@@ -16,6 +16,8 @@
 struct cp_ring {
 	struct cp_ring_control *control; /* shared: nothing but tail is read */
 	u8 *data;
+	struct page **pages; /* that of control, then those of data */
+	u32 n_pages;
 	u32 size;
 	u32 watermark;
 	u64 head; /* the module's own; control->head is a copy */
@@ -25,8 +27,11 @@ struct cp_ring {
 	bool wake; /* set at the watermark, taken by cp_ring_wakes() */
 };
 
-int cp_ring_init(struct cp_ring *ring, u32 bytes, u32 watermark);
+/* Charged to the caller's memory cgroup. */
+int cp_ring_init(struct cp_ring *ring, unsigned int cpu, u32 bytes, u32 watermark);
 void cp_ring_deinit(struct cp_ring *ring);
+/* How many pages a ring of so many bytes has, with its control page. */
+u32 cp_ring_pages(u32 bytes);
 
 /* False, and counted, when this context is already inside: drop everything. */
 bool cp_ring_enter(struct cp_ring *ring);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -71,6 +74,37 @@ static int info(struct cp_session *session, struct cp_info *info)
 	return 0;
 }
 
+/*
+ * Pages that cannot be paged out count against RLIMIT_MEMLOCK of the user, as those of
+ * AF_XDP and io_uring do.  perf grants each user some more (perf_event_mlock_kb), which
+ * modules cannot see.
+ */
+static int cp_session_lock_memory(struct cp_session *session, unsigned long pages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, old;
+	struct user_struct *user = current_user();
+
+	if (capable(CAP_IPC_LOCK))
+		return 0;
+	do {
+		old = atomic_long_read(&user->locked_vm);
+		if (old + pages > limit)
+			return -ENOBUFS;
+	} while (atomic_long_cmpxchg(&user->locked_vm, old, old + pages) != old);
+	session->user = get_uid(user);
+	session->locked_pages = pages;
+	return 0;
+}
+
+static void cp_session_unlock_memory(struct cp_session *session)
+{
+	if (!session->user)
+		return;
+	atomic_long_sub(session->locked_pages, &session->user->locked_vm);
+	free_uid(session->user);
+	session->user = NULL;
+}
+
 static void rings_deinit(struct cp_session *session)
 {
 	unsigned int cpu;
@@ -79,6 +113,7 @@ static void rings_deinit(struct cp_session *session)
 	for_each_possible_cpu(cpu)
 		for (i = 0; i < CP_CONTEXTS; i++)
 			cp_ring_deinit(&per_cpu_ptr(session->percpu, cpu)->ring[i]);
+	cp_session_unlock_memory(session);
 }
 
 /* For every possible CPU: one that comes later must not need memory then. */
@@ -95,9 +130,13 @@ static int rings(struct cp_session *session, const struct cp_rings *config)
 	    config->ring_bytes < CP_MIN_RING_BYTES || config->ring_bytes > CP_MAX_RING_BYTES ||
 	    watermark > config->ring_bytes)
 		return -EINVAL;
+	ret = cp_session_lock_memory(session, (unsigned long)num_possible_cpus() * CP_CONTEXTS *
+						      cp_ring_pages(config->ring_bytes));
+	if (ret)
+		return ret;
 	for_each_possible_cpu(cpu) {
 		for (i = 0; i < CP_CONTEXTS; i++) {
-			ret = cp_ring_init(&per_cpu_ptr(session->percpu, cpu)->ring[i],
+			ret = cp_ring_init(&per_cpu_ptr(session->percpu, cpu)->ring[i], cpu,
 					   config->ring_bytes, watermark);
 			if (ret) {
 				rings_deinit(session);
@@ -353,10 +392,10 @@ static int session_open(struct inode *inode, struct file *file)
 	ret = security_locked_down(LOCKDOWN_PERF);
 	if (ret)
 		return ret;
-	session = kzalloc(sizeof(*session), GFP_KERNEL);
+	session = kzalloc(sizeof(*session), GFP_KERNEL_ACCOUNT);
 	if (!session)
 		return -ENOMEM;
-	session->percpu = alloc_percpu(struct cp_percpu);
+	session->percpu = alloc_percpu_gfp(struct cp_percpu, GFP_KERNEL_ACCOUNT);
 	if (!session->percpu) {
 		kfree(session);
 		return -ENOMEM;

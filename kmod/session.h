@@ -36,7 +36,9 @@ struct cp_session {
 	struct mutex lock; /* the configuration, start and stop */
 	struct hlist_node node;
 	struct cp_percpu __percpu *percpu;
-	u32 ring_bytes; /* 0: no rings yet */
+	u32 ring_bytes;		  /* 0: no rings yet */
+	struct user_struct *user; /* whose locked_pages the rings are; NULL: nobody's */
+	unsigned long locked_pages;
 	bool running;
 	struct work_struct cpus_work;
 	struct cp_targets targets;

@@ -98,6 +98,11 @@ static int say_why(int rc, char **err)
 		return comm_source_fail(err, rc,
 					"may not open " CP_DEVICE ": run as root; the module wants "
 					"CAP_PERFMON, and a kernel that is not locked down");
+	case -ENOBUFS:
+		return comm_source_fail(err, rc,
+					"the module's rings are larger than this user may lock: "
+					"raise RLIMIT_MEMLOCK (ulimit -l), or give commd "
+					"CAP_IPC_LOCK");
 	case -EPROTO:
 		return comm_source_fail(err, rc,
 					"the loaded commprof module speaks another version than "

@@ -42,6 +42,10 @@
  * than its neighbours.  A reader that takes the clock, then the heads, has seen
  * everything older than the clock less the longest handler (stats.max_ns).
  *
+ * MEMORY of a session, its rings above all, is charged to the memory cgroup of the
+ * caller, and without CAP_IPC_LOCK counted against RLIMIT_MEMLOCK of its user:
+ * -ENOMEM and -ENOBUFS.
+ *
  * IDENTITIES are those of the initial PID namespace, as in BPF.
  *
  * USER ONLY.  Kernel addresses appear only from a source with

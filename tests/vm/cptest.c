@@ -173,6 +173,7 @@ static const struct {
 	{"rate", test_rate},
 	{"target", test_target},
 	{"mode32", test_mode32},
+	{"locked", test_locked},
 	{"tail", test_tail},
 	{"cost", test_cost},
 	/* Parts of tests that the shell drives. */

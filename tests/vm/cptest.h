@@ -56,6 +56,7 @@ void test_watch(void);
 void test_budget(void);
 void test_target(void);
 void test_mode32(void);
+void test_locked(void);
 void test_tail(void);
 void test_cost(void);
 void test_hold(void);
