@@ -48,6 +48,7 @@ err_cpus:
 static void __exit commprof_exit(void)
 {
 	misc_deregister(&device);
+	cp_watch_module_exit();
 	cp_softpmu_exit();
 	cp_cpus_module_exit();
 }

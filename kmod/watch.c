@@ -5,6 +5,8 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
 #include <linux/slab.h>
@@ -89,7 +91,7 @@ struct cp_watch_cpu {
 struct cp_watcher {
 	struct cp_session *session;
 	struct cp_watch config;
-	struct tracepoint *sched_switch;
+	struct hlist_node node; /* of all watchers */
 	u64 interval_ns;
 	u64 timeout_ns;
 	atomic64_t next_ns; /* when per_second allows the next one */
@@ -238,14 +240,8 @@ static void cp_watch_charge(struct cp_watcher *watch, u64 start_ns)
 			ktime_get_mono_fast_ns());
 }
 
-/*
- * Tracepoint, on every switch, interrupts off.  Over the cap the registers stay as they
- * are: what another process then hits by chance is refused by its trap.
- */
-static void cp_watch_switch(void *data, bool preempt, struct task_struct *prev,
-			    struct task_struct *next, unsigned int prev_state)
+static void cp_watch_switch_to(struct cp_watcher *watch, struct task_struct *next)
 {
-	struct cp_watcher *watch = data;
 	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
 	u64 want[CP_MAX_SLOTS];
 	u64 start_ns;
@@ -253,12 +249,33 @@ static void cp_watch_switch(void *data, bool preempt, struct task_struct *prev,
 
 	if (!cp_watch_look(watch, here, next, want))
 		return;
+	/*
+	 * Over the cap the registers stay as they are: what another process then hits by
+	 * chance is refused by its trap.
+	 */
 	start_ns = ktime_get_mono_fast_ns();
 	if (cp_watch_may(watch, &this_cpu_ptr(watch->session->percpu)->meter[CP_CONTEXT_IRQ],
 			 start_ns))
 		for (i = 0; i < watch->config.slots; i++)
 			cp_watch_set(here, i, want[i]);
 	cp_watch_charge(watch, start_ns);
+}
+
+/*
+ * On every switch, interrupts off, which makes this a reader of the list.  The first
+ * watcher takes the tracepoint, and the module keeps it until it goes: each change of it
+ * rewrites the kernel's code under all CPUs, isolated ones too.
+ */
+static HLIST_HEAD(cp_watchers);
+static DEFINE_MUTEX(cp_watchers_lock);
+static struct tracepoint *cp_watch_tracepoint; /* under the mutex; NULL: not taken */
+
+static void cp_watch_switch(void *unused, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int prev_state)
+{
+	struct cp_watcher *watch;
+
+	hlist_for_each_entry_rcu(watch, &cp_watchers, node) cp_watch_switch_to(watch, next);
 }
 
 /* One of the CPUs of a slot, or the teller, is through. */
@@ -743,31 +760,57 @@ void cp_watch_quiesce(struct cp_watcher *watch)
 
 static void cp_watch_find(struct tracepoint *tracepoint, void *data)
 {
-	struct cp_watcher *watch = data;
+	struct tracepoint **found = data;
 
 	if (!strcmp(tracepoint->name, "sched_switch"))
-		watch->sched_switch = tracepoint;
+		*found = tracepoint;
 }
 
-/*
- * The tracepoint is held from here to cp_watch_destroy(), not from start to stop: each
- * change of it rewrites the kernel's code on all CPUs.
- */
-static int cp_watch_probe(struct cp_watcher *watch)
+static int cp_watch_take_tracepoint(void)
 {
-	struct tracepoint *tracepoint;
+	struct tracepoint *tracepoint = NULL;
 	int ret;
 
 	check_trace_callback_type_sched_switch(cp_watch_switch);
-	for_each_kernel_tracepoint(cp_watch_find, watch);
-	tracepoint = watch->sched_switch;
-	watch->sched_switch = NULL;
+	for_each_kernel_tracepoint(cp_watch_find, &tracepoint);
 	if (!tracepoint)
 		return -EOPNOTSUPP;
-	ret = tracepoint_probe_register(tracepoint, cp_watch_switch, watch);
+	ret = tracepoint_probe_register(tracepoint, cp_watch_switch, NULL);
 	if (!ret)
-		watch->sched_switch = tracepoint;
+		cp_watch_tracepoint = tracepoint;
 	return ret;
+}
+
+/* From here on the watcher is told of switches. */
+static int cp_watch_join(struct cp_watcher *watch)
+{
+	int ret = 0;
+
+	mutex_lock(&cp_watchers_lock);
+	if (!cp_watch_tracepoint)
+		ret = cp_watch_take_tracepoint();
+	if (!ret)
+		hlist_add_head_rcu(&watch->node, &cp_watchers);
+	mutex_unlock(&cp_watchers_lock);
+	return ret;
+}
+
+static void cp_watch_leave(struct cp_watcher *watch)
+{
+	if (hlist_unhashed(&watch->node))
+		return;
+	mutex_lock(&cp_watchers_lock);
+	hlist_del_rcu(&watch->node);
+	mutex_unlock(&cp_watchers_lock);
+	synchronize_rcu();
+}
+
+void cp_watch_module_exit(void)
+{
+	if (!cp_watch_tracepoint)
+		return;
+	tracepoint_probe_unregister(cp_watch_tracepoint, cp_watch_switch, NULL);
+	tracepoint_synchronize_unregister();
 }
 
 static int cp_watch_init(struct cp_watcher *watch)
@@ -791,7 +834,7 @@ static int cp_watch_init(struct cp_watcher *watch)
 		INIT_CSD(&there->csd, cp_watch_hear, watch);
 		there->again = IRQ_WORK_INIT_HARD(cp_watch_again);
 	}
-	return cp_watch_probe(watch);
+	return cp_watch_join(watch);
 }
 
 int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
@@ -831,10 +874,7 @@ void cp_watch_destroy(struct cp_watcher *watch)
 {
 	if (!watch)
 		return;
-	if (watch->sched_switch) {
-		tracepoint_probe_unregister(watch->sched_switch, cp_watch_switch, watch);
-		tracepoint_synchronize_unregister();
-	}
+	cp_watch_leave(watch);
 	free_percpu(watch->cpu);
 	kfree(watch);
 }

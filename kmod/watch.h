@@ -23,6 +23,8 @@
 struct cp_watcher;
 struct cp_session;
 
+void cp_watch_module_exit(void);
+
 int cp_watch_create(struct cp_session *session, const struct cp_watch *config,
 		    struct cp_watcher **ret);
 void cp_watch_destroy(struct cp_watcher *watch);
