@@ -386,12 +386,26 @@ static void keep(void *ctx, const struct comm_event *e)
 		kept->event[kept->n++] = *e;
 }
 
+static bool enough_seen(const void *ctx)
+{
+	const struct seen *seen = ctx;
+
+	return seen->samples > ENOUGH && seen->copies > ENOUGH && seen->in > ENOUGH &&
+	       seen->out > ENOUGH;
+}
+
+static bool enough_kept(const void *ctx)
+{
+	/* Six events of a child, or seven. */
+	return ((const struct kept *)ctx)->n > 7 * ENOUGH;
+}
+
 /*
- * Longer on a machine so busy that the target hardly ran: until *enough, if given, is more
- * than ENOUGH.  Returns false and says why if the source does not start.
+ * Longer on a machine so busy that the target hardly ran, until what came is enough.
+ * Returns false and says why if the source does not start.
  */
-static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, void *ctx, const uint64_t *enough,
-		struct comm_sampler_info *ret_info, struct comm_sampler_stats *ret_stats)
+static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, bool (*enough)(const void *ctx),
+		void *ctx, struct comm_sampler_info *ret_info, struct comm_sampler_stats *ret_stats)
 {
 	const struct comm_sampler *sampler = comm_source_find("bpf")->sampler;
 	struct comm_sampler_config config = comm_sampler_defaults;
@@ -412,8 +426,7 @@ static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, void *ctx, con
 	sampler->info(handle, ret_info);
 	end_ns = comm_clock_now_ns() + RUN_MS * 1000000ULL;
 	late_ns = comm_clock_now_ns() + LATE * RUN_MS * 1000000ULL;
-	while (comm_clock_now_ns() < end_ns ||
-	       (enough && *enough <= ENOUGH && comm_clock_now_ns() < late_ns)) {
+	while (comm_clock_now_ns() < end_ns || (!enough(ctx) && comm_clock_now_ns() < late_ns)) {
 		usleep(DRAIN_MS * 1000);
 		sampler->drain(handle, fn, ctx);
 	}
@@ -512,7 +525,7 @@ static void test_threads(void)
 	seen.tsc_ns = comm_clock_now_ns();
 	seen.tsc = __rdtsc();
 	seen.ns_per_cycle = (double)(seen.tsc_ns - tsc_ns) / (double)(seen.tsc - tsc);
-	check(run(pid, 10000019, see, &seen, &seen.samples, &info, &stats),
+	check(run(pid, 10000019, see, enough_seen, &seen, &info, &stats),
 	      "the source starts on a container");
 	end_target(pid);
 	printf("# %lu samples of the spinner, %lu copies, %lu switches away and %lu to; %lu "
@@ -554,7 +567,7 @@ static void test_life(void)
 
 	while (!__atomic_load_n(&truth->n_children, __ATOMIC_ACQUIRE))
 		usleep(1000);
-	check(run(pid, 10000019, keep, &kept, NULL, &info, &stats),
+	check(run(pid, 10000019, keep, enough_kept, &kept, &info, &stats),
 	      "the source starts on a forker");
 	usleep(200000);
 	kill(pid, SIGSTOP);
