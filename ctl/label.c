@@ -137,6 +137,12 @@ static void write_label(const struct ctl_labels *labels, const struct comm_node 
 		snprintf(raw, sizeof(raw), "%s%s%s%s", place, name,
 			 *node->inlined ? " (inlined)" : "", module);
 		break;
+	case COMM_NODE_OBJECT:
+		/* The private memory of two processes may have one name. */
+		if (twin && node->tgid && !node->tid)
+			snprintf(place, sizeof(place), "/%u", node->tgid);
+		snprintf(raw, sizeof(raw), "%s%s%s", name, place, module);
+		break;
 	default:
 		snprintf(raw, sizeof(raw), "%s%s", name, module);
 	}

@@ -103,6 +103,7 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		ctl_json_string(json, "main_reader",
 				comm_report_node_at(report, node->main_reader)->id);
 		ctl_json_double(json, "main_bytes", node->main_bytes);
+		ctl_json_count(json, "tgid", node->tgid);
 		ctl_json_count(json, "tid", node->tid);
 		break;
 	case COMM_NODE_LINE:

@@ -169,6 +169,8 @@ struct comm_node {
 	 *   line F S:L I     F as above, source:line, function inlined there
 	 *   object KIND ID:NAME, object KIND M:NAME, object KIND NAME
 	 *   object KIND of thread NAME#N   stacks
+	 *   ... of process of NAME#N       after each of the other objects' keys: private
+	 *                    memory, by its process's main thread where that is known
 	 *   process NAME#N   as for threads, by the process's main thread
 	 *   KIND NAME        all other kinds, and nodes where other is set
 	 */
@@ -179,7 +181,7 @@ struct comm_node {
 	const char *source;  /* LINE: file, "" when unknown */
 	const char *inlined; /* LINE: function inlined there, "" when none */
 	const char *object_kind;
-	uint32_t tgid, tid; /* THREAD; OBJECT: tid of a stack's owner */
+	uint32_t tgid, tid; /* THREAD; OBJECT: of whose private memory, and a stack's owner */
 	uint32_t line;
 	uint64_t start;			  /* FUNCTION: address in its file */
 	uint64_t size_bytes;		  /* OBJECT */

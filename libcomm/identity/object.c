@@ -14,6 +14,8 @@
 enum {
 	OBJECTS_MAX = 1 << 18,
 	OBJECT_SLOTS = 2 * OBJECTS_MAX,
+	/* With more, thousands of short-lived processes would use up the ids. */
+	OBJECTS_APART = OBJECTS_MAX / 4,
 	NAMES_BYTES_MAX = 64 << 20,
 	SPACES_MAX = 1 << 16,
 	FILE_SPACES_MAX = 1 << 15, /* never given back */
@@ -44,6 +46,7 @@ struct object_process {
 	struct object_process *next;
 	uint32_t tgid;
 	uint32_t space;
+	bool apart; /* its variables are objects of its own */
 	struct comm_stacks stacks;
 };
 
@@ -189,6 +192,7 @@ static struct object_process *process_get(struct comm_objects *objects, uint32_t
 			return NULL;
 		p->tgid = tgid;
 		p->space = new_space(objects);
+		p->apart = objects->n < OBJECTS_APART;
 		if (!p->space) {
 			free(p);
 			return NULL;
@@ -374,6 +378,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 		.kind = COMM_OBJECT_ANON,
 		.start = datum_of(base, m->start),
 		.size_bytes = m->end - m->start,
+		.tgid = p->tgid,
 	};
 	uint64_t start = m->start, end = m->end, hash = comm_hash_mix(base, COMM_OBJECT_ANON);
 	char name[LABEL_BYTES];
@@ -408,8 +413,9 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 	return object_id(objects, comm_hash_mix(hash, start), &o);
 }
 
-static uint32_t static_object(struct comm_objects *objects, const struct comm_mapping *file,
-			      const struct comm_static *var, uint64_t base)
+static uint32_t static_object(struct comm_objects *objects, const struct object_process *p,
+			      const struct comm_mapping *file, const struct comm_static *var,
+			      uint64_t base)
 {
 	struct comm_object o = {
 		.kind = COMM_OBJECT_STATIC,
@@ -418,6 +424,7 @@ static uint32_t static_object(struct comm_objects *objects, const struct comm_ma
 		.build_id = var->build_id,
 		.start = datum_of(base, var->start),
 		.size_bytes = var->end - var->start,
+		.tgid = p->apart ? p->tgid : 0,
 	};
 	char name[2 * COMM_NAME_BYTES];
 	uint64_t hash;
@@ -428,10 +435,13 @@ static uint32_t static_object(struct comm_objects *objects, const struct comm_ma
 		o.name = name;
 	}
 	/*
-	 * The same variable of the same file is one object in all processes,
-	 * wherever it is mapped: keyed by where it stands in the file.
+	 * A process's variable is an object of its own: two processes have two data, which
+	 * no byte goes between.  Keyed by where it stands in the file, since its
+	 * pieces may be mapped one by one.  What shares an object for want of ids still has
+	 * its own data.
 	 */
 	hash = comm_hash_mix(var->start - file->start + file->offset, o.kind);
+	hash = comm_hash_mix(hash, o.tgid);
 	hash = comm_hash_mix(hash, comm_hash_text(var->name));
 	hash = comm_hash_mix(hash, comm_hash_text(var->module));
 	hash = comm_hash_mix(hash, comm_hash_text(var->build_id));
@@ -472,9 +482,11 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 		o.name = base_name(m->path);
 		if (!strncmp(m->path, "/dev/zero", 9))
 			o.name = "shared anonymous";
-		key = comm_hash_mix(m->dev, m->ino);
+		/* A private mapping of a file is a copy of its own in each process. */
+		key = comm_hash_mix(comm_hash_mix(m->dev, m->ino), m->shared ? 0 : p->space);
 		break;
 	}
+	o.tgid = m->shared ? 0 : p->tgid;
 	return object_id(objects,
 			 comm_hash_mix(comm_hash_mix(key, (uint64_t)o.kind << 8 | m->kind), 1), &o);
 }
@@ -513,7 +525,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 	    inspect->ops->data(inspect->ctx, p->tgid, &m, addr, &var) == 0 && var.start <= addr &&
 	    addr < var.end) {
 		*ret_whole = false;
-		ret->object = static_object(objects, &file, &var, ret->base);
+		ret->object = static_object(objects, p, &file, &var, ret->base);
 		if (var.name[0] == '.') {
 			/* addr has no variable, but bytes around it may: resolve 8 bytes alone. */
 			ret->start = addr & ~(uint64_t)7;

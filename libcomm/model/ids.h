@@ -60,6 +60,7 @@ struct comm_object {
 	uint64_t start;	      /* datum of the object's first byte */
 	uint64_t size_bytes;
 	uint32_t thread_tid; /* STACK: tid of the owner; else 0 */
+	uint32_t tgid;	     /* of the process whose private memory it is; 0: shared, or unknown */
 };
 
 #endif

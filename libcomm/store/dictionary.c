@@ -19,7 +19,7 @@ static const struct {
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
 	{offsetof(struct comm_dictionary, put_object),
 	 "INSERT OR REPLACE INTO object (run, id, kind, name, module, build_id, start,"
-	 " size_bytes, thread_tid) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"},
+	 " size_bytes, thread_tid, tgid) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
 	{offsetof(struct comm_dictionary, put_function),
 	 "INSERT INTO function (name, module, build_id, start) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_dictionary, get_function),
@@ -295,6 +295,7 @@ int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_namin
 	sqlite3_bind_int64(s, 7, object->start);
 	sqlite3_bind_int64(s, 8, object->size_bytes);
 	sqlite3_bind_int64(s, 9, object->thread_tid);
+	sqlite3_bind_int64(s, 10, object->tgid);
 	err = run(dict, s);
 	if (!err) {
 		then->name = object->name;

@@ -428,6 +428,44 @@ static void test_one_burst_carries(void **state)
 	comm_report_free(report);
 }
 
+/* A variable of two processes is two data, whatever its name: nothing goes through it. */
+static size_t two_processes(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[0].object = 1;
+	edges[1] = flow(OTHER, SECOND_READER, 1000, 100);
+	edges[1].object = 2;
+	return 2;
+}
+
+static void test_two_processes(void **state)
+{
+	const struct comm_node *node[2] = {0};
+	struct comm_report *report;
+	size_t n = 0;
+
+	(void)state;
+	names->object[1].tgid = 11;
+	names->object[2].tgid = 12;
+	write_run(8, two_processes);
+	report = ask((struct comm_query){.by = "object"});
+	assert_int_equal(report->n_edges, 4);
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *at = comm_report_node_at(report, i);
+
+		if (at->kind == COMM_NODE_OBJECT && n < 2)
+			node[n++] = at;
+	}
+	assert_int_equal(n, 2);
+	assert_string_equal(node[0]->name, node[1]->name);
+	assert_int_not_equal(node[0]->tgid, node[1]->tgid);
+	assert_string_not_equal(node[0]->key, node[1]->key);
+	assert_non_null(strstr(node[0]->key, " of process of worker#"));
+	assert_true(node[0]->read_bytes == 8000 && node[1]->read_bytes == 8000);
+	comm_report_free(report);
+}
+
 /* What was counted needs no confirmation. */
 static void test_exact(void **state)
 {
@@ -460,6 +498,7 @@ int main(void)
 		TEST(test_account),
 		TEST(test_one_object_carries),
 		TEST(test_one_burst_carries),
+		TEST(test_two_processes),
 		TEST(test_exact),
 	};
 

@@ -8,11 +8,11 @@
 #include "thread_keys.h"
 
 /*
- * Estimators keep allocations apart; a user cannot tell apart two objects of one name,
- * so they are one node, which has the id of the first.
+ * Estimators keep allocations apart; a user cannot tell apart two objects of one name and
+ * one process, so they are one node, which has the id of the first.
  */
 static const char first_sql[] =
-	"SELECT id, min(id) OVER (PARTITION BY kind, name, module, build_id, thread_tid)"
+	"SELECT id, min(id) OVER (PARTITION BY kind, name, module, build_id, thread_tid, tgid)"
 	" FROM object WHERE run = ?1";
 
 static int object_open(struct comm_grouping_use *use, char **err)
@@ -57,14 +57,19 @@ static const char *kind_name(int64_t kind)
 									     : "other";
 }
 
-/* A stack's name holds its thread's tid, so its key takes the thread's key instead. */
+/*
+ * A stack's name holds its thread's tid, so its key takes the thread's key instead.  Other
+ * private memory is told apart by its process, which has the key of its main thread.
+ */
 static int describe_key(struct comm_grouping_use *use, struct comm_node *node)
 {
-	const char *thread = "";
+	const char *thread = "", *process = "";
 	int code = 0;
 
 	if (node->tid)
 		code = comm_thread_keys_of_tid(use->state, node->tid, use->texts, &thread);
+	else if (node->tgid)
+		code = comm_thread_keys_of_tid(use->state, node->tgid, use->texts, &process);
 	if (code)
 		return code;
 	if (*thread)
@@ -72,9 +77,10 @@ static int describe_key(struct comm_grouping_use *use, struct comm_node *node)
 					      node->object_kind, thread);
 	else
 		node->key =
-			comm_texts_format(use->texts, "object %s %s%s%s", node->object_kind,
+			comm_texts_format(use->texts, "object %s %s%s%s%s%s", node->object_kind,
 					  *node->build_id ? node->build_id : node->module,
-					  *node->build_id || *node->module ? ":" : "", node->name);
+					  *node->build_id || *node->module ? ":" : "", node->name,
+					  *process ? " of process of " : "", process);
 	return 0;
 }
 
@@ -86,6 +92,7 @@ static int object_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 	node->object_kind = kind_name(sqlite3_column_int64(row, 3));
 	node->size_bytes = sqlite3_column_int64(row, 4);
 	node->tid = sqlite3_column_int64(row, 5);
+	node->tgid = sqlite3_column_int64(row, 6);
 	return describe_key(use, node);
 }
 
@@ -102,7 +109,7 @@ const struct comm_grouping_ops comm_grouping_object = {
 	.open = object_open,
 	.close = object_close,
 	.at = object_at,
-	.sql = "SELECT name, module, build_id, kind, size_bytes, thread_tid FROM object"
+	.sql = "SELECT name, module, build_id, kind, size_bytes, thread_tid, tgid FROM object"
 	       " WHERE run = ?1 AND id = ?2",
 	.describe = object_describe,
 };
