@@ -211,6 +211,110 @@ static void drop_sites(struct comm_edge *e)
 	e->object = COMM_ID_OTHER;
 }
 
+static bool same_pair(const struct comm_edge *a, const struct comm_edge *b)
+{
+	return a->src_thread == b->src_thread && a->dst_thread == b->dst_thread;
+}
+
+/*
+ * Adds a cell to those that run stands for.  Whose key stands for them is drawn in proportion
+ * to the bytes, so that each cell keeps its bytes on average, whatever they are then
+ * summed by; *drawn_bytes are the drawn one's own.  (Weighted reservoir sampling of one item;
+ * what it does to flows: Duffield, Lund and Thorup, Learn more, sample less, 2005.)
+ */
+static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t *random,
+		      double *drawn_bytes)
+{
+	uint32_t bursts = e->bursts > run->bursts ? e->bursts : run->bursts;
+	uint8_t level = e->level > run->level ? e->level : run->level;
+	struct comm_edge sum = *run;
+
+	sum.bytes += e->bytes;
+	if (comm_hash_uniform(random) * sum.bytes < e->bytes) {
+		sum.src_site = e->src_site;
+		sum.dst_site = e->dst_site;
+		sum.object = e->object;
+		*drawn_bytes = e->bytes;
+	}
+	sum.variance += e->variance;
+	sum.first_bytes += e->first_bytes;
+	sum.first_variance += e->first_variance;
+	sum.guess_bytes += e->guess_bytes;
+	sum.guess_first_bytes += e->guess_first_bytes;
+	sum.bursts = bursts;
+	sum.level = level;
+	*run = sum;
+}
+
+/* Adds to kept what stands for the n cells in tail, which are sorted by key: few of each pair. */
+static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size_t n, size_t room,
+		uint64_t *ret_folded)
+{
+	double bytes = 0, drawn_bytes = 0;
+	uint64_t random = n, bits;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += tail[i].bytes;
+	/* Another draw for each slice, the same one in each replay. */
+	memcpy(&bits, &bytes, sizeof(bits));
+	random = comm_hash_mix(bits, random);
+	for (size_t i = 0; i < n && !err;) {
+		struct comm_edge run = tail[i];
+
+		drawn_bytes = run.bytes;
+		for (i++; i < n && same_pair(&tail[i], &run) && run.bytes * room < bytes; i++) {
+			stand_for(&run, &tail[i], &random, &drawn_bytes);
+			++*ret_folded;
+		}
+		run.variance += run.bytes * (run.bytes - drawn_bytes);
+		err = comm_edge_table_add(kept, &run);
+	}
+	return err;
+}
+
+/*
+ * Keeps three quarters of cap cells with site, the largest, and as many as the fourth quarter
+ * and the pairs of threads that stand for the others.  -E2BIG: there are more than cap
+ * pairs of threads among those.
+ */
+static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
+{
+	struct comm_edge_table kept = {0};
+	size_t n = 0, pairs = 0, rank = 0;
+	uint64_t folded = 0;
+	struct comm_edge *tail;
+	int err = 0;
+
+	tail = calloc(cells->n, sizeof(*tail));
+	if (!tail)
+		return -ENOMEM;
+	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_bytes);
+	for (size_t i = 0; i < cells->n && !err; i++) {
+		if (has_site(&cells->edge[i]) && rank++ >= cap - cap / 4)
+			tail[n++] = cells->edge[i];
+		else
+			err = comm_edge_table_add(&kept, &cells->edge[i]);
+	}
+	qsort(tail, n, sizeof(*tail), order_by_key);
+	for (size_t i = 0; i < n; i++)
+		pairs += !i || !same_pair(&tail[i - 1], &tail[i]);
+	if (!err && pairs > cap)
+		err = -E2BIG;
+	if (!err)
+		err = draw(&kept, tail, n, cap / 4 + 1, &folded);
+	free(tail);
+	if (err) {
+		comm_edge_table_deinit(&kept);
+		reindex(cells);
+		return err;
+	}
+	comm_edge_table_deinit(cells);
+	*cells = kept;
+	*ret_folded += folded;
+	return 0;
+}
+
 static void drop_reader(struct comm_edge *e)
 {
 	e->dst_thread = COMM_ID_OTHER;
@@ -223,7 +327,9 @@ int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *re
 
 	if (cells->n <= cap)
 		return 0;
-	err = fold(cells, cap, has_site, drop_sites, ret_folded);
+	err = thin(cells, cap, ret_folded);
+	if (err == -E2BIG)
+		err = fold(cells, cap, has_site, drop_sites, ret_folded);
 	for (size_t i = 0; i < cells->n; i++)
 		pairs += is_crossing_pair(&cells->edge[i]);
 	if (!err && pairs > cap)

@@ -34,9 +34,10 @@ int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *ke
  */
 int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge);
 /*
- * Keeps the cap largest cells by bytes and folds the others into cells of
- * their two threads without site and object, so that sums stay what they were.
- * Where more than cap pairs of threads are left even so, the smallest become
+ * Keeps the largest cells by bytes.  Of the others of each pair of threads a few stand for
+ * all, drawn so that no sum by sites or objects changes on average and none by threads
+ * at all.  Where the others are of more than cap pairs, they are folded into cells of their
+ * two threads without site and object, and if those are too many, the smallest become
  * (thread, other).  At most 2 * cap + 2 * threads cells remain.  *ret_folded
  * grows by the cells that lost their key.
  */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
 
 #include "edge_table.h"
 #include "made_store.h"
@@ -9,7 +10,9 @@ static void test_row_cap(void **state)
 	struct comm_store_config c = config();
 	struct comm_edge edges[2000];
 	struct comm_store *store;
-	double sum, smallest_kept;
+	struct comm_query q = {.size = sizeof(q), .by = "function", .self = true};
+	struct comm_report *report;
+	double sum;
 
 	(void)state;
 	c.row_cap = 300;
@@ -17,23 +20,63 @@ static void test_row_cap(void **state)
 	begin(store);
 	sum = fill(edges, 2000, 1);
 	assert_int_equal(write_at(store, 0, edges, 2000), 0);
-	/* The sum of bytes is kept, and the largest edges keep their key. */
+	/* The sum of bytes is kept, and every edge keeps a key: nothing becomes "(other)". */
 	assert_true(query("SELECT sum(bytes) FROM edge") == sum);
-	assert_true(query("SELECT count(*) FROM edge WHERE src_context <> 0") == 300);
+	assert_true(query("SELECT count(*) FROM edge WHERE src_context = 0") == 0);
 	assert_true(query("SELECT count(*) FROM edge") <= 300 + 64);
-	assert_true(query("SELECT n FROM loss WHERE cause = 'cells_folded'") == 1700);
-	smallest_kept = query("SELECT min(bytes) FROM edge WHERE src_context <> 0");
-	for (size_t i = 0; i < 2000; i++) {
-		if (edges[i].bytes > smallest_kept)
-			sum -= edges[i].bytes;
-	}
-	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_context = 0") <= sum);
+	assert_true(query("SELECT n FROM loss WHERE cause = 'cells_folded'") ==
+		    2000 - query("SELECT count(*) FROM edge"));
+	report = report_of(&q);
+	assert_true(report->folded_bytes == 0);
+	comm_report_free(report);
 	/* Bytes that a thread reads of its own writes are not merged with others'. */
 	sum = 0;
 	for (size_t i = 0; i < 2000; i++)
 		sum += edges[i].src_thread == edges[i].dst_thread ? edges[i].bytes : 0;
 	assert_true(query("SELECT sum(bytes) FROM edge WHERE src_thread = dst_thread") == sum);
 	comm_store_close(store);
+}
+
+/*
+ * More samples must never show less: flows of a few functions, in more and more cells than
+ * are kept, are the same flows.
+ */
+static void test_more_cells_show_no_less(void **state)
+{
+	(void)state;
+	for (uint32_t objects = 10; objects <= 1000; objects *= 10) {
+		double flow[3] = {0}, reader[2] = {0};
+		struct comm_edge_table cells = {0};
+		uint64_t folded = 0;
+
+		for (uint32_t site = 0; site < 3; site++)
+			for (uint32_t i = 0; i < 2 * objects; i++) {
+				/* 1, 2 and 3 parts of six, in pieces of all sizes. */
+				struct comm_edge e = {.src_thread = 1,
+						      .dst_thread = 2 + i % 2,
+						      .src_site = 5 + site,
+						      .dst_site = 9,
+						      .object = 1 + i,
+						      .bytes = (1 + site) * (1 + i * 7919 % 100)};
+
+				assert_int_equal(comm_edge_table_add(&cells, &e), 0);
+			}
+		for (size_t i = 0; i < cells.n; i++)
+			reader[cells.edge[i].dst_thread - 2] += cells.edge[i].bytes;
+		assert_int_equal(comm_edge_table_fold(&cells, 40, &folded), 0);
+		assert_true(cells.n <= 40 + 2 && folded == 6 * objects - cells.n);
+		for (size_t i = 0; i < cells.n; i++) {
+			assert_in_range(cells.edge[i].src_site, 5, 7);
+			flow[cells.edge[i].src_site - 5] += cells.edge[i].bytes;
+			reader[cells.edge[i].dst_thread - 2] -= cells.edge[i].bytes;
+		}
+		/* Exact by threads, true on average by sites. */
+		assert_true(reader[0] == 0 && reader[1] == 0);
+		for (int i = 0; i < 3; i++)
+			assert_true(fabs(flow[i] / (flow[0] + flow[1] + flow[2]) - (i + 1) / 6.) <
+				    0.1);
+		comm_edge_table_deinit(&cells);
+	}
 }
 
 static void test_more_pairs_than_rows(void **state)
@@ -394,6 +437,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_row_cap),
+		TEST(test_more_cells_show_no_less),
 		TEST(test_more_pairs_than_rows),
 		TEST(test_roll_up_keeps_sums),
 		TEST(test_placements_are_summed),
