@@ -82,7 +82,8 @@ enum cp_limits {
 	CP_MAX_ACCESSES = 16,  /* of one soft sample */
 	CP_MAX_SOURCES = 4,
 	CP_MAX_TARGETS = 64,
-	CP_MAX_SLOTS = 4,
+	CP_MAX_SLOTS = 4,	 /* with CP_WATCH_WINDOW half as many */
+	CP_WINDOW_ACCESSES = 16, /* of one window; then it ends early */
 	CP_MIN_RING_BYTES = 16 << 10,
 	CP_MAX_RING_BYTES = 16 << 20,
 	CP_MAX_CAP_PPM = 500000,
@@ -113,6 +114,8 @@ enum cp_record_type {
 	CP_REC_ACCESS, /* struct cp_access */
 	CP_REC_WATCH,  /* struct cp_evidence */
 	CP_REC_COPY,   /* struct cp_access: a range that the kernel writes for the task */
+	CP_REC_PAIR,   /* struct cp_evidence, in a window: of CP_WATCH_WINDOW only */
+	CP_REC_WINDOW, /* struct cp_window: of CP_WATCH_WINDOW only */
 };
 
 enum cp_access_flags {
@@ -205,6 +208,46 @@ struct cp_evidence {
 	__u32 first_tgid;
 	__u32 first_tid;
 	char first_comm[CP_COMM_BYTES];
+};
+
+/*
+ * WINDOWS.  With CP_WATCH_WINDOW a sampled read has its datum watched for a write.  The
+ * first one gives a CP_REC_WATCH, as with LOAD_THEN_WRITE, and opens the window: from
+ * opened_ns on, when every CPU stands, each access for window_us gives a CP_REC_PAIR,
+ * whose first is the last write before it and whose second has either CP_ACCESS_READ
+ * or CP_ACCESS_WRITE; an instruction that does both is a write, for x86 does not tell
+ * them apart.  A read's first is thus its producer, a write's first what it overwrites.
+ * first_tid is 0 where two CPUs trapped at once and the write among them was not seen.
+ * armed_ns is opened_ns.
+ *
+ * The end of each such watch is one CP_REC_WINDOW.  "None" is an answer: reads is 0
+ * then.  Which accesses a window that ends by TIME holds does not depend on who made
+ * them; one that ends FULL holds those right after a write.  Windows that are open when
+ * the session stops have no such record.
+ */
+enum cp_window_end {
+	CP_WINDOW_END_TIME,	 /* window_us are over */
+	CP_WINDOW_END_FULL,	 /* CP_WINDOW_ACCESSES came before */
+	CP_WINDOW_END_UNWRITTEN, /* nobody wrote from armed_ns to closed_ns */
+	CP_WINDOW_END_STRANGER,	 /* not a target's access, or the kernel's */
+	CP_WINDOW_END_BUDGET,	 /* the cap on handler time was reached */
+	CP_WINDOW_END_STORM,	 /* too many hits of others at that address */
+};
+
+/* head: tgid, tid, comm and period are those of the sampled read. */
+struct cp_window {
+	struct cp_record head;
+	__u64 addr; /* the sampled read's */
+	__u64 size_bytes;
+	__u64 first_ns; /* when it was sampled */
+	__u64 armed_ns;
+	__u64 written_ns; /* 0: there was no write */
+	__u64 opened_ns;  /* 0: it ended before */
+	__u64 closed_ns;
+	__u32 reads; /* between the two, as many CP_REC_PAIR as both */
+	__u32 writes;
+	__u32 missed; /* accesses that came while another CPU's was taken */
+	__u32 end;    /* enum cp_window_end */
 };
 
 struct cp_ring_control {
@@ -364,15 +407,16 @@ enum cp_watch_flags {
 	CP_WATCH_LOAD_THEN_WRITE = 1 << 0,
 	CP_WATCH_STORE_THEN_ACCESS = 1 << 1,
 	CP_WATCH_KERNEL = 1 << 2, /* hits of kernel copies too; CAP_PERFMON */
+	CP_WATCH_WINDOW = 1 << 3, /* with neither of the first two; wants window_us */
 };
 
 struct cp_watch {
 	__u32 size;
 	__u32 flags;	  /* 0: no watching */
-	__u32 slots;	  /* wanted per CPU */
+	__u32 slots;	  /* wanted per CPU; with WINDOW each is two debug registers */
 	__u32 per_second; /* watches armed, of the whole session */
 	__u32 timeout_us; /* a watch without a hit may be taken after this */
-	__u32 reserved;
+	__u32 window_us;  /* of CP_WATCH_WINDOW; else 0 */
 };
 
 struct cp_stats {
@@ -418,6 +462,7 @@ _Static_assert(sizeof(struct cp_access) == 96, "access");
 _Static_assert(sizeof(struct cp_chunk) == 16, "chunk");
 _Static_assert(sizeof(struct cp_sample) == 232, "sample");
 _Static_assert(sizeof(struct cp_evidence) == 176, "evidence");
+_Static_assert(sizeof(struct cp_window) == 128, "window");
 _Static_assert(sizeof(struct cp_ring_control) == 256, "ring control");
 _Static_assert(sizeof(struct cp_info) == 24, "info");
 _Static_assert(sizeof(struct cp_rings) == 16, "rings");

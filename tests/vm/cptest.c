@@ -168,6 +168,8 @@ static const struct {
 	{"watch", test_watch},
 	{"whose", test_whose},
 	{"message", test_message},
+	{"windows", test_windows},
+	{"traps", test_traps},
 	{"debugger", test_debugger},
 	{"budget", test_budget},
 	{"rate", test_rate},

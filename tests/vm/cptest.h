@@ -73,5 +73,7 @@ void test_whose(void);
 void test_image(void);
 void test_message(void);
 void test_storm(void);
+void test_windows(void);
+void test_traps(void);
 
 #endif

@@ -303,14 +303,18 @@ void test_ioctl(void)
 	expect(EINVAL, CP_IOC_BUDGET, BUDGET(.window_ms = 100000));
 	expect(EINVAL, CP_IOC_BUDGET, BUDGET(.entry_ns = 1000000));
 	expect(0, CP_IOC_BUDGET, BUDGET(.target_ppm = 10000));
-	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = 8));
+	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = 16));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = CP_WATCH_KERNEL));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = 0));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.slots = 0));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.slots = 5));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.per_second = 0));
 	expect(EINVAL, CP_IOC_WATCH, WATCH(.timeout_us = 0));
-	expect(EINVAL, CP_IOC_WATCH, WATCH(.reserved = 1));
+	expect(EINVAL, CP_IOC_WATCH, WATCH(.window_us = 1));
+	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = CP_WATCH_WINDOW));
+	expect(EINVAL, CP_IOC_WATCH,
+	       WATCH(.flags = CP_WATCH_WINDOW | CP_WATCH_LOAD_THEN_WRITE, .window_us = 1));
+	expect(EINVAL, CP_IOC_WATCH, WATCH(.flags = CP_WATCH_WINDOW, .window_us = 1, .slots = 3));
 	expect(0, CP_IOC_WATCH, WATCH(.slots = 2));
 	expect(0, CP_IOC_WATCH, WATCH(.slots = 1));
 
