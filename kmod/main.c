@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/version.h>
 
 #include "cap.h"
@@ -51,6 +52,7 @@ static void __exit commprof_exit(void)
 	cp_watch_module_exit();
 	cp_softpmu_exit();
 	cp_cpus_module_exit();
+	rcu_barrier(); /* targets that were removed are freed by code of ours */
 }
 
 module_init(commprof_init);

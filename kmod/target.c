@@ -1,38 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/cgroup.h>
+#include <linux/hash.h>
 #include <linux/pid.h>
-#include <linux/rcupdate.h>
+#include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "target.h"
 
-/* A pid is held by reference, so a number that is used again does not match. */
-struct cp_target_set {
-	bool all;
-	bool children; /* somebody's count */
-	u32 n;
-	struct {
-		struct pid *pid;
-		struct cgroup *cgroup;
-		bool children;
-	} one[CP_MAX_TARGETS];
+/* A process or a cgroup, held by reference: a number that is used again does not match. */
+struct cp_target_one {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	struct pid *pid; /* NULL: a cgroup */
+	struct cgroup *cgroup;
+	bool children;
 };
 
 enum { GENERATIONS = 8 };
 
-static int find(const struct cp_target_set *set, const struct pid *pid, const struct cgroup *cgroup)
+static u32 cp_target_bucket(const struct pid *pid)
 {
-	u32 i;
-
-	for (i = 0; i < set->n; i++)
-		if (set->one[i].pid == pid && set->one[i].cgroup == cgroup)
-			return i;
-	return -ENOENT;
+	return hash_ptr(pid, CP_TARGET_BUCKETS_LOG);
 }
 
-static bool is_dead(struct pid *pid)
+static struct hlist_head *cp_target_head(struct cp_targets *targets, const struct pid *pid)
+{
+	return pid ? &targets->process[cp_target_bucket(pid)] : &targets->cgroups;
+}
+
+static void cp_target_put(struct pid *pid, struct cgroup *cgroup)
+{
+	put_pid(pid);
+	if (cgroup)
+		cgroup_put(cgroup);
+}
+
+static void cp_target_free(struct rcu_head *rcu)
+{
+	struct cp_target_one *one = container_of(rcu, struct cp_target_one, rcu);
+
+	cp_target_put(one->pid, one->cgroup);
+	kfree(one);
+}
+
+static void cp_target_remove(struct cp_targets *targets, struct cp_target_one *one)
+{
+	hlist_del_rcu(&one->node);
+	targets->n--;
+	WRITE_ONCE(targets->n_children, targets->n_children - one->children);
+	/* A handler may look at it still, and its pid must not become another's. */
+	call_rcu(&one->rcu, cp_target_free);
+}
+
+static bool cp_target_is_dead(struct pid *pid)
 {
 	bool dead;
 
@@ -42,49 +64,73 @@ static bool is_dead(struct pid *pid)
 	return dead;
 }
 
-static void put(struct pid *pid, struct cgroup *cgroup)
+/*
+ * Processes that are gone make room: their numbers can no longer be named, so
+ * nobody could remove them.
+ */
+static void cp_targets_prune(struct cp_targets *targets)
 {
-	put_pid(pid);
-	if (cgroup)
-		cgroup_put(cgroup);
+	struct cp_target_one *one;
+	struct hlist_node *next;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(targets->process); i++)
+		hlist_for_each_entry_safe(one, next, &targets->process[i], node)
+			if (cp_target_is_dead(one->pid))
+				cp_target_remove(targets, one);
 }
 
-/* Takes over the references to pid or cgroup, also when it fails. */
-static int edit(struct cp_target_set *set, struct pid *pid, struct cgroup *cgroup, u32 flags,
-		struct pid **ret_pid, struct cgroup **ret_cgroup)
+/* Takes over the reference to pid or cgroup if it is 0. */
+static int cp_targets_add(struct cp_targets *targets, struct pid *pid, struct cgroup *cgroup,
+			  bool children)
 {
-	bool remove = flags & CP_TARGET_REMOVE;
-	int at = find(set, pid, cgroup);
+	struct cp_target_one *one;
 
-	*ret_pid = pid;
-	*ret_cgroup = cgroup;
-	if (remove) {
-		if (at < 0)
-			return at;
-		set->one[at] = set->one[--set->n];
-		/* Two references go: the set's, below, and the caller's, later. */
-		return 0;
-	}
-	if (at >= 0)
-		return -EEXIST;
-	if (set->n == CP_MAX_TARGETS)
+	if (targets->n >= CP_MAX_TARGETS)
 		return -ENOSPC;
-	set->one[set->n].pid = pid;
-	set->one[set->n].cgroup = cgroup;
-	set->one[set->n].children = flags & CP_TARGET_CHILDREN;
-	set->n++;
-	*ret_pid = NULL;
-	*ret_cgroup = NULL;
+	one = kzalloc(sizeof(*one), GFP_KERNEL_ACCOUNT);
+	if (!one)
+		return -ENOMEM;
+	one->pid = pid;
+	one->cgroup = cgroup;
+	one->children = children;
+	targets->n++;
+	WRITE_ONCE(targets->n_children, targets->n_children + children);
+	hlist_add_head_rcu(&one->node, cp_target_head(targets, pid));
 	return 0;
 }
 
-static int find_process(int id, struct pid **ret)
+static int cp_targets_edit(struct cp_targets *targets, struct pid *pid, struct cgroup *cgroup,
+			   u32 flags)
+{
+	struct cp_target_one *one;
+	int ret;
+
+	hlist_for_each_entry(one, cp_target_head(targets, pid), node) {
+		if (one->pid != pid || one->cgroup != cgroup)
+			continue;
+		ret = flags & CP_TARGET_REMOVE ? 0 : -EEXIST;
+		if (!ret)
+			cp_target_remove(targets, one);
+		goto put;
+	}
+	ret = flags & CP_TARGET_REMOVE
+		      ? -ENOENT
+		      : cp_targets_add(targets, pid, cgroup, flags & CP_TARGET_CHILDREN);
+	if (!ret)
+		return 0;
+put:
+	cp_target_put(pid, cgroup);
+	return ret;
+}
+
+static int cp_target_find_process(int id, struct pid **ret)
 {
 	struct pid *pid = id > 0 ? find_get_pid(id) : NULL;
 
 	if (!pid)
 		return -ESRCH;
-	if (is_dead(pid)) {
+	if (cp_target_is_dead(pid)) {
 		put_pid(pid);
 		return -ESRCH;
 	}
@@ -92,7 +138,7 @@ static int find_process(int id, struct pid **ret)
 	return 0;
 }
 
-static int find_cgroup(int fd, struct cgroup **ret)
+static int cp_target_find_cgroup(int fd, struct cgroup **ret)
 {
 #ifdef CONFIG_CGROUPS
 	struct cgroup *cgroup = cgroup_get_from_fd(fd);
@@ -106,135 +152,91 @@ static int find_cgroup(int fd, struct cgroup **ret)
 #endif
 }
 
-/*
- * Processes that are gone make room: their numbers can no longer be named, so
- * nobody could remove them.  Moves them behind the end; returns how many.
- */
-static u32 prune(struct cp_target_set *set)
-{
-	u32 i = 0, dead = 0;
-
-	while (i < set->n) {
-		if (set->one[i].pid && is_dead(set->one[i].pid)) {
-			swap(set->one[i], set->one[set->n - 1]);
-			set->n--;
-			dead++;
-		} else {
-			i++;
-		}
-	}
-	return dead;
-}
-
 int cp_targets_change(struct cp_targets *targets, const struct cp_target *change)
 {
 	bool remove = change->flags & CP_TARGET_REMOVE;
-	struct cp_target_set *old = rcu_dereference_protected(targets->set, 1);
-	struct cp_target_set *new;
-	struct cgroup *cgroup = NULL, *drop_cgroup = NULL;
-	struct pid *pid = NULL, *drop_pid = NULL;
-	struct pid *gone[CP_MAX_TARGETS];
-	u32 i, dead;
-	int ret = 0;
+	struct cgroup *cgroup = NULL;
+	struct pid *pid = NULL;
+	int ret;
 
 	if (change->flags & ~(CP_TARGET_REMOVE | CP_TARGET_CHILDREN) ||
 	    (change->flags & CP_TARGET_CHILDREN && (remove || change->kind != CP_TARGET_TGID)))
 		return -EINVAL;
+	cp_targets_prune(targets);
 	switch (change->kind) {
 	case CP_TARGET_TGID:
-		ret = find_process(change->id, &pid);
+		ret = cp_target_find_process(change->id, &pid);
 		break;
 	case CP_TARGET_CGROUP:
-		ret = find_cgroup(change->id, &cgroup);
+		ret = cp_target_find_cgroup(change->id, &cgroup);
 		break;
 	case CP_TARGET_ALL:
-		ret = change->id ? -EINVAL : 0;
-		break;
+		if (change->id)
+			return -EINVAL;
+		if (targets->all != remove)
+			return remove ? -ENOENT : -EEXIST;
+		WRITE_ONCE(targets->all, !remove);
+		return 0;
 	default:
-		ret = -EINVAL;
+		return -EINVAL;
 	}
-	if (ret)
-		return ret;
-
-	new = old ? kmemdup(old, sizeof(*old), GFP_KERNEL) : kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new) {
-		put(pid, cgroup);
-		return -ENOMEM;
-	}
-	dead = prune(new);
-	for (i = 0; i < dead; i++)
-		gone[i] = new->one[new->n + i].pid;
-	if (change->kind == CP_TARGET_ALL) {
-		if (new->all != remove)
-			ret = remove ? -ENOENT : -EEXIST;
-		new->all = !remove;
-	} else {
-		ret = edit(new, pid, cgroup, change->flags, &drop_pid, &drop_cgroup);
-	}
-	if (ret) {
-		kfree(new);
-		put(drop_pid, drop_cgroup);
-		return ret;
-	}
-	new->children = false;
-	for (i = 0; i < new->n; i++)
-		new->children |= new->one[i].children;
-	rcu_assign_pointer(targets->set, new);
-	synchronize_rcu(); /* handlers hold IRQs off: they are readers */
-	kfree(old);
-	for (i = 0; i < dead; i++)
-		put_pid(gone[i]);
-	if (remove) {
-		put(drop_pid, drop_cgroup);
-		put(drop_pid, drop_cgroup);
-	}
-	return 0;
+	return ret ?: cp_targets_edit(targets, pid, cgroup, change->flags);
 }
 
 void cp_targets_deinit(struct cp_targets *targets)
 {
-	struct cp_target_set *set = rcu_dereference_protected(targets->set, 1);
+	struct cp_target_one *one;
+	struct hlist_node *next;
 	u32 i;
 
-	if (!set)
-		return;
-	for (i = 0; i < set->n; i++)
-		put(set->one[i].pid, set->one[i].cgroup);
-	kfree(set);
-	RCU_INIT_POINTER(targets->set, NULL);
+	for (i = 0; i < ARRAY_SIZE(targets->process); i++)
+		hlist_for_each_entry_safe(one, next, &targets->process[i], node)
+			cp_target_remove(targets, one);
+	hlist_for_each_entry_safe(one, next, &targets->cgroups, node)
+		cp_target_remove(targets, one);
 }
 
 bool cp_targets_empty(const struct cp_targets *targets)
 {
-	struct cp_target_set *set = rcu_dereference_protected(targets->set, 1);
-
-	return !set || (!set->all && !set->n);
+	return !targets->all && !targets->n;
 }
 
-static bool in_cgroup(struct task_struct *task, struct cgroup *cgroup)
+static bool cp_targets_has_process(const struct cp_targets *targets, const struct pid *pid,
+				   bool children)
+{
+	struct cp_target_one *one;
+
+	hlist_for_each_entry_rcu(one, &targets->process[cp_target_bucket(pid)], node)
+		if (one->pid == pid && one->children >= children)
+			return true;
+	return false;
+}
+
+static bool cp_targets_has_cgroup(const struct cp_targets *targets, struct task_struct *task)
 {
 #ifdef CONFIG_CGROUPS
-	return task_under_cgroup_hierarchy(task, cgroup);
-#else
-	return false;
+	struct cp_target_one *one;
+
+	hlist_for_each_entry_rcu(one, &targets->cgroups, node)
+		if (task_under_cgroup_hierarchy(task, one->cgroup))
+			return true;
 #endif
+	return false;
 }
 
-static bool descends(const struct cp_target_set *set, const struct task_struct *task)
+static bool cp_targets_has_ancestor(const struct cp_targets *targets,
+				    const struct task_struct *task)
 {
-	u32 generation, i;
+	u32 generation;
 
 	for (generation = 0; generation < GENERATIONS; generation++) {
-		struct pid *pid;
-
 		task = rcu_dereference(task->real_parent);
 		if (is_global_init((struct task_struct *)task))
 			return false;
 		/* A parent that is being released has no pid left. */
-		pid = READ_ONCE(task->signal->pids[PIDTYPE_TGID]);
-		for (i = 0; i < set->n; i++)
-			if (set->one[i].children && set->one[i].pid == pid)
-				return true;
+		if (cp_targets_has_process(targets, READ_ONCE(task->signal->pids[PIDTYPE_TGID]),
+					   true))
+			return true;
 	}
 	return false;
 }
@@ -243,24 +245,16 @@ bool cp_targets_match_task(const struct cp_targets *targets, struct task_struct 
 {
 	/* The signal struct of a task outlives it, but exit unhooks it. */
 	struct signal_struct *signal = READ_ONCE(task->signal);
-	struct cp_target_set *set;
-	bool match = false;
-	u32 i;
+	bool match;
 
 	if (!signal || task->flags & PF_KTHREAD)
 		return false;
+	if (READ_ONCE(targets->all))
+		return true;
 	rcu_read_lock();
-	set = rcu_dereference(targets->set);
-	if (set) {
-		struct pid *pid = READ_ONCE(signal->pids[PIDTYPE_TGID]);
-
-		match = set->all;
-		for (i = 0; i < set->n && !match; i++)
-			match = set->one[i].pid ? set->one[i].pid == pid
-						: in_cgroup(task, set->one[i].cgroup);
-		if (!match && set->children)
-			match = descends(set, task);
-	}
+	match = cp_targets_has_process(targets, READ_ONCE(signal->pids[PIDTYPE_TGID]), false) ||
+		cp_targets_has_cgroup(targets, task) ||
+		(READ_ONCE(targets->n_children) && cp_targets_has_ancestor(targets, task));
 	rcu_read_unlock();
 	return match;
 }

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whom a session looks at.  Changed under the session's mutex, asked from any
- * context.
+ * Whom a session looks at.  Changed under the session's mutex, asked from any context.
+ * Changes wait for nobody: readers go by RCU, and what was removed is freed later.
  */
 #ifndef CP_TARGET_H
 #define CP_TARGET_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 #include "commprof.h"
 
-struct cp_target_set;
+enum { CP_TARGET_BUCKETS_LOG = 8 };
+
 struct task_struct;
 
 struct cp_targets {
-	struct cp_target_set __rcu *set;
+	struct hlist_head process[1 << CP_TARGET_BUCKETS_LOG];
+	struct hlist_head cgroups;
+	u32 n;		/* of both */
+	u32 n_children; /* of which the descendants are targets too */
+	bool all;
 };
 
+/* All zero has no targets. */
 int cp_targets_change(struct cp_targets *targets, const struct cp_target *change);
 void cp_targets_deinit(struct cp_targets *targets);
 bool cp_targets_empty(const struct cp_targets *targets);

@@ -512,6 +512,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
 	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET] + lost[CP_LOST_THROTTLED];
 	ret->loss[COMM_LOSS_IMPRECISE] += lost[CP_LOST_IMPRECISE];
+	ret->loss[COMM_LOSS_TARGETS] += s->targets.left_out;
 	ret->loss[COMM_LOSS_MALFORMED] += cp_reader_malformed(s->reader) + s->malformed;
 	/*
 	 * Precise samples only: samples of registers are decoded in commd, which

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the kernel module's list of targets equal to commd's.  With too many
- * processes for that list, the module is told to sample every process, and
- * comm_kmod_targets_has() filters.  One thread uses it.
+ * Keeps the kernel module's list of targets equal to commd's.  Processes for which
+ * that list has no room are not sampled, and counted: nobody is sampled unasked.  One
+ * thread uses it.
  */
 #ifndef COMM_KMOD_TARGETS_H
 #define COMM_KMOD_TARGETS_H
@@ -20,7 +20,10 @@ struct comm_kmod_targets {
 	const struct comm_target *target;
 	uint32_t *told; /* tgids that the module has been told, n_told of them */
 	size_t n_told;
-	bool all; /* the module samples every process */
+	size_t n_left_out; /* members that the module had no room for, at the last look */
+	uint64_t left_out; /* how often one became such */
+	uint32_t *last;	   /* n_last members at the last look, of which none was left out */
+	size_t n_last;
 };
 
 /* Tells the module nothing yet.  -ENOMEM. */

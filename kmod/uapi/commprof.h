@@ -42,6 +42,10 @@
  * than its neighbours.  A reader that takes the clock, then the heads, has seen
  * everything older than the clock less the longest handler (stats.max_ns).
  *
+ * TARGETS may be changed at any time; a handler that already runs may still go by the
+ * targets before the change.  Processes that have ended are forgotten by themselves.
+ * One more than CP_MAX_TARGETS is -ENOSPC and is not sampled.
+ *
  * MEMORY of a session, its rings above all, is charged to the memory cgroup of the
  * caller, and without CAP_IPC_LOCK counted against RLIMIT_MEMLOCK of its user:
  * -ENOMEM and -ENOBUFS.
@@ -81,7 +85,7 @@ enum cp_limits {
 	CP_VECTOR_BYTES = 256, /* xmm0..xmm15 */
 	CP_MAX_ACCESSES = 16,  /* of one soft sample */
 	CP_MAX_SOURCES = 4,
-	CP_MAX_TARGETS = 64,
+	CP_MAX_TARGETS = 1024,
 	CP_MAX_SLOTS = 4,	 /* with CP_WATCH_WINDOW half as many */
 	CP_WINDOW_ACCESSES = 16, /* of one window; then it ends early */
 	CP_MIN_RING_BYTES = 16 << 10,

@@ -33,6 +33,8 @@ static const struct {
 	[COMM_LOSS_IDS] = {"ids_full", "lines of code and objects filed under (other): table full"},
 	[COMM_LOSS_MALFORMED] = {"malformed", "times that a ring's data were no whole record: "
 					      "passed over, with what stood behind them"},
+	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel module's list "
+					       "of targets was full"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

@@ -19,13 +19,13 @@
 #include "../../daemon/source/kmod_targets.c"
 #include "../../daemon/source/sampler.c"
 
-enum { CPUS = 2, PIDS_MAX = 100 };
+enum { CPUS = 2, PIDS_MAX = CP_MAX_TARGETS + 5 };
 
 static int fake_open_errno, fake_fd, last_fd;
 static uint32_t fake_abi, fake_bytes;
 static uint32_t pids[PIDS_MAX], n_pids;
-static struct cp_target told[PIDS_MAX];
-static int n_told;
+static struct cp_target told[2 * PIDS_MAX];
+static int n_told, room; /* of the module, for how many that have ended */
 static struct cp_rate rates[16];
 static int n_rates;
 static struct cp_pointees told_pointees;
@@ -63,7 +63,7 @@ static int fake_ioctl(unsigned long request, void *argument)
 		fake_bytes = ((struct cp_rings *)argument)->ring_bytes;
 		break;
 	case CP_IOC_TARGET:
-		if (n_told == CP_MAX_TARGETS &&
+		if (n_told >= CP_MAX_TARGETS + room &&
 		    ((struct cp_target *)argument)->kind != CP_TARGET_ALL) {
 			errno = ENOSPC;
 			return -1;
@@ -352,6 +352,7 @@ static int begin(void **state)
 	fake_abi = CP_ABI_VERSION;
 	n_told = n_rates = n_pointees = pointees_errno = 0;
 	follows = false;
+	room = 0;
 	n_pids = 1;
 	pids[0] = 77;
 	memset(&fake_stats, 0, sizeof(fake_stats));
@@ -721,12 +722,11 @@ static void test_copies(void **state)
 }
 
 /*
- * More targets than the module takes: it samples all processes, and commd drops those
- * that are no targets.
+ * More targets than the module takes: the others are not sampled and are counted, once
+ * each, until there is room.  Nobody else is ever asked for.
  */
 static void test_many(void **state)
 {
-	struct sample_record r = sample_record();
 	struct source *s;
 
 	(void)state;
@@ -735,14 +735,44 @@ static void test_many(void **state)
 	assert_int_equal(told[0].flags, CP_TARGET_CHILDREN);
 	for (n_pids = 0; n_pids < PIDS_MAX; n_pids++)
 		pids[n_pids] = 77 + n_pids;
-	assert_int_equal(drain(s), 0);
-	assert_int_equal(n_told, CP_MAX_TARGETS + 1);
-	assert_int_equal(told[n_told - 1].kind, CP_TARGET_ALL);
-	put(0, &r, sizeof(r));
-	r.sample.head.tgid = 5;
-	put(0, &r, sizeof(r));
 	assert_int_equal(drain(s), 1);
-	assert_int_equal(n_told, CP_MAX_TARGETS + 1);
+	assert_int_equal(n_told, CP_MAX_TARGETS);
+	assert_int_equal(told_loss(COMM_LOSS_TARGETS), PIDS_MAX - CP_MAX_TARGETS);
+	assert_int_equal(drain(s), 0);
+	/* Three end: as many of those that were left out take their places. */
+	n_pids = PIDS_MAX - 3;
+	memmove(pids, pids + 3, n_pids * sizeof(pids[0]));
+	room = 3;
+	assert_int_equal(drain(s), 0);
+	assert_int_equal(n_told, CP_MAX_TARGETS + 3);
+	assert_int_equal(told[n_told - 1].id, 77 + CP_MAX_TARGETS + 2);
+	/* The first one's number comes back, but not before another makes room. */
+	pids[n_pids++] = 77;
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(told_loss(COMM_LOSS_TARGETS), 1);
+	for (int i = 0; i < n_told; i++)
+		assert_int_equal(told[i].kind, CP_TARGET_TGID);
+	source_close(s);
+	close(last_fd);
+}
+
+/* Within the limit a process that has ended and comes back is told again. */
+static void test_reused(void **state)
+{
+	struct source *s = fresh("", 0);
+
+	(void)state;
+	assert_int_equal(n_told, 1);
+	n_pids = 2;
+	pids[1] = 78;
+	drain(s);
+	drain(s);
+	assert_int_equal(n_told, 2);
+	n_pids = 1;
+	drain(s);
+	n_pids = 2;
+	drain(s);
+	assert_true(n_told == 3 && told[2].id == 78);
 	source_close(s);
 	close(last_fd);
 }
@@ -762,6 +792,7 @@ int main(void)
 		cmocka_unit_test_setup(test_lines, begin),
 		cmocka_unit_test_setup(test_copies, begin),
 		cmocka_unit_test_setup(test_many, begin),
+		cmocka_unit_test_setup(test_reused, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

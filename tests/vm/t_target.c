@@ -239,7 +239,7 @@ void test_target(void)
 	for (int i = 0; i < 3; i++)
 		reap(tally.pid[i]);
 	err = 0;
-	for (int i = 0; i < 100 && !err; i++) {
+	for (int i = 0; i < CP_MAX_TARGETS + 50 && !err; i++) {
 		pid_t pid = spawn(spin, NULL);
 
 		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid);
