@@ -17,7 +17,7 @@ enum { PERIOD = 1600 };
 struct tally {
 	uint64_t n, wrong, kernel, cpus[64], min_latency, sources[4], no_source, flags_wrong;
 	uint64_t batches, mode32, mode32_wrong, bursts, bursts_wrong, last_period[2], halves;
-	struct cp_access before; /* the last one */
+	struct cp_access before[64]; /* by CPU: a reader may come between an access and its burst */
 	bool ibs, store, has_source, atom;
 };
 
@@ -86,13 +86,13 @@ static void take_access(struct tally *tally, const struct cp_access *access)
 		tally->min_latency = access->latency_cycles;
 	tally->no_source += !access->data_src;
 	tally->last_period[record->source % 2] = record->period;
-	tally->before = *access;
+	tally->before[record->cpu] = *access;
 }
 
 /* Behind its access, with the registers of the record, at the next instruction. */
 static void take_burst(struct tally *tally, const struct cp_sample *sample)
 {
-	const struct cp_access *before = &tally->before;
+	const struct cp_access *before = &tally->before[sample->head.cpu];
 	uint64_t next = before->ip == (uint64_t)spin_load    ? (uint64_t)spin_load_end
 			: before->ip == (uint64_t)spin_store ? (uint64_t)spin_store_end
 			: before->ip == (uint64_t)spin_both  ? (uint64_t)spin_both_end
