@@ -48,8 +48,13 @@ void cp_capture_cpu(const struct pt_regs *regs, struct cp_cpu *ret)
 	/* thread.fsbase is stale while the task runs; the entry from user mode
 	 * swapped gs, so the user's is the "kernel" one now.
 	 */
+#ifdef CP_HAVE_RDMSRQ
+	rdmsrq(MSR_FS_BASE, ret->fs_base);
+	rdmsrq(MSR_KERNEL_GS_BASE, ret->gs_base);
+#else
 	rdmsrl(MSR_FS_BASE, ret->fs_base);
 	rdmsrl(MSR_KERNEL_GS_BASE, ret->gs_base);
+#endif
 	ret->ip = regs->ip;
 	ret->down = regs->flags & X86_EFLAGS_DF;
 	ret->known = CP_KNOWN_ALL;
