@@ -292,49 +292,53 @@ static int verb(struct cp_session *session, unsigned int nr, union argument *arg
 
 static long session_ioctl(struct file *file, unsigned int cmd, unsigned long data)
 {
-	/* Sizes of version 1, which are the least that a caller may have. */
-	static const u32 known[] = {
-		[_IOC_NR(CP_IOC_INFO)] = sizeof(struct cp_info),
-		[_IOC_NR(CP_IOC_RINGS)] = sizeof(struct cp_rings),
-		[_IOC_NR(CP_IOC_TARGET)] = sizeof(struct cp_target),
-		[_IOC_NR(CP_IOC_SOURCE)] = sizeof(struct cp_source),
-		[_IOC_NR(CP_IOC_BUDGET)] = sizeof(struct cp_budget),
-		[_IOC_NR(CP_IOC_WATCH)] = sizeof(struct cp_watch),
-		[_IOC_NR(CP_IOC_START)] = 0,
-		[_IOC_NR(CP_IOC_STOP)] = 0,
-		[_IOC_NR(CP_IOC_STATS)] = sizeof(struct cp_stats),
-		[_IOC_NR(CP_IOC_RATE)] = sizeof(struct cp_rate),
-		[_IOC_NR(CP_IOC_POINTEES)] = sizeof(struct cp_pointees),
+	/* As version 1 has them: their sizes are the least that a caller may have. */
+	static const unsigned int known[] = {
+		[_IOC_NR(CP_IOC_INFO)] = CP_IOC_INFO,
+		[_IOC_NR(CP_IOC_RINGS)] = CP_IOC_RINGS,
+		[_IOC_NR(CP_IOC_TARGET)] = CP_IOC_TARGET,
+		[_IOC_NR(CP_IOC_SOURCE)] = CP_IOC_SOURCE,
+		[_IOC_NR(CP_IOC_BUDGET)] = CP_IOC_BUDGET,
+		[_IOC_NR(CP_IOC_WATCH)] = CP_IOC_WATCH,
+		[_IOC_NR(CP_IOC_START)] = CP_IOC_START,
+		[_IOC_NR(CP_IOC_STOP)] = CP_IOC_STOP,
+		[_IOC_NR(CP_IOC_STATS)] = CP_IOC_STATS,
+		[_IOC_NR(CP_IOC_RATE)] = CP_IOC_RATE,
+		[_IOC_NR(CP_IOC_POINTEES)] = CP_IOC_POINTEES,
 	};
 	struct cp_session *session = file->private_data;
 	unsigned int nr = _IOC_NR(cmd);
 	void __user *user = (void __user *)data;
 	union argument *arg;
-	u32 size = 0;
+	u32 size = 0, least;
 	int ret;
 
-	if (_IOC_TYPE(cmd) != CP_IOC_MAGIC || nr >= ARRAY_SIZE(known))
+	/* All but the size makes the call. */
+	if (nr >= ARRAY_SIZE(known) || (cmd ^ known[nr]) & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT))
 		return -ENOTTY;
-	if (known[nr]) {
+	least = _IOC_SIZE(known[nr]);
+	if (least) {
 		if (get_user(size, (u32 __user *)user))
 			return -EFAULT;
-		if (size < known[nr])
+		if (size != _IOC_SIZE(cmd) || size < least)
 			return -EINVAL;
 		if (size > PAGE_SIZE)
 			return -E2BIG;
+	} else if (_IOC_SIZE(cmd)) {
+		return -ENOTTY;
 	} else if (data) {
 		return -EINVAL;
 	}
 	arg = kzalloc(sizeof(*arg), GFP_KERNEL);
 	if (!arg)
 		return -ENOMEM;
-	ret = size ? copy_struct_from_user(arg, known[nr], user, size) : 0;
+	ret = size ? copy_struct_from_user(arg, least, user, size) : 0;
 	if (!ret) {
 		mutex_lock(&session->lock);
 		ret = verb(session, nr, arg);
 		mutex_unlock(&session->lock);
 	}
-	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, arg, known[nr]))
+	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, arg, least))
 		ret = -EFAULT;
 	kfree(arg);
 	return ret;

@@ -14,11 +14,13 @@
  * any time; the others give -EBUSY while the session runs.  The session ends when
  * the last descriptor and the last mapping are gone, however the process ended.
  *
- * STRUCTURES.  Each begins with its own size in bytes, set by the caller.  A
- * larger one than the module knows is taken if what it does not know is zero
- * (-E2BIG otherwise), a smaller one than version 1 had is -EINVAL, and what a
- * smaller one lacks counts as zero.  An unknown flag or a non-zero reserved field is
- * -EINVAL.  Fields marked "out" are written on success only.
+ * STRUCTURES grow at their end only.  Each begins with its own size in bytes, set by
+ * the caller and equal to the size in the ioctl's number, as a program that is compiled
+ * with this header has both (-EINVAL otherwise).  A larger one than the module knows is
+ * taken if what it does not know is zero (-E2BIG otherwise), a smaller one than version
+ * 1 had is -EINVAL, and what a smaller one lacks counts as zero and is not written.
+ * A number whose type, direction or call is another is -ENOTTY.  An unknown flag or a
+ * non-zero reserved field is -EINVAL.  Fields marked "out" are written on success only.
  *
  * RINGS.  There is one ring per possible CPU and context (a record made in an
  * NMI must not share a ring with the interrupt handler below it):

@@ -56,6 +56,9 @@ static int call(unsigned long request, const void *from, size_t bytes)
 			       strerror(error));                                    \
 	} while (0)
 
+/* As a later version might have it, with a field more. */
+#define IOC_RINGS_LONGER _IOC(_IOC_WRITE, CP_IOC_MAGIC, 1, sizeof(struct cp_rings) + 8)
+
 #define RINGS(...)                                           \
 	(struct cp_rings)                                    \
 	{                                                    \
@@ -203,9 +206,18 @@ void test_ioctl(void)
 	expect(ENOTTY, _IO('x', 1), 0);
 	expect(ENOTTY, _IO(CP_IOC_MAGIC, 11), 0);
 	expect(EINVAL, CP_IOC_START, 0);
-	expect(EINVAL, CP_IOC_RINGS, (struct cp_rings){.size = 8, .ring_bytes = 65536});
-	expect(E2BIG, CP_IOC_RINGS, (struct cp_rings){.size = 8000, .ring_bytes = 65536});
-	expect(E2BIG, CP_IOC_RINGS, longer);
+	expect(EINVAL, _IOC(_IOC_WRITE, CP_IOC_MAGIC, 1, 8),
+	       (struct cp_rings){.size = 8, .ring_bytes = 65536});
+	expect(E2BIG, _IOC(_IOC_WRITE, CP_IOC_MAGIC, 1, 8000),
+	       (struct cp_rings){.size = 8000, .ring_bytes = 65536});
+	expect(E2BIG, IOC_RINGS_LONGER, longer);
+	/* Two sizes that differ, another direction, a size where there is none. */
+	expect(EINVAL, CP_IOC_RINGS, longer);
+	expect(EINVAL, IOC_RINGS_LONGER, RINGS(.ring_bytes = 65536));
+	expect(ENOTTY, _IOR(CP_IOC_MAGIC, 1, struct cp_rings), RINGS(.ring_bytes = 65536));
+	expect(ENOTTY, _IOW(CP_IOC_MAGIC, 0, struct cp_info), (struct cp_info){.size = 24});
+	bad += ioctl(fd, _IOC(_IOC_NONE, CP_IOC_MAGIC, 6, 8), NULL) != -1 || errno != ENOTTY;
+	total++;
 	bad += ioctl(fd, CP_IOC_RINGS, (void *)8) != -1 || errno != EFAULT;
 	bad += ioctl(fd, CP_IOC_STATS, NULL) != -1 || errno != EFAULT;
 	bad += ioctl(fd, CP_IOC_START, NULL) != -1 || errno != EINVAL;
@@ -224,7 +236,7 @@ void test_ioctl(void)
 	expect(EINVAL, CP_IOC_RINGS, RINGS(.ring_bytes = 32 << 20));
 	expect(EINVAL, CP_IOC_RINGS, RINGS(.ring_bytes = 65536, .watermark_bytes = 65537));
 	longer.more = 0;
-	expect(0, CP_IOC_RINGS, longer);
+	expect(0, IOC_RINGS_LONGER, longer);
 	expect(EBUSY, CP_IOC_RINGS, RINGS(.ring_bytes = 65536));
 
 	/* Targets. */
