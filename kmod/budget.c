@@ -53,7 +53,8 @@ void cp_meter_begin(struct cp_meter *meter)
  * The window is over: move the period by what was spent, at most by a factor of
  * four, so that one odd window does not silence or flood the next.
  */
-static void adapt(const struct cp_budget_rule *rule, struct cp_meter *meter, u64 elapsed_ns)
+static void cp_budget_adapt(const struct cp_budget_rule *rule, struct cp_meter *meter,
+			    u64 elapsed_ns)
 {
 	/* elapsed_ns is not less than window_ns, so that this fits. */
 	u64 spent = mul_u64_u64_div_u64(meter->spent_ns, rule->window_ns, elapsed_ns);
@@ -73,7 +74,7 @@ bool cp_budget_enter(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 	if (elapsed_ns >= rule->window_ns) {
 		/* A window in which nothing ran, such as the first, teaches nothing. */
 		if (rule->target_ns && meter->spent_ns && elapsed_ns < 4 * rule->window_ns)
-			adapt(rule, meter, elapsed_ns);
+			cp_budget_adapt(rule, meter, elapsed_ns);
 		meter->window_start_ns = now_ns;
 		meter->spent_ns = 0;
 		meter->stretch = 1;
@@ -92,7 +93,7 @@ bool cp_budget_enter(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 	return false;
 }
 
-static unsigned int bucket(u64 ns)
+static unsigned int cp_budget_bucket(u64 ns)
 {
 	unsigned int log = ns < 16 ? 4 : ilog2(ns);
 	unsigned int i = (log - 4) * 4 + (ns < 16 ? 0 : ns >> (log - 2) & 3);
@@ -113,7 +114,7 @@ void cp_budget_leave(const struct cp_budget_rule *rule, struct cp_meter *meter, 
 	meter->handler_ns += ns;
 	if (ns > meter->max_ns)
 		meter->max_ns = ns;
-	meter->cost[bucket(ns)]++;
+	meter->cost[cp_budget_bucket(ns)]++;
 }
 
 u64 cp_budget_period(struct cp_meter *meter, u64 period, u64 min_period, u32 step, bool jitter)

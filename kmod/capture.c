@@ -77,7 +77,7 @@ u32 cp_capture_text(u64 addr, u8 *text, u32 most)
  * never faults (a fault in this context costs more than a microsecond), and it
  * refuses what must not be read by accident, such as device registers.
  */
-static const u8 *look(struct view *view, u64 addr)
+static const u8 *cp_capture_look(struct view *view, u64 addr)
 {
 	u64 base = addr & PAGE_MASK;
 
@@ -95,7 +95,7 @@ static const u8 *look(struct view *view, u64 addr)
 }
 
 /* addr and bytes are multiples of 8 and stay inside a page. */
-static struct cp_chunk *chunk(struct view *view, u64 addr, u32 bytes)
+static struct cp_chunk *cp_capture_chunk(struct view *view, u64 addr, u32 bytes)
 {
 	struct cp_sample *sample = view->sample;
 	struct cp_chunk *chunk = (struct cp_chunk *)view->at;
@@ -106,7 +106,7 @@ static struct cp_chunk *chunk(struct view *view, u64 addr, u32 bytes)
 	if (sample->n_chunks >= CP_MAX_CHUNKS || sample->data_bytes + bytes > CP_MAX_DATA_BYTES ||
 	    !bytes)
 		return NULL;
-	from = (const u64 *)look(view, addr);
+	from = (const u64 *)cp_capture_look(view, addr);
 	if (!from) {
 		sample->misses++;
 		return NULL;
@@ -128,7 +128,7 @@ static struct cp_chunk *next_chunk(struct cp_chunk *chunk)
 	return (struct cp_chunk *)((u8 *)(chunk + 1) + chunk->len_bytes);
 }
 
-static bool is_held(const struct view *view, u64 addr)
+static bool cp_capture_is_held(const struct view *view, u64 addr)
 {
 	struct cp_chunk *chunk =
 		(struct cp_chunk *)((u8 *)(view->sample + 1) + view->sample->vector_bytes);
@@ -140,18 +140,18 @@ static bool is_held(const struct view *view, u64 addr)
 	return false;
 }
 
-static struct cp_chunk *pointee(struct view *view, u64 value, u32 bytes)
+static struct cp_chunk *cp_capture_pointee(struct view *view, u64 value, u32 bytes)
 {
 	u64 addr = ALIGN_DOWN(value, LINE_BYTES);
 
 	/* The first 64 KiB are never mapped (mmap_min_addr). */
 	if (value < 65536 || value >= view->limit || view->sample->misses >= MAX_MISSES ||
-	    is_held(view, value))
+	    cp_capture_is_held(view, value))
 		return NULL;
-	return chunk(view, addr, min_t(u64, bytes, PAGE_SIZE - offset_in_page(addr)));
+	return cp_capture_chunk(view, addr, min_t(u64, bytes, PAGE_SIZE - offset_in_page(addr)));
 }
 
-static void stack(struct view *view, u64 sp, u32 bytes)
+static void cp_capture_stack(struct view *view, u64 sp, u32 bytes)
 {
 	u64 addr = ALIGN_DOWN(sp, 8) - RED_ZONE_BYTES;
 	u64 end = addr + RED_ZONE_BYTES + bytes;
@@ -161,7 +161,7 @@ static void stack(struct view *view, u64 sp, u32 bytes)
 	while (addr < end) {
 		u32 here = min_t(u64, end - addr, PAGE_SIZE - offset_in_page(addr));
 
-		chunk(view, addr, here);
+		cp_capture_chunk(view, addr, here);
 		addr += here;
 	}
 }
@@ -170,13 +170,13 @@ static void stack(struct view *view, u64 sp, u32 bytes)
  * From one register breadth first: what it points to, then what that points to.
  * Objects are aligned, so only such words are taken for pointers in memory.
  */
-static void follow(struct view *view, const struct cp_capture *what, u64 value)
+static void cp_capture_follow(struct view *view, const struct cp_capture *what, u64 value)
 {
 	struct cp_chunk *from = (struct cp_chunk *)view->at;
 	u32 n_from = view->sample->n_chunks;
 	u32 level, i, k, n_to;
 
-	pointee(view, value, what->chunk_bytes);
+	cp_capture_pointee(view, value, what->chunk_bytes);
 	for (level = 1; level < what->depth; level++) {
 		n_to = view->sample->n_chunks;
 		for (i = n_from; i < n_to; i++, from = next_chunk(from)) {
@@ -184,7 +184,7 @@ static void follow(struct view *view, const struct cp_capture *what, u64 value)
 
 			for (k = 0; k < from->len_bytes / 8; k++)
 				if (!(word[k] & 7))
-					pointee(view, word[k], LINE_BYTES);
+					cp_capture_pointee(view, word[k], LINE_BYTES);
 		}
 		if (view->sample->n_chunks == n_to)
 			break;
@@ -193,17 +193,17 @@ static void follow(struct view *view, const struct cp_capture *what, u64 value)
 }
 
 /* The stack is no root: pointers in it are mostly return addresses. */
-static void pointees(struct view *view, const struct cp_capture *what, const struct cp_cpu *cpu,
-		     u32 hot)
+static void cp_capture_pointees(struct view *view, const struct cp_capture *what,
+				const struct cp_cpu *cpu, u32 hot)
 {
 	u32 i;
 
 	for (i = 0; i < 16; i++)
 		if (hot >> i & 1 && i != 4)
-			follow(view, what, cpu->reg[i]);
+			cp_capture_follow(view, what, cpu->reg[i]);
 	for (i = 0; i < 16; i++)
 		if (!(hot >> i & 1) && i != 4)
-			pointee(view, cpu->reg[i], what->chunk_bytes);
+			cp_capture_pointee(view, cpu->reg[i], what->chunk_bytes);
 }
 
 /*
@@ -211,7 +211,7 @@ static void pointees(struct view *view, const struct cp_capture *what, const str
  * unless the kernel took them meanwhile.  The lower halves only: the upper ones
  * may be in their initial state, which costs an XSAVE to find out.
  */
-static u32 vectors(u8 *to)
+static u32 cp_capture_vectors(u8 *to)
 {
 	if (test_thread_flag(TIF_NEED_FPU_LOAD))
 		return 0;
@@ -261,13 +261,13 @@ u32 cp_capture(const struct cp_capture *what, const struct pt_regs *regs, const 
 	view.at = (u8 *)(sample + 1);
 	view.limit = is_64 ? TASK_SIZE_MAX : 1ULL << 32;
 	if (what->vector) {
-		sample->vector_bytes = vectors(view.at);
+		sample->vector_bytes = cp_capture_vectors(view.at);
 		view.at += sample->vector_bytes;
 	}
 	pagefault_disable(); /* no fault can come; the page look-up wants it said */
-	stack(&view, cpu->reg[4], what->stack_bytes);
+	cp_capture_stack(&view, cpu->reg[4], what->stack_bytes);
 	if (what->chunk_bytes)
-		pointees(&view, what, cpu, hot);
+		cp_capture_pointees(&view, what, cpu, hot);
 	if (view.page)
 		put_page(view.page);
 	pagefault_enable();

@@ -15,20 +15,20 @@
 #include "session.h"
 #include "softpmu.h"
 
-static void wake(struct irq_work *work)
+static void cp_session_wake(struct irq_work *work)
 {
 	wake_up_interruptible_poll(&container_of(work, struct cp_session, wake)->wait,
 				   EPOLLIN | EPOLLRDNORM);
 }
 
-static void quiesce(struct cp_session *session)
+static void cp_session_quiesce(struct cp_session *session)
 {
 	if (session->watch)
 		cp_watch_quiesce(session->watch);
 	irq_work_sync(&session->wake);
 }
 
-static int start(struct cp_session *session)
+static int cp_session_start(struct cp_session *session)
 {
 	unsigned int cpu;
 	int ret;
@@ -47,24 +47,24 @@ static int start(struct cp_session *session)
 		cp_watch_begin(session->watch);
 	ret = cp_cpus_start(session);
 	if (ret) {
-		quiesce(session);
+		cp_session_quiesce(session);
 		return ret;
 	}
 	session->running = true;
 	return 0;
 }
 
-static int stop(struct cp_session *session)
+static int cp_session_stop(struct cp_session *session)
 {
 	if (!session->running)
 		return -EINVAL;
 	cp_cpus_stop(session);
-	quiesce(session);
+	cp_session_quiesce(session);
 	session->running = false;
 	return 0;
 }
 
-static int info(struct cp_session *session, struct cp_info *info)
+static int cp_session_info(struct cp_session *session, struct cp_info *info)
 {
 	info->abi = CP_ABI_VERSION;
 	info->cpus = nr_cpu_ids;
@@ -105,7 +105,7 @@ static void cp_session_unlock_memory(struct cp_session *session)
 	session->user = NULL;
 }
 
-static void rings_deinit(struct cp_session *session)
+static void cp_session_rings_deinit(struct cp_session *session)
 {
 	unsigned int cpu;
 	u32 i;
@@ -117,7 +117,7 @@ static void rings_deinit(struct cp_session *session)
 }
 
 /* For every possible CPU: one that comes later must not need memory then. */
-static int rings(struct cp_session *session, const struct cp_rings *config)
+static int cp_session_rings(struct cp_session *session, const struct cp_rings *config)
 {
 	u32 watermark = config->watermark_bytes ?: config->ring_bytes / 2;
 	unsigned int cpu;
@@ -139,7 +139,7 @@ static int rings(struct cp_session *session, const struct cp_rings *config)
 			ret = cp_ring_init(&per_cpu_ptr(session->percpu, cpu)->ring[i], cpu,
 					   config->ring_bytes, watermark);
 			if (ret) {
-				rings_deinit(session);
+				cp_session_rings_deinit(session);
 				return ret;
 			}
 		}
@@ -149,7 +149,7 @@ static int rings(struct cp_session *session, const struct cp_rings *config)
 	return 0;
 }
 
-static int source(struct cp_session *session, struct cp_source *config)
+static int cp_session_source(struct cp_session *session, struct cp_source *config)
 {
 	u32 id = session->n_sources;
 	int ret;
@@ -165,7 +165,7 @@ static int source(struct cp_session *session, struct cp_source *config)
 	return 0;
 }
 
-static int watch(struct cp_session *session, const struct cp_watch *config)
+static int cp_session_watch(struct cp_session *session, const struct cp_watch *config)
 {
 	struct cp_watcher *new;
 	int ret = cp_watch_create(session, config, &new);
@@ -177,7 +177,7 @@ static int watch(struct cp_session *session, const struct cp_watch *config)
 	return 0;
 }
 
-static void stats_of_cpu(const struct cp_percpu *percpu, struct cp_stats *stats)
+static void cp_session_stats_of_cpu(const struct cp_percpu *percpu, struct cp_stats *stats)
 {
 	u32 c, i;
 
@@ -202,7 +202,7 @@ static void stats_of_cpu(const struct cp_percpu *percpu, struct cp_stats *stats)
 	}
 }
 
-static int stats(struct cp_session *session, struct cp_stats *stats)
+static int cp_session_stats(struct cp_session *session, struct cp_stats *stats)
 {
 	u32 size = stats->size;
 	unsigned int cpu;
@@ -211,17 +211,17 @@ static int stats(struct cp_session *session, struct cp_stats *stats)
 	stats->size = size;
 	stats->running = session->running;
 	for_each_possible_cpu(cpu)
-		stats_of_cpu(per_cpu_ptr(session->percpu, cpu), stats);
+		cp_session_stats_of_cpu(per_cpu_ptr(session->percpu, cpu), stats);
 	cp_watch_stats(session->watch, stats);
 	return 0;
 }
 
-static int target(struct cp_session *session, const struct cp_target *change)
+static int cp_session_target(struct cp_session *session, const struct cp_target *change)
 {
 	return cp_targets_change(&session->targets, change);
 }
 
-static int rate(struct cp_session *session, const struct cp_rate *config)
+static int cp_session_rate(struct cp_session *session, const struct cp_rate *config)
 {
 	if (config->reserved)
 		return -EINVAL;
@@ -230,7 +230,7 @@ static int rate(struct cp_session *session, const struct cp_rate *config)
 	return cp_source_rate(&session->source[config->id], config->cpu, config->period);
 }
 
-static int pointees(struct cp_session *session, const struct cp_pointees *config)
+static int cp_session_pointees(struct cp_session *session, const struct cp_pointees *config)
 {
 	if (config->reserved)
 		return -EINVAL;
@@ -239,7 +239,7 @@ static int pointees(struct cp_session *session, const struct cp_pointees *config
 	return cp_source_pointees(&session->source[config->id], config->on);
 }
 
-static int budget(struct cp_session *session, const struct cp_budget *config)
+static int cp_session_budget(struct cp_session *session, const struct cp_budget *config)
 {
 	return cp_budget_rule(config, &session->rule);
 }
@@ -257,40 +257,40 @@ union argument {
 	struct cp_stats stats;
 };
 
-static int verb(struct cp_session *session, unsigned int nr, union argument *arg)
+static int cp_session_verb(struct cp_session *session, unsigned int nr, union argument *arg)
 {
 	lockdep_assert_held(&session->lock);
 	switch (nr) {
 	case _IOC_NR(CP_IOC_INFO):
-		return info(session, &arg->info);
+		return cp_session_info(session, &arg->info);
 	case _IOC_NR(CP_IOC_TARGET):
-		return target(session, &arg->target);
+		return cp_session_target(session, &arg->target);
 	case _IOC_NR(CP_IOC_STATS):
-		return stats(session, &arg->stats);
+		return cp_session_stats(session, &arg->stats);
 	case _IOC_NR(CP_IOC_RATE):
-		return rate(session, &arg->rate);
+		return cp_session_rate(session, &arg->rate);
 	case _IOC_NR(CP_IOC_POINTEES):
-		return pointees(session, &arg->pointees);
+		return cp_session_pointees(session, &arg->pointees);
 	case _IOC_NR(CP_IOC_STOP):
-		return stop(session);
+		return cp_session_stop(session);
 	}
 	if (session->running)
 		return -EBUSY;
 	switch (nr) {
 	case _IOC_NR(CP_IOC_RINGS):
-		return rings(session, &arg->rings);
+		return cp_session_rings(session, &arg->rings);
 	case _IOC_NR(CP_IOC_SOURCE):
-		return source(session, &arg->source);
+		return cp_session_source(session, &arg->source);
 	case _IOC_NR(CP_IOC_BUDGET):
-		return budget(session, &arg->budget);
+		return cp_session_budget(session, &arg->budget);
 	case _IOC_NR(CP_IOC_WATCH):
-		return watch(session, &arg->watch);
+		return cp_session_watch(session, &arg->watch);
 	default:
-		return start(session);
+		return cp_session_start(session);
 	}
 }
 
-static long session_ioctl(struct file *file, unsigned int cmd, unsigned long data)
+static long cp_session_ioctl(struct file *file, unsigned int cmd, unsigned long data)
 {
 	/* As version 1 has them: their sizes are the least that a caller may have. */
 	static const unsigned int known[] = {
@@ -335,7 +335,7 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long dat
 	ret = size ? copy_struct_from_user(arg, least, user, size) : 0;
 	if (!ret) {
 		mutex_lock(&session->lock);
-		ret = verb(session, nr, arg);
+		ret = cp_session_verb(session, nr, arg);
 		mutex_unlock(&session->lock);
 	}
 	if (!ret && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, arg, least))
@@ -344,10 +344,10 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long dat
 	return ret;
 }
 
-static int session_mmap(struct file *file, struct vm_area_struct *vma)
+static int cp_session_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct cp_session *session = file->private_data;
-	u32 ring_bytes = smp_load_acquire(&session->ring_bytes); /* pairs with rings() */
+	u32 ring_bytes = smp_load_acquire(&session->ring_bytes); /* pairs with cp_session_rings() */
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 index = offset >> 32;
 	struct cp_ring *ring;
@@ -366,13 +366,13 @@ static int session_mmap(struct file *file, struct vm_area_struct *vma)
 	return -EINVAL;
 }
 
-static __poll_t session_poll(struct file *file, struct poll_table_struct *table)
+static __poll_t cp_session_poll(struct file *file, struct poll_table_struct *table)
 {
 	struct cp_session *session = file->private_data;
 	unsigned int cpu;
 	u32 i;
 
-	if (!smp_load_acquire(&session->ring_bytes)) /* pairs with rings() */
+	if (!smp_load_acquire(&session->ring_bytes)) /* pairs with cp_session_rings() */
 		return EPOLLERR;
 	poll_wait(file, &session->wait, table);
 	for_each_possible_cpu(cpu)
@@ -383,7 +383,7 @@ static __poll_t session_poll(struct file *file, struct poll_table_struct *table)
 }
 
 /* Counters made by a module bypass perf_event_paranoid: this is the check. */
-static int session_open(struct inode *inode, struct file *file)
+static int cp_session_open(struct inode *inode, struct file *file)
 {
 	const struct cp_budget unlimited = {.size = sizeof(unlimited)};
 	struct cp_session *session;
@@ -410,25 +410,25 @@ static int session_open(struct inode *inode, struct file *file)
 				      get_random_u32());
 	mutex_init(&session->lock);
 	init_waitqueue_head(&session->wait);
-	session->wake = IRQ_WORK_INIT(wake);
+	session->wake = IRQ_WORK_INIT(cp_session_wake);
 	cp_cpus_init(session);
 	cp_budget_rule(&unlimited, &session->rule);
 	file->private_data = session;
 	return 0;
 }
 
-static int session_release(struct inode *inode, struct file *file)
+static int cp_session_release(struct inode *inode, struct file *file)
 {
 	struct cp_session *session = file->private_data;
 
 	mutex_lock(&session->lock);
 	if (session->running)
-		stop(session);
+		cp_session_stop(session);
 	mutex_unlock(&session->lock);
 	cp_cpus_deinit(session);
 	cp_watch_destroy(session->watch);
 	cp_targets_deinit(&session->targets);
-	rings_deinit(session);
+	cp_session_rings_deinit(session);
 	free_percpu(session->percpu);
 	kfree(session);
 	return 0;
@@ -436,10 +436,10 @@ static int session_release(struct inode *inode, struct file *file)
 
 const struct file_operations cp_session_fops = {
 	.owner = THIS_MODULE,
-	.open = session_open,
-	.release = session_release,
-	.unlocked_ioctl = session_ioctl,
+	.open = cp_session_open,
+	.release = cp_session_release,
+	.unlocked_ioctl = cp_session_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
-	.mmap = session_mmap,
-	.poll = session_poll,
+	.mmap = cp_session_mmap,
+	.poll = cp_session_poll,
 };

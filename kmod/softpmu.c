@@ -33,7 +33,7 @@ static atomic64_t throttled = ATOMIC64_INIT(0);
 static struct pmu softpmu;
 
 /* The first explicit access from here on whose address is known. */
-static bool find(struct pt_regs *regs, struct cp_operand *ret, u64 *ret_ip)
+static bool cp_softpmu_find(struct pt_regs *regs, struct cp_operand *ret, u64 *ret_ip)
 {
 	u8 text[WALK_TEXT_BYTES];
 	struct cp_insn insn;
@@ -61,7 +61,7 @@ static bool find(struct pt_regs *regs, struct cp_operand *ret, u64 *ret_ip)
 	return false;
 }
 
-static void sample(struct perf_event *event, struct pt_regs *regs, u64 period)
+static void cp_softpmu_sample(struct perf_event *event, struct pt_regs *regs, u64 period)
 {
 	struct perf_sample_data data;
 	perf_overflow_handler_t handler;
@@ -69,7 +69,7 @@ static void sample(struct perf_event *event, struct pt_regs *regs, u64 period)
 	struct pt_regs at;
 	u64 ip;
 
-	if (!find(regs, &operand, &ip))
+	if (!cp_softpmu_find(regs, &operand, &ip))
 		return;
 	perf_sample_data_init(&data, operand.addr, period);
 	data.data_src = (union perf_mem_data_src){
@@ -92,7 +92,7 @@ static void sample(struct perf_event *event, struct pt_regs *regs, u64 period)
 	handler(event, &data, &at);
 }
 
-static enum hrtimer_restart tick(struct hrtimer *timer)
+static enum hrtimer_restart cp_softpmu_tick(struct hrtimer *timer)
 {
 	struct perf_event *event = container_of(timer, struct perf_event, hw.hrtimer);
 	struct pt_regs *regs = get_irq_regs();
@@ -106,7 +106,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	if (!cp_budget_enter(&rule, mine, start_ns))
 		atomic64_inc(&throttled);
 	else if (regs && user_mode(regs) && !event->attr.exclude_user)
-		sample(event, regs, period);
+		cp_softpmu_sample(event, regs, period);
 	cp_budget_leave(&rule, mine, start_ns, ktime_get_mono_fast_ns());
 	event->hw.last_period =
 		cp_budget_period(mine, event->hw.sample_period, MIN_PERIOD_NS, 1, false);
@@ -115,7 +115,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 }
 
 /* The count is nanoseconds on the CPU. */
-static void pmu_read(struct perf_event *event)
+static void cp_softpmu_read(struct perf_event *event)
 {
 	u64 now_ns = ktime_get_mono_fast_ns();
 	u64 before_ns = local64_xchg(&event->hw.prev_count, now_ns);
@@ -123,7 +123,7 @@ static void pmu_read(struct perf_event *event)
 	local64_add(now_ns - before_ns, &event->count);
 }
 
-static void pmu_start(struct perf_event *event, int flags)
+static void cp_softpmu_start(struct perf_event *event, int flags)
 {
 	u64 left_ns = local64_read(&event->hw.period_left);
 
@@ -136,7 +136,7 @@ static void pmu_start(struct perf_event *event, int flags)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static void pmu_stop(struct perf_event *event, int flags)
+static void cp_softpmu_stop(struct perf_event *event, int flags)
 {
 	ktime_t left = hrtimer_get_remaining(&event->hw.hrtimer);
 
@@ -145,23 +145,23 @@ static void pmu_stop(struct perf_event *event, int flags)
 	local64_set(&event->hw.period_left, max_t(s64, ktime_to_ns(left), 0));
 	hrtimer_cancel(&event->hw.hrtimer);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	pmu_read(event);
+	cp_softpmu_read(event);
 }
 
-static int pmu_add(struct perf_event *event, int flags)
+static int cp_softpmu_add(struct perf_event *event, int flags)
 {
 	event->hw.state = PERF_HES_STOPPED;
 	if (flags & PERF_EF_START)
-		pmu_start(event, flags);
+		cp_softpmu_start(event, flags);
 	return 0;
 }
 
-static void pmu_del(struct perf_event *event, int flags)
+static void cp_softpmu_del(struct perf_event *event, int flags)
 {
-	pmu_stop(event, flags);
+	cp_softpmu_stop(event, flags);
 }
 
-static int pmu_event_init(struct perf_event *event)
+static int cp_softpmu_event_init(struct perf_event *event)
 {
 	struct perf_event_attr *attr = &event->attr;
 
@@ -181,10 +181,10 @@ static int pmu_event_init(struct perf_event *event)
 	event->hw.last_period = event->hw.sample_period;
 	local64_set(&event->hw.period_left, 0);
 #ifdef CP_HAVE_HRTIMER_SETUP
-	hrtimer_setup(&event->hw.hrtimer, tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	hrtimer_setup(&event->hw.hrtimer, cp_softpmu_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 #else
 	hrtimer_init(&event->hw.hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	event->hw.hrtimer.function = tick;
+	event->hw.hrtimer.function = cp_softpmu_tick;
 #endif
 	return 0;
 }
@@ -239,12 +239,12 @@ static struct pmu softpmu = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_sw_context,
 	.attr_groups = groups,
-	.event_init = pmu_event_init,
-	.add = pmu_add,
-	.del = pmu_del,
-	.start = pmu_start,
-	.stop = pmu_stop,
-	.read = pmu_read,
+	.event_init = cp_softpmu_event_init,
+	.add = cp_softpmu_add,
+	.del = cp_softpmu_del,
+	.start = cp_softpmu_start,
+	.stop = cp_softpmu_stop,
+	.read = cp_softpmu_read,
 };
 
 u32 cp_softpmu_type(void)

@@ -80,7 +80,8 @@ void cp_hit_access(const struct cp_hit *hit, const struct cp_access *access, u16
 }
 
 /* Size and direction stand in the instruction; false: the direction is anybody's guess. */
-static bool precise_operand(struct cp_access *access, const struct cp_insn *insn, bool only)
+static bool cp_source_precise_operand(struct cp_access *access, const struct cp_insn *insn,
+				      bool only)
 {
 	u16 want = access->flags & BOTH_WAYS;
 	u32 i;
@@ -109,7 +110,7 @@ static bool precise_operand(struct cp_access *access, const struct cp_insn *insn
  * Adaptive PEBS (format 4) has no flags; perf then leaves the bit that is always
  * set in flags at 0.
  */
-static void precise_burst(const struct cp_hit *hit, u8 insn_bytes)
+static void cp_source_precise_burst(const struct cp_hit *hit, u8 insn_bytes)
 {
 	struct cp_sample *sample = cp_ring_reserve(hit->ring, sizeof(*sample));
 	const struct cp_capture nothing = {};
@@ -193,7 +194,8 @@ void cp_hit_precise(struct cp_hit *hit)
 	} else if (!kernel_ip) {
 		cp_ring_count(hit->ring, CP_LOST_MODE32);
 	}
-	if (!precise_operand(&access, &insn, flags & (CP_SOURCE_LOADS | CP_SOURCE_STORES))) {
+	if (!cp_source_precise_operand(&access, &insn,
+				       flags & (CP_SOURCE_LOADS | CP_SOURCE_STORES))) {
 		cp_ring_count(hit->ring, CP_LOST_IMPRECISE);
 		return;
 	}
@@ -203,7 +205,7 @@ void cp_hit_precise(struct cp_hit *hit)
 	if (flags & CP_SOURCE_BURST && !insn.ends && !(access.flags & CP_ACCESS_REP)) {
 		access.flags |= CP_ACCESS_BURST;
 		cp_hit_access(hit, &access, CP_REC_ACCESS);
-		precise_burst(hit, insn.bytes);
+		cp_source_precise_burst(hit, insn.bytes);
 		access.flags &= ~CP_ACCESS_BURST;
 	} else {
 		cp_hit_access(hit, &access, CP_REC_ACCESS);
@@ -212,7 +214,8 @@ void cp_hit_precise(struct cp_hit *hit)
 		cp_watch_offer(hit, &access, 0);
 }
 
-static void overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+static void cp_source_overflow(struct perf_event *event, struct perf_sample_data *data,
+			       struct pt_regs *regs)
 {
 	struct cp_src *src = event->overflow_handler_context;
 	struct cp_session *session = src->session;
@@ -293,7 +296,7 @@ static bool cp_source_is_software(const struct perf_event_attr *attr,
 	return attr->type >= PERF_TYPE_MAX && event->pmu->task_ctx_nr == perf_sw_context;
 }
 
-static int check(const struct cp_source *config)
+static int cp_source_check(const struct cp_source *config)
 {
 	const struct cp_source_ops *ops;
 	int ret;
@@ -314,7 +317,7 @@ static int check(const struct cp_source *config)
 }
 
 /* Nothing is guessed from the CPU's model: the first CPU that opens it decides. */
-static int try_open(struct perf_event_attr *attr)
+static int cp_source_try_open(struct perf_event_attr *attr)
 {
 	struct perf_event *event;
 	unsigned int cpu;
@@ -322,7 +325,7 @@ static int try_open(struct perf_event_attr *attr)
 
 	/* A CPU that goes meanwhile says -ENODEV. */
 	for_each_online_cpu(cpu) {
-		event = perf_event_create_kernel_counter(attr, cpu, NULL, overflow, NULL);
+		event = perf_event_create_kernel_counter(attr, cpu, NULL, cp_source_overflow, NULL);
 		if (!IS_ERR(event)) {
 			ret = cp_source_is_software(attr, event) ? -EINVAL : 0;
 			perf_event_release_kernel(event);
@@ -337,7 +340,7 @@ static int try_open(struct perf_event_attr *attr)
 
 int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_source *config)
 {
-	int ret = check(config), err;
+	int ret = cp_source_check(config), err;
 	unsigned int cpu;
 	u32 attempt;
 
@@ -366,7 +369,7 @@ int cp_source_init(struct cp_src *src, struct cp_session *session, struct cp_sou
 		err = src->ops->fill_attr(config, attempt, &attr);
 		if (err)
 			continue;
-		ret = try_open(&attr);
+		ret = cp_source_try_open(&attr);
 		src->attr = attr;
 	}
 	if (ret)
@@ -393,7 +396,7 @@ int cp_source_open(struct cp_src *src, unsigned int cpu)
 
 	attr.sample_period = percpu->wanted[src->id];
 	percpu->period[src->id] = attr.sample_period;
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, overflow, src);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, cp_source_overflow, src);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	percpu->event[src->id] = event;
@@ -409,7 +412,7 @@ void cp_source_close(struct cp_src *src, unsigned int cpu)
 	percpu->event[src->id] = NULL;
 }
 
-static void rate_of_cpu(struct cp_src *src, unsigned int cpu, u64 period)
+static void cp_source_rate_of_cpu(struct cp_src *src, unsigned int cpu, u64 period)
 {
 	struct cp_percpu *percpu = per_cpu_ptr(src->session->percpu, cpu);
 
@@ -429,10 +432,10 @@ int cp_source_rate(struct cp_src *src, u32 cpu, u64 period)
 	if (cpu != CP_RATE_EVERY_CPU && (cpu >= nr_cpu_ids || !cpu_possible(cpu)))
 		return -EINVAL;
 	if (cpu != CP_RATE_EVERY_CPU) {
-		rate_of_cpu(src, cpu, period);
+		cp_source_rate_of_cpu(src, cpu, period);
 	} else {
 		for_each_possible_cpu(cpu)
-			rate_of_cpu(src, cpu, period);
+			cp_source_rate_of_cpu(src, cpu, period);
 	}
 	return 0;
 }
