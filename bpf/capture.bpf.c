@@ -40,6 +40,7 @@ const volatile __u32 stack_bytes = 512;
 const volatile __u32 stack_below_bytes = 128;
 const volatile __u32 max_lines = 12;
 const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* enum comm_reg, all but rsp */
+const volatile __u32 n_rings = 1;		     /* of samples, and of switches */
 const volatile bool code_line = true;
 const volatile bool follow = true;
 const volatile bool all_tasks = false;
@@ -77,7 +78,7 @@ struct ring {
 	__uint(max_entries, PAGE);
 };
 
-/* By CPU, so that no CPU waits for the spinlock of another CPU's ring. */
+/* Several, or all CPUs would wait for one spinlock: see ring_of(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -133,10 +134,17 @@ static __always_inline struct comm_raw_cpu *this_cpu(__u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
+/* Index of a CPU's ring in both arrays of rings. */
+static __always_inline __u32 ring_of(__u32 cpu)
+{
+	return cpu % n_rings;
+}
+
 /* Writes a record into the ring of this CPU; false: dropped. */
 static __always_inline bool write_sample(__u32 cpu, void *record, __u64 size)
 {
-	void *ring = bpf_map_lookup_elem(&samples, &cpu);
+	__u32 i = ring_of(cpu);
+	void *ring = bpf_map_lookup_elem(&samples, &i);
 
 	return ring && !bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP);
 }
@@ -584,7 +592,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	struct comm_raw_cpu *c;
 	void *ring;
 	__u64 now;
-	__u32 cpu;
+	__u32 cpu, i;
 
 	if (!from && !to)
 		return 0;
@@ -595,7 +603,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	c->switches++;
 	now = bpf_ktime_get_ns();
 	c->seen_ns = now;
-	ring = bpf_map_lookup_elem(&switches, &cpu);
+	i = ring_of(cpu);
+	ring = bpf_map_lookup_elem(&switches, &i);
 	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
 	if (!s) {
 		c->sched_drops++;

@@ -33,6 +33,7 @@ struct comm_bpf_life {
 	struct capture_bpf *bpf;
 	struct bpf_link *switch_link; /* NULL: switches are off */
 	struct ring_buffer *rings;
+	struct comm_bpf_rings_plan plan;
 	volatile struct comm_raw_cpu *cpu; /* n_cpus of them */
 	size_t cpu_bytes;
 	unsigned int n_cpus;
@@ -98,8 +99,9 @@ static int load(struct comm_bpf_life *life)
 	bpf = capture_bpf__open();
 	if (!bpf)
 		return -errno;
-	bpf_map__set_max_entries(bpf->maps.samples, life->n_cpus);
-	bpf_map__set_max_entries(bpf->maps.switches, life->n_cpus);
+	bpf_map__set_max_entries(bpf->maps.samples, life->plan.n);
+	bpf_map__set_max_entries(bpf->maps.switches, life->plan.n);
+	bpf->rodata->n_rings = life->plan.n;
 	bpf_map__set_max_entries(bpf->maps.cpus, life->n_cpus);
 	bpf->rodata->follow = comm_target_follows(config->target);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
@@ -221,7 +223,7 @@ static int map_cpus(struct comm_bpf_life *life)
 int comm_bpf_life_add_rings(struct comm_bpf_life *life, int array_fd,
 			    int (*fn)(void *ctx, void *data, size_t size), void *ctx)
 {
-	return comm_bpf_rings_make(array_fd, life->n_cpus, &life->rings, fn, ctx);
+	return comm_bpf_rings_make(array_fd, &life->plan, &life->rings, fn, ctx);
 }
 
 static int set_up(struct comm_bpf_life *life)
@@ -252,6 +254,7 @@ int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bp
 		return -ENOMEM;
 	life->config = *config;
 	life->n_cpus = (unsigned int)n_cpus;
+	comm_bpf_rings_plan((unsigned int)sysconf(_SC_NPROCESSORS_ONLN), &life->plan);
 	life->switches = config->switches;
 	libbpf_set_print(libbpf_print);
 	rc = comm_bpf_kernel_hooks_maps();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which CPU gets which ring of the BPF source, and how large the rings are. */
+/* How many rings the BPF source has, and how large they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,21 +9,12 @@
 
 #include "../../daemon/source/bpf_rings.c"
 
-enum { CPUS_MAX = 8192, NO_RING = -1, FIRST_FD = 10000, FAKE_MANAGER = 1 };
+enum { RINGS = 256, FIRST_FD = 10000, FAKE_MANAGER = 1 };
 
-static int online[CPUS_MAX], n_online;
-static int ring_of[CPUS_MAX]; /* by CPU: a ring, as the array of maps has it */
-static int n_rings, n_read, fail_from;
+static int n_rings, n_read, n_put, fail_from;
 static uint64_t all_bytes;
 
 /* Fakes of the functions that bpf_rings.c calls. */
-int comm_online_cpus(int *cpu, int max)
-{
-	assert_true(n_online <= max);
-	memcpy(cpu, online, (size_t)n_online * sizeof(*cpu));
-	return n_online;
-}
-
 int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
 		   __u32 max_entries, const struct bpf_map_create_opts *opts)
 {
@@ -40,13 +31,10 @@ int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
-	uint32_t cpu = *(const uint32_t *)key;
-
 	(void)fd;
 	(void)flags;
-	assert_true(cpu < CPUS_MAX);
-	assert_int_equal(ring_of[cpu], NO_RING);
-	ring_of[cpu] = *(const int *)value - FIRST_FD;
+	assert_int_equal(*(const uint32_t *)key, n_put++);
+	assert_int_equal(*(const int *)value, FIRST_FD + n_rings - 1);
 	return 0;
 }
 
@@ -67,75 +55,53 @@ int ring_buffer__add(struct ring_buffer *rb, int fd, ring_buffer_sample_fn fn, v
 	return 0;
 }
 
-/* Online are n CPUs of n_cpus: 0, step, 2 * step and so on. */
-static int make(int step, int n, unsigned int n_cpus)
+static int make(unsigned int n_online, struct comm_bpf_rings_plan *ret)
 {
 	struct ring_buffer *rings = NULL;
 
-	n_rings = n_read = 0;
+	n_rings = n_read = n_put = 0;
 	all_bytes = 0;
-	n_online = n;
-	for (int i = 0; i < n; i++)
-		online[i] = step * i;
-	for (int i = 0; i < CPUS_MAX; i++)
-		ring_of[i] = NO_RING;
-	return comm_bpf_rings_make(0, n_cpus, &rings, NULL, NULL);
+	comm_bpf_rings_plan(n_online, ret);
+	return comm_bpf_rings_make(0, ret, &rings, NULL, NULL);
 }
 
-/* Whatever the machine: every CPU has a ring that is read, and memory is bounded. */
+/*
+ * Whatever the machine: each entry of the array has a ring that is read, memory is bounded,
+ * and so is the number of rings, as each takes time to make.
+ */
 static void test_bounds(void **state)
 {
-	static const int sizes[] = {1, 2, 3, 4, 8, 48, 64, 65, 128, 255, 256, 257, 1000, 8192};
+	static const unsigned int sizes[] = {1, 2, 3, 4, 8, 15, 16, 17, 48, 64, 65, 256, 8192};
+	struct comm_bpf_rings_plan plan;
 
 	(void)state;
-	fail_from = -1;
+	fail_from = RINGS;
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-		assert_int_equal(make(1, sizes[k], (unsigned int)sizes[k]), 0);
-		assert_int_equal(n_read, n_rings);
-		assert_in_range(all_bytes, 4 << 20, 64 << 20);
-		assert_true(all_bytes / (uint64_t)n_rings >= 256 << 10);
-		for (int i = 0; i < sizes[k]; i++)
-			assert_in_range(ring_of[i], 0, n_rings - 1);
+		assert_int_equal(make(sizes[k], &plan), 0);
+		assert_int_equal(n_rings, plan.n);
+		assert_int_equal(n_read, plan.n);
+		assert_int_equal(n_put, plan.n);
+		assert_in_range(plan.n, sizes[k] < 16 ? sizes[k] : 16, 16);
+		assert_in_range(all_bytes, 3 << 20, 64 << 20);
+		assert_true(plan.bytes >= 1 << 20);
 	}
-}
-
-/* Two online CPUs do not share a ring while there are few, whatever their numbers are. */
-static void test_own(void **state)
-{
-	(void)state;
-	fail_from = -1;
-	assert_int_equal(make(2, 64, 128), 0);
-	assert_int_equal(n_rings, 64);
-	for (int i = 0; i < 64; i++)
-		for (int j = 0; j < i; j++)
-			assert_int_not_equal(ring_of[2 * i], ring_of[2 * j]);
-}
-
-/* A CPU that comes online later has a ring, too: its records would all be dropped. */
-static void test_offline(void **state)
-{
-	(void)state;
-	fail_from = -1;
-	assert_int_equal(make(1, 2, 6), 0);
-	assert_int_equal(n_rings, 2);
-	for (int i = 0; i < 6; i++)
-		assert_in_range(ring_of[i], 0, 1);
-	assert_int_equal(ring_of[6], NO_RING);
+	assert_int_equal(all_bytes, 64 << 20);
 }
 
 static void test_failure(void **state)
 {
+	struct comm_bpf_rings_plan plan;
+
 	(void)state;
 	fail_from = 2;
-	assert_int_equal(make(1, 4, 4), -ENOMEM);
+	assert_int_equal(make(4, &plan), -ENOMEM);
+	assert_int_equal(n_put, 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_own),
-		cmocka_unit_test(test_offline),
 		cmocka_unit_test(test_failure),
 	};
 
