@@ -70,7 +70,10 @@ def traps(monitor):
     found = set()
     registers = monitor.ask("info registers -a").split("CPU#")[1:]
     for cpu, text in enumerate(registers):
-        rip, rsp = (int(re.search(name + r"=([0-9a-f]+)", text)[1], 16) for name in ("RIP", "RSP"))
+        said = [re.search(name + r"=([0-9a-f]+)", text) for name in ("RIP", "RSP")]
+        if None in said:
+            continue # an answer cut short, or of a CPU that is away
+        rip, rsp = (int(match[1], 16) for match in said)
         if rip not in KERNEL_TEXT or "HLT=1" in text:
             continue
         monitor.ask(f"cpu {cpu}")

@@ -55,6 +55,13 @@ class StuckTest(unittest.TestCase):
 
         self.assertIsNone(stuck.stuck(Moves(0), 0))
 
+    def test_an_answer_cut_short(self):
+        class Short(Recorded):
+            def ask(self, line):
+                return "CPU#0\r\nRSP=ffffffff82a0(qemu) " if line == "info registers -a" else super().ask(line)
+
+        self.assertIsNone(stuck.stuck(Short(0xE9), 0))
+
 
 if __name__ == "__main__":
     unittest.main()
