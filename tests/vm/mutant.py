@@ -6,9 +6,9 @@
 
 A mutant's file says what it breaks, in comments; then, a line each:
 
-    part: PART...   the parts of the VM's tests (see "expected") that must notice, or
+    part: PART...   the parts of the VM's tests that must notice, all of them programs of
+                    cptest.c, or
     run: COMMAND    what must fail, in the changed tree; O is the folder of its output
-    kernel: 6.1     of the VM; 6.12 if it is left out
     file: PATH      where the changes are made
     from: TEXT      a line as it is, which must be there exactly once,
     to: TEXT        and what comes instead; "\\n" begins a new line
@@ -21,7 +21,7 @@ import sys
 
 def read(path):
     """What a mutant's file says."""
-    said, changes = {"kernel": "6.12", "why": ""}, []
+    said, changes = {"why": ""}, []
     with open(path) as file:
         for number, line in enumerate(file, 1):
             line = line.rstrip("\n")
@@ -29,7 +29,7 @@ def read(path):
                 said["why"] = (said["why"] + " " + line[1:].strip()).strip()
                 continue
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("part", "run", "kernel", "file", "from", "to"):
+            if not colon or key not in ("part", "run", "file", "from", "to"):
                 raise ValueError(f"{path}:{number}: not a line of a mutant")
             if key == "from":
                 changes.append([value, None])
@@ -59,7 +59,7 @@ def main(mutant, tree):
     text = changed(text, changes, mutant)
     with open(path, "w") as file:
         file.write(text)
-    for key in "part", "run", "kernel", "file", "why":
+    for key in "part", "run", "file", "why":
         print(f"{key}={said.get(key, '')}")
     return 0
 

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the module and its tests against one kernel, boots it, judges.
 #
-#	run.sh 6.1|6.12|debug|kcsan OUTPUT [tests|cost|compare]
+#	run.sh 6.1|6.12|debug|kcsan OUTPUT [tests|cost|compare|broken]
 #	PARTS='watch commd/redis' run.sh 6.12 OUTPUT
 #
+#	COMPARE='overhead=5 seconds=4' run.sh 6.12 OUTPUT compare
 #	PARTS=soak MINUTES=30 run.sh debug OUTPUT
 #
 # PARTS: only these of the parts that the file "expected" has in brackets, and of commd
 # only the runs named; then only what they promise must come.
 # With cost nothing but the cost of a sample, on an emulator whose clock counts
 # instructions: whatever else this machine does has no part in the figures.  With
-# compare the sources at equal overhead, and a table of that.
+# compare the sources at equal overhead, and a table of that.  With broken the modules of
+# the folder BROKEN instead of ours (mutants.sh).
 # Prints KTAP, a test with subtests for each part, and a sum.  A hang, a splat in
 # dmesg, a result that did not come or a report cut short is a failure.
 set -eu
@@ -34,7 +36,7 @@ mode=${3:-tests}
 case $mode in
 # More CPUs than two: some races need three at least.
 tests) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which ;;
-compare) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which-$mode ;;
+compare | broken) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which-$mode ;;
 cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-$mode ;;
 *) echo "run.sh: no such mode: $mode" >&2; exit 2 ;;
 esac
@@ -61,7 +63,7 @@ build() { # folder, name
 		> "$out/$2.log" 2>&1 || { cat "$out/$2.log" >&2; die "build of $2"; }
 	! grep -i 'warning:' "$out/$2.log" || die "warnings in the build of $2"
 }
-build "$top/kmod" kmod
+[ $mode = broken ] || build "$top/kmod" kmod
 build "$here/standin" standin
 
 root=$out/root
@@ -72,7 +74,9 @@ cp "$here/init" "$here/commd.sh" "$here/nest.sh" "$root/"
 cp "$here/$mode.sh" "$root/tests.sh"
 echo "$parts" > "$root/parts"
 echo "$minutes" > "$root/minutes"
-cp "$out/kmod/commprof.ko" "$out/standin/standin.ko" "$root/modules/"
+echo "${COMPARE:-}" > "$root/compare"
+cp "$out/standin/standin.ko" "$root/modules/"
+[ $mode = broken ] || cp "$out/kmod/commprof.ko" "$root/modules/"
 for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk; do
 	packed=$(find "$kernel/modules/" -name "$module.ko*" 2>/dev/null | head -n 1)
 	case $packed in
@@ -82,6 +86,11 @@ for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev vir
 	esac
 done
 strip --strip-debug "$root"/modules/*.ko
+if [ $mode = broken ]; then
+	mkdir "$root/modules/broken"
+	cp "$BROKEN"/* "$root/modules/broken/"
+	strip --strip-debug "$root"/modules/broken/*.ko
+fi
 gcc -O2 -static -o "$root/quit" "$here/quit.c"
 gcc -O2 -Wall -Wextra -o "$out/tsc" "$here/tsc.c"
 case $mode in
