@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Profiles a redis-server with four I/O threads while redis-benchmark drives it,
-# and prints which threads feed which.  Stops all processes it starts.
+# and prints what the samples can tell of who writes what others read: on a machine where the
+# threads do little but poll, that may be nothing.  Stops all processes it starts.
 set -eu
 cd "$(dirname "$0")/.."
 O=${O:-.output}

@@ -381,7 +381,7 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 	       : report->by->within ? ", also within a thread"
 				    : "",
 	       query->thread ? ", to or from " : "", name, ctl_style(term, CTL_PLAIN),
-	       is_total_known(report) || !query->resolved ? total : "");
+	       report->n_edges && (is_total_known(report) || !query->resolved) ? total : "");
 }
 
 /* How many edges a report has to tell of. */
