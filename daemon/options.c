@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
 	 "Watch up to N sampled data a second for who writes them next (default 20 for each "
 	 "percent of the budget, at most 100, as far as a tenth of it goes; with kmod 0)",
 	 2},
-	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default) or nearest", 2},
+	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
 	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},

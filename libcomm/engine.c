@@ -357,6 +357,18 @@ static void on_switch(struct comm_engine *engine, const struct comm_event *event
 	sched(engine, event->time_ns, event->sched.next_tgid, event->next_tid, true);
 }
 
+static void on_exec(struct comm_engine *engine, const struct comm_event *event)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+
+	comm_space_changed(engine->spaces, event->tgid);
+	comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
+	if (ops->began)
+		ops->began(engine->est, event->time_ns,
+			   comm_threads_get(engine->identity.threads, event->tgid, event->tgid,
+					    event->time_ns));
+}
+
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
 {
 	comm_threads_exit(engine->identity.threads, event->tid, event->time_ns);
@@ -520,8 +532,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 				 event->fork.child_tid, event->time_ns);
 		break;
 	case COMM_EV_EXEC:
-		comm_space_changed(engine->spaces, event->tgid);
-		comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
+		on_exec(engine, event);
 		break;
 	case COMM_EV_RENAME:
 		comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);

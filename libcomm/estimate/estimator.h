@@ -73,6 +73,11 @@ struct comm_est_ops {
 	 * next three says that what was handed over is not taken.
 	 */
 	int (*burst)(void *est, const struct comm_access_burst *burst);
+	/*
+	 * A process has begun a program, of which thread is the initial one: what it reads
+	 * is written in this run.  Optional.
+	 */
+	void (*began)(void *est, uint64_t time_ns, uint32_t thread);
 	/* Thread went on or off a CPU.  Optional: absent means unknown. */
 	int (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
 	/* Switches were missed: nothing is known any more of who runs.  Optional. */
@@ -94,7 +99,8 @@ struct comm_est_ops {
 /* The estimators, the default first: X(name) for comm_est_NAME in a file of its own. */
 #define COMM_ESTIMATORS(X) \
 	X(hazard)          \
-	X(nearest)
+	X(nearest)         \
+	X(ownership)
 
 #define COMM_ESTIMATOR_DECLARE(name) extern const struct comm_est_ops comm_est_##name;
 COMM_ESTIMATORS(COMM_ESTIMATOR_DECLARE)

@@ -7,6 +7,7 @@ static void test_find(void **state)
 	(void)state;
 	assert_ptr_equal(comm_est_find("hazard"), &comm_est_hazard);
 	assert_ptr_equal(comm_est_find("nearest"), &comm_est_nearest);
+	assert_ptr_equal(comm_est_find("ownership"), &comm_est_ownership);
 	assert_null(comm_est_find("nothing"));
 	assert_null(comm_est_find(NULL));
 	assert_ptr_equal(comm_estimators[0], &comm_est_hazard);
