@@ -9,7 +9,8 @@ what the kernel counted, for each estimator, budget and length of run.
 
 A run is made live once, by the first estimator, and recorded; the others are
 given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
-rows.csv, a line for each run, estimator and kind of reads.  What stands there is
+rows.csv, a line for each run, estimator and kind of reads, and for the guesses
+that need no measurement: all pairs of threads the same (uniform), all to itself (self).  What stands there is
 not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
 Then programs.py does the same for real programs, unless --no-programs, and
@@ -176,6 +177,11 @@ class Table:
                 figures = compare.compare(*compare.read_report(path), true, head, sync)
                 rows.append((tuple(map(str, run_key)) + (est, reads),
                              [figures[name] for name in compare.FIELDS]))
+        for reads, prefix in READS.items():
+            guesses = compare.baselines(compare.read_truth([truth], prefix + "bytes")[0])
+            rows += [(tuple(map(str, run_key)) + (guess, reads),
+                      [figures[name] for name in compare.FIELDS])
+                     for guess, figures in guesses.items()]
         return rows
 
     def one(self, *run_key):

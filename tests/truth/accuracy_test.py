@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """accuracy_report.py and programs.py on rows whose sums are known."""
+import math
 import os
 import sqlite3
 import tempfile
@@ -115,9 +116,34 @@ class AccuracyTest(unittest.TestCase):
         for by in programs.BY:
             self.assertAlmostEqual(programs.score(same, exact, by)["error"], 0)
         self.assertAlmostEqual(programs.score(same, exact, "role")["true_crossing"], 1 / 12)
+        # Own reads: 99 of 1200 here, none there.
+        self.assertEqual(programs.score(same, exact, "role")["own"], 0)
+        self.assertAlmostEqual(programs.score(same, exact, "role")["log2"], math.log2(12))
         none = programs.read_store(self.store("n", []))
         self.assertEqual(programs.score(none, exact, "role")["error"], 2)
         self.assertIsNone(programs.score(same, none, "role")["error"])
+
+    def test_guesses(self):
+        # Three threads read, the third of them hardly.
+        exact = programs.read_store(self.store("g", [
+            (1, 1, 1, 1, 500), (1, 2, 1, 3, 300), (2, 2, 1, 1, 200), (2, 3, 1, 4, 1)]))
+        guess = programs.guesses(exact)
+        self.assertEqual(guess["uniform"]["role"], {("main", "worker"): 1, ("worker", "main"): 1})
+        uniform = programs.score(guess["uniform"], exact, "role")
+        self.assertAlmostEqual(uniform["crossing"], 0.5)
+        self.assertAlmostEqual(uniform["error"], 0.5 + (300 / 301 - 0.5) + 1 / 301)
+        nothing = programs.score(guess["self"], exact, "role")
+        self.assertEqual((nothing["error"], nothing["crossing"], nothing["log2"]), (2, 0, None))
+        self.assertAlmostEqual(nothing["own"], 1001 / 700)
+
+    def test_commands_have_a_smaller_one_for_the_exact_run(self):
+        with mock.patch.multiple(programs, genome=lambda *_: None, video=lambda path, _: path,
+                                 text_file=lambda path, _: path):
+            commands = programs.commands(self.dir.name)
+        self.assertGreaterEqual(len(commands), 11)
+        for command, less in commands.values():
+            self.assertEqual(command[0], less[0])
+            self.assertNotEqual(command, less)
 
 
 if __name__ == "__main__":

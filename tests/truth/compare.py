@@ -146,6 +146,24 @@ def compare(report, run, truth, head, sync=None):
     return ret
 
 
+def baselines(truth):
+    """What is right without any measurement: errors of two guesses, as compare() names them.
+
+    uniform: each thread reads the same from each other one; self: nothing crosses.
+    """
+    true = off_diagonal(truth)
+    ret = {"uniform": dict.fromkeys(FIELDS), "self": dict.fromkeys(FIELDS)}
+    if not true:
+        return ret
+    threads = sorted({thread for key in truth for thread in key})
+    pairs = {(a, b): 1 for a in threads for b in threads if a != b}
+    total = sum(true.values())
+    ret["uniform"]["error"] = sum(abs(1 / len(pairs) - true.get(k, 0) / total) for k in pairs)
+    ret["uniform"]["recall"] = recall(pairs, true)
+    ret["self"].update(error=2.0, recall=0.0, false_est=0.0, false_reads=0.0)
+    return ret
+
+
 def same(directories):
     """0 when all have the same pairs, bytes and first bytes."""
     ret = 0

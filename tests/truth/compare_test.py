@@ -145,6 +145,15 @@ class CompareTest(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()):
                 return compare.same([d])
 
+    def test_baselines(self):
+        guess = compare.baselines({(1, 2): 30, (2, 1): 30, (1, 1): 99})
+        self.assertAlmostEqual(guess["uniform"]["error"], 0)
+        self.assertEqual(guess["self"]["error"], 2)
+        # Of six pairs one has all.
+        guess = compare.baselines({(1, 2): 60, (3, 3): 5})
+        self.assertAlmostEqual(guess["uniform"]["error"], 2 * 5 / 6)
+        self.assertIsNone(compare.baselines({(1, 1): 5})["uniform"]["error"])
+
     def test_same(self):
         self.assertEqual(self.same([(1, 2, 8, 8), (2, 2, 5, 5)], [(1, 2, 8, 8)]), 0)
         self.assertEqual(self.same([(1, 2, 8, 8), (2, 1, 5, 5)], [(1, 2, 8, 8)],

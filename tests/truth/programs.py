@@ -6,12 +6,20 @@ not compare; shares do: of what goes from one thread to another, how much goes
 between the main thread and workers (role), and from which function to which
 (function).  A thread's role is main, or worker; "worker > worker" is another one.
 
+  error   sum |est - true| after scaling each to one: 0 perfect, 2 disjoint
+  log2    of the estimated over the true part of all reads that crosses
+  own     part of all reads that is of the reader's own data, estimated over true
+
+Two guesses that need no measurement stand beside the estimators: uniform, each pair
+of threads the same (by role only), and self, nothing crosses.
+
 Left out of both is what the loader and pthread_create() write: tables of addresses
 and the threads' own descriptors.  It is written once, before any work, and read
 all along, so sampling has no chance to see the write.
 """
 import csv
 import json
+import math
 import os
 import random
 import re
@@ -24,10 +32,12 @@ import time
 import compare
 
 KEYS = ["program", "budget", "repeat", "estimator", "by"]
-FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "overhead", "wall_s"]
+FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "log2", "own", "overhead",
+          "wall_s"]
 BY = ["role", "function"]
 STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
+READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
 TEXT_BYTES = 1 << 20
 PYTHON = """
 import queue, threading, zlib
@@ -56,6 +66,14 @@ WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c WHERE x < %d)
 INSERT INTO t SELECT hex(x * 7919 %% 1000003) || printf('%%064d', x), hex(x * 104729 %% 999983) FROM c;
 CREATE INDEX i ON t(a, b); CREATE INDEX j ON t(b, a);
 """
+POV = """camera{location<0,2,-6> look_at 0} light_source{<5,8,-8> rgb 1}
+light_source{<-5,6,-3> rgb .5}
+plane{y,-1 pigment{checker rgb 1 rgb .2} finish{reflection .3}}
+#declare i=0; #while(i<300)
+sphere{<mod(i*7,20)/4-2.5,mod(i*3,11)/5-1,mod(i*5,17)/4> .3
+pigment{rgb<mod(i,3)/2,mod(i,5)/4,mod(i,7)/6>} finish{phong .6 reflection .2}}
+#declare i=i+1; #end
+"""
 
 
 def text_file(path, n):
@@ -71,16 +89,77 @@ def text_file(path, n):
     return path
 
 
-def commands(directory):
-    """{name: command}, some seconds of work each.  They leave nothing behind."""
-    def text(n):
-        return text_file(os.path.join(directory, "text%d" % n), n)
+def genome(path, reads_path, n):
+    """A random genome of 2 MB, and n reads of 150 bases from it with 2 % of errors."""
+    if os.path.exists(reads_path):
+        return
+    rng = random.Random(7)
+    bases = "".join(rng.choices("ACGT", k=2000000))
+    with open(path, "w") as f:
+        f.write(">c\n%s\n" % bases)
+    with open(reads_path, "w") as f:
+        for i in range(n):
+            at = rng.randrange(len(bases) - 150)
+            read = list(bases[at:at + 150])
+            for _ in range(3):
+                read[rng.randrange(150)] = rng.choice("ACGT")
+            f.write("@r%d\n%s\n+\n%s\n" % (i, "".join(read), "I" * 150))
 
+
+def video(path, frames):
+    """Gray stripes that move, with noise, 640 x 360."""
+    if os.path.exists(path):
+        return path
+    rng, size = random.Random(1), 640 * 360
+    noise = rng.randbytes(2 * size)
+    stripes = bytes(i * 3 % 251 // 2 for i in range(2 * size))
+    with open(path, "wb") as f:
+        f.write(b"YUV4MPEG2 W640 H360 F25:1 Ip A1:1 C420jpeg\n")
+        for i in range(frames):
+            picture = bytes(a + (b >> 3) for a, b in
+                            zip(stripes[2 * i:2 * i + size], noise[i * 7:i * 7 + size]))
+            f.write(b"FRAME\n" + picture + bytes([128]) * (size // 2))
+    return path
+
+
+def scene(path):
+    if not os.path.exists(path):
+        with open(path, "w") as f:
+            f.write(POV)
+    return path
+
+
+def commands(directory):
+    """{name: (command, the same with less work for the exact run)}.  They leave nothing behind."""
+    def at(name):
+        return os.path.join(directory, name)
+
+    def text(n):
+        return text_file(at("text%d" % n), n)
+
+    def each(command, *works):
+        return tuple(command(work) for work in works)
+
+    genome(at("ref.fa"), at("reads.fq"), 300000)
+    genome(at("ref.fa"), at("few.fq"), 20000)
+    python = os.path.realpath(sys.executable)
     return {
-        "xz": ["xz", "-T4", "-3", "--block-size=1MiB", "-k", "-c", text(16)],
-        "pigz": ["pigz", "-p", "4", "-k", "-c", text(96)],
-        "sqlite": ["sqlite3", "", SQL % 1200000],
-        "python": [os.path.realpath(sys.executable), "-S", "-c", PYTHON % 20000],
+        "lbzip2": each(lambda n: ["lbzip2", "-n", "4", "-k", "-c", text(n)], 64, 4),
+        "minimap2": each(lambda reads: ["minimap2", "-t", "4", "-a", "-x", "sr", at("ref.fa"),
+                                        at(reads)], "reads.fq", "few.fq"),
+        "pbzip2": each(lambda n: ["pbzip2", "-p4", "-b5", "-k", "-c", text(n)], 64, 4),
+        "pigz": each(lambda n: ["pigz", "-p", "4", "-k", "-c", text(n)], 192, 16),
+        "povray": each(lambda n: ["povray", "+I" + scene(at("s.pov")), "+W%d" % n, "+H%d" % n,
+                                  "-D", "-GA", "+WT4", "+A0.3", "+O/dev/null"], 700, 140),
+        "python": each(lambda n: [python, "-S", "-c", PYTHON % n], 20000, 60),
+        "sort": each(lambda n: ["sort", "--parallel=4", "-S", "1G", "-o", "/dev/null", text(n)],
+                     64, 4),
+        "sqlite": each(lambda n: ["sqlite3", "", SQL % n], 1200000, 100000),
+        "x264": each(lambda n: ["x264", "--quiet", "--no-progress", "--threads", "4", "-o",
+                                "/dev/null", video(at("v%d.y4m" % n), n)], 500, 24),
+        "xz": each(lambda n: ["xz", "-T4", "-3", "--block-size=1MiB", "-k", "-c", text(n)], 32, 4),
+        "zstd": each(lambda n: ["zstd", "-q", "-T4", "-9", "-B1048576", "-k", "-c", text(n)],
+                     192, 16),
     }
 
 
@@ -110,11 +189,14 @@ def read_store(db):
             "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
             "JOIN function ON function.id = site.function")}
         reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
-        ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0}
+        ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
+               "thread": {}}
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.bytes) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
             ret["reads"] += n
+            ret["own"] += n if src == dst else 0
+            ret["thread"][dst] = ret["thread"].get(dst, 0) + n
             writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))
             if src == dst or is_startup(*writer):
                 continue
@@ -122,16 +204,35 @@ def read_store(db):
             for by, key in (("role", (role.get(src, "?"), role.get(dst, "?"))),
                             ("function", (function_name(*writer), function_name(*reader)))):
                 ret[by][key] = ret[by].get(key, 0) + n
+        ret["thread"] = [role.get(i, "?") for i, n in ret["thread"].items()
+                         if n > READER_SHARE * ret["reads"]]
         return ret
     finally:
         con.close()
+
+
+def guesses(exact):
+    """As read_store(): what the guesses say, of the threads that the exact run saw read."""
+    roles, pairs = exact["thread"], {}
+    for i, src in enumerate(roles):
+        for j, dst in enumerate(roles):
+            if i != j:
+                pairs[src, dst] = pairs.get((src, dst), 0) + 1
+    share = (len(roles) - 1) / len(roles) if roles else 0
+    return {"uniform": {"role": pairs, "reads": 1.0, "crossing": share, "own": 1 - share},
+            "self": {"role": {}, "reads": 1.0, "crossing": 0.0, "own": 1.0}}
 
 
 def score(est, exact, by):
     est_sum, true_sum = sum(est[by].values()), sum(exact[by].values())
     ret = {"error": 2.0, "recall": 0.0, "edges": len(exact[by]),
            "true_crossing": exact["crossing"] / exact["reads"] if exact["reads"] else None,
-           "crossing": est["crossing"] / est["reads"] if est["reads"] else None}
+           "crossing": est["crossing"] / est["reads"] if est["reads"] else None,
+           "log2": None, "own": None}
+    if ret["crossing"] and ret["true_crossing"]:
+        ret["log2"] = math.log2(ret["crossing"] / ret["true_crossing"])
+    if est["reads"] and exact["own"]:
+        ret["own"] = est["own"] / est["reads"] / (exact["own"] / exact["reads"])
     if not true_sum:
         return dict(ret, error=None, recall=None)
     if est_sum:
@@ -199,7 +300,7 @@ class Programs:
 
     def live(self, name, command, budget, repeat, exact):
         base = os.path.join(self.directory, name)
-        db, rec = base + ".db", base + ".rec"
+        db, rec = base + ".db", "%s.%s.%s.rec" % (base, budget, repeat)
         remove(db)
         print("%s: %s %%, run %d" % (name, budget, repeat), flush=True)
         took = quietly([self.tools["commd"], "-q", "--overhead", budget, "--store", db, "--record",
@@ -219,14 +320,19 @@ class Programs:
                 figures = dict(score(seen, exact, by), overhead=overhead, wall_s=took)
                 rows.append([name, budget, repeat, est, by] +
                             ["" if figures[k] is None else "%.6g" % figures[k] for k in FIELDS])
+        for guess, said in guesses(exact).items():
+            figures = dict(score(said, exact, "role"), overhead=None, wall_s=None)
+            rows.append([name, budget, repeat, guess, "role"] +
+                        ["" if figures[k] is None else "%.6g" % figures[k] for k in FIELDS])
         self.append(rows)
         remove(db)
-        os.unlink(rec)
+        if not self.args.keep:
+            os.unlink(rec)
         return 0
 
     def fill(self):
         failed = 0
-        for name, command in commands(self.directory).items():
+        for name, (command, less) in commands(self.directory).items():
             todo = [(b, r) for b in self.args.budgets for r in range(1, self.args.repeats + 1)
                     if any((name, b, str(r), est, by) not in self.done
                            for est in self.args.estimators for by in BY)]
@@ -235,7 +341,7 @@ class Programs:
             if not shutil.which(command[0]):
                 print("%s: left out, %s is not installed" % (name, command[0]), flush=True)
                 continue
-            exact = self.exact(name, command)
+            exact = self.exact(name, less)
             if not exact:
                 failed += 1
                 continue
