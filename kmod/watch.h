@@ -11,8 +11,8 @@
  * still stands there is moved at the next switch, or by the one trap that it causes.
  *
  * A slot's life: FREE -> CLAIMED (by a sample) -> ARMED -> HELD (by a trap) -> FREE, or
- * from ARMED back to CLAIMED when it has waited too long.  Whoever makes the change
- * by compare and exchange owns what comes next.
+ * with a window to OPEN and HELD by turns; from ARMED and OPEN back to CLAIMED when its
+ * time is over.  Whoever makes the change by compare and exchange owns what comes next.
  */
 #ifndef CP_WATCH_H
 #define CP_WATCH_H
