@@ -126,12 +126,12 @@ struct comm_query {
 	size_t top;	   /* most edges shown; 0: no limit */
 	double confidence; /* of the intervals; 0: 0.9 */
 	/* Nonzero: show resolved edges alone (n_shown); the others are counted. */
-	uint32_t resolved;
+	uint64_t resolved;
 	/*
 	 * Nonzero: edges also get what is a guess, that the writer is whoever else writes in
 	 * the same object.  Else guesses count as read with the writer not seen.
 	 */
-	uint32_t guess;
+	uint64_t guess;
 };
 
 #ifdef __cplusplus
