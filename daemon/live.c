@@ -156,7 +156,9 @@ static int open_source(struct live *live)
 
 	config.target = live->target;
 	config.arg = live->source_arg;
-	config.watch_per_s = live->options->watch_given ? live->options->watch_per_s : 0;
+	/* Unasked they are part of what a budget buys, as with any source. */
+	if (live->options->watch_given || live->options->overhead > 0)
+		config.watch_per_s = live->options->watch_per_s;
 	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
 	err = live->sampler->open(&config, &live->handle, &why);
 	if (err)

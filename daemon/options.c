@@ -50,7 +50,7 @@ static const struct argp_option options[] = {
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
 	 "Watch up to N sampled data a second for who writes them next (default 20 for each "
-	 "percent of the budget, at most 100, as far as a tenth of it goes; with kmod 0)",
+	 "percent of the budget, at most 100, as far as a tenth of it goes)",
 	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},

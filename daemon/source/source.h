@@ -52,7 +52,7 @@ extern const struct comm_source *const comm_sources[];
 
 /* "auto" or a source of the table; NULL: no source has that name. */
 const struct comm_source *comm_source_find(const char *name);
-/* All names that --source takes, "auto, kmod[:precise], ... or replay:FILE"; cut to size. */
+/* All names that --source takes, "auto, bpf, kmod[:precise], ... or replay:FILE"; cut to size. */
 void comm_source_names(char *ret, size_t size);
 /*
  * The first with a sampler that can be used here, and *ret_arg, what to put behind its

@@ -71,7 +71,7 @@ sentence "a kernel thread" 1 'kernel thread' "$commd" --pid 2 --store "$db"
 sentence "pid that is no number" 2 "'12x'" "$commd" --pid 12x --store "$db"
 sentence "itself is no target: none named" 2 'name one target' "$commd" --store "$db"
 sentence "unknown option" 2 "frobnicate" "$commd" --frobnicate
-sentence "unknown source" 2 "nosuch.*auto, kmod.*replay:FILE" "$commd" --pid $$ --source nosuch --store "$db"
+sentence "unknown source" 2 "nosuch.*auto, bpf.*replay:FILE" "$commd" --pid $$ --source nosuch --store "$db"
 sentence "a source that takes nothing behind a colon" 2 "bpf takes nothing.*'precise'" "$commd" --pid $$ --source bpf:precise --store "$db"
 sentence "a replay of nothing" 2 'wants replay:FILE' "$commd" --source replay --store "$db"
 sentence "a replay with a target" 2 'no target' "$commd" --source replay:x --pid $$ --store "$db"

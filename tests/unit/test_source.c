@@ -80,9 +80,9 @@ static void test_names(void **state)
 
 	(void)state;
 	comm_source_names(names, sizeof(names));
-	assert_string_equal(names, "auto, kmod[:precise], bpf, perf, exact or replay:FILE");
+	assert_string_equal(names, "auto, bpf, kmod[:precise], perf, exact or replay:FILE");
 	comm_source_names(few, sizeof(few));
-	assert_string_equal(few, "auto, kmod[");
+	assert_string_equal(few, "auto, bpf, ");
 }
 
 static void test_choose(void **state)
@@ -92,9 +92,9 @@ static void test_choose(void **state)
 
 	(void)state;
 	kmod_works = bpf_works = true;
-	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
-	kmod_works = false;
 	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_bpf);
+	bpf_works = false;
+	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
 	assert_null(why);
 	assert_string_equal(arg, "");
 	/* A machine with PEBS or IBS: through the module, or else through perf. */
@@ -116,7 +116,7 @@ static void test_choose_none(void **state)
 	(void)state;
 	kmod_works = bpf_works = false;
 	assert_null(comm_source_choose(&arg, &why));
-	assert_string_equal(why, "kmod: no module; bpf: not permitted; perf: no");
+	assert_string_equal(why, "bpf: not permitted; kmod: no module; perf: no");
 	free(why);
 }
 

@@ -89,7 +89,7 @@ cgroup() {
 	(echo 0 > /sys/fs/cgroup/cp-commd/cgroup.procs
 		exec truth-kernels ring --threads 4 --seconds 1000 --out $out/cgroup.csv) > /dev/null 2>> $out/log & pid=$!
 	wait_for_threads $pid 5
-	commd -q --source auto --cgroup /cp-commd --rate 400 --store /tmp/cgroup.db 2>> $out/log & commd=$!
+	commd -q --source kmod --cgroup /cp-commd --rate 400 --store /tmp/cgroup.db 2>> $out/log & commd=$!
 	enough cgroup 150 $commd
 	finish cgroup $commd
 	kill -USR2 $pid
