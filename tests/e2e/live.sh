@@ -161,7 +161,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
     (.nodes | map({(.id): .name}) | add) as $name
     | [.edges[] | select(($name[.from] == "redis-server" and ($name[.to] | test("io_thd"))) or
                          ($name[.to] == "redis-server" and ($name[.from] | test("io_thd"))))] | length > 0' "$dir/redis.json"
-  check "redis: the human report has them" sh -c "'$commctl' report --store '$dir/redis.db' | grep -q io_thd"
+  check "redis: the human report has them" sh -c "'$commctl' report --all --store '$dir/redis.db' | grep -q io_thd"
   "$commctl" report --json --by-function --self --top 0 --min-share 0 --store "$dir/redis.db" >"$dir/rf.json"
   check "redis: reads of the socket are the kernel's writes" jq -e '[.nodes[].name] | any(. == "[kernel]")' "$dir/rf.json"
 else
