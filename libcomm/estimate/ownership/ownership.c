@@ -214,7 +214,7 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 
 	if (!share)
 		o->unwritten.bytes += bytes;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; share && i < n; i++)
 		if (share[i] >= OWNERSHIP_SMALL)
 			comm_edge_sums_add(o->edges,
 					   &(struct comm_edge_key){i, COMM_ID_OTHER, b->thread,
