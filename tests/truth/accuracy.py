@@ -60,9 +60,10 @@ def run(log, *argv, ok=(0,), limit_s=600):
 
 
 def report(commctl, db, log, *flags):
-    """What commctl says; no edge at all is an answer too."""
-    out = subprocess.run([commctl, "report", "--json", "--min-share", "0", "--top", "0",
-                          "--store", db, *flags], capture_output=True, text=True, check=False)
+    """What commctl says, its guesses among it; no edge at all is an answer too."""
+    out = subprocess.run([commctl, "report", "--json", "--guess", "--min-share", "0",
+                          "--top", "0", "--store", db, *flags],
+                         capture_output=True, text=True, check=False)
     with open(log, "a") as f:
         f.write(out.stderr)
     if out.returncode not in (0, 3):
