@@ -172,7 +172,7 @@ struct cp_chunk {
 	__u32 reserved;
 };
 
-#define CP_NO_FLAGS (1U << 31)
+#define CP_NO_FLAGS 0x80000000U
 
 /*
  * The interrupted thread: its registers before the instruction at ip runs.  If
