@@ -42,9 +42,11 @@ bool cp_hit_is_64bit(void)
  */
 static u64 stands_for(const struct cp_hit *hit)
 {
-	u64 running = hit->event->total_time_running >> SHARE_BITS;
-	u64 share;
+	u64 running, share;
 
+	if (!hit->event)
+		return hit->period;
+	running = hit->event->total_time_running >> SHARE_BITS;
 	if (!running)
 		return hit->period;
 	share = div64_u64(hit->event->total_time_enabled, running);

@@ -30,7 +30,7 @@ struct cp_src {
 /* One interrupt on its way through the handler. */
 struct cp_hit {
 	struct cp_src *src;
-	struct perf_event *event;
+	struct perf_event *event; /* NULL: a watchpoint's trap, which stands for itself alone */
 	struct cp_percpu *percpu;
 	struct cp_ring *ring;
 	struct perf_sample_data *data;
