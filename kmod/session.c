@@ -74,6 +74,16 @@ static int cp_session_info(struct cp_session *session, struct cp_info *info)
 	return 0;
 }
 
+/* Kernels without network and io_uring count what perf has locked, and nothing else. */
+static atomic_long_t *cp_session_locked_by(struct user_struct *user)
+{
+#ifdef CP_HAVE_LOCKED_VM
+	return &user->locked_vm;
+#else
+	return &user->perf_mlock;
+#endif
+}
+
 /*
  * Pages that cannot be paged out count against RLIMIT_MEMLOCK of the user, as those of
  * AF_XDP and io_uring do.  perf grants each user some more (perf_event_mlock_kb), which
@@ -83,14 +93,15 @@ static int cp_session_lock_memory(struct cp_session *session, unsigned long page
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, old;
 	struct user_struct *user = current_user();
+	atomic_long_t *locked = cp_session_locked_by(user);
 
 	if (capable(CAP_IPC_LOCK))
 		return 0;
 	do {
-		old = atomic_long_read(&user->locked_vm);
+		old = atomic_long_read(locked);
 		if (old + pages > limit)
 			return -ENOBUFS;
-	} while (atomic_long_cmpxchg(&user->locked_vm, old, old + pages) != old);
+	} while (atomic_long_cmpxchg(locked, old, old + pages) != old);
 	session->user = get_uid(user);
 	session->locked_pages = pages;
 	return 0;
@@ -100,7 +111,7 @@ static void cp_session_unlock_memory(struct cp_session *session)
 {
 	if (!session->user)
 		return;
-	atomic_long_sub(session->locked_pages, &session->user->locked_vm);
+	atomic_long_sub(session->locked_pages, cp_session_locked_by(session->user));
 	free_uid(session->user);
 	session->user = NULL;
 }
