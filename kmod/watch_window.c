@@ -42,11 +42,13 @@ bool cp_watch_window_take(struct cp_watch_slot *slot, struct cp_hit *hit, u16 fl
 	struct cp_watch_window *window = &slot->window;
 	u64 opened_ns = READ_ONCE(window->opened_ns);
 	bool open = opened_ns && hit->time_ns >= opened_ns;
+	/* A CPU that trapped later came first to the slot: what was read is not its write. */
+	bool late = hit->time_ns < window->last.head.time_ns;
 
 	*end = CP_WINDOW_END_TIME;
 	if (open && hit->time_ns - opened_ns >= slot->watch->window_ns)
 		return false;
-	if (READ_ONCE(window->blind)) {
+	if (READ_ONCE(window->blind) || late) {
 		WRITE_ONCE(window->blind, false);
 		memset(&window->last, 0, sizeof(window->last));
 	}
@@ -59,7 +61,7 @@ bool cp_watch_window_take(struct cp_watch_slot *slot, struct cp_hit *hit, u16 fl
 	} else {
 		window->early++;
 	}
-	if (flags & CP_ACCESS_WRITE)
+	if (flags & CP_ACCESS_WRITE && !late)
 		cp_watch_window_last(slot, hit, flags);
 	*end = CP_WINDOW_END_FULL;
 	return window->reads + window->writes < CP_WINDOW_ACCESSES && window->early < EARLY_MAX;

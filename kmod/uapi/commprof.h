@@ -223,7 +223,7 @@ struct cp_evidence {
  * whose first is the last write before it and whose second has either CP_ACCESS_READ
  * or CP_ACCESS_WRITE; an instruction that does both is a write, for x86 does not tell
  * them apart.  A read's first is thus its producer, a write's first what it overwrites.
- * first_tid is 0 where two CPUs trapped at once and the write among them was not seen.
+ * first_tid is 0 where CPUs trapped at once and which write came before was not seen.
  * armed_ns is opened_ns.
  *
  * The end of each such watch is one CP_REC_WINDOW.  "None" is an answer: reads is 0
