@@ -187,6 +187,7 @@ static const struct {
 	{"share", test_share},
 	{"feed", test_feed},
 	{"chase", test_chase},
+	{"after", test_after},
 	{"failing", test_failing},
 	{"storm", test_storm},
 };

@@ -48,6 +48,7 @@ void run_until(struct cp_reader *reader, unsigned int ms,
 void test_abi(void);
 void test_ioctl(void);
 void test_soft(void);
+void test_after(void);
 void test_nmi(void);
 void test_burst(void);
 void test_copies(void);

@@ -187,7 +187,6 @@ tap=$out/results/tap
 truth() {
 	"$here/judge.sh" "$out/results/commd" "$2" || echo "not ok judge.sh # exit status $?"
 }
-splat='BUG:|WARNING:|Oops|general protection|KASAN|KCSAN|UBSAN|possible recursive|INFO: task|rcu.*stall|lockdep|INFO: trying|sleeping function|unreferenced object|refcount_t'
 end() {
 	if [ $status = 1 ]; then echo "ok end of the VM"; else
 		echo "not ok end of the VM # qemu's status $status after $took s (124: a hang)"
@@ -196,10 +195,10 @@ end() {
 		echo "not ok results # none came out"
 		tail -n 20 "$out/console" | tr -d '\r' | sed 's/^/# /'
 	fi
-	if grep -hE "$splat" "$out/results/dmesg" "$out/console" 2>/dev/null | grep -v 'perf: interrupt took too long' > "$out/splats"; then
-		echo "not ok dmesg # $(head -n 1 "$out/splats" | tr -d '\r')"
+	if ! "$here/splats.py" "$out/results/dmesg" "$out/console" > "$out/splats" 2> "$out/stalls"; then
+		echo "not ok dmesg # $(cat "$out/splats" "$out/stalls" | head -n 1 | tr -d '\r')"
 	elif [ -e "$out/results/dmesg" ]; then
-		echo "ok dmesg # no splat"
+		echo "ok dmesg # no splat, $(grep -c . "$out/stalls") stalls of RCU without us"
 	fi
 }
 {

@@ -96,6 +96,12 @@ void test_soft(void)
 	exact("soft: addresses exact from the timer", 1, 0, 200000, CP_CONTEXT_IRQ, 20000);
 }
 
+/* As many as tell that it works, where a debug kernel takes its time for each. */
+void test_after(void)
+{
+	exact("soft: addresses exact after all that", 1, 0, 200000, CP_CONTEXT_IRQ, 1000);
+}
+
 void test_nmi(void)
 {
 	int type = pmu_type("standin");

@@ -28,7 +28,7 @@ enum { MAKERS = 3, MOST_SOURCES = 3, CODE_INSNS = 1024, LEAST_PERIOD_NS = 400000
 /* What all processes of the storm share; pid[]: whom a session may look at. */
 struct storm {
 	uint64_t sessions, refused, killed, records, known, wrong, odd, execs, threads;
-	uint64_t armed, hits, last_error;
+	uint64_t armed, hits, windows, last_error;
 	pid_t pid[4];
 	struct code code;
 	volatile uint64_t datum[8];
@@ -60,14 +60,19 @@ static void take(struct tally *tally, const struct cp_record *record)
 	    record->context >= CP_CONTEXTS || !record->tgid || !record->time_ns)
 		add(storm->odd, 1);
 	switch (record->type) {
+	case CP_REC_WINDOW:
+		add(storm->windows, 1);
+		return; /* stands for its watch, not for the moment */
 	case CP_REC_WATCH:
+	case CP_REC_PAIR:
 		if (record->time_ns < evidence->armed_ns ||
-		    evidence->first.addr - evidence->second.addr >= 8)
+		    (evidence->first_tid && evidence->first.addr - evidence->second.addr >= 8))
 			add(storm->odd, 1);
 		return; /* may be older than its neighbours */
 	case CP_REC_ACCESS:
-		truth = record->tgid == (uint32_t)storm->pid[0] ? code_find(&storm->code, access->ip) :
-								  NULL;
+		truth = record->tgid == (uint32_t)storm->pid[0]
+				? code_find(&storm->code, access->ip)
+				: NULL;
 		if (truth && !access->latency_cycles) {
 			add(storm->known, 1);
 			if (truth->addr != access->addr || truth->size_bytes != access->size_bytes)
@@ -160,22 +165,31 @@ static int one_session(struct storm *storm, uint64_t *seed)
 		.per_second = 1 + draw(seed, 200),
 		.timeout_us = 1000 + draw(seed, 50000),
 	};
+	struct cp_watch windows = {
+		.flags = CP_WATCH_WINDOW,
+		.slots = watch.slots,
+		.per_second = watch.per_second,
+		.timeout_us = watch.timeout_us,
+		.window_us = 100 + draw(seed, 5000),
+	};
 	struct cp_reader *reader = NULL;
 	struct cp_stats stats = {};
 	int err = cp_reader_create(CP_DEVICE, 1 << (16 + draw(seed, 4)), 0, &reader);
 
 	tally->storm = storm;
 	if (!err)
-		err = cp_reader_target(reader, draw(seed, 3) ? CP_TARGET_ALL : CP_TARGET_TGID, 0, 0);
+		err = cp_reader_target(reader, draw(seed, 3) ? CP_TARGET_ALL : CP_TARGET_TGID, 0,
+				       0);
 	if (err == -ESRCH)
-		err = cp_reader_target(reader, CP_TARGET_TGID, draw(seed, 2) ? CP_TARGET_CHILDREN : 0,
+		err = cp_reader_target(reader, CP_TARGET_TGID,
+				       draw(seed, 2) ? CP_TARGET_CHILDREN : 0,
 				       storm->pid[draw(seed, 4)]);
 	if (!err)
 		err = cp_reader_budget(reader, &budget);
 	for (uint32_t n = 1 + draw(seed, MOST_SOURCES); n && !err; n--)
 		err = choose_source(seed, reader);
 	if (!err && draw(seed, 3))
-		err = cp_reader_watch(reader, &watch);
+		err = cp_reader_watch(reader, draw(seed, 2) ? &windows : &watch);
 	if (!err)
 		err = cp_reader_start(reader);
 	for (uint32_t steps = err ? 0 : 1 + draw(seed, 12); steps; steps--) {
@@ -330,13 +344,14 @@ void test_storm(void)
 		reap(storm->pid[i]);
 	check(storm->sessions > 3 && storm->refused * 4 < storm->sessions &&
 		      (storm->killed || storm->sessions < 100) && storm->records > 500 &&
-		      storm->execs && storm->threads && storm->armed && storm->hits,
+		      storm->execs && storm->threads && storm->armed && storm->hits &&
+		      (storm->windows || storm->sessions < 30),
 	      "soak: all of it went on",
 	      "%.0f s: %lu sessions, %lu refused (last: %s), %lu killed, %lu records, %lu execs, "
-	      "%lu threads, %lu watchpoints armed, %lu hits",
-	      (now_ns() - begin) / 1e9, storm->sessions, storm->refused, strerror(storm->last_error),
-	      storm->killed, storm->records, storm->execs, storm->threads, storm->armed,
-	      storm->hits);
+	      "%lu threads, %lu watchpoints armed, %lu hits, %lu windows over",
+	      (now_ns() - begin) / 1e9, storm->sessions, storm->refused,
+	      strerror(storm->last_error), storm->killed, storm->records, storm->execs,
+	      storm->threads, storm->armed, storm->hits, storm->windows);
 	check(storm->known > 100 && !storm->wrong && !storm->odd, "soak: what was recorded is true",
 	      "%lu addresses of known code, %lu wrong; %lu records odd", storm->known, storm->wrong,
 	      storm->odd);
