@@ -161,16 +161,20 @@ boot() {
 # next interrupt's return is then a double fault.  And it may run a translation
 # that has an int3 in it when the kernel, on another CPU, has long put the
 # instruction back and told all CPUs: a trap with no int3 before its address, once
-# or for ever (stuck.py).  Only those run again.
+# or for ever (stuck.py).  And it may itself die of a segmentation fault, which timeout
+# tells as 139.  Only those run again.
 emulator_failed() {
-	grep -q 'double fault' "$out/console" && grep -qE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console" ||
-		grep -q '^emulator: ' "$out/console" ||
+	[ $status = 139 ] || grep -q '^emulator: ' "$out/console" || {
+		grep -q 'double fault' "$out/console" && grep -qE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console"
+	} || {
 		grep -q 'Oops: int3' "$out/console" && ! grep -q 'Code: .* cc <' "$out/console"
+	}
 }
 began=$(date +%s)
 boot
 tries=1
-while [ $tries -lt 3 ] && emulator_failed; do
+# Of broken modules, mutants.sh boots those again that are left.
+while [ $mode != broken ] && [ $tries -lt 3 ] && emulator_failed; do
 	cp "$out/console" "$out/console-emulator-$tries"
 	echo "# $which: the emulator went wrong, run again"
 	tries=$((tries + 1))
