@@ -141,7 +141,7 @@ static void others(void *argument)
 struct tally {
 	const struct ground *ground;
 	pid_t pid;
-	uint64_t of[CALLS], least, wrong, foreign, samples, records;
+	uint64_t of[CALLS][PARTS], least, wrong, foreign, samples, records;
 	struct cp_access bad;
 };
 
@@ -170,11 +170,12 @@ static void take(const struct cp_record *record, void *argument)
 		tally->bad = *copy;
 		return;
 	}
-	tally->of[call]++;
+	tally->of[call][part]++;
 	tally->least = ~0ull;
-	for (int i = 0; i < CALLS; i++)
-		if (tally->of[i] < tally->least)
-			tally->least = tally->of[i];
+	for (int i = 0; i < CALLS * PARTS; i++)
+		if (g->bytes[i / PARTS][i % PARTS] &&
+		    tally->of[i / PARTS][i % PARTS] < tally->least)
+			tally->least = tally->of[i / PARTS][i % PARTS];
 }
 
 static void copies(const char *from, uint32_t type, uint32_t flags)
@@ -210,8 +211,8 @@ static void copies(const char *from, uint32_t type, uint32_t flags)
 		check(false, name, "no source");
 	run_until(reader, 1000, take, &tally, &tally.least, 3);
 	for (enum call call = 0; call < CALLS; call++)
-		used += snprintf(list + used, sizeof(list) - used, " %s %lu", call_name[call],
-				 tally.of[call]);
+		used += snprintf(list + used, sizeof(list) - used, " %s %lu+%lu", call_name[call],
+				 tally.of[call][0], tally.of[call][1]);
 	check(tally.least >= 3 && !tally.wrong, name, "%lu wrong (%#llx, %llu bytes, flags %#x);%s",
 	      tally.wrong, tally.bad.addr, tally.bad.size_bytes, tally.bad.flags, list);
 	snprintf(name, sizeof(name), "copies: none of other calls, %s", from);

@@ -65,6 +65,57 @@ static uint64_t samples(struct cp_reader *reader)
 	return stats.samples;
 }
 
+static void spin_on_first(void *unused)
+{
+	pin(0);
+	spin(NULL);
+}
+
+/*
+ * A consumer on another CPU that waits for nothing sees each record as soon as the head
+ * says that it is there.  Bytes that were not yet written then are 0 in the ring's first
+ * turn, and any record's in later ones.
+ */
+static void whole(void)
+{
+	enum { BYTES = 1 << 16, ENOUGH = 2000, RING = 0 * CP_CONTEXTS + CP_CONTEXT_IRQ };
+	pid_t pid = spawn(spin_on_first, NULL);
+	uint64_t n = 0, wrong = 0, last_ns = 0, end_ns = now_ns() + LIMIT_S * 1000000000ull;
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_reader *reader;
+	int err = cp_reader_create(CP_DEVICE, BYTES, 0, &reader);
+
+	pin(1);
+	if (err) {
+		check(false, "tail: a record is whole when it is seen", "%s", strerror(-err));
+		reap(pid);
+		return;
+	}
+	err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid)
+		      ?: cp_reader_budget(reader, &budget)
+		      ?: cp_reader_source(reader, &both)
+		      ?: cp_reader_start(reader);
+	while (!err && n < ENOUGH && now_ns() < end_ns) {
+		const struct cp_record *record = cp_reader_next(reader, RING);
+
+		if (!record)
+			continue;
+		n++;
+		wrong += record->tgid != (uint32_t)pid || record->time_ns < last_ns ||
+			 (record->type == CP_REC_ACCESS
+				  ? record->size_bytes != sizeof(struct cp_access)
+				  : record->type != CP_REC_SAMPLE ||
+					    record->size_bytes <= sizeof(struct cp_sample));
+		last_ns = record->time_ns;
+	}
+	check(!err && n >= ENOUGH && !wrong && !cp_reader_malformed(reader),
+	      "tail: a record is whole when it is seen",
+	      "%s, %lu records, %lu wrong, %lu times none where one was told of", strerror(-err), n,
+	      wrong, cp_reader_malformed(reader));
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 void test_tail(void)
 {
 	struct cp_reader *reader = busy_session();
@@ -116,6 +167,7 @@ void test_tail(void)
 	      stats.records, (unsigned long long)before);
 	reap(pid);
 	cp_reader_destroy(reader);
+	whole();
 }
 
 /* Keeps a running session until it is killed; says when it is there. */

@@ -76,7 +76,8 @@ static void exact(const char *name, uint32_t type, uint64_t config, uint64_t per
 	cp_reader_stats(reader, &stats);
 	check(tally.n >= least && !tally.wrong && !tally.strange && tally.first < 100 &&
 		      !tally.disorder && tally.contexts[context] == tally.n &&
-		      !stats.lost[CP_LOST_UNDECODED] && !stats.lost[CP_LOST_RING_FULL],
+		      !stats.lost[CP_LOST_UNDECODED] && !stats.lost[CP_LOST_RING_FULL] &&
+		      !cp_reader_malformed(reader),
 	      name,
 	      "%lu addresses, %lu wrong, %lu strange, %lu disordered, %llu interrupts, %llu "
 	      "samples, "

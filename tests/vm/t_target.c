@@ -496,6 +496,28 @@ static void take_rates(const struct cp_record *record, void *argument)
 			       : rates->n[1][rates->after];
 }
 
+/* At one period and one record a sample, what they stand for is known to the last unit. */
+static void add_up(void)
+{
+	enum { PERIOD = 3000000, ENOUGH = 100 };
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT, .flags = CP_SOURCE_BURST, .type = 1, .period = PERIOD};
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	pid_t pid = spawn(spin, NULL);
+	struct cp_reader *reader = session(pid);
+	struct tally tally = {};
+	struct cp_stats stats;
+	int err = cp_reader_budget(reader, &budget) ?: cp_reader_source(reader, &source);
+
+	run_until(reader, 500, take, &tally, &tally.samples, ENOUGH);
+	cp_reader_stats(reader, &stats);
+	check(!err && tally.samples >= ENOUGH && tally.sum_period == stats.samples * PERIOD,
+	      "rate: records add up to what was sampled", "%s, %lu in %lu records, %llu samples",
+	      strerror(-err), tally.sum_period, tally.n, stats.samples);
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 /* Another period on one CPU while it runs; it outlives a stop. */
 void test_rate(void)
 {
@@ -514,6 +536,7 @@ void test_rate(void)
 	uint64_t end_ns;
 	pid_t pid[2];
 
+	add_up();
 	for (int i = 0; i < 2; i++)
 		pid[i] = spawn(spin_on, (void *)(intptr_t)i);
 	cp_reader_budget(reader, &budget);
