@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Does each mutant still apply and compile?  For tests/run.sh; whether the tests notice
-# them takes hours: make mutants.
+# them is asked by make mutants, with a VM.
 set -eu
 export LC_ALL=C
 here=$(dirname "$0")

@@ -6,9 +6,9 @@
 
 A mutant's file says what it breaks, in comments; then, a line each:
 
-    part: PART...   the parts of the VM's tests that must notice, all of them programs of
-                    cptest.c, or
+    part: PART      the part of the VM's tests that must notice, a program of cptest.c, or
     run: COMMAND    what must fail, in the changed tree; O is the folder of its output
+    check: NAME     which of its checks must fail: that another one does is no verdict
     file: PATH      where the changes are made
     from: TEXT      a line as it is, which must be there exactly once,
     to: TEXT        and what comes instead; "\\n" begins a new line
@@ -21,15 +21,14 @@ import sys
 
 def read(path):
     """What a mutant's file says."""
-    said, changes = {"why": ""}, []
+    said, changes = {}, []
     with open(path) as file:
         for number, line in enumerate(file, 1):
             line = line.rstrip("\n")
             if line.startswith("#"):
-                said["why"] = (said["why"] + " " + line[1:].strip()).strip()
                 continue
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("part", "run", "file", "from", "to"):
+            if not colon or key not in ("part", "run", "check", "file", "from", "to"):
                 raise ValueError(f"{path}:{number}: not a line of a mutant")
             if key == "from":
                 changes.append([value, None])
@@ -37,8 +36,8 @@ def read(path):
                 changes[-1][1] = value.replace("\\n", "\n")
             else:
                 said[key] = value
-    if not changes or any(to is None for _, to in changes) or "file" not in said or ("part" in said) == ("run" in said):
-        raise ValueError(f"{path}: wants a file, either a part or a run, and a to for each from")
+    if not changes or any(to is None for _, to in changes) or not {"file", "check"} <= said.keys() or ("part" in said) == ("run" in said):
+        raise ValueError(f"{path}: wants a file, a check, either a part or a run, and a to for each from")
     return said, changes
 
 
@@ -59,7 +58,7 @@ def main(mutant, tree):
     text = changed(text, changes, mutant)
     with open(path, "w") as file:
         file.write(text)
-    for key in "part", "run", "file", "why":
+    for key in "part", "run", "check", "file":
         print(f"{key}={said.get(key, '')}")
     return 0
 
