@@ -200,7 +200,10 @@ for name in $runs; do
 		attach ring-watch 300 kmod ring --rate 400 --watch 500 --record /tmp/watch.rec
 		events /tmp/watch.rec > $out/watch.events 2>> $out/log
 		;;
-	ring-budget) attach ring-budget 100 kmod ring --overhead 20 ;;
+	ring-budget)
+		attach ring-budget 100 kmod ring --overhead 20 --record /tmp/budget.rec
+		events /tmp/budget.rec > $out/budget.events 2>> $out/log
+		;;
 	children-bpf) follow children-bpf ;;
 	children-proc)
 		mount -o bind /dev/null /sys/kernel/btf/vmlinux

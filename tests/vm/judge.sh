@@ -69,6 +69,13 @@ if [ -e watch.events ]; then
 	result $? "commd: evidence names the writer" "$sums of other threads, and those of the true edges"
 fi
 
+# A budget buys watchpoints that nobody asked for.
+if [ -e budget.events ]; then
+	hits=$(awk '$1 == "watch" { n += $4 } END { printf "%.0f\n", n }' budget.events)
+	[ "${hits:-0}" -gt 0 ]
+	result $? "commd: the module watches unasked" "$hits hits"
+fi
+
 # What the adder reads of another's was written in the kernel.
 pipe() { # source
 	[ -e feed-$1.json ] || return 0
