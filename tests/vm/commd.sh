@@ -18,7 +18,8 @@ enough() { # name, samples, commd's process, commctl's options
 	waited=0
 	while kill -0 $3 2>/dev/null && [ $waited -lt 100 ]; do
 		n=$(commctl report --csv ${4:---by-thread} --store /tmp/$1.db 2>/dev/null |
-			awk -F, 'NF > 2 { n += $(NF - 2) } END { printf "%.0f\n", n }')
+			awk -F, 'NR == 1 { for (i = 1; i < NF; i++) if ($i == "samples") behind = NF - i; next }
+				{ n += $(NF - behind) } END { printf "%.0f\n", n }')
 		[ "$n" -lt $2 ] || break
 		sleep 1
 		waited=$((waited + 1))
