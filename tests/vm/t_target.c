@@ -138,14 +138,24 @@ static void busy_kernel(void *unused)
 	}
 }
 
-/* A thread of the kernel runs no program; neither does the idle task. */
+/* Its flags say so; that it has no program, a process that has ended shares with it. */
 static bool is_of_kernel(uint32_t tgid)
 {
-	char folder[64], link[80], exe[64];
+	enum { PF_KTHREAD = 0x00200000 };
+	char path[64], text[512] = "";
+	unsigned int flags = 0;
+	const char *name_end;
+	FILE *file;
 
-	snprintf(folder, sizeof(folder), "/proc/%u", tgid);
-	snprintf(link, sizeof(link), "%s/exe", folder);
-	return !tgid || (!access(folder, F_OK) && readlink(link, exe, sizeof(exe)) < 0);
+	snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
+	file = fopen(path, "r");
+	if (!file)
+		return !tgid;
+	fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	name_end = strrchr(text, ')');
+	return name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & PF_KTHREAD;
 }
 
 static void take_kernel(const struct cp_record *record, void *argument)
