@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * What "auto" prefers comes first.  Not kmod: at equal overhead its reports have not been
- * measured to be nearer the truth than bpf's (the table in kmod/README.md).
+ * What "auto" prefers comes first, as far as it was measured whose reports are nearer the
+ * truth: bpf's, then kmod's, then perf's (the table in kmod/README.md).
  * X(name): comm_source_NAME, defined in NAME.c.
  */
 #define SOURCES(X) \

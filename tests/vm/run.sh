@@ -12,7 +12,7 @@
 # only the runs named; then only what they promise must come.
 # With cost nothing but the cost of a sample, on an emulator whose clock counts
 # instructions: whatever else this machine does has no part in the figures.  With
-# compare the sources at equal overhead, and a table of that.  With broken the modules of
+# compare the sources at equal overhead by such a clock, and a table of that.  With broken the modules of
 # the folder BROKEN instead of ours (mutants.sh).
 # Prints KTAP, a test with subtests for each part, and a sum.  A hang, a splat in
 # dmesg, a result that did not come or a report cut short is a failure.
@@ -36,7 +36,8 @@ mode=${3:-tests}
 case $mode in
 # More CPUs than two: some races need three at least.
 tests) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which ;;
-compare | broken) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which-$mode ;;
+broken) cpus='-accel tcg,thread=multi -smp 4' out=$2/vm-$which-$mode ;;
+compare) cpus='-accel tcg,thread=single -icount shift=2,sleep=off -smp 4' out=$2/vm-$which-$mode ;;
 cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-$mode ;;
 *) echo "run.sh: no such mode: $mode" >&2; exit 2 ;;
 esac
@@ -94,7 +95,7 @@ fi
 gcc -O2 -static -o "$root/quit" "$here/quit.c"
 gcc -O2 -Wall -Wextra -o "$out/tsc" "$here/tsc.c"
 case $mode in
-cost) clock= ;; # it counts instructions
+cost | compare) clock= ;; # it counts instructions
 *) clock="tsc_early_khz=$("$out/tsc")" ;;
 esac
 gcc -O2 -Wall -Wextra -Wno-unused-parameter -Wno-override-init -static -pthread -I"$top/kmod/uapi" -I"$top/kmod/user" -I"$here" \
