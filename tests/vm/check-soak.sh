@@ -4,8 +4,8 @@
 set -eu
 export LC_ALL=C
 here=$(dirname "$0")
-if ! "$here/debug-kernel.sh" built > /dev/null 2>&1 && ! "$here/fetch.sh" 6.12 > /dev/null 2>&1; then
+if ! "$here/fetch.sh" 6.12 > /dev/null 2>&1; then
 	echo "skip soak: # no kernel can be had from this machine's package sources"
 	exit 0
 fi
-exec "$here/soak.sh" 1
+exec "$here/soak.sh" 1 6.12
