@@ -135,8 +135,12 @@ if [ -x "$o/commd" ] && [ -x "$o/commctl" ] && [ "$(id -u)" = 0 ]; then
 			--repeats 1 --no-programs --out "$tmp/accuracy" >"$tmp/log" 2>&1 ||
 			fail "accuracy.py: $(cat "$tmp/log")"
 	done
-	rows=$(grep -c '^ring,4,5,1.0,1,\|^processes,4,5,1.0,1,' "$tmp/accuracy/rows.csv")
-	[ "$rows" = 8 ] || fail "accuracy.py: $rows rows, not two kernels, estimators and kinds of reads"
+	for kernel in ring processes; do
+		for by in hazard nearest ownership uniform self; do
+			rows=$(grep -c "^$kernel,4,5,1.0,1,$by," "$tmp/accuracy/rows.csv")
+			[ "$rows" = 2 ] || fail "accuracy.py: $rows rows of $kernel by $by, not one for each kind of reads"
+		done
+	done
 	grep -q '^| processes | 0' "$tmp/accuracy/accuracy.md" || fail "accuracy.md has no error of processes"
 else
 	echo "accuracy.py is not tried: commd is not built, or this is not root"
