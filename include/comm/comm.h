@@ -203,6 +203,12 @@ struct comm_report_edge {
 	/* The interval of share: without the factor that is common to all volumes. */
 	double share_low, share_high;
 	uint64_t slices; /* of time, in which the edge was seen */
+	/*
+	 * The factor, of the query's confidence, by which sampling alone errs: all that tells
+	 * two runs apart that were made alike of an unchanged program, besides the report's
+	 * factor for volumes.  1: exact.
+	 */
+	double noise;
 };
 
 struct comm_report_loss {

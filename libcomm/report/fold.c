@@ -386,10 +386,12 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	if (code)
 		return code;
 	out->bytes = out->low = out->high = e->bytes;
+	out->noise = 1;
 	out->coarse_bytes = e->guess_bytes;
 	if (!report->exact) {
 		comm_intervals_of(&making->intervals, &estimate, &out->low, &out->high, &spread);
 		longer = comm_intervals_longer(&making->intervals, &estimate);
+		out->noise = comm_intervals_noise(&making->intervals, &estimate);
 	}
 	out->share = comm_reader_share(e->bytes, report->total_bytes);
 	out->share_low = out->share / spread;

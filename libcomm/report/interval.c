@@ -84,6 +84,15 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate)));
 }
 
+double comm_intervals_noise(const struct comm_intervals *intervals,
+			    const struct comm_estimate *estimate)
+{
+	if (!(estimate->bytes > 0))
+		return 1;
+	return exp(intervals->z *
+		   sqrt(log1p(sampling_cv2(intervals, estimate, intervals->z, intervals->t))));
+}
+
 double comm_intervals_longer(const struct comm_intervals *intervals,
 			     const struct comm_estimate *estimate)
 {

@@ -49,6 +49,9 @@ void comm_intervals_init(struct comm_intervals *intervals, const struct comm_err
  */
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
 		       double *low, double *high, double *spread);
+/* The factor by which sampling alone errs. */
+double comm_intervals_noise(const struct comm_intervals *intervals,
+			    const struct comm_estimate *estimate);
 /*
  * How many times the present length the same sampling must take until the estimate
  * is resolved as comm.h says: 1, it is; INFINITY: no length will do.  Always takes the 90 %
