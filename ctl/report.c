@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "by.h"
 #include "ctl.h"
 #include "form.h"
 #include "number.h"
 #include "open.h"
 
 enum {
-	KEY_BY = 0x100,
-	KEY_FROM,
+	KEY_FROM = 0x100,
 	KEY_TO,
 	KEY_MIN_SHARE,
 	KEY_FIRST_READ,
@@ -25,7 +25,6 @@ enum {
 	KEY_JSON,
 	KEY_CSV,
 	KEY_DOT,
-	KEY_GROUPINGS, /* and from here on one key for each grouping */
 };
 
 struct options {
@@ -109,18 +108,6 @@ static uint64_t parse_count(struct argp_state *state, const char *option, uint64
 	return n;
 }
 
-static const char *parse_grouping(struct argp_state *state, const char *arg)
-{
-	const struct comm_grouping *const *groupings = comm_groupings();
-	size_t i = 0;
-
-	while (groupings[i] && strcmp(groupings[i]->name, arg) != 0)
-		i++;
-	if (!groupings[i])
-		argp_error(state, "there is no --by-%s to say --by %s for", arg, arg);
-	return arg;
-}
-
 static void set_form(struct argp_state *state, const char *name)
 {
 	static const char names[] = CTL_FORMS(FORM_NAME);
@@ -140,9 +127,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct comm_query *query = &options->query;
 
 	switch (key) {
-	case KEY_BY:
-		query->by = parse_grouping(state, arg);
-		return 0;
 	case 's':
 		options->store = arg;
 		return 0;
@@ -205,46 +189,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "'%s' is one word too many", arg);
 		return EINVAL;
 	}
-	for (int i = 0; comm_groupings()[i]; i++) {
-		if (key == KEY_GROUPINGS + i) {
-			query->by = comm_groupings()[i]->name;
-			return 0;
-		}
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-/*
- * The options, with one for each grouping of the library: "--by-thread" for
- * "thread".  A library that has more than GROUPINGS_MAX offers the rest as --by NAME.
- */
-static const struct argp_option *all_options(void)
-{
-	enum { GROUPINGS_MAX = 64, NAME_BYTES = 40 };
-	static struct argp_option
-		option[2 + GROUPINGS_MAX + sizeof(fixed_options) / sizeof(*fixed_options)];
-	static char name[GROUPINGS_MAX][NAME_BYTES];
-	const struct comm_grouping *const *groupings = comm_groupings();
-	struct argp_option *at = option;
-
-	*at++ = (struct argp_option){.doc = "What stands for a node:", .group = 1};
-	for (int i = 0; i < GROUPINGS_MAX && groupings[i]; i++) {
-		snprintf(name[i], sizeof(name[i]), "by-%s", groupings[i]->name);
-		*at++ = (struct argp_option){
-			.name = name[i], .key = KEY_GROUPINGS + i, .doc = groupings[i]->help};
-	}
-	*at++ = (struct argp_option){.name = "by",
-				     .key = KEY_BY,
-				     .arg = "NAME",
-				     .doc = "One of the following; default thread"};
-	memcpy(at, fixed_options, sizeof(fixed_options));
-	return option;
+	return ctl_by_parse(key, arg, state, &query->by);
 }
 
 int ctl_report(int argc, char **argv)
 {
+	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
+	struct argp_option all_options[CTL_BY_OPTIONS + FIXED];
 	struct argp argp = {
-		.options = all_options(),
+		.options = all_options,
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
@@ -254,6 +207,7 @@ int ctl_report(int argc, char **argv)
 	char *err;
 	int code;
 
+	ctl_by_options(all_options, fixed_options, FIXED);
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.form)
 		options.form = ctl_form_find(NULL);
