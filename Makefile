@@ -122,6 +122,10 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
+# Parts of commctl that are worth a test of their own.
+$(foreach part,change pairing,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
+$(addprefix $(O)/tests/unit/test_,change pairing): INC_tests += -iquote ctl
+$(foreach part,change pairing,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise source source_kmod pmu_event program): INC_tests += $(DAEMON_ROOMS:%=-iquote %)

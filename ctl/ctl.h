@@ -11,11 +11,13 @@ enum {
 	CTL_FAILURE = 1,
 	CTL_USAGE = 2,
 	CTL_NO_DATA = 3,
+	CTL_CHANGED = 4, /* diff --exit-code */
 };
 
 /* argv[0] is "commctl NAME", for argp's messages. */
 int ctl_report(int argc, char **argv);
 int ctl_list(int argc, char **argv);
+int ctl_diff(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);
 
 /*

@@ -18,6 +18,7 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{"report", ctl_report, "who wrote what others read: for people, or in a form for programs"},
+	{"diff", ctl_diff, "what changed from one run to another"},
 	{"list", ctl_list, "the runs in a store"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };
@@ -49,7 +50,8 @@ static void usage(FILE *out)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "  %-9s %s\n\n", "help", "of a command: commctl help report");
-	fprintf(out, "Exit codes: 0 done, 1 failure, 2 bad usage, 3 no data.\n");
+	fprintf(out, "Exit codes: 0 done, 1 failure, 2 bad usage, 3 no data, 4 changed (diff "
+		     "--exit-code).\n");
 }
 
 static int run(const struct command *command, int argc, char **argv)

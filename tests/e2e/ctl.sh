@@ -332,6 +332,43 @@ is "$("$ctl" report --store guess.db --json | jq -c '[.range.guess_bytes > 0, (.
 is "$("$ctl" report --store guess.db --json --guess | jq -c '[.range.guess_bytes, (.edges | length)]')" \
 	'[0,1]' "guesses asked for in JSON"
 
+# diff: a flow that is four times as large, one that is gone, and one that is new
+$make changed changed.db 60 && $make redis redis2.db 60 && $make redis redis2.db 40 || exit 1
+COLUMNS=120 expect 0 "$ctl" diff redis.db changed.db
+says stdout '^more .* io_thd_1 > redis-server'
+says stdout '^less .* gone .*redis-server'
+says stdout '1 more, 1 less'
+says stdout 'would be 5 %'
+expect 4 "$ctl" diff redis.db changed.db --exit-code
+expect 0 "$ctl" diff redis.db changed.db --of share --json
+is "$(jq -c '[.of, .by, ([.edges[] | select(.verdict == "more" and (.low > 1)) | .from.name] | index("io_thd_1")) != null,
+	([.edges[] | select(.verdict == "less" and .ratio == 0) | .to.name])]' stdout)" \
+	'["share","thread",true,["io_thd_3"]]' "shares that changed"
+expect 0 "$ctl" diff changed.db redis.db --json
+is "$(jq -c '[.edges[] | select(.verdict == "less") | .from.name]' stdout)" '["io_thd_1"]' "the other way round"
+is "$(jq -c '[.edges[] | select(.ratio == null) | [.to.name, .verdict]]' stdout | head -c 20)" '[["io_thd_3","more"]' \
+	"what is new has no ratio"
+# the last two runs of one store are of the same load
+expect 0 "$ctl" diff --store redis2.db --exit-code
+says stdout '0 more, 0 less'
+expect 0 "$ctl" diff redis2.db:1 redis2.db:2 --exit-code
+expect 0 "$ctl" diff --store redis2.db 1 2 --exit-code --of share --all
+says stdout '^same '
+expect 0 "$ctl" diff --store redis2.db 1 --by-function
+expect 0 "$ctl" diff hostile.db redis.db --all
+LC_ALL=C grep -q '[^ -~]' stdout && fail "unprintable bytes in diff"
+expect 0 "$ctl" diff guess.db guess.db
+says stdout 'Neither run resolves'
+expect 3 "$ctl" diff --store redis.db
+says stderr 'one run alone'
+expect 3 "$ctl" diff redis.db:7 changed.db
+expect 1 "$ctl" diff redis.db none.db
+for bad in 'a b c' '--of size' '--margin 0.5' '--false-alarms 0' '--by weekday'; do
+	# shellcheck disable=SC2086
+	expect 2 "$ctl" diff $bad
+	says stderr commctl
+done
+
 # A terminal with colours, without, and NO_COLOR
 if command -v script >/dev/null; then
 	for case in "TERM=xterm:1" "TERM=dumb:0" "TERM=xterm NO_COLOR=1:0"; do

@@ -2,7 +2,7 @@
 /*
  * Makes stores with known contents for tests of commctl.
  *
- *   make_store redis|hostile|empty|threads|unfinished|guess FILE [SECONDS]
+ *   make_store redis|changed|hostile|empty|threads|unfinished|guess FILE [SECONDS]
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -148,6 +148,29 @@ static size_t hostile(struct flow *flow)
 	return 2;
 }
 
+/*
+ * The next release of redis: what io_thd_1 hands to the main thread is four times as
+ * much, io_thd_3 is handed nothing any more, and the background thread of jemalloc
+ * writes what the main thread reads.
+ */
+static size_t changed(struct flow *flow)
+{
+	size_t n = redis(flow), kept = 0;
+	uint32_t main_thread = flow[1].dst_thread, first = flow[1].src_thread, je;
+
+	je = flow[n - 1].dst_thread;
+	for (size_t i = 0; i < n; i++) {
+		if (flow[i].src_thread == main_thread && flow[i].dst_thread == first + 2)
+			continue;
+		if (flow[i].src_thread == first && flow[i].dst_thread == main_thread)
+			flow[i].bytes_per_s *= 4;
+		flow[kept++] = flow[i];
+	}
+	flow[kept] = flow[1];
+	flow[kept++].src_thread = je;
+	return kept;
+}
+
 /* The writer is known by the object alone. */
 static size_t guess(struct flow *flow)
 {
@@ -222,6 +245,8 @@ int main(int argc, char **argv)
 		info.command = "ring 64";
 	} else if (!strcmp(argv[1], "guess")) {
 		n = guess(flow);
+	} else if (!strcmp(argv[1], "changed")) {
+		n = changed(flow);
 	} else {
 		n = redis(flow);
 	}
