@@ -95,6 +95,12 @@ struct comm_objects {
 	struct in_stack *in_stack;
 };
 
+/* The target chooses names: with a hash that it could foretell, two would become one object. */
+static uint64_t secret_of(const char *name)
+{
+	return comm_hash_secret(name, strlen(name));
+}
+
 /* The base that makes an address of a space a datum: space id, and offset of address 0. */
 static uint64_t base_of(uint64_t space, uint64_t offset)
 {
@@ -224,7 +230,8 @@ void comm_objects_drop(struct comm_objects *objects, uint32_t tgid)
 /* The space id of a shared file; 0: there are too many shared files. */
 static uint32_t file_space(struct comm_objects *objects, const struct comm_mapping *m)
 {
-	size_t at = comm_hash_mix(m->ino, m->dev);
+	const uint64_t key[] = {m->dev, m->ino};
+	size_t at = comm_hash_secret(key, sizeof(key));
 
 	for (; objects->file_slot[at &= FILE_SLOTS - 1].space; at++)
 		if (objects->file_slot[at].dev == m->dev && objects->file_slot[at].ino == m->ino)
@@ -395,7 +402,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 		/* All mappings that the process gave one name (prctl) are one object. */
 		snprintf(name, sizeof(name), "%s", m->path + 1);
 		name[strcspn(name, "]")] = 0;
-		return object_id(objects, comm_hash_mix(hash, comm_hash_text(name)), &o);
+		return object_id(objects, comm_hash_mix(hash, secret_of(name)), &o);
 	}
 	if (is_arena(space, start, end, now_ns)) {
 		o.kind = COMM_OBJECT_HEAP;
@@ -442,9 +449,9 @@ static uint32_t static_object(struct comm_objects *objects, const struct object_
 	 */
 	hash = comm_hash_mix(var->start - file->start + file->offset, o.kind);
 	hash = comm_hash_mix(hash, o.tgid);
-	hash = comm_hash_mix(hash, comm_hash_text(var->name));
-	hash = comm_hash_mix(hash, comm_hash_text(var->module));
-	hash = comm_hash_mix(hash, comm_hash_text(var->build_id));
+	hash = comm_hash_mix(hash, secret_of(var->name));
+	hash = comm_hash_mix(hash, secret_of(var->module));
+	hash = comm_hash_mix(hash, secret_of(var->build_id));
 	return object_id(objects, hash, &o);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hashing and pseudo-random numbers for tables of our own: fast, the same in each
- * run and on each machine.  Not for keys that an adversary may choose.
+ * run and on each machine.  Not for keys that an adversary may choose: those take
+ * comm_hash_secret().
  */
 #ifndef COMM_HASH_H
 #define COMM_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -29,15 +31,13 @@ static inline uint64_t comm_hash_mix(uint64_t a, uint64_t b)
 	return h ^ h >> 32;
 }
 
-/* FNV-1a of a text. */
-static inline uint64_t comm_hash_text(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 1099511628211u;
-	return h;
-}
+/*
+ * Hashes bytes that an adversary may choose, with a key that this process drew: who does not
+ * know the key cannot find keys that collide.  Take any bits as index.  Another run gives
+ * other values, so nothing that is stored or printed may depend on them.
+ * Aumasson and Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012 (SipHash-1-3).
+ */
+uint64_t comm_hash_secret(const void *bytes, size_t n);
 
 /*
  * The next pseudo-random number of a stream; advances *state, whose first value may be any.

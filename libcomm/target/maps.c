@@ -51,7 +51,9 @@ void comm_maps_destroy(struct comm_maps *maps)
 
 static uint32_t file_hash(uint64_t dev, uint64_t ino, const char *path)
 {
-	return (uint32_t)comm_hash_mix(comm_hash_mix(dev, ino), (uintptr_t)path);
+	const uint64_t key[] = {dev, ino, (uintptr_t)path};
+
+	return (uint32_t)comm_hash_secret(key, sizeof(key));
 }
 
 static int files_grow(struct comm_maps *maps)

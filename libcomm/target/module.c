@@ -203,7 +203,7 @@ static int find_debug(const struct comm_elf_id *id, int root_fd, const char *pat
 
 static uint32_t bucket_of(const char *build_id)
 {
-	return (uint32_t)(comm_hash_text(build_id) % BUCKETS);
+	return (uint32_t)(comm_hash_secret(build_id, strlen(build_id)) % BUCKETS);
 }
 
 /*

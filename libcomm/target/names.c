@@ -120,7 +120,7 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 		len++;
 	}
 	clean[len] = 0;
-	hash = (uint32_t)comm_hash_text(clean);
+	hash = (uint32_t)comm_hash_secret(clean, len);
 
 	if (names->n * 2 >= names->n_slots && grow(names) < 0 && names->n + 1 >= names->n_slots)
 		return "(other)";
