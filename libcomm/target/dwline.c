@@ -2,6 +2,7 @@
 #include "dwline.h"
 #include "clock.h"
 #include "hash.h"
+#include "saved.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -10,7 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	DEPTH_MAX = 96,		     /* of the nesting of DIEs that hold code */
@@ -512,24 +512,6 @@ int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret)
 	return err;
 }
 
-static bool put(int to, const void *from, size_t bytes, uint64_t *offset)
-{
-	const char *at = from;
-
-	while (bytes) {
-		ssize_t n = pwrite(to, at, bytes, (off_t)*offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		bytes -= (size_t)n;
-		*offset += (size_t)n;
-	}
-	return true;
-}
-
 int comm_dwline_save(const struct comm_dwline *dw, int to)
 {
 	struct head head = {
@@ -541,44 +523,19 @@ int comm_dwline_save(const struct comm_dwline *dw, int to)
 	uint64_t offset = sizeof(head), start = 0;
 
 	/* The head is written last: a table that was cut short has none. */
-	if (!put(to, dw->row, dw->n_rows * sizeof(*dw->row), &offset) ||
-	    !put(to, dw->piece, dw->n_pieces * sizeof(*dw->piece), &offset) ||
-	    !put(to, dw->text, dw->text_bytes, &offset) || !put(to, &head, sizeof(head), &start))
+	if (!comm_saved_put(to, dw->row, dw->n_rows * sizeof(*dw->row), &offset) ||
+	    !comm_saved_put(to, dw->piece, dw->n_pieces * sizeof(*dw->piece), &offset) ||
+	    !comm_saved_put(to, dw->text, dw->text_bytes, &offset) ||
+	    !comm_saved_put(to, &head, sizeof(head), &start))
 		return -EIO;
 	return 0;
-}
-
-static int get(int from, void *to, size_t bytes, uint64_t *offset)
-{
-	char *at = to;
-
-	while (bytes) {
-		ssize_t n = pread(from, at, bytes, (off_t)*offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -ENODATA;
-		at += n;
-		bytes -= (size_t)n;
-		*offset += (size_t)n;
-	}
-	return 0;
-}
-
-static int get_array(int from, void *array, size_t n, size_t each_bytes, uint64_t *offset)
-{
-	void **to = array;
-
-	*to = calloc(n + 1, each_bytes);
-	return *to ? get(from, *to, n * each_bytes, offset) : -ENOMEM;
 }
 
 static int load(int from, struct comm_dwline *dw)
 {
 	uint64_t offset = 0;
 	struct head head;
-	int err = get(from, &head, sizeof(head), &offset);
+	int err = comm_saved_get(from, &head, sizeof(head), &offset);
 
 	if (err)
 		return err;
@@ -588,11 +545,11 @@ static int load(int from, struct comm_dwline *dw)
 	dw->n_rows = head.n_rows;
 	dw->n_pieces = head.n_pieces;
 	dw->text_bytes = head.text_bytes;
-	err = get_array(from, &dw->row, dw->n_rows, sizeof(*dw->row), &offset);
+	err = comm_saved_array(from, &dw->row, dw->n_rows, sizeof(*dw->row), &offset);
 	if (!err)
-		err = get_array(from, &dw->piece, dw->n_pieces, sizeof(*dw->piece), &offset);
+		err = comm_saved_array(from, &dw->piece, dw->n_pieces, sizeof(*dw->piece), &offset);
 	if (!err)
-		err = get_array(from, &dw->text, dw->text_bytes, 1, &offset);
+		err = comm_saved_array(from, &dw->text, dw->text_bytes, 1, &offset);
 	if (err)
 		return err;
 	if (dw->text_bytes && dw->text[dw->text_bytes - 1])

@@ -8,7 +8,9 @@
  * address against 0.1 us here.
  *
  * The file is hostile, and may be truncated while it is read: it is never
- * mapped.  Everything is copied; nothing refers to the file afterwards.
+ * mapped.  Everything is copied; nothing refers to the file afterwards.  What is
+ * read of it, what is kept and the time that takes are bounded: the rest has no
+ * names.  Tables are built in a process that may die, saved there and loaded here.
  */
 #ifndef COMM_ELFSYM_H
 #define COMM_ELFSYM_H
@@ -18,8 +20,9 @@
 #include <stdint.h>
 
 enum {
-	COMM_BUILD_ID_BYTES = 64, /* longest one kept; SHA-1 has 20 */
-	COMM_SYMBOLS_MAX = 4 << 20,
+	COMM_BUILD_ID_BYTES = 64,	  /* longest one kept; SHA-1 has 20 */
+	COMM_SYMBOLS_MAX = 1 << 20,	  /* functions of one file; as many variables */
+	COMM_ELFSYM_SAVED_MAX = 72 << 20, /* bytes of the largest saved tables */
 };
 
 /* What identifies an ELF file, read without its symbol tables. */
@@ -43,6 +46,11 @@ int comm_elfsym_create(int fd, int debug_fd, struct comm_elfsym **ret);
 /* An ELF image in memory, read during the call only. */
 int comm_elfsym_create_memory(const void *image, size_t image_bytes, struct comm_elfsym **ret);
 void comm_elfsym_destroy(struct comm_elfsym *sym);
+
+/* Saves tables to the start of a seekable file, to be loaded in another process. */
+int comm_elfsym_save(const struct comm_elfsym *sym, int to);
+/* A hostile ELF file may control the process that saved: checks all; -ENODATA: damaged. */
+int comm_elfsym_load(int from, struct comm_elfsym **ret);
 
 /*
  * The virtual address of a byte of the file.  flags (PF_X, PF_W): permissions of

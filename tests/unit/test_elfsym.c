@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "clock.h"
 #include "demangle.h"
 #include "elfsym.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
@@ -12,7 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -232,6 +237,131 @@ static void damaged_files(void **state)
 	free(image);
 }
 
+/*
+ * A file whose section headers promise n symbol tables of symbols_bytes each, all the same
+ * bytes of the file, and a string table.  With n_named symbols the string table is full of
+ * 'x'; without, both are holes and the file takes a few KiB of a disk.
+ */
+static int make_bomb(unsigned int n, uint64_t symbols_bytes, uint64_t strings_bytes,
+		     unsigned int n_named)
+{
+	enum { CODE = 1, STRINGS, TABLES };
+	const off_t symbols_at = 1 << 20, strings_at = symbols_at + (off_t)symbols_bytes;
+	int bomb = memfd_create("bomb", MFD_CLOEXEC);
+	Elf64_Ehdr head = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = sizeof(head),
+		.e_ehsize = sizeof(head),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = (uint16_t)(TABLES + n),
+	};
+	Elf64_Shdr shdr[64] = {
+		[CODE] = {.sh_type = SHT_NOBITS,
+			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			  .sh_addr = 0x1000,
+			  .sh_size = 1 << 20},
+		[STRINGS] = {.sh_type = SHT_STRTAB,
+			     .sh_offset = (uint64_t)strings_at,
+			     .sh_size = strings_bytes},
+	};
+	char x[4096];
+
+	assert_true(bomb >= 0 && n <= 60);
+	for (unsigned int i = 0; i < n; i++)
+		shdr[TABLES + i] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+						.sh_offset = (uint64_t)symbols_at,
+						.sh_size = symbols_bytes,
+						.sh_link = STRINGS,
+						.sh_entsize = sizeof(Elf64_Sym)};
+	assert_int_equal(pwrite(bomb, &head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(pwrite(bomb, shdr, sizeof(shdr), sizeof(head)), sizeof(shdr));
+	for (unsigned int i = 1; i < n_named; i++) {
+		const Elf64_Sym s = {.st_name = i,
+				     .st_info = STT_FUNC,
+				     .st_shndx = CODE,
+				     .st_value = 0x1000 + i,
+				     .st_size = 1};
+
+		assert_int_equal(pwrite(bomb, &s, sizeof(s), symbols_at + i * sizeof(s)),
+				 sizeof(s));
+	}
+	memset(x, 'x', sizeof(x));
+	for (uint64_t i = 0; n_named && i < strings_bytes; i += sizeof(x))
+		assert_int_equal(pwrite(bomb, x, sizeof(x), strings_at + (off_t)i), sizeof(x));
+	assert_int_equal(ftruncate(bomb, strings_at + (off_t)strings_bytes), 0);
+	return bomb;
+}
+
+/* libelf's elf_strptr() looked through all of the table for each name: 8 s for these. */
+static void names_without_an_end(void **state)
+{
+	int bomb = make_bomb(1, 2000 * sizeof(Elf64_Sym), 64 << 20, 2000);
+	uint64_t start = comm_clock_thread_ns();
+	struct comm_elfsym *sym;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_create(bomb, -1, &sym), 0);
+	assert_int_equal(comm_elfsym_functions(sym), 0);
+	comm_elfsym_destroy(sym);
+	print_message("%.0f ms\n", (double)(comm_clock_thread_ns() - start) / 1e6);
+	assert_true(comm_clock_thread_ns() - start < 2000000000ull);
+	close(bomb);
+}
+
+/* All tables of a file together may take no more than one large one. */
+static void many_tables_of_nothing(void **state)
+{
+	int bomb = make_bomb(40, 120 << 20, 4096, 0);
+	struct rusage used;
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		struct comm_elfsym *sym;
+
+		_exit(comm_elfsym_create(bomb, -1, &sym) != 0);
+	}
+	assert_int_equal(wait4(pid, &status, 0, &used), pid);
+	assert_int_equal(status, 0);
+	print_message("%ld MiB\n", used.ru_maxrss >> 10);
+	assert_true(used.ru_maxrss < 400 << 10);
+	close(bomb);
+}
+
+/* What a child saved is the same when loaded, and every cut of it is refused. */
+static void saved_and_loaded(void **state)
+{
+	int saved = memfd_create("saved", MFD_CLOEXEC);
+	struct comm_elfsym *sym, *loaded;
+	struct comm_symbol s;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(comm_elfsym_load(saved, &loaded), -ENODATA);
+	assert_int_equal(comm_elfsym_create(fd, -1, &sym), 0);
+	assert_int_equal(comm_elfsym_save(sym, saved), 0);
+	assert_int_equal(comm_elfsym_load(saved, &loaded), 0);
+	assert_int_equal(comm_elfsym_functions(loaded), comm_elfsym_functions(sym));
+	assert_int_equal(comm_elfsym_variables(loaded), comm_elfsym_variables(sym));
+	assert_int_equal(comm_elfsym_function(loaded, vaddr((void *)test_elfsym_function), &s), 0);
+	assert_string_equal(s.name, "test_elfsym_function");
+	assert_int_equal(comm_elfsym_section(loaded, vaddr(&fd), &s), 0);
+	assert_string_equal(s.name, ".bss");
+	comm_elfsym_destroy(loaded);
+	comm_elfsym_destroy(sym);
+	assert_int_equal(fstat(saved, &st), 0);
+	for (off_t cut = 0; cut < st.st_size; cut += st.st_size / 50 + 1) {
+		assert_int_equal(ftruncate(saved, st.st_size - 1 - cut), 0);
+		assert_int_equal(comm_elfsym_load(saved, &loaded), -ENODATA);
+	}
+	close(saved);
+}
+
 static void demangles(void **state)
 {
 	char text[64];
@@ -385,6 +515,9 @@ int main(void)
 		cmocka_unit_test(offsets),
 		cmocka_unit_test(identity),
 		cmocka_unit_test(damaged_files),
+		cmocka_unit_test(names_without_an_end),
+		cmocka_unit_test(many_tables_of_nothing),
+		cmocka_unit_test(saved_and_loaded),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(a_demangling_bomb_is_cut),
 		cmocka_unit_test(demangles_rust),

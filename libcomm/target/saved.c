@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "saved.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool comm_saved_put(int to, const void *from, size_t bytes, uint64_t *offset)
+{
+	const char *at = from;
+
+	while (bytes) {
+		ssize_t n = pwrite(to, at, bytes, (off_t)*offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		bytes -= (size_t)n;
+		*offset += (size_t)n;
+	}
+	return true;
+}
+
+int comm_saved_get(int from, void *to, size_t bytes, uint64_t *offset)
+{
+	char *at = to;
+
+	while (bytes) {
+		ssize_t n = pread(from, at, bytes, (off_t)*offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -ENODATA;
+		at += n;
+		bytes -= (size_t)n;
+		*offset += (size_t)n;
+	}
+	return 0;
+}
+
+int comm_saved_array(int from, void *array, size_t n, size_t each_bytes, uint64_t *offset)
+{
+	void **to = array;
+
+	*to = calloc(n + 1, each_bytes);
+	return *to ? comm_saved_get(from, *to, n * each_bytes, offset) : -ENOMEM;
+}
