@@ -9,8 +9,10 @@ what the kernel counted, for each estimator, budget and length of run.
 
 A run is made live once, by the first estimator, and recorded; the others are
 given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
-rows.csv, a line for each run, estimator and kind of reads, and for the guesses
-that need no measurement: all pairs of threads the same (uniform), all to itself (self).  What stands there is
+rows.csv, a line for each run, estimator and kind of reads; for the nearest sampled write
+in address (address; commd-baseline has it); and for the guesses that need no
+measurement: all pairs of threads the same (uniform), all to itself (self).  Besides how near the
+matrix is, whether what the report states is true (stated.py).  What stands there is
 not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
 Then programs.py does the same for real programs, unless --no-programs, and
@@ -29,11 +31,14 @@ import time
 import accuracy_report
 import compare
 import programs
+import stated
 
 KEYS = ["kernel", "threads", "budget", "seconds", "repeat", "estimator", "reads"]
-NAMES = KEYS + compare.FIELDS
+FIELDS = compare.FIELDS + stated.FIELDS
+NAMES = KEYS + FIELDS
 READS = {"all": "", "first": "first_"}
 BEGIN_S, TARGET_S = 20, 600
+BASELINE = "address"  # commd-baseline's estimator, which states everything
 
 
 class Failed(Exception):
@@ -71,6 +76,36 @@ def report(commctl, db, log, *flags):
     return out.stdout if out.stdout.strip() else '{"run":{},"nodes":[],"edges":[],"loss":{}}'
 
 
+def judged(commctl, db, est, first, truth, head):
+    """stated.py's figures of a kernel's threads; compare.read_truth() gives truth and head."""
+    said = stated.report(commctl, db, "--by-thread", *(["--first-read"] if first else []))
+    rows = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid")))
+    true, reads = compare.off_diagonal(truth), int(head.get("total_read_bytes", 0))
+    bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
+    if est == BASELINE:
+        return stated.figures(stated.guess({k: r.bytes for k, r in rows.items()}), true, bursts)
+    ret = stated.figures(rows, true, bursts)
+    if reads and not first:
+        crossing, unwritten = sum(true.values()), int(head.get("unwritten_bytes", 0))
+        ret.update(stated.claims(said, crossing / reads, 1 - (crossing + unwritten) / reads))
+    return ret
+
+
+def guessed(truth):
+    """The rows of the guesses: compare.py's figures and stated.py's."""
+    true, threads = compare.off_diagonal(truth), sorted({thread for key in truth for thread in key})
+    pairs = {(a, b): 1 for a in threads for b in threads if a != b}
+    return {name: dict(figures, **stated.figures(stated.guess(pairs if name == "uniform" else {}), true))
+            for name, figures in compare.baselines(truth).items()}
+
+
+def replay(tools, recording, est, db, log):
+    """Estimates a recording again, a baseline's too."""
+    programs.remove(db)
+    run(log, tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
+        "replay:" + recording, "--estimator", est, "--store", db, ok=(0, 3))
+
+
 def has_begun(db):
     try:
         con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
@@ -98,7 +133,11 @@ class Table:
         self.done = set()
         if os.path.exists(self.path):
             with open(self.path, newline="") as f:
-                self.done = {tuple(row[k] for k in KEYS) for row in csv.DictReader(f)}
+                reader = csv.DictReader(f)
+                if reader.fieldnames != NAMES:
+                    raise SystemExit("%s has other columns: of another version; remove it" %
+                                     self.path)
+                self.done = {tuple(row[k] for k in KEYS) for row in reader}
         else:
             with open(self.path, "w", newline="") as f:
                 csv.writer(f, lineterminator="\n").writerow(NAMES)
@@ -163,11 +202,10 @@ class Table:
         kernel, threads, budget, seconds, _ = run_key
         truth, db, rec, log = self.record(directory, kernel, threads, budget, seconds)
         rows = []
-        for est in self.args.estimators:
+        for est in self.args.estimators + [BASELINE]:
             if est != self.args.estimators[0]:
                 db = os.path.join(directory, est + ".db")
-                run(log, self.tools["commd"], "-q", "--source", "replay:" + rec, "--estimator", est,
-                    "--store", db, ok=(0, 3))
+                replay(self.tools, rec, est, db, log)
             for reads, prefix in READS.items():
                 path = os.path.join(directory, "%s.%s.json" % (est, reads))
                 with open(path, "w") as f:
@@ -175,14 +213,15 @@ class Table:
                                    *(["--first-read"] if prefix else [])))
                 true, head = compare.read_truth([truth], prefix + "bytes")
                 sync = compare.read_truth([truth], "sync_%sbytes" % prefix)[0]
-                figures = compare.compare(*compare.read_report(path), true, head, sync)
+                figures = dict(compare.compare(*compare.read_report(path), true, head, sync),
+                               **judged(self.tools["commctl"], db, est, prefix, true, head))
                 rows.append((tuple(map(str, run_key)) + (est, reads),
-                             [figures[name] for name in compare.FIELDS]))
+                             [figures[name] for name in FIELDS]))
         for reads, prefix in READS.items():
-            guesses = compare.baselines(compare.read_truth([truth], prefix + "bytes")[0])
             rows += [(tuple(map(str, run_key)) + (guess, reads),
-                      [figures[name] for name in compare.FIELDS])
-                     for guess, figures in guesses.items()]
+                      [figures[name] for name in FIELDS])
+                     for guess, figures in
+                     guessed(compare.read_truth([truth], prefix + "bytes")[0]).items()]
         return rows
 
     def one(self, *run_key):
@@ -247,7 +286,8 @@ def main():
     parser.add_argument("--repeats", type=int)
     args = parser.parse_args()
     tools = {"commd": os.path.join(o, "commd"), "commctl": os.path.join(o, "commctl"),
-             "kernels": os.path.join(o, "tests/truth/truth-kernels")}
+             "kernels": os.path.join(o, "tests/truth/truth-kernels"),
+             "baseline": os.path.join(o, "tests/truth/commd-baseline")}
     for path in tools.values():
         if not os.access(path, os.X_OK):
             print("SKIP: %s is not built" % path)

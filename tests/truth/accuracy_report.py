@@ -19,9 +19,14 @@ import sys
 
 import compare
 import programs
+import stated
 
 SILENT = {"private", "partition", "falseshare"}
-NUMBERS = compare.FIELDS
+NUMBERS = compare.FIELDS + stated.FIELDS
+# Columns of the tables of what is stated; stated_cells() makes a row.
+STATED = ["runs", "stated", "precision", "exist", "cover", "width", "stated share", "claims true",
+          "cover, all", "width, all", "within 3", "error", "floor", "excess", "volume", "own",
+          "false reads"]
 HEAD = ["kernel", "threads", "budget", "seconds", "estimator", "reads"]
 
 
@@ -210,6 +215,49 @@ def programs_table(rows):
                   "crossing, true", "estimated", "log2", "own", "spent %", "run, s"], out, 4)
 
 
+def stated_cells(rows):
+    """What runs of one kind state, in STATED's order.  Most runs state little: what is of stated
+    rows is of those of all runs together."""
+    def of(row, field):
+        return number(row.get(field))
+
+    def average(values):
+        return small(mean([abs(v) for v in values if v is not None]))
+
+    n = sum(of(r, "stated") or 0 for r in rows)
+
+    def weighed(field):
+        return show(sum((of(r, field) or 0) * (of(r, "stated") or 0) for r in rows) / n
+                    if n else None)
+
+    excess = [of(r, "error") - of(r, "floor") for r in rows
+              if None not in (of(r, "error"), of(r, "floor"))]
+    volumes = [of(r, "log2") for r in rows if of(r, "log2") is not None]
+    return [len(rows), "%d" % n, weighed("precision"), weighed("exist"), weighed("cover"),
+            weighed("width"), average(of(r, "stated_share") for r in rows),
+            "%d of %d" % tuple(sum(of(r, k) or 0 for r in rows) for k in ("claims_true", "claims")),
+            average(of(r, "cover_all") for r in rows),
+            small(median([of(r, "width_all") for r in rows])),
+            average(of(r, "within3") for r in rows), average(of(r, "error") for r in rows),
+            average(of(r, "floor") for r in rows), small(mean(excess)),
+            "x%s" % small(2 ** statistics.fmean(abs(v) for v in volumes)) if volumes else "-",
+            average(of(r, "own") for r in rows), average(of(r, "false") for r in rows)]
+
+
+def stated_table(rows, program_rows):
+    """Of each estimator and baseline, budget and length."""
+    out = []
+    for row in rows:
+        row["false"] = row["false_reads"] if row["kernel"] in SILENT else None
+    for keys, kind, of in (
+            (["seconds", "budget", "estimator"], "kernels, %s s, %s %%",
+             selected(rows, reads="all")),
+            (["by", "budget", "estimator"], "programs by %s, %s %%", program_rows)):
+        for key, group in grouped(of, keys).items():
+            out.append([kind % key[:2], key[2]] + stated_cells(group))
+    return table(["", "estimator"] + STATED, out, 2)
+
+
 def cpu_name():
     try:
         with open("/proc/cpuinfo") as f:
@@ -285,7 +333,8 @@ def picture(med, est):
     return "\n".join(out + ["</svg>", ""])
 
 
-def document(med, program_rows, est, date):
+def document(rows, program_rows, est, date):
+    med = medians(rows)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     threads = "/".join(in_order(med, "threads"))
     halves = fitted()
@@ -311,6 +360,18 @@ def document(med, program_rows, est, date):
     if halves:
         lines += ["", "Constants were chosen on %s; the other kernels were left out of every "
                   "choice." % ", ".join(sorted(halves))]
+    lines += ["", "## Whether what is stated is true", "",
+              "Rows that the reports state, of all runs together (tests/truth/stated.py has the "
+              "definitions). precision: of their bytes, those on rows whose true share lies in the "
+              "row's interval; exist: rows with 1 % of the truth or more; cover, width: intervals "
+              "that hold the truth, and half their width as part of the estimate; stated share: of "
+              "the true bytes, those on stated rows; claims: shares in the account; all: of all "
+              "rows, stated or not; within 3: of all estimated bytes, those on rows within a "
+              "factor of sqrt(3) of the truth; floor: what sampling alone leaves of the error, "
+              "excess: the rest; volume: the factor by which a run's volume is off. address, "
+              "uniform and self are baselines, which state everything to 3 to 1: the nearest "
+              "sampled write in address, each pair the same, nothing crosses.", ""]
+    lines += stated_table(rows, program_rows)
     lines += ["", "## All of it", ""] + overview(med)
     for reads in "all", "first":
         lines += ["", "## Each kernel, %s reads, estimator %s: error, log2 of the volume" %
@@ -340,7 +401,7 @@ def write(directory, est=None):
         writer.writerows({k: "" if v is None else "%.6g" % v if isinstance(v, float) else v
                           for k, v in row.items()} for row in med)
     date = datetime.date.fromtimestamp(os.path.getmtime(os.path.join(directory, "rows.csv")))
-    text = document(med, read_rows(os.path.join(directory, "programs", "rows.csv")), est, date)
+    text = document(rows, read_rows(os.path.join(directory, "programs", "rows.csv")), est, date)
     with open(os.path.join(directory, "accuracy.md"), "w") as f:
         f.write(text)
     with open(os.path.join(directory, "accuracy.svg"), "w") as f:

@@ -64,7 +64,7 @@ class AccuracyTest(unittest.TestCase):
 
     def test_documents(self):
         med = report.medians(ROWS)
-        text = report.document(med, [], "hazard", "today")
+        text = report.document(ROWS, [], "hazard", "today")
         self.assertIn("| mean normalised matrix error at 1 % | 0.15 | 0.300 |", text)
         self.assertIn("| private | false 0.02 |", text)
         svg = xml.dom.minidom.parseString(report.picture(med, "hazard"))

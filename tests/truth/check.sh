@@ -92,7 +92,7 @@ done
 
 python3 -B "$here/compare.py" --same "$tmp"/*granularity* || fail "traced is not true"
 (cd "$tmp" && "$test") || fail "exact_test"
-for script in compare_test accuracy_test; do
+for script in compare_test accuracy_test stated_test; do
 	python3 -B "$here/$script.py" 2>"$tmp/log" || {
 		cat "$tmp/log"
 		fail "$script.py"
@@ -136,7 +136,7 @@ if [ -x "$o/commd" ] && [ -x "$o/commctl" ] && [ "$(id -u)" = 0 ]; then
 			fail "accuracy.py: $(cat "$tmp/log")"
 	done
 	for kernel in ring processes; do
-		for by in hazard nearest ownership uniform self; do
+		for by in hazard nearest ownership address uniform self; do
 			rows=$(grep -c "^$kernel,4,5,1.0,1,$by," "$tmp/accuracy/rows.csv")
 			[ "$rows" = 2 ] || fail "accuracy.py: $rows rows of $kernel by $by, not one for each kind of reads"
 		done

@@ -10,8 +10,14 @@ between the main thread and workers (role), and from which function to which
   log2    of the estimated over the true part of all reads that crosses
   own     part of all reads that is of the reader's own data, estimated over true
 
-Two guesses that need no measurement stand beside the estimators: uniform, each pair
-of threads the same (by role only), and self, nothing crosses.
+and what stated.py tells: whether what the report states is true.  By function that is
+`commctl report --by-function --across --self`; by role it is the default report, where the
+threads of a role count as exchangeable: each pair's truth is its roles' share over their pairs.
+Where each thread has work of its own (STATIC) threads are matched in order of their creation.
+
+Beside the estimators stand the nearest sampled write in address (address), and two guesses
+that need no measurement: uniform, each pair of threads the same (by role only), and self,
+nothing crosses.
 
 Left out of both is what the loader and pthread_create() write: tables of addresses
 and the threads' own descriptors.  It is written once, before any work, and read
@@ -30,10 +36,13 @@ import sys
 import time
 
 import compare
+import stated
 
 KEYS = ["program", "budget", "repeat", "estimator", "by"]
 FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "log2", "own", "overhead",
-          "wall_s"]
+          "wall_s"] + stated.FIELDS
+BASELINE = "address"  # commd-baseline's estimator, which states everything
+STATIC = {"barnes", "cg", "fasttree", "lu", "numpy", "ocean", "radix", "raxml", "tachyon"}
 BY = ["role", "function"]
 STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
@@ -183,14 +192,14 @@ def read_store(db):
     """{role: {(from, to): bytes}, function: ...} of what crossed threads, and totals."""
     con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
     try:
-        role = {i: "main" if tid == tgid else "worker" for i, tid, tgid in
-                con.execute("SELECT id, tid, tgid FROM thread")}
+        tids = {i: (tid, tgid) for i, tid, tgid in con.execute("SELECT id, tid, tgid FROM thread")}
+        role = {i: "main" if tid == tgid else "worker" for i, (tid, tgid) in tids.items()}
         code = {i: (name, module) for i, name, module in con.execute(
             "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
             "JOIN function ON function.id = site.function")}
         reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
-               "thread": {}}
+               "thread": {}, "pair": {}}
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.bytes) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
@@ -204,8 +213,11 @@ def read_store(db):
             for by, key in (("role", (role.get(src, "?"), role.get(dst, "?"))),
                             ("function", (function_name(*writer), function_name(*reader)))):
                 ret[by][key] = ret[by].get(key, 0) + n
-        ret["thread"] = [role.get(i, "?") for i, n in ret["thread"].items()
-                         if n > READER_SHARE * ret["reads"]]
+            pair = tids.get(src, (0, 0))[0], tids.get(dst, (0, 0))[0]
+            ret["pair"][pair] = ret["pair"].get(pair, 0) + n
+        live = [i for i, n in ret["thread"].items() if n > READER_SHARE * ret["reads"]]
+        ret["thread"] = [role.get(i, "?") for i in live]
+        ret["tids"] = {tids.get(i, (0, 0))[0]: role.get(i, "?") for i in live}
         return ret
     finally:
         con.close()
@@ -221,6 +233,70 @@ def guesses(exact):
     share = (len(roles) - 1) / len(roles) if roles else 0
     return {"uniform": {"role": pairs, "reads": 1.0, "crossing": share, "own": 1 - share},
             "self": {"role": {}, "reads": 1.0, "crossing": 0.0, "own": 1.0}}
+
+
+def threads_truth(exact, est, nodes, is_static):
+    """The truth of exact for pairs of est's tids; nodes: those of its report by thread."""
+    if is_static and len(est["tids"]) == len(exact["tids"]):
+        same = dict(zip(sorted(exact["tids"]), sorted(est["tids"])))
+        ret = {}
+        for (src, dst), n in exact["pair"].items():
+            key = same.get(src, -src), same.get(dst, -dst)
+            ret[key] = ret.get(key, 0) + n
+        return ret
+    role = dict(est["tids"])
+    role.update((n["tid"], "main" if n["tid"] == n["tgid"] else "worker")
+                for n in nodes if n.get("tid"))
+    pairs = {}
+    for src in role:
+        for dst in role:
+            if src != dst:
+                pairs.setdefault((role[src], role[dst]), []).append((src, dst))
+    ret = {}
+    for roles, n in exact["role"].items():
+        of = pairs.get(roles, [roles])
+        ret.update((pair, n / len(of)) for pair in of)
+    return ret
+
+
+def functions(a, b):
+    """The key of a row between two nodes of a report by function; None: startup."""
+    if is_startup(a["name"], a.get("module", "")):
+        return None
+    return function_name(a["name"], a.get("module", "")), function_name(b["name"], b.get("module", ""))
+
+
+def judged(commctl, db, name, est, exact):
+    """{by: stated.py's figures} of a store that estimator est has made."""
+    said = stated.report(commctl, db, "--by-thread")
+    true = threads_truth(exact, read_store(db), said["nodes"], name in STATIC)
+    rows, ret = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid"))), {}
+    bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
+    across = stated.report(commctl, db, "--by-function", "--across", "--self")
+    for by, of, truth in (("role", rows, true),
+                          ("function", stated.rows(across, functions), exact["function"])):
+        if est == BASELINE:
+            of = stated.guess({k: r.bytes for k, r in of.items()})
+        ret[by] = dict(stated.figures(of, truth), floor=stated.floor(exact[by], bursts))
+    if est != BASELINE and exact["reads"]:
+        ret["role"].update(stated.claims(said, exact["crossing"] / exact["reads"],
+                                         exact["own"] / exact["reads"]))
+    return ret
+
+
+def guessed(exact):
+    """{guess: figures by role}, stated.py's among them."""
+    pairs, roles = {}, exact["thread"]
+    for i, src in enumerate(roles):
+        for j, dst in enumerate(roles):
+            if i != j:
+                pairs[i, j] = exact["role"].get((src, dst), 0) / (
+                    roles.count(src) * (roles.count(dst) - (src == dst)))
+    rest = sum(exact["role"].values()) - sum(pairs.values())
+    true = dict(pairs, rest=rest) if rest > 0 else pairs
+    return {name: dict(score(said, exact, "role"), **stated.figures(
+                stated.guess(dict.fromkeys(pairs, 1) if name == "uniform" else {}), true))
+            for name, said in guesses(exact).items()}
 
 
 def score(est, exact, by):
@@ -310,18 +386,20 @@ class Programs:
             print("  failed, see %s" % self.log, flush=True)
             return 1
         rows, overhead = [], spent(self.tools["commctl"], db)
-        for est in self.args.estimators:
+        for est in self.args.estimators + [BASELINE]:
             if est != self.args.estimators[0]:
                 remove(db)
-                quietly([self.tools["commd"], "-q", "--source", "replay:" + rec, "--estimator", est,
-                         "--store", db], self.log, EXACT_LIMIT_S)
-            seen = read_store(db)
+                quietly([self.tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
+                         "replay:" + rec, "--estimator", est, "--store", db], self.log,
+                        EXACT_LIMIT_S)
+            seen, judgement = read_store(db), judged(self.tools["commctl"], db, name, est, exact)
             for by in BY:
-                figures = dict(score(seen, exact, by), overhead=overhead, wall_s=took)
+                figures = dict(score(seen, exact, by), **judgement[by], overhead=overhead,
+                               wall_s=took)
                 rows.append([name, budget, repeat, est, by] +
                             ["" if figures[k] is None else "%.6g" % figures[k] for k in FIELDS])
-        for guess, said in guesses(exact).items():
-            figures = dict(score(said, exact, "role"), overhead=None, wall_s=None)
+        for guess, figures in guessed(exact).items():
+            figures.update(overhead=None, wall_s=None)
             rows.append([name, budget, repeat, guess, "role"] +
                         ["" if figures[k] is None else "%.6g" % figures[k] for k in FIELDS])
         self.append(rows)

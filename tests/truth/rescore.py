@@ -5,14 +5,13 @@
   rescore.py DIR [ESTIMATOR...]
 
 DIR is accuracy.py's (--out).  Prints, for each kernel and program and each estimator
-(default: all), error and log2 of what crosses threads, and for programs the part of
-own reads found; then means.  Programs are compared by role.  Replays need neither root nor the
-target: a minute for all.  The commd is $O's (.output).
+(default: all), error and log2 of what crosses threads, and of what the report states by
+thread and by function (stated.py): rows, precision, share of the truth.  Then means, and
+the same of the baselines.  Programs are compared by role.  Replays need neither root nor the
+target: two minutes for all.  commd, commctl and commd-baseline are $O's (.output).
 """
 import glob
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -21,68 +20,75 @@ import accuracy_report
 import compare
 import programs
 
-
-def replay(commd, recording, est, db):
-    programs.remove(db)
-    return subprocess.run([commd, "-q", "--source", "replay:" + recording, "--estimator", est,
-                           "--store", db], stderr=subprocess.DEVNULL,
-                          check=False).returncode == 0
-
-
 def kernel(tools, directory, est, db):
-    """compare.py's figures of all reads, or None."""
-    if not replay(tools["commd"], os.path.join(directory, "run.rec"), est, db):
-        return None
+    """{"thread": figures of compare.py and stated.py, all reads}."""
     path, truth = db + ".json", os.path.join(directory, "truth.csv")
+    true, head = compare.read_truth([truth])
+    if est not in tools["estimators"]:
+        return {"thread": accuracy.guessed(true)[est]}
+    accuracy.replay(tools, os.path.join(directory, "run.rec"), est, db, os.devnull)
     with open(path, "w") as f:
         f.write(accuracy.report(tools["commctl"], db, os.devnull, "--by-thread"))
-    return compare.compare(*compare.read_report(path), *compare.read_truth([truth]),
-                           compare.read_truth([truth], "sync_bytes")[0])
+    figures = compare.compare(*compare.read_report(path), true, head,
+                              compare.read_truth([truth], "sync_bytes")[0])
+    if os.path.basename(directory).partition(".")[0] in accuracy_report.SILENT:
+        figures["false"] = figures["false_reads"]
+    return {"thread": dict(figures, **accuracy.judged(tools["commctl"], db, est, "", true, head))}
 
 
 def program(tools, recording, est, db):
-    exact = os.path.join(os.path.dirname(recording),
-                         os.path.basename(recording).partition(".")[0] + ".exact.db")
-    if not replay(tools["commd"], recording, est, db):
-        return None
-    return programs.score(programs.read_store(db), programs.read_store(exact), "role")
+    """{"role", "function": figures of programs.py and stated.py}."""
+    name = os.path.basename(recording).partition(".")[0]
+    exact = programs.read_store(os.path.join(os.path.dirname(recording), name + ".exact.db"))
+    if est not in tools["estimators"]:
+        return {"role": programs.guessed(exact)[est]}
+    accuracy.replay(tools, recording, est, db, os.devnull)
+    seen, judged = programs.read_store(db), programs.judged(tools["commctl"], db, name, est, exact)
+    return {by: dict(programs.score(seen, exact, by), **judged[by]) for by in programs.BY}
 
 
-def mean(values):
-    values = [abs(v) for v in values if v is not None]
-    return "%.3f" % statistics.fmean(values) if values else "-"
+def cell(by):
+    """Error, log2, and of each kind of rows how many are stated, how precise, how much."""
+    first = next(iter(by.values()))
+    return "%s, %s, %s" % (accuracy_report.show(first["error"]),
+                           accuracy_report.show(first["log2"], 1),
+                           "; ".join("%s %s %s" % (accuracy_report.show(f["stated"], 0),
+                                                   accuracy_report.show(f["precision"]),
+                                                   accuracy_report.show(f["stated_share"]))
+                                     for f in by.values()))
 
 
 def main(args):
     o = os.environ.get("O", ".output")
     tools = {name: os.path.join(o, name) for name in ("commd", "commctl")}
+    tools["baseline"] = os.path.join(o, "tests/truth/commd-baseline")
     if not args or args[0].startswith("-"):
         print(__doc__.strip())
         return 0 if args[:1] == ["--help"] else 2
-    estimators = args[1:] or accuracy.estimators(tools["commd"])
-    parts = (("kernel", kernel, glob.glob(os.path.join(args[0], "recordings", "*"))),
-             ("program", program, glob.glob(os.path.join(args[0], "programs", "*.rec"))))
+    tools["estimators"] = (args[1:] or accuracy.estimators(tools["commd"])) + [accuracy.BASELINE]
+    parts = (("kernels", kernel, glob.glob(os.path.join(args[0], "recordings", "*"))),
+             ("programs", program, glob.glob(os.path.join(args[0], "programs", "*.rec"))))
+    table = []
     with tempfile.TemporaryDirectory() as directory:
         for kind, score, paths in parts:
-            rows = {est: [] for est in estimators}
+            rows = {}
             for path in sorted(paths):
-                name, cells = os.path.basename(path).removesuffix(".rec"), []
-                for est in estimators:
-                    f = score(tools, path, est, os.path.join(directory, "x.db"))
-                    if f:
-                        f["false"] = (f.get("false_reads")
-                                      if name.partition(".")[0] in accuracy_report.SILENT else None)
-                        rows[est].append(f)
-                        cells.append("%s, %s" % (accuracy_report.show(f["error"]),
-                                                 accuracy_report.show(f["log2"], 1)))
-                    else:
-                        cells.append("failed")
-                print("%-28s %s" % (name, "  ".join("%-14s" % cell for cell in cells)), flush=True)
-            for est in estimators:
-                print("%s, %d of kind %s: error %s, abs log2 %s, own %s, false reads %s" %
-                      (est, len(rows[est]), kind, mean(f["error"] for f in rows[est]),
-                       mean(f["log2"] for f in rows[est]), mean(f.get("own") for f in rows[est]),
-                       mean(f["false"] for f in rows[est])))
+                cells = []
+                for est in tools["estimators"] + ["uniform", "self"]:
+                    try:
+                        figures = score(tools, path, est, os.path.join(directory, "x.db"))
+                    except accuracy.Failed as e:
+                        print("%s, %s failed: %s" % (path, est, e))
+                        continue
+                    for by, f in figures.items():
+                        rows.setdefault((by, est), []).append(f)
+                    if est in tools["estimators"]:
+                        cells.append(cell(figures))
+                print("%-28s %s" % (os.path.basename(path).removesuffix(".rec"),
+                                    "  ".join("%-44s" % text for text in cells)), flush=True)
+            table += [["%s by %s" % (kind, by), est] + accuracy_report.stated_cells(of)
+                      for (by, est), of in sorted(rows.items())]
+    print("\n".join(accuracy_report.table(["", "estimator"] + accuracy_report.STATED, table, 2)))
     return 0
 
 

@@ -58,6 +58,23 @@ $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 	$(Q)$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
 	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
+# commd with the baseline of nearest_address.c for an estimator: replays recordings, for
+# accuracy.py.  Not where this file works alone.
+ifneq ($(DAEMON_O),)
+truth: $(TRUTH)/commd-baseline
+
+-include $(TRUTH)/nearest_address.d
+
+$(TRUTH)/nearest_address.o: tests/truth/nearest_address.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) -c $< -o $@
+
+$(TRUTH)/commd-baseline: $(TRUTH)/nearest_address.o $(DAEMON_O) $(O)/kmod-user/reader.o $(O)/libcomm.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+endif
+
 truth-check: truth
 	O=$(O) tests/truth/check.sh
 
