@@ -109,9 +109,13 @@ const struct comm_grouping *const *comm_groupings(void);
  * that the library does not know, and a report when all such fields are zero.
  */
 struct comm_query {
-	size_t size;	/* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
-	int64_t run;	/* 0: the latest */
-	const char *by; /* a grouping's name; NULL: "thread" */
+	size_t size; /* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
+	int64_t run; /* 0: the latest */
+	/*
+	 * A grouping's name; NULL: "thread".  Or up to four of them but "cpu", joined by
+	 * commas: "thread,function" has a node for each function in each thread.
+	 */
+	const char *by;
 	/*
 	 * Relative to the run's start, or when negative to its end; to_ns 0 is
 	 * the end.  Slices are not cut: the range grows to whole ones.
@@ -189,6 +193,9 @@ struct comm_node {
 	/* OBJECT: the pair of threads with the most bytes through the object. */
 	size_t main_writer, main_reader; /* indices of nodes */
 	double main_bytes;
+	/* Of a report by several groupings: the node in each of them; else none. */
+	const struct comm_node *const *parts;
+	size_t n_parts;
 };
 
 struct comm_report_edge {

@@ -37,9 +37,10 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	if (!ops)
 		return comm_reader_fail(err, -EINVAL, "there is no grouping '%s'", query->by);
 	fold->report->by = &ops->grouping;
-	code = comm_grouping_open(&fold->own, ops, reader, &whole->run, &whole->texts, err);
+	code = comm_grouping_open(&fold->own, ops, query->by, reader, &whole->run, &whole->texts,
+				  err);
 	if (!code && ops->ends)
-		code = comm_grouping_open(&fold->ends, ops->ends, reader, &whole->run,
+		code = comm_grouping_open(&fold->ends, ops->ends, NULL, reader, &whole->run,
 					  &whole->texts, err);
 	return code;
 }
@@ -138,6 +139,14 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	return 0;
 }
 
+/* The node whose reads are what an edge to node id may be mistaken for. */
+static uint32_t reads_of(struct comm_fold *fold, enum part part, uint32_t id)
+{
+	const struct comm_grouping_ops *ops = fold->own.ops;
+
+	return part == PART_PLAIN && ops->first ? ops->first(&fold->own, id) : id;
+}
+
 /* Adds to what the nodes to read in all of a node between (0: of any), from any writer. */
 static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
 		     const struct comm_shares *to, double bytes)
@@ -146,7 +155,7 @@ static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
 
 	for (size_t i = 0; i < to->n && !code; i++) {
 		struct comm_edge *reads, key = {.src_thread = between,
-						.dst_thread = to->share[i].id,
+						.dst_thread = reads_of(fold, part, to->share[i].id),
 						.src_site = part};
 
 		code = comm_edge_table_at(&fold->reads, &key, &reads);
@@ -382,7 +391,8 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		code = node_of(fold, e->src_site == PART_OUT, e->dst_thread, &out->to);
 	if (!code)
 		code = bytes_of(&fold->reads, e->src_site == PART_OUT ? e->src_thread : 0,
-				e->dst_thread, e->src_site, &estimate.read_bytes);
+				reads_of(fold, e->src_site, e->dst_thread), e->src_site,
+				&estimate.read_bytes);
 	if (code)
 		return code;
 	out->bytes = out->low = out->high = e->bytes;

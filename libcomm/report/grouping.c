@@ -23,23 +23,26 @@ const struct comm_grouping_ops *comm_grouping_find(const char *name)
 {
 	size_t i = 0;
 
+	if (name && strchr(name, ','))
+		return &comm_grouping_joined;
 	while (name && all[i] && strcmp(all[i]->grouping.name, name) != 0)
 		i++;
 	return all[i];
 }
 
 int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping_ops *ops,
-		       struct comm_reader *reader, const struct comm_run *run,
+		       const char *by, struct comm_reader *reader, const struct comm_run *run,
 		       struct comm_texts *texts, char **err)
 {
 	int code = 0;
 
-	*use = (struct comm_grouping_use){.ops = ops, .reader = reader, .run = run, .texts = texts};
+	*use = (struct comm_grouping_use){
+		.ops = ops, .by = by, .reader = reader, .run = run, .texts = texts};
 	if (sqlite3_prepare_v2(reader->db, ops->sql, -1, &use->row, NULL) != SQLITE_OK)
 		code = comm_schema_errno(reader->db);
 	else if (ops->open)
 		code = ops->open(use, err);
-	if (code && code != -ENODATA)
+	if (code && code != -ENODATA && code != -EINVAL)
 		comm_reader_fail_db(reader, err, code);
 	if (code)
 		comm_grouping_close(use);

@@ -47,6 +47,7 @@ struct comm_grouping_ops;
 /* The use of a grouping for one report. */
 struct comm_grouping_use {
 	const struct comm_grouping_ops *ops;
+	const char *by; /* as asked for; valid in open() alone */
 	struct comm_reader *reader;
 	const struct comm_run *run;
 	struct comm_texts *texts; /* the report's */
@@ -77,6 +78,11 @@ struct comm_grouping_ops {
 	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);
+	/*
+	 * Optional.  The node of which all reads count as what an edge to node id may be
+	 * mistaken for (interval.c); else that is id itself.
+	 */
+	uint32_t (*first)(struct comm_grouping_use *use, uint32_t id);
 	/* SQL for the row, for describe(), of node ?2 in run ?1. */
 	const char *sql;
 	/*
@@ -100,12 +106,17 @@ struct comm_grouping_ops {
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
 COMM_GROUPINGS(COMM_GROUPING_DECLARE)
 
-/* name NULL: the default grouping.  Returns NULL when there is none of that name. */
+/* Of names joined by commas; not in the table, since it is none by itself. */
+extern const struct comm_grouping_ops comm_grouping_joined;
+
+enum { COMM_JOINED_MAX = 4 };
+
+/* name NULL: the default grouping.  NULL: there is none of that name.  May be several, "a,b". */
 const struct comm_grouping_ops *comm_grouping_find(const char *name);
 
-/* On failure use is closed, and *err set. */
+/* by: as comm_grouping_find() was asked for ops.  On failure use is closed, and *err set. */
 int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping_ops *ops,
-		       struct comm_reader *reader, const struct comm_run *run,
+		       const char *by, struct comm_reader *reader, const struct comm_run *run,
 		       struct comm_texts *texts, char **err);
 /* A zeroed use is a closed one. */
 void comm_grouping_close(struct comm_grouping_use *use);

@@ -38,6 +38,13 @@ const char *comm_texts_keep(struct comm_texts *texts, sqlite3_stmt *stmt, int co
 	return text && *text ? own(texts, strdup(text)) : "";
 }
 
+void *comm_texts_alloc(struct comm_texts *texts, size_t bytes)
+{
+	char *room = calloc(1, bytes);
+
+	return own(texts, room) == room ? room : NULL;
+}
+
 const char *comm_texts_format(struct comm_texts *texts, const char *format, ...)
 {
 	va_list args;

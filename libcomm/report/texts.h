@@ -17,6 +17,8 @@ struct comm_texts {
 void comm_texts_deinit(struct comm_texts *texts);
 /* A copy of a column's text, "" when there is none. */
 const char *comm_texts_keep(struct comm_texts *texts, sqlite3_stmt *stmt, int column);
+/* Zeroed room for what belongs to such texts; NULL: there is no memory. */
+void *comm_texts_alloc(struct comm_texts *texts, size_t bytes);
 const char *comm_texts_format(struct comm_texts *texts, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

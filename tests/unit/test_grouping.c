@@ -437,6 +437,81 @@ static void test_by_cpu(void **state)
 	free(err);
 }
 
+/* The edge of by_thread that an edge by several groupings, thread first, is a part of. */
+static const struct comm_report_edge *whole_of(const struct comm_report *by_thread,
+					       const struct comm_report *joined,
+					       const struct comm_report_edge *part)
+{
+	const struct comm_node *from = comm_report_node_at(joined, part->from);
+	const struct comm_node *to = comm_report_node_at(joined, part->to);
+
+	for (size_t i = 0; i < by_thread->n_edges; i++) {
+		const struct comm_report_edge *e = comm_report_edge_at(by_thread, i);
+
+		if (!strcmp(comm_report_node_at(by_thread, e->from)->id,
+			    from->n_parts ? from->parts[0]->id : "t0") &&
+		    !strcmp(comm_report_node_at(by_thread, e->to)->id,
+			    to->n_parts ? to->parts[0]->id : "t0"))
+			return e;
+	}
+	return NULL;
+}
+
+static void test_joined(void **state)
+{
+	static const char *const bys[] = {"thread,function", "thread,function,object",
+					  "thread,function,line,object"};
+	struct comm_report *by_thread = ask(plain.reader, (struct comm_query){.self = true});
+	size_t n_same = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bys) / sizeof(*bys); i++) {
+		struct comm_report *joined =
+			ask(plain.reader, (struct comm_query){.by = bys[i], .self = true});
+		double sum[16] = {0};
+
+		check_sums(joined, by_thread);
+		check_nodes(joined);
+		for (size_t j = 0; j < joined->n_edges; j++) {
+			const struct comm_report_edge *part = comm_report_edge_at(joined, j);
+			const struct comm_report_edge *whole = whole_of(by_thread, joined, part);
+
+			assert_non_null(whole);
+			sum[whole - comm_report_edge_at(by_thread, 0)] += part->bytes;
+			if (part->bytes != whole->bytes)
+				continue;
+			/* All of an edge is known as well as the edge, and no better. */
+			check_near(bys[i], "the lower end", part->low, whole->low);
+			check_near(bys[i], "the upper end", part->high, whole->high);
+			assert_true(part->resolved == whole->resolved);
+			n_same++;
+		}
+		for (size_t j = 0; j < by_thread->n_edges; j++)
+			check_near(bys[i], "the sum of an edge's parts", sum[j],
+				   comm_report_edge_at(by_thread, j)->bytes);
+		comm_report_free(joined);
+	}
+	assert_true(n_same >= 9);
+	comm_report_free(by_thread);
+}
+
+static void test_not_joined(void **state)
+{
+	static const char *const bys[] = {"thread,cpu", "thread,weekday", ",thread",
+					  "thread,function,line,object,role"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bys) / sizeof(*bys); i++) {
+		struct comm_query query = {.size = sizeof(query), .by = bys[i]};
+		struct comm_report *report;
+		char *err = NULL;
+
+		assert_int_equal(comm_reader_report(plain.reader, &query, &report, &err), -EINVAL);
+		assert_non_null(strstr(err, bys[i]));
+		free(err);
+	}
+}
+
 static void test_hostile_placements(void **state)
 {
 	static const char insert[] =
@@ -509,6 +584,8 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_key_forms),
 		cmocka_unit_test(test_by_cpu),
+		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_not_joined),
 		cmocka_unit_test(test_hostile_placements),
 		cmocka_unit_test(test_by_process_and_role),
 		cmocka_unit_test(test_unknown),
