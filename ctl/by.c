@@ -17,10 +17,11 @@ void ctl_by_options(struct argp_option *option, const struct argp_option *rest, 
 		*option++ = (struct argp_option){
 			.name = name[i], .key = CTL_BY_NAMED + i, .doc = groupings[i]->help};
 	}
-	*option++ = (struct argp_option){.name = "by",
-					 .key = CTL_BY,
-					 .arg = "NAME",
-					 .doc = "One of the following; default thread"};
+	*option++ = (struct argp_option){
+		.name = "by",
+		.key = CTL_BY,
+		.arg = "NAME",
+		.doc = "One of the following, or several: thread,function; default thread"};
 	memcpy(option, rest, n * sizeof(*rest));
 }
 
@@ -34,6 +35,11 @@ error_t ctl_by_parse(int key, const char *arg, struct argp_state *state, const c
 	while (groupings[i] &&
 	       (key == CTL_BY ? strcmp(groupings[i]->name, arg) : key != CTL_BY_NAMED + i))
 		i++;
+	/* Several at once: the library says what goes together. */
+	if (!groupings[i] && key == CTL_BY && strchr(arg, ',')) {
+		*by = arg;
+		return 0;
+	}
 	if (!groupings[i]) {
 		if (key != CTL_BY)
 			return ARGP_ERR_UNKNOWN;

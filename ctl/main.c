@@ -19,6 +19,7 @@ static const struct command {
 } commands[] = {
 	{"report", ctl_report, "who wrote what others read: for people, or in a form for programs"},
 	{"diff", ctl_diff, "what changed from one run to another"},
+	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
 	{"list", ctl_list, "the runs in a store"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };

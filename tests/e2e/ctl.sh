@@ -369,6 +369,48 @@ for bad in 'a b c' '--of size' '--margin 0.5' '--false-alarms 0' '--by weekday';
 	says stderr commctl
 done
 
+# export: read back by pprof's own tool where it is installed, and by a decoder of our own
+expect 0 "$ctl" export --store redis.db --as pprof -o redis.pb.gz
+expect 0 python3 "$root/tests/e2e/profile_proto.py" redis.pb.gz
+is "$(jq -c '[.types, (.samples | length > 2), ([.samples[].labels.resolved] | unique)]' stdout)" \
+	'[["communicated bytes","bursts count"],true,["yes"]]' "what a profile holds"
+is "$(jq -c '[.samples[] | select(.labels.reader_tid == 4246)][0] | [.stack, .labels.writer, .labels.reader, .mapping[2]]' stdout)" \
+	'[["reader: [kernel]","object: [heap]","writer: __memmove_avx_unaligned_erms"],"redis-server","io_thd_1","libc.so.6"]' \
+	"an edge as a stack"
+exported=$(jq '[.samples[].values[0]] | add' stdout)
+reported=$("$ctl" report --store redis.db --by thread,function,object --across --json | jq '[.edges[] | select(.resolved) | .bytes] | add | round')
+[ $((exported - reported)) -lt 100 ] && [ $((reported - exported)) -lt 100 ] ||
+	fail "exported $exported bytes of $reported"
+expect 0 "$ctl" export --store redis.db --as pprof --all -o all.pb.gz
+expect 0 python3 "$root/tests/e2e/profile_proto.py" all.pb.gz
+is "$(jq -c '[.samples[].labels.resolved] | unique' stdout)" '["no","yes"]' "tags of all"
+expect 0 "$ctl" export --store hostile.db --as pprof --all -o hostile.pb.gz
+expect 0 python3 "$root/tests/e2e/profile_proto.py" hostile.pb.gz
+if command -v go >/dev/null; then
+	for file in redis all hostile; do
+		expect 0 go tool pprof -top $file.pb.gz
+		says stdout 'reader: '
+	done
+else
+	echo "skip pprof: go is not installed, its own tool did not read the profiles"
+fi
+expect 0 "$ctl" export --store redis.db --as collapsed
+says stdout '^thread redis-server;writer __memmove_avx_unaligned_erms;object \[heap\];thread io_thd_1;reader \[kernel\] [0-9]*$'
+grep -q '? reader' stdout && fail "collapsed stacks have what is not resolved"
+is "$(awk '{ n += $NF } END { printf "%d", n / 1e6 }' stdout)" $((exported / 1000000)) "bytes in collapsed stacks"
+expect 0 "$ctl" export --store redis.db --as collapsed --all
+says stdout ';? reader'
+expect 0 "$ctl" export --store hostile.db --as collapsed --all
+is "$(grep -vc '^thread [^;]*;writer [^;]*;object [^;]*;thread [^;]*;[?]* *reader [^;]* [0-9]*$' stdout)" 0 "hostile stacks"
+expect 3 "$ctl" export --store guess.db --as collapsed
+says stderr 'none of'
+expect 1 "$ctl" export --store redis.db --as pprof -o /dev/full
+expect 1 "$ctl" export --store redis.db --as pprof -o /no/such/folder
+for bad in '' '--as x' '--as pprof extra' '--as pprof --to 0' '--as pprof --run 0'; do
+	# shellcheck disable=SC2086
+	expect 2 "$ctl" export $bad
+done
+
 # A terminal with colours, without, and NO_COLOR
 if command -v script >/dev/null; then
 	for case in "TERM=xterm:1" "TERM=dumb:0" "TERM=xterm NO_COLOR=1:0"; do

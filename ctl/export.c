@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* commctl export: a run for the tools that people have already. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl.h"
+#include "exporter.h"
+#include "number.h"
+#include "open.h"
+
+enum {
+	KEY_AS = 0x100,
+	KEY_FROM,
+	KEY_TO,
+	KEY_FIRST_READ,
+	KEY_WITHIN,
+	KEY_GUESS,
+};
+
+struct exporter {
+	const char *name;
+	bool binary;
+	int (*write)(const struct comm_query *query, const struct comm_report *report, FILE *out);
+};
+
+#define EXPORTER_LINE(name, binary, help) {#name, binary, ctl_export_##name},
+#define EXPORTER_NAME(name, binary, help) " " #name
+#define EXPORTER_OPTION(name, binary, help) {#name, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, help, 0},
+
+static const struct exporter exporters[] = {CTL_EXPORTERS(EXPORTER_LINE)};
+
+struct options {
+	const char *store, *file;
+	struct comm_query query;
+	const struct exporter *exporter;
+};
+
+static const struct argp_option argp_options[] = {
+	{"as", KEY_AS, "FORMAT", 0, "A format, see below", 1},
+	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
+	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
+	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
+	{"within", KEY_WITHIN, NULL, 0, "Also what a thread reads that it wrote itself", 0},
+	{"all", 'a', NULL, 0, "Also what is not resolved: marked ?, in pprof the tag resolved:no",
+	 0},
+	{"guess", KEY_GUESS, NULL, 0, "As --all, and with guesses, as in commctl report", 0},
+	{NULL, 0, NULL, 0, "FORMAT is one of:", 2},
+	CTL_EXPORTERS(EXPORTER_OPTION)
+	/* The end. */
+	{0},
+};
+
+static void set_exporter(struct argp_state *state, struct options *options, const char *name)
+{
+	static const char names[] = CTL_EXPORTERS(EXPORTER_NAME);
+
+	for (size_t i = 0; i < sizeof(exporters) / sizeof(*exporters); i++)
+		if (!strcmp(exporters[i].name, name))
+			options->exporter = &exporters[i];
+	if (!options->exporter || strcmp(options->exporter->name, name))
+		argp_error(state, "there is no format '%s'; choose one of%s", name, names);
+}
+
+static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
+{
+	int64_t ns = 0;
+
+	if (comm_parse_duration(arg, &ns))
+		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
+	return ns;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	uint64_t run = 0;
+
+	switch (key) {
+	case KEY_AS:
+		set_exporter(state, options, arg);
+		return 0;
+	case 'o':
+		options->file = arg;
+		return 0;
+	case 's':
+		options->store = arg;
+		return 0;
+	case 'r':
+		if (!ctl_parse_count(arg, INT64_MAX, &run) || !run)
+			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
+		options->query.run = (int64_t)run;
+		return 0;
+	case KEY_FROM:
+		options->query.from_ns = parse_time(state, "--from", arg);
+		return 0;
+	case KEY_TO:
+		options->query.to_ns = parse_time(state, "--to", arg);
+		if (!options->query.to_ns)
+			argp_error(state, "--to 0 leaves nothing to look at");
+		return 0;
+	case 't':
+		options->query.thread = arg;
+		return 0;
+	case KEY_FIRST_READ:
+		options->query.first_read = true;
+		return 0;
+	case KEY_WITHIN:
+		options->query.across = false;
+		options->query.self = true;
+		return 0;
+	case 'a':
+		options->query.resolved = 0;
+		return 0;
+	case KEY_GUESS:
+		options->query.resolved = 0;
+		options->query.guess = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		if (!options->exporter)
+			argp_error(state, "say which format: --as FORMAT");
+		else if (options->exporter->binary && !options->file && isatty(STDOUT_FILENO))
+			argp_error(state, "%s is no text: name a file by -o, or a pipe",
+				   options->exporter->name);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	.options = argp_options,
+	.parser = parse,
+	.doc = "A run in the format of another tool: each edge between threads is a stack, whose "
+	       "leaf is the function that read, below it the object, and at the root the function "
+	       "that wrote.",
+};
+
+static int write_out(const struct options *options, const struct comm_report *report)
+{
+	FILE *out = options->file ? fopen(options->file, "we") : stdout;
+	int code;
+
+	if (!out) {
+		fprintf(stderr, "commctl: cannot write %s: %s\n", options->file, strerror(errno));
+		return CTL_FAILURE;
+	}
+	code = options->exporter->write(&options->query, report, out);
+	if (code) {
+		if (options->file)
+			fclose(out);
+		return ctl_error(code, NULL);
+	}
+	/* What goes to stdout is checked when the program ends. */
+	if (!options->file)
+		return CTL_OK;
+	code = ferror(out);
+	if (fclose(out) || code) {
+		fprintf(stderr, "commctl: cannot write %s: %s\n", options->file, strerror(errno));
+		return CTL_FAILURE;
+	}
+	return CTL_OK;
+}
+
+int ctl_export(int argc, char **argv)
+{
+	struct options options = {.query = COMM_QUERY_INIT};
+	struct comm_report *report;
+	struct comm_reader *reader;
+	char *err;
+	int code;
+
+	options.query.by = CTL_EXPORT_BY;
+	options.query.across = true;
+	options.query.resolved = 1;
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	code = ctl_open(options.store, &reader, NULL);
+	if (code)
+		return code;
+	code = comm_reader_report(reader, &options.query, &report, &err);
+	comm_reader_close(reader);
+	if (code)
+		return ctl_error(code, err);
+	if (report->n_shown) {
+		code = write_out(&options, report);
+	} else {
+		fprintf(stderr,
+			"commctl: nothing to export: none of %zu flows is resolved, see what "
+			"\"commctl report\" says; --all exports them all the same\n",
+			report->n_edges);
+		code = CTL_NO_DATA;
+	}
+	comm_report_free(report);
+	return code;
+}

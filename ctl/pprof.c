@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * profile.proto of https://github.com/google/pprof (proto/profile.proto), gzip'ed.  The
+ * format has no place for intervals: a comment says so, and each sample is labelled with
+ * whether its edge is resolved.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "exporter.h"
+#include "utf8.h"
+
+/* Numbers of fields. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+	TYPE_TYPE = 1,
+	TYPE_UNIT = 2,
+	SAMPLE_LOCATION = 1,
+	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+	LABEL_KEY = 1,
+	LABEL_STRING = 2,
+	LABEL_NUMBER = 3,
+	LABEL_UNIT = 4,
+	MAPPING_ID = 1,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+};
+
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+/* A message that is being written; memory runs out for all that follows, too. */
+struct message {
+	char *bytes;
+	size_t n, room;
+	bool failed;
+};
+
+/* Roles of a node in a stack: one function of the program is two of the profile. */
+static const struct role {
+	enum ctl_export_part part;
+	const char *prefix;
+} roles[] = {
+	{CTL_PART_FUNCTION, "reader: "},
+	{CTL_PART_OBJECT, "object: "},
+	{CTL_PART_FUNCTION, "writer: "},
+};
+
+enum { READER, OBJECT, WRITER, ROLES };
+
+struct place {
+	const struct comm_node *node;
+	int role;
+};
+
+struct profile {
+	struct message out;
+	uint64_t n_strings;
+	struct place *place; /* of each location */
+	size_t n_places;
+	const struct comm_node **mapping; /* of each mapping, a node in it */
+	size_t n_mappings;
+};
+
+static void append(struct message *m, const void *bytes, size_t n)
+{
+	if (m->n + n > m->room && !m->failed) {
+		size_t room = 2 * (m->n + n) + 64;
+		char *grown = realloc(m->bytes, room);
+
+		if (grown) {
+			m->bytes = grown;
+			m->room = room;
+		}
+		m->failed = !grown;
+	}
+	if (m->failed)
+		return;
+	memcpy(m->bytes + m->n, bytes, n);
+	m->n += n;
+}
+
+static void append_varint(struct message *m, uint64_t value)
+{
+	uint8_t byte;
+
+	do {
+		byte = (value & 0x7f) | (value > 0x7f ? 0x80 : 0);
+		append(m, &byte, 1);
+		value >>= 7;
+	} while (value);
+}
+
+static void put_number(struct message *m, int field, uint64_t value)
+{
+	append_varint(m, (uint64_t)field << 3 | WIRE_VARINT);
+	append_varint(m, value);
+}
+
+static void put_bytes(struct message *m, int field, const void *bytes, size_t n)
+{
+	append_varint(m, (uint64_t)field << 3 | WIRE_BYTES);
+	append_varint(m, n);
+	append(m, bytes, n);
+}
+
+/* Puts a message into another one, and ends it. */
+static void put_message(struct message *m, int field, struct message *inner)
+{
+	if (inner->failed)
+		m->failed = true;
+	else
+		put_bytes(m, field, inner->bytes, inner->n);
+	free(inner->bytes);
+	*inner = (struct message){0};
+}
+
+/* Adds a string, which must be UTF-8, to the table; returns its index. */
+static uint64_t string_of(struct profile *p, const char *prefix, const char *text)
+{
+	struct message clean = {0};
+
+	append(&clean, prefix, strlen(prefix));
+	while (*text) {
+		int n = ctl_utf8_length(text);
+
+		if (n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f))
+			append(&clean, text, n);
+		else
+			append(&clean, "?", 1);
+		text += n ? n : 1;
+	}
+	put_message(&p->out, PROFILE_STRING, &clean);
+	return p->n_strings++;
+}
+
+static void put_type(struct profile *p, const char *type, const char *unit)
+{
+	struct message m = {0};
+
+	put_number(&m, TYPE_TYPE, string_of(p, "", type));
+	put_number(&m, TYPE_UNIT, string_of(p, "", unit));
+	put_message(&p->out, PROFILE_SAMPLE_TYPE, &m);
+}
+
+/* The mapping that a function lies in; ids start at 1. */
+static uint64_t mapping_of(struct profile *p, const struct comm_node *node)
+{
+	struct message m = {0};
+	size_t i = 0;
+
+	while (i < p->n_mappings && (strcmp(p->mapping[i]->module, node->module) ||
+				     strcmp(p->mapping[i]->build_id, node->build_id)))
+		i++;
+	if (i < p->n_mappings)
+		return i + 1;
+	p->mapping[p->n_mappings++] = node;
+	put_number(&m, MAPPING_ID, i + 1);
+	put_number(&m, MAPPING_FILE, string_of(p, "", node->module));
+	put_number(&m, MAPPING_BUILD_ID, string_of(p, "", node->build_id));
+	put_number(&m, MAPPING_HAS_FUNCTIONS, 1); /* nobody need look for symbols */
+	put_message(&p->out, PROFILE_MAPPING, &m);
+	return i + 1;
+}
+
+/* The location of a node in a role, with a function of its own. */
+static uint64_t location_of(struct profile *p, const struct comm_node *node, int role)
+{
+	struct message m = {0}, line = {0};
+	size_t i = 0;
+
+	while (i < p->n_places && (p->place[i].node != node || p->place[i].role != role))
+		i++;
+	if (i < p->n_places)
+		return i + 1;
+	p->place[p->n_places++] = (struct place){node, role};
+	put_number(&m, FUNCTION_ID, i + 1);
+	put_number(&m, FUNCTION_NAME, string_of(p, roles[role].prefix, node->name));
+	put_message(&p->out, PROFILE_FUNCTION, &m);
+	put_number(&m, LOCATION_ID, i + 1);
+	if (node->kind == COMM_NODE_FUNCTION && *node->module) {
+		put_number(&m, LOCATION_MAPPING, mapping_of(p, node));
+		put_number(&m, LOCATION_ADDRESS, node->start);
+	}
+	put_number(&line, LINE_FUNCTION, i + 1);
+	put_message(&m, LOCATION_LINE, &line);
+	put_message(&p->out, PROFILE_LOCATION, &m);
+	return i + 1;
+}
+
+static void label(struct profile *p, struct message *sample, const char *key, const char *text)
+{
+	struct message m = {0};
+
+	put_number(&m, LABEL_KEY, string_of(p, "", key));
+	put_number(&m, LABEL_STRING, string_of(p, "", text));
+	put_message(sample, SAMPLE_LABEL, &m);
+}
+
+static void label_number(struct profile *p, struct message *sample, const char *key,
+			 uint64_t number)
+{
+	struct message m = {0};
+
+	put_number(&m, LABEL_KEY, string_of(p, "", key));
+	put_number(&m, LABEL_NUMBER, number);
+	put_number(&m, LABEL_UNIT, string_of(p, "", "id"));
+	put_message(sample, SAMPLE_LABEL, &m);
+}
+
+static void put_edge(struct profile *p, const struct comm_report *report,
+		     const struct comm_report_edge *edge)
+{
+	const struct comm_node *from = comm_report_node_at(report, edge->from);
+	const struct comm_node *to = comm_report_node_at(report, edge->to);
+	struct message sample = {0}, ids = {0}, values = {0};
+
+	if (from->other || to->other || edge->bytes < 1)
+		return;
+	for (int role = 0; role < ROLES; role++) {
+		const struct comm_node *end = role == WRITER ? from : to;
+
+		append_varint(&ids, location_of(p, end->parts[roles[role].part], role));
+	}
+	put_message(&sample, SAMPLE_LOCATION, &ids);
+	append_varint(&values, (uint64_t)llround(fmin(edge->bytes, 9e18)));
+	append_varint(&values, edge->samples);
+	put_message(&sample, SAMPLE_VALUE, &values);
+	label(p, &sample, "writer", from->parts[CTL_PART_THREAD]->name);
+	label(p, &sample, "reader", to->parts[CTL_PART_THREAD]->name);
+	label_number(p, &sample, "writer_tid", from->parts[CTL_PART_THREAD]->tid);
+	label_number(p, &sample, "reader_tid", to->parts[CTL_PART_THREAD]->tid);
+	label(p, &sample, "resolved", edge->resolved ? "yes" : "no");
+	put_message(&p->out, PROFILE_SAMPLE, &sample);
+}
+
+static int write_gzip(const struct message *m, FILE *out)
+{
+	enum { GZIP = 16 + MAX_WBITS };
+	z_stream stream = {.next_in = (Bytef *)m->bytes, .avail_in = (uInt)m->n};
+	uLong bound;
+	Bytef *zipped;
+	int code = -ENOMEM;
+
+	if (m->n > UINT32_MAX / 2)
+		return -EFBIG;
+	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8, Z_DEFAULT_STRATEGY))
+		return -ENOMEM;
+	bound = deflateBound(&stream, m->n);
+	zipped = malloc(bound);
+	stream.next_out = zipped;
+	stream.avail_out = (uInt)bound;
+	if (zipped && deflate(&stream, Z_FINISH) == Z_STREAM_END) {
+		fwrite(zipped, 1, stream.total_out, out);
+		code = 0;
+	}
+	deflateEnd(&stream);
+	free(zipped);
+	return code;
+}
+
+static void put_head(struct profile *p, const struct comm_query *query,
+		     const struct comm_report *report)
+{
+	const char *of = query->first_read ? "first_read" : "communicated";
+
+	string_of(p, "", "");
+	put_type(p, of, "bytes");
+	put_type(p, "bursts", "count");
+	put_number(&p->out, PROFILE_DEFAULT_TYPE, string_of(p, "", of));
+	put_number(&p->out, PROFILE_TIME_NS, report->run->start_unix_ns + report->from_ns);
+	put_number(&p->out, PROFILE_DURATION_NS, report->to_ns - report->from_ns);
+	put_number(&p->out, PROFILE_COMMENT, string_of(p, "commprof: ", report->run->command));
+	put_number(&p->out, PROFILE_COMMENT,
+		   string_of(p, "",
+			     report->exact ? "Counted, not estimated."
+					   : "Estimates from samples; their intervals are in "
+					     "commctl report. What the run does not confirm has "
+					     "the tag resolved:no."));
+}
+
+int ctl_export_pprof(const struct comm_query *query, const struct comm_report *report, FILE *out)
+{
+	struct profile p = {0};
+	int code = -ENOMEM;
+
+	/* No edge has more places than roles, and no place more than one mapping. */
+	p.place = calloc(ROLES * report->n_shown + 1, sizeof(*p.place));
+	p.mapping = calloc(ROLES * report->n_shown + 1, sizeof(*p.mapping));
+	if (!p.place || !p.mapping)
+		goto out;
+	put_head(&p, query, report);
+	for (size_t i = 0; i < report->n_shown; i++)
+		put_edge(&p, report, comm_report_edge_at(report, i));
+	if (!p.out.failed)
+		code = write_gzip(&p.out, out);
+out:
+	free(p.out.bytes);
+	free(p.place);
+	free(p.mapping);
+	return code;
+}
