@@ -307,7 +307,7 @@ static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, u16 f
 	}
 	if (elsewhere || (state != CP_WATCH_ARMED && state != CP_WATCH_OPEN)) {
 		atomic64_inc(&watch->foreign);
-		cp_watch_park(here, slot->index, hit->regs);
+		cp_watch_move(here, slot->index, 0, hit->regs);
 		return;
 	}
 	touched = cp_watch_is_touched(slot);
@@ -316,10 +316,19 @@ static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, u16 f
 		slot->own_hit_ip = 0;
 		return;
 	}
+	if (touched && state == CP_WATCH_ARMED && !(flags & slot->policy->second)) {
+		/*
+		 * A read, by the read-write register of a window that is over: this CPU has
+		 * not heard yet that the datum is watched anew, for a write.
+		 */
+		atomic64_inc(&watch->foreign);
+		cp_watch_move(here, slot->index, READ_ONCE(slot->place), hit->regs);
+		return;
+	}
 	if (!touched) {
 		/* The same address of another process, which pays for it. */
 		atomic64_inc(&watch->foreign);
-		cp_watch_park(here, slot->index, hit->regs);
+		cp_watch_move(here, slot->index, 0, hit->regs);
 		if (atomic_inc_return(&slot->foreign) < FOREIGN_MAX)
 			return;
 	}
@@ -327,7 +336,7 @@ static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, u16 f
 		if (slot->policy->window)
 			cp_watch_window_miss(slot, flags);
 		else
-			cp_watch_park(here, slot->index, hit->regs);
+			cp_watch_move(here, slot->index, 0, hit->regs);
 		return;
 	}
 	if ((slot->place ^ place) & ~CP_WATCH_IN_WINDOW || hit->time_ns < slot->armed_ns) {
@@ -350,7 +359,7 @@ static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, u16 f
 	}
 	if (slot->policy->window)
 		cp_watch_window_close(slot, hit, end);
-	cp_watch_park(here, slot->index, hit->regs);
+	cp_watch_move(here, slot->index, 0, hit->regs);
 	cp_watch_free(slot);
 }
 

@@ -91,13 +91,13 @@ void cp_watch_set(struct cp_watch_cpu *here, u32 slot, u64 place)
 }
 
 /*
- * Parks a slot of this CPU from its trap.  A trap from kernel mode restores the debug
- * registers as they were when it is over, so that one asks for an interrupt instead.
+ * A trap from kernel mode restores the debug registers as they were when it is over, so
+ * that one asks for an interrupt instead.
  */
-void cp_watch_park(struct cp_watch_cpu *here, u32 slot, struct pt_regs *regs)
+void cp_watch_move(struct cp_watch_cpu *here, u32 slot, u64 place, struct pt_regs *regs)
 {
 	if (user_mode(regs))
-		cp_watch_set(here, slot, 0);
+		cp_watch_set(here, slot, place);
 	else
 		irq_work_queue(&here->again);
 }

@@ -134,8 +134,8 @@ u64 cp_watch_mm(const struct task_struct *task);
 
 /* Gives this CPU's registers of a slot their place. */
 void cp_watch_set(struct cp_watch_cpu *here, u32 slot, u64 place);
-/* Parks a slot of this CPU from its trap. */
-void cp_watch_park(struct cp_watch_cpu *here, u32 slot, struct pt_regs *regs);
+/* Moves a slot of this CPU from its trap; place 0 parks it. */
+void cp_watch_move(struct cp_watch_cpu *here, u32 slot, u64 place, struct pt_regs *regs);
 /*
  * The place of a slot is new: all CPUs that run a task which wants it are sent a
  * message, this one follows at once.  False: one of them cannot be told.

@@ -159,16 +159,35 @@ static void producer_and_poller(void *argument)
 	never_written(argument);
 }
 
+/* What a record may be wrong in. */
+enum wrong {
+	WRONG_DIRECTION, /* of the access */
+	WRONG_TIME,
+	WRONG_WRITER,  /* whose value it read */
+	WRONG_THREAD,  /* that made the access, or where it did */
+	WRONG_OPENING, /* not a write, or not the writer's */
+	WRONGS
+};
+
 struct tally {
 	struct shared *shared;
 	uint32_t window_us;
 	uint64_t windows, end[CP_WINDOW_END_STORM + 1];
 	uint64_t reads, writes, told_reads, told_writes, missed;
-	uint64_t wrong, unseen, most;
+	uint64_t wrong[WRONGS], unseen, most;
 	uint64_t next;	      /* CP_REC_WATCH */
 	uint64_t by[2][2];    /* pairs: reader, writer */
 	uint64_t nexts[2][2]; /* "who writes next": reader, writer */
 };
+
+static uint64_t wrongs(const struct tally *tally)
+{
+	uint64_t all = 0;
+
+	for (unsigned int i = 0; i < WRONGS; i++)
+		all += tally->wrong[i];
+	return all;
+}
 
 static int member(const struct shared *shared, uint32_t tid)
 {
@@ -181,17 +200,18 @@ static void take_pair(struct tally *tally, const struct cp_evidence *e)
 	bool write = e->second.flags & CP_ACCESS_WRITE;
 	int reader = member(shared, e->head.tid), writer = member(shared, e->first_tid);
 
-	if (write == !!(e->second.flags & CP_ACCESS_READ) || e->head.time_ns < e->armed_ns ||
-	    e->second.addr != (uint64_t)&shared->datum)
-		tally->wrong++;
+	tally->wrong[WRONG_DIRECTION] += write == !!(e->second.flags & CP_ACCESS_READ);
+	tally->wrong[WRONG_TIME] += e->head.time_ns < e->armed_ns;
 	if (write)
 		tally->writes++;
 	else
 		tally->reads++;
 	if (!e->first_tid)
 		tally->unseen++;
-	else if (e->first_ns > e->head.time_ns || !(e->first.flags & CP_ACCESS_WRITE))
-		tally->wrong++;
+	else {
+		tally->wrong[WRONG_TIME] += e->first_ns > e->head.time_ns;
+		tally->wrong[WRONG_WRITER] += !(e->first.flags & CP_ACCESS_WRITE);
+	}
 	if (!write && reader >= 0 && writer >= 0)
 		tally->by[reader][writer]++;
 }
@@ -207,6 +227,7 @@ static void take(const struct cp_record *record, void *argument)
 		int reader = member(shared, e->first_tid), writer = member(shared, record->tid);
 
 		tally->next++;
+		tally->wrong[WRONG_OPENING] += !(e->second.flags & CP_ACCESS_WRITE);
 		if (reader >= 0 && writer >= 0)
 			tally->nexts[reader][writer]++;
 	}
@@ -224,7 +245,7 @@ static void take(const struct cp_record *record, void *argument)
 		tally->most = window->reads + window->writes;
 	if (window->end == CP_WINDOW_END_TIME && window->opened_ns &&
 	    window->closed_ns - window->opened_ns != tally->window_us * 1000ull)
-		tally->wrong++;
+		tally->wrong[WRONG_TIME]++;
 }
 
 /* The truth about a producer and two consumers, besides. */
@@ -235,19 +256,21 @@ static void take_known(const struct cp_record *record, void *argument)
 	const struct shared *shared = tally->shared;
 
 	take(record, argument);
+	if (record->type == CP_REC_WATCH && e->second.addr == (uint64_t)&shared->datum)
+		tally->wrong[WRONG_OPENING] +=
+			e->second.flags & CP_ACCESS_WRITE && record->tid != shared->writer_tid;
 	if (record->type != CP_REC_PAIR || e->second.addr != (uint64_t)&shared->datum)
 		return;
-	if (e->first_tid &&
-	    (e->first_tid != shared->writer_tid || e->first.ip != shared->after_store))
-		tally->wrong++;
+	if (e->first_tid)
+		tally->wrong[WRONG_WRITER] +=
+			e->first_tid != shared->writer_tid || e->first.ip != shared->after_store;
 	if (e->second.flags & CP_ACCESS_WRITE) {
-		if (record->tid != shared->writer_tid || e->second.ip != shared->after_store)
-			tally->wrong++;
+		tally->wrong[WRONG_THREAD] +=
+			record->tid != shared->writer_tid || e->second.ip != shared->after_store;
 	} else {
 		int i = member(shared, record->tid);
 
-		if (i < 0 || e->second.ip != shared->after_load[i])
-			tally->wrong++;
+		tally->wrong[WRONG_THREAD] += i < 0 || e->second.ip != shared->after_load[i];
 	}
 }
 
@@ -303,21 +326,24 @@ void test_windows(void)
 	struct cp_stats stats;
 
 	stats = watched(producer_and_consumers, 3, &tally, take_known, &until);
-	check(tally.reads >= 300 && tally.writes > 0 && !tally.wrong &&
+	check(tally.reads >= 300 && tally.writes > 0 && !wrongs(&tally) &&
 		      tally.told_reads <= tally.reads && tally.told_writes <= tally.writes &&
 		      tally.most <= CP_WINDOW_ACCESSES && tally.unseen <= tally.reads / 2,
 	      "window: reads and their producer",
-	      "%lu reads, %lu writes in %lu windows, %lu wrong, %lu of a write not seen, %lu "
-	      "missed, ends: %lu time, %lu full, %lu unwritten, %lu stranger; %llu armed, %llu "
+	      "%lu reads, %lu writes in %lu windows, wrong in direction %lu, time %lu, writer %lu, "
+	      "thread %lu, opening %lu; %lu of a write not seen, %lu missed, ends: %lu time, %lu "
+	      "full, %lu unwritten, %lu stranger; %llu armed, %llu "
 	      "foreign, %.1f s",
-	      tally.reads, tally.writes, tally.windows, tally.wrong, tally.unseen, tally.missed,
-	      tally.end[CP_WINDOW_END_TIME], tally.end[CP_WINDOW_END_FULL],
-	      tally.end[CP_WINDOW_END_UNWRITTEN], tally.end[CP_WINDOW_END_STRANGER],
-	      stats.watch_armed, stats.watch_foreign, until.ns / 1e9);
+	      tally.reads, tally.writes, tally.windows, tally.wrong[WRONG_DIRECTION],
+	      tally.wrong[WRONG_TIME], tally.wrong[WRONG_WRITER], tally.wrong[WRONG_THREAD],
+	      tally.wrong[WRONG_OPENING], tally.unseen, tally.missed, tally.end[CP_WINDOW_END_TIME],
+	      tally.end[CP_WINDOW_END_FULL], tally.end[CP_WINDOW_END_UNWRITTEN],
+	      tally.end[CP_WINDOW_END_STRANGER], stats.watch_armed, stats.watch_foreign,
+	      until.ns / 1e9);
 
 	until = (struct watch_until){.hits = &tally.end[CP_WINDOW_END_TIME], .enough_hits = 20};
 	watched(write_and_forget, 1, &tally, take, &until);
-	check(tally.end[CP_WINDOW_END_TIME] >= 20 && !tally.wrong &&
+	check(tally.end[CP_WINDOW_END_TIME] >= 20 && !wrongs(&tally) &&
 		      tally.reads + tally.writes <= tally.windows / 4,
 	      "window: none is an answer", "%lu windows over in time, %lu of all, %lu reads",
 	      tally.end[CP_WINDOW_END_TIME], tally.windows, tally.reads);
@@ -332,7 +358,7 @@ void test_windows(void)
 	until = (struct watch_until){.hits = &tally.reads, .enough_hits = 600};
 	windows.window_us = 200000;
 	stats = watched(migratory, 2, &tally, take, &until);
-	check(tally.reads >= 300 && !tally.wrong &&
+	check(tally.reads >= 300 && !wrongs(&tally) &&
 		      tally.by[0][1] + tally.by[1][0] >= 4 * (tally.by[0][0] + tally.by[1][1]),
 	      "window: a datum that goes to and fro",
 	      "%lu reads by one thread and %lu by the other of the other's value, %lu of their "
