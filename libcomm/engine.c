@@ -13,7 +13,8 @@ enum {
 	/* An ip's source line may become known, and its share of known addresses changes. */
 	IP_FRESH_NS = 100 * 1000 * 1000,
 	EDGES_MIN = 1024,
-	EDGES_MAX = 1 << 18, /* of a slice; the rest is summed in an edge (other) -> (other) */
+	EDGES_MAX = 1 << 18,   /* of a slice; the rest is summed in an edge (other) -> (other) */
+	ORIGINS_MAX = 1 << 16, /* reading ends of a slice; then half of them are folded */
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 	/*
@@ -46,6 +47,7 @@ struct comm_engine {
 	uint64_t thinned, folded, threads_unfiled, ids_unfiled;
 	struct comm_slice_info slice;
 	struct comm_placements placements; /* of the slice */
+	struct comm_origins origins;	   /* likewise */
 	struct comm_engine_stats stats;
 	struct comm_edge *edges; /* always has room for rest at the end */
 	size_t n_edges, edges_room;
@@ -99,6 +101,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
 	comm_placements_deinit(&engine->placements);
+	comm_origins_deinit(&engine->origins);
 	free(engine->edges);
 	free(engine);
 }
@@ -279,6 +282,35 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 	return true;
 }
 
+/* Counts where a load found its data, if its PMU was asked. */
+static void count_origin(struct comm_engine *engine, const struct comm_precise *load,
+			 const struct comm_access_burst *out)
+{
+	const struct comm_access *access = out->access;
+	struct comm_origins *origins = &engine->origins;
+	struct comm_origin_sums *sums;
+	uint64_t folded = 0;
+	size_t at;
+
+	if (!load->data_src || !(load->flags & COMM_ACCESS_READ))
+		return;
+	if (origins->n >= ORIGINS_MAX)
+		comm_origins_fold(origins, ORIGINS_MAX / 2, &folded);
+	lose(engine, COMM_LOSS_CELLS, folded);
+	if (comm_origins_at(origins, out->thread, access->site, access->object, &at)) {
+		lose(engine, COMM_LOSS_CELLS, 1);
+		return;
+	}
+	sums = &origins->origin[at].from[comm_data_from(load->data_src)];
+	/* By itself, without the bursts of others that met this load, too (weight.h). */
+	sums->samples++;
+	sums->loads += (double)out->period;
+	if (load->latency_cycles) {
+		sums->timed_loads += (double)out->period;
+		sums->timed_cycles += (double)out->period * load->latency_cycles;
+	}
+}
+
 static void on_access(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_access_burst out = {
@@ -303,6 +335,8 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	}
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	if (event->kind == COMM_EV_ACCESS)
+		count_origin(engine, &event->access, &out);
 	if (event->access.flags & COMM_ACCESS_BURST) {
 		engine->held = out;
 		engine->held_access = engine->access[0];
@@ -465,6 +499,8 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	slice->end_ns = end_ns;
 	slice->placement = engine->placements.placement;
 	slice->n_placements = engine->placements.n;
+	slice->origin = engine->origins.origin;
+	slice->n_origins = engine->origins.n;
 	collect_edges(engine);
 	collect_losses(engine);
 	if (engine->config.slice_done)
@@ -482,6 +518,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	}
 	*slice = next;
 	comm_placements_clear(&engine->placements);
+	comm_origins_clear(&engine->origins);
 }
 
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)

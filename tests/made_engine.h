@@ -101,6 +101,8 @@ static struct world {
 	uint32_t n_threads;
 	size_t n_placements;
 	struct comm_placement placement; /* the first placement of the last slice */
+	size_t n_origins;
+	struct comm_origin origin[4]; /* the first origins of the last slice */
 	size_t n_done, n_burst_done;
 } world;
 
@@ -270,6 +272,9 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	world.n_placements = info->n_placements;
 	if (info->n_placements)
 		world.placement = info->placement[0];
+	world.n_origins = info->n_origins;
+	for (size_t i = 0; i < info->n_origins && i < 4; i++)
+		world.origin[i] = info->origin[i];
 	return 0;
 }
 

@@ -35,6 +35,7 @@ void comm_rollup_deinit(struct comm_rollup *rollup)
 	for (int i = 0; i < COMM_ROLLUP_LEVELS; i++) {
 		comm_edge_table_deinit(&rollup->open[i].cells);
 		comm_placements_deinit(&rollup->open[i].placements);
+		comm_origins_deinit(&rollup->open[i].origins);
 	}
 	comm_rows_deinit(&rollup->rows);
 }
@@ -43,6 +44,7 @@ static void forget(struct comm_rollup_open *open)
 {
 	comm_edge_table_clear(&open->cells);
 	comm_placements_clear(&open->placements);
+	comm_origins_clear(&open->origins);
 	memset(&open->info, 0, sizeof(open->info));
 	open->parts = 0;
 }
@@ -180,9 +182,14 @@ static int close_level(struct comm_rollup *rollup, int level)
 	if (!err)
 		err = comm_placements_fold(&open->placements, keep,
 					   &open->info.loss[COMM_LOSS_CELLS]);
+	if (!err)
+		err = comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	comm_placements_sort(&open->placements);
 	open->info.placement = open->placements.placement;
 	open->info.n_placements = open->placements.n;
+	comm_origins_sort(&open->origins);
+	open->info.origin = open->origins.origin;
+	open->info.n_origins = open->origins.n;
 	/* The sum of one part would be a copy of it: do not write it. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
@@ -239,11 +246,15 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	for (size_t i = 0; i < info->n_placements && !err; i++)
 		err = comm_placements_add(&open->placements, info->placement[i].thread,
 					  info->placement[i].cpu, info->placement[i].samples);
+	for (size_t i = 0; i < info->n_origins && !err; i++)
+		err = comm_origins_add(&open->origins, &info->origin[i]);
 	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
 		err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && open->placements.n > keep * COMM_ROLLUP_SLACK)
 		err = comm_placements_fold(&open->placements, keep,
 					   &open->info.loss[COMM_LOSS_CELLS]);
+	if (!err && open->origins.n > keep * COMM_ROLLUP_SLACK)
+		err = comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
 		err = close_level(rollup, level);
 	return err;

@@ -23,11 +23,16 @@ static const struct {
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
 	 "INSERT INTO placement (run, slice, thread, cpu, samples) VALUES (?1,?2,?3,?4,?5)"},
+	{offsetof(struct comm_rows, put_origin),
+	 "INSERT INTO origin (run, slice, thread, context, object, source, samples, loads,"
+	 " timed_loads, timed_cycles) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
 	{offsetof(struct comm_rows, drop_slice), "DELETE FROM slice WHERE id = ?2 AND run = ?1"},
 	{offsetof(struct comm_rows, drop_edges), "DELETE FROM edge WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_losses), "DELETE FROM loss WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_placements),
 	 "DELETE FROM placement WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_origins),
+	 "DELETE FROM origin WHERE run = ?1 AND slice = ?2"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -134,6 +139,41 @@ static int put_placements(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
+static int put_origin(struct comm_rows *rows, const struct comm_origin *origin)
+{
+	sqlite3_stmt *s = rows->put_origin;
+	int err = 0;
+
+	sqlite3_bind_int64(s, 3, origin->thread);
+	sqlite3_bind_int64(s, 4, origin->site);
+	sqlite3_bind_int64(s, 5, origin->object);
+	for (int i = 0; i < COMM_FROM_MAX && !err; i++) {
+		const struct comm_origin_sums *sums = &origin->from[i];
+
+		if (!sums->samples)
+			continue;
+		sqlite3_bind_text(s, 6, comm_data_from_name(i), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(s, 7, sums->samples);
+		sqlite3_bind_double(s, 8, sums->loads);
+		sqlite3_bind_double(s, 9, sums->timed_loads);
+		sqlite3_bind_double(s, 10, sums->timed_cycles);
+		err = run(rows, s);
+	}
+	return err;
+}
+
+static int put_origins(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		       const struct comm_origin *origin, size_t n)
+{
+	int err = 0;
+
+	sqlite3_bind_int64(rows->put_origin, 1, run_id);
+	sqlite3_bind_int64(rows->put_origin, 2, slice);
+	for (size_t i = 0; i < n && !err; i++)
+		err = put_origin(rows, &origin[i]);
+	return err;
+}
+
 int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice)
@@ -176,6 +216,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		err = put_losses(rows, run_id, slice, info->loss);
 	if (!err)
 		err = put_placements(rows, run_id, slice, info->placement, info->n_placements);
+	if (!err)
+		err = put_origins(rows, run_id, slice, info->origin, info->n_origins);
 	if (!err && ret_slice)
 		*ret_slice = slice;
 	return err;
@@ -183,9 +225,9 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 4 };
-	sqlite3_stmt *const all[N_ALL] = {rows->drop_placements, rows->drop_losses,
-					  rows->drop_slice, rows->drop_edges};
+	enum { N_ALL = 5 };
+	sqlite3_stmt *const all[N_ALL] = {rows->drop_origins, rows->drop_placements,
+					  rows->drop_losses, rows->drop_slice, rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

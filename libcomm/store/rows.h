@@ -12,8 +12,8 @@
 
 struct comm_rows {
 	sqlite3 *db;
-	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement;
-	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements;
+	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement, *put_origin;
+	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements, *drop_origins;
 };
 
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);
@@ -21,7 +21,7 @@ void comm_rows_deinit(struct comm_rows *rows);
 
 /*
  * Edges must differ in their key; in order of key they go in fastest.  Their
- * src_site and dst_site hold contexts of the store (dictionary.h).
+ * src_site and dst_site, and the site of origins, hold contexts of the store (dictionary.h).
  */
 int comm_rows_put(struct comm_rows *rows, int64_t run, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,

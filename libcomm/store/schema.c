@@ -136,6 +136,21 @@ static const char version_3[] =
 	"UPDATE edge SET guess_bytes = bytes, guess_first_bytes = first_bytes WHERE level >= 6;"
 	"ALTER TABLE object ADD COLUMN tgid INTEGER NOT NULL DEFAULT 0;";
 
+/*
+ * An origin is where the loads of a slice's reading end (thread, context, object) found
+ * their data, by the name of the place (data_src.h), as precise samples told: so many of
+ * them, and the loads that these stand for; timed_loads of which had their latency measured,
+ * together timed_cycles.  Wider slices hold the sums.  Older runs have none: where data
+ * came from did not leave the source.
+ */
+static const char version_4[] =
+	"CREATE TABLE origin ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL,"
+	" thread INTEGER NOT NULL, context INTEGER NOT NULL, object INTEGER NOT NULL,"
+	" source TEXT NOT NULL, samples INTEGER NOT NULL, loads REAL NOT NULL,"
+	" timed_loads REAL NOT NULL, timed_cycles REAL NOT NULL,"
+	" PRIMARY KEY (run, slice, thread, context, object, source)) WITHOUT ROWID;";
+
 static const struct {
 	int to;
 	const char *sql;
@@ -143,6 +158,7 @@ static const struct {
 	{1, version_1},
 	{2, version_2},
 	{3, version_3},
+	{4, version_4},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -12,7 +12,7 @@
 
 enum {
 	COMM_SCHEMA_APPLICATION_ID = 0x636f6d6d, /* "comm" */
-	COMM_SCHEMA_VERSION = 3,
+	COMM_SCHEMA_VERSION = 4,
 };
 
 /*

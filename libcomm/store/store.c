@@ -48,6 +48,7 @@ struct comm_store {
 	struct comm_rollup rollup;
 	struct comm_edge_table cells;
 	struct comm_placements placements;
+	struct comm_origins origins;
 	uint64_t quota_bytes;
 	bool has_ballast;
 	bool is_capped; /* the disk was full: the file grows no more */
@@ -274,6 +275,7 @@ void comm_store_close(struct comm_store *store)
 	comm_rows_deinit(&store->rows);
 	comm_edge_table_deinit(&store->cells);
 	comm_placements_deinit(&store->placements);
+	comm_origins_deinit(&store->origins);
 	ballast_drop(store);
 	/*
 	 * A reader without the right to write cannot open a WAL database whose
@@ -467,6 +469,32 @@ static int take_placements(struct comm_store *store, struct comm_slice_info *inf
 	return err;
 }
 
+static int take_origins(struct comm_store *store, struct comm_slice_info *info,
+			const struct comm_naming *naming)
+{
+	int err = 0;
+
+	comm_origins_clear(&store->origins);
+	for (size_t i = 0; i < info->n_origins && !err; i++) {
+		struct comm_origin o = info->origin[i];
+
+		if (o.thread >= naming->n_threads)
+			o.thread = COMM_ID_OTHER;
+		err = comm_dictionary_context(&store->dict, naming, o.site, &o.site);
+		if (!err)
+			err = comm_dictionary_object(&store->dict, naming, o.object, &o.object);
+		if (!err)
+			err = comm_origins_add(&store->origins, &o);
+	}
+	if (!err)
+		err = comm_origins_fold(&store->origins, store->row_cap,
+					&info->loss[COMM_LOSS_CELLS]);
+	comm_origins_sort(&store->origins);
+	info->origin = store->origins.origin;
+	info->n_origins = store->origins.n;
+	return err;
+}
+
 static int write_slice(struct comm_store *store, void *ctx)
 {
 	struct slice *slice = ctx;
@@ -498,6 +526,8 @@ static int write_slice(struct comm_store *store, void *ctx)
 					   &info.loss[COMM_LOSS_CELLS]);
 	if (!err)
 		err = take_placements(store, &info, naming->n_threads);
+	if (!err)
+		err = take_origins(store, &info, naming);
 	if (err)
 		return err;
 	comm_edge_table_sort(&store->cells);

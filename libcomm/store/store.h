@@ -13,6 +13,7 @@
 #include "error_model.h"
 #include "event.h"
 #include "naming.h"
+#include "origin.h"
 #include "placement.h"
 
 struct comm_store;
@@ -20,9 +21,10 @@ struct comm_store;
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
-	uint32_t row_cap;     /* most edges, and placements, of one slice; the others are folded */
-	uint64_t detail_ns;   /* full detail kept that long, then rolled up */
-	uint64_t rollup_ns;   /* width of a rolled-up slice */
+	/* Most edges, placements and ends with origins of one slice; the others are folded. */
+	uint32_t row_cap;
+	uint64_t detail_ns; /* full detail kept that long, then rolled up */
+	uint64_t rollup_ns; /* width of a rolled-up slice */
 };
 
 /* What a run is, written when it begins. */
@@ -51,6 +53,9 @@ struct comm_slice_info {
 	/* Where threads ran, each (thread, cpu) once; the caller's, may be NULL. */
 	const struct comm_placement *placement;
 	size_t n_placements;
+	/* Where loads found their data, each reading end once; likewise. */
+	const struct comm_origin *origin;
+	size_t n_origins;
 };
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,9 +17,9 @@ static void test_refuses_newer_and_damaged(void **state)
 
 	(void)state;
 	make_finished(20);
-	sql("PRAGMA user_version = 4");
+	sql("PRAGMA user_version = 5");
 	refuse(-EPROTO, "newer version");
-	sql("PRAGMA user_version = 3");
+	sql("PRAGMA user_version = 4");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	refuse(-EUCLEAN, "damaged");
@@ -188,6 +189,8 @@ static void test_old_rows_get_what_is_new(void **state)
 			  " CASE WHEN level >= 6 THEN bytes ELSE 0 END") == 0);
 	assert_true(query("SELECT count(*) FROM edge WHERE guess_first_bytes <>"
 			  " CASE WHEN level >= 6 THEN first_bytes ELSE 0 END") == 0);
+	/* Nobody kept where the loads of older runs found their data. */
+	assert_true(query("SELECT count(*) FROM origin") == 0);
 	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
 			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
 			  " ('(other)', '(other)'))") == 4);
@@ -262,7 +265,7 @@ static int interrupt(void *ctx)
 	return 1;
 }
 
-static int migrate_until(struct interrupt in)
+static int migrate_until(struct interrupt *in)
 {
 	sqlite3 *db;
 	int err;
@@ -270,46 +273,63 @@ static int migrate_until(struct interrupt in)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	/* Few pages in memory, so that the file itself is written before the end. */
 	assert_int_equal(sqlite3_exec(db, "PRAGMA cache_size = 1", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_progress_handler(db, 1, interrupt, &in);
+	sqlite3_progress_handler(db, 1, interrupt, in);
 	err = comm_schema_migrate(db);
 	sqlite3_close(db);
 	return err;
 }
 
+/* Cuts the migration off after so many steps, by an error and by SIGKILL; returns how far it was. */
+static int cut_at(int left)
+{
+	pid_t child;
+	int status, version;
+
+	copy_schema_1();
+	assert_true(migrate_until(&(struct interrupt){.left = left}) != 0);
+	version = (int)query("PRAGMA user_version");
+	assert_in_range(version, 1, COMM_SCHEMA_VERSION - 1);
+	copy_schema_1();
+	child = fork();
+	if (!child)
+		_exit(migrate_until(&(struct interrupt){.left = left, .kill = true}) != 0);
+	waitpid(child, &status, 0);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	/* The next process that opens the store rolls the unfinished migration back. */
+	sql(version == 1 ? "SELECT src_site FROM edge" : "SELECT src_context FROM edge");
+	assert_int_equal((int)query("PRAGMA user_version"), version);
+	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+			  " WHERE name = 'uuid'") == (version > 1));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
+			  " WHERE name = 'guess_bytes'") == (version > 2));
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'origin'") == 0);
+	return version;
+}
+
 /* Wherever the migration is cut off, the store is whole and of a version on the way. */
 static void test_interrupted(void **state)
 {
-	int cut = 0, killed = 0, status, err, version = 1;
+	int n = 0, first = 1, last = COMM_SCHEMA_VERSION - 1;
+	struct interrupt all = {.left = INT_MAX};
+	int steps;
 
 	(void)state;
-	for (int left = 1;; left += left / 2 + 1) {
-		pid_t child;
+	copy_schema_1();
+	assert_int_equal(migrate_until(&all), 0);
+	steps = INT_MAX - all.left;
+	/* The first versions take most of the steps, so the last ones are cut from the end. */
+	for (int step = 1; step < steps; step += step / 2 + 1, n++) {
+		int version = cut_at(step);
 
-		copy_schema_1();
-		err = migrate_until((struct interrupt){.left = left});
-		if (!err)
-			break;
-		cut++;
 		/* Each version is reached for good. */
-		assert_true((int)query("PRAGMA user_version") >= version);
-		version = (int)query("PRAGMA user_version");
-		assert_true(version < COMM_SCHEMA_VERSION);
-		copy_schema_1();
-		child = fork();
-		if (!child)
-			_exit(migrate_until((struct interrupt){.left = left, .kill = true}) != 0);
-		waitpid(child, &status, 0);
-		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-		killed++;
-		/* The next process that opens the store rolls the unfinished migration back. */
-		sql(version == 1 ? "SELECT src_site FROM edge" : "SELECT src_context FROM edge");
-		assert_int_equal((int)query("PRAGMA user_version"), version);
-		assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
-				  " WHERE name = 'uuid'") == (version > 1));
-		assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
-				  " WHERE name = 'guess_bytes'") == 0);
+		assert_true(version >= first);
+		first = version;
+		version = cut_at(steps - step);
+		assert_true(version <= last && (n || version == last));
+		last = version;
 	}
-	assert_true(cut > 5 && killed == cut && version > 1);
+	assert_true(n > 5 && first > 1 && last == 1);
+	bring_up_to_date();
 	test_reports_stay_what_they_were(state);
 }
 

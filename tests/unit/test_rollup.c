@@ -274,6 +274,100 @@ static void test_placements_are_capped(void **state)
 	comm_store_close(store);
 }
 
+static int write_origins(struct comm_store *store, int second, const struct comm_origin *o,
+			 size_t n)
+{
+	struct comm_slice_info info = {.start_ns = START + second * SECOND,
+				       .end_ns = START + (second + 1) * SECOND,
+				       .origin = o,
+				       .n_origins = n};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, NULL, 0, &naming);
+}
+
+static void test_origins_are_summed(void **state)
+{
+	/* One end twice, one of a thread and an object without names. */
+	const struct comm_origin some[] = {
+		{1,
+		 2,
+		 1,
+		 {[COMM_FROM_OWN] = {5, 500, 500, 2000}, [COMM_FROM_MODIFIED] = {1, 100, 0, 0}}},
+		{2, 3, 1, {[COMM_FROM_MEMORY] = {7, 700, 0, 0}}},
+		{1, 2, 1, {[COMM_FROM_OWN] = {1, 50, 50, 300}}},
+		{4000000000U, 2, 3999999999U, {[COMM_FROM_UNKNOWN] = {9, 900, 0, 0}}},
+	};
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	(void)state;
+	c.detail_ns = 120 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 400; i++)
+		assert_int_equal(write_origins(store, i, some, 4), 0);
+#define ORIGIN(what, start, level)                                                               \
+	"SELECT " what " FROM origin JOIN slice ON id = slice"                                   \
+	" WHERE start_ns = " start " AND level = " level " AND thread = 1 AND object = 1 AND"    \
+	" source = 'own' AND context = (SELECT c.id FROM context c JOIN site s ON s.id = c.site" \
+	" WHERE s.line = 0 AND s.source <> '')"
+	assert_true(query(ORIGIN("origin.samples", "1399000000000", "0")) == 6);
+	assert_true(query(ORIGIN("loads", "1399000000000", "0")) == 550);
+	assert_true(query(ORIGIN("timed_loads", "1399000000000", "0")) == 550);
+	assert_true(query(ORIGIN("timed_cycles", "1399000000000", "0")) == 2300);
+	assert_true(query("SELECT origin.samples FROM origin JOIN slice ON id = slice WHERE"
+			  " start_ns = 1399000000000 AND level = 0 AND thread = 0 AND object = 0"
+			  " AND source = 'unknown'") == 9);
+	assert_true(query("SELECT count(*) FROM origin JOIN slice ON id = slice WHERE"
+			  " start_ns = 1399000000000") == 4);
+	/* Wide slices have the sums, and what they repeat is deleted with its slice. */
+	assert_true(query(ORIGIN("timed_cycles", "1060000000000", "1")) == 60 * 2300);
+	assert_true(query("SELECT count(*) FROM origin WHERE slice NOT IN"
+			  " (SELECT id FROM slice)") == 0);
+	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
+	assert_true(query("SELECT sum(o.samples) FROM origin o JOIN slice s ON s.id = o.slice"
+			  " WHERE level = 2") == 400 * 23);
+	comm_store_close(store);
+}
+
+/* The row cap: ends with fewest loads lose their names, whole; shares of the others stay. */
+static void test_origins_are_capped(void **state)
+{
+	struct comm_origin many[38 * 16];
+	struct comm_store_config c = config();
+	struct comm_store *store;
+	double sum = 0;
+
+	(void)state;
+	c.row_cap = 100;
+	store = open_store(&c);
+	begin(store);
+	for (uint32_t i = 0; i < 38 * 16; i++) {
+		double loads = 1 + i * 7919 % 1000;
+
+		many[i] =
+			(struct comm_origin){.thread = 1 + i / 16, .site = 2 + i % 16, .object = 1};
+		many[i].from[COMM_FROM_OWN] = (struct comm_origin_sums){3, 3 * loads, 0, 0};
+		many[i].from[COMM_FROM_MODIFIED] = (struct comm_origin_sums){1, loads, 0, 0};
+		sum += 4 * loads;
+	}
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(write_origins(store, i, many, 38 * 16), 0);
+	assert_true(query("SELECT count(*) FROM origin WHERE slice = 1 AND thread <> 0") == 200);
+	assert_true(query("SELECT count(*) FROM origin WHERE slice = 1") == 202);
+	assert_true(query("SELECT sum(loads) FROM origin WHERE slice = 1") == sum);
+	assert_true(
+		query("SELECT count(*) FROM origin a JOIN origin b USING (slice, thread, context)"
+		      " WHERE a.source = 'own' AND b.source = 'modified'"
+		      " AND a.loads = 3 * b.loads") == 61 * 101);
+	assert_true(query("SELECT n FROM loss WHERE slice = 1 AND cause = 'cells_folded'") ==
+		    38 * 16 - 100);
+	assert_true(query("SELECT sum(loads) FROM origin JOIN slice ON id = slice WHERE"
+			  " level = 1") == 60 * sum);
+	comm_store_close(store);
+}
+
 static void test_quota(void **state)
 {
 	struct comm_store_config c = config();
@@ -442,6 +536,8 @@ int main(void)
 		TEST(test_roll_up_keeps_sums),
 		TEST(test_placements_are_summed),
 		TEST(test_placements_are_capped),
+		TEST(test_origins_are_summed),
+		TEST(test_origins_are_capped),
 		TEST(test_quota),
 		TEST(test_quota_takes_detail_first),
 		TEST(test_slice_larger_than_quota),
