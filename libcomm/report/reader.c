@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "schema.h"
@@ -16,8 +15,6 @@
 
 enum {
 	READER_BUSY_MS = 2000,
-	/* A store may be hostile: larger texts and rows of it are an error. */
-	READER_TEXT_BYTES = 1 << 20,
 	READER_RUNS_FIRST = 16,
 	READER_ERROR_MAX = 100,
 };
@@ -46,18 +43,19 @@ static int open_db(struct comm_reader *reader, int *ret_version)
 {
 	static const char settings[] = "PRAGMA query_only = ON; PRAGMA cell_size_check = ON;"
 				       "PRAGMA temp_store = MEMORY";
+	int err;
 
 	if (sqlite3_open_v2(reader->path, &reader->db,
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-			    NULL) != SQLITE_OK)
+			    comm_guard_vfs()) != SQLITE_OK)
 		return reader->db ? comm_schema_errno(reader->db) : -ENOMEM;
 	sqlite3_busy_timeout(reader->db, READER_BUSY_MS);
-	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_limit(reader->db, SQLITE_LIMIT_LENGTH, READER_TEXT_BYTES);
+	comm_guard_init(&reader->guard, reader->db);
+	comm_guard_begin(&reader->guard, reader->path, 0);
 	if (sqlite3_exec(reader->db, settings, NULL, NULL, NULL) != SQLITE_OK)
 		return comm_schema_errno(reader->db);
-	return comm_schema_version(reader->db, ret_version);
+	err = comm_schema_version(reader->db, ret_version);
+	return err ? err : comm_schema_check(reader->db, *ret_version);
 }
 
 int comm_reader_open(const char *path, struct comm_reader **ret, char **err)
@@ -102,24 +100,13 @@ void comm_reader_close(struct comm_reader *reader)
 
 uint64_t comm_reader_bytes(const struct comm_reader *reader)
 {
-	static const char *const suffixes[] = {"", "-wal"};
-	uint64_t bytes = 0;
-	struct stat st;
-	char *name;
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		if (asprintf(&name, "%s%s", reader->path, suffixes[i]) < 0)
-			return bytes;
-		if (stat(name, &st) == 0)
-			bytes += st.st_size;
-		free(name);
-	}
-	return bytes;
+	return comm_guard_bytes(reader->path);
 }
 
 /* Begins a read transaction: all statements of a call see one snapshot. */
 int comm_reader_snapshot(struct comm_reader *reader)
 {
+	comm_guard_begin(&reader->guard, reader->path, 0);
 	if (sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
 	return comm_schema_errno(reader->db);
@@ -270,6 +257,11 @@ static int add_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_r
 		runs->run = grown;
 	}
 	code = read_run(reader, stmt, &runs->run[runs->n]);
+	/* Pages of a damaged file can have several parents: the same runs again and again. */
+	if (!code && runs->n && runs->run[runs->n].id <= runs->run[runs->n - 1].id) {
+		comm_run_deinit(&runs->run[runs->n]);
+		return -EUCLEAN;
+	}
 	runs->n += !code;
 	return code;
 }

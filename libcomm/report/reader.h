@@ -11,10 +11,12 @@
 #include <comm/comm.h>
 
 #include "error_model.h"
+#include "guard.h"
 
 struct comm_reader {
 	sqlite3 *db;
 	char *path;
+	struct comm_guard guard;
 };
 
 /* Both comm_reader_fail functions return code, and set *err unless err is NULL. */

@@ -12,6 +12,8 @@
 #include "role.h"
 #include "uuid.h"
 
+enum { SCHEMA_FOREIGN = 64 };
+
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -281,16 +283,108 @@ static int migrate_one(sqlite3 *db, size_t i)
 	return err;
 }
 
+static int migrate(sqlite3 *db, int from, int to)
+{
+	int err = add_functions(db);
+
+	for (int i = from; !err && i < to; i++)
+		err = migrate_one(db, i);
+	return err;
+}
+
+#define SCHEMA_ROWS "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name, type"
+
+enum { SCHEMA_COLUMNS = 4 };
+
+static const char *column(sqlite3_stmt *stmt, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, i);
+
+	return text ? text : "";
+}
+
+/* By name and type, as the rows are ordered. */
+static int order(sqlite3_stmt *a, sqlite3_stmt *b)
+{
+	int name = strcmp(column(a, 1), column(b, 1));
+
+	return name ? name : strcmp(column(a, 0), column(b, 0));
+}
+
+/* Steps through both schemas at once. */
+static int compare(sqlite3_stmt *has, sqlite3_stmt *wants, char foreign[SCHEMA_FOREIGN])
+{
+	int has_rc = sqlite3_step(has), wants_rc = sqlite3_step(wants);
+	bool is_missing = false;
+
+	while (has_rc == SQLITE_ROW || wants_rc == SQLITE_ROW) {
+		int at = has_rc != SQLITE_ROW ? 1 : wants_rc != SQLITE_ROW ? -1 : order(has, wants);
+
+		for (int i = 0; i < SCHEMA_COLUMNS && !at; i++)
+			if (strcmp(column(has, i), column(wants, i)) != 0)
+				at = -1;
+		if (at < 0) {
+			snprintf(foreign, SCHEMA_FOREIGN, "%s %s", column(has, 0), column(has, 1));
+			return -EMEDIUMTYPE;
+		}
+		is_missing |= at > 0;
+		if (!at)
+			has_rc = sqlite3_step(has);
+		wants_rc = sqlite3_step(wants);
+	}
+	if (has_rc != SQLITE_DONE)
+		return comm_schema_errno(sqlite3_db_handle(has));
+	return is_missing ? -EUCLEAN : 0;
+}
+
+static int check(sqlite3 *db, int version, char foreign[SCHEMA_FOREIGN])
+{
+	sqlite3_stmt *has = NULL, *wants = NULL;
+	sqlite3 *model;
+	int err;
+
+	if (sqlite3_open(":memory:", &model) != SQLITE_OK) {
+		sqlite3_close(model);
+		return -ENOMEM;
+	}
+	err = migrate(model, 0, version);
+	if (!err && sqlite3_prepare_v2(model, SCHEMA_ROWS, -1, &wants, NULL) != SQLITE_OK)
+		err = comm_schema_errno(model);
+	if (!err && sqlite3_prepare_v2(db, SCHEMA_ROWS, -1, &has, NULL) != SQLITE_OK)
+		err = comm_schema_errno(db);
+	if (!err)
+		err = compare(has, wants, foreign);
+	sqlite3_finalize(has);
+	sqlite3_finalize(wants);
+	sqlite3_close(model);
+	return err;
+}
+
+int comm_schema_check(sqlite3 *db, int version)
+{
+	char foreign[SCHEMA_FOREIGN];
+
+	return check(db, version, foreign);
+}
+
+/* What the store has that no store has: "view edge"; "": nothing. */
+static void find_foreign(sqlite3 *db, char foreign[SCHEMA_FOREIGN])
+{
+	int version;
+
+	if (comm_schema_version(db, &version) || check(db, version, foreign) != -EMEDIUMTYPE)
+		*foreign = '\0';
+	for (char *c = foreign; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+}
+
 int comm_schema_migrate(sqlite3 *db)
 {
 	int version = 0, err;
 
 	err = comm_schema_version(db, &version);
-	if (!err)
-		err = add_functions(db);
-	for (size_t i = version; !err && i < sizeof(migrations) / sizeof(*migrations); i++)
-		err = migrate_one(db, i);
-	return err;
+	return err ? err : migrate(db, version, COMM_SCHEMA_VERSION);
 }
 
 int comm_schema_errno(sqlite3 *db)
@@ -326,6 +420,9 @@ int comm_schema_errno(sqlite3 *db)
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
+	case SQLITE_TOOBIG:
+	/* More work than an honest store can make (guard.h). */
+	case SQLITE_INTERRUPT:
 		return -EUCLEAN;
 	case SQLITE_CANTOPEN:
 		return system ? -system : -EACCES;
@@ -338,9 +435,19 @@ int comm_schema_errno(sqlite3 *db)
 
 char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
 {
+	char foreign[SCHEMA_FOREIGN] = "", *ret = NULL;
 	const char *why;
-	char *ret = NULL;
 
+	if (db && err == -EMEDIUMTYPE)
+		find_foreign(db, foreign);
+	if (*foreign) {
+		if (asprintf(&ret,
+			     "cannot use the store %s: it holds what is not a store's (%s); "
+			     "take that out, or name another file",
+			     path, foreign) < 0)
+			return NULL;
+		return ret;
+	}
 	switch (err) {
 	case -ENOENT:
 		why = "there is no such file";

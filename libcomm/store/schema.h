@@ -23,6 +23,12 @@ enum {
 int comm_schema_probe(const char *path, bool *ret_new);
 /* The schema version of an open store.  -EPROTO: newer than this program knows. */
 int comm_schema_version(sqlite3 *db, int *ret);
+/*
+ * Does the store have what the schema of that version has, and nothing else?  A view or a
+ * trigger in it would run in the programs that open it, and so would what an index or a
+ * default computes.  -EUCLEAN: something is missing; -EMEDIUMTYPE: something is foreign.
+ */
+int comm_schema_check(sqlite3 *db, int version);
 /* Brings a store, or an empty file, to the newest version, through all versions between. */
 int comm_schema_migrate(sqlite3 *db);
 

@@ -16,6 +16,7 @@
 
 #include "dictionary.h"
 #include "edge_table.h"
+#include "guard.h"
 #include "rollup.h"
 #include "rows.h"
 #include "schema.h"
@@ -39,6 +40,7 @@ enum {
 
 struct comm_store {
 	sqlite3 *db;
+	struct comm_guard guard;
 	char *path;
 	int lock_fd;
 	uint32_t row_cap;
@@ -161,21 +163,28 @@ static int set_quota(struct comm_store *store)
 	return limit_pages(store, n < STORE_PAGES_MAX ? n : STORE_PAGES_MAX);
 }
 
+/* A task writes one slice at most, and the wide ones that it completes. */
+static void begin_task(struct comm_store *store)
+{
+	comm_guard_begin(&store->guard, store->path,
+			 store->row_cap * (1ull + COMM_ROLLUP_LEVELS * COMM_ROLLUP_KEEP));
+}
+
 static int open_db(struct comm_store *store, const struct comm_store_config *config, bool is_new)
 {
 	char sql[64];
-	int err;
+	int version, err;
 
 	if (sqlite3_open_v2(store->path, &store->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-			    NULL) != SQLITE_OK)
+			    comm_guard_vfs()) != SQLITE_OK)
 		return store->db ? comm_schema_errno(store->db) : -ENOMEM;
 	/* Without the right to write, SQLite opens a file read-only and gives no error. */
 	if (sqlite3_db_readonly(store->db, "main") == 1)
 		return access(store->path, W_OK) < 0 ? -errno : -EROFS;
 	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
-	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	comm_guard_init(&store->guard, store->db);
+	begin_task(store);
 	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", STORE_PAGE_BYTES);
 	err = is_new ? exec(store, sql) : 0;
 	/*
@@ -184,6 +193,10 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	 */
 	if (!err)
 		err = exec(store, "PRAGMA temp_store = MEMORY");
+	if (!err)
+		err = comm_schema_version(store->db, &version);
+	if (!err)
+		err = comm_schema_check(store->db, version);
 	if (!err)
 		err = comm_schema_migrate(store->db);
 	if (!err)
@@ -326,6 +339,7 @@ static bool make_room(struct comm_store *store, int attempt, int64_t want)
 	bool checked = checkpoint(store);
 	int64_t dropped;
 
+	begin_task(store);
 	if ((!checked || is_disk_low(store)) && !store->is_capped) {
 		ballast_drop(store);
 		checkpoint(store);
@@ -357,6 +371,7 @@ static int transact(struct comm_store *store, int64_t want, transaction_fn *fn, 
 	int err = 0;
 
 	for (int i = 0; i < STORE_ATTEMPTS; i++) {
+		begin_task(store);
 		err = exec(store, "BEGIN IMMEDIATE");
 		if (!err)
 			err = fn(store, ctx);
@@ -556,6 +571,7 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	 * The slice is safe; a wide slice that cannot be written costs readers
 	 * time, not data, and room for it is made like for any other.
 	 */
+	begin_task(store);
 	err = comm_rollup_add(&store->rollup, &slice.stored, store->cells.edge, store->cells.n);
 	if (err == -ENOSPC)
 		make_room(store, 1, (int64_t)store->cells.n + 1);
@@ -593,6 +609,7 @@ int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *ho
 
 	if (!store->run)
 		return -EINVAL;
+	begin_task(store);
 	comm_rollup_finish(&store->rollup);
 	err = transact(store, 1, end_run, &finish);
 	if (!err)
