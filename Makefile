@@ -114,7 +114,7 @@ $(O)/ctl/%.o: ctl/%.c
 # commctl finds libcommprof.so beside itself in a build, and in ../lib when installed.
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
+	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)

@@ -17,6 +17,7 @@ enum {
 /* argv[0] is "commctl NAME", for argp's messages. */
 int ctl_report(int argc, char **argv);
 int ctl_export(int argc, char **argv);
+int ctl_top(int argc, char **argv);
 int ctl_list(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);

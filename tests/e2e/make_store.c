@@ -2,7 +2,7 @@
 /*
  * Makes stores with known contents for tests of commctl.
  *
- *   make_store redis|changed|hostile|empty|threads|unfinished|guess FILE [SECONDS]
+ *   make_store redis|changed|turn|hostile|empty|threads|unfinished|guess FILE [SECONDS]
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -273,6 +273,11 @@ int main(int argc, char **argv)
 
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
+		/* What io_thd_1 hands to the main thread is ten times as much from then on. */
+		for (size_t i = 0; i < n && !strcmp(argv[1], "turn") && s >= seconds / 2; i++)
+			if (flow[i].src_thread == flow[1].src_thread &&
+			    flow[i].dst_thread == flow[1].dst_thread)
+				edge[i] = edge_of(&flow[i], 1, 10 * load);
 		if (!strcmp(argv[1], "guess")) {
 			edge[0].level = COMM_LEVEL_OBJECT;
 			edge[0].guess_bytes = edge[0].bytes;

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* commctl top: who feeds whom now, from the store while commd writes it, or at any time of a run. */
+#include <argp.h>
+#include <errno.h>
+#include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "by.h"
+#include "ctl.h"
+#include "number.h"
+#include "open.h"
+#include "view.h"
+
+enum {
+	KEY_WINDOW = 0x100,
+	KEY_TOP_FROM,
+	KEY_FIRST_READ,
+
+	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
+	TOP_KEY_ESCAPE = 27,
+};
+
+struct top {
+	const char *store;
+	struct ctl_view view;
+	struct ctl_term term;
+	bool batch, help, typing, frozen;
+	uint64_t n; /* of frames in batch mode; 0: no end */
+	int64_t delay_ns;
+	int64_t from_ns; /* where to begin; only if has_from */
+	bool has_from;
+	struct comm_reader *reader;
+	struct ctl_frame frame;
+	char *problem; /* why there is no frame */
+	size_t scroll;
+	int signals;
+};
+
+static const struct argp_option fixed_options[] = {
+	{NULL, 0, NULL, 0, "What is looked at:", 2},
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"window", KEY_WINDOW, "DUR", 0, "How much of the run is shown at a time; default 1m", 0},
+	{"from", KEY_TOP_FROM, "TIME", 0,
+	 "Not live but from there: since the run's start, or before its end: -10m", 0},
+	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
+	{"all", 'a', NULL, 0, "Also what is not resolved, marked ?", 0},
+	{NULL, 0, NULL, 0, "For scripts:", 3},
+	{"batch", 'b', NULL, 0, "Print text, as without a terminal", 0},
+	{"iterations", 'n', "N", 0, "End after N times; without a terminal 1 is the default", 0},
+	{"delay", 'd', "DUR", 0, "Between two times; default 2s", 0},
+	{0},
+};
+
+static int64_t parse_duration(struct argp_state *state, const char *option, const char *arg,
+			      int64_t least)
+{
+	int64_t ns = 0;
+
+	if (comm_parse_duration(arg, &ns) || ns < least)
+		argp_error(state, "%s wants a time such as 10s or 2m, not '%s'", option, arg);
+	return ns;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct top *top = state->input;
+	uint64_t n = 0;
+
+	switch (key) {
+	case 's':
+		top->store = arg;
+		return 0;
+	case 'r':
+		if (!ctl_parse_count(arg, INT64_MAX, &n) || !n)
+			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
+		top->view.run = (int64_t)n;
+		return 0;
+	case KEY_WINDOW:
+		top->view.window_ns = parse_duration(state, "--window", arg, 1);
+		return 0;
+	case KEY_TOP_FROM:
+		top->from_ns = parse_duration(state, "--from", arg, INT64_MIN);
+		top->has_from = true;
+		return 0;
+	case KEY_FIRST_READ:
+		top->view.first_read = true;
+		return 0;
+	case 'a':
+		top->view.all = true;
+		return 0;
+	case 'b':
+		top->batch = true;
+		return 0;
+	case 'n':
+		if (!ctl_parse_count(arg, INT64_MAX, &top->n) || !top->n)
+			argp_error(state, "-n wants a whole number from 1 on, not '%s'", arg);
+		return 0;
+	case 'd':
+		top->delay_ns = parse_duration(state, "-d", arg, 1);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	}
+	return ctl_by_parse(key, arg, state, &top->view.by);
+}
+
+/* Reads what the view shows now; on failure the frame is empty, and problem says why. */
+static int refresh_frame(struct top *top)
+{
+	char *err;
+	int code;
+
+	free(top->problem);
+	top->problem = NULL;
+	ctl_frame_deinit(&top->frame);
+	code = ctl_view_read(&top->view, &top->term, top->reader, &top->frame, &err);
+	if (code) {
+		top->problem = err ? err : strdup(strerror(-code));
+		return code;
+	}
+	if (top->view.selected >= top->frame.n_rows)
+		top->view.selected = top->frame.n_rows ? top->frame.n_rows - 1 : 0;
+	return 0;
+}
+
+/* The first window that --from names. */
+static int begin_at(struct top *top)
+{
+	int code = refresh_frame(top);
+	int64_t from_ns = top->from_ns;
+
+	if (code || !top->has_from)
+		return code;
+	if (from_ns < 0)
+		from_ns += top->frame.run_ns;
+	from_ns = from_ns < 0 ? 0 : from_ns;
+	top->view.end_ns = from_ns + top->view.window_ns;
+	return refresh_frame(top);
+}
+
+static void print_frame(const struct top *top)
+{
+	for (size_t i = 0; i < top->frame.n_head; i++)
+		puts(top->frame.head[i]);
+	for (size_t i = 0; i < top->frame.n_rows; i++)
+		puts(top->frame.row[i].text);
+	for (size_t i = 0; i < top->frame.n_foot; i++)
+		puts(top->frame.foot[i]);
+	fflush(stdout);
+}
+
+static int run_batch(struct top *top)
+{
+	const struct timespec delay = {top->delay_ns / 1000000000, top->delay_ns % 1000000000};
+	uint64_t n = top->n ? top->n : top->batch ? 0 : 1;
+	int code = begin_at(top);
+
+	for (uint64_t i = 0; !code; i++) {
+		if (i)
+			puts("");
+		print_frame(top);
+		if (i + 1 == n || ferror(stdout))
+			break;
+		nanosleep(&delay, NULL);
+		code = refresh_frame(top);
+	}
+	if (code) {
+		code = ctl_error(code, top->problem);
+		top->problem = NULL;
+	}
+	return code;
+}
+
+static void draw_line(int y, int attributes, const char *text)
+{
+	move(y, 0);
+	clrtoeol();
+	attrset(attributes);
+	/* Never as a format: it holds names from the target. */
+	addnstr(text, COLS > 1 ? COLS - 1 : 0);
+	attrset(A_NORMAL);
+}
+
+static const char *const help_lines[] = {
+	"up down, j k      select a row            Enter, l   into it",
+	"Backspace, h      out again               Esc        all the way out",
+	"left right        a window back, on       Space      stop and go on",
+	"End, G            live                    w W        window longer, shorter",
+	"a                 also what is not resolved",
+	"f                 first reads             s          sort by share, change, name",
+	"/                 rows with a text        q          quit",
+	"",
+	"An arrow marks what certainly changed since the window before.",
+};
+
+static void draw(struct top *top)
+{
+	const struct ctl_frame *frame = &top->frame;
+	size_t y = 0, room, i;
+
+	erase();
+	if (top->help) {
+		for (; y < sizeof(help_lines) / sizeof(*help_lines) && (int)y < LINES; y++)
+			draw_line((int)y, A_NORMAL, help_lines[y]);
+		refresh();
+		return;
+	}
+	if (top->problem)
+		draw_line(LINES > 2 ? 2 : 0, A_BOLD, top->problem);
+	for (i = 0; i < frame->n_head && (int)y < LINES - 1; i++)
+		draw_line((int)y++, i + 1 == frame->n_head || !i ? A_BOLD : A_NORMAL,
+			  frame->head[i]);
+	room = LINES > (int)(y + frame->n_foot + 1) ? LINES - y - frame->n_foot - 1 : 0;
+	if (top->view.selected < top->scroll)
+		top->scroll = top->view.selected;
+	if (room && top->view.selected >= top->scroll + room)
+		top->scroll = top->view.selected - room + 1;
+	for (i = top->scroll; i < frame->n_rows && i < top->scroll + room; i++)
+		draw_line((int)y++, i == top->view.selected ? A_REVERSE : A_NORMAL,
+			  frame->row[i].text);
+	for (i = 0; i < frame->n_foot && (int)y < LINES - 1; i++)
+		draw_line((int)y++, A_DIM, frame->foot[i]);
+	if (top->typing) {
+		char line[CTL_VIEW_FILTER + 2];
+
+		snprintf(line, sizeof(line), "/%s", top->view.filter);
+		draw_line(LINES - 1, A_BOLD, line);
+	} else {
+		draw_line(LINES - 1, A_DIM,
+			  top->frozen ? "stopped: Space goes on   ? help   q quit"
+				      : "? help   Enter into   / find   q quit");
+	}
+	refresh();
+}
+
+static void go_in(struct top *top)
+{
+	struct ctl_view *view = &top->view;
+
+	if (!top->frame.has_deeper || view->selected >= top->frame.n_rows)
+		return;
+	view->step[view->depth++] = top->frame.row[view->selected].step;
+	view->selected = 0;
+	*view->filter = '\0';
+}
+
+static void step_window(struct top *top, int direction)
+{
+	struct ctl_view *view = &top->view;
+	int64_t end_ns = top->frame.end_ns + direction * view->window_ns;
+
+	if (end_ns < view->window_ns)
+		end_ns = view->window_ns < top->frame.run_ns ? view->window_ns : top->frame.run_ns;
+	/* On past the end it is live again. */
+	view->end_ns = end_ns >= top->frame.run_ns ? 0 : end_ns;
+	top->frozen = view->end_ns != 0;
+}
+
+/* Text of the filter goes on until Enter. */
+static void type_key(struct top *top, int key)
+{
+	char *filter = top->view.filter;
+	size_t n = strlen(filter);
+
+	if (key == '\n' || key == KEY_ENTER) {
+		top->typing = false;
+	} else if (key == TOP_KEY_ESCAPE) {
+		top->typing = false;
+		*filter = '\0';
+	} else if (key == KEY_BACKSPACE || key == 0x7f || key == '\b') {
+		if (n)
+			filter[n - 1] = '\0';
+	} else if (key >= ' ' && key < 0x7f && n + 1 < CTL_VIEW_FILTER) {
+		filter[n] = (char)key;
+		filter[n + 1] = '\0';
+	}
+	top->view.selected = 0;
+}
+
+/* False: quit. */
+static bool press(struct top *top, int key)
+{
+	struct ctl_view *view = &top->view;
+
+	if (top->help) {
+		top->help = false;
+		return true;
+	}
+	if (top->typing) {
+		type_key(top, key);
+		return true;
+	}
+	switch (key) {
+	case 'q':
+		return false;
+	case '?':
+		top->help = true;
+		break;
+	case KEY_DOWN:
+	case 'j':
+		view->selected += view->selected + 1 < top->frame.n_rows;
+		break;
+	case KEY_UP:
+	case 'k':
+		view->selected -= view->selected > 0;
+		break;
+	case '\n':
+	case KEY_ENTER:
+	case 'l':
+		go_in(top);
+		break;
+	case KEY_BACKSPACE:
+	case 0x7f:
+	case '\b':
+	case 'h':
+		view->depth -= view->depth > 0;
+		view->selected = 0;
+		break;
+	case TOP_KEY_ESCAPE:
+		view->depth = 0;
+		*view->filter = '\0';
+		view->selected = 0;
+		break;
+	case KEY_LEFT:
+		step_window(top, -1);
+		break;
+	case KEY_RIGHT:
+		step_window(top, 1);
+		break;
+	case KEY_END:
+	case 'G':
+		view->end_ns = 0;
+		top->frozen = false;
+		break;
+	case ' ':
+		top->frozen = !top->frozen;
+		view->end_ns = top->frozen ? top->frame.end_ns : 0;
+		break;
+	case 'w':
+		view->window_ns *= view->window_ns < INT64_MAX / 4 ? 2 : 1;
+		break;
+	case 'W':
+		view->window_ns /= view->window_ns > 2000000000 ? 2 : 1;
+		break;
+	case 'a':
+		view->all = !view->all;
+		break;
+	case 'f':
+		view->first_read = !view->first_read;
+		break;
+	case 's':
+		view->sort = (view->sort + 1) % CTL_SORTS;
+		break;
+	case '/':
+		top->typing = true;
+		*view->filter = '\0';
+		break;
+	}
+	return true;
+}
+
+/* Whether the store was written since the frame was read. */
+static bool is_stale(struct top *top, uint64_t *changes)
+{
+	int64_t run;
+	uint64_t end_ns, now;
+
+	if (comm_reader_newest(top->reader, &run, &end_ns, &now, NULL) || now == *changes)
+		return false;
+	*changes = now;
+	return true;
+}
+
+/* Signals end the loop, so that the terminal is given back whatever ends the program. */
+static int catch_signals(struct top *top)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	top->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return top->signals < 0 ? -errno : 0;
+}
+
+static void loop(struct top *top)
+{
+	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+				{.fd = top->signals, .events = POLLIN}};
+	uint64_t changes = 0;
+
+	is_stale(top, &changes);
+	for (;;) {
+		int key;
+
+		draw(top);
+		poll(fds, 2, TOP_LOOK_MS);
+		if (fds[1].revents || (fds[0].revents & (POLLHUP | POLLERR)))
+			return;
+		key = getch();
+		if (key == KEY_RESIZE) {
+			/* Names are cut to the width. */
+			top->term.width = COLS;
+		} else if (key != ERR) {
+			if (!press(top, key))
+				return;
+		} else if (top->frozen || !is_stale(top, &changes)) {
+			continue;
+		}
+		refresh_frame(top);
+	}
+}
+
+static int run_screen(struct top *top)
+{
+	SCREEN *screen;
+	int code = begin_at(top);
+
+	if (code) {
+		code = ctl_error(code, top->problem);
+		top->problem = NULL;
+		return code;
+	}
+	top->frozen = top->has_from;
+	if (catch_signals(top))
+		return ctl_error(-errno, NULL);
+	set_escdelay(25);
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen) {
+		fprintf(stderr,
+			"commctl: no screen can be made on a terminal of type '%s': --batch "
+			"prints text\n",
+			getenv("TERM") ? getenv("TERM") : "");
+		return CTL_FAILURE;
+	}
+	set_term(screen);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	curs_set(0);
+	loop(top);
+	endwin();
+	delscreen(screen);
+	close(top->signals);
+	return CTL_OK;
+}
+
+/* Whether there is a terminal that has a cursor to move. */
+static bool is_screen(void)
+{
+	const char *type = getenv("TERM");
+
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && type && *type &&
+	       strcmp(type, "dumb") != 0;
+}
+
+int ctl_top(int argc, char **argv)
+{
+	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
+	struct argp_option options[CTL_BY_OPTIONS + FIXED];
+	const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Who feeds whom now: the newest part of the latest run, again whenever "
+		       "commd has written; ? lists the keys.",
+	};
+	struct top top = {.view = {.window_ns = 60000000000}, .delay_ns = 2000000000};
+	int code;
+
+	ctl_by_options(options, fixed_options, FIXED);
+	argp_parse(&argp, argc, argv, 0, NULL, &top);
+	ctl_term_init(&top.term);
+	code = ctl_open(top.store, &top.reader, NULL);
+	if (code)
+		return code;
+	if (top.batch || !is_screen())
+		code = run_batch(&top);
+	else
+		code = run_screen(&top);
+	ctl_frame_deinit(&top.frame);
+	free(top.problem);
+	comm_reader_close(top.reader);
+	return code;
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change.h"
+#include "label.h"
+#include "number.h"
+#include "pairing.h"
+
+enum {
+	BY_MAX = 96,
+	FIGURES = 44, /* width of a row before the names */
+};
+
+/* What each grouping's edges are made of; a view goes from one to the next that is there. */
+static const char *const deeper[] = {"process", "role", "thread", "function", "object", "line"};
+
+#define VIEW_ALARM 0.05
+#define VIEW_MARGIN 1.5
+
+/* The edges of one window, and of the one before it. */
+struct reading {
+	const struct comm_report *report, *before; /* before: NULL where there is none */
+	struct ctl_labels labels;
+	struct ctl_pairing pairing;
+	const struct ctl_pair **pair; /* of each edge */
+	double bytes;		      /* of all edges at this depth */
+	size_t n_unstated;
+};
+
+const char *ctl_view_sort_name(enum ctl_view_sort sort)
+{
+	static const char *const names[] = {
+		[CTL_SORT_SHARE] = "share",
+		[CTL_SORT_CHANGE] = "change",
+		[CTL_SORT_NAME] = "name",
+	};
+
+	return names[sort];
+}
+
+/* The groupings down to the view's depth, joined; how many are joined. */
+static size_t groupings(const struct ctl_view *view, size_t depth, char text[BY_MAX])
+{
+	const char *by = view->by ? view->by : "thread";
+	size_t n = 1, at = 0;
+
+	snprintf(text, BY_MAX, "%s", by);
+	while (at < sizeof(deeper) / sizeof(*deeper) && strcmp(deeper[at], by))
+		at++;
+	/* A role is threads of all processes: it is not between a process and its threads. */
+	for (at++; at < sizeof(deeper) / sizeof(*deeper) && n <= depth && n < CTL_VIEW_DEPTH;
+	     at++) {
+		if (!strcmp(deeper[at], "role"))
+			continue;
+		snprintf(text + strlen(text), BY_MAX - strlen(text), ",%s", deeper[at]);
+		n++;
+	}
+	return n;
+}
+
+/* A node's part at a depth: itself where there is one grouping alone. */
+static const struct comm_node *part_of(const struct comm_node *node, size_t depth)
+{
+	if (!node->n_parts)
+		return node;
+	return node->parts[depth < node->n_parts ? depth : node->n_parts - 1];
+}
+
+static bool is_inside(const struct ctl_view *view, const struct comm_report *report,
+		      const struct comm_report_edge *edge)
+{
+	const struct comm_node *from = comm_report_node_at(report, edge->from);
+	const struct comm_node *to = comm_report_node_at(report, edge->to);
+
+	if (view->depth && (from->other || to->other))
+		return false;
+	for (size_t i = 0; i < view->depth; i++)
+		if (strcmp(part_of(from, i)->key, view->step[i].key[0]) ||
+		    strcmp(part_of(to, i)->key, view->step[i].key[1]))
+			return false;
+	return true;
+}
+
+static int take_report(const struct ctl_view *view, struct comm_reader *reader, int64_t from_ns,
+		       int64_t to_ns, double confidence, struct comm_report **ret, char **err)
+{
+	char by[BY_MAX];
+	struct comm_query query = COMM_QUERY_INIT;
+
+	groupings(view, view->depth, by);
+	query.run = view->run;
+	query.by = by;
+	query.from_ns = from_ns;
+	query.to_ns = to_ns;
+	query.first_read = view->first_read;
+	query.confidence = confidence;
+	/* Within a thread its functions communicate: not what the thread's edge is made of. */
+	query.across = view->depth > 0;
+	return comm_reader_report(reader, &query, ret, err);
+}
+
+static void name_of(const struct ctl_view *view, const struct reading *reading, size_t node,
+		    char name[CTL_LABEL])
+{
+	const struct comm_node *of = comm_report_node_at(reading->report, node);
+	const struct comm_node *part = part_of(of, view->depth);
+	char raw[2 * CTL_LABEL];
+
+	if (!of->n_parts) {
+		snprintf(name, CTL_LABEL, "%s", reading->labels.text[node]);
+		return;
+	}
+	if (part->kind == COMM_NODE_LINE && *part->source)
+		snprintf(raw, sizeof(raw), "%s:%u %s",
+			 strrchr(part->source, '/') ? strrchr(part->source, '/') + 1 : part->source,
+			 part->line, part->name);
+	else
+		snprintf(raw, sizeof(raw), "%s", part->name);
+	ctl_clean(name, CTL_LABEL, raw, CTL_LABEL - 1);
+}
+
+/* An arrow only where the change since the window before is certain. */
+static const char *trend(const struct reading *reading, const struct ctl_term *term, size_t edge,
+			 double *ret_size)
+{
+	const struct ctl_pair *pair = reading->pair[edge];
+	struct ctl_flow flow[2];
+	struct ctl_change change;
+
+	*ret_size = 0;
+	if (!reading->before || !pair)
+		return " ";
+	for (int s = 0; s < 2; s++)
+		flow[s] = (struct ctl_flow){pair->share[s], pair->share_low[s], pair->share_high[s],
+					    pair->resolved[s], pair->slices[s]};
+	ctl_change_of(&flow[0], &flow[1],
+		      (double)reading->report->bursts / fmax(reading->before->bursts, 1),
+		      VIEW_ALARM, VIEW_MARGIN, &change);
+	if (change.verdict < CTL_LESS)
+		return " ";
+	*ret_size = fabs(flow[1].value - flow[0].value);
+	return change.verdict == CTL_MORE ? ctl_either(term, "▲", "^") : ctl_either(term, "▼", "v");
+}
+
+struct ordered {
+	struct ctl_view_row row;
+	double share, change;
+};
+
+static int order_by_share(const void *pa, const void *pb)
+{
+	const struct ordered *a = pa, *b = pb;
+
+	return (a->share < b->share) - (a->share > b->share);
+}
+
+static int order_by_change(const void *pa, const void *pb)
+{
+	const struct ordered *a = pa, *b = pb;
+	int order = (a->change < b->change) - (a->change > b->change);
+
+	return order ? order : order_by_share(pa, pb);
+}
+
+static int order_by_name(const void *pa, const void *pb)
+{
+	const struct ordered *a = pa, *b = pb;
+
+	return strcmp(a->row.step.name, b->row.step.name);
+}
+
+static void write_row(const struct ctl_view *view, const struct ctl_term *term,
+		      const struct reading *reading, size_t i, struct ordered *out)
+{
+	const struct comm_report *report = reading->report;
+	const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	char from[CTL_LABEL], to[CTL_LABEL], share[CTL_NUMBER], rate[CTL_NUMBER];
+	char range[CTL_NUMBER];
+	double of_all = reading->bytes > 0 ? edge->bytes / reading->bytes : 0;
+	double scale = edge->share > 0 ? of_all / edge->share : 0;
+
+	name_of(view, reading, edge->from, from);
+	name_of(view, reading, edge->to, to);
+	for (int s = 0; s < 2; s++) {
+		size_t node = s ? edge->to : edge->from;
+
+		snprintf(out->row.step.key[s], CTL_VIEW_KEY, "%s",
+			 part_of(comm_report_node_at(report, node), view->depth)->key);
+	}
+	snprintf(out->row.step.name, CTL_VIEW_NAME, "%s > %s", from, to);
+	out->share = of_all;
+	snprintf(out->row.text, CTL_VIEW_LINE, "%7s%s %14s %10s/s %s  %s",
+		 ctl_percent(share, of_all), edge->resolved || report->exact ? " " : "?",
+		 report->exact ? ""
+			       : ctl_percent_range(range, fmin(1, edge->share_low * scale),
+						   fmin(1, edge->share_high * scale)),
+		 ctl_bytes(rate, edge->bytes / seconds), trend(reading, term, i, &out->change),
+		 out->row.step.name);
+}
+
+static int fill_rows(const struct ctl_view *view, const struct ctl_term *term,
+		     struct reading *reading, struct ctl_frame *frame)
+{
+	static int (*const order[])(const void *, const void *) = {
+		[CTL_SORT_SHARE] = order_by_share,
+		[CTL_SORT_CHANGE] = order_by_change,
+		[CTL_SORT_NAME] = order_by_name,
+	};
+	const struct comm_report *report = reading->report;
+	struct ordered *all = calloc(report->n_edges + 1, sizeof(*all));
+	size_t n = 0;
+
+	frame->row = calloc(report->n_edges + 1, sizeof(*frame->row));
+	if (!all || !frame->row) {
+		free(all);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < report->n_edges; i++)
+		if (is_inside(view, report, comm_report_edge_at(report, i)))
+			reading->bytes += comm_report_edge_at(report, i)->bytes;
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		if (!is_inside(view, report, edge))
+			continue;
+		if (!edge->resolved && !report->exact && !view->all) {
+			reading->n_unstated++;
+			continue;
+		}
+		write_row(view, term, reading, i, &all[n]);
+		n += !*view->filter || strstr(all[n].row.step.name, view->filter);
+	}
+	qsort(all, n, sizeof(*all), order[view->sort]);
+	for (size_t i = 0; i < n; i++)
+		frame->row[i] = all[i].row;
+	frame->n_rows = n;
+	free(all);
+	return 0;
+}
+
+static int pair_windows(struct reading *reading)
+{
+	const struct comm_report *both[2] = {reading->before, reading->report};
+	int code;
+
+	reading->pair = calloc(reading->report->n_edges + 1, sizeof(*reading->pair));
+	if (!reading->pair)
+		return -ENOMEM;
+	if (!reading->before)
+		return 0;
+	/* Of shares: free of the factor common to the volumes of a run. */
+	code = ctl_pairing_init(&reading->pairing, both, 1);
+	for (size_t i = 0; !code && i < reading->pairing.n; i++)
+		if (reading->pairing.pair[i].edge[1] != SIZE_MAX)
+			reading->pair[reading->pairing.pair[i].edge[1]] = &reading->pairing.pair[i];
+	return code;
+}
+
+static void add_line(char lines[][CTL_VIEW_LINE], size_t *n, const char *text)
+{
+	snprintf(lines[(*n)++], CTL_VIEW_LINE, "%s", text);
+}
+
+static void write_head(const struct ctl_view *view, const struct ctl_term *term,
+		       const struct reading *reading, struct ctl_frame *frame)
+{
+	const struct comm_report *report = reading->report;
+	const struct comm_run *run = report->run;
+	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[CTL_VIEW_LINE];
+	char name[CTL_VIEW_LINE / 2], filter[CTL_VIEW_FILTER + 1];
+	uint64_t lost = 0;
+
+	ctl_clean(name, sizeof(name), run->command, term->width > 60 ? term->width - 44 : 20);
+	snprintf(line, sizeof(line), "run %lld  %s  %s..%s of %s  %s", (long long)run->id,
+		 run->state == COMM_RUN_RUNNING && !view->end_ns ? "live" : "past",
+		 ctl_duration(a, report->from_ns), ctl_duration(b, report->to_ns),
+		 ctl_duration(c, run->end_ns - run->start_ns), name);
+	add_line(frame->head, &frame->n_head, line);
+	for (size_t i = 0; i < report->n_losses; i++)
+		lost += comm_report_loss_at(report, i)->n;
+	snprintf(line, sizeof(line), "cost %s",
+		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
+	if (run->overhead_limit > 0)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), " of %s%s",
+			 ctl_percent(b, run->overhead_limit),
+			 report->overhead > run->overhead_limit ? ": over the limit" : "");
+	snprintf(line + strlen(line), sizeof(line) - strlen(line), ", %s lost",
+		 lost ? ctl_count(a, lost) : "nothing");
+	if (!report->exact && report->read_bytes > 0)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 ", writer seen for %s of %s read",
+			 ctl_percent(b, report->seen_bytes / report->read_bytes),
+			 ctl_bytes(c, report->read_bytes));
+	add_line(frame->head, &frame->n_head, line);
+	snprintf(line, sizeof(line), "%s", view->depth ? "" : report->by->title);
+	for (size_t i = 0; i < view->depth; i++)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.100s",
+			 i ? " / " : "", view->step[i].name);
+	if (view->first_read)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", first reads");
+	if (*view->filter)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", with \"%s\"",
+			 ctl_clean(filter, sizeof(filter), view->filter, CTL_VIEW_FILTER));
+	snprintf(line + strlen(line), sizeof(line) - strlen(line), ", by %s",
+		 ctl_view_sort_name(view->sort));
+	add_line(frame->head, &frame->n_head, line);
+	add_line(frame->head, &frame->n_head, "");
+	snprintf(line, sizeof(line), "%7s  %14s %12s    %s", "share",
+		 report->exact ? "" : "90 % interval", "rate", "writer > reader");
+	add_line(frame->head, &frame->n_head, line);
+}
+
+static void write_foot(const struct reading *reading, struct ctl_frame *frame)
+{
+	char line[CTL_VIEW_LINE];
+
+	if (reading->n_unstated && !frame->n_rows)
+		snprintf(line, sizeof(line),
+			 "Nothing is stated: this window confirms none of %zu flows (a: show them, "
+			 "w: a longer window).",
+			 reading->n_unstated);
+	else if (reading->n_unstated)
+		snprintf(line, sizeof(line), "and %zu others, not resolved (a: show)",
+			 reading->n_unstated);
+	else if (!frame->n_rows)
+		snprintf(line, sizeof(line), "Nothing to show.");
+	else
+		return;
+	add_line(frame->foot, &frame->n_foot, line);
+}
+
+int ctl_view_read(const struct ctl_view *view, const struct ctl_term *term,
+		  struct comm_reader *reader, struct ctl_frame *frame, char **err)
+{
+	struct comm_report *report = NULL, *before = NULL;
+	struct reading reading = {0};
+	char by[BY_MAX];
+	int64_t from_ns = view->end_ns > view->window_ns ? view->end_ns - view->window_ns : 0;
+	int code;
+
+	*frame = (struct ctl_frame){0};
+	*err = NULL;
+	if (!view->end_ns)
+		from_ns = -view->window_ns;
+	code = take_report(view, reader, from_ns, view->end_ns, 0, &report, err);
+	if (code)
+		return code;
+	/* Where the window begins with the run, there is none before. */
+	if (report->from_ns && take_report(view, reader,
+					   report->from_ns > (uint64_t)view->window_ns
+						   ? (int64_t)report->from_ns - view->window_ns
+						   : 0,
+					   (int64_t)report->from_ns, 1 - VIEW_ALARM, &before, NULL))
+		before = NULL;
+	reading.report = report;
+	reading.before = before;
+	code = ctl_labels_init(&reading.labels, report);
+	if (!code)
+		code = pair_windows(&reading);
+	if (!code)
+		code = fill_rows(view, term, &reading, frame);
+	if (!code) {
+		frame->end_ns = report->to_ns;
+		frame->run_ns = report->run->end_ns - report->run->start_ns;
+		frame->has_deeper =
+			!report->by->between &&
+			groupings(view, view->depth + 1, by) > groupings(view, view->depth, by);
+		write_head(view, term, &reading, frame);
+		write_foot(&reading, frame);
+	}
+	ctl_pairing_deinit(&reading.pairing);
+	ctl_labels_deinit(&reading.labels);
+	free(reading.pair);
+	comm_report_free(report);
+	comm_report_free(before);
+	return code;
+}
+
+void ctl_frame_deinit(struct ctl_frame *frame)
+{
+	free(frame->row);
+	*frame = (struct ctl_frame){0};
+}

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# commctl top: in a terminal that tmux plays, and as text.
+# Usage: top.sh [OUTPUT-DIRECTORY]   Needs tmux.
+# Exits 0 pass, 1 fail, 77 skipped.
+set -u
+export LC_ALL=C
+command -v tmux >/dev/null || { echo "SKIP: tmux is not installed"; exit 77; }
+out=$(realpath "${1:-${O:-.output}}")
+ctl=$out/commctl
+make=$out/tests/e2e/make_store
+root=$(realpath "$(dirname "$0")/../..")
+make -s -C "$root" O="$out" "$ctl" "$make" || exit 1
+dir=$(mktemp -d)
+cd "$dir" || exit 1
+unset COLUMNS NO_COLOR TMUX
+failed=0
+
+screen() { tmux -S "$dir/tmux" "$@"; }
+trap 'screen kill-server 2>/dev/null; rm -rf "$dir"' EXIT
+fail()
+{
+	echo "FAIL: $*"
+	failed=1
+}
+
+# Waits for a text on the screen; a busy machine may take its time.
+shows()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		screen capture-pane -p -t top >shot 2>/dev/null
+		grep -q -e "$1" shot && return 0
+		sleep 0.1
+	done
+	fail "the screen does not show '$1':"
+	sed 's/^/    /' shot
+	return 1
+}
+
+lacks() { grep -q -e "$1" shot && fail "the screen shows '$1'"; }
+
+# start TERM WIDTHxHEIGHT OPTION...
+start()
+{
+	local term=$1 size=$2
+	shift 2
+	rm -f code
+	screen -f /dev/null new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
+		"TERM=$term LC_ALL=C.UTF-8 '$ctl' top $*; echo \$? >code; echo left; sleep 100"
+}
+
+quit()
+{
+	screen send-keys -t top q
+	shows '^left' && [ "$(cat code)" = 0 ] || fail "exit $(cat code) after q"
+	screen kill-session -t top
+}
+
+$make redis one.db 60 && $make turn turn.db 120 && $make hostile hostile.db 20 || exit 1
+
+# Keys: what is not resolved, into a flow and out again, another window, a filter, help
+start xterm-256color 100x24 --store one.db
+shows '^run 1  past  0 s..60 s of 60 s'
+shows 'redis-server > io_thd_1'
+lacks ' %?'
+screen send-keys -t top a
+shows ' %? .* > '
+screen send-keys -t top /
+screen send-keys -t top -l bio_lazy
+shows '^/bio_lazy'
+screen send-keys -t top Enter
+shows ', with "bio_lazy"'
+lacks 'io_thd_1'
+shows 'redis-server > bio_lazy_free'
+screen send-keys -t top Enter
+shows '^[a-z-]* > [a-z_]*, by share'
+shows 'sdsnewlen > decrRefCount'
+screen send-keys -t top Down Enter
+shows ' / .* > .*, by share'
+screen send-keys -t top BSpace BSpace
+shows '^threads, by share'
+screen send-keys -t top s
+shows 'by change'
+screen send-keys -t top W
+shows '30 s..60 s of 60 s'
+screen send-keys -t top Left
+shows ' 0 s..30 s of 60 s'
+shows 'stopped'
+screen send-keys -t top G
+shows '30 s..60 s of 60 s'
+screen send-keys -t top '?'
+shows 'a window back'
+screen send-keys -t top x
+# Down to where nothing fits, and a name longer than the screen
+screen resize-window -t top -x 20 -y 5
+shows '^run 1'
+screen resize-window -t top -x 200 -y 60
+shows 'writer > reader'
+# Another run begins in the store while it is watched
+$make redis one.db 20
+shows '^run 2  '
+quit
+
+start xterm 90x20 --store turn.db --window 60s
+shows '▲  io_thd_1 > redis-server'
+quit
+start xterm 90x20 --store turn.db --window 30s --from 30s
+shows '30 s..60 s of 2 min'
+lacks '▲'
+quit
+for term in vt100 xterm-256color; do
+	start $term 60x15 --store hostile.db --all
+	shows ' > '
+	LC_ALL=C grep -q '[^ -~]' shot && fail "unprintable bytes on a screen of type $term"
+	quit
+done
+# Where the cursor cannot be moved there is text
+screen -f /dev/null new-session -d -s top -x 100 -y 40 "TERM=dumb '$ctl' top --store one.db; echo \$? >code; echo left; sleep 100"
+shows '^left' && shows 'redis-server > io_thd_1' && [ "$(cat code)" = 0 ] || fail "on a dumb terminal"
+screen kill-session -t top
+# A signal gives the terminal back
+start xterm 80x20 --store one.db
+shows 'writer > reader'
+screen send-keys -t top C-c
+shows '^left'
+screen kill-session -t top
+
+# Text
+"$ctl" top --store one.db -b -n 2 -d 100ms >stdout || fail "exit $? in batch mode"
+[ "$(grep -c '^run 2' stdout)" = 2 ] || fail "-n 2 does not print twice"
+"$ctl" top --store one.db </dev/null >stdout || fail "exit $? without a terminal"
+[ "$(grep -c '^run 2' stdout)" = 1 ] || fail "without a terminal it does not print once"
+"$ctl" top --store one.db --by-function --run 1 --from 10s --window 20s </dev/null >stdout
+grep -q '10 s..30 s of 60 s' stdout || fail "--from and --window: $(head -n 1 stdout)"
+"$ctl" top --store none.db 2>stderr
+[ $? = 1 ] || fail "a store that is not there"
+"$ctl" top --store one.db --run 9 </dev/null 2>stderr
+[ $? = 3 ] || fail "a run that is not there"
+for bad in extra '--window 0' '-n 0' '-d x' '--from soon'; do
+	# shellcheck disable=SC2086
+	"$ctl" top --store one.db $bad </dev/null 2>stderr
+	[ $? = 2 ] || fail "bad usage: $bad"
+done
+
+[ $failed = 0 ] && echo "top: all passed"
+exit $failed
