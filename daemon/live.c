@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,10 +19,13 @@
 #include "record.h"
 #include "session.h"
 #include "source.h"
+#include "stop.h"
 #include "trigger.h"
 
 enum {
 	LOOK_NS = 200 * 1000 * 1000, /* interval of asking whether the target still lives */
+	/* What is queued when the run's time is over may take so long; the rest is counted. */
+	LAST_NS = 300 * 1000 * 1000,
 };
 
 struct live {
@@ -42,9 +43,9 @@ struct live {
 	struct comm_merge *merge;
 	struct comm_record *record;
 	struct comm_inspect processes, inspect; /* inspect also records, with --record */
-	uint64_t late, unrecorded;		/* losses told so far */
+	uint64_t late, unrecorded, unfinished;	/* losses told so far */
+	uint64_t end_ns;			/* of the run; UINT64_MAX: none is set */
 	int failed;				/* -errno of the source, or of waiting for it */
-	int signals;
 	char command[256];
 };
 
@@ -244,6 +245,15 @@ static int set_pace(struct live *live)
 	return err ? fail("cannot set the rate", err, NULL) : 0;
 }
 
+static bool is_over(void *ctx)
+{
+	const struct live *live = ctx;
+	uint64_t told_ns = comm_stop_told_ns();
+	uint64_t over_ns = told_ns < live->end_ns ? told_ns : live->end_ns;
+
+	return over_ns != UINT64_MAX && comm_clock_now_ns() > over_ns + LAST_NS;
+}
+
 static int begin(struct live *live)
 {
 	const struct comm_options *options = live->options;
@@ -291,23 +301,11 @@ static int begin(struct live *live)
 	err = comm_merge_create(deliver, live, &live->merge);
 	if (err)
 		return fail("cannot set up the merge", err, NULL);
+	comm_merge_until(live->merge, is_over);
+	if (options->duration_ns)
+		live->end_ns = info.start_ns + options->duration_ns;
 	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns,
 				  options->estimator);
-}
-
-static int catch_signals(struct live *live)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	live->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return live->signals < 0 ? fail("cannot catch signals", -errno, NULL) : 0;
 }
 
 /* Says by how much a total of lost events grew since it was told last. */
@@ -340,6 +338,8 @@ static int pump(struct live *live)
 	(void)comm_pace_tick(live->pace, cut_ns, push, live);
 	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
 	comm_merge_cut(live->merge, cut_ns);
+	tell_loss(live, cut_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live->merge),
+		  &live->unfinished);
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
 	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
@@ -355,10 +355,7 @@ static int pump(struct live *live)
 
 static const char *run_until_over(struct live *live)
 {
-	uint64_t end_ns = live->options->duration_ns
-				  ? live->session.start_ns + live->options->duration_ns
-				  : UINT64_MAX;
-	struct pollfd fds[2] = {{.fd = live->signals, .events = POLLIN},
+	struct pollfd fds[2] = {{.fd = comm_stop_fd(), .events = POLLIN},
 				{.fd = live->sampler->fd(live->handle), .events = POLLIN}};
 	uint64_t looked_ns = 0;
 	int drained = 0;
@@ -368,15 +365,15 @@ static const char *run_until_over(struct live *live)
 		int sleep_ms = comm_companions_turn_ms(live->companions,
 						       comm_pace_sleep_ms(live->pace, drained));
 
-		if (now_ns >= end_ns)
+		if (now_ns >= live->end_ns)
 			return "duration";
-		if (end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
-			sleep_ms = (int)((end_ns - now_ns) / 1000000) + 1;
+		if (live->end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
+			sleep_ms = (int)((live->end_ns - now_ns) / 1000000) + 1;
 		if (poll(fds, fds[1].fd < 0 ? 1 : 2, sleep_ms) < 0 && errno != EINTR) {
 			live->failed = -errno;
 			return "error";
 		}
-		if (fds[0].revents)
+		if (comm_stop_told())
 			return "interrupted";
 		drained = pump(live);
 		if (live->failed)
@@ -400,8 +397,6 @@ static void deinit(struct live *live)
 	comm_record_destroy(live->record);
 	comm_inspect_destroy(&live->processes);
 	comm_target_destroy(live->target);
-	if (live->signals >= 0)
-		close(live->signals);
 }
 
 /* Not undone by itself, and it holds for everybody: worth a sentence. */
@@ -417,9 +412,18 @@ static void say_lowered(unsigned int before)
 			before, now);
 }
 
+static int open_store(struct live *live)
+{
+	return comm_session_open_store(&live->session, live->options);
+}
+
 int comm_live(const struct comm_options *options)
 {
-	struct live live = {.options = options, .signals = -1};
+	static int (*const setting_up[])(struct live * live) = {
+		choose_target, open_store,	choose_source, prepare,
+		open_source,   open_companions, begin,	       set_pace,
+	};
+	struct live live = {.options = options, .end_ns = UINT64_MAX};
 	char *why = NULL;
 	const char *how;
 	unsigned int max_rate;
@@ -430,11 +434,19 @@ int comm_live(const struct comm_options *options)
 		fprintf(stderr, "commd: cannot become the user behind sudo\n");
 		return 1;
 	}
-	if (catch_signals(&live) || choose_target(&live) ||
-	    comm_session_open_store(&live.session, options) || choose_source(&live) ||
-	    prepare(&live) || open_source(&live) || open_companions(&live) || begin(&live) ||
-	    set_pace(&live))
+	err = comm_stop_catch();
+	if (err) {
+		fail("cannot catch signals", err, NULL);
 		goto out;
+	}
+	for (size_t i = 0; i < sizeof(setting_up) / sizeof(*setting_up); i++) {
+		if (comm_stop_told() && !live.session.run) {
+			fprintf(stderr, "commd: told to end before the run began\n");
+			goto out;
+		}
+		if (setting_up[i](&live))
+			goto out;
+	}
 	max_rate = comm_perf_max_rate();
 	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
@@ -455,6 +467,9 @@ int comm_live(const struct comm_options *options)
 	pump(&live);
 	comm_merge_flush(live.merge);
 	end_ns = comm_clock_now_ns();
+	tell_loss(&live, end_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live.merge),
+		  &live.unfinished);
+	comm_merge_flush(live.merge);
 	status = comm_session_end(&live.session, end_ns, how);
 	if (live.failed) {
 		fail("the source could not be read any more", live.failed, NULL);

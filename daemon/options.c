@@ -280,8 +280,8 @@ static const struct argp argp = {
 	       "  commd --cgroup /system.slice/redis-server.service\n"
 	       "  commd -- xz -T4 -k big.tar\n"
 	       "\n"
-	       "SIGINT and SIGTERM end a run with everything stored.  Exit status: 0, 1 on "
-	       "failure, 2 on bad usage, 3 when nothing was seen.",
+	       "SIGINT, SIGTERM and other signals end a run with everything stored.  Exit "
+	       "status: 0, 1 on failure, 2 on bad usage, 3 when nothing was seen.",
 };
 
 const char *argp_program_version = "commd (commprof) " COMM_VERSION;

@@ -8,6 +8,7 @@
 
 #include "burst.h"
 #include "session.h"
+#include "stop.h"
 
 enum {
 	ROW_CAP = 4000,
@@ -150,6 +151,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	struct comm_engine_stats stats;
 	int err;
 
+	comm_stop_ending();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
 	err = comm_store_end_run(session->store, end_ns, how);

@@ -341,12 +341,11 @@ static void child_main(char *const argv[], int go_fd, int result_fd)
 	char byte = 0;
 	int error;
 
-	/* The command must not inherit the signals that the profiler blocks or ignores. */
+	/* The command must not inherit the signals that the profiler catches or ignores. */
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	if (byte != 'g')

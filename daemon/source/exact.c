@@ -103,13 +103,12 @@ static void remove_directory(const struct exact *exact)
 
 static int catch_signals(struct exact *exact)
 {
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++)
+		sigaddset(&set, caught[i]);
 	sigprocmask(SIG_BLOCK, &set, &exact->old_signals);
 	exact->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return exact->signals < 0 ? fail("cannot catch signals", -errno, NULL) : 0;

@@ -7,6 +7,7 @@
 #include "replay.h"
 #include "session.h"
 #include "source.h"
+#include "stop.h"
 
 static void say_unreadable(const char *path, int err, const char *then)
 {
@@ -28,6 +29,11 @@ static int run(const struct comm_options *options)
 	struct comm_inspect inspect;
 	int got, status = 1;
 
+	got = comm_stop_catch();
+	if (got) {
+		fprintf(stderr, "commd: cannot catch signals: %s\n", strerror(-got));
+		return 1;
+	}
 	got = comm_replay_open(options->source_arg, &replay);
 	if (got) {
 		say_unreadable(options->source_arg, got, "");
@@ -60,12 +66,13 @@ static int run(const struct comm_options *options)
 			       },
 			       options->slice_ns, estimator))
 		goto out;
-	while ((got = comm_replay_next(replay, &event)) == 1) {
+	while (!comm_stop_told() && (got = comm_replay_next(replay, &event)) == 1) {
 		comm_engine_event(session.engine, &event);
 		comm_session_progress(&session, event.time_ns);
 	}
 	status = comm_session_end(&session, comm_replay_end_ns(replay),
-				  got < 0		    ? "damage in the recording"
+				  comm_stop_told()	    ? "interrupted"
+				  : got < 0		    ? "damage in the recording"
 				  : comm_replay_cut(replay) ? "recording cut short"
 							    : "end of recording");
 	if (got < 0) {

@@ -35,6 +35,8 @@ static const struct {
 					      "passed over, with what stood behind them"},
 	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel module's list "
 					       "of targets was full"},
+	[COMM_LOSS_UNFINISHED] = {"unfinished", "samples and other events that were not looked at "
+						"when the run's time was over"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

@@ -38,6 +38,8 @@ struct comm_merge {
 	uint64_t margin_ns;
 	uint64_t worst_late_ns;
 	uint64_t late;
+	bool (*is_over)(void *ctx); /* NULL: never */
+	uint64_t unfinished;
 };
 
 int comm_merge_create(comm_event_fn *deliver, void *ctx, struct comm_merge **ret)
@@ -191,6 +193,12 @@ static void sort_keys(struct comm_merge *merge)
 	merge->sorted = true;
 }
 
+static bool is_wanted(const struct comm_merge *merge, const struct comm_event *event)
+{
+	return event->kind == COMM_EV_COST || event->kind == COMM_EV_LOSS || !merge->is_over ||
+	       !merge->is_over(merge->ctx);
+}
+
 static void deliver_until(struct comm_merge *merge, uint64_t until_ns)
 {
 	struct arena *arena = &merge->arena[merge->current];
@@ -199,8 +207,14 @@ static void deliver_until(struct comm_merge *merge, uint64_t until_ns)
 
 	if (!merge->sorted)
 		sort_keys(merge);
-	for (i = 0; i < merge->n && merge->keys[i].time_ns < until_ns; i++)
-		merge->deliver(merge->ctx, event_at(arena, merge->keys[i].offset));
+	for (i = 0; i < merge->n && merge->keys[i].time_ns < until_ns; i++) {
+		const struct comm_event *event = event_at(arena, merge->keys[i].offset);
+
+		if (is_wanted(merge, event))
+			merge->deliver(merge->ctx, event);
+		else
+			merge->unfinished++;
+	}
 	if (!i)
 		return;
 	next->used = 0;
@@ -240,6 +254,16 @@ void comm_merge_cut(struct comm_merge *merge, uint64_t cut_ns)
 void comm_merge_flush(struct comm_merge *merge)
 {
 	deliver_until(merge, UINT64_MAX);
+}
+
+void comm_merge_until(struct comm_merge *merge, bool (*is_over)(void *ctx))
+{
+	merge->is_over = is_over;
+}
+
+uint64_t comm_merge_unfinished(const struct comm_merge *merge)
+{
+	return merge->unfinished;
 }
 
 uint64_t comm_merge_passed_ns(const struct comm_merge *merge)

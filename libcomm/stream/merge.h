@@ -29,6 +29,14 @@ void comm_merge_cut(struct comm_merge *merge, uint64_t cut_ns);
 /* The streams have ended: delivers the rest. */
 void comm_merge_flush(struct comm_merge *merge);
 
+/*
+ * The run has an end that must not wait for what is queued: as soon as is_over() says so,
+ * events are dropped and counted instead of delivered, but for what tells of costs and losses.
+ */
+void comm_merge_until(struct comm_merge *merge, bool (*is_over)(void *ctx));
+/* Events that were dropped since is_over() said so. */
+uint64_t comm_merge_unfinished(const struct comm_merge *merge);
+
 /* The watermark: all events older than it have been delivered. */
 uint64_t comm_merge_passed_ns(const struct comm_merge *merge);
 /* Events that were not delivered: late, or there was no memory for them. */

@@ -165,6 +165,47 @@ static void test_samples_are_copied(void **state)
 	free(seen);
 }
 
+static bool over;
+
+static bool is_over(void *ctx)
+{
+	(void)ctx;
+	return over;
+}
+
+/* When the run is over, what is queued is counted; what tells of losses still arrives. */
+static void test_the_end_does_not_wait(void **state)
+{
+	struct seen *seen = calloc(1, sizeof(*seen));
+	struct comm_merge *merge;
+
+	(void)state;
+	assert_int_equal(comm_merge_create(see, seen, &merge), 0);
+	comm_merge_until(merge, is_over);
+	push(merge, 1 * ms, 1);
+	push(merge, 2 * ms, 2);
+	comm_merge_cut(merge, 1000 * ms);
+	assert_int_equal(seen->n, 2);
+	push(merge, 1001 * ms, 3);
+	over = true;
+	push(merge, 1002 * ms, 4);
+	comm_merge_flush(merge);
+	assert_int_equal(seen->n, 2);
+	assert_int_equal(comm_merge_unfinished(merge), 2);
+	push(merge, 1003 * ms, 5);
+	comm_merge_push(merge, &(struct comm_event){.time_ns = 1004 * ms,
+						    .tid = 99,
+						    .kind = COMM_EV_LOSS,
+						    .cause = COMM_LOSS_UNFINISHED,
+						    .count = 1});
+	comm_merge_flush(merge);
+	assert_int_equal(seen->n, 3);
+	assert_int_equal(seen->tid[2], 99);
+	assert_int_equal(comm_merge_unfinished(merge), 3);
+	comm_merge_destroy(merge);
+	free(seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_watermark_holds_back_and_counts_late),
 		cmocka_unit_test(test_out_of_memory_is_counted),
 		cmocka_unit_test(test_samples_are_copied),
+		cmocka_unit_test(test_the_end_does_not_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum {
+	LIMIT_MS = 900,
+	ENDING_LIMIT_MS = 5000,
+	/*
+	 * A system call that waits for a file server without an answer (FUSE, NFS) lets no
+	 * handler run and ends by a signal that kills alone: so much later one comes.
+	 */
+	KILL_MS = 2000,
+	NS_PER_MS = 1000000,
+};
+
+/*
+ * All that end a program by default, but for those of its own errors, SIGQUIT, by which a
+ * person wants a core dump, and SIGPIPE.  Who sends one of them expects commd to end; so it
+ * does, with the run closed.
+ */
+static const int signals[] = {SIGINT,  SIGTERM,	  SIGHUP,  SIGUSR1, SIGUSR2,   SIGALRM,
+			      SIGPROF, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT, SIGXCPU};
+
+static volatile sig_atomic_t told;
+static int told_fd = -1, schedstat_fd = -1;
+static timer_t late_timer, kill_timer;
+static uint64_t limit_ns = (uint64_t)LIMIT_MS * NS_PER_MS, since_ns, waited_ns;
+
+/* Time that this process was ready to run and had no CPU; 0 where the kernel does not tell. */
+static uint64_t time_waited_ns(void)
+{
+	char text[64], *end;
+	ssize_t n = pread(schedstat_fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10);
+}
+
+static void arm(timer_t timer, uint64_t ns)
+{
+	const struct itimerspec at = {
+		.it_value = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)}};
+
+	timer_settime(timer, 0, &at, NULL);
+}
+
+static void arm_both(uint64_t ns)
+{
+	arm(late_timer, ns);
+	arm(kill_timer, ns + (uint64_t)KILL_MS * NS_PER_MS);
+}
+
+static void tell(int signal)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	(void)signal;
+	if (!told) {
+		since_ns = comm_clock_now_ns();
+		told = 1;
+		waited_ns = time_waited_ns();
+		arm_both(limit_ns);
+	}
+	if (write(told_fd, &one, sizeof(one)) < 0)
+		errno = 0; /* it is readable already */
+	errno = saved;
+}
+
+/* On a busy machine, time without a CPU does not count: the end of a run needs some. */
+static void end_late(int signal)
+{
+	static const char sentence[] =
+		"commd: told to end, but something takes too long: ended in the midst of it; "
+		"what is stored by now is there, and the run is unfinished\n";
+	uint64_t spent_ns = comm_clock_now_ns() - since_ns - (time_waited_ns() - waited_ns);
+	int saved = errno;
+
+	(void)signal;
+	if (spent_ns + NS_PER_MS < limit_ns) {
+		arm_both(limit_ns - spent_ns);
+		errno = saved;
+		return;
+	}
+	(void)!write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+	_exit(1);
+}
+
+static int make_timer(int signal, timer_t *ret)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
+
+	return timer_create(CLOCK_MONOTONIC, &event, ret) ? -errno : 0;
+}
+
+int comm_stop_catch(void)
+{
+	struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
+	int err;
+
+	schedstat_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (told_fd < 0)
+		return -errno;
+	err = make_timer(SIGRTMIN, &late_timer);
+	if (!err)
+		err = make_timer(SIGKILL, &kill_timer);
+	if (err)
+		return err;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	action.sa_handler = end_late;
+	sigaction(SIGRTMIN, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	return 0;
+}
+
+int comm_stop_fd(void)
+{
+	return told_fd;
+}
+
+bool comm_stop_told(void)
+{
+	return told;
+}
+
+uint64_t comm_stop_told_ns(void)
+{
+	return told ? since_ns : UINT64_MAX;
+}
+
+void comm_stop_ending(void)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	limit_ns = (uint64_t)ENDING_LIMIT_MS * NS_PER_MS;
+	if (told)
+		arm_both(limit_ns);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# How a live run ends: told by a signal, or when what it needs is taken away.  Whatever it was,
+# commd ends, says so, and what was stored can be read.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl
+n=0 status=0
+dir=$(mktemp -d)
+db=$dir/a.db
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+
+python3 -c '
+import time
+end = time.time() + 3000
+x = [0] * 1000
+while time.time() < end:
+    for i in range(1000): x[i] = x[i - 1] + 1' &
+target=$!
+pids+=($target)
+
+slices() { "$commctl" list --store "$1" --json 2>/dev/null | jq '[.. | .slices? // empty] | max // 0'; }
+
+# Begins a run and waits until it has stored two slices.
+begin() { # STORE OPTION...
+  local store=$1
+  shift
+  rm -f "$store"
+  "$commd" --rate 100 --slice 200ms --store "$store" "$@" 2>"$dir/log" >/dev/null &
+  daemon=$!
+  pids+=($daemon)
+  for _ in $(seq 1000); do
+    kill -0 $daemon 2>/dev/null || break
+    [ "$(slices "$store")" -ge 2 ] 2>/dev/null && break
+    sleep 0.2
+  done
+}
+
+# Waits for the end of commd, at most some minutes; leaves its exit status in code.
+ended() {
+  for _ in $(seq 600); do
+    kill -0 $daemon 2>/dev/null || break
+    sleep 0.2
+  done
+  kill -9 $daemon 2>/dev/null
+  wait $daemon 2>/dev/null
+  code=$?
+}
+
+# verdict NAME CODE REGEX: commd ended with that status and said that.
+verdict() {
+  ended
+  if [ $code = "$2" ] && grep -qE "$3" "$dir/log"; then
+    ok "$1"
+  else
+    not_ok "$1" "exit status $code, not $2, or no /$3/ in: $(cat "$dir/log")"
+  fi
+}
+how() { "$commctl" list --store "$1" --json | jq -r '.runs[-1] | .state + ", " + .how'; }
+
+for signal in TERM INT HUP USR1 USR2 ALRM; do
+  begin "$db" --pid $target
+  kill -$signal $daemon
+  verdict "SIG$signal ends commd" 0 interrupted
+  [ "$(how "$db")" = "finished, interrupted" ] && ok "SIG$signal: the run is closed" || not_ok "SIG$signal: the run is closed" "$(how "$db")"
+  [ "$(find "$dir" -name 'a.db*')" = "$db" ] || not_ok "SIG$signal: the store is one file" "$(ls "$dir")"
+done
+
+exit $status
