@@ -206,8 +206,9 @@ demo: deps-demo
 
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
-bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings
+bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings $(O)/bench/storm
 	O=$(O) bench/bench.sh
+	O=$(O) bench/storms.sh
 
 version = $(shell sed -n 's/^.define COMM_VERSION "\(.*\)"/\1/p' include/comm/version.h)
 to := $(DESTDIR)$(PREFIX)

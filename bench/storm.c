@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Targets that are hard to watch cheaply: storm NAME, one of the table below.  Each does
+ * rounds of the same piece of work and prints, every 200 ms, how many were done and the
+ * CPU time that it and its ended children used, so that the cost of a profiler can be
+ * measured on a machine that others use, too: a round then takes more CPU time.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	WORDS = 512,
+	SPINS = 100, /* passes over the words in a round */
+	PAGE = 4096,
+	MAPPINGS = 64000,
+	SLEEPERS = 2000,
+	RUNNABLE = 2000,
+	CPUS = 2,
+	STACK_BYTES = 64 * 1024,
+};
+
+static _Atomic uint64_t *rounds; /* shared with children */
+
+/* Some 50 us. */
+static void work(void)
+{
+	static _Thread_local volatile uint64_t data[WORDS];
+
+	for (int k = 0; k < SPINS; k++)
+		for (int i = 0; i < WORDS; i++)
+			data[i] += data[(i * 7 + 1) % WORDS] * 3 + (uint64_t)i;
+	++*rounds;
+}
+
+static void *work_once(void *arg)
+{
+	work();
+	return arg;
+}
+
+static void *work_always(void *arg)
+{
+	for (;;)
+		work();
+	return arg;
+}
+
+static void *wait_always(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void start(void *(*fn)(void *), int n)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	for (int i = 0; i < n; i++) {
+		if (pthread_create(&thread, &attr, fn, NULL)) {
+			perror("storm: pthread_create");
+			exit(1);
+		}
+	}
+}
+
+static void *forks(void *arg)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			work();
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return arg;
+}
+
+static void *execs(void *arg)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execl("/proc/self/exe", "storm", "child", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		++*rounds;
+	}
+	return arg;
+}
+
+static void *threads(void *arg)
+{
+	for (;;) {
+		pthread_t thread;
+
+		if (!pthread_create(&thread, NULL, work_once, NULL))
+			pthread_join(thread, NULL);
+	}
+	return arg;
+}
+
+/* Neighbours differ in their protection, so that the kernel does not join them. */
+static void many_mappings(void)
+{
+	char *all = mmap(NULL, (size_t)MAPPINGS * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (size_t i = 0; all != MAP_FAILED && i < MAPPINGS; i += 2)
+		if (mprotect(all + i * PAGE, PAGE, PROT_READ))
+			break;
+}
+
+static void *maps_files(void *arg)
+{
+	FILE *file = tmpfile();
+
+	if (!file || ftruncate(fileno(file), PAGE))
+		exit(1);
+	for (;;) {
+		void *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
+
+		munmap(p, PAGE);
+		work();
+	}
+	return arg;
+}
+
+static void fork_storm(void)
+{
+	start(forks, CPUS);
+}
+
+static void exec_storm(void)
+{
+	start(execs, CPUS);
+}
+
+static void thread_storm(void)
+{
+	start(threads, CPUS);
+}
+
+static void mmap_storm(void)
+{
+	start(maps_files, CPUS);
+}
+
+static void mappings(void)
+{
+	many_mappings();
+	start(work_always, CPUS);
+}
+
+static void sleepers(void)
+{
+	start(wait_always, SLEEPERS);
+	start(work_always, CPUS);
+}
+
+static void runnable(void)
+{
+	start(work_always, RUNNABLE);
+}
+
+static void spin(void)
+{
+	start(work_always, CPUS);
+}
+
+static const struct {
+	const char *name;
+	void (*begin)(void);
+} storms[] = {
+	{"spin", spin},		{"fork", fork_storm},
+	{"exec", exec_storm},	{"threads", thread_storm},
+	{"mmap", mmap_storm},	{"mappings", mappings},
+	{"sleepers", sleepers}, {"runnable", runnable},
+};
+
+static uint64_t used_ns(int who)
+{
+	struct rusage used;
+
+	getrusage(who, &used);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+}
+
+int main(int argc, char **argv)
+{
+	const struct timespec pause_time = {0, 200000000};
+	size_t i;
+
+	if (argc == 2 && !strcmp(argv[1], "child"))
+		return 0;
+	for (i = 0; i < sizeof(storms) / sizeof(storms[0]); i++)
+		if (argc == 2 && !strcmp(argv[1], storms[i].name))
+			break;
+	if (i == sizeof(storms) / sizeof(storms[0])) {
+		fprintf(stderr, "usage: storm NAME, one of:");
+		for (i = 0; i < sizeof(storms) / sizeof(storms[0]); i++)
+			fprintf(stderr, " %s", storms[i].name);
+		fputc('\n', stderr);
+		return 2;
+	}
+	rounds = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (rounds == MAP_FAILED)
+		return 1;
+	storms[i].begin();
+	for (;;) {
+		nanosleep(&pause_time, NULL);
+		printf("%lu %lu\n", (unsigned long)*rounds,
+		       (unsigned long)(used_ns(RUSAGE_SELF) + used_ns(RUSAGE_CHILDREN)));
+		fflush(stdout);
+	}
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What profiling costs targets that are hard to watch (bench/storm.c): what commd reports beside
+# what it truly costs, as medians of pairs of runs without and with it.
+#   bench/storms.sh [STORM...]      needs root; PAIRS=n (3), SECONDS_ON=n (20), LIMIT=percent (1),
+#                                   SOURCE=name (auto)
+# true      = (CPU time per round with / without - 1) + commd's CPU time / the target's, in percent,
+#             from the 6th second on: the first 5 are for setting up
+# reported  = what the store says of the same seconds, setting up included
+# worst 10s = the most reported of any 10 s among them
+# There is no --overhead-floor, which lets a target that gets little CPU time cost more.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+O=${O:-.output}
+pairs=${PAIRS:-3} on_s=${SECONDS_ON:-20} limit=${LIMIT:-1} source=${SOURCE:-auto}
+dir=$(mktemp -d)
+pids=()
+cleanup() {
+  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  wait 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+[ "$(id -u)" = 0 ] || { echo "storms: run it as root" >&2; exit 1; }
+
+median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
+# CPU time of a process and of its children that ended, ns.
+used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e9 / hz }' "/proc/$1/stat" 2>/dev/null; }
+# CPU time per round between two lines of the storm's output.
+per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf "%.3f", (y[2] - x[2]) / (y[1] > x[1] ? y[1] - x[1] : 1) }'; }
+
+storm() { # NAME
+  local name=$1 target daemon without with before after a b cpu pct window samples
+  for k in $(seq "$pairs"); do
+    "$O/bench/storm" "$name" >"$dir/rounds" &
+    target=$!
+    pids+=("$target")
+    until [ -s "$dir/rounds" ]; do sleep 0.2; done
+    sleep 1
+    a=$(tail -1 "$dir/rounds")
+    sleep "$on_s"
+    without=$(per_round "$a" "$(tail -1 "$dir/rounds")")
+    rm -f "$dir"/s.db*
+    "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor 0 --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
+    daemon=$!
+    pids+=("$daemon")
+    until [ "$(sqlite3 -readonly "$dir/s.db" 'SELECT count(*) FROM run' 2>/dev/null)" = 1 ]; do
+      kill -0 $daemon 2>/dev/null || { echo "storms: commd failed: $(cat "$dir/err")" >&2; exit 1; }
+      sleep 0.2
+    done
+    sleep 5
+    before=$(used $daemon) a=$(tail -1 "$dir/rounds")
+    sleep "$on_s"
+    after=$(used $daemon) b=$(tail -1 "$dir/rounds")
+    with=$(per_round "$a" "$b")
+    kill -INT $daemon
+    wait $daemon 2>/dev/null
+    kill -9 $target
+    wait $target 2>/dev/null
+    cpu=$(awk -v a="$a" -v b="$b" 'BEGIN { split(a, x); split(b, y); printf "%.0f\n", y[2] - x[2] }')
+    awk -v w="$with" -v o="$without" -v d="$((after - before))" -v c="$cpu" \
+      'BEGIN { printf "%.3f\n", 100 * (w / o - 1 + d / c) }' >>"$dir/$name.true"
+    awk -v d="$((after - before))" -v c="$cpu" 'BEGIN { printf "%.3f\n", 100 * d / c }' >>"$dir/$name.daemon"
+    sqlite3 -readonly "$dir/s.db" "SELECT round(100.0 * total(handler_ns + daemon_ns + setup_ns) / total(target_ns), 3), total(samples),
+        (SELECT round(max(p), 3) FROM (SELECT 100.0 * total(handler_ns + daemon_ns + setup_ns) OVER w / total(target_ns) OVER w AS p,
+           count(*) OVER w AS n FROM slice WHERE level = 0 AND start_ns >= (SELECT min(start_ns) FROM slice) + 5000000000
+           WINDOW w AS (ORDER BY start_ns ROWS BETWEEN 9 PRECEDING AND CURRENT ROW)) WHERE n = 10)
+      FROM slice WHERE level = 0 AND start_ns >= (SELECT min(start_ns) FROM slice) + 5000000000" >"$dir/answer"
+    IFS='|' read -r pct samples window <"$dir/answer"
+    echo "$pct" >>"$dir/$name.pct"
+    echo "$window" >>"$dir/$name.window"
+    echo "$samples" >>"$dir/$name.samples"
+  done
+  printf '%-9s %9s %9s %9s %9s %9.0f\n' "$name" "$(median <"$dir/$name.pct")" "$(sort -g "$dir/$name.window" | tail -1)" \
+    "$(median <"$dir/$name.true")" "$(median <"$dir/$name.daemon")" "$(median <"$dir/$name.samples")"
+}
+
+echo "$(nproc) CPUs, load average $(cut -d' ' -f1-3 /proc/loadavg), $(uname -r), limit $limit %, $pairs pairs of $on_s s, source $source"
+printf '%-9s %9s %9s %9s %9s %9s\n' storm 'reported' 'worst10s' 'true' "commd's" samples
+[ $# -gt 0 ] || set -- spin fork exec threads mmap mappings sleepers runnable
+for name in "$@"; do storm "$name"; done
