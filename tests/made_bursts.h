@@ -24,7 +24,7 @@ static const uint64_t base = (3ull << 48) + 0x10000;
 
 struct result {
 	double bytes[T][T], first[T][T], variance[T][T];
-	double edge_bytes;
+	double edge_bytes, guess_bytes;
 	uint32_t n_edges;
 	struct comm_edge last;
 };
@@ -38,6 +38,7 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 	assert_true(e->first_bytes <= e->bytes * 1.000001);
 	r->n_edges++;
 	r->edge_bytes += e->bytes;
+	r->guess_bytes += e->guess_bytes;
 	r->last = *e;
 	if (e->src_thread < T && e->dst_thread < T) {
 		r->bytes[e->src_thread][e->dst_thread] += e->bytes;
