@@ -15,8 +15,8 @@ measurement: all pairs of threads the same (uniform), all to itself (self).  Bes
 matrix is, whether what the report states is true (stated.py).  What stands there is
 not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
-Then programs.py does the same for real programs, unless --no-programs, and
-accuracy_report.py prints the tables.  Exit 0 done, 1 some run failed, 77 skip.
+Then programs.py does the same for real programs and services.py compares two runs of
+services, unless --no-programs, and accuracy_report.py prints the tables.  Exit 0 done, 1 some run failed, 77 skip.
 """
 import argparse
 import csv
@@ -31,6 +31,7 @@ import time
 import accuracy_report
 import compare
 import programs
+import services
 import stated
 
 KEYS = ["kernel", "threads", "budget", "seconds", "repeat", "estimator", "reads"]
@@ -303,6 +304,7 @@ def main():
     failed = fill(Table(args, tools, out), args, kernels)
     if not args.no_programs:
         failed += programs.fill(tools, out, args)
+        failed += services.fill(tools, out, args)
     accuracy_report.write(out, args.estimators[0])
     return 1 if failed else 0
 

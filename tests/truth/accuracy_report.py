@@ -4,7 +4,7 @@
 
   accuracy_report.py DIR [--docs DOCS]
 
-Reads DIR/rows.csv and DIR/programs/rows.csv.  Writes DIR/medians.csv,
+Reads DIR/rows.csv, DIR/programs/rows.csv and DIR/services/rows.csv.  Writes DIR/medians.csv,
 DIR/accuracy.md and DIR/accuracy.svg; prints the text.  --docs copies the latter
 two there.
 """
@@ -258,6 +258,20 @@ def stated_table(rows, program_rows):
     return table(["", "estimator"] + STATED, out, 2)
 
 
+def services_table(rows):
+    """How two runs of each service agree: rows of services.py."""
+    def common(row, kind):
+        of = row[kind + "_of"]
+        return "%s of %s" % (row[kind + "_common"], of) if of != "0" else "-"
+
+    return table(["service", "by", "estimator", "budget", "bursts of both", "rows stated",
+                  "top 10 in common", "L1", "first stated, s", "all rows", "in common", "L1 of all"],
+                 [[r["service"], r["by"], r["estimator"], r["budget"] + " %", r["bursts"],
+                   r["stated_rows"], common(r, "stated"), r["stated_l1"] or "-",
+                   r["first_s"] or "-", r["all_rows"], common(r, "all"), r["all_l1"] or "-"]
+                  for r in rows], 4)
+
+
 def cpu_name():
     try:
         with open("/proc/cpuinfo") as f:
@@ -333,7 +347,7 @@ def picture(med, est):
     return "\n".join(out + ["</svg>", ""])
 
 
-def document(rows, program_rows, est, date):
+def document(rows, program_rows, service_rows, est, date):
     med = medians(rows)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     threads = "/".join(in_order(med, "threads"))
@@ -385,6 +399,13 @@ def document(rows, program_rows, est, date):
                   "threads the same and nothing crossing. What the loader and "
                   "pthread_create() wrote is left out of both (tests/truth/programs.py says why).",
                   ""] + programs_table(program_rows)
+    if service_rows:
+        lines += ["", "## Services", "",
+                  "Two runs one after the other under one load, by function across threads and by "
+                  "role: rows that each states, how many of the ten largest are among the other's, "
+                  "L1 distance of the shares (0 to 2; what the other does not state has none "
+                  "there), when the first row was stated; then the same of all rows "
+                  "(tests/truth/services.py).", ""] + services_table(service_rows)
     return "\n".join(lines) + "\n"
 
 
@@ -401,7 +422,8 @@ def write(directory, est=None):
         writer.writerows({k: "" if v is None else "%.6g" % v if isinstance(v, float) else v
                           for k, v in row.items()} for row in med)
     date = datetime.date.fromtimestamp(os.path.getmtime(os.path.join(directory, "rows.csv")))
-    text = document(rows, read_rows(os.path.join(directory, "programs", "rows.csv")), est, date)
+    text = document(rows, *(read_rows(os.path.join(directory, kind, "rows.csv"))
+                            for kind in ("programs", "services")), est, date)
     with open(os.path.join(directory, "accuracy.md"), "w") as f:
         f.write(text)
     with open(os.path.join(directory, "accuracy.svg"), "w") as f:

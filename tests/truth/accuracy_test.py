@@ -27,6 +27,10 @@ ROWS = [row("ring", i, error=e, log2=-1, recall=1, coverage=c, edges=n, overhead
 ROWS += [row("hash", 0, error=0.4, log2=3, recall=0.5, coverage=0, edges=10, false_reads=0.3),
          row("private", 0, false_reads=0.02, overhead=0.9)]
 
+SERVICES = [dict(service="redis", by="role", estimator="hazard", budget="1", bursts="90 80",
+                 stated_rows="2 2", stated_common="1", stated_of="2", stated_l1="0.5", first_s="9",
+                 all_rows="3 0", all_common="0", all_of="0", all_l1="")]
+
 
 class AccuracyTest(unittest.TestCase):
     def setUp(self):
@@ -64,9 +68,11 @@ class AccuracyTest(unittest.TestCase):
 
     def test_documents(self):
         med = report.medians(ROWS)
-        text = report.document(ROWS, [], "hazard", "today")
+        text = report.document(ROWS, [], SERVICES, "hazard", "today")
         self.assertIn("| mean normalised matrix error at 1 % | 0.15 | 0.300 |", text)
         self.assertIn("| private | false 0.02 |", text)
+        self.assertIn("| redis | role | hazard | 1 % | 90 80 | 2 2 | 1 of 2 | 0.5 | 9 | 3 0 | - | - |",
+                      text)
         svg = xml.dom.minidom.parseString(report.picture(med, "hazard"))
         texts = [t.firstChild.data for t in svg.getElementsByTagName("text")]
         self.assertIn("0.40", texts)

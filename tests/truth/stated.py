@@ -41,7 +41,7 @@ class Row:
     def add(self, other):
         self.bytes += other.bytes
         self.low += other.low
-        self.high += other.high
+        self.high = min(1.0, self.high + other.high)
         self.stated |= other.stated
         self.bursts += other.bursts
 

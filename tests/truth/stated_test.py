@@ -69,7 +69,7 @@ class StatedTest(unittest.TestCase):
         of = stated.rows(report(EDGES), lambda a, b: b["name"] if b["name"] == "a" else None)
         self.assertEqual(list(of), ["a"])
         self.assertEqual((of["a"].bytes, of["a"].high, of["a"].stated, of["a"].bursts),
-                         (40, 1.35, True, 14))
+                         (40, 1, True, 14))
 
     def test_guess_states_all(self):
         of = stated.guess({"x": 3, "y": 1})
