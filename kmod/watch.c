@@ -53,6 +53,7 @@ static void cp_watch_arm(struct irq_work *work)
 	}
 	slot->armed_ns = ktime_get_mono_fast_ns();
 	atomic_set(&slot->foreign, 0);
+	atomic_set(&slot->telling, 1);
 	/* Release: who sees the place sees whose it is. */
 	smp_store_release(&slot->place, cp_watch_place(addr, bytes, slot->policy->type));
 	/* Release: a trap that finds ARMED finds all of the slot. */
@@ -103,9 +104,12 @@ static struct cp_watch_slot *cp_watch_claim_free(struct cp_watcher *watch)
 	for (i = 0; i < watch->config.slots; i++) {
 		struct cp_watch_slot *slot = &watch->slot[i];
 
-		if (!slot->broken &&
-		    atomic_cmpxchg(&slot->state, CP_WATCH_FREE, CP_WATCH_CLAIMED) == CP_WATCH_FREE)
+		if (slot->broken ||
+		    atomic_cmpxchg(&slot->state, CP_WATCH_FREE, CP_WATCH_CLAIMED) != CP_WATCH_FREE)
+			continue;
+		if (!cp_watch_is_telling(slot))
 			return slot;
+		cp_watch_free(slot);
 	}
 	return NULL;
 }
@@ -127,6 +131,10 @@ static struct cp_watch_slot *cp_watch_claim_expired(struct cp_watcher *watch, st
 		if (hit->time_ns < end_ns ||
 		    atomic_cmpxchg(&slot->state, state, CP_WATCH_CLAIMED) != state)
 			continue;
+		if (cp_watch_is_telling(slot)) {
+			atomic_set_release(&slot->state, state);
+			continue;
+		}
 		if (state == CP_WATCH_ARMED)
 			atomic64_inc(&watch->expired);
 		if (slot->policy->window)
@@ -275,6 +283,7 @@ static bool cp_watch_advance(struct cp_watch_slot *slot, struct cp_hit *hit,
 	if (!slot->policy->window)
 		return false;
 	cp_watch_window_open(slot, hit, flags);
+	atomic_add(CP_WATCH_OPENING + 1, &slot->telling);
 	/* Release: who sees it sees the window begun. */
 	smp_store_release(&slot->place, slot->place | CP_WATCH_IN_WINDOW);
 	irq_work_queue(&slot->open);
@@ -435,7 +444,7 @@ void cp_watch_quiesce(struct cp_watcher *watch)
 
 		irq_work_sync(&slot->arm);
 		irq_work_sync(&slot->open);
-		while (atomic_read(&slot->telling))
+		while (cp_watch_is_telling(slot))
 			usleep_range(50, 200);
 		atomic_set(&slot->state, CP_WATCH_FREE);
 		slot->place = 0;

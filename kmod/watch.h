@@ -13,6 +13,7 @@
  * A slot's life: FREE -> CLAIMED (by a sample) -> ARMED -> HELD (by a trap) -> FREE, or
  * with a window to OPEN and HELD by turns; from ARMED and OPEN back to CLAIMED when its
  * time is over.  Whoever makes the change by compare and exchange owns what comes next.
+ * A slot is not CLAIMED while a message about it is under way.
  */
 #ifndef CP_WATCH_H
 #define CP_WATCH_H

@@ -205,17 +205,24 @@ static void cp_watch_switch(void *unused, bool preempt, struct task_struct *prev
 	hlist_for_each_entry_rcu(watch, &cp_watchers, node) cp_watch_switch_to(watch, next);
 }
 
-/* One of the CPUs of a slot, or the teller, is through. */
+/*
+ * One of the CPUs of a slot, or a teller, is through.  A write can open the window while
+ * CPUs are still on their way to the watch, so the count tells by itself what it is of.
+ * The last one keeps its part until the window has its time, for then the slot may go.
+ */
 static void cp_watch_told(struct cp_watch_slot *slot)
 {
 	u64 claimed_ns = slot->claimed_ns, min_ns, ns;
+	int was = atomic_fetch_add_unless(&slot->telling, -1, CP_WATCH_OPENING + 1);
 
-	if (!atomic_dec_and_test(&slot->telling))
-		return;
-	if (READ_ONCE(slot->place) & CP_WATCH_IN_WINDOW) {
+	if (was == CP_WATCH_OPENING + 1) {
+		smp_acquire__after_ctrl_dep(); /* the time is after what the others did */
 		WRITE_ONCE(slot->window.opened_ns, ktime_get_mono_fast_ns());
-		return;
+		/* Release: pairs with cp_watch_is_telling(). */
+		atomic_fetch_dec_release(&slot->telling);
 	}
+	if (was != 1)
+		return;
 	ns = ktime_get_mono_fast_ns() - claimed_ns;
 	atomic64_add(ns, &slot->watch->arm_ns);
 	min_ns = atomic64_read(&slot->watch->arm_min_ns);
@@ -290,9 +297,11 @@ bool cp_watch_tell(struct cp_watch_slot *slot)
 	 * process runs would name the wrong writer: then there is none.
 	 */
 	for_each_online_cpu(cpu)
-		if (cpu != here && cpu_is_isolated(cpu) && cp_watch_concerns(slot, cpu))
+		if (cpu != here && cpu_is_isolated(cpu) && cp_watch_concerns(slot, cpu)) {
+			atomic_andnot(CP_WATCH_OPENING, &slot->telling);
+			atomic_dec(&slot->telling);
 			return false;
-	atomic_inc(&slot->telling);
+		}
 	/* The others first: they are the ones that are late. */
 	for_each_online_cpu(cpu)
 		if (cpu != here && cp_watch_concerns(slot, cpu))

@@ -66,7 +66,7 @@ struct cp_watch_slot {
 	u64 claimed_ns;
 	u64 armed_ns;
 	atomic_t foreign;
-	atomic_t telling; /* CPUs on their way, and the teller */
+	atomic_t telling; /* CPUs on their way, and tellers; CP_WATCH_OPENING besides */
 	struct irq_work arm;
 	struct irq_work open;
 	struct cp_watch_window window;
@@ -105,6 +105,7 @@ struct cp_watcher {
 };
 
 #define CP_WATCH_IN_WINDOW BIT_ULL(62) /* of a place: the second register stands as well */
+#define CP_WATCH_OPENING BIT(16)       /* of telling: it is about the window */
 
 /* A place is one word, so that no CPU ever sees half of a change. */
 static inline u64 cp_watch_place(u64 addr, u32 bytes, u8 type)
@@ -138,9 +139,16 @@ void cp_watch_set(struct cp_watch_cpu *here, u32 slot, u64 place);
 void cp_watch_move(struct cp_watch_cpu *here, u32 slot, u64 place, struct pt_regs *regs);
 /*
  * The place of a slot is new: all CPUs that run a task which wants it are sent a
- * message, this one follows at once.  False: one of them cannot be told.
+ * message, this one follows at once.  False: one of them cannot be told.  Whoever made
+ * the place has counted the teller in slot->telling before anybody could see it.
  */
 bool cp_watch_tell(struct cp_watch_slot *slot);
+/* Is anybody still to hear or to tell of its place?  Until then it gets no other watch. */
+static inline bool cp_watch_is_telling(const struct cp_watch_slot *slot)
+{
+	/* Acquire: pairs with cp_watch_told(), which is through with the slot. */
+	return atomic_read_acquire(&slot->telling) & ~CP_WATCH_OPENING;
+}
 /* Tells of a hit: type is CP_REC_WATCH or CP_REC_PAIR, flags those of the later access. */
 void cp_watch_evidence(const struct cp_watch_slot *slot, struct cp_hit *hit, u16 type,
 		       const struct cp_access *first, u16 flags);
