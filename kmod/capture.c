@@ -123,7 +123,7 @@ static struct cp_chunk *cp_capture_chunk(struct view *view, u64 addr, u32 bytes)
 	return chunk;
 }
 
-static struct cp_chunk *next_chunk(struct cp_chunk *chunk)
+static struct cp_chunk *cp_capture_next_chunk(struct cp_chunk *chunk)
 {
 	return (struct cp_chunk *)((u8 *)(chunk + 1) + chunk->len_bytes);
 }
@@ -134,7 +134,7 @@ static bool cp_capture_is_held(const struct view *view, u64 addr)
 		(struct cp_chunk *)((u8 *)(view->sample + 1) + view->sample->vector_bytes);
 	u32 i;
 
-	for (i = 0; i < view->sample->n_chunks; i++, chunk = next_chunk(chunk))
+	for (i = 0; i < view->sample->n_chunks; i++, chunk = cp_capture_next_chunk(chunk))
 		if (addr - chunk->addr < chunk->len_bytes)
 			return true;
 	return false;
@@ -179,7 +179,7 @@ static void cp_capture_follow(struct view *view, const struct cp_capture *what, 
 	cp_capture_pointee(view, value, what->chunk_bytes);
 	for (level = 1; level < what->depth; level++) {
 		n_to = view->sample->n_chunks;
-		for (i = n_from; i < n_to; i++, from = next_chunk(from)) {
+		for (i = n_from; i < n_to; i++, from = cp_capture_next_chunk(from)) {
 			const u64 *word = (const u64 *)(from + 1);
 
 			for (k = 0; k < from->len_bytes / 8; k++)

@@ -17,12 +17,12 @@ enum {
 	MAX_RANGE_BYTES = 1 << 24, /* more than that in one call is no buffer */
 };
 
-static bool read_user(void *to, u64 from, u32 bytes)
+static bool cp_copy_read_user(void *to, u64 from, u32 bytes)
 {
 	return !copy_from_user_nmi(to, (void __user *)from, bytes);
 }
 
-static void add(struct cp_copy *copy, u64 addr, u64 bytes)
+static void cp_copy_add(struct cp_copy *copy, u64 addr, u64 bytes)
 {
 	if (copy->n == CP_COPY_RANGES || !bytes || bytes > MAX_RANGE_BYTES || addr < MIN_ADDR ||
 	    addr >= TASK_SIZE_MAX || bytes > TASK_SIZE_MAX - addr)
@@ -33,15 +33,15 @@ static void add(struct cp_copy *copy, u64 addr, u64 bytes)
 }
 
 /* One at a time: a short vector may end a page behind which there is none. */
-static void add_vector(struct cp_copy *copy, u64 vector, u64 n)
+static void cp_copy_add_vector(struct cp_copy *copy, u64 vector, u64 n)
 {
 	struct iovec one;
 	u64 i;
 
 	for (i = 0; i < min_t(u64, n, CP_COPY_RANGES); i++) {
-		if (!read_user(&one, vector + i * sizeof(one), sizeof(one)))
+		if (!cp_copy_read_user(&one, vector + i * sizeof(one), sizeof(one)))
 			return;
-		add(copy, (__force u64)one.iov_base, one.iov_len);
+		cp_copy_add(copy, (__force u64)one.iov_base, one.iov_len);
 	}
 }
 
@@ -49,7 +49,7 @@ static void add_vector(struct cp_copy *copy, u64 vector, u64 n)
  * On its way in and out of the kernel a task is not on its stack, or still makes
  * the frame at its top: what lies there is the call before.
  */
-static bool in_call(const struct pt_regs *regs, const struct pt_regs *frame)
+static bool cp_copy_in_call(const struct pt_regs *regs, const struct pt_regs *frame)
 {
 	return regs->sp >= (unsigned long)task_stack_page(current) &&
 	       regs->sp < (unsigned long)frame;
@@ -62,7 +62,7 @@ bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret)
 
 	ret->n = 0;
 	ret->ip = frame->ip;
-	if (!in_call(regs, frame))
+	if (!cp_copy_in_call(regs, frame))
 		return false;
 	/*
 	 * In 64-bit code int 0x80 makes calls by the numbers of 32-bit code; the
@@ -75,20 +75,20 @@ bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret)
 	case __NR_pread64:
 	case __NR_recvfrom:
 	case __NR_getdents64:
-		add(ret, frame->si, frame->dx);
+		cp_copy_add(ret, frame->si, frame->dx);
 		break;
 	case __NR_getrandom:
-		add(ret, frame->di, frame->si);
+		cp_copy_add(ret, frame->di, frame->si);
 		break;
 	case __NR_readv:
 	case __NR_preadv:
 	case __NR_preadv2:
-		add_vector(ret, frame->si, frame->dx);
+		cp_copy_add_vector(ret, frame->si, frame->dx);
 		break;
 	case __NR_recvmsg:
 	case __NR_recvmmsg: /* the first of its messages */
-		if (read_user(&message, frame->si, sizeof(message)))
-			add_vector(ret, (__force u64)message.msg_iov, message.msg_iovlen);
+		if (cp_copy_read_user(&message, frame->si, sizeof(message)))
+			cp_copy_add_vector(ret, (__force u64)message.msg_iov, message.msg_iovlen);
 		break;
 	}
 	return ret->n;

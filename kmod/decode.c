@@ -43,7 +43,7 @@ struct state {
 	u64 addr;
 };
 
-static int next(struct state *s, u8 *ret)
+static int cp_decode_next(struct state *s, u8 *ret)
 {
 	if (s->at >= CP_INSN_BYTES)
 		return -EINVAL;
@@ -53,7 +53,7 @@ static int next(struct state *s, u8 *ret)
 	return 0;
 }
 
-static int take(struct state *s, u32 bytes, s64 *ret)
+static int cp_decode_take(struct state *s, u32 bytes, s64 *ret)
 {
 	u64 value = 0;
 	u32 i;
@@ -61,7 +61,7 @@ static int take(struct state *s, u32 bytes, s64 *ret)
 	int err;
 
 	for (i = 0; i < bytes; i++) {
-		err = next(s, &byte);
+		err = cp_decode_next(s, &byte);
 		if (err)
 			return err;
 		value |= (u64)byte << 8 * i;
@@ -72,12 +72,12 @@ static int take(struct state *s, u32 bytes, s64 *ret)
 	return 0;
 }
 
-static bool is_known(const struct state *s, u32 reg)
+static bool cp_decode_is_known(const struct state *s, u32 reg)
 {
 	return s->cpu->known >> reg & 1;
 }
 
-static int vex_prefix(struct state *s, u8 first)
+static int cp_decode_vex_prefix(struct state *s, u8 first)
 {
 	u8 byte, map = 1;
 	static const u8 simd[4] = {0, 0x66, 0xf3, 0xf2};
@@ -85,14 +85,14 @@ static int vex_prefix(struct state *s, u8 first)
 
 	if (s->has_rex || s->op16 || s->rep || s->lock || s->simd)
 		return -EINVAL;
-	err = next(s, &byte);
+	err = cp_decode_next(s, &byte);
 	if (err)
 		return err;
 	s->rex = byte & 0x80 ? 0 : REX_R;
 	if (first == 0xc4) {
 		s->rex |= (byte & 0x40 ? 0 : REX_X) | (byte & 0x20 ? 0 : REX_B);
 		map = byte & 0x1f;
-		err = next(s, &byte);
+		err = cp_decode_next(s, &byte);
 		if (err)
 			return err;
 		s->rex |= byte & 0x80 ? REX_W : 0;
@@ -104,16 +104,16 @@ static int vex_prefix(struct state *s, u8 first)
 	s->vvvv = ~byte >> 3 & 15;
 	s->wide = byte & 4;
 	s->simd = simd[byte & 3];
-	return next(s, &s->opcode);
+	return cp_decode_next(s, &s->opcode);
 }
 
-static int opcode(struct state *s)
+static int cp_decode_opcode(struct state *s)
 {
 	u8 byte;
 	int err;
 
 	for (;;) {
-		err = next(s, &byte);
+		err = cp_decode_next(s, &byte);
 		if (err)
 			return err;
 		switch (byte) {
@@ -146,7 +146,7 @@ static int opcode(struct state *s)
 		case 0x40 ... 0x4f:
 			s->has_rex = true;
 			s->rex = byte & 15;
-			err = next(s, &byte);
+			err = cp_decode_next(s, &byte);
 			if (err)
 				return err;
 			/* One that is not just before the opcode has no effect: rare, so no. */
@@ -169,71 +169,71 @@ static int opcode(struct state *s)
 	}
 found:
 	if (byte == 0xc4 || byte == 0xc5)
-		return vex_prefix(s, byte);
+		return cp_decode_vex_prefix(s, byte);
 	s->opcode = byte;
 	if (byte != 0x0f)
 		return 0;
 	s->map = 1;
-	err = next(s, &s->opcode);
+	err = cp_decode_next(s, &s->opcode);
 	if (err)
 		return err;
 	if (s->opcode == 0x38 || s->opcode == 0x3a) {
 		s->map = s->opcode == 0x38 ? 2 : 3;
-		err = next(s, &s->opcode);
+		err = cp_decode_next(s, &s->opcode);
 	}
 	return err;
 }
 
-static bool is_register_form(const struct state *s)
+static bool cp_decode_is_register_form(const struct state *s)
 {
 	return s->modrm >> 6 == 3;
 }
 
-static u32 field_reg(const struct state *s)
+static u32 cp_decode_field_reg(const struct state *s)
 {
 	return (s->modrm >> 3 & 7) | (s->rex & REX_R ? 8 : 0);
 }
 
-static u32 field_rm(const struct state *s)
+static u32 cp_decode_field_rm(const struct state *s)
 {
 	return (s->modrm & 7) | (s->rex & REX_B ? 8 : 0);
 }
 
-static void clobber(struct state *s, u32 reg, bool byte)
+static void cp_decode_clobber(struct state *s, u32 reg, bool byte)
 {
 	if (byte && !s->has_rex && reg >= 4 && reg < 8)
 		reg -= 4; /* ah ch dh bh */
 	s->insn->clobbers |= 1U << reg;
 }
 
-static void add_base(struct state *s, u32 reg, u32 shift)
+static void cp_decode_add_base(struct state *s, u32 reg, u32 shift)
 {
 	s->addr += s->cpu->reg[reg] << shift;
-	s->known &= is_known(s, reg);
+	s->known &= cp_decode_is_known(s, reg);
 	s->insn->bases |= 1U << reg;
 }
 
 /* The segment's base; known at last. */
-static u64 finish(struct state *s, u64 addr, bool *known)
+static u64 cp_decode_finish(struct state *s, u64 addr, bool *known)
 {
 	if (s->addr32)
 		addr = (u32)addr;
 	if (s->segment == 0x64) {
 		addr += s->cpu->fs_base;
-		*known &= is_known(s, CP_KNOWN_FS);
+		*known &= cp_decode_is_known(s, CP_KNOWN_FS);
 	} else if (s->segment == 0x65) {
 		addr += s->cpu->gs_base;
-		*known &= is_known(s, CP_KNOWN_GS);
+		*known &= cp_decode_is_known(s, CP_KNOWN_GS);
 	}
 	return addr;
 }
 
-static int modrm(struct state *s)
+static int cp_decode_modrm(struct state *s)
 {
 	u32 mod, rm, disp_bytes;
 	s64 disp;
 	u8 sib;
-	int err = next(s, &s->modrm);
+	int err = cp_decode_next(s, &s->modrm);
 
 	if (err)
 		return err;
@@ -246,24 +246,24 @@ static int modrm(struct state *s)
 	if (rm == 4) {
 		u32 index, base;
 
-		err = next(s, &sib);
+		err = cp_decode_next(s, &sib);
 		if (err)
 			return err;
 		index = (sib >> 3 & 7) | (s->rex & REX_X ? 8 : 0);
 		base = sib & 7;
 		if (index != 4)
-			add_base(s, index, sib >> 6);
+			cp_decode_add_base(s, index, sib >> 6);
 		if (base == 5 && !mod)
 			disp_bytes = 4;
 		else
-			add_base(s, base | (s->rex & REX_B ? 8 : 0), 0);
+			cp_decode_add_base(s, base | (s->rex & REX_B ? 8 : 0), 0);
 	} else if (rm == 5 && !mod) {
 		s->rip = true;
 		disp_bytes = 4;
 	} else {
-		add_base(s, field_rm(s), 0);
+		cp_decode_add_base(s, cp_decode_field_rm(s), 0);
 	}
-	err = take(s, disp_bytes, &disp);
+	err = cp_decode_take(s, disp_bytes, &disp);
 	if (err)
 		return err;
 	if (disp_bytes)
@@ -271,7 +271,7 @@ static int modrm(struct state *s)
 	return 0;
 }
 
-static struct cp_operand *add(struct state *s, u64 addr, u64 size, u16 flags, bool known)
+static struct cp_operand *cp_decode_add(struct state *s, u64 addr, u64 size, u16 flags, bool known)
 {
 	struct cp_operand *operand = &s->insn->operand[s->insn->n++];
 
@@ -282,18 +282,18 @@ static struct cp_operand *add(struct state *s, u64 addr, u64 size, u16 flags, bo
 	return operand;
 }
 
-static u32 op_bytes(const struct state *s)
+static u32 cp_decode_op_bytes(const struct state *s)
 {
 	return s->rex & REX_W ? 8 : s->op16 ? 2 : 4;
 }
 
-static u32 operand_bytes(const struct state *s)
+static u32 cp_decode_operand_bytes(const struct state *s)
 {
 	u32 vector = s->wide ? 32 : 16;
 
 	switch (s->entry >> SIZE) {
 	case S_OP:
-		return s->entry & B ? 1 : op_bytes(s);
+		return s->entry & B ? 1 : cp_decode_op_bytes(s);
 	case S_1:
 		return 1;
 	case S_2:
@@ -340,10 +340,10 @@ static u32 operand_bytes(const struct state *s)
 	return 0;
 }
 
-static int string_op(struct state *s)
+static int cp_decode_string_op(struct state *s)
 {
 	const struct cp_cpu *cpu = s->cpu;
-	u32 width = s->opcode & 1 ? op_bytes(s) : 1;
+	u32 width = s->opcode & 1 ? cp_decode_op_bytes(s) : 1;
 	bool from = s->opcode < 0xaa || (s->opcode & 0xfe) == 0xac;
 	bool to = (s->opcode & 0xfe) != 0xac;
 	bool compares = (s->opcode & 0xfe) == 0xa6 || (s->opcode & 0xfe) == 0xae;
@@ -355,7 +355,7 @@ static int string_op(struct state *s)
 
 	if (s->rep) {
 		s->insn->clobbers |= 1 << RCX;
-		known = is_known(s, RCX);
+		known = cp_decode_is_known(s, RCX);
 		if (known && !count)
 			return 0;
 		flags = CP_ACCESS_REP;
@@ -368,16 +368,16 @@ static int string_op(struct state *s)
 		}
 	}
 	if (from) {
-		bool here = known && is_known(s, RSI);
-		u64 addr = finish(s, cpu->reg[RSI] & mask, &here);
+		bool here = known && cp_decode_is_known(s, RSI);
+		u64 addr = cp_decode_finish(s, cpu->reg[RSI] & mask, &here);
 
-		add(s, addr - back, bytes, flags | CP_ACCESS_READ, here);
+		cp_decode_add(s, addr - back, bytes, flags | CP_ACCESS_READ, here);
 		s->insn->clobbers |= 1 << RSI;
 	}
 	if (to) {
-		add(s, (cpu->reg[RDI] & mask) - back, bytes,
-		    flags | (compares ? CP_ACCESS_READ : CP_ACCESS_WRITE),
-		    known && is_known(s, RDI));
+		cp_decode_add(s, (cpu->reg[RDI] & mask) - back, bytes,
+			      flags | (compares ? CP_ACCESS_READ : CP_ACCESS_WRITE),
+			      known && cp_decode_is_known(s, RDI));
 		s->insn->clobbers |= 1 << RDI;
 	}
 	if ((s->opcode & 0xfe) == 0xac)
@@ -385,20 +385,22 @@ static int string_op(struct state *s)
 	return 0;
 }
 
-static void push(struct state *s)
+static void cp_decode_push(struct state *s)
 {
-	add(s, s->cpu->reg[RSP] - 8, 8, CP_ACCESS_WRITE | CP_ACCESS_IMPLICIT, is_known(s, RSP));
+	cp_decode_add(s, s->cpu->reg[RSP] - 8, 8, CP_ACCESS_WRITE | CP_ACCESS_IMPLICIT,
+		      cp_decode_is_known(s, RSP));
 	s->insn->clobbers |= 1 << RSP;
 }
 
-static void pop(struct state *s)
+static void cp_decode_pop(struct state *s)
 {
-	add(s, s->cpu->reg[RSP], 8, CP_ACCESS_READ | CP_ACCESS_IMPLICIT, is_known(s, RSP));
+	cp_decode_add(s, s->cpu->reg[RSP], 8, CP_ACCESS_READ | CP_ACCESS_IMPLICIT,
+		      cp_decode_is_known(s, RSP));
 	s->insn->clobbers |= 1 << RSP;
 }
 
 /* x87: what the memory form moves; 0: none that we know. */
-static u32 x87(const struct state *s, u16 *flags)
+static u32 cp_decode_x87(const struct state *s, u16 *flags)
 {
 	static const struct {
 		u8 bytes[8];
@@ -416,7 +418,7 @@ static u32 x87(const struct state *s, u16 *flags)
 }
 
 /* One-byte opcodes whose ModRM.reg chooses the operation: amends the entry. */
-static int group_one_byte(struct state *s)
+static int cp_decode_group_one_byte(struct state *s)
 {
 	u32 ext = s->modrm >> 3 & 7;
 
@@ -458,10 +460,10 @@ static int group_one_byte(struct state *s)
 	return 0;
 }
 
-static int group_two_byte(struct state *s)
+static int cp_decode_group_two_byte(struct state *s)
 {
 	u32 ext = s->modrm >> 3 & 7;
-	bool is_register = is_register_form(s);
+	bool is_register = cp_decode_is_register_form(s);
 
 	switch (s->opcode) {
 	case 0x1e:
@@ -540,14 +542,14 @@ static int group_two_byte(struct state *s)
 	return 0;
 }
 
-static int group_map_38(struct state *s)
+static int cp_decode_group_map_38(struct state *s)
 {
 	if (s->vex)
 		return 0;
 	if (s->opcode == 0xf0 || s->opcode == 0xf1) {
 		if (s->simd == 0xf2)
 			s->entry = s->opcode == 0xf0 ? OK | M | R | B | CR : OK | M | R | CR;
-		else if (s->simd == 0xf3 || is_register_form(s))
+		else if (s->simd == 0xf3 || cp_decode_is_register_form(s))
 			return -EINVAL;
 	}
 	if (s->opcode == 0xf6) {
@@ -559,7 +561,7 @@ static int group_map_38(struct state *s)
 }
 
 /* What the tables cannot say. */
-static int one_byte_rest(struct state *s)
+static int cp_decode_one_byte_rest(struct state *s)
 {
 	u32 low = (s->opcode & 7) | (s->rex & REX_B ? 8 : 0);
 	bool known;
@@ -571,46 +573,48 @@ static int one_byte_rest(struct state *s)
 	case 0x6a:
 		if (s->op16)
 			return -EINVAL;
-		push(s);
+		cp_decode_push(s);
 		return 0;
 	case 0x90 ... 0x97:
 		if (low) {
 			s->insn->clobbers |= 1 << RAX;
-			clobber(s, low, false);
+			cp_decode_clobber(s, low, false);
 		}
 		return 0;
 	case 0xa4 ... 0xa7:
 	case 0xaa ... 0xaf:
-		return string_op(s);
+		return cp_decode_string_op(s);
 	case 0xb0 ... 0xb7:
-		clobber(s, low, true);
+		cp_decode_clobber(s, low, true);
 		return 0;
 	case 0xc3:
-		pop(s);
+		cp_decode_pop(s);
 		return 0;
 	case 0xc9:
 		if (s->op16)
 			return -EINVAL;
-		add(s, s->cpu->reg[RBP], 8, CP_ACCESS_READ | CP_ACCESS_IMPLICIT, is_known(s, RBP));
+		cp_decode_add(s, s->cpu->reg[RBP], 8, CP_ACCESS_READ | CP_ACCESS_IMPLICIT,
+			      cp_decode_is_known(s, RBP));
 		s->insn->clobbers |= 1 << RBP | 1 << RSP;
 		return 0;
 	case 0xe8:
 		if (s->op16)
 			return -EINVAL;
-		push(s);
+		cp_decode_push(s);
 		return 0;
 	case 0xe9:
 	case 0x70 ... 0x7f:
 		return s->op16 ? -EINVAL : 0;
 	case 0xa0 ... 0xa3:
-		err = take(s, s->addr32 ? 4 : 8, &offset);
+		err = cp_decode_take(s, s->addr32 ? 4 : 8, &offset);
 		if (err)
 			return err;
 		known = true;
 		if (s->addr32)
 			offset = (u32)offset;
-		add(s, finish(s, offset, &known), s->opcode & 1 ? op_bytes(s) : 1,
-		    s->opcode & 2 ? CP_ACCESS_WRITE : CP_ACCESS_READ, known);
+		cp_decode_add(s, cp_decode_finish(s, offset, &known),
+			      s->opcode & 1 ? cp_decode_op_bytes(s) : 1,
+			      s->opcode & 2 ? CP_ACCESS_WRITE : CP_ACCESS_READ, known);
 		if (!(s->opcode & 2))
 			s->insn->clobbers |= 1 << RAX;
 		return 0;
@@ -619,7 +623,7 @@ static int one_byte_rest(struct state *s)
 }
 
 /* push, pop and moves of a full immediate: they have the register in the opcode. */
-static int register_in_opcode(struct state *s, bool *done)
+static int cp_decode_register_in_opcode(struct state *s, bool *done)
 {
 	u32 low = (s->opcode & 7) | (s->rex & REX_B ? 8 : 0);
 	s64 value;
@@ -631,41 +635,41 @@ static int register_in_opcode(struct state *s, bool *done)
 	case 0x50 >> 3:
 		if (s->op16)
 			return -EINVAL;
-		push(s);
+		cp_decode_push(s);
 		return 0;
 	case 0x58 >> 3:
 		if (s->op16)
 			return -EINVAL;
-		pop(s);
-		clobber(s, low, false);
+		cp_decode_pop(s);
+		cp_decode_clobber(s, low, false);
 		return 0;
 	default:
-		clobber(s, low, false);
-		return take(s, op_bytes(s), &value);
+		cp_decode_clobber(s, low, false);
+		return cp_decode_take(s, cp_decode_op_bytes(s), &value);
 	}
 }
 
-static void modrm_operand(struct state *s)
+static void cp_decode_modrm_operand(struct state *s)
 {
 	u32 entry = s->entry;
 	u16 flags = 0;
-	u32 bytes = operand_bytes(s);
+	u32 bytes = cp_decode_operand_bytes(s);
 	bool x87_form = !s->map && s->opcode >> 3 == 0xd8 >> 3;
 
 	if (entry & CR)
-		clobber(s, field_reg(s), entry & B && !s->map);
+		cp_decode_clobber(s, cp_decode_field_reg(s), entry & B && !s->map);
 	if (entry & CV && s->vex)
-		clobber(s, s->vvvv, false);
-	if (is_register_form(s)) {
+		cp_decode_clobber(s, s->vvvv, false);
+	if (cp_decode_is_register_form(s)) {
 		/* Vector registers have numbers too: of those only what moves to
 		 * a general one counts, and that is marked by CR or 7e, 14..17.
 		 */
 		if (entry & W && (!(entry & VEX) || s->map == 3 || s->opcode == 0x7e))
-			clobber(s, field_rm(s), entry & B);
+			cp_decode_clobber(s, cp_decode_field_rm(s), entry & B);
 		return;
 	}
 	if (x87_form)
-		bytes = x87(s, &flags);
+		bytes = cp_decode_x87(s, &flags);
 	else
 		flags = (entry & R ? CP_ACCESS_READ : 0) | (entry & W ? CP_ACCESS_WRITE : 0);
 	if (flags) {
@@ -674,14 +678,14 @@ static void modrm_operand(struct state *s)
 
 		if (s->rip)
 			addr += s->cpu->ip + s->at;
-		addr = finish(s, addr, &known);
+		addr = cp_decode_finish(s, addr, &known);
 		if (s->lock || entry & AT)
 			flags |= CP_ACCESS_ATOMIC;
-		add(s, addr, bytes, flags, known);
+		cp_decode_add(s, addr, bytes, flags, known);
 	}
 }
 
-static int lookup(struct state *s)
+static int cp_decode_lookup(struct state *s)
 {
 	static const u32 *const maps[4] = {one_byte, two_byte, map_38, map_3a};
 
@@ -706,55 +710,55 @@ int cp_decode(const u8 *text, u32 avail, const struct cp_cpu *cpu, struct cp_ins
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	err = opcode(&s);
+	err = cp_decode_opcode(&s);
 	if (!err)
-		err = lookup(&s);
+		err = cp_decode_lookup(&s);
 	if (!err && s.entry & M) {
-		err = modrm(&s);
+		err = cp_decode_modrm(&s);
 		if (err)
 			return err;
 		if (!s.map)
-			err = group_one_byte(&s);
+			err = cp_decode_group_one_byte(&s);
 		else if (s.map == 1)
-			err = group_two_byte(&s);
+			err = cp_decode_group_two_byte(&s);
 		else if (s.map == 2)
-			err = group_map_38(&s);
-		if (!err && s.entry & NOMEM && !is_register_form(&s))
+			err = cp_decode_group_map_38(&s);
+		if (!err && s.entry & NOMEM && !cp_decode_is_register_form(&s))
 			err = -EINVAL;
 		if (!err && !s.map && s.opcode >> 3 == 0xd8 >> 3) {
 			u16 flags;
 
-			if (is_register_form(&s)) {
+			if (cp_decode_is_register_form(&s)) {
 				if (s.modrm == 0xe0 && s.opcode == 0xdf)
 					ret->clobbers |= 1 << RAX; /* fnstsw ax */
-			} else if (!x87(&s, &flags)) {
+			} else if (!cp_decode_x87(&s, &flags)) {
 				err = -EINVAL;
 			}
 		}
 	}
 	if (err)
 		return err;
-	err = register_in_opcode(&s, &done);
+	err = cp_decode_register_in_opcode(&s, &done);
 	if (!err && !done) {
 		/* Branches take no 66 (AMD and Intel differ). */
 		if (s.op16 && s.entry & END && s.entry & (IZ | I1))
 			return -EINVAL;
 		if (s.entry & I1)
-			err = take(&s, 1, &skipped);
+			err = cp_decode_take(&s, 1, &skipped);
 		if (!err && s.entry & IZ)
-			err = take(&s, s.op16 && !(s.rex & REX_W) ? 2 : 4, &skipped);
+			err = cp_decode_take(&s, s.op16 && !(s.rex & REX_W) ? 2 : 4, &skipped);
 		if (!err && !s.map)
-			err = one_byte_rest(&s);
+			err = cp_decode_one_byte_rest(&s);
 	}
 	if (err)
 		return err;
 	if (s.entry & M)
-		modrm_operand(&s);
+		cp_decode_modrm_operand(&s);
 	if (!s.map && s.opcode == 0xff) {
 		u32 ext = s.modrm >> 3 & 7;
 
 		if (ext == 2 || ext == 6)
-			push(&s);
+			cp_decode_push(&s);
 	}
 	if (s.entry & CA)
 		ret->clobbers |= 1 << RAX;
@@ -763,7 +767,7 @@ int cp_decode(const u8 *text, u32 avail, const struct cp_cpu *cpu, struct cp_ins
 	if (s.map == 1 && !s.vex && s.opcode == 0xa2)
 		ret->clobbers |= 1 << RBX | 1 << RCX;
 	if (s.map == 1 && s.opcode >> 3 == 0xc8 >> 3)
-		clobber(&s, (s.opcode & 7) | (s.rex & REX_B ? 8 : 0), false);
+		cp_decode_clobber(&s, (s.opcode & 7) | (s.rex & REX_B ? 8 : 0), false);
 	if (s.map == 3 && (s.opcode == 0x61 || s.opcode == 0x63))
 		ret->clobbers |= 1 << RCX;
 	/* 67 does not change the stack's width; nobody writes that, so no. */

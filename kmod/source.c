@@ -40,7 +40,7 @@ bool cp_hit_is_64bit(void)
  * only while it has it; perf keeps both times, brought up to date whenever the event
  * gives the counter up.
  */
-static u64 stands_for(const struct cp_hit *hit)
+static u64 cp_source_stands_for(const struct cp_hit *hit)
 {
 	u64 running, share;
 
@@ -65,7 +65,7 @@ void cp_hit_head(const struct cp_hit *hit, struct cp_record *head, u16 type)
 	head->cpu = smp_processor_id();
 	head->context = hit->context;
 	head->mode_bits = user_mode(hit->regs) && !cp_hit_is_64bit() ? 32 : 64;
-	head->period = stands_for(hit);
+	head->period = cp_source_stands_for(hit);
 	memcpy(head->comm, current->comm, sizeof(head->comm));
 	head->comm[sizeof(head->comm) - 1] = 0;
 }
@@ -135,7 +135,7 @@ static void cp_source_precise_burst(const struct cp_hit *hit, u8 insn_bytes)
 	cp_ring_commit(hit->ring, sample, sizeof(*sample));
 }
 
-static u16 precise_ways(const struct cp_hit *hit)
+static u16 cp_source_precise_ways(const struct cp_hit *hit)
 {
 	u32 flags = hit->src->config.flags;
 	u16 ways = 0;
@@ -182,7 +182,7 @@ void cp_hit_precise(struct cp_hit *hit)
 	}
 	if (data->sample_flags & PERF_SAMPLE_DATA_SRC)
 		access.data_src = data->data_src.val;
-	access.flags = precise_ways(hit);
+	access.flags = cp_source_precise_ways(hit);
 	if (data->sample_flags & PERF_SAMPLE_WEIGHT_STRUCT)
 		access.latency_cycles = min_t(u32, data->weight.var1_dw, U16_MAX);
 	else if (data->sample_flags & PERF_SAMPLE_WEIGHT)

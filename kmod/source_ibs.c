@@ -14,14 +14,15 @@ enum {
 	MIN_PERIOD = 0x90, /* the kernel's own least */
 };
 
-static int probe(const struct cp_source *config)
+static int cp_ibs_probe(const struct cp_source *config)
 {
 	if (config->stack_bytes || config->chunk_bytes || config->depth || config->max_accesses)
 		return -EINVAL;
 	return config->period < MIN_PERIOD ? -EINVAL : 0;
 }
 
-static int fill_attr(const struct cp_source *config, u32 attempt, struct perf_event_attr *attr)
+static int cp_ibs_fill_attr(const struct cp_source *config, u32 attempt,
+			    struct perf_event_attr *attr)
 {
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
 			    PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT;
@@ -32,7 +33,7 @@ static int fill_attr(const struct cp_source *config, u32 attempt, struct perf_ev
 	return 0;
 }
 
-static void decode(struct cp_hit *hit)
+static void cp_ibs_decode(struct cp_hit *hit)
 {
 	/* Most ops are neither: that is not a loss. */
 	if (!(hit->data->sample_flags & PERF_SAMPLE_DATA_SRC) ||
@@ -46,7 +47,7 @@ const struct cp_source_ops cp_source_ibs = {
 	.period_step = PERIOD_STEP,
 	.flags = CP_SOURCE_KERNEL | CP_SOURCE_SWFILT,
 	.attempts = 1,
-	.fill_attr = fill_attr,
-	.probe = probe,
-	.decode = decode,
+	.fill_attr = cp_ibs_fill_attr,
+	.probe = cp_ibs_probe,
+	.decode = cp_ibs_decode,
 };

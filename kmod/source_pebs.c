@@ -27,7 +27,7 @@ enum {
 			    BIT(PERF_REG_X86_R14) | BIT(PERF_REG_X86_R15),
 };
 
-static int probe(const struct cp_source *config)
+static int cp_pebs_probe(const struct cp_source *config)
 {
 	bool both = config->flags & CP_SOURCE_LOADS && config->flags & CP_SOURCE_STORES;
 
@@ -43,7 +43,8 @@ static int probe(const struct cp_source *config)
  * otherwise), and a kernel counter cannot be in a group: there the address comes
  * without the data source.
  */
-static int fill_attr(const struct cp_source *config, u32 attempt, struct perf_event_attr *attr)
+static int cp_pebs_fill_attr(const struct cp_source *config, u32 attempt,
+			     struct perf_event_attr *attr)
 {
 	attr->precise_ip = PRECISE_LEVEL;
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
@@ -65,7 +66,7 @@ const struct cp_source_ops cp_source_pebs = {
 	.period_step = 1,
 	.flags = CP_SOURCE_KERNEL | CP_SOURCE_BURST | CP_SOURCE_LOADS | CP_SOURCE_STORES,
 	.attempts = 2,
-	.fill_attr = fill_attr,
-	.probe = probe,
+	.fill_attr = cp_pebs_fill_attr,
+	.probe = cp_pebs_probe,
 	.decode = cp_hit_precise,
 };

@@ -20,7 +20,7 @@ enum {
 	STACK_ABOVE_BYTES = 16384,
 };
 
-static int probe(const struct cp_source *config)
+static int cp_soft_probe(const struct cp_source *config)
 {
 	bool burst = config->flags & CP_SOURCE_BURST;
 
@@ -40,7 +40,8 @@ static int probe(const struct cp_source *config)
 	return 0;
 }
 
-static int fill_attr(const struct cp_source *config, u32 attempt, struct perf_event_attr *attr)
+static int cp_soft_fill_attr(const struct cp_source *config, u32 attempt,
+			     struct perf_event_attr *attr)
 {
 	return 0;
 }
@@ -55,7 +56,7 @@ struct ahead {
  * Registers that the code ahead takes addresses from: a hint only, so it reads on
  * over branches as if none were taken.
  */
-static u32 hot_registers(const struct ahead *ahead, const struct cp_cpu *cpu)
+static u32 cp_soft_hot_registers(const struct ahead *ahead, const struct cp_cpu *cpu)
 {
 	struct cp_insn insn;
 	u32 hot = 0, made = 0, at = 0, n;
@@ -70,7 +71,7 @@ static u32 hot_registers(const struct ahead *ahead, const struct cp_cpu *cpu)
 	return hot;
 }
 
-static void burst(struct cp_hit *hit, const struct cp_cpu *cpu, const struct ahead *ahead)
+static void cp_soft_burst(struct cp_hit *hit, const struct cp_cpu *cpu, const struct ahead *ahead)
 {
 	struct cp_capture what = hit->src->capture;
 	struct cp_sample *sample;
@@ -84,13 +85,13 @@ static void burst(struct cp_hit *hit, const struct cp_cpu *cpu, const struct ahe
 	if (!sample)
 		return;
 	if (what.depth > 1)
-		hot = hot_registers(ahead, cpu);
+		hot = cp_soft_hot_registers(ahead, cpu);
 	bytes = cp_capture(&what, hit->regs, cpu, hot, sample);
 	cp_hit_head(hit, &sample->head, CP_REC_SAMPLE);
 	cp_ring_commit(hit->ring, sample, bytes);
 }
 
-static bool is_stack(const struct cp_cpu *cpu, u64 addr)
+static bool cp_soft_is_stack(const struct cp_cpu *cpu, u64 addr)
 {
 	return addr - (cpu->reg[4] - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES;
 }
@@ -99,7 +100,7 @@ static bool is_stack(const struct cp_cpu *cpu, u64 addr)
  * The straight line from here on: as long as neither the flow nor an address
  * depends on a value that an earlier instruction of the line makes.
  */
-static void walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *cpu)
+static void cp_soft_walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *cpu)
 {
 	const struct cp_source *config = &hit->src->config;
 	u32 most = config->flags & CP_SOURCE_ACCESSES ? max(config->max_accesses, 1U) : 0;
@@ -136,7 +137,7 @@ static void walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *c
 				emitted++;
 			}
 			if (!offered && !(operand->flags & (CP_ACCESS_IMPLICIT | CP_ACCESS_REP)) &&
-			    !is_stack(cpu, operand->addr))
+			    !cp_soft_is_stack(cpu, operand->addr))
 				offered = cp_watch_offer(hit, &access, cpu->ip + insn.bytes);
 		}
 		if (insn.ends || (emitted >= most && offered))
@@ -147,7 +148,7 @@ static void walk(struct cp_hit *hit, const struct ahead *ahead, struct cp_cpu *c
 }
 
 /* In kernel mode: the task may be in a call that writes its memory. */
-static void copies(struct cp_hit *hit)
+static void cp_soft_copies(struct cp_hit *hit)
 {
 	struct cp_copy copy;
 	u32 i;
@@ -166,7 +167,7 @@ static void copies(struct cp_hit *hit)
 	}
 }
 
-static void decode(struct cp_hit *hit)
+static void cp_soft_decode(struct cp_hit *hit)
 {
 	const struct cp_source *config = &hit->src->config;
 	bool is_64 = user_64bit_mode(hit->regs);
@@ -174,18 +175,18 @@ static void decode(struct cp_hit *hit)
 	struct cp_cpu cpu;
 
 	if (!user_mode(hit->regs)) {
-		copies(hit);
+		cp_soft_copies(hit);
 		return;
 	}
 	cp_capture_cpu(hit->regs, &cpu);
 	if (is_64)
 		ahead.bytes = cp_capture_text(cpu.ip, ahead.text, sizeof(ahead.text));
 	if (config->flags & CP_SOURCE_BURST)
-		burst(hit, &cpu, &ahead);
+		cp_soft_burst(hit, &cpu, &ahead);
 	if (!(config->flags & CP_SOURCE_ACCESSES) && !hit->src->session->watch)
 		return;
 	if (is_64)
-		walk(hit, &ahead, &cpu);
+		cp_soft_walk(hit, &ahead, &cpu);
 	else
 		cp_ring_count(hit->ring, CP_LOST_MODE32);
 }
@@ -195,7 +196,7 @@ const struct cp_source_ops cp_source_soft = {
 	.period_step = 1,
 	.flags = CP_SOURCE_ACCESSES | CP_SOURCE_BURST | CP_SOURCE_VECTOR | CP_SOURCE_COPIES,
 	.attempts = 1,
-	.fill_attr = fill_attr,
-	.probe = probe,
-	.decode = decode,
+	.fill_attr = cp_soft_fill_attr,
+	.probe = cp_soft_probe,
+	.decode = cp_soft_decode,
 };
