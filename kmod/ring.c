@@ -44,6 +44,7 @@ int cp_ring_init(struct cp_ring *ring, unsigned int cpu, u32 bytes, u32 watermar
 	ring->data = (u8 *)ring->control + PAGE_SIZE;
 	ring->size = bytes;
 	ring->watermark = watermark;
+	ring->woken_tail = U64_MAX;
 	ring->control->abi = CP_ABI_VERSION;
 	ring->control->size_bytes = bytes;
 	return 0;
@@ -86,6 +87,23 @@ void cp_ring_count(struct cp_ring *ring, enum cp_lost cause)
 	WRITE_ONCE(ring->control->lost[cause], n);
 }
 
+/*
+ * Once for each place that the reader has come to: until it reads, once is enough.  Full
+ * barrier between head and tail, pairs with cp_session_poll(): a reader that has moved
+ * its tail, and then sees no head that is worth it, is woken.
+ */
+static void cp_ring_wake(struct cp_ring *ring)
+{
+	u64 tail;
+
+	smp_mb();
+	tail = READ_ONCE(ring->control->tail);
+	if (tail == ring->woken_tail)
+		return;
+	ring->woken_tail = tail;
+	ring->wake = true;
+}
+
 void *cp_ring_reserve(struct cp_ring *ring, u32 most)
 {
 	/*
@@ -105,7 +123,7 @@ void *cp_ring_reserve(struct cp_ring *ring, u32 most)
 	}
 	if (used + pad + most > ring->size) {
 		cp_ring_count(ring, CP_LOST_RING_FULL);
-		ring->wake = true;
+		cp_ring_wake(ring);
 		return NULL;
 	}
 	if (pad) {
@@ -129,7 +147,7 @@ void cp_ring_commit(struct cp_ring *ring, void *record, u32 bytes)
 	/* Pairs with the consumer's acquire of head: it sees the whole record. */
 	smp_store_release(&ring->control->head, ring->head);
 	if (ring->head - tail >= ring->watermark)
-		ring->wake = true;
+		cp_ring_wake(ring);
 }
 
 bool cp_ring_wakes(struct cp_ring *ring)

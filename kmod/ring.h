@@ -24,7 +24,8 @@ struct cp_ring {
 	u64 records;
 	u64 lost[CP_LOST_CAUSES];
 	bool busy;
-	bool wake; /* set at the watermark, taken by cp_ring_wakes() */
+	u64 woken_tail; /* where the reader was when it was last woken */
+	bool wake;	/* set at the watermark, taken by cp_ring_wakes() */
 };
 
 /* Charged to the caller's memory cgroup. */
@@ -43,7 +44,7 @@ void *cp_ring_reserve(struct cp_ring *ring, u32 most);
 void cp_ring_commit(struct cp_ring *ring, void *record, u32 bytes);
 void cp_ring_count(struct cp_ring *ring, enum cp_lost cause);
 bool cp_ring_wakes(struct cp_ring *ring);
-/* From any context: is there something worth reading? */
+/* From any context, with a full barrier before: is there something worth reading? */
 bool cp_ring_readable(const struct cp_ring *ring);
 
 int cp_ring_mmap_control(struct cp_ring *ring, struct vm_area_struct *vma);

@@ -386,6 +386,7 @@ static __poll_t cp_session_poll(struct file *file, struct poll_table_struct *tab
 	if (!smp_load_acquire(&session->ring_bytes)) /* pairs with cp_session_rings() */
 		return EPOLLERR;
 	poll_wait(file, &session->wait, table);
+	smp_mb(); /* between the caller's tail and our head, pairs with cp_ring_wake() */
 	for_each_possible_cpu(cpu)
 		for (i = 0; i < CP_CONTEXTS; i++)
 			if (cp_ring_readable(&per_cpu_ptr(session->percpu, cpu)->ring[i]))

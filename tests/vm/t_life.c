@@ -116,6 +116,57 @@ static void whole(void)
 	reap(pid);
 }
 
+/* Interrupts by which handlers ask for what they may not do themselves, on all CPUs. */
+static uint64_t irq_works(void)
+{
+	char line[1024];
+	uint64_t n = 0;
+	FILE *file = fopen("/proc/interrupts", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *at = strstr(line, "IWI:"), *end;
+
+		/* A number for each CPU, then words. */
+		for (at = at ? at + 4 : line; *at; at = end) {
+			uint64_t of_cpu = strtoull(at, &end, 10);
+
+			if (at == line || end == at)
+				break;
+			n += of_cpu;
+		}
+	}
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* Each record is worth waking for, and nobody reads. */
+static void woken_once(void)
+{
+	enum { ENOUGH = 400 };
+	pid_t pid = spawn(spin_on_first, NULL);
+	uint64_t before, end_ns = now_ns() + LIMIT_S * 1000000000ull;
+	struct cp_reader *reader;
+	struct cp_stats stats = {};
+	int err = cp_reader_create(CP_DEVICE, RING_BYTES, 8, &reader);
+
+	if (!err)
+		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid)
+			      ?: cp_reader_source(reader, &both)
+			      ?: cp_reader_start(reader);
+	before = irq_works();
+	while (!err && stats.records < ENOUGH && now_ns() < end_ns) {
+		usleep(10000);
+		err = cp_reader_stats(reader, &stats);
+	}
+	before = irq_works() - before;
+	check(!err && stats.records >= ENOUGH && before > 0 && before < stats.records / 2,
+	      "tail: who does not read is woken once", "%s, %llu records, %lu interrupts to wake",
+	      strerror(-err), stats.records, before);
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 void test_tail(void)
 {
 	struct cp_reader *reader = busy_session();
@@ -168,6 +219,7 @@ void test_tail(void)
 	reap(pid);
 	cp_reader_destroy(reader);
 	whole();
+	woken_once();
 }
 
 /* Keeps a running session until it is killed; says when it is there. */
