@@ -42,10 +42,10 @@ struct live {
 	struct comm_pace *pace;
 	struct comm_merge *merge;
 	struct comm_record *record;
-	struct comm_inspect processes, inspect; /* inspect also records, with --record */
-	uint64_t late, unrecorded, unfinished;	/* losses told so far */
-	uint64_t end_ns;			/* of the run; UINT64_MAX: none is set */
-	int failed;				/* -errno of the source, or of waiting for it */
+	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
+	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
+	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
+	int failed; /* -errno of the source, or of waiting for it */
 	char command[256];
 };
 
@@ -223,7 +223,7 @@ static int prepare(struct live *live)
 		return fail("cannot look at processes", err, NULL);
 	prefetch(live);
 	comm_calibrate(&live->calibration);
-	/* Children that read DWARF and have ended make room for others, which copy less now. */
+	/* What did not come in the first time may have, meanwhile. */
 	prefetch(live);
 	return 0;
 }
@@ -337,6 +337,8 @@ static int pump(struct live *live)
 	 */
 	(void)comm_pace_tick(live->pace, cut_ns, push, live);
 	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
+	tell_loss(live, cut_ns, COMM_LOSS_FILES, comm_inspect_live_unread(&live->processes),
+		  &live->unread);
 	comm_merge_cut(live->merge, cut_ns);
 	tell_loss(live, cut_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live->merge),
 		  &live->unfinished);

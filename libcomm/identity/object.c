@@ -42,6 +42,13 @@ static const uint64_t offset_mask = ((uint64_t)1 << COMM_DATUM_SPACE_SHIFT) - 1;
 static const uint64_t small_bytes = 1 << 20;
 static const uint64_t arena_bytes = 64 << 20; /* of glibc's malloc, aligned to it */
 
+/* Which cache an answer may go to. */
+enum keep {
+	KEEP_NOT, /* a file is still being read: another answer may come soon */
+	KEEP_PIECE,
+	KEEP_WHOLE, /* the answer is for a whole mapping */
+};
+
 struct object_process {
 	struct object_process *next;
 	uint32_t tgid;
@@ -500,18 +507,19 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 
 static bool resolve(struct comm_objects *objects, struct comm_space *space,
 		    struct object_process *p, uint64_t addr, uint64_t now_ns, struct hot_range *ret,
-		    bool *ret_whole)
+		    enum keep *ret_keep)
 {
 	const struct comm_mapping *found = comm_space_find(space, addr, now_ns);
 	const struct comm_inspect *inspect = objects->inspect;
 	struct comm_mapping m, file;
 	struct comm_static var;
 	uint64_t space_id = p->space;
+	int err = -ENOENT;
 
 	if (!found)
 		return false;
 	m = file = *found;
-	*ret_whole = true;
+	*ret_keep = KEEP_WHOLE;
 	ret->start = m.start;
 	ret->end = m.end;
 	ret->base = base_of(space_id, 0);
@@ -528,10 +536,12 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 		if (found)
 			file = *found;
 	}
-	if (file.kind == COMM_MAP_FILE && !file.shared &&
-	    inspect->ops->data(inspect->ctx, p->tgid, &m, addr, &var) == 0 && var.start <= addr &&
-	    addr < var.end) {
-		*ret_whole = false;
+	if (file.kind == COMM_MAP_FILE && !file.shared)
+		err = inspect->ops->data(inspect->ctx, p->tgid, &m, addr, &var);
+	if (err == -EAGAIN)
+		*ret_keep = KEEP_NOT;
+	if (!err && var.start <= addr && addr < var.end) {
+		*ret_keep = KEEP_PIECE;
 		ret->object = static_object(objects, p, &file, &var, ret->base);
 		if (var.name[0] == '.') {
 			/* addr has no variable, but bytes around it may: resolve 8 bytes alone. */
@@ -549,12 +559,12 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 	}
 	if (m.kind == COMM_MAP_ANON) {
 		ret->object = anon_object(objects, space, p, &m, ret->base, now_ns);
-		if (file.kind != COMM_MAP_FILE)
+		if (file.kind != COMM_MAP_FILE || err == -EAGAIN)
 			return true;
 		/* Anonymous memory after a file starts with .bss: past its end none is left. */
 		ret->start = addr & ~(uint64_t)(PAGE - 1);
 		if (inspect->ops->data(inspect->ctx, p->tgid, &m, ret->start, &var) == 0) {
-			*ret_whole = false;
+			*ret_keep = KEEP_PIECE;
 			ret->start = addr & ~(uint64_t)7;
 			ret->end = ret->start + 8;
 		}
@@ -579,8 +589,8 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	struct in_stack *t = &objects->in_stack[tid % TIDS];
 	struct hot_range now = {0};
 	struct object_process *p;
+	enum keep may_keep;
 	size_t cache;
-	bool whole;
 
 	if (sp && (t->tid != tid || t->tgid != tgid || t->generation != generation ||
 		   sp < t->start || sp >= t->end)) {
@@ -600,14 +610,14 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 		}
 	}
 	p = process_get(objects, tgid);
-	if (!p || !resolve(objects, space, p, addr, now_ns, &now, &whole))
+	if (!p || !resolve(objects, space, p, addr, now_ns, &now, &may_keep))
 		return false;
 	now.tgid = tgid;
 	now.generation = generation;
 	now.epoch = objects->epoch;
 	/* Cache the answer only if the mappings did not change meanwhile. */
-	if (comm_space_generation(space) == generation) {
-		if (!whole)
+	if (may_keep != KEEP_NOT && comm_space_generation(space) == generation) {
+		if (may_keep == KEEP_PIECE)
 			cache = CACHES - 1;
 		else
 			cache = now.end - now.start < (uint64_t)1 << cache_shift[0];

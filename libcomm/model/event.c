@@ -37,6 +37,9 @@ static const struct {
 					       "of targets was full"},
 	[COMM_LOSS_UNFINISHED] = {"unfinished", "samples and other events that were not looked at "
 						"when the run's time was over"},
+	[COMM_LOSS_FILES] = {"files_unread", "files of the target not read for names: the process "
+					     "that reads them died or took too long, or too many "
+					     "waited"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

@@ -60,6 +60,7 @@ enum comm_loss {
 	COMM_LOSS_IMPRECISE,  /* a precise sample of an unknown instruction or direction */
 	COMM_LOSS_TARGETS,    /* processes that the kernel's list of targets had no room for */
 	COMM_LOSS_UNFINISHED, /* not looked at when the run's time was over */
+	COMM_LOSS_FILES,      /* files of the target that could not be read for names */
 	COMM_LOSS_MAX
 };
 

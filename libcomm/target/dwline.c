@@ -68,12 +68,12 @@ struct comm_dwline {
 };
 
 /* How a saved table starts; rows, pieces and text follow. */
-struct head {
+struct lines_head {
 	uint64_t complete; /* COMPLETE */
 	uint64_t n_rows, n_pieces, text_bytes;
 };
 
-_Static_assert(COMM_DWLINE_SAVED_MAX >= sizeof(struct head) + LINES_MAX * sizeof(struct row) +
+_Static_assert(COMM_DWLINE_SAVED_MAX >= sizeof(struct lines_head) + LINES_MAX * sizeof(struct row) +
 						(2ull * INLINES_MAX + 1) * sizeof(struct piece) +
 						TEXT_BYTES_MAX,
 	       "the largest table can be saved");
@@ -514,7 +514,7 @@ int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret)
 
 int comm_dwline_save(const struct comm_dwline *dw, int to)
 {
-	struct head head = {
+	struct lines_head head = {
 		.complete = COMPLETE,
 		.n_rows = dw->n_rows,
 		.n_pieces = dw->n_pieces,
@@ -534,7 +534,7 @@ int comm_dwline_save(const struct comm_dwline *dw, int to)
 static int load(int from, struct comm_dwline *dw)
 {
 	uint64_t offset = 0;
-	struct head head;
+	struct lines_head head;
 	int err = comm_saved_get(from, &head, sizeof(head), &offset);
 
 	if (err)

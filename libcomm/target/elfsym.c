@@ -27,20 +27,20 @@ void comm_elfsym_destroy(struct comm_elfsym *sym)
 }
 
 /* How saved tables start; segments, sections, functions, variables and text follow. */
-struct head {
+struct symbols_head {
 	uint64_t complete; /* COMPLETE */
 	uint64_t n_segments, n_sections, n_functions, n_variables, text_bytes;
 };
 
 _Static_assert(COMM_ELFSYM_SAVED_MAX >=
-		       sizeof(struct head) + sizeof(struct comm_elfsym) +
+		       sizeof(struct symbols_head) + sizeof(struct comm_elfsym) +
 			       2ull * COMM_SYMBOLS_MAX * sizeof(struct symbol_range) +
 			       TEXT_BYTES_MAX,
 	       "the largest tables can be saved");
 
 int comm_elfsym_save(const struct comm_elfsym *sym, int to)
 {
-	struct head head = {
+	struct symbols_head head = {
 		.complete = COMPLETE,
 		.n_segments = sym->n_segments,
 		.n_sections = sym->n_sections,
@@ -97,7 +97,7 @@ static bool sound_layout(const struct comm_elfsym *sym)
 
 static int load(int from, struct comm_elfsym *sym)
 {
-	struct head head;
+	struct symbols_head head;
 	uint64_t at = 0;
 	int err = comm_saved_get(from, &head, sizeof(head), &at);
 

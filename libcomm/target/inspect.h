@@ -48,7 +48,7 @@ struct comm_code {
 	uint32_t line;	      /* 0 when unknown */
 	uint64_t start;	      /* of the function: virtual address in the file */
 	uint64_t end;
-	/* Source, line and inlined are still being read from DWARF: ask again a little later. */
+	/* The file is still being read: ask again a little later for what is missing. */
 	bool provisional;
 };
 
@@ -75,6 +75,7 @@ struct comm_inspect_ops {
 	/* Function and line at ip; -ENOENT: nothing is known, *ret then names the module only. */
 	int (*code)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
 		    struct comm_code *ret);
+	/* The variable at addr; -EAGAIN: the file is still being read, ask again a little later. */
 	int (*data)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		    struct comm_static *ret);
 	/* A thread's name as in /proc/PID/task/TID/comm, at most 16 bytes. */
@@ -90,19 +91,23 @@ struct comm_inspect {
 /* A view of the processes that run now.  Those of the caller's own user need no root. */
 int comm_inspect_live_create(struct comm_inspect *ret);
 /*
- * Reads the symbols of the files that a process has mapped and starts to read
- * their lines, before the first sample needs them.  Stops after 0.3 s (and one
- * file): the other files are read at their first sample.  Live views only.
+ * Has the symbols and lines of the files that a process has mapped read, before the
+ * first sample needs them.  Waits for the symbols, at most 0.3 s.  Live views only.
  */
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
 /*
  * CPU time spent so far on reading symbols and lines of modules, a cost paid once
  * per module and not per sample; includes child processes that have ended
- * (dwjob.h).  0 unless the view is live.
+ * (parser.h).  0 unless the view is live.
  */
 uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect);
 /* The part of that CPU time that this process spent itself. */
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
+/*
+ * How many files of targets were not read, since the process that reads them died or took
+ * too long, or too many were waiting.  0 unless the view is live.
+ */
+uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect);
 void comm_inspect_destroy(struct comm_inspect *inspect);
 
 #endif

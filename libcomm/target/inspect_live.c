@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "clock.h"
+#include "foreign.h"
 #include "inspect.h"
 #include "jitmap.h"
 #include "maps.h"
 #include "module.h"
+#include "parser.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -27,10 +28,10 @@ enum {
 	MAPS_TEXT_BYTES_MAX = 32 << 20,
 	JIT_REREAD_NS = 1000 * 1000 * 1000,
 	PREFETCH_NS = 300 * 1000 * 1000,
+	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
+	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
+	WAITS_PART = 50,	      /* and of all time */
 };
-
-/* A file that could not be opened is not tried for every sample. */
-static const uint64_t retry_ns = 10u * 1000000000ull;
 
 struct live_process {
 	struct live_process *next;
@@ -43,24 +44,17 @@ struct live_process {
 	uint64_t jit_read_ns;
 };
 
-struct opened_file {
-	struct comm_module *module;
-	uint64_t failed_ns;
-	int err;
-};
-
 struct live_inspect {
 	struct comm_names *names;
 	struct comm_maps *maps;
+	struct comm_parser *parser;
 	struct comm_modules *modules;
 	struct live_process *bucket[BUCKETS];
 	size_t n_processes, n_mem_fds;
 	uint64_t used;
-	struct opened_file *file; /* by comm_mapping.file */
-	size_t n_files;
 	char *text;
 	size_t text_room;
-	uint64_t polled_ns, setup_ns;
+	uint64_t polled_ns, setup_ns, start_ns, waited_ns;
 };
 
 static uint64_t now_ns(void)
@@ -194,145 +188,73 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return 0;
 }
 
-/*
- * First an O_PATH handle, which cannot hang or have a side effect; only a regular
- * file is then opened itself: a path may name a fifo, a tape or a watchdog.
- */
-static int open_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags)
+/* Takes what was read of files. */
+static void collect(struct live_inspect *live)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
-	char self[64];
-	struct stat st;
-	int handle, fd;
+	uint64_t start = comm_clock_thread_ns();
+	struct comm_parsed parsed;
 
-	handle = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-	if (handle < 0)
-		return -errno;
-	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(handle);
-		return -EINVAL;
-	}
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	close(handle);
-	return fd;
+	while (comm_parser_next(live->parser, &parsed))
+		comm_modules_take(live->modules, &parsed);
+	live->setup_ns += comm_clock_thread_ns() - start;
 }
 
-static int open_root(uint32_t tgid)
+/* At most once per tick of the coarse clock. */
+static void poll_parser(struct live_inspect *live)
 {
-	char path[64];
+	uint64_t now;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", tgid);
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-/*
- * Opens the file behind a mapping.  /proc/PID/map_files is exact, even for deleted
- * files, but needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path may mean another
- * file by now, so its inode must match the mapping's (st_dev may differ on btrfs
- * and overlayfs).
- */
-static int open_mapped(uint32_t tgid, const struct comm_mapping *m, int root_fd)
-{
-	char path[96];
-	struct stat st;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, tgid,
-		 m->start, m->end);
-	fd = open_regular(AT_FDCWD, path, 0, 0);
-	if (fd >= 0 || root_fd < 0 || m->path[0] != '/')
-		return fd;
-	fd = open_regular(root_fd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0 || st.st_ino != m->ino) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
-}
-
-static struct opened_file *file_of(struct live_inspect *live, uint32_t id)
-{
-	if (id >= live->n_files) {
-		size_t n = live->n_files ? live->n_files : 64;
-		struct opened_file *bigger;
-
-		while (n <= id)
-			n *= 2;
-		bigger = realloc(live->file, n * sizeof(*bigger));
-		if (!bigger)
-			return NULL;
-		memset(bigger + live->n_files, 0, (n - live->n_files) * sizeof(*bigger));
-		live->file = bigger;
-		live->n_files = n;
-	}
-	return &live->file[id];
-}
-
-static void open_file(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
-		      struct opened_file *f)
-{
-	int root_fd = open_root(tgid), fd = open_mapped(tgid, m, root_fd);
-
-	if (fd >= 0) {
-		f->err = comm_modules_open(live->modules, fd, root_fd, m->path, &f->module);
-		close(fd);
-	} else {
-		f->err = fd;
-	}
-	if (root_fd >= 0)
-		close(root_fd);
-	if (f->err)
-		f->failed_ns = now_ns();
-}
-
-/* Collects source lines that children have read; at most once per tick of the coarse clock. */
-static void poll_lines(struct live_inspect *live)
-{
-	uint64_t now, start;
-
-	if (!comm_modules_busy(live->modules))
+	if (!comm_parser_busy(live->parser))
 		return;
 	now = now_ns();
 	if (now == live->polled_ns)
 		return;
 	live->polled_ns = now;
-	start = comm_clock_thread_ns();
-	comm_modules_poll(live->modules);
-	live->setup_ns += comm_clock_thread_ns() - start;
+	collect(live);
 }
 
-static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
-		     struct comm_module **ret)
+/*
+ * A file's first sample waits a little for its symbols, since most come in a few ms.  Samples do not
+ * wait long, and not often: rings fill meanwhile.
+ */
+static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
+			   struct comm_module **ret)
 {
-	uint64_t start;
-	struct opened_file *f;
-	bool ready;
+	uint64_t start = comm_clock_now_ns(), now = start, stop = start + WAIT_NS;
+	int err;
 
-	poll_lines(live);
+	if (live->waited_ns > WAITS_NS + (start - live->start_ns) / WAITS_PART)
+		return -EAGAIN;
+	do {
+		collect(live);
+		err = comm_modules_get(live->modules, tgid, m, ret);
+		if (err != -EAGAIN)
+			break;
+		comm_parser_wait(live->parser, stop - now);
+		now = comm_clock_now_ns();
+	} while (now < stop);
+	live->waited_ns += now - start;
+	return err;
+}
+
+static int ask_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
+		      struct comm_module **ret)
+{
+	poll_parser(live);
 	if (!strcmp(m->path, "[vdso]"))
 		return comm_modules_vdso(live->modules, ret);
 	if (!m->file || m->kind == COMM_MAP_VDSO)
 		return -ENOENT;
-	f = file_of(live, m->file);
-	if (!f)
-		return -ENOMEM;
-	ready = f->module && comm_module_ready(f->module);
-	if (!ready || comm_module_wants_file(f->module)) {
-		if (!f->err || now_ns() - f->failed_ns >= retry_ns) {
-			start = comm_clock_thread_ns();
-			open_file(live, tgid, m, f);
-			live->setup_ns += comm_clock_thread_ns() - start;
-		}
-		ready = f->module && comm_module_ready(f->module);
-	}
-	if (ready)
-		*ret = f->module;
-	return ready ? 0 : f->err;
+	return comm_modules_get(live->modules, tgid, m, ret);
+}
+
+/* -EAGAIN: the file is still being read. */
+static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
+		     struct comm_module **ret)
+{
+	int err = ask_module(live, tgid, m, ret);
+
+	return err == -EINPROGRESS ? wait_for_module(live, tgid, m, ret) : err;
 }
 
 static int open_mem(struct live_inspect *live, struct live_process *p)
@@ -382,28 +304,12 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 			 void *buf, size_t len_bytes)
 {
 	struct live_inspect *live = ctx;
-	ssize_t n;
-	int root_fd, fd;
 
 	if (addr < m->start || addr >= m->end)
 		return -EFAULT;
 	if (len_bytes > m->end - addr)
 		len_bytes = m->end - addr;
-	n = read_mem(live, tgid, addr, buf, len_bytes);
-	if (n > 0 || m->kind != COMM_MAP_FILE || !m->executable)
-		return n;
-	root_fd = open_root(tgid);
-	fd = open_mapped(tgid, m, root_fd);
-	if (fd >= 0) {
-		ssize_t from_file = pread(fd, buf, len_bytes, (off_t)(addr - m->start + m->offset));
-
-		if (from_file > 0)
-			n = from_file;
-		close(fd);
-	}
-	if (root_fd >= 0)
-		close(root_fd);
-	return n;
+	return read_mem(live, tgid, addr, buf, len_bytes);
 }
 
 /* The pid that a process has in its own namespace; 0: gone. */
@@ -454,11 +360,12 @@ static void read_jit(struct live_inspect *live, struct live_process *p)
 	p->jit_read_ns = now_ns();
 	if (!pid || (!p->jit && comm_jitmap_create(live->names, &p->jit) < 0))
 		return;
-	root_fd = open_root(p->tgid);
+	root_fd = comm_foreign_root(p->tgid);
 	if (root_fd < 0)
 		return;
 	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", pid);
-	fd = open_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, O_NOFOLLOW);
+	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+				  O_NOFOLLOW);
 	close(root_fd);
 	if (fd < 0) {
 		/* The file is gone: the names known so far may be an earlier process's. */
@@ -505,11 +412,13 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	struct comm_module *module;
 	char name[COMM_NAME_BYTES];
 	const char *base;
+	int err;
 
 	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
 	    m->kind == COMM_MAP_STACK)
 		return jit_code(live, tgid, ip, ret);
-	if (module_of(live, tgid, m, &module) == 0)
+	err = module_of(live, tgid, m, &module);
+	if (!err)
 		return comm_module_code(module, m, ip, ret);
 	base = comm_module_base(m->path);
 	*ret = (struct comm_code){
@@ -520,7 +429,8 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	ret->end = ret->start + 4096;
 	snprintf(name, sizeof(name), "%.480s+0x%" PRIx64, ret->module, ret->start);
 	ret->function = comm_names_add(live->names, name, sizeof(name));
-	return -ENOENT;
+	ret->provisional = err == -EAGAIN;
+	return err == -EAGAIN ? 0 : -ENOENT;
 }
 
 static const struct comm_mapping *mapping_at(const struct live_process *p, uint64_t addr)
@@ -594,10 +504,10 @@ static void live_destroy(void *ctx)
 			process_destroy(live, p);
 		}
 	}
+	comm_parser_destroy(live->parser);
 	comm_modules_destroy(live->modules);
 	comm_maps_destroy(live->maps);
 	comm_names_destroy(live->names);
-	free(live->file);
 	free(live->text);
 	free(live);
 }
@@ -618,11 +528,15 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 
 	if (!live)
 		return -ENOMEM;
+	live->start_ns = comm_clock_now_ns();
 	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
 	if (!err)
 		err = comm_maps_create(live->names, &live->maps);
 	if (!err)
-		err = comm_modules_create(live->names, MODULES_BYTES_MAX, &live->modules);
+		err = comm_parser_create(&live->parser);
+	if (!err)
+		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
+					  &live->modules);
 	if (err) {
 		live_destroy(live);
 		return err;
@@ -636,15 +550,24 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
-	uint64_t stop_ns;
+	uint64_t now, stop_ns;
 	size_t n = 0;
 
 	if (inspect->ops != &live_ops || live_maps(live, tgid, &map, &n) < 0)
 		return;
-	stop_ns = now_ns() + PREFETCH_NS;
-	for (size_t i = 0; i < n && now_ns() < stop_ns; i++)
+	for (size_t i = 0; i < n; i++)
 		if (map[i].executable && map[i].kind == COMM_MAP_FILE)
-			module_of(live, tgid, &map[i], &module);
+			ask_module(live, tgid, &map[i], &module);
+	now = comm_clock_now_ns();
+	stop_ns = now + PREFETCH_NS;
+	do {
+		collect(live);
+		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
+		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS))
+			break;
+		comm_parser_wait(live->parser, stop_ns - now);
+		now = comm_clock_now_ns();
+	} while (now < stop_ns);
 }
 
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
@@ -658,8 +581,17 @@ uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	return inspect->ops == &live_ops ? live->setup_ns + comm_modules_children_ns(live->modules)
+	return inspect->ops == &live_ops ? live->setup_ns + comm_parser_children_ns(live->parser)
 					 : 0;
+}
+
+uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)
+{
+	const struct live_inspect *live = inspect->ctx;
+
+	return inspect->ops == &live_ops
+		       ? comm_parser_lost(live->parser) + comm_modules_lost(live->modules)
+		       : 0;
 }
 
 void comm_inspect_destroy(struct comm_inspect *inspect)

@@ -1,111 +1,109 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "module.h"
 
+#include "clock.h"
 #include "demangle.h"
-#include "dwjob.h"
+#include "dwline.h"
+#include "elfsym.h"
 #include "hash.h"
+#include "saved.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
 	BUCKETS = 256,
-	LINES_CPU_MS = 2000,
-	JOBS_MAX = 2,	  /* children at once */
-	WAITING_MAX = 64, /* queued modules, each with its file open */
+	MODULES_MAX = 1 << 16,
 	VDSO_BYTES_MAX = 64 * 1024,
 	PAGE = 4096,
 };
 
-static const off_t file_bytes_max = (off_t)2 << 30;
+/* A file that could not be opened is not tried for every sample. */
+static const uint64_t retry_ns = 10u * 1000000000ull;
 
-enum lines {
-	LINES_NONE,    /* the module has no lines, or they are in memory */
-	LINES_WANTED,  /* the queue was full: comm_modules_open() has to bring the file again */
-	LINES_WAITING, /* in the queue, with the file open */
-	LINES_COMING,  /* a child reads them */
+/* A mapping by which a file can be opened; path is a pointer into names. */
+struct place {
+	uint32_t tgid;
+	uint64_t start, end, ino;
+	const char *path;
+};
+
+struct failure {
+	int err; /* 0: none */
+	uint32_t tgid;
+	uint64_t at_ns;
+};
+
+enum reading {
+	UNREAD, /* or freed again */
+	COMING,
+	READ, /* or there is none */
 };
 
 struct comm_module {
 	struct comm_module *next; /* in its hash bucket */
 	struct comm_modules *modules;
 	const char *name, *build_id;
+	struct comm_elf_id id;
 	uint64_t size_bytes; /* of the file */
-	uid_t owner;
+	uint32_t owner;
 	struct comm_elfsym *sym; /* NULL: not in memory */
 	struct comm_dwline *lines;
-	enum lines state;
-	int lines_fd; /* LINES_WAITING */
+	enum reading sym_state, lines_state;
+	struct failure failure; /* to read the symbols */
+	struct place place;	/* of the request for them */
 	size_t bytes;
 	uint64_t used; /* time of last use; the clock counts uses of all modules */
 };
 
-struct comm_modules {
-	struct comm_names *names;
-	struct comm_module *bucket[BUCKETS];
-	struct comm_module *vdso;
-	struct {
-		struct comm_dwjob *dwjob;
-		struct comm_module *module;
-	} job[JOBS_MAX];
-	struct comm_module *waiting[WAITING_MAX];
-	size_t n_jobs, n_waiting;
-	size_t bytes, max_bytes;
-	uint64_t used, children_ns;
+/* A file as mappings tell them apart (dev, ino, path); many may be of one module. */
+struct module_file {
+	struct comm_module *module; /* NULL: not known yet */
+	bool asked;
+	struct failure failure;
+	struct place place; /* of the request for its identity */
 };
 
-int comm_modules_create(struct comm_names *names, size_t max_bytes, struct comm_modules **ret)
+struct comm_modules {
+	struct comm_names *names;
+	struct comm_parser *parser;
+	struct comm_module *bucket[BUCKETS];
+	struct comm_module *vdso;
+	struct module_file **file; /* by comm_mapping.file */
+	size_t n_files, n;
+	size_t bytes, max_bytes;
+	uint64_t used, lost;
+};
+
+int comm_modules_create(struct comm_names *names, struct comm_parser *parser, size_t max_bytes,
+			struct comm_modules **ret)
 {
 	struct comm_modules *modules = calloc(1, sizeof(*modules));
 
 	if (!modules)
 		return -ENOMEM;
 	modules->names = names;
+	modules->parser = parser;
 	modules->max_bytes = max_bytes;
 	*ret = modules;
 	return 0;
 }
 
-static void job_end(struct comm_modules *modules, size_t i)
-{
-	modules->children_ns += comm_dwjob_cpu_ns(modules->job[i].dwjob);
-	comm_dwjob_destroy(modules->job[i].dwjob);
-	modules->job[i].module->state = LINES_NONE;
-	modules->job[i] = modules->job[--modules->n_jobs];
-}
-
-static void waiting_end(struct comm_modules *modules, size_t i)
-{
-	close(modules->waiting[i]->lines_fd);
-	modules->waiting[i]->state = LINES_NONE;
-	modules->waiting[i] = modules->waiting[--modules->n_waiting];
-}
-
+/* What is still being read for it is thrown away when it comes. */
 static void unload(struct comm_module *module)
 {
-	struct comm_modules *modules = module->modules;
-
-	for (size_t i = 0; module->state == LINES_COMING; i++)
-		if (modules->job[i].module == module)
-			job_end(modules, i);
-	for (size_t i = 0; module->state == LINES_WAITING; i++)
-		if (modules->waiting[i] == module)
-			waiting_end(modules, i);
-	module->state = LINES_NONE;
 	comm_elfsym_destroy(module->sym);
 	comm_dwline_destroy(module->lines);
 	module->sym = NULL;
 	module->lines = NULL;
-	modules->bytes -= module->bytes;
+	module->sym_state = UNREAD;
+	if (module->lines_state == READ)
+		module->lines_state = UNREAD;
+	module->modules->bytes -= module->bytes;
 	module->bytes = 0;
 }
 
@@ -126,6 +124,9 @@ void comm_modules_destroy(struct comm_modules *modules)
 			free(m);
 		}
 	}
+	for (size_t i = 0; i < modules->n_files; i++)
+		free(modules->file[i]);
+	free(modules->file);
 	free(modules);
 }
 
@@ -152,55 +153,6 @@ static void make_room(struct comm_modules *modules, const struct comm_module *ke
 	}
 }
 
-static int open_debug(int dir_fd, const char *path, bool in_root, const char *build_id)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		/* Symbolic links inside a container's root must not lead out of it. */
-		.resolve = in_root ? RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS : 0,
-	};
-	struct comm_elf_id id;
-	struct stat st;
-	int fd;
-
-	fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= file_bytes_max &&
-	    comm_elf_identify(fd, &id) == 0 && !strcmp(id.build_id, build_id))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* Opens the file with the debug symbols that a distribution stripped; -1: not found. */
-static int find_debug(const struct comm_elf_id *id, int root_fd, const char *path)
-{
-	char name[PAGE];
-	int dir_len = (int)(comm_module_base(path) - path), fd;
-
-	if (strlen(id->build_id) < 3)
-		return -1;
-	snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%.2s/%s.debug", id->build_id,
-		 id->build_id + 2);
-	fd = open_debug(AT_FDCWD, name, false, id->build_id);
-	if (fd < 0 && root_fd >= 0)
-		fd = open_debug(root_fd, name, true, id->build_id);
-	if (fd >= 0 || root_fd < 0 || !id->debuglink[0] || strchr(id->debuglink, '/'))
-		return fd;
-	for (int i = 0; i < 3 && fd < 0; i++) {
-		static const char *const format[] = {
-			"%.*s%s",
-			"%.*s.debug/%s",
-			"/usr/lib/debug%.*s%s",
-		};
-
-		snprintf(name, sizeof(name), format[i], dir_len, path, id->debuglink);
-		fd = open_debug(root_fd, name, true, id->build_id);
-	}
-	return fd;
-}
-
 static uint32_t bucket_of(const char *build_id)
 {
 	return (uint32_t)(comm_hash_secret(build_id, strlen(build_id)) % BUCKETS);
@@ -211,13 +163,38 @@ static uint32_t bucket_of(const char *build_id)
  * owner agree: one user's file cannot name the functions of root's libc.
  */
 static struct comm_module *lookup(struct comm_modules *modules, const struct comm_elf_id *id,
-				  const struct stat *st, const char *name)
+				  const struct comm_parsed *parsed)
 {
-	for (struct comm_module *m = modules->bucket[bucket_of(id->build_id)]; m; m = m->next)
-		if (!strcmp(m->build_id, id->build_id) && m->size_bytes == (uint64_t)st->st_size &&
-		    m->owner == st->st_uid && (id->build_id[0] || m->name == name))
-			return m;
-	return NULL;
+	struct comm_module *m = modules->bucket[bucket_of(id->build_id)];
+
+	/* Without a build-id a file is only itself. */
+	while (m && (!id->build_id[0] || strcmp(m->build_id, id->build_id) ||
+		     m->size_bytes != parsed->size_bytes || m->owner != parsed->owner))
+		m = m->next;
+	return m;
+}
+
+static struct comm_module *module_add(struct comm_modules *modules, const struct comm_elf_id *id,
+				      const struct comm_parsed *parsed, const char *path)
+{
+	struct comm_module **bucket = &modules->bucket[bucket_of(id->build_id)], *module;
+	const char *base = comm_module_base(path);
+
+	if (modules->n == MODULES_MAX)
+		return NULL;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->modules = modules;
+	module->name = comm_names_add(modules->names, base, strlen(base));
+	module->build_id = comm_names_add(modules->names, id->build_id, strlen(id->build_id));
+	module->id = *id;
+	module->size_bytes = parsed->size_bytes;
+	module->owner = parsed->owner;
+	module->next = *bucket;
+	*bucket = module;
+	modules->n++;
+	return module;
 }
 
 static void account(struct comm_module *module)
@@ -232,128 +209,230 @@ static void account(struct comm_module *module)
 	make_room(modules, module);
 }
 
-/* Starts children for queued modules, most recently used first: samples fall there. */
-static void start_jobs(struct comm_modules *modules)
+static void fail(struct failure *failure, int err, uint32_t tgid)
 {
-	while (modules->n_jobs < JOBS_MAX && modules->n_waiting) {
-		struct comm_dwjob *dwjob = NULL;
-		struct comm_module *module;
-		size_t next = 0;
+	*failure = (struct failure){.err = err, .tgid = tgid, .at_ns = comm_clock_now_ns()};
+}
 
-		for (size_t i = 1; i < modules->n_waiting; i++)
-			if (modules->waiting[i]->used > modules->waiting[next]->used)
-				next = i;
-		module = modules->waiting[next];
-		comm_dwjob_start(module->lines_fd, LINES_CPU_MS, &dwjob);
-		waiting_end(modules, next);
-		if (!dwjob)
-			continue;
-		module->state = LINES_COMING;
-		modules->job[modules->n_jobs].module = module;
-		modules->job[modules->n_jobs++].dwjob = dwjob;
+/* Whether another try may go better. */
+static bool may_retry(const struct failure *failure, uint32_t tgid)
+{
+	switch (failure->err) {
+	case 0:
+		return true;
+	case -ENODATA: /* it is no ELF file */
+	case -ECHILD:  /* it would kill one child after the other, */
+	case -ETIME:   /* or hold them up */
+		return false;
+	case -ESRCH:
+	case -ENOENT:
+	case -ESTALE:
+		/* The process had ended, or renamed the file. */
+		if (tgid != failure->tgid)
+			return true;
+		break;
 	}
+	return comm_clock_now_ns() - failure->at_ns >= retry_ns;
 }
 
-static void want_lines(struct comm_module *module, int fd)
+static int ask(struct comm_modules *modules, enum comm_parse_kind kind, const struct place *place,
+	       const struct comm_elf_id *id, void *of)
 {
-	struct comm_modules *modules = module->modules;
+	struct comm_parse_request request = {
+		.kind = kind,
+		.tgid = place->tgid,
+		.start = place->start,
+		.end = place->end,
+		.ino = place->ino,
+	};
 
-	module->state = LINES_WANTED;
-	if (modules->n_waiting == WAITING_MAX)
-		return;
-	module->lines_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (module->lines_fd < 0)
-		return;
-	module->state = LINES_WAITING;
-	modules->waiting[modules->n_waiting++] = module;
-	start_jobs(modules);
+	snprintf(request.path, sizeof(request.path), "%s", place->path);
+	if (id)
+		request.id = *id;
+	return comm_parser_ask(modules->parser, &request, of);
 }
 
-bool comm_modules_busy(const struct comm_modules *modules)
+static int ask_identity(struct comm_modules *modules, struct module_file *f,
+			const struct place *place)
 {
-	return modules->n_jobs || modules->n_waiting;
-}
+	int err = ask(modules, COMM_PARSE_IDENTITY, place, NULL, f);
 
-void comm_modules_poll(struct comm_modules *modules)
-{
-	for (size_t i = 0; i < modules->n_jobs;) {
-		struct comm_module *module = modules->job[i].module;
-		int err = comm_dwjob_poll(modules->job[i].dwjob, &module->lines);
-
-		if (err == -EAGAIN) {
-			i++;
-			continue;
-		}
-		/* On an error, such as no DWARF, the module just has no lines. */
-		job_end(modules, i);
-		if (!err) {
-			account(module);
-			/* account() may have freed modules and so ended other jobs: start over. */
-			i = 0;
-		}
+	f->place = *place;
+	f->asked = !err;
+	if (err) {
+		modules->lost++;
+		fail(&f->failure, err, place->tgid);
 	}
-	start_jobs(modules);
+	return err ? err : -EINPROGRESS;
 }
 
-uint64_t comm_modules_children_ns(const struct comm_modules *modules)
+static int ask_symbols(struct comm_module *module, const struct place *place)
 {
-	return modules->children_ns;
+	int err = ask(module->modules, COMM_PARSE_SYMBOLS, place, &module->id, module);
+
+	module->place = *place;
+	if (err) {
+		module->modules->lost++;
+		fail(&module->failure, err, place->tgid);
+		return err;
+	}
+	module->sym_state = COMING;
+	return -EINPROGRESS;
 }
 
-int comm_modules_open(struct comm_modules *modules, int fd, int root_fd, const char *path,
-		      struct comm_module **ret)
+/* When the queue is full, the next sample in the module asks again. */
+static void ask_lines(struct comm_module *module, const struct place *place)
 {
-	struct comm_module *module;
-	struct comm_elf_id id;
-	const char *name, *base = comm_module_base(path);
-	int debug_fd = -1, err;
-	struct stat st;
+	/* A stripped file may have a debug file with its build-id. */
+	if (!module->id.has_lines && !module->id.build_id[0])
+		module->lines_state = READ;
+	else if (ask(module->modules, COMM_PARSE_LINES, place, &module->id, module) == 0)
+		module->lines_state = COMING;
+}
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size > file_bytes_max)
-		return -ENOEXEC;
-	err = comm_elf_identify(fd, &id);
+static bool is_hex(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == strlen(text);
+}
+
+/* The child that wrote it may be in the hands of the file. */
+static int load_identity(int saved, struct comm_elf_id *ret)
+{
+	uint8_t bytes[sizeof(*ret)];
+	uint64_t at = 0;
+	int err = comm_saved_get(saved, bytes, sizeof(bytes), &at);
+
 	if (err)
 		return err;
-	name = comm_names_add(modules->names, base, strlen(base));
-	module = lookup(modules, &id, &st, name);
-	/* Without a build-id the name may be another file's by now: read it again. */
-	if (module && module->sym && id.build_id[0] && module->state != LINES_WANTED) {
-		*ret = module;
-		return 0;
-	}
-	if (!module) {
-		module = calloc(1, sizeof(*module));
-		if (!module)
-			return -ENOMEM;
-		module->modules = modules;
-		module->name = name;
-		module->build_id = comm_names_add(modules->names, id.build_id, strlen(id.build_id));
-		module->size_bytes = (uint64_t)st.st_size;
-		module->owner = st.st_uid;
-		module->next = modules->bucket[bucket_of(id.build_id)];
-		modules->bucket[bucket_of(id.build_id)] = module;
-	}
-	if (!id.has_symtab || !id.has_lines)
-		debug_fd = find_debug(&id, root_fd, path);
-	if (!module->sym || !id.build_id[0]) {
-		unload(module);
-		err = comm_elfsym_create(fd, debug_fd, &module->sym);
-		if (!err)
-			account(module);
-	}
+	/* Any other value in a bool's byte is undefined. */
+	if (bytes[offsetof(struct comm_elf_id, has_symtab)] > 1 ||
+	    bytes[offsetof(struct comm_elf_id, has_lines)] > 1)
+		return -ENODATA;
+	memcpy(ret, bytes, sizeof(*ret));
+	if (ret->build_id[sizeof(ret->build_id) - 1] ||
+	    ret->debuglink[sizeof(ret->debuglink) - 1] || !is_hex(ret->build_id))
+		return -ENODATA;
+	return 0;
+}
+
+static void identified(struct comm_modules *modules, const struct comm_parsed *parsed)
+{
+	struct module_file *f = parsed->of;
+	struct comm_elf_id id;
+	int err = parsed->err ? parsed->err : load_identity(parsed->saved, &id);
+
+	f->asked = false;
 	if (!err) {
-		module->used = ++modules->used;
-		if (id.has_lines || debug_fd >= 0)
-			want_lines(module, id.has_lines ? fd : debug_fd);
-		else
-			module->state = LINES_NONE;
-		*ret = module;
+		f->module = lookup(modules, &id, parsed);
+		if (!f->module)
+			f->module = module_add(modules, &id, parsed, f->place.path);
+		if (!f->module)
+			err = -ENOMEM;
 	}
-	if (debug_fd >= 0)
-		close(debug_fd);
-	return err;
+	fail(&f->failure, err, f->place.tgid);
+	if (f->module && f->module->sym_state == UNREAD &&
+	    may_retry(&f->module->failure, f->place.tgid))
+		ask_symbols(f->module, &f->place);
+}
+
+/*
+ * Whether the parser opened the file that the module is of: a process may map another in the
+ * place of root's libc, once that has been identified.
+ */
+static bool is_file_of(const struct comm_module *module, const struct comm_parsed *parsed)
+{
+	return parsed->owner == module->owner && parsed->size_bytes == module->size_bytes;
+}
+
+static void symbols_came(struct comm_module *module, const struct comm_parsed *parsed)
+{
+	int err = parsed->err;
+
+	if (module->sym)
+		return;
+	if (!err && !is_file_of(module, parsed))
+		err = -ESTALE;
+	if (!err)
+		err = comm_elfsym_load(parsed->saved, &module->sym);
+	fail(&module->failure, err, module->place.tgid);
+	module->sym_state = err ? UNREAD : READ;
+	if (err)
+		return;
+	module->used = ++module->modules->used;
+	account(module);
+	if (module->lines_state == UNREAD)
+		ask_lines(module, &module->place);
+}
+
+/* On an error, such as no DWARF, the module just has no lines. */
+static void lines_came(struct comm_module *module, const struct comm_parsed *parsed)
+{
+	module->lines_state = module->sym ? READ : UNREAD;
+	if (module->sym && !parsed->err && is_file_of(module, parsed) &&
+	    comm_dwline_load(parsed->saved, &module->lines) == 0)
+		account(module);
+}
+
+void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed)
+{
+	if (parsed->kind == COMM_PARSE_IDENTITY)
+		identified(modules, parsed);
+	else if (parsed->kind == COMM_PARSE_SYMBOLS)
+		symbols_came(parsed->of, parsed);
+	else
+		lines_came(parsed->of, parsed);
+}
+
+static struct module_file *file_of(struct comm_modules *modules, uint32_t id)
+{
+	if (id >= modules->n_files) {
+		size_t n = modules->n_files ? modules->n_files : 64;
+		struct module_file **bigger;
+
+		while (n <= id)
+			n *= 2;
+		bigger = realloc(modules->file, n * sizeof(*bigger));
+		if (!bigger)
+			return NULL;
+		memset(bigger + modules->n_files, 0, (n - modules->n_files) * sizeof(*bigger));
+		modules->file = bigger;
+		modules->n_files = n;
+	}
+	if (!modules->file[id])
+		modules->file[id] = calloc(1, sizeof(*modules->file[id]));
+	return modules->file[id];
+}
+
+int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct comm_mapping *m,
+		     struct comm_module **ret)
+{
+	const struct place place = {tgid, m->start, m->end, m->ino, m->path};
+	struct module_file *f = file_of(modules, m->file);
+	struct comm_module *module;
+
+	if (!f)
+		return -ENOMEM;
+	module = f->module;
+	if (!module && f->asked)
+		return -EAGAIN;
+	if (!module)
+		return may_retry(&f->failure, tgid) ? ask_identity(modules, f, &place)
+						    : f->failure.err;
+	if (module->sym_state == COMING)
+		return -EAGAIN;
+	if (!module->sym)
+		return may_retry(&module->failure, tgid) ? ask_symbols(module, &place)
+							 : module->failure.err;
+	module->used = ++modules->used;
+	if (module->lines_state == UNREAD)
+		ask_lines(module, &place);
+	*ret = module;
+	return 0;
+}
+
+uint64_t comm_modules_lost(const struct comm_modules *modules)
+{
+	return modules->lost;
 }
 
 /*
@@ -383,6 +462,7 @@ int comm_modules_vdso(struct comm_modules *modules, struct comm_module **ret)
 	module->modules = modules;
 	module->name = "[vdso]";
 	module->build_id = "";
+	module->lines_state = READ;
 	err = comm_elfsym_create_memory(image, bytes, &module->sym);
 	if (err) {
 		free(module);
@@ -391,19 +471,6 @@ int comm_modules_vdso(struct comm_modules *modules, struct comm_module **ret)
 	modules->vdso = module;
 	*ret = module;
 	return 0;
-}
-
-bool comm_module_ready(struct comm_module *module)
-{
-	if (!module->sym)
-		return false;
-	module->used = ++module->modules->used;
-	return true;
-}
-
-bool comm_module_wants_file(const struct comm_module *module)
-{
-	return module->state == LINES_WANTED && module->modules->n_waiting < WAITING_MAX;
 }
 
 /* "a::b(int)@plt" of "_ZN1a1bEi@plt". */
@@ -460,7 +527,7 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 	ret->end = symbol.end;
 	ret->function =
 		symbol.name ? readable(modules, symbol.name) : at_offset(module, symbol.start);
-	ret->provisional = module->state != LINES_NONE;
+	ret->provisional = module->lines_state != READ;
 	if (module->lines && comm_dwline_find(module->lines, vaddr, &line) == 0) {
 		if (line.source)
 			ret->source = comm_names_add(modules->names, line.source, COMM_NAME_BYTES);

@@ -7,45 +7,34 @@
 #ifndef COMM_MODULE_H
 #define COMM_MODULE_H
 
-#include "elfsym.h"
 #include "inspect.h"
 #include "names.h"
+#include "parser.h"
 
 struct comm_module;
 struct comm_modules;
 
-int comm_modules_create(struct comm_names *names, size_t max_bytes, struct comm_modules **ret);
+/* parser: reads the files; both outlive the modules. */
+int comm_modules_create(struct comm_names *names, struct comm_parser *parser, size_t max_bytes,
+			struct comm_modules **ret);
 void comm_modules_destroy(struct comm_modules *modules);
 
 /*
- * The module of an open file; it lives as long as modules.  root_fd: the target's
- * root directory, where path and debug files are, or -1.  -ENOEXEC: no ELF file.
+ * The module of a file that a process has mapped; it lives as long as modules, and its symbols
+ * are in memory until the next call.  Files are read by the parser: -EINPROGRESS: this call
+ * asked it; -EAGAIN: asked before, still to come.  Lines come later than symbols: until
+ * then comm_module_code() answers are provisional.
  */
-int comm_modules_open(struct comm_modules *modules, int fd, int root_fd, const char *path,
-		      struct comm_module **ret);
+int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct comm_mapping *m,
+		     struct comm_module **ret);
+/* What the parser read for modules. */
+void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed);
 /* The module of the kernel's vdso, read from this process's mapping of it. */
 int comm_modules_vdso(struct comm_modules *modules, struct comm_module **ret);
+/* Files not read since too many were asked for. */
+uint64_t comm_modules_lost(const struct comm_modules *modules);
 
-/*
- * Lines come later than symbols, from child processes (see dwjob.h), a few at a
- * time: takes the results of those that ended and starts the next ones.  Never
- * blocks.  Until a module's lines came, comm_module_code() answers are provisional.
- */
-void comm_modules_poll(struct comm_modules *modules);
-/* True while children are at work or modules queued: comm_modules_poll() has something to do. */
-bool comm_modules_busy(const struct comm_modules *modules);
-/* CPU time of the children that ended. */
-uint64_t comm_modules_children_ns(const struct comm_modules *modules);
-
-/*
- * True when the symbols are in memory; when they were freed, comm_modules_open()
- * reads them again.  Marks the module as used.
- */
-bool comm_module_ready(struct comm_module *module);
-/* True when the queue for lines was full: comm_modules_open() with the file queues it again. */
-bool comm_module_wants_file(const struct comm_module *module);
-
-/* As in inspect.h, for a mapping of the file; -ESTALE: not ready. */
+/* As in inspect.h, for a mapping of the file; -ESTALE: its symbols are not in memory. */
 int comm_module_code(struct comm_module *module, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret);
 /* file: the mapping of the file that addr is in, or that its .bss follows. */

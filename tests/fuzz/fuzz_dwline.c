@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads hostile DWARF.  The walk is in a child process, since libdw may crash on
- * hostile input: the child may crash, this process may not.  A fork each makes it
- * slow.  Input that is no ELF file is read as a table that such a child saved.
+ * Hostile DWARF, read in this process, so that coverage and sanitizers see our part of it.  A
+ * table that was built must survive saving and loading; input that is no ELF file is read as a
+ * table that a child saved.
  */
-#include "dwjob.h"
+#include "dwline.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,41 +13,65 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int read_dwarf(int fd, struct comm_dwline **ret)
-{
-	struct comm_dwjob *job;
-	int err;
+const char *__asan_default_suppressions(void);
 
-	if (comm_dwjob_start(fd, 200, &job) < 0)
+/*
+ * libdw 0.188 reads strings past the end of a damaged line table.  A child contains that
+ * (parse_child.h; test_parser shows it): here it would hide our own faults.
+ */
+const char *__asan_default_suppressions(void)
+{
+	return "interceptor_via_lib:libdw";
+}
+
+static void look_up(const struct comm_dwline *dw)
+{
+	struct comm_line line;
+
+	for (uint64_t at = 0; at < 0x5000; at += 0x7f) {
+		if (comm_dwline_find(dw, at, &line) < 0)
+			continue;
+		if (line.source && strlen(line.source) > 4096)
+			abort();
+		if (line.inlined && strlen(line.inlined) > 4096)
+			abort();
+	}
+}
+
+static int memory_file(const uint8_t *data, size_t size, int *fd)
+{
+	if (*fd < 0)
+		*fd = memfd_create("fuzz_dwline", MFD_CLOEXEC);
+	if (*fd < 0 || ftruncate(*fd, 0) < 0 || pwrite(*fd, data, size, 0) != (ssize_t)size)
 		abort();
-	while ((err = comm_dwjob_poll(job, ret)) == -EAGAIN)
-		usleep(200);
-	comm_dwjob_destroy(job);
-	return err;
+	return *fd;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int fd = -1;
-	struct comm_dwline *dw;
-	struct comm_line line;
+	static int file = -1, saved = -1;
+	struct comm_dwline *dw, *loaded;
 
 	if (size < 32)
 		return 0;
-	if (fd < 0)
-		fd = memfd_create("fuzz_dwline", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
-		abort();
-	if ((memcmp(data, "\177ELF", 4) ? comm_dwline_load(fd, &dw) : read_dwarf(fd, &dw)) == 0) {
-		for (uint64_t at = 0; at < 0x5000; at += 0x7f) {
-			if (comm_dwline_find(dw, at, &line) < 0)
-				continue;
-			if (line.source && strlen(line.source) > 4096)
-				abort();
-			if (line.inlined && strlen(line.inlined) > 4096)
-				abort();
+	memory_file(data, size, &file);
+	if (memcmp(data, "\177ELF", 4)) {
+		if (comm_dwline_load(file, &dw) == 0) {
+			look_up(dw);
+			comm_dwline_destroy(dw);
 		}
-		comm_dwline_destroy(dw);
+		return 0;
 	}
+	if (comm_dwline_build(file, 200, &dw) < 0)
+		return 0;
+	look_up(dw);
+	if (comm_dwline_save(dw, memory_file(data, 0, &saved)) < 0 ||
+	    comm_dwline_load(saved, &loaded) < 0 ||
+	    comm_dwline_lines(dw) != comm_dwline_lines(loaded) ||
+	    comm_dwline_inlines(dw) != comm_dwline_inlines(loaded))
+		abort();
+	look_up(loaded);
+	comm_dwline_destroy(loaded);
+	comm_dwline_destroy(dw);
 	return 0;
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "foreign.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int comm_foreign_root(uint32_t tgid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", tgid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	return fd;
+}
+
+/* First an O_PATH handle, which has no side effect; only a regular file is then opened itself. */
+int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+	char self[64];
+	struct stat st;
+	int handle, fd;
+
+	handle = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	if (handle < 0)
+		return -errno;
+	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(handle);
+		return -EINVAL;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	close(handle);
+	return fd;
+}
+
+int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t ino, const char *path,
+			int root_fd)
+{
+	char link[96];
+	struct stat st;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, tgid,
+		 start, end);
+	fd = comm_foreign_regular(AT_FDCWD, link, 0, 0);
+	if (fd >= 0 || root_fd < 0 || path[0] != '/')
+		return fd;
+	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || st.st_ino != ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+int comm_foreign_debug(const struct comm_elf_id *id, int root_fd, const char *path,
+		       int ret[COMM_DEBUG_FILES_MAX])
+{
+	static const char *const beside[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash + 1 - path) : 0, n = 0, fd;
+	char name[4096];
+
+	if (strlen(id->build_id) < 3)
+		return 0;
+	snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%.2s/%s.debug", id->build_id,
+		 id->build_id + 2);
+	fd = comm_foreign_regular(AT_FDCWD, name, RESOLVE_NO_MAGICLINKS, 0);
+	if (fd >= 0)
+		ret[n++] = fd;
+	if (root_fd < 0)
+		return n;
+	/* Symbolic links inside a container's root must not lead out of it. */
+	fd = comm_foreign_regular(root_fd, name, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
+	if (fd >= 0)
+		ret[n++] = fd;
+	for (size_t i = 0; i < 3 && id->debuglink[0] && !strchr(id->debuglink, '/'); i++) {
+		snprintf(name, sizeof(name), beside[i], dir_len, path, id->debuglink);
+		fd = comm_foreign_regular(root_fd, name, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+					  0);
+		if (fd >= 0)
+			ret[n++] = fd;
+	}
+	return n;
+}

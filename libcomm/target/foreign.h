@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Opens files that a target named.  Such a path may mean a fifo, a tape or a watchdog, and a
+ * link may lead out of a container; a file system may never answer (a FUSE server or an NFS
+ * server that hangs), not even fstat().  So only a process that may hang calls these, see
+ * parse_host.h: never the daemon's own.
+ */
+#ifndef COMM_FOREIGN_H
+#define COMM_FOREIGN_H
+
+#include "elfsym.h"
+
+enum {
+	COMM_DEBUG_FILES_MAX = 5,
+};
+
+/* An O_PATH handle of a process's root directory, or -errno. */
+int comm_foreign_root(uint32_t tgid);
+/*
+ * Opens a regular file for reading; anything else is never opened: -EINVAL.  resolve, flags:
+ * as openat2() has them (RESOLVE_..., O_NOFOLLOW).
+ */
+int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags);
+/*
+ * Opens the file behind a mapping.  /proc/PID/map_files is exact, even for deleted files, but
+ * needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path below root_fd may mean another file
+ * by now, so its inode must match (st_dev may differ on btrfs and overlayfs).
+ */
+int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t ino, const char *path,
+			int root_fd);
+/*
+ * Opens what may be the file with the debug symbols that a distribution stripped off path: the
+ * caller checks the build-ids.  Returns how many were opened.
+ */
+int comm_foreign_debug(const struct comm_elf_id *id, int root_fd, const char *path,
+		       int ret[COMM_DEBUG_FILES_MAX]);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "parse_child.h"
+
+#include "dwline.h"
+#include "foreign.h"
+#include "saved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	NOBODY = 65534,
+	NICE = 19,
+	LINES_CPU_MS = 2000,
+	/* The child's only descriptors: the result, the file, and what may be its debug file. */
+	CHILD_SAVED = 3,
+	CHILD_FILE,
+	CHILD_DEBUG,
+	FILES_MAX = 2 + COMM_DEBUG_FILES_MAX,
+};
+
+static const off_t file_bytes_max = (off_t)2 << 30;
+
+/* Limits of a child by what it reads. */
+static const struct limit {
+	unsigned int cpu_s;
+	unsigned long long memory_bytes; /* beyond the host's, which is small */
+	unsigned long long saved_bytes;
+} limits[COMM_PARSE_KINDS] = {
+	[COMM_PARSE_IDENTITY] = {1, 256ull << 20, 4096},
+	[COMM_PARSE_SYMBOLS] = {4, 512ull << 20, COMM_ELFSYM_SAVED_MAX},
+	[COMM_PARSE_LINES] = {LINES_CPU_MS / 1000 + 2, 3ull << 30, COMM_DWLINE_SAVED_MAX},
+};
+
+/* Leaves file[i] as descriptor CHILD_SAVED + i, and no other: the host's are not for a child. */
+static void keep_only(int *file, int n)
+{
+	for (int i = 0; i < n; i++) {
+		file[i] = fcntl(file[i], F_DUPFD, CHILD_SAVED + FILES_MAX);
+		if (file[i] < 0)
+			_exit(1);
+	}
+	for (int i = 0; i < n; i++)
+		if (dup2(file[i], CHILD_SAVED + i) < 0)
+			_exit(1);
+	if (syscall(SYS_close_range, 0, CHILD_SAVED - 1, 0) < 0 ||
+	    syscall(SYS_close_range, CHILD_SAVED + n, ~0u, 0) < 0)
+		_exit(1);
+}
+
+static void limit_all(const struct limit *limit)
+{
+	const struct rlimit none = {0, 0}, cpu = {limit->cpu_s, limit->cpu_s},
+			    file = {limit->saved_bytes, limit->saved_bytes};
+	unsigned long long pages = 0;
+	struct rlimit memory;
+	FILE *proc = fopen("/proc/self/statm", "re");
+
+	if (!proc || fscanf(proc, "%llu", &pages) != 1)
+		_exit(1);
+	fclose(proc);
+	memory.rlim_cur = memory.rlim_max =
+		pages * (unsigned long long)getpagesize() + limit->memory_bytes;
+	/* Memory may be short in a cgroup that the limit knows nothing of. */
+	proc = fopen("/proc/self/oom_score_adj", "we");
+	if (proc) {
+		fputs("1000", proc);
+		fclose(proc);
+	}
+	setrlimit(RLIMIT_AS, &memory);
+	setrlimit(RLIMIT_CPU, &cpu);
+	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_NPROC, &none);
+	setrlimit(RLIMIT_NOFILE, &none);
+	setrlimit(RLIMIT_FSIZE, &file);
+}
+
+/* Gives up all rights.  No other file can be opened from here on. */
+static void confine(const struct limit *limit, pid_t host)
+{
+	struct __user_cap_header_struct caps = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	limit_all(limit);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* A host without CAP_SETUID keeps its user id, but no capability either. */
+	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
+		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	if (syscall(SYS_capset, &caps, rights) < 0)
+		_exit(1);
+	/* Last, as a change of user id clears the death signal; the host may be gone already. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != host)
+		_exit(1);
+}
+
+/* Opens all that may be needed, with rights and unread; *ret_n 0: the file cannot be opened. */
+static struct comm_parse_opened open_all(const struct comm_parse_request *request, int *file,
+					 int *ret_n)
+{
+	int root_fd = comm_foreign_root(request->tgid);
+	int fd = comm_foreign_mapped(request->tgid, request->start, request->end, request->ino,
+				     request->path, root_fd);
+	struct comm_parse_opened opened = {.err = fd};
+	struct stat st;
+
+	*ret_n = 0;
+	if (fd < 0)
+		return opened;
+	opened.err = fstat(fd, &st) < 0 ? -errno : st.st_size > file_bytes_max ? -EFBIG : 0;
+	if (opened.err)
+		return opened;
+	opened.owner = st.st_uid;
+	opened.size_bytes = (uint64_t)st.st_size;
+	file[(*ret_n)++] = fd;
+	if (request->kind != COMM_PARSE_IDENTITY &&
+	    !(request->id.has_symtab && request->id.has_lines))
+		*ret_n += comm_foreign_debug(&request->id, root_fd, request->path, file + 1);
+	return opened;
+}
+
+/* The debug file that goes with the file, or -1; *ret_id is what it says of itself. */
+static int find_debug(const struct comm_parse_request *request, int n, struct comm_elf_id *ret_id)
+{
+	struct stat st;
+
+	for (int fd = CHILD_DEBUG; fd < CHILD_DEBUG + n; fd++)
+		if (fstat(fd, &st) == 0 && st.st_size <= file_bytes_max &&
+		    comm_elf_identify(fd, ret_id) == 0 &&
+		    !strcmp(ret_id->build_id, request->id.build_id))
+			return fd;
+	return -1;
+}
+
+static int save_identity(void)
+{
+	struct comm_elf_id id;
+	uint64_t at = 0;
+	int err = comm_elf_identify(CHILD_FILE, &id);
+
+	if (!err && !comm_saved_put(CHILD_SAVED, &id, sizeof(id), &at))
+		err = -EIO;
+	return err;
+}
+
+static int save_symbols(int debug_fd)
+{
+	struct comm_elfsym *sym;
+	int err = comm_elfsym_create(CHILD_FILE, debug_fd, &sym);
+
+	return err ? err : comm_elfsym_save(sym, CHILD_SAVED);
+}
+
+static int save_lines(int fd)
+{
+	struct comm_dwline *dw;
+	int err = comm_dwline_build(fd, LINES_CPU_MS, &dw);
+
+	return err ? err : comm_dwline_save(dw, CHILD_SAVED);
+}
+
+static int parse(const struct comm_parse_request *request, int n_debug)
+{
+	struct comm_elf_id debug_id;
+	int debug_fd;
+
+	if (request->kind == COMM_PARSE_IDENTITY)
+		return save_identity();
+	debug_fd = find_debug(request, n_debug, &debug_id);
+	if (request->kind == COMM_PARSE_SYMBOLS)
+		return save_symbols(debug_fd);
+	/*
+	 * At the lowest priority beside busy threads it gets 1.5 % of a CPU or less.
+	 * SCHED_IDLE gets a fifth of that: on a busy host, where it matters, there would
+	 * never be a line.  Symbols do not wait: samples have no names until they are there.
+	 */
+	setpriority(PRIO_PROCESS, 0, NICE);
+	if (request->id.has_lines)
+		return save_lines(CHILD_FILE);
+	return debug_fd < 0 ? -ENODATA : save_lines(debug_fd);
+}
+
+_Noreturn void comm_parse_child(const struct comm_parse_request *request, int saved, int tell,
+				pid_t host)
+{
+	int file[FILES_MAX] = {saved}, n;
+	struct comm_parse_opened opened = open_all(request, file + 1, &n);
+
+	if (write(tell, &opened, sizeof(opened)) != sizeof(opened) || opened.err)
+		_exit(1);
+	/* Also closes the pipe: what was told cannot be told otherwise. */
+	keep_only(file, 1 + n);
+	confine(&limits[request->kind], host);
+	_exit(parse(request, n - 1) ? 1 : 0);
+}

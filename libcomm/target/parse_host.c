@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "parse_host.h"
+
+#include "clock.h"
+#include "parse_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	CHILDREN_MAX = 16, /* with those that hang and cannot be killed */
+	OPEN_MS = 5000,	   /* to open the file: a file system may never answer */
+	WALL_MS = 120 * 1000,
+	HOST_SOCKET = 3,
+};
+
+/* What opening a target's files needs, and what confining and ending a child does. */
+static const int kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,	  CAP_SETUID, CAP_SETGID,
+			   CAP_KILL,	   CAP_CHECKPOINT_RESTORE};
+
+struct child {
+	pid_t pid; /* 0: the slot is free */
+	int pidfd, told;
+	uint64_t job;
+	uint64_t open_stop_ns, stop_ns;
+	bool answered; /* it hangs: killed, but not gone */
+	bool has_opened;
+	struct comm_parse_opened opened;
+};
+
+static struct child children[CHILDREN_MAX];
+
+static void keep_rights(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0},
+				      want[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, have) < 0)
+		_exit(1);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		uint32_t bit = 1u << (kept[i] % 32) & have[kept[i] / 32].permitted;
+
+		want[kept[i] / 32].permitted |= bit;
+		want[kept[i] / 32].effective |= bit;
+	}
+	if (syscall(SYS_capset, &header, want) < 0)
+		_exit(1);
+}
+
+static void answer(int socket, const struct comm_parse_answer *what)
+{
+	/* The daemon takes its answers or is gone: nothing is left to do then. */
+	if (send(socket, what, sizeof(*what), MSG_NOSIGNAL) != sizeof(*what))
+		_exit(0);
+}
+
+/* The request's descriptor goes to *ret_saved.  False: the daemon is gone. */
+static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
+{
+	struct iovec iov = {ret, sizeof(*ret)};
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+
+	if (recvmsg(socket, &msg, MSG_CMSG_CLOEXEC) != sizeof(*ret))
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_type != SCM_RIGHTS || ret->kind >= COMM_PARSE_KINDS)
+		return false;
+	memcpy(ret_saved, CMSG_DATA(c), sizeof(*ret_saved));
+	return true;
+}
+
+static struct child *free_slot(void)
+{
+	for (size_t i = 0; i < CHILDREN_MAX; i++)
+		if (!children[i].pid)
+			return &children[i];
+	return NULL;
+}
+
+static int start(const struct comm_parse_request *request, int saved)
+{
+	struct child *c = free_slot();
+	uint64_t now_ns = comm_clock_now_ns();
+	pid_t host = getpid();
+	int told[2], err;
+
+	if (!c)
+		return -EBUSY;
+	*c = (struct child){
+		.job = request->job,
+		.open_stop_ns = now_ns + OPEN_MS * 1000000ull,
+		.stop_ns = now_ns + WALL_MS * 1000000ull,
+	};
+	if (pipe2(told, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	c->pid = fork();
+	if (!c->pid)
+		comm_parse_child(request, saved, told[1], host);
+	close(told[1]);
+	c->told = told[0];
+	if (c->pid > 0) {
+		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		if (c->pidfd >= 0)
+			return 0;
+		err = -errno;
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	} else {
+		err = -errno;
+	}
+	close(c->told);
+	c->pid = 0;
+	return err;
+}
+
+static void look_opened(struct child *c)
+{
+	if (!c->has_opened)
+		c->has_opened = read(c->told, &c->opened, sizeof(c->opened)) == sizeof(c->opened);
+}
+
+static uint64_t cpu_ns(const struct rusage *used)
+{
+	return (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000u;
+}
+
+static void ended(int socket, struct child *c, int status, const struct rusage *used)
+{
+	struct comm_parse_answer what = {.job = c->job, .err = -ECHILD, .cpu_ns = cpu_ns(used)};
+
+	look_opened(c);
+	if (c->has_opened) {
+		what.owner = c->opened.owner;
+		what.size_bytes = c->opened.size_bytes;
+		what.err = c->opened.err;
+		if (!what.err && !WIFEXITED(status))
+			what.err = -ECHILD;
+		else if (!what.err && WEXITSTATUS(status))
+			what.err = -ENODATA;
+	}
+	if (!c->answered)
+		answer(socket, &what);
+	close(c->pidfd);
+	close(c->told);
+	c->pid = 0;
+}
+
+/*
+ * A child in the hands of a file system that hangs may not even die: it is answered for, and
+ * its slot comes back when it does.
+ */
+static void look_after(int socket, struct child *c, uint64_t now_ns)
+{
+	struct rusage used;
+	int status;
+
+	if (wait4(c->pid, &status, WNOHANG, &used) == c->pid) {
+		ended(socket, c, status, &used);
+		return;
+	}
+	if (c->answered)
+		return;
+	look_opened(c);
+	if (now_ns < (c->has_opened ? c->stop_ns : c->open_stop_ns))
+		return;
+	kill(c->pid, SIGKILL);
+	c->answered = true;
+	answer(socket, &(struct comm_parse_answer){.job = c->job, .err = -ETIME});
+}
+
+static _Noreturn void end_all(void)
+{
+	for (size_t i = 0; i < CHILDREN_MAX; i++)
+		if (children[i].pid)
+			kill(children[i].pid, SIGKILL);
+	_exit(0);
+}
+
+static void confine(int socket, pid_t parent)
+{
+	sigset_t all;
+
+	/* Signals meant for the daemon, such as those of a terminal, end it, and it ends this. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "commd-files");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* The daemon's other files are none of its business: some are writable, one is locked. */
+	if (dup2(socket, HOST_SOCKET) < 0 || syscall(SYS_close_range, 0, HOST_SOCKET - 1, 0) < 0 ||
+	    syscall(SYS_close_range, HOST_SOCKET + 1, ~0u, 0) < 0)
+		_exit(1);
+	keep_rights();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+/* When the first of the children has to be looked after at the latest; -1: never. */
+static int sleep_ms(uint64_t now_ns)
+{
+	uint64_t stop_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < CHILDREN_MAX; i++) {
+		const struct child *c = &children[i];
+		uint64_t at_ns = c->has_opened ? c->stop_ns : c->open_stop_ns;
+
+		if (c->pid && !c->answered && at_ns < stop_ns)
+			stop_ns = at_ns;
+	}
+	if (stop_ns == UINT64_MAX)
+		return -1;
+	return stop_ns > now_ns ? (int)((stop_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+_Noreturn void comm_parse_host(int socket, pid_t parent)
+{
+	struct comm_parse_request request = {0};
+	int saved, err;
+
+	confine(socket, parent);
+	for (;;) {
+		struct pollfd fds[1 + CHILDREN_MAX] = {{.fd = HOST_SOCKET, .events = POLLIN}};
+		uint64_t now_ns = comm_clock_now_ns();
+
+		for (size_t i = 0; i < CHILDREN_MAX; i++)
+			fds[1 + i] = (struct pollfd){.fd = children[i].pid ? children[i].pidfd : -1,
+						     .events = POLLIN};
+		poll(fds, 1 + CHILDREN_MAX, sleep_ms(now_ns));
+		now_ns = comm_clock_now_ns();
+		for (size_t i = 0; i < CHILDREN_MAX; i++)
+			if (children[i].pid)
+				look_after(HOST_SOCKET, &children[i], now_ns);
+		if (!fds[0].revents)
+			continue;
+		if (!receive(HOST_SOCKET, &request, &saved))
+			end_all();
+		err = start(&request, saved);
+		if (err)
+			answer(HOST_SOCKET,
+			       &(struct comm_parse_answer){.job = request.job, .err = err});
+		close(saved);
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The host of the children that read foreign files, a process between the daemon and them.
+ * It starts one child per file, ends those that take too long, and reads nothing of a target
+ * itself.  Forked when the daemon is young, it is small, so a fork of it is cheap where one
+ * of the daemon copies the page tables of all its memory; and it keeps the rights to
+ * open a target's files, which its children give up before they read a byte.
+ *
+ * parser.h is the daemon's end of it, parse_child.h what a child does.
+ */
+#ifndef COMM_PARSE_HOST_H
+#define COMM_PARSE_HOST_H
+
+#include "elfsym.h"
+#include "names.h"
+
+#include <sys/types.h>
+
+enum comm_parse_kind {
+	COMM_PARSE_IDENTITY, /* struct comm_elf_id, as it is */
+	COMM_PARSE_SYMBOLS,  /* comm_elfsym_save() */
+	COMM_PARSE_LINES,    /* comm_dwline_save() */
+	COMM_PARSE_KINDS
+};
+
+/* What to read.  With it comes, as a descriptor, the memory file for what was read. */
+struct comm_parse_request {
+	uint64_t job;
+	uint32_t kind;
+	uint32_t tgid;
+	uint64_t start, end, ino; /* a mapping of the file by tgid */
+	char path[COMM_NAME_BYTES];
+	struct comm_elf_id id; /* SYMBOLS, LINES: to find the debug file */
+};
+
+/*
+ * How it went.  err: 0; -ENODATA: the file has no such thing; -ECHILD: the child died;
+ * -ETIME: it took too long; -EBUSY: too many hang already; or why the file could not be opened.
+ */
+struct comm_parse_answer {
+	uint64_t job;
+	int32_t err;
+	uint32_t owner;	     /* user id; told by the process that opened, before it read */
+	uint64_t size_bytes; /* of the file; alike */
+	uint64_t cpu_ns;     /* of the child */
+};
+
+/* Serves requests from the socket until its other end is closed; parent: who forked. */
+_Noreturn void comm_parse_host(int socket, pid_t parent);
+
+#endif

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files read by other processes: of this very process, and of one that means harm. */
+#include "clock.h"
+#include "dwline.h"
+#include "parser.h"
+#include "saved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TRIES = 300 }; /* of stopping a child at work */
+
+static struct comm_parser *parser;
+static int token; /* what is asked with */
+
+static int setup(void **state)
+{
+	(void)state;
+	return comm_parser_create(&parser);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_parser_destroy(parser);
+	/* No process is left. */
+	return waitpid(-1, NULL, WNOHANG) == -1 ? 0 : -1;
+}
+
+/* A request for the file that is mapped at addr. */
+static struct comm_parse_request request_of(enum comm_parse_kind kind, const volatile void *addr)
+{
+	struct comm_parse_request r = {.kind = kind, .tgid = (uint32_t)getpid()};
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long start, end, ino;
+	char line[4096], path[400];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		path[0] = 0;
+		if (sscanf(line, "%llx-%llx %*s %*x %*s %llu %399s", &start, &end, &ino, path) <
+			    3 ||
+		    (uintptr_t)addr < start || (uintptr_t)addr >= end)
+			continue;
+		r.start = start;
+		r.end = end;
+		r.ino = ino;
+		snprintf(r.path, sizeof(r.path), "%s", path);
+	}
+	fclose(maps);
+	assert_true(r.end);
+	return r;
+}
+
+static struct comm_parsed wait_for_any(void)
+{
+	uint64_t stop_ns = comm_clock_now_ns() + 100ull * 1000000000;
+	struct comm_parsed parsed = {.err = -EAGAIN};
+
+	while (!comm_parser_next(parser, &parsed) && comm_clock_now_ns() < stop_ns)
+		comm_parser_wait(parser, 1000000000);
+	return parsed;
+}
+
+static struct comm_parsed read_now(const struct comm_parse_request *request)
+{
+	assert_int_equal(comm_parser_ask(parser, request, &token), 0);
+	return wait_for_any();
+}
+
+static struct comm_parse_request self_with_identity(enum comm_parse_kind kind)
+{
+	struct comm_parse_request r = request_of(COMM_PARSE_IDENTITY, (void *)setup);
+	struct comm_parsed parsed = read_now(&r);
+	uint64_t at = 0;
+
+	assert_int_equal(parsed.err, 0);
+	assert_int_equal(comm_saved_get(parsed.saved, &r.id, sizeof(r.id), &at), 0);
+	r.kind = kind;
+	return r;
+}
+
+static void the_same_tables(void **state)
+{
+	struct comm_parse_request r = self_with_identity(COMM_PARSE_SYMBOLS);
+	struct comm_elfsym *here, *there;
+	struct comm_dwline *dw_here, *dw_there;
+	struct comm_parsed parsed;
+	struct comm_elf_id id;
+	struct stat st;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(comm_elf_identify(fd, &id), 0);
+	assert_string_equal(r.id.build_id, id.build_id);
+	assert_int_equal(r.id.has_lines, id.has_lines);
+	parsed = read_now(&r);
+	assert_int_equal(parsed.err, 0);
+	assert_ptr_equal(parsed.of, &token);
+	assert_int_equal(parsed.kind, COMM_PARSE_SYMBOLS);
+	assert_int_equal(parsed.owner, st.st_uid);
+	assert_int_equal(parsed.size_bytes, st.st_size);
+	assert_int_equal(comm_elfsym_load(parsed.saved, &there), 0);
+	assert_int_equal(comm_elfsym_create(fd, -1, &here), 0);
+	assert_int_equal(comm_elfsym_functions(here), comm_elfsym_functions(there));
+	assert_int_equal(comm_elfsym_variables(here), comm_elfsym_variables(there));
+	comm_elfsym_destroy(here);
+	comm_elfsym_destroy(there);
+	if (id.has_lines) {
+		r.kind = COMM_PARSE_LINES;
+		parsed = read_now(&r);
+		assert_int_equal(parsed.err, 0);
+		assert_int_equal(comm_dwline_load(parsed.saved, &dw_there), 0);
+		assert_int_equal(comm_dwline_build(fd, 10000, &dw_here), 0);
+		assert_int_equal(comm_dwline_lines(dw_here), comm_dwline_lines(dw_there));
+		assert_int_equal(comm_dwline_inlines(dw_here), comm_dwline_inlines(dw_there));
+		comm_dwline_destroy(dw_here);
+		comm_dwline_destroy(dw_there);
+	}
+	assert_true(comm_parser_children_ns(parser) > 0);
+	assert_false(comm_parser_busy(parser));
+	assert_int_equal(comm_parser_lost(parser), 0);
+	close(fd);
+}
+
+static void what_is_no_elf_file(void **state)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	struct comm_parse_request r;
+	void *at;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	for (int kind = 0; kind < COMM_PARSE_KINDS; kind++) {
+		r = request_of((enum comm_parse_kind)kind, at);
+		assert_int_equal(read_now(&r).err, -ENODATA);
+	}
+	munmap(at, 4096);
+	/* The mapping is gone. */
+	assert_int_equal(read_now(&r).err, -ENOENT);
+	r.tgid = 1 << 30;
+	assert_true(read_now(&r).err < 0);
+	assert_int_equal(comm_parser_lost(parser), 0);
+	close(fd);
+}
+
+/* The first child of a process, or 0. */
+static pid_t child_of(pid_t parent)
+{
+	char path[64];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+static bool is_of_child(pid_t pid, const char *name, const char *line_start, const char *holds)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, line_start, strlen(line_start)))
+			found = strstr(line, holds);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Stops a child of the host that reads lines, once it is confined; 0: it was faster. */
+static pid_t stop_at_work(pid_t host)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < 100000 && !pid; i++)
+		pid = child_of(host);
+	while (pid && kill(pid, SIGSTOP) == 0) {
+		while (kill(pid, 0) == 0 && !is_of_child(pid, "status", "State:", "T") &&
+		       !is_of_child(pid, "status", "State:", "Z"))
+			;
+		/* Its last step but one. */
+		if (is_of_child(pid, "status", "State:", "T") &&
+		    is_of_child(pid, "status", "CapPrm:", "\t0000000000000000"))
+			return pid;
+		if (!is_of_child(pid, "status", "State:", "T"))
+			break;
+		kill(pid, SIGCONT);
+	}
+	return 0;
+}
+
+static pid_t ask_and_stop(const struct comm_parse_request *r)
+{
+	struct comm_parsed parsed;
+	pid_t pid = 0;
+
+	for (int i = 0; i < TRIES && !pid; i++) {
+		assert_int_equal(comm_parser_ask(parser, r, &token), 0);
+		comm_parser_next(parser, &parsed);
+		pid = stop_at_work(child_of(getpid()));
+		if (!pid)
+			wait_for_any();
+	}
+	if (!pid)
+		fail_msg("no child was seen at work");
+	return pid;
+}
+
+static void confined(void **state)
+{
+	struct comm_parse_request r = self_with_identity(COMM_PARSE_LINES);
+	int canary = open("/dev/null", O_WRONLY), n_files = 0;
+	pid_t host = child_of(getpid()), pid;
+	struct comm_parsed parsed;
+	char path[64], to[256];
+
+	(void)state;
+	assert_int_equal(dup2(canary, 77), 77);
+	/* Another host, which could have that file. */
+	kill(host, SIGKILL);
+	while (comm_parser_next(parser, &parsed) || child_of(getpid()) == host ||
+	       !child_of(getpid()))
+		usleep(1000);
+	host = child_of(getpid());
+	pid = ask_and_stop(&r);
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid) % 19, 0);
+	assert_true(is_of_child(pid, "status", "CapEff:", "\t0000000000000000"));
+	assert_true(is_of_child(pid, "status", "CapPrm:", "\t0000000000000000"));
+	assert_true(is_of_child(pid, "status", "NoNewPrivs:", "1"));
+	if (geteuid() == 0)
+		assert_true(is_of_child(pid, "status", "Uid:", "\t65534\t65534\t65534"));
+	assert_true(is_of_child(pid, "limits", "Max processes", " 0 "));
+	assert_true(is_of_child(pid, "limits", "Max open files", " 0 "));
+	assert_false(is_of_child(pid, "limits", "Max cpu time", "unlimited"));
+	assert_false(is_of_child(pid, "limits", "Max file size", "unlimited"));
+	assert_false(is_of_child(pid, "limits", "Max address space", "unlimited"));
+	assert_true(is_of_child(pid, "oom_score_adj", "", "1000"));
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, i);
+		n_files += readlink(path, to, sizeof(to)) > 0;
+	}
+	assert_int_equal(n_files, 2);
+	for (int i = n_files = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", host, i);
+		if (readlink(path, to, sizeof(to)) > 0)
+			assert_null(strstr(to, "/dev/null"));
+	}
+	assert_true(is_of_child(host, "status", "NoNewPrivs:", "1"));
+	/* DAC_READ_SEARCH, KILL, SETGID, SETUID, SYS_PTRACE, CHECKPOINT_RESTORE at most. */
+	if (geteuid() == 0)
+		assert_true(is_of_child(host, "status", "CapPrm:", "\t00000100000800e4"));
+	/* Nothing waits for the stopped child, or the alarm ends this test. */
+	alarm(20);
+	assert_false(comm_parser_next(parser, &parsed));
+	alarm(0);
+	close(77);
+	close(canary);
+}
+
+static void a_child_that_dies(void **state)
+{
+	struct comm_parse_request r = self_with_identity(COMM_PARSE_LINES);
+
+	(void)state;
+	kill(ask_and_stop(&r), SIGKILL);
+	assert_int_equal(wait_for_any().err, -ECHILD);
+	assert_int_equal(comm_parser_lost(parser), 1);
+	r.kind = COMM_PARSE_SYMBOLS;
+	assert_int_equal(read_now(&r).err, 0);
+}
+
+/*
+ * A damaged line table on which libdw 0.188 reads past the end of its memory: the sanitizer's
+ * build ends the child there, others may or may not.  Nobody else is hurt.
+ */
+static void libdw_reads_too_far(void **state)
+{
+	int fd = open("tests/fuzz/corpus/dwline/unterminated", O_RDONLY | O_CLOEXEC);
+	struct comm_parse_request r;
+	struct comm_parsed parsed;
+	void *at;
+
+	(void)state;
+	if (fd < 0) {
+		print_message("not run in the tree's top folder\n");
+		skip();
+	}
+	at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	r = request_of(COMM_PARSE_LINES, at);
+	r.id.has_lines = true;
+	for (int i = 0; i < 20; i++) {
+		parsed = read_now(&r);
+		assert_true(!parsed.err || parsed.err == -ENODATA || parsed.err == -ECHILD);
+	}
+	r = self_with_identity(COMM_PARSE_SYMBOLS);
+	assert_int_equal(read_now(&r).err, 0);
+	munmap(at, 4096);
+	close(fd);
+}
+
+/* A host that dies is replaced, but not for ever. */
+static void a_host_that_dies(void **state)
+{
+	struct comm_parse_request r = request_of(COMM_PARSE_IDENTITY, (void *)setup);
+	struct comm_parsed parsed;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		kill(child_of(getpid()), SIGKILL);
+		assert_int_equal(comm_parser_ask(parser, &r, &token), 0);
+		parsed = wait_for_any();
+		if (parsed.err) /* it had been sent to the host that died */
+			assert_int_equal(parsed.err, -ECHILD);
+		assert_int_equal(read_now(&r).err, 0);
+	}
+	kill(child_of(getpid()), SIGKILL);
+	assert_int_equal(read_now(&r).err, -ECHILD);
+	assert_int_equal(read_now(&r).err, -ECHILD);
+	assert_true(comm_parser_lost(parser) >= 2);
+	assert_false(comm_parser_busy(parser));
+}
+
+static void all_end_with_the_daemon(void **state)
+{
+	struct comm_parse_request r = self_with_identity(COMM_PARSE_LINES);
+	pid_t pid[2] = {0};
+	int ends[2];
+	char path[64];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	if (!fork()) {
+		struct comm_parsed parsed;
+
+		if (comm_parser_create(&parser) < 0)
+			_exit(1);
+		r.tgid = (uint32_t)getpid();
+		pid[0] = child_of(getpid());
+		for (int i = 0; i < TRIES && !pid[1]; i++) {
+			comm_parser_ask(parser, &r, &token);
+			comm_parser_next(parser, &parsed);
+			pid[1] = stop_at_work(pid[0]);
+			if (!pid[1])
+				wait_for_any();
+		}
+		_exit(write(ends[1], pid, sizeof(pid)) != sizeof(pid));
+	}
+	assert_int_equal(read(ends[0], pid, sizeof(pid)), sizeof(pid));
+	wait(NULL);
+	close(ends[0]);
+	close(ends[1]);
+	assert_true(pid[0] > 0 && pid[1] > 0);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", pid[i]);
+		for (int k = 0; k < 5000 && readlink(path, (char[8]){0}, 8) > 0; k++)
+			usleep(1000);
+		/* A child that was only stopped would still exist. */
+		if (readlink(path, (char[8]){0}, 8) > 0) {
+			kill(pid[i], SIGKILL);
+			fail();
+		}
+	}
+}
+
+/* The name of a debug file may lead to a fifo or a device: it is looked at, not opened. */
+static void a_debug_link_to_a_fifo(void **state)
+{
+	char dir[] = "/tmp/test_parser.XXXXXX", name[64], link[64], event[4096];
+	struct comm_parse_request r = self_with_identity(COMM_PARSE_SYMBOLS);
+	int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/fifo", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(mkfifo(name, 0666), 0);
+	assert_int_equal(symlink(name, link), 0);
+	assert_true(inotify_add_watch(notify, name, IN_OPEN) >= 0);
+	snprintf(r.path, sizeof(r.path), "%s/program", dir);
+	r.id.has_symtab = false;
+	strcpy(r.id.debuglink, "link");
+	assert_int_equal(read_now(&r).err, 0);
+	assert_int_equal(read(notify, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	unlink(name);
+	unlink(link);
+	rmdir(dir);
+	close(notify);
+}
+
+/*
+ * A FUSE server in a few lines: one file, which can be opened and mapped; then it answers
+ * no more.
+ */
+static void serve(int fuse, int requests)
+{
+	char in[1 << 17], out[sizeof(struct fuse_out_header) + 256];
+	const struct fuse_in_header *head = (const void *)in;
+	struct fuse_out_header *reply = (void *)out;
+
+	for (ssize_t n; (n = read(fuse, in, sizeof(in))) > 0;) {
+		void *body = reply + 1;
+		uint32_t bytes = 0;
+		int32_t error = 0;
+
+		memset(out, 0, sizeof(out));
+		switch (head->opcode) {
+		case FUSE_INIT:
+			*(struct fuse_init_out *)body = (struct fuse_init_out){
+				.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+			bytes = sizeof(struct fuse_init_out);
+			break;
+		case FUSE_LOOKUP:
+			*(struct fuse_entry_out *)body =
+				(struct fuse_entry_out){.nodeid = 2,
+							.attr = {.ino = 2,
+								 .size = 65536,
+								 .mode = S_IFREG | 0755,
+								 .nlink = 1}};
+			bytes = sizeof(struct fuse_entry_out);
+			break;
+		case FUSE_GETATTR:
+			if (head->nodeid == 2 && requests-- <= 0)
+				continue; /* asked by the parser's child: it hangs */
+			*(struct fuse_attr_out *)body = (struct fuse_attr_out){
+				.attr = {.ino = head->nodeid,
+					 .size = 65536,
+					 .mode = head->nodeid == 1 ? S_IFDIR | 0755
+								   : S_IFREG | 0755,
+					 .nlink = 1}};
+			bytes = sizeof(struct fuse_attr_out);
+			break;
+		case FUSE_OPEN:
+			bytes = sizeof(struct fuse_open_out);
+			break;
+		default:
+			error = -ENOSYS;
+			break;
+		}
+		*reply = (struct fuse_out_header){.len = (uint32_t)sizeof(*reply) + bytes,
+						  .error = error,
+						  .unique = head->unique};
+		if (write(fuse, out, reply->len) < 0 && errno != ENOENT)
+			break;
+	}
+	_exit(0);
+}
+
+static void a_file_system_that_hangs(void **state)
+{
+	char dir[] = "/tmp/test_parser.XXXXXX", options[64], name[64];
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+	struct comm_parse_request r, self;
+	struct comm_parsed parsed;
+	int waiting = 1;
+	uint64_t start;
+	pid_t server;
+	void *at;
+
+	(void)state;
+	if (fuse < 0 || geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		print_message("no FUSE here, or no right to mount it\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(dir));
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 fuse);
+	if (mount("test", dir, "fuse", 0, options) < 0) {
+		print_message("FUSE cannot be mounted: %s\n", strerror(errno));
+		rmdir(dir);
+		skip();
+	}
+	server = fork();
+	if (!server)
+		serve(fuse, 0);
+	close(fuse);
+	snprintf(name, sizeof(name), "%s/file", dir);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	at = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	r = request_of(COMM_PARSE_IDENTITY, at);
+	self = request_of(COMM_PARSE_IDENTITY, (void *)setup);
+	start = comm_clock_now_ns();
+	assert_int_equal(comm_parser_ask(parser, &r, &waiting), 0);
+	assert_int_equal(comm_parser_ask(parser, &self, &token), 0);
+	/* Others are read meanwhile. */
+	parsed = wait_for_any();
+	assert_ptr_equal(parsed.of, &token);
+	assert_int_equal(parsed.err, 0);
+	parsed = wait_for_any();
+	assert_ptr_equal(parsed.of, &waiting);
+	assert_int_equal(parsed.err, -ETIME);
+	assert_int_equal(comm_parser_lost(parser), 1);
+	print_message("given up after %.1f s\n", (double)(comm_clock_now_ns() - start) / 1e9);
+	/* To end does not wait for it either. */
+	alarm(60);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	alarm(0);
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	munmap(at, 65536);
+	close(fd);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_same_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_elf_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(confined, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_child_that_dies, setup, teardown),
+		cmocka_unit_test_setup_teardown(libdw_reads_too_far, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_host_that_dies, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_end_with_the_daemon, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_debug_link_to_a_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
