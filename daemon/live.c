@@ -45,6 +45,7 @@ struct live {
 	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
 	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
 	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
+	uint64_t generated_ns;			       /* charged so far, see inspect.h */
 	int failed; /* -errno of the source, or of waiting for it */
 	char command[256];
 };
@@ -331,6 +332,9 @@ static int pump(struct live *live)
 
 	err = live->sampler->drain(live->handle, push, live);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
+	comm_pace_charge(live->pace,
+			 comm_inspect_live_generated_ns(&live->processes) - live->generated_ns);
+	live->generated_ns = comm_inspect_live_generated_ns(&live->processes);
 	/*
 	 * A CPU on which setting the new period fails loses nothing: its samples
 	 * carry the period they have.

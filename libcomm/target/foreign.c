@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,4 +99,47 @@ int comm_foreign_debug(const struct comm_elf_id *id, int root_fd, const char *pa
 			ret[n++] = fd;
 	}
 	return n;
+}
+
+/* The pid that a process has in its own namespace, and its effective user. */
+static int own_pid(uint32_t tgid, uint32_t *ret_pid, uint32_t *ret_uid)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tgid);
+	file = fopen(path, "re");
+	if (!file)
+		return -ESRCH;
+	*ret_pid = tgid;
+	while (fgets(line, sizeof(line), file)) {
+		const char *last = strrchr(line, '\t');
+
+		if (!strncmp(line, "NSpid:", 6) && last)
+			*ret_pid = (uint32_t)strtoul(last, NULL, 10);
+		else if (!strncmp(line, "Uid:", 4)) /* real, then effective */
+			found = sscanf(line + 4, "%*u %" SCNu32, ret_uid) == 1;
+	}
+	fclose(file);
+	return found ? 0 : -ESRCH;
+}
+
+int comm_foreign_perf_map(uint32_t tgid, int root_fd)
+{
+	uint32_t pid, uid;
+	char path[64];
+	struct stat st;
+	int err = own_pid(tgid, &pid, &uid), fd;
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", pid);
+	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+				  O_NOFOLLOW);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != uid))) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
 }

@@ -35,4 +35,10 @@ int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t in
 int comm_foreign_debug(const struct comm_elf_id *id, int root_fd, const char *path,
 		       int ret[COMM_DEBUG_FILES_MAX]);
 
+/*
+ * Opens the file that a JIT compiler in the process writes for perf, /tmp/perf-PID.map.  Any user
+ * can write to /tmp: -EPERM unless it is root's or the process's own user's.
+ */
+int comm_foreign_perf_map(uint32_t tgid, int root_fd);
+
 #endif

@@ -92,7 +92,8 @@ struct comm_inspect {
 int comm_inspect_live_create(struct comm_inspect *ret);
 /*
  * Has the symbols and lines of the files that a process has mapped read, before the
- * first sample needs them.  Waits for the symbols, at most 0.3 s.  Live views only.
+ * first sample needs them, and its perf map.  Waits for all but the lines, at most 0.3 s.  Live
+ * views only.
  */
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
 /*
@@ -103,6 +104,11 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
 uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect);
 /* The part of that CPU time that this process spent itself. */
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
+/*
+ * CPU time of children that read perf maps after the prefetch: it recurs, so it belongs in the
+ * budget.
+ */
+uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect);
 /*
  * How many files of targets were not read, since the process that reads them died or took
  * too long, or too many were waiting.  0 unless the view is live.

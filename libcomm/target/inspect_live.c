@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "clock.h"
-#include "foreign.h"
 #include "inspect.h"
 #include "jitmap.h"
 #include "maps.h"
 #include "module.h"
 #include "parser.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -26,6 +22,7 @@ enum {
 	BUCKETS = 1024,
 	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
 	MAPS_TEXT_BYTES_MAX = 32 << 20,
+	JIT_BYTES_MAX = 64 << 20, /* of all perf maps */
 	JIT_REREAD_NS = 1000 * 1000 * 1000,
 	PREFETCH_NS = 300 * 1000 * 1000,
 	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
@@ -41,7 +38,8 @@ struct live_process {
 	struct comm_mapping *map;
 	size_t n;
 	struct comm_jitmap *jit;
-	uint64_t jit_read_ns;
+	bool jit_asked;
+	uint64_t jit_again_ns; /* its perf map is not asked for before */
 };
 
 struct live_inspect {
@@ -54,8 +52,12 @@ struct live_inspect {
 	uint64_t used;
 	char *text;
 	size_t text_room;
-	uint64_t polled_ns, setup_ns, start_ns, waited_ns;
+	struct comm_jit_room jit_room;
+	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
+	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
 };
+
+static const uint64_t jit_full_ns = 60u * 1000000000ull; /* until a full map is tried again */
 
 static uint64_t now_ns(void)
 {
@@ -188,15 +190,105 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return 0;
 }
 
-/* Takes what was read of files. */
+static struct live_process *known_process(struct live_inspect *live, uint32_t tgid)
+{
+	struct live_process *p = live->bucket[tgid % BUCKETS];
+
+	while (p && p->tgid != tgid)
+		p = p->next;
+	return p;
+}
+
+static void forget_jit(struct live_process *p)
+{
+	comm_jitmap_destroy(p->jit);
+	p->jit = NULL;
+}
+
+/* Reads on in the perf map of a process. */
+static void ask_jit(struct live_inspect *live, struct live_process *p)
+{
+	struct comm_parse_request request = {.kind = COMM_PARSE_PERF_MAP, .tgid = p->tgid};
+
+	p->jit_again_ns = now_ns() + JIT_REREAD_NS;
+	if (!p->jit && comm_jitmap_create(live->names, &live->jit_room, &p->jit) < 0)
+		return;
+	request.place = *comm_jitmap_place(p->jit);
+	p->jit_asked = comm_parser_ask(live->parser, &request, (void *)(uintptr_t)p->tgid) == 0;
+	live->unread += !p->jit_asked;
+}
+
+/* Forgets the perf map of the process that was asked about least recently. */
+static bool free_a_jitmap(struct live_inspect *live, const struct live_process *keep)
+{
+	struct live_process *found = NULL;
+
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct live_process *p = live->bucket[i]; p; p = p->next)
+			if (p != keep && p->jit && comm_jitmap_entries(p->jit) &&
+			    (!found || p->used < found->used))
+				found = p;
+	if (found)
+		forget_jit(found);
+	return found;
+}
+
+static void jit_came(struct live_inspect *live, const struct comm_parsed *parsed)
+{
+	struct live_process *p = known_process(live, (uint32_t)(uintptr_t)parsed->of);
+	int err = parsed->err;
+	bool more = false;
+
+	if (!p || !p->jit_asked || !p->jit)
+		return;
+	p->jit_asked = false;
+	if (!err)
+		while ((err = comm_jitmap_load(p->jit, parsed->saved, &more)) == -ENOSPC &&
+		       free_a_jitmap(live, p))
+			;
+	switch (err) {
+	case 0:
+		if (more)
+			ask_jit(live, p);
+		break;
+	case -E2BIG:
+	case -ENOSPC:
+	case -ENOMEM:
+		live->unread++;
+		p->jit_again_ns = now_ns() + jit_full_ns;
+		break;
+	case -ECHILD:
+	case -ETIME:
+		p->jit_again_ns = UINT64_MAX;
+		break;
+	default:
+		/* The file is gone: the names known so far may be an earlier process's. */
+		forget_jit(p);
+		break;
+	}
+}
+
+/*
+ * Takes what was read of files.  Perf maps grow and are read again as long as code is
+ * generated: their cost is no setup.
+ */
 static void collect(struct live_inspect *live)
 {
-	uint64_t start = comm_clock_thread_ns();
+	uint64_t start = comm_clock_thread_ns(), end;
 	struct comm_parsed parsed;
 
-	while (comm_parser_next(live->parser, &parsed))
-		comm_modules_take(live->modules, &parsed);
-	live->setup_ns += comm_clock_thread_ns() - start;
+	while (comm_parser_next(live->parser, &parsed)) {
+		if (parsed.kind == COMM_PARSE_PERF_MAP)
+			jit_came(live, &parsed);
+		else
+			comm_modules_take(live->modules, &parsed);
+		end = comm_clock_thread_ns();
+		if (parsed.kind == COMM_PARSE_PERF_MAP)
+			comm_parser_charge(live->parser, COMM_PARSE_PERF_MAP, end - start);
+		else
+			live->setup_ns += end - start;
+		start = end;
+	}
 }
 
 /* At most once per tick of the coarse clock. */
@@ -312,97 +404,29 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 	return read_mem(live, tgid, addr, buf, len_bytes);
 }
 
-/* The pid that a process has in its own namespace; 0: gone. */
-static uint32_t own_pid(struct live_inspect *live, uint32_t tgid, uint32_t *ret_uid)
-{
-	ssize_t n = read_proc(live, tgid, "status");
-	const char *at, *end = live->text + (n > 0 ? n : 0);
-	uint32_t pid = tgid;
-
-	*ret_uid = 0;
-	if (n <= 0)
-		return 0;
-	for (at = live->text; at < end;) {
-		const char *eol = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((eol ? eol : end) - at);
-		char line[256];
-
-		if (len < sizeof(line)) {
-			memcpy(line, at, len);
-			line[len] = 0;
-			if (!strncmp(line, "NSpid:", 6)) {
-				const char *last = line + len;
-
-				while (last > line && isdigit((unsigned char)last[-1]))
-					last--;
-				pid = (uint32_t)strtoul(last, NULL, 10);
-			} else if (!strncmp(line, "Uid:", 4)) {
-				char *skipped;
-
-				strtoul(line + 4, &skipped, 10); /* real, then effective */
-				*ret_uid = (uint32_t)strtoul(skipped, NULL, 10);
-			}
-		}
-		if (!eol)
-			break;
-		at = eol + 1;
-	}
-	return pid;
-}
-
-static void read_jit(struct live_inspect *live, struct live_process *p)
-{
-	uint32_t uid, pid = own_pid(live, p->tgid, &uid);
-	char path[64];
-	struct stat st;
-	int root_fd, fd;
-
-	p->jit_read_ns = now_ns();
-	if (!pid || (!p->jit && comm_jitmap_create(live->names, &p->jit) < 0))
-		return;
-	root_fd = comm_foreign_root(p->tgid);
-	if (root_fd < 0)
-		return;
-	snprintf(path, sizeof(path), "tmp/perf-%" PRIu32 ".map", pid);
-	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-				  O_NOFOLLOW);
-	close(root_fd);
-	if (fd < 0) {
-		/* The file is gone: the names known so far may be an earlier process's. */
-		comm_jitmap_destroy(p->jit);
-		p->jit = NULL;
-		return;
-	}
-	/* Any user can write to /tmp: trust only a file of root's or the process's own user. */
-	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == uid))
-		comm_jitmap_read(p->jit, fd);
-	close(fd);
-}
-
 static int jit_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
 {
-	struct live_process *p = process_get(live, tgid);
+	struct live_process *p;
+	const char *name;
 
 	*ret = (struct comm_code){
 		.function = "[jit]",
 		.module = "[jit]",
 		.build_id = "",
 	};
+	poll_parser(live);
+	p = process_get(live, tgid);
 	if (!p)
 		return -ENOMEM;
-	for (int pass = 0; pass < 2; pass++) {
-		const char *name =
-			p->jit ? comm_jitmap_find(p->jit, ip, &ret->start, &ret->end) : NULL;
-
-		if (name) {
-			ret->function = name;
-			return 0;
-		}
-		if (pass || (p->jit_read_ns && now_ns() - p->jit_read_ns < JIT_REREAD_NS))
-			break;
-		read_jit(live, p);
+	name = p->jit ? comm_jitmap_find(p->jit, ip, &ret->start, &ret->end) : NULL;
+	if (name) {
+		ret->function = name;
+		return 0;
 	}
-	return -ENOENT;
+	if (!p->jit_asked && now_ns() >= p->jit_again_ns)
+		ask_jit(live, p);
+	ret->provisional = p->jit_asked;
+	return p->jit_asked ? 0 : -ENOENT;
 }
 
 static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
@@ -529,6 +553,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!live)
 		return -ENOMEM;
 	live->start_ns = comm_clock_now_ns();
+	live->jit_room.max_bytes = JIT_BYTES_MAX;
 	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
 	if (!err)
 		err = comm_maps_create(live->names, &live->maps);
@@ -550,24 +575,33 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
+	struct live_process *p;
 	uint64_t now, stop_ns;
+	bool generates = false;
 	size_t n = 0;
 
 	if (inspect->ops != &live_ops || live_maps(live, tgid, &map, &n) < 0)
 		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (map[i].executable && map[i].kind == COMM_MAP_FILE)
 			ask_module(live, tgid, &map[i], &module);
+		generates |= map[i].kind == COMM_MAP_JIT;
+	}
+	p = generates ? process_get(live, tgid) : NULL;
+	if (p && !p->jit_asked && now_ns() >= p->jit_again_ns)
+		ask_jit(live, p);
 	now = comm_clock_now_ns();
 	stop_ns = now + PREFETCH_NS;
 	do {
 		collect(live);
 		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
-		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS))
+		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS) &&
+		    !comm_parser_busy_with(live->parser, COMM_PARSE_PERF_MAP))
 			break;
 		comm_parser_wait(live->parser, stop_ns - now);
 		now = comm_clock_now_ns();
 	} while (now < stop_ns);
+	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);
 }
 
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
@@ -581,16 +615,33 @@ uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	return inspect->ops == &live_ops ? live->setup_ns + comm_parser_children_ns(live->parser)
-					 : 0;
+	uint64_t ns;
+
+	if (inspect->ops != &live_ops)
+		return 0;
+	ns = live->prefetched_jit_ns;
+	for (int i = 0; i < COMM_PARSE_KINDS; i++)
+		if (i != COMM_PARSE_PERF_MAP)
+			ns += comm_parser_children_ns(live->parser, (enum comm_parse_kind)i);
+	return live->setup_ns + ns;
 }
 
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
+	return inspect->ops == &live_ops ? comm_parser_lost(live->parser) +
+						   comm_modules_lost(live->modules) + live->unread
+					 : 0;
+}
+
+uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect)
+{
+	const struct live_inspect *live = inspect->ctx;
+
 	return inspect->ops == &live_ops
-		       ? comm_parser_lost(live->parser) + comm_modules_lost(live->modules)
+		       ? comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP) -
+				 live->prefetched_jit_ns
 		       : 0;
 }
 

@@ -1,204 +1,187 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "jitmap.h"
 
+#include "jit_piece.h"
+#include "saved.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
 	ENTRIES_MAX = 1 << 20,
-	READ_BYTES = 64 * 1024,
-	READ_BYTES_MAX = 64 << 20,
-	LINE_BYTES_MAX = 4096, /* longer ones are skipped */
-	BACK_MAX = 64,	       /* entries looked at before the nearest: one may enclose it */
-};
-
-struct jit_range {
-	uint64_t start, end;
-	const char *name;
-	uint32_t seq; /* line in the file: of overlapping entries the later wins */
+	TEXT_BYTES_MAX = 48 << 20,
+	BACK_MAX = 64, /* entries looked at before the nearest: one may enclose it */
 };
 
 struct comm_jitmap {
 	struct comm_names *names;
-	struct jit_range *entry;
-	size_t n, room, sorted;
+	struct comm_jit_room *room;
+	struct jit_range *entry; /* by start */
+	size_t n;
+	char *text; /* names that were found are in names, too */
+	size_t text_bytes, text_room;
 	uint32_t seq;
-	bool skipping; /* inside of a line that is too long */
-	char rest[LINE_BYTES_MAX];
-	size_t rest_bytes;
-	dev_t dev;
-	ino_t ino;
-	off_t offset;
+	uint64_t bytes; /* as counted in room */
+	struct comm_jit_place place;
 };
 
-int comm_jitmap_create(struct comm_names *names, struct comm_jitmap **ret)
+int comm_jitmap_create(struct comm_names *names, struct comm_jit_room *room,
+		       struct comm_jitmap **ret)
 {
 	struct comm_jitmap *map = calloc(1, sizeof(*map));
 
 	if (!map)
 		return -ENOMEM;
 	map->names = names;
+	map->room = room;
 	*ret = map;
 	return 0;
+}
+
+static void clear(struct comm_jitmap *map)
+{
+	free(map->entry);
+	free(map->text);
+	map->room->bytes -= map->bytes;
+	*map = (struct comm_jitmap){.names = map->names, .room = map->room};
 }
 
 void comm_jitmap_destroy(struct comm_jitmap *map)
 {
 	if (!map)
 		return;
-	free(map->entry);
+	clear(map);
 	free(map);
 }
 
-static bool hex(const char **at, const char *end, uint64_t *ret)
+static int load_head(int saved, struct jit_piece *ret, uint64_t *at)
 {
-	const char *p = *at;
-	uint64_t value = 0;
-	int digits = 0;
+	int err = comm_saved_get(saved, ret, sizeof(*ret), at);
 
-	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
-		p += 2;
-	for (; p < end; p++, digits++) {
-		char c = *p | 0x20;
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			break;
-	}
-	*at = p;
-	*ret = value;
-	return digits > 0 && digits <= 16;
-}
-
-static int add_line(struct comm_jitmap *map, const char *at, size_t len)
-{
-	const char *end = at + len;
-	uint64_t start, size;
-
-	if (!hex(&at, end, &start) || at == end || *at++ != ' ' || !hex(&at, end, &size) ||
-	    at == end || *at++ != ' ')
-		return 0;
-	if (!size || start + size < start || map->n >= ENTRIES_MAX)
-		return 0;
-	if (map->n == map->room) {
-		size_t more = map->room ? map->room * 2 : 256;
-		struct jit_range *bigger = realloc(map->entry, more * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		map->entry = bigger;
-		map->room = more;
-	}
-	map->entry[map->n++] = (struct jit_range){
-		.start = start,
-		.end = start + size,
-		.name = comm_names_add(map->names, at, (size_t)(end - at)),
-		.seq = map->seq++,
-	};
+	if (err)
+		return err;
+	if (ret->complete != JIT_COMPLETE || ret->place.skipping > 1 || ret->anew > 1 ||
+	    ret->more > 1 || ret->n > JIT_LINES_MAX || ret->n_lines > JIT_LINES_MAX ||
+	    ret->text_bytes > COMM_JIT_PIECE_BYTES)
+		return -ENODATA;
 	return 0;
 }
 
-int comm_jitmap_text(struct comm_jitmap *map, const char *text, size_t text_bytes)
+static bool sound(const struct jit_range *range, const struct jit_piece *head, const char *text)
 {
-	const char *end = text + text_bytes;
+	for (size_t i = 0; i < head->n; i++)
+		if (range[i].name >= head->text_bytes || range[i].seq >= head->n_lines ||
+		    range[i].start + range[i].size < range[i].start ||
+		    (i && range[i].start <= range[i - 1].start))
+			return false;
+	return !head->text_bytes || !text[head->text_bytes - 1];
+}
 
-	while (text < end) {
-		const char *eol = memchr(text, '\n', (size_t)(end - text));
-		size_t len = (size_t)((eol ? eol : end) - text);
-		int err = 0;
+/* Puts both into one table; at the same start the new entry wins. */
+static size_t merge(const struct jit_range *old, size_t n_old, const struct jit_range *new,
+		    size_t n_new, struct jit_range *ret)
+{
+	size_t n = 0;
 
-		if (map->rest_bytes + len > sizeof(map->rest))
-			map->skipping = true;
-		if (!map->skipping && (map->rest_bytes || !eol)) {
-			memcpy(map->rest + map->rest_bytes, text, len);
-			map->rest_bytes += len;
+	for (size_t i = 0, k = 0; i < n_old || k < n_new;) {
+		if (k == n_new || (i < n_old && old[i].start < new[k].start)) {
+			ret[n++] = old[i++];
+			continue;
 		}
-		if (!eol)
-			break;
-		if (map->skipping)
-			map->skipping = false;
-		else if (map->rest_bytes)
-			err = add_line(map, map->rest, map->rest_bytes);
-		else
-			err = add_line(map, text, len);
-		map->rest_bytes = 0;
-		if (err)
-			return err;
-		text = eol + 1;
+		if (i < n_old && old[i].start == new[k].start)
+			i++;
+		ret[n++] = new[k++];
 	}
+	return n;
+}
+
+static int make_room(struct comm_jitmap *map, size_t n, size_t text_bytes)
+{
+	size_t room = map->text_room;
+	uint64_t bytes;
+	char *bigger;
+
+	if (map->n + n > ENTRIES_MAX || map->text_bytes + text_bytes > TEXT_BYTES_MAX)
+		return -E2BIG;
+	while (room < map->text_bytes + text_bytes)
+		room = room ? room + room / 2 : 64 * 1024;
+	bytes = (map->n + n) * sizeof(*map->entry) + room;
+	if (map->room->bytes - map->bytes + bytes > map->room->max_bytes)
+		return -ENOSPC;
+	bigger = realloc(map->text, room ? room : 1);
+	if (!bigger)
+		return -ENOMEM;
+	map->text = bigger;
+	map->text_room = room;
+	map->room->bytes += bytes - map->bytes;
+	map->bytes = bytes;
 	return 0;
 }
 
-int comm_jitmap_read(struct comm_jitmap *map, int fd)
+static int append(struct comm_jitmap *map, const struct jit_piece *head, struct jit_range *range,
+		  const char *text)
 {
-	char text[READ_BYTES];
-	struct stat st;
-	off_t stop;
+	int err = make_room(map, head->n, head->text_bytes);
+	struct jit_range *merged;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_dev != map->dev || st.st_ino != map->ino || st.st_size < map->offset) {
-		map->dev = st.st_dev;
-		map->ino = st.st_ino;
-		map->offset = 0;
-		map->n = map->sorted = 0;
-		map->rest_bytes = 0;
-		map->skipping = false;
+	if (err)
+		return err;
+	merged = malloc((map->n + head->n + 1) * sizeof(*merged));
+	if (!merged)
+		return -ENOMEM;
+	for (size_t i = 0; i < head->n; i++) {
+		range[i].name += (uint32_t)map->text_bytes;
+		range[i].seq += map->seq;
 	}
-	stop = map->offset + READ_BYTES_MAX;
-	while (map->offset < st.st_size && map->offset < stop) {
-		ssize_t n = pread(fd, text, sizeof(text), map->offset);
-		int err;
-
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		map->offset += n;
-		err = comm_jitmap_text(map, text, (size_t)n);
-		if (err)
-			return err;
-	}
+	map->n = merge(map->entry, map->n, range, head->n, merged);
+	free(map->entry);
+	map->entry = merged;
+	memcpy(map->text + map->text_bytes, text, head->text_bytes);
+	map->text_bytes += head->text_bytes;
+	map->seq += (uint32_t)head->n_lines;
 	return 0;
 }
 
-static int by_start(const void *pa, const void *pb)
+int comm_jitmap_load(struct comm_jitmap *map, int saved, bool *ret_more)
 {
-	const struct jit_range *a = pa, *b = pb;
+	struct jit_range *range = NULL;
+	struct jit_piece head;
+	char *text = NULL;
+	uint64_t at = 0;
+	int err = load_head(saved, &head, &at);
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->seq > b->seq ? -1 : a->seq < b->seq; /* the latest first */
+	if (err)
+		return err;
+	err = comm_saved_array(saved, &range, head.n, sizeof(*range), &at);
+	if (!err)
+		err = comm_saved_array(saved, &text, head.text_bytes, 1, &at);
+	if (!err && !sound(range, &head, text))
+		err = -ENODATA;
+	if (!err && head.anew)
+		clear(map);
+	if (!err && head.n)
+		err = append(map, &head, range, text);
+	if (!err) {
+		map->place = head.place;
+		*ret_more = head.more;
+	}
+	free(range);
+	free(text);
+	return err;
 }
 
-static void settle(struct comm_jitmap *map)
+const struct comm_jit_place *comm_jitmap_place(const struct comm_jitmap *map)
 {
-	size_t kept = 0;
-
-	if (map->sorted == map->n)
-		return;
-	qsort(map->entry, map->n, sizeof(*map->entry), by_start);
-	for (size_t i = 0; i < map->n; i++)
-		if (!kept || map->entry[kept - 1].start != map->entry[i].start)
-			map->entry[kept++] = map->entry[i];
-	map->n = map->sorted = kept;
+	return &map->place;
 }
 
-const char *comm_jitmap_find(struct comm_jitmap *map, uint64_t addr, uint64_t *ret_start,
+const char *comm_jitmap_find(const struct comm_jitmap *map, uint64_t addr, uint64_t *ret_start,
 			     uint64_t *ret_end)
 {
 	const struct jit_range *best = NULL;
-	size_t lo = 0, hi;
+	size_t lo = 0, hi = map->n;
 
-	settle(map);
-	hi = map->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -210,14 +193,14 @@ const char *comm_jitmap_find(struct comm_jitmap *map, uint64_t addr, uint64_t *r
 	for (size_t back = 0; back < BACK_MAX && back < lo; back++) {
 		const struct jit_range *e = &map->entry[lo - 1 - back];
 
-		if (addr < e->end && (!best || e->seq > best->seq))
+		if (addr - e->start < e->size && (!best || e->seq > best->seq))
 			best = e;
 	}
 	if (!best)
 		return NULL;
 	*ret_start = best->start;
-	*ret_end = best->end;
-	return best->name;
+	*ret_end = best->start + best->size;
+	return comm_names_add(map->names, map->text + best->name, COMM_NAME_BYTES);
 }
 
 size_t comm_jitmap_entries(const struct comm_jitmap *map)

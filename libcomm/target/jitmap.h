@@ -3,29 +3,56 @@
  * Names of generated code, from the file that JIT compilers write for perf:
  * lines of "START SIZE name" in hexadecimal, only ever appended to.  Code that
  * took the place of other code comes later in the file and wins.
+ *
+ * A file is read piece by piece: each piece by a child process (comm_jit_read), which saves what
+ * it found, sorted, for the daemon to merge into its map (comm_jitmap_load).
  */
 #ifndef COMM_JITMAP_H
 #define COMM_JITMAP_H
 
 #include "names.h"
+
+#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+enum {
+	COMM_JIT_PIECE_BYTES = 4 << 20, /* of the file, read at once */
+	COMM_JIT_SAVED_MAX = 24 << 20,	/* bytes of the largest saved piece */
+};
+
+/* How far a file was read. */
+struct comm_jit_place {
+	uint64_t dev, ino, offset;
+	uint64_t skipping; /* 1: inside of a line that is too long */
+};
+
+/* Memory that all maps may take together; the owner sets max_bytes. */
+struct comm_jit_room {
+	uint64_t bytes, max_bytes;
+};
 
 struct comm_jitmap;
 
-int comm_jitmap_create(struct comm_names *names, struct comm_jitmap **ret);
+int comm_jitmap_create(struct comm_names *names, struct comm_jit_room *room,
+		       struct comm_jitmap **ret);
 void comm_jitmap_destroy(struct comm_jitmap *map);
 
 /*
- * Reads what was appended to the file since the last call; a file that shrank or
- * was replaced is read anew.  Reads at most 64 MiB per call.
+ * Reads on from a place and saves what was found.  A file that shrank or was
+ * replaced is read from its start.
  */
-int comm_jitmap_read(struct comm_jitmap *map, int fd);
-/* The same for text in memory; an unfinished last line is kept for the next call. */
-int comm_jitmap_text(struct comm_jitmap *map, const char *text, size_t text_bytes);
+int comm_jit_read(int fd, const struct comm_jit_place *from, int to);
+/*
+ * Merges what comm_jit_read() saved; the process that did may be in the hands of the file.
+ * *ret_more: the file has more.  -ENODATA: damaged; -ENOSPC: there is no room in all maps
+ * together; -E2BIG: the map is full.  Then nothing was merged.
+ */
+int comm_jitmap_load(struct comm_jitmap *map, int saved, bool *ret_more);
+/* Where to read on. */
+const struct comm_jit_place *comm_jitmap_place(const struct comm_jitmap *map);
 
 /* The name of the code at addr and its bounds, or NULL. */
-const char *comm_jitmap_find(struct comm_jitmap *map, uint64_t addr, uint64_t *ret_start,
+const char *comm_jitmap_find(const struct comm_jitmap *map, uint64_t addr, uint64_t *ret_start,
 			     uint64_t *ret_end);
 size_t comm_jitmap_entries(const struct comm_jitmap *map);
 

@@ -40,6 +40,7 @@ static const struct limit {
 } limits[COMM_PARSE_KINDS] = {
 	[COMM_PARSE_IDENTITY] = {1, 256ull << 20, 4096},
 	[COMM_PARSE_SYMBOLS] = {4, 512ull << 20, COMM_ELFSYM_SAVED_MAX},
+	[COMM_PARSE_PERF_MAP] = {1, 128ull << 20, COMM_JIT_SAVED_MAX},
 	[COMM_PARSE_LINES] = {LINES_CPU_MS / 1000 + 2, 3ull << 30, COMM_DWLINE_SAVED_MAX},
 };
 
@@ -110,21 +111,25 @@ static struct comm_parse_opened open_all(const struct comm_parse_request *reques
 					 int *ret_n)
 {
 	int root_fd = comm_foreign_root(request->tgid);
-	int fd = comm_foreign_mapped(request->tgid, request->start, request->end, request->ino,
-				     request->path, root_fd);
+	int fd = request->kind == COMM_PARSE_PERF_MAP
+			 ? comm_foreign_perf_map(request->tgid, root_fd)
+			 : comm_foreign_mapped(request->tgid, request->start, request->end,
+					       request->ino, request->path, root_fd);
 	struct comm_parse_opened opened = {.err = fd};
 	struct stat st;
 
 	*ret_n = 0;
 	if (fd < 0)
 		return opened;
-	opened.err = fstat(fd, &st) < 0 ? -errno : st.st_size > file_bytes_max ? -EFBIG : 0;
+	opened.err = fstat(fd, &st) < 0 ? -errno : 0;
+	if (!opened.err && st.st_size > file_bytes_max && request->kind != COMM_PARSE_PERF_MAP)
+		opened.err = -EFBIG;
 	if (opened.err)
 		return opened;
 	opened.owner = st.st_uid;
 	opened.size_bytes = (uint64_t)st.st_size;
 	file[(*ret_n)++] = fd;
-	if (request->kind != COMM_PARSE_IDENTITY &&
+	if ((request->kind == COMM_PARSE_SYMBOLS || request->kind == COMM_PARSE_LINES) &&
 	    !(request->id.has_symtab && request->id.has_lines))
 		*ret_n += comm_foreign_debug(&request->id, root_fd, request->path, file + 1);
 	return opened;
@@ -177,6 +182,8 @@ static int parse(const struct comm_parse_request *request, int n_debug)
 
 	if (request->kind == COMM_PARSE_IDENTITY)
 		return save_identity();
+	if (request->kind == COMM_PARSE_PERF_MAP)
+		return comm_jit_read(CHILD_FILE, &request->place, CHILD_SAVED);
 	debug_fd = find_debug(request, n_debug, &debug_id);
 	if (request->kind == COMM_PARSE_SYMBOLS)
 		return save_symbols(debug_fd);

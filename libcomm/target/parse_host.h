@@ -12,6 +12,7 @@
 #define COMM_PARSE_HOST_H
 
 #include "elfsym.h"
+#include "jitmap.h"
 #include "names.h"
 
 #include <sys/types.h>
@@ -19,6 +20,7 @@
 enum comm_parse_kind {
 	COMM_PARSE_IDENTITY, /* struct comm_elf_id, as it is */
 	COMM_PARSE_SYMBOLS,  /* comm_elfsym_save() */
+	COMM_PARSE_PERF_MAP, /* comm_jit_read() */
 	COMM_PARSE_LINES,    /* comm_dwline_save() */
 	COMM_PARSE_KINDS
 };
@@ -30,7 +32,8 @@ struct comm_parse_request {
 	uint32_t tgid;
 	uint64_t start, end, ino; /* a mapping of the file by tgid */
 	char path[COMM_NAME_BYTES];
-	struct comm_elf_id id; /* SYMBOLS, LINES: to find the debug file */
+	struct comm_elf_id id;	     /* SYMBOLS, LINES: to find the debug file */
+	struct comm_jit_place place; /* PERF_MAP: where to read on; it has no mapping or path */
 };
 
 /*

@@ -31,6 +31,7 @@ static const struct allowance {
 } allowances[COMM_PARSE_KINDS] = {
 	[COMM_PARSE_IDENTITY] = {2000000000ull, 5},
 	[COMM_PARSE_SYMBOLS] = {4000000000ull, 5},
+	[COMM_PARSE_PERF_MAP] = {600000000ull, 5},
 	[COMM_PARSE_LINES] = {30000000000ull, 10},
 };
 
@@ -62,7 +63,8 @@ struct comm_parser {
 	struct active active[ACTIVE_MAX];
 	size_t n_active;
 	int handed_out; /* memory file of the last answer, or -1 */
-	uint64_t job, children_ns, lost;
+	uint64_t job, lost;
+	uint64_t children_ns[COMM_PARSE_KINDS];
 };
 
 static int start_host(struct comm_parser *parser)
@@ -248,6 +250,11 @@ static void hand_out(struct comm_parser *parser, const struct active *a, int err
 	parser->lost += err == -ECHILD || err == -ETIME || err == -EBUSY;
 }
 
+void comm_parser_charge(struct comm_parser *parser, enum comm_parse_kind kind, uint64_t cpu_ns)
+{
+	parser->queue[kind].left_ns -= (int64_t)cpu_ns;
+}
+
 static bool take_answer(struct comm_parser *parser, const struct comm_parse_answer *what,
 			struct comm_parsed *ret)
 {
@@ -257,8 +264,8 @@ static bool take_answer(struct comm_parser *parser, const struct comm_parse_answ
 		if (a.job != what->job)
 			continue;
 		parser->active[i] = parser->active[--parser->n_active];
-		parser->children_ns += what->cpu_ns;
-		parser->queue[a.kind].left_ns -= (int64_t)what->cpu_ns;
+		parser->children_ns[a.kind] += what->cpu_ns;
+		comm_parser_charge(parser, a.kind, what->cpu_ns);
 		hand_out(parser, &a, what->err, ret);
 		ret->owner = what->owner;
 		ret->size_bytes = what->size_bytes;
@@ -339,9 +346,9 @@ bool comm_parser_busy_with(const struct comm_parser *parser, enum comm_parse_kin
 	return parser->queue[kind].first;
 }
 
-uint64_t comm_parser_children_ns(const struct comm_parser *parser)
+uint64_t comm_parser_children_ns(const struct comm_parser *parser, enum comm_parse_kind kind)
 {
-	return parser->children_ns;
+	return parser->children_ns[kind];
 }
 
 uint64_t comm_parser_lost(const struct comm_parser *parser)

@@ -43,7 +43,9 @@ bool comm_parser_busy(const struct comm_parser *parser);
 /* The same, for one kind. */
 bool comm_parser_busy_with(const struct comm_parser *parser, enum comm_parse_kind kind);
 /* CPU time of the children that ended. */
-uint64_t comm_parser_children_ns(const struct comm_parser *parser);
+uint64_t comm_parser_children_ns(const struct comm_parser *parser, enum comm_parse_kind kind);
+/* Takes the caller's own work on what was read from the kind's allowance, too. */
+void comm_parser_charge(struct comm_parser *parser, enum comm_parse_kind kind, uint64_t cpu_ns);
 /* Files that nothing was read of since the child or the host died or took too long. */
 uint64_t comm_parser_lost(const struct comm_parser *parser);
 

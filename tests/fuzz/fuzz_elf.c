@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Builds the symbol tables of a hostile ELF file, then looks up addresses in them. */
+/*
+ * Builds the symbol tables of a hostile ELF file, then looks up addresses in them.  Tables must
+ * survive saving and loading; input that is no ELF file is loaded as what a child saved.
+ */
 #include "demangle.h"
 #include "elfsym.h"
 
@@ -30,21 +33,51 @@ static void look(const struct comm_elfsym *sym, uint64_t vaddr)
 	comm_elfsym_vaddr(sym, vaddr, PF_X, &at);
 }
 
+static void look_all_over(const struct comm_elfsym *sym)
+{
+	for (uint64_t at = 0; at < 0x5000; at += 0x7f)
+		look(sym, at);
+	look(sym, UINT64_MAX);
+}
+
+static void load(int fd)
+{
+	struct comm_elfsym *sym;
+
+	if (comm_elfsym_load(fd, &sym) < 0)
+		return;
+	look_all_over(sym);
+	comm_elfsym_destroy(sym);
+}
+
+static int memory_file(const uint8_t *data, size_t size, int *fd)
+{
+	if (*fd < 0)
+		*fd = memfd_create("fuzz_elf", MFD_CLOEXEC);
+	if (*fd < 0 || ftruncate(*fd, 0) < 0 || pwrite(*fd, data, size, 0) != (ssize_t)size)
+		abort();
+	return *fd;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int fd = -1;
-	struct comm_elfsym *sym;
+	static int file = -1, saved = -1;
+	int fd = memory_file(data, size, &file);
+	struct comm_elfsym *sym, *loaded;
 	struct comm_elf_id id;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz_elf", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
-		abort();
+	if (size < 4 || memcmp(data, "\177ELF", 4)) {
+		load(fd);
+		return 0;
+	}
 	comm_elf_identify(fd, &id);
 	if (comm_elfsym_create(fd, fd, &sym) == 0) {
-		for (uint64_t at = 0; at < 0x5000; at += 0x7f)
-			look(sym, at);
-		look(sym, UINT64_MAX);
+		look_all_over(sym);
+		if (comm_elfsym_save(sym, memory_file(data, 0, &saved)) < 0 ||
+		    comm_elfsym_load(saved, &loaded) < 0 ||
+		    comm_elfsym_functions(sym) != comm_elfsym_functions(loaded))
+			abort();
+		comm_elfsym_destroy(loaded);
 		comm_elfsym_destroy(sym);
 	}
 	if (comm_elfsym_create_memory(data, size, &sym) == 0) {

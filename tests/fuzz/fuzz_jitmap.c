@@ -1,30 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A perf map that arrives in two pieces, then look-ups all over it. */
-#include "jitmap.h"
+/*
+ * A perf map that arrives in two pieces, then look-ups all over it.  Input that starts as a
+ * saved piece does is also loaded as such, as from a child that the file took over.
+ */
+#include "jit_piece.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void look_up(const struct comm_jitmap *map)
 {
-	size_t first = size ? data[0] * size / 256 : 0;
-	struct comm_names *names;
-	struct comm_jitmap *map;
 	uint64_t start, end;
 
-	if (comm_names_create(1 << 20, &names) < 0 || comm_jitmap_create(names, &map) < 0)
-		abort();
-	comm_jitmap_text(map, (const char *)data, first);
-	comm_jitmap_find(map, 0x1000, &start, &end);
-	comm_jitmap_text(map, (const char *)data + first, size - first);
 	for (int shift = 0; shift < 64; shift += 3) {
 		uint64_t addr = (uint64_t)1 << shift;
+		const char *name = comm_jitmap_find(map, addr, &start, &end);
 
-		if (comm_jitmap_find(map, addr, &start, &end) && (addr < start || addr >= end))
+		if (name && (addr < start || addr >= end))
 			abort();
+		for (; name && *name; name++)
+			if (*name < 0x20 || *name > 0x7e)
+				abort();
+	}
+}
+
+static void put(int fd, const uint8_t *data, size_t size)
+{
+	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int file = -1, saved = -1;
+	size_t first = size ? data[0] * size / 256 : 0;
+	struct comm_jit_room room = {.max_bytes = 64 << 20};
+	const uint64_t complete = JIT_COMPLETE;
+	struct comm_names *names;
+	struct comm_jitmap *map;
+	bool more;
+
+	if (file < 0) {
+		file = memfd_create("fuzz_jitmap", MFD_CLOEXEC);
+		saved = memfd_create("fuzz_jitmap saved", MFD_CLOEXEC);
+	}
+	if (comm_names_create(1 << 20, &names) < 0 || comm_jitmap_create(names, &room, &map) < 0)
+		abort();
+	for (size_t n = first;; n = size) {
+		put(file, data, n);
+		put(saved, NULL, 0);
+		if (comm_jit_read(file, comm_jitmap_place(map), saved) < 0 ||
+		    comm_jitmap_load(map, saved, &more) < 0)
+			abort();
+		look_up(map);
+		if (n == size)
+			break;
+	}
+	if (size > sizeof(complete) && !memcmp(data, &complete, sizeof(complete))) {
+		put(saved, data, size);
+		if (comm_jitmap_load(map, saved, &more) == 0)
+			look_up(map);
 	}
 	comm_jitmap_destroy(map);
 	comm_names_destroy(names);
+	if (room.bytes)
+		abort();
 	return 0;
 }

@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "jitmap.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 static struct comm_names *names;
 static struct comm_jitmap *map;
+static struct comm_jit_room room;
+static int file, saved;
 
 static int setup(void **state)
 {
 	(void)state;
-	if (comm_names_create(1 << 20, &names) < 0)
+	file = memfd_create("perf map", MFD_CLOEXEC);
+	saved = memfd_create("saved", MFD_CLOEXEC);
+	room = (struct comm_jit_room){.max_bytes = 64 << 20};
+	if (file < 0 || saved < 0 || comm_names_create(1 << 20, &names) < 0)
 		return -1;
-	return comm_jitmap_create(names, &map);
+	return comm_jitmap_create(names, &room, &map);
 }
 
 static int teardown(void **state)
@@ -27,12 +35,31 @@ static int teardown(void **state)
 	(void)state;
 	comm_jitmap_destroy(map);
 	comm_names_destroy(names);
-	return 0;
+	close(file);
+	close(saved);
+	return room.bytes == 0 ? 0 : -1;
+}
+
+static void append(const char *text)
+{
+	assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* Reads one piece; returns what loading it said. */
+static int read_piece(bool *ret_more)
+{
+	assert_int_equal(ftruncate(saved, 0), 0);
+	assert_int_equal(comm_jit_read(file, comm_jitmap_place(map), saved), 0);
+	return comm_jitmap_load(map, saved, ret_more);
 }
 
 static void feed(const char *text)
 {
-	assert_int_equal(comm_jitmap_text(map, text, strlen(text)), 0);
+	bool more;
+
+	append(text);
+	assert_int_equal(read_piece(&more), 0);
+	assert_false(more);
 }
 
 static const char *at(uint64_t addr)
@@ -97,35 +124,119 @@ static void lines_may_come_in_pieces(void **state)
 	assert_string_equal(at(0x5000), "next");
 }
 
-static void append(int fd, const char *text)
-{
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-}
-
 static void reads_what_was_added(void **state)
 {
-	char path[] = "/tmp/test_jitmap.XXXXXX";
-	int fd = mkstemp(path);
+	bool more;
 
 	(void)state;
-	assert_true(fd >= 0);
-	unlink(path);
-	append(fd, "1000 10 one\n20");
-	assert_int_equal(comm_jitmap_read(map, fd), 0);
+	feed("1000 10 one\n20");
 	assert_string_equal(at(0x1000), "one");
-	append(fd, "00 10 two\n");
-	assert_int_equal(comm_jitmap_read(map, fd), 0);
+	feed("00 10 two\n");
 	assert_string_equal(at(0x2000), "two");
 	assert_int_equal(comm_jitmap_entries(map), 2);
 	/* Another process with this pid began anew. */
-	assert_int_equal(ftruncate(fd, 0), 0);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	append(fd, "3000 10 x\n");
-	assert_int_equal(comm_jitmap_read(map, fd), 0);
+	assert_int_equal(ftruncate(file, 0), 0);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	feed("3000 10 x\n");
 	assert_string_equal(at(0x1000), "-");
 	assert_string_equal(at(0x3000), "x");
-	close(fd);
-	assert_true(comm_jitmap_read(map, fd) < 0);
+	close(file);
+	file = memfd_create("another", MFD_CLOEXEC);
+	append("4000 10 much longer than what stood there\n");
+	assert_int_equal(read_piece(&more), 0);
+	assert_int_equal(comm_jitmap_entries(map), 1);
+	assert_true(comm_jit_read(-1, comm_jitmap_place(map), saved) < 0);
+}
+
+/* A large map comes in pieces, of which each costs what it holds. */
+static void many_lines(void **state)
+{
+	enum { LINES = 300000 };
+	unsigned int pieces = 0;
+	bool more = true;
+	FILE *to = fdopen(dup(file), "w");
+	char name[64];
+
+	(void)state;
+	for (int i = 0; i < LINES; i++)
+		fprintf(to, "%x 10 Lorg/example/Class%d;::method\n", 0x10000000 + i * 16, i);
+	fclose(to);
+	while (more) {
+		assert_int_equal(read_piece(&more), 0);
+		pieces++;
+	}
+	assert_in_range(pieces, 3, 5);
+	assert_int_equal(comm_jitmap_entries(map), LINES);
+	for (int i = 0; i < LINES; i += 999) {
+		snprintf(name, sizeof(name), "Lorg/example/Class%d;::method", i);
+		assert_string_equal(at(0x10000000 + (uint64_t)i * 16 + 15), name);
+	}
+}
+
+static void a_line_without_an_end(void **state)
+{
+	bool more;
+
+	(void)state;
+	assert_int_equal(ftruncate(file, COMM_JIT_PIECE_BYTES + 100), 0);
+	assert_int_equal(read_piece(&more), 0);
+	assert_true(more);
+	assert_int_equal(comm_jitmap_place(map)->offset, COMM_JIT_PIECE_BYTES);
+	assert_int_equal(read_piece(&more), 0);
+	assert_false(more);
+	assert_int_equal(lseek(file, 0, SEEK_END), COMM_JIT_PIECE_BYTES + 100);
+	/* What follows it, on its line, is not taken for a line. */
+	feed("1000 10 no\n2000 10 yes\n");
+	assert_string_equal(at(0x1000), "-");
+	assert_string_equal(at(0x2000), "yes");
+}
+
+/* All maps share their room, and give it back. */
+static void no_room(void **state)
+{
+	struct comm_jitmap *other;
+	bool more;
+
+	(void)state;
+	room.max_bytes = 100000;
+	assert_int_equal(comm_jitmap_create(names, &room, &other), 0);
+	append("1000 10 one\n");
+	assert_int_equal(comm_jit_read(file, comm_jitmap_place(other), saved), 0);
+	assert_int_equal(comm_jitmap_load(other, saved, &more), 0);
+	assert_int_equal(read_piece(&more), -ENOSPC);
+	assert_string_equal(at(0x1000), "-");
+	comm_jitmap_destroy(other);
+	assert_int_equal(read_piece(&more), 0);
+	assert_string_equal(at(0x1000), "one");
+}
+
+/* What a child saved is not trusted: each byte of it may be another. */
+static void damaged_pieces(void **state)
+{
+	uint8_t byte, bent;
+	uint64_t start, end;
+	struct stat st;
+	bool more;
+
+	(void)state;
+	append("1000 10 one\n1008 20 two\n2000 8 three\n");
+	assert_int_equal(comm_jit_read(file, comm_jitmap_place(map), saved), 0);
+	assert_int_equal(fstat(saved, &st), 0);
+	for (off_t i = 0; i < st.st_size; i++) {
+		for (unsigned int bit = 0; bit < 8; bit++) {
+			assert_int_equal(pread(saved, &byte, 1, i), 1);
+			bent = (uint8_t)(byte ^ 1u << bit);
+			assert_int_equal(pwrite(saved, &bent, 1, i), 1);
+			if (comm_jitmap_load(map, saved, &more) == 0)
+				for (uint64_t addr = 0xff0; addr < 0x2010; addr++)
+					comm_jitmap_find(map, addr, &start, &end);
+			assert_int_equal(pwrite(saved, &byte, 1, i), 1);
+		}
+	}
+	for (off_t cut = st.st_size - 1; cut >= 0; cut--) {
+		assert_int_equal(ftruncate(saved, cut), 0);
+		assert_int_equal(comm_jitmap_load(map, saved, &more), -ENODATA);
+	}
 }
 
 int main(void)
@@ -136,6 +247,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(damaged_lines_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_may_come_in_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_what_was_added, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_line_without_an_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(damaged_pieces, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

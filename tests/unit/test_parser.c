@@ -136,7 +136,8 @@ static void the_same_tables(void **state)
 		comm_dwline_destroy(dw_here);
 		comm_dwline_destroy(dw_there);
 	}
-	assert_true(comm_parser_children_ns(parser) > 0);
+	assert_true(comm_parser_children_ns(parser, COMM_PARSE_SYMBOLS) > 0);
+	assert_int_equal(comm_parser_children_ns(parser, COMM_PARSE_PERF_MAP), 0);
 	assert_false(comm_parser_busy(parser));
 	assert_int_equal(comm_parser_lost(parser), 0);
 	close(fd);
@@ -152,6 +153,8 @@ static void what_is_no_elf_file(void **state)
 	assert_int_equal(ftruncate(fd, 4096), 0);
 	at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	for (int kind = 0; kind < COMM_PARSE_KINDS; kind++) {
+		if (kind == COMM_PARSE_PERF_MAP) /* it has no mapping */
+			continue;
 		r = request_of((enum comm_parse_kind)kind, at);
 		assert_int_equal(read_now(&r).err, -ENODATA);
 	}
@@ -418,6 +421,44 @@ static void a_debug_link_to_a_fifo(void **state)
 	close(notify);
 }
 
+/* A map that changes all the time is read as often as the allowance lets, and no more. */
+static void a_perf_map_is_read_within_its_allowance(void **state)
+{
+	struct comm_parse_request r = {.kind = COMM_PARSE_PERF_MAP, .tgid = (uint32_t)getpid()};
+	uint64_t stop_ns = comm_clock_now_ns() + 100ull * 1000000000;
+	char path[64];
+	struct comm_parsed parsed;
+	int pieces = 0;
+	FILE *map;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	assert_non_null(map);
+	for (int i = 0; i < 120000; i++)
+		fprintf(map, "%x 10 Lorg/example/Class%d;::method\n", 0x10000000 + i * 16, i);
+	fclose(map);
+	/* As much as is allowed at once. */
+	while (comm_parser_children_ns(parser, COMM_PARSE_PERF_MAP) < 600000000 &&
+	       comm_clock_now_ns() < stop_ns)
+		assert_int_equal(read_now(&r).err, 0);
+	assert_true(comm_parser_children_ns(parser, COMM_PARSE_PERF_MAP) >= 600000000);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(comm_parser_ask(parser, &r, &token), 0);
+	stop_ns = comm_clock_now_ns() + 3ull * 1000000000;
+	while (comm_clock_now_ns() < stop_ns) {
+		if (comm_parser_next(parser, &parsed))
+			pieces++;
+		else
+			usleep(1000);
+	}
+	print_message("%d pieces in 3 s\n", pieces);
+	assert_true(pieces <= 4);
+	/* Another kind has an allowance of its own. */
+	self_with_identity(COMM_PARSE_SYMBOLS);
+	unlink(path);
+}
+
 /*
  * A FUSE server in a few lines: one file, which can be opened and mapped; then it answers
  * no more.
@@ -548,6 +589,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_host_that_dies, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_end_with_the_daemon, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_debug_link_to_a_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_perf_map_is_read_within_its_allowance, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 	};
 
