@@ -216,6 +216,28 @@ struct comm_report_edge {
 	 * factor for volumes.  1: exact.
 	 */
 	double noise;
+	/*
+	 * Where loads at the reading end found their data, as a PMU told that samples precisely:
+	 * n_origins shares from first_origin on, for comm_report_origin_at(); 0: it is not known.
+	 * They rest on so many sampled loads.  What was read at one place by one thread in one
+	 * object counts the same for each edge to it.
+	 */
+	size_t first_origin, n_origins;
+	double origin_loads;
+	double latency_cycles; /* mean of the loads that it was measured of; 0: of none */
+};
+
+/*
+ * A share of the loads of an edge whose origin is known.  Three sum up to 1: "hitm", from
+ * another core, which had written the line (a transfer for sure); "remote", else from another
+ * socket, its caches or memory; "local", else.  Then each origin by itself: "own" (L1, L2
+ * or a fill buffer of the reader's core), "l3", "peer" (another core of the socket, which had
+ * not written the line), "modified" (which had), "remote_cache", "remote_modified",
+ * "memory" and "remote_memory".
+ */
+struct comm_report_origin {
+	const char *name; /* stable identifier */
+	double share, share_low, share_high;
 };
 
 struct comm_report_loss {
@@ -272,7 +294,8 @@ struct comm_report {
 	 */
 	double resolvable_bytes;
 	uint64_t resolve_ns;
-	size_t n_blocks; /* of time, that the range was split into to check it against itself */
+	size_t n_blocks;  /* of time, that the range was split into to check it against itself */
+	size_t n_origins; /* of all edges; 0: no origin of any load is known */
 };
 
 /*
@@ -308,6 +331,8 @@ const struct comm_report_loss *comm_report_loss_at(const struct comm_report *rep
 const struct comm_report_slice *comm_report_slice_at(const struct comm_report *report, size_t i);
 /* Where all bytes went. */
 const struct comm_report_part *comm_report_part_at(const struct comm_report *report, size_t i);
+/* See comm_report_edge.first_origin. */
+const struct comm_report_origin *comm_report_origin_at(const struct comm_report *report, size_t i);
 
 enum {
 	COMM_RESOLVED_SAMPLES = 5,

@@ -30,7 +30,8 @@ struct comm_origin {
 struct comm_origins {
 	struct comm_origin *origin; /* n of them, each (thread, site, object) once */
 	size_t n, room;
-	struct comm_edge_table index; /* by dst_thread, dst_site, object; in the order of origin */
+	/* By dst_thread, dst_site, object; in the order of origin.  Its bytes are for the user. */
+	struct comm_edge_table index;
 };
 
 /* A zeroed table is an empty one; deinit leaves it so. */

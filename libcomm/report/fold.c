@@ -42,7 +42,10 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	if (!code && ops->ends)
 		code = comm_grouping_open(&fold->ends, ops->ends, NULL, reader, &whole->run,
 					  &whole->texts, err);
-	return code;
+	if (code)
+		return code;
+	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
+	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
 void comm_fold_deinit(struct comm_fold *fold)
@@ -54,6 +57,7 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_edge_table_deinit(&fold->reads);
 	comm_edge_table_deinit(&fold->index);
 	comm_account_deinit(&fold->account);
+	comm_mixes_deinit(&fold->mixes);
 	free(fold->seen);
 	memset(fold, 0, sizeof(*fold));
 }
@@ -64,6 +68,7 @@ int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
 	int code = 0;
 
+	comm_mixes_close(&fold->mixes, fold->block);
 	fold->slice++;
 	fold->block = comm_blocks_add(&fold->blocks, slice->end_ns - slice->start_ns);
 	if (unwritten > 0 && isfinite(unwritten)) {
@@ -76,6 +81,8 @@ int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 		code = fold->own.ops->slice(&fold->own, slice->id);
 	if (!code && has_between(fold) && fold->ends.ops->slice)
 		code = fold->ends.ops->slice(&fold->ends, slice->id);
+	if (!code)
+		code = comm_mixes_begin(&fold->mixes, slice->id);
 	return code;
 }
 
@@ -128,6 +135,9 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	if (!code)
 		code = add_seen(fold, group - fold->groups.edge, weight * row->bursts,
 				weight * row->bytes);
+	/* An object reads nothing. */
+	if (!code && part != PART_IN)
+		code = comm_mixes_add(&fold->mixes, fold->end, &key, weight * row->bytes);
 	if (code)
 		return code;
 	group->bytes += weight * row->bytes;
@@ -278,6 +288,8 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	} else if (!code) {
 		code = add_reads(fold, PART_PLAIN, 0, &to, row->bytes);
 	}
+	if (!code)
+		code = comm_mixes_read(&fold->mixes, row, row->bytes, &fold->end);
 	if (!code && !wanted)
 		return add_account(fold, COMM_PART_UNASKED, row, row->bytes);
 	if (!code)
@@ -372,6 +384,29 @@ struct making {
 	struct comm_intervals intervals;
 };
 
+/* Appends what is known of where the edge's loads found their data. */
+static int add_origins(struct comm_fold *fold, const struct making *making,
+		       const struct comm_edge *edge, struct comm_report_edge *out)
+{
+	const struct comm_mix *mix = comm_mixes_of(&fold->mixes, edge);
+	struct comm_report *report = fold->report;
+
+	if (!mix)
+		return 0;
+	if (!fold->whole->origins)
+		fold->whole->origins =
+			calloc(making->edges.n * COMM_MIX_SHARES, sizeof(*fold->whole->origins));
+	if (!fold->whole->origins)
+		return -ENOMEM;
+	out->first_origin = report->n_origins;
+	out->n_origins = COMM_MIX_SHARES;
+	out->origin_loads = comm_mix_loads(mix);
+	out->latency_cycles = comm_mix_latency(mix);
+	comm_mix_shares(mix, &making->intervals, fold->whole->origins + report->n_origins);
+	report->n_origins += COMM_MIX_SHARES;
+	return 0;
+}
+
 static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		     struct comm_report_edge *out)
 {
@@ -393,6 +428,8 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		code = bytes_of(&fold->reads, e->src_site == PART_OUT ? e->src_thread : 0,
 				reads_of(fold, e->src_site, e->dst_thread), e->src_site,
 				&estimate.read_bytes);
+	if (!code)
+		code = add_origins(fold, making, e, out);
 	if (code)
 		return code;
 	out->bytes = out->low = out->high = e->bytes;
@@ -533,8 +570,10 @@ static int find_main_pairs(struct comm_fold *fold)
 int comm_fold_finish(struct comm_fold *fold)
 {
 	struct making making = {0};
-	int code = make_edges(fold, &making);
+	int code;
 
+	comm_mixes_close(&fold->mixes, fold->block);
+	code = make_edges(fold, &making);
 	comm_edge_table_deinit(&making.edges);
 	free(making.seen);
 	free(making.later);

@@ -11,6 +11,7 @@
 #include "blocks.h"
 #include "edge_table.h"
 #include "grouping.h"
+#include "mix.h"
 #include "report.h"
 #include "slices.h"
 
@@ -34,6 +35,8 @@ struct comm_fold {
 	struct comm_edge_table
 		reads; /* all that a node reads (of src_thread, if not 0), by dst_thread, src_site */
 	struct comm_edge_table index; /* of nodes, by is_end and id; its order is theirs */
+	struct comm_mixes mixes;      /* of edges */
+	size_t end;		      /* of the current row, for mixes */
 	struct comm_fold_seen *seen;  /* one per group */
 	size_t n_seen;
 };

@@ -31,6 +31,7 @@ void comm_report_free(struct comm_report *report)
 	free(whole->edges);
 	free(whole->losses);
 	free(whole->slices);
+	free(whole->origins);
 	free(whole);
 }
 
@@ -57,4 +58,9 @@ const struct comm_report_slice *comm_report_slice_at(const struct comm_report *r
 const struct comm_report_part *comm_report_part_at(const struct comm_report *report, size_t i)
 {
 	return i < COMM_PARTS ? &whole_of(report)->parts[i] : NULL;
+}
+
+const struct comm_report_origin *comm_report_origin_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_origins ? &whole_of(report)->origins[i] : NULL;
 }

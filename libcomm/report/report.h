@@ -32,6 +32,7 @@ struct comm_report_whole {
 	struct comm_report_loss *losses;
 	struct comm_report_slice *slices;
 	struct comm_report_part parts[COMM_PARTS];
+	struct comm_report_origin *origins;
 	struct comm_texts texts; /* names and keys that nodes and losses point to */
 };
 

@@ -616,6 +616,8 @@ static void test_plans(void **state)
 		"SELECT s.function FROM context c JOIN site s ON s.id = c.site WHERE c.id = ?1",
 		"SELECT sampled_ends FROM run WHERE id = ?1",
 		"SELECT max(id) FROM run",
+		"SELECT 1 FROM origin WHERE run = ?1 LIMIT 1",
+		"SELECT loads FROM origin WHERE run = ?1 AND slice = ?2",
 		"SELECT 1 FROM placement WHERE run = ?1 LIMIT 1",
 		"SELECT cpu FROM placement WHERE run = ?1 AND slice = ?2 ORDER BY thread",
 		"SELECT end_ns FROM slice WHERE run = ?1"
