@@ -14,6 +14,9 @@ enum {
 	/* width of share, mark and rate, with their gaps */
 	TABLE_FIGURES = 8 + 1 + 13,
 	TABLE_INTERVAL = 17,
+	/* width of a range of loads' origins; in two lines an edge has one for each sum */
+	TABLE_ORIGIN = 13,
+	TABLE_ORIGINS = 3,
 	TABLE_BAR_MIN = 12,
 	TABLE_BAR_MAX = 40,
 	TABLE_BURSTS = 10,
@@ -22,13 +25,29 @@ enum {
 	TABLE_FLOW_WIDTH = 130, /* from this width on, an object and its flow fit in one line */
 };
 
+static bool has_origins(const struct comm_report_edge *edge)
+{
+	return edge->n_origins && edge->origin_loads >= COMM_RESOLVED_SAMPLES;
+}
+
+bool ctl_table_has_origins(const struct comm_report *report)
+{
+	size_t n = report->by->between ? report->n_edges : report->n_shown;
+
+	for (size_t i = 0; i < n; i++)
+		if (has_origins(comm_report_edge_at(report, i)))
+			return true;
+	return false;
+}
+
 /* Layout of a table of edges: width that is left over goes to a bar and a count of bursts. */
 struct layout {
 	int from, to;
-	int figures; /* width of all columns of numbers but the bursts */
+	int figures; /* width of all columns of numbers but the bursts and origins */
 	int bar;
 	double high;	       /* value at the right end of bars */
 	bool interval, bursts; /* false for exact runs, which have neither */
+	bool origins;	       /* where loads found their data, if a PMU told */
 	bool stacked;	       /* names are too long for one line: two lines per edge */
 };
 
@@ -41,7 +60,10 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	layout->high = 0;
 	layout->interval = !report->exact;
 	layout->figures = TABLE_FIGURES + (layout->interval ? TABLE_INTERVAL : 0);
+	layout->origins = ctl_table_has_origins(report);
 	room = term->width - layout->figures - 4;
+	if (layout->origins)
+		room -= TABLE_ORIGINS * TABLE_ORIGIN;
 	layout->from = layout->to = TABLE_NAME_MIN;
 	for (size_t i = 0; i < report->n_shown; i++) {
 		int from = strlen(labels->text[comm_report_edge_at(report, i)->from]);
@@ -92,6 +114,34 @@ static void print_bar(const struct ctl_term *term, const struct comm_report_edge
 	}
 }
 
+/* The sums, which the library gives first. */
+static const char *const origins[TABLE_ORIGINS] = {"HITM", "remote", "local"};
+
+static void print_origins_title(void)
+{
+	for (size_t i = 0; i < TABLE_ORIGINS; i++)
+		printf("%*s", TABLE_ORIGIN, origins[i]);
+}
+
+/* An interval says what is known, where a share of few loads would say too much. */
+static const char *origin_range(char text[CTL_NUMBER], const struct comm_report *report,
+				const struct comm_report_edge *edge, size_t i)
+{
+	const struct comm_report_origin *origin =
+		comm_report_origin_at(report, edge->first_origin + i);
+
+	return has_origins(edge) ? ctl_percent_range(text, origin->share_low, origin->share_high)
+				 : "-";
+}
+
+static void print_origins(const struct comm_report *report, const struct comm_report_edge *edge)
+{
+	char range[CTL_NUMBER];
+
+	for (size_t i = 0; i < TABLE_ORIGINS; i++)
+		printf("%*s", TABLE_ORIGIN, origin_range(range, report, edge, i));
+}
+
 static void print_edge(const struct ctl_term *term, const struct ctl_labels *labels,
 		       const struct layout *layout, const struct comm_report_edge *edge)
 {
@@ -109,7 +159,11 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 		printf(" %16s", ctl_percent_range(range, edge->share_low, edge->share_high));
 	printf(" %10s/s", ctl_bytes(rate, edge->bytes / seconds));
 	if (layout->stacked)
-		printf("  %s\n%*s> %s", from, layout->figures, "", to);
+		printf("  %s\n", from);
+	if (layout->origins)
+		print_origins(report, edge);
+	if (layout->stacked)
+		printf("%*s> %s", layout->origins ? 0 : layout->figures, "", to);
 	if (layout->bursts)
 		printf("%*s", TABLE_BURSTS, ctl_count(count, edge->samples));
 	if (layout->bar)
@@ -168,6 +222,10 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 	printf(" %12s", "rate");
 	if (layout.stacked)
 		printf("  writer > reader");
+	if (layout.stacked && layout.origins)
+		printf("\n");
+	if (layout.origins)
+		print_origins_title();
 	if (layout.bursts)
 		printf("%*s", TABLE_BURSTS, "bursts");
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
@@ -255,15 +313,40 @@ static size_t collect(const struct comm_query *query, const struct comm_report *
 	return n;
 }
 
-static bool is_resolved(const struct comm_report *report, size_t from, size_t to)
+/* NULL: there is none. */
+static const struct comm_report_edge *find_edge(const struct comm_report *report, size_t from,
+						size_t to)
 {
 	for (size_t i = 0; i < report->n_edges; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		if (edge->from == from && edge->to == to)
-			return edge->resolved;
+			return edge;
 	}
-	return false;
+	return NULL;
+}
+
+static bool is_resolved(const struct comm_report *report, size_t from, size_t to)
+{
+	const struct comm_report_edge *edge = find_edge(report, from, to);
+
+	return edge && edge->resolved;
+}
+
+/* Where the largest reader finds the object's data, a line of its own. */
+static void print_main_origins(const struct comm_query *query, const struct comm_report *report,
+			       size_t node)
+{
+	const struct comm_report_edge *edge =
+		find_edge(report, node, comm_report_node_at(report, node)->main_reader);
+	char range[CTL_NUMBER];
+
+	if (!edge || !has_origins(edge) || (query->resolved && !edge->resolved))
+		return;
+	printf("    main reader's loads:");
+	for (size_t i = 0; i < TABLE_ORIGINS; i++)
+		printf("%s %s %s", i ? "," : "", origins[i], origin_range(range, report, edge, i));
+	printf("\n");
 }
 
 /* The largest writer and reader, where both are resolved: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
@@ -302,6 +385,7 @@ static void print_object(const struct comm_query *query, const struct ctl_labels
 	printf(stacked ? "\n    " : "  ");
 	print_flow(query, labels, object);
 	printf("\n");
+	print_main_origins(query, report, object->node);
 }
 
 bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *query,

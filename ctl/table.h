@@ -14,6 +14,8 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 		     const struct ctl_labels *labels);
 bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *query,
 		       const struct ctl_labels *labels);
+/* Whether a table of the report says where loads found their data. */
+bool ctl_table_has_origins(const struct comm_report *report);
 /* Objects that ctl_table_objects() has to tell of. */
 size_t ctl_table_objects_count(const struct comm_query *query, const struct comm_report *report);
 

@@ -124,6 +124,29 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_close(json, '}');
 }
 
+/* Where the loads at the edge's reading end found their data; nothing where nobody knows. */
+static void print_origins(struct ctl_json *json, const struct comm_report *report,
+			  const struct comm_report_edge *edge)
+{
+	if (!edge->n_origins)
+		return;
+	ctl_json_double(json, "loads", edge->origin_loads);
+	if (edge->latency_cycles > 0)
+		ctl_json_double(json, "latency_cycles", edge->latency_cycles);
+	ctl_json_open(json, "origin", '{');
+	for (size_t i = 0; i < edge->n_origins; i++) {
+		const struct comm_report_origin *origin =
+			comm_report_origin_at(report, edge->first_origin + i);
+
+		ctl_json_open(json, origin->name, '{');
+		ctl_json_double(json, "share", origin->share);
+		ctl_json_double(json, "share_low", origin->share_low);
+		ctl_json_double(json, "share_high", origin->share_high);
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, '}');
+}
+
 void ctl_form_json(const struct comm_query *query, const struct comm_report *report)
 {
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
@@ -162,6 +185,7 @@ void ctl_form_json(const struct comm_query *query, const struct comm_report *rep
 		ctl_json_count(&json, "slices", edge->slices);
 		ctl_json_count(&json, "level", edge->level);
 		ctl_json_bool(&json, "resolved", edge->resolved);
+		print_origins(&json, report, edge);
 		ctl_json_close(&json, '}');
 	}
 	ctl_json_close(&json, ']');

@@ -357,6 +357,12 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 				  "or a guess."
 				: "");
 	ctl_wrap(term, 0, 0, line);
+	if (ctl_table_has_origins(report))
+		ctl_wrap(term, 0, 0,
+			 "HITM, remote, local: where loads like the reader's of that edge, at the "
+			 "same place and object, found their line: in another core, which had "
+			 "written it; else in another socket; else in this one. Intervals of "
+			 "sampled loads; - where it is not known.");
 }
 
 /* Whether the run confirms how much goes between different nodes. */

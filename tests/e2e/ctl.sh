@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # commctl as users and scripts call it, on stores with known contents.
-# Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq and python3; dot where there.
+# Usage: ctl.sh [OUTPUT-DIRECTORY]   Needs jq, python3 and sqlite3; dot where there.
 # Exits 0 pass, 1 fail, 77 skipped.
 
 set -u
 out=$(realpath "${1:-${O:-.output}}")
 ctl=$out/commctl
 make=$out/tests/e2e/make_store
-for tool in jq python3; do
+for tool in jq python3 sqlite3; do
 	command -v $tool >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
 done
 root=$(realpath "$(dirname "$0")/../..")
@@ -46,7 +46,7 @@ is()
 	[ "$1" = "$2" ] || fail "$3: '$1', not '$2'"
 }
 
-for kind in redis hostile empty threads unfinished guess; do
+for kind in redis hostile empty threads unfinished guess precise; do
 	$make $kind $kind.db 60 || exit 1
 done
 
@@ -281,7 +281,7 @@ says stdout 'shape=oval'
 # Text for people: within the width, ASCII in the C locale, no colours
 for width in 60 80 100 132 200; do
 	for by in thread function object line; do
-		for store in redis threads hostile; do
+		for store in redis threads hostile precise; do
 			COLUMNS=$width LC_ALL=C.UTF-8 "$ctl" report --store $store.db \
 				--by-$by >stdout
 			longest=$(LC_ALL=C.UTF-8 wc -L <stdout)
@@ -410,6 +410,49 @@ for bad in '' '--as x' '--as pprof extra' '--as pprof --to 0' '--as pprof --run 
 	# shellcheck disable=SC2086
 	expect 2 "$ctl" export $bad
 done
+
+# Where loads found their data: of 20 whose origin is known 12 in another core, 2 in another
+# socket's memory; only where a PMU told, of those loads, and of no other edge
+expect 0 "$ctl" report --store precise.db --json --by-function
+is "$(jq -c '.nodes as $n | .edges[] | . as $e | ($n[] | select(.id == $e.to).name) as $to |
+	[$to, (.origin | .hitm, .remote, .local | .share | values * 1000 | round), .latency_cycles]' stdout | sort -u)" \
+	'["get",600,100,300,250]
+["look",0,0,1000,null]
+["put",null]' "origins in JSON"
+jq -e '[.edges[] | select(.origin) | .loads > 1100 and .loads < 1201
+	and (.origin | length == 11 and ([.hitm, .remote, .local | .share] | add - 1 | fabs < 1e-9)
+	  and ([to_entries[3:][].value.share] | add - 1 | fabs < 1e-9)
+	  and (.modified.share == .hitm.share and .remote_memory.share == .remote.share)
+	  and all(.share_low >= 0 and .share_low <= .share and .share <= .share_high and .share_high <= 1))] | all' \
+	stdout >/dev/null || fail "origins in JSON"
+expect 0 "$ctl" report --store precise.db --csv --by-function
+head -1 stdout | grep -q ',share_high,loads,latency_cycles,hitm,hitm_low,hitm_high,remote,remote_low,remote_high,local,local_low,local_high$' ||
+	fail "origins in the head of CSV"
+is "$(awk -F, '{ print NF }' stdout | sort -u)" 34 "fields of CSV"
+says stdout '"get".*,1200,250,0.6,0.57[0-9]*,0.62[0-9]*,0.1,'
+says stdout '"put","q",0,"",0,[^"]*,,,,,,,,,,,$'
+for form in csv json text; do
+	expect 0 "$ctl" report --store redis.db --as $form
+	grep -qiE 'hitm|latency_cycles|origin' stdout && fail "$form speaks of origins where there are none"
+done
+for width in 80 130; do
+	expect 0 env COLUMNS=$width "$ctl" report --store precise.db
+	says stdout ' HITM  *remote  *local'
+	says stdout ' 58..62 %  *9..12 %  *28..32 %'
+	says stdout '^HITM, remote, local: '
+done
+expect 0 env COLUMNS=80 "$ctl" report --store precise.db --by-function
+says stdout ' -  *-  *-> put'
+expect 0 "$ctl" report --store precise.db --by-function --self --thread writer --top 1 --from 0 --to 4s
+expect 0 "$ctl" report --store precise.db --by-object
+says stdout "main reader's loads: HITM 58..62 %, remote 9..12 %, local 28..32 %"
+says stdout '^HITM, remote, local: '
+# No columns that no row of the table fills.
+sqlite3 precise.db "DELETE FROM origin WHERE source <> 'remote_memory' OR slice > 2"
+expect 0 "$ctl" report --store precise.db
+grep -q HITM stdout && fail "columns for four loads"
+expect 0 "$ctl" report --store precise.db --csv
+says stdout ',4,,0,0,[0-9.]*,1,'
 
 # A terminal with colours, without, and NO_COLOR
 if command -v script >/dev/null; then

@@ -2,7 +2,9 @@
 /*
  * Makes stores with known contents for tests of commctl.
  *
- *   make_store redis|changed|turn|hostile|empty|threads|unfinished|guess FILE [SECONDS]
+ *   make_store KIND FILE [SECONDS]
+ *
+ * KIND: redis, changed, turn, hostile, empty, threads, unfinished, guess or precise.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -182,6 +184,29 @@ static size_t guess(struct flow *flow)
 	return 1;
 }
 
+/* As a PMU tells it: what one thread reads was modified by another, the rest is anybody's. */
+static size_t precise(struct flow *flow, struct comm_origin *origin)
+{
+	uint32_t a = made_thread(names, 7, 7, "writer"), b = made_thread(names, 7, 8, "reader");
+	uint32_t f = site("put", "q", "q.c", 1), g = site("get", "q", "q.c", 2);
+	uint32_t h = site("look", "q", "q.c", 3);
+	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "q", 4096);
+
+	flow[0] = (struct flow){a, b, f, g, o, 4e6, 50};
+	flow[1] = (struct flow){b, a, g, f, o, 1e6, 50};
+	flow[2] = (struct flow){a, a, f, h, o, 1e6, 50};
+	flow[3] = (struct flow){b, a, g, h, o, 1e6, 50};
+	origin[0] = (struct comm_origin){.thread = b, .site = g, .object = o};
+	origin[0].from[COMM_FROM_MODIFIED] = (struct comm_origin_sums){12, 12e3, 12e3, 12e3 * 250};
+	origin[0].from[COMM_FROM_OWN] = (struct comm_origin_sums){6, 6e3, 0, 0};
+	origin[0].from[COMM_FROM_REMOTE_MEMORY] = (struct comm_origin_sums){2, 2e3, 0, 0};
+	origin[0].from[COMM_FROM_UNKNOWN] = (struct comm_origin_sums){5, 5e3, 0, 0};
+	/* Of what the writer looks at, half is its own. */
+	origin[1] = (struct comm_origin){.thread = a, .site = h, .object = o};
+	origin[1].from[COMM_FROM_L3] = (struct comm_origin_sums){20, 20e3, 0, 0};
+	return 4;
+}
+
 /* A ring of 64 threads of one name, like a pool of workers. */
 static size_t threads(struct flow *flow)
 {
@@ -218,6 +243,7 @@ int main(int argc, char **argv)
 	struct comm_store *store;
 	struct flow flow[256];
 	struct comm_edge edge[256];
+	struct comm_origin origin[2] = {0};
 	size_t n = 0;
 	int64_t run;
 	char *err;
@@ -247,6 +273,11 @@ int main(int argc, char **argv)
 		n = guess(flow);
 	} else if (!strcmp(argv[1], "changed")) {
 		n = changed(flow);
+	} else if (!strcmp(argv[1], "precise")) {
+		n = precise(flow, origin);
+		info.source = "kmod";
+		info.event = "ibs_op//";
+		info.command = "q";
 	} else {
 		n = redis(flow);
 	}
@@ -278,6 +309,10 @@ int main(int argc, char **argv)
 			if (flow[i].src_thread == flow[1].src_thread &&
 			    flow[i].dst_thread == flow[1].dst_thread)
 				edge[i] = edge_of(&flow[i], 1, 10 * load);
+		if (!strcmp(argv[1], "precise")) {
+			slice.origin = origin;
+			slice.n_origins = 2;
+		}
 		if (!strcmp(argv[1], "guess")) {
 			edge[0].level = COMM_LEVEL_OBJECT;
 			edge[0].guess_bytes = edge[0].bytes;
