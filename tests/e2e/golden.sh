@@ -100,6 +100,36 @@ splice "$dir/longer.rec" 'r = [[kind, fields + b"\xff" * 8] for kind, fields in 
 replay "$dir/longer.rec" "$dir/longer.db" || not_ok "longer records" "$(cat "$dir/longer.db.log")"
 same_matrix "longer records" "$dir/longer.db"
 
+# A PMU that samples loads: what a watchpoint's first access was is a precise load, too, of which
+# two of five found the line in another core and one in another socket's memory.
+precise='
+hitm, own, far = 0x02 | 0x42 << 5 | 0x10 << 19, 0x02 | 0x0a << 5, 0x02 | 0x102 << 5
+loads = 0
+for i in range(len(r) - 1, -1, -1):
+    kind, f = r[i]
+    if kind == 18 and struct.unpack_from("<H", f, 48)[0] & 1:
+        source = [hitm, own, hitm, far, own][loads % 5]
+        head = f[:8] + f[120:128] + f[16:24]
+        r.insert(i + 1, [17, head + f[24:48] + struct.pack("<HHIQ", 1, 200 if source == hitm else 0, 1000, source)])
+        loads += 1
+open(sys.argv[2] + ".loads", "w").write(str(loads))'
+splice "$dir/precise.rec" "$precise"
+replay "$dir/precise.rec" "$dir/precise.db" || not_ok "precise loads" "$(cat "$dir/precise.db.log")"
+loads=$(cat "$dir/precise.rec.loads")
+got=$(sqlite3 "$dir/precise.db" "SELECT o.source, sum(o.samples), sum(o.loads) / 1000, sum(o.timed_cycles) / 200000 FROM origin o
+  JOIN slice s ON s.id = o.slice WHERE s.level = 0 GROUP BY 1" | tr '\n' ' ')
+want=$(awk -v n="$loads" 'BEGIN { for (i = 0; i < n; i++) at[i % 5]++; own = at[1] + at[4]; hitm = at[0] + at[2]
+  printf "modified|%d|%d.0|%d.0 own|%d|%d.0|0.0 remote_memory|%d|%d.0|0.0 ", hitm, hitm, hitm, own, own, at[3], at[3] }')
+[ "$loads" -ge 15 ] && [ "$got" = "$want" ] && ok "precise loads are stored by where they found their data" ||
+  not_ok "precise loads are stored by where they found their data" "$loads loads: $got, not $want"
+got=$("$commctl" report --json --self --by-thread --store "$dir/precise.db" | jq -c '[.edges[] | select(.origin)] |
+  {edges: length, loads: ([.[].loads] | add), hitm: (([.[] | .loads * .origin.hitm.share] | add) / ([.[].loads] | add)),
+    latency: ([.[] | .latency_cycles // 200] | unique)}')
+jq -e '.edges >= 4 and .loads > 10 and .hitm > 0.2 and .hitm < 0.6 and .latency == [200]' <<<"$got" >/dev/null &&
+  ok "and reported at the edges" || not_ok "and reported at the edges" "$got"
+"$commctl" report --csv --store "$dir/g.db" | head -n 1 | grep -q hitm && not_ok "a report without them has no column of them" ||
+  ok "a report without them has no column of them"
+
 # commd was killed: the whole records are replayed, and a sentence says that the recording was
 # cut.
 head -c $(($(stat -c %s "$recording") - 1000)) "$recording" >"$dir/cut.rec"

@@ -75,6 +75,10 @@ print("source %s, event %s, %.1f s" % (run["source"], run["event"], s))
 print("overhead %.3f %% of %.3f %% allowed, samples behind the edges %.0f, %.0f a second"
       % (run["overhead_pct"], run["overhead_limit_pct"], n, n / s))
 print("lost:", r["loss"] or "nothing")
+told = [e for e in r["edges"] if "origin" in e]
+print("where loads found their data: told at %d of %d edges" % (len(told), len(r["edges"])))
+for e in told[:3]:
+    print("  of %.0f loads" % e["loads"], {k: round(v["share"], 3) for k, v in e["origin"].items()})
 END
 }
 

@@ -113,7 +113,7 @@ precise() { # name, source, the stand-in's parameters
 	wait_for /tmp/share tids
 	LIBPFM_FORCE_PMU=skl commd -q --source $source --pid $pid --rate 400 --store /tmp/$name.db \
 		--record /tmp/$name.rec 2>> $out/log & commd=$!
-	enough $name 20 $commd
+	enough $name 100 $commd
 	finish $name $commd
 	kill -9 $pid; wait $pid 2>/dev/null
 	rmmod standin

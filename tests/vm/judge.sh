@@ -162,6 +162,27 @@ precise() { # name, source, event
 	result $? "commd: $1, samples of a writer and a reader give their edge" \
 		"$(grep '^kind 2 ' $1.events) accesses of $(jq -r .run.event $1.json); $(jq -c '[.edges[] | {from, to, bytes, samples}], .loss' $1.json 2>&1 | tr '\n' ' ')"
 }
+# Of the reader's loads two of five came from the writer's core, one from another socket's memory:
+# all are there, by four standard errors of so many loads.  PEBS tells it of no load that its counting events sample.
+origins() { # name
+	[ -e $1.json ] || return 0
+	holds 'def near($n; $share): (.share - $share) * (.share - $share) * $n < 16 * $share * (1 - $share)
+			and .share > 0 and .share_low <= .share and .share <= .share_high;
+		[.edges[] | select(.bytes > 0)] | length == 1 and (.[0] | .loads as $n | $n >= 10 and
+		(.origin | (.hitm | near($n; 0.4)) and (.modified | near($n; 0.4)) and (.local | near($n; 0.4)) and
+			([.remote, .remote_memory, .own, .memory] | all(near($n; 0.2))))
+		and .latency_cycles >= 100 and .latency_cycles < 150)' $1.json
+	result $? "commd: $1, where the reader's loads found their data" \
+		"$(jq -c '.edges[0] | {loads, latency_cycles}, (.origin // {} | map_values(.share))' $1.json 2>&1 | tr '\n' ' ')"
+}
+no_origins() { # name
+	[ -e $1.json ] || return 0
+	holds '[.edges[] | has("origin") or has("loads")] | length > 0 and (any | not)' $1.json
+	result $? "commd: $1, nothing is said of what PEBS does not tell" "$(jq -c '.edges[0]' $1.json 2>&1 | cut -c1-200)"
+}
+origins precise-ibs
+no_origins precise-pebs
+no_origins precise-perf
 precise precise-ibs kmod ibs_op//
 precise precise-pebs kmod cpu_core/loads/,cpu_core/stores/
 precise precise-perf perf cpu_core/loads/,cpu_core/stores/

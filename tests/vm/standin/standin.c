@@ -13,7 +13,9 @@
  *	ibs_op		AMD's: swfilt in config2, periods in sixteens
  *
  * Sample n of a CPU has the address ADDR_BASE + 64 * n, the latency 100 + n % 50
- * and the data source sources[n % 4].  An NMI that a CPU sends to itself would
+ * and the data source sources[n % 4]; with span, where CPU 0 stores what the others load,
+ * these find it by mix[n % 5]: two of five in another core that had written it, one in another
+ * socket's memory.  An NMI that a CPU sends to itself would
  * land in its own timer interrupt, so every CPU's timer kicks the others.
  *
  * What else is as with the hardware and perf's drivers for it (arch/x86/events):
@@ -22,7 +24,8 @@
  * perf's ring, but of which a handler in the kernel sees the last alone; the registers have
  * the code segment of 64-bit code; with REGS_INTR they are the record's, without the flags (here r15 is DRAINED_R15 + n);
  * every 11th sample's ip is not exact; every 16th throttles the event; without
- * exclude_guest there are samples of a guest (address GUEST_ADDR).
+ * exclude_guest there are samples of a guest (address GUEST_ADDR); what counts all loads
+ * (0x81d0) says nothing of where one found its data.
  */
 #include <linux/bits.h>
 #include <linux/cpu.h>
@@ -82,6 +85,30 @@ static const union perf_mem_data_src sources[4] = {
 	{.mem_op = PERF_MEM_OP_STORE,
 	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L1,
 	 .mem_snoop = PERF_MEM_SNOOP_NA},
+};
+
+static const union perf_mem_data_src mix[5] = {
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L3,
+	 .mem_snoop = PERF_MEM_SNOOP_HITM},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L1,
+	 .mem_snoop = PERF_MEM_SNOOP_NONE},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_REM_CCE1,
+	 .mem_lvl_num = PERF_MEM_LVLNUM_ANY_CACHE,
+	 .mem_remote = PERF_MEM_REMOTE_REMOTE,
+	 .mem_hops = PERF_MEM_HOPS_0,
+	 .mem_snoop = PERF_MEM_SNOOP_HITM},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_REM_RAM1,
+	 .mem_lvl_num = PERF_MEM_LVLNUM_RAM,
+	 .mem_remote = PERF_MEM_REMOTE_REMOTE,
+	 .mem_hops = PERF_MEM_HOPS_1,
+	 .mem_snoop = PERF_MEM_SNOOP_NA},
+	{.mem_op = PERF_MEM_OP_LOAD,
+	 .mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_LOC_RAM,
+	 .mem_snoop = PERF_MEM_SNOOP_MISS},
 };
 
 static bool is_intel(const struct perf_event *event)
@@ -154,10 +181,14 @@ static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
 		if (span && is_store(event) == !!smp_processor_id())
 			return;
 		source = sources[is_store(event) ? 3 : n % 3];
+		if (event->attr.config == 0x81d0)
+			source = (union perf_mem_data_src){.mem_op = PERF_MEM_OP_LOAD,
+							   .mem_lvl = PERF_MEM_LVL_NA,
+							   .mem_snoop = PERF_MEM_SNOOP_NA};
 		if (event->pmu == &atom)
 			source.mem_op = PERF_MEM_OP_NA;
 	} else if (span) {
-		source = sources[smp_processor_id() ? n % 3 : 3];
+		source = smp_processor_id() ? mix[n % 5] : sources[3];
 	} else if (n % 5 == 0) {
 		source.mem_op = PERF_MEM_OP_NA;
 	}
