@@ -16,7 +16,7 @@ enum {
 	COMM_RAW_NREGS = 18, /* enum comm_reg of libcomm/event.h */
 };
 
-enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY };
+enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY, COMM_RAW_TOUCH };
 
 struct comm_raw_head {
 	unsigned long long time_ns;
@@ -54,6 +54,7 @@ struct comm_raw_range {
 	unsigned long long len_bytes;
 };
 
+/* Ranges that the kernel writes for a thread, or that a thread was the first to write. */
 struct comm_raw_kcopy {
 	struct comm_raw_head head;
 	unsigned int n_ranges;
@@ -89,7 +90,11 @@ struct comm_raw_cpu {
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
-	unsigned long long reserved[5];
+	/* Page faults; tasks only, but one may take the other's place within. */
+	unsigned long long faults;   /* of targets, that write */
+	unsigned long long touch_ns; /* the programs' time, scaled from one run in 16 */
+	unsigned long long touch_drops;
+	unsigned long long reserved[2];
 };
 
 /* Written by the daemon at any time. */

@@ -346,6 +346,29 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	feed(engine, &out);
 }
 
+static void on_touch(struct comm_engine *engine, const struct comm_event *event)
+{
+	const struct comm_est_ops *ops = engine->config.estimator;
+	struct comm_space *space = comm_space_get(engine->spaces, event->tgid);
+	struct comm_touch touch = {
+		.time_ns = event->time_ns,
+		.size_bytes = event->access.size_bytes,
+		.site = COMM_SITE_KERNEL,
+	};
+
+	/* Shared memory was there before its process touched it. */
+	if (!space || !comm_objects_private(engine->identity.objects, space, event->access.addr,
+					    event->time_ns, &touch.datum))
+		return;
+	touch.thread =
+		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	if (!(event->access.flags & COMM_ACCESS_KERNEL))
+		touch.site = comm_sites_get(engine->identity.sites, space, event->access.ip,
+					    event->time_ns);
+	if (ops->touch)
+		ops->touch(engine->est, &touch);
+}
+
 static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_evidence evidence = {
@@ -557,6 +580,9 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_ACCESS:
 	case COMM_EV_KCOPY:
 		on_access(engine, event);
+		break;
+	case COMM_EV_TOUCH:
+		on_touch(engine, event);
 		break;
 	case COMM_EV_WATCH:
 		on_watch(engine, event);

@@ -79,7 +79,7 @@ static struct world {
 	struct comm_est_config config;
 	int create_err, burst_err, sched_err, evidence_err, slice_err;
 	uint64_t thinned, folded;
-	size_t n_bursts, n_scheds, n_evidence, n_lost;
+	size_t n_bursts, n_scheds, n_evidence, n_touches, n_lost;
 	struct comm_access_burst burst; /* the last burst */
 	struct comm_access access[COMM_BURST_ACCESSES];
 	struct {
@@ -88,6 +88,7 @@ static struct world {
 		bool on;
 	} sched[NOTED];
 	struct comm_evidence evidence;
+	struct comm_touch touch; /* the last one */
 	uint64_t lost_ns;
 	bool destroyed;
 	size_t edges; /* edges that the estimator emits in each slice */
@@ -205,6 +206,13 @@ static inline int est_evidence(void *est, const struct comm_evidence *evidence)
 	return world.evidence_err;
 }
 
+static inline void est_touch(void *est, const struct comm_touch *touch)
+{
+	assert_ptr_equal(est, &world);
+	world.n_touches++;
+	world.touch = *touch;
+}
+
 static inline int est_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
 			    void *ctx, struct comm_unwritten *ret_unwritten)
 {
@@ -241,6 +249,7 @@ static const struct comm_est_ops noting = {.name = "noting",
 					   .sched = est_sched,
 					   .sched_lost = est_sched_lost,
 					   .evidence = est_evidence,
+					   .touch = est_touch,
 					   .slice = est_slice,
 					   .thinned = est_thinned,
 					   .folded = est_folded};

@@ -195,13 +195,14 @@ static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 	return true;
 }
 
-static void to_kcopy(struct source *s, const struct comm_raw_kcopy *raw)
+/* What the kernel writes for a thread, or the thread was the first to write. */
+static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16_t kind)
 {
 	uint32_t i;
 
 	for (i = 0; i < raw->n_ranges && i < COMM_RAW_RANGES_MAX; i++) {
 		struct comm_event event = {
-			.kind = COMM_EV_KCOPY,
+			.kind = kind,
 			.time_ns = raw->head.time_ns,
 			.cpu = (uint16_t)raw->head.cpu,
 			.tgid = raw->head.tgid,
@@ -212,7 +213,8 @@ static void to_kcopy(struct source *s, const struct comm_raw_kcopy *raw)
 			.addr = raw->range[i].addr,
 			.ip = raw->head.ip,
 			.size_bytes = raw->range[i].len_bytes,
-			.flags = COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL,
+			.flags = COMM_ACCESS_WRITE |
+				 (kind == COMM_EV_KCOPY || !raw->head.ip ? COMM_ACCESS_KERNEL : 0),
 		};
 		s->push(s->push_ctx, &event);
 		s->pushed++;
@@ -227,7 +229,9 @@ static int on_sample(void *ctx, void *data, size_t size)
 	if (size >= sizeof(struct comm_raw_sample) && head->kind == COMM_RAW_SAMPLE)
 		s->malformed += !to_sample(s, data, size);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_KCOPY)
-		to_kcopy(s, data);
+		to_ranges(s, data, COMM_EV_KCOPY);
+	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_TOUCH)
+		to_ranges(s, data, COMM_EV_TOUCH);
 	else
 		s->malformed++;
 	return 0;
@@ -271,6 +275,12 @@ static void try_ticks(struct source *s)
 	s->tick_ns = 0;
 }
 
+/* Has this kernel a tracepoint of that name, on this architecture? */
+static bool has_hook(const char *name)
+{
+	return libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP) > 0;
+}
+
 static void choose_programs(void *ctx, struct capture_bpf *bpf)
 {
 	const struct source *s = ctx;
@@ -281,6 +291,8 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
+	bpf_program__set_autoload(bpf->progs.touched_by_user, has_hook("page_fault_user"));
+	bpf_program__set_autoload(bpf->progs.touched_by_kernel, has_hook("page_fault_kernel"));
 }
 
 static int open_life(struct source *s, char **err)
@@ -391,10 +403,11 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		ret->tick_hits += c->tick_hits;
 		ret->samples += c->samples;
 		ret->kcopies += c->kcopies;
-		ret->handler_ns += c->handler_ns;
+		ret->handler_ns += c->handler_ns + c->touch_ns;
 		ret->lines += c->lines;
 		ret->failed_reads += c->failed_reads;
 		ret->loss[COMM_LOSS_RING] += c->sample_drops;
+		ret->loss[COMM_LOSS_TOUCH] += c->touch_drops;
 	}
 	ret->loss[COMM_LOSS_MALFORMED] += s->malformed;
 	comm_bpf_life_stats(s->life, ret);

@@ -112,6 +112,8 @@ static int load(struct comm_bpf_life *life)
 	}
 	bpf_program__set_autoload(bpf->progs.sample, false);
 	bpf_program__set_autoload(bpf->progs.ticked, false);
+	bpf_program__set_autoload(bpf->progs.touched_by_user, false);
+	bpf_program__set_autoload(bpf->progs.touched_by_kernel, false);
 	bpf_program__set_autoload(bpf->progs.mapped, life->sees_maps);
 	bpf_program__set_autoload(bpf->progs.switched, config->switches);
 	if (config->with_samples)
@@ -353,6 +355,17 @@ static void attach_maps(struct comm_bpf_life *life)
 	free(why);
 }
 
+/* Without these a run knows less of what is written once. */
+static void attach_touches(struct capture_bpf *bpf)
+{
+	char *why = NULL;
+
+	if (attach(bpf->progs.touched_by_user, &bpf->links.touched_by_user, "page faults", &why) ||
+	    attach(bpf->progs.touched_by_kernel, &bpf->links.touched_by_kernel, "page faults",
+		   &why))
+		free(why);
+}
+
 int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 {
 	struct capture_bpf *bpf = life->bpf;
@@ -366,6 +379,7 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 	if (rc)
 		return rc;
 	attach_maps(life);
+	attach_touches(bpf);
 	/* From here on no fork is missed; children forked before are found now. */
 	comm_target_scan(life->config.target);
 	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&

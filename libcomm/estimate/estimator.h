@@ -51,6 +51,16 @@ struct comm_evidence {
 	struct comm_access first, second;
 };
 
+/*
+ * A thread was the first to write these pages since they were mapped, some time before
+ * time_ns.  Of what is written once this is the writer.
+ */
+struct comm_touch {
+	uint64_t time_ns;
+	uint64_t datum, size_bytes;
+	uint32_t thread, site;
+};
+
 struct comm_est_config {
 	uint32_t granularity_bytes; /* 8 by default; a power of two, 1..4096 */
 	double cycles_per_ns;	    /* for COMM_TRIGGER_TIME; the nominal clock */
@@ -78,6 +88,8 @@ struct comm_est_ops {
 	 * is written in this run.  Optional.
 	 */
 	void (*began)(void *est, uint64_t time_ns, uint32_t thread);
+	/* In order of time, of when it was told.  Optional: absent means unknown. */
+	void (*touch)(void *est, const struct comm_touch *touch);
 	/* Thread went on or off a CPU.  Optional: absent means unknown. */
 	int (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
 	/* Switches were missed: nothing is known any more of who runs.  Optional. */

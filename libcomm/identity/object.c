@@ -628,6 +628,18 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	return true;
 }
 
+bool comm_objects_private(struct comm_objects *objects, struct comm_space *space, uint64_t addr,
+			  uint64_t now_ns, uint64_t *ret_datum)
+{
+	const struct comm_mapping *m = comm_space_find(space, addr, now_ns);
+	const struct object_process *p = process_get(objects, comm_space_tgid(space));
+
+	if (!p || (m && m->shared))
+		return false;
+	*ret_datum = datum_of(base_of(p->space, 0), addr);
+	return true;
+}
+
 uint64_t comm_objects_unfiled(const struct comm_objects *objects)
 {
 	return objects->n_unfiled;

@@ -34,6 +34,12 @@ void comm_objects_destroy(struct comm_objects *objects);
 bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space, uint64_t addr,
 			  uint64_t sp, uint32_t tid, uint64_t now_ns, uint64_t *ret_datum,
 			  uint32_t *ret_object);
+/*
+ * The datum at an address of memory that the process shares with no other, known as a
+ * mapping yet or not.  False: it is shared.
+ */
+bool comm_objects_private(struct comm_objects *objects, struct comm_space *space, uint64_t addr,
+			  uint64_t now_ns, uint64_t *ret_datum);
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid);
 
 /* How often data became "(other)" because the ids had run out. */

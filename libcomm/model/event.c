@@ -40,6 +40,8 @@ static const struct {
 	[COMM_LOSS_FILES] = {"files_unread", "files of the target not read for names: the process "
 					     "that reads them died or took too long, or too many "
 					     "waited"},
+	[COMM_LOSS_TOUCH] = {"touches_lost",
+			     "first writes of pages not told: there were too many at once"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

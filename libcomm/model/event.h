@@ -29,6 +29,7 @@ enum comm_event_kind {
 	COMM_EV_COST,	    /* what profiling cost since the last such event */
 	COMM_EV_LOSS,	    /* .count records were lost for .cause */
 	COMM_EV_RENAME,	    /* thread .tid has another name */
+	COMM_EV_TOUCH,	    /* the thread was the first to write these pages, some time before */
 };
 
 /*
@@ -61,6 +62,7 @@ enum comm_loss {
 	COMM_LOSS_TARGETS,    /* processes that the kernel's list of targets had no room for */
 	COMM_LOSS_UNFINISHED, /* not looked at when the run's time was over */
 	COMM_LOSS_FILES,      /* files of the target that could not be read for names */
+	COMM_LOSS_TOUCH,      /* first writes of pages not told: too many at once */
 	COMM_LOSS_MAX
 };
 
@@ -168,7 +170,7 @@ struct comm_event {
 	};
 	union {
 		const struct comm_sample *sample; /* SAMPLE */
-		struct comm_precise access;	  /* ACCESS, KCOPY */
+		struct comm_precise access;	  /* ACCESS, KCOPY, TOUCH */
 		struct {
 			struct comm_precise first, second;
 			uint64_t first_ns, armed_ns;

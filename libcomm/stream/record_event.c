@@ -61,6 +61,9 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 	case COMM_EV_KCOPY:
 		write_precise(to, &event->access);
 		return RECORD_KCOPY;
+	case COMM_EV_TOUCH:
+		write_precise(to, &event->access);
+		return RECORD_TOUCH;
 	case COMM_EV_WATCH:
 		write_precise(to, &event->watch.first);
 		write_precise(to, &event->watch.second);
@@ -192,6 +195,10 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		break;
 	case RECORD_KCOPY:
 		ret->kind = COMM_EV_KCOPY;
+		read_precise(from, &ret->access);
+		break;
+	case RECORD_TOUCH:
+		ret->kind = COMM_EV_TOUCH;
 		read_precise(from, &ret->access);
 		break;
 	case RECORD_WATCH:

@@ -49,7 +49,7 @@
  *	56 u64[18] rax rcx rdx rbx rsp rbp rsi rdi r8..r15 FS and GS base
  *     200 per chunk: u64 address, u32 bytes, u32 offset into the memory
  *	 then the memory, and zeros to a multiple of 8
- * ACCESS and KCOPY
+ * ACCESS, KCOPY and TOUCH
  *	24 access, 40 bytes:
  *		 0 u64 address	 8 u64 ip	16 u64 bytes
  *		24 u16 flags, enum comm_access_flags
@@ -134,6 +134,7 @@ enum comm_record_kind {
 	RECORD_COST,
 	RECORD_LOSS,
 	RECORD_RENAME,
+	RECORD_TOUCH,
 
 	RECORD_MAPS = 64,
 	RECORD_TEXT,

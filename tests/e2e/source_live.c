@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,15 +27,17 @@
 #include "pace.h"
 #include "source.h"
 
-enum { NOBODY = 65534, BUFFER_BYTES = 1 << 16, MANY_THREADS = 64 };
+enum { NOBODY = 65534, BUFFER_BYTES = 1 << 16, MANY_THREADS = 64, TOUCHED_BYTES = 1 << 24 };
 
 static int n_tests, n_failed;
 static const struct comm_source *bpf, *perf;
 static char buffer[BUFFER_BYTES];
+static volatile char *touched;
 
 struct seen {
 	uint32_t tgid; /* 0: not checked */
-	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, foreign, no_stack, no_code, wrong_code;
+	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, touched_elsewhere, foreign,
+		no_stack, no_code, wrong_code;
 	double period_ns, samples;
 	double handler_ns, daemon_ns, target_ns;
 };
@@ -87,6 +90,12 @@ static void see(void *ctx, const struct comm_event *e)
 		seen->kcopy_right +=
 			e->access.addr == (uint64_t)buffer && e->access.size_bytes == BUFFER_BYTES;
 		break;
+	case COMM_EV_TOUCH:
+		if (e->access.addr - (uint64_t)touched < TOUCHED_BYTES && e->access.ip)
+			seen->touched_pages += e->access.size_bytes / 4096;
+		else
+			seen->touched_elsewhere++;
+		break;
 	case COMM_EV_LOSS:
 		seen->loss[e->cause] += e->count;
 		break;
@@ -124,6 +133,27 @@ static void reader(void)
 
 	while (read(fd, buffer, BUFFER_BYTES) > 0)
 		;
+}
+
+/* Writes fresh pages: one after the other, or, back to front, each apart from the last one. */
+static void touch_pages(bool ahead)
+{
+	for (;;) {
+		for (long i = 0; i < TOUCHED_BYTES; i += 4096)
+			touched[ahead ? i : TOUCHED_BYTES - 4096 - i] = 1;
+		madvise((void *)touched, TOUCHED_BYTES, MADV_DONTNEED);
+		usleep(100000);
+	}
+}
+
+static void sweeper(void)
+{
+	touch_pages(true);
+}
+
+static void scatterer(void)
+{
+	touch_pages(false);
 }
 
 static void sleeper(void)
@@ -333,6 +363,36 @@ static void test_kernel_copies(void)
 	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "with the buffer it was given");
 	end(&s);
 	end_child(pid);
+}
+
+/* The first writer of each page is told, sweeps as one; what would be too many is counted. */
+static void test_touches(void)
+{
+	struct seen seen = {0}, many = {0};
+	struct session s;
+	pid_t pid;
+
+	touched = mmap(NULL, TOUCHED_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	madvise((void *)touched, TOUCHED_BYTES, MADV_NOHUGEPAGE);
+	pid = start_child(sweeper);
+	if (started(&s, bpf, pid, 0, 100))
+		watch(&s, &seen, 2, 0);
+	end(&s);
+	end_child(pid);
+	printf("# %lu pages in %lu touches, %lu elsewhere, %lu lost\n",
+	       (unsigned long)seen.touched_pages, (unsigned long)seen.n[COMM_EV_TOUCH],
+	       (unsigned long)seen.touched_elsewhere, (unsigned long)seen.loss[COMM_LOSS_TOUCH]);
+	check(seen.touched_pages > TOUCHED_BYTES / 4096 / 2, "first writes of pages come");
+	check(seen.n[COMM_EV_TOUCH] < seen.touched_pages / 8, "a sweep over pages is told as one");
+	pid = start_child(scatterer);
+	if (started(&s, bpf, pid, 0, 100))
+		watch(&s, &many, 4, 0);
+	end(&s);
+	end_child(pid);
+	check(many.n[COMM_EV_TOUCH] > 0 && many.loss[COMM_LOSS_TOUCH] > 0,
+	      "so many at once that some are not told are counted");
+	munmap((void *)touched, TOUCHED_BYTES);
 }
 
 static void test_life(const struct comm_source *source)
@@ -774,6 +834,7 @@ int main(void)
 	}
 	test_samples(bpf);
 	test_kernel_copies();
+	test_touches();
 	test_life(bpf);
 	test_losses();
 	test_event_losses();

@@ -216,6 +216,43 @@ static void kernel_copies_are_the_kernels(void **state)
 		    world.access[0].cycle < world.burst.cycles);
 }
 
+static void give_touch(uint64_t addr, uint16_t flags)
+{
+	give(&(struct comm_event){
+		.kind = COMM_EV_TOUCH,
+		.time_ns = START + 10,
+		.tgid = TGID,
+		.tid = SECOND,
+		.access = {.addr = addr, .ip = TEXT, .size_bytes = 2 * PAGE, .flags = flags}});
+}
+
+static void first_writes_reach_the_estimator(void **state)
+{
+	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
+	uint64_t heap;
+
+	(void)state;
+	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
+	heap = world.access[0].datum;
+	give_touch(HEAP, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 1);
+	assert_true(world.touch.time_ns == START + 10 && world.touch.datum == heap &&
+		    world.touch.size_bytes == 2 * PAGE);
+	assert_int_equal(comm_threads_at(threads, world.touch.thread)->tid, SECOND);
+	assert_true(world.touch.site && world.touch.site != COMM_SITE_KERNEL);
+	give_touch(HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	assert_int_equal(world.touch.site, COMM_SITE_KERNEL);
+	/* Memory so new that no mapping of it is known is the process's own ... */
+	give_touch(HEAP + 64 * PAGE, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 3);
+	assert_int_equal(world.touch.datum, heap + 64 * PAGE);
+	/* ... but shared memory may have been written by others before. */
+	give_touch(SHARED, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 3);
+	assert_lost(COMM_LOSS_MAX, 0);
+	assert_int_equal(world.n_bursts, 1);
+}
+
 static void watchpoints_give_evidence(void **state)
 {
 	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
@@ -515,6 +552,7 @@ int main(void)
 		TEST(precise_accesses),
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
+		TEST(first_writes_reach_the_estimator),
 		TEST(watchpoints_give_evidence),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),

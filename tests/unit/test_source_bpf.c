@@ -67,6 +67,37 @@ static void test_samples(void **state)
 	free(raw);
 }
 
+static struct comm_event touched;
+
+static void take_touch(void *ctx, const struct comm_event *event)
+{
+	(void)ctx;
+	touched = *event;
+}
+
+/* First writes of pages: by the program, or by the kernel, for which the record has no ip. */
+static void test_touches(void **state)
+{
+	struct comm_raw_cpu cpu[2] = {{.touch_drops = 3}, {.touch_drops = 4}};
+	struct comm_bpf_life life = {0};
+	struct source s = {.push = take_touch, .cpu = cpu, .life = &life, .life_info.n_cpus = 2};
+	struct comm_raw_kcopy raw = {.head = {.kind = COMM_RAW_TOUCH, .tid = 5, .ip = 0x400},
+				     .n_ranges = 1,
+				     .range = {{0x7000, 0x2000}}};
+	struct comm_sampler_stats stats;
+
+	(void)state;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_true(touched.kind == COMM_EV_TOUCH && touched.tid == 5 &&
+		    touched.access.addr == 0x7000 && touched.access.size_bytes == 0x2000);
+	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE);
+	raw.head.ip = 0;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	source_stats(&s, &stats);
+	assert_int_equal(stats.loss[COMM_LOSS_TOUCH], 7);
+}
+
 static void test_life(void **state)
 {
 	struct comm_bpf_life life = {.push = take};
@@ -96,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_touches),
 		cmocka_unit_test(test_life),
 	};
 
