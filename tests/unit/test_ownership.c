@@ -126,6 +126,54 @@ static void test_table_of_an_old_process(void **state)
 }
 
 /*
+ * The first page of the table was touched by thread 2: what is read of it is thread 2's, a
+ * finding.  Of the rest no writer was seen, whoever ran before.
+ */
+static void test_touched_table(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_ownership;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+	struct comm_unwritten u;
+	double page = 0;
+	struct result r;
+
+	(void)state;
+	ops->began(est, 1, 4);
+	ops->touch(est, &(struct comm_touch){.time_ns = 1,
+					     .datum = table,
+					     .size_bytes = ROW_BYTES,
+					     .thread = 3,
+					     .site = 7});
+	/* The page was mapped anew since: the latest touch before the read counts. */
+	ops->touch(est, &(struct comm_touch){.time_ns = 2,
+					     .datum = table,
+					     .size_bytes = ROW_BYTES,
+					     .thread = 2,
+					     .site = 7});
+	for (uint32_t i = 0; i < 600; i++) {
+		uint64_t at = table + comm_hash_next(&random) % 1024 * 8;
+		struct comm_access a = access_at(at, COMM_ACCESS_READ, 0);
+
+		a.object = TABLE;
+		feed_exact(ops, est, SECOND_NS + i * 1000000ull, 1, a);
+		page += at < table + ROW_BYTES ? 8000 : 0;
+	}
+	/* Long after the reads: it says nothing of them. */
+	ops->touch(est, &(struct comm_touch){.time_ns = 3ull * SECOND_NS,
+					     .datum = table,
+					     .size_bytes = ROW_BYTES,
+					     .thread = 3,
+					     .site = 7});
+	u = slice(ops, est, &r);
+	assert_true(r.bytes[2][1] > 0.8 * page && r.bytes[2][1] <= page);
+	assert_true(r.bytes[3][1] < 0.01 * page);
+	assert_true(r.guess_bytes < 0.01 * page);
+	assert_true(u.bytes > 0.8 * (600 * 8000 - page));
+	ops->destroy(est);
+}
+
+/*
  * Each of four threads reads its neighbour's rows, which lie anywhere.  Of most rows nobody
  * was seen to write: the habits of the instruction and of the pair tell whose they are.
  */
@@ -225,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_a_line),
 		cmocka_unit_test(test_table_of_a_new_process),
 		cmocka_unit_test(test_table_of_an_old_process),
+		cmocka_unit_test(test_touched_table),
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_neighbours_of_other_owners),
 		cmocka_unit_test(test_bounded),

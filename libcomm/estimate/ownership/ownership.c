@@ -13,8 +13,10 @@
  *	2. habits: at OWNERSHIP_HABIT_LEVEL p(w) is multiplied by factor(r, i, w) and
  *	   scaled to one (habit.h); votes for x's own surroundings follow after that.
  *	3. tables: with chance q(i, x) nobody writes x while it is read (habit.h).
- *	   It then goes to who ran before, or counts as unwritten (before.h).
- *	   share(w) = (1 - q) * p(w) + q * before(w)
+ *	   It was then written by who touched its page first (touch.h); of pages without a
+ *	   touch the writer is not seen.  Where no source tells of touches, it goes to who ran
+ *	   before, or counts as unwritten (before.h).
+ *	   share(w) = (1 - q) * p(w) + q * table(w)
  *
  * The reader's own burst votes as well: that a burst writes beside what it reads is
  * just what tells data that one thread owns.  What is learned (kappas, habits)
@@ -32,6 +34,7 @@
 #include "ids.h"
 #include "kappa.h"
 #include "nest.h"
+#include "touch.h"
 #include "trust.h"
 #include "weight.h"
 #include "window.h"
@@ -47,6 +50,7 @@ struct ownership {
 	struct comm_kappas *kappas;
 	struct comm_habits *habits;
 	struct comm_before *before;
+	struct comm_touches *touches;
 	struct comm_edge_sums *edges;
 	struct comm_unwritten unwritten;
 	uint32_t granularity_bytes;
@@ -69,6 +73,7 @@ static void ownership_destroy(void *est)
 	comm_kappas_destroy(o->kappas);
 	comm_habits_destroy(o->habits);
 	comm_before_destroy(o->before);
+	comm_touches_destroy(o->touches);
 	comm_edge_sums_destroy(o->edges);
 	free(o);
 }
@@ -88,7 +93,8 @@ static int ownership_create(const struct comm_est_config *config, void **ret)
 	    comm_window_create(memory / 8, config->granularity_bytes, &o->window) ||
 	    comm_nest_create(memory / 2, config->granularity_bytes, &o->nest) ||
 	    comm_kappas_create(&o->kappas) || comm_habits_create(&o->habits) ||
-	    comm_before_create(&o->before) || comm_edge_sums_create(memory / 4, &o->edges)) {
+	    comm_before_create(&o->before) || comm_touches_create(&o->touches) ||
+	    comm_edge_sums_create(memory / 4, &o->edges)) {
 		ownership_destroy(o);
 		return -ENOMEM;
 	}
@@ -253,14 +259,27 @@ static double ownership_first(const struct comm_nest_view *view)
 	return 0;
 }
 
-/* bytes of a read of a table: to who ran before, or nobody seen. */
+/*
+ * bytes of a read of a table: to who touched its page first, or nobody seen.  Where
+ * touches are not told at all, to who ran before.
+ */
 static void ownership_table(struct ownership *o, const struct comm_window_burst *b,
 			    const struct comm_window_read *r, uint32_t level, double bytes)
 {
 	uint64_t first_ns = o->view.first_ns[level] ? o->view.first_ns[level] : b->time_ns;
+	const struct comm_touch *touch = comm_touches_of(o->touches, r->datum, b->time_ns);
+	const double *share = NULL;
 	uint32_t n = 0;
-	const double *share = comm_before_shares(o->before, r->datum, first_ns, &n);
 
+	if (touch) {
+		comm_edge_sums_add(o->edges,
+				   &(struct comm_edge_key){touch->thread, touch->site, b->thread,
+							   r->site, r->object},
+				   bytes, 0, OWNERSHIP_TOUCH_LEVEL);
+		return;
+	}
+	if (comm_touches_none(o->touches))
+		share = comm_before_shares(o->before, r->datum, first_ns, &n);
 	if (!share)
 		o->unwritten.bytes += bytes;
 	for (uint32_t i = 0; share && i < n; i++)
@@ -375,6 +394,11 @@ static int ownership_burst(void *est, const struct comm_access_burst *burst)
 	return comm_window_add(o->window, o->weights, burst);
 }
 
+static void ownership_touch(void *est, const struct comm_touch *touch)
+{
+	comm_touches_add(((struct ownership *)est)->touches, touch);
+}
+
 static void ownership_began(void *est, uint64_t time_ns, uint32_t thread)
 {
 	comm_before_began(((struct ownership *)est)->before, time_ns, thread);
@@ -427,6 +451,7 @@ const struct comm_est_ops comm_est_ownership = {
 	.destroy = ownership_destroy,
 	.burst = ownership_burst,
 	.began = ownership_began,
+	.touch = ownership_touch,
 	.slice = ownership_slice,
 	.thinned = ownership_thinned,
 	.folded = ownership_folded,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Touches (estimator.h), to be asked for by datum: of a page that was mapped more than
+ * once the latest before the read counts.
+ *
+ * Bounded: the oldest are forgotten first.
+ */
+#ifndef COMM_TOUCHES_H
+#define COMM_TOUCHES_H
+
+#include <stdbool.h>
+
+#include "estimator.h"
+
+struct comm_touches;
+
+int comm_touches_create(struct comm_touches **ret);
+void comm_touches_destroy(struct comm_touches *touches);
+
+/* In order of time. */
+void comm_touches_add(struct comm_touches *touches, const struct comm_touch *touch);
+/*
+ * The latest touch of the datum's page before time_ns, or else, as touches are told late, the
+ * first one after it; NULL: none is known.
+ */
+const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uint64_t datum,
+					 uint64_t time_ns);
+/* None at all: the source does not tell of them. */
+bool comm_touches_none(const struct comm_touches *touches);
+
+#endif
