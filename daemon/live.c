@@ -384,6 +384,8 @@ static const char *run_until_over(struct live *live)
 		drained = pump(live);
 		if (live->failed)
 			return "error";
+		if (comm_session_lost(&live->session))
+			return comm_session_lost(&live->session);
 		if (now_ns - looked_ns < LOOK_NS)
 			continue;
 		looked_ns = now_ns;

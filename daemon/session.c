@@ -146,18 +146,48 @@ static void say_next(const char *store)
 		fprintf(stderr, "see: commctl report --store %s\n", store);
 }
 
+static const struct {
+	int err;
+	const char *how, *sentence;
+} losses[] = {
+	{-ENOENT, "store deleted", "was deleted; the run ended, and what it saw is gone"},
+	{-ESTALE, "store moved", "was moved; the run ended, and all of it is in the moved file"},
+	{-ENODATA, "store cut short",
+	 "was cut short by another program; the run ended, and \"commctl salvage\" may save a "
+	 "part"},
+};
+
+static int lost(const struct comm_session *session)
+{
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (losses[i].err == comm_store_lost(session->store))
+			return (int)i;
+	return -1;
+}
+
+const char *comm_session_lost(const struct comm_session *session)
+{
+	int i = lost(session);
+
+	return i < 0 ? NULL : losses[i].how;
+}
+
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
 {
 	struct comm_engine_stats stats;
-	int err;
+	int err, gone;
 
 	comm_stop_ending();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
 	err = comm_store_end_run(session->store, end_ns, how);
+	gone = lost(session);
 	if (session->progress)
 		fputs("\r\033[K", stderr);
-	if (err)
+	if (gone >= 0)
+		fprintf(stderr, "commd: the store %s %s\n", session->options->store,
+			losses[gone].sentence);
+	else if (err)
 		fprintf(stderr, "commd: the end of the run could not be stored: %s\n",
 			strerror(-err));
 	if (!session->options->quiet) {
@@ -168,17 +198,17 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 			fprintf(stderr, ", overhead %.2f %%", spent_pct(session));
 		fprintf(stderr, "; run %" PRId64 " in %s\n", session->run, session->options->store);
 		say_losses(&stats);
-		if (stats.accesses)
+		if (stats.accesses && gone < 0)
 			say_next(session->options->store);
 		if (session->options->verbose) {
 			say_estimator(session);
 			say_bursts(&stats);
 		}
 	}
-	if (stats.loss[COMM_LOSS_STORE])
+	if (stats.loss[COMM_LOSS_STORE] && gone < 0)
 		fprintf(stderr, "commd: not all could be stored in %s: is the disk full?\n",
 			session->options->store);
-	if (err || stats.loss[COMM_LOSS_STORE])
+	if (err || gone >= 0 || stats.loss[COMM_LOSS_STORE])
 		return 1;
 	if (!stats.accesses) {
 		fprintf(stderr, "commd: no memory access of the target was seen\n");

@@ -35,6 +35,8 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);
 /* Shows where the run stands, at most four times a second. */
 void comm_session_progress(struct comm_session *session, uint64_t now_ns);
+/* What was done to the store's file, as the run's end; NULL: nothing that was noticed. */
+const char *comm_session_lost(const struct comm_session *session);
 /* Ends the run, sums up.  Returns commd's exit status. */
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
 void comm_session_deinit(struct comm_session *session);

@@ -66,15 +66,17 @@ static int run(const struct comm_options *options)
 			       },
 			       options->slice_ns, estimator))
 		goto out;
-	while (!comm_stop_told() && (got = comm_replay_next(replay, &event)) == 1) {
+	while (!comm_stop_told() && !comm_session_lost(&session) &&
+	       (got = comm_replay_next(replay, &event)) == 1) {
 		comm_engine_event(session.engine, &event);
 		comm_session_progress(&session, event.time_ns);
 	}
 	status = comm_session_end(&session, comm_replay_end_ns(replay),
-				  comm_stop_told()	    ? "interrupted"
-				  : got < 0		    ? "damage in the recording"
-				  : comm_replay_cut(replay) ? "recording cut short"
-							    : "end of recording");
+				  comm_session_lost(&session) ? comm_session_lost(&session)
+				  : comm_stop_told()	      ? "interrupted"
+				  : got < 0		      ? "damage in the recording"
+				  : comm_replay_cut(replay)   ? "recording cut short"
+							      : "end of recording");
 	if (got < 0) {
 		say_unreadable(options->source_arg, got, "; what came before is stored");
 		status = 1;

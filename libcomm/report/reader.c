@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #include "schema.h"
 #include "slices.h"
-#include "store_lock.h"
+#include "store_file.h"
 
 enum {
 	READER_BUSY_MS = 2000,
@@ -68,10 +69,15 @@ int comm_reader_open(const char *path, struct comm_reader **ret, char **err)
 		*err = NULL;
 	if (!reader)
 		return -ENOMEM;
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	code = reader->fd < 0 ? -errno : 0;
 	reader->path = strdup(path);
-	code = reader->path ? comm_schema_probe(path, &is_new) : -ENOMEM;
+	if (!reader->path)
+		code = -ENOMEM;
+	if (!code)
+		code = comm_schema_probe(reader->fd, &is_new);
 	if (!code && is_new)
-		code = access(path, F_OK) < 0 ? -ENOENT : -EMEDIUMTYPE;
+		code = -EMEDIUMTYPE;
 	if (!code)
 		code = open_db(reader, &version);
 	if (code)
@@ -94,6 +100,8 @@ void comm_reader_close(struct comm_reader *reader)
 	if (!reader)
 		return;
 	sqlite3_close(reader->db);
+	if (reader->fd >= 0)
+		close(reader->fd);
 	free(reader->path);
 	free(reader);
 }
@@ -168,8 +176,8 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {
 		run->end_ns = sqlite3_column_int64(stmt, 9);
 	} else {
-		run->state = comm_store_lock_holder(reader->path) ? COMM_RUN_RUNNING
-								  : COMM_RUN_UNFINISHED;
+		run->state =
+			comm_store_file_writer(reader->fd) ? COMM_RUN_RUNNING : COMM_RUN_UNFINISHED;
 		free((char *)run->how);
 		run->how = strdup(run->state == COMM_RUN_RUNNING ? "running" : "unfinished");
 	}

@@ -16,6 +16,7 @@
 struct comm_reader {
 	sqlite3 *db;
 	char *path;
+	int fd; /* of the same file, to ask who writes it */
 	struct comm_guard guard;
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guard.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
@@ -24,13 +27,39 @@ enum {
 static sqlite3_vfs guarded;
 static const sqlite3_vfs *unguarded;
 
+/* Whether there is nothing of that name, or a regular file that has no other name. */
+static bool is_own(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) < 0 || (S_ISREG(st.st_mode) && st.st_nlink == 1);
+}
+
+/*
+ * What SQLite opens beside the store it writes to, or cuts to nothing: a link to another file
+ * of who runs this must not be taken for it.  The -shm file is opened after the -wal file.
+ */
+static bool are_own(const char *name, int flags)
+{
+	size_t n = strlen(name);
+	char shm[PATH_MAX];
+
+	if (!(flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)))
+		return true;
+	if (!is_own(name))
+		return false;
+	if (!(flags & SQLITE_OPEN_WAL) || n < 4)
+		return true;
+	return snprintf(shm, sizeof(shm), "%.*s-shm", (int)(n - 4), name) < PATH_MAX && is_own(shm);
+}
+
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		     int *ret_flags)
 {
 	(void)vfs;
 	/* Files without methods are not closed by SQLite. */
 	file->pMethods = NULL;
-	if (flags & SQLITE_OPEN_SUPER_JOURNAL)
+	if (flags & SQLITE_OPEN_SUPER_JOURNAL || !are_own(name, flags))
 		return SQLITE_CORRUPT;
 	return unguarded->xOpen((sqlite3_vfs *)unguarded, name, file, flags, ret_flags);
 }

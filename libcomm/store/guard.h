@@ -17,7 +17,8 @@ struct comm_guard {
 
 /*
  * The VFS to open a store with: SQLite's own, except that a journal cannot name another
- * file, which SQLite would read and delete.  NULL: it could not be registered.
+ * file, which SQLite would read and delete, nor be a link to one, which SQLite would write to.
+ * NULL: it could not be registered.
  */
 const char *comm_guard_vfs(void);
 /*

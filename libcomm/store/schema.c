@@ -2,7 +2,6 @@
 #include "schema.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,51 +165,32 @@ static const struct {
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,
 	       "each version has its migration");
 
-int comm_schema_probe(const char *path, bool *ret_new)
+int comm_schema_probe(int fd, bool *ret_new)
 {
 	static const char magic[16] = "SQLite format 3";
 	unsigned char header[100];
 	struct stat st;
 	uint32_t id;
 	ssize_t n;
-	int fd, err = 0;
 
 	*ret_new = false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT) {
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	if (!st.st_size) {
 		*ret_new = true;
 		return 0;
 	}
-	if (fd < 0)
+	n = pread(fd, header, sizeof(header), 0);
+	if (n < 0)
 		return -errno;
-	/*
-	 * Closing a descriptor drops this process's POSIX locks on the file:
-	 * probing must come before SQLite opens it, never after.
-	 */
-	if (fstat(fd, &st) < 0) {
-		err = -errno;
-	} else if (S_ISDIR(st.st_mode)) {
-		err = -EISDIR;
-	} else if (!S_ISREG(st.st_mode)) {
-		err = -EMEDIUMTYPE;
-	} else if (st.st_size == 0) {
-		*ret_new = true;
-	} else {
-		n = pread(fd, header, sizeof(header), 0);
-		if (n < 0) {
-			err = -errno;
-		} else if (n < (ssize_t)sizeof(header) ||
-			   memcmp(header, magic, sizeof(magic)) != 0) {
-			err = -EMEDIUMTYPE;
-		} else {
-			id = (uint32_t)header[68] << 24 | header[69] << 16 | header[70] << 8 |
-			     header[71];
-			if (id != COMM_SCHEMA_APPLICATION_ID)
-				err = -EMEDIUMTYPE;
-		}
-	}
-	close(fd);
-	return err;
+	if (n < (ssize_t)sizeof(header) || memcmp(header, magic, sizeof(magic)) != 0)
+		return -EMEDIUMTYPE;
+	id = (uint32_t)header[68] << 24 | header[69] << 16 | header[70] << 8 | header[71];
+	return id == COMM_SCHEMA_APPLICATION_ID ? 0 : -EMEDIUMTYPE;
 }
 
 int comm_schema_version(sqlite3 *db, int *ret)
@@ -467,6 +447,13 @@ char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
 	case -EUCLEAN:
 		why = "it is damaged; move it away, "
 		      "\"sqlite3 FILE .recover\" may save a part of it";
+		break;
+	case -ELOOP:
+		why = "it is a symbolic link; name the file that it leads to";
+		break;
+	case -EMLINK:
+		why = "it has several names (hard links), and only one can be written to; "
+		      "copy it";
 		break;
 	case -EROFS:
 		why = "it, its directory or the file system is read-only";

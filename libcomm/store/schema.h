@@ -17,10 +17,11 @@ enum {
 
 /*
  * Looks at the file's header alone, so that SQLite never touches a file that
- * is not ours.  0: a store, or absent or empty when *ret_new.  -EMEDIUMTYPE,
- * -EISDIR, -EACCES, ...
+ * is not ours.  0: a store, or empty when *ret_new.  -EMEDIUMTYPE, -EISDIR, ...
+ * Closing a descriptor drops this process's POSIX locks on the file, SQLite's among
+ * them: the caller keeps it until SQLite has closed its own.
  */
-int comm_schema_probe(const char *path, bool *ret_new);
+int comm_schema_probe(int fd, bool *ret_new);
 /* The schema version of an open store.  -EPROTO: newer than this program knows. */
 int comm_schema_version(sqlite3 *db, int *ret);
 /*

@@ -20,7 +20,7 @@
 #include "rollup.h"
 #include "rows.h"
 #include "schema.h"
-#include "store_lock.h"
+#include "store_file.h"
 #include "uuid.h"
 
 enum {
@@ -41,8 +41,9 @@ enum {
 struct comm_store {
 	sqlite3 *db;
 	struct comm_guard guard;
-	char *path;
-	int lock_fd;
+	char *path; /* as the user names it */
+	struct comm_store_file file;
+	int lost; /* what was done to the file, see comm_store_lost() */
 	uint32_t row_cap;
 	int64_t run; /* 0: none */
 	struct comm_rows rows;
@@ -63,17 +64,15 @@ static int exec(struct comm_store *store, const char *sql)
 	return comm_schema_errno(store->db);
 }
 
-static int ballast_path(const struct comm_store *store, char name[PATH_MAX])
+static bool beside(const struct comm_store *store, const char *suffix, char name[PATH_MAX])
 {
-	int n = snprintf(name, PATH_MAX, "%s-ballast", store->path);
-
-	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return snprintf(name, PATH_MAX, "%s%s", store->file.name, suffix) < PATH_MAX;
 }
 
 /* Allocates disk space for a file now, so that the file has it when the disk is full. */
 static bool reserve(const char *name, int flags)
 {
-	int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0640);
+	int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0640);
 	bool done = fd >= 0 && posix_fallocate(fd, 0, STORE_RESERVE_BYTES) == 0;
 
 	if (fd >= 0) {
@@ -84,13 +83,15 @@ static bool reserve(const char *name, int flags)
 	return done;
 }
 
+/* What has the ballast's name is of a writer that was killed, or made to be written to: it goes. */
 static void ballast_make(struct comm_store *store)
 {
 	char name[PATH_MAX];
 
-	if (ballast_path(store, name))
+	if (!beside(store, "-ballast", name))
 		return;
-	store->has_ballast = reserve(name, O_CREAT);
+	unlink(name);
+	store->has_ballast = reserve(name, O_CREAT | O_EXCL);
 	if (!store->has_ballast)
 		unlink(name);
 }
@@ -99,9 +100,8 @@ static void ballast_make(struct comm_store *store)
 static void reserve_log(struct comm_store *store)
 {
 	char name[PATH_MAX];
-	int n = snprintf(name, sizeof(name), "%s-wal", store->path);
 
-	if (n > 0 && n < PATH_MAX)
+	if (beside(store, "-wal", name))
 		reserve(name, 0);
 }
 
@@ -109,26 +109,9 @@ static void ballast_drop(struct comm_store *store)
 {
 	char name[PATH_MAX];
 
-	if (store->has_ballast && !ballast_path(store, name))
+	if (store->has_ballast && beside(store, "-ballast", name))
 		unlink(name);
 	store->has_ballast = false;
-}
-
-/*
- * Makes the file with its mode before SQLite sees it, which gives the mode on
- * to the -wal and -shm files, whatever the umask.
- */
-static int make_file(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-	int err = 0;
-
-	if (fd < 0)
-		return errno == EEXIST ? 0 : -errno;
-	if (fchmod(fd, 0640) < 0)
-		err = -errno;
-	close(fd);
-	return err;
 }
 
 static int64_t pages(struct comm_store *store)
@@ -166,7 +149,7 @@ static int set_quota(struct comm_store *store)
 /* A task writes one slice at most, and the wide ones that it completes. */
 static void begin_task(struct comm_store *store)
 {
-	comm_guard_begin(&store->guard, store->path,
+	comm_guard_begin(&store->guard, store->file.name,
 			 store->row_cap * (1ull + COMM_ROLLUP_LEVELS * COMM_ROLLUP_KEEP));
 }
 
@@ -175,13 +158,14 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	char sql[64];
 	int version, err;
 
-	if (sqlite3_open_v2(store->path, &store->db,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+	if (sqlite3_open_v2(store->file.name, &store->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+				    SQLITE_OPEN_NOFOLLOW,
 			    comm_guard_vfs()) != SQLITE_OK)
 		return store->db ? comm_schema_errno(store->db) : -ENOMEM;
 	/* Without the right to write, SQLite opens a file read-only and gives no error. */
 	if (sqlite3_db_readonly(store->db, "main") == 1)
-		return access(store->path, W_OK) < 0 ? -errno : -EROFS;
+		return access(store->file.name, W_OK) < 0 ? -errno : -EROFS;
 	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
 	comm_guard_init(&store->guard, store->db);
 	begin_task(store);
@@ -256,15 +240,13 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 	*err_ret = NULL;
 	if (!store)
 		return -ENOMEM;
-	store->lock_fd = -1;
+	store->file.fd = -1;
 	store->quota_bytes = config->quota_bytes;
 	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
 	store->path = strdup(config->path);
-	err = store->path ? comm_schema_probe(store->path, &is_new) : -ENOMEM;
+	err = store->path ? comm_store_file_open(store->path, &store->file, &holder) : -ENOMEM;
 	if (!err)
-		err = comm_store_lock_take(store->path, &store->lock_fd, &holder);
-	if (!err && is_new)
-		err = make_file(store->path);
+		err = comm_schema_probe(store->file.fd, &is_new);
 	if (!err)
 		err = open_db(store, config, is_new);
 	if (err) {
@@ -279,10 +261,36 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 	return 0;
 }
 
+/*
+ * The file is not the one any more that others find by its name.  One that was moved gets
+ * what the log has, which stays behind with the old name.  One that was cut gets nothing: its
+ * pages would go to where others are missing, and the log may be all that can be saved.
+ */
+static void leave(struct comm_store *store)
+{
+	static const char *const left[] = {"-wal", "-shm"};
+	char name[PATH_MAX];
+	struct stat st;
+
+	if (store->lost == -ENODATA) {
+		sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		return;
+	}
+	sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	/* Another store may have the name by now, and a log of its own. */
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left) && lstat(store->file.name, &st) < 0;
+	     i++)
+		if (beside(store, left[i], name))
+			unlink(name);
+}
+
 void comm_store_close(struct comm_store *store)
 {
+	bool was_opened;
+
 	if (!store)
 		return;
+	was_opened = store->rollup.db;
 	comm_dictionary_deinit(&store->dict);
 	comm_rollup_deinit(&store->rollup);
 	comm_rows_deinit(&store->rows);
@@ -290,17 +298,19 @@ void comm_store_close(struct comm_store *store)
 	comm_placements_deinit(&store->placements);
 	comm_origins_deinit(&store->origins);
 	ballast_drop(store);
-	/*
-	 * A reader without the right to write cannot open a WAL database whose
-	 * log is gone, so a closed store has a plain journal.  With readers
-	 * connected the change of journal fails, which leaves the log that they need.
-	 */
-	if (store->db && store->lock_fd >= 0 && sqlite3_db_readonly(store->db, "main") == 0) {
+	if (store->lost) {
+		leave(store);
+	} else if (was_opened) {
+		/*
+		 * A reader without the right to write cannot open a WAL database whose
+		 * log is gone, so a closed store has a plain journal.  With readers
+		 * connected the change of journal fails, which leaves the log that they need.
+		 */
 		sqlite3_busy_timeout(store->db, 0);
 		sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	}
 	sqlite3_close(store->db);
-	comm_store_lock_drop(store->path, store->lock_fd);
+	comm_store_file_close(&store->file);
 	free(store->path);
 	free(store);
 }
@@ -316,7 +326,7 @@ static bool is_disk_low(const struct comm_store *store)
 {
 	struct statvfs fs;
 
-	return statvfs(store->path, &fs) < 0 ||
+	return fstatvfs(store->file.fd, &fs) < 0 ||
 	       (uint64_t)fs.f_bavail * fs.f_frsize < STORE_DISK_LOW_BYTES;
 }
 
@@ -454,6 +464,18 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	return 0;
 }
 
+static int look_at_file(struct comm_store *store)
+{
+	if (!store->lost)
+		store->lost = comm_store_file_check(&store->file);
+	return store->lost;
+}
+
+int comm_store_lost(const struct comm_store *store)
+{
+	return store->lost;
+}
+
 struct slice {
 	struct comm_slice_info info;
 	const struct comm_edge *edges;
@@ -560,6 +582,8 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 
 	if (!store->run)
 		return -EINVAL;
+	if (look_at_file(store) == -ENODATA)
+		return -ENODATA;
 	if (!isfinite(slice.info.unwritten.bytes))
 		slice.info.unwritten.bytes = 0;
 	if (!isfinite(slice.info.unwritten.first_bytes))
@@ -609,6 +633,8 @@ int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *ho
 
 	if (!store->run)
 		return -EINVAL;
+	if (look_at_file(store) == -ENODATA)
+		return -ENODATA;
 	begin_task(store);
 	comm_rollup_finish(&store->rollup);
 	err = transact(store, 1, end_run, &finish);

@@ -2,7 +2,7 @@
 /*
  * The store: SQLite, written by one process, read by many (comm/comm.h).
  * The schema and its migrations live in schema.c, what writes in rows.c,
- * dictionary.c and rollup.c, what reads in the report room (reader.c, query.c).
+ * dictionary.c and rollup.c, what locks and watches the file in store_file.c, what reads in the report room (reader.c, query.c).
  * One transaction per slice, so that kill -9 loses at most the slice at hand.
  * Files are made 0640.
  */
@@ -62,7 +62,7 @@ struct comm_slice_info {
  * Opens or makes a store.  On failure *err (malloc'ed, caller frees) is a
  * sentence for the user.  -EMEDIUMTYPE: not a store of ours; -EPROTO: made by
  * a newer version; -EUCLEAN: corrupt; -EROFS, -EACCES, -ENOSPC, -EBUSY: as
- * named.
+ * named; -ELOOP: a symbolic link; -EMLINK: a file of several names.
  */
 int comm_store_open(const struct comm_store_config *config, struct comm_store **ret, char **err);
 void comm_store_close(struct comm_store *store);
@@ -79,6 +79,12 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming);
+/*
+ * What others did to the file, noticed when a slice or the end is written.  -ENOENT: it was
+ * deleted; -ESTALE: it was moved, and what is written still goes to it; -ENODATA: it was cut
+ * short, and nothing is written any more.  0: nothing.
+ */
+int comm_store_lost(const struct comm_store *store);
 /* how: "duration", "interrupted", "target exited", "end of recording". */
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
 

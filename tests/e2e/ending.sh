@@ -77,4 +77,17 @@ for signal in TERM INT HUP USR1 USR2 ALRM; do
   [ "$(find "$dir" -name 'a.db*')" = "$db" ] || not_ok "SIG$signal: the store is one file" "$(ls "$dir")"
 done
 
+# The store is taken away: the run ends, and says what became of it.
+begin "$db" --pid $target
+mv "$db" "$dir/moved.db"
+verdict "the store is moved" 1 'was moved; the run ended'
+[ "$(how "$dir/moved.db")" = "finished, store moved" ] && ! grep -q '^see:' "$dir/log" && ok "the moved store has the run" ||
+  not_ok "the moved store has the run" "$(how "$dir/moved.db"); $(cat "$dir/log")"
+begin "$db" --pid $target
+rm "$db"
+verdict "the store is deleted" 1 'was deleted; the run ended'
+[ -z "$(find "$dir" -name 'a.db*')" ] && ok "nothing is left of a deleted store" || not_ok "nothing is left of a deleted store" "$(ls "$dir")"
+begin "$db" --pid $target
+truncate -s 20000 "$db"
+verdict "the store is cut short" 1 'was cut short by another program'
 exit $status

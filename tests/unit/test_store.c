@@ -9,7 +9,7 @@
 static void test_files_have_their_mode(void **state)
 {
 	static const mode_t masks[] = {0, 077, 0777};
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-lock", "-ballast"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-ballast"};
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
@@ -22,11 +22,11 @@ static void test_files_have_their_mode(void **state)
 		fill(edges, 10, 0);
 		assert_int_equal(write_at(store, 0, edges, 10), 0);
 		umask(old);
-		for (size_t j = 0; j < 5; j++)
+		for (size_t j = 0; j < 4; j++)
 			assert_int_equal(mode_of(suffixes[j]), 0640);
 		comm_store_close(store);
 		/* A closed store is one file. */
-		for (size_t j = 1; j < 5; j++)
+		for (size_t j = 1; j < 4; j++)
 			assert_int_equal(mode_of(suffixes[j]), 0);
 		assert_int_equal(unlink(path), 0);
 	}
@@ -102,6 +102,150 @@ static void test_one_writer(void **state)
 	comm_store_close(open_store(&c));
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+/* Whatever name leads to it, a file has one writer, and only a name of its own does. */
+static void test_links(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store;
+	char real[128], other[160], pid[32];
+	struct stat st;
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "process %d ", getpid());
+	strcpy(real, path);
+	snprintf(other, sizeof(other), "%s/other.db", dir);
+	store = open_store(&c);
+	assert_int_equal(link(real, other), 0);
+	strcpy(path, other);
+	refuse(-EBUSY, pid);
+	assert_int_equal(unlink(other), 0);
+	assert_int_equal(symlink(real, other), 0);
+	refuse(-ELOOP, "symbolic link");
+	strcpy(path, real);
+	comm_store_close(store);
+	/* Links to the file, or that the file is, when nobody writes. */
+	strcpy(path, other);
+	refuse(-ELOOP, "symbolic link");
+	assert_int_equal(unlink(other), 0);
+	assert_int_equal(link(real, other), 0);
+	refuse(-EMLINK, "hard links");
+	assert_int_equal(unlink(real), 0);
+	comm_store_close(open_store(&c));
+	/* An empty file of somebody else does not become a store. */
+	assert_int_equal(rename(other, real), 0);
+	put("", 0);
+	assert_int_equal(chmod(other, 0600), 0);
+	strcpy(path, real);
+	assert_int_equal(unlink(real), 0);
+	assert_int_equal(symlink(other, real), 0);
+	refuse(-ELOOP, "symbolic link");
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	/* A link in the directory's path is no other file. */
+	snprintf(other, sizeof(other), "%s/directory", dir);
+	assert_int_equal(symlink(dir, other), 0);
+	snprintf(path, sizeof(path), "%s/directory/new.db", dir);
+	comm_store_close(open_store(&c));
+}
+
+/* What stands beside the store under a name that it uses is replaced or refused, never written. */
+static void test_links_beside(void **state)
+{
+	static const char *const suffixes[] = {"-ballast", "-wal", "-shm", "-journal"};
+	struct comm_store_config c = config();
+	char victim[160], name[160], text[16];
+	struct stat st;
+
+	(void)state;
+	snprintf(victim, sizeof(victim), "%s/victim", dir);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		for (int kind = 0; kind < 3; kind++) {
+			struct comm_store *store;
+			char *err;
+			int fd;
+
+			fd = open(victim, O_RDWR | O_CREAT | O_TRUNC, 0600);
+			assert_int_equal(write(fd, "precious", 8), 8);
+			close(fd);
+			snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+			assert_int_equal(kind == 0   ? link(victim, name)
+					 : kind == 1 ? symlink(victim, name)
+						     : mkfifo(name, 0600),
+					 0);
+			if (comm_store_open(&c, &store, &err) == 0) {
+				begin(store);
+				comm_store_close(store);
+			} else {
+				free(err);
+			}
+			fd = open(victim, O_RDONLY);
+			assert_int_equal(read(fd, text, sizeof(text)), 8);
+			assert_int_equal(fstat(fd, &st), 0);
+			assert_int_equal(st.st_mode & 0777, 0600);
+			close(fd);
+			unlink(name);
+			unlink(path);
+		}
+	}
+}
+
+/* The file is taken away while a run is written: noticed with the next slice. */
+static void test_taken_away(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[500];
+	char moved[160], real[128];
+	struct comm_store *store;
+
+	(void)state;
+	fill(edges, 500, 0);
+	snprintf(moved, sizeof(moved), "%s/moved.db", dir);
+	strcpy(real, path);
+	/* Moved: all of the run is in the moved file, and nothing is left behind. */
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 500), 0);
+	assert_int_equal(comm_store_lost(store), 0);
+	assert_int_equal(rename(path, moved), 0);
+	assert_int_equal(write_at(store, 1, edges, 500), 0);
+	assert_int_equal(comm_store_lost(store), -ESTALE);
+	assert_int_equal(comm_store_end_run(store, START + 2 * SECOND, "moved"), 0);
+	comm_store_close(store);
+	strcpy(path, moved);
+	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") == 2);
+	assert_true(query("SELECT how = 'moved' FROM run") == 1);
+	assert_true(read_bytes() == 2 * fill(edges, 500, 0));
+	strcpy(path, real);
+	assert_int_equal(mode_of("-wal") + mode_of("-shm") + mode_of("-ballast"), 0);
+	/* Deleted. */
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(unlink(path), 0);
+	write_at(store, 1, edges, 500);
+	assert_int_equal(comm_store_lost(store), -ENOENT);
+	comm_store_close(store);
+	assert_int_equal(mode_of("-wal") + mode_of("-shm") + mode_of("-ballast"), 0);
+	/* Replaced by another store: that one is left alone. */
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(rename(moved, path), 0);
+	write_at(store, 1, edges, 500);
+	assert_int_equal(comm_store_lost(store), -ENOENT);
+	comm_store_close(store);
+	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") == 2);
+	/* Cut: nothing is written any more, or the rest would be damaged as well. */
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 500), 0);
+	assert_int_equal(truncate(path, 8192), 0);
+	assert_int_equal(write_at(store, 1, edges, 500), -ENODATA);
+	assert_int_equal(comm_store_lost(store), -ENODATA);
+	assert_int_equal(comm_store_end_run(store, START + 2 * SECOND, "cut"), -ENODATA);
+	comm_store_close(store);
+	refuse(-EUCLEAN, "damaged");
 }
 
 /* Runs fn as user nobody, who may not write here. */
@@ -357,6 +501,9 @@ int main(void)
 		TEST(test_files_have_their_mode),
 		TEST(test_refuses_what_is_not_ours),
 		TEST(test_one_writer),
+		TEST(test_links),
+		TEST(test_links_beside),
+		TEST(test_taken_away),
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_ATTEMPTS = 8 };
+
+/*
+ * Where the lock is: far from the bytes that SQLite locks and from any byte of a file.  So
+ * many bytes are locked as the writer's pid says, and one: the kernel tells others who ask
+ * how many.
+ */
+static const off_t lock_at = (off_t)1 << 62;
+
+pid_t comm_store_file_writer(int fd)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
+
+	if (fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+		return 0;
+	return lock.l_len > 1 && lock.l_len <= INT_MAX ? (pid_t)(lock.l_len - 1) : 0;
+}
+
+static int take_lock(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = lock_at,
+			     .l_len = 1 + (off_t)getpid()};
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+/* The directory of path without links, and its last part as it is. */
+static int resolve(const char *path, char ret[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char directory[PATH_MAX], real[PATH_MAX];
+	size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+
+	if (n >= sizeof(directory))
+		return -ENAMETOOLONG;
+	memcpy(directory, path, n);
+	directory[n] = '\0';
+	if (!realpath(n ? directory : ".", real))
+		return -errno;
+	n = snprintf(ret, PATH_MAX, "%s%s%s", real, real[1] ? "/" : "", base);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int type_error(const struct stat *st)
+{
+	if (S_ISREG(st->st_mode))
+		return 0;
+	return S_ISLNK(st->st_mode) ? -ELOOP : S_ISDIR(st->st_mode) ? -EISDIR : -EMEDIUMTYPE;
+}
+
+/* Opens what is there; a new file gets its mode, which SQLite gives on to those beside it. */
+static int open_file(const char *name)
+{
+	struct stat st;
+	int fd, err;
+
+	/* A device or a FIFO is not even opened: that alone may do something, or wait. */
+	if (lstat(name, &st) == 0) {
+		err = type_error(&st);
+		if (err)
+			return err;
+		fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		return fd < 0 ? -errno : fd;
+	}
+	if (errno != ENOENT)
+		return -errno;
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0)
+		return -errno;
+	if (fchmod(fd, 0640) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static bool has_name(const char *name, const struct stat *st)
+{
+	struct stat by_name;
+
+	return lstat(name, &by_name) == 0 && by_name.st_ino == st->st_ino &&
+	       by_name.st_dev == st->st_dev;
+}
+
+int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder)
+{
+	struct comm_store_file file;
+	struct stat st;
+	int err;
+
+	*ret_holder = 0;
+	err = resolve(path, file.name);
+	for (int i = 0; !err && i < FILE_ATTEMPTS; i++) {
+		file.fd = open_file(file.name);
+		/* Another made it, or took it away, between two looks. */
+		if (file.fd == -EEXIST || file.fd == -ENOENT)
+			continue;
+		if (file.fd < 0)
+			return file.fd;
+		err = take_lock(file.fd);
+		if (err == -EBUSY)
+			*ret_holder = comm_store_file_writer(file.fd);
+		if (!err && fstat(file.fd, &st) < 0)
+			err = -errno;
+		if (!err)
+			err = type_error(&st);
+		if (!err && has_name(file.name, &st)) {
+			/* SQLite's log goes by the name: under another name it would be missing. */
+			if (st.st_nlink != 1)
+				err = -EMLINK;
+			file.size_bytes = st.st_size;
+			if (!err) {
+				*ret = file;
+				return 0;
+			}
+		}
+		close(file.fd);
+	}
+	return err ? err : -EBUSY;
+}
+
+void comm_store_file_close(struct comm_store_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+int comm_store_file_check(struct comm_store_file *file)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return -errno;
+	if (!st.st_nlink)
+		return -ENOENT;
+	if (!has_name(file->name, &st))
+		return -ESTALE;
+	if ((uint64_t)st.st_size < file->size_bytes)
+		return -ENODATA;
+	file->size_bytes = st.st_size;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file of a store, beside SQLite's own descriptor of it: opened without following a link,
+ * locked for one writer, and watched for what others do to it meanwhile.  The lock is on the
+ * file itself, whatever name leads to it, and the kernel drops it when the writer dies.
+ */
+#ifndef COMM_STORE_FILE_H
+#define COMM_STORE_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct comm_store_file {
+	int fd;		     /* closed after SQLite's, or SQLite's locks go with it */
+	char name[PATH_MAX]; /* without links in its directory, for SQLITE_OPEN_NOFOLLOW */
+	uint64_t size_bytes; /* a store never shrinks */
+};
+
+/*
+ * Makes the file where there is none.  -EBUSY: *ret_holder is writing to it (0: unknown);
+ * -ELOOP: it is a symbolic link; -EMLINK: it has several names; -EMEDIUMTYPE, -EISDIR: it is no
+ * regular file.
+ */
+int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder);
+/* For one that was not opened, with fd -1, too. */
+void comm_store_file_close(struct comm_store_file *file);
+/* -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -ENODATA: cut. */
+int comm_store_file_check(struct comm_store_file *file);
+
+/* The writer's pid; 0: there is none.  Any descriptor of the file serves. */
+pid_t comm_store_file_writer(int fd);
+
+#endif
