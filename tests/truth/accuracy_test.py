@@ -83,6 +83,8 @@ class AccuracyTest(unittest.TestCase):
         path = os.path.join(self.dir.name, name)
         con = sqlite3.connect(path)
         con.executescript("""
+            CREATE TABLE run(event);
+            INSERT INTO run VALUES ('every access');
             CREATE TABLE thread(id, tgid, tid);
             CREATE TABLE function(id, name, module);
             CREATE TABLE site(id, function);

@@ -14,6 +14,8 @@ and what stated.py tells: whether what the report states is true.  By function t
 `commctl report --by-function --across --self`; by role it is the default report, where the
 threads of a role count as exchangeable: each pair's truth is its roles' share over their pairs.
 Where each thread has work of its own (STATIC) threads are matched in order of their creation.
+Of a program that counts by itself (-fsanitize=thread) rows with an end in a shared library are
+left out: its truth has none.
 
 Beside the estimators stand the nearest sampled write in address (address), and two guesses
 that need no measurement: uniform, each pair of threads the same (by role only), and self,
@@ -197,9 +199,10 @@ def read_store(db):
         code = {i: (name, module) for i, name, module in con.execute(
             "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
             "JOIN function ON function.id = site.function")}
+        event = con.execute("SELECT event FROM run").fetchone()[0]
         reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
-               "thread": {}, "pair": {}}
+               "thread": {}, "pair": {}, "libraries": event != "every instrumented access"}
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.bytes) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
@@ -259,9 +262,11 @@ def threads_truth(exact, est, nodes, is_static):
     return ret
 
 
-def functions(a, b):
-    """The key of a row between two nodes of a report by function; None: startup."""
+def functions(a, b, libraries=True):
+    """The key of a row between two nodes of a report by function; None: it is left out."""
     if is_startup(a["name"], a.get("module", "")):
+        return None
+    if not libraries and any(re.search(r"\.so(\.|$)", n.get("module", "")) for n in (a, b)):
         return None
     return function_name(a["name"], a.get("module", "")), function_name(b["name"], b.get("module", ""))
 
@@ -274,7 +279,8 @@ def judged(commctl, db, name, est, exact):
     bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
     across = stated.report(commctl, db, "--by-function", "--across", "--self")
     for by, of, truth in (("role", rows, true),
-                          ("function", stated.rows(across, functions), exact["function"])):
+                          ("function", stated.rows(across, lambda a, b: functions(
+                              a, b, exact["libraries"])), exact["function"])):
         if est == BASELINE:
             of = stated.guess({k: r.bytes for k, r in of.items()})
         ret[by] = dict(stated.figures(of, truth), floor=stated.floor(exact[by], bursts))

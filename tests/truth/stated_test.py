@@ -120,6 +120,13 @@ class StatedTest(unittest.TestCase):
         self.assertIsNone(programs.functions(a, b))
         self.assertEqual(programs.functions(b, a), ("f", "_dl_fixup"))
 
+    def test_functions_that_an_instrumented_program_does_not_count(self):
+        lib, own = {"name": "g", "module": "/l/libgomp.so.1.0.0"}, {"name": "f", "module": "/x.soon"}
+        for a, b in (lib, own), (own, lib):
+            self.assertIsNone(programs.functions(a, b, False))
+            self.assertIsNotNone(programs.functions(a, b))
+        self.assertEqual(programs.functions(own, own, False), ("f", "f"))
+
 
 if __name__ == "__main__":
     unittest.main()
