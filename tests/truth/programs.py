@@ -358,7 +358,11 @@ class Programs:
         self.done = set()
         if os.path.exists(self.path):
             with open(self.path, newline="") as f:
-                self.done = {tuple(row[k] for k in KEYS) for row in csv.DictReader(f)}
+                reader = csv.DictReader(f)
+                if reader.fieldnames != KEYS + FIELDS:
+                    raise SystemExit("%s has other columns: of another version; remove it" %
+                                     self.path)
+                self.done = {tuple(row[k] for k in KEYS) for row in reader}
         else:
             self.append([KEYS + FIELDS])
 
