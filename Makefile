@@ -36,7 +36,7 @@ quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
 INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
-INC_ctl := -Iinclude -iquote ctl -iquote ctl/form
+INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -liberty -lm
@@ -45,7 +45,7 @@ LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
 LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)))
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
-CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c))
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c)) $(O)/ctl/html/asset.o
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 
@@ -110,6 +110,18 @@ $(O)/ctl/%.o: ctl/%.c
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_ctl) -c $< -o $@
+
+# The page's policy allows the style and the script with these hashes, and nothing else.
+hash = "sha256-$$(sha256sum <$(1) | cut -c1-64 | tr a-f A-F | basenc --base16 -d | base64)"
+
+$(O)/ctl/html/head.html: $(addprefix ctl/html/,head.html page.css page.js)
+	@mkdir -p $(@D)
+	$(say) HASH $@
+	$(Q)sed "s|@STYLE@|"$(call hash,ctl/html/page.css)"|; s|@SCRIPT@|"$(call hash,ctl/html/page.js)"|" $< > $@
+
+$(O)/ctl/html/asset.o: ctl/html/asset.S $(O)/ctl/html/head.html $(addprefix ctl/html/,page.css body.html page.js)
+	$(say) AS $@
+	$(Q)$(CC) -c -Wa,-I$(O)/ctl/html -Wa,-Ictl/html $< -o $@
 
 # commctl finds libcommprof.so beside itself in a build, and in ../lib when installed.
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so

@@ -18,6 +18,7 @@ enum {
 int ctl_report(int argc, char **argv);
 int ctl_export(int argc, char **argv);
 int ctl_top(int argc, char **argv);
+int ctl_html(int argc, char **argv);
 int ctl_list(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{"report", ctl_report, "who wrote what others read: for people, or in a form for programs"},
+	{"html", ctl_html, "the same as a page for a browser, to look into"},
 	{"top", ctl_top, "the same of the last minute, on a screen that follows"},
 	{"diff", ctl_diff, "what changed from one run to another"},
 	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},

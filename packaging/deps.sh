@@ -10,7 +10,7 @@ build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev 
 demo="redis-server redis-tools procps python3"
 check="$demo g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
-       qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
+       chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk tmux"
 bench="$demo pigz time valgrind xz-utils sqlite3"
 

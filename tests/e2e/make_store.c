@@ -4,7 +4,8 @@
  *
  *   make_store KIND FILE [SECONDS]
  *
- * KIND: redis, changed, turn, hostile, empty, threads, unfinished, guess or precise.
+ * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess
+ * or precise.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -173,6 +174,23 @@ static size_t changed(struct flow *flow)
 	return kept;
 }
 
+/* Names that want to be markup, to run, or to hide. */
+static size_t markup(struct flow *flow)
+{
+	uint32_t a = made_thread(names, 1, 1, "</script><b>"),
+		 b = made_thread(names, 1, 2, "<!--<script>");
+	uint32_t f = site("</script><img src=x onerror=owned()>", "<svg onload=owned()>",
+			  "/x/\"><img src=x onerror=owned()>.c", 3);
+	uint32_t g = site("\xe2\x80\xae\xe2\x81\xa6reversed\xc2\x9b\xe2\x80\xa8", "${owned()}",
+			  "'};owned();//", 2);
+	uint32_t o =
+		made_object(names, COMM_OBJECT_STATIC, "javascript:owned()&lt;", "__proto__", 8);
+
+	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
+	flow[1] = (struct flow){b, a, g, f, o, 2e6, 10};
+	return 2;
+}
+
 /* The writer is known by the object alone. */
 static size_t guess(struct flow *flow)
 {
@@ -207,21 +225,21 @@ static size_t precise(struct flow *flow, struct comm_origin *origin)
 	return 4;
 }
 
-/* A ring of 64 threads of one name, like a pool of workers. */
-static size_t threads(struct flow *flow)
+/* A ring of threads of one name, like a pool of workers. */
+static size_t threads(struct flow *flow, uint32_t n)
 {
 	uint32_t f = site("produce", "ring", "ring.c", 10),
 		 g = site("consume", "ring", "ring.c", 20);
 	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "ring", 4096), first = 0;
 
-	for (uint32_t i = 0; i < 64; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		uint32_t t = made_thread(names, 100, 100 + i, "worker");
 
 		first = i ? first : t;
 	}
-	for (uint32_t i = 0; i < 64; i++)
-		flow[i] = (struct flow){first + i, first + (i + 1) % 64, f, g, o, 1e6 + 1e4 * i, 8};
-	return 64;
+	for (uint32_t i = 0; i < n; i++)
+		flow[i] = (struct flow){first + i, first + (i + 1) % n, f, g, o, 1e6 + 1e4 * i, 8};
+	return n;
 }
 
 int main(int argc, char **argv)
@@ -239,6 +257,7 @@ int main(int argc, char **argv)
 				     .overhead_limit = 0.01,
 				     .granularity_bytes = 8,
 				     .notes = ""};
+	static const struct comm_error_model counted;
 	int seconds = argc > 3 ? atoi(argv[3]) : 60;
 	struct comm_store *store;
 	struct flow flow[256];
@@ -266,9 +285,18 @@ int main(int argc, char **argv)
 		info.command = "\033[2J\"evil\"\n\\";
 		info.notes = "\033]0;x\007no BPF";
 		n = hostile(flow);
+	} else if (!strcmp(argv[1], "markup")) {
+		info.command = info.host = info.notes = "</title></script><script>owned()</script>";
+		n = markup(flow);
 	} else if (!strcmp(argv[1], "threads")) {
-		n = threads(flow);
+		n = threads(flow, 64);
 		info.command = "ring 64";
+	} else if (!strcmp(argv[1], "many")) {
+		n = threads(flow, 200);
+		info.command = "ring 200";
+	} else if (!strcmp(argv[1], "exact")) {
+		info.error_model = &counted;
+		n = redis(flow);
 	} else if (!strcmp(argv[1], "guess")) {
 		n = guess(flow);
 	} else if (!strcmp(argv[1], "changed")) {

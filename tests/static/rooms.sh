@@ -21,9 +21,9 @@ ask() { make -s --no-print-directory "$@"; }
 for room in $(ask print-rooms) ctl; do
   read -ra flags <<<"$(ask print-inc ROOM="$room")"
   found='' broken=''
-  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h ctl/form/*.h; do
+  for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h ctl/*/*.h; do
     of=${header%/*} of=${of#libcomm/}
-    [ "$of" = "$room" ] || [ "$of" = "$room/form" ] && continue
+    [ "$of" = "$room" ] || [ "$room:${of%%/*}" = ctl:ctl ] && continue
     case " ${flags[*]} " in
     *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
     *)

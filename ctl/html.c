@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+#include "number.h"
+#include "open.h"
+#include "page.h"
+
+enum {
+	KEY_FROM = 0x100,
+	KEY_TO,
+	KEY_FIRST_READ,
+	KEY_CONFIDENCE,
+	KEY_SOURCE_DIR,
+	HTML_MODE = 0640, /* as the store: names and command lines are not for everybody */
+};
+
+struct options {
+	const char *store, *output;
+	struct comm_query query;
+	struct ctl_source source;
+};
+
+static const struct argp_option argp_options[] = {
+	{"output", 'o', "FILE", 0, "Where to write the page; - is standard output", 0},
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
+	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	{"first-read", KEY_FIRST_READ, NULL, 0,
+	 "Count only the first read of what was written, as with a perfect cache", 0},
+	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
+	{"source-dir", KEY_SOURCE_DIR, "DIR", 0,
+	 "Look for source files beneath DIR, and take the lines that are named into the page; may "
+	 "be given several times.  Without it the page has no source",
+	 0},
+	{0},
+};
+
+static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
+{
+	int64_t ns = 0;
+
+	if (comm_parse_duration(arg, &ns))
+		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
+	return ns;
+}
+
+static double parse_confidence(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double percent = strtod(arg, &end);
+
+	if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent < 100))
+		argp_error(state,
+			   "--confidence wants a number of more than 0 and less than 100, not '%s'",
+			   arg);
+	return percent / 100;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	struct comm_query *query = &options->query;
+	uint64_t run;
+	int code;
+
+	switch (key) {
+	case 'o':
+		options->output = arg;
+		return 0;
+	case 's':
+		options->store = arg;
+		return 0;
+	case 'r':
+		if (!ctl_parse_count(arg, INT64_MAX, &run) || !run)
+			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
+		query->run = run;
+		return 0;
+	case KEY_FROM:
+		query->from_ns = parse_time(state, "--from", arg);
+		return 0;
+	case KEY_TO:
+		query->to_ns = parse_time(state, "--to", arg);
+		if (!query->to_ns)
+			argp_error(state, "--to 0 leaves nothing to look at");
+		return 0;
+	case KEY_FIRST_READ:
+		query->first_read = true;
+		return 0;
+	case KEY_CONFIDENCE:
+		query->confidence = parse_confidence(state, arg);
+		return 0;
+	case KEY_SOURCE_DIR:
+		code = ctl_source_add(&options->source, arg);
+		if (code)
+			argp_error(state, "--source-dir %s: %s", arg, strerror(-code));
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		if (!options->output)
+			argp_error(state, "say where the page goes: -o FILE");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	argp_options,
+	parse,
+	NULL,
+	"Writes a run as one HTML page for a browser, which needs no network and no other file.",
+	NULL,
+	NULL,
+	NULL};
+
+static int write_file(const char *path, const char *page, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, HTML_MODE);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (out && fwrite(page, 1, size, out) == size && !fclose(out))
+		return CTL_OK;
+	fprintf(stderr, "commctl: cannot write %s: %s\n", path, strerror(errno));
+	return CTL_FAILURE;
+}
+
+/* The page is made in memory, so that a run without data leaves the file as it is. */
+int ctl_html(int argc, char **argv)
+{
+	struct options options = {.query = COMM_QUERY_INIT};
+	struct comm_reader *reader;
+	char *page = NULL, *err;
+	size_t size = 0;
+	FILE *out;
+	int code;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	code = ctl_open(options.store, &reader, NULL);
+	if (code)
+		return code;
+	out = open_memstream(&page, &size);
+	if (!out)
+		return ctl_error(-errno, NULL);
+	code = ctl_page_print(out, reader, &options.query, &options.source, &err);
+	comm_reader_close(reader);
+	ctl_source_deinit(&options.source);
+	if (fclose(out) && !code)
+		code = -errno;
+	if (code)
+		code = ctl_error(code, err);
+	else if (!strcmp(options.output, "-"))
+		fwrite(page, 1, size, stdout);
+	else
+		code = write_file(options.output, page, size);
+	free(page);
+	return code;
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <comm/version.h>
+
+#include "asset.h"
+#include "columns.h"
+#include "data.h"
+#include "number.h"
+
+enum {
+	PAGE_TOP = 5000, /* edges of a view: some 45 bytes each */
+	PAGE_TOP_DEEP = 2500,
+	PAGE_TOP_CELL = 300,
+	PAGE_CELLS = 48,
+	/* A report of fewer slices confirms nothing, one of twice as many is split finely. */
+	PAGE_CELL_SLICES = 2 * COMM_RESOLVED_SLICES,
+	PAGE_COURSE = 300, /* points of the course of all bytes */
+	/* With more rows than this in the run, the course in time is made by thread alone. */
+	PAGE_ROWS = 2000000,
+	PAGE_GROUPINGS = 5,
+};
+
+struct page {
+	FILE *out;
+	struct comm_reader *reader;
+	struct comm_query query; /* what all queries of the page have in common */
+	struct ctl_nodes *nodes;
+	const struct comm_report *whole; /* by thread */
+	const char *by[PAGE_GROUPINGS];	 /* groupings of the page's views, by thread first */
+	size_t n_by;
+	size_t n_data;
+	char **err;
+};
+
+static void open_data(struct page *page)
+{
+	fprintf(page->out, "<script type=\"application/json\" id=\"data-%zu\">", page->n_data++);
+}
+
+static void close_data(struct page *page)
+{
+	fputs("</script>\n", page->out);
+}
+
+/*
+ * Between threads a report is as "commctl report" prints it.  Others are of what goes from
+ * one thread to another, be it from a function or a role to itself.
+ */
+static int ask(struct page *page, const char *by, size_t top, bool guess, struct comm_report **ret)
+{
+	struct comm_query query = page->query;
+
+	query.by = by;
+	query.top = top;
+	query.guess = guess;
+	query.self = query.across = strcmp(by, "thread") != 0;
+	return comm_reader_report(page->reader, &query, ret, page->err);
+}
+
+static int print_view(struct page *page, const char *by, const struct comm_report *report,
+		      bool guess)
+{
+	const struct comm_query query = {.by = by, .guess = guess};
+
+	return ctl_columns_print(page->out, page->nodes, &query, report);
+}
+
+static int ask_and_print(struct page *page, const char *by, size_t top, bool guess)
+{
+	struct comm_report *report;
+	int code = ask(page, by, top, guess, &report);
+
+	if (code)
+		return code;
+	code = print_view(page, by, report, guess);
+	comm_report_free(report);
+	return code;
+}
+
+static void print_run(struct page *page)
+{
+	static const char *const states[] = {
+		[COMM_RUN_RUNNING] = "running",
+		[COMM_RUN_FINISHED] = "finished",
+		[COMM_RUN_UNFINISHED] = "unfinished",
+	};
+	const struct comm_run *run = page->whole->run;
+	char text[CTL_NUMBER];
+	FILE *out = page->out;
+
+	fputs("\"run\":{", out);
+	ctl_data_member_text(out, "target", run->command);
+	ctl_data_member_text(out, "host", run->host);
+	ctl_data_member_text(out, "source", run->source);
+	ctl_data_member_text(out, "event", run->event);
+	ctl_data_member_text(out, "estimator", run->estimator);
+	ctl_data_member_text(out, "notes", run->notes);
+	ctl_data_member_text(out, "how", run->how);
+	ctl_data_member_text(out, "state", states[run->state]);
+	ctl_data_member_text(out, "uuid", run->uuid);
+	ctl_data_member_text(out, "start", ctl_time(text, run->start_unix_ns));
+	ctl_data_member(out, "length_s", (run->end_ns - run->start_ns) / 1e9);
+	ctl_data_member(out, "limit", run->overhead_limit);
+	ctl_data_member(out, "setup_s", run->setup_ns / 1e9);
+	ctl_data_member(out, "deleted_s", run->deleted_ns / 1e9);
+	ctl_data_member_count(out, "granularity", run->granularity_bytes);
+	fprintf(out, "\"id\":%lld},\n", (long long)run->id);
+}
+
+static void print_range(struct page *page)
+{
+	const struct comm_report *whole = page->whole;
+	FILE *out = page->out;
+
+	fputs("\"range\":{", out);
+	ctl_data_member(out, "from_s", whole->from_ns / 1e9);
+	ctl_data_member(out, "to_s", whole->to_ns / 1e9);
+	ctl_data_member(out, "cost", whole->target_ns ? whole->overhead : -1);
+	ctl_data_member(out, "read", whole->read_bytes);
+	ctl_data_member(out, "seen", whole->seen_bytes);
+	ctl_data_member(out, "guesses", whole->guess_bytes);
+	ctl_data_member_count(out, "samples", whole->samples);
+	ctl_data_member_count(out, "bursts", whole->bursts);
+	ctl_data_member_count(out, "accesses", whole->accesses);
+	ctl_data_member(out, "confidence", whole->confidence);
+	ctl_data_member(out, "factor", whole->factor);
+	fprintf(out, "\"first_read\":%s,\"exact\":%s},\n",
+		page->query.first_read ? "true" : "false", whole->exact ? "true" : "false");
+}
+
+static void print_account(struct page *page)
+{
+	const struct comm_report_part *part;
+	FILE *out = page->out;
+
+	fputs("\"account\":[", out);
+	for (size_t i = 0; (part = comm_report_part_at(page->whole, i)); i++) {
+		fputs(i ? ",{" : "{", out);
+		ctl_data_member_text(out, "part", part->name);
+		ctl_data_member(out, "bytes", part->bytes);
+		ctl_data_member(out, "share", part->share);
+		ctl_data_member(out, "low", part->share_low);
+		ctl_data_member(out, "high", part->share_high);
+		if (part->object)
+			ctl_data_member_text(out, "object", part->object);
+		fprintf(out, "\"stated\":%s}", part->resolved ? "true" : "false");
+	}
+	fputs("],\n\"loss\":[", out);
+	for (size_t i = 0; i < page->whole->n_losses; i++) {
+		const struct comm_report_loss *loss = comm_report_loss_at(page->whole, i);
+
+		fputs(i ? ",{" : "{", out);
+		ctl_data_member_text(out, "cause", loss->cause);
+		ctl_data_member_text(out, "help", loss->help);
+		fprintf(out, "\"n\":%llu}", (unsigned long long)loss->n);
+	}
+	fputs("],\n", out);
+}
+
+/* Bytes between threads over time: neighbouring slices as one where there are too many. */
+static void print_course(struct page *page)
+{
+	size_t n = page->whole->n_slices, step = n / PAGE_COURSE + 1;
+	FILE *out = page->out;
+
+	fputs("\"course\":[", out);
+	for (size_t i = 0; i < n; i += step) {
+		const struct comm_report_slice *slice = NULL;
+		uint64_t start_ns = comm_report_slice_at(page->whole, i)->start_ns;
+		double bytes = 0;
+
+		for (size_t j = i; j < n && j < i + step; j++) {
+			slice = comm_report_slice_at(page->whole, j);
+			bytes += slice->bytes;
+		}
+		fputs(i ? ",[" : "[", out);
+		ctl_data_number(out, start_ns / 1e9);
+		putc(',', out);
+		ctl_data_number(out, slice->end_ns / 1e9);
+		putc(',', out);
+		ctl_data_number(out, bytes);
+		putc(']', out);
+	}
+	fputs("],\n", out);
+}
+
+static size_t n_processes(const struct comm_report *report)
+{
+	const struct comm_node *first = comm_report_node_at(report, 0);
+
+	for (size_t i = 1; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (!node->other && !first->other && node->tgid != first->tgid)
+			return 2;
+	}
+	return 1;
+}
+
+/* Which groupings tell something: roles where threads share one, processes where several are. */
+static int choose(struct page *page)
+{
+	struct comm_report *roles;
+	int code = ask(page, "role", PAGE_TOP, false, &roles);
+
+	if (code)
+		return code;
+	page->by[page->n_by++] = "thread";
+	if (roles->n_nodes < page->whole->n_nodes)
+		page->by[page->n_by++] = "role";
+	if (n_processes(page->whole) > 1)
+		page->by[page->n_by++] = "process";
+	page->by[page->n_by++] = "function";
+	page->by[page->n_by++] = "object";
+	comm_report_free(roles);
+	return 0;
+}
+
+static int print_first(struct page *page)
+{
+	FILE *out = page->out;
+	int code;
+
+	open_data(page);
+	fputs("{", out);
+	ctl_data_member_text(out, "version", COMM_VERSION);
+	print_run(page);
+	print_range(page);
+	print_account(page);
+	print_course(page);
+	fputs("\"by\":[", out);
+	for (size_t i = 0; i < page->n_by; i++) {
+		if (i)
+			putc(',', out);
+		ctl_data_text(out, page->by[i]);
+	}
+	fputs("],\n\"view\":", out);
+	code = print_view(page, "thread", page->whole, false);
+	fputs("}", out);
+	close_data(page);
+	return code;
+}
+
+static int print_views(struct page *page, bool guess)
+{
+	int code = 0;
+
+	open_data(page);
+	putc('[', page->out);
+	/* The one by thread stands before the script, so that there is a picture at once. */
+	for (size_t i = !guess; i < page->n_by && !code; i++) {
+		if (i > !guess)
+			fputs(",\n", page->out);
+		code = ask_and_print(page, page->by[i], PAGE_TOP, guess);
+	}
+	putc(']', page->out);
+	close_data(page);
+	return code;
+}
+
+/* The steps from an edge of a view to lines; "object" has one more. */
+static int print_deep(struct page *page)
+{
+	static const char *const steps[] = {",function", ",function,object",
+					    ",function,line,object"};
+	char by[64];
+	int code = 0;
+	bool first = true;
+
+	open_data(page);
+	putc('[', page->out);
+	for (size_t i = 0; i < page->n_by; i++) {
+		const char *top = page->by[i];
+
+		for (size_t j = 0; j < 3 && strcmp(top, "object") != 0 && !code; j++) {
+			if (!strcmp(top, "function") && !j)
+				continue;
+			snprintf(by, sizeof(by), "%s%s", strcmp(top, "function") ? top : "function",
+				 strcmp(top, "function") ? steps[j] : steps[j] + strlen(steps[0]));
+			fputs(first ? "" : ",\n", page->out);
+			first = false;
+			code = ask_and_print(page, by, PAGE_TOP_DEEP, false);
+		}
+	}
+	fputs(",\n", page->out);
+	if (!code)
+		code = ask_and_print(page, "thread,object", PAGE_TOP_DEEP, false);
+	putc(']', page->out);
+	close_data(page);
+	return code;
+}
+
+static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_t n_by)
+{
+	const struct comm_query saved = page->query;
+	int code = 0;
+
+	page->query.from_ns = from_ns;
+	page->query.to_ns = to_ns;
+	putc('[', page->out);
+	for (size_t i = 0; i < n_by && !code; i++) {
+		if (i)
+			fputs(",\n", page->out);
+		code = ask_and_print(page, page->by[i], PAGE_TOP_CELL, false);
+	}
+	putc(']', page->out);
+	page->query = saved;
+	return code;
+}
+
+/* The range cut into cells, each a report of its own, with enough slices to check it. */
+static int print_cells(struct page *page)
+{
+	const struct comm_report *whole = page->whole;
+	uint64_t least_ns = (whole->to_ns - whole->from_ns) / PAGE_CELLS, from_ns = 0;
+	size_t n = whole->n_slices, in_cell = 0, n_cells = 0;
+	size_t n_by = whole->run->edges > PAGE_ROWS ? 1 : page->n_by;
+	int code = 0;
+
+	open_data(page);
+	putc('[', page->out);
+	for (size_t i = 0; i < n && !code; i++) {
+		const struct comm_report_slice *slice = comm_report_slice_at(whole, i);
+
+		if (!in_cell++)
+			from_ns = slice->start_ns;
+		if (in_cell < PAGE_CELL_SLICES || slice->end_ns - from_ns < least_ns)
+			continue;
+		fputs(n_cells++ ? ",\n" : "", page->out);
+		code = print_cell(page, from_ns, slice->end_ns, n_by);
+		in_cell = 0;
+	}
+	/* What is left over at the end is too short to say anything. */
+	putc(']', page->out);
+	close_data(page);
+	return code;
+}
+
+struct excerpts {
+	struct page *page;
+	struct ctl_source *source;
+	size_t n;
+};
+
+static void print_excerpt(void *arg, const char *id, const char *path, uint32_t line)
+{
+	struct excerpts *excerpts = arg;
+	FILE *out = excerpts->page->out;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	bool found;
+
+	if (!memory)
+		return;
+	found = ctl_source_print(excerpts->source, path, line, memory);
+	if (!fclose(memory) && found) {
+		fputs(excerpts->n++ ? ",\n" : "", out);
+		ctl_data_text(out, id);
+		fprintf(out, ":%s", text);
+	}
+	free(text);
+}
+
+static void print_sources(struct page *page, struct ctl_source *source)
+{
+	struct excerpts excerpts = {page, source, 0};
+
+	source->run_unix_ns = page->whole->run->start_unix_ns;
+	open_data(page);
+	fprintf(page->out, "{\"asked\":%s,\"lines\":{", source->n_dirs ? "true" : "false");
+	if (source->n_dirs)
+		ctl_nodes_lines(page->nodes, print_excerpt, &excerpts);
+	fputs("}}", page->out);
+	close_data(page);
+}
+
+static int print_all(struct page *page, struct ctl_source *source)
+{
+	int code;
+
+	fprintf(page->out, "%s<style>%s</style>\n%s", ctl_asset_head, ctl_asset_style,
+		ctl_asset_body);
+	code = print_first(page);
+	fprintf(page->out, "<script>%s</script>\n", ctl_asset_script);
+	if (!code)
+		code = print_views(page, false);
+	if (!code)
+		code = print_deep(page);
+	if (!code)
+		code = print_cells(page);
+	if (!code && page->whole->guess_bytes > 0)
+		code = print_views(page, true);
+	if (!code)
+		print_sources(page, source);
+	fputs("</body>\n</html>\n", page->out);
+	return code;
+}
+
+int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
+		   struct ctl_source *source, char **err)
+{
+	struct page page = {.out = out, .reader = reader, .query = *query, .err = err};
+	struct comm_report *whole;
+	int code;
+
+	*err = NULL;
+	code = ask(&page, "thread", PAGE_TOP, false, &whole);
+	if (code)
+		return code;
+	/* All other reports are of the same slices, also when a daemon is writing more. */
+	page.query.run = whole->run->id;
+	page.query.from_ns = whole->from_ns;
+	page.query.to_ns = whole->to_ns;
+	page.whole = whole;
+	page.nodes = ctl_nodes_create();
+	code = page.nodes ? choose(&page) : -ENOMEM;
+	if (!code)
+		code = print_all(&page, source);
+	ctl_nodes_destroy(page.nodes);
+	comm_report_free(whole);
+	return code;
+}

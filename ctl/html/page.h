@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pages: reports of one run as a single HTML file that needs no other and no network.  All its
+ * numbers are those of reports, which the library made; the page's script only shows them.
+ * What the reports do not state, it does not state either.
+ */
+#ifndef CTL_PAGE_H
+#define CTL_PAGE_H
+
+#include <stdio.h>
+
+#include <comm/comm.h>
+
+#include "source.h"
+
+/*
+ * query: run, range, first_read and confidence are taken; of a running run the page has what
+ * was there when this began.  Returns 0 or -errno; *err as by the library, NULL where out failed.
+ */
+int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
+		   struct ctl_source *source, char **err);
+
+#endif

@@ -1,0 +1,959 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shows the reports that page.c wrote into this page.  Nothing is estimated here: what is
+ * summed or stated, the library summed and states.  Names come from observed programs, so
+ * they become text nodes and attributes alone, never markup.
+ */
+'use strict';
+(() => {
+const SVG = 'http://www.w3.org/2000/svg';
+const KINDS = {thread: 't', role: 'g', process: 'p', function: 'f', line: 'l', object: 'o'};
+const TITLES = {thread: 'threads', role: 'roles', process: 'processes', function: 'functions', object: 'objects'};
+const SVG_MAX = 64, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, DECADES = 4;
+const $ = id => document.getElementById(id);
+
+function set(node, attributes) {
+	for (const name in attributes) {
+		if (name === 'text')
+			node.textContent = attributes[name];
+		else if (name.startsWith('on'))
+			node.addEventListener(name.slice(2), attributes[name]);
+		else if (attributes[name] !== null && attributes[name] !== undefined && attributes[name] !== false)
+			node.setAttribute(name, attributes[name]);
+	}
+	return node;
+}
+function el(tag, attributes, ...children) {
+	const node = set(document.createElement(tag), attributes || {});
+	node.append(...children.filter(child => child !== null));
+	return node;
+}
+function svg(tag, attributes, ...children) {
+	const node = set(document.createElementNS(SVG, tag), attributes || {});
+	node.append(...children);
+	return node;
+}
+
+/* Numbers, as commctl prints them. */
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+const digits = value => value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+function scaled(bytes) {
+	let unit = 0;
+	while (bytes >= 999.5 && unit + 1 < UNITS.length) {
+		bytes /= 1024;
+		unit++;
+	}
+	return [1024 ** unit, UNITS[unit], unit ? digits(bytes) : 0];
+}
+function bytes(n) {
+	const [by, unit, d] = scaled(n);
+	return (n / by).toFixed(d) + ' ' + unit;
+}
+function range(low, high) {
+	const [by, unit, d] = scaled(high);
+	return (low / by).toFixed(d) + '\u2009\u2013\u2009' + (high / by).toFixed(d) + ' ' + unit;
+}
+function percent(share) {
+	const p = share * 100;
+	return p > 0 && p < 0.01 ? '<0.01 %' : p < 100 && p >= 99.95 ? '>99.9 %' : p.toFixed(p < 1 ? 2 : 1) + ' %';
+}
+function percents(low, high) {
+	const d = high < 0.01 ? 2 : high < 0.0995 ? 1 : 0;
+	return (low * 100).toFixed(d) + '\u2009\u2013\u2009' + (high * 100).toFixed(d) + ' %';
+}
+function duration(s) {
+	if (!s)
+		return '0 s';
+	const steps = [[1e-6, 1e-3, 'us'], [1e-3, 1, 'ms'], [1, 120, 's'], [60, 7200, 'min'], [3600, 172800, 'h'], [86400, Infinity, 'd']];
+	const [unit, , name] = steps.find(step => s < step[1]);
+	const value = s / unit;
+	return value.toFixed(Number.isInteger(value) ? 0 : digits(value)) + ' ' + name;
+}
+const count = n => n.toLocaleString('en-US');
+
+/*
+ * The data: five elements, decoded in their order, since each view brings the nodes that were
+ * not met before.  The first stands before this script, the others behind it.
+ */
+const tables = {};
+for (const kind in KINDS)
+	tables[KINDS[kind]] = [];
+const loaded = [];
+let expected = 5;
+
+function take(view) {
+	for (const letter in view.nodes)
+		tables[letter].push(...view.nodes[letter]);
+	view.nodes = null;
+	view.parts = view.by.split(',');
+	view.letters = view.parts.map(part => KINDS[part]);
+	view.n = view.bytes.length;
+	return view;
+}
+function data(i) {
+	for (let k = loaded.length; k <= i; k++) {
+		const element = $('data-' + k);
+		if (!element || (k && !complete))
+			return null;
+		const value = JSON.parse(element.textContent);
+		element.textContent = '';
+		if (k === 0)
+			take(value.view);
+		else if (k === 3)
+			value.forEach(cell => cell.forEach(take));
+		else if (k < expected - 1)
+			value.forEach(take);
+		loaded.push(value);
+	}
+	return loaded[i];
+}
+let complete = false;
+const main = data(0);
+const {run, range: whole} = main;
+const exact = whole.exact, hasGuesses = whole.guesses > 0;
+if (hasGuesses)
+	expected = 6;
+const sources = () => data(expected - 1);
+const kindOf = letter => Object.keys(KINDS).find(kind => KINDS[kind] === letter);
+
+/* What is looked at; all of it stands in the URL's hash. */
+const state = {by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null};
+
+function readHash() {
+	const hash = new URLSearchParams(location.hash.slice(1));
+	const ends = text => text && /^[a-z]\d+>[a-z]\d+$/.test(text) ? text.split('>') : null;
+	state.by = main.by.includes(hash.get('by')) ? hash.get('by') : 'thread';
+	state.cell = /^\d+$/.test(hash.get('cell')) ? Number(hash.get('cell')) : -1;
+	state.pair = ends(hash.get('pair'));
+	state.functions = ends(hash.get('functions'));
+	state.object = /^o\d+$/.test(hash.get('object')) ? hash.get('object') : null;
+	state.unstated = hash.get('unstated') === '1';
+	state.guess = hasGuesses && hash.get('guess') === '1';
+	state.query = (hash.get('search') || '').slice(0, 200);
+	state.order = ['bytes', 'name'].includes(hash.get('order')) ? hash.get('order') : 'cluster';
+	state.sort = /^-?[a-z]+$/.test(hash.get('sort')) ? hash.get('sort') : null;
+}
+function writeHash() {
+	const hash = new URLSearchParams();
+	if (state.by !== 'thread')
+		hash.set('by', state.by);
+	if (state.cell >= 0)
+		hash.set('cell', state.cell);
+	for (const [name, ends] of [['pair', state.pair], ['functions', state.functions]])
+		if (ends)
+			hash.set(name, ends.join('>'));
+	if (state.object)
+		hash.set('object', state.object);
+	if (state.unstated)
+		hash.set('unstated', 1);
+	if (state.guess)
+		hash.set('guess', 1);
+	if (state.query)
+		hash.set('search', state.query);
+	if (state.order !== 'cluster')
+		hash.set('order', state.order);
+	if (state.sort)
+		hash.set('sort', state.sort);
+	const text = hash.toString();
+	return text ? '#' + text : '';
+}
+/* A step of the user's: can be undone by the browser's Back, unless it is a small one. */
+function go(change, small) {
+	Object.assign(state, change);
+	const url = location.pathname + location.search + writeHash();
+	try {
+		history[small ? 'replaceState' : 'pushState'](null, '', url);
+	} catch (error) {
+		location.hash = writeHash(); /* some browsers refuse it for file: */
+	}
+	draw();
+}
+
+/* Labels: the shortest text that tells a node from the others, and its whole name. */
+const twins = {};
+function isTwin(letter, name) {
+	const table = tables[letter];
+	if (!twins[letter] || twins[letter].n !== table.length) {
+		const seen = new Map();
+		for (const node of table)
+			seen.set(node[1], (seen.get(node[1]) || 0) + 1);
+		twins[letter] = {n: table.length, seen};
+	}
+	return twins[letter].seen.get(name) > 1;
+}
+function fold(name) {
+	if (name.length < 44)
+		return name;
+	let depth = 0, out = '';
+	for (const c of name) {
+		if (c === '<' && depth++ === 0)
+			out += '<\u2026>';
+		if (!depth)
+			out += c;
+		if (c === '>' && depth)
+			depth--;
+	}
+	if (depth)
+		out = name;
+	out = out.replace(/\([^()]{5,}\)( const)?$/, '(\u2026)$1');
+	return out.length > 80 ? out.slice(0, 50) + '\u2026' + out.slice(-28) : out;
+}
+const base = path => path.slice(path.lastIndexOf('/') + 1);
+/* The module of most functions goes without saying. */
+let usual = null;
+function isUsual(module) {
+	if (!usual || usual.n !== tables.f.length) {
+		const seen = new Map();
+		for (const node of tables.f)
+			seen.set(node[2], (seen.get(node[2]) || 0) + 1);
+		usual = {n: tables.f.length, name: [...seen.keys()].filter(name => name && name !== '[kernel]').sort((a, b) => seen.get(b) - seen.get(a))[0]};
+	}
+	return module === usual.name;
+}
+const inModule = module => isUsual(module) ? '' : moduleOf(module);
+const moduleOf = module => !module ? '' : module.startsWith('[') ? ' ' + module : ' [' + base(module) + ']';
+const place = node => base(node[3]) + ':' + node[4];
+function label(letter, i, full) {
+	const node = tables[letter][i];
+	if (!node)
+		return '(other)';
+	const name = (full ? node[1] : fold(node[1])) || '(unnamed)';
+	switch (letter) {
+	case 't':
+		return name + (node[3] && isTwin('t', node[1]) ? '/' + node[3] + (node[2] === node[3] ? ' main' : '') : '');
+	case 'f':
+		return name + (node[1].startsWith(base(node[2]) + '+0x') || node[2] === node[1] ? '' : full ? moduleOf(node[2]) : inModule(node[2]));
+	case 'l':
+		return (node[3] ? (full ? node[3] + ':' + node[4] : place(node)) + ' ' : '') + (node[5] ? fold(node[5]) + ' in ' : '') + name;
+	case 'o':
+		return name + (node[5] && isTwin('o', node[1]) ? '/' + node[5] : '') + (full ? moduleOf(node[2]) : inModule(node[2]));
+	default:
+		return name;
+	}
+}
+const idOf = (letter, i) => tables[letter][i] ? tables[letter][i][0] : letter + '0';
+const indexes = {};
+function indexOf(id) {
+	const letter = id[0], table = tables[letter] || [];
+	if (!indexes[letter] || indexes[letter].n !== table.length)
+		indexes[letter] = {n: table.length, map: new Map(table.map((node, i) => [node[0], i]))};
+	const i = indexes[letter].map.get(id);
+	return i === undefined ? -1 : i;
+}
+const labelOf = (id, full) => label(id[0], indexOf(id), full);
+
+/* An end of an edge: in views between threads a negative number is an object. */
+function endOf(view, i, isTo, part) {
+	const number = view[isTo ? 'to' : 'from'][part || 0][i];
+	if (view.by === 'object')
+		return number < 0 ? idOf('o', -1 - number) : idOf('t', number);
+	return idOf(view.letters[part || 0], number);
+}
+function edgeAt(view, i, part) {
+	const spread = view.spread[i] || 1, share = view.total > 0 ? view.bytes[i] / view.total : 0;
+	return {
+		view, i, from: endOf(view, i, 0, part), to: endOf(view, i, 1, part), bytes: view.bytes[i], low: view.low[i], high: view.high[i],
+		share, shareLow: share / spread, shareHigh: Math.min(1, share * spread), samples: view.samples[i], slices: view.slices[i],
+		stated: !!view.stated[i], guess: view.guess ? view.guess[i] : 0,
+	};
+}
+function edgesOf(view, part) {
+	const edges = [];
+	for (let i = 0; i < view.n; i++)
+		edges.push(edgeAt(view, i, part));
+	return edges;
+}
+const visible = edge => edge.stated || state.unstated || state.guess;
+
+function views() {
+	return [main.view, ...(data(1) || [])];
+}
+function wholeView(by) {
+	if (state.guess)
+		return (data(4) || []).find(view => view.by === by) || null;
+	return views().find(view => view.by === by) || null;
+}
+function currentView() {
+	const cells = state.cell >= 0 && data(3);
+	const cell = cells && cells[state.cell];
+	return cell && cell.find(view => view.by === state.by) || wholeView(state.by);
+}
+const isCell = view => state.cell >= 0 && view !== wholeView(state.by);
+const seconds = view => view.to_s - view.from_s;
+
+/* Heat: a logarithmic ramp of viridis (CC0), away from the background. */
+const VIRIDIS = [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
+const isDark = matchMedia('(prefers-color-scheme: dark)');
+function heat(level) {
+	const at = Math.max(0, Math.min(1, isDark.matches ? 0.12 + 0.88 * level : 0.94 * (1 - level))) * (VIRIDIS.length - 1);
+	const k = Math.min(VIRIDIS.length - 2, Math.floor(at)), f = at - k;
+	return 'rgb(' + VIRIDIS[k].map((c, j) => Math.round(c + f * (VIRIDIS[k + 1][j] - c))).join(',') + ')';
+}
+const levelOf = (n, largest) => n > 0 ? Math.max(0, 1 + Math.log10(n / largest) / DECADES) : 0;
+
+const ruler = el('canvas').getContext('2d');
+ruler.font = '12px system-ui, sans-serif';
+const widthOf = text => ruler.measureText(text).width;
+/* As much of a name as fits, its end included: names often differ there. */
+function fitted(name, width) {
+	if (widthOf(name) <= width)
+		return name;
+	for (let keep = name.length - 1; keep > 3; keep--) {
+		const cut = name.slice(0, Math.ceil(keep * 0.6)) + '\u2026' + name.slice(name.length - Math.floor(keep * 0.4));
+		if (widthOf(cut) <= width)
+			return cut;
+	}
+	return '\u2026';
+}
+
+/* Leaves of an average-linkage clustering of who talks to whom, most alike side by side. */
+function clustered(ids, edges) {
+	const at = new Map(ids.map((id, i) => [id, i])), n = ids.length;
+	const rows = ids.map(() => new Float64Array(2 * n));
+	for (const edge of edges) {
+		const a = at.get(edge.from), b = at.get(edge.to), w = Math.log1p(edge.bytes) * (edge.stated ? 1 : 0.5);
+		if (a === undefined || b === undefined)
+			continue;
+		rows[a][b] += w;
+		rows[b][n + a] += w;
+		/* Those who talk to each other belong together, too. */
+		rows[a][a] += w / 2;
+		rows[b][b] += w / 2;
+	}
+	const norm = rows.map(row => Math.sqrt(row.reduce((sum, x) => sum + x * x, 0)) || 1);
+	const alike = rows.map(() => new Float64Array(n));
+	for (let i = 0; i < n; i++)
+		for (let j = 0; j < i; j++) {
+			let dot = 0;
+			for (let k = 0; k < 2 * n; k++)
+				dot += rows[i][k] * rows[j][k];
+			alike[i][j] = alike[j][i] = dot / norm[i] / norm[j];
+		}
+	const groups = new Map(ids.map((id, i) => [i, [i]])), leaves = alike.map(row => row.slice());
+	while (groups.size > 1) {
+		let best = -1, a = -1, b = -1;
+		for (const i of groups.keys())
+			for (const j of groups.keys())
+				if (j < i && alike[i][j] > best)
+					[best, a, b] = [alike[i][j], i, j];
+		const ga = groups.get(a), gb = groups.get(b);
+		for (const k of groups.keys())
+			if (k !== a && k !== b)
+				alike[b][k] = alike[k][b] = (alike[a][k] * ga.length + alike[b][k] * gb.length) / (ga.length + gb.length);
+		/* Of the four ways to put two groups side by side, that whose ends are most alike. */
+		const ways = [[ga, gb], [ga.slice().reverse(), gb], [ga, gb.slice().reverse()], [gb, ga]];
+		const ends = ([one, two]) => leaves[one[one.length - 1]][two[0]];
+		groups.set(b, [].concat(...ways.reduce((best, way) => ends(way) > ends(best) ? way : best)));
+		groups.delete(a);
+	}
+	return [...groups.values()][0].map(i => ids[i]);
+}
+
+const orders = new Map();
+function ordered(view, edges) {
+	const key = view.by + state.order + state.guess;
+	const all = edgesOf(wholeView(state.by) || view);
+	const sum = new Map(), add = (id, n) => sum.set(id, (sum.get(id) || 0) + n);
+	for (const edge of all.concat(view === wholeView(state.by) ? [] : edges)) {
+		add(edge.from, edge.bytes);
+		add(edge.to, edge.bytes);
+	}
+	let order = orders.get(key);
+	if (!order) {
+		order = [...sum.keys()].sort((a, b) => sum.get(b) - sum.get(a) || (a < b ? -1 : 1));
+		if (state.order === 'name')
+			order.sort((a, b) => labelOf(a).localeCompare(labelOf(b), 'en', {numeric: true}));
+		else if (state.order === 'cluster' && order.length > 2 && order.length <= CLUSTER_MAX)
+			order = clustered(order.sort(byNumber), all);
+		orders.set(key, order);
+	}
+	const rest = [...sum.keys()].filter(id => !order.includes(id));
+	/* What was folded comes last. */
+	const folded = id => id.slice(1) === '0';
+	return order.concat(rest).sort((a, b) => folded(a) - folded(b));
+}
+const byNumber = (a, b) => a.slice(1) - b.slice(1);
+
+/* The matrix: SVG up to 64 nodes, a canvas beyond; both by the same cells. */
+const matrix = {ids: [], cells: new Map(), row: 0, column: 0, size: 12, left: 0, top: 0};
+
+function describe(edge, noun) {
+	if (!edge)
+		return '';
+	const text = labelOf(edge.from) + ' \u2192 ' + labelOf(edge.to) + ': ';
+	if (exact)
+		return text + bytes(edge.bytes) + ', ' + percent(edge.share) + ', counted';
+	if (!edge.stated)
+		return text + 'not confirmed by this run' + (visible(edge) ? ' (?), ' + range(edge.low, edge.high) + (edge.guess ? ', of it a guess: ' + bytes(edge.guess) : '') : '');
+	return text + percent(edge.share) + ' (' + percents(edge.shareLow, edge.shareHigh) + '), ' + bytes(edge.bytes) + ' (' + range(edge.low, edge.high) + '), ' + count(edge.samples) + ' bursts';
+}
+
+function drawMatrix(view, edges) {
+	const ids = ordered(view, edges).slice(0, 1000), n = ids.length, use = n <= SVG_MAX;
+	const names = ids.map(id => labelOf(id)), at = new Map(ids.map((id, i) => [id, i]));
+	const left = use ? Math.min(220, names.reduce((max, name) => Math.max(max, widthOf(name)), 20)) + 32 : 4, top = use ? 22 : 4;
+	const width = Math.max(280, Math.min(760, $('matrix').parentElement.clientWidth || 600));
+	const size = Math.max(use ? 5 : 1, Math.min(34, Math.floor((width - left - 4) / Math.max(n, 1))));
+	const largest = edges.reduce((max, edge) => edge.stated ? Math.max(max, edge.bytes) : max, 0);
+
+	Object.assign(matrix, {ids, cells: new Map(), size, left, top, n});
+	for (const edge of edges) {
+		const row = at.get(edge.from), column = at.get(edge.to);
+		if (row !== undefined && column !== undefined)
+			matrix.cells.set(row * n + column, edge);
+	}
+	if (state.pair) {
+		const row = at.get(state.pair[0]), column = at.get(state.pair[1]);
+		if (row !== undefined && column !== undefined)
+			Object.assign(matrix, {row, column});
+	}
+	matrix.row = Math.min(matrix.row, Math.max(n - 1, 0));
+	matrix.column = Math.min(matrix.column, Math.max(n - 1, 0));
+	$('matrix').replaceChildren(...(n ? [use ? svgMatrix(names, largest) : canvasMatrix(largest)] : []));
+	$('matrix').setAttribute('aria-label', 'Matrix of ' + n + ' ' + TITLES[view.by] + ': rows write, columns read');
+	moveCursor(true);
+	drawLegend(largest);
+}
+function svgMatrix(names, largest) {
+	const {n, size, left, top} = matrix, w = left + n * size + 2, h = top + n * size + 2;
+	const step = Math.ceil(13 / size), columnStep = Math.ceil((n > 9 ? 19 : 12) / size), gap = size > 8 ? 1 : 0;
+	const box = svg('svg', {viewBox: `0 0 ${w} ${h}`, width: w, height: h, 'aria-hidden': 'true'});
+	const paths = new Map(), query = state.query.toLowerCase();
+	box.append(svg('rect', {class: 'empty', x: left, y: top, width: n * size, height: n * size}));
+	for (const [key, edge] of matrix.cells) {
+		const x = left + key % n * size, y = top + Math.floor(key / n) * size;
+		const fill = edge.stated ? heat(Math.round(levelOf(edge.bytes, largest) * 24) / 24) : 'url(#hatch)';
+		paths.set(fill, (paths.get(fill) || '') + `M${x} ${y}h${size - gap}v${size - gap}h${gap - size}z`);
+	}
+	for (const [fill, d] of paths)
+		box.append(svg('path', {d, fill, 'shape-rendering': 'crispEdges'}));
+	names.forEach((name, i) => {
+		const found = query && name.toLowerCase().includes(query);
+		if (i % step === 0 || found)
+			box.append(svg('text', {x: left - 26, y: top + (i + 0.5) * size + 4, 'text-anchor': 'end', class: found ? 'found' : ''}, fitted(name, left - 30)),
+				svg('text', {x: left - 4, y: top + (i + 0.5) * size + 4, 'text-anchor': 'end', class: 'dim'}, String(i + 1)));
+		if (i % columnStep === 0)
+			box.append(svg('text', {x: left + (i + 0.5) * size, y: top - 6, 'text-anchor': 'middle', class: found ? 'found' : 'dim'}, String(i + 1)));
+	});
+	if (state.pair && matrix.ids[matrix.row] === state.pair[0] && matrix.ids[matrix.column] === state.pair[1])
+		box.append(svg('rect', {class: 'chosen', x: left + matrix.column * size - 1, y: top + matrix.row * size - 1, width: size + 1, height: size + 1}));
+	box.append(svg('rect', {class: 'cursor', id: 'cursor', width: size + 1, height: size + 1, visibility: 'hidden'}));
+	return box;
+}
+function canvasMatrix(largest) {
+	const {n, size, left, top} = matrix, side = n * size;
+	const canvas = el('canvas', {width: left + side + 2, height: top + side + 2, 'aria-hidden': 'true'});
+	const context = canvas.getContext('2d'), styles = getComputedStyle(document.documentElement);
+	context.fillStyle = styles.getPropertyValue('--empty');
+	context.fillRect(left, top, side, side);
+	for (const [key, edge] of matrix.cells) {
+		const x = left + key % n * size, y = top + Math.floor(key / n) * size;
+		if (edge.stated) {
+			context.fillStyle = heat(levelOf(edge.bytes, largest));
+			context.fillRect(x, y, size, size);
+		} else if ((key % n + Math.floor(key / n)) % 2 === 0 || size > 3) {
+			context.strokeStyle = styles.getPropertyValue('--hatch');
+			context.beginPath();
+			context.moveTo(x, y + size);
+			context.lineTo(x + size, y);
+			context.stroke();
+		}
+	}
+	return canvas;
+}
+function moveCursor(quiet) {
+	const {n, size, left, top, row, column} = matrix, cursor = $('cursor');
+	if (!n)
+		return;
+	if (cursor)
+		set(cursor, {x: left + column * size - 1, y: top + row * size - 1, visibility: quiet && document.activeElement !== $('matrix') ? 'hidden' : 'visible'});
+	if (quiet && document.activeElement !== $('matrix')) {
+		$('matrix-at').textContent = '';
+		return;
+	}
+	$('matrix-at').textContent = describe(matrix.cells.get(row * n + column)) ||
+		labelOf(matrix.ids[row]) + ' \u2192 ' + labelOf(matrix.ids[column]) + (row === column && state.by === 'thread' ? ': a thread\u2019s own data is not shown here' : ': nothing seen');
+}
+function matrixAt(event) {
+	const picture = $('matrix').firstElementChild, box = picture.getBoundingClientRect();
+	const scale = (picture.viewBox ? picture.viewBox.baseVal.width : picture.width) / box.width;
+	const column = Math.floor(((event.clientX - box.left) * scale - matrix.left) / matrix.size);
+	const row = Math.floor(((event.clientY - box.top) * scale - matrix.top) / matrix.size);
+	if (row < 0 || column < 0 || row >= matrix.n || column >= matrix.n)
+		return false;
+	Object.assign(matrix, {row, column});
+	return true;
+}
+function choose(edge) {
+	if (!edge)
+		return;
+	if (state.by === 'object')
+		go({object: [edge.from, edge.to].find(id => id[0] === 'o'), pair: null, functions: null});
+	else if (state.by === 'function')
+		go({functions: [edge.from, edge.to], pair: null, object: null});
+	else
+		go({pair: [edge.from, edge.to], functions: null, object: null});
+	$('deep-title').focus({preventScroll: true});
+	$('deep').scrollIntoView({block: 'nearest', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
+}
+function swatch(fill) {
+	return svg('svg', {width: 16, height: 12, 'aria-hidden': 'true'}, svg('rect', {width: 16, height: 12, fill}));
+}
+function drawLegend(largest) {
+	const items = [];
+	if (largest > 0)
+		for (let d = 0; d <= DECADES; d += 2)
+			items.push(el('span', {}, swatch(heat(1 - d / DECADES)), (d === DECADES ? '\u2264 ' : '') + bytes(largest / 10 ** d)));
+	if (!exact)
+		items.push(el('span', {}, swatch('url(#hatch)'), 'seen, but not confirmed'));
+	items.push(el('span', {}, swatch('var(--empty)'), 'nothing seen'));
+	$('legend').replaceChildren(...items);
+}
+
+/* The flow: writers left, readers right, what is between them in the middle. */
+function drawGraph(view, edges) {
+	const shown = edges.filter(visible), list = [];
+	const isObject = view.by === 'object';
+	for (const edge of shown.slice().sort((a, b) => b.stated - a.stated || b.bytes - a.bytes)) {
+		if (list.length < GRAPH_MAX)
+			list.push(edge);
+	}
+	const columns = isObject ? [new Map(), new Map(), new Map()] : [new Map(), new Map()];
+	const node = (column, id) => {
+		if (!columns[column].has(id))
+			columns[column].set(id, {id, in: 0, out: 0, y: 0, inAt: 0, outAt: 0});
+		return columns[column].get(id);
+	};
+	for (const edge of list) {
+		edge.left = !isObject ? 0 : edge.from[0] === 'o' ? 1 : 0;
+		edge.a = node(edge.left, edge.from);
+		edge.b = node(edge.left + 1, edge.to);
+		edge.a.out += edge.stated ? edge.bytes : 0;
+		edge.b.in += edge.stated ? edge.bytes : 0;
+	}
+	const width = Math.max(320, Math.min(isObject ? 1100 : 760, $('graph').parentElement.clientWidth || 600));
+	const tallest = Math.max(1, ...columns.map(column => column.size));
+	const sum = Math.max(1e-9, ...columns.map(column => [...column.values()].reduce((s, x) => s + Math.max(x.in, x.out), 0)));
+	const height = Math.max(120, tallest * 24 + 160), room = height - tallest * 20 - 40;
+	const largest = list.reduce((max, edge) => edge.stated ? Math.max(max, edge.bytes) : max, 0);
+	const side = isObject ? 0.22 : 0.3;
+	const xs = isObject ? [width * side, width / 2 - 4, width * (1 - side)] : [width * side, width * (1 - side)];
+	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': 'Flow from writers to readers; the table has the same in numbers'});
+	columns.forEach(column => {
+		let y = isObject ? 34 : 24;
+		for (const x of [...column.values()].sort((a, b) => Math.max(b.in, b.out) - Math.max(a.in, a.out))) {
+			x.h = Math.max(4, Math.max(x.in, x.out) / sum * room);
+			x.y = x.inAt = x.outAt = y;
+			y += x.h + 20;
+		}
+	});
+	for (const edge of list.sort((a, b) => a.b.y - b.b.y || a.a.y - b.a.y)) {
+		const x0 = xs[edge.left] + 8, x1 = xs[edge.left + 1], middle = (x0 + x1) / 2;
+		const h = edge.stated ? Math.max(1, edge.bytes / sum * room) : 0;
+		const y0 = edge.stated ? edge.a.outAt : edge.a.y + edge.a.h / 2, y1 = edge.stated ? edge.b.inAt : edge.b.y + edge.b.h / 2;
+		const curve = `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`;
+		const title = () => svg('title', {}, describe(edge));
+		if (edge.stated) {
+			edge.a.outAt += h;
+			edge.b.inAt += h;
+			box.append(svg('path', {class: 'flow solid', fill: heat(levelOf(edge.bytes, largest)), d: curve + `v${h}C${middle} ${y1 + h} ${middle} ${y0 + h} ${x0} ${y0 + h}z`, onclick: () => choose(edge)}, title()));
+		} else {
+			box.append(svg('path', {class: 'flow dashed', d: curve}), svg('path', {class: 'flow wide', d: curve, onclick: () => choose(edge)}, title()));
+		}
+	}
+	const query = state.query.toLowerCase();
+	columns.forEach((column, c) => {
+		const isLast = c === columns.length - 1, isMiddle = isObject && c === 1;
+		box.append(svg('text', {class: 'dim', x: isMiddle ? xs[c] : c ? width : 0, y: 12, 'text-anchor': isMiddle ? 'middle' : c ? 'end' : 'start'}, c === 0 ? 'write' : isLast ? 'read' : 'through'));
+		for (const x of column.values()) {
+			const name = labelOf(x.id), cut = fitted(name, isMiddle ? 220 : width * side - 16);
+			box.append(svg('rect', {class: 'node', x: xs[c], y: x.y, width: 8, height: x.h}));
+			box.append(svg('text', {x: isMiddle ? xs[c] + 4 : c ? xs[c] + 13 : xs[c] - 5, y: isMiddle ? x.y - 3 : x.y + Math.min(x.h / 2, 40) + 4,
+				'text-anchor': isMiddle ? 'middle' : c ? 'start' : 'end', class: (isMiddle ? 'halo ' : '') + (query && name.toLowerCase().includes(query) ? 'found' : '')}, svg('title', {}, labelOf(x.id, true)), cut));
+		}
+	});
+	$('graph').replaceChildren(...(list.length ? [box] : []));
+	$('graph-text').textContent = !list.length ? 'Nothing to draw: nothing here is confirmed.' :
+		(shown.length > list.length ? 'The ' + list.length + ' largest of ' + count(shown.length) + ' flows. ' : '') +
+		'Width and colour are bytes' + (list.some(edge => !edge.stated) ? '; dashed lines are not confirmed and have no width.' : '.');
+}
+
+/* Time: all bytes between threads, the cells, and the course of what is chosen. */
+function drawTime() {
+	const cells = data(3) || [], course = main.course, width = Math.max(320, $('course').clientWidth || 900), height = 92;
+	const from = whole.from_s, to = whole.to_s, x = s => 4 + (s - from) / (to - from) * (width - 8);
+	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': 'Bytes between threads in the course of time'});
+	const rate = course.map(([a, b, n]) => n / Math.max(b - a, 1e-9)), most = Math.max(...rate, 1e-9), foot = height - 16;
+	const chosen = courseOf(cells), largest = Math.max(1e-9, ...chosen.map(point => point.edge && point.edge.stated ? point.edge.high / point.length : 0));
+	const y = value => foot - value * (foot - 6);
+	if (main.view.total_stated || exact || state.unstated) {
+		let d = `M${x(from)} ${foot}`;
+		course.forEach(([a, b], i) => {
+			d += `L${x(a)} ${y(rate[i] / most)}L${x(b)} ${y(rate[i] / most)}`;
+		});
+		box.append(svg('path', {class: 'area', d: d + `L${x(to)} ${foot}z`}));
+	}
+	if (!main.view.total_stated && !exact)
+		box.append(svg('rect', {fill: 'url(#hatch)', x: x(from), y: 6, width: width - 8, height: foot - 6, opacity: 0.5}));
+	box.append(svg('path', {class: 'frame', d: `M4 ${foot}H${width - 4}`}));
+	for (const s of [0, 0.25, 0.5, 0.75, 1])
+		box.append(svg('text', {class: 'dim', x: 4 + s * (width - 8), y: height - 2, 'text-anchor': s === 0 ? 'start' : s === 1 ? 'end' : 'middle'}, duration(from + s * (to - from))));
+	if (state.cell >= 0 && cells[state.cell]) {
+		const [view] = cells[state.cell];
+		box.append(svg('rect', {class: 'now', x: x(view.from_s), y: 2, width: Math.max(2, x(view.to_s) - x(view.from_s)), height: foot - 2}));
+	}
+	for (const point of chosen) {
+		const at = x((point.from + point.to) / 2);
+		if (!point.edge)
+			continue;
+		if (point.edge.stated)
+			box.append(svg('path', {class: 'bar', d: `M${at} ${y(point.edge.low / point.length / largest)}V${y(point.edge.high / point.length / largest)}`}),
+				svg('circle', {class: 'point', cx: at, cy: y(point.edge.bytes / point.length / largest), r: 3}));
+		else
+			box.append(svg('circle', {class: 'open', cx: at, cy: foot - 4, r: 3}));
+	}
+	$('course').replaceChildren(box);
+	const name = !cells.length ? 'The whole run; it is too short to be cut' : state.cell < 0 || !cells[state.cell] ? 'All ' + duration(to - from) :
+		duration(cells[state.cell][0].from_s) + ' to ' + duration(cells[state.cell][0].to_s);
+	$('cell-name').textContent = name;
+	set($('cell'), {max: cells.length, 'aria-valuetext': name}).disabled = !cells.length;
+	$('cell').value = state.cell + 1;
+	const stated = chosen.filter(point => point.edge && point.edge.stated).length, text = [];
+	text.push(!(most > 1e-9) ? 'Nothing was seen to go between threads.' : main.view.total_stated || exact ? 'Area: all bytes between threads, peak ' + bytes(most) + '/s.' : 'How much goes between threads in all is not known: this run does not confirm it.');
+	if (chosen.length && !exact)
+		text.push(!chosen.some(point => point.edge) ? 'What is chosen is in no part of the run among the largest.' : stated ? 'Points: what is chosen, with its interval, up to ' + bytes(largest) + '/s: confirmed in ' + stated + ' of ' + chosen.length + ' parts of the run; rings: seen, but not confirmed there.' :
+			'What is chosen is confirmed in none of ' + chosen.length + ' parts of the run; rings: seen there.');
+	else if (state.cell >= 0 && currentView() && !isCell(currentView()))
+		text.push('The figures below are of the whole run: this view is not cut in time.');
+	$('course-text').textContent = text.join(' ');
+}
+function courseOf(cells) {
+	const ends = state.by === 'function' ? state.functions : state.pair;
+	if (!ends || state.by === 'object')
+		return [];
+	return cells.map(views => {
+		const view = views.find(one => one.by === state.by);
+		if (!view)
+			return null;
+		let edge = null;
+		for (let i = 0; i < view.n && !edge; i++)
+			if (endOf(view, i, 0) === ends[0] && endOf(view, i, 1) === ends[1])
+				edge = edgeAt(view, i);
+		return {from: view.from_s, to: view.to_s, length: seconds(view), edge};
+	}).filter(point => point);
+}
+
+/* Tables: one for all kinds of edges; nothing in a row that is not stated looks stated. */
+const ALL_COLUMNS = [
+	['share', 'share', edge => percent(edge.share), edge => edge.share],
+	['shareof', 'interval', edge => percents(edge.shareLow, edge.shareHigh), null, 'range'],
+	['bytes', 'bytes', edge => bytes(edge.bytes), edge => edge.bytes],
+	['bytesof', 'interval', edge => range(edge.low, edge.high), null, 'range'],
+	['rate', 'rate', edge => bytes(edge.bytes / seconds(edge.view)) + '/s', edge => edge.bytes],
+	['bursts', 'bursts', edge => count(edge.samples), edge => edge.samples],
+	['slices', 'slices', edge => count(edge.slices), edge => edge.slices],
+];
+/* What was counted has neither intervals nor bursts. */
+const COLUMNS = ALL_COLUMNS.filter(([id]) => !exact || ['share', 'bytes', 'rate'].includes(id));
+function button(text, title, onclick) {
+	return el('button', {type: 'button', class: 'link', title, text, onclick});
+}
+function edgeTable(edges, ends, options) {
+	const names = ends.map(([title, key]) => [key, title]);
+	const key = options.sortable && state.sort ? state.sort.replace('-', '') : null, up = options.sortable && state.sort && state.sort.startsWith('-');
+	const column = COLUMNS.find(c => c[0] === key), rows = edges.slice();
+	if (column && column[3])
+		rows.sort((a, b) => (b.stated - a.stated) || (up ? 1 : -1) * (column[3](a) - column[3](b)));
+	const head = (id, title, cls) => {
+		const cell = el('th', {scope: 'col', class: cls});
+		if (options.sortable && COLUMNS.some(c => c[0] === id && c[3])) {
+			cell.append(el('button', {type: 'button', text: title + (key === id ? (up ? ' \u25b4' : ' \u25be') : ''), onclick: () => go({sort: key === id && !up ? '-' + id : id}, true)}));
+			set(cell, {'aria-sort': key === id ? (up ? 'ascending' : 'descending') : 'none'});
+		} else {
+			cell.textContent = title;
+		}
+		return cell;
+	};
+	const body = el('tbody');
+	let shown = 0;
+	const more = el('button', {type: 'button', onclick: () => add()});
+	const add = () => {
+		for (const edge of rows.slice(shown, shown + ROWS)) {
+			const row = el('tr', {class: (edge.stated ? '' : 'open') + (options.chosen && options.chosen(edge) ? ' chosen' : '')});
+			ends.forEach(([, name], i) => {
+				const id = edge[name], text = (i === 0 && !edge.stated ? '? ' : '') + labelOf(id);
+				row.append(el('td', {class: 'name'}, i === 0 && options.onpick ? button(text, labelOf(id, true), () => options.onpick(edge)) : el('span', {title: labelOf(id, true), text})));
+			});
+			for (const [, , text, , cls] of COLUMNS)
+				row.append(el('td', {class: cls || 'num', text: text(edge)}));
+			if (state.guess)
+				row.append(el('td', {class: 'num', text: edge.guess ? bytes(edge.guess) : ''}));
+			body.append(row);
+		}
+		shown = Math.min(rows.length, shown + ROWS);
+		more.textContent = 'Show more: ' + count(rows.length - shown) + ' are left';
+		more.hidden = shown >= rows.length;
+	};
+	add();
+	const table = el('table', {}, el('thead', {}, el('tr', {}, ...names.map(([id, title]) => head(id, title, 'name')),
+		...COLUMNS.map(c => head(c[0], c[1])), state.guess ? head('guess', 'of it a guess') : null)), body);
+	return rows.length ? [table, more] : [];
+}
+function notStated(view, edges, all) {
+	if (exact)
+		return '';
+	const hidden = all.filter(edge => !edge.stated).length, out = [];
+	const one = view.edges_not_stated === 1;
+	if (view.edges_not_stated)
+		out.push(count(view.edges_not_stated) + (one ? ' flow, ' : ' flows, together ') + (view.total > 0 ? percent(view.bytes_not_stated / view.total) : '') + (one ? ', is' : ', are') + ' not confirmed' + (hidden && !state.unstated && !state.guess ? ' and not listed' : ' and marked ?') + '.');
+	if (view.edges_left_out)
+		out.push('The ' + count(view.edges_left_out) + ' smallest, together ' + bytes(view.bytes_left_out) + ', are not in this file.');
+	return out.join(' ');
+}
+function ahead(view) {
+	if (exact || !view.edges_not_stated)
+		return '';
+	if (view.blocks < 4)
+		return 'It takes 4 slices of time to check a run against itself, here are ' + view.blocks + ': run longer, or with a shorter --slice.';
+	if (!view.resolvable)
+		return 'No longer run would confirm more of it.';
+	return view.resolve_s > 86400 ? 'A longer run or a higher --overhead tells more.' :
+		'Some ' + percent(view.resolvable / 2 / view.bytes_not_stated) + ' of it resolves at this rate in some ' + duration(Math.round(view.resolve_s)) + '.';
+}
+function drawTable(view, edges) {
+	const query = state.query.toLowerCase();
+	const listed = edges.filter(visible).filter(edge => !query || [edge.from, edge.to].some(id => labelOf(id, true).toLowerCase().includes(query)));
+	const stated = edges.filter(edge => edge.stated).length;
+	const chosen = edge => state.by === 'object' ? [edge.from, edge.to].includes(state.object) :
+		String([edge.from, edge.to]) === String(state.by === 'function' ? state.functions : state.pair);
+	$('table').replaceChildren(...edgeTable(listed, state.by === 'object' ? [['from', 'from'], ['to', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
+	$('stated').textContent = exact ? count(view.edges) + ' flows, all of them counted.' :
+		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' stated.' : 'Nothing is stated: no flow is confirmed by both halves of what was sampled.';
+	$('table-text').textContent = [query ? count(listed.length) + ' match the search.' : '', notStated(view, listed, edges), ahead(view),
+		state.by === 'object' ? 'Bytes go into an object from its writers and out of it to its readers.' : '', isCell(view) ? 'Of ' + duration(view.from_s) + ' to ' + duration(view.to_s) + ' only.' : ''].filter(text => text).join(' ');
+}
+
+/* The way down: each step is a report by one grouping more, for the whole run. */
+function steps() {
+	const path = [];
+	if (state.by === 'object') {
+		if (state.object)
+			path.push({what: {object: state.object, pair: null, functions: null}, text: labelOf(state.object)});
+		if (state.object && state.pair)
+			path.push({what: {functions: null}, text: state.pair.map(id => labelOf(id)).join(' \u2192 ')});
+		if (state.object && state.pair && state.functions)
+			path.push({what: {}, text: state.functions.map(id => labelOf(id)).join(' \u2192 ')});
+		return path;
+	}
+	if (state.by !== 'function' && state.pair)
+		path.push({what: {functions: null, object: null}, text: state.pair.map(id => labelOf(id)).join(' \u2192 ')});
+	if (state.functions && (path.length || state.by === 'function'))
+		path.push({what: {object: null}, text: state.functions.map(id => labelOf(id)).join(' \u2192 ')});
+	if (state.object && state.functions)
+		path.push({what: {}, text: labelOf(state.object)});
+	return path;
+}
+function deepView() {
+	const by = state.by;
+	if (by === 'object')
+		return !state.object ? null : !state.pair ? ['thread,object', 'threads'] : !state.functions ? ['thread,function,object', 'functions'] : ['thread,function,line,object', 'lines'];
+	if (by === 'function')
+		return !state.functions ? null : !state.object ? ['function,object', 'objects'] : ['function,line,object', 'lines'];
+	return !state.pair ? null : !state.functions ? [by + ',function', 'functions'] : !state.object ? [by + ',function,object', 'objects'] : [by + ',function,line,object', 'lines'];
+}
+function drawDeep() {
+	const next = deepView();
+	$('deep').hidden = !next;
+	if (!next)
+		return;
+	const [by, what] = next, view = (data(2) || []).find(one => one.by === by), path = steps();
+	$('path').replaceChildren(...path.map((step, i) => el('li', {}, i === path.length - 1 ? el('span', {text: step.text, 'aria-current': 'step'}) : button(step.text, null, () => go(step.what)))));
+	if (!view) {
+		$('deep-text').textContent = complete ? 'This run has no such figures.' : 'Loading.';
+		return;
+	}
+	const part = kind => view.parts.indexOf(kind), top = view.parts[0];
+	const all = [];
+	for (let i = 0; i < view.n; i++) {
+		const is = (ends, at) => !ends || at < 0 || (endOf(view, i, 0, at) === ends[0] && endOf(view, i, 1, at) === ends[1]);
+		if (!is(state.pair, top === 'function' ? -1 : 0) || !is(state.functions, part('function')))
+			continue;
+		if (state.object && part('object') >= 0 && endOf(view, i, 1, part('object')) !== state.object)
+			continue;
+		all.push(edgeAt(view, i, part({threads: 'thread', functions: 'function', objects: 'object', lines: 'line'}[what])));
+	}
+	const listed = all.filter(visible), hidden = all.length - listed.length;
+	const ends = what === 'objects' ? [['object', 'from']] : what === 'lines' ? [['writing line', 'from'], ['reading line', 'to']] : what === 'functions' ? [['writing function', 'from'], ['reading function', 'to']] : [['writer', 'from'], ['reader', 'to']];
+	const pick = edge => go(what === 'objects' ? {object: edge.from} : what === 'functions' ? {functions: [edge.from, edge.to]} : {pair: [edge.from, edge.to]});
+	$('deep-table').replaceChildren(...edgeTable(listed, ends, {onpick: what === 'lines' ? null : pick}));
+	if (what === 'lines')
+		$('deep-table').append(...excerpts(listed.length ? listed : []));
+	$('deep-title').textContent = 'What it is made of: ' + what;
+	$('deep-text').textContent = [
+		'Of the whole run' + (state.guess ? ', without guesses' : '') + '; shares are of all that is seen between threads.',
+		!all.length ? 'Nothing was seen here that is large enough to be in this file.' : !listed.length ? 'None of the ' + count(all.length) + ' ' + what + ' seen here are confirmed by the run.' : '',
+		hidden && listed.length ? count(hidden) + ' more are not confirmed.' : '',
+		hidden ? 'Tick \u201calso what is not confirmed\u201d to list them.' : '',
+		view.edges_left_out ? 'Of all such flows the ' + count(view.edges_left_out) + ' smallest, together ' + bytes(view.bytes_left_out) + ', are not in this file.' : '',
+	].filter(text => text).join(' ');
+}
+function excerpts(edges) {
+	const files = sources(), out = [], seen = new Set();
+	if (!files)
+		return [];
+	if (!files.asked)
+		return [el('p', {class: 'dim', text: 'Source is shown where commctl html --source-dir DIR finds it.'})];
+	for (const edge of edges.slice(0, 20))
+		for (const id of [edge.from, edge.to]) {
+			const excerpt = Object.hasOwn(files.lines, id) ? files.lines[id] : null, node = tables.l[indexOf(id)];
+			if (seen.has(id) || !node)
+				continue;
+			seen.add(id);
+			out.push(el('h3', {class: 'mono', text: labelOf(id, true)}));
+			if (!excerpt) {
+				out.push(el('p', {class: 'dim', text: node[3] ? 'The source was not found.' : 'Its line is not known: the program has no debug information for it.'}));
+				continue;
+			}
+			if (excerpt.newer)
+				out.push(el('p', {class: 'warn', text: 'This file was changed after the run began: it may not be what ran.'}));
+			out.push(el('pre', {tabindex: 0, 'aria-label': 'Source of ' + labelOf(id)}, ...excerpt.text.map((text, i) =>
+				el('span', {class: excerpt.first + i === node[4] ? 'hit' : ''}, String(excerpt.first + i).padStart(6) + '  ' + text))));
+		}
+	return out;
+}
+
+/* Always there: cost, losses, how much is seen. */
+function drawStatus() {
+	const item = (title, ...text) => el('span', {}, el('b', {text: title + ' '}), ...text);
+	const items = [], lost = main.loss.reduce((sum, loss) => sum + loss.n, 0);
+	const limit = run.limit > 0 ? ', limit ' + percent(run.limit) + (whole.cost > run.limit ? ': over the limit' : '') : '';
+	items.push(item('Cost', exact ? 'not limited: the program ran slower to be counted' : whole.cost < 0 ? 'unknown' + limit : percent(whole.cost) + ' of the target\u2019s CPU time' + limit));
+	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); $('account').scrollIntoView(); },
+		text: !main.loss.length ? 'nothing that was counted' : count(lost) + ' in ' + main.loss.length + (main.loss.length === 1 ? ' way' : ' ways')})));
+	if (run.deleted_s)
+		items.push(item('Deleted', duration(run.deleted_s) + ' of its oldest time'));
+	if (!exact && whole.read > 0)
+		items.push(item('Writer seen', 'for ' + percent(whole.seen / whole.read) + ' of the ' + bytes(whole.read) + ' read; shares are of what is seen'));
+	items.push(item('Figures', exact ? 'counted' : 'estimates, intervals of ' + (whole.confidence * 100).toFixed(0) + ' %'));
+	if (state.guess)
+		items.push(el('span', {class: 'warn', text: 'Guesses are shown: such a writer is often the wrong one'}));
+	$('status').replaceChildren(...items);
+}
+const PARTS = {
+	others: first => 'written by another ' + main.view.noun,
+	self: () => 'written by the same thread',
+	within: () => 'written by the same thread',
+	unasked: () => 'without the thread asked for',
+	unseen: () => exact ? 'never written by the program: constants, files' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it' +
+		(hasGuesses ? '; for ' + percent(whole.guesses / whole.read) + ' of all, others write elsewhere in the same object (guesses)' : ''),
+	folded: () => 'folded into (other): too many small edges',
+};
+function drawAccount() {
+	const rows = main.account.filter(part => part.bytes > 0 && PARTS[part.part]).map(part => el('tr', {},
+		el('td', {class: 'num', text: part.stated ? percent(part.share) : 'not known'}),
+		el('td', {class: 'range', text: exact || (!part.stated && (part.object || main.view.blocks < 4)) ? '' : percents(part.low, part.high)}),
+		el('td', {class: 'name', text: PARTS[part.part]() + (!part.stated && part.object ? ': most of it is in one object, ' + part.object : '')})));
+	$('account-table').replaceChildren(el('table', {}, el('caption', {class: 'dim', text: 'Of ' + bytes(whole.read) + (whole.first_read ? ' read for the first time since written' : ' read in all; every read counts, a repeated one too')}),
+		el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'share'}), el('th', {scope: 'col', text: 'interval'}), el('th', {scope: 'col', class: 'name', text: 'what'}))), el('tbody', {}, ...rows)));
+	$('losses').replaceChildren(main.loss.length || run.deleted_s ? el('table', {}, el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'how many'}), el('th', {scope: 'col', class: 'name', text: 'what'}))),
+		el('tbody', {}, ...main.loss.map(loss => el('tr', {}, el('td', {text: count(loss.n)}), el('td', {text: loss.help || loss.cause}))),
+			...(run.deleted_s ? [el('tr', {}, el('td', {text: duration(run.deleted_s)}), el('td', {text: 'of the run\u2019s oldest time, deleted to stay within the quota or the disk'}))] : []))) :
+		el('p', {text: 'Nothing that was counted.'}));
+	$('reading').textContent = exact ? 'Counted, not estimated. Times and rates are those of the slowed program, and so is the order in which threads took turns.' :
+		'Estimates from samples. Stated is what both halves of the run confirm, to less than 3 to 1. Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by, and what else is read at the same place. ' +
+		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, an interval wider than 3 to 1, or a guess.';
+}
+function drawHead() {
+	$('title').textContent = 'Run ' + run.id + ': ' + run.target;
+	document.title = 'commprof: ' + run.target;
+	$('about').textContent = [run.start + ', ' + duration(run.length_s) + ' on ' + run.host + (run.state === 'finished' ? ', ended: ' : ', ') + run.how,
+		'source ' + run.source + ' (' + run.event + '), estimator ' + run.estimator + ', ' + run.granularity + '-byte granularity',
+		exact ? count(whole.accesses) + ' accesses, all of them counted' : count(whole.samples) + ' samples, ' + count(whole.bursts) + ' bursts, ' + count(whole.accesses) + ' accesses',
+		run.setup_s ? duration(run.setup_s) + ' of CPU once, to set up' : '', whole.first_read ? 'first reads only' : '',
+		whole.to_s - whole.from_s < run.length_s * 0.999 ? 'only ' + duration(whole.from_s) + ' to ' + duration(whole.to_s) + ' of it' : '', 'commprof ' + main.version].filter(text => text).join('; ');
+	$('notes').textContent = 'Note: ' + run.notes;
+	$('notes').hidden = !run.notes;
+}
+function drawControls() {
+	$('unstated').checked = state.unstated || state.guess;
+	$('unstated').disabled = state.guess;
+	$('unstated').parentElement.hidden = exact;
+	$('guess').checked = state.guess;
+	$('guess-label').hidden = !hasGuesses;
+	if ($('search').value !== state.query)
+		$('search').value = state.query;
+	$('order').value = state.order;
+	for (const input of $('views').querySelectorAll('input'))
+		input.checked = input.value === state.by;
+}
+function draw() {
+	const view = currentView();
+	drawControls();
+	drawStatus();
+	drawTime();
+	if (!view) {
+		$('stated').textContent = complete ? 'This run has no such figures.' : 'Loading.';
+		return;
+	}
+	const edges = edgesOf(view), isObject = state.by === 'object';
+	$('matrix-title').parentElement.hidden = isObject;
+	if (!isObject)
+		drawMatrix(view, edges);
+	drawGraph(view, edges);
+	drawTable(view, edges);
+	drawDeep();
+}
+
+for (const by of main.by)
+	$('views').append(el('label', {}, el('input', {type: 'radio', name: 'by', value: by, onchange: () => go({by, pair: null, functions: null, object: null, sort: null})}), ' ' + TITLES[by]));
+$('controls').addEventListener('submit', event => event.preventDefault());
+$('unstated').addEventListener('change', event => go({unstated: event.target.checked}));
+$('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
+$('search').addEventListener('input', event => go({query: event.target.value}, true));
+$('order').addEventListener('change', event => go({order: event.target.value}, true));
+$('reset').addEventListener('click', () => go({by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null}));
+$('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1, guess: false}, true));
+$('matrix').addEventListener('mousemove', event => matrixAt(event) && moveCursor());
+$('matrix').addEventListener('mouseleave', () => moveCursor(true));
+$('matrix').addEventListener('focus', () => moveCursor());
+$('matrix').addEventListener('blur', () => moveCursor(true));
+$('matrix').addEventListener('click', event => matrixAt(event) && choose(matrix.cells.get(matrix.row * matrix.n + matrix.column)));
+$('matrix').addEventListener('keydown', event => {
+	const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
+	if (event.key === 'Enter' || event.key === ' ')
+		choose(matrix.cells.get(matrix.row * matrix.n + matrix.column));
+	else if (event.key === 'Home')
+		matrix.column = 0;
+	else if (event.key === 'End')
+		matrix.column = matrix.n - 1;
+	else if (step) {
+		matrix.row = Math.max(0, Math.min(matrix.n - 1, matrix.row + step[0]));
+		matrix.column = Math.max(0, Math.min(matrix.n - 1, matrix.column + step[1]));
+	} else
+		return;
+	event.preventDefault();
+	moveCursor();
+});
+for (const name of ['popstate', 'hashchange'])
+	addEventListener(name, () => {
+		readHash();
+		draw();
+	});
+isDark.addEventListener('change', draw);
+let resized = 0;
+addEventListener('resize', () => {
+	clearTimeout(resized);
+	resized = setTimeout(draw, 100);
+});
+addEventListener('DOMContentLoaded', () => {
+	const all = state.by === 'thread' && state.cell < 0 && !state.pair && !state.guess;
+	complete = true;
+	/* After the first picture, which lacks what the data behind the script has. */
+	requestAnimationFrame(() => setTimeout(all ? drawTime : draw));
+});
+
+readHash();
+drawHead();
+drawAccount();
+draw();
+})();

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks pages of commctl html: html_test.py COMMCTL DIRECTORY-OF-STORES, in TAP."""
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from browser import Browser  # noqa: E402
+
+COMMCTL, DIR = sys.argv[1:3]
+KINDS = {"t": "thread", "g": "role", "p": "process", "f": "function", "l": "line", "o": "object"}
+LETTERS = {kind: letter for letter, kind in KINDS.items()}
+done = failed = 0
+
+
+def check(result, name, why=""):
+    global done, failed
+    done += 1
+    failed += not result
+    print(("" if result else "not ") + f"ok {done} - {name}" + (f": {why}" if not result else ""), flush=True)
+
+
+def commctl(*args, code=0):
+    run = subprocess.run([COMMCTL, *args], cwd=DIR, capture_output=True, text=True, errors="replace", check=False)
+    if run.returncode != code:
+        check(False, "commctl " + " ".join(args), f"exit {run.returncode}: {run.stderr}")
+    return run
+
+
+def page(kind, *args, name=None):
+    path = os.path.join(DIR, (name or kind) + ".html")
+    commctl("html", "--store", kind + ".db", "-o", path, *args)
+    return path
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Data:
+    """The data in a page, with nodes put together as the page's script does it."""
+
+    def __init__(self, path):
+        self.text = read(path)
+        self.element = {}
+        self.nodes = {letter: [] for letter in KINDS}
+        found = re.findall(r'<script type="application/json" id="data-(\d)">(.*?)</script>', self.text, re.S)
+        for number, text in found:
+            self.element[int(number)] = value = json.loads(text)
+            views = [value["view"]] if number == "0" else value if isinstance(value, list) else []
+            for view in views:
+                for one in view if isinstance(view, list) else [view]:
+                    for letter, nodes in one["nodes"].items():
+                        self.nodes[letter] += nodes
+        self.main = self.element[0]
+        self.views = {view["by"]: view for view in [self.main["view"], *self.element[1]]}
+        self.deep = {view["by"]: view for view in self.element[2]}
+
+    def end(self, view, i, which, part=0):
+        number = view[which][part][i]
+        letter = LETTERS[view["by"].split(",")[part]]
+        if view["by"] == "object":
+            letter, number = ("o", -1 - number) if number < 0 else ("t", number)
+        return self.nodes[letter][number][0] if number >= 0 else letter + "0"
+
+
+def near(a, b):
+    return abs(a - b) <= 1e-4 * abs(b)
+
+
+def same_edges(data, view, report):
+    """What differs between a view and a report of commctl, None if nothing does."""
+    edges = {(e["from"], e["to"]): e for e in report["edges"]}
+    if len(edges) != len(view["bytes"]):
+        return f"{len(view['bytes'])} edges, not {len(edges)}"
+    for i, total in enumerate(view["bytes"]):
+        key = data.end(view, i, "from"), data.end(view, i, "to")
+        e = edges.get(key)
+        if not e:
+            return f"no edge {key}"
+        for name, value in ("bytes", total), ("low", view["low"][i]), ("high", view["high"][i]):
+            if not near(value, e[name]):
+                return f"{name} of {key}: {value}, not {e[name]}"
+        if bool(view["stated"][i]) != e["resolved"] or view["samples"][i] != e["samples"]:
+            return f"what is stated of {key}"
+        if not near(e["share"] / view["spread"][i], e["share_low"]):
+            return f"the interval of the share of {key}"
+    return None
+
+
+def test_usage():
+    for args, words in (([], "say where"), (["-o", "x", "y"], "one word too many"), (["-o", "x", "--to", "0"], "--to 0"),
+                        (["-o", "x", "--confidence", "100"], "--confidence"), (["-o", "x", "--run", "0"], "--run"),
+                        (["-o", "x", "--source-dir", "/none"], "No such file")):
+        run = commctl("html", *args, code=2)
+        check(words in run.stderr, "bad usage: " + " ".join(args), run.stderr)
+    kept = os.path.join(DIR, "kept.html")
+    with open(kept, "w", encoding="utf-8") as file:
+        file.write("kept")
+    run = commctl("html", "--store", "empty.db", "-o", kept, code=3)
+    check("no run" in run.stderr and read(kept) == "kept", "a store without a run leaves the file as it was")
+    run = commctl("html", "--store", "redis.db", "-o", "/none/x.html", code=1)
+    check("cannot write /none/x.html" in run.stderr, "a file that cannot be written")
+    run = commctl("html", "--store", "redis.db", "-o", "/dev/full", code=1)
+    check("cannot write /dev/full" in run.stderr, "a full disk")
+    run = commctl("html", "--store", "redis.db", "-o", "-")
+    check(run.stdout == read(page("redis")), "the page on standard output is that of a file, bit for bit")
+    check(os.stat(os.path.join(DIR, "redis.html")).st_mode & 0o777 == 0o640, "others may not read the file")
+
+
+def test_numbers():
+    """Every number of a page is one of the reports'."""
+    for kind in "redis", "threads", "exact", "guess":
+        data = Data(page(kind))
+        for by in data.main["by"]:
+            args = ["--self", "--across"] if by != "thread" else []
+            report = json.loads(commctl("report", "--store", kind + ".db", "--json", "--by", by, *args).stdout)
+            why = same_edges(data, data.views[by], report)
+            check(not why, f"{kind}: the view by {by} has the edges of the report", why)
+        report = json.loads(commctl("report", "--store", kind + ".db", "--json").stdout)
+        parts = {p["part"]: p for p in report["account"]}
+        check(all(near(p["bytes"], parts[p["part"]]["bytes"]) and p["stated"] == parts[p["part"]]["resolved"]
+                  for p in data.main["account"]) and len(parts) == len(data.main["account"]),
+              f"{kind}: the account is the report's")
+        check({loss["cause"]: loss["n"] for loss in data.main["loss"]} == report["loss"], f"{kind}: all losses")
+        check(near(data.main["range"]["cost"] * 100, report["range"]["overhead_pct"]), f"{kind}: the cost")
+        if kind == "guess":
+            report = json.loads(commctl("report", "--store", kind + ".db", "--json", "--guess").stdout)
+            why = same_edges(data, data.element[4][0], report)
+            check(not why and data.element[4][0]["guess"][0] > 0, "guesses are in a view of their own", why)
+            check(not data.main["view"]["bytes"], "and nowhere else")
+        else:
+            check(len(data.element) == 5, f"{kind}: no guesses where there are none")
+
+
+def test_golden():
+    """The form of the page of a small store."""
+    data = Data(page("redis"))
+    check(list(data.views) == ["thread", "role", "function", "object"], "redis: the views", list(data.views))
+    check([len(v["bytes"]) for v in data.views.values()] == [16, 8, 14, 39], "redis: their edges")
+    check(list(data.deep) == ["thread,function", "thread,function,object", "thread,function,line,object",
+                              "role,function", "role,function,object", "role,function,line,object",
+                              "function,object", "function,line,object", "thread,object"], "redis: the steps down")
+    for by, whole in ("thread,function", "thread"), ("role,function,object", "role"), ("thread,object", "thread"):
+        sums = {}
+        for i, n in enumerate(data.deep[by]["bytes"]):
+            key = data.end(data.deep[by], i, "from"), data.end(data.deep[by], i, "to")
+            sums[key] = sums.get(key, 0) + n
+        view = data.views[whole]
+        check(all(near(sums[data.end(view, i, "from"), data.end(view, i, "to")], n)
+                  for i, n in enumerate(view["bytes"])), f"redis: {by} sums to {whole}")
+    cells = data.element[3]
+    check(len(cells) == 7 and all(near(c[0]["to_s"] - c[0]["from_s"], 8) and c[0]["blocks"] == 8 for c in cells),
+          "redis: seven cells of eight slices")
+    check([v["by"] for v in cells[0]] == list(data.views), "redis: each view in each cell")
+    check(Data(page("short")).element[3] == [], "a run of three slices is not cut")
+    part = Data(page("redis", "--from", "10s", "--to", "-10s", name="part")).main["range"]
+    check((part["from_s"], part["to_s"]) == (10, 50), "a part of a run")
+    first = Data(page("redis", "--first-read", name="first")).main
+    check(first["range"]["first_read"] and first["range"]["read"] < data.main["range"]["read"] / 1.5, "first reads")
+
+
+def test_source():
+    for name, lines in ("redis/src/networking.c", 5000), ("dict.c", 100), ("link.c", 0):
+        path = os.path.join(DIR, "tree", name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not lines:
+            os.symlink("/etc/passwd", path)
+            continue
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"\tline {i} </script>\n" for i in range(1, lines + 1))
+    data = Data(page("redis", "--source-dir", os.path.join(DIR, "tree"), "--source-dir",
+                     os.path.join(DIR, "tree/redis/src"), name="source"))
+    excerpts = data.element[4]["lines"]
+    line = {node[0]: node for node in data.nodes["l"]}
+    check(excerpts and all(line[i][3] == "networking.c" for i in excerpts),
+          "source of the file that is there, none of a file that is too short",
+          [line[i][3] for i in excerpts])
+    check(all(e["text"][line[i][4] - e["first"]] == f" line {line[i][4]} </script>" and len(e["text"]) == 9
+              for i, e in excerpts.items()), "the lines about the line")
+    check(not Data(os.path.join(DIR, "redis.html")).element[4]["asked"], "without --source-dir no source")
+
+
+def test_escapes():
+    for kind in "hostile", "markup":
+        data = Data(page(kind))
+        check(data.text.count("<script") == 6 and data.text.count("</script>") == 6 and
+              data.text.count("<!--") == 0, f"{kind}: no name makes an element")
+        body = "".join(re.findall(r'id="data-\d">(.*?)</script>', data.text, re.S))
+        check(not re.search("[<>&'\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", body),
+              f"{kind}: no character of control, direction or markup")
+    names = [node[1] for node in data.nodes["f"]]
+    check("</script><img src=x onerror=owned()>" in names and any("reversed" in n for n in names),
+          "markup: names are whole", names)
+    text = data.text
+    for tag, rule in ("style", "style-src"), ("script", "script-src"):
+        code = re.search(f"<{tag}>(.*?)</{tag}>", text, re.S).group(1)
+        want = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        check(f"{rule} 'sha256-{want}'" in text, f"the policy has the hash of the {tag}")
+    check("default-src 'none'" in text and "unsafe" not in text.split("</head>")[0], "the policy allows nothing else")
+
+
+ROWS = "[...document.querySelectorAll('#table tbody tr')].map(row => row.innerText)"
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return sum(w * (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4)
+               for w, c in zip((0.2126, 0.7152, 0.0722), parts))
+
+
+def contrast(a, b):
+    a, b = sorted((luminance(a), luminance(b)))
+    return (b + 0.05) / (a + 0.05)
+
+
+def full(colour):
+    return colour if len(colour) == 7 else "#" + "".join(c * 2 for c in colour[1:])
+
+
+def test_looks(browser):
+    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short":
+        page(kind)
+        for scheme in "light", "dark":
+            url = "file://" + os.path.join(DIR, kind + ".html")
+            wrong = []
+            browser.colours(scheme)
+            more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#guess=1&order=name"]
+            for state in [""] + (more if scheme == "light" else []):
+                browser.open(url + state)
+                wrong += browser.complaints(url)
+                if state == "" and not browser.run("document.querySelector('#matrix svg, #matrix canvas') !== null"
+                                                   if kind != "guess" else "true"):
+                    wrong.append("no picture")
+            check(not wrong, f"{kind}, {scheme}: nothing on the console, no request", wrong)
+    colours = {}
+    for scheme in "light", "dark":
+        browser.colours(scheme)
+        colours[scheme] = browser.run(
+            "Object.fromEntries(['back', 'panel', 'text', 'dim', 'accent', 'warn'].map(name => "
+            "[name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()]))")
+        low = [(a, b) for a in ("text", "dim", "accent", "warn") for b in ("back", "panel")
+               if contrast(full(colours[scheme][a]), full(colours[scheme][b])) < 4.5]
+        check(not low, f"{scheme}: contrast of 4.5 to 1", low)
+    check(colours["light"] != colours["dark"], "light and dark differ")
+
+
+def open_page(browser, kind, state=""):
+    browser.open("file://" + os.path.join(DIR, kind + ".html") + state)
+
+
+def test_certainty(browser):
+    open_page(browser, "redis")
+    rows = browser.run(ROWS)
+    check(len(rows) == 5 and not any("?" in row for row in rows), "stated flows alone are listed", rows)
+    check(browser.run("document.querySelectorAll('#matrix path[fill=\"url(#hatch)\"]').length") == 1,
+          "what is not confirmed is hatched")
+    check("11 flows" in browser.run("document.getElementById('table-text').innerText"), "and summed in one sentence")
+    browser.run("document.getElementById('unstated').click()")
+    browser.rest()
+    rows = browser.run(ROWS)
+    check(len(rows) == 16 and sum(row.startswith("?") for row in rows) == 11, "or listed with a ?", rows)
+    check("not known" in browser.run("document.getElementById('account').innerText"),
+          "a part of the account that is not known says so")
+    report = commctl("report", "--store", "redis.db").stdout
+    row = next(line for line in report.splitlines() if line.startswith("redis-server") and "io_thd_1" in line)
+    share = re.search(r"[\d.]+ %", row).group(0)
+    check(share in rows[0], "the numbers are those of commctl report", (share, rows[0]))
+    for kind, state in ("redis", ""), ("redis", "#by=object"), ("threads", "#cell=3"), ("exact", ""):
+        open_page(browser, kind, state)
+        browser.run("window.scrollTo(0, document.documentElement.scrollHeight)")
+        browser.rest()
+        top = browser.run("document.getElementById('status').getBoundingClientRect().top")
+        text = browser.run("document.getElementById('status').innerText")
+        check(top >= 0 and "Cost" in text and "Lost" in text, f"{kind}{state}: cost and losses stay in sight", (top, text))
+    open_page(browser, "guess")
+    check(not browser.run(ROWS) and "Nothing is stated" in browser.run("document.getElementById('stated').innerText"),
+          "guesses are not shown unasked")
+    browser.run("document.getElementById('guess').click()")
+    browser.rest()
+    rows = browser.run(ROWS)
+    check(len(rows) == 1 and rows[0].startswith("?") and
+          "often the wrong one" in browser.run("document.getElementById('status').innerText"),
+          "and marked when they are", rows)
+    open_page(browser, "exact")
+    check("interval" not in browser.run("document.getElementById('table').innerText") and
+          browser.run("document.getElementById('unstated').parentElement.hidden"), "what was counted has no interval")
+    open_page(browser, "many")
+    check(browser.run("document.querySelector('#matrix canvas') !== null"), "a canvas beyond 64 threads")
+    open_page(browser, "threads")
+    check(browser.run("document.querySelector('#matrix svg') !== null"), "SVG for 64 threads")
+
+
+def test_walk(browser):
+    """From a thread to a line by the keyboard alone, and back by the address."""
+    page("redis", "--source-dir", os.path.join(DIR, "tree/redis/src"))
+    open_page(browser, "redis", "#order=name")
+    browser.run("document.getElementById('matrix').focus()")
+    names = browser.run("[...document.querySelectorAll('#matrix text[text-anchor=end]')].map(t => t.textContent)")
+    names = [name for name in names if not name.isdigit()]
+    writer, reader = names.index("redis-server"), names.index("io_thd_1")
+    for _ in range(writer):
+        browser.key("ArrowDown")
+    for _ in range(reader):
+        browser.key("ArrowRight")
+    at = browser.run("document.getElementById('matrix-at').innerText")
+    check("redis-server \u2192 io_thd_1" in at and "%" in at, "the cell under the cursor is read out", at)
+    browser.key("Enter")
+    check(not browser.run("document.getElementById('deep').hidden") and
+          "pair=" in browser.run("location.hash"), "Enter goes down, and the address says where")
+    check(browser.run("document.querySelectorAll('#course .point').length") == 7, "the course of the edge")
+    browser.run("document.getElementById('unstated').click()")
+    browser.rest()
+    for step in "functions", "object":
+        browser.run("[...document.querySelectorAll('#deep-table button.link')].find("
+                    f"b => '{step}' === 'object' || b.textContent.includes('_addReply')).focus()")
+        browser.key("Enter")
+        check(step + "=" in browser.run("location.hash"), "a step down: " + step)
+    check("line 331" in browser.run("document.querySelector('#deep-table pre .hit').innerText"),
+          "the line of source that wrote")
+    deepest = browser.run("location.hash")
+    text = browser.run("document.getElementById('deep').innerText")
+    open_page(browser, "redis", deepest)
+    check(browser.run("document.getElementById('deep').innerText") == text, "the address brings it all back")
+    browser.run("history.length > 1 && document.querySelector('#path button').click()")
+    browser.rest()
+    check("object=" not in browser.run("location.hash"), "a step up")
+    browser.run("history.back()")
+    browser.rest()
+    check(browser.run("document.getElementById('deep').innerText") == text, "the browser's Back")
+    for state in "#by=nothing&cell=999&pair=t999>t1000&sort=-x", "#pair=constructor>x&object=o-1", "#cell=-5&by=__proto__":
+        open_page(browser, "redis", state)
+        wrong = browser.complaints("file://" + os.path.join(DIR, "redis.html"))
+        check(not wrong and browser.run(ROWS), "a wrong address does no harm: " + state, wrong)
+    open_page(browser, "redis", "#search=BIO_l")
+    check(len(browser.run(ROWS)) == 2, "search")
+    open_page(browser, "redis", "#sort=-share")
+    rows = browser.run(ROWS)
+    check("jemalloc" in rows[0], "sorted the other way round", rows)
+
+
+def test_hostile(browser):
+    page("markup", "--source-dir", DIR)
+    for state in "", "#by=function&unstated=1", "#by=object", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
+        open_page(browser, "markup", state)
+        wrong = browser.complaints("file://" + os.path.join(DIR, "markup.html"))
+        strange = browser.run("document.querySelectorAll('img, b:not(#status b), iframe, object, embed, link, "
+                              "[onerror], [onload]').length")
+        scripts = browser.run("document.scripts.length")
+        hidden = browser.run(r"/[\u0000-\u0008\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/.test("
+                             "document.body.innerText)")
+        check(not wrong and not strange and scripts == 6 and not hidden, "names stay text: " + (state or "threads"),
+              (wrong, strange, scripts, hidden))
+    check("</title></script><script>owned()</script>" in browser.run("document.getElementById('title').innerText"),
+          "and can be read")
+    browser.run("document.body.append(Object.assign(document.createElement('script'), "
+                "{textContent: 'window.owned = 1'}), Object.assign(document.createElement('img'), {src: 'data:,x'}))")
+    browser.run("document.body.insertAdjacentHTML('beforeend', '<p onclick=\"window.owned=1\" id=trap>x</p>')")
+    browser.run("document.getElementById('trap').click()")
+    check(browser.run("window.owned") is None, "a script or handler that got in would not run")
+    check(browser.run("fetch('http://127.0.0.1:9/').then(() => 'sent', error => 'refused')") == "refused" and
+          not [e for e in browser.events if e.get("method") == "Network.responseReceived" and
+               "127.0.0.1" in e["params"]["response"]["url"]], "nor could it send anything")
+
+
+def test_accessible(browser):
+    for kind, state in ("redis", "#pair=t1>t2&unstated=1"), ("redis", "#by=object"), ("many", ""):
+        open_page(browser, kind, state)
+        browser.call("Accessibility.enable")
+        nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+        value = lambda node, name: node.get(name, {}).get("value")  # noqa: E731
+        wanted = {"button", "link", "radio", "checkbox", "searchbox", "slider", "combobox", "MenuListPopup", "image",
+                  "img", "application", "form", "navigation", "heading", "columnheader", "main"}
+        nameless = [value(n, "role") for n in nodes if not n.get("ignored") and
+                    value(n, "role") in wanted - {"MenuListPopup", "main"} and not value(n, "name")]
+        check(not nameless, f"{kind}{state}: whatever is used or pictured has a name", nameless)
+        check(browser.run("document.querySelectorAll('h1').length === 1 && document.documentElement.lang === 'en' "
+                          "&& document.querySelectorAll('main').length === 1 && new Set([...document.querySelectorAll("
+                          "'[id]')].map(e => e.id)).size === document.querySelectorAll('[id]').length"),
+              f"{kind}{state}: one title, one main part, each id once")
+        check(browser.run("[...document.querySelectorAll('table')].every(t => t.querySelectorAll('thead th[scope=col]')"
+                          ".length === t.querySelector('tbody tr').cells.length)"), f"{kind}{state}: columns have heads")
+    open_page(browser, "redis")
+    seen = []
+    for _ in range(14):
+        browser.key("Tab")
+        seen.append(browser.run("(e => e.id || e.name || e.className || e.tagName)(document.activeElement)"))
+    check({"skip", "by", "unstated", "search", "order", "cell", "matrix"} <= set(seen), "Tab reaches all controls", seen)
+
+
+for test in test_usage, test_numbers, test_golden, test_source, test_escapes:
+    test()
+if shutil.which("chromium"):
+    with Browser() as opened:
+        for test in test_looks, test_certainty, test_walk, test_hostile, test_accessible:
+            test(opened)
+else:
+    print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")
+sys.exit(1 if failed else 0)
