@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 9 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle replay report attach
+#   bench/bench.sh NAME   one of: spin gaps redis idle replay report html attach
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
 export LC_ALL=C
@@ -146,10 +146,20 @@ replay() {
 
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
+# The page of the same hour of 64 threads: how long it takes, its size, and how fast it opens.
+html() {
+  "$O/bench/bench_store" 3600 2000 "$dir" keep >"$dir/log" || return
+  local since=$(date +%s%N)
+  "$O/commctl" html --store "$dir/hour.db" -o "$dir/hour.html" || return
+  echo "$(($(date +%s%N) - since))" "$(stat -c %s "$dir/hour.html")" |
+    awk '{ printf "%-34s %.1f s, %.2f MB\n", "page of an hour of 64 threads", $1 / 1e9, $2 / 1e6 }'
+  bench/html_open.py "$pairs" "$dir/hour.html"
+}
+
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay report}; do
+for what in ${1:-spin gaps redis idle attach replay report html}; do
   case $what in
-  spin | gaps | redis | idle | replay | report) $what ;;
+  spin | gaps | redis | idle | replay | report | html) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac

@@ -2,10 +2,10 @@
 /*
  * Write speed of the store, bytes per row, and the time of a report.
  *
- *   bench_store [SECONDS [EDGES [DIRECTORY]]]
+ *   bench_store [SECONDS [EDGES [DIRECTORY [keep]]]]
  *
  * Default: an hour of 1 s slices of 64 threads, each on 4 CPUs, 2000 edges each,
- * in /tmp.
+ * in /tmp.  keep: the store stays, as DIRECTORY/hour.db.
  */
 #include <stdint.h>
 #include <sys/resource.h>
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	struct comm_store *store;
 	struct comm_naming naming;
 	struct made_names *names;
-	char path[256], *err;
+	char path[256], kept[256], *err;
 	struct stat st;
 	int64_t id;
 
@@ -152,7 +152,9 @@ int main(int argc, char **argv)
 	ask(path, "range but 30 s at each end",
 	    (struct comm_query){.from_ns = 30 * SECOND, .to_ns = -30 * (int64_t)SECOND});
 	ask(path, "last 30 s", (struct comm_query){.from_ns = -30 * (int64_t)SECOND});
-	unlink(path);
+	snprintf(kept, sizeof(kept), "%s/hour.db", argc > 4 ? argv[3] : "");
+	if (argc <= 4 || rename(path, kept))
+		unlink(path);
 	free(names);
 	return 0;
 }

@@ -12,7 +12,7 @@ check="$demo g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppche
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk tmux"
-bench="$demo pigz time valgrind xz-utils sqlite3"
+bench="$demo chromium pigz time valgrind xz-utils sqlite3"
 
 case "${1:-build}" in
 build) want=$build ;;
