@@ -9,7 +9,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const KINDS = {thread: 't', role: 'g', process: 'p', function: 'f', line: 'l', object: 'o'};
 const TITLES = {thread: 'threads', role: 'roles', process: 'processes', function: 'functions', object: 'objects'};
-const SVG_MAX = 64, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, DECADES = 4;
+const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, DECADES = 4;
 const $ = id => document.getElementById(id);
 
 function set(node, attributes) {
@@ -388,8 +388,18 @@ function describe(edge, noun) {
 	return text + percent(edge.share) + ' (' + percents(edge.shareLow, edge.shareHigh) + '), ' + bytes(edge.bytes) + ' (' + range(edge.low, edge.high) + '), ' + count(edge.samples) + ' bursts';
 }
 
+/* Functions are many and most of them do little: those of stated flows, then by bytes. */
+function busiest(ids, edges) {
+	const sum = new Map();
+	for (const edge of edges)
+		for (const id of [edge.from, edge.to])
+			sum.set(id, (sum.get(id) || 0) + edge.bytes + (edge.stated ? 1e30 : 0));
+	const taken = new Set([...sum.keys()].sort((a, b) => sum.get(b) - sum.get(a)).slice(0, SVG_MAX));
+	return ids.length > SVG_MAX ? ids.filter(id => taken.has(id)) : ids;
+}
 function drawMatrix(view, edges) {
-	const ids = ordered(view, edges).slice(0, 1000), n = ids.length, use = n <= SVG_MAX;
+	const every = ordered(view, edges), ids = view.by === 'function' ? busiest(every, edges) : every.slice(0, CANVAS_MAX);
+	const n = ids.length, use = n <= SVG_MAX;
 	const names = ids.map(id => labelOf(id)), at = new Map(ids.map((id, i) => [id, i]));
 	const left = use ? Math.min(220, names.reduce((max, name) => Math.max(max, widthOf(name)), 20)) + 32 : 4, top = use ? 22 : 4;
 	const width = Math.max(280, Math.min(760, $('matrix').parentElement.clientWidth || 600));
@@ -412,6 +422,7 @@ function drawMatrix(view, edges) {
 	$('matrix').replaceChildren(...(n ? [use ? svgMatrix(names, largest) : canvasMatrix(largest)] : []));
 	$('matrix').setAttribute('aria-label', 'Matrix of ' + n + ' ' + TITLES[view.by] + ': rows write, columns read');
 	moveCursor(true);
+	$('matrix-cut').textContent = every.length > n ? 'The ' + n + ' busiest of ' + count(every.length) + '. ' : '';
 	drawLegend(largest);
 }
 function svgMatrix(names, largest) {
@@ -534,7 +545,7 @@ function drawGraph(view, edges) {
 	const width = Math.max(320, Math.min(isObject ? 1100 : 760, $('graph').parentElement.clientWidth || 600));
 	const tallest = Math.max(1, ...columns.map(column => column.size));
 	const sum = Math.max(1e-9, ...columns.map(column => [...column.values()].reduce((s, x) => s + Math.max(x.in, x.out), 0)));
-	const height = Math.max(120, tallest * 24 + 160), room = height - tallest * 20 - 40;
+	const height = Math.max(120, tallest * 24 + 160), room = height - tallest * 24 - 50;
 	const largest = list.reduce((max, edge) => edge.stated ? Math.max(max, edge.bytes) : max, 0);
 	const side = isObject ? 0.22 : 0.3;
 	const xs = isObject ? [width * side, width / 2 - 4, width * (1 - side)] : [width * side, width * (1 - side)];
@@ -582,18 +593,19 @@ function drawGraph(view, edges) {
 function drawTime() {
 	const cells = data(3) || [], course = main.course, width = Math.max(320, $('course').clientWidth || 900), height = 92;
 	const from = whole.from_s, to = whole.to_s, x = s => 4 + (s - from) / (to - from) * (width - 8);
-	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': 'Bytes between threads in the course of time'});
-	const rate = course.map(([a, b, n]) => n / Math.max(b - a, 1e-9)), most = Math.max(...rate, 1e-9), foot = height - 16;
 	const chosen = courseOf(cells), largest = Math.max(1e-9, ...chosen.map(point => point.edge && point.edge.stated ? point.edge.high / point.length : 0));
+	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': chosen.length ? 'What is chosen, in the course of time' : 'Bytes between threads in the course of time'});
+	const rate = course.map(([a, b, n]) => n / Math.max(b - a, 1e-9)), most = Math.max(...rate, 1e-9), foot = height - 16;
 	const y = value => foot - value * (foot - 6);
-	if (main.view.total_stated || exact || state.unstated) {
+	/* Either all bytes or what is chosen: the two have scales of their own. */
+	if (!chosen.length && (main.view.total_stated || exact || state.unstated)) {
 		let d = `M${x(from)} ${foot}`;
 		course.forEach(([a, b], i) => {
 			d += `L${x(a)} ${y(rate[i] / most)}L${x(b)} ${y(rate[i] / most)}`;
 		});
 		box.append(svg('path', {class: 'area', d: d + `L${x(to)} ${foot}z`}));
 	}
-	if (!main.view.total_stated && !exact)
+	if (!chosen.length && !main.view.total_stated && !exact)
 		box.append(svg('rect', {fill: 'url(#hatch)', x: x(from), y: 6, width: width - 8, height: foot - 6, opacity: 0.5}));
 	box.append(svg('path', {class: 'frame', d: `M4 ${foot}H${width - 4}`}));
 	for (const s of [0, 0.25, 0.5, 0.75, 1])
@@ -619,8 +631,11 @@ function drawTime() {
 	set($('cell'), {max: cells.length, 'aria-valuetext': name}).disabled = !cells.length;
 	$('cell').value = state.cell + 1;
 	const stated = chosen.filter(point => point.edge && point.edge.stated).length, text = [];
-	text.push(!(most > 1e-9) ? 'Nothing was seen to go between threads.' : main.view.total_stated || exact ? 'Area: all bytes between threads, peak ' + bytes(most) + '/s.' : 'How much goes between threads in all is not known: this run does not confirm it.');
-	if (chosen.length && !exact)
+	if (!chosen.length)
+		text.push(!(most > 1e-9) ? 'Nothing was seen to go between threads.' : main.view.total_stated || exact ? 'Area: all bytes between threads, peak ' + bytes(most) + '/s.' : 'How much goes between threads in all is not known: this run does not confirm it.');
+	if (chosen.length && exact)
+		text.push('Points: what is chosen, up to ' + bytes(largest) + '/s.');
+	else if (chosen.length)
 		text.push(!chosen.some(point => point.edge) ? 'What is chosen is in no part of the run among the largest.' : stated ? 'Points: what is chosen, with its interval, up to ' + bytes(largest) + '/s: confirmed in ' + stated + ' of ' + chosen.length + ' parts of the run; rings: seen, but not confirmed there.' :
 			'What is chosen is confirmed in none of ' + chosen.length + ' parts of the run; rings: seen there.');
 	else if (state.cell >= 0 && currentView() && !isCell(currentView()))
