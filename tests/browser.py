@@ -31,8 +31,11 @@ class Browser:
         self.n = 0
         self.events = []
         self.session = None
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(t for t in targets if t["type"] == "page")
+        page = None
+        while not page:
+            targets = self.call("Target.getTargets")["targetInfos"]
+            page = next((t for t in targets if t["type"] == "page"), None)
+            time.sleep(0 if page else 0.1)
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
         for domain in "Page", "Runtime", "Log", "Network":
             self.call(domain + ".enable")
@@ -70,7 +73,7 @@ class Browser:
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def call(self, method, timeout=120, **params):
+    def call(self, method, timeout=300, **params):
         self.n += 1
         request = {"id": self.n, "method": method, "params": params}
         if self.session:
@@ -90,7 +93,7 @@ class Browser:
         self.call("Page.navigate", url="about:blank")
         self.events.clear()
         self.call("Page.navigate", url=url)
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._message(end - time.monotonic()))
         self.rest()

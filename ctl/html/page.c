@@ -329,13 +329,14 @@ static int print_cells(struct page *page)
 
 		if (!in_cell++)
 			from_ns = slice->start_ns;
-		if (in_cell < PAGE_CELL_SLICES || slice->end_ns - from_ns < least_ns)
+		/* The last cell takes what is left over, if that is too little for one. */
+		if (in_cell < PAGE_CELL_SLICES || slice->end_ns - from_ns < least_ns ||
+		    (i + 1 < n && n - i - 1 < PAGE_CELL_SLICES))
 			continue;
 		fputs(n_cells++ ? ",\n" : "", page->out);
 		code = print_cell(page, from_ns, slice->end_ns, n_by);
 		in_cell = 0;
 	}
-	/* What is left over at the end is too short to say anything. */
 	putc(']', page->out);
 	close_data(page);
 	return code;
