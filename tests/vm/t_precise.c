@@ -56,6 +56,12 @@ static bool spin_flags_wrong(struct tally *tally, const struct cp_access *access
 	       access->size_bytes != 8;
 }
 
+/* The kernel's, or nobody's. */
+static bool is_no_programs(uint64_t ip)
+{
+	return ip >> 47;
+}
+
 static void take_access(struct tally *tally, const struct cp_access *access)
 {
 	const struct cp_record *record = &access->head;
@@ -63,7 +69,7 @@ static void take_access(struct tally *tally, const struct cp_access *access)
 
 	tally->n++;
 	tally->cpus[record->cpu]++;
-	tally->kernel += access->ip >> 63;
+	tally->kernel += is_no_programs(access->ip);
 	want = tally->ibs ? sources[n % 4] : sources[tally->store ? 3 : n % 3];
 	if (tally->atom)
 		want = (want & ~0x1full) | 0x01;
@@ -75,7 +81,7 @@ static void take_access(struct tally *tally, const struct cp_access *access)
 		tally->wrong++;
 	tally->batches |= 1 << n % 8;
 	tally->flags_wrong += spin_flags_wrong(tally, access);
-	if (!(access->ip >> 63)) {
+	if (!is_no_programs(access->ip)) {
 		bool is_32 = record->tgid == (uint32_t)pid32;
 
 		tally->mode32 += is_32;

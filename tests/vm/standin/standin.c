@@ -25,7 +25,9 @@
  * the code segment of 64-bit code; with REGS_INTR they are the record's, without the flags (here r15 is DRAINED_R15 + n);
  * every 11th sample's ip is not exact; every 16th throttles the event; without
  * exclude_guest there are samples of a guest (address GUEST_ADDR); what counts all loads
- * (0x81d0) says nothing of where one found its data.
+ * (0x81d0) says nothing of where one found its data.  No hardware should do it, but
+ * of an event with exclude_kernel every 17th sample has an ip that is no program's, which the
+ * drivers, going by its sign, take for user mode (WILD_IP).
  */
 #include <linux/bits.h>
 #include <linux/cpu.h>
@@ -44,6 +46,7 @@
 #define ADDR_BASE 0x100000000000ULL
 #define GUEST_ADDR 0x100000000001ULL
 #define DRAINED_R15 0x600d0000ULL
+#define WILD_IP (1ULL << 62)
 /* kernel/events/core.c */
 #define MAX_INTERRUPTS (~0ULL)
 
@@ -143,7 +146,9 @@ static void record_registers(const struct perf_event *event, u64 n, struct pt_re
 	}
 	if (n % 11 == 10)
 		return;
-	regs->cs = regs->ip >= TASK_SIZE_MAX ? __KERNEL_CS : __USER_CS;
+	if (attr->exclude_kernel && n % 17 == 16)
+		regs->ip |= WILD_IP;
+	regs->cs = (long)regs->ip < 0 ? __KERNEL_CS : __USER_CS;
 	regs->flags |= PERF_EFLAGS_EXACT;
 }
 
