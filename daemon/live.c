@@ -294,7 +294,7 @@ static int begin(struct live *live)
 		err = comm_record_create(options->record, &head, &live->record);
 		if (err) {
 			fprintf(stderr, "commd: cannot record to %s: %s\n", options->record,
-				strerror(-err));
+				err == -ENOTBLK ? "it is no regular file" : strerror(-err));
 			return err;
 		}
 		comm_record_inspect(live->record, &live->processes, &live->inspect);

@@ -79,24 +79,49 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	return fflush(record->file) ? -errno : 0;
 }
 
+/*
+ * Opens the file for writing, emptied, mode 0600.  First an O_PATH handle: to open a fifo would
+ * wait for a reader, and to open a device may do anything.
+ */
+static int open_file(const char *path)
+{
+	int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd, err = 0;
+	char self[64];
+	struct stat st;
+
+	if (handle < 0 && errno == ENOENT) {
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			fd = -errno;
+		return fd;
+	}
+	if (handle < 0)
+		return -errno;
+	if (fstat(handle, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = S_ISLNK(st.st_mode) ? -ELOOP : -ENOTBLK;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	fd = err ? err : open(self, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (!err && (fd < 0 || fchmod(fd, 0600)))
+		err = -errno;
+	close(handle);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret)
 {
 	struct comm_record *record = calloc(1, sizeof(*record));
-	struct stat st;
 	int fd, err = -ENOMEM;
 
 	if (!record)
 		return -ENOMEM;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open_file(path);
 	if (fd < 0) {
-		err = -errno;
-		goto out;
-	}
-	/* open() leaves the mode of an existing file alone. */
-	if (fstat(fd, &st) || (S_ISREG(st.st_mode) && fchmod(fd, 0600))) {
-		err = -errno;
-		close(fd);
+		err = fd;
 		goto out;
 	}
 	record->file = fdopen(fd, "w");

@@ -24,6 +24,7 @@ struct comm_record_head {
 	char source[32], event[32], estimator[32], host[64], command[256];
 };
 
+/* A file that exists is overwritten.  -ENOTBLK: it is no regular file; -ELOOP: a symbolic link. */
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret);
 /* A view that asks the view inner and records each answer when it is new. */

@@ -570,6 +570,34 @@ static void assert_refused(const char *file, int err, const char *words)
 		assert_null(comm_replay_strerror(err));
 }
 
+/* To open a fifo would wait for a reader, to open a device may do anything. */
+static void test_records_to_a_file_alone(void **state)
+{
+	struct comm_record *record;
+	struct stat st;
+
+	(void)state;
+	unlink(path);
+	alarm(20);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(comm_record_create(path, &head, &record), -ENOTBLK);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(comm_record_create("/dev/null", &head, &record), -ENOTBLK);
+	assert_int_equal(comm_record_create("/tmp", &head, &record), -ENOTBLK);
+	assert_int_equal(symlink("/tmp/any", path), 0);
+	assert_int_equal(comm_record_create(path, &head, &record), -ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	comm_record_destroy(record);
+	/* What was there is overwritten. */
+	assert_int_equal(truncate(path, 1 << 20), 0);
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	comm_record_destroy(record);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size < 4096);
+	alarm(0);
+}
+
 static void test_refuses_foreign_files(void **state)
 {
 	FILE *file;
@@ -689,6 +717,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_missing_end_is_cut, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_all_kinds, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_layout, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_records_to_a_file_alone, make_path,
+						remove_path),
 		cmocka_unit_test_setup_teardown(test_refuses_foreign_files, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_damage_is_harmless, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_full_disk_is_counted, make_path, remove_path),
