@@ -5,11 +5,10 @@
  * table that a child saved.
  */
 #include "dwline.h"
+#include "memory_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,15 +35,6 @@ static void look_up(const struct comm_dwline *dw)
 		if (line.inlined && strlen(line.inlined) > 4096)
 			abort();
 	}
-}
-
-static int memory_file(const uint8_t *data, size_t size, int *fd)
-{
-	if (*fd < 0)
-		*fd = memfd_create("fuzz_dwline", MFD_CLOEXEC);
-	if (*fd < 0 || ftruncate(*fd, 0) < 0 || pwrite(*fd, data, size, 0) != (ssize_t)size)
-		abort();
-	return *fd;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,12 +5,11 @@
  */
 #include "demangle.h"
 #include "elfsym.h"
+#include "memory_file.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,15 +47,6 @@ static void load(int fd)
 		return;
 	look_all_over(sym);
 	comm_elfsym_destroy(sym);
-}
-
-static int memory_file(const uint8_t *data, size_t size, int *fd)
-{
-	if (*fd < 0)
-		*fd = memfd_create("fuzz_elf", MFD_CLOEXEC);
-	if (*fd < 0 || ftruncate(*fd, 0) < 0 || pwrite(*fd, data, size, 0) != (ssize_t)size)
-		abort();
-	return *fd;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,11 +4,10 @@
  * saved piece does is also loaded as such, as from a child that the file took over.
  */
 #include "jit_piece.h"
+#include "memory_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,12 +27,6 @@ static void look_up(const struct comm_jitmap *map)
 	}
 }
 
-static void put(int fd, const uint8_t *data, size_t size)
-{
-	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
-		abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int file = -1, saved = -1;
@@ -44,15 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct comm_jitmap *map;
 	bool more;
 
-	if (file < 0) {
-		file = memfd_create("fuzz_jitmap", MFD_CLOEXEC);
-		saved = memfd_create("fuzz_jitmap saved", MFD_CLOEXEC);
-	}
 	if (comm_names_create(1 << 20, &names) < 0 || comm_jitmap_create(names, &room, &map) < 0)
 		abort();
 	for (size_t n = first;; n = size) {
-		put(file, data, n);
-		put(saved, NULL, 0);
+		memory_file(data, n, &file);
+		memory_file(data, 0, &saved);
 		if (comm_jit_read(file, comm_jitmap_place(map), saved) < 0 ||
 		    comm_jitmap_load(map, saved, &more) < 0)
 			abort();
@@ -61,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 	}
 	if (size > sizeof(complete) && !memcmp(data, &complete, sizeof(complete))) {
-		put(saved, data, size);
+		memory_file(data, size, &saved);
 		if (comm_jitmap_load(map, saved, &more) == 0)
 			look_up(map);
 	}

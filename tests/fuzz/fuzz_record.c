@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hostile recording, through the reader alone. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "memory_file.h"
 #include "record_event.h"
 #include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-/* One file in memory serves all executions. */
-static const char *file_of(const uint8_t *data, size_t bytes)
-{
-	static char path[32];
-	static int fd = -1;
-
-	if (fd < 0) {
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	if (ftruncate(fd, 0) || pwrite(fd, data, bytes, 0) != (ssize_t)bytes)
-		abort();
-	return path;
-}
 
 /* An event that was read can be written, and is then read back the same. */
 static void check_round_trip(const struct comm_event *event)
@@ -89,7 +72,7 @@ static void ask(const struct comm_inspect *inspect, const struct comm_event *eve
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	const char *path = file_of(data, bytes);
+	const char *path = memory_path(data, bytes);
 	struct comm_inspect inspect;
 	struct comm_replay *replay;
 	struct comm_event event;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hostile recording, through reader, engine and estimator up to the slices. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "engine.h"
+#include "memory_file.h"
 #include "record_format.h"
 #include "replay.h"
 
@@ -84,21 +83,6 @@ void __wrap_free(void *block)
 	tables[i] = tables[--n_tables];
 }
 
-/* One file in memory serves all executions. */
-static const char *file_of(const uint8_t *data, size_t bytes)
-{
-	static char path[32];
-	static int fd = -1;
-
-	if (fd < 0) {
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	if (ftruncate(fd, 0) || pwrite(fd, data, bytes, 0) != (ssize_t)bytes)
-		abort();
-	return path;
-}
-
 /* A slice for the store must hold finite numbers, between threads that exist. */
 static void check_slice(void *ctx, const struct comm_slice_info *info,
 			const struct comm_edge *edges, size_t n_edges)
@@ -129,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct comm_event event;
 	int n = 0;
 
-	if (comm_replay_open(file_of(data, bytes), &replay))
+	if (comm_replay_open(memory_path(data, bytes), &replay))
 		return 0;
 	comm_replay_inspect(replay, &inspect);
 	config.inspect = &inspect;
