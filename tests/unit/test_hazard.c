@@ -67,6 +67,31 @@ static void test_constant(void **state)
 	assert_true(end_unwritten(est) > 0.8);
 }
 
+/* The same table after its page was touched: thread 3 wrote it, which is no guess. */
+static void test_touched_constant(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	struct comm_unwritten u;
+	struct result r;
+
+	(void)state;
+	ops->touch(est, &(struct comm_touch){
+				.time_ns = 1, .datum = base, .size_bytes = 4096, .thread = 3});
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint32_t w = i % 2;
+
+		feed_exact(ops, est, i * 1000000ull + 1, 1 + w,
+			   access_at(base + (w ? 8192 : i % 64 * 8),
+				     w ? COMM_ACCESS_WRITE : COMM_ACCESS_READ, 0));
+	}
+	u = slice(ops, est, &r);
+	assert_true(r.bytes[3][1] > 0.8 * (r.edge_bytes + u.bytes));
+	assert_true(r.guess_bytes < 0.2 * r.edge_bytes);
+	assert_int_equal(u.bytes, 0);
+	ops->destroy(est);
+}
+
 /*
  * A constant where little is written at all, so that an unseen write proves little:
  * the writers there overwrite the same words, never the constant.
@@ -282,10 +307,15 @@ static void test_own_constants(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_pages),	cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_constant_beside), cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),	cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_touched_constant),
+		cmocka_unit_test(test_constant_beside),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),
 		cmocka_unit_test(test_own_constants),
 	};
 

@@ -22,6 +22,9 @@
  * process that may not be there at all.  A neighbour's writes can then never
  * add up to certainty over a long time.
  *
+ * What is written once no sample meets: of the part of a read that no candidate
+ * wrote, whoever touched the page first is the writer (touch.h).
+ *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
  */
@@ -36,6 +39,7 @@
 #include "pairs.h"
 #include "reads_per_write.h"
 #include "region.h"
+#include "touch.h"
 #include "watch_next.h"
 #include "weight.h"
 #include "window.h"
@@ -78,6 +82,7 @@ struct hazard {
 	struct comm_affinities *far; /* the same of shares of the whole object */
 	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten unwritten;
+	struct comm_touches *touches;
 	struct comm_pairs *pairs;
 	struct comm_watch_next *watch_next;
 	struct comm_evidence asked[HAZARD_ASKED];
@@ -108,6 +113,7 @@ static void hazard_destroy(void *est)
 	comm_pairs_destroy(h->pairs);
 	comm_watch_next_destroy(h->watch_next);
 	comm_reads_per_write_destroy(h->reads_per_write);
+	comm_touches_destroy(h->touches);
 	comm_compete_destroy(h->compete);
 	free(h);
 }
@@ -123,7 +129,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (!h)
 		return -ENOMEM;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_watch_next_create(&h->watch_next) ||
+	    comm_watch_next_create(&h->watch_next) || comm_touches_create(&h->touches) ||
 	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
@@ -426,6 +432,23 @@ static void hazard_hear(struct hazard *h)
 	h->n_asked = 0;
 }
 
+/* The part of a read that no candidate wrote: who touched its page first did, or nobody seen. */
+static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b,
+			     const struct comm_window_read *r, double part, double first)
+{
+	const struct comm_touch *touch = comm_touches_of(h->touches, r->datum, b->time_ns);
+
+	if (touch && part > 0) {
+		comm_edge_sums_add(h->edges,
+				   &(struct comm_edge_key){touch->thread, touch->site, b->thread,
+							   r->site, r->object},
+				   r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL);
+		return;
+	}
+	h->unwritten.bytes += part * r->bytes;
+	h->unwritten.first_bytes += part * r->bytes * first;
+}
+
 static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 			const struct comm_window_read *r)
 {
@@ -442,8 +465,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
 	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
 	first *= r->first;
-	h->unwritten.bytes += unwritten * r->bytes;
-	h->unwritten.first_bytes += unwritten * r->bytes * first;
+	hazard_unwritten(h, b, r, unwritten, first);
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->candidate[i];
@@ -626,6 +648,11 @@ static void hazard_begin(struct hazard *h, uint64_t time_ns)
 	h->start_ns = h->halved_ns = time_ns;
 }
 
+static void hazard_touch(void *est, const struct comm_touch *touch)
+{
+	comm_touches_add(((struct hazard *)est)->touches, touch);
+}
+
 static int hazard_burst(void *est, const struct comm_access_burst *burst)
 {
 	struct hazard *h = est;
@@ -723,6 +750,7 @@ const struct comm_est_ops comm_est_hazard = {
 	.create = hazard_create,
 	.destroy = hazard_destroy,
 	.burst = hazard_burst,
+	.touch = hazard_touch,
 	.sched = hazard_sched,
 	.sched_lost = hazard_sched_lost,
 	.evidence = hazard_evidence,

@@ -65,8 +65,6 @@
 enum {
 	/* The finest level at which habits correct what position says: below, votes are of the datum's own line. */
 	OWNERSHIP_HABIT_LEVEL = 3,
-	/* Level of an edge that a first write of a page tells: 4 KiB, with data of 8 B. */
-	OWNERSHIP_TOUCH_LEVEL = 3,
 	/* Candidates weighed for one read.  Not varied. */
 	OWNERSHIP_CANDIDATES = 64,
 };

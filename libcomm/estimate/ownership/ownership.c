@@ -275,7 +275,7 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 		comm_edge_sums_add(o->edges,
 				   &(struct comm_edge_key){touch->thread, touch->site, b->thread,
 							   r->site, r->object},
-				   bytes, 0, OWNERSHIP_TOUCH_LEVEL);
+				   bytes, 0, COMM_TOUCH_LEVEL);
 		return;
 	}
 	if (comm_touches_none(o->touches))

@@ -14,6 +14,9 @@
 
 struct comm_touches;
 
+/* Level (edge.h) of an edge that a touch tells: 4 KiB, with data of 8 B. */
+enum { COMM_TOUCH_LEVEL = 3 };
+
 int comm_touches_create(struct comm_touches **ret);
 void comm_touches_destroy(struct comm_touches *touches);
 
