@@ -23,6 +23,7 @@ static const struct command {
 	{"diff", ctl_diff, "what changed from one run to another"},
 	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
 	{"list", ctl_list, "the runs in a store"},
+	{"salvage", ctl_salvage, "what can be read of a damaged store, into a new one"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };
 

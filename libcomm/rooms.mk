@@ -20,6 +20,7 @@ USES_engine := . $(filter-out report%,$(ROOMS))
 
 # Further include paths: the format of exact results is in exact/, beside its writers.
 MORE_exact := -idirafter exact
+MORE_store := -Iinclude
 MORE_engine := -idirafter exact
 MORE_report := -Iinclude
 MORE_report/grouping := -Iinclude

@@ -3,7 +3,7 @@
  * Reading a store of commprof; commprof(3) has a complete program.
  *
  * A reader sees a store as it was when each call began; a writer may go on
- * meanwhile.  Nothing here writes.  One thread uses a reader.  All text comes
+ * meanwhile.  Nothing here writes to it.  One thread uses a reader.  All text comes
  * from observed programs and may hold any bytes but NUL: escape it for where
  * it goes.  Times are nanoseconds, volumes bytes.  Functions return 0 or
  * -errno, and *ret is written on success alone.  *err is then a sentence for
@@ -39,6 +39,21 @@ int comm_reader_open(const char *path, struct comm_reader **ret, char **err);
 void comm_reader_close(struct comm_reader *reader);
 /* Size on disk of the store's files. */
 uint64_t comm_reader_bytes(const struct comm_reader *reader);
+
+/* What comm_salvage() saved; size is the program's sizeof(struct comm_salvaged). */
+struct comm_salvaged {
+	size_t size;
+	uint64_t runs, slices, edges; /* rows of the new store */
+	uint64_t partial;	      /* of the slices, those that lack edges: a loss of theirs */
+	uint64_t gaps;		      /* places that could not be read */
+};
+
+/*
+ * Copies what can be read of a damaged store, of any version, into a new one, and changes
+ * nothing else.  The one function here that writes.  -EEXIST: there is a file of the new
+ * name; -ENODATA, -EUCLEAN: nothing can be saved; -EBUSY: a commd is writing to it.
+ */
+int comm_salvage(const char *from, const char *to, struct comm_salvaged *ret, char **err);
 
 enum comm_run_state {
 	COMM_RUN_RUNNING,

@@ -359,12 +359,12 @@ static void find_foreign(sqlite3 *db, char foreign[SCHEMA_FOREIGN])
 			*c = '?';
 }
 
-int comm_schema_migrate(sqlite3 *db)
+int comm_schema_migrate(sqlite3 *db, int to)
 {
 	int version = 0, err;
 
 	err = comm_schema_version(db, &version);
-	return err ? err : migrate(db, version, COMM_SCHEMA_VERSION);
+	return err ? err : migrate(db, version, to);
 }
 
 int comm_schema_errno(sqlite3 *db)
@@ -445,8 +445,7 @@ char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
 		why = "it was written by a newer version of commprof; use that version";
 		break;
 	case -EUCLEAN:
-		why = "it is damaged; move it away, "
-		      "\"sqlite3 FILE .recover\" may save a part of it";
+		why = "it is damaged; \"commctl salvage\" may save a part of it";
 		break;
 	case -ELOOP:
 		why = "it is a symbolic link; name the file that it leads to";

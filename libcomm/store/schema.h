@@ -13,6 +13,7 @@
 enum {
 	COMM_SCHEMA_APPLICATION_ID = 0x636f6d6d, /* "comm" */
 	COMM_SCHEMA_VERSION = 4,
+	COMM_SCHEMA_PAGE_BYTES = 4096,
 };
 
 /*
@@ -30,8 +31,8 @@ int comm_schema_version(sqlite3 *db, int *ret);
  * default computes.  -EUCLEAN: something is missing; -EMEDIUMTYPE: something is foreign.
  */
 int comm_schema_check(sqlite3 *db, int version);
-/* Brings a store, or an empty file, to the newest version, through all versions between. */
-int comm_schema_migrate(sqlite3 *db);
+/* Brings a store, or an empty file, to a version, through all versions between. */
+int comm_schema_migrate(sqlite3 *db, int to);
 
 /* The errno for SQLite's last error on db. */
 int comm_schema_errno(sqlite3 *db);

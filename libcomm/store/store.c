@@ -31,7 +31,6 @@ enum {
 	/* Half of the reserve, or a full disk would leave too much in the log. */
 	STORE_CHECKPOINT_PAGES = 256,
 	STORE_PAGES_MAX = 0x7ffffffe,
-	STORE_PAGE_BYTES = 4096,
 	/* Attempts to make room for a slice: at most 15 times its edges are deleted for it. */
 	STORE_ATTEMPTS = 5,
 	/* A smaller quota has no room for a slice beside the schema. */
@@ -142,7 +141,7 @@ static int set_quota(struct comm_store *store)
 
 	if (bytes < STORE_QUOTA_MIN_BYTES)
 		bytes = STORE_QUOTA_MIN_BYTES;
-	n = bytes / STORE_PAGE_BYTES;
+	n = bytes / COMM_SCHEMA_PAGE_BYTES;
 	return limit_pages(store, n < STORE_PAGES_MAX ? n : STORE_PAGES_MAX);
 }
 
@@ -169,7 +168,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
 	comm_guard_init(&store->guard, store->db);
 	begin_task(store);
-	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", STORE_PAGE_BYTES);
+	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", COMM_SCHEMA_PAGE_BYTES);
 	err = is_new ? exec(store, sql) : 0;
 	/*
 	 * The tables are made before the WAL, so that the header that marks
@@ -182,7 +181,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	if (!err)
 		err = comm_schema_check(store->db, version);
 	if (!err)
-		err = comm_schema_migrate(store->db);
+		err = comm_schema_migrate(store->db, COMM_SCHEMA_VERSION);
 	if (!err)
 		err = exec(store, "PRAGMA journal_mode = WAL");
 	if (!err)

@@ -193,6 +193,20 @@ done
 cmp <("$ctl" report --store redis.db) <("$ctl" report --store redis.db --as text --top 20 --min-share 0.1) ||
 	fail "the default form"
 
+# Salvage
+expect 2 "$ctl" salvage --store redis.db
+expect 1 "$ctl" salvage --store redis.db threads.db
+says stderr 'exists'
+expect 1 "$ctl" salvage --store none.db saved.db
+says stderr 'no such file'
+cp redis.db cut.db
+truncate -s -8192 cut.db
+expect 1 "$ctl" report --store cut.db
+says stderr 'commctl salvage'
+expect 0 "$ctl" salvage --store cut.db saved.db
+says stdout '^1 runs with'
+expect 0 "$ctl" report --store saved.db
+
 # Hostile names: no control byte but the newline, no formula, valid forms
 for form in $forms; do
 	for by in thread function object line; do

@@ -270,7 +270,7 @@ static int migrate_until(struct interrupt *in)
 	/* Few pages in memory, so that the file itself is written before the end. */
 	assert_int_equal(sqlite3_exec(db, "PRAGMA cache_size = 1", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_progress_handler(db, 1, interrupt, in);
-	err = comm_schema_migrate(db);
+	err = comm_schema_migrate(db, COMM_SCHEMA_VERSION);
 	sqlite3_close(db);
 	return err;
 }
