@@ -359,6 +359,17 @@ static int pump(struct live *live)
 	return err > 0 ? err : 0;
 }
 
+static const char *target_gone(const struct live *live)
+{
+	if (comm_target_kind(live->target) != COMM_TARGET_CGROUP)
+		return "target exited";
+	fprintf(stderr,
+		"commd: the cgroup %s was removed, and the run ends with it; one that is made "
+		"again under its name needs a new run\n",
+		comm_target_cgroup_path(live->target));
+	return "cgroup removed";
+}
+
 static const char *run_until_over(struct live *live)
 {
 	struct pollfd fds[2] = {{.fd = comm_stop_fd(), .events = POLLIN},
@@ -390,7 +401,7 @@ static const char *run_until_over(struct live *live)
 			continue;
 		looked_ns = now_ns;
 		if (!comm_target_alive(live->target))
-			return "target exited";
+			return target_gone(live);
 	}
 }
 

@@ -496,8 +496,12 @@ bool comm_target_pids_are_global(void)
 bool comm_target_alive(struct comm_target *target)
 {
 	struct stat_line line;
+	char byte;
 	size_t i;
 
+	/* The file of a cgroup that was removed gives ENODEV; one of its name is another. */
+	if (target->kind == COMM_TARGET_CGROUP)
+		return pread(target->stat_fd, &byte, 1, 0) >= 0 || errno != ENODEV;
 	if (target->kind != COMM_TARGET_PIDS)
 		return true;
 	for (i = target->n; i-- > 0;) {

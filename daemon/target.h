@@ -59,7 +59,7 @@ bool comm_target_pids_are_global(void);
 
 /*
  * Does any member still live?  Asks the kernel for each, so do not call it for every
- * event.  A cgroup and "all" are always alive.
+ * event.  A cgroup is alive until it is removed, also without a process; "all" always is.
  */
 bool comm_target_alive(struct comm_target *target);
 /* CPU time used since create by all present and past members, ns. */

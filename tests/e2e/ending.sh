@@ -13,6 +13,7 @@ db=$dir/a.db
 pids=()
 cleanup() {
   for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+  [ -n "${group:-}" ] && [ -d "$group" ] && rmdir "$group"
   rm -rf "$dir"
 }
 trap cleanup EXIT
@@ -29,6 +30,7 @@ while time.time() < end:
     for i in range(1000): x[i] = x[i - 1] + 1' &
 target=$!
 pids+=($target)
+disown $target # no word of bash about its end
 
 slices() { "$commctl" list --store "$1" --json 2>/dev/null | jq '[.. | .slices? // empty] | max // 0'; }
 
@@ -90,4 +92,22 @@ verdict "the store is deleted" 1 'was deleted; the run ended'
 begin "$db" --pid $target
 truncate -s 20000 "$db"
 verdict "the store is cut short" 1 'was cut short by another program'
+# The target's cgroup is removed; another of its name is not followed.
+group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/commprof-ending-$$
+if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
+  python3 -c 'while True: pass' &
+  member=$!
+  pids+=($member)
+  echo $member >"$group/cgroup.procs"
+  begin "$db" --cgroup "$group"
+  kill -9 $member
+  wait $member 2>/dev/null
+  for _ in $(seq 100); do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
+  mkdir "$group"
+  verdict "the cgroup is removed" 0 'was removed, and the run ends with it'
+  [ "$(how "$db")" = "finished, cgroup removed" ] && ok "the run of a removed cgroup is closed" || not_ok "the run of a removed cgroup is closed" "$(how "$db")"
+  rmdir "$group"
+else
+  skip "the cgroup is removed" "no writable cgroup v2 hierarchy"
+fi
 exit $status
