@@ -10,20 +10,12 @@ static void quote(const char *text)
 {
 	putchar('"');
 	while (*text) {
-		int n = ctl_utf8_length(text);
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
 
-		if (!n) {
-			fputs("\\ufffd", stdout);
-			text++;
-			continue;
-		}
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			printf("\\u%04x", *text);
-		else
-			fwrite(text, 1, n, stdout);
-		text += n;
+		if (*shown == '"' || *shown == '\\')
+			putchar('\\');
+		fwrite(shown, 1, n, stdout);
 	}
 	putchar('"');
 }

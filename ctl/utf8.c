@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "utf8.h"
 
-int ctl_utf8_length(const char *bytes)
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Length of the valid sequence that bytes begins with; 0: none.  Overlong forms, surrogates and
+ * code points past U+10FFFF are not valid.
+ */
+static int sequence(const char *bytes)
 {
 	const unsigned char *text = (const unsigned char *)bytes;
 	unsigned char low = 0x80, high = 0xbf;
@@ -27,4 +35,46 @@ int ctl_utf8_length(const char *bytes)
 			return 0;
 	}
 	return n;
+}
+
+static uint32_t code_point(const char *bytes, int length)
+{
+	const unsigned char *text = (const unsigned char *)bytes;
+	uint32_t value = length == 1 ? text[0] : text[0] & (0x7f >> length);
+
+	for (int i = 1; i < length; i++)
+		value = value << 6 | (text[i] & 0x3f);
+	return value;
+}
+
+/* Unicode 15: controls, and what is of the kind "format" but joins no script. */
+static bool is_shown(uint32_t point)
+{
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {
+		{0, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},	{0x61c, 0x61c},
+		{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},	{0x2060, 0x206f},
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+		if (point >= hidden[i].first && point <= hidden[i].last)
+			return false;
+	/* The last two of each plane are no characters. */
+	return (point & 0xfffe) != 0xfffe;
+}
+
+const char *ctl_utf8_take(const char **text, int *ret_length)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	const char *at = *text;
+	int length = sequence(at);
+
+	*text += length ? length : 1;
+	*ret_length = length;
+	if (length && is_shown(code_point(at, length)))
+		return at;
+	*ret_length = sizeof(replacement) - 1;
+	return replacement;
 }

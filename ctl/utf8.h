@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UTF-8: which bytes of a foreign text are valid. */
+/*
+ * UTF-8: foreign text without what would change how other text is shown.  A name may hold
+ * bytes that are no UTF-8, control characters of ASCII and beyond it (C1, by which some terminals
+ * take commands), and characters that turn the order of others around or are not seen at all.
+ */
 #ifndef CTL_UTF8_H
 #define CTL_UTF8_H
 
 /*
- * Length of the valid sequence that text begins with; 0: none.  Overlong forms,
- * surrogates and code points past U+10FFFF are not valid.
+ * The next character of *text, of *ret_length bytes, and moves *text behind it; U+FFFD in place
+ * of one that is not to be shown, and of each byte that is no UTF-8.
  */
-int ctl_utf8_length(const char *text);
+const char *ctl_utf8_take(const char **text, int *ret_length);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "form.h"
+#include "utf8.h"
 
 /*
  * Writes a field by RFC 4180, and more: a spreadsheet runs a field that begins like a
@@ -13,10 +14,13 @@ static void field(const char *text)
 	putchar('"');
 	if (*text && strchr("=+-@\t\r", *text))
 		putchar('\'');
-	for (; *text; text++) {
-		if (*text == '"')
+	while (*text) {
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
+
+		if (*shown == '"')
 			putchar('"');
-		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+		fwrite(shown, 1, n, stdout);
 	}
 	fputs("\",", stdout);
 }

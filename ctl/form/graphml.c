@@ -7,28 +7,17 @@
 #include "form.h"
 #include "utf8.h"
 
-/* Whether XML 1.0 allows the character at all, even as a reference (section 2.2). */
-static bool is_character(const char *text, int length)
-{
-	if (length == 1)
-		return (unsigned char)*text >= 0x20 || strchr("\t\n\r", *text);
-	return length != 3 || (memcmp(text, "\xef\xbf\xbe", 3) && memcmp(text, "\xef\xbf\xbf", 3));
-}
-
-/* Characters that XML does not allow, and bytes that are no UTF-8, become U+FFFD. */
+/* What is left of a text has no characters that XML 1.0 does not allow (section 2.2). */
 static void print_text(const char *text)
 {
 	while (*text) {
-		int length = ctl_utf8_length(text);
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
 
-		if (!length || !is_character(text, length))
-			fputs("\xef\xbf\xbd", stdout);
-		/* A parser must not take a line break or a tab for a blank. */
-		else if (strchr("<>&\"'", *text) || (unsigned char)*text < 0x20 || *text == 0x7f)
-			printf("&#%d;", *text);
+		if (strchr("<>&\"'", *shown))
+			printf("&#%d;", *shown);
 		else
-			fwrite(text, 1, length, stdout);
-		text += length ? length : 1;
+			fwrite(shown, 1, n, stdout);
 	}
 }
 

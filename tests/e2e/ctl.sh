@@ -215,6 +215,21 @@ for form in $forms; do
 			fail "control bytes: report --as $form --by-$by"
 	done
 done
+# ... and nothing else that a terminal obeys or nobody sees, in any character set
+cat >unseen.py <<-'END'
+	import sys, unicodedata
+	text = open(sys.argv[1], encoding="utf-8").read()
+	bad = {c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cn", "Zl", "Zp")}
+	sys.exit(f"{sorted(map(hex, map(ord, bad)))}" if bad else 0)
+END
+for form in $forms; do
+	for by in thread function object line; do
+		LC_ALL=C.UTF-8 "$ctl" report --all --store hostile.db --as "$form" --by-$by >stdout
+		python3 unseen.py stdout 2>stderr || fail "unseen characters: report --as $form --by-$by: $(tail -n 1 stderr)"
+	done
+done
+"$ctl" list --store hostile.db --json >stdout
+python3 unseen.py stdout 2>stderr || fail "unseen characters: list --json: $(tail -n 1 stderr)"
 expect 0 "$ctl" list --store hostile.db
 tr -d '\n' <stdout | LC_ALL=C grep -q '[[:cntrl:]]' && fail "control bytes: list"
 expect 0 "$ctl" report --store hostile.db --csv --by-function

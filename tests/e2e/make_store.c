@@ -144,11 +144,18 @@ static size_t hostile(struct flow *flow)
 		 b = made_thread(names, 1, 2, "\"=1;\\");
 	uint32_t f = site("=cmd|'/C calc'!A0", "\033]0;title\007", "a\"b\\.c", 1);
 	uint32_t g = site("\xff\xfe\n\r<script>&lt;]]>\xef\xbf\xbe\x7f", "m\xc3\xa9", "x,y.c", 2);
+	/* C1 controls, text that is turned around, and an unseen mark before a formula. */
+	uint32_t h = site("\xc2\x9b"
+			  "31mred\xe2\x80\xaegnp.exe",
+			  "\xef\xbb\xbf=1", "\x80\xc2", 3);
 	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "@SUM(A1)\n", "\"", 8);
+	uint32_t p = made_object(names, COMM_OBJECT_STATIC, "\xe2\x81\xa6x\xe2\x80\xa8",
+				 "\xf3\xa0\x80\x81", 8);
 
 	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
 	flow[1] = (struct flow){b, a, g, f, o, 2e6, 10};
-	return 2;
+	flow[2] = (struct flow){a, b, h, f, p, 2e6, 10};
+	return 3;
 }
 
 /*
