@@ -6,20 +6,18 @@
 #include "exporter.h"
 #include "utf8.h"
 
-/* A frame: what separates frames and lines, and what is no text, is replaced. */
+/* A frame: what separates frames, and what is not to be shown, is replaced. */
 static void frame(FILE *out, const char *what, const char *text, char end)
 {
 	fprintf(out, "%s ", what);
 	while (*text) {
-		int n = ctl_utf8_length(text);
-		bool is_plain = n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f &&
-					  *text != ';');
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
 
-		if (is_plain)
-			fwrite(text, 1, n, out);
-		else
+		if (*shown == ';')
 			putc('?', out);
-		text += n ? n : 1;
+		else
+			fwrite(shown, 1, n, out);
 	}
 	putc(end, out);
 }

@@ -142,13 +142,10 @@ static uint64_t string_of(struct profile *p, const char *prefix, const char *tex
 
 	append(&clean, prefix, strlen(prefix));
 	while (*text) {
-		int n = ctl_utf8_length(text);
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
 
-		if (n > 1 || (n == 1 && (unsigned char)*text >= 0x20 && *text != 0x7f))
-			append(&clean, text, n);
-		else
-			append(&clean, "?", 1);
-		text += n ? n : 1;
+		append(&clean, shown, n);
 	}
 	put_message(&p->out, PROFILE_STRING, &clean);
 	return p->n_strings++;
