@@ -14,59 +14,22 @@ enum {
 	DATA_DIGITS = 5,
 };
 
-/* The code point of a valid sequence of n bytes. */
-static uint32_t code_point(const unsigned char *text, int n)
-{
-	static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-	uint32_t point = text[0] & mask[n];
-
-	for (int i = 1; i < n; i++)
-		point = point << 6 | (text[i] & 0x3f);
-	return point;
-}
-
-/*
- * Control characters, and those that show nothing but change what stands beside them:
- * zero widths, marks and overrides of direction, separators of lines, byte order marks, tags.
- */
-static bool is_hidden(uint32_t point)
-{
-	static const struct {
-		uint32_t from, to;
-	} ranges[] = {
-		{0, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},     {0x61c, 0x61c},
-		{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-		{0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
-	};
-
-	if ((point & 0xfffe) == 0xfffe)
-		return true;
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
-		if (point >= ranges[i].from && point <= ranges[i].to)
-			return true;
-	return false;
-}
-
 void ctl_data_text(FILE *out, const char *text)
 {
 	const char *start = text;
 
 	putc('"', out);
-	while (*text) {
-		int n = ctl_utf8_length(text);
+	while (*text && text - start < DATA_TEXT_MAX) {
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
 
-		if (text - start >= DATA_TEXT_MAX) {
-			fputs("\\u2026", out);
-			break;
-		}
-		if (!n || is_hidden(code_point((const unsigned char *)text, n)))
-			fputs("\\ufffd", out);
-		else if (strchr("<>&'\"\\", *text))
-			fprintf(out, "\\u%04x", *text);
+		if (strchr("<>&'\"\\", *shown))
+			fprintf(out, "\\u%04x", *shown);
 		else
-			fwrite(text, 1, n, out);
-		text += n ? n : 1;
+			fwrite(shown, 1, n, out);
 	}
+	if (*text)
+		fputs("\\u2026", out);
 	putc('"', out);
 }
 
