@@ -7,7 +7,7 @@
  * time or size limit the remaining inlined functions, then lines, are left out.
  * The file is hostile; it is read, never mapped.  libdw 0.188 reads past the
  * end of a damaged line table, so a table is built in a process that may die
- * (see dwjob.h), saved there and loaded here.
+ * (see parse_child.h), saved there and loaded here.
  */
 #ifndef COMM_DWLINE_H
 #define COMM_DWLINE_H
@@ -27,7 +27,7 @@ struct comm_line {
 
 struct comm_dwline;
 
-/* -ENODATA: no usable DWARF.  For files of others only in a child that may crash (dwjob.h). */
+/* -ENODATA: no usable DWARF.  For files of others only in a child that may crash (parse_child.h). */
 int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret);
 void comm_dwline_destroy(struct comm_dwline *dw);
 

@@ -38,7 +38,7 @@ struct live_process {
 	struct comm_mapping *map;
 	size_t n;
 	struct comm_jitmap *jit;
-	bool jit_asked;
+	uint32_t jit_asked;    /* which request for it is under way; 0: none */
 	uint64_t jit_again_ns; /* its perf map is not asked for before */
 };
 
@@ -53,6 +53,7 @@ struct live_inspect {
 	char *text;
 	size_t text_room;
 	struct comm_jit_room jit_room;
+	uint32_t jit_requests;
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
 };
@@ -214,8 +215,13 @@ static void ask_jit(struct live_inspect *live, struct live_process *p)
 	if (!p->jit && comm_jitmap_create(live->names, &live->jit_room, &p->jit) < 0)
 		return;
 	request.place = *comm_jitmap_place(p->jit);
-	p->jit_asked = comm_parser_ask(live->parser, &request, (void *)(uintptr_t)p->tgid) == 0;
-	live->unread += !p->jit_asked;
+	live->jit_requests += live->jit_requests == UINT32_MAX ? 2 : 1;
+	p->jit_asked = live->jit_requests;
+	if (comm_parser_ask(live->parser, &request,
+			    (void *)((uintptr_t)p->jit_asked << 32 | p->tgid)) == 0)
+		return;
+	p->jit_asked = 0;
+	live->unread++;
 }
 
 /* Forgets the perf map of the process that was asked about least recently. */
@@ -239,9 +245,12 @@ static void jit_came(struct live_inspect *live, const struct comm_parsed *parsed
 	int err = parsed->err;
 	bool more = false;
 
-	if (!p || !p->jit_asked || !p->jit)
+	/* What was asked for a process that is forgotten by now is of no use to its successor. */
+	if (!p || p->jit_asked != (uintptr_t)parsed->of >> 32)
 		return;
-	p->jit_asked = false;
+	p->jit_asked = 0;
+	if (!p->jit)
+		return;
 	if (!err)
 		while ((err = comm_jitmap_load(p->jit, parsed->saved, &more)) == -ENOSPC &&
 		       free_a_jitmap(live, p))
@@ -306,8 +315,8 @@ static void poll_parser(struct live_inspect *live)
 }
 
 /*
- * A file's first sample waits a little for its symbols, since most come in a few ms.  Samples do not
- * wait long, and not often: rings fill meanwhile.
+ * A file's first sample waits a little for its symbols, since most come in a few ms.  Not long
+ * and not often: the rings fill meanwhile.
  */
 static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
 			   struct comm_module **ret)
@@ -326,7 +335,7 @@ static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struc
 		now = comm_clock_now_ns();
 	} while (now < stop);
 	live->waited_ns += now - start;
-	return err;
+	return err == -EINPROGRESS ? -EAGAIN : err;
 }
 
 static int ask_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct reading {
+struct jit_reading {
 	struct jit_piece head;
 	struct jit_range *range;
 	size_t ranges_room;
@@ -38,7 +38,7 @@ static bool hex(const char **at, const char *end, uint64_t *ret)
 	return digits > 0 && digits <= 16;
 }
 
-static void add_line(struct reading *r, const char *at, size_t len)
+static void add_line(struct jit_reading *r, const char *at, size_t len)
 {
 	const char *end = at + len;
 	uint64_t start, size;
@@ -65,7 +65,7 @@ static void add_line(struct reading *r, const char *at, size_t len)
 }
 
 /* Returns how many bytes need not be read again. */
-static size_t add_lines(struct reading *r, size_t n)
+static size_t add_lines(struct jit_reading *r, size_t n)
 {
 	const char *start = r->file, *at = start, *end = at + n;
 
@@ -94,7 +94,7 @@ static int by_start(const void *pa, const void *pb)
 	return a->seq > b->seq ? -1 : a->seq < b->seq; /* the latest first */
 }
 
-static void settle(struct reading *r)
+static void settle(struct jit_reading *r)
 {
 	uint64_t kept = 0;
 
@@ -106,7 +106,7 @@ static void settle(struct reading *r)
 	r->head.n = kept;
 }
 
-static int read_piece(int fd, const struct comm_jit_place *from, struct reading *r)
+static int read_piece(int fd, const struct comm_jit_place *from, struct jit_reading *r)
 {
 	struct comm_jit_place *place = &r->head.place;
 	size_t bytes = COMM_JIT_PIECE_BYTES;
@@ -139,7 +139,7 @@ static int read_piece(int fd, const struct comm_jit_place *from, struct reading 
 
 int comm_jit_read(int fd, const struct comm_jit_place *from, int to)
 {
-	struct reading r = {.head = {.complete = JIT_COMPLETE}};
+	struct jit_reading r = {.head = {.complete = JIT_COMPLETE}};
 	uint64_t at = sizeof(r.head), start = 0;
 	int err = read_piece(fd, from, &r);
 
