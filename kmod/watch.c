@@ -52,6 +52,7 @@ static void cp_watch_arm(struct irq_work *work)
 		addr &= ~7ULL;
 	}
 	slot->armed_ns = ktime_get_mono_fast_ns();
+	WRITE_ONCE(slot->refused, false);
 	atomic_set(&slot->foreign, 0);
 	atomic_set(&slot->telling, 1);
 	/* Release: who sees the place sees whose it is. */
@@ -121,6 +122,7 @@ static struct cp_watch_slot *cp_watch_claim_expired(struct cp_watcher *watch, st
 
 	for (i = 0; i < watch->config.slots; i++) {
 		struct cp_watch_slot *slot = &watch->slot[i];
+		enum cp_window_end end = CP_WINDOW_END_TIME;
 		int state = atomic_read_acquire(&slot->state);
 		u64 end_ns;
 
@@ -136,11 +138,15 @@ static struct cp_watch_slot *cp_watch_claim_expired(struct cp_watcher *watch, st
 			continue;
 		}
 		if (state == CP_WATCH_ARMED)
+			end = CP_WINDOW_END_UNWRITTEN;
+		if (READ_ONCE(slot->refused)) {
+			cp_ring_count(hit->ring, CP_LOST_BUDGET);
+			end = CP_WINDOW_END_BUDGET;
+		} else if (state == CP_WATCH_ARMED) {
 			atomic64_inc(&watch->expired);
+		}
 		if (slot->policy->window)
-			cp_watch_window_close(slot, hit,
-					      state == CP_WATCH_ARMED ? CP_WINDOW_END_UNWRITTEN
-								      : CP_WINDOW_END_TIME);
+			cp_watch_window_close(slot, hit, end);
 		return slot;
 	}
 	return NULL;
@@ -356,7 +362,7 @@ static void cp_watch_judge(struct cp_watch_slot *slot, struct cp_hit *hit, u16 f
 	}
 	if (!touched) {
 		cp_ring_count(hit->ring, CP_LOST_WATCH_STORM);
-	} else if (!allowed) {
+	} else if (!allowed || READ_ONCE(slot->refused)) {
 		cp_ring_count(hit->ring, CP_LOST_BUDGET);
 		end = CP_WINDOW_END_BUDGET;
 	} else {

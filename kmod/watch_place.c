@@ -172,19 +172,23 @@ static void cp_watch_switch_to(struct cp_watcher *watch, struct task_struct *nex
 	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
 	u64 want[CP_MAX_SLOTS];
 	u64 start_ns;
+	bool may;
 	u32 i;
 
 	if (!cp_watch_look(watch, here, next, want))
 		return;
 	/*
 	 * Over the cap the registers stay as they are: what another process then hits by
-	 * chance is refused by its trap.
+	 * chance is refused by its trap, and a watch that is blind here is over.
 	 */
 	start_ns = ktime_get_mono_fast_ns();
-	if (cp_watch_may(watch, &this_cpu_ptr(watch->session->percpu)->meter[CP_CONTEXT_IRQ],
-			 start_ns))
-		for (i = 0; i < watch->config.slots; i++)
+	may = cp_watch_may(watch, &this_cpu_ptr(watch->session->percpu)->meter[CP_CONTEXT_IRQ],
+			   start_ns);
+	for (i = 0; i < watch->config.slots; i++)
+		if (may)
 			cp_watch_set(here, i, want[i]);
+		else if (want[i] && want[i] != here->placed[i])
+			WRITE_ONCE(watch->slot[i].refused, true);
 	cp_watch_charge(watch, start_ns);
 }
 

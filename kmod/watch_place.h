@@ -54,7 +54,8 @@ enum cp_watch_state {
 struct cp_watch_slot {
 	struct cp_watcher *watch;
 	u32 index;
-	bool broken; /* some CPU has no room for it */
+	bool broken;  /* some CPU has no room for it */
+	bool refused; /* a CPU that wants it may not follow, for the cap: it misses accesses */
 	atomic_t state;
 	u64 place; /* 0: parked */
 	u64 mm;	   /* cp_watch_mm() of the sampled task */

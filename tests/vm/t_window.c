@@ -2,6 +2,7 @@
 /* Windows: who reads what who wrote, in programs of which that is known. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@ struct shared {
 	volatile uint32_t writer_tid, reader_tid[READERS];
 	volatile uint64_t after_store, after_load[READERS]; /* where the IP is then */
 	volatile uint32_t turn;
+	bool yields; /* others may run before each read */
 };
 
 static void pause_for(unsigned int turns)
@@ -126,17 +128,29 @@ enum { OFTEN = 6, SELDOM = 2 };
 
 static void migrate(struct shared *shared, uint32_t me, unsigned int reads)
 {
+	uint8_t room[512];
+
 	shared->reader_tid[me] = syscall(SYS_gettid);
 	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
 	for (;;) {
-		while (shared->turn != me)
-			pause_for(300);
+		while (shared->turn != me) {
+			if (shared->yields)
+				sched_yield();
+			else
+				pause_for(300);
+		}
 		for (unsigned int i = 0; i < reads; i++) {
-			asm volatile("movq (%0), %%rax\n"
-				     :
+			uint8_t *to = room;
+			unsigned long bytes = sizeof(room);
+
+			if (shared->yields)
+				sched_yield();
+			/* Samples of the first go on to the second. */
+			asm volatile("rep stosb\n"
+				     "movq (%2), %%rax\n"
+				     : "+D"(to), "+c"(bytes)
 				     : "r"(&shared->datum)
 				     : "rax", "memory");
-			pause_for(30);
 		}
 		asm volatile("movq %%rsp, (%0)\n" : : "r"(&shared->datum) : "memory");
 		shared->turn = !me;
@@ -155,6 +169,23 @@ static void migratory(void *argument)
 
 	pthread_create(&thread, NULL, migrate_seldom, argument);
 	migrate(argument, 0, OFTEN);
+}
+
+/* On one CPU, where a stranger runs too: each turn is some switches. */
+static void migratory_on_one_cpu(void *argument)
+{
+	struct shared *shared = argument;
+
+	pin(0);
+	shared->yields = true;
+	migratory(shared);
+}
+
+static void be_a_stranger(void *unused)
+{
+	pin(0);
+	for (;;)
+		sched_yield();
 }
 
 /* Nothing but reads, as fast as it goes: every window fills up. */
@@ -421,6 +452,49 @@ void test_windows(void)
 	      tally.end[CP_WINDOW_END_FULL]);
 }
 
+/*
+ * Over the cap a CPU's registers stay away from a task that comes on, and its writes are
+ * not seen: no window outlives that.  On one CPU nothing else can hide a write.
+ */
+static void over_the_cap(void)
+{
+	enum { ENOUGH = 200 };
+	struct tally tally = {.shared = shared_make(), .window_us = 1000000};
+	struct cp_budget budget = {.cap_ppm = 50000, .entry_ns = 100000};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_ACCESSES,
+		.type = 1,
+		.period = 5000000,
+		.max_accesses = 1,
+	};
+	struct cp_watch watch = windows;
+	pid_t pid = spawn(migratory_on_one_cpu, tally.shared),
+	      stranger = spawn(be_a_stranger, NULL);
+	struct cp_reader *reader;
+	struct cp_stats stats;
+
+	while (tally.shared->ready < 2)
+		usleep(1000);
+	watch.window_us = tally.window_us;
+	reader = session(pid);
+	cp_reader_budget(reader, &budget);
+	cp_reader_source(reader, &source);
+	cp_reader_watch(reader, &watch);
+	run_until(reader, 4000, take, &tally, &tally.reads, ENOUGH);
+	cp_reader_stats(reader, &stats);
+	check(tally.reads >= ENOUGH / 10 && !(tally.by[0][0] + tally.by[1][1]),
+	      "window: over the cap no write is missed",
+	      "%lu reads of the other's value, %lu of their own, %lu windows, %lu ended by the "
+	      "cap, "
+	      "%llu given up, %llu armed",
+	      tally.by[0][1] + tally.by[1][0], tally.by[0][0] + tally.by[1][1], tally.windows,
+	      tally.end[CP_WINDOW_END_BUDGET], stats.watch_missed, stats.watch_armed);
+	cp_reader_destroy(reader);
+	reap(stranger);
+	reap(pid);
+}
+
 /* Every trap is charged, and the cap ends a window. */
 void test_traps(void)
 {
@@ -480,4 +554,5 @@ void test_traps(void)
 	      stats.lost[CP_LOST_BUDGET]);
 	cp_reader_destroy(reader);
 	reap(pid);
+	over_the_cap();
 }
