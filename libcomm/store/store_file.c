@@ -64,22 +64,11 @@ static int type_error(const struct stat *st)
 	return S_ISLNK(st->st_mode) ? -ELOOP : S_ISDIR(st->st_mode) ? -EISDIR : -EMEDIUMTYPE;
 }
 
-/* Opens what is there; a new file gets its mode, which SQLite gives on to those beside it. */
-static int open_file(const char *name)
+/* Its mode is what SQLite gives on to the files beside it. */
+static int make_file(const char *name)
 {
-	struct stat st;
 	int fd, err;
 
-	/* A device or a FIFO is not even opened: that alone may do something, or wait. */
-	if (lstat(name, &st) == 0) {
-		err = type_error(&st);
-		if (err)
-			return err;
-		fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		return fd < 0 ? -errno : fd;
-	}
-	if (errno != ENOENT)
-		return -errno;
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0)
 		return -errno;
@@ -88,6 +77,23 @@ static int open_file(const char *name)
 	err = -errno;
 	close(fd);
 	return err;
+}
+
+static int open_file(const char *name)
+{
+	struct stat st;
+	int fd, err;
+
+	if (lstat(name, &st))
+		return errno == ENOENT ? make_file(name) : -errno;
+	/* A device or a FIFO is not even opened: that alone may do something, or wait. */
+	err = type_error(&st);
+	if (err)
+		return err;
+	fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		err = -errno;
+	return err ? err : fd;
 }
 
 static bool has_name(const char *name, const struct stat *st)
