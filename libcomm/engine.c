@@ -353,7 +353,6 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 	struct comm_touch touch = {
 		.time_ns = event->time_ns,
 		.size_bytes = event->access.size_bytes,
-		.site = COMM_SITE_KERNEL,
 	};
 
 	/* Shared memory was there before its process touched it. */
@@ -362,9 +361,6 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 		return;
 	touch.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	if (!(event->access.flags & COMM_ACCESS_KERNEL))
-		touch.site = comm_sites_get(engine->identity.sites, space, event->access.ip,
-					    event->time_ns);
 	if (ops->touch)
 		ops->touch(engine->est, &touch);
 }

@@ -239,9 +239,8 @@ static void first_writes_reach_the_estimator(void **state)
 	assert_true(world.touch.time_ns == START + 10 && world.touch.datum == heap &&
 		    world.touch.size_bytes == 2 * PAGE);
 	assert_int_equal(comm_threads_at(threads, world.touch.thread)->tid, SECOND);
-	assert_true(world.touch.site && world.touch.site != COMM_SITE_KERNEL);
 	give_touch(HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
-	assert_int_equal(world.touch.site, COMM_SITE_KERNEL);
+	assert_int_equal(world.n_touches, 2);
 	/* Memory so new that no mapping of it is known is the process's own ... */
 	give_touch(HEAP + 64 * PAGE, COMM_ACCESS_WRITE);
 	assert_int_equal(world.n_touches, 3);

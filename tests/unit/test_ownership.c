@@ -140,17 +140,13 @@ static void test_touched_table(void **state)
 
 	(void)state;
 	ops->began(est, 1, 4);
-	ops->touch(est, &(struct comm_touch){.time_ns = 1,
-					     .datum = table,
-					     .size_bytes = ROW_BYTES,
-					     .thread = 3,
-					     .site = 7});
+	ops->touch(est,
+		   &(struct comm_touch){
+			   .time_ns = 1, .datum = table, .size_bytes = ROW_BYTES, .thread = 3});
 	/* The page was mapped anew since: the latest touch before the read counts. */
-	ops->touch(est, &(struct comm_touch){.time_ns = 2,
-					     .datum = table,
-					     .size_bytes = ROW_BYTES,
-					     .thread = 2,
-					     .site = 7});
+	ops->touch(est,
+		   &(struct comm_touch){
+			   .time_ns = 2, .datum = table, .size_bytes = ROW_BYTES, .thread = 2});
 	for (uint32_t i = 0; i < 600; i++) {
 		uint64_t at = table + comm_hash_next(&random) % 1024 * 8;
 		struct comm_access a = access_at(at, COMM_ACCESS_READ, 0);
@@ -163,8 +159,7 @@ static void test_touched_table(void **state)
 	ops->touch(est, &(struct comm_touch){.time_ns = 3ull * SECOND_NS,
 					     .datum = table,
 					     .size_bytes = ROW_BYTES,
-					     .thread = 3,
-					     .site = 7});
+					     .thread = 3});
 	u = slice(ops, est, &r);
 	assert_true(r.bytes[2][1] > 0.8 * page && r.bytes[2][1] <= page);
 	assert_true(r.bytes[3][1] < 0.01 * page);

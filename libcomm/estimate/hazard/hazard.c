@@ -35,6 +35,7 @@
 #include "estimator.h"
 #include "event.h"
 #include "hash.h"
+#include "ids.h"
 #include "on_cpu.h"
 #include "pairs.h"
 #include "reads_per_write.h"
@@ -440,7 +441,7 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 
 	if (touch && part > 0) {
 		comm_edge_sums_add(h->edges,
-				   &(struct comm_edge_key){touch->thread, touch->site, b->thread,
+				   &(struct comm_edge_key){touch->thread, COMM_ID_OTHER, b->thread,
 							   r->site, r->object},
 				   r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL);
 		return;

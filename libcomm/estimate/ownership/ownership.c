@@ -273,7 +273,7 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 
 	if (touch) {
 		comm_edge_sums_add(o->edges,
-				   &(struct comm_edge_key){touch->thread, touch->site, b->thread,
+				   &(struct comm_edge_key){touch->thread, COMM_ID_OTHER, b->thread,
 							   r->site, r->object},
 				   bytes, 0, COMM_TOUCH_LEVEL);
 		return;
