@@ -92,8 +92,8 @@ static int open_file(const char *name)
 		return err;
 	fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
-		err = -errno;
-	return err ? err : fd;
+		return -errno;
+	return fd;
 }
 
 static bool has_name(const char *name, const struct stat *st)
