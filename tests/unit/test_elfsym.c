@@ -329,7 +329,7 @@ static void many_tables_of_nothing(void **state)
 	assert_int_equal(wait4(pid, &status, 0, &used), pid);
 	assert_int_equal(status, 0);
 	print_message("%ld MiB\n", used.ru_maxrss >> 10);
-	assert_true(used.ru_maxrss < 400 << 10);
+	assert_true(used.ru_maxrss < 800 << 10);
 	close(bomb);
 }
 

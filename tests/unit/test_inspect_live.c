@@ -235,6 +235,7 @@ static void files_that_nobody_reads(void **state)
 		if (!strcmp(code.function, "test_live_function")) {
 			comm_inspect_destroy(&inspect);
 			assert_int_equal(comm_inspect_live_create(&inspect), 0);
+			m = mapping_of(self, (void *)test_live_function);
 		}
 	}
 	assert_true(comm_inspect_live_unread(&inspect) > 0);
