@@ -165,6 +165,10 @@ FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # A second build of libcomm, instrumented for libFuzzer and the sanitizers.
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# For tests/fuzz/coverage.sh: which lines the corpora reach.
+ifneq ($(FUZZ_COVERAGE),)
+FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fprofile-instr-generate -fcoverage-mapping
+endif
 FUZZ_O := $(LIBCOMM_C:%.c=$(O)/fuzz/%.o)
 -include $(FUZZ_O:.o=.d)
 
@@ -181,6 +185,13 @@ $(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
 # fuzz_replay has its own allocator for large tables; it says why.
 $(O)/tests/fuzz/fuzz_replay: private FUZZ_CF += -Wl,--wrap=calloc,--wrap=realloc,--wrap=free
 
+# 10^7 executions of each fuzzer, or as many as FUZZ_SECONDS allow; what they found to be new
+# input is kept in FUZZ_KEEP, and the next time goes on from there.
+fuzz-long: $(FUZZ) $(O)/tests/e2e/make_store
+	@O=$(O) FUZZ_RUNS=$(or $(FUZZ_RUNS),10000000) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),36000) \
+		FUZZ_KEEP=$(or $(FUZZ_KEEP),$(O)/fuzz-corpus) tests/fuzz/corpus.sh
+	@O=$(O) FUZZ_KEEP=$(or $(FUZZ_KEEP),$(O)/fuzz-corpus) tests/fuzz/coverage.sh
+
 unit: $(UNIT)
 	@O=$(O) tests/run.sh $(O)/logs $(UNIT)
 
@@ -194,7 +205,7 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live) $(O)/tests/vm/events
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live make_store) $(O)/tests/vm/events
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
 $(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
@@ -241,6 +252,7 @@ help:
 	@echo 'make demo       build, profile a live program, print reports (as root; installs what is missing)'
 	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
 	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'
+	@echo 'make fuzz-long  10^7 inputs for each parser of foreign bytes: hours; FUZZ_SECONDS=60: minutes'
 	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
 	@echo 'make accuracy   estimated against exact, into docs/accuracy.md: hours; QUICK=1: minutes, printed only'
 	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
@@ -255,5 +267,5 @@ print-rooms:
 print-inc:
 	@echo $(if $(filter $(ROOM),$(ROOMS) engine),$(call quote_rooms,$(USES_$(ROOM))) $(MORE_$(ROOM)),$(INC_$(ROOM)))
 
-.PHONY: all unit fuzz check check-built demo bench bench-built install help clean deps-%
+.PHONY: all unit fuzz fuzz-long check check-built demo bench bench-built install help clean deps-%
 .SECONDARY:

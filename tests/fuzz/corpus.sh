@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each parser of foreign bytes meets its corpus, and then FUZZ_SECONDS of new input.
+# Each parser of foreign bytes meets its corpus, and then FUZZ_SECONDS of new input, or
+# FUZZ_RUNS inputs if that takes less.  FUZZ_KEEP: where new input that found new code is kept.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -8,16 +9,23 @@ O=${O:-.output}
 n=0 status=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+keep=${FUZZ_KEEP:-$scratch}
 for fuzzer in "$O"/tests/fuzz/fuzz_*; do
   [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
   case $fuzzer in *.d) continue ;; esac
   n=$((n + 1))
   name=${fuzzer##*/fuzz_}
   corpus=tests/fuzz/corpus/$name
+  if [ "$name" = store ]; then
+    # Of today's schema, whichever that is.
+    corpus=$scratch/stores
+    mkdir "$corpus"
+    for kind in redis guess unfinished; do "$O/tests/e2e/make_store" $kind "$corpus/$kind" 2; done
+  fi
   [ -n "$(ls "$corpus" 2>/dev/null)" ] || { echo "not ok $n - $name has no corpus"; status=1; continue; }
-  mkdir "$scratch/$name"
-  if "$fuzzer" -max_total_time="${FUZZ_SECONDS:-5}" -rss_limit_mb=2048 -timeout=10 -close_fd_mask=3 \
-    -artifact_prefix="$scratch/" "$scratch/$name" "$corpus" >"$scratch/log" 2>&1; then
+  mkdir -p "$keep/$name"
+  if "$fuzzer" -max_total_time="${FUZZ_SECONDS:-5}" -runs="${FUZZ_RUNS:--1}" -rss_limit_mb=2048 -timeout=10 \
+    -close_fd_mask=3 -artifact_prefix="$keep/" "$keep/$name" "$corpus" >"$scratch/log" 2>&1; then
     echo "ok $n - $name: $(grep -oE 'Done [0-9]+ runs' "$scratch/log" | tail -1)"
   else
     tail -30 "$scratch/log"

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Prints which share of the lines of each parser its fuzzer's corpus reaches, with what
+# FUZZ_KEEP has besides (make fuzz-long).
+set -eu
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=${O:-.output}
+cov=$O/cov
+version=$(clang -dumpversion) version=${version%%.*}
+make -s FUZZ_COVERAGE=1 O="$cov" "$cov/tests/e2e/make_store" fuzz >"$O/cov.log" 2>&1 || { tail "$O/cov.log"; exit 1; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/stores"
+for kind in redis guess unfinished; do "$cov/tests/e2e/make_store" $kind "$scratch/stores/$kind" 2; done
+printf '%-10s %-40s %s\n' fuzzer file 'lines reached'
+while read -r name files; do
+  corpus=tests/fuzz/corpus/$name
+  [ "$name" = store ] && corpus=$scratch/stores
+  kept=${FUZZ_KEEP:-$O/fuzz-corpus}/$name
+  [ -d "$kept" ] || kept=
+  # One input after the other; one that libdw dies of takes only itself away.
+  find "$corpus" ${kept:+"$kept"} -type f | while read -r input; do
+    LLVM_PROFILE_FILE=$scratch/$name.%m.profraw "$cov/tests/fuzz/fuzz_$name" "$input" >/dev/null 2>&1 || :
+  done
+  llvm-profdata-"$version" merge -o "$scratch/$name.profdata" "$scratch/$name".*.profraw
+  for file in $files; do
+    # shellcheck disable=SC2086 # files are several
+    llvm-cov-"$version" report "$cov/tests/fuzz/fuzz_$name" -instr-profile="$scratch/$name.profdata" "libcomm/$file" |
+      awk -v n="$name" -v f="$file" '$1 ~ /\.c$/ { printf "%-10s %-40s %s of %d\n", n, f, $10, $8 }'
+  done
+done <<'EOF'
+demangle target/demangle.c
+dwline target/dwline.c
+elf target/elfread.c target/elfsym.c target/ehframe.c
+exact exact/results.c
+insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
+jitmap target/jitread.c target/jitmap.c
+maps target/maps.c
+record stream/replay.c stream/record_event.c stream/record_answers.c
+replay engine.c
+store report/reader.c report/report.c store/guard.c
+EOF
