@@ -440,6 +440,9 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		longer = comm_intervals_longer(&making->intervals, &estimate);
 		out->noise = comm_intervals_noise(&making->intervals, &estimate);
 	}
+	/* More samples do not tell who is at an end that is unknown. */
+	if (!report->exact && (e->src_thread == COMM_ID_OTHER || e->dst_thread == COMM_ID_OTHER))
+		longer = INFINITY;
 	out->share = comm_reader_share(e->bytes, report->total_bytes);
 	out->share_low = out->share / spread;
 	out->share_high = fmin(1, out->share * spread);

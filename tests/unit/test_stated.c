@@ -267,6 +267,28 @@ static void test_never(void **state)
 	comm_report_free(report);
 }
 
+/* Which thread writes is known, and by which function is not. */
+static size_t of_unknown_function(int slice, struct comm_edge *edges)
+{
+	steady(slice, edges);
+	edges[0].src_site = COMM_ID_OTHER;
+	return 1;
+}
+
+static void test_unknown_end(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(40, of_unknown_function);
+	assert_true(is_resolved(STEADY, READER));
+	report = ask((struct comm_query){.by = "function"});
+	assert_int_equal(report->n_edges, 1);
+	assert_false(comm_report_edge_at(report, 0)->resolved);
+	assert_true(report->resolvable_bytes == 0);
+	comm_report_free(report);
+}
+
 /* Part of a flow is a guess; another one is nothing but a guess. */
 static size_t guesses(int slice, struct comm_edge *edges)
 {
@@ -494,6 +516,7 @@ int main(void)
 		TEST(test_rolled_up),
 		TEST(test_how_long),
 		TEST(test_never),
+		TEST(test_unknown_end),
 		TEST(test_guesses),
 		TEST(test_account),
 		TEST(test_one_object_carries),
