@@ -119,6 +119,33 @@ static void print_columns(FILE *out, const struct comm_query *query,
 	}
 }
 
+/*
+ * Where loads at the reading end found their data: of the sums, which the library gives
+ * first, the intervals' ends; -1 where too few loads tell.
+ */
+static void print_origins(FILE *out, const struct comm_report *report)
+{
+	static const char *const names[] = {"hitm", "remote", "local"};
+
+	for (size_t i = 0; i < 6; i++) {
+		fprintf(out, "\"%s_%s\":[", names[i / 2], i % 2 ? "high" : "low");
+		for (size_t j = 0; j < report->n_shown; j++) {
+			const struct comm_report_edge *edge = comm_report_edge_at(report, j);
+			const struct comm_report_origin *origin =
+				comm_report_origin_at(report, edge->first_origin + i / 2);
+			bool known = origin && edge->n_origins > i / 2 &&
+				     edge->origin_loads >= COMM_RESOLVED_SAMPLES;
+
+			if (j)
+				putc(',', out);
+			ctl_data_number(out, !known  ? -1
+					     : i % 2 ? origin->share_high
+						     : origin->share_low);
+		}
+		fputs("],\n", out);
+	}
+}
+
 static void print_sums(FILE *out, const struct comm_report *report)
 {
 	double not_shown = 0;
@@ -156,6 +183,8 @@ int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const struct comm_quer
 	print_sums(out, report);
 	code = print_ends(out, nodes, report);
 	print_columns(out, query, report);
+	if (report->n_origins)
+		print_origins(out, report);
 	fputs("\"nodes\":", out);
 	ctl_nodes_print(nodes, out);
 	fputs("}", out);

@@ -670,6 +670,15 @@ const ALL_COLUMNS = [
 ];
 /* What was counted has neither intervals nor bursts. */
 const COLUMNS = ALL_COLUMNS.filter(([id]) => !exact || ['share', 'bytes', 'rate'].includes(id));
+/* Where a PMU told it: where loads like the reader's found their data. */
+const hasOrigins = !!main.view.hitm_low;
+const originOf = name => edge => {
+	const low = edge.view[name + '_low'];
+	return low && low[edge.i] >= 0 ? percents(low[edge.i], edge.view[name + '_high'][edge.i]) : '-';
+};
+if (hasOrigins)
+	for (const [name, title] of [['hitm', 'HITM'], ['remote', 'remote'], ['local', 'local']])
+		COLUMNS.push([name, title, originOf(name), null, 'range']);
 function button(text, title, onclick) {
 	return el('button', {type: 'button', class: 'link', title, text, onclick});
 }
@@ -876,7 +885,8 @@ function drawAccount() {
 		el('p', {text: 'Nothing that was counted.'}));
 	$('reading').textContent = exact ? 'Counted, not estimated. Times and rates are those of the slowed program, and so is the order in which threads took turns.' :
 		'Estimates from samples. Stated is what both halves of the run confirm, to less than 3 to 1. Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by, and what else is read at the same place. ' +
-		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, an interval wider than 3 to 1, or a guess.';
+		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, an interval wider than 3 to 1, or a guess.' +
+		(hasOrigins ? ' HITM, remote, local: where loads like the reader\u2019s, at the same place and object, found their line: in another core, which had written it; else in another socket; else in this one. Intervals of sampled loads; - where it is not known.' : '');
 }
 function drawHead() {
 	$('title').textContent = 'Run ' + run.id + ': ' + run.target;

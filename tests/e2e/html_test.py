@@ -76,6 +76,18 @@ def near(a, b):
     return abs(a - b) <= 1e-4 * abs(b)
 
 
+def same_origins(data, view, report):
+    """Whether the shares of where loads found their data are those of the report, three an edge."""
+    edges = {(e["from"], e["to"]): e["origin"] for e in report["edges"] if "origin" in e}
+    found = 0
+    for i in range(len(view["bytes"])):
+        origin = edges.get((data.end(view, i, "from"), data.end(view, i, "to")))
+        for name in ("hitm", "remote", "local") if origin else ():
+            found += (near(view[name + "_low"][i], origin[name]["share_low"]) and
+                      near(view[name + "_high"][i], origin[name]["share_high"]))
+    return found and found == 3 * len(edges)
+
+
 def same_edges(data, view, report):
     """What differs between a view and a report of commctl, None if nothing does."""
     edges = {(e["from"], e["to"]): e for e in report["edges"]}
@@ -139,6 +151,13 @@ def test_numbers():
             check(not data.main["view"]["bytes"], "and nowhere else")
         else:
             check(len(data.element) == 5, f"{kind}: no guesses where there are none")
+
+
+def test_origins():
+    data = Data(page("precise"))
+    report = json.loads(commctl("report", "--store", "precise.db", "--json").stdout)
+    check(same_origins(data, data.main["view"], report), "where loads found their data, as a PMU told")
+    check("hitm_low" not in Data(page("redis")).main["view"], "nothing of it where none told")
 
 
 def test_golden():
@@ -293,6 +312,10 @@ def test_certainty(browser):
     open_page(browser, "exact")
     check("interval" not in browser.run("document.getElementById('table').innerText") and
           browser.run("document.getElementById('unstated').parentElement.hidden"), "what was counted has no interval")
+    open_page(browser, "precise")
+    rows = browser.run(ROWS)
+    check("HITM" in browser.run("document.querySelector('#table thead').innerText") and
+          re.search("58\u2009\u2013\u200962 %\t9\u2009\u2013\u200912 %", rows[0]), "where loads found their data", rows)
     open_page(browser, "many")
     check(browser.run("document.querySelector('#matrix canvas') !== null"), "a canvas beyond 64 threads")
     open_page(browser, "threads")
@@ -396,7 +419,7 @@ def test_accessible(browser):
     check({"skip", "by", "unstated", "search", "order", "cell", "matrix"} <= set(seen), "Tab reaches all controls", seen)
 
 
-for test in test_usage, test_numbers, test_golden, test_source, test_escapes:
+for test in test_usage, test_numbers, test_origins, test_golden, test_source, test_escapes:
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
