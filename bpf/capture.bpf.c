@@ -28,6 +28,7 @@ enum {
 	VM_EXEC_BIT = 4,
 	PAGE = 4096,
 	PAGE_SHIFT_BITS = 12,
+	PF_EXITING_BIT = 4,
 	PF_KTHREAD_BIT = 0x00200000,
 	BAD_PAGES = 8,
 	FORGET_BAD = 64, /* one in so many samples tries bad pages again */
@@ -37,6 +38,7 @@ enum {
 	TOUCH_WAIT_NS = 20000000, /* a longer pause ends a record */
 	TOUCH_FIRST = 2000,	  /* records of a CPU at once: programs touch most memory early */
 	TOUCH_EACH_NS = 5000000,  /* later one in so long */
+	SECOND_NS = 1000000000,
 };
 
 #define USER_END 0x7ffffffff000ULL
@@ -67,8 +69,28 @@ struct {
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __u8); /* enum comm_raw_target */
 } targets SEC(".maps");
+
+/* Bytes, so that no CPU's store undoes another's. */
+struct told {
+	__u8 thread;  /* the daemon has had a record of this thread */
+	__u8 process; /* the key is a tgid: and a sample of some thread of this process */
+	__u8 zero[2];
+	__u32 mmap_drain; /* ctl.drains at its last MMAP record */
+};
+
+/*
+ * Which threads and processes the daemon has had records of, by tid.  Only their ends, new
+ * names and new mappings are of use to it, so in a storm of short-lived children the records
+ * are as few as the samples.  Preallocated: samples write here, in an interrupt.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, struct told);
+} told SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -166,6 +188,13 @@ static __always_inline bool under_cgroup(struct task_struct *task)
 	return BPF_CORE_READ(ancestor, kn, id) == cgroup_id;
 }
 
+static __always_inline bool is_listed(__u32 tgid)
+{
+	__u8 *target = bpf_map_lookup_elem(&targets, &tgid);
+
+	return target && !(*target & COMM_RAW_TARGET_ENDED);
+}
+
 static __always_inline bool is_target(struct task_struct *task, __u32 tgid)
 {
 	if (!tgid)
@@ -176,7 +205,35 @@ static __always_inline bool is_target(struct task_struct *task, __u32 tgid)
 		return under_cgroup(task);
 	if (ctl.only_tgid)
 		return tgid == ctl.only_tgid;
-	return bpf_map_lookup_elem(&targets, &tgid) != NULL;
+	return is_listed(tgid);
+}
+
+/* No room in the map: what cannot be noted must not be missed. */
+static __always_inline void note(__u32 id, struct told *fresh)
+{
+	if (bpf_map_update_elem(&told, &id, fresh, BPF_ANY))
+		ctl.tell_all = 1;
+}
+
+/* Notes that the daemon gets a record of this thread. */
+static __always_inline void tell_thread(__u32 tid)
+{
+	struct told *known = bpf_map_lookup_elem(&told, &tid), fresh = {.thread = 1};
+
+	if (known)
+		known->thread = 1;
+	else
+		note(tid, &fresh);
+}
+
+static __always_inline void tell_process(__u32 tgid)
+{
+	struct told *known = bpf_map_lookup_elem(&told, &tgid), fresh = {.process = 1};
+
+	if (known)
+		known->process = 1;
+	else
+		note(tgid, &fresh);
 }
 
 static __always_inline void add_range(struct comm_raw_kcopy *k, __u64 addr, __u64 len)
@@ -256,10 +313,13 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 		return;
 	k.head.kind = COMM_RAW_KCOPY;
 	k.head.ip = regs->ip;
-	if (write_sample(head->cpu, &k, sizeof(k)))
+	if (write_sample(head->cpu, &k, sizeof(k))) {
 		c->kcopies++;
-	else
+		tell_thread(head->tid);
+		tell_process(head->tgid);
+	} else {
 		c->sample_drops++;
+	}
 }
 
 /*
@@ -453,10 +513,13 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 		return;
 	s->n_lines = n;
 	len = sizeof(*s) + stack_bytes + n * sizeof(struct comm_raw_line);
-	if (write_sample(head->cpu, s, len))
+	if (write_sample(head->cpu, s, len)) {
 		c->samples++;
-	else
+		tell_thread(head->tid);
+		tell_process(head->tgid);
+	} else {
 		c->sample_drops++;
+	}
 	c->lines += n;
 	c->failed_reads += t->failed;
 }
@@ -528,8 +591,12 @@ static __always_inline void tell_sweep(struct comm_raw_cpu *c, struct touches *t
 		return;
 	}
 	t->credit_ns += TOUCH_EACH_NS;
-	if (!write_sample(k.head.cpu, &k, sizeof(k)))
+	if (!write_sample(k.head.cpu, &k, sizeof(k))) {
 		c->touch_drops++;
+		return;
+	}
+	tell_thread(k.head.tid);
+	tell_process(k.head.tgid);
 }
 
 /* A sweep without a successor would never be told; called by the sampling programs. */
@@ -748,6 +815,9 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s->cpu = cpu;
 	s->zero = 0;
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	/* After its exit nothing would take it out of the map again. */
+	if (to && !(next->flags & PF_EXITING_BIT))
+		tell_thread(next->pid);
 	c->switches_out++;
 	if (c->switches_out % SELF_TIMED == 0)
 		c->sched_ns += SELF_TIMED * own_time(now);
@@ -755,15 +825,11 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 }
 
 /* NULL: dropped, and counted.  The caller fills in the rest and submits. */
-static __always_inline struct comm_raw_life *life_event(__u32 kind, struct task_struct *task)
+static __always_inline struct comm_raw_life *life_event(struct comm_raw_cpu *c, __u32 kind,
+							struct task_struct *task)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct comm_raw_cpu *c = this_cpu(cpu);
-	struct comm_raw_life *l;
+	struct comm_raw_life *l = bpf_ringbuf_reserve(&life, sizeof(*l), 0);
 
-	if (!c)
-		return NULL;
-	l = bpf_ringbuf_reserve(&life, sizeof(*l), 0);
 	if (!l) {
 		__sync_fetch_and_add(&c->life_drops, 1);
 		return NULL;
@@ -774,78 +840,253 @@ static __always_inline struct comm_raw_life *life_event(__u32 kind, struct task_
 	l->tid = task->pid;
 	l->tgid = task->tgid;
 	l->kind = kind;
-	l->cpu = cpu;
+	l->cpu = bpf_get_smp_processor_id();
 	return l;
+}
+
+/*
+ * May one more record of a stranger be written?  The counter is shared by all CPUs, and a
+ * race of two of them lets a few more pass.
+ */
+static __always_inline bool tell_stranger(struct comm_raw_cpu *c)
+{
+	__u64 now;
+
+	if (ctl.tell_all)
+		return true;
+	now = bpf_ktime_get_ns();
+	if (now - ctl.second_ns >= SECOND_NS) {
+		ctl.second_ns = now;
+		ctl.strangers = 0;
+	}
+	if (ctl.strangers >= ctl.strangers_per_s) {
+		__sync_fetch_and_add(&c->life_left_out, 1);
+		return false;
+	}
+	__sync_fetch_and_add(&ctl.strangers, 1);
+	return true;
+}
+
+/* Begins a program of the life cycle: returns the CPU's counters; *start_ns: when, or 0. */
+static __always_inline struct comm_raw_cpu *begin_life(__u64 *start_ns)
+{
+	struct comm_raw_cpu *c = this_cpu(bpf_get_smp_processor_id());
+
+	*start_ns = 0;
+	if (!c)
+		return NULL;
+	__sync_fetch_and_add(&c->life_calls, 1);
+	if (c->life_calls % SELF_TIMED == 0)
+		*start_ns = bpf_ktime_get_ns();
+	return c;
+}
+
+static __always_inline void end_life(struct comm_raw_cpu *c, __u64 start_ns)
+{
+	if (start_ns)
+		__sync_fetch_and_add(&c->life_ns, SELF_TIMED * own_time(start_ns));
+}
+
+static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *parent,
+				    struct task_struct *child)
+{
+	__u32 tgid = parent->tgid, child_tgid = child->tgid, child_tid = child->pid;
+	bool telling = tell_stranger(c);
+	struct comm_raw_life *l;
+	__u8 target = telling ? COMM_RAW_TARGET_KNOWN : 0;
+
+	if (child_tgid != tgid && follow && !cgroup_id && !all_tasks) {
+		if (!bpf_map_update_elem(&targets, &child_tgid, &target, BPF_ANY))
+			ctl.only_tgid = 0;
+		else
+			__sync_fetch_and_add(&c->targets_full, 1);
+	}
+	l = telling ? life_event(c, COMM_RAW_FORK, parent) : NULL;
+	if (!l)
+		return;
+	l->child_tid = child_tid;
+	l->child_tgid = child_tgid;
+	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	tell_thread(child_tid);
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tgid = parent->tgid, child_tgid = child->tgid;
-	struct comm_raw_life *l;
-	__u8 one = 1;
+	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
-	if (!is_target(parent, tgid))
+	if (!is_target(parent, parent->tgid))
 		return 0;
-	if (child_tgid != tgid && follow && !cgroup_id && !all_tasks) {
-		if (!bpf_map_update_elem(&targets, &child_tgid, &one, BPF_NOEXIST)) {
-			__sync_fetch_and_add(&ctl.n_targets, 1);
-			ctl.only_tgid = 0;
-		}
-	}
-	l = life_event(COMM_RAW_FORK, parent);
-	if (!l)
+	c = begin_life(&start_ns);
+	if (!c)
 		return 0;
-	l->child_tid = child->pid;
-	l->child_tgid = child_tgid;
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	on_fork(c, parent, child);
+	end_life(c, start_ns);
 	return 0;
+}
+
+static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct told *known = bpf_map_lookup_elem(&told, &tgid);
+	struct comm_raw_life *l;
+
+	if (!(known && known->process) && !tell_stranger(c))
+		return;
+	l = life_event(c, COMM_RAW_EXEC, task);
+	if (!l)
+		return;
+	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	tell_thread(tgid);
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(execed, struct task_struct *task)
 {
-	struct comm_raw_life *l;
+	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
-	l = life_event(COMM_RAW_EXEC, task);
-	if (l)
-		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	c = begin_life(&start_ns);
+	if (!c)
+		return 0;
+	on_exec(c, task);
+	end_life(c, start_ns);
 	return 0;
+}
+
+static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *task)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+	struct comm_raw_life *l;
+
+	if (!bpf_map_delete_elem(&told, &tid) || ctl.tell_all) {
+		l = life_event(c, COMM_RAW_EXIT, task);
+		if (l)
+			bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	}
+	if (task->signal->live.counter)
+		return;
+	if (tid != tgid) /* samples of other threads came after the first one's exit */
+		bpf_map_delete_elem(&told, &tgid);
+	if (ctl.only_tgid == tgid)
+		ctl.only_tgid = 0;
+}
+
+/* The last thread of a process ends: it is no target any more. */
+static __always_inline void end_target(struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	__u8 *target;
+
+	if (task->signal->live.counter)
+		return;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (target)
+		*target |= COMM_RAW_TARGET_ENDED;
 }
 
 /* Newer kernels pass a second argument; the first is the same everywhere. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	struct comm_raw_cpu *c;
+	__u64 start_ns;
+
+	if (!is_target(task, task->tgid))
+		return 0;
+	c = begin_life(&start_ns);
+	if (!c)
+		return 0;
+	on_exit(c, task);
+	end_target(task);
+	end_life(c, start_ns);
+	return 0;
+}
+
+static __always_inline void on_free(struct comm_raw_cpu *c, struct task_struct *task, __u32 tgid,
+				    __u8 target)
+{
+	__u64 cpu_ns = task->signal->sum_sched_runtime;
 	struct comm_raw_life *l;
 
-	if (!is_target(task, tgid))
-		return 0;
-	l = life_event(COMM_RAW_EXIT, task);
-	if (l)
-		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
-	if (!task->signal->live.counter && !bpf_map_delete_elem(&targets, &tgid)) {
-		__sync_fetch_and_add(&ctl.n_targets, -1);
-		if (ctl.only_tgid == tgid)
-			ctl.only_tgid = 0;
+	bpf_map_delete_elem(&targets, &tgid);
+	if (!(target & COMM_RAW_TARGET_KNOWN)) {
+		__sync_fetch_and_add(&c->ended_ns, cpu_ns);
+		return;
 	}
+	l = life_event(c, COMM_RAW_ENDED, task);
+	if (!l)
+		return;
+	l->cpu_ns = cpu_ns;
+	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * The process has been waited for, and nothing of it runs any more: only now is all of its
+ * CPU time in its sum.  At its exit that of the last milliseconds is missing, and short
+ * children live no longer.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(freed, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct comm_raw_cpu *c;
+	__u64 start_ns;
+	__u8 *target;
+
+	if ((__u32)task->pid != tgid)
+		return 0;
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (!target)
+		return 0;
+	c = begin_life(&start_ns);
+	if (!c)
+		return 0;
+	on_free(c, task, tgid, *target);
+	end_life(c, start_ns);
 	return 0;
 }
 
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task)
 {
-	struct comm_raw_life *l;
+	struct comm_raw_life *l = NULL;
+	struct comm_raw_cpu *c;
+	struct told *known;
+	__u32 tid = task->pid;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
-	l = life_event(COMM_RAW_RENAME, task);
+	c = begin_life(&start_ns);
+	if (!c)
+		return 0;
+	known = bpf_map_lookup_elem(&told, &tid);
+	if (ctl.tell_all || (known && known->thread))
+		l = life_event(c, COMM_RAW_RENAME, task);
 	if (l)
 		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	end_life(c, start_ns);
 	return 0;
+}
+
+/*
+ * The daemon reads all mappings anew after it has read such a record: one of each process is
+ * enough until it reads the ring again.
+ */
+static __always_inline bool tell_mmap(__u32 tgid)
+{
+	struct told *known = bpf_map_lookup_elem(&told, &tgid);
+
+	if (ctl.tell_all)
+		return true;
+	if (!known || !known->process || known->mmap_drain == ctl.drains)
+		return false;
+	known->mmap_drain = ctl.drains;
+	return true;
 }
 
 /* The kernel calls this function for each new mapping. */
@@ -855,16 +1096,22 @@ int BPF_PROG(mapped, struct vm_area_struct *vma)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 vm_flags = vma->vm_flags;
 	struct comm_raw_life *l;
+	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid) || (!vma->vm_file && !(vm_flags & VM_EXEC_BIT)))
 		return 0;
-	l = life_event(COMM_RAW_MMAP, task);
-	if (!l)
+	c = begin_life(&start_ns);
+	if (!c)
 		return 0;
-	l->start = vma->vm_start;
-	l->end = vma->vm_end;
-	l->offset = (__u64)vma->vm_pgoff << PAGE_SHIFT_BITS;
-	l->executable = !!(vm_flags & VM_EXEC_BIT);
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	l = tell_mmap(task->tgid) ? life_event(c, COMM_RAW_MMAP, task) : NULL;
+	if (l) {
+		l->start = vma->vm_start;
+		l->end = vma->vm_end;
+		l->offset = (__u64)vma->vm_pgoff << PAGE_SHIFT_BITS;
+		l->executable = !!(vm_flags & VM_EXEC_BIT);
+		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	}
+	end_life(c, start_ns);
 	return 0;
 }

@@ -90,11 +90,16 @@ struct comm_raw_cpu {
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
+	unsigned long long life_calls;	  /* of targets' threads */
+	unsigned long long life_ns;	  /* the programs' time, scaled from one run in 16 */
+	unsigned long long life_left_out; /* strangers' events beyond ctl.strangers_per_s */
+	unsigned long long targets_full;  /* children for which the map of targets had no room */
+	unsigned long long ended_ns;	  /* CPU time of ended targets the daemon never heard of */
 	/* Page faults; tasks only, but one may take the other's place within. */
 	unsigned long long faults;   /* of targets, that write */
 	unsigned long long touch_ns; /* the programs' time, scaled from one run in 16 */
 	unsigned long long touch_drops;
-	unsigned long long reserved[2];
+	unsigned long long reserved[5];
 };
 
 /* Written by the daemon at any time. */
@@ -103,11 +108,26 @@ struct comm_raw_ctl {
 	unsigned int lines_on;
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
 	unsigned int try_ticks;	 /* test: count the ticks in the daemon's user mode, sample none */
-	unsigned int n_targets;	 /* size of the map of targets; BPF programs change it, too */
+	unsigned int tell_all;	 /* life-cycle events of strangers, too, without bound */
+	/*
+	 * A stranger is a thread of which the daemon has had no record.  So many of their forks
+	 * and execs are told in a second.
+	 */
+	unsigned int strangers_per_s;
+	unsigned int strangers; /* told in the second that began at second_ns */
+	unsigned long long second_ns;
+	unsigned int drains; /* how often the daemon has begun to read the rings, from 1 */
+};
+
+/* Value of the map of targets, by tgid. */
+enum comm_raw_target {
+	COMM_RAW_TARGET_KNOWN = 1, /* the daemon knows the process and waits for its ENDED record */
+	COMM_RAW_TARGET_ENDED =
+		2, /* its last thread has exited, and its CPU time is still to come */
 };
 
 _Static_assert(sizeof(struct comm_raw_head) == 40, "layout of both sides");
 _Static_assert(sizeof(struct comm_raw_sample) == 40 + 18 * 8 + 24, "layout of both sides");
-_Static_assert(sizeof(struct comm_raw_cpu) == 192, "three cache lines");
+_Static_assert(sizeof(struct comm_raw_cpu) == 256, "four cache lines");
 
 #endif

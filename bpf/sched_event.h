@@ -13,6 +13,7 @@ enum comm_raw_sched_kind {
 	COMM_RAW_EXIT,
 	COMM_RAW_RENAME,
 	COMM_RAW_MMAP,
+	COMM_RAW_ENDED, /* the process is gone, all its CPU time is known */
 };
 
 /* A tgid is 0 when the thread is not a target's. */
@@ -31,8 +32,12 @@ struct comm_raw_life {
 	unsigned int child_tid, child_tgid; /* FORK */
 	unsigned short kind;
 	unsigned short cpu;
-	unsigned int executable;	       /* MMAP */
-	unsigned long long start, end, offset; /* MMAP */
+	unsigned int executable; /* MMAP */
+	union {
+		unsigned long long start;  /* MMAP */
+		unsigned long long cpu_ns; /* ENDED: of all its threads, since it was forked */
+	};
+	unsigned long long end, offset; /* MMAP */
 };
 
 _Static_assert(sizeof(struct comm_raw_sched) == 32, "one switch costs 40 bytes of ring");

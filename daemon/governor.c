@@ -28,7 +28,13 @@ static const double NEXT_TO_NOTHING_SHARE = 0.1; /* so cheap: on even in debt */
 static const double CALLED_NS = 60;	    /* program attached, returns at once: measured 46 */
 static const double REPORTED_NS = 250;	    /* of a reported switch, until measured */
 static const double DAEMON_SWITCH_NS = 300; /* the daemon's, for a reported one */
-static const double JITTER = 0.06;	    /* of the period, up and down */
+/*
+ * Part of the budget for forks and execs of threads that no sample met, and what one costs:
+ * the daemon asks for names in /proc.
+ */
+static const double STRANGERS_SHARE = 0.1;
+static const double STRANGER_NS = 25000;
+static const double JITTER = 0.06; /* of the period, up and down */
 static const double WORTH_SETTING = 0.1;
 
 enum {
@@ -151,6 +157,15 @@ static double shortest(const struct comm_governor *g)
 	return fmin(bound, (double)c->max_period);
 }
 
+/* Keeps what it has as long as that is right within a factor of two. */
+static void allow_strangers(struct comm_governor *g, double allowed)
+{
+	double per_s = clamp(STRANGERS_SHARE * allowed / STRANGER_NS, 1, UINT32_MAX);
+
+	if (per_s > 2 * (double)g->strangers_per_s || 2 * per_s < (double)g->strangers_per_s)
+		g->strangers_per_s = (uint32_t)per_s;
+}
+
 void comm_governor_init(struct comm_governor *g, const struct comm_governor_config *config,
 			uint64_t now_ns, struct comm_governor_output *ret)
 {
@@ -176,12 +191,16 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 			if (2 * config->sample_ns <
 			    config->overhead * (double)(config->tick_ns * g->tick_every))
 				break;
+	g->strangers_per_s = UINT32_MAX;
+	if (config->overhead > 0)
+		allow_strangers(g, fmax(config->overhead * NSEC_PER_SEC, config->floor_ns_per_s));
 	*ret = (struct comm_governor_output){
 		.period = g->period,
 		.new_period = true,
 		.switches = g->switches,
 		.lines = true,
 		.tick_every = g->tick_every,
+		.strangers_per_s = g->strangers_per_s,
 	};
 }
 
@@ -267,7 +286,7 @@ static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent,
 static void hold_budget(struct comm_governor *g, const struct comm_governor_input *in,
 			double allowed)
 {
-	double spent = g->interrupt_cost + g->switch_cost + g->daemon_cost;
+	double spent = g->interrupt_cost + g->switch_cost + g->life_cost + g->daemon_cost;
 	double goal = SAFETY * allowed + g->credit_ns / REPAY_S, factor;
 
 	goal = fmax(goal, 0.1 * allowed);
@@ -296,6 +315,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->switches = g->switches;
 	ret->lines = true;
 	ret->tick_every = g->tick_every;
+	ret->strangers_per_s = g->strangers_per_s;
 	if (in->now_ns <= g->last_ns || dt < 0.001)
 		return;
 	g->last_ns = in->now_ns;
@@ -310,13 +330,14 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	if (g->switches) /* any process's switch calls our BPF program */
 		switch_ns +=
 			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
-	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns);
+	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns) + in->life_ns;
 
 	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
 	smooth(&g->entry_cost, entry_ns / dt, weight);
 	if (in->hits)
 		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
 	smooth(&g->switch_cost, switch_ns / dt, weight);
+	smooth(&g->life_cost, (double)in->life_ns / dt, weight);
 	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
 	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
 	if (g->switches)
@@ -326,11 +347,12 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 		allowed = fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
 		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
 				  g->config.floor_ns_per_s * dt);
-		g->credit_ns +=
-			SAFETY * allowed_ns - interrupt_ns - switch_ns - (double)in->daemon_ns;
+		g->credit_ns += SAFETY * allowed_ns - interrupt_ns - switch_ns -
+				(double)in->life_ns - (double)in->daemon_ns;
 		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
 		hold_budget(g, in, allowed);
 		govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
+		allow_strangers(g, allowed);
 		/* Where even the slowest rate is too dear, samples go without lines. */
 		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
 			     (g->tick_every && g->tick_every < TICK_EVERY_MOST);
@@ -357,6 +379,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->period = g->period;
 	ret->switches = g->switches;
 	ret->tick_every = g->tick_every;
+	ret->strangers_per_s = g->strangers_per_s;
 }
 
 void comm_governor_held(struct comm_governor *g, uint64_t period)

@@ -54,6 +54,7 @@ struct comm_governor_input {
 	uint64_t switches_out;
 	double machine_switches_per_s; /* of all processes: each would call our BPF program */
 	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
+	uint64_t life_ns;	       /* our code in forks, execs, exits and mappings */
 	uint64_t daemon_ns;	       /* CPU time of the daemon */
 	uint64_t target_ns;	       /* CPU time of the target */
 };
@@ -64,7 +65,9 @@ struct comm_governor_output {
 	bool switches;	 /* report switches; false: do not even trace them */
 	bool lines;
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
-	uint64_t handler_ns;	 /* cost of the tick just over, without the daemon's CPU time */
+	/* Forks and execs of threads that no sample met to report per second; UINT32_MAX: all. */
+	uint32_t strangers_per_s;
+	uint64_t handler_ns; /* cost of the tick just over, without the daemon's CPU time */
 };
 
 struct comm_governor {
@@ -72,10 +75,12 @@ struct comm_governor {
 	uint64_t last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
 	double nominal;
 	/* Smoothed, per second. */
-	double interrupt_cost, entry_cost, switch_cost, daemon_cost, target_rate, switch_rate;
+	double interrupt_cost, entry_cost, switch_cost, life_cost, daemon_cost;
+	double target_rate, switch_rate;
 	double tick_share; /* share of tick_hits in hits */
 	double credit_ns;
 	unsigned int tick_every;
+	uint32_t strangers_per_s;
 	uint64_t ticks_set_ns;
 	bool switches;
 };

@@ -26,6 +26,9 @@ enum {
 	PARKED_MOST_NS = 400 * 1000 * 1000,
 };
 
+/* From the start on, setting up is reported apart; what comes later is cost like any other. */
+static const uint64_t setup_most_ns = 5000000000u;
+
 struct comm_pace {
 	struct comm_pace_config config;
 	struct comm_sampler_info info;
@@ -77,6 +80,7 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 	p->rate.lines = out->lines;
 	p->rate.switches = out->switches;
 	p->rate.tick_every = out->tick_every;
+	p->rate.strangers_per_s = out->strangers_per_s;
 }
 
 /*
@@ -194,23 +198,28 @@ static void tell_rate(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push,
 }
 
 /*
- * Takes one-time work out of the daemon's CPU time of a tick: reading symbols at
- * first sight would otherwise starve the first minute of samples.
+ * Takes one-time work out of the daemon's CPU time of a tick, which has this process's part
+ * of it: reading symbols at first sight would otherwise starve the first samples.  After the
+ * start adds the children's part instead: new files must not cost more than the budget has.
  */
-static uint64_t take_setup(struct comm_pace *p, uint64_t *daemon_ns)
+static uint64_t take_setup(struct comm_pace *p, uint64_t now_ns, uint64_t *daemon_ns)
 {
-	uint64_t told_ns = p->setup_before_ns, setup_ns, own_ns, once_ns;
+	uint64_t told_ns = p->setup_before_ns, setup_ns, own_ns, all_ns, once_ns;
 
 	p->setup_before_ns = 0;
 	if (!p->config.inspect)
 		return told_ns;
 	setup_ns = comm_inspect_live_setup_ns(p->config.inspect);
 	own_ns = comm_inspect_live_own_ns(p->config.inspect);
+	all_ns = setup_ns - p->setup_ns;
 	once_ns = own_ns - p->setup_own_ns;
-	*daemon_ns -= once_ns < *daemon_ns ? once_ns : *daemon_ns;
-	told_ns += setup_ns - p->setup_ns;
 	p->setup_ns = setup_ns;
 	p->setup_own_ns = own_ns;
+	if (now_ns - p->start_ns < setup_most_ns) {
+		*daemon_ns -= once_ns < *daemon_ns ? once_ns : *daemon_ns;
+		return told_ns + all_ns;
+	}
+	*daemon_ns += all_ns - once_ns;
 	return told_ns;
 }
 
@@ -240,8 +249,9 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	in.switches = stats.switches - p->stats.switches;
 	in.switches_out = stats.switches_out - p->stats.switches_out;
 	in.switch_ns = stats.switch_ns - p->stats.switch_ns;
+	in.life_ns = stats.life_ns - p->stats.life_ns;
 	in.daemon_ns = daemon_ns - p->daemon_ns;
-	event.cost.setup_ns = take_setup(p, &in.daemon_ns);
+	event.cost.setup_ns = take_setup(p, now_ns, &in.daemon_ns);
 	in.target_ns = target_ns - p->target_ns;
 	in.machine_switches_per_s = machine_switches_per_s(p, now_ns);
 	comm_governor_held(&p->governor, stats.period);
@@ -273,14 +283,13 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 		tell_rate(p, now_ns, push, ctx);
 	set = park(p, now_ns);
 	if (now_ns - p->tick_ns >= COMM_GOVERNOR_TICK_NS) {
-		bool switches = p->rate.switches;
-		bool lines = p->rate.lines;
-		unsigned int tick_every = p->rate.tick_every;
+		struct comm_sampler_rate before = p->rate;
 
 		tick(p, now_ns, push, ctx, &out);
 		apply(p, &out);
-		set |= out.new_period || switches != p->rate.switches || lines != p->rate.lines ||
-		       tick_every != p->rate.tick_every;
+		set |= out.new_period || before.switches != p->rate.switches ||
+		       before.lines != p->rate.lines || before.tick_every != p->rate.tick_every ||
+		       before.strangers_per_s != p->rate.strangers_per_s;
 		if (out.new_period)
 			tell_rate(p, now_ns, push, ctx);
 	}

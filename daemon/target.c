@@ -18,6 +18,7 @@
 enum {
 	MEMBERS_MAX = 65536,
 	KERNEL_THREAD = 0x00200000, /* PF_KTHREAD, in the flags of /proc/PID/stat */
+	LOOK_MOST = 256,	    /* members that one comm_target_cpu_ns() looks at */
 	DEPTH_MAX = 64,		    /* generations of children that one scan finds */
 	/* PROC_PID_INIT_INO: the kernel's own name for the first PID namespace. */
 	FIRST_PID_NS = 0xEFFFFFFC,
@@ -26,6 +27,7 @@ enum {
 struct member {
 	uint64_t cpu_ns; /* at the last comm_target_cpu_ns() */
 	bool ran;	 /* since the last comm_target_alive(): no need to look */
+	bool gone;	 /* as the last comm_target_alive() found */
 };
 
 struct comm_target {
@@ -34,7 +36,9 @@ struct comm_target {
 	uint32_t *pid; /* sorted */
 	struct member *member;
 	size_t n, room;
-	uint64_t cpu_ns; /* used by all members, ended ones too */
+	size_t looked;	   /* the member that comm_target_cpu_ns() looks at next */
+	bool expects_ends; /* comm_target_ended() will be called for each member */
+	uint64_t cpu_ns;   /* used by all members, ended ones too */
 	char *cgroup;
 	int stat_fd; /* cpu.stat of the cgroup, or /proc/stat */
 	uint64_t stat_start_ns, cgroup_id;
@@ -455,6 +459,32 @@ void comm_target_event(struct comm_target *target, const struct comm_event *even
 		add(target, event->fork.child_tgid, 0);
 }
 
+void comm_target_adopt(struct comm_target *target, uint32_t tgid)
+{
+	add(target, tgid, 0);
+}
+
+void comm_target_expect_ends(struct comm_target *target)
+{
+	target->expects_ends = true;
+}
+
+void comm_target_ended(struct comm_target *target, uint32_t tgid, uint64_t cpu_ns)
+{
+	size_t i = position(target, tgid);
+
+	if (i >= target->n || target->pid[i] != tgid)
+		return;
+	if (cpu_ns > target->member[i].cpu_ns)
+		target->cpu_ns += cpu_ns - target->member[i].cpu_ns;
+	drop(target, i);
+}
+
+void comm_target_add_cpu(struct comm_target *target, uint64_t cpu_ns)
+{
+	target->cpu_ns += cpu_ns;
+}
+
 enum comm_target_kind comm_target_kind(const struct comm_target *target)
 {
 	return target->kind;
@@ -493,6 +523,15 @@ bool comm_target_pids_are_global(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NS;
 }
 
+/* The end of a process that is gone may still be in a ring: it is dropped the second time. */
+static bool to_drop(const struct comm_target *target, struct member *member)
+{
+	bool drop = !target->expects_ends || member->gone;
+
+	member->gone = true;
+	return drop;
+}
+
 bool comm_target_alive(struct comm_target *target)
 {
 	struct stat_line line;
@@ -505,13 +544,20 @@ bool comm_target_alive(struct comm_target *target)
 	if (target->kind != COMM_TARGET_PIDS)
 		return true;
 	for (i = target->n; i-- > 0;) {
-		bool ran = target->member[i].ran;
+		struct member *member = &target->member[i];
+		int rc;
 
-		target->member[i].ran = false;
-		if (!ran && (read_stat(target->pid[i], &line) || has_ended(&line)))
+		if (member->ran) {
+			member->ran = false;
+			return true;
+		}
+		rc = read_stat(target->pid[i], &line);
+		if (!rc && !has_ended(&line))
+			return true;
+		if (to_drop(target, member))
 			drop(target, i);
 	}
-	return target->n > 0;
+	return false;
 }
 
 uint64_t comm_target_cpu_ns(struct comm_target *target)
@@ -523,14 +569,16 @@ uint64_t comm_target_cpu_ns(struct comm_target *target)
 
 		return now > target->stat_start_ns ? now - target->stat_start_ns : 0;
 	}
-	for (i = 0; i < target->n; i++) {
-		uint64_t now = cpu_of(target->pid[i]);
+	for (i = 0; i < target->n && i < LOOK_MOST; i++) {
+		size_t at = target->looked++ % target->n;
+		struct member *member = &target->member[at];
+		uint64_t now = cpu_of(target->pid[at]);
 
 		/* now is 0: the process has ended, and the CPU time it used last is unknown. */
-		if (now > target->member[i].cpu_ns) {
-			target->cpu_ns += now - target->member[i].cpu_ns;
-			target->member[i].cpu_ns = now;
-			target->member[i].ran = true;
+		if (now > member->cpu_ns) {
+			target->cpu_ns += now - member->cpu_ns;
+			member->cpu_ns = now;
+			member->ran = true;
 		}
 	}
 	return target->cpu_ns;

@@ -42,8 +42,20 @@ int comm_target_release(struct comm_target *target);
 
 /* With follow, adds the children that members have already. */
 int comm_target_scan(struct comm_target *target);
-/* Updates the members on FORK and EXIT. */
+/* Adds the child of a FORK. */
 void comm_target_event(struct comm_target *target, const struct comm_event *event);
+/* Adds a process that was forked by a member, whose fork came in no event. */
+void comm_target_adopt(struct comm_target *target, uint32_t tgid);
+
+/*
+ * CPU time of ended processes.  Who knows it says so before the first end; until then what a
+ * member used since it was last looked at goes uncounted when it ends.
+ */
+void comm_target_expect_ends(struct comm_target *target);
+/* A member has ended, after using so much CPU time since it was forked. */
+void comm_target_ended(struct comm_target *target, uint32_t tgid, uint64_t cpu_ns);
+/* Processes that never were members have ended after using so much. */
+void comm_target_add_cpu(struct comm_target *target, uint64_t cpu_ns);
 
 enum comm_target_kind comm_target_kind(const struct comm_target *target);
 bool comm_target_follows(const struct comm_target *target);
@@ -58,11 +70,14 @@ const char *comm_target_cgroup_path(const struct comm_target *target);
 bool comm_target_pids_are_global(void);
 
 /*
- * Does any member still live?  Asks the kernel for each, so do not call it for every
+ * Does any member still live?  Asks the kernel until one does, so do not call it for every
  * event.  A cgroup is alive until it is removed, also without a process; "all" always is.
  */
 bool comm_target_alive(struct comm_target *target);
-/* CPU time used since create by all present and past members, ns. */
+/*
+ * CPU time used since create by all present and past members, ns.  Of many members each call
+ * looks at some, in turn.
+ */
 uint64_t comm_target_cpu_ns(struct comm_target *target);
 
 #endif

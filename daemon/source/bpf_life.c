@@ -21,11 +21,14 @@
 
 #include "bpf_kernel.h"
 #include "bpf_rings.h"
+#include "clock.h"
 #include "source.h"
 #include "trigger.h"
 
 enum {
 	CPUS_MAX = 8192,
+	LIST_NS = 1000 * 1000 * 1000, /* between two readings of the map of targets */
+	LIST_SHARE = 1000,	      /* and so many times as long as one takes */
 };
 
 struct comm_bpf_life {
@@ -44,6 +47,8 @@ struct comm_bpf_life {
 	uint64_t gaps;	   /* how often tracing of switches was turned off */
 	bool in_gap;
 	uint64_t malformed;
+	uint64_t ended_ns;			    /* so much of the counters' is in the target */
+	uint64_t left_out, listed_ns, list_took_ns; /* at the last reading of the map of targets */
 	/* Valid only during drain. */
 	comm_event_fn *push;
 	void *push_ctx;
@@ -115,6 +120,10 @@ static int load(struct comm_bpf_life *life)
 	bpf_program__set_autoload(bpf->progs.touched_by_user, false);
 	bpf_program__set_autoload(bpf->progs.touched_by_kernel, false);
 	bpf_program__set_autoload(bpf->progs.mapped, life->sees_maps);
+	bpf_program__set_autoload(bpf->progs.freed,
+				  comm_target_kind(config->target) == COMM_TARGET_PIDS);
+	/* Of what another source samples these programs know nothing. */
+	bpf->data->ctl.tell_all = !config->with_samples;
 	bpf_program__set_autoload(bpf->progs.switched, config->switches);
 	if (config->with_samples)
 		config->with_samples(config->ctx, bpf);
@@ -137,16 +146,53 @@ static int add_targets(struct comm_bpf_life *life)
 		return 0;
 	n = comm_target_pids(life->config.target, &pid);
 	for (i = 0; i < n; i++) {
-		uint8_t one = 1;
+		uint8_t target = COMM_RAW_TARGET_KNOWN;
 
-		rc = bpf_map_update_elem(bpf_map__fd(life->bpf->maps.targets), &pid[i], &one,
+		rc = bpf_map_update_elem(bpf_map__fd(life->bpf->maps.targets), &pid[i], &target,
 					 BPF_NOEXIST);
-		if (!rc)
-			__atomic_fetch_add(&life->bpf->data->ctl.n_targets, 1, __ATOMIC_RELAXED);
-		else if (rc != -EEXIST)
+		if (rc && rc != -EEXIST)
 			return rc;
 	}
 	return 0;
+}
+
+/*
+ * Finds the processes whose fork was left out and that still live: from now on their CPU
+ * time is known while they run, too.
+ */
+static void list_targets(struct comm_bpf_life *life)
+{
+	int fd = bpf_map__fd(life->bpf->maps.targets);
+	uint32_t tgid = 0, next;
+
+	for (bool first = true; !bpf_map_get_next_key(fd, first ? NULL : &tgid, &next);
+	     first = false) {
+		uint8_t target;
+
+		tgid = next;
+		if (bpf_map_lookup_elem(fd, &tgid, &target) || target)
+			continue;
+		target = COMM_RAW_TARGET_KNOWN;
+		if (!bpf_map_update_elem(fd, &tgid, &target, BPF_EXIST))
+			comm_target_adopt(life->config.target, tgid);
+	}
+}
+
+static void look_for_strangers(struct comm_bpf_life *life)
+{
+	uint64_t now_ns = comm_clock_now_ns(), left_out = 0;
+
+	if (comm_target_kind(life->config.target) != COMM_TARGET_PIDS ||
+	    now_ns - life->listed_ns < LIST_NS + LIST_SHARE * life->list_took_ns)
+		return;
+	for (unsigned int i = 0; i < life->n_cpus; i++)
+		left_out += life->cpu[i].life_left_out;
+	if (left_out == life->left_out)
+		return;
+	life->left_out = left_out;
+	list_targets(life);
+	life->listed_ns = comm_clock_now_ns();
+	life->list_took_ns = life->listed_ns - now_ns;
 }
 
 static int on_switch(void *ctx, void *data, size_t size)
@@ -175,9 +221,10 @@ static int on_switch(void *ctx, void *data, size_t size)
 static int on_life(void *ctx, void *data, size_t size)
 {
 	static const uint16_t kinds[] = {
-		[COMM_RAW_FORK] = COMM_EV_FORK, [COMM_RAW_EXEC] = COMM_EV_EXEC,
-		[COMM_RAW_EXIT] = COMM_EV_EXIT, [COMM_RAW_RENAME] = COMM_EV_RENAME,
-		[COMM_RAW_MMAP] = COMM_EV_MMAP,
+		/* No event: the engine has had the process's EXIT. */
+		[COMM_RAW_ENDED] = UINT16_MAX,	    [COMM_RAW_FORK] = COMM_EV_FORK,
+		[COMM_RAW_EXEC] = COMM_EV_EXEC,	    [COMM_RAW_EXIT] = COMM_EV_EXIT,
+		[COMM_RAW_RENAME] = COMM_EV_RENAME, [COMM_RAW_MMAP] = COMM_EV_MMAP,
 	};
 	const struct comm_raw_life *raw = data;
 	struct comm_bpf_life *life = ctx;
@@ -186,6 +233,10 @@ static int on_life(void *ctx, void *data, size_t size)
 	if (size < sizeof(*raw) || raw->kind >= sizeof(kinds) / sizeof(kinds[0]) ||
 	    !kinds[raw->kind]) {
 		life->malformed++;
+		return 0;
+	}
+	if (raw->kind == COMM_RAW_ENDED) {
+		comm_target_ended(life->config.target, raw->tgid, raw->cpu_ns);
 		return 0;
 	}
 	event.kind = kinds[raw->kind];
@@ -342,6 +393,8 @@ static int attach_life(struct capture_bpf *bpf, char **err)
 		rc = attach(bpf->progs.exited, &bpf->links.exited, "exit", err);
 	if (!rc)
 		rc = attach(bpf->progs.renamed, &bpf->links.renamed, "task renaming", err);
+	if (!rc)
+		rc = attach(bpf->progs.freed, &bpf->links.freed, "the end of processes", err);
 	return rc;
 }
 
@@ -380,6 +433,8 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 		return rc;
 	attach_maps(life);
 	attach_touches(bpf);
+	if (life->bpf->links.freed)
+		comm_target_expect_ends(life->config.target);
 	/* From here on no fork is missed; children forked before are found now. */
 	comm_target_scan(life->config.target);
 	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS &&
@@ -401,6 +456,17 @@ void comm_bpf_life_stop(struct comm_bpf_life *life)
 	life->started = false;
 }
 
+/* CPU time of processes that came and went without a record. */
+static void count_ended(struct comm_bpf_life *life)
+{
+	uint64_t ended_ns = 0;
+
+	for (unsigned int i = 0; i < life->n_cpus; i++)
+		ended_ns += life->cpu[i].ended_ns;
+	comm_target_add_cpu(life->config.target, ended_ns - life->ended_ns);
+	life->ended_ns = ended_ns;
+}
+
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
 {
 	int rc;
@@ -408,13 +474,21 @@ int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *c
 	life->push = push;
 	life->push_ctx = ctx;
 	life->pushed = 0;
+	life->bpf->data->ctl.drains++;
 	rc = ring_buffer__consume(life->rings);
 	if (rc < 0)
 		return rc;
 	if (life->config.switches && life->started && !life->switch_link && !life->in_gap)
 		life->gaps++;
 	life->in_gap = !life->switch_link;
+	look_for_strangers(life);
+	count_ended(life);
 	return life->pushed;
+}
+
+void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s)
+{
+	life->bpf->data->ctl.strangers_per_s = per_s;
 }
 
 int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
@@ -442,7 +516,10 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 		ret->switches_out += c->switches_out;
 		ret->switch_ns += c->sched_ns;
 		ret->loss[COMM_LOSS_SCHED] += c->sched_drops;
+		ret->life_ns += c->life_ns;
 		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
+		ret->loss[COMM_LOSS_STRANGERS] += c->life_left_out;
+		ret->loss[COMM_LOSS_TARGETS] += c->targets_full;
 	}
 	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;

@@ -69,6 +69,7 @@ struct comm_sampler_stats {
 	uint64_t switches;     /* of targets' threads, reported or not */
 	uint64_t switches_out; /* reported */
 	uint64_t switch_ns;    /* time spent on reported switches, 0: not measured */
+	uint64_t life_ns;      /* time spent on forks, execs, exits and mappings */
 	uint64_t loss[COMM_LOSS_MAX];
 	uint64_t period; /* in effect; a sampler may be slow to take a new one */
 };
@@ -78,6 +79,11 @@ struct comm_sampler_rate {
 	bool switches; /* false: not traced at all; COMM_LOSS_BUDGET grows by 1 */
 	bool lines;
 	unsigned int tick_every; /* one in so many ticks is a sample besides; 0: none */
+	/*
+	 * So many forks and execs of threads that no sample met are told in a second;
+	 * UINT32_MAX: all.  COMM_LOSS_STRANGERS counts the rest.
+	 */
+	uint32_t strangers_per_s;
 	/*
 	 * n_cpus shifts: the period of a CPU on which no target runs is longer by its
 	 * shift; NULL: all 0.  Samples carry their own period.

@@ -33,8 +33,6 @@ static const struct {
 	[COMM_LOSS_IDS] = {"ids_full", "lines of code and objects filed under (other): table full"},
 	[COMM_LOSS_MALFORMED] = {"malformed", "times that a ring's data were no whole record: "
 					      "passed over, with what stood behind them"},
-	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel module's list "
-					       "of targets was full"},
 	[COMM_LOSS_UNFINISHED] = {"unfinished", "samples and other events that were not looked at "
 						"when the run's time was over"},
 	[COMM_LOSS_FILES] = {"files_unread", "files of the target not read for names: the process "
@@ -42,6 +40,11 @@ static const struct {
 					     "waited"},
 	[COMM_LOSS_TOUCH] = {"touches_lost",
 			     "first writes of pages not told: there were too many at once"},
+	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel's list of "
+					       "targets was full"},
+	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
+				 "forks and execs of threads that no sample met, left out to stay "
+				 "in the budget: no sample is lost"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

@@ -63,6 +63,7 @@ enum comm_loss {
 	COMM_LOSS_UNFINISHED, /* not looked at when the run's time was over */
 	COMM_LOSS_FILES,      /* files of the target that could not be read for names */
 	COMM_LOSS_TOUCH,      /* first writes of pages not told: too many at once */
+	COMM_LOSS_STRANGERS,  /* forks and execs not reported, to stay in the budget */
 	COMM_LOSS_MAX
 };
 

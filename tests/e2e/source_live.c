@@ -230,6 +230,23 @@ static void restless(void)
 	}
 }
 
+/* Short-lived children, one after the other, that do nearly all the work. */
+static void parent_of_many(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			volatile long i;
+
+			for (i = 0; i < 3000000; i++)
+				;
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static pid_t start_child(void (*fn)(void))
 {
 	pid_t pid;
@@ -487,6 +504,91 @@ static void test_event_losses(void)
 	end_child(pid);
 }
 
+enum { MET = 1, ENDED = 2, PIDS_MAX = 4 << 20 };
+
+static uint8_t fate[PIDS_MAX]; /* by tgid */
+
+static void meet(void *ctx, const struct comm_event *e)
+{
+	see(ctx, e);
+	if (e->kind == COMM_EV_SAMPLE)
+		fate[e->tgid] |= MET;
+	else if (e->kind == COMM_EV_EXIT)
+		fate[e->tgid] |= ENDED;
+}
+
+static int met_without_end(void)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < PIDS_MAX; i++)
+		n += fate[i] == MET;
+	return n;
+}
+
+/* CPU time of a process and the children that it waited for. */
+static double family_cpu_ns(pid_t pid)
+{
+	unsigned long v[4] = {0};
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+		   &v[0], &v[1], &v[2], &v[3]) != 4)
+		v[0] = 0;
+	fclose(f);
+	return (double)(v[0] + v[1] + v[2] + v[3]) * 1e9 / (double)sysconf(_SC_CLK_TCK);
+}
+
+/*
+ * In a storm of forks few are told of, the rest is counted; but of what was sampled the end
+ * is told, and the CPU time of all that ended is the target's.
+ */
+static void test_strangers(void)
+{
+	enum { PER_S = 2 };
+	struct comm_sampler_rate rate = {.period = 1000000, .strangers_per_s = PER_S};
+	double used_ns = 0, counted_ns = 0, seconds = 0;
+	pid_t pid = start_child(parent_of_many);
+	struct seen seen = {0};
+	struct session s;
+	uint64_t from_ns;
+
+	if (started(&s, bpf, pid, 0, 1000)) {
+		s.sampler->set_rate(s.handle, &rate);
+		counted_ns = -(double)comm_target_cpu_ns(s.target);
+		used_ns = -family_cpu_ns(pid);
+		from_ns = comm_clock_now_ns();
+		while (seconds < 4 || (seen.n[COMM_EV_SAMPLE] < 100 && seconds < 60)) {
+			usleep(50000);
+			s.sampler->drain(s.handle, meet, &seen);
+			seconds = (double)(comm_clock_now_ns() - from_ns) / 1e9;
+		}
+		counted_ns += (double)comm_target_cpu_ns(s.target);
+		used_ns += family_cpu_ns(pid);
+		end_child(pid);
+		usleep(500000); /* until the last child has ended */
+		s.sampler->stop(s.handle);
+		s.sampler->drain(s.handle, meet, &seen);
+	}
+	printf("# %lu forks told and %lu left out in %.1f s, %lu samples, %.2f of the CPU time\n",
+	       (unsigned long)seen.n[COMM_EV_FORK], (unsigned long)seen.loss[COMM_LOSS_STRANGERS],
+	       seconds, (unsigned long)seen.n[COMM_EV_SAMPLE], counted_ns / used_ns);
+	check(seen.loss[COMM_LOSS_STRANGERS] > 0, "forks left out are counted");
+	/* Those before set_rate() are not bounded. */
+	check((double)seen.n[COMM_EV_FORK] < (PER_S + 1) * (seconds + 2) + 50,
+	      "and few are told of");
+	printf("# %d sampled without an end\n", met_without_end());
+	check(met_without_end() <= 1, "the end of what was sampled is told");
+	check(fabs(counted_ns / used_ns - 1) < 0.2,
+	      "the CPU time of ended children is the target's");
+	end(&s);
+}
+
 static bool no_hooks; /* the kernel attaches no program to a function */
 
 /* These stand before libbpf's functions of the same names. */
@@ -649,16 +751,21 @@ static void test_budget(void)
 	struct comm_sampler_stats stats;
 	struct comm_sampler_info info;
 	struct session s;
-	double spent, cpu_ns;
+	double spent, cpu_ns, seconds;
 
 	if (started(&s, bpf, pid, 0.01, 0)) {
 		uint64_t before = comm_target_cpu_ns(s.target);
+		uint64_t from_ns = comm_clock_now_ns();
 
 		watch(&s, &seen, 6, 0);
+		seconds = (double)(comm_clock_now_ns() - from_ns) / 1e9;
 		cpu_ns = (double)(comm_target_cpu_ns(s.target) - before);
 		spent = (seen.handler_ns + seen.daemon_ns) / seen.target_ns;
 		printf("# spent %.2f %% of 1 %%\n", 100 * spent);
-		check(spent < 0.0105, "the budget is kept");
+		/* A daemon that only looks costs some 1 ms in a second: much for a starved target. */
+		check(seen.handler_ns + seen.daemon_ns <
+			      0.0105 * seen.target_ns + 0.002 * 1e9 * seconds,
+		      "the budget is kept");
 		s.sampler->info(s.handle, &info);
 		s.sampler->stats(s.handle, &stats);
 		printf("# %lu samples in %lu interrupts and the ticks stand for %.2f of %.2f s\n",
@@ -838,6 +945,7 @@ int main(void)
 	test_life(bpf);
 	test_losses();
 	test_event_losses();
+	test_strangers();
 	test_no_hooks();
 	test_ticks_found();
 	test_idle();

@@ -25,6 +25,7 @@ struct machine {
 	double handler_ns;	/* time of our handler, per interrupt */
 	double sample_ns;	/* the daemon's, per interrupt */
 	double daemon_ns_per_s; /* the daemon's, fixed */
+	double life_ns_per_s;	/* our code's in forks and exits */
 	double switches_per_s, switch_ns;
 	double others_per_s; /* switches of other processes */
 	double insns_per_ns;
@@ -75,12 +76,13 @@ static void play(struct run *r, const struct machine *m, int seconds)
 		in.machine_switches_per_s = m->switches_per_s + m->others_per_s;
 		in.switches_out = (uint64_t)reported;
 		in.switch_ns = (uint64_t)(reported * m->switch_ns);
+		in.life_ns = (uint64_t)(m->life_ns_per_s * dt);
 		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
 		in.daemon_ns =
 			(uint64_t)(met * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
 		r->spent[r->ticks] =
 			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
-			reported * m->switch_ns +
+			(double)in.life_ns + reported * m->switch_ns +
 			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
 		r->used[r->ticks] = (double)in.target_ns;
 		r->period[r->ticks] = (double)out->period;
@@ -227,7 +229,6 @@ static void test_idle_target(void **state)
 	assert_true(sum(r.spent, r.ticks / 2, r.ticks) / 10e9 < 0.0005);
 }
 
-/* A target that wakes up is hit neither by saved budget nor by a short period. */
 /* A target that hardly runs gets what the floor allows, and no more. */
 static void test_floor(void **state)
 {
@@ -253,6 +254,37 @@ static void test_floor(void **state)
 		fail_msg("%.2f of the floor is spent", spent);
 }
 
+/* What forks and exits cost is taken from the samples, and few strangers are told of. */
+static void test_storm(void **state)
+{
+	struct machine m = {.cpus = 2,
+			    .busy = 2,
+			    .interrupt_ns = 12000,
+			    .handler_ns = 1500,
+			    .sample_ns = 10000,
+			    .life_ns_per_s = 14000000};
+	struct comm_governor_config config = one_percent(12000);
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	assert_int_not_equal(r.out.strangers_per_s, UINT32_MAX);
+	play(&r, &m, 30);
+	if (worst_window(&r, 5 * TICKS_PER_S) > 0.0101)
+		fail_msg("%.4f is spent", worst_window(&r, 5 * TICKS_PER_S));
+	assert_in_range(r.out.strangers_per_s, 20, 200);
+	/* A target that hardly runs pays for fewer. */
+	m.busy = 0.05;
+	play(&r, &m, 30);
+	assert_in_range(r.out.strangers_per_s, 1, 10);
+	config.overhead = 0;
+	begin(&r, &config);
+	assert_int_equal(r.out.strangers_per_s, UINT32_MAX);
+	play(&r, &m, 2);
+	assert_int_equal(r.out.strangers_per_s, UINT32_MAX);
+}
+
+/* A target that wakes up is hit neither by saved budget nor by a short period. */
 static void test_wakes_up(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -548,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_idle_target),
 		cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_wakes_up),
 		cmocka_unit_test(test_more_expensive),
 		cmocka_unit_test(test_switch_storm),

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What of the daemon's CPU time is setting up, and what is cost, by clocks made here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+
+#define comm_clock_now_ns made_now_ns
+#define comm_clock_ns made_ns
+#define comm_inspect_live_setup_ns made_setup_ns
+#define comm_inspect_live_own_ns made_own_ns
+#include "../../daemon/governor.c"
+
+static uint64_t made_now_ns(void);
+static uint64_t made_ns(clockid_t id);
+
+#include "../../daemon/pace.c"
+
+enum { MS = 1000000 };
+
+static uint64_t now_ns, daemon_ns, target_ns, setup_ns, own_ns;
+static struct comm_event cost;
+
+static uint64_t made_now_ns(void)
+{
+	return now_ns;
+}
+
+static uint64_t made_ns(clockid_t id)
+{
+	(void)id;
+	return daemon_ns;
+}
+
+uint64_t made_setup_ns(const struct comm_inspect *inspect)
+{
+	(void)inspect;
+	return setup_ns;
+}
+
+uint64_t made_own_ns(const struct comm_inspect *inspect)
+{
+	(void)inspect;
+	return own_ns;
+}
+
+uint64_t comm_target_cpu_ns(struct comm_target *target)
+{
+	(void)target;
+	return target_ns;
+}
+
+uint64_t comm_trigger_tick_ns(void)
+{
+	return 0;
+}
+
+static void fake_info(const void *sampler, struct comm_sampler_info *ret)
+{
+	(void)sampler;
+	*ret = (struct comm_sampler_info){.event = "made", .n_cpus = 1};
+}
+
+static int fake_set_rate(void *sampler, const struct comm_sampler_rate *rate)
+{
+	(void)sampler;
+	(void)rate;
+	return 0;
+}
+
+static void fake_stats(void *sampler, struct comm_sampler_stats *ret)
+{
+	(void)sampler;
+	*ret = (struct comm_sampler_stats){0};
+}
+
+static void take(void *ctx, const struct comm_event *event)
+{
+	(void)ctx;
+	if (event->kind == COMM_EV_COST)
+		cost = *event;
+}
+
+/* A second in which the daemon used 10 ms, 4 of them to set up, and its children 20. */
+static void pass(struct comm_pace *pace)
+{
+	now_ns += 1000 * MS;
+	target_ns += 1000 * MS;
+	daemon_ns += 10 * MS;
+	own_ns += 4 * MS;
+	setup_ns += (4 + 20) * MS;
+	assert_int_equal(comm_pace_tick(pace, now_ns, take, NULL), 0);
+}
+
+static void test_setup(void **state)
+{
+	static const struct comm_sampler sampler = {
+		.info = fake_info, .set_rate = fake_set_rate, .stats = fake_stats};
+	struct comm_inspect inspect = {0};
+	const struct comm_pace_config config = {
+		.sampler = &sampler, .inspect = &inspect, .overhead = 0.01, .interrupt_ns = 1000};
+	struct comm_pace_totals totals;
+	struct comm_pace *pace;
+
+	(void)state;
+	now_ns = 1000000 * (uint64_t)MS;
+	daemon_ns = 30 * MS;
+	setup_ns = 50 * MS;
+	own_ns = 25 * MS;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	pass(pace);
+	/* With all that was spent before the start: the daemon's own time, and the children's. */
+	assert_int_equal(cost.cost.setup_ns, (30 + 25 + 24) * MS);
+	assert_int_equal(cost.cost.daemon_ns, 6 * MS);
+	for (int i = 0; i < 3; i++)
+		pass(pace);
+	assert_int_equal(cost.cost.setup_ns, 24 * MS);
+	assert_int_equal(cost.cost.daemon_ns, 6 * MS);
+	/* Five seconds after the start all of it is cost, and the governor is told. */
+	pass(pace);
+	assert_int_equal(cost.cost.setup_ns, 0);
+	assert_int_equal(cost.cost.daemon_ns, 30 * MS);
+	assert_true(pace->governor.credit_ns < 0);
+	comm_pace_totals(pace, &totals);
+	assert_int_equal(totals.daemon_ns, (4 * 6 + 30) * MS);
+	comm_pace_destroy(pace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
