@@ -7,6 +7,7 @@
 #include "cycles.h"
 #include "session.h"
 #include "source.h"
+#include "trial.h"
 #include "trigger.h"
 
 static void say_companion(const struct comm_companion *companion)
@@ -15,6 +16,32 @@ static void say_companion(const struct comm_companion *companion)
 	bool works = !companion->probe(&why);
 
 	printf("%s: %s\n", companion->title, works ? "work" : (why ? why : "no reason known"));
+	free(why);
+}
+
+/* Says whether a source works, by doing what a run of it does.  Returns whether it does. */
+static bool say_source(const struct comm_source *source)
+{
+	char *why = NULL;
+	bool works = !source->probe(&why);
+
+	if (works && source->sampler)
+		works = !comm_trial_source(source, "", &why);
+	printf("  %-10s %s%s%s\n", source->name,
+	       works ? "works: " : "not here: ", works ? source->help : "",
+	       works ? "" : (why ? why : "no reason known"));
+	free(why);
+	return works;
+}
+
+/* Of process 1, for it is root's: reading one's own processes needs no capability. */
+static void say_memory(void)
+{
+	char *why = NULL;
+	bool works = !comm_trial_memory(1, &why);
+
+	printf("other users' processes: %s\n",
+	       works ? "can be read" : (why ? why : "cannot be read"));
 	free(why);
 }
 
@@ -37,16 +64,9 @@ int comm_doctor(void)
 	bool usable = false;
 
 	printf("sources, best first:\n");
-	for (const struct comm_source *const *source = comm_sources; *source; source++) {
-		char *why = NULL;
-		bool works = !(*source)->probe(&why);
-
-		printf("  %-10s %s%s%s\n", (*source)->name,
-		       works ? "works: " : "not here: ", works ? (*source)->help : "",
-		       works ? "" : (why ? why : "no reason known"));
-		usable |= works && (*source)->sampler;
-		free(why);
-	}
+	for (const struct comm_source *const *source = comm_sources; *source; source++)
+		usable |= say_source(*source) && (*source)->sampler;
+	say_memory();
 	for (const struct comm_companion *const *c = comm_companion_table; *c; c++)
 		say_companion(*c);
 	printf("estimators, the first is the default:\n");

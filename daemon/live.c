@@ -20,6 +20,7 @@
 #include "session.h"
 #include "source.h"
 #include "stop.h"
+#include "trial.h"
 #include "trigger.h"
 
 enum {
@@ -33,6 +34,7 @@ struct live {
 	const struct comm_options *options;
 	struct comm_target *target;
 	const struct comm_source *source;
+	unsigned int next_source;	    /* of comm_source_choose() */
 	const char *source_arg;		    /* behind the colon of its name, "" when none */
 	const struct comm_sampler *sampler; /* of the chosen source */
 	void *handle;
@@ -133,6 +135,12 @@ static int choose_target(struct live *live)
 	if (err)
 		return fail("cannot attach", err, why);
 	name_target(live);
+	for (int i = 0; i < options->n_pids; i++) {
+		if (comm_trial_memory((uint32_t)options->pid[i], &why))
+			fprintf(stderr, "commd: %s\n", why ? why : "the target cannot be read");
+		free(why);
+		why = NULL;
+	}
 	return 0;
 }
 
@@ -143,17 +151,16 @@ static int choose_source(struct live *live)
 	live->source = live->options->source;
 	live->source_arg = live->options->source_arg;
 	if (live->source == &comm_source_auto)
-		live->source = comm_source_choose(&live->source_arg, &why);
+		live->source = comm_source_choose(&live->next_source, &live->source_arg, &why);
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
 	live->sampler = live->source->sampler;
 	return 0;
 }
 
-static int open_source(struct live *live)
+static int try_source(struct live *live, char **why)
 {
 	struct comm_sampler_config config = comm_sampler_defaults;
-	char *why = NULL;
 	int err;
 
 	config.target = live->target;
@@ -162,14 +169,37 @@ static int open_source(struct live *live)
 	if (live->options->watch_given || live->options->overhead > 0)
 		config.watch_per_s = live->options->watch_per_s;
 	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
-	err = live->sampler->open(&config, &live->handle, &why);
+	err = live->sampler->open(&config, &live->handle, why);
+	if (!err && !comm_trial_descriptors()) {
+		live->sampler->close(live->handle);
+		live->handle = NULL;
+		err = comm_source_fail(why, -EMFILE,
+				       "too few file descriptors are left (raise 'ulimit -n')");
+	}
+	return err;
+}
+
+/* "auto" goes on to the next source when the kernel refuses what it seemed to permit. */
+static int open_source(struct live *live)
+{
+	bool is_auto = live->options->source == &comm_source_auto;
+	char *why = NULL;
+	int err;
+
+	while ((err = try_source(live, &why)) && is_auto) {
+		fprintf(stderr, "commd: %s: %s\n", live->source->name, why ? why : strerror(-err));
+		free(why);
+		why = NULL;
+		if (choose_source(live))
+			return err;
+	}
 	if (err)
 		return fail("cannot open the source", err, why);
 	live->sampler->info(live->handle, &live->info);
-	if (live->options->source == &comm_source_auto && *config.arg && !live->options->quiet)
+	if (is_auto && *live->source_arg && !live->options->quiet)
 		fprintf(stderr,
 			"commd: this machine samples memory accesses itself (%s): --source %s:%s\n",
-			live->info.event, live->source->name, config.arg);
+			live->info.event, live->source->name, live->source_arg);
 	return 0;
 }
 

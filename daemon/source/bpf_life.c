@@ -294,6 +294,16 @@ static int set_up(struct comm_bpf_life *life)
 	return rc ? rc : add_targets(life);
 }
 
+/* What libbpf says is right but for a refusal, which it takes for one of locked memory. */
+static void fail_load(int rc, char **err)
+{
+	bool refused = rc == -EPERM || rc == -EACCES || rc == -ENOSYS;
+
+	comm_source_fail(
+		err, rc, "the kernel does not load the BPF programs: %s (%s)", strerror(-rc),
+		refused ? "a seccomp filter, a user namespace, or kernel lockdown?" : libbpf_said);
+}
+
 int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bpf_life **ret,
 		       char **err)
 {
@@ -319,8 +329,7 @@ int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bp
 			 strerror(-rc));
 	rc = load(life);
 	if (rc) {
-		comm_source_fail(err, rc, "the kernel does not load the BPF programs: %s (%s)",
-				 strerror(-rc), libbpf_said);
+		fail_load(rc, err);
 		goto fail;
 	}
 	rc = set_up(life);

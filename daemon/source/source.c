@@ -64,31 +64,31 @@ void comm_source_names(char *ret, size_t size)
 	}
 }
 
-const struct comm_source *comm_source_choose(const char **ret_arg, char **err)
+/* Could "auto" take it?  In the first pass over the table: for its precise samples. */
+static int probe(const struct comm_source *source, bool precise, char **why)
 {
+	if (precise)
+		return source->precise_arg ? source->probe_precise(why) : -ENODEV;
+	return source->sampler ? source->probe(why) : -ENODEV;
+}
+
+const struct comm_source *comm_source_choose(unsigned int *at, const char **ret_arg, char **err)
+{
+	unsigned int n = sizeof(comm_sources) / sizeof(comm_sources[0]) - 1;
 	char *all = NULL;
 
-	for (const struct comm_source *const *s = comm_sources; *s; s++) {
-		char *why = NULL;
-		int rc = (*s)->precise_arg ? (*s)->probe_precise(&why) : -ENODEV;
-
-		free(why);
-		*ret_arg = (*s)->precise_arg;
-		if (!rc)
-			return *s;
-	}
-	*ret_arg = "";
-
-	for (const struct comm_source *const *s = comm_sources; *s; s++) {
+	while (*at < 2 * n) {
+		const struct comm_source *source = comm_sources[*at % n];
+		bool precise = (*at)++ < n;
 		char *why = NULL, *longer;
 
-		if (!(*s)->sampler)
-			continue;
-		if (!(*s)->probe(&why)) {
+		*ret_arg = precise ? source->precise_arg : "";
+		if (!probe(source, precise, &why)) {
 			free(all);
-			return *s;
+			return source;
 		}
-		if (asprintf(&longer, "%s%s%s: %s", all ? all : "", all ? "; " : "", (*s)->name,
+		if (!precise && source->sampler &&
+		    asprintf(&longer, "%s%s%s: %s", all ? all : "", all ? "; " : "", source->name,
 			     why ? why : "no") >= 0) {
 			free(all);
 			all = longer;

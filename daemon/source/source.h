@@ -57,9 +57,10 @@ void comm_source_names(char *ret, size_t size);
 /*
  * The first with a sampler that can be used here, and *ret_arg, what to put behind its
  * colon ("": nothing): the first that samples accesses precisely, or else the first of
- * all.  NULL: none, and *err says why each cannot.
+ * all.  *at is 0 at first; called again with what it became, it goes on behind the one that
+ * it gave.  NULL: none, and *err says why each of those it tried cannot, or is NULL.
  */
-const struct comm_source *comm_source_choose(const char **ret_arg, char **err);
+const struct comm_source *comm_source_choose(unsigned int *at, const char **ret_arg, char **err);
 
 /* Readies *err with a formatted sentence (malloc'ed); returns error, for `return` lines. */
 __attribute__((format(printf, 3, 4))) int comm_source_fail(char **err, int error, const char *fmt,

@@ -85,6 +85,14 @@ static void test_names(void **state)
 	assert_string_equal(few, "auto, bpf, ");
 }
 
+/* From the start of the table on. */
+static const struct comm_source *choose(const char **arg, char **why)
+{
+	unsigned int at = 0;
+
+	return comm_source_choose(&at, arg, why);
+}
+
 static void test_choose(void **state)
 {
 	const char *arg;
@@ -92,19 +100,40 @@ static void test_choose(void **state)
 
 	(void)state;
 	kmod_works = bpf_works = true;
-	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_bpf);
+	assert_ptr_equal(choose(&arg, &why), &comm_source_bpf);
 	bpf_works = false;
-	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
+	assert_ptr_equal(choose(&arg, &why), &comm_source_kmod);
 	assert_null(why);
 	assert_string_equal(arg, "");
 	/* A machine with PEBS or IBS: through the module, or else through perf. */
 	kmod_works = perf_precise = true;
-	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_perf);
+	assert_ptr_equal(choose(&arg, &why), &comm_source_perf);
 	assert_string_equal(arg, "precise");
 	kmod_precise = true;
-	assert_ptr_equal(comm_source_choose(&arg, &why), &comm_source_kmod);
+	assert_ptr_equal(choose(&arg, &why), &comm_source_kmod);
 	assert_string_equal(arg, "precise");
 	kmod_precise = perf_precise = false;
+}
+
+/* The one that was chosen could not be opened: the next, down to none. */
+static void test_choose_next(void **state)
+{
+	const char *arg;
+	unsigned int at = 0;
+	char *why = NULL;
+
+	(void)state;
+	kmod_works = bpf_works = perf_precise = true;
+	assert_ptr_equal(comm_source_choose(&at, &arg, &why), &comm_source_perf);
+	assert_string_equal(arg, "precise");
+	assert_ptr_equal(comm_source_choose(&at, &arg, &why), &comm_source_bpf);
+	assert_string_equal(arg, "");
+	assert_ptr_equal(comm_source_choose(&at, &arg, &why), &comm_source_kmod);
+	assert_null(why);
+	assert_null(comm_source_choose(&at, &arg, &why));
+	assert_string_equal(why, "perf: no");
+	free(why);
+	perf_precise = false;
 }
 
 /* A recording or exact counts are never what "auto" means, though they work. */
@@ -115,7 +144,7 @@ static void test_choose_none(void **state)
 
 	(void)state;
 	kmod_works = bpf_works = false;
-	assert_null(comm_source_choose(&arg, &why));
+	assert_null(choose(&arg, &why));
 	assert_string_equal(why, "bpf: not permitted; kmod: no module; perf: no");
 	free(why);
 }
@@ -123,9 +152,8 @@ static void test_choose_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_find),	    cmocka_unit_test(test_names),
+		cmocka_unit_test(test_choose),	    cmocka_unit_test(test_choose_next),
 		cmocka_unit_test(test_choose_none),
 	};
 

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where the kernel refuses what it seemed to permit: commd goes on to the next source and says
+# so, and the doctor says what a run would meet.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd
+n=0 status=0
+dir=$(mktemp -d)
+target=
+cleanup() {
+  [ -n "$target" ] && kill -9 "$target" 2>/dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; head -20 "$2" | sed 's/^/#   /'; status=1; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+check() { local name=$1 file=$2; shift 2; if "$@"; then ok "$name"; else not_ok "$name" "$file"; fi; }
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to give rights away"; exit 0; }
+"$commd" --doctor >"$dir/doctor" 2>&1
+grep -q '^  bpf  *works' "$dir/doctor" || { echo "ok 1 # SKIP BPF does not work here anyway"; exit 0; }
+
+# Counts to a number that takes a second or so.
+work='i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+source_of() { sqlite3 -readonly "$1" 'SELECT source FROM run ORDER BY id DESC LIMIT 1'; }
+
+# without_bpf COMMAND...: bpf() is refused, as by a container's filter.
+without_bpf() {
+  python3 - "$@" <<'PY'
+import ctypes, os, struct, sys
+# ld [nr]; jeq #321 (bpf), deny; ret ALLOW; deny: ret ERRNO | EPERM
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, 321), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+text = b"".join(struct.pack("HBBI", *c) for c in code)
+buffer = ctypes.create_string_buffer(text)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer)))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0):
+    sys.exit("no seccomp filter: " + os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+}
+
+without_bpf "$commd" --rate 500 --store "$dir/seccomp.db" -- sh -c "$work" >"$dir/seccomp" 2>&1
+check "bpf() is refused: perf is used instead" "$dir/seccomp" [ "$(source_of "$dir/seccomp.db")" = perf ]
+check "and why is said, without advice that does not help" "$dir/seccomp" \
+  sh -c "grep -q '^commd: bpf: .*seccomp' '$dir/seccomp' && ! grep -q MEMLOCK '$dir/seccomp'"
+without_bpf "$commd" --source bpf --store "$dir/only.db" -- true >"$dir/only" 2>&1
+code=$?
+check "a source that was asked for is not replaced" "$dir/only" [ $code = 1 ]
+without_bpf "$commd" --doctor >"$dir/doctor" 2>&1
+check "and the doctor knows" "$dir/doctor" grep -q '^  bpf  *not here: .*seccomp' "$dir/doctor"
+
+# Descriptors: from plenty down, there is a limit with which BPF fails and perf works.
+fell=
+for limit in $(seq $((48 + 8 * $(nproc))) -4 $((16 + 2 * $(nproc)))); do
+  rm -f "$dir"/few.db*
+  (ulimit -n "$limit" && exec "$commd" --rate 500 --store "$dir/few.db" -- sh -c "$work") >"$dir/few" 2>&1
+  [ -f "$dir/few.db" ] && [ "$(source_of "$dir/few.db" 2>/dev/null)" = perf ] && fell=$limit && break
+  grep -q '^commd: bpf: ' "$dir/few" && break
+done
+check "few descriptors: perf is used instead, or both say so ($limit)" "$dir/few" \
+  sh -c "[ -n '$fell' ] || grep -q 'ulimit -n' '$dir/few'"
+
+if unshare -Ur true 2>/dev/null; then
+  unshare -Ur "$commd" --doctor >"$dir/doctor" 2>&1
+  unshare -Ur "$commd" --rate 500 --store "$dir/user.db" -- sh -c "$work" >"$dir/user" 2>&1
+  code=$?
+  works=$(grep -c '^  perf  *works' "$dir/doctor")
+  check "in a user namespace the doctor says what a run does" "$dir/user" \
+    sh -c "[ $works = 1 ] && [ $code = 0 ] || { [ $(cat /proc/sys/kernel/perf_event_paranoid) -gt 2 ] && [ $works = 0 ] && [ $code = 1 ]; }"
+else
+  skip "in a user namespace the doctor says what a run does" "no user namespaces"
+fi
+
+# With the capabilities of BPF alone, another user's process: what is missing is said.
+sleep 1000 &
+target=$!
+cp "$commd" "$dir/commd"
+chmod 755 "$dir" "$dir/commd"
+mkdir -m 777 "$dir/nobody"
+few() { # COMMAND...: as nobody, with CAP_BPF and CAP_PERFMON
+  setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon \
+    --ambient-caps -all,+bpf,+perfmon --bounding-set -all,+bpf,+perfmon "$@"
+}
+if few true 2>/dev/null; then
+  few "$dir/commd" --duration 1s --pid $target --store "$dir/nobody/few.db" >"$dir/few" 2>&1
+  check "a target that cannot be read is told of" "$dir/few" grep -q 'CAP_SYS_PTRACE' "$dir/few"
+  few "$dir/commd" --doctor >"$dir/doctor" 2>&1
+  check "by the doctor, too" "$dir/doctor" grep -q "^other users' processes: may not.*CAP_SYS_PTRACE" "$dir/doctor"
+else
+  skip "a target that cannot be read is told of" "setpriv knows no CAP_BPF"
+fi
+exit $status
