@@ -479,7 +479,7 @@ int comm_live(const struct comm_options *options)
 	uint64_t end_ns;
 	int err, status = 1;
 
-	if (comm_privilege_become_user(options->store)) {
+	if (comm_privilege_become_user(options->store, !options->command)) {
 		fprintf(stderr, "commd: cannot become the user behind sudo\n");
 		return 1;
 	}
@@ -506,8 +506,9 @@ int comm_live(const struct comm_options *options)
 		fprintf(stderr, "commd: cannot run %s: %s\n", options->command[0], strerror(-err));
 		goto out;
 	}
-	if (comm_privilege_drop()) {
-		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(errno));
+	err = comm_privilege_drop();
+	if (err) {
+		fail("cannot give up privileges", err, NULL);
 		goto out;
 	}
 	how = run_until_over(&live);

@@ -13,10 +13,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "privilege.h"
 
-/* CAP_CHECKPOINT_RESTORE is newer than Debian 12's libcap headers know. */
-static const cap_value_t kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_KILL, 40};
+/* What reading a target's mappings and memory in /proc takes. */
+static const cap_value_t kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
 
 static bool env_id(const char *name, unsigned long *ret)
 {
@@ -67,33 +68,73 @@ static int set_caps(bool all_permitted)
 	return err;
 }
 
-int comm_privilege_become_user(const char *store_path)
+/* The user behind sudo, or else, for a service, the one that the package makes. */
+static struct passwd *other_user(bool service)
 {
 	unsigned long uid, gid;
 	struct passwd *user;
+
+	if (!env_id("SUDO_UID", &uid) || !env_id("SUDO_GID", &gid))
+		return service ? getpwnam("commprof") : NULL;
+	user = getpwuid((uid_t)uid);
+	if (user)
+		user->pw_gid = (gid_t)gid;
+	return user;
+}
+
+int comm_privilege_become_user(const char *store_path, bool service)
+{
+	struct passwd *user;
+	uid_t uid;
+	gid_t gid;
 	bool may;
 
-	if (geteuid() != 0 || !env_id("SUDO_UID", &uid) || !env_id("SUDO_GID", &gid))
+	if (geteuid() != 0)
 		return 0;
-	user = getpwuid((uid_t)uid);
-	if (!user || seteuid((uid_t)uid))
+	user = other_user(service);
+	if (!user || !user->pw_uid || setegid(user->pw_gid) || seteuid(user->pw_uid))
 		return 0;
+	uid = user->pw_uid;
+	gid = user->pw_gid;
 	may = may_write_as_effective(store_path);
-	if (seteuid(0))
+	if (seteuid(0) || setegid(0))
 		return -errno;
 	if (!may)
 		return 0;
 	/* The permitted set survives the change of uid; the effective set has to be set again. */
-	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, (gid_t)gid) ||
-	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) ||
-	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid))
+	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, gid) ||
+	    setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
 	return set_caps(true);
 }
 
+/* So that not even a program with capabilities of its own could get one back. */
+static int empty_bounding_set(void)
+{
+	cap_flag_value_t may = CAP_CLEAR;
+	cap_t have = cap_get_proc();
+
+	if (!have)
+		return -ENOMEM;
+	cap_get_flag(have, CAP_SETPCAP, CAP_EFFECTIVE, &may);
+	cap_free(have);
+	for (cap_value_t cap = 0; may == CAP_SET && cap < cap_max_bits(); cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+			return -errno;
+	return 0;
+}
+
 int comm_privilege_drop(void)
 {
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return set_caps(false);
+	int err = empty_bounding_set();
+
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err)
+		err = set_caps(false);
+#ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
+	if (!err)
+		err = comm_filter_install();
+#endif
+	return err;
 }

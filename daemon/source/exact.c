@@ -453,7 +453,7 @@ static int run(const struct comm_options *options)
 	struct comm_valgrind valgrind;
 	int err, status = 1;
 
-	err = comm_privilege_become_user(options->store);
+	err = comm_privilege_become_user(options->store, false);
 	if (err) {
 		fail("cannot become the user behind sudo", err, NULL);
 		return 1;
