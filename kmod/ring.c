@@ -96,7 +96,7 @@ static void cp_ring_wake(struct cp_ring *ring)
 {
 	u64 tail;
 
-	smp_mb();
+	smp_mb(); /* between our head and the reader's tail */
 	tail = READ_ONCE(ring->control->tail);
 	if (tail == ring->woken_tail)
 		return;

@@ -144,12 +144,14 @@ void cp_watch_move(struct cp_watch_cpu *here, u32 slot, u64 place, struct pt_reg
  * the place has counted the teller in slot->telling before anybody could see it.
  */
 bool cp_watch_tell(struct cp_watch_slot *slot);
+
 /* Is anybody still to hear or to tell of its place?  Until then it gets no other watch. */
 static inline bool cp_watch_is_telling(const struct cp_watch_slot *slot)
 {
 	/* Acquire: pairs with cp_watch_told(), which is through with the slot. */
 	return atomic_read_acquire(&slot->telling) & ~CP_WATCH_OPENING;
 }
+
 /* Tells of a hit: type is CP_REC_WATCH or CP_REC_PAIR, flags those of the later access. */
 void cp_watch_evidence(const struct cp_watch_slot *slot, struct cp_hit *hit, u16 type,
 		       const struct cp_access *first, u16 flags);
