@@ -60,6 +60,7 @@ void test_mode32(void);
 void test_locked(void);
 void test_tail(void);
 void test_cost(void);
+void test_switch(void);
 void test_hold(void);
 void test_map(void);
 void test_load(void);
