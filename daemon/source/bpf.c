@@ -448,6 +448,8 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 	s->bpf->data->ctl.tick_every = s->tick_ns ? rate->tick_every : 0;
 	s->bpf->data->ctl.lines_on = rate->lines;
 	comm_bpf_life_set_strangers(s->life, rate->strangers_per_s);
+	/* A target that faults all the time: where samples are at their least, so is this. */
+	comm_bpf_life_set_touches(s->life, rate->lines);
 	s->nominal = rate->period;
 	return rc;
 }

@@ -31,6 +31,9 @@ enum {
 	LIST_SHARE = 1000,	      /* and so many times as long as one takes */
 };
 
+/* For so long at least first writes of pages stay off: to attach a program takes a while. */
+static const uint64_t TOUCHES_OFF_NS = 10000000000u;
+
 struct comm_bpf_life {
 	struct comm_bpf_life_config config;
 	struct capture_bpf *bpf;
@@ -47,7 +50,9 @@ struct comm_bpf_life {
 	uint64_t gaps;	   /* how often tracing of switches was turned off */
 	bool in_gap;
 	uint64_t malformed;
-	uint64_t ended_ns;			    /* so much of the counters' is in the target */
+	uint64_t ended_ns;	 /* so much of the counters' is in the target */
+	uint64_t touches_off_ns; /* since when first writes of pages are not told; 0: they are */
+	uint64_t touch_gaps;	 /* how often that was turned off */
 	uint64_t left_out, listed_ns, list_took_ns; /* at the last reading of the map of targets */
 	/* Valid only during drain. */
 	comm_event_fn *push;
@@ -495,6 +500,23 @@ int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *c
 	return life->pushed;
 }
 
+void comm_bpf_life_set_touches(struct comm_bpf_life *life, bool on)
+{
+	uint64_t now_ns = comm_clock_now_ns();
+
+	if (!life->started || on == !life->touches_off_ns ||
+	    (on && now_ns - life->touches_off_ns < TOUCHES_OFF_NS))
+		return;
+	life->touches_off_ns = on ? 0 : now_ns;
+	if (on) {
+		attach_touches(life->bpf);
+		return;
+	}
+	life->touch_gaps++;
+	detach(&life->bpf->links.touched_by_user);
+	detach(&life->bpf->links.touched_by_kernel);
+}
+
 void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s)
 {
 	life->bpf->data->ctl.strangers_per_s = per_s;
@@ -532,6 +554,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 	}
 	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;
+	ret->loss[COMM_LOSS_TOUCH] += life->touch_gaps;
 	ret->loss[COMM_LOSS_MALFORMED] += life->malformed;
 }
 

@@ -57,6 +57,11 @@ void comm_bpf_life_stop(struct comm_bpf_life *life);
  * comm_bpf_life_stats().  Returns how many events, or -errno.
  */
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx);
+/*
+ * Off: the programs for first writes of pages are detached, for 10 s at least; each time
+ * COMM_LOSS_TOUCH grows by 1.
+ */
+void comm_bpf_life_set_touches(struct comm_bpf_life *life, bool on);
 /* How many forks and execs of threads without a record are told in a second; UINT32_MAX: all. */
 void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s);
 /* Off: the program is detached; each time it is turned off, COMM_LOSS_BUDGET grows by 1. */

@@ -589,6 +589,30 @@ static void test_strangers(void)
 	end(&s);
 }
 
+/* Without room in the budget first writes of pages are not told, which is counted. */
+static void test_touches_off(void)
+{
+	pid_t pid = start_child(spinner);
+	struct comm_sampler_rate rate = {.period = 100000000, .lines = true};
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 10)) {
+		s.sampler->drain(s.handle, see, &seen);
+		check(!seen.loss[COMM_LOSS_TOUCH], "first writes of pages are told");
+		for (int i = 0; i < 4; i++) {
+			rate.lines = i % 2;
+			s.sampler->set_rate(s.handle, &rate);
+		}
+		s.sampler->drain(s.handle, see, &seen);
+		check(seen.loss[COMM_LOSS_TOUCH] == 1,
+		      "that they are not any more is counted once");
+		s.sampler->stop(s.handle);
+	}
+	end(&s);
+	end_child(pid);
+}
+
 static bool no_hooks; /* the kernel attaches no program to a function */
 
 /* These stand before libbpf's functions of the same names. */
@@ -945,6 +969,7 @@ int main(void)
 	test_life(bpf);
 	test_losses();
 	test_event_losses();
+	test_touches_off();
 	test_strangers();
 	test_no_hooks();
 	test_ticks_found();
