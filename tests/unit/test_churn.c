@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Threads come and go for as long as a service runs: where the memory for them ends.  The table of
+ * threads is full after COMM_THREADS_MAX of them; what else grows with threads grows with its ids.
+ */
+#include "made_engine.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "estimator.h"
+
+enum {
+	LIVES = COMM_THREADS_MAX + 5000, /* threads of a round: the first fills the table */
+	LIVE_NS = 100000,
+	PID_MAX = 32768,
+};
+
+static double resident_mib(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long size, resident;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu %lu", &size, &resident), 2);
+	fclose(file);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+/* A thread is made, writes and reads what all write and read, and its stack, and ends. */
+static void live(uint64_t i)
+{
+	struct comm_event event = {.time_ns = START + i * LIVE_NS,
+				   .cpu = (uint16_t)(i % 4),
+				   .tgid = TGID,
+				   .tid = FIRST};
+	uint32_t tid = 100 + (uint32_t)(i % (PID_MAX - 100));
+
+	event.kind = COMM_EV_FORK;
+	event.fork.child_tgid = TGID;
+	event.fork.child_tid = tid;
+	give(&event);
+	for (int part = 0; part < 3; part++) {
+		event = (struct comm_event){
+			.time_ns = START + i * LIVE_NS + LIVE_NS / 10 * (1 + (uint64_t)part),
+			.cpu = (uint16_t)(i % 4),
+			.tgid = TGID,
+			.tid = tid,
+			.kind = COMM_EV_ACCESS,
+			.access = {.addr = part < 2 ? SHARED + 8 * (i % 64) : HEAP + 16 * (i % 512),
+				   .ip = TEXT + 5,
+				   .size_bytes = 8,
+				   .flags = part == 1 ? COMM_ACCESS_WRITE : COMM_ACCESS_READ}};
+		give(&event);
+	}
+	event = (struct comm_event){.time_ns = START + i * LIVE_NS + LIVE_NS / 2,
+				    .cpu = (uint16_t)(i % 4),
+				    .tgid = TGID,
+				    .tid = tid,
+				    .kind = COMM_EV_EXIT};
+	give(&event);
+}
+
+static void test_memory_ends(void **state)
+{
+	const struct comm_engine_config config = {
+		.inspect = &inspect,
+		.estimator = &comm_est_hazard,
+		.est = {.granularity_bytes = 8, .memory_bytes = 8 << 20, .cycles_per_ns = 3},
+		.slice_ns = 1000000000,
+		.start_ns = START,
+	};
+	double mib[4];
+
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	world.name = "worker";
+	assert_int_equal(comm_engine_create(&config, &engine), 0);
+	for (uint64_t round = 0; round < 4; round++) {
+		for (uint64_t i = 0; i < LIVES; i++)
+			live(round * LIVES + i);
+		mib[round] = resident_mib();
+		print_message("%d threads: %.1f MiB\n", (int)((round + 1) * LIVES), mib[round]);
+	}
+	assert_true(lost(COMM_LOSS_THREADS) > 0);
+	assert_true(mib[3] - mib[1] < 1);
+	comm_engine_destroy(engine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
