@@ -512,6 +512,8 @@ int comm_live(const struct comm_options *options)
 		goto out;
 	}
 	how = run_until_over(&live);
+	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
+	comm_stop_ending();
 	live.sampler->stop(live.handle);
 	say_lowered(max_rate);
 	pump(&live);
