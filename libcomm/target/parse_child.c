@@ -83,7 +83,6 @@ static void limit_all(const struct limit *limit)
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_NPROC, &none);
-	setrlimit(RLIMIT_NOFILE, &none);
 	setrlimit(RLIMIT_FSIZE, &file);
 }
 
@@ -92,6 +91,7 @@ static void confine(const struct limit *limit, pid_t host)
 {
 	struct __user_cap_header_struct caps = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {0};
+	const struct rlimit none = {0, 0};
 
 	limit_all(limit);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -100,9 +100,12 @@ static void confine(const struct limit *limit, pid_t host)
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
 	if (syscall(SYS_capset, &caps, rights) < 0)
 		_exit(1);
-	/* Last, as a change of user id clears the death signal; the host may be gone already. */
+	/* Not before, as a change of user id clears the death signal; the host may be gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
+		_exit(1);
+	/* Last: test_parser takes it for the sign that all of this is done. */
+	if (setrlimit(RLIMIT_NOFILE, &none) < 0)
 		_exit(1);
 }
 

@@ -145,7 +145,8 @@ static void the_same_tables(void **state)
 
 static void what_is_no_elf_file(void **state)
 {
-	int fd = memfd_create("text", MFD_CLOEXEC);
+	char name[] = "/tmp/test_parser.XXXXXX";
+	int fd = mkstemp(name);
 	struct comm_parse_request r;
 	void *at;
 
@@ -159,7 +160,8 @@ static void what_is_no_elf_file(void **state)
 		assert_int_equal(read_now(&r).err, -ENODATA);
 	}
 	munmap(at, 4096);
-	/* The mapping is gone. */
+	/* The mapping is gone, and so is the file. */
+	unlink(name);
 	assert_int_equal(read_now(&r).err, -ENOENT);
 	r.tgid = 1 << 30;
 	assert_true(read_now(&r).err < 0);
@@ -210,9 +212,8 @@ static pid_t stop_at_work(pid_t host)
 		while (kill(pid, 0) == 0 && !is_of_child(pid, "status", "State:", "T") &&
 		       !is_of_child(pid, "status", "State:", "Z"))
 			;
-		/* Its last step but one. */
 		if (is_of_child(pid, "status", "State:", "T") &&
-		    is_of_child(pid, "status", "CapPrm:", "\t0000000000000000"))
+		    is_of_child(pid, "limits", "Max open files", " 0 "))
 			return pid;
 		if (!is_of_child(pid, "status", "State:", "T"))
 			break;
@@ -403,6 +404,10 @@ static void a_debug_link_to_a_fifo(void **state)
 	int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
 	(void)state;
+	if (geteuid() != 0) {
+		print_message("to open what is mapped, whatever its path, needs root\n");
+		skip();
+	}
 	assert_non_null(mkdtemp(dir));
 	snprintf(name, sizeof(name), "%s/fifo", dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
