@@ -75,6 +75,7 @@ static struct passwd *other_user(bool service)
 	struct passwd *user;
 
 	if (!env_id("SUDO_UID", &uid) || !env_id("SUDO_GID", &gid))
+		/* cppcheck-suppress getpwnamCalled; there is one thread */
 		return service ? getpwnam("commprof") : NULL;
 	user = getpwuid((uid_t)uid);
 	if (user)
