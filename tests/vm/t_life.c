@@ -116,67 +116,6 @@ static void whole(void)
 	reap(pid);
 }
 
-/* Interrupts by which handlers ask for what they may not do themselves, on all CPUs. */
-static uint64_t irq_works(void)
-{
-	char line[1024];
-	uint64_t n = 0;
-	FILE *file = fopen("/proc/interrupts", "r");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, "IWI:"), *end;
-
-		/* A number for each CPU, then words. */
-		for (at = at ? at + 4 : line; *at; at = end) {
-			uint64_t of_cpu = strtoull(at, &end, 10);
-
-			if (at == line || end == at)
-				break;
-			n += of_cpu;
-		}
-	}
-	if (file)
-		fclose(file);
-	return n;
-}
-
-/* Of so many records that nobody reads, with this watermark; and how many there were. */
-static uint64_t irq_works_of(uint32_t watermark_bytes, uint64_t *ret_records)
-{
-	enum { ENOUGH = 800 };
-	pid_t pid = spawn(spin_on_first, NULL);
-	uint64_t before, end_ns = now_ns() + LIMIT_S * 1000000000ull;
-	struct cp_reader *reader;
-	struct cp_stats stats = {};
-	int err = cp_reader_create(CP_DEVICE, 4 * RING_BYTES, watermark_bytes, &reader);
-
-	if (!err)
-		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid)
-			      ?: cp_reader_source(reader, &both)
-			      ?: cp_reader_start(reader);
-	before = irq_works();
-	while (!err && stats.records < ENOUGH && now_ns() < end_ns) {
-		usleep(10000);
-		err = cp_reader_stats(reader, &stats);
-	}
-	*ret_records = stats.records;
-	before = irq_works() - before;
-	cp_reader_destroy(reader);
-	reap(pid);
-	return before;
-}
-
-/* Each record is worth waking for, and then none is.  There are two in each interrupt. */
-static void woken_once(void)
-{
-	uint64_t n, n_quiet, woken = irq_works_of(8, &n), quiet = irq_works_of(0, &n_quiet);
-
-	check(n && n_quiet && woken && woken < quiet + n / 4,
-	      "tail: who does not read is woken once",
-	      "%lu interrupts to wake or others with %lu records, %lu others with %lu", woken, n,
-	      quiet, n_quiet);
-}
-
 void test_tail(void)
 {
 	struct cp_reader *reader = busy_session();
@@ -229,7 +168,6 @@ void test_tail(void)
 	reap(pid);
 	cp_reader_destroy(reader);
 	whole();
-	woken_once();
 }
 
 /* Keeps a running session until it is killed; says when it is there. */
