@@ -84,7 +84,7 @@ struct profile {
 
 static void append(struct message *m, const void *bytes, size_t n)
 {
-	if (m->n + n > m->room && !m->failed) {
+	if ((!m->bytes || m->n + n > m->room) && !m->failed) {
 		size_t room = 2 * (m->n + n) + 64;
 		char *grown = realloc(m->bytes, room);
 

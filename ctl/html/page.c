@@ -170,11 +170,11 @@ static void print_course(struct page *page)
 
 	fputs("\"course\":[", out);
 	for (size_t i = 0; i < n; i += step) {
-		const struct comm_report_slice *slice = NULL;
-		uint64_t start_ns = comm_report_slice_at(page->whole, i)->start_ns;
-		double bytes = 0;
+		const struct comm_report_slice *slice = comm_report_slice_at(page->whole, i);
+		uint64_t start_ns = slice->start_ns;
+		double bytes = slice->bytes;
 
-		for (size_t j = i; j < n && j < i + step; j++) {
+		for (size_t j = i + 1; j < n && j < i + step; j++) {
 			slice = comm_report_slice_at(page->whole, j);
 			bytes += slice->bytes;
 		}

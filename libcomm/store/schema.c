@@ -350,7 +350,7 @@ int comm_schema_check(sqlite3 *db, int version)
 /* What the store has that no store has: "view edge"; "": nothing. */
 static void find_foreign(sqlite3 *db, char foreign[SCHEMA_FOREIGN])
 {
-	int version;
+	int version = 0;
 
 	if (comm_schema_version(db, &version) || check(db, version, foreign) != -EMEDIUMTYPE)
 		*foreign = '\0';
