@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calibrate.h"
@@ -33,6 +34,7 @@ struct live {
 	struct comm_session session;
 	const struct comm_options *options;
 	struct comm_target *target;
+	uint32_t command_pid;
 	const struct comm_source *source;
 	unsigned int next_source;	    /* of comm_source_choose() */
 	const char *source_arg;		    /* behind the colon of its name, "" when none */
@@ -119,7 +121,6 @@ static int choose_target(struct live *live)
 {
 	const struct comm_options *options = live->options;
 	char *why = NULL;
-	uint32_t pid;
 	int err;
 
 	err = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
@@ -129,18 +130,12 @@ static int choose_target(struct live *live)
 	if (options->cgroup)
 		err = comm_target_set_cgroup(live->target, options->cgroup, &why);
 	else if (options->command)
-		err = comm_target_spawn(live->target, options->command, &pid, &why);
+		err = comm_target_spawn(live->target, options->command, &live->command_pid, &why);
 	for (int i = 0; !err && i < options->n_pids; i++)
 		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
 	if (err)
 		return fail("cannot attach", err, why);
 	name_target(live);
-	for (int i = 0; i < options->n_pids; i++) {
-		if (comm_trial_memory((uint32_t)options->pid[i], &why))
-			fprintf(stderr, "commd: %s\n", why ? why : "the target cannot be read");
-		free(why);
-		why = NULL;
-	}
 	return 0;
 }
 
@@ -183,15 +178,22 @@ static int try_source(struct live *live, char **why)
 static int open_source(struct live *live)
 {
 	bool is_auto = live->options->source == &comm_source_auto;
-	char *why = NULL;
-	int err;
+	const struct comm_source *next;
+	char *why = NULL, *none = NULL;
+	int err = try_source(live, &why);
 
-	while ((err = try_source(live, &why)) && is_auto) {
+	while (err && is_auto) {
+		next = comm_source_choose(&live->next_source, &live->source_arg, &none);
+		free(none);
+		none = NULL;
+		if (!next)
+			break;
 		fprintf(stderr, "commd: %s: %s\n", live->source->name, why ? why : strerror(-err));
 		free(why);
 		why = NULL;
-		if (choose_source(live))
-			return err;
+		live->source = next;
+		live->sampler = next->sampler;
+		err = try_source(live, &why);
 	}
 	if (err)
 		return fail("cannot open the source", err, why);
@@ -206,6 +208,20 @@ static int open_source(struct live *live)
 static void burst_done(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
 {
 	comm_companions_burst(((struct live *)ctx)->companions, event, burst);
+}
+
+/* The run goes on without what it says is missing. */
+static int try_memory(struct live *live)
+{
+	char *why = NULL;
+
+	for (int i = 0; i < live->options->n_pids; i++) {
+		if (comm_trial_memory((uint32_t)live->options->pid[i], &why))
+			fprintf(stderr, "commd: %s\n", why ? why : "the target cannot be read");
+		free(why);
+		why = NULL;
+	}
+	return 0;
 }
 
 /* Must come before privileges are dropped. */
@@ -466,11 +482,24 @@ static int open_store(struct live *live)
 	return comm_session_open_store(&live->session, live->options);
 }
 
+/* Of a run with a command: commd's exit status, which is the command's if that has ended. */
+static int command_status(const struct live *live, int status)
+{
+	int ended;
+
+	if (waitpid((pid_t)live->command_pid, &ended, WNOHANG) == (pid_t)live->command_pid)
+		return comm_session_command(&live->session, ended, status);
+	if (!live->options->quiet)
+		fprintf(stderr, "commd: %s goes on, as process %u\n", live->options->command[0],
+			live->command_pid);
+	return status;
+}
+
 int comm_live(const struct comm_options *options)
 {
 	static int (*const setting_up[])(struct live * live) = {
-		choose_target, open_store,	choose_source, prepare,
-		open_source,   open_companions, begin,	       set_pace,
+		choose_target, open_store,	choose_source, prepare,	 open_source,
+		try_memory,    open_companions, begin,	       set_pace,
 	};
 	struct live live = {.options = options, .end_ns = UINT64_MAX};
 	char *why = NULL;
@@ -533,6 +562,8 @@ int comm_live(const struct comm_options *options)
 		comm_record_end(live.record, end_ns);
 		status = comm_record_lost(live.record, &err) ? 1 : status;
 	}
+	if (options->command)
+		status = command_status(&live, status);
 out:
 	deinit(&live);
 	return status;

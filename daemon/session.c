@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "burst.h"
@@ -215,6 +216,20 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		return 3;
 	}
 	return 0;
+}
+
+int comm_session_command(const struct comm_session *session, int ended, int status)
+{
+	enum { SHELL_SIGNAL = 128 }; /* added by shells to the number of a signal */
+
+	if (WIFSIGNALED(ended))
+		fprintf(stderr, "commd: %s was killed by signal %d (%s)\n",
+			session->options->command[0], WTERMSIG(ended), strsignal(WTERMSIG(ended)));
+	if (status == 1)
+		return status;
+	if (WIFSIGNALED(ended))
+		return SHELL_SIGNAL + WTERMSIG(ended);
+	return WEXITSTATUS(ended) ? WEXITSTATUS(ended) : status;
 }
 
 void comm_session_deinit(struct comm_session *session)

@@ -39,6 +39,11 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns);
 const char *comm_session_lost(const struct comm_session *session);
 /* Ends the run, sums up.  Returns commd's exit status. */
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
+/*
+ * The exit status of commd, of which status is known, after its command, which ended as
+ * waitpid() says: the command's own, unless commd failed.
+ */
+int comm_session_command(const struct comm_session *session, int ended, int status);
 void comm_session_deinit(struct comm_session *session);
 
 /* live.c: a whole run of a source that has a sampler; returns the exit status. */

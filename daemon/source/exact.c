@@ -351,7 +351,7 @@ static int import(struct exact *exact, const char *how)
 	const struct comm_exact_run *run;
 	char second[PATH_MAX];
 	uint64_t end_ns;
-	int err;
+	int err, status = 0;
 
 	if (read_result(exact))
 		return 1;
@@ -365,18 +365,18 @@ static int import(struct exact *exact, const char *how)
 	if (has_second_file(exact, second, sizeof(second)))
 		fprintf(stderr, "commd: the command failed to execute another program; what it did "
 				"after that is left out\n");
-	if (WIFSIGNALED(exact->exit_status) && !strcmp(how, "target exited"))
-		fprintf(stderr, "commd: the command was ended by a signal (%s)\n",
-			strsignal(WTERMSIG(exact->exit_status)));
 	if (!options->quiet)
 		fprintf(stderr, "%.1f s (%s), %.4g bytes read, all counted%s; run %lld in %s\n",
 			(double)(end_ns - run->start_ns) / 1e9, how, counted_bytes(exact),
 			exact->native ? " by the program itself" : "",
 			(long long)exact->session.run, options->store);
-	if (counted_bytes(exact) > 0)
-		return 0;
-	fprintf(stderr, "commd: no memory access of the target was seen\n");
-	return 3;
+	if (!(counted_bytes(exact) > 0)) {
+		fprintf(stderr, "commd: no memory access of the target was seen\n");
+		status = 3;
+	}
+	return strcmp(how, "target exited")
+		       ? status
+		       : comm_session_command(&exact->session, exact->exit_status, status);
 }
 
 static void deinit(struct exact *exact)

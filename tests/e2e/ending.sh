@@ -111,4 +111,22 @@ if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
 else
   skip "the cgroup is removed" "no writable cgroup v2 hierarchy"
 fi
+# A command's own exit status is that of commd, whatever the source; without --duration it is waited for.
+command_ends() { # NAME STATUS SENTENCE OPTION... -- COMMAND...
+  local name=$1 wanted=$2 sentence=$3 said code
+  shift 3
+  # Into a file: a command that goes on would keep a pipe open.
+  timeout 300 "$commd" --store "$dir/command.db" "$@" >"$dir/said" 2>&1
+  code=$?
+  said=$(cat "$dir/said")
+  if [ $code = "$wanted" ] && grep -qF "$sentence" <<<"$said"; then ok "$name"; else not_ok "$name" "exit $code: $said"; fi
+}
+command_ends "a command's exit status" 7 '(target exited)' --rate 2000 -- \
+  python3 -c 'import sys; x = sum(range(5000000)); sys.exit(7)'
+command_ends "a command killed by a signal" 139 'sh was killed by signal 11' --rate 2000 -- sh -c 'kill -SEGV $$'
+command_ends "a command that succeeds and reads nothing that was seen" 3 'no memory access' --rate 1 -- true
+command_ends "a command that is not over" 0 'sh goes on, as process' --rate 2000 --duration 2s -- \
+  sh -c "echo \$\$ >$dir/on; while :; do :; done"
+kill -9 "$(cat "$dir/on")" && ok "it does go on" || not_ok "it does go on"
+command_ends "a command that was counted" 9 'all counted' --source exact -- sh -c 'exit 9'
 exit $status
