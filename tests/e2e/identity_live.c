@@ -409,8 +409,11 @@ static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, bool (*enough)
 {
 	const struct comm_sampler *sampler = comm_source_find("bpf")->sampler;
 	struct comm_sampler_config config = comm_sampler_defaults;
-	const struct comm_sampler_rate rate = {
-		.period = period_ns, .switches = true, .lines = true, .tick_every = 1};
+	const struct comm_sampler_rate rate = {.period = period_ns,
+					       .switches = true,
+					       .lines = true,
+					       .tick_every = 1,
+					       .strangers_per_s = UINT32_MAX};
 	uint64_t end_ns, late_ns;
 	void *handle;
 	char *err = NULL;
