@@ -224,7 +224,7 @@ slope() { # COLUMN
   awk -v c="$1" '{ t[NR] = $1 / 60; v[NR] = $c }
     END {
       for (i = int(NR / 2) + 1; i <= NR; i++) { n++; st += t[i]; sv += v[i] }
-      for (i = int(NR / 2) + 1; i <= NR; i++) { a += (t[i] - st / n) * (v[i] - sv / n); b += (t[i] - st / n) ^ 2 }
+      for (i = int(NR / 2) + 1; i <= NR; i++) { a += (t[i] - st / n) * (v[i] - sv / n); b += (t[i] - st / n) * (t[i] - st / n) }
       printf "%.1f\n", b ? a / b : 0
     }' "$dir/measured"
 }
