@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "parse_child.h"
 
+#include "child_calls.h"
 #include "dwline.h"
 #include "foreign.h"
 #include "saved.h"
@@ -21,7 +22,6 @@
 
 enum {
 	NOBODY = 65534,
-	NICE = 19,
 	LINES_CPU_MS = 2000,
 	/* The child's only descriptors: the result, the file, and what may be its debug file. */
 	CHILD_SAVED = 3,
@@ -32,16 +32,21 @@ enum {
 
 static const off_t file_bytes_max = (off_t)2 << 30;
 
-/* Limits of a child by what it reads. */
+/*
+ * Limits of a child by what it reads.  At the lowest priority beside busy threads it gets
+ * 1.5 % of a CPU or less.  SCHED_IDLE gets a fifth of that: on a busy host, where it matters, there
+ * would never be a line.  Symbols do not wait: samples have no names until they are there.
+ */
 static const struct limit {
 	unsigned int cpu_s;
 	unsigned long long memory_bytes; /* beyond the host's, which is small */
 	unsigned long long saved_bytes;
+	int nice;
 } limits[COMM_PARSE_KINDS] = {
-	[COMM_PARSE_IDENTITY] = {1, 256ull << 20, 4096},
-	[COMM_PARSE_SYMBOLS] = {4, 512ull << 20, COMM_ELFSYM_SAVED_MAX},
-	[COMM_PARSE_PERF_MAP] = {1, 128ull << 20, COMM_JIT_SAVED_MAX},
-	[COMM_PARSE_LINES] = {LINES_CPU_MS / 1000 + 2, 3ull << 30, COMM_DWLINE_SAVED_MAX},
+	[COMM_PARSE_IDENTITY] = {1, 256ull << 20, 4096, 0},
+	[COMM_PARSE_SYMBOLS] = {4, 512ull << 20, COMM_ELFSYM_SAVED_MAX, 0},
+	[COMM_PARSE_PERF_MAP] = {1, 128ull << 20, COMM_JIT_SAVED_MAX, 0},
+	[COMM_PARSE_LINES] = {LINES_CPU_MS / 1000 + 2, 3ull << 30, COMM_DWLINE_SAVED_MAX, 19},
 };
 
 /* Leaves file[i] as descriptor CHILD_SAVED + i, and no other: the host's are not for a child. */
@@ -67,6 +72,7 @@ static void limit_all(const struct limit *limit)
 	unsigned long long pages = 0;
 	struct rlimit memory;
 	FILE *proc = fopen("/proc/self/statm", "re");
+	int fd;
 
 	if (!proc || fscanf(proc, "%llu", &pages) != 1)
 		_exit(1);
@@ -74,16 +80,17 @@ static void limit_all(const struct limit *limit)
 	memory.rlim_cur = memory.rlim_max =
 		pages * (unsigned long long)getpagesize() + limit->memory_bytes;
 	/* Memory may be short in a cgroup that the limit knows nothing of. */
-	proc = fopen("/proc/self/oom_score_adj", "we");
-	if (proc) {
-		fputs("1000", proc);
-		fclose(proc);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "1000", 4);
+		close(fd);
 	}
 	setrlimit(RLIMIT_AS, &memory);
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_NPROC, &none);
 	setrlimit(RLIMIT_FSIZE, &file);
+	setpriority(PRIO_PROCESS, 0, limit->nice);
 }
 
 /* Gives up all rights.  No other file can be opened from here on. */
@@ -104,6 +111,10 @@ static void confine(const struct limit *limit, pid_t host)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
 		_exit(1);
+#ifndef __SANITIZE_ADDRESS__ /* which has calls of its own to make */
+	if (comm_child_calls_parser() < 0)
+		_exit(1);
+#endif
 	/* Last: test_parser takes it for the sign that all of this is done. */
 	if (setrlimit(RLIMIT_NOFILE, &none) < 0)
 		_exit(1);
@@ -190,12 +201,6 @@ static int parse(const struct comm_parse_request *request, int n_debug)
 	debug_fd = find_debug(request, n_debug, &debug_id);
 	if (request->kind == COMM_PARSE_SYMBOLS)
 		return save_symbols(debug_fd);
-	/*
-	 * At the lowest priority beside busy threads it gets 1.5 % of a CPU or less.
-	 * SCHED_IDLE gets a fifth of that: on a busy host, where it matters, there would
-	 * never be a line.  Symbols do not wait: samples have no names until they are there.
-	 */
-	setpriority(PRIO_PROCESS, 0, NICE);
 	if (request->id.has_lines)
 		return save_lines(CHILD_FILE);
 	return debug_fd < 0 ? -ENODATA : save_lines(debug_fd);

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The system calls of a run: each that is refused is tried, behind the filter. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../daemon/filter.c"
+#include "child_calls.h"
 
 enum {
 	CALLS = 512,
@@ -19,14 +26,26 @@ enum {
 	X32 = 0x40000000,
 };
 
-/* Runs fn behind the filter, in a child; its result is how many things went wrong. */
+static const struct side {
+	const char *name;
+	int (*install)(void);
+	bool (*knows)(long nr);
+} sides[] = {
+	{"the daemon", comm_filter_install, comm_filter_knows},
+	{"the host", comm_child_calls_host, comm_child_calls_host_knows},
+	{"a parsing child", comm_child_calls_parser, comm_child_calls_parser_knows},
+};
+
+static const struct side *side = &sides[0];
+
+/* Runs fn behind the side's filter, in a child; its result is how many things went wrong. */
 static int behind(int (*fn)(void))
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_filter_install())
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || side->install())
 			_exit(200);
 		_exit(fn());
 	}
@@ -42,6 +61,14 @@ static int refused(const char *what, long got)
 	return 1;
 }
 
+static int let_pass(const char *what, long got)
+{
+	if (got != -1 || errno != EPERM)
+		return 0;
+	dprintf(2, "%s is refused\n", what);
+	return 1;
+}
+
 /* With arguments that do no harm should the call be let pass. */
 static int try_unknown(void)
 {
@@ -50,7 +77,7 @@ static int try_unknown(void)
 
 	for (long nr = 0; nr < CALLS; nr++) {
 		snprintf(name, sizeof(name), "call %ld", nr);
-		if (!comm_filter_knows(nr) && nr != URETPROBE && nr != URETPROBE + 1)
+		if (!side->knows(nr) && nr != URETPROBE && nr != URETPROBE + 1)
 			wrong += refused(name, syscall(nr, -1L, -1L, -1L, -1L, -1L, -1L));
 	}
 	return wrong + refused("an x32 call", syscall(X32 | SYS_getpid));
@@ -77,14 +104,6 @@ static int try_known(void)
 	return wrong;
 }
 
-static int let_pass(const char *what, long got)
-{
-	if (got != -1 || errno != EPERM)
-		return 0;
-	dprintf(2, "%s is refused\n", what);
-	return 1;
-}
-
 /* Of each rule with a condition the side that passes. */
 static int try_needed(void)
 {
@@ -105,7 +124,58 @@ static int try_needed(void)
 static void test_unknown(void **state)
 {
 	(void)state;
-	assert_int_equal(behind(try_unknown), 0);
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+		side = &sides[i];
+		if (behind(try_unknown))
+			fail_msg("behind the list of %s", side->name);
+	}
+	side = &sides[0];
+}
+
+/* Of the host's rules with a condition the sides that are refused, and one that passes. */
+static int try_host(void)
+{
+	int wrong = 0;
+
+	wrong += refused("an executable mapping", syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC,
+							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	wrong += refused("memory made executable", syscall(SYS_mprotect, 0, 0, PROT_EXEC));
+	wrong += refused("a new file", syscall(SYS_openat, -1, "x", O_CREAT | O_WRONLY, 0600));
+	wrong += refused("a file made empty", syscall(SYS_openat, -1, "x", O_TRUNC | O_WRONLY));
+	wrong += refused("a user namespace", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0));
+	wrong += refused("another's limits", syscall(SYS_prlimit64, getppid(), 0, NULL, NULL));
+	wrong += let_pass("a file", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
+	return wrong;
+}
+
+static int try_parser(void)
+{
+	int wrong = 0;
+
+	wrong += refused("a file", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
+	wrong += refused("the state of a path", syscall(SYS_newfstatat, AT_FDCWD, "/", NULL, 0));
+	wrong += refused("an owner of a descriptor", fcntl(0, F_SETOWN, getppid()));
+	wrong += refused("an executable mapping", syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC,
+							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	wrong += refused("memory made executable", syscall(SYS_mprotect, 0, 0, PROT_EXEC));
+	wrong += refused("a signal to another", syscall(SYS_tgkill, getppid(), getppid(), 0));
+	wrong += refused("another's limits", syscall(SYS_prlimit64, getppid(), 0, NULL, NULL));
+	wrong += let_pass("a descriptor's state", fcntl(0, F_GETFD));
+	return wrong;
+}
+
+static void test_children(void **state)
+{
+	(void)state;
+	side = &sides[1];
+	assert_int_equal(behind(try_host), 0);
+	side = &sides[2];
+	assert_int_equal(behind(try_parser), 0);
+	side = &sides[0];
+	/* What a child may do it may do behind both lists. */
+	for (long nr = 0; nr < CALLS; nr++)
+		if (comm_child_calls_parser_knows(nr) && !comm_child_calls_host_knows(nr))
+			fail_msg("call %ld", nr);
 }
 
 static void test_known(void **state)
@@ -183,18 +253,31 @@ static void test_never(void **state)
 		SYS_settimeofday,
 	};
 
+	static const long programs[] = {
+		SYS_execve,	    SYS_execveat,    SYS_ptrace,       SYS_process_vm_writev,
+		SYS_mount,	    SYS_unshare,     SYS_setns,	       SYS_pidfd_getfd,
+		SYS_socket,	    SYS_connect,     SYS_bpf,	       SYS_perf_event_open,
+		SYS_unlink,	    SYS_unlinkat,    SYS_rename,       SYS_renameat2,
+		SYS_chmod,	    SYS_fchmod,	     SYS_chown,	       SYS_fchown,
+		SYS_mknod,	    SYS_init_module, SYS_finit_module, SYS_userfaultfd,
+		SYS_io_uring_setup,
+	};
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-		if (comm_filter_knows(never[i]))
+		if (comm_filter_knows(never[i]) || comm_child_calls_parser_knows(never[i]))
 			fail_msg("call %ld", never[i]);
+	/* Nor does the host, which makes, ends and confines processes, start programs. */
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (comm_child_calls_host_knows(programs[i]))
+			fail_msg("call %ld", programs[i]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_never),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_never),  cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_known),  cmocka_unit_test(test_children),
 		cmocka_unit_test(test_needed),
 	};
 

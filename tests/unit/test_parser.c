@@ -279,6 +279,11 @@ static void confined(void **state)
 			assert_null(strstr(to, "/dev/null"));
 	}
 	assert_true(is_of_child(host, "status", "NoNewPrivs:", "1"));
+#ifndef __SANITIZE_ADDRESS__
+	/* The child is behind the list of its host and its own (child_calls.h). */
+	assert_true(is_of_child(host, "status", "Seccomp_filters:", "\t1\n"));
+	assert_true(is_of_child(pid, "status", "Seccomp_filters:", "\t2\n"));
+#endif
 	/* DAC_READ_SEARCH, KILL, SETGID, SETUID, SYS_PTRACE, CHECKPOINT_RESTORE at most. */
 	if (geteuid() == 0)
 		assert_true(is_of_child(host, "status", "CapPrm:", "\t00000100000800e4"));

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The system calls of the host of the children that read files (parse_host.h), and of a child
+ * once it has opened its file (parse_child.h): two lists, the second within the first.
+ */
+#ifndef COMM_CHILD_CALLS_H
+#define COMM_CHILD_CALLS_H
+
+#include "seccomp_list.h"
+
+/*
+ * Of the host, and of its children until they have opened their files: no program is
+ * started, no memory made executable, no process traced, no socket or namespace made.
+ */
+int comm_child_calls_host(void);
+/* Of a child that reads a file of a target: nothing is opened, no process made or signalled. */
+int comm_child_calls_parser(void);
+/* For tests. */
+bool comm_child_calls_host_knows(long nr);
+bool comm_child_calls_parser_knows(long nr);
+
+#endif
