@@ -151,6 +151,13 @@ struct comm_query {
 	 * the same object.  Else guesses count as read with the writer not seen.
 	 */
 	uint64_t guess;
+	double min_bytes;   /* edges of at least so many are shown */
+	const char *writer; /* as thread: only edges from such threads; NULL: all */
+	/*
+	 * Nonzero: data objects stand between the nodes, function -> object -> function, as with
+	 * by "object" between threads; the report's by is that of "object".
+	 */
+	uint64_t objects;
 };
 
 #ifdef __cplusplus

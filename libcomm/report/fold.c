@@ -27,7 +27,8 @@ static bool has_between(const struct comm_fold *fold)
 int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		   struct comm_reader *reader, struct comm_report_whole *whole, char **err)
 {
-	const struct comm_grouping_ops *ops = comm_grouping_find(query->by);
+	const struct comm_grouping_ops *ops = comm_grouping_find(query->by), *ends;
+	const char *by = query->by;
 	int code;
 
 	memset(fold, 0, sizeof(*fold));
@@ -36,12 +37,16 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	fold->report = &whole->shown;
 	if (!ops)
 		return comm_reader_fail(err, -EINVAL, "there is no grouping '%s'", query->by);
+	ends = ops->ends;
+	if (query->objects && !ends) {
+		ends = ops;
+		ops = &comm_grouping_object;
+	}
 	fold->report->by = &ops->grouping;
-	code = comm_grouping_open(&fold->own, ops, query->by, reader, &whole->run, &whole->texts,
-				  err);
-	if (!code && ops->ends)
-		code = comm_grouping_open(&fold->ends, ops->ends, NULL, reader, &whole->run,
-					  &whole->texts, err);
+	code = comm_grouping_open(&fold->own, ops, by, reader, &whole->run, &whole->texts, err);
+	if (!code && ends)
+		code = comm_grouping_open(&fold->ends, ends, by, reader, &whole->run, &whole->texts,
+					  err);
 	if (code)
 		return code;
 	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
@@ -308,13 +313,17 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	return code;
 }
 
-static int order_edges(const void *pa, const void *pb, void *ctx)
+static bool is_large(const struct comm_query *query, const struct comm_report_edge *edge)
+{
+	return edge->share >= query->min_share && edge->bytes >= query->min_bytes;
+}
+
+static int order_edges(const void *pa, const void *pb, void *query)
 {
 	const struct comm_report_edge *a = pa, *b = pb;
-	double min_share = *(const double *)ctx;
 
-	if ((a->share >= min_share) != (b->share >= min_share))
-		return a->share >= min_share ? -1 : 1;
+	if (is_large(query, a) != is_large(query, b))
+		return is_large(query, a) ? -1 : 1;
 	if (a->resolved != b->resolved)
 		return a->resolved ? -1 : 1;
 	if (a->bytes != b->bytes)
@@ -522,7 +531,6 @@ static void foretell(struct comm_fold *fold, struct making *making)
 
 static int make_edges(struct comm_fold *fold, struct making *making)
 {
-	double min_share = fold->query->min_share;
 	struct comm_report *report = fold->report;
 	const struct comm_report_edge *edge;
 	int code;
@@ -536,10 +544,10 @@ static int make_edges(struct comm_fold *fold, struct making *making)
 		return code;
 	foretell(fold, making);
 	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
-		&min_share);
+		(void *)fold->query);
 	for (; report->n_shown < report->n_edges; report->n_shown++) {
 		edge = &fold->whole->edges[report->n_shown];
-		if (edge->share < min_share || (fold->query->resolved && !edge->resolved) ||
+		if (!is_large(fold->query, edge) || (fold->query->resolved && !edge->resolved) ||
 		    (fold->query->top && report->n_shown >= fold->query->top))
 			break;
 	}

@@ -34,8 +34,7 @@ struct work {
 	struct comm_report *report; /* &whole->shown */
 	struct comm_slices slices;
 	struct comm_fold fold;
-	uint8_t *wanted; /* threads of query->thread, by id; NULL: all */
-	size_t n_wanted;
+	uint8_t *wanted, *writers; /* threads of query->thread and ->writer, by id; NULL: all */
 };
 
 static int find_run(struct work *work, char **err)
@@ -151,10 +150,9 @@ static int load_slices(struct work *work, char **err)
 	return 0;
 }
 
-/* Marks the threads that the query names. */
-static int find_threads(struct work *work, char **err)
+/* Marks, by id, the threads that are called so. */
+static int find_threads(struct work *work, const char *want, uint8_t **ret, char **err)
 {
-	const char *want = work->query->thread;
 	long long run = work->report->run->id;
 	char number[16], label[COMM_LABEL];
 	sqlite3_stmt *stmt;
@@ -163,9 +161,8 @@ static int find_threads(struct work *work, char **err)
 
 	if (!want)
 		return 0;
-	work->n_wanted = COMM_THREADS_MAX;
-	work->wanted = calloc(work->n_wanted, 1);
-	if (!work->wanted)
+	*ret = calloc(COMM_THREADS_MAX, 1);
+	if (!*ret)
 		return comm_reader_fail_db(work->reader, err, -ENOMEM);
 	if (sqlite3_prepare_v2(work->reader->db, "SELECT id, tid, name FROM thread WHERE run = ?1",
 			       -1, &stmt, NULL) != SQLITE_OK)
@@ -178,9 +175,9 @@ static int find_threads(struct work *work, char **err)
 		snprintf(number, sizeof(number), "%u", (uint32_t)sqlite3_column_int64(stmt, 1));
 		/* Takes NAME/TID too, as reports tell threads of one name apart. */
 		snprintf(label, sizeof(label), "%s/%s", text ? text : "", number);
-		if (id < work->n_wanted && (!strcmp(number, want) || !strcmp(label, want) ||
-					    (text && !fnmatch(want, text, 0)))) {
-			work->wanted[id] = 1;
+		if (id < COMM_THREADS_MAX && (!strcmp(number, want) || !strcmp(label, want) ||
+					      (text && !fnmatch(want, text, 0)))) {
+			(*ret)[id] = 1;
 			found = true;
 		}
 	}
@@ -197,9 +194,12 @@ static int find_threads(struct work *work, char **err)
 
 static bool is_wanted(const struct work *work, const struct comm_edge *row)
 {
-	return !work->wanted ||
-	       (row->src_thread < work->n_wanted && work->wanted[row->src_thread]) ||
-	       (row->dst_thread < work->n_wanted && work->wanted[row->dst_thread]);
+	bool src = row->src_thread < COMM_THREADS_MAX, dst = row->dst_thread < COMM_THREADS_MAX;
+
+	if (work->writers && !(src && work->writers[row->src_thread]))
+		return false;
+	return !work->wanted || (src && work->wanted[row->src_thread]) ||
+	       (dst && work->wanted[row->dst_thread]);
 }
 
 static const char edges_sql[] =
@@ -269,7 +269,9 @@ static int build(struct work *work, char **err)
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
-		code = find_threads(work, err);
+		code = find_threads(work, work->query->thread, &work->wanted, err);
+	if (!code)
+		code = find_threads(work, work->query->writer, &work->writers, err);
 	if (code)
 		return code;
 	code = scan(work);
@@ -285,7 +287,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, guess) + sizeof(uint64_t) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, objects) + sizeof(uint64_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */
@@ -330,6 +332,7 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *thei
 	comm_reader_release(reader);
 	comm_slices_deinit(&work.slices);
 	free(work.wanted);
+	free(work.writers);
 	if (code) {
 		comm_report_free(work.report);
 		return code;

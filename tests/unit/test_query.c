@@ -217,6 +217,55 @@ static void test_self_and_cuts(void **state)
 	report = ask((struct comm_query){.min_share = 0.05});
 	assert_int_equal(report->n_shown, 2);
 	comm_report_free(report);
+	report = ask((struct comm_query){.min_bytes = 121});
+	assert_int_equal(report->n_shown, 2);
+	assert_true(comm_report_edge_at(report, 1)->bytes == 300);
+	comm_report_free(report);
+}
+
+/* What one thread writes: not what it reads, which counts as not asked for. */
+static void test_writer(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.writer = "alpha"});
+
+	(void)state;
+	assert_int_equal(report->n_edges, 2);
+	assert_non_null(find(report, "alpha", "beta"));
+	assert_non_null(find(report, "alpha", "beta2"));
+	assert_true(report->total_bytes == 3600 + 30);
+	assert_true(comm_report_part_at(report, 5)->bytes == 3 * (900 + 300 + 100 + 40));
+	comm_report_free(report);
+	report = ask((struct comm_query){.writer = "alpha", .thread = "beta2"});
+	assert_int_equal(report->n_edges, 1);
+	comm_report_free(report);
+	no_data((struct comm_query){.writer = "nobody"}, "no thread");
+}
+
+/* Objects between functions: the sums into an object are those between functions by object. */
+static void test_objects_between(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = "function", .objects = 1});
+
+	(void)state;
+	assert_true(report->by->between);
+	assert_true(find(report, "f", "x")->bytes == 4 * 600 + 3 * (200 + 300));
+	assert_true(find(report, "x", "g")->bytes == find(report, "f", "x")->bytes);
+	assert_true(find(report, "f", "[heap]")->bytes == 600);
+	assert_int_equal(comm_report_node_at(report, find(report, "f", "x")->from)->kind,
+			 COMM_NODE_FUNCTION);
+	assert_int_equal(comm_report_node_at(report, find(report, "f", "x")->to)->kind,
+			 COMM_NODE_OBJECT);
+	comm_report_free(report);
+	/* Between threads it is the grouping of that name; joined nodes stand at ends, too. */
+	report = ask((struct comm_query){.objects = 1});
+	assert_true(find(report, "alpha", "x")->bytes == 4 * 600 + 3 * 200);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = "object", .objects = 1});
+	assert_true(find(report, "alpha", "x")->bytes == 4 * 600 + 3 * 200);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = "thread,function", .objects = 1});
+	assert_true(find(report, "alpha f", "x")->bytes == 4 * 600 + 3 * 200);
+	comm_report_free(report);
 }
 
 /*
@@ -711,7 +760,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_by_thread),
 		TEST(test_self_and_cuts),
-
+		TEST(test_writer),
+		TEST(test_objects_between),
 		TEST(test_across),
 		TEST(test_thread_by_label),
 		TEST(test_first_read),
