@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first; USES_ROOM lists the rooms whose headers ROOM may include.
 
-ROOMS := model target stream decode identity estimate estimate/hazard estimate/ownership exact store report report/grouping
+ROOMS := model target stream decode identity estimate estimate/hazard estimate/ownership exact perfdata store report report/grouping
 
 USES_model :=
 USES_target := model
@@ -12,6 +12,7 @@ USES_estimate := model
 USES_estimate/hazard := model estimate
 USES_estimate/ownership := model estimate
 USES_exact := model
+USES_perfdata := model target stream
 USES_store := model
 USES_report := model store
 USES_report/grouping := model store report

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "cpu_events.h"
 #include "cpu_rings.h"
+#include "perf_access.h"
 #include "perf_clock.h"
 #include "source.h"
 #include "trigger.h"
@@ -25,27 +26,13 @@ enum {
 	PERIOD_MIN = 1009,
 	IBS_STEP = 16,
 	RECORD_NS = 500, /* of a record that shares its interrupt; not measured on a PMU */
-	X86_FLAGS_FIXED = 1 << 1,
-	X86_FLAGS_EXACT = 1 << 3, /* PERF_EFLAGS_EXACT */
+	REGS = 18,	 /* bits of regs_mask */
 };
 
 /* Registers first to last: AX to FLAGS, R8 to R15.  No segments: with them no large PEBS. */
 #define BITS(first, last) (((2ULL << (last)) - 1) & ~((1ULL << (first)) - 1))
 static const uint64_t regs_mask =
 	BITS(PERF_REG_X86_AX, PERF_REG_X86_FLAGS) | BITS(PERF_REG_X86_R8, PERF_REG_X86_R15);
-
-enum {
-	AT_IP = 8,
-	AT_FLAGS = 9,
-	AT_END = 18,
-};
-
-static const uint8_t reg_at[COMM_NGPR] = {
-	[COMM_RAX] = 0,	 [COMM_RBX] = 1,  [COMM_RCX] = 2,  [COMM_RDX] = 3,
-	[COMM_RSI] = 4,	 [COMM_RDI] = 5,  [COMM_RBP] = 6,  [COMM_RSP] = 7,
-	[COMM_R8] = 10,	 [COMM_R9] = 11,  [COMM_R10] = 12, [COMM_R11] = 13,
-	[COMM_R12] = 14, [COMM_R13] = 15, [COMM_R14] = 16, [COMM_R15] = 17,
-};
 
 enum {
 	SAMPLE_TYPE = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -64,7 +51,7 @@ struct record {
 };
 
 struct record_registers {
-	uint64_t abi, reg[AT_END];
+	uint64_t abi, reg[REGS];
 };
 
 /* One event on one CPU. */
@@ -346,48 +333,12 @@ static uint64_t period_at(const struct event *event, int cpu, uint64_t time_ns)
 	return all < UINT32_MAX ? (uint64_t)all : UINT32_MAX;
 }
 
-/* IBS tells of each op what it is, and leaves out none. */
-static uint16_t ways_of(const struct event *event, uint64_t data_src)
-{
-	const union perf_mem_data_src src = {.val = data_src};
-
-	if (event->pmu.ways)
-		return event->pmu.ways;
-	return (uint16_t)((src.mem_op & PERF_MEM_OP_LOAD ? COMM_ACCESS_READ : 0) |
-			  (src.mem_op & PERF_MEM_OP_STORE ? COMM_ACCESS_WRITE : 0));
-}
-
-static void push_burst(struct comm_perf_precise *p, const struct comm_event *access,
-		       const struct record_registers *regs)
-{
-	struct comm_event event = *access;
-	struct comm_sample *out = &p->sample;
-
-	event.kind = COMM_EV_SAMPLE;
-	event.sample = out;
-	for (unsigned int i = 0; i < COMM_NGPR; i++)
-		out->reg[i] = regs->reg[reg_at[i]];
-	out->reg[COMM_FS_BASE] = out->reg[COMM_GS_BASE] = 0;
-	out->ip = access->access.ip;
-	out->flags = regs->reg[AT_FLAGS] & ~(uint64_t)X86_FLAGS_EXACT;
-	out->known = ((1U << COMM_NGPR) - 1) | COMM_SAMPLE_AFTER;
-	/* Adaptive PEBS has no flags: then not even the bit that is always set is. */
-	if (!(regs->reg[AT_FLAGS] & X86_FLAGS_FIXED))
-		out->known |= (uint32_t)COMM_SAMPLE_NO_FLAGS;
-	out->period = access->access.period;
-	out->mode_bits = 64;
-	out->n_chunks = 0;
-	out->data_bytes = 0;
-	p->push(p->push_ctx, &event);
-}
-
 static void on_sample(struct comm_perf_precise *p, const struct perf_event_header *h)
 {
-	struct comm_event out = {.kind = COMM_EV_ACCESS};
 	struct record_registers regs = {0};
+	struct comm_perf_access access;
 	const struct event *event;
 	struct record r;
-	bool burst;
 
 	if (h->size < sizeof(*h) + sizeof(r)) {
 		p->loss[COMM_LOSS_MALFORMED]++;
@@ -397,36 +348,30 @@ static void on_sample(struct comm_perf_precise *p, const struct perf_event_heade
 	event = event_of(p, r.id);
 	if (!event || (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return;
-	out.access.flags = ways_of(event, r.data_src);
-	if (event->pmu.ibs && !out.access.flags)
-		return; /* most ops are neither: that is no loss */
+	/* IBS tells of each op what it is, and most ops are neither: that is no loss. */
+	if (event->pmu.ibs && !comm_perf_access_ways(r.data_src))
+		return;
 	p->records++;
-	if (!r.addr || r.addr >> 63) {
-		p->loss[COMM_LOSS_NO_ADDRESS] += !r.addr;
-		return;
-	}
-	if (!(h->misc & PERF_RECORD_MISC_EXACT_IP)) {
-		p->loss[COMM_LOSS_IMPRECISE]++;
-		return;
-	}
-	out.time_ns = p->perf_clock ? comm_perf_clock_mono(&p->clock, r.time_ns) : r.time_ns;
-	out.cpu = (uint16_t)p->cpu;
-	out.tgid = r.pid;
-	out.tid = r.tid;
-	out.access.addr = r.addr;
-	out.access.ip = r.ip;
-	out.access.latency_cycles = r.weight < UINT16_MAX ? (uint16_t)r.weight : UINT16_MAX;
-	out.access.data_src = r.data_src;
-	out.access.period = (uint32_t)period_at(event, p->cpu, out.time_ns);
 	if (!event->pmu.ibs && h->size >= sizeof(*h) + sizeof(r) + sizeof(regs))
 		memcpy(&regs, (const unsigned char *)(h + 1) + sizeof(r), sizeof(regs));
-	p->loss[COMM_LOSS_MODE32] += regs.abi == PERF_SAMPLE_REGS_ABI_32;
-	burst = regs.abi == PERF_SAMPLE_REGS_ABI_64 && p->want == COMM_PMU_ACCESSES;
-	if (burst)
-		out.access.flags |= COMM_ACCESS_BURST;
-	p->push(p->push_ctx, &out);
-	if (burst)
-		push_burst(p, &out, &regs);
+	access = (struct comm_perf_access){
+		.time_ns = p->perf_clock ? comm_perf_clock_mono(&p->clock, r.time_ns) : r.time_ns,
+		.addr = r.addr,
+		.ip = r.ip,
+		.weight = r.weight,
+		.data_src = r.data_src,
+		.pid = r.pid,
+		.tid = r.tid,
+		.cpu = (uint16_t)p->cpu,
+		.ways = event->pmu.ways,
+		.exact = h->misc & PERF_RECORD_MISC_EXACT_IP,
+		.bursts = p->want == COMM_PMU_ACCESSES,
+		.regs_abi = regs.abi,
+		.regs_mask = regs_mask,
+		.regs = regs.reg,
+	};
+	access.period = period_at(event, p->cpu, access.time_ns);
+	comm_perf_access_push(&access, &p->sample, p->loss, p->push, p->push_ctx);
 }
 
 static void on_record(void *ctx, const struct perf_event_header *h)

@@ -195,6 +195,11 @@ static void put(uint16_t type, uint16_t misc, const void *body, size_t bytes)
 
 enum { USER_EXACT = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP };
 
+enum {
+	AT_FLAGS = 9, /* among the registers of a record */
+	X86_FLAGS_EXACT = 1 << 3,
+};
+
 struct whole {
 	struct record r;
 	struct record_registers regs;
