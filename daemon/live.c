@@ -418,10 +418,11 @@ static const char *target_gone(const struct live *live)
 
 static const char *run_until_over(struct live *live)
 {
-	struct pollfd fds[2] = {{.fd = comm_stop_fd(), .events = POLLIN},
-				{.fd = live->sampler->fd(live->handle), .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = comm_stop_fd(), .events = POLLIN},
+			       {.fd = live->sampler->fd(live->handle), .events = POLLIN},
+			       {.fd = comm_target_command_fd(live->target), .events = POLLIN}};
 	uint64_t looked_ns = 0;
-	int drained = 0;
+	int drained = 0, ready;
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
@@ -432,7 +433,9 @@ static const char *run_until_over(struct live *live)
 			return "duration";
 		if (live->end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
 			sleep_ms = (int)((live->end_ns - now_ns) / 1000000) + 1;
-		if (poll(fds, fds[1].fd < 0 ? 1 : 2, sleep_ms) < 0 && errno != EINTR) {
+		/* A descriptor of -1 is passed over. */
+		ready = poll(fds, sizeof(fds) / sizeof(*fds), sleep_ms);
+		if (ready < 0 && errno != EINTR) {
 			live->failed = -errno;
 			return "error";
 		}
@@ -443,8 +446,12 @@ static const char *run_until_over(struct live *live)
 			return "error";
 		if (comm_session_lost(&live->session))
 			return comm_session_lost(&live->session);
-		if (now_ns - looked_ns < LOOK_NS)
+		if (ready > 0 && fds[2].revents) {
+			comm_target_command_ended(live->target);
+			fds[2].fd = -1;
+		} else if (now_ns - looked_ns < LOOK_NS) {
 			continue;
+		}
 		looked_ns = now_ns;
 		if (!comm_target_alive(live->target))
 			return target_gone(live);
@@ -528,11 +535,13 @@ int comm_live(const struct comm_options *options)
 	max_rate = comm_perf_max_rate();
 	if (live.sampler->start(live.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
+		comm_session_forget(&live.session);
 		goto out;
 	}
 	err = options->command ? comm_target_release(live.target) : 0;
 	if (err) {
 		fprintf(stderr, "commd: cannot run %s: %s\n", options->command[0], strerror(-err));
+		comm_session_forget(&live.session);
 		goto out;
 	}
 	err = comm_privilege_drop();

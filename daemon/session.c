@@ -87,6 +87,15 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 	return err;
 }
 
+void comm_session_forget(struct comm_session *session)
+{
+	int err = comm_store_forget_run(session->store);
+
+	if (err)
+		fprintf(stderr, "commd: a run without data stays in %s: %s\n",
+			session->options->store, strerror(-err));
+}
+
 static double spent_pct(const struct comm_session *session)
 {
 	if (!session->target_ns)

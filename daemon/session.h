@@ -33,6 +33,8 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);
+/* Takes the run back, which came to nothing, as if it had not begun. */
+void comm_session_forget(struct comm_session *session);
 /* Shows where the run stands, at most four times a second. */
 void comm_session_progress(struct comm_session *session, uint64_t now_ns);
 /* What was done to the store's file, as the run's end; NULL: nothing that was noticed. */

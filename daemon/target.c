@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +45,8 @@ struct comm_target {
 	uint64_t stat_start_ns, cgroup_id;
 	uint32_t cgroup_level;
 	int go_fd, result_fd; /* pipes to a spawned child that waits for release */
+	int command_fd;	      /* of the spawned child, readable at its end; -1: none */
+	uint32_t command_pid;
 };
 
 struct stat_line {
@@ -142,7 +145,7 @@ int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_targ
 		return -ENOMEM;
 	target->kind = kind;
 	target->follow = follow;
-	target->stat_fd = target->go_fd = target->result_fd = -1;
+	target->stat_fd = target->go_fd = target->result_fd = target->command_fd = -1;
 	if (kind == COMM_TARGET_ALL) {
 		target->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 		target->stat_start_ns = stat_cpu_ns(target);
@@ -162,6 +165,8 @@ void comm_target_destroy(struct comm_target *target)
 		close(target->go_fd);
 	if (target->result_fd >= 0)
 		close(target->result_fd);
+	if (target->command_fd >= 0)
+		close(target->command_fd);
 	free(target->cgroup);
 	free(target->pid);
 	free(target->member);
@@ -387,7 +392,9 @@ int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *
 	close(result[1]);
 	target->go_fd = go[1];
 	target->result_fd = result[0];
-	*ret_pid = (uint32_t)pid;
+	target->command_pid = *ret_pid = (uint32_t)pid;
+	/* Without it the end is noticed later, as that of any other process. */
+	target->command_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 
 close_result:
@@ -418,6 +425,21 @@ int comm_target_release(struct comm_target *target)
 	if (!rc && n == sizeof(error))
 		rc = -error;
 	return rc;
+}
+
+int comm_target_command_fd(const struct comm_target *target)
+{
+	return target->command_fd;
+}
+
+void comm_target_command_ended(struct comm_target *target)
+{
+	size_t i = position(target, target->command_pid);
+
+	close(target->command_fd);
+	target->command_fd = -1;
+	if (i < target->n && target->pid[i] == target->command_pid)
+		target->member[i].ran = false;
 }
 
 int comm_target_scan(struct comm_target *target)

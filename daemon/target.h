@@ -39,6 +39,13 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *ret_pid,
 		      char **err);
 int comm_target_release(struct comm_target *target);
+/*
+ * Becomes readable when the command has ended; -1: there is none, or comm_target_alive() was
+ * told of its end.
+ */
+int comm_target_command_fd(const struct comm_target *target);
+/* The command has ended: comm_target_alive() is to look at it again. */
+void comm_target_command_ended(struct comm_target *target);
 
 /* With follow, adds the children that members have already. */
 int comm_target_scan(struct comm_target *target);

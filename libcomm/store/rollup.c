@@ -320,8 +320,11 @@ static int exec_run(sqlite3 *db, const char *sql, int64_t run, uint64_t value)
 	return err;
 }
 
-/* Deletes slices of the oldest run but the current one, and the run with its last slice. */
-static int64_t drop_old_run(struct comm_rollup *rollup)
+/*
+ * Deletes a run's oldest slices, and the run with its last slice; returns edges and slices
+ * deleted, and 1 for the run.
+ */
+static int64_t drop_part(struct comm_rollup *rollup, int64_t run, bool *ret_gone)
 {
 	static const char *const rest[] = {
 		"DELETE FROM thread WHERE run = ?1",
@@ -329,20 +332,11 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 		"DELETE FROM run WHERE id = ?1",
 	};
 	struct victim victims[ROLLUP_BATCH];
-	int64_t dropped = 0, edges, run = -1;
+	int64_t dropped = 0, edges;
 	sqlite3_stmt *stmt;
 	size_t n;
 	int err;
 
-	if (sqlite3_prepare_v2(rollup->db, "SELECT min(id), 0, 0, 0 FROM run WHERE id <> ?1", -1,
-			       &stmt, NULL) != SQLITE_OK)
-		return comm_schema_errno(rollup->db);
-	sqlite3_bind_int64(stmt, 1, rollup->run);
-	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
-		run = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	if (run < 0)
-		return 0;
 	if (sqlite3_prepare_v2(rollup->db,
 			       "SELECT run, id, start_ns, end_ns FROM slice WHERE run = ?1"
 			       " ORDER BY start_ns",
@@ -350,6 +344,7 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 		return comm_schema_errno(rollup->db);
 	sqlite3_bind_int64(stmt, 1, run);
 	err = collect(rollup->db, stmt, victims, ROLLUP_BATCH, &n);
+	*ret_gone = n < ROLLUP_BATCH;
 	for (size_t i = 0; i < n && !err; i++) {
 		edges = comm_rows_drop(&rollup->rows, run, victims[i].slice);
 		if (edges < 0)
@@ -357,7 +352,7 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 		else
 			dropped += 1 + edges;
 	}
-	if (!err && n < ROLLUP_BATCH) {
+	if (!err && *ret_gone) {
 		for (size_t i = 0; i < sizeof(rest) / sizeof(*rest) && !err; i++)
 			err = exec_run(rollup->db, rest[i], run, 0);
 		dropped++;
@@ -367,6 +362,23 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 			       victims[n - 1].end_ns - victims[0].start_ns);
 	}
 	return err ? err : dropped;
+}
+
+/* Deletes slices of the oldest run but the current one. */
+static int64_t drop_old_run(struct comm_rollup *rollup)
+{
+	sqlite3_stmt *stmt;
+	int64_t run = -1;
+	bool gone;
+
+	if (sqlite3_prepare_v2(rollup->db, "SELECT min(id), 0, 0, 0 FROM run WHERE id <> ?1", -1,
+			       &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(rollup->db);
+	sqlite3_bind_int64(stmt, 1, rollup->run);
+	if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+		run = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return run < 0 ? 0 : drop_part(rollup, run, &gone);
 }
 
 /* Deletes the current run's oldest slice, the widest there, with all its parts. */
@@ -428,4 +440,32 @@ int64_t comm_rollup_make_room(struct comm_rollup *rollup, int64_t want)
 		total += dropped;
 	} while (dropped && total < want);
 	return total;
+}
+
+static int has_run(sqlite3 *db, int64_t run)
+{
+	sqlite3_stmt *stmt;
+	int rc, err;
+
+	if (sqlite3_prepare_v2(db, "SELECT 1 FROM run WHERE id = ?1", -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, run);
+	rc = sqlite3_step(stmt);
+	err = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENODATA : comm_schema_errno(db);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int comm_rollup_drop_run(struct comm_rollup *rollup, int64_t run)
+{
+	int err = has_run(rollup->db, run);
+	int64_t dropped;
+	bool gone = false;
+
+	while (!err && !gone) {
+		err = begin(rollup->db);
+		dropped = err ? err : drop_part(rollup, run, &gone);
+		err = end(rollup->db, dropped < 0 ? (int)dropped : 0);
+	}
+	return err;
 }

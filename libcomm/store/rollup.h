@@ -60,5 +60,10 @@ int comm_rollup_finish(struct comm_rollup *rollup);
  * run's deleted_ns.  Returns edges and slices deleted; 0: there is nothing left.
  */
 int64_t comm_rollup_make_room(struct comm_rollup *rollup, int64_t want);
+/*
+ * Deletes a run, oldest slices first, in several transactions: what is cut off between two
+ * leaves a run that begins later.  -ENODATA: there is no such run.
+ */
+int comm_rollup_drop_run(struct comm_rollup *rollup, int64_t run);
 
 #endif

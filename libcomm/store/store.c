@@ -641,3 +641,16 @@ int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *ho
 		store->run = 0;
 	return err;
 }
+
+int comm_store_forget_run(struct comm_store *store)
+{
+	int64_t run = store->run;
+
+	if (!run)
+		return -EINVAL;
+	if (look_at_file(store) == -ENODATA)
+		return -ENODATA;
+	store->run = 0;
+	begin_task(store);
+	return comm_rollup_drop_run(&store->rollup, run);
+}

@@ -87,5 +87,7 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 int comm_store_lost(const struct comm_store *store);
 /* how: "duration", "interrupted", "target exited", "end of recording". */
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
+/* Takes the run back that was begun, and all that was stored of it. */
+int comm_store_forget_run(struct comm_store *store);
 
 #endif
