@@ -17,12 +17,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	CHILDREN_MAX = 16, /* with those that hang and cannot be killed */
 	OPEN_MS = 5000,	   /* to open the file: a file system may never answer */
 	WALL_MS = 120 * 1000,
+	LATE_MS = 600 * 1000, /* the same with the time in which it was stopped */
+	TELL_MS = 100,	      /* how often the daemon is told what a child has cost */
+	LEFT_MOST_MS = 100,   /* of CPU time that is granted and not used */
 	HOST_SOCKET = 3,
 };
 
@@ -34,13 +38,18 @@ struct child {
 	pid_t pid; /* 0: the slot is free */
 	int pidfd, told;
 	uint64_t job;
-	uint64_t open_stop_ns, stop_ns;
-	bool answered; /* it hangs: killed, but not gone */
+	uint32_t kind;
+	uint64_t open_stop_ns, stop_ns, late_ns;
+	uint64_t told_ns;    /* of its CPU time */
+	uint64_t stopped_ns; /* when; 0: it runs */
+	bool answered;	     /* it hangs: killed, but not gone */
 	bool has_opened;
 	struct comm_parse_opened opened;
 };
 
 static struct child children[CHILDREN_MAX];
+static bool is_limited;
+static int64_t left_ns; /* CPU time that children may use; below 0: overdrawn */
 
 static void keep_rights(void)
 {
@@ -67,9 +76,25 @@ static void answer(int socket, const struct comm_parse_answer *what)
 		_exit(0);
 }
 
-/* The request's descriptor goes to *ret_saved.  False: the daemon is gone. */
+static void take_grant(const struct comm_parse_grant *grant)
+{
+	const int64_t most_ns = LEFT_MOST_MS * 1000000ll;
+
+	if (!is_limited)
+		left_ns = 0;
+	is_limited = true;
+	left_ns += grant->cpu_ns < (uint64_t)most_ns ? (int64_t)grant->cpu_ns : most_ns;
+	if (left_ns > most_ns)
+		left_ns = most_ns;
+}
+
+/*
+ * The request's descriptor goes to *ret_saved, or -1: it was a grant.  False: the daemon is
+ * gone.
+ */
 static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 {
+	struct comm_parse_grant grant;
 	struct iovec iov = {ret, sizeof(*ret)};
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
@@ -82,8 +107,15 @@ static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *c;
+	ssize_t n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
 
-	if (recvmsg(socket, &msg, MSG_CMSG_CLOEXEC) != sizeof(*ret))
+	if (n == sizeof(grant)) {
+		memcpy(&grant, ret, sizeof(grant));
+		take_grant(&grant);
+		*ret_saved = -1;
+		return true;
+	}
+	if (n != sizeof(*ret))
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	if (!c || c->cmsg_type != SCM_RIGHTS || ret->kind >= COMM_PARSE_KINDS)
@@ -111,8 +143,10 @@ static int start(const struct comm_parse_request *request, int saved)
 		return -EBUSY;
 	*c = (struct child){
 		.job = request->job,
+		.kind = request->kind,
 		.open_stop_ns = now_ns + OPEN_MS * 1000000ull,
 		.stop_ns = now_ns + WALL_MS * 1000000ull,
+		.late_ns = now_ns + LATE_MS * 1000000ull,
 	};
 	if (pipe2(told, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
@@ -142,20 +176,51 @@ static void look_opened(struct child *c)
 		c->has_opened = read(c->told, &c->opened, sizeof(c->opened)) == sizeof(c->opened);
 }
 
-/* CPU time of a child that ended, and of the host since this was asked last. */
-static uint64_t cpu_ns(const struct rusage *used)
+/* CPU time of the host since this was asked last. */
+static uint64_t host_more_ns(void)
 {
 	static uint64_t told_ns;
 	uint64_t own_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID), more_ns = own_ns - told_ns;
 
 	told_ns = own_ns;
-	return more_ns + (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000u +
+	return more_ns;
+}
+
+static uint64_t used_ns(const struct rusage *used)
+{
+	return (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000u +
 	       (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000u;
+}
+
+/* What a child has used in all, now or when it ended, becomes what is to be told. */
+static uint64_t more_ns(struct child *c, uint64_t all_ns)
+{
+	uint64_t more_ns = host_more_ns();
+
+	if (all_ns > c->told_ns) {
+		more_ns += all_ns - c->told_ns;
+		c->told_ns = all_ns;
+	}
+	left_ns -= (int64_t)more_ns;
+	return more_ns;
+}
+
+static void tell_used(int socket, struct child *c)
+{
+	struct comm_parse_answer what = {.job = c->job, .err = -EINPROGRESS};
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &used))
+		return;
+	what.cpu_ns = more_ns(c, (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+	answer(socket, &what);
 }
 
 static void ended(int socket, struct child *c, int status, const struct rusage *used)
 {
-	struct comm_parse_answer what = {.job = c->job, .err = -ECHILD, .cpu_ns = cpu_ns(used)};
+	struct comm_parse_answer what = {
+		.job = c->job, .err = -ECHILD, .cpu_ns = more_ns(c, used_ns(used))};
 
 	look_opened(c);
 	if (c->has_opened) {
@@ -174,6 +239,13 @@ static void ended(int socket, struct child *c, int status, const struct rusage *
 	c->pid = 0;
 }
 
+static uint64_t deadline_ns(const struct child *c)
+{
+	uint64_t stop_ns = c->has_opened ? c->stop_ns : c->open_stop_ns;
+
+	return c->stopped_ns || c->late_ns < stop_ns ? c->late_ns : stop_ns;
+}
+
 /*
  * A child in the hands of a file system that hangs may not even die: it is answered for, and
  * its slot comes back when it does.
@@ -190,11 +262,44 @@ static void look_after(int socket, struct child *c, uint64_t now_ns)
 	if (c->answered)
 		return;
 	look_opened(c);
-	if (now_ns < (c->has_opened ? c->stop_ns : c->open_stop_ns))
+	if (!c->stopped_ns)
+		tell_used(socket, c);
+	if (now_ns < deadline_ns(c))
 		return;
 	kill(c->pid, SIGKILL);
 	c->answered = true;
 	answer(socket, &(struct comm_parse_answer){.job = c->job, .err = -ETIME});
+}
+
+static void let_run(struct child *c, bool run, uint64_t now_ns)
+{
+	if (run == !c->stopped_ns)
+		return;
+	kill(c->pid, run ? SIGCONT : SIGSTOP);
+	if (run) {
+		c->open_stop_ns += now_ns - c->stopped_ns;
+		c->stop_ns += now_ns - c->stopped_ns;
+	}
+	c->stopped_ns = run ? 0 : now_ns;
+}
+
+/*
+ * Within a limit one child at a time reads, symbols before lines: two that share it would both
+ * be late.  Opening is no work, but may hang, so that none waits for another's.
+ */
+static void regulate(uint64_t now_ns)
+{
+	struct child *first = NULL;
+
+	for (struct child *c = children; c < children + CHILDREN_MAX; c++)
+		if (c->pid && !c->answered && c->has_opened &&
+		    (!first || c->kind < first->kind ||
+		     (c->kind == first->kind && c->job < first->job)))
+			first = c;
+	for (struct child *c = children; c < children + CHILDREN_MAX; c++)
+		if (c->pid && !c->answered)
+			let_run(c, !is_limited || (left_ns > 0 && (c == first || !c->has_opened)),
+				now_ns);
 }
 
 static _Noreturn void end_all(void)
@@ -229,27 +334,42 @@ static void confine(int socket, pid_t parent)
 #endif
 }
 
-/* When the first of the children has to be looked after at the latest; -1: never. */
+/* When the children have to be looked after at the latest; -1: never. */
 static int sleep_ms(uint64_t now_ns)
 {
-	uint64_t stop_ns = UINT64_MAX;
+	uint64_t stop_ns = UINT64_MAX, slice_ns = TELL_MS * 1000000ull, running = 0;
 
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {
 		const struct child *c = &children[i];
-		uint64_t at_ns = c->has_opened ? c->stop_ns : c->open_stop_ns;
 
-		if (c->pid && !c->answered && at_ns < stop_ns)
-			stop_ns = at_ns;
+		if (!c->pid || c->answered)
+			continue;
+		running += !c->stopped_ns;
+		if (deadline_ns(c) < stop_ns)
+			stop_ns = deadline_ns(c);
 	}
+	if (running && is_limited && left_ns > 0 && (uint64_t)left_ns / running < slice_ns)
+		slice_ns = (uint64_t)left_ns / running;
+	if (running && now_ns + slice_ns < stop_ns)
+		stop_ns = now_ns + slice_ns;
 	if (stop_ns == UINT64_MAX)
 		return -1;
 	return stop_ns > now_ns ? (int)((stop_ns - now_ns) / 1000000) + 1 : 0;
 }
 
+static void begin(const struct comm_parse_request *request, int saved)
+{
+	int err = start(request, saved);
+
+	if (err)
+		answer(HOST_SOCKET, &(struct comm_parse_answer){.job = request->job, .err = err});
+	close(saved);
+}
+
 _Noreturn void comm_parse_host(int socket, pid_t parent)
 {
 	struct comm_parse_request request = {0};
-	int saved, err;
+	int saved;
 
 	confine(socket, parent);
 	for (;;) {
@@ -264,14 +384,12 @@ _Noreturn void comm_parse_host(int socket, pid_t parent)
 		for (size_t i = 0; i < CHILDREN_MAX; i++)
 			if (children[i].pid)
 				look_after(HOST_SOCKET, &children[i], now_ns);
-		if (!fds[0].revents)
-			continue;
-		if (!receive(HOST_SOCKET, &request, &saved))
-			end_all();
-		err = start(&request, saved);
-		if (err)
-			answer(HOST_SOCKET,
-			       &(struct comm_parse_answer){.job = request.job, .err = err});
-		close(saved);
+		if (fds[0].revents) {
+			if (!receive(HOST_SOCKET, &request, &saved))
+				end_all();
+			if (saved >= 0)
+				begin(&request, saved);
+		}
+		regulate(now_ns);
 	}
 }

@@ -37,15 +37,28 @@ struct comm_parse_request {
 };
 
 /*
- * How it went.  err: 0; -ENODATA: the file has no such thing; -ECHILD: the child died;
- * -ETIME: it took too long; -EBUSY: too many hang already; or why the file could not be opened.
+ * CPU time that the children may use from now on, beside what they have left.  Until the first
+ * of these they run unlimited; from then on they are stopped while nothing is left, and
+ * one at a time runs of those that have opened their file.
+ */
+struct comm_parse_grant {
+	uint64_t cpu_ns;
+};
+
+_Static_assert(sizeof(struct comm_parse_grant) != sizeof(struct comm_parse_request),
+	       "their size tells the two apart");
+
+/*
+ * How it went.  err: 0; -EINPROGRESS: it goes on, and this says only what it has cost so far;
+ * -ENODATA: the file has no such thing; -ECHILD: the child died; -ETIME: it took too long;
+ * -EBUSY: too many hang already; or why the file could not be opened.
  */
 struct comm_parse_answer {
 	uint64_t job;
 	int32_t err;
 	uint32_t owner;	     /* user id; told by the process that opened, before it read */
 	uint64_t size_bytes; /* of the file; alike */
-	uint64_t cpu_ns;     /* of the child */
+	uint64_t cpu_ns;     /* of child and host since this was told last */
 };
 
 /* Serves requests from the socket until its other end is closed; parent: who forked. */

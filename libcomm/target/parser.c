@@ -59,6 +59,7 @@ struct comm_parser {
 	pid_t host; /* 0: there is none (any more) */
 	int socket;
 	unsigned int restarts;
+	bool is_limited;
 	struct queue queue[COMM_PARSE_KINDS];
 	struct active active[ACTIVE_MAX];
 	size_t n_active;
@@ -86,6 +87,22 @@ static int start_host(struct comm_parser *parser)
 	}
 	parser->socket = ends[0];
 	return 0;
+}
+
+/* A host that takes no message now is busy or dead: the next grant comes soon. */
+static void grant(struct comm_parser *parser, uint64_t cpu_ns)
+{
+	const struct comm_parse_grant what = {.cpu_ns = cpu_ns};
+
+	if (parser->host)
+		send(parser->socket, &what, sizeof(what), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void comm_parser_allow(struct comm_parser *parser, uint64_t cpu_ns)
+{
+	if (!parser->is_limited || comm_parser_busy(parser))
+		grant(parser, cpu_ns);
+	parser->is_limited = true;
 }
 
 static void end_host(struct comm_parser *parser)
@@ -263,9 +280,11 @@ static bool take_answer(struct comm_parser *parser, const struct comm_parse_answ
 
 		if (a.job != what->job)
 			continue;
-		parser->active[i] = parser->active[--parser->n_active];
 		parser->children_ns[a.kind] += what->cpu_ns;
 		comm_parser_charge(parser, a.kind, what->cpu_ns);
+		if (what->err == -EINPROGRESS)
+			return false;
+		parser->active[i] = parser->active[--parser->n_active];
 		hand_out(parser, &a, what->err, ret);
 		ret->owner = what->owner;
 		ret->size_bytes = what->size_bytes;
@@ -281,8 +300,11 @@ static bool give_up(struct comm_parser *parser, struct comm_parsed *ret)
 		hand_out(parser, &parser->active[--parser->n_active], -ECHILD, ret);
 		return true;
 	}
-	if (parser->restarts++ < RESTARTS_MAX && start_host(parser) == 0)
+	if (parser->restarts++ < RESTARTS_MAX && start_host(parser) == 0) {
+		if (parser->is_limited)
+			grant(parser, 0);
 		return false;
+	}
 	for (int i = 0; i < COMM_PARSE_KINDS; i++) {
 		const struct queued *q = parser->queue[i].first;
 

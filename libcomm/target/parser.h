@@ -42,7 +42,13 @@ void comm_parser_wait(struct comm_parser *parser, uint64_t ns);
 bool comm_parser_busy(const struct comm_parser *parser);
 /* The same, for one kind. */
 bool comm_parser_busy_with(const struct comm_parser *parser, enum comm_parse_kind kind);
-/* CPU time of the children that ended. */
+/*
+ * So much more CPU time may be used, if there is something to read.  Until the first call there
+ * is no limit but the allowances; from then on reading stops when all is used.
+ */
+void comm_parser_allow(struct comm_parser *parser, uint64_t cpu_ns);
+
+/* CPU time of the children so far, those that run at most 0.1 s ago. */
 uint64_t comm_parser_children_ns(const struct comm_parser *parser, enum comm_parse_kind kind);
 /* Takes the caller's own work on what was read from the kind's allowance, too. */
 void comm_parser_charge(struct comm_parser *parser, enum comm_parse_kind kind, uint64_t cpu_ns);

@@ -5,6 +5,7 @@
 #include "parser.h"
 #include "saved.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -469,6 +470,114 @@ static void a_perf_map_is_read_within_its_allowance(void **state)
 	unlink(path);
 }
 
+/* An ELF file of so many functions that reading them takes some 100 ms. */
+static int make_large_file(char *name)
+{
+	enum { CODE = 1, STRINGS, SYMBOLS, SECTIONS, FUNCTIONS = 600000, AT = 4096 };
+	const Elf64_Ehdr head = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = sizeof(head),
+		.e_ehsize = sizeof(head),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS,
+	};
+	const Elf64_Shdr shdr[SECTIONS] = {
+		[CODE] = {.sh_type = SHT_NOBITS,
+			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			  .sh_addr = 1 << 20,
+			  .sh_size = 16 * FUNCTIONS},
+		[STRINGS] = {.sh_type = SHT_STRTAB, .sh_offset = AT - 16, .sh_size = 16},
+		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
+			     .sh_offset = AT,
+			     .sh_size = FUNCTIONS * sizeof(Elf64_Sym),
+			     .sh_link = STRINGS,
+			     .sh_entsize = sizeof(Elf64_Sym)},
+	};
+	Elf64_Sym *sym = calloc(FUNCTIONS, sizeof(*sym));
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0 && sym);
+	for (unsigned int i = 1; i < FUNCTIONS; i++)
+		sym[i] = (Elf64_Sym){.st_name = 1,
+				     .st_info = STT_FUNC,
+				     .st_shndx = CODE,
+				     .st_value = (1 << 20) + 16 * (i * 7919ull % FUNCTIONS),
+				     .st_size = 16};
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(pwrite(fd, shdr, sizeof(shdr), sizeof(head)), sizeof(shdr));
+	assert_int_equal(pwrite(fd, "\0function", 10, AT - 16), 10);
+	assert_int_equal(pwrite(fd, sym, FUNCTIONS * sizeof(*sym), AT), FUNCTIONS * sizeof(*sym));
+	free(sym);
+	return fd;
+}
+
+/* Waits until the children's cost for symbols is so much, or until a file is done with. */
+static uint64_t wait_for_cost(uint64_t cost_ns, uint64_t most_ns, struct comm_parsed *ret,
+			      bool *done)
+{
+	uint64_t stop_ns = comm_clock_now_ns() + most_ns, ns = 0;
+
+	while (!*done && ns < cost_ns && comm_clock_now_ns() < stop_ns) {
+		*done = comm_parser_next(parser, ret);
+		ns = comm_parser_children_ns(parser, COMM_PARSE_SYMBOLS);
+		usleep(1000);
+	}
+	return ns;
+}
+
+/*
+ * What a child costs is told while it runs, and it is stopped when that is more than is
+ * granted.
+ */
+static void a_child_works_within_its_grants(void **state)
+{
+	const uint64_t s = 1000000000, grant_ns = s / 200;
+	char name[] = "/tmp/test_parser.XXXXXX";
+	struct comm_parsed parsed = {.err = -EAGAIN};
+	struct comm_parse_request r;
+	uint64_t whole_ns, granted_ns = 0, ns;
+	int fd = make_large_file(name);
+	bool done = false;
+	pid_t pid = 0;
+	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	(void)state;
+	r = request_of(COMM_PARSE_SYMBOLS, at);
+	r.id.has_symtab = r.id.has_lines = true; /* so that no debug file is looked for */
+	assert_int_equal(read_now(&r).err, 0);
+	whole_ns = comm_parser_children_ns(parser, COMM_PARSE_SYMBOLS);
+	print_message("unlimited: %.1f ms\n", (double)whole_ns / 1e6);
+	assert_true(whole_ns > 10 * grant_ns);
+	/* Nothing is granted: it is stopped at once. */
+	comm_parser_allow(parser, 0);
+	assert_int_equal(comm_parser_ask(parser, &r, &token), 0);
+	while (!done && !(pid && is_of_child(pid, "status", "State:", "T"))) {
+		wait_for_cost(UINT64_MAX, s / 1000, &parsed, &done);
+		pid = child_of(child_of(getpid()));
+	}
+	ns = wait_for_cost(UINT64_MAX, s / 5, &parsed, &done) - whole_ns;
+	assert_false(done);
+	assert_true(ns < whole_ns / 2);
+	while (!done && granted_ns < 10 * whole_ns) {
+		comm_parser_allow(parser, grant_ns);
+		granted_ns += grant_ns;
+		ns = wait_for_cost(whole_ns + granted_ns, 30 * s, &parsed, &done) - whole_ns;
+	}
+	print_message("limited: %.1f ms, %.1f ms granted\n", (double)ns / 1e6,
+		      (double)granted_ns / 1e6);
+	assert_true(done);
+	assert_int_equal(parsed.err, 0);
+	/* It was stopped now and then, and what it took too much of was owed. */
+	assert_true(granted_ns >= 4 * grant_ns && granted_ns > ns / 2);
+	munmap(at, 4096);
+	unlink(name);
+	close(fd);
+}
+
 /*
  * A FUSE server in a few lines: one file, which can be opened and mapped; then it answers
  * no more.
@@ -601,6 +710,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_debug_link_to_a_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_perf_map_is_read_within_its_allowance, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_child_works_within_its_grants, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 	};
 
