@@ -34,6 +34,17 @@ static const double DAEMON_SWITCH_NS = 300; /* the daemon's, for a reported one 
  */
 static const double STRANGERS_SHARE = 0.1;
 static const double STRANGER_NS = 25000;
+/*
+ * What was spent beyond what was allowed, so many seconds' allowance of it, makes sampling
+ * pause until it is worked off down to so little.  A window's cost exceeds what was allowed
+ * in it by no more than that at its end, whatever came before: for 10 s the first, and
+ * what a tick may cost before it is known, are less than a quarter.
+ */
+static const double PAUSE_AT_S = 1.2;
+static const double GO_ON_AT_S = 0.4;
+/* Part of the budget for reading files and mappings; with debts less, and in a pause least. */
+static const double READING_SHARE = 0.6;
+static const double READING_LEAST = 0.1;
 static const double JITTER = 0.06; /* of the period, up and down */
 static const double WORTH_SETTING = 0.1;
 
@@ -48,6 +59,8 @@ enum {
 	SEEN_S = 1,
 	DEEP_S = 5,
 	TICK_EVERY_MOST = 64,
+	SETUP_S = 5,   /* of which nothing is charged later */
+	PAUSED_S = 10, /* a period without samples, though no error to any sampler */
 };
 
 void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret)
@@ -171,7 +184,7 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 {
 	memset(g, 0, sizeof(*g));
 	g->config = *config;
-	g->last_ns = now_ns;
+	g->start_ns = g->last_ns = now_ns;
 	g->rng = config->seed ? config->seed : 1;
 	/* With a budget, switches stay off until their cost is known. */
 	g->switches = !(config->overhead > 0);
@@ -201,6 +214,7 @@ void comm_governor_init(struct comm_governor *g, const struct comm_governor_conf
 		.lines = true,
 		.tick_every = g->tick_every,
 		.strangers_per_s = g->strangers_per_s,
+		.reading_ns = UINT64_MAX,
 	};
 }
 
@@ -249,6 +263,46 @@ static void govern_switches(struct comm_governor *g, const struct comm_governor_
 	g->switches = true;
 	/* Do not judge this trial by the rate of the last one. */
 	g->switch_rate = 0;
+}
+
+/* Looks a tick ahead: the next costs as much as the last ones did. */
+static bool must_pause(struct comm_governor *g, double over_ns, double allowed_per_s)
+{
+	const double tick_s = COMM_GOVERNOR_TICK_NS / NSEC_PER_SEC;
+	double next_ns = tick_s * (g->interrupt_cost + g->switch_cost + g->daemon_cost);
+
+	if (g->last_ns - g->start_ns < SETUP_S * 1000000000ULL)
+		return false;
+	g->over_ns = fmax(g->over_ns + over_ns, 0);
+	if (!g->paused)
+		return g->over_ns + next_ns > PAUSE_AT_S * allowed_per_s;
+	/* What a sample costs now is found out by none but samples. */
+	return g->over_ns > 0 && g->over_ns + next_ns > GO_ON_AT_S * allowed_per_s;
+}
+
+static void pause_sampling(struct comm_governor *g, uint64_t now_ns)
+{
+	uint64_t s = g->config.period_is_time ? 1000000000ULL : 4000000000ULL;
+
+	if (g->switches)
+		leave_switches(g, now_ns);
+	g->period = comm_governor_prime(PAUSED_S * s);
+	g->set_ns = now_ns;
+}
+
+static void go_on(struct comm_governor *g, uint64_t now_ns)
+{
+	set_period(g, now_ns);
+	g->ticks_set_ns = now_ns;
+}
+
+static double reading_per_s(const struct comm_governor *g, double allowed)
+{
+	double debts = fmin(g->credit_ns / (DEBT_S * allowed), 0); /* 0 to -1 */
+
+	if (g->paused)
+		return READING_LEAST * allowed;
+	return (READING_SHARE + debts * (READING_SHARE - READING_LEAST)) * allowed;
 }
 
 static void hold_rate(struct comm_governor *g, const struct comm_governor_input *in)
@@ -303,23 +357,62 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 	g->entry_cost /= factor;
 }
 
+/* Of the tick just over; what a pause does not tell stays as it was before. */
+static void smooth_costs(struct comm_governor *g, const struct comm_governor_input *in, double dt,
+			 double interrupt_ns, double entry_ns, double switch_ns)
+{
+	double weight = fmax(SMOOTH, 1.0 / (double)g->ticks);
+
+	smooth(&g->life_cost, (double)in->life_ns / dt, weight);
+	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
+	if (g->paused)
+		return;
+	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
+	smooth(&g->entry_cost, entry_ns / dt, weight);
+	if (in->hits)
+		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
+	smooth(&g->switch_cost, switch_ns / dt, weight);
+	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
+	if (g->switches)
+		smooth(&g->switch_rate, (double)in->switches / dt, weight);
+}
+
+/*
+ * Setting a period restarts the event's count, and what it had counted is never sampled: so
+ * seldom, compared with the period.
+ */
+static bool may_set_period(struct comm_governor *g, uint64_t now_ns)
+{
+	uint64_t since_set = now_ns - g->set_ns;
+	double change = fabs(g->nominal / (double)g->period - 1);
+
+	if (g->config.period_is_time && since_set < SET_PERIODS * g->period &&
+	    g->nominal > 0.5 * (double)g->period)
+		change = 0;
+	return change > WORTH_SETTING ||
+	       (since_set >= JITTER_NS &&
+		(!g->config.period_is_time || since_set >= JITTER_PERIODS * g->period));
+}
+
 void comm_governor_tick(struct comm_governor *g, const struct comm_governor_input *in,
 			struct comm_governor_output *ret)
 {
-	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, weight, allowed, each, change;
-	double interrupt_ns, entry_ns, switch_ns, allowed_ns;
-	uint64_t since_set;
+	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, allowed, each;
+	double interrupt_ns, entry_ns, switch_ns, allowed_ns, spent_ns;
+	bool was_paused = g->paused;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->period = g->period;
 	ret->switches = g->switches;
-	ret->lines = true;
-	ret->tick_every = g->tick_every;
+	ret->lines = !g->paused;
+	ret->paused = g->paused;
+	ret->tick_every = g->paused ? 0 : g->tick_every;
 	ret->strangers_per_s = g->strangers_per_s;
+	ret->reading_ns = g->config.overhead > 0 ? 0 : UINT64_MAX;
 	if (in->now_ns <= g->last_ns || dt < 0.001)
 		return;
 	g->last_ns = in->now_ns;
-	weight = fmax(SMOOTH, 1.0 / (double)++g->ticks);
+	g->ticks++;
 
 	entry_ns = (double)(in->interrupts - in->drained) * g->config.interrupt_ns;
 	interrupt_ns = entry_ns + (double)in->handler_ns;
@@ -331,60 +424,51 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 		switch_ns +=
 			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
 	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns) + in->life_ns;
-
-	smooth(&g->interrupt_cost, interrupt_ns / dt, weight);
-	smooth(&g->entry_cost, entry_ns / dt, weight);
-	if (in->hits)
-		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
-	smooth(&g->switch_cost, switch_ns / dt, weight);
-	smooth(&g->life_cost, (double)in->life_ns / dt, weight);
-	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
-	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
-	if (g->switches)
-		smooth(&g->switch_rate, (double)in->switches / dt, weight);
+	smooth_costs(g, in, dt, interrupt_ns, entry_ns, switch_ns);
 
 	if (g->config.overhead > 0) {
 		allowed = fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
 		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
 				  g->config.floor_ns_per_s * dt);
-		g->credit_ns += SAFETY * allowed_ns - interrupt_ns - switch_ns -
-				(double)in->life_ns - (double)in->daemon_ns;
+		spent_ns = interrupt_ns + switch_ns + (double)in->life_ns + (double)in->daemon_ns;
+		g->credit_ns += SAFETY * allowed_ns - spent_ns;
 		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
-		hold_budget(g, in, allowed);
-		govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
+		g->paused = must_pause(g, spent_ns - allowed_ns, allowed);
+		if (!g->paused) {
+			hold_budget(g, in, allowed);
+			govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
+		}
 		allow_strangers(g, allowed);
 		/* Where even the slowest rate is too dear, samples go without lines. */
-		ret->lines = g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
-			     (g->tick_every && g->tick_every < TICK_EVERY_MOST);
+		ret->lines = !g->paused &&
+			     (g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
+			      (g->tick_every && g->tick_every < TICK_EVERY_MOST));
+		ret->reading_ns = (uint64_t)(reading_per_s(g, allowed) * dt);
 	} else {
 		hold_rate(g, in);
 	}
 	g->nominal = clamp(g->nominal, shortest(g), (double)g->config.max_period);
 
-	/*
-	 * Setting a period restarts the event's count, and what it had counted is
-	 * never sampled: so seldom, compared with the period.
-	 */
-	since_set = in->now_ns - g->set_ns;
-	change = fabs(g->nominal / (double)g->period - 1);
-	if (g->config.period_is_time && since_set < SET_PERIODS * g->period &&
-	    g->nominal > 0.5 * (double)g->period)
-		change = 0;
-	if (change > WORTH_SETTING ||
-	    (since_set >= JITTER_NS &&
-	     (!g->config.period_is_time || since_set >= JITTER_PERIODS * g->period))) {
+	if (g->paused != was_paused) {
+		if (g->paused)
+			pause_sampling(g, in->now_ns);
+		else
+			go_on(g, in->now_ns);
+		ret->new_period = true;
+	} else if (!g->paused && may_set_period(g, in->now_ns)) {
 		set_period(g, in->now_ns);
 		ret->new_period = true;
 	}
 	ret->period = g->period;
 	ret->switches = g->switches;
-	ret->tick_every = g->tick_every;
+	ret->paused = g->paused;
+	ret->tick_every = g->paused ? 0 : g->tick_every;
 	ret->strangers_per_s = g->strangers_per_s;
 }
 
 void comm_governor_held(struct comm_governor *g, uint64_t period)
 {
-	if (period == g->period || !period)
+	if (period == g->period || !period || g->paused)
 		return;
 	g->period = period;
 	g->nominal = (double)period;

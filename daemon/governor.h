@@ -11,6 +11,9 @@
  * holds over any window of some seconds, and a target that wakes up does not get a
  * burst of interrupts.
  *
+ * This follows costs that change slowly.  Besides, what was spent beyond the budget is added up;
+ * when that is much, sampling pauses.
+ *
  * Where the scheduler's ticks can be samples they come first, before interrupts of
  * our own are paid for; if even they are too dear, one in several is a sample.
  */
@@ -64,25 +67,29 @@ struct comm_governor_output {
 	bool new_period; /* period differs: set it */
 	bool switches;	 /* report switches; false: do not even trace them */
 	bool lines;
+	bool paused;		 /* the period is one that takes no samples */
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
 	/* Forks and execs of threads that no sample met to report per second; UINT32_MAX: all. */
 	uint32_t strangers_per_s;
 	uint64_t handler_ns; /* cost of the tick just over, without the daemon's CPU time */
+	/* CPU time that may go into reading the target's files until the next tick; UINT64_MAX: all */
+	uint64_t reading_ns;
 };
 
 struct comm_governor {
 	struct comm_governor_config config;
-	uint64_t last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
+	uint64_t start_ns, last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
 	double nominal;
 	/* Smoothed, per second. */
 	double interrupt_cost, entry_cost, switch_cost, life_cost, daemon_cost;
 	double target_rate, switch_rate;
 	double tick_share; /* share of tick_hits in hits */
 	double credit_ns;
+	double over_ns; /* spent beyond what was allowed */
 	unsigned int tick_every;
 	uint32_t strangers_per_s;
 	uint64_t ticks_set_ns;
-	bool switches;
+	bool switches, paused;
 };
 
 void comm_governor_init(struct comm_governor *governor, const struct comm_governor_config *config,

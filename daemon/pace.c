@@ -28,6 +28,8 @@ enum {
 
 /* From the start on, setting up is reported apart; what comes later is cost like any other. */
 static const uint64_t setup_most_ns = 5000000000u;
+/* From then on reading the target's files is limited: it must be when its cost counts. */
+static const uint64_t limit_reading_ns = 4500000000u;
 
 struct comm_pace {
 	struct comm_pace_config config;
@@ -40,11 +42,12 @@ struct comm_pace {
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns;	 /* spent before the start, in no COST event yet */
+	uint64_t reading_ns;		 /* as the governor said */
 	uint64_t asked_ns, machine_switches;
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
 	uint8_t *park;
-	bool told_rate;
+	bool told_rate, is_paused;
 	int sleep_ms;
 	struct comm_pace_totals totals;
 };
@@ -81,6 +84,8 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 	p->rate.switches = out->switches;
 	p->rate.tick_every = out->tick_every;
 	p->rate.strangers_per_s = out->strangers_per_s;
+	p->reading_ns = out->reading_ns;
+	p->is_paused = out->paused;
 }
 
 /*
@@ -223,6 +228,28 @@ static uint64_t take_setup(struct comm_pace *p, uint64_t now_ns, uint64_t *daemo
 	return told_ns;
 }
 
+/* Also takes what files have cost since: children that go on reading are paid for meanwhile. */
+static void allow_reading(struct comm_pace *p, uint64_t now_ns)
+{
+	bool is_limited = now_ns - p->start_ns >= limit_reading_ns;
+
+	if (p->config.inspect)
+		comm_inspect_live_allow(p->config.inspect, is_limited ? p->reading_ns : UINT64_MAX);
+}
+
+static void tell_pause(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	const struct comm_event event = {
+		.time_ns = now_ns,
+		.kind = COMM_EV_LOSS,
+		.cause = COMM_LOSS_PAUSED,
+		.count = (now_ns - p->tick_ns) / 1000000,
+	};
+
+	if (p->is_paused)
+		push(ctx, &event);
+}
+
 /* The budget of a tick, as governor.c has it. */
 static uint64_t allowed_ns(const struct comm_pace *p, uint64_t target_ns, uint64_t elapsed_ns)
 {
@@ -239,6 +266,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	uint64_t daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t target_ns = comm_target_cpu_ns(p->config.target);
 
+	allow_reading(p, now_ns);
+	tell_pause(p, now_ns, push, ctx);
 	p->config.sampler->stats(p->config.handle, &stats);
 	in.interrupts = stats.interrupts - p->stats.interrupts;
 	in.drained = stats.drained - p->stats.drained;
@@ -290,7 +319,8 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 		set |= out.new_period || before.switches != p->rate.switches ||
 		       before.lines != p->rate.lines || before.tick_every != p->rate.tick_every ||
 		       before.strangers_per_s != p->rate.strangers_per_s;
-		if (out.new_period)
+		/* The period of a pause is no sample's weight. */
+		if (out.new_period && !out.paused)
 			tell_rate(p, now_ns, push, ctx);
 	}
 	return set ? p->config.sampler->set_rate(p->config.handle, &p->rate) : 0;

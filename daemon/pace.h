@@ -17,10 +17,11 @@ struct comm_pace_config {
 	const struct comm_sampler *sampler;
 	void *handle; /* of the opened sampler */
 	struct comm_target *target;
-	const struct comm_inspect *inspect; /* the live inspect, for its setup cost; NULL: none */
-	double overhead;		    /* share; 0: hold rate_hz */
-	double floor;	/* least budget, as a share of the time of all online CPUs; see pace.c */
-	double rate_hz; /* interrupts per second and busy CPU */
+	struct comm_inspect
+		*inspect; /* the live inspect, for its cost and its limits; NULL: none */
+	double overhead;  /* share; 0: hold rate_hz */
+	double floor;	  /* least budget, as a share of the time of all online CPUs; see pace.c */
+	double rate_hz;	  /* interrupts per second and busy CPU */
 	double interrupt_ns; /* calibrated */
 };
 

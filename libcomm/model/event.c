@@ -37,7 +37,7 @@ static const struct {
 						"when the run's time was over"},
 	[COMM_LOSS_FILES] = {"files_unread", "files of the target not read for names: the process "
 					     "that reads them died or took too long, or too many "
-					     "waited"},
+					     "waited; or mappings not read, to stay in the budget"},
 	[COMM_LOSS_TOUCH] = {"touches_lost",
 			     "first writes of pages not told: there were too many at once"},
 	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel's list of "
@@ -45,6 +45,8 @@ static const struct {
 	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
 				 "forks and execs of threads that no sample met, left out to stay "
 				 "in the budget: no sample is lost"},
+	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "
+					   "cost more than the budget"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

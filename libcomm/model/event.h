@@ -64,6 +64,7 @@ enum comm_loss {
 	COMM_LOSS_FILES,      /* files of the target that could not be read for names */
 	COMM_LOSS_TOUCH,      /* first writes of pages not told: too many at once */
 	COMM_LOSS_STRANGERS,  /* forks and execs not reported, to stay in the budget */
+	COMM_LOSS_PAUSED,     /* ms in which no samples were taken, to stay in the budget */
 	COMM_LOSS_MAX
 };
 

@@ -110,8 +110,16 @@ uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
  */
 uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect);
 /*
+ * Takes what was read of files, and lets so much more CPU time go into reading files and
+ * mappings of targets, until the next call; UINT64_MAX: there is no limit, which cannot be said
+ * any more once there was one.  What is not used is kept for a while, and what was used
+ * too much is owed: meanwhile files wait, and mappings are not read.
+ */
+void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns);
+/*
  * How many files of targets were not read, since the process that reads them died or took
- * too long, or too many were waiting.  0 unless the view is live.
+ * too long, too many were waiting, or, for mappings, nothing was allowed.  0 unless
+ * the view is live.
  */
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect);
 void comm_inspect_destroy(struct comm_inspect *inspect);

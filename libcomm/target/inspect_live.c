@@ -28,6 +28,10 @@ enum {
 	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
 	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
 	WAITS_PART = 50,	      /* and of all time */
+	/* Of what is allowed, percent; neither must keep the other from its part. */
+	MAPS_PERCENT = 40,
+	FILES_PERCENT = 60,
+	KEPT = 5, /* allowances that may be saved for mappings */
 };
 
 struct live_process {
@@ -56,6 +60,9 @@ struct live_inspect {
 	uint32_t jit_requests;
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
+	bool is_limited;
+	int64_t maps_left_ns;	/* of CPU time to read mappings with; below 0: owed */
+	uint64_t files_owed_ns; /* this process's own part of reading files */
 };
 
 static const uint64_t jit_full_ns = 60u * 1000000000ull; /* until a full map is tried again */
@@ -160,9 +167,9 @@ static ssize_t read_proc(struct live_inspect *live, uint32_t tgid, const char *n
 	return n < 0 ? n : (ssize_t)used;
 }
 
-static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
+		     size_t *ret_n)
 {
-	struct live_inspect *live = ctx;
 	struct comm_mapping *map;
 	struct live_process *p;
 	ssize_t bytes;
@@ -189,6 +196,25 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	*ret = map;
 	*ret_n = n;
 	return 0;
+}
+
+/* -EAGAIN: too much was read already. */
+static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	struct live_inspect *live = ctx;
+	uint64_t start;
+	int err;
+
+	if (!live->is_limited)
+		return read_maps(live, tgid, ret, ret_n);
+	if (live->maps_left_ns <= 0) {
+		live->unread++;
+		return -EAGAIN;
+	}
+	start = comm_clock_thread_ns();
+	err = read_maps(live, tgid, ret, ret_n);
+	live->maps_left_ns -= (int64_t)(comm_clock_thread_ns() - start);
+	return err;
 }
 
 static struct live_process *known_process(struct live_inspect *live, uint32_t tgid)
@@ -296,6 +322,7 @@ static void collect(struct live_inspect *live)
 			comm_parser_charge(live->parser, COMM_PARSE_PERF_MAP, end - start);
 		else
 			live->setup_ns += end - start;
+		live->files_owed_ns += end - start;
 		start = end;
 	}
 }
@@ -633,6 +660,28 @@ uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 		if (i != COMM_PARSE_PERF_MAP)
 			ns += comm_parser_children_ns(live->parser, (enum comm_parse_kind)i);
 	return live->setup_ns + ns;
+}
+
+void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
+{
+	struct live_inspect *live = inspect->ctx;
+	uint64_t files_ns = cpu_ns / 100 * FILES_PERCENT, paid_ns;
+	int64_t maps_ns = (int64_t)(cpu_ns / 100 * MAPS_PERCENT);
+
+	if (inspect->ops != &live_ops)
+		return;
+	collect(live);
+	if (cpu_ns == UINT64_MAX)
+		return;
+	if (!live->is_limited)
+		live->files_owed_ns = 0;
+	live->is_limited = true;
+	live->maps_left_ns += maps_ns;
+	if (live->maps_left_ns > KEPT * maps_ns)
+		live->maps_left_ns = KEPT * maps_ns;
+	paid_ns = live->files_owed_ns < files_ns ? live->files_owed_ns : files_ns;
+	live->files_owed_ns -= paid_ns;
+	comm_parser_allow(live->parser, files_ns - paid_ns);
 }
 
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)

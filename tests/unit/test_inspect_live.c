@@ -498,6 +498,30 @@ static void a_file_cut_while_in_use(void **state)
 	close(from);
 }
 
+/* Mappings are read on credit, once; then what that took is owed, and each refusal is counted. */
+static void mappings_are_read_within_what_is_allowed(void **state)
+{
+	const struct comm_mapping *map;
+	uint64_t unread;
+	size_t n;
+
+	(void)state;
+	comm_inspect_live_allow(&inspect, UINT64_MAX);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(inspect.ops->maps(inspect.ctx, self, &map, &n), 0);
+	unread = comm_inspect_live_unread(&inspect);
+	comm_inspect_live_allow(&inspect, 100);
+	assert_int_equal(inspect.ops->maps(inspect.ctx, self, &map, &n), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(inspect.ops->maps(inspect.ctx, self, &map, &n), -EAGAIN);
+	assert_int_equal(comm_inspect_live_unread(&inspect), unread + 10);
+	comm_inspect_live_allow(&inspect, 100);
+	assert_int_equal(inspect.ops->maps(inspect.ctx, self, &map, &n), -EAGAIN);
+	comm_inspect_live_allow(&inspect, 1000000000);
+	assert_int_equal(inspect.ops->maps(inspect.ctx, self, &map, &n), 0);
+	assert_true(n > 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +539,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(generated_code_is_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_cut_while_in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_are_read_within_what_is_allowed, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #define comm_clock_ns made_ns
 #define comm_inspect_live_setup_ns made_setup_ns
 #define comm_inspect_live_own_ns made_own_ns
+#define comm_inspect_live_allow made_allow
 #include "../../daemon/governor.c"
 
 static uint64_t made_now_ns(void);
@@ -22,8 +23,9 @@ static uint64_t made_ns(clockid_t id);
 
 enum { MS = 1000000 };
 
-static uint64_t now_ns, daemon_ns, target_ns, setup_ns, own_ns;
+static uint64_t now_ns, daemon_ns, target_ns, setup_ns, own_ns, allowed_ns_told;
 static struct comm_event cost;
+static uint64_t paused_ms, period;
 
 static uint64_t made_now_ns(void)
 {
@@ -48,6 +50,12 @@ uint64_t made_own_ns(const struct comm_inspect *inspect)
 	return own_ns;
 }
 
+void made_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
+{
+	(void)inspect;
+	allowed_ns_told = cpu_ns;
+}
+
 uint64_t comm_target_cpu_ns(struct comm_target *target)
 {
 	(void)target;
@@ -68,7 +76,7 @@ static void fake_info(const void *sampler, struct comm_sampler_info *ret)
 static int fake_set_rate(void *sampler, const struct comm_sampler_rate *rate)
 {
 	(void)sampler;
-	(void)rate;
+	period = rate->period;
 	return 0;
 }
 
@@ -83,6 +91,8 @@ static void take(void *ctx, const struct comm_event *event)
 	(void)ctx;
 	if (event->kind == COMM_EV_COST)
 		cost = *event;
+	if (event->kind == COMM_EV_LOSS && event->cause == COMM_LOSS_PAUSED)
+		paused_ms += event->count;
 }
 
 /* A second in which the daemon used 10 ms, 4 of them to set up, and its children 20. */
@@ -130,10 +140,49 @@ static void test_setup(void **state)
 	comm_pace_destroy(pace);
 }
 
+/*
+ * Reading files is not limited while setting up is reported apart.  Then its cost makes sampling
+ * pause, which is told, until the budget has paid for it.
+ */
+static void test_pause(void **state)
+{
+	static const struct comm_sampler sampler = {
+		.info = fake_info, .set_rate = fake_set_rate, .stats = fake_stats};
+	struct comm_inspect inspect = {0};
+	const struct comm_pace_config config = {
+		.sampler = &sampler, .inspect = &inspect, .overhead = 0.01, .interrupt_ns = 1000};
+	struct comm_pace *pace;
+
+	(void)state;
+	now_ns = 1000000 * (uint64_t)MS;
+	paused_ms = 0;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	for (int i = 0; i < 4; i++) {
+		pass(pace);
+		assert_int_equal(allowed_ns_told, UINT64_MAX);
+	}
+	pass(pace);
+	assert_true(allowed_ns_told <= 10 * MS);
+	assert_int_equal(paused_ms, 0);
+	assert_true(period > 5000 * (uint64_t)MS);
+	pass(pace);
+	assert_int_equal(paused_ms, 1000);
+	/* Nothing more is spent. */
+	for (int i = 0; i < 10; i++) {
+		now_ns += 1000 * MS;
+		target_ns += 1000 * MS;
+		assert_int_equal(comm_pace_tick(pace, now_ns, take, NULL), 0);
+	}
+	assert_in_range(paused_ms, 2000, 8000);
+	assert_true(period < 1000 * (uint64_t)MS);
+	comm_pace_destroy(pace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
