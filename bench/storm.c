@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Targets that are hard to watch cheaply: storm NAME, one of the table below.  Each does
- * rounds of the same piece of work and prints, every 200 ms, how many were done and the
- * CPU time that it and its ended children used, so that the cost of a profiler can be
+ * Targets that are hard to watch cheaply: storm NAME [THREADS], one of the table below.
+ * Each does rounds of the same piece of work and prints, every 200 ms, how many were done and
+ * the CPU time that it and its ended children used, so that the cost of a profiler can be
  * measured on a machine that others use, too: a round then takes more CPU time.
  */
 #include <pthread.h>
@@ -22,12 +22,15 @@ enum {
 	PAGE = 4096,
 	MAPPINGS = 64000,
 	SLEEPERS = 2000,
-	RUNNABLE = 2000,
+	RUNNABLE = 64, /* unless told: thousands make the machine useless to others */
+	RUNNABLE_MOST = 10000,
+	TURN_MS = 1500,
 	CPUS = 2,
 	STACK_BYTES = 64 * 1024,
 };
 
 static _Atomic uint64_t *rounds; /* shared with children */
+static int runnable_threads = RUNNABLE;
 
 /* Some 50 us. */
 static void work(void)
@@ -75,42 +78,90 @@ static void start(void *(*fn)(void *), int n)
 	}
 }
 
+static void fork_once(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		work();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void exec_once(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/proc/self/exe", "storm", "child", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+	++*rounds;
+}
+
+static void thread_once(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, work_once, NULL))
+		pthread_join(thread, NULL);
+}
+
+static void map_once(void)
+{
+	static _Thread_local FILE *file;
+	void *p;
+
+	if (!file) {
+		file = tmpfile();
+		if (!file || ftruncate(fileno(file), PAGE))
+			exit(1);
+	}
+	p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
+	munmap(p, PAGE);
+	work();
+}
+
 static void *forks(void *arg)
 {
-	for (;;) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			work();
-			_exit(0);
-		}
-		waitpid(pid, NULL, 0);
-	}
+	for (;;)
+		fork_once();
 	return arg;
 }
 
 static void *execs(void *arg)
 {
-	for (;;) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			execl("/proc/self/exe", "storm", "child", (char *)NULL);
-			_exit(1);
-		}
-		waitpid(pid, NULL, 0);
-		++*rounds;
-	}
+	for (;;)
+		exec_once();
 	return arg;
 }
 
 static void *threads(void *arg)
 {
-	for (;;) {
-		pthread_t thread;
+	for (;;)
+		thread_once();
+	return arg;
+}
 
-		if (!pthread_create(&thread, NULL, work_once, NULL))
-			pthread_join(thread, NULL);
+static void *maps_files(void *arg)
+{
+	for (;;)
+		map_once();
+	return arg;
+}
+
+/* All of them in turn. */
+static void *changes(void *arg)
+{
+	static void (*const once[])(void) = {fork_once, exec_once, thread_once, map_once, work};
+	struct timespec now;
+
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		once[((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) / TURN_MS %
+		     (sizeof(once) / sizeof(once[0]))]();
 	}
 	return arg;
 }
@@ -124,21 +175,6 @@ static void many_mappings(void)
 	for (size_t i = 0; all != MAP_FAILED && i < MAPPINGS; i += 2)
 		if (mprotect(all + i * PAGE, PAGE, PROT_READ))
 			break;
-}
-
-static void *maps_files(void *arg)
-{
-	FILE *file = tmpfile();
-
-	if (!file || ftruncate(fileno(file), PAGE))
-		exit(1);
-	for (;;) {
-		void *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fileno(file), 0);
-
-		munmap(p, PAGE);
-		work();
-	}
-	return arg;
 }
 
 static void fork_storm(void)
@@ -161,6 +197,11 @@ static void mmap_storm(void)
 	start(maps_files, CPUS);
 }
 
+static void change_storm(void)
+{
+	start(changes, CPUS);
+}
+
 static void mappings(void)
 {
 	many_mappings();
@@ -175,7 +216,7 @@ static void sleepers(void)
 
 static void runnable(void)
 {
-	start(work_always, RUNNABLE);
+	start(work_always, runnable_threads);
 }
 
 static void spin(void)
@@ -187,10 +228,15 @@ static const struct {
 	const char *name;
 	void (*begin)(void);
 } storms[] = {
-	{"spin", spin},		{"fork", fork_storm},
-	{"exec", exec_storm},	{"threads", thread_storm},
-	{"mmap", mmap_storm},	{"mappings", mappings},
-	{"sleepers", sleepers}, {"runnable", runnable},
+	{"spin", spin},
+	{"fork", fork_storm},
+	{"exec", exec_storm},
+	{"threads", thread_storm},
+	{"mmap", mmap_storm},
+	{"mappings", mappings},
+	{"changes", change_storm},
+	{"sleepers", sleepers},
+	{"runnable", runnable},
 };
 
 static uint64_t used_ns(int who)
@@ -210,10 +256,13 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "child"))
 		return 0;
 	for (i = 0; i < sizeof(storms) / sizeof(storms[0]); i++)
-		if (argc == 2 && !strcmp(argv[1], storms[i].name))
+		if (argc >= 2 && !strcmp(argv[1], storms[i].name))
 			break;
-	if (i == sizeof(storms) / sizeof(storms[0])) {
-		fprintf(stderr, "usage: storm NAME, one of:");
+	if (argc == 3)
+		runnable_threads = atoi(argv[2]);
+	if (i == sizeof(storms) / sizeof(storms[0]) || argc > 3 || runnable_threads < 1 ||
+	    runnable_threads > RUNNABLE_MOST) {
+		fprintf(stderr, "usage: storm NAME [THREADS], THREADS for runnable, NAME one of:");
 		for (i = 0; i < sizeof(storms) / sizeof(storms[0]); i++)
 			fprintf(stderr, " %s", storms[i].name);
 		fputc('\n', stderr);

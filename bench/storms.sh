@@ -3,7 +3,8 @@
 # What profiling costs targets that are hard to watch (bench/storm.c): what commd reports beside
 # what it truly costs, as medians of pairs of runs without and with it.
 #   bench/storms.sh [STORM...]      needs root; PAIRS=n (3), SECONDS_ON=n (20), LIMIT=percent (1),
-#                                   SOURCE=name (auto)
+#                                   SOURCE=name (auto), RUNNABLE=n: with a storm of n threads that
+#                                   all run, which makes the machine useless to others
 # true      = (CPU time per round with / without - 1) + commd's CPU time / the target's, in percent,
 #             from the 6th second on: the first 5 are for setting up
 # reported  = what the store says of the same seconds, setting up included
@@ -31,9 +32,11 @@ used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($
 per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf "%.3f", (y[2] - x[2]) / (y[1] > x[1] ? y[1] - x[1] : 1) }'; }
 
 storm() { # NAME
-  local name=$1 target daemon without with before after a b cpu pct window samples
+  local name=$1 threads='' target daemon without with before after a b cpu pct window samples
+  [ "$name" != runnable ] || threads=${RUNNABLE:-}
   for k in $(seq "$pairs"); do
-    "$O/bench/storm" "$name" >"$dir/rounds" &
+    # shellcheck disable=SC2086 # no word where it has no threads
+    "$O/bench/storm" "$name" $threads >"$dir/rounds" &
     target=$!
     pids+=("$target")
     until [ -s "$dir/rounds" ]; do sleep 0.2; done
@@ -78,5 +81,5 @@ storm() { # NAME
 
 echo "$(nproc) CPUs, load average $(cut -d' ' -f1-3 /proc/loadavg), $(uname -r), limit $limit %, $pairs pairs of $on_s s, source $source"
 printf '%-9s %9s %9s %9s %9s %9s\n' storm 'reported' 'worst10s' 'true' "commd's" samples
-[ $# -gt 0 ] || set -- spin fork exec threads mmap mappings sleepers runnable
+[ $# -gt 0 ] || set -- spin fork exec threads mmap changes mappings sleepers ${RUNNABLE:+runnable}
 for name in "$@"; do storm "$name"; done
