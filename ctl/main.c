@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <comm/version.h>
@@ -107,11 +109,33 @@ static void close_stdout(void)
 	_exit(CTL_FAILURE);
 }
 
+static struct termios terminal; /* as it was found: "commctl top" changes it */
+static bool has_terminal;
+
+/* SQLite maps the store's -shm file, which another program may cut short. */
+static void end_cut(int signal)
+{
+	static const char sentence[] = "commctl: the -shm file of the store was cut short by "
+				       "another program while it was read: try again\n",
+			  leave_screen[] = "\033[?1049l\033[?25h\r";
+	struct termios now;
+
+	(void)signal;
+	if (has_terminal && tcgetattr(STDIN_FILENO, &now) == 0 && now.c_lflag != terminal.c_lflag) {
+		tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+		(void)!write(STDOUT_FILENO, leave_screen, sizeof(leave_screen) - 1);
+	}
+	(void)!write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+	_exit(CTL_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
 
 	signal(SIGPIPE, SIG_IGN);
+	has_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+	signal(SIGBUS, end_cut);
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = CTL_USAGE;
 	atexit(close_stdout);

@@ -99,6 +99,22 @@ static void end_late(int signal)
 	_exit(1);
 }
 
+/*
+ * SQLite maps the store's -shm file, which another program may cut short.  Nothing is left to
+ * do then: SQLite holds pointers into it.  What it committed is in the -wal file, which the next
+ * who opens the store takes in.
+ */
+static void end_cut(int signal)
+{
+	static const char sentence[] =
+		"commd: the -shm file of the store was cut short by another program; what is "
+		"stored by now is there, and the run is unfinished\n";
+
+	(void)signal;
+	(void)!write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+	_exit(1);
+}
+
 static int make_timer(int signal, timer_t *ret)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
@@ -124,6 +140,8 @@ int comm_stop_catch(void)
 		sigaction(signals[i], &action, NULL);
 	action.sa_handler = end_late;
 	sigaction(SIGRTMIN, &action, NULL);
+	action.sa_handler = end_cut;
+	sigaction(SIGBUS, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	return 0;

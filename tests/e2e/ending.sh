@@ -93,6 +93,28 @@ verdict "the store is deleted" 1 'was deleted; the run ended'
 begin "$db" --pid $target
 truncate -s 20000 "$db"
 verdict "the store is cut short" 1 'was cut short by another program'
+# The file that SQLite maps is taken away beneath those that use it.
+if command -v tmux >/dev/null; then
+  begin "$db" --pid $target
+  tmux -S "$dir/tmux" -f /dev/null new-session -d -s top -x 100 -y 30 "TERM=xterm '$commctl' top --store '$db'; echo ended \$?; sleep 1000"
+  screen() { tmux -S "$dir/tmux" capture-pane -p -t top; }
+  for _ in $(seq 300); do screen | grep -q samples && break; sleep 0.1; done
+  kill -STOP $daemon # or it says so first
+  truncate -s 0 "$db-shm"
+  for _ in $(seq 300); do screen | grep -q ended && break; sleep 0.1; done
+  screen >"$dir/screen"
+  grep -q 'was cut short by' "$dir/screen" && grep -q '^ended 1' "$dir/screen" && ok "commctl says that a part of the store is gone" ||
+    not_ok "commctl says that a part of the store is gone" "$(cat "$dir/screen")"
+  tmux -S "$dir/tmux" kill-server
+  kill -CONT $daemon
+else
+  begin "$db" --pid $target
+  truncate -s 0 "$db-shm"
+fi
+verdict "the -shm file is cut short" 1 'the -shm file of the store was cut short'
+[ "$("$commctl" list --store "$db" --json | jq '.runs[-1].slices >= 2')" = true ] && ok "what was stored before is there" ||
+  not_ok "what was stored before is there" "$("$commctl" list --store "$db" 2>&1)"
+
 # The target's cgroup is removed; another of its name is not followed.
 group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/commprof-ending-$$
 if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
