@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "by.h"
 #include "change.h"
@@ -38,8 +37,8 @@ enum {
 struct side {
 	const char *spec; /* as the user named it; NULL: by default */
 	const char *path;
-	char file[4096]; /* what path points to, if spec has a number behind the file's name */
-	int64_t run;	 /* 0: the latest */
+	char file[CTL_PATH]; /* what path points to, if spec has a number behind the file's name */
+	int64_t run;	     /* 0: the latest */
 	struct comm_report *report;
 	struct ctl_labels labels;
 };
@@ -151,24 +150,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ctl_by_parse(key, arg, state, &diff->query.by);
 }
 
-/* N of the store; FILE, its latest run; or FILE:N. */
-static void parse_spec(const struct diff *diff, struct side *side)
-{
-	const char *colon = strrchr(side->spec, ':');
-	uint64_t run = 0;
-
-	side->path = side->spec;
-	if (ctl_parse_count(side->spec, INT64_MAX, &run) && access(side->spec, F_OK)) {
-		side->path = diff->store;
-	} else if (access(side->spec, F_OK) && colon &&
-		   ctl_parse_count(colon + 1, INT64_MAX, &run)) {
-		snprintf(side->file, sizeof(side->file), "%.*s", (int)(colon - side->spec),
-			 side->spec);
-		side->path = side->file;
-	}
-	side->run = (int64_t)run;
-}
-
 /* The run before the latest one of a store. */
 static int find_previous(struct side *side)
 {
@@ -202,7 +183,8 @@ static int choose_sides(struct diff *diff)
 	for (int s = 0; s < 2; s++) {
 		diff->side[s].path = diff->store;
 		if (diff->side[s].spec)
-			parse_spec(diff, &diff->side[s]);
+			ctl_open_which(diff->side[s].spec, diff->store, diff->side[s].file,
+				       &diff->side[s].path, &diff->side[s].run);
 	}
 	return diff->n_specs ? CTL_OK : find_previous(&diff->side[0]);
 }

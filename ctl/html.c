@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "ctl.h"
 #include "number.h"
 #include "open.h"
+#include "output.h"
 #include "page.h"
 
 enum {
@@ -17,7 +17,6 @@ enum {
 	KEY_FIRST_READ,
 	KEY_CONFIDENCE,
 	KEY_SOURCE_DIR,
-	HTML_MODE = 0640, /* as the store: names and command lines are not for everybody */
 };
 
 struct options {
@@ -122,17 +121,6 @@ static const struct argp argp = {
 	NULL,
 	NULL};
 
-static int write_file(const char *path, const char *page, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, HTML_MODE);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (out && fwrite(page, 1, size, out) == size && !fclose(out))
-		return CTL_OK;
-	fprintf(stderr, "commctl: cannot write %s: %s\n", path, strerror(errno));
-	return CTL_FAILURE;
-}
-
 /* The page is made in memory, so that a run without data leaves the file as it is. */
 int ctl_html(int argc, char **argv)
 {
@@ -157,10 +145,8 @@ int ctl_html(int argc, char **argv)
 		code = -errno;
 	if (code)
 		code = ctl_error(code, err);
-	else if (!strcmp(options.output, "-"))
-		fwrite(page, 1, size, stdout);
 	else
-		code = write_file(options.output, page, size);
+		code = ctl_output_write(options.output, page, size);
 	free(page);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include "columns.h"
 #include "data.h"
 #include "number.h"
+#include "phases.h"
 
 enum {
 	PAGE_TOP = 5000, /* edges of a view: some 45 bytes each */
@@ -317,28 +318,22 @@ static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_
 static int print_cells(struct page *page)
 {
 	const struct comm_report *whole = page->whole;
-	uint64_t least_ns = (whole->to_ns - whole->from_ns) / PAGE_CELLS, from_ns = 0;
-	size_t n = whole->n_slices, in_cell = 0, n_cells = 0;
-	size_t n_by = whole->run->edges > PAGE_ROWS ? 1 : page->n_by;
-	int code = 0;
+	size_t n_by = whole->run->edges > PAGE_ROWS ? 1 : page->n_by, n;
+	struct ctl_phase *phase;
+	int code = ctl_phases_cut(whole, (whole->to_ns - whole->from_ns) / PAGE_CELLS,
+				  PAGE_CELL_SLICES, &phase, &n);
 
+	if (code)
+		return code;
 	open_data(page);
 	putc('[', page->out);
 	for (size_t i = 0; i < n && !code; i++) {
-		const struct comm_report_slice *slice = comm_report_slice_at(whole, i);
-
-		if (!in_cell++)
-			from_ns = slice->start_ns;
-		/* The last cell takes what is left over, if that is too little for one. */
-		if (in_cell < PAGE_CELL_SLICES || slice->end_ns - from_ns < least_ns ||
-		    (i + 1 < n && n - i - 1 < PAGE_CELL_SLICES))
-			continue;
-		fputs(n_cells++ ? ",\n" : "", page->out);
-		code = print_cell(page, from_ns, slice->end_ns, n_by);
-		in_cell = 0;
+		fputs(i ? ",\n" : "", page->out);
+		code = print_cell(page, phase[i].from_ns, phase[i].to_ns, n_by);
 	}
 	putc(']', page->out);
 	close_data(page);
+	free(phase);
 	return code;
 }
 

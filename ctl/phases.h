@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Phases: a report's range of time cut into pieces of whole slices, each of which is then a
+ * report of its own.  They are of about equal length, not found in what the program did.
+ */
+#ifndef CTL_PHASES_H
+#define CTL_PHASES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <comm/comm.h>
+
+struct ctl_phase {
+	uint64_t from_ns, to_ns; /* since the run's start; for the query of its report */
+};
+
+/*
+ * Cuts where a phase is of least_ns and of least_slices at least; the last takes what is left
+ * over, if that is too little for one.  None, where the whole range has fewer slices than
+ * least_slices.  -ENOMEM; the caller frees *ret.
+ */
+int ctl_phases_cut(const struct comm_report *report, uint64_t least_ns, size_t least_slices,
+		   struct ctl_phase **ret, size_t *ret_n);
+
+#endif
