@@ -8,6 +8,7 @@
 
 enum {
 	WATCHED_BYTES = 8, /* one watchpoint, aligned */
+	WORD_BYTES = 8,	   /* of an access of unknown size: up to the word's end */
 	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
 	IP_CACHE = 4096,
 	/* An ip's source line may become known, and its share of known addresses changes. */
@@ -267,11 +268,14 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
 	}
-	/* A PMU tells where, and the code how much. */
-	if (!access.size_bytes && way && !(from->flags & COMM_ACCESS_KERNEL) &&
-	    comm_decoder_operand(engine->decoder, space, now_ns, from->ip, way, &bytes, &flags)) {
-		access.size_bytes = bytes;
-		access.flags |= flags;
+	/* A PMU tells where, and the code how much; code that cannot be read is taken for usual. */
+	if (!access.size_bytes && way && !(from->flags & COMM_ACCESS_KERNEL)) {
+		access.size_bytes = WORD_BYTES - from->addr % WORD_BYTES;
+		if (comm_decoder_operand(engine->decoder, space, now_ns, from->ip, way, &bytes,
+					 &flags)) {
+			access.size_bytes = bytes;
+			access.flags |= flags;
+		}
 	}
 	if (!resolve(engine, space, &access, 0, tid, now_ns, ret))
 		return false;

@@ -159,6 +159,25 @@ static void give_access(uint64_t time_ns, uint32_t tid, struct comm_precise acce
 				  .access = access});
 }
 
+/* Of code that cannot be read, as of a file of another machine, the size is that of most. */
+static void precise_access_of_unknown_code(void **state)
+{
+	struct comm_precise access = {
+		.addr = HEAP + 16, .ip = UNMAPPED, .flags = COMM_ACCESS_WRITE, .period = 1};
+
+	(void)state;
+	give_access(START + 1, SECOND, access);
+	assert_int_equal(world.access[0].size_bytes, 8);
+	/* No further than to the end of the word that it begins in. */
+	access.addr += 4;
+	give_access(START + 2, SECOND, access);
+	assert_int_equal(world.access[0].size_bytes, 4);
+	/* What the kernel copies comes with its size, or none is known. */
+	access.flags |= COMM_ACCESS_KERNEL;
+	give_access(START + 3, SECOND, access);
+	assert_int_equal(world.access[0].size_bytes, 0);
+}
+
 /* What a precise access and the registers behind it say is one burst, with the access first. */
 static void precise_access_and_its_burst(void **state)
 {
@@ -549,6 +568,7 @@ int main(void)
 		TEST(code_that_changed),
 		TEST(addresses_in_no_mapping),
 		TEST(precise_accesses),
+		TEST(precise_access_of_unknown_code),
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(first_writes_reach_the_estimator),
