@@ -69,6 +69,8 @@ struct comm_inspect_ops {
 	 * owned by the view and valid until the next call of maps().
 	 */
 	int (*maps)(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n);
+	/* maps() costs next to nothing, and an event tells of each change: ask at each. */
+	bool maps_at_once;
 	/* Code bytes; returns how many could be read, or -errno. */
 	ssize_t (*text)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			void *buf, size_t len_bytes);

@@ -142,8 +142,11 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 
 static bool may_reread(const struct comm_space *space, uint64_t now_ns, unsigned int shift)
 {
+	const struct comm_inspect_ops *ops = space->table->inspect->ops;
 	uint64_t wait_ns = (REREAD_NS + space->n * REREAD_PER_MAPPING_NS) << shift;
 
+	if (ops->maps_at_once)
+		return !space->asked || space->changed;
 	return !space->asked || (now_ns > space->asked_ns && now_ns - space->asked_ns >= wait_ns);
 }
 

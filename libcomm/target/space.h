@@ -3,7 +3,8 @@
  * Address spaces: which mapping an address of a process lies in.  Mappings are
  * read from the view (inspect.h) when first needed, and again after an event that
  * changed them or on a miss (a heap that grew), but at most every 50 ms of event
- * time per process (less often when it has thousands of mappings).
+ * time per process (less often when it has thousands of mappings), unless the view is
+ * asked at once.
  */
 #ifndef COMM_SPACE_H
 #define COMM_SPACE_H

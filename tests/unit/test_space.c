@@ -95,6 +95,29 @@ static void rereads_after_50_ms_only(void **state)
 	assert_int_equal(asked, 2);
 }
 
+/* A file's mappings cost nothing to ask for, and an event tells of each change. */
+static void a_view_is_asked_at_once(void **state)
+{
+	static const struct comm_inspect_ops at_once = {.maps = fake_maps, .maps_at_once = true};
+	static const struct comm_inspect of_file = {.ops = &at_once};
+	struct comm_space_table *other;
+	struct comm_space *s;
+
+	(void)state;
+	assert_int_equal(comm_space_table_create(&of_file, &other), 0);
+	s = comm_space_get(other, 7);
+	assert_null(comm_space_find(s, 0x50000, 1000 * MS));
+	fake[4] = (struct comm_mapping){.start = 0x50000, .end = 0x51000, .path = ""};
+	n_fake = 5;
+	/* No event has told of it: to ask would tell nothing new. */
+	assert_null(comm_space_find(s, 0x50000, 2000 * MS));
+	assert_int_equal(asked, 1);
+	comm_space_changed(other, 7);
+	assert_non_null(comm_space_find(s, 0x50000, 2000 * MS));
+	assert_int_equal(asked, 2);
+	comm_space_table_destroy(other);
+}
+
 static void wild_addresses_wait_longer(void **state)
 {
 	struct comm_space *s = comm_space_get(table, 7);
@@ -249,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(rereads_after_50_ms_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_view_is_asked_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(wild_addresses_wait_longer, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_kept_while_a_change_is_pending, setup,
 						teardown),
