@@ -15,7 +15,10 @@ static void say_companion(const struct comm_companion *companion)
 	char *why = NULL;
 	bool works = !companion->probe(&why);
 
-	printf("%s: %s\n", companion->title, works ? "work" : (why ? why : "no reason known"));
+	if (works)
+		printf("%s: work%s%s\n", companion->title, why ? "; " : "", why ? why : "");
+	else
+		printf("%s: %s\n", companion->title, why ? why : "no reason known");
 	free(why);
 }
 

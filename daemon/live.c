@@ -163,6 +163,7 @@ static int try_source(struct live *live, char **why)
 	/* Unasked they are part of what a budget buys, as with any source. */
 	if (live->options->watch_given || live->options->overhead > 0)
 		config.watch_per_s = live->options->watch_per_s;
+	config.debug_registers = live->options->debug_registers;
 	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
 	err = live->sampler->open(&config, &live->handle, why);
 	if (!err && !comm_trial_descriptors()) {

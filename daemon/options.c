@@ -29,6 +29,7 @@ enum {
 	OPT_DETAIL,
 	OPT_NO_FOLLOW,
 	OPT_WATCH,
+	OPT_DEBUG_REGISTERS,
 	OPT_DOCTOR,
 };
 
@@ -51,6 +52,10 @@ static const struct argp_option options[] = {
 	{"watch", OPT_WATCH, "N", 0,
 	 "Watch up to N sampled data a second for who writes them next (default 20 for each "
 	 "percent of the budget, at most 100, as far as a tenth of it goes)",
+	 2},
+	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
+	 "Of the four debug registers of each CPU take N, as far as they are free, for "
+	 "watching (default 1); a debugger has the others",
 	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
@@ -235,6 +240,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
 		opt->watch_given = true;
 		break;
+	case OPT_DEBUG_REGISTERS:
+		value = want_number(state, "--debug-registers", arg, 1, COMM_DEBUG_REGISTERS);
+		opt->debug_registers = (uint32_t)value;
+		if (value != opt->debug_registers)
+			argp_error(state, "--debug-registers wants a whole number, not '%s'", arg);
+		break;
 	case OPT_RECORD:
 		opt->record = arg;
 		break;
@@ -304,6 +315,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.overhead_floor = 0.002,
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
+		.debug_registers = 1,
 		.quota_bytes = 1ull << 30,
 		.detail_ns = 1800ull * 1000000000,
 		.estimator = comm_estimators[0],

@@ -24,6 +24,7 @@ struct comm_options {
 	double rate_hz;			  /* per CPU; 0 when a budget was given */
 	uint32_t watch_per_s;		  /* watchpoints; 0: none */
 	bool watch_given;		  /* then it is an error if they do not work */
+	uint32_t debug_registers;	  /* of each CPU, that watchpoints may take */
 	const char *store;
 	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
 	uint64_t quota_bytes, detail_ns;

@@ -30,7 +30,10 @@ struct comm_companion_config {
 
 struct comm_companion {
 	const char *title; /* the companion's name in --doctor */
-	/* Could the companion be used here and now?  *why: a sentence (malloc'ed), if not. */
+	/*
+	 * Could the companion be used here and now?  *why: a sentence (malloc'ed), why not, or
+	 * if it could, what is to be known besides; NULL: nothing.
+	 */
 	int (*probe)(char **why);
 	/*
 	 * *ret stays NULL where the options do not ask for the companion; an error is

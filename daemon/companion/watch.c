@@ -31,6 +31,7 @@ static int watch_open(const struct comm_companion_config *config, void **ret, ch
 	const struct comm_watchpoint_config points = {
 		.target = config->target,
 		.per_s = options->watch_per_s,
+		.slots = options->debug_registers,
 		.datum_bytes = options->granularity_bytes,
 		.trap_ns = config->interrupt_ns,
 	};

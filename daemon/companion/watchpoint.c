@@ -12,12 +12,13 @@
 
 #include "cpu_rings.h"
 #include "loss_teller.h"
+#include "sampler.h"
 #include "source.h"
 #include "trigger.h"
 #include "worth.h"
 
 enum {
-	SLOTS = 3, /* of a CPU's four debug registers: one is left to debuggers */
+	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 2,
 	TIMEOUT_NS = 100 * 1000 * 1000,
 	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
@@ -125,9 +126,8 @@ static int explain(int rc, char **why)
 	if (rc == -ENOSPC || rc == -EBUSY)
 		return comm_source_fail(why, rc, "all debug registers are in use: by a debugger?");
 	if (rc == -EMFILE || rc == -ENOMEM)
-		return comm_source_fail(why, rc, "cannot open %d watchpoints on every CPU: %s%s",
-					SLOTS, strerror(-rc),
-					rc == -EMFILE ? " (raise 'ulimit -n')" : "");
+		return comm_source_fail(why, rc, "cannot open watchpoints on every CPU: %s%s",
+					strerror(-rc), rc == -EMFILE ? " (raise 'ulimit -n')" : "");
 	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
 }
 
@@ -136,14 +136,26 @@ static uint64_t own_word;
 
 int comm_watchpoint_probe(char **why)
 {
-	int cpu, fd;
+	int cpu, fd[SLOTS], n, rc = 0;
 
 	if (comm_online_cpus(&cpu, 1) < 1)
 		return comm_source_fail(why, -ENODEV, "cannot tell which CPUs there are");
-	fd = open_breakpoint(cpu, (uint64_t)&own_word);
-	if (fd < 0)
-		return explain(fd, why);
-	close(fd);
+	/* A debugger's, of whatever thread, count on every CPU. */
+	for (n = 0; n < SLOTS; n++) {
+		fd[n] = open_breakpoint(cpu, (uint64_t)&own_word);
+		if (fd[n] < 0) {
+			rc = fd[n];
+			break;
+		}
+	}
+	for (int i = 0; i < n; i++)
+		close(fd[i]);
+	if (!n)
+		return explain(rc, why);
+	comm_source_fail(why, 0,
+			 "a run takes one debug register of each CPU (--debug-registers), %d of %d "
+			 "are free%s",
+			 n, SLOTS, n < SLOTS ? ": a debugger or another commd has the others" : "");
 	return 0;
 }
 
@@ -185,7 +197,7 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 						    .pages = RING_PAGES,
 						    .pages_min = RING_PAGES};
 	struct comm_watchpoints *w = calloc(1, sizeof(*w));
-	unsigned int slots = SLOTS, i;
+	unsigned int slots = config->slots < SLOTS ? config->slots : SLOTS, i;
 	char *why = NULL;
 	int rc = -ENOMEM;
 

@@ -26,6 +26,7 @@ struct comm_watchpoints;
 struct comm_watchpoint_config {
 	const struct comm_target *target;
 	uint32_t per_s;	      /* watches begun per second, at most */
+	uint32_t slots;	      /* debug registers of each CPU to take, as far as they are free */
 	uint32_t datum_bytes; /* bytes watched around a read, up to 8 */
 	double trap_ns;	      /* what a trap costs the target */
 };
@@ -38,7 +39,7 @@ struct comm_watchpoint_stats {
 	uint64_t own_ns;  /* CPU time of the daemon's thread */
 };
 
-/* Can watchpoints be used here and now?  *why: a sentence, malloc'ed. */
+/* Can watchpoints be used here and now?  *why: a sentence, malloc'ed: why not, or how many. */
 int comm_watchpoint_probe(char **why);
 /* Opens all file descriptors, so that no privilege is needed later. */
 int comm_watchpoint_create(const struct comm_watchpoint_config *config,

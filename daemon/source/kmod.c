@@ -42,7 +42,6 @@ enum {
 	MIN_PERIOD = 1000,
 	PRECISE_PERIOD = 100000,
 	IBS_STEP = 16,
-	WATCH_SLOTS = 2, /* of a CPU's four debug registers: two are left to debuggers */
 	WATCH_TIMEOUT_US = 100000,
 	SCAN_NS = 200 * 1000 * 1000,
 };
@@ -220,7 +219,7 @@ static int set_watch(struct source *s, char **err)
 {
 	struct cp_watch watch = {
 		.flags = CP_WATCH_LOAD_THEN_WRITE,
-		.slots = WATCH_SLOTS,
+		.slots = s->config.debug_registers,
 		.per_second = s->config.watch_per_s,
 		.timeout_us = WATCH_TIMEOUT_US,
 	};

@@ -10,6 +10,7 @@ const struct comm_sampler_config comm_sampler_defaults = {
 	.stack_bytes = 512,
 	.max_lines = 16,
 	.switches = true,
+	.debug_registers = 1,
 };
 
 int comm_sampler_check(const struct comm_sampler_config *config, char **err)

@@ -28,17 +28,19 @@ enum comm_want_trigger {
 enum {
 	COMM_SAMPLER_STACK_MAX = 2048,
 	COMM_SAMPLER_LINES_MAX = 16,
+	COMM_DEBUG_REGISTERS = 4, /* that an x86 CPU has for breakpoints */
 };
 
 struct comm_sampler_config {
 	struct comm_target *target; /* the sampler adds children to it */
 	enum comm_want_trigger trigger;
-	uint64_t period;      /* at the start; 0: 1 ms or 3 million instructions */
-	uint32_t stack_bytes; /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
-	uint32_t max_lines;   /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
-	bool switches;	      /* scheduling events */
-	const char *arg;      /* text behind the colon of the source's name; NULL: nothing */
-	uint32_t watch_per_s; /* watchpoints armed per second, by a sampler that watches */
+	uint64_t period;	  /* at the start; 0: 1 ms or 3 million instructions */
+	uint32_t stack_bytes;	  /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
+	uint32_t max_lines;	  /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
+	bool switches;		  /* scheduling events */
+	const char *arg;	  /* text behind the colon of the source's name; NULL: nothing */
+	uint32_t watch_per_s;	  /* watchpoints armed per second, by a sampler that watches */
+	uint32_t debug_registers; /* of each CPU, that its watchpoints may take */
 	uint32_t
 		interrupt_ns; /* what a sampling interrupt costs beside its handler; 0: not known */
 };
