@@ -29,7 +29,8 @@ enum {
 struct ip_entry {
 	uint64_t ip;
 	uint32_t tgid, generation;
-	uint32_t site;
+	uint32_t site;		    /* within region */
+	uint32_t bare_site, region; /* without it */
 	float known;
 	uint64_t asked_ns;
 };
@@ -60,6 +61,10 @@ struct comm_engine {
 	struct comm_access_burst held;
 	struct comm_access held_access;
 	uint32_t held_tid;
+	/* The region of thread marked_tid at its events of marked_ns. */
+	uint64_t marked_ns;
+	uint32_t marked_tid, marked_region;
+	bool has_marks; /* of some thread, ever */
 };
 
 int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret)
@@ -113,9 +118,17 @@ static void lose(struct comm_engine *engine, enum comm_loss cause, uint64_t coun
 	engine->stats.loss[cause] += count;
 }
 
+static uint32_t region_at(const struct comm_engine *engine, const struct comm_event *event)
+{
+	return engine->has_marks && event->time_ns == engine->marked_ns &&
+			       event->tid == engine->marked_tid
+		       ? engine->marked_region
+		       : COMM_CODE_REGION_NONE;
+}
+
 /* Site of the instruction at ip, and the share of its addresses that bursts knew. */
 static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
-					 uint64_t ip, uint64_t now_ns)
+					 uint64_t ip, uint32_t region, uint64_t now_ns)
 {
 	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space);
 	struct ip_entry *entry = &engine->ip[(ip ^ ip >> 12 ^ tgid) & (IP_CACHE - 1)];
@@ -125,11 +138,17 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 	    now_ns - entry->asked_ns >= IP_FRESH_NS) {
 		entry->ip = ip;
 		entry->tgid = tgid;
-		entry->site = comm_sites_get(engine->identity.sites, space, ip, now_ns);
+		entry->bare_site = comm_sites_get(engine->identity.sites, space, ip, now_ns);
+		entry->site = entry->bare_site;
+		entry->region = COMM_CODE_REGION_NONE;
 		entry->generation = comm_space_generation(space);
 		entry->asked_ns = now_ns;
 		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
 		entry->known = all && known ? (float)known / (float)all : 1;
+	}
+	if (entry->region != region) {
+		entry->site = comm_sites_within(engine->identity.sites, entry->bare_site, region);
+		entry->region = region;
 	}
 	return entry;
 }
@@ -208,6 +227,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		.period = sample->period ? sample->period : engine->period,
 		.access = engine->access,
 	};
+	uint32_t region = region_at(engine, event);
 	/* Where accesses are sampled, the sampled one is the first, whether we have it or not. */
 	uint32_t first = out.trigger == COMM_TRIGGER_ACCESSES;
 
@@ -241,7 +261,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
 			     to))
 			continue;
-		ip = look_at_ip(engine, space, from->ip, event->time_ns);
+		ip = look_at_ip(engine, space, from->ip, region, event->time_ns);
 		to->site = ip->site;
 		to->known = ip->known;
 		if (first)
@@ -251,9 +271,10 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	feed(engine, &out);
 }
 
-static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uint64_t now_ns,
-		    const struct comm_precise *from, struct comm_access *ret)
+static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uint32_t region,
+		    uint64_t now_ns, const struct comm_precise *from, struct comm_access *ret)
 {
+	struct comm_sites *sites = engine->identity.sites;
 	struct comm_space *space = comm_space_get(engine->spaces, tgid);
 	struct comm_burst_access access = {
 		.addr = from->addr,
@@ -282,7 +303,8 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 	ret->known = 1;
 	ret->site = from->flags & COMM_ACCESS_KERNEL
 			    ? COMM_SITE_KERNEL
-			    : comm_sites_get(engine->identity.sites, space, from->ip, now_ns);
+			    : comm_sites_get(sites, space, from->ip, now_ns);
+	ret->site = comm_sites_within(sites, ret->site, region);
 	return true;
 }
 
@@ -330,8 +352,8 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 
 	engine->slice.samples++;
 	engine->stats.samples++;
-	if (!precise(engine, event->tgid, event->tid, event->time_ns, &event->access,
-		     engine->access))
+	if (!precise(engine, event->tgid, event->tid, region_at(engine, event), event->time_ns,
+		     &event->access, engine->access))
 		return;
 	if (event->kind == COMM_EV_KCOPY) {
 		out.cycles = KCOPY_CYCLES;
@@ -348,6 +370,19 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		return;
 	}
 	feed(engine, &out);
+}
+
+static void on_mark(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_space *space = comm_space_get(engine->spaces, event->tgid);
+
+	engine->has_marks = true;
+	engine->marked_ns = event->time_ns;
+	engine->marked_tid = event->tid;
+	engine->marked_region = COMM_CODE_REGION_OTHER;
+	if (space)
+		engine->marked_region = comm_code_regions_get(engine->identity.regions, space,
+							      &event->marks, event->time_ns);
 }
 
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
@@ -376,11 +411,13 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		.armed_ns = event->watch.armed_ns,
 		.second_ns = event->time_ns,
 	};
+	/* A trap tells no region. */
+	uint32_t region = engine->has_marks ? COMM_CODE_REGION_OTHER : COMM_CODE_REGION_NONE;
 
 	if (!engine->config.estimator->evidence ||
-	    !precise(engine, event->watch.first_tgid, event->watch.first_tid, event->time_ns,
-		     &event->watch.first, &evidence.first) ||
-	    !precise(engine, event->tgid, event->tid, event->time_ns, &event->watch.second,
+	    !precise(engine, event->watch.first_tgid, event->watch.first_tid, region,
+		     event->time_ns, &event->watch.first, &evidence.first) ||
+	    !precise(engine, event->tgid, event->tid, region, event->time_ns, &event->watch.second,
 		     &evidence.second))
 		return;
 	/* The second access hit another process's memory at the same address. */
@@ -507,7 +544,8 @@ static void collect_losses(struct comm_engine *engine)
 	lose_more(engine, COMM_LOSS_THREADS, comm_threads_unfiled(identity->threads),
 		  &engine->threads_unfiled);
 	lose_more(engine, COMM_LOSS_IDS,
-		  comm_sites_unfiled(identity->sites) + comm_objects_unfiled(identity->objects),
+		  comm_sites_unfiled(identity->sites) + comm_objects_unfiled(identity->objects) +
+			  comm_code_regions_unfiled(identity->regions),
 		  &engine->ids_unfiled);
 }
 
@@ -583,6 +621,9 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		break;
 	case COMM_EV_TOUCH:
 		on_touch(engine, event);
+		break;
+	case COMM_EV_MARK:
+		on_mark(engine, event);
 		break;
 	case COMM_EV_WATCH:
 		on_watch(engine, event);

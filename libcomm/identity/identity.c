@@ -13,6 +13,8 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_inspect
 		err = comm_sites_create(inspect, &identity->sites);
 	if (!err)
 		err = comm_objects_create(inspect, &identity->objects);
+	if (!err)
+		err = comm_code_regions_create(inspect, &identity->regions);
 	if (err)
 		comm_identity_deinit(identity);
 	return err;
@@ -20,6 +22,7 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_inspect
 
 void comm_identity_deinit(struct comm_identity *identity)
 {
+	comm_code_regions_destroy(identity->regions);
 	comm_objects_destroy(identity->objects);
 	comm_sites_destroy(identity->sites);
 	comm_threads_destroy(identity->threads);
@@ -46,6 +49,11 @@ static const struct comm_object *object_at(const void *ctx, uint32_t id)
 	return comm_objects_at(((const struct comm_identity *)ctx)->objects, id);
 }
 
+static const struct comm_code_region *region_at(const void *ctx, uint32_t id)
+{
+	return comm_code_regions_at(((const struct comm_identity *)ctx)->regions, id);
+}
+
 void comm_identity_naming(const struct comm_identity *identity, struct comm_naming *ret)
 {
 	*ret = (struct comm_naming){
@@ -54,9 +62,11 @@ void comm_identity_naming(const struct comm_identity *identity, struct comm_nami
 		.n_functions = comm_sites_functions(identity->sites),
 		.n_sites = comm_sites_count(identity->sites),
 		.n_objects = comm_objects_count(identity->objects),
+		.n_regions = comm_code_regions_count(identity->regions),
 		.thread_at = thread_at,
 		.function_at = function_at,
 		.site_at = site_at,
 		.object_at = object_at,
+		.region_at = region_at,
 	};
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Identity: the tables of a run's dense ids for threads, code and data, and the
- * names behind these ids, which a store needs.
+ * Identity: the tables of a run's dense ids for threads, code, marked regions and
+ * data, and the names behind these ids, which a store needs.
  */
 #ifndef COMM_IDENTITY_H
 #define COMM_IDENTITY_H
 
+#include "code_region.h"
 #include "naming.h"
 #include "object.h"
 #include "site.h"
@@ -15,6 +16,7 @@ struct comm_identity {
 	struct comm_threads *threads;
 	struct comm_sites *sites;
 	struct comm_objects *objects;
+	struct comm_code_regions *regions;
 };
 
 int comm_identity_init(struct comm_identity *identity, const struct comm_inspect *inspect);

@@ -15,6 +15,7 @@ enum {
 	PLACES_MIN = 4096,
 	PLACES_MAX = 1 << 19, /* a full table is emptied, and its places are asked again */
 	DICT_SLOTS = 2 * COMM_SITES_MAX,
+	WITHIN_MAX = COMM_SITES_MAX / 2, /* sites in regions: the rest is for code without */
 	RECHECK_NS = 1000 * 1000 * 1000, /* until the name of generated code is asked again */
 	RETRY_S = 10,			 /* until a file that could not be read is tried again */
 	UNMAPPED_NS = 50 * 1000 * 1000,
@@ -50,7 +51,7 @@ struct comm_sites {
 	 */
 	struct comm_function *function;
 	struct comm_site *site;
-	uint32_t n_functions, n;
+	uint32_t n_functions, n, n_within;
 	uint64_t n_unfiled;
 	uint32_t *function_slot, *site_slot;
 	struct hot_ip *hot;
@@ -95,33 +96,54 @@ static uint32_t function_id(struct comm_sites *sites, const char *name, const ch
 	return sites->n_functions++;
 }
 
+/* Finds a site whose texts are kept ones, or makes it; full: no room for a new one. */
+static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, bool full)
+{
+	uint64_t h = comm_hash_mix((uintptr_t)s->inlined, (uintptr_t)s->source);
+	size_t at =
+		comm_hash_mix(comm_hash_mix(h, s->region), (uint64_t)s->function << 32 | s->line);
+
+	for (; sites->site_slot[at &= DICT_SLOTS - 1]; at++) {
+		const struct comm_site *have = &sites->site[sites->site_slot[at]];
+
+		if (have->function == s->function && have->inlined == s->inlined &&
+		    have->source == s->source && have->line == s->line && have->region == s->region)
+			return sites->site_slot[at];
+	}
+	if (full || sites->n >= COMM_SITES_MAX) {
+		sites->n_unfiled++;
+		return COMM_ID_OTHER;
+	}
+	sites->site[sites->n] = *s;
+	sites->site_slot[at] = sites->n;
+	return sites->n++;
+}
+
 static uint32_t site_id(struct comm_sites *sites, uint32_t function, const char *inlined,
 			const char *source, uint32_t line, uint64_t offset)
 {
-	struct comm_site s = {
+	const struct comm_site s = {
 		.function = function,
 		.inlined = inlined ? keep(sites, inlined) : NULL,
 		.source = source ? keep(sites, source) : NULL,
 		.line = line,
 		.offset = offset,
 	};
-	size_t at = comm_hash_mix(comm_hash_mix((uintptr_t)s.inlined, (uintptr_t)s.source),
-				  (uint64_t)function << 32 | line);
 
-	for (; sites->site_slot[at &= DICT_SLOTS - 1]; at++) {
-		const struct comm_site *have = &sites->site[sites->site_slot[at]];
+	return find_site(sites, &s, false);
+}
 
-		if (have->function == function && have->inlined == s.inlined &&
-		    have->source == s.source && have->line == line)
-			return sites->site_slot[at];
-	}
-	if (sites->n >= COMM_SITES_MAX) {
-		sites->n_unfiled++;
-		return COMM_ID_OTHER;
-	}
-	sites->site[sites->n] = s;
-	sites->site_slot[at] = sites->n;
-	return sites->n++;
+uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region)
+{
+	struct comm_site s = *comm_sites_at(sites, site);
+	uint32_t ret, n = sites->n;
+
+	if (region == COMM_CODE_REGION_NONE || site == COMM_ID_OTHER)
+		return site;
+	s.region = region;
+	ret = find_site(sites, &s, sites->n_within >= WITHIN_MAX);
+	sites->n_within += sites->n - n;
+	return ret;
 }
 
 int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sites: dense ids for code.  A site is a source line of a function (or of a
- * function inlined there); functions group sites.  Ids are never reused in a run.
+ * function inlined there), in each marked region another one; functions group sites.  Ids are never reused in a run.
  * Id 0 is "(other)", for new sites past COMM_SITES_MAX, which are counted; id 1 is
  * "[kernel]".
  */
@@ -19,6 +19,8 @@ void comm_sites_destroy(struct comm_sites *sites);
 /* The site of the instruction at ip in the process of space. */
 uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
 			uint64_t now_ns);
+/* The same site within a marked region (code_region.h). */
+uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region);
 
 /* How often code became "(other)" because the ids of sites or functions had run out. */
 uint64_t comm_sites_unfiled(const struct comm_sites *sites);

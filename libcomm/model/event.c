@@ -30,7 +30,8 @@ static const struct {
 					      "the instruction, or whether it reads or writes"},
 	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
 					   "hit it too often"},
-	[COMM_LOSS_IDS] = {"ids_full", "lines of code and objects filed under (other): table full"},
+	[COMM_LOSS_IDS] = {"ids_full", "lines of code, marked regions and objects filed under "
+				       "(other): table full"},
 	[COMM_LOSS_MALFORMED] = {"malformed", "times that a ring's data were no whole record: "
 					      "passed over, with what stood behind them"},
 	[COMM_LOSS_UNFINISHED] = {"unfinished", "samples and other events that were not looked at "

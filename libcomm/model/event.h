@@ -30,6 +30,7 @@ enum comm_event_kind {
 	COMM_EV_LOSS,	    /* .count records were lost for .cause */
 	COMM_EV_RENAME,	    /* thread .tid has another name */
 	COMM_EV_TOUCH,	    /* the thread was the first to write these pages, some time before */
+	COMM_EV_MARK,	    /* the regions that the thread is in at its events of the same time */
 };
 
 /*
@@ -56,7 +57,7 @@ enum comm_loss {
 	COMM_LOSS_NO_ADDRESS, /* a precise sample without a data address */
 	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
 	COMM_LOSS_UNKNOWN,    /* a recording's records of unknown kinds */
-	COMM_LOSS_IDS,	      /* site or object table full: filed under "(other)" */
+	COMM_LOSS_IDS,	      /* site, region or object table full: filed under "(other)" */
 	COMM_LOSS_MALFORMED,  /* records of a ring that are too short, or none at all */
 	COMM_LOSS_IMPRECISE,  /* a precise sample of an unknown instruction or direction */
 	COMM_LOSS_TARGETS,    /* processes that the kernel's list of targets had no room for */
@@ -159,6 +160,14 @@ struct comm_precise {
 	uint64_t data_src;	 /* perf_mem_data_src, 0: not measured */
 };
 
+enum { COMM_MARKS_MAX = 8 }; /* as COMM_MARK_DEPTH of <comm/mark.h> */
+
+/* Marked regions, outermost first, by the addresses of their names in the target. */
+struct comm_marks {
+	uint32_t n; /* at most COMM_MARKS_MAX */
+	uint64_t name[COMM_MARKS_MAX];
+};
+
 struct comm_event {
 	uint64_t time_ns;
 	uint16_t kind;
@@ -188,6 +197,7 @@ struct comm_event {
 		struct {
 			uint32_t prev_tgid, next_tgid; /* 0: the thread is no target's */
 		} sched;			       /* SWITCH */
+		struct comm_marks marks;	       /* MARK: comes before what it is about */
 		uint64_t period;		       /* RATE */
 		uint64_t count;			       /* LOSS */
 		struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the dense ids in accesses and edges stand for: threads, functions, sites
- * and objects.  Texts belong to the table that gave out the id (thread.h, site.h,
- * object.h, or results.h of a result file), and live as long as that table.
+ * What the dense ids in accesses and edges stand for: threads, functions, sites,
+ * regions and objects.  Texts belong to the table that gave out the id (thread.h, site.h,
+ * code_region.h, object.h, or results.h of a result file), and live as long as that table.
  */
 #ifndef COMM_IDS_H
 #define COMM_IDS_H
@@ -14,6 +14,9 @@ enum {
 	COMM_ID_OTHER = 0,
 	COMM_SITE_KERNEL = 1,
 	COMM_FUNCTION_KERNEL = 1,
+	COMM_CODE_REGION_NONE = 0,  /* outside of all marked regions */
+	COMM_CODE_REGION_OTHER = 1, /* in one, it is not known which */
+	COMM_CODE_REGIONS_MAX = 4096,
 	COMM_THREADS_MAX = 65536,
 	COMM_SITES_MAX = 1 << 18,
 };
@@ -39,6 +42,13 @@ struct comm_site {
 	const char *source;  /* NULL when unknown */
 	uint32_t line;
 	uint64_t offset; /* file offset of the site's first sampled ip; JIT: address of that ip */
+	uint32_t region; /* the marked region that the thread was in */
+};
+
+/* A marked region inside another one: each way of nesting is a region of its own. */
+struct comm_code_region {
+	uint32_t parent; /* the region around it, COMM_CODE_REGION_NONE: there is none */
+	const char *name;
 };
 
 /* Stores hold these numbers. */

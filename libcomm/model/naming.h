@@ -11,11 +11,12 @@
  */
 struct comm_naming {
 	const void *ctx;
-	uint32_t n_threads, n_functions, n_sites, n_objects;
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions;
 	const struct comm_thread *(*thread_at)(const void *ctx, uint32_t id);
 	const struct comm_function *(*function_at)(const void *ctx, uint32_t id);
 	const struct comm_site *(*site_at)(const void *ctx, uint32_t id);
 	const struct comm_object *(*object_at)(const void *ctx, uint32_t id);
+	const struct comm_code_region *(*region_at)(const void *ctx, uint32_t id);
 };
 
 #endif

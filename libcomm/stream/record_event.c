@@ -64,6 +64,12 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 	case COMM_EV_TOUCH:
 		write_precise(to, &event->access);
 		return RECORD_TOUCH;
+	case COMM_EV_MARK:
+		comm_bytes_u32(to, event->marks.n);
+		comm_bytes_u32(to, 0);
+		for (uint32_t i = 0; i < event->marks.n; i++)
+			comm_bytes_u64(to, event->marks.name[i]);
+		return RECORD_MARK;
 	case COMM_EV_WATCH:
 		write_precise(to, &event->watch.first);
 		write_precise(to, &event->watch.second);
@@ -170,6 +176,19 @@ static int read_loss(struct comm_cursor *from, struct comm_event *ret)
 	return cause < COMM_LOSS_MAX ? 0 : -ENOTSUP;
 }
 
+static int read_marks(struct comm_cursor *from, struct comm_marks *ret)
+{
+	uint32_t n = comm_cursor_u32(from);
+
+	comm_cursor_u32(from);
+	if (n > COMM_MARKS_MAX)
+		return -EBADMSG;
+	ret->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		ret->name[i] = comm_cursor_u64(from);
+	return 0;
+}
+
 int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_event *ret,
 		    struct comm_sample *sample)
 {
@@ -200,6 +219,10 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 	case RECORD_TOUCH:
 		ret->kind = COMM_EV_TOUCH;
 		read_precise(from, &ret->access);
+		break;
+	case RECORD_MARK:
+		ret->kind = COMM_EV_MARK;
+		err = read_marks(from, &ret->marks);
 		break;
 	case RECORD_WATCH:
 		ret->kind = COMM_EV_WATCH;

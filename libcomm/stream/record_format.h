@@ -55,6 +55,9 @@
  *		24 u16 flags, enum comm_access_flags
  *		26 u16 latency in cycles	28 u32 period, 0: that of RATE
  *		32 u64 perf_mem_data_src
+ * MARK: the regions that the thread is in at its events of the same time
+ *	24 u32 regions, at most 8			28 u32 zero
+ *	32 per region, outermost first: u64 address of its name
  * WATCH
  *	24 access: the first	64 access: the second, which the head is of
  *     104 u64 first_ns	       112 u64 armed_ns
@@ -135,6 +138,7 @@ enum comm_record_kind {
 	RECORD_LOSS,
 	RECORD_RENAME,
 	RECORD_TOUCH,
+	RECORD_MARK,
 
 	RECORD_MAPS = 64,
 	RECORD_TEXT,

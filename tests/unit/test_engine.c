@@ -271,6 +271,71 @@ static void first_writes_reach_the_estimator(void **state)
 	assert_int_equal(world.n_bursts, 1);
 }
 
+static uint32_t region_of(uint32_t site)
+{
+	return comm_sites_at(comm_engine_identity(engine)->sites, site)->region;
+}
+
+static void give_mark(uint64_t time_ns, uint32_t tid, uint32_t n)
+{
+	give(&(struct comm_event){.kind = COMM_EV_MARK,
+				  .time_ns = time_ns,
+				  .tgid = TGID,
+				  .tid = tid,
+				  .marks = {n, {TEXT + PAGE / 2, TEXT + PAGE / 2 + 8}}});
+}
+
+static void regions_are_part_of_sites(void **state)
+{
+	const struct comm_code_regions *regions = comm_engine_identity(engine)->regions;
+	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
+	struct comm_sample sample = sample_at(TEXT);
+	uint32_t plain, inside;
+
+	(void)state;
+	strcpy((char *)world.text + PAGE / 2, "outer");
+	strcpy((char *)world.text + PAGE / 2 + 8, "inner");
+	memcpy(world.text, "\x48\x8b\x03\xf4", 4); /* mov (%rbx), %rax; hlt */
+	give_sample(START, SECOND, &sample);
+	plain = world.access[0].site;
+	assert_int_equal(region_of(plain), COMM_CODE_REGION_NONE);
+	give_mark(START + 1, SECOND, 2);
+	give_sample(START + 1, SECOND, &sample);
+	assert_int_equal(world.burst.n, 1);
+	inside = world.access[0].site;
+	assert_int_not_equal(inside, plain);
+	assert_int_equal(comm_sites_at(sites, inside)->function,
+			 comm_sites_at(sites, plain)->function);
+	assert_string_equal(comm_code_regions_at(regions, region_of(inside))->name, "inner");
+	/* Another thread's, and of another time: no mark of this sample. */
+	give_mark(START + 2, FIRST, 2);
+	give_sample(START + 2, SECOND, &sample);
+	assert_int_equal(world.access[0].site, plain);
+	give_sample(START + 3, FIRST, &sample);
+	assert_int_equal(world.access[0].site, plain);
+	give_mark(START + 4, SECOND, 1);
+	give_sample(START + 4, SECOND, &sample);
+	assert_string_equal(comm_code_regions_at(regions, region_of(world.access[0].site))->name,
+			    "outer");
+	/* What the kernel writes for a thread in a region. */
+	give_mark(START + 5, SECOND, 1);
+	give(&(struct comm_event){.kind = COMM_EV_KCOPY,
+				  .time_ns = START + 5,
+				  .tgid = TGID,
+				  .tid = SECOND,
+				  .access = {.addr = HEAP,
+					     .size_bytes = 8,
+					     .flags = COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL}});
+	assert_string_equal(comm_code_regions_at(regions, region_of(world.access[0].site))->name,
+			    "outer");
+	assert_int_equal(comm_sites_at(sites, world.access[0].site)->function,
+			 COMM_FUNCTION_KERNEL);
+	/* Which region a watched access was in, nobody knows. */
+	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
+	assert_int_equal(region_of(world.evidence.second.site), COMM_CODE_REGION_OTHER);
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
 static void watchpoints_give_evidence(void **state)
 {
 	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
@@ -572,6 +637,7 @@ int main(void)
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(first_writes_reach_the_estimator),
+		TEST(regions_are_part_of_sites),
 		TEST(watchpoints_give_evidence),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),

@@ -371,6 +371,25 @@ static void many_places(void **state)
 	fake[0].end = 0x500000;
 }
 
+static void regions_leave_room_for_plain_sites(void **state)
+{
+	uint32_t site = comm_sites_get(sites, comm_space_get(table, 1), 0x400100, SECOND);
+	uint32_t inside = comm_sites_within(sites, site, 2), n;
+
+	(void)state;
+	assert_int_equal(comm_sites_within(sites, site, COMM_CODE_REGION_NONE), site);
+	assert_int_equal(comm_sites_within(sites, site, 2), inside);
+	assert_int_equal(comm_sites_at(sites, inside)->region, 2);
+	assert_int_equal(comm_sites_at(sites, inside)->line, comm_sites_at(sites, site)->line);
+	assert_int_equal(comm_sites_within(sites, COMM_ID_OTHER, 2), COMM_ID_OTHER);
+	for (n = 0; comm_sites_within(sites, site, 3 + n) != COMM_ID_OTHER; n++)
+		assert_true(n < COMM_SITES_MAX);
+	assert_int_equal(n, COMM_SITES_MAX / 2 - 1);
+	assert_int_equal(comm_sites_unfiled(sites), 1);
+	assert_int_not_equal(comm_sites_get(sites, comm_space_get(table, 1), 0x400200, SECOND),
+			     COMM_ID_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_that_comes_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting_for_lines_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(regions_leave_room_for_plain_sites, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,7 +318,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	(void)state;
 	write_recording();
 	load_image();
-	event[0] = RECORD_TOUCH + 1;
+	event[0] = RECORD_MARK + 1;
 	event[4] = 32;
 	memset(event + 8, 0xee, 32);
 	answer[0] = RECORD_NAME + 1;
@@ -468,6 +468,7 @@ static void test_all_kinds(void **state)
 		{.kind = COMM_EV_ACCESS, .access = one},
 		{.kind = COMM_EV_KCOPY, .access = one},
 		{.kind = COMM_EV_TOUCH, .access = one},
+		{.kind = COMM_EV_MARK, .marks = {2, {0x401000, 0x402000}}},
 		{.kind = COMM_EV_WATCH, .watch = {one, two, 11, 12, 13, 14}},
 		{.kind = COMM_EV_SWITCH, .next_tid = 21, .sched = {22, 23}},
 		{.kind = COMM_EV_FORK, .fork = {31, 32}},

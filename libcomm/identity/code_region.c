@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "code_region.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "names.h"
+
+enum {
+	NAME_READ_BYTES = 64, /* of a region's name, its NUL included */
+	NAMES_BYTES_MAX = 2 * COMM_CODE_REGIONS_MAX * NAME_READ_BYTES,
+	PLACES = 4096, /* names by where they stand: one per hash value */
+	DICT_SLOTS = 2 * COMM_CODE_REGIONS_MAX,
+	RECHECK_NS = 1000 * 1000 * 1000, /* until a name that may change is read again */
+};
+
+/* Where a name stands: in a file, the same for all processes, or in one's own memory. */
+struct name_place {
+	uint64_t offset;
+	uint64_t until_ns; /* 0: free */
+	uint32_t file;	   /* tgid when private */
+	bool private;
+	const char *name;
+};
+
+struct comm_code_regions {
+	const struct comm_inspect *inspect;
+	struct comm_names *names;
+	const char *unreadable;
+	struct comm_code_region region[COMM_CODE_REGIONS_MAX];
+	uint32_t n;
+	uint64_t n_unfiled;
+	uint32_t slot[DICT_SLOTS]; /* of region; 0: free */
+	struct name_place place[PLACES];
+};
+
+int comm_code_regions_create(const struct comm_inspect *inspect, struct comm_code_regions **ret)
+{
+	struct comm_code_regions *regions = calloc(1, sizeof(*regions));
+
+	if (!regions)
+		return -ENOMEM;
+	if (comm_names_create(NAMES_BYTES_MAX, &regions->names)) {
+		free(regions);
+		return -ENOMEM;
+	}
+	regions->inspect = inspect;
+	regions->unreadable = comm_names_add(regions->names, "(unreadable)", NAME_READ_BYTES);
+	regions->region[regions->n++].name = "";
+	regions->region[regions->n++].name = "(other)";
+	*ret = regions;
+	return 0;
+}
+
+void comm_code_regions_destroy(struct comm_code_regions *regions)
+{
+	if (!regions)
+		return;
+	comm_names_destroy(regions->names);
+	free(regions);
+}
+
+static const char *read_name(struct comm_code_regions *regions, uint32_t tgid,
+			     const struct comm_mapping *m, uint64_t addr)
+{
+	char name[NAME_READ_BYTES];
+	ssize_t n = regions->inspect->ops->text(regions->inspect->ctx, tgid, m, addr, name,
+						sizeof(name));
+
+	if (n <= 0)
+		return NULL;
+	/* Cut off, and seen to be. */
+	if (n == sizeof(name) && !memchr(name, 0, sizeof(name)))
+		strcpy(name + sizeof(name) - 4, "...");
+	if (!*name)
+		return comm_names_add(regions->names, "(unnamed)", NAME_READ_BYTES);
+	return comm_names_add(regions->names, name, (size_t)n);
+}
+
+static const char *name_at(struct comm_code_regions *regions, struct comm_space *space,
+			   uint64_t addr, uint64_t now_ns)
+{
+	const struct comm_mapping *m = comm_space_find(space, addr, now_ns);
+	uint32_t tgid = comm_space_tgid(space);
+	struct name_place key = {.until_ns = now_ns + RECHECK_NS}, *place;
+
+	if (!m || !m->readable)
+		return regions->unreadable;
+	key.private = !m->file || m->writable;
+	key.file = key.private ? tgid : m->file;
+	key.offset = key.private ? addr : addr - m->start + m->offset;
+	place = &regions->place[comm_hash_mix(key.offset, (uint64_t)key.file << 1 | key.private) &
+				(PLACES - 1)];
+	if (place->offset == key.offset && place->file == key.file &&
+	    place->private == key.private && now_ns < place->until_ns)
+		return place->name;
+	key.name = read_name(regions, tgid, m, addr);
+	if (key.name && !key.private)
+		key.until_ns = UINT64_MAX;
+	else if (!key.name)
+		key.name = regions->unreadable;
+	*place = key;
+	return key.name;
+}
+
+/* The region of that name within parent. */
+static uint32_t region_id(struct comm_code_regions *regions, uint32_t parent, const char *name)
+{
+	size_t at = comm_hash_mix((uintptr_t)name, parent);
+
+	for (; regions->slot[at &= DICT_SLOTS - 1]; at++) {
+		const struct comm_code_region *have = &regions->region[regions->slot[at]];
+
+		if (have->parent == parent && have->name == name)
+			return regions->slot[at];
+	}
+	if (regions->n >= COMM_CODE_REGIONS_MAX) {
+		regions->n_unfiled++;
+		return COMM_CODE_REGION_OTHER;
+	}
+	regions->region[regions->n] = (struct comm_code_region){parent, name};
+	regions->slot[at] = regions->n;
+	return regions->n++;
+}
+
+uint32_t comm_code_regions_get(struct comm_code_regions *regions, struct comm_space *space,
+			       const struct comm_marks *marks, uint64_t now_ns)
+{
+	uint32_t id = COMM_CODE_REGION_NONE;
+
+	for (uint32_t i = 0; i < marks->n && i < COMM_MARKS_MAX && id != COMM_CODE_REGION_OTHER;
+	     i++)
+		id = region_id(regions, id, name_at(regions, space, marks->name[i], now_ns));
+	return id;
+}
+
+uint64_t comm_code_regions_unfiled(const struct comm_code_regions *regions)
+{
+	return regions->n_unfiled;
+}
+
+uint32_t comm_code_regions_count(const struct comm_code_regions *regions)
+{
+	return regions->n;
+}
+
+const struct comm_code_region *comm_code_regions_at(const struct comm_code_regions *regions,
+						    uint32_t id)
+{
+	return &regions->region[id < regions->n ? id : COMM_CODE_REGION_OTHER];
+}
