@@ -16,7 +16,8 @@ struct made_names {
 	struct comm_function function[MADE_MAX];
 	struct comm_site site[MADE_MAX];
 	struct comm_object object[MADE_MAX];
-	uint32_t n_threads, n_functions, n_sites, n_objects;
+	struct comm_code_region region[MADE_MAX];
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions;
 };
 
 static inline const struct comm_thread *made_thread_at(const void *ctx, uint32_t id)
@@ -47,6 +48,13 @@ static inline const struct comm_object *made_object_at(const void *ctx, uint32_t
 	return id < names->n_objects ? &names->object[id] : NULL;
 }
 
+static inline const struct comm_code_region *made_region_at(const void *ctx, uint32_t id)
+{
+	const struct made_names *names = ctx;
+
+	return id < names->n_regions ? &names->region[id] : NULL;
+}
+
 static inline struct comm_naming made_naming(const struct made_names *names)
 {
 	return (struct comm_naming){
@@ -55,10 +63,12 @@ static inline struct comm_naming made_naming(const struct made_names *names)
 		.n_functions = names->n_functions,
 		.n_sites = names->n_sites,
 		.n_objects = names->n_objects,
+		.n_regions = names->n_regions,
 		.thread_at = made_thread_at,
 		.function_at = made_function_at,
 		.site_at = made_site_at,
 		.object_at = made_object_at,
+		.region_at = made_region_at,
 	};
 }
 
@@ -90,6 +100,12 @@ static inline uint32_t made_site(struct made_names *names, uint32_t function, co
 	return names->n_sites++;
 }
 
+static inline uint32_t made_region(struct made_names *names, uint32_t parent, const char *name)
+{
+	names->region[names->n_regions] = (struct comm_code_region){parent, name};
+	return names->n_regions++;
+}
+
 static inline uint32_t made_object(struct made_names *names, enum comm_object_kind kind,
 				   const char *name, const char *module, uint64_t size_bytes)
 {
@@ -116,6 +132,8 @@ static inline struct made_names *made_names_create(void)
 	made_site(names, 0, NULL, 0);
 	made_site(names, 1, NULL, 0);
 	made_object(names, COMM_OBJECT_OTHER, "(other)", "", 0);
+	made_region(names, 0, "");
+	made_region(names, 0, "(other)");
 	return names;
 }
 

@@ -101,7 +101,8 @@ struct comm_grouping_ops {
 	X(cpu)            \
 	X(process)        \
 	X(role)           \
-	X(region)
+	X(region)         \
+	X(outermost)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
 COMM_GROUPINGS(COMM_GROUPING_DECLARE)

@@ -31,9 +31,13 @@ static const struct {
 	 "SELECT id FROM site WHERE function = ?1 AND inlined = ?2 AND source = ?3"
 	 " AND line = ?4"},
 	{offsetof(struct comm_dictionary, put_context),
-	 "INSERT INTO context (site, region, phase) VALUES (?1,0,0)"},
+	 "INSERT INTO context (site, region, phase) VALUES (?1,?2,0)"},
 	{offsetof(struct comm_dictionary, get_context),
-	 "SELECT id FROM context WHERE site = ?1 AND region = 0 AND phase = 0"},
+	 "SELECT id FROM context WHERE site = ?1 AND region = ?2 AND phase = 0"},
+	{offsetof(struct comm_dictionary, put_region),
+	 "INSERT INTO region (name, parent) VALUES (?1,?2)"},
+	{offsetof(struct comm_dictionary, get_region),
+	 "SELECT id FROM region WHERE name = ?1 AND parent = ?2"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -66,6 +70,7 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 	free(dict->thread);
 	free(dict->context);
 	free(dict->function);
+	free(dict->region);
 	free(dict->object);
 	memset(dict, 0, sizeof(*dict));
 }
@@ -77,6 +82,8 @@ void comm_dictionary_forget(struct comm_dictionary *dict)
 		memset(dict->context, 0, dict->n_contexts * sizeof(*dict->context));
 	if (dict->n_functions)
 		memset(dict->function, 0, dict->n_functions * sizeof(*dict->function));
+	if (dict->n_regions)
+		memset(dict->region, 0, dict->n_regions * sizeof(*dict->region));
 	if (dict->n_objects)
 		memset(dict->object, 0, dict->n_objects * sizeof(*dict->object));
 }
@@ -236,10 +243,47 @@ static int put_site(struct comm_dictionary *dict, const struct comm_naming *nami
 	return find_or_put(dict, both[0], both[1], ret);
 }
 
+/*
+ * A region's parent comes before it in the run's ids, so no chain of parents goes round; the
+ * names of a run may be a damaged file's, and one that does is a region within none.
+ */
+static int put_region(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
+		      uint32_t *ret)
+{
+	sqlite3_stmt *const both[] = {dict->get_region, dict->put_region};
+	const struct comm_code_region *region;
+	uint32_t parent = COMM_CODE_REGION_NONE;
+	int err;
+
+	if (id <= COMM_CODE_REGION_OTHER || id >= naming->n_regions) {
+		*ret = id == COMM_CODE_REGION_NONE ? id : COMM_CODE_REGION_OTHER;
+		return 0;
+	}
+	err = reserve(&dict->region, &dict->n_regions, id, sizeof(*dict->region));
+	if (err)
+		return err;
+	if (!dict->region[id]) {
+		region = naming->region_at(naming->ctx, id);
+		if (region->parent < id)
+			err = put_region(dict, naming, region->parent, &parent);
+		for (int i = 0; i < 2; i++) {
+			bind_text(both[i], 1, region->name);
+			sqlite3_bind_int64(both[i], 2, parent);
+		}
+		if (!err)
+			err = find_or_put(dict, both[0], both[1], &dict->region[id]);
+		if (err)
+			return err;
+	}
+	*ret = dict->region[id];
+	return 0;
+}
+
 int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
 			    uint32_t site, uint32_t *ret)
 {
-	uint32_t stored;
+	sqlite3_stmt *const both[] = {dict->get_context, dict->put_context};
+	uint32_t stored, region;
 	int err;
 
 	if (site < dict->n_contexts && dict->context[site]) {
@@ -254,11 +298,15 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 	err = reserve(&dict->context, &dict->n_contexts, site, sizeof(*dict->context));
 	if (!err)
 		err = put_site(dict, naming, site, &stored);
+	if (!err)
+		err = put_region(dict, naming, naming->site_at(naming->ctx, site)->region, &region);
 	if (err)
 		return err;
-	sqlite3_bind_int64(dict->get_context, 1, stored);
-	sqlite3_bind_int64(dict->put_context, 1, stored);
-	err = find_or_put(dict, dict->get_context, dict->put_context, &dict->context[site]);
+	for (int i = 0; i < 2; i++) {
+		sqlite3_bind_int64(both[i], 1, stored);
+		sqlite3_bind_int64(both[i], 2, region);
+	}
+	err = find_or_put(dict, both[0], both[1], &dict->context[site]);
 	if (err)
 		return err;
 	*ret = dict->context[site];

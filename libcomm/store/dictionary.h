@@ -22,12 +22,12 @@ struct comm_dictionary {
 	int64_t run;
 	sqlite3_stmt *put_thread, *put_object;
 	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
-	sqlite3_stmt *put_context, *get_context;
-	/* Store's ids, indexed by the run's ids; 0 in context and function: not stored yet. */
+	sqlite3_stmt *put_context, *get_context, *put_region, *get_region;
+	/* Store's ids, indexed by the run's ids; 0 in context, function and region: not stored yet. */
 	struct comm_thread *thread;
-	uint32_t *context, *function; /* context: by site */
+	uint32_t *context, *function, *region; /* context: by site */
 	struct comm_dictionary_object *object;
-	size_t n_threads, n_contexts, n_functions, n_objects;
+	size_t n_threads, n_contexts, n_functions, n_regions, n_objects;
 	size_t threads_stored;
 };
 
@@ -40,7 +40,7 @@ void comm_dictionary_forget(struct comm_dictionary *dict);
 /* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
 /*
- * The store's id of the context that a site of the run is, without region and
+ * The store's id of the context that a site of the run is, with its region and without
  * phase.  Here and below: ids out of range become COMM_ID_OTHER.
  */
 int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,

@@ -152,14 +152,21 @@ static const char version_4[] =
 	" timed_loads REAL NOT NULL, timed_cycles REAL NOT NULL,"
 	" PRIMARY KEY (run, slice, thread, context, object, source)) WITHOUT ROWID;";
 
+/*
+ * A marked region is a name within another region, its parent; 0 is none.  The context
+ * of an edge's end names the innermost region.
+ */
+static const char version_5[] = "CREATE TABLE region ("
+				" id INTEGER PRIMARY KEY,"
+				" name TEXT NOT NULL, parent INTEGER NOT NULL,"
+				" UNIQUE (name, parent));"
+				"INSERT INTO region VALUES (0, '', 0), (1, '(other)', 0);";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1},
-	{2, version_2},
-	{3, version_3},
-	{4, version_4},
+	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4}, {5, version_5},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

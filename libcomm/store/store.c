@@ -195,7 +195,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	if (!err)
 		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
 				  "SELECT max(id) FROM site; SELECT max(id) FROM function;"
-				  "SELECT max(id) FROM context;"
+				  "SELECT max(id) FROM context; SELECT max(id) FROM region;"
 				  "SELECT slice FROM edge ORDER BY run DESC LIMIT 1");
 	if (!err)
 		err = set_quota(store);

@@ -28,7 +28,7 @@ struct made_store {
 	struct comm_reader *reader;
 };
 
-static struct made_store plain, shuffled, unplaced;
+static struct made_store plain, shuffled, unplaced, unmarked;
 
 struct made_ids {
 	uint32_t main, worker_1, worker_2, numbered, other_process;
@@ -63,7 +63,7 @@ static uint32_t generated(struct made_names *names)
 
 static struct made_ids make_names(struct made_names *names)
 {
-	uint32_t f, g, j;
+	uint32_t f, g, j, load;
 	struct made_ids ids;
 
 	ids.main = thread(names, 100, 100, "main", 5);
@@ -79,15 +79,28 @@ static struct made_ids make_names(struct made_names *names)
 	names->site[ids.line_2].inlined = "inner";
 	ids.line_3 = made_site(names, g, NULL, 0);
 	ids.generated = made_site(names, j, NULL, 0);
+	load = made_region(names, 0, "load");
+	names->site[ids.line_1].region = load;
+	names->site[ids.line_2].region = made_region(names, load, "parse");
+	names->site[ids.line_3].region = made_region(names, 0, "parse");
 	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
 	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
 	ids.stack = stack(names, 102, "stack of worker/102");
 	return ids;
 }
 
+static struct made_ids make_unmarked_names(struct made_names *names)
+{
+	struct made_ids ids = make_names(names);
+
+	for (uint32_t i = 0; i < names->n_sites; i++)
+		names->site[i].region = COMM_CODE_REGION_NONE;
+	return ids;
+}
+
 static struct made_ids make_shuffled_names(struct made_names *names)
 {
-	uint32_t f, g, j;
+	uint32_t f, g, j, load;
 	struct made_ids ids;
 
 	made_object(names, COMM_OBJECT_HEAP, "another", "", 64);
@@ -105,6 +118,10 @@ static struct made_ids make_shuffled_names(struct made_names *names)
 	ids.line_2 = made_site(names, f, "f.c", 2);
 	names->site[ids.line_2].inlined = "inner";
 	ids.line_1 = made_site(names, f, "f.c", 1);
+	names->site[ids.line_3].region = made_region(names, 0, "parse");
+	load = made_region(names, 0, "load");
+	names->site[ids.line_2].region = made_region(names, load, "parse");
+	names->site[ids.line_1].region = load;
 	ids.stack = stack(names, 950, "stack of worker/950");
 	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
 	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
@@ -193,7 +210,8 @@ static int setup(void **state)
 	(void)state;
 	return make_store(&plain, make_names, true) ||
 	       make_store(&shuffled, make_shuffled_names, true) ||
-	       make_store(&unplaced, make_names, false);
+	       make_store(&unplaced, make_names, false) ||
+	       make_store(&unmarked, make_unmarked_names, false);
 }
 
 static int drop_store(struct made_store *made)
@@ -207,7 +225,8 @@ static int drop_store(struct made_store *made)
 static int teardown(void **state)
 {
 	(void)state;
-	return drop_store(&plain) | drop_store(&shuffled) | drop_store(&unplaced);
+	return drop_store(&plain) | drop_store(&shuffled) | drop_store(&unplaced) |
+	       drop_store(&unmarked);
 }
 
 /* NULL: the run has nothing that the grouping needs. */
@@ -565,6 +584,69 @@ static void test_by_process_and_role(void **state)
 	comm_report_free(report);
 }
 
+/* A byte counts once: for the region next to its end, or for that around all others. */
+static void test_by_region(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "region"};
+	struct comm_report *report = ask(plain.reader, query);
+	const double to_parse = 3 * (4096 + 1000 + 128);
+	char *err = NULL;
+
+	(void)state;
+	assert_int_equal(report->n_edges, 5);
+	check_near("region", "load to parse", between(report, "region load", "region parse"),
+		   to_parse);
+	check_near("region", "parse to load", between(report, "region parse", "region load"),
+		   3 * 512);
+	check_near("region", "into one", between(report, "region (no region)", "region parse"),
+		   3 * 2048);
+	check_near("region", "out of one", between(report, "region parse", "region (no region)"),
+		   3 * 64);
+	check_near("region", "folded", between(report, "region load", "region (other)"), 3 * 16);
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "outermost"});
+	assert_int_equal(report->n_edges, 4);
+	check_near("outermost", "load to parse", between(report, "region load", "region parse"),
+		   to_parse);
+	check_near("outermost", "into one", between(report, "region (no region)", "region load"),
+		   3 * 2048);
+	check_near("outermost", "inside", report->self_bytes, 3 * (512 + 256));
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "thread,region"});
+	assert_true(report->n_edges > 5);
+	comm_report_free(report);
+	assert_int_equal(comm_reader_report(unmarked.reader, &query, &report, &err), -ENODATA);
+	assert_non_null(strstr(err, "run 1 has no code regions"));
+	free(err);
+}
+
+/* Parents that go round, and regions that are not there. */
+static void test_hostile_regions(void **state)
+{
+	static const char damage[] = "UPDATE region SET parent = 3 WHERE id = 2;"
+				     "UPDATE region SET parent = 2 WHERE id = 3;"
+				     "UPDATE region SET name = X'01ff' WHERE id = 4;"
+				     "UPDATE context SET region = 77 WHERE id = 2;"
+				     "UPDATE context SET region = -1 WHERE id = 3";
+	struct comm_query query = {.self = true};
+	struct comm_report *by_thread, *report;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(shuffled.path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, damage, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	by_thread = ask(shuffled.reader, query);
+	for (int i = 0; i < 2; i++) {
+		query.by = i ? "outermost" : "region";
+		report = ask(shuffled.reader, query);
+		check_sums(report, by_thread);
+		check_nodes(report);
+		comm_report_free(report);
+	}
+	comm_report_free(by_thread);
+}
+
 static void test_unknown(void **state)
 {
 	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
@@ -588,7 +670,9 @@ int main(void)
 		cmocka_unit_test(test_not_joined),
 		cmocka_unit_test(test_hostile_placements),
 		cmocka_unit_test(test_by_process_and_role),
+		cmocka_unit_test(test_by_region),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_hostile_regions),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

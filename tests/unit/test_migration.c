@@ -17,9 +17,9 @@ static void test_refuses_newer_and_damaged(void **state)
 
 	(void)state;
 	make_finished(20);
-	sql("PRAGMA user_version = 5");
+	sql("PRAGMA user_version = 6");
 	refuse(-EPROTO, "newer version");
-	sql("PRAGMA user_version = 4");
+	sql("PRAGMA user_version = 5");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	refuse(-EUCLEAN, "damaged");
@@ -298,7 +298,9 @@ static int cut_at(int left)
 			  " WHERE name = 'uuid'") == (version > 1));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
 			  " WHERE name = 'guess_bytes'") == (version > 2));
-	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'origin'") == 0);
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'origin'") ==
+		    (version > 3));
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'region'") == 0);
 	return version;
 }
 

@@ -1,28 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --by-region: code regions that a program marked.  No source sees markers yet, so
- * no run has any.
+ * --by-region and --by-outermost: the code regions that a program marked.  What is called
+ * inside a region counts for it; of regions inside each other the former takes the innermost,
+ * the latter the outermost, so that each byte counts once.
  */
 #include <errno.h>
 
 #include "grouping.h"
 #include "ids.h"
+#include "schema.h"
+
+static const char none_sql[] =
+	"SELECT 1 FROM region WHERE id > 1 AND EXISTS (SELECT 1 FROM edge WHERE run = ?1 AND"
+	" (dst_context IN (SELECT id FROM context WHERE region > 0) OR"
+	" src_context IN (SELECT id FROM context WHERE region > 0))) LIMIT 1";
+
+/*
+ * A name has several regions if it stands within several others: the first is its node.  Of the
+ * fixed ones 0, which of nodes is "(other)", and 1 change places: node 1 is outside of all.
+ */
+#define NODE                                     \
+	" CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0" \
+	" ELSE (SELECT min(s.id) FROM region s WHERE s.name = r.name) END"
+
+/* Context 0 is no code at all. */
+static const char innermost_sql[] =
+	"SELECT" NODE
+	" FROM context c JOIN region r ON r.id = c.region WHERE c.id = ?1 AND c.id > 0";
+
+/* UNION, not UNION ALL: it ends also where parents of a damaged store go round. */
+static const char outermost_sql[] =
+	"WITH RECURSIVE around (id) AS (SELECT region FROM context WHERE id = ?1 AND id > 0 UNION"
+	" SELECT r.parent FROM around JOIN region r ON r.id = around.id WHERE r.parent > 0)"
+	" SELECT" NODE " FROM around JOIN region r ON r.id = around.id WHERE r.parent = 0";
+
+static int open_with(struct comm_grouping_use *use, const char *sql, char **err)
+{
+	sqlite3_stmt *any = NULL;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(use->reader->db, none_sql, -1, &any, NULL) != SQLITE_OK)
+		return comm_schema_errno(use->reader->db);
+	sqlite3_bind_int64(any, 1, use->run->id);
+	rc = sqlite3_step(any);
+	if (rc == SQLITE_DONE)
+		code = comm_reader_fail(
+			err, -ENODATA,
+			"run %lld has no code regions: the program marked none, or its source (%s) "
+			"does not see them",
+			(long long)use->run->id, use->run->source);
+	else if (rc != SQLITE_ROW)
+		code = comm_schema_errno(use->reader->db);
+	sqlite3_finalize(any);
+	return code ? code : comm_id_map_ask(&use->map, use->reader->db, sql);
+}
 
 static int region_open(struct comm_grouping_use *use, char **err)
 {
-	return comm_reader_fail(err, -ENODATA,
-				"run %lld has no code regions: the program marked none",
-				(long long)use->run->id);
+	return open_with(use, innermost_sql, err);
+}
+
+static int outermost_open(struct comm_grouping_use *use, char **err)
+{
+	return open_with(use, outermost_sql, err);
 }
 
 static int region_at(struct comm_grouping_use *use, const struct comm_end *end,
 		     struct comm_shares *ret)
 {
-	(void)use;
-	(void)end;
-	comm_shares_one(ret, COMM_ID_OTHER);
+	uint32_t node;
+	int code = comm_id_map_at(&use->map, end->context, &node);
+
+	if (!code)
+		comm_shares_one(ret, node);
+	return code;
+}
+
+static int region_describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct comm_node *node)
+{
+	node->name = comm_texts_keep(use->texts, row, 0);
 	return 0;
 }
+
+static const char describe_sql[] =
+	"SELECT CASE id WHEN 1 THEN '(no region)' ELSE name END FROM region WHERE ?1 AND id = ?2";
 
 const struct comm_grouping_ops comm_grouping_region = {
 	.grouping = {.name = "region",
@@ -35,5 +96,21 @@ const struct comm_grouping_ops comm_grouping_region = {
 	.letter = 'r',
 	.open = region_open,
 	.at = region_at,
-	.sql = "SELECT ?1, ?2 WHERE 0",
+	.sql = describe_sql,
+	.describe = region_describe,
+};
+
+const struct comm_grouping_ops comm_grouping_outermost = {
+	.grouping = {.name = "outermost",
+		     .help = "Marked code regions, with all regions inside them",
+		     .title = "outermost regions",
+		     .noun = "region",
+		     .within = true},
+	.kind = COMM_NODE_NAMED,
+	.kind_name = "region",
+	.letter = 'r',
+	.open = outermost_open,
+	.at = region_at,
+	.sql = describe_sql,
+	.describe = region_describe,
 };
