@@ -144,6 +144,14 @@ replay() {
   "$O/bench/bench_engine" "$dir/recording" "$dir"
 }
 
+# What a mark of comm/mark.h costs, alone and while it is profiled.
+marks() {
+  "$O/bench/bench_marks" 3
+  echo "profiled, 1 %, and at 1000 Hz:"
+  "$O/commd" -q --store "$dir/marks.db" -- "$O/bench/bench_marks" 5
+  "$O/commd" -q --rate 1000 --store "$dir/marks.db" -- "$O/bench/bench_marks" 5
+}
+
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
 # The page of the same hour of 64 threads: how long it takes, its size, and how fast it opens.
@@ -157,9 +165,9 @@ html() {
 }
 
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay report html}; do
+for what in ${1:-spin gaps redis idle attach replay marks report html}; do
   case $what in
-  spin | gaps | redis | idle | replay | report | html) $what ;;
+  spin | gaps | redis | idle | replay | marks | report | html) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac
