@@ -12,7 +12,11 @@ between the main thread and workers (role), and from which function to which
 
 and what stated.py tells: whether what the report states is true.  By function that is
 `commctl report --by-function --across --self`; by role it is the default report, where the
-threads of a role count as exchangeable: each pair's truth is its roles' share over their pairs.
+threads of one kind count as exchangeable: each pair's truth is its kinds' share over their pairs.
+A kind is a role's threads that read about as much and hand about as much on, for a pool's workers
+stand beside threads that only deal work out.  Which thread is which in two runs nobody knows: each
+of the recording, from the largest down, is matched with the one most like it by what it reads from
+others and what others read from it; those left over have no truth.
 Where each thread has work of its own (STATIC) threads are matched in order of their creation.
 Of a program that counts by itself (-fsanitize=thread) rows with an end in a shared library are
 left out: its truth has none.
@@ -48,6 +52,8 @@ STATIC = {"barnes", "cg", "fasttree", "lu", "numpy", "ocean", "radix", "raxml", 
 BY = ["role", "function"]
 STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
+KIND_RATIO = 4  # of bytes, from which on a role's next thread is of another kind
+KIND_LEAST = 1e-3  # of all bytes: threads with less are all alike
 READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
 TEXT_BYTES = 1 << 20
 PYTHON = """
@@ -218,6 +224,8 @@ def read_store(db):
                 ret[by][key] = ret[by].get(key, 0) + n
             pair = tids.get(src, (0, 0))[0], tids.get(dst, (0, 0))[0]
             ret["pair"][pair] = ret["pair"].get(pair, 0) + n
+        ret["read"] = {tids.get(i, (0, 0))[0]: n for i, n in ret["thread"].items()}
+        ret["all"] = {tid: role[i] for i, (tid, _) in tids.items() if tid}
         live = [i for i, n in ret["thread"].items() if n > READER_SHARE * ret["reads"]]
         ret["thread"] = [role.get(i, "?") for i in live]
         ret["tids"] = {tids.get(i, (0, 0))[0]: role.get(i, "?") for i in live}
@@ -238,8 +246,52 @@ def guesses(exact):
             "self": {"role": {}, "reads": 1.0, "crossing": 0.0, "own": 1.0}}
 
 
-def threads_truth(exact, est, nodes, is_static):
-    """The truth of exact for pairs of est's tids; nodes: those of its report by thread."""
+def marginals(of):
+    """{tid: (what it reads from others, what others read from it)}, as parts of all that crosses."""
+    total, ret = sum(of["pair"].values()) or 1, {tid: [0.0, 0.0] for tid in of["all"]}
+    for pair, n in of["pair"].items():
+        for tid, end in zip(pair, (1, 0)):
+            if tid in ret:
+                ret[tid][end] += n / total
+    return ret
+
+
+def split(tids, size):
+    """tids in groups, each within KIND_RATIO from one to the next."""
+    groups, last = [], None
+    for tid in sorted(tids, key=lambda tid: -size(tid)):
+        n = max(size(tid), KIND_LEAST)
+        if last is None or last > KIND_RATIO * n:
+            groups.append([])
+        groups[-1].append(tid)
+        last = n
+    return groups
+
+
+def kinds(exact):
+    """{tid: its kind}."""
+    of, reads, ret = marginals(exact), exact["reads"] or 1, {}
+    for role in sorted(set(exact["all"].values())):
+        tids = [tid for tid in exact["all"] if exact["all"][tid] == role]
+        for group in split(tids, lambda tid: exact["read"].get(tid, 0) / reads):
+            for i, alike in enumerate(split(group, lambda tid: of[tid][1])):
+                ret.update((tid, (role, group[0], i)) for tid in alike)
+    return ret
+
+
+def matched(exact, est):
+    """{tid of est: tid of the exact run}."""
+    ret, theirs, ours = {}, marginals(exact), marginals(est)
+    for tid in sorted(ours, key=lambda tid: (-sum(ours[tid]), tid)):
+        free = [i for i in theirs if exact["all"][i] == est["all"][tid] and i not in ret.values()]
+        if free:
+            ret[tid] = min(free, key=lambda i, tid=tid: (sum(abs(a - b) for a, b in zip(
+                theirs[i], ours[tid])), i))
+    return ret
+
+
+def threads_truth(exact, est, is_static):
+    """The truth of exact for pairs of est's tids."""
     if is_static and len(est["tids"]) == len(exact["tids"]):
         same = dict(zip(sorted(exact["tids"]), sorted(est["tids"])))
         ret = {}
@@ -247,17 +299,17 @@ def threads_truth(exact, est, nodes, is_static):
             key = same.get(src, -src), same.get(dst, -dst)
             ret[key] = ret.get(key, 0) + n
         return ret
-    role = dict(est["tids"])
-    role.update((n["tid"], "main" if n["tid"] == n["tgid"] else "worker")
-                for n in nodes if n.get("tid"))
-    pairs = {}
-    for src in role:
-        for dst in role:
+    kind, same = kinds(exact), matched(exact, est)
+    pairs, sums, ret = {}, {}, {}
+    for src in same:
+        for dst in same:
             if src != dst:
-                pairs.setdefault((role[src], role[dst]), []).append((src, dst))
-    ret = {}
-    for roles, n in exact["role"].items():
-        of = pairs.get(roles, [roles])
+                pairs.setdefault((kind[same[src]], kind[same[dst]]), []).append((src, dst))
+    for (src, dst), n in exact["pair"].items():
+        key = kind.get(src, src), kind.get(dst, dst)
+        sums[key] = sums.get(key, 0) + n
+    for key, n in sums.items():
+        of = pairs.get(key, [key])
         ret.update((pair, n / len(of)) for pair in of)
     return ret
 
@@ -274,7 +326,7 @@ def functions(a, b, libraries=True):
 def judged(commctl, db, name, est, exact):
     """{by: stated.py's figures} of a store that estimator est has made."""
     said = stated.report(commctl, db, "--by-thread")
-    true = threads_truth(exact, read_store(db), said["nodes"], name in STATIC)
+    true = threads_truth(exact, read_store(db), name in STATIC)
     rows, ret = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid"))), {}
     bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
     across = stated.report(commctl, db, "--by-function", "--across", "--self")
