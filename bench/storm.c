@@ -25,6 +25,8 @@ enum {
 	RUNNABLE = 64, /* unless told: thousands make the machine useless to others */
 	RUNNABLE_MOST = 10000,
 	TURN_MS = 1500,
+	NAMES = 400000,
+	NAMES_LATE_S = 6,
 	CPUS = 2,
 	STACK_BYTES = 64 * 1024,
 };
@@ -152,6 +154,39 @@ static void *maps_files(void *arg)
 	return arg;
 }
 
+/*
+ * Runs generated code, which gets its name late, in a perf map of so many others that reading
+ * it takes half a second.
+ */
+static void *generates(void *arg)
+{
+	/* mov ecx, 100000; loop: dec ecx; jnz loop; ret */
+	static const unsigned char code[] = {0xb9, 0xa0, 0x86, 0x01, 0x00,
+					     0xff, 0xc9, 0x75, 0xfc, 0xc3};
+	void *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	time_t late = time(NULL) + NAMES_LATE_S;
+	char path[64];
+	FILE *map = NULL;
+
+	if (at == MAP_FAILED)
+		exit(1);
+	memcpy(at, code, sizeof(code));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	for (;;) {
+		((void (*)(void))at)();
+		++*rounds;
+		if (map || time(NULL) < late)
+			continue;
+		map = fopen(path, "we");
+		for (uintptr_t i = 0; map && i < NAMES; i++)
+			fprintf(map, "%lx 10 method%lu\n", (unsigned long)at + i * 16, i);
+		if (!map || fclose(map))
+			exit(1);
+	}
+	return arg;
+}
+
 /* All of them in turn. */
 static void *changes(void *arg)
 {
@@ -197,8 +232,14 @@ static void mmap_storm(void)
 	start(maps_files, CPUS);
 }
 
+static void generated_code(void)
+{
+	start(generates, 1);
+}
+
 static void change_storm(void)
 {
+	generated_code();
 	start(changes, CPUS);
 }
 
@@ -234,6 +275,7 @@ static const struct {
 	{"threads", thread_storm},
 	{"mmap", mmap_storm},
 	{"mappings", mappings},
+	{"generated", generated_code},
 	{"changes", change_storm},
 	{"sleepers", sleepers},
 	{"runnable", runnable},

@@ -61,6 +61,7 @@ storm() { # NAME
     wait $daemon 2>/dev/null
     kill -9 $target
     wait $target 2>/dev/null
+    rm -f "/tmp/perf-$target.map"
     cpu=$(awk -v a="$a" -v b="$b" 'BEGIN { split(a, x); split(b, y); printf "%.0f\n", y[2] - x[2] }')
     awk -v w="$with" -v o="$without" -v d="$((after - before))" -v c="$cpu" \
       'BEGIN { printf "%.3f\n", 100 * (w / o - 1 + d / c) }' >>"$dir/$name.true"
@@ -81,5 +82,5 @@ storm() { # NAME
 
 echo "$(nproc) CPUs, load average $(cut -d' ' -f1-3 /proc/loadavg), $(uname -r), limit $limit %, $pairs pairs of $on_s s, source $source"
 printf '%-9s %9s %9s %9s %9s %9s\n' storm 'reported' 'worst10s' 'true' "commd's" samples
-[ $# -gt 0 ] || set -- spin fork exec threads mmap changes mappings sleepers ${RUNNABLE:+runnable}
+[ $# -gt 0 ] || set -- spin fork exec threads mmap generated changes mappings sleepers ${RUNNABLE:+runnable}
 for name in "$@"; do storm "$name"; done

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cap: in no 10 s after the first 5 of a run does profiling cost more than a quarter beyond
 # the budget, setting up included, whatever the target does: a program that forks, execs, starts
-# threads and maps files, in turn (bench/storm.c).  Costs are what commd stored of each slice of a
+# threads and maps files, in turn, and has generated code whose names come late
+# (bench/storm.c).  Costs are what commd stored of each slice of a
 # second; so it is its own word, and bench/storms.sh has what is truly spent.
 set -u
 export LC_ALL=C
@@ -16,6 +17,7 @@ cleanup() {
   [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
   [ -z "$target" ] || kill -9 "$target" 2>/dev/null
   wait 2>/dev/null
+  rm -f "/tmp/perf-$target.map"
   rm -rf "$dir"
 }
 trap cleanup EXIT
