@@ -53,7 +53,6 @@ static const struct comm_seccomp_rule rules[] = {
 	/* No program of root's that any user may run. */
 	{SYS_open, COMM_SECCOMP_NONE_OF_BITS, 2, SPECIAL_BITS},
 	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 3, SPECIAL_BITS},
-	COMM_SECCOMP_CALL(process_vm_readv),
 	/* Memory, none of it executable: */
 	{SYS_mmap, COMM_SECCOMP_NONE_OF_BITS, 2, PROT_EXEC},
 	{SYS_mprotect, COMM_SECCOMP_NONE_OF_BITS, 2, PROT_EXEC},

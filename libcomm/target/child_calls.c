@@ -50,6 +50,25 @@ static const struct comm_seccomp_rule parser[] = {
 	COMM_SECCOMP_CALL(exit_group),
 };
 
+static const struct comm_seccomp_rule peek[] = {
+	/* The daemon's requests and answers, and /proc: */
+	COMM_SECCOMP_CALL(recvfrom),
+	COMM_SECCOMP_CALL(sendto),
+	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 2, O_CREAT | O_TRUNC | O_ACCMODE},
+	COMM_SECCOMP_CALL(read),
+	COMM_SECCOMP_CALL(pread64),
+	COMM_SECCOMP_CALL(close),
+	COMM_SECCOMP_CALL(clock_gettime),
+	/* For what glibc allocates on its own: */
+	{SYS_mmap, COMM_SECCOMP_NONE_OF_BITS, 2, PROT_EXEC},
+	COMM_SECCOMP_CALL(munmap),
+	COMM_SECCOMP_CALL(brk),
+	COMM_SECCOMP_CALL(rt_sigreturn),
+	COMM_SECCOMP_CALL(restart_syscall),
+	COMM_SECCOMP_CALL(exit),
+	COMM_SECCOMP_CALL(exit_group),
+};
+
 static const struct comm_seccomp_rule host[] = {
 	COMM_SECCOMP_CALL(read),
 	COMM_SECCOMP_CALL(pread64),
@@ -75,6 +94,7 @@ static const struct comm_seccomp_rule host[] = {
 	COMM_SECCOMP_CALL(brk),
 	/* The daemon's requests: */
 	COMM_SECCOMP_CALL(recvmsg),
+	COMM_SECCOMP_CALL(recvfrom),
 	COMM_SECCOMP_CALL(sendto),
 	COMM_SECCOMP_CALL(poll),
 	/* Children are made, ended and waited for, */
@@ -110,7 +130,11 @@ static const struct comm_seccomp_rule host[] = {
 	COMM_SECCOMP_CALL(exit_group),
 };
 
-enum { PARSER = sizeof(parser) / sizeof(parser[0]), HOST = sizeof(host) / sizeof(host[0]) };
+enum {
+	PARSER = sizeof(parser) / sizeof(parser[0]),
+	PEEK = sizeof(peek) / sizeof(peek[0]),
+	HOST = sizeof(host) / sizeof(host[0]),
+};
 
 int comm_child_calls_host(void)
 {
@@ -122,6 +146,11 @@ int comm_child_calls_parser(void)
 	return comm_seccomp_install(parser, PARSER);
 }
 
+int comm_child_calls_peek(void)
+{
+	return comm_seccomp_install(peek, PEEK);
+}
+
 bool comm_child_calls_host_knows(long nr)
 {
 	return comm_seccomp_knows(host, HOST, nr);
@@ -130,4 +159,9 @@ bool comm_child_calls_host_knows(long nr)
 bool comm_child_calls_parser_knows(long nr)
 {
 	return comm_seccomp_knows(parser, PARSER, nr);
+}
+
+bool comm_child_calls_peek_knows(long nr)
+{
+	return comm_seccomp_knows(peek, PEEK, nr);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The system calls of the host of the children that read files (parse_host.h), and of a child
- * once it has opened its file (parse_child.h): two lists, the second within the first.
+ * once it has opened its file (parse_child.h), or reads memory: lists within the first.
  */
 #ifndef COMM_CHILD_CALLS_H
 #define COMM_CHILD_CALLS_H
@@ -15,8 +15,11 @@
 int comm_child_calls_host(void);
 /* Of a child that reads a file of a target: nothing is opened, no process made or signalled. */
 int comm_child_calls_parser(void);
+/* Of the child that reads memory of targets (peek_child.h): files are opened to be read alone. */
+int comm_child_calls_peek(void);
 /* For tests. */
 bool comm_child_calls_host_knows(long nr);
 bool comm_child_calls_parser_knows(long nr);
+bool comm_child_calls_peek_knows(long nr);
 
 #endif

@@ -107,8 +107,8 @@ uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect);
 /* The part of that CPU time that this process spent itself. */
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect);
 /*
- * CPU time of children that read perf maps after the prefetch: it recurs, so it belongs in the
- * budget.
+ * CPU time of children that read perf maps after the prefetch, and of those that read mappings
+ * and memory: it recurs, so it belongs in the budget.
  */
 uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect);
 /*

@@ -5,6 +5,7 @@
 #include "maps.h"
 #include "module.h"
 #include "parser.h"
+#include "peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,8 @@ struct live_inspect {
 	struct comm_names *names;
 	struct comm_maps *maps;
 	struct comm_parser *parser;
+	struct comm_peek *peek;
+	bool reads_itself; /* memory, as the other process may not */
 	struct comm_modules *modules;
 	struct live_process *bucket[BUCKETS];
 	size_t n_processes, n_mem_fds;
@@ -131,15 +134,28 @@ static struct live_process *process_get(struct live_inspect *live, uint32_t tgid
 	return p;
 }
 
-/* All of a /proc file into live->text; returns its length or -errno. */
-static ssize_t read_proc(struct live_inspect *live, uint32_t tgid, const char *name)
+/*
+ * Whether this process reads what the other did not.  Without capabilities that one may read
+ * less: with Yama's ptrace_scope only an ancestor may read a process of the same user, and this
+ * one starts commands.
+ */
+static bool is_left_to_us(ssize_t n)
+{
+	return n == -EACCES || n == -EPERM || n == -EIO;
+}
+
+/* All of /proc/PID/maps into live->text; returns its length or -errno. */
+static ssize_t read_maps_text(struct live_inspect *live, uint32_t tgid)
 {
 	size_t used = 0;
 	char path[64];
-	ssize_t n = 0;
+	ssize_t n = comm_peek_maps(live->peek, tgid, &live->text, &live->text_room,
+				   MAPS_TEXT_BYTES_MAX);
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tgid, name);
+	if (!is_left_to_us(n))
+		return n;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tgid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -176,7 +192,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	size_t n;
 	int err;
 
-	bytes = read_proc(live, tgid, "maps");
+	bytes = read_maps_text(live, tgid);
 	if (bytes < 0)
 		return (int)bytes;
 	/* The file is empty for kernel threads and for a process that ends. */
@@ -211,9 +227,10 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 		live->unread++;
 		return -EAGAIN;
 	}
-	start = comm_clock_thread_ns();
+	start = comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek);
 	err = read_maps(live, tgid, ret, ret_n);
-	live->maps_left_ns -= (int64_t)(comm_clock_thread_ns() - start);
+	live->maps_left_ns -=
+		(int64_t)(comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek) - start);
 	return err;
 }
 
@@ -399,8 +416,8 @@ static int open_mem(struct live_inspect *live, struct live_process *p)
 	return 0;
 }
 
-static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
-			size_t len_bytes)
+static ssize_t read_mem_itself(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
+			       size_t len_bytes)
 {
 	struct live_process *p = process_get(live, tgid);
 	bool fresh;
@@ -426,6 +443,21 @@ static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 			return n;
 		fresh = true;
 	}
+}
+
+static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
+			size_t len_bytes)
+{
+	ssize_t n;
+
+	if (live->reads_itself)
+		return read_mem_itself(live, tgid, addr, buf, len_bytes);
+	n = comm_peek_memory(live->peek, tgid, addr, buf, len_bytes);
+	if (is_left_to_us(n)) {
+		n = read_mem_itself(live, tgid, addr, buf, len_bytes);
+		live->reads_itself = n > 0;
+	}
+	return n;
 }
 
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
@@ -564,6 +596,7 @@ static void live_destroy(void *ctx)
 			process_destroy(live, p);
 		}
 	}
+	comm_peek_destroy(live->peek);
 	comm_parser_destroy(live->parser);
 	comm_modules_destroy(live->modules);
 	comm_maps_destroy(live->maps);
@@ -595,6 +628,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		err = comm_maps_create(live->names, &live->maps);
 	if (!err)
 		err = comm_parser_create(&live->parser);
+	if (!err)
+		err = comm_peek_create(live->parser, &live->peek);
 	if (!err)
 		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
 					  &live->modules);
@@ -699,7 +734,7 @@ uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect)
 
 	return inspect->ops == &live_ops
 		       ? comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP) -
-				 live->prefetched_jit_ns
+				 live->prefetched_jit_ns + comm_peek_cpu_ns(live->peek)
 		       : 0;
 }
 

@@ -4,6 +4,7 @@
 #include "child_calls.h"
 #include "clock.h"
 #include "parse_child.h"
+#include "peek_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ struct child {
 	uint64_t open_stop_ns, stop_ns, late_ns;
 	uint64_t told_ns;    /* of its CPU time */
 	uint64_t stopped_ns; /* when; 0: it runs */
-	bool answered;	     /* it hangs: killed, but not gone */
+	bool answered;	     /* it hangs: killed, but not gone; or it is the process of peek.h */
 	bool has_opened;
 	struct comm_parse_opened opened;
 };
@@ -118,7 +119,7 @@ static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 	if (n != sizeof(*ret))
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_RIGHTS || ret->kind >= COMM_PARSE_KINDS)
+	if (!c || c->cmsg_type != SCM_RIGHTS || ret->kind > COMM_PARSE_PEEK)
 		return false;
 	memcpy(ret_saved, CMSG_DATA(c), sizeof(*ret_saved));
 	return true;
@@ -132,13 +133,23 @@ static struct child *free_slot(void)
 	return NULL;
 }
 
+static void end_peek(void)
+{
+	for (size_t i = 0; i < CHILDREN_MAX; i++)
+		if (children[i].pid && children[i].kind == COMM_PARSE_PEEK)
+			kill(children[i].pid, SIGKILL);
+}
+
 static int start(const struct comm_parse_request *request, int saved)
 {
 	struct child *c = free_slot();
 	uint64_t now_ns = comm_clock_now_ns();
+	bool peeks = request->kind == COMM_PARSE_PEEK;
 	pid_t host = getpid();
 	int told[2], err;
 
+	if (peeks)
+		end_peek();
 	if (!c)
 		return -EBUSY;
 	*c = (struct child){
@@ -147,10 +158,13 @@ static int start(const struct comm_parse_request *request, int saved)
 		.open_stop_ns = now_ns + OPEN_MS * 1000000ull,
 		.stop_ns = now_ns + WALL_MS * 1000000ull,
 		.late_ns = now_ns + LATE_MS * 1000000ull,
+		.answered = peeks,
 	};
 	if (pipe2(told, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	c->pid = fork();
+	if (!c->pid && peeks)
+		comm_peek_child(saved, host);
 	if (!c->pid)
 		comm_parse_child(request, saved, told[1], host);
 	close(told[1]);

@@ -22,7 +22,9 @@ enum comm_parse_kind {
 	COMM_PARSE_SYMBOLS,  /* comm_elfsym_save() */
 	COMM_PARSE_PERF_MAP, /* comm_jit_read() */
 	COMM_PARSE_LINES,    /* comm_dwline_save() */
-	COMM_PARSE_KINDS
+	COMM_PARSE_KINDS,
+	/* No file: a process for peek.h, which comes with its socket and is not answered. */
+	COMM_PARSE_PEEK = COMM_PARSE_KINDS
 };
 
 /* What to read.  With it comes, as a descriptor, the memory file for what was read. */

@@ -241,6 +241,13 @@ static int send_request(const struct comm_parser *parser, const struct comm_pars
 	return 0;
 }
 
+int comm_parser_make_peek(struct comm_parser *parser, int socket)
+{
+	const struct comm_parse_request request = {.kind = COMM_PARSE_PEEK};
+
+	return parser->host ? send_request(parser, &request, socket) : -ECHILD;
+}
+
 /* False: it cannot be started, now or ever. */
 static bool start(struct comm_parser *parser, enum comm_parse_kind kind)
 {

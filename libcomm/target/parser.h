@@ -52,6 +52,8 @@ void comm_parser_allow(struct comm_parser *parser, uint64_t cpu_ns);
 uint64_t comm_parser_children_ns(const struct comm_parser *parser, enum comm_parse_kind kind);
 /* Takes the caller's own work on what was read from the kind's allowance, too. */
 void comm_parser_charge(struct comm_parser *parser, enum comm_parse_kind kind, uint64_t cpu_ns);
+/* Makes the process of peek.h, for who has the other end of the socket, and ends the one before. */
+int comm_parser_make_peek(struct comm_parser *parser, int socket);
 /* Files that nothing was read of since the child or the host died or took too long. */
 uint64_t comm_parser_lost(const struct comm_parser *parser);
 

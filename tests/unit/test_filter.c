@@ -33,6 +33,7 @@ static const struct side {
 } sides[] = {
 	{"the daemon", comm_filter_install, comm_filter_knows},
 	{"the host", comm_child_calls_host, comm_child_calls_host_knows},
+	{"the child that reads memory", comm_child_calls_peek, comm_child_calls_peek_knows},
 	{"a parsing child", comm_child_calls_parser, comm_child_calls_parser_knows},
 };
 
@@ -116,8 +117,6 @@ static int try_needed(void)
 	wrong += let_pass("a map's element", syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, NULL, 0));
 	wrong += let_pass("own limits", syscall(SYS_prlimit64, 0, 7, NULL, NULL));
 	wrong += let_pass("a signal to itself", syscall(SYS_tgkill, getpid(), getpid(), 0));
-	wrong += let_pass("reading a process",
-			  syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0));
 	return wrong;
 }
 
@@ -164,17 +163,33 @@ static int try_parser(void)
 	return wrong;
 }
 
+static int try_peek(void)
+{
+	int wrong = 0;
+
+	wrong += refused("writing a file", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY));
+	wrong += refused("reading and writing", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
+	wrong += refused("a new file", syscall(SYS_openat, -1, "x", O_CREAT, 0600));
+	wrong += refused("an executable mapping", syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC,
+							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	wrong += let_pass("reading", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
+	return wrong;
+}
+
 static void test_children(void **state)
 {
 	(void)state;
 	side = &sides[1];
 	assert_int_equal(behind(try_host), 0);
 	side = &sides[2];
+	assert_int_equal(behind(try_peek), 0);
+	side = &sides[3];
 	assert_int_equal(behind(try_parser), 0);
 	side = &sides[0];
 	/* What a child may do it may do behind both lists. */
 	for (long nr = 0; nr < CALLS; nr++)
-		if (comm_child_calls_parser_knows(nr) && !comm_child_calls_host_knows(nr))
+		if ((comm_child_calls_parser_knows(nr) || comm_child_calls_peek_knows(nr)) &&
+		    !comm_child_calls_host_knows(nr))
 			fail_msg("call %ld", nr);
 }
 
@@ -202,6 +217,7 @@ static void test_never(void **state)
 		SYS_clone3,
 		SYS_ptrace,
 		SYS_process_vm_writev,
+		SYS_process_vm_readv,
 		SYS_kill,
 		SYS_tkill,
 		SYS_pidfd_send_signal,
@@ -265,7 +281,8 @@ static void test_never(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-		if (comm_filter_knows(never[i]) || comm_child_calls_parser_knows(never[i]))
+		if (comm_filter_knows(never[i]) || comm_child_calls_parser_knows(never[i]) ||
+		    comm_child_calls_peek_knows(never[i]))
 			fail_msg("call %ld", never[i]);
 	/* Nor does the host, which makes, ends and confines processes, start programs. */
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

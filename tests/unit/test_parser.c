@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "dwline.h"
 #include "parser.h"
+#include "peek.h"
 #include "saved.h"
 
 #include <elf.h>
@@ -20,6 +21,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -623,6 +625,8 @@ static void serve(int fuse, int requests)
 		case FUSE_OPEN:
 			bytes = sizeof(struct fuse_open_out);
 			break;
+		case FUSE_READ:
+			continue; /* a page that is never there */
 		default:
 			error = -ENOSYS;
 			break;
@@ -636,22 +640,20 @@ static void serve(int fuse, int requests)
 	_exit(0);
 }
 
-static void a_file_system_that_hangs(void **state)
+/*
+ * A file of a server that answers so many questions about it and then no more, mapped.  *ret_dir
+ * is where it is mounted.  NULL: it cannot be.
+ */
+static void *map_hanging(char dir[], int answers, pid_t *ret_server)
 {
-	char dir[] = "/tmp/test_parser.XXXXXX", options[64], name[64];
 	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
-	struct comm_parse_request r, self;
-	struct comm_parsed parsed;
-	int waiting = 1;
-	uint64_t start;
-	pid_t server;
+	char options[64], name[64];
 	void *at;
 
-	(void)state;
 	if (fuse < 0 || geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		print_message("no FUSE here, or no right to mount it\n");
-		skip();
+		return NULL;
 	}
 	assert_non_null(mkdtemp(dir));
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
@@ -659,17 +661,43 @@ static void a_file_system_that_hangs(void **state)
 	if (mount("test", dir, "fuse", 0, options) < 0) {
 		print_message("FUSE cannot be mounted: %s\n", strerror(errno));
 		rmdir(dir);
-		skip();
+		return NULL;
 	}
-	server = fork();
-	if (!server)
-		serve(fuse, 0);
+	*ret_server = fork();
+	if (!*ret_server)
+		serve(fuse, answers);
 	close(fuse);
 	snprintf(name, sizeof(name), "%s/file", dir);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	at = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(at, MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+static void unmap_hanging(const char *dir, void *at, pid_t server)
+{
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	munmap(at, 65536);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+}
+
+static void a_file_system_that_hangs(void **state)
+{
+	char dir[] = "/tmp/test_parser.XXXXXX";
+	struct comm_parse_request r, self;
+	struct comm_parsed parsed;
+	int waiting = 1;
+	uint64_t start;
+	pid_t server;
+	void *at = map_hanging(dir, 0, &server);
+
+	(void)state;
+	if (!at)
+		skip();
 	r = request_of(COMM_PARSE_IDENTITY, at);
 	self = request_of(COMM_PARSE_IDENTITY, (void *)setup);
 	start = comm_clock_now_ns();
@@ -689,12 +717,60 @@ static void a_file_system_that_hangs(void **state)
 	comm_parser_destroy(parser);
 	parser = NULL;
 	alarm(0);
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
-	munmap(at, 65536);
-	close(fd);
-	umount2(dir, MNT_DETACH);
-	rmdir(dir);
+	unmap_hanging(dir, at, server);
+}
+
+/* A process with a page that nobody ever fills is given up; others are read on. */
+static void memory_that_hangs(void **state)
+{
+	char dir[] = "/tmp/test_parser.XXXXXX", buf[64], *text = NULL;
+	pid_t server, other = fork();
+	struct comm_peek *peek;
+	uint64_t start_ns;
+	size_t room = 0;
+	ssize_t n;
+	void *at;
+
+	(void)state;
+	if (!other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	at = map_hanging(dir, 0, &server);
+	if (!at) {
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+		skip();
+	}
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	assert_int_equal(
+		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, buf, sizeof(token)),
+		sizeof(token));
+	assert_memory_equal(buf, &token, sizeof(token));
+	start_ns = comm_clock_now_ns();
+	alarm(100);
+	n = comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)at, buf, sizeof(buf));
+	assert_int_equal(n, -ETIME);
+	print_message("given up after %.1f s\n", (double)(comm_clock_now_ns() - start_ns) / 1e9);
+	/* Not asked about again, neither page nor process. */
+	n = comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, buf, sizeof(token));
+	assert_int_equal(n, -ETIME);
+	/* Another process reads on: of a fork of this one, all is where it is here. */
+	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
+	assert_int_equal(n, sizeof(token));
+	n = comm_peek_maps(peek, (uint32_t)other, &text, &room, 1 << 20);
+	assert_true(n > 0);
+	assert_non_null(memmem(text, (size_t)n, "[stack]", 7));
+	assert_true(comm_peek_cpu_ns(peek) > 0);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+	alarm(0);
+	free(text);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	unmap_hanging(dir, at, server);
 }
 
 int main(void)
@@ -712,6 +788,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_child_works_within_its_grants, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "peek.h"
+
+#include "clock.h"
+#include "peek_child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	PEEK_MS = 1000,
+	/* After so much waiting in vain, at once and of all time, it waits for so long only. */
+	VAIN_MS = 3000,
+	VAIN_PART = 50,
+	SHORT_MS = 20,
+	AGAIN_MS = 10 * 1000, /* until another process is asked for where none could be made */
+	HANGS = 64,
+};
+
+struct comm_peek {
+	struct comm_parser *parser;
+	int socket; /* -1: there is nobody to ask */
+	uint64_t serial, cpu_ns;
+	uint64_t begun_ns, vain_ns, again_ns;
+	/* Processes that one hung on: not asked about any more.  The oldest is forgotten. */
+	uint32_t hangs[HANGS];
+	size_t n_hangs;
+	struct {
+		struct comm_peek_answer head;
+		char bytes[COMM_PEEK_PIECE_BYTES];
+	} message;
+};
+
+static int make_child(struct comm_peek *peek)
+{
+	uint64_t now_ns = comm_clock_now_ns();
+	int ends[2], err;
+
+	if (now_ns < peek->again_ns)
+		return -EIO;
+	peek->again_ns = now_ns + AGAIN_MS * 1000000ull;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	err = comm_parser_make_peek(peek->parser, ends[1]);
+	close(ends[1]);
+	if (err) {
+		close(ends[0]);
+		return err;
+	}
+	peek->socket = ends[0];
+	return 0;
+}
+
+int comm_peek_create(struct comm_parser *parser, struct comm_peek **ret)
+{
+	struct comm_peek *peek = calloc(1, sizeof(*peek));
+	int err;
+
+	if (!peek)
+		return -ENOMEM;
+	peek->parser = parser;
+	peek->begun_ns = comm_clock_now_ns();
+	peek->socket = -1;
+	err = make_child(peek);
+	peek->again_ns = 0;
+	if (err)
+		free(peek);
+	else
+		*ret = peek;
+	return err;
+}
+
+static void give_up(struct comm_peek *peek)
+{
+	if (peek->socket >= 0)
+		close(peek->socket);
+	peek->socket = -1;
+}
+
+void comm_peek_destroy(struct comm_peek *peek)
+{
+	if (peek)
+		give_up(peek);
+	free(peek);
+}
+
+uint64_t comm_peek_cpu_ns(const struct comm_peek *peek)
+{
+	return peek->cpu_ns;
+}
+
+static bool hangs(const struct comm_peek *peek, uint32_t tgid)
+{
+	for (size_t i = 0; i < HANGS; i++)
+		if (peek->hangs[i] == tgid)
+			return true;
+	return false;
+}
+
+static uint64_t patience_ns(const struct comm_peek *peek, uint64_t now_ns)
+{
+	uint64_t may_ns = VAIN_MS * 1000000ull + (now_ns - peek->begun_ns) / VAIN_PART;
+
+	return (peek->vain_ns < may_ns ? PEEK_MS : SHORT_MS) * 1000000ull;
+}
+
+static int ask(struct comm_peek *peek, struct comm_peek_request *request)
+{
+	int err;
+
+	if (hangs(peek, request->tgid))
+		return -ETIME;
+	if (peek->socket < 0) {
+		err = make_child(peek);
+		if (err)
+			return -EIO;
+	}
+	request->serial = ++peek->serial;
+	if (send(peek->socket, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	    sizeof(*request))
+		return 0;
+	give_up(peek);
+	return -EIO;
+}
+
+/* One answer into the message; returns its n, which the message has as many bytes for. */
+static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *request)
+{
+	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
+	uint64_t begun_ns = comm_clock_now_ns(), now_ns = begun_ns;
+	uint64_t stop_ns = begun_ns + patience_ns(peek, begun_ns);
+	ssize_t n;
+
+	while (now_ns < stop_ns && poll(&fd, 1, (int)((stop_ns - now_ns) / 1000000) + 1) <= 0)
+		now_ns = comm_clock_now_ns();
+	n = recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
+	if (n < 0 && errno == EAGAIN) {
+		peek->vain_ns += now_ns - begun_ns;
+		peek->hangs[peek->n_hangs++ % HANGS] = request->tgid;
+		peek->again_ns = 0;
+		give_up(peek);
+		return -ETIME;
+	}
+	if (n < (ssize_t)sizeof(peek->message.head) ||
+	    peek->message.head.serial != request->serial ||
+	    (peek->message.head.n > 0 &&
+	     n - (ssize_t)sizeof(peek->message.head) != peek->message.head.n)) {
+		give_up(peek);
+		return -EIO;
+	}
+	peek->cpu_ns += peek->message.head.cpu_ns;
+	return (ssize_t)peek->message.head.n;
+}
+
+static bool grow(char **text, size_t *room, size_t max_bytes)
+{
+	size_t more = *room ? *room * 2 : 2 * COMM_PEEK_PIECE_BYTES;
+	char *bigger = more > max_bytes ? NULL : realloc(*text, more);
+
+	if (!bigger)
+		return false;
+	*text = bigger;
+	*room = more;
+	return true;
+}
+
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *room,
+		       size_t max_bytes)
+{
+	struct comm_peek_request request = {.kind = COMM_PEEK_MAPS, .tgid = tgid};
+	ssize_t n = ask(peek, &request);
+	size_t used = 0;
+	bool fits = true;
+
+	if (n < 0)
+		return n;
+	/* What does not fit is read, too, or it would be taken for the next answer. */
+	while ((n = take(peek, &request)) > 0) {
+		if (fits && *room - used < (size_t)n)
+			fits = grow(text, room, max_bytes);
+		if (fits) {
+			memcpy(*text + used, peek->message.bytes, (size_t)n);
+			used += (size_t)n;
+		}
+	}
+	return n < 0 ? n : (ssize_t)used;
+}
+
+ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
+			 size_t bytes)
+{
+	struct comm_peek_request request = {.kind = COMM_PEEK_MEMORY, .tgid = tgid, .addr = addr};
+	ssize_t n;
+
+	request.bytes = bytes < COMM_PEEK_PIECE_BYTES ? bytes : COMM_PEEK_PIECE_BYTES;
+	n = ask(peek, &request);
+	if (n == 0)
+		n = take(peek, &request);
+	if (n > (ssize_t)request.bytes) {
+		give_up(peek);
+		return -EIO;
+	}
+	if (n > 0)
+		memcpy(buf, peek->message.bytes, (size_t)n);
+	return n;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Has the mappings and the memory of targets read by another process (peek_child.h), for two
+ * reasons.  A page may be served by a program that never answers (FUSE, userfaultfd), and whoever
+ * reads it then hangs: that process is given up after a deadline, and another is made.  And the
+ * rights to read other users' processes are that one's alone.
+ *
+ * The host of a parser makes the process, so the parser must outlive this.
+ */
+#ifndef COMM_PEEK_H
+#define COMM_PEEK_H
+
+#include "parser.h"
+
+#include <sys/types.h>
+
+struct comm_peek;
+
+int comm_peek_create(struct comm_parser *parser, struct comm_peek **ret);
+void comm_peek_destroy(struct comm_peek *peek);
+
+/*
+ * All of /proc/PID/maps into *text, which is of *room bytes and grows up to max_bytes.  Returns
+ * its length; -ESRCH; -ETIME: it took too long; -EIO: there is nobody to read, for now.
+ */
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *room,
+		       size_t max_bytes);
+/* Memory of a process.  Returns how much could be read, or an error as above. */
+ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
+			 size_t bytes);
+/* CPU time that the other processes spent on it. */
+uint64_t comm_peek_cpu_ns(const struct comm_peek *peek);
+
+#endif

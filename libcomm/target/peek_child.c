@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "peek_child.h"
+
+#include "child_calls.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	NOBODY = 65534,
+	OPEN_MAX = 64, /* processes whose memory stays open */
+	PEEK_SOCKET = 3,
+};
+
+/* What opening /proc/PID/maps and mem of another user's process takes. */
+static const int kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+
+static struct memory {
+	uint32_t tgid; /* 0: free */
+	int fd;
+	uint64_t used;
+} memories[OPEN_MAX];
+
+static struct {
+	struct comm_peek_answer head;
+	char bytes[COMM_PEEK_PIECE_BYTES];
+} message;
+
+static void keep_rights(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0},
+				      want[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, have) < 0)
+		_exit(1);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		uint32_t bit = 1u << (kept[i] % 32) & have[kept[i] / 32].permitted;
+
+		want[kept[i] / 32].permitted |= bit;
+		want[kept[i] / 32].effective |= bit;
+	}
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		_exit(1);
+	/* A host without CAP_SETUID keeps its user id. */
+	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
+		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	if (syscall(SYS_capset, &header, want) < 0)
+		_exit(1);
+}
+
+static void confine(int socket, pid_t host)
+{
+	prctl(PR_SET_NAME, "commd-memory");
+	if (dup2(socket, PEEK_SOCKET) < 0 || syscall(SYS_close_range, 0, PEEK_SOCKET - 1, 0) < 0 ||
+	    syscall(SYS_close_range, PEEK_SOCKET + 1, ~0u, 0) < 0)
+		_exit(1);
+	keep_rights();
+	/* Not before, as a change of user id clears the death signal. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != host)
+		_exit(1);
+#ifndef __SANITIZE_ADDRESS__ /* which has calls of its own to make */
+	if (comm_child_calls_peek() < 0)
+		_exit(1);
+#endif
+}
+
+static void answer(uint64_t serial, int64_t n)
+{
+	static uint64_t told_ns;
+	uint64_t now_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	size_t bytes = sizeof(message.head) + (n > 0 ? (size_t)n : 0);
+
+	message.head = (struct comm_peek_answer){serial, n, now_ns - told_ns};
+	told_ns = now_ns;
+	if (send(PEEK_SOCKET, &message, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+		_exit(0); /* the daemon has given this process up, or is gone */
+}
+
+static int open_proc(uint32_t tgid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tgid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	return fd;
+}
+
+static void send_maps(const struct comm_peek_request *request)
+{
+	int fd = open_proc(request->tgid, "maps");
+	ssize_t n;
+
+	if (fd < 0) {
+		answer(request->serial, fd);
+		return;
+	}
+	do {
+		/* The kernel gives whole lines of a page at most. */
+		size_t used = 0;
+
+		while ((n = read(fd, message.bytes + used, sizeof(message.bytes) - used)) > 0) {
+			used += (size_t)n;
+			if (used == sizeof(message.bytes))
+				break;
+		}
+		if (used)
+			answer(request->serial, (int64_t)used);
+	} while (n > 0);
+	answer(request->serial, n < 0 ? -errno : 0);
+	close(fd);
+}
+
+static void forget(struct memory *m)
+{
+	if (m->tgid)
+		close(m->fd);
+	m->tgid = 0;
+}
+
+/* The slot of a process, or else the one that is free or was used least recently. */
+static struct memory *memory_of(uint32_t tgid)
+{
+	struct memory *found = &memories[0];
+
+	for (size_t i = 0; i < OPEN_MAX; i++) {
+		struct memory *m = &memories[i];
+
+		if (m->tgid == tgid)
+			return m;
+		if (!m->tgid || (found->tgid && m->used < found->used))
+			found = m;
+	}
+	forget(found);
+	return found;
+}
+
+static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
+{
+	static uint64_t used;
+	struct memory *m = memory_of(tgid);
+	bool fresh = !m->tgid;
+	ssize_t n;
+
+	for (;;) {
+		if (!m->tgid) {
+			m->fd = open_proc(tgid, "mem");
+			if (m->fd < 0)
+				return m->fd;
+			m->tgid = tgid;
+		}
+		m->used = ++used;
+		n = pread(m->fd, message.bytes, bytes, (off_t)addr);
+		if (n > 0)
+			return n;
+		n = n < 0 ? -errno : -ESRCH;
+		/* After an exec the open /proc/PID/mem still means the old memory: open it anew. */
+		forget(m);
+		if (fresh)
+			return n;
+		fresh = true;
+	}
+}
+
+_Noreturn void comm_peek_child(int socket, pid_t host)
+{
+	struct comm_peek_request request;
+
+	confine(socket, host);
+	while (recv(PEEK_SOCKET, &request, sizeof(request), 0) == sizeof(request)) {
+		if (request.kind == COMM_PEEK_MAPS)
+			send_maps(&request);
+		else if (!request.tgid || request.bytes > sizeof(message.bytes))
+			answer(request.serial, -EINVAL);
+		else
+			answer(request.serial,
+			       read_memory(request.tgid, request.addr, request.bytes));
+	}
+	_exit(0);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that reads mappings and memory of targets, as peek.h asks it to.  It keeps the two
+ * capabilities that this takes, looks at nothing of what it reads, and a list of calls lets it
+ * open for reading alone.
+ */
+#ifndef COMM_PEEK_CHILD_H
+#define COMM_PEEK_CHILD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum comm_peek_kind { COMM_PEEK_MAPS, COMM_PEEK_MEMORY };
+
+enum { COMM_PEEK_PIECE_BYTES = 32 << 10 };
+
+struct comm_peek_request {
+	uint64_t serial;
+	uint32_t kind, tgid;
+	uint64_t addr, bytes; /* MEMORY */
+};
+
+/*
+ * Bytes follow in the same message, as many as n says.  MAPS are many of these, the last with n
+ * 0 or an error.
+ */
+struct comm_peek_answer {
+	uint64_t serial;
+	int64_t n;	 /* or -errno */
+	uint64_t cpu_ns; /* spent since the answer before */
+};
+
+/* Serves requests from the socket until its other end is closed; host: who forked. */
+_Noreturn void comm_peek_child(int socket, pid_t host);
+
+#endif
