@@ -140,7 +140,7 @@ $(addprefix $(O)/tests/unit/test_,change pairing): INC_tests += -iquote ctl
 $(foreach part,change pairing,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise source source_kmod pmu_event program stop pace target filter): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise source source_kmod pmu_event program stop pace target filter fence): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 # What tests/hardware/run.sh needs beside commd and commctl: no test library.
 $(O)/tests/hardware/agree: tests/hardware/agree.c $(O)/libcomm.a

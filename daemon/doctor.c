@@ -5,6 +5,7 @@
 #include "calibrate.h"
 #include "companion.h"
 #include "cycles.h"
+#include "fence.h"
 #include "session.h"
 #include "source.h"
 #include "trial.h"
@@ -48,6 +49,17 @@ static void say_memory(void)
 	free(why);
 }
 
+static void say_fence(void)
+{
+	int version = comm_fence_version();
+
+	if (version)
+		printf("Landlock: version %d keeps a run to the directory of its store\n", version);
+	else
+		printf("Landlock: not here, so a run may write what its user may; add landlock to "
+		       "the kernel's lsm= parameter\n");
+}
+
 static void say_max_rate(void)
 {
 	unsigned int rate = comm_perf_max_rate();
@@ -70,6 +82,7 @@ int comm_doctor(void)
 	for (const struct comm_source *const *source = comm_sources; *source; source++)
 		usable |= say_source(*source) && (*source)->sampler;
 	say_memory();
+	say_fence();
 	for (const struct comm_companion *const *c = comm_companion_table; *c; c++)
 		say_companion(*c);
 	printf("estimators, the first is the default:\n");

@@ -545,7 +545,7 @@ int comm_live(const struct comm_options *options)
 		comm_session_forget(&live.session);
 		goto out;
 	}
-	err = comm_privilege_drop();
+	err = comm_privilege_drop(options->store, !live.info.per_cpu);
 	if (err) {
 		fail("cannot give up privileges", err, NULL);
 		goto out;

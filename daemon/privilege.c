@@ -11,13 +11,15 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "fence.h"
 #include "filter.h"
 #include "privilege.h"
 
-/* What reading a target's mappings and memory in /proc takes. */
-static const cap_value_t kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+/* The store's directory wants it: it is another user's, whom this process did not become. */
+static bool keeps_search;
 
 static bool env_id(const char *name, unsigned long *ret)
 {
@@ -41,7 +43,8 @@ static bool may_write_as_effective(const char *store_path)
 	return !faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS);
 }
 
-static int set_caps(bool all_permitted)
+/* Of the permitted capabilities those that are kept, or all. */
+static int set_caps(const cap_value_t *kept, size_t n_kept, bool all)
 {
 	cap_t have = cap_get_proc(), want = cap_init();
 	int err = 0;
@@ -50,9 +53,9 @@ static int set_caps(bool all_permitted)
 		err = -ENOMEM;
 	for (cap_value_t cap = 0; !err && cap <= cap_max_bits() - 1; cap++) {
 		cap_flag_value_t permitted;
-		bool keep = all_permitted;
+		bool keep = all;
 
-		for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		for (size_t i = 0; i < n_kept; i++)
 			keep |= cap == kept[i];
 		if (!keep || cap_get_flag(have, cap, CAP_PERMITTED, &permitted) ||
 		    permitted != CAP_SET)
@@ -83,30 +86,93 @@ static struct passwd *other_user(bool service)
 	return user;
 }
 
+static int set_effective(cap_flag_value_t value)
+{
+	cap_t caps = cap_get_proc();
+	int err = 0;
+
+	if (!caps)
+		return -ENOMEM;
+	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++) {
+		cap_flag_value_t permitted;
+
+		if (cap_get_flag(caps, cap, CAP_PERMITTED, &permitted) == 0 && permitted == CAP_SET)
+			cap_set_flag(caps, CAP_EFFECTIVE, 1, &cap, value);
+	}
+	if (cap_set_proc(caps))
+		err = -errno;
+	cap_free(caps);
+	return err;
+}
+
+/* For good, with all capabilities that are permitted. */
+static int become(const struct passwd *user)
+{
+	/* The permitted set survives the change of uid; the effective set has to be set again. */
+	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, user->pw_gid) ||
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid))
+		return -errno;
+	return set_caps(NULL, 0, true);
+}
+
+/* Whether that user, without capabilities, may write the store; -errno: who am I? */
+static int may_write_as(const struct passwd *user, const char *store_path)
+{
+	bool may;
+
+	if (setegid(user->pw_gid) || seteuid(user->pw_uid))
+		return setegid(0) ? -errno : 0;
+	may = may_write_as_effective(store_path);
+	return seteuid(0) || setegid(0) ? -errno : may;
+}
+
+static int may_root_write(const char *store_path)
+{
+	bool may;
+	int err = set_effective(CAP_CLEAR);
+
+	if (err)
+		return err;
+	may = may_write_as_effective(store_path);
+	err = set_effective(CAP_SET);
+	return err ? err : may;
+}
+
+/* Whose directory it is, unless it is root's. */
+static struct passwd *owner_of_directory(const char *store_path)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s", store_path) >= PATH_MAX ||
+	    stat(dirname(path), &st) || !st.st_uid)
+		return NULL;
+	return getpwuid(st.st_uid);
+}
+
 int comm_privilege_become_user(const char *store_path, bool service)
 {
 	struct passwd *user;
-	uid_t uid;
-	gid_t gid;
-	bool may;
+	int may = 0;
 
 	if (geteuid() != 0)
 		return 0;
 	user = other_user(service);
-	if (!user || !user->pw_uid || setegid(user->pw_gid) || seteuid(user->pw_uid))
-		return 0;
-	uid = user->pw_uid;
-	gid = user->pw_gid;
-	may = may_write_as_effective(store_path);
-	if (seteuid(0) || setegid(0))
-		return -errno;
-	if (!may)
-		return 0;
-	/* The permitted set survives the change of uid; the effective set has to be set again. */
-	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, gid) ||
-	    setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
-		return -errno;
-	return set_caps(true);
+	if (user && user->pw_uid)
+		may = may_write_as(user, store_path);
+	if (may)
+		return may < 0 ? may : become(user);
+	may = may_root_write(store_path);
+	if (may)
+		return may < 0 ? may : 0;
+	user = service ? owner_of_directory(store_path) : NULL;
+	if (user)
+		may = may_write_as(user, store_path);
+	if (may)
+		return may < 0 ? may : become(user);
+	keeps_search = true;
+	return 0;
 }
 
 /* So that not even a program with capabilities of its own could get one back. */
@@ -125,14 +191,57 @@ static int empty_bounding_set(void)
 	return 0;
 }
 
-int comm_privilege_drop(void)
+/* Whether processes of other users cannot be seen in /proc: it is mounted with hidepid. */
+static bool is_proc_hiding(void)
 {
+	char options[512], type[64];
+	FILE *file = fopen("/proc/self/mounts", "re");
+	bool hides = false;
+
+	while (file && !hides) {
+		int n = fscanf(file, "%*s %*s %63s %511s %*d %*d", type, options);
+
+		if (n == EOF)
+			break;
+		hides = n == 2 && !strcmp(type, "proc") && strstr(options, "hidepid=") &&
+			!strstr(options, "hidepid=0") && !strstr(options, "hidepid=off");
+	}
+	if (file)
+		fclose(file);
+	return hides;
+}
+
+static bool is_permitted(cap_value_t cap)
+{
+	cap_flag_value_t permitted = CAP_CLEAR;
+	cap_t have = cap_get_proc();
+
+	if (!have)
+		return false;
+	cap_get_flag(have, cap, CAP_PERMITTED, &permitted);
+	cap_free(have);
+	return permitted == CAP_SET;
+}
+
+int comm_privilege_drop(const char *store_path, bool opens_threads)
+{
+	bool looks = opens_threads || is_proc_hiding();
+	/* Without rights to give to another process it may have to read memory itself. */
+	bool has_rights = is_permitted(CAP_SYS_PTRACE);
+	cap_value_t kept[2];
+	size_t n_kept = 0;
 	int err = empty_bounding_set();
 
+	if (looks)
+		kept[n_kept++] = CAP_SYS_PTRACE;
+	if (keeps_search)
+		kept[n_kept++] = CAP_DAC_READ_SEARCH;
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
+	if (!err && has_rights && !looks)
+		err = comm_fence_close(store_path);
 	if (!err)
-		err = set_caps(false);
+		err = set_caps(kept, n_kept, false);
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
 	if (!err)
 		err = comm_filter_install();

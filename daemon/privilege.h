@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Root is for setting up.  Once the events are open only CAP_SYS_PTRACE, for targets'
- * mappings and memory, and CAP_DAC_READ_SEARCH, for /proc/PID/mem, are kept; the bounding set
- * is empty, and a seccomp filter (filter.h) lets pass what a run needs.  Files of targets are
- * opened by another process, which was forked before (parse_host.h).
+ * Root is for setting up.  Once the events are open no capability is left, the bounding set is
+ * empty, a seccomp filter (filter.h) lets pass what a run needs, and Landlock (fence.h) leaves the
+ * store's directory to write to.  Files, mappings and memory of targets are read by other
+ * processes, which were forked before (parse_host.h, peek.h).
  *
  * Under sudo the process also becomes the invoking user, who then owns the store and can read
  * it; otherwise user commprof, where the package has made one that may write the store's
- * directory.  Root's files it may still write if neither is so: no filter tells paths apart,
- * and Landlock, which does, forbids to look at any process outside of its own domain.
+ * directory; otherwise, where root without capabilities may not write there, whose directory it
+ * is.  Else it stays user 0: SQLite makes and removes files beside the store until the end.
+ *
+ * Two things need more, and then there is no fence, as who is inside may look at no process
+ * outside: events of single threads (perf without the right to sample CPUs), and a /proc mounted
+ * with hidepid.  CAP_SYS_PTRACE is kept for them.
  */
 #ifndef COMMD_PRIVILEGE_H
 #define COMMD_PRIVILEGE_H
@@ -21,7 +25,10 @@
  * started commd.  0 or -errno.
  */
 int comm_privilege_become_user(const char *store_path, bool service);
-/* Call once all events are open.  0 or -errno. */
-int comm_privilege_drop(void);
+/*
+ * Call once all events are open; opens_threads: but for those of threads that come.  0 or
+ * -errno.
+ */
+int comm_privilege_drop(const char *store_path, bool opens_threads);
 
 #endif

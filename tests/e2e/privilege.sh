@@ -20,6 +20,14 @@ skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 equal() { [ "$2" = "$3" ] && ok "$1" || not_ok "$1" "$2, not $3"; }
 [ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to have something to give up"; exit 0; }
 
+none=0000000000000000
+# The process of that name which commd has made.
+helper() {
+  local pid
+  for pid in $(pgrep -x "$1"); do
+    [ "$(field "$(field "$pid" PPid)" PPid)" = $daemon ] && echo "$pid"
+  done
+}
 field() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/$1/status"; }
 # Waits until the daemon has given up what it does not need: a minute at most.
 settled() {
@@ -36,10 +44,12 @@ target=$!
 "$commd" -q --pid $target --store "$dir/a.db" 2>"$dir/err" &
 daemon=$!
 if settled $daemon; then
+  equal "no capability is left" "$(field $daemon CapEff) $(field $daemon CapPrm)" "$none $none"
+  equal "and none can come back" "$(field $daemon CapBnd) $(field $daemon CapInh) $(field $daemon CapAmb)" \
+    "$none $none $none"
   # CAP_DAC_READ_SEARCH (2) and CAP_SYS_PTRACE (19).
-  equal "two capabilities are left" "$(field $daemon CapEff) $(field $daemon CapPrm)" "0000000000080004 0000000000080004"
-  equal "and no other can come back" "$(field $daemon CapBnd) $(field $daemon CapInh) $(field $daemon CapAmb)" \
-    "0000000000000000 0000000000000000 0000000000000000"
+  equal "who reads memory has two, and no user's rights" "$(field "$(helper commd-memory)" CapEff) $(field "$(helper commd-memory)" Uid)" \
+    "0000000000080004 65534"
   if nm "$commd" 2>/dev/null | grep -q __asan_init; then
     skip "behind a filter of system calls" "AddressSanitizer traces the process at its end"
   else
@@ -52,6 +62,19 @@ kill -INT $daemon
 wait $daemon
 case $? in 0 | 3) ok "and the run ends as it should" ;; *) not_ok "and the run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "nothing is left beside the store" "$(cd "$dir" && echo a.db*)" a.db
+
+# Root without capabilities may not write there: it becomes who may.
+mkdir -m 700 "$dir/nobodys"
+chmod 755 "$dir"
+chown 65534 "$dir/nobodys"
+"$commd" -q --pid $target --store "$dir/nobodys/n.db" 2>"$dir/err" &
+daemon=$!
+settled $daemon
+equal "it is the owner of a directory that root alone may not write" "$(field $daemon Uid) $(field $daemon CapEff)" "65534 $none"
+kill -INT $daemon
+wait $daemon
+case $? in 0 | 3) ok "whose run ends as it should" ;; *) not_ok "whose run ends as it should" "$(cat "$dir/err")" ;; esac
+equal "whose store is alone, too" "$(cd "$dir/nobodys" && stat -c '%n %u %a' n.db*)" "n.db 65534 640"
 
 # A user that the package makes; here in a mount namespace of its own.
 cp /etc/passwd "$dir/passwd"
@@ -67,7 +90,7 @@ if "$dir/as_service" true 2>/dev/null; then
   "$dir/as_service" "$commd" -q --pid $target --store "$dir/service/s.db" 2>"$dir/err" &
   daemon=$!
   settled $daemon
-  equal "it is user commprof where that may write the store" "$(field $daemon Uid) $(field $daemon CapEff)" "64321 0000000000080004"
+  equal "it is user commprof where that may write the store" "$(field $daemon Uid) $(field $daemon CapEff)" "64321 $none"
   equal "whose group may read it" "$(stat -c '%u %g %a' "$dir/service/s.db")" "64321 64321 640"
   kill -INT $daemon
   wait $daemon

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * Of the kernel's linux/landlock.h, which in distributions is older than the kernels that commd
+ * runs on: what later versions of Landlock added is asked for where the kernel has it.
+ */
+enum {
+	WRITE_FILE = 1 << 1,
+	READ_FILE = 1 << 2,
+	READ_DIR = 1 << 3,
+	REMOVE_FILE = 1 << 5,
+	MAKE_REG = 1 << 8,
+	FIRST = (1 << 13) - 1,	  /* all of version 1 */
+	REFER = 1 << 13,	  /* since version 2 */
+	CUT = 1 << 14,		  /* truncate(), since 3 */
+	IOCTL_DEV = 1 << 15,	  /* on devices opened later, since 5 */
+	TCP = 1 << 0 | 1 << 1,	  /* bind() and connect(), since 4 */
+	SCOPES = 1 << 0 | 1 << 1, /* abstract sockets and signals, since 6 */
+	ASK_VERSION = 1 << 0,
+	RULE_BENEATH = 1,
+};
+
+struct rules {
+	uint64_t files, net, scoped;
+};
+
+struct beneath {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+
+int comm_fence_version(void)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+
+	return version > 0 ? (int)version : 0;
+}
+
+static int allow(int rules_fd, const char *path, uint64_t allowed)
+{
+	struct beneath beneath = {.allowed = allowed};
+	int err = 0;
+
+	beneath.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (beneath.fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (syscall(SYS_landlock_add_rule, rules_fd, RULE_BENEATH, &beneath, 0) < 0)
+		err = -errno;
+	close(beneath.fd);
+	return err;
+}
+
+int comm_fence_close(const char *store_path)
+{
+	int version = comm_fence_version(), fd, err;
+	struct rules rules = {.files = FIRST};
+	size_t size = sizeof(rules.files);
+	uint64_t store = READ_FILE | READ_DIR | WRITE_FILE | MAKE_REG | REMOVE_FILE;
+	char path[PATH_MAX];
+
+	if (!version)
+		return 0;
+	if (snprintf(path, sizeof(path), "%s", store_path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	if (version >= 2)
+		rules.files |= REFER;
+	if (version >= 3) {
+		rules.files |= CUT;
+		store |= CUT;
+	}
+	if (version >= 4) {
+		rules.net = TCP;
+		size = sizeof(rules.files) + sizeof(rules.net);
+	}
+	if (version >= 5)
+		rules.files |= IOCTL_DEV;
+	if (version >= 6) {
+		rules.scoped = SCOPES;
+		size = sizeof(rules);
+	}
+	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
+	if (fd < 0)
+		return -errno;
+	err = allow(fd, dirname(path), store);
+	if (!err)
+		err = allow(fd, "/proc", READ_FILE | READ_DIR);
+	if (!err)
+		err = allow(fd, "/sys", READ_FILE | READ_DIR);
+	if (!err && syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
