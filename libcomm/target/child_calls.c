@@ -115,6 +115,7 @@ static const struct comm_seccomp_rule host[] = {
 	{SYS_setpriority, COMM_SECCOMP_IS, 1, 0},
 	COMM_SECCOMP_CALL(getrusage),
 	COMM_SECCOMP_CALL(clock_gettime),
+	COMM_SECCOMP_CALL(clock_getres), /* clock_getcpuclockid() of a child */
 	COMM_SECCOMP_CALL(sysinfo),
 	COMM_SECCOMP_CALL(getrandom),
 	COMM_SECCOMP_CALL(futex),
