@@ -21,6 +21,8 @@ int ctl_top(int argc, char **argv);
 int ctl_html(int argc, char **argv);
 int ctl_list(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
+int ctl_label(int argc, char **argv);
+int ctl_delete(int argc, char **argv);
 int ctl_salvage(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);
 

@@ -37,7 +37,7 @@ enum {
 struct side {
 	const char *spec; /* as the user named it; NULL: by default */
 	const char *path;
-	char file[CTL_PATH]; /* what path points to, if spec has a number behind the file's name */
+	char file[CTL_PATH]; /* what path points to, if spec has a run behind the file's name */
 	int64_t run;	     /* 0: the latest */
 	struct comm_report *report;
 	struct ctl_labels labels;

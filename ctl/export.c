@@ -10,6 +10,7 @@
 #include "exporter.h"
 #include "number.h"
 #include "open.h"
+#include "run.h"
 
 enum {
 	KEY_AS = 0x100,
@@ -41,9 +42,8 @@ struct options {
 static const struct argp_option argp_options[] = {
 	{"as", KEY_AS, "FORMAT", 0, "A format, see below", 1},
 	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
-	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
+	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
 	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
 	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
 	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
@@ -81,7 +81,6 @@ static int64_t parse_time(struct argp_state *state, const char *option, const ch
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	uint64_t run = 0;
 
 	switch (key) {
 	case KEY_AS:
@@ -94,9 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->store = arg;
 		return 0;
 	case 'r':
-		if (!ctl_parse_count(arg, INT64_MAX, &run) || !run)
-			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
-		options->query.run = (int64_t)run;
+		ctl_run_parse(state, arg, &options->query);
 		return 0;
 	case KEY_FROM:
 		options->query.from_ns = parse_time(state, "--from", arg);

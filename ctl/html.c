@@ -10,6 +10,7 @@
 #include "open.h"
 #include "output.h"
 #include "page.h"
+#include "run.h"
 
 enum {
 	KEY_FROM = 0x100,
@@ -27,9 +28,8 @@ struct options {
 
 static const struct argp_option argp_options[] = {
 	{"output", 'o', "FILE", 0, "Where to write the page; - is standard output", 0},
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
-	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
+	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
 	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
 	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
 	{"first-read", KEY_FIRST_READ, NULL, 0,
@@ -67,7 +67,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	struct comm_query *query = &options->query;
-	uint64_t run;
 	int code;
 
 	switch (key) {
@@ -78,9 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->store = arg;
 		return 0;
 	case 'r':
-		if (!ctl_parse_count(arg, INT64_MAX, &run) || !run)
-			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
-		query->run = run;
+		ctl_run_parse(state, arg, query);
 		return 0;
 	case KEY_FROM:
 		query->from_ns = parse_time(state, "--from", arg);

@@ -23,8 +23,7 @@ struct options {
 };
 
 static const struct argp_option argp_options[] = {
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
+	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
 	{"json", 'j', NULL, 0, "Print JSON", 0},
 	{0},
 };
@@ -70,6 +69,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 		ctl_json_open(&json, NULL, '{');
 		ctl_json_int(&json, "id", run->id);
 		ctl_json_string(&json, "uuid", run->uuid);
+		ctl_json_string(&json, "label", run->label);
 		ctl_json_string(&json, "state", states[run->state]);
 		ctl_json_string(&json, "how", run->how);
 		ctl_json_string(&json, "target", run->command);
@@ -95,7 +95,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 static void print_text(const char *path, uint64_t bytes, const struct comm_runs *runs)
 {
 	char start[CTL_NUMBER], length[CTL_NUMBER], edges[CTL_NUMBER], samples[CTL_NUMBER];
-	char cost[CTL_NUMBER], slices[CTL_NUMBER], source[16], name[1024];
+	char cost[CTL_NUMBER], slices[CTL_NUMBER], source[16], name[1024], target[1024];
 	struct ctl_term term;
 	bool wide;
 
@@ -117,7 +117,9 @@ static void print_text(const char *path, uint64_t bytes, const struct comm_runs 
 		if (wide)
 			printf("  %9s  %9s  %7s", ctl_count(edges, run->edges),
 			       ctl_count(samples, run->samples), ctl_percent(cost, run->overhead));
-		printf("  %s\n", ctl_clean(name, sizeof(name), run->command,
+		snprintf(target, sizeof(target), "%s%s%s", run->label, *run->label ? ": " : "",
+			 run->command);
+		printf("  %s\n", ctl_clean(name, sizeof(name), target,
 					   term.width - (wide ? LIST_USED_WIDE : LIST_USED)));
 	}
 	ctl_clean(name, sizeof(name), path, sizeof(name) - 1);

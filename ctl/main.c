@@ -25,6 +25,8 @@ static const struct command {
 	{"diff", ctl_diff, "what changed from one run to another"},
 	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
 	{"list", ctl_list, "the runs in a store"},
+	{"label", ctl_label, "what to call a run"},
+	{"delete", ctl_delete, "takes runs out of a store"},
 	{"salvage", ctl_salvage, "what can be read of a damaged store, into a new one"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };
@@ -51,7 +53,7 @@ static const struct command *find(const char *name)
 static void usage(FILE *out)
 {
 	fprintf(out, "Usage: commctl COMMAND [OPTION...]\n\n"
-		     "Reads what commd stored: who wrote the data that others read.\n\n"
+		     "Shows what commd stored: who wrote the data that others read.\n\n"
 		     "Commands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);

@@ -7,16 +7,25 @@
 
 #include "ctl.h"
 #include "number.h"
+#include "run.h"
+
+const char *ctl_store_default(void)
+{
+	static const char *const stores[] = {CTL_STORE_HERE, CTL_STORE_SERVICE};
+
+	for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++)
+		if (access(stores[i], F_OK) == 0)
+			return stores[i];
+	return NULL;
+}
 
 int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
 {
 	char *err;
 	int code;
 
-	if (!path && access(CTL_STORE_HERE, F_OK) == 0)
-		path = CTL_STORE_HERE;
-	if (!path && access(CTL_STORE_SERVICE, F_OK) == 0)
-		path = CTL_STORE_SERVICE;
+	if (!path)
+		path = ctl_store_default();
 	if (!path) {
 		fprintf(stderr,
 			"commctl: there is no store: neither ./%s nor %s exists; make one "
@@ -32,6 +41,23 @@ int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
 	return CTL_OK;
 }
 
+/* The run of that label, the latest; 0: there is none, or no such store. */
+static int64_t find_label(const char *store, const char *label)
+{
+	struct comm_reader *reader;
+	struct comm_runs *runs;
+	int64_t run = 0;
+
+	if (!store || comm_reader_open(store, &reader, NULL))
+		return 0;
+	if (!comm_reader_runs(reader, &runs, NULL)) {
+		run = ctl_run_find(runs, label);
+		comm_runs_free(runs);
+	}
+	comm_reader_close(reader);
+	return run;
+}
+
 void ctl_open_which(const char *name, const char *store, char file[CTL_PATH], const char **ret_path,
 		    int64_t *ret_run)
 {
@@ -39,11 +65,16 @@ void ctl_open_which(const char *name, const char *store, char file[CTL_PATH], co
 	uint64_t run = 0;
 
 	*ret_path = name;
-	if (ctl_parse_count(name, INT64_MAX, &run) && access(name, F_OK)) {
-		*ret_path = store;
-	} else if (access(name, F_OK) && colon && ctl_parse_count(colon + 1, INT64_MAX, &run)) {
+	*ret_run = 0;
+	if (access(name, F_OK) == 0)
+		return;
+	if (colon)
 		snprintf(file, CTL_PATH, "%.*s", (int)(colon - name), name);
+	if (colon &&
+	    (ctl_parse_count(colon + 1, INT64_MAX, &run) || (run = find_label(file, colon + 1))))
 		*ret_path = file;
-	}
+	else if (ctl_parse_count(name, INT64_MAX, &run) ||
+		 (run = find_label(store ? store : ctl_store_default(), name)))
+		*ret_path = store;
 	*ret_run = (int64_t)run;
 }

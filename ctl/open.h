@@ -9,12 +9,15 @@ enum { CTL_PATH = 4096 };
 
 #define CTL_STORE_HERE "comm.db"
 #define CTL_STORE_SERVICE "/var/lib/commprof/comm.db"
+#define CTL_STORE_HELP "The store; default ./" CTL_STORE_HERE ", else " CTL_STORE_SERVICE
 
+/* NULL: there is none. */
+const char *ctl_store_default(void);
 /* path NULL: the default store.  Returns an exit code, on failure with a sentence on stderr. */
 int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path);
 /*
- * A run as a user names it: N, of that store; FILE, for its latest; or FILE:N.  file is where
- * *ret_path may then point to; *ret_run 0 is the latest.
+ * A run as a user names it: N or LABEL, of that store; FILE, for its latest; FILE:N or FILE:LABEL.
+ * file is where *ret_path may then point to; *ret_run 0 is the latest.
  */
 void ctl_open_which(const char *name, const char *store, char file[CTL_PATH], const char **ret_path,
 		    int64_t *ret_run);

@@ -10,6 +10,7 @@
 #include "form.h"
 #include "number.h"
 #include "open.h"
+#include "run.h"
 
 enum {
 	KEY_FROM = 0x100,
@@ -44,9 +45,8 @@ struct options {
 
 static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
-	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
+	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
 	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
 	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
 	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
@@ -131,7 +131,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->store = arg;
 		return 0;
 	case 'r':
-		query->run = parse_count(state, "--run", 1, arg);
+		ctl_run_parse(state, arg, query);
 		return 0;
 	case KEY_FROM:
 		query->from_ns = parse_time(state, "--from", arg);

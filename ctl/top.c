@@ -16,6 +16,7 @@
 #include "ctl.h"
 #include "number.h"
 #include "open.h"
+#include "run.h"
 #include "view.h"
 
 enum {
@@ -45,9 +46,8 @@ struct top {
 
 static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
-	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
+	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
 	{"window", KEY_WINDOW, "DUR", 0, "How much of the run is shown at a time; default 1m", 0},
 	{"from", KEY_TOP_FROM, "TIME", 0,
 	 "Not live but from there: since the run's start, or before its end: -10m", 0},
@@ -72,17 +72,17 @@ static int64_t parse_duration(struct argp_state *state, const char *option, cons
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	struct comm_query query = COMM_QUERY_INIT;
 	struct top *top = state->input;
-	uint64_t n = 0;
 
 	switch (key) {
 	case 's':
 		top->store = arg;
 		return 0;
 	case 'r':
-		if (!ctl_parse_count(arg, INT64_MAX, &n) || !n)
-			argp_error(state, "--run wants a whole number from 1 on, not '%s'", arg);
-		top->view.run = (int64_t)n;
+		ctl_run_parse(state, arg, &query);
+		top->view.run = query.run;
+		top->view.label = query.label;
 		return 0;
 	case KEY_WINDOW:
 		top->view.window_ns = parse_duration(state, "--window", arg, 1);

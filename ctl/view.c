@@ -95,6 +95,7 @@ static int take_report(const struct ctl_view *view, struct comm_reader *reader, 
 
 	groupings(view, view->depth, by);
 	query.run = view->run;
+	query.label = view->label;
 	query.by = by;
 	query.from_ns = from_ns;
 	query.to_ns = to_ns;

@@ -36,6 +36,7 @@ struct ctl_view_step {
 /* What is looked at; the caller sets it. */
 struct ctl_view {
 	int64_t run;	   /* 0: the latest */
+	const char *label; /* of the run; NULL: any */
 	const char *by;	   /* of depth 0; NULL: thread */
 	int64_t window_ns; /* how much of the run is shown */
 	int64_t end_ns;	   /* of the window, since the run's start; 0: live */

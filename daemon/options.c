@@ -8,6 +8,7 @@
 
 #include "options.h"
 #include "source.h"
+#include "store.h"
 #include <comm/comm.h>
 #include <comm/version.h>
 
@@ -20,6 +21,7 @@ enum {
 	OPT_OVERHEAD_FLOOR,
 	OPT_RATE,
 	OPT_STORE,
+	OPT_LABEL,
 	OPT_SLICE,
 	OPT_GRANULARITY,
 	OPT_DURATION,
@@ -62,6 +64,8 @@ static const struct argp_option options[] = {
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
 	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},
 	{"store", OPT_STORE, "FILE", 0, "SQLite file to write (default ./comm.db)", 3},
+	{"label", OPT_LABEL, "TEXT", 0, "What to call this run, for 'commctl report --run TEXT'",
+	 3},
 	{"quota", OPT_QUOTA, "SIZE", 0, "Largest size of the store (K, M, G; default 1G)", 3},
 	{"detail", OPT_DETAIL, "DUR", 0, "Roll slices older than DUR up (default 30m)", 3},
 	{"record", OPT_RECORD, "FILE", 0, "Also write the raw event stream, for replay:FILE", 3},
@@ -206,6 +210,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_STORE:
 		opt->store = arg;
+		break;
+	case OPT_LABEL:
+		if (!*arg || !comm_store_is_label(arg))
+			argp_error(state,
+				   "--label wants a text of one line, of %d bytes at most, and no "
+				   "number, not '%s'",
+				   COMM_LABEL_BYTES, arg);
+		opt->label = arg;
 		break;
 	case OPT_SLICE:
 		want_duration(state, "--slice", arg, &opt->slice_ns);

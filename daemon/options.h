@@ -26,6 +26,7 @@ struct comm_options {
 	bool watch_given;		  /* then it is an error if they do not work */
 	uint32_t debug_registers;	  /* of each CPU, that watchpoints may take */
 	const char *store;
+	const char *label;		/* of the run; NULL: none */
 	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
 	uint64_t quota_bytes, detail_ns;
 	uint32_t granularity_bytes;

@@ -70,12 +70,14 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.burst_done = session->burst_done,
 		.burst_ctx = session->burst_ctx,
 	};
+	struct comm_run_info labelled = *info;
 	int err;
 
+	labelled.label = session->options->label;
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;
 	session->estimator = estimator;
 	session->start_ns = info->start_ns;
-	err = comm_store_begin_run(session->store, info, &session->run);
+	err = comm_store_begin_run(session->store, &labelled, &session->run);
 	if (err) {
 		fprintf(stderr, "commd: cannot begin a run in %s: %s\n", session->options->store,
 			strerror(-err));

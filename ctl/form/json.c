@@ -11,6 +11,7 @@ static void print_run(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_open(json, "run", '{');
 	ctl_json_int(json, "id", run->id);
 	ctl_json_string(json, "uuid", run->uuid);
+	ctl_json_string(json, "label", run->label);
 	ctl_json_string(json, "source", run->source);
 	ctl_json_string(json, "event", run->event);
 	ctl_json_string(json, "estimator", run->estimator);

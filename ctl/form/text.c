@@ -37,8 +37,11 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
 	const struct comm_run *run = report->run;
+	char target[TEXT_LINE];
 
-	ctl_clean(line, sizeof(line), run->command, term->width - 12);
+	snprintf(target, sizeof(target), "%s%s%s", run->label, *run->label ? ": " : "",
+		 run->command);
+	ctl_clean(line, sizeof(line), target, term->width - 12);
 	printf("%srun %lld  %s%s\n", ctl_style(term, CTL_BOLD), (long long)run->id, line,
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "%s, %s on %s%s%s", ctl_time(a, run->start_unix_ns),

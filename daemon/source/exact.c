@@ -311,6 +311,7 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 			.estimator = "exact",
 			.error_model = &(struct comm_error_model){0},
 			.command = run->command,
+			.label = session->options->label,
 			.host = host.nodename,
 			.start_ns = run->start_ns,
 			.start_unix_ns = run->start_unix_ns,

@@ -3,7 +3,7 @@
  * Reading a store of commprof; commprof(3) has a complete program.
  *
  * A reader sees a store as it was when each call began; a writer may go on
- * meanwhile.  Nothing here writes to it.  One thread uses a reader.  All text comes
+ * meanwhile.  It does not write to it.  One thread uses a reader.  All text comes
  * from observed programs and may hold any bytes but NUL: escape it for where
  * it goes.  Times are nanoseconds, volumes bytes.  Functions return 0 or
  * -errno, and *ret is written on success alone.  *err is then a sentence for
@@ -50,10 +50,18 @@ struct comm_salvaged {
 
 /*
  * Copies what can be read of a damaged store, of any version, into a new one, and changes
- * nothing else.  The one function here that writes.  -EEXIST: there is a file of the new
+ * nothing else.  -EEXIST: there is a file of the new
  * name; -ENODATA, -EUCLEAN: nothing can be saved; -EBUSY: a commd is writing to it.
  */
 int comm_salvage(const char *from, const char *to, struct comm_salvaged *ret, char **err);
+
+/*
+ * These two change a store.  comm_run_label() says what the user calls a run: a text of one line
+ * and at most 100 bytes that is no number; "" is none.  comm_run_delete() deletes a run for good.
+ * -ENODATA: there is no such run; -EINVAL: no such label; -EBUSY: a commd is writing to it.
+ */
+int comm_run_label(const char *path, int64_t run, const char *label, char **err);
+int comm_run_delete(const char *path, int64_t run, char **err);
 
 enum comm_run_state {
 	COMM_RUN_RUNNING,
@@ -79,6 +87,7 @@ struct comm_run {
 	uint64_t setup_ns;   /* CPU time spent once, on setting up: no part of overhead */
 	uint64_t deleted_ns; /* how much of the run's time was deleted for quota or disk */
 	const char *uuid;    /* random: no other run of any store has it */
+	const char *label;   /* what the user calls the run, "": nothing */
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */
@@ -158,6 +167,7 @@ struct comm_query {
 	 * by "object" between threads; the report's by is that of "object".
 	 */
 	uint64_t objects;
+	const char *label; /* the latest run of that label, when run is 0; NULL: any */
 };
 
 #ifdef __cplusplus

@@ -37,6 +37,15 @@ struct work {
 	uint8_t *wanted, *writers; /* threads of query->thread and ->writer, by id; NULL: all */
 };
 
+/* The number of runs if there is no such run. */
+static size_t find_index(const struct comm_runs *runs, int64_t id, const char *label)
+{
+	for (size_t i = runs->n; i-- > 0;)
+		if (id ? runs->run[i].id == id : !label || !strcmp(runs->run[i].label, label))
+			return i;
+	return runs->n;
+}
+
 static int find_run(struct work *work, char **err)
 {
 	struct comm_run *run = &work->whole->run;
@@ -53,9 +62,12 @@ static int find_run(struct work *work, char **err)
 		return comm_reader_fail(err, -ENODATA, "the store %s holds no run yet",
 					work->reader->path);
 	}
-	at = id ? 0 : runs->n - 1;
-	while (id && at < runs->n && runs->run[at].id != id)
-		at++;
+	at = find_index(runs, id, work->query->label);
+	if (at == runs->n && !id) {
+		comm_runs_free(runs);
+		return comm_reader_fail(err, -ENODATA, "the store %s has no run labelled '%s'",
+					work->reader->path, work->query->label);
+	}
 	if (at == runs->n) {
 		code = comm_reader_fail(
 			err, -ENODATA, "the store %s has no run %lld; it has %lld to %lld",
@@ -287,7 +299,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, objects) + sizeof(uint64_t) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, label) + sizeof(char *) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

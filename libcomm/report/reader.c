@@ -140,7 +140,7 @@ static const char *copy(sqlite3_stmt *stmt, int column)
 
 #define RUN_COLUMNS                                                                   \
 	"id, source, event, estimator, command, host, notes, how, start_ns, end_ns, " \
-	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid"
+	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid, label"
 
 void comm_run_deinit(struct comm_run *run)
 {
@@ -152,6 +152,7 @@ void comm_run_deinit(struct comm_run *run)
 	free((char *)run->notes);
 	free((char *)run->how);
 	free((char *)run->uuid);
+	free((char *)run->label);
 }
 
 static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_run *run)
@@ -171,6 +172,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->granularity_bytes = sqlite3_column_int64(stmt, 12);
 	run->deleted_ns = sqlite3_column_int64(stmt, 13);
 	run->uuid = copy(stmt, 14);
+	run->label = copy(stmt, 15);
 	run->end_ns = run->start_ns;
 	run->state = COMM_RUN_FINISHED;
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {
@@ -182,7 +184,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 		run->how = strdup(run->state == COMM_RUN_RUNNING ? "running" : "unfinished");
 	}
 	if (run->source && run->event && run->estimator && run->command && run->host &&
-	    run->notes && run->how && run->uuid)
+	    run->notes && run->how && run->uuid && run->label)
 		return 0;
 	comm_run_deinit(run);
 	return -ENOMEM;

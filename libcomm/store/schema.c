@@ -162,11 +162,15 @@ static const char version_5[] = "CREATE TABLE region ("
 				" UNIQUE (name, parent));"
 				"INSERT INTO region VALUES (0, '', 0), (1, '(other)', 0);";
 
+/* A label is what the user calls a run, "" where he does not. */
+static const char version_6[] = "ALTER TABLE run ADD COLUMN label TEXT NOT NULL DEFAULT '';";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4}, {5, version_5},
+	{1, version_1}, {2, version_2}, {3, version_3},
+	{4, version_4}, {5, version_5}, {6, version_6},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

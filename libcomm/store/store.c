@@ -421,8 +421,8 @@ static int begin_run(struct comm_store *store, void *ctx)
 	if (sqlite3_prepare_v2(store->db,
 			       "INSERT INTO run (source, event, estimator, command, host, notes,"
 			       " start_ns, start_unix_ns, overhead_limit, granularity_bytes, uuid,"
-			       " sampled_ends, factor_sd, confusion_sd)"
-			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+			       " sampled_ends, factor_sd, confusion_sd, label)"
+			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	for (int i = 0; i < 6; i++)
@@ -435,6 +435,7 @@ static int begin_run(struct comm_store *store, void *ctx)
 	sqlite3_bind_double(stmt, 12, model->sampled_ends);
 	sqlite3_bind_double(stmt, 13, model->factor_sd);
 	sqlite3_bind_double(stmt, 14, model->confusion_sd);
+	sqlite3_bind_text(stmt, 15, text(info->label), -1, SQLITE_STATIC);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);
@@ -651,6 +652,53 @@ int comm_store_forget_run(struct comm_store *store)
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
 	store->run = 0;
+	return comm_store_delete_run(store, run);
+}
+
+bool comm_store_is_label(const char *label)
+{
+	size_t len = strlen(label);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)label[i] < 0x20 || label[i] == 0x7f)
+			return false;
+	return len <= COMM_LABEL_BYTES && *label != '-' &&
+	       (!len || label[strspn(label, "0123456789")]);
+}
+
+struct label {
+	int64_t run;
+	const char *text;
+};
+
+static int label_run(struct comm_store *store, void *ctx)
+{
+	const struct label *label = ctx;
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	if (sqlite3_prepare_v2(store->db, "UPDATE run SET label = ?2 WHERE id = ?1", -1, &stmt,
+			       NULL) != SQLITE_OK)
+		return comm_schema_errno(store->db);
+	sqlite3_bind_int64(stmt, 1, label->run);
+	sqlite3_bind_text(stmt, 2, label->text, -1, SQLITE_STATIC);
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		err = comm_schema_errno(store->db);
+	else if (!sqlite3_changes(store->db))
+		err = -ENODATA;
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int comm_store_label_run(struct comm_store *store, int64_t run, const char *text)
+{
+	struct label label = {run, text};
+
+	return comm_store_is_label(text) ? transact(store, 1, label_run, &label) : -EINVAL;
+}
+
+int comm_store_delete_run(struct comm_store *store, int64_t run)
+{
 	begin_task(store);
 	return comm_rollup_drop_run(&store->rollup, run);
 }

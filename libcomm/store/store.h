@@ -18,6 +18,8 @@
 
 struct comm_store;
 
+enum { COMM_LABEL_BYTES = 100 };
+
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
@@ -40,6 +42,7 @@ struct comm_run_info {
 	double overhead_limit;	/* share asked for, 0.01 is 1 %; 0: a rate */
 	uint32_t granularity_bytes;
 	const char *notes; /* "" or what was missing: "no BPF: ..." */
+	const char *label; /* what the user calls the run; NULL: nothing */
 };
 
 struct comm_slice_info {
@@ -89,5 +92,14 @@ int comm_store_lost(const struct comm_store *store);
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
 /* Takes the run back that was begun, and all that was stored of it. */
 int comm_store_forget_run(struct comm_store *store);
+
+/* What of earlier runs can be changed.  -ENODATA: there is no such run. */
+int comm_store_label_run(struct comm_store *store, int64_t run, const char *label);
+int comm_store_delete_run(struct comm_store *store, int64_t run);
+/*
+ * Is that a label: a text of one line, of COMM_LABEL_BYTES at most, and neither a number nor
+ * an option, for which it would be taken on a command line?  "" is one, too: none.
+ */
+bool comm_store_is_label(const char *label);
 
 #endif

@@ -164,6 +164,30 @@ expect 0 "$ctl" list --store redis.db --json
 is "$(jq -r '.runs[0].state' stdout)" finished "state"
 is "$(jq '.runs[0].uuid | test("^[0-9a-f-]{36}$")' stdout)" true "uuid"
 is "$(jq -r '.runs[0].uuid' stdout)" "$(jq -r .run.uuid all.json)" "the report's uuid"
+# Labels, and deletion
+cp redis.db edited.db
+$make redis edited.db 20 || exit 1
+expect 0 "$ctl" label --store edited.db 1 "before the change"
+COLUMNS=120 expect 0 "$ctl" list --store edited.db
+says stdout 'before the change: '
+expect 0 "$ctl" report --store edited.db --run 'before the change' --json
+is "$(jq -r '.run | "\(.id) \(.label)"' stdout)" "1 before the change" "the labelled run"
+expect 0 "$ctl" report --store edited.db --run 'before the change'
+says stdout '^run 1  before the change: '
+expect 0 "$ctl" diff --store edited.db 'before the change' 2
+says stdout '^A  run 1,'
+expect 0 "$ctl" diff "edited.db:before the change" edited.db
+expect 3 "$ctl" report --store edited.db --run after
+says stderr "no run labelled 'after'"
+expect 2 "$ctl" label --store edited.db 1
+expect 1 "$ctl" label --store edited.db 1 7
+says stderr 'a label is a text'
+expect 3 "$ctl" delete --store edited.db 'before the change' 9
+says stderr "no run '9'"
+is "$("$ctl" list --store edited.db --json | jq -c '[.runs[].id]')" "[2]" "what is not deleted"
+expect 2 "$ctl" delete --store edited.db
+expect 1 "$ctl" delete --store none.db 1
+[ -e none.db ] && fail "a store was made in order to delete from it"
 expect 0 "$ctl" list --store unfinished.db --json
 is "$(jq -r '.runs[0].state' stdout)" unfinished "state of a killed run"
 expect 0 "$ctl" report --store unfinished.db

@@ -9,6 +9,14 @@
 #include "role.h"
 #include "schema.h"
 
+static void set_version(int version)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", version);
+	sql(text);
+}
+
 static void test_refuses_newer_and_damaged(void **state)
 {
 	char garbage[4096];
@@ -17,9 +25,9 @@ static void test_refuses_newer_and_damaged(void **state)
 
 	(void)state;
 	make_finished(20);
-	sql("PRAGMA user_version = 6");
+	set_version(COMM_SCHEMA_VERSION + 1);
 	refuse(-EPROTO, "newer version");
-	sql("PRAGMA user_version = 5");
+	set_version(COMM_SCHEMA_VERSION);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(truncate(path, st.st_size / 2), 0);
 	refuse(-EUCLEAN, "damaged");
@@ -187,6 +195,7 @@ static void test_old_rows_get_what_is_new(void **state)
 			  " CASE WHEN level >= 6 THEN first_bytes ELSE 0 END") == 0);
 	/* Nobody kept where the loads of older runs found their data. */
 	assert_true(query("SELECT count(*) FROM origin") == 0);
+	assert_true(query("SELECT count(*) FROM run WHERE label = ''") == 3);
 	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
 			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
 			  " ('(other)', '(other)'))") == 4);
@@ -300,7 +309,10 @@ static int cut_at(int left)
 			  " WHERE name = 'guess_bytes'") == (version > 2));
 	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'origin'") ==
 		    (version > 3));
-	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'region'") == 0);
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'region'") ==
+		    (version > 4));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+			  " WHERE name = 'label'") == 0);
 	return version;
 }
 
