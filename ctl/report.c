@@ -53,7 +53,7 @@ static const struct argp_option fixed_options[] = {
 	{"first-read", KEY_FIRST_READ, NULL, 0,
 	 "Count only the first read of what was written, as with a perfect cache", 0},
 	{"across", KEY_ACROSS, NULL, 0,
-	 "Only what one thread wrote and another read, also by function and line", 0},
+	 "Only what one thread wrote and another read, be they in the same function", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
 	{"top", 'k', "K", 0, "The K largest edges, 0 for all.  Default by form" CTL_FORMS(FORM_TOP),

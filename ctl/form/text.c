@@ -194,11 +194,15 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written" : "read in all",
 	       ctl_style(term, CTL_PLAIN));
-	snprintf(line, sizeof(line), "written by another %s", report->by->noun);
+	snprintf(line, sizeof(line), "written by another %s",
+		 query->across || report->by->across ? "thread" : report->by->noun);
 	print_part(term, report, "others", query->self ? "with a known writer, as above" : line);
 	snprintf(line, sizeof(line), "written by the same %s (--self shows it)", report->by->noun);
 	print_part(term, report, "self", line);
-	print_part(term, report, "within", "written by the same thread (shown without --across)");
+	print_part(term, report, "within",
+		   query->across && !report->by->across
+			   ? "written by the same thread (shown without --across)"
+			   : "written by the same thread (--self shows it)");
 	print_part(term, report, "unasked", "without the thread asked for");
 	print_unseen(term, query, report);
 	print_part(term, report, "folded", "folded into (other): too many small edges");

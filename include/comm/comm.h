@@ -119,6 +119,7 @@ struct comm_grouping {
 	bool within;	   /* edges are also within one thread */
 	bool between;	   /* nodes stand between threads: thread -> object -> thread */
 	bool matrix;	   /* mostly few nodes: a matrix of them is worth printing */
+	bool across;	   /* without comm_query.self as if comm_query.across were set */
 };
 
 /* NULL-terminated; the first is the default. */
@@ -149,7 +150,7 @@ struct comm_query {
 	const char *thread;
 	bool first_read;   /* count only first reads of what was written */
 	bool self;	   /* keep edges from a node to itself */
-	bool across;	   /* only what one thread wrote and another read */
+	bool across;	   /* only what one thread wrote and another read, within a node too */
 	double min_share;  /* 0.01: edges of at least 1 % are shown */
 	size_t top;	   /* most edges shown; 0: no limit */
 	double confidence; /* of the intervals; 0: 0.9 */
@@ -306,7 +307,7 @@ struct comm_report {
 	double total_bytes;	/* of all n_edges, before cutting */
 	double coarse_bytes;	/* part of total_bytes: guesses, 0 but for query->guess */
 	double self_bytes;	/* left out: edges from a node to itself */
-	double within_bytes;	/* left out by query->across: from a thread to itself */
+	double within_bytes;	/* left out by across: from a thread to itself */
 	double folded_bytes;	/* left out: both ends folded into (other) */
 	double unwritten_bytes; /* read, but never seen to be written */
 	double read_bytes;	/* all of the above together, and guess_bytes */

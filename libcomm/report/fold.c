@@ -43,6 +43,7 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		ops = &comm_grouping_object;
 	}
 	fold->report->by = &ops->grouping;
+	fold->across = query->across || ((ends ? ends : ops)->grouping.across && !query->self);
 	code = comm_grouping_open(&fold->own, ops, by, reader, &whole->run, &whole->texts, err);
 	if (!code && ends)
 		code = comm_grouping_open(&fold->ends, ends, by, reader, &whole->run, &whole->texts,
@@ -242,7 +243,8 @@ static int add_part(struct comm_fold *fold, uint32_t from, const struct comm_sha
 		report->folded_bytes += bytes;
 		return add_account(fold, COMM_PART_FOLDED, row, bytes);
 	}
-	if (from == to && !fold->query->self) {
+	/* Two threads of one node: what they hand over is no matter of the node's own. */
+	if (from == to && !fold->query->self && !fold->across) {
 		report->self_bytes += bytes;
 		return add_account(fold, COMM_PART_SELF, row, bytes);
 	}
@@ -301,7 +303,12 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 		code = drop_guess(fold, row);
 	if (code || !(row->bytes > 0))
 		return code;
-	if (fold->query->across && row->src_thread == row->dst_thread) {
+	if (fold->across && row->src_thread == row->dst_thread &&
+	    row->src_thread == COMM_ID_OTHER) {
+		fold->report->folded_bytes += row->bytes;
+		return add_account(fold, COMM_PART_FOLDED, row, row->bytes);
+	}
+	if (fold->across && row->src_thread == row->dst_thread) {
 		fold->report->within_bytes += row->bytes;
 		return add_account(fold, COMM_PART_WITHIN, row, row->bytes);
 	}

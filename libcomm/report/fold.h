@@ -23,6 +23,7 @@ struct comm_fold {
 	struct comm_grouping_use ends; /* writers and readers, when own's nodes are between them */
 	struct comm_blocks blocks;
 	struct comm_account account;
+	bool across;  /* only what one thread wrote and another read */
 	size_t slice; /* number of the current slice, from 1 */
 	size_t block; /* that it is dealt to */
 	/*

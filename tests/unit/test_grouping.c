@@ -281,7 +281,8 @@ static void check_sums(const struct comm_report *report, const struct comm_repor
 			   report->folded_bytes + report->unwritten_bytes,
 		   report->read_bytes);
 	check_near(by, "all that is read", report->read_bytes, by_thread->read_bytes);
-	check_near(by, "what is within threads", report->within_bytes, by_thread->within_bytes);
+	check_near(by, "what is within threads", report->within_bytes,
+		   by_thread->within_bytes + (report->by->across ? by_thread->self_bytes : 0));
 }
 
 static void check_nodes(const struct comm_report *report)
@@ -574,13 +575,15 @@ static void test_by_process_and_role(void **state)
 	assert_int_equal(by_key(report, "process main#1")->tgid, 100);
 	comm_report_free(report);
 	report = ask(plain.reader, (struct comm_query){.by = "role"});
-	assert_int_equal(report->n_edges, 3);
+	assert_int_equal(report->n_edges, 4);
 	check_near("role", "to workers", between(report, "role main", "role worker"),
 		   3 * (5096 + 128));
 	check_near("role", "from workers", between(report, "role worker", "role main"),
 		   3 * 512 + other);
 	check_near("role", "folded", between(report, "role main", "role (other)"), folded);
-	check_near("role", "between workers", report->self_bytes, 3 * 2048 + to_other);
+	check_near("role", "between workers", between(report, "role worker", "role worker"),
+		   to_other);
+	check_near("role", "of one worker's own", report->within_bytes, 3 * 2048);
 	comm_report_free(report);
 }
 

@@ -283,8 +283,24 @@ static void test_across(void **state)
 	report = ask((struct comm_query){.by = "function", .across = true});
 	assert_true(find(report, "f", "g")->bytes == 3600);
 	assert_true(report->within_bytes == 3600);
-	assert_true(report->self_bytes == 120 && report->folded_bytes == 30);
-	assert_true(report->read_bytes == report->total_bytes + 3600 + 120 + 30 + 200);
+	/* Within a function, but from one thread to another: that is asked for. */
+	assert_true(find(report, "g", "g")->bytes == 120);
+	assert_true(report->self_bytes == 0 && report->folded_bytes == 30);
+	assert_true(report->read_bytes == report->total_bytes + 3600 + 30 + 200);
+	comm_report_free(report);
+}
+
+/* Threads of one role: what goes from one to another is shown, what stays in one is not. */
+static void test_roles(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = "role"}), *all;
+
+	(void)state;
+	all = ask((struct comm_query){.by = "role", .self = true});
+	assert_true(report->within_bytes > 0 && report->self_bytes == 0);
+	assert_true(all->total_bytes == report->total_bytes + report->within_bytes);
+	assert_true(find(report, "beta", "beta")->bytes > 0);
+	comm_report_free(all);
 	comm_report_free(report);
 }
 
@@ -763,6 +779,7 @@ int main(void)
 		TEST(test_writer),
 		TEST(test_objects_between),
 		TEST(test_across),
+		TEST(test_roles),
 		TEST(test_thread_by_label),
 		TEST(test_first_read),
 		TEST(test_by_function),

@@ -34,6 +34,7 @@ const struct comm_grouping_ops comm_grouping_role = {
 		     .help = "Threads of a pool as one: names without their number",
 		     .title = "roles of threads",
 		     .noun = "role",
+		     .across = true,
 		     .matrix = true},
 	.kind = COMM_NODE_NAMED,
 	.kind_name = "role",
