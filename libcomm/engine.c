@@ -424,7 +424,7 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
 		return;
 	evidence.first_thread = comm_threads_get(engine->identity.threads, event->watch.first_tgid,
-						 event->watch.first_tid, event->time_ns);
+						 event->watch.first_tid, event->watch.first_ns);
 	evidence.second_thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	if (engine->config.estimator->evidence(engine->est, &evidence))
@@ -632,8 +632,8 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		on_switch(engine, event);
 		break;
 	case COMM_EV_FORK:
-		comm_threads_get(engine->identity.threads, event->fork.child_tgid,
-				 event->fork.child_tid, event->time_ns);
+		comm_threads_begin(engine->identity.threads, event->fork.child_tgid,
+				   event->fork.child_tid, event->time_ns);
 		break;
 	case COMM_EV_EXEC:
 		on_exec(engine, event);

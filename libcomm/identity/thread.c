@@ -10,6 +10,12 @@ enum {
 	UNFILED = COMM_THREADS_MAX, /* in of_tid: the thread got no id, it is "(other)" */
 };
 
+/*
+ * The last switch of a thread, and what a watchpoint tells of it, come after its exit.  So soon no
+ * tid is given to another thread of the same process, or its fork is told (comm_threads_begin()).
+ */
+static const uint64_t LINGER_NS = 10 * 1000000000ull;
+
 struct comm_threads {
 	const struct comm_inspect *inspect;
 	/*
@@ -77,9 +83,10 @@ uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t 
 	id = threads->of_tid[tid];
 	if (id == UNFILED)
 		return COMM_ID_OTHER;
-	/* Another tgid: the tid was reused and the exit was lost. */
-	if (id && (threads->thread[id].tgid == tgid || !tgid))
+	t = &threads->thread[id];
+	if (id && (t->tgid == tgid || !tgid) && (!t->end_ns || now_ns < t->end_ns + LINGER_NS))
 		return id;
+	/* Another tgid: the tid was reused, and the exit may have been lost. */
 	if (id)
 		comm_threads_exit(threads, tid, now_ns);
 	if (threads->n >= COMM_THREADS_MAX) {
@@ -99,9 +106,19 @@ void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_
 {
 	if (tid >= TIDS_MAX || !threads->of_tid[tid])
 		return;
-	if (threads->of_tid[tid] != UNFILED)
+	if (threads->of_tid[tid] == UNFILED)
+		threads->of_tid[tid] = 0;
+	else if (!threads->thread[threads->of_tid[tid]].end_ns)
 		threads->thread[threads->of_tid[tid]].end_ns = now_ns;
-	threads->of_tid[tid] = 0;
+}
+
+uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			    uint64_t now_ns)
+{
+	if (tid < TIDS_MAX && threads->of_tid[tid] && threads->of_tid[tid] != UNFILED &&
+	    threads->thread[threads->of_tid[tid]].end_ns)
+		threads->of_tid[tid] = 0;
+	return comm_threads_get(threads, tgid, tid, now_ns);
 }
 
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid)
@@ -111,7 +128,8 @@ void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t 
 	if (tid >= TIDS_MAX || !threads->of_tid[tid] || threads->of_tid[tid] == UNFILED)
 		return;
 	t = &threads->thread[threads->of_tid[tid]];
-	if (t->tgid == tgid)
+	/* /proc has forgotten a thread that has ended, or tells of another. */
+	if (t->tgid == tgid && !t->end_ns)
 		ask_name(threads, t);
 }
 

@@ -15,9 +15,15 @@ struct comm_threads;
 int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads **ret);
 void comm_threads_destroy(struct comm_threads *threads);
 
-/* The id of the thread that has tid at now_ns; a reused tid gets another id. */
+/*
+ * The id of the thread that has tid at now_ns, or had it until a moment before; a reused tid gets
+ * another id.
+ */
 uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			  uint64_t now_ns);
+/* The same of a thread that is known to begin now. */
+uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			    uint64_t now_ns);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
 /* The thread's name may have changed (exec, prctl): reads it again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);

@@ -400,6 +400,15 @@ static void give_kind(enum comm_event_kind kind, uint32_t tid)
 	give(&(struct comm_event){.kind = kind, .time_ns = START, .tgid = TGID, .tid = tid});
 }
 
+static void give_fork(uint32_t tid)
+{
+	give(&(struct comm_event){.kind = COMM_EV_FORK,
+				  .time_ns = START,
+				  .tgid = TGID,
+				  .tid = FIRST,
+				  .fork = {.child_tgid = TGID, .child_tid = tid}});
+}
+
 static void exits_end_threads_and_spaces(void **state)
 {
 	uint32_t first = thread_of(FIRST), second = thread_of(SECOND);
@@ -413,12 +422,16 @@ static void exits_end_threads_and_spaces(void **state)
 	give_kind(COMM_EV_EXIT, SECOND);
 	assert_int_equal(comm_threads_at(threads, second)->end_ns, START);
 	assert_int_equal(thread_of(FIRST), first);
+	/* What comes late is still its own, not a ghost's. */
+	assert_int_equal(thread_of(SECOND), second);
+	give_fork(SECOND);
 	assert_int_not_equal(thread_of(SECOND), second);
 	assert_int_equal(world.maps_asked, 1);
 	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
 	assert_int_equal(world.access[0].datum, datum);
 	/* With the first thread the process is over: a new one of its pid is another. */
 	give_kind(COMM_EV_EXIT, FIRST);
+	give_fork(FIRST);
 	assert_int_not_equal(thread_of(FIRST), first);
 	assert_int_equal(world.maps_asked, 2);
 	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);

@@ -147,14 +147,27 @@ static void a_tid_that_comes_back_is_another_thread(void **state)
 	(void)state;
 	comm_threads_exit(threads, 11, 50);
 	comm_threads_exit(threads, 12, 50);
-	b = comm_threads_get(threads, 10, 11, 60);
+	/* What is told of it after its end makes no other thread, nor changes when it ended. */
+	assert_int_equal(comm_threads_get(threads, 10, 11, 55), a);
+	comm_threads_exit(threads, 11, 56);
+	thread_name = "another";
+	comm_threads_renamed(threads, 10, 11);
+	thread_name = "worker";
+	assert_string_equal(comm_threads_at(threads, a)->name, "worker");
+	assert_int_equal(comm_threads_count(threads), 2);
+	b = comm_threads_begin(threads, 10, 11, 60);
 	assert_int_not_equal(a, b);
+	assert_int_equal(comm_threads_begin(threads, 10, 11, 60), b);
 	assert_int_equal(comm_threads_at(threads, a)->end_ns, 50);
 	assert_int_equal(comm_threads_at(threads, b)->end_ns, 0);
 	/* The exit was lost, but the process is another one. */
 	c = comm_threads_get(threads, 20, 11, 70);
 	assert_int_not_equal(b, c);
 	assert_int_equal(comm_threads_at(threads, b)->end_ns, 70);
+	/* Nobody told of the fork, but it was long ago. */
+	comm_threads_exit(threads, 11, 80);
+	assert_int_not_equal(comm_threads_get(threads, 20, 11, 80 + 60000000000ull), c);
+	assert_int_equal(comm_threads_at(threads, c)->end_ns, 80);
 }
 
 static void names(void **state)
