@@ -285,7 +285,8 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		 ctl_duration(c, run->end_ns - run->start_ns), name);
 	add_line(frame->head, &frame->n_head, line);
 	for (size_t i = 0; i < report->n_losses; i++)
-		lost += comm_report_loss_at(report, i)->n;
+		lost += comm_report_loss_at(report, i)->spared ? 0
+							       : comm_report_loss_at(report, i)->n;
 	snprintf(line, sizeof(line), "cost %s",
 		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
 	if (run->overhead_limit > 0)

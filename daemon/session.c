@@ -121,10 +121,11 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns)
 		fprintf(stderr, "  overhead %.2f %%", spent_pct(session));
 }
 
-static void say_losses(const struct comm_engine_stats *stats)
+/* What was left out to stay in the budget is for whoever wants to know it all. */
+static void say_losses(const struct comm_engine_stats *stats, bool verbose)
 {
 	for (int i = 0; i < COMM_LOSS_MAX; i++)
-		if (stats->loss[i])
+		if (stats->loss[i] && (verbose || !comm_loss_is_spared(i)))
 			fprintf(stderr, "  %" PRIu64 " %s\n", stats->loss[i],
 				comm_loss_help((enum comm_loss)i));
 }
@@ -209,7 +210,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		if (session->target_ns)
 			fprintf(stderr, ", overhead %.2f %%", spent_pct(session));
 		fprintf(stderr, "; run %" PRId64 " in %s\n", session->run, session->options->store);
-		say_losses(&stats);
+		say_losses(&stats, session->options->verbose);
 		if (stats.accesses && gone < 0)
 			say_next(session->options->store);
 		if (session->options->verbose) {

@@ -318,21 +318,37 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 
 static void print_losses(const struct ctl_term *term, const struct comm_report *report)
 {
-	char a[CTL_NUMBER];
+	char a[CTL_NUMBER], spared[TEXT_LINE] = "";
+	size_t n = 0, used = 0;
 
 	printf("\n%sLost%s\n", ctl_style(term, CTL_BOLD), ctl_style(term, CTL_PLAIN));
-	if (!report->n_losses)
-		printf("  nothing that was counted\n");
 	for (size_t i = 0; i < report->n_losses; i++) {
 		const struct comm_report_loss *loss = comm_report_loss_at(report, i);
 
+		if (loss->spared) {
+			used = strlen(spared);
+			snprintf(spared + used, sizeof(spared) - used, "%s%s %s", used ? ", " : "",
+				 ctl_count(a, loss->n), loss->help);
+			continue;
+		}
+		n++;
 		printf("%9s  ", ctl_count(a, loss->n));
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT, *loss->help ? loss->help : loss->cause);
 	}
+	if (!n && !report->run->deleted_ns)
+		printf("  nothing that was counted\n");
 	if (report->run->deleted_ns) {
 		printf("%9s  ", ctl_duration(a, report->run->deleted_ns));
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT,
 			 "of the run's oldest time, deleted to stay within the quota or the disk");
+	}
+	if (*spared) {
+		char line[TEXT_LINE + 64];
+
+		snprintf(line, sizeof(line), "Left out on purpose, to stay in the budget: %s.",
+			 spared);
+		printf("  ");
+		ctl_wrap(term, TEXT_INDENT, TEXT_INDENT, line);
 	}
 }
 

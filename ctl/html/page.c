@@ -154,10 +154,13 @@ static void print_account(struct page *page)
 	fputs("],\n\"loss\":[", out);
 	for (size_t i = 0; i < page->whole->n_losses; i++) {
 		const struct comm_report_loss *loss = comm_report_loss_at(page->whole, i);
+		char help[200];
 
 		fputs(i ? ",{" : "{", out);
 		ctl_data_member_text(out, "cause", loss->cause);
-		ctl_data_member_text(out, "help", loss->help);
+		snprintf(help, sizeof(help), "%s%s", loss->help,
+			 loss->spared ? " (left out on purpose, to stay in the budget)" : "");
+		ctl_data_member_text(out, "help", help);
 		fprintf(out, "\"n\":%llu}", (unsigned long long)loss->n);
 	}
 	fputs("],\n", out);

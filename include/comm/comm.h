@@ -277,6 +277,7 @@ struct comm_report_loss {
 	const char *cause; /* stable identifier */
 	const char *help;  /* what it means; "" when unknown */
 	uint64_t n;
+	bool spared; /* left out on purpose, to stay in the budget: no sample is lost by it */
 };
 
 struct comm_report_slice {

@@ -3,6 +3,7 @@
 
 static const struct {
 	const char *name, *help;
+	bool spared;
 } losses[COMM_LOSS_MAX] = {
 	[COMM_LOSS_RING] = {"ring_full", "samples dropped because the kernel's ring was full"},
 	[COMM_LOSS_SCHED] = {"sched_ring_full", "scheduling events dropped: ring or table full"},
@@ -22,9 +23,8 @@ static const struct {
 	[COMM_LOSS_CELLS] = {"cells_folded", "small edges and rare placements (thread, CPU) of a "
 					     "slice merged into (other); their sums are kept"},
 	[COMM_LOSS_STORE] = {"slices_unstored", "slices not stored: disk full or store error"},
-	[COMM_LOSS_BUDGET] = {"switches_unreported",
-			      "times that scheduler switches began to be left "
-			      "out, to stay in the budget: no sample is lost"},
+	[COMM_LOSS_BUDGET] = {"switches_unreported", "stretches of time without scheduler switches",
+			      .spared = true},
 	[COMM_LOSS_NO_ADDRESS] = {"no_address", "precise samples that came without an address"},
 	[COMM_LOSS_IMPRECISE] = {"imprecise", "precise samples of which the processor did not tell "
 					      "the instruction, or whether it reads or writes"},
@@ -44,8 +44,7 @@ static const struct {
 	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel's list of "
 					       "targets was full"},
 	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
-				 "forks and execs of threads that no sample met, left out to stay "
-				 "in the budget: no sample is lost"},
+				 "forks and execs of threads that no sample met", .spared = true},
 	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "
 					   "cost more than the budget"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
@@ -61,6 +60,11 @@ const char *comm_loss_name(enum comm_loss cause)
 const char *comm_loss_help(enum comm_loss cause)
 {
 	return (unsigned int)cause < COMM_LOSS_MAX ? losses[cause].help : "";
+}
+
+bool comm_loss_is_spared(enum comm_loss cause)
+{
+	return (unsigned int)cause < COMM_LOSS_MAX && losses[cause].spared;
 }
 
 size_t comm_sample_bytes(const struct comm_sample *sample)

@@ -15,13 +15,16 @@ static int order_losses(const void *pa, const void *pb)
 	return (a->n < b->n) - (a->n > b->n);
 }
 
-static const char *loss_help(const char *cause)
+static void describe(struct comm_report_loss *loss)
 {
+	loss->help = "";
+	loss->spared = false;
 	for (int i = 0; i < COMM_LOSS_MAX; i++) {
-		if (!strcmp(comm_loss_name(i), cause))
-			return comm_loss_help(i);
+		if (strcmp(comm_loss_name(i), loss->cause))
+			continue;
+		loss->help = comm_loss_help(i);
+		loss->spared = comm_loss_is_spared(i);
 	}
-	return "";
 }
 
 /* Finds the loss of that cause, or appends it. */
@@ -41,7 +44,7 @@ static int loss_of(struct comm_report_loss **losses, size_t *n, struct comm_text
 		*losses = grown;
 		++*n;
 		grown[at].cause = comm_texts_keep(texts, row, 0);
-		grown[at].help = loss_help(grown[at].cause);
+		describe(&grown[at]);
 		grown[at].n = 0;
 	}
 	*ret = &(*losses)[at];

@@ -164,6 +164,12 @@ expect 0 "$ctl" list --store redis.db --json
 is "$(jq -r '.runs[0].state' stdout)" finished "state"
 is "$(jq '.runs[0].uuid | test("^[0-9a-f-]{36}$")' stdout)" true "uuid"
 is "$(jq -r '.runs[0].uuid' stdout)" "$(jq -r .run.uuid all.json)" "the report's uuid"
+# What was left out to stay in the budget is told, and no loss
+expect 0 "$ctl" report --store redis.db
+says stdout 'Left out on purpose, to stay in the budget: 1 stretches of time'
+sed -n '/^Lost/,/^ *Left out/p' stdout | grep -q '^ *[0-9,]*  stretches' && fail "what was spared counts as lost"
+is "$("$ctl" report --store redis.db --json | jq .loss.switches_unreported)" 1 "what was spared, in JSON"
+
 # Labels, and deletion
 cp redis.db edited.db
 $make redis edited.db 20 || exit 1

@@ -331,7 +331,8 @@ int main(int argc, char **argv)
 			.daemon_ns = 9 * MS,
 			.target_ns = 2500 * MS,
 			.unwritten = {61e6 * load, 30e6 * load},
-			.loss = {[COMM_LOSS_NO_TEXT] = s % 3 == 0,
+			.loss = {[COMM_LOSS_BUDGET] = s == 0,
+				 [COMM_LOSS_NO_TEXT] = s % 3 == 0,
 				 [COMM_LOSS_LATE] = s % 20 == 0,
 				 [COMM_LOSS_UNMAPPED] = 4},
 		};
