@@ -93,6 +93,7 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 	case COMM_NODE_THREAD:
 		ctl_json_count(json, "tgid", node->tgid);
 		ctl_json_count(json, "tid", node->tid);
+		ctl_json_count(json, "start_ns", node->start_ns);
 		break;
 	case COMM_NODE_OBJECT:
 		ctl_json_string(json, "object_kind", node->object_kind);

@@ -229,6 +229,8 @@ struct comm_node {
 	/* Of a report by several groupings: the node in each of them; else none. */
 	const struct comm_node *const *parts;
 	size_t n_parts;
+	/* THREAD: when it was first seen, CLOCK_MONOTONIC: with tid and host it is unique. */
+	uint64_t start_ns;
 };
 
 struct comm_report_edge {

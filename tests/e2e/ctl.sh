@@ -170,6 +170,10 @@ says stdout 'Left out on purpose, to stay in the budget: 1 stretches of time'
 sed -n '/^Lost/,/^ *Left out/p' stdout | grep -q '^ *[0-9,]*  stretches' && fail "what was spared counts as lost"
 is "$("$ctl" report --store redis.db --json | jq .loss.switches_unreported)" 1 "what was spared, in JSON"
 
+# tids are used again: the time of a thread's start tells it apart
+jq -e '[.nodes[] | select(.name != "(other)") | .start_ns | type == "number" and . > 0] | length > 4 and all' >/dev/null \
+	< <("$ctl" report --store redis.db --json) || fail "start_ns of threads"
+
 # Labels, and deletion
 cp redis.db edited.db
 $make redis edited.db 20 || exit 1

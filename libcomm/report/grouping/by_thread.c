@@ -41,6 +41,7 @@ static int thread_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 	node->name = comm_texts_keep(use->texts, row, 0);
 	node->tgid = sqlite3_column_int64(row, 1);
 	node->tid = sqlite3_column_int64(row, 2);
+	node->start_ns = sqlite3_column_int64(row, 4);
 	node->key = comm_texts_format(use->texts, "thread %s", key);
 	return 0;
 }
@@ -57,6 +58,6 @@ const struct comm_grouping_ops comm_grouping_thread = {
 	.open = thread_open,
 	.close = thread_close,
 	.at = thread_at,
-	.sql = "SELECT name, tgid, tid, id FROM thread WHERE run = ?1 AND id = ?2",
+	.sql = "SELECT name, tgid, tid, id, start_ns FROM thread WHERE run = ?1 AND id = ?2",
 	.describe = thread_describe,
 };
