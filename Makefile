@@ -49,7 +49,9 @@ CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c)) 
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 
-all: $(O)/commd $(O)/commctl $(O)/libcommprof.so $(O)/libcommprof.a
+COMPLETION := $(addprefix $(O)/completion/,bash zsh fish-commd fish-commctl)
+
+all: $(O)/commd $(O)/commctl $(O)/libcommprof.so $(O)/libcommprof.a $(COMPLETION)
 
 -include $(LIBCOMM_O:.o=.d) $(DAEMON_O:.o=.d) $(CTL_O:.o=.d) $(UNIT:=.d) $(BENCH:=.d)
 
@@ -127,6 +129,11 @@ $(O)/ctl/html/asset.o: ctl/html/asset.S $(O)/ctl/html/head.html $(addprefix ctl/
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
+
+$(O)/completion/%: packaging/completion.sh $(O)/commd $(O)/commctl
+	@mkdir -p $(@D)
+	$(say) HELP $@
+	$(Q)packaging/completion.sh $* $(O)/commd $(O)/commctl > $@.tmp && mv $@.tmp $@
 
 $(O)/tests/%: tests/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)
@@ -247,6 +254,12 @@ install: all
 	install -m 644 $(wildcard include/comm/*.h) $(to)/include/comm
 	install -m 644 $(wildcard man/*.1) $(to)/share/man/man1
 	install -m 644 $(wildcard man/*.3) $(to)/share/man/man3
+	install -d $(to)/share/bash-completion/completions
+	install -m 644 $(O)/completion/bash $(to)/share/bash-completion/completions/commd
+	ln -sf commd $(to)/share/bash-completion/completions/commctl
+	install -D -m 644 $(O)/completion/zsh $(to)/share/zsh/site-functions/_commprof
+	install -D -m 644 $(O)/completion/fish-commd $(to)/share/fish/vendor_completions.d/commd.fish
+	install -D -m 644 $(O)/completion/fish-commctl $(to)/share/fish/vendor_completions.d/commctl.fish
 	install -D -m 644 packaging/commprof.sysusers $(to)/lib/sysusers.d/commprof.conf
 	install -D -m 644 packaging/commprof.tmpfiles $(to)/lib/tmpfiles.d/commprof.conf
 
