@@ -63,7 +63,7 @@ int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t in
 	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || st.st_ino != ino) {
+	if (fstat(fd, &st) < 0 || (end && st.st_ino != ino)) {
 		close(fd);
 		return -ESTALE;
 	}

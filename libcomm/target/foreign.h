@@ -3,7 +3,7 @@
  * Opens files that a target named.  Such a path may mean a fifo, a tape or a watchdog, and a
  * link may lead out of a container; a file system may never answer (a FUSE server or an NFS
  * server that hangs), not even fstat().  So only a process that may hang calls these, see
- * parse_host.h: never the daemon's own.
+ * parse_host.h: never the daemon's own, unless it has no target to keep up with.
  */
 #ifndef COMM_FOREIGN_H
 #define COMM_FOREIGN_H
@@ -24,7 +24,8 @@ int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_
 /*
  * Opens the file behind a mapping.  /proc/PID/map_files is exact, even for deleted files, but
  * needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; a path below root_fd may mean another file
- * by now, so its inode must match (st_dev may differ on btrfs and overlayfs).
+ * by now, so its inode must match (st_dev may differ on btrfs and overlayfs).  end 0: the file
+ * of that path, whichever it is; the caller compares build-ids.
  */
 int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t ino, const char *path,
 			int root_fd);

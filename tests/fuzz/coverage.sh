@@ -37,6 +37,7 @@ exact exact/results.c
 insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
 jitmap target/jitread.c target/jitmap.c
 maps target/maps.c
+perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
 store report/reader.c report/report.c store/guard.c
