@@ -17,7 +17,8 @@
 	X(kmod)    \
 	X(perf)    \
 	X(exact)   \
-	X(replay)
+	X(replay)  \
+	X(perfdata)
 
 #define DECLARE(name) extern const struct comm_source comm_source_##name;
 SOURCES(DECLARE)

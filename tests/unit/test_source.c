@@ -62,6 +62,8 @@ const struct comm_source comm_source_perf = {.name = "perf",
 const struct comm_source comm_source_exact = {.name = "exact", .probe = probe_always};
 const struct comm_source comm_source_replay = {
 	.name = "replay", .arg = "FILE", .needs_arg = true, .probe = probe_always};
+const struct comm_source comm_source_perfdata = {
+	.name = "perfdata", .arg = "FILE", .needs_arg = true, .probe = probe_always};
 
 static void test_find(void **state)
 {
@@ -80,7 +82,8 @@ static void test_names(void **state)
 
 	(void)state;
 	comm_source_names(names, sizeof(names));
-	assert_string_equal(names, "auto, bpf, kmod[:precise], perf, exact or replay:FILE");
+	assert_string_equal(names,
+			    "auto, bpf, kmod[:precise], perf, exact, replay:FILE or perfdata:FILE");
 	comm_source_names(few, sizeof(few));
 	assert_string_equal(few, "auto, bpf, ");
 }
