@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Estimates again what accuracy.py --keep has recorded: after a change of an estimator.
 
-  rescore.py DIR [ESTIMATOR...]
+  rescore.py [--attached] DIR [ESTIMATOR...]
 
 DIR is accuracy.py's (--out).  Prints, for each kernel and program and each estimator
 (default: all), error and log2 of what crosses threads, and of what the report states by
 thread and by function (stated.py): rows, precision, share of the truth.  Then means, and
 the same of the baselines.  Programs are compared by role.  Replays need neither root nor the
-target: two minutes for all.  commd, commctl and commd-baseline are $O's (.output).
+target: two minutes for all.  --attached: as if commd had come after the first quarter of each
+program's run, so without what was sampled then, without exec and first writers of pages.  commd, commctl and commd-baseline are $O's (.output).
 """
 import glob
 import os
+import struct
 import sys
 import tempfile
 
@@ -19,6 +21,27 @@ import accuracy
 import accuracy_report
 import compare
 import programs
+
+# libcomm/stream/record_format.h
+FILE_HEAD, EXEC, TOUCH, SAMPLED = 24, 22, 29, range(16, 20)
+
+
+def attached(recording, path):
+    """Writes to path what a commd would have recorded that came after a quarter of the run."""
+    with open(recording, "rb") as f:
+        data = f.read()
+    at, records = FILE_HEAD, []
+    while at < len(data):
+        kind, size, time_ns = struct.unpack_from("<IIQ", data, at)
+        records.append((kind, time_ns, data[at:at + 8 + size]))
+        at += 8 + size
+    # The first is RUN, the last END: these have a time, too.
+    begin_ns = records[0][1] + (records[-1][1] - records[0][1]) / 4
+    with open(path, "wb") as f:
+        f.write(data[:FILE_HEAD])
+        f.writelines(record for kind, time_ns, record in records
+                     if kind not in (EXEC, TOUCH) and (kind not in SAMPLED or time_ns >= begin_ns))
+
 
 def kernel(tools, directory, est, db):
     """{"thread": figures of compare.py and stated.py, all reads}."""
@@ -42,6 +65,9 @@ def program(tools, recording, est, db):
     exact = programs.read_store(os.path.join(os.path.dirname(recording), name + ".exact.db"))
     if est not in tools["estimators"]:
         return {"role": programs.guessed(exact)[est]}
+    if tools["attached"]:
+        attached(recording, db + ".rec")
+        recording = db + ".rec"
     accuracy.replay(tools, recording, est, db, os.devnull)
     seen, judged = programs.read_store(db), programs.judged(tools["commctl"], db, name, est, exact)
     return {by: dict(programs.score(seen, exact, by), **judged[by]) for by in programs.BY}
@@ -62,6 +88,8 @@ def main(args):
     o = os.environ.get("O", ".output")
     tools = {name: os.path.join(o, name) for name in ("commd", "commctl")}
     tools["baseline"] = os.path.join(o, "tests/truth/commd-baseline")
+    tools["attached"] = args[:1] == ["--attached"]
+    args = args[tools["attached"]:]
     if not args or args[0].startswith("-"):
         print(__doc__.strip())
         return 0 if args[:1] == ["--help"] else 2
