@@ -27,7 +27,7 @@ struct comm_error_model {
 	 * Some reads are attributed to a wrong writer.  The standard deviation of
 	 * the natural logarithm of an edge that has half of its reader's bytes;
 	 * where the reader's other edges have n times the edge's bytes, it is n
-	 * times that.
+	 * times that; bytes that the reading thread wrote itself count half.
 	 */
 	double confusion_sd;
 };

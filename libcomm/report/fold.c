@@ -92,12 +92,17 @@ int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 	return code;
 }
 
+static bool is_own(const struct comm_edge *row)
+{
+	return row->src_thread == row->dst_thread && row->src_thread != COMM_ID_OTHER;
+}
+
 /*
  * Adds a row's bursts and bytes to a group.  One burst may have given many rows of a
  * slice, so within one slice and reading thread only the row with most bursts counts: the
  * sum over slices and readers is a lower bound of the distinct bursts.
  */
-static int add_seen(struct comm_fold *fold, size_t group, double bursts, double bytes)
+static int add_seen(struct comm_fold *fold, size_t group, double bursts, double bytes, bool own)
 {
 	struct comm_fold_seen *seen;
 
@@ -113,6 +118,7 @@ static int add_seen(struct comm_fold *fold, size_t group, double bursts, double 
 	}
 	seen = &fold->seen[group];
 	seen->sums.sum[fold->block] += bytes;
+	seen->own_bytes += own ? bytes : 0;
 	if (seen->slice != fold->slice) {
 		seen->slice = fold->slice;
 		seen->slices++;
@@ -140,7 +146,7 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 
 	if (!code)
 		code = add_seen(fold, group - fold->groups.edge, weight * row->bursts,
-				weight * row->bytes);
+				weight * row->bytes, is_own(row));
 	/* An object reads nothing. */
 	if (!code && part != PART_IN)
 		code = comm_mixes_add(&fold->mixes, fold->end, &key, weight * row->bytes);
@@ -163,16 +169,17 @@ static uint32_t reads_of(struct comm_fold *fold, enum part part, uint32_t id)
 	return part == PART_PLAIN && ops->first ? ops->first(&fold->own, id) : id;
 }
 
-/* Adds to what the nodes to read in all of a node between (0: of any), from any writer. */
+/* Adds to what the nodes to read in all of a node between (0: of any). */
 static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
-		     const struct comm_shares *to, double bytes)
+		     const struct comm_shares *to, double bytes, bool own)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < to->n && !code; i++) {
 		struct comm_edge *reads, key = {.src_thread = between,
 						.dst_thread = reads_of(fold, part, to->share[i].id),
-						.src_site = part};
+						.src_site = part,
+						.object = own};
 
 		code = comm_edge_table_at(&fold->reads, &key, &reads);
 		if (!code)
@@ -186,13 +193,13 @@ static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
  * counts what the reader reads of that node.
  */
 static int add_reads_of(struct comm_fold *fold, const struct comm_shares *between,
-			const struct comm_shares *to, double bytes)
+			const struct comm_shares *to, double bytes, bool own)
 {
-	int code = add_reads(fold, PART_IN, 0, between, bytes);
+	int code = add_reads(fold, PART_IN, 0, between, bytes, own);
 
 	for (size_t i = 0; i < between->n && !code; i++)
 		code = add_reads(fold, PART_OUT, between->share[i].id, to,
-				 between->share[i].weight * bytes);
+				 between->share[i].weight * bytes, own);
 	return code;
 }
 
@@ -276,6 +283,7 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	const struct comm_end writer = {stored->src_thread, stored->src_site, stored->object};
 	const struct comm_end reader = {stored->dst_thread, stored->dst_site, stored->object};
 	struct comm_shares from, to, through, *between = NULL;
+	bool own = is_own(stored);
 	struct comm_edge copy = *stored, *row = &copy;
 	int code;
 
@@ -291,9 +299,9 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 		between = &through;
 		code = fold->own.ops->at(&fold->own, &reader, between);
 		if (!code)
-			code = add_reads_of(fold, between, &to, row->bytes);
+			code = add_reads_of(fold, between, &to, row->bytes, own);
 	} else if (!code) {
-		code = add_reads(fold, PART_PLAIN, 0, &to, row->bytes);
+		code = add_reads(fold, PART_PLAIN, 0, &to, row->bytes, own);
 	}
 	if (!code)
 		code = comm_mixes_read(&fold->mixes, row, row->bytes, &fold->end);
@@ -367,12 +375,15 @@ static int node_of(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret
 	return code;
 }
 
-/* Bytes of a cell in cells, which is keyed as groups are, but for the reading thread. */
-static int bytes_of(struct comm_edge_table *cells, uint32_t from, uint32_t to, uint32_t part,
-		    double *ret)
+/* What the reader of an edge reads, of own: what its threads wrote themselves, or all else. */
+static int reads_at(struct comm_fold *fold, const struct comm_edge *edge, bool own, double *ret)
 {
-	struct comm_edge *cell, key = {.src_thread = from, .dst_thread = to, .src_site = part};
-	int code = comm_edge_table_at(cells, &key, &cell);
+	struct comm_edge *cell,
+		key = {.src_thread = edge->src_site == PART_OUT ? edge->src_thread : 0,
+		       .dst_thread = reads_of(fold, edge->src_site, edge->dst_thread),
+		       .src_site = edge->src_site,
+		       .object = own};
+	int code = comm_edge_table_at(&fold->reads, &key, &cell);
 
 	if (!code)
 		*ret = cell->bytes;
@@ -434,20 +445,22 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 					 .slices = making->seen[i].slices,
 					 .sums = making->seen[i].sums};
 	struct comm_report *report = fold->report;
-	double spread = 1, longer = 1;
+	double spread = 1, longer = 1, own = 0, others = 0;
 	int code;
 
 	code = node_of(fold, e->src_site == PART_IN, e->src_thread, &out->from);
 	if (!code)
 		code = node_of(fold, e->src_site == PART_OUT, e->dst_thread, &out->to);
 	if (!code)
-		code = bytes_of(&fold->reads, e->src_site == PART_OUT ? e->src_thread : 0,
-				reads_of(fold, e->src_site, e->dst_thread), e->src_site,
-				&estimate.read_bytes);
+		code = reads_at(fold, e, true, &own);
+	if (!code)
+		code = reads_at(fold, e, false, &others);
 	if (!code)
 		code = add_origins(fold, making, e, out);
 	if (code)
 		return code;
+	estimate.read_bytes = own + others;
+	estimate.own_bytes = fmax(0, own - making->seen[i].own_bytes);
 	out->bytes = out->low = out->high = e->bytes;
 	out->noise = 1;
 	out->coarse_bytes = e->guess_bytes;
@@ -512,6 +525,7 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 		to = &making->seen[edge - making->edges.edge];
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
 			to->sums.sum[j] += from->sums.sum[j];
+		to->own_bytes += from->own_bytes;
 		/* A lower bound of the slices in which any of the threads read. */
 		to->slices = from->slices > to->slices ? from->slices : to->slices;
 	}

@@ -33,8 +33,11 @@ struct comm_fold {
 	struct comm_edge_table groups;
 	struct comm_edge_table
 		pairs; /* bytes by writer's and reader's node; object is the node between */
-	struct comm_edge_table
-		reads; /* all that a node reads (of src_thread, if not 0), by dst_thread, src_site */
+	/*
+	 * All that a node reads (of src_thread, if not 0), by dst_thread, src_site and, as object,
+	 * whether the reading thread wrote it itself.
+	 */
+	struct comm_edge_table reads;
 	struct comm_edge_table index; /* of nodes, by is_end and id; its order is theirs */
 	struct comm_mixes mixes;      /* of edges */
 	size_t end;		      /* of the current row, for mixes */
@@ -48,6 +51,7 @@ struct comm_fold_seen {
 	double most;   /* the largest number of bursts of a row, in that slice */
 	double bursts; /* sum of most over the slices */
 	uint32_t slices;
+	double own_bytes;	     /* that the reading threads wrote themselves */
 	struct comm_block_sums sums; /* of bytes */
 };
 

@@ -59,8 +59,9 @@ static double sampling_cv2(const struct comm_intervals *intervals, const struct 
  */
 static double confusion(const struct comm_error_model *model, const struct comm_estimate *e)
 {
-	double others = e->read_bytes > e->bytes ? e->read_bytes / e->bytes - 1 : 0;
+	double others = fmax(0, e->read_bytes / e->bytes - 1);
 
+	others -= (1 - COMM_OWN_CONFUSED) * fmin(others, e->own_bytes / e->bytes);
 	return model->confusion_sd * model->confusion_sd * others * others;
 }
 

@@ -15,6 +15,13 @@
 #include "error_model.h"
 
 /*
+ * A read of what its thread wrote itself is put down to another thread more rarely than a read of
+ * what another thread wrote: it counts so much in the confusion.  docs/accuracy.md has what
+ * other weights state.
+ */
+#define COMM_OWN_CONFUSED 0.5
+
+/*
  * Standard normal quantile for a central interval: 1.645 for 0.9.  A
  * confidence outside of (0, 1) means 0.9.
  */
@@ -23,8 +30,9 @@ double comm_interval_z(double confidence);
 /* An estimated volume. */
 struct comm_estimate {
 	double bytes;
-	double variance;    /* from sampling the reader's bursts, without guesses */
-	double read_bytes;  /* estimate of all that the reading end reads, from any writer */
+	double variance;   /* from sampling the reader's bursts, without guesses */
+	double read_bytes; /* estimate of all that the reading end reads, from any writer */
+	double own_bytes; /* of read_bytes without bytes: what the reading threads wrote themselves */
 	double guess_bytes; /* of bytes: guesses (edge.h), which may all be wrong */
 	uint64_t samples;
 	uint64_t slices; /* in which it was seen */

@@ -124,12 +124,12 @@ static size_t redis(struct flow *flow)
 		flow[n++] = (struct flow){m, t, dispatch, io_main, clients, 2.4e6 * f, 3};
 		flow[n++] = (struct flow){m, t, dispatch, io_main, count, 1.9e6 * f, 2};
 		flow[n++] = (struct flow){m, t, tick, read_query, server, 4.6e6 * f, 5};
-		flow[n++] = (struct flow){t, t, read_query, parse, heap, 20e6, 11};
+		flow[n++] = (struct flow){t, t, read_query, parse, heap, 40e6, 11};
 		flow[n++] =
 			(struct flow){t, io[(i + 1) % 3], write_out, read_query, server, 6e5, 1};
 	}
-	flow[n++] = (struct flow){main_thread, main_thread, add, find, heap, 190e6, 70};
-	flow[n++] = (struct flow){main_thread, main_thread, reply, reply, heap, 30e6, 20};
+	flow[n++] = (struct flow){main_thread, main_thread, add, find, heap, 380e6, 70};
+	flow[n++] = (struct flow){main_thread, main_thread, reply, reply, heap, 60e6, 20};
 	flow[n++] = (struct flow){main_thread, bio[2], submit, work, jobs, 2e5, 1};
 	flow[n++] = (struct flow){main_thread, bio[2], sds, release, arena, 8.7e6, 5};
 	flow[n++] = (struct flow){main_thread, bio[1], submit, work, jobs, 9e4, 0};

@@ -105,7 +105,8 @@ static void bring_up_to_date(void)
  * What that program's "commctl report --json --self --top 0 --min-share 0 --run
  * RUN --by-BY" said: number of edges and of resolved ones, .range.total_bytes,
  * and the sums of all low and high.  It did not tell guesses from findings, nor did it check
- * a run against itself: intervals are wider now, and fewer edges resolved.
+ * a run against itself: intervals are wider now, and fewer edges resolved.  Run 2 by object has what
+ * was said since reads of a thread's own data count half in the confusion, which is narrower.
  */
 static const struct {
 	int64_t run;
@@ -119,7 +120,7 @@ static const struct {
 	{1, "line", 5, 2, 199669513000, 115523625344.6843, 692169683861.1},
 	{2, "thread", 8, 4, 182096174300, 106051689788.64607, 715569205740},
 	{2, "function", 1, 1, 182096174300, 110487065700, 300116728600},
-	{2, "object", 8, 8, 182096174300, 175061890180, 804175650010},
+	{2, "object", 8, 8, 182096174300, 192596757100, 693047756300},
 	{2, "line", 6, 2, 182096174300, 108524579430.18744, 1995848692091.1},
 	{3, "thread", 1, 1, 256, 256, 256},
 	{3, "function", 1, 1, 256, 256, 256},
@@ -160,7 +161,7 @@ static void test_reports_stay_what_they_were(void **state)
 		    (high < said[i].high && !about(high, said[i].high)) ||
 		    report->exact != (said[i].run == 3) ||
 		    (report->exact && resolved != said[i].resolved))
-			fail_msg("run %d by %d: %zu edges, %zu resolved, %.10g bytes, %.10g to "
+			fail_msg("run %d by %s: %zu edges, %zu resolved, %.10g bytes, %.10g to "
 				 "%.10g",
 				 (int)said[i].run, said[i].by, report->n_edges, resolved,
 				 report->total_bytes, low, high);

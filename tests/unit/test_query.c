@@ -268,6 +268,23 @@ static void test_objects_between(void **state)
 	comm_report_free(report);
 }
 
+/* Of what others wrote to beta2, 3,600 B that it wrote itself may be a part: they count half. */
+static void test_own_reads_count_half_in_the_confusion(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.self = true});
+	const struct comm_report_edge *e = find(report, "beta", "beta2");
+	double z = comm_interval_z(0.9), others = (30 + 3600 / 2.) / 120;
+
+	(void)state;
+	assert_true(fabs(log(e->share / e->share_low) -
+			 hypot(log(e->noise), z * model.confusion_sd * others)) < 1e-9);
+	/* An edge's own bytes are no others. */
+	e = find(report, "beta2", "beta2");
+	assert_true(fabs(log(e->share / e->share_low) -
+			 hypot(log(e->noise), z * model.confusion_sd * 150 / 3600)) < 1e-9);
+	comm_report_free(report);
+}
+
 /*
  * Functions also communicate within a thread: left out when only edges between
  * threads are asked for.
@@ -619,6 +636,14 @@ static void test_intervals(void **state)
 	e = (struct comm_estimate){.bytes = 1000, .read_bytes = 4000};
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
+	/* What the reader wrote itself is mistaken more rarely; more than the rest it cannot be. */
+	e.own_bytes = 2000;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * 2 * 0.175)) < 1e-9);
+	e.own_bytes = 1e9;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * 1.5 * 0.175)) < 1e-9);
+	e.own_bytes = 0;
 	e.read_bytes = 1e6;
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
@@ -778,6 +803,7 @@ int main(void)
 		TEST(test_self_and_cuts),
 		TEST(test_writer),
 		TEST(test_objects_between),
+		TEST(test_own_reads_count_half_in_the_confusion),
 		TEST(test_across),
 		TEST(test_roles),
 		TEST(test_thread_by_label),
