@@ -87,13 +87,25 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
 						     : comm_schema_errno(sqlite3_db_handle(stmt));
 }
 
-/* The interval of a share, a ratio of two sums over the blocks. */
+/*
+ * The part of all reads that may be on the wrong side of "written by another" and "by the same":
+ * the confusion of interval.h, for each side as if it were one edge beside the other.
+ */
+static double confused(const struct comm_report_whole *whole)
+{
+	double others = whole->parts[COMM_PART_OTHERS].share;
+	double own = whole->parts[COMM_PART_SELF].share + whole->parts[COMM_PART_WITHIN].share;
+
+	return whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
+}
+
+/* The interval of a share: a ratio of two sums over the blocks, and what is confused. */
 static void bound(const struct comm_account *account, const struct comm_blocks *blocks,
 		  const struct comm_block_sums *all, const struct comm_report_whole *whole,
 		  enum comm_part which, struct comm_report_part *part)
 {
 	const struct comm_report *report = &whole->shown;
-	double variance = comm_blocks_variance(blocks, &account->part[which], all), sd;
+	double variance = comm_blocks_variance(blocks, &account->part[which], all), half;
 
 	part->share_low = part->share_high = part->share;
 	part->resolved = report->exact;
@@ -103,9 +115,11 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 	part->share_high = 1;
 	if (variance < 0 || !(report->read_bytes > 0))
 		return;
-	sd = sqrt(variance) / report->read_bytes;
-	part->share_low = fmax(0, part->share - comm_blocks_t(blocks, report->confidence) * sd);
-	part->share_high = fmin(1, part->share + comm_blocks_t(blocks, report->confidence) * sd);
+	half = comm_blocks_t(blocks, report->confidence) * sqrt(variance) / report->read_bytes;
+	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
+		half = hypot(half, comm_interval_z(report->confidence) * confused(whole));
+	part->share_low = fmax(0, part->share - half);
+	part->share_high = fmin(1, part->share + half);
 	part->resolved = report->bursts >= COMM_RESOLVED_SAMPLES &&
 			 (part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
 			  part->share_high - part->share_low <= narrow);
@@ -134,13 +148,17 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 	for (size_t i = 0; i < COMM_PARTS; i++)
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
 			all.sum[j] += account->part[i].sum[j];
-	for (size_t i = 0; i < COMM_PARTS && !code; i++) {
+	for (size_t i = 0; i < COMM_PARTS; i++) {
 		struct comm_report_part *part = &whole->parts[i];
 
 		part->name = names[i];
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
 			part->bytes += account->part[i].sum[j];
 		part->share = comm_reader_share(part->bytes, whole->shown.read_bytes);
+	}
+	for (size_t i = 0; i < COMM_PARTS && !code; i++) {
+		struct comm_report_part *part = &whole->parts[i];
+
 		bound(account, blocks, &all, whole, i, part);
 		if (!whole->shown.exact)
 			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
