@@ -58,9 +58,8 @@ const volatile __u32 cgroup_level = 0;
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
-/* Callback of the tick's timer, before Linux 6.8 and since. */
-extern const void tick_sched_timer __ksym __weak;
-extern const void tick_nohz_handler __ksym __weak;
+/* Callback of the tick's timer, found by find_tick. */
+__u64 tick_function;
 /* Offset from tick_cpu_sched to __irq_regs, per-CPU variables: the same on each CPU. */
 const volatile __s64 irq_regs_behind_tick = 0;
 
@@ -668,13 +667,29 @@ static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *ti
 }
 
 /*
+ * Run once.  For a symbol declared as __ksym libbpf reads all of /proc/kallsyms, a quarter of the
+ * CPU time of an attach; the kernel just looks it up.
+ */
+SEC("syscall")
+int find_tick(void *ctx)
+{
+	static const char since_6_8[] = "tick_nohz_handler", before[] = "tick_sched_timer";
+	__u64 at = 0;
+
+	if (bpf_kallsyms_lookup_name(since_6_8, sizeof(since_6_8), 0, &at) &&
+	    bpf_kallsyms_lookup_name(before, sizeof(before), 0, &at))
+		return 1;
+	tick_function = at;
+	return 0;
+}
+
+/*
  * The scheduler's tick interrupts the running thread anyway: a sample in it costs our
  * own work only, which is a tenth of an interrupt in a virtual machine.
  */
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(ticked, struct hrtimer *timer)
 {
-	__u64 function = (__u64)timer->function;
 	struct comm_raw_head head = {};
 	struct pt_regs *regs, *interrupted;
 	struct task_struct *task;
@@ -682,7 +697,7 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	struct scratch *t;
 	__u32 cpu;
 
-	if (function != (__u64)&tick_nohz_handler && function != (__u64)&tick_sched_timer)
+	if ((__u64)timer->function != tick_function)
 		return 0;
 	cpu = bpf_get_smp_processor_id();
 	c = this_cpu(cpu);

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -19,6 +20,7 @@
 
 #include "capture.skel.h"
 
+#include "bpf_kernel.h"
 #include "bpf_life.h"
 #include "clock.h"
 #include "cpu_events.h"
@@ -101,7 +103,7 @@ static bool ticks_may_stop(void)
  */
 static bool find_ticks(int64_t *ret)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = comm_bpf_kernel_types();
 	int64_t tick = -1, regs = -1;
 	int id = btf ? btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC) : -1;
 
@@ -120,7 +122,6 @@ static bool find_ticks(int64_t *ret)
 				regs = var[i].offset;
 		}
 	}
-	btf__free(btf);
 	*ret = regs - tick;
 	return tick >= 0 && regs >= 0;
 }
@@ -256,12 +257,14 @@ static bool ticks_met(const struct source *s)
 static void try_ticks(struct source *s)
 {
 	uint64_t give_up_ns = comm_clock_now_ns() + TRY_MOST_S * 1000000000ULL;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
 	bool met = false;
 
 	if (!s->tick_ns)
 		return;
 	s->bpf->data->ctl.try_ticks = 1;
-	s->bpf->links.ticked = bpf_program__attach(s->bpf->progs.ticked);
+	if (!bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.find_tick), &run) && !run.retval)
+		s->bpf->links.ticked = bpf_program__attach(s->bpf->progs.ticked);
 	for (unsigned int i = 0; s->bpf->links.ticked && !met && i < TRY_TIMES; i++) {
 		met = ticks_met(s);
 		if (comm_clock_now_ns() > give_up_ns)
@@ -275,12 +278,6 @@ static void try_ticks(struct source *s)
 	s->tick_ns = 0;
 }
 
-/* Has this kernel a tracepoint of that name, on this architecture? */
-static bool has_hook(const char *name)
-{
-	return libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP) > 0;
-}
-
 static void choose_programs(void *ctx, struct capture_bpf *bpf)
 {
 	const struct source *s = ctx;
@@ -291,8 +288,11 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
-	bpf_program__set_autoload(bpf->progs.touched_by_user, has_hook("page_fault_user"));
-	bpf_program__set_autoload(bpf->progs.touched_by_kernel, has_hook("page_fault_kernel"));
+	bpf_program__set_autoload(bpf->progs.find_tick, s->tick_ns > 0);
+	bpf_program__set_autoload(bpf->progs.touched_by_user,
+				  comm_bpf_kernel_traces("page_fault_user"));
+	bpf_program__set_autoload(bpf->progs.touched_by_kernel,
+				  comm_bpf_kernel_traces("page_fault_kernel"));
 }
 
 static int open_life(struct source *s, char **err)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,6 +14,30 @@
 #include <bpf/libbpf.h>
 
 #include "source.h"
+
+static struct btf *types;
+
+const struct btf *comm_bpf_kernel_types(void)
+{
+	if (!types)
+		types = btf__load_vmlinux_btf();
+	return types;
+}
+
+void comm_bpf_kernel_types_put(void)
+{
+	btf__free(types);
+	types = NULL;
+}
+
+bool comm_bpf_kernel_traces(const char *name)
+{
+	const struct btf *btf = comm_bpf_kernel_types();
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
 
 static bool has_member(const struct btf *btf, const char *type_name, const char *member_name)
 {
@@ -53,7 +78,9 @@ int comm_bpf_kernel_hooks_maps(void)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int id = libbpf_find_vmlinux_btf_id("perf_event_mmap", BPF_TRACE_FENTRY), fd, link;
+	const struct btf *btf = comm_bpf_kernel_types();
+	int id = btf ? btf__find_by_name_kind(btf, "perf_event_mmap", BTF_KIND_FUNC) : -ENOENT;
+	int fd, link;
 
 	if (id <= 0)
 		return id ? id : -ENOENT;

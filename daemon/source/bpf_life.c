@@ -74,7 +74,7 @@ static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list 
 
 int comm_bpf_life_probe(char **why)
 {
-	struct btf *btf;
+	const struct btf *btf;
 	int rc;
 
 	if (!comm_has_capability(CAP_BPF, CAP_SYS_ADMIN) ||
@@ -83,13 +83,12 @@ int comm_bpf_life_probe(char **why)
 			why, -EPERM,
 			"needs CAP_BPF and CAP_PERFMON: run as root, or give them "
 			"with 'setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep commd'");
-	btf = btf__load_vmlinux_btf();
+	btf = comm_bpf_kernel_types();
 	if (!btf)
 		return comm_source_fail(why, -ENOENT,
 					"needs a kernel with CONFIG_DEBUG_INFO_BTF: "
 					"/sys/kernel/btf/vmlinux cannot be read");
 	rc = comm_bpf_kernel_suits(btf, why);
-	btf__free(btf);
 	if (rc)
 		return rc;
 	if (!comm_target_pids_are_global())
@@ -122,6 +121,7 @@ static int load(struct comm_bpf_life *life)
 	}
 	bpf_program__set_autoload(bpf->progs.sample, false);
 	bpf_program__set_autoload(bpf->progs.ticked, false);
+	bpf_program__set_autoload(bpf->progs.find_tick, false);
 	bpf_program__set_autoload(bpf->progs.touched_by_user, false);
 	bpf_program__set_autoload(bpf->progs.touched_by_kernel, false);
 	bpf_program__set_autoload(bpf->progs.mapped, life->sees_maps);
@@ -333,6 +333,7 @@ int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bp
 			 "perf_event_mmap() (%s)",
 			 strerror(-rc));
 	rc = load(life);
+	comm_bpf_kernel_types_put();
 	if (rc) {
 		fail_load(rc, err);
 		goto fail;
