@@ -8,13 +8,17 @@
 # true      = (CPU time per round with / without - 1) + commd's CPU time / the target's, in percent,
 #             from the 6th second on: the first 5 are for setting up
 # reported  = what the store says of the same seconds, setting up included
-# worst 10s = the most reported of any 10 s among them
-# There is no --overhead-floor, which lets a target that gets little CPU time cost more.
+# worst 10s = the most of its budget that any 10 s among them took, as commd reports; the cap is 1.25.
+#             The budget is LIMIT of the target's CPU time, or --overhead-floor's default where
+#             that is more: the target gets little CPU time
+# commd's   = the part of the true cost that is commd's CPU time and that of its children
+# load      = load average at the end of the last pair; on a busy machine the work without commd
+#             varies by more than commd costs
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.."
 O=${O:-.output}
-pairs=${PAIRS:-3} on_s=${SECONDS_ON:-20} limit=${LIMIT:-1} source=${SOURCE:-auto}
+pairs=${PAIRS:-3} on_s=${SECONDS_ON:-20} limit=${LIMIT:-1} source=${SOURCE:-auto} floor=0.2
 dir=$(mktemp -d)
 pids=()
 cleanup() {
@@ -26,8 +30,10 @@ trap cleanup EXIT
 [ "$(id -u)" = 0 ] || { echo "storms: run it as root" >&2; exit 1; }
 
 median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
+# CPU time of commd, the host of its children that read files, and those that ended, ns.
+used() { for p in "$1" $(pgrep -P "$1"); do used_by "$p"; done | awk '{ s += $1 } END { printf "%.0f\n", s }'; }
 # CPU time of a process and of its children that ended, ns.
-used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e9 / hz }' "/proc/$1/stat" 2>/dev/null; }
+used_by() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e9 / hz }' "/proc/$1/stat" 2>/dev/null; }
 # CPU time per round between two lines of the storm's output.
 per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf "%.3f", (y[2] - x[2]) / (y[1] > x[1] ? y[1] - x[1] : 1) }'; }
 
@@ -45,7 +51,7 @@ storm() { # NAME
     sleep "$on_s"
     without=$(per_round "$a" "$(tail -1 "$dir/rounds")")
     rm -f "$dir"/s.db*
-    "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor 0 --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
+    "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor "$floor" --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
     daemon=$!
     pids+=("$daemon")
     until [ "$(sqlite3 -readonly "$dir/s.db" 'SELECT count(*) FROM run' 2>/dev/null)" = 1 ]; do
@@ -67,7 +73,8 @@ storm() { # NAME
       'BEGIN { printf "%.3f\n", 100 * (w / o - 1 + d / c) }' >>"$dir/$name.true"
     awk -v d="$((after - before))" -v c="$cpu" 'BEGIN { printf "%.3f\n", 100 * d / c }' >>"$dir/$name.daemon"
     sqlite3 -readonly "$dir/s.db" "SELECT round(100.0 * total(handler_ns + daemon_ns + setup_ns) / total(target_ns), 3), total(samples),
-        (SELECT round(max(p), 3) FROM (SELECT 100.0 * total(handler_ns + daemon_ns + setup_ns) OVER w / total(target_ns) OVER w AS p,
+        (SELECT round(max(p), 3) FROM (SELECT total(handler_ns + daemon_ns + setup_ns) OVER w /
+             total(max(target_ns * $limit / 100.0, (end_ns - start_ns) * $floor / 100.0 * $(nproc))) OVER w AS p,
            count(*) OVER w AS n FROM slice WHERE level = 0 AND start_ns >= (SELECT min(start_ns) FROM slice) + 5000000000
            WINDOW w AS (ORDER BY start_ns ROWS BETWEEN 9 PRECEDING AND CURRENT ROW)) WHERE n = 10)
       FROM slice WHERE level = 0 AND start_ns >= (SELECT min(start_ns) FROM slice) + 5000000000" >"$dir/answer"
@@ -76,11 +83,14 @@ storm() { # NAME
     echo "$window" >>"$dir/$name.window"
     echo "$samples" >>"$dir/$name.samples"
   done
-  printf '%-9s %9s %9s %9s %9s %9.0f\n' "$name" "$(median <"$dir/$name.pct")" "$(sort -g "$dir/$name.window" | tail -1)" \
-    "$(median <"$dir/$name.true")" "$(median <"$dir/$name.daemon")" "$(median <"$dir/$name.samples")"
+  printf '| %-9s | %9s | %9s | %9s | %9s | %9.0f | %6s |\n' "$name" "$(median <"$dir/$name.pct")" "$(sort -g "$dir/$name.window" | tail -1)" \
+    "$(median <"$dir/$name.true")" "$(median <"$dir/$name.daemon")" "$(median <"$dir/$name.samples")" "$(cut -d' ' -f1 /proc/loadavg)"
 }
 
+for tool in sqlite3 pgrep; do command -v $tool >/dev/null || { echo "storms: $tool is missing" >&2; exit 1; }; done
 echo "$(nproc) CPUs, load average $(cut -d' ' -f1-3 /proc/loadavg), $(uname -r), limit $limit %, $pairs pairs of $on_s s, source $source"
-printf '%-9s %9s %9s %9s %9s %9s\n' storm 'reported' 'worst10s' 'true' "commd's" samples
+echo
+printf '| %-9s | %9s | %9s | %9s | %9s | %9s | %6s |\n' storm reported worst10s true "commd's" samples load
+echo '|---|---|---|---|---|---|---|'
 [ $# -gt 0 ] || set -- spin fork exec threads mmap generated changes mappings sleepers ${RUNNABLE:+runnable}
 for name in "$@"; do storm "$name"; done
