@@ -76,6 +76,36 @@ wait $daemon
 case $? in 0 | 3) ok "whose run ends as it should" ;; *) not_ok "whose run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "whose store is alone, too" "$(cd "$dir/nobodys" && stat -c '%n %u %a' n.db*)" "n.db 65534 640"
 
+# A user with the capabilities that a run needs, and no other right.
+needed=+bpf,+perfmon,+sys_ptrace,+dac_read_search
+as_user="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps $needed --ambient-caps $needed"
+cp "$commd" "$dir/commd"
+if $as_user "$dir/commd" --version >"$dir/out" 2>&1; then
+  $as_user "$dir/commd" -q --pid $target --store "$dir/nobodys/u.db" 2>"$dir/err" &
+  daemon=$!
+  for _ in $(seq 300); do [ "$(field $daemon CapEff)" = $none ] && break; sleep 0.1; done
+  equal "a user's capabilities go as well" "$(field $daemon CapEff) $(field $daemon NoNewPrivs)" "$none 1"
+  equal "but for those of who reads memory" "$(field "$(helper commd-memory)" CapEff)" 0000000000080004
+  kill -INT $daemon
+  wait $daemon
+else
+  skip "a user's capabilities go as well" "$(head -n 1 "$dir/out")"
+fi
+
+# Where /proc hides processes the right to look at them stays.
+if unshare -m mount -t proc -o hidepid=2 proc /proc 2>/dev/null; then
+  unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
+    "$commd" -q --pid $target --store "$dir/h.db" 2>"$dir/err" &
+  daemon=$!
+  settled $daemon
+  equal "CAP_SYS_PTRACE stays where /proc hides processes" "$(field $daemon CapEff)" 0000000000080000
+  kill -INT $daemon
+  wait $daemon
+  case $? in 0 | 3) ok "where the run ends as it should" ;; *) not_ok "where the run ends as it should" "$(cat "$dir/err")" ;; esac
+else
+  skip "CAP_SYS_PTRACE stays where /proc hides processes" "no /proc can be mounted"
+fi
+
 # A user that the package makes; here in a mount namespace of its own.
 cp /etc/passwd "$dir/passwd"
 echo "commprof:x:64321:64321::/:/bin/false" >>"$dir/passwd"
