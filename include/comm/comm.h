@@ -169,6 +169,11 @@ struct comm_query {
 	 */
 	uint64_t objects;
 	const char *label; /* the latest run of that label, when run is 0; NULL: any */
+	/*
+	 * Nonzero: the report also says where the run's threads ran, for comm_report_place_at().
+	 * Only by "thread", "role" and "process", of whose nodes each thread belongs to one.
+	 */
+	uint64_t places;
 };
 
 #ifdef __cplusplus
@@ -282,6 +287,19 @@ struct comm_report_loss {
 	bool spared; /* left out on purpose, to stay in the budget: no sample is lost by it */
 };
 
+/*
+ * A thread of the run on a CPU, in a slice of the range.  Threads that nobody saw run have one
+ * place without a CPU; exact runs have no others.
+ */
+struct comm_report_place {
+	char node[16]; /* comm_node.id of its thread, role or process; the report may not have it */
+	uint32_t tgid, tid;
+	const char *name; /* the thread's */
+	uint64_t from_ns; /* start of the slice, relative to the run's */
+	int64_t cpu;	  /* -1: not known */
+	uint64_t samples; /* where they come by time, in proportion to CPU time */
+};
+
 struct comm_report_slice {
 	uint64_t start_ns, end_ns; /* relative to the run's start */
 	double bytes;		   /* between different threads */
@@ -332,12 +350,13 @@ struct comm_report {
 	uint64_t resolve_ns;
 	size_t n_blocks;  /* of time, that the range was split into to check it against itself */
 	size_t n_origins; /* of all edges; 0: no origin of any load is known */
+	size_t n_places;  /* 0 but for query->places */
 };
 
 /*
  * -ENODATA: no run, no such run, no slice in the range, no such thread, or the
  * run lacks what the grouping needs; *err says which.  -EINVAL: query->size is
- * not set, or no such grouping; -E2BIG: see struct comm_query.
+ * not set, no such grouping, or one without places; -E2BIG: see struct comm_query.
  *
  * Intervals: the estimator's variances are summed as independent, or what the blocks
  * of time differ by is taken where that is more; the other errors of its error model
@@ -369,6 +388,8 @@ const struct comm_report_slice *comm_report_slice_at(const struct comm_report *r
 const struct comm_report_part *comm_report_part_at(const struct comm_report *report, size_t i);
 /* See comm_report_edge.first_origin. */
 const struct comm_report_origin *comm_report_origin_at(const struct comm_report *report, size_t i);
+/* In order of time; threads without a CPU are last. */
+const struct comm_report_place *comm_report_place_at(const struct comm_report *report, size_t i);
 
 enum {
 	COMM_RESOLVED_SAMPLES = 5,

@@ -14,6 +14,7 @@
 #include "ids.h"
 #include "interval.h"
 #include "losses.h"
+#include "places.h"
 #include "reader.h"
 #include "report.h"
 #include "schema.h"
@@ -278,6 +279,8 @@ static int build(struct work *work, char **err)
 	code = find_run(work, err);
 	if (!code)
 		code = comm_fold_init(&work->fold, work->query, work->reader, work->whole, err);
+	if (!code && work->query->places)
+		code = comm_places_check(&work->fold.own, err);
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
@@ -291,6 +294,9 @@ static int build(struct work *work, char **err)
 		code = comm_losses_load(work->reader->db, report->run->id, &work->slices,
 					&work->whole->texts, &work->whole->losses,
 					&report->n_losses);
+	if (!code && work->query->places)
+		code = comm_places_load(&work->fold.own, &work->slices, &work->whole->places,
+					&report->n_places);
 	if (!code)
 		code = comm_fold_finish(&work->fold);
 	if (!code && work->whole->texts.failed)
@@ -299,7 +305,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, label) + sizeof(char *) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, places) + sizeof(uint64_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

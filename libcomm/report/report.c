@@ -32,6 +32,7 @@ void comm_report_free(struct comm_report *report)
 	free(whole->losses);
 	free(whole->slices);
 	free(whole->origins);
+	free(whole->places);
 	free(whole);
 }
 
@@ -63,4 +64,9 @@ const struct comm_report_part *comm_report_part_at(const struct comm_report *rep
 const struct comm_report_origin *comm_report_origin_at(const struct comm_report *report, size_t i)
 {
 	return i < report->n_origins ? &whole_of(report)->origins[i] : NULL;
+}
+
+const struct comm_report_place *comm_report_place_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_places ? &whole_of(report)->places[i] : NULL;
 }

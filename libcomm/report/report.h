@@ -33,7 +33,8 @@ struct comm_report_whole {
 	struct comm_report_slice *slices;
 	struct comm_report_part parts[COMM_PARTS];
 	struct comm_report_origin *origins;
-	struct comm_texts texts; /* names and keys that nodes and losses point to */
+	struct comm_report_place *places;
+	struct comm_texts texts; /* names and keys that nodes, losses and places point to */
 };
 
 /* NULL when there is no memory.  Freed by comm_report_free(&whole->shown). */

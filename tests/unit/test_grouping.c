@@ -650,6 +650,66 @@ static void test_hostile_regions(void **state)
 	comm_report_free(by_thread);
 }
 
+/* By thread each CPU of each slice; by role the same threads under their role's node. */
+static void test_places(void **state)
+{
+	struct comm_report *report = ask(plain.reader, (struct comm_query){.by = "role"});
+	const struct comm_report_place *place;
+	uint64_t samples = 0, last_ns = 0;
+	size_t n_unplaced = 0;
+
+	(void)state;
+	assert_int_equal(report->n_places, 0);
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "role", .places = 1});
+	/* worker-9 and the other process were never sampled. */
+	assert_int_equal(report->n_places, SLICES * 4 + 2);
+	for (size_t i = 0; i < report->n_places; i++) {
+		place = comm_report_place_at(report, i);
+		n_unplaced += place->cpu < 0;
+		if (place->cpu < 0)
+			continue;
+		assert_int_equal(n_unplaced, 0);
+		assert_true(place->from_ns >= last_ns);
+		last_ns = place->from_ns;
+		samples += place->samples;
+		if (place->tid == 101)
+			assert_int_equal(place->cpu, last_ns ? 7 : 0);
+	}
+	assert_int_equal(samples, SLICES * 19);
+	assert_int_equal(last_ns, (SLICES - 1) * SECOND);
+	for (size_t i = 0; i < report->n_places; i++) {
+		const char *name = "";
+
+		place = comm_report_place_at(report, i);
+		for (size_t j = 0; j < report->n_nodes; j++)
+			if (!strcmp(comm_report_node_at(report, j)->id, place->node))
+				name = comm_report_node_at(report, j)->name;
+		assert_string_equal(name, place->tid == 100 ? "main" : "worker");
+	}
+	assert_null(comm_report_place_at(report, report->n_places));
+	comm_report_free(report);
+	report = ask(unplaced.reader, (struct comm_query){.places = 1});
+	assert_int_equal(report->n_places, 5);
+	assert_int_equal(comm_report_place_at(report, 4)->cpu, -1);
+	comm_report_free(report);
+}
+
+static void test_no_places(void **state)
+{
+	static const char *const none[] = {"cpu",    "function", "line",
+					   "object", "region",	 "thread,function"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		struct comm_query query = {.size = sizeof(query), .by = none[i], .places = 1};
+		struct comm_report *report;
+		int code = comm_reader_report(plain.reader, &query, &report, NULL);
+
+		assert_int_equal(code, -EINVAL);
+	}
+}
+
 static void test_unknown(void **state)
 {
 	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
@@ -671,6 +731,8 @@ int main(void)
 		cmocka_unit_test(test_by_cpu),
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_not_joined),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_no_places),
 		cmocka_unit_test(test_hostile_placements),
 		cmocka_unit_test(test_by_process_and_role),
 		cmocka_unit_test(test_by_region),

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "places.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ids.h"
+#include "schema.h"
+
+enum { PLACES_FIRST = 256 };
+
+struct thread_of_run {
+	struct comm_report_place place; /* all that holds in each slice */
+	bool known, placed;
+};
+
+/* Places in the making. */
+struct places {
+	struct thread_of_run *thread; /* by id */
+	size_t n_threads, n, room;
+	struct comm_report_place *place;
+};
+
+int comm_places_check(const struct comm_grouping_use *use, char **err)
+{
+	if (!use->ops->grouping.within && !use->ops->grouping.between)
+		return 0;
+	return comm_reader_fail(err, -EINVAL, "a thread may belong to several %s: it has no place",
+				use->ops->grouping.title);
+}
+
+static int add(struct places *places, const struct comm_report_place *place)
+{
+	if (places->n == places->room) {
+		size_t room = places->room ? 2 * places->room : PLACES_FIRST;
+		struct comm_report_place *grown =
+			reallocarray(places->place, room, sizeof(*places->place));
+
+		if (!grown)
+			return -ENOMEM;
+		places->place = grown;
+		places->room = room;
+	}
+	places->place[places->n++] = *place;
+	return 0;
+}
+
+/* Room for a thread of that id. */
+static int reserve(struct places *places, uint32_t id)
+{
+	size_t n = id + id / 2 + 1;
+	struct thread_of_run *grown;
+
+	if (id < places->n_threads)
+		return 0;
+	grown = reallocarray(places->thread, n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + places->n_threads, 0, (n - places->n_threads) * sizeof(*grown));
+	places->thread = grown;
+	places->n_threads = n;
+	return 0;
+}
+
+/* Takes a row of (id, tgid, tid, name). */
+static int take_thread(struct places *places, struct comm_grouping_use *use, sqlite3_stmt *row)
+{
+	uint32_t id = comm_id_column(row, 0);
+	struct comm_end end = {.thread = id};
+	struct comm_report_place *place;
+	struct comm_shares shares;
+	int code;
+
+	/* What was folded into COMM_ID_OTHER is many threads. */
+	if (id == COMM_ID_OTHER || id >= COMM_THREADS_MAX)
+		return 0;
+	code = reserve(places, id);
+	if (!code)
+		code = use->ops->at(use, &end, &shares);
+	if (code)
+		return code;
+	place = &places->thread[id].place;
+	places->thread[id].known = true;
+	snprintf(place->node, sizeof(place->node), "%c%u", use->ops->letter, shares.one.id);
+	place->tgid = (uint32_t)sqlite3_column_int64(row, 1);
+	place->tid = (uint32_t)sqlite3_column_int64(row, 2);
+	place->name = comm_texts_keep(use->texts, row, 3);
+	place->cpu = -1;
+	return 0;
+}
+
+static int load_threads(struct places *places, struct comm_grouping_use *use)
+{
+	sqlite3 *db = use->reader->db;
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT id, tgid, tid, name FROM thread WHERE run = ?1", -1,
+			       &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, use->run->id);
+	while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		code = take_thread(places, use, stmt);
+	if (!code && rc != SQLITE_DONE)
+		code = comm_schema_errno(db);
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+/* Takes a row of (thread, cpu, samples); what no daemon writes is left out. */
+static int take_place(struct places *places, const struct comm_slices_one *slice, uint64_t start_ns,
+		      sqlite3_stmt *row)
+{
+	uint32_t id = comm_id_column(row, 0);
+	int64_t cpu = sqlite3_column_int64(row, 1), samples = sqlite3_column_int64(row, 2);
+	struct comm_report_place place;
+
+	if (id >= places->n_threads || !places->thread[id].known || cpu < 0 || samples <= 0)
+		return 0;
+	places->thread[id].placed = true;
+	place = places->thread[id].place;
+	place.from_ns = slice->start_ns - start_ns;
+	place.cpu = cpu;
+	place.samples = (uint64_t)samples;
+	return add(places, &place);
+}
+
+static int load_slices(struct places *places, struct comm_grouping_use *use,
+		       const struct comm_slices *slices)
+{
+	sqlite3 *db = use->reader->db;
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(db,
+			       "SELECT thread, cpu, samples FROM placement"
+			       " WHERE run = ?1 AND slice = ?2",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, use->run->id);
+	for (size_t i = 0; i < slices->n && !code; i++) {
+		if (!slices->slice[i].taken)
+			continue;
+		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
+		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			code = take_place(places, &slices->slice[i], use->run->start_ns, stmt);
+		if (!code && rc != SQLITE_DONE)
+			code = comm_schema_errno(db);
+		sqlite3_reset(stmt);
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+int comm_places_load(struct comm_grouping_use *use, const struct comm_slices *slices,
+		     struct comm_report_place **ret, size_t *ret_n)
+{
+	struct places places = {0};
+	int code = load_threads(&places, use);
+
+	if (!code)
+		code = load_slices(&places, use, slices);
+	for (size_t i = 0; i < places.n_threads && !code; i++)
+		if (places.thread[i].known && !places.thread[i].placed)
+			code = add(&places, &places.thread[i].place);
+	free(places.thread);
+	*ret = places.place;
+	*ret_n = places.n;
+	return code;
+}
