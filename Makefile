@@ -128,7 +128,7 @@ $(O)/ctl/html/asset.o: ctl/html/asset.S $(O)/ctl/html/head.html $(addprefix ctl/
 # commctl finds libcommprof.so beside itself in a build, and in ../lib when installed.
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
+	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lmetis -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 $(O)/completion/%: packaging/completion.sh $(O)/commd $(O)/commctl
 	@mkdir -p $(@D)
@@ -142,9 +142,10 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 # Parts of commctl that are worth a test of their own.
-$(foreach part,change pairing,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
-$(addprefix $(O)/tests/unit/test_,change pairing): INC_tests += -iquote ctl
-$(foreach part,change pairing,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
+$(foreach part,change cut pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
+$(addprefix $(O)/tests/unit/test_,change cut pairing topology): INC_tests += -iquote ctl
+$(foreach part,change cut pairing topology,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
+$(O)/tests/unit/test_cut: LIBS_libcomm += -lmetis
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise source source_kmod pmu_event program stop pace target filter fence): INC_tests += $(DAEMON_ROOMS:%=-iquote %)

@@ -23,6 +23,7 @@ static const struct command {
 	{"html", ctl_html, "the same as a page for a browser, to look into"},
 	{"top", ctl_top, "the same of the last minute, on a screen that follows"},
 	{"diff", ctl_diff, "what changed from one run to another"},
+	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
 	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
 	{"list", ctl_list, "the runs in a store"},
 	{"label", ctl_label, "what to call a run"},

@@ -4,8 +4,8 @@
  *
  *   make_store KIND FILE [SECONDS]
  *
- * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess
- * or precise.
+ * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess,
+ * precise, pairs or moving.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -249,6 +249,41 @@ static size_t threads(struct flow *flow, uint32_t n)
 	return n;
 }
 
+/*
+ * Writers run on CPUs 0 to 3, the reader of each on CPU 16 to 19.  moving: in every second slice
+ * both are on 0 to 3, in the others both on 16 to 19.
+ */
+static size_t pairs(struct flow *flow, struct comm_placement *placement, int second)
+{
+	enum { PAIRS = 4 };
+	static uint32_t writer[PAIRS], reader[PAIRS], f, g, o;
+	static const char *const name[PAIRS] = {"put-1", "put-2", "put-3", "$(x)\n;reboot #"};
+	char get[16];
+
+	for (uint32_t i = 0; i < PAIRS && !f; i++) {
+		snprintf(get, sizeof(get), "get-%u", i + 1);
+		writer[i] = made_thread(names, 300, 300 + i, name[i]);
+		reader[i] = made_thread(names, 300, 310 + i, get);
+	}
+	if (!f) {
+		f = site("put", "q", "q.c", 1);
+		g = site("get", "q", "q.c", 2);
+		o = made_object(names, COMM_OBJECT_STATIC, "queue", "q", 4096);
+	}
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		uint32_t far = second < 0 || second % 2 ? 16 : 0, near = second < 0 ? 0 : far;
+
+		flow[i] = (struct flow){writer[i], reader[i], f, g, o, 4e6 + 1e5 * i, 50};
+		placement[2 * i] = (struct comm_placement){writer[i], near + i, 100};
+		placement[2 * i + 1] = (struct comm_placement){reader[i], far + i, 100};
+	}
+	/* A little goes around. */
+	for (uint32_t i = 0; i < PAIRS; i++)
+		flow[PAIRS + i] =
+			(struct flow){reader[i], writer[(i + 1) % PAIRS], f, g, o, 1e5, 50};
+	return 2 * PAIRS;
+}
+
 int main(int argc, char **argv)
 {
 	struct comm_store_config config = {
@@ -270,6 +305,7 @@ int main(int argc, char **argv)
 	struct flow flow[256];
 	struct comm_edge edge[256];
 	struct comm_origin origin[2] = {0};
+	struct comm_placement placement[8];
 	size_t n = 0;
 	int64_t run;
 	char *err;
@@ -313,6 +349,9 @@ int main(int argc, char **argv)
 		info.source = "kmod";
 		info.event = "ibs_op//";
 		info.command = "q";
+	} else if (!strcmp(argv[1], "pairs") || !strcmp(argv[1], "moving")) {
+		n = pairs(flow, placement, -1);
+		info.command = "q";
 	} else {
 		n = redis(flow);
 	}
@@ -348,6 +387,11 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], "precise")) {
 			slice.origin = origin;
 			slice.n_origins = 2;
+		}
+		if (!strcmp(argv[1], "pairs") || !strcmp(argv[1], "moving")) {
+			pairs(flow, placement, strcmp(argv[1], "moving") ? -1 : s);
+			slice.placement = placement;
+			slice.n_placements = n;
 		}
 		if (!strcmp(argv[1], "guess")) {
 			edge[0].level = COMM_LEVEL_OBJECT;

@@ -1,0 +1,729 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* commctl advise: which threads to put together on a machine, and how sure that is. */
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "ctl.h"
+#include "cut.h"
+#include "json.h"
+#include "label.h"
+#include "number.h"
+#include "open.h"
+#include "pinning.h"
+#include "placing.h"
+#include "term.h"
+#include "topology.h"
+
+enum {
+	KEY_BY = 0x100,
+	KEY_OVER,
+	KEY_PARTS,
+	KEY_CPUS,
+	KEY_TOPOLOGY,
+	KEY_PLACEMENT,
+	KEY_FROM,
+	KEY_TO,
+	KEY_ALL_READS,
+	KEY_AS,
+	KEY_JSON,
+
+	ADVISE_LINE = 1024,
+	ADVISE_TEXT = 64,
+	ADVISE_NAMES = 30,    /* of a part's threads that are listed for people */
+	ADVISE_HANDOVERS = 8, /* likewise of edges */
+	ADVISE_FIGURES = 59,  /* width of a row of those before the names */
+	ADVISE_INTERVAL = 25, /* of which for the interval */
+};
+
+struct advise {
+	const char *store, *topology_path, *placement, *form;
+	struct comm_query query;
+	bool only_cpus;
+	struct ctl_cpus cpus;
+	int level; /* -1: the first of which there are several */
+	uint64_t n_used;
+	struct comm_report *report;
+	struct ctl_topology topology;
+	struct ctl_parts parts;
+	struct ctl_placing placing;
+	struct ctl_cut_plan plan;
+	struct ctl_cut_advice advice;
+	struct ctl_labels labels;
+};
+
+static const struct argp_option argp_options[] = {
+	{NULL, 0, NULL, 0, "Of whom:", 1},
+	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
+	 0},
+	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
+	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	{"by", KEY_BY, "NAME", 0,
+	 "What is placed as one: thread, the default; role, for pools of threads; process", 0},
+	{"all-reads", KEY_ALL_READS, NULL, 0,
+	 "Count each read, not the first ones alone that caches cannot save", 0},
+	{NULL, 0, NULL, 0, "On what:", 2},
+	{"over", KEY_OVER, "LEVEL", 0,
+	 "node: NUMA nodes; cache: last-level caches; cpu; default the first of which there are "
+	 "several",
+	 0},
+	{"parts", KEY_PARTS, "N", 0, "Use so many of them; default as many as cost nothing", 0},
+	{"cpus", KEY_CPUS, "LIST", 0, "Use these CPUs alone, such as 0-7,16", 0},
+	{"topology", KEY_TOPOLOGY, "FILE", 0,
+	 "The run's machine, as \"lscpu -p=CPU,NODE,CACHE\" prints it there, or a copy of its /sys",
+	 0},
+	{"placement", KEY_PLACEMENT, "FILE", 0,
+	 "Where threads run now, as \"taskset -apc PID\" prints it; spread: anywhere; default "
+	 "where samples found them",
+	 0},
+	{NULL, 0, NULL, 0, "What is printed:", 3},
+	{"as", KEY_AS, "FORM", 0, "text, json, taskset, cpuset or numactl", 0},
+	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
+	{0},
+};
+
+static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
+{
+	int64_t ns = 0;
+
+	if (comm_parse_duration(arg, &ns))
+		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
+	return ns;
+}
+
+static uint64_t parse_number(struct argp_state *state, const char *option, const char *arg,
+			     uint64_t most)
+{
+	uint64_t n = 0;
+
+	if (!ctl_parse_count(arg, most, &n) || !n)
+		argp_error(state, "%s wants a whole number from 1 on, not '%s'", option, arg);
+	return n;
+}
+
+static void parse_by(struct argp_state *state, struct advise *advise, const char *arg)
+{
+	if (strcmp(arg, "thread") && strcmp(arg, "role") && strcmp(arg, "process"))
+		argp_error(state, "--by wants thread, role or process, not '%s'", arg);
+	advise->query.by = arg;
+	/* Threads of a pool also feed each other. */
+	advise->query.self = strcmp(arg, "thread") != 0;
+}
+
+static void parse_level(struct argp_state *state, struct advise *advise, const char *arg)
+{
+	advise->level = 0;
+	while (advise->level < CTL_LEVELS && strcmp(ctl_level_name(advise->level), arg))
+		advise->level++;
+	if (advise->level == CTL_LEVELS)
+		argp_error(state, "--over wants node, cache or cpu, not '%s'", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct advise *advise = state->input;
+
+	switch (key) {
+	case 's':
+		advise->store = arg;
+		return 0;
+	case 'r':
+		advise->query.run = (int64_t)parse_number(state, "--run", arg, INT64_MAX);
+		return 0;
+	case KEY_FROM:
+		advise->query.from_ns = parse_time(state, "--from", arg);
+		return 0;
+	case KEY_TO:
+		advise->query.to_ns = parse_time(state, "--to", arg);
+		if (!advise->query.to_ns)
+			argp_error(state, "--to 0 leaves nothing to look at");
+		return 0;
+	case KEY_BY:
+		parse_by(state, advise, arg);
+		return 0;
+	case KEY_ALL_READS:
+		advise->query.first_read = false;
+		return 0;
+	case KEY_OVER:
+		parse_level(state, advise, arg);
+		return 0;
+	case KEY_PARTS:
+		advise->n_used = parse_number(state, "--parts", arg, CTL_CPUS_MAX);
+		return 0;
+	case KEY_CPUS:
+		if (ctl_cpus_parse(arg, &advise->cpus))
+			argp_error(state, "--cpus wants a list such as 0-7,16, not '%s'", arg);
+		advise->only_cpus = true;
+		return 0;
+	case KEY_TOPOLOGY:
+		advise->topology_path = arg;
+		return 0;
+	case KEY_PLACEMENT:
+		advise->placement = arg;
+		return 0;
+	case KEY_JSON:
+		advise->form = "json";
+		return 0;
+	case KEY_AS:
+		if (strcmp(arg, "text") && strcmp(arg, "json") && !ctl_pinning_find(arg))
+			argp_error(state,
+				   "there is no form '%s'; choose one of text json taskset cpuset "
+				   "numactl",
+				   arg);
+		advise->form = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is one word too many", arg);
+		return EINVAL;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int out_of_memory(void)
+{
+	fprintf(stderr, "commctl: out of memory\n");
+	return CTL_FAILURE;
+}
+
+static int take_report(struct advise *advise)
+{
+	struct comm_reader *reader;
+	char *err;
+	int code = ctl_open(advise->store, &reader, NULL);
+
+	if (code)
+		return code;
+	code = comm_reader_report(reader, &advise->query, &advise->report, &err);
+	comm_reader_close(reader);
+	return code ? ctl_error(code, err) : CTL_OK;
+}
+
+/* The CPUs of a run of another machine say nothing about this one's topology. */
+static int check_host(const struct advise *advise)
+{
+	const char *host = advise->report->run->host;
+	char name[ADVISE_TEXT];
+	struct utsname here;
+
+	if (advise->topology_path || uname(&here) < 0 || !strcmp(here.nodename, host))
+		return CTL_OK;
+	fprintf(stderr,
+		"commctl: run %lld was made on another machine, %s: name its topology by "
+		"--topology, as \"lscpu -p=CPU,NODE,CACHE\" prints it there\n",
+		(long long)advise->report->run->id, ctl_clean(name, sizeof(name), host, 40));
+	return CTL_FAILURE;
+}
+
+static const char *level_title(enum ctl_level level, size_t n)
+{
+	static const char *const one[] = {"NUMA node", "last-level cache", "CPU"};
+	static const char *const many[] = {"NUMA nodes", "last-level caches", "CPUs"};
+
+	return n == 1 ? one[level] : many[level];
+}
+
+static int take_parts(struct advise *advise)
+{
+	enum ctl_level level = advise->level < 0 ? CTL_NODE : (enum ctl_level)advise->level;
+	char *err;
+	int code;
+
+	code = ctl_topology_read(advise->topology_path, advise->only_cpus ? &advise->cpus : NULL,
+				 &advise->topology, &err);
+	if (code)
+		return ctl_error(code, err);
+	for (;; level++) {
+		ctl_parts_deinit(&advise->parts);
+		if (ctl_parts_init(&advise->parts, &advise->topology, level))
+			return out_of_memory();
+		if (advise->parts.n > 1 || advise->level >= 0 || level + 1 == CTL_LEVELS)
+			break;
+	}
+	if (advise->parts.n < 2) {
+		fprintf(stderr, "commctl: nothing to advise: there is one %s alone%s\n",
+			level_title(level, 1),
+			level == CTL_CPU ? "" : "; --over cache and --over cpu look closer");
+		return CTL_NO_DATA;
+	}
+	if (advise->n_used > advise->parts.n) {
+		fprintf(stderr, "commctl: --parts %llu: there are %zu %s\n",
+			(unsigned long long)advise->n_used, advise->parts.n,
+			level_title(level, advise->parts.n));
+		return CTL_USAGE;
+	}
+	return CTL_OK;
+}
+
+static int find_advice(struct advise *advise)
+{
+	enum ctl_placing_now now = CTL_NOW_RECORDED;
+	char *err;
+	int code;
+
+	if (advise->placement)
+		now = strcmp(advise->placement, "spread") ? CTL_NOW_FILE : CTL_NOW_SPREAD;
+	code = ctl_placing_init(&advise->placing, advise->report, &advise->parts, now,
+				advise->placement, &err);
+	if (code)
+		return ctl_error(code, err);
+	code = ctl_cut_plan_init(&advise->plan, &advise->placing.graph, advise->n_used);
+	if (!code)
+		code = ctl_cut_judge(&advise->placing.graph, &advise->plan, &advise->advice);
+	return code ? ctl_error(code, NULL) : CTL_OK;
+}
+
+static double stated_bytes(const struct advise *advise)
+{
+	const struct comm_report *report = advise->report;
+	double sum = 0;
+
+	for (size_t i = 0; i < report->n_edges; i++)
+		if (comm_report_edge_at(report, i)->resolved)
+			sum += comm_report_edge_at(report, i)->bytes;
+	return sum;
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+/* A second, by the stated flows, whether it crosses or not. */
+static double exchanged(const struct advise *advise)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	double sum = 0;
+
+	for (size_t e = 0; e < graph->n_stated; e++)
+		sum += graph->edge[e].bytes;
+	return sum;
+}
+
+/* Of what was seen between threads: what the advice rests on. */
+static double covered(const struct advise *advise)
+{
+	return share(stated_bytes(advise), advise->report->total_bytes);
+}
+
+static double unseen(const struct advise *advise)
+{
+	return share(advise->report->unwritten_bytes + advise->report->guess_bytes,
+		     advise->report->read_bytes);
+}
+
+/* No edge's ends were seen to run: what is now is what chance would make it. */
+static bool is_now_unknown(const struct advise *advise)
+{
+	return advise->placing.n_unknown == advise->placing.graph.n_stated;
+}
+
+/* "  24..36 MiB/s"; of what was counted, nothing. */
+static void print_interval(const struct advise *advise, double low, double high)
+{
+	char range[CTL_NUMBER];
+
+	if (!advise->report->exact)
+		printf(" %22s/s", ctl_range(range, low, high));
+}
+
+static void print_rate(const struct advise *advise, const char *what,
+		       const struct ctl_cut_range *range)
+{
+	char value[CTL_NUMBER];
+
+	printf("%10s/s", ctl_bytes(value, range->value));
+	print_interval(advise, range->low, range->high);
+	printf("  %s\n", what);
+}
+
+/* "how sure", or of what was counted "as counted". */
+static void print_sure(const struct advise *advise, char *line, size_t size)
+{
+	const struct ctl_cut_advice *advice = &advise->advice;
+
+	if (advise->report->exact)
+		snprintf(line, size, "as was counted");
+	else
+		snprintf(line, size, "%.1f..%.1f %%; that it is less is %s%.3g %% sure",
+			 advice->gain.low * 100, advice->gain.high * 100,
+			 advice->better < 0.999 ? "" : "more than ",
+			 fmin(advice->better * 100, 99.9));
+}
+
+static void print_verdict(const struct ctl_term *term, const struct advise *advise)
+{
+	const struct ctl_cut_advice *advice = &advise->advice;
+	double undone = advice->unstated_planned - advice->unstated_now;
+	char line[ADVISE_LINE], value[CTL_NUMBER], sure[ADVISE_LINE / 4];
+	const char *unit = level_title(advise->parts.level, 2);
+
+	switch (advice->verdict) {
+	case CTL_CUT_MOVE:
+		print_sure(advise, sure, sizeof(sure));
+		snprintf(line, sizeof(line),
+			 "Put the threads as below: %s less goes from one of the %s to another%s "
+			 "(%s).",
+			 ctl_percent(value, advice->gain.value), unit,
+			 is_now_unknown(advise) ? " than if they run anywhere" : "", sure);
+		break;
+	case CTL_CUT_STAY:
+		snprintf(line, sizeof(line),
+			 "Leave the threads where they are: %s of what they exchange goes from "
+			 "one of the %s to another, and the best place found takes %s of that "
+			 "away.",
+			 ctl_percent(sure, share(advice->now.value, exchanged(advise))), unit,
+			 ctl_percent(value, fmax(0, advice->gain.value)));
+		break;
+	default:
+		snprintf(line, sizeof(line),
+			 "Cannot tell whether another placement is better: the best found takes "
+			 "%.0f %% away, or %.0f to %.0f %%%s. A longer run or more --overhead may "
+			 "tell.",
+			 advice->gain.value * 100, advice->gain.low * 100, advice->gain.high * 100,
+			 advice->gain.low > 0 && undone > 0
+				 ? ", and what is not stated might undo that"
+				 : "");
+	}
+	printf("%s", ctl_style(term, CTL_BOLD));
+	ctl_wrap(term, 0, 0, line);
+	printf("%s\n", ctl_style(term, CTL_PLAIN));
+}
+
+static double load_of(const struct advise *advise, size_t part)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	double sum = 0;
+
+	for (size_t v = 0; v < graph->n_vertices; v++)
+		if (advise->plan.part[v] == part)
+			sum += graph->vertex[v].load;
+	return sum;
+}
+
+/* part CTL_CUT_FREE: what is left to run anywhere in the parts that are used. */
+static int print_part(const struct ctl_term *term, const struct advise *advise, size_t part)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	char line[ADVISE_LINE * 8], head[ADVISE_LINE];
+	size_t n = 0, at = 0;
+	char *cpus;
+
+	if (part == CTL_CUT_FREE) {
+		snprintf(head, sizeof(head), "anywhere of these, too large for one:");
+	} else {
+		cpus = ctl_cpus_text(&advise->parts.part[part].cpus);
+		if (!cpus)
+			return out_of_memory();
+		snprintf(head, sizeof(head),
+			 "%s %d (%s%.300s), %.2g %s:", ctl_level_name(advise->parts.level),
+			 advise->parts.part[part].number,
+			 advise->parts.level == CTL_CPU ? "" : "CPUs ", cpus, load_of(advise, part),
+			 advise->placing.loads ? "CPUs busy" : "threads");
+		free(cpus);
+	}
+	*line = '\0';
+	for (size_t v = 0; v < graph->n_vertices; v++) {
+		if (advise->plan.part[v] != part || n++ >= ADVISE_NAMES)
+			continue;
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s ",
+				       advise->labels.text[advise->placing.node[v]]);
+	}
+	if (!n)
+		return CTL_OK;
+	if (n > ADVISE_NAMES)
+		snprintf(line + at, sizeof(line) - at, "and %zu others", n - ADVISE_NAMES);
+	printf("%s\n  ", head);
+	ctl_wrap(term, 2, 2, line);
+	return CTL_OK;
+}
+
+static void print_handover(const struct ctl_term *term, const struct advise *advise, size_t e)
+{
+	const struct ctl_cut_edge *edge = &advise->placing.graph.edge[e];
+	const struct comm_report_edge *reported =
+		comm_report_edge_at(advise->report, advise->placing.edge[e]);
+	const char *from = advise->labels.text[reported->from];
+	const char *to = advise->labels.text[reported->to];
+	double seconds = reported->bytes / edge->bytes;
+	char rate[CTL_NUMBER], now[CTL_NUMBER], planned[CTL_NUMBER];
+	int figures = ADVISE_FIGURES - (advise->report->exact ? ADVISE_INTERVAL : 0);
+
+	printf("%10s/s", ctl_bytes(rate, edge->bytes));
+	print_interval(advise, reported->low / seconds, reported->high / seconds);
+	printf(" %9s %9s  ", ctl_percent(now, edge->now),
+	       ctl_percent(planned, ctl_cut_crosses(&advise->placing.graph, &advise->plan, edge)));
+	if (figures + strlen(from) + strlen(to) + 3 <= (size_t)term->width)
+		printf("%s > %s\n", from, to);
+	else
+		printf("%s\n%*s> %s\n", from, figures - 2, "", to);
+}
+
+static void print_foot(const struct ctl_term *term, const struct advise *advise)
+{
+	const struct ctl_cut_advice *advice = &advise->advice;
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	char line[ADVISE_LINE], now[CTL_NUMBER], planned[CTL_NUMBER], seen[CTL_NUMBER];
+	char lost[CTL_NUMBER];
+	size_t n = 0;
+
+	n += (size_t)snprintf(line + n, sizeof(line) - n,
+			      "This rests on the %zu flow%s that the run states, %s of the bytes "
+			      "seen between %s%s.",
+			      graph->n_stated, graph->n_stated == 1 ? "" : "s",
+			      ctl_percent(seen, covered(advise)), advise->report->by->title,
+			      advise->query.first_read ? " (first reads of what was written)" : "");
+	if (unseen(advise) >= 0.0005)
+		n += (size_t)snprintf(line + n, sizeof(line) - n,
+				      " Of %s of what was read the writer was not seen.",
+				      ctl_percent(lost, unseen(advise)));
+	if (graph->n_edges > graph->n_stated)
+		n += (size_t)snprintf(line + n, sizeof(line) - n,
+				      " What is not stated between the same would, by its "
+				      "uncertain estimates, go from %s/s to %s/s.",
+				      ctl_bytes(now, advice->unstated_now),
+				      ctl_bytes(planned, advice->unstated_planned));
+	if (advise->placing.n_unknown)
+		n += (size_t)snprintf(line + n, sizeof(line) - n,
+				      " Where the threads of %zu of the flows ran is not known: "
+				      "they are taken to run anywhere. --placement tells.",
+				      advise->placing.n_unknown);
+	snprintf(line + n, sizeof(line) - n,
+		 " Threads without stated flows are left to the scheduler.");
+	ctl_wrap(term, 0, 0, line);
+}
+
+static int print_text(struct advise *advise)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	const struct comm_run *run = advise->report->run;
+	char name[ADVISE_LINE], length[CTL_NUMBER], what[ADVISE_TEXT];
+	const struct ctl_cut_advice *advice = &advise->advice;
+	const char *interval = advise->report->exact ? "" : "            90 % interval";
+	const char *planned = advise->advice.verdict == CTL_CUT_MOVE ? "as below" : "at best";
+	struct ctl_term term;
+	int code = CTL_OK;
+
+	ctl_term_init(&term);
+	if (ctl_labels_init(&advise->labels, advise->report))
+		return out_of_memory();
+	ctl_clean(name, sizeof(name), run->command, term.width > 60 ? term.width - 40 : 20);
+	printf("run %lld  %s, %s by %s, on %zu %s\n\n", (long long)run->id, name,
+	       ctl_duration(length, advise->report->to_ns - advise->report->from_ns), run->source,
+	       advise->parts.n, level_title(advise->parts.level, advise->parts.n));
+	print_verdict(&term, advise);
+	printf("%s%12s%s  goes across%s\n", ctl_style(&term, CTL_BOLD), "rate", interval,
+	       ctl_style(&term, CTL_PLAIN));
+	print_rate(advise, is_now_unknown(advise) ? "if the threads run anywhere" : "now",
+		   &advice->now);
+	snprintf(what, sizeof(what), "%s, on %zu of %zu %s", planned, advise->plan.n_used,
+		 advise->parts.n, level_title(advise->parts.level, advise->parts.n));
+	print_rate(advise, what, &advice->planned);
+	printf("\n");
+	/* What is not advised is not spelt out: somebody would do it. */
+	for (size_t p = 0; p < advise->parts.n && advice->verdict == CTL_CUT_MOVE && !code; p++)
+		code = print_part(&term, advise, p);
+	if (advice->verdict == CTL_CUT_MOVE && !code) {
+		code = print_part(&term, advise, CTL_CUT_FREE);
+		printf("\n");
+	}
+	printf("%s%12s%s cross now  %8s  largest hand-overs%s\n", ctl_style(&term, CTL_BOLD),
+	       "rate", interval, planned, ctl_style(&term, CTL_PLAIN));
+	for (size_t e = 0; e < graph->n_stated && e < ADVISE_HANDOVERS; e++)
+		print_handover(&term, advise, e);
+	printf("\n");
+	print_foot(&term, advise);
+	if (!code && advice->verdict == CTL_CUT_MOVE)
+		printf("Commands for it: --as taskset, cpuset or numactl\n");
+	return code;
+}
+
+static void json_range(struct ctl_json *json, const char *name, const struct ctl_cut_range *range)
+{
+	ctl_json_open(json, name, '{');
+	ctl_json_double(json, "value", range->value);
+	ctl_json_double(json, "low", range->low);
+	ctl_json_double(json, "high", range->high);
+	ctl_json_close(json, '}');
+}
+
+static int json_parts(struct ctl_json *json, const struct advise *advise)
+{
+	ctl_json_open(json, "parts", '[');
+	for (size_t p = 0; p < advise->parts.n; p++) {
+		char *cpus = ctl_cpus_text(&advise->parts.part[p].cpus);
+
+		if (!cpus)
+			return out_of_memory();
+		ctl_json_open(json, NULL, '{');
+		ctl_json_int(json, "number", advise->parts.part[p].number);
+		ctl_json_string(json, "cpus", cpus);
+		ctl_json_bool(json, "used", advise->plan.used[p]);
+		ctl_json_double(json, "load", load_of(advise, p));
+		ctl_json_close(json, '}');
+		free(cpus);
+	}
+	ctl_json_close(json, ']');
+	return CTL_OK;
+}
+
+static int json_nodes(struct ctl_json *json, const struct advise *advise)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+	size_t t = 0;
+
+	ctl_json_open(json, "nodes", '[');
+	for (size_t v = 0; v < graph->n_vertices; v++) {
+		const struct comm_node *node =
+			comm_report_node_at(advise->report, advise->placing.node[v]);
+		struct ctl_cpus set = ctl_pinning_cpus(&advise->plan, &advise->parts, v);
+		char *cpus = ctl_cpus_text(&set);
+
+		if (!cpus)
+			return out_of_memory();
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "id", node->id);
+		ctl_json_string(json, "key", node->key);
+		ctl_json_string(json, "kind", node->kind_name);
+		ctl_json_string(json, "name", node->name);
+		ctl_json_double(json, "load", graph->vertex[v].load);
+		/* null: in any of the parts that are used */
+		ctl_json_double(json, "part",
+				advise->plan.part[v] == CTL_CUT_FREE
+					? NAN
+					: advise->parts.part[advise->plan.part[v]].number);
+		ctl_json_string(json, "cpus", cpus);
+		ctl_json_open(json, "tids", '[');
+		for (; t < advise->placing.n_threads && advise->placing.thread[t].vertex == v; t++)
+			ctl_json_count(json, NULL, advise->placing.thread[t].tid);
+		ctl_json_close(json, ']');
+		ctl_json_close(json, '}');
+		free(cpus);
+	}
+	ctl_json_close(json, ']');
+	return CTL_OK;
+}
+
+static void json_edges(struct ctl_json *json, const struct advise *advise)
+{
+	const struct ctl_cut_graph *graph = &advise->placing.graph;
+
+	ctl_json_open(json, "edges", '[');
+	for (size_t e = 0; e < graph->n_stated; e++) {
+		const struct ctl_cut_edge *edge = &graph->edge[e];
+		const struct comm_report_edge *reported =
+			comm_report_edge_at(advise->report, advise->placing.edge[e]);
+
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "from",
+				comm_report_node_at(advise->report, reported->from)->id);
+		ctl_json_string(json, "to", comm_report_node_at(advise->report, reported->to)->id);
+		ctl_json_double(json, "rate", edge->bytes);
+		ctl_json_double(json, "low", reported->low * edge->bytes / reported->bytes);
+		ctl_json_double(json, "high", reported->high * edge->bytes / reported->bytes);
+		ctl_json_double(json, "crosses_now", edge->now);
+		ctl_json_double(json, "crosses_planned",
+				ctl_cut_crosses(graph, &advise->plan, edge));
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
+static int print_json(struct advise *advise)
+{
+	const struct ctl_cut_advice *advice = &advise->advice;
+	const struct comm_report *report = advise->report;
+	struct ctl_json json = {0};
+	int code;
+
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_open(&json, "run", '{');
+	ctl_json_int(&json, "id", report->run->id);
+	ctl_json_string(&json, "uuid", report->run->uuid);
+	ctl_json_string(&json, "target", report->run->command);
+	ctl_json_string(&json, "host", report->run->host);
+	ctl_json_string(&json, "source", report->run->source);
+	ctl_json_double(&json, "seconds", (double)(report->to_ns - report->from_ns) / 1e9);
+	ctl_json_close(&json, '}');
+	ctl_json_string(&json, "by", report->by->name);
+	ctl_json_string(&json, "over", ctl_level_name(advise->parts.level));
+	ctl_json_bool(&json, "first_read", advise->query.first_read);
+	ctl_json_string(&json, "verdict", ctl_cut_verdict_name(advice->verdict));
+	json_range(&json, "now", &advice->now);
+	json_range(&json, "planned", &advice->planned);
+	json_range(&json, "gain", &advice->gain);
+	ctl_json_double(&json, "better", advice->better);
+	ctl_json_bool(&json, "now_known", !advise->placing.n_unknown);
+	ctl_json_string(&json, "load_unit", advise->placing.loads ? "cpus" : "threads");
+	ctl_json_double(&json, "covered", covered(advise));
+	ctl_json_double(&json, "unseen", unseen(advise));
+	ctl_json_double(&json, "unstated_now", advice->unstated_now);
+	ctl_json_double(&json, "unstated_planned", advice->unstated_planned);
+	code = json_parts(&json, advise);
+	if (!code)
+		code = json_nodes(&json, advise);
+	if (code)
+		return code;
+	json_edges(&json, advise);
+	ctl_json_close(&json, '}');
+	return CTL_OK;
+}
+
+/* Commands are for what is certain: they are piped into a shell. */
+static int print_commands(const struct advise *advise)
+{
+	switch (advise->advice.verdict) {
+	case CTL_CUT_MOVE:
+		ctl_pinning_find(advise->form)(&advise->placing, &advise->plan, &advise->parts);
+		return CTL_OK;
+	case CTL_CUT_STAY:
+		printf("# run %lld: no better placement was found, so there is nothing to do\n",
+		       (long long)advise->report->run->id);
+		return CTL_OK;
+	default:
+		fprintf(stderr, "commctl: cannot tell whether another placement is better, so "
+				"there is nothing to do; \"commctl advise\" says more\n");
+		return CTL_NO_DATA;
+	}
+}
+
+int ctl_advise(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = argp_options,
+		.parser = parse,
+		.doc = "Which threads to put together on the machine's NUMA nodes, caches or CPUs, "
+		       "so that less goes from one to another, and how sure that is.",
+	};
+	static struct advise advise = {.query = COMM_QUERY_INIT, .level = -1, .form = "text"};
+	int code;
+
+	advise.query.by = "thread";
+	advise.query.across = true;
+	advise.query.first_read = true;
+	advise.query.places = 1;
+	argp_parse(&argp, argc, argv, 0, NULL, &advise);
+	code = take_report(&advise);
+	if (!code)
+		code = check_host(&advise);
+	if (!code)
+		code = take_parts(&advise);
+	if (!code)
+		code = find_advice(&advise);
+	if (!code && !strcmp(advise.form, "text"))
+		code = print_text(&advise);
+	else if (!code && !strcmp(advise.form, "json"))
+		code = print_json(&advise);
+	else if (!code)
+		code = print_commands(&advise);
+	ctl_labels_deinit(&advise.labels);
+	ctl_cut_plan_deinit(&advise.plan);
+	ctl_placing_deinit(&advise.placing);
+	ctl_parts_deinit(&advise.parts);
+	comm_report_free(advise.report);
+	return code;
+}
