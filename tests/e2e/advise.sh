@@ -150,5 +150,20 @@ assert 0 < cut(part) <= 1.01 * best, (cut(part), best)
 END
 done
 
+# False sharing is what goes when words and not lines are remembered, as commctl(1) has it.
+# Shares do not depend on how fast the machine is; of false sharing alone, nothing is left to share.
+for case in falseshare:rate ring:share; do
+  kernel=${case%:*}
+  for granularity in 64 8; do
+    rm -f "$dir/$granularity.db"*
+    "$O/commd" -q --source exact --granularity $granularity --store "$dir/$granularity.db" -- \
+      "$O/tests/truth/truth-kernels-exact" $kernel --threads 4 --seconds 0.2 --out "$dir/k.csv" >"$dir/log" 2>&1
+  done
+  "$commctl" diff "$dir/64.db" "$dir/8.db" --of "${case#*:}" --json >"$dir/json"
+  check "$kernel: lines against words" jq -e --arg kernel $kernel '[.edges[] | select((.from.name | startswith($kernel)) and
+    (.to.name | startswith($kernel)) and .a.value > (if $kernel == "ring" then 0.1 else 1000 end))] | length >= 4 and
+    all(if $kernel == "ring" then .verdict == "same" else .verdict == "less" and .ratio < 0.1 end)' "$dir/json"
+done
+
 echo "1..$n"
 exit $status
