@@ -48,7 +48,7 @@ class File:
     """Records in the order of their calls; write() puts the header around them."""
 
     def __init__(self, events, host="otherhost", arch="x86_64", cpuid="GenuineIntel,6,85,7"):
-        self.events, self.data, self.build_ids, self.bits = events, b"", [], {}
+        self.events, self.data, self.build_ids, self.bits = events, bytearray(), [], {}
         self.texts = {3: host, 6: arch, 8: "a processor", 9: cpuid}
         self.data_bytes = None
 
@@ -133,7 +133,7 @@ class File:
         size = len(self.data) if self.data_bytes is None else self.data_bytes
         head = struct.pack("<8sQQQQQQQQ4Q", b"PERFILE2", 104, 144, attrs_at, len(attrs), data_at, size, 0, 0, *bits)
         with open(path, "wb") as out:
-            out.write(head + ids + attrs + self.data + sections + contents)
+            out.write(head + ids + attrs + bytes(self.data) + sections + contents)
 
     def write_pipe(self, path):
         out = File(self.events)
@@ -144,7 +144,7 @@ class File:
             if bit not in (2, 12, 21):
                 out.record("FEATURE", struct.pack("<Q", bit) + raw)
         with open(path, "wb") as file:
-            file.write(struct.pack("<8sQ", b"PERFILE2", 16) + out.data + self.data)
+            file.write(struct.pack("<8sQ", b"PERFILE2", 16) + bytes(out.data + self.data))
 
 
 PID, WRITER, READER, LONER = 1000, 1001, 1002, 1003

@@ -126,6 +126,7 @@ static void add_event(struct comm_perfdata_info *info, const struct comm_perfdat
 static void write_notes(struct comm_perfdata *data)
 {
 	bool latency = false, no_cpu = false, no_maps = true, no_period = false;
+	char machine[sizeof(data->header.info.cpu) + 16];
 
 	for (size_t i = 0; i < data->header.events.n; i++) {
 		const struct comm_perfdata_event *e = &data->header.events.event[i];
@@ -137,6 +138,10 @@ static void write_notes(struct comm_perfdata *data)
 		latency |= e->latency;
 		no_cpu |= !(e->attr.sample_type & PERF_SAMPLE_CPU);
 		no_period |= e->attr.freq && !(e->attr.sample_type & PERF_SAMPLE_PERIOD);
+	}
+	if (*data->header.info.cpu) {
+		snprintf(machine, sizeof(machine), "recorded on %s", data->header.info.cpu);
+		note(&data->header.info, machine);
 	}
 	note(&data->header.info, "what sampling cost was not measured");
 	if (latency)

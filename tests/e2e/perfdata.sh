@@ -48,7 +48,7 @@ for kind in plain pipe one-event many-kinds no-source killed; do
 done
 check "the run says where it comes from" report plain '.run.source == "perfdata" and .run.host == "otherhost"
   and .run.target == "perf mem record ./prog" and (.run.event | startswith("cpu/mem-loads,ldlat=30/P every 1000"))
-  and (.run.notes | contains("not measured") and contains("by latency"))'
+  and (.run.notes | startswith("recorded on a processor") and contains("not measured") and contains("by latency"))'
 check "what is lost is counted" report many-kinds '.loss.ring_full == 12 and .loss.throttled == 1
   and .loss.no_address == 1 and .loss.imprecise == 1 and .loss.unknown_records == 1 and .loss.malformed == 2'
 check "loads from modified lines" report plain '[.edges[] | select(.bytes > 100000) | .origin.hitm.share] | .[0] > 0.99' --by-thread
