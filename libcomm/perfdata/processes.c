@@ -57,15 +57,18 @@ void comm_perfdata_processes_destroy(struct comm_perfdata_processes *processes)
 
 	if (!processes)
 		return;
-	HASH_ITER(hh, processes->process, p, next_p)
-	{
-		HASH_DEL(processes->process, p);
+	p = processes->process;
+	t = processes->thread;
+	/* Free the hash tables first: HASH_CLEAR() must not find freed entries. */
+	HASH_CLEAR(hh, processes->process);
+	HASH_CLEAR(hh, processes->thread);
+	for (; p; p = next_p) {
+		next_p = p->hh.next;
 		free(p->map);
 		free(p);
 	}
-	HASH_ITER(hh, processes->thread, t, next_t)
-	{
-		HASH_DEL(processes->thread, t);
+	for (; t; t = next_t) {
+		next_t = t->hh.next;
 		free(t);
 	}
 	free(processes);
