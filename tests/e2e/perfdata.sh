@@ -86,6 +86,14 @@ HOME=$dir "$commd" -q --source perfdata:"$dir/other.data" --slice 100ms --store 
 check "but found where perf archive's is unpacked" report other '[.nodes[].name] | index("fill") and index("drain")' --by-function
 check "under its own name" report other '[.nodes[] | select(.name == "fill") | .module] | .[0] == "prog"' --by-function
 
+# Perf's own file, of the module's memory PMU: see tests/golden/README.md.
+"$commd" -q --source perfdata:tests/golden/softpmu.data --store "$dir/soft.db" 2>"$dir/soft.log"
+check "a file of perf's own is read whole" report soft '.loss == {} and .run.event == "commprof/mem/ every 500000"
+  and (.run.target | startswith("perf record -q -e commprof/mem/"))' --all
+check "with its 153 samples" test "$("$commctl" list --json --store "$dir/soft.db" | jq '[.. | .samples? // empty] | .[0]')" = 153
+check "between the threads of the ring" report soft '[.nodes[].name] | sort == ["ring-0", "ring-1", "ring-2"]' --by-thread --all
+check "in the code that was mapped" report soft '[.nodes[].name] | index("truth-kernels+0x5000")' --by-function --all --self
+
 # refused KIND STATUS SENTENCE
 refused() {
   local got out
