@@ -35,10 +35,11 @@ def string(text):
 
 
 class Event:
-    def __init__(self, name, type_, config, config1, ids, sample_type=SAMPLES, period=1000, freq=False, regs=0):
+    def __init__(self, name, type_, config, config1, ids, sample_type=SAMPLES, period=1000, freq=False, regs=0,
+                 precise=2):
         self.name, self.ids, self.sample_type = name, ids, sample_type
         flags = 1 << 8 | 1 << 9 | 1 << 13 | (1 << 10 if freq else 0)  # mmap, comm, task, freq
-        flags |= 2 << 15 | 1 << 17 | 1 << 18 | 1 << 23  # precise_ip 2, mmap_data, sample_id_all, mmap2
+        flags |= precise << 15 | 1 << 17 | 1 << 18 | 1 << 23  # precise_ip 2, mmap_data, sample_id_all, mmap2
         self.flags = flags
         self.attr = lambda: struct.pack("<IIQQQQQIIQQQQIiQIIQ", type_, 128, config, period, self.sample_type, 4,
                                         self.flags, 0, 0, config1, 0, 0, 0, 0, 0, regs, 0, 0, 0).ljust(128, b"\0")
@@ -169,6 +170,7 @@ def begin(file, program="/opt/other/prog", build_id=BUILD_ID):
 
 def handover(file, fill=TEXT + 0x1100, drain=TEXT + 0x2200, rounds=20, per_round=100):
     """WRITER fills 64 words again and again, READER reads them; LONER has its own."""
+    misc = USER | (EXACT if file.events[0].flags >> 15 & 3 else 0)
     loads, stores = file.events if len(file.events) > 1 else file.events * 2
     rng = 1
     for r in range(rounds):
@@ -185,7 +187,7 @@ def handover(file, fill=TEXT + 0x1100, drain=TEXT + 0x2200, rounds=20, per_round
         # perf reads the CPUs' rings one after the other.
         for cpu, samples in enumerate(cpus):
             for s in samples:
-                file.sample(*s, cpu=cpu, weight=200 if s[6] & LOAD else 0)
+                file.sample(*s, cpu=cpu, weight=200 if s[6] & LOAD else 0, misc=misc)
         file.round()
 
 
@@ -217,6 +219,8 @@ def make(kind, path, program=None):
         return file.write(path)
     if kind == "one-event":  # IBS: no ids, one event of both
         file = File([Event("ibs_op//", 10, 0, 0, [], SAMPLES & ~(ID | IDENTIFIER))], cpuid="AuthenticAMD,25,1,1")
+    if kind == "spe":  # as perf inject makes it of raw traces: nothing says that instructions are exact
+        file = File([Event("memory", 0, 0, 0, [11], precise=0)], arch="aarch64", cpuid="0x00000000410fd490")
     if kind == "regs":  # what commd itself would sample, and the registers behind each access
         mask = 0xFF01FF | 1 << 9
         file = File([Event("mem_inst_retired.all_loads:pp", PERF_TYPE_RAW, 0x81D0, 0, [11], SAMPLES | REGS_INTR, regs=mask),
@@ -272,6 +276,9 @@ def make(kind, path, program=None):
         file.record("SAMPLE", struct.pack("<QQ", 11, 0), USER)
         file.record(99, b"")
         file.task("EXIT", PID, PID, LONER, PID, now + 1)
+    if kind == "far":  # 146 years after the others, and never
+        file.sample(events[0], PID, READER, 1 << 62, TEXT, HEAP, LOAD)
+        file.sample(events[0], PID, READER, (1 << 64) - 1, TEXT, HEAP, LOAD)
     if kind == "killed":
         file.data_bytes = 0
     if kind == "damaged":

@@ -161,7 +161,8 @@ static void feature_time(struct comm_perfdata_header *header, const unsigned cha
 	if (end - at < (ptrdiff_t)sizeof(first_last))
 		return;
 	memcpy(first_last, at, sizeof(first_last));
-	if (first_last[1] > first_last[0])
+	if (first_last[1] > first_last[0] &&
+	    first_last[1] - first_last[0] < header->info.written_unix_ns)
 		header->info.duration_ns = first_last[1] - first_last[0];
 }
 

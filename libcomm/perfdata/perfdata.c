@@ -326,7 +326,7 @@ static int queue_record(struct comm_perfdata *data, const struct perf_event_head
 	}
 	err = is_sample ? comm_perfdata_sample(&event->attr, body, bytes, &sample)
 			: comm_perfdata_sample_id(&event->attr, body, bytes, &sample);
-	if (err) {
+	if (err || sample.time_ns >> 63) {
 		data->loss[COMM_LOSS_MALFORMED]++;
 		return 0;
 	}

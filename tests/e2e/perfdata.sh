@@ -37,7 +37,7 @@ edge='(.nodes | map({key: (.id | tostring), value: .name}) | from_entries) as $n
   | [.edges[] | {from: $n[.from | tostring], to: $n[.to | tostring], bytes}]'
 alone="($edge | map(select(.bytes > 100000))) as \$e | (\$e | length) == 1 and \$e[0].from == \"writer\" and \$e[0].to == \"reader\""
 
-for kind in plain pipe one-event many-kinds no-source killed; do
+for kind in plain pipe one-event spe many-kinds no-source killed; do
   read_file $kind
   code=$?
   if [ $code = 0 ] && report $kind "$alone" --by-thread; then
@@ -114,6 +114,8 @@ refused aux-pipe 1 'perf inject --itrace'
 refused compressed 1 'is compressed.*-z'
 refused swapped 1 'other byte order'
 refused old 1 'before 2012'
+read_file far
+check "a time that no clock shows is no event" report far '.loss.malformed == 1 and .run.end_ns < 4700000000000000000'
 for kind in damaged zero-size; do
   read_file $kind
   [ $? = 1 ] && grep -q 'is damaged.*what came before is stored' "$dir/$kind.log" && report $kind "$alone" --by-thread &&
