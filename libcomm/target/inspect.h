@@ -124,6 +124,16 @@ void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns);
  * the view is live.
  */
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect);
+/*
+ * Calls fn whenever it is found out that a process marks regions (<comm/mark.h>), and how far
+ * from a thread's pointer these are; for one process more than once.  At once for those
+ * that were asked about before.  Live views only.
+ */
+typedef void comm_inspect_marks_fn(void *ctx, uint32_t tgid, int64_t stack);
+void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_marks_fn *fn,
+				  void *ctx);
+/* Asks again those processes whose marks were not initialised yet. */
+void comm_inspect_live_await_marks(struct comm_inspect *inspect);
 void comm_inspect_destroy(struct comm_inspect *inspect);
 
 #endif
