@@ -71,6 +71,15 @@ struct {
 	__type(value, __u8); /* enum comm_raw_target */
 } targets SEC(".maps");
 
+/* By tgid: how far from a thread's pointer its regions are, struct comm_mark_stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __s64);
+} marks SEC(".maps");
+
 /* Bytes, so that no CPU's store undoes another's. */
 struct told {
 	__u8 thread;  /* the daemon has had a record of this thread */
@@ -235,6 +244,31 @@ static __always_inline void tell_process(__u32 tgid)
 		note(tgid, &fresh);
 }
 
+/*
+ * Writes a record of the regions that the thread is in, if it is in one; false: dropped.  What
+ * cannot be read may be a region, too: it has a name that nobody can read.
+ */
+static __noinline bool write_mark(struct task_struct *task, const struct comm_raw_head *head)
+{
+	struct comm_raw_mark m = {};
+	__u64 fs_base = task->thread.fsbase;
+	__u32 tgid = head->tgid;
+	__s64 *stack;
+
+	stack = bpf_map_lookup_elem(&marks, &tgid);
+	/* A thread without a pointer has not begun to run the program. */
+	if (!stack || !fs_base)
+		return true;
+	if (bpf_probe_read_user(&m.depth, sizeof(m.depth) + sizeof(m.name),
+				(const void *)(fs_base + *stack)))
+		m.depth = 1;
+	if (!m.depth)
+		return true;
+	m.head = *head;
+	m.head.kind = COMM_RAW_MARK;
+	return write_sample(head->cpu, &m, sizeof(m));
+}
+
 static __always_inline void add_range(struct comm_raw_kcopy *k, __u64 addr, __u64 len)
 {
 	__u32 n = k->n_ranges;
@@ -312,7 +346,7 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 		return;
 	k.head.kind = COMM_RAW_KCOPY;
 	k.head.ip = regs->ip;
-	if (write_sample(head->cpu, &k, sizeof(k))) {
+	if ((!ctl.has_marks || write_mark(task, head)) && write_sample(head->cpu, &k, sizeof(k))) {
 		c->kcopies++;
 		tell_thread(head->tid);
 		tell_process(head->tgid);
@@ -512,7 +546,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 		return;
 	s->n_lines = n;
 	len = sizeof(*s) + stack_bytes + n * sizeof(struct comm_raw_line);
-	if (write_sample(head->cpu, s, len)) {
+	if ((!ctl.has_marks || write_mark(task, head)) && write_sample(head->cpu, s, len)) {
 		c->samples++;
 		tell_thread(head->tid);
 		tell_process(head->tgid);
@@ -947,6 +981,8 @@ static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *
 	struct told *known = bpf_map_lookup_elem(&told, &tgid);
 	struct comm_raw_life *l;
 
+	if (ctl.has_marks)
+		bpf_map_delete_elem(&marks, &tgid);
 	if (!(known && known->process) && !tell_stranger(c))
 		return;
 	l = life_event(c, COMM_RAW_EXEC, task);
@@ -984,6 +1020,8 @@ static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *
 	}
 	if (task->signal->live.counter)
 		return;
+	if (ctl.has_marks)
+		bpf_map_delete_elem(&marks, &tgid);
 	if (tid != tgid) /* samples of other threads came after the first one's exit */
 		bpf_map_delete_elem(&told, &tgid);
 	if (ctl.only_tgid == tgid)

@@ -13,10 +13,11 @@ enum {
 	COMM_RAW_LINES_MAX = 16,
 	COMM_RAW_LINE_BYTES = 64,
 	COMM_RAW_RANGES_MAX = 4,
+	COMM_RAW_MARKS_MAX = 8,
 	COMM_RAW_NREGS = 18, /* enum comm_reg of libcomm/event.h */
 };
 
-enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY, COMM_RAW_TOUCH };
+enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY, COMM_RAW_TOUCH, COMM_RAW_MARK };
 
 struct comm_raw_head {
 	unsigned long long time_ns;
@@ -60,6 +61,13 @@ struct comm_raw_kcopy {
 	unsigned int n_ranges;
 	unsigned int zero;
 	struct comm_raw_range range[COMM_RAW_RANGES_MAX];
+};
+
+/* The regions of a thread (struct comm_mark_stack), before the sample that met it in them. */
+struct comm_raw_mark {
+	struct comm_raw_head head;
+	unsigned long long depth; /* not 0; may exceed COMM_RAW_MARKS_MAX */
+	unsigned long long name[COMM_RAW_MARKS_MAX];
 };
 
 /*
@@ -116,7 +124,8 @@ struct comm_raw_ctl {
 	unsigned int strangers_per_s;
 	unsigned int strangers; /* told in the second that began at second_ns */
 	unsigned long long second_ns;
-	unsigned int drains; /* how often the daemon has begun to read the rings, from 1 */
+	unsigned int has_marks; /* the map of marks is not empty */
+	unsigned int drains;	/* how often the daemon has begun to read the rings, from 1 */
 };
 
 /* Value of the map of targets, by tgid. */

@@ -50,6 +50,7 @@ struct live {
 	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
 	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
 	uint64_t generated_ns;			       /* charged so far, see inspect.h */
+	bool unmarked;				       /* it was said that marks are not seen */
 	int failed; /* -errno of the source, or of waiting for it */
 	char command[256];
 };
@@ -276,6 +277,28 @@ static int prepare(struct live *live)
 	return 0;
 }
 
+static void tell_marks(void *ctx, uint32_t tgid, int64_t stack)
+{
+	struct live *live = ctx;
+
+	if (live->sampler->marks) {
+		live->sampler->marks(live->handle, tgid, stack);
+		return;
+	}
+	if (!live->unmarked)
+		fprintf(stderr,
+			"commd: process %" PRIu32 " marks regions, which the source %s does not "
+			"see: use --source bpf\n",
+			tgid, live->source->name);
+	live->unmarked = true;
+}
+
+static int find_marks(struct live *live)
+{
+	comm_inspect_live_tell_marks(&live->processes, tell_marks, live);
+	return 0;
+}
+
 /* Last before the start, so that the cost of setting up is not charged to the budget. */
 static int set_pace(struct live *live)
 {
@@ -377,6 +400,7 @@ static int pump(struct live *live)
 	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
 	int err, record_err;
 
+	comm_inspect_live_await_marks(&live->processes);
 	err = live->sampler->drain(live->handle, push, live);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
 	comm_pace_charge(live->pace,
@@ -506,8 +530,8 @@ static int command_status(const struct live *live, int status)
 int comm_live(const struct comm_options *options)
 {
 	static int (*const setting_up[])(struct live * live) = {
-		choose_target, open_store,	choose_source, prepare,	 open_source,
-		try_memory,    open_companions, begin,	       set_pace,
+		choose_target, open_store,	choose_source, prepare, open_source,
+		try_memory,    open_companions, find_marks,    begin,	set_pace,
 	};
 	struct live live = {.options = options, .end_ns = UINT64_MAX};
 	char *why = NULL;

@@ -38,6 +38,7 @@ _Static_assert((int)COMM_RAW_STACK_MAX == (int)COMM_SAMPLER_STACK_MAX,
 	       "sample_event.h and sampler.h");
 _Static_assert((int)COMM_RAW_LINES_MAX == (int)COMM_SAMPLER_LINES_MAX,
 	       "sample_event.h and sampler.h");
+_Static_assert((int)COMM_RAW_MARKS_MAX == (int)COMM_MARKS_MAX, "sample_event.h and event.h");
 _Static_assert((int)COMM_RAW_NREGS == (int)COMM_NREGS, "sample_event.h and event.h");
 _Static_assert(COMM_RAW_LINES_MAX + 1 <= COMM_SAMPLE_CHUNKS, "a chunk for each line");
 _Static_assert(COMM_RAW_STACK_MAX + COMM_RAW_LINES_MAX * COMM_RAW_LINE_BYTES <=
@@ -222,6 +223,23 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 	}
 }
 
+static void to_mark(struct source *s, const struct comm_raw_mark *raw)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_MARK,
+		.time_ns = raw->head.time_ns,
+		.cpu = (uint16_t)raw->head.cpu,
+		.tgid = raw->head.tgid,
+		.tid = raw->head.tid,
+	};
+
+	event.marks.n = raw->depth < COMM_RAW_MARKS_MAX ? (uint32_t)raw->depth : COMM_RAW_MARKS_MAX;
+	for (uint32_t i = 0; i < event.marks.n; i++)
+		event.marks.name[i] = raw->name[i];
+	s->push(s->push_ctx, &event);
+	s->pushed++;
+}
+
 static int on_sample(void *ctx, void *data, size_t size)
 {
 	const struct comm_raw_head *head = data;
@@ -229,6 +247,8 @@ static int on_sample(void *ctx, void *data, size_t size)
 
 	if (size >= sizeof(struct comm_raw_sample) && head->kind == COMM_RAW_SAMPLE)
 		s->malformed += !to_sample(s, data, size);
+	else if (size >= sizeof(struct comm_raw_mark) && head->kind == COMM_RAW_MARK)
+		to_mark(s, data);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_KCOPY)
 		to_ranges(s, data, COMM_EV_KCOPY);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_TOUCH)
@@ -461,6 +481,15 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 	comm_bpf_life_seen(s->life, ret_ns);
 }
 
+static void source_marks(void *source, uint32_t tgid, int64_t stack)
+{
+	struct source *s = source;
+
+	/* A full map: its regions are not seen. */
+	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.marks), &tgid, &stack, BPF_ANY);
+	s->bpf->data->ctl.has_marks = 1;
+}
+
 static void source_stop(void *source)
 {
 	struct source *s = source;
@@ -478,6 +507,7 @@ static const struct comm_sampler sampler = {
 	.set_rate = source_set_rate,
 	.stats = source_stats,
 	.seen = source_seen,
+	.marks = source_marks,
 	.stop = source_stop,
 	.close = source_close,
 };

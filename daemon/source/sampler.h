@@ -109,6 +109,11 @@ struct comm_sampler {
 	void (*stats)(void *sampler, struct comm_sampler_stats *ret);
 	/* When a target was last seen on each CPU; n_cpus values.  May be NULL. */
 	void (*seen)(const void *sampler, uint64_t *ret_ns);
+	/*
+	 * Process tgid marks regions, at that distance from each thread's pointer.  NULL: the
+	 * sampler cannot see them.
+	 */
+	void (*marks)(void *sampler, uint32_t tgid, int64_t stack);
 	void (*stop)(void *sampler);
 	void (*close)(void *sampler);
 };

@@ -98,6 +98,26 @@ static void test_touches(void **state)
 	assert_int_equal(stats.loss[COMM_LOSS_TOUCH], 7);
 }
 
+static void test_marks(void **state)
+{
+	struct source s = {.push = take_touch};
+	struct comm_raw_mark raw = {.head = {.kind = COMM_RAW_MARK, .tid = 5, .time_ns = 9},
+				    .depth = 2,
+				    .name = {0x1000, 0x2000, 0x3000}};
+
+	(void)state;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_true(touched.kind == COMM_EV_MARK && touched.tid == 5 && touched.time_ns == 9);
+	assert_int_equal(touched.marks.n, 2);
+	assert_true(touched.marks.name[0] == 0x1000 && touched.marks.name[1] == 0x2000);
+	raw.depth = UINT64_MAX;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.marks.n, COMM_MARKS_MAX);
+	assert_int_equal(s.malformed, 0);
+	give(on_sample, &s, &raw, sizeof(raw) - 1);
+	assert_int_equal(s.malformed, 1);
+}
+
 static void test_life(void **state)
 {
 	struct comm_bpf_life life = {.push = take};
@@ -128,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_touches),
+		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_life),
 	};
 

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Regions that a program marks (comm/mark.h) stand in the report, however it was built.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl
+n=0 status=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+
+# build NAME COMPILER OPTION...: tests/e2e/marked.c as $dir/NAME.
+build() {
+  local to=$dir/$1
+  shift
+  "$@" -O1 -Wall -Wextra -Werror -pthread -Iinclude tests/e2e/marked.c -o "$to" >"$dir/log" 2>&1 && return
+  not_ok "builds with $*" "$(cat "$dir/log")"
+}
+
+# profile NAME COMMAND...: into $dir/NAME.db.
+profile() {
+  local db=$dir/$1.db
+  shift
+  "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$db" -- "$@" >"$dir/log" 2>&1
+}
+
+# Most of what goes between regions goes from where it is written to where it is read, and no
+# region has a name that the program did not give.  AROUND: the region around all others.
+flows() { # NAME [AROUND]
+  "$commctl" report --store "$dir/$1.db" --json --by region --self --min-share 0 --top 0 >"$dir/r" 2>"$dir/err" &&
+    jq -e --arg around "${2:-}" '(.nodes | map({(.id): .name}) | add) as $name |
+      [.edges[] | {from: $name[.from], to: $name[.to], bytes}] as $all |
+      ([$all[] | select(.from | startswith("write")) | select(.to | startswith("read "))]) as $flows |
+      ([$flows[].bytes] | add) as $bytes |
+      ([$flows[] | select(.from[6:] == .to[5:]).bytes] | add) as $right |
+      (.nodes | map(.name) | unique - ["(no region)", "(other)", "write a", "write b", "read a",
+        "read b", "reader", "(unreadable)", $around]) as $strange |
+      ($bytes > 0 and $right > 0.8 * $bytes and ($strange | length) == 0) or error("\($all) \($strange)")' \
+      "$dir/r" >"$dir/out" 2>&1
+}
+
+# Little is read outside of all regions, as none of the program's loops is.
+inside() { # NAME
+  "$commctl" report --store "$dir/$1.db" --json --by region --self --min-share 0 --top 0 >"$dir/r" 2>"$dir/err" &&
+    jq -e '([.edges[].bytes] | add) as $all | [.nodes[] | select(.name == "(no region)").id] as $none |
+      ([.edges[] | select(.to == $none[0]).bytes] | add // 0) as $outside |
+      $outside < 0.2 * $all or error("\($outside) of \($all)")' "$dir/r" >"$dir/out" 2>&1
+}
+
+check() { # WHAT NAME [AROUND]
+  local what=$1
+  shift
+  if flows "$@"; then ok "$what"; else not_ok "$what" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+}
+
+build pie gcc
+build static gcc -static
+build cxx g++ -x c++ -std=c++11
+build lib.so gcc -shared -fPIC -DLIBRARY
+for how in pie static cxx; do
+  profile $how "$dir/$how" 1000
+  check "marks of a program: $how" $how
+done
+gcc -O1 -x c -o "$dir/plain" - -ldl <<-'END'
+	#include <dlfcn.h>
+	int main(int argc, char **argv)
+	{
+		void (*work)(long, int) = dlsym(dlopen(argv[argc - 1], RTLD_NOW), "marked_work");
+		work(1500, 0);
+		return 0;
+	}
+END
+profile library "$dir/plain" "$dir/lib.so"
+check "marks of a library that is loaded later" library
+
+"$commctl" report --store "$dir/pie.db" --json --by outermost --min-share 0 --top 0 >"$dir/r"
+jq -e '[.nodes[].name] | (index("reader") != null) and (index("read a") == null)' "$dir/r" >/dev/null &&
+  ok "--by outermost: what is inside counts" || not_ok "--by outermost: what is inside counts" "$(cat "$dir/r")"
+"$commctl" report --store "$dir/pie.db" --json --by thread,region --min-share 0 --top 0 | jq -e '.edges | length > 0' >/dev/null &&
+  ok "--by thread,region" || not_ok "--by thread,region"
+
+profile fork "$dir/pie" 1000 fork
+check "a child of fork() goes on inside" fork "before fork"
+"$commctl" report --store "$dir/fork.db" --json --by outermost --self --min-share 0 --top 0 >"$dir/r"
+jq -e '[.nodes[].name] | (index("before fork") != null) and (index("write a") == null)' "$dir/r" >/dev/null &&
+  ok "its regions are inside" || not_ok "its regions are inside" "$(cat "$dir/r")"
+profile exec "$dir/pie" 1000 exec
+check "what is run by exec() is not inside" exec
+profile wild "$dir/pie" 1000 wild
+check "words that point anywhere have no names" wild
+
+# Other sources say that they see none.
+"$commd" -q --source perf --rate 1000 --store "$dir/perf.db" -- "$dir/pie" 300 >"$dir/log" 2>&1
+[ "$(grep -c 'marks regions, which the source perf does not see' "$dir/log")" = 1 ] &&
+  ok "perf says that it sees no marks" || not_ok "perf says that it sees no marks" "$(cat "$dir/log")"
+
+# An attached process: from the first sample on.
+"$dir/pie" 2500 &
+target=$!
+"$commd" -q --source bpf --rate 1000 --duration 1s --store "$dir/attach.db" --pid $target
+check "an attached process" attach
+wait $target
+inside attach && ok "it is in its regions from the start" || not_ok "it is in its regions from the start" "$(cat "$dir/out")"
+exit $status
