@@ -42,7 +42,9 @@ enum comm_exact_kind {
 	COMM_EXACT_ACTORS, /* ids count up over all records, from 0 */
 	COMM_EXACT_PHASE,
 	COMM_EXACT_EDGES, /* of the phase whose record came last */
-	COMM_EXACT_END,
+	COMM_EXACT_END,	  /* the last record */
+	COMM_EXACT_REGION,
+	COMM_EXACT_WITHIN,
 };
 
 struct comm_exact_header {
@@ -81,6 +83,19 @@ struct comm_exact_file_site {
 	uint32_t line;
 	uint32_t source_bytes;
 	uint64_t offset; /* the file's own address */
+};
+
+/* A marked region (comm/mark.h).  Region 0 is none, region 1 "(other)"; ids are dense. */
+struct comm_exact_file_region {
+	uint32_t id;
+	uint32_t parent; /* the region around it, 0: there is none */
+	uint32_t name_bytes;
+	uint32_t reserved;
+};
+
+/* A site stands for code in a region alone; the same code elsewhere is another site. */
+struct comm_exact_file_within {
+	uint32_t site, region;
 };
 
 struct comm_exact_file_object {
@@ -128,6 +143,8 @@ _Static_assert(sizeof(struct comm_exact_record) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_thread) == 32, "file format");
 _Static_assert(sizeof(struct comm_exact_file_function) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_site) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_region) == 16, "file format");
+_Static_assert(sizeof(struct comm_exact_file_within) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");

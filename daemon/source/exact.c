@@ -48,7 +48,8 @@ struct exact {
 static const char native_note[] =
 	"counted by the program itself: only its code that was built with "
 	"-fsanitize=thread, no source lines, no objects";
-static const char valgrind_note[] = "one thread ran at a time, under Valgrind";
+static const char valgrind_note[] =
+	"one thread ran at a time, under Valgrind, which sees no marked regions";
 
 /* The edges of one phase. */
 struct phase {
@@ -196,6 +197,11 @@ static const struct comm_object *object_at(const void *ctx, uint32_t id)
 	return comm_exact_object_at(((const struct exact *)ctx)->result, id);
 }
 
+static const struct comm_code_region *region_at(const void *ctx, uint32_t id)
+{
+	return comm_exact_code_region_at(((const struct exact *)ctx)->result, id);
+}
+
 /* Demangles names: libcomm-exact writes them as the linker knows them. */
 static int read_names(struct exact *exact)
 {
@@ -267,10 +273,12 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.n_functions = run->n_functions,
 		.n_sites = run->n_sites,
 		.n_objects = run->n_objects,
+		.n_regions = run->n_regions,
 		.thread_at = thread_at,
 		.function_at = function_at,
 		.site_at = site_at,
 		.object_at = object_at,
+		.region_at = region_at,
 	};
 	struct comm_slice_info info = {
 		.start_ns = in->start_ns,

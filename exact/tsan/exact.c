@@ -234,9 +234,9 @@ static const char *name_of(uint32_t function)
 {
 	unsigned int i = function % (sizeof(exact.name) / sizeof(exact.name[0]));
 
-	if (function == COMM_FUNCTION_KERNEL)
+	if (comm_exact_function_pc(function) == COMM_FUNCTION_KERNEL)
 		return "[kernel]";
-	if (function <= COMM_FUNCTION_UNKNOWN)
+	if (comm_exact_function_pc(function) <= COMM_FUNCTION_UNKNOWN)
 		return "[unknown]";
 	if (exact.name[i].function != function) {
 		comm_exact_symbol(comm_exact_function_pc(function), exact.name[i].name,

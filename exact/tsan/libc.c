@@ -45,14 +45,20 @@ static void note_write(void *p, size_t n)
 
 static void kernel_read(const void *p, ssize_t n)
 {
+	struct comm_exact_thread *t = comm_exact_thread();
+
 	if (n > 0)
-		comm_exact_read(comm_exact_thread(), (uint64_t)p, n, COMM_FUNCTION_KERNEL);
+		comm_exact_read(t, (uint64_t)p, n,
+				comm_exact_function_within(t, COMM_FUNCTION_KERNEL));
 }
 
 static void kernel_write(void *p, ssize_t n)
 {
+	struct comm_exact_thread *t = comm_exact_thread();
+
 	if (n > 0)
-		comm_exact_write(comm_exact_thread(), (uint64_t)p, n, COMM_FUNCTION_KERNEL);
+		comm_exact_write(t, (uint64_t)p, n,
+				 comm_exact_function_within(t, COMM_FUNCTION_KERNEL));
 }
 
 /* rep movsb and stosb: fast on every machine with ERMS, and no call to ourselves. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 enum {
 	OUT_BYTES = 1 << 16,
 	NAME_BYTES = 256,
+	REGION_BYTES = 63, /* as long as samples show one */
 	COMMAND_BYTES = 1024,
 	SITE_OTHER = 0,
 	SITE_KERNEL = 1,
@@ -42,6 +44,7 @@ static struct {
 	uint32_t *thread; /* by slot, number + 1 */
 	uint32_t n_threads;
 	uint64_t edges;
+	uint32_t n_regions, region[COMM_EXACT_REGIONS]; /* number in the file, by id */
 } result;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -251,6 +254,52 @@ static void put_site(uint32_t id, const char *name, const char *module, uint64_t
 	put_record(COMM_EXACT_SITE, &site, sizeof(site), NULL, 0, NULL, 0);
 }
 
+/* Numbers the regions that there are now; a thread may be making more of them. */
+static void number_regions(void)
+{
+	uint32_t id, parent;
+	const char *name;
+
+	result.n_regions = COMM_EXACT_REGION_FIRST;
+	for (id = COMM_EXACT_REGION_FIRST; id < COMM_EXACT_REGIONS; id++) {
+		comm_exact_region(id, &parent, &name);
+		result.region[id] = name ? result.n_regions++ : COMM_EXACT_REGION_OTHER;
+	}
+	result.region[COMM_EXACT_REGION_OTHER] = COMM_EXACT_REGION_OTHER;
+}
+
+static void put_within(uint32_t site, uint32_t region)
+{
+	const struct comm_exact_file_within within = {.site = site,
+						      .region = result.region[region]};
+
+	if (within.region != COMM_EXACT_REGION_NONE)
+		put_record(COMM_EXACT_WITHIN, &within, sizeof(within), NULL, 0, NULL, 0);
+}
+
+static void put_region(uint32_t number, uint32_t parent, const char *name)
+{
+	const struct comm_exact_file_region region = {
+		.id = number, .parent = parent, .name_bytes = strnlen(name, REGION_BYTES)};
+
+	put_record(COMM_EXACT_REGION, &region, sizeof(region), name, region.name_bytes, NULL, 0);
+}
+
+static void put_regions(void)
+{
+	uint32_t id, parent;
+	const char *name;
+
+	put_region(COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_NONE, "");
+	put_region(COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_NONE, "(other)");
+	for (id = COMM_EXACT_REGION_FIRST; id < COMM_EXACT_REGIONS; id++) {
+		if (result.region[id] < COMM_EXACT_REGION_FIRST)
+			continue;
+		comm_exact_region(id, &parent, &name);
+		put_region(result.region[id], result.region[parent], name);
+	}
+}
+
 static void put_code(void)
 {
 	static char name[NAME_BYTES], module[NAME_BYTES];
@@ -263,9 +312,16 @@ static void put_code(void)
 
 		if (!result.site[function])
 			continue;
-		offset = comm_exact_symbol(comm_exact_function_pc(function), name, sizeof(name),
-					   module, sizeof(module));
-		put_site(result.site[function], name, module, offset);
+		if (comm_exact_function_pc(function) < COMM_FUNCTION_FIRST) {
+			bool kernel = comm_exact_function_pc(function) == COMM_FUNCTION_KERNEL;
+
+			put_site(result.site[function], kernel ? "[kernel]" : "(other)", "", 0);
+		} else {
+			offset = comm_exact_symbol(comm_exact_function_pc(function), name,
+						   sizeof(name), module, sizeof(module));
+			put_site(result.site[function], name, module, offset);
+		}
+		put_within(result.site[function], comm_exact_function_region(function));
 	}
 }
 
@@ -319,7 +375,9 @@ static void put_all(void)
 	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
 	put_edges();
 	put_actors();
+	number_regions();
 	put_code();
+	put_regions();
 	put_threads();
 	put_record(COMM_EXACT_OBJECT, &other, sizeof(other), "(other)", 7, NULL, 0);
 	end.edges = result.edges;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exact.h"
+#include "mark.h"
 
 enum { FIRST_EDGES = 1024, PAGE_BYTES = 4096 };
 
@@ -28,7 +29,11 @@ struct dictionary {
 	struct comm_exact_identity identity[COMM_EXACT_THREADS];
 	/* Open addressing: a function's number is its place. */
 	uint64_t pc[COMM_EXACT_FUNCTIONS];
+	/* Likewise: the region around << 48 and the address of the name. */
+	uint64_t region[COMM_EXACT_REGIONS];
 };
+
+static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_REGION_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
 
@@ -208,19 +213,19 @@ struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t ke
 	return e;
 }
 
-uint32_t comm_exact_function(uint64_t pc)
+uint32_t comm_exact_function(uint64_t key)
 {
-	uint32_t i = hash(pc) >> 20 & (COMM_EXACT_FUNCTIONS - 1), tries;
+	uint32_t i = hash(key) >> 20 & (COMM_EXACT_FUNCTIONS - 1), tries;
 
 	for (tries = 0; tries < COMM_EXACT_FUNCTIONS / 2; tries++) {
 		uint64_t old = 0;
 
 		if (i < COMM_FUNCTION_FIRST)
 			i = COMM_FUNCTION_FIRST;
-		if (dictionary->pc[i] == pc ||
-		    __atomic_compare_exchange_n(&dictionary->pc[i], &old, pc, 0, __ATOMIC_RELAXED,
+		if (dictionary->pc[i] == key ||
+		    __atomic_compare_exchange_n(&dictionary->pc[i], &old, key, 0, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED) ||
-		    old == pc)
+		    old == key)
 			return i;
 		i = (i + 1) & (COMM_EXACT_FUNCTIONS - 1);
 	}
@@ -229,7 +234,64 @@ uint32_t comm_exact_function(uint64_t pc)
 
 uint64_t comm_exact_function_pc(uint32_t function)
 {
-	return dictionary->pc[function];
+	return function < COMM_FUNCTION_FIRST ? function : dictionary->pc[function] & low_bits;
+}
+
+uint32_t comm_exact_function_region(uint32_t function)
+{
+	return dictionary->pc[function] >> COMM_EXACT_REGION_SHIFT;
+}
+
+uint32_t comm_exact_function_within(const struct comm_exact_thread *t, uint32_t function)
+{
+	uint64_t pc = comm_exact_function_pc(function);
+
+	return t->region_bits || pc >= COMM_FUNCTION_FIRST
+		       ? comm_exact_function(pc | t->region_bits)
+		       : function;
+}
+
+void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name)
+{
+	*ret_parent = dictionary->region[region] >> COMM_EXACT_REGION_SHIFT;
+	*ret_name = (const char *)(dictionary->region[region] & low_bits);
+}
+
+/* The region whose name stands there, within another. */
+static uint32_t region_within(uint32_t parent, const char *name)
+{
+	uint64_t key = (uint64_t)parent << COMM_EXACT_REGION_SHIFT | ((uint64_t)name & low_bits);
+	uint32_t i = hash(key) >> 20 & (COMM_EXACT_REGIONS - 1), tries;
+
+	for (tries = 0; tries < COMM_EXACT_REGIONS / 2; tries++) {
+		uint64_t old = 0;
+
+		if (i < COMM_EXACT_REGION_FIRST)
+			i = COMM_EXACT_REGION_FIRST;
+		if (dictionary->region[i] == key ||
+		    __atomic_compare_exchange_n(&dictionary->region[i], &old, key, 0,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    old == key)
+			return i;
+		i = (i + 1) & (COMM_EXACT_REGIONS - 1);
+	}
+	return COMM_EXACT_REGION_OTHER;
+}
+
+/* The header calls this after each change; a name that is NULL has no region of its own. */
+void comm_exact_mark(const struct comm_mark_stack *stack)
+{
+	struct comm_exact_thread *t = comm_exact_thread();
+	uint32_t region = COMM_EXACT_REGION_NONE;
+	uint64_t i;
+
+	for (i = 0; i < stack->depth && i < COMM_EXACT_MARKS && region != COMM_EXACT_REGION_OTHER;
+	     i++)
+		region = stack->name[i] ? region_within(region, stack->name[i])
+					: COMM_EXACT_REGION_OTHER;
+	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
+	t->is_marked = 1;
+	t->function = comm_exact_function_within(t, t->function);
 }
 
 static void read_cell(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,

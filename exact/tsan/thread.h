@@ -21,7 +21,13 @@ enum {
 	COMM_EXACT_DEPTH = 1024,
 	COMM_EXACT_PC_CACHE = 256,
 	COMM_EXACT_NAME_BYTES = 16,
+	COMM_EXACT_REGIONS = 4096,
+	COMM_EXACT_MARKS = 8, /* as in <comm/mark.h> */
+	COMM_EXACT_REGION_SHIFT = 48,
 };
+
+/* Marked regions: none, and one for which there was no room. */
+enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST };
 
 /* Functions without code. */
 enum { COMM_FUNCTION_KERNEL = 1, COMM_FUNCTION_UNKNOWN, COMM_FUNCTION_FIRST };
@@ -37,7 +43,9 @@ struct comm_exact_thread {
 	struct comm_exact_edge *last;
 	uint64_t bit;	      /* in comm_cell.seen */
 	uint64_t after_write; /* comm_cell.seen of what this thread wrote */
+	uint64_t region_bits; /* marked region << COMM_EXACT_REGION_SHIFT */
 	uint32_t slot_bits;   /* slot << COMM_FUNCTION_BITS */
+	uint32_t is_marked;   /* was in a region, ever */
 	uint32_t function;
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
@@ -68,8 +76,15 @@ const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
 /* A thread's table and its size less 1, which belong together. */
 struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *ret_mask);
 struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key);
-uint32_t comm_exact_function(uint64_t pc);
+/* A function in each region is another one: pc, or one without code, and region bits. */
+uint32_t comm_exact_function(uint64_t key);
+/* The same function within the region that the thread is in. */
+uint32_t comm_exact_function_within(const struct comm_exact_thread *t, uint32_t function);
+/* Less than COMM_FUNCTION_FIRST for one without code. */
 uint64_t comm_exact_function_pc(uint32_t function);
+uint32_t comm_exact_function_region(uint32_t function);
+/* name: NULL, there is no such region. */
+void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name);
 /* Threads that found no slot: they share the last one. */
 uint64_t comm_exact_threads_lost(void);
 

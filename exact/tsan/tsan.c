@@ -92,6 +92,7 @@ void __tsan_func_entry(void *caller)
 	if (t->depth < COMM_EXACT_DEPTH)
 		t->stack[t->depth] = t->function;
 	t->depth++;
+	pc |= t->region_bits;
 	if (t->cache[i].pc != pc) {
 		t->cache[i].function = comm_exact_function(pc);
 		t->cache[i].pc = pc;
@@ -103,8 +104,12 @@ void __tsan_func_exit(void)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
 
-	if (t->depth && --t->depth < COMM_EXACT_DEPTH)
+	if (t->depth && --t->depth < COMM_EXACT_DEPTH) {
 		t->function = t->stack[t->depth];
+		/* Regions may have begun or ended since it called. */
+		if (__builtin_expect(t->is_marked, 0))
+			t->function = comm_exact_function_within(t, t->function);
+	}
 }
 
 /*

@@ -95,6 +95,19 @@ static void __attribute__((constructor, used)) comm_mark_register(void)
 	__atomic_store_n(&comm_mark_module.version, (uint32_t)COMM_MARK_VERSION, __ATOMIC_RELEASE);
 }
 
+/*
+ * Built with -fsanitize=thread and linked with libcomm-exact, which counts every access, a
+ * program tells that of each mark; marks themselves are no accesses.
+ */
+#ifdef __SANITIZE_THREAD__
+void comm_exact_mark(const struct comm_mark_stack *stack) __attribute__((weak));
+#define COMM_MARK_TELL() (comm_exact_mark ? comm_exact_mark(&comm_mark_thread) : (void)0)
+#define COMM_MARK_FUNCTION static __attribute__((unused, no_sanitize("thread")))
+#else
+#define COMM_MARK_TELL() ((void)0)
+#define COMM_MARK_FUNCTION static inline __attribute__((unused))
+#endif
+
 /* A region that has begun; what was there before it. */
 struct comm_mark {
 	uint64_t depth;
@@ -103,7 +116,7 @@ struct comm_mark {
 /* A signal or a sample in between must find a name before it is counted. */
 #define COMM_MARK_BARRIER() __asm__ volatile("" ::: "memory")
 
-static inline __attribute__((unused)) struct comm_mark comm_mark_begin(const char *name)
+COMM_MARK_FUNCTION struct comm_mark comm_mark_begin(const char *name)
 {
 	struct comm_mark_stack *stack = &comm_mark_thread;
 	struct comm_mark mark = {stack->depth};
@@ -113,17 +126,19 @@ static inline __attribute__((unused)) struct comm_mark comm_mark_begin(const cha
 	COMM_MARK_BARRIER();
 	stack->depth = mark.depth + 1;
 	COMM_MARK_BARRIER();
+	COMM_MARK_TELL();
 	return mark;
 }
 
-static inline __attribute__((unused)) void comm_mark_end(struct comm_mark mark)
+COMM_MARK_FUNCTION void comm_mark_end(struct comm_mark mark)
 {
 	COMM_MARK_BARRIER();
 	comm_mark_thread.depth = mark.depth;
 	COMM_MARK_BARRIER();
+	COMM_MARK_TELL();
 }
 
-static inline __attribute__((unused)) void comm_mark_leave(const struct comm_mark *mark)
+COMM_MARK_FUNCTION void comm_mark_leave(const struct comm_mark *mark)
 {
 	comm_mark_end(*mark);
 }

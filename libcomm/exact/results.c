@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	KINDS = COMM_EXACT_END + 1,
+	KINDS = COMM_EXACT_WITHIN + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -24,6 +24,7 @@ struct comm_exact {
 	struct comm_function *function;
 	struct comm_site *site;
 	struct comm_object *object;
+	struct comm_code_region *region;
 	struct comm_exact_heap *heap;
 	struct comm_exact_actor *actor;
 	struct comm_exact_phase *phase;
@@ -84,6 +85,8 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_OBJECT] = sizeof(struct comm_exact_file_object),
 	[COMM_EXACT_PHASE] = sizeof(struct comm_exact_file_phase),
 	[COMM_EXACT_END] = sizeof(struct comm_exact_file_end),
+	[COMM_EXACT_REGION] = sizeof(struct comm_exact_file_region),
+	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -211,7 +214,34 @@ static int load_site(struct comm_exact *exact, const struct result_record *r, ui
 	exact->site[f.id] = (struct comm_site){.function = f.function,
 					       .source = *source ? source : NULL,
 					       .line = f.line,
-					       .offset = f.offset};
+					       .offset = f.offset,
+					       .region = exact->site[f.id].region};
+	return 0;
+}
+
+static int load_region(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+{
+	struct comm_exact_file_region f;
+	const uint8_t *at = r->payload + sizeof(f);
+	const char *name;
+
+	memcpy(&f, r->payload, sizeof(f));
+	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	if (!name || !claim(seen, f.id, exact->run.n_regions) || f.parent >= exact->run.n_regions)
+		return -EBADMSG;
+	exact->region[f.id] = (struct comm_code_region){f.parent, name};
+	return 0;
+}
+
+/* The site may come after this record. */
+static int load_within(struct comm_exact *exact, const struct result_record *r)
+{
+	struct comm_exact_file_within f;
+
+	memcpy(&f, r->payload, sizeof(f));
+	if (f.site >= exact->run.n_sites || f.region >= exact->run.n_regions)
+		return -EBADMSG;
+	exact->site[f.site].region = f.region;
 	return 0;
 }
 
@@ -295,6 +325,7 @@ static int load(struct comm_exact *exact, const struct input *in)
 	const struct comm_exact_run *run = &exact->run;
 	uint8_t *threads = exact->seen, *functions = threads + run->n_threads;
 	uint8_t *sites = functions + run->n_functions, *objects = sites + run->n_sites;
+	uint8_t *regions = objects + run->n_objects;
 	struct comm_exact_file_end end;
 	const uint8_t *text;
 	size_t at = in->first_record, n_actors = 0;
@@ -319,6 +350,12 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_OBJECT:
 			ret = load_object(exact, &r, objects);
+			break;
+		case COMM_EXACT_REGION:
+			ret = load_region(exact, &r, regions);
+			break;
+		case COMM_EXACT_WITHIN:
+			ret = load_within(exact, &r);
 			break;
 		case COMM_EXACT_ACTORS:
 			ret = load_actors(exact, &r, &n_actors);
@@ -376,6 +413,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 					     .n_functions = in.count[COMM_EXACT_FUNCTION],
 					     .n_sites = in.count[COMM_EXACT_SITE],
 					     .n_objects = in.count[COMM_EXACT_OBJECT],
+					     .n_regions = in.count[COMM_EXACT_REGION],
 					     .n_actors = in.n_actors,
 					     .n_phases = in.count[COMM_EXACT_PHASE]};
 	exact->text = array(in.text_bytes, 1, &rc);
@@ -383,13 +421,15 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->function = array(exact->run.n_functions, sizeof(*exact->function), &rc);
 	exact->site = array(exact->run.n_sites, sizeof(*exact->site), &rc);
 	exact->object = array(exact->run.n_objects, sizeof(*exact->object), &rc);
+	exact->region = array(exact->run.n_regions, sizeof(*exact->region), &rc);
 	exact->heap = array(exact->run.n_objects, sizeof(*exact->heap), &rc);
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
 	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
 	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
-	exact->seen = array((size_t)exact->run.n_threads + exact->run.n_functions +
-				    exact->run.n_sites + exact->run.n_objects,
-			    1, &rc);
+	exact->seen =
+		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
+			      exact->run.n_objects + exact->run.n_regions,
+		      1, &rc);
 	if (rc)
 		fail(err, rc, "out of memory");
 	if (!rc && (rc = load(exact, &in)))
@@ -460,6 +500,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->function);
 	free(exact->site);
 	free(exact->object);
+	free(exact->region);
 	free(exact->heap);
 	free(exact->actor);
 	free(exact->phase);
@@ -483,6 +524,7 @@ AT(thread, comm_thread, thread, n_threads)
 AT(function, comm_function, function, n_functions)
 AT(site, comm_site, site, n_sites)
 AT(object, comm_object, object, n_objects)
+AT(code_region, comm_code_region, region, n_regions)
 AT(heap, comm_exact_heap, heap, n_objects)
 AT(actor, comm_exact_actor, actor, n_actors)
 AT(phase, comm_exact_phase, phase, n_phases)

@@ -27,7 +27,7 @@ struct comm_exact_run {
 	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
 	uint64_t wall_ns;
 	uint64_t accesses, instructions;
-	uint32_t n_threads, n_functions, n_sites, n_objects, n_actors, n_phases;
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_actors, n_phases;
 };
 
 struct comm_exact_actor {
@@ -64,6 +64,8 @@ const struct comm_thread *comm_exact_thread_at(const struct comm_exact *exact, u
 const struct comm_function *comm_exact_function_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_site *comm_exact_site_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_object *comm_exact_object_at(const struct comm_exact *exact, uint32_t id);
+const struct comm_code_region *comm_exact_code_region_at(const struct comm_exact *exact,
+							 uint32_t id);
 const struct comm_exact_heap *comm_exact_heap_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_actor *comm_exact_actor_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exact, uint32_t i);

@@ -244,11 +244,11 @@ static int put_site(struct comm_dictionary *dict, const struct comm_naming *nami
 }
 
 /*
- * A region's parent comes before it in the run's ids, so no chain of parents goes round; the
- * names of a run may be a damaged file's, and one that does is a region within none.
+ * A damaged file's parents may go round: a chain that is longer than programs can mark ends in
+ * a region within none.
  */
 static int put_region(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
-		      uint32_t *ret)
+		      unsigned int depth, uint32_t *ret)
 {
 	sqlite3_stmt *const both[] = {dict->get_region, dict->put_region};
 	const struct comm_code_region *region;
@@ -264,8 +264,8 @@ static int put_region(struct comm_dictionary *dict, const struct comm_naming *na
 		return err;
 	if (!dict->region[id]) {
 		region = naming->region_at(naming->ctx, id);
-		if (region->parent < id)
-			err = put_region(dict, naming, region->parent, &parent);
+		if (depth < COMM_MARKS_MAX)
+			err = put_region(dict, naming, region->parent, depth + 1, &parent);
 		for (int i = 0; i < 2; i++) {
 			bind_text(both[i], 1, region->name);
 			sqlite3_bind_int64(both[i], 2, parent);
@@ -299,7 +299,8 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 	if (!err)
 		err = put_site(dict, naming, site, &stored);
 	if (!err)
-		err = put_region(dict, naming, naming->site_at(naming->ctx, site)->region, &region);
+		err = put_region(dict, naming, naming->site_at(naming->ctx, site)->region, 1,
+				 &region);
 	if (err)
 		return err;
 	for (int i = 0; i < 2; i++) {

@@ -93,6 +93,25 @@ check "what is run by exec() is not inside" exec
 profile wild "$dir/pie" 1000 wild
 check "words that point anywhere have no names" wild
 
+# The exact source counts every byte; what samples say is near that.
+gcc -O1 -g -fsanitize=thread -Iinclude -c tests/e2e/marked.c -o "$dir/exact.o" &&
+  gcc "$dir/exact.o" "$O/libcomm-exact.a" -o "$dir/exact" -lpthread
+"$commd" -q --source exact --store "$dir/exact.db" -- "$dir/exact" 300 >"$dir/log" 2>&1
+check "the exact source" exact
+streams() { # NAME: share of each stream from a "write" region to a "read" region
+  "$commctl" report --store "$dir/$1.db" --json --by region --min-share 0 --top 0 |
+    jq -c '(.nodes | map({(.id): .name}) | add) as $name |
+      [.edges[] | {from: $name[.from], to: $name[.to], bytes} | select(.from | startswith("write")) | select(.to | startswith("read "))] |
+      (map(.bytes) | add) as $all | map({(.from + " to " + .to): (.bytes / $all)}) | add'
+}
+exact=$(streams exact) sampled=$(streams pie)
+jq -en --argjson e "$exact" --argjson s "$sampled" '($e | keys) == ["write a to read a", "write b to read b"] and
+  ([$e, $s | keys[]] | unique | map(($e[.] // 0) - ($s[.] // 0) | fabs) | max) < 0.2' >/dev/null &&
+  ok "samples agree with it" || not_ok "samples agree with it" "$exact $sampled"
+"$commctl" report --store "$dir/exact.db" --json --by function,region --self --min-share 0 --top 0 |
+  jq -e '[.nodes[].name] | index("get read a") != null and index("get write a") == null' >/dev/null &&
+  ok "a function in two regions is two nodes" || not_ok "a function in two regions is two nodes"
+
 # Other sources say that they see none.
 "$commd" -q --source perf --rate 1000 --store "$dir/perf.db" -- "$dir/pie" 300 >"$dir/log" 2>&1
 [ "$(grep -c 'marks regions, which the source perf does not see' "$dir/log")" = 1 ] &&

@@ -54,6 +54,7 @@ static void put_header(struct file *f, uint32_t version)
 /* The parts of a result file that a test may spoil. */
 struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
+	uint32_t region_id, region_parent, within_site, within_region;
 	uint64_t first_bytes;
 	int no_end, after_end;
 };
@@ -66,6 +67,10 @@ static const struct spoil good = {.actor_site = 1,
 				  .name_bytes = 4,
 				  .edges = 4,
 				  .kind = 3,
+				  .region_id = 2,
+				  .region_parent = 1,
+				  .within_site = 1,
+				  .within_region = 2,
 				  .first_bytes = 8};
 
 static void make(struct file *f, const struct spoil *s)
@@ -83,6 +88,8 @@ static void make(struct file *f, const struct spoil *s)
 		{0, 1, 0, 0, 7, 3},
 		{2, 1, 1, 0, 4, 4},
 	};
+	struct comm_exact_file_region region = {.name_bytes = 4};
+	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
 	put_header(f, COMM_EXACT_VERSION);
@@ -97,6 +104,12 @@ static void make(struct file *f, const struct spoil *s)
 	thread.name_bytes = 4;
 	thread.tid = 101;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "work");
+	put_record(f, COMM_EXACT_WITHIN, &within, sizeof(within), "");
+	for (uint32_t i = 0; i < 3; i++) {
+		region.id = i < 2 ? i : s->region_id;
+		region.parent = i < 2 ? 0 : s->region_parent;
+		put_record(f, COMM_EXACT_REGION, &region, sizeof(region), i < 2 ? "none" : "load");
+	}
 	for (uint32_t i = 0; i < 2; i++) {
 		function.id = site.id = site.function = object.id = i;
 		put_record(f, COMM_EXACT_FUNCTION, &function, sizeof(function), "fso");
@@ -171,6 +184,12 @@ static void test_good(void **state)
 	assert_null(comm_exact_thread_at(exact, 2));
 	assert_string_equal(comm_exact_function_at(exact, 1)->module, "so");
 	assert_string_equal(comm_exact_site_at(exact, 1)->source, "a.c");
+	assert_int_equal(comm_exact_site_at(exact, 0)->region, 0);
+	assert_int_equal(comm_exact_site_at(exact, 1)->region, 2);
+	assert_int_equal(comm_exact_run(exact)->n_regions, 3);
+	assert_string_equal(comm_exact_code_region_at(exact, 2)->name, "load");
+	assert_int_equal(comm_exact_code_region_at(exact, 2)->parent, 1);
+	assert_null(comm_exact_code_region_at(exact, 3));
 	assert_int_equal(comm_exact_heap_at(exact, 1)->blocks, 2);
 	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
 	assert_string_equal(comm_exact_phase_at(exact, 0)->name, "p");
@@ -215,6 +234,11 @@ static void test_bad_ids(void **state)
 	SPOILT(edges, 3);
 	SPOILT(kind, 99);
 	SPOILT(first_bytes, 101);
+	SPOILT(region_id, 1);
+	SPOILT(region_id, 3);
+	SPOILT(region_parent, 3);
+	SPOILT(within_site, 2);
+	SPOILT(within_region, 3);
 	SPOILT(after_end, 1);
 }
 

@@ -393,6 +393,31 @@ static void test_stores_what_it_is_given(void **state)
 	comm_store_close(store);
 }
 
+/* An inner region may come first, and one of a damaged file may be its own parent. */
+static void test_regions(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_edge edge = {.src_site = 2, .dst_site = 3, .bytes = 1, .bursts = 1};
+	uint32_t inner = made_region(names, 3, "inner"), outer = made_region(names, 0, "outer");
+	uint32_t round = made_region(names, 4, "round");
+
+	(void)state;
+	assert_true(inner == 2 && outer == 3 && round == 4);
+	assert_int_equal(begin(store), 1);
+	names->site[2].region = inner;
+	names->site[3].region = round;
+	assert_int_equal(write_at(store, 0, &edge, 1), 0);
+	assert_true(query("SELECT count(*) FROM edge JOIN context c ON c.id = src_context"
+			  " JOIN region r ON r.id = c.region JOIN region p ON p.id = r.parent"
+			  " WHERE r.name = 'inner' AND p.name = 'outer' AND p.parent = 0") == 1);
+	assert_true(query("SELECT count(*) FROM edge JOIN context c ON c.id = dst_context"
+			  " JOIN region r ON r.id = c.region WHERE r.name = 'round'") == 1);
+	assert_true(query("SELECT count(*) FROM region") <= 2 + 2 + 8);
+	names->site[2].region = names->site[3].region = COMM_CODE_REGION_NONE;
+	comm_store_close(store);
+}
+
 static void test_runs_say_what_they_are(void **state)
 {
 	const struct comm_error_model model = {
@@ -507,6 +532,7 @@ int main(void)
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
+		TEST(test_regions),
 		TEST(test_runs_say_what_they_are),
 		TEST(test_survives_nonsense),
 		TEST(test_kill),

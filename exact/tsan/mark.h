@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What <comm/mark.h> calls in a program with this library.  That header is not included: in
+ * the library itself it would make marks of its own.
+ */
+#ifndef COMM_EXACT_TSAN_MARK_H
+#define COMM_EXACT_TSAN_MARK_H
+
+#include <stdint.h>
+
+struct comm_mark_stack {
+	uint64_t depth;
+	const char *name[];
+};
+
+void comm_exact_mark(const struct comm_mark_stack *stack);
+
+#endif
