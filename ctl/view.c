@@ -292,7 +292,7 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 	if (run->overhead_limit > 0)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), " of %s%s",
 			 ctl_percent(b, run->overhead_limit),
-			 report->overhead > run->overhead_limit ? ": over the limit" : "");
+			 report->overhead > report->overhead_allowed ? ": over the limit" : "");
 	snprintf(line + strlen(line), sizeof(line) - strlen(line), ", %s lost",
 		 lost ? ctl_count(a, lost) : "nothing");
 	if (!report->exact && report->read_bytes > 0)

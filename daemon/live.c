@@ -348,6 +348,7 @@ static int begin(struct live *live)
 		.start_ns = comm_clock_now_ns(),
 		.start_unix_ns = comm_clock_ns(CLOCK_REALTIME),
 		.overhead_limit = options->overhead,
+		.floor = comm_pace_floor_ns_per_s(options->overhead_floor, options->overhead) / 1e9,
 		.granularity_bytes = options->granularity_bytes,
 		.notes = live->info.notes,
 	};

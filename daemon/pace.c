@@ -122,11 +122,11 @@ static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
  * The least budget.  Never more than the budget of a target that keeps one CPU busy: on a
  * large machine a share of all CPUs is many times the overhead that was asked for.
  */
-static double floor_ns_per_s(const struct comm_pace_config *config)
+double comm_pace_floor_ns_per_s(double floor, double overhead)
 {
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 
-	return NSEC_PER_SEC * fmin(config->floor * cpus, config->overhead);
+	return NSEC_PER_SEC * fmin(floor * cpus, overhead);
 }
 
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
@@ -151,7 +151,8 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	}
 	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
 	governor.overhead = config->overhead;
-	governor.floor_ns_per_s = fmax(governor.floor_ns_per_s, floor_ns_per_s(config));
+	governor.floor_ns_per_s = fmax(governor.floor_ns_per_s,
+				       comm_pace_floor_ns_per_s(config->floor, config->overhead));
 	p->floor_ns_per_s = governor.floor_ns_per_s;
 	p->sleep_ms = SLEEP_MS;
 	governor.tick_ns = p->info.ticks ? comm_trigger_tick_ns() : 0;

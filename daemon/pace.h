@@ -25,6 +25,9 @@ struct comm_pace_config {
 	double interrupt_ns; /* calibrated */
 };
 
+/* The least budget, in ns a second, of an overhead and of the floor of comm_pace_config. */
+double comm_pace_floor_ns_per_s(double floor, double overhead);
+
 /* Before the sampler starts: sets the first rate. */
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret);
 void comm_pace_destroy(struct comm_pace *pace);

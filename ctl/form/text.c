@@ -33,6 +33,33 @@ static void print_seen(const struct ctl_term *term, const struct comm_report *re
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 }
 
+/* A share of what an idle target uses would say nothing: of one CPU then. */
+static void write_cost(char *line, size_t size, const struct comm_report *report)
+{
+	double range_ns = report->to_ns - report->from_ns;
+	double spent_ns = report->handler_ns + report->daemon_ns;
+	const struct comm_run *run = report->run;
+	char cost[CTL_NUMBER], limit[CTL_NUMBER], used[CTL_NUMBER];
+	bool is_idle = run->overhead_limit > 0 && report->overhead_allowed > run->overhead_limit;
+
+	if (is_idle)
+		snprintf(line, size,
+			 "cost %s of one CPU, of %s allowed however little the target does; it "
+			 "used %s",
+			 ctl_percent(cost, spent_ns / range_ns), ctl_percent(limit, run->floor),
+			 ctl_percent(used, report->target_ns / range_ns));
+	else if (report->target_ns)
+		snprintf(line, size, "cost %s of the target's CPU time",
+			 ctl_percent(cost, report->overhead));
+	else
+		snprintf(line, size, "cost unknown");
+	if (run->overhead_limit > 0 && !is_idle)
+		snprintf(line + strlen(line), size - strlen(line), ", limit %s",
+			 ctl_percent(limit, run->overhead_limit));
+	if (run->overhead_limit > 0 && report->overhead > report->overhead_allowed)
+		snprintf(line + strlen(line), size - strlen(line), ": over the limit");
+}
+
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
@@ -68,15 +95,8 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 	if (report->exact)
 		snprintf(line, sizeof(line),
 			 "cost not limited: the program ran slower to be counted");
-	else if (report->target_ns)
-		snprintf(line, sizeof(line), "cost %s of the target's CPU time",
-			 ctl_percent(a, report->overhead));
 	else
-		snprintf(line, sizeof(line), "cost unknown");
-	if (run->overhead_limit > 0)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", limit %s%s",
-			 ctl_percent(b, run->overhead_limit),
-			 report->overhead > run->overhead_limit ? ": over the limit" : "");
+		write_cost(line, sizeof(line), report);
 	if (run->setup_ns)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 "; %s of CPU once, to set up", ctl_duration(c, run->setup_ns));

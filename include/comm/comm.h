@@ -88,6 +88,7 @@ struct comm_run {
 	uint64_t deleted_ns; /* how much of the run's time was deleted for quota or disk */
 	const char *uuid;    /* random: no other run of any store has it */
 	const char *label;   /* what the user calls the run, "": nothing */
+	double floor;	     /* overhead that was allowed in any case, as a share of one CPU */
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */
@@ -351,6 +352,11 @@ struct comm_report {
 	size_t n_blocks;  /* of time, that the range was split into to check it against itself */
 	size_t n_origins; /* of all edges; 0: no origin of any load is known */
 	size_t n_places;  /* 0 but for query->places */
+	/*
+	 * What overhead may be in the range: the run's limit, or its floor where the target used
+	 * so little that this is more; 0: there is no limit.
+	 */
+	double overhead_allowed;
 };
 
 /*

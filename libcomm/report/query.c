@@ -160,6 +160,10 @@ static int load_slices(struct work *work, char **err)
 	report->to_ns = last_ns - run->start_ns;
 	report->overhead =
 		comm_reader_share(report->handler_ns + report->daemon_ns, report->target_ns);
+	if (run->overhead_limit > 0)
+		report->overhead_allowed = fmax(
+			run->overhead_limit,
+			comm_reader_share(run->floor * (last_ns - first_ns), report->target_ns));
 	return 0;
 }
 

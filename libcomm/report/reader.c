@@ -140,7 +140,7 @@ static const char *copy(sqlite3_stmt *stmt, int column)
 
 #define RUN_COLUMNS                                                                   \
 	"id, source, event, estimator, command, host, notes, how, start_ns, end_ns, " \
-	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid, label"
+	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid, label, floor"
 
 void comm_run_deinit(struct comm_run *run)
 {
@@ -173,6 +173,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->deleted_ns = sqlite3_column_int64(stmt, 13);
 	run->uuid = copy(stmt, 14);
 	run->label = copy(stmt, 15);
+	run->floor = sqlite3_column_double(stmt, 16);
 	run->end_ns = run->start_ns;
 	run->state = COMM_RUN_FINISHED;
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {

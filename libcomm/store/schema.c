@@ -165,12 +165,15 @@ static const char version_5[] = "CREATE TABLE region ("
 /* A label is what the user calls a run, "" where he does not. */
 static const char version_6[] = "ALTER TABLE run ADD COLUMN label TEXT NOT NULL DEFAULT '';";
 
+/* What overhead may take of one CPU in any case, of whatever little time the target uses. */
+static const char version_7[] = "ALTER TABLE run ADD COLUMN floor REAL NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1}, {2, version_2}, {3, version_3},
-	{4, version_4}, {5, version_5}, {6, version_6},
+	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4},
+	{5, version_5}, {6, version_6}, {7, version_7},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -40,6 +40,7 @@ struct comm_run_info {
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at the same instant */
 	double overhead_limit;	/* share asked for, 0.01 is 1 %; 0: a rate */
+	double floor;		/* overhead that is allowed in any case, as a share of one CPU */
 	uint32_t granularity_bytes;
 	const char *notes; /* "" or what was missing: "no BPF: ..." */
 	const char *label; /* what the user calls the run; NULL: nothing */

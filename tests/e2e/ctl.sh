@@ -174,6 +174,15 @@ is "$("$ctl" report --store redis.db --json | jq .loss.switches_unreported)" 1 "
 jq -e '[.nodes[] | select(.name != "(other)") | .start_ns | type == "number" and . > 0] | length > 4 and all' >/dev/null \
 	< <("$ctl" report --store redis.db --json) || fail "start_ns of threads"
 
+# The budget of a target that does little is a share of one CPU, not of its own time
+cp redis.db little.db
+sqlite3 little.db "UPDATE run SET floor = 4"
+expect 0 "$ctl" report --store little.db
+says stdout 'cost 2.1 % of one CPU, of 400.0 % allowed however little the target does; it'
+sqlite3 little.db "UPDATE run SET overhead_limit = 0.0001, floor = 0"
+expect 0 "$ctl" report --store little.db
+says stdout "of the target's CPU time, limit 0.01 %: over the limit"
+
 # Labels, and deletion
 cp redis.db edited.db
 $make redis edited.db 20 || exit 1

@@ -321,6 +321,25 @@ static void test_roles(void **state)
 	comm_report_free(report);
 }
 
+/* The budget of a target that does little is the floor. */
+static void test_floor(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){0});
+	sqlite3 *db;
+
+	(void)state;
+	assert_true(report->overhead_allowed == 0.02);
+	comm_report_free(report);
+	/* A fifth of one CPU, while the target used two. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE run SET floor = 0.2", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	report = ask((struct comm_query){0});
+	assert_true(fabs(report->overhead_allowed - 0.1) < 1e-9);
+	comm_report_free(report);
+}
+
 static void test_thread_by_label(void **state)
 {
 	struct comm_report *report = ask((struct comm_query){.thread = "beta/12"});
@@ -806,6 +825,7 @@ int main(void)
 		TEST(test_own_reads_count_half_in_the_confusion),
 		TEST(test_across),
 		TEST(test_roles),
+		TEST(test_floor),
 		TEST(test_thread_by_label),
 		TEST(test_first_read),
 		TEST(test_by_function),
