@@ -16,6 +16,10 @@
 static const double large_share = 0.67;
 /* ... and so does a smaller one without which the share would be another. */
 static const double carried_share = 0.5;
+/* But where a program reads little else at any time, the rest says nothing about its share. */
+static const double all_share = 0.1;
+/* At any time: the shares of blocks differ by no larger factor. */
+static const double alike = 1.5;
 /* A share as narrow as that is told also where its ends differ by a large factor. */
 static const double narrow = 0.1;
 
@@ -62,9 +66,26 @@ static void find_carriers(const struct comm_account *account, struct carrier car
 	}
 }
 
+/* Is the share much the same in all blocks of time? */
+static bool is_steady(const struct comm_block_sums *part, const struct comm_block_sums *all,
+		      double share)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++) {
+		if (!(all->sum[i] > 0))
+			continue;
+		n++;
+		if (part->sum[i] * alike < share * all->sum[i] ||
+		    part->sum[i] > alike * share * all->sum[i])
+			return false;
+	}
+	return n >= COMM_RESOLVED_SLICES;
+}
+
 /* Sets part->object where the part's share rests on the object alone. */
 static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_texts *texts,
-		 double read_bytes, struct comm_report_part *part)
+		 double read_bytes, bool steady, struct comm_report_part *part)
 {
 	double rest = read_bytes - carrier->all, without;
 	bool carried, large;
@@ -73,8 +94,9 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
 	if (!carrier->object || carrier->bytes < carried_share * part->bytes)
 		return 0;
 	without = rest > 0 ? (part->bytes - carrier->bytes) / rest : part->share;
-	carried = without * COMM_RESOLVED_RATIO < part->share ||
-		  without > COMM_RESOLVED_RATIO * part->share;
+	carried = !(steady && rest < all_share * read_bytes) &&
+		  (without * COMM_RESOLVED_RATIO < part->share ||
+		   without > COMM_RESOLVED_RATIO * part->share);
 	sqlite3_bind_int64(stmt, 2, carrier->object);
 	rc = sqlite3_step(stmt);
 	large = rc == SQLITE_ROW && sqlite3_column_int64(stmt, 1) >= LARGE_BYTES &&
@@ -162,7 +184,7 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 		bound(account, blocks, &all, whole, i, part);
 		if (!whole->shown.exact)
 			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
-				     part);
+				     is_steady(&account->part[i], &all, part->share), part);
 		part->resolved &= !part->object;
 	}
 	sqlite3_finalize(stmt);

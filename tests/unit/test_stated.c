@@ -453,6 +453,29 @@ static void test_one_burst_carries(void **state)
 	comm_report_free(report);
 }
 
+/* All of a program is about one variable, at any time. */
+static size_t only_object(int slice, struct comm_edge *edges)
+{
+	size_t n = several_objects(slice, edges);
+
+	for (size_t i = 0; i < n; i++)
+		edges[i].object = 1;
+	return n;
+}
+
+static void test_only_object(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	write_run(40, only_object);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	assert_true(part_of(report, "self")->resolved);
+	assert_true(part_of(report, "others")->resolved);
+	comm_report_free(report);
+}
+
 /* A variable of two processes is two data, whatever its name: nothing goes through it. */
 static size_t two_processes(int slice, struct comm_edge *edges)
 {
@@ -524,6 +547,7 @@ int main(void)
 		TEST(test_account),
 		TEST(test_one_object_carries),
 		TEST(test_one_burst_carries),
+		TEST(test_only_object),
 		TEST(test_two_processes),
 		TEST(test_exact),
 	};
