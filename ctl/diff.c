@@ -440,9 +440,7 @@ static void print_unlike(const struct ctl_term *term, const struct diff *diff)
 		 "hold all that the estimators may get wrong.",
 		 a->source, a->estimator, (unsigned long long)a->granularity_bytes, b->source,
 		 b->estimator, (unsigned long long)b->granularity_bytes);
-	printf("%s", ctl_style(term, CTL_WARN));
-	ctl_wrap(term, 0, 0, line);
-	printf("%s", ctl_style(term, CTL_PLAIN));
+	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
 }
 
 static void print_sum(const struct ctl_term *term, const struct diff *diff)

@@ -50,6 +50,12 @@ const char *ctl_percent_range(char text[CTL_NUMBER], double low, double high)
 {
 	int digits = high < 0.01 ? 2 : high < 0.0995 ? 1 : 0;
 
+	/* "100..100 %" would say that it is known. */
+	if (low < 1 && low >= 0.995) {
+		snprintf(text, CTL_NUMBER, ">%.*f %%", low < 0.999 ? 1 : 2,
+			 floor(low * (low < 0.999 ? 1e3 : 1e4)) / (low < 0.999 ? 10 : 100));
+		return text;
+	}
 	snprintf(text, CTL_NUMBER, "%.*f..%.*f %%", digits, low * 100, digits, high * 100);
 	return text;
 }

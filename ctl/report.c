@@ -26,6 +26,8 @@ enum {
 	KEY_JSON,
 	KEY_CSV,
 	KEY_DOT,
+
+	MANY_THREADS = 64,
 };
 
 struct options {
@@ -204,6 +206,7 @@ int ctl_report(int argc, char **argv)
 	struct options options = {.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
+	size_t n_threads = 0;
 	char *err;
 	int code;
 
@@ -220,10 +223,21 @@ int ctl_report(int argc, char **argv)
 	if (code)
 		return code;
 	code = comm_reader_report(reader, &options.query, &report, &err);
+	/* Pages of threads are no use to a reader who did not ask for them. */
+	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&
+	    !options.query.thread && report->n_nodes > MANY_THREADS) {
+		n_threads = report->n_nodes;
+		comm_report_free(report);
+		options.query.by = "role";
+		code = comm_reader_report(reader, &options.query, &report, &err);
+	}
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);
 	options.form->print(&options.query, report);
+	if (n_threads)
+		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
+		       n_threads);
 	comm_report_free(report);
 	return CTL_OK;
 }

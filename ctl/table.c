@@ -20,9 +20,13 @@ enum {
 	TABLE_BAR_MIN = 12,
 	TABLE_BAR_MAX = 40,
 	TABLE_BURSTS = 10,
+	TABLE_KIND = 11,	/* width of an object's kind, with its gap */
+	TABLE_OBJECT_NAME = 16, /* least width of an object's name in a column */
 	TABLE_OBJECT = 48,	/* width of an object's columns without its name */
-	TABLE_FLOW = 48 + 60,	/* the same, with its writers and readers */
-	TABLE_FLOW_WIDTH = 130, /* from this width on, an object and its flow fit in one line */
+	TABLE_ENDS = 3,		/* writers and readers that an object's row names */
+	TABLE_END = 24,		/* width of such a name */
+	TABLE_FLOW_INDENT = 4,
+	TABLE_LINE = 512,
 };
 
 static bool has_origins(const struct comm_report_edge *edge)
@@ -49,6 +53,7 @@ struct layout {
 	bool interval, bursts; /* false for exact runs, which have neither */
 	bool origins;	       /* where loads found their data, if a PMU told */
 	bool stacked;	       /* names are too long for one line: two lines per edge */
+	bool above;	       /* so narrow that the names have lines of their own */
 };
 
 static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels,
@@ -58,6 +63,7 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	int room, left;
 
 	layout->high = 0;
+	layout->above = false;
 	layout->interval = !report->exact;
 	layout->figures = TABLE_FIGURES + (layout->interval ? TABLE_INTERVAL : 0);
 	layout->origins = ctl_table_has_origins(report);
@@ -78,7 +84,9 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
 	layout->stacked = layout->from + layout->to > room;
 	if (layout->stacked) {
-		layout->from = layout->to = term->width - layout->figures - 2;
+		layout->above = term->width - layout->figures - 4 < TABLE_NAME_MIN;
+		layout->from = layout->to =
+			layout->above ? term->width - 2 : term->width - layout->figures - 2;
 		layout->bar = 0;
 		layout->bursts = false;
 		return;
@@ -154,15 +162,17 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	ctl_clean(to, sizeof(to), labels->text[edge->to], layout->to);
 	if (!layout->stacked)
 		printf("%-*s  %-*s  ", layout->from, from, layout->to, to);
+	else if (layout->above)
+		printf("%s\n> %s\n", from, to);
 	printf("%8s%s", ctl_percent(share, edge->share), edge->resolved ? " " : "?");
 	if (layout->interval)
 		printf(" %16s", ctl_percent_range(range, edge->share_low, edge->share_high));
 	printf(" %10s/s", ctl_bytes(rate, edge->bytes / seconds));
-	if (layout->stacked)
+	if (layout->stacked && !layout->above)
 		printf("  %s\n", from);
 	if (layout->origins)
 		print_origins(report, edge);
-	if (layout->stacked)
+	if (layout->stacked && !layout->above)
 		printf("%*s> %s", layout->origins ? 0 : layout->figures, "", to);
 	if (layout->bursts)
 		printf("%*s", TABLE_BURSTS, ctl_count(count, edge->samples));
@@ -214,13 +224,15 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 	lay_out(term, labels, &layout);
 	snprintf(title, sizeof(title), "%.4g %% interval", report->confidence * 100);
 	fputs(ctl_style(term, CTL_BOLD), stdout);
+	if (layout.above)
+		printf("writer\n> reader\n");
 	if (!layout.stacked)
 		printf("%-*s  %-*s  ", layout.from, "writer", layout.to, "reader");
 	printf("%8s ", "share");
 	if (layout.interval)
 		printf(" %16s", title);
 	printf(" %12s", "rate");
-	if (layout.stacked)
+	if (layout.stacked && !layout.above)
 		printf("  writer > reader");
 	if (layout.stacked && layout.origins)
 		printf("\n");
@@ -254,7 +266,6 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 struct object {
 	size_t node;
 	double share, share_resolved;
-	size_t n_pairs_in, n_pairs_out; /* writers and readers */
 	bool resolved;
 };
 
@@ -290,10 +301,8 @@ static size_t collect(const struct comm_query *query, const struct comm_report *
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
 		if (comm_report_node_at(report, edge->to)->kind == COMM_NODE_OBJECT) {
-			object[edge->to].n_pairs_in += edge->resolved || !query->resolved;
 			object[edge->to].resolved |= edge->resolved;
 		} else {
-			object[edge->from].n_pairs_out += edge->resolved || !query->resolved;
 			object[edge->from].share += edge->share;
 			object[edge->from].share_resolved += edge->resolved ? edge->share : 0;
 			if (out)
@@ -326,13 +335,6 @@ static const struct comm_report_edge *find_edge(const struct comm_report *report
 	return NULL;
 }
 
-static bool is_resolved(const struct comm_report *report, size_t from, size_t to)
-{
-	const struct comm_report_edge *edge = find_edge(report, from, to);
-
-	return edge && edge->resolved;
-}
-
 /* Where the largest reader finds the object's data, a line of its own. */
 static void print_main_origins(const struct comm_query *query, const struct comm_report *report,
 			       size_t node)
@@ -349,42 +351,71 @@ static void print_main_origins(const struct comm_query *query, const struct comm
 	printf("\n");
 }
 
-/* The largest writer and reader, where both are resolved: "io_thd_1 > redis-server, 21 % of it (3 writers, 4 readers)". */
-static void print_flow(const struct comm_query *query, const struct ctl_labels *labels,
-		       const struct object *object)
+/* The nodes that write an object, or that read it, as far as the query asks for them. */
+static void append_ends(const struct comm_query *query, const struct ctl_labels *labels,
+			size_t object, bool writers, char line[TABLE_LINE])
 {
 	const struct comm_report *report = labels->report;
-	const struct comm_node *node = comm_report_node_at(report, object->node);
-	double bytes = object->share * report->total_bytes;
+	size_t n = 0, used;
+	double all = 0;
 
-	if (query->resolved && !(is_resolved(report, node->main_writer, object->node) &&
-				 is_resolved(report, object->node, node->main_reader))) {
-		printf("%zu write, %zu read", object->n_pairs_in, object->n_pairs_out);
-		return;
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		if ((writers ? edge->to : edge->from) == object)
+			all += edge->bytes;
 	}
-	printf("%s > %s", labels->text[node->main_writer], labels->text[node->main_reader]);
-	if (object->n_pairs_in > 1 || object->n_pairs_out > 1)
-		printf(", %.0f %% of it; %zu write, %zu read",
-		       bytes > 0 ? fmin(100, 100 * node->main_bytes / bytes) : 0,
-		       object->n_pairs_in, object->n_pairs_out);
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+		char name[CTL_LABEL];
+
+		if ((writers ? edge->to : edge->from) != object ||
+		    (query->resolved && !edge->resolved) || n++ >= TABLE_ENDS)
+			continue;
+		used = strlen(line);
+		snprintf(line + used, TABLE_LINE - used, "%s%s %.0f%%", n > 1 ? ", " : "",
+			 ctl_clean(name, sizeof(name),
+				   labels->text[writers ? edge->from : edge->to], TABLE_END),
+			 100 * edge->bytes / all);
+	}
+	used = strlen(line);
+	if (n > TABLE_ENDS)
+		snprintf(line + used, TABLE_LINE - used, ", %zu more", n - TABLE_ENDS);
+	else if (!n)
+		snprintf(line + used, TABLE_LINE - used, "?");
 }
 
-static void print_object(const struct comm_query *query, const struct ctl_labels *labels,
-			 const struct object *object, int width, bool stacked)
+/* Who writes an object and who reads it, largest first. */
+static void print_flow(const struct ctl_term *term, const struct comm_query *query,
+		       const struct ctl_labels *labels, const struct object *object)
+{
+	char line[TABLE_LINE] = "";
+
+	append_ends(query, labels, object->node, true, line);
+	strcat(line, " > ");
+	append_ends(query, labels, object->node, false, line);
+	printf("\n    ");
+	ctl_wrap(term, TABLE_FLOW_INDENT, TABLE_FLOW_INDENT, line);
+}
+
+static void print_object(const struct ctl_term *term, const struct comm_query *query,
+			 const struct ctl_labels *labels, const struct object *object, int width)
 {
 	const struct comm_report *report = labels->report;
 	const struct comm_node *node = comm_report_node_at(report, object->node);
 	double seconds = (report->to_ns - report->from_ns) / 1e9;
 	char name[CTL_LABEL], share[CTL_NUMBER], size[CTL_NUMBER], rate[CTL_NUMBER];
 
-	printf("%-*s  %-9s  %8s  %8s%s %10s/s", width,
-	       ctl_clean(name, sizeof(name), labels->text[object->node], width), node->object_kind,
-	       node->size_bytes ? ctl_bytes(size, node->size_bytes) : "",
+	ctl_clean(name, sizeof(name), labels->text[object->node],
+		  width ? width : term->width - TABLE_KIND);
+	if (width)
+		printf("%-*s  %-9s  ", width, name, node->object_kind);
+	else
+		printf("%s  %s\n", name, node->object_kind);
+	printf("%8s  %8s%s %10s/s", node->size_bytes ? ctl_bytes(size, node->size_bytes) : "",
 	       ctl_percent(share, object->share), object->resolved ? " " : "?",
 	       ctl_bytes(rate, object->share * report->total_bytes / seconds));
-	printf(stacked ? "\n    " : "  ");
-	print_flow(query, labels, object);
-	printf("\n");
+	print_flow(term, query, labels, object);
 	print_main_origins(query, report, object->node);
 }
 
@@ -393,8 +424,8 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 {
 	const struct comm_report *report = labels->report;
 	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
-	bool has_unresolved = false, stacked = term->width < TABLE_FLOW_WIDTH;
-	int width = TABLE_NAME_MIN, most = term->width - (stacked ? TABLE_OBJECT : TABLE_FLOW);
+	bool has_unresolved = false;
+	int width = TABLE_NAME_MIN, most = term->width - TABLE_OBJECT;
 	size_t n, shown = 0, n_rest[2] = {0};
 	double rest[2] = {0};
 
@@ -410,13 +441,17 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 
 		width = len > width ? len : width;
 	}
+	/* Where they would be cut to a few letters, names have lines of their own. */
 	if (width > most)
-		width = most > TABLE_NAME_MIN ? most : TABLE_NAME_MIN;
-	printf("%s%-*s  %-9s  %8s  %8s  %12s%s%s\n", ctl_style(term, CTL_BOLD), width, "object",
-	       "kind", "size", "share", "rate", stacked ? "" : "  mainly writer > reader",
-	       ctl_style(term, CTL_PLAIN));
+		width = most >= TABLE_OBJECT_NAME ? most : 0;
+	fputs(ctl_style(term, CTL_BOLD), stdout);
+	if (width)
+		printf("%-*s  %-9s  ", width, "object", "kind");
+	else
+		printf("object  kind\n");
+	printf("%8s  %8s  %12s%s\n", "size", "share", "rate", ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < shown; i++) {
-		print_object(query, labels, &object[i], width, stacked);
+		print_object(term, query, labels, &object[i], width);
 		has_unresolved |= !object[i].resolved;
 	}
 	for (size_t i = shown; i < n; i++) {

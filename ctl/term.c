@@ -17,7 +17,8 @@ enum {
 void ctl_term_init(struct ctl_term *term)
 {
 	const char *columns = getenv("COLUMNS"), *no_colour = getenv("NO_COLOR");
-	const char *type = getenv("TERM");
+	const char *type = getenv("TERM"), *force = getenv("CLICOLOR_FORCE");
+	bool is_forced = force && *force && strcmp(force, "0") != 0;
 	bool tty = isatty(STDOUT_FILENO);
 	struct winsize size;
 
@@ -31,7 +32,8 @@ void ctl_term_init(struct ctl_term *term)
 	if (term->width > TERM_WIDTH_MAX)
 		term->width = TERM_WIDTH_MAX;
 	term->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	term->colour = tty && !(no_colour && *no_colour) && type && strcmp(type, "dumb") != 0;
+	term->colour = !(no_colour && *no_colour) &&
+		       (is_forced || (tty && type && strcmp(type, "dumb") != 0));
 }
 
 const char *ctl_style(const struct ctl_term *term, enum ctl_style style)
@@ -98,13 +100,23 @@ const char *ctl_clean(char *out, size_t size, const char *text, int width)
 
 void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text)
 {
+	ctl_wrap_styled(term, CTL_PLAIN, column, indent, text);
+}
+
+void ctl_wrap_styled(const struct ctl_term *term, enum ctl_style style, int column, int indent,
+		     const char *text)
+{
+	const char *on = style == CTL_PLAIN ? "" : ctl_style(term, style);
+	const char *off = *on ? ctl_style(term, CTL_PLAIN) : "";
 	bool start = true;
+
+	fputs(on, stdout);
 
 	while (*text) {
 		size_t word = strcspn(text, " ");
 
 		if (!start && column + 1 + (int)word > term->width) {
-			printf("\n%*s", indent, "");
+			printf("%s\n%*s%s", off, indent, "", on);
 			column = indent;
 			start = true;
 		}
@@ -119,5 +131,5 @@ void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *t
 		text += word;
 		text += strspn(text, " ");
 	}
-	putchar('\n');
+	printf("%s\n", off);
 }

@@ -45,5 +45,8 @@ const char *ctl_clean(char *out, size_t size, const char *text, int width);
  * further lines begin at indent.
  */
 void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text);
+/* The same in a style, which each line sets and ends: a pager may show any of them first. */
+void ctl_wrap_styled(const struct ctl_term *term, enum ctl_style style, int column, int indent,
+		     const char *text);
 
 #endif

@@ -41,12 +41,14 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 	const struct comm_run *run = report->run;
 	char cost[CTL_NUMBER], limit[CTL_NUMBER], used[CTL_NUMBER];
 	bool is_idle = run->overhead_limit > 0 && report->overhead_allowed > run->overhead_limit;
+	bool is_over = report->overhead > report->overhead_allowed;
 
 	if (is_idle)
 		snprintf(line, size,
-			 "cost %s of one CPU, of %s allowed however little the target does; it "
+			 "cost %s of one CPU, %s %s allowed however little the target does; it "
 			 "used %s",
-			 ctl_percent(cost, spent_ns / range_ns), ctl_percent(limit, run->floor),
+			 ctl_percent(cost, spent_ns / range_ns), is_over ? "over the" : "of",
+			 ctl_percent(limit, run->floor),
 			 ctl_percent(used, report->target_ns / range_ns));
 	else if (report->target_ns)
 		snprintf(line, size, "cost %s of the target's CPU time",
@@ -54,10 +56,9 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 	else
 		snprintf(line, size, "cost unknown");
 	if (run->overhead_limit > 0 && !is_idle)
-		snprintf(line + strlen(line), size - strlen(line), ", limit %s",
-			 ctl_percent(limit, run->overhead_limit));
-	if (run->overhead_limit > 0 && report->overhead > report->overhead_allowed)
-		snprintf(line + strlen(line), size - strlen(line), ": over the limit");
+		snprintf(line + strlen(line), size - strlen(line), ", limit %s%s",
+			 ctl_percent(limit, run->overhead_limit),
+			 is_over ? ": over the limit" : "");
 }
 
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
@@ -103,10 +104,8 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 	print_seen(term, report);
 	if (*run->notes) {
-		printf("%s", ctl_style(term, CTL_WARN));
 		snprintf(line, sizeof(line), "note: %s", run->notes);
-		ctl_wrap(term, 0, TEXT_INDENT, line);
-		printf("%s", ctl_style(term, CTL_PLAIN));
+		ctl_wrap_styled(term, CTL_WARN, 0, TEXT_INDENT, line);
 	}
 }
 
@@ -234,6 +233,80 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	}
 }
 
+/* Of a file without symbols, functions have the file and an address for their names. */
+static bool is_bare(const struct comm_node *node)
+{
+	const char *module = strrchr(node->module, '/');
+
+	module = module ? module + 1 : node->module;
+	return *module && !strncmp(node->name, module, strlen(module)) &&
+	       !strncmp(node->name + strlen(module), "+0x", 3);
+}
+
+/* The file without symbols whose functions move most bytes; NULL: names are no want. */
+static const struct comm_node *most_bare(const struct comm_report *report, double *ret_share)
+{
+	const struct comm_node *ret = NULL;
+	double most = 0, all = 0;
+
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+		double bytes = 0;
+
+		all += node->written_bytes + node->read_bytes;
+		for (size_t j = 0; j < report->n_nodes && is_bare(node); j++) {
+			const struct comm_node *other = comm_report_node_at(report, j);
+
+			if (is_bare(other) && !strcmp(other->module, node->module))
+				bytes += other->written_bytes + other->read_bytes;
+		}
+		if (bytes > most) {
+			most = bytes;
+			ret = node;
+		}
+	}
+	*ret_share = all > 0 ? most / all : 0;
+	return ret;
+}
+
+static void print_bare(const struct ctl_term *term, const struct comm_report *report)
+{
+	char line[TEXT_LINE], module[64], share[CTL_NUMBER];
+	const struct comm_node *node;
+	double part;
+
+	node = most_bare(report, &part);
+	if (!node || part < 0.1)
+		return;
+	snprintf(line, sizeof(line),
+		 "%s has no names for functions with %s of the bytes. Its debug package has them "
+		 "(on Debian: find-dbgsym-packages %.40s); install that and run commd again.",
+		 ctl_clean(module, sizeof(module), node->module, sizeof(module) - 1),
+		 ctl_percent(share, part), *node->build_id ? node->build_id : "/path/of/the/file");
+	printf("\n");
+	ctl_wrap(term, 0, 0, line);
+}
+
+/* Code whose accesses nobody can tell. */
+static void print_mode32(const struct ctl_term *term, const struct comm_report *report)
+{
+	char line[TEXT_LINE], share[CTL_NUMBER];
+
+	for (size_t i = 0; i < report->n_losses; i++) {
+		const struct comm_report_loss *loss = comm_report_loss_at(report, i);
+		double part = loss->n / fmax(report->samples, 1);
+
+		if (strcmp(loss->cause, "mode32") || part < 0.1)
+			continue;
+		snprintf(line, sizeof(line),
+			 "%s of the samples met 32-bit code, which is not decoded: what it reads "
+			 "and writes is missing.",
+			 ctl_percent(share, fmin(part, 1)));
+		printf("\n");
+		ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
+	}
+}
+
 static void print_nameless(const struct ctl_term *term, const struct comm_report *report)
 {
 	double nameless = 0, named = 0;
@@ -253,31 +326,34 @@ static void print_nameless(const struct ctl_term *term, const struct comm_report
 		 "-X perf for Python 3.12; then run commd again.");
 }
 
+/* What is not resolved at all is no matter of time. */
+static const double hardly = 0.02;
+
 /* Appends how long a run would tell more, or that none would. */
 static void foretell(char *line, size_t size, const struct comm_report *report)
 {
 	static const double day_ns = 86400e9, least_ns = COMM_RESOLVED_SLICES * 1e9;
 	char now[CTL_NUMBER], raised[CTL_NUMBER], share[CTL_NUMBER];
 	double limit = report->run->overhead_limit, raised_ns;
+	double more = report->resolvable_bytes / 2 / fmax(report->unresolved_bytes, 1);
 	size_t n = strlen(line);
 
-	if (report->n_edges && !(report->resolvable_bytes > 0)) {
+	if (report->n_edges && more < hardly) {
 		snprintf(line + n, size - n,
-			 "No longer run would resolve more: the readers read too much else for "
-			 "what is left to be told apart from errors.");
+			 "No longer run would resolve much more: the readers read too much else "
+			 "for what is left to be told apart from errors.");
 		return;
 	}
 	if (!report->n_edges || report->resolve_ns > day_ns) {
-		snprintf(line + n, size - n, "A longer run or a higher --overhead tells more.");
+		snprintf(line + n, size - n, "A longer run or a higher --overhead may tell more.");
 		return;
 	}
 	raised_ns = fmax(report->resolve_ns * limit * 100 / TEXT_RAISED_PCT, least_ns);
-	snprintf(line + n, size - n, "Some %s of it resolves at this rate in some %s",
-		 ctl_percent(share, report->resolvable_bytes / 2 / report->unresolved_bytes),
-		 ctl_about(now, report->resolve_ns));
+	snprintf(line + n, size - n, "A run of %s at this rate would resolve %s of it",
+		 ctl_about(now, report->resolve_ns), ctl_percent(share, more));
 	n = strlen(line);
 	if (limit > 0 && 100 * limit < TEXT_RAISED_PCT && raised_ns < 0.9 * report->resolve_ns)
-		snprintf(line + n, size - n, ", or %s at --overhead %d",
+		snprintf(line + n, size - n, ", or one of %s at --overhead %d",
 			 ctl_about(raised, raised_ns), TEXT_RAISED_PCT);
 	n = strlen(line);
 	snprintf(line + n, size - n, ".");
@@ -291,9 +367,13 @@ static void print_advice(const struct ctl_term *term, const struct comm_report *
 	if (!report->n_unresolved)
 		return;
 	foretell(line, sizeof(line), report);
-	printf("%s", ctl_style(term, CTL_WARN));
-	ctl_wrap(term, 0, 0, line);
-	printf("%s", ctl_style(term, CTL_PLAIN));
+	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
+}
+
+/* Too little runs for any sampling to meet it. */
+static bool is_idle(const struct comm_report *report)
+{
+	return report->target_ns && report->target_ns < 0.02 * (report->to_ns - report->from_ns);
 }
 
 /* Nothing is stated: that is an answer, too. */
@@ -309,6 +389,17 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 	}
 	ctl_duration(length, report->to_ns - report->from_ns);
 	ctl_count(bursts, report->bursts);
+	if (!report->n_edges && is_idle(report)) {
+		snprintf(line, sizeof(line),
+			 "None was seen: the target was idle. It used %s of one CPU in %s, in "
+			 "which %s bursts of samples met it. Put it under its usual load, or run "
+			 "for longer.",
+			 ctl_percent(share,
+				     report->target_ns / fmax(1, report->to_ns - report->from_ns)),
+			 length, bursts);
+		ctl_wrap(term, 0, 0, line);
+		return;
+	}
 	if (!report->n_edges)
 		snprintf(line, sizeof(line), "None was seen in %s and %s bursts of samples.",
 			 length, bursts);
@@ -331,9 +422,7 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 	}
 	n = strlen(line);
 	foretell(line + n, sizeof(line) - n, report);
-	printf("%s", ctl_style(term, CTL_WARN));
-	ctl_wrap(term, 0, 0, line);
-	printf("%s", ctl_style(term, CTL_PLAIN));
+	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
 }
 
 static void print_losses(const struct ctl_term *term, const struct comm_report *report)
@@ -473,8 +562,11 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 			print_advice(&term, report);
 	}
 	print_nameless(&term, report);
+	print_bare(&term, report);
+	print_mode32(&term, report);
 	print_account(&term, query, report);
 	print_losses(&term, report);
-	print_reading(&term, query, report, has_unresolved);
+	if (stated)
+		print_reading(&term, query, report, has_unresolved);
 	ctl_labels_deinit(&labels);
 }

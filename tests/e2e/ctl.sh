@@ -183,6 +183,31 @@ sqlite3 little.db "UPDATE run SET overhead_limit = 0.0001, floor = 0"
 expect 0 "$ctl" report --store little.db
 says stdout "of the target's CPU time, limit 0.01 %: over the limit"
 
+# In few columns, and by object, names stay whole
+for width in 40 60; do
+	COLUMNS=$width expect 0 "$ctl" report --store redis.db
+	says stdout '> jemalloc_bg_thd$'
+	COLUMNS=$width expect 0 "$ctl" report --store redis.db --by-object
+	says stdout '^io_threads_pending  static$'
+	[ "$(sed -n '/^object/,/^and/p' stdout | wc -L)" -le $width ] || fail "objects are wider than $width"
+done
+expect 0 "$ctl" report --store redis.db --by-object
+says stdout 'redis-server [0-9]*% > .*io_thd_1 [0-9]*%, .*1 more'
+# What to do: nothing where nothing helps, and of what the target did
+says stdout '^No longer run would resolve much more\|^A run of .* would resolve'
+sqlite3 little.db "DELETE FROM edge; UPDATE slice SET target_ns = 1000000"
+expect 0 "$ctl" report --store little.db
+says stdout 'the target was idle. It used 0.10 % of one CPU'
+grep -q 'Estimates from samples' stdout && fail "how to read figures that are not there"
+# A pool of hundreds is told by role, unless threads are asked for
+$make many pool.db 20 || exit 1
+expect 0 "$ctl" report --store pool.db
+says stdout '^Communication between roles'
+says stdout 'These are roles, for there are [0-9]* threads'
+expect 0 "$ctl" report --store pool.db --by-thread
+says stdout '^Communication between threads'
+is "$("$ctl" report --store pool.db --json | jq -r '.nodes[0].kind')" thread "what programs get"
+
 # Labels, and deletion
 cp redis.db edited.db
 $make redis edited.db 20 || exit 1
@@ -535,6 +560,12 @@ if command -v script >/dev/null; then
 		[ $((n > 0)) = "${case#*:}" ] || fail "colours with ${case%:*}"
 	done
 fi
+
+# For less -R: colours through a pipe when asked for, and each line ends what it began
+CLICOLOR_FORCE=1 expect 0 "$ctl" report --store redis.db
+grep -q $'\033\[33m' stdout || fail "no colours with CLICOLOR_FORCE"
+grep $'\033' stdout | grep -qv $'\033\[0m[^\033]*$' && fail "a line leaves its colour on"
+CLICOLOR_FORCE=1 NO_COLOR=1 "$ctl" report --store redis.db | grep -q $'\033' && fail "NO_COLOR comes first"
 
 # doctor: works with and without a daemon
 PATH=/nonexistent expect 1 "$ctl" doctor --store none.db
