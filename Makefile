@@ -36,7 +36,7 @@ quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
 INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
-INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html
+INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -liberty -lm
@@ -45,7 +45,7 @@ LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
 LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)))
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
-CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c)) $(O)/ctl/html/asset.o
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c)) $(O)/ctl/html/asset.o
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 

@@ -16,6 +16,7 @@ enum {
 
 /* argv[0] is "commctl NAME", for argp's messages. */
 int ctl_report(int argc, char **argv);
+int ctl_graph(int argc, char **argv);
 int ctl_export(int argc, char **argv);
 int ctl_top(int argc, char **argv);
 int ctl_html(int argc, char **argv);

@@ -6,18 +6,23 @@
 
 #include "utf8.h"
 
-static void quote(const char *text)
+static FILE *out_of(const struct ctl_json *json)
 {
-	putchar('"');
+	return json->out ? json->out : stdout;
+}
+
+static void quote(FILE *out, const char *text)
+{
+	putc('"', out);
 	while (*text) {
 		int n;
 		const char *shown = ctl_utf8_take(&text, &n);
 
 		if (*shown == '"' || *shown == '\\')
-			putchar('\\');
-		fwrite(shown, 1, n, stdout);
+			putc('\\', out);
+		fwrite(shown, 1, n, out);
 	}
-	putchar('"');
+	putc('"', out);
 }
 
 /* Writes what comes before a value: the comma, the line break and the name. */
@@ -25,24 +30,25 @@ static void begin(struct ctl_json *json, const char *name)
 {
 	/* Past this depth everything stays on one line. */
 	enum { LINES_DEPTH = 2 };
+	FILE *out = out_of(json);
 
 	if (json->depth && !json->first)
-		putchar(',');
+		putc(',', out);
 	if (json->depth && json->depth <= LINES_DEPTH)
-		printf("\n%*s", json->depth, "");
+		fprintf(out, "\n%*s", json->depth, "");
 	else if (json->depth && !json->first)
-		putchar(' ');
+		putc(' ', out);
 	json->first = false;
 	if (name) {
-		quote(name);
-		fputs(": ", stdout);
+		quote(out, name);
+		fputs(": ", out);
 	}
 }
 
 void ctl_json_open(struct ctl_json *json, const char *name, char bracket)
 {
 	begin(json, name);
-	putchar(bracket);
+	putc(bracket, out_of(json));
 	json->depth++;
 	json->first = true;
 }
@@ -51,40 +57,40 @@ void ctl_json_close(struct ctl_json *json, char bracket)
 {
 	json->depth--;
 	json->first = false;
-	putchar(bracket);
+	putc(bracket, out_of(json));
 	if (!json->depth)
-		putchar('\n');
+		putc('\n', out_of(json));
 }
 
 void ctl_json_string(struct ctl_json *json, const char *name, const char *value)
 {
 	begin(json, name);
-	quote(value);
+	quote(out_of(json), value);
 }
 
 void ctl_json_count(struct ctl_json *json, const char *name, uint64_t value)
 {
 	begin(json, name);
-	printf("%llu", (unsigned long long)value);
+	fprintf(out_of(json), "%llu", (unsigned long long)value);
 }
 
 void ctl_json_int(struct ctl_json *json, const char *name, int64_t value)
 {
 	begin(json, name);
-	printf("%lld", (long long)value);
+	fprintf(out_of(json), "%lld", (long long)value);
 }
 
 void ctl_json_double(struct ctl_json *json, const char *name, double value)
 {
 	begin(json, name);
 	if (isfinite(value))
-		printf("%.10g", value);
+		fprintf(out_of(json), "%.10g", value);
 	else
-		fputs("null", stdout);
+		fputs("null", out_of(json));
 }
 
 void ctl_json_bool(struct ctl_json *json, const char *name, bool value)
 {
 	begin(json, name);
-	fputs(value ? "true" : "false", stdout);
+	fputs(value ? "true" : "false", out_of(json));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes JSON to stdout value by value: what is output is valid JSON and UTF-8
+ * Writes JSON value by value: what is output is valid JSON and UTF-8
  * whatever bytes the texts have.
  */
 #ifndef CTL_JSON_H
@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct ctl_json {
+	FILE *out; /* NULL: stdout */
 	int depth;
 	bool first; /* the innermost open object or array is still empty */
 };

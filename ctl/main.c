@@ -24,6 +24,7 @@ static const struct command {
 	{"top", ctl_top, "the same of the last minute, on a screen that follows"},
 	{"diff", ctl_diff, "what changed from one run to another"},
 	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
+	{"graph", ctl_graph, "the same as a graph, a matrix or streams: of runs, of their phases"},
 	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
 	{"list", ctl_list, "the runs in a store"},
 	{"label", ctl_label, "what to call a run"},

@@ -142,6 +142,25 @@ const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns)
 	return text;
 }
 
+bool ctl_parse_bytes(const char *text, double *ret)
+{
+	static const char steps_of_1024[] = "KMGT";
+	const char *step;
+	char *end;
+	double value;
+
+	if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
+		return false;
+	value = strtod(text, &end);
+	step = *end ? strchr(steps_of_1024, *end) : NULL;
+	if (step)
+		value *= pow(1024, step - steps_of_1024 + 1);
+	if (end[step != NULL] || !isfinite(value))
+		return false;
+	*ret = value;
+	return true;
+}
+
 bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret)
 {
 	unsigned long long value;

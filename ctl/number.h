@@ -26,6 +26,8 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
 /* Local time, "2026-11-20 22:11:05". */
 const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns);
 
+/* "4096", "64K", "1.5M": steps of 1024, up to T; false: it is no such text. */
+bool ctl_parse_bytes(const char *text, double *ret);
 bool ctl_parse_count(const char *text, uint64_t max, uint64_t *ret);
 
 #endif

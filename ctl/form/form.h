@@ -8,7 +8,11 @@
 #ifndef CTL_FORM_H
 #define CTL_FORM_H
 
+#include <stdio.h>
+
 #include <comm/comm.h>
+
+#include "panel.h"
 
 /*
  * FORM(name, top, min_share_pct, resolved, help): top edges at most (0: all) and those of
@@ -35,6 +39,13 @@ struct ctl_form {
 	void ctl_form_##name(const struct comm_query *query, const struct comm_report *report);
 CTL_FORMS(CTL_FORM_DECLARE)
 #undef CTL_FORM_DECLARE
+
+/* The members of what ctl_form_json() prints, for an object that holds several reports. */
+struct ctl_json;
+void ctl_form_json_members(struct ctl_json *json, const struct comm_report *report);
+/* Prints a report as a drawing of it alone. */
+void ctl_form_draw(const struct comm_query *query, const struct comm_report *report,
+		   int (*draw)(const struct ctl_panels *panels, FILE *out));
 
 /* The form of that name, the default one for a NULL name; returns NULL: no such form. */
 const struct ctl_form *ctl_form_find(const char *name);

@@ -150,65 +150,71 @@ static void print_origins(struct ctl_json *json, const struct comm_report *repor
 	ctl_json_close(json, '}');
 }
 
-void ctl_form_json(const struct comm_query *query, const struct comm_report *report)
+void ctl_form_json_members(struct ctl_json *json, const struct comm_report *report)
 {
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
-	struct ctl_json json = {0};
 
-	(void)query;
 	/* If calloc() fails (used is NULL), every node is listed, connected or not. */
 	for (size_t i = 0; used && i < report->n_shown; i++)
 		used[comm_report_edge_at(report, i)->from] =
 			used[comm_report_edge_at(report, i)->to] = true;
-	ctl_json_open(&json, NULL, '{');
-	print_run(&json, report);
-	print_range(&json, report);
-	print_account(&json, report);
-	ctl_json_open(&json, "nodes", '[');
+	print_run(json, report);
+	print_range(json, report);
+	print_account(json, report);
+	ctl_json_open(json, "nodes", '[');
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		if (!used || used[i])
-			print_node(&json, report, comm_report_node_at(report, i));
+			print_node(json, report, comm_report_node_at(report, i));
 	}
-	ctl_json_close(&json, ']');
-	ctl_json_open(&json, "edges", '[');
+	ctl_json_close(json, ']');
+	ctl_json_open(json, "edges", '[');
 	for (size_t i = 0; i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
-		ctl_json_open(&json, NULL, '{');
-		ctl_json_string(&json, "from", comm_report_node_at(report, edge->from)->id);
-		ctl_json_string(&json, "to", comm_report_node_at(report, edge->to)->id);
-		ctl_json_double(&json, "bytes", edge->bytes);
-		ctl_json_double(&json, "low", edge->low);
-		ctl_json_double(&json, "high", edge->high);
-		ctl_json_double(&json, "share", edge->share);
-		ctl_json_double(&json, "share_low", edge->share_low);
-		ctl_json_double(&json, "share_high", edge->share_high);
-		ctl_json_double(&json, "coarse_bytes", edge->coarse_bytes);
-		ctl_json_count(&json, "samples", edge->samples);
-		ctl_json_count(&json, "slices", edge->slices);
-		ctl_json_count(&json, "level", edge->level);
-		ctl_json_bool(&json, "resolved", edge->resolved);
-		print_origins(&json, report, edge);
-		ctl_json_close(&json, '}');
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "from", comm_report_node_at(report, edge->from)->id);
+		ctl_json_string(json, "to", comm_report_node_at(report, edge->to)->id);
+		ctl_json_double(json, "bytes", edge->bytes);
+		ctl_json_double(json, "low", edge->low);
+		ctl_json_double(json, "high", edge->high);
+		ctl_json_double(json, "share", edge->share);
+		ctl_json_double(json, "share_low", edge->share_low);
+		ctl_json_double(json, "share_high", edge->share_high);
+		ctl_json_double(json, "coarse_bytes", edge->coarse_bytes);
+		ctl_json_count(json, "samples", edge->samples);
+		ctl_json_count(json, "slices", edge->slices);
+		ctl_json_count(json, "level", edge->level);
+		ctl_json_bool(json, "resolved", edge->resolved);
+		print_origins(json, report, edge);
+		ctl_json_close(json, '}');
 	}
-	ctl_json_close(&json, ']');
-	ctl_json_open(&json, "loss", '{');
+	ctl_json_close(json, ']');
+	ctl_json_open(json, "loss", '{');
 	for (size_t i = 0; i < report->n_losses; i++)
-		ctl_json_count(&json, comm_report_loss_at(report, i)->cause,
+		ctl_json_count(json, comm_report_loss_at(report, i)->cause,
 			       comm_report_loss_at(report, i)->n);
-	ctl_json_close(&json, '}');
-	ctl_json_open(&json, "time", '[');
+	ctl_json_close(json, '}');
+	ctl_json_open(json, "time", '[');
 	for (size_t i = 0; i < report->n_slices; i++) {
 		const struct comm_report_slice *slice = comm_report_slice_at(report, i);
 
-		ctl_json_open(&json, NULL, '{');
-		ctl_json_count(&json, "start_ns", slice->start_ns);
-		ctl_json_count(&json, "end_ns", slice->end_ns);
-		ctl_json_double(&json, "bytes", slice->bytes);
-		ctl_json_count(&json, "samples", slice->samples);
-		ctl_json_close(&json, '}');
+		ctl_json_open(json, NULL, '{');
+		ctl_json_count(json, "start_ns", slice->start_ns);
+		ctl_json_count(json, "end_ns", slice->end_ns);
+		ctl_json_double(json, "bytes", slice->bytes);
+		ctl_json_count(json, "samples", slice->samples);
+		ctl_json_close(json, '}');
 	}
-	ctl_json_close(&json, ']');
-	ctl_json_close(&json, '}');
+	ctl_json_close(json, ']');
 	free(used);
+}
+
+void ctl_form_json(const struct comm_query *query, const struct comm_report *report)
+{
+	struct ctl_json json = {0};
+
+	(void)query;
+	ctl_json_open(&json, NULL, '{');
+	ctl_form_json_members(&json, report);
+	ctl_json_close(&json, '}');
 }

@@ -373,6 +373,8 @@ fi
 	fail "a graph has the 60 largest edges"
 expect 0 "$ctl" report --store redis.db --dot --by-object
 says stdout 'shape=box'
+says stdout 'shape=hexagon'
+expect 0 "$ctl" report --store redis.db --dot --by-function
 says stdout 'shape=oval'
 
 # Text for people: within the width, ASCII in the C locale, no colours

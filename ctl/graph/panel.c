@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "panel.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "phases.h"
+#include "term.h"
+
+enum { PANEL_COMMAND = 60 };
+
+static void deinit(struct ctl_panel *panel)
+{
+	if (panel->report)
+		ctl_labels_deinit(&panel->labels);
+	comm_report_free(panel->report);
+}
+
+static void course_deinit(struct ctl_course *course)
+{
+	deinit(&course->whole);
+	for (size_t i = 0; i < course->n_phases; i++)
+		deinit(&course->phase[i]);
+	free(course->phase);
+}
+
+void ctl_panels_deinit(struct ctl_panels *panels)
+{
+	for (size_t i = 0; i < panels->n_courses; i++)
+		course_deinit(&panels->course[i]);
+	free(panels->course);
+	*panels = (struct ctl_panels){0};
+}
+
+static int take(struct ctl_panel *panel, struct comm_reader *reader, const struct comm_query *query,
+		char **err)
+{
+	int code = comm_reader_report(reader, query, &panel->report, err);
+
+	return code ? code : ctl_labels_init(&panel->labels, panel->report);
+}
+
+static int take_phases(struct ctl_course *course, struct comm_reader *reader,
+		       const struct comm_query *asked, size_t n_phases, uint64_t phase_ns,
+		       char **err)
+{
+	const struct comm_report *whole = course->whole.report;
+	uint64_t least_ns = phase_ns ? phase_ns : (whole->to_ns - whole->from_ns) / n_phases;
+	struct comm_query query = *asked;
+	struct ctl_phase *phase;
+	size_t n;
+	int code = ctl_phases_cut(whole, least_ns, phase_ns ? 1 : COMM_RESOLVED_SLICES, &phase, &n);
+
+	if (code)
+		return code;
+	course->phase = calloc(n + 1, sizeof(*course->phase));
+	if (!course->phase)
+		code = -ENOMEM;
+	query.run = whole->run->id;
+	for (size_t i = 0; i < n && !code; i++) {
+		struct ctl_panel *panel = &course->phase[course->n_phases++];
+		char from[CTL_NUMBER], to[CTL_NUMBER];
+
+		query.from_ns = phase[i].from_ns;
+		query.to_ns = phase[i].to_ns;
+		snprintf(panel->title, sizeof(panel->title), "run %lld, %s to %s",
+			 (long long)query.run, ctl_duration(from, query.from_ns),
+			 ctl_duration(to, query.to_ns));
+		code = take(panel, reader, &query, err);
+	}
+	free(phase);
+	return code;
+}
+
+int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
+		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, char **err)
+{
+	struct ctl_course *grown =
+		reallocarray(panels->course, panels->n_courses + 1, sizeof(*grown));
+	struct ctl_course *course;
+	char command[PANEL_COMMAND];
+	int code;
+
+	*err = NULL;
+	if (!grown)
+		return -ENOMEM;
+	panels->course = grown;
+	course = &grown[panels->n_courses++];
+	*course = (struct ctl_course){0};
+	code = take(&course->whole, reader, query, err);
+	if (code)
+		return code;
+	snprintf(course->whole.title, sizeof(course->whole.title), "run %lld: %s",
+		 (long long)course->whole.report->run->id,
+		 ctl_clean(command, sizeof(command), course->whole.report->run->command,
+			   sizeof(command) - 1));
+	if (n_phases)
+		code = take_phases(course, reader, query, n_phases, phase_ns, err);
+	return code;
+}
+
+const struct ctl_panel *ctl_panels_at(const struct ctl_panels *panels, size_t i)
+{
+	for (size_t j = 0; j < panels->n_courses; j++) {
+		const struct ctl_course *course = &panels->course[j];
+
+		if (!course->n_phases && !i--)
+			return &course->whole;
+		if (course->n_phases && i < course->n_phases)
+			return &course->phase[i];
+		i -= course->n_phases;
+	}
+	return NULL;
+}
+
+size_t ctl_panels_count(const struct ctl_panels *panels)
+{
+	size_t n = 0;
+
+	while (ctl_panels_at(panels, n))
+		n++;
+	return n;
+}
+
+double ctl_panels_largest(const struct ctl_panels *panels)
+{
+	const struct ctl_panel *panel;
+	double largest = 0;
+
+	for (size_t i = 0; (panel = ctl_panels_at(panels, i)); i++)
+		for (size_t j = 0; j < panel->report->n_shown; j++)
+			largest = fmax(largest, comm_report_edge_at(panel->report, j)->bytes);
+	return largest;
+}
+
+bool ctl_panel_is_same(const struct comm_node *a, const struct comm_node *b)
+{
+	/* A node of several groupings is numbered by each report anew. */
+	return a->n_parts ? !strcmp(a->key, b->key) : !strcmp(a->id, b->id);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Panels: what a drawing is of.  One is a report: of a run, of each of several runs, or of each
+ * phase of these; the report of a whole run is there too where its phases are drawn.
+ */
+#ifndef CTL_PANEL_H
+#define CTL_PANEL_H
+
+#include <comm/comm.h>
+
+#include "label.h"
+
+enum { CTL_PANEL_TITLE = 96 };
+
+struct ctl_panel {
+	struct comm_report *report;
+	struct ctl_labels labels;
+	char title[CTL_PANEL_TITLE]; /* which run, and which part of it; printable ASCII */
+};
+
+/* A run, and its phases in the order of time. */
+struct ctl_course {
+	struct ctl_panel whole, *phase;
+	size_t n_phases;
+};
+
+struct ctl_panels {
+	const struct comm_query *query; /* of all reports, but for run and range; the user's */
+	struct ctl_course *course;	/* of each run */
+	size_t n_courses;
+};
+
+/*
+ * Adds a course of the query's run and range.  Its phases are n_phases at most, each of so many
+ * slices at least that it can be checked against itself; or they are as long as phase_ns says,
+ * if it is not 0.  n_phases 0: none.  *err as by the library.
+ */
+int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
+		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, char **err);
+/* Zeroed panels hold nothing. */
+void ctl_panels_deinit(struct ctl_panels *panels);
+
+/* What is drawn: each phase, or where there are none each run; NULL past the last one. */
+const struct ctl_panel *ctl_panels_at(const struct ctl_panels *panels, size_t i);
+size_t ctl_panels_count(const struct ctl_panels *panels);
+
+/* The most bytes of an edge that is shown, of all that is drawn. */
+double ctl_panels_largest(const struct ctl_panels *panels);
+
+/* Whether two nodes of reports of one run are one. */
+bool ctl_panel_is_same(const struct comm_node *a, const struct comm_node *b);
+
+#endif
