@@ -22,10 +22,11 @@ static void frame(FILE *out, const char *what, const char *text, char end)
 	putc(end, out);
 }
 
-int ctl_export_collapsed(const struct comm_query *query, const struct comm_report *report,
-			 FILE *out)
+int ctl_export_collapsed(const struct ctl_export *export, FILE *out, char **err)
 {
-	(void)query;
+	const struct comm_report *report = export->report;
+
+	(void)err;
 	for (size_t i = 0; i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 		const struct comm_node *from = comm_report_node_at(report, edge->from);

@@ -3,13 +3,16 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "by.h"
 #include "ctl.h"
 #include "exporter.h"
 #include "number.h"
 #include "open.h"
+#include "output.h"
 #include "run.h"
 
 enum {
@@ -19,17 +22,22 @@ enum {
 	KEY_FIRST_READ,
 	KEY_WITHIN,
 	KEY_GUESS,
+	KEY_BY,
 };
 
 struct exporter {
 	const char *name;
 	bool binary;
-	int (*write)(const struct comm_query *query, const struct comm_report *report, FILE *out);
+	const char *by;
+	bool others_too;
+	int (*write)(const struct ctl_export *export, FILE *out, char **err);
 };
 
-#define EXPORTER_LINE(name, binary, help) {#name, binary, ctl_export_##name},
-#define EXPORTER_NAME(name, binary, help) " " #name
-#define EXPORTER_OPTION(name, binary, help) {#name, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, help, 0},
+#define EXPORTER_LINE(name, binary, by, others_too, help) \
+	{#name, binary, by, others_too, ctl_export_##name},
+#define EXPORTER_NAME(name, binary, by, others_too, help) " " #name
+#define EXPORTER_OPTION(name, binary, by, others_too, help) \
+	{#name, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, help, 0},
 
 static const struct exporter exporters[] = {CTL_EXPORTERS(EXPORTER_LINE)};
 
@@ -49,6 +57,7 @@ static const struct argp_option argp_options[] = {
 	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
 	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
 	{"within", KEY_WITHIN, NULL, 0, "Also what a thread reads that it wrote itself", 0},
+	{"by", KEY_BY, "NAME", 0, "Of a matrix: what its rows and columns are; default thread", 0},
 	{"all", 'a', NULL, 0, "Also what is not resolved: marked ?, in pprof the tag resolved:no",
 	 0},
 	{"guess", KEY_GUESS, NULL, 0, "As --all, and with guesses, as in commctl report", 0},
@@ -116,6 +125,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'a':
 		options->query.resolved = 0;
 		return 0;
+	case KEY_BY:
+		return ctl_by_parse(CTL_BY, arg, state, &options->query.by);
 	case KEY_GUESS:
 		options->query.resolved = 0;
 		options->query.guess = 1;
@@ -129,6 +140,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (options->exporter->binary && !options->file && isatty(STDOUT_FILENO))
 			argp_error(state, "%s is no text: name a file by -o, or a pipe",
 				   options->exporter->name);
+		else if (options->query.by && !options->exporter->others_too)
+			argp_error(state, "--by is of other formats: %s is by %s",
+				   options->exporter->name, options->exporter->by);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -137,35 +151,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
-	.doc = "A run in the format of another tool: each edge between threads is a stack, whose "
-	       "leaf is the function that read, below it the object, and at the root the function "
-	       "that wrote.",
+	.doc = "A run in the format of another tool.  In stacks each edge between threads is one, "
+	       "whose leaf is the function that read, below it the object, and at the root the "
+	       "function that wrote.",
 };
 
-static int write_out(const struct options *options, const struct comm_report *report)
+/* Made in memory, so that what fails leaves the file as it was. */
+static int write_out(const struct options *options, struct comm_reader *reader,
+		     const struct comm_report *report)
 {
-	FILE *out = options->file ? fopen(options->file, "we") : stdout;
-	int code;
+	const struct ctl_export export = {reader, &options->query, report};
+	char *bytes = NULL, *err = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&bytes, &size);
+	int code = out ? options->exporter->write(&export, out, &err) : -errno;
 
-	if (!out) {
-		fprintf(stderr, "commctl: cannot write %s: %s\n", options->file, strerror(errno));
-		return CTL_FAILURE;
-	}
-	code = options->exporter->write(&options->query, report, out);
-	if (code) {
-		if (options->file)
-			fclose(out);
-		return ctl_error(code, NULL);
-	}
-	/* What goes to stdout is checked when the program ends. */
-	if (!options->file)
-		return CTL_OK;
-	code = ferror(out);
-	if (fclose(out) || code) {
-		fprintf(stderr, "commctl: cannot write %s: %s\n", options->file, strerror(errno));
-		return CTL_FAILURE;
-	}
-	return CTL_OK;
+	if (out && (ferror(out) | fclose(out)) && !code)
+		code = -ENOMEM;
+	code = code ? ctl_error(code, err) : ctl_output_write(options->file, bytes, size);
+	free(bytes);
+	return code;
 }
 
 int ctl_export(int argc, char **argv)
@@ -176,19 +181,21 @@ int ctl_export(int argc, char **argv)
 	char *err;
 	int code;
 
-	options.query.by = CTL_EXPORT_BY;
 	options.query.across = true;
 	options.query.resolved = 1;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (!options.query.by)
+		options.query.by = options.exporter->by;
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
 	code = comm_reader_report(reader, &options.query, &report, &err);
-	comm_reader_close(reader);
-	if (code)
+	if (code) {
+		comm_reader_close(reader);
 		return ctl_error(code, err);
+	}
 	if (report->n_shown) {
-		code = write_out(&options, report);
+		code = write_out(&options, reader, report);
 	} else {
 		fprintf(stderr,
 			"commctl: nothing to export: none of %zu flows is resolved, see what "
@@ -197,5 +204,6 @@ int ctl_export(int argc, char **argv)
 		code = CTL_NO_DATA;
 	}
 	comm_report_free(report);
+	comm_reader_close(reader);
 	return code;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exporters: a report in the format of a tool that others wrote.  An exporter is one file
+ * Exporters: a run in the format of a tool that others wrote.  An exporter is one file
  * which defines ctl_export_NAME(), and one line of the table here.
  *
- * The report is by thread, function and object: each node has these three parts.  An edge
- * becomes a stack whose leaf is the reading function, below it the object, and at the root
- * the function that wrote: so a flame graph tells who feeds whom.
+ * Exporters of stacks have a report by thread, function and object: each node has these three
+ * parts.  An edge becomes a stack whose leaf is the reading function, below it the object, and
+ * at the root the function that wrote: so a flame graph tells who feeds whom.
  */
 #ifndef CTL_EXPORTER_H
 #define CTL_EXPORTER_H
@@ -14,7 +14,7 @@
 
 #include <comm/comm.h>
 
-#define CTL_EXPORT_BY "thread,function,object"
+#define CTL_EXPORT_STACKS "thread,function,object"
 
 enum ctl_export_part {
 	CTL_PART_THREAD,
@@ -23,15 +23,30 @@ enum ctl_export_part {
 	CTL_PARTS,
 };
 
-/* EXPORTER(name, binary, help); a binary format does not go to a terminal. */
-#define CTL_EXPORTERS(EXPORTER)                                                          \
-	EXPORTER(pprof, true, "for go tool pprof, speedscope, Pyroscope: profile.proto") \
-	EXPORTER(collapsed, false, "for flamegraph.pl, inferno, speedscope: stacks a line")
+/* What is exported: a report, and whom to ask for reports of its parts. */
+struct ctl_export {
+	struct comm_reader *reader;
+	const struct comm_query *query; /* of the report */
+	const struct comm_report *report;
+};
 
-/* 0 or -errno; that not all could be written to out shows in ferror(). */
-#define CTL_EXPORTER_DECLARE(name, binary, help)                                                \
-	int ctl_export_##name(const struct comm_query *query, const struct comm_report *report, \
-			      FILE *out);
+/*
+ * EXPORTER(name, binary, by, others_too, help); a binary format does not go to a terminal.  by: of the
+ * report, unless the user says otherwise where others_too.
+ */
+#define CTL_EXPORTERS(EXPORTER)                                             \
+	EXPORTER(pprof, true, CTL_EXPORT_STACKS, false,                     \
+		 "for go tool pprof, speedscope, Pyroscope: profile.proto") \
+	EXPORTER(collapsed, false, CTL_EXPORT_STACKS, false,                \
+		 "for flamegraph.pl, inferno, speedscope: stacks a line")   \
+	EXPORTER(perfetto, true, "thread", false,                           \
+		 "for ui.perfetto.dev: threads in the course of time")      \
+	EXPORTER(matrix, false, "thread", true,                             \
+		 "for spreadsheets and heat-map tools: CSV, writers in rows")
+
+/* 0 or -errno; *err as by the library.  That not all could be written to out shows in ferror(). */
+#define CTL_EXPORTER_DECLARE(name, binary, by, others_too, help) \
+	int ctl_export_##name(const struct ctl_export *export, FILE *out, char **err);
 CTL_EXPORTERS(CTL_EXPORTER_DECLARE)
 #undef CTL_EXPORTER_DECLARE
 

@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "exporter.h"
-#include "utf8.h"
+#include "protobuf.h"
 
 /* Numbers of fields. */
 enum {
@@ -47,15 +47,6 @@ enum {
 	FUNCTION_NAME = 2,
 };
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
-
-/* A message that is being written; memory runs out for all that follows, too. */
-struct message {
-	char *bytes;
-	size_t n, room;
-	bool failed;
-};
-
 /* Roles of a node in a stack: one function of the program is two of the profile. */
 static const struct role {
 	enum ctl_export_part part;
@@ -74,7 +65,7 @@ struct place {
 };
 
 struct profile {
-	struct message out;
+	struct ctl_message out;
 	uint64_t n_strings;
 	struct place *place; /* of each location */
 	size_t n_places;
@@ -82,88 +73,30 @@ struct profile {
 	size_t n_mappings;
 };
 
-static void append(struct message *m, const void *bytes, size_t n)
-{
-	if ((!m->bytes || m->n + n > m->room) && !m->failed) {
-		size_t room = 2 * (m->n + n) + 64;
-		char *grown = realloc(m->bytes, room);
-
-		if (grown) {
-			m->bytes = grown;
-			m->room = room;
-		}
-		m->failed = !grown;
-	}
-	if (m->failed)
-		return;
-	memcpy(m->bytes + m->n, bytes, n);
-	m->n += n;
-}
-
-static void append_varint(struct message *m, uint64_t value)
-{
-	uint8_t byte;
-
-	do {
-		byte = (value & 0x7f) | (value > 0x7f ? 0x80 : 0);
-		append(m, &byte, 1);
-		value >>= 7;
-	} while (value);
-}
-
-static void put_number(struct message *m, int field, uint64_t value)
-{
-	append_varint(m, (uint64_t)field << 3 | WIRE_VARINT);
-	append_varint(m, value);
-}
-
-static void put_bytes(struct message *m, int field, const void *bytes, size_t n)
-{
-	append_varint(m, (uint64_t)field << 3 | WIRE_BYTES);
-	append_varint(m, n);
-	append(m, bytes, n);
-}
-
-/* Puts a message into another one, and ends it. */
-static void put_message(struct message *m, int field, struct message *inner)
-{
-	if (inner->failed)
-		m->failed = true;
-	else
-		put_bytes(m, field, inner->bytes, inner->n);
-	free(inner->bytes);
-	*inner = (struct message){0};
-}
-
 /* Adds a string, which must be UTF-8, to the table; returns its index. */
 static uint64_t string_of(struct profile *p, const char *prefix, const char *text)
 {
-	struct message clean = {0};
+	struct ctl_message clean = {0};
 
-	append(&clean, prefix, strlen(prefix));
-	while (*text) {
-		int n;
-		const char *shown = ctl_utf8_take(&text, &n);
-
-		append(&clean, shown, n);
-	}
-	put_message(&p->out, PROFILE_STRING, &clean);
+	ctl_message_append(&clean, prefix, strlen(prefix));
+	ctl_message_append_text(&clean, text);
+	ctl_message_put(&p->out, PROFILE_STRING, &clean);
 	return p->n_strings++;
 }
 
 static void put_type(struct profile *p, const char *type, const char *unit)
 {
-	struct message m = {0};
+	struct ctl_message m = {0};
 
-	put_number(&m, TYPE_TYPE, string_of(p, "", type));
-	put_number(&m, TYPE_UNIT, string_of(p, "", unit));
-	put_message(&p->out, PROFILE_SAMPLE_TYPE, &m);
+	ctl_message_number(&m, TYPE_TYPE, string_of(p, "", type));
+	ctl_message_number(&m, TYPE_UNIT, string_of(p, "", unit));
+	ctl_message_put(&p->out, PROFILE_SAMPLE_TYPE, &m);
 }
 
 /* The mapping that a function lies in; ids start at 1. */
 static uint64_t mapping_of(struct profile *p, const struct comm_node *node)
 {
-	struct message m = {0};
+	struct ctl_message m = {0};
 	size_t i = 0;
 
 	while (i < p->n_mappings && (strcmp(p->mapping[i]->module, node->module) ||
@@ -172,18 +105,18 @@ static uint64_t mapping_of(struct profile *p, const struct comm_node *node)
 	if (i < p->n_mappings)
 		return i + 1;
 	p->mapping[p->n_mappings++] = node;
-	put_number(&m, MAPPING_ID, i + 1);
-	put_number(&m, MAPPING_FILE, string_of(p, "", node->module));
-	put_number(&m, MAPPING_BUILD_ID, string_of(p, "", node->build_id));
-	put_number(&m, MAPPING_HAS_FUNCTIONS, 1); /* nobody need look for symbols */
-	put_message(&p->out, PROFILE_MAPPING, &m);
+	ctl_message_number(&m, MAPPING_ID, i + 1);
+	ctl_message_number(&m, MAPPING_FILE, string_of(p, "", node->module));
+	ctl_message_number(&m, MAPPING_BUILD_ID, string_of(p, "", node->build_id));
+	ctl_message_number(&m, MAPPING_HAS_FUNCTIONS, 1); /* nobody need look for symbols */
+	ctl_message_put(&p->out, PROFILE_MAPPING, &m);
 	return i + 1;
 }
 
 /* The location of a node in a role, with a function of its own. */
 static uint64_t location_of(struct profile *p, const struct comm_node *node, int role)
 {
-	struct message m = {0}, line = {0};
+	struct ctl_message m = {0}, line = {0};
 	size_t i = 0;
 
 	while (i < p->n_places && (p->place[i].node != node || p->place[i].role != role))
@@ -191,38 +124,38 @@ static uint64_t location_of(struct profile *p, const struct comm_node *node, int
 	if (i < p->n_places)
 		return i + 1;
 	p->place[p->n_places++] = (struct place){node, role};
-	put_number(&m, FUNCTION_ID, i + 1);
-	put_number(&m, FUNCTION_NAME, string_of(p, roles[role].prefix, node->name));
-	put_message(&p->out, PROFILE_FUNCTION, &m);
-	put_number(&m, LOCATION_ID, i + 1);
+	ctl_message_number(&m, FUNCTION_ID, i + 1);
+	ctl_message_number(&m, FUNCTION_NAME, string_of(p, roles[role].prefix, node->name));
+	ctl_message_put(&p->out, PROFILE_FUNCTION, &m);
+	ctl_message_number(&m, LOCATION_ID, i + 1);
 	if (node->kind == COMM_NODE_FUNCTION && *node->module) {
-		put_number(&m, LOCATION_MAPPING, mapping_of(p, node));
-		put_number(&m, LOCATION_ADDRESS, node->start);
+		ctl_message_number(&m, LOCATION_MAPPING, mapping_of(p, node));
+		ctl_message_number(&m, LOCATION_ADDRESS, node->start);
 	}
-	put_number(&line, LINE_FUNCTION, i + 1);
-	put_message(&m, LOCATION_LINE, &line);
-	put_message(&p->out, PROFILE_LOCATION, &m);
+	ctl_message_number(&line, LINE_FUNCTION, i + 1);
+	ctl_message_put(&m, LOCATION_LINE, &line);
+	ctl_message_put(&p->out, PROFILE_LOCATION, &m);
 	return i + 1;
 }
 
-static void label(struct profile *p, struct message *sample, const char *key, const char *text)
+static void label(struct profile *p, struct ctl_message *sample, const char *key, const char *text)
 {
-	struct message m = {0};
+	struct ctl_message m = {0};
 
-	put_number(&m, LABEL_KEY, string_of(p, "", key));
-	put_number(&m, LABEL_STRING, string_of(p, "", text));
-	put_message(sample, SAMPLE_LABEL, &m);
+	ctl_message_number(&m, LABEL_KEY, string_of(p, "", key));
+	ctl_message_number(&m, LABEL_STRING, string_of(p, "", text));
+	ctl_message_put(sample, SAMPLE_LABEL, &m);
 }
 
-static void label_number(struct profile *p, struct message *sample, const char *key,
+static void label_number(struct profile *p, struct ctl_message *sample, const char *key,
 			 uint64_t number)
 {
-	struct message m = {0};
+	struct ctl_message m = {0};
 
-	put_number(&m, LABEL_KEY, string_of(p, "", key));
-	put_number(&m, LABEL_NUMBER, number);
-	put_number(&m, LABEL_UNIT, string_of(p, "", "id"));
-	put_message(sample, SAMPLE_LABEL, &m);
+	ctl_message_number(&m, LABEL_KEY, string_of(p, "", key));
+	ctl_message_number(&m, LABEL_NUMBER, number);
+	ctl_message_number(&m, LABEL_UNIT, string_of(p, "", "id"));
+	ctl_message_put(sample, SAMPLE_LABEL, &m);
 }
 
 static void put_edge(struct profile *p, const struct comm_report *report,
@@ -230,28 +163,28 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 {
 	const struct comm_node *from = comm_report_node_at(report, edge->from);
 	const struct comm_node *to = comm_report_node_at(report, edge->to);
-	struct message sample = {0}, ids = {0}, values = {0};
+	struct ctl_message sample = {0}, ids = {0}, values = {0};
 
 	if (from->other || to->other || edge->bytes < 1)
 		return;
 	for (int role = 0; role < ROLES; role++) {
 		const struct comm_node *end = role == WRITER ? from : to;
 
-		append_varint(&ids, location_of(p, end->parts[roles[role].part], role));
+		ctl_message_append_varint(&ids, location_of(p, end->parts[roles[role].part], role));
 	}
-	put_message(&sample, SAMPLE_LOCATION, &ids);
-	append_varint(&values, (uint64_t)llround(fmin(edge->bytes, 9e18)));
-	append_varint(&values, edge->samples);
-	put_message(&sample, SAMPLE_VALUE, &values);
+	ctl_message_put(&sample, SAMPLE_LOCATION, &ids);
+	ctl_message_append_varint(&values, (uint64_t)llround(fmin(edge->bytes, 9e18)));
+	ctl_message_append_varint(&values, edge->samples);
+	ctl_message_put(&sample, SAMPLE_VALUE, &values);
 	label(p, &sample, "writer", from->parts[CTL_PART_THREAD]->name);
 	label(p, &sample, "reader", to->parts[CTL_PART_THREAD]->name);
 	label_number(p, &sample, "writer_tid", from->parts[CTL_PART_THREAD]->tid);
 	label_number(p, &sample, "reader_tid", to->parts[CTL_PART_THREAD]->tid);
 	label(p, &sample, "resolved", edge->resolved ? "yes" : "no");
-	put_message(&p->out, PROFILE_SAMPLE, &sample);
+	ctl_message_put(&p->out, PROFILE_SAMPLE, &sample);
 }
 
-static int write_gzip(const struct message *m, FILE *out)
+static int write_gzip(const struct ctl_message *m, FILE *out)
 {
 	enum { GZIP = 16 + MAX_WBITS };
 	z_stream stream = {.next_in = (Bytef *)m->bytes, .avail_in = (uInt)m->n};
@@ -284,29 +217,33 @@ static void put_head(struct profile *p, const struct comm_query *query,
 	string_of(p, "", "");
 	put_type(p, of, "bytes");
 	put_type(p, "bursts", "count");
-	put_number(&p->out, PROFILE_DEFAULT_TYPE, string_of(p, "", of));
-	put_number(&p->out, PROFILE_TIME_NS, report->run->start_unix_ns + report->from_ns);
-	put_number(&p->out, PROFILE_DURATION_NS, report->to_ns - report->from_ns);
-	put_number(&p->out, PROFILE_COMMENT, string_of(p, "commprof: ", report->run->command));
-	put_number(&p->out, PROFILE_COMMENT,
-		   string_of(p, "",
-			     report->exact ? "Counted, not estimated."
-					   : "Estimates from samples; their intervals are in "
-					     "commctl report. What the run does not confirm has "
-					     "the tag resolved:no."));
+	ctl_message_number(&p->out, PROFILE_DEFAULT_TYPE, string_of(p, "", of));
+	ctl_message_number(&p->out, PROFILE_TIME_NS, report->run->start_unix_ns + report->from_ns);
+	ctl_message_number(&p->out, PROFILE_DURATION_NS, report->to_ns - report->from_ns);
+	ctl_message_number(&p->out, PROFILE_COMMENT,
+			   string_of(p, "commprof: ", report->run->command));
+	ctl_message_number(&p->out, PROFILE_COMMENT,
+			   string_of(p, "",
+				     report->exact
+					     ? "Counted, not estimated."
+					     : "Estimates from samples; their intervals are in "
+					       "commctl report. What the run does not confirm has "
+					       "the tag resolved:no."));
 }
 
-int ctl_export_pprof(const struct comm_query *query, const struct comm_report *report, FILE *out)
+int ctl_export_pprof(const struct ctl_export *export, FILE *out, char **err)
 {
+	const struct comm_report *report = export->report;
 	struct profile p = {0};
 	int code = -ENOMEM;
 
+	(void)err;
 	/* No edge has more places than roles, and no place more than one mapping. */
 	p.place = calloc(ROLES * report->n_shown + 1, sizeof(*p.place));
 	p.mapping = calloc(ROLES * report->n_shown + 1, sizeof(*p.mapping));
 	if (!p.place || !p.mapping)
 		goto out;
-	put_head(&p, query, report);
+	put_head(&p, export->query, report);
 	for (size_t i = 0; i < report->n_shown; i++)
 		put_edge(&p, report, comm_report_edge_at(report, i));
 	if (!p.out.failed)

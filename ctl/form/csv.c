@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "csv.h"
+
 #include <stdio.h>
-#include <string.h>
 
 #include "form.h"
-#include "utf8.h"
 
-/*
- * Writes a field by RFC 4180, and more: a spreadsheet runs a field that begins like a
- * formula, and names come from foreign programs, so such a field gets an apostrophe.
- */
 static void field(const char *text)
 {
-	putchar('"');
-	if (*text && strchr("=+-@\t\r", *text))
-		putchar('\'');
-	while (*text) {
-		int n;
-		const char *shown = ctl_utf8_take(&text, &n);
-
-		if (*shown == '"')
-			putchar('"');
-		fwrite(shown, 1, n, stdout);
-	}
-	fputs("\",", stdout);
+	ctl_csv_field(stdout, text);
+	putchar(',');
 }
 
 static void node_fields(const struct comm_node *node)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# commctl graph of stores with known contents.
-# Usage: graph.sh [OUTPUT-DIRECTORY]   Needs python3; dot and networkx where there.
+# commctl graph, and the exports of phases and matrices, of stores with known contents.
+# Usage: graph.sh [OUTPUT-DIRECTORY]   Needs python3; dot, networkx and protoc where there.
 set -u
 export LC_ALL=C TZ=UTC
 out=$(realpath "${1:-${O:-.output}}")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""commctl graph against what commctl report says of the same store.
+"""commctl graph and export against what commctl report says of the same store.
 
 Usage: graph_test.py COMMCTL DIRECTORY-OF-STORES
 """
+import csv
+import io
 import json
 import os
 import re
@@ -12,7 +14,7 @@ import sys
 import unicodedata
 from xml.etree import ElementTree
 
-CTL = os.path.abspath(sys.argv[1])
+CTL, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
 os.chdir(sys.argv[2])
 SVG = "{http://www.w3.org/2000/svg}"
 GROUPINGS = ["thread", "function", "object", "line", "role"]
@@ -281,6 +283,67 @@ def hostile_names_stay_text():
                 assert cells
                 if store == "markup.db" and by == "thread":
                     assert any("</script><b> > <!--<script>" in c for c in cells), cells
+
+
+def trace(store, *args):
+    run("export", "--store", store, "--as", "perfetto", "-o", "t.pftrace", *args)
+    return json.loads(subprocess.run([sys.executable, f"{HERE}/trace_proto.py", "t.pftrace"], check=True, capture_output=True).stdout)
+
+
+@test
+def perfetto():
+    it = trace("redis.db")
+    threads = {t["name"]: t for t in it["tracks"] if t["kind"] == "thread"}
+    assert threads["io_thd_1"]["tid"] == 4246 and threads["io_thd_1"]["pid"] == 4242
+    assert [t["name"] for t in it["tracks"] if t["kind"] == "process"] == ["redis-server"]
+    start = 5000 * 10**9
+    assert sorted({p[1] - start for p in it["phases"]}) == [i * 4 * 10**9 for i in range(15)]
+    # Each arrow is an edge that the report of its phase resolves, with its numbers.
+    for from_s in (0, 40):
+        want = report("redis.db", "--from", f"{from_s}s", "--to", f"{from_s + 4}s")
+        flows = [f for f in it["flows"] if f["from"]["phase"] == start + from_s * 10**9]
+        assert [(f["from"]["thread"], f["to"]["thread"], f"{f['to']['low']:.9g}") for f in flows] == \
+            [(name_of(want, e["from"]), name_of(want, e["to"]), f"{e['low']:.9g}") for e in want["edges"] if e["resolved"]], from_s
+    want = report("redis.db", "--from", "0s", "--to", "4s")["edges"]
+    rate = [c for c in it["counts"] if c[0] == "redis-server > io_thd_1 bytes/s"]
+    assert len(rate) == 16 and rate[-1][2] == 0 and rate[-1][1] == start + 60 * 10**9
+    assert any(abs(e["bytes"] / 4 - rate[0][2]) < 1 for e in want)
+    assert len([t for t in it["tracks"] if t["kind"] == "counter"]) == sum(e["resolved"] for e in report("redis.db")["edges"])
+    assert "unmapped 240" in it["about"][0]["price"] and "not resolved" in it["about"][0]["known"]
+    assert {f["from"]["resolved"] for f in it["flows"]} == {True}
+    assert {f["from"]["resolved"] for f in trace("redis.db", "--all")["flows"]} == {True, False}
+    assert "low" not in trace("exact.db")["flows"][0]["from"]
+    assert trace("short.db", "--all")["phases"]
+    for store in ("hostile.db", "markup.db", "many.db"):
+        trace(store, "--all")
+    if shutil.which("protoc"):
+        with open("t.pftrace", "rb") as file:
+            subprocess.run(["protoc", "--decode_raw"], stdin=file, check=True, stdout=subprocess.DEVNULL)
+    assert "--by" in run("export", "--store", "redis.db", "--as", "perfetto", "--by", "role", "-o", "x", code=2)
+
+
+@test
+def matrices_as_csv():
+    for by in GROUPINGS:
+        want = report("redis.db", "--by", by, "--across")
+        rows = list(csv.reader(io.StringIO(run("export", "--store", "redis.db", "--as", "matrix", "--by", by))))
+        assert [r[0] for r in rows[1:]] == rows[0][1:] and {len(r) for r in rows} == {len(rows)}
+        cells = [c for row in rows[1:] for c in row[1:]]
+        values = sorted(round(e["bytes"]) for e in want["edges"] if e["resolved"])
+        # JSON has ten digits.
+        shown = sorted(int(c) for c in cells if c)
+        assert len(shown) == len(values) > 0 and all(abs(a - b) <= 1 + 1e-9 * b for a, b in zip(shown, values)), by
+    rows = list(csv.reader(io.StringIO(run("export", "--store", "threads.db", "--as", "matrix"))))
+    assert rows[0][1:4] == ["worker/100 main", "worker/101", "worker/102"] and rows[1][2] and not rows[1][3]
+    # Numbers in names are numbers.
+    rows = list(csv.reader(io.StringIO(run("export", "--store", "redis.db", "--as", "matrix", "--by", "line", "--all"))))
+    lines = [int(m[1]) for m in (re.match(r"networking.c:(\d+) ", r[0]) for r in rows) if m]
+    assert lines == sorted(lines) and lines[0] < 1000 < lines[-1], lines
+    text = run("export", "--store", "hostile.db", "--as", "matrix", "--by", "function", "--all")
+    assert "\"'=cmd" in text and not re.search('"[=+@-]', text)
+    assert sum(bool(c) for r in csv.reader(io.StringIO(run("export", "--store", "redis.db", "--as", "matrix", "--all"))) for c in r[1:]) \
+        > 2 * 8
+    run("export", "--store", "redis.db", "--as", "matrix", "--by", "weekday", code=2)
 
 
 sys.exit(numbers["failed"] > 0)
