@@ -9,7 +9,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const KINDS = {thread: 't', role: 'g', process: 'p', function: 'f', line: 'l', object: 'o'};
 const TITLES = {thread: 'threads', role: 'roles', process: 'processes', function: 'functions', object: 'objects'};
-const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, DECADES = 4;
+const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, STREAMS_MAX = 16, DECADES = 4;
 const $ = id => document.getElementById(id);
 
 function set(node, attributes) {
@@ -658,6 +658,35 @@ function courseOf(cells) {
 	}).filter(point => point);
 }
 
+/* Streams: when the largest flows were read, a row for each and a column for each part of the run. */
+function drawStreams() {
+	const cells = (data(3) || []).map(views => views.find(one => one.by === state.by)).filter(view => view);
+	const rows = (wholeView(state.by) ? edgesOf(wholeView(state.by)) : []).filter(visible).slice(0, STREAMS_MAX);
+	const parts = cells.map(view => new Map(edgesOf(view).map(edge => [edge.from + ' ' + edge.to, edge])));
+	const rates = rows.map(row => parts.map((part, i) => {
+		const edge = part.get(row.from + ' ' + row.to);
+		return {edge, rate: edge && edge.stated ? edge.bytes / seconds(cells[i]) : 0};
+	}));
+	const largest = rates.flat().reduce((max, it) => Math.max(max, it.rate), 0), height = 17;
+	const width = Math.max(320, $('course').clientWidth || 900), left = Math.min(320, width / 2), share = 60;
+	const x = s => left + (s - whole.from_s) / (whole.to_s - whole.from_s) * (width - left - share);
+	const box = svg('svg', {viewBox: `0 0 ${width} ${rows.length * height}`, height: rows.length * height, role: 'img', 'aria-label': 'When the ' + rows.length + ' largest flows were read'});
+
+	$('streams').parentElement.hidden = cells.length < 2 || !rows.length;
+	if (cells.length < 2 || !rows.length)
+		return;
+	rows.forEach((row, i) => {
+		const line = svg('g', {class: 'flow', onclick: () => choose(row)}, svg('title', {}, describe(row)));
+		line.append(svg('text', {x: left - 8, y: i * height + 12, 'text-anchor': 'end'}, fitted(labelOf(row.from), left / 2 - 14) + ' \u2192 ' + fitted(labelOf(row.to), left / 2 - 14)),
+			svg('text', {x: width - share + 8, y: i * height + 12}, row.stated ? percent(row.share) : '?'));
+		rates[i].forEach(({edge, rate}, j) => line.append(svg('rect', {x: x(cells[j].from_s), y: i * height + 1, width: Math.max(0.5, x(cells[j].to_s) - x(cells[j].from_s) - 1), height: height - 3,
+			fill: !edge ? 'var(--empty)' : rate ? heat(levelOf(rate, largest)) : 'url(#hatch)'})));
+		box.append(line);
+	});
+	$('streams').replaceChildren(box);
+	$('streams-text').textContent = 'Colour is bytes a second, up to ' + bytes(largest) + '/s; hatched is what that part of the run does not confirm. Click a row to see what it is made of.';
+}
+
 /* Tables: one for all kinds of edges; nothing in a row that is not stated looks stated. */
 const ALL_COLUMNS = [
 	['share', 'share', edge => percent(edge.share), edge => edge.share],
@@ -925,6 +954,7 @@ function draw() {
 	if (!isObject)
 		drawMatrix(view, edges);
 	drawGraph(view, edges);
+	drawStreams();
 	drawTable(view, edges);
 	drawDeep();
 }
@@ -974,7 +1004,11 @@ addEventListener('DOMContentLoaded', () => {
 	const all = state.by === 'thread' && state.cell < 0 && !state.pair && !state.guess;
 	complete = true;
 	/* After the first picture, which lacks what the data behind the script has. */
-	requestAnimationFrame(() => setTimeout(all ? drawTime : draw));
+	const drawParts = () => {
+		drawTime();
+		drawStreams();
+	};
+	requestAnimationFrame(() => setTimeout(all ? drawParts : draw));
 });
 
 readHash();

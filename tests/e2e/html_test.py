@@ -322,6 +322,23 @@ def test_certainty(browser):
     check(browser.run("document.querySelector('#matrix svg') !== null"), "SVG for 64 threads")
 
 
+def test_streams(browser):
+    """When the largest flows were read: a row for each, a cell for each part of the run."""
+    rows = "[...document.querySelectorAll('#streams .flow')].map(g => g.querySelectorAll('rect').length)"
+    hatched = "[...document.querySelectorAll('#streams .flow')].map(g => g.querySelectorAll('rect[fill=\"url(#hatch)\"]').length)"
+    open_page(browser, "redis")
+    check(browser.run(rows) == [7] * 5, "a row for each flow that is stated", browser.run(rows))
+    before = browser.run(hatched)
+    browser.run("document.getElementById('unstated').click()")
+    browser.rest()
+    check(browser.run(rows) == [7] * 16 and browser.run(hatched)[-1] == 7 and browser.run(hatched)[:5] == before,
+          "and for what is not, hatched", browser.run(hatched))
+    browser.run("document.querySelector('#streams .flow').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    check("pair=" in browser.run("location.hash"), "a click on a row leads down")
+    open_page(browser, "short")
+    check(browser.run("document.getElementById('streams').parentElement.hidden"), "a run that is not cut has none")
+
+
 def test_walk(browser):
     """From a thread to a line by the keyboard alone, and back by the address."""
     page("redis", "--source-dir", os.path.join(DIR, "tree/redis/src"))
@@ -423,7 +440,7 @@ for test in test_usage, test_numbers, test_origins, test_golden, test_source, te
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
-        for test in test_looks, test_certainty, test_walk, test_hostile, test_accessible:
+        for test in test_looks, test_certainty, test_streams, test_walk, test_hostile, test_accessible:
             test(opened)
 else:
     print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")
