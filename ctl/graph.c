@@ -277,9 +277,8 @@ int ctl_graph(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "[RUN...]",
 		.doc = "Who wrote what others read, as a graph.  RUN is N, a run of \"commctl "
-		       "list\"; "
-		       "FILE, the latest run of a store; or FILE:N; several are drawn side by "
-		       "side.",
+		       "list\", or its label; FILE, the latest run of a store; or FILE:N; several "
+		       "are drawn side by side.",
 	};
 	struct options options = {.query = COMM_QUERY_INIT};
 	struct ctl_panels panels = {.query = &options.query};

@@ -11,7 +11,7 @@
 #include "phases.h"
 #include "term.h"
 
-enum { PANEL_COMMAND = 60 };
+enum { PANEL_NAME = 60 };
 
 static void deinit(struct ctl_panel *panel)
 {
@@ -82,7 +82,8 @@ int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
 	struct ctl_course *grown =
 		reallocarray(panels->course, panels->n_courses + 1, sizeof(*grown));
 	struct ctl_course *course;
-	char command[PANEL_COMMAND];
+	const struct comm_run *run;
+	char name[PANEL_NAME];
 	int code;
 
 	*err = NULL;
@@ -94,10 +95,11 @@ int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
 	code = take(&course->whole, reader, query, err);
 	if (code)
 		return code;
+	run = course->whole.report->run;
 	snprintf(course->whole.title, sizeof(course->whole.title), "run %lld: %s",
-		 (long long)course->whole.report->run->id,
-		 ctl_clean(command, sizeof(command), course->whole.report->run->command,
-			   sizeof(command) - 1));
+		 (long long)run->id,
+		 ctl_clean(name, sizeof(name), *run->label ? run->label : run->command,
+			   sizeof(name) - 1));
 	if (n_phases)
 		code = take_phases(course, reader, query, n_phases, phase_ns, err);
 	return code;
