@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,21 +15,28 @@
 
 enum {
 	PEEK_MS = 1000,
+	/* While the other process is ready to run and has no CPU, or has not begun. */
+	BUSY_MS = 10 * 1000,
 	/* After so much waiting in vain, at once and of all time, it waits for so long only. */
 	VAIN_MS = 3000,
 	VAIN_PART = 50,
 	SHORT_MS = 20,
 	AGAIN_MS = 10 * 1000, /* until another process is asked for where none could be made */
 	HANGS = 64,
+	HANG_MS = 30 * 1000,
 };
 
 struct comm_peek {
 	struct comm_parser *parser;
 	int socket; /* -1: there is nobody to ask */
+	pid_t pid;  /* 0: it has not begun */
 	uint64_t serial, cpu_ns;
 	uint64_t begun_ns, vain_ns, again_ns;
-	/* Processes that one hung on: not asked about any more.  The oldest is forgotten. */
-	uint32_t hangs[HANGS];
+	/* Processes that one hung on: not asked about for a while.  The oldest is forgotten. */
+	struct {
+		uint32_t tgid;
+		uint64_t until_ns;
+	} hangs[HANGS];
 	size_t n_hangs;
 	struct {
 		struct comm_peek_answer head;
@@ -53,6 +61,7 @@ static int make_child(struct comm_peek *peek)
 		return err;
 	}
 	peek->socket = ends[0];
+	peek->pid = 0;
 	return 0;
 }
 
@@ -97,8 +106,8 @@ uint64_t comm_peek_cpu_ns(const struct comm_peek *peek)
 static bool hangs(const struct comm_peek *peek, uint32_t tgid)
 {
 	for (size_t i = 0; i < HANGS; i++)
-		if (peek->hangs[i] == tgid)
-			return true;
+		if (peek->hangs[i].tgid == tgid)
+			return comm_clock_now_ns() < peek->hangs[i].until_ns;
 	return false;
 }
 
@@ -128,33 +137,79 @@ static int ask(struct comm_peek *peek, struct comm_peek_request *request)
 	return -EIO;
 }
 
+/* Whether the other process only waits for a CPU, and not for a page. */
+static bool is_busy(const struct comm_peek *peek)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	if (!peek->pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/stat", peek->pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%*d (commd-memory) %c", &state) != 1)
+		state = 0;
+	if (file)
+		fclose(file);
+	return state == 'R';
+}
+
+static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
+{
+	uint64_t now_ns = comm_clock_now_ns();
+	size_t at = peek->n_hangs++ % HANGS;
+
+	for (size_t i = 0; i < HANGS; i++)
+		if (peek->hangs[i].tgid == tgid)
+			at = i;
+	peek->hangs[at].tgid = tgid;
+	peek->hangs[at].until_ns = now_ns + HANG_MS * 1000000ull;
+	peek->vain_ns += now_ns - begun_ns;
+	peek->again_ns = 0;
+	give_up(peek);
+}
+
+/* Waits until something can be received; false: it has taken too long. */
+static bool wait_for_answer(struct comm_peek *peek, uint64_t begun_ns)
+{
+	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
+	uint64_t late_ns = begun_ns + patience_ns(peek, begun_ns), now_ns;
+	uint64_t stop_ns = begun_ns + BUSY_MS * 1000000ull;
+
+	for (;;) {
+		now_ns = comm_clock_now_ns();
+		if (poll(&fd, 1, now_ns < late_ns ? (int)((late_ns - now_ns) / 1000000) + 1 : 10) >
+		    0)
+			return true;
+		now_ns = comm_clock_now_ns();
+		if (now_ns >= stop_ns || (now_ns >= late_ns && !is_busy(peek)))
+			return false;
+	}
+}
+
 /* One answer into the message; returns its n, which the message has as many bytes for. */
 static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *request)
 {
-	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
-	uint64_t begun_ns = comm_clock_now_ns(), now_ns = begun_ns;
-	uint64_t stop_ns = begun_ns + patience_ns(peek, begun_ns);
+	const struct comm_peek_answer *head = &peek->message.head;
+	uint64_t begun_ns = comm_clock_now_ns();
 	ssize_t n;
 
-	while (now_ns < stop_ns && poll(&fd, 1, (int)((stop_ns - now_ns) / 1000000) + 1) <= 0)
-		now_ns = comm_clock_now_ns();
-	n = recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
-	if (n < 0 && errno == EAGAIN) {
-		peek->vain_ns += now_ns - begun_ns;
-		peek->hangs[peek->n_hangs++ % HANGS] = request->tgid;
-		peek->again_ns = 0;
-		give_up(peek);
-		return -ETIME;
-	}
-	if (n < (ssize_t)sizeof(peek->message.head) ||
-	    peek->message.head.serial != request->serial ||
-	    (peek->message.head.n > 0 &&
-	     n - (ssize_t)sizeof(peek->message.head) != peek->message.head.n)) {
+	do {
+		if (!wait_for_answer(peek, begun_ns)) {
+			note_hang(peek, request->tgid, begun_ns);
+			return -ETIME;
+		}
+		n = recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
+		if (n == sizeof(*head))
+			peek->pid = (pid_t)head->pid;
+	} while (n == sizeof(*head) && !head->serial);
+	if (n < (ssize_t)sizeof(*head) || head->serial != request->serial ||
+	    (head->n > 0 && n - (ssize_t)sizeof(*head) != head->n)) {
 		give_up(peek);
 		return -EIO;
 	}
-	peek->cpu_ns += peek->message.head.cpu_ns;
-	return (ssize_t)peek->message.head.n;
+	peek->cpu_ns += head->cpu_ns;
+	return (ssize_t)head->n;
 }
 
 static bool grow(char **text, size_t *room, size_t max_bytes)

@@ -84,7 +84,7 @@ static void answer(uint64_t serial, int64_t n)
 	uint64_t now_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	size_t bytes = sizeof(message.head) + (n > 0 ? (size_t)n : 0);
 
-	message.head = (struct comm_peek_answer){serial, n, now_ns - told_ns};
+	message.head = (struct comm_peek_answer){serial, n, now_ns - told_ns, getpid()};
 	told_ns = now_ns;
 	if (send(PEEK_SOCKET, &message, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
 		_exit(0); /* the daemon has given this process up, or is gone */
@@ -183,6 +183,7 @@ _Noreturn void comm_peek_child(int socket, pid_t host)
 	struct comm_peek_request request;
 
 	confine(socket, host);
+	answer(0, 0);
 	while (recv(PEEK_SOCKET, &request, sizeof(request), 0) == sizeof(request)) {
 		if (request.kind == COMM_PEEK_MAPS)
 			send_maps(&request);

@@ -21,13 +21,14 @@ struct comm_peek_request {
 };
 
 /*
- * Bytes follow in the same message, as many as n says.  MAPS are many of these, the last with n
+ * The first is of serial 0 and has nothing, so that the process can be found.  Bytes follow in the same message, as many as n says.  MAPS are many of these, the last with n
  * 0 or an error.
  */
 struct comm_peek_answer {
 	uint64_t serial;
 	int64_t n;	 /* or -errno */
 	uint64_t cpu_ns; /* spent since the answer before */
+	int64_t pid;
 };
 
 /* Serves requests from the socket until its other end is closed; host: who forked. */
