@@ -16,6 +16,7 @@
 #include "open.h"
 #include "pinning.h"
 #include "placing.h"
+#include "run.h"
 #include "term.h"
 #include "topology.h"
 
@@ -60,7 +61,7 @@ static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Of whom:", 1},
 	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
 	 0},
-	{"run", 'r', "N", 0, "A run of \"commctl list\"; default the latest", 0},
+	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
 	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
 	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
 	{"by", KEY_BY, "NAME", 0,
@@ -82,8 +83,15 @@ static const struct argp_option argp_options[] = {
 	 "where samples found them",
 	 0},
 	{NULL, 0, NULL, 0, "What is printed:", 3},
-	{"as", KEY_AS, "FORM", 0, "text, json, taskset, cpuset or numactl", 0},
+	{"as", KEY_AS, "FORM", 0, "A form, see below; default text", 0},
 	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
+	{NULL, 0, NULL, 0, "FORM is one of:", 4},
+	{"text", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "for people", 0},
+	{"json", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "for programs: one object", 0},
+	{"taskset", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "commands that move threads", 0},
+	{"cpuset", 0, NULL, OPTION_DOC | OPTION_NO_USAGE,
+	 "commands that make control groups of them", 0},
+	{"numactl", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "what to begin a command with", 0},
 	{0},
 };
 
@@ -94,16 +102,6 @@ static int64_t parse_time(struct argp_state *state, const char *option, const ch
 	if (comm_parse_duration(arg, &ns))
 		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
 	return ns;
-}
-
-static uint64_t parse_number(struct argp_state *state, const char *option, const char *arg,
-			     uint64_t most)
-{
-	uint64_t n = 0;
-
-	if (!ctl_parse_count(arg, most, &n) || !n)
-		argp_error(state, "%s wants a whole number from 1 on, not '%s'", option, arg);
-	return n;
 }
 
 static void parse_by(struct argp_state *state, struct advise *advise, const char *arg)
@@ -133,7 +131,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		advise->store = arg;
 		return 0;
 	case 'r':
-		advise->query.run = (int64_t)parse_number(state, "--run", arg, INT64_MAX);
+		ctl_run_parse(state, arg, &advise->query);
 		return 0;
 	case KEY_FROM:
 		advise->query.from_ns = parse_time(state, "--from", arg);
@@ -153,7 +151,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_level(state, advise, arg);
 		return 0;
 	case KEY_PARTS:
-		advise->n_used = parse_number(state, "--parts", arg, CTL_CPUS_MAX);
+		if (!ctl_parse_count(arg, CTL_CPUS_MAX, &advise->n_used) || !advise->n_used)
+			argp_error(state, "--parts wants a whole number from 1 on, not '%s'", arg);
 		return 0;
 	case KEY_CPUS:
 		if (ctl_cpus_parse(arg, &advise->cpus))
