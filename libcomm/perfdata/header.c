@@ -32,7 +32,7 @@ enum {
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP", magic_old[] = "PERFFILE";
 
-struct section {
+struct file_section {
 	uint64_t offset, bytes;
 };
 
@@ -40,7 +40,7 @@ struct file_head {
 	char magic[8];
 	uint64_t bytes; /* of this; in pipe mode only magic and bytes are there */
 	uint64_t attr_bytes;
-	struct section attrs, data, event_types;
+	struct file_section attrs, data, event_types;
 	uint64_t features[FEATURES / 64];
 };
 enum { PIPE_HEAD_BYTES = 16 };
@@ -263,7 +263,7 @@ static void read_features(struct comm_perfdata_header *header, const struct file
 	uint64_t at = head->data.offset + head->data.bytes;
 
 	for (unsigned int i = 0; i < FEATURES; i++) {
-		struct section section;
+		struct file_section section;
 		unsigned char *bytes;
 
 		if (!(head->features[i / 64] >> i % 64 & 1))
@@ -285,7 +285,7 @@ static int read_attrs(struct comm_perfdata_header *header, const struct file_hea
 	enum { ATTR_BYTES_MAX = 4096 };
 	unsigned char attr[ATTR_BYTES_MAX];
 	uint64_t bytes = head->attr_bytes;
-	struct section ids;
+	struct file_section ids;
 	uint64_t id;
 	int rc = 0;
 

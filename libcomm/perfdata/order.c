@@ -8,14 +8,14 @@
 
 enum { ROOM_MIN = 1024 };
 
-struct queued {
+struct queued_record {
 	uint64_t time_ns, nth;
 	size_t bytes;
 	unsigned char record[];
 };
 
 struct comm_perfdata_order {
-	struct queued **heap; /* the earliest at 0 */
+	struct queued_record **heap; /* the earliest at 0 */
 	size_t n, room;
 	size_t bytes, max_bytes;
 	uint64_t nth;
@@ -23,7 +23,7 @@ struct comm_perfdata_order {
 	uint64_t until_ns;	      /* records of up to that time go out */
 	uint64_t passed_ns;	      /* time of the last that went out */
 	uint64_t late;
-	struct queued *handed_out;
+	struct queued_record *handed_out;
 };
 
 int comm_perfdata_order_create(size_t max_bytes, struct comm_perfdata_order **ret)
@@ -48,7 +48,7 @@ void comm_perfdata_order_destroy(struct comm_perfdata_order *order)
 	free(order);
 }
 
-static bool is_before(const struct queued *a, const struct queued *b)
+static bool is_before(const struct queued_record *a, const struct queued_record *b)
 {
 	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->nth < b->nth;
 }
@@ -62,7 +62,7 @@ static void raise_until(struct comm_perfdata_order *order, uint64_t time_ns)
 int comm_perfdata_order_push(struct comm_perfdata_order *order, uint64_t time_ns,
 			     const void *record, size_t bytes)
 {
-	struct queued *q;
+	struct queued_record *q;
 	size_t at;
 
 	if (time_ns < order->passed_ns) {
@@ -71,7 +71,7 @@ int comm_perfdata_order_push(struct comm_perfdata_order *order, uint64_t time_ns
 	}
 	if (order->n == order->room) {
 		size_t room = order->room ? 2 * order->room : ROOM_MIN;
-		struct queued **heap = realloc(order->heap, room * sizeof(*heap));
+		struct queued_record **heap = realloc(order->heap, room * sizeof(*heap));
 
 		if (!heap)
 			return -ENOMEM;
@@ -109,9 +109,9 @@ void comm_perfdata_order_end(struct comm_perfdata_order *order)
 }
 
 /* Takes the earliest off the heap. */
-static struct queued *pop(struct comm_perfdata_order *order)
+static struct queued_record *pop(struct comm_perfdata_order *order)
 {
-	struct queued *top = order->heap[0], *last = order->heap[--order->n];
+	struct queued_record *top = order->heap[0], *last = order->heap[--order->n];
 	size_t at = 0, child;
 
 	while ((child = 2 * at + 1) < order->n) {

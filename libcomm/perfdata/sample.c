@@ -14,13 +14,13 @@ enum {
 };
 
 /* What is left of a record; past its end all reads give 0. */
-struct cursor {
+struct sample_cursor {
 	const unsigned char *at;
 	size_t left;
 	bool bad;
 };
 
-static const void *skip(struct cursor *c, uint64_t bytes)
+static const void *skip(struct sample_cursor *c, uint64_t bytes)
 {
 	const void *at = c->at;
 
@@ -34,12 +34,12 @@ static const void *skip(struct cursor *c, uint64_t bytes)
 	return at;
 }
 
-static void skip_array(struct cursor *c, uint64_t n, size_t each_bytes)
+static void skip_array(struct sample_cursor *c, uint64_t n, size_t each_bytes)
 {
 	skip(c, n > c->left ? UINT64_MAX : n * each_bytes);
 }
 
-static uint64_t take(struct cursor *c)
+static uint64_t take(struct sample_cursor *c)
 {
 	const void *at = skip(c, FIELD);
 	uint64_t value = 0;
@@ -49,7 +49,7 @@ static uint64_t take(struct cursor *c)
 	return value;
 }
 
-static void take_two(struct cursor *c, uint32_t *ret_low, uint32_t *ret_high)
+static void take_two(struct sample_cursor *c, uint32_t *ret_low, uint32_t *ret_high)
 {
 	uint64_t both = take(c);
 
@@ -57,7 +57,7 @@ static void take_two(struct cursor *c, uint32_t *ret_low, uint32_t *ret_high)
 	*ret_high = (uint32_t)(both >> 32);
 }
 
-static void skip_read(struct cursor *c, uint64_t format)
+static void skip_read(struct sample_cursor *c, uint64_t format)
 {
 	uint64_t values = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
 	uint64_t times = (uint64_t) !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -73,7 +73,7 @@ static void skip_read(struct cursor *c, uint64_t format)
 	}
 }
 
-static void skip_raw(struct cursor *c)
+static void skip_raw(struct sample_cursor *c)
 {
 	const void *at = skip(c, sizeof(uint32_t));
 	uint32_t bytes = 0;
@@ -83,7 +83,7 @@ static void skip_raw(struct cursor *c)
 	skip(c, bytes);
 }
 
-static void skip_branches(struct cursor *c, uint64_t type)
+static void skip_branches(struct sample_cursor *c, uint64_t type)
 {
 	uint64_t n = take(c);
 
@@ -94,7 +94,7 @@ static void skip_branches(struct cursor *c, uint64_t type)
 		skip_array(c, n, FIELD);
 }
 
-static const void *skip_registers(struct cursor *c, uint64_t mask, uint64_t *ret_abi)
+static const void *skip_registers(struct sample_cursor *c, uint64_t mask, uint64_t *ret_abi)
 {
 	uint64_t abi = take(c);
 
@@ -103,7 +103,7 @@ static const void *skip_registers(struct cursor *c, uint64_t mask, uint64_t *ret
 	return abi ? skip(c, (uint64_t)__builtin_popcountll(mask) * FIELD) : NULL;
 }
 
-static void skip_stack(struct cursor *c)
+static void skip_stack(struct sample_cursor *c)
 {
 	uint64_t bytes = take(c);
 
@@ -117,7 +117,7 @@ static void skip_stack(struct cursor *c)
 int comm_perfdata_sample(const struct perf_event_attr *attr, const void *body, size_t bytes,
 			 struct comm_perfdata_sample *ret)
 {
-	struct cursor c = {body, bytes, false};
+	struct sample_cursor c = {body, bytes, false};
 	uint64_t type = attr->sample_type;
 	uint32_t reserved;
 
@@ -178,7 +178,7 @@ int comm_perfdata_sample_id(const struct perf_event_attr *attr, const void *body
 			    struct comm_perfdata_sample *ret)
 {
 	uint64_t type = attr->sample_type;
-	struct cursor c = {body, bytes, false};
+	struct sample_cursor c = {body, bytes, false};
 	uint32_t reserved;
 	size_t n = 0;
 
