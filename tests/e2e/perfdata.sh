@@ -10,6 +10,8 @@ O=$(realpath "${O:-.output}")
 commd=$O/commd commctl=$O/commctl
 n=0 status=0
 dir=$(mktemp -d)
+# Whatever perf has in its cache (~/.debug) must not be found.
+export HOME=$dir
 trap 'rm -rf "$dir"' EXIT
 ok() { n=$((n + 1)); echo "ok $n - $1"; }
 not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
@@ -76,13 +78,13 @@ cp "$dir/prog" "$dir/kept"
 echo 'int further(void) { return 7; }' >>"$dir/prog.c"
 tests/perfdata.py here "$dir/other.data" "$dir/prog"
 gcc -O2 -g -fPIE -pie -Wl,--build-id -o "$dir/prog" "$dir/prog.c"
-HOME=$dir "$commd" -q --source perfdata:"$dir/other.data" --slice 100ms --store "$dir/other.db" 2>"$dir/other.log"
+"$commd" -q --source perfdata:"$dir/other.data" --slice 100ms --store "$dir/other.db" 2>"$dir/other.log"
 check "a file of another build-id is none" report other '[.nodes[].name] | (index("fill") | not)' --by-function
 id=$(readelf -n "$dir/kept" | sed -n 's/.*Build ID: //p')
 mkdir -p "$dir/.debug/.build-id/${id:0:2}/${id:2}"
 cp "$dir/kept" "$dir/.debug/.build-id/${id:0:2}/${id:2}/elf"
 rm "$dir/other.db"
-HOME=$dir "$commd" -q --source perfdata:"$dir/other.data" --slice 100ms --store "$dir/other.db" 2>"$dir/other.log"
+"$commd" -q --source perfdata:"$dir/other.data" --slice 100ms --store "$dir/other.db" 2>"$dir/other.log"
 check "but found where perf archive's is unpacked" report other '[.nodes[].name] | index("fill") and index("drain")' --by-function
 check "under its own name" report other '[.nodes[] | select(.name == "fill") | .module] | .[0] == "prog"' --by-function
 
