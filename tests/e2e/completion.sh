@@ -31,7 +31,7 @@ same "bash: values behind a sign" "$(in_bash commctl report --by = r)" "region r
 same "bash: a value that is not begun" "$(in_bash commctl report --as =)" "csv dot graphml json text"
 same "bash: files" "$(in_bash commctl list -s one)" "one.db one.txt"
 same "bash: an option of commd" "$(in_bash commd --over)" "--overhead --overhead-floor"
-same "bash: sources" "$(in_bash commd --source pe)" "perf"
+same "bash: sources" "$(in_bash commd --source km)" "kmod"
 same "bash: no file where a number is wanted" "$(in_bash commd --rate one)" ""
 same "bash: a command to run" "$(in_bash commd --rate 9 -- bas | tr ' ' '\n' | grep -x -m 1 bash)" bash
 # Whatever a program takes, it completes, and nothing else.
