@@ -48,15 +48,14 @@ int comm_fence_version(void)
 
 static int allow(int rules_fd, const char *path, uint64_t allowed)
 {
-	struct beneath beneath = {.allowed = allowed};
-	int err = 0;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err = 0;
+	struct beneath beneath = {.allowed = allowed, .fd = fd};
 
-	beneath.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (beneath.fd < 0)
+	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (syscall(SYS_landlock_add_rule, rules_fd, RULE_BENEATH, &beneath, 0) < 0)
 		err = -errno;
-	close(beneath.fd);
+	close(fd);
 	return err;
 }
 
