@@ -578,6 +578,7 @@ int comm_live(const struct comm_options *options)
 	how = run_until_over(&live);
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();
+	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
 	live.sampler->stop(live.handle);
 	say_lowered(max_rate);
 	pump(&live);

@@ -118,6 +118,8 @@ uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect);
  * too much is owed: meanwhile files wait, and mappings are not read.
  */
 void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns);
+/* A run ends: mappings and memory that nobody has read by then are done without. */
+void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns);
 /*
  * How many files of targets were not read, since the process that reads them died or took
  * too long, too many were waiting, or, for mappings, nothing was allowed.  0 unless

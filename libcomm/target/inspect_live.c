@@ -777,6 +777,14 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);
 }
 
+void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns)
+{
+	struct live_inspect *live = inspect->ctx;
+
+	if (inspect->ops == &live_ops)
+		comm_peek_until(live->peek, end_ns);
+}
+
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;

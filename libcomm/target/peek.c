@@ -32,6 +32,7 @@ struct comm_peek {
 	pid_t pid;  /* 0: it has not begun */
 	uint64_t serial, cpu_ns;
 	uint64_t begun_ns, vain_ns, again_ns;
+	uint64_t end_ns; /* nothing is asked from then on */
 	/* Processes that one hung on: not asked about for a while.  The oldest is forgotten. */
 	struct {
 		uint32_t tgid;
@@ -74,6 +75,7 @@ int comm_peek_create(struct comm_parser *parser, struct comm_peek **ret)
 		return -ENOMEM;
 	peek->parser = parser;
 	peek->begun_ns = comm_clock_now_ns();
+	peek->end_ns = UINT64_MAX;
 	peek->socket = -1;
 	err = make_child(peek);
 	peek->again_ns = 0;
@@ -96,6 +98,11 @@ void comm_peek_destroy(struct comm_peek *peek)
 	if (peek)
 		give_up(peek);
 	free(peek);
+}
+
+void comm_peek_until(struct comm_peek *peek, uint64_t end_ns)
+{
+	peek->end_ns = end_ns;
 }
 
 uint64_t comm_peek_cpu_ns(const struct comm_peek *peek)
@@ -122,7 +129,7 @@ static int ask(struct comm_peek *peek, struct comm_peek_request *request)
 {
 	int err;
 
-	if (hangs(peek, request->tgid))
+	if (hangs(peek, request->tgid) || comm_clock_now_ns() >= peek->end_ns)
 		return -ETIME;
 	if (peek->socket < 0) {
 		err = make_child(peek);
@@ -176,6 +183,10 @@ static bool wait_for_answer(struct comm_peek *peek, uint64_t begun_ns)
 	uint64_t late_ns = begun_ns + patience_ns(peek, begun_ns), now_ns;
 	uint64_t stop_ns = begun_ns + BUSY_MS * 1000000ull;
 
+	if (late_ns > peek->end_ns)
+		late_ns = peek->end_ns;
+	if (stop_ns > peek->end_ns)
+		stop_ns = peek->end_ns;
 	for (;;) {
 		now_ns = comm_clock_now_ns();
 		if (poll(&fd, 1, now_ns < late_ns ? (int)((late_ns - now_ns) / 1000000) + 1 : 10) >

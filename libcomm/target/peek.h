@@ -28,6 +28,8 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 /* Memory of a process.  Returns how much could be read, or an error as above. */
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
+/* From then on nothing is waited for: -ETIME. */
+void comm_peek_until(struct comm_peek *peek, uint64_t end_ns);
 /* CPU time that the other processes spent on it. */
 uint64_t comm_peek_cpu_ns(const struct comm_peek *peek);
 

@@ -763,6 +763,10 @@ static void memory_that_hangs(void **state)
 	assert_true(n > 0);
 	assert_non_null(memmem(text, (size_t)n, "[stack]", 7));
 	assert_true(comm_peek_cpu_ns(peek) > 0);
+	/* At the end of a run nothing is waited for. */
+	comm_peek_until(peek, comm_clock_now_ns());
+	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
+	assert_int_equal(n, -ETIME);
 	comm_parser_destroy(parser);
 	parser = NULL;
 	comm_peek_destroy(peek);
