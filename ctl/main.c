@@ -25,7 +25,7 @@ static const struct command {
 	{"diff", ctl_diff, "what changed from one run to another"},
 	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
 	{"graph", ctl_graph, "the same as a graph, a matrix or streams: of runs, of their phases"},
-	{"export", ctl_export, "a run for pprof, speedscope and flame graphs"},
+	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets"},
 	{"list", ctl_list, "the runs in a store"},
 	{"label", ctl_label, "what to call a run"},
 	{"delete", ctl_delete, "takes runs out of a store"},
