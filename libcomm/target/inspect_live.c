@@ -3,7 +3,7 @@
 #include "inspect.h"
 #include "jitmap.h"
 #include "maps.h"
-#include "marks.h"
+#include "marked.h"
 #include "module.h"
 #include "parser.h"
 #include "peek.h"
@@ -26,8 +26,6 @@ enum {
 	MAPS_TEXT_BYTES_MAX = 32 << 20,
 	JIT_BYTES_MAX = 64 << 20, /* of all perf maps */
 	JIT_REREAD_NS = 1000 * 1000 * 1000,
-	MARKS_FILES_MAX = 1 << 16,	    /* remembered whether they have marks */
-	MARKS_WAIT_NS = 1000 * 1000 * 1000, /* for a module with marks to be initialised */
 	PREFETCH_NS = 300 * 1000 * 1000,
 	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
 	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
@@ -48,13 +46,12 @@ struct live_process {
 	struct comm_jitmap *jit;
 	uint32_t jit_asked;    /* which request for it is under way; 0: none */
 	uint64_t jit_again_ns; /* its perf map is not asked for before */
-	uint64_t marks_record; /* of a module that is not initialised yet; 0: none */
-	uint64_t marks_until_ns;
 };
 
 struct live_inspect {
 	struct comm_names *names;
 	struct comm_maps *maps;
+	struct comm_marked *marked;
 	struct comm_parser *parser;
 	struct comm_peek *peek;
 	bool reads_itself; /* memory, as the other process may not */
@@ -69,12 +66,8 @@ struct live_inspect {
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
 	bool is_limited;
-	int64_t maps_left_ns;	      /* of CPU time to read mappings with; below 0: owed */
-	uint64_t files_owed_ns;	      /* this process's own part of reading files */
-	comm_inspect_marks_fn *marks; /* NULL: nobody wants to know */
-	void *marks_ctx;
-	uint8_t no_marks[MARKS_FILES_MAX / 8]; /* bit of a file's id: it has none */
-	uint32_t n_marks_awaited;
+	int64_t maps_left_ns;	/* of CPU time to read mappings with; below 0: owed */
+	uint64_t files_owed_ns; /* this process's own part of reading files */
 };
 
 static const uint64_t jit_full_ns = 60u * 1000000000ull; /* until a full map is tried again */
@@ -93,16 +86,9 @@ static void close_mem(struct live_inspect *live, struct live_process *p)
 	live->n_mem_fds--;
 }
 
-static void stop_awaiting(struct live_inspect *live, struct live_process *p)
-{
-	live->n_marks_awaited -= !!p->marks_record;
-	p->marks_record = 0;
-}
-
 static void process_destroy(struct live_inspect *live, struct live_process *p)
 {
 	close_mem(live, p);
-	stop_awaiting(live, p);
 	comm_jitmap_destroy(p->jit);
 	free(p->map);
 	free(p);
@@ -257,68 +243,6 @@ static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 	return n;
 }
 
-/* The process whose memory a reader of marks reads. */
-struct marked {
-	struct live_inspect *live;
-	uint32_t tgid;
-};
-
-static ssize_t read_marked(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct marked *marked = ctx;
-
-	return read_mem(marked->live, marked->tgid, addr, buf, len_bytes);
-}
-
-static void await_marks(struct live_inspect *live, struct live_process *p, uint64_t record)
-{
-	live->n_marks_awaited += !p->marks_record;
-	p->marks_record = record;
-	p->marks_until_ns = now_ns() + MARKS_WAIT_NS;
-}
-
-/* The module's record is known: tells where the marks are.  False: it is not initialised yet. */
-static bool tell_marks(struct live_inspect *live, struct live_process *p, uint64_t record)
-{
-	struct marked marked = {live, p->tgid};
-	const struct comm_marks_memory memory = {read_marked, &marked};
-	int64_t stack;
-	int err = comm_marks_stack(&memory, record, &stack);
-
-	if (!err)
-		live->marks(live->marks_ctx, p->tgid, stack);
-	return err != -EAGAIN;
-}
-
-/*
- * The first marked module in the order of addresses, where a program comes before its
- * libraries.  Whether a file has marks is looked up once, wherever it is mapped.
- */
-static void look_for_marks(struct live_inspect *live, struct live_process *p)
-{
-	struct marked marked = {live, p->tgid};
-	const struct comm_marks_memory memory = {read_marked, &marked};
-
-	stop_awaiting(live, p);
-	for (size_t i = 0; live->marks && i < p->n; i++) {
-		const struct comm_mapping *m = &p->map[i];
-		uint64_t record;
-		int err;
-
-		if (m->kind != COMM_MAP_FILE || m->offset || !m->readable || m->shared ||
-		    m->file >= MARKS_FILES_MAX || live->no_marks[m->file / 8] >> m->file % 8 & 1)
-			continue;
-		err = comm_marks_find(&memory, m->start, &record);
-		if (err == -ENOENT)
-			live->no_marks[m->file / 8] |= (uint8_t)(1 << m->file % 8);
-		if (err)
-			continue;
-		if (!tell_marks(live, p, record))
-			await_marks(live, p, record);
-		return;
-	}
-}
-
 static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
 		     size_t *ret_n)
 {
@@ -345,7 +269,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	free(p->map);
 	p->map = map;
 	p->n = n;
-	look_for_marks(live, p);
+	comm_marked_look(live->marked, tgid, map, n);
 	*ret = map;
 	*ret_n = n;
 	return 0;
@@ -539,6 +463,11 @@ static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm
 	return err == -EINPROGRESS ? wait_for_module(live, tgid, m, ret) : err;
 }
 
+static ssize_t read_mem_for(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+{
+	return read_mem(ctx, tgid, addr, buf, len_bytes);
+}
+
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			 void *buf, size_t len_bytes)
 {
@@ -679,6 +608,7 @@ static void live_destroy(void *ctx)
 	comm_parser_destroy(live->parser);
 	comm_modules_destroy(live->modules);
 	comm_maps_destroy(live->maps);
+	comm_marked_destroy(live->marked);
 	comm_names_destroy(live->names);
 	free(live->text);
 	free(live);
@@ -706,6 +636,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!err)
 		err = comm_maps_create(live->names, &live->maps);
 	if (!err)
+		err = comm_marked_create(read_mem_for, live, &live->marked);
+	if (!err)
 		err = comm_parser_create(&live->parser);
 	if (!err)
 		err = comm_peek_create(live->parser, &live->peek);
@@ -725,22 +657,17 @@ void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_mar
 {
 	struct live_inspect *live = inspect->ctx;
 
-	live->marks = fn;
-	live->marks_ctx = ctx;
+	comm_marked_tell(live->marked, fn, ctx);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct live_process *p = live->bucket[i]; p; p = p->next)
-			look_for_marks(live, p);
+			comm_marked_look(live->marked, p->tgid, p->map, p->n);
 }
 
 void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 {
 	struct live_inspect *live = inspect->ctx;
 
-	for (size_t i = 0; live->n_marks_awaited && i < BUCKETS; i++)
-		for (struct live_process *p = live->bucket[i]; p; p = p->next)
-			if (p->marks_record &&
-			    (tell_marks(live, p, p->marks_record) || now_ns() >= p->marks_until_ns))
-				stop_awaiting(live, p);
+	comm_marked_await(live->marked);
 }
 
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
