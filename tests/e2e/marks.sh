@@ -113,7 +113,7 @@ jq -en --argjson e "$exact" --argjson s "$sampled" '($e | keys) == ["write a to 
   ok "a function in two regions is two nodes" || not_ok "a function in two regions is two nodes"
 
 # Other sources say that they see none.
-"$commd" -q --source perf --rate 1000 --store "$dir/perf.db" -- "$dir/pie" 300 >"$dir/log" 2>&1
+"$commd" -q --source perf --rate 1000 --store "$dir/perf.db" -- "$dir/pie" 1500 >"$dir/log" 2>&1
 [ "$(grep -c 'marks regions, which the source perf does not see' "$dir/log")" = 1 ] &&
   ok "perf says that it sees no marks" || not_ok "perf says that it sees no marks" "$(cat "$dir/log")"
 
