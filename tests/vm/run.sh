@@ -98,6 +98,9 @@ case $mode in
 cost | compare) clock= ;; # it counts instructions
 *) clock="tsc_early_khz=$("$out/tsc")" ;;
 esac
+# After an oops the VM would be waited for until the limit; of broken modules the next is tried.
+oops=oops=panic
+[ $mode != broken ] || oops=
 gcc -O2 -Wall -Wextra -Wno-unused-parameter -Wno-override-init -static -pthread -I"$top/kmod/uapi" -I"$top/kmod/user" -I"$here" \
 	-o "$root/cptest" "$here/cptest.c" "$here/code.c" "$here"/t_*.c "$top/kmod/user/reader.c"
 # A program of the host, with all that it needs.
@@ -152,22 +155,24 @@ boot() {
 		-drive "file=$out/disk,format=raw,if=none,id=disk" -device virtio-blk-pci,drive=disk \
 		-device isa-debug-exit,iobase=0x501,iosize=4 \
 		-monitor unix:"$short/monitor",server=on,wait=off \
-		-append "console=ttyS0 loglevel=1 panic=-1 mitigations=off nokaslr tsc=reliable $clock no_timer_check lpj=4000000 rdinit=/init" \
+		-append "console=ttyS0 loglevel=1 $oops panic=-1 mitigations=off nokaslr tsc=reliable $clock no_timer_check lpj=4000000 rdinit=/init" \
 		|| status=$?
 	kill $watch 2>/dev/null || true
+	rm -rf "$out/results"
+	mkdir -p "$out/results"
+	tar xf "$out/disk" -C "$out/results" 2>/dev/null || true
 }
 
-# qemu 7.2 now and then computes flags with reserved bits set (seen after
-# cmpxchg16b: the bits are those of a pointer), which no software can do; the
-# next interrupt's return is then a double fault.  And it may run a translation
+# qemu 7.2 now and then computes flags with reserved bits set (after cmpxchg16b: the
+# bits are those of a pointer), which no software can do; what follows is a trap of single
+# steps that nobody asked for, or a fault of some kind.  And it may run a translation
 # that has an int3 in it when the kernel, on another CPU, has long put the
 # instruction back and told all CPUs: a trap with no int3 before its address, once
 # or for ever (stuck.py).  And it may itself die of a segmentation fault, which timeout
 # tells as 139.  Only those run again.
 emulator_failed() {
-	[ $status = 139 ] || grep -q '^emulator: ' "$out/console" || {
-		grep -q 'double fault' "$out/console" && grep -qE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console"
-	} || {
+	[ $status = 139 ] || grep -q '^emulator: ' "$out/console" ||
+	grep -qsE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console" "$out/results/dmesg" || {
 		grep -q 'Oops: int3' "$out/console" && ! grep -q 'Code: .* cc <' "$out/console"
 	}
 }
@@ -182,10 +187,6 @@ while [ $mode != broken ] && [ $tries -lt 3 ] && emulator_failed; do
 	boot
 done
 took=$(($(date +%s) - began))
-
-rm -rf "$out/results"
-mkdir -p "$out/results"
-tar xf "$out/disk" -C "$out/results" 2>/dev/null || true
 
 # What this side has to say, in the words that nest.sh takes.
 tap=$out/results/tap
