@@ -165,14 +165,16 @@ boot() {
 
 # qemu 7.2 now and then computes flags with reserved bits set (after cmpxchg16b: the
 # bits are those of a pointer), which no software can do; what follows is a trap of single
-# steps that nobody asked for, or a fault of some kind.  And it may run a translation
+# steps that nobody asked for, or a fault of some kind: with NT among the bits the return
+# to a program faults, which the kernel tells as the program's.  And it may run a translation
 # that has an int3 in it when the kernel, on another CPU, has long put the
 # instruction back and told all CPUs: a trap with no int3 before its address, once
 # or for ever (stuck.py).  And it may itself die of a segmentation fault, which timeout
 # tells as 139.  Only those run again.
 emulator_failed() {
 	[ $status = 139 ] || grep -q '^emulator: ' "$out/console" ||
-	grep -qsE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console" "$out/results/dmesg" || {
+	grep -qsE 'EFLAGS: (0[^0]|[^0]).{6}' "$out/console" "$out/results/dmesg" ||
+	grep -qs 'traps: .* general protection fault ip:.* error:0 ' "$out/results/dmesg" || {
 		grep -q 'Oops: int3' "$out/console" && ! grep -q 'Code: .* cc <' "$out/console"
 	}
 }
