@@ -149,7 +149,7 @@ boot() {
 	status=0
 	"$here/stuck.py" "$short/monitor" "$out/console" & watch=$!
 	# shellcheck disable=SC2086
-	timeout $limit qemu-system-x86_64 -M q35 $cpus -cpu max -m 1024 \
+	timeout $limit qemu-system-x86_64 -M q35 $cpus -cpu max,-cx16 -m 1024 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$image" -initrd "$out/initramfs" -serial "file:$out/console" \
 		-drive "file=$out/disk,format=raw,if=none,id=disk" -device virtio-blk-pci,drive=disk \
@@ -163,10 +163,12 @@ boot() {
 	tar xf "$out/disk" -C "$out/results" 2>/dev/null || true
 }
 
-# qemu 7.2 now and then computes flags with reserved bits set (after cmpxchg16b: the
-# bits are those of a pointer), which no software can do; what follows is a trap of single
-# steps that nobody asked for, or a fault of some kind: with NT among the bits the return
-# to a program faults, which the kernel tells as the program's.  And it may run a translation
+# qemu 7.2 now and then computes wrong flags after cmpxchg16b, by which the kernel's allocator
+# takes objects off its lists: reserved bits are set, those of a pointer, which no software can
+# do, or one object is given to two.  So the VM's CPU has no such instruction (-cx16).  What
+# followed was a trap of single steps that nobody asked for, or a fault of some kind: with NT
+# among the bits the return to a program faults, which the kernel tells as the program's.
+# And qemu may run a translation
 # that has an int3 in it when the kernel, on another CPU, has long put the
 # instruction back and told all CPUs: a trap with no int3 before its address, once
 # or for ever (stuck.py).  And it may itself die of a segmentation fault, which timeout
