@@ -3,125 +3,20 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "hash.h"
 #include "ids.h"
-
-enum { CELLS_FIRST = 64 };
-
-static uint64_t hash(const struct comm_edge *e)
-{
-	uint64_t threads = (uint64_t)e->src_thread << 32 | e->dst_thread;
-	uint64_t sites = (uint64_t)e->src_site << 32 | e->dst_site;
-
-	return comm_hash_mix(comm_hash_mix(threads, sites), e->object);
-}
-
-static bool same_key(const struct comm_edge *a, const struct comm_edge *b)
-{
-	return a->src_thread == b->src_thread && a->dst_thread == b->dst_thread &&
-	       a->src_site == b->src_site && a->dst_site == b->dst_site && a->object == b->object;
-}
-
-void comm_edge_table_deinit(struct comm_edge_table *cells)
-{
-	free(cells->edge);
-	free(cells->slot);
-	memset(cells, 0, sizeof(*cells));
-}
-
-void comm_edge_table_clear(struct comm_edge_table *cells)
-{
-	cells->n = 0;
-	if (cells->slot)
-		memset(cells->slot, 0, cells->n_slots * sizeof(*cells->slot));
-}
-
-static void reindex(struct comm_edge_table *cells)
-{
-	size_t mask = cells->n_slots - 1;
-
-	memset(cells->slot, 0, cells->n_slots * sizeof(*cells->slot));
-	for (size_t i = 0; i < cells->n; i++) {
-		size_t at = hash(&cells->edge[i]) & mask;
-
-		while (cells->slot[at])
-			at = (at + 1) & mask;
-		cells->slot[at] = i + 1;
-	}
-}
-
-static int grow(struct comm_edge_table *cells)
-{
-	size_t capacity = cells->capacity ? cells->capacity * 2 : CELLS_FIRST;
-	struct comm_edge *edge;
-	uint32_t *slot;
-
-	if (capacity > UINT32_MAX / 2)
-		return -ENOMEM;
-	edge = realloc(cells->edge, capacity * sizeof(*edge));
-	if (!edge)
-		return -ENOMEM;
-	cells->edge = edge;
-	slot = realloc(cells->slot, 2 * capacity * sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
-	cells->slot = slot;
-	cells->capacity = capacity;
-	cells->n_slots = 2 * capacity;
-	reindex(cells);
-	return 0;
-}
-
-int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *key,
-		       struct comm_edge **ret)
-{
-	struct comm_edge *e;
-	size_t at;
-	int err;
-
-	if (cells->n == cells->capacity) {
-		err = grow(cells);
-		if (err)
-			return err;
-	}
-	at = hash(key) & (cells->n_slots - 1);
-	while (cells->slot[at]) {
-		e = &cells->edge[cells->slot[at] - 1];
-		if (same_key(e, key)) {
-			*ret = e;
-			return 0;
-		}
-		at = (at + 1) & (cells->n_slots - 1);
-	}
-	e = &cells->edge[cells->n++];
-	memset(e, 0, sizeof(*e));
-	e->src_thread = key->src_thread;
-	e->dst_thread = key->dst_thread;
-	e->src_site = key->src_site;
-	e->dst_site = key->dst_site;
-	e->object = key->object;
-	cells->slot[at] = cells->n;
-	*ret = e;
-	return 0;
-}
 
 static double positive(double value)
 {
 	return isfinite(value) && value > 0 ? value : 0;
 }
 
-int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge)
+static void sum(void *to, const void *row)
 {
-	struct comm_edge *e;
-	int err;
+	const struct comm_edge *edge = row;
+	struct comm_edge *e = to;
 
-	err = comm_edge_table_at(cells, edge, &e);
-	if (err)
-		return err;
 	e->bytes += positive(edge->bytes);
 	e->variance += positive(edge->variance);
 	e->first_bytes += positive(edge->first_bytes);
@@ -131,7 +26,39 @@ int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *e
 	e->bursts = edge->bursts > UINT32_MAX - e->bursts ? UINT32_MAX : e->bursts + edge->bursts;
 	if (edge->level > e->level)
 		e->level = edge->level;
-	return 0;
+}
+
+static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_edge, object), sum};
+
+void comm_edge_table_deinit(struct comm_edge_table *cells)
+{
+	comm_keyed_deinit(&cells->keyed);
+}
+
+void comm_edge_table_clear(struct comm_edge_table *cells)
+{
+	comm_keyed_clear(&cells->keyed);
+}
+
+int comm_edge_table_at(struct comm_edge_table *cells, const struct comm_edge *key,
+		       struct comm_edge **ret)
+{
+	size_t at;
+	int err = comm_keyed_at(&cells->keyed, &kind, key, &at);
+
+	if (!err)
+		*ret = &cells->edge[at];
+	return err;
+}
+
+int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *edge)
+{
+	struct comm_edge *to;
+	int err = comm_edge_table_at(cells, edge, &to);
+
+	if (!err)
+		sum(to, edge);
+	return err;
 }
 
 static int order_by_key(const void *pa, const void *pb)
@@ -158,57 +85,32 @@ static int order_by_bytes(const void *pa, const void *pb)
 	return order_by_key(a, b);
 }
 
-static bool is_pair(const struct comm_edge *e)
+static bool has_site(const void *row)
 {
-	return !e->src_site && !e->dst_site && !e->object;
+	const struct comm_edge *e = row;
+
+	return e->src_site || e->dst_site || e->object;
+}
+
+static void drop_sites(void *row)
+{
+	struct comm_edge *e = row;
+
+	e->src_site = e->dst_site = COMM_ID_OTHER;
+	e->object = COMM_ID_OTHER;
 }
 
 /* Folding must not mix edges within one thread with those between threads. */
-static bool is_crossing_pair(const struct comm_edge *e)
+static bool is_crossing_pair(const void *row)
 {
-	return is_pair(e) && e->src_thread != e->dst_thread;
+	const struct comm_edge *e = row;
+
+	return !has_site(e) && e->src_thread != e->dst_thread;
 }
 
-/* Keeps the cap largest cells; of the others, move() changes the key of those lossy() names. */
-static int fold(struct comm_edge_table *cells, size_t cap, bool (*lossy)(const struct comm_edge *),
-		void (*move)(struct comm_edge *), uint64_t *ret_folded)
+static void drop_reader(void *row)
 {
-	struct comm_edge_table kept = {0};
-	uint64_t folded = 0;
-	size_t rank = 0;
-	int err = 0;
-
-	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_bytes);
-	for (size_t i = 0; i < cells->n && !err; i++) {
-		struct comm_edge e = cells->edge[i];
-
-		if (lossy(&e) && rank++ >= cap) {
-			move(&e);
-			folded++;
-		}
-		err = comm_edge_table_add(&kept, &e);
-	}
-	if (err) {
-		/* Sorting reordered cells, but none was lost or folded yet. */
-		comm_edge_table_deinit(&kept);
-		reindex(cells);
-		return err;
-	}
-	comm_edge_table_deinit(cells);
-	*cells = kept;
-	*ret_folded += folded;
-	return 0;
-}
-
-static bool has_site(const struct comm_edge *e)
-{
-	return !is_pair(e);
-}
-
-static void drop_sites(struct comm_edge *e)
-{
-	e->src_site = e->dst_site = COMM_ID_OTHER;
-	e->object = COMM_ID_OTHER;
+	((struct comm_edge *)row)->dst_thread = COMM_ID_OTHER;
 }
 
 static bool same_pair(const struct comm_edge *a, const struct comm_edge *b)
@@ -305,19 +207,15 @@ static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 		err = draw(&kept, tail, n, cap / 4 + 1, &folded);
 	free(tail);
 	if (err) {
+		/* Sorting reordered cells, but none was lost or folded yet. */
 		comm_edge_table_deinit(&kept);
-		reindex(cells);
+		comm_edge_table_sort(cells);
 		return err;
 	}
 	comm_edge_table_deinit(cells);
 	*cells = kept;
 	*ret_folded += folded;
 	return 0;
-}
-
-static void drop_reader(struct comm_edge *e)
-{
-	e->dst_thread = COMM_ID_OTHER;
 }
 
 int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
@@ -328,20 +226,20 @@ int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *re
 	if (cells->n <= cap)
 		return 0;
 	err = thin(cells, cap, ret_folded);
-	if (err == -E2BIG)
-		err = fold(cells, cap, has_site, drop_sites, ret_folded);
+	if (err && err != -E2BIG)
+		return err;
+	if (err)
+		*ret_folded += comm_keyed_fold(&cells->keyed, &kind, cap, order_by_bytes, has_site,
+					       drop_sites);
 	for (size_t i = 0; i < cells->n; i++)
 		pairs += is_crossing_pair(&cells->edge[i]);
-	if (!err && pairs > cap)
-		err = fold(cells, cap, is_crossing_pair, drop_reader, ret_folded);
-	return err;
+	if (pairs > cap)
+		*ret_folded += comm_keyed_fold(&cells->keyed, &kind, cap, order_by_bytes,
+					       is_crossing_pair, drop_reader);
+	return 0;
 }
 
-int comm_edge_table_sort(struct comm_edge_table *cells)
+void comm_edge_table_sort(struct comm_edge_table *cells)
 {
-	if (!cells->n)
-		return 0;
-	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_key);
-	reindex(cells);
-	return 0;
+	comm_keyed_sort(&cells->keyed, &kind, order_by_key);
 }

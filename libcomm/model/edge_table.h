@@ -12,13 +12,10 @@
 #include <stdint.h>
 
 #include "edge.h"
+#include "keyed.h"
 
 struct comm_edge_table {
-	struct comm_edge *edge; /* n of them, in order of arrival */
-	size_t n;
-	size_t capacity;
-	uint32_t *slot; /* 1 + index into edge, 0: free */
-	size_t n_slots; /* a power of two */
+	COMM_KEYED(keyed, struct comm_edge, edge, n);
 };
 
 /* A zeroed table is an empty one; deinit leaves it so. */
@@ -43,6 +40,6 @@ int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *e
  */
 int comm_edge_table_fold(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded);
 /* Orders cells by key, as a B-tree takes them cheapest. */
-int comm_edge_table_sort(struct comm_edge_table *cells);
+void comm_edge_table_sort(struct comm_edge_table *cells);
 
 #endif

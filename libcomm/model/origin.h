@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "data_src.h"
-#include "edge_table.h"
+#include "keyed.h"
 
 struct comm_origin_sums {
 	uint64_t samples;
@@ -25,13 +25,12 @@ struct comm_origin_sums {
 struct comm_origin {
 	uint32_t thread, site, object;
 	struct comm_origin_sums from[COMM_FROM_MAX];
+	double bytes; /* that were read there; for the user of the table, who alone sums them */
 };
 
+/* By thread, site and object. */
 struct comm_origins {
-	struct comm_origin *origin; /* n of them, each (thread, site, object) once */
-	size_t n, room;
-	/* By dst_thread, dst_site, object; in the order of origin.  Its bytes are for the user. */
-	struct comm_edge_table index;
+	COMM_KEYED(keyed, struct comm_origin, origin, n);
 };
 
 /* A zeroed table is an empty one; deinit leaves it so. */
@@ -46,8 +45,8 @@ int comm_origins_add(struct comm_origins *table, const struct comm_origin *origi
  * Keeps the cap ends with most loads, whole, so that no share changes, and sums the others
  * up in one without thread, site and object.  *ret_folded grows by these.
  */
-int comm_origins_fold(struct comm_origins *table, size_t cap, uint64_t *ret_folded);
-/* Orders by thread, site and object; after it, clear the table before adding. */
+void comm_origins_fold(struct comm_origins *table, size_t cap, uint64_t *ret_folded);
+/* Orders by thread, site and object. */
 void comm_origins_sort(struct comm_origins *table);
 
 #endif

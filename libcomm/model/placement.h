@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "keyed.h"
+
 struct comm_placement {
 	uint32_t thread, cpu;
 	uint64_t samples;
 };
 
+/* By thread and CPU. */
 struct comm_placements {
-	struct comm_placement *placement; /* n of them, each (thread, cpu) once */
-	size_t n, capacity;
-	uint32_t *slot; /* 1 + index into placement, 0: free */
-	size_t n_slots; /* a power of two */
+	COMM_KEYED(keyed, struct comm_placement, placement, n);
 };
 
 /* A zeroed table is an empty one; deinit leaves it so. */
@@ -33,8 +33,8 @@ int comm_placements_add(struct comm_placements *table, uint32_t thread, uint32_t
  * COMM_ID_OTHER of their CPU, so at most cap and one for each CPU remain.
  * *ret_folded grows by those that lost their thread.
  */
-int comm_placements_fold(struct comm_placements *table, size_t cap, uint64_t *ret_folded);
-/* Orders by thread and CPU, cheapest for a B-tree; after it, clear the table before adding. */
+void comm_placements_fold(struct comm_placements *table, size_t cap, uint64_t *ret_folded);
+/* Orders by thread and CPU, cheapest for a B-tree. */
 void comm_placements_sort(struct comm_placements *table);
 
 #endif

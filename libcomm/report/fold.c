@@ -107,14 +107,14 @@ static int add_seen(struct comm_fold *fold, size_t group, double bursts, double 
 	struct comm_fold_seen *seen;
 
 	if (group >= fold->n_seen) {
-		size_t capacity = fold->groups.capacity;
+		size_t room = fold->groups.keyed.room;
 
-		seen = reallocarray(fold->seen, capacity, sizeof(*seen));
+		seen = reallocarray(fold->seen, room, sizeof(*seen));
 		if (!seen)
 			return -ENOMEM;
-		memset(seen + fold->n_seen, 0, (capacity - fold->n_seen) * sizeof(*seen));
+		memset(seen + fold->n_seen, 0, (room - fold->n_seen) * sizeof(*seen));
 		fold->seen = seen;
-		fold->n_seen = capacity;
+		fold->n_seen = room;
 	}
 	seen = &fold->seen[group];
 	seen->sums.sum[fold->block] += bytes;
@@ -506,10 +506,9 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 		group->object = 0;
 		code = comm_edge_table_add(&making->edges, group);
 	}
-	if (!code)
-		code = comm_edge_table_sort(&making->edges);
 	if (code)
 		return code;
+	comm_edge_table_sort(&making->edges);
 	making->seen = calloc(making->edges.n + 1, sizeof(*making->seen));
 	making->later = calloc(making->edges.n + 1, sizeof(*making->later));
 	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));

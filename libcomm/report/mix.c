@@ -10,8 +10,6 @@
 #include "reader.h"
 #include "schema.h"
 
-enum { MIXES_FIRST = 64 };
-
 /* More than a run can have, and its square is a number. */
 static const double loads_max = 1e18;
 
@@ -45,9 +43,8 @@ void comm_mixes_deinit(struct comm_mixes *mixes)
 {
 	sqlite3_finalize(mixes->ask);
 	comm_origins_deinit(&mixes->ends);
-	comm_edge_table_deinit(&mixes->shares);
-	comm_edge_table_deinit(&mixes->index);
-	free(mixes->mix);
+	comm_keyed_deinit(&mixes->shares);
+	comm_keyed_deinit(&mixes->mixes);
 	memset(mixes, 0, sizeof(*mixes));
 }
 
@@ -84,7 +81,7 @@ int comm_mixes_begin(struct comm_mixes *mixes, int64_t slice)
 	if (!mixes->ask)
 		return 0;
 	comm_origins_clear(&mixes->ends);
-	comm_edge_table_clear(&mixes->shares);
+	comm_keyed_clear(&mixes->shares);
 	sqlite3_bind_int64(mixes->ask, 2, slice);
 	while (!code && (rc = sqlite3_step(mixes->ask)) == SQLITE_ROW)
 		code = load_end(mixes);
@@ -108,7 +105,7 @@ int comm_mixes_read(struct comm_mixes *mixes, const struct comm_edge *row, doubl
 	/* Of most rows nothing is known: these shall cost no share. */
 	if (code || end >= mixes->n_ends)
 		return code;
-	mixes->ends.index.edge[end].bytes += bytes;
+	mixes->ends.origin[end].bytes += bytes;
 	*ret_end = end;
 	return 0;
 }
@@ -116,58 +113,36 @@ int comm_mixes_read(struct comm_mixes *mixes, const struct comm_edge *row, doubl
 /* The edge's mix, or a new one. */
 static int mix_at(struct comm_mixes *mixes, const struct comm_edge *edge, size_t *ret)
 {
-	const struct comm_edge key = {.src_thread = edge->src_thread,
-				      .dst_thread = edge->dst_thread,
-				      .src_site = edge->src_site};
-	struct comm_edge *cell;
-	int code;
+	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_mix, column)};
+	const uint32_t key[] = {edge->src_thread, edge->dst_thread, edge->src_site};
 
-	if (mixes->n == mixes->room) {
-		size_t room = mixes->room ? 2 * mixes->room : MIXES_FIRST;
-		struct comm_mix *grown = reallocarray(mixes->mix, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		mixes->mix = grown;
-		mixes->room = room;
-	}
-	code = comm_edge_table_at(&mixes->index, &key, &cell);
-	if (code)
-		return code;
-	*ret = cell - mixes->index.edge;
-	if (*ret == mixes->n)
-		mixes->mix[mixes->n++] = (struct comm_mix){0};
-	return 0;
+	return comm_keyed_at(&mixes->mixes, &kind, key, ret);
 }
 
 int comm_mixes_add(struct comm_mixes *mixes, size_t end, const struct comm_edge *edge, double bytes)
 {
-	struct comm_edge key = {0}, *share;
-	size_t mix;
+	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_mix_share, end)};
+	size_t mix, share;
 	int code;
 
 	if (end == NO_END)
 		return 0;
 	code = mix_at(mixes, edge, &mix);
-	if (code)
-		return code;
-	key.src_thread = mix;
-	key.dst_thread = end;
-	code = comm_edge_table_at(&mixes->shares, &key, &share);
 	if (!code)
-		share->bytes += bytes;
+		code = comm_keyed_at(&mixes->shares, &kind, (uint32_t[]){mix, end}, &share);
+	if (!code)
+		mixes->share[share].bytes += bytes;
 	return code;
 }
 
 /* Only once all of the slice's bytes are known: each load counts once in an edge's squares. */
 void comm_mixes_close(struct comm_mixes *mixes, size_t block)
 {
-	for (size_t i = 0; i < mixes->shares.n; i++) {
-		const struct comm_edge *share = &mixes->shares.edge[i];
-		const struct comm_origin *end = &mixes->ends.origin[share->dst_thread];
-		struct comm_mix *mix = &mixes->mix[share->src_thread];
-		double part = comm_reader_share(share->bytes,
-						mixes->ends.index.edge[share->dst_thread].bytes);
+	for (size_t i = 0; i < mixes->n_shares; i++) {
+		const struct comm_mix_share *share = &mixes->share[i];
+		const struct comm_origin *end = &mixes->ends.origin[share->end];
+		struct comm_mix *mix = &mixes->mix[share->mix];
+		double part = comm_reader_share(share->bytes, end->bytes);
 
 		for (int j = 0; j < COMM_FROM_MAX; j++) {
 			const struct comm_origin_sums *from = &end->from[j];
@@ -180,7 +155,7 @@ void comm_mixes_close(struct comm_mixes *mixes, size_t block)
 			mix->timed_cycles += part * from->timed_cycles;
 		}
 	}
-	comm_edge_table_clear(&mixes->shares);
+	comm_keyed_clear(&mixes->shares);
 	mixes->n_ends = 0;
 }
 

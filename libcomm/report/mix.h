@@ -17,16 +17,25 @@
 #include <comm/comm.h>
 
 #include "blocks.h"
-#include "edge_table.h"
+#include "edge.h"
 #include "interval.h"
+#include "keyed.h"
 #include "origin.h"
 
 enum { COMM_MIX_SHARES = 3 + COMM_FROM_MAX - 1 }; /* three sums, and each known origin */
 
+/* Of an edge, by its src_thread, dst_thread and src_site. */
 struct comm_mix {
+	uint32_t from, to, column;
 	struct comm_block_sums loads[COMM_FROM_MAX];
 	double squares; /* of the loads that each sample of a known origin stands for */
 	double timed_loads, timed_cycles;
+};
+
+/* What an edge has of the bytes that were read at an end. */
+struct comm_mix_share {
+	uint32_t mix, end; /* indices */
+	double bytes;
 };
 
 struct comm_mixes {
@@ -34,10 +43,8 @@ struct comm_mixes {
 	/* By context: the slice's n_ends with origins, then others that were read at. */
 	struct comm_origins ends;
 	size_t n_ends;
-	struct comm_edge_table shares; /* bytes by mix (src_thread) and end (dst_thread) */
-	struct comm_edge_table index;  /* of mix, by the edge's src_thread, dst_thread, src_site */
-	struct comm_mix *mix;
-	size_t n, room;
+	COMM_KEYED(shares, struct comm_mix_share, share, n_shares); /* of the slice */
+	COMM_KEYED(mixes, struct comm_mix, mix, n);
 };
 
 /* mixes is zeroed before; call deinit() also after a failure. */

@@ -180,10 +180,10 @@ static int close_level(struct comm_rollup *rollup, int level)
 		return 0;
 	err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err)
-		err = comm_placements_fold(&open->placements, keep,
-					   &open->info.loss[COMM_LOSS_CELLS]);
+		comm_placements_fold(&open->placements, keep,
+				     &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err)
-		err = comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
+		comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	comm_placements_sort(&open->placements);
 	open->info.placement = open->placements.placement;
 	open->info.n_placements = open->placements.n;
@@ -251,10 +251,10 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
 		err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && open->placements.n > keep * COMM_ROLLUP_SLACK)
-		err = comm_placements_fold(&open->placements, keep,
-					   &open->info.loss[COMM_LOSS_CELLS]);
+		comm_placements_fold(&open->placements, keep,
+				     &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && open->origins.n > keep * COMM_ROLLUP_SLACK)
-		err = comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
+		comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
 		err = close_level(rollup, level);
 	return err;

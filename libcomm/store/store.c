@@ -499,8 +499,8 @@ static int take_placements(struct comm_store *store, struct comm_slice_info *inf
 					  p->samples);
 	}
 	if (!err)
-		err = comm_placements_fold(&store->placements, store->row_cap,
-					   &info->loss[COMM_LOSS_CELLS]);
+		comm_placements_fold(&store->placements, store->row_cap,
+				     &info->loss[COMM_LOSS_CELLS]);
 	comm_placements_sort(&store->placements);
 	info->placement = store->placements.placement;
 	info->n_placements = store->placements.n;
@@ -525,8 +525,7 @@ static int take_origins(struct comm_store *store, struct comm_slice_info *info,
 			err = comm_origins_add(&store->origins, &o);
 	}
 	if (!err)
-		err = comm_origins_fold(&store->origins, store->row_cap,
-					&info->loss[COMM_LOSS_CELLS]);
+		comm_origins_fold(&store->origins, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
 	comm_origins_sort(&store->origins);
 	info->origin = store->origins.origin;
 	info->n_origins = store->origins.n;

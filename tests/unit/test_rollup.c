@@ -293,10 +293,10 @@ static void test_origins_are_summed(void **state)
 		{1,
 		 2,
 		 1,
-		 {[COMM_FROM_OWN] = {5, 500, 500, 2000}, [COMM_FROM_MODIFIED] = {1, 100, 0, 0}}},
-		{2, 3, 1, {[COMM_FROM_MEMORY] = {7, 700, 0, 0}}},
-		{1, 2, 1, {[COMM_FROM_OWN] = {1, 50, 50, 300}}},
-		{4000000000U, 2, 3999999999U, {[COMM_FROM_UNKNOWN] = {9, 900, 0, 0}}},
+		 {[COMM_FROM_OWN] = {5, 500, 500, 2000}, [COMM_FROM_MODIFIED] = {1, 100, 0, 0}}, 0},
+		{2, 3, 1, {[COMM_FROM_MEMORY] = {7, 700, 0, 0}}, 0},
+		{1, 2, 1, {[COMM_FROM_OWN] = {1, 50, 50, 300}}, 0},
+		{4000000000U, 2, 3999999999U, {[COMM_FROM_UNKNOWN] = {9, 900, 0, 0}}, 0},
 	};
 	struct comm_store_config c = config();
 	struct comm_store *store;
