@@ -12,8 +12,7 @@
 #include <string.h>
 
 enum {
-	SECTIONS_MAX = 4096, /* sections looked at */
-	SYMBOL_NAME_BYTES = 4096,
+	SECTIONS_MAX = 4096,		/* sections looked at */
 	SECTION_BYTES_MAX = 128 << 20,	/* of one section that is read */
 	SECTIONS_BYTES_MAX = 192 << 20, /* of all that are read of a file and its debug file */
 	SYMBOLS_LOOKED_AT = 4 << 20,	/* in all tables of both files */
@@ -450,15 +449,22 @@ struct frames {
 	size_t n; /* functions known from symbols, before .eh_frame is read */
 };
 
-static int add_frame(void *ctx, uint64_t start, uint64_t size)
+static int add_frame(void *ctx, const struct comm_ehframe *frame)
 {
 	struct frames *f = ctx;
+	uint64_t start = frame->start, size = frame->size;
 	struct ranked_symbol *c = floor_of(f->b->function, f->n, start);
 
-	if (c && c->e.start == start && !c->e.size)
-		c->e.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	if (over(f->b))
 		return 1;
+	/* It would not be a sound symbol, for which the whole table is refused (elfsym.c). */
+	if (start + size < start)
+		return 0;
+	if (frame->at && comm_frame_table_add(&f->b->sym->frames, &frame->cie, start, size,
+					      frame->at, frame->end) == -ENOMEM)
+		return 1;
+	if (c && c->e.start == start && !c->e.size)
+		c->e.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	if (!c || start - c->e.start >= (c->e.size ? c->e.size : 1))
 		return add_function(f->b, start, size, 0, 32) == -ENOMEM;
 	return 0;
@@ -479,6 +485,7 @@ static void add_frames(struct builder *b, Elf *elf, const struct strings *names)
 			data = section_data(&b->read_bytes, scn, &shdr);
 	if (data && ident)
 		comm_ehframe_walk(ident, data, shdr.sh_addr, add_frame, &f);
+	comm_frame_table_sort(&b->sym->frames);
 }
 
 /* A symbol without a size (assembly) reaches to the next one. */

@@ -23,19 +23,23 @@ void comm_elfsym_destroy(struct comm_elfsym *sym)
 	free(sym->function.entry);
 	free(sym->variable.entry);
 	free(sym->text);
+	comm_frame_table_deinit(&sym->frames);
 	free(sym);
 }
 
-/* How saved tables start; segments, sections, functions, variables and text follow. */
+/*
+ * How saved tables start; segments, sections, functions, variables, text and frames
+ * follow.
+ */
 struct symbols_head {
 	uint64_t complete; /* COMPLETE */
-	uint64_t n_segments, n_sections, n_functions, n_variables, text_bytes;
+	uint64_t n_segments, n_sections, n_functions, n_variables, text_bytes, n_frames;
 };
 
 _Static_assert(COMM_ELFSYM_SAVED_MAX >=
 		       sizeof(struct symbols_head) + sizeof(struct comm_elfsym) +
 			       2ull * COMM_SYMBOLS_MAX * sizeof(struct symbol_range) +
-			       TEXT_BYTES_MAX,
+			       TEXT_BYTES_MAX + COMM_FRAME_ROWS_MAX * sizeof(struct comm_frame_row),
 	       "the largest tables can be saved");
 
 int comm_elfsym_save(const struct comm_elfsym *sym, int to)
@@ -47,6 +51,7 @@ int comm_elfsym_save(const struct comm_elfsym *sym, int to)
 		.n_functions = sym->function.n,
 		.n_variables = sym->variable.n,
 		.text_bytes = sym->text_bytes,
+		.n_frames = sym->frames.n,
 	};
 	uint64_t at = sizeof(head), start = 0;
 
@@ -58,6 +63,7 @@ int comm_elfsym_save(const struct comm_elfsym *sym, int to)
 	    !comm_saved_put(to, sym->variable.entry, sym->variable.n * sizeof(*sym->variable.entry),
 			    &at) ||
 	    !comm_saved_put(to, sym->text, sym->text_bytes, &at) ||
+	    !comm_saved_put(to, sym->frames.row, sym->frames.n * sizeof(*sym->frames.row), &at) ||
 	    !comm_saved_put(to, &head, sizeof(head), &start))
 		return -EIO;
 	return 0;
@@ -120,11 +126,10 @@ static int load(int from, struct comm_elfsym *sym)
 	if (!err)
 		err = load_table(from, &sym->variable, head.n_variables, head.text_bytes, &at);
 	if (!err)
-		err = comm_saved_array(from, &sym->text, head.text_bytes, 1, &at);
-	if (!err && head.text_bytes && sym->text[head.text_bytes - 1])
-		err = -ENODATA;
+		err = comm_saved_texts(from, &sym->text, head.text_bytes,
+				       SYMBOL_NAME_BYTES + strlen("@plt"), &at);
 	sym->text_bytes = head.text_bytes;
-	return err;
+	return err ? err : comm_frame_table_load(&sym->frames, from, head.n_frames, &at);
 }
 
 int comm_elfsym_load(int from, struct comm_elfsym **ret)
@@ -235,6 +240,12 @@ int comm_elfsym_section(const struct comm_elfsym *sym, uint64_t vaddr, struct co
 	return -ENOENT;
 }
 
+struct comm_frame_rule comm_elfsym_frame(const struct comm_elfsym *sym, uint64_t vaddr)
+{
+	/* Without any .eh_frame, as Go's linker leaves it, there are only frame pointers. */
+	return sym->frames.n ? comm_frame_table_find(&sym->frames, vaddr) : comm_frame_by_pointer;
+}
+
 size_t comm_elfsym_functions(const struct comm_elfsym *sym)
 {
 	return sym->function.n;
@@ -248,5 +259,5 @@ size_t comm_elfsym_variables(const struct comm_elfsym *sym)
 size_t comm_elfsym_bytes(const struct comm_elfsym *sym)
 {
 	return sizeof(*sym) + (sym->function.n + sym->variable.n) * sizeof(struct symbol_range) +
-	       sym->text_bytes;
+	       sym->text_bytes + sym->frames.n * sizeof(*sym->frames.row);
 }

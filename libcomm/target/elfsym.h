@@ -19,10 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame_table.h"
+
 enum {
-	COMM_BUILD_ID_BYTES = 64,	  /* longest one kept; SHA-1 has 20 */
-	COMM_SYMBOLS_MAX = 1 << 20,	  /* functions of one file; as many variables */
-	COMM_ELFSYM_SAVED_MAX = 72 << 20, /* bytes of the largest saved tables */
+	COMM_BUILD_ID_BYTES = 64,	   /* longest one kept; SHA-1 has 20 */
+	COMM_SYMBOLS_MAX = 1 << 20,	   /* functions of one file; as many variables */
+	COMM_ELFSYM_SAVED_MAX = 104 << 20, /* bytes of the largest saved tables */
 };
 
 /* What identifies an ELF file, read without its symbol tables. */
@@ -65,6 +67,8 @@ int comm_elfsym_variable(const struct comm_elfsym *sym, uint64_t vaddr, struct c
  * The section of data that vaddr is in; ".other" for the rest of a segment;
  * ".data", ".rodata" and ".bss" when the file has no section headers.
  */
+/* Where the return address is at an instruction. */
+struct comm_frame_rule comm_elfsym_frame(const struct comm_elfsym *sym, uint64_t vaddr);
 int comm_elfsym_section(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
 
 size_t comm_elfsym_functions(const struct comm_elfsym *sym);

@@ -9,10 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame_table.h"
+
 enum {
 	SEGMENTS_MAX = 64,
 	DATA_SECTIONS_MAX = 128,
 	SECTION_NAME_BYTES = 32,
+	SYMBOL_NAME_BYTES = 4096,  /* of a name as the file has it, with its NUL */
 	TEXT_BYTES_MAX = 32 << 20, /* of all names together */
 };
 
@@ -45,6 +48,7 @@ struct comm_elfsym {
 	uint32_t n_segments;
 	struct section section[DATA_SECTIONS_MAX];
 	uint32_t n_sections;
+	struct comm_frame_table frames;
 };
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool comm_saved_put(int to, const void *from, size_t bytes, uint64_t *offset)
@@ -47,4 +48,22 @@ int comm_saved_array(int from, void *array, size_t n, size_t each_bytes, uint64_
 
 	*to = calloc(n + 1, each_bytes);
 	return *to ? comm_saved_get(from, *to, n * each_bytes, offset) : -ENOMEM;
+}
+
+int comm_saved_texts(int from, char **texts, size_t bytes, size_t longest, uint64_t *offset)
+{
+	int err = comm_saved_array(from, texts, bytes, 1, offset);
+	const char *at, *nul;
+	size_t window;
+
+	/* The last NUL within reach, so that a table of NULs alone takes few steps. */
+	for (at = *texts; !err && at < *texts + bytes; at = nul + 1) {
+		window = (size_t)(*texts + bytes - at);
+		if (window > longest + 1)
+			window = longest + 1;
+		nul = memrchr(at, 0, window);
+		if (!nul)
+			return -ENODATA;
+	}
+	return err;
 }

@@ -20,5 +20,10 @@ int comm_saved_get(int from, void *to, size_t bytes, uint64_t *offset);
  * on an error.  The caller has bounded n; one more element, of zeros, follows the last.
  */
 int comm_saved_array(int from, void *array, size_t n, size_t each_bytes, uint64_t *offset);
+/*
+ * Reads texts that stand one behind the other, each with its NUL, into new memory, as above.
+ * -ENODATA also: one is longer than longest, so that none takes long to look through.
+ */
+int comm_saved_texts(int from, char **texts, size_t bytes, size_t longest, uint64_t *offset);
 
 #endif

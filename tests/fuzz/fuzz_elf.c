@@ -30,6 +30,8 @@ static void look(const struct comm_elfsym *sym, uint64_t vaddr)
 	if (comm_elfsym_section(sym, vaddr, &s) == 0 && (vaddr < s.start || vaddr >= s.end))
 		abort();
 	comm_elfsym_vaddr(sym, vaddr, PF_X, &at);
+	if (comm_elfsym_frame(sym, vaddr).kind >= COMM_FRAME_KINDS)
+		abort();
 }
 
 static void look_all_over(const struct comm_elfsym *sym)

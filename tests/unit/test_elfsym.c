@@ -362,6 +362,29 @@ static void saved_and_loaded(void **state)
 	close(saved);
 }
 
+/* Each name is looked through, so none is of megabytes. */
+static void long_names_are_refused(void **state)
+{
+	const size_t longest = 4096 + strlen("@plt");
+	char text[8192];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (size_t more = 0; more < 2; more++) {
+		const uint64_t head[7] = {0x626d7973, [5] = longest + more + 1};
+		int saved = memfd_create("saved", MFD_CLOEXEC);
+		struct comm_elfsym *sym = NULL;
+
+		text[longest + more] = 0;
+		assert_int_equal(write(saved, head, sizeof(head)), sizeof(head));
+		assert_int_equal(write(saved, text, longest + more + 1), longest + more + 1);
+		assert_int_equal(comm_elfsym_load(saved, &sym), more ? -ENODATA : 0);
+		comm_elfsym_destroy(sym);
+		close(saved);
+		text[longest] = 'x';
+	}
+}
+
 static void demangles(void **state)
 {
 	char text[64];
@@ -518,6 +541,7 @@ int main(void)
 		cmocka_unit_test(names_without_an_end),
 		cmocka_unit_test(many_tables_of_nothing),
 		cmocka_unit_test(saved_and_loaded),
+		cmocka_unit_test(long_names_are_refused),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(a_demangling_bomb_is_cut),
 		cmocka_unit_test(demangles_rust),
