@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "dwline.h"
 #include "clock.h"
-#include "hash.h"
+#include "debug_size.h"
+#include "numbered.h"
 #include "saved.h"
 
 #include <dwarf.h>
@@ -21,7 +22,6 @@ enum {
 	SOURCES_MAX = 1 << 16,	     /* file names of one file */
 	PROGRAM_BYTES_MAX = 4 << 20, /* of one unit's line program: each byte may be a row */
 	PROGRAMS_BYTES_MAX = 48 << 20,
-	DEBUG_BYTES_MAX = 1 << 30, /* all debug sections, uncompressed */
 	TEXT_BYTES_MAX = 64 << 20,
 	NAME_BYTES = 4096,
 	CHECK_EVERY = 1024,    /* DIEs between two looks at the clock */
@@ -36,26 +36,25 @@ struct row {
 	uint32_t line;
 };
 
+/* A function as it is inlined at one place. */
+struct inline_call {
+	uint32_t name;	 /* into text; NONE: nothing inlined */
+	uint32_t source; /* of the place that calls it, into text, or NONE */
+	uint32_t line;	 /* likewise, 0 when unknown */
+	uint32_t zero;	 /* so that no byte that is saved is undefined */
+};
+
+static const struct inline_call no_call = {.name = UINT32_MAX, .source = UINT32_MAX};
+
 struct inlined {
 	uint64_t start, end;
-	uint32_t name; /* into text */
+	struct inline_call call;
 	uint32_t depth;
 };
 
-struct piece { /* addresses from start to the next piece are of function name */
+struct piece { /* addresses from start to the next piece are of this call */
 	uint64_t start;
-	uint32_t name; /* NONE: nothing inlined */
-};
-
-/* A slot of a hash table from a string's address or a DIE's offset to its copy in text. */
-struct known {
-	uint64_t key; /* 0: free */
-	uint32_t text;
-};
-
-struct known_table {
-	struct known *slot;
-	size_t n, n_slots;
+	struct inline_call call;
 };
 
 struct comm_dwline {
@@ -82,7 +81,11 @@ struct walk {
 	struct comm_dwline *dw;
 	struct inlined *inlined;
 	size_t n_inlined, inlined_room;
-	struct known_table origins, sources;
+	/* By the address of a DIE or of a name: 1 + the offset of its copy in text, 0: not copied. */
+	struct comm_keyed origins, sources;
+	struct comm_keyed units; /* 1: its lines, and so the names of its files, were read */
+	Dwarf_Files *files;	 /* of the unit that is walked, or NULL */
+	size_t n_files;
 	Elf_Data *line_section;
 	size_t programs_bytes;
 	uint64_t stop_ns;
@@ -130,48 +133,16 @@ static uint32_t add_text(struct comm_dwline *dw, const char *text)
 	return at;
 }
 
-static struct known *known_slot(struct known_table *t, uint64_t key)
-{
-	size_t at;
-
-	if (t->n * 2 >= t->n_slots) {
-		struct known_table bigger = {.n_slots = t->n_slots ? t->n_slots * 2 : 256,
-					     .n = t->n};
-
-		bigger.slot = calloc(bigger.n_slots, sizeof(*bigger.slot));
-		if (!bigger.slot)
-			return NULL;
-		for (size_t i = 0; i < t->n_slots; i++)
-			if (t->slot[i].key) {
-				at = comm_hash_word(t->slot[i].key) >> 20;
-				while (bigger.slot[at &= bigger.n_slots - 1].key)
-					at++;
-				bigger.slot[at] = t->slot[i];
-			}
-		free(t->slot);
-		*t = bigger;
-	}
-	at = comm_hash_word(key) >> 20;
-	while (t->slot[at &= t->n_slots - 1].key && t->slot[at].key != key)
-		at++;
-	if (!t->slot[at].key)
-		t->slot[at].text = NONE;
-	return &t->slot[at];
-}
-
 /* Offset of the copy of text, made when key is new. */
-static uint32_t known_text(struct walk *w, struct known_table *t, uint64_t key, const char *text)
+static uint32_t known_text(struct walk *w, struct comm_keyed *known, uint64_t key, const char *text)
 {
-	struct known *k = known_slot(t, key);
+	uint32_t *number = comm_numbered(known, key);
 
-	if (!k)
+	if (!number)
 		return NONE;
-	if (!k->key) {
-		k->key = key;
-		k->text = add_text(w->dw, text);
-		t->n++;
-	}
-	return k->text;
+	if (!*number)
+		*number = add_text(w->dw, text) + 1; /* of NONE it is 0 */
+	return *number - 1;
 }
 
 static bool over(struct walk *w)
@@ -198,11 +169,31 @@ static const char *inlined_name(Dwarf_Die *die, uint64_t *ret_key)
 	return name ? name : dwarf_diename(&origin);
 }
 
+/* Where a function that is inlined is called. */
+static void find_call(struct walk *w, Dwarf_Die *die, struct inline_call *call)
+{
+	const char *source = NULL;
+	Dwarf_Attribute attr;
+	Dwarf_Word file, line;
+
+	if (!dwarf_attr(die, DW_AT_call_line, &attr) || dwarf_formudata(&attr, &line) != 0 ||
+	    !line || line > INT32_MAX)
+		return;
+	if (dwarf_attr(die, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &file) == 0 &&
+	    file < w->n_files)
+		source = dwarf_filesrc(w->files, file, NULL, NULL);
+	if (!source || w->sources.n >= SOURCES_MAX)
+		return;
+	call->source = known_text(w, &w->sources, (uintptr_t)source, source);
+	if (call->source != NONE)
+		call->line = (uint32_t)line;
+}
+
 static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
 {
+	struct inline_call call = no_call;
 	const char *name;
 	uint64_t key;
-	uint32_t text;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 	int ranges = 0;
@@ -210,9 +201,10 @@ static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
 	name = inlined_name(die, &key);
 	if (!name || !key)
 		return;
-	text = known_text(w, &w->origins, key, name);
-	if (text == NONE)
+	call.name = known_text(w, &w->origins, key, name);
+	if (call.name == NONE)
 		return;
+	find_call(w, die, &call);
 	while (ranges++ < RANGES_MAX &&
 	       (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
 		if (start >= end)
@@ -220,7 +212,7 @@ static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
 		if (!room_for((void **)&w->inlined, w->n_inlined, &w->inlined_room, INLINES_MAX,
 			      sizeof(*w->inlined)))
 			return;
-		w->inlined[w->n_inlined++] = (struct inlined){start, end, text, depth};
+		w->inlined[w->n_inlined++] = (struct inlined){start, end, call, depth};
 	}
 }
 
@@ -246,8 +238,13 @@ static bool holds_code(Dwarf_Die *die)
 static void walk_unit(struct walk *w, Dwarf_Die *unit)
 {
 	Dwarf_Die stack[DEPTH_MAX];
+	const uint32_t *is_read = comm_numbered(&w->units, (uintptr_t)unit->addr);
 	int depth = 0;
 
+	/* Else libdw would now read what add_lines() found too large. */
+	w->n_files = 0;
+	if (is_read && *is_read && dwarf_getsrcfiles(unit, &w->files, &w->n_files) != 0)
+		w->n_files = 0;
 	if (dwarf_child(unit, &stack[0]) != 0)
 		return;
 	while (depth >= 0) {
@@ -290,10 +287,14 @@ static void add_lines(struct walk *w, Dwarf_Die *unit)
 {
 	struct comm_dwline *dw = w->dw;
 	Dwarf_Lines *lines;
+	uint32_t *is_read;
 	size_t n;
 
 	if (!program_fits(w, unit) || dwarf_getsrclines(unit, &lines, &n) != 0)
 		return;
+	is_read = comm_numbered(&w->units, (uintptr_t)unit->addr);
+	if (is_read)
+		*is_read = 1;
 	for (size_t i = 0; i < n; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
 		struct row row = {.source = NONE};
@@ -363,13 +364,17 @@ static int by_range(const void *pa, const void *pb)
 	return a->end > b->end ? -1 : a->end < b->end;
 }
 
-static void add_piece(struct comm_dwline *dw, uint64_t start, uint32_t name)
+static void add_piece(struct comm_dwline *dw, uint64_t start, struct inline_call call)
 {
+	const struct inline_call *last;
+
 	if (dw->n_pieces && dw->piece[dw->n_pieces - 1].start == start)
 		dw->n_pieces--;
-	if (dw->n_pieces && dw->piece[dw->n_pieces - 1].name == name)
+	last = dw->n_pieces ? &dw->piece[dw->n_pieces - 1].call : NULL;
+	if (last && last->name == call.name && last->source == call.source &&
+	    last->line == call.line)
 		return;
-	dw->piece[dw->n_pieces++] = (struct piece){start, name};
+	dw->piece[dw->n_pieces++] = (struct piece){start, call};
 }
 
 /*
@@ -396,43 +401,16 @@ static int flatten(struct walk *w)
 		while (n_open && open[n_open - 1].end <= next.start) {
 			uint64_t end = open[--n_open].end;
 
-			add_piece(dw, end, n_open ? open[n_open - 1].name : NONE);
+			add_piece(dw, end, n_open ? open[n_open - 1].call : no_call);
 		}
 		if (i == w->n_inlined || n_open == DEPTH_MAX)
 			continue;
 		if (n_open && next.end > open[n_open - 1].end)
 			next.end = open[n_open - 1].end;
-		add_piece(dw, next.start, next.name);
+		add_piece(dw, next.start, next.call);
 		open[n_open++] = next;
 	}
 	return 0;
-}
-
-/* False when the debug sections would unpack to more than DEBUG_BYTES_MAX. */
-static bool sections_fit(Elf *elf)
-{
-	Elf_Scn *scn = NULL;
-	uint64_t sum = 0;
-
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr shdr;
-		GElf_Chdr chdr;
-		uint64_t bytes;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
-		    (shdr.sh_flags & SHF_ALLOC))
-			continue;
-		bytes = shdr.sh_size;
-		if (shdr.sh_flags & SHF_COMPRESSED) {
-			if (!gelf_getchdr(scn, &chdr))
-				return false;
-			bytes = chdr.ch_size;
-		}
-		sum += bytes;
-		if (bytes > DEBUG_BYTES_MAX || sum > DEBUG_BYTES_MAX)
-			return false;
-	}
-	return true;
 }
 
 /* Call after libdw opened the file: it has decompressed the sections by then. */
@@ -467,7 +445,7 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 	Dwarf *dwarf;
 	int err;
 
-	if (elf_kind(elf) != ELF_K_ELF || !sections_fit(elf))
+	if (elf_kind(elf) != ELF_K_ELF || !comm_debug_size_fits(elf))
 		return -ENODATA;
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf)
@@ -486,8 +464,9 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 	settle_rows(dw);
 	err = flatten(&w);
 	free(w.inlined);
-	free(w.origins.slot);
-	free(w.sources.slot);
+	comm_keyed_deinit(&w.origins);
+	comm_keyed_deinit(&w.sources);
+	comm_keyed_deinit(&w.units);
 	if (!err && !dw->n_rows && !dw->n_pieces)
 		err = -ENODATA;
 	return err;
@@ -531,6 +510,14 @@ int comm_dwline_save(const struct comm_dwline *dw, int to)
 	return 0;
 }
 
+/* A place calls only where something is inlined. */
+static bool sound_call(const struct inline_call *call, size_t text_bytes)
+{
+	if (call->name == NONE)
+		return call->source == NONE;
+	return call->name < text_bytes && (call->source == NONE || call->source < text_bytes);
+}
+
 static int load(int from, struct comm_dwline *dw)
 {
 	uint64_t offset = 0;
@@ -549,16 +536,16 @@ static int load(int from, struct comm_dwline *dw)
 	if (!err)
 		err = comm_saved_array(from, &dw->piece, dw->n_pieces, sizeof(*dw->piece), &offset);
 	if (!err)
-		err = comm_saved_array(from, &dw->text, dw->text_bytes, 1, &offset);
+		err = comm_saved_texts(from, &dw->text, dw->text_bytes, NAME_BYTES, &offset);
 	if (err)
 		return err;
-	if (dw->text_bytes && dw->text[dw->text_bytes - 1])
-		return -ENODATA;
 	for (size_t i = 0; i < dw->n_rows; i++)
-		if (dw->row[i].source != NONE && dw->row[i].source >= dw->text_bytes)
+		if ((dw->row[i].source != NONE && dw->row[i].source >= dw->text_bytes) ||
+		    (i && dw->row[i].addr <= dw->row[i - 1].addr))
 			return -ENODATA;
 	for (size_t i = 0; i < dw->n_pieces; i++)
-		if (dw->piece[i].name != NONE && dw->piece[i].name >= dw->text_bytes)
+		if (!sound_call(&dw->piece[i].call, dw->text_bytes) ||
+		    (i && dw->piece[i].start <= dw->piece[i - 1].start))
 			return -ENODATA;
 	return 0;
 }
@@ -588,6 +575,7 @@ void comm_dwline_destroy(struct comm_dwline *dw)
 int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_line *ret)
 {
 	size_t lo = 0, hi = dw->n_rows;
+	const struct inline_call *call;
 
 	memset(ret, 0, sizeof(*ret));
 	while (lo < hi) {
@@ -612,8 +600,13 @@ int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_l
 		else
 			hi = mid;
 	}
-	if (lo && dw->piece[lo - 1].name != NONE)
-		ret->inlined = dw->text + dw->piece[lo - 1].name;
+	call = lo ? &dw->piece[lo - 1].call : &no_call;
+	if (call->name != NONE)
+		ret->inlined = dw->text + call->name;
+	if (call->source != NONE) {
+		ret->call_source = dw->text + call->source;
+		ret->call_line = call->line;
+	}
 	return ret->source || ret->inlined ? 0 : -ENOENT;
 }
 

@@ -16,13 +16,16 @@
 #include <stdint.h>
 
 enum {
-	COMM_DWLINE_SAVED_MAX = 168 << 20, /* bytes of the largest saved table */
+	COMM_DWLINE_SAVED_MAX = 184 << 20, /* bytes of the largest saved table */
 };
 
 struct comm_line {
 	const char *source;  /* as the compiler saw it; NULL when unknown */
 	const char *inlined; /* innermost inlined function, maybe mangled, or NULL */
 	uint32_t line;	     /* 0 when unknown */
+	/* Where the inlined function is called: it may be so several times in one function. */
+	const char *call_source; /* NULL when unknown */
+	uint32_t call_line;	 /* 0 when unknown */
 };
 
 struct comm_dwline;

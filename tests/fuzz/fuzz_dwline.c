@@ -34,6 +34,8 @@ static void look_up(const struct comm_dwline *dw)
 			abort();
 		if (line.inlined && strlen(line.inlined) > 4096)
 			abort();
+		if (line.call_source && (!line.inlined || strlen(line.call_source) > 4096))
+			abort();
 	}
 }
 
