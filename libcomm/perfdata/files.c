@@ -204,7 +204,7 @@ static bool may_wait(const struct comm_perfdata_files *files, uint64_t start_ns,
 	return now_ns - start_ns < wait_ns && files->waited_ns + now_ns - start_ns < wait_all_ns;
 }
 
-/* The module of a file with its symbols, and with its lines where it has them. */
+/* The module of a file with its symbols, and with its lines and types where it has them. */
 static int load(struct comm_perfdata_files *files, const struct comm_mapping *as,
 		struct comm_module **ret)
 {
@@ -216,7 +216,8 @@ static int load(struct comm_perfdata_files *files, const struct comm_mapping *as
 	do {
 		err = comm_modules_get(files->modules, (uint32_t)getpid(), as, ret);
 		if (err != -EAGAIN && err != -EINPROGRESS &&
-		    (err || !comm_parser_busy_with(files->parser, COMM_PARSE_LINES)))
+		    (err || (!comm_parser_busy_with(files->parser, COMM_PARSE_LINES) &&
+			     !comm_parser_busy_with(files->parser, COMM_PARSE_TYPES))))
 			break;
 		take(files);
 		comm_parser_wait(files->parser, step_ns);

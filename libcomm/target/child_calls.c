@@ -58,6 +58,7 @@ static const struct comm_seccomp_rule peek[] = {
 	COMM_SECCOMP_CALL(read),
 	COMM_SECCOMP_CALL(pread64),
 	COMM_SECCOMP_CALL(close),
+	COMM_SECCOMP_CALL(get_robust_list),
 	COMM_SECCOMP_CALL(clock_gettime),
 	COMM_SECCOMP_CALL(getpid),
 	/* For what glibc allocates on its own: */
@@ -79,7 +80,9 @@ static const struct comm_seccomp_rule host[] = {
 	COMM_SECCOMP_CALL(close),
 	COMM_SECCOMP_CALL(close_range),
 	COMM_SECCOMP_CALL(dup2),
-	COMM_SECCOMP_CALL(fcntl),
+	{SYS_fcntl, COMM_SECCOMP_IS, 1, F_GETFD},
+	{SYS_fcntl, COMM_SECCOMP_IS, 1, F_GETFL},
+	{SYS_fcntl, COMM_SECCOMP_IS, 1, F_DUPFD},
 	COMM_SECCOMP_CALL(fstat),
 	COMM_SECCOMP_CALL(newfstatat),
 	/* Files of targets.  What these open for writing is oom_score_adj of a child itself. */
@@ -101,6 +104,7 @@ static const struct comm_seccomp_rule host[] = {
 	/* Children are made, ended and waited for, */
 	{SYS_clone, COMM_SECCOMP_NONE_OF_BITS, 0, SPACES},
 	COMM_SECCOMP_CALL(set_robust_list),
+	COMM_SECCOMP_CALL(get_robust_list), /* the child that reads memory, of targets */
 	COMM_SECCOMP_CALL(rseq),
 	COMM_SECCOMP_CALL(pidfd_open),
 	COMM_SECCOMP_CALL(kill),

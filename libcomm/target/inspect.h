@@ -18,6 +18,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "frame_table.h"
+#include "marks.h"
+#include "title.h"
+
 enum comm_mapping_kind {
 	COMM_MAP_FILE,
 	COMM_MAP_ANON,
@@ -40,14 +44,20 @@ struct comm_mapping {
 
 /* Symbol and line of an instruction; start..end of its function in the file's own addresses. */
 struct comm_code {
-	const char *function; /* demangled, never NULL; "module+0x12" at worst */
-	const char *inlined;  /* innermost inlined function here, or NULL */
-	const char *module;   /* base name of the file, "[jit]", "[vdso]" */
-	const char *build_id; /* hex, "" when unknown */
-	const char *source;   /* file name, NULL when unknown */
-	uint32_t line;	      /* 0 when unknown */
-	uint64_t start;	      /* of the function: virtual address in the file */
+	const char *function;	 /* demangled, never NULL; "module+0x12" at worst */
+	const char *inlined;	 /* innermost inlined function here, or NULL */
+	const char *module;	 /* base name of the file, "[jit]", "[vdso]" */
+	const char *build_id;	 /* hex, "" when unknown */
+	const char *source;	 /* file name, NULL when unknown */
+	uint32_t line;		 /* 0 when unknown */
+	const char *call_source; /* where the inlined function is called, NULL when unknown */
+	uint32_t call_line;	 /* likewise, 0 when unknown */
+	const char *type;  /* of what the instruction reads: "struct client"; NULL when unknown */
+	const char *field; /* of the type: "querybuf", "" for all of it; NULL as type is */
+	uint32_t field_offset; /* bytes */
+	uint64_t start;	       /* of the function: virtual address in the file */
 	uint64_t end;
+	struct comm_frame_rule frame; /* where the return address is at this instruction */
 	/* The file is still being read: ask again a little later for what is missing. */
 	bool provisional;
 };
@@ -82,6 +92,11 @@ struct comm_inspect_ops {
 		    struct comm_static *ret);
 	/* A thread's name as in /proc/PID/task/TID/comm, at most 16 bytes. */
 	int (*thread_name)(void *ctx, uint32_t tgid, uint32_t tid, char name[16]);
+	/*
+	 * Optional.  What a process calls itself now, "" if it does not; -EAGAIN: too much was read
+	 * already, ask again later.
+	 */
+	int (*title)(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES]);
 	void (*destroy)(void *ctx);
 };
 

@@ -210,7 +210,7 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n)
 {
 	const char *at = text, *end = text + text_bytes;
-	struct comm_mapping *all = NULL;
+	struct comm_mapping *all = NULL, *fitting;
 	size_t n = 0, room = 0;
 
 	while (at < end && n < COMM_MAPS_MAX) {
@@ -234,7 +234,8 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 			break;
 		at = eol + 1;
 	}
-	*ret = all;
+	fitting = n ? realloc(all, n * sizeof(*all)) : NULL;
+	*ret = fitting ? fitting : all;
 	*ret_n = n;
 	return 0;
 }

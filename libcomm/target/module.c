@@ -7,6 +7,7 @@
 #include "elfsym.h"
 #include "hash.h"
 #include "saved.h"
+#include "type_table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <sys/auxv.h>
 
 enum {
-	BUCKETS = 256,
+	BUCKETS = 4096,
 	MODULES_MAX = 1 << 16,
 	VDSO_BYTES_MAX = 64 * 1024,
 	PAGE = 4096,
@@ -53,11 +54,13 @@ struct comm_module {
 	uint32_t owner;
 	struct comm_elfsym *sym; /* NULL: not in memory */
 	struct comm_dwline *lines;
-	enum reading sym_state, lines_state;
+	struct comm_type_table *types;
+	enum reading sym_state, lines_state, types_state;
 	struct failure failure; /* to read the symbols */
 	struct place place;	/* of the request for them */
 	size_t bytes;
-	uint64_t used; /* time of last use; the clock counts uses of all modules */
+	/* In order of use, those whose tables are in memory. */
+	struct comm_module *older, *newer;
 };
 
 /* A file as mappings tell them apart (dev, ino, path); many may be of one module. */
@@ -76,7 +79,8 @@ struct comm_modules {
 	struct module_file **file; /* by comm_mapping.file */
 	size_t n_files, n;
 	size_t bytes, max_bytes;
-	uint64_t used, lost;
+	struct comm_module *oldest, *newest;
+	uint64_t lost;
 };
 
 int comm_modules_create(struct comm_names *names, struct comm_parser *parser, size_t max_bytes,
@@ -93,16 +97,41 @@ int comm_modules_create(struct comm_names *names, struct comm_parser *parser, si
 	return 0;
 }
 
+static void unlink_used(struct comm_module *module)
+{
+	struct comm_modules *modules = module->modules;
+
+	*(module->older ? &module->older->newer : &modules->oldest) = module->newer;
+	*(module->newer ? &module->newer->older : &modules->newest) = module->older;
+}
+
+static void link_newest(struct comm_module *module)
+{
+	struct comm_modules *modules = module->modules;
+
+	module->older = modules->newest;
+	module->newer = NULL;
+	*(modules->newest ? &modules->newest->newer : &modules->oldest) = module;
+	modules->newest = module;
+}
+
 /* What is still being read for it is thrown away when it comes. */
 static void unload(struct comm_module *module)
 {
+	if (!module->sym)
+		return;
+	unlink_used(module);
 	comm_elfsym_destroy(module->sym);
 	comm_dwline_destroy(module->lines);
+	comm_type_table_destroy(module->types);
 	module->sym = NULL;
 	module->lines = NULL;
+	module->types = NULL;
 	module->sym_state = UNREAD;
 	if (module->lines_state == READ)
 		module->lines_state = UNREAD;
+	if (module->types_state == READ)
+		module->types_state = UNREAD;
 	module->modules->bytes -= module->bytes;
 	module->bytes = 0;
 }
@@ -114,7 +143,7 @@ void comm_modules_destroy(struct comm_modules *modules)
 	if (!modules)
 		return;
 	if (modules->vdso) {
-		unload(modules->vdso);
+		comm_elfsym_destroy(modules->vdso->sym);
 		free(modules->vdso);
 	}
 	for (size_t i = 0; i < BUCKETS; i++) {
@@ -137,25 +166,30 @@ const char *comm_module_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Frees tables, least recently used first, until all fit the limit; spares keep. */
+/*
+ * Frees tables, least recently used first, until all fit the limit; spares keep.  One large table
+ * may put out thousands of small ones: what it takes to find the next does not grow with them.
+ */
 static void make_room(struct comm_modules *modules, const struct comm_module *keep)
 {
-	while (modules->bytes > modules->max_bytes) {
-		struct comm_module *oldest = NULL;
+	struct comm_module *next;
 
-		for (size_t i = 0; i < BUCKETS; i++)
-			for (struct comm_module *m = modules->bucket[i]; m; m = m->next)
-				if (m != keep && m->sym && (!oldest || m->used < oldest->used))
-					oldest = m;
-		if (!oldest)
-			return;
-		unload(oldest);
+	for (struct comm_module *m = modules->oldest; m && modules->bytes > modules->max_bytes;
+	     m = next) {
+		next = m->newer;
+		if (m != keep)
+			unload(m);
 	}
 }
 
-static uint32_t bucket_of(const char *build_id)
+/* Any number of files may claim one build-id. */
+static struct comm_module **bucket_of(struct comm_modules *modules, const struct comm_elf_id *id,
+				      const struct comm_parsed *parsed)
 {
-	return (uint32_t)(comm_hash_secret(build_id, strlen(build_id)) % BUCKETS);
+	const uint64_t key[] = {comm_hash_secret(id->build_id, strlen(id->build_id)),
+				parsed->size_bytes, parsed->owner};
+
+	return &modules->bucket[comm_hash_secret(key, sizeof(key)) % BUCKETS];
 }
 
 /*
@@ -165,11 +199,13 @@ static uint32_t bucket_of(const char *build_id)
 static struct comm_module *lookup(struct comm_modules *modules, const struct comm_elf_id *id,
 				  const struct comm_parsed *parsed)
 {
-	struct comm_module *m = modules->bucket[bucket_of(id->build_id)];
+	struct comm_module *m = *bucket_of(modules, id, parsed);
 
 	/* Without a build-id a file is only itself. */
-	while (m && (!id->build_id[0] || strcmp(m->build_id, id->build_id) ||
-		     m->size_bytes != parsed->size_bytes || m->owner != parsed->owner))
+	if (!id->build_id[0])
+		return NULL;
+	while (m && (strcmp(m->build_id, id->build_id) || m->size_bytes != parsed->size_bytes ||
+		     m->owner != parsed->owner))
 		m = m->next;
 	return m;
 }
@@ -177,7 +213,7 @@ static struct comm_module *lookup(struct comm_modules *modules, const struct com
 static struct comm_module *module_add(struct comm_modules *modules, const struct comm_elf_id *id,
 				      const struct comm_parsed *parsed, const char *path)
 {
-	struct comm_module **bucket = &modules->bucket[bucket_of(id->build_id)], *module;
+	struct comm_module **bucket = bucket_of(modules, id, parsed), *module;
 	const char *base = comm_module_base(path);
 
 	if (modules->n == MODULES_MAX)
@@ -205,6 +241,8 @@ static void account(struct comm_module *module)
 	module->bytes = comm_elfsym_bytes(module->sym);
 	if (module->lines)
 		module->bytes += comm_dwline_bytes(module->lines);
+	if (module->types)
+		module->bytes += comm_type_table_bytes(module->types);
 	modules->bytes += module->bytes;
 	make_room(modules, module);
 }
@@ -281,13 +319,26 @@ static int ask_symbols(struct comm_module *module, const struct place *place)
 }
 
 /* When the queue is full, the next sample in the module asks again. */
-static void ask_lines(struct comm_module *module, const struct place *place)
+static void ask_dwarf(struct comm_module *module, enum comm_parse_kind kind, enum reading *state,
+		      const struct place *place)
 {
+	if (*state != UNREAD)
+		return;
 	/* A stripped file may have a debug file with its build-id. */
 	if (!module->id.has_lines && !module->id.build_id[0])
-		module->lines_state = READ;
-	else if (ask(module->modules, COMM_PARSE_LINES, place, &module->id, module) == 0)
-		module->lines_state = COMING;
+		*state = READ;
+	else if (ask(module->modules, kind, place, &module->id, module) == 0)
+		*state = COMING;
+}
+
+/* Types come from the same DWARF as lines, so where there are no lines nobody asks for types. */
+static void ask_lines_and_types(struct comm_module *module, const struct place *place)
+{
+	ask_dwarf(module, COMM_PARSE_LINES, &module->lines_state, place);
+	if (module->lines)
+		ask_dwarf(module, COMM_PARSE_TYPES, &module->types_state, place);
+	else if (module->lines_state == READ)
+		module->types_state = READ;
 }
 
 static bool is_hex(const char *text)
@@ -358,10 +409,9 @@ static void symbols_came(struct comm_module *module, const struct comm_parsed *p
 	module->sym_state = err ? UNREAD : READ;
 	if (err)
 		return;
-	module->used = ++module->modules->used;
+	link_newest(module);
 	account(module);
-	if (module->lines_state == UNREAD)
-		ask_lines(module, &module->place);
+	ask_lines_and_types(module, &module->place);
 }
 
 /* On an error, such as no DWARF, the module just has no lines. */
@@ -373,12 +423,22 @@ static void lines_came(struct comm_module *module, const struct comm_parsed *par
 		account(module);
 }
 
+static void types_came(struct comm_module *module, const struct comm_parsed *parsed)
+{
+	module->types_state = module->sym ? READ : UNREAD;
+	if (module->sym && !parsed->err && is_file_of(module, parsed) &&
+	    comm_type_table_load(parsed->saved, &module->types) == 0)
+		account(module);
+}
+
 void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed)
 {
 	if (parsed->kind == COMM_PARSE_IDENTITY)
 		identified(modules, parsed);
 	else if (parsed->kind == COMM_PARSE_SYMBOLS)
 		symbols_came(parsed->of, parsed);
+	else if (parsed->kind == COMM_PARSE_TYPES)
+		types_came(parsed->of, parsed);
 	else
 		lines_came(parsed->of, parsed);
 }
@@ -423,9 +483,9 @@ int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct c
 	if (!module->sym)
 		return may_retry(&module->failure, tgid) ? ask_symbols(module, &place)
 							 : module->failure.err;
-	module->used = ++modules->used;
-	if (module->lines_state == UNREAD)
-		ask_lines(module, &place);
+	unlink_used(module);
+	link_newest(module);
+	ask_lines_and_types(module, &place);
 	*ret = module;
 	return 0;
 }
@@ -462,7 +522,7 @@ int comm_modules_vdso(struct comm_modules *modules, struct comm_module **ret)
 	module->modules = modules;
 	module->name = "[vdso]";
 	module->build_id = "";
-	module->lines_state = READ;
+	module->lines_state = module->types_state = READ;
 	err = comm_elfsym_create_memory(image, bytes, &module->sym);
 	if (err) {
 		free(module);
@@ -504,6 +564,7 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 {
 	struct comm_modules *modules = module->modules;
 	uint64_t offset = ip - m->start + m->offset, vaddr;
+	struct comm_type_field field;
 	struct comm_symbol symbol;
 	struct comm_line line;
 	int err;
@@ -525,15 +586,26 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 	}
 	ret->start = symbol.start;
 	ret->end = symbol.end;
+	ret->frame = comm_elfsym_frame(module->sym, vaddr);
 	ret->function =
 		symbol.name ? readable(modules, symbol.name) : at_offset(module, symbol.start);
-	ret->provisional = module->lines_state != READ;
+	ret->provisional = module->lines_state != READ || module->types_state != READ;
 	if (module->lines && comm_dwline_find(module->lines, vaddr, &line) == 0) {
 		if (line.source)
 			ret->source = comm_names_add(modules->names, line.source, COMM_NAME_BYTES);
 		if (line.inlined)
 			ret->inlined = readable(modules, line.inlined);
 		ret->line = line.line;
+		if (line.inlined && line.call_source) {
+			ret->call_source =
+				comm_names_add(modules->names, line.call_source, COMM_NAME_BYTES);
+			ret->call_line = line.call_line;
+		}
+	}
+	if (module->types && comm_type_table_find(module->types, vaddr, &field) == 0) {
+		ret->type = comm_names_add(modules->names, field.type, COMM_NAME_BYTES);
+		ret->field = comm_names_add(modules->names, field.field, COMM_NAME_BYTES);
+		ret->field_offset = (uint32_t)field.offset;
 	}
 	return 0;
 }

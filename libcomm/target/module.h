@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Modules: the symbol and line tables of the ELF files that targets run, shared
+ * Modules: the tables of symbols, lines and types of the ELF files that targets run, shared
  * by all files of one build-id and freed, least recently used first, when they
  * take more memory than allowed.
  */
@@ -22,8 +22,8 @@ void comm_modules_destroy(struct comm_modules *modules);
 /*
  * The module of a file that a process has mapped; it lives as long as modules, and its symbols
  * are in memory until the next call.  Files are read by the parser: -EINPROGRESS: this call
- * asked it; -EAGAIN: asked before, still to come.  Lines come later than symbols: until
- * then comm_module_code() answers are provisional.
+ * asked it; -EAGAIN: asked before, still to come.  Lines and types come later than symbols:
+ * until then comm_module_code() answers are provisional.
  */
 int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct comm_mapping *m,
 		     struct comm_module **ret);

@@ -4,12 +4,13 @@
 #include "child_calls.h"
 #include "dwline.h"
 #include "foreign.h"
+#include "rights.h"
 #include "saved.h"
+#include "type_build.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 enum {
 	NOBODY = 65534,
 	LINES_CPU_MS = 2000,
+	TYPES_CPU_MS = 2000,
 	/* The child's only descriptors: the result, the file, and what may be its debug file. */
 	CHILD_SAVED = 3,
 	CHILD_FILE,
@@ -41,12 +43,13 @@ static const struct limit {
 	unsigned int cpu_s;
 	unsigned long long memory_bytes; /* beyond the host's, which is small */
 	unsigned long long saved_bytes;
-	int nice;
+	int nice; /* 0: as commd's own */
 } limits[COMM_PARSE_KINDS] = {
 	[COMM_PARSE_IDENTITY] = {1, 256ull << 20, 4096, 0},
 	[COMM_PARSE_SYMBOLS] = {4, 512ull << 20, COMM_ELFSYM_SAVED_MAX, 0},
 	[COMM_PARSE_PERF_MAP] = {1, 128ull << 20, COMM_JIT_SAVED_MAX, 0},
 	[COMM_PARSE_LINES] = {LINES_CPU_MS / 1000 + 2, 3ull << 30, COMM_DWLINE_SAVED_MAX, 19},
+	[COMM_PARSE_TYPES] = {TYPES_CPU_MS / 1000 + 2, 3ull << 30, COMM_TYPE_TABLE_SAVED_MAX, 19},
 };
 
 /* Leaves file[i] as descriptor CHILD_SAVED + i, and no other: the host's are not for a child. */
@@ -90,14 +93,13 @@ static void limit_all(const struct limit *limit)
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_NPROC, &none);
 	setrlimit(RLIMIT_FSIZE, &file);
-	setpriority(PRIO_PROCESS, 0, limit->nice);
+	if (limit->nice)
+		setpriority(PRIO_PROCESS, 0, limit->nice);
 }
 
 /* Gives up all rights.  No other file can be opened from here on. */
 static void confine(const struct limit *limit, pid_t host)
 {
-	struct __user_cap_header_struct caps = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3] = {0};
 	const struct rlimit none = {0, 0};
 
 	limit_all(limit);
@@ -105,7 +107,7 @@ static void confine(const struct limit *limit, pid_t host)
 	/* A host without CAP_SETUID keeps its user id, but no capability either. */
 	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
-	if (syscall(SYS_capset, &caps, rights) < 0)
+	if (comm_rights_keep(NULL, 0) < 0)
 		_exit(1);
 	/* Not before, as a change of user id clears the death signal; the host may be gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -143,7 +145,8 @@ static struct comm_parse_opened open_all(const struct comm_parse_request *reques
 	opened.owner = st.st_uid;
 	opened.size_bytes = (uint64_t)st.st_size;
 	file[(*ret_n)++] = fd;
-	if ((request->kind == COMM_PARSE_SYMBOLS || request->kind == COMM_PARSE_LINES) &&
+	if ((request->kind == COMM_PARSE_SYMBOLS || request->kind == COMM_PARSE_LINES ||
+	     request->kind == COMM_PARSE_TYPES) &&
 	    !(request->id.has_symtab && request->id.has_lines))
 		*ret_n += comm_foreign_debug(&request->id, root_fd, request->path, file + 1);
 	return opened;
@@ -189,6 +192,15 @@ static int save_lines(int fd)
 	return err ? err : comm_dwline_save(dw, CHILD_SAVED);
 }
 
+/* debug: of the DWARF; code is in the file itself. */
+static int save_types(int debug)
+{
+	struct comm_type_table *table;
+	int err = comm_type_build(CHILD_FILE, debug, TYPES_CPU_MS, &table, NULL);
+
+	return err ? err : comm_type_table_save(table, CHILD_SAVED);
+}
+
 static int parse(const struct comm_parse_request *request, int n_debug)
 {
 	struct comm_elf_id debug_id;
@@ -202,8 +214,10 @@ static int parse(const struct comm_parse_request *request, int n_debug)
 	if (request->kind == COMM_PARSE_SYMBOLS)
 		return save_symbols(debug_fd);
 	if (request->id.has_lines)
-		return save_lines(CHILD_FILE);
-	return debug_fd < 0 ? -ENODATA : save_lines(debug_fd);
+		debug_fd = CHILD_FILE;
+	if (debug_fd < 0)
+		return -ENODATA;
+	return request->kind == COMM_PARSE_TYPES ? save_types(debug_fd) : save_lines(debug_fd);
 }
 
 _Noreturn void comm_parse_child(const struct comm_parse_request *request, int saved, int tell,

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "parse_child.h"
 #include "peek_child.h"
+#include "rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -52,24 +54,6 @@ static struct child children[CHILDREN_MAX];
 static bool is_limited;
 static int64_t left_ns; /* CPU time that children may use; below 0: overdrawn */
 
-static void keep_rights(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0},
-				      want[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &header, have) < 0)
-		_exit(1);
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-		uint32_t bit = 1u << (kept[i] % 32) & have[kept[i] / 32].permitted;
-
-		want[kept[i] / 32].permitted |= bit;
-		want[kept[i] / 32].effective |= bit;
-	}
-	if (syscall(SYS_capset, &header, want) < 0)
-		_exit(1);
-}
-
 static void answer(int socket, const struct comm_parse_answer *what)
 {
 	/* The daemon takes its answers or is gone: nothing is left to do then. */
@@ -89,9 +73,31 @@ static void take_grant(const struct comm_parse_grant *grant)
 		left_ns = most_ns;
 }
 
+static bool is_ended(const char *text, size_t room)
+{
+	return memchr(text, 0, room);
+}
+
+/*
+ * Who asks may have been taken over, and the child that is asked makes paths of these texts and
+ * opens them with rights: they end, and a build-id is no path.
+ */
+static bool is_whole(const struct comm_parse_request *request)
+{
+	const struct comm_elf_id *id = &request->id;
+	const unsigned char *flags = (const unsigned char *)id;
+
+	return request->kind <= COMM_PARSE_PEEK && is_ended(request->path, sizeof(request->path)) &&
+	       is_ended(id->build_id, sizeof(id->build_id)) &&
+	       is_ended(id->debuglink, sizeof(id->debuglink)) &&
+	       strspn(id->build_id, "0123456789abcdef") == strlen(id->build_id) &&
+	       flags[offsetof(struct comm_elf_id, has_symtab)] <= 1 &&
+	       flags[offsetof(struct comm_elf_id, has_lines)] <= 1;
+}
+
 /*
  * The request's descriptor goes to *ret_saved, or -1: it was a grant.  False: the daemon is
- * gone.
+ * gone, or sends what it never would.
  */
 static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 {
@@ -110,16 +116,16 @@ static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 	struct cmsghdr *c;
 	ssize_t n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
 
-	if (n == sizeof(grant)) {
+	c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
+	if (n == sizeof(grant) && !c) {
 		memcpy(&grant, ret, sizeof(grant));
 		take_grant(&grant);
 		*ret_saved = -1;
 		return true;
 	}
-	if (n != sizeof(*ret))
-		return false;
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_RIGHTS || ret->kind > COMM_PARSE_PEEK)
+	/* One descriptor: there is room for two, of which one would stay open for good. */
+	if (n != sizeof(*ret) || !c || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)) || !is_whole(ret))
 		return false;
 	memcpy(ret_saved, CMSG_DATA(c), sizeof(*ret_saved));
 	return true;
@@ -338,7 +344,8 @@ static void confine(int socket, pid_t parent)
 	if (dup2(socket, HOST_SOCKET) < 0 || syscall(SYS_close_range, 0, HOST_SOCKET - 1, 0) < 0 ||
 	    syscall(SYS_close_range, HOST_SOCKET + 1, ~0u, 0) < 0)
 		_exit(1);
-	keep_rights();
+	if (comm_rights_keep(kept, sizeof(kept) / sizeof(kept[0])) < 0)
+		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

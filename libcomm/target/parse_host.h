@@ -22,6 +22,7 @@ enum comm_parse_kind {
 	COMM_PARSE_SYMBOLS,  /* comm_elfsym_save() */
 	COMM_PARSE_PERF_MAP, /* comm_jit_read() */
 	COMM_PARSE_LINES,    /* comm_dwline_save() */
+	COMM_PARSE_TYPES,    /* comm_type_table_save() */
 	COMM_PARSE_KINDS,
 	/* No file: a process for peek.h, which comes with its socket and is not answered. */
 	COMM_PARSE_PEEK = COMM_PARSE_KINDS
@@ -34,7 +35,7 @@ struct comm_parse_request {
 	uint32_t tgid;
 	uint64_t start, end, ino; /* a mapping of the file by tgid */
 	char path[COMM_NAME_BYTES];
-	struct comm_elf_id id;	     /* SYMBOLS, LINES: to find the debug file */
+	struct comm_elf_id id;	     /* SYMBOLS, LINES, TYPES: to find the debug file */
 	struct comm_jit_place place; /* PERF_MAP: where to read on; it has no mapping or path */
 };
 

@@ -11,28 +11,28 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
 	ACTIVE_MAX = 3,
-	LINES_MAX = 2, /* of these: lines take long, and symbols must not wait for them */
+	LINES_MAX = 2, /* of these: lines and types take long, and symbols must not wait for them */
 	QUEUE_MAX = 256,
 	RESTARTS_MAX = 3, /* of the host; then files are done without */
 };
 
 /*
- * The CPU time that a kind may take: at once, and then as a share of all time.  Lines take
- * seconds per file, once.
+ * The CPU time that a kind may take: at once, and then as a share of all time.  Lines and
+ * types take seconds per file, once.
  */
 static const struct allowance {
 	uint64_t burst_ns;
 	unsigned int per_mille;
 } allowances[COMM_PARSE_KINDS] = {
-	[COMM_PARSE_IDENTITY] = {2000000000ull, 5},
-	[COMM_PARSE_SYMBOLS] = {4000000000ull, 5},
-	[COMM_PARSE_PERF_MAP] = {600000000ull, 5},
-	[COMM_PARSE_LINES] = {30000000000ull, 10},
+	[COMM_PARSE_IDENTITY] = {2000000000ull, 5}, [COMM_PARSE_SYMBOLS] = {4000000000ull, 5},
+	[COMM_PARSE_PERF_MAP] = {600000000ull, 5},  [COMM_PARSE_LINES] = {30000000000ull, 10},
+	[COMM_PARSE_TYPES] = {30000000000ull, 10},
 };
 
 struct queued {
@@ -110,9 +110,13 @@ static void end_host(struct comm_parser *parser)
 	if (!parser->host)
 		return;
 	close(parser->socket);
-	/* It never waits for a file, so it dies at once; another wait() may have reaped it. */
+	/*
+	 * It never waits for a file, so it dies at once; another wait() may have reaped it.  After
+	 * the start this process may kill nobody: then it ends by its closed socket, unless
+	 * somebody has stopped it, who is not waited for.
+	 */
 	kill(parser->host, SIGKILL);
-	while (waitpid(parser->host, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(parser->host, NULL, WUNTRACED) < 0 && errno == EINTR)
 		;
 	parser->host = 0;
 }
@@ -196,6 +200,11 @@ static void pop(struct queue *queue)
 	free(q);
 }
 
+static bool takes_long(enum comm_parse_kind kind)
+{
+	return kind == COMM_PARSE_LINES || kind == COMM_PARSE_TYPES;
+}
+
 static bool may_start(struct comm_parser *parser, enum comm_parse_kind kind)
 {
 	struct queue *queue = &parser->queue[kind];
@@ -212,8 +221,8 @@ static bool may_start(struct comm_parser *parser, enum comm_parse_kind kind)
 	if (queue->left_ns <= 0)
 		return false;
 	for (size_t i = 0; i < parser->n_active; i++)
-		lines += parser->active[i].kind == COMM_PARSE_LINES;
-	return kind != COMM_PARSE_LINES || lines < LINES_MAX;
+		lines += takes_long(parser->active[i].kind);
+	return !takes_long(kind) || lines < LINES_MAX;
 }
 
 static int send_request(const struct comm_parser *parser, const struct comm_parse_request *request,
@@ -274,6 +283,17 @@ static void hand_out(struct comm_parser *parser, const struct active *a, int err
 	parser->lost += err == -ECHILD || err == -ETIME || err == -EBUSY;
 }
 
+/*
+ * A child in the hands of its file could hand back the largest table at no cost of its own, most of
+ * it a hole, which takes as long to load as any other: what is handed back was written.
+ */
+static bool is_written(int saved)
+{
+	struct stat st;
+
+	return fstat(saved, &st) == 0 && st.st_blocks * S_BLKSIZE >= st.st_size;
+}
+
 void comm_parser_charge(struct comm_parser *parser, enum comm_parse_kind kind, uint64_t cpu_ns)
 {
 	parser->queue[kind].left_ns -= (int64_t)cpu_ns;
@@ -292,7 +312,7 @@ static bool take_answer(struct comm_parser *parser, const struct comm_parse_answ
 		if (what->err == -EINPROGRESS)
 			return false;
 		parser->active[i] = parser->active[--parser->n_active];
-		hand_out(parser, &a, what->err, ret);
+		hand_out(parser, &a, what->err || is_written(a.saved) ? what->err : -ENODATA, ret);
 		ret->owner = what->owner;
 		ret->size_bytes = what->size_bytes;
 		return true;
