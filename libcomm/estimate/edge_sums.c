@@ -159,8 +159,9 @@ static uint32_t edge_sums_fold(struct comm_edge_sums *map, const struct comm_edg
 	return at ? at : EDGE_SUMS_OTHER;
 }
 
-void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
-			double first_bytes, uint8_t level)
+void comm_edge_sums_add_aged(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			     double bytes, double first_bytes, uint8_t level,
+			     const struct comm_ages *ages)
 {
 	uint32_t at = edge_sums_find(map, key);
 	struct edge_slot *s;
@@ -185,6 +186,14 @@ void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *
 	s->first_now += first_bytes;
 	if (level > s->edge.level)
 		s->edge.level = level;
+	if (ages)
+		comm_ages_add(&s->edge.ages, ages, bytes);
+}
+
+void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
+			double first_bytes, uint8_t level)
+{
+	comm_edge_sums_add_aged(map, key, bytes, first_bytes, level, NULL);
 }
 
 void comm_edge_sums_end_burst(struct comm_edge_sums *map)

@@ -32,6 +32,10 @@ void comm_edge_sums_destroy(struct comm_edge_sums *map);
 /* All contributions between two calls of end_burst() are of one reader. */
 void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
 			double first_bytes, uint8_t level);
+/* The same of bytes whose age is known: ages has the share of each.  Guesses have no age. */
+void comm_edge_sums_add_aged(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			     double bytes, double first_bytes, uint8_t level,
+			     const struct comm_ages *ages);
 void comm_edge_sums_end_burst(struct comm_edge_sums *map);
 /* Contributions that were folded, ever. */
 uint64_t comm_edge_sums_folded(const struct comm_edge_sums *map);

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+#include "age.h"
+#include "strand.h"
+
 /*
  * Back-off levels: when no writer of a datum was seen, the writers of its
  * surroundings stand for its own.  Level 0 is the datum itself, each further level
@@ -31,11 +34,21 @@ struct comm_edge {
 	double first_bytes; /* first read of a datum since its last write */
 	double first_variance;
 	/*
+	 * What variance lacks where sums by sites and objects are meant: bytes that stand for those
+	 * of other sites (edge_table.h).  Sums by threads are as they were.
+	 */
+	double drawn_variance;
+	/*
 	 * Of bytes and first_bytes, what was put down to src only because it wrote
-	 * somewhere in the same object (COMM_LEVEL_OBJECT): a guess, no finding.  The
-	 * variances are of the rest, and so are bursts and level where there is a rest.
+	 * somewhere in the same object, or for as little reason (COMM_LEVEL_OBJECT): a
+	 * guess, no finding.  The variances are of the rest, and so are bursts and level
+	 * where there is a rest.
 	 */
 	double guess_bytes, guess_first_bytes;
+	/* Of bytes without guesses: how long before the read src wrote them, as far as known. */
+	struct comm_ages ages;
+	/* In a wide slice of a store, of bytes without guesses and of guess_bytes; else empty. */
+	struct comm_strands strands, guess_strands;
 };
 
 /* Reads of data that was never seen to be written: their writer is unknown. */

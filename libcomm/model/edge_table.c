@@ -19,10 +19,14 @@ static void sum(void *to, const void *row)
 
 	e->bytes += positive(edge->bytes);
 	e->variance += positive(edge->variance);
+	e->drawn_variance += positive(edge->drawn_variance);
 	e->first_bytes += positive(edge->first_bytes);
 	e->first_variance += positive(edge->first_variance);
 	e->guess_bytes += positive(fmin(edge->guess_bytes, edge->bytes));
 	e->guess_first_bytes += positive(fmin(edge->guess_first_bytes, edge->first_bytes));
+	comm_ages_add(&e->ages, &edge->ages, 1);
+	comm_strands_add(&e->strands, &edge->strands, 0);
+	comm_strands_add(&e->guess_strands, &edge->guess_strands, 0);
 	e->bursts = edge->bursts > UINT32_MAX - e->bursts ? UINT32_MAX : e->bursts + edge->bursts;
 	if (edge->level > e->level)
 		e->level = edge->level;
@@ -139,10 +143,14 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 		*drawn_bytes = e->bytes;
 	}
 	sum.variance += e->variance;
+	sum.drawn_variance += e->drawn_variance;
 	sum.first_bytes += e->first_bytes;
 	sum.first_variance += e->first_variance;
 	sum.guess_bytes += e->guess_bytes;
 	sum.guess_first_bytes += e->guess_first_bytes;
+	comm_ages_add(&sum.ages, &e->ages, 1);
+	comm_strands_add(&sum.strands, &e->strands, 0);
+	comm_strands_add(&sum.guess_strands, &e->guess_strands, 0);
 	sum.bursts = bursts;
 	sum.level = level;
 	*run = sum;
@@ -169,7 +177,7 @@ static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size
 			stand_for(&run, &tail[i], &random, &drawn_bytes);
 			++*ret_folded;
 		}
-		run.variance += run.bytes * (run.bytes - drawn_bytes);
+		run.drawn_variance += run.bytes * (run.bytes - drawn_bytes);
 		err = comm_edge_table_add(kept, &run);
 	}
 	return err;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "age.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+	AGE_FIRST_NS = 1000,
+	AGE_FOURS = 11, /* bins that are four times as long as the one before, or the first */
+	AGE_UNITS = 255,
+};
+
+uint64_t comm_age_first_ns(uint32_t bin)
+{
+	if (!bin)
+		return 0;
+	if (bin <= AGE_FOURS)
+		return (uint64_t)AGE_FIRST_NS << 2 * (bin - 1);
+	return (uint64_t)AGE_FIRST_NS << (2 * (AGE_FOURS - 1) + bin - AGE_FOURS);
+}
+
+uint32_t comm_age_bin(uint64_t age_ns)
+{
+	uint32_t bin = 0;
+
+	while (bin + 1 < COMM_AGES && age_ns >= comm_age_first_ns(bin + 1))
+		bin++;
+	return bin;
+}
+
+struct comm_ages comm_ages_of(uint64_t age_ns, const struct comm_frame_at *at)
+{
+	struct comm_ages ages = {0};
+
+	ages.bytes[comm_age_bin(age_ns)] = 1;
+	if (at->began_ns > 0)
+		ages.back[((double)age_ns > (double)at->began_ns) +
+			  ((double)age_ns > (double)at->before_ns)] = 1;
+	return ages;
+}
+
+void comm_ages_add(struct comm_ages *ages, const struct comm_ages *other, double weight)
+{
+	for (int i = 0; i < COMM_AGES; i++)
+		ages->bytes[i] += (float)(weight * other->bytes[i]);
+	for (int i = 0; i < COMM_AGES_BACK; i++)
+		ages->back[i] += (float)(weight * other->back[i]);
+}
+
+void comm_ages_scale(struct comm_ages *ages, double factor)
+{
+	for (int i = 0; i < COMM_AGES; i++)
+		ages->bytes[i] *= (float)factor;
+	for (int i = 0; i < COMM_AGES_BACK; i++)
+		ages->back[i] *= (float)factor;
+}
+
+double comm_ages_sum(const struct comm_ages *ages)
+{
+	double sum = 0;
+
+	for (int i = 0; i < COMM_AGES; i++)
+		sum += ages->bytes[i];
+	return sum;
+}
+
+/* Rounds the sums, not the shares: else many small ones would all be lost. */
+static size_t pack(const float *part, int n_parts, int first, double bytes, uint8_t *ret)
+{
+	double sum = 0;
+	long before = 0;
+	size_t n = 0;
+
+	for (int i = 0; i < n_parts && bytes > 0; i++) {
+		long units;
+
+		if (part[i] > 0)
+			sum += part[i];
+		units = lround(fmin(sum / bytes, 1) * AGE_UNITS);
+		if (units == before)
+			continue;
+		ret[n++] = (uint8_t)(first + i);
+		ret[n++] = (uint8_t)(units - before);
+		before = units;
+	}
+	return n;
+}
+
+size_t comm_ages_pack(const struct comm_ages *ages, double bytes,
+		      uint8_t ret_packed[COMM_AGES_PACKED])
+{
+	size_t n = pack(ages->bytes, COMM_AGES, 0, bytes, ret_packed);
+
+	return n + pack(ages->back, COMM_AGES_BACK, COMM_AGES, bytes, ret_packed + n);
+}
+
+void comm_ages_unpack(const uint8_t *packed, size_t n, double bytes, struct comm_ages *ret)
+{
+	unsigned int units[2] = {0}; /* of time, and of frames */
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i + 1 < n && i < COMM_AGES_PACKED; i += 2) {
+		bool is_back = packed[i] >= COMM_AGES;
+		float part = (float)(bytes * packed[i + 1] / AGE_UNITS);
+
+		units[is_back] += packed[i + 1];
+		if (packed[i] >= COMM_AGES + COMM_AGES_BACK || units[is_back] > AGE_UNITS)
+			return;
+		*(is_back ? &ret->back[packed[i] - COMM_AGES] : &ret->bytes[packed[i]]) += part;
+	}
+}
