@@ -17,7 +17,8 @@ struct made_names {
 	struct comm_site site[MADE_MAX];
 	struct comm_object object[MADE_MAX];
 	struct comm_code_region region[MADE_MAX];
-	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions;
+	struct comm_call call[MADE_MAX];
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_calls;
 };
 
 static inline const struct comm_thread *made_thread_at(const void *ctx, uint32_t id)
@@ -55,6 +56,13 @@ static inline const struct comm_code_region *made_region_at(const void *ctx, uin
 	return id < names->n_regions ? &names->region[id] : NULL;
 }
 
+static inline const struct comm_call *made_call_at(const void *ctx, uint32_t id)
+{
+	const struct made_names *names = ctx;
+
+	return id < names->n_calls ? &names->call[id] : NULL;
+}
+
 static inline struct comm_naming made_naming(const struct made_names *names)
 {
 	return (struct comm_naming){
@@ -64,11 +72,13 @@ static inline struct comm_naming made_naming(const struct made_names *names)
 		.n_sites = names->n_sites,
 		.n_objects = names->n_objects,
 		.n_regions = names->n_regions,
+		.n_calls = names->n_calls,
 		.thread_at = made_thread_at,
 		.function_at = made_function_at,
 		.site_at = made_site_at,
 		.object_at = made_object_at,
 		.region_at = made_region_at,
+		.call_at = made_call_at,
 	};
 }
 
@@ -106,6 +116,12 @@ static inline uint32_t made_region(struct made_names *names, uint32_t parent, co
 	return names->n_regions++;
 }
 
+static inline uint32_t made_call(struct made_names *names, uint32_t parent, uint32_t function)
+{
+	names->call[names->n_calls] = (struct comm_call){parent, function};
+	return names->n_calls++;
+}
+
 static inline uint32_t made_object(struct made_names *names, enum comm_object_kind kind,
 				   const char *name, const char *module, uint64_t size_bytes)
 {
@@ -134,6 +150,8 @@ static inline struct made_names *made_names_create(void)
 	made_object(names, COMM_OBJECT_OTHER, "(other)", "", 0);
 	made_region(names, 0, "");
 	made_region(names, 0, "(other)");
+	made_call(names, COMM_CALL_UNKNOWN, 0);
+	made_call(names, COMM_CALL_OUTERMOST, 0);
 	return names;
 }
 

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ids.h"
+
 enum {
-	ON_CPU_MIN = 16, /* switches a thread gets room for at first */
+	ON_CPU_MIN = 16,   /* switches a thread gets room for at first */
+	ON_CPU_LOOK = 256, /* threads looked at for one that needs room */
 };
 
 struct on_cpu_switch {
@@ -14,19 +17,26 @@ struct on_cpu_switch {
 	double before_ns; /* on-CPU time up to here */
 };
 
+/*
+ * A thread that was on no CPU for so long has ended, most likely.  What is estimated is younger;
+ * that it was off since is all that it takes to rule it out.
+ */
+static const uint64_t on_cpu_ended_ns = 10 * 1000000000ull;
+
 /* A ring: switch i lies at i & (cap - 1); [n - cap, n) are kept. */
 struct on_cpu_thread {
 	struct on_cpu_switch *ring;
 	uint64_t n;
 	struct on_cpu_switch start; /* its clock goes on from here where switches are unknown */
 	uint64_t near;		    /* switch at the time last looked from */
-	uint32_t cap;
+	uint32_t cap, round;	    /* of the thread that has this place in the table of threads */
 	bool on;
 };
 
 struct comm_on_cpu {
-	struct on_cpu_thread *thread;
+	struct on_cpu_thread *thread; /* by place */
 	uint32_t n_threads;
+	uint32_t hand; /* the thread to be looked at next for room */
 	uint64_t left_bytes;
 };
 
@@ -51,8 +61,42 @@ void comm_on_cpu_destroy(struct comm_on_cpu *times)
 	free(times);
 }
 
-static struct on_cpu_thread *on_cpu_thread(struct comm_on_cpu *o, uint32_t id)
+/* Of threads that have ended the last switch stays. */
+static void on_cpu_make_room(struct comm_on_cpu *o, uint64_t now_ns)
 {
+	for (uint32_t i = 0; o->thread && i < ON_CPU_LOOK && i < o->n_threads; i++) {
+		struct on_cpu_thread *t = &o->thread[o->hand++ % o->n_threads];
+		struct on_cpu_switch last, *ring;
+
+		if (!t->n || t->on || t->cap < 2)
+			continue;
+		last = t->ring[(t->n - 1) & (t->cap - 1)];
+		if (now_ns < last.time_ns + on_cpu_ended_ns)
+			continue;
+		ring = realloc(t->ring, sizeof(*ring));
+		if (!ring)
+			continue;
+		ring[0] = last;
+		o->left_bytes += (t->cap - 1) * sizeof(*ring);
+		t->ring = ring;
+		t->cap = 1;
+		t->n = 1;
+		t->near = 0;
+	}
+}
+
+/* The thread that had this place before has ended: what is told of it does not come any more. */
+static void on_cpu_restart(struct comm_on_cpu *o, struct on_cpu_thread *t, uint32_t round)
+{
+	o->left_bytes += t->cap * sizeof(*t->ring);
+	free(t->ring);
+	*t = (struct on_cpu_thread){.round = round};
+}
+
+static struct on_cpu_thread *on_cpu_thread(struct comm_on_cpu *o, uint32_t thread_id)
+{
+	uint32_t id = comm_thread_place(thread_id), round = comm_thread_round(thread_id);
+
 	if (id >= o->n_threads) {
 		struct on_cpu_thread *thread;
 		uint32_t n = o->n_threads ? o->n_threads : 64;
@@ -71,7 +115,9 @@ static struct on_cpu_thread *on_cpu_thread(struct comm_on_cpu *o, uint32_t id)
 		o->thread = thread;
 		o->n_threads = n;
 	}
-	return &o->thread[id];
+	if (o->thread[id].round < round)
+		on_cpu_restart(o, &o->thread[id], round);
+	return o->thread[id].round == round ? &o->thread[id] : NULL;
 }
 
 /* A full ring doubles while there is room, and loses its oldest otherwise. */
@@ -106,6 +152,10 @@ int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thr
 	struct on_cpu_thread *t = on_cpu_thread(times, thread);
 	struct on_cpu_switch s = {.time_ns = time_ns};
 
+	if (!t) {
+		on_cpu_make_room(times, time_ns);
+		t = on_cpu_thread(times, thread);
+	}
 	if (!t)
 		return -ENOMEM;
 	if (t->n && t->on == on_cpu)
@@ -117,8 +167,11 @@ int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thr
 			s.time_ns = last->time_ns;
 		s.before_ns = last->before_ns + (t->on ? (double)(s.time_ns - last->time_ns) : 0);
 	}
-	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && on_cpu_grow(times, t))
-		return -ENOMEM;
+	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && on_cpu_grow(times, t)) {
+		on_cpu_make_room(times, time_ns);
+		if (on_cpu_grow(times, t))
+			return -ENOMEM;
+	}
 	if (!t->n) {
 		s.before_ns = on_cpu_unknown(t, time_ns);
 		t->start = s;
@@ -163,16 +216,26 @@ static uint64_t on_cpu_find(const struct on_cpu_thread *t, uint64_t lo, uint64_t
 	return lo;
 }
 
+/* What is known of a thread; NULL: nothing, or, where it has ended for long, that it is over. */
+static struct on_cpu_thread *on_cpu_known(const struct comm_on_cpu *o, uint32_t thread,
+					  bool *ret_over)
+{
+	uint32_t place = comm_thread_place(thread), round = comm_thread_round(thread);
+
+	*ret_over = place < o->n_threads && o->thread[place].round > round;
+	return place < o->n_threads && o->thread[place].round == round ? &o->thread[place] : NULL;
+}
+
 double comm_on_cpu_at(const struct comm_on_cpu *times, uint32_t thread, uint64_t time_ns)
 {
 	const struct on_cpu_thread *t;
 	const struct on_cpu_switch *s;
+	bool on, over;
 	uint64_t lo;
-	bool on;
 
-	if (thread >= times->n_threads)
-		return (double)time_ns;
-	t = &times->thread[thread];
+	t = on_cpu_known(times, thread, &over);
+	if (!t)
+		return over ? 0 : (double)time_ns;
 	if (!t->n)
 		return on_cpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;
@@ -198,7 +261,7 @@ void comm_on_cpu_forget(struct comm_on_cpu *times, uint64_t time_ns)
 		struct on_cpu_thread *t = &times->thread[i];
 
 		/* Were the thread's on-CPU clock to jump, rates learned before would be worthless. */
-		t->start.before_ns = comm_on_cpu_at(times, i, time_ns);
+		t->start.before_ns = comm_on_cpu_at(times, comm_thread_id(i, t->round), time_ns);
 		t->start.time_ns = time_ns;
 		t->n = t->near = 0;
 		t->on = false;
@@ -211,12 +274,13 @@ double comm_on_cpu_now(struct comm_on_cpu *times, uint32_t thread, uint64_t time
 	struct on_cpu_thread *t;
 	const struct on_cpu_switch *s;
 	uint64_t lo;
+	bool over;
 
-	*ret_on = true;
-	*ret_since_ns = 0;
-	if (thread >= times->n_threads)
-		return (double)time_ns;
-	t = &times->thread[thread];
+	t = on_cpu_known(times, thread, &over);
+	*ret_on = !over;
+	*ret_since_ns = over ? time_ns : 0;
+	if (!t)
+		return over ? 0 : (double)time_ns;
 	if (!t->n)
 		return on_cpu_unknown(t, time_ns);
 	lo = t->n > t->cap ? t->n - t->cap : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the dense ids in accesses and edges stand for: threads, functions, sites,
- * regions and objects.  Texts belong to the table that gave out the id (thread.h, site.h,
+ * What the dense ids in accesses and edges stand for: threads, functions, sites, regions, calls
+ * (call.h) and objects.  Texts belong to the table that gave out the id (thread.h, site.h,
  * code_region.h, object.h, or results.h of a result file), and live as long as that table.
  */
 #ifndef COMM_IDS_H
@@ -10,14 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "title.h"
+
 enum {
 	COMM_ID_OTHER = 0,
 	COMM_SITE_KERNEL = 1,
+	COMM_SITE_FIRST_WRITE = 2, /* what touched a page first (touch.h): mostly the allocator */
 	COMM_FUNCTION_KERNEL = 1,
 	COMM_CODE_REGION_NONE = 0,  /* outside of all marked regions */
 	COMM_CODE_REGION_OTHER = 1, /* in one, it is not known which */
 	COMM_CODE_REGIONS_MAX = 4096,
-	COMM_THREADS_MAX = 65536,
+	COMM_CALL_UNKNOWN = 0,	 /* nobody knows who called */
+	COMM_CALL_OUTERMOST = 1, /* nobody called: where a thread begins */
+	COMM_CALLS_MAX = 1 << 16,
+	COMM_CALL_DEPTH_MAX = 16,
+	COMM_TYPE_UNKNOWN = 1,	  /* of a store's table of types */
+	COMM_THREADS_MAX = 65536, /* places in the table of threads */
+	COMM_THREAD_ROUNDS_MAX = 256,
 	COMM_SITES_MAX = 1 << 18,
 };
 
@@ -26,8 +35,26 @@ enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* bits of a datum from here on are its sp
 struct comm_thread {
 	uint32_t tgid, tid;
 	uint64_t start_ns, end_ns; /* first seen; 0 while it lives */
+	uint64_t round;		   /* how many threads had its place before it */
 	char name[16];
+	char title[COMM_TITLE_BYTES]; /* of its process, if the thread has no name of its own */
 };
+
+/* An id is one thread's alone in a run: it names the place in the table, and the round there. */
+static inline uint32_t comm_thread_place(uint32_t id)
+{
+	return id % COMM_THREADS_MAX;
+}
+
+static inline uint32_t comm_thread_round(uint32_t id)
+{
+	return id / COMM_THREADS_MAX;
+}
+
+static inline uint32_t comm_thread_id(uint32_t place, uint64_t round)
+{
+	return (uint32_t)round * COMM_THREADS_MAX + place;
+}
 
 struct comm_function {
 	const char *name;
@@ -41,14 +68,26 @@ struct comm_site {
 	const char *inlined; /* NULL when none */
 	const char *source;  /* NULL when unknown */
 	uint32_t line;
+	const char *call_source; /* where the inlined function is called; NULL when unknown */
+	uint32_t call_line;
 	uint64_t offset; /* file offset of the site's first sampled ip; JIT: address of that ip */
 	uint32_t region; /* the marked region that the thread was in */
+	uint32_t caller; /* the call that this function was called in; COMM_CALL_UNKNOWN */
+	/* What is read there: its type, and the field in it; NULL when unknown. */
+	const char *type, *field;
+	uint32_t field_offset;
 };
 
 /* A marked region inside another one: each way of nesting is a region of its own. */
 struct comm_code_region {
 	uint32_t parent; /* the region around it, COMM_CODE_REGION_NONE: there is none */
 	const char *name;
+};
+
+/* A function that is under way, and the call that it was called in. */
+struct comm_call {
+	uint32_t parent;
+	uint32_t function;
 };
 
 /* Stores hold these numbers. */
@@ -60,6 +99,7 @@ enum comm_object_kind {
 	COMM_OBJECT_STACK,
 	COMM_OBJECT_ANON,
 	COMM_OBJECT_SHARED, /* shared memory, a mapped file */
+	COMM_OBJECT_MARKED, /* memory that the program gave a name (COMM_OBJECT()) */
 };
 
 struct comm_object {
