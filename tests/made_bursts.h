@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "ids.h"
 #include "sim/sim.c"
 
 enum {
@@ -23,8 +24,9 @@ enum {
 static const uint64_t base = (3ull << 48) + 0x10000;
 
 struct result {
-	double bytes[T][T], first[T][T], variance[T][T];
+	double bytes[T][T], first[T][T], variance[T][T], guess[T][T];
 	double edge_bytes, guess_bytes;
+	double first_write_bytes; /* of edges whose writing code is COMM_SITE_FIRST_WRITE */
 	uint32_t n_edges;
 	struct comm_edge last;
 };
@@ -36,6 +38,7 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 	assert_true(isfinite(e->bytes) && e->bytes >= 0);
 	assert_true(isfinite(e->variance) && e->variance >= 0);
 	assert_true(e->first_bytes <= e->bytes * 1.000001);
+	r->first_write_bytes += e->src_site == COMM_SITE_FIRST_WRITE ? e->bytes : 0;
 	r->n_edges++;
 	r->edge_bytes += e->bytes;
 	r->guess_bytes += e->guess_bytes;
@@ -44,6 +47,7 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 		r->bytes[e->src_thread][e->dst_thread] += e->bytes;
 		r->first[e->src_thread][e->dst_thread] += e->first_bytes;
 		r->variance[e->src_thread][e->dst_thread] += e->variance;
+		r->guess[e->src_thread][e->dst_thread] += e->guess_bytes;
 	}
 }
 

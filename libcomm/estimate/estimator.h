@@ -29,7 +29,8 @@ struct comm_access {
 
 struct comm_access_burst {
 	uint64_t time_ns;
-	uint32_t thread; /* ids.h */
+	uint32_t thread;  /* ids.h */
+	uint32_t initial; /* the first thread of its process; COMM_ID_OTHER: not known */
 	uint16_t cpu;
 	bool exact;	  /* stands for .period accesses, no position to correct for */
 	uint32_t trigger; /* enum comm_trigger: unit of .period */
@@ -38,6 +39,7 @@ struct comm_access_burst {
 	float cycles;	  /* of the whole burst; 0 for precise accesses */
 	uint32_t n;
 	const struct comm_access *access;
+	struct comm_frame_at frame; /* where the process was in its frames */
 };
 
 /*

@@ -19,6 +19,7 @@ enum {
 
 struct nearest_line {
 	uint64_t line;
+	uint64_t time_ns; /* of the write that was sampled */
 	uint32_t object;
 	uint32_t thread, site;
 	uint32_t reader; /* 1 + the last thread seen to read it since */
@@ -76,7 +77,8 @@ static struct nearest_line *nearest_at(struct nearest *n, uint64_t line)
 	return &n->line[comm_hash_word(line ^ line >> 31) >> 20 & (n->n_lines - 1)];
 }
 
-static void nearest_write(struct nearest *n, uint32_t thread, const struct comm_access *a)
+static void nearest_write(struct nearest *n, const struct comm_access_burst *burst,
+			  const struct comm_access *a)
 {
 	uint64_t line = a->datum / n->line_bytes;
 	uint64_t last = (a->datum + (a->size_bytes ? a->size_bytes - 1 : 0)) / n->line_bytes;
@@ -88,7 +90,11 @@ static void nearest_write(struct nearest *n, uint32_t thread, const struct comm_
 
 		if (l->line && l->line != line + 1)
 			n->thinned++;
-		*l = (struct nearest_line){line + 1, a->object, thread, a->site, 0};
+		*l = (struct nearest_line){.line = line + 1,
+					   .time_ns = burst->time_ns,
+					   .object = a->object,
+					   .thread = burst->thread,
+					   .site = a->site};
 	}
 }
 
@@ -98,6 +104,7 @@ static void nearest_read(struct nearest *n, const struct comm_access_burst *burs
 	uint64_t line = a->datum / n->line_bytes;
 	struct nearest_line *l = nearest_at(n, line);
 	double bytes = weight * a->size_bytes;
+	struct comm_ages ages;
 	bool first;
 
 	if (l->line != line + 1 || l->object != a->object) {
@@ -106,10 +113,11 @@ static void nearest_read(struct nearest *n, const struct comm_access_burst *burs
 	}
 	first = l->reader != burst->thread + 1;
 	l->reader = burst->thread + 1;
-	comm_edge_sums_add(
+	ages = comm_ages_of(burst->time_ns - l->time_ns, &burst->frame);
+	comm_edge_sums_add_aged(
 		n->edges,
 		&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site, a->object},
-		bytes, first ? bytes : 0, 1);
+		bytes, first ? bytes : 0, 1, &ages);
 }
 
 static int nearest_burst(void *est, const struct comm_access_burst *burst)
@@ -131,7 +139,7 @@ static int nearest_burst(void *est, const struct comm_access_burst *burst)
 			nearest_read(n, burst, a, comm_weight_of(n->weights, &hb, slot) / known);
 		}
 		if (a->flags & COMM_ACCESS_WRITE)
-			nearest_write(n, burst->thread, a);
+			nearest_write(n, burst, a);
 	}
 	comm_edge_sums_end_burst(n->edges);
 	return 0;

@@ -79,6 +79,14 @@ const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uin
 	return later;
 }
 
+struct comm_ages comm_touch_ages(const struct comm_touch *touch, uint64_t time_ns,
+				 const struct comm_frame_at *at)
+{
+	if (touch->time_ns <= time_ns)
+		return comm_ages_of(time_ns - touch->time_ns, at);
+	return (struct comm_ages){0};
+}
+
 bool comm_touches_none(const struct comm_touches *touches)
 {
 	return !touches->n;

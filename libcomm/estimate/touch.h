@@ -28,6 +28,9 @@ void comm_touches_add(struct comm_touches *touches, const struct comm_touch *tou
  */
 const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uint64_t datum,
 					 uint64_t time_ns);
+/* Of what a touch tells to a read at time_ns, and there in its frames; none where it was told after that. */
+struct comm_ages comm_touch_ages(const struct comm_touch *touch, uint64_t time_ns,
+				 const struct comm_frame_at *at);
 /* None at all: the source does not tell of them. */
 bool comm_touches_none(const struct comm_touches *touches);
 

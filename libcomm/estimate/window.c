@@ -19,6 +19,7 @@ enum {
 	LINE_WORDS = 8,
 	LEVEL_MAX = 5,
 	GAP_BURSTS = 256, /* over which the rate of bursts is followed */
+	SPIN_TURNS = 8,	  /* turns of one loop, from which on it waits */
 };
 
 /* What the burst at hand did to a datum so far. */
@@ -47,6 +48,7 @@ struct comm_window {
 	uint32_t serial;
 	uint32_t n_seen;
 	uint32_t n_draft_reads, n_draft_writes;
+	uint32_t reads, repeats; /* of the burst; those where the instruction had read before */
 	uint64_t random;
 	uint64_t thinned;
 	uint64_t last_ns;
@@ -255,6 +257,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 		struct seen *s = window_seen(w, datum >> w->shift, true);
 		bool again = s && s->read_since;
 
+		w->reads++;
 		if (s)
 			s->read_since = true;
 		if (s && s->written) {
@@ -265,6 +268,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 			struct comm_window_read *d = &w->draft_read[s->read - 1];
 
 			if (d->weight_slot == weight_slot) {
+				w->repeats += d->datum == datum;
 				d->first = (float)(d->first * d->bytes / (d->bytes + bytes));
 				d->bytes += (float)bytes;
 				d->count += (float)share;
@@ -288,12 +292,18 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 	}
 }
 
+static bool window_spins(const struct comm_window *w)
+{
+	return !w->n_draft_writes && w->repeats >= (SPIN_TURNS - 1) * (w->reads - w->repeats);
+}
+
 /* Keeps all self reads, and a systematic draw of the others. */
 static void window_draw(struct comm_window *w, const struct comm_weights *weights,
 			struct comm_window_burst *burst)
 {
 	double want = w->gap_ns * 1e-9 * w->reads_per_s;
 	double sum = 0, step, at;
+	bool spins = window_spins(w);
 	uint32_t n = 0;
 
 	if (!(want < COMM_WINDOW_READS))
@@ -319,6 +329,7 @@ static void window_draw(struct comm_window *w, const struct comm_weights *weight
 		struct comm_window_read *d = &w->draft_read[i];
 		bool take = d->self || n <= want;
 
+		d->spins = spins;
 		if (!take) {
 			take = at < w->size[i];
 			if (take && w->size[i] < step) {
@@ -355,9 +366,12 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 		w->gap_ns -= w->gap_ns / GAP_BURSTS;
 	w->last_ns = burst->time_ns;
 	w->n_seen = w->n_draft_reads = w->n_draft_writes = 0;
+	w->reads = w->repeats = 0;
 	out = &w->burst[w->n_bursts];
 	*out = (struct comm_window_burst){.time_ns = burst->time_ns,
+					  .frame = burst->frame,
 					  .thread = burst->thread,
+					  .initial = burst->initial,
 					  .first_write = w->n_writes,
 					  .first_read = w->n_reads};
 	comm_weight_burst(burst, &out->weighing);

@@ -46,12 +46,19 @@ struct comm_window_read {
 	float weight;	 /* the estimator's: count in executed accesses */
 	float first;	 /* share of the bytes that may be a first read */
 	bool self;	 /* last written at self_site in this very burst */
+	/*
+	 * Its burst waits for another thread's write: it writes nothing and reads the same few
+	 * addresses over and over.  What is waited for is written again and again, if too rarely
+	 * for bursts to meet it, so who wrote it first says nothing.
+	 */
+	bool spins;
 };
 
 struct comm_window_burst {
 	uint64_t time_ns;
 	struct comm_weight_burst weighing;
-	uint32_t thread;
+	struct comm_frame_at frame;
+	uint32_t thread, initial;
 	uint32_t first_write, n_writes; /* of the window's writes */
 	uint32_t first_read, n_reads;
 };

@@ -41,6 +41,7 @@ struct sim_cpu {
 struct sim_machine {
 	struct sim *sim;
 	uint8_t *writer; /* 1 + last writer of each word */
+	uint64_t *written_ns;
 	uint32_t *readers;
 	struct sim_recorder recorder[SIM_SAMPLERS];
 	struct sim_cpu cpu[SIM_CPUS];
@@ -68,7 +69,7 @@ static double sim_model(uint32_t ip)
 }
 
 static void sim_truth_access(struct sim_machine *m, const struct sim_thread *t,
-			     const struct sim_op *op)
+			     const struct sim_op *op, uint64_t now_ns)
 {
 	struct sim_truth *truth = &m->sim->truth;
 	uint32_t writer = m->writer[op->word];
@@ -77,7 +78,14 @@ static void sim_truth_access(struct sim_machine *m, const struct sim_thread *t,
 		if (!writer) {
 			truth->unwritten += SIM_WORD_BYTES;
 		} else {
+			uint64_t written_ns = m->written_ns[op->word];
+
 			truth->all[writer - 1][t->id] += SIM_WORD_BYTES;
+			/* CPUs are simulated one after the other, a little apart in time. */
+			if (writer - 1 != t->id)
+				truth->aged[comm_age_bin(now_ns > written_ns ? now_ns - written_ns
+									     : 0)] +=
+					SIM_WORD_BYTES;
 			if (!(m->readers[op->word] >> t->id & 1))
 				truth->first[writer - 1][t->id] += SIM_WORD_BYTES;
 		}
@@ -85,6 +93,7 @@ static void sim_truth_access(struct sim_machine *m, const struct sim_thread *t,
 	}
 	if (op->flags & COMM_ACCESS_WRITE) {
 		m->writer[op->word] = (uint8_t)(t->id + 1);
+		m->written_ns[op->word] = now_ns;
 		m->readers[op->word] = 0;
 	}
 }
@@ -282,7 +291,7 @@ static void sim_step(struct sim_machine *m, uint32_t c)
 		sim_record_op(m, s, t, &t->op, cpu->now_ns);
 	}
 	if (t->op.flags)
-		sim_truth_access(m, t, &t->op);
+		sim_truth_access(m, t, &t->op, cpu->now_ns);
 	cpu->now_ns += (uint64_t)t->op.ns;
 	t->has_op = false;
 	if (sim->changed)
@@ -339,8 +348,10 @@ int sim_run(struct sim *sim, const struct sim_pattern *pattern, uint64_t duratio
 	m->writer = calloc(SIM_WORDS, sizeof(*m->writer));
 	m->readers = calloc(SIM_WORDS, sizeof(*m->readers));
 	sim->pattern = pattern;
-	if (!m->writer || !m->readers) {
+	m->written_ns = calloc(SIM_WORDS, sizeof(*m->written_ns));
+	if (!m->writer || !m->readers || !m->written_ns) {
 		free(m->writer);
+		free(m->written_ns);
 		free(m->readers);
 		free(m);
 		return -ENOMEM;
@@ -368,6 +379,7 @@ int sim_run(struct sim *sim, const struct sim_pattern *pattern, uint64_t duratio
 	}
 	sim_slice(m, slice_end_ns - slice_ns, UINT64_MAX, emit, ctx);
 	free(m->writer);
+	free(m->written_ns);
 	free(m->readers);
 	free(m);
 	return 0;

@@ -72,6 +72,8 @@ struct sim_pattern {
 struct sim_truth {
 	double all[SIM_THREADS][SIM_THREADS]; /* bytes [writer][reader] */
 	double first[SIM_THREADS][SIM_THREADS];
+	double aged
+		[COMM_AGES]; /* bytes of all, between threads, by how long ago they were written */
 	double unwritten;
 };
 

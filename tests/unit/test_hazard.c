@@ -87,6 +87,7 @@ static void test_touched_constant(void **state)
 	}
 	u = slice(ops, est, &r);
 	assert_true(r.bytes[3][1] > 0.8 * (r.edge_bytes + u.bytes));
+	assert_true(r.first_write_bytes == r.bytes[3][1]);
 	assert_true(r.guess_bytes < 0.2 * r.edge_bytes);
 	assert_int_equal(u.bytes, 0);
 	ops->destroy(est);
@@ -304,6 +305,80 @@ static void test_own_constants(void **state)
 	ops->destroy(est);
 }
 
+/*
+ * Thread 1 reads the first words of 512, one a burst; thread 0 writes all but the first now and
+ * then.  Returns the part of what is read that has a writer who is no guess.
+ */
+static double beside_stated(uint32_t read)
+{
+	void *est = est_new(&comm_est_hazard);
+	uint64_t random = 17;
+	struct comm_unwritten u;
+	struct result r;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		bool write = i % 8 == 0;
+		uint64_t word =
+			write ? 1 + comm_hash_next(&random) % 511 : comm_hash_next(&random) % read;
+
+		feed_row(est, i * 1000000ull, !write, 2 * base + word * 8, 1,
+			 write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ);
+	}
+	u = slice(&comm_est_hazard, est, &r);
+	comm_est_hazard.destroy(est);
+	return (r.edge_bytes - r.guess_bytes) / (r.edge_bytes + u.bytes);
+}
+
+/* Many words are written as those around them are, on average; of a single one that is a guess. */
+static void test_one_of_many(void **state)
+{
+	(void)state;
+	assert_true(beside_stated(1) < 0.001);
+	assert_true(beside_stated(512) > 0.5);
+}
+
+/*
+ * Bursts of thread 1 read 24 times, step bytes apart, in a page that thread 3 touched first;
+ * thread 2 writes the word at written.  Returns the part of the edges that is no guess.
+ */
+static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint64_t written)
+{
+	void *est = est_new(ops);
+	struct result r;
+
+	ops->touch(est, &(struct comm_touch){
+				.time_ns = 1, .datum = base, .size_bytes = 4096, .thread = 3});
+	for (uint32_t i = 0; i < 400; i++) {
+		struct comm_access a[24];
+		uint32_t n = i % 20 ? 24 : 1;
+
+		for (uint32_t j = 0; j < n; j++)
+			a[j] = access_at(n > 1 ? base + j * step : written,
+					 n > 1 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE,
+					 (uint16_t)(j * 2));
+		feed(ops, est, i * 1000000ull + 2, n > 1 ? 1 : 2, a, n);
+	}
+	slice(ops, est, &r);
+	ops->destroy(est);
+	return (r.edge_bytes - r.guess_bytes) / r.edge_bytes;
+}
+
+/*
+ * Who touched a page first, or writes beside a word on which a thread spins, is a guess there; not
+ * so of a table that is read from end to end.  Who was seen to write the very word is none.
+ */
+static void test_spin(void **state)
+{
+	static const struct comm_est_ops *const ops[] = {&comm_est_hazard, &comm_est_ownership};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(waiting_stated(ops[i], 0, base + 256) < 0.01);
+		assert_true(waiting_stated(ops[i], 8, base + 256) > 0.5);
+		assert_true(waiting_stated(ops[i], 0, base) > 0.5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_hot_word),
 		cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_one_of_many),
+		cmocka_unit_test(test_spin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,7 @@ static void test_touched_table(void **state)
 					     .thread = 3});
 	u = slice(ops, est, &r);
 	assert_true(r.bytes[2][1] > 0.8 * page && r.bytes[2][1] <= page);
+	assert_true(r.first_write_bytes == r.bytes[2][1]);
 	assert_true(r.bytes[3][1] < 0.01 * page);
 	assert_true(r.guess_bytes < 0.01 * page);
 	assert_true(u.bytes > 0.8 * (600 * 8000 - page));

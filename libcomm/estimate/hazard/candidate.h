@@ -8,6 +8,7 @@
 #ifndef COMM_CANDIDATE_H
 #define COMM_CANDIDATE_H
 
+#include "age.h"
 #include "window.h"
 #include "write_profile.h"
 
@@ -34,6 +35,7 @@ struct comm_candidate {
 	double most;	 /* cumulated hazard for ever */
 	double before;	 /* cumulated hazard so far */
 	double share;
+	struct comm_ages ages; /* of share, the part of each age; the rest has no known one */
 };
 
 /* What was seen around a datum, level by level. */

@@ -34,14 +34,14 @@ void comm_compete_destroy(struct comm_compete *compete);
 
 /* Reads lie before end_ns, and nothing is known from before start_ns. */
 void comm_compete_span(struct comm_compete *compete, uint64_t start_ns, uint64_t end_ns);
-/* The reads asked of from now on are at now_ns. */
-void comm_compete_at(struct comm_compete *compete, uint64_t now_ns);
-/* NULL: no memory.  Valid until it is asked of another thread. */
+/* The reads asked of from now on are at now_ns, and there in their process's frames; NULL: in none. */
+void comm_compete_at(struct comm_compete *compete, uint64_t now_ns, const struct comm_frame_at *at);
+/* Valid until comm_compete_at(). */
 const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread);
 /*
- * Adds to the candidates' shares; returns the chance that none of them wrote.  The times of
- * all candidates were asked for before.  *ret_first is the chance that the reader did
- * not read the datum since it was written.
+ * Adds to the candidates' shares, and sets their ages where the hazards tell when they wrote;
+ * returns the chance that none of them wrote.  *ret_first is the chance that the reader did not
+ * read the datum since it was written.
  */
 double comm_compete_run(struct comm_compete *compete, const struct comm_compete_read *read,
 			struct comm_candidate *candidate, uint32_t n, double *ret_first);

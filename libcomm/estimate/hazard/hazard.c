@@ -23,7 +23,8 @@
  * add up to certainty over a long time.
  *
  * What is written once no sample meets: of the part of a read that no candidate
- * wrote, whoever touched the page first is the writer (touch.h).
+ * wrote, whoever touched the page first is the writer (touch.h); a guess (edge.h), if the
+ * reader waits there for another thread's write (window.h).
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
@@ -41,6 +42,7 @@
 #include "reads_per_write.h"
 #include "region.h"
 #include "touch.h"
+#include "unseen.h"
 #include "watch_next.h"
 #include "weight.h"
 #include "window.h"
@@ -84,6 +86,7 @@ struct hazard {
 	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten unwritten;
 	struct comm_touches *touches;
+	struct comm_unseen *unseen;
 	struct comm_pairs *pairs;
 	struct comm_watch_next *watch_next;
 	struct comm_evidence asked[HAZARD_ASKED];
@@ -115,6 +118,7 @@ static void hazard_destroy(void *est)
 	comm_watch_next_destroy(h->watch_next);
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
+	comm_unseen_destroy(h->unseen);
 	comm_compete_destroy(h->compete);
 	free(h);
 }
@@ -138,6 +142,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edge_sums_create(memory / 4, &h->edges) ||
+	    comm_unseen_create(memory / 16, config->granularity_bytes, &h->unseen) ||
 	    comm_affinities_create(memory / 16, &h->affinities) ||
 	    comm_affinities_create(memory / 16, &h->far)) {
 		hazard_destroy(h);
@@ -160,7 +165,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	const struct comm_compete_time *cpu;
 
 	cpu = comm_compete_time(h->compete, c->thread);
-	if (!a || !cpu) {
+	if (!a) {
 		c->rate = c->tail = 0;
 		return;
 	}
@@ -237,7 +242,7 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 			       double *ret_once)
 {
 	const struct comm_compete_time *cpu = comm_compete_time(h->compete, reader);
-	double on_ns = cpu ? cpu->end_ns - cpu->start_ns : 0;
+	double on_ns = cpu->end_ns - cpu->start_ns;
 	struct comm_reads_per_write_count count = {0};
 	double ratio = 0, writes = 0;
 
@@ -296,10 +301,10 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 		if (c->actor[level])
 			a = comm_actor_at(h->regions, c->actor[level]);
 	if (!a) {
-		comm_edge_sums_add(
+		comm_edge_sums_add_aged(
 			h->edges,
 			&(struct comm_edge_key){c->thread, c->site, b->thread, r->site, r->object},
-			r->bytes * share, r->bytes * share * first, c->level);
+			r->bytes * share, r->bytes * share * first, c->level, &c->ages);
 		return;
 	}
 	for (int i = 0; i < COMM_ACTOR_SITES; i++)
@@ -308,11 +313,12 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 		double part = weight > 0 ? a->site_weight[i] / weight : i == 0;
 
 		if (part > 0)
-			comm_edge_sums_add(h->edges,
-					   &(struct comm_edge_key){c->thread, a->site[i], b->thread,
-								   r->site, r->object},
-					   r->bytes * share * part, r->bytes * share * part * first,
-					   c->level);
+			comm_edge_sums_add_aged(
+				h->edges,
+				&(struct comm_edge_key){c->thread, a->site[i], b->thread, r->site,
+							r->object},
+				r->bytes * share * part, r->bytes * share * part * first, c->level,
+				&c->ages);
 	}
 }
 
@@ -360,6 +366,12 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	read.written = hazard_written(h, r, n, &around);
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
+	/*
+	 * Who writes the data around a datum writes it, too, or does not.  Over many data that
+	 * evens out; of one that is read over and over all reads err together: a guess.
+	 */
+	for (uint32_t i = 0; i < n && around.often && read.written >= 0; i++)
+		h->candidate[i].level = COMM_LEVEL_OBJECT;
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
@@ -396,6 +408,11 @@ static double hazard_watch(struct hazard *h, const struct comm_window_read *r, u
 			h->candidate[(*n)++] = (struct comm_candidate){.thread = writer[i].thread,
 								       .site = writer[i].site,
 								       .level = COMM_REGION_OBJECT};
+		/* The next writer says who the last one was, but not when it wrote. */
+		if (writer[i].share > 0)
+			comm_ages_scale(&h->candidate[j].ages,
+					h->candidate[j].share /
+						(h->candidate[j].share + writer[i].share));
 		h->candidate[j].share += writer[i].share;
 	}
 	return rest * unwritten;
@@ -420,7 +437,7 @@ static void hazard_hear(struct hazard *h)
 		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
-		comm_compete_at(h->compete, e->armed_ns);
+		comm_compete_at(h->compete, e->armed_ns, NULL);
 		hazard_foretell(h, &r, read.thread, &n, &first);
 		read.known = hazard_known(h, n);
 		for (uint32_t j = 0; j < n; j++)
@@ -435,17 +452,24 @@ static void hazard_hear(struct hazard *h)
 
 /* The part of a read that no candidate wrote: who touched its page first did, or nobody seen. */
 static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b,
-			     const struct comm_window_read *r, double part, double first)
+			     const struct comm_window_read *r, bool far, double part, double first)
 {
 	const struct comm_touch *touch = comm_touches_of(h->touches, r->datum, b->time_ns);
 
 	if (touch && part > 0) {
-		comm_edge_sums_add(h->edges,
-				   &(struct comm_edge_key){touch->thread, COMM_ID_OTHER, b->thread,
-							   r->site, r->object},
-				   r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL);
+		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
+
+		comm_edge_sums_add_aged(h->edges,
+					&(struct comm_edge_key){touch->thread,
+								COMM_SITE_FIRST_WRITE, b->thread,
+								r->site, r->object},
+					r->bytes * part, r->bytes * part * first,
+					r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
+	if (far)
+		part *= comm_unseen_guess(h->unseen, b, r, r->bytes * part, r->bytes * part * first,
+					  h->edges);
 	h->unwritten.bytes += part * r->bytes;
 	h->unwritten.first_bytes += part * r->bytes * first;
 }
@@ -455,18 +479,26 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 {
 	double unwritten, small = 0, pick, first;
 	uint32_t n;
+	bool far;
 
 	if (r->self) {
-		comm_edge_sums_add(h->edges,
-				   &(struct comm_edge_key){b->thread, r->self_site, b->thread,
-							   r->site, r->object},
-				   r->bytes, r->bytes * r->first, 0);
+		const struct comm_ages at_once = comm_ages_of(0, &b->frame);
+
+		comm_edge_sums_add_aged(h->edges,
+					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
+								r->site, r->object},
+					r->bytes, r->bytes * r->first, 0, &at_once);
 		return;
 	}
 	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
+	far = comm_unseen_far(h->unseen, h->touches, b, r);
+	if (far) {
+		unwritten = 1;
+		n = 0;
+	}
 	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
 	first *= r->first;
-	hazard_unwritten(h, b, r, unwritten, first);
+	hazard_unwritten(h, b, r, far, unwritten, first);
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->candidate[i];
@@ -619,6 +651,7 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 		comm_affinities_halve(h->far);
 	}
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
+	comm_unseen_learn(h->unseen, h->window, n);
 	hazard_learn_affinities(h, n);
 	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
@@ -627,7 +660,7 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 
 		if (b->n_reads) {
 			comm_write_profile_take_out(h->profile, h->window, b, -1);
-			comm_compete_at(h->compete, b->time_ns);
+			comm_compete_at(h->compete, b->time_ns, &b->frame);
 			for (uint32_t j = 0; j < b->n_reads; j++)
 				hazard_read(h, b, &r[j]);
 			comm_write_profile_take_out(h->profile, h->window, b, 1);
@@ -647,6 +680,12 @@ static void hazard_begin(struct hazard *h, uint64_t time_ns)
 		return;
 	h->started = true;
 	h->start_ns = h->halved_ns = time_ns;
+}
+
+static void hazard_began(void *est, uint64_t time_ns, uint32_t thread)
+{
+	(void)time_ns;
+	comm_unseen_began(((struct hazard *)est)->unseen, thread);
 }
 
 static void hazard_touch(void *est, const struct comm_touch *touch)
@@ -752,6 +791,7 @@ const struct comm_est_ops comm_est_hazard = {
 	.create = hazard_create,
 	.destroy = hazard_destroy,
 	.burst = hazard_burst,
+	.began = hazard_began,
 	.touch = hazard_touch,
 	.sched = hazard_sched,
 	.sched_lost = hazard_sched_lost,

@@ -23,7 +23,8 @@
  * is learned without it.
  *
  * No notion of time: of several writers of one datum each has its part of the votes,
- * whoever came last, and watchpoints are not asked.
+ * whoever came last, and watchpoints are not asked.  When a datum was written is
+ * known of touches and of a burst's own writes alone.
  */
 #include "before.h"
 #include "constants.h"
@@ -272,10 +273,13 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	uint32_t n = 0;
 
 	if (touch) {
-		comm_edge_sums_add(o->edges,
-				   &(struct comm_edge_key){touch->thread, COMM_ID_OTHER, b->thread,
-							   r->site, r->object},
-				   bytes, 0, COMM_TOUCH_LEVEL);
+		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
+
+		comm_edge_sums_add_aged(
+			o->edges,
+			&(struct comm_edge_key){touch->thread, COMM_SITE_FIRST_WRITE, b->thread,
+						r->site, r->object},
+			bytes, 0, r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
 	if (comm_touches_none(o->touches))
@@ -299,10 +303,12 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 	bool trusted;
 
 	if (r->self) {
-		comm_edge_sums_add(o->edges,
-				   &(struct comm_edge_key){b->thread, r->self_site, b->thread,
-							   r->site, r->object},
-				   bytes, bytes * r->first, 0);
+		const struct comm_ages at_once = comm_ages_of(0, &b->frame);
+
+		comm_edge_sums_add_aged(o->edges,
+					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
+								r->site, r->object},
+					bytes, bytes * r->first, 0, &at_once);
 		return;
 	}
 	comm_nest_look(o->nest, r->object, r->datum, 0, &o->view);
