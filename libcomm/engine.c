@@ -664,6 +664,11 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		    engine->config.estimator->sched_lost)
 			engine->config.estimator->sched_lost(engine->est, event->time_ns);
 		break;
+	case COMM_EV_COUNT:
+	case COMM_EV_OBJECT:
+	case COMM_EV_FRAME:
+	case COMM_EV_PROBED:
+		break;
 	}
 }
 

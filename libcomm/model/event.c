@@ -30,8 +30,9 @@ static const struct {
 					      "the instruction, or whether it reads or writes"},
 	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
 					   "hit it too often"},
-	[COMM_LOSS_IDS] = {"ids_full", "lines of code, marked regions and objects filed under "
-				       "(other): table full"},
+	[COMM_LOSS_IDS] = {"ids_full",
+			   "lines of code, callers, marked regions and objects filed under "
+			   "(other): table full"},
 	[COMM_LOSS_MALFORMED] = {"malformed", "times that a ring's data were no whole record: "
 					      "passed over, with what stood behind them"},
 	[COMM_LOSS_UNFINISHED] = {"unfinished", "samples and other events that were not looked at "
@@ -47,6 +48,12 @@ static const struct {
 				 "forks and execs of threads that no sample met", .spared = true},
 	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "
 					   "cost more than the budget"},
+	[COMM_LOSS_DISABLED] = {"disabled_ms", "milliseconds in which sampling was disabled",
+				.spared = true},
+	[COMM_LOSS_COUNTS] = {"counts_lost", "times that a thread, or a counter of one, was not "
+					     "counted: there were too many at once"},
+	[COMM_LOSS_STOPPED] = {"stopped", "samples between COMM_STOP() and COMM_START()",
+			       .spared = true},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

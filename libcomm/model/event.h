@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "count.h"
+
 /* Recordings hold these numbers; 6 stays unused, it once meant a wake-up. */
 enum comm_event_kind {
 	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
@@ -31,6 +33,10 @@ enum comm_event_kind {
 	COMM_EV_RENAME,	    /* thread .tid has another name */
 	COMM_EV_TOUCH,	    /* the thread was the first to write these pages, some time before */
 	COMM_EV_MARK,	    /* the regions that the thread is in at its events of the same time */
+	COMM_EV_COUNT,	    /* how much of a counter fell to the thread since its last such event */
+	COMM_EV_OBJECT,	    /* .tgid has named memory, or does so no more */
+	COMM_EV_FRAME,	    /* .tgid was met in another frame than before (frame.h) */
+	COMM_EV_PROBED,	    /* what regions between probes are called, before the first MARK */
 };
 
 /*
@@ -66,6 +72,9 @@ enum comm_loss {
 	COMM_LOSS_TOUCH,      /* first writes of pages not told: too many at once */
 	COMM_LOSS_STRANGERS,  /* forks and execs not reported, to stay in the budget */
 	COMM_LOSS_PAUSED,     /* ms in which no samples were taken, to stay in the budget */
+	COMM_LOSS_DISABLED,   /* ms in which the user wanted no samples: no time of the run */
+	COMM_LOSS_COUNTS,     /* threads not counted, or counters: too many at once */
+	COMM_LOSS_STOPPED,    /* samples that the program did not want (COMM_STOP()) */
 	COMM_LOSS_MAX
 };
 
@@ -164,7 +173,18 @@ struct comm_precise {
 
 enum { COMM_MARKS_MAX = 8 }; /* as COMM_MARK_DEPTH of <comm/mark.h> */
 
-/* Marked regions, outermost first, by the addresses of their names in the target. */
+enum { COMM_NAMED_MAX = 64 }; /* as COMM_MARK_OBJECTS there */
+
+/* Regions between probes; a name that a user gives, its NUL included. */
+enum { COMM_PROBED_MAX = 16, COMM_PROBED_BYTES = 64 };
+
+/* In place of a name: in what the thread was from there on is not known. */
+#define COMM_MARK_NOT_KNOWN UINT64_MAX
+
+/*
+ * Marked regions, outermost first, by the addresses of their names in the target; one between
+ * probes by its id, up to COMM_PROBED_MAX.
+ */
 struct comm_marks {
 	uint32_t n; /* at most COMM_MARKS_MAX */
 	uint64_t name[COMM_MARKS_MAX];
@@ -200,8 +220,17 @@ struct comm_event {
 			uint32_t prev_tgid, next_tgid; /* 0: the thread is no target's */
 		} sched;			       /* SWITCH */
 		struct comm_marks marks;	       /* MARK: comes before what it is about */
-		uint64_t period;		       /* RATE */
-		uint64_t count;			       /* LOSS */
+		struct {
+			uint64_t start, size_bytes, name; /* size_bytes 0: no more */
+			uint32_t slot;			  /* less than COMM_NAMED_MAX */
+		} object;				  /* OBJECT: the name's address */
+		uint64_t frame;				  /* FRAME: its number */
+		struct {
+			uint32_t id; /* 1 to COMM_PROBED_MAX */
+			char name[COMM_PROBED_BYTES];
+		} probed;	 /* PROBED */
+		uint64_t period; /* RATE */
+		uint64_t count;	 /* LOSS */
 		struct {
 			uint64_t handler_ns; /* interrupts and probes */
 			uint64_t daemon_ns;  /* the daemon's own CPU time */
@@ -209,6 +238,11 @@ struct comm_event {
 			uint64_t target_ns;  /* CPU time the target used */
 			uint64_t samples;
 		} cost; /* COST: since the last COST event */
+		struct {
+			char counter[COMM_COUNTER_BYTES]; /* its name */
+			uint64_t value;
+			uint64_t enabled_ns, running_ns; /* as of struct comm_count */
+		} counted;				 /* COUNT */
 	};
 };
 

@@ -51,6 +51,13 @@ static int loss_of(struct comm_report_loss **losses, size_t *n, struct comm_text
 	return 0;
 }
 
+static bool is_disabled(sqlite3_stmt *row)
+{
+	const char *cause = (const char *)sqlite3_column_text(row, 0);
+
+	return cause && !strcmp(cause, comm_loss_name(COMM_LOSS_DISABLED));
+}
+
 int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *slices,
 		     struct comm_texts *texts, struct comm_report_loss **ret, size_t *ret_n)
 {
@@ -67,6 +74,9 @@ int comm_losses_load(sqlite3 *db, int64_t run, const struct comm_slices *slices,
 			continue;
 		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+			/* Wanted so, and told as the time that was enabled. */
+			if (is_disabled(stmt))
+				continue;
 			code = loss_of(ret, ret_n, texts, stmt, &loss);
 			if (!code)
 				loss->n += sqlite3_column_int64(stmt, 1);

@@ -73,6 +73,7 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	comm_bytes_string(to, head->estimator);
 	comm_bytes_string(to, head->host);
 	comm_bytes_string(to, head->command);
+	comm_bytes_string(to, head->numa);
 	write_record(record, RECORD_RUN);
 	if (record->error)
 		return -record->error;
@@ -80,35 +81,24 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 }
 
 /*
- * Opens the file for writing, emptied, mode 0600.  First an O_PATH handle: to open a fifo would
- * wait for a reader, and to open a device may do anything.
+ * Makes the file, mode 0600, in the place of a regular one, if there is any: its owner, or who has it
+ * open, would read what the target has in memory, and it may have other names.
  */
-static int open_file(const char *path)
+static int make_file(const char *path)
 {
-	int handle = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd, err = 0;
-	char self[64];
 	struct stat st;
+	int fd;
 
-	if (handle < 0 && errno == ENOENT) {
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd < 0)
-			fd = -errno;
-		return fd;
+	if (lstat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTBLK;
+		if (unlink(path) < 0)
+			return -errno;
 	}
-	if (handle < 0)
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
 		return -errno;
-	if (fstat(handle, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = S_ISLNK(st.st_mode) ? -ELOOP : -ENOTBLK;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	fd = err ? err : open(self, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (!err && (fd < 0 || fchmod(fd, 0600)))
-		err = -errno;
-	close(handle);
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
+	return fd;
 }
 
 int comm_record_create(const char *path, const struct comm_record_head *head,
@@ -119,7 +109,7 @@ int comm_record_create(const char *path, const struct comm_record_head *head,
 
 	if (!record)
 		return -ENOMEM;
-	fd = open_file(path);
+	fd = make_file(path);
 	if (fd < 0) {
 		err = fd;
 		goto out;
@@ -264,12 +254,28 @@ static int record_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return err;
 }
 
+static int record_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
+{
+	struct comm_record *record = ctx;
+	const struct comm_question question = {.kind = RECORD_TITLE, .tgid = tgid};
+	int err;
+
+	if (!record->inner.ops->title)
+		return -ESRCH;
+	err = record->inner.ops->title(record->inner.ctx, tgid, title);
+	begin_answer(record, &question);
+	comm_answer_write_title(&record->scratch, err, title);
+	note(record, &question);
+	return err;
+}
+
 static const struct comm_inspect_ops record_ops = {
 	.maps = record_maps,
 	.text = record_text,
 	.code = record_code,
 	.data = record_data,
 	.thread_name = record_name,
+	.title = record_title,
 };
 
 void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,

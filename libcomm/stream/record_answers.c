@@ -172,6 +172,20 @@ void comm_answer_write_code(struct comm_bytes *to, int err, const struct comm_co
 	comm_bytes_string(to, code->module);
 	comm_bytes_string(to, code->build_id);
 	comm_bytes_string(to, code->source);
+	if (!code->type && !code->call_source && !code->frame.kind)
+		return;
+	comm_bytes_u64(to, code->field_offset);
+	comm_bytes_string(to, code->type);
+	comm_bytes_string(to, code->field);
+	if (!code->call_source && !code->frame.kind)
+		return;
+	comm_bytes_u64(to, code->call_line);
+	comm_bytes_string(to, code->call_source);
+	if (!code->frame.kind)
+		return;
+	comm_bytes_u16(to, code->frame.kind);
+	comm_bytes_u16(to, (uint16_t)code->frame.rbp_offset);
+	comm_bytes_u32(to, (uint32_t)code->frame.offset);
 }
 
 void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_static *data)
@@ -191,6 +205,13 @@ void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16])
 	write_result(to, err);
 	if (!err)
 		comm_bytes_block(to, name, 16);
+}
+
+void comm_answer_write_title(struct comm_bytes *to, int err, const char title[COMM_TITLE_BYTES])
+{
+	write_result(to, err);
+	if (!err)
+		comm_bytes_block(to, title, COMM_TITLE_BYTES);
 }
 
 /* Reading */
@@ -330,6 +351,25 @@ int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *re
 		ret->build_id = "";
 		return -EBADMSG;
 	}
+	/* Older versions wrote no types, calls or frames, and newer ones may write something else. */
+	ret->field_offset = (uint32_t)comm_cursor_u64(&c);
+	ret->type = comm_cursor_name(&c);
+	ret->field = comm_cursor_name(&c);
+	if (c.bad || !ret->type || !ret->field) {
+		ret->type = ret->field = NULL;
+		ret->field_offset = 0;
+	}
+	ret->call_line = (uint32_t)comm_cursor_u64(&c);
+	ret->call_source = comm_cursor_name(&c);
+	if (c.bad || !ret->call_source) {
+		ret->call_source = NULL;
+		ret->call_line = 0;
+	}
+	ret->frame.kind = comm_cursor_u16(&c);
+	ret->frame.rbp_offset = (int16_t)comm_cursor_u16(&c);
+	ret->frame.offset = (int32_t)comm_cursor_u32(&c);
+	if (c.bad || ret->frame.kind >= COMM_FRAME_KINDS)
+		ret->frame = (struct comm_frame_rule){0};
 	return err;
 }
 
@@ -348,7 +388,8 @@ int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *
 	return c.bad || !ret->name || !ret->module || !ret->build_id ? -EBADMSG : 0;
 }
 
-int comm_answer_read_name(const void *answer, size_t bytes, char name[16])
+/* A text in room bytes; its last one is not looked at, and is a NUL here. */
+static int read_block(const void *answer, size_t bytes, char *ret, size_t room)
 {
 	int err;
 	struct comm_cursor c = open_status(answer, bytes, &err);
@@ -356,12 +397,27 @@ int comm_answer_read_name(const void *answer, size_t bytes, char name[16])
 
 	if (err)
 		return err;
-	text = comm_cursor_block(&c, 16);
+	text = comm_cursor_block(&c, room);
 	if (!text)
 		return -EBADMSG;
-	memcpy(name, text, 15);
-	name[15] = '\0';
+	memcpy(ret, text, room - 1);
+	ret[room - 1] = '\0';
 	return 0;
+}
+
+int comm_answer_read_name(const void *answer, size_t bytes, char name[16])
+{
+	return read_block(answer, bytes, name, 16);
+}
+
+int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES])
+{
+	char text[COMM_TITLE_BYTES];
+	int err = read_block(answer, bytes, text, sizeof(text));
+
+	if (!err)
+		comm_title_of(text, sizeof(text), title);
+	return err;
 }
 
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
@@ -370,7 +426,7 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 	const struct comm_mapping *maps;
 	struct comm_static data;
 	struct comm_code code;
-	char name[16];
+	char name[16], title[COMM_TITLE_BYTES];
 	int64_t result;
 	struct comm_cursor c = open_answer(answer, bytes, &result);
 	size_t n;
@@ -393,6 +449,8 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 		return err == -ENOENT ? 0 : err;
 	case RECORD_DATA:
 		return comm_answer_read_data(answer, bytes, &data);
+	case RECORD_TITLE:
+		return comm_answer_read_title(answer, bytes, title);
 	default:
 		return comm_answer_read_name(answer, bytes, name);
 	}

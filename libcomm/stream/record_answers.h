@@ -38,6 +38,7 @@ void comm_answer_write_text(struct comm_bytes *to, ssize_t got, const void *text
 void comm_answer_write_code(struct comm_bytes *to, int err, const struct comm_code *code);
 void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_static *data);
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16]);
+void comm_answer_write_title(struct comm_bytes *to, int err, const char title[COMM_TITLE_BYTES]);
 
 void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
@@ -56,6 +57,7 @@ ssize_t comm_answer_read_text(const void *answer, size_t bytes, void *buf, size_
 int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *ret);
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret);
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
+int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES]);
 /* 0: the comm_answer_read_ function of the question's kind will succeed; -EBADMSG, -ENOMEM. */
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes);

@@ -70,6 +70,21 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		for (uint32_t i = 0; i < event->marks.n; i++)
 			comm_bytes_u64(to, event->marks.name[i]);
 		return RECORD_MARK;
+	case COMM_EV_OBJECT:
+		comm_bytes_u64(to, event->object.start);
+		comm_bytes_u64(to, event->object.size_bytes);
+		comm_bytes_u64(to, event->object.name);
+		comm_bytes_u32(to, event->object.slot);
+		comm_bytes_u32(to, 0);
+		return RECORD_OBJECT;
+	case COMM_EV_FRAME:
+		comm_bytes_u64(to, event->frame);
+		return RECORD_FRAME;
+	case COMM_EV_PROBED:
+		comm_bytes_u32(to, event->probed.id);
+		comm_bytes_u32(to, 0);
+		comm_bytes_string(to, event->probed.name);
+		return RECORD_PROBED;
 	case COMM_EV_WATCH:
 		write_precise(to, &event->watch.first);
 		write_precise(to, &event->watch.second);
@@ -113,6 +128,12 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u64(to, event->cost.target_ns);
 		comm_bytes_u64(to, event->cost.samples);
 		return RECORD_COST;
+	case COMM_EV_COUNT:
+		comm_bytes_u64(to, event->counted.value);
+		comm_bytes_u64(to, event->counted.enabled_ns);
+		comm_bytes_u64(to, event->counted.running_ns);
+		comm_bytes_string(to, event->counted.counter);
+		return RECORD_COUNT;
 	case COMM_EV_LOSS:
 		comm_bytes_u64(to, event->count);
 		comm_bytes_string(to, comm_loss_name((enum comm_loss)event->cause));
@@ -189,6 +210,34 @@ static int read_marks(struct comm_cursor *from, struct comm_marks *ret)
 	return 0;
 }
 
+static int read_count(struct comm_cursor *from, struct comm_event *ret)
+{
+	const char *name;
+
+	ret->counted.value = comm_cursor_u64(from);
+	ret->counted.enabled_ns = comm_cursor_u64(from);
+	ret->counted.running_ns = comm_cursor_u64(from);
+	name = comm_cursor_name(from);
+	if (!name || !*name || strlen(name) >= COMM_COUNTER_BYTES)
+		return -EBADMSG;
+	strcpy(ret->counted.counter, name);
+	return 0;
+}
+
+static int read_probed(struct comm_cursor *from, struct comm_event *ret)
+{
+	const char *name;
+
+	ret->probed.id = comm_cursor_u32(from);
+	comm_cursor_u32(from);
+	name = comm_cursor_name(from);
+	if (!name || strlen(name) >= COMM_PROBED_BYTES || !ret->probed.id ||
+	    ret->probed.id > COMM_PROBED_MAX)
+		return -EBADMSG;
+	strcpy(ret->probed.name, name);
+	return 0;
+}
+
 int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_event *ret,
 		    struct comm_sample *sample)
 {
@@ -223,6 +272,22 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 	case RECORD_MARK:
 		ret->kind = COMM_EV_MARK;
 		err = read_marks(from, &ret->marks);
+		break;
+	case RECORD_OBJECT:
+		ret->kind = COMM_EV_OBJECT;
+		ret->object.start = comm_cursor_u64(from);
+		ret->object.size_bytes = comm_cursor_u64(from);
+		ret->object.name = comm_cursor_u64(from);
+		ret->object.slot = comm_cursor_u32(from);
+		comm_cursor_u32(from);
+		break;
+	case RECORD_FRAME:
+		ret->kind = COMM_EV_FRAME;
+		ret->frame = comm_cursor_u64(from);
+		break;
+	case RECORD_PROBED:
+		ret->kind = COMM_EV_PROBED;
+		err = read_probed(from, ret);
 		break;
 	case RECORD_WATCH:
 		ret->kind = COMM_EV_WATCH;
@@ -276,6 +341,10 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		ret->cost.setup_ns = comm_cursor_u64(from);
 		ret->cost.target_ns = comm_cursor_u64(from);
 		ret->cost.samples = comm_cursor_u64(from);
+		break;
+	case RECORD_COUNT:
+		ret->kind = COMM_EV_COUNT;
+		err = read_count(from, ret);
 		break;
 	case RECORD_LOSS:
 		ret->kind = COMM_EV_LOSS;

@@ -33,7 +33,8 @@
  * RUN
  *	 0 u64 start_ns		 8 u64 start in ns since 1970
  *	16 f64 cycles per ns	24 f64 limit of overhead, percent
- *	32 strings: source, event, estimator, host, command
+ *	32 strings: source, event, estimator, host, command, and, unless an older version wrote it,
+ *	   which CPUs are on which NUMA node: "0:0-3,8;1:4-7"
  * END
  *	 0 u64 end_ns
  *
@@ -58,6 +59,8 @@
  * MARK: the regions that the thread is in at its events of the same time
  *	24 u32 regions, at most 8			28 u32 zero
  *	32 per region, outermost first: u64 address of its name
+ * FRAME
+ *	24 u64 number
  * WATCH
  *	24 access: the first	64 access: the second, which the head is of
  *     104 u64 first_ns	       112 u64 armed_ns
@@ -76,6 +79,9 @@
  * COST
  *	24 u64 handler_ns	32 u64 daemon_ns	40 u64 setup_ns
  *	48 u64 target_ns	56 u64 samples
+ * COUNT
+ *	24 u64 value		32 u64 enabled_ns	40 u64 running_ns
+ *	48 string: counter
  * LOSS
  *	24 u64 count		32 string: cause, as comm_loss_name() says it
  *
@@ -99,11 +105,19 @@
  *	32 u64 start of the function		40 u64 its end
  *	48 u32 line	52 u32 provisional, 0 or 1
  *	56 strings: function, inlined, module, build-id, source
+ *	and, where one of these and what follows is known:
+ *		u64 offset of the field		strings: type, field
+ *		u64 line of an inlined call	string: its source
+ *		u16 how the frame's address is computed, enum comm_frame_kind
+ *		i16 from there to the caller's rbp, 0: it is in rbp; -32768: unknown
+ *		i32 from the register to the frame's address
  * DATA; of the question: address
  *	32 u64 start of the variable		40 u64 its end
  *	48 strings: name, module, build-id
  * NAME; of the question: tid
  *	32 char[16] name, zeros behind it
+ * TITLE
+ *	32 char[64] title of the process, zeros behind it
  */
 #ifndef COMM_RECORD_FORMAT_H
 #define COMM_RECORD_FORMAT_H
@@ -139,12 +153,17 @@ enum comm_record_kind {
 	RECORD_RENAME,
 	RECORD_TOUCH,
 	RECORD_MARK,
+	RECORD_COUNT,
+	RECORD_OBJECT,
+	RECORD_FRAME,
+	RECORD_PROBED,
 
 	RECORD_MAPS = 64,
 	RECORD_TEXT,
 	RECORD_CODE,
 	RECORD_DATA,
 	RECORD_NAME,
+	RECORD_TITLE,
 };
 
 #endif

@@ -136,6 +136,8 @@ static int read_run(struct comm_replay *replay)
 	if (c.bad || !(head->cycles_per_ns >= 0 && head->cycles_per_ns < 1000) ||
 	    !(head->overhead_limit >= 0 && head->overhead_limit <= 100))
 		return -EBADMSG;
+	/* Not there in recordings of older versions, behind which anything else may stand. */
+	read_text(&c, head->numa, sizeof(head->numa));
 	replay->last_ns = head->start_ns;
 	replay->end_ns = head->start_ns;
 	return 0;
@@ -221,7 +223,7 @@ static int read_end(struct comm_replay *replay)
 
 static bool is_answer(uint32_t kind)
 {
-	return kind >= RECORD_MAPS && kind <= RECORD_NAME;
+	return kind >= RECORD_MAPS && kind <= RECORD_TITLE;
 }
 
 int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
@@ -351,12 +353,24 @@ static int replay_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return comm_answer_read_name(answer, bytes, name);
 }
 
+static int replay_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
+{
+	struct comm_replay *replay = ctx;
+	const struct comm_question question = {.kind = RECORD_TITLE, .tgid = tgid};
+	const void *answer = NULL;
+	size_t bytes = 0;
+
+	answer_to(replay, &question, &answer, &bytes);
+	return comm_answer_read_title(answer, bytes, title);
+}
+
 static const struct comm_inspect_ops replay_ops = {
 	.maps = replay_maps,
 	.text = replay_text,
 	.code = replay_code,
 	.data = replay_data,
 	.thread_name = replay_name,
+	.title = replay_title,
 };
 
 void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret)
