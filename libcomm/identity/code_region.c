@@ -2,6 +2,8 @@
 #include "code_region.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,12 @@ enum {
 	NAMES_BYTES_MAX = 2 * COMM_CODE_REGIONS_MAX * NAME_READ_BYTES,
 	PLACES = 4096, /* names by where they stand: one per hash value */
 	DICT_SLOTS = 2 * COMM_CODE_REGIONS_MAX,
-	RECHECK_NS = 1000 * 1000 * 1000, /* until a name that may change is read again */
+	RECHECK_NS = 1000 * 1000 * 1000,    /* until a name that may change is read again */
+	PROVISIONAL_NS = 100 * 1000 * 1000, /* until a line that is not known yet is asked again */
 };
+
+/* COMM_MARK_CODE() of <comm/mark.h>, which is no header of ours to include: it makes marks. */
+static const uint64_t is_code = UINT64_C(1) << 63;
 
 /* Where a name stands: in a file, the same for all processes, or in one's own memory. */
 struct name_place {
@@ -28,12 +34,13 @@ struct name_place {
 struct comm_code_regions {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
-	const char *unreadable;
+	const char *unreadable, *not_known;
 	struct comm_code_region region[COMM_CODE_REGIONS_MAX];
 	uint32_t n;
 	uint64_t n_unfiled;
 	uint32_t slot[DICT_SLOTS]; /* of region; 0: free */
 	struct name_place place[PLACES];
+	const char *probed[COMM_PROBED_MAX + 1]; /* by id; NULL: there is none */
 };
 
 int comm_code_regions_create(const struct comm_inspect *inspect, struct comm_code_regions **ret)
@@ -48,6 +55,7 @@ int comm_code_regions_create(const struct comm_inspect *inspect, struct comm_cod
 	}
 	regions->inspect = inspect;
 	regions->unreadable = comm_names_add(regions->names, "(unreadable)", NAME_READ_BYTES);
+	regions->not_known = comm_names_add(regions->names, "(region not known)", NAME_READ_BYTES);
 	regions->region[regions->n++].name = "";
 	regions->region[regions->n++].name = "(other)";
 	*ret = regions;
@@ -79,27 +87,72 @@ static const char *read_name(struct comm_code_regions *regions, uint32_t tgid,
 	return comm_names_add(regions->names, name, (size_t)n);
 }
 
-static const char *name_at(struct comm_code_regions *regions, struct comm_space *space,
-			   uint64_t addr, uint64_t now_ns)
+/* Function and line of code in place of a name; *ret_provisional: the line may still come. */
+static const char *code_name(struct comm_code_regions *regions, uint32_t tgid,
+			     const struct comm_mapping *m, uint64_t addr, bool *ret_provisional)
 {
+	struct comm_code code = {0};
+	char line[16] = "", name[NAME_READ_BYTES];
+	const char *function;
+	bool is_cut;
+	int room;
+
+	regions->inspect->ops->code(regions->inspect->ctx, tgid, m, addr, &code);
+	*ret_provisional = code.provisional;
+	function = code.inlined ? code.inlined : code.function;
+	/* Made by clang for OpenMP: nobody knows it by that name, but by its file's. */
+	if (function && code.source && !strncmp(function, ".omp_", strlen(".omp_"))) {
+		const char *slash = strrchr(code.source, '/');
+
+		function = slash ? slash + 1 : code.source;
+	}
+	if (!function)
+		return NULL;
+	if (code.line)
+		snprintf(line, sizeof(line), ":%" PRIu32, code.line);
+	room = (int)(sizeof(name) - 1 - strlen(line));
+	is_cut = strlen(function) > (size_t)room;
+	snprintf(name, sizeof(name), "%.*s%s%s", is_cut ? room - 3 : room, function,
+		 is_cut ? "..." : "", line);
+	return comm_names_add(regions->names, name, sizeof(name));
+}
+
+void comm_code_regions_probed(struct comm_code_regions *regions, uint32_t id, const char *name)
+{
+	if (id <= COMM_PROBED_MAX)
+		regions->probed[id] = comm_names_add(regions->names, name, COMM_PROBED_BYTES);
+}
+
+const char *comm_code_regions_name(struct comm_code_regions *regions, struct comm_space *space,
+				   uint64_t word, uint64_t now_ns)
+{
+	uint64_t addr = word & ~is_code;
 	const struct comm_mapping *m = comm_space_find(space, addr, now_ns);
 	uint32_t tgid = comm_space_tgid(space);
 	struct name_place key = {.until_ns = now_ns + RECHECK_NS}, *place;
+	bool provisional = false;
 
-	if (!m || !m->readable)
+	if (word == COMM_MARK_NOT_KNOWN)
+		return regions->not_known;
+	if (word <= COMM_PROBED_MAX && regions->probed[word])
+		return regions->probed[word];
+	if (!m || !(word & is_code ? m->executable : m->readable))
 		return regions->unreadable;
 	key.private = !m->file || m->writable;
 	key.file = key.private ? tgid : m->file;
-	key.offset = key.private ? addr : addr - m->start + m->offset;
+	key.offset = (key.private ? addr : addr - m->start + m->offset) | (word & is_code);
 	place = &regions->place[comm_hash_mix(key.offset, (uint64_t)key.file << 1 | key.private) &
 				(PLACES - 1)];
 	if (place->offset == key.offset && place->file == key.file &&
 	    place->private == key.private && now_ns < place->until_ns)
 		return place->name;
-	key.name = read_name(regions, tgid, m, addr);
-	if (key.name && !key.private)
+	key.name = word & is_code ? code_name(regions, tgid, m, addr, &provisional)
+				  : read_name(regions, tgid, m, addr);
+	if (provisional)
+		key.until_ns = now_ns + PROVISIONAL_NS;
+	else if (key.name && !key.private)
 		key.until_ns = UINT64_MAX;
-	else if (!key.name)
+	if (!key.name)
 		key.name = regions->unreadable;
 	*place = key;
 	return key.name;
@@ -132,7 +185,8 @@ uint32_t comm_code_regions_get(struct comm_code_regions *regions, struct comm_sp
 
 	for (uint32_t i = 0; i < marks->n && i < COMM_MARKS_MAX && id != COMM_CODE_REGION_OTHER;
 	     i++)
-		id = region_id(regions, id, name_at(regions, space, marks->name[i], now_ns));
+		id = region_id(regions, id,
+			       comm_code_regions_name(regions, space, marks->name[i], now_ns));
 	return id;
 }
 

@@ -21,6 +21,16 @@ void comm_code_regions_destroy(struct comm_code_regions *regions);
 uint32_t comm_code_regions_get(struct comm_code_regions *regions, struct comm_space *space,
 			       const struct comm_marks *marks, uint64_t now_ns);
 
+/* From now on the region between probes of that id has this name. */
+void comm_code_regions_probed(struct comm_code_regions *regions, uint32_t id, const char *name);
+
+/*
+ * The name that a word of marks stands for, the address of a text or of code, or the id
+ * of a region between probes: "(unreadable)" at worst, "(region not known)" for COMM_MARK_NOT_KNOWN.  Of code whose file is still being read the name may lack the line for now.
+ */
+const char *comm_code_regions_name(struct comm_code_regions *regions, struct comm_space *space,
+				   uint64_t word, uint64_t now_ns);
+
 /* How often a region became "(other)" because the ids had run out. */
 uint64_t comm_code_regions_unfiled(const struct comm_code_regions *regions);
 uint32_t comm_code_regions_count(const struct comm_code_regions *regions);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event.h"
 #include "hash.h"
 #include "names.h"
 #include "stack.h"
@@ -49,12 +50,19 @@ enum keep {
 	KEEP_WHOLE, /* the answer is for a whole mapping */
 };
 
+/* Bytes that a process gave a name. */
+struct marked_range {
+	uint64_t start, end; /* end 0: none */
+	const char *name;
+};
+
 struct object_process {
 	struct object_process *next;
 	uint32_t tgid;
 	uint32_t space;
 	bool apart; /* its variables are objects of its own */
 	struct comm_stacks stacks;
+	struct marked_range *marked; /* COMM_NAMED_MAX of them; NULL: there never was one */
 };
 
 /* Addresses of one process that mean the same object. */
@@ -151,6 +159,7 @@ int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects 
 static void process_destroy(struct object_process *p)
 {
 	comm_stacks_deinit(&p->stacks);
+	free(p->marked);
 	free(p);
 }
 
@@ -215,6 +224,24 @@ static struct object_process *process_get(struct comm_objects *objects, uint32_t
 	}
 	objects->last = p;
 	return p;
+}
+
+void comm_objects_mark(struct comm_objects *objects, uint32_t tgid, uint32_t slot, uint64_t start,
+		       uint64_t size_bytes, const char *name)
+{
+	struct object_process *p = process_get(objects, tgid);
+	uint64_t end = size_bytes && start <= UINT64_MAX - size_bytes ? start + size_bytes : 0;
+
+	if (!p || slot >= COMM_NAMED_MAX)
+		return;
+	if (!p->marked)
+		p->marked = calloc(COMM_NAMED_MAX, sizeof(*p->marked));
+	if (!p->marked)
+		return;
+	p->marked[slot] = (struct marked_range){
+		start, end, comm_names_add(objects->names, name, COMM_NAME_BYTES)};
+	/* Answers that are cached may be of more bytes than before. */
+	objects->epoch++;
 }
 
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid)
@@ -309,7 +336,7 @@ static void learn_stack(struct comm_objects *objects, struct comm_space *space,
 		objects->epoch++;
 }
 
-static void size_name(char *name, size_t room, uint64_t bytes)
+static void size_name(char *name, size_t room, const char *what, uint64_t bytes)
 {
 	static const char unit[] = "KMGT";
 	size_t u = 0;
@@ -319,7 +346,7 @@ static void size_name(char *name, size_t room, uint64_t bytes)
 		bytes >>= 10;
 		u++;
 	}
-	snprintf(name, room, "anon %" PRIu64 "%c", bytes, unit[u]);
+	snprintf(name, room, "%s %" PRIu64 "%c", what, bytes, unit[u]);
 }
 
 static const char *base_name(const char *path)
@@ -371,6 +398,12 @@ static bool is_arena(struct comm_space *space, uint64_t start, uint64_t end, uin
 	       above->end == start + arena_bytes;
 }
 
+/* Where Go's runtime first asks for its heap (mallocinit() of runtime/malloc.go); no kernel hands this out unasked. */
+static bool is_go_heap(uint64_t start)
+{
+	return start >> 32 >= 0xc0 && start >> 32 < 0xe0;
+}
+
 static void stack_name(struct comm_objects *objects, uint32_t tgid, uint32_t tid,
 		       char name[LABEL_BYTES])
 {
@@ -411,6 +444,11 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 		name[strcspn(name, "]")] = 0;
 		return object_id(objects, comm_hash_mix(hash, secret_of(name)), &o);
 	}
+	if (is_go_heap(start)) {
+		o.kind = COMM_OBJECT_HEAP;
+		strcpy(name, "[Go heap]");
+		return object_id(objects, comm_hash_mix(hash, secret_of(name)), &o);
+	}
 	if (is_arena(space, start, end, now_ns)) {
 		o.kind = COMM_OBJECT_HEAP;
 		strcpy(name, "[malloc arena]");
@@ -420,7 +458,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 		if (end - start < small_bytes)
 			strcpy(name, "small mappings");
 		else
-			size_name(name, sizeof(name), end - start);
+			size_name(name, sizeof(name), "anon", end - start);
 	}
 	o.start = datum_of(base, start);
 	o.size_bytes = end - start;
@@ -462,6 +500,40 @@ static uint32_t static_object(struct comm_objects *objects, const struct object_
 	return object_id(objects, hash, &o);
 }
 
+/*
+ * Shared memory without a lasting file.  A SysV segment's path has its key; where that is 0, which
+ * is nobody's, its inode is its id, as in ipcs(1).
+ */
+static void shared_name(const struct comm_mapping *m, char *name, size_t room)
+{
+	static const struct {
+		const char *path, *name;
+	} forms[] = {
+		{"/dev/shm/", "/dev/shm/"},
+		{"/memfd:", "memfd "},
+		{"/SYSV", "SysV key 0x"},
+		{"[anon_shmem:", "anon:"},
+	};
+
+	if (!strcmp(m->path, "/SYSV00000000")) {
+		snprintf(name, room, "SysV id %" PRIu64, m->ino);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		const char *rest;
+		size_t n = strlen(forms[i].path);
+
+		if (strncmp(m->path, forms[i].path, n) != 0 || !m->path[n])
+			continue;
+		rest = m->path + n;
+		/* Without the bracket that a name of the kernel ends in. */
+		snprintf(name, room, "%s%.*s", forms[i].name,
+			 (int)(strlen(rest) - (*m->path == '[')), rest);
+		return;
+	}
+	size_name(name, room, m->shared ? "shared memory" : "private memory", m->end - m->start);
+}
+
 /* The object of a whole mapping that is not anonymous memory. */
 static uint32_t mapping_object(struct comm_objects *objects, const struct object_process *p,
 			       const struct comm_mapping *m, uint64_t base)
@@ -472,7 +544,7 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 		.start = datum_of(base, m->start),
 		.size_bytes = m->end - m->start,
 	};
-	char name[LABEL_BYTES];
+	char name[COMM_NAME_BYTES + LABEL_BYTES];
 	uint64_t key = base;
 
 	switch (m->kind) {
@@ -494,8 +566,10 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 	default:
 		o.kind = COMM_OBJECT_SHARED;
 		o.name = base_name(m->path);
-		if (!strncmp(m->path, "/dev/zero", 9))
-			o.name = "shared anonymous";
+		if (m->kind == COMM_MAP_SHARED) {
+			shared_name(m, name, sizeof(name));
+			o.name = name;
+		}
 		/* A private mapping of a file is a copy of its own in each process. */
 		key = comm_hash_mix(comm_hash_mix(m->dev, m->ino), m->shared ? 0 : p->space);
 		break;
@@ -574,6 +648,41 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 	return true;
 }
 
+/*
+ * Puts the marked object in the place of the one that is there, and cuts what is known of that
+ * one where a marked one begins or ends.  The datum stays the same.  Returns whether it did any of that.
+ */
+static bool look_at_marked(struct comm_objects *objects, const struct object_process *p,
+			   uint64_t addr, struct hot_range *h)
+{
+	struct comm_object o = {.kind = COMM_OBJECT_MARKED};
+	uint64_t hash, space = h->base >> COMM_DATUM_SPACE_SHIFT;
+	bool cut = false;
+
+	for (size_t i = 0; p->marked && i < COMM_NAMED_MAX; i++) {
+		const struct marked_range *m = &p->marked[i];
+		bool inside = addr >= m->start && addr < m->end;
+
+		if (m->end <= h->start || m->start >= h->end)
+			continue;
+		cut = true;
+		if (inside || m->end <= addr)
+			h->start = inside ? (m->start > h->start ? m->start : h->start) : m->end;
+		if (inside || m->start > addr)
+			h->end = inside ? (m->end < h->end ? m->end : h->end) : m->start;
+		if (!inside)
+			continue;
+		o.name = m->name;
+		o.start = datum_of(h->base, m->start);
+		o.size_bytes = m->end - m->start;
+		o.tgid = space == p->space ? p->tgid : 0;
+		hash = comm_hash_mix(comm_hash_mix(space, COMM_OBJECT_MARKED), secret_of(m->name));
+		h->object = object_id(objects, hash, &o);
+		break;
+	}
+	return cut;
+}
+
 static struct hot_range *slot_of(const struct comm_objects *objects, size_t cache, uint32_t tgid,
 				 uint64_t addr)
 {
@@ -612,6 +721,8 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
 	p = process_get(objects, tgid);
 	if (!p || !resolve(objects, space, p, addr, now_ns, &now, &may_keep))
 		return false;
+	if (look_at_marked(objects, p, addr, &now) && may_keep == KEEP_WHOLE)
+		may_keep = KEEP_PIECE;
 	now.tgid = tgid;
 	now.generation = generation;
 	now.epoch = objects->epoch;

@@ -11,6 +11,7 @@
  * Objects: static variables, shared files, heaps, stacks, other mappings.
  * Estimators never spread evidence across objects.  Object 0 is "(other)": new objects
  * after the ids have run out, which are counted.
+ * Memory that its process marked with a name is one object per name, whatever it is part of.
  * Anonymous memory that its process named is one object per name, and so are
  * all its unnamed mappings of less than 1 MB; start and size are then of the
  * first piece that was seen.
@@ -40,6 +41,12 @@ bool comm_objects_resolve(struct comm_objects *objects, struct comm_space *space
  */
 bool comm_objects_private(struct comm_objects *objects, struct comm_space *space, uint64_t addr,
 			  uint64_t now_ns, uint64_t *ret_datum);
+/*
+ * From now on these bytes of a process are an object of that name, its slot's before no more;
+ * size_bytes 0: none is.  Where slots overlap, the first counts.
+ */
+void comm_objects_mark(struct comm_objects *objects, uint32_t tgid, uint32_t slot, uint64_t start,
+		       uint64_t size_bytes, const char *name);
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid);
 
 /* How often data became "(other)" because the ids had run out. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "thread.h"
 
+#include "process_title.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,12 @@ struct comm_threads {
 	 */
 	struct comm_thread *thread;
 	uint32_t n;
-	uint32_t *of_tid; /* 0: none */
+	uint64_t *look_ns; /* by place: when to look at its process's title */
+	struct comm_process_titles *titles;
+	uint32_t *of_tid; /* places; 0: none */
+	uint32_t *ended;  /* places in a ring, those whose threads ended first are first */
+	uint32_t first_ended, n_ended;
+	uint64_t stored_ns;
 	uint64_t n_unfiled;
 };
 
@@ -36,8 +43,11 @@ int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads 
 		return -ENOMEM;
 	threads->inspect = inspect;
 	threads->thread = calloc(COMM_THREADS_MAX, sizeof(*threads->thread));
+	threads->look_ns = calloc(COMM_THREADS_MAX, sizeof(*threads->look_ns));
 	threads->of_tid = calloc(TIDS_MAX, sizeof(*threads->of_tid));
-	if (!threads->thread || !threads->of_tid) {
+	threads->ended = calloc(COMM_THREADS_MAX, sizeof(*threads->ended));
+	if (!threads->thread || !threads->look_ns || !threads->of_tid || !threads->ended ||
+	    comm_process_titles_create(inspect, &threads->titles)) {
 		comm_threads_destroy(threads);
 		return -ENOMEM;
 	}
@@ -50,8 +60,11 @@ void comm_threads_destroy(struct comm_threads *threads)
 {
 	if (!threads)
 		return;
+	comm_process_titles_destroy(threads->titles);
 	free(threads->thread);
+	free(threads->look_ns);
 	free(threads->of_tid);
+	free(threads->ended);
 	free(threads);
 }
 
@@ -72,53 +85,128 @@ static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
 }
 
-uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
-			  uint64_t now_ns)
+/*
+ * A place for a thread: a new one while there are any, then one whose thread has ended and is
+ * stored with its end.  COMM_ID_OTHER: there is none.
+ */
+static uint32_t find_place(struct comm_threads *threads, uint64_t *ret_round)
+{
+	uint32_t place = threads->ended[threads->first_ended];
+	const struct comm_thread *t = &threads->thread[place];
+
+	*ret_round = 0;
+	if (threads->n < COMM_THREADS_MAX)
+		return threads->n++;
+	if (!threads->n_ended || t->end_ns + LINGER_NS >= threads->stored_ns)
+		return COMM_ID_OTHER;
+	threads->first_ended = (threads->first_ended + 1) % COMM_THREADS_MAX;
+	threads->n_ended--;
+	if (threads->of_tid[t->tid] == place)
+		threads->of_tid[t->tid] = 0;
+	*ret_round = t->round + 1;
+	return place;
+}
+
+static void look_at_title(struct comm_threads *threads, uint32_t place, uint64_t now_ns)
+{
+	struct comm_thread *t = &threads->thread[place];
+	const char *title;
+
+	if (now_ns < threads->look_ns[place] || !t->tgid || t->end_ns)
+		return;
+	threads->look_ns[place] = now_ns + comm_process_titles_wait_ns(now_ns - t->start_ns);
+	title = comm_process_titles_get(threads->titles, t->tgid, now_ns);
+	memset(t->title, 0, sizeof(t->title));
+	if (comm_title_fits(title, t->name))
+		memcpy(t->title, title, strlen(title));
+}
+
+static uint32_t find_or_add(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			    uint64_t now_ns)
 {
 	struct comm_thread *t;
-	uint32_t id;
+	uint64_t round;
+	uint32_t place;
 
 	if (!tid || tid >= TIDS_MAX)
 		return COMM_ID_OTHER;
-	id = threads->of_tid[tid];
-	if (id == UNFILED)
+	place = threads->of_tid[tid];
+	if (place == UNFILED)
 		return COMM_ID_OTHER;
-	t = &threads->thread[id];
-	if (id && (t->tgid == tgid || !tgid) && (!t->end_ns || now_ns < t->end_ns + LINGER_NS))
-		return id;
+	t = &threads->thread[place];
+	if (place && (t->tgid == tgid || !tgid) && (!t->end_ns || now_ns < t->end_ns + LINGER_NS))
+		return comm_thread_id(place, t->round);
 	/* Another tgid: the tid was reused, and the exit may have been lost. */
-	if (id)
+	if (place)
 		comm_threads_exit(threads, tid, now_ns);
-	if (threads->n >= COMM_THREADS_MAX) {
+	place = find_place(threads, &round);
+	if (!place) {
 		threads->of_tid[tid] = UNFILED;
 		threads->n_unfiled++;
 		return COMM_ID_OTHER;
 	}
-	id = threads->n++;
-	t = &threads->thread[id];
-	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns};
+	t = &threads->thread[place];
+	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns, .round = round};
 	ask_name(threads, t);
-	threads->of_tid[tid] = id;
+	threads->look_ns[place] = 0;
+	if (tid == tgid)
+		comm_process_titles_forget(threads->titles, tgid);
+	threads->of_tid[tid] = place;
+	return comm_thread_id(place, round);
+}
+
+uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
+			  uint64_t now_ns)
+{
+	uint32_t id = find_or_add(threads, tgid, tid, now_ns);
+
+	look_at_title(threads, comm_thread_place(id), now_ns);
 	return id;
+}
+
+uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, uint32_t tid)
+{
+	uint32_t place = tid < TIDS_MAX ? threads->of_tid[tid] : 0;
+	const struct comm_thread *t = &threads->thread[place == UNFILED ? 0 : place];
+
+	return place && place != UNFILED && t->tgid == tgid ? comm_thread_id(place, t->round)
+							    : COMM_ID_OTHER;
+}
+
+void comm_threads_stored(struct comm_threads *threads, uint64_t end_ns)
+{
+	threads->stored_ns = end_ns;
 }
 
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns)
 {
-	if (tid >= TIDS_MAX || !threads->of_tid[tid])
-		return;
-	if (threads->of_tid[tid] == UNFILED)
+	uint32_t place = tid < TIDS_MAX ? threads->of_tid[tid] : 0;
+	struct comm_thread *t = &threads->thread[place];
+
+	if (place == UNFILED)
 		threads->of_tid[tid] = 0;
-	else if (!threads->thread[threads->of_tid[tid]].end_ns)
-		threads->thread[threads->of_tid[tid]].end_ns = now_ns;
+	if (!place || place == UNFILED || t->end_ns)
+		return;
+	t->end_ns = now_ns;
+	if (t->round + 1 < COMM_THREAD_ROUNDS_MAX)
+		threads->ended[(threads->first_ended + threads->n_ended++) % COMM_THREADS_MAX] =
+			place;
 }
 
 uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			    uint64_t now_ns)
 {
+	uint32_t id, place;
+
 	if (tid < TIDS_MAX && threads->of_tid[tid] && threads->of_tid[tid] != UNFILED &&
 	    threads->thread[threads->of_tid[tid]].end_ns)
 		threads->of_tid[tid] = 0;
-	return comm_threads_get(threads, tgid, tid, now_ns);
+	id = find_or_add(threads, tgid, tid, now_ns);
+	/* So far it can only have its parent's title, and maybe it ends before it has one. */
+	place = comm_thread_place(id);
+	if (!threads->look_ns[place])
+		threads->look_ns[place] = now_ns + comm_process_titles_wait_ns(0);
+	return id;
 }
 
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid)
@@ -129,8 +217,16 @@ void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t 
 		return;
 	t = &threads->thread[threads->of_tid[tid]];
 	/* /proc has forgotten a thread that has ended, or tells of another. */
-	if (t->tgid == tgid && !t->end_ns)
-		ask_name(threads, t);
+	if (t->tgid != tgid || t->end_ns)
+		return;
+	ask_name(threads, t);
+	threads->look_ns[threads->of_tid[tid]] = 0;
+}
+
+void comm_threads_exec(struct comm_threads *threads, uint32_t tgid, uint32_t tid)
+{
+	comm_process_titles_forget(threads->titles, tgid);
+	comm_threads_renamed(threads, tgid, tid);
 }
 
 uint64_t comm_threads_unfiled(const struct comm_threads *threads)
@@ -143,7 +239,7 @@ uint32_t comm_threads_count(const struct comm_threads *threads)
 	return threads->n;
 }
 
-const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t id)
+const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t place)
 {
-	return &threads->thread[id < threads->n ? id : COMM_ID_OTHER];
+	return &threads->thread[place < threads->n ? place : COMM_ID_OTHER];
 }

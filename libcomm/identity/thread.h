@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads: dense ids for the threads of targets, never reused in a run.  Id 0 is
- * "(other)": for data without a thread, and for new threads past COMM_THREADS_MAX, which
- * are counted.
+ * Threads: ids for the threads of targets, never reused in a run, and a table of these threads,
+ * whose places are: there is room for COMM_THREADS_MAX that live, have ended a moment ago, or
+ * are not stored yet.  Id 0 is "(other)": for data without a thread, and for new threads that
+ * find no place, which are counted.
  */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
@@ -21,16 +22,24 @@ void comm_threads_destroy(struct comm_threads *threads);
  */
 uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			  uint64_t now_ns);
-/* The same of a thread that is known to begin now. */
+/* The id of the thread that had tid last; COMM_ID_OTHER: none was seen. */
+uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, uint32_t tid);
+/* As comm_threads_get(), of a thread that is known to begin now. */
 uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			    uint64_t now_ns);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
-/* The thread's name may have changed (exec, prctl): reads it again. */
+/* The thread's name may have changed (prctl): reads it again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
+/* The thread is its process's only one, which runs another program. */
+void comm_threads_exec(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
 
-/* Threads that are "(other)" because the ids had run out. */
+/* Slices up to end_ns are stored, and with them the names of all threads that were seen by then. */
+void comm_threads_stored(struct comm_threads *threads, uint64_t end_ns);
+
+/* Threads that are "(other)" because there was no place. */
 uint64_t comm_threads_unfiled(const struct comm_threads *threads);
+/* Places that have or had a thread, and the thread of one. */
 uint32_t comm_threads_count(const struct comm_threads *threads);
-const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t id);
+const struct comm_thread *comm_threads_at(const struct comm_threads *threads, uint32_t place);
 
 #endif

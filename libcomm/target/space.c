@@ -15,10 +15,13 @@ enum {
 	/* A wild address is never in a mapping: each such miss doubles the wait to reread. */
 	MISS_SHIFT_MAX = 5,
 	BUCKETS = 4096,
+	SPACES_KEPT = 16384,
+	MAPPINGS_KEPT = 1 << 17, /* of all spaces: 8 MiB */
 };
 
 struct comm_space {
-	struct comm_space *next;
+	struct comm_space *next;	  /* of the bucket */
+	struct comm_space *older, *newer; /* by when they were asked for */
 	struct comm_space_table *table;
 	uint32_t tgid;
 	uint32_t generation;
@@ -34,7 +37,8 @@ struct comm_space_table {
 	const struct comm_inspect *inspect;
 	/* Counted for all spaces, so that a reused tgid gets a generation never used before. */
 	uint32_t generation;
-	struct comm_space *last;
+	struct comm_space *oldest, *newest;
+	size_t n, n_mappings;
 	struct comm_space *bucket[BUCKETS];
 };
 
@@ -49,8 +53,29 @@ int comm_space_table_create(const struct comm_inspect *inspect, struct comm_spac
 	return 0;
 }
 
+static void unlink_used(struct comm_space *space)
+{
+	struct comm_space_table *table = space->table;
+
+	*(space->older ? &space->older->newer : &table->oldest) = space->newer;
+	*(space->newer ? &space->newer->older : &table->newest) = space->older;
+}
+
+static void link_newest(struct comm_space *space)
+{
+	struct comm_space_table *table = space->table;
+
+	space->older = table->newest;
+	space->newer = NULL;
+	*(table->newest ? &table->newest->newer : &table->oldest) = space;
+	table->newest = space;
+}
+
 static void space_destroy(struct comm_space *space)
 {
+	unlink_used(space);
+	space->table->n--;
+	space->table->n_mappings -= space->n;
 	free(space->map);
 	free(space);
 }
@@ -81,12 +106,14 @@ static struct comm_space *lookup(const struct comm_space_table *table, uint32_t 
 
 struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid)
 {
-	struct comm_space *s = table->last;
+	struct comm_space *s = table->newest;
 
 	if (s && s->tgid == tgid)
 		return s;
 	s = lookup(table, tgid);
-	if (!s) {
+	if (s) {
+		unlink_used(s);
+	} else {
 		s = calloc(1, sizeof(*s));
 		if (!s)
 			return NULL;
@@ -95,9 +122,25 @@ struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid)
 		s->generation = ++table->generation;
 		s->next = table->bucket[tgid % BUCKETS];
 		table->bucket[tgid % BUCKETS] = s;
+		table->n++;
 	}
-	table->last = s;
+	link_newest(s);
 	return s;
+}
+
+/* The mappings of the processes that were asked for least recently are read again when needed. */
+static void make_room(struct comm_space_table *table, const struct comm_space *keep)
+{
+	for (struct comm_space *s = table->oldest; s && table->n_mappings > MAPPINGS_KEPT;
+	     s = s->newer) {
+		if (s == keep || !s->n)
+			continue;
+		table->n_mappings -= s->n;
+		free(s->map);
+		s->map = NULL;
+		s->n = 0;
+		s->asked = false;
+	}
 }
 
 static bool same(const struct comm_mapping *a, const struct comm_mapping *b)
@@ -134,10 +177,12 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	if (n)
 		memcpy(copy, map, n * sizeof(*copy));
 	free(space->map);
+	space->table->n_mappings += n - space->n;
 	space->map = copy;
 	space->n = n;
 	space->last = 0;
 	space->generation = ++space->table->generation;
+	make_room(space->table, space);
 }
 
 static bool may_reread(const struct comm_space *space, uint64_t now_ns, unsigned int shift)
@@ -224,9 +269,15 @@ void comm_space_drop(struct comm_space_table *table, uint32_t tgid)
 		if (s->tgid != tgid)
 			continue;
 		*p = s->next;
-		if (table->last == s)
-			table->last = NULL;
 		space_destroy(s);
 		return;
 	}
+}
+
+bool comm_space_crowded(const struct comm_space_table *table, uint32_t *ret_tgid)
+{
+	if (table->n <= SPACES_KEPT)
+		return false;
+	*ret_tgid = table->oldest->tgid;
+	return true;
 }

@@ -32,5 +32,10 @@ uint32_t comm_space_tgid(const struct comm_space *space);
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid);
 /* The process is gone: forget it. */
 void comm_space_drop(struct comm_space_table *table, uint32_t tgid);
+/*
+ * Whether there are more spaces than should be kept; *ret_tgid is the process that was asked for
+ * least recently.
+ */
+bool comm_space_crowded(const struct comm_space_table *table, uint32_t *ret_tgid);
 
 #endif

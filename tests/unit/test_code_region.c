@@ -11,11 +11,25 @@
 
 #include "code_region.h"
 
-enum { PAGE = 0x1000, RODATA = 0x400000, HEAP = 0x600000, DATA = 0x680000, HIDDEN = 0x700000 };
+enum {
+	PAGE = 0x1000,
+	TEXT = 0x3ff000,
+	RODATA = 0x400000,
+	HEAP = 0x600000,
+	DATA = 0x680000,
+	HIDDEN = 0x700000,
+};
 
 static const uint64_t SECOND = 1000000000;
 
 static const struct comm_mapping mappings[] = {
+	{.start = TEXT,
+	 .end = TEXT + PAGE,
+	 .readable = true,
+	 .executable = true,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/x",
+	 .file = 1},
 	{.start = RODATA,
 	 .end = RODATA + PAGE,
 	 .offset = PAGE,
@@ -42,7 +56,8 @@ static const struct comm_mapping mappings[] = {
 
 static struct target {
 	char rodata[PAGE], heap[PAGE];
-	int texts_asked;
+	struct comm_code code;
+	int texts_asked, codes_asked;
 	bool gone;
 } target;
 
@@ -69,7 +84,17 @@ static ssize_t text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint
 	return (ssize_t)len_bytes;
 }
 
-static const struct comm_inspect_ops ops = {.maps = maps, .text = text};
+static int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
+		struct comm_code *ret)
+{
+	(void)ctx, (void)tgid, (void)m;
+	assert_int_equal(ip, TEXT + 16);
+	target.codes_asked++;
+	*ret = target.code;
+	return 0;
+}
+
+static const struct comm_inspect_ops ops = {.maps = maps, .text = text, .code = code};
 static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *spaces;
 static struct comm_code_regions *regions;
@@ -137,7 +162,7 @@ static void hostile_names_are_bounded(void **state)
 	char *binary = target.heap, *endless = target.heap + 64;
 	const uint64_t wild[] = {0,
 				 1,
-				 UINT64_MAX,
+				 UINT64_MAX - 1,
 				 HIDDEN,
 				 HEAP + PAGE,
 				 0x7fffffffffff,
@@ -156,6 +181,7 @@ static void hostile_names_are_bounded(void **state)
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++)
 		assert_string_equal(name_of(get(wild[i])), "(unreadable)");
 	assert_string_equal(name_of(get_at(7, SECOND, 8, wild)), "(unreadable)");
+	assert_string_equal(name_of(get(COMM_MARK_NOT_KNOWN)), "(region not known)");
 }
 
 static void names_are_read_again_where_they_may_change(void **state)
@@ -183,6 +209,58 @@ static void names_are_read_again_where_they_may_change(void **state)
 	assert_string_equal(name_of(get_at(8, SECOND, 1, &initialised)), "(unreadable)");
 }
 
+static const uint64_t code_bit = (uint64_t)1 << 63;
+
+static void code_is_named_by_function_and_line(void **state)
+{
+	const uint64_t word = code_bit | (TEXT + 16);
+
+	(void)state;
+	target.code = (struct comm_code){.function = "step", .provisional = true};
+	assert_string_equal(name_of(get(word)), "step");
+	/* Its line comes later, and then for ever. */
+	target.code = (struct comm_code){.function = "step", .line = 42};
+	assert_string_equal(name_of(get(word)), "step");
+	assert_string_equal(name_of(get_at(7, 2 * SECOND, 1, &word)), "step:42");
+	assert_string_equal(name_of(get_at(8, 90 * SECOND, 1, &word)), "step:42");
+	assert_int_equal(target.codes_asked, 2);
+	assert_int_equal(target.texts_asked, 0);
+}
+
+static void code_names_keep_their_line(void **state)
+{
+	char function[200];
+
+	(void)state;
+	memset(function, 'f', sizeof(function) - 1);
+	function[sizeof(function) - 1] = '\0';
+	target.code = (struct comm_code){.function = "", .inlined = function, .line = 1234567};
+	assert_int_equal(strlen(name_of(get(code_bit | (TEXT + 16)))), 63);
+	assert_non_null(strstr(name_of(get(code_bit | (TEXT + 16))), "fff...:1234567"));
+	/* What is not code has no name as such, though a text stands there. */
+	strcpy(target.rodata, "text");
+	assert_string_equal(name_of(get(code_bit | RODATA)), "(unreadable)");
+}
+
+static void code_that_a_compiler_named_goes_by_its_file(void **state)
+{
+	(void)state;
+	target.code =
+		(struct comm_code){.function = ".omp_outlined..2", .source = "/b/a.c", .line = 8};
+	assert_string_equal(name_of(get(code_bit | (TEXT + 16))), "a.c:8");
+}
+
+static void regions_between_probes_have_the_users_names(void **state)
+{
+	(void)state;
+	assert_string_equal(name_of(get(3)), "(unreadable)");
+	comm_code_regions_probed(regions, 3, "transaction");
+	assert_string_equal(name_of(get(3)), "transaction");
+	assert_string_equal(name_of(get_at(9, SECOND, 1, &(uint64_t){3})), "transaction");
+	assert_string_equal(name_of(get(2)), "(unreadable)");
+	comm_code_regions_probed(regions, COMM_PROBED_MAX + 1, "too many");
+}
+
 static void a_million_regions_are_other(void **state)
 {
 	const uint64_t name = HEAP;
@@ -208,6 +286,10 @@ int main(void)
 		TEST(nesting_makes_regions),
 		TEST(hostile_names_are_bounded),
 		TEST(names_are_read_again_where_they_may_change),
+		TEST(code_is_named_by_function_and_line),
+		TEST(code_names_keep_their_line),
+		TEST(code_that_a_compiler_named_goes_by_its_file),
+		TEST(regions_between_probes_have_the_users_names),
 		TEST(a_million_regions_are_other),
 	};
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "event.h"
 #include "object.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 static const uint64_t SECOND = 1000000000;
 #define ARENA 0x7f0040000000ull
+#define GO 0xc000000000ull
 
 /* Process 20 has all of it shifted by 0x1000000, as another load address. */
 static const uint64_t SHIFT = 0x1000000;
@@ -130,6 +132,98 @@ static const struct comm_mapping layout[] = {
 	 .kind = COMM_MAP_FILE,
 	 .path = "/usr/share/table.dat",
 	 .file = 3},
+	/* What has no lasting file. */
+	{.start = 0x1000000,
+	 .end = 0x1900000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 200,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/dev/zero",
+	 .file = 200},
+	{.start = 0x2000000,
+	 .end = 0x2900000,
+	 .readable = 1,
+	 .writable = 1,
+	 .dev = 1,
+	 .ino = 201,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/dev/zero",
+	 .file = 201},
+	{.start = 0x3000000,
+	 .end = 0x3001000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 202,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/SYSV0012d687",
+	 .file = 202},
+	{.start = 0x4000000,
+	 .end = 0x4001000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 203,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/SYSV00000000",
+	 .file = 203},
+	{.start = 0x5000000,
+	 .end = 0x5001000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 204,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/memfd:wayland-shm",
+	 .file = 204},
+	{.start = 0x6000000,
+	 .end = 0x6020000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 205,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/memfd:",
+	 .file = 205},
+	{.start = 0x7000000,
+	 .end = 0x7200000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 206,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "/anon_hugepage",
+	 .file = 206},
+	{.start = 0x8000000,
+	 .end = 0x8001000,
+	 .readable = 1,
+	 .writable = 1,
+	 .shared = 1,
+	 .dev = 1,
+	 .ino = 207,
+	 .kind = COMM_MAP_SHARED,
+	 .path = "[anon_shmem:dotnet heap]",
+	 .file = 207},
+	{.start = GO,
+	 .end = GO + 0x4000000,
+	 .kind = COMM_MAP_ANON,
+	 .readable = 1,
+	 .writable = 1,
+	 .path = ""},
+	{.start = GO + 0x4000000,
+	 .end = GO + 0x4400000,
+	 .kind = COMM_MAP_ANON,
+	 .readable = 1,
+	 .writable = 1,
+	 .path = ""},
 	{.start = ARENA,
 	 .end = ARENA + 0x21000,
 	 .readable = 1,
@@ -279,7 +373,67 @@ static void shared_memory_is_one(void **state)
 	assert_int_equal(a, b);
 	assert_int_equal(datum, first);
 	assert_int_equal(comm_objects_at(objects, a)->kind, COMM_OBJECT_SHARED);
-	assert_string_equal(comm_objects_at(objects, a)->name, "PostgreSQL.1");
+	assert_string_equal(comm_objects_at(objects, a)->name, "/dev/shm/PostgreSQL.1");
+}
+
+static void expect_marked(uint64_t addr, const char *name)
+{
+	const struct comm_object *o = object(10, addr, 0, 1);
+
+	assert_int_equal(o->kind == COMM_OBJECT_MARKED, !!name);
+	if (name)
+		assert_string_equal(o->name, name);
+}
+
+/* Bytes that a process names: all others keep their object, and each byte its datum. */
+static void marked_memory(void **state)
+{
+	uint64_t before, shared;
+	uint32_t id;
+
+	(void)state;
+	id = id_of(10, 0x500010, 0, 1); /* the whole heap is cached now */
+	before = datum;
+	comm_objects_mark(objects, 10, 5, 0x500010, 16, "ring");
+	expect_marked(0x500010, "ring");
+	assert_int_equal(datum, before);
+	expect_marked(0x50001f, "ring");
+	assert_int_equal(object(10, 0x500018, 0, 1)->tgid, 10);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(id_of(10, 0x50000f, 0, 1), id);
+		assert_int_equal(id_of(10, 0x500020, 0, 1), id);
+		expect_marked(0x500010, "ring");
+	}
+	/* Another process's memory there is none of it. */
+	assert_int_not_equal(object(30, 0x500010, 0, 1)->kind, COMM_OBJECT_MARKED);
+	/* A second piece of the name is the same object; where they overlap, the first counts. */
+	comm_objects_mark(objects, 10, 6, 0x500018, 64, "other");
+	comm_objects_mark(objects, 10, 7, 0x500800, 8, "ring");
+	assert_int_equal(id_of(10, 0x500804, 0, 1), id_of(10, 0x500010, 0, 1));
+	expect_marked(0x50001f, "ring");
+	expect_marked(0x500020, "other");
+	expect_marked(0x500058, NULL);
+	/* Named anew, and no more. */
+	comm_objects_mark(objects, 10, 5, 0x500010, 4, "short");
+	expect_marked(0x500013, "short");
+	expect_marked(0x500014, NULL);
+	comm_objects_mark(objects, 10, 5, 0, 0, "");
+	assert_int_equal(id_of(10, 0x500010, 0, 1), id);
+	/* A variable's part, and shared memory, in which it is one for all who name it so. */
+	comm_objects_mark(objects, 10, 8, 0x410104, 4, "half");
+	expect_marked(0x410104, "half");
+	assert_string_equal(object(10, 0x410100, 0, 1)->name, "counter");
+	comm_objects_mark(objects, 10, 9, 0x600010, 8, "queue");
+	comm_objects_mark(objects, 20, 0, 0x600010 + SHIFT, 8, "queue");
+	shared = id_of(10, 0x600010, 0, 1);
+	assert_int_equal(id_of(20, 0x600010 + SHIFT, 0, 1), shared);
+	assert_int_equal(comm_objects_at(objects, shared)->tgid, 0);
+	/* What cannot be. */
+	comm_objects_mark(objects, 10, COMM_NAMED_MAX, 0x500010, 8, "no slot");
+	comm_objects_mark(objects, 10, 10, UINT64_MAX - 3, 8, "no memory");
+	expect_marked(0x500010, NULL);
+	comm_objects_drop(objects, 10);
+	expect_marked(0x500804, NULL);
 }
 
 static void variables(void **state)
@@ -340,6 +494,10 @@ static void mappings(void **state)
 	assert_int_equal(object(10, 0x7fff00000010, 0, 1)->thread_tid, 10);
 	assert_int_equal(object(10, ARENA + 8, 0, 1)->kind, COMM_OBJECT_HEAP);
 	assert_string_equal(object(10, ARENA + 8, 0, 1)->name, "[malloc arena]");
+	/* Of 64 MiB as well, but Go's: all of it is one object. */
+	assert_int_equal(object(10, GO + 8, 0, 1)->kind, COMM_OBJECT_HEAP);
+	assert_string_equal(object(10, GO + 8, 0, 1)->name, "[Go heap]");
+	assert_int_equal(id_of(10, GO + 0x4000008, 0, 1), id_of(10, GO + 8, 0, 1));
 	assert_string_equal(object(10, 0xb00000, 0, 1)->name, "table.dat");
 	assert_int_equal(object(10, 0xb00000, 0, 1)->kind, COMM_OBJECT_SHARED);
 	/* Split by protection, but one region. */
@@ -349,6 +507,24 @@ static void mappings(void **state)
 	assert_int_equal(object(10, 0x980000, 0, 1)->start, id_of(10, 0x900000, 0, 1) ? datum : 0);
 	/* A heap of another process is another object. */
 	assert_int_not_equal(id_of(10, 0x500000, 0, 1), id_of(20, 0x500000 + SHIFT, 0, 1));
+}
+
+static void memory_without_a_file(void **state)
+{
+	static const char *const names[] = {
+		"shared memory 9M",    "private memory 9M", "SysV key 0x0012d687",
+		"SysV id 203",	       "memfd wayland-shm", "shared memory 128K",
+		"shared memory 2048K", "anon:dotnet heap",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct comm_object *o = object(10, 0x1000000 * (i + 1), 0, 1);
+
+		assert_int_equal(o->kind, COMM_OBJECT_SHARED);
+		assert_string_equal(o->name, names[i]);
+		assert_int_equal(o->tgid, i == 1 ? 10 : 0);
+	}
 }
 
 static void named_memory(void **state)
@@ -493,9 +669,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(private_memory_is_per_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(shared_memory_is_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(marked_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(variables, setup, teardown),
 		cmocka_unit_test_setup_teardown(bss_and_what_follows, setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_without_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(thread_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_that_take_turns_own_no_stack, setup,

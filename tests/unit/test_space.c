@@ -2,6 +2,7 @@
 #include "maps.h"
 #include "space.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,6 +197,53 @@ static void many_mappings(void **state)
 	assert_int_equal(asked, 1);
 }
 
+static void mappings_of_many_processes_are_not_all_kept(void **state)
+{
+	enum { PROCESSES = 20, KEPT_MIB = 12 };
+	size_t before;
+
+	(void)state;
+	fake_fill(20000);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (uint32_t i = 1; i <= PROCESSES; i++)
+		assert_non_null(comm_space_find(comm_space_get(table, i), 0x10000, 1000 * MS));
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + ((size_t)KEPT_MIB << 20));
+	assert_int_equal(asked, PROCESSES);
+	/* The last one's are there still, the first one's are asked for again. */
+	assert_non_null(comm_space_find(comm_space_get(table, PROCESSES), 0x20000, 1000 * MS));
+	assert_int_equal(asked, PROCESSES);
+	assert_non_null(comm_space_find(comm_space_get(table, 1), 0x20000, 1000 * MS));
+	assert_int_equal(asked, PROCESSES + 1);
+}
+
+static void processes_that_are_not_asked_for_are_too_many(void **state)
+{
+	enum { KEPT = 16384 };
+	uint32_t tgid = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= KEPT; i++)
+		comm_space_get(table, i);
+	assert_false(comm_space_crowded(table, &tgid));
+	comm_space_get(table, 1);
+	comm_space_get(table, KEPT + 1);
+	assert_true(comm_space_crowded(table, &tgid));
+	assert_int_equal(tgid, 2);
+	comm_space_drop(table, 2);
+	assert_false(comm_space_crowded(table, &tgid));
+	comm_space_get(table, 2);
+	assert_true(comm_space_crowded(table, &tgid));
+	assert_int_equal(tgid, 3);
+	/* The newest, and one in between. */
+	comm_space_drop(table, 2);
+	comm_space_drop(table, 7);
+	comm_space_get(table, 3);
+	comm_space_get(table, KEPT + 2);
+	comm_space_get(table, KEPT + 3);
+	assert_true(comm_space_crowded(table, &tgid));
+	assert_int_equal(tgid, 4);
+}
+
 static void parses_maps(void **state)
 {
 	static const char text[] =
@@ -281,6 +329,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_tgid_that_comes_back_is_another_space, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(many_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_of_many_processes_are_not_all_kept, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(processes_that_are_not_asked_for_are_too_many,
+						setup, teardown),
 		cmocka_unit_test(parses_maps),
 		cmocka_unit_test(bounds_the_mappings),
 	};
