@@ -12,6 +12,7 @@ enum {
 	SEGMENTS = 4,
 	/* cmps and scas are emulated element by element, at most so many. */
 	STRING_STEPS = 256,
+	CALLS = 16, /* within each other, of a burst; most make none */
 };
 
 struct comm_decoder {
@@ -20,6 +21,9 @@ struct comm_decoder {
 	uint64_t now_ns;
 	const struct comm_sample *sample;
 	struct comm_burst *burst;
+	uint16_t call[CALLS]; /* comm_burst_access.call of each */
+	uint32_t n_calls;     /* those past CALLS, too */
+	uint16_t n_returns;
 	uint32_t n_segments;
 	struct comm_segment segment[SEGMENTS];
 	struct comm_timing clock;
@@ -74,6 +78,14 @@ static bool constant(void *ctx, uint64_t line_addr, uint8_t data[64])
 	return comm_codecache_constant(d->cache, d->space, d->now_ns, line_addr, data);
 }
 
+/* The call that the burst is in, as comm_burst_access.call. */
+static uint16_t innermost(const struct comm_decoder *d)
+{
+	if (d->n_calls > CALLS)
+		return COMM_BURST_LOST;
+	return d->n_calls ? d->call[d->n_calls - 1] : 0;
+}
+
 static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned flags, float cycle)
 {
 	struct comm_burst *b = d->burst;
@@ -89,6 +101,31 @@ static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned
 	a->insn = (uint16_t)b->n_insns;
 	a->nth = (uint16_t)(b->n_accesses - 1 + b->n_unknown);
 	a->cycle = cycle;
+	a->call = innermost(d);
+	a->returns = d->n_returns;
+}
+
+static void enter(struct comm_decoder *d, uint64_t ip)
+{
+	struct comm_burst *b = d->burst;
+	uint16_t within = innermost(d);
+
+	if (d->n_calls < CALLS) {
+		d->call[d->n_calls] = COMM_BURST_LOST;
+		if (b->n_calls < COMM_BURST_CALLS && within != COMM_BURST_LOST) {
+			b->call[b->n_calls] = (struct comm_burst_call){ip, within};
+			d->call[d->n_calls] = ++b->n_calls;
+		}
+	}
+	d->n_calls++;
+}
+
+static void leave(struct comm_decoder *d)
+{
+	if (d->n_calls)
+		d->n_calls--;
+	else
+		d->n_returns++;
 }
 
 static void count(struct comm_decoder *d, struct comm_uop *u, bool known)
@@ -610,6 +647,7 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 				b->n_insns++;
 				return COMM_BURST_INDIRECT;
 			}
+			leave(d);
 			break;
 		case COMM_OP_SYSCALL:
 			return COMM_BURST_SYSCALL;
@@ -654,6 +692,7 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 				b->n_insns++;
 				return COMM_BURST_INDIRECT;
 			}
+			enter(d, ip);
 		}
 		comm_timing_end(&d->clock, u);
 		comm_timing_taken(&d->clock);
@@ -679,6 +718,7 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	ret->n_accesses = 0;
 	ret->n_insns = 0;
 	ret->n_unknown = 0;
+	ret->n_calls = 0;
 	ret->cycles = 0;
 	if (sample->mode_bits != 64) {
 		ret->end = COMM_BURST_MODE32;
@@ -689,6 +729,8 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	d->sample = sample;
 	d->burst = ret;
 	d->n_segments = 0;
+	d->n_calls = 0;
+	d->n_returns = 0;
 	comm_codecache_begin(d->cache);
 	position = start(d, &seg, &ret->end);
 	if (!position)

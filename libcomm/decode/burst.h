@@ -29,8 +29,10 @@
 #include "space.h"
 
 enum {
-	COMM_BURST_INSNS = 512,	    /* most instructions of one burst */
-	COMM_BURST_ACCESSES = 1024, /* most accesses of one burst */
+	COMM_BURST_INSNS = 512,	      /* most instructions of one burst */
+	COMM_BURST_ACCESSES = 1024,   /* most accesses of one burst */
+	COMM_BURST_CALLS = 64,	      /* calls of one burst that are told */
+	COMM_BURST_LOST = UINT16_MAX, /* call: too many of them, or too many within each other */
 };
 
 enum comm_burst_end {
@@ -51,10 +53,17 @@ struct comm_burst_access {
 	uint64_t addr;
 	uint64_t ip;
 	uint64_t size_bytes;
-	uint16_t flags; /* enum comm_access_flags */
-	uint16_t insn;	/* position in the burst, 0 for the sampled one */
-	uint16_t nth;	/* of the burst's accesses, those of unknown addresses included */
-	float cycle;	/* when the access issues, from the sample on: dataflow model */
+	uint16_t flags;	  /* enum comm_access_flags */
+	uint16_t insn;	  /* position in the burst, 0 for the sampled one */
+	uint16_t nth;	  /* of the burst's accesses, those of unknown addresses included */
+	uint16_t returns; /* functions that the burst had returned from, those it called apart */
+	uint16_t call; /* 1 + the burst's call of the function that this is in; 0: it called none */
+	float cycle;   /* when the access issues, from the sample on: dataflow model */
+};
+
+struct comm_burst_call {
+	uint64_t ip;
+	uint16_t within; /* 1 + the call of the function that calls; 0: the burst called none */
 };
 
 struct comm_burst {
@@ -63,6 +72,8 @@ struct comm_burst {
 	uint32_t n_unknown; /* accesses whose address was not known */
 	float cycles;	    /* time the burst takes by the dataflow model */
 	enum comm_burst_end end;
+	uint16_t n_calls;
+	struct comm_burst_call call[COMM_BURST_CALLS];
 	struct comm_burst_access access[COMM_BURST_ACCESSES];
 };
 

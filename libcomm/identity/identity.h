@@ -6,6 +6,7 @@
 #ifndef COMM_IDENTITY_H
 #define COMM_IDENTITY_H
 
+#include "call.h"
 #include "code_region.h"
 #include "naming.h"
 #include "object.h"
@@ -17,6 +18,7 @@ struct comm_identity {
 	struct comm_sites *sites;
 	struct comm_objects *objects;
 	struct comm_code_regions *regions;
+	struct comm_calls *calls;
 };
 
 int comm_identity_init(struct comm_identity *identity, const struct comm_inspect *inspect);

@@ -16,6 +16,8 @@ enum {
 	PLACES_MAX = 1 << 19, /* a full table is emptied, and its places are asked again */
 	DICT_SLOTS = 2 * COMM_SITES_MAX,
 	WITHIN_MAX = COMM_SITES_MAX / 2, /* sites in regions: the rest is for code without */
+	TYPED_MAX = COMM_SITES_MAX / 4,	 /* sites of a type; then lines do without */
+	CALLED_MAX = COMM_SITES_MAX / 4, /* sites of a caller; then sites do without */
 	RECHECK_NS = 1000 * 1000 * 1000, /* until the name of generated code is asked again */
 	RETRY_S = 10,			 /* until a file that could not be read is tried again */
 	UNMAPPED_NS = 50 * 1000 * 1000,
@@ -30,6 +32,7 @@ struct hot_ip {
 	uint64_t ip, until_ns;
 	uint32_t tgid, generation;
 	uint32_t site;
+	struct comm_frame_rule frame;
 };
 
 /* A place in a file, the same for all processes, or in generated code. */
@@ -38,6 +41,7 @@ struct code_place {
 	uint64_t until_ns; /* 0: free */
 	uint32_t file;	   /* tgid when private */
 	uint32_t site;
+	struct comm_frame_rule frame;
 	bool private;
 	bool provisional;
 };
@@ -51,7 +55,7 @@ struct comm_sites {
 	 */
 	struct comm_function *function;
 	struct comm_site *site;
-	uint32_t n_functions, n, n_within;
+	uint32_t n_functions, n, n_within, n_typed, n_called;
 	uint64_t n_unfiled;
 	uint32_t *function_slot, *site_slot;
 	struct hot_ip *hot;
@@ -100,14 +104,21 @@ static uint32_t function_id(struct comm_sites *sites, const char *name, const ch
 static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, bool full)
 {
 	uint64_t h = comm_hash_mix((uintptr_t)s->inlined, (uintptr_t)s->source);
-	size_t at =
-		comm_hash_mix(comm_hash_mix(h, s->region), (uint64_t)s->function << 32 | s->line);
+	uint64_t of = comm_hash_mix((uintptr_t)s->type, (uintptr_t)s->field ^ s->field_offset);
+	uint64_t call = comm_hash_mix((uintptr_t)s->call_source, s->call_line);
+	uint64_t around = (uint64_t)s->caller << 32 | s->region;
+	size_t at = comm_hash_mix(comm_hash_mix(comm_hash_mix(h, around ^ call), of),
+				  (uint64_t)s->function << 32 | s->line);
 
 	for (; sites->site_slot[at &= DICT_SLOTS - 1]; at++) {
 		const struct comm_site *have = &sites->site[sites->site_slot[at]];
 
 		if (have->function == s->function && have->inlined == s->inlined &&
-		    have->source == s->source && have->line == s->line && have->region == s->region)
+		    have->source == s->source && have->line == s->line &&
+		    have->call_source == s->call_source && have->call_line == s->call_line &&
+		    have->region == s->region && have->caller == s->caller &&
+		    have->type == s->type && have->field == s->field &&
+		    have->field_offset == s->field_offset)
 			return sites->site_slot[at];
 	}
 	if (full || sites->n >= COMM_SITES_MAX) {
@@ -115,21 +126,29 @@ static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, b
 		return COMM_ID_OTHER;
 	}
 	sites->site[sites->n] = *s;
+	sites->n_typed += !!s->type;
 	sites->site_slot[at] = sites->n;
 	return sites->n++;
 }
 
-static uint32_t site_id(struct comm_sites *sites, uint32_t function, const char *inlined,
-			const char *source, uint32_t line, uint64_t offset)
+static uint32_t site_id(struct comm_sites *sites, uint32_t function, const struct comm_code *code,
+			uint64_t offset)
 {
-	const struct comm_site s = {
+	struct comm_site s = {
 		.function = function,
-		.inlined = inlined ? keep(sites, inlined) : NULL,
-		.source = source ? keep(sites, source) : NULL,
-		.line = line,
+		.inlined = code->inlined ? keep(sites, code->inlined) : NULL,
+		.source = code->source ? keep(sites, code->source) : NULL,
+		.line = code->line,
+		.call_source = code->call_source ? keep(sites, code->call_source) : NULL,
+		.call_line = code->call_line,
 		.offset = offset,
 	};
 
+	if (code->type && sites->n_typed < TYPED_MAX) {
+		s.type = keep(sites, code->type);
+		s.field = keep(sites, code->field);
+		s.field_offset = code->field_offset;
+	}
 	return find_site(sites, &s, false);
 }
 
@@ -146,9 +165,23 @@ uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t reg
 	return ret;
 }
 
+uint32_t comm_sites_called(struct comm_sites *sites, uint32_t site, uint32_t caller)
+{
+	struct comm_site s = *comm_sites_at(sites, site);
+	uint32_t ret, n = sites->n;
+
+	if (caller == COMM_CALL_UNKNOWN || site == COMM_ID_OTHER)
+		return site;
+	s.caller = caller;
+	ret = find_site(sites, &s, sites->n_called >= CALLED_MAX);
+	sites->n_called += sites->n - n;
+	return ret == COMM_ID_OTHER ? site : ret;
+}
+
 int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret)
 {
 	struct comm_sites *sites = calloc(1, sizeof(*sites));
+	const struct comm_code nothing = {0};
 	int err;
 
 	if (!sites)
@@ -170,9 +203,14 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 	/* Id 0 is in no slot: a slot of 0 is free. */
 	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0};
 	sites->site[sites->n++] = (struct comm_site){.function = COMM_ID_OTHER};
-	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), NULL, NULL, 0, 0);
+	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), &nothing, 0);
+	/* It is not told in which region a page was first written. */
+	find_site(sites,
+		  &(struct comm_site){.function = function_id(sites, "[first write]", "", "", 0),
+				      .region = COMM_CODE_REGION_OTHER},
+		  false);
 	sites->unknown_site =
-		site_id(sites, function_id(sites, "[unknown]", "", "", 0), NULL, NULL, 0, 0);
+		site_id(sites, function_id(sites, "[unknown]", "", "", 0), &nothing, 0);
 	*ret = sites;
 	return 0;
 }
@@ -264,11 +302,12 @@ static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_
 	/* Generated code has no lasting address: it moves between runs and when recompiled. */
 	function = function_id(sites, code.function ? code.function : "[unknown]", code.module,
 			       code.build_id, in_file ? code.start : 0);
-	ret->site = site_id(sites, function, code.inlined, code.source, code.line, offset);
+	ret->site = site_id(sites, function, &code, offset);
+	ret->frame = m->kind == COMM_MAP_JIT ? comm_frame_by_pointer : code.frame;
 }
 
-uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
-			uint64_t now_ns)
+static uint32_t look_up(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
+			uint64_t now_ns, struct comm_frame_rule *ret_frame)
 {
 	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space), site;
 	struct hot_ip *hot = &sites->hot[comm_hash_mix(ip, tgid) & (HOT_SLOTS - 1)];
@@ -276,8 +315,11 @@ uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint
 	uint64_t until_ns;
 
 	if (hot->ip == ip && hot->tgid == tgid && hot->generation == generation &&
-	    now_ns < hot->until_ns)
+	    now_ns < hot->until_ns) {
+		*ret_frame = hot->frame;
 		return hot->site;
+	}
+	*ret_frame = (struct comm_frame_rule){0};
 	if (ip >> 63)
 		return COMM_SITE_KERNEL;
 	m = comm_space_find(space, ip, now_ns);
@@ -300,11 +342,29 @@ uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint
 			ask_site(sites, tgid, m, ip, now_ns, p);
 		}
 		site = p->site;
+		*ret_frame = p->frame;
 		until_ns = p->until_ns;
 	}
 	if (comm_space_generation(space) == generation)
-		*hot = (struct hot_ip){ip, until_ns, tgid, generation, site};
+		*hot = (struct hot_ip){ip, until_ns, tgid, generation, site, *ret_frame};
 	return site;
+}
+
+uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
+			uint64_t now_ns)
+{
+	struct comm_frame_rule frame;
+
+	return look_up(sites, space, ip, now_ns, &frame);
+}
+
+struct comm_frame_rule comm_sites_frame(struct comm_sites *sites, struct comm_space *space,
+					uint64_t ip, uint64_t now_ns)
+{
+	struct comm_frame_rule frame;
+
+	look_up(sites, space, ip, now_ns, &frame);
+	return frame;
 }
 
 uint64_t comm_sites_unfiled(const struct comm_sites *sites)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sites: dense ids for code.  A site is a source line of a function (or of a
- * function inlined there), in each marked region another one; functions group sites.  Ids are never reused in a run.
+ * function inlined there, one for each call that is inlined), in each marked region, for each type of what is read there and each caller another
+ * one; functions group sites.  Ids are never reused in a run.
  * Id 0 is "(other)", for new sites past COMM_SITES_MAX, which are counted; id 1 is
- * "[kernel]".
+ * "[kernel]", id 2 "[first write]".
  */
 #ifndef COMM_SITE_H
 #define COMM_SITE_H
@@ -19,8 +20,13 @@ void comm_sites_destroy(struct comm_sites *sites);
 /* The site of the instruction at ip in the process of space. */
 uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint64_t ip,
 			uint64_t now_ns);
+/* Where the return address is at the instruction at ip. */
+struct comm_frame_rule comm_sites_frame(struct comm_sites *sites, struct comm_space *space,
+					uint64_t ip, uint64_t now_ns);
 /* The same site within a marked region (code_region.h). */
 uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region);
+/* The same site where its function was called in that call (call.h); itself if it is not known which. */
+uint32_t comm_sites_called(struct comm_sites *sites, uint32_t site, uint32_t caller);
 
 /* How often code became "(other)" because the ids of sites or functions had run out. */
 uint64_t comm_sites_unfiled(const struct comm_sites *sites);

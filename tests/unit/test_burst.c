@@ -315,6 +315,12 @@ static void test_stack(void **state)
 	ACCESS(b, 5, HEAP + 8, 8, R);
 }
 
+static uint64_t call_of(const struct comm_burst *b, int access)
+{
+	assert_in_range(b->access[access].call, 1, b->n_calls);
+	return b->call[b->access[access].call - 1].ip;
+}
+
 static void test_call_and_return(void **state)
 {
 	/* call +1; hlt; push rbp; mov rbp,rsp; leave; ret */
@@ -326,6 +332,38 @@ static void test_call_and_return(void **state)
 	ACCESS(b, 2, STACK - 16, 8, R | I);
 	ACCESS(b, 3, STACK - 8, 8, R | I);
 	assert_int_equal(b->access[3].ip, TEXT + 11);
+	/* What is between the call and the return is in the function that is called. */
+	assert_int_equal(b->access[0].call, 0);
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(call_of(b, i), TEXT);
+	assert_int_equal(b->access[3].returns, 0);
+}
+
+static void test_return_into_a_caller(void **state)
+{
+	/* lea rax,[rip+2]; push rax; ret; mov rax,[rsp]; hlt */
+	const struct comm_burst *b =
+		RUN(*state, "\x48\x8d\x05\x02\0\0\0\x50\xc3\x48\x8b\x04\x24\xf4");
+
+	assert_int_equal(b->n_accesses, 3);
+	assert_int_equal(b->access[1].returns, 0);
+	assert_int_equal(b->access[2].returns, 1);
+	assert_int_equal(b->access[2].call, 0);
+}
+
+static void test_endless_recursion(void **state)
+{
+	/* call 0 */
+	const struct comm_burst *b = RUN(*state, "\xe8\xfb\xff\xff\xff");
+
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_int_equal(call_of(b, 10), TEXT);
+	/* Each call is within the one before. */
+	for (uint16_t call = b->access[10].call, depth = 10; call; depth--) {
+		assert_int_equal(call, depth);
+		call = b->call[call - 1].within;
+	}
+	assert_int_equal(b->access[100].call, COMM_BURST_LOST);
 }
 
 static void test_return_to_nowhere(void **state)
@@ -647,6 +685,8 @@ int main(void)
 		T(test_locked_compare),
 		T(test_stack),
 		T(test_call_and_return),
+		T(test_return_into_a_caller),
+		T(test_endless_recursion),
 		T(test_return_to_nowhere),
 		T(test_strings),
 		T(test_string_compare),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "call.h"
 #include "site.h"
 #include "thread.h"
 
@@ -31,9 +32,9 @@ static struct comm_mapping fake[] = {
 	 .kind = COMM_MAP_JIT,
 	 .path = ""},
 };
-static int codes_asked, names_asked, code_answer;
-static bool lines_unknown;
-static const char *jit_name, *thread_name;
+static int codes_asked, names_asked, titles_asked, code_answer, title_answer;
+static bool lines_unknown, types_known;
+static const char *jit_name, *thread_name, *title;
 
 static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
 {
@@ -44,7 +45,7 @@ static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return 0;
 }
 
-/* A function per page, a line per 16 bytes, and something inlined at 0x40. */
+/* A function per page, a line per 16 bytes, and something inlined twice at 0x40. */
 static int fake_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret)
 {
@@ -69,8 +70,19 @@ static int fake_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 		.inlined = (offset & 0xff0) == 0x40 ? "small" : NULL,
 		.start = offset & ~(uint64_t)0xfff,
 	};
+	if (ret->inlined) {
+		ret->call_source = "y.c";
+		ret->call_line = offset & 4 ? 71 : 70;
+	}
+	/* Each line reads two fields of a structure, one behind the other. */
+	if (types_known) {
+		ret->type = "struct s";
+		ret->field = offset & 8 ? "b" : "a";
+		ret->field_offset = offset & 8;
+	}
 	if (lines_unknown) {
-		ret->source = ret->inlined = NULL;
+		ret->source = ret->inlined = ret->call_source = NULL;
+		ret->call_line = 0;
 		ret->line = 0;
 		ret->provisional = true;
 	}
@@ -88,10 +100,21 @@ static int fake_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 	return 0;
 }
 
+static int fake_title(void *ctx, uint32_t tgid, char ret[COMM_TITLE_BYTES])
+{
+	(void)ctx;
+	(void)tgid;
+	titles_asked++;
+	if (!title_answer)
+		comm_title_of(title, strlen(title), ret);
+	return title_answer;
+}
+
 static const struct comm_inspect_ops ops = {
 	.maps = fake_maps,
 	.code = fake_code,
 	.thread_name = fake_thread_name,
+	.title = fake_title,
 };
 static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *table;
@@ -101,7 +124,8 @@ static struct comm_sites *sites;
 static int setup(void **state)
 {
 	(void)state;
-	codes_asked = names_asked = code_answer = 0;
+	codes_asked = names_asked = titles_asked = code_answer = title_answer = 0;
+	title = "";
 	lines_unknown = false;
 	jit_name = "interpreted";
 	thread_name = "worker";
@@ -131,6 +155,10 @@ static void threads_are_dense(void **state)
 	assert_int_equal(a, 1);
 	assert_int_equal(b, 2);
 	assert_int_equal(comm_threads_get(threads, 10, 10, 7), a);
+	/* Only looked for: nothing is made, and of another process nothing found. */
+	assert_int_equal(comm_threads_find(threads, 10, 10), a);
+	assert_int_equal(comm_threads_find(threads, 11, 10), COMM_ID_OTHER);
+	assert_int_equal(comm_threads_find(threads, 12, 12), COMM_ID_OTHER);
 	assert_int_equal(comm_threads_count(threads), 3);
 	assert_int_equal(names_asked, 2);
 	t = comm_threads_at(threads, b);
@@ -188,6 +216,55 @@ static void names(void **state)
 	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
 }
 
+static const char *titled(uint32_t tgid, uint32_t tid, uint64_t now_ns)
+{
+	return comm_threads_at(threads, comm_threads_get(threads, tgid, tid, now_ns))->title;
+}
+
+static void titles(void **state)
+{
+	const uint64_t tenth = SECOND / 10;
+	uint64_t now = SECOND;
+	int asked;
+
+	(void)state;
+	thread_name = "nginx";
+	title = "nginx: master process";
+	/* One that runs already is asked at once, one that begins when it may have its own. */
+	assert_string_equal(titled(10, 10, now), title);
+	assert_string_equal(titled(10, 10, now + tenth - 1), title);
+	assert_int_equal(titles_asked, 1);
+	comm_threads_begin(threads, 11, 11, now);
+	assert_string_equal(titled(11, 11, now + tenth - 1), "");
+	assert_int_equal(titles_asked, 1);
+	title = "nginx: worker process";
+	assert_string_equal(titled(11, 11, now + tenth), title);
+	/* All threads of a process for one question, but for those with a name of their own. */
+	asked = titles_asked;
+	thread_name = "logger";
+	assert_string_equal(titled(11, 12, now + tenth), "");
+	thread_name = "nginx";
+	assert_string_equal(titled(11, 13, now + tenth), title);
+	assert_int_equal(titles_asked, asked);
+	/* Ever less often: an hour of it is not asked about 36,000 times, nor just once. */
+	for (uint64_t hour = now + 3600 * SECOND; now < hour; now += tenth)
+		titled(11, 11, now);
+	assert_in_range(titles_asked - asked, 55, 75);
+	/* What is not known now leaves what was known; another program is asked anew. */
+	title_answer = -ESRCH;
+	assert_string_equal(titled(11, 11, now + 61 * SECOND), title);
+	title_answer = 0;
+	title = "";
+	thread_name = "sleep";
+	comm_threads_exec(threads, 11, 11);
+	assert_string_equal(titled(11, 11, now + 62 * SECOND), "");
+	/* And so is another process of that number. */
+	title = thread_name = "x: y";
+	comm_threads_exit(threads, 11, now + 63 * SECOND);
+	comm_threads_begin(threads, 11, 11, now + 64 * SECOND);
+	assert_string_equal(titled(11, 11, now + 65 * SECOND), title);
+}
+
 static void threads_are_bounded(void **state)
 {
 	(void)state;
@@ -207,6 +284,57 @@ static void threads_are_bounded(void **state)
 	assert_int_equal(comm_threads_get(threads, 70000, 70000, 4), COMM_ID_OTHER);
 	assert_int_equal(comm_threads_unfiled(threads), 2);
 	assert_int_equal(comm_threads_at(threads, COMM_ID_OTHER)->end_ns, 0);
+}
+
+static void sites_by_call(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t a = comm_sites_get(sites, space, 0x405040, SECOND);
+	uint32_t b = comm_sites_get(sites, space, 0x405044, SECOND);
+
+	(void)state;
+	assert_int_equal(a, comm_sites_get(sites, space, 0x405041, SECOND));
+	assert_int_not_equal(a, b);
+	assert_int_equal(comm_sites_at(sites, a)->function, comm_sites_at(sites, b)->function);
+	assert_int_equal(comm_sites_at(sites, a)->line, comm_sites_at(sites, b)->line);
+	assert_string_equal(comm_sites_at(sites, a)->call_source, "y.c");
+	assert_int_equal(comm_sites_at(sites, a)->call_line, 70);
+	assert_int_equal(comm_sites_at(sites, b)->call_line, 71);
+}
+
+/* A place is given again when its thread has ended for long and is stored; an id never is. */
+static void places_are_given_again(void **state)
+{
+	const uint32_t next = COMM_THREADS_MAX;
+	uint64_t later_ns = 3 + 11 * SECOND;
+
+	(void)state;
+	for (uint32_t tid = 1; tid < next; tid++)
+		assert_int_equal(comm_threads_get(threads, tid, tid, 1), tid);
+	comm_threads_exit(threads, 5, 2);
+	comm_threads_exit(threads, 7, later_ns);
+	/* It has ended, but nobody would know its name. */
+	assert_int_equal(comm_threads_get(threads, 70000, 70000, later_ns), COMM_ID_OTHER);
+	comm_threads_stored(threads, later_ns);
+	assert_int_equal(comm_threads_get(threads, 70001, 70001, later_ns), next + 5);
+	assert_int_equal(comm_threads_get(threads, 70001, 70001, later_ns), next + 5);
+	assert_int_equal(comm_threads_at(threads, comm_thread_place(next + 5))->tid, 70001);
+	assert_int_equal(comm_threads_count(threads), next);
+	/* The other has ended a moment ago; the first one's tid is not mistaken for its heir. */
+	assert_int_equal(comm_threads_get(threads, 70002, 70002, later_ns), COMM_ID_OTHER);
+	assert_int_equal(comm_threads_get(threads, 5, 5, later_ns), COMM_ID_OTHER);
+	assert_int_equal(comm_threads_unfiled(threads), 3);
+	later_ns += 11 * SECOND;
+	comm_threads_stored(threads, later_ns);
+	assert_int_equal(comm_threads_get(threads, 70003, 70003, later_ns), next + 7);
+	/* One place has so many rounds. */
+	for (uint32_t round = 2; round <= COMM_THREAD_ROUNDS_MAX; round++) {
+		comm_threads_exit(threads, 70001, later_ns);
+		later_ns += 11 * SECOND;
+		comm_threads_stored(threads, later_ns);
+		assert_int_equal(comm_threads_begin(threads, 70001, 70001, later_ns),
+				 round < COMM_THREAD_ROUNDS_MAX ? round * next + 5 : COMM_ID_OTHER);
+	}
 }
 
 static void sites_by_line(void **state)
@@ -244,12 +372,16 @@ static void no_place(void **state)
 {
 	struct comm_space *space = comm_space_get(table, 10);
 	uint32_t a = comm_sites_get(sites, space, 0x10, SECOND);
+	const struct comm_site *touch;
 
 	(void)state;
 	assert_int_equal(comm_sites_get(sites, space, 0xffffffff81000000, SECOND),
 			 COMM_SITE_KERNEL);
 	assert_int_equal(comm_sites_at(sites, COMM_SITE_KERNEL)->function, COMM_FUNCTION_KERNEL);
 	assert_string_equal(comm_sites_function_at(sites, COMM_FUNCTION_KERNEL)->name, "[kernel]");
+	touch = comm_sites_at(sites, COMM_SITE_FIRST_WRITE);
+	assert_string_equal(comm_sites_function_at(sites, touch->function)->name, "[first write]");
+	assert_int_equal(touch->region, COMM_CODE_REGION_OTHER);
 	assert_string_equal(comm_sites_function_at(sites, comm_sites_at(sites, a)->function)->name,
 			    "[unknown]");
 	assert_int_equal(comm_sites_get(sites, space, 0x7fff00000000, SECOND), a);
@@ -373,8 +505,9 @@ static void many_places(void **state)
 	for (uint64_t ip = 0x400000; ip < 0x400000 + (1 << 20); ip++)
 		comm_sites_get(sites, space, ip, 2 * SECOND);
 	assert_int_equal(comm_sites_get(sites, space, 0x400000, 2 * SECOND), first);
-	assert_int_equal(comm_sites_count(sites), 3 + (1 << 16));
-	assert_int_equal(comm_sites_functions(sites), 3 + 256);
+	/* In each page one line is inlined twice. */
+	assert_int_equal(comm_sites_count(sites), 4 + (1 << 16) + 256);
+	assert_int_equal(comm_sites_functions(sites), 4 + 256);
 	/* Past the limit everything is (other). */
 	for (uint64_t ip = 0x400000; ip < 0x400000 + (5 << 20); ip += 16)
 		comm_sites_get(sites, space, ip, 2 * SECOND);
@@ -382,6 +515,29 @@ static void many_places(void **state)
 	assert_int_equal(comm_sites_get(sites, space, 0x400000 + (5 << 20), 2 * SECOND),
 			 COMM_ID_OTHER);
 	fake[0].end = 0x500000;
+}
+
+/* What is read tells sites of one line apart, also inside a region. */
+static void types_make_sites(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t a, b;
+
+	(void)state;
+	types_known = true;
+	a = comm_sites_get(sites, space, 0x400304, SECOND);
+	b = comm_sites_get(sites, space, 0x400308, SECOND);
+	assert_int_not_equal(a, b);
+	assert_int_equal(comm_sites_get(sites, space, 0x400306, SECOND), a);
+	assert_int_equal(comm_sites_at(sites, a)->line, comm_sites_at(sites, b)->line);
+	assert_string_equal(comm_sites_at(sites, a)->type, "struct s");
+	assert_string_equal(comm_sites_at(sites, b)->field, "b");
+	assert_int_equal(comm_sites_at(sites, b)->field_offset, 8);
+	b = comm_sites_within(sites, b, 2);
+	assert_string_equal(comm_sites_at(sites, b)->field, "b");
+	assert_int_equal(comm_sites_at(sites, b)->region, 2);
+	types_known = false;
+	assert_null(comm_sites_at(sites, comm_sites_get(sites, space, 0x400404, SECOND))->type);
 }
 
 static void regions_leave_room_for_plain_sites(void **state)
@@ -403,6 +559,54 @@ static void regions_leave_room_for_plain_sites(void **state)
 			     COMM_ID_OTHER);
 }
 
+static void callers_leave_room_for_plain_sites(void **state)
+{
+	uint32_t site = comm_sites_get(sites, comm_space_get(table, 1), 0x400100, SECOND);
+	uint32_t called = comm_sites_called(sites, site, 2), n;
+
+	(void)state;
+	assert_int_equal(comm_sites_called(sites, site, COMM_ID_OTHER), site);
+	assert_int_equal(comm_sites_called(sites, site, 2), called);
+	assert_int_not_equal(called, site);
+	assert_int_equal(comm_sites_at(sites, called)->caller, 2);
+	assert_int_equal(comm_sites_at(sites, called)->line, comm_sites_at(sites, site)->line);
+	assert_int_equal(comm_sites_called(sites, COMM_ID_OTHER, 2), COMM_ID_OTHER);
+	/* Past the limit a site does without, which is counted. */
+	for (n = 0; comm_sites_called(sites, site, 3 + n) != site; n++)
+		assert_true(n < COMM_SITES_MAX);
+	assert_int_equal(n, COMM_SITES_MAX / 4 - 1);
+	assert_int_equal(comm_sites_unfiled(sites), 1);
+}
+
+/* Past half of the ids a path loses its outer part, past all of them the callers, too. */
+static void calls_are_bounded(void **state)
+{
+	struct comm_calls *calls;
+	uint32_t first, inner, n;
+
+	(void)state;
+	assert_int_equal(comm_calls_create(&calls), 0);
+	first = comm_calls_get(calls, 7, COMM_CALL_OUTERMOST);
+	inner = comm_calls_get(calls, 8, first);
+	assert_int_equal(comm_calls_get(calls, 7, COMM_CALL_OUTERMOST), first);
+	assert_int_not_equal(comm_calls_get(calls, 7, COMM_CALL_UNKNOWN), first);
+	assert_int_equal(comm_calls_at(calls, inner)->parent, first);
+	assert_int_equal(comm_calls_at(calls, inner)->function, 8);
+	for (n = 0; !comm_calls_unfiled(calls); n++)
+		comm_calls_get(calls, 100 + n, first);
+	assert_int_equal(comm_calls_count(calls), COMM_CALLS_MAX / 2 + 1);
+	n = comm_calls_get(calls, 5000000, first);
+	assert_int_equal(comm_calls_at(calls, n)->function, 5000000);
+	assert_int_equal(comm_calls_at(calls, n)->parent, COMM_CALL_UNKNOWN);
+	assert_int_equal(comm_calls_unfiled(calls), 2);
+	for (n = 0; comm_calls_get(calls, 6000000 + n, COMM_CALL_UNKNOWN); n++)
+		assert_true(n < COMM_CALLS_MAX);
+	assert_int_equal(comm_calls_count(calls), COMM_CALLS_MAX);
+	assert_int_equal(comm_calls_unfiled(calls), 3);
+	assert_int_equal(comm_calls_get(calls, 8, first), inner);
+	comm_calls_destroy(calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,8 +614,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_tid_that_comes_back_is_another_thread, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(names, setup, teardown),
+		cmocka_unit_test_setup_teardown(titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(places_are_given_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(sites_by_line, setup, teardown),
+		cmocka_unit_test_setup_teardown(sites_by_call, setup, teardown),
+		cmocka_unit_test_setup_teardown(callers_leave_room_for_plain_sites, setup,
+						teardown),
+		cmocka_unit_test(calls_are_bounded),
 		cmocka_unit_test_setup_teardown(no_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(generated_code_is_asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_that_could_not_be_read_is_tried_again, setup,
@@ -419,6 +629,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_that_comes_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting_for_lines_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(types_make_sites, setup, teardown),
 		cmocka_unit_test_setup_teardown(regions_leave_room_for_plain_sites, setup,
 						teardown),
 	};
