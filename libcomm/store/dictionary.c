@@ -15,8 +15,8 @@ static const struct {
 	const char *sql;
 } statements[] = {
 	{offsetof(struct comm_dictionary, put_thread),
-	 "INSERT OR REPLACE INTO thread (run, id, tgid, tid, name, start_ns, end_ns, role)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
+	 "INSERT OR REPLACE INTO thread (run, id, tgid, tid, name, start_ns, end_ns, role, title)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"},
 	{offsetof(struct comm_dictionary, put_object),
 	 "INSERT OR REPLACE INTO object (run, id, kind, name, module, build_id, start,"
 	 " size_bytes, thread_tid, tgid) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
@@ -26,18 +26,30 @@ static const struct {
 	 "SELECT id FROM function WHERE name = ?1 AND module = ?2 AND build_id = ?3"
 	 " AND start = ?4"},
 	{offsetof(struct comm_dictionary, put_site),
-	 "INSERT INTO site (function, inlined, source, line, offset) VALUES (?1,?2,?3,?4,?5)"},
+	 "INSERT INTO site (function, inlined, source, line, call_source, call_line, offset)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7)"},
 	{offsetof(struct comm_dictionary, get_site),
 	 "SELECT id FROM site WHERE function = ?1 AND inlined = ?2 AND source = ?3"
-	 " AND line = ?4"},
+	 " AND line = ?4 AND call_source = ?5 AND call_line = ?6"},
 	{offsetof(struct comm_dictionary, put_context),
-	 "INSERT INTO context (site, region, phase) VALUES (?1,?2,0)"},
+	 "INSERT INTO context (site, region, type, caller) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_dictionary, get_context),
-	 "SELECT id FROM context WHERE site = ?1 AND region = ?2 AND phase = 0"},
+	 "SELECT id FROM context WHERE site = ?1 AND region = ?2 AND type = ?3"
+	 " AND caller = ?4"},
 	{offsetof(struct comm_dictionary, put_region),
 	 "INSERT INTO region (name, parent) VALUES (?1,?2)"},
 	{offsetof(struct comm_dictionary, get_region),
 	 "SELECT id FROM region WHERE name = ?1 AND parent = ?2"},
+	{offsetof(struct comm_dictionary, put_call),
+	 "INSERT INTO call (function, parent) VALUES (?1,?2)"},
+	{offsetof(struct comm_dictionary, get_call),
+	 "SELECT id FROM call WHERE function = ?1 AND parent = ?2"},
+	{offsetof(struct comm_dictionary, put_counter), "INSERT INTO counter (name) VALUES (?1)"},
+	{offsetof(struct comm_dictionary, get_counter), "SELECT id FROM counter WHERE name = ?1"},
+	{offsetof(struct comm_dictionary, put_type),
+	 "INSERT INTO type (name, field, offset) VALUES (?1,?2,?3)"},
+	{offsetof(struct comm_dictionary, get_type),
+	 "SELECT id FROM type WHERE name = ?1 AND field = ?2 AND offset = ?3"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -71,6 +83,7 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 	free(dict->context);
 	free(dict->function);
 	free(dict->region);
+	free(dict->call);
 	free(dict->object);
 	memset(dict, 0, sizeof(*dict));
 }
@@ -84,6 +97,9 @@ void comm_dictionary_forget(struct comm_dictionary *dict)
 		memset(dict->function, 0, dict->n_functions * sizeof(*dict->function));
 	if (dict->n_regions)
 		memset(dict->region, 0, dict->n_regions * sizeof(*dict->region));
+	if (dict->n_calls)
+		memset(dict->call, 0, dict->n_calls * sizeof(*dict->call));
+	memset(dict->counter, 0, sizeof(dict->counter));
 	if (dict->n_objects)
 		memset(dict->object, 0, dict->n_objects * sizeof(*dict->object));
 }
@@ -132,9 +148,11 @@ static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct co
 {
 	sqlite3_stmt *s = dict->put_thread;
 	char name[sizeof(thread->name) + 1] = "", role[COMM_ROLE_BYTES];
+	char title_role[COMM_TITLE_BYTES];
 
 	memcpy(name, thread->name, sizeof(thread->name));
 	comm_role_of(name, role);
+	comm_title_role(thread->title, title_role);
 	sqlite3_bind_int64(s, 1, dict->run);
 	sqlite3_bind_int64(s, 2, id);
 	sqlite3_bind_int64(s, 3, thread->tgid);
@@ -142,7 +160,8 @@ static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct co
 	sqlite3_bind_text(s, 5, name, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(s, 6, thread->start_ns);
 	sqlite3_bind_int64(s, 7, thread->end_ns);
-	sqlite3_bind_text(s, 8, role, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, 8, *title_role ? title_role : role, -1, SQLITE_STATIC);
+	bind_text(s, 9, thread->title);
 	return run(dict, s);
 }
 
@@ -160,7 +179,7 @@ int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_nami
 
 		if (!now || (i < dict->threads_stored && !memcmp(now, then, sizeof(*now))))
 			continue;
-		err = put_thread(dict, i, now);
+		err = put_thread(dict, comm_thread_id(i, now->round), now);
 		if (!err)
 			memcpy(then, now, sizeof(*then));
 	}
@@ -238,8 +257,10 @@ static int put_site(struct comm_dictionary *dict, const struct comm_naming *nami
 		bind_text(both[i], 2, site->inlined);
 		bind_text(both[i], 3, site->source);
 		sqlite3_bind_int64(both[i], 4, site->line);
+		bind_text(both[i], 5, site->call_source);
+		sqlite3_bind_int64(both[i], 6, site->call_line);
 	}
-	sqlite3_bind_int64(dict->put_site, 5, site->offset);
+	sqlite3_bind_int64(dict->put_site, 7, site->offset);
 	return find_or_put(dict, both[0], both[1], ret);
 }
 
@@ -279,11 +300,81 @@ static int put_region(struct comm_dictionary *dict, const struct comm_naming *na
 	return 0;
 }
 
+/* As put_region(): a path that is longer than any stack is unwound has no callers beyond. */
+static int put_call(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
+		    unsigned int depth, uint32_t *ret)
+{
+	sqlite3_stmt *const both[] = {dict->get_call, dict->put_call};
+	uint32_t parent = COMM_CALL_UNKNOWN, function;
+	const struct comm_call *call;
+	int err;
+
+	if (id <= COMM_CALL_OUTERMOST || id >= naming->n_calls) {
+		*ret = id == COMM_CALL_OUTERMOST ? id : COMM_CALL_UNKNOWN;
+		return 0;
+	}
+	err = reserve(&dict->call, &dict->n_calls, id, sizeof(*dict->call));
+	if (err)
+		return err;
+	if (!dict->call[id]) {
+		call = naming->call_at(naming->ctx, id);
+		err = put_function(dict, naming, call->function, &function);
+		if (!err && depth < COMM_CALL_DEPTH_MAX)
+			err = put_call(dict, naming, call->parent, depth + 1, &parent);
+		for (int i = 0; i < 2 && !err; i++) {
+			sqlite3_bind_int64(both[i], 1, function);
+			sqlite3_bind_int64(both[i], 2, parent);
+		}
+		if (!err)
+			err = find_or_put(dict, both[0], both[1], &dict->call[id]);
+		if (err)
+			return err;
+	}
+	*ret = dict->call[id];
+	return 0;
+}
+
+int comm_dictionary_region(struct comm_dictionary *dict, const struct comm_naming *naming,
+			   uint32_t region, uint32_t *ret)
+{
+	return put_region(dict, naming, region, 1, ret);
+}
+
+int comm_dictionary_counter(struct comm_dictionary *dict, uint32_t index, const char *name,
+			    uint32_t *ret)
+{
+	int err = 0;
+
+	if (!dict->counter[index]) {
+		bind_text(dict->get_counter, 1, name);
+		bind_text(dict->put_counter, 1, name);
+		err = find_or_put(dict, dict->get_counter, dict->put_counter,
+				  &dict->counter[index]);
+	}
+	*ret = dict->counter[index];
+	return err;
+}
+
+static int put_type(struct comm_dictionary *dict, const struct comm_site *site, uint32_t *ret)
+{
+	sqlite3_stmt *const both[] = {dict->get_type, dict->put_type};
+
+	*ret = COMM_TYPE_UNKNOWN;
+	if (!site->type)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		bind_text(both[i], 1, site->type);
+		bind_text(both[i], 2, site->field);
+		sqlite3_bind_int64(both[i], 3, site->field_offset);
+	}
+	return find_or_put(dict, both[0], both[1], ret);
+}
+
 int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
 			    uint32_t site, uint32_t *ret)
 {
 	sqlite3_stmt *const both[] = {dict->get_context, dict->put_context};
-	uint32_t stored, region;
+	uint32_t stored, region, type, caller;
 	int err;
 
 	if (site < dict->n_contexts && dict->context[site]) {
@@ -301,11 +392,18 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 	if (!err)
 		err = put_region(dict, naming, naming->site_at(naming->ctx, site)->region, 1,
 				 &region);
+	if (!err)
+		err = put_type(dict, naming->site_at(naming->ctx, site), &type);
+	if (!err)
+		err = put_call(dict, naming, naming->site_at(naming->ctx, site)->caller, 1,
+			       &caller);
 	if (err)
 		return err;
 	for (int i = 0; i < 2; i++) {
 		sqlite3_bind_int64(both[i], 1, stored);
 		sqlite3_bind_int64(both[i], 2, region);
+		sqlite3_bind_int64(both[i], 3, type);
+		sqlite3_bind_int64(both[i], 4, caller);
 	}
 	err = find_or_put(dict, both[0], both[1], &dict->context[site]);
 	if (err)

@@ -22,12 +22,15 @@ struct comm_dictionary {
 	int64_t run;
 	sqlite3_stmt *put_thread, *put_object;
 	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
-	sqlite3_stmt *put_context, *get_context, *put_region, *get_region;
-	/* Store's ids, indexed by the run's ids; 0 in context, function and region: not stored yet. */
+	sqlite3_stmt *put_context, *get_context, *put_region, *get_region, *put_type, *get_type;
+	sqlite3_stmt *put_call, *get_call;
+	sqlite3_stmt *put_counter, *get_counter;
+	/* Store's ids, indexed by the run's ids; 0 in all but thread and object: not stored yet. */
 	struct comm_thread *thread;
-	uint32_t *context, *function, *region; /* context: by site */
+	uint32_t *context, *function, *region, *call; /* context: by site */
+	uint32_t counter[COMM_COUNTERS_MAX];
 	struct comm_dictionary_object *object;
-	size_t n_threads, n_contexts, n_functions, n_regions, n_objects;
+	size_t n_threads, n_contexts, n_functions, n_regions, n_calls, n_objects;
 	size_t threads_stored;
 };
 
@@ -40,12 +43,18 @@ void comm_dictionary_forget(struct comm_dictionary *dict);
 /* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
 /*
- * The store's id of the context that a site of the run is, with its region and without
- * phase.  Here and below: ids out of range become COMM_ID_OTHER.
+ * The store's id of the context that a site of the run is, with its region, type and
+ * caller.
+ * Here and below: ids out of range become COMM_ID_OTHER.
  */
 int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
 			    uint32_t site, uint32_t *ret);
 int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_naming *naming,
 			   uint32_t object, uint32_t *ret);
+int comm_dictionary_region(struct comm_dictionary *dict, const struct comm_naming *naming,
+			   uint32_t region, uint32_t *ret);
+/* The store's id of the counter of that name, which has index < COMM_COUNTERS_MAX in the run. */
+int comm_dictionary_counter(struct comm_dictionary *dict, uint32_t index, const char *name,
+			    uint32_t *ret);
 
 #endif

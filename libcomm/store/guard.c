@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "store_file.h"
 
 enum {
 	/*
@@ -20,19 +23,28 @@ enum {
 	GUARD_PER_ROW = 1000,
 	GUARD_LOOK = 1000,
 	/* Longer texts and rows are an error. */
-	GUARD_TEXT_BYTES = 1 << 20,
+	GUARD_TEXT_BYTES = 1 << 16,
 	GUARD_SQL_BYTES = 1 << 16,
 };
 
 static sqlite3_vfs guarded;
 static const sqlite3_vfs *unguarded;
 
-/* Whether there is nothing of that name, or a regular file that has no other name. */
-static bool is_own(const char *name)
+/*
+ * Whether there is nothing of that name, or a regular file that has no other name and is of
+ * who may have made it: the user of the store that has the first bytes of the name.
+ */
+static bool is_own(const char *name, size_t store_bytes)
 {
-	struct stat st;
+	char store[PATH_MAX];
+	struct stat st, of;
 
-	return lstat(name, &st) < 0 || (S_ISREG(st.st_mode) && st.st_nlink == 1);
+	if (lstat(name, &st) < 0)
+		return true;
+	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    snprintf(store, sizeof(store), "%.*s", (int)store_bytes, name) >= PATH_MAX)
+		return false;
+	return !comm_store_file_is_planted(name, &st, lstat(store, &of) ? geteuid() : of.st_uid);
 }
 
 /*
@@ -41,16 +53,17 @@ static bool is_own(const char *name)
  */
 static bool are_own(const char *name, int flags)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), suffix = flags & SQLITE_OPEN_WAL ? 4 : 8; /* "-wal", "-journal" */
 	char shm[PATH_MAX];
 
 	if (!(flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)))
 		return true;
-	if (!is_own(name))
+	if (n < suffix || !is_own(name, n - suffix))
 		return false;
-	if (!(flags & SQLITE_OPEN_WAL) || n < 4)
+	if (!(flags & SQLITE_OPEN_WAL))
 		return true;
-	return snprintf(shm, sizeof(shm), "%.*s-shm", (int)(n - 4), name) < PATH_MAX && is_own(shm);
+	return snprintf(shm, sizeof(shm), "%.*s-shm", (int)(n - 4), name) < PATH_MAX &&
+	       is_own(shm, n - 4);
 }
 
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,

@@ -2,6 +2,7 @@
 #include "rollup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "schema.h"
@@ -36,6 +37,8 @@ void comm_rollup_deinit(struct comm_rollup *rollup)
 		comm_edge_table_deinit(&rollup->open[i].cells);
 		comm_placements_deinit(&rollup->open[i].placements);
 		comm_origins_deinit(&rollup->open[i].origins);
+		comm_counts_deinit(&rollup->open[i].counts);
+		comm_cachelines_deinit(&rollup->open[i].cachelines);
 	}
 	comm_rows_deinit(&rollup->rows);
 }
@@ -45,6 +48,8 @@ static void forget(struct comm_rollup_open *open)
 	comm_edge_table_clear(&open->cells);
 	comm_placements_clear(&open->placements);
 	comm_origins_clear(&open->origins);
+	comm_counts_clear(&open->counts);
+	comm_cachelines_clear(&open->cachelines);
 	memset(&open->info, 0, sizeof(open->info));
 	open->parts = 0;
 }
@@ -166,6 +171,25 @@ static int expire(struct comm_rollup *rollup, uint64_t now_ns)
 	return err ? err : dropped < 0 ? (int)dropped : 0;
 }
 
+/* Keeps so many rows of each kind that has more than that. */
+static int fold(struct comm_rollup_open *open, size_t keep, size_t more_than)
+{
+	uint64_t *folded = &open->info.loss[COMM_LOSS_CELLS];
+	int err = 0;
+
+	if (open->placements.n > more_than)
+		comm_placements_fold(&open->placements, keep, folded);
+	if (open->origins.n > more_than)
+		comm_origins_fold(&open->origins, keep, folded);
+	if (open->counts.n > more_than)
+		comm_counts_fold(&open->counts, keep, folded);
+	if (open->cachelines.n_uses > more_than)
+		err = comm_cachelines_fold(&open->cachelines, keep, folded);
+	if (!err && open->cells.n > more_than)
+		err = comm_edge_table_fold(&open->cells, keep, folded);
+	return err;
+}
+
 static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_info *info,
 	       const struct comm_edge *edges, size_t n);
 
@@ -178,18 +202,18 @@ static int close_level(struct comm_rollup *rollup, int level)
 
 	if (!open->parts)
 		return 0;
-	err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
-	if (!err)
-		comm_placements_fold(&open->placements, keep,
-				     &open->info.loss[COMM_LOSS_CELLS]);
-	if (!err)
-		comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
+	err = fold(open, keep, keep);
 	comm_placements_sort(&open->placements);
 	open->info.placement = open->placements.placement;
 	open->info.n_placements = open->placements.n;
 	comm_origins_sort(&open->origins);
 	open->info.origin = open->origins.origin;
 	open->info.n_origins = open->origins.n;
+	comm_counts_sort(&open->counts);
+	open->info.count = open->counts.count;
+	open->info.n_counts = open->counts.n;
+	comm_cachelines_sort(&open->cachelines);
+	open->info.cachelines = &open->cachelines;
 	/* The sum of one part would be a copy of it: do not write it. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
@@ -210,6 +234,64 @@ static int close_level(struct comm_rollup *rollup, int level)
 			err = up;
 	}
 	forget(open);
+	return err;
+}
+
+/* Of a slice's time, that in which sampling was enabled. */
+static float enabled_ns(const struct comm_slice_info *info)
+{
+	double length_ns = (double)(info->end_ns - info->start_ns);
+
+	return (float)fmax(0, length_ns - 1e6 * (double)info->loss[COMM_LOSS_DISABLED]);
+}
+
+/* Adds a slice to the strands of the one that sums it: one part, or as many as it has itself. */
+static void deal(struct comm_slice_info *to, const struct comm_slice_info *from)
+{
+	const struct comm_slice_info one = {
+		.parts = enabled_ns(from) > 0,
+		.enabled = {{enabled_ns(from)}},
+		.unwritten_strands = {{(float)from->unwritten.bytes}},
+	};
+	size_t first = to->parts % COMM_STRANDS;
+
+	if (!from->parts)
+		from = &one;
+	comm_strands_add(&to->enabled, &from->enabled, first);
+	comm_strands_add(&to->unwritten_strands, &from->unwritten_strands, first);
+	to->parts += from->parts;
+}
+
+/* The same for an edge, whose strands follow those of the parts that are in the sum already. */
+static struct comm_edge dealt(const struct comm_slice_info *to, const struct comm_slice_info *from,
+			      const struct comm_edge *edge)
+{
+	const struct comm_strands known = {{(float)(edge->bytes - edge->guess_bytes)}};
+	const struct comm_strands guess = {{(float)edge->guess_bytes}};
+	size_t first = to->parts % COMM_STRANDS;
+	struct comm_edge ret = *edge;
+
+	ret.strands = ret.guess_strands = (struct comm_strands){0};
+	comm_strands_add(&ret.strands, from->parts ? &edge->strands : &known, first);
+	comm_strands_add(&ret.guess_strands, from->parts ? &edge->guess_strands : &guess, first);
+	return ret;
+}
+
+/* A slice of level 1 is a part, and has none itself. */
+static int add_edges(struct comm_rollup_open *open, int level, const struct comm_slice_info *info,
+		     const struct comm_edge *edges, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct comm_edge edge;
+
+		if (level)
+			edge = dealt(&open->info, info, &edges[i]);
+		err = comm_edge_table_add(&open->cells, level ? &edge : &edges[i]);
+	}
+	if (level)
+		deal(&open->info, info);
 	return err;
 }
 
@@ -241,20 +323,21 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	open->info.unwritten.first_bytes += info->unwritten.first_bytes;
 	for (int i = 0; i < COMM_LOSS_MAX; i++)
 		open->info.loss[i] += info->loss[i];
-	for (size_t i = 0; i < n && !err; i++)
-		err = comm_edge_table_add(&open->cells, &edges[i]);
+	if (!err)
+		err = add_edges(open, level, info, edges, n);
 	for (size_t i = 0; i < info->n_placements && !err; i++)
 		err = comm_placements_add(&open->placements, info->placement[i].thread,
 					  info->placement[i].cpu, info->placement[i].samples);
 	for (size_t i = 0; i < info->n_origins && !err; i++)
 		err = comm_origins_add(&open->origins, &info->origin[i]);
-	if (!err && open->cells.n > keep * COMM_ROLLUP_SLACK)
-		err = comm_edge_table_fold(&open->cells, keep, &open->info.loss[COMM_LOSS_CELLS]);
-	if (!err && open->placements.n > keep * COMM_ROLLUP_SLACK)
-		comm_placements_fold(&open->placements, keep,
-				     &open->info.loss[COMM_LOSS_CELLS]);
-	if (!err && open->origins.n > keep * COMM_ROLLUP_SLACK)
-		comm_origins_fold(&open->origins, keep, &open->info.loss[COMM_LOSS_CELLS]);
+	for (size_t i = 0; i < info->n_counts && !err; i++)
+		err = comm_counts_add(&open->counts, &info->count[i]);
+	for (size_t i = 0; info->cachelines && i < info->cachelines->n_lines && !err; i++)
+		err = comm_cachelines_add(&open->cachelines, &info->cachelines->line[i], NULL);
+	for (size_t i = 0; info->cachelines && i < info->cachelines->n_uses && !err; i++)
+		err = comm_cachelines_add_use(&open->cachelines, &info->cachelines->use[i], NULL);
+	if (!err)
+		err = fold(open, keep, keep * COMM_ROLLUP_SLACK);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)
 		err = close_level(rollup, level);
 	return err;

@@ -12,13 +12,13 @@ static const struct {
 	{offsetof(struct comm_rows, put_slice),
 	 "INSERT INTO slice (run, level, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
 	 " daemon_ns, target_ns, unwritten_bytes, unwritten_first_bytes, edges, bytes,"
-	 " crossing_bytes, crossing_first_bytes, setup_ns)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"},
+	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
-	 " guess_first_bytes)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)"},
+	 " guess_first_bytes, age, drawn_variance, strands)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -26,6 +26,14 @@ static const struct {
 	{offsetof(struct comm_rows, put_origin),
 	 "INSERT INTO origin (run, slice, thread, context, object, source, samples, loads,"
 	 " timed_loads, timed_cycles) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
+	{offsetof(struct comm_rows, put_count),
+	 "INSERT INTO count (run, slice, thread, region, counter, value, enabled_ns, running_ns)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
+	{offsetof(struct comm_rows, put_cacheline),
+	 "INSERT INTO cacheline (run, slice, datum, bursts, turns) VALUES (?1,?2,?3,?4,?5)"},
+	{offsetof(struct comm_rows, put_cacheline_use),
+	 "INSERT INTO cacheline_use (run, slice, datum, thread, context, size_bytes, writes,"
+	 " object, offset, bursts, accesses) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"},
 	{offsetof(struct comm_rows, drop_slice), "DELETE FROM slice WHERE id = ?2 AND run = ?1"},
 	{offsetof(struct comm_rows, drop_edges), "DELETE FROM edge WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_losses), "DELETE FROM loss WHERE run = ?1 AND slice = ?2"},
@@ -33,6 +41,12 @@ static const struct {
 	 "DELETE FROM placement WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_origins),
 	 "DELETE FROM origin WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_counts),
+	 "DELETE FROM count WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_cachelines),
+	 "DELETE FROM cacheline WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_cacheline_uses),
+	 "DELETE FROM cacheline_use WHERE run = ?1 AND slice = ?2"},
 };
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
@@ -76,6 +90,18 @@ static int run(struct comm_rows *rows, sqlite3_stmt *stmt)
 	return err;
 }
 
+/* The second only where there is anything in it. */
+static int pack(const struct comm_strands *first, const struct comm_strands *second,
+		uint8_t ret_packed[2 * COMM_STRANDS_PACKED])
+{
+	comm_strands_pack(first, ret_packed);
+	if (!comm_strands_is_empty(second)) {
+		comm_strands_pack(second, ret_packed + COMM_STRANDS_PACKED);
+		return 2 * COMM_STRANDS_PACKED;
+	}
+	return comm_strands_is_empty(first) ? 0 : COMM_STRANDS_PACKED;
+}
+
 static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		     const struct comm_edge *edges, size_t n)
 {
@@ -86,6 +112,8 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	sqlite3_bind_int64(s, 2, slice);
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct comm_edge *e = &edges[i];
+		uint8_t age[COMM_AGES_PACKED], strands[2 * COMM_STRANDS_PACKED];
+		size_t n_age = comm_ages_pack(&e->ages, e->bytes - e->guess_bytes, age);
 
 		sqlite3_bind_int64(s, 3, e->src_thread);
 		sqlite3_bind_int64(s, 4, e->dst_thread);
@@ -100,6 +128,10 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		sqlite3_bind_int(s, 13, e->level);
 		sqlite3_bind_double(s, 14, e->guess_bytes);
 		sqlite3_bind_double(s, 15, e->guess_first_bytes);
+		sqlite3_bind_blob(s, 16, age, (int)n_age, SQLITE_STATIC);
+		sqlite3_bind_double(s, 17, e->drawn_variance);
+		sqlite3_bind_blob(s, 18, strands, pack(&e->strands, &e->guess_strands, strands),
+				  SQLITE_STATIC);
 		err = run(rows, s);
 	}
 	return err;
@@ -174,11 +206,65 @@ static int put_origins(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
+static int put_counts(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		      const struct comm_count *count, size_t n)
+{
+	sqlite3_stmt *s = rows->put_count;
+	int err = 0;
+
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	for (size_t i = 0; i < n && !err; i++) {
+		sqlite3_bind_int64(s, 3, count[i].thread);
+		sqlite3_bind_int64(s, 4, count[i].region);
+		sqlite3_bind_int64(s, 5, count[i].counter);
+		sqlite3_bind_double(s, 6, count[i].value);
+		sqlite3_bind_int64(s, 7, count[i].enabled_ns);
+		sqlite3_bind_int64(s, 8, count[i].running_ns);
+		err = run(rows, s);
+	}
+	return err;
+}
+
+static int put_cachelines(struct comm_rows *rows, int64_t run_id, int64_t slice,
+			  const struct comm_cachelines *table)
+{
+	sqlite3_stmt *line = rows->put_cacheline, *use = rows->put_cacheline_use;
+	int err = 0;
+
+	sqlite3_bind_int64(line, 1, run_id);
+	sqlite3_bind_int64(line, 2, slice);
+	for (size_t i = 0; table && i < table->n_lines && !err; i++) {
+		sqlite3_bind_int64(line, 3, (int64_t)table->line[i].datum);
+		sqlite3_bind_int64(line, 4, table->line[i].bursts);
+		sqlite3_bind_int64(line, 5, table->line[i].turns);
+		err = run(rows, line);
+	}
+	sqlite3_bind_int64(use, 1, run_id);
+	sqlite3_bind_int64(use, 2, slice);
+	for (size_t i = 0; table && i < table->n_uses && !err; i++) {
+		const struct comm_cacheline_use *u = &table->use[i];
+
+		sqlite3_bind_int64(use, 3, (int64_t)u->datum);
+		sqlite3_bind_int64(use, 4, u->thread);
+		sqlite3_bind_int64(use, 5, u->site);
+		sqlite3_bind_int64(use, 6, u->size_bytes);
+		sqlite3_bind_int64(use, 7, u->write);
+		sqlite3_bind_int64(use, 8, u->object);
+		sqlite3_bind_int64(use, 9, u->offset);
+		sqlite3_bind_int64(use, 10, u->bursts);
+		sqlite3_bind_double(use, 11, u->accesses);
+		err = run(rows, use);
+	}
+	return err;
+}
+
 int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice)
 {
 	double bytes = 0, crossing = 0, crossing_first = 0;
+	uint8_t strands[2 * COMM_STRANDS_PACKED];
 	sqlite3_stmt *s = rows->put_slice;
 	int64_t slice;
 	int err;
@@ -207,6 +293,9 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	sqlite3_bind_double(s, 15, crossing);
 	sqlite3_bind_double(s, 16, crossing_first);
 	sqlite3_bind_int64(s, 17, info->setup_ns);
+	sqlite3_bind_int64(s, 18, (int64_t)info->parts);
+	sqlite3_bind_blob(s, 19, strands, pack(&info->enabled, &info->unwritten_strands, strands),
+			  SQLITE_STATIC);
 	err = run(rows, s);
 	if (err)
 		return err;
@@ -218,6 +307,10 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		err = put_placements(rows, run_id, slice, info->placement, info->n_placements);
 	if (!err)
 		err = put_origins(rows, run_id, slice, info->origin, info->n_origins);
+	if (!err)
+		err = put_counts(rows, run_id, slice, info->count, info->n_counts);
+	if (!err)
+		err = put_cachelines(rows, run_id, slice, info->cachelines);
 	if (!err && ret_slice)
 		*ret_slice = slice;
 	return err;
@@ -225,9 +318,11 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 5 };
-	sqlite3_stmt *const all[N_ALL] = {rows->drop_origins, rows->drop_placements,
-					  rows->drop_losses, rows->drop_slice, rows->drop_edges};
+	enum { N_ALL = 8 };
+	sqlite3_stmt *const all[N_ALL] = {rows->drop_cacheline_uses, rows->drop_cachelines,
+					  rows->drop_counts,	     rows->drop_origins,
+					  rows->drop_placements,     rows->drop_losses,
+					  rows->drop_slice,	     rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

@@ -12,8 +12,10 @@
 
 struct comm_rows {
 	sqlite3 *db;
-	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement, *put_origin;
-	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements, *drop_origins;
+	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement, *put_origin, *put_count;
+	sqlite3_stmt *put_cacheline, *put_cacheline_use, *drop_cachelines, *drop_cacheline_uses;
+	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements, *drop_origins,
+		*drop_counts;
 };
 
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);
@@ -21,7 +23,8 @@ void comm_rows_deinit(struct comm_rows *rows);
 
 /*
  * Edges must differ in their key; in order of key they go in fastest.  Their
- * src_site and dst_site, and the site of origins, hold contexts of the store (dictionary.h).
+ * src_site and dst_site, and the site of origins and of uses of lines, hold contexts of the store
+ * (dictionary.h), and counts its regions and counters.
  */
 int comm_rows_put(struct comm_rows *rows, int64_t run, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +174,12 @@ static int64_t behind(struct salvage *salvage, struct salvage_table *table, int6
 	int64_t low, high;
 	int step = 0;
 
-	while (!can_read(salvage, table, run, key + ((int64_t)1 << step)))
-		if (++step > LAST_STEP_LOG2)
+	/* A hostile store has keys up to the largest number. */
+	do {
+		if (step > LAST_STEP_LOG2 || key > INT64_MAX - ((int64_t)1 << step))
 			return -1;
+	} while (!can_read(salvage, table, run, key + ((int64_t)1 << step++)));
+	step--;
 	high = key + ((int64_t)1 << step);
 	for (low = key + ((int64_t)1 << step) / 2 + 1; low < high;) {
 		int64_t mid = low + (high - low) / 2;
@@ -254,6 +258,9 @@ static int tidy(struct salvage *salvage)
 		"DELETE FROM edge WHERE slice NOT IN (SELECT id FROM slice);"
 		"DELETE FROM loss WHERE slice NOT IN (SELECT id FROM slice);"
 		"DELETE FROM placement WHERE slice NOT IN (SELECT id FROM slice);"
+		"DELETE FROM count WHERE slice NOT IN (SELECT id FROM slice);"
+		"DELETE FROM cacheline WHERE slice NOT IN (SELECT id FROM slice);"
+		"DELETE FROM cacheline_use WHERE slice NOT IN (SELECT id FROM slice);"
 		"CREATE TEMP TABLE partial AS SELECT run, id FROM slice s WHERE edges <>"
 		" (SELECT count(*) FROM edge WHERE run = s.run AND slice = s.id);";
 	sqlite3_stmt *lose = NULL;
@@ -358,22 +365,49 @@ static char *sentence(const char *format, const char *path, const char *why)
 	return asprintf(&ret, format, path, why) < 0 ? NULL : ret;
 }
 
+/* Whether SQLite, or commd, would take a file of that name for a part of the damaged store. */
+static bool is_beside(const char *from, const char *to)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal", "-ballast"};
+	size_t n = strlen(from);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (strncmp(to, from, n) == 0 && strcmp(to + n, suffixes[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Makes the copy under a name of its own, so that one that was cut off never has the name that
+ * is asked for.  What another such copy has left there is begun anew.
+ */
 static int write_copy(struct salvage *salvage, const char *to, int version, char **err)
 {
+	char name[PATH_MAX];
 	struct comm_store_file file;
 	struct stat st;
 	pid_t holder;
-	int code = lstat(to, &st) == 0 ? -EEXIST : comm_store_file_open(to, &file, &holder);
+	int code = lstat(to, &st) == 0 ? -EEXIST : 0;
 
+	if (is_beside(salvage->path, to))
+		return fail(
+			err, -EEXIST,
+			sentence("%s is a name of %s's own: name another file", to, salvage->path));
+	if (!code && snprintf(name, sizeof(name), "%s-partial", to) >= PATH_MAX)
+		code = -ENAMETOOLONG;
+	if (!code)
+		code = comm_store_file_open(name, &file, &holder);
 	if (code)
 		return fail(
 			err, code,
 			sentence("cannot make %s: %s", to,
 				 code == -EEXIST ? "it exists; name a new file" : strerror(-code)));
-	code = save(salvage, file.name, version);
+	code = ftruncate(file.fd, 0) < 0 ? -errno : save(salvage, file.name, version);
 	if (!code && fsync(file.fd) < 0)
 		code = -errno;
 	sqlite3_close(salvage->to);
+	if (!code && rename(file.name, to) < 0)
+		code = -errno;
 	if (code)
 		unlink(file.name);
 	comm_store_file_close(&file);

@@ -94,7 +94,8 @@ static const char version_1[] =
  * one model that reports applied to all but exact runs until then.
  *
  * Threads have their role (role.h), and the title that their process gave
- * itself, "" when it gave none: sources do not ask for it yet.
+ * itself (title.h), "" when it gave none or the thread has a name of its own.  The role is the
+ * title's where there is one.
  *
  * A placement is how many of a slice's samples found a thread on a CPU; wider
  * slices hold the sums.
@@ -168,12 +169,97 @@ static const char version_6[] = "ALTER TABLE run ADD COLUMN label TEXT NOT NULL 
 /* What overhead may take of one CPU in any case, of whatever little time the target uses. */
 static const char version_7[] = "ALTER TABLE run ADD COLUMN floor REAL NOT NULL DEFAULT 0;";
 
+/*
+ * A count is how much of a counter fell to a thread in a slice, and of the counter "sampled" to
+ * a thread within a region (count.h); where enabled_ns is not 0, the counter counted in
+ * running_ns of it, and the value is scaled.  Wider slices hold the sums.  Counters are named
+ * as their sources name them, for all runs.
+ *
+ * An edge's age is how long before the read its bytes were written, as age.h packs it; empty:
+ * it is not known of any, as in older rows.
+ *
+ * A run knows which CPUs were on which NUMA node, "0:0-3,8;1:4-7"; '' where that is not known.
+ *
+ * A cacheline is 64 bytes that threads took from each other in the slice, as bursts met it
+ * (cacheline.h); a cacheline_use what a thread did at a context with some bytes of it, named by
+ * the datum of their first.  The datum is that of the run: neither an address nor the same in
+ * other runs.  Wider slices hold the sums.  Of older runs nothing is known: no offsets were kept.
+ *
+ * What is read at a context has a type, and a field in it at an offset; 1 where it is not known.
+ * So a line that reads several fields is several contexts.
+ *
+ * A site in an inlined function also names the line that calls it, '' and 0 where that is not
+ * known, as of older sites.  The caller of a context is the call in which the site's function was
+ * called, 0 where that is not known, as where nobody asked (commd --callers).  A call is a function
+ * within the call that it was called in, its parent: 1 where nobody called it, 0 where it is not
+ * known who did.
+ *
+ * A slice of level 2 and wider is dealt out in turn to strands (strand.h): so many parts, those of
+ * level 1 in which sampling was enabled for any time.  Its strands are of that time and, if there
+ * are any, of unwritten_bytes, those of an edge of its bytes without guesses and, if there are
+ * any, of guess_bytes.  0 and empty: in narrower slices, and older ones.
+ *
+ * What drawn_variance has was part of an edge's variance in older rows (edge.h).
+ */
+static const char version_8[] =
+	"CREATE TABLE counter (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE count ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL,"
+	" thread INTEGER NOT NULL, region INTEGER NOT NULL, counter INTEGER NOT NULL,"
+	" value REAL NOT NULL, enabled_ns INTEGER NOT NULL, running_ns INTEGER NOT NULL,"
+	" PRIMARY KEY (run, slice, thread, region, counter)) WITHOUT ROWID;"
+	"ALTER TABLE edge ADD COLUMN age BLOB NOT NULL DEFAULT x'';"
+	"ALTER TABLE edge ADD COLUMN drawn_variance REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN strands BLOB NOT NULL DEFAULT x'';"
+	"ALTER TABLE slice ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE slice ADD COLUMN strands BLOB NOT NULL DEFAULT x'';"
+	"ALTER TABLE run ADD COLUMN numa TEXT NOT NULL DEFAULT '';"
+	"CREATE TABLE cacheline ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL, datum INTEGER NOT NULL,"
+	" bursts INTEGER NOT NULL, turns INTEGER NOT NULL,"
+	" PRIMARY KEY (run, slice, datum)) WITHOUT ROWID;"
+	"CREATE TABLE cacheline_use ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL, datum INTEGER NOT NULL,"
+	" thread INTEGER NOT NULL, context INTEGER NOT NULL,"
+	" size_bytes INTEGER NOT NULL, writes INTEGER NOT NULL,"
+	" object INTEGER NOT NULL, offset INTEGER NOT NULL,"
+	" bursts INTEGER NOT NULL, accesses REAL NOT NULL,"
+	" PRIMARY KEY (run, slice, datum, thread, context, size_bytes, writes)) WITHOUT ROWID;"
+	"CREATE TABLE type ("
+	" id INTEGER PRIMARY KEY,"
+	" name TEXT NOT NULL, field TEXT NOT NULL, offset INTEGER NOT NULL,"
+	" UNIQUE (name, field, offset));"
+	"INSERT INTO type VALUES (0, '(other)', '', 0), (1, '(no type)', '', 0);"
+	"CREATE TABLE typed_context ("
+	" id INTEGER PRIMARY KEY,"
+	" site INTEGER NOT NULL, region INTEGER NOT NULL,"
+	" type INTEGER NOT NULL, caller INTEGER NOT NULL,"
+	" UNIQUE (site, region, type, caller));"
+	"INSERT INTO typed_context SELECT id, site, region, 1, 0 FROM context;"
+	"DROP TABLE context;"
+	"ALTER TABLE typed_context RENAME TO context;"
+	"CREATE TABLE call ("
+	" id INTEGER PRIMARY KEY,"
+	" function INTEGER NOT NULL, parent INTEGER NOT NULL,"
+	" UNIQUE (function, parent));"
+	"INSERT INTO call VALUES (0, 0, 0), (1, 0, 1);"
+	"CREATE TABLE called_site ("
+	" id INTEGER PRIMARY KEY,"
+	" function INTEGER NOT NULL, inlined TEXT NOT NULL, source TEXT NOT NULL,"
+	" line INTEGER NOT NULL, offset INTEGER NOT NULL,"
+	" call_source TEXT NOT NULL, call_line INTEGER NOT NULL,"
+	" UNIQUE (function, line, source, inlined, call_line, call_source));"
+	"INSERT INTO called_site"
+	" SELECT id, function, inlined, source, line, offset, '', 0 FROM site;"
+	"DROP TABLE site;"
+	"ALTER TABLE called_site RENAME TO site;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
 	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4},
-	{5, version_5}, {6, version_6}, {7, version_7},
+	{5, version_5}, {6, version_6}, {7, version_7}, {8, version_8},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,
@@ -331,18 +417,26 @@ static int compare(sqlite3_stmt *has, sqlite3_stmt *wants, char foreign[SCHEMA_F
 	return is_missing ? -EUCLEAN : 0;
 }
 
-static int check(sqlite3 *db, int version, char foreign[SCHEMA_FOREIGN])
+/* An empty store of that version, in memory. */
+static int make_model(int version, sqlite3 **ret)
+{
+	sqlite3 *model;
+	int err = sqlite3_open(":memory:", &model) == SQLITE_OK ? migrate(model, 0, version)
+								: -ENOMEM;
+
+	if (err)
+		sqlite3_close(model);
+	else
+		*ret = model;
+	return err;
+}
+
+static int compare_to(sqlite3 *model, sqlite3 *db, char foreign[SCHEMA_FOREIGN])
 {
 	sqlite3_stmt *has = NULL, *wants = NULL;
-	sqlite3 *model;
-	int err;
+	int err = 0;
 
-	if (sqlite3_open(":memory:", &model) != SQLITE_OK) {
-		sqlite3_close(model);
-		return -ENOMEM;
-	}
-	err = migrate(model, 0, version);
-	if (!err && sqlite3_prepare_v2(model, SCHEMA_ROWS, -1, &wants, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(model, SCHEMA_ROWS, -1, &wants, NULL) != SQLITE_OK)
 		err = comm_schema_errno(model);
 	if (!err && sqlite3_prepare_v2(db, SCHEMA_ROWS, -1, &has, NULL) != SQLITE_OK)
 		err = comm_schema_errno(db);
@@ -350,6 +444,39 @@ static int check(sqlite3 *db, int version, char foreign[SCHEMA_FOREIGN])
 		err = compare(has, wants, foreign);
 	sqlite3_finalize(has);
 	sqlite3_finalize(wants);
+	return err;
+}
+
+/*
+ * The model of today's version is made once: all migrations take several times as long as a
+ * report on a small store.  Threads may open readers at once.
+ */
+static int check_today(sqlite3 *db, char foreign[SCHEMA_FOREIGN])
+{
+	static sqlite3 *model;
+	sqlite3_mutex *mutex = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP1);
+	int err = 0;
+
+	sqlite3_mutex_enter(mutex);
+	if (!model)
+		err = make_model(COMM_SCHEMA_VERSION, &model);
+	if (!err)
+		err = compare_to(model, db, foreign);
+	sqlite3_mutex_leave(mutex);
+	return err;
+}
+
+static int check(sqlite3 *db, int version, char foreign[SCHEMA_FOREIGN])
+{
+	sqlite3 *model;
+	int err;
+
+	if (version == COMM_SCHEMA_VERSION)
+		return check_today(db, foreign);
+	err = make_model(version, &model);
+	if (err)
+		return err;
+	err = compare_to(model, db, foreign);
 	sqlite3_close(model);
 	return err;
 }
@@ -393,8 +520,12 @@ int comm_schema_errno(sqlite3 *db)
 	/* The shared index of the WAL could not grow: a full disk as well. */
 	case SQLITE_IOERR_SHMSIZE:
 		return -ENOSPC;
+	/* What a writer that was killed has begun can be taken back by a writer alone. */
+	case SQLITE_READONLY_ROLLBACK:
+		return -EINPROGRESS;
 	}
-	switch (sqlite3_errcode(db)) {
+	/* Databases are opened so that sqlite3_errcode() gives the extended codes, too. */
+	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_FULL:
 		return -ENOSPC;
 	case SQLITE_NOMEM:
@@ -468,12 +599,19 @@ char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
 		why = "it has several names (hard links), and only one can be written to; "
 		      "copy it";
 		break;
+	case -EREMOTE:
+		why = "another user made it, in a directory where anyone may make files; name "
+		      "another file";
+		break;
 	case -EROFS:
 		why = "it, its directory or the file system is read-only";
 		break;
 	case -EACCES:
 	case -EPERM:
 		why = "permission denied for the file or its directory";
+		break;
+	case -EINPROGRESS:
+		why = "a change of it was cut off; commd --store takes that back";
 		break;
 	case -ENOSPC:
 	case -EDQUOT:

@@ -51,9 +51,12 @@ struct comm_store {
 	struct comm_edge_table cells;
 	struct comm_placements placements;
 	struct comm_origins origins;
+	struct comm_counts counts;
+	struct comm_cachelines cachelines;
 	uint64_t quota_bytes;
-	bool has_ballast;
-	bool is_capped; /* the disk was full: the file grows no more */
+	int ballast_fd;	  /* -1: none */
+	bool has_ballast; /* it takes the space that it is for */
+	bool is_capped;	  /* the disk was full: the file grows no more */
 };
 
 static int exec(struct comm_store *store, const char *sql)
@@ -63,23 +66,30 @@ static int exec(struct comm_store *store, const char *sql)
 	return comm_schema_errno(store->db);
 }
 
+/* As SQLite does, which may have its own way to (daemon/remover.h). */
+static void remove_file(const char *name)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	vfs->xDelete(vfs, name, 0);
+}
+
 static bool beside(const struct comm_store *store, const char *suffix, char name[PATH_MAX])
 {
 	return snprintf(name, PATH_MAX, "%s%s", store->file.name, suffix) < PATH_MAX;
 }
 
 /* Allocates disk space for a file now, so that the file has it when the disk is full. */
-static bool reserve(const char *name, int flags)
+static bool reserve(int fd)
 {
-	int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0640);
-	bool done = fd >= 0 && posix_fallocate(fd, 0, STORE_RESERVE_BYTES) == 0;
+	return fd >= 0 && posix_fallocate(fd, 0, STORE_RESERVE_BYTES) == 0;
+}
 
-	if (fd >= 0) {
-		if (flags & O_CREAT && fchmod(fd, 0640) < 0)
-			done = false;
-		close(fd);
-	}
-	return done;
+/* Gives the ballast's space back.  The file stays: in the midst of a run none can be made. */
+static void ballast_drop(struct comm_store *store)
+{
+	if (store->ballast_fd >= 0)
+		store->has_ballast = ftruncate(store->ballast_fd, 0) < 0;
 }
 
 /* What has the ballast's name is of a writer that was killed, or made to be written to: it goes. */
@@ -87,12 +97,29 @@ static void ballast_make(struct comm_store *store)
 {
 	char name[PATH_MAX];
 
-	if (!beside(store, "-ballast", name))
-		return;
-	unlink(name);
-	store->has_ballast = reserve(name, O_CREAT | O_EXCL);
+	if (store->ballast_fd < 0 && beside(store, "-ballast", name)) {
+		remove_file(name);
+		store->ballast_fd =
+			open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0640);
+		/* As the store has, whatever the umask: who may read the one may see the other. */
+		if (store->ballast_fd >= 0)
+			(void)!fchmod(store->ballast_fd, 0640);
+	}
+	store->has_ballast = reserve(store->ballast_fd);
 	if (!store->has_ballast)
-		unlink(name);
+		ballast_drop(store);
+}
+
+static void ballast_remove(struct comm_store *store)
+{
+	char name[PATH_MAX];
+
+	if (store->ballast_fd < 0)
+		return;
+	close(store->ballast_fd);
+	store->ballast_fd = -1;
+	if (beside(store, "-ballast", name))
+		remove_file(name);
 }
 
 /* SQLite ignores the reserved bytes: they follow the last valid frame of the log. */
@@ -100,17 +127,14 @@ static void reserve_log(struct comm_store *store)
 {
 	char name[PATH_MAX];
 
-	if (beside(store, "-wal", name))
-		reserve(name, 0);
-}
+	int fd;
 
-static void ballast_drop(struct comm_store *store)
-{
-	char name[PATH_MAX];
-
-	if (store->has_ballast && beside(store, "-ballast", name))
-		unlink(name);
-	store->has_ballast = false;
+	if (!beside(store, "-wal", name))
+		return;
+	fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	reserve(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int64_t pages(struct comm_store *store)
@@ -195,7 +219,8 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	if (!err)
 		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
 				  "SELECT max(id) FROM site; SELECT max(id) FROM function;"
-				  "SELECT max(id) FROM context; SELECT max(id) FROM region;"
+				  "SELECT max(id) FROM context; SELECT max(id) FROM region; SELECT "
+				  "max(id) FROM type;"
 				  "SELECT slice FROM edge ORDER BY run DESC LIMIT 1");
 	if (!err)
 		err = set_quota(store);
@@ -239,7 +264,7 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 	*err_ret = NULL;
 	if (!store)
 		return -ENOMEM;
-	store->file.fd = -1;
+	store->file.fd = store->ballast_fd = -1;
 	store->quota_bytes = config->quota_bytes;
 	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
 	store->path = strdup(config->path);
@@ -280,7 +305,7 @@ static void leave(struct comm_store *store)
 	for (size_t i = 0; i < sizeof(left) / sizeof(*left) && lstat(store->file.name, &st) < 0;
 	     i++)
 		if (beside(store, left[i], name))
-			unlink(name);
+			remove_file(name);
 }
 
 void comm_store_close(struct comm_store *store)
@@ -296,7 +321,9 @@ void comm_store_close(struct comm_store *store)
 	comm_edge_table_deinit(&store->cells);
 	comm_placements_deinit(&store->placements);
 	comm_origins_deinit(&store->origins);
-	ballast_drop(store);
+	comm_counts_deinit(&store->counts);
+	comm_cachelines_deinit(&store->cachelines);
+	ballast_remove(store);
 	if (store->lost) {
 		leave(store);
 	} else if (was_opened) {
@@ -304,9 +331,11 @@ void comm_store_close(struct comm_store *store)
 		 * A reader without the right to write cannot open a WAL database whose
 		 * log is gone, so a closed store has a plain journal.  With readers
 		 * connected the change of journal fails, which leaves the log that they need.
+		 * The change itself is one page; its own journal would be a file, which cannot be made
+		 * at the end of a run, and what is lost without one is shown by test_crash.
 		 */
 		sqlite3_busy_timeout(store->db, 0);
-		sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+		sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY", NULL, NULL, NULL);
 	}
 	sqlite3_close(store->db);
 	comm_store_file_close(&store->file);
@@ -418,12 +447,13 @@ static int begin_run(struct comm_store *store, void *ctx)
 
 	if (err)
 		return err;
-	if (sqlite3_prepare_v2(store->db,
-			       "INSERT INTO run (source, event, estimator, command, host, notes,"
-			       " start_ns, start_unix_ns, overhead_limit, granularity_bytes, uuid,"
-			       " sampled_ends, factor_sd, confusion_sd, label, floor)"
-			       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
-			       -1, &stmt, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    store->db,
+		    "INSERT INTO run (source, event, estimator, command, host, notes,"
+		    " start_ns, start_unix_ns, overhead_limit, granularity_bytes, uuid,"
+		    " sampled_ends, factor_sd, confusion_sd, label, floor, numa)"
+		    " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
+		    -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	for (int i = 0; i < 6; i++)
 		sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
@@ -437,6 +467,7 @@ static int begin_run(struct comm_store *store, void *ctx)
 	sqlite3_bind_double(stmt, 14, model->confusion_sd);
 	sqlite3_bind_text(stmt, 15, text(info->label), -1, SQLITE_STATIC);
 	sqlite3_bind_double(stmt, 16, isfinite(info->floor) ? info->floor : 0);
+	sqlite3_bind_text(stmt, 17, text(info->numa), -1, SQLITE_STATIC);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);
@@ -486,7 +517,7 @@ struct slice {
 };
 
 static int take_placements(struct comm_store *store, struct comm_slice_info *info,
-			   uint32_t n_threads)
+			   const struct comm_naming *naming)
 {
 	int err = 0;
 
@@ -494,9 +525,8 @@ static int take_placements(struct comm_store *store, struct comm_slice_info *inf
 	for (size_t i = 0; i < info->n_placements && !err; i++) {
 		const struct comm_placement *p = &info->placement[i];
 
-		err = comm_placements_add(&store->placements,
-					  p->thread < n_threads ? p->thread : COMM_ID_OTHER, p->cpu,
-					  p->samples);
+		err = comm_placements_add(&store->placements, comm_naming_thread(naming, p->thread),
+					  p->cpu, p->samples);
 	}
 	if (!err)
 		comm_placements_fold(&store->placements, store->row_cap,
@@ -516,8 +546,7 @@ static int take_origins(struct comm_store *store, struct comm_slice_info *info,
 	for (size_t i = 0; i < info->n_origins && !err; i++) {
 		struct comm_origin o = info->origin[i];
 
-		if (o.thread >= naming->n_threads)
-			o.thread = COMM_ID_OTHER;
+		o.thread = comm_naming_thread(naming, o.thread);
 		err = comm_dictionary_context(&store->dict, naming, o.site, &o.site);
 		if (!err)
 			err = comm_dictionary_object(&store->dict, naming, o.object, &o.object);
@@ -529,6 +558,61 @@ static int take_origins(struct comm_store *store, struct comm_slice_info *info,
 	comm_origins_sort(&store->origins);
 	info->origin = store->origins.origin;
 	info->n_origins = store->origins.n;
+	return err;
+}
+
+static int take_counts(struct comm_store *store, struct comm_slice_info *info,
+		       const struct comm_naming *naming)
+{
+	int err = 0;
+
+	comm_counts_clear(&store->counts);
+	for (size_t i = 0; i < info->n_counts && !err; i++) {
+		struct comm_count c = info->count[i];
+
+		if (c.counter >= info->n_counters || c.counter >= COMM_COUNTERS_MAX ||
+		    !isfinite(c.value))
+			continue;
+		c.thread = comm_naming_thread(naming, c.thread);
+		err = comm_dictionary_region(&store->dict, naming, c.region, &c.region);
+		if (!err)
+			err = comm_dictionary_counter(&store->dict, c.counter,
+						      info->counter[c.counter], &c.counter);
+		if (!err)
+			err = comm_counts_add(&store->counts, &c);
+	}
+	if (!err)
+		comm_counts_fold(&store->counts, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
+	comm_counts_sort(&store->counts);
+	info->count = store->counts.count;
+	info->n_counts = store->counts.n;
+	return err;
+}
+
+static int take_cachelines(struct comm_store *store, struct comm_slice_info *info,
+			   const struct comm_naming *naming)
+{
+	const struct comm_cachelines *from = info->cachelines;
+	struct comm_cachelines *to = &store->cachelines;
+	int err = 0;
+
+	comm_cachelines_clear(to);
+	for (size_t i = 0; from && i < from->n_lines && !err; i++)
+		err = comm_cachelines_add(to, &from->line[i], NULL);
+	for (size_t i = 0; from && i < from->n_uses && !err; i++) {
+		struct comm_cacheline_use use = from->use[i];
+
+		use.thread = comm_naming_thread(naming, use.thread);
+		err = comm_dictionary_context(&store->dict, naming, use.site, &use.site);
+		if (!err)
+			err = comm_dictionary_object(&store->dict, naming, use.object, &use.object);
+		if (!err)
+			err = comm_cachelines_add_use(to, &use, NULL);
+	}
+	if (!err)
+		err = comm_cachelines_fold(to, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
+	comm_cachelines_sort(to);
+	info->cachelines = to;
 	return err;
 }
 
@@ -544,10 +628,8 @@ static int write_slice(struct comm_store *store, void *ctx)
 	for (size_t i = 0; i < slice->n && !err; i++) {
 		struct comm_edge e = slice->edges[i];
 
-		if (e.src_thread >= naming->n_threads)
-			e.src_thread = COMM_ID_OTHER;
-		if (e.dst_thread >= naming->n_threads)
-			e.dst_thread = COMM_ID_OTHER;
+		e.src_thread = comm_naming_thread(naming, e.src_thread);
+		e.dst_thread = comm_naming_thread(naming, e.dst_thread);
 		/* From here on an edge's sites are contexts. */
 		err = comm_dictionary_context(&store->dict, naming, e.src_site, &e.src_site);
 		if (!err)
@@ -562,9 +644,13 @@ static int write_slice(struct comm_store *store, void *ctx)
 		err = comm_edge_table_fold(&store->cells, store->row_cap,
 					   &info.loss[COMM_LOSS_CELLS]);
 	if (!err)
-		err = take_placements(store, &info, naming->n_threads);
+		err = take_placements(store, &info, naming);
 	if (!err)
 		err = take_origins(store, &info, naming);
+	if (!err)
+		err = take_counts(store, &info, naming);
+	if (!err)
+		err = take_cachelines(store, &info, naming);
 	if (err)
 		return err;
 	comm_edge_table_sort(&store->cells);

@@ -9,6 +9,8 @@
 #ifndef COMM_STORE_H
 #define COMM_STORE_H
 
+#include "cacheline.h"
+#include "count.h"
 #include "edge.h"
 #include "error_model.h"
 #include "event.h"
@@ -23,7 +25,7 @@ enum { COMM_LABEL_BYTES = 100 };
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
-	/* Most edges, placements and ends with origins of one slice; the others are folded. */
+	/* Most edges, placements, ends with origins, counts and uses of lines of a slice. */
 	uint32_t row_cap;
 	uint64_t detail_ns; /* full detail kept that long, then rolled up */
 	uint64_t rollup_ns; /* width of a rolled-up slice */
@@ -44,6 +46,7 @@ struct comm_run_info {
 	uint32_t granularity_bytes;
 	const char *notes; /* "" or what was missing: "no BPF: ..." */
 	const char *label; /* what the user calls the run; NULL: nothing */
+	const char *numa; /* which CPUs are on which node, "0:0-3,8;1:4-7"; "" or NULL: not known */
 };
 
 struct comm_slice_info {
@@ -54,12 +57,22 @@ struct comm_slice_info {
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
 	struct comm_unwritten unwritten;
 	uint64_t loss[COMM_LOSS_MAX];
+	/* Of a wide slice: how many parts its strands are made of, and these (schema.c); else 0. */
+	uint64_t parts;
+	struct comm_strands enabled, unwritten_strands;
 	/* Where threads ran, each (thread, cpu) once; the caller's, may be NULL. */
 	const struct comm_placement *placement;
 	size_t n_placements;
 	/* Where loads found their data, each reading end once; likewise. */
 	const struct comm_origin *origin;
 	size_t n_origins;
+	/* Counts, each (thread, region, counter) once, of counters by their names; likewise. */
+	const struct comm_count *count;
+	size_t n_counts;
+	const char *const *counter;
+	uint32_t n_counters;
+	/* Lines that threads take from each other; likewise. */
+	const struct comm_cachelines *cachelines;
 };
 
 /*

@@ -47,7 +47,8 @@ static int resolve(const char *path, char ret[PATH_MAX])
 	char directory[PATH_MAX], real[PATH_MAX];
 	size_t n = slash ? (size_t)(slash - path) + 1 : 0;
 
-	if (n >= sizeof(directory))
+	/* SQLite and the writer have files beside it. */
+	if (n >= sizeof(directory) || strlen(base) + strlen("-ballast") > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(directory, path, n);
 	directory[n] = '\0';
@@ -55,6 +56,20 @@ static int resolve(const char *path, char ret[PATH_MAX])
 		return -errno;
 	n = snprintf(ret, PATH_MAX, "%s%s%s", real, real[1] ? "/" : "", base);
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+bool comm_store_file_is_planted(const char *name, const struct stat *st, uid_t also)
+{
+	const char *slash = strrchr(name, '/');
+	char directory[PATH_MAX] = ".";
+	struct stat of;
+
+	if (slash && snprintf(directory, sizeof(directory), "%.*s", (int)(slash - name) + 1,
+			      name) >= PATH_MAX)
+		return true;
+	if (st->st_uid == geteuid() || st->st_uid == also || stat(directory, &of))
+		return false;
+	return of.st_mode & S_ISVTX && of.st_mode & S_IWOTH && st->st_uid != of.st_uid;
 }
 
 static int type_error(const struct stat *st)
@@ -93,6 +108,10 @@ static int open_file(const char *name)
 	fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
+	if (fstat(fd, &st) || comm_store_file_is_planted(name, &st, geteuid())) {
+		close(fd);
+		return -EREMOTE;
+	}
 	return fd;
 }
 

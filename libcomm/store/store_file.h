@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct comm_store_file {
@@ -21,7 +22,7 @@ struct comm_store_file {
 /*
  * Makes the file where there is none.  -EBUSY: *ret_holder is writing to it (0: unknown);
  * -ELOOP: it is a symbolic link; -EMLINK: it has several names; -EMEDIUMTYPE, -EISDIR: it is no
- * regular file.
+ * regular file; -EREMOTE: it is planted.
  */
 int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder);
 /* For one that was not opened, with fd -1, too. */
@@ -29,6 +30,11 @@ void comm_store_file_close(struct comm_store_file *file);
 /* -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -ENODATA: cut. */
 int comm_store_file_check(struct comm_store_file *file);
 
+/*
+ * Whether another user made the file in a directory where anyone may, such as /tmp, for this one
+ * to write to: as fs.protected_regular of the kernel has it.  also: who may have made it.
+ */
+bool comm_store_file_is_planted(const char *name, const struct stat *st, uid_t also);
 /* The writer's pid; 0: there is none.  Any descriptor of the file serves. */
 pid_t comm_store_file_writer(int fd);
 

@@ -19,14 +19,29 @@ enum mode {
 	N_MODES,
 };
 
+/* What a write is for, by its file and by whether a log is open. */
+enum purpose {
+	SCHEMA, /* the tables are made, or another version's are changed, in plain journal mode */
+	LOG,	/* a slice is stored */
+	CHECKPOINT,
+	N_PURPOSES,
+};
+
+static const char *const purposes[] = {"of the schema", "to the log", "of checkpoints"};
+
 static sqlite3_vfs crashing;
 static sqlite3_vfs *real;
 static enum mode mode;
 static uint64_t n_writes, fails_at; /* 0: never */
+enum { WRITES_MAX = 4096 };
+
+static uint8_t purpose_at[WRITES_MAX]; /* of each write, when none fails */
+static int n_logs;		       /* open */
 
 struct crash_file {
 	sqlite3_file base;
 	sqlite3_file *file; /* behind this struct */
+	bool is_log;
 };
 
 static sqlite3_file *file_of(sqlite3_file *file)
@@ -34,14 +49,24 @@ static sqlite3_file *file_of(sqlite3_file *file)
 	return ((struct crash_file *)file)->file;
 }
 
-static bool fails(void)
+static enum purpose purpose_of(const sqlite3_file *file)
+{
+	if (((const struct crash_file *)file)->is_log)
+		return LOG;
+	return n_logs ? CHECKPOINT : SCHEMA;
+}
+
+static bool fails(enum purpose purpose)
 {
 	n_writes++;
+	if (!fails_at && n_writes < WRITES_MAX)
+		purpose_at[n_writes] = purpose;
 	return fails_at && (mode == ONCE ? n_writes == fails_at : n_writes >= fails_at);
 }
 
 static int crash_close(sqlite3_file *f)
 {
+	n_logs -= ((struct crash_file *)f)->is_log;
 	return file_of(f)->pMethods->xClose(file_of(f));
 }
 
@@ -52,7 +77,7 @@ static int crash_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 
 static int crash_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
-	if (fails()) {
+	if (fails(purpose_of(f))) {
 		if (mode == HALF && n_writes == fails_at)
 			file_of(f)->pMethods->xWrite(file_of(f), from, n / 2, at);
 		return SQLITE_IOERR_WRITE;
@@ -62,7 +87,8 @@ static int crash_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 a
 
 static int crash_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
-	return fails() ? SQLITE_IOERR_TRUNCATE : file_of(f)->pMethods->xTruncate(file_of(f), size);
+	return fails(purpose_of(f)) ? SQLITE_IOERR_TRUNCATE
+				    : file_of(f)->pMethods->xTruncate(file_of(f), size);
 }
 
 /* Nothing is made durable: a machine that stops is not what the kernel would see. */
@@ -70,7 +96,7 @@ static int crash_sync(sqlite3_file *f, int flags)
 {
 	(void)f;
 	(void)flags;
-	return fails() ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+	return fails(purpose_of(f)) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int crash_size(sqlite3_file *f, sqlite3_int64 *ret)
@@ -156,9 +182,13 @@ static int crash_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int f
 	(void)vfs;
 	file->file = (sqlite3_file *)(file + 1);
 	file->base.pMethods = NULL;
+	file->is_log = false;
 	rc = real->xOpen(real, name, file->file, flags, ret);
-	if (file->file->pMethods)
+	if (file->file->pMethods) {
 		file->base.pMethods = &methods;
+		file->is_log = flags & SQLITE_OPEN_WAL;
+		n_logs += file->is_log;
+	}
 	return rc;
 }
 
@@ -166,7 +196,8 @@ static int crash_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
 	(void)vfs;
 	(void)sync;
-	return fails() ? SQLITE_IOERR_DELETE : real->xDelete(real, name, 0);
+	return fails(n_logs ? CHECKPOINT : SCHEMA) ? SQLITE_IOERR_DELETE
+						   : real->xDelete(real, name, 0);
 }
 
 static void install(void)
@@ -319,10 +350,11 @@ static void remove_store(void)
 	}
 }
 
-static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t step)
+/* At each write of the schema and of checkpoints, and at each log_step-th to the log. */
+static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t log_step)
 {
+	uint64_t n, n_of[N_PURPOSES] = {0};
 	char made[160];
-	uint64_t n;
 
 	fails_at = 0;
 	make();
@@ -332,12 +364,19 @@ static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t s
 	n_writes = 0;
 	assert_true(writes() >= 0);
 	n = n_writes;
-	print_message("%llu writes\n", (unsigned long long)n);
-	assert_true(n > 40);
+	assert_true(n < WRITES_MAX);
+	for (uint64_t at = 1; at <= n; at++)
+		n_of[purpose_at[at]]++;
+	for (int i = 0; i < N_PURPOSES; i++) {
+		print_message("%llu writes %s\n", (unsigned long long)n_of[i], purposes[i]);
+		assert_true(n_of[i] >= 10);
+	}
 	for (mode = 0; mode < N_MODES; mode++) {
-		for (uint64_t at = 1; at <= n; at += step) {
+		for (uint64_t at = 1; at <= n; at++) {
 			int stored;
 
+			if (purpose_at[at] == LOG && at % log_step)
+				continue;
 			fails_at = 0;
 			remove_store();
 			if (!access(made, F_OK))

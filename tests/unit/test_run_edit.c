@@ -6,8 +6,8 @@
 
 enum { BATCHES = 300 }; /* slices: more than are deleted in one transaction */
 
-static const char *const tables[] = {"edge",   "slice",	 "loss",  "placement",
-				     "origin", "thread", "object"};
+static const char *const tables[] = {"edge",	  "slice",	   "loss",   "placement", "origin",
+				     "cacheline", "cacheline_use", "thread", "object"};
 
 static double rows_of(int run)
 {

@@ -152,6 +152,40 @@ static void test_links(void **state)
 }
 
 /* What stands beside the store under a name that it uses is replaced or refused, never written. */
+/* What another user has put into a directory where all may is not written to. */
+static void test_planted(void **state)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal", ""};
+	struct comm_store_config c = config();
+	struct comm_store *store;
+	char name[160], *err;
+	int fd;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(dir, 01777), 0);
+	comm_store_close(open_store(&c));
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		fd = open(name, O_RDWR | O_CREAT, 0666);
+		assert_int_equal(*suffixes[i] ? write(fd, "planted", 7) : 7, 7);
+		assert_int_equal(close(fd), 0);
+		assert_int_equal(chown(name, 65534, 65534), 0);
+		if (!comm_store_open(&c, &store, &err))
+			fail_msg("%s", suffixes[i]);
+		if (!*suffixes[i])
+			assert_non_null(strstr(err, "another user made it"));
+		free(err);
+		assert_int_equal(unlink(name), 0);
+	}
+	/* In a directory of one's own it may be another's: root's, at a store of a user. */
+	assert_int_equal(chmod(dir, 0755), 0);
+	comm_store_close(open_store(&c));
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	comm_store_close(open_store(&c));
+}
+
 static void test_links_beside(void **state)
 {
 	static const char *const suffixes[] = {"-ballast", "-wal", "-shm", "-journal"};
@@ -393,6 +427,60 @@ static void test_stores_what_it_is_given(void **state)
 	comm_store_close(store);
 }
 
+/* A place in the table of threads is given again: each thread has a row, by its id. */
+static void test_thread_of_a_later_round(void **state)
+{
+	enum { LATER = 1 + 2 * COMM_THREADS_MAX, NEVER = 1 + 3 * COMM_THREADS_MAX };
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_edge edges[] = {
+		{.src_thread = 1, .dst_thread = LATER, .bytes = 1, .bursts = 1},
+		{.src_thread = NEVER, .dst_thread = LATER, .bytes = 2, .bursts = 1},
+		{.src_thread = LATER, .dst_thread = UINT32_MAX, .bytes = 4, .bursts = 1},
+	};
+
+	(void)state;
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 1), 0);
+	assert_true(query("SELECT count(*) FROM thread WHERE id > 65536") == 0);
+	names->thread[1].round = 2;
+	names->thread[1].tid = 777;
+	assert_int_equal(write_at(store, 1, edges, 3), 0);
+	assert_true(query("SELECT tid FROM thread WHERE id = 131073") == 777);
+	assert_true(query("SELECT count(*) FROM thread WHERE id = 1 AND tid <> 777") == 1);
+	assert_true(query("SELECT bytes FROM edge WHERE src_thread = 1 AND dst_thread = 131073") ==
+		    1);
+	assert_true(query("SELECT bytes FROM edge WHERE src_thread = 0 AND dst_thread = 131073") ==
+		    2);
+	assert_true(query("SELECT bytes FROM edge WHERE src_thread = 131073 AND dst_thread = 0") ==
+		    4);
+	comm_store_close(store);
+}
+
+/* A line that reads two fields is two contexts of one site. */
+static void test_types(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_edge edge = {.src_site = 2, .dst_site = 3, .bytes = 1, .bursts = 1};
+
+	(void)state;
+	assert_int_equal(begin(store), 1);
+	names->site[2].type = "struct client";
+	names->site[2].field = "querybuf";
+	names->site[2].field_offset = 72;
+	names->site[3] = names->site[2];
+	names->site[3].field = "";
+	names->site[3].field_offset = 0;
+	assert_int_equal(write_at(store, 0, &edge, 1), 0);
+	comm_store_close(store);
+	assert_true(query("SELECT count(*) FROM context c JOIN type t ON t.id = c.type"
+			  " WHERE t.name = 'struct client'") == 2);
+	assert_true(query("SELECT count(DISTINCT site) FROM context WHERE type > 1") == 1);
+	assert_true(query("SELECT offset FROM type WHERE field = 'querybuf'") == 72);
+	assert_true(query("SELECT count(*) FROM context WHERE type < 1") == 0);
+}
+
 /* An inner region may come first, and one of a damaged file may be its own parent. */
 static void test_regions(void **state)
 {
@@ -528,10 +616,13 @@ int main(void)
 		TEST(test_one_writer),
 		TEST(test_links),
 		TEST(test_links_beside),
+		TEST(test_planted),
 		TEST(test_taken_away),
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
+		TEST(test_thread_of_a_later_round),
+		TEST(test_types),
 		TEST(test_regions),
 		TEST(test_runs_say_what_they_are),
 		TEST(test_survives_nonsense),
