@@ -45,6 +45,7 @@ enum comm_exact_kind {
 	COMM_EXACT_END,	  /* the last record */
 	COMM_EXACT_REGION,
 	COMM_EXACT_WITHIN,
+	COMM_EXACT_FRAMES, /* a uint64_t: how many frames (COMM_FRAME()) began */
 };
 
 struct comm_exact_header {
@@ -126,7 +127,8 @@ struct comm_exact_file_phase {
 struct comm_exact_file_edge {
 	uint32_t src, dst; /* actors */
 	uint32_t object;
-	uint32_t reserved;
+	uint32_t
+		back; /* written in: 1 the frame in which it is read, 2 that before, 3 earlier; 0: no frames */
 	uint64_t bytes;
 	uint64_t first_bytes;
 };

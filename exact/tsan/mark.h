@@ -14,5 +14,6 @@ struct comm_mark_stack {
 };
 
 void comm_exact_mark(const struct comm_mark_stack *stack);
+void comm_exact_frame(uint64_t frame);
 
 #endif

@@ -209,6 +209,7 @@ static void put_edges(void)
 			}
 			e.src = actor_of(edge[i].key >> 32);
 			e.dst = actor_of(t->slot_bits | reading);
+			e.back = edge[i].key >> COMM_FUNCTION_BITS & 3;
 			put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
 			result.edges++;
 		}
@@ -365,6 +366,7 @@ static void put_all(void)
 					   .start_ns = result.start_ns,
 					   .start_unix_ns = result.start_unix_ns};
 	struct comm_exact_file_end end = {.wall_ns = now_ns - result.start_ns};
+	const uint64_t frames = comm_exact_frames;
 	static const char magic[] = COMM_EXACT_MAGIC;
 	size_t i;
 
@@ -379,6 +381,7 @@ static void put_all(void)
 	put_code();
 	put_regions();
 	put_threads();
+	put_record(COMM_EXACT_FRAMES, &frames, sizeof(frames), NULL, 0, NULL, 0);
 	put_record(COMM_EXACT_OBJECT, &other, sizeof(other), "(other)", 7, NULL, 0);
 	end.edges = result.edges;
 	put_record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);

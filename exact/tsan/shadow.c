@@ -158,7 +158,8 @@ void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)
 	if (!comm_shadow)
 		return;
 	for (i = 0; i < len_bytes >> comm_shadow_shift; i++)
-		dst[i] = (struct comm_cell){.writer = src[i].writer, .seen = src[i].seen};
+		dst[i] = (struct comm_cell){
+			.writer = src[i].writer, .frame = src[i].frame, .seen = src[i].seen};
 }
 
 /*
@@ -166,12 +167,12 @@ void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)
  * handler on this very thread interrupted: go on, it cannot finish before us.
  * A process that was killed in between never gives the lock back, hence a limit.
  */
-int comm_cell_wait(struct comm_cell *cell, uint32_t owner)
+int comm_cell_wait(struct comm_cell *cell, uint16_t owner)
 {
 	unsigned int i;
 
 	for (i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
-		uint32_t old = 0;
+		uint16_t old = 0;
 
 		if (__atomic_compare_exchange_n(&cell->lock, &old, owner, 0, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))

@@ -21,8 +21,9 @@
 
 struct comm_cell {
 	uint32_t writer; /* thread slot << COMM_FUNCTION_BITS | function; 0: nobody */
-	uint32_t lock;
-	uint64_t seen; /* bit slot % 64: has read it since the last write */
+	uint16_t lock;
+	uint16_t frame; /* in which it was written: comm_exact_frame_now then */
+	uint64_t seen;	/* bit slot % 64: has read it since the last write */
 };
 
 _Static_assert(sizeof(struct comm_cell) == 16, "the shadow's size depends on it");
@@ -57,12 +58,12 @@ static inline int comm_cell_crossed(uint64_t addr, uint64_t len_bytes)
 }
 
 /* Returns 0 when the caller need not unlock. */
-int comm_cell_wait(struct comm_cell *cell, uint32_t owner);
+int comm_cell_wait(struct comm_cell *cell, uint16_t owner);
 
 /* owner: not 0, another one for each thread. */
-static inline int comm_cell_lock(struct comm_cell *cell, uint32_t owner)
+static inline int comm_cell_lock(struct comm_cell *cell, uint16_t owner)
 {
-	uint32_t old = 0;
+	uint16_t old = 0;
 
 	if (__builtin_expect(__atomic_compare_exchange_n(&cell->lock, &old, owner, 0,
 							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),

@@ -36,6 +36,8 @@ struct dictionary {
 static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_REGION_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
+uint16_t comm_exact_frame_now;
+uint64_t comm_exact_frames;
 
 static struct dictionary *dictionary;
 static int self_first, has_key;
@@ -278,7 +280,10 @@ static uint32_t region_within(uint32_t parent, const char *name)
 	return COMM_EXACT_REGION_OTHER;
 }
 
-/* The header calls this after each change; a name that is NULL has no region of its own. */
+/*
+ * The header calls this after each change; a name that is NULL has no region of its own, nor has
+ * code in place of one (COMM_MARK_CODE(), a negative number).
+ */
 void comm_exact_mark(const struct comm_mark_stack *stack)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
@@ -287,17 +292,33 @@ void comm_exact_mark(const struct comm_mark_stack *stack)
 
 	for (i = 0; i < stack->depth && i < COMM_EXACT_MARKS && region != COMM_EXACT_REGION_OTHER;
 	     i++)
-		region = stack->name[i] ? region_within(region, stack->name[i])
-					: COMM_EXACT_REGION_OTHER;
+		region = (intptr_t)stack->name[i] > 0 ? region_within(region, stack->name[i])
+						      : COMM_EXACT_REGION_OTHER;
 	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
 	t->is_marked = 1;
 	t->function = comm_exact_function_within(t, t->function);
 }
 
+/* Likewise: that frame begins.  Frames are of the process that writes the result. */
+void comm_exact_frame(uint64_t frame)
+{
+	struct comm_exact_thread *t;
+
+	comm_exact_init();
+	comm_exact_frames = frame;
+	comm_exact_frame_now = (frame - 1) % COMM_EXACT_FRAME_WRAP + 1;
+	/*
+	 * What a thread read last it would go on counting as of no frame (comm_exact_read_now()).  One that
+	 * comes in between does, as long as it reads nothing else.
+	 */
+	for (t = comm_exact_threads(); t && frame == 1; t = t->next)
+		__atomic_store_n(&t->last_key, 0, __ATOMIC_RELAXED);
+}
+
 static void read_cell(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,
 		      uint32_t function)
 {
-	uint64_t key = (uint64_t)cell->writer << 32 | function;
+	uint64_t key = (uint64_t)cell->writer << 32 | comm_exact_back(cell->frame) | function;
 	struct comm_exact_edge *e = key == t->last_key ? t->last : comm_exact_edge(t, key);
 
 	e->bytes += len_bytes;
@@ -330,6 +351,7 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 
 	for (; cells; cells--, cell++) {
 		cell->writer = t->slot_bits | function;
+		cell->frame = comm_exact_frame_now;
 		cell->seen = t->after_write;
 	}
 }

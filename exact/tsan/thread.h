@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What each thread has read: a hash table of its own, keyed by the writer
- * (thread and function) and the reading function.  Only the thread itself
+ * (thread and function), the reading function and how many frames lie between.  Only the thread itself
  * changes its table; whoever dumps reads it as it is.  All of it stands on memory
  * that children of fork() share.
  */
@@ -33,7 +33,8 @@ enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST 
 enum { COMM_FUNCTION_KERNEL = 1, COMM_FUNCTION_UNKNOWN, COMM_FUNCTION_FIRST };
 
 struct comm_exact_edge {
-	uint64_t key; /* writer << 32 | reading function; 0: free */
+	/* writer << 32 | frames back << COMM_FUNCTION_BITS | reading function; 0: free */
+	uint64_t key;
 	uint64_t bytes, first_bytes;
 	uint64_t base_bytes, base_first_bytes; /* at the last reset */
 };
@@ -65,6 +66,29 @@ struct comm_exact_identity {
 
 extern __thread struct comm_exact_thread *comm_exact_self
 	__attribute__((tls_model("initial-exec")));
+
+/*
+ * The frame that the process is in, 0 before the first one: all that is kept of its number in a cell.
+ * After COMM_EXACT_FRAME_WRAP it begins again at 1, so what was written as many frames ago seems to be new.
+ */
+enum { COMM_EXACT_FRAME_WRAP = UINT16_MAX };
+extern uint16_t comm_exact_frame_now;
+/* How many have begun. */
+extern uint64_t comm_exact_frames;
+
+/*
+ * In an edge's key, what the writing end of --by-frame is: none before the first frame, and else 1 for
+ * this frame, 2 for the one before it, 3 for earlier ones.
+ */
+static inline uint64_t comm_exact_back(uint16_t written)
+{
+	uint16_t now = comm_exact_frame_now;
+	uint32_t back = now - written + (written > now ? COMM_EXACT_FRAME_WRAP : 0);
+
+	if (__builtin_expect(!now, 1))
+		return 0;
+	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_FUNCTION_BITS;
+}
 
 void comm_exact_threads_init(void);
 struct comm_exact_thread *comm_exact_thread_create(void);
@@ -110,6 +134,7 @@ static inline void comm_exact_read_now(uint64_t addr, uint64_t len_bytes)
 
 	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
 		e = t->last;
+		/* Since the first frame the last key says how far back, so it is never this. */
 		if (((uint64_t)cell->writer << 32 | t->function) == t->last_key &&
 		    cell->seen & t->bit) {
 			e->bytes += len_bytes;
@@ -128,6 +153,8 @@ static inline void comm_exact_write_now(uint64_t addr, uint64_t len_bytes)
 
 	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
 		cell->writer = t->slot_bits | t->function;
+		if (__builtin_expect(comm_exact_frame_now, 0))
+			cell->frame = comm_exact_frame_now;
 		cell->seen = t->after_write;
 		return;
 	}

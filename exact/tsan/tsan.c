@@ -119,7 +119,7 @@ void __tsan_func_exit(void)
 #define BEGIN(p)                                           \
 	struct comm_exact_thread *t = comm_exact_thread(); \
 	struct comm_cell *cell = comm_cell((uint64_t)(p)); \
-	int locked = comm_cell_lock(cell, t->slot_bits)
+	int locked = comm_cell_lock(cell, t->slot_bits >> COMM_FUNCTION_BITS)
 #define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)))
 #define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)))
 #define END()                                   \

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	KINDS = COMM_EXACT_WITHIN + 1,
+	KINDS = COMM_EXACT_FRAMES + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -87,6 +87,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_END] = sizeof(struct comm_exact_file_end),
 	[COMM_EXACT_REGION] = sizeof(struct comm_exact_file_region),
 	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
+	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -312,7 +313,7 @@ static int load_edges(struct comm_exact *exact, const struct result_record *r,
 	for (size_t i = 0; i < n; i++) {
 		if (edge[i].src >= exact->run.n_actors || edge[i].dst >= exact->run.n_actors ||
 		    !edge[i].dst || edge[i].object >= exact->run.n_objects ||
-		    edge[i].first_bytes > edge[i].bytes)
+		    edge[i].back > COMM_AGES_BACK || edge[i].first_bytes > edge[i].bytes)
 			return -EBADMSG;
 	}
 	exact->n_edges += n;
@@ -356,6 +357,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_WITHIN:
 			ret = load_within(exact, &r);
+			break;
+		case COMM_EXACT_FRAMES:
+			memcpy(&exact->run.n_frames, r.payload, sizeof(exact->run.n_frames));
 			break;
 		case COMM_EXACT_ACTORS:
 			ret = load_actors(exact, &r, &n_actors);
@@ -465,7 +469,8 @@ int comm_exact_open(const char *path, struct comm_exact **ret, char **err)
 	int fd, rc;
 
 	*err = NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A FIFO would wait for a writer, and a link is not what a command was asked for. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st)) {
 		rc = fail(err, -errno, "%s: %s", path, strerror(errno));
 		goto out;
@@ -580,12 +585,15 @@ int comm_exact_slice(const struct comm_exact *exact, uint32_t index, comm_edge_f
 					       .object = f->object,
 					       .bytes = f->bytes,
 					       .first_bytes = f->first_bytes};
+		if (f->back)
+			edge[n - 1].ages.back[f->back - 1] = (float)f->bytes;
 	}
 	qsort(edge, n, sizeof(*edge), compare_edges);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && !compare_edges(&edge[i], &edge[next]); next++) {
 			edge[i].bytes += edge[next].bytes;
 			edge[i].first_bytes += edge[next].first_bytes;
+			comm_ages_add(&edge[i].ages, &edge[next].ages, 1);
 		}
 		emit(ctx, &edge[i]);
 	}

@@ -27,6 +27,7 @@ struct comm_exact_run {
 	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
 	uint64_t wall_ns;
 	uint64_t accesses, instructions;
+	uint64_t n_frames; /* that began */
 	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_actors, n_phases;
 };
 

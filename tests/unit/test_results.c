@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -54,7 +55,7 @@ static void put_header(struct file *f, uint32_t version)
 /* The parts of a result file that a test may spoil. */
 struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
-	uint32_t region_id, region_parent, within_site, within_region;
+	uint32_t region_id, region_parent, within_site, within_region, back;
 	uint64_t first_bytes;
 	int no_end, after_end;
 };
@@ -71,6 +72,7 @@ static const struct spoil good = {.actor_site = 1,
 				  .region_parent = 1,
 				  .within_site = 1,
 				  .within_region = 2,
+				  .back = 1,
 				  .first_bytes = 8};
 
 static void make(struct file *f, const struct spoil *s)
@@ -83,13 +85,14 @@ static void make(struct file *f, const struct spoil *s)
 		{0}, {0, 1, 0, 0}, {1, s->actor_site, 1, 0}, {1, 1, 2, 0}};
 	struct comm_exact_file_phase phase = {.name_bytes = 1, .start_ns = 5, .end_ns = 6};
 	struct comm_exact_file_edge edges[4] = {
-		{s->edge_src, s->edge_dst, s->edge_object, 0, 100, s->first_bytes},
-		{1, 3, 1, 0, 20, 1},
+		{s->edge_src, s->edge_dst, s->edge_object, s->back, 100, s->first_bytes},
+		{1, 3, 1, 3, 20, 1},
 		{0, 1, 0, 0, 7, 3},
 		{2, 1, 1, 0, 4, 4},
 	};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
+	const uint64_t frames = 12;
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
 	put_header(f, COMM_EXACT_VERSION);
@@ -98,6 +101,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_EDGES, edges, 2 * sizeof(edges[0]), "");
 	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
 	put_record(f, 999, "", 0, "of the future");
+	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	thread.name_bytes = s->name_bytes;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "main");
 	thread.id = s->thread_id;
@@ -179,6 +183,7 @@ static void test_good(void **state)
 	assert_string_equal(comm_exact_run(exact)->command, "prog? arg");
 	assert_int_equal(comm_exact_run(exact)->pid, 77);
 	assert_int_equal(comm_exact_run(exact)->accesses, 50);
+	assert_int_equal(comm_exact_run(exact)->n_frames, 12);
 	assert_string_equal(comm_exact_thread_at(exact, 1)->name, "work");
 	assert_int_equal(comm_exact_thread_at(exact, 1)->tid, 101);
 	assert_null(comm_exact_thread_at(exact, 2));
@@ -201,6 +206,8 @@ static void test_good(void **state)
 	assert_int_equal(got.edge[0].dst_thread, 2);
 	assert_int_equal(got.edge[0].bytes, 120);
 	assert_int_equal(got.edge[0].first_bytes, 9);
+	assert_true(got.edge[0].ages.back[0] == 100 && got.edge[0].ages.back[1] == 0 &&
+		    got.edge[0].ages.back[2] == 20);
 	assert_int_equal(got.edge[1].src_thread, 2);
 	assert_int_equal(got.edge[1].bytes, 4);
 	assert_int_equal(unwritten.bytes, 7);
@@ -239,6 +246,7 @@ static void test_bad_ids(void **state)
 	SPOILT(region_parent, 3);
 	SPOILT(within_site, 2);
 	SPOILT(within_region, 3);
+	SPOILT(back, 4);
 	SPOILT(after_end, 1);
 }
 
@@ -303,6 +311,17 @@ static void test_open(void **state)
 	free(err);
 	assert_int_equal(comm_exact_open("/dev", &exact, &err), -EMEDIUMTYPE);
 	free(err);
+	/* What a command leaves in the place of its result neither holds up nor leads elsewhere. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(60);
+	assert_int_equal(comm_exact_open(path, &exact, &err), -EMEDIUMTYPE);
+	alarm(0);
+	free(err);
+	unlink(path);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	assert_int_equal(comm_exact_open(path, &exact, &err), -ELOOP);
+	free(err);
+	unlink(path);
 }
 
 int main(void)
