@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The cost of a burst and of a single precise access in each estimator. */
+/* The cost of a burst and of a single precise access in each estimator, and beside it. */
 #include "clock.h"
+#include "contention.h"
 #include "estimator.h"
 #include "event.h"
 #include "hash.h"
@@ -89,12 +90,48 @@ static int bench(const struct comm_est_ops *ops, const char *what, uint32_t burs
 	return 0;
 }
 
+/* What stands beside an estimator, as one more; it has no edges. */
+static int contention_create(const struct comm_est_config *config, void **ret)
+{
+	return comm_contention_create(config->cycles_per_ns, (struct comm_contention **)ret);
+}
+
+static void contention_destroy(void *contention)
+{
+	comm_contention_destroy(contention);
+}
+
+static int contention_burst(void *contention, const struct comm_access_burst *burst)
+{
+	comm_contention_burst(contention, burst);
+	return 0;
+}
+
+static int contention_slice(void *contention, uint64_t start_ns, uint64_t end_ns,
+			    comm_edge_fn *emit, void *ctx, struct comm_unwritten *unwritten)
+{
+	struct comm_cachelines table = {0};
+	int err = comm_contention_take(contention, &table);
+
+	(void)start_ns, (void)end_ns, (void)emit, (void)ctx, (void)unwritten;
+	comm_cachelines_deinit(&table);
+	return err;
+}
+
+static const struct comm_est_ops contention = {
+	.name = "(lines)",
+	.create = contention_create,
+	.destroy = contention_destroy,
+	.burst = contention_burst,
+	.slice = contention_slice,
+};
+
 int main(void)
 {
 	struct rusage usage;
 
-	for (int i = 0; comm_estimators[i]; i++) {
-		const struct comm_est_ops *ops = comm_estimators[i];
+	for (int i = 0; i == 0 || comm_estimators[i - 1]; i++) {
+		const struct comm_est_ops *ops = i ? comm_estimators[i - 1] : &contention;
 
 		if (bench(ops, "burst of 64, sweep of 1 MiB", BURSTS, ACCESSES, false, 1 << 20) ||
 		    bench(ops, "burst of 64, sweep of 256 MiB", BURSTS, ACCESSES, false,

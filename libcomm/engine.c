@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "burst.h"
+#include "caller.h"
+#include "contention.h"
 #include "engine.h"
 
 enum {
@@ -29,8 +32,9 @@ enum {
 struct ip_entry {
 	uint64_t ip;
 	uint32_t tgid, generation;
-	uint32_t site;		    /* within region */
+	uint32_t site;		    /* within region, called in caller */
 	uint32_t bare_site, region; /* without it */
+	uint32_t caller;
 	float known;
 	uint64_t asked_ns;
 };
@@ -41,6 +45,7 @@ struct comm_engine {
 	struct comm_space_table *spaces;
 	struct comm_identity identity;
 	void *est;
+	struct comm_contention *contention;
 	uint32_t trigger;
 	uint64_t period;
 	uint64_t slice_start_ns;
@@ -50,6 +55,11 @@ struct comm_engine {
 	struct comm_slice_info slice;
 	struct comm_placements placements; /* of the slice */
 	struct comm_origins origins;	   /* likewise */
+	struct comm_counts counts;	   /* likewise */
+	char counter[COMM_COUNTERS_MAX][COMM_COUNTER_BYTES];
+	const char *counter_at[COMM_COUNTERS_MAX];
+	uint32_t n_counters;
+	struct comm_cachelines cachelines; /* likewise */
 	struct comm_engine_stats stats;
 	struct comm_edge *edges; /* always has room for rest at the end */
 	size_t n_edges, edges_room;
@@ -65,6 +75,7 @@ struct comm_engine {
 	uint64_t marked_ns;
 	uint32_t marked_tid, marked_region;
 	bool has_marks; /* of some thread, ever */
+	struct comm_frames frames;
 };
 
 int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret)
@@ -89,6 +100,8 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 		err = comm_identity_init(&engine->identity, config->inspect);
 	if (!err)
 		err = config->estimator->create(&config->est, &engine->est);
+	if (!err)
+		err = comm_contention_create(config->est.cycles_per_ns, &engine->contention);
 	if (err) {
 		comm_engine_destroy(engine);
 		return err;
@@ -103,11 +116,14 @@ void comm_engine_destroy(struct comm_engine *engine)
 		return;
 	if (engine->est)
 		engine->config.estimator->destroy(engine->est);
+	comm_contention_destroy(engine->contention);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
 	comm_placements_deinit(&engine->placements);
 	comm_origins_deinit(&engine->origins);
+	comm_counts_deinit(&engine->counts);
+	comm_cachelines_deinit(&engine->cachelines);
 	free(engine->edges);
 	free(engine);
 }
@@ -126,9 +142,55 @@ static uint32_t region_at(const struct comm_engine *engine, const struct comm_ev
 		       : COMM_CODE_REGION_NONE;
 }
 
+/* COMM_COUNTERS_MAX: there are too many. */
+static uint32_t counter_named(struct comm_engine *engine, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < engine->n_counters; i++)
+		if (!strcmp(engine->counter[i], name))
+			return i;
+	if (i < COMM_COUNTERS_MAX) {
+		snprintf(engine->counter[i], COMM_COUNTER_BYTES, "%s", name);
+		engine->counter_at[i] = engine->counter[i];
+		engine->n_counters++;
+	}
+	return i;
+}
+
+static void count(struct comm_engine *engine, const char *counter, struct comm_count count)
+{
+	count.counter = counter_named(engine, counter);
+	if (count.counter >= COMM_COUNTERS_MAX || comm_counts_add(&engine->counts, &count))
+		lose(engine, COMM_LOSS_COUNTS, 1);
+}
+
+/* In which region a thread spends its time, as far as samples tell. */
+static void count_region(struct comm_engine *engine, const struct comm_access_burst *burst,
+			 uint32_t region)
+{
+	if (engine->has_marks)
+		count(engine, COMM_COUNTER_SAMPLED,
+		      (struct comm_count){.thread = burst->thread,
+					  .region = region,
+					  .value = (double)burst->period});
+}
+
+/* The functions that called the one that a sample met, as far as accesses ask for them. */
+struct call_chain {
+	uint32_t function[COMM_CALLERS_MAX];
+	unsigned int n;
+	bool is_whole; /* nobody called the last */
+	bool is_known;
+	/* By how many functions the burst has returned from: the call that its access is in. */
+	uint32_t call[COMM_CALLERS_RETURNED + 1];
+	bool has_call[COMM_CALLERS_RETURNED + 1];
+};
+
 /* Site of the instruction at ip, and the share of its addresses that bursts knew. */
 static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
-					 uint64_t ip, uint32_t region, uint64_t now_ns)
+					 uint64_t ip, uint32_t region, uint32_t caller,
+					 uint64_t now_ns)
 {
 	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space);
 	struct ip_entry *entry = &engine->ip[(ip ^ ip >> 12 ^ tgid) & (IP_CACHE - 1)];
@@ -141,16 +203,84 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 		entry->bare_site = comm_sites_get(engine->identity.sites, space, ip, now_ns);
 		entry->site = entry->bare_site;
 		entry->region = COMM_CODE_REGION_NONE;
+		entry->caller = COMM_CALL_UNKNOWN;
 		entry->generation = comm_space_generation(space);
 		entry->asked_ns = now_ns;
 		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
 		entry->known = all && known ? (float)known / (float)all : 1;
 	}
-	if (entry->region != region) {
+	if (entry->region != region || entry->caller != caller) {
 		entry->site = comm_sites_within(engine->identity.sites, entry->bare_site, region);
+		entry->site = comm_sites_called(engine->identity.sites, entry->site, caller);
 		entry->region = region;
+		entry->caller = caller;
 	}
 	return entry;
+}
+
+static uint32_t function_at(struct comm_engine *engine, struct comm_space *space, uint64_t ip,
+			    uint64_t now_ns)
+{
+	struct comm_sites *sites = engine->identity.sites;
+
+	return comm_sites_at(sites, comm_sites_get(sites, space, ip, now_ns))->function;
+}
+
+static void find_callers(struct comm_engine *engine, struct comm_space *space, uint64_t now_ns,
+			 const struct comm_sample *sample, struct call_chain *chain)
+{
+	uint64_t back[COMM_CALLERS_MAX];
+
+	chain->n = comm_callers_find(engine->identity.sites, space, now_ns, sample,
+				     engine->config.callers + COMM_CALLERS_RETURNED, back,
+				     &chain->is_whole);
+	for (unsigned int i = 0; i < chain->n; i++)
+		chain->function[i] = function_at(engine, space, back[i] - 1, now_ns);
+	chain->is_known = true;
+}
+
+/* The call of depth functions in which a burst is that has returned from so many. */
+static uint32_t call_behind(struct comm_engine *engine, const struct call_chain *chain,
+			    unsigned int returns, unsigned int depth)
+{
+	unsigned int end = returns + depth < chain->n ? returns + depth : chain->n;
+	uint32_t call = COMM_CALL_UNKNOWN;
+
+	if (end == chain->n && chain->is_whole && returns <= chain->n)
+		call = COMM_CALL_OUTERMOST;
+	for (; end > returns; end--)
+		call = comm_calls_get(engine->identity.calls, chain->function[end - 1], call);
+	return call;
+}
+
+/* The call in which a burst made an access. */
+static uint32_t caller_of(struct comm_engine *engine, struct comm_space *space, uint64_t now_ns,
+			  const struct comm_sample *sample, const struct comm_burst_access *access,
+			  struct call_chain *chain)
+{
+	const struct comm_burst *burst = &engine->burst;
+	uint32_t within[COMM_CALL_DEPTH_MAX], call;
+	unsigned int depth = engine->config.callers, n = 0;
+	uint16_t at;
+
+	if (!depth || access->call == COMM_BURST_LOST)
+		return COMM_CALL_UNKNOWN;
+	for (at = access->call; at && n < depth; at = burst->call[at - 1].within)
+		within[n++] = function_at(engine, space, burst->call[at - 1].ip, now_ns);
+	if (!chain->is_known && n < depth)
+		find_callers(engine, space, now_ns, sample, chain);
+	if (n || access->returns > COMM_CALLERS_RETURNED) {
+		call = n < depth ? call_behind(engine, chain, access->returns, depth - n)
+				 : COMM_CALL_UNKNOWN;
+		while (n--)
+			call = comm_calls_get(engine->identity.calls, within[n], call);
+		return call;
+	}
+	if (!chain->has_call[access->returns]) {
+		chain->call[access->returns] = call_behind(engine, chain, access->returns, depth);
+		chain->has_call[access->returns] = true;
+	}
+	return chain->call[access->returns];
 }
 
 static bool resolve(struct comm_engine *engine, struct comm_space *space,
@@ -180,6 +310,7 @@ static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
 		lose(engine, COMM_LOSS_CELLS, 1);
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
+	comm_contention_burst(engine->contention, burst);
 }
 
 static void count_end(struct comm_engine *engine, const struct comm_burst *burst)
@@ -226,8 +357,10 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		.trigger = engine->trigger,
 		.period = sample->period ? sample->period : engine->period,
 		.access = engine->access,
+		.frame = comm_frames_at(&engine->frames, event->tgid, event->time_ns),
 	};
 	uint32_t region = region_at(engine, event);
+	struct call_chain chain = {0};
 	/* Where accesses are sampled, the sampled one is the first, whether we have it or not. */
 	uint32_t first = out.trigger == COMM_TRIGGER_ACCESSES;
 
@@ -248,6 +381,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		engine->config.burst_done(engine->config.burst_ctx, event, burst);
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
+	count_region(engine, &out, region);
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
 	out.cycles = burst->cycles;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
@@ -261,7 +396,9 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
 			     to))
 			continue;
-		ip = look_at_ip(engine, space, from->ip, region, event->time_ns);
+		ip = look_at_ip(engine, space, from->ip, region,
+				caller_of(engine, space, event->time_ns, sample, from, &chain),
+				event->time_ns);
 		to->site = ip->site;
 		to->known = ip->known;
 		if (first)
@@ -347,6 +484,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		.access = engine->access,
 		.n = 1,
 		.n_insns = 1,
+		.frame = comm_frames_at(&engine->frames, event->tgid, event->time_ns),
 		.exact = event->kind == COMM_EV_ACCESS && engine->trigger != COMM_TRIGGER_ACCESSES,
 	};
 
@@ -361,8 +499,11 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	}
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
 	if (event->kind == COMM_EV_ACCESS)
 		count_origin(engine, &event->access, &out);
+	else
+		count_region(engine, &out, region_at(engine, event));
 	if (event->access.flags & COMM_ACCESS_BURST) {
 		engine->held = out;
 		engine->held_access = engine->access[0];
@@ -383,6 +524,31 @@ static void on_mark(struct comm_engine *engine, const struct comm_event *event)
 	if (space)
 		engine->marked_region = comm_code_regions_get(engine->identity.regions, space,
 							      &event->marks, event->time_ns);
+}
+
+static void on_frame(struct comm_engine *engine, const struct comm_event *event)
+{
+	uint64_t began =
+		comm_frames_mark(&engine->frames, event->tgid, event->frame, event->time_ns);
+
+	if (began)
+		count(engine, COMM_COUNTER_FRAMES,
+		      (struct comm_count){.thread = comm_threads_get(engine->identity.threads,
+								     event->tgid, event->tgid,
+								     event->time_ns),
+					  .value = (double)began});
+}
+
+static void on_object(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_space *space = comm_space_get(engine->spaces, event->tgid);
+	const char *name = "";
+
+	if (space && event->object.size_bytes)
+		name = comm_code_regions_name(engine->identity.regions, space, event->object.name,
+					      event->time_ns);
+	comm_objects_mark(engine->identity.objects, event->tgid, event->object.slot,
+			  event->object.start, event->object.size_bytes, name);
 }
 
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
@@ -431,6 +597,22 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		lose(engine, COMM_LOSS_WINDOW, 1);
 }
 
+static void on_count(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_count c = {
+		.thread = comm_threads_get(engine->identity.threads, event->tgid, event->tid,
+					   event->time_ns),
+		.value = (double)event->counted.value,
+		.enabled_ns = event->counted.enabled_ns,
+		.running_ns = event->counted.running_ns,
+	};
+
+	/* What a counter without a place in the PMU would have counted meanwhile. */
+	if (c.running_ns && c.running_ns < c.enabled_ns)
+		c.value *= (double)c.enabled_ns / (double)c.running_ns;
+	count(engine, event->counted.counter, c);
+}
+
 /* Thread tid of the process tgid (0: not a target's) goes on a CPU, or off it. */
 static void sched(struct comm_engine *engine, uint64_t time_ns, uint32_t tgid, uint32_t tid,
 		  bool on_cpu)
@@ -456,20 +638,38 @@ static void on_exec(struct comm_engine *engine, const struct comm_event *event)
 	const struct comm_est_ops *ops = engine->config.estimator;
 
 	comm_space_changed(engine->spaces, event->tgid);
-	comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
+	comm_frames_drop(&engine->frames, event->tgid);
+	comm_threads_exec(engine->identity.threads, event->tgid, event->tid);
 	if (ops->began)
 		ops->began(engine->est, event->time_ns,
 			   comm_threads_get(engine->identity.threads, event->tgid, event->tgid,
 					    event->time_ns));
 }
 
+static void forget_process(struct comm_engine *engine, uint32_t tgid)
+{
+	comm_space_drop(engine->spaces, tgid);
+	comm_objects_drop(engine->identity.objects, tgid);
+	comm_frames_drop(&engine->frames, tgid);
+}
+
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
 {
 	comm_threads_exit(engine->identity.threads, event->tid, event->time_ns);
-	if (event->tid != event->tgid)
-		return;
-	comm_space_drop(engine->spaces, event->tgid);
-	comm_objects_drop(engine->identity.objects, event->tgid);
+	if (event->tid == event->tgid)
+		forget_process(engine, event->tgid);
+}
+
+/*
+ * A record may come after its process's end, which is not told again: first writes of pages are
+ * told late, and threads may outlive the first one of their process.
+ */
+static void forget_old_processes(struct comm_engine *engine)
+{
+	uint32_t tgid;
+
+	while (comm_space_crowded(engine->spaces, &tgid))
+		forget_process(engine, tgid);
 }
 
 /* Makes room for one more edge, and for rest behind it. */
@@ -504,6 +704,7 @@ static void collect(void *ctx, const struct comm_edge *edge)
 	rest->first_variance += edge->first_variance;
 	rest->guess_bytes += edge->guess_bytes;
 	rest->guess_first_bytes += edge->guess_first_bytes;
+	comm_ages_add(&rest->ages, &edge->ages, 1);
 	rest->bursts += edge->bursts;
 	if (edge->level > rest->level)
 		rest->level = edge->level;
@@ -545,8 +746,32 @@ static void collect_losses(struct comm_engine *engine)
 		  &engine->threads_unfiled);
 	lose_more(engine, COMM_LOSS_IDS,
 		  comm_sites_unfiled(identity->sites) + comm_objects_unfiled(identity->objects) +
-			  comm_code_regions_unfiled(identity->regions),
+			  comm_code_regions_unfiled(identity->regions) +
+			  comm_calls_unfiled(identity->calls),
 		  &engine->ids_unfiled);
+}
+
+/* Where in its object; -1 where the object's start is not known, or not that of all its pieces. */
+static int64_t offset_of(const struct comm_engine *engine, const struct comm_cacheline_use *use)
+{
+	const struct comm_object *object = comm_objects_at(engine->identity.objects, use->object);
+
+	if (object->kind == COMM_OBJECT_OTHER || object->kind == COMM_OBJECT_STACK ||
+	    use->datum - object->start >= object->size_bytes)
+		return -1;
+	return (int64_t)(use->datum - object->start);
+}
+
+static void collect_cachelines(struct comm_engine *engine)
+{
+	struct comm_cachelines *table = &engine->cachelines;
+
+	comm_cachelines_clear(table);
+	if (comm_contention_take(engine->contention, table))
+		lose(engine, COMM_LOSS_CELLS, 1);
+	for (size_t i = 0; i < table->n_uses; i++)
+		table->use[i].offset = offset_of(engine, &table->use[i]);
+	engine->slice.cachelines = table;
 }
 
 static void close_slice(struct comm_engine *engine, uint64_t end_ns)
@@ -562,6 +787,11 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	slice->n_placements = engine->placements.n;
 	slice->origin = engine->origins.origin;
 	slice->n_origins = engine->origins.n;
+	slice->count = engine->counts.count;
+	slice->n_counts = engine->counts.n;
+	slice->counter = engine->counter_at;
+	slice->n_counters = engine->n_counters;
+	collect_cachelines(engine);
 	collect_edges(engine);
 	collect_losses(engine);
 	if (engine->config.slice_done)
@@ -576,10 +806,14 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 		/* The next slice reports this loss, and the losses of the slice not stored. */
 		lose(engine, COMM_LOSS_STORE, 1);
 		memcpy(next.loss, slice->loss, sizeof(next.loss));
+	} else {
+		comm_threads_stored(engine->identity.threads, end_ns);
 	}
 	*slice = next;
+	forget_old_processes(engine);
 	comm_placements_clear(&engine->placements);
 	comm_origins_clear(&engine->origins);
+	comm_counts_clear(&engine->counts);
 }
 
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)
@@ -625,6 +859,16 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_MARK:
 		on_mark(engine, event);
 		break;
+	case COMM_EV_FRAME:
+		on_frame(engine, event);
+		break;
+	case COMM_EV_OBJECT:
+		on_object(engine, event);
+		break;
+	case COMM_EV_PROBED:
+		comm_code_regions_probed(engine->identity.regions, event->probed.id,
+					 event->probed.name);
+		break;
 	case COMM_EV_WATCH:
 		on_watch(engine, event);
 		break;
@@ -657,17 +901,15 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		engine->slice.setup_ns += event->cost.setup_ns;
 		engine->slice.target_ns += event->cost.target_ns;
 		break;
+	case COMM_EV_COUNT:
+		on_count(engine, event);
+		break;
 	case COMM_EV_LOSS:
 		if (event->cause < COMM_LOSS_MAX)
 			lose(engine, (enum comm_loss)event->cause, event->count);
 		if ((event->cause == COMM_LOSS_BUDGET || event->cause == COMM_LOSS_SCHED) &&
 		    engine->config.estimator->sched_lost)
 			engine->config.estimator->sched_lost(engine->est, event->time_ns);
-		break;
-	case COMM_EV_COUNT:
-	case COMM_EV_OBJECT:
-	case COMM_EV_FRAME:
-	case COMM_EV_PROBED:
 		break;
 	}
 }

@@ -22,6 +22,7 @@ struct comm_engine_config {
 	struct comm_store *store; /* NULL: slices are only counted */
 	const struct comm_est_ops *estimator;
 	struct comm_est_config est;
+	uint32_t callers; /* so many of the functions that called theirs stand with sites */
 	uint64_t slice_ns;
 	uint64_t start_ns; /* of the run: slices are aligned to this time */
 	/* Called for each finished slice, before it is stored.  May be NULL. */

@@ -104,6 +104,9 @@ static struct world {
 	struct comm_placement placement; /* the first placement of the last slice */
 	size_t n_origins;
 	struct comm_origin origin[4]; /* the first origins of the last slice */
+	size_t n_counts;
+	struct comm_count count[4]; /* likewise */
+	const char *const *counter;
 	size_t n_done, n_burst_done;
 } world;
 
@@ -284,6 +287,10 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	world.n_origins = info->n_origins;
 	for (size_t i = 0; i < info->n_origins && i < 4; i++)
 		world.origin[i] = info->origin[i];
+	world.n_counts = info->n_counts;
+	for (size_t i = 0; i < info->n_counts && i < 4; i++)
+		world.count[i] = info->count[i];
+	world.counter = info->counter;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The engine: what becomes of each kind of event. */
 #include <linux/perf_event.h>
+#include <stdio.h>
 
 #include "made_engine.h"
 
@@ -34,7 +35,7 @@ static void samples_become_bursts(void **state)
 	assert_string_equal(comm_objects_at(identity->objects, world.access[0].object)->name,
 			    "[heap]");
 	assert_string_equal(comm_objects_at(identity->objects, world.access[1].object)->name,
-			    "made");
+			    "/dev/shm/made");
 	site = comm_sites_at(identity->sites, world.access[1].site);
 	assert_int_equal(site->line, 5);
 	/* A sample's own period takes precedence over the last RATE's. */
@@ -336,6 +337,118 @@ static void regions_are_part_of_sites(void **state)
 	assert_lost(COMM_LOSS_MAX, 0);
 }
 
+static void give_count(uint64_t time_ns, uint32_t tid, const char *counter, uint64_t value,
+		       uint64_t enabled_ns, uint64_t running_ns)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_COUNT, .time_ns = time_ns, .tgid = TGID, .tid = tid};
+
+	snprintf(event.counted.counter, COMM_COUNTER_BYTES, "%s", counter);
+	event.counted.value = value;
+	event.counted.enabled_ns = enabled_ns;
+	event.counted.running_ns = running_ns;
+	give(&event);
+}
+
+static void counts_are_summed_by_slice(void **state)
+{
+	(void)state;
+	give_count(START + 1, FIRST, COMM_COUNTER_CPU, 100, 0, 0);
+	/* Counted in a quarter of the time, and again all the time. */
+	give_count(START + 2, FIRST, "instructions", 10, 400, 100);
+	give_count(START + 3, FIRST, "instructions", 2, 50, 50);
+	give_count(START + 3, SECOND, COMM_COUNTER_CPU, 7, 0, 0);
+	/* The counter got no place at all: nothing is known of its value. */
+	give_count(START + 4, SECOND, "instructions", 0, 30, 0);
+	comm_engine_finish(engine, START + 5);
+	assert_int_equal(world.n_counts, 4);
+	assert_string_equal(world.counter[world.count[0].counter], COMM_COUNTER_CPU);
+	assert_true(world.count[0].value == 100 && !world.count[0].region);
+	assert_string_equal(world.counter[world.count[1].counter], "instructions");
+	assert_true(world.count[1].value == 42);
+	assert_int_equal(world.count[1].enabled_ns, 450);
+	assert_int_equal(world.count[1].running_ns, 150);
+	assert_true(world.count[2].value == 7);
+	assert_int_not_equal(world.count[2].thread, world.count[0].thread);
+	assert_true(world.count[3].value == 0);
+	assert_int_equal(world.count[3].running_ns, 0);
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
+/* More counters than there is room for: a recording may be hostile. */
+static void counters_are_bounded(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < COMM_COUNTERS_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "event-%d", i);
+		give_count(START, FIRST, name, 1, 0, 0);
+	}
+	assert_lost(COMM_LOSS_COUNTS, 3);
+	comm_engine_finish(engine, START + 5);
+	assert_int_equal(world.n_counts, COMM_COUNTERS_MAX);
+}
+
+/* Once some thread is in a region, samples tell of each thread where it spends its time. */
+static void samples_tell_time_in_regions(void **state)
+{
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	strcpy((char *)world.text + PAGE / 2, "outer");
+	memcpy(world.text, "\x48\x8b\x03\xf4", 4); /* mov (%rbx), %rax; hlt */
+	sample.period = 1000;
+	give_sample(START, SECOND, &sample);
+	give_mark(START + 1, SECOND, 1);
+	give_sample(START + 1, SECOND, &sample);
+	sample.period = 3000;
+	give_mark(START + 2, SECOND, 1);
+	give_sample(START + 2, SECOND, &sample);
+	give_sample(START + 3, SECOND, &sample);
+	comm_engine_finish(engine, START + 5);
+	assert_int_equal(world.n_counts, 2);
+	assert_string_equal(world.counter[world.count[0].counter], COMM_COUNTER_SAMPLED);
+	assert_true(world.count[0].region > COMM_CODE_REGION_OTHER);
+	assert_true(world.count[0].value == 4000);
+	assert_true(!world.count[1].region && world.count[1].value == 3000);
+}
+
+static void give_frame(uint64_t time_ns, uint64_t number)
+{
+	give(&(struct comm_event){.kind = COMM_EV_FRAME,
+				  .time_ns = time_ns,
+				  .tgid = TGID,
+				  .tid = SECOND,
+				  .frame = number});
+}
+
+static void frames_are_counted_and_reach_the_estimator(void **state)
+{
+	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
+	struct comm_sample sample = sample_at(TEXT);
+	uint64_t now_ns = START;
+
+	(void)state;
+	memcpy(world.text, "\x48\x8b\x03\xf4", 4); /* mov (%rbx), %rax; hlt */
+	for (uint64_t number = 1; number <= 3; number++) {
+		give_frame(now_ns, number);
+		for (int i = 0; i < COMM_FRAMES_MET; i++, now_ns += 10)
+			give_sample(now_ns, SECOND, &sample);
+	}
+	assert_true(world.burst.frame.began_ns == 10 * COMM_FRAMES_MET - 5);
+	assert_true(world.burst.frame.before_ns == 20 * COMM_FRAMES_MET - 5);
+	give(&(struct comm_event){
+		.kind = COMM_EV_EXEC, .time_ns = now_ns, .tgid = TGID, .tid = TGID});
+	give_sample(now_ns, SECOND, &sample);
+	assert_true(world.burst.frame.began_ns == 0);
+	comm_engine_finish(engine, now_ns + 5);
+	assert_int_equal(world.n_counts, 1);
+	assert_string_equal(world.counter[world.count[0].counter], COMM_COUNTER_FRAMES);
+	assert_true(world.count[0].value == 2);
+	assert_int_equal(comm_threads_at(threads, world.count[0].thread)->tid, TGID);
+}
+
 static void watchpoints_give_evidence(void **state)
 {
 	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
@@ -572,7 +685,7 @@ static void loads_have_an_origin(void **state)
 	first_slice();
 	assert_int_equal(world.n_origins, 2);
 	heap = origin_of("[heap]");
-	shared = origin_of("made");
+	shared = origin_of("/dev/shm/made");
 	assert_int_equal(heap->thread, world.burst.thread);
 	assert_int_equal(heap->site, shared->site);
 	assert_true(sums_are(heap, COMM_FROM_MODIFIED, 2, 4000, 4000, 200e3 + 1200e3));
@@ -651,6 +764,10 @@ int main(void)
 		TEST(kernel_copies_are_the_kernels),
 		TEST(first_writes_reach_the_estimator),
 		TEST(regions_are_part_of_sites),
+		TEST(counts_are_summed_by_slice),
+		TEST(counters_are_bounded),
+		TEST(samples_tell_time_in_regions),
+		TEST(frames_are_counted_and_reach_the_estimator),
 		TEST(watchpoints_give_evidence),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),
