@@ -280,13 +280,18 @@ static bool must_pause(struct comm_governor *g, double over_ns, double allowed_p
 	return g->over_ns > 0 && g->over_ns + next_ns > GO_ON_AT_S * allowed_per_s;
 }
 
-static void pause_sampling(struct comm_governor *g, uint64_t now_ns)
+uint64_t comm_governor_paused(const struct comm_governor *g)
 {
 	uint64_t s = g->config.period_is_time ? 1000000000ULL : 4000000000ULL;
 
+	return comm_governor_prime(PAUSED_S * s);
+}
+
+static void pause_sampling(struct comm_governor *g, uint64_t now_ns)
+{
 	if (g->switches)
 		leave_switches(g, now_ns);
-	g->period = comm_governor_prime(PAUSED_S * s);
+	g->period = comm_governor_paused(g);
 	g->set_ns = now_ns;
 }
 
@@ -464,6 +469,15 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	ret->paused = g->paused;
 	ret->tick_every = g->paused ? 0 : g->tick_every;
 	ret->strangers_per_s = g->strangers_per_s;
+}
+
+void comm_governor_skip(struct comm_governor *g, uint64_t ns)
+{
+	g->start_ns += ns;
+	g->last_ns += ns;
+	g->set_ns += ns;
+	g->off_ns += ns;
+	g->ticks_set_ns += ns;
 }
 
 void comm_governor_held(struct comm_governor *g, uint64_t period)

@@ -97,6 +97,12 @@ void comm_governor_init(struct comm_governor *governor, const struct comm_govern
 void comm_governor_tick(struct comm_governor *governor, const struct comm_governor_input *input,
 			struct comm_governor_output *ret);
 
+/* A period that takes no samples. */
+uint64_t comm_governor_paused(const struct comm_governor *governor);
+
+/* The ns from the last tick on count for nothing: sampling was disabled. */
+void comm_governor_skip(struct comm_governor *governor, uint64_t ns);
+
 /* The sampler did not take the period it was given: this one is in effect. */
 void comm_governor_held(struct comm_governor *governor, uint64_t period);
 

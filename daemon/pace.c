@@ -24,6 +24,9 @@ enum {
 	ASK_NS = 1000 * 1000 * 1000,
 	ASK_IDLE_NS = 2000 * 1000 * 1000,
 	PARKED_MOST_NS = 400 * 1000 * 1000,
+	NS_PER_MS = 1000 * 1000,
+	DISABLED_MS = 10,
+	DISABLED_EVENTS = 1000, /* at once, after whatever halt of the daemon */
 };
 
 /* From the start on, setting up is reported apart; what comes later is cost like any other. */
@@ -47,7 +50,9 @@ struct comm_pace {
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
 	uint8_t *park;
-	bool told_rate, is_paused;
+	bool told_rate, is_paused, is_disabled;
+	uint64_t disabled_ns, told_disabled_ns; /* since when, and until when that is told */
+	uint64_t seen_from_ns;			/* where targets are is known since then */
 	int sleep_ms;
 	struct comm_pace_totals totals;
 };
@@ -64,7 +69,7 @@ static bool park(struct comm_pace *p, uint64_t now_ns)
 		return false;
 	p->config.sampler->seen(p->config.handle, p->seen_ns);
 	for (i = 0; i < p->info.n_cpus; i++) {
-		uint8_t shift = comm_governor_park(now_ns, p->seen_ns[i], p->start_ns);
+		uint8_t shift = comm_governor_park(now_ns, p->seen_ns[i], p->seen_from_ns);
 
 		if (shift > deepest)
 			shift = deepest;
@@ -159,7 +164,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	if (config->rate_hz > 0)
 		governor.interrupts_per_s = config->rate_hz;
 	governor.interrupt_ns = config->interrupt_ns;
-	p->start_ns = p->tick_ns = comm_clock_now_ns();
+	p->start_ns = p->seen_from_ns = p->tick_ns = comm_clock_now_ns();
 	governor.seed ^= p->start_ns;
 	comm_governor_init(&p->governor, &governor, p->start_ns, &out);
 	apply(p, &out);
@@ -304,11 +309,79 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	p->tick_ns = now_ns;
 }
 
+/* In steps, so that each slice of time gets its own part: none is shorter than DISABLED_MS. */
+static void tell_disabled(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	uint64_t left_ms = (now_ns - p->told_disabled_ns) / NS_PER_MS;
+	uint64_t step_ms = fmax(DISABLED_MS, left_ms / DISABLED_EVENTS);
+	struct comm_event event = {.kind = COMM_EV_LOSS, .cause = COMM_LOSS_DISABLED};
+
+	for (; left_ms; left_ms -= event.count) {
+		event.count = left_ms < step_ms ? left_ms : step_ms;
+		p->told_disabled_ns += event.count * NS_PER_MS;
+		event.time_ns = p->told_disabled_ns;
+		push(ctx, &event);
+	}
+}
+
+/* What is left when a run must go on: the life cycle. */
+static int disable(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct comm_governor_output out;
+	struct comm_sampler_rate off;
+
+	tick(p, now_ns, push, ctx, &out);
+	apply(p, &out);
+	p->disabled_ns = p->told_disabled_ns = now_ns;
+	off = p->rate;
+	off.period = comm_governor_paused(&p->governor);
+	off.switches = false;
+	off.lines = false;
+	off.tick_every = 0;
+	off.park = NULL;
+	return p->config.sampler->set_rate(p->config.handle, &off);
+}
+
+static int enable(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	uint64_t setup_ns = p->config.inspect ? comm_inspect_live_setup_ns(p->config.inspect) : 0;
+
+	tell_disabled(p, now_ns, push, ctx);
+	comm_governor_skip(&p->governor, now_ns - p->disabled_ns);
+	p->start_ns += now_ns - p->disabled_ns;
+	p->seen_from_ns = p->tick_ns = now_ns;
+	p->charged_ns = 0;
+	p->told_rate = false;
+	p->config.sampler->stats(p->config.handle, &p->stats);
+	p->target_ns = comm_target_cpu_ns(p->config.target);
+	p->daemon_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (p->config.inspect) {
+		p->setup_before_ns += setup_ns - p->setup_ns;
+		p->setup_ns = setup_ns;
+		p->setup_own_ns = comm_inspect_live_own_ns(p->config.inspect);
+	}
+	park(p, now_ns);
+	return p->config.sampler->set_rate(p->config.handle, &p->rate);
+}
+
+int comm_pace_enable(struct comm_pace *p, bool wanted, uint64_t now_ns, comm_event_fn *push,
+		     void *ctx)
+{
+	if (wanted == !p->is_disabled)
+		return 0;
+	p->is_disabled = !wanted;
+	return wanted ? enable(p, now_ns, push, ctx) : disable(p, now_ns, push, ctx);
+}
+
 int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	struct comm_governor_output out;
 	bool set;
 
+	if (p->is_disabled) {
+		tell_disabled(p, now_ns, push, ctx);
+		return 0;
+	}
 	if (!p->told_rate)
 		tell_rate(p, now_ns, push, ctx);
 	set = park(p, now_ns);

@@ -32,6 +32,14 @@ double comm_pace_floor_ns_per_s(double floor, double overhead);
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret);
 void comm_pace_destroy(struct comm_pace *pace);
 
+/*
+ * Disabled, the sampler takes as good as no samples: a few may come, which are the caller's to
+ * drop.  That time counts for nothing, neither what the target and we use in it, nor for the
+ * governor: COMM_LOSS_DISABLED tells of it.  A new pace is enabled.  Call after a drain.
+ */
+int comm_pace_enable(struct comm_pace *pace, bool enable, uint64_t now_ns, comm_event_fn *push,
+		     void *ctx);
+
 /* Call after each drain of the sampler; acts only when a tick is over. */
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
 /* Adds a cost to the target that the sampler does not count (companions) to the next tick. */

@@ -25,7 +25,7 @@ enum { MS = 1000000 };
 
 static uint64_t now_ns, daemon_ns, target_ns, setup_ns, own_ns, allowed_ns_told;
 static struct comm_event cost;
-static uint64_t paused_ms, period;
+static uint64_t paused_ms, disabled_ms, period;
 
 static uint64_t made_now_ns(void)
 {
@@ -93,6 +93,8 @@ static void take(void *ctx, const struct comm_event *event)
 		cost = *event;
 	if (event->kind == COMM_EV_LOSS && event->cause == COMM_LOSS_PAUSED)
 		paused_ms += event->count;
+	if (event->kind == COMM_EV_LOSS && event->cause == COMM_LOSS_DISABLED)
+		disabled_ms += event->count;
 }
 
 /* A second in which the daemon used 10 ms, 4 of them to set up, and its children 20. */
@@ -178,11 +180,56 @@ static void test_pause(void **state)
 	comm_pace_destroy(pace);
 }
 
+/* While it is disabled nothing is charged, nothing set up is over, and no rate changes. */
+static void test_disabled(void **state)
+{
+	static const struct comm_sampler sampler = {
+		.info = fake_info, .set_rate = fake_set_rate, .stats = fake_stats};
+	struct comm_inspect inspect = {0};
+	const struct comm_pace_config config = {
+		.sampler = &sampler, .inspect = &inspect, .overhead = 0.01, .interrupt_ns = 1000};
+	struct comm_pace_totals totals;
+	struct comm_pace *pace;
+	uint64_t before;
+
+	(void)state;
+	now_ns = 1000000 * (uint64_t)MS;
+	disabled_ms = 0;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	pass(pace);
+	before = period;
+	assert_int_equal(comm_pace_enable(pace, false, now_ns, take, NULL), 0);
+	assert_true(period > 5000 * (uint64_t)MS);
+	for (int i = 0; i < 20; i++) {
+		now_ns += MS / 3;
+		pass(pace);
+	}
+	assert_int_equal(disabled_ms, 20 * 1000 + 20 / 3);
+	comm_pace_totals(pace, &totals);
+	assert_int_equal(totals.target_ns, 1000 * MS);
+	assert_int_equal(totals.daemon_ns, 6 * MS);
+	/* Twice is once. */
+	assert_int_equal(comm_pace_enable(pace, false, now_ns, take, NULL), 0);
+	assert_int_equal(comm_pace_enable(pace, true, now_ns, take, NULL), 0);
+	assert_int_equal(comm_pace_enable(pace, true, now_ns, take, NULL), 0);
+	assert_int_equal(period, before);
+	assert_int_equal(pace->governor.last_ns, now_ns);
+	cost = (struct comm_event){0};
+	pass(pace);
+	assert_int_equal(cost.cost.target_ns, 1000 * MS);
+	assert_int_equal(cost.cost.daemon_ns, 6 * MS);
+	/* The second second of the run: what is read for the first time is setting up. */
+	assert_int_equal(cost.cost.setup_ns, (20 + 1) * 24 * MS);
+	assert_int_equal(disabled_ms, 20 * 1000 + 20 / 3);
+	comm_pace_destroy(pace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_setup),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_disabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
