@@ -277,12 +277,12 @@ static int prepare(struct live *live)
 	return 0;
 }
 
-static void tell_marks(void *ctx, uint32_t tgid, int64_t stack)
+static void tell_marks(void *ctx, uint32_t tgid, const struct comm_marks_place *place)
 {
 	struct live *live = ctx;
 
 	if (live->sampler->marks) {
-		live->sampler->marks(live->handle, tgid, stack);
+		live->sampler->marks(live->handle, tgid, place);
 		return;
 	}
 	if (!live->unmarked)

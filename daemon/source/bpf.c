@@ -481,12 +481,13 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 	comm_bpf_life_seen(s->life, ret_ns);
 }
 
-static void source_marks(void *source, uint32_t tgid, int64_t stack)
+static void source_marks(void *source, uint32_t tgid, const struct comm_marks_place *place)
 {
 	struct source *s = source;
 
 	/* A full map: its regions are not seen. */
-	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.marks), &tgid, &stack, BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.marks), &tgid, &place->stack,
+			    BPF_ANY);
 	s->bpf->data->ctl.has_marks = 1;
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "event.h"
+#include "marks.h"
 #include "merge.h"
 #include "target.h"
 
@@ -110,10 +111,10 @@ struct comm_sampler {
 	/* When a target was last seen on each CPU; n_cpus values.  May be NULL. */
 	void (*seen)(const void *sampler, uint64_t *ret_ns);
 	/*
-	 * Process tgid marks regions, at that distance from each thread's pointer.  NULL: the
+	 * Process tgid has marks, and there.  NULL: the
 	 * sampler cannot see them.
 	 */
-	void (*marks)(void *sampler, uint32_t tgid, int64_t stack);
+	void (*marks)(void *sampler, uint32_t tgid, const struct comm_marks_place *place);
 	void (*stop)(void *sampler);
 	void (*close)(void *sampler);
 };

@@ -20,6 +20,24 @@
  * each other the outermost COMM_MARK_DEPTH are told apart; deeper ones count for the last of
  * these.  A child of fork() goes on inside.
  *
+ *	COMM_STOP();				nothing of the process is sampled
+ *	COMM_START();				... until then
+ *
+ *	COMM_OBJECT(ptr, bytes, "ring");	this memory has a name of its own in reports
+ *	COMM_OBJECT(ptr, 0, NULL);		no more: before it is freed, or used for other data
+ *
+ *	COMM_FRAME();				in the main loop: another frame begins
+ *
+ * A frame is a round of work that a program does again and again: an image, a step of a simulation, a
+ * batch.  Reports tell what is read in the frame in which it was written, and what later.  Frames are of
+ * the whole process, and one thread at a time marks them: of two at once, one may not count.
+ *
+ * Memory of one name is one object, wherever it is.  Again with the same ptr, it has the new size
+ * and name.  COMM_MARK_OBJECTS pieces may have a name at a time; more are passed over.
+ *
+ * COMM_STOP() and COMM_START() are of the whole process, whichever thread calls them; a child of fork() has a state of
+ * its own, that of its parent at first.  Twice is once.  A process begins started.
+ *
  * A name is read by others, some time later: it must stay as it is until the process ends.
  * A literal does.  At most 63 bytes of it are shown; bytes but printable ASCII as '?'.
  *
@@ -41,12 +59,37 @@
 extern "C" {
 #endif
 
-enum { COMM_MARK_DEPTH = 8, COMM_MARK_VERSION = 1 };
+enum { COMM_MARK_DEPTH = 8, COMM_MARK_OBJECTS = 64, COMM_MARK_VERSION = 3 };
 
 /* The regions that a thread is in, outermost first: name[0] to name[depth - 1]. */
 struct comm_mark_stack {
 	uint64_t depth; /* may exceed COMM_MARK_DEPTH: the names of those deeper are not kept */
 	const char *name[COMM_MARK_DEPTH];
+	/*
+	 * Since version 3: how many have begun at each depth.  Who looks twice at a running thread and
+	 * finds the same count knows that it was in no other region there in between.
+	 */
+	uint32_t begun[COMM_MARK_DEPTH];
+};
+
+/*
+ * In place of a name, an address of code: it is shown as function and line, "main:42".  For those
+ * who mark what others wrote and know no name for it.
+ */
+#define COMM_MARK_CODE(address) ((const char *)((uintptr_t)(address) | (uintptr_t)1 << 63))
+
+struct comm_mark_object {
+	const void *start; /* NULL: free */
+	uint64_t bytes;	   /* 0: not filled in, or going */
+	const char *name;
+};
+
+/* What all threads have together.  BPF programs read what stands before the objects at once. */
+struct comm_mark_process {
+	uint32_t stopped; /* not 0: nothing is to be sampled */
+	uint32_t changes; /* of the objects */
+	uint64_t frame;	  /* how many have begun */
+	struct comm_mark_object object[COMM_MARK_OBJECTS];
 };
 
 enum { COMM_MARK_BYTES = sizeof(struct comm_mark_stack) };
@@ -61,6 +104,7 @@ struct comm_mark_module {
 	uint32_t version; /* COMM_MARK_VERSION; 0: the module has not been initialised yet */
 	uint32_t depth;	  /* COMM_MARK_DEPTH */
 	int64_t stack;	  /* of any thread: its struct comm_mark_stack less its thread pointer */
+	const struct comm_mark_process *process; /* since version 2 */
 };
 
 /*
@@ -70,27 +114,39 @@ struct comm_mark_module {
 extern __thread struct comm_mark_stack comm_mark_thread
 	__attribute__((weak, visibility("default"), tls_model("initial-exec")));
 __thread struct comm_mark_stack comm_mark_thread
-	__attribute__((weak, visibility("default"), tls_model("initial-exec"))) = {0, {0}};
+	__attribute__((weak, visibility("default"), tls_model("initial-exec"))) = {0, {0}, {0}};
+
+extern struct comm_mark_process comm_mark_process __attribute__((weak, visibility("default")));
+struct comm_mark_process comm_mark_process
+	__attribute__((weak, visibility("default"))) = {0, 0, 0, {{0, 0, 0}}};
 
 extern struct comm_mark_module comm_mark_module __attribute__((weak, visibility("hidden")));
 struct comm_mark_module comm_mark_module
-	__attribute__((weak, visibility("hidden"), used)) = {0, 0, 0};
+	__attribute__((weak, visibility("hidden"), used)) = {0, 0, 0, 0};
 
 __asm__(".pushsection .note.commprof.mark,\"aG\",@note,comm_mark_note,comdat\n"
 	".balign 4\n"
+	".weak comm_mark_note\n"
+	".hidden comm_mark_note\n"
+	"comm_mark_note:\n"
 	".long 9, 8, 2\n"
 	".asciz \"commprof\"\n"
 	".balign 4\n"
 	".quad comm_mark_module - .\n"
 	".popsection\n");
 
+extern const char comm_mark_note[] __attribute__((visibility("hidden")));
+
 static void __attribute__((constructor, used)) comm_mark_register(void)
 {
 	char *thread_pointer;
 
+	/* With --gc-sections a linker keeps the note only if something refers to it. */
+	__asm__ volatile("" : : "r"(comm_mark_note));
 	__asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
 	comm_mark_module.depth = COMM_MARK_DEPTH;
 	comm_mark_module.stack = (int64_t)((char *)&comm_mark_thread - thread_pointer);
+	comm_mark_module.process = &comm_mark_process;
 	/* Last: who reads a version finds the rest.  Partner: libcomm/target/marks.c */
 	__atomic_store_n(&comm_mark_module.version, (uint32_t)COMM_MARK_VERSION, __ATOMIC_RELEASE);
 }
@@ -101,10 +157,13 @@ static void __attribute__((constructor, used)) comm_mark_register(void)
  */
 #ifdef __SANITIZE_THREAD__
 void comm_exact_mark(const struct comm_mark_stack *stack) __attribute__((weak));
+void comm_exact_frame(uint64_t frame) __attribute__((weak));
+#define COMM_MARK_TELL_FRAME(frame) (comm_exact_frame ? comm_exact_frame(frame) : (void)0)
 #define COMM_MARK_TELL() (comm_exact_mark ? comm_exact_mark(&comm_mark_thread) : (void)0)
 #define COMM_MARK_FUNCTION static __attribute__((unused, no_sanitize("thread")))
 #else
 #define COMM_MARK_TELL() ((void)0)
+#define COMM_MARK_TELL_FRAME(frame) ((void)0)
 #define COMM_MARK_FUNCTION static inline __attribute__((unused))
 #endif
 
@@ -121,8 +180,10 @@ COMM_MARK_FUNCTION struct comm_mark comm_mark_begin(const char *name)
 	struct comm_mark_stack *stack = &comm_mark_thread;
 	struct comm_mark mark = {stack->depth};
 
-	if (mark.depth < COMM_MARK_DEPTH)
+	if (mark.depth < COMM_MARK_DEPTH) {
 		stack->name[mark.depth] = name;
+		stack->begun[mark.depth]++;
+	}
 	COMM_MARK_BARRIER();
 	stack->depth = mark.depth + 1;
 	COMM_MARK_BARRIER();
@@ -142,6 +203,55 @@ COMM_MARK_FUNCTION void comm_mark_leave(const struct comm_mark *mark)
 {
 	comm_mark_end(*mark);
 }
+
+COMM_MARK_FUNCTION void comm_mark_stop(uint32_t stopped)
+{
+	__atomic_store_n(&comm_mark_process.stopped, stopped, __ATOMIC_RELAXED);
+}
+
+/* No locked instruction, which would cost ten times as much. */
+COMM_MARK_FUNCTION void comm_mark_frame(void)
+{
+	uint64_t *frame = &comm_mark_process.frame;
+	uint64_t next = __atomic_load_n(frame, __ATOMIC_RELAXED) + 1;
+
+	__atomic_store_n(frame, next, __ATOMIC_RELAXED);
+	COMM_MARK_TELL_FRAME(next);
+}
+
+/* Of threads that name the same ptr at once, one wins. */
+COMM_MARK_FUNCTION void comm_mark_object(const void *start, uint64_t bytes, const char *name)
+{
+	struct comm_mark_process *process = &comm_mark_process;
+	struct comm_mark_object *object = 0;
+
+	for (int i = 0; i < COMM_MARK_OBJECTS && !object; i++)
+		if (__atomic_load_n(&process->object[i].start, __ATOMIC_RELAXED) == start)
+			object = &process->object[i];
+	for (int i = 0; i < COMM_MARK_OBJECTS && !object && start && bytes; i++) {
+		const void *none = 0;
+
+		if (__atomic_compare_exchange_n(&process->object[i].start, &none, start, 0,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			object = &process->object[i];
+	}
+	if (!object || !start)
+		return;
+	/* No name is read with the size of another object. */
+	__atomic_store_n(&object->bytes, (uint64_t)0, __ATOMIC_RELEASE);
+	object->name = name;
+	__atomic_store_n(&object->bytes, bytes, __ATOMIC_RELEASE);
+	if (!bytes)
+		__atomic_store_n(&object->start, (const void *)0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&process->changes, 1, __ATOMIC_RELEASE);
+}
+
+#define COMM_OBJECT(ptr, bytes, name) comm_mark_object(ptr, bytes, name)
+
+#define COMM_FRAME() comm_mark_frame()
+
+#define COMM_START() comm_mark_stop(0)
+#define COMM_STOP() comm_mark_stop(1)
 
 #define COMM_MARK_NAME_(line) comm_mark_of_line_##line
 #define COMM_MARK_NAME(line) COMM_MARK_NAME_(line)

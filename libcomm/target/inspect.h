@@ -142,15 +142,28 @@ void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns);
  */
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect);
 /*
- * Calls fn whenever it is found out that a process marks regions (<comm/mark.h>), and how far
- * from a thread's pointer these are; for one process more than once.  At once for those
- * that were asked about before.  Live views only.
+ * Calls fn whenever it is found out that a process has marks (<comm/mark.h>), and where; for one
+ * process more than once.  At once for those that were asked about before.  Live views only.
  */
-typedef void comm_inspect_marks_fn(void *ctx, uint32_t tgid, int64_t stack);
+typedef void comm_inspect_marks_fn(void *ctx, uint32_t tgid, const struct comm_marks_place *place);
 void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_marks_fn *fn,
 				  void *ctx);
-/* Asks again those processes whose marks were not initialised yet. */
+/*
+ * Calls fn for each piece of memory that a process has named (COMM_OBJECT()): slot tells which of
+ * them; size_bytes 0: no more.  Called by comm_inspect_live_await_marks().
+ */
+typedef void comm_inspect_objects_fn(void *ctx, uint32_t tgid, uint32_t slot, uint64_t start,
+				     uint64_t size_bytes, uint64_t name);
+void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
+				    void *ctx);
+/* Asks again those processes whose marks were not initialised yet, and for named memory. */
 void comm_inspect_live_await_marks(struct comm_inspect *inspect);
+/* Memory of a process, as it is now.  Returns how many bytes could be read, or -errno.  Live views only. */
+ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,
+				 void *buf, size_t len_bytes);
+/* A thread's pointer to its variables (thread_pointer.h).  Live views only. */
+int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid, uint32_t tid,
+				     uint64_t *ret);
 void comm_inspect_destroy(struct comm_inspect *inspect);
 
 #endif

@@ -7,6 +7,7 @@
 #include "module.h"
 #include "parser.h"
 #include "peek.h"
+#include "thread_pointer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
 	MODULES_BYTES_MAX = 64 << 20,
-	PROCESSES_MAX = 512, /* whose mappings are cached */
+	PROCESSES_MAX = 512,	 /* whose perf maps are kept, and */
+	MAPPINGS_KEPT = 1 << 16, /* whose mappings, so many of all together */
 	MEM_FDS_MAX = 64,
 	BUCKETS = 1024,
 	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
@@ -57,7 +59,7 @@ struct live_inspect {
 	bool reads_itself; /* memory, as the other process may not */
 	struct comm_modules *modules;
 	struct live_process *bucket[BUCKETS];
-	size_t n_processes, n_mem_fds;
+	size_t n_processes, n_mem_fds, n_mappings;
 	uint64_t used;
 	char *text;
 	size_t text_room;
@@ -67,7 +69,8 @@ struct live_inspect {
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
 	bool is_limited;
 	int64_t maps_left_ns;	/* of CPU time to read mappings with; below 0: owed */
-	uint64_t files_owed_ns; /* this process's own part of reading files */
+	uint64_t files_ns;	/* what was allowed for files last, */
+	uint64_t files_owed_ns; /* and this process's own part of reading them, unpaid */
 };
 
 static const uint64_t jit_full_ns = 60u * 1000000000ull; /* until a full map is tried again */
@@ -86,23 +89,47 @@ static void close_mem(struct live_inspect *live, struct live_process *p)
 	live->n_mem_fds--;
 }
 
+static void forget_maps(struct live_inspect *live, struct live_process *p)
+{
+	live->n_mappings -= p->n;
+	free(p->map);
+	p->map = NULL;
+	p->n = 0;
+}
+
 static void process_destroy(struct live_inspect *live, struct live_process *p)
 {
 	close_mem(live, p);
 	comm_jitmap_destroy(p->jit);
-	free(p->map);
+	forget_maps(live, p);
 	free(p);
 }
 
-/* The least recently used process; with_mem: of those whose /proc/PID/mem is open. */
-static struct live_process **oldest(struct live_inspect *live, bool with_mem)
+static bool has_mem(const struct live_process *p)
+{
+	return p->mem_fd >= 0;
+}
+
+static bool has_maps(const struct live_process *p)
+{
+	return p->n;
+}
+
+static bool is_any(const struct live_process *p)
+{
+	(void)p;
+	return true;
+}
+
+/* The least recently used process of those that have what is asked for. */
+static struct live_process **oldest(struct live_inspect *live,
+				    bool (*has)(const struct live_process *))
 {
 	struct live_process **found = NULL;
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct live_process **p = &live->bucket[i]; *p; p = &(*p)->next)
-			if ((!with_mem || (*p)->mem_fd >= 0) &&
-			    (!found || (*p)->used < (*found)->used))
+			if (has(*p) && (!found || (*p)->used < (*found)->used))
 				found = p;
 	return found;
 }
@@ -118,7 +145,7 @@ static struct live_process *process_get(struct live_inspect *live, uint32_t tgid
 		}
 	}
 	if (live->n_processes >= PROCESSES_MAX) {
-		struct live_process **at = oldest(live, false), *old = *at;
+		struct live_process **at = oldest(live, is_any), *old = *at;
 
 		*at = old->next;
 		process_destroy(live, old);
@@ -190,7 +217,7 @@ static int open_mem(struct live_inspect *live, struct live_process *p)
 	char path[64];
 
 	if (live->n_mem_fds >= MEM_FDS_MAX)
-		close_mem(live, *oldest(live, true));
+		close_mem(live, *oldest(live, has_mem));
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->tgid);
 	p->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->mem_fd < 0)
@@ -266,13 +293,23 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 		free(map);
 		return -ENOMEM;
 	}
-	free(p->map);
+	forget_maps(live, p);
+	/* Of a thousand children of a large program most have ended by now. */
+	while (live->n_mappings && live->n_mappings + n > MAPPINGS_KEPT)
+		forget_maps(live, *oldest(live, has_maps));
 	p->map = map;
 	p->n = n;
+	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
 	*ret = map;
 	*ret_n = n;
 	return 0;
+}
+
+/* CPU time for what is read by the other process. */
+static uint64_t reading_ns(const struct live_inspect *live)
+{
+	return comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek);
 }
 
 /* -EAGAIN: too much was read already. */
@@ -288,10 +325,9 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 		live->unread++;
 		return -EAGAIN;
 	}
-	start = comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek);
+	start = reading_ns(live);
 	err = read_maps(live, tgid, ret, ret_n);
-	live->maps_left_ns -=
-		(int64_t)(comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek) - start);
+	live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
 	return err;
 }
 
@@ -382,6 +418,15 @@ static void jit_came(struct live_inspect *live, const struct comm_parsed *parsed
 }
 
 /*
+ * What children hand back is work of this process, to load and to check, whatever it has cost them:
+ * the next waits until that is paid.
+ */
+static bool may_collect(const struct live_inspect *live)
+{
+	return !live->is_limited || live->files_owed_ns <= live->files_ns;
+}
+
+/*
  * Takes what was read of files.  Perf maps grow and are read again as long as code is
  * generated: their cost is no setup.
  */
@@ -390,15 +435,14 @@ static void collect(struct live_inspect *live)
 	uint64_t start = comm_clock_thread_ns(), end;
 	struct comm_parsed parsed;
 
-	while (comm_parser_next(live->parser, &parsed)) {
+	while (may_collect(live) && comm_parser_next(live->parser, &parsed)) {
 		if (parsed.kind == COMM_PARSE_PERF_MAP)
 			jit_came(live, &parsed);
 		else
 			comm_modules_take(live->modules, &parsed);
 		end = comm_clock_thread_ns();
-		if (parsed.kind == COMM_PARSE_PERF_MAP)
-			comm_parser_charge(live->parser, COMM_PARSE_PERF_MAP, end - start);
-		else
+		comm_parser_charge(live->parser, parsed.kind, end - start);
+		if (parsed.kind != COMM_PARSE_PERF_MAP)
 			live->setup_ns += end - start;
 		live->files_owed_ns += end - start;
 		start = end;
@@ -434,7 +478,7 @@ static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struc
 	do {
 		collect(live);
 		err = comm_modules_get(live->modules, tgid, m, ret);
-		if (err != -EAGAIN)
+		if (err != -EAGAIN || !may_collect(live))
 			break;
 		comm_parser_wait(live->parser, stop - now);
 		now = comm_clock_now_ns();
@@ -554,6 +598,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	struct live_inspect *live = ctx;
 	const struct comm_mapping *file = m;
 	struct comm_module *module;
+	size_t n;
 	int err;
 
 	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
@@ -561,6 +606,8 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	if (m->kind == COMM_MAP_ANON && m->start) {
 		struct live_process *p = process_get(live, tgid);
 
+		if (p && !p->n && live_maps(ctx, tgid, &file, &n) == -EAGAIN)
+			return -EAGAIN;
 		file = p ? mapping_at(p, m->start - 1) : NULL;
 	}
 	if (!file || file->kind != COMM_MAP_FILE || file->shared)
@@ -593,6 +640,26 @@ static int live_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 	return 0;
 }
 
+/* Out of what mappings have: without a title a process has its name. */
+static int live_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
+{
+	struct live_inspect *live = ctx;
+	char text[COMM_TITLE_TEXT_BYTES];
+	uint64_t start;
+	ssize_t n;
+
+	if (live->is_limited && live->maps_left_ns <= 0)
+		return -EAGAIN;
+	start = reading_ns(live);
+	n = comm_peek_command(live->peek, tgid, text, sizeof(text));
+	if (live->is_limited)
+		live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	if (n < 0)
+		return (int)n;
+	comm_title_of(text, (size_t)n, title);
+	return 0;
+}
+
 static void live_destroy(void *ctx)
 {
 	struct live_inspect *live = ctx;
@@ -620,6 +687,7 @@ static const struct comm_inspect_ops live_ops = {
 	.code = live_code,
 	.data = live_data,
 	.thread_name = live_thread_name,
+	.title = live_title,
 	.destroy = live_destroy,
 };
 
@@ -663,11 +731,47 @@ void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_mar
 			comm_marked_look(live->marked, p->tgid, p->map, p->n);
 }
 
+void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
+				    void *ctx)
+{
+	comm_marked_tell_objects(((struct live_inspect *)inspect->ctx)->marked, fn, ctx);
+}
+
 void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 {
 	struct live_inspect *live = inspect->ctx;
 
 	comm_marked_await(live->marked);
+}
+
+ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,
+				 void *buf, size_t len_bytes)
+{
+	return read_mem(inspect->ctx, tgid, addr, buf, len_bytes);
+}
+
+/* The memory that comm_thread_pointer_find() reads. */
+struct process_memory {
+	struct live_inspect *live;
+	uint32_t tgid;
+};
+
+static ssize_t read_process_memory(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
+{
+	const struct process_memory *memory = ctx;
+
+	return read_mem(memory->live, memory->tgid, addr, buf, len_bytes);
+}
+
+int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid, uint32_t tid,
+				     uint64_t *ret)
+{
+	struct process_memory process = {inspect->ctx, tgid};
+	const struct comm_marks_memory memory = {read_process_memory, &process};
+	uint64_t robust_list;
+	int err = comm_peek_robust_list(process.live->peek, tgid, tid, &robust_list);
+
+	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
 }
 
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
@@ -753,6 +857,7 @@ void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
 		live->maps_left_ns = KEPT * maps_ns;
 	paid_ns = live->files_owed_ns < files_ns ? live->files_owed_ns : files_ns;
 	live->files_owed_ns -= paid_ns;
+	live->files_ns = files_ns;
 	comm_parser_allow(live->parser, files_ns - paid_ns);
 }
 

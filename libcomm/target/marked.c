@@ -11,11 +11,26 @@ enum {
 	FILES_MAX = 1 << 16, /* remembered whether they have marks */
 	AWAITED_MAX = 64,    /* processes at once; more wait until their mappings change */
 	AWAIT_NS = 1000 * 1000 * 1000,
+	NAMING_MAX = 64, /* processes that may name memory; of more the first are asked */
+	FAILURES_MAX = 3,
+	ASK_NS = 200 * 1000 * 1000,
+	/* So much later for each object that was told: they may all change all the time. */
+	TELL_NS = 2 * 1000 * 1000,
+	LOOK_READS = 4096, /* of a process's memory, each time its modules are looked at */
 };
 
 struct awaited {
 	uint32_t tgid; /* 0: free */
 	uint64_t record, until_ns;
+};
+
+/* A process whose memory may have names. */
+struct naming {
+	uint32_t tgid;	/* 0: free */
+	bool looked;	/* its mappings were read: all is told again */
+	uint8_t failed; /* times in a row that its memory could not be read */
+	uint64_t process;
+	struct comm_marked_objects told;
 };
 
 struct comm_marked {
@@ -26,18 +41,24 @@ struct comm_marked {
 	uint8_t no_marks[FILES_MAX / 8]; /* bit of a file's id: it has none */
 	struct awaited awaited[AWAITED_MAX];
 	uint32_t n_awaited;
+	comm_inspect_objects_fn *tell_objects; /* NULL: nobody wants to know */
+	void *objects_ctx;
+	struct naming naming[NAMING_MAX];
+	uint32_t n_naming;
+	uint64_t ask_ns; /* not asked before */
 };
 
-/* The process whose memory comm_marks_find() and comm_marks_stack() read. */
+/* The process whose memory comm_marks_find() and comm_marks_read() read. */
 struct marked_process {
 	struct comm_marked *marked;
-	uint32_t tgid;
+	uint32_t tgid, n_reads;
 };
 
 static ssize_t read_process(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
 {
-	const struct marked_process *p = ctx;
+	struct marked_process *p = ctx;
 
+	p->n_reads++;
 	return p->marked->read(p->marked->read_ctx, p->tgid, addr, buf, len_bytes);
 }
 
@@ -62,16 +83,100 @@ void comm_marked_tell(struct comm_marked *marked, comm_inspect_marks_fn *fn, voi
 	marked->tell_ctx = ctx;
 }
 
+static void forget_naming(struct comm_marked *marked, uint32_t tgid)
+{
+	for (size_t i = 0; marked->n_naming && i < NAMING_MAX; i++) {
+		if (marked->naming[i].tgid != tgid)
+			continue;
+		marked->naming[i].tgid = 0;
+		marked->n_naming--;
+	}
+}
+
+static void add_naming(struct comm_marked *marked, uint32_t tgid, uint64_t process)
+{
+	struct naming *free = NULL;
+
+	for (size_t i = 0; i < NAMING_MAX; i++) {
+		struct naming *n = &marked->naming[i];
+
+		if (n->tgid == tgid && n->process == process) {
+			n->looked = true;
+			return;
+		}
+		if (!n->tgid && !free)
+			free = n;
+	}
+	forget_naming(marked, tgid);
+	if (!free || !process)
+		return;
+	*free = (struct naming){.tgid = tgid, .process = process};
+	marked->n_naming++;
+}
+
+void comm_marked_tell_objects(struct comm_marked *marked, comm_inspect_objects_fn *fn, void *ctx)
+{
+	marked->tell_objects = fn;
+	marked->objects_ctx = ctx;
+}
+
+/* Returns how many objects were told. */
+static uint32_t ask_naming(struct comm_marked *marked, struct naming *n)
+{
+	struct marked_process process = {marked, n->tgid, 0};
+	const struct comm_marks_memory memory = {read_process, &process};
+	struct comm_marked_objects before = n->told;
+	uint32_t n_told = 0;
+	int err;
+
+	if (n->looked)
+		n->told.changes = 0;
+	err = comm_marks_objects(&memory, n->process, &n->told);
+	n->failed = err < 0 ? n->failed + 1 : 0;
+	if (n->failed == FAILURES_MAX)
+		forget_naming(marked, n->tgid);
+	if (err < 0)
+		return 0;
+	for (uint32_t i = 0; err && i < COMM_MARKED_OBJECTS_MAX; i++) {
+		uint64_t start = n->told.object[i].start, bytes = n->told.object[i].size_bytes;
+
+		if (!bytes && !before.object[i].size_bytes)
+			continue;
+		marked->tell_objects(marked->objects_ctx, n->tgid, i, start, bytes,
+				     n->told.object[i].name);
+		n_told++;
+	}
+	n->looked = false;
+	return n_told;
+}
+
+static void ask_all(struct comm_marked *marked)
+{
+	uint64_t now_ns, n_told = 0;
+
+	if (!marked->n_naming || !marked->tell_objects)
+		return;
+	now_ns = comm_clock_now_ns();
+	if (now_ns < marked->ask_ns)
+		return;
+	for (size_t i = 0; i < NAMING_MAX; i++)
+		if (marked->naming[i].tgid)
+			n_told += ask_naming(marked, &marked->naming[i]);
+	marked->ask_ns = now_ns + ASK_NS + n_told * TELL_NS;
+}
+
 /* False: the module that has this record is not initialised yet. */
 static bool tell(struct comm_marked *marked, uint32_t tgid, uint64_t record)
 {
-	struct marked_process process = {marked, tgid};
+	struct marked_process process = {marked, tgid, 0};
 	const struct comm_marks_memory memory = {read_process, &process};
-	int64_t stack;
-	int err = comm_marks_stack(&memory, record, &stack);
+	struct comm_marks_place place;
+	int err = comm_marks_read(&memory, record, &place);
 
-	if (!err)
-		marked->tell(marked->tell_ctx, tgid, stack);
+	if (!err) {
+		add_naming(marked, tgid, place.process);
+		marked->tell(marked->tell_ctx, tgid, &place);
+	}
 	return err != -EAGAIN;
 }
 
@@ -97,14 +202,14 @@ static void stop_awaiting(struct comm_marked *marked, struct awaited *a)
 void comm_marked_look(struct comm_marked *marked, uint32_t tgid, const struct comm_mapping *map,
 		      size_t n)
 {
-	struct marked_process process = {marked, tgid};
+	struct marked_process process = {marked, tgid, 0};
 	const struct comm_marks_memory memory = {read_process, &process};
 
 	for (size_t i = 0; marked->n_awaited && i < AWAITED_MAX; i++)
 		if (marked->awaited[i].tgid == tgid)
 			stop_awaiting(marked, &marked->awaited[i]);
 	/* The first marked module counts: a program comes before its libraries. */
-	for (size_t i = 0; marked->tell && i < n; i++) {
+	for (size_t i = 0; marked->tell && i < n && process.n_reads < LOOK_READS; i++) {
 		const struct comm_mapping *m = &map[i];
 		uint64_t record;
 		int err;
@@ -132,4 +237,5 @@ void comm_marked_await(struct comm_marked *marked)
 		    (tell(marked, a->tgid, a->record) || comm_clock_now_ns() >= a->until_ns))
 			stop_awaiting(marked, a);
 	}
+	ask_all(marked);
 }

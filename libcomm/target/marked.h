@@ -2,7 +2,8 @@
 /*
  * Marked processes: tells of each process whose mappings were read whether it marks regions, and
  * where (marks.h).  Whether a file has marks is looked up once, wherever it is mapped; a module
- * whose constructor has not run yet is asked again for a second.  One thread uses it.
+ * whose constructor has not run yet is asked again for a second.  Also tells of the memory that
+ * such a process gives a name of its own, some time after it did.  One thread uses it.
  */
 #ifndef COMM_MARKED_H
 #define COMM_MARKED_H
@@ -22,7 +23,8 @@ void comm_marked_tell(struct comm_marked *marked, comm_inspect_marks_fn *fn, voi
 /* The mappings of a process are these, in the order of addresses. */
 void comm_marked_look(struct comm_marked *marked, uint32_t tgid, const struct comm_mapping *map,
 		      size_t n);
-/* Asks modules that were not initialised yet. */
+void comm_marked_tell_objects(struct comm_marked *marked, comm_inspect_objects_fn *fn, void *ctx);
+/* Asks modules that were not initialised yet, and now and then what has a name. */
 void comm_marked_await(struct comm_marked *marked);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -10,16 +11,29 @@ enum {
 	NOTES_BYTES_MAX = 4096,
 	/* As in <comm/mark.h>, which is no header of ours to include: it makes marks. */
 	MARK_NOTE = 2,
-	MARK_VERSION = 1,
+	MARK_VERSION = 3,
+	MARK_NO_BEGUN = 2,   /* the version before regions were counted */
+	MARK_NO_PROCESS = 1, /* the version that had regions alone */
 	MARK_DEPTH = 8,
 	STACK_MAX = 1 << 30, /* a thread's variables are nearer to its pointer */
 };
 
+#define OBJECT_MOST (UINT64_C(1) << 47) /* the end of user memory */
+
 static const char owner[] = "commprof";
+
+struct mark_process {
+	uint32_t stopped, changes;
+	uint64_t frame;
+	struct {
+		uint64_t start, bytes, name;
+	} object[COMM_MARKED_OBJECTS_MAX];
+};
 
 struct mark_record {
 	uint32_t version, depth;
 	int64_t stack;
+	uint64_t process;
 };
 
 static int read_all(const struct comm_marks_memory *memory, uint64_t addr, void *buf,
@@ -77,8 +91,9 @@ int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint6
 	err = read_all(memory, base + head.e_phoff, segment, n * sizeof(*segment));
 	if (err)
 		return err;
+	/* Linkers give the offset 0 also to a segment of which the file has nothing. */
 	for (i = 0; i < n; i++)
-		if (segment[i].p_type == PT_LOAD && !segment[i].p_offset)
+		if (segment[i].p_type == PT_LOAD && !segment[i].p_offset && segment[i].p_filesz)
 			bias = base - segment[i].p_vaddr;
 	for (i = 0; i < n; i++) {
 		uint64_t at = bias + segment[i].p_vaddr, distance;
@@ -97,18 +112,44 @@ int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint6
 	return -ENOENT;
 }
 
-int comm_marks_stack(const struct comm_marks_memory *memory, uint64_t record, int64_t *ret)
+int comm_marks_read(const struct comm_marks_memory *memory, uint64_t record,
+		    struct comm_marks_place *ret)
 {
-	struct mark_record mark;
-	int err = read_all(memory, record, &mark, sizeof(mark));
+	struct mark_record mark = {0};
+	int err = read_all(memory, record, &mark, offsetof(struct mark_record, process));
 
+	if (!err && mark.version > MARK_NO_PROCESS)
+		err = read_all(memory, record, &mark, sizeof(mark));
 	if (err)
 		return err;
 	if (!mark.version)
 		return -EAGAIN;
-	if (mark.version != MARK_VERSION || mark.depth != MARK_DEPTH || mark.stack > STACK_MAX ||
+	if (mark.version > MARK_VERSION || mark.depth != MARK_DEPTH || mark.stack > STACK_MAX ||
 	    mark.stack < -STACK_MAX)
 		return -EPROTO;
-	*ret = mark.stack;
+	*ret = (struct comm_marks_place){mark.stack, mark.process, mark.version > MARK_NO_BEGUN};
 	return 0;
+}
+
+int comm_marks_objects(const struct comm_marks_memory *memory, uint64_t process,
+		       struct comm_marked_objects *ret)
+{
+	struct mark_process now;
+	int err = read_all(memory, process, &now, offsetof(struct mark_process, object));
+
+	if (err || now.changes == ret->changes)
+		return err;
+	err = read_all(memory, process, &now, sizeof(now));
+	if (err)
+		return err;
+	ret->changes = now.changes;
+	for (size_t i = 0; i < COMM_MARKED_OBJECTS_MAX; i++) {
+		bool is_there = now.object[i].start && now.object[i].bytes <= OBJECT_MOST &&
+				now.object[i].start < OBJECT_MOST;
+
+		ret->object[i].start = now.object[i].start;
+		ret->object[i].size_bytes = is_there ? now.object[i].bytes : 0;
+		ret->object[i].name = now.object[i].name;
+	}
+	return 1;
 }

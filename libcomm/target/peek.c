@@ -239,14 +239,23 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 		       size_t max_bytes)
 {
 	struct comm_peek_request request = {.kind = COMM_PEEK_MAPS, .tgid = tgid};
+	uint64_t begun_ns = comm_clock_now_ns();
 	ssize_t n = ask(peek, &request);
-	size_t used = 0;
+	size_t used = 0, all = 0;
 	bool fits = true;
 
 	if (n < 0)
 		return n;
-	/* What does not fit is read, too, or it would be taken for the next answer. */
+	/*
+	 * What does not fit is read, too, or it would be taken for the next answer; but who maps
+	 * ahead of the reader has no end.
+	 */
 	while ((n = take(peek, &request)) > 0) {
+		all += (size_t)n;
+		if (all > 2 * max_bytes) {
+			note_hang(peek, tgid, begun_ns);
+			return -ETIME;
+		}
 		if (fits && *room - used < (size_t)n)
 			fits = grow(text, room, max_bytes);
 		if (fits) {
@@ -257,21 +266,52 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 	return n < 0 ? n : (ssize_t)used;
 }
 
-ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
-			 size_t bytes)
+/* What one answer holds. */
+static ssize_t read_piece(struct comm_peek *peek, struct comm_peek_request *request, void *buf)
 {
-	struct comm_peek_request request = {.kind = COMM_PEEK_MEMORY, .tgid = tgid, .addr = addr};
-	ssize_t n;
+	ssize_t n = ask(peek, request);
 
-	request.bytes = bytes < COMM_PEEK_PIECE_BYTES ? bytes : COMM_PEEK_PIECE_BYTES;
-	n = ask(peek, &request);
 	if (n == 0)
-		n = take(peek, &request);
-	if (n > (ssize_t)request.bytes) {
+		n = take(peek, request);
+	if (n > (ssize_t)request->bytes) {
 		give_up(peek);
 		return -EIO;
 	}
 	if (n > 0)
 		memcpy(buf, peek->message.bytes, (size_t)n);
 	return n;
+}
+
+int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)
+{
+	struct comm_peek_request request = {
+		.kind = COMM_PEEK_ROBUST_LIST, .tgid = tgid, .addr = tid, .bytes = sizeof(*ret)};
+	uint64_t list = 0;
+	ssize_t n = read_piece(peek, &request, &list);
+
+	if (n < 0)
+		return (int)n;
+	if (n != sizeof(list)) {
+		give_up(peek);
+		return -EIO;
+	}
+	*ret = list;
+	return 0;
+}
+
+ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
+			 size_t bytes)
+{
+	struct comm_peek_request request = {.kind = COMM_PEEK_MEMORY, .tgid = tgid, .addr = addr};
+
+	request.bytes = bytes < COMM_PEEK_PIECE_BYTES ? bytes : COMM_PEEK_PIECE_BYTES;
+	return read_piece(peek, &request, buf);
+}
+
+ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes)
+{
+	struct comm_peek_request request = {.kind = COMM_PEEK_COMMAND, .tgid = tgid};
+
+	request.bytes = bytes < COMM_PEEK_PIECE_BYTES ? bytes : COMM_PEEK_PIECE_BYTES;
+	return read_piece(peek, &request, buf);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has the mappings and the memory of targets read by another process (peek_child.h), for two
+ * Has the mappings, the memory and the command lines of targets read by another process (peek_child.h), for two
  * reasons.  A page may be served by a program that never answers (FUSE, userfaultfd), and whoever
  * reads it then hangs: that process is given up after a deadline, and another is made.  And the
  * rights to read other users' processes are that one's alone.
@@ -21,13 +21,21 @@ void comm_peek_destroy(struct comm_peek *peek);
 
 /*
  * All of /proc/PID/maps into *text, which is of *room bytes and grows up to max_bytes.  Returns
- * its length; -ESRCH; -ETIME: it took too long; -EIO: there is nobody to read, for now.
+ * its length; -ESRCH; -ETIME: it took too long, or there is more than twice of that; -EIO: there is
+ * nobody to read, for now.
  */
 ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *room,
 		       size_t max_bytes);
 /* Memory of a process.  Returns how much could be read, or an error as above. */
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
+/*
+ * Where a thread's list of robust mutexes is (get_robust_list(2)), 0: it has none.  0, or an error as
+ * above.
+ */
+int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret);
+/* The start of /proc/PID/cmdline; likewise. */
+ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes);
 /* From then on nothing is waited for: -ETIME. */
 void comm_peek_until(struct comm_peek *peek, uint64_t end_ns);
 /* CPU time that the other processes spent on it. */

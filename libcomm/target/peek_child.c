@@ -3,6 +3,7 @@
 
 #include "child_calls.h"
 #include "clock.h"
+#include "rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,26 +39,15 @@ static struct {
 	char bytes[COMM_PEEK_PIECE_BYTES];
 } message;
 
-static void keep_rights(void)
+/* Becomes nobody, with no capability but those kept. */
+static void drop_rights(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0},
-				      want[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &header, have) < 0)
-		_exit(1);
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-		uint32_t bit = 1u << (kept[i] % 32) & have[kept[i] / 32].permitted;
-
-		want[kept[i] / 32].permitted |= bit;
-		want[kept[i] / 32].effective |= bit;
-	}
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		_exit(1);
 	/* A host without CAP_SETUID keeps its user id. */
 	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
-	if (syscall(SYS_capset, &header, want) < 0)
+	if (comm_rights_keep(kept, sizeof(kept) / sizeof(kept[0])) < 0)
 		_exit(1);
 }
 
@@ -67,7 +57,7 @@ static void confine(int socket, pid_t host)
 	if (dup2(socket, PEEK_SOCKET) < 0 || syscall(SYS_close_range, 0, PEEK_SOCKET - 1, 0) < 0 ||
 	    syscall(SYS_close_range, PEEK_SOCKET + 1, ~0u, 0) < 0)
 		_exit(1);
-	keep_rights();
+	drop_rights();
 	/* Not before, as a change of user id clears the death signal. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
@@ -178,6 +168,32 @@ static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
 	}
 }
 
+static int64_t robust_list(uint32_t tid)
+{
+	uint64_t head = 0;
+	size_t bytes;
+
+	if (syscall(SYS_get_robust_list, tid, &head, &bytes))
+		return -errno;
+	memcpy(message.bytes, &head, sizeof(head));
+	return sizeof(head);
+}
+
+/* The kernel gives what a process wrote over its command line, too; only the start is wanted. */
+static int64_t read_command(uint32_t tgid, size_t bytes)
+{
+	int fd = open_proc(tgid, "cmdline");
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, message.bytes, bytes);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
 _Noreturn void comm_peek_child(int socket, pid_t host)
 {
 	struct comm_peek_request request;
@@ -189,6 +205,10 @@ _Noreturn void comm_peek_child(int socket, pid_t host)
 			send_maps(&request);
 		else if (!request.tgid || request.bytes > sizeof(message.bytes))
 			answer(request.serial, -EINVAL);
+		else if (request.kind == COMM_PEEK_ROBUST_LIST)
+			answer(request.serial, robust_list((uint32_t)request.addr));
+		else if (request.kind == COMM_PEEK_COMMAND)
+			answer(request.serial, read_command(request.tgid, request.bytes));
 		else
 			answer(request.serial,
 			       read_memory(request.tgid, request.addr, request.bytes));

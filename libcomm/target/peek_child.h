@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The process that reads mappings and memory of targets, as peek.h asks it to.  It keeps the two
- * capabilities that this takes, looks at nothing of what it reads, and a list of calls lets it
- * open for reading alone.
+ * The process that reads mappings, memory and command lines of targets, as peek.h asks it to.  It
+ * keeps the two capabilities that this takes, looks at nothing of what it reads, and a list of
+ * calls lets it open for reading alone.
+ *
+ * ROBUST_LIST is the address of a thread's list of robust mutexes (get_robust_list(2)), 0: it has none.
  */
 #ifndef COMM_PEEK_CHILD_H
 #define COMM_PEEK_CHILD_H
@@ -10,14 +12,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum comm_peek_kind { COMM_PEEK_MAPS, COMM_PEEK_MEMORY };
+enum comm_peek_kind {
+	COMM_PEEK_MAPS,
+	COMM_PEEK_MEMORY,
+	COMM_PEEK_COMMAND,
+	COMM_PEEK_ROBUST_LIST,
+};
 
 enum { COMM_PEEK_PIECE_BYTES = 32 << 10 };
 
 struct comm_peek_request {
 	uint64_t serial;
 	uint32_t kind, tgid;
-	uint64_t addr, bytes; /* MEMORY */
+	uint64_t addr;	/* MEMORY; ROBUST_LIST: the thread */
+	uint64_t bytes; /* MEMORY, COMMAND */
 };
 
 /*

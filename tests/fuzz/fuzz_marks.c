@@ -31,11 +31,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct memory memory = {data, size};
 	const struct comm_marks_memory marks = {read_memory, &memory};
+	struct comm_marked_objects objects = {0};
+	struct comm_marks_place place;
 	uint64_t record;
-	int64_t stack;
 
-	if (!comm_marks_find(&marks, base, &record) && !comm_marks_stack(&marks, record, &stack) &&
-	    llabs(stack) > 1 << 30)
+	if (!comm_marks_find(&marks, base, &record) && !comm_marks_read(&marks, record, &place) &&
+	    llabs(place.stack) > 1 << 30)
 		abort();
+	/* As if the process kept its marks where the input begins. */
+	comm_marks_objects(&marks, base, &objects);
+	for (size_t i = 0; i < COMM_MARKED_OBJECTS_MAX; i++)
+		if (objects.object[i].size_bytes >> 48)
+			abort();
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,7 +26,10 @@
 
 static struct comm_inspect inspect;
 static uint32_t self;
+static char *arguments; /* of this process, */
+static size_t arguments_bytes;
 static int test_live_zeros[1000] __attribute__((used));
+static int test_live_bss[100000] __attribute__((used)); /* reaches beyond the file's mapping */
 static int test_live_data[1000] __attribute__((used)) = {1};
 
 static const unsigned int test_live_line = __LINE__ + 1;
@@ -385,6 +389,43 @@ static void thread_names(void **state)
 	assert_int_equal(inspect.ops->thread_name(inspect.ctx, self, 1 << 30, name), -ESRCH);
 }
 
+/* A command line is no title until its process writes one over it, over its environment, too. */
+static void titles(void **state)
+{
+	static const char over[] = "test: worker process --with=secret";
+	char title[COMM_TITLE_BYTES] = "x";
+	int ready[2];
+	uint32_t child;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(inspect.ops->title(inspect.ctx, self, title), 0);
+	assert_string_equal(title, "");
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		memset(arguments, 0, arguments_bytes);
+		memcpy(arguments, over, sizeof(over));
+		(void)!write(ready[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	child = (uint32_t)pid;
+	assert_int_equal(read(ready[0], title, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	assert_int_equal(inspect.ops->title(inspect.ctx, child, title), 0);
+	assert_string_equal(title, "test: worker process");
+	/* Within what is allowed, as mappings are. */
+	comm_inspect_live_allow(&inspect, 0);
+	assert_int_equal(inspect.ops->title(inspect.ctx, child, title), -EAGAIN);
+	comm_inspect_live_allow(&inspect, 1000000000);
+	assert_int_equal(inspect.ops->title(inspect.ctx, child, title), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(inspect.ops->title(inspect.ctx, child, title), -ESRCH);
+}
+
 /* Asks until what is being read of the perf map has come. */
 static int jit_code_of(const struct comm_mapping *m, uint64_t ip, struct comm_code *ret)
 {
@@ -522,7 +563,52 @@ static void mappings_are_read_within_what_is_allowed(void **state)
 	assert_true(n > 3);
 }
 
-int main(void)
+/* Each child of a large program has all of its mappings. */
+static void mappings_of_many_children_are_not_all_kept(void **state)
+{
+	enum { PIECES = 20000, CHILDREN = 8, PAGE_BYTES = 4096, KEPT_MIB = 8 };
+	size_t bytes = (size_t)PIECES * PAGE_BYTES, before, n = 0;
+	const struct comm_mapping *map;
+	struct comm_mapping m;
+	struct comm_static var;
+	pid_t pid[CHILDREN];
+	uint8_t *at;
+
+	(void)state;
+	at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	for (size_t i = 0; i < PIECES; i += 2)
+		assert_int_equal(mprotect(at + i * PAGE_BYTES, PAGE_BYTES, PROT_NONE), 0);
+	for (int i = 0; i < CHILDREN; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (!pid[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	}
+	m = mapping_of((uint32_t)pid[0], &test_live_bss[50000]);
+	assert_int_equal(m.kind, COMM_MAP_ANON);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (int i = 0; i < CHILDREN; i++) {
+		assert_int_equal(inspect.ops->maps(inspect.ctx, (uint32_t)pid[i], &map, &n), 0);
+		assert_true(n > PIECES);
+	}
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < before + ((size_t)KEPT_MIB << 20));
+	/* The first child's are read again when they are needed. */
+	while (inspect.ops->data(inspect.ctx, (uint32_t)pid[0], &m,
+				 (uint64_t)(uintptr_t)&test_live_bss[50000], &var) == -EAGAIN)
+		usleep(1000);
+	assert_string_equal(var.name, "test_live_bss");
+	for (int i = 0; i < CHILDREN; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	munmap(at, bytes);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(own_mappings, setup, teardown),
@@ -536,12 +622,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(own_variables, setup, teardown),
 		cmocka_unit_test_setup_teardown(vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(thread_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(generated_code_is_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_cut_while_in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_of_many_children_are_not_all_kept, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(mappings_are_read_within_what_is_allowed, setup,
 						teardown),
 	};
 
+	arguments = argv[0];
+	arguments_bytes = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]) + 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

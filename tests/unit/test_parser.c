@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -777,6 +778,111 @@ static void memory_that_hangs(void **state)
 	unmap_hanging(dir, at, server);
 }
 
+/* Mappings are read up to twice of what there is room for: a process that has more is left alone. */
+static void mappings_without_end(void **state)
+{
+	enum { PAGES = 4000, PAGE_BYTES = 4096, FITS = 1 << 20, LESS = 150 << 10, FEW = 32 << 10 };
+	char *at = mmap(NULL, (size_t)PAGES * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+	struct comm_peek *peek;
+	size_t room[3] = {0};
+	char *text[3] = {0};
+	ssize_t n;
+	pid_t pid;
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	for (size_t i = 0; i < PAGES; i += 2)
+		assert_int_equal(mprotect(at + i * PAGE_BYTES, PAGE_BYTES, PROT_NONE), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	munmap(at, (size_t)PAGES * PAGE_BYTES);
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
+	assert_true(n > LESS && n < 2 * LESS);
+	/* Somewhat more than there is room for is cut. */
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[1], &room[1], LESS);
+	assert_true(n > 0 && n <= LESS);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[2], &room[2], FEW);
+	assert_int_equal(n, -ETIME);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
+	assert_int_equal(n, -ETIME);
+	n = comm_peek_maps(peek, (uint32_t)getpid(), &text[0], &room[0], FITS);
+	assert_true(n > 0);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+	for (int i = 0; i < 3; i++)
+		free(text[i]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Sends one request with n descriptors to a host of its own; whether that goes on. */
+static bool host_takes(const struct comm_parse_request *r, int n)
+{
+	struct iovec iov = {(void *)(uintptr_t)r, sizeof(*r)};
+	struct comm_parse_answer answer;
+	union {
+		char room[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = CMSG_LEN(n * sizeof(int))};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int ends[2], saved[2] = {memfd_create("a", 0), memfd_create("b", 0)};
+	pid_t pid;
+	ssize_t got;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	if (!pid)
+		comm_parse_host(ends[1], getppid());
+	close(ends[1]);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), saved, n * sizeof(int));
+	assert_int_equal(sendmsg(ends[0], &msg, MSG_NOSIGNAL), sizeof(*r));
+	got = recv(ends[0], &answer, sizeof(answer), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	close(saved[0]);
+	close(saved[1]);
+	return got == sizeof(answer);
+}
+
+/* Of a daemon that was taken over the host takes nothing that it would not have sent. */
+static void a_daemon_that_means_harm(void **state)
+{
+	struct comm_parse_request r;
+
+	(void)state;
+	alarm(120);
+	r = self_with_identity(COMM_PARSE_SYMBOLS);
+	assert_true(host_takes(&r, 1));
+	assert_false(host_takes(&r, 2));
+	memset(r.path, '/', sizeof(r.path));
+	assert_false(host_takes(&r, 1));
+	r = self_with_identity(COMM_PARSE_SYMBOLS);
+	memset(r.id.debuglink, 'a', sizeof(r.id.debuglink));
+	assert_false(host_takes(&r, 1));
+	r = self_with_identity(COMM_PARSE_SYMBOLS);
+	strcpy(r.id.build_id, "ab/../../../../../etc/x");
+	assert_false(host_takes(&r, 1));
+	r = self_with_identity(COMM_PARSE_SYMBOLS);
+	memset(&r.id.has_lines, 2, 1);
+	assert_false(host_takes(&r, 1));
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -793,6 +899,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_works_within_its_grants, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_without_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_daemon_that_means_harm, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
