@@ -91,7 +91,7 @@ $(O)/bpf/vmlinux.h:
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) $(O)/bpf/vmlinux.h
 	@mkdir -p $(@D)
 	$(say) BPF $@
-	$(Q)$(CLANG) -g -O2 -target bpf -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -c $< -o $@
+	$(Q)$(CLANG) -g -O2 -target bpf -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(say) SKEL $@
@@ -222,11 +222,13 @@ $(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
-# The test takes the files of the BPF source into itself.
-$(O)/tests/unit/test_source_bpf: tests/unit/test_source_bpf.c $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+# These tests take files of the BPF source into themselves.
+$(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
+$(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O))
+$(addprefix $(O)/tests/unit/test_,source_bpf bpf_counts): $(O)/tests/unit/%: tests/unit/%.c $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $< $(filter %.o %.a,$^) -o $@ -lcmocka $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $< $(filter %.o,$^) $(filter %.a,$^) -o $@ -lcmocka $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)

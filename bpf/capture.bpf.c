@@ -55,6 +55,7 @@ const volatile bool all_tasks = false;
 const volatile __u32 own_tgid = 0;
 const volatile __u64 cgroup_id = 0;
 const volatile __u32 cgroup_level = 0;
+const volatile bool has_probes = false;
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
@@ -71,14 +72,22 @@ struct {
 	__type(value, __u8); /* enum comm_raw_target */
 } targets SEC(".maps");
 
-/* By tgid: how far from a thread's pointer its regions are, struct comm_mark_stack. */
+/* By tgid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
-	__type(value, __s64);
+	__type(value, struct comm_raw_marks);
 } marks SEC(".maps");
+
+/* Written by probe.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COMM_RAW_PROBED_THREADS);
+	__type(key, __u32);
+	__type(value, struct comm_raw_probed);
+} probed SEC(".maps");
 
 /* Bytes, so that no CPU's store undoes another's. */
 struct told {
@@ -91,10 +100,12 @@ struct told {
 /*
  * Which threads and processes the daemon has had records of, by tid.  Only their ends, new
  * names and new mappings are of use to it, so in a storm of short-lived children the records
- * are as few as the samples.  Preallocated: samples write here, in an interrupt.
+ * are as few as the samples.  Preallocated: samples write here, in an interrupt.  The least
+ * recently used goes for a new one: what is told of a thread after its end, such as its first
+ * writes of pages, leaves an entry that no exit deletes.
  */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u32);
 	__type(value, struct told);
@@ -244,6 +255,26 @@ static __always_inline void tell_process(__u32 tgid)
 		note(tgid, &fresh);
 }
 
+/* Those that probes have begun go around those that the program has marked itself. */
+static __always_inline void add_probed(struct task_struct *task, struct comm_raw_mark *m)
+{
+	__u32 tid = task->pid;
+	struct comm_raw_probed *p = bpf_map_lookup_elem(&probed, &tid);
+	__u32 n;
+
+	if (!p || p->born_ns != task->start_time)
+		return;
+	n = p->depth < COMM_RAW_MARKS_MAX ? p->depth : COMM_RAW_MARKS_MAX;
+	for (int i = COMM_RAW_MARKS_MAX - 1; i >= 0; i--) {
+		__u32 from = i - n;
+
+		/* The verifier must see the bound that the compiler knows to be superfluous. */
+		barrier_var(from);
+		m->name[i] = i < n ? p->id[i] : m->name[from & (COMM_RAW_MARKS_MAX - 1)];
+	}
+	m->depth += n;
+}
+
 /*
  * Writes a record of the regions that the thread is in, if it is in one; false: dropped.  What
  * cannot be read may be a region, too: it has a name that nobody can read.
@@ -253,21 +284,24 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 	struct comm_raw_mark m = {};
 	__u64 fs_base = task->thread.fsbase;
 	__u32 tgid = head->tgid;
-	__s64 *stack;
+	struct comm_raw_marks *place;
 
-	stack = bpf_map_lookup_elem(&marks, &tgid);
+	place = bpf_map_lookup_elem(&marks, &tgid);
 	/* A thread without a pointer has not begun to run the program. */
-	if (!stack || !fs_base)
-		return true;
-	if (bpf_probe_read_user(&m.depth, sizeof(m.depth) + sizeof(m.name),
-				(const void *)(fs_base + *stack)))
+	if (place && fs_base &&
+	    bpf_probe_read_user(&m.depth, sizeof(m.depth) + sizeof(m.name),
+				(const void *)(fs_base + place->stack)))
 		m.depth = 1;
+	if (has_probes)
+		add_probed(task, &m);
 	if (!m.depth)
 		return true;
 	m.head = *head;
 	m.head.kind = COMM_RAW_MARK;
 	return write_sample(head->cpu, &m, sizeof(m));
 }
+
+#include "counts.h"
 
 static __always_inline void add_range(struct comm_raw_kcopy *k, __u64 addr, __u64 len)
 {
@@ -564,7 +598,33 @@ static __always_inline __u64 own_time(__u64 start_ns)
 	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
 }
 
-/* Returns the current task; NULL: it is no thread of a target. */
+/*
+ * Looks at the marks that all threads of the process have together: writes a record of its frame, if it
+ * is in a later one, and returns whether it said COMM_STOP().  What cannot be read says nothing.  What a
+ * full ring has no room for is told at the next sample.
+ */
+static __noinline bool is_stopped(const struct comm_raw_head *head)
+{
+	struct comm_raw_frame f = {};
+	struct comm_raw_process now = {};
+	struct comm_raw_marks *place;
+	__u32 tgid = head->tgid;
+
+	place = bpf_map_lookup_elem(&marks, &tgid);
+	if (!place || !place->process ||
+	    bpf_probe_read_user(&now, sizeof(now), (const void *)place->process))
+		return false;
+	if (now.frame > place->frame && !now.stopped) {
+		f.head = *head;
+		f.head.kind = COMM_RAW_FRAME;
+		f.number = now.frame;
+		if (write_sample(head->cpu, &f, sizeof(f)))
+			place->frame = now.frame;
+	}
+	return now.stopped;
+}
+
+/* Returns the current task; NULL: it is no thread of a target, or not to be sampled. */
 static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
 						      struct comm_raw_head *head, __u32 cpu)
 {
@@ -580,6 +640,10 @@ static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
 	head->period = c->period;
 	c->seen_ns = head->time_ns;
 	c->hits++;
+	if (ctl.has_marks && is_stopped(head)) {
+		c->stopped++;
+		return NULL;
+	}
 	return task;
 }
 
@@ -848,6 +912,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	c->switches++;
 	now = bpf_ktime_get_ns();
 	c->seen_ns = now;
+	if (n_events)
+		count_events(from ? prev : NULL, cpu, to);
 	i = ring_of(cpu);
 	ring = bpf_map_lookup_elem(&switches, &i);
 	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
@@ -1054,6 +1120,7 @@ int BPF_PROG(exited, struct task_struct *task)
 	if (!c)
 		return 0;
 	on_exit(c, task);
+	count_exit(task, c);
 	end_target(task);
 	end_life(c, start_ns);
 	return 0;

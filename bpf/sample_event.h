@@ -17,7 +17,13 @@ enum {
 	COMM_RAW_NREGS = 18, /* enum comm_reg of libcomm/event.h */
 };
 
-enum comm_raw_kind { COMM_RAW_SAMPLE = 1, COMM_RAW_KCOPY, COMM_RAW_TOUCH, COMM_RAW_MARK };
+enum comm_raw_kind {
+	COMM_RAW_SAMPLE = 1,
+	COMM_RAW_KCOPY,
+	COMM_RAW_TOUCH,
+	COMM_RAW_MARK,
+	COMM_RAW_FRAME,
+};
 
 struct comm_raw_head {
 	unsigned long long time_ns;
@@ -70,6 +76,35 @@ struct comm_raw_mark {
 	unsigned long long name[COMM_RAW_MARKS_MAX];
 };
 
+/* The beginning of a struct comm_mark_process. */
+struct comm_raw_process {
+	unsigned int stopped, changes;
+	unsigned long long frame;
+};
+
+/* The process is in another frame than at its last such record, from this sample on. */
+struct comm_raw_frame {
+	struct comm_raw_head head;
+	unsigned long long number;
+};
+
+enum { COMM_RAW_PROBED_THREADS = 32768 };
+
+/* The regions that probes have begun in a thread; value of the map of them, by tid. */
+struct comm_raw_probed {
+	unsigned long long born_ns; /* start_time of the thread: a later one may have its id */
+	unsigned int depth;	    /* may exceed COMM_RAW_MARKS_MAX */
+	unsigned int zero;
+	unsigned char id[COMM_RAW_MARKS_MAX]; /* not 0: stands in place of a name's address */
+};
+
+/* Where the marks of a process are; value of the map of marks, by tgid. */
+struct comm_raw_marks {
+	long long stack; /* how far from a thread's pointer its struct comm_mark_stack is */
+	unsigned long long process; /* of the struct comm_mark_process; 0: it has none */
+	unsigned long long frame;   /* that was told; the daemon writes 0, and it is told again */
+};
+
 /*
  * One per possible CPU, in a map that the daemon has mapped.  The daemon writes
  * period only; everything else belongs to the programs on that CPU, and each
@@ -107,7 +142,10 @@ struct comm_raw_cpu {
 	unsigned long long faults;   /* of targets, that write */
 	unsigned long long touch_ns; /* the programs' time, scaled from one run in 16 */
 	unsigned long long touch_drops;
-	unsigned long long reserved[5];
+	unsigned long long
+		stopped; /* hits in processes that want no samples now; sampling programs */
+	unsigned long long count_drops; /* threads that ended uncounted */
+	unsigned long long reserved[3];
 };
 
 /* Written by the daemon at any time. */

@@ -22,6 +22,7 @@
 
 #include "bpf_kernel.h"
 #include "bpf_life.h"
+#include "bpf_probes.h"
 #include "clock.h"
 #include "cpu_events.h"
 #include "loss_teller.h"
@@ -49,6 +50,7 @@ struct source {
 	struct comm_sampler_config config;
 	struct comm_trigger_event event;
 	struct comm_bpf_life *life;
+	struct comm_bpf_probes *probes; /* NULL: none */
 	struct comm_bpf_life_info life_info;
 	struct capture_bpf *bpf;	   /* owned by life */
 	volatile struct comm_raw_cpu *cpu; /* owned by life; life_info.n_cpus of them */
@@ -240,6 +242,21 @@ static void to_mark(struct source *s, const struct comm_raw_mark *raw)
 	s->pushed++;
 }
 
+static void to_frame(struct source *s, const struct comm_raw_frame *raw)
+{
+	const struct comm_event event = {
+		.kind = COMM_EV_FRAME,
+		.time_ns = raw->head.time_ns,
+		.cpu = (uint16_t)raw->head.cpu,
+		.tgid = raw->head.tgid,
+		.tid = raw->head.tid,
+		.frame = raw->number,
+	};
+
+	s->push(s->push_ctx, &event);
+	s->pushed++;
+}
+
 static int on_sample(void *ctx, void *data, size_t size)
 {
 	const struct comm_raw_head *head = data;
@@ -249,6 +266,8 @@ static int on_sample(void *ctx, void *data, size_t size)
 		s->malformed += !to_sample(s, data, size);
 	else if (size >= sizeof(struct comm_raw_mark) && head->kind == COMM_RAW_MARK)
 		to_mark(s, data);
+	else if (size >= sizeof(struct comm_raw_frame) && head->kind == COMM_RAW_FRAME)
+		to_frame(s, data);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_KCOPY)
 		to_ranges(s, data, COMM_EV_KCOPY);
 	else if (size >= sizeof(struct comm_raw_kcopy) && head->kind == COMM_RAW_TOUCH)
@@ -306,6 +325,7 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->max_lines = s->config.max_lines;
 	bpf->rodata->code_line = s->config.max_lines > 0;
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
+	bpf->rodata->has_probes = s->config.probes && s->config.probes->n;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
 	bpf_program__set_autoload(bpf->progs.find_tick, s->tick_ns > 0);
@@ -320,6 +340,7 @@ static int open_life(struct source *s, char **err)
 	const struct comm_bpf_life_config config = {
 		.target = s->config.target,
 		.switches = s->config.switches,
+		.counters = s->config.counters,
 		.with_samples = choose_programs,
 		.ctx = s,
 	};
@@ -336,12 +357,22 @@ static int open_life(struct source *s, char **err)
 		  : 0;
 }
 
+static int open_probes(struct source *s, char **err)
+{
+	if (!s->config.probes || !s->config.probes->n)
+		return 0;
+	s->bpf->data->ctl.has_marks = 1;
+	return comm_bpf_probes_open(s->config.probes, bpf_map__fd(s->bpf->maps.probed), &s->probes,
+				    err);
+}
+
 static void source_close(void *source)
 {
 	struct source *s = source;
 
 	if (!s)
 		return;
+	comm_bpf_probes_close(s->probes);
 	comm_cpu_events_deinit(&s->events);
 	comm_bpf_life_close(s->life);
 	free(s);
@@ -368,6 +399,9 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	if (rc)
 		goto fail;
 	try_ticks(s);
+	rc = open_probes(s, err);
+	if (rc)
+		goto fail;
 	rc = open_events(s, err);
 	if (rc)
 		goto fail;
@@ -428,6 +462,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		ret->failed_reads += c->failed_reads;
 		ret->loss[COMM_LOSS_RING] += c->sample_drops;
 		ret->loss[COMM_LOSS_TOUCH] += c->touch_drops;
+		ret->loss[COMM_LOSS_STOPPED] += c->stopped;
 	}
 	ret->loss[COMM_LOSS_MALFORMED] += s->malformed;
 	comm_bpf_life_stats(s->life, ret);
@@ -483,12 +518,17 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 
 static void source_marks(void *source, uint32_t tgid, const struct comm_marks_place *place)
 {
+	const struct comm_raw_marks marks = {place->stack, place->process, 0};
 	struct source *s = source;
 
 	/* A full map: its regions are not seen. */
-	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.marks), &tgid, &place->stack,
-			    BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(s->bpf->maps.marks), &tgid, &marks, BPF_ANY);
 	s->bpf->data->ctl.has_marks = 1;
+}
+
+static int source_count(void *source, uint64_t time_ns, comm_event_fn *push, void *ctx)
+{
+	return comm_bpf_life_count(((struct source *)source)->life, time_ns, push, ctx);
 }
 
 static void source_stop(void *source)
@@ -500,6 +540,7 @@ static void source_stop(void *source)
 }
 
 static const struct comm_sampler sampler = {
+	.probes = true,
 	.open = source_open,
 	.info = source_info,
 	.start = source_start,
@@ -509,6 +550,7 @@ static const struct comm_sampler sampler = {
 	.stats = source_stats,
 	.seen = source_seen,
 	.marks = source_marks,
+	.count = source_count,
 	.stop = source_stop,
 	.close = source_close,
 };

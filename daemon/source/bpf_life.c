@@ -14,11 +14,13 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "count_event.h"
 #include "sample_event.h"
 #include "sched_event.h"
 
 #include "capture.skel.h"
 
+#include "bpf_counts.h"
 #include "bpf_kernel.h"
 #include "bpf_rings.h"
 #include "clock.h"
@@ -38,6 +40,7 @@ struct comm_bpf_life {
 	struct comm_bpf_life_config config;
 	struct capture_bpf *bpf;
 	struct bpf_link *switch_link; /* NULL: switches are off */
+	struct comm_bpf_counts *counts;
 	struct ring_buffer *rings;
 	struct comm_bpf_rings_plan plan;
 	volatile struct comm_raw_cpu *cpu; /* n_cpus of them */
@@ -112,6 +115,9 @@ static int load(struct comm_bpf_life *life)
 	bpf_map__set_max_entries(bpf->maps.switches, life->plan.n);
 	bpf->rodata->n_rings = life->plan.n;
 	bpf_map__set_max_entries(bpf->maps.cpus, life->n_cpus);
+	bpf_map__set_max_entries(bpf->maps.events, life->n_cpus * COMM_RAW_EVENTS_MAX);
+	bpf->rodata->counting = config->counters && config->counters->wanted;
+	bpf->rodata->n_events = config->counters ? config->counters->n : 0;
 	bpf->rodata->follow = comm_target_follows(config->target);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->all_tasks = comm_target_kind(config->target) == COMM_TARGET_ALL;
@@ -309,6 +315,15 @@ static void fail_load(int rc, char **err)
 		refused ? "a seccomp filter, a user namespace, or kernel lockdown?" : libbpf_said);
 }
 
+static int set_up_counts(struct comm_bpf_life *life, char **err)
+{
+	const struct comm_counter_list *counters = life->config.counters;
+
+	if (!counters || !counters->wanted)
+		return 0;
+	return comm_bpf_counts_create(life->bpf, life->n_cpus, counters, &life->counts, err);
+}
+
 int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bpf_life **ret,
 		       char **err)
 {
@@ -343,6 +358,9 @@ int comm_bpf_life_open(const struct comm_bpf_life_config *config, struct comm_bp
 		comm_source_fail(err, rc, "cannot set up the rings: %s", strerror(-rc));
 		goto fail;
 	}
+	rc = set_up_counts(life, err);
+	if (rc)
+		goto fail;
 	*ret = life;
 	return 0;
 fail:
@@ -370,6 +388,7 @@ void comm_bpf_life_close(struct comm_bpf_life *life)
 {
 	if (!life)
 		return;
+	comm_bpf_counts_destroy(life->counts);
 	ring_buffer__free(life->rings);
 	if (life->cpu)
 		munmap((void *)life->cpu, life->cpu_bytes);
@@ -434,6 +453,15 @@ static void attach_touches(struct capture_bpf *bpf)
 		free(why);
 }
 
+static int attach_switches(struct comm_bpf_life *life, char **err)
+{
+	int rc = attach(life->bpf->progs.switched, &life->switch_link, "sched_switch", err);
+
+	if (!rc && life->counts)
+		comm_bpf_counts_attached(life->counts);
+	return rc;
+}
+
 int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 {
 	struct capture_bpf *bpf = life->bpf;
@@ -458,8 +486,10 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 	rc = add_targets(life);
 	if (rc)
 		return comm_source_fail(err, rc, "too many target processes: %s", strerror(-rc));
-	if (life->switches)
-		rc = attach(bpf->progs.switched, &life->switch_link, "sched_switch", err);
+	if (life->counts)
+		rc = comm_bpf_counts_start(life->counts, err);
+	if (!rc && life->switches)
+		rc = attach_switches(life, err);
 	life->started = !rc;
 	return rc;
 }
@@ -531,12 +561,18 @@ int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
 	if (!life->config.switches)
 		return 0;
 	if (life->started && on && !life->switches)
-		rc = attach(life->bpf->progs.switched, &life->switch_link, "sched_switch", &err);
+		rc = attach_switches(life, &err);
 	else if (life->started && !on)
 		detach(&life->switch_link);
 	free(err);
 	life->switches = on;
 	return rc;
+}
+
+int comm_bpf_life_count(struct comm_bpf_life *life, uint64_t time_ns, comm_event_fn *push,
+			void *ctx)
+{
+	return life->counts ? comm_bpf_counts_read(life->counts, time_ns, push, ctx) : 0;
 }
 
 void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_stats *ret)
@@ -552,6 +588,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
 		ret->loss[COMM_LOSS_STRANGERS] += c->life_left_out;
 		ret->loss[COMM_LOSS_TARGETS] += c->targets_full;
+		ret->loss[COMM_LOSS_COUNTS] += c->count_drops;
 	}
 	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;

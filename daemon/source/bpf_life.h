@@ -27,6 +27,7 @@ struct comm_raw_cpu; /* sample_event.h */
 struct comm_bpf_life_config {
 	struct comm_target *target;
 	bool switches;
+	const struct comm_counter_list *counters; /* NULL: not wanted */
 	/*
 	 * Called before the object is loaded, to choose and configure its sampling
 	 * programs; NULL: none.
@@ -66,6 +67,9 @@ void comm_bpf_life_set_touches(struct comm_bpf_life *life, bool on);
 void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s);
 /* Off: the program is detached; each time it is turned off, COMM_LOSS_BUDGET grows by 1. */
 int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on);
+/* See struct comm_sampler. */
+int comm_bpf_life_count(struct comm_bpf_life *life, uint64_t time_ns, comm_event_fn *push,
+			void *ctx);
 /* Adds this module's counters to *ret: switches, and losses by cause. */
 void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_stats *ret);
 /* When a target was last seen on each CPU; n_cpus values. */

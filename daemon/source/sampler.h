@@ -16,8 +16,10 @@
 #include <stdbool.h>
 
 #include "event.h"
+#include "inspect.h"
 #include "marks.h"
 #include "merge.h"
+#include "region_probe.h"
 #include "target.h"
 
 enum comm_want_trigger {
@@ -32,6 +34,15 @@ enum {
 	COMM_DEBUG_REGISTERS = 4, /* that an x86 CPU has for breakpoints */
 };
 
+enum { COMM_COUNTER_LIST_MAX = 8 };
+
+/* Perf events to be counted for each thread, by name (counter_event.h). */
+struct comm_counter_list {
+	bool wanted; /* threads are to be counted, if by the kernel's own totals alone */
+	unsigned int n;
+	char name[COMM_COUNTER_LIST_MAX][COMM_COUNTER_BYTES];
+};
+
 struct comm_sampler_config {
 	struct comm_target *target; /* the sampler adds children to it */
 	enum comm_want_trigger trigger;
@@ -42,6 +53,11 @@ struct comm_sampler_config {
 	const char *arg;	  /* text behind the colon of the source's name; NULL: nothing */
 	uint32_t watch_per_s;	  /* watchpoints armed per second, by a sampler that watches */
 	uint32_t debug_registers; /* of each CPU, that its watchpoints may take */
+	const struct comm_region_probe_list *probes; /* regions; NULL: none */
+	struct comm_inspect
+		*inspect; /* live, to read memory of targets with; NULL: nothing is read */
+	const struct comm_counter_list
+		*counters; /* NULL: not wanted; used by samplers that count */
 	uint32_t
 		interrupt_ns; /* what a sampling interrupt costs beside its handler; 0: not known */
 };
@@ -95,7 +111,9 @@ struct comm_sampler_rate {
 };
 
 struct comm_sampler {
-	bool watches; /* sets watchpoints itself: uses watch_per_s */
+	bool watches;	 /* sets watchpoints itself: uses watch_per_s */
+	bool probes;	 /* sees regions between probes: uses probes */
+	bool late_marks; /* reads marks a while after its samples (late_marks.h) */
 	int (*open)(const struct comm_sampler_config *config, void **ret, char **err);
 	void (*info)(const void *sampler, struct comm_sampler_info *ret);
 	int (*start)(void *sampler, char **err);
@@ -110,11 +128,13 @@ struct comm_sampler {
 	void (*stats)(void *sampler, struct comm_sampler_stats *ret);
 	/* When a target was last seen on each CPU; n_cpus values.  May be NULL. */
 	void (*seen)(const void *sampler, uint64_t *ret_ns);
-	/*
-	 * Process tgid has marks, and there.  NULL: the
-	 * sampler cannot see them.
-	 */
+	/* Process tgid has marks, and there. */
 	void (*marks)(void *sampler, uint32_t tgid, const struct comm_marks_place *place);
+	/*
+	 * Pushes by how much the counters of each thread have grown since the last call, as of
+	 * time_ns; returns how many events.  NULL: the sampler does not count.
+	 */
+	int (*count)(void *sampler, uint64_t time_ns, comm_event_fn *push, void *ctx);
 	void (*stop)(void *sampler);
 	void (*close)(void *sampler);
 };

@@ -78,8 +78,8 @@ static void take_touch(void *ctx, const struct comm_event *event)
 /* First writes of pages: by the program, or by the kernel, for which the record has no ip. */
 static void test_touches(void **state)
 {
-	struct comm_raw_cpu cpu[2] = {{.touch_drops = 3}, {.touch_drops = 4}};
-	struct comm_bpf_life life = {0};
+	struct comm_raw_cpu cpu[2] = {{.touch_drops = 3, .count_drops = 2}, {.touch_drops = 4}};
+	struct comm_bpf_life life = {.cpu = cpu, .n_cpus = 2};
 	struct source s = {.push = take_touch, .cpu = cpu, .life = &life, .life_info.n_cpus = 2};
 	struct comm_raw_kcopy raw = {.head = {.kind = COMM_RAW_TOUCH, .tid = 5, .ip = 0x400},
 				     .n_ranges = 1,
@@ -96,6 +96,7 @@ static void test_touches(void **state)
 	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
 	source_stats(&s, &stats);
 	assert_int_equal(stats.loss[COMM_LOSS_TOUCH], 7);
+	assert_int_equal(stats.loss[COMM_LOSS_COUNTS], 2);
 }
 
 static void test_marks(void **state)
@@ -113,6 +114,22 @@ static void test_marks(void **state)
 	raw.depth = UINT64_MAX;
 	give(on_sample, &s, &raw, sizeof(raw));
 	assert_int_equal(touched.marks.n, COMM_MARKS_MAX);
+	assert_int_equal(s.malformed, 0);
+	give(on_sample, &s, &raw, sizeof(raw) - 1);
+	assert_int_equal(s.malformed, 1);
+}
+
+static void test_frames(void **state)
+{
+	struct source s = {.push = take_touch};
+	struct comm_raw_frame raw = {
+		.head = {.kind = COMM_RAW_FRAME, .tgid = 4, .tid = 5, .time_ns = 9},
+		.number = 1ull << 40};
+
+	(void)state;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_true(touched.kind == COMM_EV_FRAME && touched.tgid == 4 && touched.time_ns == 9);
+	assert_int_equal(touched.frame, 1ull << 40);
 	assert_int_equal(s.malformed, 0);
 	give(on_sample, &s, &raw, sizeof(raw) - 1);
 	assert_int_equal(s.malformed, 1);
@@ -146,9 +163,8 @@ static void test_life(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_touches),
-		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_samples), cmocka_unit_test(test_touches),
+		cmocka_unit_test(test_marks),	cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_life),
 	};
 
