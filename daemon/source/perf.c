@@ -8,7 +8,8 @@
  *    samples are dropped here;
  *  - else every thread on every CPU (perf_threads.c).
  *
- * No memory but the stack, no kernel copies; switches with the first way only.
+ * No memory but the stack, no kernel copies; switches with the first way only.  Marks of
+ * programs are read later (late_marks.h).
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +22,7 @@
 #include "clock.h"
 #include "cpu_events.h"
 #include "cpu_rings.h"
+#include "late_marks.h"
 #include "loss_teller.h"
 #include "perf_life.h"
 #include "perf_precise.h"
@@ -62,6 +64,7 @@ struct source {
 	struct comm_loss_teller losses;
 	uint64_t gaps; /* how often switches were turned off */
 	uint64_t *seen_ns;
+	struct comm_late_marks *marks; /* NULL: nobody has any */
 	char notes[256];
 	comm_event_fn *push;
 	void *push_ctx;
@@ -249,6 +252,7 @@ static void source_close(void *source)
 	comm_cpu_events_deinit(&s->samples);
 	comm_cpu_events_deinit(&s->switches);
 	comm_cpu_rings_close(&s->rings);
+	comm_late_marks_destroy(s->marks);
 	free(s->old);
 	free(s->seen_ns);
 	free(s);
@@ -357,6 +361,9 @@ static int source_start(void *source, char **err)
 		rc = comm_cpu_events_enable(&s->switches, err);
 	if (!rc && s->precise)
 		rc = comm_perf_precise_start(s->precise, err);
+	/* From here on no fork is missed; children forked before are found now. */
+	if (!rc)
+		comm_target_scan(s->config.target);
 	s->started = !rc;
 	return rc;
 }
@@ -385,11 +392,40 @@ static void see(struct source *s, const struct comm_event *event)
 	emit(s, event);
 }
 
+/* Tells first in which frame and regions a sample was; false: it is not to be told at all. */
+static bool marks_pass(struct source *s, const struct comm_event *sample)
+{
+	struct comm_event event = {.time_ns = sample->time_ns,
+				   .cpu = sample->cpu,
+				   .tgid = sample->tgid,
+				   .tid = sample->tid};
+	struct comm_late_mark mark;
+
+	if (!s->marks || !comm_late_marks_at(s->marks, event.tgid, event.tid, event.time_ns, &mark))
+		return true;
+	if (mark.frame) {
+		event.kind = COMM_EV_FRAME;
+		event.time_ns = mark.frame_ns;
+		event.frame = mark.frame;
+		emit(s, &event);
+	}
+	/* The burst behind a precise access is none of its own. */
+	if (mark.stopped && !(sample->kind == COMM_EV_SAMPLE && s->precise))
+		s->stats.loss[COMM_LOSS_STOPPED]++;
+	if (mark.regions.n) {
+		event.kind = COMM_EV_MARK;
+		event.time_ns = sample->time_ns;
+		event.marks = mark.regions;
+		emit(s, &event);
+	}
+	return !mark.stopped;
+}
+
 static void on_precise(void *ctx, const struct comm_event *event)
 {
 	struct source *s = ctx;
 
-	if (!wanted(s, event->tgid))
+	if (!wanted(s, event->tgid) || !marks_pass(s, event))
 		return;
 	if (event->kind == COMM_EV_ACCESS) {
 		s->stats.samples++;
@@ -422,6 +458,8 @@ static void on_sample(struct source *s, const struct perf_event_header *h)
 	event.tgid = head.pid;
 	event.tid = head.tid;
 	event.sample = out;
+	if (!marks_pass(s, &event))
+		return;
 	s->stats.samples++;
 	s->stats.hits++;
 	see(s, &event);
@@ -454,10 +492,12 @@ static void on_life(struct source *s, const struct perf_event_header *h)
 		s->stats.loss[COMM_LOSS_MALFORMED] += !comm_perf_life_whole(h);
 		return;
 	}
-	if (!wanted(s, event.tgid))
-		return;
+	/* Of strangers too: the kernel may give one the number of a member that has ended. */
 	comm_target_event(s->config.target, &event);
-	emit(s, &event);
+	if (s->marks)
+		comm_late_marks_event(s->marks, &event);
+	if (wanted(s, event.tgid))
+		emit(s, &event);
 }
 
 static void on_record(void *ctx, const struct perf_event_header *h)
@@ -630,6 +670,36 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 	memcpy(ret_ns, s->seen_ns, s->rings.n_cpus * sizeof(*ret_ns));
 }
 
+static ssize_t read_memory(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+{
+	return comm_inspect_live_memory(ctx, tgid, addr, buf, len_bytes);
+}
+
+static int thread_pointer(void *ctx, uint32_t tgid, uint32_t tid, uint64_t *ret)
+{
+	return comm_inspect_live_thread_pointer(ctx, tgid, tid, ret);
+}
+
+static uint64_t now_ns(void *ctx)
+{
+	(void)ctx;
+	return comm_clock_now_ns();
+}
+
+static void source_marks(void *source, uint32_t tgid, const struct comm_marks_place *place)
+{
+	struct source *s = source;
+	const struct comm_late_marks_ops ops = {.memory = read_memory,
+						.thread_pointer = thread_pointer,
+						.now_ns = now_ns,
+						.ctx = s->config.inspect};
+
+	/* Without memory its regions are not seen. */
+	if (!s->config.inspect || (!s->marks && comm_late_marks_create(&ops, &s->marks)))
+		return;
+	comm_late_marks_place(s->marks, tgid, place);
+}
+
 static void source_stop(void *source)
 {
 	struct source *s = source;
@@ -645,6 +715,7 @@ static void source_stop(void *source)
 }
 
 static const struct comm_sampler sampler = {
+	.late_marks = true,
 	.open = source_open,
 	.info = source_info,
 	.start = source_start,
@@ -653,6 +724,7 @@ static const struct comm_sampler sampler = {
 	.set_rate = source_set_rate,
 	.stats = source_stats,
 	.seen = source_seen,
+	.marks = source_marks,
 	.stop = source_stop,
 	.close = source_close,
 };
