@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Fetches Debian kernels to test under, with the headers to build against, into
-# a cache outside the tree.  Nothing is installed: packages are only unpacked.
+# Fetches Debian kernels to test under, with the headers to build against, and an
+# emulator to run them, into a cache outside the tree.  Nothing is installed:
+# packages are only unpacked.
 #
 #   fetch.sh 6.1|6.12        prints the folder of that kernel, made if missing:
 #                            release, vmlinux, build (-> headers), modules/
+#   fetch.sh qemu            prints the command that is the emulator
 set -eu
 export LC_ALL=C
 
@@ -31,14 +33,57 @@ unpack() { # bzImage, vmlinux
 	[ "$(od -An -tx1 -N4 "$2" | tr -d ' ')" = 7f454c46 ] || die "no ELF file in $1"
 }
 
+# Debian 12's own qemu, 7.2, runs a translation with an int3 in it when the kernel has
+# long put the instruction back, which makes a CPU trap for ever, and gets the flags of
+# cmpxchg16b wrong, which ruins the kernel's lists.  8.1 and later do neither.
+qemu() {
+	installed=$(dpkg-query -W -f '${Version}' qemu-system-x86 2>/dev/null || true)
+	if [ -n "$installed" ] && dpkg --compare-versions "$installed" ge 1:8.1; then
+		command -v qemu-system-x86_64
+		return
+	fi
+	for dir in "$cache"/qemu-*; do
+		[ ! -x "$dir/qemu" ] || { echo "$dir/qemu"; return; }
+	done
+	dir=$cache/qemu-backports
+	new=$dir.$$
+	rm -rf "$new"
+	mkdir -p "$new/deb" "$new/lists/partial" "$new/root"
+	# The archive that this machine has Debian from, or else Debian's.
+	archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Origin: Debian' |
+		head -n 1)
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${archive:-http://deb.debian.org/debian} bookworm-backports main" \
+		> "$new/backports.list"
+	(
+		cd "$new/deb"
+		set -- -q -o "Dir::Etc::sourcelist=$new/backports.list" -o Dir::Etc::sourceparts=/dev/null \
+			-o "Dir::State::lists=$new/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
+		apt-get "$@" update
+		apt-get "$@" download qemu-system-x86 qemu-system-common qemu-system-data seabios
+	) >&2 || { rm -rf "$new"; die "no qemu 8.1 or later: Debian's backports cannot be had"; }
+	for deb in "$new"/deb/*.deb; do
+		dpkg -x "$deb" "$new/root"
+	done
+	rm -rf "$new/deb" "$new/lists"
+	cat > "$new/qemu" <<-EOF
+		#!/bin/sh
+		export QEMU_MODULE_DIR=$dir/root/usr/lib/x86_64-linux-gnu/qemu
+		exec $dir/root/usr/bin/qemu-system-x86_64 -L $dir/root/usr/share/qemu -L $dir/root/usr/share/seabios "\$@"
+	EOF
+	chmod +x "$new/qemu"
+	mv -T "$new" "$dir" 2>/dev/null || rm -rf "$new" # somebody else was faster
+	echo "$dir/qemu"
+}
+
 newest() { # regular expression over package names
 	apt-cache pkgnames linux-image- | grep -E "^$1\$" | sort -V | tail -n 1
 }
 
 case ${1:-} in
+qemu) qemu; exit ;;
 6.1) image=$(newest 'linux-image-6\.1\.0-[0-9]+-cloud-amd64') ;;
 6.12) image=$(newest 'linux-image-6\.12\.[0-9]+\+deb12-cloud-amd64') ;;
-*) die "usage: fetch.sh 6.1|6.12" ;;
+*) die "usage: fetch.sh 6.1|6.12|qemu" ;;
 esac
 
 # Offline: whatever the cache has of this series.
