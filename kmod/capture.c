@@ -25,6 +25,19 @@ struct view {
 	u64 limit; /* end of user addresses in this mode */
 };
 
+/* thread.fsbase is stale while the task runs. */
+u64 cp_capture_thread_pointer(void)
+{
+	u64 base;
+
+#ifdef CP_HAVE_RDMSRQ
+	rdmsrq(MSR_FS_BASE, base);
+#else
+	rdmsrl(MSR_FS_BASE, base);
+#endif
+	return base;
+}
+
 void cp_capture_cpu(const struct pt_regs *regs, struct cp_cpu *ret)
 {
 	u64 *reg = ret->reg;
@@ -45,14 +58,11 @@ void cp_capture_cpu(const struct pt_regs *regs, struct cp_cpu *ret)
 	reg[13] = regs->r13;
 	reg[14] = regs->r14;
 	reg[15] = regs->r15;
-	/* thread.fsbase is stale while the task runs; the entry from user mode
-	 * swapped gs, so the user's is the "kernel" one now.
-	 */
+	ret->fs_base = cp_capture_thread_pointer();
+	/* The entry from user mode swapped gs, so the user's is the "kernel" one now. */
 #ifdef CP_HAVE_RDMSRQ
-	rdmsrq(MSR_FS_BASE, ret->fs_base);
 	rdmsrq(MSR_KERNEL_GS_BASE, ret->gs_base);
 #else
-	rdmsrl(MSR_FS_BASE, ret->fs_base);
 	rdmsrl(MSR_KERNEL_GS_BASE, ret->gs_base);
 #endif
 	ret->ip = regs->ip;

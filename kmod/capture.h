@@ -21,6 +21,8 @@ struct cp_capture {
 
 /* Registers of a user mode frame. */
 void cp_capture_cpu(const struct pt_regs *regs, struct cp_cpu *ret);
+/* The current task's, which is in user mode or in a call from there: its FS base. */
+u64 cp_capture_thread_pointer(void);
 /* Most bytes that cp_capture() may write. */
 u32 cp_capture_bytes(const struct cp_capture *what);
 /*

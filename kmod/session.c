@@ -232,6 +232,11 @@ static int cp_session_target(struct cp_session *session, const struct cp_target 
 	return cp_targets_change(&session->targets, change);
 }
 
+static int cp_session_marks(struct cp_session *session, const struct cp_marks *change)
+{
+	return cp_marks_change(&session->marks, change);
+}
+
 static int cp_session_rate(struct cp_session *session, const struct cp_rate *config)
 {
 	if (config->reserved)
@@ -260,6 +265,7 @@ union argument {
 	struct cp_info info;
 	struct cp_rings rings;
 	struct cp_target target;
+	struct cp_marks marks;
 	struct cp_source source;
 	struct cp_rate rate;
 	struct cp_pointees pointees;
@@ -276,6 +282,8 @@ static int cp_session_verb(struct cp_session *session, unsigned int nr, union ar
 		return cp_session_info(session, &arg->info);
 	case _IOC_NR(CP_IOC_TARGET):
 		return cp_session_target(session, &arg->target);
+	case _IOC_NR(CP_IOC_MARKS):
+		return cp_session_marks(session, &arg->marks);
 	case _IOC_NR(CP_IOC_STATS):
 		return cp_session_stats(session, &arg->stats);
 	case _IOC_NR(CP_IOC_RATE):
@@ -316,6 +324,7 @@ static long cp_session_ioctl(struct file *file, unsigned int cmd, unsigned long 
 		[_IOC_NR(CP_IOC_STATS)] = CP_IOC_STATS,
 		[_IOC_NR(CP_IOC_RATE)] = CP_IOC_RATE,
 		[_IOC_NR(CP_IOC_POINTEES)] = CP_IOC_POINTEES,
+		[_IOC_NR(CP_IOC_MARKS)] = CP_IOC_MARKS,
 	};
 	struct cp_session *session = file->private_data;
 	unsigned int nr = _IOC_NR(cmd);
@@ -440,6 +449,7 @@ static int cp_session_release(struct inode *inode, struct file *file)
 	cp_cpus_deinit(session);
 	cp_watch_destroy(session->watch);
 	cp_targets_deinit(&session->targets);
+	cp_marks_deinit(&session->marks);
 	cp_session_rings_deinit(session);
 	free_percpu(session->percpu);
 	kfree(session);

@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 
 #include "budget.h"
+#include "mark.h"
 #include "ring.h"
 #include "source.h"
 #include "target.h"
@@ -42,6 +43,7 @@ struct cp_session {
 	bool running;
 	struct work_struct cpus_work;
 	struct cp_targets targets;
+	struct cp_mark_places marks;
 	struct cp_src source[CP_MAX_SOURCES];
 	u32 n_sources;
 	struct cp_budget_rule rule;

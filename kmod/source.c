@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
+#include "mark.h"
 #include "session.h"
 #include "source.h"
 
@@ -204,6 +205,7 @@ void cp_hit_precise(struct cp_hit *hit)
 	if (kernel_ip)
 		access.flags |= CP_ACCESS_KERNEL;
 	/* A rep may have been sampled amid its elements. */
+	cp_hit_mark(hit);
 	if (flags & CP_SOURCE_BURST && !insn.ends && !(access.flags & CP_ACCESS_REP)) {
 		access.flags |= CP_ACCESS_BURST;
 		cp_hit_access(hit, &access, CP_REC_ACCESS);
@@ -246,8 +248,12 @@ static void cp_source_overflow(struct perf_event *event, struct perf_sample_data
 		cp_ring_count(hit.ring, CP_LOST_BUDGET);
 	} else if (regs && (user_mode(regs) || config->flags & IN_KERNEL) &&
 		   cp_targets_match(&session->targets)) {
-		percpu->samples[hit.context]++;
-		src->ops->decode(&hit);
+		if (cp_marks_look(&session->marks, &hit)) {
+			percpu->samples[hit.context]++;
+			src->ops->decode(&hit);
+		} else {
+			cp_ring_count(hit.ring, CP_LOST_STOPPED);
+		}
 	}
 	period = cp_budget_period(meter, READ_ONCE(percpu->wanted[src->id]), config->min_period,
 				  src->ops->period_step, config->flags & CP_SOURCE_JITTER);

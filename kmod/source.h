@@ -15,6 +15,7 @@
 struct cp_session;
 struct cp_percpu;
 struct cp_ring;
+struct cp_mark_place;
 struct cp_source_ops;
 
 struct cp_src {
@@ -37,6 +38,8 @@ struct cp_hit {
 	struct pt_regs *regs;
 	u64 time_ns;
 	u64 period;
+	struct cp_mark_place *mark; /* NULL: no marks are to be told */
+	u64 frame;		    /* in which the process is, 0: it tells none */
 	u8 context;
 };
 

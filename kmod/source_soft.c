@@ -5,6 +5,7 @@
  */
 #include "copy.h"
 #include "decode.h"
+#include "mark.h"
 #include "session.h"
 #include "source.h"
 
@@ -155,6 +156,7 @@ static void cp_soft_copies(struct cp_hit *hit)
 
 	if (!(hit->src->config.flags & CP_SOURCE_COPIES) || !cp_copy(hit->regs, &copy))
 		return;
+	cp_hit_mark(hit);
 	for (i = 0; i < copy.n; i++) {
 		const struct cp_access access = {
 			.ip = copy.ip,
@@ -178,6 +180,7 @@ static void cp_soft_decode(struct cp_hit *hit)
 		cp_soft_copies(hit);
 		return;
 	}
+	cp_hit_mark(hit);
 	cp_capture_cpu(hit->regs, &cpu);
 	if (is_64)
 		ahead.bytes = cp_capture_text(cpu.ip, ahead.text, sizeof(ahead.text));

@@ -49,6 +49,7 @@ enum {
 _Static_assert((int)CP_REGS == (int)COMM_NREGS, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_CHUNKS == (int)COMM_SAMPLE_CHUNKS, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_DATA_BYTES == (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
+_Static_assert((int)CP_MARK_DEPTH == (int)COMM_MARKS_MAX, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_STACK_BYTES == (int)COMM_SAMPLER_STACK_MAX, "commprof.h and sampler.h");
 _Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and event.h");
 _Static_assert(CP_NO_FLAGS == (uint32_t)COMM_SAMPLE_NO_FLAGS, "commprof.h and event.h");
@@ -71,6 +72,7 @@ struct source {
 	bool precise, started;
 	bool lines; /* the module copies memory that registers point to */
 	uint64_t kcopies, malformed;
+	uint64_t marks;		    /* records that tell of the next one */
 	uint64_t behind;	    /* records that are the second half of a sample */
 	struct comm_bpf_life *life; /* NULL: none */
 	struct comm_bpf_life_info life_info;
@@ -260,6 +262,7 @@ static void open_life(struct source *s)
 	const struct comm_bpf_life_config config = {
 		.target = s->config.target,
 		.switches = s->config.switches,
+		.counters = s->config.counters,
 	};
 	char *why = NULL;
 
@@ -325,6 +328,10 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	for (unsigned int i = 0; i < s->n_cpus; i++)
 		s->period[i] = s->nominal;
 	open_life(s);
+	if (!s->life && config->counters && config->counters->n) {
+		rc = comm_source_fail(err, -EOPNOTSUPP, "events are counted by BPF: %s", s->notes);
+		goto fail;
+	}
 	rc = comm_kmod_targets_set(&s->targets);
 	if (rc) {
 		comm_source_fail(err, rc, "the module does not take the target: %s", strerror(-rc));
@@ -467,6 +474,20 @@ static void on_watch(struct source *s, const struct cp_evidence *raw)
 	emit(s, &raw->head, &event);
 }
 
+static void on_mark(struct source *s, const struct cp_mark *raw)
+{
+	struct comm_event event = {.kind = COMM_EV_FRAME, .frame = raw->frame};
+
+	s->marks++;
+	if (raw->frame)
+		emit(s, &raw->head, &event);
+	event = (struct comm_event){.kind = COMM_EV_MARK};
+	event.marks.n = raw->depth < CP_MARK_DEPTH ? (uint32_t)raw->depth : CP_MARK_DEPTH;
+	memcpy(event.marks.name, raw->name, sizeof(event.marks.name));
+	if (raw->depth)
+		emit(s, &raw->head, &event);
+}
+
 static void on_record(struct source *s, const struct cp_record *record)
 {
 	if (record->size_bytes < sizeof(*record)) {
@@ -485,6 +506,8 @@ static void on_record(struct source *s, const struct cp_record *record)
 		on_copy(s, (const struct cp_access *)record);
 	else if (record->type == CP_REC_WATCH && record->size_bytes >= sizeof(struct cp_evidence))
 		on_watch(s, (const struct cp_evidence *)record);
+	else if (record->type == CP_REC_MARK && record->size_bytes >= sizeof(struct cp_mark))
+		on_mark(s, (const struct cp_mark *)record);
 	else
 		s->malformed++;
 }
@@ -494,6 +517,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	struct source *s = source;
 	struct cp_stats stats;
 	const __u64 *lost = s->last.lost;
+	uint64_t other;
 
 	memset(ret, 0, sizeof(*ret));
 	if (s->life)
@@ -503,14 +527,14 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->interrupts = s->last.interrupts;
 	ret->hits = s->last.samples;
 	ret->kcopies = s->kcopies;
-	ret->samples = s->last.records > s->kcopies + s->behind
-			       ? s->last.records - s->kcopies - s->behind
-			       : 0;
+	other = s->kcopies + s->behind + s->marks;
+	ret->samples = s->last.records > other ? s->last.records - other : 0;
 	ret->handler_ns = s->last.handler_ns;
 	ret->loss[COMM_LOSS_RING] +=
 		lost[CP_LOST_RING_FULL] + lost[CP_LOST_BAD_TAIL] + lost[CP_LOST_NESTED];
 	ret->loss[COMM_LOSS_THROTTLE] += lost[CP_LOST_BUDGET] + lost[CP_LOST_THROTTLED];
 	ret->loss[COMM_LOSS_IMPRECISE] += lost[CP_LOST_IMPRECISE];
+	ret->loss[COMM_LOSS_STOPPED] += lost[CP_LOST_STOPPED];
 	ret->loss[COMM_LOSS_TARGETS] += s->targets.left_out;
 	ret->loss[COMM_LOSS_MALFORMED] += cp_reader_malformed(s->reader) + s->malformed;
 	/*
@@ -598,6 +622,21 @@ static void source_seen(const void *source, uint64_t *ret_ns)
 			ret_ns[i] = s->seen_ns[i];
 }
 
+static int source_count(void *source, uint64_t time_ns, comm_event_fn *push, void *ctx)
+{
+	struct source *s = source;
+
+	return s->life ? comm_bpf_life_count(s->life, time_ns, push, ctx) : 0;
+}
+
+static void source_marks(void *source, uint32_t tgid, const struct comm_marks_place *place)
+{
+	struct source *s = source;
+
+	/* It may have ended; of more than CP_MAX_MARKED the regions are not seen. */
+	(void)cp_reader_marks(s->reader, (int)tgid, place->stack, place->process);
+}
+
 static void source_stop(void *source)
 {
 	struct source *s = source;
@@ -619,6 +658,8 @@ static const struct comm_sampler sampler = {
 	.set_rate = source_set_rate,
 	.stats = source_stats,
 	.seen = source_seen,
+	.marks = source_marks,
+	.count = source_count,
 	.stop = source_stop,
 	.close = source_close,
 };

@@ -10,8 +10,8 @@
  *	CP_IOC_TARGET / CP_IOC_SOURCE / CP_IOC_BUDGET / CP_IOC_WATCH in any order,
  *	CP_IOC_START, ... CP_IOC_STOP, ... CP_IOC_START ..., close.
  *
- * CP_IOC_TARGET, CP_IOC_RATE, CP_IOC_POINTEES, CP_IOC_INFO and CP_IOC_STATS work at
- * any time; the others give -EBUSY while the session runs.  The session ends when
+ * CP_IOC_TARGET, CP_IOC_MARKS, CP_IOC_RATE, CP_IOC_POINTEES, CP_IOC_INFO and CP_IOC_STATS
+ * work at any time; the others give -EBUSY while the session runs.  The session ends when
  * the last descriptor and the last mapping are gone, however the process ended.
  *
  * STRUCTURES grow at their end only.  Each begins with its own size in bytes, set by
@@ -47,6 +47,13 @@
  * TARGETS may be changed at any time; a handler that already runs may still go by the
  * targets before the change.  Processes that have ended are forgotten by themselves.
  * One more than CP_MAX_TARGETS is -ENOSPC and is not sampled.
+ *
+ * MARKS.  A program may keep, at one distance from each thread's pointer (FS base), the names
+ * of the regions that the thread is in, and for the process one word that wants no samples and
+ * the number of a frame (<comm/mark.h>).  Of a process whose places CP_IOC_MARKS told, a sample
+ * has one CP_REC_MARK before its first record, of the same time, if the thread is in a region or
+ * the frame is a later one than was told; and it has no record at all while the word is not 0.  The
+ * places are of the image that runs at the call: exec and exit forget them.
  *
  * MEMORY of a session, its rings above all, is charged to the memory cgroup of the
  * caller, and without CAP_IPC_LOCK counted against RLIMIT_MEMLOCK of its user:
@@ -86,8 +93,10 @@ enum cp_limits {
 	CP_MAX_CHUNK_BYTES = 512,
 	CP_VECTOR_BYTES = 256, /* xmm0..xmm15 */
 	CP_MAX_ACCESSES = 16,  /* of one soft sample */
+	CP_MARK_DEPTH = 8,     /* regions in each other that are told apart */
 	CP_MAX_SOURCES = 4,
 	CP_MAX_TARGETS = 1024,
+	CP_MAX_MARKED = 1024,	 /* processes with marks */
 	CP_MAX_SLOTS = 4,	 /* with CP_WATCH_WINDOW half as many */
 	CP_WINDOW_ACCESSES = 16, /* of one window; then it ends early */
 	CP_MIN_RING_BYTES = 16 << 10,
@@ -112,6 +121,7 @@ enum cp_lost {
 	CP_LOST_WATCH_STORM, /* too many hits that were not the target's */
 	CP_LOST_IMPRECISE,   /* a precise sample whose instruction or direction is not known */
 	CP_LOST_THROTTLED,   /* times that the kernel stopped the event until the next tick */
+	CP_LOST_STOPPED,     /* the process wants no samples for now */
 };
 
 enum cp_record_type {
@@ -122,6 +132,7 @@ enum cp_record_type {
 	CP_REC_COPY,   /* struct cp_access: a range that the kernel writes for the task */
 	CP_REC_PAIR,   /* struct cp_evidence, in a window: of CP_WATCH_WINDOW only */
 	CP_REC_WINDOW, /* struct cp_window: of CP_WATCH_WINDOW only */
+	CP_REC_MARK,   /* struct cp_mark: of CP_IOC_MARKS only */
 };
 
 enum cp_access_flags {
@@ -170,6 +181,14 @@ struct cp_chunk {
 	__u64 addr;
 	__u32 len_bytes;
 	__u32 reserved;
+};
+
+/* In which regions the thread of the next record is, by the addresses of their names. */
+struct cp_mark {
+	struct cp_record head;
+	__u64 frame; /* 0: that which was told last, or none */
+	__u64 depth; /* may exceed CP_MARK_DEPTH; 1 and the name 0: it cannot be read */
+	__u64 name[CP_MARK_DEPTH]; /* outermost first; what is past depth means nothing */
 };
 
 #define CP_NO_FLAGS 0x80000000U
@@ -302,6 +321,20 @@ struct cp_target {
 	__u32 kind;
 	__u32 flags;
 	__s32 id;
+};
+
+enum cp_marks_flags {
+	CP_MARKS_REMOVE = 1 << 0, /* stack and process are 0 */
+};
+
+/* -ESRCH: no such process; -ENOENT: none to remove; -ENOSPC: CP_MAX_MARKED have marks. */
+struct cp_marks {
+	__u32 size;
+	__u32 flags;
+	__s32 tgid; /* in the caller's namespace */
+	__u32 reserved;
+	__s64 stack;   /* of any thread: depth and names as in struct cp_mark, less its pointer */
+	__u64 process; /* address of: __u32 stopped, __u32, __u64 frame; 0: there is none */
 };
 
 enum cp_source_kind {
@@ -461,18 +494,21 @@ struct cp_stats {
 #define CP_IOC_STATS _IOWR(CP_IOC_MAGIC, 8, struct cp_stats)
 #define CP_IOC_RATE _IOW(CP_IOC_MAGIC, 9, struct cp_rate)
 #define CP_IOC_POINTEES _IOW(CP_IOC_MAGIC, 10, struct cp_pointees)
+#define CP_IOC_MARKS _IOW(CP_IOC_MAGIC, 11, struct cp_marks)
 
 #if defined(__KERNEL__) || __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct cp_record) == 56, "record header");
 _Static_assert(sizeof(struct cp_access) == 96, "access");
 _Static_assert(sizeof(struct cp_chunk) == 16, "chunk");
 _Static_assert(sizeof(struct cp_sample) == 232, "sample");
+_Static_assert(sizeof(struct cp_mark) == 136, "mark");
 _Static_assert(sizeof(struct cp_evidence) == 176, "evidence");
 _Static_assert(sizeof(struct cp_window) == 128, "window");
 _Static_assert(sizeof(struct cp_ring_control) == 256, "ring control");
 _Static_assert(sizeof(struct cp_info) == 24, "info");
 _Static_assert(sizeof(struct cp_rings) == 16, "rings");
 _Static_assert(sizeof(struct cp_target) == 16, "target");
+_Static_assert(sizeof(struct cp_marks) == 32, "marks");
 _Static_assert(sizeof(struct cp_source) == 88, "source");
 _Static_assert(sizeof(struct cp_rate) == 24, "rate");
 _Static_assert(sizeof(struct cp_pointees) == 16, "pointees");

@@ -133,6 +133,14 @@ int cp_reader_target(struct cp_reader *reader, enum cp_target_kind kind, uint32_
 	return call(reader, CP_IOC_TARGET, &target);
 }
 
+int cp_reader_marks(struct cp_reader *reader, int tgid, int64_t stack, uint64_t process)
+{
+	struct cp_marks marks = {
+		.size = sizeof(marks), .tgid = tgid, .stack = stack, .process = process};
+
+	return call(reader, CP_IOC_MARKS, &marks);
+}
+
 int cp_reader_source(struct cp_reader *reader, struct cp_source *source)
 {
 	source->size = sizeof(*source);

@@ -25,6 +25,8 @@ uint32_t cp_reader_soft_pmu_type(const struct cp_reader *reader);
 
 /* The ioctls; size fields are filled in. */
 int cp_reader_target(struct cp_reader *reader, enum cp_target_kind kind, uint32_t flags, int id);
+/* Where a process has its marks. */
+int cp_reader_marks(struct cp_reader *reader, int tgid, int64_t stack, uint64_t process);
 int cp_reader_source(struct cp_reader *reader, struct cp_source *source);
 /* cpu: or CP_RATE_EVERY_CPU. */
 int cp_reader_rate(struct cp_reader *reader, uint32_t id, uint32_t cpu, uint64_t period);

@@ -31,6 +31,7 @@ static int n_rates;
 static struct cp_pointees told_pointees;
 static int n_pointees, pointees_errno;
 static struct cp_source asked;
+static struct cp_marks marked;
 static struct cp_watch watched;
 static struct cp_budget budgeted;
 static struct cp_stats fake_stats;
@@ -84,6 +85,9 @@ static int fake_ioctl(unsigned long request, void *argument)
 	case CP_IOC_SOURCE:
 		((struct cp_source *)argument)->id = 0;
 		asked = *(struct cp_source *)argument;
+		break;
+	case CP_IOC_MARKS:
+		marked = *(struct cp_marks *)argument;
 		break;
 	case CP_IOC_WATCH:
 		watched = *(struct cp_watch *)argument;
@@ -248,6 +252,17 @@ void comm_bpf_life_stop(struct comm_bpf_life *life)
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
 {
 	(void)life;
+	(void)push;
+	(void)ctx;
+	fail();
+	return -1;
+}
+
+int comm_bpf_life_count(struct comm_bpf_life *life, uint64_t time_ns, comm_event_fn *push,
+			void *ctx)
+{
+	(void)life;
+	(void)time_ns;
 	(void)push;
 	(void)ctx;
 	fail();
@@ -725,6 +740,47 @@ static void test_copies(void **state)
  * More targets than the module takes: the others are not sampled and are counted, once
  * each, until there is room.  Nobody else is ever asked for.
  */
+static void test_marks(void **state)
+{
+	struct source *s = fresh("", 0);
+	const struct comm_marks_place place = {-128, 0x5000, true};
+	struct sample_record r = sample_record();
+	struct cp_mark mark = {.head = r.sample.head, .frame = 7, .depth = 9};
+	struct comm_sampler_stats stats;
+
+	(void)state;
+	source_marks(s, 77, &place);
+	assert_true(marked.tgid == 77 && marked.stack == -128 && marked.process == 0x5000 &&
+		    marked.size == sizeof(marked) && !marked.flags);
+	mark.head.type = CP_REC_MARK;
+	mark.head.size_bytes = sizeof(mark);
+	mark.name[0] = 0x10;
+	mark.name[7] = 0x80;
+	put(0, &mark, sizeof(mark));
+	put(0, &r, sizeof(r));
+	/* In no region, and in the same frame as before. */
+	mark.frame = mark.depth = 0;
+	put(0, &mark, sizeof(mark));
+	fake_stats.records = 3;
+	fake_stats.lost[CP_LOST_STOPPED] = 5;
+	assert_int_equal(drain(s), 4);
+	assert_true(got.event[0].kind == COMM_EV_FRAME && got.event[0].frame == 7);
+	assert_true(got.event[1].kind == COMM_EV_MARK && got.event[1].tid == 78 &&
+		    got.event[1].time_ns == 1000 && got.event[1].marks.n == COMM_MARKS_MAX &&
+		    got.event[1].marks.name[0] == 0x10 && got.event[1].marks.name[7] == 0x80);
+	assert_int_equal(got.event[2].kind, COMM_EV_SAMPLE);
+	assert_int_equal(told_loss(COMM_LOSS_STOPPED), 5);
+	source_stats(s, &stats);
+	assert_int_equal(stats.samples, 1);
+	/* Shorter than one. */
+	mark.head.size_bytes = 64;
+	put(0, &mark, 64);
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(told_loss(COMM_LOSS_MALFORMED), 1);
+	source_close(s);
+	close(last_fd);
+}
+
 static void test_many(void **state)
 {
 	struct source *s;
@@ -791,6 +847,7 @@ int main(void)
 		cmocka_unit_test_setup(test_rate, begin),
 		cmocka_unit_test_setup(test_lines, begin),
 		cmocka_unit_test_setup(test_copies, begin),
+		cmocka_unit_test_setup(test_marks, begin),
 		cmocka_unit_test_setup(test_many, begin),
 		cmocka_unit_test_setup(test_reused, begin),
 	};

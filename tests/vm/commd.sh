@@ -13,13 +13,14 @@ report() { # name
 }
 
 # Waits until a run in the background has so many samples behind the edges of its
-# report, or has ended: how long that takes is the host's affair.
-enough() { # name, samples, commd's process, commctl's options
+# report, or has ended: how long that takes is the host's affair.  With a name, behind
+# the edges at that.
+enough() { # name, samples, commd's process, commctl's options, at
 	waited=0
-	while kill -0 $3 2>/dev/null && [ $waited -lt 100 ]; do
+	while kill -0 $3 2>/dev/null && [ $waited -lt 300 ]; do
 		n=$(commctl report --csv ${4:---by-thread} --store /tmp/$1.db 2>/dev/null |
-			awk -F, 'NR == 1 { for (i = 1; i < NF; i++) if ($i == "samples") behind = NF - i; next }
-				{ n += $(NF - behind) } END { printf "%.0f\n", n }')
+			awk -F, -v at="${5:-}" 'NR == 1 { for (i = 1; i < NF; i++) if ($i == "samples") behind = NF - i; next }
+				!at || index($0, at) { n += $(NF - behind) } END { printf "%.0f\n", n }')
 		[ "$n" -lt $2 ] || break
 		sleep 1
 		waited=$((waited + 1))
@@ -78,11 +79,22 @@ feed() { # source
 	echo "== feed-$1" >> $out/log
 	rm -f /tmp/over
 	commd -q --source $1 --no-follow --rate 400 --store /tmp/feed-$1.db -- /cptest feed > $out/feed-$1.bytes 2>> $out/log & commd=$!
-	enough feed-$1 8 $commd "--by-function --across"
+	enough feed-$1 8 $commd "--by-function --across" add_up
 	touch /tmp/over
 	wait $commd
 	result $? "commd: feed-$1" "$(cat $out/feed-$1.bytes), $n samples in the report, $waited looks; $(tail -n 1 $out/log)"
 	commctl report --json --by-function --across --confidence 99 --min-share 0 --top 0 --store /tmp/feed-$1.db > $out/feed-$1.json 2>> $out/log
+}
+
+# A program that marks its regions.
+marks() {
+	echo "== marks" >> $out/log
+	marked 100000000 & pid=$!
+	commd -q --source kmod --pid $pid --rate 400 --store /tmp/marks.db 2>> $out/log & commd=$!
+	enough marks 100 $commd --by-region
+	finish marks $commd
+	kill -9 $pid; wait $pid 2>/dev/null
+	commctl report --json --by-region --self --min-share 0 --top 0 --store /tmp/marks.db > $out/marks.json 2>> $out/log
 }
 
 cgroup() {
@@ -188,7 +200,7 @@ grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the mo
 # PARTS may name runs, as commd/redis: then only those, on whatever kernel.
 runs=$(echo "$PARTS" | tr ' ' '\n' | sed -n 's,^commd/,,p')
 if [ -z "$runs" ]; then
-	runs='ring-kmod children-bpf feed-kmod precise-ibs'
+	runs='ring-kmod children-bpf feed-kmod marks precise-ibs'
 	case $(uname -r) in
 	6.1.*) runs="$runs ring-bpf ring-perf ring-watch ring-budget children-proc cgroup" ;;
 	*) runs="$runs precise-pebs precise-perf feed-bpf chase sqlite redis xz" ;;
@@ -202,7 +214,7 @@ for name in $runs; do
 		events /tmp/watch.rec > $out/watch.events 2>> $out/log
 		;;
 	ring-budget)
-		attach ring-budget 100 kmod ring --overhead 20 --record /tmp/budget.rec
+		attach ring-budget 250 kmod ring --overhead 20 --record /tmp/budget.rec
 		events /tmp/budget.rec > $out/budget.events 2>> $out/log
 		;;
 	children-bpf) follow children-bpf ;;
@@ -212,6 +224,7 @@ for name in $runs; do
 		umount /sys/kernel/btf/vmlinux
 		;;
 	cgroup) cgroup ;;
+	marks) marks ;;
 	feed-kmod | feed-bpf) feed ${name#feed-} ;;
 	# Both sources could: auto takes the module's precise samples.
 	precise-ibs) precise precise-ibs auto ;;

@@ -164,6 +164,7 @@ static const struct {
 	{"nmi", test_nmi},
 	{"burst", test_burst},
 	{"copies", test_copies},
+	{"marks", test_marks},
 	{"precise", test_precise},
 	{"watch", test_watch},
 	{"whose", test_whose},
@@ -180,6 +181,7 @@ static const struct {
 	{"cost", test_cost},
 	/* Parts of tests that the shell drives. */
 	{"image", test_image},
+	{"mark-image", test_mark_image},
 	{"hold", test_hold},
 	{"map", test_map},
 	{"load", test_load},

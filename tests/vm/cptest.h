@@ -52,6 +52,8 @@ void test_after(void);
 void test_nmi(void);
 void test_burst(void);
 void test_copies(void);
+void test_marks(void);
+void test_mark_image(void);
 void test_precise(void);
 void test_watch(void);
 void test_budget(void);

@@ -76,12 +76,24 @@ if [ -e budget.events ]; then
 	result $? "commd: the module watches unasked" "$hits hits"
 fi
 
+# What is written in a region is read in that which reads it; the program has no others.
+if [ -e marks.json ]; then
+	flows=$(jq -c '(.nodes | map({(.id): .name}) | add) as $name |
+		[.edges[] | {from: $name[.from], to: $name[.to], bytes}]' marks.json 2>&1)
+	echo "$flows" | holds '[.[] | select(.from | startswith("write")) | select(.to | startswith("read "))] as $flows |
+		([$flows[].bytes] | add) as $all | ([$flows[] | select(.from[6:] == .to[5:]).bytes] | add) as $right |
+		([.[] | .from, .to] | unique - ["(no region)", "(other)", "read a", "read b", "reader", "write a", "write b"]) == [] and
+		([$flows[].to] | unique) == ["read a", "read b"] and $right > 0.8 * $all'
+	result $? "commd: regions through kmod" "$(echo "$flows" | cut -c1-300)"
+fi
+
 # What the adder reads of another's was written in the kernel.
 pipe() { # source
 	[ -e feed-$1.json ] || return 0
 	row=$(jq -c --argjson true "$(awk '{ print $2 }' feed-$1.bytes)" '
 		(.nodes | map({key: (.id | tostring), value: .name}) | from_entries) as $name |
-		{source: .run.source, kernel: ([.edges[] | select($name[.from | tostring] == "[kernel]" and $name[.to | tostring] == "add_up").share] | add),
+		{source: .run.source, kernel: ([.edges[] | select($name[.to | tostring] == "add_up")] |
+				([.[] | select($name[.from | tostring] == "[kernel]").bytes] | add) / (map(.bytes) | add)),
 			low: ([.edges[].low] | add / $true), high: ([.edges[].high] | add / $true)}' feed-$1.json 2>&1)
 	echo "$row" | holds --arg source $1 '.source == $source and .kernel >= 0.9'
 	result $? "commd: data from a pipe are the kernel's, $1" "$row"

@@ -69,6 +69,11 @@ static int call(unsigned long request, const void *from, size_t bytes)
 	{                                                     \
 		.size = sizeof(struct cp_target), __VA_ARGS__ \
 	}
+#define MARKS(...)                                           \
+	(struct cp_marks)                                    \
+	{                                                    \
+		.size = sizeof(struct cp_marks), __VA_ARGS__ \
+	}
 #define SOURCE(...)                                                                    \
 	(struct cp_source)                                                             \
 	{                                                                              \
@@ -168,25 +173,30 @@ static int read_only_info(void)
 	return err;
 }
 
-/* What the one target too many gets; they all live. */
-static int too_many_targets(void)
+/* Do all processes that the module takes pass, and does the one too many get ENOSPC?  They all live. */
+static bool too_many(void)
 {
 	pid_t pid[CP_MAX_TARGETS + 1];
-	int err = 0, n = 0;
+	bool right = true;
+	int n = 0;
 
-	while (n <= CP_MAX_TARGETS && !err) {
+	_Static_assert(CP_MAX_TARGETS == CP_MAX_MARKED, "of each one too many");
+	while (n <= CP_MAX_TARGETS && right) {
+		int expected = n < CP_MAX_TARGETS ? 0 : ENOSPC;
 		struct cp_target target = TARGET(.id = 0);
+		struct cp_marks marks = MARKS(.stack = -128);
 
 		pid[n] = fork();
 		if (!pid[n])
 			for (;;)
 				pause();
-		target.id = pid[n++];
-		err = call(CP_IOC_TARGET, &target, sizeof(target));
+		target.id = marks.tgid = pid[n++];
+		right = call(CP_IOC_TARGET, &target, sizeof(target)) == expected &&
+			call(CP_IOC_MARKS, &marks, sizeof(marks)) == expected;
 	}
 	for (int i = 0; i < n; i++)
 		reap(pid[i]);
-	return n == CP_MAX_TARGETS + 1 ? err : -1;
+	return right;
 }
 
 void test_ioctl(void)
@@ -204,7 +214,7 @@ void test_ioctl(void)
 
 	/* Calls and sizes. */
 	expect(ENOTTY, _IO('x', 1), 0);
-	expect(ENOTTY, _IO(CP_IOC_MAGIC, 11), 0);
+	expect(ENOTTY, _IO(CP_IOC_MAGIC, 12), 0);
 	expect(EINVAL, CP_IOC_START, 0);
 	expect(EINVAL, _IOC(_IOC_WRITE, CP_IOC_MAGIC, 1, 8),
 	       (struct cp_rings){.size = 8, .ring_bytes = 65536});
@@ -253,7 +263,7 @@ void test_ioctl(void)
 	expect(EBADF, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_CGROUP, .id = fd));
 	expect(EINVAL, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL, .id = 1));
 	expect(ENOENT, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL, .flags = CP_TARGET_REMOVE));
-	bad += too_many_targets() != ENOSPC;
+	bad += !too_many();
 	total++;
 	expect(0, CP_IOC_TARGET, TARGET(.id = getpid()));
 	expect(EEXIST, CP_IOC_TARGET, TARGET(.id = getpid()));
@@ -263,6 +273,21 @@ void test_ioctl(void)
 	expect(EEXIST, CP_IOC_TARGET, TARGET(.kind = CP_TARGET_ALL));
 	bad += ioctl(fd, CP_IOC_START, NULL) != -1 || errno != EINVAL;
 	total += 2;
+
+	/* Marks. */
+	expect(EINVAL, CP_IOC_MARKS, MARKS(.flags = 2, .tgid = getpid()));
+	expect(EINVAL, CP_IOC_MARKS, MARKS(.reserved = 1, .tgid = getpid()));
+	expect(EINVAL, CP_IOC_MARKS,
+	       MARKS(.flags = CP_MARKS_REMOVE, .tgid = getpid(), .process = 8));
+	expect(ESRCH, CP_IOC_MARKS, MARKS(.tgid = 0));
+	expect(ESRCH, CP_IOC_MARKS, MARKS(.tgid = -5));
+	expect(ESRCH, CP_IOC_MARKS, MARKS(.tgid = 4000000));
+	expect(ENOENT, CP_IOC_MARKS, MARKS(.flags = CP_MARKS_REMOVE, .tgid = getpid()));
+	/* Told again, they are where they were told last. */
+	expect(0, CP_IOC_MARKS, MARKS(.tgid = getpid(), .stack = -128));
+	expect(0, CP_IOC_MARKS, MARKS(.tgid = getpid(), .stack = -256, .process = 8));
+	expect(0, CP_IOC_MARKS, MARKS(.flags = CP_MARKS_REMOVE, .tgid = getpid()));
+	expect(ENOENT, CP_IOC_MARKS, MARKS(.flags = CP_MARKS_REMOVE, .tgid = getpid()));
 
 	/* Sources. */
 	expect(EINVAL, CP_IOC_SOURCE, SOURCE(.kind = CP_SOURCE_KINDS));
