@@ -147,8 +147,8 @@ $(addprefix $(O)/tests/unit/test_,change cut pairing topology): INC_tests += -iq
 $(foreach part,change cut pairing topology,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
 $(O)/tests/unit/test_cut: LIBS_libcomm += -lmetis
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
-$(addprefix $(O)/tests/unit/test_,budget source_kmod): INC_tests += -Ikmod/uapi -idirafter kmod
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence remover): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 # What tests/hardware/run.sh needs beside commd and commctl: no test library.
 $(O)/tests/hardware/agree: tests/hardware/agree.c $(O)/libcomm.a

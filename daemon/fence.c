@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ int comm_fence_version(void)
 
 static int allow(int rules_fd, const char *path, uint64_t allowed)
 {
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), err = 0;
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), err = 0;
 	struct beneath beneath = {.allowed = allowed, .fd = fd};
 
 	if (fd < 0)
@@ -59,24 +60,43 @@ static int allow(int rules_fd, const char *path, uint64_t allowed)
 	return err;
 }
 
-int comm_fence_close(const char *store_path)
+/*
+ * The store and what SQLite has beside it, each by itself, so that of a directory with other
+ * files none of these is written, read or removed: what goes at the end, the remover removes
+ * (remover.h).  Where there is no log (a file system without shared memory) SQLite makes a journal
+ * for each transaction, which takes the directory.
+ */
+static int allow_store(int rules_fd, const char *store_path, uint64_t file_rights)
 {
-	int version = comm_fence_version(), fd, err;
+	static const char *const own[] = {"", "-wal", "-shm", "-ballast"};
+	uint64_t of_directory = READ_DIR;
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !err; i++) {
+		if (snprintf(path, sizeof(path), "%s%s", store_path, own[i]) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		if (!strcmp(own[i], "-wal") && access(path, F_OK))
+			of_directory |= MAKE_REG | file_rights;
+		err = allow(rules_fd, path, file_rights);
+	}
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s", store_path);
+	return allow(rules_fd, dirname(path), of_directory);
+}
+
+/* Rules by which nothing is allowed yet. */
+static int make_rules(int version)
+{
 	struct rules rules = {.files = FIRST};
 	size_t size = sizeof(rules.files);
-	uint64_t store = READ_FILE | READ_DIR | WRITE_FILE | MAKE_REG | REMOVE_FILE;
-	char path[PATH_MAX];
+	int fd;
 
-	if (!version)
-		return 0;
-	if (snprintf(path, sizeof(path), "%s", store_path) >= PATH_MAX)
-		return -ENAMETOOLONG;
 	if (version >= 2)
 		rules.files |= REFER;
-	if (version >= 3) {
+	if (version >= 3)
 		rules.files |= CUT;
-		store |= CUT;
-	}
 	if (version >= 4) {
 		rules.net = TCP;
 		size = sizeof(rules.files) + sizeof(rules.net);
@@ -88,15 +108,40 @@ int comm_fence_close(const char *store_path)
 		size = sizeof(rules);
 	}
 	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Closes rules_fd. */
+static int restrict_to(int rules_fd, int err)
+{
+	if (!err && syscall(SYS_landlock_restrict_self, rules_fd, 0) < 0)
+		err = -errno;
+	close(rules_fd);
+	return err;
+}
+
+int comm_fence_remover(const char *directory)
+{
+	int version = comm_fence_version(), fd = version ? make_rules(version) : -1;
+
 	if (fd < 0)
-		return -errno;
-	err = allow(fd, dirname(path), store);
+		return version ? fd : 0;
+	return restrict_to(fd, allow(fd, directory, REMOVE_FILE));
+}
+
+int comm_fence_close(const char *store_path, bool reads_all)
+{
+	int version = comm_fence_version(), fd, err;
+
+	if (!version)
+		return 0;
+	fd = make_rules(version);
+	if (fd < 0)
+		return fd;
+	err = allow_store(fd, store_path, READ_FILE | WRITE_FILE | (version >= 3 ? CUT : 0));
 	if (!err)
-		err = allow(fd, "/proc", READ_FILE | READ_DIR);
+		err = allow(fd, reads_all ? "/" : "/proc", READ_FILE | READ_DIR);
 	if (!err)
 		err = allow(fd, "/sys", READ_FILE | READ_DIR);
-	if (!err && syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		err = -errno;
-	close(fd);
-	return err;
+	return restrict_to(fd, err);
 }

@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "filter.h"
 
+#include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "commprof.h"
 #include "seccomp_list.h"
 
 /* What the daemon does on descriptors that it has: bpf()'s commands that make nothing. */
 #define BPF_COMMAND(name)                                         \
 	{                                                         \
 		SYS_bpf, COMM_SECCOMP_IS, 0, (uint32_t)BPF_##name \
+	}
+
+#define REQUEST(request)                                           \
+	{                                                          \
+		SYS_ioctl, COMM_SECCOMP_IS, 1, (uint32_t)(request) \
+	}
+
+#define DESCRIPTOR(command)                            \
+	{                                              \
+		SYS_fcntl, COMM_SECCOMP_IS, 1, command \
 	}
 
 enum { SPECIAL_BITS = S_ISUID | S_ISGID | S_ISVTX };
@@ -41,15 +55,24 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(readlinkat),
 	COMM_SECCOMP_CALL(getdents64),
 	COMM_SECCOMP_CALL(getcwd),
-	COMM_SECCOMP_CALL(fcntl),
+	/*
+	 * Descriptors and locks.  Not F_SETOWN, F_SETSIG and O_ASYNC, by which a socket sends any
+	 * process of the same user any signal; nor the requests of ioctl() that do the same.
+	 */
+	DESCRIPTOR(F_GETFD),
+	DESCRIPTOR(F_SETFD),
+	DESCRIPTOR(F_GETFL),
+	DESCRIPTOR(F_DUPFD_CLOEXEC),
+	DESCRIPTOR(F_GETLK),
+	DESCRIPTOR(F_SETLK),
+	DESCRIPTOR(F_OFD_GETLK),
+	DESCRIPTOR(F_OFD_SETLK),
 	COMM_SECCOMP_CALL(flock),
 	COMM_SECCOMP_CALL(dup),
 	COMM_SECCOMP_CALL(fsync),
 	COMM_SECCOMP_CALL(fdatasync),
 	COMM_SECCOMP_CALL(ftruncate),
 	COMM_SECCOMP_CALL(fallocate),
-	COMM_SECCOMP_CALL(unlink),
-	COMM_SECCOMP_CALL(unlinkat),
 	/* No program of root's that any user may run. */
 	{SYS_open, COMM_SECCOMP_NONE_OF_BITS, 2, SPECIAL_BITS},
 	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 3, SPECIAL_BITS},
@@ -61,17 +84,31 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(madvise),
 	COMM_SECCOMP_CALL(msync),
 	COMM_SECCOMP_CALL(brk),
-	/* The kernel's halves of the sources.  No typing into a terminal. */
-	{SYS_ioctl, COMM_SECCOMP_IS_NOT, 1, TIOCSTI},
-	{SYS_ioctl, COMM_SECCOMP_IS_NOT, 1, TIOCLINUX},
-	COMM_SECCOMP_CALL(perf_event_open),
+	/* The kernel's halves of the sources, as they are open; and whether this is a terminal. */
+	REQUEST(PERF_EVENT_IOC_ENABLE),
+	REQUEST(PERF_EVENT_IOC_DISABLE),
+	REQUEST(PERF_EVENT_IOC_REFRESH),
+	REQUEST(PERF_EVENT_IOC_PERIOD),
+	REQUEST(PERF_EVENT_IOC_SET_OUTPUT),
+	REQUEST(PERF_EVENT_IOC_MODIFY_ATTRIBUTES),
+	REQUEST(CP_IOC_INFO),
+	REQUEST(CP_IOC_TARGET),
+	REQUEST(CP_IOC_MARKS),
+	REQUEST(CP_IOC_RATE),
+	REQUEST(CP_IOC_POINTEES),
+	REQUEST(CP_IOC_STATS),
+	REQUEST(CP_IOC_STOP),
+	REQUEST(TCGETS),
 	BPF_COMMAND(MAP_LOOKUP_ELEM),
+	BPF_COMMAND(MAP_LOOKUP_BATCH),
 	BPF_COMMAND(MAP_UPDATE_ELEM),
 	BPF_COMMAND(MAP_DELETE_ELEM),
 	BPF_COMMAND(MAP_GET_NEXT_KEY),
 	BPF_COMMAND(OBJ_GET_INFO_BY_FD),
+	BPF_COMMAND(PROG_TEST_RUN),
 	BPF_COMMAND(RAW_TRACEPOINT_OPEN),
 	BPF_COMMAND(LINK_CREATE),
+	BPF_COMMAND(ITER_CREATE),
 	BPF_COMMAND(LINK_DETACH),
 	/* The host of the children that read files: */
 	COMM_SECCOMP_CALL(memfd_create),
@@ -123,16 +160,27 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(uname),
 	COMM_SECCOMP_CALL(exit),
 	COMM_SECCOMP_CALL(exit_group),
+	/* Last, in the order of enum comm_filter_more. */
+	COMM_SECCOMP_CALL(perf_event_open),
+	COMM_SECCOMP_CALL(openat2),
 };
 
-enum { RULES = sizeof(rules) / sizeof(rules[0]) };
+enum {
+	RULES = sizeof(rules) / sizeof(rules[0]),
+	FOR_ALL = RULES - COMM_FILTER_FILES, /* of these rules */
+};
 
 bool comm_filter_knows(long nr)
 {
 	return comm_seccomp_knows(rules, RULES, nr);
 }
 
-int comm_filter_install(void)
+int comm_filter_install(enum comm_filter_more more)
 {
-	return comm_seccomp_install(rules, RULES);
+	struct comm_seccomp_rule list[FOR_ALL + 1];
+
+	memcpy(list, rules, sizeof(list));
+	if (more)
+		list[FOR_ALL] = rules[FOR_ALL + more - 1];
+	return comm_seccomp_install(list, FOR_ALL + !!more);
 }

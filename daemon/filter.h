@@ -11,11 +11,18 @@
 
 #include <stdbool.h>
 
+/* Beside what all runs do. */
+enum comm_filter_more {
+	COMM_FILTER_NO_MORE,
+	COMM_FILTER_EVENTS, /* opens an event for each new thread */
+	COMM_FILTER_FILES,  /* opens files that a perf.data names */
+};
+
 /*
  * For this process and its future children, for good.  Needs no_new_privs.  0, also where the
  * kernel has no such filters, or -errno.
  */
-int comm_filter_install(void);
+int comm_filter_install(enum comm_filter_more more);
 /* Whether a call is let pass, with some arguments at least. */
 bool comm_filter_knows(long nr);
 

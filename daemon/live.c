@@ -570,11 +570,9 @@ int comm_live(const struct comm_options *options)
 		comm_session_forget(&live.session);
 		goto out;
 	}
-	err = comm_privilege_drop(options->store, !live.info.per_cpu);
-	if (err) {
-		fail("cannot give up privileges", err, NULL);
+	if (comm_privilege_drop(options->store,
+				live.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS))
 		goto out;
-	}
 	how = run_until_over(&live);
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "estimator.h"
+#include "sampler.h"
 
 struct comm_source;
 
@@ -16,15 +17,18 @@ enum { COMM_PIDS_MAX = 256 };
 struct comm_options {
 	pid_t pid[COMM_PIDS_MAX];
 	int n_pids;
-	const char *cgroup;		  /* path below the mount point, or absolute */
-	const struct comm_source *source; /* of comm_sources[], or comm_source_auto */
-	const char *source_arg;		  /* behind the colon of its name, "" when none */
-	double overhead;		  /* share; 0 when a rate was given */
-	double overhead_floor;		  /* least budget: share of the time of all CPUs */
-	double rate_hz;			  /* per CPU; 0 when a budget was given */
-	uint32_t watch_per_s;		  /* watchpoints; 0: none */
-	bool watch_given;		  /* then it is an error if they do not work */
-	uint32_t debug_registers;	  /* of each CPU, that watchpoints may take */
+	const char *cgroup;		   /* path below the mount point, or absolute */
+	const struct comm_source *source;  /* of comm_sources[], or comm_source_auto */
+	const char *source_arg;		   /* behind the colon of its name, "" when none */
+	double overhead;		   /* share; 0 when a rate was given */
+	double overhead_floor;		   /* least budget: share of the time of all CPUs */
+	double rate_hz;			   /* per CPU; 0 when a budget was given */
+	uint32_t watch_per_s;		   /* watchpoints; 0: none */
+	bool watch_given;		   /* then it is an error if they do not work */
+	uint32_t debug_registers;	   /* of each CPU, that watchpoints may take */
+	struct comm_counter_list counters; /* to be counted for each thread */
+	uint32_t callers;		   /* so many functions that called; 0: nobody asked */
+	struct comm_region_probe_list probes;
 	const char *store;
 	const char *label;		/* of the run; NULL: none */
 	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
@@ -32,8 +36,10 @@ struct comm_options {
 	uint32_t granularity_bytes;
 	const struct comm_est_ops *estimator;
 	bool estimator_given;
-	const char *record; /* NULL: none */
-	bool no_follow, quiet, verbose, doctor;
+	const char *record;  /* NULL: none */
+	const char *control; /* of control.h; NULL: none */
+	uint64_t delay_ns;   /* until samples are taken; UINT64_MAX: until that is commanded */
+	bool no_follow, no_collectors, quiet, verbose, doctor;
 	char **command; /* NULL: attach */
 };
 

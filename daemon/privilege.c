@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <libgen.h>
 #include <limits.h>
+#include <mntent.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "fence.h"
 #include "filter.h"
 #include "privilege.h"
+#include "remover.h"
 
 /* The store's directory wants it: it is another user's, whom this process did not become. */
 static bool keeps_search;
@@ -175,6 +177,11 @@ int comm_privilege_become_user(const char *store_path, bool service)
 	return 0;
 }
 
+int comm_privilege_set_aside(bool aside)
+{
+	return geteuid() ? set_effective(aside ? CAP_CLEAR : CAP_SET) : 0;
+}
+
 /* So that not even a program with capabilities of its own could get one back. */
 static int empty_bounding_set(void)
 {
@@ -191,24 +198,57 @@ static int empty_bounding_set(void)
 	return 0;
 }
 
-/* Whether processes of other users cannot be seen in /proc: it is mounted with hidepid. */
+/* Of the options of a mount: what hidepid is, "0" where there is none. */
+static const char *hidepid_of(const struct mntent *mount)
+{
+	const char *option = hasmntopt(mount, "hidepid");
+
+	return option && option[7] == '=' ? option + 8 : "0";
+}
+
+/* Joins a group beside those of the user. */
+static int join(gid_t gid)
+{
+	gid_t groups[NGROUPS_MAX + 1];
+	int n = getgroups(NGROUPS_MAX, groups);
+
+	if (n < 0)
+		return -errno;
+	for (int i = 0; i < n; i++)
+		if (groups[i] == gid)
+			return 0;
+	if (gid == getegid())
+		return 0;
+	groups[n++] = gid;
+	return setgroups((size_t)n, groups) ? -errno : 0;
+}
+
+/*
+ * Whether processes of other users cannot be seen in /proc, as it is mounted with hidepid.  One
+ * group can (gid=, else root's), unless it is "ptraceable" that counts: this process joins it.
+ */
 static bool is_proc_hiding(void)
 {
-	char options[512], type[64];
-	FILE *file = fopen("/proc/self/mounts", "re");
-	bool hides = false;
+	FILE *file = setmntent("/proc/self/mounts", "re");
+	struct mntent mount;
+	bool hides = false, is_group = false;
+	char line[4096];
+	gid_t gid = 0;
 
-	while (file && !hides) {
-		int n = fscanf(file, "%*s %*s %63s %511s %*d %*d", type, options);
+	/* What is mounted last on a place is what is seen there. */
+	while (file && getmntent_r(file, &mount, line, sizeof(line))) {
+		const char *hidepid = hidepid_of(&mount), *option;
 
-		if (n == EOF)
-			break;
-		hides = n == 2 && !strcmp(type, "proc") && strstr(options, "hidepid=") &&
-			!strstr(options, "hidepid=0") && !strstr(options, "hidepid=off");
+		if (strcmp(mount.mnt_dir, "/proc") || strcmp(mount.mnt_type, "proc"))
+			continue;
+		option = hasmntopt(&mount, "gid");
+		gid = option && option[3] == '=' ? (gid_t)strtoul(option + 4, NULL, 10) : 0;
+		hides = *hidepid != '0' && strncmp(hidepid, "off", 3);
+		is_group = *hidepid != '4' && strncmp(hidepid, "ptraceable", 10);
 	}
 	if (file)
-		fclose(file);
-	return hides;
+		endmntent(file);
+	return hides && !(is_group && join(gid) == 0);
 }
 
 static bool is_permitted(cap_value_t cap)
@@ -223,9 +263,14 @@ static bool is_permitted(cap_value_t cap)
 	return permitted == CAP_SET;
 }
 
-int comm_privilege_drop(const char *store_path, bool opens_threads)
+int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 {
-	bool looks = opens_threads || is_proc_hiding();
+	static const enum comm_filter_more more[] = {
+		[COMM_REST_THREADS] = COMM_FILTER_EVENTS,
+		[COMM_REST_NAMED_FILES] = COMM_FILTER_FILES,
+		[COMM_REST_RESULT] = COMM_FILTER_NO_MORE,
+	};
+	bool looks = rest == COMM_REST_THREADS || (rest == COMM_REST_CPUS && is_proc_hiding());
 	/* Without rights to give to another process it may have to read memory itself. */
 	bool has_rights = is_permitted(CAP_SYS_PTRACE);
 	cap_value_t kept[2];
@@ -238,13 +283,17 @@ int comm_privilege_drop(const char *store_path, bool opens_threads)
 		kept[n_kept++] = CAP_DAC_READ_SEARCH;
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	if (!err && has_rights && !looks)
-		err = comm_fence_close(store_path);
+	if (!err && has_rights && !looks && rest != COMM_REST_RESULT)
+		err = comm_fence_close(store_path, rest == COMM_REST_NAMED_FILES);
+	if (!err && rest != COMM_REST_RESULT)
+		comm_remover_take_over();
 	if (!err)
 		err = set_caps(kept, n_kept, false);
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
-	if (!err)
-		err = comm_filter_install();
+	if (!err && rest != COMM_REST_RESULT)
+		err = comm_filter_install(more[rest]);
 #endif
+	if (err)
+		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(-err));
 	return err;
 }

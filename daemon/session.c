@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "burst.h"
+#include "privilege.h"
+#include "remover.h"
 #include "session.h"
 #include "stop.h"
 
@@ -34,11 +37,47 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 
 	session->options = options;
 	session->progress = !options->quiet && isatty(STDERR_FILENO);
-	err = comm_store_open(&config, &session->store, &why);
+	err = session->removes ? 0 : comm_remover_start(options->store);
+	if (!err)
+		err = comm_privilege_set_aside(true);
+	if (!err)
+		err = comm_store_open(&config, &session->store, &why);
+	if (!err)
+		err = comm_privilege_set_aside(false);
 	if (err)
 		fprintf(stderr, "commd: %s\n", why ? why : strerror(-err));
 	free(why);
 	return err;
+}
+
+/* The directory that a file is in; *ret_base: its name there. */
+static bool find_directory(const char *path, struct stat *ret, const char **ret_base)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	bool is_found = directory && stat(directory, ret) == 0;
+
+	*ret_base = slash ? slash + 1 : path;
+	free(directory);
+	return is_found;
+}
+
+bool comm_session_has_file(const struct comm_session *session, const char *path)
+{
+	static const char *const own[] = {"", "-wal", "-shm", "-ballast", "-journal"};
+	const char *base, *store_base;
+	struct stat here, there;
+	size_t n;
+
+	if (!find_directory(session->options->store, &there, &store_base) ||
+	    !find_directory(path, &here, &base) || here.st_ino != there.st_ino ||
+	    here.st_dev != there.st_dev)
+		return false;
+	n = strlen(store_base);
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strncmp(base, store_base, n) && !strcmp(base + n, own[i]))
+			return true;
+	return false;
 }
 
 static void slice_done(void *ctx, const struct comm_slice_info *info, const struct comm_edge *edges,
@@ -63,6 +102,7 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.store = session->store,
 		.estimator = estimator,
 		.est = *est,
+		.callers = session->options->callers,
 		.slice_ns = slice_ns,
 		.start_ns = info->start_ns,
 		.slice_done = slice_done,
@@ -204,8 +244,11 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		fprintf(stderr, "commd: the end of the run could not be stored: %s\n",
 			strerror(-err));
 	if (!session->options->quiet) {
-		fprintf(stderr, "%.1f s (%s), %" PRIu64 " samples, %" PRIu64 " accesses",
-			(double)(end_ns - session->start_ns) / 1e9, how, stats.samples,
+		fprintf(stderr, "%.1f s (%s), ", (double)(end_ns - session->start_ns) / 1e9, how);
+		if (stats.loss[COMM_LOSS_DISABLED])
+			fprintf(stderr, "disabled for %.1f s of it, ",
+				(double)stats.loss[COMM_LOSS_DISABLED] / 1e3);
+		fprintf(stderr, "%" PRIu64 " samples, %" PRIu64 " accesses", stats.samples,
 			stats.accesses);
 		if (session->target_ns)
 			fprintf(stderr, ", overhead %.2f %%", spent_pct(session));

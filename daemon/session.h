@@ -21,6 +21,7 @@ struct comm_session {
 	uint64_t edges;
 	uint32_t row_cap; /* most edges stored per slice; 0: enough for estimates */
 	bool progress;	  /* stderr is a terminal */
+	bool removes;	  /* what is beside its store by itself: nothing will refuse it that */
 	/* Set before comm_session_begin(), which passes it to the engine. */
 	void (*burst_done)(void *ctx, const struct comm_event *event,
 			   const struct comm_burst *burst);
@@ -29,6 +30,8 @@ struct comm_session {
 
 /* 0, or -errno with a sentence on stderr. */
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options);
+/* Whether a name is of the store, or of what SQLite and commd have beside it. */
+bool comm_session_has_file(const struct comm_session *session, const char *path);
 /* Sets the bound of the estimator's memory; est need not have one. */
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,

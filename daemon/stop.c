@@ -122,9 +122,17 @@ static int make_timer(int signal, timer_t *ret)
 	return timer_create(CLOCK_MONOTONIC, &event, ret) ? -errno : 0;
 }
 
+static bool is_ignored(int signal)
+{
+	struct sigaction action;
+
+	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 int comm_stop_catch(void)
 {
 	struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
+	sigset_t caught;
 	int err;
 
 	schedstat_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -136,10 +144,18 @@ int comm_stop_catch(void)
 		err = make_timer(SIGKILL, &kill_timer);
 	if (err)
 		return err;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &action, NULL);
+	sigemptyset(&caught);
+	sigaddset(&caught, SIGRTMIN);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		sigaddset(&caught, signals[i]);
+		/* nohup: the run is to outlive the terminal. */
+		if (signals[i] != SIGHUP || !is_ignored(SIGHUP))
+			sigaction(signals[i], &action, NULL);
+	}
 	action.sa_handler = end_late;
 	sigaction(SIGRTMIN, &action, NULL);
+	/* Who has started this may have blocked some, and a blocked one ends nothing. */
+	sigprocmask(SIG_UNBLOCK, &caught, NULL);
 	action.sa_handler = end_cut;
 	sigaction(SIGBUS, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);

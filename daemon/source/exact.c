@@ -22,6 +22,7 @@
 #include "results.h"
 #include "session.h"
 #include "source.h"
+#include "stop.h"
 #include "valgrind.h"
 
 enum {
@@ -49,7 +50,7 @@ static const char native_note[] =
 	"counted by the program itself: only its code that was built with "
 	"-fsanitize=thread, no source lines, no objects";
 static const char valgrind_note[] =
-	"one thread ran at a time, under Valgrind, which sees no marked regions";
+	"one thread ran at a time, under Valgrind, which sees no marked regions and frames";
 
 /* The edges of one phase. */
 struct phase {
@@ -132,6 +133,17 @@ static bool pass_signals(struct exact *exact)
 	return told;
 }
 
+/* There is no command any more to pass signals on to: from here on they end commd. */
+static int let_signals_end(struct exact *exact)
+{
+	int err = comm_stop_catch();
+
+	if (err)
+		return fail("cannot catch signals", err, NULL);
+	sigprocmask(SIG_SETMASK, &exact->old_signals, NULL);
+	return 0;
+}
+
 static bool has_ended(struct exact *exact)
 {
 	if (waitpid(exact->child, &exact->exit_status, WNOHANG) != exact->child)
@@ -160,10 +172,14 @@ static const char *run_until_over(struct exact *exact)
 		if (exact->session.progress)
 			fprintf(stderr, "\r\033[K%5.0f s %s", (double)passed_ns / 1e9,
 				exact->native ? "with libcomm-exact" : "under Valgrind");
-		if (poll(&fd, 1, LOOK_MS) > 0 && pass_signals(exact) && !is_over) {
-			is_over = true;
+		if (poll(&fd, 1, LOOK_MS) <= 0 || !pass_signals(exact))
+			continue;
+		/* It was told already: who says so twice does not want to wait. */
+		if (is_over)
+			kill(exact->child, SIGKILL);
+		else
 			how = "interrupted";
-		}
+		is_over = true;
 	}
 	if (exact->session.progress)
 		fputs("\r\033[K", stderr);
@@ -263,8 +279,22 @@ static double counted_bytes(const struct exact *exact)
 	return bytes;
 }
 
+/* Of the frames: as samples have them, of the main thread. */
+static struct comm_count count_frames(const struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+	struct comm_count frames = {.thread = COMM_ID_OTHER, .value = (double)run->n_frames};
+
+	for (uint32_t i = 0; i < run->n_threads; i++)
+		if (comm_exact_thread_at(exact->result, i)->tid == run->pid)
+			frames.thread = i + 1;
+	return frames;
+}
+
 static int store_phase(struct exact *exact, uint32_t index)
 {
+	static const char *const counters[] = {COMM_COUNTER_FRAMES};
+	const struct comm_count frames = count_frames(exact);
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	const struct comm_exact_phase *in = comm_exact_phase_at(exact->result, index);
 	const struct comm_naming naming = {
@@ -283,8 +313,12 @@ static int store_phase(struct exact *exact, uint32_t index)
 	struct comm_slice_info info = {
 		.start_ns = in->start_ns,
 		.end_ns = in->end_ns > in->start_ns ? in->end_ns : in->start_ns + 1,
-		/* Accesses are counted for the run as a whole: the last slice has them. */
+		/* Accesses and frames are counted for the run as a whole: the last slice has them. */
 		.accesses = index + 1 == run->n_phases ? run->accesses : 0,
+		.count = &frames,
+		.n_counts = index + 1 == run->n_phases && run->n_frames,
+		.counter = counters,
+		.n_counters = 1,
 	};
 	struct phase phase = {0};
 	int err;
@@ -458,8 +492,11 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 
 static int run(const struct comm_options *options)
 {
-	struct exact exact = {.options = options, .session.row_cap = ROWS_MAX, .signals = -1};
+	struct exact exact = {.options = options,
+			      .session = {.row_cap = ROWS_MAX, .removes = true},
+			      .signals = -1};
 	struct comm_valgrind valgrind;
+	const char *how;
 	int err, status = 1;
 
 	err = comm_privilege_become_user(options->store, false);
@@ -472,8 +509,12 @@ static int run(const struct comm_options *options)
 	if (catch_signals(&exact) || comm_session_open_store(&exact.session, options) ||
 	    make_directory(&exact))
 		goto out;
-	if (!start(&exact, &valgrind))
-		status = import(&exact, run_until_over(&exact));
+	if (start(&exact, &valgrind))
+		goto out;
+	how = run_until_over(&exact);
+	if (comm_privilege_drop(options->store, COMM_REST_RESULT) || let_signals_end(&exact))
+		goto out;
+	status = import(&exact, how);
 out:
 	deinit(&exact);
 	return status;

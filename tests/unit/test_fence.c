@@ -56,6 +56,12 @@ static int try_files(void)
 	wrong += refused("a setting of the kernel", open("/proc/sys/kernel/hostname", O_WRONLY));
 	wrong += refused("a link out", link("store/a.db", "outside/link"));
 	wrong += refused("a file moved out", rename("store/a.db", "outside/moved"));
+	wrong += refused("another file beside the store read", open("store/other", O_RDONLY));
+	wrong += refused("and written", open("store/other", O_WRONLY));
+	wrong +=
+		refused("a new file beside the store", open("store/new", O_WRONLY | O_CREAT, 0600));
+	wrong += refused("that removed", unlink("store/other"));
+	wrong += refused("the log removed", unlink("store/a.db-wal"));
 	wrong += refused("a directory", mkdir("store/directory", 0700));
 	wrong += refused("a symbolic link", symlink("/etc/passwd", "store/symlink"));
 	wrong += refused("a FIFO", mkfifo("store/fifo", 0600));
@@ -87,9 +93,9 @@ static int try_needed(void)
 	int wrong = 0;
 
 	wrong += let_pass("writing the store", open("store/a.db", O_RDWR));
-	wrong += let_pass("a file beside it", open("store/a.db-wal", O_RDWR | O_CREAT, 0640));
-	wrong += let_pass("cutting that", truncate("store/a.db-wal", 0));
-	wrong += let_pass("removing that", unlink("store/a.db-wal"));
+	wrong += let_pass("its log", open("store/a.db-wal", O_RDWR));
+	if (comm_fence_version() >= 3)
+		wrong += let_pass("cutting that", truncate("store/a.db-wal", 0));
 	wrong += let_pass("/proc", open("/proc/stat", O_RDONLY));
 	wrong += let_pass("processes", open("/proc", O_RDONLY | O_DIRECTORY));
 	snprintf(path, sizeof(path), "/proc/%d/stat", other);
@@ -108,7 +114,7 @@ static int behind(int (*fn)(void))
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_fence_close("store/a.db"))
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_fence_close("store/a.db", false))
 			_exit(200);
 		_exit(fn());
 	}
@@ -122,6 +128,8 @@ static int setup(void **state)
 	strcpy(base, "/tmp/test_fence.XXXXXX");
 	if (!mkdtemp(base) || chdir(base) || mkdir("store", 0700) || mkdir("outside", 0700) ||
 	    close(open("store/a.db", O_RDWR | O_CREAT, 0600)) ||
+	    close(open("store/a.db-wal", O_RDWR | O_CREAT, 0600)) ||
+	    close(open("store/other", O_RDWR | O_CREAT, 0600)) ||
 	    close(open("outside/file", O_RDWR | O_CREAT, 0600)))
 		return -1;
 	other = fork();
@@ -135,9 +143,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const files[] = {"store/a.db",    "store/a.db-wal", "outside/file",
-					    "outside/new",   "outside/link",   "outside/moved",
-					    "store/symlink", "store/fifo"};
+	static const char *const files[] = {"store/a.db",    "store/a.db-wal",	  "outside/file",
+					    "outside/new",   "outside/link",	  "outside/moved",
+					    "store/symlink", "store/fifo",	  "store/other",
+					    "store/new",     "store/a.db-journal"};
 
 	(void)state;
 	kill(other, SIGKILL);
@@ -172,11 +181,27 @@ static void test_needed(void **state)
 	assert_int_equal(behind(try_needed), 0);
 }
 
+/* Where SQLite has no log, it makes a journal for each transaction. */
+static int try_journal(void)
+{
+	return let_pass("a journal", open("store/a.db-journal", O_RDWR | O_CREAT, 0640)) +
+	       refused("a new file elsewhere", open("outside/new", O_WRONLY | O_CREAT, 0600));
+}
+
+static void test_without_log(void **state)
+{
+	(void)state;
+	need_landlock();
+	assert_int_equal(unlink("store/a.db-wal"), 0);
+	assert_int_equal(behind(try_journal), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_needed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without_log, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* The system calls of a run: each that is refused is tried, behind the filter. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -26,12 +27,23 @@ enum {
 	X32 = 0x40000000,
 };
 
+/* Of a run that samples CPUs, as most do: no event is opened any more. */
+static int filter_cpus(void)
+{
+	return comm_filter_install(COMM_FILTER_NO_MORE);
+}
+
+static bool filter_cpus_knows(long nr)
+{
+	return nr != SYS_perf_event_open && nr != SYS_openat2 && comm_filter_knows(nr);
+}
+
 static const struct side {
 	const char *name;
 	int (*install)(void);
 	bool (*knows)(long nr);
 } sides[] = {
-	{"the daemon", comm_filter_install, comm_filter_knows},
+	{"the daemon", filter_cpus, filter_cpus_knows},
 	{"the host", comm_child_calls_host, comm_child_calls_host_knows},
 	{"the child that reads memory", comm_child_calls_peek, comm_child_calls_peek_knows},
 	{"a parsing child", comm_child_calls_parser, comm_child_calls_parser_knows},
@@ -86,7 +98,8 @@ static int try_unknown(void)
 
 static int try_known(void)
 {
-	int fd = open("/dev/null", O_RDWR), wrong = fd < 0;
+	int fd = open("/dev/null", O_RDWR), wrong = fd < 0, on = 1;
+	pid_t pid = getppid();
 	char byte = 0;
 
 	wrong += refused("an executable mapping", syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC,
@@ -98,6 +111,15 @@ static int try_known(void)
 			 syscall(SYS_open, "/nowhere/x", O_CREAT | O_WRONLY, 02755));
 	wrong += refused("typing into a terminal", ioctl(fd, TIOCSTI, &byte));
 	wrong += refused("and into a console", ioctl(fd, TIOCLINUX, &byte));
+	/* By these a descriptor sends another process any signal, SIGKILL too. */
+	wrong += refused("an owner of a descriptor", fcntl(fd, F_SETOWN, getppid()));
+	wrong += refused("its signal", fcntl(fd, F_SETSIG, SIGKILL));
+	wrong += refused("and that it is sent", fcntl(fd, F_SETFL, O_ASYNC));
+	wrong += refused("a group as owner", ioctl(fd, FIOSETOWN, &pid));
+	wrong += refused("and by another name", ioctl(fd, SIOCSPGRP, &pid));
+	wrong += refused("the signal by ioctl()", ioctl(fd, FIOASYNC, &on));
+	wrong += refused("a terminal's speed", ioctl(fd, TCSETS, &on));
+	wrong += refused("a BPF program of an event", ioctl(fd, PERF_EVENT_IOC_SET_BPF, 0));
 	wrong += refused("a BPF program", syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0));
 	wrong += refused("a BPF map", syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0));
 	wrong += refused("a signal to another", syscall(SYS_tgkill, getppid(), getppid(), 0));
@@ -113,8 +135,16 @@ static int try_needed(void)
 
 	wrong += let_pass("memory", p == MAP_FAILED ? -1 : 0);
 	wrong += let_pass("protection", mprotect(p, 4096, PROT_READ));
-	wrong += let_pass("ioctl()", ioctl(fd, FIONREAD, &wrong));
+	wrong += let_pass("another period", ioctl(fd, PERF_EVENT_IOC_PERIOD, NULL));
+	wrong += let_pass("another watchpoint", ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, NULL));
+	wrong += let_pass("the module's counters", ioctl(fd, CP_IOC_STATS, NULL));
+	wrong += let_pass("SQLite's locks", fcntl(fd, F_GETLK, NULL));
+	wrong += let_pass("the lock of a store", fcntl(fd, F_OFD_GETLK, NULL));
+	wrong += let_pass("a descriptor's state", fcntl(fd, F_GETFL));
 	wrong += let_pass("a map's element", syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, NULL, 0));
+	wrong += let_pass("many of them", syscall(SYS_bpf, BPF_MAP_LOOKUP_BATCH, NULL, 0));
+	wrong += let_pass("a pass over threads", syscall(SYS_bpf, BPF_ITER_CREATE, NULL, 0));
+	wrong += let_pass("a program's run", syscall(SYS_bpf, BPF_PROG_TEST_RUN, NULL, 0));
 	wrong += let_pass("own limits", syscall(SYS_prlimit64, 0, 7, NULL, NULL));
 	wrong += let_pass("a signal to itself", syscall(SYS_tgkill, getpid(), getpid(), 0));
 	return wrong;
@@ -143,6 +173,7 @@ static int try_host(void)
 	wrong += refused("a file made empty", syscall(SYS_openat, -1, "x", O_TRUNC | O_WRONLY));
 	wrong += refused("a user namespace", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0));
 	wrong += refused("another's limits", syscall(SYS_prlimit64, getppid(), 0, NULL, NULL));
+	wrong += refused("an owner of a descriptor", fcntl(0, F_SETOWN, getppid()));
 	wrong += let_pass("a file", syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY));
 	return wrong;
 }
@@ -191,6 +222,43 @@ static void test_children(void **state)
 		if ((comm_child_calls_parser_knows(nr) || comm_child_calls_peek_knows(nr)) &&
 		    !comm_child_calls_host_knows(nr))
 			fail_msg("call %ld", nr);
+}
+
+static int filter_files(void)
+{
+	return comm_filter_install(COMM_FILTER_FILES);
+}
+
+static int try_files(void)
+{
+	return let_pass("a file", syscall(SYS_openat2, -1, NULL, NULL, 0)) +
+	       refused("an event", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+}
+
+static int filter_threads(void)
+{
+	return comm_filter_install(COMM_FILTER_EVENTS);
+}
+
+static int try_threads(void)
+{
+	return let_pass("an event", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) +
+	       refused("openat2()", syscall(SYS_openat2, -1, NULL, NULL, 0));
+}
+
+static void test_more(void **state)
+{
+	static const struct side files = {"a run that reads a perf.data", filter_files,
+					  comm_filter_knows};
+	static const struct side threads = {"a run that opens threads", filter_threads,
+					    comm_filter_knows};
+
+	(void)state;
+	side = &threads;
+	assert_int_equal(behind(try_threads), 0);
+	side = &files;
+	assert_int_equal(behind(try_files), 0);
+	side = &sides[0];
 }
 
 static void test_known(void **state)
@@ -261,12 +329,16 @@ static void test_never(void **state)
 		SYS_userfaultfd,
 		SYS_io_uring_setup,
 		SYS_open_by_handle_at,
-		SYS_openat2,
 		SYS_modify_ldt,
 		SYS_iopl,
 		SYS_ioperm,
 		SYS_clock_settime,
 		SYS_settimeofday,
+		SYS_unlink,
+		SYS_unlinkat,
+		SYS_rmdir,
+		SYS_rename,
+		SYS_renameat2,
 	};
 
 	static const long programs[] = {
@@ -295,7 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_never),  cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_known),  cmocka_unit_test(test_children),
-		cmocka_unit_test(test_needed),
+		cmocka_unit_test(test_needed), cmocka_unit_test(test_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

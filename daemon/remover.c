@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "remover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "fence.h"
+#include "rights.h"
+#include "seccomp_list.h"
+
+enum {
+	/* The remover's descriptors. */
+	SOCKET,
+	DIRECTORY,
+	ANSWER_S = 1, /* so long it is waited for, as it may have been stopped */
+};
+
+static const char *const suffixes[] = {"-wal", "-shm", "-ballast", "-journal"};
+
+enum { SUFFIXES = sizeof(suffixes) / sizeof(*suffixes) };
+
+static const struct comm_seccomp_rule calls[] = {
+	COMM_SECCOMP_CALL(recvfrom),
+	COMM_SECCOMP_CALL(sendto),
+	{SYS_unlinkat, COMM_SECCOMP_IS, 0, DIRECTORY},
+	COMM_SECCOMP_CALL(restart_syscall),
+	COMM_SECCOMP_CALL(exit_group),
+};
+
+static int socket_fd = -1; /* to the remover */
+static char base[NAME_MAX + 1];
+
+static void confine(int socket, int directory, const char *path)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "commd-remover");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_fence_remover(path) ||
+	    comm_rights_keep(NULL, 0))
+		_exit(1);
+	/* Both are above, so that neither takes the other's place. */
+	if (dup2(socket, SOCKET) < 0 || dup2(directory, DIRECTORY) < 0 ||
+	    syscall(SYS_close_range, DIRECTORY + 1, ~0u, 0) < 0)
+		_exit(1);
+#ifndef __SANITIZE_ADDRESS__ /* which has calls of its own to make */
+	if (comm_seccomp_install(calls, sizeof(calls) / sizeof(*calls)))
+		_exit(1);
+#endif
+}
+
+static _Noreturn void serve(void)
+{
+	char name[SUFFIXES][sizeof(base) + sizeof("-journal")];
+	uint8_t which;
+	int err;
+
+	for (size_t i = 0; i < SUFFIXES; i++)
+		snprintf(name[i], sizeof(name[i]), "%s%s", base, suffixes[i]);
+	while (recv(SOCKET, &which, sizeof(which), 0) == sizeof(which) && which < SUFFIXES) {
+		err = unlinkat(DIRECTORY, name[which], 0) ? errno : 0;
+		if (send(SOCKET, &err, sizeof(err), MSG_NOSIGNAL) != sizeof(err))
+			break;
+	}
+	_exit(0);
+}
+
+/* A descriptor that is above those that the remover keeps. */
+static int above(int fd)
+{
+	int to = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, DIRECTORY + 1);
+
+	if (fd >= 0)
+		close(fd);
+	return to;
+}
+
+int comm_remover_start(const char *store_path)
+{
+	const struct timeval patience = {.tv_sec = ANSWER_S};
+	const char *slash = strrchr(store_path, '/');
+	char copy[PATH_MAX], *path;
+	int ends[2], directory, err = 0;
+	pid_t pid = -1;
+
+	/* Who opens the store says what is wrong with its name, or its directory. */
+	if (snprintf(copy, sizeof(copy), "%s", store_path) >= PATH_MAX ||
+	    snprintf(base, sizeof(base), "%s", slash ? slash + 1 : store_path) >= (int)sizeof(base))
+		return 0;
+	path = dirname(copy);
+	directory = above(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (directory < 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		err = -errno;
+		close(directory);
+		return err;
+	}
+	ends[1] = above(ends[1]);
+	if (ends[1] >= 0)
+		pid = fork();
+	if (!pid) {
+		confine(ends[1], directory, path);
+		serve();
+	}
+	if (pid < 0)
+		err = -errno;
+	close(directory);
+	close(ends[1]);
+	if (err) {
+		close(ends[0]);
+		return err;
+	}
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	socket_fd = ends[0];
+	return 0;
+}
+
+/* A late answer would be taken for that of the next question: then there is no next. */
+static int ask(uint8_t which)
+{
+	ssize_t n;
+	int err;
+
+	if (send(socket_fd, &which, sizeof(which), MSG_NOSIGNAL) != sizeof(which))
+		return EIO;
+	/* With a limit of time no signal handler has it go on by itself. */
+	do
+		n = recv(socket_fd, &err, sizeof(err), 0);
+	while (n < 0 && errno == EINTR);
+	if (n == sizeof(err))
+		return err;
+	close(socket_fd);
+	socket_fd = -1;
+	return EIO;
+}
+
+/* In the place of unlink(). */
+static int have_removed(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+	uint8_t which = 0;
+	int err = EPERM;
+
+	while (which < SUFFIXES && strcmp(name + strnlen(name, n), suffixes[which]))
+		which++;
+	if (strncmp(name, base, n) == 0 && which < SUFFIXES)
+		err = ask(which);
+	errno = err;
+	return err ? -1 : 0;
+}
+
+void comm_remover_take_over(void)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	if (vfs && vfs->iVersion >= 3 && socket_fd >= 0)
+		vfs->xSetSystemCall(vfs, "unlink", (sqlite3_syscall_ptr)have_removed);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The remover: a process that removes what stands beside the store (its log, ballast, journal) and
+ * nothing else.  SQLite does that when a run ends, by name, and neither Landlock nor a filter of
+ * system calls can tell one name in a directory from another: so the run itself removes nothing.
+ *
+ * It ends with who started it, and has neither capability nor right but that one.
+ */
+#ifndef COMMD_REMOVER_H
+#define COMMD_REMOVER_H
+
+/* While the process is small, since it is forked, as the user who will own the store.  0 or -errno. */
+int comm_remover_start(const char *store_path);
+/* From now on SQLite's unlink() is the remover's. */
+void comm_remover_take_over(void);
+
+#endif
