@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrate.h"
+#include "collectors.h"
 #include "companion.h"
+#include "counter_event.h"
 #include "cycles.h"
 #include "fence.h"
 #include "session.h"
@@ -27,7 +30,7 @@ static void say_companion(const struct comm_companion *companion)
 static bool say_source(const struct comm_source *source)
 {
 	char *why = NULL;
-	bool works = !source->probe(&why);
+	bool works = source->of_file || !source->probe(&why);
 
 	if (works && source->sampler)
 		works = !comm_trial_source(source, "", &why);
@@ -60,6 +63,46 @@ static void say_fence(void)
 		       "the kernel's lsm= parameter\n");
 }
 
+static void say_who_sees(const char *before, bool late)
+{
+	for (const struct comm_source *const *source = comm_sources; *source; source++) {
+		const struct comm_sampler *sampler = (*source)->sampler;
+
+		if (!sampler || sampler->late_marks != late)
+			continue;
+		printf("%s %s", before, (*source)->name);
+		before = ",";
+	}
+}
+
+/* Names of memory the daemon reads by itself, whichever sampler there is. */
+static void say_marks(void)
+{
+	const char *before = "; named memory by";
+
+	say_who_sees("marks of programs: regions, frames and COMM_STOP() are seen by", false);
+	say_who_sees("; those that last 0.5 s at least by", true);
+	for (const struct comm_source *const *source = comm_sources; *source; source++) {
+		if (!(*source)->sampler)
+			continue;
+		printf("%s %s", before, (*source)->name);
+		before = ",";
+	}
+	printf("\n");
+}
+
+static void say_collectors(void)
+{
+	char path[PATH_MAX];
+
+	if (comm_collectors_find(path))
+		printf("marks of OpenMP (OMPT), ITT and NVTX: %s\n", path);
+	else
+		printf("marks of OpenMP (OMPT), ITT and NVTX: not seen, as libcomm-collect.so is "
+		       "not "
+		       "installed\n");
+}
+
 static void say_max_rate(void)
 {
 	unsigned int rate = comm_perf_max_rate();
@@ -81,10 +124,14 @@ int comm_doctor(void)
 	printf("sources, best first:\n");
 	for (const struct comm_source *const *source = comm_sources; *source; source++)
 		usable |= say_source(*source) && (*source)->sampler;
+	say_marks();
+	say_collectors();
 	say_memory();
 	say_fence();
 	for (const struct comm_companion *const *c = comm_companion_table; *c; c++)
 		say_companion(*c);
+	printf("counters of threads, for --events:\n");
+	comm_counter_event_say(stdout);
 	printf("estimators, the first is the default:\n");
 	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)
 		printf("  %-10s %s\n", (*est)->name, (*est)->help);

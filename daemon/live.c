@@ -2,6 +2,7 @@
 /* A live run, wired: source -> merge -> engine, with the pace and companions beside it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,16 @@
 
 #include "calibrate.h"
 #include "clock.h"
+#include "collectors.h"
 #include "companion.h"
+#include "control.h"
+#include "counter_event.h"
 #include "cycles.h"
+#include "gate.h"
 #include "merge.h"
+#include "numa.h"
 #include "pace.h"
+#include "priority.h"
 #include "privilege.h"
 #include "record.h"
 #include "session.h"
@@ -29,6 +36,8 @@ enum {
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 };
+
+static const uint64_t COUNT_MOST_NS = 5000000000u;
 
 struct live {
 	struct comm_session session;
@@ -44,13 +53,17 @@ struct live {
 	struct comm_sampler_info info;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
+	struct comm_gate gate;
+	struct comm_control *control;
+	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
+	bool stopped;	     /* by a command */
 	struct comm_merge *merge;
 	struct comm_record *record;
 	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
 	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
 	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
 	uint64_t generated_ns;			       /* charged so far, see inspect.h */
-	bool unmarked;				       /* it was said that marks are not seen */
+	uint64_t count_from_ns, count_ns;	       /* threads are counted next at count_ns */
 	int failed; /* -errno of the source, or of waiting for it */
 	char command[256];
 };
@@ -78,7 +91,8 @@ static void push(void *ctx, const struct comm_event *event)
 {
 	struct live *live = ctx;
 
-	comm_merge_push(live->merge, event);
+	if (comm_gate_passes(&live->gate, event))
+		comm_merge_push(live->merge, event);
 }
 
 /* What the target is called in lists: its command line, or the cgroup. */
@@ -118,10 +132,21 @@ static void name_target(struct live *live)
 			*c = '?';
 }
 
+static int open_control(struct live *live)
+{
+	char *why = NULL;
+	int err = 0;
+
+	if (live->options->control)
+		err = comm_control_open(live->options->control, &live->control, &why);
+	return err ? fail("cannot take commands", err, why) : 0;
+}
+
 static int choose_target(struct live *live)
 {
 	const struct comm_options *options = live->options;
-	char *why = NULL;
+	char collector[PATH_MAX], *why = NULL;
+	bool has_collector = !options->no_collectors && comm_collectors_find(collector);
 	int err;
 
 	err = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
@@ -131,13 +156,38 @@ static int choose_target(struct live *live)
 	if (options->cgroup)
 		err = comm_target_set_cgroup(live->target, options->cgroup, &why);
 	else if (options->command)
-		err = comm_target_spawn(live->target, options->command, &live->command_pid, &why);
+		err = comm_target_spawn(live->target, options->command,
+					has_collector ? collector : NULL, &live->command_pid, &why);
 	for (int i = 0; !err && i < options->n_pids; i++)
 		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
 	if (err)
 		return fail("cannot attach", err, why);
 	name_target(live);
 	return 0;
+}
+
+static int check_events(struct live *live)
+{
+	const struct comm_counter_list *events = &live->options->counters;
+	char *why = NULL;
+	int err = 0;
+
+	for (unsigned int i = 0; i < events->n && !err; i++)
+		err = comm_counter_event_try(events->name[i], &why);
+	return err ? fail("cannot count", err, why) : 0;
+}
+
+/* The next that "auto" may take. */
+static const struct comm_source *next_source(struct live *live, char **why)
+{
+	const struct comm_source *source;
+
+	do {
+		free(*why);
+		*why = NULL;
+		source = comm_source_choose(&live->next_source, &live->source_arg, why);
+	} while (source && live->options->counters.wanted && !source->sampler->count);
+	return source;
 }
 
 static int choose_source(struct live *live)
@@ -147,11 +197,35 @@ static int choose_source(struct live *live)
 	live->source = live->options->source;
 	live->source_arg = live->options->source_arg;
 	if (live->source == &comm_source_auto)
-		live->source = comm_source_choose(&live->next_source, &live->source_arg, &why);
+		live->source = next_source(live, &why);
 	if (!live->source)
 		return fail("no source", -ENOENT, why);
 	live->sampler = live->source->sampler;
+	if (live->options->counters.wanted && !live->sampler->count) {
+		fprintf(stderr, "commd: the source %s does not count threads: use --source bpf\n",
+			live->source->name);
+		return -EOPNOTSUPP;
+	}
+	if (live->options->probes.n && !live->sampler->probes) {
+		fprintf(stderr, "commd: the source %s sees no probes: --region-probe wants bpf\n",
+			live->source->name);
+		return -EOPNOTSUPP;
+	}
 	return 0;
+}
+
+/*
+ * How much of the stack is captured: where callers of callers are asked for, as far as their frames
+ * go, of which PostgreSQL's take some 200 bytes each.
+ */
+static uint32_t stack_bytes(uint32_t callers)
+{
+	enum { CALLER_BYTES = 256 };
+	uint32_t bytes = comm_sampler_defaults.stack_bytes;
+
+	if (callers > 1)
+		bytes += (callers - 1) * CALLER_BYTES;
+	return bytes < COMM_SAMPLER_STACK_MAX ? bytes : COMM_SAMPLER_STACK_MAX;
 }
 
 static int try_source(struct live *live, char **why)
@@ -161,10 +235,14 @@ static int try_source(struct live *live, char **why)
 
 	config.target = live->target;
 	config.arg = live->source_arg;
+	config.stack_bytes = stack_bytes(live->options->callers);
 	/* Unasked they are part of what a budget buys, as with any source. */
 	if (live->options->watch_given || live->options->overhead > 0)
 		config.watch_per_s = live->options->watch_per_s;
 	config.debug_registers = live->options->debug_registers;
+	config.counters = &live->options->counters;
+	config.probes = &live->options->probes;
+	config.inspect = &live->processes;
 	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
 	err = live->sampler->open(&config, &live->handle, why);
 	if (!err && !comm_trial_descriptors()) {
@@ -176,16 +254,19 @@ static int try_source(struct live *live, char **why)
 	return err;
 }
 
-/* "auto" goes on to the next source when the kernel refuses what it seemed to permit. */
+/*
+ * "auto" goes on to the next source when the kernel refuses what it seemed to permit, unless that
+ * could not do what was asked for.
+ */
 static int open_source(struct live *live)
 {
-	bool is_auto = live->options->source == &comm_source_auto;
+	bool is_auto = live->options->source == &comm_source_auto && !live->options->probes.n;
 	const struct comm_source *next;
 	char *why = NULL, *none = NULL;
 	int err = try_source(live, &why);
 
 	while (err && is_auto) {
-		next = comm_source_choose(&live->next_source, &live->source_arg, &none);
+		next = next_source(live, &none);
 		free(none);
 		none = NULL;
 		if (!next)
@@ -281,20 +362,42 @@ static void tell_marks(void *ctx, uint32_t tgid, const struct comm_marks_place *
 {
 	struct live *live = ctx;
 
-	if (live->sampler->marks) {
-		live->sampler->marks(live->handle, tgid, place);
-		return;
+	live->sampler->marks(live->handle, tgid, place);
+}
+
+static void tell_object(void *ctx, uint32_t tgid, uint32_t slot, uint64_t start,
+			uint64_t size_bytes, uint64_t name)
+{
+	const struct comm_event event = {
+		.kind = COMM_EV_OBJECT,
+		.time_ns = comm_clock_now_ns(),
+		.tgid = tgid,
+		.tid = tgid,
+		.object = {start, size_bytes, name, slot},
+	};
+
+	push(ctx, &event);
+}
+
+static void name_probed(struct live *live)
+{
+	const struct comm_region_probe_list *probes = &live->options->probes;
+
+	for (uint32_t i = 0; i < probes->n; i++) {
+		struct comm_event event = {
+			.kind = COMM_EV_PROBED,
+			.time_ns = comm_clock_now_ns(),
+			.probed = {.id = i + 1},
+		};
+
+		strcpy(event.probed.name, probes->region[i].name);
+		push(live, &event);
 	}
-	if (!live->unmarked)
-		fprintf(stderr,
-			"commd: process %" PRIu32 " marks regions, which the source %s does not "
-			"see: use --source bpf\n",
-			tgid, live->source->name);
-	live->unmarked = true;
 }
 
 static int find_marks(struct live *live)
 {
+	comm_inspect_live_tell_objects(&live->processes, tell_object, live);
 	comm_inspect_live_tell_marks(&live->processes, tell_marks, live);
 	return 0;
 }
@@ -316,6 +419,51 @@ static int set_pace(struct live *live)
 	return err ? fail("cannot set the rate", err, NULL) : 0;
 }
 
+/* All events that are there have been drained. */
+static void enable(struct live *live, bool wanted, uint64_t now_ns)
+{
+	live->delayed_ns = UINT64_MAX;
+	/* Whoever writes commands may write the same one for ever. */
+	if (live->gate.is_shut != wanted)
+		return;
+	/* What was counted up to now is of the state up to now. */
+	if (live->sampler->count)
+		live->sampler->count(live->handle, now_ns - 1, push, live);
+	comm_gate_set(&live->gate, !wanted, now_ns);
+	/* As with any rate: a CPU that does not take it goes on with its own. */
+	(void)comm_pace_enable(live->pace, wanted, now_ns, push, live);
+}
+
+/* Before the start, when no sample can have been taken yet. */
+static int delay(struct live *live)
+{
+	uint64_t delay_ns = live->options->delay_ns, now_ns = comm_clock_now_ns();
+
+	if (!delay_ns)
+		return 0;
+	enable(live, false, now_ns);
+	if (delay_ns != UINT64_MAX)
+		live->delayed_ns = now_ns + delay_ns;
+	return 0;
+}
+
+static void obey(void *ctx, enum comm_command command)
+{
+	struct live *live = ctx;
+
+	switch (command) {
+	case COMM_COMMAND_ENABLE:
+	case COMM_COMMAND_DISABLE:
+		enable(live, command == COMM_COMMAND_ENABLE, comm_clock_now_ns());
+		break;
+	case COMM_COMMAND_STOP:
+		live->stopped = true;
+		break;
+	default:
+		break;
+	}
+}
+
 static bool is_over(void *ctx)
 {
 	const struct live *live = ctx;
@@ -323,6 +471,14 @@ static bool is_over(void *ctx)
 	uint64_t over_ns = told_ns < live->end_ns ? told_ns : live->end_ns;
 
 	return over_ns != UINT64_MAX && comm_clock_now_ns() > over_ns + LAST_NS;
+}
+
+/* A part of a slice: the engine remembers a thread that has ended for 10 s. */
+static uint64_t count_interval_ns(const struct live *live)
+{
+	uint64_t slice_ns = live->options->slice_ns;
+
+	return slice_ns / (1 + (slice_ns - 1) / COUNT_MOST_NS);
 }
 
 static int begin(struct live *live)
@@ -334,10 +490,12 @@ static int begin(struct live *live)
 	};
 	struct comm_record_head head = {.cycles_per_ns = est.cycles_per_ns};
 	struct comm_run_info info = {0};
+	char numa[COMM_NUMA_BYTES];
 	struct utsname host;
 	int err;
 
 	uname(&host);
+	comm_numa_read(COMM_NUMA_SYSFS, numa);
 	info = (struct comm_run_info){
 		.source = live->source->name,
 		.event = live->info.event,
@@ -351,6 +509,7 @@ static int begin(struct live *live)
 		.floor = comm_pace_floor_ns_per_s(options->overhead_floor, options->overhead) / 1e9,
 		.granularity_bytes = options->granularity_bytes,
 		.notes = live->info.notes,
+		.numa = numa,
 	};
 	live->inspect = live->processes;
 	if (options->record) {
@@ -362,6 +521,14 @@ static int begin(struct live *live)
 		snprintf(head.estimator, sizeof(head.estimator), "%s", info.estimator);
 		snprintf(head.host, sizeof(head.host), "%s", info.host);
 		snprintf(head.command, sizeof(head.command), "%s", info.command);
+		snprintf(head.numa, sizeof(head.numa), "%s", info.numa);
+		if (comm_session_has_file(&live->session, options->record)) {
+			fprintf(stderr,
+				"commd: cannot record to %s: it is the store %s, or beside it; "
+				"name another file\n",
+				options->record, options->store);
+			return -EEXIST;
+		}
 		err = comm_record_create(options->record, &head, &live->record);
 		if (err) {
 			fprintf(stderr, "commd: cannot record to %s: %s\n", options->record,
@@ -374,8 +541,12 @@ static int begin(struct live *live)
 	if (err)
 		return fail("cannot set up the merge", err, NULL);
 	comm_merge_until(live->merge, is_over);
+	name_probed(live);
 	if (options->duration_ns)
 		live->end_ns = info.start_ns + options->duration_ns;
+	live->count_from_ns = info.start_ns;
+	live->count_ns =
+		options->counters.wanted ? info.start_ns + count_interval_ns(live) : UINT64_MAX;
 	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns,
 				  options->estimator);
 }
@@ -392,6 +563,19 @@ static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, 
 	*told = total;
 }
 
+/* Reads the counters at the end of a slice, as part of it. */
+static void count(struct live *live, uint64_t now_ns)
+{
+	uint64_t interval_ns = count_interval_ns(live), past;
+
+	if (now_ns < live->count_ns)
+		return;
+	past = (now_ns - live->count_from_ns) / interval_ns * interval_ns;
+	if (live->sampler->count)
+		live->sampler->count(live->handle, live->count_from_ns + past - 1, push, live);
+	live->count_ns = live->count_from_ns + past + interval_ns;
+}
+
 /*
  * One round: all events that are there go through the merge into the engine.  Returns how
  * many there were.
@@ -401,6 +585,7 @@ static int pump(struct live *live)
 	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
 	int err, record_err;
 
+	count(live, cut_ns);
 	comm_inspect_live_await_marks(&live->processes);
 	err = live->sampler->drain(live->handle, push, live);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
@@ -446,7 +631,8 @@ static const char *run_until_over(struct live *live)
 {
 	struct pollfd fds[] = {{.fd = comm_stop_fd(), .events = POLLIN},
 			       {.fd = live->sampler->fd(live->handle), .events = POLLIN},
-			       {.fd = comm_target_command_fd(live->target), .events = POLLIN}};
+			       {.fd = comm_target_command_fd(live->target), .events = POLLIN},
+			       {.events = POLLIN}};
 	uint64_t looked_ns = 0;
 	int drained = 0, ready;
 
@@ -459,6 +645,15 @@ static const char *run_until_over(struct live *live)
 			return "duration";
 		if (live->end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
 			sleep_ms = (int)((live->end_ns - now_ns) / 1000000) + 1;
+		if (live->delayed_ns <= now_ns)
+			enable(live, true, now_ns);
+		else if (live->delayed_ns - now_ns < (uint64_t)sleep_ms * 1000000)
+			sleep_ms = (int)((live->delayed_ns - now_ns) / 1000000) + 1;
+		fds[3].fd = comm_control_fd(live->control, now_ns, &sleep_ms);
+		if (live->count_ns < now_ns + (uint64_t)sleep_ms * 1000000)
+			sleep_ms = live->count_ns < now_ns
+					   ? 0
+					   : (int)((live->count_ns - now_ns) / 1000000) + 1;
 		/* A descriptor of -1 is passed over. */
 		ready = poll(fds, sizeof(fds) / sizeof(*fds), sleep_ms);
 		if (ready < 0 && errno != EINTR) {
@@ -472,6 +667,9 @@ static const char *run_until_over(struct live *live)
 			return "error";
 		if (comm_session_lost(&live->session))
 			return comm_session_lost(&live->session);
+		comm_control_take(live->control, comm_clock_now_ns(), obey, live);
+		if (live->stopped)
+			return "stopped";
 		if (ready > 0 && fds[2].revents) {
 			comm_target_command_ended(live->target);
 			fds[2].fd = -1;
@@ -486,6 +684,7 @@ static const char *run_until_over(struct live *live)
 
 static void deinit(struct live *live)
 {
+	comm_control_close(live->control);
 	comm_companions_close(live->companions);
 	if (live->handle)
 		live->sampler->close(live->handle);
@@ -531,16 +730,18 @@ static int command_status(const struct live *live, int status)
 int comm_live(const struct comm_options *options)
 {
 	static int (*const setting_up[])(struct live * live) = {
-		choose_target, open_store,	choose_source, prepare, open_source,
-		try_memory,    open_companions, find_marks,    begin,	set_pace,
+		check_events, open_control, choose_target, open_store,	    choose_source,
+		prepare,      open_source,  try_memory,	   open_companions, find_marks,
+		begin,	      set_pace,	    delay,
 	};
-	struct live live = {.options = options, .end_ns = UINT64_MAX};
+	struct live live = {.options = options, .end_ns = UINT64_MAX, .delayed_ns = UINT64_MAX};
 	char *why = NULL;
 	const char *how;
 	unsigned int max_rate;
 	uint64_t end_ns;
 	int err, status = 1;
 
+	comm_priority_raise();
 	if (comm_privilege_become_user(options->store, !options->command)) {
 		fprintf(stderr, "commd: cannot become the user behind sudo\n");
 		return 1;
@@ -577,6 +778,8 @@ int comm_live(const struct comm_options *options)
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
+	if (live.sampler->count)
+		live.sampler->count(live.handle, comm_clock_now_ns(), push, &live);
 	live.sampler->stop(live.handle);
 	say_lowered(max_rate);
 	pump(&live);

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <malloc.h>
+
 #include "session.h"
 #include "source.h"
+
+/*
+ * Tables from this size on are mappings of their own: pages of them that nothing has touched cost
+ * nothing, and all goes back to the kernel when they are freed.  Unasked, malloc raises this limit,
+ * up to 32 MiB, whenever a larger block is freed, and cuts tables from one heap, whose holes stay.
+ */
+enum { TABLE_BYTES = 128 << 10 };
 
 int main(int argc, char **argv)
 {
 	struct comm_options options;
 
+	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
 	comm_options_parse(argc, argv, &options);
 	if (options.doctor)
 		return comm_doctor();

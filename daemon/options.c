@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control.h"
+#include "ids.h"
 #include "options.h"
 #include "source.h"
 #include "store.h"
@@ -30,9 +32,15 @@ enum {
 	OPT_QUOTA,
 	OPT_DETAIL,
 	OPT_NO_FOLLOW,
+	OPT_NO_COLLECTORS,
+	OPT_REGION_PROBE,
 	OPT_WATCH,
 	OPT_DEBUG_REGISTERS,
+	OPT_COUNTERS,
+	OPT_CALLERS,
+	OPT_EVENTS,
 	OPT_DOCTOR,
+	OPT_CONTROL,
 };
 
 static const struct argp_option options[] = {
@@ -40,6 +48,9 @@ static const struct argp_option options[] = {
 	{"pid", 'p', "PID", 0, "Attach to a running process; may be repeated", 1},
 	{"cgroup", OPT_CGROUP, "PATH", 0, "Attach to all processes of a control group (v2)", 1},
 	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave out processes that the target forks", 1},
+	{"no-collectors", OPT_NO_COLLECTORS, NULL, 0,
+	 "Leave the environment of COMMAND as it is: OpenMP's, ITT's and NVTX's marks are not seen",
+	 1},
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"overhead", OPT_OVERHEAD, "PCT", 0,
 	 "Spend at most PCT percent of the target's CPU time (default 1)", 2},
@@ -59,9 +70,28 @@ static const struct argp_option options[] = {
 	 "Of the four debug registers of each CPU take N, as far as they are free, for "
 	 "watching (default 1); a debugger has the others",
 	 2},
+	{"counters", OPT_COUNTERS, NULL, 0,
+	 "Count CPU time, waits, switches, page faults and migrations of each thread", 2},
+	{"callers", OPT_CALLERS, "DEPTH", OPTION_ARG_OPTIONAL,
+	 "Tell by which function each function was called, and by which that one, up to DEPTH of "
+	 "them, at most 16 (default 1), for the callers and call tree of commctl report",
+	 2},
+	{"events", OPT_EVENTS, "LIST", 0,
+	 "Count these as well: up to 8 events, as perf or libpfm4 call them, with commas between",
+	 2},
+	{"region-probe", OPT_REGION_PROBE, "NAME=PATH:BEGIN,END...", 0,
+	 "Between these probes of a file, each PROVIDER:PROBE, a thread is in the region NAME; may "
+	 "be repeated",
+	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
+	{"delay", 'D', "DUR", 0,
+	 "Begin with sampling disabled, for DUR (500ms, 10s; -1: until --control enables it)", 3},
+	{"control", OPT_CONTROL, "CTL", 0,
+	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:CTL[,ACK], as "
+	 "perf record does",
+	 3},
 	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},
 	{"store", OPT_STORE, "FILE", 0, "SQLite file to write (default ./comm.db)", 3},
 	{"label", OPT_LABEL, "TEXT", 0, "What to call this run, for 'commctl report --run TEXT'",
@@ -159,6 +189,55 @@ static void want_source(struct argp_state *state, char *text, struct comm_option
 			   opt->source_arg);
 }
 
+/* Bare numbers are milliseconds to perf and seconds to our other options: none are taken. */
+static void want_delay(struct argp_state *state, const char *text, uint64_t *ret)
+{
+	if (!strcmp(text, "-1"))
+		*ret = UINT64_MAX;
+	else if (!*text || strchr("0123456789.", text[strlen(text) - 1]))
+		argp_error(state,
+			   "--delay wants -1, or a time with its unit such as 500ms, not "
+			   "'%s'",
+			   text);
+	else
+		want_duration(state, "--delay", text, ret);
+}
+
+static void want_events(struct argp_state *state, char *text, struct comm_counter_list *ret)
+{
+	char *name, *rest;
+
+	for (name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		if (ret->n == COMM_COUNTER_LIST_MAX)
+			argp_error(state, "--events wants at most %d events",
+				   COMM_COUNTER_LIST_MAX);
+		if (strlen(name) >= COMM_COUNTER_BYTES)
+			argp_error(state, "--events wants names of at most %d bytes, not '%s'",
+				   COMM_COUNTER_BYTES - 1, name);
+		for (unsigned int i = 0; i < ret->n; i++)
+			if (!strcmp(ret->name[i], name))
+				argp_error(state, "--events has %s twice", name);
+		strcpy(ret->name[ret->n++], name);
+	}
+	if (!ret->n)
+		argp_error(state, "--events wants names, such as page-faults,instructions");
+}
+
+static void want_region_probe(struct argp_state *state, const char *text,
+			      struct comm_region_probe_list *ret)
+{
+	/* Its parts are kept as long as the options are. */
+	char *copy = strdup(text);
+
+	if (ret->n == COMM_PROBED_MAX)
+		argp_error(state, "at most %d --region-probe", COMM_PROBED_MAX);
+	if (!copy || comm_region_probe_parse(copy, &ret->region[ret->n]))
+		argp_error(state,
+			   "--region-probe wants NAME=PATH:PROVIDER:BEGIN,PROVIDER:END, not '%s'",
+			   text);
+	ret->n++;
+}
+
 /* Checks what a live run needs: one target, and a budget or a rate but not both. */
 static void check_live(struct argp_state *state, const struct comm_options *opt)
 {
@@ -166,13 +245,34 @@ static void check_live(struct argp_state *state, const struct comm_options *opt)
 		argp_error(state, "name one target: --pid PID, --cgroup PATH or -- COMMAND");
 	if (opt->rate_hz > 0 && opt->overhead > 0)
 		argp_error(state, "give --overhead or --rate, not both");
+	if (opt->delay_ns == UINT64_MAX && !opt->control)
+		argp_error(state, "--delay -1 wants --control: nothing else enables sampling");
+}
+
+/* Checks what a run of a file cannot have. */
+static void check_file(struct argp_state *state, const struct comm_options *opt)
+{
+	if (opt->watch_given && opt->watch_per_s)
+		argp_error(state, "--watch is for live runs");
+	if (opt->counters.n)
+		argp_error(state, "--events is for live runs");
+	if (opt->probes.n)
+		argp_error(state, "--region-probe is for live runs");
+	if (opt->n_pids || opt->cgroup || opt->command || opt->record)
+		argp_error(state, "%s:%s goes with no target and no --record", opt->source->name,
+			   opt->source->arg);
 }
 
 static void check_options(struct argp_state *state, const struct comm_options *opt)
 {
 	char *why = NULL;
 
-	if (!opt->source->check)
+	if (opt->source->run && (opt->control || opt->delay_ns))
+		argp_error(state, "--control and --delay are for live runs, not for the source %s",
+			   opt->source->name);
+	if (opt->source->of_file)
+		check_file(state, opt);
+	else if (!opt->source->check)
 		check_live(state, opt);
 	else if (opt->source->check(opt, &why))
 		argp_error(state, "%s", why ? why : "this source does not go with these options");
@@ -193,7 +293,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'v':
 		opt->verbose = true;
 		break;
+	case 'D':
+		want_delay(state, arg, &opt->delay_ns);
+		break;
+	case OPT_CONTROL:
+		opt->control = arg;
+		if (!comm_control_is_spec(arg))
+			argp_error(state,
+				   "--control wants fifo:CTL[,ACK] or fd:CTL[,ACK], not '%s'", arg);
+		break;
 	case OPT_CGROUP:
+		/* As an unset variable of a script is: not all processes of the machine. */
+		if (!*arg)
+			argp_error(state, "--cgroup wants a path, not ''; '/' is the root's");
 		opt->cgroup = arg;
 		break;
 	case OPT_SOURCE:
@@ -258,8 +370,27 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (value != opt->debug_registers)
 			argp_error(state, "--debug-registers wants a whole number, not '%s'", arg);
 		break;
+	case OPT_COUNTERS:
+		opt->counters.wanted = true;
+		break;
+	case OPT_CALLERS:
+		value = arg ? want_number(state, "--callers", arg, 1, COMM_CALL_DEPTH_MAX) : 1;
+		opt->callers = (uint32_t)value;
+		if (value != opt->callers)
+			argp_error(state, "--callers wants a whole number, not '%s'", arg);
+		break;
+	case OPT_EVENTS:
+		opt->counters.wanted = true;
+		want_events(state, arg, &opt->counters);
+		break;
 	case OPT_RECORD:
 		opt->record = arg;
+		break;
+	case OPT_REGION_PROBE:
+		want_region_probe(state, arg, &opt->probes);
+		break;
+	case OPT_NO_COLLECTORS:
+		opt->no_collectors = true;
 		break;
 	case OPT_NO_FOLLOW:
 		opt->no_follow = true;

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors.h"
+#include "priority.h"
 #include "source.h"
 
 enum {
@@ -237,6 +239,15 @@ static void drop(struct comm_target *target, size_t i)
 		(target->n - i) * sizeof(*target->member));
 }
 
+/* A stranger has forked a process of this number: the member that had it is gone. */
+static void forget(struct comm_target *target, uint32_t pid)
+{
+	size_t i = position(target, pid);
+
+	if (i < target->n && target->pid[i] == pid)
+		drop(target, i);
+}
+
 int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 {
 	struct stat_line line;
@@ -344,21 +355,25 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 	return 0;
 }
 
-static void child_main(char *const argv[], int go_fd, int result_fd)
+static void child_main(char *const argv[], const char *collector, int go_fd, int result_fd)
 {
 	sigset_t none;
 	char byte = 0;
 	int error;
 
-	/* The command must not inherit the signals that the profiler catches or ignores. */
+	/* The command must not inherit the signals that the profiler catches or ignores; nohup's is its own. */
 	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+		if (signal(i, SIG_DFL) == SIG_IGN && i == SIGHUP)
+			signal(i, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	if (byte != 'g')
 		_exit(127);
+	comm_priority_restore();
+	if (collector)
+		comm_collectors_name(collector);
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(result_fd, &error, sizeof(error)) < 0)
@@ -366,7 +381,8 @@ static void child_main(char *const argv[], int go_fd, int result_fd)
 	_exit(127);
 }
 
-int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *ret_pid, char **err)
+int comm_target_spawn(struct comm_target *target, char *const argv[], const char *collector,
+		      uint32_t *ret_pid, char **err)
 {
 	int go[2], result[2], rc;
 	pid_t pid;
@@ -381,7 +397,7 @@ int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *
 	if (!pid) {
 		close(go[1]);
 		close(result[0]);
-		child_main(argv, go[0], result[1]);
+		child_main(argv, collector, go[0], result[1]);
 	}
 	rc = pid < 0 ? -errno : add(target, (uint32_t)pid, 0);
 	if (rc < 0) {
@@ -475,10 +491,14 @@ int comm_target_scan(struct comm_target *target)
 
 void comm_target_event(struct comm_target *target, const struct comm_event *event)
 {
-	if (target->kind != COMM_TARGET_PIDS || !target->follow || event->kind != COMM_EV_FORK)
+	uint32_t child = event->fork.child_tgid;
+
+	if (target->kind != COMM_TARGET_PIDS || event->kind != COMM_EV_FORK || child == event->tgid)
 		return;
-	if (event->fork.child_tgid != event->tgid && comm_target_has(target, event->tgid))
-		add(target, event->fork.child_tgid, 0);
+	if (!comm_target_has(target, event->tgid))
+		forget(target, child);
+	else if (target->follow)
+		add(target, child, 0);
 }
 
 void comm_target_adopt(struct comm_target *target, uint32_t tgid)
@@ -589,7 +609,10 @@ uint64_t comm_target_cpu_ns(struct comm_target *target)
 	if (target->kind != COMM_TARGET_PIDS) {
 		uint64_t now = stat_cpu_ns(target);
 
-		return now > target->stat_start_ns ? now - target->stat_start_ns : 0;
+		/* The file of a cgroup that was removed says nothing: what was used stays used. */
+		if (now > target->stat_start_ns + target->cpu_ns)
+			target->cpu_ns = now - target->stat_start_ns;
+		return target->cpu_ns;
 	}
 	for (i = 0; i < target->n && i < LOOK_MOST; i++) {
 		size_t at = target->looked++ % target->n;

@@ -34,10 +34,11 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 
 /*
  * Forks a child that is a member and waits; comm_target_release() lets it
- * execute argv.  -errno of the exec comes from release.
+ * execute argv.  -errno of the exec comes from release.  collector: named in the child's
+ * environment (collectors.h); NULL: none.
  */
-int comm_target_spawn(struct comm_target *target, char *const argv[], uint32_t *ret_pid,
-		      char **err);
+int comm_target_spawn(struct comm_target *target, char *const argv[], const char *collector,
+		      uint32_t *ret_pid, char **err);
 int comm_target_release(struct comm_target *target);
 /*
  * Becomes readable when the command has ended; -1: there is none, or comm_target_alive() was
@@ -49,7 +50,7 @@ void comm_target_command_ended(struct comm_target *target);
 
 /* With follow, adds the children that members have already. */
 int comm_target_scan(struct comm_target *target);
-/* Adds the child of a FORK. */
+/* Adds the child of a member's FORK; who has its number after a stranger's is no member. */
 void comm_target_event(struct comm_target *target, const struct comm_event *event);
 /* Adds a process that was forked by a member, whose fork came in no event. */
 void comm_target_adopt(struct comm_target *target, uint32_t tgid);

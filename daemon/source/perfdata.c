@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "perfdata.h"
+#include "privilege.h"
 #include "session.h"
 #include "source.h"
 #include "stop.h"
@@ -88,6 +89,10 @@ static int run(const struct comm_options *options)
 	char *why = NULL;
 	int got, status = 1;
 
+	if (comm_privilege_become_user(options->store, true)) {
+		fprintf(stderr, "commd: cannot become the user behind sudo\n");
+		return 1;
+	}
 	got = comm_stop_catch();
 	if (got) {
 		fprintf(stderr, "commd: cannot catch signals: %s\n", strerror(-got));
@@ -113,7 +118,8 @@ static int run(const struct comm_options *options)
 		goto out;
 	}
 	if (comm_session_open_store(&session, options) ||
-	    begin(&session, data, &inspect, event.time_ns))
+	    begin(&session, data, &inspect, event.time_ns) ||
+	    comm_privilege_drop(options->store, COMM_REST_NAMED_FILES))
 		goto out;
 	do {
 		comm_engine_event(session.engine, &event);
@@ -140,28 +146,11 @@ out:
 	return status;
 }
 
-static int probe(char **why)
-{
-	(void)why;
-	return 0;
-}
-
-static int check(const struct comm_options *options, char **why)
-{
-	if (options->watch_given && options->watch_per_s)
-		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
-	if (options->n_pids || options->cgroup || options->command || options->record)
-		return comm_source_fail(why, -EINVAL,
-					"perfdata:FILE goes with no target and no --record");
-	return 0;
-}
-
 const struct comm_source comm_source_perfdata = {
 	.name = "perfdata",
 	.help = "a perf.data of perf mem record, PEBS, IBS or SPE; on request",
 	.arg = "FILE",
 	.needs_arg = true,
-	.probe = probe,
-	.check = check,
+	.of_file = true,
 	.run = run,
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "privilege.h"
 #include "replay.h"
 #include "session.h"
 #include "source.h"
@@ -29,6 +30,10 @@ static int run(const struct comm_options *options)
 	struct comm_inspect inspect;
 	int got, status = 1;
 
+	if (comm_privilege_become_user(options->store, true)) {
+		fprintf(stderr, "commd: cannot become the user behind sudo\n");
+		return 1;
+	}
 	got = comm_stop_catch();
 	if (got) {
 		fprintf(stderr, "commd: cannot catch signals: %s\n", strerror(-got));
@@ -53,6 +58,7 @@ static int run(const struct comm_options *options)
 				       .error_model = &estimator->error_model,
 				       .command = head->command,
 				       .host = head->host,
+				       .numa = head->numa,
 				       .start_ns = head->start_ns,
 				       .start_unix_ns = head->start_unix_ns,
 				       .overhead_limit = head->overhead_limit,
@@ -65,6 +71,8 @@ static int run(const struct comm_options *options)
 				       .cycles_per_ns = head->cycles_per_ns,
 			       },
 			       options->slice_ns, estimator))
+		goto out;
+	if (comm_privilege_drop(options->store, COMM_REST_FILE))
 		goto out;
 	while (!comm_stop_told() && !comm_session_lost(&session) &&
 	       (got = comm_replay_next(replay, &event)) == 1) {
@@ -92,28 +100,11 @@ out:
 	return status;
 }
 
-static int probe(char **why)
-{
-	(void)why;
-	return 0;
-}
-
-static int check(const struct comm_options *options, char **why)
-{
-	if (options->watch_given && options->watch_per_s)
-		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
-	if (options->n_pids || options->cgroup || options->command || options->record)
-		return comm_source_fail(why, -EINVAL,
-					"replay:FILE goes with no target and no --record");
-	return 0;
-}
-
 const struct comm_source comm_source_replay = {
 	.name = "replay",
 	.help = "a recording that --record has written, without its target; on request",
 	.arg = "FILE",
 	.needs_arg = true,
-	.probe = probe,
-	.check = check,
+	.of_file = true,
 	.run = run,
 };

@@ -25,7 +25,11 @@ struct comm_source {
 	/* Name of the argument behind the name and a colon, for --help; NULL: takes none. */
 	const char *arg;
 	bool needs_arg; /* arg must be given */
-	/* Could this process use the source, here and now?  *why: a sentence, if not. */
+	bool of_file;	/* arg is a file to read: the source works anywhere, and has no target */
+	/*
+	 * Could this process use the source, here and now?  *why: a sentence, if not.  NULL: of
+	 * a file.
+	 */
 	int (*probe)(char **why);
 	/*
 	 * The argument with which it takes the processor's own samples of memory accesses,
@@ -35,7 +39,7 @@ struct comm_source {
 	const char *precise_arg;
 	int (*probe_precise)(char **why);
 	const struct comm_sampler *sampler;
-	/* For a source without a sampler.  Do the options suit it?  *why: a sentence, if not. */
+	/* For run() with a target.  Do the options suit it?  *why: a sentence, if not. */
 	int (*check)(const struct comm_options *options, char **why);
 	/* For a source without a sampler.  A whole run; returns commd's exit status. */
 	int (*run)(const struct comm_options *options);

@@ -1,24 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a running commd may still do, and who it is.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
 target='' daemon=''
-cleanup() {
+undo() {
   for pid in $target $daemon; do kill -9 "$pid" 2>/dev/null; done
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; printf '%s\n' "$2" | head -20 | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 equal() { [ "$2" = "$3" ] && ok "$1" || not_ok "$1" "$2, not $3"; }
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to have something to give up"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to have something to give up"
 
 none=0000000000000000
 # The process of that name which commd has made.
@@ -50,6 +39,10 @@ if settled $daemon; then
   # CAP_DAC_READ_SEARCH (2) and CAP_SYS_PTRACE (19).
   equal "who reads memory has two, and no user's rights" "$(field "$(helper commd-memory)" CapEff) $(field "$(helper commd-memory)" Uid)" \
     "0000000000080004 65534"
+  remover=$(pgrep -x -P $daemon commd-remover)
+  equal "who removes files has no right, a socket and a directory" \
+    "$(field "$remover" CapEff) $(field "$remover" CapPrm) $(readlink /proc/"$remover"/fd/* | sed 's/^socket:.*/socket:/' | xargs)" \
+    "$none $none socket: $dir"
   if nm "$commd" 2>/dev/null | grep -q __asan_init; then
     skip "behind a filter of system calls" "AddressSanitizer traces the process at its end"
   else
@@ -58,10 +51,34 @@ if settled $daemon; then
 else
   not_ok "privileges are given up" "$(cat "$dir/err")"
 fi
+others=$(for pid in $(helper commd-memory) $(pgrep -x -P $daemon commd-files); do
+  for fd in /proc/"$pid"/fd/*; do readlink "$fd"; done
+done | grep -v '^socket:\|^pipe:\|^anon_inode:\[pidfd\]\|^/proc/[0-9]*/mem$')
+equal "the others have sockets, and what they were asked for" "$others" ""
 kill -INT $daemon
 wait $daemon
 case $? in 0 | 3) ok "and the run ends as it should" ;; *) not_ok "and the run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "nothing is left beside the store" "$(cd "$dir" && echo a.db*)" a.db
+for _ in $(seq 100); do [ -e "/proc/$remover" ] || break; sleep 0.1; done
+[ -e "/proc/$remover" ] && not_ok "nor is the one who removed" "$(ps -o pid,ppid,stat,args "$remover")" || ok "nor is the one who removed"
+
+sh -c 'ls /proc/self/fd' >"$dir/direct" 2>"$dir/err"
+"$commd" -q --store "$dir/f.db" -- sh -c 'ls /proc/self/fd' >"$dir/under" 2>"$dir/err"
+equal "a command inherits no descriptor of commd" "$(cat "$dir/under")" "$(cat "$dir/direct")"
+
+# A recording and a perf.data may be anyone's: by the end of the run all rights are gone, and it
+# was another user's, as the store's directory is.
+look='python print(open("/proc/%d/status" % gdb.selected_inferior().pid).read())'
+mkdir -m 700 "$dir/readers"
+chmod 755 "$dir"
+chown 65534 "$dir/readers"
+for source in replay:migratory.rec perfdata:softpmu.data; do
+  gdb -q -batch -iex 'set debuginfod enabled off' -ex 'break comm_session_end' -ex run -ex "$look" -ex kill --args \
+    "$commd" -q --source "${source%:*}:tests/golden/${source#*:}" --store "$dir/readers/r.db" >"$dir/out" 2>&1
+  equal "nor has who reads a file of ${source%:*} any right" \
+    "$(awk '/^(Uid|CapPrm|CapEff|CapBnd|NoNewPrivs):/ { printf " %s", $2 }' "$dir/out")" " 65534 $none $none $none 1"
+  rm -f "$dir"/readers/*
+done
 
 # Root without capabilities may not write there: it becomes who may.
 mkdir -m 700 "$dir/nobodys"
@@ -83,7 +100,7 @@ cp "$commd" "$dir/commd"
 if $as_user "$dir/commd" --version >"$dir/out" 2>&1; then
   $as_user "$dir/commd" -q --pid $target --store "$dir/nobodys/u.db" 2>"$dir/err" &
   daemon=$!
-  for _ in $(seq 300); do [ "$(field $daemon CapEff)" = $none ] && break; sleep 0.1; done
+  for _ in $(seq 300); do [ "$(field $daemon NoNewPrivs)" = 1 ] && sleep 0.5 && break; sleep 0.1; done
   equal "a user's capabilities go as well" "$(field $daemon CapEff) $(field $daemon NoNewPrivs)" "$none 1"
   equal "but for those of who reads memory" "$(field "$(helper commd-memory)" CapEff)" 0000000000080004
   kill -INT $daemon
@@ -92,18 +109,41 @@ else
   skip "a user's capabilities go as well" "$(head -n 1 "$dir/out")"
 fi
 
-# Where /proc hides processes the right to look at them stays.
-if unshare -m mount -t proc -o hidepid=2 proc /proc 2>/dev/null; then
-  unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
-    "$commd" -q --pid $target --store "$dir/h.db" 2>"$dir/err" &
+# Where /proc hides processes there is a group that sees them; where there is none, the right stays.
+hidden() { # OPTIONS STORE
+  unshare -m sh -c 'mount -t proc -o "$1" proc /proc && shift && exec "$@"' sh "$1" \
+    "$commd" -q --pid $target --store "$2" 2>"$dir/err" &
   daemon=$!
   settled $daemon
-  equal "CAP_SYS_PTRACE stays where /proc hides processes" "$(field $daemon CapEff)" 0000000000080000
+}
+if unshare -m mount -t proc -o hidepid=2 proc /proc 2>/dev/null; then
+  rm -f "$dir"/nobodys/*
+  hidden hidepid=2,gid=54321 "$dir/nobodys/h.db"
+  equal "no right stays where a group sees what /proc hides" "$(field $daemon CapEff) $(grep -ow 54321 "/proc/$daemon/status")" "$none 54321"
+  sleep 1
+  kill -0 $daemon 2>/dev/null && ok "and the target is seen" || not_ok "and the target is seen" "$(cat "$dir/err")"
+  kill -INT $daemon
+  wait $daemon
+  case $? in 0 | 3) ok "and the run ends as it should" ;; *) not_ok "and the run ends as it should" "$(cat "$dir/err")" ;; esac
+  mkdir "$dir/proc"
+  unshare -m sh -c 'mount -t proc -o hidepid=ptraceable proc "$1" && shift && exec "$@"' sh "$dir/proc" \
+    "$commd" -q --pid $target --store "$dir/o.db" 2>"$dir/err" &
+  daemon=$!
+  settled $daemon
+  equal "nor does it where another /proc hides" "$(field $daemon CapEff)" $none
+  kill -INT $daemon
+  wait $daemon
+else
+  skip "no right stays where a group sees what /proc hides" "no /proc can be mounted"
+fi
+if unshare -m mount -t proc -o hidepid=ptraceable proc /proc 2>/dev/null; then
+  hidden hidepid=ptraceable "$dir/h.db"
+  equal "CAP_SYS_PTRACE stays where no group does" "$(field $daemon CapEff)" 0000000000080000
   kill -INT $daemon
   wait $daemon
   case $? in 0 | 3) ok "where the run ends as it should" ;; *) not_ok "where the run ends as it should" "$(cat "$dir/err")" ;; esac
 else
-  skip "CAP_SYS_PTRACE stays where /proc hides processes" "no /proc can be mounted"
+  skip "CAP_SYS_PTRACE stays where no group does" "this kernel has no hidepid=ptraceable"
 fi
 
 # A user that the package makes; here in a mount namespace of its own.

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -29,6 +30,8 @@ static int made_gettime(clockid_t clock, struct timespec *ret)
 
 #define clock_getcpuclockid made_getcpuclockid
 #define clock_gettime made_gettime
+#include "../../daemon/collectors.c"
+#include "../../daemon/priority.c"
 #include "../../daemon/target.c"
 
 int comm_source_fail(char **err, int error, const char *fmt, ...)
@@ -70,6 +73,23 @@ static void test_ended(void **state)
 	comm_target_destroy(target);
 }
 
+/* The file of a cgroup that was removed tells nothing any more: no CPU time was given back. */
+static void test_removed_cgroup(void **state)
+{
+	static const char usage[] = "usage_usec 2000000\n";
+	struct comm_target *target = target_of(0);
+	int fd = memfd_create("cpu.stat", MFD_CLOEXEC);
+
+	(void)state;
+	target->kind = COMM_TARGET_CGROUP;
+	target->stat_fd = fd;
+	assert_int_equal(write(fd, usage, strlen(usage)), strlen(usage));
+	assert_int_equal(comm_target_cpu_ns(target), 2000ull * MS);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(comm_target_cpu_ns(target), 2000ull * MS);
+	comm_target_destroy(target);
+}
+
 /* One that is gone is dropped, but not before its end had the time to be told. */
 static void test_gone(void **state)
 {
@@ -83,6 +103,26 @@ static void test_gone(void **state)
 	assert_true(comm_target_has(target, UINT32_MAX));
 	assert_false(comm_target_alive(target));
 	assert_false(comm_target_has(target, UINT32_MAX));
+	comm_target_destroy(target);
+}
+
+/* Numbers of processes that have ended are given again, to whom a stranger forks. */
+static void test_number_again(void **state)
+{
+	struct comm_event fork = {.kind = COMM_EV_FORK, .tgid = FIRST, .tid = FIRST};
+	struct comm_target *target = target_of(1);
+
+	(void)state;
+	fork.fork.child_tgid = fork.fork.child_tid = FIRST + 7;
+	comm_target_event(target, &fork);
+	assert_true(comm_target_has(target, FIRST + 7));
+	/* A thread of a stranger is no process. */
+	fork.tgid = fork.fork.child_tgid = FIRST + 9;
+	comm_target_event(target, &fork);
+	fork.fork.child_tgid = fork.fork.child_tid = FIRST + 7;
+	comm_target_event(target, &fork);
+	assert_false(comm_target_has(target, FIRST + 7));
+	assert_true(comm_target_has(target, FIRST));
 	comm_target_destroy(target);
 }
 
@@ -107,8 +147,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_ended), cmocka_unit_test(test_removed_cgroup),
+		cmocka_unit_test(test_gone),  cmocka_unit_test(test_number_again),
 		cmocka_unit_test(test_many),
 	};
 
