@@ -138,8 +138,9 @@ struct comm_query {
 	size_t size; /* sizeof(struct comm_query); COMM_QUERY_INIT sets it */
 	int64_t run; /* 0: the latest */
 	/*
-	 * A grouping's name; NULL: "thread".  Or up to four of them but "cpu", joined by
-	 * commas: "thread,function" has a node for each function in each thread.
+	 * A grouping's name; NULL: "thread".  Or up to four of them but "cpu" and "node", joined by
+	 * commas: "thread,function" has a node for each function in each thread.  Of "phase",
+	 * "time", "frame" and "frames" one at most.
 	 */
 	const char *by;
 	/*
@@ -175,6 +176,24 @@ struct comm_query {
 	 * Only by "thread", "role" and "process", of whose nodes each thread belongs to one.
 	 */
 	uint64_t places;
+	/*
+	 * Globs: only edges whose writer or reader is in such a function, also as inlined, and
+	 * only those through such a data object; NULL: all.  Parameters may be left out: "ns::f".
+	 */
+	const char *function, *object;
+	/* Nonzero: the report also has cache lines, for comm_report_cacheline_at(). */
+	uint64_t cachelines;
+	/*
+	 * Nonzero: the report also says how much of each counter fell to each node, for
+	 * comm_report_count_at().  Only by "thread", "role", "process", and "region", to which
+	 * CPU time is shared out by samples.
+	 */
+	uint64_t counts;
+	/*
+	 * Nonzero: the report also says what each node wrote and read in all, for
+	 * comm_report_total_at(); by "path" these make a call tree.
+	 */
+	uint64_t totals;
 };
 
 #ifdef __cplusplus
@@ -206,10 +225,14 @@ struct comm_node {
 	 * can be compared; id names a row of this store only.  Two nodes that no
 	 * lasting property tells apart have the same key.
 	 *   thread NAME#N    the N-th thread NAME of the run, ordered by start of
-	 *                    its process, then by its own start, then by tid
+	 *                    its process, then by its own start, then by tid; NAME is its
+	 *                    role where it is called by its process's title
 	 *   function ID+0xA  build-id and address in the file
 	 *   function M:NAME  module and name, where there is no build-id
-	 *   line F S:L I     F as above, source:line, function inlined there
+	 *   line F S:L I at S:L   F as above, source:line, function inlined there and
+	 *                    the line that calls it
+	 *   path F, F, ...   a function, and those around it, the innermost first
+	 *   caller of F F, caller of F unknown   a function, and the one that called it
 	 *   object KIND ID:NAME, object KIND M:NAME, object KIND NAME
 	 *   object KIND of thread NAME#N   stacks
 	 *   ... of process of NAME#N       after each of the other objects' keys: private
@@ -218,7 +241,8 @@ struct comm_node {
 	 *   KIND NAME        all other kinds, and nodes where other is set
 	 */
 	const char *key;
-	bool other;	  /* "(other)": sums what was folded or could not be told apart */
+	/* "(other)", "[first write]": sums what was folded or could not be told apart */
+	bool other;
 	const char *name; /* thread, function, object; the line's function */
 	const char *module, *build_id;
 	const char *source;  /* LINE: file, "" when unknown */
@@ -232,11 +256,18 @@ struct comm_node {
 	/* OBJECT: the pair of threads with the most bytes through the object. */
 	size_t main_writer, main_reader; /* indices of nodes */
 	double main_bytes;
-	/* Of a report by several groupings: the node in each of them; else none. */
+	/*
+	 * Of a report by several groupings: the node in each of them; of a path: its functions, the
+	 * outermost first; else none.
+	 */
 	const struct comm_node *const *parts;
 	size_t n_parts;
 	/* THREAD: when it was first seen, CLOCK_MONOTONIC: with tid and host it is unique. */
 	uint64_t start_ns;
+	/* Of a phase, a piece of time or frames by number, relative to the run's start; else 0. */
+	uint64_t from_ns, to_ns;
+	const char *call_source; /* LINE: where the inlined function is called, "" when unknown */
+	uint32_t call_line;
 };
 
 struct comm_report_edge {
@@ -301,6 +332,43 @@ struct comm_report_place {
 	uint64_t samples; /* where they come by time, in proportion to CPU time */
 };
 
+/*
+ * A cache line that threads take from each other: 64 bytes that bursts met one thread after
+ * the other to use, one of which wrote.  An access is contended when another thread writes in
+ * the line, or when it writes and another uses the line; what threads do more seldom is
+ * contended for no more often than that.  It is contended truly when the others use bytes of its
+ * own, falsely when they only use others.  Of the lines of a slice the daemon keeps those
+ * that changed their thread most often.
+ */
+struct comm_report_cacheline {
+	/*
+	 * "false": at most a quarter of what is contended is so truly, as a whole, in each
+	 * half of the run, and by the interval's end; "true": at least three quarters; "both": something
+	 * between; "unclear": the run does not tell.
+	 */
+	const char *verdict;
+	bool stated; /* another verdict than "unclear", which the run confirms as it does an edge */
+	uint64_t bursts; /* that met it */
+	uint64_t turns; /* of these, by another thread than the one before, and one of both wrote */
+	double accesses; /* estimate of all that threads do with it */
+	double contended, contended_low, contended_high;
+	double true_share, true_low, true_high; /* of contended */
+	const struct comm_node *object;		/* that is used most of it */
+	int64_t offset; /* of its first byte in that, which may be negative; INT64_MIN: not known */
+	size_t first_use, n_uses; /* for comm_report_cacheline_use_at(), by byte */
+};
+
+/* What a thread does at a place of the program with some bytes of a cache line. */
+struct comm_report_cacheline_use {
+	const struct comm_node *thread, *object;
+	const struct comm_node *place; /* COMM_NODE_LINE */
+	int64_t offset;		       /* of these bytes in the object; -1: not known */
+	uint32_t byte, size_bytes;     /* of the line */
+	bool writes;
+	double accesses;
+	uint64_t bursts;
+};
+
 struct comm_report_slice {
 	uint64_t start_ns, end_ns; /* relative to the run's start */
 	double bytes;		   /* between different threads */
@@ -318,6 +386,46 @@ struct comm_report_part {
 	double share, share_low, share_high; /* of the report's read_bytes */
 	bool resolved;
 	const char *object; /* NULL: no single one */
+};
+
+/* A counter of a node, in the range.  The node may be none of the report's, for want of edges. */
+struct comm_report_count {
+	struct comm_node node; /* without its bytes */
+	const char *counter;   /* "cpu-time-ns", "minor-faults", ...; those with -ns are times */
+	double total;
+	uint64_t slices;	/* in which there was any of it */
+	double mean, deviation; /* of these slices */
+	double counted;		/* in which share of its CPU time; total knows of no other time */
+	double cpu_ns;		/* of the node; 0: not known */
+	double bytes;		/* written and read by the node, as far as the report has edges */
+};
+
+/* The sum of edges. */
+struct comm_report_volume {
+	double bytes;
+	double low, high; /* interval of the query's confidence */
+	double share;	  /* of the report's total_bytes */
+	double share_low, share_high;
+	uint64_t samples; /* as of an edge, lower bounds */
+	uint64_t slices;
+	bool resolved; /* as of an edge */
+};
+
+/*
+ * What a node wrote that others read, and read that others wrote, as far as the report has edges
+ * of it (all, whatever is shown); of an object, what was read from it and written to it.  all_written
+ * and all_read include the nodes that are within it, as a function's path of calls is within that
+ * of its caller: the same where none is.
+ */
+struct comm_report_total {
+	struct comm_node node; /* may be none of the report's, for want of edges */
+	struct comm_report_volume written, read, all_written, all_read;
+	double own_bytes; /* read of what it wrote itself, where the report leaves that out */
+	size_t around;	  /* index of the one that it is within, SIZE_MAX: none */
+	size_t depth;
+	const struct comm_node *reader, *writer; /* with the most bytes; NULL: there is none */
+	double reader_bytes, writer_bytes;
+	bool intensive; /* written or read: resolved, and share_low is at least 5 % */
 };
 
 struct comm_report {
@@ -357,6 +465,14 @@ struct comm_report {
 	 * so little that this is more; 0: there is no limit.
 	 */
 	double overhead_allowed;
+	/*
+	 * Of the range, how long sampling was enabled: what rates are of.  At least 1; all of the
+	 * range where nobody disabled it.
+	 */
+	uint64_t enabled_ns;
+	size_t n_cachelines, n_cacheline_uses; /* 0 but for query->cachelines */
+	size_t n_counts;		       /* 0 but for query->counts */
+	size_t n_totals;		       /* 0 but for query->totals */
 };
 
 /*
@@ -386,6 +502,21 @@ void comm_report_free(struct comm_report *report);
  */
 const struct comm_node *comm_report_node_at(const struct comm_report *report, size_t i);
 const struct comm_report_edge *comm_report_edge_at(const struct comm_report *report, size_t i);
+/*
+ * What of comm_report_edge depends on the confidence that the query asked for.  Programs make
+ * it, so it never grows.
+ */
+struct comm_interval {
+	double low, high;
+	double share_low, share_high;
+	double noise;
+};
+/*
+ * The intervals of all n_edges edges, as of another confidence, without reading the store again.
+ * What is outside of (0, 1) means 0.9.
+ */
+void comm_report_intervals(const struct comm_report *report, double confidence,
+			   struct comm_interval *ret);
 /* Losses, largest first. */
 const struct comm_report_loss *comm_report_loss_at(const struct comm_report *report, size_t i);
 /* The range as a time series, of the narrowest slices that the store still has. */
@@ -396,6 +527,15 @@ const struct comm_report_part *comm_report_part_at(const struct comm_report *rep
 const struct comm_report_origin *comm_report_origin_at(const struct comm_report *report, size_t i);
 /* In order of time; threads without a CPU are last. */
 const struct comm_report_place *comm_report_place_at(const struct comm_report *report, size_t i);
+/* Stated ones first, then by what is contended. */
+const struct comm_report_cacheline *comm_report_cacheline_at(const struct comm_report *report,
+							     size_t i);
+const struct comm_report_cacheline_use *
+comm_report_cacheline_use_at(const struct comm_report *report, size_t i);
+/* By node, those with most CPU time first. */
+const struct comm_report_count *comm_report_count_at(const struct comm_report *report, size_t i);
+/* The largest first, each followed by those within it. */
+const struct comm_report_total *comm_report_total_at(const struct comm_report *report, size_t i);
 
 enum {
 	COMM_RESOLVED_SAMPLES = 5,

@@ -29,12 +29,12 @@ void comm_account_deinit(struct comm_account *account)
 }
 
 int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
-		     double bytes, size_t block)
+		     double bytes, const struct comm_block_sums *at)
 {
 	struct comm_edge *cell, key = {.object = object, .src_site = part};
 	int code;
 
-	account->part[part].sum[block] += bytes;
+	comm_block_sums_add(&account->part[part], at, bytes);
 	if (object == COMM_ID_OTHER)
 		return 0;
 	code = comm_edge_table_at(&account->objects, &key, &cell);
@@ -110,15 +110,30 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
 }
 
 /*
- * The part of all reads that may be on the wrong side of "written by another" and "by the same":
- * the confusion of interval.h, for each side as if it were one edge beside the other.
+ * By how much log(others' : own) of what was seen errs, as a standard deviation: volumes of others' and
+ * of own reads err apart, and alike in each part of the run.  docs/accuracy.md has
+ * what other values state.
  */
-static double confused(const struct comm_report_whole *whole)
+#define ACCOUNT_ODDS_SD 1.0
+
+/*
+ * How far below and above its share a part of what was seen may lie: that, and at least the
+ * confusion of interval.h, for others' and own reads as if they were two edges.
+ */
+static void confused(const struct comm_report_whole *whole, double share, double *ret_below,
+		     double *ret_above)
 {
 	double others = whole->parts[COMM_PART_OTHERS].share;
 	double own = whole->parts[COMM_PART_SELF].share + whole->parts[COMM_PART_WITHIN].share;
+	double z = comm_interval_z(whole->shown.confidence), factor = exp(z * ACCOUNT_ODDS_SD);
+	double least = z * whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
+	double rest = fmax(0, others + own - share);
 
-	return whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
+	*ret_below = *ret_above = least;
+	if (!(share > 0))
+		return;
+	*ret_below = fmax(least, share - (share + rest) * share / (share + rest * factor));
+	*ret_above = fmax(least, (share + rest) * share / (share + rest / factor) - share);
 }
 
 /* The interval of a share: a ratio of two sums over the blocks, and what is confused. */
@@ -128,6 +143,7 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 {
 	const struct comm_report *report = &whole->shown;
 	double variance = comm_blocks_variance(blocks, &account->part[which], all), half;
+	double below = 0, above = 0;
 
 	part->share_low = part->share_high = part->share;
 	part->resolved = report->exact;
@@ -139,9 +155,9 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 		return;
 	half = comm_blocks_t(blocks, report->confidence) * sqrt(variance) / report->read_bytes;
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
-		half = hypot(half, comm_interval_z(report->confidence) * confused(whole));
-	part->share_low = fmax(0, part->share - half);
-	part->share_high = fmin(1, part->share + half);
+		confused(whole, part->share, &below, &above);
+	part->share_low = fmax(0, part->share - hypot(half, below));
+	part->share_high = fmin(1, part->share + hypot(half, above));
 	part->resolved = report->bursts >= COMM_RESOLVED_SAMPLES &&
 			 (part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
 			  part->share_high - part->share_low <= narrow);

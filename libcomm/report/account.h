@@ -19,9 +19,9 @@ struct comm_account {
 
 void comm_account_deinit(struct comm_account *account);
 
-/* object: 0 where it is not known. */
+/* object: 0 where it is not known.  at: the shares of the blocks of time in these bytes. */
 int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
-		     double bytes, size_t block);
+		     double bytes, const struct comm_block_sums *at);
 /* Fills whole->parts.  The account's own sums are the parts' bytes. */
 int comm_account_finish(struct comm_account *account, const struct comm_blocks *blocks,
 			struct comm_reader *reader, struct comm_report_whole *whole);

@@ -14,6 +14,20 @@ size_t comm_blocks_add(struct comm_blocks *blocks, double length)
 	return at;
 }
 
+size_t comm_blocks_add_parts(struct comm_blocks *blocks, double length,
+			     const double share[COMM_STRANDS], uint64_t parts)
+{
+	size_t first = blocks->next;
+
+	for (size_t i = 0; i < COMM_STRANDS; i++)
+		blocks->weight[(first + i) % COMM_BLOCKS_MAX] += length * share[i];
+	blocks->next = (first + parts % COMM_BLOCKS_MAX) % COMM_BLOCKS_MAX;
+	/* Until all blocks have a slice, the next is the first without one. */
+	if (blocks->n < COMM_BLOCKS_MAX)
+		blocks->n = parts < COMM_BLOCKS_MAX - first ? first + parts : COMM_BLOCKS_MAX;
+	return first;
+}
+
 /*
  * With independent blocks of weights w that sum up to 1, the residuals x - w X have the
  * expected squares V w (1 - w), where V is the variance of X, the sum over all.

@@ -12,8 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "strand.h"
+
 enum {
-	COMM_BLOCKS_MAX = 8,
+	COMM_BLOCKS_MAX = COMM_STRANDS,
 	COMM_BLOCKS_MIN = 4, /* with fewer the halves say nothing */
 };
 
@@ -23,13 +25,26 @@ struct comm_blocks {
 	size_t next;			/* block of the next slice */
 };
 
-/* Of a sum over the range, what each block gave. */
+/* Of a sum over the range, what each block gave; or its shares of a row of a slice. */
 struct comm_block_sums {
 	double sum[COMM_BLOCKS_MAX];
 };
 
+static inline void comm_block_sums_add(struct comm_block_sums *sums,
+				       const struct comm_block_sums *shares, double bytes)
+{
+	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
+		sums->sum[i] += shares->sum[i] * bytes;
+}
+
 /* Deals out the next slice, in order of time; returns its block. */
 size_t comm_blocks_add(struct comm_blocks *blocks, double length);
+/*
+ * Deals out the parts of the next slice, of that length together and these shares of it by
+ * strand, as if each were a slice; returns the block of the first strand, which the others follow.
+ */
+size_t comm_blocks_add_parts(struct comm_blocks *blocks, double length,
+			     const double share[COMM_STRANDS], uint64_t parts);
 /*
  * The variance of the sum over all blocks of sums, where a block's expectation goes with its
  * weight in by (NULL: its length): that of a jackknife which leaves out one block at a time.

@@ -19,6 +19,21 @@ enum part {
 /* Added before bursts are cut to integers: sums of weights may round to just below one. */
 static const double burst_rounding = 1e-6;
 
+bool comm_fold_by_time(const struct comm_fold *fold)
+{
+	return fold->own.by_time || fold->ends.by_time;
+}
+
+/* Strands are of all reads without guesses: not of places, of counts, or of where loads went. */
+bool comm_fold_takes_strands(const struct comm_fold *fold)
+{
+	const struct comm_query *query = fold->query;
+
+	return !query->first_read && !query->guess && !query->places && !query->counts &&
+	       !query->cachelines && !comm_fold_by_time(fold) && !fold->mixes.ask &&
+	       !fold->own.ops->many && !(fold->ends.ops && fold->ends.ops->many);
+}
+
 static bool has_between(const struct comm_fold *fold)
 {
 	return fold->own.ops->ends;
@@ -50,6 +65,8 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 					  err);
 	if (code)
 		return code;
+	/* A filter by site or object takes parts of what threads hand over, which may be drawn. */
+	fold->drawn = !fold->own.by_thread || query->function || query->object;
 	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
@@ -62,31 +79,76 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_edge_table_deinit(&fold->pairs);
 	comm_edge_table_deinit(&fold->reads);
 	comm_edge_table_deinit(&fold->index);
+	comm_edge_table_deinit(&fold->selfs);
 	comm_account_deinit(&fold->account);
 	comm_mixes_deinit(&fold->mixes);
 	free(fold->seen);
 	memset(fold, 0, sizeof(*fold));
 }
 
+/* Puts a slice's or a row's shares by strand where its strands are. */
+static void place(struct comm_block_sums *at, size_t first, const double share[COMM_STRANDS])
+{
+	for (size_t i = 0; i < COMM_STRANDS; i++)
+		at->sum[(first + i) % COMM_BLOCKS_MAX] = share[i];
+}
+
+void comm_fold_strands(struct comm_fold *fold, const uint8_t *packed, size_t n)
+{
+	double share[COMM_STRANDS];
+
+	fold->at = fold->guess_at = fold->slice_at;
+	if (n >= COMM_STRANDS_PACKED && comm_strands_unpack(packed, share))
+		place(&fold->at, fold->block, share);
+	if (n >= 2 * COMM_STRANDS_PACKED &&
+	    comm_strands_unpack(packed + COMM_STRANDS_PACKED, share))
+		place(&fold->guess_at, fold->block, share);
+	fold->in_blocks = 0;
+	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
+		fold->in_blocks |= (uint8_t)((fold->at.sum[i] > 0) << i);
+}
+
+/* Deals a slice out to blocks of time; *ret_unwritten is how its bytes without a writer lie. */
+static void deal(struct comm_fold *fold, const struct comm_slices_one *slice,
+		 struct comm_block_sums *ret_unwritten)
+{
+	memset(&fold->slice_at, 0, sizeof(fold->slice_at));
+	if (slice->parts) {
+		fold->block = comm_blocks_add_parts(&fold->blocks, slice->enabled_ns,
+						    slice->enabled_share, slice->parts);
+		place(&fold->slice_at, fold->block, slice->enabled_share);
+		place(ret_unwritten, fold->block, slice->unwritten_share);
+		return;
+	}
+	/* Time without sampling is no block: its part of every flow would be nothing. */
+	if (slice->enabled_ns || slice->end_ns == slice->start_ns)
+		fold->block = comm_blocks_add(&fold->blocks, slice->enabled_ns);
+	fold->slice_at.sum[fold->block] = 1;
+	*ret_unwritten = fold->slice_at;
+	fold->at = fold->guess_at = fold->slice_at;
+	fold->in_blocks = (uint8_t)(1U << fold->block);
+}
+
 int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 {
+	struct comm_block_sums at;
 	double unwritten =
 		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
 	int code = 0;
 
 	comm_mixes_close(&fold->mixes, fold->block);
 	fold->slice++;
-	fold->block = comm_blocks_add(&fold->blocks, slice->end_ns - slice->start_ns);
+	deal(fold, slice, &at);
 	if (unwritten > 0 && isfinite(unwritten)) {
 		fold->report->unwritten_bytes += unwritten;
 		fold->report->read_bytes += unwritten;
 		code = comm_account_add(&fold->account, COMM_PART_UNSEEN, COMM_ID_OTHER, unwritten,
-					fold->block);
+					&at);
 	}
 	if (!code && fold->own.ops->slice)
-		code = fold->own.ops->slice(&fold->own, slice->id);
+		code = fold->own.ops->slice(&fold->own, slice);
 	if (!code && has_between(fold) && fold->ends.ops->slice)
-		code = fold->ends.ops->slice(&fold->ends, slice->id);
+		code = fold->ends.ops->slice(&fold->ends, slice);
 	if (!code)
 		code = comm_mixes_begin(&fold->mixes, slice->id);
 	return code;
@@ -117,13 +179,15 @@ static int add_seen(struct comm_fold *fold, size_t group, double bursts, double 
 		fold->n_seen = room;
 	}
 	seen = &fold->seen[group];
-	seen->sums.sum[fold->block] += bytes;
+	comm_block_sums_add(&seen->sums, &fold->at, bytes);
 	seen->own_bytes += own ? bytes : 0;
 	if (seen->slice != fold->slice) {
 		seen->slice = fold->slice;
-		seen->slices++;
+		seen->in_blocks = 0;
 		seen->most = 0;
 	}
+	seen->slices += (uint32_t)__builtin_popcount(fold->in_blocks & ~seen->in_blocks & 0xff);
+	seen->in_blocks |= fold->in_blocks;
 	if (bursts > seen->most) {
 		seen->bursts += bursts - seen->most;
 		seen->most = bursts;
@@ -156,6 +220,8 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	group->guess_bytes += weight * row->guess_bytes;
 	if (row->variance > 0 && isfinite(row->variance))
 		group->variance += weight * row->variance;
+	if (fold->drawn && row->drawn_variance > 0 && isfinite(row->drawn_variance))
+		group->variance += weight * row->drawn_variance;
 	if (row->level > group->level)
 		group->level = row->level;
 	return 0;
@@ -232,10 +298,25 @@ static int add_through(struct comm_fold *fold, uint32_t from, const struct comm_
 	return code;
 }
 
+/* Of nodes between, what a thread reads of itself is no matter. */
+static int add_self(struct comm_fold *fold, const struct comm_shares *between, uint32_t node,
+		    double bytes)
+{
+	struct comm_edge *self, key = {.dst_thread = node};
+	int code;
+
+	if (between)
+		return 0;
+	code = comm_edge_table_at(&fold->selfs, &key, &self);
+	if (!code)
+		self->bytes += bytes;
+	return code;
+}
+
 static int add_account(struct comm_fold *fold, enum comm_part part, const struct comm_edge *row,
 		       double bytes)
 {
-	return comm_account_add(&fold->account, part, row->object, bytes, fold->block);
+	return comm_account_add(&fold->account, part, row->object, bytes, &fold->at);
 }
 
 /* Adds the part of a row that goes from one node to another; between may be NULL. */
@@ -253,7 +334,8 @@ static int add_part(struct comm_fold *fold, uint32_t from, const struct comm_sha
 	/* Two threads of one node: what they hand over is no matter of the node's own. */
 	if (from == to && !fold->query->self && !fold->across) {
 		report->self_bytes += bytes;
-		return add_account(fold, COMM_PART_SELF, row, bytes);
+		code = fold->query->totals ? add_self(fold, between, to, bytes) : 0;
+		return code ? code : add_account(fold, COMM_PART_SELF, row, bytes);
 	}
 	report->total_bytes += bytes;
 	report->coarse_bytes += weight * row->guess_bytes;
@@ -274,14 +356,36 @@ static int drop_guess(struct comm_fold *fold, struct comm_edge *row)
 	row->bytes -= guess;
 	row->guess_bytes = 0;
 	fold->report->guess_bytes += guess;
-	return add_account(fold, COMM_PART_UNSEEN, row, guess);
+	if (!(guess > 0))
+		return 0;
+	return comm_account_add(&fold->account, COMM_PART_UNSEEN, row->object, guess,
+				&fold->guess_at);
+}
+
+static int add_unasked(struct comm_fold *fold, const struct comm_edge *row)
+{
+	double guess = row->guess_bytes;
+	int code = add_account(fold, COMM_PART_UNASKED, row, row->bytes - guess);
+
+	if (code || !(guess > 0))
+		return code;
+	return comm_account_add(&fold->account, COMM_PART_UNASKED, row->object, guess,
+				&fold->guess_at);
 }
 
 int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool wanted)
 {
 	struct comm_grouping_use *ends = has_between(fold) ? &fold->ends : &fold->own;
-	const struct comm_end writer = {stored->src_thread, stored->src_site, stored->object};
-	const struct comm_end reader = {stored->dst_thread, stored->dst_site, stored->object};
+	struct comm_ages ages = stored->ages;
+	const struct comm_end writer = {.thread = stored->src_thread,
+					.context = stored->src_site,
+					.object = stored->object,
+					.read = stored->dst_site,
+					.ages = &ages};
+	const struct comm_end reader = {.thread = stored->dst_thread,
+					.context = stored->dst_site,
+					.object = stored->object,
+					.read = stored->dst_site};
 	struct comm_shares from, to, through, *between = NULL;
 	bool own = is_own(stored);
 	struct comm_edge copy = *stored, *row = &copy;
@@ -292,6 +396,10 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	row->guess_bytes = row->guess_bytes > 0 ? fmin(row->guess_bytes, row->bytes) : 0;
 	fold->report->read_bytes += row->bytes;
 	fold->report->seen_bytes += row->bytes - row->guess_bytes;
+	/* As shares of what counts: of a guess no age is known. */
+	if (comm_fold_by_time(fold) && row->bytes > row->guess_bytes)
+		comm_ages_scale(&ages, 1 / (fold->query->guess ? row->bytes
+							       : row->bytes - row->guess_bytes));
 	code = ends->ops->at(ends, &writer, &from);
 	if (!code)
 		code = ends->ops->at(ends, &reader, &to);
@@ -306,7 +414,7 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	if (!code)
 		code = comm_mixes_read(&fold->mixes, row, row->bytes, &fold->end);
 	if (!code && !wanted)
-		return add_account(fold, COMM_PART_UNASKED, row, row->bytes);
+		return add_unasked(fold, row);
 	if (!code)
 		code = drop_guess(fold, row);
 	if (code || !(row->bytes > 0))
@@ -375,8 +483,7 @@ static int node_of(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret
 	return code;
 }
 
-/* What the reader of an edge reads, of own: what its threads wrote themselves, or all else. */
-static int reads_at(struct comm_fold *fold, const struct comm_edge *edge, bool own, double *ret)
+int comm_fold_reads(struct comm_fold *fold, const struct comm_edge *edge, bool own, double *ret)
 {
 	struct comm_edge *cell,
 		key = {.src_thread = edge->src_site == PART_OUT ? edge->src_thread : 0,
@@ -388,6 +495,36 @@ static int reads_at(struct comm_fold *fold, const struct comm_edge *edge, bool o
 	if (!code)
 		*ret = cell->bytes;
 	return code;
+}
+
+uint32_t comm_fold_reads_of(struct comm_fold *fold, const struct comm_edge *edge)
+{
+	return reads_of(fold, edge->src_site, edge->dst_thread);
+}
+
+int comm_fold_own(struct comm_fold *fold, uint32_t node, double *ret)
+{
+	struct comm_edge *self, key = {.dst_thread = node};
+	int code = comm_edge_table_at(&fold->selfs, &key, &self);
+
+	if (!code)
+		*ret = self->bytes;
+	return code;
+}
+
+bool comm_fold_is_end(const struct comm_edge *edge, bool writer)
+{
+	return edge->src_site == (writer ? PART_IN : PART_OUT);
+}
+
+int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+{
+	return node_of(fold, comm_fold_is_end(edge, true), edge->src_thread, ret);
+}
+
+int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+{
+	return node_of(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
 }
 
 /* Of the edges that are not resolved: when they would be. */
@@ -435,48 +572,52 @@ static int add_origins(struct comm_fold *fold, const struct making *making,
 }
 
 static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
-		     struct comm_report_edge *out)
+		     struct comm_report_stated *stated)
 {
 	const struct comm_edge *e = &making->edges.edge[i];
-	struct comm_estimate estimate = {.bytes = e->bytes,
-					 .variance = e->variance,
-					 .guess_bytes = e->guess_bytes,
-					 .samples = e->bursts,
-					 .slices = making->seen[i].slices,
-					 .sums = making->seen[i].sums};
+	struct comm_estimate *estimate = &stated->estimate;
+	struct comm_report_edge *out = &stated->edge;
 	struct comm_report *report = fold->report;
-	double spread = 1, longer = 1, own = 0, others = 0;
+	double longer = 1, own = 0, others = 0;
+	struct comm_interval interval;
 	int code;
 
-	code = node_of(fold, e->src_site == PART_IN, e->src_thread, &out->from);
+	code = comm_fold_writer(fold, e, &out->from);
 	if (!code)
-		code = node_of(fold, e->src_site == PART_OUT, e->dst_thread, &out->to);
+		code = comm_fold_reader(fold, e, &out->to);
 	if (!code)
-		code = reads_at(fold, e, true, &own);
+		code = comm_fold_reads(fold, e, true, &own);
 	if (!code)
-		code = reads_at(fold, e, false, &others);
+		code = comm_fold_reads(fold, e, false, &others);
 	if (!code)
 		code = add_origins(fold, making, e, out);
 	if (code)
 		return code;
-	estimate.read_bytes = own + others;
-	estimate.own_bytes = fmax(0, own - making->seen[i].own_bytes);
-	out->bytes = out->low = out->high = e->bytes;
-	out->noise = 1;
+	*estimate = (struct comm_estimate){.bytes = e->bytes,
+					   .variance = e->variance,
+					   .read_bytes = own + others,
+					   .own_bytes = fmax(0, own - making->seen[i].own_bytes),
+					   .guess_bytes = e->guess_bytes,
+					   .samples = e->bursts,
+					   .slices = making->seen[i].slices,
+					   .sums = making->seen[i].sums};
+	out->bytes = e->bytes;
 	out->coarse_bytes = e->guess_bytes;
-	if (!report->exact) {
-		comm_intervals_of(&making->intervals, &estimate, &out->low, &out->high, &spread);
-		longer = comm_intervals_longer(&making->intervals, &estimate);
-		out->noise = comm_intervals_noise(&making->intervals, &estimate);
-	}
-	/* More samples do not tell who is at an end that is unknown. */
-	if (!report->exact && (e->src_thread == COMM_ID_OTHER || e->dst_thread == COMM_ID_OTHER))
-		longer = INFINITY;
 	out->share = comm_reader_share(e->bytes, report->total_bytes);
-	out->share_low = out->share / spread;
-	out->share_high = fmin(1, out->share * spread);
+	comm_intervals_state(&making->intervals, estimate, out->share, &interval);
+	out->low = interval.low;
+	out->high = interval.high;
+	out->share_low = interval.share_low;
+	out->share_high = interval.share_high;
+	out->noise = interval.noise;
+	if (!report->exact)
+		longer = comm_intervals_longer(&making->intervals, estimate);
+	/* More samples do not tell who is at an end that is unknown. */
+	if (!report->exact &&
+	    (fold->whole->nodes[out->from].other || fold->whole->nodes[out->to].other))
+		longer = INFINITY;
 	out->samples = e->bursts;
-	out->slices = estimate.slices;
+	out->slices = estimate->slices;
 	out->level = e->level;
 	out->resolved = !(longer > 1);
 	fold->whole->nodes[out->from].written_bytes += e->bytes;
@@ -541,11 +682,12 @@ static void foretell(struct comm_fold *fold, struct making *making)
 	for (size_t i = 0; i < making->n_later; i++)
 		report->resolvable_bytes += making->later[i].bytes;
 	for (size_t i = 0; i < making->n_later && !report->resolve_ns; i++) {
-		double ns = making->later[i].longer * (report->to_ns - report->from_ns);
+		double ns = making->later[i].longer * report->enabled_ns;
 
 		before += making->later[i].bytes;
 		if (2 * before >= report->resolvable_bytes)
-			report->resolve_ns = ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
+			/* The double next above INT64_MAX, which is none itself. */
+			report->resolve_ns = ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
 	}
 }
 
@@ -555,6 +697,7 @@ static int make_edges(struct comm_fold *fold, struct making *making)
 	const struct comm_report_edge *edge;
 	int code;
 
+	fold->whole->blocks = fold->blocks;
 	comm_intervals_init(&making->intervals, &fold->whole->error_model, &fold->blocks,
 			    report->confidence);
 	code = sum_groups(fold, making);
@@ -566,7 +709,7 @@ static int make_edges(struct comm_fold *fold, struct making *making)
 	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
 		(void *)fold->query);
 	for (; report->n_shown < report->n_edges; report->n_shown++) {
-		edge = &fold->whole->edges[report->n_shown];
+		edge = &fold->whole->edges[report->n_shown].edge;
 		if (!is_large(fold->query, edge) || (fold->query->resolved && !edge->resolved) ||
 		    (fold->query->top && report->n_shown >= fold->query->top))
 			break;
@@ -605,12 +748,13 @@ int comm_fold_finish(struct comm_fold *fold)
 
 	comm_mixes_close(&fold->mixes, fold->block);
 	code = make_edges(fold, &making);
+	if (!code)
+		code = find_main_pairs(fold);
 	comm_edge_table_deinit(&making.edges);
 	free(making.seen);
 	free(making.later);
 	if (code)
 		return code;
 	fold->report->n_blocks = fold->blocks.n;
-	code = comm_account_finish(&fold->account, &fold->blocks, fold->own.reader, fold->whole);
-	return code ? code : find_main_pairs(fold);
+	return comm_account_finish(&fold->account, &fold->blocks, fold->own.reader, fold->whole);
 }

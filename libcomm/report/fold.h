@@ -25,7 +25,12 @@ struct comm_fold {
 	struct comm_account account;
 	bool across;  /* only what one thread wrote and another read */
 	size_t slice; /* number of the current slice, from 1 */
-	size_t block; /* that it is dealt to */
+	size_t block; /* that it is dealt to, or the first of its strands */
+	/* Of the current row's bytes without guesses, and of its guesses, the blocks' shares. */
+	struct comm_block_sums at, guess_at;
+	struct comm_block_sums slice_at; /* of the slice's time */
+	uint8_t in_blocks;		 /* a bit for each that has a share of the former */
+	bool drawn;			 /* the row's drawn variance counts */
 	/*
 	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
 	 * src_site is enum part, object the reading thread.
@@ -41,20 +46,27 @@ struct comm_fold {
 	struct comm_edge_table index; /* of nodes, by is_end and id; its order is theirs */
 	struct comm_mixes mixes;      /* of edges */
 	size_t end;		      /* of the current row, for mixes */
-	struct comm_fold_seen *seen;  /* one per group */
+	struct comm_edge_table
+		selfs;		     /* with totals: what nodes read of themselves, by dst_thread */
+	struct comm_fold_seen *seen; /* one per group */
 	size_t n_seen;
 };
 
 /* What the slices tell of a group. */
 struct comm_fold_seen {
-	size_t slice;  /* the latest with a row of it */
-	double most;   /* the largest number of bursts of a row, in that slice */
-	double bursts; /* sum of most over the slices */
-	uint32_t slices;
+	size_t slice;		     /* the latest with a row of it */
+	double most;		     /* the largest number of bursts of a row, in that slice */
+	uint8_t in_blocks;	     /* of that slice: where it was seen */
+	double bursts;		     /* sum of most over the slices */
+	uint32_t slices;	     /* where it was seen; a slice of parts counts as its strands */
 	double own_bytes;	     /* that the reading threads wrote themselves */
 	struct comm_block_sums sums; /* of bytes */
 };
 
+/* Whether the report tells times apart: then rows need their ages, and slices be narrow. */
+bool comm_fold_by_time(const struct comm_fold *fold);
+/* Whether a slice's strands tell as much as the parts that they are made of. */
+bool comm_fold_takes_strands(const struct comm_fold *fold);
 /* query->by names the grouping; *err is set on failure.  Call deinit() also after a failure. */
 int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		   struct comm_reader *reader, struct comm_report_whole *whole, char **err);
@@ -62,12 +74,25 @@ void comm_fold_deinit(struct comm_fold *fold);
 
 /* Begins a slice, in order of time: the rows that follow belong to it. */
 int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice);
+/* In a slice of parts: the packed strands of the next row, as the store has them. */
+void comm_fold_strands(struct comm_fold *fold, const uint8_t *packed, size_t n);
 /*
  * Adds a row; one that is not wanted counts only in what its nodes read.  When an
  * end belongs to several nodes the bytes are split by both ends' weights, as if
  * writer's and reader's node were independent.
  */
 int comm_fold_row(struct comm_fold *fold, const struct comm_edge *row, bool wanted);
+/* For totals.h, when edges are made: what the reader of an edge reads, of what it wrote itself or of all else. */
+int comm_fold_reads(struct comm_fold *fold, const struct comm_edge *edge, bool own, double *ret);
+/* The node of whose reads that is. */
+uint32_t comm_fold_reads_of(struct comm_fold *fold, const struct comm_edge *edge);
+/* What a node reads of itself, where the report leaves that out. */
+int comm_fold_own(struct comm_fold *fold, uint32_t node, double *ret);
+/* Whether the writer or the reader of an edge is an end, not a node between. */
+bool comm_fold_is_end(const struct comm_edge *edge, bool writer);
+/* Index of the writer's or the reader's node. */
+int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret);
+int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret);
 /* After the last row: makes the report's edges and nodes. */
 int comm_fold_finish(struct comm_fold *fold);
 

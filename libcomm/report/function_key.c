@@ -2,6 +2,12 @@
 #include "function_key.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+bool comm_function_is_unknown(const struct comm_node *node)
+{
+	return !*node->module && !*node->build_id && !strcmp(node->name, "[first write]");
+}
 
 const char *comm_function_key(struct comm_texts *texts, const struct comm_node *node)
 {

@@ -36,8 +36,12 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 {
 	int code = 0;
 
-	*use = (struct comm_grouping_use){
-		.ops = ops, .by = by, .reader = reader, .run = run, .texts = texts};
+	*use = (struct comm_grouping_use){.ops = ops,
+					  .by = by,
+					  .reader = reader,
+					  .run = run,
+					  .texts = texts,
+					  .by_thread = ops->by_thread};
 	if (sqlite3_prepare_v2(reader->db, ops->sql, -1, &use->row, NULL) != SQLITE_OK)
 		code = comm_schema_errno(reader->db);
 	else if (ops->open)
@@ -46,6 +50,25 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 		comm_reader_fail_db(reader, err, code);
 	if (code)
 		comm_grouping_close(use);
+	return code;
+}
+
+int comm_grouping_need(struct comm_grouping_use *use, const char *sql, const char *lacks,
+		       char **err)
+{
+	sqlite3_stmt *any = NULL;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(use->reader->db, sql, -1, &any, NULL) != SQLITE_OK)
+		return comm_schema_errno(use->reader->db);
+	sqlite3_bind_int64(any, 1, use->run->id);
+	rc = sqlite3_step(any);
+	if (rc == SQLITE_DONE)
+		code = comm_reader_fail(err, -ENODATA, "run %lld %s", (long long)use->run->id,
+					lacks);
+	else if (rc != SQLITE_ROW)
+		code = comm_schema_errno(use->reader->db);
+	sqlite3_finalize(any);
 	return code;
 }
 
@@ -70,6 +93,7 @@ int comm_grouping_describe(struct comm_grouping_use *use, uint32_t id, struct co
 	node->other = id == COMM_ID_OTHER;
 	node->name = node->other ? "(other)" : "(unnamed)";
 	node->module = node->build_id = node->source = node->inlined = node->object_kind = "";
+	node->call_source = "";
 	if (!node->other) {
 		sqlite3_bind_int64(use->row, 1, use->run->id);
 		sqlite3_bind_int64(use->row, 2, id);

@@ -10,13 +10,18 @@
 
 #include <comm/comm.h>
 
+#include "age.h"
 #include "id_map.h"
 #include "reader.h"
+#include "slices.h"
 #include "texts.h"
 
 /* The writing or the reading end of a row of the store's table edge. */
 struct comm_end {
 	uint32_t thread, context, object;
+	uint32_t read; /* of either end: the context of the reading one, which tells a type */
+	/* Of a writing end, which parts of the row are of each age; NULL: a reading end. */
+	const struct comm_ages *ages;
 };
 
 /* A node that an end belongs to, and how much of the end. */
@@ -25,6 +30,8 @@ struct comm_share {
 	double weight;
 };
 
+enum { COMM_SHARES_OWN = 20 };
+
 /*
  * All nodes that an end belongs to: weights are positive and their sum is 1, so
  * that no byte is lost or counted twice.
@@ -32,13 +39,13 @@ struct comm_share {
 struct comm_shares {
 	const struct comm_share *share; /* valid until the next slice */
 	size_t n;
-	struct comm_share one; /* storage of share when n is 1, see comm_shares_one() */
+	struct comm_share own[COMM_SHARES_OWN]; /* storage of share, where they are that few */
 };
 
 static inline void comm_shares_one(struct comm_shares *shares, uint32_t id)
 {
-	shares->one = (struct comm_share){id, 1};
-	shares->share = &shares->one;
+	shares->own[0] = (struct comm_share){id, 1};
+	shares->share = shares->own;
 	shares->n = 1;
 }
 
@@ -53,6 +60,8 @@ struct comm_grouping_use {
 	struct comm_texts *texts; /* the report's */
 	struct comm_id_map map;	  /* for the grouping to fill; freed with the use */
 	void *state;		  /* the grouping's own, which its close() frees */
+	bool by_time;		  /* set by open(): nodes are of times, so slices must be narrow */
+	bool by_thread; /* what node an end belongs to does not go by its site or object */
 	sqlite3_stmt *row;
 };
 
@@ -74,10 +83,15 @@ struct comm_grouping_ops {
 	int (*open)(struct comm_grouping_use *use, char **err);
 	void (*close)(struct comm_grouping_use *use);
 	/* Optional.  Begins a slice: at() is called for ends of its rows. */
-	int (*slice)(struct comm_grouping_use *use, int64_t slice);
+	int (*slice)(struct comm_grouping_use *use, const struct comm_slices_one *slice);
+	/* An end may have more nodes than COMM_SHARES_OWN. */
+	bool many;
+	bool by_thread; /* initial value of the use's */
 	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);
+	/* Optional.  The node that node id is within, COMM_ID_OTHER: none; for totals.h. */
+	int (*around)(struct comm_grouping_use *use, uint32_t id, uint32_t *ret);
 	/*
 	 * Optional.  The node of which all reads count as what an edge to node id may be
 	 * mistaken for (interval.c); else that is id itself.
@@ -94,14 +108,15 @@ struct comm_grouping_ops {
 
 /* All groupings, in the order of comm_groupings(); the first is the default. */
 #define COMM_GROUPINGS(X) \
-	X(thread)         \
-	X(function)       \
-	X(line)           \
-	X(object)         \
-	X(cpu)            \
-	X(process)        \
-	X(role)           \
-	X(region)         \
+	X(thread)        \
+	X(function)      \
+	X(line)          \
+	X(object)        \
+	X(cpu)           \
+	X(node)          \
+	X(process)       \
+	X(role)          \
+	X(region)        \
 	X(outermost)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
@@ -121,6 +136,16 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 		       struct comm_texts *texts, char **err);
 /* A zeroed use is a closed one. */
 void comm_grouping_close(struct comm_grouping_use *use);
+/*
+ * For open(): -ENODATA, with "run N " and what it lacks in *err, where sql gives no row for the run
+ * (?1), or -errno.
+ */
+int comm_grouping_need(struct comm_grouping_use *use, const char *sql, const char *lacks,
+		       char **err);
+/* The same where nodes are of the program's frames, and what it may lack is these. */
+int comm_grouping_need_frames(struct comm_grouping_use *use, char **err);
+/* The same where nodes are of callers. */
+int comm_grouping_need_callers(struct comm_grouping_use *use, char **err);
 /* Sets all fields of the node with that id. */
 int comm_grouping_describe(struct comm_grouping_use *use, uint32_t id, struct comm_node *node);
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include <comm/comm.h>
-
 #define DEFAULT_CONFIDENCE 0.9
 
 double comm_interval_z(double confidence)
@@ -92,6 +90,21 @@ double comm_intervals_noise(const struct comm_intervals *intervals,
 		return 1;
 	return exp(intervals->z *
 		   sqrt(log1p(sampling_cv2(intervals, estimate, intervals->z, intervals->t))));
+}
+
+void comm_intervals_state(const struct comm_intervals *intervals,
+			  const struct comm_estimate *estimate, double share,
+			  struct comm_interval *ret)
+{
+	double spread;
+
+	*ret = (struct comm_interval){estimate->bytes, estimate->bytes, share, share, 1};
+	if (comm_error_model_is_exact(intervals->model))
+		return;
+	comm_intervals_of(intervals, estimate, &ret->low, &ret->high, &spread);
+	ret->share_low = share / spread;
+	ret->share_high = fmin(1, share * spread);
+	ret->noise = comm_intervals_noise(intervals, estimate);
 }
 
 double comm_intervals_longer(const struct comm_intervals *intervals,

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <comm/comm.h>
+
 #include "blocks.h"
 #include "error_model.h"
 
@@ -60,6 +62,10 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 /* The factor by which sampling alone errs. */
 double comm_intervals_noise(const struct comm_intervals *intervals,
 			    const struct comm_estimate *estimate);
+/* All of an edge's, whose share of all volumes of the run that is. */
+void comm_intervals_state(const struct comm_intervals *intervals,
+			  const struct comm_estimate *estimate, double share,
+			  struct comm_interval *ret);
 /*
  * How many times the present length the same sampling must take until the estimate
  * is resolved as comm.h says: 1, it is; INFINITY: no length will do.  Always takes the 90 %

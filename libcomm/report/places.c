@@ -8,18 +8,22 @@
 
 #include "ids.h"
 #include "schema.h"
+#include "thread_keys.h"
 
 enum { PLACES_FIRST = 256 };
 
+_Static_assert(COMM_THREADS_MAX *COMM_THREAD_ROUNDS_MAX <= COMM_ID_MAX, "ids that a report takes");
+
 struct thread_of_run {
+	uint32_t id;
 	struct comm_report_place place; /* all that holds in each slice */
-	bool known, placed;
+	bool placed;
 };
 
 /* Places in the making. */
 struct places {
-	struct thread_of_run *thread; /* by id */
-	size_t n_threads, n, room;
+	struct thread_of_run *thread; /* in order of ids */
+	size_t n_threads, threads_room, n, room;
 	struct comm_report_place *place;
 };
 
@@ -47,24 +51,30 @@ static int add(struct places *places, const struct comm_report_place *place)
 	return 0;
 }
 
-/* Room for a thread of that id. */
-static int reserve(struct places *places, uint32_t id)
+/* Room for one more thread. */
+static int reserve(struct places *places)
 {
-	size_t n = id + id / 2 + 1;
+	size_t n = places->threads_room ? 2 * places->threads_room : PLACES_FIRST;
 	struct thread_of_run *grown;
 
-	if (id < places->n_threads)
+	if (places->n_threads < places->threads_room)
 		return 0;
 	grown = reallocarray(places->thread, n, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	memset(grown + places->n_threads, 0, (n - places->n_threads) * sizeof(*grown));
 	places->thread = grown;
-	places->n_threads = n;
+	places->threads_room = n;
 	return 0;
 }
 
-/* Takes a row of (id, tgid, tid, name). */
+static int order(const void *pa, const void *pb)
+{
+	const struct thread_of_run *a = pa, *b = pb;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Takes a row of (id, tgid, tid, what it is called). */
 static int take_thread(struct places *places, struct comm_grouping_use *use, sqlite3_stmt *row)
 {
 	uint32_t id = comm_id_column(row, 0);
@@ -74,16 +84,16 @@ static int take_thread(struct places *places, struct comm_grouping_use *use, sql
 	int code;
 
 	/* What was folded into COMM_ID_OTHER is many threads. */
-	if (id == COMM_ID_OTHER || id >= COMM_THREADS_MAX)
+	if (id == COMM_ID_OTHER)
 		return 0;
-	code = reserve(places, id);
+	code = reserve(places);
 	if (!code)
 		code = use->ops->at(use, &end, &shares);
 	if (code)
 		return code;
-	place = &places->thread[id].place;
-	places->thread[id].known = true;
-	snprintf(place->node, sizeof(place->node), "%c%u", use->ops->letter, shares.one.id);
+	places->thread[places->n_threads] = (struct thread_of_run){.id = id};
+	place = &places->thread[places->n_threads++].place;
+	snprintf(place->node, sizeof(place->node), "%c%u", use->ops->letter, shares.own[0].id);
 	place->tgid = (uint32_t)sqlite3_column_int64(row, 1);
 	place->tid = (uint32_t)sqlite3_column_int64(row, 2);
 	place->name = comm_texts_keep(use->texts, row, 3);
@@ -97,8 +107,10 @@ static int load_threads(struct places *places, struct comm_grouping_use *use)
 	sqlite3_stmt *stmt;
 	int rc, code = 0;
 
-	if (sqlite3_prepare_v2(db, "SELECT id, tgid, tid, name FROM thread WHERE run = ?1", -1,
-			       &stmt, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(db,
+			       "SELECT id, tgid, tid," COMM_THREAD_CALLED "FROM thread"
+			       " WHERE run = ?1 ORDER BY id",
+			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(stmt, 1, use->run->id);
 	while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
@@ -113,14 +125,17 @@ static int load_threads(struct places *places, struct comm_grouping_use *use)
 static int take_place(struct places *places, const struct comm_slices_one *slice, uint64_t start_ns,
 		      sqlite3_stmt *row)
 {
-	uint32_t id = comm_id_column(row, 0);
+	const struct thread_of_run key = {.id = comm_id_column(row, 0)};
+	struct thread_of_run *thread = NULL;
 	int64_t cpu = sqlite3_column_int64(row, 1), samples = sqlite3_column_int64(row, 2);
 	struct comm_report_place place;
 
-	if (id >= places->n_threads || !places->thread[id].known || cpu < 0 || samples <= 0)
+	if (places->n_threads)
+		thread = bsearch(&key, places->thread, places->n_threads, sizeof(key), order);
+	if (!thread || cpu < 0 || samples <= 0)
 		return 0;
-	places->thread[id].placed = true;
-	place = places->thread[id].place;
+	thread->placed = true;
+	place = thread->place;
 	place.from_ns = slice->start_ns - start_ns;
 	place.cpu = cpu;
 	place.samples = (uint64_t)samples;
@@ -163,7 +178,7 @@ int comm_places_load(struct comm_grouping_use *use, const struct comm_slices *sl
 	if (!code)
 		code = load_slices(&places, use, slices);
 	for (size_t i = 0; i < places.n_threads && !code; i++)
-		if (places.thread[i].known && !places.thread[i].placed)
+		if (!places.thread[i].placed)
 			code = add(&places, &places.thread[i].place);
 	free(places.thread);
 	*ret = places.place;

@@ -3,7 +3,6 @@
 #include <comm/comm.h>
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,12 +16,11 @@
 #include "places.h"
 #include "reader.h"
 #include "report.h"
+#include "row_filter.h"
 #include "schema.h"
 #include "slices.h"
 
 enum {
-	/* Room for "NAME/TID" of a thread. */
-	COMM_LABEL = 64,
 	/* A larger query->size is garbage: the program has not set it. */
 	QUERY_SIZE_MAX = 4096,
 };
@@ -35,7 +33,7 @@ struct work {
 	struct comm_report *report; /* &whole->shown */
 	struct comm_slices slices;
 	struct comm_fold fold;
-	uint8_t *wanted, *writers; /* threads of query->thread and ->writer, by id; NULL: all */
+	struct comm_filter filter;
 };
 
 /* The number of runs if there is no such run. */
@@ -122,7 +120,8 @@ static int load_slices(struct work *work, char **err)
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
 	/* Enough slices to check the range against itself; all of them cost time. */
 	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
-				(to_ns - from_ns) / COMM_BLOCKS_MAX, &work->slices);
+				(to_ns - from_ns) / COMM_BLOCKS_MAX,
+				comm_fold_takes_strands(&work->fold), &work->slices);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
@@ -149,6 +148,7 @@ static int load_slices(struct work *work, char **err)
 		report->handler_ns += s->handler_ns;
 		report->daemon_ns += s->daemon_ns;
 		report->target_ns += s->target_ns;
+		report->enabled_ns += s->enabled_ns;
 	}
 	if (!last_ns)
 		return comm_reader_fail(
@@ -158,76 +158,40 @@ static int load_slices(struct work *work, char **err)
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
 	report->from_ns = first_ns - run->start_ns;
 	report->to_ns = last_ns - run->start_ns;
+	report->enabled_ns = report->enabled_ns ? report->enabled_ns : 1;
 	report->overhead =
 		comm_reader_share(report->handler_ns + report->daemon_ns, report->target_ns);
 	if (run->overhead_limit > 0)
-		report->overhead_allowed = fmax(
-			run->overhead_limit,
-			comm_reader_share(run->floor * (last_ns - first_ns), report->target_ns));
+		report->overhead_allowed =
+			fmax(run->overhead_limit,
+			     comm_reader_share(run->floor * report->enabled_ns, report->target_ns));
 	return 0;
 }
 
-/* Marks, by id, the threads that are called so. */
-static int find_threads(struct work *work, const char *want, uint8_t **ret, char **err)
+/* The rows of a slice; columns that few reports need cost time, and are left empty for others. */
+static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **ret)
 {
-	long long run = work->report->run->id;
-	char number[16], label[COMM_LABEL];
-	sqlite3_stmt *stmt;
-	bool found = false;
-	int rc, code = 0;
+	bool first = work->query->first_read;
+	sqlite3 *db = work->reader->db;
+	char sql[400];
 
-	if (!want)
+	if (*ret)
 		return 0;
-	*ret = calloc(COMM_THREADS_MAX, 1);
-	if (!*ret)
-		return comm_reader_fail_db(work->reader, err, -ENOMEM);
-	if (sqlite3_prepare_v2(work->reader->db, "SELECT id, tid, name FROM thread WHERE run = ?1",
-			       -1, &stmt, NULL) != SQLITE_OK)
-		return comm_reader_fail_db(work->reader, err, comm_schema_errno(work->reader->db));
-	sqlite3_bind_int64(stmt, 1, run);
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *text = (const char *)sqlite3_column_text(stmt, 2);
-		uint64_t id = sqlite3_column_int64(stmt, 0);
-
-		snprintf(number, sizeof(number), "%u", (uint32_t)sqlite3_column_int64(stmt, 1));
-		/* Takes NAME/TID too, as reports tell threads of one name apart. */
-		snprintf(label, sizeof(label), "%s/%s", text ? text : "", number);
-		if (id < COMM_THREADS_MAX && (!strcmp(number, want) || !strcmp(label, want) ||
-					      (text && !fnmatch(want, text, 0)))) {
-			(*ret)[id] = 1;
-			found = true;
-		}
-	}
-	if (rc != SQLITE_DONE)
-		code = comm_reader_fail_db(work->reader, err, comm_schema_errno(work->reader->db));
-	sqlite3_finalize(stmt);
-	if (!code && !found)
-		code = comm_reader_fail(
-			err, -ENODATA,
-			"run %lld has no thread '%s'; \"commctl report\" shows what it has", run,
-			want);
-	return code;
+	snprintf(sql, sizeof(sql),
+		 "SELECT src_thread, dst_thread, src_context, dst_context, object, bursts, level,"
+		 " %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2",
+		 first ? "first_bytes, first_variance, guess_first_bytes"
+		       : "bytes, variance, guess_bytes",
+		 work->fold.drawn && !first ? "drawn_variance" : "0",
+		 comm_fold_by_time(&work->fold) && !first ? "age" : "NULL",
+		 strands ? "strands" : "NULL");
+	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(*ret, 1, work->report->run->id);
+	return 0;
 }
 
-static bool is_wanted(const struct work *work, const struct comm_edge *row)
-{
-	bool src = row->src_thread < COMM_THREADS_MAX, dst = row->dst_thread < COMM_THREADS_MAX;
-
-	if (work->writers && !(src && work->writers[row->src_thread]))
-		return false;
-	return !work->wanted || (src && work->wanted[row->src_thread]) ||
-	       (dst && work->wanted[row->dst_thread]);
-}
-
-static const char edges_sql[] =
-	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
-	" bursts, level, bytes, variance, guess_bytes FROM edge WHERE run = ?1 AND slice = ?2";
-static const char first_edges_sql[] =
-	"SELECT src_thread, dst_thread, src_context, dst_context, object,"
-	" bursts, level, first_bytes, first_variance, guess_first_bytes FROM edge"
-	" WHERE run = ?1 AND slice = ?2";
-
-static void read_row(sqlite3_stmt *stmt, struct comm_edge *row)
+static void read_row(sqlite3_stmt *stmt, bool by_time, struct comm_edge *row)
 {
 	row->src_thread = comm_id_column(stmt, 0);
 	row->dst_thread = comm_id_column(stmt, 1);
@@ -240,35 +204,50 @@ static void read_row(sqlite3_stmt *stmt, struct comm_edge *row)
 	row->bytes = sqlite3_column_double(stmt, 7);
 	row->variance = sqlite3_column_double(stmt, 8);
 	row->guess_bytes = sqlite3_column_double(stmt, 9);
+	row->drawn_variance = sqlite3_column_double(stmt, 10);
+	if (by_time)
+		comm_ages_unpack(sqlite3_column_blob(stmt, 11),
+				 (size_t)sqlite3_column_bytes(stmt, 11),
+				 row->bytes - row->guess_bytes, &row->ages);
+}
+
+static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt *rows)
+{
+	bool by_time = comm_fold_by_time(&work->fold);
+	struct comm_edge row = {0};
+	int rc, code = comm_fold_slice(&work->fold, slice);
+
+	sqlite3_bind_int64(rows, 2, slice->id);
+	while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+		read_row(rows, by_time, &row);
+		if (slice->parts)
+			comm_fold_strands(&work->fold, sqlite3_column_blob(rows, 12),
+					  (size_t)sqlite3_column_bytes(rows, 12));
+		code = comm_fold_row(&work->fold, &row, comm_filter_takes(&work->filter, &row));
+	}
+	if (!code && rc != SQLITE_DONE)
+		code = comm_schema_errno(work->reader->db);
+	sqlite3_reset(rows);
+	return code;
 }
 
 static int scan(struct work *work)
 {
-	sqlite3 *db = work->reader->db;
-	struct comm_edge row = {0};
-	sqlite3_stmt *stmt;
-	int rc, code = 0;
+	sqlite3_stmt *rows[2] = {NULL, NULL}; /* of plain slices, and of those with strands */
+	int code = 0;
 
-	if (sqlite3_prepare_v2(db, work->query->first_read ? first_edges_sql : edges_sql, -1, &stmt,
-			       NULL) != SQLITE_OK)
-		return comm_schema_errno(db);
-	sqlite3_bind_int64(stmt, 1, work->report->run->id);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {
 		const struct comm_slices_one *slice = &work->slices.slice[i];
+		bool strands = slice->parts;
 
 		if (!slice->taken)
 			continue;
-		code = comm_fold_slice(&work->fold, slice);
-		sqlite3_bind_int64(stmt, 2, slice->id);
-		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-			read_row(stmt, &row);
-			code = comm_fold_row(&work->fold, &row, is_wanted(work, &row));
-		}
-		if (!code && rc != SQLITE_DONE)
-			code = comm_schema_errno(db);
-		sqlite3_reset(stmt);
+		code = prepare_rows(work, strands, &rows[strands]);
+		if (!code)
+			code = scan_slice(work, slice, rows[strands]);
 	}
-	sqlite3_finalize(stmt);
+	sqlite3_finalize(rows[0]);
+	sqlite3_finalize(rows[1]);
 	return code;
 }
 
@@ -288,9 +267,8 @@ static int build(struct work *work, char **err)
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
-		code = find_threads(work, work->query->thread, &work->wanted, err);
-	if (!code)
-		code = find_threads(work, work->query->writer, &work->writers, err);
+		code = comm_filter_open(&work->filter, work->query, work->reader, report->run->id,
+					err);
 	if (code)
 		return code;
 	code = scan(work);
@@ -303,13 +281,15 @@ static int build(struct work *work, char **err)
 					&report->n_places);
 	if (!code)
 		code = comm_fold_finish(&work->fold);
+	if (code)
+		return comm_reader_fail_db(work->reader, err, code);
 	if (!code && work->whole->texts.failed)
-		code = -ENOMEM;
-	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
+		code = comm_reader_fail_db(work->reader, err, -ENOMEM);
+	return code;
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, places) + sizeof(uint64_t) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, totals) + sizeof(uint64_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */
@@ -353,8 +333,7 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *thei
 	comm_fold_deinit(&work.fold);
 	comm_reader_release(reader);
 	comm_slices_deinit(&work.slices);
-	free(work.wanted);
-	free(work.writers);
+	comm_filter_close(&work.filter);
 	if (code) {
 		comm_report_free(work.report);
 		return code;

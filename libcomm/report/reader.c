@@ -197,7 +197,7 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 	struct comm_slices slices;
 	int code;
 
-	code = comm_slices_load(reader->db, run->id, 0, UINT64_MAX, UINT64_MAX, &slices);
+	code = comm_slices_load(reader->db, run->id, 0, UINT64_MAX, UINT64_MAX, false, &slices);
 	if (code)
 		return code;
 	for (size_t i = 0; i < slices.n; i++) {

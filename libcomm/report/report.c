@@ -33,6 +33,10 @@ void comm_report_free(struct comm_report *report)
 	free(whole->slices);
 	free(whole->origins);
 	free(whole->places);
+	free(whole->cachelines);
+	free(whole->cacheline_uses);
+	free(whole->counts);
+	free(whole->totals);
 	free(whole);
 }
 
@@ -43,7 +47,19 @@ const struct comm_node *comm_report_node_at(const struct comm_report *report, si
 
 const struct comm_report_edge *comm_report_edge_at(const struct comm_report *report, size_t i)
 {
-	return i < report->n_edges ? &whole_of(report)->edges[i] : NULL;
+	return i < report->n_edges ? &whole_of(report)->edges[i].edge : NULL;
+}
+
+void comm_report_intervals(const struct comm_report *report, double confidence,
+			   struct comm_interval *ret)
+{
+	const struct comm_report_whole *whole = whole_of(report);
+	struct comm_intervals intervals;
+
+	comm_intervals_init(&intervals, &whole->error_model, &whole->blocks, confidence);
+	for (size_t i = 0; i < report->n_edges; i++)
+		comm_intervals_state(&intervals, &whole->edges[i].estimate,
+				     whole->edges[i].edge.share, &ret[i]);
 }
 
 const struct comm_report_loss *comm_report_loss_at(const struct comm_report *report, size_t i)
@@ -69,4 +85,26 @@ const struct comm_report_origin *comm_report_origin_at(const struct comm_report 
 const struct comm_report_place *comm_report_place_at(const struct comm_report *report, size_t i)
 {
 	return i < report->n_places ? &whole_of(report)->places[i] : NULL;
+}
+
+const struct comm_report_cacheline *comm_report_cacheline_at(const struct comm_report *report,
+							     size_t i)
+{
+	return i < report->n_cachelines ? &whole_of(report)->cachelines[i] : NULL;
+}
+
+const struct comm_report_cacheline_use *
+comm_report_cacheline_use_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_cacheline_uses ? &whole_of(report)->cacheline_uses[i] : NULL;
+}
+
+const struct comm_report_count *comm_report_count_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_counts ? &whole_of(report)->counts[i] : NULL;
+}
+
+const struct comm_report_total *comm_report_total_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_totals ? &whole_of(report)->totals[i] : NULL;
 }

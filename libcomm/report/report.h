@@ -9,7 +9,9 @@
 
 #include <comm/comm.h>
 
+#include "blocks.h"
 #include "error_model.h"
+#include "interval.h"
 #include "texts.h"
 
 /* Where the bytes that were read went, in the order of comm_report_part_at(). */
@@ -23,18 +25,29 @@ enum comm_part {
 	COMM_PARTS,
 };
 
+/* An edge, and what its interval is made of. */
+struct comm_report_stated {
+	struct comm_report_edge edge; /* first member: edges are put in order by themselves */
+	struct comm_estimate estimate;
+};
+
 struct comm_report_whole {
 	struct comm_report shown; /* first member: programs hold a pointer to it */
 	struct comm_run run;
 	struct comm_error_model error_model; /* of the run's estimator */
 	struct comm_node *nodes;
-	struct comm_report_edge *edges;
+	struct comm_report_stated *edges;
+	struct comm_blocks blocks; /* of the estimates' sums */
 	struct comm_report_loss *losses;
 	struct comm_report_slice *slices;
 	struct comm_report_part parts[COMM_PARTS];
 	struct comm_report_origin *origins;
 	struct comm_report_place *places;
-	struct comm_texts texts; /* names and keys that nodes, losses and places point to */
+	struct comm_report_cacheline *cachelines;
+	struct comm_report_cacheline_use *cacheline_uses;
+	struct comm_report_count *counts;
+	struct comm_report_total *totals;
+	struct comm_texts texts; /* names, keys and nodes that the others point to */
 };
 
 /* NULL when there is no memory.  Freed by comm_report_free(&whole->shown). */

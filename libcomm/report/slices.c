@@ -9,6 +9,29 @@
 
 enum { COVER_FIRST = 256 };
 
+/* At most all of a slice, whatever the store says: it is told in steps. */
+static uint64_t disabled_ns(uint64_t length_ns, int64_t ms)
+{
+	if (ms <= 0)
+		return 0;
+	return (uint64_t)ms > length_ns / 1000000 ? length_ns : (uint64_t)ms * 1000000;
+}
+
+/* The bytes without a writer may have no strands of their own: then there are none. */
+static void read_strands(sqlite3_stmt *stmt, struct comm_slices_one *slice)
+{
+	const uint8_t *packed = sqlite3_column_blob(stmt, 17);
+	int n = sqlite3_column_bytes(stmt, 17);
+
+	if (n < COMM_STRANDS_PACKED || !comm_strands_unpack(packed, slice->enabled_share))
+		return;
+	if (n < 2 * COMM_STRANDS_PACKED ||
+	    !comm_strands_unpack(packed + COMM_STRANDS_PACKED, slice->unwritten_share))
+		memcpy(slice->unwritten_share, slice->enabled_share,
+		       sizeof(slice->unwritten_share));
+	slice->parts = sqlite3_column_int64(stmt, 16);
+}
+
 static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 {
 	memset(slice, 0, sizeof(*slice));
@@ -27,9 +50,13 @@ static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 	slice->crossing_bytes = sqlite3_column_double(stmt, 12);
 	slice->crossing_first_bytes = sqlite3_column_double(stmt, 13);
 	slice->setup_ns = sqlite3_column_int64(stmt, 14);
+	slice->enabled_ns = slice->end_ns - slice->start_ns;
+	slice->enabled_ns -= disabled_ns(slice->enabled_ns, sqlite3_column_int64(stmt, 15));
+	if (sqlite3_column_int64(stmt, 16) > 0)
+		read_strands(stmt, slice);
 }
 
-static int load(sqlite3_stmt *stmt, struct comm_slices *slices)
+static int load(sqlite3_stmt *stmt, bool strands, struct comm_slices *slices)
 {
 	size_t capacity = 0;
 	int rc;
@@ -44,7 +71,10 @@ static int load(sqlite3_stmt *stmt, struct comm_slices *slices)
 				return -ENOMEM;
 			slices->slice = grown;
 		}
-		read_slice(stmt, &slices->slice[slices->n++]);
+		read_slice(stmt, &slices->slice[slices->n]);
+		if (!strands)
+			slices->slice[slices->n].parts = 0;
+		slices->n++;
 	}
 	return rc == SQLITE_DONE ? 0 : comm_schema_errno(sqlite3_db_handle(stmt));
 }
@@ -65,7 +95,8 @@ static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns,
 		if (slice->start_ns < done_ns)
 			continue;
 		if ((slice->start_ns >= from_ns && slice->end_ns <= to_ns &&
-		     slice->end_ns - slice->start_ns <= max_ns) ||
+		     (slice->end_ns - slice->start_ns) / (slice->parts ? slice->parts : 1) <=
+			     max_ns) ||
 		    slice->leaf) {
 			slice->taken = true;
 			done_ns = slice->end_ns;
@@ -74,7 +105,7 @@ static void choose(struct comm_slices *slices, uint64_t from_ns, uint64_t to_ns,
 }
 
 int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns, uint64_t max_ns,
-		     struct comm_slices *ret)
+		     bool strands, struct comm_slices *ret)
 {
 	struct comm_slices slices = {0};
 	sqlite3_stmt *stmt;
@@ -84,7 +115,9 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 			       "SELECT id, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
 			       " daemon_ns, target_ns, edges, unwritten_bytes,"
 			       " unwritten_first_bytes, crossing_bytes, crossing_first_bytes,"
-			       " setup_ns"
+			       " setup_ns,"
+			       " (SELECT n FROM loss WHERE loss.run = slice.run AND loss.slice ="
+			       "  slice.id AND cause = 'disabled_ms'), parts, strands"
 			       " FROM slice WHERE run = ?1 AND start_ns < ?3 AND end_ns > ?2"
 			       " ORDER BY start_ns, level DESC",
 			       -1, &stmt, NULL) != SQLITE_OK)
@@ -92,7 +125,7 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 	sqlite3_bind_int64(stmt, 1, run);
 	sqlite3_bind_int64(stmt, 2, from_ns);
 	sqlite3_bind_int64(stmt, 3, to_ns > INT64_MAX ? INT64_MAX : to_ns);
-	err = load(stmt, &slices);
+	err = load(stmt, strands, &slices);
 	sqlite3_finalize(stmt);
 	if (err) {
 		comm_slices_deinit(&slices);

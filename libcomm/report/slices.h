@@ -13,13 +13,19 @@
 
 #include <sqlite3.h>
 
+#include "strand.h"
+
 struct comm_slices_one {
 	int64_t id;
 	uint64_t start_ns, end_ns;
 	uint64_t samples, bursts, accesses;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns, edges;
+	uint64_t enabled_ns; /* of its time; the user had sampling disabled in the rest */
 	double unwritten_bytes, unwritten_first_bytes;
 	double crossing_bytes, crossing_first_bytes;
+	/* In how many parts it was dealt out to strands, and these; 0: in none. */
+	uint64_t parts;
+	double enabled_share[COMM_STRANDS], unwritten_share[COMM_STRANDS];
 	bool taken; /* is part of the cover */
 	bool leaf;  /* no narrower slice of its time is in the store */
 };
@@ -31,10 +37,11 @@ struct comm_slices {
 
 /*
  * from_ns, to_ns: CLOCK_MONOTONIC, the end exclusive; the range grows to whole slices.
- * The cover has no slice wider than max_ns where the store has narrower ones.
+ * The cover has no slice wider than max_ns where the store has narrower ones.  Where strands will
+ * do, a slice counts as no wider than its parts are on average; else it has none.
  */
 int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns, uint64_t max_ns,
-		     struct comm_slices *ret);
+		     bool strands, struct comm_slices *ret);
 void comm_slices_deinit(struct comm_slices *slices);
 
 #endif

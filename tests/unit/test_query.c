@@ -340,6 +340,39 @@ static void test_floor(void **state)
 	comm_report_free(report);
 }
 
+/* Time in which sampling was disabled is none: not in rates, nor as a part of the run. */
+static void test_disabled(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){0});
+	uint64_t range_ns = report->to_ns - report->from_ns;
+	size_t n_losses = report->n_losses, n_blocks = report->n_blocks;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(report->enabled_ns, range_ns);
+	comm_report_free(report);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	/* A quarter of the first slice; the last one as a whole, told as more than it has. */
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "INSERT INTO loss SELECT run, id, 'disabled_ms',"
+			     " (end_ns - start_ns) / 4000000 FROM slice ORDER BY id LIMIT 1;"
+			     "INSERT INTO loss SELECT run, id, 'disabled_ms', 1 << 60 FROM slice"
+			     " ORDER BY id DESC LIMIT 1;"
+			     "UPDATE run SET floor = 0.2",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
+	report = ask((struct comm_query){0});
+	assert_int_equal(report->to_ns - report->from_ns, range_ns);
+	assert_int_equal(report->enabled_ns, range_ns - range_ns / n_blocks * 5 / 4);
+	assert_int_equal(report->n_losses, n_losses);
+	assert_int_equal(report->n_blocks, n_blocks - 1);
+	assert_true(fabs(report->overhead_allowed - 0.2 * report->enabled_ns / report->target_ns) <
+		    1e-9);
+	comm_report_free(report);
+	sqlite3_close(db);
+}
+
 static void test_thread_by_label(void **state)
 {
 	struct comm_report *report = ask((struct comm_query){.thread = "beta/12"});
@@ -678,6 +711,31 @@ static void test_intervals(void **state)
 }
 
 /* A variance between blocks is that of the sum, whatever the blocks' lengths. */
+/* Of another confidence: what a query for it says. */
+static void test_intervals_of_a_report(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = "function", .self = true});
+	struct comm_report *sure =
+		ask((struct comm_query){.by = "function", .self = true, .confidence = 0.99});
+	struct comm_interval interval[16];
+
+	(void)state;
+	assert_in_range(report->n_edges, 2, 16);
+	assert_int_equal(sure->n_edges, report->n_edges);
+	comm_report_intervals(report, 0.99, interval);
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(sure, i);
+
+		assert_true(edge->low < comm_report_edge_at(report, i)->low);
+		assert_true(interval[i].low == edge->low && interval[i].high == edge->high);
+		assert_true(interval[i].share_low == edge->share_low &&
+			    interval[i].share_high == edge->share_high);
+		assert_true(interval[i].noise == edge->noise);
+	}
+	comm_report_free(report);
+	comm_report_free(sure);
+}
+
 static void test_blocks(void **state)
 {
 	const double t90[] = {6.3137515, 2.9199856, 2.3533634, 2.1318468, 2.0150484, 1.9431803};
@@ -826,6 +884,7 @@ int main(void)
 		TEST(test_across),
 		TEST(test_roles),
 		TEST(test_floor),
+		TEST(test_disabled),
 		TEST(test_thread_by_label),
 		TEST(test_first_read),
 		TEST(test_by_function),
@@ -841,6 +900,7 @@ int main(void)
 		TEST(test_plans),
 		TEST(test_hostile_store),
 		cmocka_unit_test(test_intervals),
+		TEST(test_intervals_of_a_report),
 		cmocka_unit_test(test_blocks),
 	};
 

@@ -190,6 +190,192 @@ static void test_roll_up_keeps_sums(void **state)
 	comm_report_free(report);
 }
 
+enum { VARIED = 300 };
+
+/* Each second another load, if it is not steady; in four seconds sampling was disabled, and in others for a while. */
+static void make_varied(uint32_t row_cap, uint32_t n_edges, bool steady)
+{
+	struct comm_naming naming = made_naming(names);
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	c.row_cap = row_cap;
+	c.rollup_ns = 2 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < VARIED; i++) {
+		bool off = i / 4 == 5;
+		struct comm_slice_info info = {
+			.start_ns = START + i * SECOND,
+			.end_ns = START + (i + 1) * SECOND,
+			.bursts = 50,
+			.unwritten = {i % 11 * 1000, 0},
+			.loss = {[COMM_LOSS_DISABLED] = off	 ? 1000
+							: steady ? 0
+								 : i % 5 * 100}};
+		struct comm_edge edges[400];
+
+		fill(edges, 400, 1);
+		for (uint32_t j = 0; j < n_edges; j++) {
+			/* Most is written by the first thread, so that something is resolved. */
+			edges[j].bytes *= j % 8 ? 1 : 100;
+			if (!steady)
+				edges[j].bytes *= (double)(1 + comm_hash_word(i * 1000 + j) % 100);
+			if (!steady && j % 3 == 0)
+				edges[j].guess_bytes = edges[j].bytes / (2 + i % 3);
+			edges[j].bursts = 2;
+		}
+		assert_int_equal(
+			comm_store_write_slice(store, &info, edges, off ? 0 : n_edges, &naming), 0);
+	}
+	assert_int_equal(comm_store_end_run(store, START + VARIED * SECOND, "duration"), 0);
+	comm_store_close(store);
+}
+
+static void assert_near(double a, double b)
+{
+	if (fabs(a - b) > 1e-5 * fabs(b))
+		fail_msg("%.9g is not %.9g", a, b);
+}
+
+static void assert_same(const struct comm_report *a, const struct comm_report *b)
+{
+	assert_int_equal(a->n_edges, b->n_edges);
+	assert_int_equal(a->n_unresolved, b->n_unresolved);
+	assert_true(a->n_edges > 0);
+	for (size_t i = 0; i < a->n_edges; i++) {
+		const struct comm_report_edge *x = comm_report_edge_at(a, i);
+		const struct comm_report_edge *y = comm_report_edge_at(b, i);
+
+		assert_string_equal(comm_report_node_at(a, x->from)->id,
+				    comm_report_node_at(b, y->from)->id);
+		assert_near(x->bytes, y->bytes);
+		assert_near(x->low, y->low);
+		assert_near(x->high, y->high);
+		assert_near(x->share_low, y->share_low);
+		assert_near(x->noise, y->noise);
+		assert_int_equal(x->resolved, y->resolved);
+		assert_in_range(x->slices, 4, y->slices);
+	}
+	for (size_t i = 0; comm_report_part_at(a, i); i++) {
+		assert_near(comm_report_part_at(a, i)->share, comm_report_part_at(b, i)->share);
+		assert_near(comm_report_part_at(a, i)->share_low,
+			    comm_report_part_at(b, i)->share_low);
+	}
+}
+
+/* What a report on wide slices states is what one on their parts would, its blocks are the same. */
+static void test_strands_stand_for_parts(void **state)
+{
+	const struct comm_query queries[] = {
+		{.size = sizeof(struct comm_query)},
+		{.size = sizeof(struct comm_query), .by = "function"},
+		{.size = sizeof(struct comm_query), .by = "thread,object", .self = true},
+		{.size = sizeof(struct comm_query), .thread = "12"},
+		/* The rest of the second wide slice, the third, and a part of none. */
+		{.size = sizeof(struct comm_query), .from_ns = 60 * SECOND, .self = true},
+		/* Without strands. */
+		{.size = sizeof(struct comm_query), .first_read = true},
+		{.size = sizeof(struct comm_query), .guess = true},
+	};
+	enum { N = sizeof(queries) / sizeof(*queries) };
+	struct comm_report *wide[N];
+
+	(void)state;
+	make_varied(1000, 400, false);
+	/* Sixty parts but those without sampling; all of the run. */
+	assert_true(query("SELECT min(parts) FROM slice WHERE level = 2") == 30);
+	assert_true(query("SELECT max(parts) FROM slice WHERE level = 2") == 60);
+	assert_true(query("SELECT parts FROM slice WHERE level = 3") == 148);
+	assert_true(query("SELECT count(*) FROM slice WHERE level < 2 AND parts + length(strands)"
+			  " > 0") == 0);
+	for (int i = 0; i < N; i++)
+		wide[i] = report_of(&queries[i]);
+	assert_true(wide[0]->n_unresolved < wide[0]->n_edges);
+	sql("DELETE FROM slice WHERE level > 1");
+	for (int i = 0; i < N; i++) {
+		struct comm_report *narrow = report_of(&queries[i]);
+
+		assert_same(wide[i], narrow);
+		comm_report_free(narrow);
+		comm_report_free(wide[i]);
+	}
+}
+
+/* Cells that stand for others make sums by sites less certain, not those by threads. */
+static void test_drawn_cells(void **state)
+{
+	struct comm_query q = COMM_QUERY_INIT;
+	struct comm_report *all, *drawn;
+
+	(void)state;
+	make_varied(1000, 400, true);
+	all = report_of(&q);
+	unlink(path);
+	make_varied(100, 400, true);
+	assert_true(query("SELECT sum(drawn_variance) FROM edge") > 0);
+	drawn = report_of(&q);
+	assert_same(all, drawn);
+	comm_report_free(all);
+	comm_report_free(drawn);
+}
+
+static void test_packed_strands(void **state)
+{
+	static const struct comm_strands bad[] = {
+		{{0}}, {{2, -1}}, {{1, NAN}}, {{INFINITY}}, {{-INFINITY}}};
+	const struct comm_strands good = {{1, 2, 0, 5, 0, 0, 0, 8}};
+	uint8_t packed[COMM_STRANDS_PACKED];
+	double share[COMM_STRANDS];
+
+	(void)state;
+	comm_strands_pack(&good, packed);
+	assert_true(comm_strands_unpack(packed, share));
+	for (int i = 0; i < COMM_STRANDS; i++)
+		assert_true(share[i] == good.sum[i] / 16);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		comm_strands_pack(&bad[i], packed);
+		assert_false(comm_strands_unpack(packed, share));
+	}
+}
+
+/* Strands that no writer makes: such slices are taken by their parts, such rows by time alone. */
+static void test_hostile_strands(void **state)
+{
+	static const char *const hostile[] = {
+		"UPDATE slice SET strands = x'00'",
+		"UPDATE slice SET strands = zeroblob(32)",
+		"UPDATE slice SET parts = -1",
+		"UPDATE slice SET parts = 9223372036854775807",
+		"UPDATE slice SET parts = 148, strands = x'0000c07f' || zeroblob(28)",
+		"UPDATE slice SET strands = (SELECT strands FROM slice WHERE level = 3)",
+		"UPDATE edge SET strands = x'000080bf0000807f' || zeroblob(24)",
+		"UPDATE edge SET strands = x'ff'",
+	};
+	struct comm_query q = {.size = sizeof(q), .self = true};
+	struct comm_report *report;
+	double bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
+		make_varied(1000, 100, false);
+		report = report_of(&q);
+		bytes = report->total_bytes;
+		comm_report_free(report);
+		sql(hostile[i]);
+		report = report_of(&q);
+		assert_near(report->total_bytes, bytes);
+		for (size_t j = 0; j < report->n_edges; j++) {
+			const struct comm_report_edge *edge = comm_report_edge_at(report, j);
+
+			assert_true(edge->low >= 0 && edge->low <= edge->bytes);
+			assert_true(edge->high >= edge->bytes);
+		}
+		comm_report_free(report);
+		unlink(path);
+	}
+}
+
 static int write_placements(struct comm_store *store, int second, const struct comm_placement *p,
 			    size_t n)
 {
@@ -274,6 +460,92 @@ static void test_placements_are_capped(void **state)
 	comm_store_close(store);
 }
 
+static const char *const counters[] = {COMM_COUNTER_CPU, "page-faults", COMM_COUNTER_SAMPLED};
+
+static int write_counts(struct comm_store *store, int second, const struct comm_count *c, size_t n)
+{
+	struct comm_slice_info info = {.start_ns = START + second * SECOND,
+				       .end_ns = START + (second + 1) * SECOND,
+				       .count = c,
+				       .n_counts = n,
+				       .counter = counters,
+				       .n_counters = 3};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, NULL, 0, &naming);
+}
+
+#define COUNTS " FROM count JOIN counter k ON k.id = counter JOIN slice s ON s.id = slice WHERE "
+
+static void test_counts_are_summed(void **state)
+{
+	const uint32_t region = made_region(names, 0, "parse");
+	const struct comm_count some[] = {
+		{.thread = 1, .counter = 0, .value = 5e8},
+		{.thread = 1, .counter = 1, .value = 3, .enabled_ns = 100, .running_ns = 25},
+		{.thread = 1, .region = region, .counter = 2, .value = 4e8},
+		{.thread = 4000000000U, .counter = 1, .value = 9},
+		/* Of no counter, and of no number: dropped. */
+		{.thread = 1, .counter = 3, .value = 1e9},
+		{.thread = 2, .counter = 1, .value = NAN},
+	};
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	(void)state;
+	c.detail_ns = 120 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 400; i++)
+		assert_int_equal(write_counts(store, i, some, 6), 0);
+	assert_true(query("SELECT value" COUNTS "s.start_ns = 1399000000000 AND level = 0"
+			  " AND thread = 1 AND k.name = 'cpu-time-ns'") == 5e8);
+	assert_true(query("SELECT value" COUNTS "s.start_ns = 1399000000000 AND level = 0"
+			  " AND thread = 0 AND k.name = 'page-faults'") == 9);
+	assert_true(query("SELECT count(*)" COUNTS "s.start_ns = 1399000000000 AND level = 0") ==
+		    4);
+	/* Wide slices have the sums, and the counts they repeat are deleted with their slice. */
+	assert_true(query("SELECT running_ns" COUNTS "s.start_ns = 1060000000000 AND level = 1"
+			  " AND thread = 1 AND k.name = 'page-faults'") == 60 * 25);
+	assert_true(query("SELECT value" COUNTS "s.start_ns = 1060000000000 AND region ="
+			  " (SELECT id FROM region WHERE name = 'parse')") == 60 * 4e8);
+	assert_true(query("SELECT count(*) FROM count WHERE slice NOT IN (SELECT id FROM slice)") ==
+		    0);
+	assert_true(query("SELECT count(*)" COUNTS "s.start_ns = 1060000000000") == 4);
+	assert_int_equal(comm_store_end_run(store, START + 400 * SECOND, "duration"), 0);
+	assert_true(query("SELECT sum(value)" COUNTS "level = 2 AND k.name = 'page-faults'") ==
+		    400 * 12);
+	comm_store_close(store);
+}
+
+/* The row cap: the smallest shares of each counter lose their thread, and no sum changes. */
+static void test_counts_are_capped(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_count many[38 * 2] = {0};
+	struct comm_store *store;
+
+	(void)state;
+	c.row_cap = 40;
+	store = open_store(&c);
+	begin(store);
+	for (uint32_t i = 0; i < 38; i++) {
+		/* In one counter thread 38 has most, in the other thread 1. */
+		many[2 * i] = (struct comm_count){.thread = 1 + i, .value = 1e6 * (i + 1)};
+		many[2 * i + 1] =
+			(struct comm_count){.thread = 1 + i, .counter = 1, .value = 38 - i};
+	}
+	assert_int_equal(write_counts(store, 0, many, 76), 0);
+	assert_true(query("SELECT count(*) FROM count WHERE thread <> 0") == 40);
+	assert_true(query("SELECT count(*) FROM count") == 42);
+	assert_true(query("SELECT min(thread)" COUNTS "thread > 0 AND k.name = 'cpu-time-ns'") ==
+		    19);
+	assert_true(query("SELECT max(thread)" COUNTS "k.name = 'page-faults'") == 20);
+	assert_true(query("SELECT sum(value)" COUNTS "k.name = 'page-faults'") == 38 * 39 / 2);
+	assert_true(query("SELECT n FROM loss WHERE cause = 'cells_folded'") == 76 - 40);
+	comm_store_close(store);
+}
+
 static int write_origins(struct comm_store *store, int second, const struct comm_origin *o,
 			 size_t n)
 {
@@ -293,7 +565,8 @@ static void test_origins_are_summed(void **state)
 		{1,
 		 2,
 		 1,
-		 {[COMM_FROM_OWN] = {5, 500, 500, 2000}, [COMM_FROM_MODIFIED] = {1, 100, 0, 0}}, 0},
+		 {[COMM_FROM_OWN] = {5, 500, 500, 2000}, [COMM_FROM_MODIFIED] = {1, 100, 0, 0}},
+		 0},
 		{2, 3, 1, {[COMM_FROM_MEMORY] = {7, 700, 0, 0}}, 0},
 		{1, 2, 1, {[COMM_FROM_OWN] = {1, 50, 50, 300}}, 0},
 		{4000000000U, 2, 3999999999U, {[COMM_FROM_UNKNOWN] = {9, 900, 0, 0}}, 0},
@@ -534,8 +807,14 @@ int main(void)
 		TEST(test_more_cells_show_no_less),
 		TEST(test_more_pairs_than_rows),
 		TEST(test_roll_up_keeps_sums),
+		TEST(test_strands_stand_for_parts),
+		TEST(test_drawn_cells),
+		TEST(test_packed_strands),
+		TEST(test_hostile_strands),
 		TEST(test_placements_are_summed),
 		TEST(test_placements_are_capped),
+		TEST(test_counts_are_summed),
+		TEST(test_counts_are_capped),
 		TEST(test_origins_are_summed),
 		TEST(test_origins_are_capped),
 		TEST(test_quota),

@@ -29,6 +29,7 @@ static int function_describe(struct comm_grouping_use *use, sqlite3_stmt *row,
 	node->module = comm_texts_keep(use->texts, row, 1);
 	node->build_id = comm_texts_keep(use->texts, row, 2);
 	node->start = sqlite3_column_int64(row, 3);
+	node->other = comm_function_is_unknown(node);
 	node->key =
 		comm_texts_format(use->texts, "function %s", comm_function_key(use->texts, node));
 	return 0;

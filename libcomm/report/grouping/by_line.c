@@ -32,9 +32,15 @@ static int line_describe(struct comm_grouping_use *use, sqlite3_stmt *row, struc
 	node->source = comm_texts_keep(texts, row, 4);
 	node->line = sqlite3_column_int64(row, 5);
 	node->inlined = comm_texts_keep(texts, row, 6);
+	node->call_source = comm_texts_keep(texts, row, 7);
+	node->call_line = sqlite3_column_int64(row, 8);
+	node->other = comm_function_is_unknown(node);
 	node->key = comm_texts_format(texts, "line %s %s:%u%s%s", comm_function_key(texts, node),
 				      node->source, node->line, *node->inlined ? " " : "",
 				      node->inlined);
+	if (*node->call_source)
+		node->key = comm_texts_format(texts, "%s at %s:%u", node->key, node->call_source,
+					      node->call_line);
 	return 0;
 }
 
@@ -49,7 +55,8 @@ const struct comm_grouping_ops comm_grouping_line = {
 	.letter = 'l',
 	.open = line_open,
 	.at = line_at,
-	.sql = "SELECT f.name, f.module, f.build_id, f.start, s.source, s.line, s.inlined"
-	       " FROM site s JOIN function f ON f.id = s.function WHERE ?1 AND s.id = ?2",
+	.sql = "SELECT f.name, f.module, f.build_id, f.start, s.source, s.line, s.inlined,"
+	       " s.call_source, s.call_line FROM site s JOIN function f ON f.id = s.function WHERE "
+	       "?1 AND s.id = ?2",
 	.describe = line_describe,
 };

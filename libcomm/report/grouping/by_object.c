@@ -50,7 +50,7 @@ static const char *kind_name(int64_t kind)
 		[COMM_OBJECT_OTHER] = "other",	 [COMM_OBJECT_STATIC] = "static",
 		[COMM_OBJECT_DATA] = "data",	 [COMM_OBJECT_HEAP] = "heap",
 		[COMM_OBJECT_STACK] = "stack",	 [COMM_OBJECT_ANON] = "anonymous",
-		[COMM_OBJECT_SHARED] = "shared",
+		[COMM_OBJECT_SHARED] = "shared", [COMM_OBJECT_MARKED] = "marked",
 	};
 
 	return kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind]
@@ -84,6 +84,20 @@ static int describe_key(struct comm_grouping_use *use, struct comm_node *node)
 	return 0;
 }
 
+/*
+ * A stack is met before its thread has the name that it gives itself, so it is called by what the
+ * run came to know of its thread.
+ */
+static int describe_stack(struct comm_grouping_use *use, struct comm_node *node)
+{
+	const char *called;
+	int code = comm_thread_keys_called(use->state, node->tgid, node->tid, use->texts, &called);
+
+	if (!code && *called)
+		node->name = comm_texts_format(use->texts, "stack of %s/%u", called, node->tid);
+	return code;
+}
+
 static int object_describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct comm_node *node)
 {
 	node->name = comm_texts_keep(use->texts, row, 0);
@@ -93,6 +107,12 @@ static int object_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 	node->size_bytes = sqlite3_column_int64(row, 4);
 	node->tid = sqlite3_column_int64(row, 5);
 	node->tgid = sqlite3_column_int64(row, 6);
+	if (sqlite3_column_int64(row, 3) == COMM_OBJECT_STACK && node->tid) {
+		int code = describe_stack(use, node);
+
+		if (code)
+			return code;
+	}
 	return describe_key(use, node);
 }
 

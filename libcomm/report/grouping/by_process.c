@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --by-process: all threads of a process as one, called as its main thread is. */
+/* --by-process: all threads of a process as one, called as its main thread is, or by its title. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "grouping.h"
+#include "thread_keys.h"
 
 /* A process has the id of its main thread, or of the first seen if that was never seen. */
 #define MAIN_FIRST "OVER (PARTITION BY tgid ORDER BY tid <> tgid, start_ns, id)"
@@ -12,8 +13,9 @@ static const char main_sql[] =
 	"SELECT id, first_value(id) " MAIN_FIRST " FROM thread WHERE run = ?1";
 /* A process's number among those of its name, for its key, as for threads (thread_keys.c). */
 static const char ordinal_sql[] =
-	"SELECT id, row_number() OVER (PARTITION BY name ORDER BY start_ns, tgid)"
-	" FROM (SELECT id, name, tgid, min(start_ns) OVER (PARTITION BY tgid) AS start_ns,"
+	"SELECT id, row_number() OVER (PARTITION BY called ORDER BY start_ns, tgid)"
+	" FROM (SELECT id," COMM_THREAD_KEYED
+	"AS called, tgid, min(start_ns) OVER (PARTITION BY tgid) AS start_ns,"
 	" row_number() " MAIN_FIRST " AS nth FROM thread WHERE run = ?1) WHERE nth = 1";
 
 static int process_open(struct comm_grouping_use *use, char **err)
@@ -58,7 +60,8 @@ static int process_describe(struct comm_grouping_use *use, sqlite3_stmt *row,
 	node->tgid = sqlite3_column_int64(row, 1);
 	/* Many processes may have one name. */
 	node->name = comm_texts_format(use->texts, "%s/%u", name, node->tgid);
-	node->key = comm_texts_format(use->texts, "process %s#%u", name, ordinal);
+	node->key = comm_texts_format(use->texts, "process %s#%u",
+				      comm_texts_keep(use->texts, row, 3), ordinal);
 	return 0;
 }
 
@@ -74,6 +77,8 @@ const struct comm_grouping_ops comm_grouping_process = {
 	.open = process_open,
 	.close = process_close,
 	.at = process_at,
-	.sql = "SELECT name, tgid, id FROM thread WHERE run = ?1 AND id = ?2",
+	.by_thread = true,
+	.sql = "SELECT" COMM_THREAD_CALLED ", tgid, id," COMM_THREAD_KEYED
+	       "FROM thread WHERE run = ?1 AND id = ?2",
 	.describe = process_describe,
 };

@@ -4,16 +4,12 @@
  * inside a region counts for it; of regions inside each other the former takes the innermost,
  * the latter the outermost, so that each byte counts once.
  */
-#include <errno.h>
-
 #include "grouping.h"
-#include "ids.h"
-#include "schema.h"
 
-static const char none_sql[] =
+static const char any_sql[] =
 	"SELECT 1 FROM region WHERE id > 1 AND EXISTS (SELECT 1 FROM edge WHERE run = ?1 AND"
-	" (dst_context IN (SELECT id FROM context WHERE region > 0) OR"
-	" src_context IN (SELECT id FROM context WHERE region > 0))) LIMIT 1";
+	" (dst_context IN (SELECT id FROM context WHERE region > 1) OR"
+	" src_context IN (SELECT id FROM context WHERE region > 1))) LIMIT 1";
 
 /*
  * A name has several regions if it stands within several others: the first is its node.  Of the
@@ -36,22 +32,11 @@ static const char outermost_sql[] =
 
 static int open_with(struct comm_grouping_use *use, const char *sql, char **err)
 {
-	sqlite3_stmt *any = NULL;
-	int rc, code = 0;
+	int code = comm_grouping_need(
+		use, any_sql,
+		"has no code regions: the program marked none, or its source does not see them",
+		err);
 
-	if (sqlite3_prepare_v2(use->reader->db, none_sql, -1, &any, NULL) != SQLITE_OK)
-		return comm_schema_errno(use->reader->db);
-	sqlite3_bind_int64(any, 1, use->run->id);
-	rc = sqlite3_step(any);
-	if (rc == SQLITE_DONE)
-		code = comm_reader_fail(
-			err, -ENODATA,
-			"run %lld has no code regions: the program marked none, or its source (%s) "
-			"does not see them",
-			(long long)use->run->id, use->run->source);
-	else if (rc != SQLITE_ROW)
-		code = comm_schema_errno(use->reader->db);
-	sqlite3_finalize(any);
 	return code ? code : comm_id_map_ask(&use->map, use->reader->db, sql);
 }
 

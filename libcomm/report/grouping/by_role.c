@@ -41,6 +41,7 @@ const struct comm_grouping_ops comm_grouping_role = {
 	.letter = 'g',
 	.open = role_open,
 	.at = role_at,
+	.by_thread = true,
 	.sql = "SELECT role FROM thread WHERE run = ?1 AND id = ?2",
 	.describe = role_describe,
 };

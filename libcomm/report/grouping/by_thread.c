@@ -58,6 +58,9 @@ const struct comm_grouping_ops comm_grouping_thread = {
 	.open = thread_open,
 	.close = thread_close,
 	.at = thread_at,
-	.sql = "SELECT name, tgid, tid, id, start_ns FROM thread WHERE run = ?1 AND id = ?2",
+	.by_thread = true,
+	.sql = "SELECT CASE title WHEN '' THEN name ELSE title || '/' || tid END, tgid, tid, id,"
+	       " start_ns FROM thread"
+	       " WHERE run = ?1 AND id = ?2",
 	.describe = thread_describe,
 };

@@ -33,14 +33,25 @@ static uint32_t *key_part(struct comm_edge *key, size_t i)
 	return fields[i];
 }
 
+static int refuse(const struct comm_grouping_use *use, char **err)
+{
+	return comm_reader_fail(
+		err, -EINVAL,
+		"'%s' joins what cannot be joined: at most %d of the groupings, "
+		"without cpu and node, and with one of phase, time, frame and frames",
+		use->by, COMM_JOINED_MAX);
+}
+
 static int joined_open(struct comm_grouping_use *use, char **err)
 {
 	struct joined *joined = calloc(1, sizeof(*joined));
 	const char *at = use->by;
+	int n_times = 0;
 	char name[32];
 	int code = 0;
 
 	use->state = joined;
+	use->by_thread = true;
 	if (!joined)
 		return -ENOMEM;
 	while (*at && !code) {
@@ -52,14 +63,16 @@ static int joined_open(struct comm_grouping_use *use, char **err)
 			name[len] = '\0';
 			ops = comm_grouping_find(name);
 		}
-		/* A grouping that asks for each slice may give an end several nodes. */
-		if (!ops || ops->slice || joined->n == COMM_JOINED_MAX)
-			return comm_reader_fail(err, -EINVAL,
-						"'%s' joins what cannot be joined: at most %d of "
-						"the groupings, without cpu",
-						use->by, COMM_JOINED_MAX);
+		if (!ops || ops->many || joined->n == COMM_JOINED_MAX)
+			return refuse(use, err);
 		code = comm_grouping_open(&joined->part[joined->n++].use, ops, name, use->reader,
 					  use->run, use->texts, err);
+		/* Of groupings by time an end may have several nodes. */
+		n_times += joined->part[joined->n - 1].use.by_time;
+		if (!code && n_times > 1)
+			return refuse(use, err);
+		use->by_time |= n_times;
+		use->by_thread &= joined->part[joined->n - 1].use.by_thread;
 		at += len + (at[len] == ',');
 	}
 	return code;
@@ -78,38 +91,103 @@ static void joined_close(struct comm_grouping_use *use)
 	free(joined);
 }
 
+static int joined_slice(struct comm_grouping_use *use, const struct comm_slices_one *slice)
+{
+	struct joined *joined = use->state;
+	int code = 0;
+
+	for (size_t i = 0; i < joined->n && !code; i++) {
+		struct comm_grouping_use *part = &joined->part[i].use;
+
+		if (part->ops->slice)
+			code = part->ops->slice(part, slice);
+	}
+	return code;
+}
+
 static int joined_at(struct comm_grouping_use *use, const struct comm_end *end,
 		     struct comm_shares *ret)
 {
 	struct joined *joined = use->state;
 	struct comm_edge *cell, key = {0};
+	struct comm_shares several;
+	size_t which = 0; /* the part with several nodes */
 	bool known = false;
 	int code = 0;
 
+	comm_shares_one(ret, COMM_ID_OTHER);
 	for (size_t i = 0; i < joined->n && !code; i++) {
 		struct comm_grouping_use *part = &joined->part[i].use;
-		struct comm_shares one;
+		struct comm_shares shares;
 
-		code = part->ops->at(part, end, &one);
+		code = part->ops->at(part, end, &shares);
 		if (code)
 			return code;
-		*key_part(&key, i) = one.one.id;
-		known |= one.one.id != COMM_ID_OTHER;
+		*key_part(&key, i) = shares.share[0].id;
+		known |= shares.share[0].id != COMM_ID_OTHER;
+		if (part->by_time) {
+			which = i;
+			ret->n = shares.n;
+			memcpy(several.own, shares.own, shares.n * sizeof(*shares.own));
+		}
 	}
-	comm_shares_one(ret, COMM_ID_OTHER);
 	if (!known)
 		return 0;
-	code = comm_edge_table_at(&joined->ids, &key, &cell);
-	if (!code)
-		ret->one.id = cell - joined->ids.edge + 1;
+	for (size_t i = 0; i < ret->n && !code; i++) {
+		if (ret->n > 1) {
+			*key_part(&key, which) = several.own[i].id;
+			ret->own[i].weight = several.own[i].weight;
+		}
+		code = comm_edge_table_at(&joined->ids, &key, &cell);
+		if (!code)
+			ret->own[i].id = cell - joined->ids.edge + 1;
+	}
 	return code;
 }
 
+/* What a thread reads in a phase is not mistaken for what it reads in another one. */
 static uint32_t joined_first(struct comm_grouping_use *use, uint32_t id)
 {
 	struct joined *joined = use->state;
+	uint32_t first = id, period = 0;
 
-	return id == COMM_ID_OTHER ? id : joined->ids.edge[id - 1].src_thread;
+	if (id == COMM_ID_OTHER)
+		return id;
+	first = joined->ids.edge[id - 1].src_thread;
+	for (size_t i = 1; i < joined->n && i < COMM_JOINED_MAX; i++)
+		if (joined->part[i].use.by_time)
+			period = *key_part(&joined->ids.edge[id - 1], i);
+	return first * (COMM_SHARES_OWN + 1) + period;
+}
+
+/*
+ * Of "thread,path" the paths of a thread are within each other, and the outermost ones within
+ * the thread, whose node has no path.
+ */
+static int joined_around(struct comm_grouping_use *use, uint32_t id, uint32_t *ret)
+{
+	struct joined *joined = use->state;
+	struct comm_edge *cell, key = {0};
+	bool is_within = false;
+	int code = 0;
+
+	*ret = COMM_ID_OTHER;
+	for (size_t i = 0; i < joined->n && !code; i++) {
+		struct comm_grouping_use *part = &joined->part[i].use;
+		uint32_t at = *key_part(&joined->ids.edge[id - 1], i);
+
+		if (part->ops->around && !is_within && at != COMM_ID_OTHER) {
+			code = part->ops->around(part, at, &at);
+			is_within = true;
+		}
+		*key_part(&key, i) = at;
+	}
+	if (code || !is_within)
+		return code;
+	code = comm_edge_table_at(&joined->ids, &key, &cell);
+	if (!code)
+		*ret = cell - joined->ids.edge + 1;
+	return code;
 }
 
 static int part_node(struct joined_part *part, uint32_t id, const struct comm_node **ret)
@@ -152,7 +230,13 @@ static int joined_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 				 &parts[i]);
 		if (code)
 			break;
+		if (joined->part[i].use.by_time) {
+			node->from_ns = parts[i]->from_ns;
+			node->to_ns = parts[i]->to_ns;
+		}
 		node->key = comm_texts_format(use->texts, "%s, %s", node->key, parts[i]->key);
+		if (parts[i]->other && joined->part[i].use.ops->around)
+			continue;
 		node->name = comm_texts_format(use->texts, "%s%s%s", node->name, i ? " " : "",
 					       parts[i]->name);
 	}
@@ -172,8 +256,10 @@ const struct comm_grouping_ops comm_grouping_joined = {
 	.letter = 'j',
 	.open = joined_open,
 	.close = joined_close,
+	.slice = joined_slice,
 	.at = joined_at,
 	.first = joined_first,
+	.around = joined_around,
 	.sql = "SELECT ?2 WHERE ?1",
 	.describe = joined_describe,
 };
