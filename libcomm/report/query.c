@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachelines.h"
 #include "fold.h"
 #include "ids.h"
 #include "interval.h"
@@ -283,6 +284,8 @@ static int build(struct work *work, char **err)
 		code = comm_fold_finish(&work->fold);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
+	if (work->query->cachelines)
+		code = comm_cachelines_load(work->reader, &work->slices, work->whole, err);
 	if (!code && work->whole->texts.failed)
 		code = comm_reader_fail_db(work->reader, err, -ENOMEM);
 	return code;
