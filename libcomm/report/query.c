@@ -14,6 +14,7 @@
 #include "ids.h"
 #include "interval.h"
 #include "losses.h"
+#include "node_counts.h"
 #include "places.h"
 #include "reader.h"
 #include "report.h"
@@ -252,6 +253,25 @@ static int scan(struct work *work)
 	return code;
 }
 
+static int load_counts(struct work *work, char **err)
+{
+	struct comm_report_whole *whole = work->whole;
+	struct comm_report *report = work->report;
+	int code = comm_node_counts_load(&work->fold.own, &work->slices, &whole->counts,
+					 &report->n_counts, err);
+
+	if (code == -ENODATA)
+		return code;
+	if (code)
+		return comm_reader_fail_db(work->reader, err, code);
+	for (size_t i = 0; i < report->n_counts; i++)
+		for (size_t j = 0; j < report->n_nodes; j++)
+			if (!strcmp(whole->counts[i].node.id, whole->nodes[j].id))
+				whole->counts[i].bytes =
+					whole->nodes[j].written_bytes + whole->nodes[j].read_bytes;
+	return 0;
+}
+
 static int build(struct work *work, char **err)
 {
 	struct comm_report *report = work->report;
@@ -265,6 +285,8 @@ static int build(struct work *work, char **err)
 		code = comm_fold_init(&work->fold, work->query, work->reader, work->whole, err);
 	if (!code && work->query->places)
 		code = comm_places_check(&work->fold.own, err);
+	if (!code && work->query->counts)
+		code = comm_node_counts_check(&work->fold.own, err);
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
@@ -286,6 +308,8 @@ static int build(struct work *work, char **err)
 		return comm_reader_fail_db(work->reader, err, code);
 	if (work->query->cachelines)
 		code = comm_cachelines_load(work->reader, &work->slices, work->whole, err);
+	if (!code && work->query->counts)
+		code = load_counts(work, err);
 	if (!code && work->whole->texts.failed)
 		code = comm_reader_fail_db(work->reader, err, -ENOMEM);
 	return code;

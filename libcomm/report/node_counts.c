@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A thread's CPU time in a slice is shared out to the regions that its samples of the slice were
+ * in; there is no telling of other counters which region they fell to.
+ */
+#include "node_counts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count.h"
+#include "ids.h"
+#include "schema.h"
+
+enum { SUMS_FIRST = 64 };
+
+/* A counter of a node. */
+struct sum {
+	uint32_t node;
+	int64_t counter;
+	double total, squares; /* of slices' sums */
+	double in_slice;
+	uint64_t slices;
+	double enabled_ns, running_ns;
+};
+
+struct sums {
+	struct sum *sum;
+	size_t n, room, last;
+};
+
+static bool by_region(const struct comm_grouping_use *use)
+{
+	return !strcmp(use->ops->grouping.name, "region");
+}
+
+int comm_node_counts_check(const struct comm_grouping_use *use, char **err)
+{
+	if (by_region(use) || (!use->ops->grouping.within && !use->ops->grouping.between))
+		return 0;
+	return comm_reader_fail(
+		err, -EINVAL,
+		"threads are counted, and a thread may belong to several %s: choose "
+		"threads, roles, processes or regions",
+		use->ops->grouping.title);
+}
+
+static int find(struct sums *sums, uint32_t node, int64_t counter, struct sum **ret)
+{
+	/* Rows of each slice come in the same order: the next is mostly behind the last. */
+	for (size_t i = 0; i < sums->n; i++) {
+		size_t at = (sums->last + 1 + i) % sums->n;
+
+		if (sums->sum[at].node == node && sums->sum[at].counter == counter) {
+			sums->last = at;
+			*ret = &sums->sum[at];
+			return 0;
+		}
+	}
+	if (sums->n == sums->room) {
+		size_t room = sums->room ? 2 * sums->room : SUMS_FIRST;
+		struct sum *grown = reallocarray(sums->sum, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		sums->sum = grown;
+		sums->room = room;
+	}
+	sums->sum[sums->n] = (struct sum){.node = node, .counter = counter};
+	sums->last = sums->n;
+	*ret = &sums->sum[sums->n++];
+	return 0;
+}
+
+/* Takes a row of (thread or region, counter, value, enabled_ns, running_ns). */
+static int take(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *row)
+{
+	struct comm_end end = {.thread = comm_id_column(row, 0)};
+	double value = sqlite3_column_double(row, 2);
+	struct comm_shares shares = {0};
+	struct sum *sum;
+	int code = 0;
+
+	if (!isfinite(value) || value < 0)
+		return 0;
+	if (by_region(use))
+		comm_shares_one(&shares, comm_id_column(row, 0));
+	else
+		code = use->ops->at(use, &end, &shares);
+	if (!code)
+		code = find(sums, shares.share->id, sqlite3_column_int64(row, 1), &sum);
+	if (code)
+		return code;
+	sum->in_slice += value;
+	sum->enabled_ns += sqlite3_column_double(row, 3);
+	sum->running_ns += sqlite3_column_double(row, 4);
+	return 0;
+}
+
+static void end_slice(struct sums *sums)
+{
+	for (size_t i = 0; i < sums->n; i++) {
+		struct sum *sum = &sums->sum[i];
+
+		if (!(sum->in_slice > 0))
+			continue;
+		sum->total += sum->in_slice;
+		sum->squares += sum->in_slice * sum->in_slice;
+		sum->slices++;
+		sum->in_slice = 0;
+	}
+}
+
+static const char threads_sql[] =
+	"SELECT thread, counter, value, enabled_ns, running_ns FROM count WHERE run = ?1 AND"
+	" slice = ?2 AND counter NOT IN (SELECT id FROM counter WHERE name IN "
+	"('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "'))";
+
+/* Nodes of regions are those of by_region.c: 1 is outside of all, 0 is not known which. */
+static const char regions_sql[] =
+	"WITH s AS (SELECT thread, region, value, sum(value) OVER (PARTITION BY thread) AS all_of"
+	" FROM count JOIN counter k ON k.id = counter AND k.name = '" COMM_COUNTER_SAMPLED
+	"' WHERE run = ?1 AND slice = ?2 AND value > 0)"
+	" SELECT CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0"
+	"  ELSE (SELECT min(o.id) FROM region o WHERE o.name = r.name) END,"
+	" c.counter, sum(c.value * s.value / s.all_of), 0, 0"
+	" FROM count c JOIN counter k ON k.id = c.counter AND k.name = '" COMM_COUNTER_CPU
+	"' JOIN s ON s.thread = c.thread JOIN region r ON r.id = s.region"
+	" WHERE c.run = ?1 AND c.slice = ?2 GROUP BY 1, 2";
+
+static int load(struct sums *sums, struct comm_grouping_use *use, const struct comm_slices *slices)
+{
+	sqlite3 *db = use->reader->db;
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(db, by_region(use) ? regions_sql : threads_sql, -1, &stmt, NULL) !=
+	    SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, use->run->id);
+	for (size_t i = 0; i < slices->n && !code; i++) {
+		if (!slices->slice[i].taken)
+			continue;
+		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
+		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			code = take(sums, use, stmt);
+		if (!code && rc != SQLITE_DONE)
+			code = comm_schema_errno(db);
+		sqlite3_reset(stmt);
+		end_slice(sums);
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+static int name_counter(struct comm_grouping_use *use, int64_t counter, const char **ret)
+{
+	sqlite3 *db = use->reader->db;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	*ret = "(unnamed)";
+	if (sqlite3_prepare_v2(db, "SELECT name FROM counter WHERE id = ?1", -1, &stmt, NULL) !=
+	    SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(stmt, 1, counter);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*ret = comm_texts_keep(use->texts, stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : comm_schema_errno(db);
+}
+
+static double total_of(const struct sums *sums, uint32_t node, int64_t counter)
+{
+	for (size_t i = 0; i < sums->n; i++)
+		if (sums->sum[i].node == node && sums->sum[i].counter == counter)
+			return sums->sum[i].total;
+	return 0;
+}
+
+static int order(const void *pa, const void *pb)
+{
+	const struct comm_report_count *a = pa, *b = pb;
+
+	if (a->cpu_ns != b->cpu_ns)
+		return a->cpu_ns > b->cpu_ns ? -1 : 1;
+	if (strcmp(a->node.id, b->node.id) != 0)
+		return strcmp(a->node.id, b->node.id);
+	return strcmp(a->counter, b->counter);
+}
+
+static int fill(const struct sums *sums, struct comm_grouping_use *use,
+		struct comm_report_count *count)
+{
+	int64_t cpu = -1;
+	int code = 0;
+
+	for (size_t i = 0; i < sums->n && !code; i++) {
+		code = name_counter(use, sums->sum[i].counter, &count[i].counter);
+		if (!strcmp(count[i].counter, COMM_COUNTER_CPU))
+			cpu = sums->sum[i].counter;
+	}
+	for (size_t i = 0; i < sums->n && !code; i++) {
+		const struct sum *sum = &sums->sum[i];
+		double mean = sum->slices ? sum->total / (double)sum->slices : 0;
+		double variance = sum->slices > 1 ? (sum->squares - sum->total * mean) /
+							    (double)(sum->slices - 1)
+						  : 0;
+
+		count[i].total = sum->total;
+		count[i].slices = sum->slices;
+		count[i].mean = mean;
+		count[i].deviation = variance > 0 ? sqrt(variance) : 0;
+		count[i].cpu_ns = total_of(sums, sum->node, cpu);
+		count[i].counted = 1;
+		/* Of what it ran, or where that is not known of when it was asked for. */
+		if (sum->enabled_ns > 0)
+			count[i].counted =
+				fmin(1, sum->running_ns / fmax(sum->enabled_ns, count[i].cpu_ns));
+		code = comm_grouping_describe(use, sum->node, &count[i].node);
+	}
+	return code;
+}
+
+int comm_node_counts_load(struct comm_grouping_use *use, const struct comm_slices *slices,
+			  struct comm_report_count **ret, size_t *ret_n, char **err)
+{
+	struct sums sums = {0};
+	struct comm_report_count *count = NULL;
+	int code = load(&sums, use, slices);
+
+	if (!code && !sums.n)
+		code = comm_reader_fail(err, -ENODATA,
+					"run %lld has no counts: commd counts threads when it is "
+					"told --counters, with the source bpf, not %s",
+					(long long)use->run->id, use->run->source);
+	if (!code) {
+		count = calloc(sums.n, sizeof(*count));
+		code = count ? fill(&sums, use, count) : -ENOMEM;
+	}
+	free(sums.sum);
+	if (code) {
+		free(count);
+		return code;
+	}
+	*ret = count;
+	*ret_n = sums.n;
+	qsort(count, *ret_n, sizeof(*count), order);
+	return 0;
+}

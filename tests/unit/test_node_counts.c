@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counts in reports: by thread and role, and CPU time by region. */
+#include <errno.h>
+#include <math.h>
+
+#include "made_store.h"
+
+static const char *const counters[] = {COMM_COUNTER_CPU, "instructions", COMM_COUNTER_SAMPLED};
+
+static void write_counts(struct comm_store *store, int second, const struct comm_count *c, size_t n,
+			 const struct comm_edge *edges, size_t n_edges)
+{
+	struct comm_slice_info info = {.start_ns = START + second * SECOND,
+				       .end_ns = START + (second + 1) * SECOND,
+				       .count = c,
+				       .n_counts = n,
+				       .counter = counters,
+				       .n_counters = 3};
+	struct comm_naming naming = made_naming(names);
+
+	assert_int_equal(comm_store_write_slice(store, &info, edges, n_edges, &naming), 0);
+}
+
+static const struct comm_report_count *count_of(const struct comm_report *report, const char *node,
+						const char *counter)
+{
+	for (size_t i = 0; i < report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(report, i);
+
+		if ((!strcmp(count->node.id, node) || !strcmp(count->node.name, node)) &&
+		    !strcmp(count->counter, counter))
+			return count;
+	}
+	fail_msg("no %s of %s", counter, node);
+	return NULL;
+}
+
+static struct comm_store *write_two_slices(void)
+{
+	const uint32_t region = made_region(names, 0, "parse");
+	const struct comm_edge edge = {.src_thread = 1,
+				       .dst_thread = 2,
+				       .src_site = 2,
+				       .dst_site = 3,
+				       .object = 1,
+				       .bytes = 1000,
+				       .bursts = 5};
+	const struct comm_count first[] = {
+		{.thread = 1, .counter = 0, .value = 1e8},
+		{.thread = 2, .counter = 0, .value = 4e8},
+		{.thread = 1,
+		 .counter = 1,
+		 .value = 50,
+		 .enabled_ns = 100000000,
+		 .running_ns = 25000000},
+		{.thread = 2, .region = region, .counter = 2, .value = 3},
+		{.thread = 2, .counter = 2, .value = 1},
+	};
+	const struct comm_count second[] = {{.thread = 1, .counter = 0, .value = 3e8}};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+
+	names->site[3].region = region;
+	begin(store);
+	write_counts(store, 0, first, 5, &edge, 1);
+	write_counts(store, 1, second, 1, NULL, 0);
+	return store;
+}
+
+static void test_threads_and_roles(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .counts = 1};
+	struct comm_store *store = write_two_slices();
+	const struct comm_report_count *count;
+	struct comm_report *report = report_of(&q);
+
+	(void)state;
+	assert_int_equal(report->n_counts, 3);
+	/* Equal CPU time: by id. */
+	count = count_of(report, "t1", COMM_COUNTER_CPU);
+	assert_ptr_equal(count, comm_report_count_at(report, 0));
+	assert_true(count->total == 4e8 && count->mean == 2e8 && count->slices == 2);
+	assert_true(fabs(count->deviation - sqrt(2) * 1e8) < 1);
+	assert_true(count->counted == 1 && count->bytes == 1000 && count->node.tid == 10);
+	/* Of 400 ms the event was counted in 25. */
+	count = count_of(report, "t1", "instructions");
+	assert_true(count->total == 50 && count->counted == 25e6 / 4e8);
+	assert_null(comm_report_count_at(report, 3));
+	comm_report_free(report);
+	q.by = "role";
+	report = report_of(&q);
+	count = count_of(report, "worker", COMM_COUNTER_CPU);
+	assert_true(count->total == 8e8 && count->slices == 2);
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
+static void test_cpu_time_of_regions(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "region", .counts = 1};
+	struct comm_store *store = write_two_slices();
+	struct comm_report *report = report_of(&q);
+
+	(void)state;
+	/* Three quarters of what thread 2 has; of thread 1 no sample tells. */
+	assert_int_equal(report->n_counts, 2);
+	assert_true(count_of(report, "parse", COMM_COUNTER_CPU)->total == 3e8);
+	assert_true(count_of(report, "(no region)", COMM_COUNTER_CPU)->total == 1e8);
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
+static void refuse_query(const struct comm_query *q, int code, const char *words)
+{
+	struct comm_reader *reader;
+	struct comm_report *report;
+	char *err = NULL;
+
+	assert_int_equal(comm_reader_open(path, &reader, NULL), 0);
+	assert_int_equal(comm_reader_report(reader, q, &report, &err), code);
+	if (!err || !strstr(err, words))
+		fail_msg("the sentence is: %s", err ? err : "none");
+	free(err);
+	comm_reader_close(reader);
+}
+
+static void test_refused(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .counts = 1};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+
+	(void)state;
+	begin(store);
+	write_counts(store, 0, NULL, 0, NULL, 0);
+	refuse_query(&q, -ENODATA, "has no counts");
+	q.by = "function";
+	refuse_query(&q, -EINVAL, "several functions");
+	comm_store_close(store);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_threads_and_roles),
+		TEST(test_cpu_time_of_regions),
+		TEST(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
