@@ -117,7 +117,11 @@ struct comm_grouping_ops {
 	X(process)       \
 	X(role)          \
 	X(region)        \
-	X(outermost)
+	X(outermost)     \
+	X(phase)         \
+	X(time)          \
+	X(frame)         \
+	X(frames)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
 COMM_GROUPINGS(COMM_GROUPING_DECLARE)

@@ -15,6 +15,7 @@
 #include "interval.h"
 #include "losses.h"
 #include "node_counts.h"
+#include "periods.h"
 #include "places.h"
 #include "reader.h"
 #include "report.h"
@@ -121,9 +122,13 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (run->end_ns - run->start_ns) / 1e9,
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
 	/* Enough slices to check the range against itself; all of them cost time. */
-	code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
-				(to_ns - from_ns) / COMM_BLOCKS_MAX,
-				comm_fold_takes_strands(&work->fold), &work->slices);
+	if (comm_fold_by_time(&work->fold))
+		code = comm_periods_slices(work->reader->db, run->id, from_ns, to_ns,
+					   &work->slices);
+	else
+		code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
+					(to_ns - from_ns) / COMM_BLOCKS_MAX,
+					comm_fold_takes_strands(&work->fold), &work->slices);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
