@@ -8,6 +8,7 @@
 
 #include "ids.h"
 #include "interval.h"
+#include "totals.h"
 
 /* Which kinds of nodes a group is an edge between. */
 enum part {
@@ -750,6 +751,8 @@ int comm_fold_finish(struct comm_fold *fold)
 	code = make_edges(fold, &making);
 	if (!code)
 		code = find_main_pairs(fold);
+	if (!code && fold->query->totals)
+		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);
 	free(making.seen);
 	free(making.later);

@@ -108,20 +108,24 @@ struct comm_grouping_ops {
 
 /* All groupings, in the order of comm_groupings(); the first is the default. */
 #define COMM_GROUPINGS(X) \
-	X(thread)        \
-	X(function)      \
-	X(line)          \
-	X(object)        \
-	X(cpu)           \
-	X(node)          \
-	X(process)       \
-	X(role)          \
-	X(region)        \
-	X(outermost)     \
-	X(phase)         \
-	X(time)          \
-	X(frame)         \
-	X(frames)
+	X(thread)         \
+	X(function)       \
+	X(line)           \
+	X(object)         \
+	X(cpu)            \
+	X(node)           \
+	X(process)        \
+	X(role)           \
+	X(region)         \
+	X(outermost)      \
+	X(phase)          \
+	X(time)           \
+	X(frame)          \
+	X(frames)         \
+	X(type)           \
+	X(struct)         \
+	X(caller)         \
+	X(path)
 
 #define COMM_GROUPING_DECLARE(name) extern const struct comm_grouping_ops comm_grouping_##name;
 COMM_GROUPINGS(COMM_GROUPING_DECLARE)

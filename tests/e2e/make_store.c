@@ -5,7 +5,7 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess,
- * precise, pairs or moving.
+ * precise, pairs, moving or calls.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -249,6 +249,29 @@ static size_t threads(struct flow *flow, uint32_t n)
 	return n;
 }
 
+/* main calls produce, which calls put, and put itself; work calls get; nobody knows who called look. */
+static size_t calls(struct flow *flow)
+{
+	uint32_t a = made_thread(names, 7, 7, "producer"), b = made_thread(names, 7, 8, "consumer");
+	uint32_t put = site("put", "q", "q.c", 1), again = site("put", "q", "q.c", 2);
+	uint32_t get = site("get", "q", "q.c", 3), look = site("look", "q", "q.c", 4);
+	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "q", 4096);
+	uint32_t in_main =
+		made_call(names, COMM_CALL_OUTERMOST, made_function(names, "main", "q", 1));
+	uint32_t in_produce = made_call(names, in_main, made_function(names, "produce", "q", 2));
+	uint32_t in_work =
+		made_call(names, COMM_CALL_OUTERMOST, made_function(names, "work", "q", 3));
+
+	names->site[put].caller = in_produce;
+	names->site[again].caller = in_main;
+	names->site[get].caller = in_work;
+	flow[0] = (struct flow){a, b, put, get, o, 4e6, 50};
+	flow[1] = (struct flow){a, b, again, get, o, 2e6, 50};
+	flow[2] = (struct flow){b, a, get, look, o, 1e5, 50};
+	flow[3] = (struct flow){a, a, put, look, o, 3e6, 50};
+	return 4;
+}
+
 /*
  * Writers run on CPUs 0 to 3, the reader of each on CPU 16 to 19.  moving: in every second slice
  * both are on 0 to 3, in the others both on 16 to 19.
@@ -284,6 +307,40 @@ static size_t pairs(struct flow *flow, struct comm_placement *placement, int sec
 	return 2 * PAIRS;
 }
 
+/*
+ * A line in which two threads count side by side, one that both of them count in, and one that
+ * was met twice; object is that of a run with such threads and sites.
+ */
+static void share(struct comm_cachelines *table, uint32_t first_thread, uint32_t site,
+		  uint32_t object)
+{
+	enum { FALSE, TRUE, RARE, KINDS };
+	const uint64_t datum = (1ull << COMM_DATUM_SPACE_SHIFT) + 0x10000;
+
+	comm_cachelines_clear(table);
+	for (uint32_t kind = 0; kind < KINDS; kind++) {
+		uint64_t met = kind == RARE ? 0 : 6;
+		const struct comm_cacheline line = {datum + 64 * kind, 2 * met + 1, met};
+
+		comm_cachelines_add(table, &line, NULL);
+		for (uint32_t i = 0; i < 4 && met; i++) {
+			struct comm_cacheline_use use = {
+				.datum = line.datum + (kind == FALSE ? 16 * (i / 2) : 8),
+				.thread = first_thread + i / 2,
+				.site = site,
+				.object = object,
+				.size_bytes = 8,
+				.write = i % 2,
+				.bursts = met,
+				.accesses = (kind == FALSE ? 4e6 : 1e6) * noise(),
+			};
+
+			use.offset = (int64_t)(use.datum - datum);
+			comm_cachelines_add_use(table, &use, NULL);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct comm_store_config config = {
@@ -306,6 +363,7 @@ int main(int argc, char **argv)
 	struct comm_edge edge[256];
 	struct comm_origin origin[2] = {0};
 	struct comm_placement placement[8];
+	struct comm_cachelines cachelines = {0};
 	size_t n = 0;
 	int64_t run;
 	char *err;
@@ -340,6 +398,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "exact")) {
 		info.error_model = &counted;
 		n = redis(flow);
+	} else if (!strcmp(argv[1], "calls")) {
+		n = calls(flow);
+		info.command = "q";
 	} else if (!strcmp(argv[1], "guess")) {
 		n = guess(flow);
 	} else if (!strcmp(argv[1], "changed")) {
@@ -384,9 +445,21 @@ int main(int argc, char **argv)
 			if (flow[i].src_thread == flow[1].src_thread &&
 			    flow[i].dst_thread == flow[1].dst_thread)
 				edge[i] = edge_of(&flow[i], 1, 10 * load);
+		/* Half of it was written just now, a quarter long ago, the rest nobody knows when. */
+		for (size_t i = 0; i < n && !strcmp(argv[1], "turn"); i++) {
+			edge[i].ages.bytes[comm_age_bin(100 * MS)] = (float)(edge[i].bytes / 2);
+			edge[i].ages.bytes[comm_age_bin(40 * SECOND)] = (float)(edge[i].bytes / 4);
+		}
 		if (!strcmp(argv[1], "precise")) {
 			slice.origin = origin;
 			slice.n_origins = 2;
+		}
+		/* Of threads and names that stand in the flows, too. */
+		if (!strcmp(argv[1], "sharing") || !strcmp(argv[1], "hostile") ||
+		    !strcmp(argv[1], "markup")) {
+			share(&cachelines, flow[flow[0].src_thread == COMM_ID_OTHER].src_thread,
+			      flow[1].dst_site, flow[1].object);
+			slice.cachelines = &cachelines;
 		}
 		if (!strcmp(argv[1], "pairs") || !strcmp(argv[1], "moving")) {
 			pairs(flow, placement, strcmp(argv[1], "moving") ? -1 : s);
@@ -407,6 +480,7 @@ int main(int argc, char **argv)
 	if (comm_store_end_run(store, info.start_ns + seconds * SECOND, "duration"))
 		return 1;
 	comm_store_close(store);
+	comm_cachelines_deinit(&cachelines);
 	free(names);
 	return 0;
 }

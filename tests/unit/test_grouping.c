@@ -61,6 +61,15 @@ static uint32_t generated(struct made_names *names)
 	return id;
 }
 
+/* What line 1 and g read is of one structure. */
+static void set_types(struct made_names *names, const struct made_ids *ids)
+{
+	names->site[ids->line_1].type = names->site[ids->line_3].type = "struct client";
+	names->site[ids->line_1].field = "querybuf";
+	names->site[ids->line_1].field_offset = 72;
+	names->site[ids->line_3].field = "";
+}
+
 static struct made_ids make_names(struct made_names *names)
 {
 	uint32_t f, g, j, load;
@@ -77,12 +86,16 @@ static struct made_ids make_names(struct made_names *names)
 	ids.line_1 = made_site(names, f, "f.c", 1);
 	ids.line_2 = made_site(names, f, "f.c", 2);
 	names->site[ids.line_2].inlined = "inner";
+	names->site[ids.line_2].call_source = "f.c";
+	names->site[ids.line_2].call_line = 7;
 	ids.line_3 = made_site(names, g, NULL, 0);
 	ids.generated = made_site(names, j, NULL, 0);
 	load = made_region(names, 0, "load");
 	names->site[ids.line_1].region = load;
 	names->site[ids.line_2].region = made_region(names, load, "parse");
 	names->site[ids.line_3].region = made_region(names, 0, "parse");
+	set_types(names, &ids);
+	names->site[ids.line_1].caller = made_call(names, COMM_CALL_UNKNOWN, g);
 	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
 	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
 	ids.stack = stack(names, 102, "stack of worker/102");
@@ -95,6 +108,10 @@ static struct made_ids make_unmarked_names(struct made_names *names)
 
 	for (uint32_t i = 0; i < names->n_sites; i++)
 		names->site[i].region = COMM_CODE_REGION_NONE;
+	for (uint32_t i = 0; i < names->n_sites; i++) {
+		names->site[i].type = NULL;
+		names->site[i].caller = COMM_CALL_UNKNOWN;
+	}
 	return ids;
 }
 
@@ -117,11 +134,15 @@ static struct made_ids make_shuffled_names(struct made_names *names)
 	ids.line_3 = made_site(names, g, NULL, 0);
 	ids.line_2 = made_site(names, f, "f.c", 2);
 	names->site[ids.line_2].inlined = "inner";
+	names->site[ids.line_2].call_source = "f.c";
+	names->site[ids.line_2].call_line = 7;
 	ids.line_1 = made_site(names, f, "f.c", 1);
 	names->site[ids.line_3].region = made_region(names, 0, "parse");
 	load = made_region(names, 0, "load");
 	names->site[ids.line_2].region = made_region(names, load, "parse");
 	names->site[ids.line_1].region = load;
+	set_types(names, &ids);
+	names->site[ids.line_1].caller = made_call(names, COMM_CALL_UNKNOWN, g);
 	ids.stack = stack(names, 950, "stack of worker/950");
 	ids.heap = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096);
 	ids.counter = made_object(names, COMM_OBJECT_STATIC, "counter", "m.so", 8);
@@ -153,6 +174,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 	struct comm_run_info run = {.source = "test",
 				    .event = "e",
 				    .command = "c",
+				    .numa = with_cpus ? "0:0,2;3:7" : NULL,
 				    .error_model = &comm_est_hazard.error_model};
 	struct made_names *names = made_names_create();
 	struct made_ids m = make(names);
@@ -391,7 +413,7 @@ static void test_key_forms(void **state)
 		{"function", "function [jit]:made_by_jit"},
 		{"function", "function [kernel]"},
 		{"line", "line b01d+0x100 f.c:1"},
-		{"line", "line b01d+0x100 f.c:2 inner"},
+		{"line", "line b01d+0x100 f.c:2 inner at f.c:7"},
 		{"object", "object static m.so:counter"},
 		{"object", "object heap [heap]"},
 		{"object", "object stack of thread worker#2"},
@@ -457,10 +479,66 @@ static void test_by_cpu(void **state)
 	free(err);
 }
 
-/* The edge of by_thread that an edge by several groupings, thread first, is a part of. */
-static const struct comm_report_edge *whole_of(const struct comm_report *by_thread,
-					       const struct comm_report *joined,
-					       const struct comm_report_edge *part)
+/* The same by node: CPUs 0 and 2 are on node 0, CPU 7 is on node 3. */
+static void test_by_node(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "node", .self = true};
+	struct comm_report *report = ask(plain.reader, query);
+
+	(void)state;
+	check_near("node", "0 to 3", between(report, "node 0", "node 3"),
+		   2 * 4096 * 0.75 + 512 * 0.25);
+	check_near("node", "3 to 3", between(report, "node 3", "node 3"),
+		   2 * 4096 * 0.25 + 2 * 512 * 0.25);
+	check_near("node", "unknown to 0", between(report, "node (other)", "node 0"),
+		   3 * 256 * 0.75);
+	assert_null(by_key(report, "node 7"));
+	comm_report_free(report);
+}
+
+/* After test_hostile_placements, so that there are some. */
+static void test_hostile_nodes(void **state)
+{
+	static const struct {
+		const char *numa, *err;
+	} rows[] = {
+		{"''", "run 1 does not say which CPU is on which NUMA node"},
+		{"'0:0-7'", "run 1 is of a machine with one NUMA node"},
+		{"'0:0-3;0:4-7'", "with one NUMA node"},
+		{"x'00ff'", "does not say"},
+		{"'nodes'", "does not say"},
+		{"'0:3-0;1:'", "does not say"},
+		{"'99999999999999999999:0;1:1'", "does not say"},
+		{"'0:0-99999999;1:1'", "does not say"},
+		{"'0:0;1:1;;;:'", NULL},
+		{"'0:0-8191;1023:0-8191,-'", NULL},
+	};
+	struct comm_query query = {.size = sizeof(query), .by = "node", .self = true};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct comm_report *report;
+		char sql[128], *err = NULL;
+		sqlite3 *db;
+		int code;
+
+		snprintf(sql, sizeof(sql), "UPDATE run SET numa = %s", rows[i].numa);
+		assert_int_equal(sqlite3_open(unplaced.path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		code = comm_reader_report(unplaced.reader, &query, &report, &err);
+		assert_int_equal(code, rows[i].err ? -ENODATA : 0);
+		if (code)
+			assert_non_null(strstr(err, rows[i].err));
+		else
+			comm_report_free(report);
+		free(err);
+	}
+}
+
+/* Which edge of by_thread an edge by several groupings, thread first, is a part of. */
+static size_t whole_of(const struct comm_report *by_thread, const struct comm_report *joined,
+		       const struct comm_report_edge *part)
 {
 	const struct comm_node *from = comm_report_node_at(joined, part->from);
 	const struct comm_node *to = comm_report_node_at(joined, part->to);
@@ -472,9 +550,10 @@ static const struct comm_report_edge *whole_of(const struct comm_report *by_thre
 			    from->n_parts ? from->parts[0]->id : "t0") &&
 		    !strcmp(comm_report_node_at(by_thread, e->to)->id,
 			    to->n_parts ? to->parts[0]->id : "t0"))
-			return e;
+			return i;
 	}
-	return NULL;
+	fail();
+	return 0;
 }
 
 static void test_joined(void **state)
@@ -494,10 +573,10 @@ static void test_joined(void **state)
 		check_nodes(joined);
 		for (size_t j = 0; j < joined->n_edges; j++) {
 			const struct comm_report_edge *part = comm_report_edge_at(joined, j);
-			const struct comm_report_edge *whole = whole_of(by_thread, joined, part);
+			size_t at = whole_of(by_thread, joined, part);
+			const struct comm_report_edge *whole = comm_report_edge_at(by_thread, at);
 
-			assert_non_null(whole);
-			sum[whole - comm_report_edge_at(by_thread, 0)] += part->bytes;
+			sum[at] += part->bytes;
 			if (part->bytes != whole->bytes)
 				continue;
 			/* All of an edge is known as well as the edge, and no better. */
@@ -587,6 +666,16 @@ static void test_by_process_and_role(void **state)
 	comm_report_free(report);
 }
 
+/* Bytes that threads read of a node between them. */
+static double read_of(const struct comm_report *report, const char *key)
+{
+	for (size_t i = 0; i < report->n_nodes; i++)
+		if (!strcmp(comm_report_node_at(report, i)->key, key))
+			return comm_report_node_at(report, i)->read_bytes;
+	fail_msg("there is no %s", key);
+	return 0;
+}
+
 /* A byte counts once: for the region next to its end, or for that around all others. */
 static void test_by_region(void **state)
 {
@@ -620,6 +709,69 @@ static void test_by_region(void **state)
 	comm_report_free(report);
 	assert_int_equal(comm_reader_report(unmarked.reader, &query, &report, &err), -ENODATA);
 	assert_non_null(strstr(err, "run 1 has no code regions"));
+	free(err);
+}
+
+/* What was read, whoever wrote it by whichever name. */
+static void test_by_type(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "type"};
+	struct comm_report *report = ask(plain.reader, query);
+	char *err = NULL;
+
+	(void)state;
+	check_near("type", "field", read_of(report, "type struct client.querybuf"), 3 * 512);
+	check_near("type", "all of it", read_of(report, "type struct client"),
+		   3 * (4096 + 1000 + 128));
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "struct"});
+	check_near("struct", "both", read_of(report, "type struct client"),
+		   3 * (4096 + 1000 + 128 + 512));
+	comm_report_free(report);
+	report = ask(plain.reader, (struct comm_query){.by = "thread,struct"});
+	assert_true(report->n_edges > 2);
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *e = comm_report_edge_at(report, i);
+		const struct comm_node *from = comm_report_node_at(report, e->from);
+		const struct comm_node *to = comm_report_node_at(report, e->to);
+
+		/* Both ends of an edge are at the same data. */
+		if (!from->other && !to->other)
+			assert_string_equal(from->parts[1]->name, to->parts[1]->name);
+	}
+	comm_report_free(report);
+	assert_int_equal(comm_reader_report(unmarked.reader, &query, &report, &err), -ENODATA);
+	assert_non_null(strstr(err, "run 1 knows no types"));
+	assert_non_null(strstr(err, "-dbgsym"));
+	free(err);
+}
+
+/* A function's nodes, one for each of its callers, are together the one by function. */
+static void test_by_caller(void **state)
+{
+	static const char both[] = "function b01d+0x100",
+			  from_g[] = "caller of b01d+0x100 b01d+0x200",
+			  unknown[] = "caller of b01d+0x100 unknown";
+	struct comm_query query = {.size = sizeof(query), .by = "caller", .self = true};
+	struct comm_report *report = ask(plain.reader, query), *by_function;
+	char *err = NULL;
+	double sum;
+
+	(void)state;
+	check_near("caller", "of line 1", read_of(report, from_g), 3 * 512);
+	sum = read_of(report, from_g) + read_of(report, unknown);
+	for (size_t i = 0; i < report->n_nodes; i++)
+		if (!strcmp(comm_report_node_at(report, i)->key, from_g))
+			assert_string_equal(comm_report_node_at(report, i)->name, "f from g");
+	comm_report_free(report);
+	by_function = ask(plain.reader, (struct comm_query){.by = "function", .self = true});
+	check_near("caller", "all of f", sum, read_of(by_function, both));
+	comm_report_free(by_function);
+	report = ask(plain.reader, (struct comm_query){.by = "thread,caller"});
+	assert_true(report->n_edges > 2);
+	comm_report_free(report);
+	assert_int_equal(comm_reader_report(unmarked.reader, &query, &report, &err), -ENODATA);
+	assert_non_null(strstr(err, "run 1 knows no callers"));
 	free(err);
 }
 
@@ -725,18 +877,14 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_grouping),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_forms),
-		cmocka_unit_test(test_by_cpu),
-		cmocka_unit_test(test_joined),
-		cmocka_unit_test(test_not_joined),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_no_places),
-		cmocka_unit_test(test_hostile_placements),
-		cmocka_unit_test(test_by_process_and_role),
-		cmocka_unit_test(test_by_region),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_every_grouping),	cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),	cmocka_unit_test(test_by_cpu),
+		cmocka_unit_test(test_by_node),		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_not_joined),	cmocka_unit_test(test_places),
+		cmocka_unit_test(test_no_places),	cmocka_unit_test(test_hostile_placements),
+		cmocka_unit_test(test_hostile_nodes),	cmocka_unit_test(test_by_process_and_role),
+		cmocka_unit_test(test_by_region),	cmocka_unit_test(test_by_type),
+		cmocka_unit_test(test_by_caller),	cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_hostile_regions),
 	};
 

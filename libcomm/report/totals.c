@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "totals.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ids.h"
+
+/* What the volumes of a node are sums of. */
+enum sum_kind {
+	WRITTEN,
+	READ,
+	ALL_WRITTEN,
+	ALL_READ,
+	SUMS,
+};
+
+/* Around a function its callers, the unknown ones, and a thread. */
+enum { AROUND_MAX = COMM_CALL_DEPTH_MAX + 3, TOTALS_FIRST = 64 };
+
+/* As comm.h says: 5 % of all bytes for sure. */
+static const double intensive_share = 0.05;
+
+struct total {
+	uint32_t id;
+	uint32_t around; /* index and one; 0: none */
+	struct comm_estimate sum[SUMS];
+	double own_bytes[SUMS];		   /* of sum, that the reading threads wrote */
+	double reader_bytes, writer_bytes; /* of the largest edges */
+	const struct comm_edge *to_reader, *from_writer; /* these */
+	double size;
+	uint32_t child, next; /* index and one; in the tree */
+};
+
+struct totals {
+	struct comm_fold *fold;
+	const struct comm_intervals *intervals;
+	struct total *total;
+	size_t n, room;
+	struct comm_edge_table index;	/* of total, by the node's id; its order is theirs */
+	struct comm_edge_table readers; /* of a sum, by total and kind: bursts of each reader */
+};
+
+static void totals_deinit(struct totals *totals)
+{
+	comm_edge_table_deinit(&totals->index);
+	comm_edge_table_deinit(&totals->readers);
+	free(totals->total);
+}
+
+/* The index and one of the node's total, which is 0 while there is none. */
+static int find(struct totals *totals, uint32_t id, uint32_t around, bool make, uint32_t *ret)
+{
+	struct comm_edge *cell, key = {.dst_thread = id};
+	int code = comm_edge_table_at(&totals->index, &key, &cell);
+
+	if (code)
+		return code;
+	if (!cell->bursts && make) {
+		if (totals->n == totals->room) {
+			size_t room = totals->room ? 2 * totals->room : TOTALS_FIRST;
+			struct total *grown = reallocarray(totals->total, room, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			totals->total = grown;
+			totals->room = room;
+		}
+		totals->total[totals->n] = (struct total){.id = id, .around = around};
+		cell->bursts = (uint32_t)++totals->n;
+	}
+	*ret = cell->bursts;
+	return 0;
+}
+
+/*
+ * Makes those around it first, the outermost before all: so each is within one that was there
+ * before it, also where a damaged store has nodes within each other.
+ */
+static int total_of(struct totals *totals, uint32_t id, uint32_t *ret)
+{
+	struct comm_grouping_use *use = &totals->fold->own;
+	uint32_t path[AROUND_MAX], at = 0;
+	size_t n = 0;
+	int code = 0;
+
+	while (!code && n < AROUND_MAX) {
+		code = find(totals, id, 0, false, &at);
+		if (code || at)
+			break;
+		path[n++] = id;
+		if (!use->ops->around || id == COMM_ID_OTHER)
+			break;
+		code = use->ops->around(use, id, &id);
+		if (id == COMM_ID_OTHER)
+			break;
+	}
+	while (!code && n--)
+		code = find(totals, path[n], at, true, &at);
+	*ret = at;
+	return code;
+}
+
+/* Adds an edge to one of the sums of a total. */
+static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const struct comm_edge *edge,
+	       const struct comm_fold_seen *seen)
+{
+	struct comm_estimate *sum = &totals->total[at - 1].sum[kind];
+	struct comm_edge *reader, key = {.src_thread = at,
+					 .src_site = SUMS + kind,
+					 .dst_thread = comm_fold_reads_of(totals->fold, edge),
+					 .dst_site = edge->src_site};
+	double own, others;
+	int code = comm_edge_table_at(&totals->readers, &key, &reader);
+
+	/* What an edge may be mistaken for counts once, though several edges may be for it. */
+	if (!code && !reader->level) {
+		reader->level = 1;
+		code = comm_fold_reads(totals->fold, edge, true, &own);
+		if (!code)
+			code = comm_fold_reads(totals->fold, edge, false, &others);
+		if (!code) {
+			sum->read_bytes += own + others;
+			sum->own_bytes += own;
+		}
+	}
+	key.src_site = kind;
+	key.dst_thread = edge->dst_thread;
+	if (!code)
+		code = comm_edge_table_at(&totals->readers, &key, &reader);
+	if (code)
+		return code;
+	sum->bytes += edge->bytes;
+	sum->variance += edge->variance;
+	sum->guess_bytes += edge->guess_bytes;
+	/* Bursts of one reader may be in several edges to it, those of several are different ones. */
+	if (edge->bursts > reader->bursts) {
+		sum->samples += edge->bursts - reader->bursts;
+		reader->bursts = edge->bursts;
+	}
+	sum->slices = seen->slices > sum->slices ? seen->slices : sum->slices;
+	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
+		sum->sums.sum[i] += seen->sums.sum[i];
+	totals->total[at - 1].own_bytes[kind] += seen->own_bytes;
+	return 0;
+}
+
+static int add_end(struct totals *totals, uint32_t id, enum sum_kind kind,
+		   const struct comm_edge *edge, const struct comm_fold_seen *seen)
+{
+	struct total *total;
+	uint32_t at;
+	int code = total_of(totals, id, &at);
+
+	if (!code)
+		code = add(totals, at, kind, edge, seen);
+	if (code)
+		return code;
+	total = &totals->total[at - 1];
+	if (kind == WRITTEN && edge->bytes > total->reader_bytes) {
+		total->reader_bytes = edge->bytes;
+		total->to_reader = edge;
+	}
+	if (kind == READ && edge->bytes > total->writer_bytes) {
+		total->writer_bytes = edge->bytes;
+		total->from_writer = edge;
+	}
+	for (; at && !code; at = totals->total[at - 1].around)
+		code = add(totals, at, kind == WRITTEN ? ALL_WRITTEN : ALL_READ, edge, seen);
+	return code;
+}
+
+static void put_volume(const struct totals *totals, const struct total *total, enum sum_kind kind,
+		       bool is_other, struct comm_report_volume *ret)
+{
+	const struct comm_report *report = totals->fold->report;
+	struct comm_estimate sum = total->sum[kind];
+	double spread = 1;
+
+	sum.own_bytes = fmax(0, sum.own_bytes - total->own_bytes[kind]);
+	ret->bytes = ret->low = ret->high = sum.bytes;
+	ret->resolved = report->exact;
+	if (!report->exact) {
+		comm_intervals_of(totals->intervals, &sum, &ret->low, &ret->high, &spread);
+		ret->resolved = !is_other && !(comm_intervals_longer(totals->intervals, &sum) > 1);
+	}
+	ret->share = report->total_bytes > 0 ? sum.bytes / report->total_bytes : 0;
+	ret->share_low = ret->share / spread;
+	ret->share_high = fmin(1, ret->share * spread);
+	ret->samples = sum.samples;
+	ret->slices = sum.slices;
+}
+
+static bool is_intensive(const struct comm_report_volume *volume)
+{
+	return volume->resolved && volume->share_low >= intensive_share;
+}
+
+static int put(struct totals *totals, const struct total *from, struct comm_report_total *to)
+{
+	struct comm_report_whole *whole = totals->fold->whole;
+	int code = comm_grouping_describe(&totals->fold->own, from->id, &to->node);
+	size_t node;
+
+	if (code)
+		return code;
+	put_volume(totals, from, WRITTEN, to->node.other, &to->written);
+	put_volume(totals, from, READ, to->node.other, &to->read);
+	put_volume(totals, from, ALL_WRITTEN, to->node.other, &to->all_written);
+	put_volume(totals, from, ALL_READ, to->node.other, &to->all_read);
+	to->node.written_bytes = to->written.bytes;
+	to->node.read_bytes = to->read.bytes;
+	to->intensive = is_intensive(&to->written) || is_intensive(&to->read);
+	code = comm_fold_own(totals->fold, from->id, &to->own_bytes);
+	if (!code && from->to_reader) {
+		code = comm_fold_reader(totals->fold, from->to_reader, &node);
+		to->reader = code ? NULL : &whole->nodes[node];
+		to->reader_bytes = from->reader_bytes;
+	}
+	if (!code && from->from_writer) {
+		code = comm_fold_writer(totals->fold, from->from_writer, &node);
+		to->writer = code ? NULL : &whole->nodes[node];
+		to->writer_bytes = from->writer_bytes;
+	}
+	return code;
+}
+
+static int order(const void *pa, const void *pb, void *ctx)
+{
+	const struct total *total = ctx, *a = &total[*(const uint32_t *)pa],
+			   *b = &total[*(const uint32_t *)pb];
+
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Puts the children behind each node, the largest first. */
+static int make_tree(struct totals *totals, uint32_t *ret_first)
+{
+	uint32_t *by_size = calloc(totals->n + 1, sizeof(*by_size));
+
+	if (!by_size)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < totals->n; i++) {
+		struct total *total = &totals->total[i];
+
+		by_size[i] = i;
+		total->size = total->sum[ALL_WRITTEN].bytes + total->sum[ALL_READ].bytes;
+	}
+	qsort_r(by_size, totals->n, sizeof(*by_size), order, totals->total);
+	*ret_first = 0;
+	for (size_t i = totals->n; i-- > 0;) {
+		struct total *total = &totals->total[by_size[i]];
+		uint32_t *first =
+			total->around ? &totals->total[total->around - 1].child : ret_first;
+
+		total->next = *first;
+		*first = by_size[i] + 1;
+	}
+	free(by_size);
+	return 0;
+}
+
+/* A node, then all that is within it, then its neighbour. */
+static int put_all(struct totals *totals, uint32_t first)
+{
+	struct comm_report_whole *whole = totals->fold->whole;
+	uint32_t *placed = calloc(totals->n + 1, sizeof(*placed)), at = first;
+	int code = placed ? 0 : -ENOMEM;
+
+	while (at && !code) {
+		const struct total *total = &totals->total[at - 1];
+		size_t i = whole->shown.n_totals++;
+		struct comm_report_total *to = &whole->totals[i];
+
+		placed[at] = (uint32_t)i;
+		to->around = total->around ? placed[total->around] : SIZE_MAX;
+		to->depth = total->around ? whole->totals[to->around].depth + 1 : 0;
+		code = put(totals, total, to);
+		at = total->child;
+		while (!at && total) {
+			at = total->next;
+			total = total->around ? &totals->total[total->around - 1] : NULL;
+		}
+	}
+	free(placed);
+	return code;
+}
+
+int comm_totals_make(struct comm_fold *fold, const struct comm_edge_table *edges,
+		     const struct comm_fold_seen *seen, const struct comm_intervals *intervals)
+{
+	struct totals totals = {.fold = fold, .intervals = intervals};
+	uint32_t first = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < edges->n && !code; i++) {
+		const struct comm_edge *edge = &edges->edge[i];
+
+		if (!comm_fold_is_end(edge, true))
+			code = add_end(&totals, edge->src_thread, WRITTEN, edge, &seen[i]);
+		if (!code && !comm_fold_is_end(edge, false))
+			code = add_end(&totals, edge->dst_thread, READ, edge, &seen[i]);
+	}
+	if (!code)
+		code = make_tree(&totals, &first);
+	if (!code) {
+		fold->whole->totals = calloc(totals.n + 1, sizeof(*fold->whole->totals));
+		code = fold->whole->totals ? put_all(&totals, first) : -ENOMEM;
+	}
+	totals_deinit(&totals);
+	return code;
+}
