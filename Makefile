@@ -142,10 +142,12 @@ $(O)/tests/%: tests/%.c $(O)/libcomm.a
 
 $(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
 # Parts of commctl that are worth a test of their own.
-$(foreach part,change cut pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
-$(addprefix $(O)/tests/unit/test_,change cut pairing topology): INC_tests += -iquote ctl
-$(foreach part,change cut pairing topology,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
+$(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
+$(addprefix $(O)/tests/unit/test_,change cut label pairing topology): INC_tests += -iquote ctl
+$(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
 $(O)/tests/unit/test_cut: LIBS_libcomm += -lmetis
+$(O)/tests/unit/test_label: $(O)/ctl/term.o $(O)/ctl/utf8.o
+$(O)/tests/unit/test_label: LIBS_libcomm += $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watchpoint perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence remover): INC_tests += $(DAEMON_ROOMS:%=-iquote %)

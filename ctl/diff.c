@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "argument.h"
 #include "by.h"
 #include "change.h"
 #include "ctl.h"
+#include "filter_options.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
@@ -21,7 +23,6 @@ enum {
 	KEY_OF = 0x100,
 	KEY_FALSE_ALARMS,
 	KEY_MARGIN,
-	KEY_FIRST_READ,
 	KEY_ACROSS,
 	KEY_SELF,
 	KEY_ALL,
@@ -71,9 +72,8 @@ static const struct argp_option fixed_options[] = {
 	 "rate: bytes a second, the default; share: of all that is communicated, which does not "
 	 "change with the load",
 	 0},
-	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
-	{"across", KEY_ACROSS, NULL, 0, "Only what one thread wrote and another read", 0},
+	CTL_FILTER_OPTIONS{"across", KEY_ACROSS, NULL, 0,
+			   "Only what one thread wrote and another read", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "Verdicts:", 3},
 	{"false-alarms", KEY_FALSE_ALARMS, "PCT", 0,
@@ -87,20 +87,6 @@ static const struct argp_option fixed_options[] = {
 	{0},
 };
 
-static double parse_number(struct argp_state *state, const char *option, const char *arg,
-			   double least, double most)
-{
-	char *end;
-	double value = strtod(arg, &end);
-
-	if (end != arg && *end == '%')
-		end++;
-	if (end == arg || *end || !(value >= least && value <= most))
-		argp_error(state, "%s wants a number from %g to %g, not '%s'", option, least, most,
-			   arg);
-	return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct diff *diff = state->input;
@@ -109,22 +95,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		diff->store = arg;
 		return 0;
-	case 't':
-		diff->query.thread = arg;
-		return 0;
 	case KEY_OF:
 		diff->of_share = !strcmp(arg, "share");
 		if (!diff->of_share && strcmp(arg, "rate"))
 			argp_error(state, "--of wants rate or share, not '%s'", arg);
 		return 0;
 	case KEY_FALSE_ALARMS:
-		diff->alarm = parse_number(state, "--false-alarms", arg, 0.001, 50) / 100;
+		diff->alarm = ctl_number_argument(state, "--false-alarms", arg, 0.001, 50) / 100;
 		return 0;
 	case KEY_MARGIN:
-		diff->margin = parse_number(state, "--margin", arg, 1, 100);
-		return 0;
-	case KEY_FIRST_READ:
-		diff->query.first_read = true;
+		diff->margin = ctl_number_argument(state, "--margin", arg, 1, 100);
 		return 0;
 	case KEY_ACROSS:
 		diff->query.across = true;
@@ -147,6 +127,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		diff->side[diff->n_specs++].spec = arg;
 		return 0;
 	}
+	if (ctl_filter_parse(key, arg, &diff->query) == 0)
+		return 0;
 	return ctl_by_parse(key, arg, state, &diff->query.by);
 }
 
@@ -189,7 +171,7 @@ static int choose_sides(struct diff *diff)
 	return diff->n_specs ? CTL_OK : find_previous(&diff->side[0]);
 }
 
-static int take_report(const struct diff *diff, struct side *side, double confidence)
+static int take_report(const struct diff *diff, struct side *side)
 {
 	struct comm_query query = diff->query;
 	struct comm_reader *reader;
@@ -199,16 +181,9 @@ static int take_report(const struct diff *diff, struct side *side, double confid
 	if (code)
 		return code;
 	query.run = side->run;
-	query.confidence = confidence;
-	comm_report_free(side->report);
-	side->report = NULL;
 	code = comm_reader_report(reader, &query, &side->report, &err);
 	comm_reader_close(reader);
-	if (code)
-		return ctl_error(code, err);
-	/* The run that goes on may be another one's latest meanwhile. */
-	side->run = side->report->run->id;
-	return CTL_OK;
+	return code ? ctl_error(code, err) : CTL_OK;
 }
 
 static int out_of_memory(void)
@@ -241,40 +216,38 @@ static double normal(double confidence)
 }
 
 /* See ctl_pairing_init(). */
-static double common_of(const struct diff *diff)
+static double common_of(const struct diff *diff, double confidence)
 {
 	const struct comm_report *a = diff->side[0].report, *b = diff->side[1].report;
 
 	if (!are_alike(a->run, b->run))
 		return 0;
-	return exp(normal(a->confidence) * log(fmax(a->factor, b->factor)));
+	return exp(normal(confidence) * log(fmax(a->factor, b->factor)));
 }
 
-/* Both reports with intervals of a confidence, and their edges in pairs. */
+/* The edges of both reports in pairs, with intervals of a confidence. */
 static int take_pairs(struct diff *diff, double confidence)
 {
-	const struct comm_report *report[2];
-	int code;
+	const struct comm_report *report[2] = {diff->side[0].report, diff->side[1].report};
+	struct comm_interval *interval[2];
+	int code = CTL_OK;
 
-	for (int s = 0; s < 2; s++) {
-		code = take_report(diff, &diff->side[s], confidence);
-		if (code)
-			return code;
-		report[s] = diff->side[s].report;
-	}
+	for (int s = 0; s < 2; s++)
+		interval[s] = calloc(report[s]->n_edges + 1, sizeof(*interval[s]));
 	ctl_pairing_deinit(&diff->pairing);
-	if (ctl_pairing_init(&diff->pairing, report, common_of(diff)))
-		return out_of_memory();
-	diff->n_compared = 0;
-	for (size_t i = 0; i < diff->pairing.n; i++)
-		diff->n_compared +=
-			diff->pairing.pair[i].resolved[0] || diff->pairing.pair[i].resolved[1];
-	return CTL_OK;
+	for (int s = 0; s < 2 && interval[s]; s++)
+		comm_report_intervals(report[s], confidence, interval[s]);
+	if (!interval[0] || !interval[1] ||
+	    ctl_pairing_init(&diff->pairing, report, interval, common_of(diff, confidence)))
+		code = out_of_memory();
+	free(interval[0]);
+	free(interval[1]);
+	return code;
 }
 
 static double seconds_of(const struct comm_report *report)
 {
-	return (report->to_ns - report->from_ns) / 1e9;
+	return report->enabled_ns / 1e9;
 }
 
 static struct ctl_flow flow_of(const struct diff *diff, const struct ctl_pair *pair, int s)
@@ -317,10 +290,17 @@ static int order_rows(const void *pa, const void *pb)
 static int compare(struct diff *diff)
 {
 	double alarm;
-	int code = take_pairs(diff, 0);
+	int code = CTL_OK;
 
+	for (int i = 0; i < 2 && !code; i++)
+		code = take_report(diff, &diff->side[i]);
+	if (!code)
+		code = take_pairs(diff, diff->side[0].report->confidence);
 	if (code)
 		return code;
+	for (size_t i = 0; i < diff->pairing.n; i++)
+		diff->n_compared +=
+			diff->pairing.pair[i].resolved[0] || diff->pairing.pair[i].resolved[1];
 	alarm = diff->alarm / (diff->n_compared ? (double)diff->n_compared : 1);
 	code = take_pairs(diff, 1 - alarm);
 	if (code)

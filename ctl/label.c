@@ -109,10 +109,27 @@ static void shorten(char *name)
 	}
 }
 
+/* Where a function is inlined: "(inlined at a.c:7 in f)". */
+static void add_call(const struct comm_node *node, char *ret, size_t room)
+{
+	const char *slash = strrchr(node->call_source, '/');
+	char function[CTL_LABEL];
+
+	snprintf(function, sizeof(function), "%s", node->name);
+	shorten(function);
+	if (*node->call_source)
+		snprintf(ret, room, " (inlined at %s:%u in %s)",
+			 slash ? slash + 1 : node->call_source, node->call_line, function);
+	else
+		snprintf(ret, room, " (inlined in %s)", function);
+}
+
+/* twin: another label would be the same without what only twins need. */
 static void write_label(const struct ctl_labels *labels, const struct comm_node *node, bool twin,
 			char text[CTL_LABEL])
 {
-	char name[CTL_LABEL], raw[2 * CTL_LABEL], module[CTL_LABEL] = "", place[CTL_LABEL] = "";
+	char inlined[2 * CTL_LABEL] = "";
+	char name[CTL_LABEL], raw[4 * CTL_LABEL], module[CTL_LABEL] = "", place[CTL_LABEL] = "";
 	const char *slash;
 
 	if (*node->module && strcmp(node->module, labels->module) != 0 && !names_module(node))
@@ -134,8 +151,11 @@ static void write_label(const struct ctl_labels *labels, const struct comm_node 
 		if (*node->source)
 			snprintf(place, sizeof(place), "%s:%u ", slash ? slash + 1 : node->source,
 				 node->line);
-		snprintf(raw, sizeof(raw), "%s%s%s%s", place, name,
-			 *node->inlined ? " (inlined)" : "", module);
+		if (*node->inlined && twin)
+			add_call(node, inlined, sizeof(inlined));
+		else if (*node->inlined)
+			strcpy(inlined, " (inlined)");
+		snprintf(raw, sizeof(raw), "%s%s%s%s", place, name, inlined, module);
 		break;
 	case COMM_NODE_OBJECT:
 		/* The private memory of two processes may have one name. */
@@ -147,6 +167,33 @@ static void write_label(const struct ctl_labels *labels, const struct comm_node 
 		snprintf(raw, sizeof(raw), "%s%s", name, module);
 	}
 	ctl_clean(text, CTL_LABEL, raw, CTL_LABEL - 1);
+}
+
+static int order_labels(const void *pa, const void *pb, void *labels)
+{
+	const struct ctl_labels *all = labels;
+
+	return strcmp(all->text[*(const size_t *)pa], all->text[*(const size_t *)pb]);
+}
+
+/* A function may be inlined at several places: where two look alike, their labels tell where. */
+static void tell_calls(struct ctl_labels *labels, size_t *sorted, bool *twin)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < labels->report->n_nodes; i++) {
+		twin[i] = false;
+		if (*comm_report_node_at(labels->report, i)->inlined)
+			sorted[n++] = i;
+	}
+	qsort_r(sorted, n, sizeof(*sorted), order_labels, labels);
+	for (size_t i = 1; i < n; i++)
+		if (!order_labels(&sorted[i - 1], &sorted[i], labels))
+			twin[sorted[i - 1]] = twin[sorted[i]] = true;
+	for (size_t i = 0; i < n; i++)
+		if (twin[sorted[i]])
+			write_label(labels, comm_report_node_at(labels->report, sorted[i]), true,
+				    labels->text[sorted[i]]);
 }
 
 int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report)
@@ -165,7 +212,9 @@ int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report)
 	labels->module = usual_module(report, sorted);
 	find_twins(report, sorted, twin);
 	for (size_t i = 0; i < report->n_nodes; i++)
-		write_label(labels, comm_report_node_at(report, i), twin[i], labels->text[i]);
+		write_label(labels, comm_report_node_at(report, i),
+			    twin[i] && !*comm_report_node_at(report, i)->inlined, labels->text[i]);
+	tell_calls(labels, sorted, twin);
 out:
 	free(sorted);
 	free(twin);

@@ -2,7 +2,7 @@
 /*
  * Labels: what a node is called on a terminal.  Printable text, and the shortest that
  * tells the node from all others: a tid only where two threads share a name, a module
- * only where it is not the usual one.
+ * only where it is not the usual one, the call of an inlined function only where it is inlined twice.
  */
 #ifndef CTL_LABEL_H
 #define CTL_LABEL_H

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /*
- * Writes all of it, so what fails to be made leaves the file as it was; path NULL or "-" is
- * stdout.  Returns an exit code, having said what failed.
+ * Writes all of it under another name and then gives it that of the file, so that what fails, or
+ * is ended by a signal, leaves the file as it was; links, devices and files of other users are
+ * written to as they are.  Path NULL or "-" is stdout.  Returns an exit code, having said what failed.
  */
 int ctl_output_write(const char *path, const char *bytes, size_t size);
 

@@ -20,6 +20,7 @@ struct ended {
 	int side;
 	size_t index;
 	const struct comm_report_edge *edge;
+	struct comm_interval interval;
 };
 
 static int order_keys(const void *pa, const void *pb)
@@ -41,7 +42,9 @@ static int order_names(const void *pa, const void *pb)
 	order = order ? order : strcmp(a->name, b->name);
 	order = order ? order : strcmp(a->source, b->source);
 	order = order ? order : strcmp(a->inlined, b->inlined);
-	return order ? order : (a->line > b->line) - (a->line < b->line);
+	order = order ? order : strcmp(a->call_source, b->call_source);
+	order = order ? order : (a->line > b->line) - (a->line < b->line);
+	return order ? order : (a->call_line > b->call_line) - (a->call_line < b->call_line);
 }
 
 /* One id for all nodes of one key. */
@@ -94,17 +97,16 @@ static void widen(double *low, double *high, double a, double b, double b_low, d
 static void add(struct ctl_pair *pair, const struct ended *ended, double common)
 {
 	const struct comm_report_edge *edge = ended->edge;
-	double low = edge->low, share_low = edge->share_low;
-	double high = edge->high, share_high = edge->share_high;
+	struct comm_interval interval = ended->interval;
 	int s = ended->side;
 
 	if (common > 0) {
-		double volume = exp(hypot(log(edge->noise), log(common)));
+		double volume = exp(hypot(log(interval.noise), log(common)));
 
-		low = edge->bytes / volume;
-		high = edge->bytes * volume;
-		share_low = edge->share / edge->noise;
-		share_high = edge->share * edge->noise;
+		interval.low = edge->bytes / volume;
+		interval.high = edge->bytes * volume;
+		interval.share_low = edge->share / interval.noise;
+		interval.share_high = edge->share * interval.noise;
 	}
 
 	if (pair->edge[s] == SIZE_MAX) {
@@ -113,9 +115,10 @@ static void add(struct ctl_pair *pair, const struct ended *ended, double common)
 	} else if (ended->index < pair->edge[s]) {
 		pair->edge[s] = ended->index;
 	}
-	widen(&pair->low[s], &pair->high[s], pair->bytes[s], edge->bytes, low, high);
-	widen(&pair->share_low[s], &pair->share_high[s], pair->share[s], edge->share, share_low,
-	      share_high);
+	widen(&pair->low[s], &pair->high[s], pair->bytes[s], edge->bytes, interval.low,
+	      interval.high);
+	widen(&pair->share_low[s], &pair->share_high[s], pair->share[s], edge->share,
+	      interval.share_low, interval.share_high);
 	pair->bytes[s] += edge->bytes;
 	pair->share[s] += edge->share;
 	pair->slices[s] = edge->slices > pair->slices[s] ? edge->slices : pair->slices[s];
@@ -133,8 +136,14 @@ static size_t take_nodes(struct named *named, const struct comm_report *const re
 	return n;
 }
 
+static struct comm_interval interval_of(const struct comm_report_edge *edge)
+{
+	return (struct comm_interval){edge->low, edge->high, edge->share_low, edge->share_high,
+				      edge->noise};
+}
+
 static size_t take_edges(struct ended *ended, const struct comm_report *const report[2],
-			 size_t *const id[2])
+			 struct comm_interval *const interval[2], size_t *const id[2])
 {
 	size_t n = 0;
 
@@ -145,14 +154,21 @@ static size_t take_edges(struct ended *ended, const struct comm_report *const re
 			if (comm_report_node_at(report[s], edge->from)->other ||
 			    comm_report_node_at(report[s], edge->to)->other)
 				continue;
-			ended[n++] = (struct ended){id[s][edge->from], id[s][edge->to], s, i, edge};
+			ended[n++] = (struct ended){
+				id[s][edge->from],
+				id[s][edge->to],
+				s,
+				i,
+				edge,
+				interval ? interval[s][i] : interval_of(edge),
+			};
 		}
 	}
 	return n;
 }
 
 int ctl_pairing_init(struct ctl_pairing *pairing, const struct comm_report *const report[2],
-		     double common)
+		     struct comm_interval *const interval[2], double common)
 {
 	size_t n_nodes = report[0]->n_nodes + report[1]->n_nodes, n;
 	size_t n_edges = report[0]->n_edges + report[1]->n_edges;
@@ -173,7 +189,7 @@ int ctl_pairing_init(struct ctl_pairing *pairing, const struct comm_report *cons
 	pair_by_name(named, n);
 	for (size_t i = 0; i < n; i++)
 		id[named[i].side][named[i].index] = named[i].id;
-	n = take_edges(ended, report, id);
+	n = take_edges(ended, report, interval, id);
 	qsort(ended, n, sizeof(*ended), order_ends);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || order_ends(&ended[i - 1], &ended[i]))

@@ -30,14 +30,15 @@ struct ctl_pairing {
 
 /*
  * Edges from or to "(other)" are left out: it stands for other things in each run.
- * common: 0, or for runs that were made alike the factor, of the reports' confidence, by
+ * interval: of the edges of either report; NULL: those that these have themselves.
+ * common: 0, or for runs that were made alike the factor, of the intervals' confidence, by
  * which all volumes of a run may be wrong.  If nothing changed, what the estimator gets wrong
  * about such runs is the same in both, so that their intervals hold sampling and that
  * factor alone.
  * -ENOMEM
  */
 int ctl_pairing_init(struct ctl_pairing *pairing, const struct comm_report *const report[2],
-		     double common);
+		     struct comm_interval *const interval[2], double common);
 void ctl_pairing_deinit(struct ctl_pairing *pairing);
 
 #endif

@@ -106,7 +106,7 @@ static int find_vertices(struct work *work, size_t *vertex)
 static void take_edges(struct work *work, const size_t *vertex)
 {
 	const struct comm_report *report = work->report;
-	double seconds = (double)(report->to_ns - report->from_ns) / 1e9;
+	double seconds = (double)report->enabled_ns / 1e9;
 	struct ctl_cut_graph *graph = &work->placing->graph;
 
 	for (int pass = 0; pass < 2; pass++) {
@@ -253,7 +253,7 @@ static void set_loads(struct work *work)
 		vertex->pool = t && placing->thread[t - 1].vertex == thread->vertex;
 		vertex->load += placing->loads
 					? thread->samples / samples * (double)report->target_ns /
-						  (double)(report->to_ns - report->from_ns)
+						  (double)report->enabled_ns
 					: 1;
 	}
 }

@@ -154,7 +154,7 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 		       const struct layout *layout, const struct comm_report_edge *edge)
 {
 	const struct comm_report *report = labels->report;
-	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	double seconds = report->enabled_ns / 1e9;
 	char from[CTL_LABEL], to[CTL_LABEL], share[CTL_NUMBER], rate[CTL_NUMBER];
 	char range[CTL_NUMBER], count[CTL_NUMBER];
 
@@ -403,7 +403,7 @@ static void print_object(const struct ctl_term *term, const struct comm_query *q
 {
 	const struct comm_report *report = labels->report;
 	const struct comm_node *node = comm_report_node_at(report, object->node);
-	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	double seconds = report->enabled_ns / 1e9;
 	char name[CTL_LABEL], share[CTL_NUMBER], size[CTL_NUMBER], rate[CTL_NUMBER];
 
 	ctl_clean(name, sizeof(name), labels->text[object->node],

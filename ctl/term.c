@@ -12,6 +12,7 @@ enum {
 	TERM_WIDTH = 80,
 	TERM_WIDTH_MIN = 40,
 	TERM_WIDTH_MAX = 400,
+	NUMBER_MAX = 10,
 };
 
 void ctl_term_init(struct ctl_term *term)
@@ -84,17 +85,33 @@ const char *ctl_either(const struct ctl_term *term, const char *utf8, const char
 	return term->utf8 ? utf8 : ascii;
 }
 
+/* The number of a thread or process at the end of a name, "/20784"; its length, 0: there is none. */
+static size_t number_at_end(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && text[len - n - 1] >= '0' && text[len - n - 1] <= '9')
+		n++;
+	return n && n <= NUMBER_MAX && n < len && text[len - n - 1] == '/' ? n + 1 : 0;
+}
+
 const char *ctl_clean(char *out, size_t size, const char *text, int width)
 {
-	size_t len = strlen(text), max = width < 0 ? 0 : width;
+	size_t len = strlen(text), max = width < 0 ? 0 : width, number;
 
 	if (max > size - 1)
 		max = size - 1;
 	for (size_t i = 0; i < len && i < max; i++)
 		out[i] = text[i] >= 0x20 && text[i] <= 0x7e ? text[i] : '?';
 	out[len < max ? len : max] = '\0';
-	if (len > max && max >= 4)
-		memcpy(out + max - 2, "..", 2);
+	if (len <= max || max < 4)
+		return out;
+	/* Of several processes with one title the number tells which one it is. */
+	number = number_at_end(text, len);
+	if (number + 4 > max)
+		number = 0;
+	memcpy(out + max - number - 2, "..", 2);
+	memcpy(out + max - number, text + len - number, number);
 	return out;
 }
 

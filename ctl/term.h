@@ -37,7 +37,7 @@ const char *ctl_either(const struct ctl_term *term, const char *utf8, const char
 
 /*
  * Copies text with only printable ASCII left, one column per byte; marked where cut
- * to width columns.  Returns out.
+ * to width columns, of a name that ends in the number of a thread before that.  Returns out.
  */
 const char *ctl_clean(char *out, size_t size, const char *text, int width);
 /*

@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "argument.h"
 #include "by.h"
 #include "ctl.h"
-#include "number.h"
 #include "open.h"
 #include "run.h"
 #include "view.h"
@@ -101,8 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		top->batch = true;
 		return 0;
 	case 'n':
-		if (!ctl_parse_count(arg, INT64_MAX, &top->n) || !top->n)
-			argp_error(state, "-n wants a whole number from 1 on, not '%s'", arg);
+		top->n = ctl_count_argument(state, "-n", 1, arg);
 		return 0;
 	case 'd':
 		top->delay_ns = parse_duration(state, "-d", arg, 1);

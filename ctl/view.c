@@ -181,7 +181,7 @@ static void write_row(const struct ctl_view *view, const struct ctl_term *term,
 {
 	const struct comm_report *report = reading->report;
 	const struct comm_report_edge *edge = comm_report_edge_at(report, i);
-	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	double seconds = report->enabled_ns / 1e9;
 	char from[CTL_LABEL], to[CTL_LABEL], share[CTL_NUMBER], rate[CTL_NUMBER];
 	char range[CTL_NUMBER];
 	double of_all = reading->bytes > 0 ? edge->bytes / reading->bytes : 0;
@@ -257,7 +257,7 @@ static int pair_windows(struct reading *reading)
 	if (!reading->before)
 		return 0;
 	/* Of shares: free of the factor common to the volumes of a run. */
-	code = ctl_pairing_init(&reading->pairing, both, 1);
+	code = ctl_pairing_init(&reading->pairing, both, NULL, 1);
 	for (size_t i = 0; !code && i < reading->pairing.n; i++)
 		if (reading->pairing.pair[i].edge[1] != SIZE_MAX)
 			reading->pair[reading->pairing.pair[i].edge[1]] = &reading->pairing.pair[i];

@@ -36,6 +36,7 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_open(json, "range", '{');
 	ctl_json_count(json, "from_ns", report->from_ns);
 	ctl_json_count(json, "to_ns", report->to_ns);
+	ctl_json_count(json, "enabled_ns", report->enabled_ns);
 	ctl_json_double(json, "overhead_pct", report->overhead * 100);
 	ctl_json_count(json, "samples", report->samples);
 	ctl_json_count(json, "bursts", report->bursts);
@@ -113,6 +114,10 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		ctl_json_string(json, "source", node->source);
 		ctl_json_count(json, "line", node->line);
 		ctl_json_string(json, "inlined", node->inlined);
+		if (*node->call_source) {
+			ctl_json_string(json, "call_source", node->call_source);
+			ctl_json_count(json, "call_line", node->call_line);
+		}
 	/* fall through */
 	case COMM_NODE_FUNCTION:
 		ctl_json_string(json, "module", node->module);
@@ -121,6 +126,10 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		break;
 	case COMM_NODE_NAMED:
 		break;
+	}
+	if (node->to_ns) {
+		ctl_json_count(json, "from_ns", node->from_ns);
+		ctl_json_count(json, "to_ns", node->to_ns);
 	}
 	ctl_json_double(json, "written_bytes", node->written_bytes);
 	ctl_json_double(json, "read_bytes", node->read_bytes);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter_options.h"
 #include "form.h"
 #include "heatmap.h"
 #include "label.h"
@@ -36,7 +37,7 @@ static void print_seen(const struct ctl_term *term, const struct comm_report *re
 /* A share of what an idle target uses would say nothing: of one CPU then. */
 static void write_cost(char *line, size_t size, const struct comm_report *report)
 {
-	double range_ns = report->to_ns - report->from_ns;
+	double range_ns = report->enabled_ns;
 	double spent_ns = report->handler_ns + report->daemon_ns;
 	const struct comm_run *run = report->run;
 	char cost[CTL_NUMBER], limit[CTL_NUMBER], used[CTL_NUMBER];
@@ -61,6 +62,20 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 			 is_over ? ": over the limit" : "");
 }
 
+/* Of what is shown, when sampling was disabled for a part of it. */
+static void print_enabled(const struct ctl_term *term, const struct comm_report *report)
+{
+	uint64_t range_ns = report->to_ns - report->from_ns;
+	char on[CTL_NUMBER], all[CTL_NUMBER], line[TEXT_LINE];
+
+	if (report->enabled_ns >= range_ns)
+		return;
+	snprintf(line, sizeof(line),
+		 "sampling was enabled for %s of these %s: rates and the cost are of that time",
+		 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
+	ctl_wrap(term, 0, TEXT_INDENT, line);
+}
+
 static void print_head(const struct ctl_term *term, const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
@@ -76,6 +91,7 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 		 ctl_duration(b, run->end_ns - run->start_ns), run->host,
 		 run->state == COMM_RUN_FINISHED ? ", ended: " : ", ", run->how);
 	ctl_wrap(term, 0, TEXT_INDENT, line);
+	print_enabled(term, report);
 	snprintf(line, sizeof(line), "source %s (%s), estimator %s, %llu-byte granularity",
 		 run->source, run->event, run->estimator,
 		 (unsigned long long)run->granularity_bytes);
@@ -373,7 +389,7 @@ static void print_advice(const struct ctl_term *term, const struct comm_report *
 /* Too little runs for any sampling to meet it. */
 static bool is_idle(const struct comm_report *report)
 {
-	return report->target_ns && report->target_ns < 0.02 * (report->to_ns - report->from_ns);
+	return report->target_ns && report->target_ns < 0.02 * report->enabled_ns;
 }
 
 /* Nothing is stated: that is an answer, too. */
@@ -394,9 +410,8 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 			 "None was seen: the target was idle. It used %s of one CPU in %s, in "
 			 "which %s bursts of samples met it. Put it under its usual load, or run "
 			 "for longer.",
-			 ctl_percent(share,
-				     report->target_ns / fmax(1, report->to_ns - report->from_ns)),
-			 length, bursts);
+			 ctl_percent(share, (double)report->target_ns / report->enabled_ns), length,
+			 bursts);
 		ctl_wrap(term, 0, 0, line);
 		return;
 	}
@@ -506,19 +521,17 @@ static bool is_total_known(const struct comm_report *report)
 static void print_title(const struct ctl_term *term, const struct comm_query *query,
 			const struct comm_report *report)
 {
-	double seconds = (report->to_ns - report->from_ns) / 1e9;
-	char a[CTL_NUMBER], b[CTL_NUMBER], name[64] = "", total[3 * CTL_NUMBER];
+	double seconds = report->enabled_ns / 1e9;
+	char a[CTL_NUMBER], b[CTL_NUMBER], filter[CTL_FILTER_TEXT], total[3 * CTL_NUMBER];
 
-	if (query->thread)
-		ctl_clean(name, sizeof(name), query->thread, sizeof(name) - 1);
 	snprintf(total, sizeof(total), ": %s, %s/s", ctl_bytes(a, report->total_bytes),
 		 ctl_bytes(b, report->total_bytes / seconds));
-	printf("\n%s%s between %s%s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
+	printf("\n%s%s between %s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
 	       query->first_read ? "First reads" : "Communication", report->by->title,
-	       query->across	    ? ", across threads"
-	       : report->by->within ? ", also within a thread"
-				    : "",
-	       query->thread ? ", to or from " : "", name, ctl_style(term, CTL_PLAIN),
+	       query->across				   ? ", across threads"
+	       : report->by->within && !report->by->across ? ", also within a thread"
+							   : "",
+	       ctl_filter_text(filter, query), ctl_style(term, CTL_PLAIN),
 	       report->n_edges && (is_total_known(report) || !query->resolved) ? total : "");
 }
 

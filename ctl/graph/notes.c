@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "filter_options.h"
 #include "number.h"
 #include "term.h"
 
@@ -31,7 +32,7 @@ static void write_cut(char text[CTL_NOTE], const struct ctl_panels *panels,
 		      const struct comm_report *report)
 {
 	const struct comm_query *query = panels->query;
-	char nodes[CTL_NOTE], a[CTL_NUMBER], name[64];
+	char nodes[CTL_NOTE], a[CTL_NUMBER], filter[CTL_FILTER_TEXT];
 	int n;
 
 	write_nodes(nodes, panels, report);
@@ -43,12 +44,8 @@ static void write_cut(char text[CTL_NOTE], const struct ctl_panels *panels,
 	if (query->min_bytes > 0 && n < CTL_NOTE)
 		n += snprintf(text + n, CTL_NOTE - n, ", of at least %s",
 			      ctl_bytes(a, query->min_bytes));
-	if (query->writer && n < CTL_NOTE)
-		n += snprintf(text + n, CTL_NOTE - n, ", written by %s",
-			      ctl_clean(name, sizeof(name), query->writer, sizeof(name) - 1));
-	if (query->thread && n < CTL_NOTE)
-		snprintf(text + n, CTL_NOTE - n, ", from or to %s",
-			 ctl_clean(name, sizeof(name), query->thread, sizeof(name) - 1));
+	if (n < CTL_NOTE)
+		snprintf(text + n, CTL_NOTE - n, "%s", ctl_filter_text(filter, query));
 }
 
 static void write_known(char text[CTL_NOTE], const struct comm_report *report)

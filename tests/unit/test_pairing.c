@@ -35,7 +35,8 @@ static void add_node(struct made *made, const char *key, const char *name)
 							      .name = name,
 							      .module = "prog",
 							      .source = "",
-							      .inlined = ""};
+							      .inlined = "",
+							      .call_source = ""};
 	made->report.n_nodes++;
 }
 
@@ -59,7 +60,7 @@ static struct ctl_pairing paired(struct made *a, struct made *b, double common)
 	const struct comm_report *report[2] = {&a->report, &b->report};
 	struct ctl_pairing pairing;
 
-	assert_int_equal(ctl_pairing_init(&pairing, report, common), 0);
+	assert_int_equal(ctl_pairing_init(&pairing, report, NULL, common), 0);
 	return pairing;
 }
 
