@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs test programs one after the other and counts their results.
-#   tests/run.sh LOGDIR PROGRAM...
+# Runs test programs and counts their results.
+#   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]
+# One after the other; those behind -- beside the others, since a half of all tests mostly waits
+# and the other computes.
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
 # prints nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
 # "skip name: why" counts as skipped, too.  Of KTAP, which nests, the innermost
@@ -30,15 +32,17 @@ count_ktap() { # log
     END { print passed + 0, failed + (plan == "" || plan != outermost), skipped + 0 }' "$1"
 }
 
-passed=0 failed=0 skipped=0 n=0
 export CMOCKA_MESSAGE_OUTPUT=TAP
-bad=()
-for program in "$@"; do
-  n=$((n + 1))
+total=0
+for program in "$@"; do [ "$program" = -- ] || total=$((total + 1)); done
+counts=$(mktemp)
+trap 'rm -f "$counts"' EXIT
+
+run() { # number, program
+  local program=$2 name log start code p f s
   name=${program#"${O:-}/"}
   name=${name#tests/}
   log=$logs/${name//\//-}.log
-  printf '[%d/%d] %s ' "$n" $# "$name"
   start=$SECONDS
   timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
   code=$?
@@ -57,17 +61,41 @@ for program in "$@"; do
   elif [ $code != 0 ] && [ $code != 77 ] && [ "$f" = 0 ]; then
     f=1 # the program died, or failed without a "not ok" line
   fi
-  printf '%d passed, %d failed, %d skipped (%d s)\n' "$p" "$f" "$s" $((SECONDS - start))
+  echo "$p $f $s $name" >>"$counts"
+  printf '[%d/%d] %s %d passed, %d failed, %d skipped (%d s)\n' "$1" $total "$name" "$p" "$f" "$s" $((SECONDS - start))
   grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^ *(not )?ok [0-9]+ *-? */skip /; s/^/    /'
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
   if [ "$f" != 0 ]; then
-    bad+=("$name")
     grep -E '^ *not ok' "$log" | grep -vE '# *SKIP' | head -n 20 | cut -c1-400 | sed 's/^/    /'
     tail -n 15 "$log" | cut -c1-400 | sed 's/^/    /'
     [ $code = 124 ] && echo "    timed out"
   fi
-  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# What is said of one program stands together.
+lane() { # number of the first, PROGRAM...
+  local n=$1
+  shift
+  for program in "$@"; do
+    said=$(run "$n" "$program")
+    printf '%s\n' "$said"
+    n=$((n + 1))
+  done
+}
+
+first=()
+while [ $# != 0 ] && [ "$1" != -- ]; do
+  first+=("$1")
+  shift
 done
-[ ${#bad[@]} = 0 ] || echo "failed: ${bad[*]} (logs in $logs)"
+[ $# = 0 ] || shift
+lane $((${#first[@]} + 1)) "$@" &
+trap 'rm -f "$counts"; kill $! 2>/dev/null' EXIT
+lane 1 "${first[@]}"
+wait
+[ "$(wc -l <"$counts")" = $total ] || { echo "not all programs were run" >&2; exit 1; }
+bad=$(awk '$2 { printf " %s", $4 }' "$counts")
+[ -z "$bad" ] || echo "failed:$bad (logs in $logs)"
+read -r passed failed skipped <<<"$(awk '{ p += $1; f += $2; s += $3 } END { printf "%.0f %.0f %.0f\n", p, f, s }' "$counts")"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

@@ -3,16 +3,7 @@
 # No room of libcomm includes a header that it may not: with the include paths that the Makefile
 # compiles a room with, each header of the rooms it uses is found and complete in itself,
 # and no header of any other room, of daemon/ or of ctl/ is found.
-export LC_ALL=C
-set -u
-cd "$(dirname "$0")/../.."
-n=0 failed=0
-check() { # RESULT NAME
-  n=$((n + 1))
-  [ "$1" = 0 ] && echo "ok $n - $2" && return
-  echo "not ok $n - $2"
-  failed=1
-}
+. "$(dirname "$0")/../tap.bash"
 compiles() { # HEADER FLAGS...
   printf '#include "%s"\n' "${1##*/}" | gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c "${@:2}" - 2>&1
 }
@@ -34,14 +25,14 @@ for room in $(ask print-rooms) ctl; do
     esac
   done
   [ -z "$found" ]
-  check $? "$room finds no header but its own and those of the rooms it uses:$found"
+  result $? "$room finds no header but its own and those of the rooms it uses:$found"
   [ -z "$broken" ]
-  check $? "$room compiles each header that it may include alone:$broken"
+  result $? "$room compiles each header that it may include alone:$broken"
 done
 
 ! relative=$(git grep -nE '#include "\.\./' -- libcomm daemon ctl bpf include)
-check $? "no header is included by a path that leads out of its folder: ${relative:-}"
+result $? "no header is included by a path that leads out of its folder: ${relative:-}"
 twice=$(git ls-files 'libcomm/*.h' 'daemon/*.h' 'bpf/*.h' | sed 's#.*/##' | sort | uniq -d)
 [ -z "$twice" ]
-check $? "no two headers of libcomm, daemon and bpf have one name: ${twice:-}"
-exit $failed
+result $? "no two headers of libcomm, daemon and bpf have one name: ${twice:-}"
+exit $status

@@ -1,17 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # All places that name the version must agree with include/comm/version.h.
-export LC_ALL=C
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-.output}
-n=0 failed=0
+. "$(dirname "$0")/../tap.bash"
 version=$(sed -n 's/^#define COMM_VERSION "\(.*\)"$/\1/p' include/comm/version.h)
 says() { # NAME WHAT-IT-SAYS
-  n=$((n + 1))
-  [ -n "$version" ] && [ "$2" = "$version" ] && echo "ok $n - $1 says ${version}" && return
-  echo "not ok $n - $1 says '$2', include/comm/version.h '$version'"
-  failed=1
+  [ -n "$version" ] && [ "$2" = "$version" ]
+  result $? "$1 says '$2', include/comm/version.h '$version'"
 }
 says kmod/dkms.conf "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' kmod/dkms.conf)"
 says kmod/main.c "$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' kmod/main.c)"
@@ -22,4 +16,4 @@ done
 for program in commd commctl; do
   says "$program --version" "$("$O/$program" --version | sed -n "s/^$program (commprof) //p")"
 done
-exit $failed
+exit $status
