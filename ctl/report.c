@@ -2,39 +2,42 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "argument.h"
 #include "by.h"
+#include "counters.h"
 #include "ctl.h"
+#include "filter_options.h"
 #include "form.h"
-#include "number.h"
-#include "open.h"
-#include "run.h"
+#include "range_options.h"
+#include "totals.h"
 
 enum {
-	KEY_FROM = 0x100,
-	KEY_TO,
-	KEY_MIN_SHARE,
-	KEY_FIRST_READ,
+	KEY_MIN_SHARE = 0x100,
 	KEY_SELF,
 	KEY_ACROSS,
-	KEY_CONFIDENCE,
 	KEY_ALL,
 	KEY_GUESS,
 	KEY_AS,
 	KEY_JSON,
 	KEY_CSV,
+	KEY_COUNTERS,
+	KEY_TOTALS,
+	KEY_CALL_TREE,
+	KEY_SORT,
 	KEY_DOT,
 
 	MANY_THREADS = 64,
+	BY_BYTES = 128, /* more than names of groupings that can be joined have */
 };
 
 struct options {
 	const char *store;
 	struct comm_query query;
 	const struct ctl_form *form;
-	bool has_top, has_min_share, all;
+	enum ctl_totals_order order;
+	bool has_top, has_min_share, all, call_tree;
 };
 
 /* Text of --help from the table of forms. */
@@ -47,17 +50,28 @@ struct options {
 
 static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
-	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
-	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
-	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
-	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0,
-	 "Count only the first read of what was written, as with a perfect cache", 0},
-	{"across", KEY_ACROSS, NULL, 0,
-	 "Only what one thread wrote and another read, be they in the same function", 0},
+	CTL_RANGE_OPTIONS,
+	CTL_FILTER_OPTIONS{
+		"across", KEY_ACROSS, NULL, 0,
+		"Only what one thread wrote and another read, be they in the same function", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
+	{"counters", KEY_COUNTERS, NULL, 0,
+	 "CPU time, switches, page faults and the events of the run, by thread, role, process or "
+	 "region, as text, json or csv",
+	 0},
+	{"totals", KEY_TOTALS, NULL, 0,
+	 "What each node wrote that others read and read that others wrote, the intensive ones "
+	 "marked, "
+	 "as text, json or csv",
+	 0},
+	{"call-tree", KEY_CALL_TREE, NULL, 0,
+	 "The same by path of calls, with all that is called inside, as a tree; with --by-thread "
+	 "one "
+	 "for each thread, with --by-role for each role",
+	 0},
+	{"sort", KEY_SORT, "ORDER", 0,
+	 "Of --totals: by both (default), written, read or ratio (of bytes read and written)", 0},
 	{"top", 'k', "K", 0, "The K largest edges, 0 for all.  Default by form" CTL_FORMS(FORM_TOP),
 	 0},
 	{"min-share", KEY_MIN_SHARE, "PCT", 0,
@@ -66,7 +80,7 @@ static const struct argp_option fixed_options[] = {
 	 "Also what is not resolved, marked ?; all forms but text have it anyway", 0},
 	{"guess", KEY_GUESS, NULL, 0,
 	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
-	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
+	CTL_RANGE_CONFIDENCE_OPTION,
 	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
 	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
 	{"csv", KEY_CSV, NULL, 0, "Short for --as csv", 0},
@@ -76,39 +90,6 @@ static const struct argp_option fixed_options[] = {
 	/* The end. */
 	{0},
 };
-
-static double parse_percent(struct argp_state *state, const char *option, const char *arg)
-{
-	double percent;
-	char *end;
-
-	percent = strtod(arg, &end);
-	if (end != arg && *end == '%')
-		end++;
-	if (end == arg || *end || !(percent >= 0 && percent <= 100))
-		argp_error(state, "%s wants a number from 0 to 100, not '%s'", option, arg);
-	return percent / 100;
-}
-
-static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
-{
-	int64_t ns = 0;
-
-	if (comm_parse_duration(arg, &ns))
-		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
-	return ns;
-}
-
-static uint64_t parse_count(struct argp_state *state, const char *option, uint64_t min,
-			    const char *arg)
-{
-	uint64_t n = 0;
-
-	if (!ctl_parse_count(arg, INT64_MAX, &n) || n < min)
-		argp_error(state, "%s wants a whole number from %d on, not '%s'", option, (int)min,
-			   arg);
-	return n;
-}
 
 static void set_form(struct argp_state *state, const char *name)
 {
@@ -123,32 +104,25 @@ static void set_form(struct argp_state *state, const char *name)
 	options->form = form;
 }
 
+static void set_order(struct argp_state *state, const char *name)
+{
+	struct options *options = state->input;
+	int order = 0;
+
+	while (order < CTL_TOTALS_ORDERS && strcmp(ctl_totals_orders[order], name) != 0)
+		order++;
+	if (order == CTL_TOTALS_ORDERS)
+		argp_error(state, "there is no order '%s'; choose one of both written read ratio",
+			   name);
+	options->order = order;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	struct comm_query *query = &options->query;
 
 	switch (key) {
-	case 's':
-		options->store = arg;
-		return 0;
-	case 'r':
-		ctl_run_parse(state, arg, query);
-		return 0;
-	case KEY_FROM:
-		query->from_ns = parse_time(state, "--from", arg);
-		return 0;
-	case KEY_TO:
-		query->to_ns = parse_time(state, "--to", arg);
-		if (!query->to_ns)
-			argp_error(state, "--to 0 leaves nothing to look at");
-		return 0;
-	case 't':
-		query->thread = arg;
-		return 0;
-	case KEY_FIRST_READ:
-		query->first_read = true;
-		return 0;
 	case KEY_SELF:
 		query->self = true;
 		return 0;
@@ -156,17 +130,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		query->across = true;
 		return 0;
 	case 'k':
-		query->top = parse_count(state, "--top", 0, arg);
+		query->top = ctl_count_argument(state, "--top", 0, arg);
 		options->has_top = true;
 		return 0;
 	case KEY_MIN_SHARE:
-		query->min_share = parse_percent(state, "--min-share", arg);
+		query->min_share = ctl_percent_argument(state, "--min-share", arg);
 		options->has_min_share = true;
-		return 0;
-	case KEY_CONFIDENCE:
-		query->confidence = parse_percent(state, "--confidence", arg);
-		if (query->confidence <= 0 || query->confidence >= 1)
-			argp_error(state, "--confidence wants more than 0 and less than 100");
 		return 0;
 	case 'a':
 		options->all = true;
@@ -181,6 +150,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_JSON:
 		set_form(state, "json");
 		return 0;
+	case KEY_COUNTERS:
+		query->counts = 1;
+		return 0;
+	case KEY_TOTALS:
+		query->totals = 1;
+		return 0;
+	case KEY_CALL_TREE:
+		query->totals = 1;
+		options->call_tree = true;
+		return 0;
+	case KEY_SORT:
+		set_order(state, arg);
+		return 0;
 	case KEY_CSV:
 		set_form(state, "csv");
 		return 0;
@@ -191,7 +173,41 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "'%s' is one word too many", arg);
 		return EINVAL;
 	}
+	if (ctl_range_parse(key, arg, state, &options->store, query) == 0)
+		return 0;
+	if (ctl_filter_parse(key, arg, query) == 0)
+		return 0;
 	return ctl_by_parse(key, arg, state, &query->by);
+}
+
+/* Trees of all, or one for each thread, role, ... */
+static void set_path(struct comm_query *query, char tree_by[BY_BYTES])
+{
+	query->across = !query->self;
+	if (query->by && strcmp(query->by, "path") != 0)
+		snprintf(tree_by, BY_BYTES, "%s,path", query->by);
+	else
+		snprintf(tree_by, BY_BYTES, "path");
+	query->by = tree_by;
+}
+
+static int print(const struct options *options, const struct comm_report *report)
+{
+	int code;
+
+	if (options->query.totals) {
+		code = ctl_totals_print(&options->query, report, options->form->name,
+					options->order);
+		if (code == -EINVAL)
+			return ctl_error(code, strdup("--totals and --call-tree go with --as text, "
+						      "json or csv"));
+		return code ? ctl_error(code, NULL) : 0;
+	}
+	if (!options->query.counts)
+		options->form->print(&options->query, report);
+	else if (!ctl_counters_print(report, options->form->name))
+		return ctl_error(-EINVAL, strdup("--counters go with --as text, json or csv"));
+	return 0;
 }
 
 int ctl_report(int argc, char **argv)
@@ -206,8 +222,8 @@ int ctl_report(int argc, char **argv)
 	struct options options = {.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
+	char tree_by[BY_BYTES], *err;
 	size_t n_threads = 0;
-	char *err;
 	int code;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
@@ -219,6 +235,8 @@ int ctl_report(int argc, char **argv)
 	if (!options.has_min_share)
 		options.query.min_share = options.form->min_share_pct / 100;
 	options.query.resolved = options.form->resolved && !options.all;
+	if (options.call_tree)
+		set_path(&options.query, tree_by);
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
@@ -234,10 +252,10 @@ int ctl_report(int argc, char **argv)
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);
-	options.form->print(&options.query, report);
+	code = print(&options, report);
 	if (n_threads)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
 	comm_report_free(report);
-	return CTL_OK;
+	return code ? code : CTL_OK;
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "csv.h"
+#include "json.h"
+#include "number.h"
+#include "utf8.h"
+
+enum { NAME_WIDTH = 26 };
+
+static double per_s(const struct comm_report *report, const struct comm_report_count *count)
+{
+	return count->total * 1e9 / (double)report->enabled_ns;
+}
+
+static const struct comm_report_count *counter_of(const struct comm_report *report,
+						  const struct comm_report_count *of,
+						  const char *counter)
+{
+	for (size_t i = 0; i < report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(report, i);
+
+		if (!strcmp(count->node.id, of->node.id) && !strcmp(count->counter, counter))
+			return count;
+	}
+	return NULL;
+}
+
+/*
+ * Bytes that the node writes for others and reads of them, by what it does for them; *ret_unit:
+ * "1000 instructions" where these are counted, else "ms of CPU time".  0: it is not known.
+ */
+static double bytes_per(const struct comm_report *report, const struct comm_report_count *of,
+			const char **ret_unit)
+{
+	const struct comm_report_count *instructions = counter_of(report, of, "instructions");
+
+	*ret_unit = instructions ? "1000 instructions" : "ms of CPU time";
+	if (instructions)
+		return instructions->total > 0 ? of->bytes * 1e3 / instructions->total : 0;
+	return of->cpu_ns > 0 ? of->bytes * 1e6 / of->cpu_ns : 0;
+}
+
+static bool is_time(const char *counter)
+{
+	size_t len = strlen(counter);
+
+	return len > 3 && !strcmp(counter + len - 3, "-ns");
+}
+
+static const char *amount(char text[CTL_NUMBER], const char *counter, double value)
+{
+	if (is_time(counter))
+		snprintf(text, CTL_NUMBER, "%.6g ms", value / 1e6);
+	else
+		snprintf(text, CTL_NUMBER, "%.10g", value);
+	return text;
+}
+
+/* Names come from foreign programs.  Returns how many characters were printed. */
+static int put(const char *text)
+{
+	int n = 0, length;
+
+	for (; *text; n++) {
+		const char *character = ctl_utf8_take(&text, &length);
+
+		fwrite(character, 1, (size_t)length, stdout);
+	}
+	return n;
+}
+
+static void print_text(const struct comm_report *report)
+{
+	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], d[CTL_NUMBER];
+	const char *last = "", *unit;
+	int pad;
+
+	printf("%-28s %16s %16s %16s %16s\n", report->by->noun, "total", "per second",
+	       "mean per slice", "deviation");
+	for (size_t i = 0; i < report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(report, i);
+		double bytes = bytes_per(report, count, &unit);
+
+		if (strcmp(last, count->node.id) != 0) {
+			put(count->node.name);
+			if (count->node.tid)
+				printf(" (%u)", count->node.tid);
+			if (bytes > 0)
+				printf(": %s per %s, written and read", ctl_bytes(a, bytes), unit);
+			putchar('\n');
+		}
+		last = count->node.id;
+		fputs("  ", stdout);
+		pad = NAME_WIDTH - put(count->counter);
+		printf("%*s", pad > 0 ? pad : 0, "");
+		printf(" %16s %16s %16s %16s", amount(a, count->counter, count->total),
+		       amount(b, count->counter, per_s(report, count)),
+		       amount(c, count->counter, count->mean),
+		       amount(d, count->counter, count->deviation));
+		if (count->counted < 0.995)
+			printf("  counted in %.0f %% of its CPU time", 100 * count->counted);
+		putchar('\n');
+	}
+}
+
+static void print_csv(const struct comm_report *report)
+{
+	const char *unit;
+
+	puts("id,kind,name,tgid,tid,counter,total,per_second,mean,deviation,slices,counted,bytes,"
+	     "bytes_per,per");
+	for (size_t i = 0; i < report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(report, i);
+		double bytes = bytes_per(report, count, &unit);
+
+		ctl_csv_field(stdout, count->node.id);
+		putchar(',');
+		ctl_csv_field(stdout, count->node.kind_name);
+		putchar(',');
+		ctl_csv_field(stdout, count->node.name);
+		printf(",%u,%u,", count->node.tgid, count->node.tid);
+		ctl_csv_field(stdout, count->counter);
+		printf(",%.10g,%.10g,%.10g,%.6g,%llu,%.6g,%.10g,%.6g,", count->total,
+		       per_s(report, count), count->mean, count->deviation,
+		       (unsigned long long)count->slices, count->counted, count->bytes, bytes);
+		ctl_csv_field(stdout, unit);
+		putchar('\n');
+	}
+}
+
+static void print_json(const struct comm_report *report)
+{
+	struct ctl_json json = {0};
+	const char *unit;
+
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_int(&json, "run", report->run->id);
+	ctl_json_string(&json, "by", report->by->name);
+	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);
+	ctl_json_open(&json, "counts", '[');
+	for (size_t i = 0; i < report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(report, i);
+		double bytes = bytes_per(report, count, &unit);
+
+		ctl_json_open(&json, NULL, '{');
+		ctl_json_string(&json, "id", count->node.id);
+		ctl_json_string(&json, "kind", count->node.kind_name);
+		ctl_json_string(&json, "name", count->node.name);
+		ctl_json_count(&json, "tgid", count->node.tgid);
+		ctl_json_count(&json, "tid", count->node.tid);
+		ctl_json_string(&json, "counter", count->counter);
+		ctl_json_double(&json, "total", count->total);
+		ctl_json_double(&json, "per_second", per_s(report, count));
+		ctl_json_double(&json, "mean", count->mean);
+		ctl_json_double(&json, "deviation", count->deviation);
+		ctl_json_count(&json, "slices", count->slices);
+		ctl_json_double(&json, "counted", count->counted);
+		ctl_json_double(&json, "bytes", count->bytes);
+		ctl_json_double(&json, "bytes_per", bytes);
+		ctl_json_string(&json, "per", unit);
+		ctl_json_close(&json, '}');
+	}
+	ctl_json_close(&json, ']');
+	ctl_json_close(&json, '}');
+}
+
+bool ctl_counters_print(const struct comm_report *report, const char *form)
+{
+	static const struct {
+		const char *form;
+		void (*print)(const struct comm_report *report);
+	} forms[] = {{"text", print_text}, {"csv", print_csv}, {"json", print_json}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		if (strcmp(forms[i].form, form) != 0)
+			continue;
+		forms[i].print(report);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "totals.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "filter_options.h"
+#include "json.h"
+#include "number.h"
+#include "term.h"
+
+const char *const ctl_totals_orders[CTL_TOTALS_ORDERS] = {"both", "written", "read", "ratio"};
+
+enum {
+	NAME_COLUMNS = 36, /* of a table; a tree's names come last and are not cut */
+	NAME_BYTES = 512,
+	VOLUME_COLUMNS = 19,
+	INDENT = 2,
+};
+
+struct chosen {
+	const struct comm_report_total **total;
+	size_t n, left_out;
+	bool is_tree;
+};
+
+static double both(const struct comm_report_total *total)
+{
+	return total->all_written.bytes + total->all_read.bytes;
+}
+
+/* Bytes read for each one written; of what writes nothing they are without end. */
+static double ratio(const struct comm_report_total *total)
+{
+	return total->written.bytes > 0 ? total->read.bytes / total->written.bytes : INFINITY;
+}
+
+static double per_s(const struct comm_report *report, const struct comm_report_total *total)
+{
+	return both(total) * 1e9 / (double)report->enabled_ns;
+}
+
+static double key(const struct comm_report_total *total, enum ctl_totals_order order)
+{
+	switch (order) {
+	case CTL_TOTALS_BY_WRITTEN:
+		return total->all_written.bytes;
+	case CTL_TOTALS_BY_READ:
+		return total->all_read.bytes;
+	case CTL_TOTALS_BY_RATIO:
+		return ratio(total);
+	default:
+		return both(total);
+	}
+}
+
+/* The order of a report: what is within a node comes behind it. */
+static int compare_place(const void *pa, const void *pb)
+{
+	const struct comm_report_total *a = *(const struct comm_report_total *const *)pa,
+				       *b = *(const struct comm_report_total *const *)pb;
+
+	return (a > b) - (a < b);
+}
+
+static int compare(const void *pa, const void *pb, void *order)
+{
+	const struct comm_report_total *a = *(const struct comm_report_total *const *)pa,
+				       *b = *(const struct comm_report_total *const *)pb;
+	double x = key(a, *(enum ctl_totals_order *)order),
+	       y = key(b, *(enum ctl_totals_order *)order);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return compare_place(pa, pb);
+}
+
+static bool is_shown(const struct comm_query *query, const struct comm_report_total *total)
+{
+	double most = fmax(total->all_written.share, total->all_read.share);
+
+	return most >= query->min_share &&
+	       (!query->resolved || total->all_written.resolved || total->all_read.resolved);
+}
+
+/*
+ * A node has no more bytes than what it is within, and comes behind it: so the largest ones are a
+ * tree, too.
+ */
+static int choose(const struct comm_query *query, const struct comm_report *report,
+		  enum ctl_totals_order order, struct chosen *ret)
+{
+	enum ctl_totals_order largest = CTL_TOTALS_BY_BOTH;
+
+	bool *shown = calloc(report->n_totals + 1, sizeof(*shown));
+
+	*ret = (struct chosen){.total = calloc(report->n_totals + 1, sizeof(*ret->total))};
+	if (!ret->total || !shown) {
+		free(ret->total);
+		free(shown);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < report->n_totals; i++) {
+		const struct comm_report_total *total = comm_report_total_at(report, i);
+
+		ret->is_tree |= total->around != SIZE_MAX;
+		shown[i] = is_shown(query, total) &&
+			   (total->around == SIZE_MAX || shown[total->around]);
+		if (shown[i])
+			ret->total[ret->n++] = total;
+	}
+	free(shown);
+	if (!ret->is_tree)
+		qsort_r(ret->total, ret->n, sizeof(*ret->total), compare, &order);
+	else if (query->top && ret->n > query->top)
+		qsort_r(ret->total, ret->n, sizeof(*ret->total), compare, &largest);
+	if (query->top && ret->n > query->top)
+		ret->n = query->top;
+	if (ret->is_tree)
+		qsort(ret->total, ret->n, sizeof(*ret->total), compare_place);
+	ret->left_out = report->n_totals - ret->n;
+	return 0;
+}
+
+/* Of a path the innermost function: the others are the lines above. */
+static const char *name_of(const struct chosen *chosen, const struct comm_report_total *total)
+{
+	const struct comm_node *node = &total->node;
+
+	while (chosen->is_tree && total->depth && node->n_parts)
+		node = node->parts[node->n_parts - 1];
+	return node->name;
+}
+
+static const char *volume(char text[CTL_NUMBER + 2], const struct comm_report_volume *volume)
+{
+	char number[CTL_NUMBER];
+
+	if (!(volume->bytes > 0))
+		return "-";
+	snprintf(text, CTL_NUMBER + 2, "%s%s", volume->resolved ? "" : "? ",
+		 volume->low < volume->high ? ctl_range(number, volume->low, volume->high)
+					    : ctl_bytes(number, volume->bytes));
+	return text;
+}
+
+static void print_partner(const char *what, const struct comm_node *node)
+{
+	char name[NAME_BYTES];
+
+	if (node)
+		printf("  %s %s", what, ctl_clean(name, sizeof(name), node->name, NAME_COLUMNS));
+}
+
+static void print_table(const struct comm_report *report, const struct chosen *chosen)
+{
+	bool between = report->by->between;
+	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER], d[CTL_NUMBER];
+	char per_written[CTL_NUMBER];
+
+	printf("%*s %*s %8s %12s %12s\n", NAME_COLUMNS + INDENT + VOLUME_COLUMNS,
+	       between ? "read from it" : "written for others", VOLUME_COLUMNS,
+	       between ? "written to it" : "read of others", "ratio", "per second",
+	       between ? "" : "of itself");
+	for (size_t i = 0; i < chosen->n; i++) {
+		const struct comm_report_total *total = chosen->total[i];
+		const struct comm_node *node = &total->node;
+
+		if (node->tid && node->kind == COMM_NODE_THREAD)
+			snprintf(name, sizeof(name), "%s (%u)", node->name, node->tid);
+		else
+			snprintf(name, sizeof(name), "%s", node->name);
+		snprintf(per_written, sizeof(per_written), "%.2g", ratio(total));
+		printf("%s %-*s", total->intensive ? "*" : " ", NAME_COLUMNS,
+		       ctl_clean(name, sizeof(name), name, NAME_COLUMNS));
+		printf(" %*s %*s %8s %10s/s %12s", VOLUME_COLUMNS, volume(a, &total->written),
+		       VOLUME_COLUMNS, volume(b, &total->read),
+		       total->written.bytes > 0 ? per_written : "-",
+		       ctl_bytes(c, per_s(report, total)),
+		       total->own_bytes > 0 ? ctl_bytes(d, total->own_bytes) : "-");
+		print_partner("->", total->reader);
+		print_partner("<-", total->writer);
+		putchar('\n');
+	}
+}
+
+static void print_tree(const struct chosen *chosen)
+{
+	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER + 2],
+		d[CTL_NUMBER + 2];
+
+	printf("%*s %*s %*s %*s\n", VOLUME_COLUMNS, "written, with all", VOLUME_COLUMNS,
+	       "by itself", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself");
+	for (size_t i = 0; i < chosen->n; i++) {
+		const struct comm_report_total *total = chosen->total[i];
+
+		printf("%*s %*s %*s %*s %*s%s%s\n", VOLUME_COLUMNS, volume(a, &total->all_written),
+		       VOLUME_COLUMNS, volume(b, &total->written), VOLUME_COLUMNS,
+		       volume(c, &total->all_read), VOLUME_COLUMNS, volume(d, &total->read),
+		       (int)(1 + INDENT * total->depth), "", total->intensive ? "*" : "",
+		       ctl_clean(name, sizeof(name), name_of(chosen, total), NAME_BYTES));
+	}
+}
+
+static void print_text(const struct comm_query *query, const struct comm_report *report,
+		       const struct chosen *chosen)
+{
+	char bytes[CTL_NUMBER], filter[CTL_FILTER_TEXT], line[NAME_BYTES];
+	struct ctl_term term;
+
+	ctl_term_init(&term);
+	printf("%sWritten and read by %s%s%s%s: %s in all\n\n", ctl_style(&term, CTL_BOLD),
+	       report->by->title,
+	       query->across || (report->by->across && !query->self) ? ", across threads" : "",
+	       ctl_filter_text(filter, query), ctl_style(&term, CTL_PLAIN),
+	       ctl_bytes(bytes, report->total_bytes));
+	if (chosen->is_tree)
+		print_tree(chosen);
+	else
+		print_table(report, chosen);
+	snprintf(line, sizeof(line),
+		 "\n* marks the intensive ones: at least 5 %% of all, for sure.%s%s",
+		 report->exact ? "" : " ? marks what is not resolved.",
+		 report->exact ? "" : " Intervals are those of edges.");
+	puts(line);
+	if (chosen->left_out)
+		printf("%zu more are left out: smaller%s (--top 0, --min-share 0%s)\n",
+		       chosen->left_out, query->resolved ? ", or not resolved" : "",
+		       query->resolved ? ", --all" : "");
+}
+
+#define CSV_VOLUME(name)                                                                 \
+	name "_bytes," name "_low," name "_high," name "_share," name "_share_low," name \
+	     "_share_high," name "_samples," name "_resolved"
+
+static void csv_volume(const struct comm_report_volume *volume)
+{
+	printf(",%.10g,%.10g,%.10g,%.6g,%.6g,%.6g,%llu,%d", volume->bytes, volume->low,
+	       volume->high, volume->share, volume->share_low, volume->share_high,
+	       (unsigned long long)volume->samples, volume->resolved);
+}
+
+static void print_csv(const struct comm_query *query, const struct comm_report *report,
+		      const struct chosen *chosen)
+{
+	(void)query;
+	puts("id,within,depth,kind,name,module,tid," CSV_VOLUME("written") "," CSV_VOLUME(
+		"read") "," CSV_VOLUME("all_written") "," CSV_VOLUME("all_read") ",own_bytes,per_"
+										 "second,ratio,"
+										 "reader,reader_"
+										 "bytes,writer,"
+										 "writer_bytes,"
+										 "intensive");
+	for (size_t i = 0; i < chosen->n; i++) {
+		const struct comm_report_total *total = chosen->total[i];
+		const struct comm_node *node = &total->node;
+
+		ctl_csv_field(stdout, node->id);
+		putchar(',');
+		ctl_csv_field(stdout,
+			      total->around == SIZE_MAX
+				      ? ""
+				      : comm_report_total_at(report, total->around)->node.id);
+		printf(",%zu,", total->depth);
+		ctl_csv_field(stdout, node->kind_name);
+		putchar(',');
+		ctl_csv_field(stdout, name_of(chosen, total));
+		putchar(',');
+		ctl_csv_field(stdout, node->module);
+		printf(",%u", node->tid);
+		csv_volume(&total->written);
+		csv_volume(&total->read);
+		csv_volume(&total->all_written);
+		csv_volume(&total->all_read);
+		printf(",%.10g,%.10g,", total->own_bytes, per_s(report, total));
+		if (total->written.bytes > 0)
+			printf("%.6g", ratio(total));
+		putchar(',');
+		ctl_csv_field(stdout, total->reader ? total->reader->name : "");
+		printf(",%.10g,", total->reader_bytes);
+		ctl_csv_field(stdout, total->writer ? total->writer->name : "");
+		printf(",%.10g,%d\n", total->writer_bytes, total->intensive);
+	}
+}
+
+static void json_volume(struct ctl_json *json, const char *name,
+			const struct comm_report_volume *volume)
+{
+	ctl_json_open(json, name, '{');
+	ctl_json_double(json, "bytes", volume->bytes);
+	ctl_json_double(json, "low", volume->low);
+	ctl_json_double(json, "high", volume->high);
+	ctl_json_double(json, "share", volume->share);
+	ctl_json_double(json, "share_low", volume->share_low);
+	ctl_json_double(json, "share_high", volume->share_high);
+	ctl_json_count(json, "samples", volume->samples);
+	ctl_json_count(json, "slices", volume->slices);
+	ctl_json_bool(json, "resolved", volume->resolved);
+	ctl_json_close(json, '}');
+}
+
+static void json_partner(struct ctl_json *json, const char *name, const struct comm_node *node,
+			 double bytes)
+{
+	if (!node)
+		return;
+	ctl_json_open(json, name, '{');
+	ctl_json_string(json, "id", node->id);
+	ctl_json_string(json, "name", node->name);
+	ctl_json_double(json, "bytes", bytes);
+	ctl_json_close(json, '}');
+}
+
+/* Of a tree the object stays open, for those within it. */
+static void json_total(struct ctl_json *json, const struct comm_report *report,
+		       const struct chosen *chosen, const struct comm_report_total *total)
+{
+	const struct comm_node *node = &total->node;
+
+	ctl_json_open(json, NULL, '{');
+	ctl_json_string(json, "id", node->id);
+	ctl_json_string(json, "kind", node->kind_name);
+	ctl_json_string(json, "name", name_of(chosen, total));
+	if (node->other)
+		ctl_json_bool(json, "other", true);
+	ctl_json_string(json, "module", node->module);
+	if (node->tid)
+		ctl_json_count(json, "tid", node->tid);
+	json_volume(json, "written", &total->written);
+	json_volume(json, "read", &total->read);
+	if (chosen->is_tree) {
+		json_volume(json, "all_written", &total->all_written);
+		json_volume(json, "all_read", &total->all_read);
+	}
+	ctl_json_double(json, "own_bytes", total->own_bytes);
+	ctl_json_double(json, "per_second", per_s(report, total));
+	ctl_json_double(json, "ratio", ratio(total));
+	json_partner(json, "reader", total->reader, total->reader_bytes);
+	json_partner(json, "writer", total->writer, total->writer_bytes);
+	ctl_json_bool(json, "intensive", total->intensive);
+	if (chosen->is_tree)
+		ctl_json_open(json, "calls", '[');
+	else
+		ctl_json_close(json, '}');
+}
+
+static void json_end(struct ctl_json *json)
+{
+	ctl_json_close(json, ']');
+	ctl_json_close(json, '}');
+}
+
+static void print_json(const struct comm_query *query, const struct comm_report *report,
+		       const struct chosen *chosen)
+{
+	struct ctl_json json = {0};
+	size_t open = 0;
+
+	(void)query;
+	ctl_json_open(&json, NULL, '{');
+	ctl_json_int(&json, "run", report->run->id);
+	ctl_json_string(&json, "by", report->by->name);
+	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);
+	ctl_json_double(&json, "total_bytes", report->total_bytes);
+	ctl_json_double(&json, "confidence", report->confidence);
+	ctl_json_count(&json, "left_out", chosen->left_out);
+	ctl_json_open(&json, "totals", '[');
+	for (size_t i = 0; i < chosen->n; i++) {
+		for (; open > chosen->total[i]->depth; open--)
+			json_end(&json);
+		json_total(&json, report, chosen, chosen->total[i]);
+		open += chosen->is_tree;
+	}
+	while (open--)
+		json_end(&json);
+	ctl_json_close(&json, ']');
+	ctl_json_close(&json, '}');
+}
+
+int ctl_totals_print(const struct comm_query *query, const struct comm_report *report,
+		     const char *form, enum ctl_totals_order order)
+{
+	static const struct {
+		const char *form;
+		void (*print)(const struct comm_query *query, const struct comm_report *report,
+			      const struct chosen *chosen);
+	} forms[] = {{"text", print_text}, {"csv", print_csv}, {"json", print_json}};
+	struct chosen chosen;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		if (strcmp(forms[i].form, form) != 0)
+			continue;
+		if (choose(query, report, order, &chosen))
+			return -ENOMEM;
+		forms[i].print(query, report, &chosen);
+		free(chosen.total);
+		return 0;
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A run whose sampling is enabled and disabled while it goes on, by a FIFO or after a delay.
+. "$(dirname "$0")/../tap.bash"
+kernels=$O/tests/truth/truth-kernels
+check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out" "$dir/log")"; fi; }
+
+# Bad usage is told before anything is begun.
+refuses() { # SENTENCE STATUS OPTION...
+  local sentence=$1 want=$2 status
+  shift 2
+  "$commd" --store "$dir/none.db" "$@" -- true >"$dir/out" 2>&1
+  status=$?
+  if [ $status = "$want" ] && grep -qF -- "$sentence" "$dir/out" && [ ! -e "$dir/none.db" ]; then
+    ok "$*: $sentence"
+  else
+    not_ok "$*: $sentence" "$status $(cat "$dir/out")"
+  fi
+}
+refuses "--control wants fifo:CTL[,ACK] or fd:CTL[,ACK], not 'ctl'" 2 --control ctl
+refuses "--delay -1 wants --control" 2 --delay -1
+refuses "a time with its unit such as 500ms, not '500'" 2 --delay 500
+refuses "for live runs, not for the source exact" 2 --source exact --control fd:0
+refuses "for live runs, not for the source exact" 2 --source exact -D 1s
+refuses "/no/such: No such file or directory (mkfifo makes a FIFO)" 1 --control fifo:/no/such
+refuses "/dev/zero is no FIFO" 1 --control fifo:/dev/zero
+refuses "there is no descriptor 77" 1 --control fd:77
+[ "$(id -u)" = 0 ] || { echo "ok $((n + 1)) # SKIP needs root to attach"; exit $status; }
+
+"$kernels" ring --seconds 1000 --threads 4 --out "$dir/ring.csv" --pid-file "$dir/pid" >/dev/null 2>&1 &
+target=$!
+pids+=($target)
+until [ "$(cat "$dir/pid" 2>/dev/null)" = $target ]; do sleep 0.1; done
+mkfifo "$dir/ctl" "$dir/ack"
+exec 8<>"$dir/ack"
+
+# begin STORE OPTION...: a run with these, in the background.
+begin() {
+  local db=$dir/$1.db
+  shift
+  "$commd" --rate 1000 --slice 100ms --store "$db" --pid $target "$@" 2>"$dir/log" &
+  daemon=$!
+  pids+=($daemon)
+}
+answered() { # COMMAND: is it acknowledged?
+  echo "$1" >"$dir/ctl"
+  [ "$(timeout 300 head -n 1 <&8)" = ack ]
+}
+ends() { # does the run end well, by itself?
+  timeout 300 tail --pid=$daemon -f /dev/null && wait $daemon
+}
+sql() { python3 -c 'import sqlite3, sys
+print(sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute(sys.argv[2]).fetchone()[0])' "$dir/$1.db" "$2"; }
+seen() { sql "$1" "SELECT ifnull(sum(accesses), 0) FROM slice WHERE level = 0"; }
+slices() { sql "$1" "SELECT count(*) FROM slice WHERE level = 0"; }
+# Waits for N more slices than there are.
+pass() { # STORE N
+  local want=$(($(slices "$1") + $2))
+  for _ in $(seq 1000); do
+    [ "$(slices "$1")" -ge $want ] && return
+    sleep 0.1
+  done
+}
+sees() { # waits until something was sampled after the first N accesses
+  for _ in $(seq 1000); do
+    [ "$(seen "$1")" -gt "$2" ] && return
+    sleep 0.1
+  done
+  return 1
+}
+
+whole_run() { # NAME OPTION...
+  local name=$1 before=$SECONDS
+  shift
+  begin "$name" --control "fifo:$dir/ctl,$dir/ack" -D -1 "$@"
+  check "$name: ping is acknowledged" answered ping
+  pass "$name" 10
+  check "$name: nothing is sampled before it is enabled" [ "$(seen "$name")" = 0 ]
+  check "$name: enable is acknowledged" answered enable
+  check "$name: then there are samples" sees "$name" 0
+  pass "$name" 20
+  answered disable || not_ok "$name: disable is acknowledged"
+  # What was read by then may wait for the end of its slice.
+  pass "$name" 5
+  local at
+  at=$(seen "$name")
+  pass "$name" 10
+  check "$name: nothing is sampled while it is disabled" [ "$(seen "$name")" = "$at" ]
+  answered enable || not_ok "$name: enable is acknowledged again"
+  check "$name: then there are samples again" sees "$name" "$at"
+  check "$name: stop is acknowledged" answered stop
+  check "$name: and ends the run" ends
+  "$commctl" report --json --store "$dir/$name.db" --min-share 0 --top 0 >"$dir/report"
+  # Two runs of slices were disabled, 25 of a tenth of a second at least, and one enabled of 20.
+  check "$name: the report tells how long it was enabled" jq -e '.run.how == "stopped" and
+    (.range | .enabled_ns > 1.5e9 and .enabled_ns < .to_ns - .from_ns - 2e9) and
+    (.loss | has("disabled_ms") | not)' "$dir/report"
+  "$commctl" report --store "$dir/$name.db" >"$dir/report"
+  check "$name: in words as well" grep -q 'sampling was enabled for .* of these' "$dir/report"
+  check "$name: and commd's last line" grep -q 'disabled for .* s of it' "$dir/log"
+}
+whole_run bpf --source bpf
+whole_run perf --source perf
+
+# A command in pieces, without an end, of no meaning; answers that nobody reads.
+begin pieces --control "fifo:$dir/ctl"
+for piece in e nab l e; do printf %s "$piece" >"$dir/ctl"; sleep 0.1; done
+printf 'x\nenabled?\033[2J\ndis' >"$dir/ctl"
+sees pieces 0 || not_ok "the run goes on"
+printf 'able\n' >"$dir/ctl"
+pass pieces 10
+at=$(seen pieces)
+pass pieces 10
+check "a command in pieces is one" [ "$(seen pieces)" = "$at" ]
+check "what is none is told" grep -q "no command is called 'enabled???2J'\|no command is called 'enabled??\[2J'" "$dir/log"
+# A writer that never stops; the FIFO goes, and is gone for good.
+exec 9>"$dir/ctl"
+rm "$dir/ctl"
+yes "$(printf 'no\nenable\ndisable')" >&9 2>/dev/null &
+flood=$!
+pids+=($flood)
+pass pieces 20
+kill $flood
+wait $flood 2>/dev/null
+check "a flood of commands does not stop slices" kill -0 $daemon
+# It may have ended in the midst of a line.
+printf '\nenable\n' >&9
+at=$(seen pieces)
+check "commands behind it are done" sees pieces "$at"
+kill -TERM $daemon
+check "and the run ends as it is told" ends
+check "few sentences are said of it" [ "$(grep -c 'no command' "$dir/log")" -le 5 ]
+exec 9>&-
+
+# By descriptor, whose writer goes away.
+exec 9> >(sleep 0.2; exec "$commd" -q --rate 1000 --source bpf --store "$dir/fd.db" --pid $target --control fd:3 3<&0 </dev/null 2>"$dir/log")
+daemon=$!
+printf 'ping\nstop' >&9
+exec 9>&-
+for _ in $(seq 300); do grep -q 'nobody can write' "$dir/log" 2>/dev/null && break; sleep 0.1; done
+check "a writer that went away is told, and the run goes on" grep -q 'nobody can write' "$dir/log"
+kill -TERM $daemon
+
+# After a delay, with a command, which runs meanwhile.
+"$commd" -q --rate 1000 --slice 100ms --source bpf --store "$dir/delay.db" -D 1s --duration 3s --pid $target 2>"$dir/log"
+"$commctl" report --json --store "$dir/delay.db" --min-share 0 --top 0 >"$dir/report"
+check "a delay is not of the run" jq -e '.range | .enabled_ns < .to_ns - .from_ns - 0.9e9 and .samples > 0' "$dir/report"
+exit $status

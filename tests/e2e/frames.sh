@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Frames that a program marks (COMM_FRAME()): what is read in the frame in which it was written, and what later.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+O=$(realpath "${O:-.output}")
+commd=$O/commd commctl=$O/commctl
+n=0 status=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
+[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+
+gcc -O1 -Wall -Wextra -Werror -pthread -Iinclude tests/e2e/framed.c -o "$dir/framed" || { not_ok "the program builds"; exit 1; }
+
+# profile NAME ARGUMENT...: into $dir/NAME.db, by $source.
+source=bpf
+profile() {
+  local db=$dir/$1.db
+  shift
+  "$commd" -q --source $source --rate 1000 --slice 500ms --store "$db" --record "${db%.db}.rec" -- "$dir/framed" "$@" >"$dir/log" 2>&1
+}
+
+# Most of what is known is of the right distance, which is stated, and little is not known.
+right() { # NAME WRITTEN
+  "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 >"$dir/r" 2>"$dir/err" &&
+    jq -e --arg written "$2" '(.nodes | map({(.id): .name}) | add) as $name |
+      [.edges[] | {from: $name[.from], to: $name[.to], bytes, share_high, resolved}] as $all |
+      ([$all[].bytes] | add) as $bytes |
+      ([$all[] | select(.from != "(frame not known)").bytes] | add) as $known |
+      ([$all[] | select(.from == $written)]) as $right |
+      (($all | all(.to == "this frame")) and $known > 0.6 * $bytes and $right[0].bytes > 0.75 * $known and
+        $right[0].resolved) or error("\($all)")' "$dir/r" >"$dir/out" 2>&1
+}
+check() {
+  if right "$1" "$2"; then ok "$3"; else not_ok "$3" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+}
+
+profile inside 20 0 50
+check inside "this frame" "written and read in one frame"
+profile across 20 1 50
+check across "the frame before" "read one frame later"
+profile later 20 2 50
+check later "earlier frames" "read two frames later"
+
+# The exact source counts: all of it is of the right distance, but for what the threads say to each
+# other under their lock; and samples say of most the same.
+gcc -O1 -g -fsanitize=thread -Iinclude -c tests/e2e/framed.c -o "$dir/exact.o" &&
+  gcc "$dir/exact.o" "$O/libcomm-exact.a" -o "$dir/exact" -lpthread || not_ok "the program builds with libcomm-exact"
+# largest NAME: the distance of most of what is known, and its share of that.
+largest() {
+  "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 2>"$dir/err" |
+    jq -r '(.nodes | map({(.id): .name}) | add) as $name | [.edges[] | {from: $name[.from], bytes} | select(.from != "(frame not known)")] |
+      (map(.bytes) | add) as $all | max_by(.bytes) | "\(.bytes / $all) \(.from)"'
+}
+for back in 0 1 2; do
+  name=$(echo "inside across later" | cut -d' ' -f$((back + 1)))
+  "$commd" -q --source exact --store "$dir/exact$back.db" -- "$dir/exact" 20 $back 2 >"$dir/log" 2>&1
+  exact=$(largest exact$back) sampled=$(largest "$name")
+  [ "${exact#* }" = "${sampled#* }" ] && [ -n "$exact" ] && awk -v share="${exact%% *}" 'BEGIN { exit !(share > 0.99) }' &&
+    ok "exact: $back frames back, and samples agree" || not_ok "exact: $back frames back, and samples agree" "$exact; $sampled; $(cat "$dir/log" "$dir/err")"
+done
+
+# perf knows when frames began as far as the daemon looks: those that are long beside that.
+source=perf
+profile perf 8 1 600
+source=bpf
+check perf "the frame before" "perf: read one frame later"
+
+# Of 20 frames 18 at least were seen to begin.
+"$commctl" report --store "$dir/across.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
+jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 18 and max <= 20' "$dir/r" >/dev/null &&
+  ok "frames by their number" || not_ok "frames by their number" "$(cat "$dir/r")"
+"$commctl" report --store "$dir/across.db" --json --by thread,frame --self --min-share 0 --top 0 | jq -e '.edges | length > 0' >/dev/null &&
+  ok "--by thread,frame" || not_ok "--by thread,frame"
+
+# A replay of the recording says the same.
+"$commd" -q --source replay:"$dir/across.rec" --slice 500ms --store "$dir/replay.db" >"$dir/log" 2>&1
+numbers() { "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 | jq -c '[.edges[] | {from, bytes}]'; }
+[ "$(numbers across)" = "$(numbers replay)" ] && [ -n "$(numbers replay)" ] &&
+  ok "a replay says the same" || not_ok "a replay says the same" "$(numbers across; numbers replay; cat "$dir/log")"
+
+# Without marks, and with frames that are too short for samples.
+profile none -4 0 50
+for by in frame frames; do
+  "$commctl" report --store "$dir/none.db" --by $by >"$dir/out" 2>"$dir/err"
+  [ $? = 3 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'has no frames: the program marked none' "$dir/err" &&
+    ok "--by-$by: a program without frames" || not_ok "--by-$by: a program without frames" "$(cat "$dir/err" "$dir/out")"
+done
+profile short 400 1 1
+"$commctl" report --store "$dir/short.db" --json --by frame --min-share 0 --top 0 >"$dir/r" 2>&1
+jq -e '(.nodes | map({(.id): .name}) | add) as $name | ([.edges[].bytes] | add) as $all |
+  [.edges[] | select($name[.from] == "(frame not known)").bytes] | add > 0.9 * $all' "$dir/r" >/dev/null 2>&1 &&
+  ok "of frames that are too short nothing is said" || not_ok "of frames that are too short nothing is said" "$(cat "$dir/r")"
+exit $status
