@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* commctl advise: which threads to put together on a machine, and how sure that is. */
+/*
+ * commctl advise: which threads to put together on a machine, and how sure that is; and which
+ * data to put apart, for threads share cache lines of it falsely.
+ */
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
@@ -8,15 +11,16 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "argument.h"
+#include "cacheline_words.h"
 #include "ctl.h"
 #include "cut.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
-#include "open.h"
 #include "pinning.h"
 #include "placing.h"
-#include "run.h"
+#include "range_options.h"
 #include "term.h"
 #include "topology.h"
 
@@ -27,8 +31,6 @@ enum {
 	KEY_CPUS,
 	KEY_TOPOLOGY,
 	KEY_PLACEMENT,
-	KEY_FROM,
-	KEY_TO,
 	KEY_ALL_READS,
 	KEY_AS,
 	KEY_JSON,
@@ -59,11 +61,7 @@ struct advise {
 
 static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Of whom:", 1},
-	{"store", 's', "FILE", 0, "The store; default ./comm.db, else /var/lib/commprof/comm.db",
-	 0},
-	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
-	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
-	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	CTL_RANGE_OPTIONS,
 	{"by", KEY_BY, "NAME", 0,
 	 "What is placed as one: thread, the default; role, for pools of threads; process", 0},
 	{"all-reads", KEY_ALL_READS, NULL, 0,
@@ -95,15 +93,6 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
-{
-	int64_t ns = 0;
-
-	if (comm_parse_duration(arg, &ns))
-		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
-	return ns;
-}
-
 static void parse_by(struct argp_state *state, struct advise *advise, const char *arg)
 {
 	if (strcmp(arg, "thread") && strcmp(arg, "role") && strcmp(arg, "process"))
@@ -127,20 +116,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct advise *advise = state->input;
 
 	switch (key) {
-	case 's':
-		advise->store = arg;
-		return 0;
-	case 'r':
-		ctl_run_parse(state, arg, &advise->query);
-		return 0;
-	case KEY_FROM:
-		advise->query.from_ns = parse_time(state, "--from", arg);
-		return 0;
-	case KEY_TO:
-		advise->query.to_ns = parse_time(state, "--to", arg);
-		if (!advise->query.to_ns)
-			argp_error(state, "--to 0 leaves nothing to look at");
-		return 0;
 	case KEY_BY:
 		parse_by(state, advise, arg);
 		return 0;
@@ -180,7 +155,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "'%s' is one word too many", arg);
 		return EINVAL;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return ctl_range_parse(key, arg, state, &advise->store, &advise->query);
 }
 
 static int out_of_memory(void)
@@ -632,6 +607,28 @@ static void json_edges(struct ctl_json *json, const struct advise *advise)
 	ctl_json_close(json, ']');
 }
 
+/* False sharing alone: "commctl sharing --json" has all lines, and their uses. */
+static void json_cachelines(struct ctl_json *json, const struct comm_report *report)
+{
+	const struct comm_report_cacheline *line;
+
+	ctl_json_open(json, "false_sharing", '[');
+	for (size_t i = 0; (line = comm_report_cacheline_at(report, i)); i++) {
+		if (!line->stated || strcmp(line->verdict, "false") != 0)
+			continue;
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "object", line->object->name);
+		ctl_json_string(json, "key", line->object->key);
+		if (line->offset != INT64_MIN)
+			ctl_json_int(json, "offset", line->offset);
+		ctl_json_double(json, "contended", line->contended);
+		ctl_json_double(json, "contended_low", line->contended_low);
+		ctl_json_double(json, "contended_high", line->contended_high);
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
 static int print_json(struct advise *advise)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
@@ -646,7 +643,7 @@ static int print_json(struct advise *advise)
 	ctl_json_string(&json, "target", report->run->command);
 	ctl_json_string(&json, "host", report->run->host);
 	ctl_json_string(&json, "source", report->run->source);
-	ctl_json_double(&json, "seconds", (double)(report->to_ns - report->from_ns) / 1e9);
+	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);
 	ctl_json_close(&json, '}');
 	ctl_json_string(&json, "by", report->by->name);
 	ctl_json_string(&json, "over", ctl_level_name(advise->parts.level));
@@ -668,6 +665,7 @@ static int print_json(struct advise *advise)
 	if (code)
 		return code;
 	json_edges(&json, advise);
+	json_cachelines(&json, report);
 	ctl_json_close(&json, '}');
 	return CTL_OK;
 }
@@ -696,17 +694,27 @@ int ctl_advise(int argc, char **argv)
 		.options = argp_options,
 		.parser = parse,
 		.doc = "Which threads to put together on the machine's NUMA nodes, caches or CPUs, "
-		       "so that less goes from one to another, and how sure that is.",
+		       "so that less goes from one to another, and how sure that is; and where "
+		       "threads share cache lines falsely.",
 	};
 	static struct advise advise = {.query = COMM_QUERY_INIT, .level = -1, .form = "text"};
+	struct ctl_term term;
+	size_t n_shared = 0;
 	int code;
 
 	advise.query.by = "thread";
+	advise.query.cachelines = 1;
 	advise.query.across = true;
 	advise.query.first_read = true;
 	advise.query.places = 1;
 	argp_parse(&argp, argc, argv, 0, NULL, &advise);
 	code = take_report(&advise);
+	/* Which needs no topology, and no flow that is stated. */
+	if (!code && !strcmp(advise.form, "text")) {
+		ctl_term_init(&term);
+		n_shared = ctl_cacheline_advise(&term, advise.report);
+		fflush(stdout);
+	}
 	if (!code)
 		code = check_host(&advise);
 	if (!code)
@@ -719,6 +727,9 @@ int ctl_advise(int argc, char **argv)
 		code = print_json(&advise);
 	else if (!code)
 		code = print_commands(&advise);
+	/* There was something to say. */
+	if (code == CTL_NO_DATA && n_shared)
+		code = CTL_OK;
 	ctl_labels_deinit(&advise.labels);
 	ctl_cut_plan_deinit(&advise.plan);
 	ctl_placing_deinit(&advise.placing);

@@ -24,6 +24,7 @@ int ctl_list(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
 int ctl_label(int argc, char **argv);
 int ctl_delete(int argc, char **argv);
+int ctl_sharing(int argc, char **argv);
 int ctl_advise(int argc, char **argv);
 int ctl_salvage(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);

@@ -5,18 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "argument.h"
 #include "ctl.h"
-#include "number.h"
-#include "open.h"
 #include "output.h"
 #include "page.h"
-#include "run.h"
+#include "range_options.h"
 
 enum {
-	KEY_FROM = 0x100,
-	KEY_TO,
-	KEY_FIRST_READ,
-	KEY_CONFIDENCE,
+	KEY_FIRST_READ = 0x100,
 	KEY_SOURCE_DIR,
 };
 
@@ -28,40 +24,16 @@ struct options {
 
 static const struct argp_option argp_options[] = {
 	{"output", 'o', "FILE", 0, "Where to write the page; - is standard output", 0},
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
-	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
-	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
-	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	CTL_RANGE_OPTIONS,
 	{"first-read", KEY_FIRST_READ, NULL, 0,
 	 "Count only the first read of what was written, as with a perfect cache", 0},
-	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
+	CTL_RANGE_CONFIDENCE_OPTION,
 	{"source-dir", KEY_SOURCE_DIR, "DIR", 0,
 	 "Look for source files beneath DIR, and take the lines that are named into the page; may "
 	 "be given several times.  Without it the page has no source",
 	 0},
 	{0},
 };
-
-static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
-{
-	int64_t ns = 0;
-
-	if (comm_parse_duration(arg, &ns))
-		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
-	return ns;
-}
-
-static double parse_confidence(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double percent = strtod(arg, &end);
-
-	if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent > 0 && percent < 100))
-		argp_error(state,
-			   "--confidence wants a number of more than 0 and less than 100, not '%s'",
-			   arg);
-	return percent / 100;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -73,25 +45,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		options->output = arg;
 		return 0;
-	case 's':
-		options->store = arg;
-		return 0;
-	case 'r':
-		ctl_run_parse(state, arg, query);
-		return 0;
-	case KEY_FROM:
-		query->from_ns = parse_time(state, "--from", arg);
-		return 0;
-	case KEY_TO:
-		query->to_ns = parse_time(state, "--to", arg);
-		if (!query->to_ns)
-			argp_error(state, "--to 0 leaves nothing to look at");
-		return 0;
 	case KEY_FIRST_READ:
 		query->first_read = true;
-		return 0;
-	case KEY_CONFIDENCE:
-		query->confidence = parse_confidence(state, arg);
 		return 0;
 	case KEY_SOURCE_DIR:
 		code = ctl_source_add(&options->source, arg);
@@ -106,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "say where the page goes: -o FILE");
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return ctl_range_parse(key, arg, state, &options->store, query);
 }
 
 static const struct argp argp = {

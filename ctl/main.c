@@ -23,6 +23,7 @@ static const struct command {
 	{"html", ctl_html, "the same as a page for a browser, to look into"},
 	{"top", ctl_top, "the same of the last minute, on a screen that follows"},
 	{"diff", ctl_diff, "what changed from one run to another"},
+	{"sharing", ctl_sharing, "cache lines that threads take from each other, falsely or not"},
 	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
 	{"graph", ctl_graph, "the same as a graph, a matrix or streams: of runs, of their phases"},
 	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets"},

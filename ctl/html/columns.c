@@ -180,6 +180,7 @@ int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const struct comm_quer
 	fprintf(out, "\"guessed\":%s,", query->guess ? "true" : "false");
 	ctl_data_member(out, "from_s", report->from_ns / 1e9);
 	ctl_data_member(out, "to_s", report->to_ns / 1e9);
+	ctl_data_member(out, "enabled_s", report->enabled_ns / 1e9);
 	print_sums(out, report);
 	code = print_ends(out, nodes, report);
 	print_columns(out, query, report);

@@ -8,6 +8,7 @@
 #include <comm/version.h>
 
 #include "asset.h"
+#include "cacheline_words.h"
 #include "columns.h"
 #include "data.h"
 #include "number.h"
@@ -24,6 +25,8 @@ enum {
 	/* With more rows than this in the run, the course in time is made by thread alone. */
 	PAGE_ROWS = 2000000,
 	PAGE_GROUPINGS = 5,
+	PAGE_CACHELINES = 40,
+	PAGE_CACHELINES_OPEN = 10, /* of these, that are not stated */
 };
 
 struct page {
@@ -96,6 +99,7 @@ static void print_run(struct page *page)
 
 	fputs("\"run\":{", out);
 	ctl_data_member_text(out, "target", run->command);
+	ctl_data_member_text(out, "label", run->label);
 	ctl_data_member_text(out, "host", run->host);
 	ctl_data_member_text(out, "source", run->source);
 	ctl_data_member_text(out, "event", run->event);
@@ -226,6 +230,77 @@ static int choose(struct page *page)
 	return 0;
 }
 
+/* Bytes, thread, place in the program and accesses a second of each word: numbers alone. */
+static int print_words(struct page *page, const struct comm_report_cacheline *line)
+{
+	double seconds = ctl_cacheline_seconds(page->whole);
+	struct ctl_word word[CTL_WORDS];
+	size_t left, n = ctl_words(page->whole, line, word, &left);
+	FILE *out = page->out;
+
+	ctl_data_member_count(out, "left", left);
+	fputs("\"words\":[", out);
+	for (size_t i = 0; i < n; i++) {
+		int thread = ctl_nodes_at(page->nodes, word[i].use->thread);
+		int place = ctl_nodes_at(page->nodes, word[i].use->place);
+
+		if (thread < 0 || place < 0)
+			return -ENOMEM;
+		fprintf(out, "%s[%u,%u,%d,%d,", i ? "," : "", word[i].use->byte,
+			word[i].use->size_bytes, thread, place);
+		ctl_data_number(out, word[i].reads / seconds);
+		putc(',', out);
+		ctl_data_number(out, word[i].writes / seconds);
+		putc(']', out);
+	}
+	putc(']', out);
+	return 0;
+}
+
+static int print_cacheline(struct page *page, const struct comm_report_cacheline *line)
+{
+	double seconds = ctl_cacheline_seconds(page->whole);
+	int object = ctl_nodes_at(page->nodes, line->object);
+	FILE *out = page->out;
+
+	if (object < 0)
+		return object;
+	putc('{', out);
+	ctl_data_member_text(out, "verdict", line->verdict);
+	fprintf(out, "\"stated\":%s,\"object\":%d,", line->stated ? "true" : "false", object);
+	if (line->offset != INT64_MIN)
+		fprintf(out, "\"offset\":%lld,", (long long)line->offset);
+	ctl_data_member_count(out, "bursts", line->bursts);
+	ctl_data_member_count(out, "turns", line->turns);
+	ctl_data_member(out, "contended", line->contended / seconds);
+	ctl_data_member(out, "low", line->contended_low / seconds);
+	ctl_data_member(out, "high", line->contended_high / seconds);
+	ctl_data_member(out, "true_low", line->true_low);
+	ctl_data_member(out, "true_high", line->true_high);
+	object = print_words(page, line);
+	putc('}', out);
+	return object;
+}
+
+/* The worst cache lines, those that are stated first. */
+static int print_cachelines(struct page *page)
+{
+	const struct comm_report_cacheline *line;
+	size_t open = 0, n = 0;
+	int code = 0;
+
+	fputs("\"cachelines\":[", page->out);
+	while (!code && n < PAGE_CACHELINES && (line = comm_report_cacheline_at(page->whole, n))) {
+		if (!line->stated && open++ == PAGE_CACHELINES_OPEN)
+			break;
+		fputs(n++ ? ",\n" : "", page->out);
+		code = print_cacheline(page, line);
+	}
+	fputs("],\n", page->out);
+	ctl_data_member_count(page->out, "cachelines_left_out", page->whole->n_cachelines - n);
+	return code;
+}
+
 static int print_first(struct page *page)
 {
 	FILE *out = page->out;
@@ -244,8 +319,11 @@ static int print_first(struct page *page)
 			putc(',', out);
 		ctl_data_text(out, page->by[i]);
 	}
-	fputs("],\n\"view\":", out);
-	code = print_view(page, "thread", page->whole, false);
+	fputs("],\n", out);
+	code = print_cachelines(page);
+	fputs("\"view\":", out);
+	if (!code)
+		code = print_view(page, "thread", page->whole, false);
 	fputs("}", out);
 	close_data(page);
 	return code;
@@ -410,10 +488,12 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_quer
 	int code;
 
 	*err = NULL;
+	page.query.cachelines = 1;
 	code = ask(&page, "thread", PAGE_TOP, false, &whole);
 	if (code)
 		return code;
 	/* All other reports are of the same slices, also when a daemon is writing more. */
+	page.query.cachelines = 0;
 	page.query.run = whole->run->id;
 	page.query.from_ns = whole->from_ns;
 	page.query.to_ns = whole->to_ns;

@@ -117,7 +117,7 @@ const sources = () => data(expected - 1);
 const kindOf = letter => Object.keys(KINDS).find(kind => KINDS[kind] === letter);
 
 /* What is looked at; all of it stands in the URL's hash. */
-const state = {by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null};
+const state = {by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1};
 
 function readHash() {
 	const hash = new URLSearchParams(location.hash.slice(1));
@@ -132,6 +132,7 @@ function readHash() {
 	state.query = (hash.get('search') || '').slice(0, 200);
 	state.order = ['bytes', 'name'].includes(hash.get('order')) ? hash.get('order') : 'cluster';
 	state.sort = /^-?[a-z]+$/.test(hash.get('sort')) ? hash.get('sort') : null;
+	state.line = /^\d{1,3}$/.test(hash.get('line')) ? Number(hash.get('line')) : -1;
 }
 function writeHash() {
 	const hash = new URLSearchParams();
@@ -154,6 +155,8 @@ function writeHash() {
 		hash.set('order', state.order);
 	if (state.sort)
 		hash.set('sort', state.sort);
+	if (state.line >= 0)
+		hash.set('line', state.line);
 	const text = hash.toString();
 	return text ? '#' + text : '';
 }
@@ -279,7 +282,7 @@ function currentView() {
 	return cell && cell.find(view => view.by === state.by) || wholeView(state.by);
 }
 const isCell = view => state.cell >= 0 && view !== wholeView(state.by);
-const seconds = view => view.to_s - view.from_s;
+const seconds = view => view.enabled_s;
 
 /* Heat: a logarithmic ramp of viridis (CC0), away from the background. */
 const VIRIDIS = [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
@@ -875,6 +878,77 @@ function excerpts(edges) {
 	return out;
 }
 
+/* Cache lines: the worst first, one of them opened to who uses which of its bytes. */
+const VERDICTS = {false: 'false', true: 'true', both: 'both', unclear: 'cannot tell'};
+const perSecond = n => n >= 0.5 ? count(Math.round(n)) : n > 0 ? '<1' : '-';
+function lineName(line) {
+	const offset = line.offset === undefined ? '' : (line.offset < 0 ? '\u2212' : '+') + '0x' + Math.abs(line.offset).toString(16);
+	return label('o', line.object) + offset;
+}
+function openLine(i) {
+	go({line: state.line === i ? -1 : i});
+	const title = $('sharing-line-title');
+	if (!title)
+		return;
+	title.focus({preventScroll: true});
+	title.scrollIntoView({block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
+}
+/* A row for each thread, 64 columns for the bytes: filled where it writes, framed where it reads. */
+function lineMap(line) {
+	const threads = [...new Set(line.words.map(word => word[2]))].slice(0, 16), left = 150, cell = 9, row = 18, width = left + 64 * cell + 2;
+	const map = svg('svg', {role: 'img', viewBox: '0 0 ' + width + ' ' + (row * threads.length + 18), width, height: row * threads.length + 18,
+		'aria-label': 'The 64 bytes of the line, with a row for each thread: filled what it writes, framed what it reads'});
+	threads.forEach((thread, y) => {
+		map.append(svg('text', {x: left - 8, y: y * row + 14, 'text-anchor': 'end', text: fitted(label('t', thread), left - 10)}));
+		map.append(svg('rect', {class: 'empty', x: left, y: y * row + 2, width: 64 * cell, height: row - 4}));
+		for (const [byte, size, , , reads, writes] of line.words.filter(word => word[2] === thread)) {
+			const at = {x: left + byte * cell + 1, y: y * row + 3, width: size * cell - 2, height: row - 6};
+			if (writes > 0)
+				map.append(svg('rect', {class: 'writes', ...at}));
+			if (reads > 0)
+				map.append(svg('rect', {class: 'reads', ...at}));
+		}
+	});
+	for (let byte = 0; byte < 64; byte += 8)
+		map.append(svg('text', {class: 'dim', x: left + byte * cell, y: row * threads.length + 14, text: byte}));
+	return map;
+}
+function drawLine(line) {
+	const head = el('thead', {}, el('tr', {}, ...['bytes', 'thread', 'reads/s', 'writes/s', 'mostly at'].map((text, i) => el('th', {scope: 'col', class: i === 1 || i === 4 ? 'name' : null, text}))));
+	const rows = line.words.map(([byte, size, thread, place, reads, writes]) => el('tr', {},
+		el('td', {class: 'num', text: byte + '\u2009\u2013\u2009' + (byte + size - 1)}), el('td', {class: 'name', text: label('t', thread)}),
+		el('td', {class: 'num', text: perSecond(reads)}), el('td', {class: 'num', text: perSecond(writes)}), el('td', {class: 'name mono', text: label('l', place)})));
+	const advice = line.verdict === 'false' ? 'None of these threads needs what the others write here. Begin what belongs to one thread on a line of its own, alignas(64), or keep it in the thread\u2019s own memory and sum it up when it is read.' :
+		line.verdict === 'true' ? 'They use the same bytes: another layout does not help, fewer or batched accesses do.' :
+		line.verdict === 'both' ? 'Some come for the same bytes, some for others alone: what is apart can be moved to a line of its own.' : 'The run does not tell how it is shared: too few bursts met it, or the halves of the run differ.';
+	const places = [...new Set(line.words.map(word => idOf('l', word[3])))].map(id => ({from: id, to: id}));
+	$('sharing-line').replaceChildren(el('h3', {id: 'sharing-line-title', tabindex: -1, text: lineName(line) + ': ' + VERDICTS[line.verdict] + (line.stated ? ' sharing' : '')}),
+		el('p', {text: advice}), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Bytes of the line'}, lineMap(line)),
+		el('div', {class: 'scroll'}, el('table', {}, head, el('tbody', {}, ...rows))),
+		line.left ? el('p', {class: 'dim', text: count(line.left) + ' more of smaller ones.'}) : '', ...(complete ? excerpts(places) : []));
+}
+function drawSharing() {
+	const all = main.cachelines, listed = all.map((line, i) => [line, i]).filter(([line]) => line.stated || state.unstated);
+	const stated = all.filter(line => line.stated).length, open = all[state.line];
+	$('sharing').hidden = !all.length;
+	if (!all.length)
+		return;
+	$('sharing-text').textContent = [stated ? '' : 'None is stated.', all.length > stated && !state.unstated ? count(all.length - stated) + ' more are not confirmed: tick \u201calso what is not confirmed\u201d to list them.' : '',
+		main.cachelines_left_out ? count(main.cachelines_left_out) + ' more are not in this file.' : '',
+		'An access is contended when another thread writes in the same 64 bytes, or when it writes and another uses them: so many, at most, may have waited for the line. It is true sharing as far as the others use the same bytes, else false sharing, which another layout ends.'].filter(text => text).join(' ');
+	const head = el('thead', {}, el('tr', {}, ...['sharing', 'line', 'contended/s', 'interval', 'true', 'bursts'].map((text, i) => el('th', {scope: 'col', class: i < 2 ? 'name' : null, text}))));
+	const rows = listed.map(([line, i]) => el('tr', {class: i === state.line ? 'chosen' : line.stated ? '' : 'open'},
+		el('td', {class: 'name', text: (line.stated ? '' : '? ') + VERDICTS[line.verdict]}),
+		el('td', {class: 'name'}, set(button(lineName(line), 'Who uses which of its bytes', () => openLine(i)), {'aria-expanded': String(i === state.line)})),
+		el('td', {class: 'num', text: perSecond(line.contended)}), el('td', {class: 'range', text: perSecond(line.low) + '\u2009\u2013\u2009' + perSecond(line.high)}),
+		el('td', {class: 'range', text: percents(line.true_low, line.true_high)}), el('td', {class: 'num', text: count(line.bursts)})));
+	$('sharing-table').replaceChildren(listed.length ? el('table', {}, head, el('tbody', {}, ...rows)) : '');
+	if (open && (open.stated || state.unstated))
+		drawLine(open);
+	else
+		$('sharing-line').replaceChildren();
+}
+
 /* Always there: cost, losses, how much is seen. */
 function drawStatus() {
 	const item = (title, ...text) => el('span', {}, el('b', {text: title + ' '}), ...text);
@@ -883,6 +957,10 @@ function drawStatus() {
 	items.push(item('Cost', exact ? 'not limited: the program ran slower to be counted' : whole.cost < 0 ? 'unknown' + limit : percent(whole.cost) + ' of the target\u2019s CPU time' + limit));
 	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); $('account').scrollIntoView(); },
 		text: !main.loss.length ? 'nothing that was counted' : count(lost) + ' in ' + main.loss.length + (main.loss.length === 1 ? ' way' : ' ways')})));
+	const falsely = main.cachelines.filter(line => line.stated && line.verdict === 'false').length;
+	if (falsely)
+		items.push(item('False sharing', el('a', {href: '#sharing-title', onclick: event => { event.preventDefault(); $('sharing-title').focus({preventScroll: true}); $('sharing-title').scrollIntoView(); },
+			text: falsely === 1 ? 'of one cache line' : 'of ' + count(falsely) + ' cache lines'})));
 	if (run.deleted_s)
 		items.push(item('Deleted', duration(run.deleted_s) + ' of its oldest time'));
 	if (!exact && whole.read > 0)
@@ -918,8 +996,9 @@ function drawAccount() {
 		(hasOrigins ? ' HITM, remote, local: where loads like the reader\u2019s, at the same place and object, found their line: in another core, which had written it; else in another socket; else in this one. Intervals of sampled loads; - where it is not known.' : '');
 }
 function drawHead() {
-	$('title').textContent = 'Run ' + run.id + ': ' + run.target;
-	document.title = 'commprof: ' + run.target;
+	const called = run.label ? ' (' + run.label + ')' : '';
+	$('title').textContent = 'Run ' + run.id + called + ': ' + run.target;
+	document.title = 'commprof: ' + run.target + called;
 	$('about').textContent = [run.start + ', ' + duration(run.length_s) + ' on ' + run.host + (run.state === 'finished' ? ', ended: ' : ', ') + run.how,
 		'source ' + run.source + ' (' + run.event + '), estimator ' + run.estimator + ', ' + run.granularity + '-byte granularity',
 		exact ? count(whole.accesses) + ' accesses, all of them counted' : count(whole.samples) + ' samples, ' + count(whole.bursts) + ' bursts, ' + count(whole.accesses) + ' accesses',
@@ -945,6 +1024,7 @@ function draw() {
 	drawControls();
 	drawStatus();
 	drawTime();
+	drawSharing();
 	if (!view) {
 		$('stated').textContent = complete ? 'This run has no such figures.' : 'Loading.';
 		return;
@@ -966,7 +1046,7 @@ $('unstated').addEventListener('change', event => go({unstated: event.target.che
 $('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
 $('search').addEventListener('input', event => go({query: event.target.value}, true));
 $('order').addEventListener('change', event => go({order: event.target.value}, true));
-$('reset').addEventListener('click', () => go({by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null}));
+$('reset').addEventListener('click', () => go({by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1}));
 $('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1, guess: false}, true));
 $('matrix').addEventListener('mousemove', event => matrixAt(event) && moveCursor());
 $('matrix').addEventListener('mouseleave', () => moveCursor(true));
@@ -1006,6 +1086,7 @@ addEventListener('DOMContentLoaded', () => {
 	/* After the first picture, which lacks what the data behind the script has. */
 	const drawParts = () => {
 		drawTime();
+		drawSharing();
 		drawStreams();
 	};
 	requestAnimationFrame(() => setTimeout(all ? drawParts : draw));

@@ -2,17 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # commctl advise: on stores with known contents, and on counted runs whose best placement is
 # found by trying all.  No root needed.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commctl=$O/commctl make=$O/tests/e2e/make_store
-n=0 status=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
-check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
+. "$(dirname "$0")/../tap.bash"
+make=$O/tests/e2e/make_store
 
 # sentence NAME CODE REGEX ARGUMENT...: exit status, and one line that matches.
 sentence() {

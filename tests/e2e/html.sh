@@ -11,8 +11,9 @@ command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
 make -s -C "$root" O="$out" "$out/commctl" "$make" >/dev/null || exit 1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for kind in redis hostile markup empty threads many exact guess precise; do
+for kind in redis hostile markup empty threads many exact guess precise sharing; do
   "$make" $kind "$dir/$kind.db" 60 || exit 1
 done
 "$make" redis "$dir/short.db" 3 || exit 1
+"$out/commctl" label --store "$dir/markup.db" 1 'before <b>& "after"' || exit 1
 python3 "$root/tests/e2e/html_test.py" "$out/commctl" "$dir"

@@ -160,6 +160,22 @@ def test_origins():
     check("hitm_low" not in Data(page("redis")).main["view"], "nothing of it where none told")
 
 
+def test_cachelines():
+    main = Data(page("sharing")).main
+    report = json.loads(commctl("sharing", "--store", "sharing.db", "--json").stdout)
+    same = len(main["cachelines"]) == len(report["lines"]) == 2
+    for shown, line in zip(main["cachelines"], report["lines"]):
+        same &= (shown["verdict"] == line["verdict"] and shown["stated"] and shown["offset"] == line["offset"] and
+                 near(shown["contended"], line["contended"] / report["seconds"]) and
+                 near(shown["low"], line["contended_low"] / report["seconds"]) and
+                 abs(shown["true_high"] - line["true_high"]) < 1e-4)
+        for i in 0, 1:
+            same &= near(sum(word[4 + i] for word in shown["words"]),
+                         sum(use["accesses"] for use in line["uses"] if use["writes"] == bool(i)) / report["seconds"])
+    check(same, "cache lines are those of commctl sharing", main["cachelines"])
+    check(Data(page("redis")).main["cachelines"] == [], "none where none are stored")
+
+
 def test_golden():
     """The form of the page of a small store."""
     data = Data(page("redis"))
@@ -246,13 +262,13 @@ def full(colour):
 
 
 def test_looks(browser):
-    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short":
+    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short", "sharing":
         page(kind)
         for scheme in "light", "dark":
             url = "file://" + os.path.join(DIR, kind + ".html")
             wrong = []
             browser.colours(scheme)
-            more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#guess=1&order=name"]
+            more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#guess=1&order=name", "#line=0"]
             for state in [""] + (more if scheme == "light" else []):
                 browser.open(url + state)
                 wrong += browser.complaints(url)
@@ -387,9 +403,42 @@ def test_walk(browser):
     check("jemalloc" in rows[0], "sorted the other way round", rows)
 
 
+def test_sharing(browser):
+    """From the first picture to the bytes of the worst line of false sharing, and its source."""
+    page("sharing", "--source-dir", os.path.join(DIR, "tree/redis/src"))
+    open_page(browser, "sharing")
+    check("of one cache line" in browser.run("document.getElementById('status').innerText"),
+          "the first picture tells of false sharing")
+    browser.run("[...document.querySelectorAll('#status a')].find(a => a.textContent.includes('cache line')).focus()")
+    browser.key("Enter")
+    check(browser.run("document.activeElement.id") == "sharing-title" and
+          browser.run("document.getElementById('sharing-title').getBoundingClientRect().top >= "
+                      "document.getElementById('status').getBoundingClientRect().bottom"), "one step: the list of lines")
+    browser.key("Tab")
+    browser.key("Enter")
+    text = browser.run("document.getElementById('sharing-line').innerText")
+    check("false sharing" in text and "io_thd_1" in text and "io_thd_2" in text and "16\u2009\u2013\u200923" in text and
+          "alignas(64)" in text, "two: who uses which bytes, and what to do", text)
+    check("line 2345" in browser.run("document.querySelector('#sharing-line pre .hit').innerText"),
+          "with the line of source")
+    check(browser.run("document.querySelectorAll('#sharing-line svg .writes').length") == 2, "and the picture of it")
+    address = browser.run("location.hash")
+    open_page(browser, "sharing", address)
+    check(browser.run("document.getElementById('sharing-line').innerText") == text, "the address brings it back")
+    browser.run("document.querySelector('#sharing-table button').click()")
+    browser.rest()
+    check(not browser.run("document.getElementById('sharing-line').innerText"), "a second click closes it")
+    for state in "#line=999", "#line=-1", "#line=__proto__":
+        open_page(browser, "sharing", state)
+        wrong = browser.complaints("file://" + os.path.join(DIR, "sharing.html"))
+        check(not wrong, "a wrong line does no harm: " + state, wrong)
+    open_page(browser, "redis")
+    check(browser.run("document.getElementById('sharing').hidden"), "a run without lines has no such part")
+
+
 def test_hostile(browser):
     page("markup", "--source-dir", DIR)
-    for state in "", "#by=function&unstated=1", "#by=object", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
+    for state in "", "#by=function&unstated=1", "#by=object", "#line=0&unstated=1", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
         open_page(browser, "markup", state)
         wrong = browser.complaints("file://" + os.path.join(DIR, "markup.html"))
         strange = browser.run("document.querySelectorAll('img, b:not(#status b), iframe, object, embed, link, "
@@ -399,6 +448,8 @@ def test_hostile(browser):
                              "document.body.innerText)")
         check(not wrong and not strange and scripts == 6 and not hidden, "names stay text: " + (state or "threads"),
               (wrong, strange, scripts, hidden))
+    check('Run 1 (before <b>& "after"): ' in browser.run("document.getElementById('title').innerText") and
+          browser.run("document.title").endswith(' (before <b>& "after")'), "a run is called by its label")
     check("</title></script><script>owned()</script>" in browser.run("document.getElementById('title').innerText"),
           "and can be read")
     browser.run("document.body.append(Object.assign(document.createElement('script'), "
@@ -412,7 +463,7 @@ def test_hostile(browser):
 
 
 def test_accessible(browser):
-    for kind, state in ("redis", "#pair=t1>t2&unstated=1"), ("redis", "#by=object"), ("many", ""):
+    for kind, state in ("redis", "#pair=t1>t2&unstated=1"), ("redis", "#by=object"), ("many", ""), ("sharing", "#line=0"):
         open_page(browser, kind, state)
         browser.call("Accessibility.enable")
         nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
@@ -436,11 +487,11 @@ def test_accessible(browser):
     check({"skip", "by", "unstated", "search", "order", "cell", "matrix"} <= set(seen), "Tab reaches all controls", seen)
 
 
-for test in test_usage, test_numbers, test_origins, test_golden, test_source, test_escapes:
+for test in test_usage, test_numbers, test_origins, test_cachelines, test_golden, test_source, test_escapes:
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
-        for test in test_looks, test_certainty, test_streams, test_walk, test_hostile, test_accessible:
+        for test in test_looks, test_certainty, test_streams, test_walk, test_sharing, test_hostile, test_accessible:
             test(opened)
 else:
     print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cacheline_words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "number.h"
+
+enum {
+	NAME = 40,
+	PLACE = 60,
+	ADVISED = 8, /* objects that are advised about */
+	NAMED = 4,   /* of an object's threads that are named */
+	PARAGRAPH = 4096,
+};
+
+static bool is_same(const struct comm_report_cacheline_use *a,
+		    const struct comm_report_cacheline_use *b)
+{
+	return a->byte == b->byte && a->size_bytes == b->size_bytes &&
+	       !strcmp(a->thread->id, b->thread->id);
+}
+
+/* The smallest of the words; n of them. */
+static size_t least(const struct ctl_word *word, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (word[i].reads + word[i].writes < word[at].reads + word[at].writes)
+			at = i;
+	return at;
+}
+
+/* All uses of the thread and bytes of one, which is at i, if it is their first. */
+static bool sum(const struct comm_report *report, const struct comm_report_cacheline *line,
+		size_t i, struct ctl_word *ret)
+{
+	const struct comm_report_cacheline_use *first =
+		comm_report_cacheline_use_at(report, line->first_use + i);
+
+	*ret = (struct ctl_word){.use = first};
+	for (size_t j = 0; j < line->n_uses; j++) {
+		const struct comm_report_cacheline_use *use =
+			comm_report_cacheline_use_at(report, line->first_use + j);
+
+		if (!is_same(first, use))
+			continue;
+		if (j < i)
+			return false;
+		*(use->writes ? &ret->writes : &ret->reads) += use->accesses;
+		/* Of what is met before a program's files are read, no line is known. */
+		if (!*use->place->source < !*ret->use->place->source ||
+		    (!*use->place->source == !*ret->use->place->source &&
+		     use->accesses > ret->most)) {
+			ret->most = use->accesses;
+			ret->use = use;
+		}
+	}
+	return true;
+}
+
+size_t ctl_words(const struct comm_report *report, const struct comm_report_cacheline *line,
+		 struct ctl_word word[CTL_WORDS], size_t *ret_left)
+{
+	struct ctl_word next;
+	size_t n = 0;
+
+	*ret_left = 0;
+	for (size_t i = 0; i < line->n_uses; i++) {
+		if (!sum(report, line, i, &next))
+			continue;
+		if (n == CTL_WORDS) {
+			size_t at = least(word, n);
+
+			(*ret_left)++;
+			if (next.reads + next.writes <= word[at].reads + word[at].writes)
+				continue;
+			memmove(&word[at], &word[at + 1], (n - at - 1) * sizeof(*word));
+			n--;
+		}
+		word[n++] = next;
+	}
+	return n;
+}
+
+const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
+			       const struct comm_report_cacheline *line)
+{
+	char name[CTL_CACHELINE_TEXT];
+
+	ctl_clean(name, sizeof(name), line->object->name, NAME);
+	if (line->offset == INT64_MIN)
+		snprintf(text, CTL_CACHELINE_TEXT, "%s", name);
+	else
+		snprintf(text, CTL_CACHELINE_TEXT, "%.80s%c0x%" PRIx64, name,
+			 line->offset < 0 ? '-' : '+',
+			 line->offset < 0 ? -(uint64_t)line->offset : (uint64_t)line->offset);
+	return text;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm_node *place)
+{
+	char name[CTL_CACHELINE_TEXT], source[CTL_CACHELINE_TEXT];
+
+	ctl_clean(name, sizeof(name), *place->inlined ? place->inlined : place->name, NAME);
+	ctl_clean(source, sizeof(source), base_name(place->source), NAME);
+	if (*source)
+		snprintf(text, CTL_CACHELINE_TEXT, "%.80s:%u %.80s", source, place->line, name);
+	else
+		snprintf(text, CTL_CACHELINE_TEXT, "%.80s", name);
+	return text;
+}
+
+const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread)
+{
+	char name[CTL_CACHELINE_TEXT];
+
+	ctl_clean(name, sizeof(name), thread->name, NAME);
+	if (thread->other)
+		snprintf(text, CTL_CACHELINE_TEXT, "%s", name);
+	else
+		snprintf(text, CTL_CACHELINE_TEXT, "%.80s/%u", name, thread->tid);
+	return text;
+}
+
+double ctl_cacheline_seconds(const struct comm_report *report)
+{
+	return (double)(report->to_ns - report->from_ns) / 1e9;
+}
+
+/* "1,234", "-": none */
+static const char *rate(char text[CTL_NUMBER], double accesses, double seconds)
+{
+	double value = accesses / seconds;
+
+	if (!(value >= 0.5) || value > 1e17)
+		return value > 0 ? "<1" : "-";
+	return ctl_count(text, (uint64_t)(value + 0.5));
+}
+
+void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
+			 const struct comm_report_cacheline *line, double seconds)
+{
+	char thread[CTL_CACHELINE_TEXT], place[CTL_CACHELINE_TEXT], reads[CTL_NUMBER];
+	char writes[CTL_NUMBER], cut[CTL_CACHELINE_TEXT];
+	struct ctl_word word[CTL_WORDS];
+	size_t left, n = ctl_words(report, line, word, &left);
+
+	printf("%s    bytes  %11s %11s  %-18s mostly at%s\n", ctl_style(term, CTL_DIM), "reads/s",
+	       "writes/s", "thread", ctl_style(term, CTL_PLAIN));
+	for (size_t i = 0; i < n; i++) {
+		const struct comm_report_cacheline_use *use = word[i].use;
+
+		printf("    %2u..%-2u %11s %11s  %-18.18s %s\n", use->byte,
+		       use->byte + use->size_bytes - 1, rate(reads, word[i].reads, seconds),
+		       rate(writes, word[i].writes, seconds),
+		       ctl_cacheline_thread(thread, use->thread),
+		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, use->place),
+				 term->width > 72 ? term->width - 54 : 18));
+	}
+	if (left)
+		printf("    and %zu more of smaller ones\n", left);
+}
+
+/* The threads that write in lines of the object, each once, with where it mostly does. */
+struct advised {
+	const struct comm_node *object;
+	double contended, low, high;
+	size_t lines;
+	const struct comm_report_cacheline *worst;
+};
+
+static size_t gather(const struct comm_report *report, struct advised advised[ADVISED])
+{
+	const struct comm_report_cacheline *line;
+	size_t n = 0;
+
+	for (size_t i = 0; (line = comm_report_cacheline_at(report, i)); i++) {
+		size_t at = 0;
+
+		if (!line->stated || strcmp(line->verdict, "false") != 0)
+			continue;
+		while (at < n && strcmp(advised[at].object->id, line->object->id) != 0)
+			at++;
+		if (at == ADVISED)
+			continue;
+		if (at == n)
+			advised[n++] = (struct advised){.object = line->object, .worst = line};
+		advised[at].lines++;
+		advised[at].contended += line->contended;
+		advised[at].low += line->contended_low;
+		advised[at].high += line->contended_high;
+	}
+	return n;
+}
+
+/* What a thread does with a line, from its words; at: its first word, that of none before. */
+static bool span(const struct ctl_word *word, size_t n, size_t at, struct ctl_word *ret,
+		 uint32_t *ret_last)
+{
+	const char *thread = word[at].use->thread->id;
+
+	*ret = (struct ctl_word){.use = word[at].use};
+	for (size_t i = 0; i < n; i++) {
+		const struct comm_report_cacheline_use *use = word[i].use;
+
+		if (strcmp(use->thread->id, thread) != 0)
+			continue;
+		if (i < at)
+			return false;
+		ret->reads += word[i].reads;
+		ret->writes += word[i].writes;
+		*ret_last = use->byte + use->size_bytes - 1;
+		if (word[i].most > ret->most) {
+			ret->most = word[i].most;
+			ret->use = use;
+		}
+	}
+	return true;
+}
+
+/* Who uses which bytes of the worst line, and where. */
+static void name_threads(const struct comm_report *report, const struct comm_report_cacheline *line,
+			 char *text, size_t size)
+{
+	char thread[CTL_CACHELINE_TEXT], place[CTL_CACHELINE_TEXT];
+	size_t left, n, at = strlen(text), named = 0;
+	struct ctl_word word[CTL_WORDS], whole;
+	uint32_t last = 0;
+
+	n = ctl_words(report, line, word, &left);
+	for (size_t i = 0; i < n; i++) {
+		/* What is met a hundred times more rarely than the rest is no part of it. */
+		if (!span(word, n, i, &whole, &last) ||
+		    100 * (whole.reads + whole.writes) < line->accesses)
+			continue;
+		if (named == NAMED) {
+			snprintf(text + at, size - at, "; and others");
+			return;
+		}
+		at += (size_t)snprintf(
+			text + at, size - at, "%s %s %s bytes %u to %u, mostly at %s",
+			named++ ? ";" : "", ctl_cacheline_thread(thread, whole.use->thread),
+			whole.writes > 0
+				? whole.reads > 0 ? "reads and writes within" : "writes within"
+				: "reads within",
+			word[i].use->byte, last, ctl_cacheline_place(place, whole.use->place));
+	}
+}
+
+size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_report *report)
+{
+	char line[PARAGRAPH], name[CTL_CACHELINE_TEXT], low[CTL_NUMBER], high[CTL_NUMBER];
+	double seconds = ctl_cacheline_seconds(report);
+	struct advised advised[ADVISED];
+	size_t n = gather(report, advised);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct advised *one = &advised[i];
+
+		ctl_clean(name, sizeof(name), one->object->name, NAME);
+		printf("%s", ctl_style(term, CTL_BOLD));
+		snprintf(line, sizeof(line),
+			 "False sharing in %s: %zu cache line%s, %s to %s contended accesses a "
+			 "second.",
+			 name, one->lines, one->lines == 1 ? "" : "s", rate(low, one->low, seconds),
+			 rate(high, one->high, seconds));
+		ctl_wrap(term, 0, 0, line);
+		printf("%s", ctl_style(term, CTL_PLAIN));
+		snprintf(line, sizeof(line),
+			 "In the worst of them, %s:", ctl_cacheline_name(name, one->worst));
+		name_threads(report, one->worst, line, sizeof(line) / 2);
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 ". None of these threads needs what the others write there. Begin what "
+			 "belongs to one thread on a line of its own, alignas(64) on its type or "
+			 "member, or keep it in the thread's own memory and sum it up when it is "
+			 "read. (Processors that fetch lines in pairs may want 128.)");
+		ctl_wrap(term, 0, 0, line);
+		printf("\n");
+	}
+	return n;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cache lines for people: who does what with which bytes of a line, and what to do about it.
+ * Names of an observed program come out printable.
+ */
+#ifndef CTL_CACHELINE_WORDS_H
+#define CTL_CACHELINE_WORDS_H
+
+#include <comm/comm.h>
+
+#include "term.h"
+
+enum { CTL_WORDS = 40, CTL_CACHELINE_TEXT = 256 };
+
+/* What one thread does with some bytes of a line, from all places of the program together. */
+struct ctl_word {
+	const struct comm_report_cacheline_use
+		*use; /* the place with most accesses, of those whose line is known */
+	double most;  /* there */
+	double reads, writes;
+};
+
+/* The words that are used most, by byte; returns how many. *ret_left: how many more there are. */
+size_t ctl_words(const struct comm_report *report, const struct comm_report_cacheline *line,
+		 struct ctl_word word[CTL_WORDS], size_t *ret_left);
+/* "stats+0x40": what of the program the line is. */
+const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
+			       const struct comm_report_cacheline *line);
+/* "server.c:40 bump" */
+const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm_node *place);
+/* "worker/1234" */
+const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread);
+/* The words of a line as a table; seconds: the length of the report. */
+void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
+			 const struct comm_report_cacheline *line, double seconds);
+double ctl_cacheline_seconds(const struct comm_report *report);
+
+/* Each object with stated false sharing, once, largest first, and what to do; "": returns 0. */
+size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_report *report);
+
+#endif
