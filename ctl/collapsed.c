@@ -22,6 +22,14 @@ static void frame(FILE *out, const char *what, const char *text, char end)
 	putc(end, out);
 }
 
+static void frames(FILE *out, const char *what, const struct comm_node *function, char end)
+{
+	size_t n = ctl_export_frames(function);
+
+	for (size_t i = 0; i < n; i++)
+		frame(out, what, ctl_export_frame(function, i)->name, i + 1 < n ? ';' : end);
+}
+
 int ctl_export_collapsed(const struct ctl_export *export, FILE *out, char **err)
 {
 	const struct comm_report *report = export->report;
@@ -35,11 +43,11 @@ int ctl_export_collapsed(const struct ctl_export *export, FILE *out, char **err)
 		if (from->other || to->other || edge->bytes < 1)
 			continue;
 		frame(out, "thread", from->parts[CTL_PART_THREAD]->name, ';');
-		frame(out, "writer", from->parts[CTL_PART_FUNCTION]->name, ';');
+		frames(out, "writer", from->parts[CTL_PART_FUNCTION], ';');
 		frame(out, "object", to->parts[CTL_PART_OBJECT]->name, ';');
 		frame(out, "thread", to->parts[CTL_PART_THREAD]->name, ';');
-		frame(out, edge->resolved ? "reader" : "? reader",
-		      to->parts[CTL_PART_FUNCTION]->name, ' ');
+		frames(out, edge->resolved ? "reader" : "? reader", to->parts[CTL_PART_FUNCTION],
+		       ' ');
 		fprintf(out, "%.0f\n", edge->bytes);
 	}
 	return 0;

@@ -7,19 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "argument.h"
 #include "by.h"
 #include "ctl.h"
 #include "exporter.h"
-#include "number.h"
-#include "open.h"
+#include "filter_options.h"
 #include "output.h"
-#include "run.h"
+#include "range_options.h"
 
 enum {
 	KEY_AS = 0x100,
-	KEY_FROM,
-	KEY_TO,
-	KEY_FIRST_READ,
 	KEY_WITHIN,
 	KEY_GUESS,
 	KEY_BY,
@@ -50,13 +47,9 @@ struct options {
 static const struct argp_option argp_options[] = {
 	{"as", KEY_AS, "FORMAT", 0, "A format, see below", 1},
 	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
-	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
-	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
-	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
-	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
-	{"within", KEY_WITHIN, NULL, 0, "Also what a thread reads that it wrote itself", 0},
+	CTL_RANGE_OPTIONS,
+	CTL_FILTER_OPTIONS{"within", KEY_WITHIN, NULL, 0,
+			   "Also what a thread reads that it wrote itself", 0},
 	{"by", KEY_BY, "NAME", 0, "Of a matrix: what its rows and columns are; default thread", 0},
 	{"all", 'a', NULL, 0, "Also what is not resolved: marked ?, in pprof the tag resolved:no",
 	 0},
@@ -78,15 +71,6 @@ static void set_exporter(struct argp_state *state, struct options *options, cons
 		argp_error(state, "there is no format '%s'; choose one of%s", name, names);
 }
 
-static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
-{
-	int64_t ns = 0;
-
-	if (comm_parse_duration(arg, &ns))
-		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
-	return ns;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -97,26 +81,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		options->file = arg;
-		return 0;
-	case 's':
-		options->store = arg;
-		return 0;
-	case 'r':
-		ctl_run_parse(state, arg, &options->query);
-		return 0;
-	case KEY_FROM:
-		options->query.from_ns = parse_time(state, "--from", arg);
-		return 0;
-	case KEY_TO:
-		options->query.to_ns = parse_time(state, "--to", arg);
-		if (!options->query.to_ns)
-			argp_error(state, "--to 0 leaves nothing to look at");
-		return 0;
-	case 't':
-		options->query.thread = arg;
-		return 0;
-	case KEY_FIRST_READ:
-		options->query.first_read = true;
 		return 0;
 	case KEY_WITHIN:
 		options->query.across = false;
@@ -145,7 +109,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   options->exporter->name, options->exporter->by);
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	if (ctl_range_parse(key, arg, state, &options->store, &options->query) == 0)
+		return 0;
+	return ctl_filter_parse(key, arg, &options->query);
 }
 
 static const struct argp argp = {
@@ -153,7 +119,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.doc = "A run in the format of another tool.  In stacks each edge between threads is one, "
 	       "whose leaf is the function that read, below it the object, and at the root the "
-	       "function that wrote.",
+	       "function that wrote; of a run of commd --callers with the functions that called "
+	       "them.",
 };
 
 /* Made in memory, so that what fails leaves the file as it was. */
@@ -173,6 +140,23 @@ static int write_out(const struct options *options, struct comm_reader *reader,
 	return code;
 }
 
+/* Stacks are of paths where the run has callers. */
+static int read_report(struct comm_reader *reader, struct comm_query *query,
+		       struct comm_report **ret, char **err)
+{
+	int code;
+
+	if (!strcmp(query->by, CTL_EXPORT_STACKS)) {
+		query->by = CTL_EXPORT_PATHS;
+		code = comm_reader_report(reader, query, ret, err);
+		if (code != -ENODATA)
+			return code;
+		free(*err);
+		query->by = CTL_EXPORT_STACKS;
+	}
+	return comm_reader_report(reader, query, ret, err);
+}
+
 int ctl_export(int argc, char **argv)
 {
 	struct options options = {.query = COMM_QUERY_INIT};
@@ -189,7 +173,7 @@ int ctl_export(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
-	code = comm_reader_report(reader, &options.query, &report, &err);
+	code = read_report(reader, &options.query, &report, &err);
 	if (code) {
 		comm_reader_close(reader);
 		return ctl_error(code, err);

@@ -5,7 +5,8 @@
  *
  * Exporters of stacks have a report by thread, function and object: each node has these three
  * parts.  An edge becomes a stack whose leaf is the reading function, below it the object, and
- * at the root the function that wrote: so a flame graph tells who feeds whom.
+ * at the root the function that wrote: so a flame graph tells who feeds whom.  Of a run with callers
+ * the function is a path, whose parts are its frames, the outermost first.
  */
 #ifndef CTL_EXPORTER_H
 #define CTL_EXPORTER_H
@@ -15,6 +16,7 @@
 #include <comm/comm.h>
 
 #define CTL_EXPORT_STACKS "thread,function,object"
+#define CTL_EXPORT_PATHS "thread,path,object"
 
 enum ctl_export_part {
 	CTL_PART_THREAD,
@@ -22,6 +24,17 @@ enum ctl_export_part {
 	CTL_PART_OBJECT,
 	CTL_PARTS,
 };
+
+/* How many frames the function of a stack has, and each of them, the outermost first. */
+static inline size_t ctl_export_frames(const struct comm_node *function)
+{
+	return function->n_parts ? function->n_parts : 1;
+}
+
+static inline const struct comm_node *ctl_export_frame(const struct comm_node *function, size_t i)
+{
+	return function->n_parts ? function->parts[i] : function;
+}
 
 /* What is exported: a report, and whom to ask for reports of its parts. */
 struct ctl_export {

@@ -5,32 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "argument.h"
 #include "by.h"
 #include "ctl.h"
 #include "drawing.h"
+#include "filter_options.h"
 #include "number.h"
 #include "open.h"
 #include "output.h"
+#include "range_options.h"
 
 enum {
 	KEY_AS = 0x100,
 	KEY_SVG,
 	KEY_OBJECTS,
 	KEY_PHASES,
-	KEY_FROM,
-	KEY_TO,
+	KEY_ACYCLIC,
 	KEY_WRITER,
-	KEY_FIRST_READ,
 	KEY_ACROSS,
 	KEY_SELF,
 	KEY_MIN_SHARE,
 	KEY_MIN_BYTES,
 	KEY_RESOLVED,
 	KEY_GUESS,
-	KEY_CONFIDENCE,
 
 	GRAPH_RUNS = 16,
-	GRAPH_PHASES = 4, /* unless the user says how long they are */
+	GRAPH_BY = 96,	  /* bytes of the groupings' names, joined */
+	GRAPH_PHASES = 4, /* where none are found, and the user does not say how long they are */
 };
 
 struct drawing {
@@ -57,7 +58,7 @@ struct options {
 	size_t n_runs;
 	struct comm_query query;
 	const struct drawing *drawing;
-	bool has_top, has_min_share, phases;
+	bool has_top, has_min_share, phases, acyclic;
 	int64_t phase_ns; /* 0: as the drawing has it */
 };
 
@@ -67,13 +68,15 @@ static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	{"store", 's', "FILE", 0,
 	 "Of runs given by number; default ./comm.db, else /var/lib/commprof/comm.db", 0},
-	{"from", KEY_FROM, "TIME", 0, "Since the run's start: 10s, 2m; before its end: -30s", 0},
-	{"to", KEY_TO, "TIME", 0, "Likewise; default the end", 0},
+	CTL_RANGE_TIMES,
 	{"phases", KEY_PHASES, "DUR", OPTION_ARG_OPTIONAL,
-	 "Each phase by itself: whole slices of DUR together at least; default four phases", 0},
-	{"thread", 't', "ID|NAME", 0, "What a thread writes or reads; NAME may be 'io_*'", 0},
-	{"writer", KEY_WRITER, "ID|NAME", 0, "What a thread writes: where and when it is read", 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
+	 "Each phase by itself: whole slices of DUR together at least; default those found in the "
+	 "run, else four",
+	 0},
+	{"acyclic", KEY_ACYCLIC, NULL, 0,
+	 "From when it was written to when it was read: all edges lead forward in time", 0},
+	CTL_FILTER_OPTIONS{"writer", KEY_WRITER, "ID|NAME", 0,
+			   "What a thread writes: where and when it is read", 0},
 	{"across", KEY_ACROSS, NULL, 0, "Only what one thread wrote and another read", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is drawn:", 3},
@@ -85,7 +88,7 @@ static const struct argp_option fixed_options[] = {
 	{"resolved", KEY_RESOLVED, NULL, 0, "Only edges that the run confirms", 0},
 	{"guess", KEY_GUESS, NULL, 0,
 	 "With guesses: who else writes in the same object counts as the writer", 0},
-	{"confidence", KEY_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
+	CTL_RANGE_CONFIDENCE_OPTION,
 	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
 	{"svg", KEY_SVG, NULL, 0, "Short for --as svg", 0},
 	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
@@ -111,55 +114,23 @@ static void set_drawing(struct argp_state *state, const char *name)
 	options->drawing = drawing;
 }
 
-static int64_t parse_time(struct argp_state *state, const char *option, const char *arg)
-{
-	int64_t ns = 0;
-
-	if (comm_parse_duration(arg, &ns))
-		argp_error(state, "%s wants a time such as 10s, 2m or -30s, not '%s'", option, arg);
-	return ns;
-}
-
-static double parse_percent(struct argp_state *state, const char *option, const char *arg)
-{
-	char *end;
-	double percent = strtod(arg, &end);
-
-	if (end != arg && *end == '%')
-		end++;
-	if (end == arg || *end || !(percent >= 0 && percent <= 100))
-		argp_error(state, "%s wants a number from 0 to 100, not '%s'", option, arg);
-	return percent / 100;
-}
-
 static error_t parse_range(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	struct comm_query *query = &options->query;
 
 	switch (key) {
-	case KEY_FROM:
-		query->from_ns = parse_time(state, "--from", arg);
-		return 0;
-	case KEY_TO:
-		query->to_ns = parse_time(state, "--to", arg);
-		if (!query->to_ns)
-			argp_error(state, "--to 0 leaves nothing to look at");
-		return 0;
 	case KEY_PHASES:
 		options->phases = true;
-		options->phase_ns = arg ? parse_time(state, "--phases", arg) : 0;
+		options->phase_ns = arg ? ctl_time_argument(state, "--phases", arg) : 0;
 		if (arg && options->phase_ns <= 0)
 			argp_error(state, "--phases wants a length of more than 0, not '%s'", arg);
 		return 0;
-	case 't':
-		query->thread = arg;
+	case KEY_ACYCLIC:
+		options->acyclic = true;
 		return 0;
 	case KEY_WRITER:
 		query->writer = arg;
-		return 0;
-	case KEY_FIRST_READ:
-		query->first_read = true;
 		return 0;
 	case KEY_ACROSS:
 		query->across = true;
@@ -168,6 +139,10 @@ static error_t parse_range(int key, char *arg, struct argp_state *state)
 		query->self = true;
 		return 0;
 	}
+	if (ctl_range_parse(key, arg, state, &options->store, query) == 0)
+		return 0;
+	if (ctl_filter_parse(key, arg, query) == 0)
+		return 0;
 	return ctl_by_parse(key, arg, state, &query->by);
 }
 
@@ -175,7 +150,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	struct comm_query *query = &options->query;
-	uint64_t top;
 
 	switch (key) {
 	case KEY_AS:
@@ -187,20 +161,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o':
 		options->output = arg;
 		return 0;
-	case 's':
-		options->store = arg;
-		return 0;
 	case KEY_OBJECTS:
 		query->objects = 1;
 		return 0;
 	case 'k':
-		if (!ctl_parse_count(arg, INT64_MAX, &top))
-			argp_error(state, "--top wants a whole number from 0 on, not '%s'", arg);
-		query->top = top;
+		query->top = ctl_count_argument(state, "--top", 0, arg);
 		options->has_top = true;
 		return 0;
 	case KEY_MIN_SHARE:
-		query->min_share = parse_percent(state, "--min-share", arg);
+		query->min_share = ctl_percent_argument(state, "--min-share", arg);
 		options->has_min_share = true;
 		return 0;
 	case KEY_MIN_BYTES:
@@ -214,11 +183,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_GUESS:
 		query->guess = 1;
-		return 0;
-	case KEY_CONFIDENCE:
-		query->confidence = parse_percent(state, "--confidence", arg);
-		if (query->confidence <= 0 || query->confidence >= 1)
-			argp_error(state, "--confidence wants more than 0 and less than 100");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->n_runs == GRAPH_RUNS)
@@ -234,6 +198,7 @@ static int add_run(const struct options *options, struct ctl_panels *panels, con
 {
 	size_t n_phases = options->drawing->phases ? options->drawing->phases : GRAPH_PHASES;
 	bool phases = options->phases || options->drawing->phases;
+	bool find = options->phases && !options->phase_ns && !options->drawing->phases;
 	const char *path = options->store;
 	struct comm_query query = options->query;
 	struct comm_reader *reader;
@@ -246,7 +211,7 @@ static int add_run(const struct options *options, struct ctl_panels *panels, con
 	if (code)
 		return code;
 	code = ctl_panels_add(panels, reader, &query, phases ? n_phases : 0, options->phase_ns,
-			      &err);
+			      find, &err);
 	comm_reader_close(reader);
 	return code ? ctl_error(code, err) : CTL_OK;
 }
@@ -268,6 +233,25 @@ static int draw(const struct options *options, const struct ctl_panels *panels)
 	return code;
 }
 
+/* Makes the query one by phases as well, whose nodes acyclic.h puts in order of time. */
+static bool unroll(struct options *options, char by[GRAPH_BY])
+{
+	struct comm_query *query = &options->query;
+
+	if (options->phases || query->objects ||
+	    (options->drawing->draw != ctl_draw_dot && options->drawing->draw != ctl_draw_svg &&
+	     options->drawing->draw != ctl_draw_json)) {
+		fputs("commctl: graph --acyclic is drawn as dot, svg or json, without --phases and "
+		      "--objects\n",
+		      stderr);
+		exit(CTL_USAGE);
+	}
+	snprintf(by, GRAPH_BY, "%s,phase", query->by ? query->by : "thread");
+	query->by = by;
+	query->across |= !query->self;
+	return true;
+}
+
 int ctl_graph(int argc, char **argv)
 {
 	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
@@ -282,12 +266,15 @@ int ctl_graph(int argc, char **argv)
 	};
 	struct options options = {.query = COMM_QUERY_INIT};
 	struct ctl_panels panels = {.query = &options.query};
+	char by[GRAPH_BY];
 	int code = CTL_OK;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.drawing)
 		options.drawing = drawings;
+	if (options.acyclic)
+		panels.acyclic = unroll(&options, by);
 	if (!options.has_top)
 		options.query.top = options.drawing->top;
 	if (!options.has_min_share)

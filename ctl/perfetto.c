@@ -255,7 +255,7 @@ static void put_value(struct trace *trace, uint64_t at_ns, size_t counter, doubl
 static void put_values(struct trace *trace, const struct ctl_panel *phase)
 {
 	const struct comm_report *whole = trace->course->whole.report, *report = phase->report;
-	double seconds = (report->to_ns - report->from_ns) / 1e9;
+	double seconds = report->enabled_ns / 1e9;
 
 	for (size_t i = 0; i < n_counters(trace); i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(whole, i);
@@ -351,7 +351,8 @@ int ctl_export_perfetto(const struct ctl_export *export, FILE *out, char **err)
 	query.run = export->report->run->id;
 	query.from_ns = export->report->from_ns;
 	query.to_ns = export->report->to_ns;
-	code = ctl_panels_add(&trace.panels, export->reader, &query, PERFETTO_PHASES, 0, err);
+	code = ctl_panels_add(&trace.panels, export->reader, &query, PERFETTO_PHASES, 0, false,
+			      err);
 	if (!code) {
 		trace.course = trace.panels.course;
 		put_all(&trace);

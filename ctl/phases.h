@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Phases: a report's range of time cut into pieces of whole slices, each of which is then a
- * report of its own.  They are of about equal length, not found in what the program did.
+ * report of its own.  They are of about equal length, or those that the library finds in what the
+ * program did.
  */
 #ifndef CTL_PHASES_H
 #define CTL_PHASES_H
@@ -22,5 +23,11 @@ struct ctl_phase {
  */
 int ctl_phases_cut(const struct comm_report *report, uint64_t least_ns, size_t least_slices,
 		   struct ctl_phase **ret, size_t *ret_n);
+/*
+ * What lies in the report's range of the phases that were found in its run (by "phase"): none,
+ * where that is one alone.  0 or -errno, *err as by the library; the caller frees *ret.
+ */
+int ctl_phases_find(struct comm_reader *reader, const struct comm_report *report,
+		    struct ctl_phase **ret, size_t *ret_n, char **err);
 
 #endif

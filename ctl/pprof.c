@@ -168,9 +168,11 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 	if (from->other || to->other || edge->bytes < 1)
 		return;
 	for (int role = 0; role < ROLES; role++) {
-		const struct comm_node *end = role == WRITER ? from : to;
+		const struct comm_node *end = (role == WRITER ? from : to)->parts[roles[role].part];
 
-		ctl_message_append_varint(&ids, location_of(p, end->parts[roles[role].part], role));
+		for (size_t i = ctl_export_frames(end); i-- > 0;)
+			ctl_message_append_varint(&ids,
+						  location_of(p, ctl_export_frame(end, i), role));
 	}
 	ctl_message_put(&sample, SAMPLE_LOCATION, &ids);
 	ctl_message_append_varint(&values, (uint64_t)llround(fmin(edge->bytes, 9e18)));
@@ -231,16 +233,31 @@ static void put_head(struct profile *p, const struct comm_query *query,
 					       "the tag resolved:no."));
 }
 
+/* More than the locations of all nodes can be. */
+static size_t most_places(const struct comm_report *report)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (node->n_parts > CTL_PART_FUNCTION)
+			n += ROLES * ctl_export_frames(node->parts[CTL_PART_FUNCTION]);
+	}
+	return n;
+}
+
 int ctl_export_pprof(const struct ctl_export *export, FILE *out, char **err)
 {
 	const struct comm_report *report = export->report;
+	size_t most = most_places(report);
 	struct profile p = {0};
 	int code = -ENOMEM;
 
 	(void)err;
-	/* No edge has more places than roles, and no place more than one mapping. */
-	p.place = calloc(ROLES * report->n_shown + 1, sizeof(*p.place));
-	p.mapping = calloc(ROLES * report->n_shown + 1, sizeof(*p.mapping));
+	/* No place has more than one mapping. */
+	p.place = calloc(most, sizeof(*p.place));
+	p.mapping = calloc(most, sizeof(*p.mapping));
 	if (!p.place || !p.mapping)
 		goto out;
 	put_head(&p, export->query, report);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acyclic.h"
+#include "dot.h"
 #include "drawing.h"
 #include "notes.h"
 #include "number.h"
@@ -16,11 +18,9 @@
 
 enum {
 	DOT_NAME = 44, /* characters of a name in a node; its tooltip has all of it */
-	DOT_HOT_PCT = 20,
 };
 
-/* Text inside of a string: nothing may end it, break its line, or be an entity of HTML. */
-static void quoted(FILE *out, const char *text)
+void ctl_dot_text(FILE *out, const char *text)
 {
 	while (*text) {
 		int n;
@@ -36,7 +36,7 @@ static void quoted(FILE *out, const char *text)
 	}
 }
 
-static const char *shape(const struct comm_node *node)
+const char *ctl_dot_shape(const struct comm_node *node)
 {
 	switch (node->kind) {
 	case COMM_NODE_FUNCTION:
@@ -61,32 +61,30 @@ static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_nu
 	char size[CTL_NUMBER], cut[DOT_NAME + 1];
 
 	snprintf(cut, sizeof(cut), "%.*s", length > DOT_NAME ? DOT_NAME / 2 - 1 : DOT_NAME, label);
-	fprintf(out, "    \"p%zu.%s\" [shape=%s, label=\"", panel_number, node->id, shape(node));
-	quoted(out, cut);
+	fprintf(out, "    \"p%zu.%s\" [shape=%s, label=\"", panel_number, node->id,
+		ctl_dot_shape(node));
+	ctl_dot_text(out, cut);
 	if (length > DOT_NAME) {
 		fputs("..", out);
-		quoted(out, label + length - DOT_NAME / 2 + 1);
+		ctl_dot_text(out, label + length - DOT_NAME / 2 + 1);
 	}
 	if (node->kind == COMM_NODE_OBJECT && node->size_bytes)
 		fprintf(out, "\\n%s", ctl_bytes(size, node->size_bytes));
 	fputs("\", tooltip=\"", out);
-	quoted(out, label);
+	ctl_dot_text(out, label);
 	putc('"', out);
-	if (100 * fmax(node->written_bytes, node->read_bytes) >= DOT_HOT_PCT * report->total_bytes)
+	if (100 * fmax(node->written_bytes, node->read_bytes) >=
+	    CTL_DOT_HOT_PCT * report->total_bytes)
 		fputs(", style=filled, fillcolor=\"gray80\"", out);
 	fputs("];\n", out);
 }
 
-static void print_edge(FILE *out, const struct ctl_panel *panel, size_t panel_number,
-		       const struct comm_report_edge *edge, double largest)
+void ctl_dot_edge(FILE *out, const struct comm_report *report, const struct comm_report_edge *edge,
+		  double largest)
 {
-	const struct comm_report *report = panel->report;
 	char bytes[CTL_NUMBER], range[CTL_NUMBER], colour[CTL_RAMP];
 
-	fprintf(out, "    \"p%zu.%s\" -> \"p%zu.%s\" [label=\" %s%s ", panel_number,
-		comm_report_node_at(report, edge->from)->id, panel_number,
-		comm_report_node_at(report, edge->to)->id, ctl_bytes(bytes, edge->bytes),
-		edge->resolved ? "" : " ?");
+	fprintf(out, " [label=\" %s%s ", ctl_bytes(bytes, edge->bytes), edge->resolved ? "" : " ?");
 	if (!report->exact)
 		fprintf(out, "\\n %s ", ctl_range(range, edge->low, edge->high));
 	fprintf(out, "\", penwidth=%.2f, color=\"%s\"%s];\n",
@@ -107,8 +105,14 @@ static int print_panel(FILE *out, const struct ctl_panel *panel, size_t number, 
 	for (size_t i = 0; i < report->n_nodes; i++)
 		if (used[i])
 			print_node(out, panel, number, i);
-	for (size_t i = 0; i < report->n_shown; i++)
-		print_edge(out, panel, number, comm_report_edge_at(report, i), largest);
+	for (size_t i = 0; i < report->n_shown; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		fprintf(out, "    \"p%zu.%s\" -> \"p%zu.%s\"", number,
+			comm_report_node_at(report, edge->from)->id, number,
+			comm_report_node_at(report, edge->to)->id);
+		ctl_dot_edge(out, report, edge, largest);
+	}
 	free(used);
 	return 0;
 }
@@ -120,34 +124,44 @@ static void print_notes(FILE *out, const struct ctl_panels *panels, const struct
 
 	ctl_notes_write(&notes, panels, panel);
 	for (size_t i = first; i < CTL_NOTES; i++) {
-		quoted(out, notes.line[i]);
+		ctl_dot_text(out, notes.line[i]);
 		fputs("\\l", out);
 	}
 }
 
-int ctl_draw_dot(const struct ctl_panels *panels, FILE *out)
+void ctl_dot_begin(FILE *out, const struct ctl_panels *panels, const char *more)
 {
-	size_t n = ctl_panels_count(panels);
-	double largest = ctl_panels_largest(panels);
-	int code = 0;
-
 	fputs("digraph communication {\n"
 	      "  graph [labelloc=t, labeljust=l, fontname=\"sans-serif\", fontsize=11, label=\"",
 	      out);
 	for (size_t i = 0; i < panels->n_courses; i++)
 		print_notes(out, panels, &panels->course[i].whole, 0);
 	fprintf(out,
-		"colours by the logarithm of the bytes, dark is most; grey nodes write or read "
-		"at least %d %% of them; dashed edges are not resolved\\l\"];\n"
+		"colours by the logarithm of the bytes, dark is most; %s; dashed edges are not "
+		"resolved\\l\"];\n"
 		"  node [fontname=\"sans-serif\", fontsize=11];\n"
 		"  edge [fontname=\"sans-serif\", fontsize=9];\n",
-		DOT_HOT_PCT);
+		more);
+}
+
+int ctl_draw_dot(const struct ctl_panels *panels, FILE *out)
+{
+	size_t n = ctl_panels_count(panels);
+	double largest = ctl_panels_largest(panels);
+	char hot[64];
+	int code = 0;
+
+	if (panels->acyclic)
+		return ctl_acyclic_dot(panels, out);
+	snprintf(hot, sizeof(hot), "grey nodes write or read at least %d %% of them",
+		 CTL_DOT_HOT_PCT);
+	ctl_dot_begin(out, panels, hot);
 	for (size_t i = 0; i < n && !code; i++) {
 		const struct ctl_panel *panel = ctl_panels_at(panels, i);
 
 		if (n > 1) {
 			fprintf(out, "  subgraph cluster_%zu {\n    graph [label=\"", i);
-			quoted(out, panel->title);
+			ctl_dot_text(out, panel->title);
 			fputs("\\l", out);
 			print_notes(out, panels, panel, 2);
 			fputs("\", fontsize=9, color=gray60];\n", out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "json.h"
 
+#include "acyclic.h"
 #include "drawing.h"
 #include "form.h"
 
@@ -10,6 +11,8 @@ int ctl_draw_json(const struct ctl_panels *panels, FILE *out)
 	size_t n = ctl_panels_count(panels);
 	struct ctl_json json = {.out = out};
 
+	if (panels->acyclic)
+		return ctl_acyclic_json(panels, out);
 	ctl_json_open(&json, NULL, '{');
 	if (n > 1)
 		ctl_json_open(&json, "panels", '[');

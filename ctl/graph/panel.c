@@ -46,15 +46,20 @@ static int take(struct ctl_panel *panel, struct comm_reader *reader, const struc
 
 static int take_phases(struct ctl_course *course, struct comm_reader *reader,
 		       const struct comm_query *asked, size_t n_phases, uint64_t phase_ns,
-		       char **err)
+		       bool find, char **err)
 {
 	const struct comm_report *whole = course->whole.report;
 	uint64_t least_ns = phase_ns ? phase_ns : (whole->to_ns - whole->from_ns) / n_phases;
 	struct comm_query query = *asked;
-	struct ctl_phase *phase;
-	size_t n;
-	int code = ctl_phases_cut(whole, least_ns, phase_ns ? 1 : COMM_RESOLVED_SLICES, &phase, &n);
+	struct ctl_phase *phase = NULL;
+	size_t n = 0;
+	int code = find ? ctl_phases_find(reader, whole, &phase, &n, err) : 0;
 
+	if (!code && !n) {
+		free(phase);
+		code = ctl_phases_cut(whole, least_ns, phase_ns ? 1 : COMM_RESOLVED_SLICES, &phase,
+				      &n);
+	}
 	if (code)
 		return code;
 	course->phase = calloc(n + 1, sizeof(*course->phase));
@@ -77,7 +82,8 @@ static int take_phases(struct ctl_course *course, struct comm_reader *reader,
 }
 
 int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
-		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, char **err)
+		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, bool find,
+		   char **err)
 {
 	struct ctl_course *grown =
 		reallocarray(panels->course, panels->n_courses + 1, sizeof(*grown));
@@ -101,7 +107,7 @@ int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
 		 ctl_clean(name, sizeof(name), *run->label ? run->label : run->command,
 			   sizeof(name) - 1));
 	if (n_phases)
-		code = take_phases(course, reader, query, n_phases, phase_ns, err);
+		code = take_phases(course, reader, query, n_phases, phase_ns, find, err);
 	return code;
 }
 

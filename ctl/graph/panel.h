@@ -28,15 +28,18 @@ struct ctl_panels {
 	const struct comm_query *query; /* of all reports, but for run and range; the user's */
 	struct ctl_course *course;	/* of each run */
 	size_t n_courses;
+	bool acyclic; /* drawn as acyclic.h says */
 };
 
 /*
  * Adds a course of the query's run and range.  Its phases are n_phases at most, each of so many
  * slices at least that it can be checked against itself; or they are as long as phase_ns says,
- * if it is not 0.  n_phases 0: none.  *err as by the library.
+ * if it is not 0; or with find those that are found in the run, if there are some.  n_phases 0:
+ * none.  *err as by the library.
  */
 int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
-		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, char **err);
+		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, bool find,
+		   char **err);
 /* Zeroed panels hold nothing. */
 void ctl_panels_deinit(struct ctl_panels *panels);
 

@@ -41,7 +41,7 @@ static const struct comm_report_edge *find(const struct ctl_panel *phase,
 
 static double rate(const struct ctl_panel *phase, const struct comm_report_edge *edge)
 {
-	return edge->bytes / ((phase->report->to_ns - phase->report->from_ns) / 1e9);
+	return edge->bytes / (phase->report->enabled_ns / 1e9);
 }
 
 static const struct comm_report_edge *edge_in(const struct ctl_course *course, size_t row,

@@ -6,6 +6,7 @@ Usage: graph_test.py COMMCTL DIRECTORY-OF-STORES
 import csv
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -158,6 +159,38 @@ def phases():
     assert ends == [11, 22, 33, 44, 60], ends
     # Too short for a phase that could be checked: it is drawn as one.
     assert "subgraph" not in graph("short.db", "--phases")
+    # What changes after 30 s is found; a length that the user gives is not moved to it.
+    spans = lambda *args: [(p["range"]["from_ns"] // 10**9, p["range"]["to_ns"] // 10**9)
+                           for p in json.loads(graph("turn.db", "--as", "json", *args))["panels"]]
+    assert spans("--phases") == [(0, 30), (30, 60)]
+    assert spans("--phases", "--from", "20s", "--to", "50s") == [(20, 30), (30, 50)]
+    assert spans("--phases=20s") == [(0, 20), (20, 40), (40, 60)]
+    # Within one phase there is nothing to find.
+    assert len(spans("--phases", "--from", "30s")) == 4
+
+
+@test
+def acyclic():
+    whole = report("turn.db", "--by", "thread,phase", "--across")
+    names = {n["id"]: n["name"] for n in whole["nodes"]}
+    # The turn is found; what was written before it and read after it is not lost.
+    assert {n["from_ns"] // 10**9 for n in whole["nodes"] if "to_ns" in n} == {0, 30}, whole["nodes"]
+    assert any("phase 1" in names[e["from"]] and "phase 2" in names[e["to"]] for e in whole["edges"])
+    it = json.loads(graph("turn.db", "--acyclic", "--as", "json", "--top", "0", "--min-share", "0"))["graphs"][0]
+    assert math.isclose(sum(e["bytes"] for e in it["edges"]), whole["range"]["total_bytes"], rel_tol=1e-9)
+    at = {n["id"]: n.get("at_ns", -1) for n in it["nodes"]}
+    assert len(at) == len(it["nodes"]) and set(at.values()) == {-1, 0, 30 * 10**9, 60 * 10**9}, at
+    spans = {(at[e["from"]], at[e["to"]]) for e in it["edges"]}
+    assert all(a < b for a, b in spans), spans
+    assert (0, 30 * 10**9) in spans and (0, 60 * 10**9) in spans and (-1, 60 * 10**9) in spans, spans
+    text = graph("turn.db", "--acyclic", "--min-share", "0", "--top", "0")
+    assert sorted(re.findall(r'^ +"p0\.([^"]+)" \[shape=hexagon', text, re.M)) == sorted(at)
+    assert sorted(re.findall(r'^ +"p0\.([^"]+)" -> "p0\.([^"]+)" \[label', text, re.M)) == sorted((e["from"], e["to"]) for e in it["edges"])
+    # Nothing is known of when: each edge begins before all moments.
+    it = json.loads(graph("redis.db", "--acyclic", "--as", "json"))["graphs"][0]
+    assert all(e["from"].endswith("@?") for e in it["edges"]) and it["edges"]
+    for args in (["--phases"], ["--objects"], ["--as", "matrix"]):
+        assert "--acyclic is drawn as" in graph("turn.db", "--acyclic", *args, code=2)
 
 
 @test
@@ -292,7 +325,8 @@ def hostile_names_stay_text():
 
 def trace(store, *args):
     run("export", "--store", store, "--as", "perfetto", "-o", "t.pftrace", *args)
-    return json.loads(subprocess.run([sys.executable, f"{HERE}/trace_proto.py", "t.pftrace"], check=True, capture_output=True).stdout)
+    reader = [sys.executable, "-B", f"{HERE}/trace_proto.py", "t.pftrace"]
+    return json.loads(subprocess.run(reader, check=True, capture_output=True).stdout)
 
 
 @test

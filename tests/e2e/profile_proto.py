@@ -8,82 +8,55 @@ import gzip
 import json
 import sys
 
+from protobuf import fields, varints
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data):
-    """A message as {field: [values]}."""
-    at, found = 0, {}
-    while at < len(data):
-        key, at = varint(data, at)
-        value, at = varint(data, at)
-        if key & 7 == 2:
-            at += value
-            assert at <= len(data), "a field is longer than its message"
-            value = data[at - value : at]
-        else:
-            assert key & 7 == 0, f"wire type {key & 7}"
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
-def packed(data):
-    at, values = 0, []
-    while at < len(data):
-        value, at = varint(data, at)
-        values.append(value)
-    return values
-
-
-def only(message, allowed):
-    assert set(message) <= allowed, f"fields {set(message) - allowed}"
-    return message
+PROFILE = {1: ("type", 2), 2: ("sample", 2), 3: ("mapping", 2), 4: ("location", 2), 5: ("function", 2), 6: ("string", 2),
+           9: ("time", 0), 10: ("duration", 0), 13: ("comment", 0), 14: ("default_type", 0)}
+TYPE = {1: ("type", 0), 2: ("unit", 0)}
+SAMPLE = {1: ("locations", 2), 2: ("values", 2), 3: ("label", 2)}
+LABEL = {1: ("key", 0), 2: ("text", 0), 3: ("number", 0), 4: ("unit", 0)}
+MAPPING = {1: ("id", 0), 5: ("file", 0), 6: ("build_id", 0), 7: ("has_functions", 0), 8: ("has_files", 0),
+           9: ("has_lines", 0)}
+LOCATION = {1: ("id", 0), 2: ("mapping", 0), 3: ("address", 0), 4: ("line", 2)}
+LINE = {1: ("function", 0), 2: ("line", 0)}
+FUNCTION = {1: ("id", 0), 2: ("name", 0), 3: ("system_name", 0), 4: ("file", 0)}
 
 
 def main():
     with gzip.open(sys.argv[1]) as file:
-        top = only(fields(file.read()), {1, 2, 3, 4, 5, 6, 9, 10, 13, 14})
-    strings = [text.decode("utf-8") for text in top[6]]
+        top = fields(file.read(), PROFILE)
+    strings = [text.decode("utf-8") for text in top["string"]]
     assert strings[0] == ""
 
     def text(message, field):
         return strings[message.get(field, [0])[0]]
 
-    mappings = {m[1][0]: text(m, 5) for m in (fields(raw) for raw in top.get(3, []))}
-    functions = {f[1][0]: text(f, 2) for f in (fields(raw) for raw in top[5])}
+    mappings = {m["id"][0]: text(m, "file") for m in (fields(raw, MAPPING) for raw in top.get("mapping", []))}
+    functions = {f["id"][0]: text(f, "name") for f in (fields(raw, FUNCTION) for raw in top["function"])}
     locations = {}
-    for raw in top[4]:
-        location = only(fields(raw), {1, 2, 3, 4})
-        assert location[1][0] not in locations and location[1][0] > 0
-        line = fields(location[4][0])
-        mapping = mappings[location[2][0]] if 2 in location else ""
-        locations[location[1][0]] = (functions[line[1][0]], mapping)
+    for raw in top["location"]:
+        location = fields(raw, LOCATION)
+        assert location["id"][0] not in locations and location["id"][0] > 0
+        line = fields(location["line"][0], LINE)
+        mapping = mappings[location["mapping"][0]] if "mapping" in location else ""
+        locations[location["id"][0]] = (functions[line["function"][0]], mapping)
     samples = []
-    for raw in top[2]:
-        sample = only(fields(raw), {1, 2, 3})
+    for raw in top["sample"]:
+        sample = fields(raw, SAMPLE)
         labels = {}
-        for label in map(fields, sample.get(3, [])):
-            labels[text(label, 1)] = label[3][0] if 3 in label else text(label, 2)
-        stack = [locations[i] for i in packed(sample[1][0])]
+        for label in (fields(raw, LABEL) for raw in sample.get("label", [])):
+            labels[text(label, "key")] = label["number"][0] if "number" in label else text(label, "text")
+        stack = [locations[i] for i in varints(sample["locations"][0])]
         samples.append({
             "stack": [name for name, _ in stack],
             "mapping": [mapping for _, mapping in stack],
-            "values": packed(sample[2][0]),
+            "values": varints(sample["values"][0]),
             "labels": labels,
         })
-    types = [f"{text(t, 1)} {text(t, 2)}" for t in map(fields, top[1])]
+    types = [f"{text(t, 'type')} {text(t, 'unit')}" for t in (fields(raw, TYPE) for raw in top["type"])]
     assert all(len(sample["values"]) == len(types) for sample in samples)
-    assert text(top, 14) in types[0]
-    json.dump({"types": types, "comments": [strings[i] for i in top[13]], "samples": samples}, sys.stdout)
+    assert text(top, "default_type") in types[0]
+    json.dump({"types": types, "comments": [strings[i] for i in top["comment"]], "samples": samples}, sys.stdout)
 
 
 main()

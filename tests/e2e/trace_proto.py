@@ -9,38 +9,7 @@ import json
 import struct
 import sys
 
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data, known):
-    """A message as {name: [values]}; known is {number: (name, wire type)}."""
-    at, found = 0, {}
-    while at < len(data):
-        key, at = varint(data, at)
-        name, wire = known[key >> 3]
-        assert key & 7 == wire, f"{name} has wire type {key & 7}"
-        if wire == 1:
-            value = data[at : at + 8]
-            assert len(value) == 8
-            at += 8
-        else:
-            value, at = varint(data, at)
-        if wire == 2:
-            at += value
-            assert at <= len(data), "a field is longer than its message"
-            value = data[at - value : at]
-        found.setdefault(name, []).append(value)
-    return found
-
+from protobuf import fields
 
 PACKET = {8: ("timestamp", 0), 10: ("sequence", 0), 11: ("event", 2), 60: ("descriptor", 2)}
 DESCRIPTOR = {1: ("uuid", 0), 2: ("name", 2), 3: ("process", 2), 4: ("thread", 2), 5: ("parent", 0), 8: ("counter", 2)}
