@@ -257,6 +257,8 @@ install: all
 	install -m 644 $(O)/libcommprof.a $(to)/lib
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(version)|' packaging/commprof.pc.in > $(to)/lib/pkgconfig/commprof.pc
 	install -m 644 $(wildcard include/comm/*.h) $(to)/include/comm
+	install -d $(to)/share/commprof/bindings
+	install -m 644 $(wildcard bindings/*) $(to)/share/commprof/bindings
 	install -m 644 $(wildcard man/*.1) $(to)/share/man/man1
 	install -m 644 $(wildcard man/*.3) $(to)/share/man/man3
 	install -d $(to)/share/bash-completion/completions

@@ -3,7 +3,7 @@
  * A program with marked regions, of known communication: what is written in "write a" is read
  * in "read a", within "reader", and likewise for b.
  *
- *	marked CPU_MS [plain|fork|exec|wild]
+ *	marked CPU_MS [plain|fork|exec|wild|stop|long]
  *
  * With -DLIBRARY it is a library, and marked_work() is called by another program.
  */
@@ -20,6 +20,7 @@ enum { WORDS = 1 << 12 };
 
 static volatile long a[WORDS], b[WORDS], sink;
 static long end_ms;
+static long hold_ms; /* CPU of the process that a region takes at least, in both threads at once */
 
 /* Of CPU, not of time: a busy machine gives as many samples. */
 static long used_ms(void)
@@ -45,6 +46,14 @@ static __attribute__((noinline)) void get(volatile long *from)
 	sink = sum;
 }
 
+/* Once, or again and again while it is the turn of a (0) or b (1). */
+static void repeat(void (*work)(volatile long *), volatile long *what, long turn)
+{
+	do
+		work(what);
+	while (hold_ms && used_ms() / hold_ms % 2 == turn && used_ms() < end_ms);
+}
+
 static void *reader(void *unused)
 {
 	(void)unused;
@@ -52,11 +61,11 @@ static void *reader(void *unused)
 		COMM_REGION("reader");
 		{
 			COMM_REGION("read a");
-			get(a);
+			repeat(get, a, 0);
 		}
 		{
 			COMM_REGION("read b");
-			get(b);
+			repeat(get, b, 1);
 		}
 	}
 	return NULL;
@@ -85,17 +94,19 @@ void marked_work(long cpu_ms, int is_wild)
 	pthread_t thread[2];
 
 	end_ms = used_ms() + cpu_ms;
+	COMM_OBJECT((const void *)a, sizeof(a), "halves");
+	COMM_OBJECT((const void *)(b + WORDS / 2), sizeof(b) / 2, "halves");
 	pthread_create(&thread[0], NULL, reader, NULL);
 	if (is_wild)
 		pthread_create(&thread[1], NULL, wild, NULL);
 	while (used_ms() < end_ms) {
 		{
 			COMM_REGION("write a");
-			put(a);
+			repeat(put, a, 0);
 		}
 		{
 			COMM_REGION("write b");
-			put(b);
+			repeat(put, b, 1);
 		}
 	}
 	pthread_join(thread[0], NULL);
@@ -112,6 +123,17 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "plain") || !strcmp(how, "wild")) {
 		marked_work(cpu_ms, *how == 'w');
+	} else if (!strcmp(how, "long")) {
+		hold_ms = cpu_ms / 6;
+		marked_work(cpu_ms, 0);
+	} else if (!strcmp(how, "stop")) {
+		COMM_STOP();
+		{ /* Counted as COMM_LOSS_STOPPED. */
+			COMM_REGION("not wanted");
+			marked_work(cpu_ms, 0);
+		}
+		COMM_START();
+		marked_work(cpu_ms, 0);
 	} else if (!strcmp(how, "fork")) {
 		COMM_REGION("before fork");
 		child = fork();
