@@ -168,8 +168,8 @@ $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ $(LIBS_libcomm) -lpthread
 
-# The exact source and the kernel module have rules of their own.
--include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk
+# The exact source, the kernel module and the collectors have rules of their own.
+-include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk
 
 FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
