@@ -33,7 +33,7 @@ options() { # PROGRAM COMMAND
       if (match($0, /^  -[^ ,-]/)) short = substr($0, 4, 1)
       long = $0; sub(/^[^-]*(-., )?--/, "", long); sub(/ .*/, "", long)
       sub(/\[=.*/, "", long) # a value that may be left out is not asked for
-      if (long !~ /^[a-z][a-z=|A-Z\[\]-]*$/) next
+      if (long !~ /^[a-z][][a-z=|A-Z:,.-]*$/) next
       if (index(long, "=")) { arg = long; sub(/^[^=]*=/, "", arg); sub(/=.*/, "", long) }
       if (long ~ /^by-/) by = by (by ? " " : "") substr(long, 4)
       value = arg == "FILE" ? "file" : arg == "DIR" || arg == "PATH" ? "dir" : arg == "PID" ? "pid" : ""

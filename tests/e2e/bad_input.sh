@@ -1,25 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Bad input gets one clear sentence, the right exit status, and loses nothing.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
 chmod 755 "$dir"
-pids=()
-cleanup() {
-  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+undo() {
   mountpoint -q "$dir/small" && umount "$dir/small"
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 
 # sentence NAME CODE REGEX COMMAND...: exit status, and one line that matches.
 sentence() {
@@ -64,7 +50,7 @@ until_slices() {
 }
 
 db=$dir/a.db
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
 sentence "no such pid" 1 'no process.* 4194000|no such process' "$commd" --pid 4194000 --store "$db"
 sentence "a kernel thread" 1 'kernel thread' "$commd" --pid 2 --store "$db"
@@ -81,6 +67,17 @@ sentence "least overhead out of range" 2 'overhead-floor wants' "$commd" --pid $
 sentence "granularity no power of two" 2 'power of two' "$commd" --pid $$ --granularity 12
 sentence "unknown estimator" 2 "astrology" "$commd" --pid $$ --estimator astrology
 sentence "no such cgroup" 1 'cgroup' "$commd" --cgroup /no/such/group --store "$db"
+sentence "a cgroup without a name" 2 'wants a path' "$commd" --cgroup "" --store "$db"
+"$commd" -q --store "$db" -- true 2>"$dir/log"
+for beside in "" -wal -ballast -journal; do
+  sentence "a recording in the place of the store${beside:+ $beside}" 1 'it is the store' "$commd" --record "$dir/../${dir##*/}/a.db$beside" --store "$db" -- true
+  sentence "or of that name${beside:+ $beside}" 1 'it is the store' "$commd" --record "$db$beside" --store "$db" -- true
+done
+"$commctl" list --store "$db" >"$dir/log" 2>&1 && grep -q ' finished ' "$dir/log" && ok "it is as it was" || not_ok "it is as it was" "$(cat "$dir/log")"
+rm -f "$db"
+long=$(printf 'x%.0s' $(seq 250))
+sentence "a store with too long a name" 1 'too long' "$commd" --store "$dir/$long" -- true
+[ -e "$dir/$long" ] && not_ok "nothing is made then" "$(ls "$dir")" || ok "nothing is made then"
 sentence "command that is not there" 1 'nosuchprogram' "$commd" --store "$db" -- ./nosuchprogram
 sentence "recording that is not there" 1 'No such file' "$commd" --source replay:"$dir/none" --store "$db"
 echo "this is no recording, but a text that is long enough" >"$dir/text"

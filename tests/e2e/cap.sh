@@ -5,29 +5,16 @@
 # threads and maps files, in turn, and has generated code whose names come late
 # (bench/storm.c).  Costs are what commd stored of each slice of a
 # second; so it is its own word, and bench/storms.sh has what is truly spent.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-n=0 status=0
+. "$(dirname "$0")/../tap.bash"
 limit=1 floor=0.2
-dir=$(mktemp -d)
 target='' daemon=''
-cleanup() {
+undo() {
   [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
   [ -z "$target" ] || kill -9 "$target" 2>/dev/null
   wait 2>/dev/null
   rm -f "/tmp/perf-$target.map"
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-check() { # RESULT NAME
-  n=$((n + 1))
-  [ "$1" = 0 ] && echo "ok $n - $2" && return
-  echo "not ok $n - $2"
-  status=1
-}
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
 "$O/bench/storm" changes >"$dir/rounds" &
 target=$!
@@ -35,7 +22,7 @@ until [ -s "$dir/rounds" ]; do sleep 0.1; done
 "$O/commd" -q --pid "$target" --overhead $limit --overhead-floor $floor --slice 1s --duration 17s --store "$dir/a.db" 2>"$dir/err" &
 daemon=$!
 wait $daemon
-check $? "commd ran: $(cat "$dir/err")"
+result $? "commd ran: $(cat "$dir/err")"
 daemon=''
 
 # Slices from the 6th second on; what was allowed: a share of the target's CPU time, or the floor.
@@ -57,10 +44,10 @@ awk -F'|' '
 read -r windows worst <"$dir/worst"
 echo "# $windows windows of 10 s, the worst took $worst of the budget (load average $(cut -d' ' -f1 /proc/loadavg))"
 [ "$windows" -ge 1 ]
-check $? "there are 10 s after the first 5"
+result $? "there are 10 s after the first 5"
 awk -v w="$worst" 'BEGIN { exit !(w <= 1.25) }'
-check $? "no 10 s took more than the budget and a quarter"
+result $? "no 10 s took more than the budget and a quarter"
 [ $status = 0 ] || sed 's/^/#   /' "$dir/slices"
 [ "$(sqlite3 -readonly "$dir/a.db" 'SELECT total(samples) > 0 FROM slice WHERE level = 0')" = 1 ]
-check $? "there are samples all the same"
+result $? "there are samples all the same"
 exit $status

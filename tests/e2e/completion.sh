@@ -1,21 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What bash, zsh and fish complete, from the installed files.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-out=$(realpath "${O:-.output}")
-n=0 status=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -20 | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+. "$(dirname "$0")/../tap.bash"
 same() { # NAME GOT WANTED
   if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2', not '$3'"; fi
 }
 
-make -s O="$out" install PREFIX="$dir/usr" DESTDIR= >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+make -s O="$O" install PREFIX="$dir/usr" DESTDIR= >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 share=$dir/usr/share
 touch "$dir/one.db" "$dir/one.txt"
 
@@ -35,8 +26,8 @@ same "bash: sources" "$(in_bash commd --source km)" "kmod"
 same "bash: no file where a number is wanted" "$(in_bash commd --rate one)" ""
 same "bash: a command to run" "$(in_bash commd --rate 9 -- bas | tr ' ' '\n' | grep -x -m 1 bash)" bash
 # Whatever a program takes, it completes, and nothing else.
-for command in '' $("$out/commctl" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vx help); do
-  if [ -z "$command" ]; then program=(commd); help=$("$out/commd" --help); else program=(commctl "$command"); help=$("$out/commctl" help "$command"); fi
+for command in '' $("$O/commctl" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -vx help); do
+  if [ -z "$command" ]; then program=(commd); help=$("$O/commd" --help); else program=(commctl "$command"); help=$("$O/commctl" help "$command"); fi
   same "bash: all options of ${program[*]}" "$(in_bash "${program[@]}" -- | tr ' ' '\n' | grep '^--' | xargs)" \
     "$(grep -oE '^ +(-., )?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+$' | sort | xargs)"
 done

@@ -46,7 +46,7 @@ is()
 	[ "$1" = "$2" ] || fail "$3: '$1', not '$2'"
 }
 
-for kind in redis hostile empty threads unfinished guess precise; do
+for kind in redis hostile empty threads unfinished guess precise calls; do
 	$make $kind $kind.db 60 || exit 1
 done
 
@@ -265,6 +265,8 @@ cmp <("$ctl" report --store redis.db) <("$ctl" report --store redis.db --as text
 expect 2 "$ctl" salvage --store redis.db
 expect 1 "$ctl" salvage --store redis.db threads.db
 says stderr 'exists'
+expect 1 "$ctl" salvage --store redis.db redis.db-journal
+says stderr "is a name of redis.db's own"
 expect 1 "$ctl" salvage --store none.db saved.db
 says stderr 'no such file'
 cp redis.db cut.db
@@ -468,9 +470,59 @@ for bad in 'a b c' '--of size' '--margin 0.5' '--false-alarms 0' '--by weekday';
 	says stderr commctl
 done
 
+# totals of nodes, and trees of them
+expect 0 "$ctl" report --store calls.db --totals --by-function
+says stdout '^[*] put .* -> get'
+says stdout '^[*] get .* -> look  <- put'
+expect 0 "$ctl" report --store calls.db --totals --by-function --json
+is "$(jq -c '[.by, [.totals[] | [.name, .reader.name, .writer.name, .intensive]]]' stdout)" \
+	'["function",[["put","get",null,true],["get","look","put",true],["look",null,"put",true]]]' "totals of functions"
+written=$(jq '[.totals[] | .written.bytes] | add | round' stdout)
+read=$(jq '[.totals[] | .read.bytes] | add | round' stdout)
+total=$(jq '.total_bytes | round' stdout)
+[ "$written" = "$total" ] && [ "$read" = "$total" ] || fail "of $total bytes $written are written and $read read"
+is "$(jq '[.totals[] | .written, .read | select(.bytes > 0) | .low < .bytes and .bytes < .high and .share_low < .share_high] | all' stdout)" \
+	true "totals have intervals"
+expect 0 "$ctl" report --store calls.db --totals --by-function --sort read --csv
+is "$(sed -n '2s/^[^,]*,[^,]*,[^,]*,[^,]*,\([^,]*\),.*/\1/p' stdout)" '"get"' "the order of totals"
+is "$(awk -F, '{ print NF }' stdout | sort -u | wc -l)" 1 "columns of totals"
+expect 0 "$ctl" report --store redis.db --totals --by-object
+says stdout 'read from it'
+expect 0 "$ctl" report --store calls.db --call-tree --all
+says stdout '  main$'
+says stdout '    produce$'
+says stdout '     [*]put$'
+says stdout '  (callers unknown)$'
+expect 0 "$ctl" report --store calls.db --call-tree --json
+is "$(jq -c 'def tree: [.name, (.calls | map(tree))]; .totals | map(tree)' stdout)" \
+	'[["work",[["get",[]]]],["main",[["produce",[["put",[]]]],["put",[]]]],["(callers unknown)",[["look",[]]]]]' "a tree of calls"
+is "$(jq '.totals[1] | (.all_written.bytes - .calls[0].all_written.bytes - .calls[1].written.bytes | fabs) < 1' stdout)" \
+	true "what is called counts for its caller"
+is "$(jq -c '.totals[1].calls[0] | [.written.bytes, .all_written.bytes == .calls[0].written.bytes]' stdout)" \
+	'[0,true]' "what it does itself"
+expect 0 "$ctl" report --store calls.db --call-tree --by-thread --json
+is "$(jq -c 'def tree: [.name, (.calls | map(tree))]; .totals | map(tree) | sort' stdout)" \
+	'[["consumer",[["work",[["get",[]]]]]],["producer",[["main",[["produce",[["put",[]]]],["put",[]]]],["(callers unknown)",[["look",[]]]]]]]' \
+	"a tree of each thread"
+expect 0 "$ctl" report --store calls.db --call-tree --top 2 --json
+is "$(jq -c '[.left_out, (.totals | length), .totals[0].calls[0].name]' stdout)" '[6,1,"get"]' "the largest of a tree"
+expect 0 "$ctl" report --store calls.db --call-tree --csv
+is "$(wc -l <stdout)" 9 "a tree in CSV"
+expect 3 "$ctl" report --store redis.db --call-tree
+says stderr 'commd --callers'
+expect 1 "$ctl" report --store redis.db --totals --dot
+says stderr 'text, json or csv'
+expect 2 "$ctl" report --store redis.db --totals --sort size
+says stderr 'both written read ratio'
+for how in --totals '--totals --by-line' '--totals --csv' '--totals --json'; do
+	# shellcheck disable=SC2086
+	expect 0 "$ctl" report --store hostile.db --all $how
+	LC_ALL=C grep -q '[^ -~]' stdout && [ "${how%text}" = "$how" ] && [ "${how#*--[cj]}" = "$how" ] && fail "unprintable bytes in $how"
+done
+
 # export: read back by pprof's own tool where it is installed, and by a decoder of our own
 expect 0 "$ctl" export --store redis.db --as pprof -o redis.pb.gz
-expect 0 python3 "$root/tests/e2e/profile_proto.py" redis.pb.gz
+expect 0 python3 -B "$root/tests/e2e/profile_proto.py" redis.pb.gz
 is "$(jq -c '[.types, (.samples | length > 2), ([.samples[].labels.resolved] | unique)]' stdout)" \
 	'[["communicated bytes","bursts count"],true,["yes"]]' "what a profile holds"
 is "$(jq -c '[.samples[] | select(.labels.reader_tid == 4246)][0] | [.stack, .labels.writer, .labels.reader, .mapping[2]]' stdout)" \
@@ -481,10 +533,10 @@ reported=$("$ctl" report --store redis.db --by thread,function,object --across -
 [ $((exported - reported)) -lt 100 ] && [ $((reported - exported)) -lt 100 ] ||
 	fail "exported $exported bytes of $reported"
 expect 0 "$ctl" export --store redis.db --as pprof --all -o all.pb.gz
-expect 0 python3 "$root/tests/e2e/profile_proto.py" all.pb.gz
+expect 0 python3 -B "$root/tests/e2e/profile_proto.py" all.pb.gz
 is "$(jq -c '[.samples[].labels.resolved] | unique' stdout)" '["no","yes"]' "tags of all"
 expect 0 "$ctl" export --store hostile.db --as pprof --all -o hostile.pb.gz
-expect 0 python3 "$root/tests/e2e/profile_proto.py" hostile.pb.gz
+expect 0 python3 -B "$root/tests/e2e/profile_proto.py" hostile.pb.gz
 if command -v go >/dev/null; then
 	for file in redis all hostile; do
 		expect 0 go tool pprof -top $file.pb.gz
@@ -501,6 +553,15 @@ expect 0 "$ctl" export --store redis.db --as collapsed --all
 says stdout ';? reader'
 expect 0 "$ctl" export --store hostile.db --as collapsed --all
 is "$(grep -vc '^thread [^;]*;writer [^;]*;object [^;]*;thread [^;]*;[?]* *reader [^;]* [0-9]*$' stdout)" 0 "hostile stacks"
+expect 0 "$ctl" export --store calls.db --as collapsed --all
+is "$(sed 's/ [0-9]*$//' stdout | sort | head -1)" \
+	'thread consumer;writer work;writer get;object queue;thread producer;? reader (callers unknown);? reader look' "a stack with callers"
+is "$(awk -F '[; ]' '/writer produce;writer put;.*;reader work;reader get/ { n++ } /writer main;writer put;/ { n += 10 } END { print n }' stdout)" \
+	11 "the same function of two callers is two stacks"
+expect 0 "$ctl" export --store calls.db --as pprof -o calls.pb.gz
+expect 0 python3 -B "$root/tests/e2e/profile_proto.py" calls.pb.gz
+is "$(jq -c '[.samples[].stack | select(any(. == "writer: produce"))] | unique' stdout)" \
+	'[["reader: get","reader: work","object: queue","writer: put","writer: produce","writer: main"]]' "callers in a profile"
 expect 3 "$ctl" export --store guess.db --as collapsed
 says stderr 'none of'
 expect 1 "$ctl" export --store redis.db --as pprof -o /dev/full

@@ -2,25 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How a live run ends: told by a signal, or when what it needs is taken away.  Whatever it was,
 # commd ends, says so, and what was stored can be read.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
 db=$dir/a.db
-pids=()
-cleanup() {
-  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+undo() {
   [ -n "${group:-}" ] && [ -d "$group" ] && rmdir "$group"
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
 python3 -c '
 import time
@@ -166,4 +153,20 @@ rm -f "$db"
   "$commctl" list --store "$db" 2>&1 | grep -q 'holds no run yet' && ok "a command that cannot run leaves no run" ||
   not_ok "a command that cannot run leaves no run" "$(cat "$dir/log"; "$commctl" list --store "$db" 2>&1)"
 command_ends "a command that was counted" 9 'all counted' --source exact -- sh -c 'exit 9'
+
+# A command that is counted may take its time to end, unless it is told twice.
+"$commd" --source exact --store "$dir/e.db" -- sh -c 'trap "" TERM; : >"$0"; sleep 1000' "$dir/begun" 2>"$dir/log" &
+daemon=$!
+pids+=($daemon)
+for _ in $(seq 600); do [ -e "$dir/begun" ] && break; sleep 0.2; done
+child=$(pgrep -P $daemon)
+kill $daemon
+sleep 2
+kill -0 $daemon 2>/dev/null && ok "a command may take its time after a signal" ||
+  not_ok "a command may take its time after a signal" "$(cat "$dir/log")"
+kill $daemon
+ended
+[ $code = 1 ] && grep -q 'was killed' "$dir/log" && [ -e "$dir/begun" ] && ! kill -0 $child 2>/dev/null &&
+  ok "but not after two" || not_ok "but not after two" "exit $code: $(cat "$dir/log")"
+pkill -KILL -P ${child:-0} 2>/dev/null
 exit $status

@@ -2,24 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The exact source, from the command to the report: equal to the bytes that the program
 # communicated.  No root needed.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels
-n=0 status=0
-dir=$(mktemp -d)
-pids=()
-cleanup() {
-  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
-  rm -rf "$dir"
-}
-trap cleanup EXIT
+. "$(dirname "$0")/../tap.bash"
+kernels=$O/tests/truth/truth-kernels
 export TMPDIR=$dir/tmp
 mkdir "$TMPDIR"
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
-check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
 
 # sentence NAME CODE REGEX COMMAND...: exit status, and one line that matches.
 sentence() {

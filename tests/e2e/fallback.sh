@@ -2,26 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the kernel refuses what it seemed to permit: commd goes on to the next source and says
 # so, and the doctor says what a run would meet.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
 target=
-cleanup() {
+undo() {
   [ -n "$target" ] && kill -9 "$target" 2>/dev/null
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; head -20 "$2" | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
-check() { local name=$1 file=$2; shift 2; if "$@"; then ok "$name"; else not_ok "$name" "$file"; fi; }
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to give rights away"; exit 0; }
+check() { local name=$1 file=$2; shift 2; if "$@"; then ok "$name"; else not_ok "$name" "$(cat "$file")"; fi; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to give rights away"
 "$commd" --doctor >"$dir/doctor" 2>&1
-grep -q '^  bpf  *works' "$dir/doctor" || { echo "ok 1 # SKIP BPF does not work here anyway"; exit 0; }
+grep -q '^  bpf  *works' "$dir/doctor" || skip_all "BPF does not work here anyway"
 
 # Counts to a number that takes a second or so.
 work='i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'

@@ -4,17 +4,9 @@
 # tests/golden/README.md.
 #   tests/e2e/golden.sh [--update]
 # --update replaces the expected matrices by the current ones, for an intended change.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl golden=tests/golden recording=tests/golden/migratory.rec
+. "$(dirname "$0")/../tap.bash"
+golden=tests/golden recording=tests/golden/migratory.rec
 sum=5d12ed363572506a93fde4176f426c5c0d12cd9d583c649ca118e954a7018dee
-n=0 status=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
 
 # replay RECORDING STORE [OPTION...]: its stderr goes to STORE.log.
 replay() {

@@ -2,37 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # libcommprof as another program uses it: installed, found by pkg-config, with the program
 # of commprof(3), in C and C++, and from programs that know an older or a newer comm.h.
-set -u
-cd "$(dirname "$0")/../.."
-out=$(realpath "${O:-.output}")
-n=0 status=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-export LC_ALL=C
+. "$(dirname "$0")/../tap.bash"
 unset COLUMNS
 
-check() { # NAME COMMAND...: prints the command's output if it fails
-  local name=$1 said
-  shift
-  n=$((n + 1))
-  if said=$("$@" 2>&1); then
-    echo "ok $n - $name"
-  else
-    echo "not ok $n - $name"
-    head -n 20 <<<"$said" | sed 's/^/#   /'
-    status=1
-  fi
-}
 same() { diff <(printf '%s\n' "$1") <(printf '%s\n' "$2"); }
 none() { [ -z "$1" ] || { echo "$1"; false; }; }
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 run() { LD_LIBRARY_PATH=$prefix/lib "$@"; }
 
 prefix=$dir/prefix
-make -s O="$out" install PREFIX="$prefix" DESTDIR= >"$dir/log" 2>&1 &&
-  make -s O="$out" "$out/tests/e2e/make_store" >>"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+make -s O="$O" install PREFIX="$prefix" DESTDIR= >"$dir/log" 2>&1 &&
+  make -s O="$O" "$O/tests/e2e/make_store" >>"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 for kind in redis hostile; do
-  "$out/tests/e2e/make_store" $kind "$dir/$kind.db" 20 || exit 1
+  "$O/tests/e2e/make_store" $kind "$dir/$kind.db" 20 || exit 1
 done
 lib=$prefix/lib/libcommprof.so.0
 # Without the symbols of the sanitizers.
@@ -54,7 +36,7 @@ check "it is made of the rooms model, store and report" \
 check "its objects hide all but the functions of comm.h" same "$offered" "$(readelf -sW "$prefix/lib/libcommprof.a" |
   awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" && $8 !~ /^__/ {print $8}' | sort)"
 check "commctl needs libcommprof, curses, METIS, zlib and the C library alone" \
-  none "$(needed "$out/commctl" | grep -vxE "libcommprof.so.0|lib(ncursesw|tinfo).so.6|libmetis.so.5|libz.so.1|lib[cm].so.6|$sanitize.so.*")"
+  none "$(needed "$O/commctl" | grep -vxE "libcommprof.so.0|lib(ncursesw|tinfo).so.6|libmetis.so.5|libz.so.1|lib[cm].so.6|$sanitize.so.*")"
 for function in $offered; do
   grep -q "$function(" man/commprof.3 || missing="${missing:-} $function"
 done
@@ -76,7 +58,7 @@ check "it compiles as C11" gcc -std=c11 -Wall -Wextra -Werror -pedantic "${flags
 check "it compiles as C++" g++ -x c++ -Wall -Wshadow -Werror "${flags[@]}" "$dir/feeds.c" -x none -o "$dir/feeds++" "${prof[@]}"
 check "it compiles with the static library" gcc -std=c11 -Wall -Werror "${flags[@]}" "$dir/feeds.c" -o "$dir/feeds-static" \
   -I"$prefix/include" "$prefix/lib/libcommprof.a" -lsqlite3 -lm
-want=$("$out/commctl" report --store "$dir/redis.db" --csv --top 10 | tr -d '"' | awk -F, 'NR > 1 {print $3 " feeds " $10}')
+want=$("$O/commctl" report --store "$dir/redis.db" --csv --top 10 | tr -d '"' | awk -F, 'NR > 1 {print $3 " feeds " $10}')
 for program in feeds feeds++ feeds-static; do
   check "$program: the flows are those of commctl" same "$want" "$(run "$dir/$program" "$dir/redis.db" | sed 's/: .*//')"
 done

@@ -1,25 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Profiles running programs with known communication: the report must show it.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl kernels=$O/tests/truth/truth-kernels
-n=0 status=0
-dir=$(mktemp -d)
-pids=()
-cleanup() {
-  for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; done
+. "$(dirname "$0")/../tap.bash"
+kernels=$O/tests/truth/truth-kernels
+undo() {
   [ -d "/sys/fs/cgroup/commprof-test" ] && rmdir /sys/fs/cgroup/commprof-test
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
-skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
-check() { local name=$1; shift; if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi; }
-[ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
 # kernel NAME THREADS: runs a kernel of known communication, until end_kernel.
 kernel() {

@@ -3,24 +3,9 @@
 # Files of perf record as a source: known communication is named, whatever form the file has;
 # refusals are one sentence; and perf itself reads what tests/perfdata.py writes, and commd what
 # perf writes.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd commctl=$O/commctl
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
 # Whatever perf has in its cache (~/.debug) must not be found.
 export HOME=$dir
-trap 'rm -rf "$dir"' EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
-# check NAME COMMAND...: its output is shown when it fails.
-check() {
-  local name=$1 out
-  shift
-  out=$("$@" 2>&1) && ok "$name" || not_ok "$name" "$out"
-}
 
 # read_file KIND [PROGRAM]: makes the file and reads it into KIND.db; stderr goes to KIND.log.
 read_file() {

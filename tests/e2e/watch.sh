@@ -1,25 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Watchpoints from user space: their answers must name the known writers of the data read.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.."
-O=$(realpath "${O:-.output}")
-commd=$O/commd kernels=$O/tests/truth/truth-kernels events=$O/tests/vm/events
-n=0 status=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/../tap.bash"
+kernels=$O/tests/truth/truth-kernels events=$O/tests/vm/events
 target=
-cleanup() {
+undo() {
   [ -n "$target" ] && kill -9 "$target" 2>/dev/null
-  rm -rf "$dir"
 }
-trap cleanup EXIT
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -20 | sed 's/^/#   /'; status=1; }
-skip() { echo "ok 1 # SKIP $1"; exit 0; }
-[ "$(id -u)" = 0 ] || skip "needs root to watch every CPU"
+[ "$(id -u)" = 0 ] || skip_all "needs root to watch every CPU"
 why=$("$commd" --doctor | sed -n 's/^watchpoints (--watch): //p')
-case $why in work*) ;; *) skip "$why" ;; esac
+case $why in work*) ;; *) skip_all "$why" ;; esac
 
 # watched KERNEL SOURCE: $dir/KERNEL.csv is the ground truth, .ev the writes that watches saw: 60
 # at least, unless none came in a minute.
@@ -28,12 +18,12 @@ watched() {
   target=$!
   until [ "$(cat "$dir/pid" 2>/dev/null)" = $target ]; do sleep 0.1; done
   # shellcheck disable=SC2086
-  local pids="--pid $target" child
-  for child in $(cat /proc/$target/task/$target/children); do pids="$pids --pid $child"; done
+  local traced="--pid $target" child
+  for child in $(cat /proc/$target/task/$target/children); do traced="$traced --pid $child"; done
   local code seconds
   for seconds in 5 20 60; do
     rm -f "$dir/$1".db* "$dir/$1.rec"
-    "$commd" -v $pids --source "$2" --overhead 10 --watch 200 --duration ${seconds}s --store "$dir/$1.db" --record "$dir/$1.rec" 2>"$dir/$1.log"
+    "$commd" -v $traced --source "$2" --overhead 10 --watch 200 --duration ${seconds}s --store "$dir/$1.db" --record "$dir/$1.rec" 2>"$dir/$1.log"
     code=$?
     "$events" "$dir/$1.rec" >"$dir/$1.ev"
     [ "$(awk '$1 == "watch" { n += $4 } END { printf "%.0f\n", n }' "$dir/$1.ev")" -lt 60 ] || break
