@@ -240,6 +240,10 @@ demo: deps-demo
 	+$(MAKE) --no-print-directory all
 	O=$(O) bench/demo.sh
 
+# The pictures of docs/false-sharing.md, of a run that is made for them.
+walk: all
+	bench/walk.py $(O)
+
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
 bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings $(O)/bench/storm
@@ -276,6 +280,7 @@ help:
 	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
 	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'
 	@echo 'make fuzz-long  10^7 inputs for each parser of foreign bytes: hours; FUZZ_SECONDS=60: minutes'
+	@echo 'make walk       the pictures of docs/false-sharing.md, anew'
 	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
 	@echo 'make accuracy   estimated against exact, into docs/accuracy.md: hours; QUICK=1: minutes, printed only'
 	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
@@ -290,5 +295,5 @@ print-rooms:
 print-inc:
 	@echo $(if $(filter $(ROOM),$(ROOMS) engine),$(call quote_rooms,$(USES_$(ROOM))) $(MORE_$(ROOM)),$(INC_$(ROOM)))
 
-.PHONY: all unit fuzz fuzz-long check check-built demo bench bench-built install help clean deps-%
+.PHONY: all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 9 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle replay report html attach
+#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks report views html
+# And not with all of it: callers, what a sample costs with --callers, some 5 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
 export LC_ALL=C
@@ -100,6 +101,46 @@ redis() {
   kill $load $server
 }
 
+# What callers cost: live at a fixed rate, handler and daemon a sample, and in replays of one recording.
+callers() {
+  redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 2 --dir "$dir" >/dev/null 2>&1 &
+  local server=$!
+  pids+=($server)
+  for _ in $(seq 50); do [ -S "$dir/s" ] && break; sleep 0.1; done
+  redis-benchmark -s "$dir/s" -t set,get,lpush,zadd -d 256 -r 10000 -c 20 -l -q >/dev/null 2>&1 &
+  local load=$!
+  pids+=($load)
+  sleep 1
+  local mode name column=1
+  for _ in $(seq "$pairs"); do
+    for mode in '' --callers --callers=8; do
+      rm -f "$dir"/callers.db*
+      # shellcheck disable=SC2086
+      "$O/commd" -q --source bpf --rate 2000 --duration 6s $mode --record "$dir/callers.rec" --pid $server --store "$dir/callers.db" 2>/dev/null
+      # Files are read in the first seconds.
+      "$O/commctl" report --store "$dir/callers.db" --from 2s --json |
+        jq -r '.range | "\(.handler_ns / .samples / 1e3) \(.daemon_ns / .samples / 1e3)"' | tr '\n' ' '
+      rm -f "$dir"/callers.db*
+    done
+    # The last one has the stack that eight callers need.
+    for mode in '' --callers --callers=8; do
+      # shellcheck disable=SC2086
+      { TIMEFORMAT='%U %S'; time "$O/commd" -q --source "replay:$dir/callers.rec" $mode --store "$dir/callers.db" >/dev/null 2>&1; } 2>&1 | tr '\n' ' '
+      rm -f "$dir"/callers.db*
+    done
+    echo
+  done >"$dir/costs"
+  for name in 'live, none' 'live, 1' 'live, 8' 'replay, none' 'replay, 1' 'replay, 8'; do
+    awk -v at=$column -v of=$((column > 6 ? 7 : 1)) '{ print $at, $(at + 1), ($at + $(at + 1)) / ($of + $(of + 1)) }' "$dir/costs" | sort -g -k 3 |
+      awk -v name="callers, $name" -v what="$([ $column -gt 6 ] && echo 'user %.3f s, system %.3f s' || echo 'handler %.1f us, daemon %.1f us a sample')" '
+        { a[NR] = $1; b[NR] = $2; r[NR] = $3 }
+        END { m = int((NR + 1) / 2)
+          printf "%-24s " what "; together %.2f, %.2f .. %.2f of none  (%d pairs)\n", name, a[m], b[m], r[m], r[int(NR / 4) + 1], r[int(3 * NR / 4) + 1], NR }'
+    column=$((column + 2))
+  done
+  kill $load $server
+}
+
 idle() {
   sleep 1000 &
   local target=$!
@@ -144,12 +185,13 @@ replay() {
   "$O/bench/bench_engine" "$dir/recording" "$dir"
 }
 
-# What a mark of comm/mark.h costs, alone and while it is profiled.
+# What a mark of comm/mark.h costs, alone and while it is profiled; those of other conventions.
 marks() {
   "$O/bench/bench_marks" 3
   echo "profiled, 1 %, and at 1000 Hz:"
   "$O/commd" -q --store "$dir/marks.db" -- "$O/bench/bench_marks" 5
   "$O/commd" -q --rate 1000 --store "$dir/marks.db" -- "$O/bench/bench_marks" 5
+  "$O/bench/bench_collect" "$O/collect/libcomm-collect.so" 3
 }
 
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
@@ -164,10 +206,33 @@ html() {
   bench/html_open.py "$pairs" "$dir/hour.html"
 }
 
+# What a person waits for at such a store, each command in turn with one that only lists its runs.
+views() {
+  "$O/bench/bench_store" 3600 2000 "$dir" keep >"$dir/log" && cp "$dir/hour.db" "$dir/other.db" || return
+  view "report" report --store "$dir/hour.db"
+  view "top, first screen" top -b -n 1 --store "$dir/hour.db"
+  view "diff of two such runs" diff "$dir/hour.db" "$dir/other.db"
+  view "report --by-phase" report --by-phase --store "$dir/hour.db"
+}
+
+view() { # NAME COMMAND...: in CPU time, which other load changes less than waiting
+  local name=$1 TIMEFORMAT='%U %S'
+  shift
+  for _ in $(seq "$pairs"); do
+    { time "$O/commctl" "$@" >/dev/null 2>"$dir/err"; } 2>"$dir/with" || { cat "$dir/err" >&2; return; }
+    { time "$O/commctl" list --store "$dir/hour.db" >/dev/null; } 2>"$dir/without"
+    cat "$dir/with" "$dir/without"
+  done | paste - - >"$dir/pairs"
+  awk '{ printf "%.2f\n", ($1 + $2) / ($3 + $4 > 0 ? $3 + $4 : 0.001) }' "$dir/pairs" | sort -g >"$dir/ratios"
+  awk '{ printf "%.3f\n", $1 + $2 }' "$dir/pairs" | sort -g | paste - "$dir/ratios" | awk -v name="$name" '
+    { s[NR] = $1 * 1000; r[NR] = $2 }
+    END { m = int((NR + 1) / 2); printf "%-34s median %.0f ms, %.0f .. %.0f; %.1f times commctl list  (%d pairs)\n", name, s[m], s[1], s[NR], r[m], NR }'
+}
+
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay marks report html}; do
+for what in ${1:-spin gaps redis idle attach replay marks report views html}; do
   case $what in
-  spin | gaps | redis | idle | replay | marks | report | html) $what ;;
+  spin | gaps | redis | idle | replay | marks | report | views | html | callers) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac

@@ -54,6 +54,9 @@ static void make_edges(struct comm_edge *edges, size_t n, int slice)
 			.first_bytes = 1e6 / (1 + i % 97) * (1 + y % 1000 / 1000.),
 			.first_variance = 1e10 / (1 + y % 50) + 0.1,
 		};
+		/* Three or four ages, as of a reader that is now and then late. */
+		for (int age = 0; age < 3 + (int)(x % 2); age++)
+			edges[i].ages.bytes[4 + y % 4 + age] = (float)(edges[i].bytes / 5);
 	}
 }
 
@@ -149,6 +152,7 @@ int main(int argc, char **argv)
 	ask(path, "run, by function", (struct comm_query){.by = "function"});
 	ask(path, "run, by line", (struct comm_query){.by = "line"});
 	ask(path, "run, by object", (struct comm_query){.by = "object"});
+	ask(path, "run, by thread and phase", (struct comm_query){.by = "thread,phase"});
 	ask(path, "range but 30 s at each end",
 	    (struct comm_query){.from_ns = 30 * SECOND, .to_ns = -30 * (int64_t)SECOND});
 	ask(path, "last 30 s", (struct comm_query){.from_ns = -30 * (int64_t)SECOND});

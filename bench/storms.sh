@@ -39,10 +39,13 @@ per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf 
 
 storm() { # NAME
   local name=$1 threads='' target daemon without with before after a b cpu pct window samples
-  [ "$name" != runnable ] || threads=${RUNNABLE:-}
+  if [ "$name" = runnable ]; then # or this script would not have its turn in time
+    threads=${RUNNABLE:-}
+    renice -n -20 -p $$ >/dev/null
+  fi
   for k in $(seq "$pairs"); do
     # shellcheck disable=SC2086 # no word where it has no threads
-    "$O/bench/storm" "$name" $threads >"$dir/rounds" &
+    nice -n "$((-$(nice)))" "$O/bench/storm" "$name" $threads >"$dir/rounds" &
     target=$!
     pids+=("$target")
     until [ -s "$dir/rounds" ]; do sleep 0.2; done
@@ -51,7 +54,7 @@ storm() { # NAME
     sleep "$on_s"
     without=$(per_round "$a" "$(tail -1 "$dir/rounds")")
     rm -f "$dir"/s.db*
-    "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor "$floor" --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
+    nice -n "$((-$(nice)))" "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor "$floor" --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
     daemon=$!
     pids+=("$daemon")
     until [ "$(sqlite3 -readonly "$dir/s.db" 'SELECT count(*) FROM run' 2>/dev/null)" = 1 ]; do
