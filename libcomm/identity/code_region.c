@@ -130,7 +130,7 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 	const struct comm_mapping *m = comm_space_find(space, addr, now_ns);
 	uint32_t tgid = comm_space_tgid(space);
 	struct name_place key = {.until_ns = now_ns + RECHECK_NS}, *place;
-	bool provisional = false;
+	bool provisional = false, held;
 
 	if (word == COMM_MARK_NOT_KNOWN)
 		return regions->not_known;
@@ -143,8 +143,9 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 	key.offset = (key.private ? addr : addr - m->start + m->offset) | (word & is_code);
 	place = &regions->place[comm_hash_mix(key.offset, (uint64_t)key.file << 1 | key.private) &
 				(PLACES - 1)];
-	if (place->offset == key.offset && place->file == key.file &&
-	    place->private == key.private && now_ns < place->until_ns)
+	held = place->name && place->offset == key.offset && place->file == key.file &&
+	       place->private == key.private;
+	if (held && now_ns < place->until_ns)
 		return place->name;
 	key.name = word & is_code ? code_name(regions, tgid, m, addr, &provisional)
 				  : read_name(regions, tgid, m, addr);
@@ -152,8 +153,9 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 		key.until_ns = now_ns + PROVISIONAL_NS;
 	else if (key.name && !key.private)
 		key.until_ns = UINT64_MAX;
+	/* A process that has ended cannot be asked again: the name it gave last stands. */
 	if (!key.name)
-		key.name = regions->unreadable;
+		key.name = held ? place->name : regions->unreadable;
 	*place = key;
 	return key.name;
 }

@@ -205,6 +205,7 @@ static void names_are_read_again_where_they_may_change(void **state)
 	/* Another process has the file, too, also after its end; but a memory of its own. */
 	target.gone = true;
 	assert_string_equal(name_of(get_at(8, SECOND, 1, &constant)), "constant");
+	assert_string_equal(name_of(get_at(7, 20 * SECOND, 1, &variable)), "after");
 	assert_string_equal(name_of(get_at(8, SECOND, 1, &variable)), "(unreadable)");
 	assert_string_equal(name_of(get_at(8, SECOND, 1, &initialised)), "(unreadable)");
 }
