@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A part of capture.bpf.c: who was the first to write a page, by its faults.
+ */
+#ifndef COMM_FIRST_WRITE_H
+#define COMM_FIRST_WRITE_H
+
+/* Pages that one thread was the first to write, one after the other, and are not told yet. */
+struct sweep {
+	struct comm_raw_head head;
+	__u64 page, end; /* [page, end) */
+};
+
+struct touches {
+	struct sweep sweep[TOUCH_SWEEPS];
+	__u64 credit_ns;    /* TOUCH_EACH_NS for each record that may be written */
+	__u64 next;	    /* the sweep to give way */
+	volatile bool busy; /* a page fault is at work: no interrupt may look */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct touches);
+} touches SEC(".maps");
+
+static __always_inline void tell_sweep(struct comm_raw_cpu *c, struct touches *t,
+				       struct sweep *sweep, __u64 now)
+{
+	__u64 most = (__u64)TOUCH_FIRST * TOUCH_EACH_NS;
+	struct comm_raw_kcopy k = {.head = sweep->head, .n_ranges = 1};
+
+	if (sweep->page == sweep->end)
+		return;
+	k.head.kind = COMM_RAW_TOUCH;
+	k.head.time_ns = now;
+	k.range[0].addr = sweep->page << PAGE_SHIFT_BITS;
+	k.range[0].len_bytes = (sweep->end - sweep->page) << PAGE_SHIFT_BITS;
+	sweep->page = sweep->end;
+	/* Credit grows with time, as if the first record had been written long ago. */
+	if (now - t->credit_ns > most)
+		t->credit_ns = now - most;
+	if (now - t->credit_ns < TOUCH_EACH_NS) {
+		c->touch_drops++;
+		return;
+	}
+	t->credit_ns += TOUCH_EACH_NS;
+	if (!write_sample(k.head.cpu, &k, sizeof(k))) {
+		c->touch_drops++;
+		return;
+	}
+	tell_thread(k.head.tid);
+	tell_process(k.head.tgid);
+}
+
+/* A sweep without a successor would never be told; called by the sampling programs. */
+static __always_inline void tell_old_sweeps(struct comm_raw_cpu *c, __u64 now)
+{
+	__u32 zero = 0, i;
+	struct touches *t = bpf_map_lookup_elem(&touches, &zero);
+
+	if (!t || t->busy)
+		return;
+	for (i = 0; i < TOUCH_SWEEPS; i++)
+		if (now - t->sweep[i].head.time_ns > TOUCH_WAIT_NS)
+			tell_sweep(c, t, &t->sweep[i], now);
+}
+
+/*
+ * The first write of a page faults, so each fault names the writer of what may never be
+ * written again.  A sweep over pages is one record, told when it ends; its time is that of the
+ * telling, for the merge wants order.  Several sweeps at once: loops fill several arrays.
+ */
+static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now, page = address >> PAGE_SHIFT_BITS;
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id(), i;
+	struct comm_raw_cpu *c = this_cpu(cpu);
+	struct touches *t;
+	struct sweep *sweep;
+	bool known = false;
+
+	if (!(error_code & PF_WRITE_BIT) || address >= USER_END || !c)
+		return;
+	if (!is_target(bpf_get_current_task_btf(), id >> 32))
+		return;
+	t = bpf_map_lookup_elem(&touches, &zero);
+	if (!t)
+		return;
+	now = bpf_ktime_get_ns();
+	c->faults++;
+	t->busy = true;
+	for (i = 0; i < TOUCH_SWEEPS; i++) {
+		sweep = &t->sweep[i];
+		if (now - sweep->head.time_ns > TOUCH_WAIT_NS) {
+			tell_sweep(c, t, sweep, now);
+		} else if (!known && sweep->end == page && sweep->head.tid == (__u32)id &&
+			   sweep->end - sweep->page < TOUCH_PAGES) {
+			sweep->head.time_ns = now;
+			sweep->end++;
+			known = true;
+		}
+	}
+	if (!known) {
+		sweep = &t->sweep[t->next++ % TOUCH_SWEEPS];
+		tell_sweep(c, t, sweep, now);
+		sweep->head = (struct comm_raw_head){
+			.time_ns = now, .cpu = cpu, .tgid = id >> 32, .tid = id, .ip = ip};
+		sweep->page = page;
+		sweep->end = page + 1;
+	}
+	t->busy = false;
+	if (c->faults % SELF_TIMED == 0)
+		c->touch_ns += SELF_TIMED * own_time(now);
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(touched_by_user, unsigned long address, struct pt_regs *regs, unsigned long error_code)
+{
+	touched(address, error_code, regs->ip);
+	return 0;
+}
+
+/* The kernel, while it writes what a system call returns. */
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(touched_by_kernel, unsigned long address, struct pt_regs *regs,
+	     unsigned long error_code)
+{
+	touched(address, error_code, 0);
+	return 0;
+}
+
+#endif
