@@ -6,7 +6,8 @@
 #                                   SOURCE=name (auto), RUNNABLE=n: with a storm of n threads that
 #                                   all run, which makes the machine useless to others
 # true      = (CPU time per round with / without - 1) + commd's CPU time / the target's, in percent,
-#             from the 6th second on: the first 5 are for setting up
+#             from the 6th second on: the first 5 are for setting up.  Without is half of it before
+#             and half of it after, so that what slows the storm down steadily does not count
 # reported  = what the store says of the same seconds, setting up included
 # worst 10s = the most of its budget that any 10 s among them took, as commd reports; the cap is 1.25.
 #             The budget is LIMIT of the target's CPU time, or --overhead-floor's default where
@@ -36,6 +37,13 @@ used() { for p in "$1" $(pgrep -P "$1"); do used_by "$p"; done | awk '{ s += $1 
 used_by() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e9 / hz }' "/proc/$1/stat" 2>/dev/null; }
 # CPU time per round between two lines of the storm's output.
 per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf "%.3f", (y[2] - x[2]) / (y[1] > x[1] ? y[1] - x[1] : 1) }'; }
+# CPU time per round of the storm in the next half of the seconds.
+half() { # ROUNDS
+  local a
+  a=$(tail -1 "$1")
+  sleep "$(awk -v s="$on_s" 'BEGIN { print s / 2 }')"
+  per_round "$a" "$(tail -1 "$1")"
+}
 
 storm() { # NAME
   local name=$1 threads='' target daemon without with before after a b cpu pct window samples
@@ -50,9 +58,7 @@ storm() { # NAME
     pids+=("$target")
     until [ -s "$dir/rounds" ]; do sleep 0.2; done
     sleep 1
-    a=$(tail -1 "$dir/rounds")
-    sleep "$on_s"
-    without=$(per_round "$a" "$(tail -1 "$dir/rounds")")
+    without=$(half "$dir/rounds")
     rm -f "$dir"/s.db*
     nice -n "$((-$(nice)))" "$O/commd" -q --pid "$target" --overhead "$limit" --overhead-floor "$floor" --source "$source" --slice 1s --store "$dir/s.db" 2>"$dir/err" &
     daemon=$!
@@ -68,12 +74,13 @@ storm() { # NAME
     with=$(per_round "$a" "$b")
     kill -INT $daemon
     wait $daemon 2>/dev/null
+    without="$without $(half "$dir/rounds")"
     kill -9 $target
     wait $target 2>/dev/null
     rm -f "/tmp/perf-$target.map"
     cpu=$(awk -v a="$a" -v b="$b" 'BEGIN { split(a, x); split(b, y); printf "%.0f\n", y[2] - x[2] }')
     awk -v w="$with" -v o="$without" -v d="$((after - before))" -v c="$cpu" \
-      'BEGIN { printf "%.3f\n", 100 * (w / o - 1 + d / c) }' >>"$dir/$name.true"
+      'BEGIN { split(o, half); printf "%.3f\n", 100 * (2 * w / (half[1] + half[2]) - 1 + d / c) }' >>"$dir/$name.true"
     awk -v d="$((after - before))" -v c="$cpu" 'BEGIN { printf "%.3f\n", 100 * d / c }' >>"$dir/$name.daemon"
     sqlite3 -readonly "$dir/s.db" "SELECT round(100.0 * total(handler_ns + daemon_ns + setup_ns) / total(target_ns), 3), total(samples),
         (SELECT round(max(p), 3) FROM (SELECT total(handler_ns + daemon_ns + setup_ns) OVER w /
