@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ enum {
 struct taken {
 	uint64_t reg[COMM_NREGS], ip;
 	uint8_t stack[CAPTURED];
-	void *back[DEPTH]; /* as the unwinder says */
+	uint16_t captured_bytes; /* less where the stack ends */
+	void *back[DEPTH];	 /* as the unwinder says */
 	int n;
 };
 
@@ -52,14 +54,16 @@ static void on_timer(int sig, siginfo_t *info, void *ctx)
 {
 	const greg_t *g = ((ucontext_t *)ctx)->uc_mcontext.gregs;
 	struct taken *t = &taken[n_taken];
+	uint64_t left_bytes = stack_top - ((uint64_t)g[REG_RSP] - BELOW);
 
 	(void)sig, (void)info;
-	if (n_taken == TAKEN_MAX || (uint64_t)g[REG_RSP] - BELOW + CAPTURED > stack_top)
+	if (n_taken == TAKEN_MAX)
 		return;
+	t->captured_bytes = (uint16_t)(left_bytes < CAPTURED ? left_bytes : CAPTURED);
 	t->ip = (uint64_t)g[REG_RIP];
 	t->reg[COMM_RSP] = (uint64_t)g[REG_RSP];
 	t->reg[COMM_RBP] = (uint64_t)g[REG_RBP];
-	memcpy(t->stack, (const char *)g[REG_RSP] - BELOW, CAPTURED);
+	memcpy(t->stack, (const char *)g[REG_RSP] - BELOW, t->captured_bytes);
 	t->n = backtrace(t->back, DEPTH);
 	n_taken++;
 }
@@ -114,8 +118,7 @@ static int setup(void **state)
 	(void)state;
 	/* The unwinder allocates when it is first used. */
 	assert_true(backtrace(first, 2) > 0);
-	/* The environment's texts are at the top of the stack. */
-	stack_top = (uint64_t)(uintptr_t)*environ;
+	stack_top = (uint64_t)getauxval(AT_EXECFN); /* the program's name is at the top */
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &often, NULL);
 	for (long n = 0; n_taken < TAKEN_MAX; n++)
@@ -145,8 +148,8 @@ static struct comm_sample sample_of(const struct taken *t)
 		.mode_bits = 64,
 		.known = 1u << COMM_RSP | 1u << COMM_RBP,
 		.n_chunks = 1,
-		.data_bytes = CAPTURED,
-		.chunk[0] = {t->reg[COMM_RSP] - BELOW, CAPTURED, 0},
+		.data_bytes = t->captured_bytes,
+		.chunk[0] = {t->reg[COMM_RSP] - BELOW, t->captured_bytes, 0},
 	};
 
 	memcpy(s.reg, t->reg, sizeof(s.reg));
