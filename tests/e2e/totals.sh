@@ -29,10 +29,11 @@ commd_pid=$!
 stated() {
   totals "$dir/live.db" && jq -e '[.totals[] | select(.name | IN("put_much", "take_all")) | select(.intensive) | .name] | sort == ["put_much", "take_all"]' "$dir/totals" >"$dir/out" 2>&1
 }
-while kill -0 $commd_pid 2>/dev/null && ! stated; do sleep 1; done
+found=1
+while kill -0 $commd_pid 2>/dev/null && [ $found = 1 ]; do sleep 1; stated && found=0; done
 kill $program
 wait $commd_pid
-check "sampled: the intensive ones are found" stated
+result $found "sampled: the intensive ones are found"
 # How many bytes in all depends on rounds that are not counted when the program is killed; shares do not.
 check "sampled: shares are those that the program has" jq -e '
   def near($share): .share_low / 1.3 <= $share and $share <= .share_high * 1.3;
