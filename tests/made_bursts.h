@@ -27,6 +27,8 @@ struct result {
 	double bytes[T][T], first[T][T], variance[T][T], guess[T][T];
 	double edge_bytes, guess_bytes;
 	double first_write_bytes; /* of edges whose writing code is COMM_SITE_FIRST_WRITE */
+	double other_bytes;	  /* of those of COMM_ID_OTHER */
+	double code_bytes[2];	  /* of those of SITE_W and of the site after it */
 	uint32_t n_edges;
 	struct comm_edge last;
 };
@@ -39,6 +41,9 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 	assert_true(isfinite(e->variance) && e->variance >= 0);
 	assert_true(e->first_bytes <= e->bytes * 1.000001);
 	r->first_write_bytes += e->src_site == COMM_SITE_FIRST_WRITE ? e->bytes : 0;
+	r->other_bytes += e->src_site == COMM_ID_OTHER ? e->bytes : 0;
+	for (uint32_t i = 0; i < 2; i++)
+		r->code_bytes[i] += e->src_site == SITE_W + i ? e->bytes : 0;
 	r->n_edges++;
 	r->edge_bytes += e->bytes;
 	r->guess_bytes += e->guess_bytes;

@@ -26,11 +26,15 @@
  * wrote, whoever touched the page first is the writer (touch.h); a guess (edge.h), if the
  * reader waits there for another thread's write (window.h).
  *
+ * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
+ * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
+ *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
  */
 #include "affinity.h"
 #include "candidate.h"
+#include "code_pairs.h"
 #include "compete.h"
 #include "edge_sums.h"
 #include "estimator.h"
@@ -88,6 +92,7 @@ struct hazard {
 	struct comm_touches *touches;
 	struct comm_unseen *unseen;
 	struct comm_pairs *pairs;
+	struct comm_code_pairs *code_pairs;
 	struct comm_watch_next *watch_next;
 	struct comm_evidence asked[HAZARD_ASKED];
 	uint32_t n_asked;
@@ -115,6 +120,7 @@ static void hazard_destroy(void *est)
 	comm_affinities_destroy(h->affinities);
 	comm_affinities_destroy(h->far);
 	comm_pairs_destroy(h->pairs);
+	comm_code_pairs_destroy(h->code_pairs);
 	comm_watch_next_destroy(h->watch_next);
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
@@ -134,8 +140,8 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	if (!h)
 		return -ENOMEM;
 	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_watch_next_create(&h->watch_next) || comm_touches_create(&h->touches) ||
-	    comm_reads_per_write_create(&h->reads_per_write) ||
+	    comm_code_pairs_create(&h->code_pairs) || comm_watch_next_create(&h->watch_next) ||
+	    comm_touches_create(&h->touches) || comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
 	    comm_compete_create(h->on_cpu, &h->compete) ||
@@ -290,35 +296,59 @@ static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uin
 		h->candidate[i].share *= h->candidate[i].thread == reader ? want / self : others;
 }
 
+/*
+ * Of which sites a candidate's writes are: of a datum that it was seen to write those that
+ * wrote it, for what else stands in the line is other code's business.  A site that was met too
+ * rarely to be kept is none of the others: (other).
+ */
+static uint32_t hazard_sites(const struct comm_actor *actor, bool datum, uint32_t word,
+			     uint32_t *ret_site, double *ret_part)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < COMM_ACTOR_SITES; i++) {
+		if (actor->site_weight[i] <= 0 || (datum && !(actor->site_words[i] >> word & 1)))
+			continue;
+		ret_site[n] = actor->site[i];
+		ret_part[n++] = actor->site_weight[i];
+		sum += actor->site_weight[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ret_part[i] /= sum;
+	if (n)
+		return n;
+	ret_site[0] = COMM_ID_OTHER;
+	ret_part[0] = 1;
+	return 1;
+}
+
 static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 			const struct comm_window_read *r, const struct comm_candidate *c,
 			double share, double first)
 {
+	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	uint32_t site[COMM_ACTOR_SITES] = {c->site}, n = 1;
+	double part[COMM_ACTOR_SITES] = {1}, found;
 	const struct comm_actor *a = NULL;
-	double weight = 0;
 
 	for (uint32_t level = 1; !a && level < COMM_REGION_LEVELS; level++)
 		if (c->actor[level])
 			a = comm_actor_at(h->regions, c->actor[level]);
-	if (!a) {
+	if (a)
+		n = hazard_sites(a, c->level == 0, word, site, part);
+	found = comm_region_found(h->regions, r->region);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_code_pair pair = {site[i], r->site, r->object};
+
+		if (a && c->level > 0 && c->chance < 1 &&
+		    !comm_code_pairs_likely(h->code_pairs, &pair, share * part[i] * found))
+			site[i] = COMM_ID_OTHER;
 		comm_edge_sums_add_aged(
 			h->edges,
-			&(struct comm_edge_key){c->thread, c->site, b->thread, r->site, r->object},
-			r->bytes * share, r->bytes * share * first, c->level, &c->ages);
-		return;
-	}
-	for (int i = 0; i < COMM_ACTOR_SITES; i++)
-		weight += a->site_weight[i];
-	for (int i = 0; i < COMM_ACTOR_SITES; i++) {
-		double part = weight > 0 ? a->site_weight[i] / weight : i == 0;
-
-		if (part > 0)
-			comm_edge_sums_add_aged(
-				h->edges,
-				&(struct comm_edge_key){c->thread, a->site[i], b->thread, r->site,
-							r->object},
-				r->bytes * share * part, r->bytes * share * part * first, c->level,
-				&c->ages);
+			&(struct comm_edge_key){c->thread, site[i], b->thread, r->site, r->object},
+			r->bytes * share * part[i], r->bytes * share * part[i] * first, c->level,
+			&c->ages);
 	}
 }
 
@@ -553,6 +583,36 @@ static void hazard_share(struct hazard *h, const struct comm_window_read *r, uin
 	comm_sharing_learn(sharing, r->object, weight * others, weight * due);
 }
 
+/* Learns whose code was seen to write the very datum that is read. */
+static void hazard_learn_pairs(struct hazard *h, const struct comm_window_read *r, uint32_t word,
+			       uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_candidate *c = &h->candidate[i];
+		const struct comm_actor *a =
+			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
+		uint32_t site[COMM_ACTOR_SITES], n_sites;
+		double part[COMM_ACTOR_SITES];
+
+		bool datum = a && a->word[word] > 0;
+
+		/* A long write is of whole regions, each as one. */
+		for (uint32_t level = 2; !datum && level < COMM_REGION_OBJECT; level++) {
+			a = c->actor[level] ? comm_actor_at(h->regions, c->actor[level]) : NULL;
+			if (a && a->weight_cover > 0)
+				break;
+			a = NULL;
+		}
+		if (!a)
+			continue;
+		n_sites = hazard_sites(a, datum, word, site, part);
+		for (uint32_t j = 0; j < n_sites; j++)
+			comm_code_pairs_met(h->code_pairs,
+					    &(struct comm_code_pair){site[j], r->site, r->object},
+					    part[j]);
+	}
+}
+
 /*
  * Learns affinities from a read of a datum that a thread was seen to write; weight
  * is the read's share of its burst.
@@ -586,6 +646,7 @@ static void hazard_learn_affinity(struct hazard *h, const struct comm_window_bur
 	}
 	if (seen > 0)
 		hazard_share(h, r, word, n, weight);
+	hazard_learn_pairs(h, r, word, n);
 	comm_write_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
 				weight * comm_region_found(h->regions, r->region));
 	if (seen <= 0 || coarse <= 0)

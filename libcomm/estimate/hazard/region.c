@@ -271,14 +271,15 @@ uint32_t comm_actor_above(struct comm_regions *regions, uint32_t actor, bool cre
 	return a->parent;
 }
 
-/* The two heaviest sites, by the space-saving algorithm. */
-void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight)
+/* The heaviest sites, by the space-saving algorithm. */
+void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, uint8_t words)
 {
 	int least = 0;
 
 	for (int i = 0; i < COMM_ACTOR_SITES; i++) {
 		if (actor->site_weight[i] > 0 && actor->site[i] == site) {
 			actor->site_weight[i] += weight;
+			actor->site_words[i] |= words;
 			return;
 		}
 		if (actor->site_weight[i] < actor->site_weight[least])
@@ -286,6 +287,7 @@ void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight)
 	}
 	actor->site[least] = site;
 	actor->site_weight[least] += weight;
+	actor->site_words[least] = words;
 }
 
 bool comm_regions_filling(const struct comm_regions *regions)

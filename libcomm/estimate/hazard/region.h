@@ -23,7 +23,7 @@ enum {
 	COMM_REGION_LEVELS = 7,
 	COMM_REGION_CHILDREN = 8,
 	COMM_REGION_NONE = 0,
-	COMM_ACTOR_SITES = 2,
+	COMM_ACTOR_SITES = 4,
 };
 
 struct comm_region {
@@ -65,7 +65,8 @@ struct comm_actor {
 	double last_ns;				  /* on-CPU time of the last write, < 0: none */
 	uint32_t site[COMM_ACTOR_SITES];
 	float site_weight[COMM_ACTOR_SITES];
-	float word[COMM_REGION_CHILDREN]; /* lines: weight by datum */
+	uint8_t site_words[COMM_ACTOR_SITES]; /* lines: bit i: the site wrote datum i */
+	float word[COMM_REGION_CHILDREN];     /* lines: weight by datum */
 };
 
 struct comm_regions;
@@ -95,7 +96,8 @@ uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t
 struct comm_actor *comm_actor_at(const struct comm_regions *regions, uint32_t actor);
 /* The same thread's in the region above; 0 above the object. */
 uint32_t comm_actor_above(struct comm_regions *regions, uint32_t actor, bool create);
-void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight);
+/* Adds a site that wrote; words: which data of a line, 0 of anything larger. */
+void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, uint8_t words);
 
 /* True when finer regions should wait until coarser ones were seen again. */
 bool comm_regions_filling(const struct comm_regions *regions);

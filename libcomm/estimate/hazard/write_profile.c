@@ -241,7 +241,8 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 		}
 		a->pass = p->pass;
 		if (learn)
-			comm_actor_add_site(a, w->site, (float)fabs(weight));
+			comm_actor_add_site(a, w->site, (float)fabs(weight),
+					    region->level == w->level ? w->mask : 0);
 		at = comm_actor_above(p->regions, at, true);
 		if (!at)
 			break;
