@@ -314,6 +314,12 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 	return objects->n++;
 }
 
+/* Where Go's runtime first asks for its heap (mallocinit() of runtime/malloc.go); no kernel hands this out unasked. */
+static bool is_go_heap(uint64_t start)
+{
+	return start >> 32 >= 0xc0 && start >> 32 < 0xe0;
+}
+
 static void learn_stack(struct comm_objects *objects, struct comm_space *space,
 			struct object_process *p, uint64_t sp, uint32_t tid, uint64_t now_ns)
 {
@@ -332,7 +338,8 @@ static void learn_stack(struct comm_objects *objects, struct comm_space *space,
 			.tid = tid,
 			.generation = generation,
 		};
-	if (comm_stacks_learn(&p->stacks, space, &m, tid, now_ns))
+	/* Goroutines' stacks are pieces of Go's heap, and whatever thread runs one stands there. */
+	if (!is_go_heap(m.start) && comm_stacks_learn(&p->stacks, space, &m, tid, now_ns))
 		objects->epoch++;
 }
 
@@ -396,12 +403,6 @@ static bool is_arena(struct comm_space *space, uint64_t start, uint64_t end, uin
 	above = comm_space_find(space, end, now_ns);
 	return above && above->kind == COMM_MAP_ANON && !above->readable &&
 	       above->end == start + arena_bytes;
-}
-
-/* Where Go's runtime first asks for its heap (mallocinit() of runtime/malloc.go); no kernel hands this out unasked. */
-static bool is_go_heap(uint64_t start)
-{
-	return start >> 32 >= 0xc0 && start >> 32 < 0xe0;
 }
 
 static void stack_name(struct comm_objects *objects, uint32_t tgid, uint32_t tid,

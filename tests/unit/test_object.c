@@ -578,6 +578,9 @@ static void thread_stacks(void **state)
 	assert_int_equal(object(10, 0x900000, 0x900100, 102)->kind, COMM_OBJECT_ANON);
 	assert_int_equal(object(10, 0x500000, 0x500100, 102)->kind, COMM_OBJECT_HEAP);
 	assert_int_equal(object(10, 0x790000, 0x790010, 102)->thread_tid, 102);
+	/* A goroutine's stack, though its thread was met on no other yet. */
+	assert_string_equal(object(10, GO + 8, GO + 64, 104)->name, "[Go heap]");
+	assert_string_equal(object(10, GO + 0x4000008, GO + 0x4000040, 105)->name, "[Go heap]");
 }
 
 static void threads_that_take_turns_own_no_stack(void **state)
