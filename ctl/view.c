@@ -276,7 +276,7 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 	const struct comm_run *run = report->run;
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[CTL_VIEW_LINE];
 	char name[CTL_VIEW_LINE / 2], filter[CTL_VIEW_FILTER + 1];
-	uint64_t lost = 0;
+	size_t lost = 0;
 
 	ctl_clean(name, sizeof(name), run->command, term->width > 60 ? term->width - 44 : 20);
 	snprintf(line, sizeof(line), "run %lld  %s  %s..%s of %s  %s", (long long)run->id,
@@ -284,17 +284,20 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		 ctl_duration(a, report->from_ns), ctl_duration(b, report->to_ns),
 		 ctl_duration(c, run->end_ns - run->start_ns), name);
 	add_line(frame->head, &frame->n_head, line);
+	/* Kinds, for no sum of milliseconds and samples means anything. */
 	for (size_t i = 0; i < report->n_losses; i++)
-		lost += comm_report_loss_at(report, i)->spared ? 0
-							       : comm_report_loss_at(report, i)->n;
+		lost += !comm_report_loss_at(report, i)->spared;
 	snprintf(line, sizeof(line), "cost %s",
 		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
 	if (run->overhead_limit > 0)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), " of %s%s",
 			 ctl_percent(b, run->overhead_limit),
 			 report->overhead > report->overhead_allowed ? ": over the limit" : "");
-	snprintf(line + strlen(line), sizeof(line) - strlen(line), ", %s lost",
-		 lost ? ctl_count(a, lost) : "nothing");
+	if (lost)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", losses of %zu kind%s",
+			 lost, lost == 1 ? "" : "s");
+	else
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", nothing lost");
 	if (!report->exact && report->read_bytes > 0)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 ", writer seen for %s of %s read",
