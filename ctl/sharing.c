@@ -143,14 +143,15 @@ static void print_text(const struct options *options, const struct comm_report *
 	       ctl_duration(length, report->to_ns - report->from_ns), report->run->source);
 	for (size_t i = 0; i < shown; i++)
 		print_line(&term, report, comm_report_cacheline_at(report, i));
-	if (!stated)
+	if (!report->n_cachelines)
 		snprintf(text, sizeof(text),
-			 "No cache line is stated to be shared. %zu were met by several threads; "
-			 "%s",
-			 report->n_cachelines,
-			 !report->n_cachelines ? "none was taken from one by another."
-			 : options->all	       ? "of these the run does not tell."
-					       : "--all lists them.");
+			 "No cache line is stated to be shared: none was met that one thread wrote "
+			 "and another used.");
+	else if (!stated)
+		snprintf(text, sizeof(text),
+			 "No cache line is stated to be shared. Of %zu that one thread wrote and "
+			 "another used the run does not tell how%s.",
+			 report->n_cachelines, options->all ? "" : "; --all lists them");
 	else
 		snprintf(text, sizeof(text),
 			 "%zu of %zu stated lines; of %zu more the run does not tell%s. An access "

@@ -218,6 +218,14 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 	       query->across || (report->by->across && !query->self) ? ", across threads" : "",
 	       ctl_filter_text(filter, query), ctl_style(&term, CTL_PLAIN),
 	       ctl_bytes(bytes, report->total_bytes));
+	if (!chosen->n) {
+		ctl_wrap(&term, 0, 0,
+			 !chosen->left_out ? "None was seen to write or read what another one did."
+			 : query->resolved ? "Nothing is stated: the run confirms the volume of "
+					     "none (--all: list)."
+					   : "All are smaller than --min-share.");
+		return;
+	}
 	if (chosen->is_tree)
 		print_tree(chosen);
 	else

@@ -148,14 +148,28 @@ static double course(const struct comm_report *report, double *rate, size_t n)
 	return largest;
 }
 
-static void print_course(const struct ctl_term *term, const struct comm_report *report)
+/* Whether the nodes of a report are threads, so that all of it goes from one to another. */
+static bool is_of_threads(const struct comm_report *report)
 {
-	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER];
-	double rate[TEXT_COURSE_MAX] = {0}, largest;
-	size_t n = report->n_slices;
+	return report->by->between || !strcmp(report->by->name, "thread");
+}
 
-	if (n > (size_t)term->width - 44)
-		n = term->width - 44;
+/* A slice's bytes are those between all threads: says so, where the report tells of others. */
+static void print_course(const struct ctl_term *term, const struct comm_query *query,
+			 const struct comm_report *report)
+{
+	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], filter[CTL_FILTER_TEXT];
+	double rate[TEXT_COURSE_MAX] = {0}, largest;
+	size_t n = report->n_slices, room = term->width - 44;
+	const char *what = "";
+
+	if (*ctl_filter_text(filter, query))
+		what = " between all threads";
+	else if (!is_of_threads(report) && !query->across && !report->by->across)
+		what = " between threads";
+	room = room > strlen(what) ? room - strlen(what) : 0;
+	if (n > room)
+		n = room;
 	if (n > TEXT_COURSE_MAX)
 		n = TEXT_COURSE_MAX;
 	if (n < 4 || report->n_slices < 4)
@@ -166,7 +180,7 @@ static void print_course(const struct ctl_term *term, const struct comm_report *
 	printf("%s ", ctl_duration(a, report->from_ns));
 	for (size_t i = 0; i < n; i++)
 		fputs(ctl_level(term, (int)ceil(8 * rate[i] / largest)), stdout);
-	printf(" %s, peak %s/s\n", ctl_duration(b, report->to_ns), ctl_bytes(c, largest));
+	printf(" %s, peak %s/s%s\n", ctl_duration(b, report->to_ns), ctl_bytes(c, largest), what);
 }
 
 /*
@@ -285,20 +299,46 @@ static const struct comm_node *most_bare(const struct comm_report *report, doubl
 	return ret;
 }
 
+/* That of the file of a node without a name; "": no function of it has one. */
+static const char *build_id_of(const struct comm_report *report, const struct comm_node *bare)
+{
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (!strcmp(node->module, bare->module) && *node->build_id)
+			return node->build_id;
+	}
+	return "";
+}
+
 static void print_bare(const struct ctl_term *term, const struct comm_report *report)
 {
 	char line[TEXT_LINE], module[64], share[CTL_NUMBER];
 	const struct comm_node *node;
+	const char *build_id;
 	double part;
 
 	node = most_bare(report, &part);
 	if (!node || part < 0.1)
 		return;
-	snprintf(line, sizeof(line),
-		 "%s has no names for functions with %s of the bytes. Its debug package has them "
-		 "(on Debian: find-dbgsym-packages %.40s); install that and run commd again.",
-		 ctl_clean(module, sizeof(module), node->module, sizeof(module) - 1),
-		 ctl_percent(share, part), *node->build_id ? node->build_id : "/path/of/the/file");
+	build_id = build_id_of(report, node);
+	ctl_clean(module, sizeof(module), node->module, sizeof(module) - 1);
+	ctl_percent(share, part);
+	if (*build_id)
+		snprintf(
+			line, sizeof(line),
+			"%s has no names for functions with %s of the bytes. Its debug package has "
+			"them (on Debian: find-dbgsym-packages %.40s); install that and run commd "
+			"again.",
+			module, share, build_id);
+	else
+		snprintf(line, sizeof(line),
+			 "There are no names for functions of %s, with %s of the bytes: commd did "
+			 "not "
+			 "come to read that file (a longer run does, or a higher --overhead), or "
+			 "it has no "
+			 "build-id and no symbols.",
+			 module, share);
 	printf("\n");
 	ctl_wrap(term, 0, 0, line);
 }
@@ -515,7 +555,10 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 /* Whether the run confirms how much goes between different nodes. */
 static bool is_total_known(const struct comm_report *report)
 {
-	return comm_report_part_at(report, 0)->resolved;
+	const struct comm_report_part *part = comm_report_part_at(report, 0);
+
+	/* A share may be known for being small; an amount that may be anything is not. */
+	return part->resolved && part->share_high <= COMM_RESOLVED_RATIO * part->share_low;
 }
 
 static void print_title(const struct ctl_term *term, const struct comm_query *query,
@@ -528,7 +571,7 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 		 ctl_bytes(b, report->total_bytes / seconds));
 	printf("\n%s%s between %s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
 	       query->first_read ? "First reads" : "Communication", report->by->title,
-	       query->across				   ? ", across threads"
+	       query->across && !is_of_threads(report)	   ? ", across threads"
 	       : report->by->within && !report->by->across ? ", also within a thread"
 							   : "",
 	       ctl_filter_text(filter, query), ctl_style(term, CTL_PLAIN),
@@ -560,7 +603,7 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 	}
 	print_title(&term, query, report);
 	if (is_total_known(report) || !query->resolved)
-		print_course(&term, report);
+		print_course(&term, query, report);
 	stated = report->by->between ? ctl_table_objects_count(query, report)
 				     : n_stated(query, report);
 	if (!stated) {

@@ -199,6 +199,40 @@ sqlite3 little.db "DELETE FROM edge; UPDATE slice SET target_ns = 1000000"
 expect 0 "$ctl" report --store little.db
 says stdout 'the target was idle. It used 0.10 % of one CPU'
 grep -q 'Estimates from samples' stdout && fail "how to read figures that are not there"
+# The course of a run is of what crosses threads, whatever else the title counts
+expect 0 "$ctl" report --all --store redis.db
+says stdout '^Communication between threads: .*/s$'
+says stdout 'peak [0-9.]* .iB/s$'
+expect 0 "$ctl" report --all --store redis.db --by-function
+says stdout 'peak [0-9.]* .iB/s between threads$'
+expect 0 "$ctl" report --all --store redis.db --by-function --across
+says stdout '^Communication between functions, across threads'
+says stdout 'peak [0-9.]* .iB/s$'
+expect 0 "$ctl" report --all --store redis.db --thread bio_lazy_free
+says stdout 'peak [0-9.]* .iB/s between all threads$'
+expect 0 "$ctl" report --all --store redis.db --by-object --across
+says stdout '^Communication between threads, by object:'
+# Losses are of many units: no sum of them
+expect 0 "$ctl" top -b -n 1 --store redis.db
+says stdout ', losses of 3 kinds, '
+# Where nothing is stated, there is no table of it
+cp redis.db bare.db
+sqlite3 bare.db "UPDATE edge SET variance = bytes * bytes * 100"
+expect 0 "$ctl" report --store bare.db --by-function --totals
+says stdout '^Nothing is stated'
+grep -q 'written for others' stdout && fail "a table without a row"
+sqlite3 bare.db "DELETE FROM edge"
+expect 0 "$ctl" report --store bare.db --totals
+says stdout '^None was seen to write or read'
+# A file that was not read needs time, not a debug package
+cp redis.db bare.db
+sqlite3 bare.db "UPDATE function SET name = module || '+0x1000' || id, build_id = 'beef' WHERE module != ''"
+expect 0 "$ctl" report --store bare.db --by-function
+says stdout 'find-dbgsym-packages'
+sqlite3 bare.db "UPDATE function SET build_id = ''"
+expect 0 "$ctl" report --store bare.db --by-function
+says stdout 'did not come to read that file'
+grep -q 'find-dbgsym' stdout && fail "the debug package of a file that was not read"
 # A pool of hundreds is told by role, unless threads are asked for
 $make many pool.db 20 || exit 1
 expect 0 "$ctl" report --store pool.db
