@@ -156,7 +156,9 @@ static void print_text(const struct options *options, const struct comm_report *
 		snprintf(text, sizeof(text),
 			 "%zu of %zu stated lines; of %zu more the run does not tell%s. An access "
 			 "is contended when another thread writes in the line, or when it writes "
-			 "and another uses the line: at most so many may have waited for it.",
+			 "and another uses the line: at most so many may have waited for it. Rates "
+			 "are of code that does not wait, so where accesses do, they are too high: "
+			 "tens of times where all do.",
 			 shown < stated ? shown : stated, stated, report->n_cachelines - stated,
 			 options->all || report->n_cachelines == stated ? ""
 									: ", --all lists them");

@@ -458,11 +458,17 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 	if (!report->n_edges)
 		snprintf(line, sizeof(line), "None was seen in %s and %s bursts of samples.",
 			 length, bursts);
+	else if (report->n_edges == 1)
+		snprintf(line, sizeof(line),
+			 "Nothing is stated: the only flow, %s of all that was read, is not "
+			 "confirmed by both halves of the %s and %s bursts of samples (--all: "
+			 "list).",
+			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
+			 length, bursts);
 	else
 		snprintf(line, sizeof(line),
 			 "Nothing is stated: none of %zu flows, together %s of all that was read, "
-			 "is "
-			 "confirmed by both halves of the %s and %s bursts of samples (--all: "
+			 "is confirmed by both halves of the %s and %s bursts of samples (--all: "
 			 "list).",
 			 report->n_edges,
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),

@@ -221,6 +221,10 @@ sqlite3 bare.db "UPDATE edge SET variance = bytes * bytes * 100"
 expect 0 "$ctl" report --store bare.db --by-function --totals
 says stdout '^Nothing is stated'
 grep -q 'written for others' stdout && fail "a table without a row"
+sqlite3 bare.db "DELETE FROM edge WHERE (src_thread, dst_thread) !=
+	(SELECT src_thread, dst_thread FROM edge WHERE src_thread != dst_thread LIMIT 1)"
+expect 0 "$ctl" report --store bare.db
+says stdout '^Nothing is stated: the only flow, '
 sqlite3 bare.db "DELETE FROM edge"
 expect 0 "$ctl" report --store bare.db --totals
 says stdout '^None was seen to write or read'
