@@ -251,7 +251,12 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		fprintf(stderr, "%" PRIu64 " samples, %" PRIu64 " accesses", stats.samples,
 			stats.accesses);
 		if (session->target_ns)
-			fprintf(stderr, ", overhead %.2f %%", spent_pct(session));
+			/* Of one CPU, too: what a target that does little may cost is a share of that. */
+			fprintf(stderr, ", overhead %.2f %% of its CPU time, %.2f %% of one CPU",
+				spent_pct(session),
+				100.0 * (double)(session->handler_ns + session->daemon_ns) /
+					((double)(end_ns - session->start_ns) -
+					 1e6 * (double)stats.loss[COMM_LOSS_DISABLED]));
 		fprintf(stderr, "; run %" PRId64 " in %s\n", session->run, session->options->store);
 		say_losses(&stats, session->options->verbose);
 		if (stats.accesses && gone < 0)

@@ -53,7 +53,7 @@ for source in bpf perf; do
   [ "$hits" -ge 40 ] && ok "$source: watches see writes, one after the other" || not_ok "$source: watches see writes" "$hits; $(cat "$dir/pipeline.log")"
   [ "$right" -ge 20 ] && [ "$wrong" -le $((right / 5)) ] && ok "$source: the producer is found" ||
     not_ok "$source: the producer is found" "$right by the producer, $wrong by others"
-  grep -q 'overhead [0-9.]* %' "$dir/pipeline.log" && [ "$(sed -n 's/.*overhead \([0-9]*\).*/\1/p' "$dir/pipeline.log")" -le 11 ] &&
+  grep -q 'overhead [0-9.]* % of its CPU time, [0-9.]* % of one CPU;' "$dir/pipeline.log" && [ "$(sed -n 's/.*overhead \([0-9]*\).*/\1/p' "$dir/pipeline.log")" -le 11 ] &&
     ok "$source: within the budget" || not_ok "$source: within the budget" "$(cat "$dir/pipeline.log")"
 
   # Processes on shared memory: the writer is another process.
