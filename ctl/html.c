@@ -64,14 +64,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ctl_range_parse(key, arg, state, &options->store, query);
 }
 
-static const struct argp argp = {
-	argp_options,
-	parse,
-	NULL,
-	"Writes a run as one HTML page for a browser, which needs no network and no other file.",
-	NULL,
-	NULL,
-	NULL};
+static const char doc[] =
+	"Writes a run as one HTML page for a browser, which needs no network and no other file: "
+	"who feeds whom, by threads, functions and objects, down to lines, and by what else the "
+	"run has: roles, processes, callers, marked regions, types, phases and frames; when it was "
+	"written and when read; shared cache lines; cost and losses.";
+
+static const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
 
 /* The page is made in memory, so that a run without data leaves the file as it is. */
 int ctl_html(int argc, char **argv)

@@ -134,6 +134,13 @@ static void print_one(FILE *out, const struct comm_node *node)
 		ctl_data_text(out, node->inlined);
 		break;
 	case COMM_NODE_NAMED:
+		/* Of times; to_ns is 0 of all others. */
+		if (node->to_ns) {
+			putc(',', out);
+			ctl_data_number(out, node->from_ns / 1e9);
+			putc(',', out);
+			ctl_data_number(out, node->to_ns / 1e9);
+		}
 		break;
 	}
 	putc(']', out);

@@ -13,10 +13,14 @@
 #include "data.h"
 #include "number.h"
 #include "phases.h"
+#include "views.h"
 
 enum {
-	PAGE_TOP = 5000, /* edges of a view: some 45 bytes each */
 	PAGE_TOP_DEEP = 2500,
+	PAGE_TOP_ASIDE =
+		1000, /* below a view that is not cut in time: a run may have many of these */
+	/* Flows that are told apart by time, too, in a step down: 300 bytes of memory each. */
+	PAGE_TIMED = 1 << 18,
 	PAGE_TOP_CELL = 300,
 	PAGE_CELLS = 48,
 	/* A report of fewer slices confirms nothing, one of twice as many is split finely. */
@@ -24,7 +28,6 @@ enum {
 	PAGE_COURSE = 300, /* points of the course of all bytes */
 	/* With more rows than this in the run, the course in time is made by thread alone. */
 	PAGE_ROWS = 2000000,
-	PAGE_GROUPINGS = 5,
 	PAGE_CACHELINES = 40,
 	PAGE_CACHELINES_OPEN = 10, /* of these, that are not stated */
 };
@@ -35,8 +38,9 @@ struct page {
 	struct comm_query query; /* what all queries of the page have in common */
 	struct ctl_nodes *nodes;
 	const struct comm_report *whole; /* by thread */
-	const char *by[PAGE_GROUPINGS];	 /* groupings of the page's views, by thread first */
-	size_t n_by;
+	struct ctl_views views;
+	size_t n_flows
+		[CTL_VIEW_STEPS]; /* of all: by thread, and by two of the steps down from there */
 	size_t n_data;
 	char **err;
 };
@@ -51,19 +55,9 @@ static void close_data(struct page *page)
 	fputs("</script>\n", page->out);
 }
 
-/*
- * Between threads a report is as "commctl report" prints it.  Others are of what goes from
- * one thread to another, be it from a function or a role to itself.
- */
 static int ask(struct page *page, const char *by, size_t top, bool guess, struct comm_report **ret)
 {
-	struct comm_query query = page->query;
-
-	query.by = by;
-	query.top = top;
-	query.guess = guess;
-	query.self = query.across = strcmp(by, "thread") != 0;
-	return comm_reader_report(page->reader, &query, ret, page->err);
+	return ctl_view_ask(page->reader, &page->query, by, top, guess, ret, page->err);
 }
 
 static int print_view(struct page *page, const char *by, const struct comm_report *report,
@@ -74,13 +68,16 @@ static int print_view(struct page *page, const char *by, const struct comm_repor
 	return ctl_columns_print(page->out, page->nodes, &query, report);
 }
 
-static int ask_and_print(struct page *page, const char *by, size_t top, bool guess)
+/* ret_n: how many edges there are, with those that are not printed; may be NULL. */
+static int ask_and_print(struct page *page, const char *by, size_t top, bool guess, size_t *ret_n)
 {
 	struct comm_report *report;
 	int code = ask(page, by, top, guess, &report);
 
 	if (code)
 		return code;
+	if (ret_n)
+		*ret_n = report->n_edges;
 	code = print_view(page, by, report, guess);
 	comm_report_free(report);
 	return code;
@@ -198,38 +195,6 @@ static void print_course(struct page *page)
 	fputs("],\n", out);
 }
 
-static size_t n_processes(const struct comm_report *report)
-{
-	const struct comm_node *first = comm_report_node_at(report, 0);
-
-	for (size_t i = 1; i < report->n_nodes; i++) {
-		const struct comm_node *node = comm_report_node_at(report, i);
-
-		if (!node->other && !first->other && node->tgid != first->tgid)
-			return 2;
-	}
-	return 1;
-}
-
-/* Which groupings tell something: roles where threads share one, processes where several are. */
-static int choose(struct page *page)
-{
-	struct comm_report *roles;
-	int code = ask(page, "role", PAGE_TOP, false, &roles);
-
-	if (code)
-		return code;
-	page->by[page->n_by++] = "thread";
-	if (roles->n_nodes < page->whole->n_nodes)
-		page->by[page->n_by++] = "role";
-	if (n_processes(page->whole) > 1)
-		page->by[page->n_by++] = "process";
-	page->by[page->n_by++] = "function";
-	page->by[page->n_by++] = "object";
-	comm_report_free(roles);
-	return 0;
-}
-
 /* Bytes, thread, place in the program and accesses a second of each word: numbers alone. */
 static int print_words(struct page *page, const struct comm_report_cacheline *line)
 {
@@ -301,6 +266,29 @@ static int print_cachelines(struct page *page)
 	return code;
 }
 
+/* The views, and the names of the reports that are the steps down from each. */
+static void print_by(struct page *page)
+{
+	FILE *out = page->out;
+
+	fputs("\"by\":[", out);
+	for (size_t i = 0; i < page->views.n; i++) {
+		const struct ctl_view *view = &page->views.view[i];
+		char name[CTL_VIEW_NAME];
+
+		fputs(i ? ",\n{" : "{", out);
+		ctl_data_member_text(out, "by", view->by);
+		fprintf(out, "\"parts\":%s,\"steps\":[", view->parts ? "true" : "false");
+		for (size_t j = 0; j < CTL_VIEW_STEPS && view->step[j]; j++) {
+			ctl_view_name(view, view->step[j], name);
+			fputs(j ? "," : "", out);
+			ctl_data_text(out, name);
+		}
+		fputs("]}", out);
+	}
+	fputs("],\n", out);
+}
+
 static int print_first(struct page *page)
 {
 	FILE *out = page->out;
@@ -313,13 +301,7 @@ static int print_first(struct page *page)
 	print_range(page);
 	print_account(page);
 	print_course(page);
-	fputs("\"by\":[", out);
-	for (size_t i = 0; i < page->n_by; i++) {
-		if (i)
-			putc(',', out);
-		ctl_data_text(out, page->by[i]);
-	}
-	fputs("],\n", out);
+	print_by(page);
 	code = print_cachelines(page);
 	fputs("\"view\":", out);
 	if (!code)
@@ -329,56 +311,107 @@ static int print_first(struct page *page)
 	return code;
 }
 
-static int print_views(struct page *page, bool guess)
+static int print_views(struct page *page)
 {
 	int code = 0;
 
 	open_data(page);
 	putc('[', page->out);
 	/* The one by thread stands before the script, so that there is a picture at once. */
-	for (size_t i = !guess; i < page->n_by && !code; i++) {
-		if (i > !guess)
-			fputs(",\n", page->out);
-		code = ask_and_print(page, page->by[i], PAGE_TOP, guess);
+	for (size_t i = 1; i < page->views.n && !code; i++) {
+		fputs(i > 1 ? ",\n" : "", page->out);
+		code = print_view(page, page->views.view[i].by, page->views.view[i].report, false);
 	}
 	putc(']', page->out);
 	close_data(page);
 	return code;
 }
 
-/* The steps from an edge of a view to lines; "object" has one more. */
-static int print_deep(struct page *page)
+static int print_guesses(struct page *page)
 {
-	static const char *const steps[] = {",function", ",function,object",
-					    ",function,line,object"};
-	char by[64];
 	int code = 0;
-	bool first = true;
 
 	open_data(page);
 	putc('[', page->out);
-	for (size_t i = 0; i < page->n_by; i++) {
-		const char *top = page->by[i];
-
-		for (size_t j = 0; j < 3 && strcmp(top, "object") != 0 && !code; j++) {
-			if (!strcmp(top, "function") && !j)
-				continue;
-			snprintf(by, sizeof(by), "%s%s", strcmp(top, "function") ? top : "function",
-				 strcmp(top, "function") ? steps[j] : steps[j] + strlen(steps[0]));
-			fputs(first ? "" : ",\n", page->out);
-			first = false;
-			code = ask_and_print(page, by, PAGE_TOP_DEEP, false);
-		}
+	for (size_t i = 0; i < page->views.n && !code; i++) {
+		if (!page->views.view[i].parts)
+			continue;
+		fputs(i ? ",\n" : "", page->out);
+		code = ask_and_print(page, page->views.view[i].by, CTL_VIEW_TOP, true, NULL);
 	}
-	fputs(",\n", page->out);
-	if (!code)
-		code = ask_and_print(page, "thread,object", PAGE_TOP_DEEP, false);
 	putc(']', page->out);
 	close_data(page);
 	return code;
 }
 
-static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_t n_by)
+/* Views share steps: whether one of those before that one had a step of that name. */
+static bool is_repeated(const struct page *page, size_t view, const char *step)
+{
+	char name[CTL_VIEW_NAME];
+
+	for (size_t i = 0; i < view; i++)
+		for (size_t j = 0; j < CTL_VIEW_STEPS && page->views.view[i].step[j]; j++) {
+			ctl_view_name(&page->views.view[i], page->views.view[i].step[j], name);
+			if (!strcmp(name, step))
+				return true;
+		}
+	return false;
+}
+
+/* The first view is of threads: its steps say how many flows there are to be told apart by time. */
+static int print_step(struct page *page, size_t i, size_t step)
+{
+	const struct ctl_view *view = &page->views.view[i];
+	char by[CTL_VIEW_NAME];
+	size_t n = 0;
+	int code;
+
+	ctl_view_name(view, view->step[step], by);
+	if (is_repeated(page, i, by) ||
+	    (view->timed && page->n_flows[step] * view->report->n_edges > PAGE_TIMED))
+		return 0;
+	fputs(i || step ? ",\n" : "", page->out);
+	code = ask_and_print(page, by, view->parts ? PAGE_TOP_DEEP : PAGE_TOP_ASIDE, false, &n);
+	if (i == 0 && step + 1 < CTL_VIEW_STEPS)
+		page->n_flows[step + 1] = n;
+	return code;
+}
+
+/* The types of what functions read, beside the objects that it is in. */
+static int print_typed(struct page *page, const struct ctl_view *view)
+{
+	char by[CTL_VIEW_NAME];
+
+	if (!view->typed)
+		return 0;
+	ctl_view_name(view, view->typed, by);
+	fputs(",\n", page->out);
+	return ask_and_print(page, by, PAGE_TOP_ASIDE, false, NULL);
+}
+
+/* The steps from an edge of a view down to lines. */
+static int print_deep(struct page *page)
+{
+	bool has_types = ctl_views_have(&page->views, "type");
+	int code = 0;
+
+	open_data(page);
+	putc('[', page->out);
+	page->n_flows[0] = page->whole->n_edges;
+	for (size_t i = 0; i < page->views.n && !code; i++) {
+		const struct ctl_view *view = &page->views.view[i];
+
+		for (size_t j = 0; j < CTL_VIEW_STEPS && view->step[j] && !code; j++)
+			code = print_step(page, i, j);
+		if (!code && has_types)
+			code = print_typed(page, view);
+	}
+	putc(']', page->out);
+	close_data(page);
+	return code;
+}
+
+static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_t n_views)
 {
 	const struct comm_query saved = page->query;
 	int code = 0;
@@ -386,10 +419,11 @@ static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_
 	page->query.from_ns = from_ns;
 	page->query.to_ns = to_ns;
 	putc('[', page->out);
-	for (size_t i = 0; i < n_by && !code; i++) {
-		if (i)
-			fputs(",\n", page->out);
-		code = ask_and_print(page, page->by[i], PAGE_TOP_CELL, false);
+	for (size_t i = 0; i < n_views && !code; i++) {
+		if (!page->views.view[i].parts)
+			continue;
+		fputs(i ? ",\n" : "", page->out);
+		code = ask_and_print(page, page->views.view[i].by, PAGE_TOP_CELL, false, NULL);
 	}
 	putc(']', page->out);
 	page->query = saved;
@@ -400,7 +434,7 @@ static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_
 static int print_cells(struct page *page)
 {
 	const struct comm_report *whole = page->whole;
-	size_t n_by = whole->run->edges > PAGE_ROWS ? 1 : page->n_by, n;
+	size_t n_views = whole->run->edges > PAGE_ROWS ? 1 : page->views.n, n;
 	struct ctl_phase *phase;
 	int code = ctl_phases_cut(whole, (whole->to_ns - whole->from_ns) / PAGE_CELLS,
 				  PAGE_CELL_SLICES, &phase, &n);
@@ -411,7 +445,7 @@ static int print_cells(struct page *page)
 	putc('[', page->out);
 	for (size_t i = 0; i < n && !code; i++) {
 		fputs(i ? ",\n" : "", page->out);
-		code = print_cell(page, phase[i].from_ns, phase[i].to_ns, n_by);
+		code = print_cell(page, phase[i].from_ns, phase[i].to_ns, n_views);
 	}
 	putc(']', page->out);
 	close_data(page);
@@ -467,13 +501,13 @@ static int print_all(struct page *page, struct ctl_source *source)
 	code = print_first(page);
 	fprintf(page->out, "<script>%s</script>\n", ctl_asset_script);
 	if (!code)
-		code = print_views(page, false);
+		code = print_views(page);
 	if (!code)
 		code = print_deep(page);
 	if (!code)
 		code = print_cells(page);
 	if (!code && page->whole->guess_bytes > 0)
-		code = print_views(page, true);
+		code = print_guesses(page);
 	if (!code)
 		print_sources(page, source);
 	fputs("</body>\n</html>\n", page->out);
@@ -489,7 +523,7 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_quer
 
 	*err = NULL;
 	page.query.cachelines = 1;
-	code = ask(&page, "thread", PAGE_TOP, false, &whole);
+	code = ask(&page, "thread", CTL_VIEW_TOP, false, &whole);
 	if (code)
 		return code;
 	/* All other reports are of the same slices, also when a daemon is writing more. */
@@ -499,9 +533,11 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_quer
 	page.query.to_ns = whole->to_ns;
 	page.whole = whole;
 	page.nodes = ctl_nodes_create();
-	code = page.nodes ? choose(&page) : -ENOMEM;
+	code = page.nodes ? ctl_views_choose(&page.views, reader, &page.query, whole, err)
+			  : -ENOMEM;
 	if (!code)
 		code = print_all(&page, source);
+	ctl_views_free(&page.views);
 	ctl_nodes_destroy(page.nodes);
 	comm_report_free(whole);
 	return code;

@@ -7,8 +7,29 @@
 'use strict';
 (() => {
 const SVG = 'http://www.w3.org/2000/svg';
-const KINDS = {thread: 't', role: 'g', process: 'p', function: 'f', line: 'l', object: 'o'};
-const TITLES = {thread: 'threads', role: 'roles', process: 'processes', function: 'functions', object: 'objects'};
+const KINDS = {
+	thread: 't', role: 'g', process: 'p', function: 'f', caller: 'k', line: 'l', region: 'r', outermost: 'r', object: 'o', type: 'y', struct: 'u',
+	phase: 'h', time: 's', frames: 'n', frame: 'q',
+};
+const DATED = ' When it was written follows from how long before the read it was, which is known to a factor of two to four: what may be of several of them is dealt out to them. (when not known) is what nobody can date.';
+/*
+ * Groups: nodes are what writes and reads, what stands between, or when it was written and read.
+ * what: a node in between is chosen, not an edge; order: nodes have one of their own; flat: a matrix tells nothing.
+ */
+const VIEWS = {
+	thread: {title: 'threads'}, role: {title: 'roles'}, process: {title: 'processes'}, function: {title: 'functions', many: true},
+	caller: {title: 'callers', many: true, help: 'Functions with the function that called them.'},
+	region: {title: 'regions', help: 'The parts of the program that it marked. What is called inside one counts for it; of regions inside each other, the innermost. (no region) is outside of all, (other) where it is not known which.'},
+	outermost: {title: 'outermost regions', help: 'The parts of the program that it marked, whole: with all regions that are marked inside them.'},
+	object: {title: 'objects', group: 'through', what: true, flat: true},
+	type: {title: 'types and fields', group: 'through', what: true, flat: true, help: 'What the reading instruction reads, by its program\u2019s debug information, whoever wrote it. (no type) is what code reads that has none, as memcpy().'},
+	struct: {title: 'types', group: 'through', what: true, flat: true, help: 'What the reading instruction reads, by its program\u2019s debug information, whoever wrote it. (no type) is what code reads that has none, as memcpy().'},
+	phase: {title: 'phases', group: 'when', order: true, help: 'Written in which phase of the run, and read in which: one ends where it changes who reads how much from whom.' + DATED},
+	time: {title: 'pieces of time', group: 'when', order: true, help: 'Written when, and read when: the run in 16 pieces.' + DATED},
+	frames: {title: 'frames', group: 'when', order: true, help: 'Written in which of the program\u2019s frames, and read in which: by their number, in at most 16 pieces of equally many.' + DATED},
+	frame: {title: 'frames back', group: 'when', order: true, flat: true, help: 'Written in the frame in which it was read, in the one before, or earlier. (frame not known) is what cannot be dated, most of all where frames are short.'},
+	line: {title: 'lines'},
+};
 const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, STREAMS_MAX = 16, DECADES = 4;
 const $ = id => document.getElementById(id);
 
@@ -72,7 +93,7 @@ function duration(s) {
 const count = n => n.toLocaleString('en-US');
 
 /*
- * The data: five elements, decoded in their order, since each view brings the nodes that were
+ * The data: five or six elements, decoded in their order, since each view brings the nodes that were
  * not met before.  The first stands before this script, the others behind it.
  */
 const tables = {};
@@ -114,19 +135,23 @@ const exact = whole.exact, hasGuesses = whole.guesses > 0;
 if (hasGuesses)
 	expected = 6;
 const sources = () => data(expected - 1);
-const kindOf = letter => Object.keys(KINDS).find(kind => KINDS[kind] === letter);
+const stepsOf = by => main.by.find(one => one.by === by).steps;
+const hasParts = by => main.by.find(one => one.by === by).parts;
 
-/* What is looked at; all of it stands in the URL's hash. */
-const state = {by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1};
+/*
+ * What is looked at; all of it stands in the URL's hash.  at: what was chosen in the view, and in
+ * each step down from it: both ends of an edge, or what stands between them, by their ids.
+ */
+const START = {by: 'thread', cell: -1, at: [], unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1};
+const state = {...START};
 
 function readHash() {
 	const hash = new URLSearchParams(location.hash.slice(1));
-	const ends = text => text && /^[a-z]\d+>[a-z]\d+$/.test(text) ? text.split('>') : null;
-	state.by = main.by.includes(hash.get('by')) ? hash.get('by') : 'thread';
+	state.by = main.by.some(one => one.by === hash.get('by')) ? hash.get('by') : 'thread';
 	state.cell = /^\d+$/.test(hash.get('cell')) ? Number(hash.get('cell')) : -1;
-	state.pair = ends(hash.get('pair'));
-	state.functions = ends(hash.get('functions'));
-	state.object = /^o\d+$/.test(hash.get('object')) ? hash.get('object') : null;
+	const at = (hash.get('at') || '').split('.').slice(0, stepsOf(state.by).length).map(text => text.split('-'));
+	const isChoice = (ends, i) => ends.length === (VIEWS[chosenKind(i)].what ? 1 : 2) && ends.every(id => id[0] === KINDS[chosenKind(i)] && /^.\d+$/.test(id));
+	state.at = at.every(isChoice) ? at : [];
 	state.unstated = hash.get('unstated') === '1';
 	state.guess = hasGuesses && hash.get('guess') === '1';
 	state.query = (hash.get('search') || '').slice(0, 200);
@@ -140,11 +165,8 @@ function writeHash() {
 		hash.set('by', state.by);
 	if (state.cell >= 0)
 		hash.set('cell', state.cell);
-	for (const [name, ends] of [['pair', state.pair], ['functions', state.functions]])
-		if (ends)
-			hash.set(name, ends.join('>'));
-	if (state.object)
-		hash.set('object', state.object);
+	if (state.at.length)
+		hash.set('at', state.at.map(ends => ends.join('-')).join('.'));
 	if (state.unstated)
 		hash.set('unstated', 1);
 	if (state.guess)
@@ -225,6 +247,7 @@ function label(letter, i, full) {
 	case 't':
 		return name + (node[3] && isTwin('t', node[1]) ? '/' + node[3] + (node[2] === node[3] ? ' main' : '') : '');
 	case 'f':
+	case 'k':
 		return name + (node[1].startsWith(base(node[2]) + '+0x') || node[2] === node[1] ? '' : full ? moduleOf(node[2]) : inModule(node[2]));
 	case 'l':
 		return (node[3] ? (full ? node[3] + ':' + node[4] : place(node)) + ' ' : '') + (node[5] ? fold(node[5]) + ' in ' : '') + name;
@@ -234,6 +257,8 @@ function label(letter, i, full) {
 		return name;
 	}
 }
+/* Nodes of times have them behind their name. */
+const timesOf = id => (tables[id[0]][indexOf(id)] || []).slice(2, 4);
 const idOf = (letter, i) => tables[letter][i] ? tables[letter][i][0] : letter + '0';
 const indexes = {};
 function indexOf(id) {
@@ -245,11 +270,11 @@ function indexOf(id) {
 }
 const labelOf = (id, full) => label(id[0], indexOf(id), full);
 
-/* An end of an edge: in views between threads a negative number is an object. */
+/* An end of an edge: in views of what is between threads a negative number is that. */
 function endOf(view, i, isTo, part) {
 	const number = view[isTo ? 'to' : 'from'][part || 0][i];
-	if (view.by === 'object')
-		return number < 0 ? idOf('o', -1 - number) : idOf('t', number);
+	if (VIEWS[view.by] && VIEWS[view.by].what)
+		return number < 0 ? idOf(KINDS[view.by], -1 - number) : idOf('t', number);
 	return idOf(view.letters[part || 0], number);
 }
 function edgeAt(view, i, part) {
@@ -266,13 +291,19 @@ function edgesOf(view, part) {
 		edges.push(edgeAt(view, i, part));
 	return edges;
 }
-const visible = edge => edge.stated || state.unstated || state.guess;
+const guessing = () => state.guess && hasParts(state.by);
+const visible = edge => edge.stated || state.unstated || guessing();
+
+function matches(edge) {
+	const query = state.query.toLowerCase();
+	return !query || [edge.from, edge.to].some(id => labelOf(id, true).toLowerCase().includes(query));
+}
 
 function views() {
 	return [main.view, ...(data(1) || [])];
 }
 function wholeView(by) {
-	if (state.guess)
+	if (guessing())
 		return (data(4) || []).find(view => view.by === by) || null;
 	return views().find(view => view.by === by) || null;
 }
@@ -354,13 +385,16 @@ function clustered(ids, edges) {
 
 const orders = new Map();
 function ordered(view, edges) {
-	const key = view.by + state.order + state.guess;
+	const key = view.by + state.order + guessing();
 	const all = edgesOf(wholeView(state.by) || view);
 	const sum = new Map(), add = (id, n) => sum.set(id, (sum.get(id) || 0) + n);
 	for (const edge of all.concat(view === wholeView(state.by) ? [] : edges)) {
 		add(edge.from, edge.bytes);
 		add(edge.to, edge.bytes);
 	}
+	/* What is of no known time comes last. */
+	if (VIEWS[view.by].order)
+		return [...sum.keys()].sort((a, b) => !timesOf(a).length - !timesOf(b).length || byNumber(a, b));
 	let order = orders.get(key);
 	if (!order) {
 		order = [...sum.keys()].sort((a, b) => sum.get(b) - sum.get(a) || (a < b ? -1 : 1));
@@ -378,7 +412,7 @@ function ordered(view, edges) {
 const byNumber = (a, b) => a.slice(1) - b.slice(1);
 
 /* The matrix: SVG up to 64 nodes, a canvas beyond; both by the same cells. */
-const matrix = {ids: [], cells: new Map(), row: 0, column: 0, size: 12, left: 0, top: 0};
+const matrix = {rows: [], columns: [], cells: new Map(), row: 0, column: 0, size: 12, left: 0, top: 0};
 
 function describe(edge, noun) {
 	if (!edge)
@@ -401,39 +435,47 @@ function busiest(ids, edges) {
 	return ids.length > SVG_MAX ? ids.filter(id => taken.has(id)) : ids;
 }
 function drawMatrix(view, edges) {
-	const every = ordered(view, edges), ids = view.by === 'function' ? busiest(every, edges) : every.slice(0, CANVAS_MAX);
-	const n = ids.length, use = n <= SVG_MAX;
-	const names = ids.map(id => labelOf(id)), at = new Map(ids.map((id, i) => [id, i]));
+	const every = ordered(view, edges), rows = VIEWS[view.by].many ? busiest(every, edges) : every.slice(0, CANVAS_MAX);
+	/* Nothing is read at a time that is not known. */
+	const columns = VIEWS[view.by].order ? rows.filter(id => timesOf(id).length) : rows, m = rows.length, n = columns.length, use = m <= SVG_MAX;
+	const names = rows.map(id => labelOf(id)), rowOf = new Map(rows.map((id, i) => [id, i])), columnOf = new Map(columns.map((id, i) => [id, i]));
 	const left = use ? Math.min(220, names.reduce((max, name) => Math.max(max, widthOf(name)), 20)) + 32 : 4, top = use ? 22 : 4;
 	const width = Math.max(280, Math.min(760, $('matrix').parentElement.clientWidth || 600));
 	const size = Math.max(use ? 5 : 1, Math.min(34, Math.floor((width - left - 4) / Math.max(n, 1))));
 	const largest = edges.reduce((max, edge) => edge.stated ? Math.max(max, edge.bytes) : max, 0);
 
-	Object.assign(matrix, {ids, cells: new Map(), size, left, top, n});
+	Object.assign(matrix, {rows, columns, cells: new Map(), size, left, top, m, n});
 	for (const edge of edges) {
-		const row = at.get(edge.from), column = at.get(edge.to);
+		const row = rowOf.get(edge.from), column = columnOf.get(edge.to);
 		if (row !== undefined && column !== undefined)
 			matrix.cells.set(row * n + column, edge);
 	}
-	if (state.pair) {
-		const row = at.get(state.pair[0]), column = at.get(state.pair[1]);
+	if (state.at.length) {
+		const row = rowOf.get(state.at[0][0]), column = columnOf.get(state.at[0][1]);
 		if (row !== undefined && column !== undefined)
 			Object.assign(matrix, {row, column});
 	}
-	matrix.row = Math.min(matrix.row, Math.max(n - 1, 0));
+	matrix.row = Math.min(matrix.row, Math.max(m - 1, 0));
 	matrix.column = Math.min(matrix.column, Math.max(n - 1, 0));
 	$('matrix').replaceChildren(...(n ? [use ? svgMatrix(names, largest) : canvasMatrix(largest)] : []));
-	$('matrix').setAttribute('aria-label', 'Matrix of ' + n + ' ' + TITLES[view.by] + ': rows write, columns read');
+	$('matrix').setAttribute('aria-label', 'Matrix of ' + m + ' ' + VIEWS[view.by].title + (VIEWS[view.by].order ? ': rows are when it was written, columns when it was read' : ': rows write, columns read'));
 	moveCursor(true);
-	$('matrix-cut').textContent = every.length > n ? 'The ' + n + ' busiest of ' + count(every.length) + '. ' : '';
+	$('matrix-help').textContent = (VIEWS[view.by].order ? 'Rows are when it was written, columns when it was read.' : 'Rows write, columns read.') + ' Click a cell, or move with the arrow keys and press Enter, to see what it is made of.';
+	$('matrix-cut').textContent = every.length > m ? 'The ' + m + ' busiest of ' + count(every.length) + '. ' : '';
 	drawLegend(largest);
 }
+/* What a period is called in short: "phase 2: 7 to 9 s" is 2, "frames 21 to 25" are 21. */
+const firstNumber = name => (name.match(/\d+/) || [''])[0];
 function svgMatrix(names, largest) {
-	const {n, size, left, top} = matrix, w = left + n * size + 2, h = top + n * size + 2;
+	const {rows, columns, m, n, size, left, top} = matrix, w = left + n * size + 2, h = top + m * size + 2, isOrder = VIEWS[state.by].order;
 	const step = Math.ceil(13 / size), columnStep = Math.ceil((n > 9 ? 19 : 12) / size), gap = size > 8 ? 1 : 0;
 	const box = svg('svg', {viewBox: `0 0 ${w} ${h}`, width: w, height: h, 'aria-hidden': 'true'});
 	const paths = new Map(), query = state.query.toLowerCase();
-	box.append(svg('rect', {class: 'empty', x: left, y: top, width: n * size, height: n * size}));
+	/* Nothing is read before it is written. */
+	rows.forEach((id, i) => {
+		const first = isOrder && columns.includes(id) ? columns.indexOf(id) : 0;
+		box.append(svg('rect', {class: 'empty', x: left + first * size, y: top + i * size, width: (n - first) * size, height: size}));
+	});
 	for (const [key, edge] of matrix.cells) {
 		const x = left + key % n * size, y = top + Math.floor(key / n) * size;
 		const fill = edge.stated ? heat(Math.round(levelOf(edge.bytes, largest) * 24) / 24) : 'url(#hatch)';
@@ -445,21 +487,21 @@ function svgMatrix(names, largest) {
 		const found = query && name.toLowerCase().includes(query);
 		if (i % step === 0 || found)
 			box.append(svg('text', {x: left - 26, y: top + (i + 0.5) * size + 4, 'text-anchor': 'end', class: found ? 'found' : ''}, fitted(name, left - 30)),
-				svg('text', {x: left - 4, y: top + (i + 0.5) * size + 4, 'text-anchor': 'end', class: 'dim'}, String(i + 1)));
-		if (i % columnStep === 0)
-			box.append(svg('text', {x: left + (i + 0.5) * size, y: top - 6, 'text-anchor': 'middle', class: found ? 'found' : 'dim'}, String(i + 1)));
+				svg('text', {x: left - 4, y: top + (i + 0.5) * size + 4, 'text-anchor': 'end', class: 'dim'}, isOrder ? '' : String(i + 1)));
+		if (i < n && i % columnStep === 0)
+			box.append(svg('text', {x: left + (i + 0.5) * size, y: top - 6, 'text-anchor': 'middle', class: found ? 'found' : 'dim'}, isOrder ? firstNumber(name) : String(i + 1)));
 	});
-	if (state.pair && matrix.ids[matrix.row] === state.pair[0] && matrix.ids[matrix.column] === state.pair[1])
+	if (state.at.length && rows[matrix.row] === state.at[0][0] && columns[matrix.column] === state.at[0][1])
 		box.append(svg('rect', {class: 'chosen', x: left + matrix.column * size - 1, y: top + matrix.row * size - 1, width: size + 1, height: size + 1}));
 	box.append(svg('rect', {class: 'cursor', id: 'cursor', width: size + 1, height: size + 1, visibility: 'hidden'}));
 	return box;
 }
 function canvasMatrix(largest) {
-	const {n, size, left, top} = matrix, side = n * size;
-	const canvas = el('canvas', {width: left + side + 2, height: top + side + 2, 'aria-hidden': 'true'});
+	const {m, n, size, left, top} = matrix;
+	const canvas = el('canvas', {width: left + n * size + 2, height: top + m * size + 2, 'aria-hidden': 'true'});
 	const context = canvas.getContext('2d'), styles = getComputedStyle(document.documentElement);
 	context.fillStyle = styles.getPropertyValue('--empty');
-	context.fillRect(left, top, side, side);
+	context.fillRect(left, top, n * size, m * size);
 	for (const [key, edge] of matrix.cells) {
 		const x = left + key % n * size, y = top + Math.floor(key / n) * size;
 		if (edge.stated) {
@@ -485,15 +527,15 @@ function moveCursor(quiet) {
 		$('matrix-at').textContent = '';
 		return;
 	}
-	$('matrix-at').textContent = describe(matrix.cells.get(row * n + column)) ||
-		labelOf(matrix.ids[row]) + ' \u2192 ' + labelOf(matrix.ids[column]) + (row === column && state.by === 'thread' ? ': a thread\u2019s own data is not shown here' : ': nothing seen');
+	$('matrix-at').textContent = describe(matrix.cells.get(row * n + column)) || labelOf(matrix.rows[row]) + ' \u2192 ' + labelOf(matrix.columns[column]) +
+		(row === column && state.by === 'thread' ? ': a thread\u2019s own data is not shown here' : VIEWS[state.by].order && row > column && row < n ? ': it would be read before it is written' : ': nothing seen');
 }
 function matrixAt(event) {
 	const picture = $('matrix').firstElementChild, box = picture.getBoundingClientRect();
 	const scale = (picture.viewBox ? picture.viewBox.baseVal.width : picture.width) / box.width;
 	const column = Math.floor(((event.clientX - box.left) * scale - matrix.left) / matrix.size);
 	const row = Math.floor(((event.clientY - box.top) * scale - matrix.top) / matrix.size);
-	if (row < 0 || column < 0 || row >= matrix.n || column >= matrix.n)
+	if (row < 0 || column < 0 || row >= matrix.m || column >= matrix.n)
 		return false;
 	Object.assign(matrix, {row, column});
 	return true;
@@ -501,12 +543,7 @@ function matrixAt(event) {
 function choose(edge) {
 	if (!edge)
 		return;
-	if (state.by === 'object')
-		go({object: [edge.from, edge.to].find(id => id[0] === 'o'), pair: null, functions: null});
-	else if (state.by === 'function')
-		go({functions: [edge.from, edge.to], pair: null, object: null});
-	else
-		go({pair: [edge.from, edge.to], functions: null, object: null});
+	go({at: [VIEWS[state.by].what ? [edge.from, edge.to].filter(id => id[0] === KINDS[state.by]) : [edge.from, edge.to]]});
 	$('deep-title').focus({preventScroll: true});
 	$('deep').scrollIntoView({block: 'nearest', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
 }
@@ -527,7 +564,7 @@ function drawLegend(largest) {
 /* The flow: writers left, readers right, what is between them in the middle. */
 function drawGraph(view, edges) {
 	const shown = edges.filter(visible), list = [];
-	const isObject = view.by === 'object';
+	const isObject = !!VIEWS[view.by].what, isOrder = VIEWS[view.by].order;
 	for (const edge of shown.slice().sort((a, b) => b.stated - a.stated || b.bytes - a.bytes)) {
 		if (list.length < GRAPH_MAX)
 			list.push(edge);
@@ -539,7 +576,7 @@ function drawGraph(view, edges) {
 		return columns[column].get(id);
 	};
 	for (const edge of list) {
-		edge.left = !isObject ? 0 : edge.from[0] === 'o' ? 1 : 0;
+		edge.left = !isObject ? 0 : edge.from[0] === KINDS[view.by] ? 1 : 0;
 		edge.a = node(edge.left, edge.from);
 		edge.b = node(edge.left + 1, edge.to);
 		edge.a.out += edge.stated ? edge.bytes : 0;
@@ -555,7 +592,7 @@ function drawGraph(view, edges) {
 	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': 'Flow from writers to readers; the table has the same in numbers'});
 	columns.forEach(column => {
 		let y = isObject ? 34 : 24;
-		for (const x of [...column.values()].sort((a, b) => Math.max(b.in, b.out) - Math.max(a.in, a.out))) {
+		for (const x of [...column.values()].sort((a, b) => isOrder ? !timesOf(a.id).length - !timesOf(b.id).length || byNumber(a.id, b.id) : Math.max(b.in, b.out) - Math.max(a.in, a.out))) {
 			x.h = Math.max(4, Math.max(x.in, x.out) / sum * room);
 			x.y = x.inAt = x.outAt = y;
 			y += x.h + 20;
@@ -578,9 +615,10 @@ function drawGraph(view, edges) {
 	const query = state.query.toLowerCase();
 	columns.forEach((column, c) => {
 		const isLast = c === columns.length - 1, isMiddle = isObject && c === 1;
-		box.append(svg('text', {class: 'dim', x: isMiddle ? xs[c] : c ? width : 0, y: 12, 'text-anchor': isMiddle ? 'middle' : c ? 'end' : 'start'}, c === 0 ? 'write' : isLast ? 'read' : 'through'));
+		box.append(svg('text', {class: 'dim', x: isMiddle ? xs[c] : c ? width : 0, y: 12, 'text-anchor': isMiddle ? 'middle' : c ? 'end' : 'start'}, c === 0 ? (isOrder ? 'written' : 'write') : isLast ? 'read' : 'through'));
 		for (const x of column.values()) {
-			const name = labelOf(x.id), cut = fitted(name, isMiddle ? 220 : width * side - 16);
+			const name = labelOf(x.id), room = isMiddle ? 220 : width * side - 16;
+			const cut = isOrder && widthOf(name) > room ? name.split(':')[0].replace(/^frames? (?=\d)/, '') : fitted(name, room);
 			box.append(svg('rect', {class: 'node', x: xs[c], y: x.y, width: 8, height: x.h}));
 			box.append(svg('text', {x: isMiddle ? xs[c] + 4 : c ? xs[c] + 13 : xs[c] - 5, y: isMiddle ? x.y - 3 : x.y + Math.min(x.h / 2, 40) + 4,
 				'text-anchor': isMiddle ? 'middle' : c ? 'start' : 'end', class: (isMiddle ? 'halo ' : '') + (query && name.toLowerCase().includes(query) ? 'found' : '')}, svg('title', {}, labelOf(x.id, true)), cut));
@@ -592,13 +630,39 @@ function drawGraph(view, edges) {
 		'Width and colour are bytes' + (list.some(edge => !edge.stated) ? '; dashed lines are not confirmed and have no width.' : '.');
 }
 
+/* An axis of time in seconds; below it where phases and frames begin, where the page knows of them. */
+const AXIS = [['phase', 'phase '], ['frames', 'frame ']], AXIS_ROW = 14;
+function periods(by) {
+	const known = (data(1) || []).some(view => view.by === by), nodes = known ? tables[KINDS[by]].filter(([, , from, to]) => to > whole.from_s && from < whole.to_s) : [];
+	return nodes.sort((a, b) => a[2] - b[2]);
+}
+const axisHeight = () => 2 + AXIS_ROW * (1 + AXIS.filter(([by]) => periods(by).length).length);
+function drawAxis(box, x, top, foot) {
+	const {from_s: from, to_s: to} = whole;
+	let y = foot + AXIS_ROW;
+	for (const part of x(to) - x(from) < 400 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1])
+		box.append(svg('text', {class: 'dim', x: x(from + part * (to - from)), y, 'text-anchor': part === 0 ? 'start' : part === 1 ? 'end' : 'middle'}, duration(from + part * (to - from))));
+	for (const [by, word] of AXIS) {
+		let free = 0;
+		y += periods(by).length ? AXIS_ROW : 0;
+		for (const [, name, start] of periods(by)) {
+			const at = x(Math.max(start, from)), text = (free ? '' : word) + firstNumber(name), isFree = at >= free && at + widthOf(text) <= x(to);
+			if (start > from && (isFree || by === 'phase'))
+				box.append(svg('path', {class: 'thin', d: (by === 'phase' ? `M${at} ${top}V${foot}` : '') + `M${at} ${y - AXIS_ROW + 3}V${y}`}));
+			if (isFree)
+				box.append(svg('text', {class: 'dim', x: at + 3, y}, text));
+			free = isFree ? at + widthOf(text) + 10 : free;
+		}
+	}
+}
+
 /* Time: all bytes between threads, the cells, and the course of what is chosen. */
 function drawTime() {
-	const cells = data(3) || [], course = main.course, width = Math.max(320, $('course').clientWidth || 900), height = 92;
+	const cells = data(3) || [], course = main.course, width = Math.max(320, $('course').clientWidth || 900), foot = 76, height = foot + axisHeight();
 	const from = whole.from_s, to = whole.to_s, x = s => 4 + (s - from) / (to - from) * (width - 8);
 	const chosen = courseOf(cells), largest = Math.max(1e-9, ...chosen.map(point => point.edge && point.edge.stated ? point.edge.high / point.length : 0));
 	const box = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': chosen.length ? 'What is chosen, in the course of time' : 'Bytes between threads in the course of time'});
-	const rate = course.map(([a, b, n]) => n / Math.max(b - a, 1e-9)), most = Math.max(...rate, 1e-9), foot = height - 16;
+	const rate = course.map(([a, b, n]) => n / Math.max(b - a, 1e-9)), most = Math.max(...rate, 1e-9);
 	const y = value => foot - value * (foot - 6);
 	/* Either all bytes or what is chosen: the two have scales of their own. */
 	if (!chosen.length && (main.view.total_stated || exact || state.unstated)) {
@@ -611,8 +675,13 @@ function drawTime() {
 	if (!chosen.length && !main.view.total_stated && !exact)
 		box.append(svg('rect', {fill: 'url(#hatch)', x: x(from), y: 6, width: width - 8, height: foot - 6, opacity: 0.5}));
 	box.append(svg('path', {class: 'frame', d: `M4 ${foot}H${width - 4}`}));
-	for (const s of [0, 0.25, 0.5, 0.75, 1])
-		box.append(svg('text', {class: 'dim', x: 4 + s * (width - 8), y: height - 2, 'text-anchor': s === 0 ? 'start' : s === 1 ? 'end' : 'middle'}, duration(from + s * (to - from))));
+	drawAxis(box, x, 2, foot);
+	if (VIEWS[state.by].order && state.at.length)
+		state.at[0].forEach((id, i) => {
+			const [start, end] = timesOf(id), isLeft = start < (from + to) / 2;
+			if (end)
+				box.append(svg('rect', {class: 'now', x: x(start), y: 2, width: Math.max(2, x(end) - x(start)), height: foot - 2}), svg('text', {x: isLeft ? x(start) + 4 : x(end) - 4, y: 14 + 14 * i, 'text-anchor': isLeft ? 'start' : 'end'}, i ? 'read' : 'written'));
+		});
 	if (state.cell >= 0 && cells[state.cell]) {
 		const [view] = cells[state.cell];
 		box.append(svg('rect', {class: 'now', x: x(view.from_s), y: 2, width: Math.max(2, x(view.to_s) - x(view.from_s)), height: foot - 2}));
@@ -646,8 +715,8 @@ function drawTime() {
 	$('course-text').textContent = text.join(' ');
 }
 function courseOf(cells) {
-	const ends = state.by === 'function' ? state.functions : state.pair;
-	if (!ends || state.by === 'object')
+	const ends = state.at[0];
+	if (!ends || ends.length < 2)
 		return [];
 	return cells.map(views => {
 		const view = views.find(one => one.by === state.by);
@@ -661,10 +730,10 @@ function courseOf(cells) {
 	}).filter(point => point);
 }
 
-/* Streams: when the largest flows were read, a row for each and a column for each part of the run. */
+/* Streams: when the largest flows that are searched for were read, a row for each and a column for each part of the run. */
 function drawStreams() {
 	const cells = (data(3) || []).map(views => views.find(one => one.by === state.by)).filter(view => view);
-	const rows = (wholeView(state.by) ? edgesOf(wholeView(state.by)) : []).filter(visible).slice(0, STREAMS_MAX);
+	const rows = (wholeView(state.by) ? edgesOf(wholeView(state.by)) : []).filter(visible).filter(matches).slice(0, STREAMS_MAX);
 	const parts = cells.map(view => new Map(edgesOf(view).map(edge => [edge.from + ' ' + edge.to, edge])));
 	const rates = rows.map(row => parts.map((part, i) => {
 		const edge = part.get(row.from + ' ' + row.to);
@@ -673,7 +742,8 @@ function drawStreams() {
 	const largest = rates.flat().reduce((max, it) => Math.max(max, it.rate), 0), height = 17;
 	const width = Math.max(320, $('course').clientWidth || 900), left = Math.min(320, width / 2), share = 60;
 	const x = s => left + (s - whole.from_s) / (whole.to_s - whole.from_s) * (width - left - share);
-	const box = svg('svg', {viewBox: `0 0 ${width} ${rows.length * height}`, height: rows.length * height, role: 'img', 'aria-label': 'When the ' + rows.length + ' largest flows were read'});
+	const foot = rows.length * height, tall = foot + axisHeight();
+	const box = svg('svg', {viewBox: `0 0 ${width} ${tall}`, height: tall, role: 'img', 'aria-label': 'When the ' + rows.length + ' largest flows were read'});
 
 	$('streams').parentElement.hidden = cells.length < 2 || !rows.length;
 	if (cells.length < 2 || !rows.length)
@@ -686,6 +756,7 @@ function drawStreams() {
 			fill: !edge ? 'var(--empty)' : rate ? heat(levelOf(rate, largest)) : 'url(#hatch)'})));
 		box.append(line);
 	});
+	drawAxis(box, x, 0, foot);
 	$('streams').replaceChildren(box);
 	$('streams-text').textContent = 'Colour is bytes a second, up to ' + bytes(largest) + '/s; hatched is what that part of the run does not confirm. Click a row to see what it is made of.';
 }
@@ -742,7 +813,7 @@ function edgeTable(edges, ends, options) {
 			});
 			for (const [, , text, , cls] of COLUMNS)
 				row.append(el('td', {class: cls || 'num', text: text(edge)}));
-			if (state.guess)
+			if (guessing())
 				row.append(el('td', {class: 'num', text: edge.guess ? bytes(edge.guess) : ''}));
 			body.append(row);
 		}
@@ -752,7 +823,7 @@ function edgeTable(edges, ends, options) {
 	};
 	add();
 	const table = el('table', {}, el('thead', {}, el('tr', {}, ...names.map(([id, title]) => head(id, title, 'name')),
-		...COLUMNS.map(c => head(c[0], c[1])), state.guess ? head('guess', 'of it a guess') : null)), body);
+		...COLUMNS.map(c => head(c[0], c[1])), guessing() ? head('guess', 'of it a guess') : null)), body);
 	return rows.length ? [table, more] : [];
 }
 function notStated(view, edges, all) {
@@ -761,7 +832,7 @@ function notStated(view, edges, all) {
 	const hidden = all.filter(edge => !edge.stated).length, out = [];
 	const one = view.edges_not_stated === 1;
 	if (view.edges_not_stated)
-		out.push(count(view.edges_not_stated) + (one ? ' flow, ' : ' flows, together ') + (view.total > 0 ? percent(view.bytes_not_stated / view.total) : '') + (one ? ', is' : ', are') + ' not confirmed' + (hidden && !state.unstated && !state.guess ? ' and not listed' : ' and marked ?') + '.');
+		out.push(count(view.edges_not_stated) + (one ? ' flow, ' : ' flows, together ') + (view.total > 0 ? percent(view.bytes_not_stated / view.total) : '') + (one ? ', is' : ', are') + ' not confirmed' + (hidden && !state.unstated && !guessing() ? ' and not listed' : ' and marked ?') + '.');
 	if (view.edges_left_out)
 		out.push('The ' + count(view.edges_left_out) + ' smallest, together ' + bytes(view.bytes_left_out) + ', are not in this file.');
 	return out.join(' ');
@@ -777,77 +848,64 @@ function ahead(view) {
 		'Some ' + percent(view.resolvable / 2 / view.bytes_not_stated) + ' of it resolves at this rate in some ' + duration(Math.round(view.resolve_s)) + '.';
 }
 function drawTable(view, edges) {
-	const query = state.query.toLowerCase();
-	const listed = edges.filter(visible).filter(edge => !query || [edge.from, edge.to].some(id => labelOf(id, true).toLowerCase().includes(query)));
+	const query = state.query, listed = edges.filter(visible).filter(matches);
 	const stated = edges.filter(edge => edge.stated).length;
-	const chosen = edge => state.by === 'object' ? [edge.from, edge.to].includes(state.object) :
-		String([edge.from, edge.to]) === String(state.by === 'function' ? state.functions : state.pair);
-	$('table').replaceChildren(...edgeTable(listed, state.by === 'object' ? [['from', 'from'], ['to', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
+	const what = VIEWS[state.by].what, ends = state.at[0] || [], chosen = edge => what ? [edge.from, edge.to].includes(ends[0]) : String([edge.from, edge.to]) === String(ends);
+	$('table').replaceChildren(...edgeTable(listed, what ? [['from', 'from'], ['to', 'to']] : VIEWS[state.by].order ? [['written', 'from'], ['read', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
 	$('stated').textContent = exact ? count(view.edges) + ' flows, all of them counted.' :
 		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' stated.' : 'Nothing is stated: no flow is confirmed by both halves of what was sampled.';
 	$('table-text').textContent = [query ? count(listed.length) + ' match the search.' : '', notStated(view, listed, edges), ahead(view),
-		state.by === 'object' ? 'Bytes go into an object from its writers and out of it to its readers.' : '', isCell(view) ? 'Of ' + duration(view.from_s) + ' to ' + duration(view.to_s) + ' only.' : ''].filter(text => text).join(' ');
+		what ? 'Bytes go into ' + (state.by === 'object' ? 'an object' : 'what is of a type') + ' from its writers and out of it to its readers.' : '', isCell(view) ? 'Of ' + duration(view.from_s) + ' to ' + duration(view.to_s) + ' only.' : ''].filter(text => text).join(' ');
 }
 
 /* The way down: each step is a report by one grouping more, for the whole run. */
-function steps() {
-	const path = [];
-	if (state.by === 'object') {
-		if (state.object)
-			path.push({what: {object: state.object, pair: null, functions: null}, text: labelOf(state.object)});
-		if (state.object && state.pair)
-			path.push({what: {functions: null}, text: state.pair.map(id => labelOf(id)).join(' \u2192 ')});
-		if (state.object && state.pair && state.functions)
-			path.push({what: {}, text: state.functions.map(id => labelOf(id)).join(' \u2192 ')});
-		return path;
-	}
-	if (state.by !== 'function' && state.pair)
-		path.push({what: {functions: null, object: null}, text: state.pair.map(id => labelOf(id)).join(' \u2192 ')});
-	if (state.functions && (path.length || state.by === 'function'))
-		path.push({what: {object: null}, text: state.functions.map(id => labelOf(id)).join(' \u2192 ')});
-	if (state.object && state.functions)
-		path.push({what: {}, text: labelOf(state.object)});
-	return path;
+const partsOf = (by, step) => step < 0 ? [by] : stepsOf(by)[step].split(',');
+/* What is chosen first in the view, then in each of the steps: what that one tells apart more than the one before. */
+function chosenKind(i) {
+	const before = i > 0 ? partsOf(state.by, i - 2) : [];
+	return partsOf(state.by, i - 1).find(part => !before.includes(part));
 }
-function deepView() {
-	const by = state.by;
-	if (by === 'object')
-		return !state.object ? null : !state.pair ? ['thread,object', 'threads'] : !state.functions ? ['thread,function,object', 'functions'] : ['thread,function,line,object', 'lines'];
-	if (by === 'function')
-		return !state.functions ? null : !state.object ? ['function,object', 'objects'] : ['function,line,object', 'lines'];
-	return !state.pair ? null : !state.functions ? [by + ',function', 'functions'] : !state.object ? [by + ',function,object', 'objects'] : [by + ',function,line,object', 'lines'];
+/* Which edges of a step are of what was chosen, by the part of their ends that is asked for. */
+function chosenEdges(view, kind) {
+	const edges = [], wanted = state.at.map((ends, i) => [ends, view.parts.indexOf(chosenKind(i))]).filter(([, part]) => part >= 0);
+	for (let i = 0; i < view.n; i++)
+		if (wanted.every(([ends, part]) => endOf(view, i, 1, part) === ends[ends.length - 1] && (ends.length < 2 || endOf(view, i, 0, part) === ends[0])))
+			edges.push(edgeAt(view, i, view.parts.indexOf(kind)));
+	return edges;
+}
+const ENDS = {function: ['writing function', 'reading function'], line: ['writing line', 'reading line'], thread: ['writer', 'reader']};
+const endsOf = kind => VIEWS[kind].what ? [[kind, 'from']] : ENDS[kind].map((title, i) => [title, i ? 'to' : 'from']);
+const stepView = by => (data(2) || []).find(one => one.by === by);
+/* Types beside objects. */
+function typesTable(by) {
+	const view = chosenKind(state.at.length) === 'object' && stepView(by.replace('object', 'type'));
+	const listed = view ? chosenEdges(view, 'type').filter(visible) : [];
+	return listed.length ? [el('h3', {text: 'The same by the type of what is read'}), el('div', {class: 'scroll'}, ...edgeTable(listed, endsOf('type'), {}))] : [];
 }
 function drawDeep() {
-	const next = deepView();
-	$('deep').hidden = !next;
-	if (!next)
+	const depth = state.at.length;
+	$('deep').hidden = !depth;
+	if (!depth)
 		return;
-	const [by, what] = next, view = (data(2) || []).find(one => one.by === by), path = steps();
-	$('path').replaceChildren(...path.map((step, i) => el('li', {}, i === path.length - 1 ? el('span', {text: step.text, 'aria-current': 'step'}) : button(step.text, null, () => go(step.what)))));
-	if (!view) {
-		$('deep-text').textContent = complete ? 'This run has no such figures.' : 'Loading.';
-		return;
-	}
-	const part = kind => view.parts.indexOf(kind), top = view.parts[0];
-	const all = [];
-	for (let i = 0; i < view.n; i++) {
-		const is = (ends, at) => !ends || at < 0 || (endOf(view, i, 0, at) === ends[0] && endOf(view, i, 1, at) === ends[1]);
-		if (!is(state.pair, top === 'function' ? -1 : 0) || !is(state.functions, part('function')))
-			continue;
-		if (state.object && part('object') >= 0 && endOf(view, i, 1, part('object')) !== state.object)
-			continue;
-		all.push(edgeAt(view, i, part({threads: 'thread', functions: 'function', objects: 'object', lines: 'line'}[what])));
-	}
-	const listed = all.filter(visible), hidden = all.length - listed.length;
-	const ends = what === 'objects' ? [['object', 'from']] : what === 'lines' ? [['writing line', 'from'], ['reading line', 'to']] : what === 'functions' ? [['writing function', 'from'], ['reading function', 'to']] : [['writer', 'from'], ['reader', 'to']];
-	const pick = edge => go(what === 'objects' ? {object: edge.from} : what === 'functions' ? {functions: [edge.from, edge.to]} : {pair: [edge.from, edge.to]});
-	$('deep-table').replaceChildren(...edgeTable(listed, ends, {onpick: what === 'lines' ? null : pick}));
-	if (what === 'lines')
-		$('deep-table').append(...excerpts(listed.length ? listed : []));
+	const by = stepsOf(state.by)[depth - 1], kind = chosenKind(depth), what = VIEWS[kind].title, view = stepView(by);
+	const chosen = state.at.map(ends => ends.map(id => labelOf(id)).join(' \u2192 '));
+	$('path').replaceChildren(...chosen.map((text, i) => el('li', {}, i === depth - 1 ? el('span', {text, 'aria-current': 'step'}) : button(text, null, () => go({at: state.at.slice(0, i + 1)})))));
 	$('deep-title').textContent = 'What it is made of: ' + what;
+	if (!view) {
+		$('deep-text').textContent = complete ? 'This step is not in this file: the run has too many such flows to tell them apart in time.' : 'Loading.';
+		$('deep-table').replaceChildren();
+		$('deep-types').replaceChildren();
+		return;
+	}
+	const all = chosenEdges(view, kind), listed = all.filter(visible), hidden = all.length - listed.length, isLast = depth === stepsOf(state.by).length;
+	const pick = edge => go({at: [...state.at, VIEWS[kind].what ? [edge.from] : [edge.from, edge.to]]});
+	$('deep-table').replaceChildren(...edgeTable(listed, endsOf(kind), {onpick: isLast ? null : pick}));
+	$('deep-types').replaceChildren(...typesTable(by));
+	if (kind === 'line')
+		$('deep-table').append(...excerpts(listed));
 	$('deep-text').textContent = [
-		'Of the whole run' + (state.guess ? ', without guesses' : '') + '; shares are of all that is seen between threads.',
-		!all.length ? 'Nothing was seen here that is large enough to be in this file.' : !listed.length ? 'None of the ' + count(all.length) + ' ' + what + ' seen here are confirmed by the run.' : '',
+		'Of the whole run' + (guessing() ? ', without guesses' : '') + '; shares are of all that is seen between threads.',
+		!all.length ? 'Nothing was seen here that is large enough to be in this file.' : listed.length ? '' : all.length === 1 ? 'The one flow that was seen here is not confirmed by the run.' : 'None of the ' + count(all.length) + ' flows that were seen here is confirmed by the run.',
 		hidden && listed.length ? count(hidden) + ' more are not confirmed.' : '',
 		hidden ? 'Tick \u201calso what is not confirmed\u201d to list them.' : '',
 		view.edges_left_out ? 'Of all such flows the ' + count(view.edges_left_out) + ' smallest, together ' + bytes(view.bytes_left_out) + ', are not in this file.' : '',
@@ -966,7 +1024,7 @@ function drawStatus() {
 	if (!exact && whole.read > 0)
 		items.push(item('Writer seen', 'for ' + percent(whole.seen / whole.read) + ' of the ' + bytes(whole.read) + ' read; shares are of what is seen'));
 	items.push(item('Figures', exact ? 'counted' : 'estimates, intervals of ' + (whole.confidence * 100).toFixed(0) + ' %'));
-	if (state.guess)
+	if (guessing())
 		items.push(el('span', {class: 'warn', text: 'Guesses are shown: such a writer is often the wrong one'}));
 	$('status').replaceChildren(...items);
 }
@@ -1008,16 +1066,18 @@ function drawHead() {
 	$('notes').hidden = !run.notes;
 }
 function drawControls() {
-	$('unstated').checked = state.unstated || state.guess;
-	$('unstated').disabled = state.guess;
+	$('unstated').checked = state.unstated || guessing();
+	$('unstated').disabled = guessing();
 	$('unstated').parentElement.hidden = exact;
 	$('guess').checked = state.guess;
-	$('guess-label').hidden = !hasGuesses;
+	$('guess-label').hidden = !hasGuesses || !hasParts(state.by);
 	if ($('search').value !== state.query)
 		$('search').value = state.query;
 	$('order').value = state.order;
-	for (const input of $('views').querySelectorAll('input'))
+	$('order').parentElement.hidden = VIEWS[state.by].order || VIEWS[state.by].flat;
+	for (const input of document.getElementsByName('by'))
 		input.checked = input.value === state.by;
+	$('view-help').textContent = VIEWS[state.by].help || '';
 }
 function draw() {
 	const view = currentView();
@@ -1029,9 +1089,9 @@ function draw() {
 		$('stated').textContent = complete ? 'This run has no such figures.' : 'Loading.';
 		return;
 	}
-	const edges = edgesOf(view), isObject = state.by === 'object';
-	$('matrix-title').parentElement.hidden = isObject;
-	if (!isObject)
+	const edges = edgesOf(view), isFlat = VIEWS[state.by].flat;
+	$('matrix-title').parentElement.hidden = isFlat;
+	if (!isFlat)
 		drawMatrix(view, edges);
 	drawGraph(view, edges);
 	drawStreams();
@@ -1039,14 +1099,17 @@ function draw() {
 	drawDeep();
 }
 
-for (const by of main.by)
-	$('views').append(el('label', {}, el('input', {type: 'radio', name: 'by', value: by, onchange: () => go({by, pair: null, functions: null, object: null, sort: null})}), ' ' + TITLES[by]));
+for (const {by} of main.by) {
+	const group = $(VIEWS[by].group || 'between');
+	group.append(el('label', {}, el('input', {type: 'radio', name: 'by', value: by, onchange: () => go({by, at: [], sort: null})}), ' ' + VIEWS[by].title));
+	group.hidden = false;
+}
 $('controls').addEventListener('submit', event => event.preventDefault());
 $('unstated').addEventListener('change', event => go({unstated: event.target.checked}));
 $('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
 $('search').addEventListener('input', event => go({query: event.target.value}, true));
 $('order').addEventListener('change', event => go({order: event.target.value}, true));
-$('reset').addEventListener('click', () => go({by: 'thread', cell: -1, pair: null, functions: null, object: null, unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1}));
+$('reset').addEventListener('click', () => go(START));
 $('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1, guess: false}, true));
 $('matrix').addEventListener('mousemove', event => matrixAt(event) && moveCursor());
 $('matrix').addEventListener('mouseleave', () => moveCursor(true));
@@ -1062,7 +1125,7 @@ $('matrix').addEventListener('keydown', event => {
 	else if (event.key === 'End')
 		matrix.column = matrix.n - 1;
 	else if (step) {
-		matrix.row = Math.max(0, Math.min(matrix.n - 1, matrix.row + step[0]));
+		matrix.row = Math.max(0, Math.min(matrix.m - 1, matrix.row + step[0]));
 		matrix.column = Math.max(0, Math.min(matrix.n - 1, matrix.column + step[1]));
 	} else
 		return;
@@ -1081,7 +1144,7 @@ addEventListener('resize', () => {
 	resized = setTimeout(draw, 100);
 });
 addEventListener('DOMContentLoaded', () => {
-	const all = state.by === 'thread' && state.cell < 0 && !state.pair && !state.guess;
+	const all = state.by === 'thread' && state.cell < 0 && !state.at.length && !state.guess;
 	complete = true;
 	/* After the first picture, which lacks what the data behind the script has. */
 	const drawParts = () => {

@@ -15,8 +15,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from browser import Browser  # noqa: E402
 
 COMMCTL, DIR = sys.argv[1:3]
-KINDS = {"t": "thread", "g": "role", "p": "process", "f": "function", "l": "line", "o": "object"}
-LETTERS = {kind: letter for letter, kind in KINDS.items()}
+LETTERS = {"thread": "t", "role": "g", "process": "p", "function": "f", "caller": "k", "line": "l", "region": "r", "outermost": "r",
+           "object": "o", "type": "y", "struct": "u", "phase": "h", "time": "s", "frames": "n", "frame": "q"}
+BETWEEN = "object", "type", "struct"
 done = failed = 0
 
 
@@ -51,7 +52,7 @@ class Data:
     def __init__(self, path):
         self.text = read(path)
         self.element = {}
-        self.nodes = {letter: [] for letter in KINDS}
+        self.nodes = {letter: [] for letter in LETTERS.values()}
         found = re.findall(r'<script type="application/json" id="data-(\d)">(.*?)</script>', self.text, re.S)
         for number, text in found:
             self.element[int(number)] = value = json.loads(text)
@@ -67,8 +68,8 @@ class Data:
     def end(self, view, i, which, part=0):
         number = view[which][part][i]
         letter = LETTERS[view["by"].split(",")[part]]
-        if view["by"] == "object":
-            letter, number = ("o", -1 - number) if number < 0 else ("t", number)
+        if view["by"] in BETWEEN:
+            letter, number = (letter, -1 - number) if number < 0 else ("t", number)
         return self.nodes[letter][number][0] if number >= 0 else letter + "0"
 
 
@@ -130,9 +131,9 @@ def test_usage():
 
 def test_numbers():
     """Every number of a page is one of the reports'."""
-    for kind in "redis", "threads", "exact", "guess":
+    for kind in "redis", "threads", "exact", "guess", "marked":
         data = Data(page(kind))
-        for by in data.main["by"]:
+        for by in [one["by"] for one in data.main["by"]]:
             args = ["--self", "--across"] if by != "thread" else []
             report = json.loads(commctl("report", "--store", kind + ".db", "--json", "--by", by, *args).stdout)
             why = same_edges(data, data.views[by], report)
@@ -203,6 +204,42 @@ def test_golden():
     check(first["range"]["first_read"] and first["range"]["read"] < data.main["range"]["read"] / 1.5, "first reads")
 
 
+def sums_to(data, deep, by):
+    """Whether the edges of a step down sum to those of the view that it is a step from."""
+    sums = {}
+    view = data.views[by]
+    part = data.deep[deep]["by"].split(",").index(by)
+    for i, n in enumerate(data.deep[deep]["bytes"]):
+        key = data.end(data.deep[deep], i, "from", part), data.end(data.deep[deep], i, "to", part)
+        sums[key] = sums.get(key, 0) + n
+    return all(near(sums.get((data.end(view, i, "from"), data.end(view, i, "to")), 0), n)
+               for i, n in enumerate(view["bytes"]))
+
+
+def test_views():
+    """A run is shown by what it has something to tell by, and by nothing else."""
+    plain = ["thread", "role", "function", "object"]
+    for kind, views in (("redis", plain), ("short", plain), ("turn", plain + ["phase", "time"]),
+                        ("calls", ["thread", "function", "caller", "object"]),
+                        ("markup", ["thread", "function", "region", "object", "type", "struct"]),
+                        ("marked", ["thread", "function", "caller", "region", "outermost", "object", "type", "struct",
+                                    "phase", "time", "frames", "frame"])):
+        data = Data(page(kind))
+        check(list(data.views) == views == [one["by"] for one in data.main["by"]], f"{kind}: the views", list(data.views))
+        steps = [step for one in data.main["by"] for step in one["steps"]]
+        check(set(steps) <= set(data.deep), f"{kind}: all steps down", set(steps) - set(data.deep))
+    for deep, by in (("region,function", "region"), ("outermost,function,type", "outermost"), ("caller,line,object", "caller"),
+                     ("phase,thread", "phase"), ("frames,thread,function", "frames"), ("frame,thread,function,object", "frame")):
+        check(sums_to(data, deep, by), f"marked: {deep} sums to {by}")
+    check("thread,function,type" in data.deep and "thread,function,line,struct" in data.deep, "marked: types have steps down")
+    check([v["by"] for v in data.element[3][0]] == ["thread", "function", "region", "object"], "marked: views in each cell")
+    times = {node[1]: node[2:] for node in data.nodes["h"]}
+    check(times == {"phase 1: 0.0 to 30.0 s": [0, 30], "phase 2: 30.0 to 60.0 s": [30, 60], "(when not known)": []},
+          "marked: phases have their times", times)
+    data = Data(page("marked", "--from", "0", "--to", "5s", name="few"))
+    check(not {"phase", "time", "frames"} & set(data.views), "of five slices nothing is said of when", list(data.views))
+
+
 def test_source():
     for name, lines in ("redis/src/networking.c", 5000), ("dict.c", 100), ("link.c", 0):
         path = os.path.join(DIR, "tree", name)
@@ -262,13 +299,15 @@ def full(colour):
 
 
 def test_looks(browser):
-    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short", "sharing":
+    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short", "sharing", "marked":
         page(kind)
         for scheme in "light", "dark":
             url = "file://" + os.path.join(DIR, kind + ".html")
             wrong = []
             browser.colours(scheme)
             more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#guess=1&order=name", "#line=0"]
+            if kind == "marked":
+                more += ["#by=" + by + "&unstated=1&cell=1" for by in ("caller", "region", "struct", "time", "frames", "frame")]
             for state in [""] + (more if scheme == "light" else []):
                 browser.open(url + state)
                 wrong += browser.complaints(url)
@@ -350,7 +389,7 @@ def test_streams(browser):
     check(browser.run(rows) == [7] * 16 and browser.run(hatched)[-1] == 7 and browser.run(hatched)[:5] == before,
           "and for what is not, hatched", browser.run(hatched))
     browser.run("document.querySelector('#streams .flow').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-    check("pair=" in browser.run("location.hash"), "a click on a row leads down")
+    check("at=" in browser.run("location.hash"), "a click on a row leads down")
     open_page(browser, "short")
     check(browser.run("document.getElementById('streams').parentElement.hidden"), "a run that is not cut has none")
 
@@ -371,15 +410,15 @@ def test_walk(browser):
     check("redis-server \u2192 io_thd_1" in at and "%" in at, "the cell under the cursor is read out", at)
     browser.key("Enter")
     check(not browser.run("document.getElementById('deep').hidden") and
-          "pair=" in browser.run("location.hash"), "Enter goes down, and the address says where")
+          "at=" in browser.run("location.hash"), "Enter goes down, and the address says where")
     check(browser.run("document.querySelectorAll('#course .point').length") == 7, "the course of the edge")
     browser.run("document.getElementById('unstated').click()")
     browser.rest()
-    for step in "functions", "object":
+    for step, depth in ("functions", 2), ("object", 3):
         browser.run("[...document.querySelectorAll('#deep-table button.link')].find("
                     f"b => '{step}' === 'object' || b.textContent.includes('_addReply')).focus()")
         browser.key("Enter")
-        check(step + "=" in browser.run("location.hash"), "a step down: " + step)
+        check(len(re.search("at=([^&]*)", browser.run("location.hash")).group(1).split(".")) == depth, "a step down: " + step)
     check("line 331" in browser.run("document.querySelector('#deep-table pre .hit').innerText"),
           "the line of source that wrote")
     deepest = browser.run("location.hash")
@@ -388,11 +427,12 @@ def test_walk(browser):
     check(browser.run("document.getElementById('deep').innerText") == text, "the address brings it all back")
     browser.run("history.length > 1 && document.querySelector('#path button').click()")
     browser.rest()
-    check("object=" not in browser.run("location.hash"), "a step up")
+    check(len(re.search("at=([^&]*)", browser.run("location.hash")).group(1).split(".")) == 1, "steps up")
     browser.run("history.back()")
     browser.rest()
     check(browser.run("document.getElementById('deep').innerText") == text, "the browser's Back")
-    for state in "#by=nothing&cell=999&pair=t999>t1000&sort=-x", "#pair=constructor>x&object=o-1", "#cell=-5&by=__proto__":
+    for state in ("#by=nothing&cell=999&at=t999-t1000&sort=-x", "#at=constructor-x.o", "#at=x1-x2", "#at=t1-t2.f1-f2.o1.l1-l2",
+                  "#cell=-5&by=__proto__", "#by=time&at=s1-s1"):
         open_page(browser, "redis", state)
         wrong = browser.complaints("file://" + os.path.join(DIR, "redis.html"))
         check(not wrong and browser.run(ROWS), "a wrong address does no harm: " + state, wrong)
@@ -401,6 +441,85 @@ def test_walk(browser):
     open_page(browser, "redis", "#sort=-share")
     rows = browser.run(ROWS)
     check("jemalloc" in rows[0], "sorted the other way round", rows)
+
+
+def shown(browser, which):
+    return browser.run(f"[...document.querySelectorAll('{which}')].map(e => e.closest('[hidden]') ? '' : e.innerText.trim())")
+
+
+def test_groups(browser):
+    """What is there to choose from is what the run has."""
+    open_page(browser, "redis")
+    check(shown(browser, "fieldset label") == ["threads", "roles", "functions", "objects"] and shown(browser, "legend") == ["Between", "Through", ""],
+          "a run without marks is not offered them", shown(browser, "fieldset label"))
+    check(browser.run("document.querySelectorAll('#course svg text').length") == 5, "and has times alone on its axis")
+    open_page(browser, "marked")
+    check(shown(browser, "legend") == ["Between", "Through", "Written and read when"] and len(shown(browser, "fieldset label")) == 12,
+          "a run with marks has all of it", shown(browser, "fieldset label"))
+    text = browser.run("document.querySelector('#course svg').textContent")
+    check("phase 1" in text and "frame 1" in text and "551" in text and
+          browser.run("document.querySelector('#streams svg').textContent").endswith("551"), "phases and frames stand on the axes of time", text)
+    for by, words in ("region", "(no region)"), ("type", "(no type)"), ("frame", "(frame not known)"), ("time", "(when not known)"):
+        open_page(browser, "marked", "#by=" + by)
+        check(words in browser.run("document.getElementById('view-help').innerText"), f"by {by}: says what {words} is")
+
+
+def test_times(browser):
+    """The matrix of when written and when read, by keyboard, and down from there."""
+    open_page(browser, "marked", "#by=phase&unstated=1")
+    check(browser.run("[...document.querySelectorAll('#matrix text')].map(t => t.textContent).filter(t => t)") ==
+          ["phase 1: 0.0 to 30.0 s", "1", "phase 2: 30.0 to 60.0 s", "2", "(when not known)"],
+          "rows in the order of time, the last of what has none, columns without it")
+    browser.run("document.getElementById('matrix').focus()")
+    browser.key("ArrowDown")
+    at = browser.run("document.getElementById('matrix-at').innerText")
+    check("before it is written" in at, "nothing is read before it is written", at)
+    browser.key("ArrowUp")
+    browser.key("ArrowRight")
+    browser.key("ArrowRight")
+    browser.key("Enter")
+    check(browser.run("location.hash").startswith("#by=phase&at=h2-h3") and "threads" in browser.run("document.getElementById('deep-title').innerText"),
+          "a cell leads to threads", browser.run("location.hash"))
+    check(browser.run("[...document.querySelectorAll('#course .now')].length") == 2 and
+          {"written", "read"} <= set(browser.run("[...document.querySelectorAll('#course text')].map(t => t.textContent)")),
+          "and is marked in the course of time")
+    browser.run("document.querySelector('#deep-table button.link').click()")
+    browser.rest()
+    browser.run("document.querySelector('#deep-table button.link').click()")
+    browser.rest()
+    rows = browser.run("[...document.querySelectorAll('#deep-table tbody tr')].map(row => row.innerText)")
+    check(len(rows) == 1 and rows[0].startswith("? queue"), "then to functions and objects", rows)
+    open_page(browser, "marked", "#by=frame")
+    rows = browser.run(ROWS)
+    check([row.split("\t")[:2] for row in rows] == [["this frame", "this frame"], ["(frame not known)", "this frame"], ["earlier frames", "this frame"]] and
+          browser.run("document.getElementById('matrix').closest('[hidden]') !== null"), "how many frames back, without a matrix", rows)
+    short = os.path.join(DIR, "left-out.html")
+    with open(short, "w", encoding="utf-8") as file:
+        file.write(read(os.path.join(DIR, "marked.html")).replace('"by":"phase,thread","title"', '"by":"thread,role","title"'))
+    open_page(browser, "left-out", "#by=phase&at=h2-h3")
+    check("too many such flows" in browser.run("document.getElementById('deep-text').innerText"), "a step that is not in the file says so")
+
+
+def test_types(browser):
+    """Types beside objects, and as a view of their own down to lines."""
+    open_page(browser, "marked", "#by=region")
+    rows = browser.run(ROWS)
+    check(sorted(row.split("\t")[:2] for row in rows) == [["read", "step"], ["step", "read"], ["write", "read"]], "regions", rows)
+    browser.run("[...document.querySelectorAll('#table button.link')].find(b => b.textContent === 'write').click()")
+    browser.rest()
+    browser.run("document.querySelector('#deep-table button.link').click()")
+    browser.rest()
+    text = browser.run("document.getElementById('deep-types').innerText")
+    check("struct message.length" in text and "words" not in text, "the types that were read stand beside the objects", text)
+    open_page(browser, "marked", "#by=type")
+    for name in "struct message.length", "producer", "put":
+        browser.run(f"[...document.querySelectorAll('#deep:not([hidden]) #deep-table button.link, #table button.link')].find(b => b.closest('td').parentElement.innerText.includes('{name}')).click()")
+        browser.rest()
+    text = browser.run("document.getElementById('deep-table').innerText")
+    check("q.c:1" in text and "q.c:3" in text and "q.c:2" not in text, "from a type to the lines that read it", text)
+    open_page(browser, "redis", "#search=bio")
+    found = browser.run("[...document.querySelectorAll('#streams .flow')].length")
+    check(found == len(browser.run(ROWS)) == 2, "what is searched for is what streams are of", found)
 
 
 def test_sharing(browser):
@@ -438,7 +557,7 @@ def test_sharing(browser):
 
 def test_hostile(browser):
     page("markup", "--source-dir", DIR)
-    for state in "", "#by=function&unstated=1", "#by=object", "#line=0&unstated=1", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
+    for state in "", "#by=function&unstated=1", "#by=object", "#by=region&unstated=1", "#by=type&unstated=1&at=y2", "#line=0&unstated=1", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
         open_page(browser, "markup", state)
         wrong = browser.complaints("file://" + os.path.join(DIR, "markup.html"))
         strange = browser.run("document.querySelectorAll('img, b:not(#status b), iframe, object, embed, link, "
@@ -463,7 +582,8 @@ def test_hostile(browser):
 
 
 def test_accessible(browser):
-    for kind, state in ("redis", "#pair=t1>t2&unstated=1"), ("redis", "#by=object"), ("many", ""), ("sharing", "#line=0"):
+    for kind, state in ("redis", "#at=t1-t2&unstated=1"), ("redis", "#by=object"), ("many", ""), ("sharing", "#line=0"), \
+            ("marked", "#by=phase&at=h2-h3"), ("marked", "#by=frame"), ("marked", "#by=region&at=r3-r4.f1-f2"):
         open_page(browser, kind, state)
         browser.call("Accessibility.enable")
         nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
@@ -487,11 +607,11 @@ def test_accessible(browser):
     check({"skip", "by", "unstated", "search", "order", "cell", "matrix"} <= set(seen), "Tab reaches all controls", seen)
 
 
-for test in test_usage, test_numbers, test_origins, test_cachelines, test_golden, test_source, test_escapes:
+for test in test_usage, test_numbers, test_origins, test_cachelines, test_golden, test_views, test_source, test_escapes:
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
-        for test in test_looks, test_certainty, test_streams, test_walk, test_sharing, test_hostile, test_accessible:
+        for test in test_looks, test_certainty, test_streams, test_walk, test_groups, test_times, test_types, test_sharing, test_hostile, test_accessible:
             test(opened)
 else:
     print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")

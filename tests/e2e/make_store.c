@@ -5,7 +5,7 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess,
- * precise, pairs, moving or calls.
+ * precise, pairs, moving, calls or marked.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -193,6 +193,10 @@ static size_t markup(struct flow *flow)
 	uint32_t o =
 		made_object(names, COMM_OBJECT_STATIC, "javascript:owned()&lt;", "__proto__", 8);
 
+	names->site[f].region = made_region(names, 0, "</script><img src=x onerror=owned()>");
+	names->site[g].region = made_region(names, 0, "\xe2\x80\xae<!--");
+	names->site[f].type = names->site[g].type = "</script><script>owned()</script>";
+	names->site[f].field = "__proto__";
 	flow[0] = (struct flow){a, b, f, g, o, 1e6, 10};
 	flow[1] = (struct flow){b, a, g, f, o, 2e6, 10};
 	return 2;
@@ -270,6 +274,29 @@ static size_t calls(struct flow *flow)
 	flow[2] = (struct flow){b, a, get, look, o, 1e5, 50};
 	flow[3] = (struct flow){a, a, put, look, o, 3e6, 50};
 	return 4;
+}
+
+/* What stands in a region and reads a type, within others, of a program that marks frames, too. */
+static size_t marked(struct flow *flow)
+{
+	uint32_t a = made_thread(names, 7, 7, "producer"), b = made_thread(names, 7, 8, "consumer");
+	uint32_t put = site("put", "q", "q.c", 1), fill = site("fill", "q", "q.c", 2);
+	uint32_t get = site("get", "q", "q.c", 3), sum = site("sum", "q", "q.c", 4);
+	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "q", 4096);
+	uint32_t step = made_region(names, 0, "step");
+
+	names->site[put].region = made_region(names, step, "write");
+	names->site[fill].region = step;
+	names->site[get].region = names->site[sum].region = made_region(names, 0, "read");
+	names->site[get].type = names->site[sum].type = "struct message";
+	names->site[get].field = "length";
+	names->site[sum].field = "words[]";
+	names->site[put].caller =
+		made_call(names, COMM_CALL_OUTERMOST, made_function(names, "main", "q", 1));
+	flow[0] = (struct flow){a, b, put, get, o, 4e6, 50};
+	flow[1] = (struct flow){a, b, fill, sum, o, 2e6, 50};
+	flow[2] = (struct flow){b, a, get, fill, o, 1e6, 50};
+	return 3;
 }
 
 /*
@@ -364,7 +391,9 @@ int main(int argc, char **argv)
 	struct comm_origin origin[2] = {0};
 	struct comm_placement placement[8];
 	struct comm_cachelines cachelines = {0};
-	size_t n = 0;
+	static const char *const frames_counter = COMM_COUNTER_FRAMES;
+	struct comm_count frames = {.value = 10};
+	size_t n = 0, turns;
 	int64_t run;
 	char *err;
 
@@ -398,6 +427,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "exact")) {
 		info.error_model = &counted;
 		n = redis(flow);
+	} else if (!strcmp(argv[1], "marked")) {
+		n = marked(flow);
+		info.command = "q";
 	} else if (!strcmp(argv[1], "calls")) {
 		n = calls(flow);
 		info.command = "q";
@@ -416,6 +448,8 @@ int main(int argc, char **argv)
 	} else {
 		n = redis(flow);
 	}
+	/* A flow that grows in the middle of the run, so that this has two phases; 0: none. */
+	turns = !strcmp(argv[1], "turn") ? 1 : !strcmp(argv[1], "marked") ? 2 : 0;
 	if (comm_store_begin_run(store, &info, &run))
 		return 1;
 	for (int s = 0; s < seconds; s++) {
@@ -441,14 +475,21 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
 		/* What io_thd_1 hands to the main thread is ten times as much from then on. */
-		for (size_t i = 0; i < n && !strcmp(argv[1], "turn") && s >= seconds / 2; i++)
-			if (flow[i].src_thread == flow[1].src_thread &&
-			    flow[i].dst_thread == flow[1].dst_thread)
+		for (size_t i = 0; i < n && turns && s >= seconds / 2; i++)
+			if (flow[i].src_thread == flow[turns].src_thread &&
+			    flow[i].dst_thread == flow[turns].dst_thread)
 				edge[i] = edge_of(&flow[i], 1, 10 * load);
 		/* Half of it was written just now, a quarter long ago, the rest nobody knows when. */
-		for (size_t i = 0; i < n && !strcmp(argv[1], "turn"); i++) {
+		for (size_t i = 0; i < n && turns; i++) {
 			edge[i].ages.bytes[comm_age_bin(100 * MS)] = (float)(edge[i].bytes / 2);
 			edge[i].ages.bytes[comm_age_bin(40 * SECOND)] = (float)(edge[i].bytes / 4);
+			edge[i].ages.back[0] = (float)(edge[i].bytes / 2);
+			edge[i].ages.back[COMM_AGES_BACK - 1] = (float)(edge[i].bytes / 4);
+		}
+		if (!strcmp(argv[1], "marked")) {
+			slice.count = &frames;
+			slice.n_counts = slice.n_counters = 1;
+			slice.counter = &frames_counter;
 		}
 		if (!strcmp(argv[1], "precise")) {
 			slice.origin = origin;
