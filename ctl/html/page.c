@@ -425,6 +425,11 @@ static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_
 		fputs(i ? ",\n" : "", page->out);
 		code = ask_and_print(page, page->views.view[i].by, PAGE_TOP_CELL, false, NULL);
 	}
+	/* Where in the reading thread it is consumed. */
+	if (!code && n_views > 1) {
+		fputs(",\n", page->out);
+		code = ask_and_print(page, "thread,function", PAGE_TOP_CELL, false, NULL);
+	}
 	putc(']', page->out);
 	page->query = saved;
 	return code;

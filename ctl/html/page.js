@@ -732,9 +732,13 @@ function courseOf(cells) {
 
 /* Streams: when the largest flows that are searched for were read, a row for each and a column for each part of the run. */
 function drawStreams() {
-	const cells = (data(3) || []).map(views => views.find(one => one.by === state.by)).filter(view => view);
-	const rows = (wholeView(state.by) ? edgesOf(wholeView(state.by)) : []).filter(visible).filter(matches).slice(0, STREAMS_MAX);
-	const parts = cells.map(view => new Map(edgesOf(view).map(edge => [edge.from + ' ' + edge.to, edge])));
+	/* Of two threads that were chosen: in which functions, as far as any are to be shown. */
+	const deep = 'thread,function', isCut = (data(3) || []).some(views => views.some(one => one.by === deep));
+	const functions = state.by === 'thread' && state.at.length && isCut ? chosenEdges(stepView(deep), 'function').filter(visible) : [], isStep = functions.length > 0;
+	const cells = (data(3) || []).map(views => views.find(one => one.by === (isStep ? deep : state.by))).filter(view => view);
+	const rows = (isStep ? functions : (wholeView(state.by) ? edgesOf(wholeView(state.by)) : []).filter(visible).filter(matches)).slice(0, STREAMS_MAX);
+	const of = view => isStep ? chosenEdges(view, 'function') : edgesOf(view);
+	const parts = cells.map(view => new Map(of(view).map(edge => [edge.from + ' ' + edge.to, edge])));
 	const rates = rows.map(row => parts.map((part, i) => {
 		const edge = part.get(row.from + ' ' + row.to);
 		return {edge, rate: edge && edge.stated ? edge.bytes / seconds(cells[i]) : 0};
@@ -749,7 +753,7 @@ function drawStreams() {
 	if (cells.length < 2 || !rows.length)
 		return;
 	rows.forEach((row, i) => {
-		const line = svg('g', {class: 'flow', onclick: () => choose(row)}, svg('title', {}, describe(row)));
+		const line = svg('g', {class: 'flow', onclick: () => isStep ? go({at: [state.at[0], [row.from, row.to]]}) : choose(row)}, svg('title', {}, describe(row)));
 		line.append(svg('text', {x: left - 8, y: i * height + 12, 'text-anchor': 'end'}, fitted(labelOf(row.from), left / 2 - 14) + ' \u2192 ' + fitted(labelOf(row.to), left / 2 - 14)),
 			svg('text', {x: width - share + 8, y: i * height + 12}, row.stated ? percent(row.share) : '?'));
 		rates[i].forEach(({edge, rate}, j) => line.append(svg('rect', {x: x(cells[j].from_s), y: i * height + 1, width: Math.max(0.5, x(cells[j].to_s) - x(cells[j].from_s) - 1), height: height - 3,
@@ -758,6 +762,7 @@ function drawStreams() {
 	});
 	drawAxis(box, x, 0, foot);
 	$('streams').replaceChildren(box);
+	$('streams-title').textContent = 'Streams' + (isStep ? ': functions of ' + state.at[0].map(id => labelOf(id)).join(' \u2192 ') : '');
 	$('streams-text').textContent = 'Colour is bytes a second, up to ' + bytes(largest) + '/s; hatched is what that part of the run does not confirm. Click a row to see what it is made of.';
 }
 

@@ -196,7 +196,7 @@ def test_golden():
     cells = data.element[3]
     check([c[0]["to_s"] - c[0]["from_s"] for c in cells] == [8] * 6 + [12] and cells[0][0]["from_s"] == 0 and
           all(c[0]["blocks"] == 8 for c in cells), "redis: seven cells of eight slices, the last with what is left")
-    check([v["by"] for v in cells[0]] == list(data.views), "redis: each view in each cell")
+    check([v["by"] for v in cells[0]] == [*data.views, "thread,function"], "redis: each view in each cell")
     check(Data(page("short")).element[3] == [], "a run of three slices is not cut")
     part = Data(page("redis", "--from", "10s", "--to", "-10s", name="part")).main["range"]
     check((part["from_s"], part["to_s"]) == (10, 50), "a part of a run")
@@ -232,7 +232,7 @@ def test_views():
                      ("phase,thread", "phase"), ("frames,thread,function", "frames"), ("frame,thread,function,object", "frame")):
         check(sums_to(data, deep, by), f"marked: {deep} sums to {by}")
     check("thread,function,type" in data.deep and "thread,function,line,struct" in data.deep, "marked: types have steps down")
-    check([v["by"] for v in data.element[3][0]] == ["thread", "function", "region", "object"], "marked: views in each cell")
+    check([v["by"] for v in data.element[3][0]] == ["thread", "function", "region", "object", "thread,function"], "marked: views in each cell")
     times = {node[1]: node[2:] for node in data.nodes["h"]}
     check(times == {"phase 1: 0.0 to 30.0 s": [0, 30], "phase 2: 30.0 to 60.0 s": [30, 60], "(when not known)": []},
           "marked: phases have their times", times)
@@ -390,6 +390,16 @@ def test_streams(browser):
           "and for what is not, hatched", browser.run(hatched))
     browser.run("document.querySelector('#streams .flow').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     check("at=" in browser.run("location.hash"), "a click on a row leads down")
+    open_page(browser, "redis", "#unstated=1&at=t1-t2")
+    names = browser.run("[...document.querySelectorAll('#streams .flow text:first-of-type')].map(t => t.textContent)")
+    check(len(names) == 4 and "writeToClient" in names[1] and browser.run(rows) == [7] * 4 and
+          browser.run("document.getElementById('streams-title').innerText").endswith("redis-server \u2192 io_thd_1"),
+          "of two threads, in which functions and when the data of the one is consumed by the other", names)
+    browser.run("document.querySelector('#streams .flow').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    check("at=t1-t2.f" in browser.run("location.hash"), "and a click leads down there")
+    open_page(browser, "redis", "#at=t1-t6")
+    check(browser.run(rows) == [7] * 5 and browser.run("document.getElementById('streams-title').innerText") == "Streams",
+          "of two threads without a stated function, those of all threads stay")
     open_page(browser, "short")
     check(browser.run("document.getElementById('streams').parentElement.hidden"), "a run that is not cut has none")
 
