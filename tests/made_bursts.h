@@ -118,11 +118,18 @@ static inline void feed_exact(const struct comm_est_ops *ops, void *est, uint64_
 static inline struct comm_unwritten slice(const struct comm_est_ops *ops, void *est,
 					  struct result *ret)
 {
-	struct comm_unwritten u = {-1, -1};
+	struct comm_unwritten u = {.bytes = -1, .first_bytes = -1};
+	double of_ends = 0, first_of_ends = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(ops->slice(est, 0, UINT64_MAX, collect, ret, &u), 0);
 	assert_true(u.bytes >= 0 && u.first_bytes >= 0);
+	for (size_t i = 0; i < u.n_ends; i++) {
+		of_ends += u.end[i].bytes;
+		first_of_ends += u.end[i].first_bytes;
+	}
+	assert_true(fabs(of_ends - u.bytes) <= 1e-9 * u.bytes);
+	assert_true(fabs(first_of_ends - u.first_bytes) <= 1e-9 * u.first_bytes);
 	return u;
 }
 

@@ -123,7 +123,7 @@ static inline int write_at(struct comm_store *store, int second, const struct co
 				       .bursts = 5,
 				       .target_ns = SECOND,
 				       .handler_ns = 1000,
-				       .unwritten = {7, 3},
+				       .unwritten = {.bytes = 7, .first_bytes = 3},
 				       .loss = {[COMM_LOSS_LATE] = 2}};
 	struct comm_naming naming = made_naming(names);
 

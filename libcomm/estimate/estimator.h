@@ -12,6 +12,7 @@
 
 #include "edge.h"
 #include "error_model.h"
+#include "unwritten.h"
 
 /* One access of a burst, resolved.  Accesses of a burst come together. */
 struct comm_access {
@@ -101,7 +102,7 @@ struct comm_est_ops {
 	/*
 	 * Estimates the reads of [start_ns, end_ns) and emits each edge once.
 	 * What it needs of older accesses it has kept, within its bound.  An error:
-	 * edges are missing.
+	 * edges are missing.  What *ret_unwritten points to is valid until the next call.
 	 */
 	int (*slice)(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);

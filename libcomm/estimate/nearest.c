@@ -7,6 +7,7 @@
 #include "estimator.h"
 #include "event.h"
 #include "hash.h"
+#include "unwritten_sums.h"
 #include "weight.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ struct nearest_line {
 struct nearest {
 	struct comm_weights *weights;
 	struct comm_edge_sums *edges;
-	struct comm_unwritten unwritten;
+	struct comm_unwritten_sums unwritten;
 	struct nearest_line *line;
 	uint64_t n_lines; /* a power of two; a newer line replaces an older */
 	uint32_t line_bytes;
@@ -43,6 +44,7 @@ static void nearest_destroy(void *est)
 		return;
 	comm_weights_destroy(n->weights);
 	comm_edge_sums_destroy(n->edges);
+	comm_unwritten_sums_deinit(&n->unwritten);
 	free(n->line);
 	free(n);
 }
@@ -68,6 +70,7 @@ static int nearest_create(const struct comm_est_config *config, void **ret)
 		nearest_destroy(n);
 		return -ENOMEM;
 	}
+	comm_unwritten_sums_init(&n->unwritten, memory / 16);
 	*ret = n;
 	return 0;
 }
@@ -108,7 +111,9 @@ static void nearest_read(struct nearest *n, const struct comm_access_burst *burs
 	bool first;
 
 	if (l->line != line + 1 || l->object != a->object) {
-		n->unwritten.bytes += bytes;
+		comm_unwritten_sums_add(
+			&n->unwritten,
+			&(struct comm_unwritten_end){burst->thread, a->site, a->object, bytes, 0});
 		return;
 	}
 	first = l->reader != burst->thread + 1;
@@ -153,8 +158,7 @@ static int nearest_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edg
 	(void)start_ns;
 	(void)end_ns;
 	comm_edge_sums_emit(n->edges, emit, ctx);
-	*ret_unwritten = n->unwritten;
-	n->unwritten = (struct comm_unwritten){0};
+	comm_unwritten_sums_take(&n->unwritten, ret_unwritten);
 	return 0;
 }
 
@@ -165,7 +169,9 @@ static uint64_t nearest_thinned(const void *est)
 
 static uint64_t nearest_folded(const void *est)
 {
-	return comm_edge_sums_folded(((const struct nearest *)est)->edges);
+	const struct nearest *n = est;
+
+	return comm_edge_sums_folded(n->edges) + n->unwritten.folded;
 }
 
 /*

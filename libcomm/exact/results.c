@@ -30,7 +30,8 @@ struct comm_exact {
 	struct comm_exact_phase *phase;
 	struct comm_exact_file_edge *edge;
 	size_t n_edges;
-	uint8_t *seen; /* one flag per dictionary entry */
+	struct comm_unwritten_ends unwritten; /* of the slice asked for last */
+	uint8_t *seen;			      /* one flag per dictionary entry */
 };
 
 /* The file, and what the first pass over it found. */
@@ -509,6 +510,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->heap);
 	free(exact->actor);
 	free(exact->phase);
+	comm_unwritten_ends_deinit(&exact->unwritten);
 	free(exact->edge);
 	free(exact->seen);
 	free(exact);
@@ -555,27 +557,33 @@ static int compare_edges(const void *left, const void *right)
 	return order;
 }
 
-int comm_exact_slice(const struct comm_exact *exact, uint32_t index, comm_edge_fn *emit, void *ctx,
+int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten)
 {
 	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
 	struct comm_unwritten unwritten = {0};
 	struct comm_edge *edge;
 	size_t n = 0;
+	int err = 0;
 
 	if (!phase)
 		return -ENOENT;
 	edge = malloc((phase->n_edges + 1) * sizeof(*edge));
 	if (!edge)
 		return -ENOMEM;
-	for (size_t i = 0; i < phase->n_edges; i++) {
+	comm_unwritten_ends_clear(&exact->unwritten);
+	for (size_t i = 0; i < phase->n_edges && !err; i++) {
 		const struct comm_exact_file_edge *f = &phase->edge[i];
 		const struct comm_exact_actor *src = &exact->actor[f->src];
 		const struct comm_exact_actor *dst = &exact->actor[f->dst];
 
 		if (!f->src) {
+			const struct comm_unwritten_end end = {dst->thread + 1, dst->site,
+							       f->object, f->bytes, f->first_bytes};
+
 			unwritten.bytes += f->bytes;
 			unwritten.first_bytes += f->first_bytes;
+			err = comm_unwritten_ends_add(&exact->unwritten, &end);
 			continue;
 		}
 		edge[n++] = (struct comm_edge){.src_thread = src->thread + 1,
@@ -588,6 +596,10 @@ int comm_exact_slice(const struct comm_exact *exact, uint32_t index, comm_edge_f
 		if (f->back)
 			edge[n - 1].ages.back[f->back - 1] = (float)f->bytes;
 	}
+	if (err) {
+		free(edge);
+		return err;
+	}
 	qsort(edge, n, sizeof(*edge), compare_edges);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && !compare_edges(&edge[i], &edge[next]); next++) {
@@ -598,6 +610,9 @@ int comm_exact_slice(const struct comm_exact *exact, uint32_t index, comm_edge_f
 		emit(ctx, &edge[i]);
 	}
 	free(edge);
+	comm_unwritten_ends_sort(&exact->unwritten);
+	unwritten.end = exact->unwritten.end;
+	unwritten.n_ends = exact->unwritten.n;
 	*ret_unwritten = unwritten;
 	return 0;
 }

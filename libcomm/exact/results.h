@@ -17,6 +17,7 @@
 #include "edge.h"
 #include "format.h"
 #include "naming.h"
+#include "unwritten.h"
 
 struct comm_exact;
 
@@ -73,9 +74,10 @@ const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exac
 
 /*
  * Emits a phase as an estimator emits a slice: each edge once, numbered calls summed
- * up, variance 0, ordered by key.  -ENOENT: no such phase; -ENOMEM.
+ * up, variance 0, ordered by key.  What *ret_unwritten points to is valid until the next call.
+ * -ENOENT: no such phase; -ENOMEM.
  */
-int comm_exact_slice(const struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
+int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
 
 #endif

@@ -51,11 +51,6 @@ struct comm_edge {
 	struct comm_strands strands, guess_strands;
 };
 
-/* Reads of data that was never seen to be written: their writer is unknown. */
-struct comm_unwritten {
-	double bytes, first_bytes;
-};
-
 typedef void comm_edge_fn(void *ctx, const struct comm_edge *edge);
 
 #endif

@@ -37,6 +37,7 @@ void comm_rollup_deinit(struct comm_rollup *rollup)
 		comm_edge_table_deinit(&rollup->open[i].cells);
 		comm_placements_deinit(&rollup->open[i].placements);
 		comm_origins_deinit(&rollup->open[i].origins);
+		comm_unwritten_ends_deinit(&rollup->open[i].unwritten);
 		comm_counts_deinit(&rollup->open[i].counts);
 		comm_cachelines_deinit(&rollup->open[i].cachelines);
 	}
@@ -48,6 +49,7 @@ static void forget(struct comm_rollup_open *open)
 	comm_edge_table_clear(&open->cells);
 	comm_placements_clear(&open->placements);
 	comm_origins_clear(&open->origins);
+	comm_unwritten_ends_clear(&open->unwritten);
 	comm_counts_clear(&open->counts);
 	comm_cachelines_clear(&open->cachelines);
 	memset(&open->info, 0, sizeof(open->info));
@@ -181,6 +183,8 @@ static int fold(struct comm_rollup_open *open, size_t keep, size_t more_than)
 		comm_placements_fold(&open->placements, keep, folded);
 	if (open->origins.n > more_than)
 		comm_origins_fold(&open->origins, keep, folded);
+	if (open->unwritten.n > more_than)
+		comm_unwritten_ends_fold(&open->unwritten, keep, folded);
 	if (open->counts.n > more_than)
 		comm_counts_fold(&open->counts, keep, folded);
 	if (open->cachelines.n_uses > more_than)
@@ -209,6 +213,9 @@ static int close_level(struct comm_rollup *rollup, int level)
 	comm_origins_sort(&open->origins);
 	open->info.origin = open->origins.origin;
 	open->info.n_origins = open->origins.n;
+	comm_unwritten_ends_sort(&open->unwritten);
+	open->info.unwritten.end = open->unwritten.end;
+	open->info.unwritten.n_ends = open->unwritten.n;
 	comm_counts_sort(&open->counts);
 	open->info.count = open->counts.count;
 	open->info.n_counts = open->counts.n;
@@ -330,6 +337,8 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 					  info->placement[i].cpu, info->placement[i].samples);
 	for (size_t i = 0; i < info->n_origins && !err; i++)
 		err = comm_origins_add(&open->origins, &info->origin[i]);
+	for (size_t i = 0; i < info->unwritten.n_ends && !err; i++)
+		err = comm_unwritten_ends_add(&open->unwritten, &info->unwritten.end[i]);
 	for (size_t i = 0; i < info->n_counts && !err; i++)
 		err = comm_counts_add(&open->counts, &info->count[i]);
 	for (size_t i = 0; info->cachelines && i < info->cachelines->n_lines && !err; i++)

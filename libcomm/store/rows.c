@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "rows.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schema.h"
@@ -26,6 +28,8 @@ static const struct {
 	{offsetof(struct comm_rows, put_origin),
 	 "INSERT INTO origin (run, slice, thread, context, object, source, samples, loads,"
 	 " timed_loads, timed_cycles) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
+	{offsetof(struct comm_rows, put_unwritten),
+	 "INSERT INTO unwritten (run, slice, ends) VALUES (?1,?2,?3)"},
 	{offsetof(struct comm_rows, put_count),
 	 "INSERT INTO count (run, slice, thread, region, counter, value, enabled_ns, running_ns)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
@@ -41,6 +45,8 @@ static const struct {
 	 "DELETE FROM placement WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_origins),
 	 "DELETE FROM origin WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_unwritten),
+	 "DELETE FROM unwritten WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_counts),
 	 "DELETE FROM count WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_cachelines),
@@ -206,6 +212,29 @@ static int put_origins(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
+static int put_unwritten(struct comm_rows *rows, int64_t run_id, int64_t slice,
+			 const struct comm_unwritten *unwritten)
+{
+	sqlite3_stmt *s = rows->put_unwritten;
+	uint8_t *ends;
+	int err;
+
+	if (!unwritten->n_ends)
+		return 0;
+	ends = reallocarray(NULL, unwritten->n_ends, COMM_UNWRITTEN_PACKED);
+	if (!ends)
+		return -ENOMEM;
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	sqlite3_bind_blob64(s, 3, ends,
+			    comm_unwritten_pack(unwritten->end, unwritten->n_ends, ends),
+			    SQLITE_STATIC);
+	err = run(rows, s);
+	sqlite3_bind_null(s, 3);
+	free(ends);
+	return err;
+}
+
 static int put_counts(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		      const struct comm_count *count, size_t n)
 {
@@ -308,6 +337,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	if (!err)
 		err = put_origins(rows, run_id, slice, info->origin, info->n_origins);
 	if (!err)
+		err = put_unwritten(rows, run_id, slice, &info->unwritten);
+	if (!err)
 		err = put_counts(rows, run_id, slice, info->count, info->n_counts);
 	if (!err)
 		err = put_cachelines(rows, run_id, slice, info->cachelines);
@@ -318,11 +349,11 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 8 };
-	sqlite3_stmt *const all[N_ALL] = {rows->drop_cacheline_uses, rows->drop_cachelines,
-					  rows->drop_counts,	     rows->drop_origins,
-					  rows->drop_placements,     rows->drop_losses,
-					  rows->drop_slice,	     rows->drop_edges};
+	enum { N_ALL = 9 };
+	sqlite3_stmt *const all[N_ALL] = {
+		rows->drop_cacheline_uses, rows->drop_cachelines, rows->drop_counts,
+		rows->drop_unwritten,	   rows->drop_origins,	  rows->drop_placements,
+		rows->drop_losses,	   rows->drop_slice,	  rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

@@ -199,6 +199,11 @@ static const char version_7[] = "ALTER TABLE run ADD COLUMN floor REAL NOT NULL 
  * are any, of unwritten_bytes, those of an edge of its bytes without guesses and, if there are
  * any, of guess_bytes.  0 and empty: in narrower slices, and older ones.
  *
+ * An unwritten is what a slice's reading ends (thread, context, object) read of data that was never
+ * seen to be written, as unwritten.h packs it: a row for each end would make a store an eighth
+ * larger.  Of the slice's unwritten_bytes, what is missing there is of ends that are not known, as
+ * all of it is of older slices.  Wider slices hold the sums.
+ *
  * What drawn_variance has was part of an edge's variance in older rows (edge.h).
  */
 static const char version_8[] =
@@ -225,6 +230,8 @@ static const char version_8[] =
 	" object INTEGER NOT NULL, offset INTEGER NOT NULL,"
 	" bursts INTEGER NOT NULL, accesses REAL NOT NULL,"
 	" PRIMARY KEY (run, slice, datum, thread, context, size_bytes, writes)) WITHOUT ROWID;"
+	"CREATE TABLE unwritten ("
+	" slice INTEGER PRIMARY KEY, run INTEGER NOT NULL, ends BLOB NOT NULL);"
 	"CREATE TABLE type ("
 	" id INTEGER PRIMARY KEY,"
 	" name TEXT NOT NULL, field TEXT NOT NULL, offset INTEGER NOT NULL,"

@@ -51,6 +51,7 @@ struct comm_store {
 	struct comm_edge_table cells;
 	struct comm_placements placements;
 	struct comm_origins origins;
+	struct comm_unwritten_ends unwritten;
 	struct comm_counts counts;
 	struct comm_cachelines cachelines;
 	uint64_t quota_bytes;
@@ -321,6 +322,7 @@ void comm_store_close(struct comm_store *store)
 	comm_edge_table_deinit(&store->cells);
 	comm_placements_deinit(&store->placements);
 	comm_origins_deinit(&store->origins);
+	comm_unwritten_ends_deinit(&store->unwritten);
 	comm_counts_deinit(&store->counts);
 	comm_cachelines_deinit(&store->cachelines);
 	ballast_remove(store);
@@ -561,6 +563,34 @@ static int take_origins(struct comm_store *store, struct comm_slice_info *info,
 	return err;
 }
 
+static int take_unwritten(struct comm_store *store, struct comm_slice_info *info,
+			  const struct comm_naming *naming)
+{
+	struct comm_unwritten *unwritten = &info->unwritten;
+	int err = 0;
+
+	comm_unwritten_ends_clear(&store->unwritten);
+	for (size_t i = 0; i < unwritten->n_ends && !err; i++) {
+		struct comm_unwritten_end end = unwritten->end[i];
+
+		if (!isfinite(end.bytes) || !isfinite(end.first_bytes))
+			continue;
+		end.thread = comm_naming_thread(naming, end.thread);
+		err = comm_dictionary_context(&store->dict, naming, end.site, &end.site);
+		if (!err)
+			err = comm_dictionary_object(&store->dict, naming, end.object, &end.object);
+		if (!err)
+			err = comm_unwritten_ends_add(&store->unwritten, &end);
+	}
+	if (!err)
+		comm_unwritten_ends_fold(&store->unwritten, store->row_cap,
+					 &info->loss[COMM_LOSS_CELLS]);
+	comm_unwritten_ends_sort(&store->unwritten);
+	unwritten->end = store->unwritten.end;
+	unwritten->n_ends = store->unwritten.n;
+	return err;
+}
+
 static int take_counts(struct comm_store *store, struct comm_slice_info *info,
 		       const struct comm_naming *naming)
 {
@@ -647,6 +677,8 @@ static int write_slice(struct comm_store *store, void *ctx)
 		err = take_placements(store, &info, naming);
 	if (!err)
 		err = take_origins(store, &info, naming);
+	if (!err)
+		err = take_unwritten(store, &info, naming);
 	if (!err)
 		err = take_counts(store, &info, naming);
 	if (!err)

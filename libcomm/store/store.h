@@ -17,6 +17,7 @@
 #include "naming.h"
 #include "origin.h"
 #include "placement.h"
+#include "unwritten.h"
 
 struct comm_store;
 
@@ -25,7 +26,7 @@ enum { COMM_LABEL_BYTES = 100 };
 struct comm_store_config {
 	const char *path;
 	uint64_t quota_bytes; /* 0: none */
-	/* Most edges, placements, ends with origins, counts and uses of lines of a slice. */
+	/* Most edges, placements, reading ends of a kind, counts and uses of lines of a slice. */
 	uint32_t row_cap;
 	uint64_t detail_ns; /* full detail kept that long, then rolled up */
 	uint64_t rollup_ns; /* width of a rolled-up slice */
@@ -55,7 +56,7 @@ struct comm_slice_info {
 	uint64_t bursts;  /* bursts with at least one access */
 	uint64_t accesses;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
-	struct comm_unwritten unwritten;
+	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
 	uint64_t loss[COMM_LOSS_MAX];
 	/* Of a wide slice: how many parts its strands are made of, and these (schema.c); else 0. */
 	uint64_t parts;

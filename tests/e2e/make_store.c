@@ -388,6 +388,7 @@ int main(int argc, char **argv)
 	struct comm_store *store;
 	struct flow flow[256];
 	struct comm_edge edge[256];
+	struct comm_unwritten_end ends[256];
 	struct comm_origin origin[2] = {0};
 	struct comm_placement placement[8];
 	struct comm_cachelines cachelines = {0};
@@ -464,7 +465,7 @@ int main(int argc, char **argv)
 			.handler_ns = 12 * MS,
 			.daemon_ns = 9 * MS,
 			.target_ns = 2500 * MS,
-			.unwritten = {61e6 * load, 30e6 * load},
+			.unwritten = {.bytes = 61e6 * load, .first_bytes = 30e6 * load},
 			.loss = {[COMM_LOSS_BUDGET] = s == 0,
 				 [COMM_LOSS_NO_TEXT] = s % 3 == 0,
 				 [COMM_LOSS_LATE] = s % 20 == 0,
@@ -491,6 +492,14 @@ int main(int argc, char **argv)
 			slice.n_counts = slice.n_counters = 1;
 			slice.counter = &frames_counter;
 		}
+		/* As much of what nobody was seen to write at each reading end. */
+		for (size_t i = 0; i < n; i++)
+			ends[i] = (struct comm_unwritten_end){
+				flow[i].dst_thread, flow[i].dst_site, flow[i].object,
+				slice.unwritten.bytes / (double)n,
+				slice.unwritten.first_bytes / (double)n};
+		slice.unwritten.end = ends;
+		slice.unwritten.n_ends = n;
 		if (!strcmp(argv[1], "precise")) {
 			slice.origin = origin;
 			slice.n_origins = 2;

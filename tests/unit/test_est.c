@@ -142,6 +142,35 @@ static void test_unwritten(void **state)
 	ops->destroy(est);
 }
 
+/* Whoever reads what nobody writes is known. */
+static void test_unwritten_ends(void **state)
+{
+	(void)state;
+	for (size_t e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		void *est = est_new(ops);
+		struct comm_unwritten u;
+		struct result r;
+
+		for (uint32_t i = 0; i < 100; i++)
+			feed_exact(ops, est, i * 1000000 + 1, 1 + i % 4 / 3,
+				   access_at(base + 64 * i, COMM_ACCESS_READ, 0));
+		u = slice(ops, est, &r);
+		assert_true(u.bytes > 0);
+		assert_int_equal(u.n_ends, 2);
+		for (uint32_t i = 0; i < 2; i++) {
+			assert_true(u.end[i].site == SITE_R && u.end[i].object == 1);
+			assert_int_equal(u.end[i].thread, 1 + i);
+		}
+		/* Three times as much, if parts of it were not guesses. */
+		assert_true(u.end[0].bytes > u.end[1].bytes);
+		/* The next slice has no reads. */
+		u = slice(ops, est, &r);
+		assert_true(u.n_ends == 0 && u.bytes == 0);
+		ops->destroy(est);
+	}
+}
+
 /* A reuse inside of a burst needs no estimate. */
 static void test_self(void **state)
 {
@@ -575,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_one_edge),
 		cmocka_unit_test(test_bursts_of_accesses),
 		cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_unwritten_ends),
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_sched),
 		cmocka_unit_test(test_range),

@@ -216,7 +216,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 							    {COMM_ID_OTHER, 5, 100}};
 		struct comm_slice_info info = {.start_ns = i * SECOND,
 					       .end_ns = (i + 1) * SECOND,
-					       .unwritten = {50, 20},
+					       .unwritten = {.bytes = 50, .first_bytes = 20},
 					       .placement = placements,
 					       .n_placements = with_cpus ? 5 : 0};
 

@@ -92,7 +92,7 @@ static int setup(void **state)
 					       .handler_ns = 6000000,
 					       .daemon_ns = 4000000,
 					       .target_ns = 2 * SECOND,
-					       .unwritten = {50, 20},
+					       .unwritten = {.bytes = 50, .first_bytes = 20},
 					       .loss = {[COMM_LOSS_RING] = i == 2 ? 7 : 0}};
 		struct comm_naming naming = made_naming(names);
 

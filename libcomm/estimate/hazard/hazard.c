@@ -47,6 +47,7 @@
 #include "region.h"
 #include "touch.h"
 #include "unseen.h"
+#include "unwritten_sums.h"
 #include "watch_next.h"
 #include "weight.h"
 #include "window.h"
@@ -88,7 +89,7 @@ struct hazard {
 	struct comm_affinities *affinities;
 	struct comm_affinities *far; /* the same of shares of the whole object */
 	struct comm_reads_per_write *reads_per_write;
-	struct comm_unwritten unwritten;
+	struct comm_unwritten_sums unwritten;
 	struct comm_touches *touches;
 	struct comm_unseen *unseen;
 	struct comm_pairs *pairs;
@@ -126,6 +127,7 @@ static void hazard_destroy(void *est)
 	comm_touches_destroy(h->touches);
 	comm_unseen_destroy(h->unseen);
 	comm_compete_destroy(h->compete);
+	comm_unwritten_sums_deinit(&h->unwritten);
 	free(h);
 }
 
@@ -154,6 +156,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 		hazard_destroy(h);
 		return -ENOMEM;
 	}
+	comm_unwritten_sums_init(&h->unwritten, memory / 16);
 	h->regions = comm_write_profile_regions(h->profile);
 	*ret = h;
 	return 0;
@@ -500,8 +503,9 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 	if (far)
 		part *= comm_unseen_guess(h->unseen, b, r, r->bytes * part, r->bytes * part * first,
 					  h->edges);
-	h->unwritten.bytes += part * r->bytes;
-	h->unwritten.first_bytes += part * r->bytes * first;
+	comm_unwritten_sums_add(&h->unwritten, &(struct comm_unwritten_end){
+						       b->thread, r->site, r->object,
+						       part * r->bytes, part * r->bytes * first});
 }
 
 static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
@@ -815,8 +819,7 @@ static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge
 		n++;
 	hazard_estimate(h, n);
 	comm_edge_sums_emit(h->edges, emit, ctx);
-	*ret_unwritten = h->unwritten;
-	h->unwritten = (struct comm_unwritten){0};
+	comm_unwritten_sums_take(&h->unwritten, ret_unwritten);
 	return 0;
 }
 
@@ -829,7 +832,9 @@ static uint64_t hazard_thinned(const void *est)
 
 static uint64_t hazard_folded(const void *est)
 {
-	return comm_edge_sums_folded(((const struct hazard *)est)->edges);
+	const struct hazard *h = est;
+
+	return comm_edge_sums_folded(h->edges) + h->unwritten.folded;
 }
 
 /*

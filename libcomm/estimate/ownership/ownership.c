@@ -37,6 +37,7 @@
 #include "nest.h"
 #include "touch.h"
 #include "trust.h"
+#include "unwritten_sums.h"
 #include "weight.h"
 #include "window.h"
 
@@ -53,7 +54,7 @@ struct ownership {
 	struct comm_before *before;
 	struct comm_touches *touches;
 	struct comm_edge_sums *edges;
-	struct comm_unwritten unwritten;
+	struct comm_unwritten_sums unwritten;
 	uint32_t granularity_bytes;
 	uint32_t n_bursts; /* estimated so far: the window's i-th has number n_bursts + 1 + i */
 	uint64_t thinned;
@@ -76,6 +77,7 @@ static void ownership_destroy(void *est)
 	comm_before_destroy(o->before);
 	comm_touches_destroy(o->touches);
 	comm_edge_sums_destroy(o->edges);
+	comm_unwritten_sums_deinit(&o->unwritten);
 	free(o);
 }
 
@@ -99,6 +101,7 @@ static int ownership_create(const struct comm_est_config *config, void **ret)
 		ownership_destroy(o);
 		return -ENOMEM;
 	}
+	comm_unwritten_sums_init(&o->unwritten, memory / 16);
 	comm_window_pace(o->window, OWNERSHIP_READS_PER_S);
 	*ret = o;
 	return 0;
@@ -285,7 +288,9 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	if (comm_touches_none(o->touches))
 		share = comm_before_shares(o->before, r->datum, first_ns, &n);
 	if (!share)
-		o->unwritten.bytes += bytes;
+		comm_unwritten_sums_add(
+			&o->unwritten,
+			&(struct comm_unwritten_end){b->thread, r->site, r->object, bytes, 0});
 	for (uint32_t i = 0; share && i < n; i++)
 		if (share[i] >= OWNERSHIP_SMALL)
 			comm_edge_sums_add(o->edges,
@@ -421,8 +426,7 @@ static int ownership_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_e
 		n++;
 	ownership_estimate(o, n);
 	comm_edge_sums_emit(o->edges, emit, ctx);
-	*ret_unwritten = o->unwritten;
-	o->unwritten = (struct comm_unwritten){0};
+	comm_unwritten_sums_take(&o->unwritten, ret_unwritten);
 	return 0;
 }
 
@@ -435,7 +439,9 @@ static uint64_t ownership_thinned(const void *est)
 
 static uint64_t ownership_folded(const void *est)
 {
-	return comm_edge_sums_folded(((const struct ownership *)est)->edges);
+	const struct ownership *o = est;
+
+	return comm_edge_sums_folded(o->edges) + o->unwritten.folded;
 }
 
 /* Not fitted: that of nearest, not to promise too much (docs/accuracy.md says why). */
