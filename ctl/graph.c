@@ -279,6 +279,7 @@ int ctl_graph(int argc, char **argv)
 		options.query.top = options.drawing->top;
 	if (!options.has_min_share)
 		options.query.min_share = options.drawing->min_share_pct / 100;
+	options.query.unwritten = !strcmp(options.drawing->name, "json");
 	for (size_t i = 0; i < options.n_runs && !code; i++)
 		code = add_run(&options, &panels, options.run[i]);
 	if (!options.n_runs)

@@ -235,6 +235,7 @@ int ctl_report(int argc, char **argv)
 	if (!options.has_min_share)
 		options.query.min_share = options.form->min_share_pct / 100;
 	options.query.resolved = options.form->resolved && !options.all;
+	options.query.unwritten = options.query.totals || options.form == ctl_form_find("json");
 	if (options.call_tree)
 		set_path(&options.query, tree_by);
 	code = ctl_open(options.store, &reader, NULL);

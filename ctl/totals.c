@@ -33,10 +33,12 @@ static double both(const struct comm_report_total *total)
 	return total->all_written.bytes + total->all_read.bytes;
 }
 
-/* Bytes read for each one written; of what writes nothing they are without end. */
+/* Bytes read for each one written; of what only reads they are without end. */
 static double ratio(const struct comm_report_total *total)
 {
-	return total->written.bytes > 0 ? total->read.bytes / total->written.bytes : INFINITY;
+	if (total->written.bytes > 0)
+		return total->read.bytes / total->written.bytes;
+	return total->read.bytes > 0 ? INFINITY : 0;
 }
 
 static double per_s(const struct comm_report *report, const struct comm_report_total *total)
@@ -79,12 +81,21 @@ static int compare(const void *pa, const void *pb, void *order)
 	return compare_place(pa, pb);
 }
 
-static bool is_shown(const struct comm_query *query, const struct comm_report_total *total)
+/* Of what it read, whose writer was not seen. */
+static double unseen(const struct comm_report_total *total)
+{
+	return total->node.unwritten_bytes + total->node.guess_bytes;
+}
+
+static bool is_shown(const struct comm_query *query, const struct comm_report *report,
+		     const struct comm_report_total *total)
 {
 	double most = fmax(total->all_written.share, total->all_read.share);
+	double all_unseen = total->all_unwritten_bytes + total->all_guess_bytes;
 
-	return most >= query->min_share &&
-	       (!query->resolved || total->all_written.resolved || total->all_read.resolved);
+	return (most >= query->min_share &&
+		(!query->resolved || total->all_written.resolved || total->all_read.resolved)) ||
+	       (all_unseen > 0 && all_unseen >= query->min_share * report->read_bytes);
 }
 
 /*
@@ -108,7 +119,7 @@ static int choose(const struct comm_query *query, const struct comm_report *repo
 		const struct comm_report_total *total = comm_report_total_at(report, i);
 
 		ret->is_tree |= total->around != SIZE_MAX;
-		shown[i] = is_shown(query, total) &&
+		shown[i] = is_shown(query, report, total) &&
 			   (total->around == SIZE_MAX || shown[total->around]);
 		if (shown[i])
 			ret->total[ret->n++] = total;
@@ -160,12 +171,12 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 {
 	bool between = report->by->between;
 	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER], d[CTL_NUMBER];
-	char per_written[CTL_NUMBER];
+	char e[CTL_NUMBER], per_written[CTL_NUMBER];
 
-	printf("%*s %*s %8s %12s %12s\n", NAME_COLUMNS + INDENT + VOLUME_COLUMNS,
+	printf("%*s %*s %8s %12s %12s %12s\n", NAME_COLUMNS + INDENT + VOLUME_COLUMNS,
 	       between ? "read from it" : "written for others", VOLUME_COLUMNS,
 	       between ? "written to it" : "read of others", "ratio", "per second",
-	       between ? "" : "of itself");
+	       between ? "" : "of itself", "not seen");
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 		const struct comm_node *node = &total->node;
@@ -177,11 +188,12 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 		snprintf(per_written, sizeof(per_written), "%.2g", ratio(total));
 		printf("%s %-*s", total->intensive ? "*" : " ", NAME_COLUMNS,
 		       ctl_clean(name, sizeof(name), name, NAME_COLUMNS));
-		printf(" %*s %*s %8s %10s/s %12s", VOLUME_COLUMNS, volume(a, &total->written),
+		printf(" %*s %*s %8s %10s/s %12s %12s", VOLUME_COLUMNS, volume(a, &total->written),
 		       VOLUME_COLUMNS, volume(b, &total->read),
 		       total->written.bytes > 0 ? per_written : "-",
 		       ctl_bytes(c, per_s(report, total)),
-		       total->own_bytes > 0 ? ctl_bytes(d, total->own_bytes) : "-");
+		       total->own_bytes > 0 ? ctl_bytes(d, total->own_bytes) : "-",
+		       unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-");
 		print_partner("->", total->reader);
 		print_partner("<-", total->writer);
 		putchar('\n');
@@ -191,16 +203,19 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 static void print_tree(const struct chosen *chosen)
 {
 	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER + 2],
-		d[CTL_NUMBER + 2];
+		d[CTL_NUMBER + 2], e[CTL_NUMBER];
 
-	printf("%*s %*s %*s %*s\n", VOLUME_COLUMNS, "written, with all", VOLUME_COLUMNS,
-	       "by itself", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself");
+	printf("%*s %*s %*s %*s %12s\n", VOLUME_COLUMNS, "written, with all", VOLUME_COLUMNS,
+	       "by itself", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself",
+	       "not seen");
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 
-		printf("%*s %*s %*s %*s %*s%s%s\n", VOLUME_COLUMNS, volume(a, &total->all_written),
-		       VOLUME_COLUMNS, volume(b, &total->written), VOLUME_COLUMNS,
-		       volume(c, &total->all_read), VOLUME_COLUMNS, volume(d, &total->read),
+		printf("%*s %*s %*s %*s %12s %*s%s%s\n", VOLUME_COLUMNS,
+		       volume(a, &total->all_written), VOLUME_COLUMNS, volume(b, &total->written),
+		       VOLUME_COLUMNS, volume(c, &total->all_read), VOLUME_COLUMNS,
+		       volume(d, &total->read),
+		       unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-",
 		       (int)(1 + INDENT * total->depth), "", total->intensive ? "*" : "",
 		       ctl_clean(name, sizeof(name), name_of(chosen, total), NAME_BYTES));
 	}
@@ -235,6 +250,10 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		 report->exact ? "" : " ? marks what is not resolved.",
 		 report->exact ? "" : " Intervals are those of edges.");
 	puts(line);
+	puts(report->exact ? "Not seen is what was read and never written by the program: "
+			     "constants, files."
+			   : "Not seen is what was read without its writer being seen; it has no "
+			     "interval.");
 	if (chosen->left_out)
 		printf("%zu more are left out: smaller%s (--top 0, --min-share 0%s)\n",
 		       chosen->left_out, query->resolved ? ", or not resolved" : "",
@@ -244,6 +263,10 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 #define CSV_VOLUME(name)                                                                 \
 	name "_bytes," name "_low," name "_high," name "_share," name "_share_low," name \
 	     "_share_high," name "_samples," name "_resolved"
+
+#define CSV_REST                                                                         \
+	",own_bytes,per_second,ratio,reader,reader_bytes,writer,writer_bytes,intensive," \
+	"unwritten_bytes,guess_bytes,all_unwritten_bytes,all_guess_bytes"
 
 static void csv_volume(const struct comm_report_volume *volume)
 {
@@ -257,12 +280,7 @@ static void print_csv(const struct comm_query *query, const struct comm_report *
 {
 	(void)query;
 	puts("id,within,depth,kind,name,module,tid," CSV_VOLUME("written") "," CSV_VOLUME(
-		"read") "," CSV_VOLUME("all_written") "," CSV_VOLUME("all_read") ",own_bytes,per_"
-										 "second,ratio,"
-										 "reader,reader_"
-										 "bytes,writer,"
-										 "writer_bytes,"
-										 "intensive");
+		"read") "," CSV_VOLUME("all_written") "," CSV_VOLUME("all_read") CSV_REST);
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 		const struct comm_node *node = &total->node;
@@ -291,7 +309,9 @@ static void print_csv(const struct comm_query *query, const struct comm_report *
 		ctl_csv_field(stdout, total->reader ? total->reader->name : "");
 		printf(",%.10g,", total->reader_bytes);
 		ctl_csv_field(stdout, total->writer ? total->writer->name : "");
-		printf(",%.10g,%d\n", total->writer_bytes, total->intensive);
+		printf(",%.10g,%d,%.10g,%.10g,%.10g,%.10g\n", total->writer_bytes, total->intensive,
+		       node->unwritten_bytes, node->guess_bytes, total->all_unwritten_bytes,
+		       total->all_guess_bytes);
 	}
 }
 
@@ -345,6 +365,12 @@ static void json_total(struct ctl_json *json, const struct comm_report *report,
 		json_volume(json, "all_read", &total->all_read);
 	}
 	ctl_json_double(json, "own_bytes", total->own_bytes);
+	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
+	ctl_json_double(json, "guess_bytes", node->guess_bytes);
+	if (chosen->is_tree) {
+		ctl_json_double(json, "all_unwritten_bytes", total->all_unwritten_bytes);
+		ctl_json_double(json, "all_guess_bytes", total->all_guess_bytes);
+	}
 	ctl_json_double(json, "per_second", per_s(report, total));
 	ctl_json_double(json, "ratio", ratio(total));
 	json_partner(json, "reader", total->reader, total->reader_bytes);

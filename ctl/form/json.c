@@ -102,10 +102,13 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 		ctl_json_string(json, "module", node->module);
 		ctl_json_string(json, "build_id", node->build_id);
 		ctl_json_count(json, "size_bytes", node->size_bytes);
-		ctl_json_string(json, "main_writer",
-				comm_report_node_at(report, node->main_writer)->id);
-		ctl_json_string(json, "main_reader",
-				comm_report_node_at(report, node->main_reader)->id);
+		/* What nobody was seen to write has no pair. */
+		if (node->main_bytes > 0) {
+			ctl_json_string(json, "main_writer",
+					comm_report_node_at(report, node->main_writer)->id);
+			ctl_json_string(json, "main_reader",
+					comm_report_node_at(report, node->main_reader)->id);
+		}
 		ctl_json_double(json, "main_bytes", node->main_bytes);
 		ctl_json_count(json, "tgid", node->tgid);
 		ctl_json_count(json, "tid", node->tid);
@@ -133,6 +136,8 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 	}
 	ctl_json_double(json, "written_bytes", node->written_bytes);
 	ctl_json_double(json, "read_bytes", node->read_bytes);
+	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
+	ctl_json_double(json, "guess_bytes", node->guess_bytes);
 	ctl_json_close(json, '}');
 }
 
@@ -172,8 +177,10 @@ void ctl_form_json_members(struct ctl_json *json, const struct comm_report *repo
 	print_account(json, report);
 	ctl_json_open(json, "nodes", '[');
 	for (size_t i = 0; i < report->n_nodes; i++) {
-		if (!used || used[i])
-			print_node(json, report, comm_report_node_at(report, i));
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (!used || used[i] || node->unwritten_bytes > 0 || node->guess_bytes > 0)
+			print_node(json, report, node);
 	}
 	ctl_json_close(json, ']');
 	ctl_json_open(json, "edges", '[');

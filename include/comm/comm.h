@@ -194,6 +194,11 @@ struct comm_query {
 	 * comm_report_total_at(); by "path" these make a call tree.
 	 */
 	uint64_t totals;
+	/*
+	 * Nonzero: nodes also say how much of what they read has no known writer, and those are
+	 * nodes, too, of which nothing else is known.
+	 */
+	uint64_t unwritten;
 };
 
 #ifdef __cplusplus
@@ -268,6 +273,13 @@ struct comm_node {
 	uint64_t from_ns, to_ns;
 	const char *call_source; /* LINE: where the inlined function is called, "" when unknown */
 	uint32_t call_line;
+	/*
+	 * With query->unwritten: what the node read whose writer was not seen, or would be a guess.
+	 * Over all nodes they add up to the report's, unless a filter takes a part; where data
+	 * objects or types stand between the nodes, once over these and once over the readers.
+	 * They have no interval.
+	 */
+	double unwritten_bytes, guess_bytes;
 };
 
 struct comm_report_edge {
@@ -426,6 +438,8 @@ struct comm_report_total {
 	const struct comm_node *reader, *writer; /* with the most bytes; NULL: there is none */
 	double reader_bytes, writer_bytes;
 	bool intensive; /* written or read: resolved, and share_low is at least 5 % */
+	/* With query->unwritten, as of the node; all: including the nodes within it. */
+	double all_unwritten_bytes, all_guess_bytes;
 };
 
 struct comm_report {

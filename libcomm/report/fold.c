@@ -69,6 +69,8 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	/* A filter by site or object takes parts of what threads hand over, which may be drawn. */
 	fold->drawn = !fold->own.by_thread || query->function || query->object;
 	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
+	if (!code && query->unwritten)
+		code = comm_unseen_nodes_init(&fold->unseen, reader->db, whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
@@ -83,6 +85,7 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_edge_table_deinit(&fold->selfs);
 	comm_account_deinit(&fold->account);
 	comm_mixes_deinit(&fold->mixes);
+	comm_unseen_nodes_deinit(&fold->unseen);
 	free(fold->seen);
 	memset(fold, 0, sizeof(*fold));
 }
@@ -348,9 +351,11 @@ static int add_part(struct comm_fold *fold, uint32_t from, const struct comm_sha
 }
 
 /* Takes the guesses out of a row: nobody was seen to write what they are about. */
-static int drop_guess(struct comm_fold *fold, struct comm_edge *row)
+static int drop_guess(struct comm_fold *fold, const struct comm_shares *between,
+		      const struct comm_shares *to, struct comm_edge *row)
 {
 	double guess = row->guess_bytes;
+	int code;
 
 	if (fold->query->guess)
 		return 0;
@@ -359,8 +364,10 @@ static int drop_guess(struct comm_fold *fold, struct comm_edge *row)
 	fold->report->guess_bytes += guess;
 	if (!(guess > 0))
 		return 0;
-	return comm_account_add(&fold->account, COMM_PART_UNSEEN, row->object, guess,
-				&fold->guess_at);
+	code = comm_unseen_nodes_guess(fold, between, to, guess);
+	return code ? code
+		    : comm_account_add(&fold->account, COMM_PART_UNSEEN, row->object, guess,
+				       &fold->guess_at);
 }
 
 static int add_unasked(struct comm_fold *fold, const struct comm_edge *row)
@@ -417,7 +424,7 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	if (!code && !wanted)
 		return add_unasked(fold, row);
 	if (!code)
-		code = drop_guess(fold, row);
+		code = drop_guess(fold, between, &to, row);
 	if (code || !(row->bytes > 0))
 		return code;
 	if (fold->across && row->src_thread == row->dst_thread &&
@@ -457,8 +464,7 @@ static int order_edges(const void *pa, const void *pb, void *query)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Finds the node with that id, or makes it; *ret is its index. */
-static int node_of(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
+int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
 {
 	struct comm_edge *cell, key = {.src_thread = is_end, .dst_thread = id};
 	struct comm_report *report = fold->report;
@@ -520,12 +526,12 @@ bool comm_fold_is_end(const struct comm_edge *edge, bool writer)
 
 int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
 {
-	return node_of(fold, comm_fold_is_end(edge, true), edge->src_thread, ret);
+	return comm_fold_node(fold, comm_fold_is_end(edge, true), edge->src_thread, ret);
 }
 
 int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
 {
-	return node_of(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
+	return comm_fold_node(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
 }
 
 /* Of the edges that are not resolved: when they would be. */
@@ -728,11 +734,11 @@ static int find_main_pairs(struct comm_fold *fold)
 	for (size_t i = 0; i < fold->pairs.n && !code; i++) {
 		const struct comm_edge *pair = &fold->pairs.edge[i];
 
-		code = node_of(fold, false, pair->object, &between);
+		code = comm_fold_node(fold, false, pair->object, &between);
 		if (!code)
-			code = node_of(fold, true, pair->src_thread, &writer);
+			code = comm_fold_node(fold, true, pair->src_thread, &writer);
 		if (!code)
-			code = node_of(fold, true, pair->dst_thread, &reader);
+			code = comm_fold_node(fold, true, pair->dst_thread, &reader);
 		if (code || pair->bytes <= nodes[between].main_bytes)
 			continue;
 		nodes[between].main_writer = writer;
@@ -751,6 +757,8 @@ int comm_fold_finish(struct comm_fold *fold)
 	code = make_edges(fold, &making);
 	if (!code)
 		code = find_main_pairs(fold);
+	if (!code)
+		code = comm_unseen_nodes_finish(fold);
 	if (!code && fold->query->totals)
 		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);

@@ -14,6 +14,7 @@
 #include "mix.h"
 #include "report.h"
 #include "slices.h"
+#include "unseen_nodes.h"
 
 struct comm_fold {
 	const struct comm_query *query;
@@ -47,7 +48,8 @@ struct comm_fold {
 	struct comm_mixes mixes;      /* of edges */
 	size_t end;		      /* of the current row, for mixes */
 	struct comm_edge_table
-		selfs;		     /* with totals: what nodes read of themselves, by dst_thread */
+		selfs; /* with totals: what nodes read of themselves, by dst_thread */
+	struct comm_unseen_nodes unseen;
 	struct comm_fold_seen *seen; /* one per group */
 	size_t n_seen;
 };
@@ -90,7 +92,9 @@ uint32_t comm_fold_reads_of(struct comm_fold *fold, const struct comm_edge *edge
 int comm_fold_own(struct comm_fold *fold, uint32_t node, double *ret);
 /* Whether the writer or the reader of an edge is an end, not a node between. */
 bool comm_fold_is_end(const struct comm_edge *edge, bool writer);
-/* Index of the writer's or the reader's node. */
+/* Finds the node with that id, or makes it; *ret is its index. */
+int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret);
+/* The same of the writer's or the reader's node. */
 int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret);
 int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret);
 /* After the last row: makes the report's edges and nodes. */

@@ -224,6 +224,8 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 	struct comm_edge row = {0};
 	int rc, code = comm_fold_slice(&work->fold, slice);
 
+	if (!code)
+		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
 	sqlite3_bind_int64(rows, 2, slice->id);
 	while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
 		read_row(rows, by_time, &row);
@@ -321,7 +323,8 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, totals) + sizeof(uint64_t) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, unwritten) + sizeof(uint64_t) ==
+		       sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

@@ -165,3 +165,10 @@ bool comm_filter_takes(const struct comm_filter *filter, const struct comm_edge 
 	       (has(&filter->threads, row->src_thread) || has(&filter->threads, row->dst_thread)) &&
 	       (has(&filter->contexts, row->src_site) || has(&filter->contexts, row->dst_site));
 }
+
+bool comm_filter_takes_read(const struct comm_filter *filter, uint32_t thread, uint32_t context,
+			    uint32_t object)
+{
+	return !filter->writers.has && has(&filter->threads, thread) &&
+	       has(&filter->contexts, context) && has(&filter->objects, object);
+}

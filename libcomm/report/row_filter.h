@@ -20,5 +20,8 @@ int comm_filter_open(struct comm_filter *filter, const struct comm_query *query,
 		     struct comm_reader *reader, int64_t run, char **err);
 void comm_filter_close(struct comm_filter *filter);
 bool comm_filter_takes(const struct comm_filter *filter, const struct comm_edge *row);
+/* The same of a read whose writer is not known: then none is taken by a filter by writer. */
+bool comm_filter_takes_read(const struct comm_filter *filter, uint32_t thread, uint32_t context,
+			    uint32_t object);
 
 #endif

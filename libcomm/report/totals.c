@@ -30,6 +30,7 @@ struct total {
 	double own_bytes[SUMS];		   /* of sum, that the reading threads wrote */
 	double reader_bytes, writer_bytes; /* of the largest edges */
 	const struct comm_edge *to_reader, *from_writer; /* these */
+	double unwritten_bytes, guess_bytes, all_unwritten_bytes, all_guess_bytes;
 	double size;
 	uint32_t child, next; /* index and one; in the tree */
 };
@@ -172,6 +173,22 @@ static int add_end(struct totals *totals, uint32_t id, enum sum_kind kind,
 	return code;
 }
 
+static int add_unseen(struct totals *totals, const struct comm_edge *unseen)
+{
+	uint32_t at;
+	int code = total_of(totals, unseen->dst_thread, &at);
+
+	if (code)
+		return code;
+	totals->total[at - 1].unwritten_bytes += unseen->bytes;
+	totals->total[at - 1].guess_bytes += unseen->guess_bytes;
+	for (; at; at = totals->total[at - 1].around) {
+		totals->total[at - 1].all_unwritten_bytes += unseen->bytes;
+		totals->total[at - 1].all_guess_bytes += unseen->guess_bytes;
+	}
+	return 0;
+}
+
 static void put_volume(const struct totals *totals, const struct total *total, enum sum_kind kind,
 		       bool is_other, struct comm_report_volume *ret)
 {
@@ -212,6 +229,10 @@ static int put(struct totals *totals, const struct total *from, struct comm_repo
 	put_volume(totals, from, ALL_READ, to->node.other, &to->all_read);
 	to->node.written_bytes = to->written.bytes;
 	to->node.read_bytes = to->read.bytes;
+	to->node.unwritten_bytes = from->unwritten_bytes;
+	to->node.guess_bytes = from->guess_bytes;
+	to->all_unwritten_bytes = from->all_unwritten_bytes;
+	to->all_guess_bytes = from->all_guess_bytes;
 	to->intensive = is_intensive(&to->written) || is_intensive(&to->read);
 	code = comm_fold_own(totals->fold, from->id, &to->own_bytes);
 	if (!code && from->to_reader) {
@@ -305,6 +326,9 @@ int comm_totals_make(struct comm_fold *fold, const struct comm_edge_table *edges
 		if (!code && !comm_fold_is_end(edge, false))
 			code = add_end(&totals, edge->dst_thread, READ, edge, &seen[i]);
 	}
+	for (size_t i = 0; i < fold->unseen.nodes.n && !code; i++)
+		if (!fold->unseen.nodes.edge[i].src_thread)
+			code = add_unseen(&totals, &fold->unseen.nodes.edge[i]);
 	if (!code)
 		code = make_tree(&totals, &first);
 	if (!code) {

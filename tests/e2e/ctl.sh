@@ -129,6 +129,22 @@ for by in thread function object line; do
 	  and .loss.unmapped == 240
 	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
 done
+# What nobody was seen to write adds up over all nodes that read, by whatever they are
+for by in thread function line object process role time; do
+	expect 0 "$ctl" report --store redis.db --json --by $by
+	jq -e '([.nodes[] | select(.kind != "object") | .unwritten_bytes] | add) / .range.unwritten_bytes - 1 | fabs < 1e-6' \
+		stdout >/dev/null || fail "report --json --by $by: unwritten bytes"
+	all=$(jq .range.unwritten_bytes stdout)
+	expect 0 "$ctl" report --store redis.db --totals --json --by $by
+	jq -e "([.totals[].unwritten_bytes] | add) / $all - 1 | fabs < 1e-6" stdout >/dev/null ||
+		fail "report --totals --json --by $by: unwritten bytes"
+done
+expect 0 "$ctl" report --store redis.db --json
+is "$(jq '[.nodes[] | select(.unwritten_bytes > 0 and .name != "(other)")] | length' stdout)" 7 "threads that read what nobody wrote"
+expect 0 "$ctl" report --store redis.db --totals --csv
+says stdout '^id,.*,unwritten_bytes,guess_bytes,'
+expect 0 "$ctl" report --store redis.db --totals
+says stdout 'not seen$'
 "$ctl" report --store redis.db --json --by-object >object.json
 expect 0 "$ctl" report --store redis.db --json --by object
 cmp -s stdout object.json || fail "--by object is not --by-object"

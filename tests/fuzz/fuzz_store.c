@@ -49,9 +49,12 @@ static void look_at(const struct comm_report *report)
 		    e->bytes < 0)
 			abort();
 	}
-	for (size_t i = 0; i < report->n_nodes; i++)
-		if (!comm_report_node_at(report, i)->id[0])
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (!node->id[0] || !(node->unwritten_bytes >= 0))
 			abort();
+	}
 }
 
 static void report(struct comm_reader *reader, const char *by, bool guess)
@@ -63,6 +66,7 @@ static void report(struct comm_reader *reader, const char *by, bool guess)
 	query.by = by;
 	query.guess = guess;
 	query.self = guess;
+	query.totals = query.unwritten = 1;
 	if (comm_reader_report(reader, &query, &ret, &err) == 0)
 		look_at(ret);
 	comm_report_free(ret);

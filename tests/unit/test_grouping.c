@@ -164,6 +164,18 @@ static struct comm_edge edge(uint32_t src, uint32_t src_site, uint32_t dst, uint
 				  .bursts = bursts};
 }
 
+/* That src wrote it is no finding. */
+static struct comm_edge guess(uint32_t src, uint32_t dst, uint32_t dst_site, uint32_t object)
+{
+	struct comm_edge ret = edge(src, COMM_ID_OTHER, dst, dst_site, object, 24, 1);
+
+	ret.guess_bytes = ret.bytes;
+	ret.guess_first_bytes = ret.first_bytes;
+	ret.variance = ret.first_variance = 0;
+	ret.level = COMM_LEVEL_OBJECT;
+	return ret;
+}
+
 static int make_store(struct made_store *made, struct made_ids (*make)(struct made_names *names),
 		      bool with_cpus)
 {
@@ -188,6 +200,7 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 		edge(m.worker_2, m.line_2, m.other_process, COMM_SITE_KERNEL, m.stack, 64, 1),
 		edge(m.main, m.line_1, COMM_ID_OTHER, 0, 0, 16, 1),
 		edge(COMM_ID_OTHER, 0, COMM_ID_OTHER, 0, 0, 32, 1),
+		guess(m.worker_1, m.worker_2, m.line_2, m.heap),
 	};
 	enum { N_EDGES = sizeof(edges) / sizeof(*edges) };
 	struct comm_naming naming = made_naming(names);
@@ -214,11 +227,16 @@ static int make_store(struct made_store *made, struct made_ids (*make)(struct ma
 							    {m.worker_1, i ? 7 : 0, 5},
 							    {m.worker_2, 2, 10},
 							    {COMM_ID_OTHER, 5, 100}};
-		struct comm_slice_info info = {.start_ns = i * SECOND,
-					       .end_ns = (i + 1) * SECOND,
-					       .unwritten = {.bytes = 50, .first_bytes = 20},
-					       .placement = placements,
-					       .n_placements = with_cpus ? 5 : 0};
+		/* The last is of a site that no edge has; of 5 bytes nobody knows who read them. */
+		const struct comm_unwritten_end ends[] = {{m.main, m.line_1, m.counter, 20, 10},
+							  {m.worker_1, m.line_3, m.heap, 15, 5},
+							  {m.worker_2, m.line_1, m.stack, 10, 4}};
+		struct comm_slice_info info = {
+			.start_ns = i * SECOND,
+			.end_ns = (i + 1) * SECOND,
+			.unwritten = {.bytes = 50, .first_bytes = 20, .end = ends, .n_ends = 3},
+			.placement = placements,
+			.n_placements = with_cpus ? 5 : 0};
 
 		code = comm_store_write_slice(store, &info, sent, N_EDGES, &naming);
 	}
@@ -300,11 +318,32 @@ static void check_sums(const struct comm_report *report, const struct comm_repor
 	check_near(by, "what nodes read", read, expected);
 	check_near(by, "all that is accounted for",
 		   report->total_bytes + report->self_bytes + report->within_bytes +
-			   report->folded_bytes + report->unwritten_bytes,
+			   report->folded_bytes + report->unwritten_bytes + report->guess_bytes,
 		   report->read_bytes);
 	check_near(by, "all that is read", report->read_bytes, by_thread->read_bytes);
 	check_near(by, "what is within threads", report->within_bytes,
 		   by_thread->within_bytes + (report->by->across ? by_thread->self_bytes : 0));
+}
+
+/* As much as the report, once; where nodes are between others, at these and at the readers. */
+static void check_unseen(const struct comm_report *report)
+{
+	double unwritten[2] = {0}, guess[2] = {0};
+	const char *by = report->by->name;
+
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+		bool is_between = report->by->between && node->kind == COMM_NODE_OBJECT;
+
+		unwritten[is_between] += node->unwritten_bytes;
+		guess[is_between] += node->guess_bytes;
+	}
+	assert_true(report->unwritten_bytes > 0 && report->guess_bytes > 0);
+	for (int i = 0; i <= report->by->between; i++) {
+		check_near(by, "what nobody was seen to write", unwritten[i],
+			   report->unwritten_bytes);
+		check_near(by, "what would be a guess", guess[i], report->guess_bytes);
+	}
 }
 
 static void check_nodes(const struct comm_report *report)
@@ -333,10 +372,11 @@ static void test_every_grouping(void **state)
 	(void)state;
 	assert_string_equal(groupings[0]->name, "thread");
 	for (size_t i = 0; groupings[i]; i++) {
-		for (int options = 0; options < 8; options++) {
+		for (int options = 0; options < 16; options++) {
 			struct comm_query query = {.self = options & 1,
 						   .across = options & 2,
-						   .first_read = options & 4};
+						   .first_read = options & 4,
+						   .unwritten = options & 8};
 			struct comm_report *by_thread = ask(plain.reader, query), *report;
 
 			query.by = groupings[i]->name;
@@ -346,6 +386,8 @@ static void test_every_grouping(void **state)
 				assert_true(report->n_edges > 0);
 				check_sums(report, by_thread);
 				check_nodes(report);
+				if (query.unwritten)
+					check_unseen(report);
 				n_answers++;
 			}
 			comm_report_free(report);
@@ -353,7 +395,7 @@ static void test_every_grouping(void **state)
 		}
 		assert_true(*groupings[i]->help && *groupings[i]->title && *groupings[i]->noun);
 	}
-	assert_true(n_answers >= 7 * 8);
+	assert_true(n_answers >= 7 * 16);
 }
 
 static const struct comm_node *by_key(const struct comm_report *report, const char *key)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unseen_nodes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fold.h"
+#include "schema.h"
+#include "unwritten.h"
+
+/* Less is what whole bytes and sums in another order differ by. */
+static const double least_rest = 1;
+
+int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, sqlite3 *db, int64_t run)
+{
+	if (sqlite3_prepare_v2(db, "SELECT ends FROM unwritten WHERE run = ?1 AND slice = ?2", -1,
+			       &unseen->ask, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(unseen->ask, 1, run);
+	return 0;
+}
+
+void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen)
+{
+	sqlite3_finalize(unseen->ask);
+	comm_edge_table_deinit(&unseen->nodes);
+	memset(unseen, 0, sizeof(*unseen));
+}
+
+static int add_to(struct comm_unseen_nodes *unseen, bool is_end, const struct comm_shares *shares,
+		  double unwritten, double guess)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < shares->n && !code; i++) {
+		struct comm_edge *node,
+			key = {.src_thread = is_end, .dst_thread = shares->share[i].id};
+
+		code = comm_edge_table_at(&unseen->nodes, &key, &node);
+		if (code)
+			break;
+		node->bytes += shares->share[i].weight * unwritten;
+		node->guess_bytes += shares->share[i].weight * guess;
+	}
+	return code;
+}
+
+/* Adds what a reading end read to its nodes. */
+static int add_end(struct comm_fold *fold, const struct comm_end *end, double bytes)
+{
+	bool is_between = fold->own.ops->ends;
+	struct comm_grouping_use *ends = is_between ? &fold->ends : &fold->own;
+	struct comm_shares shares;
+	int code = ends->ops->at(ends, end, &shares);
+
+	if (!code)
+		code = add_to(&fold->unseen, is_between, &shares, bytes, 0);
+	if (code || !is_between)
+		return code;
+	code = fold->own.ops->at(&fold->own, end, &shares);
+	return code ? code : add_to(&fold->unseen, false, &shares, bytes, 0);
+}
+
+/* Takes the ends of a slice; *rest is left of its bytes. */
+static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite3_stmt *row,
+		double *rest)
+{
+	const uint8_t *packed = sqlite3_column_blob(row, 0);
+	struct comm_unwritten_unpack unpack = {.at = packed,
+					       .end = packed + sqlite3_column_bytes(row, 0)};
+	struct comm_unwritten_end from;
+	int code = 0;
+
+	while (!code && comm_unwritten_next(&unpack, &from)) {
+		const struct comm_end end = {.thread = from.thread,
+					     .context = from.site,
+					     .object = from.object,
+					     .read = from.site};
+		double bytes = fold->query->first_read ? from.first_bytes : from.bytes;
+
+		*rest -= bytes;
+		if (bytes > 0 &&
+		    comm_filter_takes_read(filter, end.thread, end.context, end.object))
+			code = add_end(fold, &end, bytes);
+	}
+	return code;
+}
+
+int comm_unseen_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+			    const struct comm_slices_one *slice)
+{
+	static const struct comm_end unknown;
+	sqlite3_stmt *row = fold->unseen.ask;
+	double rest =
+		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
+	int rc, code = 0;
+
+	if (!row)
+		return 0;
+	sqlite3_bind_int64(row, 2, slice->id);
+	rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		code = take(fold, filter, row, &rest);
+	else if (rc != SQLITE_DONE)
+		code = comm_schema_errno(sqlite3_db_handle(row));
+	sqlite3_reset(row);
+	if (!code && isfinite(rest) && rest >= least_rest &&
+	    comm_filter_takes_read(filter, unknown.thread, unknown.context, unknown.object))
+		code = add_end(fold, &unknown, rest);
+	return code;
+}
+
+int comm_unseen_nodes_guess(struct comm_fold *fold, const struct comm_shares *between,
+			    const struct comm_shares *to, double bytes)
+{
+	int code;
+
+	if (!fold->unseen.ask)
+		return 0;
+	code = add_to(&fold->unseen, between, to, 0, bytes);
+	return code || !between ? code : add_to(&fold->unseen, false, between, 0, bytes);
+}
+
+int comm_unseen_nodes_finish(struct comm_fold *fold)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < fold->unseen.nodes.n && !code; i++) {
+		const struct comm_edge *from = &fold->unseen.nodes.edge[i];
+		size_t at;
+
+		code = comm_fold_node(fold, from->src_thread, from->dst_thread, &at);
+		if (code)
+			break;
+		fold->whole->nodes[at].unwritten_bytes = from->bytes;
+		fold->whole->nodes[at].guess_bytes = from->guess_bytes;
+	}
+	return code;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What each node of a report read whose writer was not seen: of data that nobody was seen to
+ * write (unwritten.h), and of guesses that the report leaves out.  Where nodes are between
+ * writers and readers it counts at both, the reader and what was read.  Summed while a fold takes
+ * slices and rows, if its query asks for it.
+ */
+#ifndef COMM_UNSEEN_NODES_H
+#define COMM_UNSEEN_NODES_H
+
+#include <sqlite3.h>
+
+#include "edge_table.h"
+#include "grouping.h"
+#include "row_filter.h"
+#include "slices.h"
+
+struct comm_fold;
+
+struct comm_unseen_nodes {
+	sqlite3_stmt *ask; /* for the rows of a slice; NULL: nobody asks */
+	/*
+	 * dst_thread holds a node's id, src_thread whether it is an end beside nodes between; bytes
+	 * has what is unwritten, guess_bytes the guesses.
+	 */
+	struct comm_edge_table nodes;
+};
+
+int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, sqlite3 *db, int64_t run);
+/* A zeroed one is closed. */
+void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen);
+
+/* Takes the rows of the slice that was begun last.  What these lack counts at "(other)". */
+int comm_unseen_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+			    const struct comm_slices_one *slice);
+/* Takes a guess about what these nodes read; between may be NULL. */
+int comm_unseen_nodes_guess(struct comm_fold *fold, const struct comm_shares *between,
+			    const struct comm_shares *to, double bytes);
+/* After the last edge: sets it in the report's nodes, and adds those that no edge has. */
+int comm_unseen_nodes_finish(struct comm_fold *fold);
+
+#endif
