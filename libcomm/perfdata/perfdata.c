@@ -13,6 +13,7 @@
 #include "events.h"
 #include "files.h"
 #include "header.h"
+#include "notes.h"
 #include "order.h"
 #include "perf_access.h"
 #include "processes.h"
@@ -105,57 +106,6 @@ static int open_file(struct comm_perfdata *data, char **err)
 	return 0;
 }
 
-/* Adds a sentence to the notes. */
-static void note(struct comm_perfdata_info *info, const char *sentence)
-{
-	size_t used = strlen(info->notes);
-
-	snprintf(info->notes + used, sizeof(info->notes) - used, "%s%s", used ? "; " : "",
-		 sentence);
-}
-
-static void add_event(struct comm_perfdata_info *info, const struct comm_perfdata_event *e)
-{
-	size_t used = strlen(info->events);
-
-	snprintf(info->events + used, sizeof(info->events) - used, "%s%s %s %llu%s",
-		 used ? ", " : "", *e->name ? e->name : "unnamed", e->attr.freq ? "at" : "every",
-		 (unsigned long long)e->attr.sample_period, e->attr.freq ? " Hz" : "");
-}
-
-static void write_notes(struct comm_perfdata *data)
-{
-	bool latency = false, no_cpu = false, no_maps = true, no_period = false;
-	char machine[sizeof(data->header.info.cpu) + 16];
-
-	for (size_t i = 0; i < data->header.events.n; i++) {
-		const struct comm_perfdata_event *e = &data->header.events.event[i];
-
-		no_maps &= !e->attr.mmap_data;
-		if (!e->accesses)
-			continue;
-		add_event(&data->header.info, e);
-		latency |= e->latency;
-		no_cpu |= !(e->attr.sample_type & PERF_SAMPLE_CPU);
-		no_period |= e->attr.freq && !(e->attr.sample_type & PERF_SAMPLE_PERIOD);
-	}
-	if (*data->header.info.cpu) {
-		snprintf(machine, sizeof(machine), "recorded on %s", data->header.info.cpu);
-		note(&data->header.info, machine);
-	}
-	note(&data->header.info, "what sampling cost was not measured");
-	if (latency)
-		note(&data->header.info,
-		     "loads were sampled by latency: shares can be compared, amounts cannot");
-	if (no_period)
-		note(&data->header.info,
-		     "periods were not recorded: each sample counts as one access");
-	if (no_cpu)
-		note(&data->header.info, "CPUs were not recorded (perf record --sample-cpu)");
-	if (no_maps)
-		note(&data->header.info, "mappings of data were not recorded (perf record -d)");
-}
-
 static int refuse_aux(const struct comm_perfdata *data, char **err)
 {
 	return comm_perfdata_fail(
@@ -213,7 +163,7 @@ static int look_at_events(struct comm_perfdata *data, char **err)
 	uname(&machine);
 	comm_perfdata_files_machine(data->files, !strcmp(machine.nodename, data->header.info.host),
 				    !strcmp(data->header.info.arch, "x86_64"));
-	write_notes(data);
+	comm_perfdata_notes(&data->header.events, &data->header.info);
 	return 0;
 }
 
