@@ -39,7 +39,7 @@ INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS)))
 INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
 LIBS_daemon := -lbpf -lpfm -lcap
-LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -liberty -lm
+LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -liberty -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)

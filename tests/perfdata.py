@@ -15,7 +15,7 @@ WEIGHT, DATA_SRC, IDENTIFIER, REGS_INTR = 1 << 14, 1 << 15, 1 << 16, 1 << 18
 PHYS, WEIGHT_STRUCT = 1 << 19, 1 << 24
 USER, KERNEL, EXACT, MMAP_BUILD_ID = 2, 1, 1 << 14, 1 << 14
 RECORD = dict(MMAP=1, LOST=2, COMM=3, EXIT=4, THROTTLE=5, FORK=7, SAMPLE=9, MMAP2=10, LOST_SAMPLES=13,
-              ATTR=64, BUILD_ID=67, ROUND=68, AUXTRACE_INFO=70, UPDATE=78, FEATURE=80, COMPRESSED=81)
+              ATTR=64, BUILD_ID=67, ROUND=68, AUXTRACE_INFO=70, UPDATE=78, FEATURE=80, COMPRESSED=81, COMPRESSED2=83)
 PERF_TYPE_RAW = 4
 LOAD, STORE = 2, 4
 HITM = 1 << 23  # snoop
@@ -148,6 +148,27 @@ class File:
             file.write(struct.pack("<8sQ", b"PERFILE2", 16) + bytes(out.data + self.data))
 
 
+def pack(file, piece_bytes):
+    """As perf record -z: what is the kernel's goes into one stream of zstd, which is cut anywhere."""
+    # One that perf does not write: there is no stream within the stream.
+    kernel, own, at = struct.pack("<IHH8x", RECORD["COMPRESSED"], 0, 16), b"", 0
+    while at < len(file.data):
+        kind, _, size = struct.unpack_from("<IHH", file.data, at)
+        raw = bytes(file.data[at:at + size])
+        kernel, own = (kernel + raw, own) if kind < 64 else (kernel, own + raw)
+        at += size
+    stream = subprocess.run(["zstd", "-c"], input=kernel, capture_output=True, check=True).stdout
+    file.data = bytearray()
+    for i, at in enumerate(range(0, len(stream), piece_bytes)):
+        piece = stream[at:at + piece_bytes]
+        if i % 2:  # of perf since 6.16
+            file.record("COMPRESSED2", struct.pack("<Q", len(piece)) + piece + bytes(-len(piece) % 8))
+        else:
+            file.record("COMPRESSED", piece)
+    file.data += own
+    file.bits[27] = struct.pack("<5I", 1, 1, 1, 8, 1 << 16)
+
+
 PID, WRITER, READER, LONER = 1000, 1001, 1002, 1003
 TEXT, DATA, HEAP = 0x400000, 0x600000, 0x7F0000000000
 BUILD_ID = bytes(range(20))
@@ -249,8 +270,8 @@ def make(kind, path, program=None):
         file.bits[18] = b""
     if kind == "aux-pipe":
         file.record("AUXTRACE_INFO", struct.pack("<II", 4, 0))
-    if kind == "compressed":
-        file.bits[27] = struct.pack("<5I", 1, 1, 1, 1, 4096)
+    if kind == "other-compression":
+        file.bits[27] = struct.pack("<5I", 1, 2, 1, 1, 4096)
     begin(file)
     if kind == "tiny":
         file.build_ids.append(("/opt/other/prog", BUILD_ID))
@@ -285,6 +306,8 @@ def make(kind, path, program=None):
         file.record(0, b"")
     if kind == "zero-size":
         file.data += struct.pack("<IHH", 9, 0, 0)
+    if kind.endswith("packed"):
+        pack(file, 97 if tiny else 60000)
     if kind.endswith("pipe"):
         file.write_pipe(path)
     else:

@@ -21,6 +21,7 @@ enum {
 	FEATURE_SAMPLE_TIME = 21,
 	FEATURE_COMPRESSED = 27,
 	FEATURES = 256,
+	COMPRESSED_ZSTD = 1,
 	FEATURE_BYTES_MAX = 16 << 20,
 };
 
@@ -114,6 +115,16 @@ static bool take_u32(const unsigned char **at, const unsigned char *end, uint32_
 	memcpy(ret, *at, sizeof(*ret));
 	*at += sizeof(*ret);
 	return true;
+}
+
+/* A version, then the method. */
+static void feature_compressed(struct comm_perfdata_header *header, const unsigned char *at,
+			       const unsigned char *end)
+{
+	uint32_t version, method;
+
+	if (take_u32(&at, end, &version) && take_u32(&at, end, &method))
+		header->other_compression = method != COMPRESSED_ZSTD;
 }
 
 static void feature_text(char *ret, size_t room, const unsigned char *at, const unsigned char *end)
@@ -251,7 +262,7 @@ void comm_perfdata_header_feature(struct comm_perfdata_header *header, uint64_t 
 		feature_time(header, at, end);
 		break;
 	case FEATURE_COMPRESSED:
-		header->compressed = true;
+		feature_compressed(header, at, end);
 		break;
 	default:
 		break;

@@ -19,7 +19,8 @@ struct comm_perfdata_header {
 	struct comm_perfdata_info info;
 	struct comm_perfdata_events events; /* the caller's to free, also after an error */
 	uint64_t data_offset, data_bytes;
-	bool aux, compressed; /* it holds raw traces, compressed records */
+	bool aux;		/* it holds raw traces */
+	bool other_compression; /* its records are compressed, and not with zstd */
 	int fd;
 	uint64_t file_bytes;
 	bool cut; /* perf was killed, or the file is cut short: there are no features */

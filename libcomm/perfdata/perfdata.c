@@ -15,6 +15,7 @@
 #include "header.h"
 #include "notes.h"
 #include "order.h"
+#include "packed.h"
 #include "perf_access.h"
 #include "processes.h"
 #include "sample.h"
@@ -55,9 +56,12 @@ struct comm_perfdata {
 	struct comm_perfdata_files *files;
 	struct comm_perfdata_processes *processes;
 	struct comm_perfdata_order *order;
-	unsigned char record[UINT16_MAX + 1]; /* header and body */
-	uint64_t read_ns;		      /* time of the record read last */
-	uint64_t now_ns;		      /* of the event handed out last */
+	struct comm_perfdata_packed *packed; /* NULL: no record was */
+	bool is_unpacking;		     /* the next record is in there */
+	/* Header and body. */
+	_Alignas(struct perf_event_header) unsigned char record[UINT16_MAX + 1];
+	uint64_t read_ns; /* time of the record read last */
+	uint64_t now_ns;  /* of the event handed out last */
 	struct comm_event pending[PENDING_MAX];
 	size_t n_pending, next_pending;
 	struct comm_sample sample;
@@ -118,7 +122,8 @@ static int refuse_aux(const struct comm_perfdata *data, char **err)
 static int refuse_compressed(const struct comm_perfdata *data, char **err)
 {
 	return comm_perfdata_fail(err, -ENOTSUP,
-				  "%s is compressed: record again without perf record's -z",
+				  "%s is compressed by other means than zstd: record again "
+				  "without perf record's -z",
 				  data->path);
 }
 
@@ -131,7 +136,7 @@ static int look_at_events(struct comm_perfdata *data, char **err)
 	data->looked = true;
 	if (data->header.aux)
 		return refuse_aux(data, err);
-	if (data->header.compressed)
+	if (data->header.other_compression)
 		return refuse_compressed(data, err);
 	if (comm_perfdata_events_look(&data->header.events, data->header.info.cpuid))
 		return comm_perfdata_fail(
@@ -167,11 +172,23 @@ static int look_at_events(struct comm_perfdata *data, char **err)
 	return 0;
 }
 
+/* Of a compressed record: 1; 0: it has no further one. */
+static int unpack_record(struct comm_perfdata *data, char **err)
+{
+	int rc = comm_perfdata_packed_next(data->packed, data->record);
+
+	data->is_unpacking = rc > 0;
+	return rc < 0 ? comm_perfdata_damaged(data->path, "compressed data", err) : rc;
+}
+
 /* The next record into data->record: 1; 0: there is none, maybe since the file is cut short. */
 static int read_record(struct comm_perfdata *data, char **err)
 {
 	struct perf_event_header *h = (void *)data->record;
+	int rc = data->is_unpacking ? unpack_record(data, err) : 0;
 
+	if (rc)
+		return rc;
 	if (!data->left_bytes)
 		return 0;
 	if (data->left_bytes < sizeof(*h) || fread(h, 1, sizeof(*h), data->stream) != sizeof(*h)) {
@@ -288,6 +305,32 @@ static int queue_record(struct comm_perfdata *data, const struct perf_event_head
 	return comm_perfdata_order_push(data->order, sample.time_ns, h, h->size);
 }
 
+/* COMPRESSED is as long as its header says, COMPRESSED2 says itself and is padded. */
+static int take_compressed(struct comm_perfdata *data, const struct perf_event_header *h,
+			   char **err)
+{
+	const unsigned char *body = (const unsigned char *)(h + 1);
+	uint64_t bytes = h->size - sizeof(*h), told;
+	int rc = 0;
+
+	if (h->type == COMPRESSED2) {
+		if (bytes < sizeof(told))
+			return comm_perfdata_damaged(data->path, "compressed data", err);
+		memcpy(&told, body, sizeof(told));
+		body += sizeof(told);
+		if (told > bytes - sizeof(told))
+			return comm_perfdata_damaged(data->path, "compressed data", err);
+		bytes = told;
+	}
+	if (!data->packed)
+		rc = comm_perfdata_packed_create(&data->packed);
+	if (rc)
+		return rc;
+	comm_perfdata_packed_push(data->packed, body, bytes);
+	data->is_unpacking = true;
+	return 0;
+}
+
 static int take_record(struct comm_perfdata *data, char **err)
 {
 	const struct perf_event_header *h = (const void *)data->record;
@@ -296,6 +339,9 @@ static int take_record(struct comm_perfdata *data, char **err)
 	uint64_t feature;
 	int rc;
 
+	/* perf compresses none of its own kinds; a stream within the stream might never end. */
+	if (data->is_unpacking && h->type >= OWN_KINDS)
+		return 0;
 	switch (h->type) {
 	case HEADER_ATTR:
 		return data->looked ? 0 : take_attr(data, body, bytes, err);
@@ -312,7 +358,7 @@ static int take_record(struct comm_perfdata *data, char **err)
 		return refuse_aux(data, err);
 	case COMPRESSED:
 	case COMPRESSED2:
-		return refuse_compressed(data, err);
+		return take_compressed(data, h, err);
 	case EVENT_UPDATE:
 		if (!data->looked)
 			take_update(data, body, bytes);
@@ -393,6 +439,7 @@ void comm_perfdata_close(struct comm_perfdata *data)
 		fclose(data->stream);
 	else if (data->fd >= 0)
 		close(data->fd);
+	comm_perfdata_packed_destroy(data->packed);
 	comm_perfdata_order_destroy(data->order);
 	comm_perfdata_files_destroy(data->files);
 	comm_perfdata_processes_destroy(data->processes);

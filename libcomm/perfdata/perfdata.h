@@ -3,7 +3,7 @@
  * Reads a file of `perf record` or `perf mem record` (perf.data), of another machine mostly:
  * its samples of memory accesses as events in order of time, and a view of the processes as
  * they were at the event that was handed out last.  Not for a file's other samples, and not for
- * what only perf can decode (AUX area traces, compressed records): these are refused.
+ * what only perf can decode (AUX area traces): these are refused.
  *
  * Format: tools/perf/Documentation/perf.data-file-format.txt of the kernel, and
  * perf_event_open(2).  The file is hostile: every length is checked before it is believed.

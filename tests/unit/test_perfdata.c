@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zstd.h>
 
 #include "fuzz/memory_file.h"
 #include "order.h"
+#include "packed.h"
 #include "perfdata.h"
 #include "processes.h"
 #include "sample.h"
@@ -115,8 +117,8 @@ static int read_all(size_t bytes)
 static void test_events(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		take_file(i ? "tiny-pipe" : "tiny");
+	for (int i = 0; i < 3; i++) {
+		take_file(((const char *[]){"tiny", "tiny-pipe", "tiny-packed"})[i]);
 		assert_int_equal(read_all(file_bytes), 0);
 		assert_true(got.reads == 40 && got.writes == 40 && !got.bursts && !got.cut);
 		/* Three threads begin, one ends; of what was there before there is no event. */
@@ -206,10 +208,10 @@ static uint64_t word_at(size_t at)
 /* Cut short anywhere: an error with its sentence, or less of the same. */
 static void test_cut(void **state)
 {
-	static const char *const names[] = {"tiny", "tiny-pipe", "regs"};
+	static const char *const names[] = {"tiny", "tiny-pipe", "regs", "tiny-packed"};
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		unsigned int before = 0;
 
 		take_file(names[i]);
@@ -412,13 +414,121 @@ static void test_order(void **state)
 	comm_perfdata_order_destroy(order);
 }
 
+/* Where the stream of zstd begins. */
+static size_t find_stream(void)
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	const uint8_t *at = memmem(file, file_bytes, magic, sizeof(magic));
+
+	assert_non_null(at);
+	return at - file;
+}
+
+/* What cannot be unpacked is damaged, and what came before is read. */
+static void test_packed(void **state)
+{
+	uint64_t end;
+	size_t at;
+
+	(void)state;
+	take_file("tiny-packed");
+	end = word_at(DATA_AT) + word_at(DATA_AT + 8);
+	at = find_stream();
+	for (size_t i = at; i < end; i++) {
+		for (int bit = 0; bit < 8; bit += 3) {
+			file[i] ^= 1 << bit;
+			read_all(file_bytes);
+			file[i] ^= 1 << bit;
+		}
+	}
+	/* A window of 128 MiB, the largest that there may be; of the double; of 2 TiB. */
+	file[at + 5] = 17 << 3;
+	assert_int_equal(read_all(file_bytes), 0);
+	file[at + 5] = 18 << 3;
+	assert_int_equal(read_all(file_bytes), -EBADMSG);
+	file[at + 5] = 31 << 3;
+	assert_int_equal(read_all(file_bytes), -EBADMSG);
+	/* A piece is shorter than it says. */
+	take_file("tiny-packed");
+	at += 97 + RECORD_HEAD;
+	assert_int_equal(word_at(at), 97);
+	file[at] = 105;
+	assert_int_equal(read_all(file_bytes), -EBADMSG);
+	assert_true(got.reads + got.writes < 80);
+}
+
+/* Records of 8 to 65,535 bytes, a byte of the stream at a time, flushed in the middle of them. */
+static void test_packed_records(void **state)
+{
+	static uint8_t plain[3 * UINT16_MAX], stream[4 * UINT16_MAX], record[UINT16_MAX + 1];
+	static const uint16_t sizes[] = {8, UINT16_MAX, 9, 1000, 64, UINT16_MAX};
+	ZSTD_CStream *zstd = ZSTD_createCStream();
+	ZSTD_outBuffer out = {stream, sizeof(stream), 0};
+	struct comm_perfdata_packed *packed;
+	size_t bytes = 0, n = 0, at = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 6; bytes += sizes[i++]) {
+		memset(plain + bytes, (int)i, sizes[i]);
+		memcpy(plain + bytes, &(struct perf_event_header){9, 0, sizes[i]}, RECORD_HEAD);
+	}
+	while (at < bytes) {
+		ZSTD_inBuffer in = {plain + at, bytes - at < 777 ? bytes - at : 777, 0};
+
+		assert_true(!ZSTD_isError(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush)));
+		at += in.pos;
+	}
+	ZSTD_freeCStream(zstd);
+	assert_int_equal(comm_perfdata_packed_create(&packed), 0);
+	assert_int_equal(comm_perfdata_packed_next(packed, record), 0);
+	at = 0;
+	for (size_t i = 0; i < out.pos; i++) {
+		comm_perfdata_packed_push(packed, stream + i, 1);
+		while (comm_perfdata_packed_next(packed, record) == 1) {
+			assert_memory_equal(record, plain + at, sizes[n]);
+			at += sizes[n++];
+		}
+	}
+	assert_int_equal(n, 6);
+	comm_perfdata_packed_destroy(packed);
+}
+
+static void test_packed_no_records(void **state)
+{
+	static const struct perf_event_header wrong[] = {{9, 0, 0}, {9, 0, 7}, {0, 0, 8}};
+	uint8_t stream[64], record[UINT16_MAX + 1];
+	struct comm_perfdata_packed *packed;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		size_t n = ZSTD_compress(stream, sizeof(stream), &wrong[i], sizeof(*wrong), 1);
+
+		assert_int_equal(comm_perfdata_packed_create(&packed), 0);
+		comm_perfdata_packed_push(packed, stream, n);
+		assert_int_equal(comm_perfdata_packed_next(packed, record), -EBADMSG);
+		comm_perfdata_packed_destroy(packed);
+	}
+	/* No stream of zstd. */
+	assert_int_equal(comm_perfdata_packed_create(&packed), 0);
+	comm_perfdata_packed_push(packed, "nothing that it knows", 21);
+	assert_int_equal(comm_perfdata_packed_next(packed, record), -EBADMSG);
+	comm_perfdata_packed_destroy(packed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events),	    cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_view),	    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_wrong_sizes), cmocka_unit_test(test_lengths_in_samples),
-		cmocka_unit_test(test_mappings),    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_wrong_sizes),
+		cmocka_unit_test(test_lengths_in_samples),
+		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_packed_records),
+		cmocka_unit_test(test_packed_no_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
