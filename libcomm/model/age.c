@@ -50,10 +50,11 @@ void comm_ages_add(struct comm_ages *ages, const struct comm_ages *other, double
 
 void comm_ages_scale(struct comm_ages *ages, double factor)
 {
+	/* Of next to no bytes the reciprocal is no float. */
 	for (int i = 0; i < COMM_AGES; i++)
-		ages->bytes[i] *= (float)factor;
+		ages->bytes[i] = (float)(factor * ages->bytes[i]);
 	for (int i = 0; i < COMM_AGES_BACK; i++)
-		ages->back[i] *= (float)factor;
+		ages->back[i] = (float)(factor * ages->back[i]);
 }
 
 double comm_ages_sum(const struct comm_ages *ages)

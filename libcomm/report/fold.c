@@ -2,6 +2,7 @@
 #include "fold.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,8 +407,10 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 	fold->report->seen_bytes += row->bytes - row->guess_bytes;
 	/* As shares of what counts: of a guess no age is known. */
 	if (comm_fold_by_time(fold) && row->bytes > row->guess_bytes)
-		comm_ages_scale(&ages, 1 / (fold->query->guess ? row->bytes
-							       : row->bytes - row->guess_bytes));
+		comm_ages_scale(
+			&ages,
+			fmin(DBL_MAX, 1 / (fold->query->guess ? row->bytes
+							      : row->bytes - row->guess_bytes)));
 	code = ends->ops->at(ends, &writer, &from);
 	if (!code)
 		code = ends->ops->at(ends, &reader, &to);

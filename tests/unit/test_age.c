@@ -142,12 +142,25 @@ static void test_sums(void **state)
 	comm_edge_table_deinit(&table);
 }
 
+/* An edge of 1e-111 bytes has shares of ages like any other, and those that it has not are 0. */
+static void test_scale(void **state)
+{
+	struct comm_ages ages = {.bytes = {1}, .back = {0.5f}};
+
+	(void)state;
+	comm_ages_scale(&ages, 0.25);
+	assert_true(ages.bytes[0] == 0.25f && ages.back[0] == 0.125f);
+	ages = (struct comm_ages){.back = {1e-30f}};
+	comm_ages_scale(&ages, 1e111);
+	assert_true(ages.back[1] == 0 && ages.bytes[0] == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bins), cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_one),  cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_scale),	cmocka_unit_test(test_bins),
+		cmocka_unit_test(test_packed),	cmocka_unit_test(test_one),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
