@@ -211,6 +211,7 @@ views() {
   "$O/bench/bench_store" 3600 2000 "$dir" keep >"$dir/log" && cp "$dir/hour.db" "$dir/other.db" || return
   view "report" report --store "$dir/hour.db"
   view "top, first screen" top -b -n 1 --store "$dir/hour.db"
+  refreshes
   view "diff of two such runs" diff "$dir/hour.db" "$dir/other.db"
   view "report --by-phase" report --by-phase --store "$dir/hour.db"
 }
@@ -227,6 +228,18 @@ view() { # NAME COMMAND...: in CPU time, which other load changes less than wait
   awk '{ printf "%.3f\n", $1 + $2 }' "$dir/pairs" | sort -g | paste - "$dir/ratios" | awk -v name="$name" '
     { s[NR] = $1 * 1000; r[NR] = $2 }
     END { m = int((NR + 1) / 2); printf "%-34s median %.0f ms, %.0f .. %.0f; %.1f times commctl list  (%d pairs)\n", name, s[m], s[1], s[NR], r[m], NR }'
+}
+
+# A screen of top after the first, which keeps what it read: live one slice of sixty is new, here none.
+refreshes() {
+  local n TIMEFORMAT='%U %S'
+  for _ in $(seq "$pairs"); do
+    for n in 1 9; do
+      { time "$O/commctl" top -b -n $n -d 1ms --store "$dir/hour.db" >/dev/null; } 2>&1
+    done | paste - -
+  done | awk '{ printf "%.1f\n", ($3 + $4 - $1 - $2) / 8 * 1000 }' | sort -g | awk '
+    { v[NR] = $1 }
+    END { printf "%-34s median %.0f ms, %.0f .. %.0f  (%d pairs)\n", "top, a refresh", v[int((NR + 1) / 2)], v[1], v[NR], NR }'
 }
 
 echo "$(nproc) CPUs, $(uname -r)"

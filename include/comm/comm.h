@@ -36,6 +36,7 @@ struct comm_reader;
  * library; -EUCLEAN: damaged; -EACCES, -EISDIR, -EBUSY, ...: as named.
  */
 int comm_reader_open(const char *path, struct comm_reader **ret, char **err);
+/* From its third report on a reader keeps what it read, up to 64 MiB, for the next. */
 void comm_reader_close(struct comm_reader *reader);
 /* Size on disk of the store's files. */
 uint64_t comm_reader_bytes(const struct comm_reader *reader);

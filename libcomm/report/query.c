@@ -37,6 +37,7 @@ struct work {
 	struct comm_slices slices;
 	struct comm_fold fold;
 	struct comm_filter filter;
+	bool keeps; /* rows of plain slices, for the reader's next reports */
 };
 
 /* The number of runs if there is no such run. */
@@ -189,7 +190,7 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 		 " %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2",
 		 first ? "first_bytes, first_variance, guess_first_bytes"
 		       : "bytes, variance, guess_bytes",
-		 work->fold.drawn && !first ? "drawn_variance" : "0",
+		 (work->fold.drawn || work->keeps) && !first ? "drawn_variance" : "0",
 		 comm_fold_by_time(&work->fold) && !first ? "age" : "NULL",
 		 strands ? "strands" : "NULL");
 	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
@@ -218,26 +219,66 @@ static void read_row(sqlite3_stmt *stmt, bool by_time, struct comm_edge *row)
 				 row->bytes - row->guess_bytes, &row->ages);
 }
 
-static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt *rows)
+static int take_row(struct work *work, const struct comm_edge *row)
+{
+	return comm_fold_row(&work->fold, row, comm_filter_takes(&work->filter, row));
+}
+
+static int scan_kept(struct work *work, const struct comm_kept_slice *kept)
+{
+	struct comm_edge row = {0};
+	int code = 0;
+
+	for (size_t i = 0; i < kept->n && !code; i++) {
+		comm_kept_row_get(&kept->row[i], &row);
+		code = take_row(work, &row);
+	}
+	return code;
+}
+
+static int scan_stored(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt *rows)
 {
 	bool by_time = comm_fold_by_time(&work->fold);
+	struct comm_kept_rows *kept_rows = &work->reader->kept;
+	struct comm_kept_slice *kept = NULL;
 	struct comm_edge row = {0};
-	int rc, code = comm_fold_slice(&work->fold, slice);
+	int rc, code = 0;
 
-	if (!code)
-		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+	if (work->keeps && !slice->parts)
+		kept = comm_kept_rows_new(kept_rows, work->report->run->id, slice->id);
 	sqlite3_bind_int64(rows, 2, slice->id);
 	while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
 		read_row(rows, by_time, &row);
+		if (kept && !comm_kept_rows_add(kept_rows, kept, &row))
+			kept = NULL;
 		if (slice->parts)
 			comm_fold_strands(&work->fold, sqlite3_column_blob(rows, 12),
 					  (size_t)sqlite3_column_bytes(rows, 12));
-		code = comm_fold_row(&work->fold, &row, comm_filter_takes(&work->filter, &row));
+		code = take_row(work, &row);
 	}
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(work->reader->db);
+	if (code && kept)
+		comm_kept_rows_drop(kept_rows, kept);
 	sqlite3_reset(rows);
 	return code;
+}
+
+static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
+{
+	const struct comm_kept_slice *kept = NULL;
+	int code = comm_fold_slice(&work->fold, slice);
+
+	if (!code)
+		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+	if (code)
+		return code;
+	if (work->keeps && !slice->parts)
+		kept = comm_kept_rows_find(&work->reader->kept, work->report->run->id, slice->id);
+	if (kept)
+		return scan_kept(work, kept);
+	code = prepare_rows(work, slice->parts, rows);
+	return code ? code : scan_stored(work, slice, *rows);
 }
 
 static int scan(struct work *work)
@@ -245,15 +286,13 @@ static int scan(struct work *work)
 	sqlite3_stmt *rows[2] = {NULL, NULL}; /* of plain slices, and of those with strands */
 	int code = 0;
 
+	work->keeps = !comm_fold_by_time(&work->fold);
+	comm_kept_rows_begin(&work->reader->kept, work->query->first_read);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {
 		const struct comm_slices_one *slice = &work->slices.slice[i];
-		bool strands = slice->parts;
 
-		if (!slice->taken)
-			continue;
-		code = prepare_rows(work, strands, &rows[strands]);
-		if (!code)
-			code = scan_slice(work, slice, rows[strands]);
+		if (slice->taken)
+			code = scan_slice(work, slice, &rows[slice->parts > 0]);
 	}
 	sqlite3_finalize(rows[0]);
 	sqlite3_finalize(rows[1]);

@@ -99,6 +99,7 @@ void comm_reader_close(struct comm_reader *reader)
 {
 	if (!reader)
 		return;
+	comm_kept_rows_deinit(&reader->kept);
 	sqlite3_close(reader->db);
 	if (reader->fd >= 0)
 		close(reader->fd);

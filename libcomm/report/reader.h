@@ -12,12 +12,14 @@
 
 #include "error_model.h"
 #include "guard.h"
+#include "kept_rows.h"
 
 struct comm_reader {
 	sqlite3 *db;
 	char *path;
 	int fd; /* of the same file, to ask who writes it */
 	struct comm_guard guard;
+	struct comm_kept_rows kept;
 };
 
 /* Both comm_reader_fail functions return code, and set *err unless err is NULL. */
