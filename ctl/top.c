@@ -286,33 +286,38 @@ static void type_key(struct top *top, int key)
 	top->view.selected = 0;
 }
 
-/* False: quit. */
-static bool press(struct top *top, int key)
+enum pressed {
+	PRESSED_QUIT,
+	PRESSED_LOOK, /* the frame is as it was */
+	PRESSED_READ, /* another one is wanted */
+};
+
+static enum pressed press(struct top *top, int key)
 {
 	struct ctl_view *view = &top->view;
 
 	if (top->help) {
 		top->help = false;
-		return true;
+		return PRESSED_LOOK;
 	}
 	if (top->typing) {
 		type_key(top, key);
-		return true;
+		return PRESSED_READ;
 	}
 	switch (key) {
 	case 'q':
-		return false;
+		return PRESSED_QUIT;
 	case '?':
 		top->help = true;
-		break;
+		return PRESSED_LOOK;
 	case KEY_DOWN:
 	case 'j':
 		view->selected += view->selected + 1 < top->frame.n_rows;
-		break;
+		return PRESSED_LOOK;
 	case KEY_UP:
 	case 'k':
 		view->selected -= view->selected > 0;
-		break;
+		return PRESSED_LOOK;
 	case '\n':
 	case KEY_ENTER:
 	case 'l':
@@ -364,8 +369,10 @@ static bool press(struct top *top, int key)
 		top->typing = true;
 		*view->filter = '\0';
 		break;
+	default:
+		return PRESSED_LOOK;
 	}
-	return true;
+	return PRESSED_READ;
 }
 
 /* Whether the store was written since the frame was read. */
@@ -398,6 +405,7 @@ static void loop(struct top *top)
 {
 	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
 				{.fd = top->signals, .events = POLLIN}};
+	enum pressed pressed;
 	uint64_t changes = 0;
 
 	is_stale(top, &changes);
@@ -413,8 +421,11 @@ static void loop(struct top *top)
 			/* Names are cut to the width. */
 			top->term.width = COLS;
 		} else if (key != ERR) {
-			if (!press(top, key))
+			pressed = press(top, key);
+			if (pressed == PRESSED_QUIT)
 				return;
+			if (pressed == PRESSED_LOOK)
+				continue;
 		} else if (top->frozen || !is_stale(top, &changes)) {
 			continue;
 		}

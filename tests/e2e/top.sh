@@ -57,6 +57,9 @@ quit()
 	screen kill-session -t top
 }
 
+# The server ends with its last session, which the next one would meet halfway.
+screen -f /dev/null new-session -d -s stay 'sleep 1000'
+
 $make redis one.db 60 && $make turn turn.db 120 && $make hostile hostile.db 20 || exit 1
 
 # Keys: what is not resolved, into a flow and out again, another window, a filter, help
@@ -133,6 +136,17 @@ screen kill-session -t top
 [ "$(grep -c '^run 2' stdout)" = 1 ] || fail "without a terminal it does not print once"
 "$ctl" top --store one.db --by-function --run 1 --from 10s --window 20s </dev/null >stdout
 grep -q '10 s..30 s of 60 s' stdout || fail "--from and --window: $(head -n 1 stdout)"
+# The figures are those of a report on the same time, also on later screens, which reuse what was read
+figures() { sed -n 's/^ *\([^ ]* %?*\)  *\([^ ]* %\)  *\([^ ]* [^ ]*\/s\) *[v^]*  *\([^ ]*\) > \([^ ]*\)$/\4 \5 \1 \2 \3/p'; }
+for how in '' --first-read --by-role; do
+	# shellcheck disable=SC2086
+	"$ctl" top --store turn.db -b -n 3 -d 1ms --window 30s --all $how | figures | sort | uniq -c >shown
+	# shellcheck disable=SC2086
+	"$ctl" report --store turn.db --from -30s --all --top 100 --min-share 0 $how |
+		sed -n 's/^\([^ ]*\)  *\([^ ]*\)  *\([^ ]* %?*\)  *\([^ ]* %\)  *\([^ ]* [^ ]*\/s\)$/\1 \2 \3 \4 \5/p' |
+		sort | sed 's/^/      3 /' >told
+	[ "$(wc -l <told)" -gt 7 ] && cmp -s shown told || { fail "top and report ${how:-by thread} differ:"; diff shown told; }
+done
 "$ctl" top --store none.db 2>stderr
 [ $? = 1 ] || fail "a store that is not there"
 "$ctl" top --store one.db --run 9 </dev/null 2>stderr
