@@ -162,8 +162,12 @@ static int run_batch(struct top *top)
 {
 	const struct timespec delay = {top->delay_ns / 1000000000, top->delay_ns % 1000000000};
 	uint64_t n = top->n ? top->n : top->batch ? 0 : 1;
-	int code = begin_at(top);
+	int code;
 
+	/* Programs want whole names. */
+	if (!isatty(STDOUT_FILENO) && !getenv("COLUMNS"))
+		top->term.width = CTL_VIEW_LINE;
+	code = begin_at(top);
 	for (uint64_t i = 0; !code; i++) {
 		if (i)
 			puts("");
@@ -182,22 +186,28 @@ static int run_batch(struct top *top)
 
 static void draw_line(int y, int attributes, const char *text)
 {
+	int room = COLS > 1 ? COLS - 1 : 0, n = 0;
+
+	/* All but arrows is ASCII, and these are as wide. */
+	for (; text[n] && (room || (text[n] & 0xc0) == 0x80); n++)
+		room -= (text[n] & 0xc0) != 0x80;
 	move(y, 0);
 	clrtoeol();
 	attrset(attributes);
 	/* Never as a format: it holds names from the target. */
-	addnstr(text, COLS > 1 ? COLS - 1 : 0);
+	addnstr(text, n);
 	attrset(A_NORMAL);
 }
 
 static const char *const help_lines[] = {
-	"up down, j k      select a row            Enter, l   into it",
-	"Backspace, h      out again               Esc        all the way out",
-	"left right        a window back, on       Space      stop and go on",
-	"End, G            live                    w W        window longer, shorter",
-	"a                 also what is not resolved",
-	"f                 first reads             s          sort by share, change, name",
-	"/                 rows with a text        q          quit",
+	"up down, j k    select a row        Enter, l  into it",
+	"Backspace, h    out again           Esc       all the way out",
+	"left right      a window back, on   Space     stop and go on",
+	"End, G          live                w W       window longer, shorter",
+	"a  also what is not resolved        s         sort by share, change, name",
+	"f  first reads                      /         rows with a text",
+	"b  begin by process, role, thread, function, object or line",
+	"q  quit",
 	"",
 	"An arrow marks what certainly changed since the window before.",
 };
@@ -206,6 +216,12 @@ static void draw(struct top *top)
 {
 	const struct ctl_frame *frame = &top->frame;
 	size_t y = 0, room, i;
+
+	/* The least lines of a screen that has that line of the head. */
+	static const int least_lines[] = {
+		[CTL_HEAD_RUN] = 8,    [CTL_HEAD_COST] = 0,	[CTL_HEAD_WHERE] = 6,
+		[CTL_HEAD_BLANK] = 14, [CTL_HEAD_COLUMNS] = 10,
+	};
 
 	erase();
 	if (top->help) {
@@ -216,9 +232,11 @@ static void draw(struct top *top)
 	}
 	if (top->problem)
 		draw_line(LINES > 2 ? 2 : 0, A_BOLD, top->problem);
-	for (i = 0; i < frame->n_head && (int)y < LINES - 1; i++)
-		draw_line((int)y++, i + 1 == frame->n_head || !i ? A_BOLD : A_NORMAL,
-			  frame->head[i]);
+	for (i = 0; i < frame->n_head; i++)
+		if (LINES >= least_lines[i])
+			draw_line((int)y++,
+				  i == CTL_HEAD_RUN || i == CTL_HEAD_COLUMNS ? A_BOLD : A_NORMAL,
+				  frame->head[i]);
 	room = LINES > (int)(y + frame->n_foot + 1) ? LINES - y - frame->n_foot - 1 : 0;
 	if (top->view.selected < top->scroll)
 		top->scroll = top->view.selected;
@@ -362,6 +380,11 @@ static enum pressed press(struct top *top, int key)
 	case 'f':
 		view->first_read = !view->first_read;
 		break;
+	case 'b':
+		view->by = ctl_view_next_by(view->by);
+		view->depth = 0;
+		view->selected = 0;
+		break;
 	case 's':
 		view->sort = (view->sort + 1) % CTL_SORTS;
 		break;
@@ -461,6 +484,10 @@ static int run_screen(struct top *top)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	curs_set(0);
+	if (COLS != top->term.width) {
+		top->term.width = COLS;
+		refresh_frame(top);
+	}
 	loop(top);
 	endwin();
 	delscreen(screen);

@@ -14,11 +14,20 @@
 
 enum {
 	BY_MAX = 96,
-	FIGURES = 44, /* width of a row before the names */
+	/* The least columns for an interval, and for a rate beside it. */
+	WITH_INTERVAL = 48,
+	WITH_RATE = 64,
+	/* The narrowest column of names that they are shortened for. */
+	NAMES_MIN = 8,
 };
 
-/* What each grouping's edges are made of; a view goes from one to the next that is there. */
-static const char *const deeper[] = {"process", "role", "thread", "function", "object", "line"};
+/* What each grouping's edges are made of: a view goes from one to the next. */
+static const struct {
+	const char *by, *title;
+} deeper[CTL_VIEW_DEPTH] = {
+	{"process", "processes"},  {"role", "roles"},	       {"thread", "threads"},
+	{"function", "functions"}, {"object", "data objects"}, {"line", "source lines"},
+};
 
 #define VIEW_ALARM 0.05
 #define VIEW_MARGIN 1.5
@@ -44,32 +53,69 @@ const char *ctl_view_sort_name(enum ctl_view_sort sort)
 	return names[sort];
 }
 
-/* The groupings down to the view's depth, joined; how many are joined. */
-static size_t groupings(const struct ctl_view *view, size_t depth, char text[BY_MAX])
+static const char *by_of(const struct ctl_view *view)
 {
-	const char *by = view->by ? view->by : "thread";
-	size_t n = 1, at = 0;
+	return view->by ? view->by : "thread";
+}
 
-	snprintf(text, BY_MAX, "%s", by);
-	while (at < sizeof(deeper) / sizeof(*deeper) && strcmp(deeper[at], by))
+/* Where in deeper a grouping is; CTL_VIEW_DEPTH: it is made of nothing deeper. */
+static size_t place_of(const char *by)
+{
+	size_t at = 0;
+
+	while (at < CTL_VIEW_DEPTH && strcmp(deeper[at].by, by) != 0)
 		at++;
-	/* A role is threads of all processes: it is not between a process and its threads. */
-	for (at++; at < sizeof(deeper) / sizeof(*deeper) && n <= depth && n < CTL_VIEW_DEPTH;
-	     at++) {
-		if (!strcmp(deeper[at], "role"))
-			continue;
-		snprintf(text + strlen(text), BY_MAX - strlen(text), ",%s", deeper[at]);
-		n++;
-	}
-	return n;
+	return at;
+}
+
+const char *ctl_view_next_by(const char *by)
+{
+	size_t at = place_of(by ? by : "thread");
+
+	return deeper[at < CTL_VIEW_DEPTH ? (at + 1) % CTL_VIEW_DEPTH : place_of("thread")].by;
+}
+
+static bool has_depth(const struct ctl_view *view, size_t depth)
+{
+	size_t at = place_of(by_of(view));
+
+	return !depth || at + depth < CTL_VIEW_DEPTH;
+}
+
+/*
+ * The depth at which the groupings of the view's edges begin.  A thread is of one process and one
+ * role: below it they tell nothing more, and the library joins but four groupings.
+ */
+static size_t first_depth(const struct ctl_view *view)
+{
+	size_t at = place_of(by_of(view)), thread = place_of("thread");
+
+	return at < thread && at + view->depth > thread ? thread - at : 0;
+}
+
+/* Those groupings, joined. */
+static void join(const struct ctl_view *view, char text[BY_MAX])
+{
+	size_t at = place_of(by_of(view));
+
+	snprintf(text, BY_MAX, "%s", by_of(view));
+	if (at == CTL_VIEW_DEPTH)
+		return;
+	*text = '\0';
+	for (size_t i = first_depth(view); i <= view->depth; i++)
+		snprintf(text + strlen(text), BY_MAX - strlen(text), "%s%s", *text ? "," : "",
+			 deeper[at + i].by);
 }
 
 /* A node's part at a depth: itself where there is one grouping alone. */
-static const struct comm_node *part_of(const struct comm_node *node, size_t depth)
+static const struct comm_node *part_of(const struct ctl_view *view, const struct comm_node *node,
+				       size_t depth)
 {
+	size_t part = depth - first_depth(view);
+
 	if (!node->n_parts)
 		return node;
-	return node->parts[depth < node->n_parts ? depth : node->n_parts - 1];
+	return node->parts[part < node->n_parts ? part : node->n_parts - 1];
 }
 
 static bool is_inside(const struct ctl_view *view, const struct comm_report *report,
@@ -80,9 +126,9 @@ static bool is_inside(const struct ctl_view *view, const struct comm_report *rep
 
 	if (view->depth && (from->other || to->other))
 		return false;
-	for (size_t i = 0; i < view->depth; i++)
-		if (strcmp(part_of(from, i)->key, view->step[i].key[0]) ||
-		    strcmp(part_of(to, i)->key, view->step[i].key[1]))
+	for (size_t i = first_depth(view); i < view->depth; i++)
+		if (strcmp(part_of(view, from, i)->key, view->step[i].key[0]) != 0 ||
+		    strcmp(part_of(view, to, i)->key, view->step[i].key[1]) != 0)
 			return false;
 	return true;
 }
@@ -93,7 +139,7 @@ static int take_report(const struct ctl_view *view, struct comm_reader *reader, 
 	char by[BY_MAX];
 	struct comm_query query = COMM_QUERY_INIT;
 
-	groupings(view, view->depth, by);
+	join(view, by);
 	query.run = view->run;
 	query.label = view->label;
 	query.by = by;
@@ -101,8 +147,11 @@ static int take_report(const struct ctl_view *view, struct comm_reader *reader, 
 	query.to_ns = to_ns;
 	query.first_read = view->first_read;
 	query.confidence = confidence;
-	/* Within a thread its functions communicate: not what the thread's edge is made of. */
-	query.across = view->depth > 0;
+	/*
+	 * Within a thread its functions communicate: not what the thread's edge is made of.  And of
+	 * a process alone, what its threads hand over is all that there is.
+	 */
+	query.across = view->depth > 0 || !strcmp(by, "process");
 	return comm_reader_report(reader, &query, ret, err);
 }
 
@@ -110,7 +159,7 @@ static void name_of(const struct ctl_view *view, const struct reading *reading, 
 		    char name[CTL_LABEL])
 {
 	const struct comm_node *of = comm_report_node_at(reading->report, node);
-	const struct comm_node *part = part_of(of, view->depth);
+	const struct comm_node *part = part_of(view, of, view->depth);
 	char raw[2 * CTL_LABEL];
 
 	if (!of->n_parts) {
@@ -121,6 +170,8 @@ static void name_of(const struct ctl_view *view, const struct reading *reading, 
 		snprintf(raw, sizeof(raw), "%s:%u %s",
 			 strrchr(part->source, '/') ? strrchr(part->source, '/') + 1 : part->source,
 			 part->line, part->name);
+	else if (part->kind == COMM_NODE_THREAD && part->tid && !strchr(part->name, '/'))
+		snprintf(raw, sizeof(raw), "%s/%u", part->name, part->tid);
 	else
 		snprintf(raw, sizeof(raw), "%s", part->name);
 	ctl_clean(name, CTL_LABEL, raw, CTL_LABEL - 1);
@@ -176,34 +227,77 @@ static int order_by_name(const void *pa, const void *pb)
 	return strcmp(a->row.step.name, b->row.step.name);
 }
 
+/* Writes "from > to", of which the longer name is shortened, or both, to room. */
+static void write_names(char *out, size_t size, const char *from, const char *to, int room)
+{
+	int n_from = (int)strlen(from), n_to = (int)strlen(to), half;
+	char a[CTL_LABEL], b[CTL_LABEL];
+
+	room -= (int)strlen(" > ");
+	half = room / 2;
+	if (n_from + n_to <= room || room < NAMES_MIN) {
+		snprintf(out, size, "%s > %s", from, to);
+		return;
+	}
+	ctl_clean(a, sizeof(a), from, n_to < half ? room - n_to : half);
+	ctl_clean(b, sizeof(b), to, room - (int)strlen(a));
+	snprintf(out, size, "%s > %s", a, b);
+}
+
+/* Share, interval and rate, as many as a line has room for. */
+static void write_figures(const struct ctl_term *term, const struct reading *reading,
+			  const struct comm_report_edge *edge, double of_all,
+			  char text[CTL_VIEW_LINE])
+{
+	const struct comm_report *report = reading->report;
+	const char *mark = edge->resolved || report->exact ? " " : "?";
+	double scale = edge->share > 0 ? of_all / edge->share : 0;
+	char share[CTL_NUMBER], range[CTL_NUMBER], rate[CTL_NUMBER];
+
+	if (term->width < WITH_INTERVAL) {
+		snprintf(text, CTL_VIEW_LINE, "%3.0f %%%s", of_all * 100, mark);
+		return;
+	}
+	snprintf(text, CTL_VIEW_LINE, "%7s%s %14s ", ctl_percent(share, of_all), mark,
+		 report->exact ? ""
+			       : ctl_percent_range(range, fmin(1, edge->share_low * scale),
+						   fmin(1, edge->share_high * scale)));
+	if (term->width >= WITH_RATE)
+		snprintf(text + strlen(text), CTL_VIEW_LINE - strlen(text), "%10s/s ",
+			 ctl_bytes(rate, edge->bytes / (report->enabled_ns / 1e9)));
+}
+
 static void write_row(const struct ctl_view *view, const struct ctl_term *term,
 		      const struct reading *reading, size_t i, struct ordered *out)
 {
 	const struct comm_report *report = reading->report;
 	const struct comm_report_edge *edge = comm_report_edge_at(report, i);
-	double seconds = report->enabled_ns / 1e9;
-	char from[CTL_LABEL], to[CTL_LABEL], share[CTL_NUMBER], rate[CTL_NUMBER];
-	char range[CTL_NUMBER];
-	double of_all = reading->bytes > 0 ? edge->bytes / reading->bytes : 0;
-	double scale = edge->share > 0 ? of_all / edge->share : 0;
+	const struct comm_node *part[2] = {
+		part_of(view, comm_report_node_at(report, edge->from), view->depth),
+		part_of(view, comm_report_node_at(report, edge->to), view->depth)};
+	char from[CTL_LABEL], to[CTL_LABEL], *text = out->row.text;
+	size_t n;
 
 	name_of(view, reading, edge->from, from);
 	name_of(view, reading, edge->to, to);
-	for (int s = 0; s < 2; s++) {
-		size_t node = s ? edge->to : edge->from;
-
-		snprintf(out->row.step.key[s], CTL_VIEW_KEY, "%s",
-			 part_of(comm_report_node_at(report, node), view->depth)->key);
+	for (int s = 0; s < 2; s++)
+		snprintf(out->row.step.key[s], CTL_VIEW_KEY, "%s", part[s]->key);
+	out->share = reading->bytes > 0 ? edge->bytes / reading->bytes : 0;
+	write_figures(term, reading, edge, out->share, text);
+	n = strlen(text);
+	n += (size_t)snprintf(text + n, CTL_VIEW_LINE - n, "%s%s",
+			      trend(reading, term, i, &out->change),
+			      term->width < WITH_INTERVAL ? "" : "  ");
+	/* What is written into an object is read there. */
+	if (view->depth && part[0]->kind == COMM_NODE_OBJECT) {
+		snprintf(out->row.step.name, CTL_VIEW_NAME, "%s", from);
+		snprintf(text + n, CTL_VIEW_LINE - n, "%s", from);
+		return;
 	}
 	snprintf(out->row.step.name, CTL_VIEW_NAME, "%s > %s", from, to);
-	out->share = of_all;
-	snprintf(out->row.text, CTL_VIEW_LINE, "%7s%s %14s %10s/s %s  %s",
-		 ctl_percent(share, of_all), edge->resolved || report->exact ? " " : "?",
-		 report->exact ? ""
-			       : ctl_percent_range(range, fmin(1, edge->share_low * scale),
-						   fmin(1, edge->share_high * scale)),
-		 ctl_bytes(rate, edge->bytes / seconds), trend(reading, term, i, &out->change),
-		 out->row.step.name);
+	/* The last column stays free; an arrow is one column, however many bytes. */
+	write_names(text + n, CTL_VIEW_LINE - n, from, to,
+		    term->width - 1 - (int)n + (out->change > 0 && term->utf8 ? 2 : 0));
 }
 
 static int fill_rows(const struct ctl_view *view, const struct ctl_term *term,
@@ -269,6 +363,74 @@ static void add_line(char lines[][CTL_VIEW_LINE], size_t *n, const char *text)
 	snprintf(lines[(*n)++], CTL_VIEW_LINE, "%s", text);
 }
 
+static void write_cost(const struct ctl_term *term, const struct comm_report *report,
+		       char line[CTL_VIEW_LINE])
+{
+	const struct comm_run *run = report->run;
+	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER];
+	bool narrow = term->width < WITH_INTERVAL;
+	uint64_t paused_ms = 0;
+	size_t lost = 0;
+
+	/* Kinds, for no sum of samples and pages means anything. */
+	for (size_t i = 0; i < report->n_losses; i++) {
+		const struct comm_report_loss *loss = comm_report_loss_at(report, i);
+
+		if (!strcmp(loss->cause, "paused_ms"))
+			paused_ms += loss->n;
+		else
+			lost += !loss->spared;
+	}
+	snprintf(line, CTL_VIEW_LINE, "%s%s", narrow ? "" : "cost ",
+		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
+	/* Allowed is more than the limit where the target does little. */
+	if (run->overhead_limit > 0)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%s%s",
+			 narrow ? "" : " of ",
+			 narrow ? ""
+				: ctl_percent(b,
+					      fmax(run->overhead_limit, report->overhead_allowed)),
+			 report->overhead <= report->overhead_allowed ? ""
+			 : narrow				      ? " over"
+								      : ": over the limit");
+	if (lost)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
+			 narrow ? ", %zu kind%s lost" : ", losses of %zu kind%s", lost,
+			 lost == 1 ? "" : "s");
+	else
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", nothing lost");
+	if (paused_ms)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", paused for %s",
+			 ctl_duration(a, paused_ms * 1000000));
+	if (!report->exact && report->read_bytes > 0)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
+			 ", writer seen for %s of %s read",
+			 ctl_percent(b, report->seen_bytes / report->read_bytes),
+			 ctl_bytes(c, report->read_bytes));
+}
+
+/* What the edges are between, and the steps into the flow, the last of them that have room. */
+static void write_where(const struct ctl_view *view, const struct ctl_term *term,
+			const struct comm_report *report, char line[CTL_VIEW_LINE])
+{
+	size_t first = view->depth, n;
+
+	if (!view->depth) {
+		snprintf(line, CTL_VIEW_LINE, "%s", report->by->title);
+		return;
+	}
+	snprintf(line, CTL_VIEW_LINE, "%s: ", deeper[place_of(by_of(view)) + first].title);
+	n = strlen(line) + strlen(".. / , by change");
+	do
+		n += strlen(view->step[--first].name) + strlen(" / ");
+	while (first && (int)(n + strlen(view->step[first - 1].name)) < term->width);
+	if (first)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ".. / ");
+	for (size_t i = first; i < view->depth; i++)
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%.100s",
+			 i > first ? " / " : "", view->step[i].name);
+}
+
 static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		       const struct reading *reading, struct ctl_frame *frame)
 {
@@ -276,7 +438,6 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 	const struct comm_run *run = report->run;
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[CTL_VIEW_LINE];
 	char name[CTL_VIEW_LINE / 2], filter[CTL_VIEW_FILTER + 1];
-	size_t lost = 0;
 
 	ctl_clean(name, sizeof(name), run->command, term->width > 60 ? term->width - 44 : 20);
 	snprintf(line, sizeof(line), "run %lld  %s  %s..%s of %s  %s", (long long)run->id,
@@ -284,30 +445,9 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		 ctl_duration(a, report->from_ns), ctl_duration(b, report->to_ns),
 		 ctl_duration(c, run->end_ns - run->start_ns), name);
 	add_line(frame->head, &frame->n_head, line);
-	/* Kinds, for no sum of milliseconds and samples means anything. */
-	for (size_t i = 0; i < report->n_losses; i++)
-		lost += !comm_report_loss_at(report, i)->spared;
-	snprintf(line, sizeof(line), "cost %s",
-		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
-	if (run->overhead_limit > 0)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), " of %s%s",
-			 ctl_percent(b, run->overhead_limit),
-			 report->overhead > report->overhead_allowed ? ": over the limit" : "");
-	if (lost)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", losses of %zu kind%s",
-			 lost, lost == 1 ? "" : "s");
-	else
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", nothing lost");
-	if (!report->exact && report->read_bytes > 0)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 ", writer seen for %s of %s read",
-			 ctl_percent(b, report->seen_bytes / report->read_bytes),
-			 ctl_bytes(c, report->read_bytes));
+	write_cost(term, report, line);
 	add_line(frame->head, &frame->n_head, line);
-	snprintf(line, sizeof(line), "%s", view->depth ? "" : report->by->title);
-	for (size_t i = 0; i < view->depth; i++)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.100s",
-			 i ? " / " : "", view->step[i].name);
+	write_where(view, term, report, line);
 	if (view->first_read)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", first reads");
 	if (*view->filter)
@@ -317,13 +457,19 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		 ctl_view_sort_name(view->sort));
 	add_line(frame->head, &frame->n_head, line);
 	add_line(frame->head, &frame->n_head, "");
-	snprintf(line, sizeof(line), "%7s  %14s %12s    %s", "share",
-		 report->exact ? "" : "90 % interval", "rate", "writer > reader");
+	if (term->width < WITH_INTERVAL)
+		snprintf(line, sizeof(line), "share writer > reader");
+	else
+		snprintf(line, sizeof(line), "%7s  %14s %s   %s", "share",
+			 report->exact ? "" : "90 % interval",
+			 term->width < WITH_RATE ? "" : "        rate ", "writer > reader");
 	add_line(frame->head, &frame->n_head, line);
 }
 
-static void write_foot(const struct reading *reading, struct ctl_frame *frame)
+static void write_foot(const struct ctl_view *view, const struct reading *reading,
+		       struct ctl_frame *frame)
 {
+	const struct comm_report *report = reading->report;
 	char line[CTL_VIEW_LINE];
 
 	if (reading->n_unstated && !frame->n_rows)
@@ -334,10 +480,16 @@ static void write_foot(const struct reading *reading, struct ctl_frame *frame)
 	else if (reading->n_unstated)
 		snprintf(line, sizeof(line), "and %zu others, not resolved (a: show)",
 			 reading->n_unstated);
-	else if (!frame->n_rows)
-		snprintf(line, sizeof(line), "Nothing to show.");
-	else
+	else if (frame->n_rows)
 		return;
+	else if (*view->filter && reading->bytes > 0)
+		snprintf(line, sizeof(line), "No flow has that text (Esc: all flows).");
+	else if (!view->depth && report->self_bytes + report->within_bytes > 0)
+		snprintf(line, sizeof(line),
+			 "Nothing is handed over: what is read here, the reader wrote itself, as "
+			 "far as writers were seen.");
+	else
+		snprintf(line, sizeof(line), "Nothing was seen (w: a longer window).");
 	add_line(frame->foot, &frame->n_foot, line);
 }
 
@@ -346,7 +498,6 @@ int ctl_view_read(const struct ctl_view *view, const struct ctl_term *term,
 {
 	struct comm_report *report = NULL, *before = NULL;
 	struct reading reading = {0};
-	char by[BY_MAX];
 	int64_t from_ns = view->end_ns > view->window_ns ? view->end_ns - view->window_ns : 0;
 	int code;
 
@@ -374,11 +525,9 @@ int ctl_view_read(const struct ctl_view *view, const struct ctl_term *term,
 	if (!code) {
 		frame->end_ns = report->to_ns;
 		frame->run_ns = report->run->end_ns - report->run->start_ns;
-		frame->has_deeper =
-			!report->by->between &&
-			groupings(view, view->depth + 1, by) > groupings(view, view->depth, by);
+		frame->has_deeper = !report->by->between && has_depth(view, view->depth + 1);
 		write_head(view, term, &reading, frame);
-		write_foot(&reading, frame);
+		write_foot(view, &reading, frame);
 	}
 	ctl_pairing_deinit(&reading.pairing);
 	ctl_labels_deinit(&reading.labels);

@@ -4,7 +4,7 @@
  * nothing of terminals: top.c draws the lines and moves the view about.
  *
  * Depth 0 shows the edges of a grouping.  One deeper are the edges of which one of them
- * consists: thread -> function -> object -> line.
+ * consists: process -> role -> thread -> function -> object -> line.
  */
 #ifndef CTL_VIEW_H
 #define CTL_VIEW_H
@@ -14,7 +14,7 @@
 #include "term.h"
 
 enum {
-	CTL_VIEW_DEPTH = 4,
+	CTL_VIEW_DEPTH = 6,
 	CTL_VIEW_LINE = 512,
 	CTL_VIEW_NAME = 336,
 	CTL_VIEW_KEY = 512,
@@ -53,6 +53,15 @@ struct ctl_view_row {
 	struct ctl_view_step step; /* to go into it */
 };
 
+/* The lines of a head, of which a low screen has not all. */
+enum ctl_view_head {
+	CTL_HEAD_RUN,
+	CTL_HEAD_COST,
+	CTL_HEAD_WHERE,
+	CTL_HEAD_BLANK,
+	CTL_HEAD_COLUMNS,
+};
+
 /* Lines to show: head, rows, and foot. */
 struct ctl_frame {
 	char head[8][CTL_VIEW_LINE], foot[4][CTL_VIEW_LINE];
@@ -73,5 +82,7 @@ int ctl_view_read(const struct ctl_view *view, const struct ctl_term *term,
 void ctl_frame_deinit(struct ctl_frame *frame);
 
 const char *ctl_view_sort_name(enum ctl_view_sort sort);
+/* The next grouping to begin at: process, role, thread, function, object, line, process, ... */
+const char *ctl_view_next_by(const char *by);
 
 #endif

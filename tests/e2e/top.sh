@@ -77,10 +77,10 @@ shows ', with "bio_lazy"'
 lacks 'io_thd_1'
 shows 'redis-server > bio_lazy_free'
 screen send-keys -t top Enter
-shows '^[a-z-]* > [a-z_]*, by share'
+shows '^functions: [a-z-]* > [a-z_]*, by share'
 shows 'sdsnewlen > decrRefCount'
 screen send-keys -t top Down Enter
-shows ' / .* > .*, by share'
+shows '^data objects: .* / .* > .*, by share'
 screen send-keys -t top BSpace BSpace
 shows '^threads, by share'
 screen send-keys -t top s
@@ -95,16 +95,34 @@ shows '30 s..60 s of 60 s'
 screen send-keys -t top '?'
 shows 'a window back'
 screen send-keys -t top x
-# Down to where nothing fits, and a name longer than the screen
+# Cost and losses have a place on the smallest screen, and what is largest; all on a large one
 screen resize-window -t top -x 20 -y 5
-shows '^run 1'
+shows '^0.84 %, [0-9]* kinds'
+shows ' %.*[a-z].* > [a-z]'
 screen resize-window -t top -x 200 -y 60
 shows 'writer > reader'
+shows '^cost 0.84 % of 1.0 %, losses of [0-9]* kinds, writer seen for '
 # Another run begins in the store while it is watched
 $make redis one.db 20
 shows '^run 2  '
 quit
 
+# All the way down and out again, and another beginning
+start xterm-256color 80x24 --store turn.db --by-process --all
+shows ' redis-server/4242 > redis-server/4242'
+for title in roles threads functions 'data objects' 'source lines'; do
+	screen send-keys -t top Enter
+	shows "^$title: .*, by share"
+done
+shows '% .* > networking.c:2345 processM[a-z]*\.\.'
+screen send-keys -t top Enter BSpace BSpace BSpace
+shows '^threads: .*io_thd > redis-server, by share'
+shows ' io_thd_1/4246 > redis-server/4242'
+screen send-keys -t top Escape
+shows '^processes, by share'
+screen send-keys -t top b
+shows '^roles of threads, by share'
+quit
 start xterm 90x20 --store turn.db --window 60s
 shows '▲  io_thd_1 > redis-server'
 quit
