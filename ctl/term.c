@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "term.h"
 
+#include <ctype.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,14 +86,21 @@ const char *ctl_either(const struct ctl_term *term, const char *utf8, const char
 	return term->utf8 ? utf8 : ascii;
 }
 
-/* The number of a thread or process at the end of a name, "/20784"; its length, 0: there is none. */
+/*
+ * The number of a thread or process at the end of a name, "/20784", or the place of a function
+ * without a name, "+0x81130"; its length, 0: there is none.
+ */
 static size_t number_at_end(const char *text, size_t len)
 {
 	size_t n = 0;
 
-	while (n < len && text[len - n - 1] >= '0' && text[len - n - 1] <= '9')
+	while (n < len && isxdigit((unsigned char)text[len - n - 1]))
 		n++;
-	return n && n <= NUMBER_MAX && n < len && text[len - n - 1] == '/' ? n + 1 : 0;
+	if (!n || n > NUMBER_MAX)
+		return 0;
+	if (len > n && text[len - n - 1] == '/' && strspn(text + len - n, "0123456789") == n)
+		return n + 1;
+	return len > n + 2 && !memcmp(text + len - n - 3, "+0x", 3) ? n + 3 : 0;
 }
 
 const char *ctl_clean(char *out, size_t size, const char *text, int width)
@@ -106,7 +114,7 @@ const char *ctl_clean(char *out, size_t size, const char *text, int width)
 	out[len < max ? len : max] = '\0';
 	if (len <= max || max < 4)
 		return out;
-	/* Of several processes with one title the number tells which one it is. */
+	/* Of several with one title the number tells which one it is. */
 	number = number_at_end(text, len);
 	if (number + 4 > max)
 		number = 0;

@@ -147,14 +147,29 @@ static int begin_at(struct top *top)
 	return refresh_frame(top);
 }
 
+/* Bytes of text that so many columns have room for: all but arrows is ASCII, and these are as wide. */
+static int bytes_in(const char *text, int columns)
+{
+	int n = 0;
+
+	for (; text[n] && (columns > 0 || (text[n] & 0xc0) == 0x80); n++)
+		columns -= (text[n] & 0xc0) != 0x80;
+	return n;
+}
+
+static void print_line(const struct top *top, const char *text)
+{
+	printf("%.*s\n", bytes_in(text, top->term.width), text);
+}
+
 static void print_frame(const struct top *top)
 {
 	for (size_t i = 0; i < top->frame.n_head; i++)
-		puts(top->frame.head[i]);
+		print_line(top, top->frame.head[i]);
 	for (size_t i = 0; i < top->frame.n_rows; i++)
-		puts(top->frame.row[i].text);
+		print_line(top, top->frame.row[i].text);
 	for (size_t i = 0; i < top->frame.n_foot; i++)
-		puts(top->frame.foot[i]);
+		print_line(top, top->frame.foot[i]);
 	fflush(stdout);
 }
 
@@ -186,16 +201,11 @@ static int run_batch(struct top *top)
 
 static void draw_line(int y, int attributes, const char *text)
 {
-	int room = COLS > 1 ? COLS - 1 : 0, n = 0;
-
-	/* All but arrows is ASCII, and these are as wide. */
-	for (; text[n] && (room || (text[n] & 0xc0) == 0x80); n++)
-		room -= (text[n] & 0xc0) != 0x80;
 	move(y, 0);
 	clrtoeol();
 	attrset(attributes);
 	/* Never as a format: it holds names from the target. */
-	addnstr(text, n);
+	addnstr(text, bytes_in(text, COLS - 1));
 	attrset(A_NORMAL);
 }
 
@@ -424,6 +434,28 @@ static int catch_signals(struct top *top)
 	return top->signals < 0 ? -errno : 0;
 }
 
+/*
+ * The next key, or ERR.  A terminal may send what its type does not list, such as End on a vt100:
+ * the rest of that is no keys, and its first byte not Escape.
+ */
+static int next_key(void)
+{
+	int key = getch(), next;
+
+	if (key != TOP_KEY_ESCAPE)
+		return key;
+	next = getch();
+	if (next != '[' && next != 'O') {
+		if (next != ERR)
+			ungetch(next);
+		return key;
+	}
+	do
+		next = getch();
+	while (next != ERR && (next < '@' || next > '~'));
+	return ERR;
+}
+
 static void loop(struct top *top)
 {
 	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -439,7 +471,7 @@ static void loop(struct top *top)
 		poll(fds, 2, TOP_LOOK_MS);
 		if (fds[1].revents || (fds[0].revents & (POLLHUP | POLLERR)))
 			return;
-		key = getch();
+		key = next_key();
 		if (key == KEY_RESIZE) {
 			/* Names are cut to the width. */
 			top->term.width = COLS;

@@ -400,11 +400,11 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 	else
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", nothing lost");
 	if (paused_ms)
-		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", paused for %s",
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", paused %s",
 			 ctl_duration(a, paused_ms * 1000000));
 	if (!report->exact && report->read_bytes > 0)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
-			 ", writer seen for %s of %s read",
+			 ", writer seen for %s of %s",
 			 ctl_percent(b, report->seen_bytes / report->read_bytes),
 			 ctl_bytes(c, report->read_bytes));
 }
@@ -439,11 +439,12 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[CTL_VIEW_LINE];
 	char name[CTL_VIEW_LINE / 2], filter[CTL_VIEW_FILTER + 1];
 
-	ctl_clean(name, sizeof(name), run->command, term->width > 60 ? term->width - 44 : 20);
-	snprintf(line, sizeof(line), "run %lld  %s  %s..%s of %s  %s", (long long)run->id,
+	snprintf(line, sizeof(line), "run %lld  %s  %s..%s of %s  ", (long long)run->id,
 		 run->state == COMM_RUN_RUNNING && !view->end_ns ? "live" : "past",
 		 ctl_duration(a, report->from_ns), ctl_duration(b, report->to_ns),
-		 ctl_duration(c, run->end_ns - run->start_ns), name);
+		 ctl_duration(c, run->end_ns - run->start_ns));
+	ctl_clean(name, sizeof(name), run->command, term->width - 1 - (int)strlen(line));
+	snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", name);
 	add_line(frame->head, &frame->n_head, line);
 	write_cost(term, report, line);
 	add_line(frame->head, &frame->n_head, line);
@@ -474,8 +475,7 @@ static void write_foot(const struct ctl_view *view, const struct reading *readin
 
 	if (reading->n_unstated && !frame->n_rows)
 		snprintf(line, sizeof(line),
-			 "Nothing is stated: this window confirms none of %zu flows (a: show them, "
-			 "w: a longer window).",
+			 "Nothing is stated: none of %zu flows is confirmed (a: show, w: longer).",
 			 reading->n_unstated);
 	else if (reading->n_unstated)
 		snprintf(line, sizeof(line), "and %zu others, not resolved (a: show)",

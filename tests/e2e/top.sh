@@ -136,6 +136,15 @@ for term in vt100 xterm-256color; do
 	LC_ALL=C grep -q '[^ -~]' shot && fail "unprintable bytes on a screen of type $term"
 	quit
 done
+# A key that the type of terminal does not have is none, not the Escape that it begins with
+start vt100 80x24 --store turn.db
+shows '^threads, by share'
+screen send-keys -t top Enter
+shows '^functions: '
+screen send-keys -t top End
+screen send-keys -t top s
+shows '^functions: .*, by change'
+quit
 # Where the cursor cannot be moved there is text
 screen -f /dev/null new-session -d -s top -x 100 -y 40 "TERM=dumb '$ctl' top --store one.db; echo \$? >code; echo left; sleep 100"
 shows '^left' && shows 'redis-server > io_thd_1' && [ "$(cat code)" = 0 ] || fail "on a dumb terminal"
