@@ -59,6 +59,7 @@ static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_nu
 	const char *label = panel->labels.text[i];
 	size_t length = strlen(label);
 	char size[CTL_NUMBER], cut[DOT_NAME + 1];
+	double cpu_ns = ctl_panel_cpu_ns(panel, i);
 
 	snprintf(cut, sizeof(cut), "%.*s", length > DOT_NAME ? DOT_NAME / 2 - 1 : DOT_NAME, label);
 	fprintf(out, "    \"p%zu.%s\" [shape=%s, label=\"", panel_number, node->id,
@@ -70,6 +71,8 @@ static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_nu
 	}
 	if (node->kind == COMM_NODE_OBJECT && node->size_bytes)
 		fprintf(out, "\\n%s", ctl_bytes(size, node->size_bytes));
+	if (cpu_ns > 0)
+		fprintf(out, "\\n%s of CPU time", ctl_duration(size, (uint64_t)fmin(cpu_ns, 1e18)));
 	fputs("\", tooltip=\"", out);
 	ctl_dot_text(out, label);
 	putc('"', out);

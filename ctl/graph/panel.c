@@ -36,12 +36,32 @@ void ctl_panels_deinit(struct ctl_panels *panels)
 	*panels = (struct ctl_panels){0};
 }
 
+/* Regions are drawn with their length, of a run that has counts. */
 static int take(struct ctl_panel *panel, struct comm_reader *reader, const struct comm_query *query,
 		char **err)
 {
-	int code = comm_reader_report(reader, query, &panel->report, err);
+	struct comm_query counted = *query;
+	int code = -ENODATA;
 
+	counted.counts = 1;
+	if (query->by && !strcmp(query->by, "region") && !query->objects)
+		code = comm_reader_report(reader, &counted, &panel->report, NULL);
+	if (code == -ENODATA)
+		code = comm_reader_report(reader, query, &panel->report, err);
 	return code ? code : ctl_labels_init(&panel->labels, panel->report);
+}
+
+double ctl_panel_cpu_ns(const struct ctl_panel *panel, size_t node)
+{
+	const char *id = comm_report_node_at(panel->report, node)->id;
+
+	for (size_t i = 0; i < panel->report->n_counts; i++) {
+		const struct comm_report_count *count = comm_report_count_at(panel->report, i);
+
+		if (!strcmp(count->node.id, id))
+			return count->cpu_ns;
+	}
+	return 0;
 }
 
 static int take_phases(struct ctl_course *course, struct comm_reader *reader,

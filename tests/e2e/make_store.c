@@ -5,7 +5,7 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess,
- * precise, pairs, moving, calls or marked.
+ * precise, pairs, moving, calls, marked, regions or uncounted.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -368,8 +368,35 @@ static void share(struct comm_cachelines *table, uint32_t first_thread, uint32_t
 	}
 }
 
+/* What one thread parses another one answers, in regions of 0.4 s and 0.1 s of CPU time a slice. */
+static size_t regions(struct flow *flow, struct comm_count count[4])
+{
+	uint32_t in[2] = {made_region(names, 0, "parse"), made_region(names, 0, "answer")}, at[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread = made_thread(names, 70, 70 + i, i ? "writer" : "reader");
+
+		at[i] = site(i ? "answer_all" : "parse_all", "q", "q.c", 10 + i);
+		names->site[at[i]].region = in[i];
+		/* Counter 0 is CPU time, 1 what samples stand for; each thread is in one region. */
+		count[2 * i] = (struct comm_count){.thread = thread, .value = i ? 0.1e9 : 0.4e9};
+		count[2 * i + 1] = (struct comm_count){
+			.thread = thread, .region = in[i], .counter = 1, .value = 1};
+	}
+	flow[0] = (struct flow){count[0].thread,
+				count[2].thread,
+				at[0],
+				at[1],
+				made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 4096),
+				50e6,
+				20};
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
+	static const char *const counters[] = {COMM_COUNTER_CPU, COMM_COUNTER_SAMPLED};
+	struct comm_count count[4];
 	struct comm_store_config config = {
 		.row_cap = 2000, .detail_ns = 900 * SECOND, .rollup_ns = 60 * SECOND};
 	struct comm_run_info info = {.source = "perf",
@@ -433,6 +460,9 @@ int main(int argc, char **argv)
 		info.command = "q";
 	} else if (!strcmp(argv[1], "calls")) {
 		n = calls(flow);
+		info.command = "q";
+	} else if (!strcmp(argv[1], "regions") || !strcmp(argv[1], "uncounted")) {
+		n = regions(flow, count);
 		info.command = "q";
 	} else if (!strcmp(argv[1], "guess")) {
 		n = guess(flow);
@@ -500,6 +530,12 @@ int main(int argc, char **argv)
 				slice.unwritten.first_bytes / (double)n};
 		slice.unwritten.end = ends;
 		slice.unwritten.n_ends = n;
+		if (!strcmp(argv[1], "regions")) {
+			slice.count = count;
+			slice.n_counts = 4;
+			slice.counter = counters;
+			slice.n_counters = 2;
+		}
 		if (!strcmp(argv[1], "precise")) {
 			slice.origin = origin;
 			slice.n_origins = 2;
