@@ -25,19 +25,20 @@ static const double narrow = 0.1;
 
 void comm_account_deinit(struct comm_account *account)
 {
-	comm_edge_table_deinit(&account->objects);
+	comm_keyed_deinit(&account->objects.keyed);
 }
 
 int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
 		     double bytes, const struct comm_block_sums *at)
 {
-	struct comm_edge *cell, key = {.object = object, .src_site = part};
+	const uint32_t key[] = {object, part, 0, 0};
+	struct comm_id_sum *cell;
 	int code;
 
 	comm_block_sums_add(&account->part[part], at, bytes);
 	if (object == COMM_ID_OTHER)
 		return 0;
-	code = comm_edge_table_at(&account->objects, &key, &cell);
+	code = comm_id_sums_at(&account->objects, key, &cell);
 	if (!code)
 		cell->bytes += bytes;
 	return code;
@@ -52,17 +53,17 @@ struct carrier {
 static void find_carriers(const struct comm_account *account, struct carrier carrier[COMM_PARTS])
 {
 	for (size_t i = 0; i < account->objects.n; i++) {
-		const struct comm_edge *e = &account->objects.edge[i];
+		const struct comm_id_sum *sum = &account->objects.sum[i];
 
-		if (e->bytes > carrier[e->src_site].bytes)
-			carrier[e->src_site] =
-				(struct carrier){.object = e->object, .bytes = e->bytes};
+		if (sum->bytes > carrier[sum->id[1]].bytes)
+			carrier[sum->id[1]] =
+				(struct carrier){.object = sum->id[0], .bytes = sum->bytes};
 	}
 	for (size_t i = 0; i < account->objects.n; i++) {
-		const struct comm_edge *e = &account->objects.edge[i];
+		const struct comm_id_sum *sum = &account->objects.sum[i];
 
 		for (size_t j = 0; j < COMM_PARTS; j++)
-			carrier[j].all += e->object == carrier[j].object ? e->bytes : 0;
+			carrier[j].all += sum->id[0] == carrier[j].object ? sum->bytes : 0;
 	}
 }
 

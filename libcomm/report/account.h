@@ -8,13 +8,13 @@
 #define COMM_ACCOUNT_H
 
 #include "blocks.h"
-#include "edge_table.h"
+#include "id_sums.h"
 #include "reader.h"
 #include "report.h"
 
 struct comm_account {
 	struct comm_block_sums part[COMM_PARTS];
-	struct comm_edge_table objects; /* bytes by object and src_site, an enum comm_part */
+	struct comm_id_sums objects; /* by object and enum comm_part */
 };
 
 void comm_account_deinit(struct comm_account *account);

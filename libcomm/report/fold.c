@@ -79,15 +79,14 @@ void comm_fold_deinit(struct comm_fold *fold)
 {
 	comm_grouping_close(&fold->own);
 	comm_grouping_close(&fold->ends);
-	comm_edge_table_deinit(&fold->groups);
-	comm_edge_table_deinit(&fold->pairs);
-	comm_edge_table_deinit(&fold->reads);
-	comm_edge_table_deinit(&fold->index);
-	comm_edge_table_deinit(&fold->selfs);
+	comm_keyed_deinit(&fold->groups);
+	comm_keyed_deinit(&fold->pairs.keyed);
+	comm_keyed_deinit(&fold->reads.keyed);
+	comm_keyed_deinit(&fold->index.keyed);
+	comm_keyed_deinit(&fold->selfs.keyed);
 	comm_account_deinit(&fold->account);
 	comm_mixes_deinit(&fold->mixes);
 	comm_unseen_nodes_deinit(&fold->unseen);
-	free(fold->seen);
 	memset(fold, 0, sizeof(*fold));
 }
 
@@ -169,21 +168,9 @@ static bool is_own(const struct comm_edge *row)
  * slice, so within one slice and reading thread only the row with most bursts counts: the
  * sum over slices and readers is a lower bound of the distinct bursts.
  */
-static int add_seen(struct comm_fold *fold, size_t group, double bursts, double bytes, bool own)
+static void add_seen(const struct comm_fold *fold, struct comm_fold_seen *seen, double bursts,
+		     double bytes, bool own)
 {
-	struct comm_fold_seen *seen;
-
-	if (group >= fold->n_seen) {
-		size_t room = fold->groups.keyed.room;
-
-		seen = reallocarray(fold->seen, room, sizeof(*seen));
-		if (!seen)
-			return -ENOMEM;
-		memset(seen + fold->n_seen, 0, (room - fold->n_seen) * sizeof(*seen));
-		fold->seen = seen;
-		fold->n_seen = room;
-	}
-	seen = &fold->seen[group];
 	comm_block_sums_add(&seen->sums, &fold->at, bytes);
 	seen->own_bytes += own ? bytes : 0;
 	if (seen->slice != fold->slice) {
@@ -197,7 +184,6 @@ static int add_seen(struct comm_fold *fold, size_t group, double bursts, double 
 		seen->bursts += bursts - seen->most;
 		seen->most = bursts;
 	}
-	return 0;
 }
 
 /*
@@ -207,20 +193,20 @@ static int add_seen(struct comm_fold *fold, size_t group, double bursts, double 
 static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t to, double weight,
 	       const struct comm_edge *row)
 {
-	struct comm_edge *group, key = {.src_thread = from,
-					.dst_thread = to,
-					.src_site = part,
-					.object = row->dst_thread};
-	int code = comm_edge_table_at(&fold->groups, &key, &group);
+	static const struct comm_keyed_kind kind = {
+		COMM_KEYED_BYTES(struct comm_fold_group, reader)};
+	const uint32_t key[] = {from, to, part, row->dst_thread};
+	struct comm_fold_group *group;
+	size_t at;
+	int code = comm_keyed_at(&fold->groups, &kind, key, &at);
 
-	if (!code)
-		code = add_seen(fold, group - fold->groups.edge, weight * row->bursts,
-				weight * row->bytes, is_own(row));
 	/* An object reads nothing. */
 	if (!code && part != PART_IN)
-		code = comm_mixes_add(&fold->mixes, fold->end, &key, weight * row->bytes);
+		code = comm_mixes_add(&fold->mixes, fold->end, key, weight * row->bytes);
 	if (code)
 		return code;
+	group = &fold->group[at];
+	add_seen(fold, &group->seen, weight * row->bursts, weight * row->bytes, is_own(row));
 	group->bytes += weight * row->bytes;
 	group->guess_bytes += weight * row->guess_bytes;
 	if (row->variance > 0 && isfinite(row->variance))
@@ -247,12 +233,10 @@ static int add_reads(struct comm_fold *fold, enum part part, uint32_t between,
 	int code = 0;
 
 	for (size_t i = 0; i < to->n && !code; i++) {
-		struct comm_edge *reads, key = {.src_thread = between,
-						.dst_thread = reads_of(fold, part, to->share[i].id),
-						.src_site = part,
-						.object = own};
+		const uint32_t key[] = {between, reads_of(fold, part, to->share[i].id), part, own};
+		struct comm_id_sum *reads;
 
-		code = comm_edge_table_at(&fold->reads, &key, &reads);
+		code = comm_id_sums_at(&fold->reads, key, &reads);
 		if (!code)
 			reads->bytes += to->share[i].weight * bytes;
 	}
@@ -277,8 +261,9 @@ static int add_reads_of(struct comm_fold *fold, const struct comm_shares *betwee
 static int add_pair(struct comm_fold *fold, uint32_t from, uint32_t to, uint32_t between,
 		    double bytes)
 {
-	struct comm_edge *pair, key = {.src_thread = from, .dst_thread = to, .object = between};
-	int code = comm_edge_table_at(&fold->pairs, &key, &pair);
+	const uint32_t key[] = {from, to, between, 0};
+	struct comm_id_sum *pair;
+	int code = comm_id_sums_at(&fold->pairs, key, &pair);
 
 	if (!code)
 		pair->bytes += bytes;
@@ -307,12 +292,13 @@ static int add_through(struct comm_fold *fold, uint32_t from, const struct comm_
 static int add_self(struct comm_fold *fold, const struct comm_shares *between, uint32_t node,
 		    double bytes)
 {
-	struct comm_edge *self, key = {.dst_thread = node};
+	const uint32_t key[] = {node, 0, 0, 0};
+	struct comm_id_sum *self;
 	int code;
 
 	if (between)
 		return 0;
-	code = comm_edge_table_at(&fold->selfs, &key, &self);
+	code = comm_id_sums_at(&fold->selfs, key, &self);
 	if (!code)
 		self->bytes += bytes;
 	return code;
@@ -469,14 +455,15 @@ static int order_edges(const void *pa, const void *pb, void *query)
 
 int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
 {
-	struct comm_edge *cell, key = {.src_thread = is_end, .dst_thread = id};
+	const uint32_t key[] = {is_end, id, 0, 0};
 	struct comm_report *report = fold->report;
+	struct comm_id_sum *cell;
 	int code;
 
-	code = comm_edge_table_at(&fold->index, &key, &cell);
+	code = comm_id_sums_at(&fold->index, key, &cell);
 	if (code)
 		return code;
-	*ret = cell - fold->index.edge;
+	*ret = cell - fold->index.sum;
 	if (*ret < report->n_nodes)
 		return 0;
 	if (!(*ret & (*ret - 1))) {
@@ -495,12 +482,11 @@ int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret
 
 int comm_fold_reads(struct comm_fold *fold, const struct comm_edge *edge, bool own, double *ret)
 {
-	struct comm_edge *cell,
-		key = {.src_thread = edge->src_site == PART_OUT ? edge->src_thread : 0,
-		       .dst_thread = reads_of(fold, edge->src_site, edge->dst_thread),
-		       .src_site = edge->src_site,
-		       .object = own};
-	int code = comm_edge_table_at(&fold->reads, &key, &cell);
+	const uint32_t key[] = {edge->src_site == PART_OUT ? edge->src_thread : 0,
+				reads_of(fold, edge->src_site, edge->dst_thread), edge->src_site,
+				own};
+	struct comm_id_sum *cell;
+	int code = comm_id_sums_at(&fold->reads, key, &cell);
 
 	if (!code)
 		*ret = cell->bytes;
@@ -514,8 +500,9 @@ uint32_t comm_fold_reads_of(struct comm_fold *fold, const struct comm_edge *edge
 
 int comm_fold_own(struct comm_fold *fold, uint32_t node, double *ret)
 {
-	struct comm_edge *self, key = {.dst_thread = node};
-	int code = comm_edge_table_at(&fold->selfs, &key, &self);
+	const uint32_t key[] = {node, 0, 0, 0};
+	struct comm_id_sum *self;
+	int code = comm_id_sums_at(&fold->selfs, key, &self);
 
 	if (!code)
 		*ret = self->bytes;
@@ -643,19 +630,30 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	return 0;
 }
 
+/* A group as an edge: its nodes stand for threads, its part for a site. */
+static struct comm_edge edge_of(const struct comm_fold_group *group)
+{
+	double n = group->seen.bursts + burst_rounding;
+
+	return (struct comm_edge){.src_thread = group->from,
+				  .dst_thread = group->to,
+				  .src_site = group->part,
+				  .bursts = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+				  .level = group->level,
+				  .bytes = group->bytes,
+				  .variance = group->variance,
+				  .guess_bytes = group->guess_bytes};
+}
+
 /* Sums the groups over reading threads, which only add_seen() needed apart. */
 static int sum_groups(struct comm_fold *fold, struct making *making)
 {
-	struct comm_edge *edge;
+	struct comm_edge *edge, key;
 	int code = 0;
 
-	for (size_t i = 0; i < fold->groups.n && !code; i++) {
-		struct comm_edge *group = &fold->groups.edge[i];
-		double n = fold->seen[i].bursts + burst_rounding;
-
-		group->bursts = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
-		group->object = 0;
-		code = comm_edge_table_add(&making->edges, group);
+	for (size_t i = 0; i < fold->n_groups && !code; i++) {
+		key = edge_of(&fold->group[i]);
+		code = comm_edge_table_add(&making->edges, &key);
 	}
 	if (code)
 		return code;
@@ -665,11 +663,12 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));
 	if (!making->seen || !making->later || !fold->whole->edges)
 		return -ENOMEM;
-	for (size_t i = 0; i < fold->groups.n && !code; i++) {
-		const struct comm_fold_seen *from = &fold->seen[i];
+	for (size_t i = 0; i < fold->n_groups && !code; i++) {
+		const struct comm_fold_seen *from = &fold->group[i].seen;
 		struct comm_fold_seen *to;
 
-		code = comm_edge_table_at(&making->edges, &fold->groups.edge[i], &edge);
+		key = edge_of(&fold->group[i]);
+		code = comm_edge_table_at(&making->edges, &key, &edge);
 		if (code)
 			break;
 		to = &making->seen[edge - making->edges.edge];
@@ -735,13 +734,13 @@ static int find_main_pairs(struct comm_fold *fold)
 	int code = 0;
 
 	for (size_t i = 0; i < fold->pairs.n && !code; i++) {
-		const struct comm_edge *pair = &fold->pairs.edge[i];
+		const struct comm_id_sum *pair = &fold->pairs.sum[i];
 
-		code = comm_fold_node(fold, false, pair->object, &between);
+		code = comm_fold_node(fold, false, pair->id[2], &between);
 		if (!code)
-			code = comm_fold_node(fold, true, pair->src_thread, &writer);
+			code = comm_fold_node(fold, true, pair->id[0], &writer);
 		if (!code)
-			code = comm_fold_node(fold, true, pair->dst_thread, &reader);
+			code = comm_fold_node(fold, true, pair->id[1], &reader);
 		if (code || pair->bytes <= nodes[between].main_bytes)
 			continue;
 		nodes[between].main_writer = writer;

@@ -11,10 +11,30 @@
 #include "blocks.h"
 #include "edge_table.h"
 #include "grouping.h"
+#include "id_sums.h"
 #include "mix.h"
 #include "report.h"
 #include "slices.h"
 #include "unseen_nodes.h"
+
+/* What the slices tell of a group. */
+struct comm_fold_seen {
+	size_t slice;		     /* the latest with a row of it */
+	double most;		     /* the largest number of bursts of a row, in that slice */
+	uint8_t in_blocks;	     /* of that slice: where it was seen */
+	double bursts;		     /* sum of most over the slices */
+	uint32_t slices;	     /* where it was seen; a slice of parts counts as its strands */
+	double own_bytes;	     /* that the reading threads wrote themselves */
+	struct comm_block_sums sums; /* of bytes */
+};
+
+/* What one thread reads as the node to, or as part of it, of what the node from wrote. */
+struct comm_fold_group {
+	uint32_t from, to, part, reader; /* part: enum part */
+	uint8_t level;
+	double bytes, guess_bytes, variance;
+	struct comm_fold_seen seen;
+};
 
 struct comm_fold {
 	const struct comm_query *query;
@@ -32,37 +52,18 @@ struct comm_fold {
 	struct comm_block_sums slice_at; /* of the slice's time */
 	uint8_t in_blocks;		 /* a bit for each that has a share of the former */
 	bool drawn;			 /* the row's drawn variance counts */
+	COMM_KEYED(groups, struct comm_fold_group, group, n_groups);
+	struct comm_id_sums pairs; /* by writer's and reader's node, and the node between */
 	/*
-	 * Groups: src_thread and dst_thread hold the ids of the two nodes,
-	 * src_site is enum part, object the reading thread.
+	 * All that a node reads, by the node between (0: of any), the node, enum part, and whether
+	 * the reading thread wrote it itself.
 	 */
-	struct comm_edge_table groups;
-	struct comm_edge_table
-		pairs; /* bytes by writer's and reader's node; object is the node between */
-	/*
-	 * All that a node reads (of src_thread, if not 0), by dst_thread, src_site and, as object,
-	 * whether the reading thread wrote it itself.
-	 */
-	struct comm_edge_table reads;
-	struct comm_edge_table index; /* of nodes, by is_end and id; its order is theirs */
-	struct comm_mixes mixes;      /* of edges */
-	size_t end;		      /* of the current row, for mixes */
-	struct comm_edge_table
-		selfs; /* with totals: what nodes read of themselves, by dst_thread */
+	struct comm_id_sums reads;
+	struct comm_id_sums index; /* of nodes, by is_end and id; its order is theirs */
+	struct comm_mixes mixes;   /* of edges */
+	size_t end;		   /* of the current row, for mixes */
+	struct comm_id_sums selfs; /* with totals: what nodes read of themselves, by node */
 	struct comm_unseen_nodes unseen;
-	struct comm_fold_seen *seen; /* one per group */
-	size_t n_seen;
-};
-
-/* What the slices tell of a group. */
-struct comm_fold_seen {
-	size_t slice;		     /* the latest with a row of it */
-	double most;		     /* the largest number of bursts of a row, in that slice */
-	uint8_t in_blocks;	     /* of that slice: where it was seen */
-	double bursts;		     /* sum of most over the slices */
-	uint32_t slices;	     /* where it was seen; a slice of parts counts as its strands */
-	double own_bytes;	     /* that the reading threads wrote themselves */
-	struct comm_block_sums sums; /* of bytes */
 };
 
 /* Whether the report tells times apart: then rows need their ages, and slices be narrow. */

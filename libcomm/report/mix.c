@@ -111,15 +111,14 @@ int comm_mixes_read(struct comm_mixes *mixes, const struct comm_edge *row, doubl
 }
 
 /* The edge's mix, or a new one. */
-static int mix_at(struct comm_mixes *mixes, const struct comm_edge *edge, size_t *ret)
+static int mix_at(struct comm_mixes *mixes, const uint32_t key[3], size_t *ret)
 {
 	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_mix, column)};
-	const uint32_t key[] = {edge->src_thread, edge->dst_thread, edge->src_site};
 
 	return comm_keyed_at(&mixes->mixes, &kind, key, ret);
 }
 
-int comm_mixes_add(struct comm_mixes *mixes, size_t end, const struct comm_edge *edge, double bytes)
+int comm_mixes_add(struct comm_mixes *mixes, size_t end, const uint32_t edge[3], double bytes)
 {
 	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_mix_share, end)};
 	size_t mix, share;
@@ -180,10 +179,11 @@ static struct comm_block_sums sums_of(const struct comm_mix *mix, unsigned int m
 
 const struct comm_mix *comm_mixes_of(struct comm_mixes *mixes, const struct comm_edge *edge)
 {
+	const uint32_t key[] = {edge->src_thread, edge->dst_thread, edge->src_site};
 	double known;
 	size_t mix;
 
-	if (!mixes->ask || mix_at(mixes, edge, &mix))
+	if (!mixes->ask || mix_at(mixes, key, &mix))
 		return NULL;
 	sums_of(&mixes->mix[mix], KNOWN, &known);
 	return known > 0 && mixes->mix[mix].squares > 0 ? &mixes->mix[mix] : NULL;

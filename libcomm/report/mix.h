@@ -58,9 +58,8 @@ void comm_mixes_close(struct comm_mixes *mixes, size_t block);
 /* A row of the slice read so many bytes at its end; *ret is for add(). */
 int comm_mixes_read(struct comm_mixes *mixes, const struct comm_edge *row, double bytes,
 		    size_t *ret_end);
-/* Of these, so many are the edge's, of which only src_thread, dst_thread and src_site count. */
-int comm_mixes_add(struct comm_mixes *mixes, size_t end, const struct comm_edge *edge,
-		   double bytes);
+/* Of these, so many are the edge's; edge: its src_thread, dst_thread and src_site. */
+int comm_mixes_add(struct comm_mixes *mixes, size_t end, const uint32_t edge[3], double bytes);
 
 /* NULL: nobody knows where the edge's loads found anything. */
 const struct comm_mix *comm_mixes_of(struct comm_mixes *mixes, const struct comm_edge *edge);
