@@ -53,7 +53,7 @@ const volatile bool code_line = true;
 const volatile bool follow = true;
 const volatile bool all_tasks = false;
 const volatile __u32 own_tgid = 0;
-const volatile __u64 cgroup_id = 0;
+const volatile bool by_cgroup = false;
 const volatile __u32 cgroup_level = 0;
 const volatile bool has_probes = false;
 
@@ -204,7 +204,7 @@ static __always_inline bool under_cgroup(struct task_struct *task)
 		return false;
 	if (bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[cgroup_level]))
 		return false;
-	return BPF_CORE_READ(ancestor, kn, id) == cgroup_id;
+	return BPF_CORE_READ(ancestor, kn, id) == ctl.cgroup_id;
 }
 
 static __always_inline bool is_listed(__u32 tgid)
@@ -220,7 +220,7 @@ static __always_inline bool is_target(struct task_struct *task, __u32 tgid)
 		return false;
 	if (all_tasks)
 		return tgid != own_tgid && !(task->flags & PF_KTHREAD_BIT);
-	if (cgroup_id)
+	if (by_cgroup)
 		return under_cgroup(task);
 	if (ctl.only_tgid)
 		return tgid == ctl.only_tgid;

@@ -76,7 +76,7 @@ static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *
 	struct comm_raw_life *l;
 	__u8 target = telling ? COMM_RAW_TARGET_KNOWN : 0;
 
-	if (child_tgid != tgid && follow && !cgroup_id && !all_tasks) {
+	if (child_tgid != tgid && follow && !by_cgroup && !all_tasks) {
 		if (!bpf_map_update_elem(&targets, &child_tgid, &target, BPF_ANY))
 			ctl.only_tgid = 0;
 		else

@@ -162,8 +162,9 @@ struct comm_raw_ctl {
 	unsigned int strangers_per_s;
 	unsigned int strangers; /* told in the second that began at second_ns */
 	unsigned long long second_ns;
-	unsigned int has_marks; /* the map of marks is not empty */
-	unsigned int drains;	/* how often the daemon has begun to read the rings, from 1 */
+	unsigned long long cgroup_id; /* of by_cgroup; that which has its path now */
+	unsigned int has_marks;	      /* the map of marks is not empty */
+	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
 };
 
 /* Value of the map of targets, by tgid. */

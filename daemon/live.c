@@ -57,6 +57,7 @@ struct live {
 	struct comm_control *control;
 	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
 	bool stopped;	     /* by a command */
+	bool said_removed, said_followed; /* of the target's cgroup */
 	struct comm_merge *merge;
 	struct comm_record *record;
 	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
@@ -616,15 +617,41 @@ static int pump(struct live *live)
 	return err > 0 ? err : 0;
 }
 
-static const char *target_gone(const struct live *live)
+/* A service that keeps on being restarted is not worth a sentence each time. */
+static const char *follow_cgroup(struct live *live)
 {
-	if (comm_target_kind(live->target) != COMM_TARGET_CGROUP)
-		return "target exited";
-	fprintf(stderr,
-		"commd: the cgroup %s was removed, and the run ends with it; one that is made "
-		"again under its name needs a new run\n",
-		comm_target_cgroup_path(live->target));
+	const char *path = comm_target_cgroup_path(live->target);
+	int rc = comm_target_follow_cgroup(live->target);
+
+	if (rc == 0)
+		return NULL;
+	if (rc == -ENOENT) {
+		if (!live->said_removed)
+			fprintf(stderr,
+				"commd: the cgroup %s was removed; the run goes on with the next "
+				"one of its name\n",
+				path);
+		live->said_removed = true;
+		return NULL;
+	}
+	if (rc > 0) {
+		if (!live->said_followed)
+			fprintf(stderr, "commd: the cgroup %s was made again, and is followed\n",
+				path);
+		live->said_followed = live->said_removed = true;
+		return NULL;
+	}
+	fprintf(stderr, "commd: the cgroup %s was removed, and its next one cannot be read: %s\n",
+		path, strerror(-rc));
 	return "cgroup removed";
+}
+
+/* How the run has ended with its target; NULL: it goes on. */
+static const char *target_gone(struct live *live)
+{
+	if (comm_target_kind(live->target) == COMM_TARGET_CGROUP)
+		return follow_cgroup(live);
+	return comm_target_alive(live->target) ? NULL : "target exited";
 }
 
 static const char *run_until_over(struct live *live)
@@ -635,6 +662,7 @@ static const char *run_until_over(struct live *live)
 			       {.events = POLLIN}};
 	uint64_t looked_ns = 0;
 	int drained = 0, ready;
+	const char *gone;
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
@@ -677,8 +705,9 @@ static const char *run_until_over(struct live *live)
 			continue;
 		}
 		looked_ns = now_ns;
-		if (!comm_target_alive(live->target))
-			return target_gone(live);
+		gone = target_gone(live);
+		if (gone)
+			return gone;
 	}
 }
 

@@ -43,7 +43,8 @@ struct comm_target {
 	bool expects_ends; /* comm_target_ended() will be called for each member */
 	uint64_t cpu_ns;   /* used by all members, ended ones too */
 	char *cgroup;
-	int stat_fd; /* cpu.stat of the cgroup, or /proc/stat */
+	int cgroup_fd; /* its directory */
+	int stat_fd;   /* cpu.stat of the cgroup, or /proc/stat */
 	uint64_t stat_start_ns, cgroup_id;
 	uint32_t cgroup_level;
 	int go_fd, result_fd; /* pipes to a spawned child that waits for release */
@@ -147,7 +148,8 @@ int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_targ
 		return -ENOMEM;
 	target->kind = kind;
 	target->follow = follow;
-	target->stat_fd = target->go_fd = target->result_fd = target->command_fd = -1;
+	target->cgroup_fd = target->stat_fd = -1;
+	target->go_fd = target->result_fd = target->command_fd = -1;
 	if (kind == COMM_TARGET_ALL) {
 		target->stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 		target->stat_start_ns = stat_cpu_ns(target);
@@ -162,6 +164,8 @@ void comm_target_destroy(struct comm_target *target)
 		return;
 	if (target->stat_fd >= 0)
 		close(target->stat_fd);
+	if (target->cgroup_fd >= 0)
+		close(target->cgroup_fd);
 	/* A child that still waits reads the end of file and exits. */
 	if (target->go_fd >= 0)
 		close(target->go_fd);
@@ -303,9 +307,41 @@ static int cgroup_mount(char *ret, size_t size)
 	return rc;
 }
 
+/*
+ * Makes the cgroup that has the path now the target.  Id and CPU time are asked of one open
+ * directory, for another may take the path in between.
+ */
+static int hold_cgroup(struct comm_target *target)
+{
+	int fd = open(target->cgroup, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int stat_fd = fd < 0 ? fd : openat(fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (stat_fd < 0 || fstat(fd, &st)) {
+		int err = -errno;
+
+		if (stat_fd >= 0)
+			close(stat_fd);
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	if (target->stat_fd >= 0)
+		close(target->stat_fd);
+	if (target->cgroup_fd >= 0)
+		close(target->cgroup_fd);
+	target->cgroup_fd = fd;
+	target->stat_fd = stat_fd;
+	/* A cgroup's id is its directory's inode number on 64-bit kernels. */
+	target->cgroup_id = st.st_ino;
+	/* Below 0, and so beyond 2^64, where those before it have used more. */
+	target->stat_start_ns = stat_cpu_ns(target) - target->cpu_ns;
+	return 0;
+}
+
 int comm_target_set_cgroup(struct comm_target *target, const char *path, char **err)
 {
-	char mount[2048], real[4096], *full = NULL, *stat_path = NULL;
+	char mount[2048], real[4096], *full = NULL;
 	const char *p;
 	struct stat st;
 	int rc;
@@ -335,24 +371,24 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 	for (p = real + strlen(mount); *p; p++)
 		if (*p == '/' && p[1])
 			target->cgroup_level++;
-	/* A cgroup's id is its directory's inode number on 64-bit kernels. */
-	target->cgroup_id = st.st_ino;
 	target->kind = COMM_TARGET_CGROUP;
-	if (asprintf(&stat_path, "%s/cpu.stat", real) < 0)
-		return -ENOMEM;
-	if (target->stat_fd >= 0)
-		close(target->stat_fd);
-	target->stat_fd = open(stat_path, O_RDONLY | O_CLOEXEC);
-	free(stat_path);
-	if (target->stat_fd < 0)
-		return comm_source_fail(err, -errno, "cannot read %s/cpu.stat: %s", real,
-					strerror(errno));
 	free(target->cgroup);
 	target->cgroup = strdup(real);
-	if (!target->cgroup)
-		return -ENOMEM;
-	target->stat_start_ns = stat_cpu_ns(target);
-	return 0;
+	rc = target->cgroup ? hold_cgroup(target) : -ENOMEM;
+	return rc ? comm_source_fail(err, rc, "cannot read %s/cpu.stat: %s", real, strerror(-rc))
+		  : 0;
+}
+
+int comm_target_follow_cgroup(struct comm_target *target)
+{
+	char byte;
+	int err;
+
+	/* The file of a cgroup that was removed gives ENODEV, also when there is another of its name. */
+	if (pread(target->stat_fd, &byte, 1, 0) >= 0 || errno != ENODEV)
+		return 0;
+	err = hold_cgroup(target);
+	return err ? err : 1;
 }
 
 static void child_main(char *const argv[], const char *collector, int go_fd, int result_fd)
@@ -558,6 +594,11 @@ const char *comm_target_cgroup_path(const struct comm_target *target)
 	return target->cgroup;
 }
 
+int comm_target_cgroup_fd(const struct comm_target *target)
+{
+	return target->cgroup_fd;
+}
+
 bool comm_target_pids_are_global(void)
 {
 	struct stat st;
@@ -577,12 +618,8 @@ static bool to_drop(const struct comm_target *target, struct member *member)
 bool comm_target_alive(struct comm_target *target)
 {
 	struct stat_line line;
-	char byte;
 	size_t i;
 
-	/* The file of a cgroup that was removed gives ENODEV; one of its name is another. */
-	if (target->kind == COMM_TARGET_CGROUP)
-		return pread(target->stat_fd, &byte, 1, 0) >= 0 || errno != ENODEV;
 	if (target->kind != COMM_TARGET_PIDS)
 		return true;
 	for (i = target->n; i-- > 0;) {

@@ -31,6 +31,12 @@ void comm_target_destroy(struct comm_target *target);
 int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err);
 /* A directory of the cgroup v2 hierarchy, or its path below the mount. */
 int comm_target_set_cgroup(struct comm_target *target, const char *path, char **err);
+/*
+ * When the cgroup has been removed, takes the next one of its path, as a service has that is
+ * started again: the id is another then, not the level.  0: it is there as before; 1: the
+ * next one was taken; -ENOENT: there is none yet.  CPU time counts from when it is taken.
+ */
+int comm_target_follow_cgroup(struct comm_target *target);
 
 /*
  * Forks a child that is a member and waits; comm_target_release() lets it
@@ -74,12 +80,14 @@ size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret);
 uint64_t comm_target_cgroup_id(const struct comm_target *target);
 uint32_t comm_target_cgroup_level(const struct comm_target *target);
 const char *comm_target_cgroup_path(const struct comm_target *target);
+/* Its directory, open as long as it is the target. */
+int comm_target_cgroup_fd(const struct comm_target *target);
 /* Are our pids the kernel's global ones, not those of a container's PID namespace? */
 bool comm_target_pids_are_global(void);
 
 /*
  * Does any member still live?  Asks the kernel until one does, so do not call it for every
- * event.  A cgroup is alive until it is removed, also without a process; "all" always is.
+ * event.  A cgroup always does, as it may be made again, and so does "all".
  */
 bool comm_target_alive(struct comm_target *target);
 /*

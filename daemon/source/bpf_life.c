@@ -121,10 +121,9 @@ static int load(struct comm_bpf_life *life)
 	bpf->rodata->follow = comm_target_follows(config->target);
 	bpf->rodata->own_tgid = (uint32_t)getpid();
 	bpf->rodata->all_tasks = comm_target_kind(config->target) == COMM_TARGET_ALL;
-	if (comm_target_kind(config->target) == COMM_TARGET_CGROUP) {
-		bpf->rodata->cgroup_id = comm_target_cgroup_id(config->target);
-		bpf->rodata->cgroup_level = comm_target_cgroup_level(config->target);
-	}
+	bpf->rodata->by_cgroup = comm_target_kind(config->target) == COMM_TARGET_CGROUP;
+	bpf->rodata->cgroup_level = comm_target_cgroup_level(config->target);
+	bpf->data->ctl.cgroup_id = comm_target_cgroup_id(config->target);
 	bpf_program__set_autoload(bpf->progs.sample, false);
 	bpf_program__set_autoload(bpf->progs.ticked, false);
 	bpf_program__set_autoload(bpf->progs.find_tick, false);
@@ -520,6 +519,7 @@ int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *c
 	life->push_ctx = ctx;
 	life->pushed = 0;
 	life->bpf->data->ctl.drains++;
+	life->bpf->data->ctl.cgroup_id = comm_target_cgroup_id(life->config.target);
 	rc = ring_buffer__consume(life->rings);
 	if (rc < 0)
 		return rc;

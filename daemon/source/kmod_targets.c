@@ -2,7 +2,6 @@
 #include "kmod_targets.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +80,8 @@ int comm_kmod_targets_update(struct comm_kmod_targets *t)
 	size_t n = comm_target_pids(t->target, &pid), i, kept = 0, left_out = 0;
 	int rc;
 
+	if (comm_target_cgroup_id(t->target) != t->cgroup_id)
+		return comm_kmod_targets_set(t);
 	if (comm_target_kind(t->target) != COMM_TARGET_PIDS || is_same(t, pid, n))
 		return 0;
 	/* Forget processes that have ended: a pid that is reused must be told again. */
@@ -106,7 +107,7 @@ int comm_kmod_targets_update(struct comm_kmod_targets *t)
 
 int comm_kmod_targets_set(struct comm_kmod_targets *t)
 {
-	int fd, rc;
+	int rc;
 
 	switch (comm_target_kind(t->target)) {
 	case COMM_TARGET_ALL:
@@ -116,12 +117,13 @@ int comm_kmod_targets_set(struct comm_kmod_targets *t)
 	case COMM_TARGET_CGROUP:
 		break;
 	}
-	fd = open(comm_target_cgroup_path(t->target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = cp_reader_target(t->reader, CP_TARGET_CGROUP, 0, fd);
-	close(fd);
-	return rc;
+	rc = cp_reader_target(t->reader, CP_TARGET_CGROUP, 0, comm_target_cgroup_fd(t->target));
+	/* Removed again meanwhile: the next one will be told. */
+	if (rc && rc != -ENOSPC)
+		return rc;
+	t->cgroup_id = comm_target_cgroup_id(t->target);
+	t->left_out += !!rc;
+	return 0;
 }
 
 bool comm_kmod_targets_has(const struct comm_kmod_targets *t, uint32_t tgid)

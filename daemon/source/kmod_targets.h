@@ -24,6 +24,7 @@ struct comm_kmod_targets {
 	uint64_t left_out; /* how often one became such */
 	uint32_t *last;	   /* n_last members at the last look, of which none was left out */
 	size_t n_last;
+	uint64_t cgroup_id; /* that the module has been told, with each before it; 0: none */
 };
 
 /* Tells the module nothing yet.  -ENOMEM. */

@@ -102,21 +102,45 @@ verdict "the -shm file is cut short" 1 'the -shm file of the store was cut short
 [ "$("$commctl" list --store "$db" --json | jq '.runs[-1].slices >= 2')" = true ] && ok "what was stored before is there" ||
   not_ok "what was stored before is there" "$("$commctl" list --store "$db" 2>&1)"
 
-# The target's cgroup is removed; another of its name is not followed.
+# The target's cgroup is removed, and the one that is made under its name later is followed.
+threads() { "$commctl" report --by-thread --self --json --all --min-share 0 --top 0 --store "$1" 2>/dev/null; }
 group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/commprof-ending-$$
-if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
-  python3 -c 'while True: pass' &
+member() { # NAME
+  python3 -c '
+import sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+x = [0] * 1000
+while True:
+    for i in range(1000): x[i] = x[i - 1] + 1' $1 &
   member=$!
   pids+=($member)
+  disown $member
   echo $member >"$group/cgroup.procs"
-  begin "$db" --cgroup "$group"
+}
+remove_group() {
   kill -9 $member
-  wait $member 2>/dev/null
-  for _ in $(seq 100); do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
-  mkdir "$group"
-  verdict "the cgroup is removed" 0 'was removed, and the run ends with it'
-  [ "$(how "$db")" = "finished, cgroup removed" ] && ok "the run of a removed cgroup is closed" || not_ok "the run of a removed cgroup is closed" "$(how "$db")"
-  rmdir "$group"
+  for _ in $(seq 300); do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
+}
+if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
+  member before
+  begin "$db" --cgroup "$group"
+  remove_group
+  for _ in $(seq 300); do grep -q 'was removed' "$dir/log" && break; sleep 0.1; done
+  kill -0 $daemon && ok "the run of a removed cgroup goes on" || not_ok "the run of a removed cgroup goes on" "$(cat "$dir/log")"
+  # Twice, for the second time nothing is said of it.
+  for name in again later; do
+    mkdir "$group"
+    member $name
+    for _ in $(seq 300); do threads "$db" | grep -q "\"$name" && break; sleep 0.2; done
+    threads "$db" | grep -q "\"$name" && ok "a cgroup made $name is followed" ||
+      not_ok "a cgroup made $name is followed" "$(cat "$dir/log")"
+    remove_group
+  done
+  kill $daemon
+  verdict "a removed cgroup is waited for until told to end" 0 'was removed; the run goes on'
+  [ "$(grep -c 'the cgroup' "$dir/log")" = 2 ] && ok "what became of a cgroup is said once" ||
+    not_ok "what became of a cgroup is said once" "$(cat "$dir/log")"
+  [ "$(how "$db")" = "finished, interrupted" ] && ok "the run of a removed cgroup is closed" || not_ok "the run of a removed cgroup is closed" "$(how "$db")"
 else
   skip "the cgroup is removed" "no writable cgroup v2 hierarchy"
 fi

@@ -29,13 +29,14 @@ static int n_told, room; /* of the module, for how many that have ended */
 static struct cp_rate rates[16];
 static int n_rates;
 static struct cp_pointees told_pointees;
-static int n_pointees, pointees_errno;
+static int n_pointees, pointees_errno, target_errno;
 static struct cp_source asked;
 static struct cp_marks marked;
 static struct cp_watch watched;
 static struct cp_budget budgeted;
 static struct cp_stats fake_stats;
 static bool follows;
+static uint64_t cgroup_id;
 
 static int fake_open(void)
 {
@@ -64,6 +65,10 @@ static int fake_ioctl(unsigned long request, void *argument)
 		fake_bytes = ((struct cp_rings *)argument)->ring_bytes;
 		break;
 	case CP_IOC_TARGET:
+		if (target_errno) {
+			errno = target_errno;
+			return -1;
+		}
 		if (n_told >= CP_MAX_TARGETS + room &&
 		    ((struct cp_target *)argument)->kind != CP_TARGET_ALL) {
 			errno = ENOSPC;
@@ -125,7 +130,7 @@ int comm_source_fail(char **err, int error, const char *fmt, ...)
 enum comm_target_kind comm_target_kind(const struct comm_target *target)
 {
 	(void)target;
-	return COMM_TARGET_PIDS;
+	return cgroup_id ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS;
 }
 
 bool comm_target_follows(const struct comm_target *target)
@@ -150,10 +155,16 @@ size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret)
 	return n_pids;
 }
 
-const char *comm_target_cgroup_path(const struct comm_target *target)
+int comm_target_cgroup_fd(const struct comm_target *target)
 {
 	(void)target;
-	return "";
+	return 1000 + (int)cgroup_id;
+}
+
+uint64_t comm_target_cgroup_id(const struct comm_target *target)
+{
+	(void)target;
+	return cgroup_id;
 }
 
 bool comm_target_pids_are_global(void)
@@ -365,7 +376,8 @@ static int begin(void **state)
 	(void)state;
 	fake_open_errno = 0;
 	fake_abi = CP_ABI_VERSION;
-	n_told = n_rates = n_pointees = pointees_errno = 0;
+	n_told = n_rates = n_pointees = pointees_errno = target_errno = 0;
+	cgroup_id = 0;
 	follows = false;
 	room = 0;
 	n_pids = 1;
@@ -812,6 +824,36 @@ static void test_many(void **state)
 	close(last_fd);
 }
 
+/* Of a cgroup that is made again the module is told the new directory, once. */
+static void test_cgroup(void **state)
+{
+	struct source *s;
+
+	(void)state;
+	cgroup_id = 5;
+	s = fresh("", 0);
+	drain(s);
+	assert_int_equal(n_told, 1);
+	assert_true(told[0].kind == CP_TARGET_CGROUP && told[0].id == 1005);
+	cgroup_id = 6;
+	/* It may be gone already when it is told: the next one is. */
+	target_errno = ENOENT;
+	drain(s);
+	assert_int_equal(n_told, 1);
+	target_errno = 0;
+	drain(s);
+	drain(s);
+	assert_int_equal(n_told, 2);
+	assert_true(told[1].kind == CP_TARGET_CGROUP && told[1].id == 1006);
+	cgroup_id = 7;
+	target_errno = ENOSPC;
+	drain(s);
+	assert_int_equal(told_loss(COMM_LOSS_TARGETS), 1);
+	target_errno = 0;
+	source_close(s);
+	close(last_fd);
+}
+
 /* Within the limit a process that has ended and comes back is told again. */
 static void test_reused(void **state)
 {
@@ -849,6 +891,7 @@ int main(void)
 		cmocka_unit_test_setup(test_copies, begin),
 		cmocka_unit_test_setup(test_marks, begin),
 		cmocka_unit_test_setup(test_many, begin),
+		cmocka_unit_test_setup(test_cgroup, begin),
 		cmocka_unit_test_setup(test_reused, begin),
 	};
 
