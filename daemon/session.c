@@ -205,6 +205,9 @@ static const struct {
 } losses[] = {
 	{-ENOENT, "store deleted", "was deleted; the run ended, and what it saw is gone"},
 	{-ESTALE, "store moved", "was moved; the run ended, and all of it is in the moved file"},
+	{-EACCES, "store out of reach",
+	 "is out of reach: a directory on its path may not be searched any more; the run ended, "
+	 "and all of it is in the file"},
 	{-ENODATA, "store cut short",
 	 "was cut short by another program; the run ended, and \"commctl salvage\" may save a "
 	 "part"},

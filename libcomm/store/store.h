@@ -99,8 +99,9 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 			   const struct comm_naming *naming);
 /*
  * What others did to the file, noticed when a slice or the end is written.  -ENOENT: it was
- * deleted; -ESTALE: it was moved, and what is written still goes to it; -ENODATA: it was cut
- * short, and nothing is written any more.  0: nothing.
+ * deleted; -ESTALE: it was moved, and what is written still goes to it, as it does with -EACCES: a
+ * directory on its path may not be searched any more; -ENODATA: it was cut short, and nothing is
+ * written any more.  0: nothing.
  */
 int comm_store_lost(const struct comm_store *store);
 /* how: "duration", "interrupted", "target exited", "end of recording". */

@@ -115,12 +115,14 @@ static int open_file(const char *name)
 	return fd;
 }
 
-static bool has_name(const char *name, const struct stat *st)
+/* 0: the file has that name. */
+static int name_error(const char *name, const struct stat *st)
 {
 	struct stat by_name;
 
-	return lstat(name, &by_name) == 0 && by_name.st_ino == st->st_ino &&
-	       by_name.st_dev == st->st_dev;
+	if (lstat(name, &by_name))
+		return errno == EACCES ? -EACCES : -ESTALE;
+	return by_name.st_ino == st->st_ino && by_name.st_dev == st->st_dev ? 0 : -ESTALE;
 }
 
 int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder)
@@ -145,7 +147,7 @@ int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *r
 			err = -errno;
 		if (!err)
 			err = type_error(&st);
-		if (!err && has_name(file.name, &st)) {
+		if (!err && name_error(file.name, &st) == 0) {
 			/* SQLite's log goes by the name: under another name it would be missing. */
 			if (st.st_nlink != 1)
 				err = -EMLINK;
@@ -170,13 +172,15 @@ void comm_store_file_close(struct comm_store_file *file)
 int comm_store_file_check(struct comm_store_file *file)
 {
 	struct stat st;
+	int err;
 
 	if (fstat(file->fd, &st) < 0)
 		return -errno;
 	if (!st.st_nlink)
 		return -ENOENT;
-	if (!has_name(file->name, &st))
-		return -ESTALE;
+	err = name_error(file->name, &st);
+	if (err)
+		return err;
 	if ((uint64_t)st.st_size < file->size_bytes)
 		return -ENODATA;
 	file->size_bytes = st.st_size;

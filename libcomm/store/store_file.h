@@ -27,7 +27,10 @@ struct comm_store_file {
 int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder);
 /* For one that was not opened, with fd -1, too. */
 void comm_store_file_close(struct comm_store_file *file);
-/* -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -ENODATA: cut. */
+/*
+ * -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -EACCES: who asks
+ * may not look whether it has its name; -ENODATA: cut.
+ */
 int comm_store_file_check(struct comm_store_file *file);
 
 /*

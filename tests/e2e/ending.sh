@@ -73,6 +73,13 @@ mv "$db" "$dir/moved.db"
 verdict "the store is moved" 1 'was moved; the run ended'
 [ "$(how "$dir/moved.db")" = "finished, store moved" ] && ! grep -q '^see:' "$dir/log" && ok "the moved store has the run" ||
   not_ok "the moved store has the run" "$(how "$dir/moved.db"); $(cat "$dir/log")"
+mkdir "$dir/shut"
+begin "$dir/shut/a.db" --pid $target
+chmod 000 "$dir/shut"
+verdict "the store's directory is shut" 1 'is out of reach: a directory on its path'
+chmod 700 "$dir/shut"
+[ "$(how "$dir/shut/a.db")" = "finished, store out of reach" ] && ok "a store in a shut directory has the run" || not_ok "a store in a shut directory has the run" "$(how "$dir/shut/a.db")"
+rm -r "$dir/shut"
 begin "$db" --pid $target
 rm "$db"
 verdict "the store is deleted" 1 'was deleted; the run ended'
