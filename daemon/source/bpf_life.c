@@ -25,6 +25,7 @@
 #include "bpf_rings.h"
 #include "clock.h"
 #include "source.h"
+#include "trial.h"
 #include "trigger.h"
 
 enum {
@@ -65,13 +66,18 @@ struct comm_bpf_life {
 
 /* libbpf's first message: the reason of a failed load. */
 static char libbpf_said[512];
+/* At some message few descriptors were left, which libbpf tells as this or that. */
+static bool libbpf_lacked_descriptors;
 
 static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	if (level == LIBBPF_WARN && !libbpf_said[0]) {
+	if (level != LIBBPF_WARN)
+		return 0;
+	if (!libbpf_said[0]) {
 		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
 		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
 	}
+	libbpf_lacked_descriptors |= !comm_trial_descriptors();
 	return 0;
 }
 
@@ -108,6 +114,7 @@ static int load(struct comm_bpf_life *life)
 	int rc;
 
 	libbpf_said[0] = 0;
+	libbpf_lacked_descriptors = false;
 	bpf = capture_bpf__open();
 	if (!bpf)
 		return -errno;
@@ -309,6 +316,11 @@ static void fail_load(int rc, char **err)
 {
 	bool refused = rc == -EPERM || rc == -EACCES || rc == -ENOSYS;
 
+	if (libbpf_lacked_descriptors) {
+		comm_source_fail(err, -EMFILE,
+				 "too few file descriptors are left (raise 'ulimit -n')");
+		return;
+	}
 	comm_source_fail(
 		err, rc, "the kernel does not load the BPF programs: %s (%s)", strerror(-rc),
 		refused ? "a seccomp filter, a user namespace, or kernel lockdown?" : libbpf_said);

@@ -52,6 +52,12 @@ for limit in $(seq $((48 + 8 * $(nproc))) -4 $((16 + 2 * $(nproc)))); do
 done
 check "few descriptors: perf is used instead, or both say so ($limit)" "$dir/few" \
   sh -c "[ -n '$fell' ] || grep -q 'ulimit -n' '$dir/few'"
+# Between none and enough, where libbpf has this or that to say of what failed.
+for limit in 28 34 40; do
+  (ulimit -n $limit && exec "$commd" --source bpf --store "$dir/few.db" -- true) >"$dir/few" 2>&1
+  check "$limit descriptors: nothing but what to do" "$dir/few" \
+    sh -c "[ \$(wc -l <'$dir/few') = 1 ] && grep -q 'ulimit -n' '$dir/few' && ! grep -q libbpf '$dir/few'"
+done
 
 if unshare -Ur true 2>/dev/null; then
   unshare -Ur "$commd" --doctor >"$dir/doctor" 2>&1
