@@ -85,6 +85,7 @@ static const struct comm_seccomp_rule host[] = {
 	{SYS_fcntl, COMM_SECCOMP_IS, 1, F_DUPFD},
 	COMM_SECCOMP_CALL(fstat),
 	COMM_SECCOMP_CALL(newfstatat),
+	COMM_SECCOMP_CALL(fstatfs),
 	/* Files of targets.  What these open for writing is oom_score_adj of a child itself. */
 	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 2, O_CREAT | O_TRUNC},
 	COMM_SECCOMP_CALL(openat2),

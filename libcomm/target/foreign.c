@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int comm_foreign_root(uint32_t tgid)
@@ -25,6 +27,27 @@ int comm_foreign_root(uint32_t tgid)
 	return fd;
 }
 
+/*
+ * Files of the kernel are regular, too, but to read one may do something: take the lines that
+ * another waits for (trace_pipe), or ask a device (a PCI resource, which drivers in user space
+ * map).  Whoever has a link beside its program could have root do that.
+ */
+static bool is_the_kernels(int fd)
+{
+	static const long types[] = {PROC_SUPER_MAGIC,	 SYSFS_MAGIC,	      DEBUGFS_MAGIC,
+				     TRACEFS_MAGIC,	 SECURITYFS_MAGIC,    SELINUX_MAGIC,
+				     CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
+				     PSTOREFS_MAGIC,	 EFIVARFS_MAGIC};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (fs.f_type == types[i])
+			return true;
+	return false;
+}
+
 /* First an O_PATH handle, which has no side effect; only a regular file is then opened itself. */
 int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags)
 {
@@ -36,7 +59,7 @@ int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_
 	handle = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 	if (handle < 0)
 		return -errno;
-	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode) || is_the_kernels(handle)) {
 		close(handle);
 		return -EINVAL;
 	}

@@ -17,8 +17,8 @@ enum {
 /* An O_PATH handle of a process's root directory, or -errno. */
 int comm_foreign_root(uint32_t tgid);
 /*
- * Opens a regular file for reading; anything else is never opened: -EINVAL.  resolve, flags:
- * as openat2() has them (RESOLVE_..., O_NOFOLLOW).
+ * Opens a regular file for reading; anything else, and what the kernel makes up (/proc, /sys),
+ * is never opened: -EINVAL.  resolve, flags: as openat2() has them (RESOLVE_..., O_NOFOLLOW).
  */
 int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_t flags);
 /*

@@ -435,6 +435,22 @@ static void a_debug_link_to_a_fifo(void **state)
 	close(notify);
 }
 
+/* Whoever names a file, or links to one, has no file of the kernel's own read with our rights. */
+static void a_file_of_the_kernel(void **state)
+{
+	static const char *const paths[] = {"/proc/version", "/sys/devices/system/cpu/online"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct comm_parse_request r = {.kind = COMM_PARSE_IDENTITY,
+					       .tgid = (uint32_t)getpid()};
+
+		snprintf(r.path, sizeof(r.path), "%s", paths[i]);
+		/* Not -ENODATA: it was not opened. */
+		assert_int_equal(read_now(&r).err, -EINVAL);
+	}
+}
+
 /* A map that changes all the time is read as often as the allowance lets, and no more. */
 static void a_perf_map_is_read_within_its_allowance(void **state)
 {
@@ -894,6 +910,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_host_that_dies, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_end_with_the_daemon, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_debug_link_to_a_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_of_the_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_perf_map_is_read_within_its_allowance, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_child_works_within_its_grants, setup, teardown),
