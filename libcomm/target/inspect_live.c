@@ -164,13 +164,14 @@ static struct live_process *process_get(struct live_inspect *live, uint32_t tgid
 }
 
 /*
- * Whether this process reads what the other did not.  Without capabilities that one may read
+ * Whether this process reads what the other may not.  Without capabilities that one may read
  * less: with Yama's ptrace_scope only an ancestor may read a process of the same user, and this
- * one starts commands.
+ * one starts commands.  Where the other one has ended the next one is waited for: this process
+ * would have to wait for pages that are never served, and has no right to read after the start.
  */
 static bool is_left_to_us(ssize_t n)
 {
-	return n == -EACCES || n == -EPERM || n == -EIO;
+	return n == -EACCES || n == -EPERM;
 }
 
 /* All of /proc/PID/maps into live->text; returns its length or -errno. */

@@ -201,13 +201,13 @@ static void a_view_that_goes_before_its_lines_came(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static pid_t only_child(void)
+static pid_t first_child_of(pid_t parent)
 {
 	char path[64];
 	int pid = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
 	file = fopen(path, "re");
 	if (!file || fscanf(file, "%d", &pid) != 1)
 		pid = 0;
@@ -216,10 +216,36 @@ static pid_t only_child(void)
 	return pid;
 }
 
+/*
+ * The process that reads memory has the rights to, and who is of its user may kill it: another
+ * one takes its place.  Before the start this one could read as well, but it would wait for a page
+ * that is never served; and after it no more.
+ */
+static void memory_that_nobody_reads(void **state)
+{
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	uint64_t stop_ns = comm_clock_now_ns() + 60ull * 1000000000;
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
+	pid_t host = first_child_of(getpid()), reader = first_child_of(host);
+	uint8_t text[16];
+
+	(void)state;
+	assert_true(host && reader);
+	kill(reader, SIGKILL);
+	while (first_child_of(host) == reader && comm_clock_now_ns() < stop_ns)
+		usleep(1000);
+	while (inspect.ops->text(inspect.ctx, self, &m, ip, text, sizeof(text)) < 0 &&
+	       comm_clock_now_ns() < stop_ns)
+		usleep(100000);
+	assert_memory_equal(text, (void *)test_live_function, sizeof(text));
+	assert_true(first_child_of(host) > 0 && first_child_of(host) != reader);
+}
+
 /* Without the processes that read files there are no names, but a count and no end. */
 static void files_that_nobody_reads(void **state)
 {
 	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	struct comm_mapping data = mapping_of(self, test_live_data);
 	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
 	uint64_t stop_ns = comm_clock_now_ns() + 60ull * 1000000000;
 	struct comm_static s;
@@ -230,7 +256,7 @@ static void files_that_nobody_reads(void **state)
 	assert_int_equal(comm_inspect_live_unread(&inspect), 0);
 	/* It is replaced a few times. */
 	while (comm_inspect_live_unread(&inspect) == 0 && comm_clock_now_ns() < stop_ns) {
-		pid_t host = only_child();
+		pid_t host = first_child_of(getpid());
 
 		if (host)
 			kill(host, SIGKILL);
@@ -240,14 +266,14 @@ static void files_that_nobody_reads(void **state)
 			comm_inspect_destroy(&inspect);
 			assert_int_equal(comm_inspect_live_create(&inspect), 0);
 			m = mapping_of(self, (void *)test_live_function);
+			data = mapping_of(self, test_live_data);
 		}
 	}
 	assert_true(comm_inspect_live_unread(&inspect) > 0);
 	assert_true(code_of(self, &m, ip, &code) < 0);
 	assert_non_null(strstr(code.function, "test_inspect_live"));
 	assert_non_null(strstr(code.function, "+0x"));
-	m = mapping_of(self, test_live_data);
-	assert_true(data_of(&m, (uint64_t)(uintptr_t)&test_live_data[500], &s) < 0);
+	assert_true(data_of(&data, (uint64_t)(uintptr_t)&test_live_data[500], &s) < 0);
 }
 
 static void prefetched(void **state)
@@ -616,6 +642,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(lines_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_view_that_goes_before_its_lines_came, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(memory_that_nobody_reads, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_nobody_reads, setup, teardown),
 		cmocka_unit_test_setup_teardown(prefetched, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_files_with_lines, setup, teardown),
