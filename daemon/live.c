@@ -97,12 +97,10 @@ static void push(void *ctx, const struct comm_event *event)
 }
 
 /* What the target is called in lists: its command line, or the cgroup. */
-static void name_target(struct live *live)
+static int name_target(struct live *live)
 {
 	const struct comm_options *options = live->options;
-	char path[64];
 	size_t n = 0;
-	FILE *file;
 
 	if (options->command) {
 		for (char **arg = options->command; *arg && n < sizeof(live->command); arg++)
@@ -111,12 +109,8 @@ static void name_target(struct live *live)
 	} else if (options->cgroup) {
 		snprintf(live->command, sizeof(live->command), "cgroup %s", options->cgroup);
 	} else {
-		snprintf(path, sizeof(path), "/proc/%d/cmdline", options->pid[0]);
-		file = fopen(path, "re");
-		if (file) {
-			n = fread(live->command, 1, sizeof(live->command) - 1, file);
-			fclose(file);
-		}
+		n = comm_inspect_live_command(&live->processes, (uint32_t)options->pid[0],
+					      live->command, sizeof(live->command) - 1);
 		for (size_t i = 0; i < n; i++)
 			if (!live->command[i])
 				live->command[i] = ' ';
@@ -131,6 +125,7 @@ static void name_target(struct live *live)
 	for (char *c = live->command; *c; c++)
 		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
 			*c = '?';
+	return 0;
 }
 
 static int open_control(struct live *live)
@@ -163,7 +158,6 @@ static int choose_target(struct live *live)
 		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
 	if (err)
 		return fail("cannot attach", err, why);
-	name_target(live);
 	return 0;
 }
 
@@ -759,9 +753,9 @@ static int command_status(const struct live *live, int status)
 int comm_live(const struct comm_options *options)
 {
 	static int (*const setting_up[])(struct live * live) = {
-		check_events, open_control, choose_target, open_store,	    choose_source,
-		prepare,      open_source,  try_memory,	   open_companions, find_marks,
-		begin,	      set_pace,	    delay,
+		check_events, open_control, choose_target, open_store, choose_source,
+		prepare,      name_target,  open_source,   try_memory, open_companions,
+		find_marks,   begin,	    set_pace,	   delay,
 	};
 	struct live live = {.options = options, .end_ns = UINT64_MAX, .delayed_ns = UINT64_MAX};
 	char *why = NULL;

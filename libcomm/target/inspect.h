@@ -142,6 +142,12 @@ void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns);
  */
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect);
 /*
+ * The start of a process's command line, as it is in memory, each argument with its NUL.  Returns
+ * how many bytes were read: 0 also where it cannot be, or takes too long.  Live views only.
+ */
+size_t comm_inspect_live_command(const struct comm_inspect *inspect, uint32_t tgid, char *buf,
+				 size_t bytes);
+/*
  * Calls fn whenever it is found out that a process has marks (<comm/mark.h>), and where; for one
  * process more than once.  At once for those that were asked about before.  Live views only.
  */

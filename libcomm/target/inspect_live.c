@@ -862,6 +862,15 @@ void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
 	comm_parser_allow(live->parser, files_ns - paid_ns);
 }
 
+size_t comm_inspect_live_command(const struct comm_inspect *inspect, uint32_t tgid, char *buf,
+				 size_t bytes)
+{
+	const struct live_inspect *live = inspect->ctx;
+	ssize_t n = comm_peek_command(live->peek, tgid, buf, bytes);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
 uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
