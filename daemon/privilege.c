@@ -20,6 +20,8 @@
 #include "privilege.h"
 #include "remover.h"
 
+enum { NOGROUP = 65534 };
+
 /* The store's directory wants it: it is another user's, whom this process did not become. */
 static bool keeps_search;
 
@@ -110,8 +112,10 @@ static int set_effective(cap_flag_value_t value)
 /* For good, with all capabilities that are permitted. */
 static int become(const struct passwd *user)
 {
+	int rc = user->pw_name ? initgroups(user->pw_name, user->pw_gid) : setgroups(0, NULL);
+
 	/* The permitted set survives the change of uid; the effective set has to be set again. */
-	if (prctl(PR_SET_KEEPCAPS, 1) || initgroups(user->pw_name, user->pw_gid) ||
+	if (rc || prctl(PR_SET_KEEPCAPS, 1) ||
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid))
 		return -errno;
@@ -141,21 +145,28 @@ static int may_root_write(const char *store_path)
 	return err ? err : may;
 }
 
-/* Whose directory it is, unless it is root's. */
-static struct passwd *owner_of_directory(const char *store_path)
+/*
+ * Whose directory it is, unless it is root's.  In a container the owner of a directory of the
+ * host's has no name, and no group that is known.
+ */
+static const struct passwd *owner_of_directory(const char *store_path)
 {
+	static struct passwd unnamed = {.pw_gid = NOGROUP};
+	const struct passwd *user;
 	char path[PATH_MAX];
 	struct stat st;
 
 	if (snprintf(path, sizeof(path), "%s", store_path) >= PATH_MAX ||
 	    stat(dirname(path), &st) || !st.st_uid)
 		return NULL;
-	return getpwuid(st.st_uid);
+	unnamed.pw_uid = st.st_uid;
+	user = getpwuid(st.st_uid);
+	return user ? user : &unnamed;
 }
 
 int comm_privilege_become_user(const char *store_path, bool service)
 {
-	struct passwd *user;
+	const struct passwd *user;
 	int may = 0;
 
 	if (geteuid() != 0)

@@ -93,6 +93,17 @@ wait $daemon
 case $? in 0 | 3) ok "whose run ends as it should" ;; *) not_ok "whose run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "whose store is alone, too" "$(cd "$dir/nobodys" && stat -c '%n %u %a' n.db*)" "n.db 65534 640"
 
+# A user without a name, as a directory of the host's has in a container.
+mkdir -m 700 "$dir/strangers"
+chown 61234 "$dir/strangers"
+"$commd" -q --pid $target --store "$dir/strangers/s.db" 2>"$dir/err" &
+daemon=$!
+settled $daemon
+equal "nor need that owner have a name" "$(field $daemon Uid) $(field $daemon Gid) $(field $daemon CapEff)" "61234 65534 $none"
+kill -INT $daemon
+wait $daemon
+equal "whose the store is" "$(cd "$dir/strangers" && stat -c '%n %u %a' s.db*)" "s.db 61234 640"
+
 # A user with the capabilities that a run needs, and no other right.
 needed=+bpf,+perfmon,+sys_ptrace,+dac_read_search
 as_user="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps $needed --ambient-caps $needed"
