@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@ enum {
 	/* The remover's descriptors. */
 	SOCKET,
 	DIRECTORY,
+	NOGROUP = 65534,
 	ANSWER_S = 1, /* so long it is waited for, as it may have been stopped */
 };
 
@@ -43,6 +46,20 @@ static const struct comm_seccomp_rule calls[] = {
 static int socket_fd = -1; /* to the remover */
 static char base[NAME_MAX + 1];
 
+/*
+ * Root without capabilities removes nothing from another user's directory, whose owner may.  Without
+ * CAP_SETUID it keeps its user id.
+ */
+static void become_owner(int directory)
+{
+	struct stat st;
+
+	if (geteuid() || fstat(directory, &st) || !st.st_uid)
+		return;
+	if (setgroups(0, NULL) == 0 && setresgid(NOGROUP, NOGROUP, NOGROUP) == 0)
+		(void)!setresuid(st.st_uid, st.st_uid, st.st_uid);
+}
+
 static void confine(int socket, int directory, const char *path)
 {
 	sigset_t all;
@@ -50,8 +67,11 @@ static void confine(int socket, int directory, const char *path)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "commd-remover");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_fence_remover(path) ||
-	    comm_rights_keep(NULL, 0))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_fence_remover(path))
+		_exit(1);
+	/* Not before, as that one might not come to the directory by its path. */
+	become_owner(directory);
+	if (comm_rights_keep(NULL, 0))
 		_exit(1);
 	/* Both are above, so that neither takes the other's place. */
 	if (dup2(socket, SOCKET) < 0 || dup2(directory, DIRECTORY) < 0 ||

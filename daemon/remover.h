@@ -4,7 +4,8 @@
  * nothing else.  SQLite does that when a run ends, by name, and neither Landlock nor a filter of
  * system calls can tell one name in a directory from another: so the run itself removes nothing.
  *
- * It ends with who started it, and has neither capability nor right but that one.
+ * It ends with who started it, and has neither capability nor right but that one.  Where root keeps
+ * its user id with a store in another user's directory, it is that user.
  */
 #ifndef COMMD_REMOVER_H
 #define COMMD_REMOVER_H

@@ -93,6 +93,11 @@ wait $daemon
 case $? in 0 | 3) ok "whose run ends as it should" ;; *) not_ok "whose run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "whose store is alone, too" "$(cd "$dir/nobodys" && stat -c '%n %u %a' n.db*)" "n.db 65534 640"
 
+# A command runs as who started commd, which so cannot become the owner; who removes files can.
+"$commd" -q --store "$dir/nobodys/c.db" -- true 2>"$dir/err"
+equal "nor is anything left beside a store in another's directory" "$(cd "$dir/nobodys" && echo c.db*)" c.db
+rm -f "$dir/nobodys/c.db"
+
 # A user without a name, as a directory of the host's has in a container.
 mkdir -m 700 "$dir/strangers"
 chown 61234 "$dir/strangers"
