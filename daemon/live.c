@@ -476,6 +476,19 @@ static uint64_t count_interval_ns(const struct live *live)
 	return slice_ns / (1 + (slice_ns - 1) / COUNT_MOST_NS);
 }
 
+/*
+ * With the rights of the user that it will belong to: who may call sudo for commd alone would
+ * have a file of its own in any directory.
+ */
+static int create_record(struct live *live, const struct comm_record_head *head)
+{
+	int err = comm_privilege_set_aside(true);
+
+	if (!err)
+		err = comm_record_create(live->options->record, head, &live->record);
+	return comm_privilege_set_aside(false) ? -EPERM : err;
+}
+
 static int begin(struct live *live)
 {
 	const struct comm_options *options = live->options;
@@ -524,9 +537,10 @@ static int begin(struct live *live)
 				options->record, options->store);
 			return -EEXIST;
 		}
-		err = comm_record_create(options->record, &head, &live->record);
+		err = create_record(live, &head);
 		if (err) {
-			fprintf(stderr, "commd: cannot record to %s: %s\n", options->record,
+			fprintf(stderr, "commd: cannot record to %s as user %u: %s\n",
+				options->record, (unsigned int)geteuid(),
 				err == -ENOTBLK ? "it is no regular file" : strerror(-err));
 			return err;
 		}

@@ -93,6 +93,16 @@ wait $daemon
 case $? in 0 | 3) ok "whose run ends as it should" ;; *) not_ok "whose run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "whose store is alone, too" "$(cd "$dir/nobodys" && stat -c '%n %u %a' n.db*)" "n.db 65534 640"
 
+# Who may call sudo for commd alone has no file made where only root may make one.
+for place in "$dir/nobodys/sudo.rec" "$dir/sudo.rec"; do
+  SUDO_UID=65534 SUDO_GID=65534 "$commd" -q --pid $target --duration 1s --store "$dir/nobodys/o.db" --record "$place" 2>"$dir/err"
+  stat -c %u "$place"
+done >"$dir/out" 2>&1
+equal "a recording is made with its user's rights" "$(grep -c . "$dir/out") $(head -n 1 "$dir/out")" "2 65534"
+[ ! -e "$dir/sudo.rec" ] && grep -q 'sudo.rec as user 65534: Permission denied' "$dir/err" && ok "and none but with these" ||
+  not_ok "and none but with these" "$(ls -l "$dir"; cat "$dir/err")"
+rm -f "$dir/sudo.rec" "$dir/nobodys"/*
+
 # A command runs as who started commd, which so cannot become the owner; who removes files can.
 "$commd" -q --store "$dir/nobodys/c.db" -- true 2>"$dir/err"
 equal "nor is anything left beside a store in another's directory" "$(cd "$dir/nobodys" && echo c.db*)" c.db
