@@ -19,6 +19,7 @@ struct comm_access {
 	uint64_t datum; /* object.h */
 	uint32_t size_bytes;
 	uint32_t object;
+	uint32_t block;	 /* the object that edges name in its place; COMM_ID_OTHER: none */
 	uint32_t site;	 /* ids.h; COMM_SITE_KERNEL for kernel copies */
 	uint16_t flags;	 /* enum comm_access_flags */
 	uint16_t insn;	 /* position in the burst; in accesses where these are sampled */
@@ -27,6 +28,11 @@ struct comm_access {
 			     was known so far, (0, 1] */
 	uint64_t ip_key; /* names the static instruction */
 };
+
+static inline uint32_t comm_access_shown(const struct comm_access *access)
+{
+	return access->block ? access->block : access->object;
+}
 
 struct comm_access_burst {
 	uint64_t time_ns;

@@ -111,18 +111,18 @@ static void nearest_read(struct nearest *n, const struct comm_access_burst *burs
 	bool first;
 
 	if (l->line != line + 1 || l->object != a->object) {
-		comm_unwritten_sums_add(
-			&n->unwritten,
-			&(struct comm_unwritten_end){burst->thread, a->site, a->object, bytes, 0});
+		comm_unwritten_sums_add(&n->unwritten, &(struct comm_unwritten_end){
+							       burst->thread, a->site,
+							       comm_access_shown(a), bytes, 0});
 		return;
 	}
 	first = l->reader != burst->thread + 1;
 	l->reader = burst->thread + 1;
 	ages = comm_ages_of(burst->time_ns - l->time_ns, &burst->frame);
-	comm_edge_sums_add_aged(
-		n->edges,
-		&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site, a->object},
-		bytes, first ? bytes : 0, 1, &ages);
+	comm_edge_sums_add_aged(n->edges,
+				&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site,
+							comm_access_shown(a)},
+				bytes, first ? bytes : 0, 1, &ages);
 }
 
 static int nearest_burst(void *est, const struct comm_access_burst *burst)

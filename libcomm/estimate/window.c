@@ -237,6 +237,7 @@ static void window_self_read(struct comm_window *w, const struct comm_access *a,
 	w->draft_read[w->n_draft_reads++] =
 		(struct comm_window_read){.datum = a->datum,
 					  .object = a->object,
+					  .shown = comm_access_shown(a),
 					  .site = a->site,
 					  .weight_slot = weight_slot,
 					  .self_site = s->write_site,
@@ -284,6 +285,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 		w->draft_read[w->n_draft_reads++] =
 			(struct comm_window_read){.datum = datum,
 						  .object = a->object,
+						  .shown = comm_access_shown(a),
 						  .site = a->site,
 						  .weight_slot = weight_slot,
 						  .bytes = (float)bytes,

@@ -37,6 +37,7 @@ struct comm_window_write {
 struct comm_window_read {
 	uint64_t datum;
 	uint32_t object;
+	uint32_t shown; /* the object that its edges name */
 	uint32_t site;
 	uint32_t weight_slot;
 	uint32_t self_site;

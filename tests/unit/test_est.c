@@ -47,6 +47,30 @@ static void test_one_edge(void **state)
 	}
 }
 
+/* An edge names the block that was read, and what was written is found by the object alone. */
+static void test_block(void **state)
+{
+	(void)state;
+	for (int e = 0; comm_estimators[e]; e++) {
+		const struct comm_est_ops *ops = comm_estimators[e];
+		void *est = est_new(ops);
+		struct result r;
+
+		for (uint32_t i = 0; i < 1000; i++) {
+			struct comm_access read = access_at(base, COMM_ACCESS_READ, 0);
+
+			feed_exact(ops, est, i * 2000000ull + 1, 1,
+				   access_at(base, COMM_ACCESS_WRITE, 0));
+			read.block = 77;
+			feed_exact(ops, est, i * 2000000ull + 1000001, 2, read);
+		}
+		slice(ops, est, &r);
+		assert_true(r.bytes[1][2] > 7.8e6 && r.bytes[1][2] <= 8.0001e6);
+		assert_int_equal(r.last.object, 77);
+		ops->destroy(est);
+	}
+}
+
 enum { BODY = 8, ROUNDS = 400000, SAMPLED_EACH = 101 };
 
 /* The truth of a loop whose body is so many accesses of known kinds: what is read. */
@@ -618,6 +642,7 @@ int main(void)
 		cmocka_unit_test(test_folded_threads),
 		cmocka_unit_test(test_long_bursts),
 		cmocka_unit_test(test_many_watches),
+		cmocka_unit_test(test_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

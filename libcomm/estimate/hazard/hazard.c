@@ -349,7 +349,7 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 			site[i] = COMM_ID_OTHER;
 		comm_edge_sums_add_aged(
 			h->edges,
-			&(struct comm_edge_key){c->thread, site[i], b->thread, r->site, r->object},
+			&(struct comm_edge_key){c->thread, site[i], b->thread, r->site, r->shown},
 			r->bytes * share * part[i], r->bytes * share * part[i] * first, c->level,
 			&c->ages);
 	}
@@ -495,7 +495,7 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 		comm_edge_sums_add_aged(h->edges,
 					&(struct comm_edge_key){touch->thread,
 								COMM_SITE_FIRST_WRITE, b->thread,
-								r->site, r->object},
+								r->site, r->shown},
 					r->bytes * part, r->bytes * part * first,
 					r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
 		return;
@@ -504,7 +504,7 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 		part *= comm_unseen_guess(h->unseen, b, r, r->bytes * part, r->bytes * part * first,
 					  h->edges);
 	comm_unwritten_sums_add(&h->unwritten, &(struct comm_unwritten_end){
-						       b->thread, r->site, r->object,
+						       b->thread, r->site, r->shown,
 						       part * r->bytes, part * r->bytes * first});
 }
 
@@ -520,7 +520,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 
 		comm_edge_sums_add_aged(h->edges,
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
-								r->site, r->object},
+								r->site, r->shown},
 					r->bytes, r->bytes * r->first, 0, &at_once);
 		return;
 	}

@@ -124,7 +124,7 @@ double comm_unseen_guess(struct comm_unseen *unseen, const struct comm_window_bu
 {
 	const struct comm_place at = unseen_place(burst, read), *write;
 	struct comm_edge_key key = {
-		.dst_thread = burst->thread, .dst_site = read->site, .object = read->object};
+		.dst_thread = burst->thread, .dst_site = read->site, .object = read->shown};
 	uint64_t near = UINT64_MAX;
 	double table, initial = 0, own;
 	uint32_t n, n_own;

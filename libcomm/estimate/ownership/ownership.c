@@ -281,7 +281,7 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 		comm_edge_sums_add_aged(
 			o->edges,
 			&(struct comm_edge_key){touch->thread, COMM_SITE_FIRST_WRITE, b->thread,
-						r->site, r->object},
+						r->site, r->shown},
 			bytes, 0, r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
@@ -290,12 +290,12 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	if (!share)
 		comm_unwritten_sums_add(
 			&o->unwritten,
-			&(struct comm_unwritten_end){b->thread, r->site, r->object, bytes, 0});
+			&(struct comm_unwritten_end){b->thread, r->site, r->shown, bytes, 0});
 	for (uint32_t i = 0; share && i < n; i++)
 		if (share[i] >= OWNERSHIP_SMALL)
 			comm_edge_sums_add(o->edges,
 					   &(struct comm_edge_key){i, COMM_ID_OTHER, b->thread,
-								   r->site, r->object},
+								   r->site, r->shown},
 					   bytes * share[i], 0, COMM_LEVEL_OBJECT);
 }
 
@@ -312,7 +312,7 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 
 		comm_edge_sums_add_aged(o->edges,
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
-								r->site, r->object},
+								r->site, r->shown},
 					bytes, bytes * r->first, 0, &at_once);
 		return;
 	}
@@ -335,7 +335,7 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 			comm_edge_sums_add(
 				o->edges,
 				&(struct comm_edge_key){v->thread, v->site, b->thread, r->site,
-							r->object},
+							r->shown},
 				bytes * o->share[i], bytes * o->share[i] * first,
 				(uint8_t)((trusted || i == self) && v->level < COMM_LEVEL_OBJECT
 						  ? v->level
