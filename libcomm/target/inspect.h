@@ -73,6 +73,26 @@ struct comm_static {
 	uint64_t start, end; /* run-time addresses in the asked process */
 };
 
+/* Memory that a program asked its allocator for and has not given back. */
+struct comm_block {
+	uint64_t start;
+	uint64_t size_bytes;  /* that it may use, and */
+	uint64_t least_bytes; /* that it asked for at least */
+};
+
+struct comm_blocks {
+	const struct comm_block *block; /* in order of addresses */
+	size_t n;
+};
+
+/* Blocks are told of memory in pieces. */
+enum { COMM_PIECE_BYTES = 16 << 10, COMM_PIECE_BLOCKS = COMM_PIECE_BYTES / 16 };
+
+static inline uint64_t comm_piece_of(uint64_t addr)
+{
+	return addr & ~(uint64_t)(COMM_PIECE_BYTES - 1);
+}
+
 struct comm_inspect_ops {
 	/*
 	 * The mappings of a process, sorted by address.  On success *ret is
@@ -97,6 +117,13 @@ struct comm_inspect_ops {
 	 * already, ask again later.
 	 */
 	int (*title)(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES]);
+	/*
+	 * Optional.  The allocator's blocks in the piece of COMM_PIECE_BYTES, aligned, that addr is in; where
+	 * there is none at addr, it is free, or the allocator's own.  Valid until the next call.
+	 * -ENOENT: no allocator that is known has this memory; -EAGAIN: it is not known now; -ENOSYS: nobody
+	 * looked.
+	 */
+	int (*blocks)(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret);
 	void (*destroy)(void *ctx);
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "clock.h"
+#include "heap_blocks.h"
 #include "inspect.h"
 #include "jitmap.h"
 #include "maps.h"
@@ -33,8 +34,9 @@ enum {
 	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
 	WAITS_PART = 50,	      /* and of all time */
 	/* Of what is allowed, percent; neither must keep the other from its part. */
-	MAPS_PERCENT = 40,
-	FILES_PERCENT = 60,
+	MAPS_PERCENT = 35,
+	FILES_PERCENT = 50,
+	BLOCKS_PERCENT = 15,
 	KEPT = 5, /* allowances that may be saved for mappings */
 };
 
@@ -54,6 +56,7 @@ struct live_inspect {
 	struct comm_names *names;
 	struct comm_maps *maps;
 	struct comm_marked *marked;
+	struct comm_heap_blocks *blocks;
 	struct comm_parser *parser;
 	struct comm_peek *peek;
 	bool reads_itself; /* memory, as the other process may not */
@@ -661,6 +664,53 @@ static int live_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return 0;
 }
 
+static uint64_t heap_now_ns(void *ctx)
+{
+	(void)ctx;
+	return now_ns();
+}
+
+static uint64_t heap_spent_ns(void *ctx)
+{
+	return reading_ns(ctx);
+}
+
+static bool is_heap(const struct live_process *p, size_t i)
+{
+	return i < p->n && p->map[i].kind == COMM_MAP_HEAP;
+}
+
+/* The kernel may show one heap as several mappings beside each other. */
+static struct comm_mapping whole_heap(const struct live_process *p, const struct comm_mapping *at)
+{
+	struct comm_mapping m = *at;
+	size_t i = (size_t)(at - p->map);
+
+	for (; i && is_heap(p, i - 1) && p->map[i - 1].end == m.start; i--)
+		m.start = p->map[i - 1].start;
+	i = (size_t)(at - p->map);
+	for (; is_heap(p, i + 1) && p->map[i + 1].start == m.end; i++)
+		m.end = p->map[i + 1].end;
+	return m;
+}
+
+static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+{
+	struct live_inspect *live = ctx;
+	struct live_process *p = process_get(live, tgid);
+	const struct comm_mapping *found;
+	struct comm_mapping m;
+	size_t n;
+
+	if (p && !p->n && live_maps(ctx, tgid, &found, &n))
+		return -EAGAIN;
+	found = p ? mapping_at(p, addr) : NULL;
+	if (!found)
+		return -EAGAIN;
+	m = found->kind == COMM_MAP_HEAP ? whole_heap(p, found) : *found;
+	return comm_heap_blocks_at(live->blocks, tgid, &m, addr, ret);
+}
+
 static void live_destroy(void *ctx)
 {
 	struct live_inspect *live = ctx;
@@ -672,6 +722,7 @@ static void live_destroy(void *ctx)
 			process_destroy(live, p);
 		}
 	}
+	comm_heap_blocks_destroy(live->blocks);
 	comm_peek_destroy(live->peek);
 	comm_parser_destroy(live->parser);
 	comm_modules_destroy(live->modules);
@@ -689,12 +740,14 @@ static const struct comm_inspect_ops live_ops = {
 	.data = live_data,
 	.thread_name = live_thread_name,
 	.title = live_title,
+	.blocks = live_blocks,
 	.destroy = live_destroy,
 };
 
 int comm_inspect_live_create(struct comm_inspect *ret)
 {
 	struct live_inspect *live = calloc(1, sizeof(*live));
+	const struct comm_heap_reading heap = {read_mem_for, heap_now_ns, heap_spent_ns, live};
 	int err;
 
 	if (!live)
@@ -713,6 +766,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!err)
 		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
 					  &live->modules);
+	if (!err)
+		err = comm_heap_blocks_create(&heap, &live->blocks);
 	if (err) {
 		live_destroy(live);
 		return err;
@@ -848,6 +903,8 @@ void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
 	if (inspect->ops != &live_ops)
 		return;
 	collect(live);
+	comm_heap_blocks_allow(live->blocks,
+			       cpu_ns == UINT64_MAX ? cpu_ns : cpu_ns / 100 * BLOCKS_PERCENT);
 	if (cpu_ns == UINT64_MAX)
 		return;
 	if (!live->is_limited)

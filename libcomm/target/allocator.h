@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Allocators whose blocks are told apart: how each is read is a file of its own, and a line in the
+ * table.  Its tables are read from the target's memory while the target uses them, and may be anything:
+ * what comes back is only ever said of addresses, never followed by anyone, and heap_blocks.h believes a
+ * block that two readings agree on.
+ *
+ * Memory is looked at in pieces, aligned to their size.  A block belongs to the piece that its first
+ * byte is in.
+ */
+#ifndef COMM_ALLOCATOR_H
+#define COMM_ALLOCATOR_H
+
+#include "inspect.h"
+
+/* Memory that an allocator cuts blocks from, as large as it is now. */
+struct comm_area {
+	uint64_t start, end;
+};
+
+struct comm_block_list {
+	struct comm_block block[COMM_PIECE_BLOCKS]; /* in order of addresses */
+	size_t n;
+};
+
+struct comm_allocator_ops {
+	/* Which area of a mapping addr would be in; false: none of this allocator's. */
+	bool (*range)(const struct comm_mapping *m, uint64_t addr, struct comm_area *ret);
+	/* -ENOENT: what is there is not this allocator's.  *ret is given back by close(). */
+	int (*open)(const struct comm_marks_memory *memory, const struct comm_area *area,
+		    void **ret);
+	void (*close)(void *state);
+	/*
+	 * Goes on until it is known which block is at the start of a piece.  0: it is: *ret
+	 * is the address of a block that began before it, 0: there is none.  -EAGAIN: that was one step,
+	 * at most a few reads; -ENOENT: there are no blocks in this piece; -EPROTO: the memory
+	 * contradicts itself, or changed on the way.
+	 */
+	int (*enter)(void *state, const struct comm_marks_memory *memory,
+		     const struct comm_area *area, uint64_t piece, uint64_t *ret);
+	/* The blocks of a piece that was entered; errors are those of enter(). */
+	int (*read)(void *state, const struct comm_marks_memory *memory,
+		    const struct comm_area *area, uint64_t piece, struct comm_block_list *ret);
+};
+
+extern const struct comm_allocator_ops comm_glibc_heap, comm_glibc_arena, comm_glibc_mapped;
+
+static const struct comm_allocator_ops *const comm_allocators[] = {
+	&comm_glibc_heap,
+	&comm_glibc_arena,
+	&comm_glibc_mapped,
+};
+
+enum { COMM_ALLOCATORS = sizeof(comm_allocators) / sizeof(*comm_allocators) };
+
+#endif

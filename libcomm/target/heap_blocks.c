@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "heap_blocks.h"
+
+#include "allocator.h"
+#include "hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	AREAS = 1024, /* powers of two */
+	PIECES = 2048,
+	WAYS = 8,   /* places of a table that one thing may have */
+	STEPS = 32, /* of an allocator, for one question */
+	AGREE_NS = 100 * 1000 * 1000,
+	AGAIN_NS = 100 * 1000 * 1000, /* after the memory could not be understood */
+	/*
+	 * What two readings agree on is good for as long again as they are apart, and then the next is
+	 * twice as far.
+	 */
+	FRESH_MOST_NS = 1600 * 1000 * 1000,
+	REFUSED_NS = 2000 * 1000 * 1000, /* until memory is asked again whose it is */
+	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
+	SHARE = 400, /* where nothing else is allowed: of all time, and so much at once */
+	AT_ONCE_NS = 5 * 1000 * 1000,
+};
+
+struct area {
+	uint64_t start, again_ns, used;
+	uint32_t tgid;
+	uint8_t allocator; /* + 1; 0: a free place */
+	uint64_t serial;
+	void *state; /* NULL: its allocator knows it not */
+};
+
+/* A block of a piece: from where in it, and for how many bytes the program has it. */
+struct packed {
+	uint64_t bytes : 36, at : 14;
+	uint64_t less : 13; /* how many bytes less it may have asked for */
+	uint64_t sure : 1;
+};
+
+_Static_assert(COMM_PIECE_BYTES <= 1 << 14 && sizeof(struct packed) == 8, "a packed block");
+
+struct piece {
+	uint64_t start, serial; /* of its area; 0: a free place */
+	uint64_t read_ns, used;
+	uint32_t fresh_ns;
+	uint32_t n;
+	bool is_agreed; /* there were two readings */
+	struct packed *block;
+};
+
+struct comm_heap_blocks {
+	struct comm_heap_reading reading;
+	struct area area[AREAS];
+	struct piece piece[PIECES];
+	uint64_t serial, used;
+	int64_t left_ns;
+	uint64_t allowed_at_ns;
+	bool is_limited;
+	uint32_t tgid; /* that is read */
+	struct comm_block_list list;
+	struct comm_block answer[COMM_PIECE_BLOCKS + 1];
+};
+
+int comm_heap_blocks_create(const struct comm_heap_reading *reading, struct comm_heap_blocks **ret)
+{
+	struct comm_heap_blocks *blocks = calloc(1, sizeof(*blocks));
+
+	if (!blocks)
+		return -ENOMEM;
+	blocks->reading = *reading;
+	blocks->allowed_at_ns = reading->now_ns(reading->ctx);
+	blocks->left_ns = AT_ONCE_NS;
+	*ret = blocks;
+	return 0;
+}
+
+static void forget_area(struct area *a)
+{
+	if (a->state)
+		comm_allocators[a->allocator - 1]->close(a->state);
+	*a = (struct area){0};
+}
+
+void comm_heap_blocks_destroy(struct comm_heap_blocks *blocks)
+{
+	if (!blocks)
+		return;
+	for (size_t i = 0; i < AREAS; i++)
+		forget_area(&blocks->area[i]);
+	for (size_t i = 0; i < PIECES; i++)
+		free(blocks->piece[i].block);
+	free(blocks);
+}
+
+void comm_heap_blocks_allow(struct comm_heap_blocks *blocks, uint64_t cpu_ns)
+{
+	blocks->is_limited = cpu_ns != UINT64_MAX;
+	if (!blocks->is_limited)
+		return;
+	blocks->left_ns += (int64_t)(cpu_ns < AT_ONCE_NS ? cpu_ns : AT_ONCE_NS);
+	if (blocks->left_ns > AT_ONCE_NS)
+		blocks->left_ns = AT_ONCE_NS;
+}
+
+static bool may_read(struct comm_heap_blocks *blocks, uint64_t now_ns)
+{
+	uint64_t more_ns = (now_ns - blocks->allowed_at_ns) / SHARE;
+
+	if (!blocks->is_limited && more_ns) {
+		blocks->left_ns += (int64_t)(more_ns < AT_ONCE_NS ? more_ns : AT_ONCE_NS);
+		if (blocks->left_ns > AT_ONCE_NS)
+			blocks->left_ns = AT_ONCE_NS;
+		blocks->allowed_at_ns = now_ns;
+	}
+	return blocks->left_ns > 0;
+}
+
+static ssize_t read_target(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
+{
+	struct comm_heap_blocks *blocks = ctx;
+	const struct comm_heap_reading *reading = &blocks->reading;
+	uint64_t spent_ns;
+	ssize_t n;
+
+	if (!may_read(blocks, reading->now_ns(reading->ctx)))
+		return -EAGAIN;
+	spent_ns = reading->spent_ns(reading->ctx);
+	n = reading->read(reading->ctx, blocks->tgid, addr, buf, len_bytes);
+
+	blocks->left_ns -= (int64_t)(reading->spent_ns(reading->ctx) - spent_ns);
+	return n;
+}
+
+/* The place of an area, which is another's that was not asked for as lately, if it is new. */
+static struct area *area_place(struct comm_heap_blocks *blocks, uint32_t tgid, uint8_t allocator,
+			       uint64_t start)
+{
+	uint64_t key =
+		comm_hash_mix(comm_hash_mix(start, start >> 32), (uint64_t)tgid << 8 | allocator);
+	struct area *way = &blocks->area[key & (AREAS - WAYS)], *oldest = way;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		struct area *a = &way[i];
+
+		if (a->allocator == allocator + 1 && a->tgid == tgid && a->start == start)
+			return a;
+		if (a->used < oldest->used)
+			oldest = a;
+	}
+	return oldest;
+}
+
+/* NULL: *ret_err says whether it is another's (-ENOENT), or not known yet. */
+static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint8_t allocator,
+			    const struct comm_area *range, uint64_t now_ns, int *ret_err)
+{
+	const struct comm_marks_memory memory = {read_target, blocks};
+	struct area *a = area_place(blocks, tgid, allocator, range->start);
+	int err;
+
+	*ret_err = -ENOENT;
+	if (a->allocator == allocator + 1 && a->tgid == tgid && a->start == range->start &&
+	    (a->state || now_ns < a->again_ns)) {
+		a->used = ++blocks->used;
+		return a->state ? a : NULL;
+	}
+	forget_area(a);
+	*a = (struct area){
+		.start = range->start,
+		.again_ns = now_ns + REFUSED_NS,
+		.used = ++blocks->used,
+		.tgid = tgid,
+		.allocator = (uint8_t)(allocator + 1),
+		.serial = ++blocks->serial,
+	};
+	err = comm_allocators[allocator]->open(&memory, range, &a->state);
+	if (!err) {
+		a->again_ns = 0;
+		return a;
+	}
+	if (err != -ENOENT) {
+		forget_area(a);
+		*ret_err = -EAGAIN;
+	}
+	return NULL;
+}
+
+static struct piece *piece_at(struct comm_heap_blocks *blocks, const struct area *a, uint64_t start)
+{
+	uint64_t key = comm_hash_mix(start / COMM_PIECE_BYTES, a->serial);
+	struct piece *way = &blocks->piece[key & (PIECES - WAYS)], *found = way;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		if (way[i].serial == a->serial && way[i].start == start) {
+			way[i].used = ++blocks->used;
+			return &way[i];
+		}
+		if (way[i].used < found->used)
+			found = &way[i];
+	}
+	found->serial = a->serial;
+	found->start = start;
+	found->used = ++blocks->used;
+	found->fresh_ns = 0;
+	found->is_agreed = false;
+	found->read_ns = 0;
+	found->n = 0;
+	return found;
+}
+
+/* Takes a reading; what was there in the one before is sure. */
+static int take(struct piece *p, const struct comm_block_list *list, uint64_t now_ns)
+{
+	struct packed *block = calloc(list->n ? list->n : 1, sizeof(*block));
+	uint32_t old = 0, sure = 0;
+
+	if (!block)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct comm_block *from = &list->block[i];
+
+		block[i].at = (from->start - p->start) & (COMM_PIECE_BYTES - 1);
+		block[i].bytes = from->size_bytes & ((UINT64_C(1) << 36) - 1);
+		block[i].less = (from->size_bytes - from->least_bytes) & ((1 << 13) - 1);
+		while (old < p->n && p->block[old].at < block[i].at)
+			old++;
+		block[i].sure = p->fresh_ns && old < p->n && p->block[old].at == block[i].at &&
+				p->block[old].bytes == block[i].bytes;
+		sure += block[i].sure;
+	}
+	p->is_agreed = p->fresh_ns;
+	if (!p->is_agreed || sure < list->n - list->n / CHANGED_PART)
+		p->fresh_ns = AGREE_NS;
+	else if (p->fresh_ns < FRESH_MOST_NS)
+		p->fresh_ns *= 2;
+	free(p->block);
+	p->block = block;
+	p->n = (uint32_t)list->n;
+	p->read_ns = now_ns;
+	return 0;
+}
+
+/* Has a piece read, if that is due.  -EAGAIN: there are no two readings yet. */
+static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
+		   uint64_t start, struct piece **ret)
+{
+	const struct comm_marks_memory memory = {read_target, blocks};
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
+	struct piece *p = piece_at(blocks, a, start);
+	int err;
+
+	*ret = p;
+	if (p->read_ns && now_ns - p->read_ns < (p->fresh_ns ? p->fresh_ns : AGREE_NS))
+		return p->is_agreed ? 0 : -EAGAIN;
+	err = comm_allocators[a->allocator - 1]->read(a->state, &memory, range, start,
+						      &blocks->list);
+	if (err) {
+		if (err != -EAGAIN) {
+			p->fresh_ns = 0;
+			p->is_agreed = false;
+			p->read_ns = now_ns;
+		}
+		return -EAGAIN;
+	}
+	err = take(p, &blocks->list, now_ns);
+	return !err && !p->is_agreed ? -EAGAIN : err;
+}
+
+static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
+		 uint64_t piece, uint64_t now_ns, uint64_t *ret)
+{
+	const struct comm_marks_memory memory = {read_target, blocks};
+	const struct comm_allocator_ops *ops = comm_allocators[a->allocator - 1];
+	int err = -EAGAIN;
+
+	if (now_ns < a->again_ns)
+		return -EAGAIN;
+	for (int i = 0; i < STEPS && err == -EAGAIN && (!i || may_read(blocks, now_ns)); i++)
+		err = ops->enter(a->state, &memory, range, piece, ret);
+	if (err && err != -EAGAIN)
+		a->again_ns = now_ns + AGAIN_NS;
+	return err ? -EAGAIN : 0;
+}
+
+static void add(struct comm_heap_blocks *blocks, size_t *n, const struct piece *p,
+		const struct packed *from)
+{
+	blocks->answer[(*n)++] = (struct comm_block){
+		.start = p->start + from->at,
+		.size_bytes = from->bytes,
+		.least_bytes = from->bytes - from->less,
+	};
+}
+
+static bool reaches(const struct comm_heap_blocks *blocks, size_t n, uint64_t addr)
+{
+	return n && addr < blocks->answer[n - 1].start + blocks->answer[n - 1].size_bytes;
+}
+
+/* The blocks that two readings agree on: one that began before the piece of addr, and its own. */
+static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
+		  uint64_t addr, struct comm_blocks *ret)
+{
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
+	uint64_t start = comm_piece_of(addr), before = 0;
+	struct piece *p;
+	size_t n = 0;
+	int err = enter(blocks, a, range, start, now_ns, &before);
+
+	if (err)
+		return err;
+	if (before && !look_at(blocks, a, range, comm_piece_of(before), &p) && p->n &&
+	    p->block[p->n - 1].sure)
+		add(blocks, &n, p, &p->block[p->n - 1]);
+	if (!reaches(blocks, n, start))
+		n = 0;
+	if (!reaches(blocks, n, start + COMM_PIECE_BYTES - 1)) {
+		err = look_at(blocks, a, range, start, &p);
+		for (uint32_t i = 0; !err && i < p->n; i++)
+			if (p->block[i].sure && !reaches(blocks, n, start + p->block[i].at))
+				add(blocks, &n, p, &p->block[i]);
+			else if (p->block[i].sure)
+				n = 0; /* pieces were read at different times */
+	}
+	*ret = (struct comm_blocks){blocks->answer, n};
+	return reaches(blocks, n, addr) ? 0 : err;
+}
+
+int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
+			const struct comm_mapping *m, uint64_t addr, struct comm_blocks *ret)
+{
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
+	struct comm_area range;
+	struct area *a;
+	int err;
+
+	*ret = (struct comm_blocks){0};
+	blocks->tgid = tgid;
+	for (uint8_t i = 0; i < COMM_ALLOCATORS; i++) {
+		if (!comm_allocators[i]->range(m, addr, &range))
+			continue;
+		a = area_at(blocks, tgid, i, &range, now_ns, &err);
+		if (a)
+			return answer(blocks, a, &range, addr, ret);
+		if (err == -EAGAIN)
+			return err;
+	}
+	return -ENOENT;
+}

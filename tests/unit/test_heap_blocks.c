@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Blocks of glibc's malloc (glibc_chunks.c, heap_blocks.c): those of this very process, whose sizes are known,
+ * and of memory that lies.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "hash.h"
+#include "heap_blocks.h"
+#include "maps.h"
+
+enum { SECOND_NS = 1000 * 1000 * 1000, LIVE = 40000 };
+
+static uint64_t clock_ns = SECOND_NS, spent_ns, cost_ns;
+static unsigned int n_reads;
+
+static ssize_t read_self(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+{
+	const struct iovec local = {buf, len_bytes}, remote = {(void *)(uintptr_t)addr, len_bytes};
+	ssize_t n = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
+
+	(void)ctx;
+	n_reads++;
+	spent_ns += cost_ns;
+	return n < 0 ? -errno : n;
+}
+
+static uint64_t now(void *ctx)
+{
+	(void)ctx;
+	return clock_ns;
+}
+
+static uint64_t spent(void *ctx)
+{
+	(void)ctx;
+	return spent_ns;
+}
+
+static struct comm_heap_blocks *blocks;
+static struct comm_names *names;
+static struct comm_maps *maps;
+
+static int setup(void **state)
+{
+	const struct comm_heap_reading reading = {read_self, now, spent, NULL};
+
+	(void)state;
+	cost_ns = 0;
+	assert_int_equal(comm_names_create(1 << 20, &names), 0);
+	assert_int_equal(comm_maps_create(names, &maps), 0);
+	assert_int_equal(comm_heap_blocks_create(&reading, &blocks), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_heap_blocks_destroy(blocks);
+	comm_maps_destroy(maps);
+	comm_names_destroy(names);
+	return 0;
+}
+
+/* The mapping that addr is in, from the kernel; it shows what grew lately beside the rest. */
+static struct comm_mapping mapping_of(uint64_t addr)
+{
+	static char text[1 << 20];
+	struct comm_mapping *map, found = {0};
+	FILE *file = fopen("/proc/self/maps", "re");
+	size_t n_text, n;
+
+	assert_non_null(file);
+	n_text = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	assert_int_equal(comm_maps_parse(maps, text, n_text, &map, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (addr >= map[i].start && addr < map[i].end)
+			found = map[i];
+	for (size_t i = 0; i < n; i++)
+		if (map[i].kind == COMM_MAP_HEAP && found.kind == COMM_MAP_HEAP &&
+		    map[i].start == found.end)
+			found.end = map[i].end;
+	free(map);
+	return found;
+}
+
+static int block_at(const struct comm_mapping *m, uint64_t addr, struct comm_block *ret)
+{
+	struct comm_blocks all;
+	int err = comm_heap_blocks_at(blocks, (uint32_t)getpid(), m, addr, &all);
+
+	for (size_t i = 0; !err && i < all.n; i++) {
+		*ret = all.block[i];
+		if (addr >= ret->start && addr - ret->start < ret->size_bytes)
+			return 0;
+	}
+	return err ? err : -ENODATA;
+}
+
+/* Asks until two readings agree; the program is at rest meanwhile. */
+static int block_of(const void *at, struct comm_block *ret)
+{
+	const struct comm_mapping m = mapping_of((uintptr_t)at);
+	int err = -EAGAIN;
+
+	for (int i = 0; i < 1000 && err == -EAGAIN; i++, clock_ns += SECOND_NS / 5)
+		err = block_at(&m, (uintptr_t)at, ret);
+	return err;
+}
+
+static void expect_block(void *p, size_t bytes)
+{
+	struct comm_block b;
+
+	assert_int_equal(block_of((char *)p + bytes / 2, &b), 0);
+	assert_int_equal(b.start, (uintptr_t)p);
+	assert_int_equal(b.size_bytes, malloc_usable_size(p));
+	assert_in_range(bytes, b.least_bytes, b.size_bytes);
+}
+
+static void blocks_of_the_main_heap(void **state)
+{
+	static const size_t bytes[] = {1, 24, 25, 100, 1000, 4096, 16000, 16384, 100000};
+	enum { N = sizeof(bytes) / sizeof(*bytes) };
+	void *p[N];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		p[i] = malloc(bytes[i]);
+	for (size_t i = 0; i < N; i++)
+		expect_block(p[i], bytes[i]);
+	for (size_t i = 0; i < N; i++)
+		free(p[i]);
+}
+
+static void a_mapping_of_its_own(void **state)
+{
+	void *p = malloc(5000000), *q = malloc(300000);
+
+	(void)state;
+	expect_block(p, 5000000);
+	expect_block(q, 300000);
+	free(p);
+	free(q);
+}
+
+struct in_arena {
+	void *first, *small, *large;
+};
+
+static void *fill_an_arena(void *ret)
+{
+	struct in_arena *in = ret;
+
+	in->first = malloc(444);
+	/* Past its first heap of 64 MiB. */
+	for (int i = 0; i < 700; i++)
+		if (!malloc(100000))
+			return NULL;
+	in->small = malloc(333);
+	in->large = malloc(77777);
+	return ret;
+}
+
+static void blocks_of_an_arena(void **state)
+{
+	struct in_arena in = {0};
+	pthread_t thread;
+
+	(void)state;
+	pthread_create(&thread, NULL, fill_an_arena, &in);
+	pthread_join(thread, NULL);
+	assert_int_not_equal((uintptr_t)in.first >> 26, (uintptr_t)in.small >> 26);
+	expect_block(in.first, 444);
+	expect_block(in.small, 333);
+	expect_block(in.large, 77777);
+}
+
+static void freed_memory_is_no_block(void **state)
+{
+	char *p = malloc(5000), *behind = malloc(100);
+	struct comm_block b;
+	uintptr_t was = (uintptr_t)p + 100;
+
+	(void)state;
+	expect_block(p, 5000);
+	free(p);
+	clock_ns += 10ull * SECOND_NS;
+	assert_int_equal(block_of((const void *)was, &b), -ENODATA);
+	free(behind);
+}
+
+/* What one reading says is told to nobody, and not what two say that contradict each other. */
+static void two_readings_agree(void **state)
+{
+	char *p = malloc(3000), *end = malloc(3000);
+	struct comm_mapping m = mapping_of((uintptr_t)p);
+	struct comm_block b;
+
+	(void)state;
+	for (int i = 0; i < 1000 && block_at(&m, (uintptr_t)p, &b); i++)
+		clock_ns += SECOND_NS / 1000; /* the whole heap has been gone through */
+	free(p);
+	p = malloc(2000);
+	clock_ns += 10ull * SECOND_NS;
+	assert_int_not_equal(block_at(&m, (uintptr_t)p, &b), 0);
+	clock_ns += 10ull * SECOND_NS;
+	assert_int_equal(block_at(&m, (uintptr_t)p, &b), 0);
+	assert_int_equal(b.size_bytes, malloc_usable_size(p));
+	free(p);
+	free(end);
+}
+
+static struct {
+	char *p;
+	size_t bytes, written;
+} live[LIVE];
+
+static void take_block(size_t at, size_t most, uint64_t *seed)
+{
+	live[at].bytes = 1 + comm_hash_next(seed) % most;
+	live[at].p = malloc(live[at].bytes);
+	/* As a program may have come no further yet: but it reads what it wrote. */
+	live[at].written = 1 + comm_hash_next(seed) % live[at].bytes;
+	memset(live[at].p, (int)at, live[at].written);
+}
+
+/* Asks for an address in one of n blocks; counts what is told right, wrong, and not at all. */
+static void score(const struct comm_mapping *m, size_t n, uint64_t *seed, unsigned int ret[3])
+{
+	size_t at = comm_hash_next(seed) % n;
+	uint64_t addr = (uintptr_t)live[at].p + comm_hash_next(seed) % live[at].written;
+	struct comm_block b;
+	int err;
+
+	if (addr < m->start || addr >= m->end)
+		return;
+	clock_ns += SECOND_NS / 5000;
+	err = block_at(m, addr, &b);
+	ret[err ? 2 : b.start != (uintptr_t)live[at].p]++;
+}
+
+/* Arrays come to lie where small blocks were, whose headers are still there, and the other way round. */
+static void large_blocks_where_small_ones_were(void **state)
+{
+	static const size_t most[] = {100, 2000, 60000};
+	unsigned int all[3] = {0};
+	struct comm_mapping m;
+	uint64_t seed = 7;
+	size_t n = 0;
+
+	(void)state;
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	for (size_t round = 0; round < 15; round++) {
+		while (n > round % 5 * 1000)
+			free(live[--n].p);
+		for (size_t bytes = 0; bytes < 8u << 20 && n < LIVE; bytes += live[n++].bytes)
+			take_block(n, most[round % 3], &seed);
+		m = mapping_of((uintptr_t)live[0].p);
+		clock_ns += 10ull * SECOND_NS;
+		for (int i = 0; i < 10000; i++)
+			score(&m, n, &seed, all);
+	}
+	print_message("%u right, %u wrong, %u not told\n", all[0], all[1], all[2]);
+	assert_true(all[1] * 500 < all[0]);
+	assert_true(all[0] > all[2]);
+	while (n)
+		free(live[--n].p);
+}
+
+/* One block in some thousand is given back and another taken, all the time. */
+static void a_heap_that_changes(void **state)
+{
+	unsigned int all[3] = {0};
+	struct comm_mapping m;
+	uint64_t seed = 7;
+	enum { N = 8000 };
+
+	(void)state;
+	for (size_t i = 0; i < N; i++)
+		take_block(i, 500, &seed);
+	for (int i = 0; i < 100000; i++) {
+		size_t at = comm_hash_next(&seed) % N;
+
+		free(live[at].p);
+		take_block(at, 500, &seed);
+		if (i % 1000 == 0)
+			m = mapping_of((uintptr_t)live[0].p);
+		score(&m, N, &seed, all);
+	}
+	print_message("%u right, %u wrong, %u not told\n", all[0], all[1], all[2]);
+	assert_true(all[1] * 20 < all[0]);
+	for (size_t i = 0; i < N; i++)
+		free(live[i].p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(blocks_of_the_main_heap, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_mapping_of_its_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(blocks_of_an_arena, setup, teardown),
+		cmocka_unit_test_setup_teardown(freed_memory_is_no_block, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_readings_agree, setup, teardown),
+		cmocka_unit_test_setup_teardown(large_blocks_where_small_ones_were, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_heap_that_changes, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
