@@ -283,6 +283,19 @@ static uint32_t caller_of(struct comm_engine *engine, struct comm_space *space, 
 	return chain->call[access->returns];
 }
 
+/* Edges name the objects of reads alone. */
+static uint32_t block_at(struct comm_engine *engine, struct comm_space *space, uint64_t addr,
+			 uint64_t now_ns, const struct comm_access *read)
+{
+	bool unread;
+	uint32_t block = comm_block_objects_at(engine->identity.blocks, comm_space_tgid(space),
+					       addr, read->datum, read->object, now_ns, &unread);
+
+	if (unread)
+		lose(engine, COMM_LOSS_BLOCKS, 1);
+	return block;
+}
+
 static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
 		    uint64_t now_ns, struct comm_access *ret)
@@ -292,6 +305,9 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
 	}
+	ret->block = from->flags & COMM_ACCESS_READ
+			     ? block_at(engine, space, from->addr, now_ns, ret)
+			     : COMM_ID_OTHER;
 	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
 	ret->flags = from->flags;
 	ret->insn = from->insn;
@@ -460,7 +476,7 @@ static void count_origin(struct comm_engine *engine, const struct comm_precise *
 	if (origins->n >= ORIGINS_MAX)
 		comm_origins_fold(origins, ORIGINS_MAX / 2, &folded);
 	lose(engine, COMM_LOSS_CELLS, folded);
-	if (comm_origins_at(origins, out->thread, access->site, access->object, &at)) {
+	if (comm_origins_at(origins, out->thread, access->site, comm_access_shown(access), &at)) {
 		lose(engine, COMM_LOSS_CELLS, 1);
 		return;
 	}

@@ -74,7 +74,9 @@ static struct comm_mapping mappings[] = {
 static struct world {
 	uint8_t text[PAGE];
 	const char *name;
-	int maps_asked, names_asked;
+	int maps_asked, names_asked, blocks_asked;
+	struct comm_blocks blocks;
+	int blocks_err;
 
 	struct comm_est_config config;
 	int create_err, burst_err, sched_err, evidence_err, slice_err;
@@ -143,6 +145,14 @@ static inline int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 	return 0;
 }
 
+static inline int blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+{
+	(void)ctx, (void)tgid, (void)addr;
+	world.blocks_asked++;
+	*ret = world.blocks;
+	return world.blocks_err;
+}
+
 static inline int data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		       struct comm_static *ret)
 {
@@ -158,8 +168,12 @@ static inline int thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[
 	return 0;
 }
 
-static const struct comm_inspect_ops inspect_ops = {
-	.maps = maps, .text = text, .code = code, .data = data, .thread_name = thread_name};
+static const struct comm_inspect_ops inspect_ops = {.maps = maps,
+						    .text = text,
+						    .code = code,
+						    .data = data,
+						    .thread_name = thread_name,
+						    .blocks = blocks};
 static const struct comm_inspect inspect = {.ops = &inspect_ops};
 
 static inline int est_create(const struct comm_est_config *config, void **ret)

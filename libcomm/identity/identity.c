@@ -14,6 +14,8 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_inspect
 	if (!err)
 		err = comm_objects_create(inspect, &identity->objects);
 	if (!err)
+		err = comm_block_objects_create(inspect, identity->objects, &identity->blocks);
+	if (!err)
 		err = comm_code_regions_create(inspect, &identity->regions);
 	if (!err)
 		err = comm_calls_create(&identity->calls);
@@ -26,6 +28,7 @@ void comm_identity_deinit(struct comm_identity *identity)
 {
 	comm_calls_destroy(identity->calls);
 	comm_code_regions_destroy(identity->regions);
+	comm_block_objects_destroy(identity->blocks);
 	comm_objects_destroy(identity->objects);
 	comm_sites_destroy(identity->sites);
 	comm_threads_destroy(identity->threads);

@@ -6,6 +6,7 @@
 #ifndef COMM_IDENTITY_H
 #define COMM_IDENTITY_H
 
+#include "block.h"
 #include "call.h"
 #include "code_region.h"
 #include "naming.h"
@@ -17,6 +18,7 @@ struct comm_identity {
 	struct comm_threads *threads;
 	struct comm_sites *sites;
 	struct comm_objects *objects;
+	struct comm_block_objects *blocks;
 	struct comm_code_regions *regions;
 	struct comm_calls *calls;
 };

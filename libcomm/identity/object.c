@@ -293,7 +293,8 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 		/* A heap grows upwards, a stack downwards. */
 		end = have->start + have->size_bytes;
 		o_end = o->start + o->size_bytes;
-		if (o->kind != COMM_OBJECT_STATIC && o->start <= end && have->start <= o_end) {
+		if (o->kind != COMM_OBJECT_STATIC && o->kind != COMM_OBJECT_BLOCK &&
+		    o->start <= end && have->start <= o_end) {
 			if (o->start < have->start)
 				have->start = o->start;
 			have->size_bytes = (o_end > end ? o_end : end) - have->start;
@@ -312,6 +313,13 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 		comm_names_add(objects->names, o->build_id ? o->build_id : "", COMM_NAME_BYTES);
 	objects->object_slot[at] = (struct object_slot){hash, objects->n};
 	return objects->n++;
+}
+
+uint32_t comm_objects_block(struct comm_objects *objects, const struct comm_object *o)
+{
+	uint64_t hash = comm_hash_mix(comm_hash_mix(o->tgid, COMM_OBJECT_BLOCK), o->kind);
+
+	return object_id(objects, comm_hash_mix(hash, secret_of(o->name)), o);
 }
 
 /* Where Go's runtime first asks for its heap (mallocinit() of runtime/malloc.go); no kernel hands this out unasked. */

@@ -47,6 +47,11 @@ bool comm_objects_private(struct comm_objects *objects, struct comm_space *space
  */
 void comm_objects_mark(struct comm_objects *objects, uint32_t tgid, uint32_t slot, uint64_t start,
 		       uint64_t size_bytes, const char *name);
+/*
+ * An object of that kind, name and process, made when first asked for; its texts are copied.  Other
+ * than those of addresses, it grows by nothing.
+ */
+uint32_t comm_objects_block(struct comm_objects *objects, const struct comm_object *o);
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid);
 
 /* How often data became "(other)" because the ids had run out. */

@@ -54,6 +54,11 @@ static const struct {
 					     "counted: there were too many at once"},
 	[COMM_LOSS_STOPPED] = {"stopped", "samples between COMM_STOP() and COMM_START()",
 			       .spared = true},
+	[COMM_LOSS_BLOCKS] =
+		{"blocks_unread",
+		 "reads of a heap whose block is not told: it was not read often enough, to "
+		 "stay in the budget, or changed meanwhile",
+		 .spared = true},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

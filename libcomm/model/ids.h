@@ -100,6 +100,7 @@ enum comm_object_kind {
 	COMM_OBJECT_ANON,
 	COMM_OBJECT_SHARED, /* shared memory, a mapped file */
 	COMM_OBJECT_MARKED, /* memory that the program gave a name (COMM_OBJECT()) */
+	COMM_OBJECT_BLOCK,  /* all blocks of one size in a process's heap */
 };
 
 struct comm_object {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "id_map.h"
 #include "ids.h"
 #include "interval.h"
 #include "schema.h"
@@ -41,6 +42,41 @@ int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t
 	code = comm_id_sums_at(&account->objects, key, &cell);
 	if (!code)
 		cell->bytes += bytes;
+	return code;
+}
+
+/* The largest heap of a process stands for its blocks, which are told apart when they are read alone. */
+static const char heap_sql[] = "SELECT block.id, heap.id FROM object block JOIN"
+			       " (SELECT id, tgid, max(size_bytes) FROM object WHERE run = ?1 AND "
+			       "kind = 3 GROUP BY tgid) heap"
+			       " ON heap.tgid = block.tgid WHERE block.run = ?1 AND block.kind = 8";
+
+_Static_assert(COMM_OBJECT_HEAP == 3 && COMM_OBJECT_BLOCK == 8, "the kinds above");
+
+/* Adds what was read of blocks to what was read of their heap. */
+static int join_heaps(struct comm_account *account, sqlite3 *db, int64_t run)
+{
+	struct comm_id_sums objects = {0};
+	struct comm_id_map heaps = {0};
+	struct comm_id_sum *cell;
+	int code = comm_id_map_load(&heaps, db, heap_sql, run);
+
+	for (size_t i = 0; i < account->objects.n && !code; i++) {
+		const struct comm_id_sum *sum = &account->objects.sum[i];
+		uint32_t key[4] = {0, sum->id[1]};
+
+		code = comm_id_map_at(&heaps, sum->id[0], &key[0]);
+		if (key[0] == COMM_ID_OTHER)
+			key[0] = sum->id[0];
+		if (!code)
+			code = comm_id_sums_at(&objects, key, &cell);
+		if (!code)
+			cell->bytes += sum->bytes;
+	}
+	comm_id_map_deinit(&heaps);
+	comm_keyed_deinit(code ? &objects.keyed : &account->objects.keyed);
+	if (!code)
+		account->objects = objects;
 	return code;
 }
 
@@ -183,7 +219,9 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(reader->db);
 	sqlite3_bind_int64(stmt, 1, whole->run.id);
-	find_carriers(account, carrier);
+	code = join_heaps(account, reader->db, whole->run.id);
+	if (!code)
+		find_carriers(account, carrier);
 	for (size_t i = 0; i < COMM_PARTS; i++)
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
 			all.sum[j] += account->part[i].sum[j];

@@ -269,6 +269,22 @@ static int record_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return err;
 }
 
+static int record_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+{
+	struct comm_record *record = ctx;
+	const struct comm_question question = {
+		.kind = RECORD_BLOCKS, .tgid = tgid, .a = comm_piece_of(addr)};
+	int err;
+
+	if (!record->inner.ops->blocks)
+		return -ENOSYS;
+	err = record->inner.ops->blocks(record->inner.ctx, tgid, addr, ret);
+	begin_answer(record, &question);
+	comm_answer_write_blocks(&record->scratch, err, ret);
+	note(record, &question);
+	return err;
+}
+
 static const struct comm_inspect_ops record_ops = {
 	.maps = record_maps,
 	.text = record_text,
@@ -276,6 +292,7 @@ static const struct comm_inspect_ops record_ops = {
 	.data = record_data,
 	.thread_name = record_name,
 	.title = record_title,
+	.blocks = record_blocks,
 };
 
 void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,

@@ -214,6 +214,19 @@ void comm_answer_write_title(struct comm_bytes *to, int err, const char title[CO
 		comm_bytes_block(to, title, COMM_TITLE_BYTES);
 }
 
+void comm_answer_write_blocks(struct comm_bytes *to, int err, const struct comm_blocks *blocks)
+{
+	write_result(to, err);
+	if (err)
+		return;
+	comm_bytes_u64(to, blocks->n);
+	for (size_t i = 0; i < blocks->n; i++) {
+		comm_bytes_u64(to, blocks->block[i].start);
+		comm_bytes_u64(to, blocks->block[i].size_bytes);
+		comm_bytes_u64(to, blocks->block[i].least_bytes);
+	}
+}
+
 /* Reading */
 
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret)
@@ -420,11 +433,42 @@ int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TIT
 	return err;
 }
 
+int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
+			    struct comm_blocks *ret)
+{
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
+	uint64_t n, end = 0;
+
+	*ret = (struct comm_blocks){0};
+	if (err)
+		return err;
+	n = comm_cursor_u64(&c);
+	if (n > sizeof(reader->block) / sizeof(*reader->block))
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct comm_block *b = &reader->block[i];
+
+		b->start = comm_cursor_u64(&c);
+		b->size_bytes = comm_cursor_u64(&c);
+		b->least_bytes = comm_cursor_u64(&c);
+		if (c.bad || b->start < end || b->size_bytes > UINT64_MAX - b->start ||
+		    b->least_bytes > b->size_bytes)
+			return -EBADMSG;
+		end = b->start + b->size_bytes;
+	}
+	if (c.bad)
+		return -EBADMSG;
+	*ret = (struct comm_blocks){reader->block, (size_t)n};
+	return 0;
+}
+
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes)
 {
 	const struct comm_mapping *maps;
 	struct comm_static data;
+	struct comm_blocks blocks;
 	struct comm_code code;
 	char name[16], title[COMM_TITLE_BYTES];
 	int64_t result;
@@ -451,6 +495,8 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 		return comm_answer_read_data(answer, bytes, &data);
 	case RECORD_TITLE:
 		return comm_answer_read_title(answer, bytes, title);
+	case RECORD_BLOCKS:
+		return comm_answer_read_blocks(reader, answer, bytes, &blocks);
 	default:
 		return comm_answer_read_name(answer, bytes, name);
 	}

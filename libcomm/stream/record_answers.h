@@ -40,13 +40,16 @@ void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_st
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16]);
 void comm_answer_write_title(struct comm_bytes *to, int err, const char title[COMM_TITLE_BYTES]);
 
+void comm_answer_write_blocks(struct comm_bytes *to, int err, const struct comm_blocks *blocks);
+
 void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
 
-/* Reads answers; owns the mappings that comm_answer_read_maps() gave last. */
+/* Reads answers; owns the mappings and blocks that it gave last. */
 struct comm_answer_reader {
 	struct comm_mapping *maps;
 	size_t room;
+	struct comm_block block[COMM_PIECE_BLOCKS + 1];
 };
 
 void comm_answer_reader_deinit(struct comm_answer_reader *reader);
@@ -58,6 +61,8 @@ int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *re
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret);
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
 int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES]);
+int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
+			    struct comm_blocks *ret);
 /* 0: the comm_answer_read_ function of the question's kind will succeed; -EBADMSG, -ENOMEM. */
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes);

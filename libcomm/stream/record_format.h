@@ -118,6 +118,9 @@
  *	32 char[16] name, zeros behind it
  * TITLE
  *	32 char[64] title of the process, zeros behind it
+ * BLOCKS; of the question: address of the piece
+ *	32 u64 blocks, ordered by address; each of
+ *		 0 u64 start	 8 u64 bytes	16 u64 bytes asked for, at least
  */
 #ifndef COMM_RECORD_FORMAT_H
 #define COMM_RECORD_FORMAT_H
@@ -164,6 +167,7 @@ enum comm_record_kind {
 	RECORD_DATA,
 	RECORD_NAME,
 	RECORD_TITLE,
+	RECORD_BLOCKS,
 };
 
 #endif

@@ -223,7 +223,7 @@ static int read_end(struct comm_replay *replay)
 
 static bool is_answer(uint32_t kind)
 {
-	return kind >= RECORD_MAPS && kind <= RECORD_TITLE;
+	return kind >= RECORD_MAPS && kind <= RECORD_BLOCKS;
 }
 
 int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
@@ -364,6 +364,20 @@ static int replay_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return comm_answer_read_title(answer, bytes, title);
 }
 
+static int replay_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+{
+	struct comm_replay *replay = ctx;
+	const struct comm_question question = {
+		.kind = RECORD_BLOCKS, .tgid = tgid, .a = comm_piece_of(addr)};
+	const void *answer;
+	size_t bytes;
+
+	/* Recordings of older versions have none, which is no loss of theirs. */
+	if (!answer_to(replay, &question, &answer, &bytes))
+		return -ENOSYS;
+	return comm_answer_read_blocks(&replay->reader, answer, bytes, ret);
+}
+
 static const struct comm_inspect_ops replay_ops = {
 	.maps = replay_maps,
 	.text = replay_text,
@@ -371,6 +385,7 @@ static const struct comm_inspect_ops replay_ops = {
 	.data = replay_data,
 	.thread_name = replay_name,
 	.title = replay_title,
+	.blocks = replay_blocks,
 };
 
 void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret)

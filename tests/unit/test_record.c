@@ -97,6 +97,16 @@ static int fake_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 	return 0;
 }
 
+static const struct comm_block made_blocks[] = {{0x600010, 24, 0}, {0x600030, 1000, 985}};
+
+static int fake_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+{
+	(void)ctx;
+	(void)addr;
+	*ret = (struct comm_blocks){made_blocks, tgid == 1 ? 2 : 0};
+	return tgid == 1 || tgid == 2 ? 0 : -EAGAIN;
+}
+
 static int fake_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 {
 	(void)ctx;
@@ -114,6 +124,7 @@ static const struct comm_inspect_ops fake_ops = {
 	.data = fake_data,
 	.thread_name = fake_name,
 	.title = fake_title,
+	.blocks = fake_blocks,
 };
 
 static const struct comm_record_head head = {
@@ -139,6 +150,7 @@ static void write_recording(void)
 	const struct comm_mapping *maps;
 	struct comm_code code;
 	char text[64], name[16], title[COMM_TITLE_BYTES];
+	struct comm_blocks blocks;
 	size_t n;
 	int err;
 
@@ -159,6 +171,8 @@ static void write_recording(void)
 		inspect.ops->thread_name(inspect.ctx, 1, 2, name);
 		inspect.ops->title(inspect.ctx, 1, title);
 		inspect.ops->title(inspect.ctx, 666, title);
+		for (uint32_t tgid = 1; tgid <= 3; tgid++)
+			inspect.ops->blocks(inspect.ctx, tgid, 0x600040, &blocks);
 		comm_record_event(record, &event);
 	}
 	comm_record_end(record, 4321);
@@ -205,6 +219,7 @@ static void test_round_trip(void **state)
 		const struct comm_mapping *maps;
 		struct comm_code code;
 		char text[64], name[16], title[COMM_TITLE_BYTES];
+		struct comm_blocks blocks;
 		size_t n;
 
 		assert_int_equal(comm_replay_next(replay, &event), 1);
@@ -236,6 +251,14 @@ static void test_round_trip(void **state)
 		assert_string_equal(title, "prog: worker");
 		assert_int_equal(inspect.ops->title(inspect.ctx, 666, title), -ESRCH);
 		assert_int_equal(inspect.ops->title(inspect.ctx, 667, title), -ESRCH);
+		/* Of the whole piece of memory, whichever address is asked for. */
+		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x603fff, &blocks), 0);
+		assert_int_equal(blocks.n, 2);
+		assert_memory_equal(blocks.block, made_blocks, sizeof(made_blocks));
+		assert_int_equal(inspect.ops->blocks(inspect.ctx, 2, 0x600000, &blocks), 0);
+		assert_int_equal(blocks.n, 0);
+		assert_int_equal(inspect.ops->blocks(inspect.ctx, 3, 0x600000, &blocks), -EAGAIN);
+		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x604000, &blocks), -ENOSYS);
 		/* A question that was never recorded has no answer, but does no harm. */
 		assert_int_equal(inspect.ops->code(inspect.ctx, 1, NULL, 0x9999, &code), -ESRCH);
 		assert_non_null(code.function);
@@ -356,7 +379,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	event[0] = RECORD_PROBED + 1;
 	event[4] = 32;
 	memset(event + 8, 0xee, 32);
-	answer[0] = RECORD_TITLE + 1;
+	answer[0] = RECORD_BLOCKS + 1;
 	insert(find(RECORD_SAMPLE, 4), event, sizeof(event));
 	insert(find(RECORD_MAPS, 6), answer, sizeof(answer));
 	assert_int_equal(replay_image(&n, &unknown), 0);
@@ -389,8 +412,9 @@ static void test_unknown_cause_is_counted(void **state)
 /* Fields that a newer version appended are not looked at. */
 static void test_longer_records_are_read(void **state)
 {
-	static const uint32_t kinds[] = {RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,  RECORD_TEXT,
-					 RECORD_CODE, RECORD_NAME,   RECORD_TITLE, RECORD_END};
+	static const uint32_t kinds[] = {RECORD_RUN,   RECORD_SAMPLE, RECORD_MAPS,
+					 RECORD_TEXT,  RECORD_CODE,   RECORD_NAME,
+					 RECORD_TITLE, RECORD_BLOCKS, RECORD_END};
 	uint8_t more[16];
 	uint64_t unknown;
 	int n;
@@ -413,8 +437,9 @@ static void test_longer_records_are_read(void **state)
 
 static void test_shorter_records_are_damage(void **state)
 {
-	static const uint32_t kinds[] = {RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,  RECORD_TEXT,
-					 RECORD_CODE, RECORD_NAME,   RECORD_TITLE, RECORD_END};
+	static const uint32_t kinds[] = {RECORD_RUN,   RECORD_SAMPLE, RECORD_MAPS,
+					 RECORD_TEXT,  RECORD_CODE,   RECORD_NAME,
+					 RECORD_TITLE, RECORD_BLOCKS, RECORD_END};
 	uint64_t unknown;
 	int n;
 

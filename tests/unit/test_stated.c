@@ -456,6 +456,37 @@ static void test_one_object_carries(void **state)
 	comm_report_free(report);
 }
 
+/* All that it reads of its own lies in blocks of one large heap, which itself is hardly read. */
+static size_t blocks_of_a_heap(int slice, struct comm_edge *edges)
+{
+	size_t n = several_objects(slice, edges);
+
+	edges[2].object = 4;
+	edges[3].object = 5;
+	if (!slice)
+		edges[0].object = 6;
+	return n;
+}
+
+static void test_blocks_are_of_their_heap(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	for (int i = 4; i <= 6; i++) {
+		names->object[i].kind = i < 6 ? COMM_OBJECT_BLOCK : COMM_OBJECT_HEAP;
+		names->object[i].size_bytes = i < 6 ? 72 : 4ULL << 30;
+		names->object[i].name = i < 6 ? "heap blocks of 57 to 72 B" : "[heap]";
+		names->object[i].tgid = 10;
+	}
+	write_run(40, blocks_of_a_heap);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	assert_false(part_of(report, "self")->resolved);
+	assert_string_equal(part_of(report, "self")->object, "[heap]");
+	comm_report_free(report);
+}
+
 static size_t one_burst_of_others(int slice, struct comm_edge *edges)
 {
 	size_t n = several_objects(slice, edges);
@@ -558,12 +589,25 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_steady),	TEST(test_one_half),	       TEST(test_first_write),
-		TEST(test_phases),	TEST(test_one_burst),	       TEST(test_few_bursts),
-		TEST(test_short_run),	TEST(test_rolled_up),	       TEST(test_how_long),
-		TEST(test_never),	TEST(test_unknown_end),	       TEST(test_guesses),
-		TEST(test_account),	TEST(test_one_object_carries), TEST(test_one_burst_carries),
-		TEST(test_only_object), TEST(test_two_processes),      TEST(test_exact),
+		TEST(test_steady),
+		TEST(test_one_half),
+		TEST(test_first_write),
+		TEST(test_phases),
+		TEST(test_one_burst),
+		TEST(test_few_bursts),
+		TEST(test_short_run),
+		TEST(test_rolled_up),
+		TEST(test_how_long),
+		TEST(test_never),
+		TEST(test_unknown_end),
+		TEST(test_guesses),
+		TEST(test_account),
+		TEST(test_one_object_carries),
+		TEST(test_blocks_are_of_their_heap),
+		TEST(test_one_burst_carries),
+		TEST(test_only_object),
+		TEST(test_two_processes),
+		TEST(test_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

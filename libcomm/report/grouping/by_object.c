@@ -51,6 +51,7 @@ static const char *kind_name(int64_t kind)
 		[COMM_OBJECT_DATA] = "data",	 [COMM_OBJECT_HEAP] = "heap",
 		[COMM_OBJECT_STACK] = "stack",	 [COMM_OBJECT_ANON] = "anonymous",
 		[COMM_OBJECT_SHARED] = "shared", [COMM_OBJECT_MARKED] = "marked",
+		[COMM_OBJECT_BLOCK] = "block",
 	};
 
 	return kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind]

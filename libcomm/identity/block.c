@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "block.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+enum {
+	SLOTS = 4096,
+	LINE_SHIFT = 6,		     /* an answer is looked for by this much of the address */
+	AGAIN_NS = 50 * 1000 * 1000, /* until it is asked again */
+	EXACT_BYTES = 1024,	     /* sizes up to here are classes of their own */
+	LARGE_BYTES = 128 << 10,     /* from here on, too; such a block mostly is a mapping */
+	IN_K_BYTES = 4096,	     /* from here on, sizes are told in K */
+};
+
+/* Of the bytes from start to end in a process. */
+struct known {
+	uint64_t start, end;
+	uint64_t until_ns;
+	uint32_t tgid, object;
+	bool unread;
+};
+
+struct comm_block_objects {
+	const struct comm_inspect *inspect;
+	struct comm_objects *objects;
+	struct known known[SLOTS];
+};
+
+int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_objects *objects,
+			      struct comm_block_objects **ret)
+{
+	struct comm_block_objects *blocks = calloc(1, sizeof(*blocks));
+
+	if (!blocks)
+		return -ENOMEM;
+	blocks->inspect = inspect;
+	blocks->objects = objects;
+	*ret = blocks;
+	return 0;
+}
+
+void comm_block_objects_destroy(struct comm_block_objects *blocks)
+{
+	free(blocks);
+}
+
+/* The class of a size beyond EXACT_BYTES: more than *ret_above, up to *ret_most. */
+static void class_of(uint64_t bytes, uint64_t *ret_above, uint64_t *ret_most)
+{
+	unsigned int log2 = 63 - (unsigned int)__builtin_clzll(bytes - 1);
+	uint64_t step = (uint64_t)1 << (log2 - 2);
+
+	*ret_above = (bytes - 1) / step * step;
+	*ret_most = *ret_above + step;
+}
+
+void comm_block_name(const struct comm_block *block, char name[COMM_BLOCK_NAME_BYTES])
+{
+	static const char unit[] = "KMGT";
+	uint64_t bytes = block->size_bytes, above, most;
+	size_t u = 0;
+
+	if (bytes <= EXACT_BYTES && !block->least_bytes) {
+		snprintf(name, COMM_BLOCK_NAME_BYTES, "heap blocks of up to %" PRIu64 " B", bytes);
+		return;
+	}
+	if (bytes <= EXACT_BYTES) {
+		snprintf(name, COMM_BLOCK_NAME_BYTES, "heap blocks of %" PRIu64 " to %" PRIu64 " B",
+			 block->least_bytes, bytes);
+		return;
+	}
+	if (bytes < LARGE_BYTES) {
+		class_of(bytes, &above, &most);
+		if (above < IN_K_BYTES)
+			snprintf(name, COMM_BLOCK_NAME_BYTES,
+				 "heap blocks of %" PRIu64 " to %" PRIu64 " B", above + 1, most);
+		else
+			snprintf(name, COMM_BLOCK_NAME_BYTES,
+				 "heap blocks of %" PRIu64 "K to %" PRIu64 "K", above >> 10,
+				 most >> 10);
+		return;
+	}
+	/* Of what may have been asked for, the least whole number of K: mostly that is what was. */
+	for (bytes = (block->least_bytes + 1023) >> 10; bytes >= 4 * 1024 && u < sizeof(unit) - 2;
+	     u++)
+		bytes >>= 10;
+	snprintf(name, COMM_BLOCK_NAME_BYTES, "heap block of %" PRIu64 "%c", bytes, unit[u]);
+}
+
+/* The block at addr; false: *ret is what lies between two of them. */
+static bool find(const struct comm_blocks *blocks, uint64_t addr, struct comm_block *ret)
+{
+	uint64_t start = comm_piece_of(addr), end = start + COMM_PIECE_BYTES;
+
+	for (size_t i = 0; i < blocks->n; i++) {
+		const struct comm_block *b = &blocks->block[i];
+
+		if (addr < b->start) {
+			end = b->start;
+			break;
+		}
+		if (addr - b->start < b->size_bytes) {
+			*ret = *b;
+			return true;
+		}
+		start = b->start + b->size_bytes;
+	}
+	*ret = (struct comm_block){.start = start, .size_bytes = end - start};
+	return false;
+}
+
+static uint32_t block_object(struct comm_block_objects *blocks, uint32_t tgid,
+			     const struct comm_block *block, uint64_t datum)
+{
+	char name[COMM_BLOCK_NAME_BYTES];
+	const struct comm_object o = {
+		.kind = COMM_OBJECT_BLOCK,
+		.name = name,
+		.start = datum,
+		.size_bytes = block->size_bytes,
+		.tgid = tgid,
+	};
+
+	comm_block_name(block, name);
+	return comm_objects_block(blocks->objects, &o);
+}
+
+/* The same heap, by a name that says why its blocks are not told apart. */
+static uint32_t unknown_heap(struct comm_block_objects *blocks, const struct comm_object *heap)
+{
+	struct comm_object o = *heap;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.32s (allocator not known)", heap->name);
+	o.name = name;
+	return comm_objects_block(blocks->objects, &o);
+}
+
+static void ask(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr, uint64_t datum,
+		const struct comm_object *within, uint64_t now_ns, struct known *ret)
+{
+	const struct comm_inspect *inspect = blocks->inspect;
+	struct comm_blocks all;
+	struct comm_block b;
+	int err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
+
+	*ret = (struct known){
+		.start = addr >> LINE_SHIFT << LINE_SHIFT,
+		.end = (addr | ((1 << LINE_SHIFT) - 1)) + 1,
+		.until_ns = now_ns + AGAIN_NS,
+		.tgid = tgid,
+		.unread = err == -EAGAIN,
+	};
+	if (err) {
+		if (err == -ENOENT && within->kind == COMM_OBJECT_HEAP)
+			ret->object = unknown_heap(blocks, within);
+		return;
+	}
+	if (find(&all, addr, &b))
+		ret->object = block_object(blocks, tgid, &b, datum - (addr - b.start));
+	ret->start = b.start;
+	ret->end = b.start + b.size_bytes;
+}
+
+uint32_t comm_block_objects_at(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr,
+			       uint64_t datum, uint32_t object, uint64_t now_ns, bool *ret_unread)
+{
+	const struct comm_object *within = comm_objects_at(blocks->objects, object);
+	struct known *known = &blocks->known[comm_hash_mix(addr >> LINE_SHIFT, tgid) & (SLOTS - 1)];
+
+	*ret_unread = false;
+	if (!blocks->inspect->ops->blocks ||
+	    (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON))
+		return COMM_ID_OTHER;
+	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
+	    now_ns >= known->until_ns)
+		ask(blocks, tgid, addr, datum, within, now_ns, known);
+	*ret_unread = known->unread;
+	return known->object;
+}
