@@ -30,6 +30,7 @@ struct comm_allocator_ops {
 	int (*open)(const struct comm_marks_memory *memory, const struct comm_area *area,
 		    void **ret);
 	void (*close)(void *state);
+	size_t (*state_bytes)(const void *state); /* of memory that it takes now */
 	/*
 	 * Goes on until it is known which block is at the start of a piece.  0: it is: *ret
 	 * is the address of a block that began before it, 0: there is none.  -EAGAIN: that was one step,

@@ -301,6 +301,13 @@ static void glibc_close(void *state)
 	free(a);
 }
 
+static size_t glibc_state_bytes(const void *state)
+{
+	const struct glibc_area *a = state;
+
+	return sizeof(*a) + a->room * sizeof(*a->cover);
+}
+
 /* An area whose first chunk is there; -ENOENT: it is none. */
 static int make(const struct comm_marks_memory *memory, const struct comm_area *area,
 		uint64_t first, uint64_t flags, void **ret)
@@ -394,6 +401,7 @@ const struct comm_allocator_ops comm_glibc_heap = {
 	.range = heap_range,
 	.open = heap_open,
 	.close = glibc_close,
+	.state_bytes = glibc_state_bytes,
 	.enter = glibc_enter,
 	.read = glibc_read,
 };
@@ -402,6 +410,7 @@ const struct comm_allocator_ops comm_glibc_arena = {
 	.range = arena_range,
 	.open = arena_open,
 	.close = glibc_close,
+	.state_bytes = glibc_state_bytes,
 	.enter = glibc_enter,
 	.read = glibc_read,
 };
@@ -410,6 +419,7 @@ const struct comm_allocator_ops comm_glibc_mapped = {
 	.range = mapped_range,
 	.open = mapped_open,
 	.close = glibc_close,
+	.state_bytes = glibc_state_bytes,
 	.enter = glibc_enter,
 	.read = glibc_read,
 };

@@ -21,6 +21,7 @@ enum {
 	 */
 	FRESH_MOST_NS = 1600 * 1000 * 1000,
 	REFUSED_NS = 2000 * 1000 * 1000, /* until memory is asked again whose it is */
+	STATES_BYTES_MAX = 16 << 20,	 /* of all areas: how large they are, targets say */
 	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
 	SHARE = 400, /* where nothing else is allowed: of all time, and so much at once */
 	AT_ONCE_NS = 5 * 1000 * 1000,
@@ -31,7 +32,8 @@ struct area {
 	uint32_t tgid;
 	uint8_t allocator; /* + 1; 0: a free place */
 	uint64_t serial;
-	void *state; /* NULL: its allocator knows it not */
+	void *state;	    /* NULL: its allocator knows it not */
+	size_t state_bytes; /* when it was asked last */
 };
 
 /* A block of a piece: from where in it, and for how many bytes the program has it. */
@@ -57,6 +59,7 @@ struct comm_heap_blocks {
 	struct area area[AREAS];
 	struct piece piece[PIECES];
 	uint64_t serial, used;
+	size_t states_bytes;
 	int64_t left_ns;
 	uint64_t allowed_at_ns;
 	bool is_limited;
@@ -78,10 +81,11 @@ int comm_heap_blocks_create(const struct comm_heap_reading *reading, struct comm
 	return 0;
 }
 
-static void forget_area(struct area *a)
+static void forget_area(struct comm_heap_blocks *blocks, struct area *a)
 {
 	if (a->state)
 		comm_allocators[a->allocator - 1]->close(a->state);
+	blocks->states_bytes -= a->state_bytes;
 	*a = (struct area){0};
 }
 
@@ -90,7 +94,7 @@ void comm_heap_blocks_destroy(struct comm_heap_blocks *blocks)
 	if (!blocks)
 		return;
 	for (size_t i = 0; i < AREAS; i++)
-		forget_area(&blocks->area[i]);
+		forget_area(blocks, &blocks->area[i]);
 	for (size_t i = 0; i < PIECES; i++)
 		free(blocks->piece[i].block);
 	free(blocks);
@@ -168,7 +172,7 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 		a->used = ++blocks->used;
 		return a->state ? a : NULL;
 	}
-	forget_area(a);
+	forget_area(blocks, a);
 	*a = (struct area){
 		.start = range->start,
 		.again_ns = now_ns + REFUSED_NS,
@@ -183,7 +187,7 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 		return a;
 	}
 	if (err != -ENOENT) {
-		forget_area(a);
+		forget_area(blocks, a);
 		*ret_err = -EAGAIN;
 	}
 	return NULL;
@@ -270,6 +274,29 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct
 	return !err && !p->is_agreed ? -EAGAIN : err;
 }
 
+/* Of an area that was gone into; those that were not asked for as lately give way. */
+static void weigh(struct comm_heap_blocks *blocks, struct area *a)
+{
+	size_t bytes = comm_allocators[a->allocator - 1]->state_bytes(a->state);
+
+	blocks->states_bytes += bytes - a->state_bytes;
+	a->state_bytes = bytes;
+	while (blocks->states_bytes > STATES_BYTES_MAX) {
+		struct area *oldest = NULL;
+
+		for (size_t i = 0; i < AREAS; i++) {
+			struct area *other = &blocks->area[i];
+
+			if (other != a && other->state_bytes &&
+			    (!oldest || other->used < oldest->used))
+				oldest = other;
+		}
+		if (!oldest)
+			return;
+		forget_area(blocks, oldest);
+	}
+}
+
 static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
 		 uint64_t piece, uint64_t now_ns, uint64_t *ret)
 {
@@ -281,6 +308,7 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 		return -EAGAIN;
 	for (int i = 0; i < STEPS && err == -EAGAIN && (!i || may_read(blocks, now_ns)); i++)
 		err = ops->enter(a->state, &memory, range, piece, ret);
+	weigh(blocks, a);
 	if (err && err != -EAGAIN)
 		a->again_ns = now_ns + AGAIN_NS;
 	return err ? -EAGAIN : 0;

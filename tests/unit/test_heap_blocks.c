@@ -308,6 +308,50 @@ static void a_heap_that_changes(void **state)
 		free(live[i].p);
 }
 
+enum { HUGE_BEGIN = 1 << 30 };
+static const uint64_t HUGE_BYTES = UINT64_C(8) << 30;
+
+/* A heap that is one chunk of 8 GiB, of which the target has touched both ends alone. */
+static ssize_t read_huge(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+{
+	const uint64_t head[2] = {0, HUGE_BYTES | 1};
+
+	(void)ctx, (void)tgid;
+	memset(buf, 0, len_bytes);
+	if ((addr == HUGE_BEGIN || addr == HUGE_BEGIN + HUGE_BYTES) && len_bytes >= sizeof(head))
+		memcpy(buf, head, sizeof(head));
+	return (ssize_t)len_bytes;
+}
+
+/* Processes whose heaps say to be huge do not fill the daemon's memory. */
+static void huge_heaps_are_bounded(void **state)
+{
+	static const struct comm_heap_reading reading = {read_huge, now, spent, NULL};
+	const struct comm_mapping m = {
+		.start = HUGE_BEGIN,
+		.end = HUGE_BEGIN + HUGE_BYTES + (1 << 20),
+		.readable = true,
+		.writable = true,
+		.kind = COMM_MAP_HEAP,
+		.path = "[heap]",
+	};
+	struct comm_heap_blocks *huge;
+	struct comm_blocks found;
+	struct mallinfo2 before, after;
+	unsigned int n_told = 0;
+
+	(void)state;
+	assert_int_equal(comm_heap_blocks_create(&reading, &huge), 0);
+	before = mallinfo2();
+	for (uint32_t i = 0; i < 4 * 100; i++, clock_ns += SECOND_NS)
+		n_told += !comm_heap_blocks_at(huge, 1 + i / 4, &m, HUGE_BEGIN + HUGE_BYTES / 2,
+					       &found);
+	after = mallinfo2();
+	print_message("%u told\n", n_told);
+	assert_true(after.hblkhd + after.uordblks < before.hblkhd + before.uordblks + (32 << 20));
+	comm_heap_blocks_destroy(huge);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +363,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_blocks_where_small_ones_were, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_heap_that_changes, setup, teardown),
+		cmocka_unit_test(huge_heaps_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
