@@ -93,8 +93,10 @@ static bool is_shown(const struct comm_query *query, const struct comm_report *r
 	double most = fmax(total->all_written.share, total->all_read.share);
 	double all_unseen = total->all_unwritten_bytes + total->all_guess_bytes;
 
-	return (most >= query->min_share &&
-		(!query->resolved || total->all_written.resolved || total->all_read.resolved)) ||
+	if (query->resolved)
+		return most >= query->min_share &&
+		       (total->all_written.resolved || total->all_read.resolved);
+	return most >= query->min_share ||
 	       (all_unseen > 0 && all_unseen >= query->min_share * report->read_bytes);
 }
 

@@ -75,7 +75,7 @@ static struct world {
 	uint8_t text[PAGE];
 	const char *name;
 	int maps_asked, names_asked, blocks_asked;
-	struct comm_blocks blocks;
+	struct comm_blocks_found blocks;
 	int blocks_err;
 
 	struct comm_est_config config;
@@ -145,7 +145,7 @@ static inline int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 	return 0;
 }
 
-static inline int blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+static inline int blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	(void)ctx, (void)tgid, (void)addr;
 	world.blocks_asked++;

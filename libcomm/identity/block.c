@@ -94,7 +94,7 @@ void comm_block_name(const struct comm_block *block, char name[COMM_BLOCK_NAME_B
 }
 
 /* The block at addr; false: *ret is what lies between two of them. */
-static bool find(const struct comm_blocks *blocks, uint64_t addr, struct comm_block *ret)
+static bool find(const struct comm_blocks_found *blocks, uint64_t addr, struct comm_block *ret)
 {
 	uint64_t start = comm_piece_of(addr), end = start + COMM_PIECE_BYTES;
 
@@ -146,7 +146,7 @@ static void ask(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr,
 		const struct comm_object *within, uint64_t now_ns, struct known *ret)
 {
 	const struct comm_inspect *inspect = blocks->inspect;
-	struct comm_blocks all;
+	struct comm_blocks_found all;
 	struct comm_block b;
 	int err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "file_notes.h"
 #include "files.h"
 #include "header.h"
-#include "notes.h"
 #include "order.h"
 #include "packed.h"
 #include "perf_access.h"

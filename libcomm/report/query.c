@@ -264,21 +264,27 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 	return code;
 }
 
-static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
+static int scan_rows(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
 {
 	const struct comm_kept_slice *kept = NULL;
-	int code = comm_fold_slice(&work->fold, slice);
+	int code;
 
-	if (!code)
-		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
-	if (code)
-		return code;
 	if (work->keeps && !slice->parts)
 		kept = comm_kept_rows_find(&work->reader->kept, work->report->run->id, slice->id);
 	if (kept)
 		return scan_kept(work, kept);
 	code = prepare_rows(work, slice->parts, rows);
 	return code ? code : scan_stored(work, slice, *rows);
+}
+
+/* Edges first: some nodes are numbered as they are met, and reports without the rest have the same. */
+static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
+{
+	int code = comm_fold_slice(&work->fold, slice);
+
+	if (!code)
+		code = scan_rows(work, slice, rows);
+	return code ? code : comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
 }
 
 static int scan(struct work *work)

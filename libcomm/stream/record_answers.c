@@ -23,6 +23,7 @@ struct answer {
 	UT_hash_handle hh;
 	struct answer *older;
 	bool lost;
+	uint64_t put; /* age of the table at that time */
 	size_t n;
 	uint8_t data[];
 };
@@ -30,6 +31,7 @@ struct answer {
 struct comm_answers {
 	struct answer *table;
 	bool keep_older;
+	uint64_t age;
 };
 
 int comm_answers_create(bool keep_older, struct comm_answers **ret)
@@ -68,12 +70,15 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 	struct answer *old, *answer;
 
 	HASH_FIND(hh, answers->table, question, sizeof(*question), old);
-	if (old && old->n == bytes && (!bytes || !memcmp(old->data, text, bytes)))
+	if (old && old->n == bytes && (!bytes || !memcmp(old->data, text, bytes))) {
+		old->put = answers->age;
 		return 0;
+	}
 	answer = calloc(1, sizeof(*answer) + bytes);
 	if (!answer)
 		return -ENOMEM;
 	answer->question = *question;
+	answer->put = answers->age;
 	answer->n = bytes;
 	if (bytes)
 		memcpy(answer->data, text, bytes);
@@ -95,17 +100,41 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 	return 1;
 }
 
-bool comm_answers_get(const struct comm_answers *answers, const struct comm_question *question,
-		      const void **ret, size_t *ret_bytes)
+void comm_answers_age(struct comm_answers *answers)
+{
+	answers->age++;
+}
+
+static const struct answer *find(const struct comm_answers *answers,
+				 const struct comm_question *question)
 {
 	struct answer *answer;
 
 	HASH_FIND(hh, answers->table, question, sizeof(*question), answer);
+	return answer;
+}
+
+static bool give(const struct answer *answer, const void **ret, size_t *ret_bytes)
+{
 	if (!answer)
 		return false;
 	*ret = answer->data;
 	*ret_bytes = answer->n;
 	return true;
+}
+
+bool comm_answers_fresh(const struct comm_answers *answers, const struct comm_question *question,
+			const void **ret, size_t *ret_bytes)
+{
+	const struct answer *answer = find(answers, question);
+
+	return give(answer && answer->put == answers->age ? answer : NULL, ret, ret_bytes);
+}
+
+bool comm_answers_get(const struct comm_answers *answers, const struct comm_question *question,
+		      const void **ret, size_t *ret_bytes)
+{
+	return give(find(answers, question), ret, ret_bytes);
 }
 
 /* Writing */
@@ -214,7 +243,8 @@ void comm_answer_write_title(struct comm_bytes *to, int err, const char title[CO
 		comm_bytes_block(to, title, COMM_TITLE_BYTES);
 }
 
-void comm_answer_write_blocks(struct comm_bytes *to, int err, const struct comm_blocks *blocks)
+void comm_answer_write_blocks(struct comm_bytes *to, int err,
+			      const struct comm_blocks_found *blocks)
 {
 	write_result(to, err);
 	if (err)
@@ -434,13 +464,13 @@ int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TIT
 }
 
 int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
-			    struct comm_blocks *ret)
+			    struct comm_blocks_found *ret)
 {
 	int err;
 	struct comm_cursor c = open_status(answer, bytes, &err);
 	uint64_t n, end = 0;
 
-	*ret = (struct comm_blocks){0};
+	*ret = (struct comm_blocks_found){0};
 	if (err)
 		return err;
 	n = comm_cursor_u64(&c);
@@ -459,7 +489,7 @@ int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answe
 	}
 	if (c.bad)
 		return -EBADMSG;
-	*ret = (struct comm_blocks){reader->block, (size_t)n};
+	*ret = (struct comm_blocks_found){reader->block, (size_t)n};
 	return 0;
 }
 
@@ -468,7 +498,7 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 {
 	const struct comm_mapping *maps;
 	struct comm_static data;
-	struct comm_blocks blocks;
+	struct comm_blocks_found blocks;
 	struct comm_code code;
 	char name[16], title[COMM_TITLE_BYTES];
 	int64_t result;

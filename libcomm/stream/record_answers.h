@@ -28,6 +28,11 @@ void comm_answers_destroy(struct comm_answers *answers);
 /* 1: the answer is new or changed, 0: it equals the last one to the question, -ENOMEM. */
 int comm_answers_put(struct comm_answers *answers, const struct comm_question *question,
 		     const void *text, size_t bytes);
+/* From now on answers that were put before are not fresh any more. */
+void comm_answers_age(struct comm_answers *answers);
+/* An answer that was put since the last comm_answers_age(). */
+bool comm_answers_fresh(const struct comm_answers *answers, const struct comm_question *question,
+			const void **ret, size_t *ret_bytes);
 bool comm_answers_get(const struct comm_answers *answers, const struct comm_question *question,
 		      const void **ret, size_t *ret_bytes);
 
@@ -40,7 +45,8 @@ void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_st
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16]);
 void comm_answer_write_title(struct comm_bytes *to, int err, const char title[COMM_TITLE_BYTES]);
 
-void comm_answer_write_blocks(struct comm_bytes *to, int err, const struct comm_blocks *blocks);
+void comm_answer_write_blocks(struct comm_bytes *to, int err,
+			      const struct comm_blocks_found *blocks);
 
 void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
@@ -62,7 +68,7 @@ int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
 int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES]);
 int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
-			    struct comm_blocks *ret);
+			    struct comm_blocks_found *ret);
 /* 0: the comm_answer_read_ function of the question's kind will succeed; -EBADMSG, -ENOMEM. */
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes);

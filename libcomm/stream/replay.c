@@ -364,7 +364,7 @@ static int replay_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return comm_answer_read_title(answer, bytes, title);
 }
 
-static int replay_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+static int replay_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct comm_replay *replay = ctx;
 	const struct comm_question question = {

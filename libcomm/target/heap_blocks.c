@@ -45,7 +45,7 @@ struct packed {
 
 _Static_assert(COMM_PIECE_BYTES <= 1 << 14 && sizeof(struct packed) == 8, "a packed block");
 
-struct piece {
+struct read_piece {
 	uint64_t start, serial; /* of its area; 0: a free place */
 	uint64_t read_ns, used;
 	uint32_t fresh_ns;
@@ -57,7 +57,7 @@ struct piece {
 struct comm_heap_blocks {
 	struct comm_heap_reading reading;
 	struct area area[AREAS];
-	struct piece piece[PIECES];
+	struct read_piece piece[PIECES];
 	uint64_t serial, used;
 	size_t states_bytes;
 	int64_t left_ns;
@@ -193,10 +193,11 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 	return NULL;
 }
 
-static struct piece *piece_at(struct comm_heap_blocks *blocks, const struct area *a, uint64_t start)
+static struct read_piece *piece_at(struct comm_heap_blocks *blocks, const struct area *a,
+				   uint64_t start)
 {
 	uint64_t key = comm_hash_mix(start / COMM_PIECE_BYTES, a->serial);
-	struct piece *way = &blocks->piece[key & (PIECES - WAYS)], *found = way;
+	struct read_piece *way = &blocks->piece[key & (PIECES - WAYS)], *found = way;
 
 	for (size_t i = 0; i < WAYS; i++) {
 		if (way[i].serial == a->serial && way[i].start == start) {
@@ -217,7 +218,7 @@ static struct piece *piece_at(struct comm_heap_blocks *blocks, const struct area
 }
 
 /* Takes a reading; what was there in the one before is sure. */
-static int take(struct piece *p, const struct comm_block_list *list, uint64_t now_ns)
+static int take(struct read_piece *p, const struct comm_block_list *list, uint64_t now_ns)
 {
 	struct packed *block = calloc(list->n ? list->n : 1, sizeof(*block));
 	uint32_t old = 0, sure = 0;
@@ -250,11 +251,11 @@ static int take(struct piece *p, const struct comm_block_list *list, uint64_t no
 
 /* Has a piece read, if that is due.  -EAGAIN: there are no two readings yet. */
 static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
-		   uint64_t start, struct piece **ret)
+		   uint64_t start, struct read_piece **ret)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
-	struct piece *p = piece_at(blocks, a, start);
+	struct read_piece *p = piece_at(blocks, a, start);
 	int err;
 
 	*ret = p;
@@ -314,7 +315,7 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 	return err ? -EAGAIN : 0;
 }
 
-static void add(struct comm_heap_blocks *blocks, size_t *n, const struct piece *p,
+static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_piece *p,
 		const struct packed *from)
 {
 	blocks->answer[(*n)++] = (struct comm_block){
@@ -331,11 +332,11 @@ static bool reaches(const struct comm_heap_blocks *blocks, size_t n, uint64_t ad
 
 /* The blocks that two readings agree on: one that began before the piece of addr, and its own. */
 static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
-		  uint64_t addr, struct comm_blocks *ret)
+		  uint64_t addr, struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	uint64_t start = comm_piece_of(addr), before = 0;
-	struct piece *p;
+	struct read_piece *p;
 	size_t n = 0;
 	int err = enter(blocks, a, range, start, now_ns, &before);
 
@@ -354,21 +355,21 @@ static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct 
 			else if (p->block[i].sure)
 				n = 0; /* pieces were read at different times */
 	}
-	*ret = (struct comm_blocks){blocks->answer, n};
+	*ret = (struct comm_blocks_found){blocks->answer, n};
 	return reaches(blocks, n, addr) ? 0 : err;
 }
 
 int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
-			const struct comm_mapping *m, uint64_t addr, struct comm_blocks *ret)
+			const struct comm_mapping *m, uint64_t addr, struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	struct comm_area range;
 	struct area *a;
 	int err;
 
-	*ret = (struct comm_blocks){0};
+	*ret = (struct comm_blocks_found){0};
 	blocks->tgid = tgid;
-	for (uint8_t i = 0; i < COMM_ALLOCATORS; i++) {
+	for (unsigned int i = 0; i < COMM_ALLOCATORS; i++) {
 		if (!comm_allocators[i]->range(m, addr, &range))
 			continue;
 		a = area_at(blocks, tgid, i, &range, now_ns, &err);

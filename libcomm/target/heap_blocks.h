@@ -29,6 +29,6 @@ void comm_heap_blocks_allow(struct comm_heap_blocks *blocks, uint64_t cpu_ns);
  * it, though it is one heap.
  */
 int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
-			const struct comm_mapping *m, uint64_t addr, struct comm_blocks *ret);
+			const struct comm_mapping *m, uint64_t addr, struct comm_blocks_found *ret);
 
 #endif

@@ -80,7 +80,7 @@ struct comm_block {
 	uint64_t least_bytes; /* that it asked for at least */
 };
 
-struct comm_blocks {
+struct comm_blocks_found {
 	const struct comm_block *block; /* in order of addresses */
 	size_t n;
 };
@@ -123,7 +123,7 @@ struct comm_inspect_ops {
 	 * -ENOENT: no allocator that is known has this memory; -EAGAIN: it is not known now; -ENOSYS: nobody
 	 * looked.
 	 */
-	int (*blocks)(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret);
+	int (*blocks)(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret);
 	void (*destroy)(void *ctx);
 };
 

@@ -694,7 +694,7 @@ static struct comm_mapping whole_heap(const struct live_process *p, const struct
 	return m;
 }
 
-static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct live_inspect *live = ctx;
 	struct live_process *p = process_get(live, tgid);

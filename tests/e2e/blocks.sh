@@ -39,7 +39,7 @@ mv "$dir/r" "$dir/live"
 "$commd" -q --source "replay:$dir/s.rec" --slice 500ms --store "$dir/again.db" >"$dir/log" 2>&1
 report "$dir/again.db"
 if cmp -s <(jq '.nodes | map([.name, .read_bytes])' "$dir/live") <(jq '.nodes | map([.name, .read_bytes])' "$dir/r")
-then ok "a replay tells the same"; else not_ok "a replay tells the same" "$(cat "$dir/log" "$dir/err")"; fi
+then ok "a replay tells the same"; else not_ok "a replay tells the same" "$(cat "$dir/log" "$dir/err"; diff <(jq -c ".nodes[] | [.name, .read_bytes]" "$dir/live") <(jq -c ".nodes[] | [.name, .read_bytes]" "$dir/r"))"; fi
 
 # Memory that brk(2) gave to somebody else than malloc.
 cat >"$dir/own.c" <<'EOF'

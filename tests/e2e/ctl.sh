@@ -243,6 +243,11 @@ expect 0 "$ctl" report --store bare.db
 says stdout '^Nothing is stated: the only flow, '
 sqlite3 bare.db "DELETE FROM edge"
 expect 0 "$ctl" report --store bare.db --totals
+says stdout '^Nothing is stated'
+expect 0 "$ctl" report --store bare.db --totals --all
+says stdout 'not seen$'
+sqlite3 bare.db "DELETE FROM unwritten; UPDATE slice SET unwritten_bytes = 0, unwritten_first_bytes = 0"
+expect 0 "$ctl" report --store bare.db --totals
 says stdout '^None was seen to write or read'
 # A file that was not read needs time, not a debug package
 cp redis.db bare.db

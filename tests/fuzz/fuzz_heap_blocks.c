@@ -50,7 +50,7 @@ static uint64_t spent_ns(void *ctx)
 }
 
 /* No mapping ever ended behind most. */
-static void check(const struct comm_blocks *blocks, uint64_t most)
+static void check(const struct comm_blocks_found *blocks, uint64_t most)
 {
 	uint64_t end = base;
 
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct comm_mapping m = {
 		.start = base, .end = base, .readable = true, .writable = true, .path = ""};
 	struct comm_heap_blocks *heap;
-	struct comm_blocks blocks;
+	struct comm_blocks_found blocks;
 	size_t split;
 
 	if (size < 2)

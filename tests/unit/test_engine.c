@@ -157,7 +157,7 @@ static const char *block_read(uint64_t time_ns, uint64_t addr)
 static void blocks_that_are_read(void **state)
 {
 	(void)state;
-	world.blocks = (struct comm_blocks){made_blocks, 3};
+	world.blocks = (struct comm_blocks_found){made_blocks, 3};
 	assert_string_equal(block_read(START, HEAP + 0x30), "heap blocks of 89 to 104 B");
 	assert_string_equal(block_read(START, HEAP + 0x97), "heap blocks of 89 to 104 B");
 	assert_string_equal(block_read(START, HEAP + 0x10), "heap blocks of up to 24 B");
@@ -177,7 +177,7 @@ static void an_answer_on_blocks_is_kept_for_a_while(void **state)
 	const uint64_t later = START + 55000000;
 
 	(void)state;
-	world.blocks = (struct comm_blocks){made_blocks, 2};
+	world.blocks = (struct comm_blocks_found){made_blocks, 2};
 	for (int i = 0; i < 10; i++)
 		block_read(START + (uint64_t)i, HEAP + 0x30);
 	assert_int_equal(world.blocks_asked, 1);

@@ -100,7 +100,7 @@ static struct comm_mapping mapping_of(uint64_t addr)
 
 static int block_at(const struct comm_mapping *m, uint64_t addr, struct comm_block *ret)
 {
-	struct comm_blocks all;
+	struct comm_blocks_found all;
 	int err = comm_heap_blocks_at(blocks, (uint32_t)getpid(), m, addr, &all);
 
 	for (size_t i = 0; !err && i < all.n; i++) {
@@ -336,7 +336,7 @@ static void huge_heaps_are_bounded(void **state)
 		.path = "[heap]",
 	};
 	struct comm_heap_blocks *huge;
-	struct comm_blocks found;
+	struct comm_blocks_found found;
 	struct mallinfo2 before, after;
 	unsigned int n_told = 0;
 

@@ -99,11 +99,15 @@ static int fake_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 
 static const struct comm_block made_blocks[] = {{0x600010, 24, 0}, {0x600030, 1000, 985}};
 
-static int fake_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks *ret)
+static bool are_blocks_gone;
+
+static int fake_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	(void)ctx;
 	(void)addr;
-	*ret = (struct comm_blocks){made_blocks, tgid == 1 ? 2 : 0};
+	if (are_blocks_gone)
+		return -EAGAIN;
+	*ret = (struct comm_blocks_found){made_blocks, tgid == 1 ? 2 : 0};
 	return tgid == 1 || tgid == 2 ? 0 : -EAGAIN;
 }
 
@@ -150,7 +154,7 @@ static void write_recording(void)
 	const struct comm_mapping *maps;
 	struct comm_code code;
 	char text[64], name[16], title[COMM_TITLE_BYTES];
-	struct comm_blocks blocks;
+	struct comm_blocks_found blocks;
 	size_t n;
 	int err;
 
@@ -173,6 +177,11 @@ static void write_recording(void)
 		inspect.ops->title(inspect.ctx, 666, title);
 		for (uint32_t tgid = 1; tgid <= 3; tgid++)
 			inspect.ops->blocks(inspect.ctx, tgid, 0x600040, &blocks);
+		/* Until the event is recorded, all of its accesses get the same answer. */
+		are_blocks_gone = true;
+		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x600080, &blocks), 0);
+		assert_int_equal(blocks.n, 2);
+		are_blocks_gone = false;
 		comm_record_event(record, &event);
 	}
 	comm_record_end(record, 4321);
@@ -219,7 +228,7 @@ static void test_round_trip(void **state)
 		const struct comm_mapping *maps;
 		struct comm_code code;
 		char text[64], name[16], title[COMM_TITLE_BYTES];
-		struct comm_blocks blocks;
+		struct comm_blocks_found blocks;
 		size_t n;
 
 		assert_int_equal(comm_replay_next(replay, &event), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "notes.h"
+#include "file_notes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
