@@ -39,9 +39,13 @@ struct comm_allocator_ops {
 	 */
 	int (*enter)(void *state, const struct comm_marks_memory *memory,
 		     const struct comm_area *area, uint64_t piece, uint64_t *ret);
-	/* The blocks of a piece that was entered; errors are those of enter(). */
+	/*
+	 * The blocks of a piece that was entered; errors are those of enter().  is_far: checked by what lies
+	 * farther in front of it, too, which takes twice as long.
+	 */
 	int (*read)(void *state, const struct comm_marks_memory *memory,
-		    const struct comm_area *area, uint64_t piece, struct comm_block_list *ret);
+		    const struct comm_area *area, uint64_t piece, bool is_far,
+		    struct comm_block_list *ret);
 };
 
 extern const struct comm_allocator_ops comm_glibc_heap, comm_glibc_arena, comm_glibc_mapped;

@@ -37,6 +37,7 @@ enum {
 	HOPS_BEFORE = 64,      /* chunks between where a piece is entered and its start */
 	PIECES_MOST = 1 << 20, /* of an area: 16 GiB */
 	BACK_LEAST = 4,	       /* pieces gone through again in front of one that cannot be read */
+	IN_FRONT = 4,	       /* pieces gone through once more before one that is told */
 };
 
 struct glibc_area {
@@ -57,14 +58,19 @@ struct chunk {
 /* What was read of the memory last. */
 struct view {
 	const struct comm_marks_memory *memory;
+	uint64_t upto; /* this may be wanted as well */
 	uint64_t start;
 	size_t n;
-	uint8_t bytes[COMM_PIECE_BYTES + 2 * BEHIND_BYTES];
+	uint8_t bytes[(1 + IN_FRONT) * COMM_PIECE_BYTES + 2 * BEHIND_BYTES];
 };
 
-static int look(struct view *view, uint64_t at, uint64_t bytes, struct chunk *ret)
+/* Far in front of the piece that is gone through, chunks are hopped over. */
+static int look(struct view *view, uint64_t at, uint64_t piece, struct chunk *ret)
 {
 	if (at < view->start || at - view->start + HEADER_BYTES > view->n) {
+		uint64_t bytes = at + BEHIND_BYTES < piece	  ? HEADER_BYTES
+				 : at + BEHIND_BYTES < view->upto ? view->upto - at
+								  : HEADER_BYTES + BEHIND_BYTES;
 		ssize_t n;
 
 		if (bytes > sizeof(view->bytes))
@@ -156,22 +162,19 @@ static void tell(const struct glibc_area *a, uint64_t at, uint64_t size,
  * Goes through the chunks from at on until one reaches beyond the piece, or there are no more, and
  * tells those in use that begin in it.  *ret: where it ended.
  */
-static int go(struct glibc_area *a, const struct comm_marks_memory *memory, uint64_t end,
-	      uint64_t piece, uint64_t at, struct comm_block_list *list, uint64_t *ret)
+static int go(struct glibc_area *a, struct view *view, uint64_t end, uint64_t piece, uint64_t at,
+	      struct comm_block_list *list, uint64_t *ret)
 {
 	uint64_t piece_end = piece + COMM_PIECE_BYTES, next;
 	struct chunk chunk, after = {0};
-	struct view view = {.memory = memory};
 	unsigned int before = 0;
 	int err;
 
 	for (;; at = next) {
-		bool far = at + BEHIND_BYTES < piece;
-
 		*ret = at;
 		if (at >= end)
 			return 0;
-		err = look(&view, at, far ? HEADER_BYTES : piece_end + BEHIND_BYTES - at, &chunk);
+		err = look(view, at, piece, &chunk);
 		if (err)
 			return err;
 		/* Another mapping beside those of large chunks, or the end of a full heap. */
@@ -185,7 +188,7 @@ static int go(struct glibc_area *a, const struct comm_marks_memory *memory, uint
 			return 0;
 		next = at + size_of(&chunk);
 		if (!(a->flags & IS_MAPPED)) {
-			err = look(&view, next, HEADER_BYTES + BEHIND_BYTES, &after);
+			err = look(view, next, piece, &after);
 			if (err)
 				return err;
 			if (after.word & PREV_IN_USE ? (chunk.word & NOT_MAIN) != a->flags
@@ -235,11 +238,13 @@ static int step(struct glibc_area *a, const struct comm_marks_memory *memory, ui
 	bool is_again = a->again < a->again_end && a->again < a->n;
 	uint64_t at = is_again ? cover_of(a, a->again) : a->next, next, piece;
 	struct comm_block_list nowhere = {.n = 0};
+	struct view view = {.memory = memory};
 	int err;
 
 	piece = is_again ? comm_piece_of(a->first) + a->again * COMM_PIECE_BYTES
 			 : comm_piece_of(at);
-	err = go(a, memory, end, piece, at, &nowhere, &next);
+	view.upto = piece + COMM_PIECE_BYTES + BEHIND_BYTES;
+	err = go(a, &view, end, piece, at, &nowhere, &next);
 	if (!err && next < piece + COMM_PIECE_BYTES)
 		err = -ENOENT;
 	if (err == -EPROTO || err == -ENOENT)
@@ -276,9 +281,12 @@ static int glibc_enter(void *state, const struct comm_marks_memory *memory,
 }
 
 static int glibc_read(void *state, const struct comm_marks_memory *memory,
-		      const struct comm_area *area, uint64_t piece, struct comm_block_list *ret)
+		      const struct comm_area *area, uint64_t piece, bool is_far,
+		      struct comm_block_list *ret)
 {
 	struct glibc_area *a = state;
+	struct view view = {.memory = memory, .upto = piece + COMM_PIECE_BYTES + BEHIND_BYTES};
+	struct comm_block_list nowhere = {.n = 0};
 	size_t i = index_of(a, piece);
 	uint64_t next;
 	int err;
@@ -286,7 +294,14 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 	ret->n = 0;
 	if (piece < comm_piece_of(a->first) || i >= a->n)
 		return -ENOENT;
-	err = go(a, memory, area->end, piece, cover_of(a, i), ret, &next);
+	/*
+	 * What was freed and has become a part of a larger block may still look as it did: the piece does
+	 * not contradict itself then, but those in front of it say where it begins.
+	 */
+	for (size_t j = !is_far ? i : i < IN_FRONT ? 0 : i - IN_FRONT; j < i; j++)
+		(void)go(a, &view, area->end, comm_piece_of(a->first) + j * COMM_PIECE_BYTES,
+			 cover_of(a, j), &nowhere, &next);
+	err = go(a, &view, area->end, piece, cover_of(a, i), ret, &next);
 	if (err == -EPROTO)
 		go_back(a, i);
 	return err;
@@ -322,7 +337,7 @@ static int make(const struct comm_marks_memory *memory, const struct comm_area *
 	*a = (struct glibc_area){.first = first, .next = first, .flags = flags, .n = 1, .room = 1};
 	a->cover = calloc(1, sizeof(*a->cover));
 	if (a->cover)
-		err = look(&view, first, HEADER_BYTES, &chunk);
+		err = look(&view, first, UINT64_MAX, &chunk);
 	/* Before the first chunk there is none that could be free. */
 	if (!err && (!is_chunk(a, &chunk, first, area->end) || chunk.prev_bytes ||
 		     (!(flags & IS_MAPPED) && !(chunk.word & PREV_IN_USE))))

@@ -23,9 +23,12 @@ enum {
 	REFUSED_NS = 2000 * 1000 * 1000, /* until memory is asked again whose it is */
 	STATES_BYTES_MAX = 16 << 20,	 /* of all areas: how large they are, targets say */
 	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
-	SHARE = 400, /* where nothing else is allowed: of all time, and so much at once */
+	SHARE = 200, /* where nothing else is allowed: of all time, and so much at once */
 	AT_ONCE_NS = 5 * 1000 * 1000,
 };
+
+/* Between readings of a piece that look farther in front of it. */
+static const uint64_t FAR_NS = UINT64_C(10) * 1000 * 1000 * 1000;
 
 struct area {
 	uint64_t start, again_ns, used;
@@ -47,7 +50,7 @@ _Static_assert(COMM_PIECE_BYTES <= 1 << 14 && sizeof(struct packed) == 8, "a pac
 
 struct read_piece {
 	uint64_t start, serial; /* of its area; 0: a free place */
-	uint64_t read_ns, used;
+	uint64_t read_ns, far_read_ns, used;
 	uint32_t fresh_ns;
 	uint32_t n;
 	bool is_agreed; /* there were two readings */
@@ -62,7 +65,7 @@ struct comm_heap_blocks {
 	size_t states_bytes;
 	int64_t left_ns;
 	uint64_t allowed_at_ns;
-	bool is_limited;
+	bool is_limited, is_allowed;
 	uint32_t tgid; /* that is read */
 	struct comm_block_list list;
 	struct comm_block answer[COMM_PIECE_BLOCKS + 1];
@@ -110,8 +113,13 @@ void comm_heap_blocks_allow(struct comm_heap_blocks *blocks, uint64_t cpu_ns)
 		blocks->left_ns = AT_ONCE_NS;
 }
 
-static bool may_read(struct comm_heap_blocks *blocks, uint64_t now_ns)
+/*
+ * Whether one step of an allocator may read.  It is not stopped halfway: what it had read would be lost, and with
+ * little allowed no step would ever come to its end.
+ */
+static bool may_read(struct comm_heap_blocks *blocks)
 {
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	uint64_t more_ns = (now_ns - blocks->allowed_at_ns) / SHARE;
 
 	if (!blocks->is_limited && more_ns) {
@@ -120,7 +128,8 @@ static bool may_read(struct comm_heap_blocks *blocks, uint64_t now_ns)
 			blocks->left_ns = AT_ONCE_NS;
 		blocks->allowed_at_ns = now_ns;
 	}
-	return blocks->left_ns > 0;
+	blocks->is_allowed = blocks->left_ns > 0;
+	return blocks->is_allowed;
 }
 
 static ssize_t read_target(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
@@ -130,7 +139,7 @@ static ssize_t read_target(void *ctx, uint64_t addr, void *buf, size_t len_bytes
 	uint64_t spent_ns;
 	ssize_t n;
 
-	if (!may_read(blocks, reading->now_ns(reading->ctx)))
+	if (!blocks->is_allowed)
 		return -EAGAIN;
 	spent_ns = reading->spent_ns(reading->ctx);
 	n = reading->read(reading->ctx, blocks->tgid, addr, buf, len_bytes);
@@ -181,6 +190,7 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 		.allocator = (uint8_t)(allocator + 1),
 		.serial = ++blocks->serial,
 	};
+	may_read(blocks);
 	err = comm_allocators[allocator]->open(&memory, range, &a->state);
 	if (!err) {
 		a->again_ns = 0;
@@ -212,7 +222,7 @@ static struct read_piece *piece_at(struct comm_heap_blocks *blocks, const struct
 	found->used = ++blocks->used;
 	found->fresh_ns = 0;
 	found->is_agreed = false;
-	found->read_ns = 0;
+	found->read_ns = found->far_read_ns = 0;
 	found->n = 0;
 	return found;
 }
@@ -256,12 +266,15 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct
 	const struct comm_marks_memory memory = {read_target, blocks};
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	struct read_piece *p = piece_at(blocks, a, start);
+	bool is_far = !p->far_read_ns || now_ns - p->far_read_ns >= FAR_NS;
 	int err;
 
 	*ret = p;
 	if (p->read_ns && now_ns - p->read_ns < (p->fresh_ns ? p->fresh_ns : AGREE_NS))
 		return p->is_agreed ? 0 : -EAGAIN;
-	err = comm_allocators[a->allocator - 1]->read(a->state, &memory, range, start,
+	if (!may_read(blocks))
+		return -EAGAIN;
+	err = comm_allocators[a->allocator - 1]->read(a->state, &memory, range, start, is_far,
 						      &blocks->list);
 	if (err) {
 		if (err != -EAGAIN) {
@@ -271,6 +284,8 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct
 		}
 		return -EAGAIN;
 	}
+	if (is_far)
+		p->far_read_ns = now_ns;
 	err = take(p, &blocks->list, now_ns);
 	return !err && !p->is_agreed ? -EAGAIN : err;
 }
@@ -307,7 +322,7 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 
 	if (now_ns < a->again_ns)
 		return -EAGAIN;
-	for (int i = 0; i < STEPS && err == -EAGAIN && (!i || may_read(blocks, now_ns)); i++)
+	for (int i = 0; i < STEPS && err == -EAGAIN && (may_read(blocks) || !i); i++)
 		err = ops->enter(a->state, &memory, range, piece, ret);
 	weigh(blocks, a);
 	if (err && err != -EAGAIN)

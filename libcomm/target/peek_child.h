@@ -19,7 +19,7 @@ enum comm_peek_kind {
 	COMM_PEEK_ROBUST_LIST,
 };
 
-enum { COMM_PEEK_PIECE_BYTES = 32 << 10 };
+enum { COMM_PEEK_PIECE_BYTES = 96 << 10 };
 
 struct comm_peek_request {
 	uint64_t serial;
