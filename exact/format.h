@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The result file of the exact source, version 1.  Little-endian, fixed widths.
+ * The result file of the exact source, version 2.  Little-endian, fixed widths.
  *
  * A header, then records: kind, payload bytes, payload, zero padding up to a
  * multiple of 8.  Strings follow their struct in the order of its *_bytes
@@ -8,6 +8,10 @@
  * actors, actors name threads and sites, sites name functions; dictionary
  * records may come after what refers to them, so resolve at the end.  The last
  * record is COMM_EXACT_END: a file without it was cut off.
+ *
+ * Where the program was mapped (COMM_EXACT_MAPS), sites have an address in place of a name
+ * (COMM_EXACT_CODE), and objects may have; who reads the file finds names, lines and
+ * types by them.
  *
  * Fixed ids: site 0 "(other)", site 1 "[kernel]", object 0 "(other)", actor 0
  * nobody (its edges are reads of memory never seen to be written).
@@ -20,7 +24,7 @@
 #define COMM_EXACT_MAGIC "COMMEXA\n"
 
 enum {
-	COMM_EXACT_VERSION = 1,
+	COMM_EXACT_VERSION = 2,
 };
 
 /*
@@ -46,6 +50,8 @@ enum comm_exact_kind {
 	COMM_EXACT_REGION,
 	COMM_EXACT_WITHIN,
 	COMM_EXACT_FRAMES, /* a uint64_t: how many frames (COMM_FRAME()) began */
+	COMM_EXACT_MAPS,   /* text as of /proc/PID/maps; there is one at most */
+	COMM_EXACT_CODE,
 };
 
 struct comm_exact_header {
@@ -99,11 +105,21 @@ struct comm_exact_file_within {
 	uint32_t site, region;
 };
 
+/* Where a site is.  Its record of COMM_EXACT_SITE says nothing then. */
+struct comm_exact_file_code {
+	uint32_t site;
+	uint32_t reserved;
+	uint64_t ip; /* run-time address, in the instruction or the call that comes before it */
+	uint64_t
+		reads; /* from there on the next instruction that reads memory is the site's; 0: it is of no type */
+};
+
+/* Static ones need no name, nor do heap and anonymous ones, where there are maps. */
 struct comm_exact_file_object {
 	uint32_t id;
 	uint32_t kind; /* enum comm_object_kind of ids.h */
 	uint32_t name_bytes, module_bytes;
-	uint64_t start;	     /* run-time address; of a heap site: its code */
+	uint64_t start; /* run-time address; of a heap or anonymous one: the code that made it */
 	uint64_t size_bytes; /* of a heap site: allocated over the run */
 	uint64_t blocks;     /* of a heap site */
 	uint32_t tid;	     /* of a stack */
@@ -147,6 +163,7 @@ _Static_assert(sizeof(struct comm_exact_file_function) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_site) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_region) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_within) == 8, "file format");
+_Static_assert(sizeof(struct comm_exact_file_code) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");

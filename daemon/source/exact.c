@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "demangle.h"
+#include "exact_names.h"
 #include "privilege.h"
 #include "program.h"
 #include "results.h"
@@ -37,6 +38,7 @@ struct exact {
 	struct comm_session session;
 	struct comm_exact *result;
 	struct comm_function *functions; /* those of the result, with demangled names */
+	struct comm_exact_names *names;	 /* of a result that has addresses; else NULL */
 	char program[PATH_MAX];
 	bool native; /* the command counts by itself, without Valgrind */
 	char directory[PATH_MAX], out[PATH_MAX];
@@ -48,7 +50,7 @@ struct exact {
 
 static const char native_note[] =
 	"counted by the program itself: only its code that was built with "
-	"-fsanitize=thread, no source lines, no objects";
+	"-fsanitize=thread";
 static const char valgrind_note[] =
 	"one thread ran at a time, under Valgrind, which sees no marked regions and frames";
 
@@ -200,17 +202,23 @@ static const struct comm_function *function_at(const void *ctx, uint32_t id)
 {
 	const struct exact *exact = ctx;
 
-	return &exact->functions[id];
+	return exact->names ? comm_exact_names_function(exact->names, id) : &exact->functions[id];
 }
 
 static const struct comm_site *site_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_site_at(((const struct exact *)ctx)->result, id);
+	const struct exact *exact = ctx;
+
+	return exact->names ? comm_exact_names_site(exact->names, id)
+			    : comm_exact_site_at(exact->result, id);
 }
 
 static const struct comm_object *object_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_object_at(((const struct exact *)ctx)->result, id);
+	const struct exact *exact = ctx;
+
+	return exact->names ? comm_exact_names_object(exact->names, id)
+			    : comm_exact_object_at(exact->result, id);
 }
 
 static const struct comm_code_region *region_at(const void *ctx, uint32_t id)
@@ -235,6 +243,16 @@ static int read_names(struct exact *exact)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Those of a result that says where its code is, from the files that it is in. */
+static int find_names(struct exact *exact)
+{
+	size_t bytes;
+
+	if (!comm_exact_maps(exact->result, &bytes))
+		return 0;
+	return comm_exact_names_create(exact->result, &exact->names);
 }
 
 static void free_names(struct exact *exact)
@@ -297,7 +315,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 	const struct comm_count frames = count_frames(exact);
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	const struct comm_exact_phase *in = comm_exact_phase_at(exact->result, index);
-	const struct comm_naming naming = {
+	struct comm_naming naming = {
 		.ctx = exact,
 		.n_threads = run->n_threads + 1,
 		.n_functions = run->n_functions,
@@ -323,6 +341,13 @@ static int store_phase(struct exact *exact, uint32_t index)
 	struct phase phase = {0};
 	int err;
 
+	if (exact->names) {
+		naming.n_functions = comm_exact_names_functions(exact->names);
+		naming.n_sites = comm_exact_names_sites(exact->names);
+		naming.n_objects = comm_exact_names_objects(exact->names);
+		info.loss[COMM_LOSS_FILES] =
+			index + 1 == run->n_phases ? comm_exact_names_unread(exact->names) : 0;
+	}
 	err = comm_exact_slice(exact->result, index, take_edge, &phase, &info.unwritten);
 	if (!err && phase.failed)
 		err = -ENOMEM;
@@ -343,6 +368,8 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 
 	uname(&host);
 	err = read_names(exact);
+	if (!err)
+		err = find_names(exact);
 	if (err)
 		return err;
 	err = comm_store_begin_run(
@@ -426,6 +453,7 @@ static void deinit(struct exact *exact)
 {
 	free_names(exact);
 	comm_exact_close(exact->result);
+	comm_exact_names_destroy(exact->names);
 	remove_directory(exact);
 	comm_session_deinit(&exact->session);
 	if (exact->signals >= 0)

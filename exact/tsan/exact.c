@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "function.h"
+#include "object.h"
 #include "result.h"
-#include "symbol.h"
 #include "thread.h"
 
 /* A prefix cut at PREFIX_BYTES makes no path that the kernel takes, so no wrong file. */
-enum { OUT_BYTES = 1 << 16, LINE_BYTES = 1024, PREFIX_BYTES = PATH_MAX, MODULE_BYTES = 512 };
+enum { OUT_BYTES = 1 << 16, LINE_BYTES = 1024, PREFIX_BYTES = PATH_MAX };
 
 struct out {
 	int fd, err;
@@ -33,16 +34,11 @@ struct out {
 static struct {
 	int begun, busy;
 	pid_t pid;
-	char prefix[PREFIX_BYTES], module[MODULE_BYTES];
+	char prefix[PREFIX_BYTES];
 	/* The file for commd, which then wants no others; NULL: none. */
 	const char *result;
 	struct out out;
 	uint64_t bytes[COMM_EXACT_THREADS], first_bytes[COMM_EXACT_THREADS];
-	/* Names once looked up, by place of the function. */
-	struct {
-		uint32_t function;
-		char name[252];
-	} name[256];
 } exact;
 
 static void dump_on_signal(int number)
@@ -93,6 +89,7 @@ void comm_exact_init(void)
 		return;
 	exact.begun = 1;
 	comm_shadow_init();
+	comm_objects_init();
 	comm_exact_threads_init();
 	comm_exact_result_begin();
 	exact.pid = getpid();
@@ -189,7 +186,7 @@ static int end_file(struct out *out)
 /* Each process writes tables of its own. */
 static int is_own(const struct comm_exact_thread *t)
 {
-	return comm_exact_identity(t->slot_bits >> COMM_FUNCTION_BITS)->pid == (uint32_t)getpid();
+	return comm_exact_identity(t->slot_bits >> COMM_SITE_BITS)->pid == (uint32_t)getpid();
 }
 
 static int dump_threads(struct out *out)
@@ -203,14 +200,14 @@ static int dump_threads(struct out *out)
 	line(out, "src_tid,dst_tid,bytes,first_bytes\n");
 	for (t = comm_exact_threads(); t; t = t->next) {
 		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
-		uint32_t dst = t->slot_bits >> COMM_FUNCTION_BITS;
+		uint32_t dst = t->slot_bits >> COMM_SITE_BITS;
 
 		if (!is_own(t))
 			continue;
 		for (src = 0; src < COMM_EXACT_THREADS; src++)
 			exact.bytes[src] = exact.first_bytes[src] = 0;
 		for (i = 0; i <= mask; i++) {
-			src = edge[i].key >> (32 + COMM_FUNCTION_BITS);
+			src = edge[i].key >> (32 + COMM_SITE_BITS);
 			exact.bytes[src] += edge[i].bytes - edge[i].base_bytes;
 			exact.first_bytes[src] += edge[i].first_bytes - edge[i].base_first_bytes;
 		}
@@ -230,46 +227,68 @@ static int dump_threads(struct out *out)
 	return end_file(out);
 }
 
-static const char *name_of(uint32_t function)
+static void sum_up(const struct comm_exact_edge *edge, uint64_t mask, struct comm_exact_sums *sums)
 {
-	unsigned int i = function % (sizeof(exact.name) / sizeof(exact.name[0]));
+	const uint32_t site_mask = COMM_EXACT_SITES - 1;
+	uint64_t i;
 
-	if (comm_exact_function_pc(function) == COMM_FUNCTION_KERNEL)
-		return "[kernel]";
-	if (comm_exact_function_pc(function) <= COMM_FUNCTION_UNKNOWN)
-		return "[unknown]";
-	if (exact.name[i].function != function) {
-		comm_exact_symbol(comm_exact_function_pc(function), exact.name[i].name,
-				  sizeof(exact.name[i].name), exact.module, sizeof(exact.module));
-		exact.name[i].function = function;
+	for (i = 0; i <= mask; i++) {
+		uint64_t key = edge[i].key;
+		struct comm_exact_sum sum = {
+			.src_slot = key >> (32 + COMM_SITE_BITS),
+			.bytes = edge[i].bytes - edge[i].base_bytes,
+			.first_bytes = edge[i].first_bytes - edge[i].base_first_bytes,
+		};
+
+		if (!(key >> 32) || !sum.bytes)
+			continue;
+		sum.src_function = comm_exact_function_of(key >> 32 & site_mask);
+		sum.dst_function = comm_exact_function_of(key & site_mask);
+		comm_exact_sums_add(sums, &sum);
 	}
-	return exact.name[i].name;
+}
+
+static void put_sums(struct out *out, const struct comm_exact_sums *sums, uint32_t dst_slot)
+{
+	uint64_t i;
+
+	for (i = 0; i <= sums->mask; i++) {
+		const struct comm_exact_sum *sum = &sums->sum[i];
+
+		if (!sum->bytes)
+			continue;
+		line(out, "%u,%u,%s,", comm_exact_identity(sum->src_slot)->tid,
+		     comm_exact_identity(dst_slot)->tid,
+		     comm_exact_function_name(sum->src_function));
+		line(out, "%s,%llu,%llu\n", comm_exact_function_name(sum->dst_function),
+		     (unsigned long long)sum->bytes, (unsigned long long)sum->first_bytes);
+	}
 }
 
 static int dump_functions(struct out *out)
 {
-	const uint32_t function_mask = COMM_EXACT_FUNCTIONS - 1;
 	struct comm_exact_thread *t;
-	uint64_t mask, i;
+	int err = comm_exact_functions_begin();
 
 	line(out, "src_tid,dst_tid,src_function,dst_function,bytes,first_bytes\n");
-	for (t = comm_exact_threads(); t; t = t->next) {
+	for (t = comm_exact_threads(); t && !err; t = t->next) {
+		struct comm_exact_sums sums;
+		uint64_t mask;
 		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
 
-		for (i = 0; i <= mask; i++) {
-			uint64_t key = edge[i].key, bytes = edge[i].bytes - edge[i].base_bytes;
-
-			if (!(key >> 32) || !bytes || !is_own(t))
-				continue;
-			line(out, "%u,%u,%s,",
-			     comm_exact_identity(key >> (32 + COMM_FUNCTION_BITS))->tid,
-			     comm_exact_identity(t->slot_bits >> COMM_FUNCTION_BITS)->tid,
-			     name_of(key >> 32 & function_mask));
-			line(out, "%s,%llu,%llu\n", name_of(key & function_mask),
-			     (unsigned long long)bytes,
-			     (unsigned long long)(edge[i].first_bytes - edge[i].base_first_bytes));
-		}
+		if (!is_own(t))
+			continue;
+		err = comm_exact_sums_begin(&sums, mask + 1);
+		if (err)
+			break;
+		sum_up(edge, mask, &sums);
+		put_sums(out, &sums, t->slot_bits >> COMM_SITE_BITS);
+		comm_exact_sums_end(&sums);
 	}
+	if (err)
+		out->err = -err;
+	else
+		comm_exact_functions_end();
 	return end_file(out);
 }
 

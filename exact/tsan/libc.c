@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libc functions that move the program's data where the compiler cannot see
- * it.  Copies are accesses of the calling thread and function; what a system
- * call writes or reads is that thread's too, as function [kernel].  stdio is
+ * it.  Copies are accesses of the calling thread where it calls; what a system
+ * call writes or reads is that thread's too, as [kernel].  stdio is
  * seen at its edge: fread() and fwrite(), not its buffers.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,41 +25,37 @@ void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room);
 void *__memmove_chk(void *dst, const void *src, size_t n, size_t room);
 void *__memset_chk(void *dst, int c, size_t n, size_t room);
 void __chk_fail(void) __attribute__((noreturn));
+void *__libc_malloc(size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 
-static void note_read(const void *p, size_t n)
-{
-	struct comm_exact_thread *t = comm_exact_thread();
+/* Behind the call of the function that this stands in. */
+#define BEHIND ((uint64_t)__builtin_return_address(0))
+#define PC (BEHIND | COMM_EXACT_CALLED)
 
+static void note_read(const void *p, size_t n, uint64_t pc)
+{
 	if (n)
-		comm_exact_read(t, (uint64_t)p, n, t->function);
+		comm_exact_read(comm_exact_thread(), (uint64_t)p, n, pc);
 }
 
-static void note_write(void *p, size_t n)
+static void note_write(void *p, size_t n, uint64_t pc)
 {
-	struct comm_exact_thread *t = comm_exact_thread();
-
 	if (n)
-		comm_exact_write(t, (uint64_t)p, n, t->function);
+		comm_exact_write(comm_exact_thread(), (uint64_t)p, n, pc);
 }
 
 static void kernel_read(const void *p, ssize_t n)
 {
-	struct comm_exact_thread *t = comm_exact_thread();
-
 	if (n > 0)
-		comm_exact_read(t, (uint64_t)p, n,
-				comm_exact_function_within(t, COMM_FUNCTION_KERNEL));
+		note_read(p, n, COMM_SITE_KERNEL);
 }
 
 static void kernel_write(void *p, ssize_t n)
 {
-	struct comm_exact_thread *t = comm_exact_thread();
-
 	if (n > 0)
-		comm_exact_write(t, (uint64_t)p, n,
-				 comm_exact_function_within(t, COMM_FUNCTION_KERNEL));
+		note_write(p, n, COMM_SITE_KERNEL);
 }
 
 /* rep movsb and stosb: fast on every machine with ERMS, and no call to ourselves. */
@@ -70,20 +67,20 @@ static void *copy(void *dst, const void *src, size_t n)
 	return ret;
 }
 
-void *memcpy(void *restrict dst, const void *restrict src, size_t n)
+static inline void *copy_noted(void *dst, const void *src, size_t n, uint64_t pc)
 {
-	note_read(src, n);
-	note_write(dst, n);
+	note_read(src, n, pc);
+	note_write(dst, n, pc);
 	return copy(dst, src, n);
 }
 
-void *memmove(void *dst, const void *src, size_t n)
+static void *move_noted(void *dst, const void *src, size_t n, uint64_t pc)
 {
 	unsigned char *d = dst;
 	const unsigned char *s = src;
 
-	note_read(src, n);
-	note_write(dst, n);
+	note_read(src, n, pc);
+	note_write(dst, n, pc);
 	if ((uintptr_t)dst - (uintptr_t)src >= n)
 		return copy(dst, src, n);
 	while (n--)
@@ -91,42 +88,92 @@ void *memmove(void *dst, const void *src, size_t n)
 	return dst;
 }
 
-void *memset(void *dst, int c, size_t n)
+static void *set_noted(void *dst, int c, size_t n, uint64_t pc)
 {
 	void *p = dst;
 
-	note_write(dst, n);
+	note_write(dst, n, pc);
 	__asm__ volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(c) : "memory");
 	return dst;
+}
+
+void *memcpy(void *restrict dst, const void *restrict src, size_t n)
+{
+	return copy_noted(dst, src, n, PC);
+}
+
+void *memmove(void *dst, const void *src, size_t n)
+{
+	return move_noted(dst, src, n, PC);
+}
+
+void *memset(void *dst, int c, size_t n)
+{
+	return set_noted(dst, c, n, PC);
 }
 
 void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return memcpy(dst, src, n);
+	return copy_noted(dst, src, n, PC);
 }
 
 void *__memmove_chk(void *dst, const void *src, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return memmove(dst, src, n);
+	return move_noted(dst, src, n, PC);
 }
 
 void *__memset_chk(void *dst, int c, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return memset(dst, c, n);
+	return set_noted(dst, c, n, PC);
+}
+
+static void *allocated(void *p, size_t n, uint64_t pc)
+{
+	if (p && n)
+		comm_object_allocated((uint64_t)p, n, pc);
+	return p;
+}
+
+void *malloc(size_t bytes)
+{
+	return allocated(__libc_malloc(bytes), bytes, BEHIND);
+}
+
+void *memalign(size_t alignment, size_t bytes)
+{
+	return allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	return allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+}
+
+int posix_memalign(void **ret, size_t alignment, size_t bytes)
+{
+	void *p;
+
+	if (!alignment || alignment % sizeof(void *) || alignment & (alignment - 1))
+		return EINVAL;
+	p = allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+	if (!p)
+		return ENOMEM;
+	*ret = p;
+	return 0;
 }
 
 void *calloc(size_t n, size_t bytes)
 {
-	void *p = __libc_calloc(n, bytes);
+	void *p = allocated(__libc_calloc(n, bytes), n * bytes, BEHIND);
 
 	if (p)
-		note_write(p, n * bytes);
+		note_write(p, n * bytes, PC);
 	return p;
 }
 
@@ -135,7 +182,7 @@ void *realloc(void *old, size_t bytes)
 	size_t had = old ? malloc_usable_size(old) : 0;
 	/* glibc: bit 1 of the word before a block says that it is a mapping of its own. */
 	int mapped = old && ((const size_t *)old)[-1] & 2;
-	void *p = __libc_realloc(old, bytes);
+	void *p = allocated(__libc_realloc(old, bytes), bytes, BEHIND);
 
 	if (!p || !old || p == old)
 		return p;
@@ -144,8 +191,8 @@ void *realloc(void *old, size_t bytes)
 	if (mapped) {
 		comm_shadow_move((uint64_t)old, (uint64_t)p, had);
 	} else {
-		note_read(old, had);
-		note_write(p, had);
+		note_read(old, had, PC);
+		note_write(p, had, PC);
 	}
 	return p;
 }
@@ -161,6 +208,7 @@ void *mmap(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offs
 		comm_shadow_clear((uint64_t)p, len_bytes);
 	else
 		comm_shadow_share((uint64_t)p, len_bytes);
+	comm_object_mapped((uint64_t)p, len_bytes, BEHIND, flags & MAP_ANONYMOUS ? -1 : fd);
 	return p;
 }
 
@@ -171,8 +219,10 @@ int munmap(void *addr, size_t len_bytes)
 {
 	int ret = syscall(SYS_munmap, addr, len_bytes);
 
-	if (!ret)
+	if (!ret) {
 		comm_shadow_clear((uint64_t)addr, len_bytes);
+		comm_object_unmapped((uint64_t)addr, len_bytes);
+	}
 	return ret;
 }
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "format.h"
-#include "symbol.h"
+#include "object.h"
 #include "thread.h"
 
 enum {
 	OUT_BYTES = 1 << 16,
-	NAME_BYTES = 256,
+	MAPS_BYTES = 16 << 20,
 	REGION_BYTES = 63, /* as long as samples show one */
 	COMMAND_BYTES = 1024,
 	SITE_OTHER = 0,
@@ -25,7 +25,7 @@ enum {
 	NOBODY = 0,
 };
 
-/* Who reads or writes: a thread's slot and a function, as in comm_cell.writer. */
+/* Who reads or writes: a thread's slot and a site, as in comm_cell.writer. */
 struct actor {
 	uint32_t who, id; /* who 0: free */
 };
@@ -40,7 +40,9 @@ static struct {
 	uint64_t start_ns, start_unix_ns;
 	struct actor *actor; /* open addressing */
 	uint32_t mask, n_actors, n_sites;
-	uint32_t *site;	  /* by function, 0: none yet */
+	uint32_t *site;	  /* by site, 0: none yet */
+	uint32_t *object; /* likewise */
+	uint32_t n_objects;
 	uint32_t *thread; /* by slot, number + 1 */
 	uint32_t n_threads;
 	uint64_t edges;
@@ -139,15 +141,22 @@ static void put_command(void)
 	put_record(COMM_EXACT_COMMAND, NULL, 0, text, n, NULL, 0);
 }
 
-static uint32_t site_of(uint32_t function)
+static uint32_t site_of(uint32_t site)
 {
-	if (function == COMM_FUNCTION_KERNEL)
+	if (site == COMM_SITE_KERNEL)
 		return SITE_KERNEL;
-	if (function <= COMM_FUNCTION_UNKNOWN)
+	if (site <= COMM_SITE_UNKNOWN)
 		return SITE_OTHER;
-	if (!result.site[function])
-		result.site[function] = result.n_sites++;
-	return result.site[function];
+	if (!result.site[site])
+		result.site[site] = result.n_sites++;
+	return result.site[site];
+}
+
+static uint32_t object_of(uint32_t object)
+{
+	if (!result.object[object])
+		result.object[object] = ++result.n_objects;
+	return result.object[object];
 }
 
 static uint32_t thread_of(uint32_t slot)
@@ -161,7 +170,7 @@ static uint32_t actor_of(uint32_t who)
 {
 	uint32_t i = who * 2654435761u & result.mask;
 
-	if (!(who >> COMM_FUNCTION_BITS))
+	if (!(who >> COMM_SITE_BITS))
 		return NOBODY;
 	while (result.actor[i].who && result.actor[i].who != who)
 		i = (i + 1) & result.mask;
@@ -195,7 +204,7 @@ static void put_edges(void)
 				.bytes = edge[i].bytes - edge[i].base_bytes,
 				.first_bytes = edge[i].first_bytes - edge[i].base_first_bytes,
 			};
-			uint32_t reading = edge[i].key & (COMM_EXACT_FUNCTIONS - 1);
+			uint32_t reading = edge[i].key & (COMM_EXACT_SITES - 1);
 
 			if (!edge[i].key || !e.bytes)
 				continue;
@@ -209,7 +218,8 @@ static void put_edges(void)
 			}
 			e.src = actor_of(edge[i].key >> 32);
 			e.dst = actor_of(t->slot_bits | reading);
-			e.back = edge[i].key >> COMM_FUNCTION_BITS & 3;
+			e.object = object_of(edge[i].object);
+			e.back = edge[i].key >> COMM_SITE_BITS & 3;
 			put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
 			result.edges++;
 		}
@@ -236,23 +246,44 @@ static void put_actors(void)
 	for (id = 0; id < result.n_actors; id++) {
 		uint32_t who = result.actor[id].who;
 
-		actor.thread = thread_of(who >> COMM_FUNCTION_BITS);
-		actor.site = site_of(who & (COMM_EXACT_FUNCTIONS - 1));
+		actor.thread = thread_of(who >> COMM_SITE_BITS);
+		actor.site = site_of(who & (COMM_EXACT_SITES - 1));
 		put_record(COMM_EXACT_ACTORS, &actor, sizeof(actor), NULL, 0, NULL, 0);
 	}
 }
 
-static void put_site(uint32_t id, const char *name, const char *module, uint64_t offset)
+static void put_function(uint32_t id, const char *name)
 {
-	struct comm_exact_file_function function = {.id = id,
-						    .name_bytes = strlen(name),
-						    .module_bytes = strlen(module),
-						    .start = offset};
-	struct comm_exact_file_site site = {.id = id, .function = id, .offset = offset};
+	const struct comm_exact_file_function function = {.id = id, .name_bytes = strlen(name)};
 
 	put_record(COMM_EXACT_FUNCTION, &function, sizeof(function), name, function.name_bytes,
-		   module, function.module_bytes);
+		   NULL, 0);
+}
+
+static void put_site(uint32_t id, uint32_t function)
+{
+	const struct comm_exact_file_site site = {.id = id, .function = function};
+
 	put_record(COMM_EXACT_SITE, &site, sizeof(site), NULL, 0, NULL, 0);
+}
+
+/* All that is mapped now, in a record whose length must be known first. */
+static void put_maps(void)
+{
+	char *text = map(MAPS_BYTES);
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	long got = 1;
+
+	while (text && fd >= 0 && n < MAPS_BYTES && got > 0) {
+		got = syscall(SYS_read, fd, text + n, MAPS_BYTES - n);
+		n += got > 0 ? got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (text)
+		put_record(COMM_EXACT_MAPS, NULL, 0, text, n, NULL, 0);
+	unmap(text, MAPS_BYTES);
 }
 
 /* Numbers the regions that there are now; a thread may be making more of them. */
@@ -303,27 +334,80 @@ static void put_regions(void)
 
 static void put_code(void)
 {
-	static char name[NAME_BYTES], module[NAME_BYTES];
-	uint32_t function;
+	uint32_t site;
 
-	put_site(SITE_OTHER, "(other)", "", 0);
-	put_site(SITE_KERNEL, "[kernel]", "", 0);
-	for (function = 0; function < COMM_EXACT_FUNCTIONS; function++) {
-		uint64_t offset;
+	put_function(SITE_OTHER, "(other)");
+	put_function(SITE_KERNEL, "[kernel]");
+	put_site(SITE_OTHER, SITE_OTHER);
+	put_site(SITE_KERNEL, SITE_KERNEL);
+	for (site = COMM_SITE_FIRST; site < COMM_EXACT_SITES; site++) {
+		uint64_t pc = comm_exact_site_pc(site);
+		struct comm_exact_file_code code = {.site = result.site[site], .ip = pc - 1};
 
-		if (!result.site[function])
+		if (!result.site[site])
 			continue;
-		if (comm_exact_function_pc(function) < COMM_FUNCTION_FIRST) {
-			bool kernel = comm_exact_function_pc(function) == COMM_FUNCTION_KERNEL;
-
-			put_site(result.site[function], kernel ? "[kernel]" : "(other)", "", 0);
-		} else {
-			offset = comm_exact_symbol(comm_exact_function_pc(function), name,
-						   sizeof(name), module, sizeof(module));
-			put_site(result.site[function], name, module, offset);
-		}
-		put_within(result.site[function], comm_exact_function_region(function));
+		put_site(code.site, pc == COMM_SITE_KERNEL ? SITE_KERNEL : SITE_OTHER);
+		put_within(code.site, comm_exact_site_region(site));
+		if (pc < COMM_SITE_FIRST)
+			continue;
+		if (comm_exact_site_is_own(site))
+			code.reads = pc;
+		put_record(COMM_EXACT_CODE, &code, sizeof(code), NULL, 0, NULL, 0);
 	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+static void put_object(uint32_t id, const struct comm_exact_object *object)
+{
+	const enum comm_exact_object_kind kind = comm_exact_object_kind(object);
+	const char *name = object->name ? base_name(object->name) : "";
+	struct comm_exact_file_object record = {
+		.id = id,
+		.kind = kind,
+		.start = comm_exact_object_start(object),
+		.size_bytes = object->size_bytes,
+		.blocks = object->blocks,
+		.name_bytes = strlen(name),
+	};
+
+	switch (kind) {
+	case COMM_EXACT_OBJECT_STACK:
+		record.tid = comm_exact_identity(record.start)->tid;
+		record.start = 0;
+		break;
+	case COMM_EXACT_OBJECT_HEAP:
+	case COMM_EXACT_OBJECT_ANON:
+		/* In the call, not behind it.  That of memory which nobody made is 0. */
+		if (record.start)
+			record.start--;
+		break;
+	case COMM_EXACT_OBJECT_SHARED:
+		record.start = 0;
+		break;
+	default:
+		break;
+	}
+	put_record(COMM_EXACT_OBJECT, &record, sizeof(record), name, record.name_bytes, NULL, 0);
+}
+
+static void put_objects(void)
+{
+	static const struct comm_exact_file_object other = {.name_bytes = 7};
+	uint32_t id;
+
+	put_record(COMM_EXACT_OBJECT, &other, sizeof(other), "(other)", 7, NULL, 0);
+	for (id = 0; id < COMM_EXACT_OBJECTS; id++)
+		if (result.object[id])
+			put_object(result.object[id], comm_exact_object(id));
 }
 
 static void put_threads(void)
@@ -358,7 +442,6 @@ static void put_all(void)
 {
 	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	const struct comm_exact_file_phase phase = {.start_ns = result.start_ns, .end_ns = now_ns};
-	const struct comm_exact_file_object other = {.name_bytes = 7};
 	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
 					   .header_bytes = sizeof(header),
 					   .granularity_bytes = 1u << comm_shadow_shift,
@@ -374,6 +457,7 @@ static void put_all(void)
 		header.magic[i] = magic[i];
 	put(&header, sizeof(header));
 	put_command();
+	put_maps();
 	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
 	put_edges();
 	put_actors();
@@ -382,7 +466,7 @@ static void put_all(void)
 	put_regions();
 	put_threads();
 	put_record(COMM_EXACT_FRAMES, &frames, sizeof(frames), NULL, 0, NULL, 0);
-	put_record(COMM_EXACT_OBJECT, &other, sizeof(other), "(other)", 7, NULL, 0);
+	put_objects();
 	end.edges = result.edges;
 	put_record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);
 	flush();
@@ -390,7 +474,8 @@ static void put_all(void)
 
 int comm_exact_result_write(const char *path)
 {
-	const size_t site_bytes = COMM_EXACT_FUNCTIONS * sizeof(*result.site);
+	const size_t site_bytes = COMM_EXACT_SITES * sizeof(*result.site);
+	const size_t object_bytes = COMM_EXACT_OBJECTS * sizeof(*result.object);
 	const size_t thread_bytes = COMM_EXACT_THREADS * sizeof(*result.thread);
 	uint64_t room = 64, want = 4 * count_edges();
 	size_t actor_bytes;
@@ -399,14 +484,15 @@ int comm_exact_result_write(const char *path)
 		room *= 2;
 	actor_bytes = room * sizeof(*result.actor);
 	result.mask = room - 1;
-	result.n_actors = result.n_threads = 0;
+	result.n_actors = result.n_threads = result.n_objects = 0;
 	result.n_sites = SITE_KERNEL + 1;
 	result.edges = 0;
 	result.actor = map(actor_bytes);
 	result.site = map(site_bytes);
+	result.object = map(object_bytes);
 	result.thread = map(thread_bytes);
 	out.n = 0;
-	out.err = result.actor && result.site && result.thread ? 0 : ENOMEM;
+	out.err = result.actor && result.site && result.object && result.thread ? 0 : ENOMEM;
 	out.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out.fd < 0)
 		out.err = errno;
@@ -416,6 +502,7 @@ int comm_exact_result_write(const char *path)
 		out.err = errno;
 	unmap(result.actor, actor_bytes);
 	unmap(result.site, site_bytes);
+	unmap(result.object, object_bytes);
 	unmap(result.thread, thread_bytes);
 	return -out.err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The result file that commd reads (libcomm/exact_format.h): one phase, sites
- * that are whole functions, one object.
+ * The result file that commd reads (exact/format.h): one phase, sites that are
+ * instructions, by address.
  */
 #ifndef COMM_EXACT_RESULT_H
 #define COMM_EXACT_RESULT_H

@@ -22,6 +22,7 @@ enum {
 
 struct comm_cell *comm_shadow;
 unsigned int comm_shadow_shift = 3;
+uint64_t comm_shadow_mask = 7;
 
 /*
  * Not mmap(): that name is interposed (libc.c) and would come back here.
@@ -97,6 +98,7 @@ void comm_shadow_init(void)
 	if (!granularity || granularity > 64 || granularity & (granularity - 1))
 		die("COMM_EXACT_GRANULARITY wants a power of two from 1 to 64");
 	comm_shadow_shift = __builtin_ctzl(granularity);
+	comm_shadow_mask = granularity - 1;
 	bytes = sizeof(struct comm_cell) << (COMM_SHADOW_LOW_BITS + 1 - comm_shadow_shift);
 	if (!in_window(&comm_shadow) || !in_window(&bytes) || !in_window(stderr)) {
 		/* More random bits than the windows hold. */

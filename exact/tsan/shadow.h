@@ -20,7 +20,7 @@
 #pragma GCC visibility push(hidden)
 
 struct comm_cell {
-	uint32_t writer; /* thread slot << COMM_FUNCTION_BITS | function; 0: nobody */
+	uint32_t writer; /* thread slot << COMM_SITE_BITS | site; 0: nobody */
 	uint16_t lock;
 	uint16_t frame; /* in which it was written: comm_exact_frame_now then */
 	uint64_t seen;	/* bit slot % 64: has read it since the last write */
@@ -28,10 +28,11 @@ struct comm_cell {
 
 _Static_assert(sizeof(struct comm_cell) == 16, "the shadow's size depends on it");
 
-enum { COMM_FUNCTION_BITS = 20, COMM_SHADOW_LOW_BITS = 41 };
+enum { COMM_SITE_BITS = 20, COMM_SHADOW_LOW_BITS = 41 };
 
 extern struct comm_cell *comm_shadow;
-extern unsigned int comm_shadow_shift; /* log2 of the granularity */
+extern unsigned int comm_shadow_shift; /* log2 of the granularity, */
+extern uint64_t comm_shadow_mask;      /* and the granularity less 1 */
 
 /* Exits with a sentence when the address space does not allow it. */
 void comm_shadow_init(void);
@@ -43,18 +44,22 @@ void comm_shadow_share(uint64_t addr, size_t len_bytes);
 /* The kernel moved memory without an access. */
 void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes);
 
-static inline struct comm_cell *comm_cell(uint64_t addr)
+/* Those of an address that choose a cell. */
+static inline uint64_t comm_shadow_bits(uint64_t addr)
 {
 	const uint64_t low = ((uint64_t)1 << COMM_SHADOW_LOW_BITS) - 1;
 
-	return comm_shadow + (((addr & low) | (addr >> 4 & (low + 1))) >> comm_shadow_shift);
+	return (addr & low) | (addr >> 4 & (low + 1));
+}
+
+static inline struct comm_cell *comm_cell(uint64_t addr)
+{
+	return comm_shadow + (comm_shadow_bits(addr) >> comm_shadow_shift);
 }
 
 static inline int comm_cell_crossed(uint64_t addr, uint64_t len_bytes)
 {
-	uint64_t granule = (uint64_t)1 << comm_shadow_shift;
-
-	return (addr & (granule - 1)) + len_bytes > granule;
+	return (addr & comm_shadow_mask) + len_bytes - 1 > comm_shadow_mask;
 }
 
 /* Returns 0 when the caller need not unlock. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for code of this process, from the symbol tables of the files that it
- * is mapped from.  For a few hundred look-ups at exit, not for more.
+ * Symbols of this process, from the tables of the files that it is mapped from.  Each look-up
+ * reads one through: for one a function or variable, not for more.
  */
 #ifndef COMM_EXACT_SYMBOL_H
 #define COMM_EXACT_SYMBOL_H
@@ -9,11 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * "function", or "module+0x12" when there is no symbol, or "0x12"; the path of
- * the module, "" when there is none.  Returns the file's own address, or pc.
- */
-uint64_t comm_exact_symbol(uint64_t pc, char *ret, size_t size, char *ret_module,
-			   size_t module_size);
+struct comm_exact_symbol {
+	uint64_t start,
+		end;	/* of the function, in this process; of pc alone when it is not known */
+	char name[252]; /* "module+0x12" when there is no symbol, or "0x12" */
+};
+
+void comm_exact_symbol(uint64_t pc, struct comm_exact_symbol *ret);
+
+enum comm_exact_is_variable {
+	COMM_EXACT_VARIABLE,
+	COMM_EXACT_NO_VARIABLE, /* of a module's data; what is told is the piece between variables */
+	COMM_EXACT_NO_DATA,	/* of no module */
+};
+
+enum comm_exact_is_variable comm_exact_variable(uint64_t addr, uint64_t *ret_start,
+						uint64_t *ret_size_bytes);
 
 #endif

@@ -27,8 +27,8 @@ struct dictionary {
 	size_t arena_fill;
 	char *arena;
 	struct comm_exact_identity identity[COMM_EXACT_THREADS];
-	/* Open addressing: a function's number is its place. */
-	uint64_t pc[COMM_EXACT_FUNCTIONS];
+	/* Open addressing: a site's number is its place. */
+	uint64_t pc[COMM_EXACT_SITES];
 	/* Likewise: the region around << 48 and the address of the name. */
 	uint64_t region[COMM_EXACT_REGIONS];
 };
@@ -45,7 +45,7 @@ static pthread_key_t end_key;
 
 static void take_name(void *t)
 {
-	uint32_t slot = ((struct comm_exact_thread *)t)->slot_bits >> COMM_FUNCTION_BITS;
+	uint32_t slot = ((struct comm_exact_thread *)t)->slot_bits >> COMM_SITE_BITS;
 
 	prctl(PR_GET_NAME, dictionary->identity[slot].name);
 }
@@ -126,18 +126,17 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 		dictionary->identity[slot].tid = syscall(SYS_gettid);
 		prctl(PR_GET_NAME, dictionary->identity[slot].name);
 	}
-	t->slot_bits = slot << COMM_FUNCTION_BITS;
+	t->slot_bits = slot << COMM_SITE_BITS;
 	t->bit = (uint64_t)1 << slot % 64;
 	t->after_write = self_first ? 0 : t->bit;
-	t->function = COMM_FUNCTION_UNKNOWN;
 	t->mask = FIRST_EDGES - 1;
 	t->edge = allocate(FIRST_EDGES * sizeof(*t->edge));
-	t->last = t->edge;
 	t->next = __atomic_load_n(&dictionary->newest, __ATOMIC_ACQUIRE);
 	while (!__atomic_compare_exchange_n(&dictionary->newest, &t->next, t, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_ACQUIRE))
 		;
 	comm_exact_self = t;
+	comm_object_stack(slot);
 	if (has_key)
 		pthread_setspecific(end_key, t);
 	return t;
@@ -176,11 +175,12 @@ static uint64_t hash(uint64_t key)
 	return key ^ key >> 29;
 }
 
-static struct comm_exact_edge *place(struct comm_exact_edge *edge, uint64_t mask, uint64_t key)
+static struct comm_exact_edge *place(struct comm_exact_edge *edge, uint64_t mask, uint64_t key,
+				     uint64_t object)
 {
-	uint64_t i = hash(key) & mask;
+	uint64_t i = hash(hash(key) + object) & mask;
 
-	while (edge[i].key && edge[i].key != key)
+	while (edge[i].key && (edge[i].key != key || edge[i].object != object))
 		i = (i + 1) & mask;
 	return &edge[i];
 }
@@ -193,64 +193,64 @@ static void grow(struct comm_exact_thread *t)
 
 	for (i = 0; i <= t->mask; i++)
 		if (t->edge[i].key)
-			*place(edge, mask, t->edge[i].key) = t->edge[i];
+			*place(edge, mask, t->edge[i].key, t->edge[i].object) = t->edge[i];
 	/* The table before its size, or a dump reads past the end (partner: comm_exact_table()). */
 	__atomic_store_n(&t->edge, edge, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
+	/* They have edges of the old table, where nobody looks any more. */
+	for (i = 0; i < COMM_EXACT_RECENT; i++)
+		t->recent[i].pc = 0;
 }
 
-struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key)
+static struct comm_exact_edge *edge_of(struct comm_exact_thread *t, uint64_t key, uint64_t object)
 {
-	struct comm_exact_edge *e = place(t->edge, t->mask, key);
+	struct comm_exact_edge *e = place(t->edge, t->mask, key, object);
 
 	if (!e->key) {
 		if (++t->n * 2 > t->mask) {
 			grow(t);
-			e = place(t->edge, t->mask, key);
+			e = place(t->edge, t->mask, key, object);
 		}
+		e->object = object;
 		e->key = key;
 	}
-	t->last_key = key;
-	t->last = e;
 	return e;
 }
 
-uint32_t comm_exact_function(uint64_t key)
+uint32_t comm_exact_site(uint64_t key)
 {
-	uint32_t i = hash(key) >> 20 & (COMM_EXACT_FUNCTIONS - 1), tries;
+	uint32_t i = hash(key) >> 20 & (COMM_EXACT_SITES - 1), tries;
 
-	for (tries = 0; tries < COMM_EXACT_FUNCTIONS / 2; tries++) {
+	if (key < COMM_SITE_FIRST)
+		return key;
+	for (tries = 0; tries < COMM_EXACT_SITES / 2; tries++) {
 		uint64_t old = 0;
 
-		if (i < COMM_FUNCTION_FIRST)
-			i = COMM_FUNCTION_FIRST;
+		if (i < COMM_SITE_FIRST)
+			i = COMM_SITE_FIRST;
 		if (dictionary->pc[i] == key ||
 		    __atomic_compare_exchange_n(&dictionary->pc[i], &old, key, 0, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED) ||
 		    old == key)
 			return i;
-		i = (i + 1) & (COMM_EXACT_FUNCTIONS - 1);
+		i = (i + 1) & (COMM_EXACT_SITES - 1);
 	}
-	return COMM_FUNCTION_UNKNOWN;
+	return COMM_SITE_UNKNOWN;
 }
 
-uint64_t comm_exact_function_pc(uint32_t function)
+uint64_t comm_exact_site_pc(uint32_t site)
 {
-	return function < COMM_FUNCTION_FIRST ? function : dictionary->pc[function] & low_bits;
+	return site < COMM_SITE_FIRST ? site : dictionary->pc[site] & low_bits & ~COMM_EXACT_CALLED;
 }
 
-uint32_t comm_exact_function_region(uint32_t function)
+int comm_exact_site_is_own(uint32_t site)
 {
-	return dictionary->pc[function] >> COMM_EXACT_REGION_SHIFT;
+	return !(dictionary->pc[site] & COMM_EXACT_CALLED);
 }
 
-uint32_t comm_exact_function_within(const struct comm_exact_thread *t, uint32_t function)
+uint32_t comm_exact_site_region(uint32_t site)
 {
-	uint64_t pc = comm_exact_function_pc(function);
-
-	return t->region_bits || pc >= COMM_FUNCTION_FIRST
-		       ? comm_exact_function(pc | t->region_bits)
-		       : function;
+	return dictionary->pc[site] >> COMM_EXACT_REGION_SHIFT;
 }
 
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name)
@@ -295,63 +295,99 @@ void comm_exact_mark(const struct comm_mark_stack *stack)
 		region = (intptr_t)stack->name[i] > 0 ? region_within(region, stack->name[i])
 						      : COMM_EXACT_REGION_OTHER;
 	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
-	t->is_marked = 1;
-	t->function = comm_exact_function_within(t, t->function);
 }
 
 /* Likewise: that frame begins.  Frames are of the process that writes the result. */
 void comm_exact_frame(uint64_t frame)
 {
-	struct comm_exact_thread *t;
-
 	comm_exact_init();
 	comm_exact_frames = frame;
 	comm_exact_frame_now = (frame - 1) % COMM_EXACT_FRAME_WRAP + 1;
-	/*
-	 * What a thread read last it would go on counting as of no frame (comm_exact_read_now()).  One that
-	 * comes in between does, as long as it reads nothing else.
-	 */
-	for (t = comm_exact_threads(); t && frame == 1; t = t->next)
-		__atomic_store_n(&t->last_key, 0, __ATOMIC_RELAXED);
 }
 
-static void read_cell(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,
-		      uint32_t function)
+/* A signal handler of this thread may come in between: it shall find all of one access or none. */
+static void remember(struct comm_exact_recent *r, uint64_t pc, const struct comm_exact_recent *now)
 {
-	uint64_t key = (uint64_t)cell->writer << 32 | comm_exact_back(cell->frame) | function;
-	struct comm_exact_edge *e = key == t->last_key ? t->last : comm_exact_edge(t, key);
+	r->pc = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*r = *now;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->pc = pc;
+}
 
-	e->bytes += len_bytes;
-	if (!(cell->seen & t->bit)) {
-		e->first_bytes += len_bytes;
-		__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
+static uint32_t site_of(struct comm_exact_thread *t, uint64_t pc)
+{
+	struct comm_exact_recent *r = comm_exact_recent(t, pc, 0);
+	uint64_t key = pc | t->region_bits;
+	uint32_t site = r->site;
+
+	if (r->pc != key) {
+		site = comm_exact_site(key);
+		/* An object that no cell has: this is no read of what nobody wrote. */
+		remember(r, key, &(struct comm_exact_recent){.site = site, .object = UINT32_MAX});
 	}
+	return site;
 }
 
-void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
-		     uint32_t function)
+static void first_read(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,
+		       struct comm_exact_edge *e)
 {
-	uint64_t granule = (uint64_t)1 << comm_shadow_shift, in = addr & (granule - 1);
+	e->first_bytes += len_bytes;
+	__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
+}
+
+void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc)
+{
+	const uint64_t granule = comm_shadow_mask + 1;
+	uint64_t part = granule - (addr & comm_shadow_mask);
 	struct comm_cell *cell = comm_cell(addr);
+	struct comm_exact_recent now = {.site = site_of(t, pc)};
 
-	while (in + len_bytes > granule) {
-		read_cell(t, cell++, granule - in, function);
-		len_bytes -= granule - in;
-		in = 0;
+	for (; len_bytes; cell++) {
+		uint32_t object = comm_object_of(addr), frames = comm_exact_frames_of(cell);
+
+		if (part > len_bytes)
+			part = len_bytes;
+		if (!now.edge || cell->writer != now.writer || frames != now.frames ||
+		    object != now.object) {
+			now.writer = cell->writer;
+			now.frames = frames;
+			now.object = object;
+			now.edge = edge_of(t,
+					   (uint64_t)now.writer << 32 |
+						   comm_exact_back(cell->frame) | now.site,
+					   object);
+		}
+		now.edge->bytes += part;
+		if (!(cell->seen & t->bit))
+			first_read(t, cell, part, now.edge);
+		len_bytes -= part;
+		addr += part;
+		part = granule;
 	}
-	read_cell(t, cell, len_bytes, function);
+	remember(comm_exact_recent(t, pc, now.writer), pc | t->region_bits, &now);
 }
 
-void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
-		      uint32_t function)
+void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	uint64_t granule = (uint64_t)1 << comm_shadow_shift;
 	uint64_t cells = ((addr & (granule - 1)) + len_bytes + granule - 1) >> comm_shadow_shift;
+	uint32_t writer = t->slot_bits | site_of(t, pc);
 	struct comm_cell *cell = comm_cell(addr);
 
 	for (; cells; cells--, cell++) {
-		cell->writer = t->slot_bits | function;
+		cell->writer = writer;
 		cell->frame = comm_exact_frame_now;
 		cell->seen = t->after_write;
 	}
+}
+
+void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
+{
+	comm_exact_read(comm_exact_thread(), addr, len_bytes, pc);
+}
+
+void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
+{
+	comm_exact_write(comm_exact_thread(), addr, len_bytes, pc);
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each thread has read: a hash table of its own, keyed by the writer
- * (thread and function), the reading function and how many frames lie between.  Only the thread itself
- * changes its table; whoever dumps reads it as it is.  All of it stands on memory
- * that children of fork() share.
+ * What each thread has read: a hash table of its own, keyed by the writer (thread and site), the
+ * reading site, how many frames lie between, and the object.  A site is an instruction in a marked
+ * region.  Only the thread itself changes its table; whoever dumps reads it as it is.  All of it stands on
+ * memory that children of fork() share.
+ *
+ * An instruction mostly does what it did before, so a thread keeps, by instruction, what that was.
  */
 #ifndef COMM_EXACT_THREAD_H
 #define COMM_EXACT_THREAD_H
 
 #include <stdint.h>
 
+#include "object.h"
 #include "shadow.h"
 
 /* Reached without a detour, also by position-independent code. */
@@ -17,45 +20,51 @@
 
 enum {
 	COMM_EXACT_THREADS = 4096,
-	COMM_EXACT_FUNCTIONS = 1 << COMM_FUNCTION_BITS,
-	COMM_EXACT_DEPTH = 1024,
-	COMM_EXACT_PC_CACHE = 256,
+	COMM_EXACT_SITES = 1 << COMM_SITE_BITS,
+	COMM_EXACT_RECENT = 1024,
 	COMM_EXACT_NAME_BYTES = 16,
 	COMM_EXACT_REGIONS = 4096,
 	COMM_EXACT_MARKS = 8, /* as in <comm/mark.h> */
 	COMM_EXACT_REGION_SHIFT = 48,
 };
 
+/*
+ * In a pc: no access of the instruction behind it, but what the function called there did.  No
+ * address of user space has this bit.
+ */
+#define COMM_EXACT_CALLED ((uint64_t)1 << 47)
+
 /* Marked regions: none, and one for which there was no room. */
 enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST };
 
-/* Functions without code. */
-enum { COMM_FUNCTION_KERNEL = 1, COMM_FUNCTION_UNKNOWN, COMM_FUNCTION_FIRST };
+/* Sites without code. */
+enum { COMM_SITE_KERNEL = 1, COMM_SITE_UNKNOWN, COMM_SITE_FIRST };
 
 struct comm_exact_edge {
-	/* writer << 32 | frames back << COMM_FUNCTION_BITS | reading function; 0: free */
+	/* writer << 32 | frames back << COMM_SITE_BITS | reading site; 0: free */
 	uint64_t key;
+	uint64_t object;
 	uint64_t bytes, first_bytes;
 	uint64_t base_bytes, base_first_bytes; /* at the last reset */
 };
 
+/* The last access of an instruction; of one that reads, for each writer of what it reads. */
+struct comm_exact_recent {
+	uint64_t pc;	 /* | marked region << COMM_EXACT_REGION_SHIFT */
+	uint32_t writer; /* as in the cell */
+	uint32_t frames; /* comm_exact_frames_of() the cell then */
+	uint32_t site, object;
+	struct comm_exact_edge *edge;
+};
+
 struct comm_exact_thread {
-	uint64_t last_key;
-	struct comm_exact_edge *last;
 	uint64_t bit;	      /* in comm_cell.seen */
 	uint64_t after_write; /* comm_cell.seen of what this thread wrote */
 	uint64_t region_bits; /* marked region << COMM_EXACT_REGION_SHIFT */
-	uint32_t slot_bits;   /* slot << COMM_FUNCTION_BITS */
-	uint32_t is_marked;   /* was in a region, ever */
-	uint32_t function;
+	uint32_t slot_bits;   /* slot << COMM_SITE_BITS */
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
-	uint32_t depth; /* may exceed COMM_EXACT_DEPTH: then functions are kept no more */
-	uint32_t stack[COMM_EXACT_DEPTH];
-	struct {
-		uint64_t pc;
-		uint32_t function;
-	} cache[COMM_EXACT_PC_CACHE];
+	struct comm_exact_recent recent[COMM_EXACT_RECENT];
 	struct comm_exact_thread *next;
 };
 
@@ -87,7 +96,7 @@ static inline uint64_t comm_exact_back(uint16_t written)
 
 	if (__builtin_expect(!now, 1))
 		return 0;
-	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_FUNCTION_BITS;
+	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_SITE_BITS;
 }
 
 void comm_exact_threads_init(void);
@@ -99,14 +108,13 @@ struct comm_exact_thread *comm_exact_threads(void);
 const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
 /* A thread's table and its size less 1, which belong together. */
 struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *ret_mask);
-struct comm_exact_edge *comm_exact_edge(struct comm_exact_thread *t, uint64_t key);
-/* A function in each region is another one: pc, or one without code, and region bits. */
-uint32_t comm_exact_function(uint64_t key);
-/* The same function within the region that the thread is in. */
-uint32_t comm_exact_function_within(const struct comm_exact_thread *t, uint32_t function);
-/* Less than COMM_FUNCTION_FIRST for one without code. */
-uint64_t comm_exact_function_pc(uint32_t function);
-uint32_t comm_exact_function_region(uint32_t function);
+/* Of an instruction in a marked region: pc, or a site without code, and region bits. */
+uint32_t comm_exact_site(uint64_t key);
+/* Less than COMM_SITE_FIRST for one without code. */
+uint64_t comm_exact_site_pc(uint32_t site);
+/* The instruction itself accesses, not what is called there. */
+int comm_exact_site_is_own(uint32_t site);
+uint32_t comm_exact_site_region(uint32_t site);
 /* name: NULL, there is no such region. */
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name);
 /* Threads that found no slot: they share the last one. */
@@ -119,47 +127,81 @@ static inline struct comm_exact_thread *comm_exact_thread(void)
 	return __builtin_expect(t != NULL, 1) ? t : comm_exact_thread_create();
 }
 
-/* Any length but 0; out of line. */
-void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
-		     uint32_t function);
-void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes,
-		      uint32_t function);
+/* Any length but 0; out of line.  pc: the instruction behind the access, or a site without code. */
+void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc);
+void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc);
 
-/* The same for what comes before every access: short, and mostly as the last one. */
-static inline void comm_exact_read_now(uint64_t addr, uint64_t len_bytes)
+/* The same by the thread that calls, which may be new. */
+void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
+void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
+
+/*
+ * The frame that a cell was written in, and this one.  Apart from the writer, for who reads both at once waits
+ * until a write of one of them has left the store buffer.
+ */
+static inline uint32_t comm_exact_frames_of(const struct comm_cell *cell)
 {
-	struct comm_exact_thread *t = comm_exact_self;
-	struct comm_cell *cell = comm_cell(addr);
-	struct comm_exact_edge *e;
-
-	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
-		e = t->last;
-		/* Since the first frame the last key says how far back, so it is never this. */
-		if (((uint64_t)cell->writer << 32 | t->function) == t->last_key &&
-		    cell->seen & t->bit) {
-			e->bytes += len_bytes;
-			return;
-		}
-	} else {
-		t = comm_exact_thread();
-	}
-	comm_exact_read(t, addr, len_bytes, t->function);
+	return (uint32_t)cell->frame << 16 | comm_exact_frame_now;
 }
 
-static inline void comm_exact_write_now(uint64_t addr, uint64_t len_bytes)
+/*
+ * Writes are kept by writer 0.  Sites are spread by a hash already; neighbours of a writer do the same.  Code
+ * is seldom in two regions by turns: it shares one place.
+ */
+static inline struct comm_exact_recent *comm_exact_recent(struct comm_exact_thread *t, uint64_t pc,
+							  uint32_t writer)
+{
+	return &t->recent[(pc >> 2 ^ writer ^ writer >> COMM_SITE_BITS) & (COMM_EXACT_RECENT - 1)];
+}
+
+/* The same for what comes before every access: short, and mostly as the last one. */
+static inline __attribute__((always_inline)) void
+comm_exact_read_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
+{
+	struct comm_exact_thread *t = comm_exact_self;
+	uint64_t bits = comm_shadow_bits(addr);
+	struct comm_cell *cell = comm_shadow + (bits >> comm_shadow_shift);
+	struct comm_exact_recent *r;
+	uint32_t writer;
+
+	if (__builtin_expect(!t || comm_cell_crossed(addr, len_bytes), 0))
+		goto slowly;
+	writer = cell->writer;
+	r = comm_exact_recent(t, pc, writer);
+	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->writer != writer ||
+				     r->frames != comm_exact_frames_of(cell) ||
+				     r->object != comm_objects[bits >> 3],
+			     0))
+		goto slowly;
+	r->edge->bytes += len_bytes;
+	if (cell->seen & t->bit)
+		return;
+	r->edge->first_bytes += len_bytes;
+	__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
+	return;
+slowly:
+	comm_exact_read_slowly(addr, len_bytes, pc);
+}
+
+static inline __attribute__((always_inline)) void
+comm_exact_write_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_thread *t = comm_exact_self;
 	struct comm_cell *cell = comm_cell(addr);
+	struct comm_exact_recent *r;
 
-	if (__builtin_expect(t && !comm_cell_crossed(addr, len_bytes), 1)) {
-		cell->writer = t->slot_bits | t->function;
-		if (__builtin_expect(comm_exact_frame_now, 0))
-			cell->frame = comm_exact_frame_now;
-		cell->seen = t->after_write;
-		return;
-	}
-	t = comm_exact_thread();
-	comm_exact_write(t, addr, len_bytes, t->function);
+	if (__builtin_expect(!t || comm_cell_crossed(addr, len_bytes), 0))
+		goto slowly;
+	r = comm_exact_recent(t, pc, 0);
+	if (__builtin_expect(r->pc != (pc | t->region_bits), 0))
+		goto slowly;
+	cell->writer = t->slot_bits | r->site;
+	if (__builtin_expect(comm_exact_frame_now, 0))
+		cell->frame = comm_exact_frame_now;
+	cell->seen = t->after_write;
+	return;
+slowly:
+	comm_exact_write_slowly(addr, len_bytes, pc);
 }
 
 #pragma GCC visibility pop

@@ -12,15 +12,11 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
 
-static inline void read_bytes(const volatile void *p, uint64_t len_bytes)
-{
-	comm_exact_read_now((uint64_t)p, len_bytes);
-}
+/* Behind the call that came before the access. */
+#define PC ((uint64_t)__builtin_return_address(0))
 
-static inline void write_bytes(volatile void *p, uint64_t len_bytes)
-{
-	comm_exact_write_now((uint64_t)p, len_bytes);
-}
+#define read_bytes(p, len_bytes) comm_exact_read_now((uint64_t)(p), len_bytes, PC)
+#define write_bytes(p, len_bytes) comm_exact_write_now((uint64_t)(p), len_bytes, PC)
 
 void __tsan_init(void)
 {
@@ -82,34 +78,14 @@ void __tsan_vptr_update(void **p, void *value)
 	write_bytes(p, sizeof(*p));
 }
 
+/* An access says by itself where it is. */
 void __tsan_func_entry(void *caller)
 {
-	uint64_t pc = (uint64_t)__builtin_return_address(0);
-	struct comm_exact_thread *t = comm_exact_thread();
-	unsigned int i = pc >> 2 & (COMM_EXACT_PC_CACHE - 1);
-
 	(void)caller;
-	if (t->depth < COMM_EXACT_DEPTH)
-		t->stack[t->depth] = t->function;
-	t->depth++;
-	pc |= t->region_bits;
-	if (t->cache[i].pc != pc) {
-		t->cache[i].function = comm_exact_function(pc);
-		t->cache[i].pc = pc;
-	}
-	t->function = t->cache[i].function;
 }
 
 void __tsan_func_exit(void)
 {
-	struct comm_exact_thread *t = comm_exact_thread();
-
-	if (t->depth && --t->depth < COMM_EXACT_DEPTH) {
-		t->function = t->stack[t->depth];
-		/* Regions may have begun or ended since it called. */
-		if (__builtin_expect(t->is_marked, 0))
-			t->function = comm_exact_function_within(t, t->function);
-	}
 }
 
 /*
@@ -119,9 +95,10 @@ void __tsan_func_exit(void)
 #define BEGIN(p)                                           \
 	struct comm_exact_thread *t = comm_exact_thread(); \
 	struct comm_cell *cell = comm_cell((uint64_t)(p)); \
-	int locked = comm_cell_lock(cell, t->slot_bits >> COMM_FUNCTION_BITS)
-#define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)))
-#define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)))
+	int locked = comm_cell_lock(cell, t->slot_bits >> COMM_SITE_BITS)
+#define CALLED (PC | COMM_EXACT_CALLED)
+#define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)), CALLED)
+#define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)), CALLED)
 #define END()                                   \
 	do {                                    \
 		if (locked)                     \
@@ -143,67 +120,74 @@ void __tsan_func_exit(void)
 		return old;                                                     \
 	}
 
-#define ATOMIC(n, type)                                                                            \
-	type __tsan_atomic##n##_load(const volatile type *p, int order)                            \
-	{                                                                                          \
-		type v;                                                                            \
-		BEGIN(p);                                                                          \
-		(void)order;                                                                       \
-		v = load##n(p);                                                                    \
-		READ(p);                                                                           \
-		END();                                                                             \
-		return v;                                                                          \
-	}                                                                                          \
-	void __tsan_atomic##n##_store(volatile type *p, type v, int order)                         \
-	{                                                                                          \
-		BEGIN(p);                                                                          \
-		(void)order;                                                                       \
-		store##n(p, v);                                                                    \
-		WRITE(p);                                                                          \
-		END();                                                                             \
-	}                                                                                          \
-	FETCH(n, type, add, old + v)                                                               \
-	FETCH(n, type, sub, old - v)                                                               \
-	FETCH(n, type, and, old &v)                                                                \
-	FETCH(n, type, or, old | v)                                                                \
-	FETCH(n, type, xor, old ^ v)                                                               \
-	FETCH(n, type, nand, ~(old & v))                                                           \
-	type __tsan_atomic##n##_exchange(volatile type *p, type v, int order)                      \
-	{                                                                                          \
-		type old;                                                                          \
-		BEGIN(p);                                                                          \
-		(void)order;                                                                       \
-		old = *p;                                                                          \
-		while (!swap##n(p, &old, v))                                                       \
-			;                                                                          \
-		READ(p);                                                                           \
-		WRITE(p);                                                                          \
-		END();                                                                             \
-		return old;                                                                        \
-	}                                                                                          \
-	bool __tsan_atomic##n##_compare_exchange_strong(volatile type *p, type *expected, type v,  \
-							int order, int failure)                    \
-	{                                                                                          \
-		bool done;                                                                         \
-		BEGIN(p);                                                                          \
-		(void)order, (void)failure;                                                        \
-		done = swap##n(p, expected, v);                                                    \
-		READ(p);                                                                           \
-		if (done)                                                                          \
-			WRITE(p);                                                                  \
-		END();                                                                             \
-		return done;                                                                       \
-	}                                                                                          \
-	bool __tsan_atomic##n##_compare_exchange_weak(volatile type *p, type *expected, type v,    \
-						      int order, int failure)                      \
-	{                                                                                          \
-		return __tsan_atomic##n##_compare_exchange_strong(p, expected, v, order, failure); \
-	}                                                                                          \
-	type __tsan_atomic##n##_compare_exchange_val(volatile type *p, type expected, type v,      \
-						     int order, int failure)                       \
-	{                                                                                          \
-		__tsan_atomic##n##_compare_exchange_strong(p, &expected, v, order, failure);       \
-		return expected;                                                                   \
+#define ATOMIC(n, type)                                                                           \
+	type __tsan_atomic##n##_load(const volatile type *p, int order)                           \
+	{                                                                                         \
+		type v;                                                                           \
+		BEGIN(p);                                                                         \
+		(void)order;                                                                      \
+		v = load##n(p);                                                                   \
+		READ(p);                                                                          \
+		END();                                                                            \
+		return v;                                                                         \
+	}                                                                                         \
+	void __tsan_atomic##n##_store(volatile type *p, type v, int order)                        \
+	{                                                                                         \
+		BEGIN(p);                                                                         \
+		(void)order;                                                                      \
+		store##n(p, v);                                                                   \
+		WRITE(p);                                                                         \
+		END();                                                                            \
+	}                                                                                         \
+	FETCH(n, type, add, old + v)                                                              \
+	FETCH(n, type, sub, old - v)                                                              \
+	FETCH(n, type, and, old &v)                                                               \
+	FETCH(n, type, or, old | v)                                                               \
+	FETCH(n, type, xor, old ^ v)                                                              \
+	FETCH(n, type, nand, ~(old & v))                                                          \
+	type __tsan_atomic##n##_exchange(volatile type *p, type v, int order)                     \
+	{                                                                                         \
+		type old;                                                                         \
+		BEGIN(p);                                                                         \
+		(void)order;                                                                      \
+		old = *p;                                                                         \
+		while (!swap##n(p, &old, v))                                                      \
+			;                                                                         \
+		READ(p);                                                                          \
+		WRITE(p);                                                                         \
+		END();                                                                            \
+		return old;                                                                       \
+	}                                                                                         \
+	static inline __attribute__((always_inline)) bool exchange##n(                            \
+		volatile type *p, type *expected, type v, uint64_t pc)                            \
+	{                                                                                         \
+		bool done;                                                                        \
+		BEGIN(p);                                                                         \
+		done = swap##n(p, expected, v);                                                   \
+		comm_exact_read_now((uint64_t)p, sizeof(*p), pc);                                 \
+		if (done)                                                                         \
+			comm_exact_write_now((uint64_t)p, sizeof(*p), pc);                        \
+		END();                                                                            \
+		return done;                                                                      \
+	}                                                                                         \
+	bool __tsan_atomic##n##_compare_exchange_strong(volatile type *p, type *expected, type v, \
+							int order, int failure)                   \
+	{                                                                                         \
+		(void)order, (void)failure;                                                       \
+		return exchange##n(p, expected, v, CALLED);                                       \
+	}                                                                                         \
+	bool __tsan_atomic##n##_compare_exchange_weak(volatile type *p, type *expected, type v,   \
+						      int order, int failure)                     \
+	{                                                                                         \
+		(void)order, (void)failure;                                                       \
+		return exchange##n(p, expected, v, CALLED);                                       \
+	}                                                                                         \
+	type __tsan_atomic##n##_compare_exchange_val(volatile type *p, type expected, type v,     \
+						     int order, int failure)                      \
+	{                                                                                         \
+		(void)order, (void)failure;                                                       \
+		exchange##n(p, &expected, v, CALLED);                                             \
+		return expected;                                                                  \
 	}
 
 #define MACHINE(n, type)                                                                    \

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	KINDS = COMM_EXACT_FRAMES + 1,
+	KINDS = COMM_EXACT_CODE + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -26,6 +26,10 @@ struct comm_exact {
 	struct comm_object *object;
 	struct comm_code_region *region;
 	struct comm_exact_heap *heap;
+	struct comm_exact_code *code;
+	char *maps;
+	size_t maps_bytes;
+	const uint32_t *site_name, *object_name; /* by ids of the file; NULL: those are it */
 	struct comm_exact_actor *actor;
 	struct comm_exact_phase *phase;
 	struct comm_exact_file_edge *edge;
@@ -89,6 +93,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_REGION] = sizeof(struct comm_exact_file_region),
 	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
 	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
+	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -111,6 +116,10 @@ static int survey_record(struct input *in, const struct result_record *r)
 		if (r->bytes % sizeof(struct comm_exact_file_edge) || !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
 		in->n_edges += r->bytes / sizeof(struct comm_exact_file_edge);
+		break;
+	case COMM_EXACT_MAPS:
+		if (in->count[COMM_EXACT_MAPS] > 1)
+			return -EBADMSG;
 		break;
 	default:
 		/* Such a record holds at most two strings, each gets a NUL. */
@@ -247,6 +256,28 @@ static int load_within(struct comm_exact *exact, const struct result_record *r)
 	return 0;
 }
 
+/* Likewise. */
+static int load_code(struct comm_exact *exact, const struct result_record *r)
+{
+	struct comm_exact_file_code f;
+
+	memcpy(&f, r->payload, sizeof(f));
+	if (f.site >= exact->run.n_sites)
+		return -EBADMSG;
+	exact->code[f.site] = (struct comm_exact_code){f.ip, f.reads};
+	return 0;
+}
+
+static int load_maps(struct comm_exact *exact, const struct result_record *r)
+{
+	exact->maps = malloc(r->bytes ? r->bytes : 1);
+	if (!exact->maps)
+		return -ENOMEM;
+	memcpy(exact->maps, r->payload, r->bytes);
+	exact->maps_bytes = r->bytes;
+	return 0;
+}
+
 static int load_object(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
 {
 	struct comm_exact_file_object f;
@@ -359,6 +390,12 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_WITHIN:
 			ret = load_within(exact, &r);
 			break;
+		case COMM_EXACT_CODE:
+			ret = load_code(exact, &r);
+			break;
+		case COMM_EXACT_MAPS:
+			ret = load_maps(exact, &r);
+			break;
 		case COMM_EXACT_FRAMES:
 			memcpy(&exact->run.n_frames, r.payload, sizeof(exact->run.n_frames));
 			break;
@@ -428,6 +465,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->object = array(exact->run.n_objects, sizeof(*exact->object), &rc);
 	exact->region = array(exact->run.n_regions, sizeof(*exact->region), &rc);
 	exact->heap = array(exact->run.n_objects, sizeof(*exact->heap), &rc);
+	exact->code = array(exact->run.n_sites, sizeof(*exact->code), &rc);
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
 	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
 	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
@@ -508,6 +546,8 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->object);
 	free(exact->region);
 	free(exact->heap);
+	free(exact->code);
+	free(exact->maps);
 	free(exact->actor);
 	free(exact->phase);
 	comm_unwritten_ends_deinit(&exact->unwritten);
@@ -533,8 +573,26 @@ AT(site, comm_site, site, n_sites)
 AT(object, comm_object, object, n_objects)
 AT(code_region, comm_code_region, region, n_regions)
 AT(heap, comm_exact_heap, heap, n_objects)
+AT(code, comm_exact_code, code, n_sites)
 AT(actor, comm_exact_actor, actor, n_actors)
 AT(phase, comm_exact_phase, phase, n_phases)
+
+const char *comm_exact_maps(const struct comm_exact *exact, size_t *ret_bytes)
+{
+	*ret_bytes = exact->maps_bytes;
+	return exact->maps;
+}
+
+void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uint32_t *object)
+{
+	exact->site_name = site;
+	exact->object_name = object;
+}
+
+static uint32_t named(const uint32_t *name, uint32_t id)
+{
+	return name ? name[id] : id;
+}
 
 static int compare_u32(uint32_t a, uint32_t b)
 {
@@ -587,10 +645,10 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 			continue;
 		}
 		edge[n++] = (struct comm_edge){.src_thread = src->thread + 1,
-					       .src_site = src->site,
+					       .src_site = named(exact->site_name, src->site),
 					       .dst_thread = dst->thread + 1,
-					       .dst_site = dst->site,
-					       .object = f->object,
+					       .dst_site = named(exact->site_name, dst->site),
+					       .object = named(exact->object_name, f->object),
 					       .bytes = f->bytes,
 					       .first_bytes = f->first_bytes};
 		if (f->back)

@@ -37,6 +37,13 @@ struct comm_exact_actor {
 	uint32_t call; /* number of the function's call, from 1; 0: calls are not told apart */
 };
 
+/* Where a site is; addresses of the program as comm_exact_maps() has it.  ip 0: its names are known. */
+struct comm_exact_code {
+	uint64_t ip;
+	uint64_t
+		reads; /* the first instruction from there on that reads memory is the site's; 0: none is */
+};
+
 struct comm_exact_heap {
 	uint64_t blocks, bytes; /* allocated at this site over the run */
 };
@@ -71,6 +78,15 @@ const struct comm_code_region *comm_exact_code_region_at(const struct comm_exact
 const struct comm_exact_heap *comm_exact_heap_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_actor *comm_exact_actor_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exact, uint32_t i);
+const struct comm_exact_code *comm_exact_code_at(const struct comm_exact *exact, uint32_t site);
+/* As in /proc/PID/maps, any bytes; NULL: the file has none. */
+const char *comm_exact_maps(const struct comm_exact *exact, size_t *ret_bytes);
+
+/*
+ * From now on slices name these sites and objects: site[i] in place of site i of the file,
+ * likewise objects.  Both arrays stay the caller's, and live until comm_exact_close().
+ */
+void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uint32_t *object);
 
 /*
  * Emits a phase as an estimator emits a slice: each edge once, numbered calls summed

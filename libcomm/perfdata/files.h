@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files that the processes of a perf.data had mapped, as far as they are on this
+ * The files that the processes of a perf.data had mapped, or a program that counted by itself, as far as they are on this
  * machine: their symbols, lines and code.  A file is taken for the recorded one when its build-id
  * is the same; one without a recorded build-id only on the machine that recorded, when its
  * inode is the same.  Looked for under its own path and in perf's cache, where what "perf

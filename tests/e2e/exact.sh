@@ -56,6 +56,8 @@ native ring "$kernels-exact"
 check "native: threads have names" json "$dir/n.json" '[.nodes[].name] | contains(["ring-0", "ring-3"])'
 "$commctl" report --json --by-function --min-share 0 --top 0 --store "$dir/n.db" >"$dir/nf.json"
 check "native: functions have names" json "$dir/nf.json" '(.nodes | map({(.id): .name}) | add) as $n | .edges[0] | $n[.from] == "put" and $n[.to] == "check"'
+"$commctl" report --json --by-line --min-share 0 --top 0 --store "$dir/n.db" >"$dir/nl.json"
+check "native: lines are those of the source, and not all of a function is one" json "$dir/nl.json" '.edges[0].to as $t | (.nodes[] | select(.id == $t) | .source | test("regular.c")) and ([.nodes[].line] | unique | length > 3)'
 native processes "$kernels-exact"
 check "native: processes have names" json "$dir/n.json" '[.nodes[].name] | contains(["processes-0", "processes-3"])'
 strip -o "$dir/stripped" "$kernels-exact"
@@ -70,6 +72,25 @@ check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == 
 # 100 turns of 4,095 words, and the few bytes that main() and turn() read of their own.
 check "native: _exit()" json "$dir/ne.json" '.run.how == "target exited" and .range.read_bytes >= 1638000 and .range.read_bytes < 1640000'
 check "native: C++ names are readable" sh -c "'$commctl' report --by-function --self --store '$dir/nd.db' | grep -q 'loop::turn(int\*)'"
+
+# Of each kind one object and one type; what is read of a type is as much as its size says.
+gcc -O2 -g -fsanitize=thread -fno-builtin-memcpy -c -o "$dir/named.o" tests/e2e/exact_named.c &&
+  gcc -o "$dir/named" "$dir/named.o" "$O/libcomm-exact.a" -lpthread
+"$commd" -q --source exact --store "$dir/nn.db" -- "$dir/named" 2>"$dir/log"
+"$commctl" report --json --by-object --self --min-share 0 --top 0 --store "$dir/nn.db" >"$dir/nn.json"
+read_of() { # FILTER BYTES
+  json "$dir/nn.json" '[.nodes[] | select('"$1"')] | length == 1 and .[0].read_bytes == '"$2"
+}
+check "native: a variable" read_of '.object_kind == "static" and .name == "counts"' $((1000 * 8))
+check "native: a large variable" read_of '.object_kind == "static" and .name == "large"' $((100000 * 8))
+check "native: heap blocks of one line" read_of '.object_kind == "heap" and (.name | test("exact_named.c:[0-9]+ .make_pair"))' $((100 * 12))
+check "native: a mapping" read_of '.object_kind == "anonymous" and (.name | test("exact_named.c:[0-9]+ .main"))' $((512 * 8))
+check "native: a mapping of a file" read_of '.object_kind == "shared" and .name == "exact_named_file"' $((512 * 8))
+check "native: a thread's stack" json "$dir/nn.json" '[.nodes[] | select(.object_kind == "stack") | .read_bytes] | index(64 * 8) != null'
+"$commctl" report --json --by-type --self --min-share 0 --top 0 --store "$dir/nn.db" >"$dir/nn.json"
+check "native: a field" read_of '.name == "struct pair.value"' $((100 * 8))
+check "native: another field" read_of '.name == "struct pair.key"' $((100 * 4))
+check "native: what memcpy() reads has no type" json "$dir/nn.json" '[.nodes[] | select(.name == "(no type)") | .read_bytes][0] >= 512 * 8'
 
 if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then
   echo "ok $((n + 1)) # SKIP Valgrind is not installed, or was not when this was built"

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct comm_unwritten unwritten;
 	struct comm_exact *exact;
 	double total = 0;
-	size_t length = 0;
+	size_t length = 0, maps_bytes;
+	const char *maps;
 	char *err;
 
 	if (comm_exact_parse(data, bytes, &exact, &err)) {
@@ -40,6 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	for (uint32_t i = 0; i < run->n_objects; i++)
 		length += strlen(comm_exact_object_at(exact, i)->name);
+	maps = comm_exact_maps(exact, &maps_bytes);
+	for (size_t i = 0; maps && i < maps_bytes; i++)
+		total += maps[i];
 	for (uint32_t i = 0; i < run->n_phases; i++) {
 		if (comm_exact_slice(exact, i, emit, &total, &unwritten))
 			abort();

@@ -21,6 +21,7 @@ TRUTH_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/native/,sync.o regular
 TRUTH_EXACT_O := $(TRUTH)/native/harness.o $(addprefix $(TRUTH)/exact/,sync.o regular.o irregular.o)
 
 truth: $(TRUTH)/truth-kernels $(TRUTH)/truth-kernels-exact $(TRUTH)/exact_test $(TRUTH)/exact_loop
+truth: $(TRUTH)/noted $(TRUTH)/noted-exact
 
 -include $(TRUTH_O:.o=.d) $(TRUTH_EXACT_O:.o=.d) $(TRUTH)/exact/exact_test.d
 
@@ -51,6 +52,17 @@ $(TRUTH)/truth-kernels-exact: $(TRUTH_EXACT_O) $(O)/libcomm-exact.a
 $(TRUTH)/exact_test: $(TRUTH)/exact/exact_test.o $(O)/libcomm-exact.a
 	$(say) LD $@
 	$(Q)$(CC) $^ -o $@ -lpthread
+
+$(TRUTH)/noted: tests/truth/noted.c include/comm/mark.h
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) -std=gnu11 -Wall -Wextra -Iinclude -O2 -g $< -o $@ -lpthread
+
+$(TRUTH)/noted-exact: tests/truth/noted.c include/comm/mark.h $(O)/libcomm-exact.a
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(GCC) -std=gnu11 -Wall -Wextra -Iinclude $(TRUTH_EXACT_CF) -O2 -g -c $< -o $@.o
+	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
 $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 	@mkdir -p $(@D)
@@ -85,6 +97,7 @@ truth-check: truth
 accuracy: deps-check
 	+$(MAKE) --no-print-directory all truth
 	O=$(O) python3 -B tests/truth/accuracy.py $(if $(QUICK),--quick --no-programs) $(ACCURACY)
+	O=$(O) python3 -B tests/truth/against_exact.py $(if $(QUICK),--frames 10)
 ifeq ($(QUICK),)
 	@mkdir -p docs
 	python3 -B tests/truth/accuracy_report.py $(O)/accuracy --docs docs >/dev/null

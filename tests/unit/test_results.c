@@ -55,9 +55,9 @@ static void put_header(struct file *f, uint32_t version)
 /* The parts of a result file that a test may spoil. */
 struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
-	uint32_t region_id, region_parent, within_site, within_region, back;
+	uint32_t region_id, region_parent, within_site, within_region, back, code_site;
 	uint64_t first_bytes;
-	int no_end, after_end;
+	int no_end, after_end, maps;
 };
 
 static const struct spoil good = {.actor_site = 1,
@@ -71,6 +71,8 @@ static const struct spoil good = {.actor_site = 1,
 				  .region_id = 2,
 				  .region_parent = 1,
 				  .within_site = 1,
+				  .code_site = 1,
+				  .maps = 1,
 				  .within_region = 2,
 				  .back = 1,
 				  .first_bytes = 8};
@@ -92,6 +94,7 @@ static void make(struct file *f, const struct spoil *s)
 	};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
+	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
 	const uint64_t frames = 12;
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
@@ -108,6 +111,9 @@ static void make(struct file *f, const struct spoil *s)
 	thread.name_bytes = 4;
 	thread.tid = 101;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "work");
+	put_record(f, COMM_EXACT_CODE, &code, sizeof(code), "");
+	for (int i = 0; i < s->maps; i++)
+		put_record(f, COMM_EXACT_MAPS, "", 0, "1000-2000 r-xp\n");
 	put_record(f, COMM_EXACT_WITHIN, &within, sizeof(within), "");
 	for (uint32_t i = 0; i < 3; i++) {
 		region.id = i < 2 ? i : s->region_id;
@@ -197,6 +203,9 @@ static void test_good(void **state)
 	assert_null(comm_exact_code_region_at(exact, 3));
 	assert_int_equal(comm_exact_heap_at(exact, 1)->blocks, 2);
 	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
+	assert_int_equal(comm_exact_code_at(exact, 0)->ip, 0);
+	assert_int_equal(comm_exact_code_at(exact, 1)->ip, 0x1234);
+	assert_int_equal(comm_exact_code_at(exact, 1)->reads, 0x1235);
 	assert_string_equal(comm_exact_phase_at(exact, 0)->name, "p");
 	assert_int_equal(comm_exact_phase_at(exact, 0)->n_edges, 4);
 	/* Two numbered calls make one edge; bytes without a writer are unwritten. */
@@ -213,6 +222,31 @@ static void test_good(void **state)
 	assert_int_equal(unwritten.bytes, 7);
 	assert_int_equal(unwritten.first_bytes, 3);
 	assert_int_equal(comm_exact_slice(exact, 1, emit, &got, &unwritten), -ENOENT);
+	comm_exact_close(exact);
+}
+
+/* Slices have the names that were found; what is called the same becomes one edge. */
+static void test_rename(void **state)
+{
+	static const uint32_t site[] = {7, 8}, object[] = {5, 6};
+	struct comm_unwritten unwritten;
+	struct comm_exact *exact;
+	struct got got = {.n = 0};
+	struct file f;
+	size_t bytes;
+	char *err;
+
+	(void)state;
+	make(&f, &good);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_memory_equal(comm_exact_maps(exact, &bytes), "1000-2000 r-xp\n", 15);
+	assert_int_equal(bytes, 15);
+	comm_exact_rename(exact, site, object);
+	assert_int_equal(comm_exact_slice(exact, 0, emit, &got, &unwritten), 0);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.edge[0].src_site, 8);
+	assert_int_equal(got.edge[0].dst_site, 8);
+	assert_int_equal(got.edge[0].object, 6);
 	comm_exact_close(exact);
 }
 
@@ -247,6 +281,8 @@ static void test_bad_ids(void **state)
 	SPOILT(within_site, 2);
 	SPOILT(within_region, 3);
 	SPOILT(back, 4);
+	SPOILT(code_site, 2);
+	SPOILT(maps, 2);
 	SPOILT(after_end, 1);
 }
 
@@ -327,9 +363,10 @@ static void test_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	cmocka_unit_test(test_bad_ids),
-		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_flipped), cmocka_unit_test(test_open),
+		cmocka_unit_test(test_good),	cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_bad_ids), cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_foreign), cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
