@@ -23,7 +23,8 @@ enum {
 	CS_WORD = 17, /* index of cs in struct pt_regs, in words */
 	MIN_ADDR = 0x10000,
 	IOV_BYTES_MAX = 1 << 24, /* a larger buffer length is taken for garbage */
-	SELF_TIMED = 16,	 /* one in so many program runs is timed */
+	SELF_TIMED = 16,	 /* one in so many program runs is timed: a power of two */
+	SELF_ENTRY_NS = 46,	 /* to call a program that returns at once: docs/overhead.md */
 	SELF_MOST_NS = 20000,	 /* cap: the host had taken the CPU away */
 	VM_EXEC_BIT = 4,
 	PAGE = 4096,
@@ -64,10 +65,13 @@ __u64 tick_function;
 /* Offset from tick_cpu_sched to __irq_regs, per-CPU variables: the same on each CPU. */
 const volatile __s64 irq_regs_behind_tick = 0;
 
+/*
+ * Allocated at once, some 5 MB: each fork and each end of a process would go through the kernel's allocator
+ * for maps otherwise, and what that does later counts for nobody.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, __u8); /* enum comm_raw_target */
 } targets SEC(".maps");
@@ -379,9 +383,24 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 
 static __always_inline __u64 own_time(__u64 start_ns)
 {
-	__u64 took_ns = bpf_ktime_get_ns() - start_ns;
+	__u64 took_ns = bpf_ktime_get_ns() - start_ns + SELF_ENTRY_NS;
 
 	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
+}
+
+/*
+ * The first line of a program, so that finding out whether it has to do with a target counts as
+ * well: when it began, or 0: this run is not timed.
+ */
+static __always_inline __u64 begin_timed(void)
+{
+	return bpf_get_prandom_u32() % SELF_TIMED ? 0 : bpf_ktime_get_ns();
+}
+
+/* What so many runs took of which this was the one that was timed. */
+static __always_inline __u64 timed(__u64 start_ns)
+{
+	return start_ns ? SELF_TIMED * own_time(start_ns) : 0;
 }
 
 /*
@@ -435,16 +454,17 @@ static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
 
 #include "first_write.h"
 
-static __always_inline void end_sample(struct comm_raw_cpu *c, const struct comm_raw_head *head)
+static __always_inline void end_sample(struct comm_raw_cpu *c, const struct comm_raw_head *head,
+				       __u64 start_ns)
 {
 	tell_old_sweeps(c, head->time_ns);
-	if (c->hits % SELF_TIMED == 0)
-		c->handler_ns += SELF_TIMED * own_time(head->time_ns);
+	c->handler_ns += timed(start_ns);
 }
 
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
+	__u64 start_ns = begin_timed();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct comm_raw_cpu *c = this_cpu(cpu);
 	struct comm_raw_head head = {};
@@ -475,7 +495,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	} else {
 		kernel_sample(task, c, &head, ctx->regs.sp);
 	}
-	end_sample(c, &head);
+	end_sample(c, &head, start_ns);
 	return 0;
 }
 
@@ -519,10 +539,12 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	struct task_struct *task;
 	struct comm_raw_cpu *c;
 	struct scratch *t;
+	__u64 start_ns;
 	__u32 cpu;
 
 	if ((__u64)timer->function != tick_function)
 		return 0;
+	start_ns = begin_timed();
 	cpu = bpf_get_smp_processor_id();
 	c = this_cpu(cpu);
 	if (!c)
@@ -550,13 +572,14 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	} else {
 		kernel_sample(task, c, &head, BPF_CORE_READ(interrupted, sp));
 	}
-	end_sample(c, &head);
+	end_sample(c, &head, start_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	__u64 start_ns = begin_timed();
 	__u32 prev_tgid = prev->tgid, next_tgid = next->tgid;
 	bool from = is_target(prev, prev_tgid), to = is_target(next, next_tgid);
 	struct comm_raw_sched *s;
@@ -581,6 +604,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;
 	if (!s) {
 		c->sched_drops++;
+		c->sched_ns += timed(start_ns);
 		return 0;
 	}
 	s->time_ns = now;
@@ -596,8 +620,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	if (to && !(next->flags & PF_EXITING_BIT))
 		tell_thread(next->pid);
 	c->switches_out++;
-	if (c->switches_out % SELF_TIMED == 0)
-		c->sched_ns += SELF_TIMED * own_time(now);
+	c->sched_ns += timed(start_ns);
 	return 0;
 }
 

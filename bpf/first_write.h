@@ -74,22 +74,26 @@ static __always_inline void tell_old_sweeps(struct comm_raw_cpu *c, __u64 now)
  */
 static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now, page = address >> PAGE_SHIFT_BITS;
+	__u64 start_ns = begin_timed(), now;
+	__u64 id = bpf_get_current_pid_tgid(), page = address >> PAGE_SHIFT_BITS;
 	__u32 zero = 0, cpu = bpf_get_smp_processor_id(), i;
 	struct comm_raw_cpu *c = this_cpu(cpu);
 	struct touches *t;
 	struct sweep *sweep;
-	bool known = false;
+	bool writes = error_code & PF_WRITE_BIT && address < USER_END, known = false;
 
-	if (!(error_code & PF_WRITE_BIT) || address >= USER_END || !c)
+	if (!c || (!writes && !start_ns))
 		return;
 	if (!is_target(bpf_get_current_task_btf(), id >> 32))
 		return;
+	if (!writes) {
+		c->touch_ns += timed(start_ns);
+		return;
+	}
 	t = bpf_map_lookup_elem(&touches, &zero);
 	if (!t)
 		return;
 	now = bpf_ktime_get_ns();
-	c->faults++;
 	t->busy = true;
 	for (i = 0; i < TOUCH_SWEEPS; i++) {
 		sweep = &t->sweep[i];
@@ -111,8 +115,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 		sweep->end = page + 1;
 	}
 	t->busy = false;
-	if (c->faults % SELF_TIMED == 0)
-		c->touch_ns += SELF_TIMED * own_time(now);
+	c->touch_ns += timed(start_ns);
 }
 
 SEC("tp_btf/page_fault_user")

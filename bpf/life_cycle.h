@@ -48,24 +48,10 @@ static __always_inline bool tell_stranger(struct comm_raw_cpu *c)
 	return true;
 }
 
-/* Begins a program of the life cycle: returns the CPU's counters; *start_ns: when, or 0. */
-static __always_inline struct comm_raw_cpu *begin_life(__u64 *start_ns)
-{
-	struct comm_raw_cpu *c = this_cpu(bpf_get_smp_processor_id());
-
-	*start_ns = 0;
-	if (!c)
-		return NULL;
-	__sync_fetch_and_add(&c->life_calls, 1);
-	if (c->life_calls % SELF_TIMED == 0)
-		*start_ns = bpf_ktime_get_ns();
-	return c;
-}
-
 static __always_inline void end_life(struct comm_raw_cpu *c, __u64 start_ns)
 {
 	if (start_ns)
-		__sync_fetch_and_add(&c->life_ns, SELF_TIMED * own_time(start_ns));
+		__sync_fetch_and_add(&c->life_ns, timed(start_ns));
 }
 
 static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *parent,
@@ -94,12 +80,12 @@ static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
+	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
-	__u64 start_ns;
 
 	if (!is_target(parent, parent->tgid))
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	on_fork(c, parent, child);
@@ -127,12 +113,12 @@ static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(execed, struct task_struct *task)
 {
+	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
-	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	on_exec(c, task);
@@ -177,12 +163,12 @@ static __always_inline void end_target(struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
+	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
-	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	on_exit(c, task);
@@ -225,10 +211,11 @@ int BPF_PROG(freed, struct task_struct *task)
 
 	if ((__u32)task->pid != tgid)
 		return 0;
+	start_ns = begin_timed();
 	target = bpf_map_lookup_elem(&targets, &tgid);
 	if (!target)
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	on_free(c, task, tgid, *target);
@@ -239,15 +226,15 @@ int BPF_PROG(freed, struct task_struct *task)
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task)
 {
+	__u64 start_ns = begin_timed();
 	struct comm_raw_life *l = NULL;
 	struct comm_raw_cpu *c;
 	struct told *known;
 	__u32 tid = task->pid;
-	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	known = bpf_map_lookup_elem(&told, &tid);
@@ -279,15 +266,15 @@ static __always_inline bool tell_mmap(__u32 tgid)
 SEC("fentry/perf_event_mmap")
 int BPF_PROG(mapped, struct vm_area_struct *vma)
 {
+	__u64 start_ns = begin_timed();
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 vm_flags = vma->vm_flags;
 	struct comm_raw_life *l;
 	struct comm_raw_cpu *c;
-	__u64 start_ns;
 
 	if (!is_target(task, task->tgid) || (!vma->vm_file && !(vm_flags & VM_EXEC_BIT)))
 		return 0;
-	c = begin_life(&start_ns);
+	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
 	l = tell_mmap(task->tgid) ? life_event(c, COMM_RAW_MMAP, task) : NULL;

@@ -133,19 +133,17 @@ struct comm_raw_cpu {
 	/* Life cycle; tasks only, never nested on one CPU. */
 	unsigned long long life_events;
 	unsigned long long life_drops;
-	unsigned long long life_calls;	  /* of targets' threads */
 	unsigned long long life_ns;	  /* the programs' time, scaled from one run in 16 */
 	unsigned long long life_left_out; /* strangers' events beyond ctl.strangers_per_s */
 	unsigned long long targets_full;  /* children for which the map of targets had no room */
 	unsigned long long ended_ns;	  /* CPU time of ended targets the daemon never heard of */
 	/* Page faults; tasks only, but one may take the other's place within. */
-	unsigned long long faults;   /* of targets, that write */
 	unsigned long long touch_ns; /* the programs' time, scaled from one run in 16 */
 	unsigned long long touch_drops;
 	unsigned long long
 		stopped; /* hits in processes that want no samples now; sampling programs */
 	unsigned long long count_drops; /* threads that ended uncounted */
-	unsigned long long reserved[3];
+	unsigned long long reserved[5];
 };
 
 /* Written by the daemon at any time. */
