@@ -223,10 +223,12 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 	return (ssize_t)head->n;
 }
 
-static bool grow(char **text, size_t *room, size_t max_bytes)
+/* Makes room for needed bytes and for more, but not for more than max_bytes. */
+static bool grow(char **text, size_t *room, size_t needed, size_t max_bytes)
 {
-	size_t more = *room ? *room * 2 : 2 * COMM_PEEK_PIECE_BYTES;
-	char *bigger = more > max_bytes ? NULL : realloc(*text, more);
+	size_t doubled = *room ? *room * 2 : 2 * COMM_PEEK_PIECE_BYTES;
+	size_t more = doubled < max_bytes ? doubled : max_bytes;
+	char *bigger = more < needed ? NULL : realloc(*text, more);
 
 	if (!bigger)
 		return false;
@@ -257,7 +259,7 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 			return -ETIME;
 		}
 		if (fits && *room - used < (size_t)n)
-			fits = grow(text, room, max_bytes);
+			fits = grow(text, room, used + (size_t)n, max_bytes);
 		if (fits) {
 			memcpy(*text + used, peek->message.bytes, (size_t)n);
 			used += (size_t)n;
