@@ -412,7 +412,10 @@ static struct result records_read(uint32_t word)
 	return r;
 }
 
-/* Which code wrote a word of a record is told by who writes that word, not the ones beside it. */
+/*
+ * Which code wrote a word of a record is told by who writes that word, not the ones beside it; and
+ * where none was ever seen to write what is read, another thread's write is a guess.
+ */
 static void test_fields(void **state)
 {
 	struct result r;
@@ -420,12 +423,15 @@ static void test_fields(void **state)
 	(void)state;
 	r = records_read(1);
 	assert_true(r.code_bytes[0] > 0.9 * r.edge_bytes);
+	assert_true(r.guess[0][1] < 0.1 * r.edge_bytes);
 	r = records_read(3);
 	assert_true(r.code_bytes[1] > 0.9 * r.edge_bytes);
-	/* Nobody writes it, but the thread is taken to: it has no code that would be named. */
+	assert_true(r.guess[0][1] < 0.1 * r.edge_bytes);
+	/* Nobody writes it, but the thread may: it has no code that would be named. */
 	r = records_read(5);
 	assert_true(r.code_bytes[0] + r.code_bytes[1] < 0.1 * r.edge_bytes);
 	assert_true(r.other_bytes > 0.9 * r.edge_bytes);
+	assert_true(r.guess[0][1] > 0.99 * r.edge_bytes);
 }
 
 int main(void)

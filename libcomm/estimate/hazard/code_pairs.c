@@ -16,6 +16,8 @@ enum { CODE_PAIRS_SLOTS = 1 << 16 /* the latest of a slot's pairs stays */ };
  * false row was stated still.
  */
 static const double code_pairs_due = 0.15;
+/* Reads, 0.1 to 2: of a datum that two sites were seen to write, each was met in half a read. */
+static const double code_pairs_met = 0.5;
 
 struct code_pair_place {
 	uint64_t key;
@@ -62,4 +64,9 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 
 	place->due += (float)due;
 	return place->due <= code_pairs_due + place->met;
+}
+
+bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)
+{
+	return code_pair_place(pairs, pair)->met >= code_pairs_met;
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code pairs: was this code ever seen to write the very datum that that code read?  Who wrote a
- * datum that no sampled write met is told by who writes around it.  For the thread that mostly
- * holds; for its code only in arrays: in records of several fields, such as the items of a cache, the code
- * that is met there most writes other fields than the ones read.  Real pairs meet at one and the same
- * datum now and then, others never do.
- *
- * What it is not for: which thread wrote (candidate.h).
+ * datum that no sampled write met is told by who writes around it.  In arrays that mostly holds; in
+ * records of several fields, such as the items of a cache, the code that is met there most writes other
+ * fields than the ones read.  Real pairs meet at one and the same datum now and then, others never do.
  */
 #ifndef COMM_CODE_PAIRS_H
 #define COMM_CODE_PAIRS_H
@@ -34,5 +31,7 @@ void comm_code_pairs_met(struct comm_code_pairs *pairs, const struct comm_code_p
  */
 bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
 			    double due);
+/* Whether it was met at all. */
+bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
 
 #endif

@@ -28,6 +28,7 @@
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
  * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
+ * Before the two were met at one datum, that another thread wrote what is read is a guess.
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
@@ -343,14 +344,18 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 	found = comm_region_found(h->regions, r->region);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_code_pair pair = {site[i], r->site, r->object};
+		uint32_t level = c->level;
 
-		if (a && c->level > 0 && c->chance < 1 &&
-		    !comm_code_pairs_likely(h->code_pairs, &pair, share * part[i] * found))
-			site[i] = COMM_ID_OTHER;
+		if (a && c->level > 0 && c->chance < 1) {
+			if (c->thread != b->thread && !comm_code_pairs_known(h->code_pairs, &pair))
+				level = COMM_LEVEL_OBJECT;
+			if (!comm_code_pairs_likely(h->code_pairs, &pair, share * part[i] * found))
+				site[i] = COMM_ID_OTHER;
+		}
 		comm_edge_sums_add_aged(
 			h->edges,
 			&(struct comm_edge_key){c->thread, site[i], b->thread, r->site, r->shown},
-			r->bytes * share * part[i], r->bytes * share * part[i] * first, c->level,
+			r->bytes * share * part[i], r->bytes * share * part[i] * first, level,
 			&c->ages);
 	}
 }
