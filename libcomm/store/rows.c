@@ -55,7 +55,11 @@ static const struct {
 	 "DELETE FROM cacheline_use WHERE run = ?1 AND slice = ?2"},
 };
 
-enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
+enum {
+	N_STATEMENTS = sizeof(statements) / sizeof(*statements),
+	/* Of a slice's ends, packed: SQLite takes rows of 64 KiB here (guard.c). */
+	ENDS_BYTES = 60 << 10,
+};
 
 static sqlite3_stmt **statement(struct comm_rows *rows, size_t i)
 {
@@ -212,25 +216,48 @@ static int put_origins(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
+/* The ends with most bytes, as many as surely have room in a row; the others as one. */
+static int most_of(const struct comm_unwritten *unwritten, struct comm_unwritten_ends *ret)
+{
+	uint64_t folded = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < unwritten->n_ends && !err; i++)
+		err = comm_unwritten_ends_add(ret, &unwritten->end[i]);
+	if (err)
+		return err;
+	comm_unwritten_ends_fold(ret, ENDS_BYTES / COMM_UNWRITTEN_PACKED - 1, &folded);
+	comm_unwritten_ends_sort(ret);
+	return 0;
+}
+
 static int put_unwritten(struct comm_rows *rows, int64_t run_id, int64_t slice,
 			 const struct comm_unwritten *unwritten)
 {
 	sqlite3_stmt *s = rows->put_unwritten;
+	struct comm_unwritten_ends most = {0};
 	uint8_t *ends;
-	int err;
+	size_t bytes;
+	int err = 0;
 
 	if (!unwritten->n_ends)
 		return 0;
 	ends = reallocarray(NULL, unwritten->n_ends, COMM_UNWRITTEN_PACKED);
 	if (!ends)
 		return -ENOMEM;
+	bytes = comm_unwritten_pack(unwritten->end, unwritten->n_ends, ends);
+	if (bytes > ENDS_BYTES) {
+		err = most_of(unwritten, &most);
+		if (!err)
+			bytes = comm_unwritten_pack(most.end, most.n, ends);
+	}
 	sqlite3_bind_int64(s, 1, run_id);
 	sqlite3_bind_int64(s, 2, slice);
-	sqlite3_bind_blob64(s, 3, ends,
-			    comm_unwritten_pack(unwritten->end, unwritten->n_ends, ends),
-			    SQLITE_STATIC);
-	err = run(rows, s);
+	sqlite3_bind_blob64(s, 3, ends, bytes, SQLITE_STATIC);
+	if (!err)
+		err = run(rows, s);
 	sqlite3_bind_null(s, 3);
+	comm_unwritten_ends_deinit(&most);
 	free(ends);
 	return err;
 }

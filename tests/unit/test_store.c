@@ -428,6 +428,42 @@ static void test_stores_what_it_is_given(void **state)
 }
 
 /* A place in the table of threads is given again: each thread has a row, by its id. */
+static const struct comm_object *same_object(const void *ctx, uint32_t id)
+{
+	static const struct comm_object object = {.kind = COMM_OBJECT_HEAP, .name = "[heap]"};
+
+	(void)ctx;
+	(void)id;
+	return &object;
+}
+
+/* More ends than have room in a row: the largest are kept, and no byte is lost. */
+static void test_many_unwritten_ends(void **state)
+{
+	enum { ENDS = 30000 };
+	struct comm_unwritten_end *end = calloc(ENDS, sizeof(*end));
+	struct comm_slice_info info = {
+		.start_ns = START,
+		.end_ns = START + SECOND,
+		.unwritten = {.bytes = 7.0 * ENDS, .end = end, .n_ends = ENDS},
+	};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_naming naming = made_naming(names);
+
+	(void)state;
+	naming.n_objects = 1 + ENDS / 6;
+	naming.object_at = same_object;
+	for (uint32_t i = 0; i < ENDS; i++)
+		end[i] = (struct comm_unwritten_end){1 + i / 5000, 2, 1 + i % 5000, 7, 0};
+	assert_int_equal(begin(store), 1);
+	assert_int_equal(comm_store_write_slice(store, &info, NULL, 0, &naming), 0);
+	assert_true(query("SELECT length(ends) > 5000 FROM unwritten") == 1);
+	assert_true(query("SELECT unwritten_bytes FROM slice") == 7.0 * ENDS);
+	comm_store_close(store);
+	free(end);
+}
+
 static void test_thread_of_a_later_round(void **state)
 {
 	enum { LATER = 1 + 2 * COMM_THREADS_MAX, NEVER = 1 + 3 * COMM_THREADS_MAX };
@@ -621,6 +657,7 @@ int main(void)
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
+		TEST(test_many_unwritten_ends),
 		TEST(test_thread_of_a_later_round),
 		TEST(test_types),
 		TEST(test_regions),
