@@ -16,6 +16,7 @@ enum {
 	EXACT_BYTES = 1024,	     /* sizes up to here are classes of their own */
 	LARGE_BYTES = 128 << 10,     /* from here on, too; such a block mostly is a mapping */
 	IN_K_BYTES = 4096,	     /* from here on, sizes are told in K */
+	PAGE = 4096,
 };
 
 /* Of the bytes from start to end in a process. */
@@ -75,15 +76,23 @@ void comm_block_name(const struct comm_block *block, char name[COMM_BLOCK_NAME_B
 			 block->least_bytes, bytes);
 		return;
 	}
-	if (bytes < LARGE_BYTES) {
+	/* Some allocators have classes of their own for large blocks: there are no others in between. */
+	if (bytes < LARGE_BYTES || (block->least_bytes && bytes - block->least_bytes > PAGE)) {
 		class_of(bytes, &above, &most);
-		if (above < IN_K_BYTES)
+		if (above < IN_K_BYTES) {
 			snprintf(name, COMM_BLOCK_NAME_BYTES,
 				 "heap blocks of %" PRIu64 " to %" PRIu64 " B", above + 1, most);
-		else
-			snprintf(name, COMM_BLOCK_NAME_BYTES,
-				 "heap blocks of %" PRIu64 "K to %" PRIu64 "K", above >> 10,
-				 most >> 10);
+			return;
+		}
+		above >>= 10;
+		most >>= 10;
+		for (; above >= 4 * 1024 && u < sizeof(unit) - 2; u++) {
+			above >>= 10;
+			most >>= 10;
+		}
+		snprintf(name, COMM_BLOCK_NAME_BYTES,
+			 "heap blocks of %" PRIu64 "%c to %" PRIu64 "%c", above, unit[u], most,
+			 unit[u]);
 		return;
 	}
 	/* Of what may have been asked for, the least whole number of K: mostly that is what was. */

@@ -3,7 +3,7 @@
  * Heap blocks: which object stands for the block that was read, in place of the heap that it
  * lies in.  All blocks of a process that may have been asked for by one size are one such object, and
  * larger ones are in classes, four to a doubling; blocks of LARGE_BYTES and more are told apart by their
- * size.  Estimators know nothing of it: for them it is all the heap.
+ * size, if their allocator knows it to a page.  Estimators know nothing of it: for them it is all the heap.
  *
  * A heap whose allocator is not known is an object that says so.  One thread uses it.
  */

@@ -11,12 +11,7 @@
 #ifndef COMM_ALLOCATOR_H
 #define COMM_ALLOCATOR_H
 
-#include "inspect.h"
-
-/* Memory that an allocator cuts blocks from, as large as it is now. */
-struct comm_area {
-	uint64_t start, end;
-};
+#include "heap_blocks.h"
 
 struct comm_block_list {
 	struct comm_block block[COMM_PIECE_BLOCKS]; /* in order of addresses */
@@ -24,18 +19,21 @@ struct comm_block_list {
 };
 
 struct comm_allocator_ops {
-	/* Which area of a mapping addr would be in; false: none of this allocator's. */
-	bool (*range)(const struct comm_mapping *m, uint64_t addr, struct comm_area *ret);
+	/*
+	 * What is opened of this allocator's for an address, told apart by its start: memory that blocks
+	 * are cut from, as large as it is now, or its tables.  false: there is none.
+	 */
+	bool (*range)(const struct comm_heap_place *place, struct comm_area *ret);
 	/* -ENOENT: what is there is not this allocator's.  *ret is given back by close(). */
-	int (*open)(const struct comm_marks_memory *memory, const struct comm_area *area,
-		    void **ret);
+	int (*open)(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
+		    const struct comm_area *area, void **ret);
 	void (*close)(void *state);
 	size_t (*state_bytes)(const void *state); /* of memory that it takes now */
 	/*
 	 * Goes on until it is known which block is at the start of a piece.  0: it is: *ret
 	 * is the address of a block that began before it, 0: there is none.  -EAGAIN: that was one step,
-	 * at most a few reads; -ENOENT: there are no blocks in this piece; -EPROTO: the memory
-	 * contradicts itself, or changed on the way.
+	 * at most a few reads; -ENOENT: there are no blocks in this piece; -ENODATA: it is another
+	 * allocator's, if anyone's; -EPROTO: the memory contradicts itself, or changed on the way.
 	 */
 	int (*enter)(void *state, const struct comm_marks_memory *memory,
 		     const struct comm_area *area, uint64_t piece, uint64_t *ret);

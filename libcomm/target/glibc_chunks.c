@@ -354,33 +354,35 @@ static bool is_plain(const struct comm_mapping *m)
 	return m->kind == COMM_MAP_ANON && m->readable && m->writable && !m->shared && !m->path[0];
 }
 
-static bool heap_range(const struct comm_mapping *m, uint64_t addr, struct comm_area *ret)
+static bool heap_range(const struct comm_heap_place *place, struct comm_area *ret)
 {
-	(void)addr;
-	*ret = (struct comm_area){m->start, m->end};
-	return m->kind == COMM_MAP_HEAP;
+	*ret = (struct comm_area){place->m->start, place->m->end};
+	return place->m->kind == COMM_MAP_HEAP;
 }
 
-static int heap_open(const struct comm_marks_memory *memory, const struct comm_area *area,
-		     void **ret)
+static int heap_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
+		     const struct comm_area *area, void **ret)
 {
+	(void)place;
 	return make(memory, area, area->start, 0, ret);
 }
 
-static bool arena_range(const struct comm_mapping *m, uint64_t addr, struct comm_area *ret)
+static bool arena_range(const struct comm_heap_place *place, struct comm_area *ret)
 {
-	uint64_t start = addr & ~(uint64_t)(HEAP_BYTES - 1), end = start + HEAP_BYTES;
+	uint64_t start = place->addr & ~(uint64_t)(HEAP_BYTES - 1), end = start + HEAP_BYTES;
+	const struct comm_mapping *m = place->m;
 
 	*ret = (struct comm_area){start, m->end < end ? m->end : end};
 	return is_plain(m) && start >= m->start;
 }
 
 /* A heap begins with where its arena is; in the arena's first heap that is right behind this. */
-static int arena_open(const struct comm_marks_memory *memory, const struct comm_area *area,
-		      void **ret)
+static int arena_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
+		      const struct comm_area *area, void **ret)
 {
 	uint64_t info[2], info_bytes, first;
 
+	(void)place;
 	if (memory->read(memory->ctx, area->start, info, sizeof(info)) != sizeof(info))
 		return -ENOENT;
 	info_bytes = info[0] - area->start;
@@ -399,16 +401,16 @@ static int arena_open(const struct comm_marks_memory *memory, const struct comm_
 	return make(memory, area, first, NOT_MAIN, ret);
 }
 
-static bool mapped_range(const struct comm_mapping *m, uint64_t addr, struct comm_area *ret)
+static bool mapped_range(const struct comm_heap_place *place, struct comm_area *ret)
 {
-	(void)addr;
-	*ret = (struct comm_area){m->start, m->end};
-	return is_plain(m);
+	*ret = (struct comm_area){place->m->start, place->m->end};
+	return is_plain(place->m);
 }
 
-static int mapped_open(const struct comm_marks_memory *memory, const struct comm_area *area,
-		       void **ret)
+static int mapped_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
+		       const struct comm_area *area, void **ret)
 {
+	(void)place;
 	return make(memory, area, area->start, IS_MAPPED, ret);
 }
 

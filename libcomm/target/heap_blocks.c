@@ -39,10 +39,12 @@ struct area {
 	size_t state_bytes; /* when it was asked last */
 };
 
+enum { LESS_ALL = 63 };
+
 /* A block of a piece: from where in it, and for how many bytes the program has it. */
 struct packed {
-	uint64_t bytes : 36, at : 14;
-	uint64_t less : 13; /* how many bytes less it may have asked for */
+	uint64_t bytes : 43, at : 14;
+	uint64_t less : 6; /* 2^less - 1 bytes less it may have asked for, or LESS_ALL of them */
 	uint64_t sure : 1;
 };
 
@@ -51,6 +53,7 @@ _Static_assert(COMM_PIECE_BYTES <= 1 << 14 && sizeof(struct packed) == 8, "a pac
 struct read_piece {
 	uint64_t start, serial; /* of its area; 0: a free place */
 	uint64_t read_ns, far_read_ns, used;
+	uint64_t others_ns; /* until then it is known not to be this allocator's */
 	uint32_t fresh_ns;
 	uint32_t n;
 	bool is_agreed; /* there were two readings */
@@ -169,7 +172,8 @@ static struct area *area_place(struct comm_heap_blocks *blocks, uint32_t tgid, u
 
 /* NULL: *ret_err says whether it is another's (-ENOENT), or not known yet. */
 static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint8_t allocator,
-			    const struct comm_area *range, uint64_t now_ns, int *ret_err)
+			    const struct comm_heap_place *place, const struct comm_area *range,
+			    uint64_t now_ns, int *ret_err)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
 	struct area *a = area_place(blocks, tgid, allocator, range->start);
@@ -191,7 +195,7 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 		.serial = ++blocks->serial,
 	};
 	may_read(blocks);
-	err = comm_allocators[allocator]->open(&memory, range, &a->state);
+	err = comm_allocators[allocator]->open(&memory, place, range, &a->state);
 	if (!err) {
 		a->again_ns = 0;
 		return a;
@@ -203,28 +207,55 @@ static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint
 	return NULL;
 }
 
-static struct read_piece *piece_at(struct comm_heap_blocks *blocks, const struct area *a,
-				   uint64_t start)
+static struct read_piece *piece_way(struct comm_heap_blocks *blocks, const struct area *a,
+				    uint64_t start)
 {
 	uint64_t key = comm_hash_mix(start / COMM_PIECE_BYTES, a->serial);
-	struct read_piece *way = &blocks->piece[key & (PIECES - WAYS)], *found = way;
 
-	for (size_t i = 0; i < WAYS; i++) {
+	return &blocks->piece[key & (PIECES - WAYS)];
+}
+
+static struct read_piece *known_piece(struct comm_heap_blocks *blocks, const struct area *a,
+				      uint64_t start)
+{
+	struct read_piece *way = piece_way(blocks, a, start);
+
+	for (size_t i = 0; i < WAYS; i++)
 		if (way[i].serial == a->serial && way[i].start == start) {
 			way[i].used = ++blocks->used;
 			return &way[i];
 		}
+	return NULL;
+}
+
+static struct read_piece *piece_at(struct comm_heap_blocks *blocks, const struct area *a,
+				   uint64_t start)
+{
+	struct read_piece *way = piece_way(blocks, a, start), *found = way;
+	struct read_piece *known = known_piece(blocks, a, start);
+
+	if (known)
+		return known;
+	for (size_t i = 0; i < WAYS; i++)
 		if (way[i].used < found->used)
 			found = &way[i];
-	}
 	found->serial = a->serial;
 	found->start = start;
 	found->used = ++blocks->used;
 	found->fresh_ns = 0;
 	found->is_agreed = false;
-	found->read_ns = found->far_read_ns = 0;
+	found->read_ns = found->far_read_ns = found->others_ns = 0;
 	found->n = 0;
 	return found;
+}
+
+static unsigned int less_of(const struct comm_block *block)
+{
+	uint64_t less = block->size_bytes - block->least_bytes;
+
+	if (!block->least_bytes)
+		return LESS_ALL;
+	return less ? 64 - (unsigned int)__builtin_clzll(less) : 0;
 }
 
 /* Takes a reading; what was there in the one before is sure. */
@@ -239,8 +270,8 @@ static int take(struct read_piece *p, const struct comm_block_list *list, uint64
 		const struct comm_block *from = &list->block[i];
 
 		block[i].at = (from->start - p->start) & (COMM_PIECE_BYTES - 1);
-		block[i].bytes = from->size_bytes & ((UINT64_C(1) << 36) - 1);
-		block[i].less = (from->size_bytes - from->least_bytes) & ((1 << 13) - 1);
+		block[i].bytes = from->size_bytes & ((UINT64_C(1) << 43) - 1);
+		block[i].less = less_of(from) & LESS_ALL;
 		while (old < p->n && p->block[old].at < block[i].at)
 			old++;
 		block[i].sure = p->fresh_ns && old < p->n && p->block[old].at == block[i].at &&
@@ -325,6 +356,8 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 	for (int i = 0; i < STEPS && err == -EAGAIN && (may_read(blocks) || !i); i++)
 		err = ops->enter(a->state, &memory, range, piece, ret);
 	weigh(blocks, a);
+	if (err == -ENODATA)
+		return err;
 	if (err && err != -EAGAIN)
 		a->again_ns = now_ns + AGAIN_NS;
 	return err ? -EAGAIN : 0;
@@ -333,10 +366,12 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_piece *p,
 		const struct packed *from)
 {
+	uint64_t less = from->less == LESS_ALL ? from->bytes : (UINT64_C(1) << from->less) - 1;
+
 	blocks->answer[(*n)++] = (struct comm_block){
 		.start = p->start + from->at,
 		.size_bytes = from->bytes,
-		.least_bytes = from->bytes - from->less,
+		.least_bytes = less < from->bytes ? from->bytes - less : 0,
 	};
 }
 
@@ -345,16 +380,24 @@ static bool reaches(const struct comm_heap_blocks *blocks, size_t n, uint64_t ad
 	return n && addr < blocks->answer[n - 1].start + blocks->answer[n - 1].size_bytes;
 }
 
-/* The blocks that two readings agree on: one that began before the piece of addr, and its own. */
+/*
+ * The blocks that two readings agree on: one that began before the piece of addr, and its own.
+ * -ENODATA: it is another allocator's.
+ */
 static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
 		  uint64_t addr, struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	uint64_t start = comm_piece_of(addr), before = 0;
-	struct read_piece *p;
+	struct read_piece *p = known_piece(blocks, a, start);
 	size_t n = 0;
-	int err = enter(blocks, a, range, start, now_ns, &before);
+	int err;
 
+	if (p && now_ns < p->others_ns)
+		return -ENODATA;
+	err = enter(blocks, a, range, start, now_ns, &before);
+	if (err == -ENODATA)
+		piece_at(blocks, a, start)->others_ns = now_ns + REFUSED_NS;
 	if (err)
 		return err;
 	if (before && !look_at(blocks, a, range, comm_piece_of(before), &p) && p->n &&
@@ -375,7 +418,7 @@ static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct 
 }
 
 int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
-			const struct comm_mapping *m, uint64_t addr, struct comm_blocks_found *ret)
+			const struct comm_heap_place *place, struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
 	struct comm_area range;
@@ -385,12 +428,12 @@ int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
 	*ret = (struct comm_blocks_found){0};
 	blocks->tgid = tgid;
 	for (unsigned int i = 0; i < COMM_ALLOCATORS; i++) {
-		if (!comm_allocators[i]->range(m, addr, &range))
+		if (!comm_allocators[i]->range(place, &range))
 			continue;
-		a = area_at(blocks, tgid, i, &range, now_ns, &err);
+		a = area_at(blocks, tgid, i, place, &range, now_ns, &err);
 		if (a)
-			return answer(blocks, a, &range, addr, ret);
-		if (err == -EAGAIN)
+			err = answer(blocks, a, &range, place->addr, ret);
+		if (err != (a ? -ENODATA : -ENOENT))
 			return err;
 	}
 	return -ENOENT;

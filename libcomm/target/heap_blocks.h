@@ -9,7 +9,7 @@
 #ifndef COMM_HEAP_BLOCKS_H
 #define COMM_HEAP_BLOCKS_H
 
-#include "inspect.h"
+#include "maps.h"
 
 struct comm_heap_blocks;
 
@@ -24,11 +24,18 @@ int comm_heap_blocks_create(const struct comm_heap_reading *reading, struct comm
 void comm_heap_blocks_destroy(struct comm_heap_blocks *blocks);
 /* Lets so much more CPU time go into reading; UINT64_MAX: as much as a fixed part of the time. */
 void comm_heap_blocks_allow(struct comm_heap_blocks *blocks, uint64_t cpu_ns);
-/*
- * As inspect.h's blocks(); m: the mapping that addr is in, with what the kernel shows as another one beside
- * it, though it is one heap.
- */
+
+/* What is asked about, and where in its process. */
+struct comm_heap_place {
+	uint64_t addr;
+	/* That addr is in, with what the kernel shows as another one beside it, though it is one heap. */
+	const struct comm_mapping *m;
+	const struct comm_area *zeroed; /* comm_maps_zeroed() of the process */
+	size_t n_zeroed;
+};
+
+/* As inspect.h's blocks(). */
 int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
-			const struct comm_mapping *m, uint64_t addr, struct comm_blocks_found *ret);
+			const struct comm_heap_place *place, struct comm_blocks_found *ret);
 
 #endif

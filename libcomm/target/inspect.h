@@ -86,7 +86,7 @@ struct comm_blocks_found {
 };
 
 /* Blocks are told of memory in pieces. */
-enum { COMM_PIECE_BYTES = 16 << 10, COMM_PIECE_BLOCKS = COMM_PIECE_BYTES / 16 };
+enum { COMM_PIECE_BYTES = 16 << 10, COMM_PIECE_BLOCKS = COMM_PIECE_BYTES / 8 };
 
 static inline uint64_t comm_piece_of(uint64_t addr)
 {

@@ -47,6 +47,8 @@ struct live_process {
 	int mem_fd; /* /proc/PID/mem, -1: not open */
 	struct comm_mapping *map;
 	size_t n;
+	struct comm_area zeroed[COMM_ZEROED_MAX];
+	size_t n_zeroed;
 	struct comm_jitmap *jit;
 	uint32_t jit_asked;    /* which request for it is under way; 0: none */
 	uint64_t jit_again_ns; /* its perf map is not asked for before */
@@ -303,6 +305,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 		forget_maps(live, *oldest(live, has_maps));
 	p->map = map;
 	p->n = n;
+	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
 	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
 	*ret = map;
@@ -698,6 +701,7 @@ static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bloc
 {
 	struct live_inspect *live = ctx;
 	struct live_process *p = process_get(live, tgid);
+	struct comm_heap_place place;
 	const struct comm_mapping *found;
 	struct comm_mapping m;
 	size_t n;
@@ -708,7 +712,8 @@ static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bloc
 	if (!found)
 		return -EAGAIN;
 	m = found->kind == COMM_MAP_HEAP ? whole_heap(p, found) : *found;
-	return comm_heap_blocks_at(live->blocks, tgid, &m, addr, ret);
+	place = (struct comm_heap_place){addr, &m, p->zeroed, p->n_zeroed};
+	return comm_heap_blocks_at(live->blocks, tgid, &place, ret);
 }
 
 static void live_destroy(void *ctx)

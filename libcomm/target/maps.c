@@ -10,6 +10,8 @@
 enum {
 	FILES_MAX = 1 << 20, /* files told apart in one run; later ones have id 0 */
 	SLOTS_MIN = 256,
+	PAGE = 4096,
+	ZEROED_LEAST_BYTES = 2 << 20,
 };
 
 struct mapped_file {
@@ -238,4 +240,20 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 	*ret = fitting ? fitting : all;
 	*ret_n = n;
 	return 0;
+}
+
+size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
+			struct comm_area ret[COMM_ZEROED_MAX])
+{
+	size_t found = 0;
+
+	for (size_t i = 1; i < n && found < COMM_ZEROED_MAX; i++) {
+		const struct comm_mapping *file = &map[i - 1], *m = &map[i];
+
+		if (m->kind == COMM_MAP_ANON && m->writable && !m->shared && !m->path[0] &&
+		    m->end - m->start >= ZEROED_LEAST_BYTES - PAGE && file->kind == COMM_MAP_FILE &&
+		    file->writable && !file->shared && file->end == m->start)
+			ret[found++] = (struct comm_area){m->start - PAGE, m->end};
+	}
+	return found;
 }

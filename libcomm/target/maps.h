@@ -11,6 +11,11 @@
 
 enum {
 	COMM_MAPS_MAX = 65536, /* mappings of one process; further ones are ignored */
+	COMM_ZEROED_MAX = 4,
+};
+
+struct comm_area {
+	uint64_t start, end; /* end is past the last byte */
 };
 
 struct comm_maps;
@@ -25,5 +30,11 @@ void comm_maps_destroy(struct comm_maps *maps);
  */
 int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n);
+/*
+ * Where files have large variables that begin as zero (.bss, anonymous memory behind a file's last mapping, in
+ * whose last page it begins): the first COMM_ZEROED_MAX of 2 MiB and more.  Returns how many.
+ */
+size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
+			struct comm_area ret[COMM_ZEROED_MAX]);
 
 #endif

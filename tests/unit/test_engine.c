@@ -223,6 +223,9 @@ static void names_of_blocks(void **state)
 		{{0, 131064, 131049}, "heap blocks of 112K to 128K"},
 		{{0, 135152, 131057}, "heap block of 128K"},
 		{{0, UINT64_C(5) << 30, UINT64_C(5) << 30}, "heap block of 5G"},
+		{{0, 160 << 10, (128 << 10) + 1}, "heap blocks of 128K to 160K"},
+		{{0, 4 << 20, (3584 << 10) + 1}, "heap blocks of 3584K to 4096K"},
+		{{0, 5 << 20, (4 << 20) + 1}, "heap blocks of 4M to 5M"},
 		{{0, UINT64_MAX, 0}, "heap block of 0K"},
 		{{0, 0, 0}, "heap blocks of up to 0 B"},
 	};

@@ -3,124 +3,14 @@
  * Blocks of glibc's malloc (glibc_chunks.c, heap_blocks.c): those of this very process, whose sizes are known,
  * and of memory that lies.
  */
-#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "hash.h"
-#include "heap_blocks.h"
-#include "maps.h"
+#include "own_heap.h"
 
-enum { SECOND_NS = 1000 * 1000 * 1000, LIVE = 40000 };
-
-static uint64_t clock_ns = SECOND_NS, spent_ns, cost_ns;
-static unsigned int n_reads;
-
-static ssize_t read_self(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct iovec local = {buf, len_bytes}, remote = {(void *)(uintptr_t)addr, len_bytes};
-	ssize_t n = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
-
-	(void)ctx;
-	n_reads++;
-	spent_ns += cost_ns;
-	return n < 0 ? -errno : n;
-}
-
-static uint64_t now(void *ctx)
-{
-	(void)ctx;
-	return clock_ns;
-}
-
-static uint64_t spent(void *ctx)
-{
-	(void)ctx;
-	return spent_ns;
-}
-
-static struct comm_heap_blocks *blocks;
-static struct comm_names *names;
-static struct comm_maps *maps;
-
-static int setup(void **state)
-{
-	const struct comm_heap_reading reading = {read_self, now, spent, NULL};
-
-	(void)state;
-	cost_ns = 0;
-	assert_int_equal(comm_names_create(1 << 20, &names), 0);
-	assert_int_equal(comm_maps_create(names, &maps), 0);
-	assert_int_equal(comm_heap_blocks_create(&reading, &blocks), 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_heap_blocks_destroy(blocks);
-	comm_maps_destroy(maps);
-	comm_names_destroy(names);
-	return 0;
-}
-
-/* The mapping that addr is in, from the kernel; it shows what grew lately beside the rest. */
-static struct comm_mapping mapping_of(uint64_t addr)
-{
-	static char text[1 << 20];
-	struct comm_mapping *map, found = {0};
-	FILE *file = fopen("/proc/self/maps", "re");
-	size_t n_text, n;
-
-	assert_non_null(file);
-	n_text = fread(text, 1, sizeof(text), file);
-	fclose(file);
-	assert_int_equal(comm_maps_parse(maps, text, n_text, &map, &n), 0);
-	for (size_t i = 0; i < n; i++)
-		if (addr >= map[i].start && addr < map[i].end)
-			found = map[i];
-	for (size_t i = 0; i < n; i++)
-		if (map[i].kind == COMM_MAP_HEAP && found.kind == COMM_MAP_HEAP &&
-		    map[i].start == found.end)
-			found.end = map[i].end;
-	free(map);
-	return found;
-}
-
-static int block_at(const struct comm_mapping *m, uint64_t addr, struct comm_block *ret)
-{
-	struct comm_blocks_found all;
-	int err = comm_heap_blocks_at(blocks, (uint32_t)getpid(), m, addr, &all);
-
-	for (size_t i = 0; !err && i < all.n; i++) {
-		*ret = all.block[i];
-		if (addr >= ret->start && addr - ret->start < ret->size_bytes)
-			return 0;
-	}
-	return err ? err : -ENODATA;
-}
-
-/* Asks until two readings agree; the program is at rest meanwhile. */
-static int block_of(const void *at, struct comm_block *ret)
-{
-	const struct comm_mapping m = mapping_of((uintptr_t)at);
-	int err = -EAGAIN;
-
-	for (int i = 0; i < 1000 && err == -EAGAIN; i++, clock_ns += SECOND_NS / 5)
-		err = block_at(&m, (uintptr_t)at, ret);
-	return err;
-}
+enum { LIVE = 40000 };
 
 static void expect_block(void *p, size_t bytes)
 {
@@ -208,7 +98,7 @@ static void freed_memory_is_no_block(void **state)
 static void two_readings_agree(void **state)
 {
 	char *p = malloc(3000), *end = malloc(3000);
-	struct comm_mapping m = mapping_of((uintptr_t)p);
+	struct own_place m = place_of((uintptr_t)p);
 	struct comm_block b;
 
 	(void)state;
@@ -240,14 +130,14 @@ static void take_block(size_t at, size_t most, uint64_t *seed)
 }
 
 /* Asks for an address in one of n blocks; counts what is told right, wrong, and not at all. */
-static void score(const struct comm_mapping *m, size_t n, uint64_t *seed, unsigned int ret[3])
+static void score(const struct own_place *m, size_t n, uint64_t *seed, unsigned int ret[3])
 {
 	size_t at = comm_hash_next(seed) % n;
 	uint64_t addr = (uintptr_t)live[at].p + comm_hash_next(seed) % live[at].written;
 	struct comm_block b;
 	int err;
 
-	if (addr < m->start || addr >= m->end)
+	if (addr < m->m.start || addr >= m->m.end)
 		return;
 	clock_ns += SECOND_NS / 5000;
 	err = block_at(m, addr, &b);
@@ -259,7 +149,7 @@ static void large_blocks_where_small_ones_were(void **state)
 {
 	static const size_t most[] = {100, 2000, 60000};
 	unsigned int all[3] = {0};
-	struct comm_mapping m;
+	struct own_place m;
 	uint64_t seed = 7;
 	size_t n = 0;
 
@@ -270,7 +160,7 @@ static void large_blocks_where_small_ones_were(void **state)
 			free(live[--n].p);
 		for (size_t bytes = 0; bytes < 8u << 20 && n < LIVE; bytes += live[n++].bytes)
 			take_block(n, most[round % 3], &seed);
-		m = mapping_of((uintptr_t)live[0].p);
+		m = place_of((uintptr_t)live[0].p);
 		clock_ns += 10ull * SECOND_NS;
 		for (int i = 0; i < 10000; i++)
 			score(&m, n, &seed, all);
@@ -286,7 +176,7 @@ static void large_blocks_where_small_ones_were(void **state)
 static void a_heap_that_changes(void **state)
 {
 	unsigned int all[3] = {0};
-	struct comm_mapping m;
+	struct own_place m;
 	uint64_t seed = 7;
 	enum { N = 8000 };
 
@@ -299,7 +189,7 @@ static void a_heap_that_changes(void **state)
 		free(live[at].p);
 		take_block(at, 500, &seed);
 		if (i % 1000 == 0)
-			m = mapping_of((uintptr_t)live[0].p);
+			m = place_of((uintptr_t)live[0].p);
 		score(&m, N, &seed, all);
 	}
 	print_message("%u right, %u wrong, %u not told\n", all[0], all[1], all[2]);
@@ -335,6 +225,7 @@ static void huge_heaps_are_bounded(void **state)
 		.kind = COMM_MAP_HEAP,
 		.path = "[heap]",
 	};
+	const struct comm_heap_place place = {.addr = HUGE_BEGIN + HUGE_BYTES / 2, .m = &m};
 	struct comm_heap_blocks *huge;
 	struct comm_blocks_found found;
 	struct mallinfo2 before, after;
@@ -344,8 +235,7 @@ static void huge_heaps_are_bounded(void **state)
 	assert_int_equal(comm_heap_blocks_create(&reading, &huge), 0);
 	before = mallinfo2();
 	for (uint32_t i = 0; i < 4 * 100; i++, clock_ns += SECOND_NS)
-		n_told += !comm_heap_blocks_at(huge, 1 + i / 4, &m, HUGE_BEGIN + HUGE_BYTES / 2,
-					       &found);
+		n_told += !comm_heap_blocks_at(huge, 1 + i / 4, &place, &found);
 	after = mallinfo2();
 	print_message("%u told\n", n_told);
 	assert_true(after.hblkhd + after.uordblks < before.hblkhd + before.uordblks + (32 << 20));
