@@ -12,7 +12,7 @@ check="$demo g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppche
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk tmux zsh fish graphviz python3-networkx
-       libomp-dev libtbb-dev systemtap-sdt-dev gfortran python3-dev"
+       libjemalloc2 libomp-dev libtbb-dev systemtap-sdt-dev gfortran python3-dev"
 bench="$demo chromium pigz time valgrind xz-utils sqlite3"
 
 case "${1:-build}" in

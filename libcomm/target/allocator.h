@@ -46,10 +46,12 @@ struct comm_allocator_ops {
 		    struct comm_block_list *ret);
 };
 
-extern const struct comm_allocator_ops comm_glibc_heap, comm_glibc_arena, comm_glibc_mapped;
+extern const struct comm_allocator_ops comm_glibc_heap, comm_glibc_arena, comm_glibc_mapped,
+	comm_jemalloc;
 
 static const struct comm_allocator_ops *const comm_allocators[] = {
 	&comm_glibc_heap,
+	&comm_jemalloc,
 	&comm_glibc_arena,
 	&comm_glibc_mapped,
 };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Blocks of the heap stand in the report by their size: those of a main heap, of a thread's arena and of a
-# mapping, and in a replay; a heap of another allocator says so.
+# mapping, of jemalloc, and in a replay; a heap of another allocator says so.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
@@ -12,29 +12,42 @@ report() { # STORE
 # tests/e2e/blocks.c reads as much of each of these; how much of it a loaded machine samples varies.
 sizes='["heap blocks of 89 to 104 B", "heap blocks of 985 to 1000 B", "heap blocks of 4K to 5K",
   "heap blocks of 297 to 312 B", "heap block of 192K"]'
-are_told() { # STORE
-  report "$1" && jq -e --argjson sizes "$sizes" '[.nodes[] | select(.kind == "object")] as $all |
+jemalloc_sizes='["heap blocks of 97 to 112 B", "heap blocks of 897 to 1024 B", "heap blocks of 4K to 5K",
+  "heap blocks of 257 to 320 B", "heap blocks of 192K to 224K"]'
+are_told() { # STORE SIZES
+  report "$1" && jq -e --argjson sizes "$2" '[.nodes[] | select(.kind == "object")] as $all |
       [$sizes[] as $name | [$all[] | select(.name == $name and .object_kind == "block") | .read_bytes] | add // 0] as $told |
       ([$all[].read_bytes] | add) as $read |
       (($told | min) > 0.04 * $read and ($told | add) > 0.7 * $read) or error("\($told) of \($read)")' \
     "$dir/r" >"$dir/out" 2>&1
 }
 
+# Until they are told, or for a minute.
+watch() { # WHAT STORE SIZES PID OPTION...
+  local what=$1 store=$2 sizes=$3 pid=$4 commd_pid
+  shift 4
+  "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$store" --pid "$pid" "$@" >"$dir/log" 2>&1 &
+  commd_pid=$!
+  for _ in $(seq 60); do
+    sleep 1
+    kill -0 $commd_pid 2>/dev/null && ! are_told "$store" "$sizes" || break
+  done
+  kill -INT $commd_pid
+  wait $commd_pid
+  if are_told "$store" "$sizes"; then ok "$what"; else not_ok "$what" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+}
+
 gcc -O2 -pthread -o "$dir/blocks" tests/e2e/blocks.c >"$dir/log" 2>&1 || {
   echo "not ok 1 - tests/e2e/blocks.c compiles"
   exit 1
 }
+LD_PRELOAD=libjemalloc.so.2 "$dir/blocks" 240000 >"$dir/log" 2>&1 &
+pids+=($!)
+watch "blocks of known sizes, by jemalloc" "$dir/j.db" "$jemalloc_sizes" $!
+kill "${pids[-1]}"
 "$dir/blocks" 240000 >"$dir/log" 2>&1 &
 pids+=($!)
-"$commd" -q --source bpf --rate 1000 --slice 500ms --record "$dir/s.rec" --store "$dir/s.db" --pid $! >"$dir/log" 2>&1 &
-commd_pid=$!
-for _ in $(seq 60); do
-  sleep 1
-  kill -0 $commd_pid 2>/dev/null && ! are_told "$dir/s.db" || break
-done
-kill -INT $commd_pid
-wait $commd_pid
-if are_told "$dir/s.db"; then ok "blocks of known sizes"; else not_ok "blocks of known sizes" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+watch "blocks of known sizes" "$dir/s.db" "$sizes" $! --record "$dir/s.rec"
 mv "$dir/r" "$dir/live"
 "$commd" -q --source "replay:$dir/s.rec" --slice 500ms --store "$dir/again.db" >"$dir/log" 2>&1
 report "$dir/again.db"

@@ -34,6 +34,7 @@ demangle target/demangle.c
 dwline target/dwline.c
 elf target/elfread.c target/elfsym.c target/ehframe.c
 exact exact/results.c
+heap_blocks target/heap_blocks.c target/glibc_chunks.c target/jemalloc_extents.c
 insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
 jitmap target/jitread.c target/jitmap.c
 maps target/maps.c
