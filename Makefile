@@ -168,8 +168,8 @@ $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ $(LIBS_libcomm) -lpthread
 
-# The exact source, the kernel module and the collectors have rules of their own.
--include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk
+# The exact source, the kernel module and the libraries that programs load have rules of their own.
+-include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk alloc/alloc.mk
 
 FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 9 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks report views html
+#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks alloc report views html
 # And not with all of it: callers, what a sample costs with --callers, some 5 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
@@ -194,6 +194,23 @@ marks() {
   "$O/bench/bench_collect" "$O/collect/libcomm-collect.so" 3
 }
 
+# What a program pays that tells where its memory was allocated.
+alloc() {
+  "$O/bench/bench_alloc" "$O/alloc/libcomm-alloc.so" 10
+  preloaded "sqlite3, told" sqlite3 :memory: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+    WHERE i < 300000) SELECT count(DISTINCT hex(i) || i) FROM n"
+  preloaded "python3, told" python3 -c 'print(len({str(i) * 100: [i] for i in range(200000)}))'
+}
+
+preloaded() { # NAME COMMAND...: in CPU time, as the system tells it
+  local name=$1 TIMEFORMAT='%U %S'
+  shift
+  for _ in $(seq "$pairs"); do
+    { time LD_PRELOAD=$(realpath "$O/alloc/libcomm-alloc.so") "$@" >/dev/null; } 2>&1
+    { time "$@" >/dev/null; } 2>&1
+  done | awk '{ printf "%.3f\n", $1 + $2 }' | paste - - | slowdown "$name"
+}
+
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
 # The page of the same hour of 64 threads: how long it takes, its size, and how fast it opens.
@@ -243,9 +260,9 @@ refreshes() {
 }
 
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay marks report views html}; do
+for what in ${1:-spin gaps redis idle attach replay marks alloc report views html}; do
   case $what in
-  spin | gaps | redis | idle | replay | marks | report | views | html | callers) $what ;;
+  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | callers) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac
