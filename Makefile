@@ -37,7 +37,7 @@ INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
 INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
 INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph
-INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact
+INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -liberty -lm
 

@@ -25,3 +25,5 @@ $(ALLOC): $(ALLOC_O)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -o $@
 
 .PHONY: install-alloc
+
+$(O)/tests/unit/test_sampled_blocks: | $(ALLOC)

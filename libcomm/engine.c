@@ -288,8 +288,8 @@ static uint32_t block_at(struct comm_engine *engine, struct comm_space *space, u
 			 uint64_t now_ns, const struct comm_access *read)
 {
 	bool unread;
-	uint32_t block = comm_block_objects_at(engine->identity.blocks, comm_space_tgid(space),
-					       addr, read->datum, read->object, now_ns, &unread);
+	uint32_t block = comm_block_objects_at(engine->identity.blocks, space, addr, read->datum,
+					       read->object, now_ns, &unread);
 
 	if (unread)
 		lose(engine, COMM_LOSS_BLOCKS, 1);

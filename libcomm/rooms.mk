@@ -19,7 +19,8 @@ USES_report/grouping := model store report
 # engine.c is in no room: it joins all rooms below report.
 USES_engine := . $(filter-out report%,$(ROOMS))
 
-# Further include paths: the format of exact results is in exact/, beside its writers.
+# Further include paths: formats of exact results and of sampled allocations are beside their writers.
+MORE_target := -idirafter alloc
 MORE_exact := -idirafter exact
 MORE_store := -Iinclude
 MORE_engine := -idirafter exact

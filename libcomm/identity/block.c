@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocation.h"
 #include "hash.h"
 
 enum {
@@ -30,16 +31,21 @@ struct known {
 struct comm_block_objects {
 	const struct comm_inspect *inspect;
 	struct comm_objects *objects;
+	struct comm_allocations *allocations;
 	struct known known[SLOTS];
 };
 
-int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_objects *objects,
-			      struct comm_block_objects **ret)
+int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_sites *sites,
+			      struct comm_objects *objects, struct comm_block_objects **ret)
 {
 	struct comm_block_objects *blocks = calloc(1, sizeof(*blocks));
 
 	if (!blocks)
 		return -ENOMEM;
+	if (comm_allocations_create(inspect, sites, objects, &blocks->allocations)) {
+		free(blocks);
+		return -ENOMEM;
+	}
 	blocks->inspect = inspect;
 	blocks->objects = objects;
 	*ret = blocks;
@@ -48,6 +54,8 @@ int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_ob
 
 void comm_block_objects_destroy(struct comm_block_objects *blocks)
 {
+	if (blocks)
+		comm_allocations_destroy(blocks->allocations);
 	free(blocks);
 }
 
@@ -151,21 +159,36 @@ static uint32_t unknown_heap(struct comm_block_objects *blocks, const struct com
 	return comm_objects_block(blocks->objects, &o);
 }
 
-static void ask(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr, uint64_t datum,
-		const struct comm_object *within, uint64_t now_ns, struct known *ret)
+static void ask(struct comm_block_objects *blocks, struct comm_space *space, uint64_t addr,
+		uint64_t datum, const struct comm_object *within, uint64_t now_ns,
+		struct known *ret)
 {
 	const struct comm_inspect *inspect = blocks->inspect;
+	uint32_t tgid = comm_space_tgid(space);
+	struct comm_allocated allocated;
 	struct comm_blocks_found all;
 	struct comm_block b;
-	int err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
+	int err;
 
 	*ret = (struct known){
 		.start = addr >> LINE_SHIFT << LINE_SHIFT,
 		.end = (addr | ((1 << LINE_SHIFT) - 1)) + 1,
 		.until_ns = now_ns + AGAIN_NS,
 		.tgid = tgid,
-		.unread = err == -EAGAIN,
 	};
+	/* What is not known of its place, or not yet, has a size all the same. */
+	if (!comm_allocations_at(blocks->allocations, space, addr, datum, now_ns, &allocated)) {
+		ret->start = allocated.start;
+		ret->end = allocated.end;
+		ret->object = allocated.object;
+		if (allocated.until_ns < ret->until_ns)
+			ret->until_ns = allocated.until_ns + 1;
+		return;
+	}
+	if (!inspect->ops->blocks)
+		return;
+	err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
+	ret->unread = err == -EAGAIN;
 	if (err) {
 		if (err == -ENOENT && within->kind == COMM_OBJECT_HEAP)
 			ret->object = unknown_heap(blocks, within);
@@ -177,19 +200,20 @@ static void ask(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr,
 	ret->end = b.start + b.size_bytes;
 }
 
-uint32_t comm_block_objects_at(struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr,
-			       uint64_t datum, uint32_t object, uint64_t now_ns, bool *ret_unread)
+uint32_t comm_block_objects_at(struct comm_block_objects *blocks, struct comm_space *space,
+			       uint64_t addr, uint64_t datum, uint32_t object, uint64_t now_ns,
+			       bool *ret_unread)
 {
+	uint32_t tgid = comm_space_tgid(space);
 	const struct comm_object *within = comm_objects_at(blocks->objects, object);
 	struct known *known = &blocks->known[comm_hash_mix(addr >> LINE_SHIFT, tgid) & (SLOTS - 1)];
 
 	*ret_unread = false;
-	if (!blocks->inspect->ops->blocks ||
-	    (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON))
+	if (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON)
 		return COMM_ID_OTHER;
 	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
 	    now_ns >= known->until_ns)
-		ask(blocks, tgid, addr, datum, within, now_ns, known);
+		ask(blocks, space, addr, datum, within, now_ns, known);
 	*ret_unread = known->unread;
 	return known->object;
 }

@@ -14,7 +14,8 @@ int comm_identity_init(struct comm_identity *identity, const struct comm_inspect
 	if (!err)
 		err = comm_objects_create(inspect, &identity->objects);
 	if (!err)
-		err = comm_block_objects_create(inspect, identity->objects, &identity->blocks);
+		err = comm_block_objects_create(inspect, identity->sites, identity->objects,
+						&identity->blocks);
 	if (!err)
 		err = comm_code_regions_create(inspect, &identity->regions);
 	if (!err)

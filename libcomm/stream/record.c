@@ -293,6 +293,29 @@ static int record_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bl
 	return err;
 }
 
+static int record_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+			     struct comm_allocation *ret)
+{
+	struct comm_record *record = ctx;
+	const struct comm_question question = {.kind = RECORD_ALLOCATION, .tgid = tgid, .a = addr};
+	const void *answer;
+	size_t bytes;
+	int err;
+
+	if (!record->inner.ops->allocation)
+		return -ENOSYS;
+	if (comm_answers_fresh(record->answers, &question, &answer, &bytes))
+		return comm_answer_read_allocation(answer, bytes, ret);
+	err = record->inner.ops->allocation(record->inner.ctx, tgid, addr, time_ns, ret);
+	/* Most processes tell nothing: without an answer a replay says the same. */
+	if (err == -ENOSYS && !comm_answers_get(record->answers, &question, &answer, &bytes))
+		return err;
+	begin_answer(record, &question);
+	comm_answer_write_allocation(&record->scratch, err, ret);
+	note(record, &question);
+	return err;
+}
+
 static const struct comm_inspect_ops record_ops = {
 	.maps = record_maps,
 	.text = record_text,
@@ -301,6 +324,7 @@ static const struct comm_inspect_ops record_ops = {
 	.thread_name = record_name,
 	.title = record_title,
 	.blocks = record_blocks,
+	.allocation = record_allocation,
 };
 
 void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,

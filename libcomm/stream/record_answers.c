@@ -257,6 +257,24 @@ void comm_answer_write_blocks(struct comm_bytes *to, int err,
 	}
 }
 
+void comm_answer_write_allocation(struct comm_bytes *to, int err,
+				  const struct comm_allocation *allocation)
+{
+	write_result(to, err);
+	if (err)
+		return;
+	comm_bytes_u64(to, allocation->start);
+	comm_bytes_u64(to, allocation->size_bytes);
+	comm_bytes_u64(to, allocation->since_ns);
+	comm_bytes_u64(to, allocation->until_ns);
+	comm_bytes_u64(to, allocation->code);
+	comm_bytes_u64(to, allocation->sp);
+	comm_bytes_u64(to, allocation->rbp);
+	comm_bytes_u64(to, allocation->n_words);
+	for (uint32_t i = 0; i < allocation->n_words; i++)
+		comm_bytes_u64(to, allocation->word[i]);
+}
+
 /* Reading */
 
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret)
@@ -493,12 +511,37 @@ int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answe
 	return 0;
 }
 
+int comm_answer_read_allocation(const void *answer, size_t bytes, struct comm_allocation *ret)
+{
+	int err;
+	struct comm_cursor c = open_status(answer, bytes, &err);
+	uint64_t n;
+
+	*ret = (struct comm_allocation){0};
+	if (err)
+		return err;
+	ret->start = comm_cursor_u64(&c);
+	ret->size_bytes = comm_cursor_u64(&c);
+	ret->since_ns = comm_cursor_u64(&c);
+	ret->until_ns = comm_cursor_u64(&c);
+	ret->code = comm_cursor_u64(&c);
+	ret->sp = comm_cursor_u64(&c);
+	ret->rbp = comm_cursor_u64(&c);
+	n = comm_cursor_u64(&c);
+	if (n > COMM_ALLOCATION_WORDS || ret->size_bytes > UINT64_MAX - ret->start)
+		return -EBADMSG;
+	for (; ret->n_words < n; ret->n_words++)
+		ret->word[ret->n_words] = comm_cursor_u64(&c);
+	return c.bad ? -EBADMSG : 0;
+}
+
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes)
 {
 	const struct comm_mapping *maps;
 	struct comm_static data;
 	struct comm_blocks_found blocks;
+	struct comm_allocation allocation;
 	struct comm_code code;
 	char name[16], title[COMM_TITLE_BYTES];
 	int64_t result;
@@ -527,6 +570,8 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 		return comm_answer_read_title(answer, bytes, title);
 	case RECORD_BLOCKS:
 		return comm_answer_read_blocks(reader, answer, bytes, &blocks);
+	case RECORD_ALLOCATION:
+		return comm_answer_read_allocation(answer, bytes, &allocation);
 	default:
 		return comm_answer_read_name(answer, bytes, name);
 	}

@@ -47,6 +47,8 @@ void comm_answer_write_title(struct comm_bytes *to, int err, const char title[CO
 
 void comm_answer_write_blocks(struct comm_bytes *to, int err,
 			      const struct comm_blocks_found *blocks);
+void comm_answer_write_allocation(struct comm_bytes *to, int err,
+				  const struct comm_allocation *allocation);
 
 void comm_question_write(struct comm_bytes *to, const struct comm_question *question);
 void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_question *ret);
@@ -69,6 +71,7 @@ int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
 int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES]);
 int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
 			    struct comm_blocks_found *ret);
+int comm_answer_read_allocation(const void *answer, size_t bytes, struct comm_allocation *ret);
 /* 0: the comm_answer_read_ function of the question's kind will succeed; -EBADMSG, -ENOMEM. */
 int comm_answer_check(struct comm_answer_reader *reader, const struct comm_question *question,
 		      const void *answer, size_t bytes);

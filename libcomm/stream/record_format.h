@@ -121,6 +121,10 @@
  * BLOCKS; of the question: address of the piece
  *	32 u64 blocks, ordered by address; each of
  *		 0 u64 start	 8 u64 bytes	16 u64 bytes asked for, at least
+ * ALLOCATION; of the question: address
+ *	32 u64 start	40 u64 bytes	48 u64 from and 56 u64 to when that is known
+ *	64 u64 code behind the call	72 u64 rsp and 80 u64 rbp there
+ *	88 u64 words from rsp on, at most 24; each is u64
  */
 #ifndef COMM_RECORD_FORMAT_H
 #define COMM_RECORD_FORMAT_H
@@ -168,6 +172,7 @@ enum comm_record_kind {
 	RECORD_NAME,
 	RECORD_TITLE,
 	RECORD_BLOCKS,
+	RECORD_ALLOCATION,
 };
 
 #endif

@@ -223,7 +223,7 @@ static int read_end(struct comm_replay *replay)
 
 static bool is_answer(uint32_t kind)
 {
-	return kind >= RECORD_MAPS && kind <= RECORD_BLOCKS;
+	return kind >= RECORD_MAPS && kind <= RECORD_ALLOCATION;
 }
 
 int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
@@ -378,6 +378,20 @@ static int replay_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bl
 	return comm_answer_read_blocks(&replay->reader, answer, bytes, ret);
 }
 
+static int replay_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+			     struct comm_allocation *ret)
+{
+	struct comm_replay *replay = ctx;
+	const struct comm_question question = {.kind = RECORD_ALLOCATION, .tgid = tgid, .a = addr};
+	const void *answer;
+	size_t bytes;
+
+	(void)time_ns;
+	if (!answer_to(replay, &question, &answer, &bytes))
+		return -ENOSYS;
+	return comm_answer_read_allocation(answer, bytes, ret);
+}
+
 static const struct comm_inspect_ops replay_ops = {
 	.maps = replay_maps,
 	.text = replay_text,
@@ -386,6 +400,7 @@ static const struct comm_inspect_ops replay_ops = {
 	.thread_name = replay_name,
 	.title = replay_title,
 	.blocks = replay_blocks,
+	.allocation = replay_allocation,
 };
 
 void comm_replay_inspect(struct comm_replay *replay, struct comm_inspect *ret)

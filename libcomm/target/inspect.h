@@ -85,6 +85,18 @@ struct comm_blocks_found {
 	size_t n;
 };
 
+/* Where a block was allocated, told by the process itself (libcomm-alloc.so): all of it may be anything. */
+enum { COMM_ALLOCATION_WORDS = 24 };
+
+struct comm_allocation {
+	uint64_t start, size_bytes;
+	uint64_t since_ns, until_ns; /* from when to when that is known */
+	uint64_t code;		     /* behind the call that allocated it */
+	uint64_t sp, rbp;	     /* there */
+	uint32_t n_words;	     /* of the stack, from sp on */
+	uint64_t word[COMM_ALLOCATION_WORDS];
+};
+
 /* Blocks are told of memory in pieces. */
 enum { COMM_PIECE_BYTES = 16 << 10, COMM_PIECE_BLOCKS = COMM_PIECE_BYTES / 8 };
 
@@ -124,6 +136,12 @@ struct comm_inspect_ops {
 	 * looked.
 	 */
 	int (*blocks)(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret);
+	/*
+	 * Optional.  The block that addr was in at that time, if the process told where it was allocated.
+	 * -ENOENT: it told of none; -EAGAIN: that is not known now; -ENOSYS: it tells of none at all.
+	 */
+	int (*allocation)(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+			  struct comm_allocation *ret);
 	void (*destroy)(void *ctx);
 };
 

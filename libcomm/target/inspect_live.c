@@ -8,6 +8,7 @@
 #include "module.h"
 #include "parser.h"
 #include "peek.h"
+#include "sampled_blocks.h"
 #include "thread_pointer.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ struct live_inspect {
 	struct comm_maps *maps;
 	struct comm_marked *marked;
 	struct comm_heap_blocks *blocks;
+	struct comm_sampled_blocks *sampled;
 	struct comm_parser *parser;
 	struct comm_peek *peek;
 	bool reads_itself; /* memory, as the other process may not */
@@ -308,6 +310,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
 	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
+	comm_sampled_blocks_look(live->sampled, tgid, map, n);
 	*ret = map;
 	*ret_n = n;
 	return 0;
@@ -716,6 +719,30 @@ static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bloc
 	return comm_heap_blocks_at(live->blocks, tgid, &place, ret);
 }
 
+static uint64_t event_now_ns(void *ctx)
+{
+	(void)ctx;
+	return comm_clock_now_ns();
+}
+
+/* Out of what mappings have, as for titles. */
+static int live_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+			   struct comm_allocation *ret)
+{
+	struct live_inspect *live = ctx;
+	int err = comm_sampled_blocks_at(live->sampled, tgid, addr, time_ns, false, ret);
+	uint64_t start;
+
+	/* Mostly nothing has to be read: then it costs less than to tell what it costs. */
+	if (err != -EAGAIN || (live->is_limited && live->maps_left_ns <= 0))
+		return err;
+	start = reading_ns(live);
+	err = comm_sampled_blocks_at(live->sampled, tgid, addr, time_ns, true, ret);
+	if (live->is_limited)
+		live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	return err;
+}
+
 static void live_destroy(void *ctx)
 {
 	struct live_inspect *live = ctx;
@@ -727,6 +754,7 @@ static void live_destroy(void *ctx)
 			process_destroy(live, p);
 		}
 	}
+	comm_sampled_blocks_destroy(live->sampled);
 	comm_heap_blocks_destroy(live->blocks);
 	comm_peek_destroy(live->peek);
 	comm_parser_destroy(live->parser);
@@ -746,6 +774,7 @@ static const struct comm_inspect_ops live_ops = {
 	.thread_name = live_thread_name,
 	.title = live_title,
 	.blocks = live_blocks,
+	.allocation = live_allocation,
 	.destroy = live_destroy,
 };
 
@@ -753,6 +782,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 {
 	struct live_inspect *live = calloc(1, sizeof(*live));
 	const struct comm_heap_reading heap = {read_mem_for, heap_now_ns, heap_spent_ns, live};
+	const struct comm_sampled_reading sampled = {read_mem_for, event_now_ns, live};
 	int err;
 
 	if (!live)
@@ -773,6 +803,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 					  &live->modules);
 	if (!err)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
+	if (!err)
+		err = comm_sampled_blocks_create(&sampled, &live->sampled);
 	if (err) {
 		live_destroy(live);
 		return err;

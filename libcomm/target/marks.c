@@ -46,8 +46,8 @@ static int read_all(const struct comm_marks_memory *memory, uint64_t addr, void 
 	return (size_t)n == len_bytes ? 0 : -EFAULT;
 }
 
-/* Offset of the record's distance in n bytes of notes, or -ENOENT. */
-static int find_note(const uint8_t *notes, size_t n, size_t align)
+/* Offset of the distance in n bytes of notes, or -ENOENT. */
+static int find_note(const uint8_t *notes, size_t n, size_t align, uint32_t type)
 {
 	size_t at = 0;
 
@@ -62,7 +62,7 @@ static int find_note(const uint8_t *notes, size_t n, size_t align)
 		data = (name + head.n_namesz + align - 1) & ~(align - 1);
 		if (data + head.n_descsz > n)
 			break;
-		if (head.n_type == MARK_NOTE && head.n_namesz == sizeof(owner) &&
+		if (head.n_type == type && head.n_namesz == sizeof(owner) &&
 		    head.n_descsz == sizeof(uint64_t) &&
 		    !memcmp(notes + name, owner, sizeof(owner)))
 			return (int)data;
@@ -73,7 +73,8 @@ static int find_note(const uint8_t *notes, size_t n, size_t align)
 	return -ENOENT;
 }
 
-int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint64_t *ret)
+int comm_marks_find_note(const struct comm_marks_memory *memory, uint64_t base, uint32_t type,
+			 uint64_t *ret)
 {
 	Elf64_Phdr segment[SEGMENTS_MAX];
 	uint8_t notes[NOTES_BYTES_MAX];
@@ -102,7 +103,7 @@ int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint6
 		if (segment[i].p_type != PT_NOTE || segment[i].p_filesz > sizeof(notes) ||
 		    read_all(memory, at, notes, segment[i].p_filesz))
 			continue;
-		found = find_note(notes, segment[i].p_filesz, segment[i].p_align);
+		found = find_note(notes, segment[i].p_filesz, segment[i].p_align, type);
 		if (found < 0)
 			continue;
 		memcpy(&distance, notes + found, sizeof(distance));
@@ -110,6 +111,11 @@ int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint6
 		return 0;
 	}
 	return -ENOENT;
+}
+
+int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint64_t *ret)
+{
+	return comm_marks_find_note(memory, base, MARK_NOTE, ret);
 }
 
 int comm_marks_read(const struct comm_marks_memory *memory, uint64_t record,

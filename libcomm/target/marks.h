@@ -40,6 +40,9 @@ struct comm_marks_memory {
  * -ENOENT: it has none; other errors: the memory could not be read.
  */
 int comm_marks_find(const struct comm_marks_memory *memory, uint64_t base, uint64_t *ret);
+/* The same, of what another type of note leads to. */
+int comm_marks_find_note(const struct comm_marks_memory *memory, uint64_t base, uint32_t type,
+			 uint64_t *ret);
 /*
  * Where its regions are, and its other marks.  -EAGAIN: the module has not been initialised;
  * -EPROTO: it is of another version, or damaged.

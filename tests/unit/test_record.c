@@ -111,6 +111,30 @@ static int fake_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bloc
 	return tgid == 1 || tgid == 2 ? 0 : -EAGAIN;
 }
 
+/* Of one process as long as it has the library: then it runs another program. */
+static int n_allocations;
+
+static int fake_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+			   struct comm_allocation *ret)
+{
+	(void)ctx;
+	if (tgid != 1 || (addr != 0x600010 && time_ns >= 500))
+		return tgid == 2 ? -ENOENT : -ENOSYS;
+	n_allocations++;
+	*ret = (struct comm_allocation){
+		.start = 0x600000,
+		.size_bytes = 24,
+		.since_ns = time_ns,
+		.until_ns = UINT64_MAX,
+		.code = 0x1234,
+		.sp = 1,
+		.rbp = 2,
+		.n_words = COMM_ALLOCATION_WORDS,
+		.word = {3, [COMM_ALLOCATION_WORDS - 1] = 4},
+	};
+	return 0;
+}
+
 static int fake_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 {
 	(void)ctx;
@@ -129,6 +153,7 @@ static const struct comm_inspect_ops fake_ops = {
 	.thread_name = fake_name,
 	.title = fake_title,
 	.blocks = fake_blocks,
+	.allocation = fake_allocation,
 };
 
 static const struct comm_record_head head = {
@@ -155,6 +180,7 @@ static void write_recording(void)
 	struct comm_code code;
 	char text[64], name[16], title[COMM_TITLE_BYTES];
 	struct comm_blocks_found blocks;
+	struct comm_allocation a;
 	size_t n;
 	int err;
 
@@ -182,6 +208,14 @@ static void write_recording(void)
 		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x600080, &blocks), 0);
 		assert_int_equal(blocks.n, 2);
 		are_blocks_gone = false;
+		n_allocations = 0;
+		for (int ask = 0; ask < 2; ask++) {
+			for (uint32_t tgid = 1; tgid <= 3; tgid++)
+				inspect.ops->allocation(inspect.ctx, tgid, 0x600010, event.time_ns,
+							&a);
+			inspect.ops->allocation(inspect.ctx, 1, 0x600017, event.time_ns, &a);
+		}
+		assert_int_equal(n_allocations, i < 5 ? 2 : 1);
 		comm_record_event(record, &event);
 	}
 	comm_record_end(record, 4321);
@@ -229,6 +263,7 @@ static void test_round_trip(void **state)
 		struct comm_code code;
 		char text[64], name[16], title[COMM_TITLE_BYTES];
 		struct comm_blocks_found blocks;
+		struct comm_allocation a, told;
 		size_t n;
 
 		assert_int_equal(comm_replay_next(replay, &event), 1);
@@ -268,6 +303,13 @@ static void test_round_trip(void **state)
 		assert_int_equal(blocks.n, 0);
 		assert_int_equal(inspect.ops->blocks(inspect.ctx, 3, 0x600000, &blocks), -EAGAIN);
 		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x604000, &blocks), -ENOSYS);
+		fake_allocation(NULL, 1, 0x600010, event.time_ns, &told);
+		assert_int_equal(inspect.ops->allocation(inspect.ctx, 1, 0x600010, 0, &a), 0);
+		assert_memory_equal(&a, &told, sizeof(a));
+		assert_int_equal(inspect.ops->allocation(inspect.ctx, 1, 0x600017, 0, &a),
+				 i < 5 ? 0 : -ENOSYS);
+		assert_int_equal(inspect.ops->allocation(inspect.ctx, 2, 0x600010, 0, &a), -ENOENT);
+		assert_int_equal(inspect.ops->allocation(inspect.ctx, 3, 0x600010, 0, &a), -ENOSYS);
 		/* A question that was never recorded has no answer, but does no harm. */
 		assert_int_equal(inspect.ops->code(inspect.ctx, 1, NULL, 0x9999, &code), -ESRCH);
 		assert_non_null(code.function);
@@ -388,7 +430,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	event[0] = RECORD_PROBED + 1;
 	event[4] = 32;
 	memset(event + 8, 0xee, 32);
-	answer[0] = RECORD_BLOCKS + 1;
+	answer[0] = RECORD_ALLOCATION + 1;
 	insert(find(RECORD_SAMPLE, 4), event, sizeof(event));
 	insert(find(RECORD_MAPS, 6), answer, sizeof(answer));
 	assert_int_equal(replay_image(&n, &unknown), 0);
@@ -421,9 +463,9 @@ static void test_unknown_cause_is_counted(void **state)
 /* Fields that a newer version appended are not looked at. */
 static void test_longer_records_are_read(void **state)
 {
-	static const uint32_t kinds[] = {RECORD_RUN,   RECORD_SAMPLE, RECORD_MAPS,
-					 RECORD_TEXT,  RECORD_CODE,   RECORD_NAME,
-					 RECORD_TITLE, RECORD_BLOCKS, RECORD_END};
+	static const uint32_t kinds[] = {
+		RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,   RECORD_TEXT,	      RECORD_CODE,
+		RECORD_NAME, RECORD_TITLE,  RECORD_BLOCKS, RECORD_ALLOCATION, RECORD_END};
 	uint8_t more[16];
 	uint64_t unknown;
 	int n;
@@ -446,9 +488,9 @@ static void test_longer_records_are_read(void **state)
 
 static void test_shorter_records_are_damage(void **state)
 {
-	static const uint32_t kinds[] = {RECORD_RUN,   RECORD_SAMPLE, RECORD_MAPS,
-					 RECORD_TEXT,  RECORD_CODE,   RECORD_NAME,
-					 RECORD_TITLE, RECORD_BLOCKS, RECORD_END};
+	static const uint32_t kinds[] = {
+		RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,   RECORD_TEXT,	      RECORD_CODE,
+		RECORD_NAME, RECORD_TITLE,  RECORD_BLOCKS, RECORD_ALLOCATION, RECORD_END};
 	uint64_t unknown;
 	int n;
 

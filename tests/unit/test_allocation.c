@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What blocks are called by where they were allocated (allocation.c), of a made-up process that may lie. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocation.h"
+
+enum {
+	TGID = 7,
+	TEXT = 0x400000,
+	FUNCTION_BYTES = 0x100,
+	HEAP = 0x600000,
+	SP = 0x7000000,
+	NOW = 1000000000,
+};
+
+static struct comm_mapping mappings[] = {
+	{.start = TEXT,
+	 .end = TEXT + 0x1000,
+	 .dev = 1,
+	 .ino = 2,
+	 .readable = true,
+	 .executable = true,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/made",
+	 .file = 1},
+	{.start = HEAP,
+	 .end = HEAP + 0x1000,
+	 .readable = true,
+	 .kind = COMM_MAP_HEAP,
+	 .path = "[heap]"},
+};
+
+/* Functions, each FUNCTION_BYTES long; their frames are of 4 words. */
+enum function { BUILD, MAIN, XMALLOC, NEW, BARE, NO_FRAME, WITH_RBP, FUNCTIONS };
+
+static struct comm_code functions[FUNCTIONS] = {
+	[BUILD] = {.function = "build_table", .source = "/src/table.c", .line = 42},
+	[MAIN] = {.function = "main", .source = "main.c", .line = 7},
+	[XMALLOC] = {.function = "xmalloc", .source = "xmalloc.c", .line = 3},
+	[NEW] = {.function = "operator new(unsigned long)"},
+	[BARE] = {.function = "start"},
+	[NO_FRAME] = {.function = "zcalloc"},
+	[WITH_RBP] = {.function = "xstrdup(char const*)"},
+};
+
+static const struct comm_frame_rule frames[FUNCTIONS] = {
+	[BUILD] = {COMM_FRAME_OF_RSP, 0, 32},	[MAIN] = {COMM_FRAME_OF_RSP, 0, 32},
+	[XMALLOC] = {COMM_FRAME_OF_RSP, 0, 32}, [NEW] = {COMM_FRAME_OF_RSP, 0, 32},
+	[BARE] = {COMM_FRAME_OF_RSP, 0, 32},	[WITH_RBP] = {COMM_FRAME_OF_RBP, -16, 16},
+};
+
+static struct comm_allocation told;
+static int told_err;
+static unsigned int n_codes;
+
+static uint64_t in(enum function function)
+{
+	return TEXT + function * FUNCTION_BYTES + 0x10;
+}
+
+static int maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	(void)ctx, (void)tgid;
+	*ret = mappings;
+	*ret_n = sizeof(mappings) / sizeof(*mappings);
+	return 0;
+}
+
+static int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
+		struct comm_code *ret)
+{
+	uint64_t at = (ip - TEXT) / FUNCTION_BYTES;
+
+	(void)ctx, (void)tgid, (void)m;
+	n_codes++;
+	assert_true(at < FUNCTIONS);
+	*ret = functions[at];
+	ret->frame = frames[at];
+	ret->module = "made";
+	ret->build_id = "abcd";
+	ret->start = TEXT + at * FUNCTION_BYTES;
+	ret->end = ret->start + FUNCTION_BYTES;
+	return 0;
+}
+
+static int allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
+		      struct comm_allocation *ret)
+{
+	(void)ctx, (void)tgid, (void)addr, (void)time_ns;
+	*ret = told;
+	return told_err;
+}
+
+static const struct comm_inspect_ops ops = {.maps = maps, .code = code, .allocation = allocation};
+static const struct comm_inspect inspect = {.ops = &ops};
+static struct comm_space_table *spaces;
+static struct comm_space *space;
+static struct comm_sites *sites;
+static struct comm_objects *objects;
+static struct comm_allocations *allocations;
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(comm_space_table_create(&inspect, &spaces), 0);
+	space = comm_space_get(spaces, TGID);
+	assert_int_equal(comm_sites_create(&inspect, &sites), 0);
+	assert_int_equal(comm_objects_create(&inspect, &objects), 0);
+	assert_int_equal(comm_allocations_create(&inspect, sites, objects, &allocations), 0);
+	functions[BUILD].provisional = false;
+	told_err = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_allocations_destroy(allocations);
+	comm_objects_destroy(objects);
+	comm_sites_destroy(sites);
+	comm_space_table_destroy(spaces);
+	return 0;
+}
+
+/* A block that is allocated in this function; its callers are called at the words given. */
+static void tell(enum function function)
+{
+	static uint64_t since_ns;
+
+	told = (struct comm_allocation){
+		.start = HEAP,
+		.size_bytes = 0x100,
+		.since_ns = ++since_ns,
+		.until_ns = NOW + 5,
+		.code = in(function),
+		.sp = SP,
+		.n_words = COMM_ALLOCATION_WORDS,
+	};
+}
+
+static const char *name_at(uint64_t now_ns)
+{
+	struct comm_allocated allocated;
+	int err = comm_allocations_at(allocations, space, HEAP + 8, HEAP + 8, now_ns, &allocated);
+
+	if (err)
+		return err == -EAGAIN ? "later" : err == -ENOENT ? "none" : "error";
+	assert_int_equal(allocated.start, HEAP);
+	assert_int_equal(allocated.end, HEAP + 0x100);
+	assert_int_equal(allocated.until_ns, NOW + 5);
+	assert_int_equal(comm_objects_at(objects, allocated.object)->kind, COMM_OBJECT_BLOCK);
+	assert_int_equal(comm_objects_at(objects, allocated.object)->start, HEAP);
+	return comm_objects_at(objects, allocated.object)->name;
+}
+
+static void names(void **state)
+{
+	(void)state;
+	tell(BUILD);
+	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+	tell(BARE);
+	assert_string_equal(name_at(NOW), "start (made)");
+	/* The same address as before, by another. */
+	tell(MAIN);
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	n_codes = 0;
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	assert_int_equal(n_codes, 0);
+}
+
+static void functions_that_allocate_for_others(void **state)
+{
+	(void)state;
+	tell(XMALLOC);
+	told.word[3] = in(BUILD);
+	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+	tell(NEW);
+	told.word[3] = in(XMALLOC);
+	told.word[7] = in(MAIN);
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	/* One that keeps a frame pointer, of another that does. */
+	tell(WITH_RBP);
+	told.rbp = SP + 32;
+	told.word[5] = in(WITH_RBP);
+	told.word[4] = SP + 64;
+	told.word[9] = in(BUILD);
+	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+}
+
+static void callers_that_are_not_known(void **state)
+{
+	(void)state;
+	tell(NO_FRAME);
+	told.word[3] = in(BUILD);
+	assert_string_equal(name_at(NOW), "none");
+	tell(XMALLOC);
+	told.word[3] = in(BUILD);
+	told.n_words = 3;
+	assert_string_equal(name_at(NOW), "none");
+	tell(XMALLOC);
+	told.word[3] = HEAP;
+	assert_string_equal(name_at(NOW), "none");
+	tell(XMALLOC);
+	told.code = 0;
+	assert_string_equal(name_at(NOW), "none");
+	tell(XMALLOC);
+	told.sp = UINT64_MAX - 8;
+	assert_string_equal(name_at(NOW), "none");
+	/* A frame that is its own caller's. */
+	tell(WITH_RBP);
+	told.rbp = SP;
+	told.word[0] = SP;
+	told.word[1] = in(WITH_RBP);
+	assert_string_equal(name_at(NOW), "none");
+	/* All of them allocate. */
+	tell(XMALLOC);
+	for (int i = 0; i < COMM_ALLOCATION_WORDS; i++)
+		told.word[i] = in(XMALLOC);
+	assert_string_equal(name_at(NOW), "none");
+}
+
+static void a_line_that_comes_later(void **state)
+{
+	uint32_t n = comm_objects_count(objects);
+
+	(void)state;
+	functions[BUILD].provisional = true;
+	tell(BUILD);
+	assert_string_equal(name_at(NOW), "later");
+	functions[BUILD].provisional = false;
+	assert_string_equal(name_at(NOW + 1000), "later");
+	assert_string_equal(name_at(NOW + 200 * 1000 * 1000), "table.c:42 (build_table)");
+	assert_int_equal(comm_objects_count(objects), n + 1);
+}
+
+static void what_is_not_told(void **state)
+{
+	(void)state;
+	tell(BUILD);
+	told_err = -EAGAIN;
+	assert_string_equal(name_at(NOW), "later");
+	told_err = -ENOSYS;
+	assert_string_equal(name_at(NOW), "none");
+	told_err = 0;
+	told.start = HEAP + 0x10;
+	assert_string_equal(name_at(NOW), "none");
+	told.start = HEAP - 0x1000;
+	assert_string_equal(name_at(NOW), "none");
+}
+
+static void allocators_by_name(void **state)
+{
+	static const char *const allocators[] = {"malloc",
+						 "calloc",
+						 "__libc_realloc",
+						 "xmalloc",
+						 "g_malloc0",
+						 "zmalloc",
+						 "ngx_palloc",
+						 "PyMem_Malloc",
+						 "strdup",
+						 "__strdup",
+						 "vasprintf",
+						 "getline",
+						 "aligned_alloc",
+						 "operator new[](unsigned long)",
+						 "posix_memalign",
+						 "reallocarray",
+						 "zmalloc(unsigned long)",
+						 "xmalloc.part.0",
+						 "zmalloc_usable"};
+	static const char *const others[] = {"main",
+					     "build_table",
+					     "allocate_rows",
+					     "alloc_table",
+					     "std::vector<alloc>::grow(malloc)",
+					     "",
+					     "newline"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
+		assert_true(comm_allocations_is_allocator(allocators[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(comm_allocations_is_allocator(others[i]));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(names),
+		TEST(functions_that_allocate_for_others),
+		TEST(callers_that_are_not_known),
+		TEST(a_line_that_comes_later),
+		TEST(what_is_not_told),
+		TEST(allocators_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
