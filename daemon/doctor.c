@@ -93,13 +93,18 @@ static void say_marks(void)
 
 static void say_collectors(void)
 {
-	char path[PATH_MAX];
+	struct comm_collectors collectors;
 
-	if (comm_collectors_find(path))
-		printf("marks of OpenMP (OMPT), ITT and NVTX: %s\n", path);
+	if (comm_collectors_find_marks(&collectors))
+		printf("marks of OpenMP (OMPT), ITT and NVTX: %s\n", collectors.marks);
 	else
 		printf("marks of OpenMP (OMPT), ITT and NVTX: not seen, as libcomm-collect.so is "
 		       "not "
+		       "installed\n");
+	if (comm_collectors_find_allocations(&collectors))
+		printf("where memory was allocated, by LD_PRELOAD: %s\n", collectors.allocations);
+	else
+		printf("where memory was allocated: not told, as libcomm-alloc.so is not "
 		       "installed\n");
 }
 

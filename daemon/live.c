@@ -141,10 +141,18 @@ static int open_control(struct live *live)
 static int choose_target(struct live *live)
 {
 	const struct comm_options *options = live->options;
-	char collector[PATH_MAX], *why = NULL;
-	bool has_collector = !options->no_collectors && comm_collectors_find(collector);
+	struct comm_collectors collectors = {0};
+	char *why = NULL;
 	int err;
 
+	if (!options->no_collectors)
+		comm_collectors_find_marks(&collectors);
+	if (options->alloc_sites && !comm_collectors_find_allocations(&collectors)) {
+		fprintf(stderr,
+			"commd: libcomm-alloc.so is not installed, which --alloc-sites needs: "
+			"see commd --doctor\n");
+		return -ENOENT;
+	}
 	err = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
 				 !options->no_follow, &live->target);
 	if (err)
@@ -152,8 +160,8 @@ static int choose_target(struct live *live)
 	if (options->cgroup)
 		err = comm_target_set_cgroup(live->target, options->cgroup, &why);
 	else if (options->command)
-		err = comm_target_spawn(live->target, options->command,
-					has_collector ? collector : NULL, &live->command_pid, &why);
+		err = comm_target_spawn(live->target, options->command, &collectors,
+					&live->command_pid, &why);
 	for (int i = 0; !err && i < options->n_pids; i++)
 		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
 	if (err)

@@ -33,6 +33,7 @@ enum {
 	OPT_DETAIL,
 	OPT_NO_FOLLOW,
 	OPT_NO_COLLECTORS,
+	OPT_ALLOC_SITES,
 	OPT_REGION_PROBE,
 	OPT_WATCH,
 	OPT_DEBUG_REGISTERS,
@@ -50,6 +51,11 @@ static const struct argp_option options[] = {
 	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave out processes that the target forks", 1},
 	{"no-collectors", OPT_NO_COLLECTORS, NULL, 0,
 	 "Leave the environment of COMMAND as it is: OpenMP's, ITT's and NVTX's marks are not seen",
+	 1},
+	{"alloc-sites", OPT_ALLOC_SITES, NULL, 0,
+	 "Start COMMAND with a library that tells where memory was allocated: large blocks, and "
+	 "some "
+	 "of the small ones",
 	 1},
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"overhead", OPT_OVERHEAD, "PCT", 0,
@@ -270,6 +276,9 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 	if (opt->source->run && (opt->control || opt->delay_ns))
 		argp_error(state, "--control and --delay are for live runs, not for the source %s",
 			   opt->source->name);
+	if (opt->alloc_sites && (opt->source->run || !opt->command))
+		argp_error(state, "--alloc-sites is for a command that commd starts and samples; a "
+				  "process that runs already needs LD_PRELOAD at its start");
 	if (opt->source->of_file)
 		check_file(state, opt);
 	else if (!opt->source->check)
@@ -391,6 +400,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_NO_COLLECTORS:
 		opt->no_collectors = true;
+		break;
+	case OPT_ALLOC_SITES:
+		opt->alloc_sites = true;
 		break;
 	case OPT_NO_FOLLOW:
 		opt->no_follow = true;

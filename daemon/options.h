@@ -39,7 +39,7 @@ struct comm_options {
 	const char *record;  /* NULL: none */
 	const char *control; /* of control.h; NULL: none */
 	uint64_t delay_ns;   /* until samples are taken; UINT64_MAX: until that is commanded */
-	bool no_follow, no_collectors, quiet, verbose, doctor;
+	bool no_follow, no_collectors, alloc_sites, quiet, verbose, doctor;
 	char **command; /* NULL: attach */
 };
 

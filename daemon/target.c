@@ -391,7 +391,8 @@ int comm_target_follow_cgroup(struct comm_target *target)
 	return err ? err : 1;
 }
 
-static void child_main(char *const argv[], const char *collector, int go_fd, int result_fd)
+static void child_main(char *const argv[], const struct comm_collectors *collectors, int go_fd,
+		       int result_fd)
 {
 	sigset_t none;
 	char byte = 0;
@@ -408,8 +409,7 @@ static void child_main(char *const argv[], const char *collector, int go_fd, int
 	if (byte != 'g')
 		_exit(127);
 	comm_priority_restore();
-	if (collector)
-		comm_collectors_name(collector);
+	comm_collectors_name(collectors);
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(result_fd, &error, sizeof(error)) < 0)
@@ -417,8 +417,8 @@ static void child_main(char *const argv[], const char *collector, int go_fd, int
 	_exit(127);
 }
 
-int comm_target_spawn(struct comm_target *target, char *const argv[], const char *collector,
-		      uint32_t *ret_pid, char **err)
+int comm_target_spawn(struct comm_target *target, char *const argv[],
+		      const struct comm_collectors *collectors, uint32_t *ret_pid, char **err)
 {
 	int go[2], result[2], rc;
 	pid_t pid;
@@ -433,7 +433,7 @@ int comm_target_spawn(struct comm_target *target, char *const argv[], const char
 	if (!pid) {
 		close(go[1]);
 		close(result[0]);
-		child_main(argv, collector, go[0], result[1]);
+		child_main(argv, collectors, go[0], result[1]);
 	}
 	rc = pid < 0 ? -errno : add(target, (uint32_t)pid, 0);
 	if (rc < 0) {

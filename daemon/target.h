@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors.h"
 #include "event.h"
 
 struct comm_target;
@@ -40,11 +41,11 @@ int comm_target_follow_cgroup(struct comm_target *target);
 
 /*
  * Forks a child that is a member and waits; comm_target_release() lets it
- * execute argv.  -errno of the exec comes from release.  collector: named in the child's
- * environment (collectors.h); NULL: none.
+ * execute argv.  -errno of the exec comes from release.  collectors: named in the child's
+ * environment (collectors.h).
  */
-int comm_target_spawn(struct comm_target *target, char *const argv[], const char *collector,
-		      uint32_t *ret_pid, char **err);
+int comm_target_spawn(struct comm_target *target, char *const argv[],
+		      const struct comm_collectors *collectors, uint32_t *ret_pid, char **err);
 int comm_target_release(struct comm_target *target);
 /*
  * Becomes readable when the command has ended; -1: there is none, or comm_target_alive() was
