@@ -151,11 +151,14 @@ static void begin_run(void)
 	phase_name[0] = 0;
 }
 
+/* The file is there from the start, as the program may be a user by the end who cannot make it. */
 void comm_output_init(struct comm_trace *t, const HChar *p)
 {
 	trace = t;
 	path = p;
 	begin_run();
+	if (open_file())
+		drain();
 }
 
 static void put_edge(const struct comm_tool_cell *cell)

@@ -17,7 +17,7 @@ struct comm_vg_thread {
 	HChar name[16];
 };
 
-/* path as given: %p is the process id, %q{VAR} a variable. */
+/* Begins the file.  path as given: %p is the process id, %q{VAR} a variable. */
 void comm_output_init(struct comm_trace *trace, const HChar *path);
 ULong comm_output_now_ns(void);
 /* Ends the phase at hand and begins the next; an empty one is not written. */

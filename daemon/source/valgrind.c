@@ -13,7 +13,7 @@
 #define TOOL "commexact-amd64-linux"
 
 enum {
-	OWN_ARGS = 8, /* most arguments before the command */
+	OWN_ARGS = 9, /* most arguments before the command */
 };
 
 static bool has_tool(const char *directory)
@@ -97,6 +97,8 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 	argv[n++] = (char *)"--command-line-only=yes";
 	argv[n++] = (char *)"-q";
 	argv[n++] = (char *)"--tool=commexact";
+	/* Its pipes are for a debugger, and a program that gives up root cannot remove them. */
+	argv[n++] = (char *)"--vgdb=no";
 	argv[n++] = (char *)"--fair-sched=yes";
 	argv[n++] = (char *)"--lines=yes";
 	argv[n++] = granularity;

@@ -165,6 +165,15 @@ check "--duration" sh -c "'$commctl' list --json --store '$dir/d.db' | grep -q d
 "$commd" -q --source exact --store "$dir/k.db" -- sh -c 'exec 2>/dev/null; kill -9 $$' 2>"$dir/log"
 check "no file is left behind" [ -z "$(ls "$TMPDIR")" ]
 
+if [ "$(id -u)" = 0 ]; then
+  "$commd" -q --source exact --store "$dir/u.db" -- perl -e '$> = $< = 65534; die $! if $< != 65534; print $_ for 1 .. 9' >"$dir/said" 2>"$dir/log"
+  check "a program that gives up root: exit status" [ "$?" = 0 ]
+  check "a program that gives up root: it did so, and its result is stored" sh -c "grep -qx 123456789 '$dir/said' && [ ! -s '$dir/log' ] &&
+    '$commctl' report --json --self --store '$dir/u.db' | jq -e '.range.read_bytes > 10000'"
+else
+  skip "a program that gives up root" "needs root to give up"
+fi
+
 # A user's VALGRIND_OPTS for other tools must not reach ours.
 check "VALGRIND_OPTS is not ours" env VALGRIND_OPTS=--leak-check=full "$commd" -q --source exact --store "$dir/v.db" -- true
 exit $status
