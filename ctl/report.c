@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,8 @@ enum {
 	KEY_DOT,
 
 	MANY_THREADS = 64,
+	SHARING_S =
+		600, /* the end of a run that is looked at for shared lines: an hour takes long */
 	BY_BYTES = 128, /* more than names of groupings that can be joined have */
 };
 
@@ -210,6 +213,48 @@ static int print(const struct options *options, const struct comm_report *report
 	return 0;
 }
 
+/* Who reads how the threads get on should know of lines that they take from each other. */
+static int print_sharing(struct comm_reader *reader, const struct comm_report *report, char **err)
+{
+	struct comm_query query = COMM_QUERY_INIT;
+	uint64_t part_ns = SHARING_S * UINT64_C(1000000000), stated = 0, falsely = 0;
+	bool is_part = report->to_ns - report->from_ns > part_ns;
+	struct comm_report *sharing;
+	int code;
+
+	query.run = report->run->id;
+	query.cachelines = 1;
+	query.from_ns = (int64_t)(is_part ? report->to_ns - part_ns : report->from_ns);
+	query.to_ns = (int64_t)report->to_ns;
+	code = comm_reader_report(reader, &query, &sharing, err);
+	if (code)
+		return code;
+	for (size_t i = 0; i < sharing->n_cachelines; i++) {
+		const struct comm_report_cacheline *line = comm_report_cacheline_at(sharing, i);
+
+		stated += line->stated;
+		falsely += line->stated && strcmp(line->verdict, "true") != 0;
+	}
+	comm_report_free(sharing);
+	if (stated)
+		printf("\n%" PRIu64 " cache line%s from thread to thread%s, %" PRIu64
+		       " by false sharing: commctl sharing.\n",
+		       stated, stated == 1 ? " goes" : "s go", is_part ? " in the last 10 min" : "",
+		       falsely);
+	return 0;
+}
+
+/* A text about all threads, not what somebody looks for in particular. */
+static bool is_overview(const struct options *options, const struct comm_report *report)
+{
+	const struct comm_query *query = &options->query;
+
+	return options->form == ctl_form_find(NULL) && !query->totals && !query->counts &&
+	       !report->exact && !query->thread && !query->writer && !query->function &&
+	       !query->object && !query->first_read &&
+	       (!query->by || !strcmp(query->by, "thread") || !strcmp(query->by, "role"));
+}
+
 int ctl_report(int argc, char **argv)
 {
 	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
@@ -250,13 +295,20 @@ int ctl_report(int argc, char **argv)
 		options.query.by = "role";
 		code = comm_reader_report(reader, &options.query, &report, &err);
 	}
-	comm_reader_close(reader);
-	if (code)
+	if (code) {
+		comm_reader_close(reader);
 		return ctl_error(code, err);
+	}
 	code = print(&options, report);
 	if (n_threads)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
+	if (!code && is_overview(&options, report)) {
+		code = print_sharing(reader, report, &err);
+		if (code)
+			code = ctl_error(code, err);
+	}
 	comm_report_free(report);
+	comm_reader_close(reader);
 	return code ? code : CTL_OK;
 }

@@ -40,6 +40,13 @@ json "--all has those, too" '[.lines[].verdict] | unique == ["unclear"]' "${stor
 json "--top" '.lines | length == 1' "${store[@]}" --top 1
 json "a run without lines" '.lines == [] and .lines_in_all == 0' --store "$dir/redis.db"
 check "CSV: a row for each use" [ "$("$commctl" sharing "${store[@]}" --csv | awk -F, '{n[NF]++} END {print NR, n[26]}')" = "9 9" ]
+"$commctl" report "${store[@]}" >"$dir/text"
+check "the report points here" grep -qx '2 cache lines go from thread to thread, 1 by false sharing: commctl sharing.' "$dir/text"
+for other in "--store $dir/redis.db" "${store[*]} --json" "${store[*]} --thread io_thd_1" "${store[*]} --by-function"; do
+  # shellcheck disable=SC2086
+  "$commctl" report $other >"$dir/text"
+  check "but not report ${other#*.db}" sh -c '[ -s "$1" ] && ! grep -q "commctl sharing" "$1"' - "$dir/text"
+done
 for width in 60 80 140; do
   COLUMNS=$width "$commctl" sharing "${store[@]}" >"$dir/text"
   check "text: the line, its object and both verdicts ($width)" grep -qzE 'db_0|: false sharing.*: true sharing' "$dir/text"
