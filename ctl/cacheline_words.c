@@ -17,10 +17,32 @@ enum {
 };
 
 static bool is_same(const struct comm_report_cacheline_use *a,
-		    const struct comm_report_cacheline_use *b)
+		    const struct comm_report_cacheline_use *b, bool is_pool)
 {
 	return a->byte == b->byte && a->size_bytes == b->size_bytes &&
-	       !strcmp(a->thread->id, b->thread->id);
+	       (is_pool ? !strcmp(a->role->id, b->role->id)
+			: !strcmp(a->thread->id, b->thread->id));
+}
+
+/* How many threads of its role use the bytes of one use, too. */
+static size_t count_threads(const struct comm_report *report,
+			    const struct comm_report_cacheline *line,
+			    const struct comm_report_cacheline_use *of)
+{
+	const struct comm_report_cacheline_use *use =
+		comm_report_cacheline_use_at(report, line->first_use);
+	size_t n = 0;
+
+	for (size_t i = 0; i < line->n_uses; i++) {
+		size_t j = 0;
+
+		if (!is_same(of, &use[i], true))
+			continue;
+		while (j < i && !is_same(&use[i], &use[j], false))
+			j++;
+		n += j == i;
+	}
+	return n;
 }
 
 /* The smallest of the words; n of them. */
@@ -34,19 +56,21 @@ static size_t least(const struct ctl_word *word, size_t n)
 	return at;
 }
 
-/* All uses of the thread and bytes of one, which is at i, if it is their first. */
+/* All uses of the thread, or pool, and bytes of one, which is at i, if it is their first. */
 static bool sum(const struct comm_report *report, const struct comm_report_cacheline *line,
-		size_t i, struct ctl_word *ret)
+		bool pools, size_t i, struct ctl_word *ret)
 {
 	const struct comm_report_cacheline_use *first =
 		comm_report_cacheline_use_at(report, line->first_use + i);
+	size_t n_threads = pools ? count_threads(report, line, first) : 1;
+	bool is_pool = n_threads >= CTL_POOL;
 
-	*ret = (struct ctl_word){.use = first};
+	*ret = (struct ctl_word){.use = first, .n_threads = is_pool ? n_threads : 1};
 	for (size_t j = 0; j < line->n_uses; j++) {
 		const struct comm_report_cacheline_use *use =
 			comm_report_cacheline_use_at(report, line->first_use + j);
 
-		if (!is_same(first, use))
+		if (!is_same(first, use, is_pool))
 			continue;
 		if (j < i)
 			return false;
@@ -63,14 +87,14 @@ static bool sum(const struct comm_report *report, const struct comm_report_cache
 }
 
 size_t ctl_words(const struct comm_report *report, const struct comm_report_cacheline *line,
-		 struct ctl_word word[CTL_WORDS], size_t *ret_left)
+		 bool pools, struct ctl_word word[CTL_WORDS], size_t *ret_left)
 {
 	struct ctl_word next;
 	size_t n = 0;
 
 	*ret_left = 0;
 	for (size_t i = 0; i < line->n_uses; i++) {
-		if (!sum(report, line, i, &next))
+		if (!sum(report, line, pools, i, &next))
 			continue;
 		if (n == CTL_WORDS) {
 			size_t at = least(word, n);
@@ -133,6 +157,18 @@ const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct com
 	return text;
 }
 
+/* "worker/1234", "worker (12)": twelve of them */
+static const char *who(char text[CTL_CACHELINE_TEXT], const struct ctl_word *word)
+{
+	char name[CTL_CACHELINE_TEXT];
+
+	if (word->n_threads == 1)
+		return ctl_cacheline_thread(text, word->use->thread);
+	ctl_clean(name, sizeof(name), word->use->role->name, NAME);
+	snprintf(text, CTL_CACHELINE_TEXT, "%.80s (%zu)", name, word->n_threads);
+	return text;
+}
+
 double ctl_cacheline_seconds(const struct comm_report *report)
 {
 	return (double)(report->to_ns - report->from_ns) / 1e9;
@@ -154,7 +190,7 @@ void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *
 	char thread[CTL_CACHELINE_TEXT], place[CTL_CACHELINE_TEXT], reads[CTL_NUMBER];
 	char writes[CTL_NUMBER], cut[CTL_CACHELINE_TEXT];
 	struct ctl_word word[CTL_WORDS];
-	size_t left, n = ctl_words(report, line, word, &left);
+	size_t left, n = ctl_words(report, line, true, word, &left);
 
 	printf("%s    bytes  %11s %11s  %-18s mostly at%s\n", ctl_style(term, CTL_DIM), "reads/s",
 	       "writes/s", "thread", ctl_style(term, CTL_PLAIN));
@@ -163,8 +199,7 @@ void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *
 
 		printf("    %2u..%-2u %11s %11s  %-18.18s %s\n", use->byte,
 		       use->byte + use->size_bytes - 1, rate(reads, word[i].reads, seconds),
-		       rate(writes, word[i].writes, seconds),
-		       ctl_cacheline_thread(thread, use->thread),
+		       rate(writes, word[i].writes, seconds), who(thread, &word[i]),
 		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, use->place),
 				 term->width > 72 ? term->width - 54 : 18));
 	}
@@ -238,7 +273,7 @@ static void name_threads(const struct comm_report *report, const struct comm_rep
 	struct ctl_word word[CTL_WORDS], whole;
 	uint32_t last = 0;
 
-	n = ctl_words(report, line, word, &left);
+	n = ctl_words(report, line, false, word, &left);
 	for (size_t i = 0; i < n; i++) {
 		/* What is met a hundred times more rarely than the rest is no part of it. */
 		if (!span(word, n, i, &whole, &last) ||

@@ -10,19 +10,26 @@
 
 #include "term.h"
 
-enum { CTL_WORDS = 40, CTL_CACHELINE_TEXT = 256 };
+enum { CTL_WORDS = 40, CTL_POOL = 3, CTL_CACHELINE_TEXT = 256 };
 
-/* What one thread does with some bytes of a line, from all places of the program together. */
+/*
+ * What one thread does with some bytes of a line, or a pool of threads that all use them, from all
+ * places of the program together.
+ */
 struct ctl_word {
 	const struct comm_report_cacheline_use
 		*use; /* the place with most accesses, of those whose line is known */
 	double most;  /* there */
 	double reads, writes;
+	size_t n_threads; /* of use->role; 1: it is use->thread */
 };
 
-/* The words that are used most, by byte; returns how many. *ret_left: how many more there are. */
+/*
+ * The words that are used most, by byte; returns how many. *ret_left: how many more there are.
+ * pools: CTL_POOL and more threads of one role that use the same bytes are one.
+ */
 size_t ctl_words(const struct comm_report *report, const struct comm_report_cacheline *line,
-		 struct ctl_word word[CTL_WORDS], size_t *ret_left);
+		 bool pools, struct ctl_word word[CTL_WORDS], size_t *ret_left);
 /* "stats+0x40": what of the program the line is. */
 const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
 			       const struct comm_report_cacheline *line);

@@ -235,6 +235,7 @@ static void json_use(struct ctl_json *json, const struct comm_report_cacheline_u
 	ctl_json_count(json, "tgid", use->thread->tgid);
 	ctl_json_count(json, "tid", use->thread->tid);
 	ctl_json_count(json, "start_ns", use->thread->start_ns);
+	ctl_json_string(json, "role", use->role->name);
 	ctl_json_close(json, '}');
 	ctl_json_bool(json, "writes", use->writes);
 	ctl_json_double(json, "accesses", use->accesses);

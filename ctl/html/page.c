@@ -200,7 +200,7 @@ static int print_words(struct page *page, const struct comm_report_cacheline *li
 {
 	double seconds = ctl_cacheline_seconds(page->whole);
 	struct ctl_word word[CTL_WORDS];
-	size_t left, n = ctl_words(page->whole, line, word, &left);
+	size_t left, n = ctl_words(page->whole, line, false, word, &left);
 	FILE *out = page->out;
 
 	ctl_data_member_count(out, "left", left);

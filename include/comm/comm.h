@@ -380,6 +380,7 @@ struct comm_report_cacheline_use {
 	bool writes;
 	double accesses;
 	uint64_t bursts;
+	const struct comm_node *role; /* the thread's */
 };
 
 struct comm_report_slice {

@@ -33,7 +33,7 @@ struct use_sums {
 	double block[COMM_BLOCKS_MAX]; /* accesses */
 };
 
-enum { BY_THREAD, BY_LINE, BY_OBJECT, BYS };
+enum { BY_THREAD, BY_ROLE, BY_LINE, BY_OBJECT, BYS };
 
 /* A node that uses name: described once. */
 struct described {
@@ -345,6 +345,8 @@ static int describe(struct loading *loading, const size_t *uses, size_t n_uses,
 		};
 		code = node_of(loading, BY_THREAD, &end, &out[i].thread);
 		if (!code)
+			code = node_of(loading, BY_ROLE, &end, &out[i].role);
+		if (!code)
 			code = node_of(loading, BY_LINE, &end, &out[i].place);
 		if (!code)
 			code = node_of(loading, BY_OBJECT, &end, &out[i].object);
@@ -439,6 +441,7 @@ static int load(struct loading *loading, const struct comm_slices *slices, char 
 {
 	static const struct comm_grouping_ops *const ops[BYS] = {
 		[BY_THREAD] = &comm_grouping_thread,
+		[BY_ROLE] = &comm_grouping_role,
 		[BY_LINE] = &comm_grouping_line,
 		[BY_OBJECT] = &comm_grouping_object,
 	};

@@ -105,6 +105,11 @@ json "in the function that counts, and where lines are known, in its lines" 'all
   (.function == "count_request" and (.line == 0 or (.line > 40 and (.source | endswith("counting.c"))))))' --store "$dir/packed.db"
 json "one counter of all is true sharing" '(.lines | length) == 1 and (.lines[0] | .verdict == "true" and .object.name == "shared" and
   .offset == 0 and .true_low > 0.75)' --store "$dir/shared.db"
+"$commctl" sharing --store "$dir/shared.db" >"$dir/text"
+check "and as text one row of all threads of the pool" sh -c 'grep -qE "^ +0\.\.7 .* worker \([34]\) +" "$1" && ! grep -q worker- "$1"' - "$dir/text"
+"$commctl" sharing --store "$dir/packed.db" >"$dir/text"
+check "but who has bytes of his own has a row" sh -c 'grep -qE "^ +0\.\.7 .* worker-[0-9]/[0-9]+ " "$1"' - "$dir/text"
+json "each with its role" 'all(.lines[].uses[]; .thread.role == "worker" or .thread.role == "counting")' --store "$dir/packed.db"
 json "statistics on lines of their own are not shared" '.lines == []' --store "$dir/apart.db"
 json "what is on stacks is not shared" '.lines == []' --store "$dir/private.db"
 json "kernel falseshare is false sharing" '(.lines | length) >= 1 and all(.lines[]; .verdict == "false")' --store "$dir/k-falseshare.db"
