@@ -286,8 +286,10 @@ static double covered(const struct advise *advise)
 
 static double unseen(const struct advise *advise)
 {
-	return share(advise->report->unwritten_bytes + advise->report->guess_bytes,
-		     advise->report->read_bytes);
+	const struct comm_report *report = advise->report;
+
+	return share(report->unwritten_bytes - report->polled_bytes + report->guess_bytes,
+		     report->read_bytes - report->polled_bytes);
 }
 
 /* No edge's ends were seen to run: what is now is what chance would make it. */

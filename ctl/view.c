@@ -369,6 +369,7 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 	const struct comm_run *run = report->run;
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER];
 	bool narrow = term->width < WITH_INTERVAL;
+	double read = report->read_bytes - report->polled_bytes;
 	uint64_t paused_ms = 0;
 	size_t lost = 0;
 
@@ -402,11 +403,10 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 	if (paused_ms)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", paused %s",
 			 ctl_duration(a, paused_ms * 1000000));
-	if (!report->exact && report->read_bytes > 0)
+	if (!report->exact && read > 0)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
-			 ", writer seen for %s of %s",
-			 ctl_percent(b, report->seen_bytes / report->read_bytes),
-			 ctl_bytes(c, report->read_bytes));
+			 ", writer seen for %s of %s", ctl_percent(b, report->seen_bytes / read),
+			 ctl_bytes(c, read));
 }
 
 /* What the edges are between, and the steps into the flow, the last of them that have room. */

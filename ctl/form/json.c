@@ -50,6 +50,7 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_double(json, "within_bytes", report->within_bytes);
 	ctl_json_double(json, "folded_bytes", report->folded_bytes);
 	ctl_json_double(json, "unwritten_bytes", report->unwritten_bytes);
+	ctl_json_double(json, "polled_bytes", report->polled_bytes);
 	ctl_json_double(json, "guess_bytes", report->guess_bytes);
 	ctl_json_double(json, "seen_bytes", report->seen_bytes);
 	ctl_json_double(json, "unresolved_bytes", report->unresolved_bytes);

@@ -20,17 +20,24 @@ enum {
 	TEXT_RAISED_PCT = 5, /* the --overhead that a forecast is made for */
 };
 
+/* Of what is read, from which on loops that wait are no detail. */
+static const double polled_share = 0.01;
+
 /* How much of all this the report can speak of. */
 static void print_seen(const struct ctl_term *term, const struct comm_report *report)
 {
-	char share[CTL_NUMBER], bytes[CTL_NUMBER], line[TEXT_LINE];
+	char share[CTL_NUMBER], bytes[CTL_NUMBER], polled[CTL_NUMBER], line[TEXT_LINE];
+	double read = report->read_bytes - report->polled_bytes;
 
-	if (report->exact || !(report->read_bytes > 0))
+	if (report->exact || !(read > 0))
 		return;
-	snprintf(line, sizeof(line),
-		 "writer seen for %s of the %s read; shares are of what is seen",
-		 ctl_percent(share, report->seen_bytes / report->read_bytes),
-		 ctl_bytes(bytes, report->read_bytes));
+	snprintf(line, sizeof(line), "writer seen for %s of the %s read",
+		 ctl_percent(share, report->seen_bytes / read), ctl_bytes(bytes, read));
+	if (report->polled_bytes > polled_share * report->read_bytes)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 ", besides %s in loops that wait",
+			 ctl_bytes(polled, report->polled_bytes));
+	snprintf(line + strlen(line), sizeof(line) - strlen(line), "; shares are of what is seen");
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 }
 
@@ -253,6 +260,9 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 			   ? "written by the same thread (shown without --across)"
 			   : "written by the same thread (--self shows it)");
 	print_part(term, report, "unasked", "without the thread asked for");
+	print_part(term, report, "polled",
+		   "read over and over in loops that write nothing, as threads do that wait for "
+		   "another's write");
 	print_unseen(term, query, report);
 	print_part(term, report, "folded", "folded into (other): too many small edges");
 	if (!query->first_read && report->read_bytes > 0) {

@@ -50,6 +50,7 @@ static void write_cut(char text[CTL_NOTE], const struct ctl_panels *panels,
 
 static void write_known(char text[CTL_NOTE], const struct comm_report *report)
 {
+	double read = report->read_bytes - report->polled_bytes;
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER];
 
 	if (report->exact) {
@@ -62,7 +63,7 @@ static void write_known(char text[CTL_NOTE], const struct comm_report *report)
 		 report->n_unresolved,
 		 ctl_percent(a, report->unresolved_bytes / fmax(report->total_bytes, 1)),
 		 ctl_bytes(b, report->total_bytes),
-		 ctl_percent(c, 1 - report->seen_bytes / fmax(report->read_bytes, 1)));
+		 ctl_percent(c, 1 - report->seen_bytes / fmax(read, 1)));
 }
 
 static void write_price(char text[CTL_NOTE], const struct comm_report *report)

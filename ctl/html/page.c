@@ -125,6 +125,7 @@ static void print_range(struct page *page)
 	ctl_data_member(out, "to_s", whole->to_ns / 1e9);
 	ctl_data_member(out, "cost", whole->target_ns ? whole->overhead : -1);
 	ctl_data_member(out, "read", whole->read_bytes);
+	ctl_data_member(out, "polled", whole->polled_bytes);
 	ctl_data_member(out, "seen", whole->seen_bytes);
 	ctl_data_member(out, "guesses", whole->guess_bytes);
 	ctl_data_member_count(out, "samples", whole->samples);

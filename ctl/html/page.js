@@ -1026,8 +1026,9 @@ function drawStatus() {
 			text: falsely === 1 ? 'of one cache line' : 'of ' + count(falsely) + ' cache lines'})));
 	if (run.deleted_s)
 		items.push(item('Deleted', duration(run.deleted_s) + ' of its oldest time'));
-	if (!exact && whole.read > 0)
-		items.push(item('Writer seen', 'for ' + percent(whole.seen / whole.read) + ' of the ' + bytes(whole.read) + ' read; shares are of what is seen'));
+	if (!exact && whole.read > whole.polled)
+		items.push(item('Writer seen', 'for ' + percent(whole.seen / (whole.read - whole.polled)) + ' of the ' + bytes(whole.read - whole.polled) + ' read' +
+			(whole.polled > 0.01 * whole.read ? ', besides ' + bytes(whole.polled) + ' in loops that wait' : '') + '; shares are of what is seen'));
 	items.push(item('Figures', exact ? 'counted' : 'estimates, intervals of ' + (whole.confidence * 100).toFixed(0) + ' %'));
 	if (guessing())
 		items.push(el('span', {class: 'warn', text: 'Guesses are shown: such a writer is often the wrong one'}));
@@ -1038,6 +1039,7 @@ const PARTS = {
 	self: () => 'written by the same thread',
 	within: () => 'written by the same thread',
 	unasked: () => 'without the thread asked for',
+	polled: () => 'read over and over in loops that write nothing, as threads do that wait for another\u2019s write',
 	unseen: () => exact ? 'never written by the program: constants, files' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it' +
 		(hasGuesses ? '; for ' + percent(whole.guesses / whole.read) + ' of all, others write elsewhere in the same object (guesses)' : ''),
 	folded: () => 'folded into (other): too many small edges',

@@ -489,6 +489,11 @@ struct comm_report {
 	size_t n_cachelines, n_cacheline_uses; /* 0 but for query->cachelines */
 	size_t n_counts;		       /* 0 but for query->counts */
 	size_t n_totals;		       /* 0 but for query->totals */
+	/*
+	 * Part of unwritten_bytes: read over and over by loops that write nothing, as threads do that
+	 * wait for another's write; none of them for query->first_read.
+	 */
+	double polled_bytes;
 };
 
 /*

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwritten_sums.h"
 
+#include <math.h>
+
 /* A table that grows has a row and two slots for each place (keyed.h). */
 enum { SUMS_END_BYTES = sizeof(struct comm_unwritten_end) + 2 * sizeof(uint32_t), SUMS_MIN = 1024 };
 
@@ -36,6 +38,13 @@ void comm_unwritten_sums_add(struct comm_unwritten_sums *sums, const struct comm
 	if (sums->ends.n == sums->n_max)
 		comm_unwritten_ends_fold(&sums->ends, sums->n_max / 2, &sums->folded);
 	sums->folded += comm_unwritten_ends_add(&sums->ends, end) != 0;
+}
+
+void comm_unwritten_sums_poll(struct comm_unwritten_sums *sums,
+			      const struct comm_unwritten_end *end)
+{
+	comm_unwritten_sums_add(sums, end);
+	sums->sum.polled_bytes += fmax(0, end->bytes);
 }
 
 void comm_unwritten_sums_take(struct comm_unwritten_sums *sums, struct comm_unwritten *ret)

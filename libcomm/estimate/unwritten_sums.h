@@ -23,6 +23,9 @@ void comm_unwritten_sums_deinit(struct comm_unwritten_sums *sums);
 
 void comm_unwritten_sums_add(struct comm_unwritten_sums *sums,
 			     const struct comm_unwritten_end *end);
+/* The same, of reads that wait. */
+void comm_unwritten_sums_poll(struct comm_unwritten_sums *sums,
+			      const struct comm_unwritten_end *end);
 /* Ends the slice: what was added since the last call, valid until the next addition. */
 void comm_unwritten_sums_take(struct comm_unwritten_sums *sums, struct comm_unwritten *ret);
 

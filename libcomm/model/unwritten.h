@@ -22,6 +22,7 @@ struct comm_unwritten_end {
 /* The reads of a slice. */
 struct comm_unwritten {
 	double bytes, first_bytes;
+	double polled_bytes; /* of bytes: read over and over by who waits for a write (window.h) */
 	/* By whom, each end once; what of the sums they lack is of ends that are not known. */
 	const struct comm_unwritten_end *end;
 	size_t n_ends;

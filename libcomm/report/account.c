@@ -207,6 +207,7 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 		[COMM_PART_OTHERS] = "others", [COMM_PART_SELF] = "self",
 		[COMM_PART_WITHIN] = "within", [COMM_PART_UNSEEN] = "unseen",
 		[COMM_PART_FOLDED] = "folded", [COMM_PART_UNASKED] = "unasked",
+		[COMM_PART_POLLED] = "polled",
 	};
 	struct carrier carrier[COMM_PARTS] = {0};
 	struct comm_block_sums all = {0};

@@ -138,6 +138,8 @@ int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 	struct comm_block_sums at;
 	double unwritten =
 		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
+	/* Who waits reads the same word again, so none but the last of these is a first read. */
+	double polled = fold->query->first_read ? 0 : fmax(0, slice->polled_bytes);
 	int code = 0;
 
 	comm_mixes_close(&fold->mixes, fold->block);
@@ -145,9 +147,13 @@ int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 	deal(fold, slice, &at);
 	if (unwritten > 0 && isfinite(unwritten)) {
 		fold->report->unwritten_bytes += unwritten;
+		fold->report->polled_bytes += polled;
 		fold->report->read_bytes += unwritten;
-		code = comm_account_add(&fold->account, COMM_PART_UNSEEN, COMM_ID_OTHER, unwritten,
-					&at);
+		code = comm_account_add(&fold->account, COMM_PART_UNSEEN, COMM_ID_OTHER,
+					unwritten - polled, &at);
+		if (!code)
+			code = comm_account_add(&fold->account, COMM_PART_POLLED, COMM_ID_OTHER,
+						polled, &at);
 	}
 	if (!code && fold->own.ops->slice)
 		code = fold->own.ops->slice(&fold->own, slice);

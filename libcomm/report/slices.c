@@ -2,6 +2,7 @@
 #include "slices.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 	slice->setup_ns = sqlite3_column_int64(stmt, 14);
 	slice->enabled_ns = slice->end_ns - slice->start_ns;
 	slice->enabled_ns -= disabled_ns(slice->enabled_ns, sqlite3_column_int64(stmt, 15));
+	slice->polled_bytes = fmin(sqlite3_column_double(stmt, 18), slice->unwritten_bytes);
 	if (sqlite3_column_int64(stmt, 16) > 0)
 		read_strands(stmt, slice);
 }
@@ -117,7 +119,8 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 			       " unwritten_first_bytes, crossing_bytes, crossing_first_bytes,"
 			       " setup_ns,"
 			       " (SELECT n FROM loss WHERE loss.run = slice.run AND loss.slice ="
-			       "  slice.id AND cause = 'disabled_ms'), parts, strands"
+			       "  slice.id AND cause = 'disabled_ms'), parts, strands,"
+			       " polled_bytes"
 			       " FROM slice WHERE run = ?1 AND start_ns < ?3 AND end_ns > ?2"
 			       " ORDER BY start_ns, level DESC",
 			       -1, &stmt, NULL) != SQLITE_OK)

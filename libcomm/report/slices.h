@@ -22,6 +22,7 @@ struct comm_slices_one {
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns, edges;
 	uint64_t enabled_ns; /* of its time; the user had sampling disabled in the rest */
 	double unwritten_bytes, unwritten_first_bytes;
+	double polled_bytes; /* of unwritten_bytes */
 	double crossing_bytes, crossing_first_bytes;
 	/* In how many parts it was dealt out to strands, and these; 0: in none. */
 	uint64_t parts;

@@ -14,8 +14,8 @@ static const struct {
 	{offsetof(struct comm_rows, put_slice),
 	 "INSERT INTO slice (run, level, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
 	 " daemon_ns, target_ns, unwritten_bytes, unwritten_first_bytes, edges, bytes,"
-	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"},
+	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands, polled_bytes)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
@@ -352,6 +352,7 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	sqlite3_bind_int64(s, 18, (int64_t)info->parts);
 	sqlite3_bind_blob(s, 19, strands, pack(&info->enabled, &info->unwritten_strands, strands),
 			  SQLITE_STATIC);
+	sqlite3_bind_double(s, 20, info->unwritten.polled_bytes);
 	err = run(rows, s);
 	if (err)
 		return err;

@@ -124,7 +124,7 @@ for by in thread function object line; do
 	  and (.range | .edges_unresolved <= .edges_total and .unresolved_bytes <= .total_bytes
 	    and .seen_bytes <= .read_bytes and .guess_bytes == 0 and .blocks == 8)
 	  and (.account | ([.[].bytes] | add) as $sum | all(.share_low <= .share and .share <= .share_high)
-	    and length == 6 and .[0].part == "others") 
+	    and length == 7 and .[0].part == "others" and (.[6] | .part == "polled" and .bytes > 1e9 and .bytes < 1.5e9))
 	  and (([.account[].bytes] | add) / .range.read_bytes - 1 | fabs) < 1e-6
 	  and .loss.unmapped == 240
 	' stdout >/dev/null || fail "report --json --by-$by does not keep to its form"
@@ -461,6 +461,8 @@ says stdout 'of the target'
 says stdout '^redis-server .* 1 '
 says stdout 'writer not seen'
 says stdout 'writer seen for [0-9.]* % of the'
+says stdout 'besides [0-9.]* [A-Z]iB in loops'
+says stdout '[0-9.]* %  ([0-9.]*..[0-9]* %) read over and over in loops that write nothing'
 expect 0 env COLUMNS=80 "$ctl" report --store threads.db
 says stdout 'others'
 

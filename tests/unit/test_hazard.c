@@ -339,10 +339,13 @@ static void test_one_of_many(void **state)
 
 /*
  * Bursts of thread 1 read 24 times, step bytes apart, in a page that thread 3 touched first;
- * thread 2 writes the word at written.  Returns the part of the edges that is no guess.
+ * thread 2 writes the word at written.  Returns the part of what is read that has a writer, which is no
+ * guess; *ret_polled: that which counts as waiting.
  */
-static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint64_t written)
+static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint64_t written,
+			     double *ret_polled)
 {
+	struct comm_unwritten u;
 	void *est = est_new(ops);
 	struct result r;
 
@@ -358,14 +361,17 @@ static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint
 					 (uint16_t)(j * 2));
 		feed(ops, est, i * 1000000ull + 2, n > 1 ? 1 : 2, a, n);
 	}
-	slice(ops, est, &r);
+	u = slice(ops, est, &r);
 	ops->destroy(est);
-	return (r.edge_bytes - r.guess_bytes) / r.edge_bytes;
+	assert_true(u.polled_bytes <= u.bytes);
+	*ret_polled = u.polled_bytes / (r.edge_bytes + u.bytes);
+	return (r.edge_bytes - r.guess_bytes) / (r.edge_bytes + u.bytes);
 }
 
 /*
- * Who touched a page first, or writes beside a word on which a thread spins, is a guess there; not
- * so of a table that is read from end to end.  Who was seen to write the very word is none.
+ * Who touched a page first, or writes beside a word on which a thread spins, says nothing about that:
+ * it waits.  Not so a table that is read from end to end, and not where somebody was seen to write
+ * the very word.
  */
 static void test_spin(void **state)
 {
@@ -373,9 +379,14 @@ static void test_spin(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_true(waiting_stated(ops[i], 0, base + 256) < 0.01);
-		assert_true(waiting_stated(ops[i], 8, base + 256) > 0.5);
-		assert_true(waiting_stated(ops[i], 0, base) > 0.5);
+		double polled;
+
+		assert_true(waiting_stated(ops[i], 0, base + 256, &polled) < 0.01);
+		assert_true(polled > 0.5);
+		assert_true(waiting_stated(ops[i], 8, base + 256, &polled) > 0.5);
+		assert_true(polled == 0);
+		assert_true(waiting_stated(ops[i], 0, base, &polled) > 0.5);
+		assert_true(polled < 0.5);
 	}
 }
 

@@ -92,7 +92,9 @@ static int setup(void **state)
 					       .handler_ns = 6000000,
 					       .daemon_ns = 4000000,
 					       .target_ns = 2 * SECOND,
-					       .unwritten = {.bytes = 50, .first_bytes = 20},
+					       .unwritten = {.bytes = 50,
+							     .first_bytes = 20,
+							     .polled_bytes = i == 3 ? 60 : 30},
 					       .loss = {[COMM_LOSS_RING] = i == 2 ? 7 : 0}};
 		struct comm_naming naming = made_naming(names);
 
@@ -181,6 +183,11 @@ static void test_by_thread(void **state)
 	assert_true(report->self_bytes == 3600);
 	assert_true(report->folded_bytes == 0);
 	assert_true(report->unwritten_bytes == 200);
+	/* No more than all of a slice, whatever the store says. */
+	assert_true(report->polled_bytes == 30 + 30 + 30 + 50);
+	assert_true(comm_report_part_at(report, 3)->bytes == 200 - 140);
+	assert_string_equal(comm_report_part_at(report, 6)->name, "polled");
+	assert_true(comm_report_part_at(report, 6)->bytes == 140);
 	assert_true(report->read_bytes == 4050 + 3600 + 200);
 	node = comm_report_node_at(report, e->from);
 	assert_int_equal(node->kind, COMM_NODE_THREAD);
@@ -391,6 +398,7 @@ static void test_first_read(void **state)
 	(void)state;
 	assert_true(find(report, "alpha", "beta")->bytes == 900);
 	assert_true(report->unwritten_bytes == 80);
+	assert_true(report->polled_bytes == 0);
 	assert_true(comm_report_slice_at(report, 0)->bytes == 1150 / 4.);
 	comm_report_free(report);
 }

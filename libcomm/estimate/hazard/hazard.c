@@ -494,15 +494,21 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 {
 	const struct comm_touch *touch = comm_touches_of(h->touches, r->datum, b->time_ns);
 
+	if (r->spins) {
+		comm_unwritten_sums_poll(&h->unwritten,
+					 &(struct comm_unwritten_end){b->thread, r->site, r->shown,
+								      part * r->bytes,
+								      part * r->bytes * first});
+		return;
+	}
 	if (touch && part > 0) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
-		comm_edge_sums_add_aged(h->edges,
-					&(struct comm_edge_key){touch->thread,
-								COMM_SITE_FIRST_WRITE, b->thread,
-								r->site, r->shown},
-					r->bytes * part, r->bytes * part * first,
-					r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
+		comm_edge_sums_add_aged(
+			h->edges,
+			&(struct comm_edge_key){touch->thread, COMM_SITE_FIRST_WRITE, b->thread,
+						r->site, r->shown},
+			r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
 	if (far)
@@ -536,6 +542,11 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		n = 0;
 	}
 	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
+	/* Not even the next writer says who wrote before. */
+	if (r->spins && !hazard_known(h, n)) {
+		unwritten = 1;
+		n = 0;
+	}
 	first *= r->first;
 	hazard_unwritten(h, b, r, far, unwritten, first);
 	hazard_blend(h, r, b->thread, n, 1 - unwritten);

@@ -275,14 +275,20 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	const double *share = NULL;
 	uint32_t n = 0;
 
+	if (r->spins) {
+		comm_unwritten_sums_poll(
+			&o->unwritten,
+			&(struct comm_unwritten_end){b->thread, r->site, r->shown, bytes, 0});
+		return;
+	}
 	if (touch) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
-		comm_edge_sums_add_aged(
-			o->edges,
-			&(struct comm_edge_key){touch->thread, COMM_SITE_FIRST_WRITE, b->thread,
-						r->site, r->shown},
-			bytes, 0, r->spins ? COMM_LEVEL_OBJECT : COMM_TOUCH_LEVEL, &ages);
+		comm_edge_sums_add_aged(o->edges,
+					&(struct comm_edge_key){touch->thread,
+								COMM_SITE_FIRST_WRITE, b->thread,
+								r->site, r->shown},
+					bytes, 0, COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
 	if (comm_touches_none(o->touches))
