@@ -156,6 +156,14 @@ void comm_run_deinit(struct comm_run *run)
 	free((char *)run->label);
 }
 
+/* A time of the run.  A store may be hostile: none is before the clock's start. */
+static uint64_t time_column(sqlite3_stmt *stmt, int column)
+{
+	int64_t ns = sqlite3_column_int64(stmt, column);
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
 static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_run *run)
 {
 	memset(run, 0, sizeof(*run));
@@ -167,7 +175,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->host = copy(stmt, 5);
 	run->notes = copy(stmt, 6);
 	run->how = copy(stmt, 7);
-	run->start_ns = sqlite3_column_int64(stmt, 8);
+	run->start_ns = time_column(stmt, 8);
 	run->start_unix_ns = sqlite3_column_int64(stmt, 10);
 	run->overhead_limit = sqlite3_column_double(stmt, 11);
 	run->granularity_bytes = sqlite3_column_int64(stmt, 12);
@@ -178,7 +186,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->end_ns = run->start_ns;
 	run->state = COMM_RUN_FINISHED;
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {
-		run->end_ns = sqlite3_column_int64(stmt, 9);
+		run->end_ns = time_column(stmt, 9);
 	} else {
 		run->state =
 			comm_store_file_writer(reader->fd) ? COMM_RUN_RUNNING : COMM_RUN_UNFINISHED;

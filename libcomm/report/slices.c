@@ -58,6 +58,12 @@ static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 		read_strands(stmt, slice);
 }
 
+/* A store may be hostile: no run has times that are none. */
+static bool is_possible(const struct comm_slices_one *slice)
+{
+	return slice->start_ns <= slice->end_ns && slice->end_ns <= INT64_MAX;
+}
+
 static int load(sqlite3_stmt *stmt, bool strands, struct comm_slices *slices)
 {
 	size_t capacity = 0;
@@ -76,7 +82,7 @@ static int load(sqlite3_stmt *stmt, bool strands, struct comm_slices *slices)
 		read_slice(stmt, &slices->slice[slices->n]);
 		if (!strands)
 			slices->slice[slices->n].parts = 0;
-		slices->n++;
+		slices->n += is_possible(&slices->slice[slices->n]);
 	}
 	return rc == SQLITE_DONE ? 0 : comm_schema_errno(sqlite3_db_handle(stmt));
 }

@@ -339,13 +339,58 @@ static void test_honest_work(void **state)
 	comm_reader_close(reader);
 }
 
+/* Times that no run has: whatever is told lies within the run, and takes no endless time. */
+static void test_impossible_times(void **state)
+{
+	static const char *const hostile[] = {
+		"UPDATE run SET start_ns = -1000, end_ns = -1",
+		"UPDATE run SET start_ns = -1000, end_ns = 9223372036854775807",
+		"UPDATE run SET start_ns = start_ns + 500000000",
+		"UPDATE slice SET start_ns = -9223372036854775807",
+		"UPDATE slice SET start_ns = end_ns + 1000000000",
+		"UPDATE slice SET end_ns = 9223372036854775807",
+	};
+
+	(void)state;
+	end_if_it_hangs();
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
+		struct comm_reader *reader;
+
+		make_finished(3);
+		sql(hostile[i]);
+		assert_int_equal(comm_reader_open(path, &reader, NULL), 0);
+		for (size_t by = 0; comm_groupings()[by]; by++) {
+			struct comm_query q = {
+				.size = sizeof(q), .by = comm_groupings()[by]->name, .self = true};
+			struct comm_report *report;
+			uint64_t length_ns;
+
+			if (comm_reader_report(reader, &q, &report, NULL))
+				continue;
+			length_ns = report->run->end_ns - report->run->start_ns;
+			for (size_t n = 0; n < report->n_nodes; n++) {
+				const struct comm_node *node = comm_report_node_at(report, n);
+
+				if (node->from_ns > node->to_ns || node->to_ns > length_ns)
+					fail_msg("%s, by %s: %llu to %llu of %llu ns", hostile[i],
+						 q.by, (unsigned long long)node->from_ns,
+						 (unsigned long long)node->to_ns,
+						 (unsigned long long)length_ns);
+			}
+			comm_report_free(report);
+		}
+		comm_reader_close(reader);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_foreign_schema), TEST(test_foreign_schema_later),
 		TEST(test_endless_tables), TEST(test_journal_names_another_file),
-		TEST(test_honest_work),
+		TEST(test_honest_work),	   TEST(test_impossible_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

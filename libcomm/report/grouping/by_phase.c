@@ -84,14 +84,16 @@ static double place(int i)
 
 static int phase_slice(struct comm_grouping_use *use, const struct comm_slices_one *slice)
 {
-	double length_ns = (double)(slice->end_ns - slice->start_ns);
+	double length_ns = (double)(slice->end_ns - slice->start_ns), since_ns = 0;
 	struct by_phase *by = use->state;
 
+	/* In a hostile store a slice may begin before its run. */
+	if (slice->start_ns > use->run->start_ns)
+		since_ns = (double)(slice->start_ns - use->run->start_ns);
 	by->reading = comm_periods_at(&by->periods, slice->start_ns + (uint64_t)(length_ns / 2));
 	memset(by->written, 0, sizeof(by->written));
 	for (int i = 0; i < PHASE_POINTS; i++) {
-		double at_ns =
-			(double)(slice->start_ns - use->run->start_ns) + place(i) * length_ns;
+		double at_ns = since_ns + place(i) * length_ns;
 
 		for (uint32_t bin = 0; bin < COMM_AGES; bin++) {
 			double least_ns = (double)comm_age_first_ns(bin ? bin : 1), most_ns = at_ns;
