@@ -53,7 +53,7 @@ struct comm_contention {
 	uint64_t burst; /* number of the burst at hand */
 	struct last_use seen[SEEN];
 	uint64_t line[COMM_CONTENTION_LINES]; /* as in seen, apart so that a set is a line itself */
-	struct tracked tracked[COMM_CONTENTION_LINES];
+	struct tracked tracked[COMM_CONTENTION_LINES]; /* 1.6 MB, untouched without a line */
 };
 
 int comm_contention_create(double cycles_per_ns, struct comm_contention **ret)
@@ -278,7 +278,7 @@ static uint32_t least_turns(const struct comm_contention *contention, size_t *re
 		size_t n = 0;
 
 		for (size_t i = 0; i < COMM_CONTENTION_LINES; i++)
-			n += contention->tracked[i].turns_ever > mid;
+			n += contention->line[i] && contention->tracked[i].turns_ever > mid;
 		if (n >= COMM_CONTENTION_TAKEN) {
 			low = mid + 1;
 		} else {
@@ -301,7 +301,7 @@ int comm_contention_take(struct comm_contention *contention, struct comm_cacheli
 		struct tracked *t = &contention->tracked[i];
 
 		/* What was met before a line is told at all is kept until then. */
-		if (!t->bursts || t->turns_ever < TURNS_MIN)
+		if (!contention->line[i] || !t->bursts || t->turns_ever < TURNS_MIN)
 			continue;
 		if (!err && (t->turns_ever > least || (t->turns_ever == least && room)))
 			err = put(t, contention->line[i], table);
