@@ -271,8 +271,11 @@ static int put(const struct tracked *t, uint64_t line, struct comm_cachelines *t
 /* The turns of the last of the lines with the most; so many of them have more. */
 static uint32_t least_turns(const struct comm_contention *contention, size_t *ret_more)
 {
-	uint32_t low = TURNS_MIN, high = UINT32_MAX;
+	uint32_t low = TURNS_MIN, high = 0;
 
+	for (size_t i = 0; i < COMM_CONTENTION_LINES; i++)
+		if (contention->line[i] && high < contention->tracked[i].turns_ever)
+			high = contention->tracked[i].turns_ever;
 	for (*ret_more = 0; low < high;) {
 		uint32_t mid = low + (high - low) / 2;
 		size_t n = 0;
