@@ -52,7 +52,8 @@ static void test_foreign_schema(void **state)
 		 " INSERT INTO edge SELECT 1, i, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"
 		 " FROM (" ENDLESS "SELECT i FROM n); END",
 		 "(trigger more)"},
-		{"CREATE INDEX slow ON slice (hex(zeroblob(400000000 + id)))", "(index slow)"},
+		{"CREATE INDEX slow ON slice (hex(zeroblob(400000000 + id))) WHERE id < 0",
+		 "(index slow)"},
 		{"CREATE TABLE other (x)", "(table other)"},
 		{"PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql ="
 		 " replace(sql, 'n INTEGER NOT NULL',"
