@@ -13,11 +13,14 @@ enum { ID_MAP_FIRST = 64 };
 /* Value of an id that was neither loaded nor asked for yet. */
 #define UNKNOWN UINT32_MAX
 
+uint32_t comm_id_of(int64_t value)
+{
+	return value > 0 && value < COMM_ID_MAX ? (uint32_t)value : COMM_ID_OTHER;
+}
+
 uint32_t comm_id_column(sqlite3_stmt *stmt, int column)
 {
-	int64_t value = sqlite3_column_int64(stmt, column);
-
-	return value > 0 && value < COMM_ID_MAX ? value : COMM_ID_OTHER;
+	return comm_id_of(sqlite3_column_int64(stmt, column));
 }
 
 static int reserve(struct comm_id_map *map, uint32_t id)

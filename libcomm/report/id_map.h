@@ -21,7 +21,9 @@ struct comm_id_map {
 	sqlite3_stmt *ask;
 };
 
-/* A column's value as an id, COMM_ID_OTHER when it cannot be one. */
+/* A number of a store as an id, COMM_ID_OTHER when it cannot be one. */
+uint32_t comm_id_of(int64_t value);
+/* The same, of a column. */
 uint32_t comm_id_column(sqlite3_stmt *stmt, int column);
 
 /* Fills a zeroed map.  sql gives rows of an id of run ?1 and what the id maps to. */

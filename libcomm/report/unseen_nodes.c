@@ -72,10 +72,10 @@ static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite
 	int code = 0;
 
 	while (!code && comm_unwritten_next(&unpack, &from)) {
-		const struct comm_end end = {.thread = from.thread,
-					     .context = from.site,
-					     .object = from.object,
-					     .read = from.site};
+		const struct comm_end end = {.thread = comm_id_of(from.thread),
+					     .context = comm_id_of(from.site),
+					     .object = comm_id_of(from.object),
+					     .read = comm_id_of(from.site)};
 		double bytes = fold->query->first_read ? from.first_bytes : from.bytes;
 
 		*rest -= bytes;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 
 #include "made_store.h"
@@ -12,6 +13,7 @@
 enum {
 	PAGE = 4096,
 	HANGS_S = 60,
+	MORE_KB = 256 << 10,
 };
 
 /* In CPU time: the machine may be busy. */
@@ -385,6 +387,35 @@ static void test_impossible_times(void **state)
 	}
 }
 
+/* Tables that are indexed by an id do not grow with what no writer gives out. */
+static void test_impossible_ids(void **state)
+{
+	struct comm_reader *reader;
+	struct rusage before, after;
+
+	(void)state;
+	make_finished(3);
+	/* One reading end, as unwritten.h packs it: thread, site and object 2^27, 1000 bytes. */
+	sql("INSERT OR REPLACE INTO unwritten"
+	    " SELECT id, run, x'808080408080804080808040E80700' FROM slice");
+	assert_int_equal(comm_reader_open(path, &reader, NULL), 0);
+	getrusage(RUSAGE_SELF, &before);
+	for (size_t by = 0; comm_groupings()[by]; by++) {
+		struct comm_query q = {.size = sizeof(q),
+				       .by = comm_groupings()[by]->name,
+				       .self = true,
+				       .unwritten = true};
+		struct comm_report *report;
+
+		if (comm_reader_report(reader, &q, &report, NULL) == 0)
+			comm_report_free(report);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	if (after.ru_maxrss - before.ru_maxrss > MORE_KB)
+		fail_msg("reports took %ld KB", after.ru_maxrss - before.ru_maxrss);
+	comm_reader_close(reader);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -392,6 +423,7 @@ int main(void)
 		TEST(test_foreign_schema), TEST(test_foreign_schema_later),
 		TEST(test_endless_tables), TEST(test_journal_names_another_file),
 		TEST(test_honest_work),	   TEST(test_impossible_times),
+		TEST(test_impossible_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
