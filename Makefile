@@ -175,9 +175,11 @@ FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # A second build of libcomm, instrumented for libFuzzer and the sanitizers.
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_SETUP := $(O)/fuzz/tests/sanitizer.o
 # For tests/fuzz/coverage.sh: which lines the corpora reach.
 ifneq ($(FUZZ_COVERAGE),)
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fprofile-instr-generate -fcoverage-mapping
+FUZZ_SETUP :=
 endif
 FUZZ_O := $(LIBCOMM_C:%.c=$(O)/fuzz/%.o)
 -include $(FUZZ_O:.o=.d)
@@ -187,10 +189,15 @@ $(O)/fuzz/libcomm/%.o: libcomm/%.c
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer-no-link -MMD -MP $(INC_libcomm) -c $< -o $@
 
-$(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_O)
+$(O)/fuzz/tests/%.o: tests/fuzz/%.c
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $< $(FUZZ_O) -o $@ $(LIBS_libcomm) -lpthread
+	$(Q)$(CLANG) $(FUZZ_CF) -c $< -o $@
+
+$(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_SETUP) $(FUZZ_O)
+	@mkdir -p $(@D)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $^ -o $@ $(LIBS_libcomm) -lpthread
 
 # fuzz_replay has its own allocator for large tables; it says why.
 $(O)/tests/fuzz/fuzz_replay: private FUZZ_CF += -Wl,--wrap=calloc,--wrap=realloc,--wrap=free
