@@ -175,11 +175,13 @@ FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # A second build of libcomm, instrumented for libFuzzer and the sanitizers.
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FUZZ_SETUP := $(O)/fuzz/tests/sanitizer.o
+FUZZ_SETUP := $(O)/fuzz/tests/sanitizer.o $(O)/fuzz/tests/tables.o
+FUZZ_LF := $(patsubst %,-Xlinker --wrap=%,malloc calloc aligned_alloc realloc reallocarray free)
 # For tests/fuzz/coverage.sh: which lines the corpora reach.
 ifneq ($(FUZZ_COVERAGE),)
 FUZZ_CF := -g -O1 -std=gnu11 -D_GNU_SOURCE -fprofile-instr-generate -fcoverage-mapping
 FUZZ_SETUP :=
+FUZZ_LF :=
 endif
 FUZZ_O := $(LIBCOMM_C:%.c=$(O)/fuzz/%.o)
 -include $(FUZZ_O:.o=.d)
@@ -197,10 +199,7 @@ $(O)/fuzz/tests/%.o: tests/fuzz/%.c
 $(FUZZ): $(O)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_SETUP) $(FUZZ_O)
 	@mkdir -p $(@D)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(FUZZ_CF) -fsanitize=fuzzer $(INC_tests) $^ -o $@ $(LIBS_libcomm) -lpthread
-
-# fuzz_replay has its own allocator for large tables; it says why.
-$(O)/tests/fuzz/fuzz_replay: private FUZZ_CF += -Wl,--wrap=calloc,--wrap=realloc,--wrap=free
+	$(Q)$(CLANG) $(FUZZ_CF) $(FUZZ_LF) -fsanitize=fuzzer $(INC_tests) $^ -o $@ $(LIBS_libcomm) -lpthread
 
 # 10^7 executions of each fuzzer, or as many as FUZZ_SECONDS allow; what they found to be new
 # input is kept in FUZZ_KEEP, and the next time goes on from there.

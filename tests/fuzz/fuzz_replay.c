@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine.h"
 #include "memory_file.h"
@@ -14,74 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t bytes_max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, unsigned int seed);
 
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void __real_free(void *block);
-void __wrap_free(void *block);
-
-enum { EVENTS_MAX = 2000, PAGE_BYTES = 4096, TABLE_BYTES = 1 << 16, TABLES_MAX = 256 };
-
-/*
- * An engine's tables take 78 MB, of which a small recording touches next to nothing.
- * The address sanitizer marks all of it for each engine, which takes 80 ms; so large
- * tables are mapped here, right before an inaccessible page, and unmapped when freed:
- * accesses past their end and after free() are still found.  The linker replaces the
- * allocator's functions by these (--wrap in the Makefile).
- */
-static struct {
-	uint8_t *map, *block;
-	size_t bytes;
-} tables[TABLES_MAX];
-static size_t n_tables;
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	size_t bytes = n * size, pages;
-	uint8_t *map;
-
-	if (bytes < TABLE_BYTES || n_tables == TABLES_MAX)
-		return __real_calloc(n, size);
-	bytes = (bytes + 15) & ~(size_t)15;
-	pages = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-	map = mmap(NULL, pages + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		   -1, 0);
-	if (map == MAP_FAILED || mprotect(map + pages, PAGE_BYTES, PROT_NONE))
-		abort();
-	tables[n_tables].map = map;
-	tables[n_tables].block = map + pages - bytes;
-	tables[n_tables].bytes = pages + PAGE_BYTES;
-	return tables[n_tables++].block;
-}
-
-static size_t table_of(const void *block)
-{
-	size_t i = 0;
-
-	while (i < n_tables && tables[i].block != block)
-		i++;
-	return i;
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-	if (table_of(block) < n_tables)
-		abort(); /* no large table is reallocated */
-	return __real_realloc(block, bytes);
-}
-
-void __wrap_free(void *block)
-{
-	size_t i = table_of(block);
-
-	if (i == n_tables) {
-		__real_free(block);
-		return;
-	}
-	munmap(tables[i].map, tables[i].bytes);
-	tables[i] = tables[--n_tables];
-}
+enum { EVENTS_MAX = 2000 };
 
 /* A slice for the store must hold finite numbers, between threads that exist. */
 static void check_slice(void *ctx, const struct comm_slice_info *info,
