@@ -36,7 +36,7 @@ static void look(const struct comm_elfsym *sym, uint64_t vaddr)
 
 static void look_all_over(const struct comm_elfsym *sym)
 {
-	for (uint64_t at = 0; at < 0x5000; at += 0x7f)
+	for (uint64_t at = 0; at < 0x5000; at += 0x17f)
 		look(sym, at);
 	look(sym, UINT64_MAX);
 }
