@@ -17,10 +17,8 @@ for fuzzer in "$O"/tests/fuzz/fuzz_*; do
   name=${fuzzer##*/fuzz_}
   corpus=tests/fuzz/corpus/$name
   if [ "$name" = store ]; then
-    # Of today's schema, whichever that is.
     corpus=$scratch/stores
-    mkdir "$corpus"
-    for kind in redis guess unfinished; do "$O/tests/e2e/make_store" $kind "$corpus/$kind" 2; done
+    tests/fuzz/stores.sh "$O/tests/e2e/make_store" "$corpus"
   fi
   [ -n "$(ls "$corpus" 2>/dev/null)" ] || { echo "not ok $n - $name has no corpus"; status=1; continue; }
   mkdir -p "$keep/$name"

@@ -11,8 +11,7 @@ version=$(clang -dumpversion) version=${version%%.*}
 make -s FUZZ_COVERAGE=1 O="$cov" "$cov/tests/e2e/make_store" fuzz >"$O/cov.log" 2>&1 || { tail "$O/cov.log"; exit 1; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/stores"
-for kind in redis guess unfinished; do "$cov/tests/e2e/make_store" $kind "$scratch/stores/$kind" 2; done
+tests/fuzz/stores.sh "$cov/tests/e2e/make_store" "$scratch/stores"
 printf '%-10s %-40s %s\n' fuzzer file 'lines reached'
 while read -r name files; do
   corpus=tests/fuzz/corpus/$name
@@ -41,5 +40,5 @@ maps target/maps.c
 perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
-store report/reader.c report/report.c store/guard.c
+store report/reader.c report/report.c report/query.c report/fold.c store/guard.c
 EOF
