@@ -37,8 +37,12 @@ heap_blocks target/heap_blocks.c target/glibc_chunks.c target/jemalloc_extents.c
 insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
 jitmap target/jitread.c target/jitmap.c
 maps target/maps.c
+marks target/marks.c
 perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
+sampled_blocks target/sampled_blocks.c
+title model/title.c
+types target/type_build.c target/type_flow.c target/type_table.c
 store report/reader.c report/report.c report/query.c report/fold.c store/guard.c
 EOF
