@@ -186,7 +186,7 @@ static int end_file(struct out *out)
 /* Each process writes tables of its own. */
 static int is_own(const struct comm_exact_thread *t)
 {
-	return comm_exact_identity(t->slot_bits >> COMM_SITE_BITS)->pid == (uint32_t)getpid();
+	return comm_exact_identity(t->slot)->pid == (uint32_t)getpid();
 }
 
 static int dump_threads(struct out *out)
@@ -195,12 +195,12 @@ static int dump_threads(struct out *out)
 	uint64_t total = 0, unwritten = 0, mask, i;
 	uint32_t src;
 
-	line(out, "# granularity=%u threads_without_slot=%llu\n", 1u << comm_shadow_shift,
-	     (unsigned long long)comm_exact_threads_lost());
+	line(out, "# granularity=%u threads_without_slot=%llu\n",
+	     (unsigned int)comm_shadow_mask + 1, (unsigned long long)comm_exact_threads_lost());
 	line(out, "src_tid,dst_tid,bytes,first_bytes\n");
 	for (t = comm_exact_threads(); t; t = t->next) {
 		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
-		uint32_t dst = t->slot_bits >> COMM_SITE_BITS;
+		uint32_t dst = t->slot;
 
 		if (!is_own(t))
 			continue;
@@ -282,7 +282,7 @@ static int dump_functions(struct out *out)
 		if (err)
 			break;
 		sum_up(edge, mask, &sums);
-		put_sums(out, &sums, t->slot_bits >> COMM_SITE_BITS);
+		put_sums(out, &sums, t->slot);
 		comm_exact_sums_end(&sums);
 	}
 	if (err)

@@ -13,7 +13,7 @@
 enum {
 	PAGE_BYTES = 4096,
 	/* What one page of comm_objects says it of. */
-	UNIT_BYTES = PAGE_BYTES / sizeof(uint32_t) * 8,
+	UNIT_BYTES = PAGE_BYTES / sizeof(uint16_t) * 8,
 	LARGE_BYTES = 4 * UNIT_BYTES,
 	KIND_SHIFT = 56,
 	TEXT_BYTES = 1 << 20,
@@ -31,7 +31,7 @@ struct object_table {
 	char text[TEXT_BYTES];
 };
 
-uint32_t *comm_objects;
+_Static_assert(COMM_EXACT_OBJECTS - 1 <= UINT16_MAX, "what is kept of an object's number");
 
 static uint32_t *page_objects; /* of whole pages */
 static struct object_table *table;
@@ -39,9 +39,9 @@ static struct object_table *table;
 static const uint64_t value_bits = ((uint64_t)1 << KIND_SHIFT) - 1;
 
 /* By number: the name is interposed (libc.c).  NULL: there is no room. */
-static void *map(size_t bytes, int flags)
+static void *map(uint64_t addr, size_t bytes, int flags)
 {
-	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+	void *p = (void *)syscall(SYS_mmap, addr, bytes, PROT_READ | PROT_WRITE,
 				  flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
@@ -54,15 +54,17 @@ static void *map(size_t bytes, int flags)
 void comm_objects_init(void)
 {
 	static const char what[] = "comm-exact: no room for the objects\n";
-	const size_t bits = COMM_SHADOW_LOW_BITS + 1;
+	const size_t granules = (size_t)1 << (COMM_SHADOW_BITS - 3);
+	const size_t pages = ((size_t)1 << COMM_SHADOW_BITS) / PAGE_BYTES;
 	struct object_table *shared;
+	void *objects;
 
 	if (table)
 		return;
-	comm_objects = map(sizeof(*comm_objects) << (bits - 3), MAP_PRIVATE);
-	page_objects = map((sizeof(*page_objects) << bits) / PAGE_BYTES, MAP_PRIVATE);
-	shared = map(sizeof(*shared), MAP_SHARED);
-	if (!comm_objects || !page_objects || !shared) {
+	objects = map(COMM_OBJECTS, granules * sizeof(uint16_t), MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+	page_objects = map(0, pages * sizeof(*page_objects), MAP_PRIVATE);
+	shared = map(0, sizeof(*shared), MAP_SHARED);
+	if (objects != (void *)COMM_OBJECTS || !page_objects || !shared) {
 		syscall(SYS_write, 2, what, sizeof(what) - 1);
 		for (;;)
 			syscall(SYS_exit_group, 1);
@@ -102,7 +104,7 @@ static uint32_t *page_of(uint64_t addr)
 /* Of each eight bytes by themselves. */
 static void set_finely(uint64_t addr, size_t len_bytes, uint32_t id)
 {
-	uint32_t *at = comm_object_at(addr), *end = comm_object_at(addr + len_bytes - 1);
+	uint16_t *at = comm_object_at(addr), *end = comm_object_at(addr + len_bytes - 1);
 
 	for (; at <= end; at++)
 		*at = id;
@@ -125,7 +127,7 @@ static void set(uint64_t addr, size_t len_bytes, uint32_t id)
 	for (at = from; at < to; at += PAGE_BYTES)
 		*page_of(at) = id;
 	/* It reads as zero from now on: not known yet. */
-	madvise(comm_object_at(from), (to - from) / 8 * sizeof(*comm_objects), MADV_DONTNEED);
+	madvise(comm_object_at(from), (to - from) / 8 * sizeof(uint16_t), MADV_DONTNEED);
 }
 
 void comm_object_allocated(uint64_t addr, size_t len_bytes, uint64_t pc)
@@ -208,7 +210,7 @@ void comm_object_unmapped(uint64_t addr, size_t len_bytes)
 		set_finely(addr, from - addr, 0);
 	if (end > to)
 		set_finely(to, end - to, 0);
-	madvise(comm_object_at(from), (to - from) / 8 * sizeof(*comm_objects), MADV_DONTNEED);
+	madvise(comm_object_at(from), (to - from) / 8 * sizeof(uint16_t), MADV_DONTNEED);
 }
 
 /*

@@ -41,7 +41,8 @@ struct comm_exact_object {
 	const char *name; /* of a file's; else NULL */
 };
 
-extern uint32_t *comm_objects;
+/* Below the cells, for as many granules of eight bytes as the shadow knows: 1 TiB of addresses. */
+#define COMM_OBJECTS (COMM_SHADOW_CELLS / 4)
 
 /* After comm_shadow_init(). */
 void comm_objects_init(void);
@@ -60,9 +61,9 @@ enum comm_exact_object_kind comm_exact_object_kind(const struct comm_exact_objec
 /* Where it starts; of what was allocated or mapped: behind the call that did; of a stack: the thread's slot. */
 uint64_t comm_exact_object_start(const struct comm_exact_object *object);
 
-static inline uint32_t *comm_object_at(uint64_t addr)
+static inline uint16_t *comm_object_at(uint64_t addr)
 {
-	return comm_objects + (comm_shadow_bits(addr) >> 3);
+	return (uint16_t *)COMM_OBJECTS + (comm_shadow_bits(addr) >> 3);
 }
 
 /* The same, found out now. */

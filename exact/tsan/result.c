@@ -25,7 +25,7 @@ enum {
 	NOBODY = 0,
 };
 
-/* Who reads or writes: a thread's slot and a site, as in comm_cell.writer. */
+/* Who reads or writes: a thread's slot and a site, as in a cell. */
 struct actor {
 	uint32_t who, id; /* who 0: free */
 };
@@ -217,7 +217,7 @@ static void put_edges(void)
 				return;
 			}
 			e.src = actor_of(edge[i].key >> 32);
-			e.dst = actor_of(t->slot_bits | reading);
+			e.dst = actor_of(t->slot << COMM_SITE_BITS | reading);
 			e.object = object_of(edge[i].object);
 			e.back = edge[i].key >> COMM_SITE_BITS & 3;
 			put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
@@ -444,7 +444,7 @@ static void put_all(void)
 	const struct comm_exact_file_phase phase = {.start_ns = result.start_ns, .end_ns = now_ns};
 	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
 					   .header_bytes = sizeof(header),
-					   .granularity_bytes = 1u << comm_shadow_shift,
+					   .granularity_bytes = comm_shadow_mask + 1,
 					   .pid = getpid(),
 					   .start_ns = result.start_ns,
 					   .start_unix_ns = result.start_unix_ns};

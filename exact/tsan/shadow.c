@@ -2,7 +2,6 @@
 #include "shadow.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +10,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lock.h"
+#include "readers.h"
+
+_Static_assert(COMM_CELL_MANY >> COMM_CELL_SEEN_SHIFT == 1 << COMM_READERS_BITS, "no set's number");
+
 enum {
 	PAGE_BYTES = 4096,
-	LOCK_YIELDS = 1000,
-	LOCK_SLEEPS = 10000,
-	LOCK_SLEEP_US = 1000,
 	ARGUMENT_BYTES = 1 << 17,
-	ARGUMENTS = 4096
+	ARGUMENTS = 4096,
 };
 
-struct comm_cell *comm_shadow;
+/* Between the program and its mappings, in the bits that choose a cell: so much may be mapped. */
+#define ROOM_BYTES ((uint64_t)1 << 39)
+
 unsigned int comm_shadow_shift = 3;
 uint64_t comm_shadow_mask = 7;
+
+static int is_there;
+/* Some of the larger sets stand on memory that children share. */
+static int has_shared;
 
 /*
  * Not mmap(): that name is interposed (libc.c) and would come back here.
@@ -86,105 +93,152 @@ static void start_again(void)
 	execve("/proc/self/exe", argv, environ);
 }
 
-void comm_shadow_init(void)
+/* Where the program is, and what the loader maps for it, are far enough from each other. */
+static int is_room(void)
 {
-	const char *text = getenv("COMM_EXACT_GRANULARITY");
-	unsigned long granularity = text && *text ? strtoul(text, NULL, 0) : 8;
-	size_t bytes;
-	void *p;
+	return comm_shadow_bits((uint64_t)stderr - (uint64_t)&is_there) >= ROOM_BYTES;
+}
 
-	if (comm_shadow)
-		return;
-	if (!granularity || granularity > 64 || granularity & (granularity - 1))
-		die("COMM_EXACT_GRANULARITY wants a power of two from 1 to 64");
-	comm_shadow_shift = __builtin_ctzl(granularity);
-	comm_shadow_mask = granularity - 1;
-	bytes = sizeof(struct comm_cell) << (COMM_SHADOW_LOW_BITS + 1 - comm_shadow_shift);
-	if (!in_window(&comm_shadow) || !in_window(&bytes) || !in_window(stderr)) {
-		/* More random bits than the windows hold. */
-		start_again();
-		die("the address space is laid out in a way that the shadow cannot cover");
-	}
-	p = map(0, bytes, MAP_PRIVATE);
-	if (p == MAP_FAILED)
+static void place(uint64_t addr, size_t bytes)
+{
+	void *p = map(addr, bytes, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+
+	if (p != (void *)addr)
 		die("no room for the shadow (is vm.overcommit_memory 2, or a limit on address "
 		    "space set?)");
 	madvise(p, bytes, MADV_DONTDUMP);
 	/* Scattered cells shall not cost 2 MiB each. */
 	madvise(p, bytes, MADV_NOHUGEPAGE);
-	comm_shadow = p;
 }
 
-/* Cells stand in whole pages when a page of memory has at least a page of them. */
-static int whole_pages(void)
+void comm_shadow_init(void)
 {
-	return sizeof(struct comm_cell) >= (size_t)1 << comm_shadow_shift;
+	const char *text = getenv("COMM_EXACT_GRANULARITY");
+	unsigned long granularity = text && *text ? strtoul(text, NULL, 0) : 8;
+	size_t bytes;
+
+	if (is_there)
+		return;
+	if (!granularity || granularity > 64 || granularity & (granularity - 1))
+		die("COMM_EXACT_GRANULARITY wants a power of two from 1 to 64");
+	comm_shadow_shift = granularity < 8 ? __builtin_ctzl(granularity) : 3;
+	comm_shadow_mask = granularity - 1;
+	bytes = sizeof(uint64_t) << (COMM_SHADOW_BITS - comm_shadow_shift);
+	if (!in_window(&is_there) || !in_window(&bytes) || !in_window(stderr) || !is_room()) {
+		/* More random bits than the windows hold. */
+		start_again();
+		die("the address space is laid out in a way that the shadow cannot cover");
+	}
+	place(COMM_SHADOW_CELLS, bytes);
+	place(COMM_SHADOW_READERS, bytes);
+	if (comm_locks_init() || comm_readers_init())
+		die("no room for locks and sets");
+	is_there = 1;
 }
 
-static void remap(uint64_t addr, size_t len_bytes, int flags)
+/* The array that starts at `of` anew, for whole pages. */
+static void remap(uint64_t of, uint64_t addr, size_t len_bytes, int flags)
 {
-	struct comm_cell *from = comm_cell(addr);
-	size_t cells = ((len_bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES) >> comm_shadow_shift;
+	const size_t page = PAGE_BYTES * sizeof(uint64_t) >> comm_shadow_shift;
+	const size_t pages = (len_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
-	if (map((uint64_t)from, cells * sizeof(*from), flags | MAP_FIXED) == MAP_FAILED)
+	if (map(of + comm_shadow_bits(addr) / PAGE_BYTES * page, pages * page, flags | MAP_FIXED) ==
+	    MAP_FAILED)
 		die("cannot renew a part of the shadow");
 }
 
 void comm_shadow_clear(uint64_t addr, size_t len_bytes)
 {
-	struct comm_cell *cell = comm_cell(addr);
-	size_t i;
-
-	if (!comm_shadow)
+	if (!is_there)
 		return;
-	if (whole_pages()) {
-		remap(addr, len_bytes, MAP_PRIVATE);
-		return;
-	}
-	for (i = 0; i < len_bytes >> comm_shadow_shift; i++)
-		if (cell[i].writer)
-			cell[i] = (struct comm_cell){0};
+	remap(COMM_SHADOW_CELLS, addr, len_bytes, MAP_PRIVATE);
+	if (has_shared)
+		remap(COMM_SHADOW_READERS, addr, len_bytes, MAP_PRIVATE);
 }
 
 void comm_shadow_share(uint64_t addr, size_t len_bytes)
 {
-	if (comm_shadow && whole_pages())
-		remap(addr, len_bytes, MAP_SHARED);
+	if (!is_there)
+		return;
+	has_shared = 1;
+	remap(COMM_SHADOW_CELLS, addr, len_bytes, MAP_SHARED);
+	remap(COMM_SHADOW_READERS, addr, len_bytes, MAP_SHARED);
 }
 
 void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)
 {
-	struct comm_cell *src = comm_cell(from), *dst = comm_cell(to);
-	size_t i;
+	uint64_t end = from + (len_bytes & ~comm_shadow_mask);
 
-	if (!comm_shadow)
+	if (!is_there)
 		return;
-	for (i = 0; i < len_bytes >> comm_shadow_shift; i++)
-		dst[i] = (struct comm_cell){
-			.writer = src[i].writer, .frame = src[i].frame, .seen = src[i].seen};
+	for (; from < end; from += comm_shadow_mask + 1, to += comm_shadow_mask + 1) {
+		uint64_t *src = comm_cell(from), *dst = comm_cell(to);
+
+		if (*src & COMM_CELL_MANY)
+			*comm_cell_readers(dst) = *comm_cell_readers(src);
+		*dst = *src;
+	}
 }
 
-/*
- * The owner may be off its CPU: give way.  It may be the code that a signal
- * handler on this very thread interrupted: go on, it cannot finish before us.
- * A process that was killed in between never gives the lock back, hence a limit.
- */
-int comm_cell_wait(struct comm_cell *cell, uint16_t owner)
+/* *was: becomes what there is, if that is not what it was. */
+static int replace(uint64_t *cell, uint64_t *was, uint64_t now)
 {
-	unsigned int i;
+	return __atomic_compare_exchange_n(cell, was, now, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 
-	for (i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
-		uint16_t old = 0;
+static uint64_t with_set(uint64_t cell, uint64_t set)
+{
+	return (cell & ~COMM_CELL_SEEN) | set << COMM_CELL_SEEN_SHIFT;
+}
 
-		if (__atomic_compare_exchange_n(&cell->lock, &old, owner, 0, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
+/* These and the thread get a word of their own, in which stands one of an earlier write. */
+static int make_many(uint64_t *cell, uint64_t *was, uint64_t members, uint32_t slot)
+{
+	uint64_t busy = with_set(*was, slot) | COMM_CELL_BUSY;
+
+	if (!replace(cell, was, busy))
+		return 0;
+	__atomic_store_n(comm_cell_readers(cell), members | comm_readers_bit(slot),
+			 __ATOMIC_RELAXED);
+	/* Who writes meanwhile has the last word. */
+	replace(cell, &busy, with_set(*was, 0) | COMM_CELL_MANY);
+	return 1;
+}
+
+static int is_first_of_many(uint64_t *readers, uint64_t bit)
+{
+	return !(__atomic_load_n(readers, __ATOMIC_ACQUIRE) & bit) &&
+	       !(__atomic_fetch_or(readers, bit, __ATOMIC_ACQ_REL) & bit);
+}
+
+int comm_cell_first_read(uint64_t *cell, uint64_t *was, uint64_t *ret_now, uint32_t slot)
+{
+	unsigned int waited = 0;
+
+	for (;;) {
+		uint64_t members;
+		uint32_t with = 0;
+
+		*ret_now = *was;
+		if (*was & COMM_CELL_MANY)
+			return is_first_of_many(comm_cell_readers(cell), comm_readers_bit(slot));
+		if (*was & COMM_CELL_BUSY) {
+			/* A signal handler interrupted the thread, which counts it. */
+			if (comm_cell_set(*was & ~COMM_CELL_BUSY) == slot)
+				return 0;
+			if (comm_give_way(waited++)) {
+				*was = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+				continue;
+			}
+			members = 0;
+		} else {
+			if (comm_readers_have(comm_cell_set(*was), slot))
+				return 0;
+			members = comm_readers_of(comm_cell_set(*was));
+			with = comm_readers_with(comm_cell_set(*was), slot);
+		}
+		*ret_now = with ? with_set(*was, with) : with_set(*was, 0) | COMM_CELL_MANY;
+		if (with ? replace(cell, was, *ret_now) : make_many(cell, was, members, slot))
 			return 1;
-		if (old == owner)
-			return 0;
-		if (i < LOCK_YIELDS)
-			sched_yield();
-		else
-			usleep(LOCK_SLEEP_US);
 	}
-	return 0;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The shadow: one cell for each granule of the program's memory, found by
- * arithmetic alone.  42 bits of an address choose the cell: the lower 41, and
- * bit 45, which tells the program (0x55..) from its libraries and mappings
- * (0x7f..).  comm_shadow_init() sees to it that no two mappings share a cell.
+ * arithmetic alone: the lower 42 bits of an address choose the cell.  They tell the program (0x55..)
+ * from its libraries and mappings (0x7f..), which comm_shadow_init() makes sure of.  The shadow stands at
+ * one place in every process: far from both, lest it push mappings to where they share cells.
  *
- * A cell holds the last writer and the set of threads that have read the
- * granule since.  Plain accesses take no lock: a program without data races
- * orders them itself.  Atomic operations hold the cell's lock around both the
- * operation and its bookkeeping, so that the two cannot come apart.
+ * A cell is one word, read and written at once: who wrote the granule, in which frame, and which threads
+ * have read it since: a set by number (readers.h).  Where there are more sets than numbers, it stands
+ * in another array, which is touched only then.
+ *
+ * Plain accesses take no lock: a program without data races orders them itself.  Atomic operations do (lock.h).
  */
 #ifndef COMM_EXACT_SHADOW_H
 #define COMM_EXACT_SHADOW_H
@@ -19,20 +20,33 @@
 /* Reached without a detour, also by position-independent code. */
 #pragma GCC visibility push(hidden)
 
-struct comm_cell {
-	uint32_t writer; /* thread slot << COMM_SITE_BITS | site; 0: nobody */
-	uint16_t lock;
-	uint16_t frame; /* in which it was written: comm_exact_frame_now then */
-	uint64_t seen;	/* bit slot % 64: has read it since the last write */
+/*
+ * Of a cell: the frame that it was written in (comm_exact_frame_now then); who has read it since but the
+ * writer; and the writer, 0: nobody.
+ */
+enum {
+	COMM_SITE_BITS = 20,
+	COMM_CELL_SEEN_SHIFT = 16,   /* a set's number, or one of the two below */
+	COMM_CELL_WRITER_SHIFT = 32, /* thread slot << COMM_SITE_BITS | site */
+	COMM_SHADOW_BITS = 42,
 };
 
-_Static_assert(sizeof(struct comm_cell) == 16, "the shadow's size depends on it");
+#define COMM_CELL_SEEN ((uint64_t)0xffff << COMM_CELL_SEEN_SHIFT)
+/* A set that has no number: see comm_cell_readers(). */
+#define COMM_CELL_MANY ((uint64_t)0x4000 << COMM_CELL_SEEN_SHIFT)
+/* With a slot: that thread is making such a set. */
+#define COMM_CELL_BUSY ((uint64_t)0x8000 << COMM_CELL_SEEN_SHIFT)
 
-enum { COMM_SITE_BITS = 20, COMM_SHADOW_LOW_BITS = 41 };
+/* Room for a granularity of 1 at each. */
+#define COMM_SHADOW_CELLS ((uint64_t)1 << 44)
+#define COMM_SHADOW_READERS (COMM_SHADOW_CELLS + ((uint64_t)1 << 45))
 
-extern struct comm_cell *comm_shadow;
-extern unsigned int comm_shadow_shift; /* log2 of the granularity, */
-extern uint64_t comm_shadow_mask;      /* and the granularity less 1 */
+extern uint64_t comm_shadow_mask; /* the granularity less 1 */
+/*
+ * log2 of how many bytes there is a cell for: granules of more than eight bytes use one cell in several, so
+ * that a page's cells are whole pages, which can be cleared and shared.
+ */
+extern unsigned int comm_shadow_shift;
 
 /* Exits with a sentence when the address space does not allow it. */
 void comm_shadow_init(void);
@@ -47,14 +61,22 @@ void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes);
 /* Those of an address that choose a cell. */
 static inline uint64_t comm_shadow_bits(uint64_t addr)
 {
-	const uint64_t low = ((uint64_t)1 << COMM_SHADOW_LOW_BITS) - 1;
-
-	return (addr & low) | (addr >> 4 & (low + 1));
+	return addr & (((uint64_t)1 << COMM_SHADOW_BITS) - 1);
 }
 
-static inline struct comm_cell *comm_cell(uint64_t addr)
+/*
+ * There is a cell for each 1 << shift bytes.  The halves of a page change places: a processor takes a load for
+ * one of what it has just stored when the lower 12 bits of their addresses are the same, and waits.  With eight
+ * bytes a cell's would be those of what it stands for (1.8 times the time of a factorisation).
+ */
+static inline uint64_t *comm_cell_by(uint64_t addr, unsigned int shift)
 {
-	return comm_shadow + (comm_shadow_bits(addr) >> comm_shadow_shift);
+	return (uint64_t *)COMM_SHADOW_CELLS + (comm_shadow_bits(addr ^ 0x800) >> shift);
+}
+
+static inline uint64_t *comm_cell(uint64_t addr)
+{
+	return comm_cell_by(addr & ~comm_shadow_mask, comm_shadow_shift);
 }
 
 static inline int comm_cell_crossed(uint64_t addr, uint64_t len_bytes)
@@ -62,25 +84,24 @@ static inline int comm_cell_crossed(uint64_t addr, uint64_t len_bytes)
 	return (addr & comm_shadow_mask) + len_bytes - 1 > comm_shadow_mask;
 }
 
-/* Returns 0 when the caller need not unlock. */
-int comm_cell_wait(struct comm_cell *cell, uint16_t owner);
-
-/* owner: not 0, another one for each thread. */
-static inline int comm_cell_lock(struct comm_cell *cell, uint16_t owner)
+/* Bits of comm_readers_bit().  They say something of a cell with COMM_CELL_MANY only. */
+static inline uint64_t *comm_cell_readers(uint64_t *cell)
 {
-	uint16_t old = 0;
-
-	if (__builtin_expect(__atomic_compare_exchange_n(&cell->lock, &old, owner, 0,
-							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
-			     1))
-		return 1;
-	return comm_cell_wait(cell, owner);
+	return (uint64_t *)((uint64_t)cell + (COMM_SHADOW_READERS - COMM_SHADOW_CELLS));
 }
 
-static inline void comm_cell_unlock(struct comm_cell *cell)
+/* Of a cell with none of the two flags. */
+static inline uint32_t comm_cell_set(uint64_t cell)
 {
-	__atomic_store_n(&cell->lock, 0, __ATOMIC_RELEASE);
+	return (cell & COMM_CELL_SEEN) >> COMM_CELL_SEEN_SHIFT;
 }
+
+/*
+ * Notes that the thread has read the cell, which was as *was says and not been written by the thread itself.
+ * Returns whether it has not read it before.  *was becomes what was there just before, *ret_now what is
+ * there since: the same, where nothing had to be noted in the cell.
+ */
+int comm_cell_first_read(uint64_t *cell, uint64_t *was, uint64_t *ret_now, uint32_t slot);
 
 #pragma GCC visibility pop
 

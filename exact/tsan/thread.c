@@ -36,6 +36,7 @@ struct dictionary {
 static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_REGION_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
+__thread struct comm_exact_thread *comm_exact_quick;
 uint16_t comm_exact_frame_now;
 uint64_t comm_exact_frames;
 
@@ -45,9 +46,7 @@ static pthread_key_t end_key;
 
 static void take_name(void *t)
 {
-	uint32_t slot = ((struct comm_exact_thread *)t)->slot_bits >> COMM_SITE_BITS;
-
-	prctl(PR_GET_NAME, dictionary->identity[slot].name);
+	prctl(PR_GET_NAME, dictionary->identity[((struct comm_exact_thread *)t)->slot].name);
 }
 
 void comm_exact_thread_end(void)
@@ -91,6 +90,7 @@ static void *allocate(size_t bytes)
 static void after_fork(void)
 {
 	comm_exact_self = NULL;
+	comm_exact_quick = NULL;
 }
 
 void comm_exact_threads_init(void)
@@ -126,9 +126,7 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 		dictionary->identity[slot].tid = syscall(SYS_gettid);
 		prctl(PR_GET_NAME, dictionary->identity[slot].name);
 	}
-	t->slot_bits = slot << COMM_SITE_BITS;
-	t->bit = (uint64_t)1 << slot % 64;
-	t->after_write = self_first ? 0 : t->bit;
+	t->slot = slot;
 	t->mask = FIRST_EDGES - 1;
 	t->edge = allocate(FIRST_EDGES * sizeof(*t->edge));
 	t->next = __atomic_load_n(&dictionary->newest, __ATOMIC_ACQUIRE);
@@ -136,6 +134,8 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 					    __ATOMIC_ACQUIRE))
 		;
 	comm_exact_self = t;
+	if (comm_shadow_mask == COMM_EXACT_QUICK_BYTES - 1)
+		comm_exact_quick = t;
 	comm_object_stack(slot);
 	if (has_key)
 		pthread_setspecific(end_key, t);
@@ -199,7 +199,7 @@ static void grow(struct comm_exact_thread *t)
 	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
 	/* They have edges of the old table, where nobody looks any more. */
 	for (i = 0; i < COMM_EXACT_RECENT; i++)
-		t->recent[i].pc = 0;
+		t->read[i].pc = 0;
 }
 
 static struct comm_exact_edge *edge_of(struct comm_exact_thread *t, uint64_t key, uint64_t object)
@@ -306,85 +306,157 @@ void comm_exact_frame(uint64_t frame)
 }
 
 /* A signal handler of this thread may come in between: it shall find all of one access or none. */
-static void remember(struct comm_exact_recent *r, uint64_t pc, const struct comm_exact_recent *now)
+static void remember_read(struct comm_exact_read *r, const struct comm_exact_read *now)
 {
 	r->pc = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	*r = *now;
+	r->cell = now->cell;
+	r->edge = now->edge;
+	r->object = now->object;
+	r->frame = now->frame;
+	r->before = now->before;
+	r->own = now->own;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	r->pc = pc;
+	r->pc = now->pc;
+}
+
+/* Of what the thread writes there, less the frame. */
+static uint64_t cell_of(struct comm_exact_thread *t, uint64_t pc)
+{
+	struct comm_exact_write *w = comm_exact_last_write(t, pc);
+	uint64_t key = pc | t->region_bits, cell = w->cell;
+
+	if (w->pc != key) {
+		cell = (uint64_t)(t->slot << COMM_SITE_BITS | comm_exact_site(key))
+		       << COMM_CELL_WRITER_SHIFT;
+		w->pc = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->cell = cell;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		w->pc = key;
+	}
+	return cell;
 }
 
 static uint32_t site_of(struct comm_exact_thread *t, uint64_t pc)
 {
-	struct comm_exact_recent *r = comm_exact_recent(t, pc, 0);
-	uint64_t key = pc | t->region_bits;
-	uint32_t site = r->site;
-
-	if (r->pc != key) {
-		site = comm_exact_site(key);
-		/* An object that no cell has: this is no read of what nobody wrote. */
-		remember(r, key, &(struct comm_exact_recent){.site = site, .object = UINT32_MAX});
-	}
-	return site;
+	return cell_of(t, pc) >> COMM_CELL_WRITER_SHIFT & (COMM_EXACT_SITES - 1);
 }
 
-static void first_read(struct comm_exact_thread *t, struct comm_cell *cell, uint64_t len_bytes,
-		       struct comm_exact_edge *e)
+static struct comm_exact_read *place_of(struct comm_exact_thread *t,
+					const struct comm_exact_read *read)
 {
-	e->first_bytes += len_bytes;
-	__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
+	return comm_exact_last_read(t, read->pc & low_bits, read->cell, read->object);
+}
+
+/* Of a cell that was as `was` says, but for its edge.  That nobody had read it before is as good as any set. */
+static void begin_read(struct comm_exact_thread *t, struct comm_exact_read *now, uint64_t was,
+		       uint32_t object)
+{
+	now->cell = (was & ~COMM_CELL_SEEN) | (uint64_t)t->slot << COMM_CELL_SEEN_SHIFT;
+	now->before = 0;
+	now->object = object;
+	now->own = !self_first && was >> (COMM_CELL_WRITER_SHIFT + COMM_SITE_BITS) == t->slot;
+}
+
+/* The edge of what r has, if that is `now`; else NULL. */
+static struct comm_exact_edge *recall(const struct comm_exact_read *r,
+				      const struct comm_exact_read *now)
+{
+	struct comm_exact_edge *edge = r->edge;
+
+	/* A signal handler that comes in between may put another read there. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (r->pc != now->pc || (r->cell ^ now->cell) & ~COMM_CELL_SEEN ||
+	    r->object != now->object || r->frame != now->frame || r->edge != edge)
+		return NULL;
+	return edge;
+}
+
+static void find_edge(struct comm_exact_thread *t, struct comm_exact_read *now, uint32_t site)
+{
+	uint64_t writer = now->cell >> COMM_CELL_WRITER_SHIFT;
+	struct comm_exact_read *r = place_of(t, now);
+
+	now->edge = recall(r, now);
+	if (now->edge)
+		return;
+	now->edge = edge_of(t, writer << COMM_CELL_WRITER_SHIFT | comm_exact_back(now->cell) | site,
+			    now->object);
+	remember_read(r, now);
+}
+
+/* Counts a read, or a part of one, of a cell that was as `was` says, for the edge that r has. */
+static void count(struct comm_exact_thread *t, struct comm_exact_read *r, uint64_t *cell,
+		  uint64_t was, uint64_t len_bytes)
+{
+	uint64_t now;
+
+	if (comm_exact_count_again(r, cell, was, len_bytes))
+		return;
+	r->edge->bytes += len_bytes;
+	if (comm_cell_first_read(cell, &was, &now, t->slot))
+		r->edge->first_bytes += len_bytes;
+	/* What others have written since, or a set without a number, does not say that it was read. */
+	if ((now ^ r->cell) & ~COMM_CELL_SEEN || now & (COMM_CELL_MANY | COMM_CELL_BUSY))
+		return;
+	r->cell = now;
+	r->before = comm_cell_set(was);
 }
 
 void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	const uint64_t granule = comm_shadow_mask + 1;
-	uint64_t part = granule - (addr & comm_shadow_mask);
-	struct comm_cell *cell = comm_cell(addr);
-	struct comm_exact_recent now = {.site = site_of(t, pc)};
+	const unsigned int shift = comm_shadow_shift;
+	const uint32_t site = site_of(t, pc);
+	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
+	uint64_t part = granule - (addr & (granule - 1));
 
-	for (; len_bytes; cell++) {
-		uint32_t object = comm_object_of(addr), frames = comm_exact_frames_of(cell);
+	while (len_bytes) {
+		uint64_t *cell = comm_cell_by(addr & -granule, shift);
+		uint64_t was = __atomic_load_n(cell, __ATOMIC_RELAXED);
+		uint32_t object = comm_object_of(addr);
 
 		if (part > len_bytes)
 			part = len_bytes;
-		if (!now.edge || cell->writer != now.writer || frames != now.frames ||
-		    object != now.object) {
-			now.writer = cell->writer;
-			now.frames = frames;
-			now.object = object;
-			now.edge = edge_of(t,
-					   (uint64_t)now.writer << 32 |
-						   comm_exact_back(cell->frame) | now.site,
-					   object);
+		if (!now.edge || (was ^ now.cell) & ~COMM_CELL_SEEN || object != now.object) {
+			begin_read(t, &now, was, object);
+			find_edge(t, &now, site);
 		}
-		now.edge->bytes += part;
-		if (!(cell->seen & t->bit))
-			first_read(t, cell, part, now.edge);
+		count(t, &now, cell, was, part);
 		len_bytes -= part;
 		addr += part;
 		part = granule;
 	}
-	remember(comm_exact_recent(t, pc, now.writer), pc | t->region_bits, &now);
+	remember_read(place_of(t, &now), &now);
 }
 
 void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	uint64_t granule = (uint64_t)1 << comm_shadow_shift;
-	uint64_t cells = ((addr & (granule - 1)) + len_bytes + granule - 1) >> comm_shadow_shift;
-	uint32_t writer = t->slot_bits | site_of(t, pc);
-	struct comm_cell *cell = comm_cell(addr);
+	const uint64_t granule = comm_shadow_mask + 1, end = addr + len_bytes;
+	const unsigned int shift = comm_shadow_shift;
+	const uint64_t now = cell_of(t, pc) | comm_exact_frame_now;
 
-	for (; cells; cells--, cell++) {
-		cell->writer = writer;
-		cell->frame = comm_exact_frame_now;
-		cell->seen = t->after_write;
-	}
+	for (addr &= -granule; addr < end; addr += granule)
+		__atomic_store_n(comm_cell_by(addr, shift), now, __ATOMIC_RELAXED);
 }
 
+/* Mostly what the instruction did before, but of a cell that others have read. */
 void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	comm_exact_read(comm_exact_thread(), addr, len_bytes, pc);
+	struct comm_exact_thread *t = comm_exact_thread();
+	uint64_t *cell = comm_cell(addr), was = __atomic_load_n(cell, __ATOMIC_RELAXED);
+	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
+
+	begin_read(t, &now, was, *comm_object_at(addr));
+	if (!comm_cell_crossed(addr, len_bytes))
+		now.edge = recall(place_of(t, &now), &now);
+	if (!now.edge) {
+		comm_exact_read(t, addr, len_bytes, pc);
+		return;
+	}
+	count(t, &now, cell, was, len_bytes);
+	remember_read(place_of(t, &now), &now);
 }
 
 void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)

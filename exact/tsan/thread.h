@@ -21,7 +21,7 @@
 enum {
 	COMM_EXACT_THREADS = 4096,
 	COMM_EXACT_SITES = 1 << COMM_SITE_BITS,
-	COMM_EXACT_RECENT = 1024,
+	COMM_EXACT_RECENT = 2048,
 	COMM_EXACT_NAME_BYTES = 16,
 	COMM_EXACT_REGIONS = 4096,
 	COMM_EXACT_MARKS = 8, /* as in <comm/mark.h> */
@@ -48,23 +48,30 @@ struct comm_exact_edge {
 	uint64_t base_bytes, base_first_bytes; /* at the last reset */
 };
 
-/* The last access of an instruction; of one that reads, for each writer of what it reads. */
-struct comm_exact_recent {
-	uint64_t pc;	 /* | marked region << COMM_EXACT_REGION_SHIFT */
-	uint32_t writer; /* as in the cell */
-	uint32_t frames; /* comm_exact_frames_of() the cell then */
-	uint32_t site, object;
+/* The last read of an instruction, for each writer and object of what it reads. */
+struct comm_exact_read {
+	uint64_t pc;   /* | marked region << COMM_EXACT_REGION_SHIFT */
+	uint64_t cell; /* as it was then, and says by itself that this thread has read it */
 	struct comm_exact_edge *edge;
+	uint16_t object, frame; /* comm_exact_frame_now then */
+	uint16_t before;	/* a set: with it, the cell had not been read by this thread */
+	uint16_t own;		/* the thread wrote it itself, which says that it has read it */
 };
 
+/* The last write of an instruction, or the last access of code that is called. */
+struct comm_exact_write {
+	uint64_t pc;   /* likewise */
+	uint64_t cell; /* less the frame */
+};
+
+/* What is looked at for each access stands first, and not across lines. */
 struct comm_exact_thread {
-	uint64_t bit;	      /* in comm_cell.seen */
-	uint64_t after_write; /* comm_cell.seen of what this thread wrote */
+	struct comm_exact_read read[COMM_EXACT_RECENT];
+	struct comm_exact_write written[COMM_EXACT_RECENT];
 	uint64_t region_bits; /* marked region << COMM_EXACT_REGION_SHIFT */
-	uint32_t slot_bits;   /* slot << COMM_SITE_BITS */
+	uint32_t slot;
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
-	struct comm_exact_recent recent[COMM_EXACT_RECENT];
 	struct comm_exact_thread *next;
 };
 
@@ -73,7 +80,13 @@ struct comm_exact_identity {
 	char name[COMM_EXACT_NAME_BYTES]; /* as it was at the first access or, later, the end */
 };
 
+/* NULL: not known yet. */
 extern __thread struct comm_exact_thread *comm_exact_self
+	__attribute__((tls_model("initial-exec")));
+
+/* What an access looks at first: the same, but NULL where granules are not of COMM_EXACT_QUICK_BYTES. */
+enum { COMM_EXACT_QUICK_SHIFT = 3, COMM_EXACT_QUICK_BYTES = 1 << COMM_EXACT_QUICK_SHIFT };
+extern __thread struct comm_exact_thread *comm_exact_quick
 	__attribute__((tls_model("initial-exec")));
 
 /*
@@ -136,49 +149,86 @@ void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
 void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
 
 /*
- * The frame that a cell was written in, and this one.  Apart from the writer, for who reads both at once waits
- * until a write of one of them has left the store buffer.
+ * Calls are eight bytes apart at least: five of their own, and what sets the address.  Sites and objects are
+ * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns: it
+ * shares one place.
  */
-static inline uint32_t comm_exact_frames_of(const struct comm_cell *cell)
+static inline struct comm_exact_read *comm_exact_last_read(struct comm_exact_thread *t, uint64_t pc,
+							   uint64_t cell, uint32_t object)
 {
-	return (uint32_t)cell->frame << 16 | comm_exact_frame_now;
+	uint64_t writer = cell >> COMM_CELL_WRITER_SHIFT;
+
+	return &t->read[(pc / 8 ^ writer ^ writer >> COMM_SITE_BITS ^ object) % COMM_EXACT_RECENT];
+}
+
+static inline struct comm_exact_write *comm_exact_last_write(struct comm_exact_thread *t,
+							     uint64_t pc)
+{
+	return &t->written[pc / 8 % COMM_EXACT_RECENT];
+}
+
+/* Whether the thread is known, so that there is a shadow, and the access is of one granule. */
+static inline int comm_exact_is_quick(const struct comm_exact_thread *quick, uint64_t addr,
+				      uint64_t len_bytes)
+{
+	return quick && (addr & (COMM_EXACT_QUICK_BYTES - 1)) + len_bytes <= COMM_EXACT_QUICK_BYTES;
+}
+
+/* The last read of a cell so written, if this one is the same but for who has read it; else NULL. */
+static inline __attribute__((always_inline)) struct comm_exact_read *
+comm_exact_read_again(struct comm_exact_thread *t, uint64_t addr, uint64_t was, uint64_t pc)
+{
+	uint32_t object = *comm_object_at(addr);
+	struct comm_exact_read *r = comm_exact_last_read(t, pc, was, object);
+
+	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->frame != comm_exact_frame_now ||
+				     r->object != object,
+			     0))
+		return NULL;
+	return r;
 }
 
 /*
- * Writes are kept by writer 0.  Sites are spread by a hash already; neighbours of a writer do the same.  Code
- * is seldom in two regions by turns: it shares one place.
+ * Counts a read of a cell that was as `was` says, which is what r has but for who has read it.  Returns 0
+ * when it is not one of what this thread has read, or a first one as r has it.
  */
-static inline struct comm_exact_recent *comm_exact_recent(struct comm_exact_thread *t, uint64_t pc,
-							  uint32_t writer)
+static inline __attribute__((always_inline)) int
+comm_exact_count_again(struct comm_exact_read *r, uint64_t *cell, uint64_t was, uint64_t len_bytes)
 {
-	return &t->recent[(pc >> 2 ^ writer ^ writer >> COMM_SITE_BITS) & (COMM_EXACT_RECENT - 1)];
+	if (was != r->cell && !r->own) {
+		/* Who wrote it stays, even if a signal handler puts another read there now. */
+		uint64_t now = (was & ~COMM_CELL_SEEN) | (r->cell & COMM_CELL_SEEN);
+
+		if (comm_cell_set(was) != r->before ||
+		    !__atomic_compare_exchange_n(cell, &was, now, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			return 0;
+		r->edge->first_bytes += len_bytes;
+	}
+	r->edge->bytes += len_bytes;
+	return 1;
 }
 
 /* The same for what comes before every access: short, and mostly as the last one. */
 static inline __attribute__((always_inline)) void
 comm_exact_read_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	struct comm_exact_thread *t = comm_exact_self;
-	uint64_t bits = comm_shadow_bits(addr);
-	struct comm_cell *cell = comm_shadow + (bits >> comm_shadow_shift);
-	struct comm_exact_recent *r;
-	uint32_t writer;
+	struct comm_exact_thread *t = comm_exact_quick;
+	uint64_t *cell = comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), was;
+	struct comm_exact_read *r;
 
-	if (__builtin_expect(!t || comm_cell_crossed(addr, len_bytes), 0))
+	if (__builtin_expect(!comm_exact_is_quick(t, addr, len_bytes), 0))
 		goto slowly;
-	writer = cell->writer;
-	r = comm_exact_recent(t, pc, writer);
-	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->writer != writer ||
-				     r->frames != comm_exact_frames_of(cell) ||
-				     r->object != comm_objects[bits >> 3],
-			     0))
+	was = __atomic_load_n(cell, __ATOMIC_RELAXED);
+	r = comm_exact_read_again(t, addr, was, pc);
+	if (__builtin_expect(!r, 0))
 		goto slowly;
-	r->edge->bytes += len_bytes;
-	if (cell->seen & t->bit)
+	if (__builtin_expect(was == r->cell, 1)) {
+		r->edge->bytes += len_bytes;
 		return;
-	r->edge->first_bytes += len_bytes;
-	__atomic_fetch_or(&cell->seen, t->bit, __ATOMIC_RELAXED);
-	return;
+	}
+	if (!((was ^ r->cell) & ~COMM_CELL_SEEN) && comm_exact_count_again(r, cell, was, len_bytes))
+		return;
 slowly:
 	comm_exact_read_slowly(addr, len_bytes, pc);
 }
@@ -186,22 +236,17 @@ slowly:
 static inline __attribute__((always_inline)) void
 comm_exact_write_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	struct comm_exact_thread *t = comm_exact_self;
-	struct comm_cell *cell = comm_cell(addr);
-	struct comm_exact_recent *r;
+	struct comm_exact_thread *t = comm_exact_quick;
+	const struct comm_exact_write *w = comm_exact_last_write(t, pc);
 
-	if (__builtin_expect(!t || comm_cell_crossed(addr, len_bytes), 0))
-		goto slowly;
-	r = comm_exact_recent(t, pc, 0);
-	if (__builtin_expect(r->pc != (pc | t->region_bits), 0))
-		goto slowly;
-	cell->writer = t->slot_bits | r->site;
-	if (__builtin_expect(comm_exact_frame_now, 0))
-		cell->frame = comm_exact_frame_now;
-	cell->seen = t->after_write;
-	return;
-slowly:
-	comm_exact_write_slowly(addr, len_bytes, pc);
+	if (__builtin_expect(!comm_exact_is_quick(t, addr, len_bytes) ||
+				     w->pc != (pc | t->region_bits),
+			     0)) {
+		comm_exact_write_slowly(addr, len_bytes, pc);
+		return;
+	}
+	__atomic_store_n(comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), w->cell | comm_exact_frame_now,
+			 __ATOMIC_RELAXED);
 }
 
 #pragma GCC visibility pop

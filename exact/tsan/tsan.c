@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "exact.h"
+#include "lock.h"
 #include "thread.h"
 
 /* The compiler's own declarations use its built-in types. */
@@ -92,18 +93,11 @@ void __tsan_func_exit(void)
  * Atomics: always sequentially consistent, which is never weaker than asked.
  * A compare-exchange that fails is a read.
  */
-#define BEGIN(p)                                           \
-	struct comm_exact_thread *t = comm_exact_thread(); \
-	struct comm_cell *cell = comm_cell((uint64_t)(p)); \
-	int locked = comm_cell_lock(cell, t->slot_bits >> COMM_SITE_BITS)
+#define BEGIN(p) uint64_t *lock = comm_lock_begin((uint64_t)(p), comm_exact_thread()->slot)
 #define CALLED (PC | COMM_EXACT_CALLED)
 #define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)), CALLED)
 #define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)), CALLED)
-#define END()                                   \
-	do {                                    \
-		if (locked)                     \
-			comm_cell_unlock(cell); \
-	} while (0)
+#define END() comm_lock_end(lock)
 
 #define FETCH(n, type, op, expression)                                          \
 	type __tsan_atomic##n##_fetch_##op(volatile type *p, type v, int order) \
@@ -120,12 +114,38 @@ void __tsan_func_exit(void)
 		return old;                                                     \
 	}
 
+/*
+ * A read of what the instruction has read before takes no lock: it shows that nobody else had it meanwhile.  Not
+ * a first one: that is noted, and might be by then of what was written after it.
+ */
+#define LOAD_AGAIN(n, type)                                                                     \
+	static inline __attribute__((always_inline)) bool load_again##n(const volatile type *p, \
+									type *ret, uint64_t pc) \
+	{                                                                                       \
+		uint64_t *lock, before, was;                                                    \
+		struct comm_exact_read *r;                                                      \
+		if (!comm_exact_is_quick(comm_exact_quick, (uint64_t)p, sizeof(*p)))            \
+			return false;                                                           \
+		lock = comm_lock_of((uint64_t)p);                                               \
+		before = __atomic_load_n(lock, __ATOMIC_ACQUIRE);                               \
+		*ret = load##n(p);                                                              \
+		was = __atomic_load_n(comm_cell((uint64_t)p), __ATOMIC_ACQUIRE);                \
+		r = comm_exact_read_again(comm_exact_quick, (uint64_t)p, was, pc);              \
+		if (!r || was != r->cell || !comm_lock_is_free(before) ||                       \
+		    __atomic_load_n(lock, __ATOMIC_ACQUIRE) != before)                          \
+			return false;                                                           \
+		r->edge->bytes += sizeof(*p);                                                   \
+		return true;                                                                    \
+	}
+
 #define ATOMIC(n, type)                                                                           \
 	type __tsan_atomic##n##_load(const volatile type *p, int order)                           \
 	{                                                                                         \
 		type v;                                                                           \
-		BEGIN(p);                                                                         \
 		(void)order;                                                                      \
+		if (load_again##n(p, &v, CALLED))                                                 \
+			return v;                                                                 \
+		BEGIN(p);                                                                         \
 		v = load##n(p);                                                                   \
 		READ(p);                                                                          \
 		END();                                                                            \
@@ -234,6 +254,12 @@ MACHINE(8, uint8_t)
 MACHINE(16, uint16_t)
 MACHINE(32, uint32_t)
 MACHINE(64, uint64_t)
+
+LOAD_AGAIN(8, uint8_t)
+LOAD_AGAIN(16, uint16_t)
+LOAD_AGAIN(32, uint32_t)
+LOAD_AGAIN(64, uint64_t)
+LOAD_AGAIN(128, u128)
 
 ATOMIC(8, uint8_t)
 ATOMIC(16, uint16_t)

@@ -63,6 +63,10 @@ check "native: processes have names" json "$dir/n.json" '[.nodes[].name] | conta
 strip -o "$dir/stripped" "$kernels-exact"
 native migratory "$dir/stripped" --granularity 4
 check "native: granularity" json "$dir/n.json" '.run.granularity_bytes == 4 and .run.event == "every instrumented access"'
+"$commd" -q --source exact --granularity 64 --store "$dir/ns.db" -- "$kernels-exact" processes --threads 4 --seconds 0.2 --out "$dir/ns.csv" >"$dir/log" 2>&1
+"$commctl" report --json --by-thread --min-share 0 --top 0 --store "$dir/ns.db" >"$dir/ns.json"
+# But for the words whose neighbours in a granule have other writers.
+check "native: processes share memory at any granularity" compared "$dir/ns.json" "$dir/ns.csv" '.error < 0.01'
 sentence "native: a granularity it does not know" 1 'up to 64' "$commd" --source exact --granularity 128 --store "$dir/x.db" -- "$kernels-exact" ring
 "$commd" -q --source exact --duration 3s --store "$dir/nd.db" -- "$O/tests/truth/exact_loop" 2>"$dir/log"
 "$commctl" report --json --self --store "$dir/nd.db" >"$dir/nd.json"

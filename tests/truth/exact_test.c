@@ -16,7 +16,15 @@
 #include "exact.h"
 
 /* POINTER: the word `block` itself, which goes the same way. */
-enum { PAGE_BYTES = 4096, MAPPED_BYTES = 1 << 20, POINTER = 8, ANYBODY = 0, WRITERS = 1200 };
+enum {
+	PAGE_BYTES = 4096,
+	MAPPED_BYTES = 1 << 20,
+	POINTER = 8,
+	ANYBODY = 0,
+	WRITERS = 1200,
+	READERS = 16,
+	WORDS = 1 << 15,
+};
 
 typedef unsigned __int128 u128;
 
@@ -347,6 +355,69 @@ static void expect_all_of_many(void)
 	CHECK(bytes == 3 * sizeof(of_each));
 }
 
+static uint64_t word[WORDS];
+static pthread_barrier_t all;
+
+/* About half of the words, others for each reader. */
+static int is_read(int reader, int i)
+{
+	return (unsigned int)(i + 1) * 2654435761u >> (31 - reader) & 1;
+}
+
+static void write_words(void)
+{
+	for (int i = 0; i < WORDS; i++)
+		word[i] = 1;
+}
+
+static void *read_some(void *reader)
+{
+	int tid = syscall(SYS_gettid);
+
+	pthread_barrier_wait(&all);
+	for (int i = 0; i < 2 * WORDS; i++)
+		if (is_read((intptr_t)reader, i % WORDS))
+			sink = word[i % WORDS];
+	return (void *)(intptr_t)tid;
+}
+
+/* More sets of readers than there are numbers for, made by all of them at once. */
+static void expect_sets_of_readers(void)
+{
+	int writer = in_thread(write_words);
+	pthread_t thread[READERS];
+	void *tid;
+
+	pthread_barrier_init(&all, NULL, READERS);
+	for (intptr_t i = 0; i < READERS; i++)
+		if (pthread_create(&thread[i], NULL, read_some, (void *)i))
+			abort();
+	for (int i = 0; i < READERS; i++) {
+		uint64_t bytes, first, want = 0;
+
+		pthread_join(thread[i], &tid);
+		for (int j = 0; j < WORDS; j++)
+			want += is_read(i, j) * sizeof(*word);
+		sum(writer, (intptr_t)tid, "write_words", "read_some", &bytes, &first);
+		CHECK(want && bytes == 2 * want && first == want);
+	}
+}
+
+/* Who wrote, who reads, and who reads next have slots that are equal modulo 64. */
+static void expect_first_of_all(void)
+{
+	int writer = in_thread(overwrite);
+
+	for (int reader = 0; reader < 2; reader++) {
+		uint64_t bytes, first;
+
+		for (int i = 1; i < 64; i++)
+			in_thread(nothing);
+		sum(writer, in_thread(read_thrice), NULL, "read_thrice", &bytes, &first);
+		CHECK(bytes == 24 && first == 8);
+	}
+}
+
 int main(void)
 {
 	unsetenv("COMM_EXACT_OUT");
@@ -374,6 +445,8 @@ int main(void)
 	expect("reset", write_widths, comm_exact_reset, read_widths, 39, 39);
 	expect("reset afterwards", write_widths, NULL, read_widths, 39, 39);
 	expect_all_of_many();
+	expect_sets_of_readers();
+	expect_first_of_all();
 	comm_exact_reset();
 	{
 		uint64_t bytes, first;
