@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
-#   make bench            all of it, some 9 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks alloc report views html
+#   make bench            all of it, some 11 minutes
+#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks alloc report views html exact
 # And not with all of it: callers, what a sample costs with --callers, some 5 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
@@ -211,6 +211,9 @@ preloaded() { # NAME COMMAND...: in CPU time, as the system tells it
   done | awk '{ printf "%.3f\n", $1 + $2 }' | paste - - | slowdown "$name"
 }
 
+# Programs that count by themselves: CPU time in times that of the same program built plainly.
+exact() { O=$O bench/exact_native.py --runs "$pairs"; }
+
 report() { "$O/bench/bench_store" 3600 2000 "$dir"; }
 
 # The page of the same hour of 64 threads: how long it takes, its size, and how fast it opens.
@@ -260,9 +263,9 @@ refreshes() {
 }
 
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay marks alloc report views html}; do
+for what in ${1:-spin gaps redis idle attach replay marks alloc report views html exact}; do
   case $what in
-  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | callers) $what ;;
+  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | exact | callers) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac
