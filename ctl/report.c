@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,44 +213,30 @@ static int print(const struct options *options, const struct comm_report *report
 }
 
 /* Who reads how the threads get on should know of lines that they take from each other. */
-static int print_sharing(struct comm_reader *reader, const struct comm_report *report, char **err)
+static void print_sharing(const struct comm_report *report)
 {
-	struct comm_query query = COMM_QUERY_INIT;
-	uint64_t part_ns = SHARING_S * UINT64_C(1000000000), stated = 0, falsely = 0;
-	bool is_part = report->to_ns - report->from_ns > part_ns;
-	struct comm_report *sharing;
-	int code;
+	size_t stated = 0, falsely = 0;
 
-	query.run = report->run->id;
-	query.cachelines = 1;
-	query.from_ns = (int64_t)(is_part ? report->to_ns - part_ns : report->from_ns);
-	query.to_ns = (int64_t)report->to_ns;
-	code = comm_reader_report(reader, &query, &sharing, err);
-	if (code)
-		return code;
-	for (size_t i = 0; i < sharing->n_cachelines; i++) {
-		const struct comm_report_cacheline *line = comm_report_cacheline_at(sharing, i);
+	for (size_t i = 0; i < report->n_cachelines; i++) {
+		const struct comm_report_cacheline *line = comm_report_cacheline_at(report, i);
 
 		stated += line->stated;
 		falsely += line->stated && strcmp(line->verdict, "true") != 0;
 	}
-	comm_report_free(sharing);
 	if (stated)
-		printf("\n%" PRIu64 " cache line%s from thread to thread%s, %" PRIu64
-		       " by false sharing: commctl sharing.\n",
-		       stated, stated == 1 ? " goes" : "s go", is_part ? " in the last 10 min" : "",
-		       falsely);
-	return 0;
+		printf("\n%zu cache line%s from thread to thread, %zu by false sharing: "
+		       "commctl sharing.\n",
+		       stated, stated == 1 ? " goes" : "s go", falsely);
 }
 
 /* A text about all threads, not what somebody looks for in particular. */
-static bool is_overview(const struct options *options, const struct comm_report *report)
+static bool is_overview(const struct options *options)
 {
 	const struct comm_query *query = &options->query;
 
 	return options->form == ctl_form_find(NULL) && !query->totals && !query->counts &&
-	       !report->exact && !query->thread && !query->writer && !query->function &&
-	       !query->object && !query->first_read &&
+	       !query->thread && !query->writer && !query->function && !query->object &&
+	       !query->first_read &&
 	       (!query->by || !strcmp(query->by, "thread") || !strcmp(query->by, "role"));
 }
 
@@ -281,6 +266,7 @@ int ctl_report(int argc, char **argv)
 		options.query.min_share = options.form->min_share_pct / 100;
 	options.query.resolved = options.form->resolved && !options.all;
 	options.query.unwritten = options.query.totals || options.form == ctl_form_find("json");
+	options.query.cachelines = is_overview(&options);
 	if (options.call_tree)
 		set_path(&options.query, tree_by);
 	code = ctl_open(options.store, &reader, NULL);
@@ -295,20 +281,15 @@ int ctl_report(int argc, char **argv)
 		options.query.by = "role";
 		code = comm_reader_report(reader, &options.query, &report, &err);
 	}
-	if (code) {
-		comm_reader_close(reader);
+	comm_reader_close(reader);
+	if (code)
 		return ctl_error(code, err);
-	}
 	code = print(&options, report);
 	if (n_threads)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
-	if (!code && is_overview(&options, report)) {
-		code = print_sharing(reader, report, &err);
-		if (code)
-			code = ctl_error(code, err);
-	}
+	if (!code)
+		print_sharing(report);
 	comm_report_free(report);
-	comm_reader_close(reader);
 	return code ? code : CTL_OK;
 }

@@ -32,8 +32,8 @@ bool comm_fold_takes_strands(const struct comm_fold *fold)
 	const struct comm_query *query = fold->query;
 
 	return !query->first_read && !query->guess && !query->places && !query->counts &&
-	       !query->cachelines && !comm_fold_by_time(fold) && !fold->mixes.ask &&
-	       !fold->own.ops->many && !(fold->ends.ops && fold->ends.ops->many);
+	       !comm_fold_by_time(fold) && !fold->mixes.ask && !fold->own.ops->many &&
+	       !(fold->ends.ops && fold->ends.ops->many);
 }
 
 static bool has_between(const struct comm_fold *fold)

@@ -305,6 +305,23 @@ static int scan(struct work *work)
 	return code;
 }
 
+/* Of slices narrow enough for halves of the run, where edges make do with strands of wide ones. */
+static int load_cachelines(struct work *work, char **err)
+{
+	const struct comm_run *run = work->report->run;
+	uint64_t from_ns = run->start_ns + work->report->from_ns;
+	uint64_t to_ns = run->start_ns + work->report->to_ns;
+	struct comm_slices slices;
+	int code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
+				    (to_ns - from_ns) / COMM_BLOCKS_MAX, false, &slices);
+
+	if (code)
+		return comm_reader_fail_db(work->reader, err, code);
+	code = comm_cachelines_load(work->reader, &slices, work->whole, err);
+	comm_slices_deinit(&slices);
+	return code;
+}
+
 static int load_counts(struct work *work, char **err)
 {
 	struct comm_report_whole *whole = work->whole;
@@ -359,7 +376,7 @@ static int build(struct work *work, char **err)
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	if (work->query->cachelines)
-		code = comm_cachelines_load(work->reader, &work->slices, work->whole, err);
+		code = load_cachelines(work, err);
 	if (!code && work->query->counts)
 		code = load_counts(work, err);
 	if (!code && work->whole->texts.failed)
