@@ -10,7 +10,7 @@
 #include "line_sharing.h"
 #include "made_store.h"
 
-enum { A = 1, B, C, SLICES = 16, R = COMM_ACCESS_READ, W = COMM_ACCESS_WRITE };
+enum { A = 1, B, C, SLICES = 16, LONG = 960, R = COMM_ACCESS_READ, W = COMM_ACCESS_WRITE };
 
 static const uint64_t line = (3ull << 48) + 0x1000;
 
@@ -206,16 +206,19 @@ static void test_judge(void **state)
 		    comm_line_sharing_bytes(63, 1) == 1ull << 63);
 }
 
-/* A run in whose slices from first on threads A and B use the line so, so many times each. */
-static void make(int first, uint64_t turns, uint64_t datum_b, bool b_writes)
+/* A run of n slices, from first of which on threads A and B use the line so, so many times each. */
+static void make_of(int n, int first, uint64_t turns, uint64_t datum_b, bool b_writes)
 {
 	struct comm_store_config c = config();
-	struct comm_store *store = open_store(&c);
+	struct comm_store *store;
 	struct comm_naming naming;
 
+	if (n > SLICES)
+		c.rollup_ns = 2 * SECOND;
+	store = open_store(&c);
 	begin(store);
 	naming = made_naming(names);
-	for (int i = 0; i < SLICES; i++) {
+	for (int i = 0; i < n; i++) {
 		const struct comm_cacheline one = {line, 2 * turns, turns};
 		const struct comm_cacheline_use uses[] = {
 			{line, A, 2, 8, true, 1, 0, turns, 1e6},
@@ -235,8 +238,13 @@ static void make(int first, uint64_t turns, uint64_t datum_b, bool b_writes)
 		assert_int_equal(comm_store_write_slice(store, &info, NULL, 0, &naming), 0);
 		comm_cachelines_deinit(&table);
 	}
-	assert_int_equal(comm_store_end_run(store, START + SLICES * SECOND, "duration"), 0);
+	assert_int_equal(comm_store_end_run(store, START + n * SECOND, "duration"), 0);
 	comm_store_close(store);
+}
+
+static void make(int first, uint64_t turns, uint64_t datum_b, bool b_writes)
+{
+	make_of(SLICES, first, turns, datum_b, b_writes);
 }
 
 static struct comm_report *look(void)
@@ -307,6 +315,21 @@ static void test_one_half(void **state)
 {
 	(void)state;
 	make(-1, 50, line + 8, true);
+	assert_true(is("unclear"));
+}
+
+/* Edges make do with the strands of wide slices; the halves of a line's run are narrower slices. */
+static void test_long(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	make_of(LONG, 0, 5, line + 8, true);
+	assert_true(is("false"));
+	report = look();
+	assert_true(comm_report_cacheline_at(report, 0)->bursts == 10 * LONG);
+	comm_report_free(report);
+	make_of(LONG, LONG - 100, 50, line + 8, true);
 	assert_true(is("unclear"));
 }
 
@@ -386,7 +409,8 @@ int main(void)
 		TEST(test_turns),      TEST(test_no_turns),	TEST(test_long_access),
 		TEST(test_many_lines), TEST(test_many_threads), TEST(test_judge),
 		TEST(test_false),      TEST(test_true),		TEST(test_rare),
-		TEST(test_one_half),   TEST(test_hostile),	TEST(test_fold),
+		TEST(test_one_half),   TEST(test_long),		TEST(test_hostile),
+		TEST(test_fold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
