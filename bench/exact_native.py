@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What programs cost that count by themselves: CPU time with libcomm-exact over that without.
 
-  exact_native.py [--runs N] [LIBRARY...]
+  exact_native.py [--runs N] [ARCHIVE...]
 
-Builds bench/exact_load.c plainly, with calls that do nothing in place of the library, which no
-library could be faster than, and with each LIBRARY (.output/libcomm-exact.a); runs them by turns, and prints
+Builds bench/exact_load.c plainly, with calls that do nothing in place of the runtime, which no
+runtime could be faster than, and with each ARCHIVE (.output/libcomm-exact.a); runs them by turns, and prints
 for each program the medians of the ratios of each turn.
 """
 import argparse
@@ -23,7 +23,7 @@ CALLS = ["init", "func_entry", "func_exit"] + [kind + str(n) for kind in ("read"
                                                for n in (1, 2, 4, 8, 16)]
 
 
-def build(directory, libraries):
+def build(directory, archives):
     def gcc(*args):
         subprocess.run(["gcc", *args], check=True, cwd=directory)
 
@@ -34,8 +34,8 @@ def build(directory, libraries):
     gcc(*FLAGS, "-fsanitize=thread", "-fno-builtin-memcpy", "-fno-builtin-memmove",
         "-fno-builtin-memset", "-c", source, "-o", "load.o")
     gcc("-O2", "-w", "-c", "nothing.c")
-    for name, library in [("nothing", "nothing.o"), *libraries.items()]:
-        gcc("load.o", library, "-o", name, "-lm", "-lpthread")
+    for name, archive in [("nothing", "nothing.o"), *archives.items()]:
+        gcc("load.o", archive, "-o", name, "-lm", "-lpthread")
 
 
 def cpu_s(directory, name, program):
@@ -49,18 +49,18 @@ def cpu_s(directory, name, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("library", nargs="*", default=[
+    parser.add_argument("archive", nargs="*", default=[
         os.path.join(os.environ.get("O", ".output"), "libcomm-exact.a")])
     args = parser.parse_args()
-    for path in args.library:
+    for path in args.archive:
         if not os.path.exists(path):
             sys.exit("exact_native: there is no %s: make builds one" % path)
-    libraries = {"library%d" % i: os.path.realpath(path) for i, path in enumerate(args.library)}
+    archives = {"archive%d" % i: os.path.realpath(path) for i, path in enumerate(args.archive)}
     with tempfile.TemporaryDirectory() as directory:
-        build(directory, libraries)
-        print("program,native_s,calls_alone," + ",".join(args.library))
+        build(directory, archives)
+        print("program,native_s,calls_alone," + ",".join(args.archive))
         for program in ROUNDS:
-            turns = [[cpu_s(directory, name, program) for name in ("native", "nothing", *libraries)]
+            turns = [[cpu_s(directory, name, program) for name in ("native", "nothing", *archives)]
                      for _ in range(args.runs)]
             ratios = [statistics.median(turn[i] / turn[0] for turn in turns)
                       for i in range(1, len(turns[0]))]
