@@ -92,7 +92,7 @@ profile() { # NAME COMMAND...
   "$commd" -q --source bpf --rate 2000 --slice 100ms --store "$db" -- "$@" >"$dir/log" 2>&1 || cat "$dir/log"
 }
 for kind in packed apart private; do profile $kind "$dir/counting" 2000 $kind; done
-# Here one instruction in all counts, which fewer bursts meet: in 2 s of CPU 25 to 160 did, and the line was unclear in one run of 20.
+# Here one instruction in all counts, which fewer bursts meet: in 2 s of CPU 25 to 160 did, and the line was unclear in two runs of 22.
 profile shared "$dir/counting" 6000 shared
 for kernel in falseshare private partition; do
   profile k-$kernel "$O/tests/truth/truth-kernels" $kernel --threads 4 --seconds 4 --out "$dir/k.csv"

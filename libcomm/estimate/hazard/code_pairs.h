@@ -31,7 +31,7 @@ void comm_code_pairs_met(struct comm_code_pairs *pairs, const struct comm_code_p
  */
 bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
 			    double due);
-/* Whether it was met at all. */
+/* Whether it was met at one datum, if only once. */
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
 
 #endif

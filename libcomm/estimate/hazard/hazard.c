@@ -23,8 +23,8 @@
  * add up to certainty over a long time.
  *
  * What is written once no sample meets: of the part of a read that no candidate
- * wrote, whoever touched the page first is the writer (touch.h); a guess (edge.h), if the
- * reader waits there for another thread's write (window.h).
+ * wrote, whoever touched the page first is the writer (touch.h); nobody, if the
+ * reader waits there for another thread's write (window.h), which is told apart (unwritten.h).
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
  * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
