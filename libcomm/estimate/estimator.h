@@ -56,6 +56,7 @@ struct comm_access_burst {
  */
 struct comm_evidence {
 	uint64_t first_ns, armed_ns, second_ns;
+	double first_bytes; /* bytes read that the first stands for; 0: not known */
 	uint32_t first_thread, second_thread;
 	struct comm_access first, second;
 };

@@ -209,6 +209,12 @@ struct comm_event {
 			struct comm_precise first, second;
 			uint64_t first_ns, armed_ns;
 			uint32_t first_tgid, first_tid;
+			/*
+			 * Bytes read that the watch stands for, by the chance with which it was
+			 * drawn; with a trigger of time, in a nanosecond of one cycle.  0: the
+			 * source does not know.
+			 */
+			double stands_for;
 		} watch; /* WATCH: the head is of the second access; second.flags 0: none came */
 		struct {
 			uint32_t child_tgid, child_tid;

@@ -92,6 +92,7 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u64(to, event->watch.armed_ns);
 		comm_bytes_u32(to, event->watch.first_tgid);
 		comm_bytes_u32(to, event->watch.first_tid);
+		comm_bytes_f64(to, event->watch.stands_for);
 		return RECORD_WATCH;
 	case COMM_EV_SWITCH:
 		comm_bytes_u32(to, event->next_tid);
@@ -297,6 +298,8 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		ret->watch.armed_ns = comm_cursor_u64(from);
 		ret->watch.first_tgid = comm_cursor_u32(from);
 		ret->watch.first_tid = comm_cursor_u32(from);
+		if (from->at < from->end)
+			ret->watch.stands_for = comm_cursor_f64(from);
 		break;
 	case RECORD_SWITCH:
 		ret->kind = COMM_EV_SWITCH;

@@ -65,6 +65,8 @@
  *	24 access: the first	64 access: the second, which the head is of
  *     104 u64 first_ns	       112 u64 armed_ns
  *     120 u32 tgid and	       124 u32 tid of the first
+ *     128 f64 bytes read that the watch stands for, in cycles where RATE is of time, unless an
+ *	   older version wrote it
  * SWITCH
  *	24 u32 next tid		28 u32 previous tgid
  *	32 u32 next tgid	36 u32 zero

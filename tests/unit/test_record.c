@@ -585,7 +585,7 @@ static void test_all_kinds(void **state)
 		{.kind = COMM_EV_OBJECT, .object = {1ull << 46, 4096, 0x403000, 63}},
 		{.kind = COMM_EV_FRAME, .frame = 1ull << 40},
 		{.kind = COMM_EV_PROBED, .probed = {COMM_PROBED_MAX, "transaction"}},
-		{.kind = COMM_EV_WATCH, .watch = {one, two, 11, 12, 13, 14}},
+		{.kind = COMM_EV_WATCH, .watch = {one, two, 11, 12, 13, 14, 0.1}},
 		{.kind = COMM_EV_SWITCH, .next_tid = 21, .sched = {22, 23}},
 		{.kind = COMM_EV_FORK, .fork = {31, 32}},
 		{.kind = COMM_EV_EXEC},
