@@ -318,6 +318,7 @@ static int open_companions(struct live *live)
 		.sampler = live->sampler,
 		.target = live->target,
 		.interrupt_ns = live->calibration.interrupt_ns,
+		.trigger = live->info.trigger,
 	};
 	char *why = NULL;
 	int err = comm_companions_open(&config, &live->companions, &why);

@@ -69,12 +69,12 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "Watch up to N sampled data a second for who writes them next (default 20 for each "
-	 "percent of the budget, at most 100, as far as a tenth of it goes)",
+	 "Watch the data of up to N reads a second, drawn at random, for who writes them (default "
+	 "20 for each percent of the budget, at most 100, as far as 30 % of it go)",
 	 2},
 	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
 	 "Of the four debug registers of each CPU take N, as far as they are free, for "
-	 "watching (default 1); a debugger has the others",
+	 "watching (default 3); a debugger has the others",
 	 2},
 	{"counters", OPT_COUNTERS, NULL, 0,
 	 "Count CPU time, waits, switches, page faults and migrations of each thread", 2},
@@ -470,7 +470,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.overhead_floor = 0.002,
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
-		.debug_registers = 1,
+		.debug_registers = 3,
 		.quota_bytes = 1ull << 30,
 		.detail_ns = 1800ull * 1000000000,
 		.estimator = comm_estimators[0],

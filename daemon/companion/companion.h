@@ -25,7 +25,8 @@ struct comm_companion_config {
 	const struct comm_options *options;
 	const struct comm_sampler *sampler; /* the run's sampler */
 	const struct comm_target *target;
-	double interrupt_ns; /* what an interrupt costs the target */
+	double interrupt_ns;	   /* what an interrupt costs the target */
+	enum comm_trigger trigger; /* unit of samples' periods */
 };
 
 struct comm_companion {

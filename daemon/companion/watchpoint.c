@@ -20,7 +20,16 @@
 enum {
 	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 2,
-	TIMEOUT_NS = 100 * 1000 * 1000,
+	/* For a first write: so long, and one watch in so many ten times as long. */
+	PATIENCE_NS = 100 * 1000 * 1000,
+	LONG_NS = 1000 * 1000 * 1000,
+	LONG_OF = 3,
+	/* After the first write, for the next ones. */
+	FOLLOW_NS = 20 * 1000 * 1000,
+	WRITES = 3,	 /* that one watch waits for */
+	INSN_BYTES = 15, /* at most */
+	WAIT_TURNS = 8,	 /* of a loop, from which on it waits */
+	WAIT_READS = 16, /* at most, of one turn */
 	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
 	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
 	STACK_BELOW_BYTES = 128,
@@ -41,12 +50,16 @@ static const double TOLD_SHARE = 0.85;
 /* A read of a burst, as it is about to happen: it may get a watch. */
 struct candidate {
 	uint64_t time_ns, addr, ip;
+	uint64_t
+		writes_ip; /* the instruction that goes on to write the same datum; 0: none is known */
 	uint32_t tgid, tid;
 	uint32_t size_bytes;
+	double size; /* what it is drawn by: the bytes it stands for, less where these tell little */
+	double bytes_per_size;
 };
 
 struct hit {
-	uint64_t time_ns, ip; /* time 0: none */
+	uint64_t time_ns, ip;
 	uint32_t tgid, tid;
 	uint16_t cpu;
 };
@@ -54,16 +67,19 @@ struct hit {
 struct slot {
 	bool armed;
 	struct candidate first;
-	uint64_t addr, armed_ns;
+	uint64_t addr, armed_ns, patience_ns;
 	uint32_t bytes;
 	unsigned int foreign;
-	struct hit hit;
+	double stands_for;	/* as of the event */
+	struct hit hit[WRITES]; /* the first ones, in order of time */
+	unsigned int n_hits;
 };
 
 struct cpu {
 	int fd[SLOTS];
-	bool deaf[SLOTS];  /* the breakpoint's limit has stopped it, or may have */
-	bool fired[SLOTS]; /* in this watch: the limit has stopped the breakpoint */
+	bool deaf[SLOTS];	   /* the breakpoint's limit has stopped it, or may have */
+	bool fired[SLOTS];	   /* in this watch: the limit has stopped the breakpoint */
+	unsigned int traps[SLOTS]; /* since it was set */
 };
 
 struct comm_watchpoints {
@@ -72,8 +88,9 @@ struct comm_watchpoints {
 	struct cpu *cpu; /* as many as rings */
 	unsigned int n_slots, draining;
 	struct slot slot[SLOTS];
-	struct candidate candidate[SLOTS];
-	uint64_t n_offered; /* since the last turn */
+	struct candidate candidate[SLOTS]; /* drawn for each slot since the last turn */
+	double offered;	  /* sum of the sizes of all candidates since the last turn ... */
+	double unwatched; /* ... and of those before, since a watch was begun */
 	double tokens;
 	uint64_t turn_ns, random;
 	struct comm_worth worth;
@@ -89,7 +106,7 @@ struct record {
 	uint32_t cpu, zero;
 };
 
-/* A period of 1 and a limit of 1 (PERF_EVENT_IOC_REFRESH): one trap a CPU and watch. */
+/* A period of 1, and a limit (PERF_EVENT_IOC_REFRESH): some traps a CPU and watch. */
 static void fill_attr(struct perf_event_attr *attr, uint64_t addr, uint32_t bytes)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -252,6 +269,59 @@ static uint64_t next_random(struct comm_watchpoints *w)
 }
 
 /*
+ * Does the burst wait for another thread's write: writes nothing and reads the same few data over and
+ * over (as window.h has it)?  It reads for as long as what it waits for is not there, not at any
+ * time: who is the last writer at a random instant says nothing of it.
+ */
+static bool waits(const struct comm_burst *burst)
+{
+	const struct comm_burst_access *first[WAIT_READS];
+	uint32_t n = 0, reads = 0, j;
+
+	for (uint32_t i = 0; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+
+		if (a->flags & COMM_ACCESS_IMPLICIT)
+			continue;
+		if (a->flags & COMM_ACCESS_WRITE)
+			return false;
+		reads++;
+		for (j = 0; j < n && (first[j]->ip != a->ip || first[j]->addr != a->addr); j++)
+			;
+		if (j < n)
+			continue;
+		if (n == WAIT_READS)
+			return false;
+		first[n++] = a;
+	}
+	return n && reads >= WAIT_TURNS * n;
+}
+
+/* x++ in one instruction or in several. */
+static uint64_t writes_after(const struct comm_burst *burst, uint32_t read)
+{
+	uint64_t addr = burst->access[read].addr;
+
+	for (uint32_t i = read; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+
+		if (a->flags & COMM_ACCESS_WRITE && addr - a->addr < a->size_bytes)
+			return a->ip;
+	}
+	return 0;
+}
+
+/* In units of the period. */
+static double length_of(enum comm_trigger trigger, const struct comm_burst *burst)
+{
+	double length = trigger == COMM_TRIGGER_TIME	       ? (double)burst->cycles
+			: trigger == COMM_TRIGGER_INSTRUCTIONS ? burst->n_insns
+							       : burst->n_accesses;
+
+	return length > 1 ? length : 1;
+}
+
+/*
  * Picks one of the burst's reads, with a probability proportional to its bytes;
  * false: none fits.
  */
@@ -259,10 +329,9 @@ static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
 		 const struct comm_burst *burst, struct candidate *ret)
 {
 	uint64_t sp = event->sample->reg[COMM_RSP], total = 0;
-	bool found = false;
-	uint32_t i;
+	uint32_t at = burst->n_accesses;
 
-	for (i = 0; i < burst->n_accesses; i++) {
+	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];
 		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
 
@@ -283,29 +352,42 @@ static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
 			.tid = event->tid,
 			.size_bytes = a->size_bytes > 8 ? 8 : (uint32_t)a->size_bytes,
 		};
-		found = true;
+		at = i;
 	}
-	return found;
+	if (at == burst->n_accesses)
+		return false;
+	ret->writes_ip = writes_after(burst, at);
+	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
+	ret->size = (double)total * (double)(event->sample->period ? event->sample->period : 1) /
+		    length_of(w->config.trigger, burst);
+	return true;
+}
+
+/* Below 1. */
+static double next_uniform(struct comm_watchpoints *w)
+{
+	return (double)next_random(w) * 0x1p-53;
 }
 
 void comm_watchpoint_offer(struct comm_watchpoints *w, const struct comm_event *event,
 			   const struct comm_burst *burst)
 {
 	struct candidate c;
-	uint64_t at;
+	double share;
 
-	if (!pick(w, event, burst, &c) || w->tokens < 1)
+	if (waits(burst) || !pick(w, event, burst, &c))
 		return;
-	if (next_random(w) & ((1u << comm_worth_dull(&w->worth, c.tgid, c.tid, c.addr)) - 1)) {
-		w->stats.dull++;
+	/* Such as a loop whose burst ends after a turn, for its condition is not known. */
+	if (comm_worth_polled(&w->worth, c.tgid, c.ip, c.addr) && !c.writes_ip)
 		return;
-	}
-	/* All bursts of a turn are equally likely to be among those watched. */
-	at = w->n_offered++;
-	if (at >= w->n_slots)
-		at = next_random(w) % w->n_offered;
-	if (at < w->n_slots)
-		w->candidate[at] = c;
+	share = comm_worth_share(&w->worth, c.tgid, c.tid, c.addr);
+	c.size *= share;
+	c.bytes_per_size = 1 / share;
+	w->offered += c.size;
+	/* Each slot draws for itself, in proportion to size (Chao, Biometrika 69, 1982). */
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		if (next_uniform(w) * w->offered < c.size)
+			w->candidate[i] = c;
 }
 
 /* Each ioctl that acts on another CPU interrupts it. */
@@ -324,10 +406,11 @@ static int listen_on(struct comm_watchpoints *w, struct cpu *c, unsigned int slo
 {
 	uint64_t one = 1;
 
-	if (ioctl(c->fd[slot], PERF_EVENT_IOC_REFRESH, 1))
+	if (ioctl(c->fd[slot], PERF_EVENT_IOC_REFRESH, WRITES))
 		return -errno;
 	charge_telling(w);
 	c->fired[slot] = false;
+	c->traps[slot] = 0;
 	if (!c->deaf[slot])
 		return 0;
 	charge_telling(w);
@@ -362,7 +445,8 @@ static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct cand
 		s->bytes = 8;
 	s->addr = c->addr & ~(uint64_t)(s->bytes - 1);
 	s->foreign = 0;
-	s->hit = (struct hit){0};
+	s->n_hits = 0;
+	s->patience_ns = next_uniform(w) * LONG_OF < 1 ? LONG_NS : PATIENCE_NS;
 	fill_attr(&attr, s->addr, s->bytes);
 	/*
 	 * A trap taken on one CPU before the last CPU is armed counts, too: no
@@ -380,6 +464,18 @@ static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct cand
 		w->stats.armed++;
 	}
 	return heard;
+}
+
+/* CPUs are drained one after the other: puts the hit in its place, and forgets the last if too many. */
+static void add_hit(struct slot *s, struct hit hit)
+{
+	unsigned int at = s->n_hits < WRITES ? s->n_hits++ : WRITES;
+
+	for (; at && s->hit[at - 1].time_ns > hit.time_ns; at--)
+		if (at < WRITES)
+			s->hit[at] = s->hit[at - 1];
+	if (at < WRITES)
+		s->hit[at] = hit;
 }
 
 static void on_record(void *ctx, const struct perf_event_header *h)
@@ -403,25 +499,77 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->armed_ns)
 			continue;
-		c->fired[i] = c->deaf[i] = true;
+		if (++c->traps[i] >= WRITES)
+			c->fired[i] = c->deaf[i] = true;
 		/* Targets may share this memory; the engine checks whether they do. */
 		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
 			w->stats.foreign++;
-			if (s->foreign++ < FOREIGN_MAX)
+			if (s->foreign++ < FOREIGN_MAX && c->fired[i])
 				listen_on(w, c, i);
-		} else if (!s->hit.time_ns || r.time_ns < s->hit.time_ns) {
-			s->hit = (struct hit){r.time_ns, r.ip, r.pid, r.tid, (uint16_t)r.cpu};
+		} else {
+			add_hit(s, (struct hit){r.time_ns, r.ip, r.pid, r.tid, (uint16_t)r.cpu});
 		}
 		return;
 	}
 }
 
-static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
+/* The trap's ip is behind the instruction. */
+static bool is_behind(uint64_t ip, uint64_t insn)
+{
+	return insn && ip - insn - 1 < INSN_BYTES;
+}
+
+/*
+ * The write that was the last one before a read, of those that came after it; and, in *ret_reader, who
+ * read then.  Code that goes on to write the datum reads, before each of these writes, what the one
+ * before it wrote: of x++ by two threads in turn each reads the other's.  Other code reads at any
+ * time: at a random one between the first write and the end of the watch.
+ */
+static const struct hit *answer(struct comm_watchpoints *w, const struct slot *s, uint64_t end_ns,
+				const struct hit **ret_reader)
+{
+	unsigned int i, at = 0, found = 0;
+	uint64_t time_ns;
+
+	*ret_reader = NULL;
+	for (i = 1; i < s->n_hits; i++) {
+		const struct hit *hit = &s->hit[i];
+
+		if (!is_behind(hit->ip, s->first.writes_ip) || next_uniform(w) * ++found >= 1)
+			continue;
+		*ret_reader = hit;
+		at = i - 1;
+	}
+	if (*ret_reader)
+		return &s->hit[at];
+	if (s->n_hits == WRITES)
+		end_ns = s->hit[--i].time_ns;
+	time_ns = s->hit[0].time_ns +
+		  (uint64_t)(next_uniform(w) * (double)(end_ns - s->hit[0].time_ns));
+	for (at = i; at > 1 && s->hit[at - 1].time_ns > time_ns; at--)
+		;
+	return &s->hit[at - 1];
+}
+
+/*
+ * What is not written within PATIENCE_NS is known of those alone that are watched for longer, which stand
+ * for the others, too: else what is written again soon would count for more.
+ */
+static double stands_for(const struct slot *s)
+{
+	bool is_late = !s->n_hits || s->hit[0].time_ns - s->armed_ns > PATIENCE_NS;
+
+	return !is_late ? s->stands_for : s->patience_ns == LONG_NS ? LONG_OF * s->stands_for : 0;
+}
+
+static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_ns,
+		 comm_event_fn *push, void *ctx)
 {
 	struct comm_event event = {.kind = COMM_EV_WATCH,
 				   .time_ns = now_ns,
 				   .tgid = s->first.tgid,
 				   .tid = s->first.tid};
+	const struct hit *hit, *reader;
 
 	event.watch.first = (struct comm_precise){.addr = s->first.addr,
 						  .ip = s->first.ip,
@@ -431,22 +579,38 @@ static void tell(const struct slot *s, uint64_t now_ns, comm_event_fn *push, voi
 	event.watch.armed_ns = s->armed_ns;
 	event.watch.first_tgid = s->first.tgid;
 	event.watch.first_tid = s->first.tid;
+	event.watch.stands_for = stands_for(s);
 	event.watch.second = (struct comm_precise){.addr = s->addr, .size_bytes = s->bytes};
-	if (s->hit.time_ns) {
-		event.time_ns = s->hit.time_ns;
-		event.cpu = s->hit.cpu;
-		event.tgid = s->hit.tgid;
-		event.tid = s->hit.tid;
+	if (s->n_hits) {
+		hit = answer(w, s, now_ns, &reader);
+		if (reader) {
+			event.watch.first_tgid = reader->tgid;
+			event.watch.first_tid = reader->tid;
+		}
+		/* Not the answer's own time, which the merge may have passed by now. */
+		event.time_ns = s->n_hits == WRITES ? s->hit[WRITES - 1].time_ns : now_ns;
+		event.cpu = hit->cpu;
+		event.tgid = hit->tgid;
+		event.tid = hit->tid;
 		/*
 		 * The trap's ip is behind the writing instruction: one byte back is
 		 * inside of it.
 		 */
-		event.watch.second.ip = s->hit.ip - 1;
+		event.watch.second.ip = hit->ip - 1;
 		event.watch.second.flags = COMM_ACCESS_WRITE;
 	} else {
 		event.watch.second.ip = s->first.ip;
 	}
 	push(ctx, &event);
+}
+
+/* Is there nothing more to wait for? */
+static bool is_over(const struct slot *s, uint64_t now_ns)
+{
+	if (s->n_hits == WRITES)
+		return true;
+	return s->n_hits ? now_ns - s->hit[0].time_ns >= FOLLOW_NS
+			 : now_ns - s->armed_ns >= s->patience_ns;
 }
 
 static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
@@ -470,27 +634,26 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 			/* Traps of other processes have used up this watch: it has no answer. */
 			silence(w, i);
 			w->lost[COMM_LOSS_WATCH]++;
+			w->unwatched += s->stands_for / s->first.bytes_per_size;
 			continue;
 		}
-		if (!s->hit.time_ns && now_ns - s->armed_ns < TIMEOUT_NS)
+		if (!is_over(s, now_ns))
 			continue;
 		silence(w, i);
-		tell(s, now_ns, push, ctx);
+		tell(w, s, now_ns, push, ctx);
 		comm_worth_watched(&w->worth, s->first.tgid, s->addr,
-				   s->hit.time_ns ? s->hit.tid : 0);
-		if (s->hit.time_ns) {
+				   s->n_hits ? s->hit[0].tid : 0);
+		if (s->n_hits) {
 			w->stats.hits++;
-		} else {
-			unsigned int j;
-
-			w->stats.expired++;
-			/*
-			 * A breakpoint may have stopped without a record in the ring:
-			 * revive all for the next watch.
-			 */
-			for (j = 0; j < w->rings.n; j++)
-				w->cpu[j].deaf[i] = true;
+			continue;
 		}
+		w->stats.expired++;
+		/*
+		 * A breakpoint may have stopped without a record in the ring:
+		 * revive all for the next watch.
+		 */
+		for (unsigned int j = 0; j < w->rings.n; j++)
+			w->cpu[j].deaf[i] = true;
 	}
 }
 
@@ -517,20 +680,25 @@ static bool is_watched(const struct comm_watchpoints *w, uint64_t addr)
 
 void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns)
 {
-	uint64_t before_ns = comm_clock_thread_ns(), n, i;
+	uint64_t before_ns = comm_clock_thread_ns();
 	double room = (double)(BURST_TURNS * w->n_slots);
-	unsigned int slot = 0;
+	unsigned int begun[SLOTS], n = 0;
 
-	n = w->n_offered < w->n_slots ? w->n_offered : w->n_slots;
-	for (i = 0; i < n && w->tokens >= 1; i++) {
-		while (slot < w->n_slots && w->slot[slot].armed)
-			slot++;
-		if (slot == w->n_slots)
-			break;
-		if (!is_watched(w, w->candidate[i].addr & ~7ULL) && arm(w, slot, &w->candidate[i]))
-			w->tokens--;
+	w->unwatched += w->offered;
+	for (unsigned int i = 0; i < w->n_slots && w->tokens >= 1 && w->offered > 0; i++) {
+		const struct candidate *c = &w->candidate[i];
+
+		if (w->slot[i].armed || is_watched(w, c->addr & ~7ULL) || !arm(w, i, c))
+			continue;
+		begun[n++] = i;
+		w->tokens--;
 	}
-	w->n_offered = 0;
+	for (unsigned int i = 0; i < n; i++)
+		w->slot[begun[i]].stands_for =
+			w->unwatched / n * w->slot[begun[i]].first.bytes_per_size;
+	if (n)
+		w->unwatched = 0;
+	w->offered = 0;
 	if (w->turn_ns)
 		w->tokens += (double)(now_ns - w->turn_ns) * 1e-9 * w->config.per_s;
 	if (w->tokens > room)

@@ -29,12 +29,12 @@ struct comm_watchpoint_config {
 	uint32_t slots;	      /* debug registers of each CPU to take, as far as they are free */
 	uint32_t datum_bytes; /* bytes watched around a read, up to 8 */
 	double trap_ns;	      /* what a trap costs the target */
+	enum comm_trigger trigger; /* unit of samples' periods */
 };
 
 struct comm_watchpoint_stats {
 	uint64_t armed, hits, expired;
 	uint64_t foreign; /* traps of processes that are no targets, at the same address */
-	uint64_t dull; /* reads not worth a watch: constants, private data, data watched before */
 	uint64_t trap_ns; /* the target's time lost to traps and to setting watches */
 	uint64_t own_ns;  /* CPU time of the daemon's thread */
 };
