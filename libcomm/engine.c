@@ -8,6 +8,7 @@
 #include "caller.h"
 #include "contention.h"
 #include "engine.h"
+#include "watched.h"
 
 enum {
 	WATCHED_BYTES = 8, /* one watchpoint, aligned */
@@ -46,6 +47,7 @@ struct comm_engine {
 	struct comm_identity identity;
 	void *est;
 	struct comm_contention *contention;
+	struct comm_watched *watched;
 	uint32_t trigger;
 	uint64_t period;
 	uint64_t slice_start_ns;
@@ -102,6 +104,8 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 		err = config->estimator->create(&config->est, &engine->est);
 	if (!err)
 		err = comm_contention_create(config->est.cycles_per_ns, &engine->contention);
+	if (!err)
+		err = comm_watched_create(&engine->watched);
 	if (err) {
 		comm_engine_destroy(engine);
 		return err;
@@ -117,6 +121,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 	if (engine->est)
 		engine->config.estimator->destroy(engine->est);
 	comm_contention_destroy(engine->contention);
+	comm_watched_destroy(engine->watched);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
@@ -592,12 +597,14 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		.first_ns = event->watch.first_ns,
 		.armed_ns = event->watch.armed_ns,
 		.second_ns = event->time_ns,
+		.first_bytes = event->watch.stands_for,
 	};
 	/* A trap tells no region. */
 	uint32_t region = engine->has_marks ? COMM_CODE_REGION_OTHER : COMM_CODE_REGION_NONE;
 
-	if (!engine->config.estimator->evidence ||
-	    !precise(engine, event->watch.first_tgid, event->watch.first_tid, region,
+	if (engine->trigger == COMM_TRIGGER_TIME)
+		evidence.first_bytes *= engine->config.est.cycles_per_ns;
+	if (!precise(engine, event->watch.first_tgid, event->watch.first_tid, region,
 		     event->time_ns, &event->watch.first, &evidence.first) ||
 	    !precise(engine, event->tgid, event->tid, region, event->time_ns, &event->watch.second,
 		     &evidence.second))
@@ -609,7 +616,9 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 						 event->watch.first_tid, event->watch.first_ns);
 	evidence.second_thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	if (engine->config.estimator->evidence(engine->est, &evidence))
+	comm_watched_add(engine->watched, &evidence);
+	if (engine->config.estimator->evidence &&
+	    engine->config.estimator->evidence(engine->est, &evidence))
 		lose(engine, COMM_LOSS_WINDOW, 1);
 }
 
@@ -720,6 +729,8 @@ static void collect(void *ctx, const struct comm_edge *edge)
 	rest->first_variance += edge->first_variance;
 	rest->guess_bytes += edge->guess_bytes;
 	rest->guess_first_bytes += edge->guess_first_bytes;
+	rest->watched_bytes += edge->watched_bytes;
+	rest->watched_variance += edge->watched_variance;
 	comm_ages_add(&rest->ages, &edge->ages, 1);
 	rest->bursts += edge->bursts;
 	if (edge->level > rest->level)
@@ -737,7 +748,8 @@ static void collect_edges(struct comm_engine *engine)
 		       &slice->unwritten))
 		/* Edges are missing; how many accesses they stood for is unknown: count all. */
 		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
-	if (engine->rest.bursts || engine->rest.bytes > 0)
+	comm_watched_take(engine->watched, collect, engine, &slice->watched);
+	if (engine->rest.bursts || engine->rest.bytes > 0 || engine->rest.watched_bytes > 0)
 		engine->edges[engine->n_edges++] = engine->rest;
 }
 

@@ -31,6 +31,7 @@ enum {
 	PAGE = 0x1000,
 	UNMAPPED = 0x10,
 	NOTED = 64,
+	CYCLES_PER_NS = 2,
 	START = 1000000, /* ns, of the first slice */
 	SLICE = 1000000,
 	MANY_EDGES = (1 << 18) + 100, /* more than the engine has room for */
@@ -93,7 +94,9 @@ static struct world {
 	struct comm_touch touch; /* the last one */
 	uint64_t lost_ns;
 	bool destroyed;
-	size_t edges; /* edges that the estimator emits in each slice */
+	size_t edges;	   /* edges that the estimator emits in each slice */
+	double stands_for; /* bytes, of each watch that is given */
+	size_t watched;	   /* edges that these make in each slice */
 
 	int store_err;
 	size_t n_slices; /* slices that the store was given */
@@ -314,7 +317,7 @@ static inline void slice_done(void *ctx, const struct comm_slice_info *info,
 	(void)edges;
 	assert_ptr_equal(ctx, &world);
 	assert_true(info->end_ns > info->start_ns);
-	assert_true(n_edges == world.edges || world.edges == MANY_EDGES);
+	assert_true(n_edges == world.edges + world.watched || world.edges == MANY_EDGES);
 	world.n_done++;
 }
 
@@ -335,7 +338,7 @@ static inline void begin(const struct comm_est_ops *ops, bool stored)
 		.inspect = &inspect,
 		.store = stored ? (struct comm_store *)&world : NULL,
 		.estimator = ops,
-		.est = {.granularity_bytes = 16, .memory_bytes = 1},
+		.est = {.granularity_bytes = 16, .memory_bytes = 1, .cycles_per_ns = CYCLES_PER_NS},
 		.slice_ns = SLICE,
 		.start_ns = START,
 		.slice_done = slice_done,
@@ -439,6 +442,7 @@ static inline void give_watch(uint32_t second_tgid, uint64_t first, uint64_t sec
 	event.watch.armed_ns = START + 20;
 	event.watch.first_tgid = TGID;
 	event.watch.first_tid = FIRST;
+	event.watch.stands_for = world.stands_for;
 	give(&event);
 }
 

@@ -124,6 +124,7 @@ static inline int write_at(struct comm_store *store, int second, const struct co
 				       .target_ns = SECOND,
 				       .handler_ns = 1000,
 				       .unwritten = {.bytes = 7, .first_bytes = 3},
+				       .watched = {.watches = 2, .unanswered_bytes = 7},
 				       .loss = {[COMM_LOSS_LATE] = 2}};
 	struct comm_naming naming = made_naming(names);
 

@@ -200,6 +200,12 @@ struct comm_query {
 	 * nodes, too, of which nothing else is known.
 	 */
 	uint64_t unwritten;
+	/*
+	 * Nonzero: not what the run's estimator says, but what watchpoints saw: some of the sampled
+	 * reads, drawn with a known chance, and who wrote their data.  Not of first reads, of guesses,
+	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
+	 */
+	uint64_t watched;
 };
 
 #ifdef __cplusplus
@@ -494,6 +500,9 @@ struct comm_report {
 	 * wait for another's write; none of them for query->first_read.
 	 */
 	double polled_bytes;
+	/* Reads that were watched in the range: what a report with query->watched rests on. */
+	uint64_t watches;
+	bool watched; /* as the query */
 };
 
 /*

@@ -45,6 +45,11 @@ struct comm_edge {
 	 * where there is a rest.
 	 */
 	double guess_bytes, guess_first_bytes;
+	/*
+	 * Bytes read that watchpoints saw src write, whatever the estimator says: another
+	 * estimate of the same, by chances alone (watched.h).
+	 */
+	double watched_bytes, watched_variance;
 	/* Of bytes without guesses: how long before the read src wrote them, as far as known. */
 	struct comm_ages ages;
 	/* In a wide slice of a store, of bytes without guesses and of guess_bytes; else empty. */

@@ -24,6 +24,8 @@ static void sum(void *to, const void *row)
 	e->first_variance += positive(edge->first_variance);
 	e->guess_bytes += positive(fmin(edge->guess_bytes, edge->bytes));
 	e->guess_first_bytes += positive(fmin(edge->guess_first_bytes, edge->first_bytes));
+	e->watched_bytes += positive(edge->watched_bytes);
+	e->watched_variance += positive(edge->watched_variance);
 	comm_ages_add(&e->ages, &edge->ages, 1);
 	comm_strands_add(&e->strands, &edge->strands, 0);
 	comm_strands_add(&e->guess_strands, &edge->guess_strands, 0);
@@ -83,9 +85,10 @@ static int order_by_key(const void *pa, const void *pb)
 static int order_by_bytes(const void *pa, const void *pb)
 {
 	const struct comm_edge *a = pa, *b = pb;
+	double a_bytes = a->bytes + a->watched_bytes, b_bytes = b->bytes + b->watched_bytes;
 
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
+	if (a_bytes != b_bytes)
+		return a_bytes > b_bytes ? -1 : 1;
 	return order_by_key(a, b);
 }
 
@@ -148,6 +151,8 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	sum.first_variance += e->first_variance;
 	sum.guess_bytes += e->guess_bytes;
 	sum.guess_first_bytes += e->guess_first_bytes;
+	sum.watched_bytes += e->watched_bytes;
+	sum.watched_variance += e->watched_variance;
 	comm_ages_add(&sum.ages, &e->ages, 1);
 	comm_strands_add(&sum.strands, &e->strands, 0);
 	comm_strands_add(&sum.guess_strands, &e->guess_strands, 0);

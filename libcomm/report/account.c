@@ -195,9 +195,10 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 		confused(whole, part->share, &below, &above);
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
-	part->resolved = report->bursts >= COMM_RESOLVED_SAMPLES &&
-			 (part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
-			  part->share_high - part->share_low <= narrow);
+	part->resolved =
+		(whole->by_chance ? report->watches : report->bursts) >= COMM_RESOLVED_SAMPLES &&
+		(part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
+		 part->share_high - part->share_low <= narrow);
 }
 
 int comm_account_finish(struct comm_account *account, const struct comm_blocks *blocks,
@@ -238,7 +239,7 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 		struct comm_report_part *part = &whole->parts[i];
 
 		bound(account, blocks, &all, whole, i, part);
-		if (!whole->shown.exact)
+		if (!whole->shown.exact && !whole->by_chance)
 			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
 				     is_steady(&account->part[i], &all, part->share), part);
 		part->resolved &= !part->object;

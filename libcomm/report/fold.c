@@ -26,14 +26,17 @@ bool comm_fold_by_time(const struct comm_fold *fold)
 	return fold->own.by_time || fold->ends.by_time;
 }
 
-/* Strands are of all reads without guesses: not of places, of counts, or of where loads went. */
+/*
+ * Strands are of the estimator's reads without guesses: not of watched ones, of places, of counts, or
+ * of where loads went.
+ */
 bool comm_fold_takes_strands(const struct comm_fold *fold)
 {
 	const struct comm_query *query = fold->query;
 
-	return !query->first_read && !query->guess && !query->places && !query->counts &&
-	       !comm_fold_by_time(fold) && !fold->mixes.ask && !fold->own.ops->many &&
-	       !(fold->ends.ops && fold->ends.ops->many);
+	return !query->first_read && !query->guess && !query->watched && !query->places &&
+	       !query->counts && !comm_fold_by_time(fold) && !fold->mixes.ask &&
+	       !fold->own.ops->many && !(fold->ends.ops && fold->ends.ops->many);
 }
 
 static bool has_between(const struct comm_fold *fold)
@@ -54,6 +57,9 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	fold->report = &whole->shown;
 	if (!ops)
 		return comm_reader_fail(err, -EINVAL, "there is no grouping '%s'", query->by);
+	if (query->watched && (query->first_read || query->guess))
+		return comm_reader_fail(err, -EINVAL,
+					"watchpoints tell neither first reads nor guesses");
 	ends = ops->ends;
 	if (query->objects && !ends) {
 		ends = ops;
@@ -65,6 +71,10 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	if (!code && ends)
 		code = comm_grouping_open(&fold->ends, ends, by, reader, &whole->run, &whole->texts,
 					  err);
+	if (!code && query->watched && comm_fold_by_time(fold))
+		code = comm_reader_fail(
+			err, -EINVAL,
+			"watchpoints do not tell when what was read had been written");
 	if (code)
 		return code;
 	/* A filter by site or object takes parts of what threads hand over, which may be drawn. */
@@ -136,10 +146,12 @@ static void deal(struct comm_fold *fold, const struct comm_slices_one *slice,
 int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 {
 	struct comm_block_sums at;
-	double unwritten =
-		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
+	bool first = fold->query->first_read, watched = fold->query->watched;
+	double unwritten = watched ? slice->unanswered_bytes
+			   : first ? slice->unwritten_first_bytes
+				   : slice->unwritten_bytes;
 	/* Who waits reads the same word again, so none but the last of these is a first read. */
-	double polled = fold->query->first_read ? 0 : fmax(0, slice->polled_bytes);
+	double polled = first || watched ? 0 : fmax(0, slice->polled_bytes);
 	int code = 0;
 
 	comm_mixes_close(&fold->mixes, fold->block);

@@ -24,11 +24,11 @@ void comm_kept_rows_deinit(struct comm_kept_rows *kept)
 	memset(kept, 0, sizeof(*kept));
 }
 
-void comm_kept_rows_begin(struct comm_kept_rows *kept, bool first_read)
+void comm_kept_rows_begin(struct comm_kept_rows *kept, enum comm_kept_bytes bytes)
 {
-	if (kept->first_read != first_read)
+	if (kept->bytes != bytes)
 		forget(kept);
-	kept->first_read = first_read;
+	kept->bytes = bytes;
 	kept->report++;
 }
 

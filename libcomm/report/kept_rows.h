@@ -32,17 +32,24 @@ struct comm_kept_slice {
 	uint64_t used; /* number of the latest report that took it; 0: this is none */
 };
 
+/* What the bytes and variances of kept rows are of. */
+enum comm_kept_bytes {
+	COMM_KEPT_ALL,
+	COMM_KEPT_FIRST,
+	COMM_KEPT_WATCHED,
+};
+
 struct comm_kept_rows {
 	struct comm_kept_slice *slice; /* by id; NULL: nothing is kept yet */
 	size_t room;		       /* of all slices, in rows */
 	uint64_t report;	       /* number of the current one */
-	bool first_read;	       /* what bytes and variances are of */
+	enum comm_kept_bytes bytes;
 };
 
 /* Zeroed, nothing is kept; deinit leaves it so. */
 void comm_kept_rows_deinit(struct comm_kept_rows *kept);
 /* Another report begins: of all reads or of first reads. */
-void comm_kept_rows_begin(struct comm_kept_rows *kept, bool first_read);
+void comm_kept_rows_begin(struct comm_kept_rows *kept, enum comm_kept_bytes bytes);
 /* The slice, if all of its rows are kept, or NULL. */
 const struct comm_kept_slice *comm_kept_rows_find(struct comm_kept_rows *kept, int64_t run,
 						  int64_t id);

@@ -49,6 +49,19 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
 	return runs->n;
 }
 
+/*
+ * No read is put down to who writes beside it.  That the writes after it stand for those before it is
+ * what the variance lacks: with 1.5 96 % of what was stated of 46 runs of kernels was true, with
+ * 1 89 %, with 2 all of it, but a fifth less was stated (docs/watched.md).
+ */
+#define WATCHED_ENDS 1.5
+
+static struct comm_error_model watched_model(const struct comm_error_model *estimator)
+{
+	return (struct comm_error_model){.sampled_ends = WATCHED_ENDS,
+					 .factor_sd = estimator->factor_sd};
+}
+
 static int find_run(struct work *work, char **err)
 {
 	struct comm_run *run = &work->whole->run;
@@ -84,6 +97,9 @@ static int find_run(struct work *work, char **err)
 	comm_runs_free(runs);
 	code = comm_reader_error_model(work->reader, run->id, &work->whole->error_model);
 	work->report->exact = !code && comm_error_model_is_exact(&work->whole->error_model);
+	work->whole->by_chance = work->report->watched = work->query->watched;
+	if (work->query->watched)
+		work->whole->error_model = watched_model(&work->whole->error_model);
 	work->report->factor = exp(work->whole->error_model.factor_sd);
 	if (!code)
 		code = comm_reader_sum_run(work->reader, run);
@@ -153,6 +169,7 @@ static int load_slices(struct work *work, char **err)
 		report->samples += s->samples;
 		report->bursts += s->bursts;
 		report->accesses += s->accesses;
+		report->watches += s->watches;
 		report->handler_ns += s->handler_ns;
 		report->daemon_ns += s->daemon_ns;
 		report->target_ns += s->target_ns;
@@ -164,6 +181,13 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9,
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
+	if (work->query->watched && !report->watches)
+		return comm_reader_fail(
+			err, -ENODATA,
+			"nothing was watched in run %lld from %.1f s to %.1f s; commd "
+			"--doctor says whether watchpoints work there",
+			(long long)run->id, (from_ns - run->start_ns) / 1e9,
+			(to_ns - run->start_ns) / 1e9);
 	report->from_ns = first_ns - run->start_ns;
 	report->to_ns = last_ns - run->start_ns;
 	report->enabled_ns = report->enabled_ns ? report->enabled_ns : 1;
@@ -179,7 +203,7 @@ static int load_slices(struct work *work, char **err)
 /* The rows of a slice; columns that few reports need cost time, and are left empty for others. */
 static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **ret)
 {
-	bool first = work->query->first_read;
+	bool first = work->query->first_read, watched = work->query->watched;
 	sqlite3 *db = work->reader->db;
 	char sql[400];
 
@@ -187,19 +211,28 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 		return 0;
 	snprintf(sql, sizeof(sql),
 		 "SELECT src_thread, dst_thread, src_context, dst_context, object, bursts, level,"
-		 " %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2",
-		 first ? "first_bytes, first_variance, guess_first_bytes"
-		       : "bytes, variance, guess_bytes",
-		 (work->fold.drawn || work->keeps) && !first ? "drawn_variance" : "0",
+		 " %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
+		 watched ? "watched_bytes, watched_variance, 0"
+		 : first ? "first_bytes, first_variance, guess_first_bytes"
+			 : "bytes, variance, guess_bytes",
+		 (work->fold.drawn || work->keeps) && !first && !watched ? "drawn_variance" : "0",
 		 comm_fold_by_time(&work->fold) && !first ? "age" : "NULL",
-		 strands ? "strands" : "NULL");
+		 strands ? "strands" : "NULL", watched ? " AND watched_bytes > 0" : "");
 	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(*ret, 1, work->report->run->id);
 	return 0;
 }
 
-static void read_row(sqlite3_stmt *stmt, bool by_time, struct comm_edge *row)
+/* Of watches no two count for one read, so these are the observations that a sum is worth (Kish). */
+static uint32_t watches_of(const struct comm_edge *row)
+{
+	double n = row->variance > 0 ? row->bytes * row->bytes / row->variance : 1;
+
+	return n >= 1 && n < UINT32_MAX ? (uint32_t)(n + 0.5) : 1;
+}
+
+static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm_edge *row)
 {
 	row->src_thread = comm_id_column(stmt, 0);
 	row->dst_thread = comm_id_column(stmt, 1);
@@ -213,6 +246,10 @@ static void read_row(sqlite3_stmt *stmt, bool by_time, struct comm_edge *row)
 	row->variance = sqlite3_column_double(stmt, 8);
 	row->guess_bytes = sqlite3_column_double(stmt, 9);
 	row->drawn_variance = sqlite3_column_double(stmt, 10);
+	if (watched) {
+		row->bursts = watches_of(row);
+		row->level = 0;
+	}
 	if (by_time)
 		comm_ages_unpack(sqlite3_column_blob(stmt, 11),
 				 (size_t)sqlite3_column_bytes(stmt, 11),
@@ -248,7 +285,7 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 		kept = comm_kept_rows_new(kept_rows, work->report->run->id, slice->id);
 	sqlite3_bind_int64(rows, 2, slice->id);
 	while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
-		read_row(rows, by_time, &row);
+		read_row(rows, by_time, work->query->watched, &row);
 		if (kept && !comm_kept_rows_add(kept_rows, kept, &row))
 			kept = NULL;
 		if (slice->parts)
@@ -284,7 +321,9 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 
 	if (!code)
 		code = scan_rows(work, slice, rows);
-	return code ? code : comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+	if (!code && !work->query->watched)
+		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+	return code;
 }
 
 static int scan(struct work *work)
@@ -293,7 +332,9 @@ static int scan(struct work *work)
 	int code = 0;
 
 	work->keeps = !comm_fold_by_time(&work->fold);
-	comm_kept_rows_begin(&work->reader->kept, work->query->first_read);
+	comm_kept_rows_begin(&work->reader->kept, work->query->watched	    ? COMM_KEPT_WATCHED
+						  : work->query->first_read ? COMM_KEPT_FIRST
+									    : COMM_KEPT_ALL);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {
 		const struct comm_slices_one *slice = &work->slices.slice[i];
 
@@ -385,8 +426,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, unwritten) + sizeof(uint64_t) ==
-		       sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, watched) + sizeof(uint64_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

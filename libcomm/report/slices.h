@@ -24,6 +24,8 @@ struct comm_slices_one {
 	double unwritten_bytes, unwritten_first_bytes;
 	double polled_bytes; /* of unwritten_bytes */
 	double crossing_bytes, crossing_first_bytes;
+	uint64_t watches;
+	double unanswered_bytes;
 	/* In how many parts it was dealt out to strands, and these; 0: in none. */
 	uint64_t parts;
 	double enabled_share[COMM_STRANDS], unwritten_share[COMM_STRANDS];

@@ -329,6 +329,8 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	open->info.unwritten.bytes += info->unwritten.bytes;
 	open->info.unwritten.first_bytes += info->unwritten.first_bytes;
 	open->info.unwritten.polled_bytes += info->unwritten.polled_bytes;
+	open->info.watched.watches += info->watched.watches;
+	open->info.watched.unanswered_bytes += info->watched.unanswered_bytes;
 	for (int i = 0; i < COMM_LOSS_MAX; i++)
 		open->info.loss[i] += info->loss[i];
 	if (!err)

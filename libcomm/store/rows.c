@@ -14,13 +14,14 @@ static const struct {
 	{offsetof(struct comm_rows, put_slice),
 	 "INSERT INTO slice (run, level, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
 	 " daemon_ns, target_ns, unwritten_bytes, unwritten_first_bytes, edges, bytes,"
-	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands, polled_bytes)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"},
+	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands, polled_bytes,"
+	 " watches, unanswered_bytes) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"
+	 " ?16,?17,?18,?19,?20,?21,?22)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
-	 " guess_first_bytes, age, drawn_variance, strands)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)"},
+	 " guess_first_bytes, age, drawn_variance, strands, watched_bytes, watched_variance)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -142,6 +143,8 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		sqlite3_bind_double(s, 17, e->drawn_variance);
 		sqlite3_bind_blob(s, 18, strands, pack(&e->strands, &e->guess_strands, strands),
 				  SQLITE_STATIC);
+		sqlite3_bind_double(s, 19, e->watched_bytes);
+		sqlite3_bind_double(s, 20, e->watched_variance);
 		err = run(rows, s);
 	}
 	return err;
@@ -353,6 +356,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	sqlite3_bind_blob(s, 19, strands, pack(&info->enabled, &info->unwritten_strands, strands),
 			  SQLITE_STATIC);
 	sqlite3_bind_double(s, 20, info->unwritten.polled_bytes);
+	sqlite3_bind_int64(s, 21, (int64_t)info->watched.watches);
+	sqlite3_bind_double(s, 22, info->watched.unanswered_bytes);
 	err = run(rows, s);
 	if (err)
 		return err;

@@ -204,6 +204,9 @@ static const char version_7[] = "ALTER TABLE run ADD COLUMN floor REAL NOT NULL 
  * larger.  Of the slice's unwritten_bytes, what is missing there is of ends that are not known, as
  * all of it is of older slices.  Wider slices hold the sums.
  *
+ * What watchpoints saw stands beside what the estimator says (edge.h): of a slice how many reads
+ * were watched, and the bytes of those that nobody answered by a write.  0 in older rows.
+ *
  * What drawn_variance has was part of an edge's variance in older rows (edge.h).
  */
 static const char version_8[] =
@@ -219,6 +222,10 @@ static const char version_8[] =
 	"ALTER TABLE slice ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE slice ADD COLUMN strands BLOB NOT NULL DEFAULT x'';"
 	"ALTER TABLE slice ADD COLUMN polled_bytes REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE slice ADD COLUMN watches INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE slice ADD COLUMN unanswered_bytes REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN watched_bytes REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN watched_variance REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE run ADD COLUMN numa TEXT NOT NULL DEFAULT '';"
 	"CREATE TABLE cacheline ("
 	" run INTEGER NOT NULL, slice INTEGER NOT NULL, datum INTEGER NOT NULL,"

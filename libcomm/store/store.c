@@ -708,6 +708,8 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 		slice.info.unwritten.first_bytes = 0;
 	if (!isfinite(slice.info.unwritten.polled_bytes))
 		slice.info.unwritten.polled_bytes = 0;
+	if (!isfinite(slice.info.watched.unanswered_bytes))
+		slice.info.watched.unanswered_bytes = 0;
 	err = transact(store, n_edges + 1, write_slice, &slice);
 	if (err)
 		return err;

@@ -72,7 +72,7 @@ static void look_at(const struct comm_report *report)
 	}
 }
 
-static void report(struct comm_reader *reader, const char *by, bool guess)
+static void report(struct comm_reader *reader, const char *by, bool guess, bool watched)
 {
 	struct comm_query query = COMM_QUERY_INIT;
 	struct comm_report *ret = NULL;
@@ -81,6 +81,7 @@ static void report(struct comm_reader *reader, const char *by, bool guess)
 	query.by = by;
 	query.guess = guess;
 	query.self = guess;
+	query.watched = watched;
 	query.totals = query.unwritten = 1;
 	if (comm_reader_report(reader, &query, &ret, &err) == 0)
 		look_at(ret);
@@ -123,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	while (comm_groupings()[n])
 		n++;
 	/* One of them each time, as a report takes a while. */
-	report(reader, comm_groupings()[how % n]->name, how / n & 1);
+	report(reader, comm_groupings()[how % n]->name, how / n % 3 == 1, how / n % 3 == 2);
 	comm_reader_close(reader);
 	return 0;
 }

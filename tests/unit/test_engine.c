@@ -586,6 +586,37 @@ static void watchpoints_give_evidence(void **state)
 	assert_int_equal(world.n_bursts, 0);
 }
 
+static void watches_stand_for_bytes(void **state)
+{
+	const struct comm_slice_info *slice;
+
+	(void)state;
+	world.stands_for = 5;
+	world.watched = 1;
+	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
+	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
+	give_watch(TGID, HEAP, HEAP, 0);
+	/* What a burst of so many cycles reads in a period of so many nanoseconds. */
+	slice = first_slice();
+	assert_int_equal(slice->watched.watches, 3);
+	assert_true(slice->watched.unanswered_bytes == 5 * CYCLES_PER_NS);
+	assert_int_equal(world.n_edges, 1);
+	assert_true(world.last_edge.watched_bytes == 2 * 5 * CYCLES_PER_NS);
+	assert_true(world.last_edge.bytes == 0);
+	assert_true(world.last_edge.src_thread != world.last_edge.dst_thread);
+	/* Of a period of instructions, nothing has to be converted; the estimator hears the same. */
+	give(&(struct comm_event){.kind = COMM_EV_RATE,
+				  .time_ns = START + SLICE,
+				  .trigger = COMM_TRIGGER_INSTRUCTIONS,
+				  .period = 1000});
+	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
+	assert_true(world.evidence.first_bytes == 5);
+	comm_engine_advance(engine, START + 2 * SLICE);
+	assert_true(world.last_edge.watched_bytes == 5);
+	assert_int_equal(world.slice[1].watched.watches, 1);
+	assert_true(world.slice[1].watched.unanswered_bytes == 0);
+}
+
 static void switches_reach_the_estimator(void **state)
 {
 	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
@@ -879,6 +910,7 @@ int main(void)
 		TEST(samples_tell_time_in_regions),
 		TEST(frames_are_counted_and_reach_the_estimator),
 		TEST(watchpoints_give_evidence),
+		TEST(watches_stand_for_bytes),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),
 		TEST(names_and_mappings_change),

@@ -67,7 +67,9 @@ static struct comm_edge made_edge(int slice, int i)
 				  .guess_bytes = y % 3 * 1e5,
 				  .guess_first_bytes = y % 2 * 1e4,
 				  .first_bytes = 1e5 + y % 7777,
-				  .first_variance = 1e8};
+				  .first_variance = 1e8,
+				  .watched_bytes = y % 4 * 1e6,
+				  .watched_variance = y % 4 * 1e12};
 }
 
 static void write_slice(struct comm_store *store, struct made_names *names, int slice)
@@ -78,7 +80,8 @@ static void write_slice(struct comm_store *store, struct made_names *names, int 
 				       .samples = 100,
 				       .bursts = 100,
 				       .target_ns = SECOND,
-				       .unwritten = {5e5, 2e5}};
+				       .unwritten = {5e5, 2e5},
+				       .watched = {.watches = 30}};
 	struct comm_edge edges[EDGES];
 
 	for (int i = 0; i < EDGES; i++)
@@ -142,6 +145,7 @@ static void check_windows(struct comm_reader *follower, int slice)
 	query.by = slice % 4 == 3 ? "function" : slice % 8 == 5 ? "thread,object" : NULL;
 	query.guess = slice % 5 == 4;
 	query.first_read = slice % 16 > 12;
+	query.watched = slice % 16 > 9 && !query.guess && !query.first_read;
 	query.from_ns = -(int64_t)(WINDOW * SECOND);
 	check_query(follower, &query);
 	query.to_ns = query.from_ns;

@@ -66,6 +66,9 @@ static int setup(void **state)
 	int64_t id;
 
 	(void)state;
+	edges[0].watched_bytes = 300;
+	edges[0].watched_variance = 4 * 75 * 75;
+
 	strcpy(path, "/tmp/test_query.XXXXXX");
 	if (!mkdtemp(path))
 		return -1;
@@ -95,6 +98,7 @@ static int setup(void **state)
 					       .unwritten = {.bytes = 50,
 							     .first_bytes = 20,
 							     .polled_bytes = i == 3 ? 60 : 30},
+					       .watched = {.watches = 4, .unanswered_bytes = 77},
 					       .loss = {[COMM_LOSS_RING] = i == 2 ? 7 : 0}};
 		struct comm_naming naming = made_naming(names);
 
@@ -160,6 +164,48 @@ static const struct comm_report_edge *find(const struct comm_report *report, con
 			return e;
 	}
 	return NULL;
+}
+
+/* What watchpoints saw: of A > B alone, and reads without an answer. */
+static void test_watched(void **state)
+{
+	const struct comm_query queries[] = {
+		{.watched = 1, .first_read = true},
+		{.watched = 1, .guess = 1},
+		{.watched = 1, .by = "time"},
+		{.watched = 1, .by = "thread,time"},
+	};
+	struct comm_report *report = ask((struct comm_query){.watched = 1});
+	const struct comm_report_edge *e = find(report, "alpha", "beta");
+
+	(void)state;
+	assert_true(report->watched);
+	assert_int_equal(report->watches, 16);
+	assert_int_equal(report->n_edges, 1);
+	assert_true(e && e->bytes == 4 * 300);
+	/* 4 watches of 75 bytes each in a slice: as many observations. */
+	assert_int_equal(e->samples, 16);
+	assert_int_equal(e->level, 0);
+	assert_true(e->resolved);
+	assert_true(report->unwritten_bytes == 4 * 77 && report->polled_bytes == 0);
+	assert_true(report->read_bytes == 4 * 377);
+	assert_true(report->total_bytes == 1200);
+	assert_true(fabs(comm_report_part_at(report, 0)->share - 300. / 377) < 1e-12);
+	comm_report_free(report);
+	report = ask((struct comm_query){0});
+	assert_true(!report->watched);
+	assert_int_equal(report->watches, 16);
+	assert_true(find(report, "alpha", "beta")->bytes == 3600);
+	comm_report_free(report);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		struct comm_query query = queries[i];
+		char *err = NULL;
+
+		query.size = sizeof(query);
+		assert_int_equal(comm_reader_report(reader, &query, &report, &err), -EINVAL);
+		assert_non_null(strstr(err, "watchpoints"));
+		free(err);
+	}
 }
 
 static void test_by_thread(void **state)
@@ -885,6 +931,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_by_thread),
+		TEST(test_watched),
 		TEST(test_self_and_cuts),
 		TEST(test_writer),
 		TEST(test_objects_between),

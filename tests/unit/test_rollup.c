@@ -132,6 +132,8 @@ static void test_roll_up_keeps_sums(void **state)
 
 		sum += s;
 		part += i >= 60 && i < 180 ? s : 0;
+		for (int j = 0; j < 400; j++)
+			edges[j].watched_bytes = edges[j].watched_variance = j % 4 ? 0 : 3;
 		assert_int_equal(write_at(store, i, edges, 400), 0);
 	}
 	/* Before the run's end: hours, minutes and seconds that are not summed up yet. */
@@ -147,6 +149,21 @@ static void test_roll_up_keeps_sums(void **state)
 			  " WHERE s.level = 1") == sum);
 	assert_true(query("SELECT sum(e.bytes) FROM edge e JOIN slice s ON s.id = e.slice"
 			  " WHERE s.level = 2") == sum);
+	/* So has it all that watchpoints saw. */
+	for (int level = 1; level <= 2; level++) {
+		char sql[160];
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT sum(e.watched_bytes + e.watched_variance) FROM edge e"
+			 " JOIN slice s ON s.id = e.slice WHERE s.level = %d",
+			 level);
+		assert_true(query(sql) == 4000 * 100 * (3 + 3));
+		snprintf(
+			sql, sizeof(sql),
+			"SELECT sum(watches * 1000 + unanswered_bytes) FROM slice WHERE level = %d",
+			level);
+		assert_true(query(sql) == 4000 * (2 * 1000 + 7));
+	}
 	assert_true(query("SELECT max(n) FROM (SELECT count(*) n FROM edge GROUP BY slice)") <=
 		    2 * 4 * 100);
 	/* Variances, first reads, samples and losses as well. */

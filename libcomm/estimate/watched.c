@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watched.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "edge_sums.h"
+#include "event.h"
+
+enum {
+	EDGES_BYTES = 256 << 10, /* watches of a slice are few */
+};
+
+struct comm_watched {
+	struct comm_edge_sums *edges;
+	struct comm_watched_sums sums;
+};
+
+/* Who is told of the edges. */
+struct told {
+	comm_edge_fn *emit;
+	void *ctx;
+};
+
+int comm_watched_create(struct comm_watched **ret)
+{
+	struct comm_watched *watched = calloc(1, sizeof(*watched));
+
+	if (!watched)
+		return -ENOMEM;
+	if (comm_edge_sums_create(EDGES_BYTES, &watched->edges)) {
+		free(watched);
+		return -ENOMEM;
+	}
+	*ret = watched;
+	return 0;
+}
+
+void comm_watched_destroy(struct comm_watched *watched)
+{
+	if (!watched)
+		return;
+	comm_edge_sums_destroy(watched->edges);
+	free(watched);
+}
+
+void comm_watched_add(struct comm_watched *watched, const struct comm_evidence *evidence)
+{
+	const struct comm_access *read = &evidence->first, *write = &evidence->second;
+
+	if (!(evidence->first_bytes > 0) || !isfinite(evidence->first_bytes) ||
+	    !(read->flags & COMM_ACCESS_READ))
+		return;
+	watched->sums.watches++;
+	if (!write->flags) {
+		watched->sums.unanswered_bytes += evidence->first_bytes;
+		return;
+	}
+	comm_edge_sums_add(watched->edges,
+			   &(struct comm_edge_key){evidence->second_thread, write->site,
+						   evidence->first_thread, read->site,
+						   comm_access_shown(read)},
+			   evidence->first_bytes, 0, 0);
+	/* Each watch is an observation of its own. */
+	comm_edge_sums_end_burst(watched->edges);
+}
+
+static void tell(void *ctx, const struct comm_edge *edge)
+{
+	const struct told *told = ctx;
+	const struct comm_edge e = {
+		.src_thread = edge->src_thread,
+		.src_site = edge->src_site,
+		.dst_thread = edge->dst_thread,
+		.dst_site = edge->dst_site,
+		.object = edge->object,
+		.watched_bytes = edge->bytes,
+		.watched_variance = edge->variance,
+	};
+
+	told->emit(told->ctx, &e);
+}
+
+void comm_watched_take(struct comm_watched *watched, comm_edge_fn *emit, void *ctx,
+		       struct comm_watched_sums *ret)
+{
+	struct told told = {emit, ctx};
+
+	comm_edge_sums_emit(watched->edges, tell, &told);
+	*ret = watched->sums;
+	watched->sums = (struct comm_watched_sums){0};
+}
