@@ -12,6 +12,7 @@ enum {
 	CTL_FILTER_FUNCTION = CTL_FILTER,
 	CTL_FILTER_OBJECT,
 	CTL_FILTER_FIRST_READ,
+	CTL_FILTER_WATCHED,
 
 	CTL_FILTER_TEXT = 256,
 };
@@ -35,6 +36,12 @@ enum {
 		 NULL,                                                                         \
 		 0,                                                                            \
 		 "Count only the first read of what was written, as with a perfect cache",     \
+		 0},                                                                           \
+		{"watched",                                                                    \
+		 CTL_FILTER_WATCHED,                                                           \
+		 NULL,                                                                         \
+		 0,                                                                            \
+		 "What watchpoints saw of reads drawn at random, not what the estimator says", \
 		 0},
 
 /* Sets what key is for; ARGP_ERR_UNKNOWN: it is none of CTL_FILTER_OPTIONS. */

@@ -27,6 +27,7 @@ enum {
 	KEY_CALL_TREE,
 	KEY_SORT,
 	KEY_DOT,
+	KEY_ESTIMATED,
 
 	MANY_THREADS = 64,
 	SHARING_S =
@@ -39,7 +40,7 @@ struct options {
 	struct comm_query query;
 	const struct ctl_form *form;
 	enum ctl_totals_order order;
-	bool has_top, has_min_share, all, call_tree;
+	bool has_top, has_min_share, all, call_tree, estimated;
 };
 
 /* Text of --help from the table of forms. */
@@ -53,9 +54,12 @@ struct options {
 static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	CTL_RANGE_OPTIONS,
-	CTL_FILTER_OPTIONS{
-		"across", KEY_ACROSS, NULL, 0,
-		"Only what one thread wrote and another read, be they in the same function", 0},
+	CTL_FILTER_OPTIONS{"estimated", KEY_ESTIMATED, NULL, 0,
+			   "What the estimator says, not what watchpoints saw.  Default: of both "
+			   "that which states more of the bytes",
+			   0},
+	{"across", KEY_ACROSS, NULL, 0,
+	 "Only what one thread wrote and another read, be they in the same function", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
 	{"counters", KEY_COUNTERS, NULL, 0,
@@ -146,6 +150,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->all = true;
 		query->guess = 1;
 		return 0;
+	case KEY_ESTIMATED:
+		options->estimated = true;
+		return 0;
 	case KEY_AS:
 		set_form(state, arg);
 		return 0;
@@ -170,6 +177,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DOT:
 		set_form(state, "dot");
+		return 0;
+	case ARGP_KEY_END:
+		if (options->estimated && query->watched)
+			argp_error(state, "choose one: --estimated or --watched");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is one word too many", arg);
@@ -240,6 +251,49 @@ static bool is_overview(const struct options *options)
 	       (!query->by || !strcmp(query->by, "thread") || !strcmp(query->by, "role"));
 }
 
+/* Of the bytes that a report has edges of, those on edges that it states. */
+static double stated_share(const struct comm_report *report)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		bytes += edge->resolved ? edge->bytes : 0;
+	}
+	return report->total_bytes > 0 ? bytes / report->total_bytes : 0;
+}
+
+/* May what watchpoints saw answer the query in place of the estimator? */
+static bool may_watch(const struct options *options, const struct comm_report *report)
+{
+	const struct comm_query *query = &options->query;
+
+	return report->watches && !query->watched && !options->estimated && !query->first_read &&
+	       !query->guess && !query->totals && !query->counts;
+}
+
+/* Puts what watchpoints saw in the place of a report that states less. */
+static void watch(struct comm_reader *reader, struct options *options, struct comm_report **report)
+{
+	struct comm_query query = options->query;
+	struct comm_report *watched;
+
+	if (!may_watch(options, *report))
+		return;
+	query.watched = 1;
+	/* Not by every grouping: there is a report already. */
+	if (comm_reader_report(reader, &query, &watched, NULL))
+		return;
+	if (stated_share(watched) > stated_share(*report)) {
+		comm_report_free(*report);
+		*report = watched;
+		options->query.watched = 1;
+	} else {
+		comm_report_free(watched);
+	}
+}
+
 int ctl_report(int argc, char **argv)
 {
 	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
@@ -281,6 +335,8 @@ int ctl_report(int argc, char **argv)
 		options.query.by = "role";
 		code = comm_reader_report(reader, &options.query, &report, &err);
 	}
+	if (!code)
+		watch(reader, &options, &report);
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);

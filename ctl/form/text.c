@@ -24,15 +24,22 @@ enum {
 static const double polled_share = 0.01;
 
 /* How much of all this the report can speak of. */
-static void print_seen(const struct ctl_term *term, const struct comm_report *report)
+static void print_seen(const struct ctl_term *term, const struct comm_query *query,
+		       const struct comm_report *report)
 {
 	char share[CTL_NUMBER], bytes[CTL_NUMBER], polled[CTL_NUMBER], line[TEXT_LINE];
 	double read = report->read_bytes - report->polled_bytes;
 
 	if (report->exact || !(read > 0))
 		return;
-	snprintf(line, sizeof(line), "writer seen for %s of the %s read",
-		 ctl_percent(share, report->seen_bytes / read), ctl_bytes(bytes, read));
+	if (query->watched)
+		snprintf(line, sizeof(line),
+			 "%s reads were watched, which stand for %s; a write was seen of %s",
+			 ctl_count(polled, report->watches), ctl_bytes(bytes, read),
+			 ctl_percent(share, report->seen_bytes / read));
+	else
+		snprintf(line, sizeof(line), "writer seen for %s of the %s read",
+			 ctl_percent(share, report->seen_bytes / read), ctl_bytes(bytes, read));
 	if (report->polled_bytes > polled_share * report->read_bytes)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 ", besides %s in loops that wait",
@@ -83,7 +90,8 @@ static void print_enabled(const struct ctl_term *term, const struct comm_report 
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 }
 
-static void print_head(const struct ctl_term *term, const struct comm_report *report)
+static void print_head(const struct ctl_term *term, const struct comm_query *query,
+		       const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
 	const struct comm_run *run = report->run;
@@ -125,7 +133,7 @@ static void print_head(const struct ctl_term *term, const struct comm_report *re
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 "; %s of CPU once, to set up", ctl_duration(c, run->setup_ns));
 	ctl_wrap(term, 0, TEXT_INDENT, line);
-	print_seen(term, report);
+	print_seen(term, query, report);
 	if (*run->notes) {
 		snprintf(line, sizeof(line), "note: %s", run->notes);
 		ctl_wrap_styled(term, CTL_WARN, 0, TEXT_INDENT, line);
@@ -231,6 +239,13 @@ static void print_unseen(const struct ctl_term *term, const struct comm_query *q
 			   "never written by the program: constants, files");
 		return;
 	}
+	if (query->watched) {
+		print_part(
+			term, report, "unseen",
+			"not written while it was watched: constants, files, what is written more "
+			"rarely than once a second or but once, and what the kernel writes");
+		return;
+	}
 	snprintf(line, sizeof(line),
 		 "writer not seen%s: constants, files, data older than the run, the kernel, other "
 		 "processes, and what is written too rarely for a sample to meet it",
@@ -248,7 +263,9 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	char a[CTL_NUMBER], line[TEXT_LINE];
 
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
-	       query->first_read ? "read for the first time since written" : "read in all",
+	       query->first_read ? "read for the first time since written"
+	       : query->watched	 ? "read outside own stacks and loops that wait"
+				 : "read in all",
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "written by another %s",
 		 query->across || report->by->across ? "thread" : report->by->noun);
@@ -265,7 +282,7 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 		   "another's write");
 	print_unseen(term, query, report);
 	print_part(term, report, "folded", "folded into (other): too many small edges");
-	if (!query->first_read && report->read_bytes > 0) {
+	if (!query->first_read && !query->watched && report->read_bytes > 0) {
 		printf("%*s", TEXT_ACCOUNT, "");
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT,
 			 "Every read counts, a repeated one too; --first-read counts what was "
@@ -443,9 +460,11 @@ static bool is_idle(const struct comm_report *report)
 }
 
 /* Nothing is stated: that is an answer, too. */
-static void print_nothing(const struct ctl_term *term, const struct comm_report *report)
+static void print_nothing(const struct ctl_term *term, const struct comm_query *query,
+			  const struct comm_report *report)
 {
 	char length[CTL_NUMBER], bursts[CTL_NUMBER], share[CTL_NUMBER], line[TEXT_LINE];
+	char evidence[2 * CTL_NUMBER];
 	size_t n;
 
 	printf("\n");
@@ -454,35 +473,37 @@ static void print_nothing(const struct ctl_term *term, const struct comm_report 
 		return;
 	}
 	ctl_duration(length, report->to_ns - report->from_ns);
-	ctl_count(bursts, report->bursts);
+	if (query->watched)
+		snprintf(evidence, sizeof(evidence), "%s watched reads",
+			 ctl_count(bursts, report->watches));
+	else
+		snprintf(evidence, sizeof(evidence), "%s bursts of samples",
+			 ctl_count(bursts, report->bursts));
 	if (!report->n_edges && is_idle(report)) {
 		snprintf(line, sizeof(line),
 			 "None was seen: the target was idle. It used %s of one CPU in %s, in "
-			 "which %s bursts of samples met it. Put it under its usual load, or run "
+			 "which %s met it. Put it under its usual load, or run "
 			 "for longer.",
 			 ctl_percent(share, (double)report->target_ns / report->enabled_ns), length,
-			 bursts);
+			 evidence);
 		ctl_wrap(term, 0, 0, line);
 		return;
 	}
 	if (!report->n_edges)
-		snprintf(line, sizeof(line), "None was seen in %s and %s bursts of samples.",
-			 length, bursts);
+		snprintf(line, sizeof(line), "None was seen in %s and %s.", length, evidence);
 	else if (report->n_edges == 1)
 		snprintf(line, sizeof(line),
 			 "Nothing is stated: the only flow, %s of all that was read, is not "
-			 "confirmed by both halves of the %s and %s bursts of samples (--all: "
-			 "list).",
+			 "confirmed by both halves of the %s and %s (--all: list).",
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
-			 length, bursts);
+			 length, evidence);
 	else
 		snprintf(line, sizeof(line),
 			 "Nothing is stated: none of %zu flows, together %s of all that was read, "
-			 "is confirmed by both halves of the %s and %s bursts of samples (--all: "
-			 "list).",
+			 "is confirmed by both halves of the %s and %s (--all: list).",
 			 report->n_edges,
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
-			 length, bursts);
+			 length, evidence);
 	ctl_wrap(term, 0, 0, line);
 	*line = '\0';
 	if (report->n_blocks < COMM_RESOLVED_SLICES) {
@@ -545,15 +566,19 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 		return;
 	}
 	snprintf(line, sizeof(line),
-		 "Estimates from samples. %sIntervals of %.0f %% hold sampling noise, what the "
-		 "run's "
-		 "own parts differ by, and what else is read at the same place. All rates may be "
-		 "wrong by one and the same factor, %.2f, which shares do not have; small or rare "
-		 "flows may be missing altogether.%s",
+		 "%s %sIntervals of %.0f %% hold sampling noise%s what the "
+		 "run's own parts differ by%s. All rates may be wrong by one and the same factor, "
+		 "%.2f, which shares do not have; small or rare flows may be missing "
+		 "altogether.%s",
+		 query->watched
+			 ? "Seen by watchpoints, each on a read drawn at random: who writes its "
+			   "datum, in what follows, as the last write before such a read."
+			 : "Estimates from samples.",
 		 query->resolved
 			 ? "Stated is what both halves of the run confirm, to less than 3 to 1. "
 			 : "",
-		 report->confidence * 100, report->factor,
+		 report->confidence * 100, query->watched ? " and" : ",",
+		 query->watched ? "" : ", and what else is read at the same place", report->factor,
 		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
 				  "slices behind it, "
 				  "halves of the run that differ, an interval wider than 3 to 1, "
@@ -586,7 +611,10 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 	snprintf(total, sizeof(total), ": %s, %s/s", ctl_bytes(a, report->total_bytes),
 		 ctl_bytes(b, report->total_bytes / seconds));
 	printf("\n%s%s between %s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
-	       query->first_read ? "First reads" : "Communication", report->by->title,
+	       query->first_read ? "First reads"
+	       : query->watched	 ? "Communication, as watchpoints saw it,"
+				 : "Communication",
+	       report->by->title,
 	       query->across && !is_of_threads(report)	   ? ", across threads"
 	       : report->by->within && !report->by->across ? ", also within a thread"
 							   : "",
@@ -612,18 +640,18 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 	size_t stated;
 
 	ctl_term_init(&term);
-	print_head(&term, report);
+	print_head(&term, query, report);
 	if (ctl_labels_init(&labels, report)) {
 		fprintf(stderr, "commctl: out of memory\n");
 		exit(EXIT_FAILURE);
 	}
 	print_title(&term, query, report);
-	if (is_total_known(report) || !query->resolved)
+	if (!query->watched && (is_total_known(report) || !query->resolved))
 		print_course(&term, query, report);
 	stated = report->by->between ? ctl_table_objects_count(query, report)
 				     : n_stated(query, report);
 	if (!stated) {
-		print_nothing(&term, report);
+		print_nothing(&term, query, report);
 	} else {
 		printf("\n");
 		if (report->by->matrix)

@@ -50,6 +50,33 @@ for kind in redis hostile empty threads unfinished guess precise calls; do
 	$make $kind $kind.db 60 || exit 1
 done
 
+# What watchpoints saw, where that states more than the estimator
+$make watched watched.db 60 || exit 1
+expect 0 "$ctl" report --store watched.db
+says stdout 'Communication, as watchpoints saw it, between threads'
+says stdout '420 reads were watched, which stand for .*; a write was seen of 25.0 %'
+says stdout '75.0 %  .*not written while it was watched'
+expect 0 "$ctl" report --store watched.db --json
+is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
+	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"
+expect 0 "$ctl" report --store watched.db --estimated
+says stdout 'None was seen in'
+says stdout 'Communication between threads'
+expect 0 "$ctl" report --store watched.db --estimated --json
+is "$(jq -c '[.range.basis, .range.watches, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
+expect 0 "$ctl" report --store watched.db --guess --json
+is "$(jq -r .range.basis stdout)" estimated "guesses are the estimator's"
+expect 0 "$ctl" report --store watched.db --by-time --json
+is "$(jq -r .range.basis stdout)" estimated "times are the estimator's"
+expect 0 "$ctl" graph --store watched.db --watched --as json
+is "$(jq -r '.. | .basis? // empty' stdout)" watched "a graph of what watchpoints saw"
+expect 2 "$ctl" report --store watched.db --estimated --watched
+says stderr 'choose one'
+expect 3 "$ctl" report --store redis.db --watched
+says stderr 'nothing was watched in run 1 from 0.0 s to 60.0 s'
+expect 0 "$ctl" report --store redis.db --json
+is "$(jq -r .range.basis stdout)" estimated "nothing was watched"
+
 # Usage and exit codes
 expect 2 "$ctl"
 says stderr Usage

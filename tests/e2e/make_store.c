@@ -559,6 +559,15 @@ int main(int argc, char **argv)
 			edge[0].guess_bytes = edge[0].bytes;
 			edge[0].guess_first_bytes = edge[0].first_bytes;
 		}
+		/* The estimator guesses; watchpoints saw one flow, and reads that none was written of. */
+		for (size_t i = 0; i < n && !strcmp(argv[1], "watched"); i++) {
+			edge[i].level = COMM_LEVEL_OBJECT;
+			edge[i].guess_bytes = edge[i].bytes;
+			edge[i].watched_bytes = i == 1 ? 8e6 * load : 0;
+			edge[i].watched_variance = i == 1 ? 16e12 * load * load : 0;
+			slice.watched = (struct comm_watched_sums){.watches = 7,
+								   .unanswered_bytes = 24e6 * load};
+		}
 		if (comm_store_write_slice(store, &slice, edge, n, &naming))
 			return 1;
 	}
