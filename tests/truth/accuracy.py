@@ -50,7 +50,8 @@ def estimators(commd):
     """As commd lists them, the default first."""
     out = subprocess.run([commd, "--doctor"], capture_output=True, text=True, check=False).stdout
     lines = out.partition("estimators,")[2].splitlines()[1:]
-    return [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
+    return [line.split()[0] for line in lines if line.startswith("  ") and line.split()] + [
+        stated.WATCHED]
 
 
 def run(log, *argv, ok=(0,), limit_s=600):
@@ -65,10 +66,10 @@ def run(log, *argv, ok=(0,), limit_s=600):
     return status
 
 
-def report(commctl, db, log, *flags):
+def report(commctl, db, log, est, *flags):
     """What commctl says, its guesses among it; no edge at all is an answer too."""
-    out = subprocess.run([commctl, "report", "--json", "--guess", "--min-share", "0",
-                          "--top", "0", "--store", db, *flags],
+    out = subprocess.run([commctl, "report", "--json", "--min-share", "0", "--top", "0",
+                          "--store", db, *(["--watched"] if est == stated.WATCHED else ["--guess"]), *flags],
                          capture_output=True, text=True, check=False)
     with open(log, "a") as f:
         f.write(out.stderr)
@@ -79,7 +80,8 @@ def report(commctl, db, log, *flags):
 
 def judged(commctl, db, est, first, truth, head):
     """stated.py's figures of a kernel's threads; compare.read_truth() gives truth and head."""
-    said = stated.report(commctl, db, "--by-thread", *(["--first-read"] if first else []))
+    said = stated.report(commctl, db, "--by-thread", *stated.flags(est),
+                         *(["--first-read"] if first else []))
     rows = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid")))
     true, reads = compare.off_diagonal(truth), int(head.get("total_read_bytes", 0))
     bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
@@ -104,7 +106,8 @@ def replay(tools, recording, est, db, log):
     """Estimates a recording again, a baseline's too."""
     programs.remove(db)
     run(log, tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
-        "replay:" + recording, "--estimator", est, "--store", db, ok=(0, 3))
+        "replay:" + recording, "--estimator", stated.estimator(est), "--store", db,
+        ok=(0, 3))
 
 
 def has_begun(db):
@@ -145,7 +148,8 @@ class Table:
 
     def keys(self, *run_key):
         return [tuple(map(str, run_key)) + (est, reads)
-                for est in self.args.estimators for reads in READS]
+                for est in self.args.estimators for reads in READS
+                if reads == "all" or est != stated.WATCHED]
 
     def has(self, *run_key):
         return all(key in self.done for key in self.keys(*run_key))
@@ -208,9 +212,11 @@ class Table:
                 db = os.path.join(directory, est + ".db")
                 replay(self.tools, rec, est, db, log)
             for reads, prefix in READS.items():
+                if prefix and est == stated.WATCHED:
+                    continue
                 path = os.path.join(directory, "%s.%s.json" % (est, reads))
                 with open(path, "w") as f:
-                    f.write(report(self.tools["commctl"], db, log, "--by-thread",
+                    f.write(report(self.tools["commctl"], db, log, est, "--by-thread",
                                    *(["--first-read"] if prefix else [])))
                 true, head = compare.read_truth([truth], prefix + "bytes")
                 sync = compare.read_truth([truth], "sync_%sbytes" % prefix)[0]

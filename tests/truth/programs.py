@@ -196,7 +196,7 @@ def is_startup(name, module):
     return name.startswith(STARTUP) or os.path.basename(module).startswith("ld-linux")
 
 
-def read_store(db):
+def read_store(db, est=None):
     """{role: {(from, to): bytes}, function: ...} of what crossed threads, and totals."""
     con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
     try:
@@ -206,12 +206,14 @@ def read_store(db):
             "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
             "JOIN function ON function.id = site.function")}
         event = con.execute("SELECT event FROM run").fetchone()[0]
-        reads = con.execute("SELECT sum(unwritten_bytes) FROM slice WHERE level = 0").fetchone()[0]
+        unwritten, count = (("unanswered_bytes", "watched_bytes") if est == stated.WATCHED else
+                            ("unwritten_bytes", "bytes"))
+        reads = con.execute("SELECT sum(%s) FROM slice WHERE level = 0" % unwritten).fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
                "thread": {}, "pair": {}, "libraries": event != "every instrumented access"}
         for src, dst, a, b, n in con.execute(
-                "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.bytes) FROM edge JOIN "
-                "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4"):
+                "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.%s) FROM edge JOIN "
+                "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4" % count):
             ret["reads"] += n
             ret["own"] += n if src == dst else 0
             ret["thread"][dst] = ret["thread"].get(dst, 0) + n
@@ -325,11 +327,11 @@ def functions(a, b, libraries=True):
 
 def judged(commctl, db, name, est, exact):
     """{by: stated.py's figures} of a store that estimator est has made."""
-    said = stated.report(commctl, db, "--by-thread")
-    true = threads_truth(exact, read_store(db), name in STATIC)
+    said = stated.report(commctl, db, "--by-thread", *stated.flags(est))
+    true = threads_truth(exact, read_store(db, est), name in STATIC)
     rows, ret = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid"))), {}
     bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
-    across = stated.report(commctl, db, "--by-function", "--across", "--self")
+    across = stated.report(commctl, db, "--by-function", "--across", "--self", *stated.flags(est))
     for by, of, truth in (("role", rows, true),
                           ("function", stated.rows(across, lambda a, b: functions(
                               a, b, exact["libraries"])), exact["function"])):
@@ -452,9 +454,9 @@ class Programs:
             if est != self.args.estimators[0]:
                 remove(db)
                 quietly([self.tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
-                         "replay:" + rec, "--estimator", est, "--store", db], self.log,
-                        EXACT_LIMIT_S)
-            seen, judgement = read_store(db), judged(self.tools["commctl"], db, name, est, exact)
+                         "replay:" + rec, "--estimator", stated.estimator(est), "--store", db],
+                        self.log, EXACT_LIMIT_S)
+            seen, judgement = read_store(db, est), judged(self.tools["commctl"], db, name, est, exact)
             for by in BY:
                 figures = dict(score(seen, exact, by), **judgement[by], overhead=overhead,
                                wall_s=took)

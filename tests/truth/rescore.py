@@ -51,7 +51,7 @@ def kernel(tools, directory, est, db):
         return {"thread": accuracy.guessed(true)[est]}
     accuracy.replay(tools, os.path.join(directory, "run.rec"), est, db, os.devnull)
     with open(path, "w") as f:
-        f.write(accuracy.report(tools["commctl"], db, os.devnull, "--by-thread"))
+        f.write(accuracy.report(tools["commctl"], db, os.devnull, est, "--by-thread"))
     figures = compare.compare(*compare.read_report(path), true, head,
                               compare.read_truth([truth], "sync_bytes")[0])
     if os.path.basename(directory).partition(".")[0] in accuracy_report.SILENT:
@@ -69,7 +69,7 @@ def program(tools, recording, est, db):
         attached(recording, db + ".rec")
         recording = db + ".rec"
     accuracy.replay(tools, recording, est, db, os.devnull)
-    seen, judged = programs.read_store(db), programs.judged(tools["commctl"], db, name, est, exact)
+    seen, judged = programs.read_store(db, est), programs.judged(tools["commctl"], db, name, est, exact)
     return {by: dict(programs.score(seen, exact, by), **judged[by]) for by in programs.BY}
 
 

@@ -31,6 +31,18 @@ EXIST_SHARE = 0.01
 RATIO = 3  # COMM_RESOLVED_RATIO: how wide a stated row's interval may be
 
 
+WATCHED = "watched"  # not an estimator: what watchpoints saw, which stands beside the first one's
+
+
+def flags(est):
+    return ["--watched" if est == WATCHED else "--estimated"]
+
+
+def estimator(est):
+    """Whose replay has what est says."""
+    return "hazard" if est == WATCHED else est
+
+
 class Row:
     """One edge of a report, or several that have one key in the truth."""
 
