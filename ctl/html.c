@@ -14,6 +14,7 @@
 enum {
 	KEY_FIRST_READ = 0x100,
 	KEY_SOURCE_DIR,
+	KEY_WATCHED,
 };
 
 struct options {
@@ -27,6 +28,8 @@ static const struct argp_option argp_options[] = {
 	CTL_RANGE_OPTIONS,
 	{"first-read", KEY_FIRST_READ, NULL, 0,
 	 "Count only the first read of what was written, as with a perfect cache", 0},
+	{"watched", KEY_WATCHED, NULL, 0,
+	 "What watchpoints saw of reads drawn at random, not what the estimator says", 0},
 	CTL_RANGE_CONFIDENCE_OPTION,
 	{"source-dir", KEY_SOURCE_DIR, "DIR", 0,
 	 "Look for source files beneath DIR, and take the lines that are named into the page; may "
@@ -47,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FIRST_READ:
 		query->first_read = true;
+		return 0;
+	case KEY_WATCHED:
+		query->watched = 1;
 		return 0;
 	case KEY_SOURCE_DIR:
 		code = ctl_source_add(&options->source, arg);

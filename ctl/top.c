@@ -23,6 +23,7 @@ enum {
 	KEY_WINDOW = 0x100,
 	KEY_TOP_FROM,
 	KEY_FIRST_READ,
+	KEY_WATCHED,
 
 	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
 	TOP_KEY_ESCAPE = 27,
@@ -52,6 +53,7 @@ static const struct argp_option fixed_options[] = {
 	{"from", KEY_TOP_FROM, "TIME", 0,
 	 "Not live but from there: since the run's start, or before its end: -10m", 0},
 	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
+	{"watched", KEY_WATCHED, NULL, 0, "What watchpoints saw, not what the estimator says", 0},
 	{"all", 'a', NULL, 0, "Also what is not resolved, marked ?", 0},
 	{NULL, 0, NULL, 0, "For scripts:", 3},
 	{"batch", 'b', NULL, 0, "Print text, as without a terminal", 0},
@@ -93,6 +95,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FIRST_READ:
 		top->view.first_read = true;
+		return 0;
+	case KEY_WATCHED:
+		top->view.watched = true;
 		return 0;
 	case 'a':
 		top->view.all = true;
@@ -216,6 +221,7 @@ static const char *const help_lines[] = {
 	"End, G          live                w W       window longer, shorter",
 	"a  also what is not resolved        s         sort by share, change, name",
 	"f  first reads                      /         rows with a text",
+	"e  what watchpoints saw, or what the estimator says",
 	"b  begin by process, role, thread, function, object or line",
 	"q  quit",
 	"",
@@ -388,7 +394,11 @@ static enum pressed press(struct top *top, int key)
 		view->all = !view->all;
 		break;
 	case 'f':
-		view->first_read = !view->first_read;
+		view->first_read = !view->first_read || view->watched;
+		view->watched = false;
+		break;
+	case 'e':
+		view->watched = !view->watched;
 		break;
 	case 'b':
 		view->by = ctl_view_next_by(view->by);

@@ -133,8 +133,10 @@ static void print_range(struct page *page)
 	ctl_data_member_count(out, "accesses", whole->accesses);
 	ctl_data_member(out, "confidence", whole->confidence);
 	ctl_data_member(out, "factor", whole->factor);
-	fprintf(out, "\"first_read\":%s,\"exact\":%s},\n",
-		page->query.first_read ? "true" : "false", whole->exact ? "true" : "false");
+	ctl_data_member_count(out, "watches", whole->watches);
+	fprintf(out, "\"first_read\":%s,\"watched\":%s,\"exact\":%s},\n",
+		page->query.first_read ? "true" : "false", whole->watched ? "true" : "false",
+		whole->exact ? "true" : "false");
 }
 
 static void print_account(struct page *page)

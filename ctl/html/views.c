@@ -130,9 +130,13 @@ int ctl_views_choose(struct ctl_views *views, struct comm_reader *reader,
 	for (size_t i = 1; i < CTL_VIEWS; i++) {
 		const struct kind *kind = &kinds[i];
 		struct comm_report *report;
-		int code = ctl_view_ask(reader, query, kind->view.by, CTL_VIEW_TOP, false, &report,
-					err);
+		int code;
 
+		/* Watchpoints tell no times. */
+		if (query->watched && kind->view.timed)
+			continue;
+		code = ctl_view_ask(reader, query, kind->view.by, CTL_VIEW_TOP, false, &report,
+				    err);
 		/* The run has none of the kind: the report by thread had all else. */
 		if (code == -ENODATA) {
 			free(*err);

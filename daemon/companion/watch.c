@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The companion that watches data for the next write by any thread (--watch), beside
+ * The companion that watches data for the next writes by any thread (--watch), beside
  * samplers that do not watch by themselves: its share of the budget, and its
  * statistics.  The watchpoints themselves are watchpoint.c.
  */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Watchpoints from user space, for sources that have none of their own: after a
- * thread was seen to read a datum, which thread writes it next?  A debug register of
- * every CPU is aimed at the datum's address; the first write by a thread of a target
- * is the answer, and no write for a while is one too.
+ * thread was seen to read a datum, which threads write it next?  A debug register of
+ * every CPU is aimed at the datum's address; of the first three writes by threads of targets
+ * one is the answer, and no write for a while is one too.  Which reads are watched is drawn, and each
+ * answer says how many bytes it stands for; docs/watched.md has the method.
  *
  * Tens of milliseconds pass between the read and the start of the watch, so the two
  * accesses are not consecutive (those of the kernel module are): an answer tells
- * which thread writes what this thread reads, and how soon.
+ * which thread writes what this thread reads.
  *
  * Breakpoints by linux/hw_breakpoint.h, seen through perf.  One thread uses it.
  */

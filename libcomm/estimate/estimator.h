@@ -50,9 +50,9 @@ struct comm_access_burst {
 };
 
 /*
- * Two accesses to one datum, the second seen by a watchpoint: the next one of its
- * kind after the watchpoint was set.  second.flags 0: there was none until
- * second_ns, when it was taken away again.
+ * Two accesses to one datum, the second seen by a watchpoint: of the next writes after it was
+ * set, the one that would be the last before such a read (the module tells the very next access of
+ * its kind).  second.flags 0: there was none until second_ns, when it was taken away again.
  */
 struct comm_evidence {
 	uint64_t first_ns, armed_ns, second_ns;

@@ -70,6 +70,15 @@ expect 0 "$ctl" report --store watched.db --by-time --json
 is "$(jq -r .range.basis stdout)" estimated "times are the estimator's"
 expect 0 "$ctl" graph --store watched.db --watched --as json
 is "$(jq -r '.. | .basis? // empty' stdout)" watched "a graph of what watchpoints saw"
+expect 0 "$ctl" top -b -n 1 --store watched.db --watched
+says stdout 'as watchpoints saw it'
+says stdout '100 %'
+expect 0 "$ctl" top -b -n 1 --store watched.db
+grep -q 'as watchpoints' stdout && fail "top is the estimator's"
+expect 0 "$ctl" html --store watched.db --watched -o watched.html
+says watched.html '"watches":420,"first_read":false,"watched":true'
+expect 0 "$ctl" html --store watched.db -o watched.html
+says watched.html '"watches":420,"first_read":false,"watched":false'
 expect 2 "$ctl" report --store watched.db --estimated --watched
 says stderr 'choose one'
 expect 3 "$ctl" report --store redis.db --watched

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watchpoint answers: which thread next wrote a datum that a thread had read.  The
+ * Watchpoint answers: which thread wrote a datum after a thread had read it.  The
  * watchpoint was set at an instant independent of the read, so that in the long
- * run the next writer is distributed as the last one is.  Answers see writes that
+ * run these writers are distributed as those before the read are.  Answers see writes that
  * are too rare for any burst to meet.
  *
  * Each answer is foretold before it is known, by the estimator and by the answers so
