@@ -30,6 +30,11 @@ struct comm_error_model {
 	 * times that; bytes that the reading thread wrote itself count half.
 	 */
 	double confusion_sd;
+	/*
+	 * What each edge errs by for itself, besides all that: the standard deviation of its natural
+	 * logarithm.  Not kept with a run: of watched reads alone (query.c).
+	 */
+	double edge_sd;
 };
 
 static inline bool comm_error_model_is_exact(const struct comm_error_model *model)

@@ -60,7 +60,8 @@ static double confusion(const struct comm_error_model *model, const struct comm_
 	double others = fmax(0, e->read_bytes / e->bytes - 1);
 
 	others -= (1 - COMM_OWN_CONFUSED) * fmin(others, e->own_bytes / e->bytes);
-	return model->confusion_sd * model->confusion_sd * others * others;
+	return model->confusion_sd * model->confusion_sd * others * others +
+	       model->edge_sd * model->edge_sd;
 }
 
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,

@@ -50,16 +50,18 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
 }
 
 /*
- * No read is put down to who writes beside it.  That the writes after it stand for those before it is
- * what the variance lacks: with 1.5 96 % of what was stated of 46 runs of kernels was true, with
- * 1 89 %, with 2 all of it, but a fifth less was stated (docs/watched.md).
+ * No read is put down to who writes beside it.  What an edge errs by besides chance is that the writes
+ * after reads stand for those before them, and what is written soon for the rest
+ * (docs/watched.md).
  */
-#define WATCHED_ENDS 1.5
+#define WATCHED_ENDS 1
+#define WATCHED_EDGE_SD 0.2
 
 static struct comm_error_model watched_model(const struct comm_error_model *estimator)
 {
 	return (struct comm_error_model){.sampled_ends = WATCHED_ENDS,
-					 .factor_sd = estimator->factor_sd};
+					 .factor_sd = estimator->factor_sd,
+					 .edge_sd = WATCHED_EDGE_SD};
 }
 
 static int find_run(struct work *work, char **err)
