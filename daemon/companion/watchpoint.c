@@ -50,8 +50,7 @@ static const double TOLD_SHARE = 0.85;
 /* A read of a burst, as it is about to happen: it may get a watch. */
 struct candidate {
 	uint64_t time_ns, addr, ip;
-	uint64_t
-		writes_ip; /* the instruction that goes on to write the same datum; 0: none is known */
+	uint64_t writes_ip; /* of who goes on to write the same datum; 0: nobody is known to */
 	uint32_t tgid, tid;
 	uint32_t size_bytes;
 	double size; /* what it is drawn by: the bytes it stands for, less where these tell little */
@@ -466,7 +465,10 @@ static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct cand
 	return heard;
 }
 
-/* CPUs are drained one after the other: puts the hit in its place, and forgets the last if too many. */
+/*
+ * CPUs are drained one after the other: puts the hit in its place, and forgets the last one if there
+ * are too many.
+ */
 static void add_hit(struct slot *s, struct hit hit)
 {
 	unsigned int at = s->n_hits < WRITES ? s->n_hits++ : WRITES;

@@ -8,7 +8,7 @@
 enum {
 	PAGE_SHIFT = 12,
 	DATUM_SHIFT = 3,
-	/* So many of so many reads, on average, are of a loop that waits: no table is read as much. */
+	/* So many of so many reads are taken for a loop's that waits.  Chosen on redis alone. */
 	POLLED_READS = 4,
 	POLLED_OF = 256,
 	DULL = 2,

@@ -2,10 +2,11 @@
 /*
  * Worth: how willingly a read datum is given a watchpoint.  Of pages where watches see no write,
  * such as constants', and of those that their reader alone writes fewer reads are watched, each of
- * which then stands for more: never for so many that a few of them decide.
+ * which then stands for more: never for so many that a few of them decide.  Words that are polled
+ * get none.
  *
- * Remembers pages in a table of fixed size that forgets.  One thread uses it; it is zeroed to
- * begin with.
+ * Remembers pages, and reads, in tables of fixed size that forget.  One thread uses it; it is
+ * zeroed to begin with.
  */
 #ifndef COMM_WORTH_H
 #define COMM_WORTH_H
@@ -15,6 +16,7 @@
 
 enum { COMM_WORTH_PLACES = 1024, COMM_WORTH_READS = 1024 };
 
+/* A page. */
 struct comm_worth_place {
 	uint64_t key;
 	uint8_t dull; /* the last watches in a row that saw no write */

@@ -3,12 +3,12 @@
  * Watched reads: an estimate of who wrote what is read that needs no model of who may have, beside
  * the estimator's.  Of the reads that bursts meet, some are drawn with a known chance, and a
  * watchpoint says who writes that datum.  Each stands for the bytes that were read by its chance
- * (Horvitz and Thompson, JASA 47, 1952), so sums over watches err by sampling alone: what
- * lies near a datum, or in the same object, is never taken for it.  That debug registers
+ * (Horvitz and Thompson, JASA 47, 1952): what lies near a datum, or in the same object, is
+ * never taken for it.  That debug registers
  * tell at samples who communicates: Sasongko et al., ComDetective, SC 2019.
  *
  * What it lacks: what is written again later than a watch lasts has no answer; and the writer is of
- * the next writes, some time after the read, which in the long run are what the last ones were.
+ * the next writes, some time after the read, which are taken for what the last ones were.
  */
 #ifndef COMM_WATCHED_H
 #define COMM_WATCHED_H

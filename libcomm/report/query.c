@@ -54,14 +54,12 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
  * after reads stand for those before them, and what is written soon for the rest
  * (docs/watched.md).
  */
-#define WATCHED_ENDS 1
 #define WATCHED_EDGE_SD 0.2
 
 static struct comm_error_model watched_model(const struct comm_error_model *estimator)
 {
-	return (struct comm_error_model){.sampled_ends = WATCHED_ENDS,
-					 .factor_sd = estimator->factor_sd,
-					 .edge_sd = WATCHED_EDGE_SD};
+	return (struct comm_error_model){
+		.sampled_ends = 1, .factor_sd = estimator->factor_sd, .edge_sd = WATCHED_EDGE_SD};
 }
 
 static int find_run(struct work *work, char **err)

@@ -350,7 +350,7 @@ static void test_polled_words(void **state)
 	comm_watchpoint_destroy(w);
 }
 
-/* Watches one read by thread 1 at 0x1000, of a datum that is written as trap[] says. */
+/* Watches a datum that thread 1 read, by code at 0x1000, and that is written as trap[] says. */
 static void watch(struct comm_watchpoints *w, uint64_t now_ns)
 {
 	offer(w, 1, 0x2000, 1);
