@@ -185,6 +185,8 @@ static void test_watched(void **state)
 	assert_true(e && e->bytes == 4 * 300);
 	/* 4 watches of 75 bytes each in a slice: as many observations. */
 	assert_int_equal(e->samples, 16);
+	/* They err by chance, and the edge by 0.2 of its logarithm besides. */
+	assert_true(fabs(e->share_low - exp(-1.6449 * sqrt(log1p(1. / 16) + 0.04))) < 1e-4);
 	assert_int_equal(e->level, 0);
 	assert_true(e->resolved);
 	assert_true(report->unwritten_bytes == 4 * 77 && report->polled_bytes == 0);

@@ -293,6 +293,26 @@ static void test_watches_stand_for_all(void **state)
 	comm_watchpoint_destroy(w);
 }
 
+/* While no slot is free nothing is watched: the next watch stands for what was read meanwhile, too. */
+static void test_reads_of_busy_turns(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	offer(w, 1, 0x1000, 1);
+	comm_watchpoint_arm(w, 1000000001);
+	assert_true(w->slot[0].armed && w->slot[0].stands_for == 8 * PERIOD);
+	offer(w, 1, 0x1100, 2);
+	comm_watchpoint_arm(w, 1000000002);
+	assert_int_equal(w->slot[0].first.addr, 0x1000);
+	pass(w);
+	offer(w, 1, 0x1200, 4);
+	comm_watchpoint_arm(w, 1000000003);
+	assert_int_equal(w->slot[0].first.addr, 0x1200);
+	assert_true(w->slot[0].stands_for == 8 * PERIOD / 2 + 8 * PERIOD / 4);
+	comm_watchpoint_destroy(w);
+}
+
 /* A loop that waits is not watched; one that writes, or goes through memory, is. */
 static void test_loops_that_wait(void **state)
 {
@@ -483,6 +503,7 @@ int main(void)
 		cmocka_unit_test_setup(test_leaves_a_debuggers, reset),
 		cmocka_unit_test_setup(test_doctor_tells, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_all, reset),
+		cmocka_unit_test_setup(test_reads_of_busy_turns, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
 		cmocka_unit_test_setup(test_polled_words, reset),
 		cmocka_unit_test_setup(test_answer_of_other_code, reset),
