@@ -15,6 +15,7 @@
 #include "sampler.h"
 #include "source.h"
 #include "trigger.h"
+#include "window.h"
 #include "worth.h"
 
 enum {
@@ -28,7 +29,6 @@ enum {
 	FOLLOW_NS = 20 * 1000 * 1000,
 	WRITES = 3,	 /* that one watch waits for */
 	INSN_BYTES = 15, /* at most */
-	WAIT_TURNS = 8,	 /* of a loop, from which on it waits */
 	WAIT_READS = 16, /* at most, of one turn */
 	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
 	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
@@ -293,7 +293,7 @@ static bool waits(const struct comm_burst *burst)
 			return false;
 		first[n++] = a;
 	}
-	return n && reads >= WAIT_TURNS * n;
+	return n && reads >= COMM_WINDOW_SPIN_TURNS * n;
 }
 
 /* x++ in one instruction or in several. */

@@ -19,7 +19,6 @@ enum {
 	LINE_WORDS = 8,
 	LEVEL_MAX = 5,
 	GAP_BURSTS = 256, /* over which the rate of bursts is followed */
-	SPIN_TURNS = 8,	  /* turns of one loop, from which on it waits */
 };
 
 /* What the burst at hand did to a datum so far. */
@@ -296,7 +295,8 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 
 static bool window_spins(const struct comm_window *w)
 {
-	return !w->n_draft_writes && w->repeats >= (SPIN_TURNS - 1) * (w->reads - w->repeats);
+	return !w->n_draft_writes &&
+	       w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats);
 }
 
 /* Keeps all self reads, and a systematic draw of the others. */

@@ -18,8 +18,9 @@
 struct comm_window;
 
 enum {
-	COMM_WINDOW_READS = 3,	/* fewer when bursts are many */
-	COMM_WINDOW_CELLS = 16, /* most regions one long write is cut into */
+	COMM_WINDOW_READS = 3,	    /* fewer when bursts are many */
+	COMM_WINDOW_CELLS = 16,	    /* most regions one long write is cut into */
+	COMM_WINDOW_SPIN_TURNS = 8, /* turns of one loop, from which on it waits */
 };
 
 struct comm_window_write {
