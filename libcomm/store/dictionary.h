@@ -2,7 +2,7 @@
 /*
  * Dictionaries: puts the names behind a run's ids into the store, once, and
  * turns the run's site ids into the store's contexts, which all runs share.
- * Used by store.c alone, inside its transactions.
+ * Used by store.c and stored_slice.c alone, inside store.c's transactions.
  */
 #ifndef COMM_DICTIONARY_H
 #define COMM_DICTIONARY_H

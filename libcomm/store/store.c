@@ -15,12 +15,12 @@
 #include <sqlite3.h>
 
 #include "dictionary.h"
-#include "edge_table.h"
 #include "guard.h"
 #include "rollup.h"
 #include "rows.h"
 #include "schema.h"
 #include "store_file.h"
+#include "stored_slice.h"
 #include "uuid.h"
 
 enum {
@@ -48,12 +48,7 @@ struct comm_store {
 	struct comm_rows rows;
 	struct comm_dictionary dict;
 	struct comm_rollup rollup;
-	struct comm_edge_table cells;
-	struct comm_placements placements;
-	struct comm_origins origins;
-	struct comm_unwritten_ends unwritten;
-	struct comm_counts counts;
-	struct comm_cachelines cachelines;
+	struct comm_stored_slice slice;
 	uint64_t quota_bytes;
 	int ballast_fd;	  /* -1: none */
 	bool has_ballast; /* it takes the space that it is for */
@@ -319,12 +314,7 @@ void comm_store_close(struct comm_store *store)
 	comm_dictionary_deinit(&store->dict);
 	comm_rollup_deinit(&store->rollup);
 	comm_rows_deinit(&store->rows);
-	comm_edge_table_deinit(&store->cells);
-	comm_placements_deinit(&store->placements);
-	comm_origins_deinit(&store->origins);
-	comm_unwritten_ends_deinit(&store->unwritten);
-	comm_counts_deinit(&store->counts);
-	comm_cachelines_deinit(&store->cachelines);
+	comm_stored_slice_deinit(&store->slice);
 	ballast_remove(store);
 	if (store->lost) {
 		leave(store);
@@ -511,205 +501,35 @@ int comm_store_lost(const struct comm_store *store)
 }
 
 struct slice {
-	struct comm_slice_info info;
+	const struct comm_slice_info *info;
 	const struct comm_edge *edges;
 	size_t n;
 	const struct comm_naming *naming;
-	struct comm_slice_info stored; /* info, with the cells folded here as losses */
 };
-
-static int take_placements(struct comm_store *store, struct comm_slice_info *info,
-			   const struct comm_naming *naming)
-{
-	int err = 0;
-
-	comm_placements_clear(&store->placements);
-	for (size_t i = 0; i < info->n_placements && !err; i++) {
-		const struct comm_placement *p = &info->placement[i];
-
-		err = comm_placements_add(&store->placements, comm_naming_thread(naming, p->thread),
-					  p->cpu, p->samples);
-	}
-	if (!err)
-		comm_placements_fold(&store->placements, store->row_cap,
-				     &info->loss[COMM_LOSS_CELLS]);
-	comm_placements_sort(&store->placements);
-	info->placement = store->placements.placement;
-	info->n_placements = store->placements.n;
-	return err;
-}
-
-static int take_origins(struct comm_store *store, struct comm_slice_info *info,
-			const struct comm_naming *naming)
-{
-	int err = 0;
-
-	comm_origins_clear(&store->origins);
-	for (size_t i = 0; i < info->n_origins && !err; i++) {
-		struct comm_origin o = info->origin[i];
-
-		o.thread = comm_naming_thread(naming, o.thread);
-		err = comm_dictionary_context(&store->dict, naming, o.site, &o.site);
-		if (!err)
-			err = comm_dictionary_object(&store->dict, naming, o.object, &o.object);
-		if (!err)
-			err = comm_origins_add(&store->origins, &o);
-	}
-	if (!err)
-		comm_origins_fold(&store->origins, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
-	comm_origins_sort(&store->origins);
-	info->origin = store->origins.origin;
-	info->n_origins = store->origins.n;
-	return err;
-}
-
-static int take_unwritten(struct comm_store *store, struct comm_slice_info *info,
-			  const struct comm_naming *naming)
-{
-	struct comm_unwritten *unwritten = &info->unwritten;
-	int err = 0;
-
-	comm_unwritten_ends_clear(&store->unwritten);
-	for (size_t i = 0; i < unwritten->n_ends && !err; i++) {
-		struct comm_unwritten_end end = unwritten->end[i];
-
-		if (!isfinite(end.bytes) || !isfinite(end.first_bytes))
-			continue;
-		end.thread = comm_naming_thread(naming, end.thread);
-		err = comm_dictionary_context(&store->dict, naming, end.site, &end.site);
-		if (!err)
-			err = comm_dictionary_object(&store->dict, naming, end.object, &end.object);
-		if (!err)
-			err = comm_unwritten_ends_add(&store->unwritten, &end);
-	}
-	if (!err)
-		comm_unwritten_ends_fold(&store->unwritten, store->row_cap,
-					 &info->loss[COMM_LOSS_CELLS]);
-	comm_unwritten_ends_sort(&store->unwritten);
-	unwritten->end = store->unwritten.end;
-	unwritten->n_ends = store->unwritten.n;
-	return err;
-}
-
-static int take_counts(struct comm_store *store, struct comm_slice_info *info,
-		       const struct comm_naming *naming)
-{
-	int err = 0;
-
-	comm_counts_clear(&store->counts);
-	for (size_t i = 0; i < info->n_counts && !err; i++) {
-		struct comm_count c = info->count[i];
-
-		if (c.counter >= info->n_counters || c.counter >= COMM_COUNTERS_MAX ||
-		    !isfinite(c.value))
-			continue;
-		c.thread = comm_naming_thread(naming, c.thread);
-		err = comm_dictionary_region(&store->dict, naming, c.region, &c.region);
-		if (!err)
-			err = comm_dictionary_counter(&store->dict, c.counter,
-						      info->counter[c.counter], &c.counter);
-		if (!err)
-			err = comm_counts_add(&store->counts, &c);
-	}
-	if (!err)
-		comm_counts_fold(&store->counts, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
-	comm_counts_sort(&store->counts);
-	info->count = store->counts.count;
-	info->n_counts = store->counts.n;
-	return err;
-}
-
-static int take_cachelines(struct comm_store *store, struct comm_slice_info *info,
-			   const struct comm_naming *naming)
-{
-	const struct comm_cachelines *from = info->cachelines;
-	struct comm_cachelines *to = &store->cachelines;
-	int err = 0;
-
-	comm_cachelines_clear(to);
-	for (size_t i = 0; from && i < from->n_lines && !err; i++)
-		err = comm_cachelines_add(to, &from->line[i], NULL);
-	for (size_t i = 0; from && i < from->n_uses && !err; i++) {
-		struct comm_cacheline_use use = from->use[i];
-
-		use.thread = comm_naming_thread(naming, use.thread);
-		err = comm_dictionary_context(&store->dict, naming, use.site, &use.site);
-		if (!err)
-			err = comm_dictionary_object(&store->dict, naming, use.object, &use.object);
-		if (!err)
-			err = comm_cachelines_add_use(to, &use, NULL);
-	}
-	if (!err)
-		err = comm_cachelines_fold(to, store->row_cap, &info->loss[COMM_LOSS_CELLS]);
-	comm_cachelines_sort(to);
-	info->cachelines = to;
-	return err;
-}
 
 static int write_slice(struct comm_store *store, void *ctx)
 {
-	struct slice *slice = ctx;
-	const struct comm_naming *naming = slice->naming;
-	struct comm_slice_info info = slice->info;
-	int err;
+	const struct slice *slice = ctx;
+	struct comm_stored_slice *stored = &store->slice;
+	int err = comm_stored_slice_make(stored, &store->dict, slice->naming, store->row_cap,
+					 slice->info, slice->edges, slice->n);
 
-	comm_edge_table_clear(&store->cells);
-	err = comm_dictionary_threads(&store->dict, naming);
-	for (size_t i = 0; i < slice->n && !err; i++) {
-		struct comm_edge e = slice->edges[i];
-
-		e.src_thread = comm_naming_thread(naming, e.src_thread);
-		e.dst_thread = comm_naming_thread(naming, e.dst_thread);
-		/* From here on an edge's sites are contexts. */
-		err = comm_dictionary_context(&store->dict, naming, e.src_site, &e.src_site);
-		if (!err)
-			err = comm_dictionary_context(&store->dict, naming, e.dst_site,
-						      &e.dst_site);
-		if (!err)
-			err = comm_dictionary_object(&store->dict, naming, e.object, &e.object);
-		if (!err)
-			err = comm_edge_table_add(&store->cells, &e);
-	}
-	if (!err)
-		err = comm_edge_table_fold(&store->cells, store->row_cap,
-					   &info.loss[COMM_LOSS_CELLS]);
-	if (!err)
-		err = take_placements(store, &info, naming);
-	if (!err)
-		err = take_origins(store, &info, naming);
-	if (!err)
-		err = take_unwritten(store, &info, naming);
-	if (!err)
-		err = take_counts(store, &info, naming);
-	if (!err)
-		err = take_cachelines(store, &info, naming);
-	if (err)
-		return err;
-	comm_edge_table_sort(&store->cells);
-	slice->stored = info;
-	return comm_rows_put(&store->rows, store->run, 0, &info, store->cells.edge, store->cells.n,
-			     NULL);
+	return err ? err
+		   : comm_rows_put(&store->rows, store->run, 0, &stored->info, stored->cells.edge,
+				   stored->cells.n, NULL);
 }
 
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming)
 {
-	struct slice slice = {.info = *info, .edges = edges, .n = n_edges, .naming = naming};
+	struct slice slice = {.info = info, .edges = edges, .n = n_edges, .naming = naming};
 	int err;
 
 	if (!store->run)
 		return -EINVAL;
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
-	if (!isfinite(slice.info.unwritten.bytes))
-		slice.info.unwritten.bytes = 0;
-	if (!isfinite(slice.info.unwritten.first_bytes))
-		slice.info.unwritten.first_bytes = 0;
-	if (!isfinite(slice.info.unwritten.polled_bytes))
-		slice.info.unwritten.polled_bytes = 0;
-	if (!isfinite(slice.info.watched.unanswered_bytes))
-		slice.info.watched.unanswered_bytes = 0;
 	err = transact(store, n_edges + 1, write_slice, &slice);
 	if (err)
 		return err;
@@ -718,9 +538,10 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	 * time, not data, and room for it is made like for any other.
 	 */
 	begin_task(store);
-	err = comm_rollup_add(&store->rollup, &slice.stored, store->cells.edge, store->cells.n);
+	err = comm_rollup_add(&store->rollup, &store->slice.info, store->slice.cells.edge,
+			      store->slice.cells.n);
 	if (err == -ENOSPC)
-		make_room(store, 1, (int64_t)store->cells.n + 1);
+		make_room(store, 1, (int64_t)store->slice.cells.n + 1);
 	lift_cap(store);
 	return 0;
 }

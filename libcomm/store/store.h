@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The store: SQLite, written by one process, read by many (comm/comm.h).
- * The schema and its migrations live in schema.c, what writes in rows.c,
+ * The schema and its migrations live in schema.c, what writes in stored_slice.c, rows.c,
  * dictionary.c and rollup.c, what locks and watches the file in store_file.c, what reads in the report room (reader.c, query.c).
  * One transaction per slice, so that kill -9 loses at most the slice at hand.
  * Files are made 0640.
