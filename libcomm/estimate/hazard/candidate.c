@@ -228,3 +228,11 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		candidate->tail = g * a->weight;
 	return a;
 }
+
+bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (candidate[i].level == 0)
+			return true;
+	return false;
+}

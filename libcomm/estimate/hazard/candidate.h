@@ -67,5 +67,7 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 						const struct comm_around *around, uint32_t word,
 						uint32_t from, struct comm_candidate *candidate,
 						uint32_t *ret_level);
+/* Whether one of them was seen to write the datum itself. */
+bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n);
 
 #endif

@@ -33,23 +33,20 @@
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
  */
-#include "affinity.h"
-#include "candidate.h"
-#include "code_pairs.h"
 #include "compete.h"
 #include "edge_sums.h"
 #include "estimator.h"
 #include "event.h"
 #include "hash.h"
 #include "ids.h"
+#include "learned.h"
 #include "on_cpu.h"
-#include "pairs.h"
 #include "reads_per_write.h"
 #include "region.h"
 #include "touch.h"
 #include "unseen.h"
 #include "unwritten_sums.h"
-#include "watch_next.h"
+#include "watch_answers.h"
 #include "weight.h"
 #include "window.h"
 #include "write_profile.h"
@@ -63,10 +60,7 @@ enum {
 	HAZARD_FAR = 4, /* from this level on a candidate was seen to write far away only */
 	HAZARD_READS_PER_WRITE =
 		3, /* the coarsest level that tells how often a datum is read per write */
-	HAZARD_AFFINITY_BURSTS = 512, /* looked at for affinities, per estimate */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
-	HAZARD_ASKED = 256,	   /* watches kept until they are foretold */
-	HAZARD_APART_NS = 1000000, /* from a read, that make a watch independent of it */
 };
 
 /*
@@ -87,17 +81,12 @@ struct hazard {
 	struct comm_write_profile *profile;
 	struct comm_regions *regions; /* the profile's */
 	struct comm_edge_sums *edges;
-	struct comm_affinities *affinities;
-	struct comm_affinities *far; /* the same of shares of the whole object */
 	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten_sums unwritten;
 	struct comm_touches *touches;
 	struct comm_unseen *unseen;
-	struct comm_pairs *pairs;
-	struct comm_code_pairs *code_pairs;
-	struct comm_watch_next *watch_next;
-	struct comm_evidence asked[HAZARD_ASKED];
-	uint32_t n_asked;
+	struct comm_learned learned;
+	struct comm_watch_answers answers;
 	struct comm_compete *compete;
 	double n_weighed;    /* candidates of a read, lately */
 	uint32_t n_switches; /* since the last estimate */
@@ -119,11 +108,8 @@ static void hazard_destroy(void *est)
 	comm_window_destroy(h->window);
 	comm_write_profile_destroy(h->profile);
 	comm_edge_sums_destroy(h->edges);
-	comm_affinities_destroy(h->affinities);
-	comm_affinities_destroy(h->far);
-	comm_pairs_destroy(h->pairs);
-	comm_code_pairs_destroy(h->code_pairs);
-	comm_watch_next_destroy(h->watch_next);
+	comm_learned_deinit(&h->learned);
+	comm_watch_answers_deinit(&h->answers);
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
 	comm_unseen_destroy(h->unseen);
@@ -142,8 +128,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	if (comm_pairs_create(config->granularity_bytes, &h->pairs) ||
-	    comm_code_pairs_create(&h->code_pairs) || comm_watch_next_create(&h->watch_next) ||
+	if (comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
 	    comm_touches_create(&h->touches) || comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
@@ -152,8 +137,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edge_sums_create(memory / 4, &h->edges) ||
 	    comm_unseen_create(memory / 16, config->granularity_bytes, &h->unseen) ||
-	    comm_affinities_create(memory / 16, &h->affinities) ||
-	    comm_affinities_create(memory / 16, &h->far)) {
+	    comm_learned_init(&h->learned, memory / 8, h->profile)) {
 		hazard_destroy(h);
 		return -ENOMEM;
 	}
@@ -189,7 +173,8 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	c->factor = 1;
 	if (c->level > 0) {
 		double factor = c->factor = comm_affinity_factor(
-			c->level >= HAZARD_FAR ? h->far : h->affinities, reader, c->thread);
+			c->level >= HAZARD_FAR ? h->learned.far : h->learned.near, reader,
+			c->thread);
 
 		g *= factor;
 		c->tail *= factor;
@@ -281,52 +266,6 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
 
-/* Corrects the reader's own share by how often watchpoints saw it to be the last writer. */
-static void hazard_blend(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
-			 uint32_t n, double written)
-{
-	double self = 0, want, others;
-
-	if (written <= 0 || !comm_pairs_any(h->pairs, reader, r->object, r->datum))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (h->candidate[i].thread == reader)
-			self = h->candidate[i].share / written;
-	want = comm_pairs_self(h->pairs, reader, r->object, r->datum, self);
-	others = self < 1 ? (1 - want) / (1 - self) : 0;
-	if (others <= 0 || (self <= 0 && want > 0))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		h->candidate[i].share *= h->candidate[i].thread == reader ? want / self : others;
-}
-
-/*
- * Of which sites a candidate's writes are: of a datum that it was seen to write those that
- * wrote it, for what else stands in the line is other code's business.  A site that was met too
- * rarely to be kept is none of the others: (other).
- */
-static uint32_t hazard_sites(const struct comm_actor *actor, bool datum, uint32_t word,
-			     uint32_t *ret_site, double *ret_part)
-{
-	double sum = 0;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < COMM_ACTOR_SITES; i++) {
-		if (actor->site_weight[i] <= 0 || (datum && !(actor->site_words[i] >> word & 1)))
-			continue;
-		ret_site[n] = actor->site[i];
-		ret_part[n++] = actor->site_weight[i];
-		sum += actor->site_weight[i];
-	}
-	for (uint32_t i = 0; i < n; i++)
-		ret_part[i] /= sum;
-	if (n)
-		return n;
-	ret_site[0] = COMM_ID_OTHER;
-	ret_part[0] = 1;
-	return 1;
-}
-
 static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 			const struct comm_window_read *r, const struct comm_candidate *c,
 			double share, double first)
@@ -340,16 +279,18 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 		if (c->actor[level])
 			a = comm_actor_at(h->regions, c->actor[level]);
 	if (a)
-		n = hazard_sites(a, c->level == 0, word, site, part);
+		n = comm_actor_sites(a, c->level == 0, word, site, part);
 	found = comm_region_found(h->regions, r->region);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_code_pair pair = {site[i], r->site, r->object};
 		uint32_t level = c->level;
 
 		if (a && c->level > 0 && c->chance < 1) {
-			if (c->thread != b->thread && !comm_code_pairs_known(h->code_pairs, &pair))
+			if (c->thread != b->thread &&
+			    !comm_code_pairs_known(h->learned.code_pairs, &pair))
 				level = COMM_LEVEL_OBJECT;
-			if (!comm_code_pairs_likely(h->code_pairs, &pair, share * part[i] * found))
+			if (!comm_code_pairs_likely(h->learned.code_pairs, &pair,
+						    share * part[i] * found))
 				site[i] = COMM_ID_OTHER;
 		}
 		comm_edge_sums_add_aged(
@@ -415,60 +356,16 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	return unwritten;
 }
 
-/* Whether a candidate was seen to write the datum itself. */
-static bool hazard_known(const struct hazard *h, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (h->candidate[i].level == 0)
-			return true;
-	return false;
-}
-
-/* Gives the writers that watchpoints named their part of all shares. */
-static double hazard_watch(struct hazard *h, const struct comm_window_read *r, uint32_t reader,
-			   uint32_t *n, double unwritten)
-{
-	const struct comm_watch_next_read read = {reader, r->object, r->datum, hazard_known(h, *n)};
-	struct comm_watch_next_writer writer[COMM_WATCH_NEXT_WRITERS];
-	uint32_t n_writers = comm_watch_next_shares(h->watch_next, &read, writer), i, j;
-	double rest = 1;
-
-	for (i = 0; i < n_writers; i++)
-		rest -= writer[i].share;
-	for (j = 0; j < *n && n_writers; j++)
-		h->candidate[j].share *= rest;
-	for (i = 0; i < n_writers; i++) {
-		for (j = 0; j < *n && h->candidate[j].thread != writer[i].thread; j++)
-			;
-		if (j == COMM_CANDIDATES)
-			continue;
-		if (j == *n)
-			h->candidate[(*n)++] = (struct comm_candidate){.thread = writer[i].thread,
-								       .site = writer[i].site,
-								       .level = COMM_REGION_OBJECT};
-		/* The next writer says who the last one was, but not when it wrote. */
-		if (writer[i].share > 0)
-			comm_ages_scale(&h->candidate[j].ages,
-					h->candidate[j].share /
-						(h->candidate[j].share + writer[i].share));
-		h->candidate[j].share += writer[i].share;
-	}
-	return rest * unwritten;
-}
-
 /* Scores watchpoint answers against the estimator's forecast of the same reads. */
 static void hazard_hear(struct hazard *h)
 {
-	for (uint32_t i = 0; i < h->n_asked; i++) {
-		const struct comm_evidence *e = &h->asked[i];
+	for (uint32_t i = 0; i < h->answers.n_asked; i++) {
+		const struct comm_evidence *e = &h->answers.asked[i];
 		struct comm_window_read r = {
 			.datum = e->first.datum,
 			.object = e->first.object,
 			.site = e->first.site,
 		};
-		struct comm_watch_next_read read = {e->first_thread, r.object, r.datum, false};
-		struct comm_watch_next_write write = {e->second_thread, e->second.site};
-		struct comm_watch_next_writer foretold[COMM_CANDIDATES];
 		double first;
 		uint32_t n;
 
@@ -476,16 +373,10 @@ static void hazard_hear(struct hazard *h)
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
 		comm_compete_at(h->compete, e->armed_ns, NULL);
-		hazard_foretell(h, &r, read.thread, &n, &first);
-		read.known = hazard_known(h, n);
-		for (uint32_t j = 0; j < n; j++)
-			foretold[j] = (struct comm_watch_next_writer){h->candidate[j].thread,
-								      h->candidate[j].site,
-								      h->candidate[j].share};
-		comm_watch_next_add(h->watch_next, &read, e->second.flags ? &write : NULL, foretold,
-				    n);
+		hazard_foretell(h, &r, e->first_thread, &n, &first);
+		comm_watch_answers_score(&h->answers, e, h->candidate, n);
 	}
-	h->n_asked = 0;
+	h->answers.n_asked = 0;
 }
 
 /* The part of a read that no candidate wrote: who touched its page first did, or nobody seen. */
@@ -541,15 +432,16 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		unwritten = 1;
 		n = 0;
 	}
-	unwritten = hazard_watch(h, r, b->thread, &n, unwritten);
+	unwritten =
+		comm_watch_answers_share(&h->answers, r, b->thread, h->candidate, &n, unwritten);
 	/* Not even the next writer says who wrote before. */
-	if (r->spins && !hazard_known(h, n)) {
+	if (r->spins && !comm_candidates_wrote(h->candidate, n)) {
 		unwritten = 1;
 		n = 0;
 	}
 	first *= r->first;
 	hazard_unwritten(h, b, r, far, unwritten, first);
-	hazard_blend(h, r, b->thread, n, 1 - unwritten);
+	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->candidate[i];
 
@@ -573,144 +465,6 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	}
 }
 
-/* Learns how many threads write a datum that one of them writes. */
-static void hazard_share(struct hazard *h, const struct comm_window_read *r, uint32_t word,
-			 uint32_t n, double weight)
-{
-	struct comm_sharing *sharing = comm_write_profile_sharing(h->profile);
-	double seen = 0, others = 0, due = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-
-		if (a && a->word[word] > 0)
-			seen++;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-		bool mine = a && a->word[word] > 0;
-
-		/* Of a datum that another thread writes: does this one write it too? */
-		if (seen - mine <= 0)
-			continue;
-		others += mine;
-		due += comm_sharing_found(sharing, r->object, c->thread);
-	}
-	comm_sharing_learn(sharing, r->object, weight * others, weight * due);
-}
-
-/* Learns whose code was seen to write the very datum that is read. */
-static void hazard_learn_pairs(struct hazard *h, const struct comm_window_read *r, uint32_t word,
-			       uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-		uint32_t site[COMM_ACTOR_SITES], n_sites;
-		double part[COMM_ACTOR_SITES];
-
-		bool datum = a && a->word[word] > 0;
-
-		/* A long write is of whole regions, each as one. */
-		for (uint32_t level = 2; !datum && level < COMM_REGION_OBJECT; level++) {
-			a = c->actor[level] ? comm_actor_at(h->regions, c->actor[level]) : NULL;
-			if (a && a->weight_cover > 0)
-				break;
-			a = NULL;
-		}
-		if (!a)
-			continue;
-		n_sites = hazard_sites(a, datum, word, site, part);
-		for (uint32_t j = 0; j < n_sites; j++)
-			comm_code_pairs_met(h->code_pairs,
-					    &(struct comm_code_pair){site[j], r->site, r->object},
-					    part[j]);
-	}
-}
-
-/*
- * Learns affinities from a read of a datum that a thread was seen to write; weight
- * is the read's share of its burst.
- */
-static void hazard_learn_affinity(struct hazard *h, const struct comm_window_burst *b,
-				  const struct comm_window_read *r, double weight)
-{
-	struct comm_affinity_reader reader = {b->thread, r->object, r->site};
-	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	struct comm_affinity_writer writer[COMM_CANDIDATES];
-	double seen = 0, coarse = 0, far = 0;
-	uint32_t level;
-	bool covered = false;
-	struct comm_around around;
-	uint32_t n = comm_candidates_find(h->profile, r, b->thread, &around, h->candidate);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-
-		if (a && a->word[word] > 0)
-			seen += a->word[word];
-		a = comm_candidate_profile(h->profile, &around, word, COMM_CANDIDATE_COARSE, c,
-					   &level);
-		if (!a)
-			c->tail = 0;
-		covered |= a && c->chance >= 1;
-		c->tail *= c->chance;
-		coarse += c->tail;
-	}
-	if (seen > 0)
-		hazard_share(h, r, word, n, weight);
-	hazard_learn_pairs(h, r, word, n);
-	comm_write_profile_read(h->profile, r->object, seen > 0 || covered ? weight : 0,
-				weight * comm_region_found(h->regions, r->region));
-	if (seen <= 0 || coarse <= 0)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &h->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(h->regions, c->actor[1]) : NULL;
-		double mine = a && a->word[word] > 0 ? a->word[word] : 0;
-
-		writer[i] = (struct comm_affinity_writer){c->thread, mine / seen, c->tail / coarse};
-	}
-	comm_affinity_learn(h->affinities, &reader, writer, n, weight);
-	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->candidate[i];
-
-		comm_candidate_profile(h->profile, &around, word, COMM_REGION_OBJECT, c, &level);
-		far += c->tail;
-	}
-	for (uint32_t i = 0; i < n && far > 0; i++)
-		writer[i].coarse = h->candidate[i].tail / far;
-	if (far > 0)
-		comm_affinity_learn(h->far, &reader, writer, n, weight);
-}
-
-/* Second pass over the window: learns affinities from reads whose writer is known. */
-static void hazard_learn_affinities(struct hazard *h, uint32_t n)
-{
-	uint32_t step = n / HAZARD_AFFINITY_BURSTS + 1;
-
-	for (uint32_t i = 0; i < n; i += step) {
-		const struct comm_window_burst *b = comm_window_at(h->window, i);
-		const struct comm_window_read *r = comm_window_reads(h->window, b);
-
-		if (!b->n_reads)
-			continue;
-		comm_write_profile_take_out(h->profile, h->window, b, -1);
-		for (uint32_t j = 0; j < b->n_reads; j++)
-			if (!r[j].self)
-				hazard_learn_affinity(h, b, &r[j], 1.0 / b->n_reads);
-		comm_write_profile_take_out(h->profile, h->window, b, 1);
-	}
-}
-
 /* Estimates the n oldest bursts of the window and drops them. */
 static void hazard_estimate(struct hazard *h, uint32_t n)
 {
@@ -727,13 +481,11 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	}
 	if (halve || comm_regions_crowded(h->regions))
 		h->thinned += comm_regions_sweep(h->regions, halve);
-	if (halve) {
-		comm_affinities_halve(h->affinities);
-		comm_affinities_halve(h->far);
-	}
+	if (halve)
+		comm_learned_halve(&h->learned);
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
 	comm_unseen_learn(h->unseen, h->window, n);
-	hazard_learn_affinities(h, n);
+	comm_learned_take(&h->learned, h->window, n);
 	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
@@ -812,16 +564,7 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 
 static int hazard_evidence(void *est, const struct comm_evidence *evidence)
 {
-	struct hazard *h = est;
-
-	if (evidence->first.flags & COMM_ACCESS_WRITE ||
-	    evidence->armed_ns < evidence->first_ns + HAZARD_APART_NS)
-		comm_pairs_add(h->pairs, evidence);
-	else if (h->n_asked < HAZARD_ASKED)
-		h->asked[h->n_asked++] = *evidence;
-	else
-		return -ENOSPC;
-	return 0;
+	return comm_watch_answers_add(&((struct hazard *)est)->answers, evidence);
 }
 
 static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,

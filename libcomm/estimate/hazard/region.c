@@ -290,6 +290,28 @@ void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, 
 	actor->site_words[least] = words;
 }
 
+uint32_t comm_actor_sites(const struct comm_actor *actor, bool datum, uint32_t word,
+			  uint32_t *ret_site, double *ret_part)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < COMM_ACTOR_SITES; i++) {
+		if (actor->site_weight[i] <= 0 || (datum && !(actor->site_words[i] >> word & 1)))
+			continue;
+		ret_site[n] = actor->site[i];
+		ret_part[n++] = actor->site_weight[i];
+		sum += actor->site_weight[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ret_part[i] /= sum;
+	if (n)
+		return n;
+	ret_site[0] = COMM_ID_OTHER;
+	ret_part[0] = 1;
+	return 1;
+}
+
 bool comm_regions_filling(const struct comm_regions *regions)
 {
 	return regions->region_used > regions->region_max / 2 ||

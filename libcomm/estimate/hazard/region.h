@@ -98,6 +98,13 @@ struct comm_actor *comm_actor_at(const struct comm_regions *regions, uint32_t ac
 uint32_t comm_actor_above(struct comm_regions *regions, uint32_t actor, bool create);
 /* Adds a site that wrote; words: which data of a line, 0 of anything larger. */
 void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, uint8_t words);
+/*
+ * Of which sites an actor's writes are, and their parts, COMM_ACTOR_SITES at most; returns how many.
+ * Of a datum that it was seen to write those that wrote it, for what else stands in the line is
+ * other code's business.  A site that was met too rarely to be kept is none of the others: (other).
+ */
+uint32_t comm_actor_sites(const struct comm_actor *actor, bool datum, uint32_t word,
+			  uint32_t *ret_site, double *ret_part);
 
 /* True when finer regions should wait until coarser ones were seen again. */
 bool comm_regions_filling(const struct comm_regions *regions);
