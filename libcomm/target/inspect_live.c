@@ -2,12 +2,14 @@
 #include "clock.h"
 #include "heap_blocks.h"
 #include "inspect.h"
-#include "jitmap.h"
 #include "maps.h"
 #include "marked.h"
 #include "module.h"
 #include "parser.h"
 #include "peek.h"
+#include "perf_maps.h"
+#include "process_reader.h"
+#include "recent.h"
 #include "sampled_blocks.h"
 #include "thread_pointer.h"
 
@@ -22,14 +24,8 @@
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
 	MODULES_BYTES_MAX = 64 << 20,
-	PROCESSES_MAX = 512,	 /* whose perf maps are kept, and */
-	MAPPINGS_KEPT = 1 << 16, /* whose mappings, so many of all together */
-	MEM_FDS_MAX = 64,
-	BUCKETS = 1024,
-	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
-	MAPS_TEXT_BYTES_MAX = 32 << 20,
-	JIT_BYTES_MAX = 64 << 20, /* of all perf maps */
-	JIT_REREAD_NS = 1000 * 1000 * 1000,
+	PROCESSES_MAX = 512,	 /* whose mappings are kept, and */
+	MAPPINGS_KEPT = 1 << 16, /* so many of all together */
 	PREFETCH_NS = 300 * 1000 * 1000,
 	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
 	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
@@ -42,17 +38,11 @@ enum {
 };
 
 struct live_process {
-	struct live_process *next;
-	uint32_t tgid;
-	uint64_t used;
-	int mem_fd; /* /proc/PID/mem, -1: not open */
+	struct comm_recent recent;
 	struct comm_mapping *map;
 	size_t n;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
-	struct comm_jitmap *jit;
-	uint32_t jit_asked;    /* which request for it is under way; 0: none */
-	uint64_t jit_again_ns; /* its perf map is not asked for before */
 };
 
 struct live_inspect {
@@ -63,15 +53,11 @@ struct live_inspect {
 	struct comm_sampled_blocks *sampled;
 	struct comm_parser *parser;
 	struct comm_peek *peek;
-	bool reads_itself; /* memory, as the other process may not */
+	struct comm_process_reader *reader;
 	struct comm_modules *modules;
-	struct live_process *bucket[BUCKETS];
-	size_t n_processes, n_mem_fds, n_mappings;
-	uint64_t used;
-	char *text;
-	size_t text_room;
-	struct comm_jit_room jit_room;
-	uint32_t jit_requests;
+	struct comm_perf_maps *perf_maps;
+	struct comm_recents processes;
+	size_t n_mappings;
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
 	bool is_limited;
@@ -80,20 +66,9 @@ struct live_inspect {
 	uint64_t files_owed_ns; /* and this process's own part of reading them, unpaid */
 };
 
-static const uint64_t jit_full_ns = 60u * 1000000000ull; /* until a full map is tried again */
-
 static uint64_t now_ns(void)
 {
 	return comm_clock_ns(CLOCK_MONOTONIC_COARSE);
-}
-
-static void close_mem(struct live_inspect *live, struct live_process *p)
-{
-	if (p->mem_fd < 0)
-		return;
-	close(p->mem_fd);
-	p->mem_fd = -1;
-	live->n_mem_fds--;
 }
 
 static void forget_maps(struct live_inspect *live, struct live_process *p)
@@ -104,178 +79,21 @@ static void forget_maps(struct live_inspect *live, struct live_process *p)
 	p->n = 0;
 }
 
-static void process_destroy(struct live_inspect *live, struct live_process *p)
+static void forget_process(void *ctx, struct comm_recent *kept)
 {
-	close_mem(live, p);
-	comm_jitmap_destroy(p->jit);
-	forget_maps(live, p);
-	free(p);
+	forget_maps(ctx, (struct live_process *)kept);
 }
 
-static bool has_mem(const struct live_process *p)
+static bool has_maps(const struct comm_recent *kept, const void *ctx)
 {
-	return p->mem_fd >= 0;
+	(void)ctx;
+	return ((const struct live_process *)kept)->n;
 }
 
-static bool has_maps(const struct live_process *p)
+static ssize_t read_memory(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
 {
-	return p->n;
-}
-
-static bool is_any(const struct live_process *p)
-{
-	(void)p;
-	return true;
-}
-
-/* The least recently used process of those that have what is asked for. */
-static struct live_process **oldest(struct live_inspect *live,
-				    bool (*has)(const struct live_process *))
-{
-	struct live_process **found = NULL;
-
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct live_process **p = &live->bucket[i]; *p; p = &(*p)->next)
-			if (has(*p) && (!found || (*p)->used < (*found)->used))
-				found = p;
-	return found;
-}
-
-static struct live_process *process_get(struct live_inspect *live, uint32_t tgid)
-{
-	struct live_process **bucket = &live->bucket[tgid % BUCKETS], *p;
-
-	for (p = *bucket; p; p = p->next) {
-		if (p->tgid == tgid) {
-			p->used = ++live->used;
-			return p;
-		}
-	}
-	if (live->n_processes >= PROCESSES_MAX) {
-		struct live_process **at = oldest(live, is_any), *old = *at;
-
-		*at = old->next;
-		process_destroy(live, old);
-		live->n_processes--;
-	}
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->tgid = tgid;
-	p->mem_fd = -1;
-	p->used = ++live->used;
-	p->next = *bucket;
-	*bucket = p;
-	live->n_processes++;
-	return p;
-}
-
-/*
- * Whether this process reads what the other may not.  Without capabilities that one may read
- * less: with Yama's ptrace_scope only an ancestor may read a process of the same user, and this
- * one starts commands.  Where the other one has ended the next one is waited for: this process
- * would have to wait for pages that are never served, and has no right to read after the start.
- */
-static bool is_left_to_us(ssize_t n)
-{
-	return n == -EACCES || n == -EPERM;
-}
-
-/* All of /proc/PID/maps into live->text; returns its length or -errno. */
-static ssize_t read_maps_text(struct live_inspect *live, uint32_t tgid)
-{
-	size_t used = 0;
-	char path[64];
-	ssize_t n = comm_peek_maps(live->peek, tgid, &live->text, &live->text_room,
-				   MAPS_TEXT_BYTES_MAX);
-	int fd;
-
-	if (!is_left_to_us(n))
-		return n;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	for (;;) {
-		if (used == live->text_room) {
-			size_t room = live->text_room ? live->text_room * 2 : MAPS_TEXT_BYTES;
-			char *bigger =
-				room > MAPS_TEXT_BYTES_MAX ? NULL : realloc(live->text, room);
-
-			if (!bigger)
-				break;
-			live->text = bigger;
-			live->text_room = room;
-		}
-		n = read(fd, live->text + used, live->text_room - used);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		used += (size_t)n;
-	}
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	return n < 0 ? n : (ssize_t)used;
-}
-
-static int open_mem(struct live_inspect *live, struct live_process *p)
-{
-	char path[64];
-
-	if (live->n_mem_fds >= MEM_FDS_MAX)
-		close_mem(live, *oldest(live, has_mem));
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->tgid);
-	p->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (p->mem_fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	live->n_mem_fds++;
-	return 0;
-}
-
-static ssize_t read_mem_itself(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
-			       size_t len_bytes)
-{
-	struct live_process *p = process_get(live, tgid);
-	bool fresh;
-	ssize_t n;
-
-	if (!p)
-		return -ENOMEM;
-	fresh = p->mem_fd < 0;
-	for (;;) {
-		if (p->mem_fd < 0) {
-			int err = open_mem(live, p);
-
-			if (err)
-				return err;
-		}
-		n = pread(p->mem_fd, buf, len_bytes, (off_t)addr);
-		if (n > 0)
-			return n;
-		n = n < 0 ? -errno : -ESRCH;
-		/* After an exec the open /proc/PID/mem still means the old memory: open it anew. */
-		close_mem(live, p);
-		if (fresh)
-			return n;
-		fresh = true;
-	}
-}
-
-static ssize_t read_mem(struct live_inspect *live, uint32_t tgid, uint64_t addr, void *buf,
-			size_t len_bytes)
-{
-	ssize_t n;
-
-	if (live->reads_itself)
-		return read_mem_itself(live, tgid, addr, buf, len_bytes);
-	n = comm_peek_memory(live->peek, tgid, addr, buf, len_bytes);
-	if (is_left_to_us(n)) {
-		n = read_mem_itself(live, tgid, addr, buf, len_bytes);
-		live->reads_itself = n > 0;
-	}
-	return n;
+	return comm_process_reader_memory(((struct live_inspect *)ctx)->reader, tgid, addr, buf,
+					  len_bytes);
 }
 
 static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
@@ -283,20 +101,21 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 {
 	struct comm_mapping *map;
 	struct live_process *p;
+	const char *text;
 	ssize_t bytes;
 	size_t n;
 	int err;
 
-	bytes = read_maps_text(live, tgid);
+	bytes = comm_process_reader_maps(live->reader, tgid, &text);
 	if (bytes < 0)
 		return (int)bytes;
 	/* The file is empty for kernel threads and for a process that ends. */
 	if (!bytes)
 		return -ESRCH;
-	err = comm_maps_parse(live->maps, live->text, (size_t)bytes, &map, &n);
+	err = comm_maps_parse(live->maps, text, (size_t)bytes, &map, &n);
 	if (err)
 		return err;
-	p = process_get(live, tgid);
+	p = comm_recents_get(&live->processes, tgid);
 	if (!p) {
 		free(map);
 		return -ENOMEM;
@@ -304,7 +123,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	forget_maps(live, p);
 	/* Of a thousand children of a large program most have ended by now. */
 	while (live->n_mappings && live->n_mappings + n > MAPPINGS_KEPT)
-		forget_maps(live, *oldest(live, has_maps));
+		forget_maps(live, comm_recents_oldest(&live->processes, has_maps, NULL));
 	p->map = map;
 	p->n = n;
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
@@ -341,92 +160,6 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return err;
 }
 
-static struct live_process *known_process(struct live_inspect *live, uint32_t tgid)
-{
-	struct live_process *p = live->bucket[tgid % BUCKETS];
-
-	while (p && p->tgid != tgid)
-		p = p->next;
-	return p;
-}
-
-static void forget_jit(struct live_process *p)
-{
-	comm_jitmap_destroy(p->jit);
-	p->jit = NULL;
-}
-
-/* Reads on in the perf map of a process. */
-static void ask_jit(struct live_inspect *live, struct live_process *p)
-{
-	struct comm_parse_request request = {.kind = COMM_PARSE_PERF_MAP, .tgid = p->tgid};
-
-	p->jit_again_ns = now_ns() + JIT_REREAD_NS;
-	if (!p->jit && comm_jitmap_create(live->names, &live->jit_room, &p->jit) < 0)
-		return;
-	request.place = *comm_jitmap_place(p->jit);
-	live->jit_requests += live->jit_requests == UINT32_MAX ? 2 : 1;
-	p->jit_asked = live->jit_requests;
-	if (comm_parser_ask(live->parser, &request,
-			    (void *)((uintptr_t)p->jit_asked << 32 | p->tgid)) == 0)
-		return;
-	p->jit_asked = 0;
-	live->unread++;
-}
-
-/* Forgets the perf map of the process that was asked about least recently. */
-static bool free_a_jitmap(struct live_inspect *live, const struct live_process *keep)
-{
-	struct live_process *found = NULL;
-
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct live_process *p = live->bucket[i]; p; p = p->next)
-			if (p != keep && p->jit && comm_jitmap_entries(p->jit) &&
-			    (!found || p->used < found->used))
-				found = p;
-	if (found)
-		forget_jit(found);
-	return found;
-}
-
-static void jit_came(struct live_inspect *live, const struct comm_parsed *parsed)
-{
-	struct live_process *p = known_process(live, (uint32_t)(uintptr_t)parsed->of);
-	int err = parsed->err;
-	bool more = false;
-
-	/* What was asked for a process that is forgotten by now is of no use to its successor. */
-	if (!p || p->jit_asked != (uintptr_t)parsed->of >> 32)
-		return;
-	p->jit_asked = 0;
-	if (!p->jit)
-		return;
-	if (!err)
-		while ((err = comm_jitmap_load(p->jit, parsed->saved, &more)) == -ENOSPC &&
-		       free_a_jitmap(live, p))
-			;
-	switch (err) {
-	case 0:
-		if (more)
-			ask_jit(live, p);
-		break;
-	case -E2BIG:
-	case -ENOSPC:
-	case -ENOMEM:
-		live->unread++;
-		p->jit_again_ns = now_ns() + jit_full_ns;
-		break;
-	case -ECHILD:
-	case -ETIME:
-		p->jit_again_ns = UINT64_MAX;
-		break;
-	default:
-		/* The file is gone: the names known so far may be an earlier process's. */
-		forget_jit(p);
-		break;
-	}
-}
-
 /*
  * What children hand back is work of this process, to load and to check, whatever it has cost them:
  * the next waits until that is paid.
@@ -447,7 +180,7 @@ static void collect(struct live_inspect *live)
 
 	while (may_collect(live) && comm_parser_next(live->parser, &parsed)) {
 		if (parsed.kind == COMM_PARSE_PERF_MAP)
-			jit_came(live, &parsed);
+			comm_perf_maps_take(live->perf_maps, &parsed);
 		else
 			comm_modules_take(live->modules, &parsed);
 		end = comm_clock_thread_ns();
@@ -517,11 +250,6 @@ static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm
 	return err == -EINPROGRESS ? wait_for_module(live, tgid, m, ret) : err;
 }
 
-static ssize_t read_mem_for(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
-{
-	return read_mem(ctx, tgid, addr, buf, len_bytes);
-}
-
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			 void *buf, size_t len_bytes)
 {
@@ -531,32 +259,7 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 		return -EFAULT;
 	if (len_bytes > m->end - addr)
 		len_bytes = m->end - addr;
-	return read_mem(live, tgid, addr, buf, len_bytes);
-}
-
-static int jit_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
-{
-	struct live_process *p;
-	const char *name;
-
-	*ret = (struct comm_code){
-		.function = "[jit]",
-		.module = "[jit]",
-		.build_id = "",
-	};
-	poll_parser(live);
-	p = process_get(live, tgid);
-	if (!p)
-		return -ENOMEM;
-	name = p->jit ? comm_jitmap_find(p->jit, ip, &ret->start, &ret->end) : NULL;
-	if (name) {
-		ret->function = name;
-		return 0;
-	}
-	if (!p->jit_asked && now_ns() >= p->jit_again_ns)
-		ask_jit(live, p);
-	ret->provisional = p->jit_asked;
-	return p->jit_asked ? 0 : -ENOENT;
+	return read_memory(live, tgid, addr, buf, len_bytes);
 }
 
 static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
@@ -569,8 +272,10 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	int err;
 
 	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
-	    m->kind == COMM_MAP_STACK)
-		return jit_code(live, tgid, ip, ret);
+	    m->kind == COMM_MAP_STACK) {
+		poll_parser(live);
+		return comm_perf_maps_code(live->perf_maps, tgid, ip, ret);
+	}
 	err = module_of(live, tgid, m, &module);
 	if (!err)
 		return comm_module_code(module, m, ip, ret);
@@ -614,7 +319,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
 	/* The .bss is anonymous memory that follows the file's last mapping. */
 	if (m->kind == COMM_MAP_ANON && m->start) {
-		struct live_process *p = process_get(live, tgid);
+		struct live_process *p = comm_recents_get(&live->processes, tgid);
 
 		if (p && !p->n && live_maps(ctx, tgid, &file, &n) == -EAGAIN)
 			return -EAGAIN;
@@ -703,7 +408,7 @@ static struct comm_mapping whole_heap(const struct live_process *p, const struct
 static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct live_inspect *live = ctx;
-	struct live_process *p = process_get(live, tgid);
+	struct live_process *p = comm_recents_get(&live->processes, tgid);
 	struct comm_heap_place place;
 	const struct comm_mapping *found;
 	struct comm_mapping m;
@@ -746,23 +451,18 @@ static int live_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t tim
 static void live_destroy(void *ctx)
 {
 	struct live_inspect *live = ctx;
-	struct live_process *next;
 
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct live_process *p = live->bucket[i]; p; p = next) {
-			next = p->next;
-			process_destroy(live, p);
-		}
-	}
+	comm_recents_deinit(&live->processes);
+	comm_perf_maps_destroy(live->perf_maps);
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_heap_blocks_destroy(live->blocks);
+	comm_process_reader_destroy(live->reader);
 	comm_peek_destroy(live->peek);
 	comm_parser_destroy(live->parser);
 	comm_modules_destroy(live->modules);
 	comm_maps_destroy(live->maps);
 	comm_marked_destroy(live->marked);
 	comm_names_destroy(live->names);
-	free(live->text);
 	free(live);
 }
 
@@ -781,23 +481,28 @@ static const struct comm_inspect_ops live_ops = {
 int comm_inspect_live_create(struct comm_inspect *ret)
 {
 	struct live_inspect *live = calloc(1, sizeof(*live));
-	const struct comm_heap_reading heap = {read_mem_for, heap_now_ns, heap_spent_ns, live};
-	const struct comm_sampled_reading sampled = {read_mem_for, event_now_ns, live};
+	const struct comm_heap_reading heap = {read_memory, heap_now_ns, heap_spent_ns, live};
+	const struct comm_sampled_reading sampled = {read_memory, event_now_ns, live};
 	int err;
 
 	if (!live)
 		return -ENOMEM;
 	live->start_ns = comm_clock_now_ns();
-	live->jit_room.max_bytes = JIT_BYTES_MAX;
+	comm_recents_init(&live->processes, PROCESSES_MAX, sizeof(struct live_process),
+			  forget_process, live);
 	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
 	if (!err)
 		err = comm_maps_create(live->names, &live->maps);
 	if (!err)
-		err = comm_marked_create(read_mem_for, live, &live->marked);
+		err = comm_marked_create(read_memory, live, &live->marked);
 	if (!err)
 		err = comm_parser_create(&live->parser);
 	if (!err)
 		err = comm_peek_create(live->parser, &live->peek);
+	if (!err)
+		err = comm_process_reader_create(live->peek, &live->reader);
+	if (!err)
+		err = comm_perf_maps_create(live->names, live->parser, &live->perf_maps);
 	if (!err)
 		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
 					  &live->modules);
@@ -813,15 +518,21 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	return 0;
 }
 
+static void look_for_marks(void *ctx, struct comm_recent *kept)
+{
+	const struct live_inspect *live = ctx;
+	const struct live_process *p = (const struct live_process *)kept;
+
+	comm_marked_look(live->marked, kept->tgid, p->map, p->n);
+}
+
 void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_marks_fn *fn,
 				  void *ctx)
 {
 	struct live_inspect *live = inspect->ctx;
 
 	comm_marked_tell(live->marked, fn, ctx);
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct live_process *p = live->bucket[i]; p; p = p->next)
-			comm_marked_look(live->marked, p->tgid, p->map, p->n);
+	comm_recents_each(&live->processes, look_for_marks, live);
 }
 
 void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
@@ -840,7 +551,7 @@ void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,
 				 void *buf, size_t len_bytes)
 {
-	return read_mem(inspect->ctx, tgid, addr, buf, len_bytes);
+	return read_memory(inspect->ctx, tgid, addr, buf, len_bytes);
 }
 
 /* The memory that comm_thread_pointer_find() reads. */
@@ -853,7 +564,7 @@ static ssize_t read_process_memory(void *ctx, uint64_t addr, void *buf, size_t l
 {
 	const struct process_memory *memory = ctx;
 
-	return read_mem(memory->live, memory->tgid, addr, buf, len_bytes);
+	return read_memory(memory->live, memory->tgid, addr, buf, len_bytes);
 }
 
 int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid, uint32_t tid,
@@ -872,7 +583,6 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
-	struct live_process *p;
 	uint64_t now, stop_ns;
 	bool generates = false;
 	size_t n = 0;
@@ -884,9 +594,8 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 			ask_module(live, tgid, &map[i], &module);
 		generates |= map[i].kind == COMM_MAP_JIT;
 	}
-	p = generates ? process_get(live, tgid) : NULL;
-	if (p && !p->jit_asked && now_ns() >= p->jit_again_ns)
-		ask_jit(live, p);
+	if (generates)
+		comm_perf_maps_ask(live->perf_maps, tgid);
 	now = comm_clock_now_ns();
 	stop_ns = now + PREFETCH_NS;
 	do {
@@ -969,9 +678,10 @@ uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	return inspect->ops == &live_ops ? comm_parser_lost(live->parser) +
-						   comm_modules_lost(live->modules) + live->unread
-					 : 0;
+	return inspect->ops == &live_ops
+		       ? comm_parser_lost(live->parser) + comm_modules_lost(live->modules) +
+				 comm_perf_maps_lost(live->perf_maps) + live->unread
+		       : 0;
 }
 
 uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect)

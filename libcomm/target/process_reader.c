@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "process_reader.h"
+
+#include "recent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	OPEN_MAX = 64,		     /* files of memory */
+	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
+	MAPS_TEXT_BYTES_MAX = 32 << 20,
+};
+
+struct read_process {
+	struct comm_recent recent;
+	bool is_open;
+	int fd; /* /proc/PID/mem */
+};
+
+struct comm_process_reader {
+	struct comm_peek *peek;
+	bool reads_itself; /* memory, as the other process may not */
+	struct comm_recents processes;
+	char *text;
+	size_t text_room;
+};
+
+static void close_mem(struct read_process *p)
+{
+	if (p->is_open)
+		close(p->fd);
+	p->is_open = false;
+}
+
+static void forget_process(void *ctx, struct comm_recent *kept)
+{
+	(void)ctx;
+	close_mem((struct read_process *)kept);
+}
+
+int comm_process_reader_create(struct comm_peek *peek, struct comm_process_reader **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->peek = peek;
+	comm_recents_init(&(*ret)->processes, OPEN_MAX, sizeof(struct read_process), forget_process,
+			  NULL);
+	return 0;
+}
+
+void comm_process_reader_destroy(struct comm_process_reader *reader)
+{
+	if (!reader)
+		return;
+	comm_recents_deinit(&reader->processes);
+	free(reader->text);
+	free(reader);
+}
+
+/*
+ * Whether this process reads what the other may not.  Without capabilities that one may read
+ * less: with Yama's ptrace_scope only an ancestor may read a process of the same user, and this
+ * one starts commands.  Where the other one has ended the next one is waited for: this process
+ * would have to wait for pages that are never served, and has no right to read after the start.
+ */
+static bool is_left_to_us(ssize_t n)
+{
+	return n == -EACCES || n == -EPERM;
+}
+
+static int open_mem(struct read_process *p)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->recent.tgid);
+	p->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (p->fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	p->is_open = true;
+	return 0;
+}
+
+static ssize_t read_itself(struct comm_process_reader *reader, uint32_t tgid, uint64_t addr,
+			   void *buf, size_t len_bytes)
+{
+	struct read_process *p = comm_recents_get(&reader->processes, tgid);
+	bool fresh;
+	ssize_t n;
+
+	if (!p)
+		return -ENOMEM;
+	fresh = !p->is_open;
+	for (;;) {
+		if (!p->is_open) {
+			int err = open_mem(p);
+
+			if (err)
+				return err;
+		}
+		n = pread(p->fd, buf, len_bytes, (off_t)addr);
+		if (n > 0)
+			return n;
+		n = n < 0 ? -errno : -ESRCH;
+		/* After an exec the open /proc/PID/mem still means the old memory: open it anew. */
+		close_mem(p);
+		if (fresh)
+			return n;
+		fresh = true;
+	}
+}
+
+ssize_t comm_process_reader_memory(struct comm_process_reader *reader, uint32_t tgid, uint64_t addr,
+				   void *buf, size_t len_bytes)
+{
+	ssize_t n;
+
+	if (reader->reads_itself)
+		return read_itself(reader, tgid, addr, buf, len_bytes);
+	n = comm_peek_memory(reader->peek, tgid, addr, buf, len_bytes);
+	if (is_left_to_us(n)) {
+		n = read_itself(reader, tgid, addr, buf, len_bytes);
+		reader->reads_itself = n > 0;
+	}
+	return n;
+}
+
+ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
+				 const char **ret)
+{
+	size_t used = 0;
+	char path[64];
+	ssize_t n = comm_peek_maps(reader->peek, tgid, &reader->text, &reader->text_room,
+				   MAPS_TEXT_BYTES_MAX);
+	int fd;
+
+	*ret = reader->text;
+	if (!is_left_to_us(n))
+		return n;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (;;) {
+		if (used == reader->text_room) {
+			size_t room = reader->text_room ? reader->text_room * 2 : MAPS_TEXT_BYTES;
+			char *bigger =
+				room > MAPS_TEXT_BYTES_MAX ? NULL : realloc(reader->text, room);
+
+			if (!bigger)
+				break;
+			reader->text = bigger;
+			reader->text_room = room;
+		}
+		n = read(fd, reader->text + used, reader->text_room - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	*ret = reader->text;
+	return n < 0 ? n : (ssize_t)used;
+}

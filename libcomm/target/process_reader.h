@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the memory and the mappings of processes, as they are now: has them read by the other
+ * process (peek.h), and itself what that one may not.  Not for files that a target has mapped
+ * (parser.h).  One thread uses a reader.
+ */
+#ifndef COMM_PROCESS_READER_H
+#define COMM_PROCESS_READER_H
+
+#include "peek.h"
+
+struct comm_process_reader;
+
+/* peek must outlive it. */
+int comm_process_reader_create(struct comm_peek *peek, struct comm_process_reader **ret);
+void comm_process_reader_destroy(struct comm_process_reader *reader);
+
+/* Memory: returns how many bytes could be read, or -errno. */
+ssize_t comm_process_reader_memory(struct comm_process_reader *reader, uint32_t tgid, uint64_t addr,
+				   void *buf, size_t len_bytes);
+/* All of /proc/PID/maps, valid until the next call; returns its length or -errno. */
+ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
+				 const char **ret);
+
+#endif
