@@ -13,12 +13,13 @@
 
 #include "calibrate.h"
 #include "clock.h"
-#include "collectors.h"
 #include "companion.h"
 #include "control.h"
 #include "counter_event.h"
 #include "cycles.h"
 #include "gate.h"
+#include "live_source.h"
+#include "live_target.h"
 #include "merge.h"
 #include "numa.h"
 #include "pace.h"
@@ -26,7 +27,6 @@
 #include "privilege.h"
 #include "record.h"
 #include "session.h"
-#include "source.h"
 #include "stop.h"
 #include "trial.h"
 #include "trigger.h"
@@ -42,22 +42,15 @@ static const uint64_t COUNT_MOST_NS = 5000000000u;
 struct live {
 	struct comm_session session;
 	const struct comm_options *options;
-	struct comm_target *target;
-	uint32_t command_pid;
-	const struct comm_source *source;
-	unsigned int next_source;	    /* of comm_source_choose() */
-	const char *source_arg;		    /* behind the colon of its name, "" when none */
-	const struct comm_sampler *sampler; /* of the chosen source */
-	void *handle;
+	struct comm_live_target target;
+	struct comm_live_source source;
 	struct comm_companions *companions;
-	struct comm_sampler_info info;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
 	struct comm_gate gate;
 	struct comm_control *control;
 	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
 	bool stopped;	     /* by a command */
-	bool said_removed, said_followed; /* of the target's cgroup */
 	struct comm_merge *merge;
 	struct comm_record *record;
 	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
@@ -66,7 +59,6 @@ struct live {
 	uint64_t generated_ns;			       /* charged so far, see inspect.h */
 	uint64_t count_from_ns, count_ns;	       /* threads are counted next at count_ns */
 	int failed; /* -errno of the source, or of waiting for it */
-	char command[256];
 };
 
 static int fail(const char *what, int err, char *why)
@@ -96,38 +88,6 @@ static void push(void *ctx, const struct comm_event *event)
 		comm_merge_push(live->merge, event);
 }
 
-/* What the target is called in lists: its command line, or the cgroup. */
-static int name_target(struct live *live)
-{
-	const struct comm_options *options = live->options;
-	size_t n = 0;
-
-	if (options->command) {
-		for (char **arg = options->command; *arg && n < sizeof(live->command); arg++)
-			n += (size_t)snprintf(live->command + n, sizeof(live->command) - n, "%s%s",
-					      n ? " " : "", *arg);
-	} else if (options->cgroup) {
-		snprintf(live->command, sizeof(live->command), "cgroup %s", options->cgroup);
-	} else {
-		n = comm_inspect_live_command(&live->processes, (uint32_t)options->pid[0],
-					      live->command, sizeof(live->command) - 1);
-		for (size_t i = 0; i < n; i++)
-			if (!live->command[i])
-				live->command[i] = ' ';
-		/* A program that overwrites its title leaves blanks behind it. */
-		while (n && live->command[n - 1] == ' ')
-			live->command[--n] = '\0';
-		if (options->n_pids > 1 && n < sizeof(live->command))
-			snprintf(live->command + strlen(live->command),
-				 sizeof(live->command) - strlen(live->command), " and %d more",
-				 options->n_pids - 1);
-	}
-	for (char *c = live->command; *c; c++)
-		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-			*c = '?';
-	return 0;
-}
-
 static int open_control(struct live *live)
 {
 	char *why = NULL;
@@ -136,37 +96,6 @@ static int open_control(struct live *live)
 	if (live->options->control)
 		err = comm_control_open(live->options->control, &live->control, &why);
 	return err ? fail("cannot take commands", err, why) : 0;
-}
-
-static int choose_target(struct live *live)
-{
-	const struct comm_options *options = live->options;
-	struct comm_collectors collectors = {0};
-	char *why = NULL;
-	int err;
-
-	if (!options->no_collectors)
-		comm_collectors_find_marks(&collectors);
-	if (options->alloc_sites && !comm_collectors_find_allocations(&collectors)) {
-		fprintf(stderr,
-			"commd: libcomm-alloc.so is not installed, which --alloc-sites needs: "
-			"see commd --doctor\n");
-		return -ENOENT;
-	}
-	err = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
-				 !options->no_follow, &live->target);
-	if (err)
-		return fail("cannot set up the target", err, NULL);
-	if (options->cgroup)
-		err = comm_target_set_cgroup(live->target, options->cgroup, &why);
-	else if (options->command)
-		err = comm_target_spawn(live->target, options->command, &collectors,
-					&live->command_pid, &why);
-	for (int i = 0; !err && i < options->n_pids; i++)
-		err = comm_target_add_pid(live->target, (uint32_t)options->pid[i], &why);
-	if (err)
-		return fail("cannot attach", err, why);
-	return 0;
 }
 
 static int check_events(struct live *live)
@@ -178,117 +107,6 @@ static int check_events(struct live *live)
 	for (unsigned int i = 0; i < events->n && !err; i++)
 		err = comm_counter_event_try(events->name[i], &why);
 	return err ? fail("cannot count", err, why) : 0;
-}
-
-/* The next that "auto" may take. */
-static const struct comm_source *next_source(struct live *live, char **why)
-{
-	const struct comm_source *source;
-
-	do {
-		free(*why);
-		*why = NULL;
-		source = comm_source_choose(&live->next_source, &live->source_arg, why);
-	} while (source && live->options->counters.wanted && !source->sampler->count);
-	return source;
-}
-
-static int choose_source(struct live *live)
-{
-	char *why = NULL;
-
-	live->source = live->options->source;
-	live->source_arg = live->options->source_arg;
-	if (live->source == &comm_source_auto)
-		live->source = next_source(live, &why);
-	if (!live->source)
-		return fail("no source", -ENOENT, why);
-	live->sampler = live->source->sampler;
-	if (live->options->counters.wanted && !live->sampler->count) {
-		fprintf(stderr, "commd: the source %s does not count threads: use --source bpf\n",
-			live->source->name);
-		return -EOPNOTSUPP;
-	}
-	if (live->options->probes.n && !live->sampler->probes) {
-		fprintf(stderr, "commd: the source %s sees no probes: --region-probe wants bpf\n",
-			live->source->name);
-		return -EOPNOTSUPP;
-	}
-	return 0;
-}
-
-/*
- * How much of the stack is captured: where callers of callers are asked for, as far as their frames
- * go, of which PostgreSQL's take some 200 bytes each.
- */
-static uint32_t stack_bytes(uint32_t callers)
-{
-	enum { CALLER_BYTES = 256 };
-	uint32_t bytes = comm_sampler_defaults.stack_bytes;
-
-	if (callers > 1)
-		bytes += (callers - 1) * CALLER_BYTES;
-	return bytes < COMM_SAMPLER_STACK_MAX ? bytes : COMM_SAMPLER_STACK_MAX;
-}
-
-static int try_source(struct live *live, char **why)
-{
-	struct comm_sampler_config config = comm_sampler_defaults;
-	int err;
-
-	config.target = live->target;
-	config.arg = live->source_arg;
-	config.stack_bytes = stack_bytes(live->options->callers);
-	/* Unasked they are part of what a budget buys, as with any source. */
-	if (live->options->watch_given || live->options->overhead > 0)
-		config.watch_per_s = live->options->watch_per_s;
-	config.debug_registers = live->options->debug_registers;
-	config.counters = &live->options->counters;
-	config.probes = &live->options->probes;
-	config.inspect = &live->processes;
-	config.interrupt_ns = (uint32_t)live->calibration.interrupt_ns;
-	err = live->sampler->open(&config, &live->handle, why);
-	if (!err && !comm_trial_descriptors()) {
-		live->sampler->close(live->handle);
-		live->handle = NULL;
-		err = comm_source_fail(why, -EMFILE,
-				       "too few file descriptors are left (raise 'ulimit -n')");
-	}
-	return err;
-}
-
-/*
- * "auto" goes on to the next source when the kernel refuses what it seemed to permit, unless that
- * could not do what was asked for.
- */
-static int open_source(struct live *live)
-{
-	bool is_auto = live->options->source == &comm_source_auto && !live->options->probes.n;
-	const struct comm_source *next;
-	char *why = NULL, *none = NULL;
-	int err = try_source(live, &why);
-
-	while (err && is_auto) {
-		next = next_source(live, &none);
-		free(none);
-		none = NULL;
-		if (!next)
-			break;
-		fprintf(stderr, "commd: %s: %s\n", live->source->name, why ? why : strerror(-err));
-		free(why);
-		why = NULL;
-		live->source = next;
-		live->sampler = next->sampler;
-		err = try_source(live, &why);
-	}
-	if (err)
-		return fail("cannot open the source", err, why);
-	live->sampler->info(live->handle, &live->info);
-	if (is_auto && *live->source_arg && !live->options->quiet)
-		fprintf(stderr,
-			"commd: this machine samples memory accesses itself (%s): --source %s:%s\n",
-			live->info.event, live->source->name, live->source_arg);
-	return 0;
 }
 
 static void burst_done(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
@@ -315,10 +133,10 @@ static int open_companions(struct live *live)
 {
 	const struct comm_companion_config config = {
 		.options = live->options,
-		.sampler = live->sampler,
-		.target = live->target,
+		.sampler = live->source.sampler,
+		.target = live->target.target,
 		.interrupt_ns = live->calibration.interrupt_ns,
-		.trigger = live->info.trigger,
+		.trigger = live->source.info.trigger,
 	};
 	char *why = NULL;
 	int err = comm_companions_open(&config, &live->companions, &why);
@@ -342,7 +160,7 @@ static uint64_t budget_ns(const struct live *live)
 static void prefetch(struct live *live)
 {
 	const uint32_t *pid;
-	size_t n = comm_target_pids(live->target, &pid);
+	size_t n = comm_target_pids(live->target.target, &pid);
 
 	for (size_t i = 0; i < n; i++)
 		comm_inspect_live_prefetch(&live->processes, pid[i]);
@@ -366,7 +184,7 @@ static void tell_marks(void *ctx, uint32_t tgid, const struct comm_marks_place *
 {
 	struct live *live = ctx;
 
-	live->sampler->marks(live->handle, tgid, place);
+	live->source.sampler->marks(live->source.handle, tgid, place);
 }
 
 static void tell_object(void *ctx, uint32_t tgid, uint32_t slot, uint64_t start,
@@ -410,9 +228,9 @@ static int find_marks(struct live *live)
 static int set_pace(struct live *live)
 {
 	int err = comm_pace_create(
-		&(struct comm_pace_config){.sampler = live->sampler,
-					   .handle = live->handle,
-					   .target = live->target,
+		&(struct comm_pace_config){.sampler = live->source.sampler,
+					   .handle = live->source.handle,
+					   .target = live->target.target,
 					   .inspect = &live->processes,
 					   .overhead = live->options->overhead,
 					   .floor = live->options->overhead_floor,
@@ -431,8 +249,8 @@ static void enable(struct live *live, bool wanted, uint64_t now_ns)
 	if (live->gate.is_shut != wanted)
 		return;
 	/* What was counted up to now is of the state up to now. */
-	if (live->sampler->count)
-		live->sampler->count(live->handle, now_ns - 1, push, live);
+	if (live->source.sampler->count)
+		live->source.sampler->count(live->source.handle, now_ns - 1, push, live);
 	comm_gate_set(&live->gate, !wanted, now_ns);
 	/* As with any rate: a CPU that does not take it goes on with its own. */
 	(void)comm_pace_enable(live->pace, wanted, now_ns, push, live);
@@ -514,18 +332,18 @@ static int begin(struct live *live)
 	uname(&host);
 	comm_numa_read(COMM_NUMA_SYSFS, numa);
 	info = (struct comm_run_info){
-		.source = live->source->name,
-		.event = live->info.event,
+		.source = live->source.source->name,
+		.event = live->source.info.event,
 		.estimator = options->estimator->name,
 		.error_model = &options->estimator->error_model,
-		.command = live->command,
+		.command = live->target.name,
 		.host = host.nodename,
 		.start_ns = comm_clock_now_ns(),
 		.start_unix_ns = comm_clock_ns(CLOCK_REALTIME),
 		.overhead_limit = options->overhead,
 		.floor = comm_pace_floor_ns_per_s(options->overhead_floor, options->overhead) / 1e9,
 		.granularity_bytes = options->granularity_bytes,
-		.notes = live->info.notes,
+		.notes = live->source.info.notes,
 		.numa = numa,
 	};
 	live->inspect = live->processes;
@@ -589,8 +407,9 @@ static void count(struct live *live, uint64_t now_ns)
 	if (now_ns < live->count_ns)
 		return;
 	past = (now_ns - live->count_from_ns) / interval_ns * interval_ns;
-	if (live->sampler->count)
-		live->sampler->count(live->handle, live->count_from_ns + past - 1, push, live);
+	if (live->source.sampler->count)
+		live->source.sampler->count(live->source.handle, live->count_from_ns + past - 1,
+					    push, live);
 	live->count_ns = live->count_from_ns + past + interval_ns;
 }
 
@@ -605,7 +424,7 @@ static int pump(struct live *live)
 
 	count(live, cut_ns);
 	comm_inspect_live_await_marks(&live->processes);
-	err = live->sampler->drain(live->handle, push, live);
+	err = live->source.sampler->drain(live->source.handle, push, live);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
 	comm_pace_charge(live->pace,
 			 comm_inspect_live_generated_ns(&live->processes) - live->generated_ns);
@@ -634,49 +453,13 @@ static int pump(struct live *live)
 	return err > 0 ? err : 0;
 }
 
-/* A service that keeps on being restarted is not worth a sentence each time. */
-static const char *follow_cgroup(struct live *live)
-{
-	const char *path = comm_target_cgroup_path(live->target);
-	int rc = comm_target_follow_cgroup(live->target);
-
-	if (rc == 0)
-		return NULL;
-	if (rc == -ENOENT) {
-		if (!live->said_removed)
-			fprintf(stderr,
-				"commd: the cgroup %s was removed; the run goes on with the next "
-				"one of its name\n",
-				path);
-		live->said_removed = true;
-		return NULL;
-	}
-	if (rc > 0) {
-		if (!live->said_followed)
-			fprintf(stderr, "commd: the cgroup %s was made again, and is followed\n",
-				path);
-		live->said_followed = live->said_removed = true;
-		return NULL;
-	}
-	fprintf(stderr, "commd: the cgroup %s was removed, and its next one cannot be read: %s\n",
-		path, strerror(-rc));
-	return "cgroup removed";
-}
-
-/* How the run has ended with its target; NULL: it goes on. */
-static const char *target_gone(struct live *live)
-{
-	if (comm_target_kind(live->target) == COMM_TARGET_CGROUP)
-		return follow_cgroup(live);
-	return comm_target_alive(live->target) ? NULL : "target exited";
-}
-
 static const char *run_until_over(struct live *live)
 {
-	struct pollfd fds[] = {{.fd = comm_stop_fd(), .events = POLLIN},
-			       {.fd = live->sampler->fd(live->handle), .events = POLLIN},
-			       {.fd = comm_target_command_fd(live->target), .events = POLLIN},
-			       {.events = POLLIN}};
+	struct pollfd fds[] = {
+		{.fd = comm_stop_fd(), .events = POLLIN},
+		{.fd = live->source.sampler->fd(live->source.handle), .events = POLLIN},
+		{.fd = comm_target_command_fd(live->target.target), .events = POLLIN},
+		{.events = POLLIN}};
 	uint64_t looked_ns = 0;
 	int drained = 0, ready;
 	const char *gone;
@@ -716,13 +499,13 @@ static const char *run_until_over(struct live *live)
 		if (live->stopped)
 			return "stopped";
 		if (ready > 0 && fds[2].revents) {
-			comm_target_command_ended(live->target);
+			comm_target_command_ended(live->target.target);
 			fds[2].fd = -1;
 		} else if (now_ns - looked_ns < LOOK_NS) {
 			continue;
 		}
 		looked_ns = now_ns;
-		gone = target_gone(live);
+		gone = comm_live_target_gone(&live->target);
 		if (gone)
 			return gone;
 	}
@@ -732,14 +515,13 @@ static void deinit(struct live *live)
 {
 	comm_control_close(live->control);
 	comm_companions_close(live->companions);
-	if (live->handle)
-		live->sampler->close(live->handle);
+	comm_live_source_close(&live->source);
 	comm_pace_destroy(live->pace);
 	comm_session_deinit(&live->session);
 	comm_merge_destroy(live->merge);
 	comm_record_destroy(live->record);
 	comm_inspect_destroy(&live->processes);
-	comm_target_destroy(live->target);
+	comm_live_target_deinit(&live->target);
 }
 
 /* Not undone by itself, and it holds for everybody: worth a sentence. */
@@ -755,6 +537,38 @@ static void say_lowered(unsigned int before)
 			before, now);
 }
 
+static int choose_target(struct live *live)
+{
+	char *why = NULL;
+	int err = comm_live_target_choose(&live->target, live->options, &why);
+
+	return err ? fail("cannot attach", err, why) : 0;
+}
+
+static int name_target(struct live *live)
+{
+	comm_live_target_name(&live->target, live->options, &live->processes);
+	return 0;
+}
+
+static int choose_source(struct live *live)
+{
+	char *why = NULL;
+	int err = comm_live_source_choose(&live->source, live->options, &why);
+
+	return err ? fail("no source", err, why) : 0;
+}
+
+static int open_source(struct live *live)
+{
+	char *why = NULL;
+	int err = comm_live_source_open(&live->source, live->options, live->target.target,
+					&live->processes, (uint32_t)live->calibration.interrupt_ns,
+					&why);
+
+	return err ? fail("cannot open the source", err, why) : 0;
+}
+
 static int open_store(struct live *live)
 {
 	return comm_session_open_store(&live->session, live->options);
@@ -765,11 +579,12 @@ static int command_status(const struct live *live, int status)
 {
 	int ended;
 
-	if (waitpid((pid_t)live->command_pid, &ended, WNOHANG) == (pid_t)live->command_pid)
+	if (waitpid((pid_t)live->target.command_pid, &ended, WNOHANG) ==
+	    (pid_t)live->target.command_pid)
 		return comm_session_command(&live->session, ended, status);
 	if (!live->options->quiet)
 		fprintf(stderr, "commd: %s goes on, as process %u\n", live->options->command[0],
-			live->command_pid);
+			live->target.command_pid);
 	return status;
 }
 
@@ -806,27 +621,27 @@ int comm_live(const struct comm_options *options)
 			goto out;
 	}
 	max_rate = comm_perf_max_rate();
-	if (live.sampler->start(live.handle, &why)) {
+	if (live.source.sampler->start(live.source.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
 		comm_session_forget(&live.session);
 		goto out;
 	}
-	err = options->command ? comm_target_release(live.target) : 0;
+	err = options->command ? comm_target_release(live.target.target) : 0;
 	if (err) {
 		fprintf(stderr, "commd: cannot run %s: %s\n", options->command[0], strerror(-err));
 		comm_session_forget(&live.session);
 		goto out;
 	}
 	if (comm_privilege_drop(options->store,
-				live.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS))
+				live.source.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS))
 		goto out;
 	how = run_until_over(&live);
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
-	if (live.sampler->count)
-		live.sampler->count(live.handle, comm_clock_now_ns(), push, &live);
-	live.sampler->stop(live.handle);
+	if (live.source.sampler->count)
+		live.source.sampler->count(live.source.handle, comm_clock_now_ns(), push, &live);
+	live.source.sampler->stop(live.source.handle);
 	say_lowered(max_rate);
 	pump(&live);
 	comm_merge_flush(live.merge);

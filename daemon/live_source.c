@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial.h"
+
+/* The next that "auto" may take. */
+static const struct comm_source *next_source(struct comm_live_source *live,
+					     const struct comm_options *options, char **why)
+{
+	const struct comm_source *source;
+
+	do {
+		free(*why);
+		*why = NULL;
+		source = comm_source_choose(&live->next, &live->arg, why);
+	} while (source && options->counters.wanted && !source->sampler->count);
+	return source;
+}
+
+int comm_live_source_choose(struct comm_live_source *live, const struct comm_options *options,
+			    char **err)
+{
+	live->source = options->source;
+	live->arg = options->source_arg;
+	if (live->source == &comm_source_auto)
+		live->source = next_source(live, options, err);
+	if (!live->source)
+		return -ENOENT;
+	live->sampler = live->source->sampler;
+	if (options->counters.wanted && !live->sampler->count)
+		return comm_source_fail(err, -EOPNOTSUPP,
+					"the source %s does not count threads: use --source bpf",
+					live->source->name);
+	if (options->probes.n && !live->sampler->probes)
+		return comm_source_fail(err, -EOPNOTSUPP,
+					"the source %s sees no probes: --region-probe wants bpf",
+					live->source->name);
+	return 0;
+}
+
+/*
+ * How much of the stack is captured: where callers of callers are asked for, as far as their frames
+ * go, of which PostgreSQL's take some 200 bytes each.
+ */
+static uint32_t stack_bytes(uint32_t callers)
+{
+	enum { CALLER_BYTES = 256 };
+	uint32_t bytes = comm_sampler_defaults.stack_bytes;
+
+	if (callers > 1)
+		bytes += (callers - 1) * CALLER_BYTES;
+	return bytes < COMM_SAMPLER_STACK_MAX ? bytes : COMM_SAMPLER_STACK_MAX;
+}
+
+static int try_source(struct comm_live_source *live, const struct comm_sampler_config *config,
+		      char **why)
+{
+	int err = live->sampler->open(config, &live->handle, why);
+
+	if (!err && !comm_trial_descriptors()) {
+		live->sampler->close(live->handle);
+		live->handle = NULL;
+		err = comm_source_fail(why, -EMFILE,
+				       "too few file descriptors are left (raise 'ulimit -n')");
+	}
+	return err;
+}
+
+int comm_live_source_open(struct comm_live_source *live, const struct comm_options *options,
+			  struct comm_target *target, struct comm_inspect *inspect,
+			  uint32_t interrupt_ns, char **err)
+{
+	struct comm_sampler_config config = comm_sampler_defaults;
+	bool is_auto = options->source == &comm_source_auto && !options->probes.n;
+	const struct comm_source *next;
+	char *none = NULL;
+	int rc;
+
+	config.target = target;
+	config.arg = live->arg;
+	config.stack_bytes = stack_bytes(options->callers);
+	/* Unasked they are part of what a budget buys, as with any source. */
+	if (options->watch_given || options->overhead > 0)
+		config.watch_per_s = options->watch_per_s;
+	config.debug_registers = options->debug_registers;
+	config.counters = &options->counters;
+	config.probes = &options->probes;
+	config.inspect = inspect;
+	config.interrupt_ns = interrupt_ns;
+	rc = try_source(live, &config, err);
+	while (rc && is_auto) {
+		next = next_source(live, options, &none);
+		free(none);
+		none = NULL;
+		if (!next)
+			break;
+		fprintf(stderr, "commd: %s: %s\n", live->source->name, *err ? *err : strerror(-rc));
+		free(*err);
+		*err = NULL;
+		live->source = next;
+		live->sampler = next->sampler;
+		config.arg = live->arg;
+		rc = try_source(live, &config, err);
+	}
+	if (rc)
+		return rc;
+	live->sampler->info(live->handle, &live->info);
+	if (is_auto && *live->arg && !options->quiet)
+		fprintf(stderr,
+			"commd: this machine samples memory accesses itself (%s): --source %s:%s\n",
+			live->info.event, live->source->name, live->arg);
+	return 0;
+}
+
+void comm_live_source_close(struct comm_live_source *live)
+{
+	if (live->handle)
+		live->sampler->close(live->handle);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "live_target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectors.h"
+#include "source.h"
+
+int comm_live_target_choose(struct comm_live_target *live, const struct comm_options *options,
+			    char **err)
+{
+	struct comm_collectors collectors = {0};
+	int rc;
+
+	if (!options->no_collectors)
+		comm_collectors_find_marks(&collectors);
+	if (options->alloc_sites && !comm_collectors_find_allocations(&collectors))
+		return comm_source_fail(err, -ENOENT,
+					"libcomm-alloc.so is not installed, which --alloc-sites "
+					"needs: see commd --doctor");
+	rc = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
+				!options->no_follow, &live->target);
+	if (rc)
+		return comm_source_fail(err, rc, "cannot set up the target: %s", strerror(-rc));
+	if (options->cgroup)
+		rc = comm_target_set_cgroup(live->target, options->cgroup, err);
+	else if (options->command)
+		rc = comm_target_spawn(live->target, options->command, &collectors,
+				       &live->command_pid, err);
+	for (int i = 0; !rc && i < options->n_pids; i++)
+		rc = comm_target_add_pid(live->target, (uint32_t)options->pid[i], err);
+	return rc;
+}
+
+void comm_live_target_name(struct comm_live_target *live, const struct comm_options *options,
+			   const struct comm_inspect *processes)
+{
+	size_t n = 0;
+
+	if (options->command) {
+		for (char **arg = options->command; *arg && n < sizeof(live->name); arg++)
+			n += (size_t)snprintf(live->name + n, sizeof(live->name) - n, "%s%s",
+					      n ? " " : "", *arg);
+	} else if (options->cgroup) {
+		snprintf(live->name, sizeof(live->name), "cgroup %s", options->cgroup);
+	} else {
+		n = comm_inspect_live_command(processes, (uint32_t)options->pid[0], live->name,
+					      sizeof(live->name) - 1);
+		for (size_t i = 0; i < n; i++)
+			if (!live->name[i])
+				live->name[i] = ' ';
+		/* A program that overwrites its title leaves blanks behind it. */
+		while (n && live->name[n - 1] == ' ')
+			live->name[--n] = '\0';
+		if (options->n_pids > 1 && n < sizeof(live->name))
+			snprintf(live->name + strlen(live->name),
+				 sizeof(live->name) - strlen(live->name), " and %d more",
+				 options->n_pids - 1);
+	}
+	for (char *c = live->name; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+			*c = '?';
+}
+
+/* A service that keeps on being restarted is not worth a sentence each time. */
+static const char *follow_cgroup(struct comm_live_target *live)
+{
+	const char *path = comm_target_cgroup_path(live->target);
+	int rc = comm_target_follow_cgroup(live->target);
+
+	if (rc == 0)
+		return NULL;
+	if (rc == -ENOENT) {
+		if (!live->said_removed)
+			fprintf(stderr,
+				"commd: the cgroup %s was removed; the run goes on with the next "
+				"one of its name\n",
+				path);
+		live->said_removed = true;
+		return NULL;
+	}
+	if (rc > 0) {
+		if (!live->said_followed)
+			fprintf(stderr, "commd: the cgroup %s was made again, and is followed\n",
+				path);
+		live->said_followed = live->said_removed = true;
+		return NULL;
+	}
+	fprintf(stderr, "commd: the cgroup %s was removed, and its next one cannot be read: %s\n",
+		path, strerror(-rc));
+	return "cgroup removed";
+}
+
+const char *comm_live_target_gone(struct comm_live_target *live)
+{
+	if (comm_target_kind(live->target) == COMM_TARGET_CGROUP)
+		return follow_cgroup(live);
+	return comm_target_alive(live->target) ? NULL : "target exited";
+}
+
+void comm_live_target_deinit(struct comm_live_target *live)
+{
+	comm_target_destroy(live->target);
+}
