@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "burst.h"
-#include "caller.h"
+#include "call_chain.h"
 #include "contention.h"
 #include "engine.h"
+#include "open_slice.h"
 #include "watched.h"
 
 enum {
@@ -17,9 +17,6 @@ enum {
 	IP_CACHE = 4096,
 	/* An ip's source line may become known, and its share of known addresses changes. */
 	IP_FRESH_NS = 100 * 1000 * 1000,
-	EDGES_MIN = 1024,
-	EDGES_MAX = 1 << 18,   /* of a slice; the rest is summed in an edge (other) -> (other) */
-	ORIGINS_MAX = 1 << 16, /* reading ends of a slice; then half of them are folded */
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 	/*
@@ -54,18 +51,8 @@ struct comm_engine {
 	uint64_t last_ns;
 	/* How much of the estimator's and identity's running totals is in past slices' losses. */
 	uint64_t thinned, folded, threads_unfiled, ids_unfiled;
-	struct comm_slice_info slice;
-	struct comm_placements placements; /* of the slice */
-	struct comm_origins origins;	   /* likewise */
-	struct comm_counts counts;	   /* likewise */
-	char counter[COMM_COUNTERS_MAX][COMM_COUNTER_BYTES];
-	const char *counter_at[COMM_COUNTERS_MAX];
-	uint32_t n_counters;
-	struct comm_cachelines cachelines; /* likewise */
-	struct comm_engine_stats stats;
-	struct comm_edge *edges; /* always has room for rest at the end */
-	size_t n_edges, edges_room;
-	struct comm_edge rest; /* sum of the slice's edges past EDGES_MAX */
+	struct comm_open_slice slice;
+	struct comm_engine_stats stats; /* its losses are the slice's to tell */
 	struct ip_entry ip[IP_CACHE];
 	struct comm_burst burst;
 	struct comm_access access[1 + COMM_BURST_ACCESSES];
@@ -91,9 +78,7 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	engine->slice_start_ns = config->start_ns;
 	engine->last_ns = config->start_ns;
 	engine->period = 1;
-	engine->edges = calloc(EDGES_MIN, sizeof(*engine->edges));
-	engine->edges_room = EDGES_MIN;
-	err = engine->edges ? 0 : -ENOMEM;
+	err = comm_open_slice_init(&engine->slice);
 	if (!err)
 		err = comm_decoder_create(config->inspect, &engine->decoder);
 	if (!err)
@@ -125,18 +110,13 @@ void comm_engine_destroy(struct comm_engine *engine)
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
-	comm_placements_deinit(&engine->placements);
-	comm_origins_deinit(&engine->origins);
-	comm_counts_deinit(&engine->counts);
-	comm_cachelines_deinit(&engine->cachelines);
-	free(engine->edges);
+	comm_open_slice_deinit(&engine->slice);
 	free(engine);
 }
 
 static void lose(struct comm_engine *engine, enum comm_loss cause, uint64_t count)
 {
-	engine->slice.loss[cause] += count;
-	engine->stats.loss[cause] += count;
+	comm_open_slice_lose(&engine->slice, cause, count);
 }
 
 static uint32_t region_at(const struct comm_engine *engine, const struct comm_event *event)
@@ -147,50 +127,16 @@ static uint32_t region_at(const struct comm_engine *engine, const struct comm_ev
 		       : COMM_CODE_REGION_NONE;
 }
 
-/* COMM_COUNTERS_MAX: there are too many. */
-static uint32_t counter_named(struct comm_engine *engine, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < engine->n_counters; i++)
-		if (!strcmp(engine->counter[i], name))
-			return i;
-	if (i < COMM_COUNTERS_MAX) {
-		snprintf(engine->counter[i], COMM_COUNTER_BYTES, "%s", name);
-		engine->counter_at[i] = engine->counter[i];
-		engine->n_counters++;
-	}
-	return i;
-}
-
-static void count(struct comm_engine *engine, const char *counter, struct comm_count count)
-{
-	count.counter = counter_named(engine, counter);
-	if (count.counter >= COMM_COUNTERS_MAX || comm_counts_add(&engine->counts, &count))
-		lose(engine, COMM_LOSS_COUNTS, 1);
-}
-
 /* In which region a thread spends its time, as far as samples tell. */
 static void count_region(struct comm_engine *engine, const struct comm_access_burst *burst,
 			 uint32_t region)
 {
 	if (engine->has_marks)
-		count(engine, COMM_COUNTER_SAMPLED,
-		      (struct comm_count){.thread = burst->thread,
-					  .region = region,
-					  .value = (double)burst->period});
+		comm_open_slice_count(&engine->slice, COMM_COUNTER_SAMPLED,
+				      (struct comm_count){.thread = burst->thread,
+							  .region = region,
+							  .value = (double)burst->period});
 }
-
-/* The functions that called the one that a sample met, as far as accesses ask for them. */
-struct call_chain {
-	uint32_t function[COMM_CALLERS_MAX];
-	unsigned int n;
-	bool is_whole; /* nobody called the last */
-	bool is_known;
-	/* By how many functions the burst has returned from: the call that its access is in. */
-	uint32_t call[COMM_CALLERS_RETURNED + 1];
-	bool has_call[COMM_CALLERS_RETURNED + 1];
-};
 
 /* Site of the instruction at ip, and the share of its addresses that bursts knew. */
 static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
@@ -221,71 +167,6 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 		entry->caller = caller;
 	}
 	return entry;
-}
-
-static uint32_t function_at(struct comm_engine *engine, struct comm_space *space, uint64_t ip,
-			    uint64_t now_ns)
-{
-	struct comm_sites *sites = engine->identity.sites;
-
-	return comm_sites_at(sites, comm_sites_get(sites, space, ip, now_ns))->function;
-}
-
-static void find_callers(struct comm_engine *engine, struct comm_space *space, uint64_t now_ns,
-			 const struct comm_sample *sample, struct call_chain *chain)
-{
-	uint64_t back[COMM_CALLERS_MAX];
-
-	chain->n = comm_callers_find(engine->identity.sites, space, now_ns, sample,
-				     engine->config.callers + COMM_CALLERS_RETURNED, back,
-				     &chain->is_whole);
-	for (unsigned int i = 0; i < chain->n; i++)
-		chain->function[i] = function_at(engine, space, back[i] - 1, now_ns);
-	chain->is_known = true;
-}
-
-/* The call of depth functions in which a burst is that has returned from so many. */
-static uint32_t call_behind(struct comm_engine *engine, const struct call_chain *chain,
-			    unsigned int returns, unsigned int depth)
-{
-	unsigned int end = returns + depth < chain->n ? returns + depth : chain->n;
-	uint32_t call = COMM_CALL_UNKNOWN;
-
-	if (end == chain->n && chain->is_whole && returns <= chain->n)
-		call = COMM_CALL_OUTERMOST;
-	for (; end > returns; end--)
-		call = comm_calls_get(engine->identity.calls, chain->function[end - 1], call);
-	return call;
-}
-
-/* The call in which a burst made an access. */
-static uint32_t caller_of(struct comm_engine *engine, struct comm_space *space, uint64_t now_ns,
-			  const struct comm_sample *sample, const struct comm_burst_access *access,
-			  struct call_chain *chain)
-{
-	const struct comm_burst *burst = &engine->burst;
-	uint32_t within[COMM_CALL_DEPTH_MAX], call;
-	unsigned int depth = engine->config.callers, n = 0;
-	uint16_t at;
-
-	if (!depth || access->call == COMM_BURST_LOST)
-		return COMM_CALL_UNKNOWN;
-	for (at = access->call; at && n < depth; at = burst->call[at - 1].within)
-		within[n++] = function_at(engine, space, burst->call[at - 1].ip, now_ns);
-	if (!chain->is_known && n < depth)
-		find_callers(engine, space, now_ns, sample, chain);
-	if (n || access->returns > COMM_CALLERS_RETURNED) {
-		call = n < depth ? call_behind(engine, chain, access->returns, depth - n)
-				 : COMM_CALL_UNKNOWN;
-		while (n--)
-			call = comm_calls_get(engine->identity.calls, within[n], call);
-		return call;
-	}
-	if (!chain->has_call[access->returns]) {
-		chain->call[access->returns] = call_behind(engine, chain, access->returns, depth);
-		chain->has_call[access->returns] = true;
-	}
-	return chain->call[access->returns];
 }
 
 /* Edges name the objects of reads alone. */
@@ -323,11 +204,11 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 
 static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
 {
-	engine->slice.bursts++;
-	engine->slice.accesses += burst->n;
+	engine->slice.info.bursts++;
+	engine->slice.info.accesses += burst->n;
 	engine->stats.bursts++;
 	engine->stats.accesses += burst->n;
-	if (comm_placements_add(&engine->placements, burst->thread, burst->cpu, 1))
+	if (comm_placements_add(&engine->slice.placements, burst->thread, burst->cpu, 1))
 		lose(engine, COMM_LOSS_CELLS, 1);
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
@@ -381,7 +262,14 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		.frame = comm_frames_at(&engine->frames, event->tgid, event->time_ns),
 	};
 	uint32_t region = region_at(engine, event);
-	struct call_chain chain = {0};
+	struct comm_call_chain chain = {
+		.identity = &engine->identity,
+		.space = space,
+		.sample = sample,
+		.burst = burst,
+		.time_ns = event->time_ns,
+		.depth = engine->config.callers,
+	};
 	/* Where accesses are sampled, the sampled one is the first, whether we have it or not. */
 	uint32_t first = out.trigger == COMM_TRIGGER_ACCESSES;
 
@@ -389,7 +277,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		engine->access[out.n++] = engine->held_access;
 		engine->held.n = 0;
 	} else {
-		engine->slice.samples++;
+		engine->slice.info.samples++;
 		engine->stats.samples++;
 	}
 	if (!space) { /* out of memory */
@@ -418,7 +306,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 			     to))
 			continue;
 		ip = look_at_ip(engine, space, from->ip, region,
-				caller_of(engine, space, event->time_ns, sample, from, &chain),
+				chain.depth ? comm_call_chain_of(&chain, from) : COMM_CALL_UNKNOWN,
 				event->time_ns);
 		to->site = ip->site;
 		to->known = ip->known;
@@ -470,29 +358,10 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 static void count_origin(struct comm_engine *engine, const struct comm_precise *load,
 			 const struct comm_access_burst *out)
 {
-	const struct comm_access *access = out->access;
-	struct comm_origins *origins = &engine->origins;
-	struct comm_origin_sums *sums;
-	uint64_t folded = 0;
-	size_t at;
-
-	if (!load->data_src || !(load->flags & COMM_ACCESS_READ))
-		return;
-	if (origins->n >= ORIGINS_MAX)
-		comm_origins_fold(origins, ORIGINS_MAX / 2, &folded);
-	lose(engine, COMM_LOSS_CELLS, folded);
-	if (comm_origins_at(origins, out->thread, access->site, comm_access_shown(access), &at)) {
-		lose(engine, COMM_LOSS_CELLS, 1);
-		return;
-	}
-	sums = &origins->origin[at].from[comm_data_from(load->data_src)];
 	/* By itself, without the bursts of others that met this load, too (weight.h). */
-	sums->samples++;
-	sums->loads += (double)out->period;
-	if (load->latency_cycles) {
-		sums->timed_loads += (double)out->period;
-		sums->timed_cycles += (double)out->period * load->latency_cycles;
-	}
+	if (load->data_src && load->flags & COMM_ACCESS_READ)
+		comm_open_slice_load(&engine->slice, load, out->thread, out->access->site,
+				     comm_access_shown(out->access), (double)out->period);
 }
 
 static void on_access(struct comm_engine *engine, const struct comm_event *event)
@@ -509,7 +378,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		.exact = event->kind == COMM_EV_ACCESS && engine->trigger != COMM_TRIGGER_ACCESSES,
 	};
 
-	engine->slice.samples++;
+	engine->slice.info.samples++;
 	engine->stats.samples++;
 	if (!precise(engine, event->tgid, event->tid, region_at(engine, event), event->time_ns,
 		     &event->access, engine->access))
@@ -553,11 +422,12 @@ static void on_frame(struct comm_engine *engine, const struct comm_event *event)
 		comm_frames_mark(&engine->frames, event->tgid, event->frame, event->time_ns);
 
 	if (began)
-		count(engine, COMM_COUNTER_FRAMES,
-		      (struct comm_count){.thread = comm_threads_get(engine->identity.threads,
-								     event->tgid, event->tgid,
-								     event->time_ns),
-					  .value = (double)began});
+		comm_open_slice_count(
+			&engine->slice, COMM_COUNTER_FRAMES,
+			(struct comm_count){.thread = comm_threads_get(engine->identity.threads,
+								       event->tgid, event->tgid,
+								       event->time_ns),
+					    .value = (double)began});
 }
 
 static void on_object(struct comm_engine *engine, const struct comm_event *event)
@@ -635,7 +505,7 @@ static void on_count(struct comm_engine *engine, const struct comm_event *event)
 	/* What a counter without a place in the PMU would have counted meanwhile. */
 	if (c.running_ns && c.running_ns < c.enabled_ns)
 		c.value *= (double)c.enabled_ns / (double)c.running_ns;
-	count(engine, event->counted.counter, c);
+	comm_open_slice_count(&engine->slice, event->counted.counter, c);
 }
 
 /* Thread tid of the process tgid (0: not a target's) goes on a CPU, or off it. */
@@ -697,60 +567,16 @@ static void forget_old_processes(struct comm_engine *engine)
 		forget_process(engine, tgid);
 }
 
-/* Makes room for one more edge, and for rest behind it. */
-static bool make_room(struct comm_engine *engine)
-{
-	size_t room = 2 * engine->edges_room;
-	struct comm_edge *edges;
-
-	if (engine->n_edges + 1 < engine->edges_room)
-		return true;
-	edges = room > EDGES_MAX ? NULL : realloc(engine->edges, room * sizeof(*edges));
-	if (!edges)
-		return false;
-	engine->edges = edges;
-	engine->edges_room = room;
-	return true;
-}
-
-static void collect(void *ctx, const struct comm_edge *edge)
-{
-	struct comm_engine *engine = ctx;
-	struct comm_edge *rest = &engine->rest;
-
-	if (make_room(engine)) {
-		engine->edges[engine->n_edges++] = *edge;
-		return;
-	}
-	lose(engine, COMM_LOSS_CELLS, 1);
-	rest->bytes += edge->bytes;
-	rest->variance += edge->variance;
-	rest->first_bytes += edge->first_bytes;
-	rest->first_variance += edge->first_variance;
-	rest->guess_bytes += edge->guess_bytes;
-	rest->guess_first_bytes += edge->guess_first_bytes;
-	rest->watched_bytes += edge->watched_bytes;
-	rest->watched_variance += edge->watched_variance;
-	comm_ages_add(&rest->ages, &edge->ages, 1);
-	rest->bursts += edge->bursts;
-	if (edge->level > rest->level)
-		rest->level = edge->level;
-}
-
 static void collect_edges(struct comm_engine *engine)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
-	struct comm_slice_info *slice = &engine->slice;
+	struct comm_slice_info *slice = &engine->slice.info;
 
-	engine->n_edges = 0;
-	engine->rest = (struct comm_edge){0};
-	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, collect, engine,
-		       &slice->unwritten))
+	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, comm_open_slice_edge,
+		       &engine->slice, &slice->unwritten))
 		/* Edges are missing; how many accesses they stood for is unknown: count all. */
 		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
-	comm_watched_take(engine->watched, collect, engine, &slice->watched);
-	if (engine->rest.bursts || engine->rest.bytes > 0 || engine->rest.watched_bytes > 0)
-		engine->edges[engine->n_edges++] = engine->rest;
+	comm_watched_take(engine->watched, comm_open_slice_edge, &engine->slice, &slice->watched);
 }
 
 /* Counts as lost by how much a running total grew since *told, its last value. */
@@ -792,56 +618,42 @@ static int64_t offset_of(const struct comm_engine *engine, const struct comm_cac
 
 static void collect_cachelines(struct comm_engine *engine)
 {
-	struct comm_cachelines *table = &engine->cachelines;
+	struct comm_cachelines *table = &engine->slice.cachelines;
 
-	comm_cachelines_clear(table);
 	if (comm_contention_take(engine->contention, table))
 		lose(engine, COMM_LOSS_CELLS, 1);
 	for (size_t i = 0; i < table->n_uses; i++)
 		table->use[i].offset = offset_of(engine, &table->use[i]);
-	engine->slice.cachelines = table;
 }
 
 static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 {
-	struct comm_slice_info *slice = &engine->slice;
-	struct comm_slice_info next = {0};
+	struct comm_open_slice *slice = &engine->slice;
 	struct comm_naming naming;
+	bool stored = true;
 
 	feed_held(engine);
-	slice->start_ns = engine->slice_start_ns;
-	slice->end_ns = end_ns;
-	slice->placement = engine->placements.placement;
-	slice->n_placements = engine->placements.n;
-	slice->origin = engine->origins.origin;
-	slice->n_origins = engine->origins.n;
-	slice->count = engine->counts.count;
-	slice->n_counts = engine->counts.n;
-	slice->counter = engine->counter_at;
-	slice->n_counters = engine->n_counters;
+	comm_open_slice_end(slice, engine->slice_start_ns, end_ns);
 	collect_cachelines(engine);
 	collect_edges(engine);
 	collect_losses(engine);
+	comm_open_slice_close(slice);
 	if (engine->config.slice_done)
-		engine->config.slice_done(engine->config.ctx, slice, engine->edges,
-					  engine->n_edges);
+		engine->config.slice_done(engine->config.ctx, &slice->info, slice->edges,
+					  slice->n_edges);
 	engine->stats.slices++;
 	engine->slice_start_ns = end_ns;
 	comm_identity_naming(&engine->identity, &naming);
-	if (engine->config.store &&
-	    comm_store_write_slice(engine->config.store, slice, engine->edges, engine->n_edges,
-				   &naming)) {
-		/* The next slice reports this loss, and the losses of the slice not stored. */
-		lose(engine, COMM_LOSS_STORE, 1);
-		memcpy(next.loss, slice->loss, sizeof(next.loss));
-	} else {
+	if (engine->config.store)
+		stored = !comm_store_write_slice(engine->config.store, &slice->info, slice->edges,
+						 slice->n_edges, &naming);
+	/* The next slice reports this loss, and the losses of the slice not stored. */
+	if (stored)
 		comm_threads_stored(engine->identity.threads, end_ns);
-	}
-	*slice = next;
+	else
+		lose(engine, COMM_LOSS_STORE, 1);
+	comm_open_slice_next(slice, stored);
 	forget_old_processes(engine);
-	comm_placements_clear(&engine->placements);
-	comm_origins_clear(&engine->origins);
-	comm_counts_clear(&engine->counts);
 }
 
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)
@@ -924,10 +736,10 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		engine->period = event->period;
 		break;
 	case COMM_EV_COST:
-		engine->slice.handler_ns += event->cost.handler_ns;
-		engine->slice.daemon_ns += event->cost.daemon_ns;
-		engine->slice.setup_ns += event->cost.setup_ns;
-		engine->slice.target_ns += event->cost.target_ns;
+		engine->slice.info.handler_ns += event->cost.handler_ns;
+		engine->slice.info.daemon_ns += event->cost.daemon_ns;
+		engine->slice.info.setup_ns += event->cost.setup_ns;
+		engine->slice.info.target_ns += event->cost.target_ns;
 		break;
 	case COMM_EV_COUNT:
 		on_count(engine, event);
@@ -945,6 +757,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stats *ret)
 {
 	*ret = engine->stats;
+	memcpy(ret->loss, engine->slice.all_losses, sizeof(ret->loss));
 }
 
 const struct comm_identity *comm_engine_identity(const struct comm_engine *engine)
