@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The engine: what becomes of each kind of event. */
-#include <linux/perf_event.h>
 #include <stdio.h>
 
 #include "made_engine.h"
@@ -131,111 +130,6 @@ static void addresses_in_no_mapping(void **state)
 	give_precise(COMM_EV_ACCESS, UNMAPPED, COMM_ACCESS_READ);
 	assert_lost(COMM_LOSS_UNMAPPED, 2);
 	assert_int_equal(world.n_bursts, 1);
-}
-
-static const struct comm_block made_blocks[] = {
-	{HEAP + 0x10, 24, 0}, {HEAP + 0x30, 104, 89}, {HEAP + 0xa0, 200000, 196593}};
-
-static const char *block_read(uint64_t time_ns, uint64_t addr)
-{
-	const struct comm_precise read = {.addr = addr, .ip = TEXT, .flags = COMM_ACCESS_READ};
-	const struct comm_event event = {.kind = COMM_EV_ACCESS,
-					 .time_ns = time_ns,
-					 .tgid = TGID,
-					 .tid = FIRST,
-					 .access = read};
-	const struct comm_identity *identity = comm_engine_identity(engine);
-	const struct comm_object *object;
-
-	give(&event);
-	object = comm_objects_at(identity->objects, world.access[0].object);
-	assert_string_equal(object->name, addr < STACK ? "[heap]" : object->name);
-	return comm_objects_at(identity->objects, comm_access_shown(&world.access[0]))->name;
-}
-
-/* Estimators are given the heap, and beside it what edges are to name. */
-static void blocks_that_are_read(void **state)
-{
-	(void)state;
-	world.blocks = (struct comm_blocks_found){made_blocks, 3};
-	assert_string_equal(block_read(START, HEAP + 0x30), "heap blocks of 89 to 104 B");
-	assert_string_equal(block_read(START, HEAP + 0x97), "heap blocks of 89 to 104 B");
-	assert_string_equal(block_read(START, HEAP + 0x10), "heap blocks of up to 24 B");
-	assert_string_equal(block_read(START, HEAP + 0x1000), "heap block of 192K");
-	assert_string_equal(block_read(START, HEAP + 0x98), "[heap]");
-	assert_string_equal(block_read(START, HEAP + 0x8), "[heap]");
-	assert_lost(COMM_LOSS_BLOCKS, 0);
-	/* What is written has no edge of its own to name it. */
-	world.blocks_asked = 0;
-	give_precise(COMM_EV_ACCESS, HEAP + 0x200, COMM_ACCESS_WRITE);
-	assert_int_equal(world.blocks_asked, 0);
-	assert_int_equal(world.access[0].block, COMM_ID_OTHER);
-}
-
-static void an_answer_on_blocks_is_kept_for_a_while(void **state)
-{
-	const uint64_t later = START + 55000000;
-
-	(void)state;
-	world.blocks = (struct comm_blocks_found){made_blocks, 2};
-	for (int i = 0; i < 10; i++)
-		block_read(START + (uint64_t)i, HEAP + 0x30);
-	assert_int_equal(world.blocks_asked, 1);
-	world.blocks.n = 1;
-	assert_string_equal(block_read(later, HEAP + 0x30), "[heap]");
-	assert_int_equal(world.blocks_asked, 2);
-}
-
-static void blocks_that_nobody_read(void **state)
-{
-	(void)state;
-	world.blocks_err = -EAGAIN;
-	assert_string_equal(block_read(START, HEAP + 0x30), "[heap]");
-	assert_string_equal(block_read(START, HEAP + 0x30), "[heap]");
-	assert_lost(COMM_LOSS_BLOCKS, 2);
-}
-
-static void an_allocator_that_is_not_known(void **state)
-{
-	(void)state;
-	world.blocks_err = -ENOENT;
-	assert_string_equal(block_read(START, HEAP + 0x30), "[heap] (allocator not known)");
-	assert_string_equal(block_read(START, STACK + 0x30), "stack of worker/7");
-	/* A recording that was made before blocks were told. */
-	world.blocks_err = -ENOSYS;
-	assert_string_equal(block_read(START, HEAP + 0x130), "[heap]");
-	assert_lost(COMM_LOSS_BLOCKS, 0);
-}
-
-static void names_of_blocks(void **state)
-{
-	static const struct {
-		struct comm_block block;
-		const char *name;
-	} made[] = {
-		{{0, 1000, 985}, "heap blocks of 985 to 1000 B"},
-		{{0, 1024, 1009}, "heap blocks of 1009 to 1024 B"},
-		{{0, 1032, 1017}, "heap blocks of 1025 to 1280 B"},
-		{{0, 1288, 1273}, "heap blocks of 1281 to 1536 B"},
-		{{0, 2048, 2033}, "heap blocks of 1793 to 2048 B"},
-		{{0, 4096, 4081}, "heap blocks of 3585 to 4096 B"},
-		{{0, 4104, 4089}, "heap blocks of 4K to 5K"},
-		{{0, 131064, 131049}, "heap blocks of 112K to 128K"},
-		{{0, 135152, 131057}, "heap block of 128K"},
-		{{0, UINT64_C(5) << 30, UINT64_C(5) << 30}, "heap block of 5G"},
-		{{0, 160 << 10, (128 << 10) + 1}, "heap blocks of 128K to 160K"},
-		{{0, 4 << 20, (3584 << 10) + 1}, "heap blocks of 3584K to 4096K"},
-		{{0, 5 << 20, (4 << 20) + 1}, "heap blocks of 4M to 5M"},
-		{{0, UINT64_MAX, 0}, "heap block of 0K"},
-		{{0, 0, 0}, "heap blocks of up to 0 B"},
-	};
-	char name[COMM_BLOCK_NAME_BYTES];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
-		comm_block_name(&made[i].block, name);
-		assert_string_equal(name, made[i].name);
-	}
 }
 
 static void precise_accesses(void **state)
@@ -750,139 +644,6 @@ static void rates_hold_from_then_on(void **state)
 		    world.burst.trigger == COMM_TRIGGER_INSTRUCTIONS);
 }
 
-static void give_load(uint64_t addr, uint64_t data_src, uint16_t latency_cycles, uint32_t period)
-{
-	give(&(struct comm_event){.kind = COMM_EV_ACCESS,
-				  .time_ns = START,
-				  .tgid = TGID,
-				  .tid = SECOND,
-				  .access = {.addr = addr,
-					     .ip = TEXT,
-					     .size_bytes = 8,
-					     .flags = COMM_ACCESS_READ,
-					     .latency_cycles = latency_cycles,
-					     .period = period,
-					     .data_src = data_src}});
-}
-
-#define P(a, b) PERF_MEM_S(a, b)
-static const uint64_t from_own = P(OP, LOAD) | P(LVL, HIT) | P(LVL, L1);
-static const uint64_t from_modified = P(OP, LOAD) | P(LVL, HIT) | P(LVL, L3) | P(SNOOP, HITM);
-static const uint64_t from_nowhere = P(OP, LOAD) | P(LVL, NA);
-
-static const struct comm_origin *origin_of(const char *object)
-{
-	const struct comm_identity *identity = comm_engine_identity(engine);
-
-	for (size_t i = 0; i < world.n_origins; i++)
-		if (!strcmp(comm_objects_at(identity->objects, world.origin[i].object)->name,
-			    object))
-			return &world.origin[i];
-	fail_msg("no origin of %s", object);
-	return NULL;
-}
-
-static bool sums_are(const struct comm_origin *origin, enum comm_data_from from, uint64_t samples,
-		     double loads, double timed_loads, double timed_cycles)
-{
-	const struct comm_origin_sums *sums = &origin->from[from];
-
-	return sums->samples == samples && sums->loads == loads &&
-	       sums->timed_loads == timed_loads && sums->timed_cycles == timed_cycles;
-}
-
-/* By the end that read, and each by what its sample stands for. */
-static void loads_have_an_origin(void **state)
-{
-	struct comm_event event = {.kind = COMM_EV_ACCESS, .time_ns = START, .tgid = TGID};
-	const struct comm_origin *heap, *shared;
-
-	(void)state;
-	give_load(HEAP, from_modified, 200, 1000);
-	give_load(HEAP + 64, from_modified, 400, 3000);
-	give_load(HEAP, from_own, 5, 1000);
-	give_load(HEAP, from_own, 0, 1000);
-	give_load(HEAP, from_nowhere, 0, 500);
-	give_load(SHARED, from_own, 7, 100);
-	/* A PMU that was not asked, what no load is, and what no PMU saw. */
-	give_load(HEAP, 0, 9, 1000);
-	event.tid = SECOND;
-	event.access = (struct comm_precise){.addr = HEAP,
-					     .ip = TEXT,
-					     .size_bytes = 8,
-					     .flags = COMM_ACCESS_WRITE,
-					     .data_src = from_own};
-	give(&event);
-	event.kind = COMM_EV_KCOPY;
-	event.access.flags = COMM_ACCESS_READ;
-	give(&event);
-	/* An address of nothing is lost as before. */
-	give_load(UNMAPPED, from_own, 5, 1000);
-	first_slice();
-	assert_int_equal(world.n_origins, 2);
-	heap = origin_of("[heap]");
-	shared = origin_of("/dev/shm/made");
-	assert_int_equal(heap->thread, world.burst.thread);
-	assert_int_equal(heap->site, shared->site);
-	assert_true(sums_are(heap, COMM_FROM_MODIFIED, 2, 4000, 4000, 200e3 + 1200e3));
-	assert_true(sums_are(heap, COMM_FROM_OWN, 2, 2000, 1000, 5000));
-	assert_true(sums_are(heap, COMM_FROM_UNKNOWN, 1, 500, 0, 0));
-	assert_true(sums_are(heap, COMM_FROM_REMOTE, 0, 0, 0, 0));
-	assert_true(sums_are(shared, COMM_FROM_OWN, 1, 100, 100, 700));
-	/* Not again in the next slice. */
-	comm_engine_advance(engine, START + 2 * SLICE);
-	assert_int_equal(world.n_origins, 0);
-}
-
-/* A load that a burst follows has its origin once, and the burst's loads have none. */
-static void bursts_add_no_origin(void **state)
-{
-	struct comm_sample sample = sample_at(TEXT);
-	struct comm_event load = {.kind = COMM_EV_ACCESS,
-				  .time_ns = START + 10,
-				  .tgid = TGID,
-				  .tid = SECOND,
-				  .access = {.addr = HEAP,
-					     .ip = TEXT + 0x40,
-					     .size_bytes = 8,
-					     .flags = COMM_ACCESS_READ | COMM_ACCESS_BURST,
-					     .period = 10,
-					     .data_src = from_modified}};
-
-	(void)state;
-	memcpy(world.text, "\x48\x8b\x03", 3); /* mov rax,[rbx] */
-	give(&load);
-	give_sample(START + 10, SECOND, &sample);
-	assert_int_equal(world.burst.n, 2);
-	first_slice();
-	assert_int_equal(world.n_origins, 1);
-	assert_true(sums_are(&world.origin[0], COMM_FROM_MODIFIED, 1, 10, 0, 0));
-	assert_true(sums_are(&world.origin[0], COMM_FROM_UNKNOWN, 0, 0, 0, 0));
-}
-
-/* Ends past the bound lose their names, fewest loads first, and are counted. */
-static void origins_are_bounded(void **state)
-{
-	struct comm_event event = {
-		.kind = COMM_EV_ACCESS, .time_ns = START, .tgid = TGID, .tid = FIRST};
-	const uint32_t n = (1 << 16) + 1;
-
-	(void)state;
-	mappings[0].end = TEXT + n + PAGE;
-	event.access = (struct comm_precise){
-		.addr = HEAP, .size_bytes = 8, .flags = COMM_ACCESS_READ, .data_src = from_own};
-	for (uint32_t i = 0; i < n; i++) {
-		event.access.ip = TEXT + i;
-		event.access.period = n - i;
-		give(&event);
-	}
-	mappings[0].end = TEXT + 2 * PAGE;
-	assert_int_equal(first_slice()->loss[COMM_LOSS_CELLS], 1 << 15);
-	/* Half of the bound, the sum of the others, and the last. */
-	assert_int_equal(world.n_origins, (1 << 15) + 2);
-	assert_true(world.origin[0].from[COMM_FROM_OWN].loads == n);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -894,11 +655,6 @@ int main(void)
 		TEST(code_of_32_bits),
 		TEST(code_that_changed),
 		TEST(addresses_in_no_mapping),
-		TEST(blocks_that_are_read),
-		TEST(an_answer_on_blocks_is_kept_for_a_while),
-		TEST(blocks_that_nobody_read),
-		TEST(an_allocator_that_is_not_known),
-		TEST(names_of_blocks),
 		TEST(precise_accesses),
 		TEST(precise_access_of_unknown_code),
 		TEST(precise_access_and_its_burst),
@@ -916,9 +672,6 @@ int main(void)
 		TEST(names_and_mappings_change),
 		TEST(forks_are_seen_before_their_samples),
 		TEST(rates_hold_from_then_on),
-		TEST(loads_have_an_origin),
-		TEST(bursts_add_no_origin),
-		TEST(origins_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The engine: of which block of a heap an access is. */
+#include "made_engine.h"
+
+static const struct comm_block made_blocks[] = {
+	{HEAP + 0x10, 24, 0}, {HEAP + 0x30, 104, 89}, {HEAP + 0xa0, 200000, 196593}};
+
+static const char *block_read(uint64_t time_ns, uint64_t addr)
+{
+	const struct comm_precise read = {.addr = addr, .ip = TEXT, .flags = COMM_ACCESS_READ};
+	const struct comm_event event = {.kind = COMM_EV_ACCESS,
+					 .time_ns = time_ns,
+					 .tgid = TGID,
+					 .tid = FIRST,
+					 .access = read};
+	const struct comm_identity *identity = comm_engine_identity(engine);
+	const struct comm_object *object;
+
+	give(&event);
+	object = comm_objects_at(identity->objects, world.access[0].object);
+	assert_string_equal(object->name, addr < STACK ? "[heap]" : object->name);
+	return comm_objects_at(identity->objects, comm_access_shown(&world.access[0]))->name;
+}
+
+/* Estimators are given the heap, and beside it what edges are to name. */
+static void blocks_that_are_read(void **state)
+{
+	(void)state;
+	world.blocks = (struct comm_blocks_found){made_blocks, 3};
+	assert_string_equal(block_read(START, HEAP + 0x30), "heap blocks of 89 to 104 B");
+	assert_string_equal(block_read(START, HEAP + 0x97), "heap blocks of 89 to 104 B");
+	assert_string_equal(block_read(START, HEAP + 0x10), "heap blocks of up to 24 B");
+	assert_string_equal(block_read(START, HEAP + 0x1000), "heap block of 192K");
+	assert_string_equal(block_read(START, HEAP + 0x98), "[heap]");
+	assert_string_equal(block_read(START, HEAP + 0x8), "[heap]");
+	assert_lost(COMM_LOSS_BLOCKS, 0);
+	/* What is written has no edge of its own to name it. */
+	world.blocks_asked = 0;
+	give_precise(COMM_EV_ACCESS, HEAP + 0x200, COMM_ACCESS_WRITE);
+	assert_int_equal(world.blocks_asked, 0);
+	assert_int_equal(world.access[0].block, COMM_ID_OTHER);
+}
+
+static void an_answer_on_blocks_is_kept_for_a_while(void **state)
+{
+	const uint64_t later = START + 55000000;
+
+	(void)state;
+	world.blocks = (struct comm_blocks_found){made_blocks, 2};
+	for (int i = 0; i < 10; i++)
+		block_read(START + (uint64_t)i, HEAP + 0x30);
+	assert_int_equal(world.blocks_asked, 1);
+	world.blocks.n = 1;
+	assert_string_equal(block_read(later, HEAP + 0x30), "[heap]");
+	assert_int_equal(world.blocks_asked, 2);
+}
+
+static void blocks_that_nobody_read(void **state)
+{
+	(void)state;
+	world.blocks_err = -EAGAIN;
+	assert_string_equal(block_read(START, HEAP + 0x30), "[heap]");
+	assert_string_equal(block_read(START, HEAP + 0x30), "[heap]");
+	assert_lost(COMM_LOSS_BLOCKS, 2);
+}
+
+static void an_allocator_that_is_not_known(void **state)
+{
+	(void)state;
+	world.blocks_err = -ENOENT;
+	assert_string_equal(block_read(START, HEAP + 0x30), "[heap] (allocator not known)");
+	assert_string_equal(block_read(START, STACK + 0x30), "stack of worker/7");
+	/* A recording that was made before blocks were told. */
+	world.blocks_err = -ENOSYS;
+	assert_string_equal(block_read(START, HEAP + 0x130), "[heap]");
+	assert_lost(COMM_LOSS_BLOCKS, 0);
+}
+
+static void names_of_blocks(void **state)
+{
+	static const struct {
+		struct comm_block block;
+		const char *name;
+	} made[] = {
+		{{0, 1000, 985}, "heap blocks of 985 to 1000 B"},
+		{{0, 1024, 1009}, "heap blocks of 1009 to 1024 B"},
+		{{0, 1032, 1017}, "heap blocks of 1025 to 1280 B"},
+		{{0, 1288, 1273}, "heap blocks of 1281 to 1536 B"},
+		{{0, 2048, 2033}, "heap blocks of 1793 to 2048 B"},
+		{{0, 4096, 4081}, "heap blocks of 3585 to 4096 B"},
+		{{0, 4104, 4089}, "heap blocks of 4K to 5K"},
+		{{0, 131064, 131049}, "heap blocks of 112K to 128K"},
+		{{0, 135152, 131057}, "heap block of 128K"},
+		{{0, UINT64_C(5) << 30, UINT64_C(5) << 30}, "heap block of 5G"},
+		{{0, 160 << 10, (128 << 10) + 1}, "heap blocks of 128K to 160K"},
+		{{0, 4 << 20, (3584 << 10) + 1}, "heap blocks of 3584K to 4096K"},
+		{{0, 5 << 20, (4 << 20) + 1}, "heap blocks of 4M to 5M"},
+		{{0, UINT64_MAX, 0}, "heap block of 0K"},
+		{{0, 0, 0}, "heap blocks of up to 0 B"},
+	};
+	char name[COMM_BLOCK_NAME_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		comm_block_name(&made[i].block, name);
+		assert_string_equal(name, made[i].name);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(blocks_that_are_read),    TEST(an_answer_on_blocks_is_kept_for_a_while),
+		TEST(blocks_that_nobody_read), TEST(an_allocator_that_is_not_known),
+		TEST(names_of_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
