@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Intervals, and the blocks of time that they rest on. */
+#include <math.h>
+
+#include "interval.h"
+#include "made_run.h"
+
+static void test_intervals(void **state)
+{
+	struct comm_blocks none = {0}, eight = {0};
+	struct comm_intervals without, with;
+	double low, high, spread, z = comm_interval_z(0.9);
+	struct comm_estimate e = {.bytes = 1000};
+
+	(void)state;
+	assert_true(fabs(z - 1.6448536) < 1e-6);
+	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
+	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
+		    comm_interval_z(NAN) == z);
+	comm_intervals_init(&without, &model, &none, 0.9);
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	/* Only the error of the factor, which no share has. */
+	assert_true(fabs(high / 1000 - exp(z * 0.3)) < 1e-9);
+	assert_true(fabs(low * high - 1e6) < 1e-3);
+	assert_true(spread == 1);
+	/* Sampling of both ends. */
+	e.variance = 1e5;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(high / 1000 - exp(z * sqrt(log1p(0.2) + 0.3 * 0.3))) < 1e-9);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.2)))) < 1e-9);
+	/* What the blocks differ by counts where it is more. */
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(comm_blocks_add(&eight, 1), i % 8);
+	comm_intervals_init(&with, &model, &eight, 0.9);
+	assert_true(fabs(with.t - 1.8945786) < 1e-6);
+	for (int i = 0; i < 8; i++)
+		e.sums.sum[i] = 125;
+	comm_intervals_of(&with, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.2)))) < 1e-9);
+	e.sums.sum[0] = 1000;
+	for (int i = 1; i < 8; i++)
+		e.sums.sum[i] = 0;
+	comm_intervals_of(&with, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(pow(with.t / z, 2))))) < 1e-6);
+	/* Guesses may all be wrong. */
+	e = (struct comm_estimate){.bytes = 1000, .guess_bytes = 500};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * sqrt(log1p(0.25)))) < 1e-9);
+	/* The interval is wider, the smaller the edge's part of all bytes read there is. */
+	e = (struct comm_estimate){.bytes = 1000, .read_bytes = 4000};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(low / 1000 - exp(-z * hypot(0.3, 3 * 0.175))) < 1e-9);
+	/* What the reader wrote itself is mistaken more rarely; more than the rest it cannot be. */
+	e.own_bytes = 2000;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * 2 * 0.175)) < 1e-9);
+	e.own_bytes = 1e9;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * 1.5 * 0.175)) < 1e-9);
+	e.own_bytes = 0;
+	e.read_bytes = 1e6;
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
+	e = (struct comm_estimate){.bytes = 1000, .variance = 1e12};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low >= 0 && low < 1000 && high > 1000);
+	e = (struct comm_estimate){.variance = 5};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low == 0 && high == 0 && spread == 1);
+	e = (struct comm_estimate){.bytes = 1000, .variance = NAN, .read_bytes = NAN};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low > 0 && isfinite(high));
+}
+
+/* Of another confidence: what a query for it says. */
+static void test_intervals_of_a_report(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = "function", .self = true});
+	struct comm_report *sure =
+		ask((struct comm_query){.by = "function", .self = true, .confidence = 0.99});
+	struct comm_interval interval[16];
+
+	(void)state;
+	assert_in_range(report->n_edges, 2, 16);
+	assert_int_equal(sure->n_edges, report->n_edges);
+	comm_report_intervals(report, 0.99, interval);
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(sure, i);
+
+		assert_true(edge->low < comm_report_edge_at(report, i)->low);
+		assert_true(interval[i].low == edge->low && interval[i].high == edge->high);
+		assert_true(interval[i].share_low == edge->share_low &&
+			    interval[i].share_high == edge->share_high);
+		assert_true(interval[i].noise == edge->noise);
+	}
+	comm_report_free(report);
+	comm_report_free(sure);
+}
+
+/* A variance between blocks is that of the sum, whatever the blocks' lengths. */
+static void test_blocks(void **state)
+{
+	const double t90[] = {6.3137515, 2.9199856, 2.3533634, 2.1318468, 2.0150484, 1.9431803};
+	struct comm_blocks blocks = {0};
+	struct comm_block_sums sums = {{10, 30, 20, 20}};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_true(comm_blocks_variance(&blocks, &sums, NULL) < 0);
+		assert_false(comm_blocks_agree(&blocks, &sums, 100));
+		comm_blocks_add(&blocks, 2);
+	}
+	assert_true(fabs(comm_blocks_variance(&blocks, &sums, NULL) - 200 / 0.75) < 1e-9);
+	assert_true(comm_blocks_agree(&blocks, &sums, 50. / 30));
+	assert_false(comm_blocks_agree(&blocks, &sums, 49. / 30));
+	/* A longer block is expected to have more. */
+	blocks.weight[1] = 6;
+	blocks.weight[0] = 2;
+	blocks.weight[2] = blocks.weight[3] = 4;
+	assert_true(comm_blocks_variance(&blocks, &sums, NULL) < 1e-9);
+	/* So has one where more was read in all. */
+	assert_true(comm_blocks_variance(&blocks, &sums,
+					 &(struct comm_block_sums){{100, 300, 200, 200}}) < 1e-9);
+	blocks = (struct comm_blocks){0};
+	comm_blocks_add(&blocks, 1);
+	for (int i = 0; i < 6; i++) {
+		comm_blocks_add(&blocks, 1);
+		assert_true(fabs(comm_blocks_t(&blocks, 0.9) - t90[i]) < 1e-6);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_intervals),
+		TEST(test_intervals_of_a_report),
+		cmocka_unit_test(test_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
