@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files read by other processes: of this very process, and of one that means harm. */
-#include "clock.h"
 #include "dwline.h"
-#include "parser.h"
-#include "peek.h"
-#include "saved.h"
+#include "made_parser.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fuse.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,8 +15,6 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -31,76 +24,6 @@
 #include <cmocka.h>
 
 enum { TRIES = 300 }; /* of stopping a child at work */
-
-static struct comm_parser *parser;
-static int token; /* what is asked with */
-
-static int setup(void **state)
-{
-	(void)state;
-	return comm_parser_create(&parser);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_parser_destroy(parser);
-	/* No process is left. */
-	return waitpid(-1, NULL, WNOHANG) == -1 ? 0 : -1;
-}
-
-/* A request for the file that is mapped at addr. */
-static struct comm_parse_request request_of(enum comm_parse_kind kind, const volatile void *addr)
-{
-	struct comm_parse_request r = {.kind = kind, .tgid = (uint32_t)getpid()};
-	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long long start, end, ino;
-	char line[4096], path[400];
-
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps)) {
-		path[0] = 0;
-		if (sscanf(line, "%llx-%llx %*s %*x %*s %llu %399s", &start, &end, &ino, path) <
-			    3 ||
-		    (uintptr_t)addr < start || (uintptr_t)addr >= end)
-			continue;
-		r.start = start;
-		r.end = end;
-		r.ino = ino;
-		snprintf(r.path, sizeof(r.path), "%s", path);
-	}
-	fclose(maps);
-	assert_true(r.end);
-	return r;
-}
-
-static struct comm_parsed wait_for_any(void)
-{
-	uint64_t stop_ns = comm_clock_now_ns() + 100ull * 1000000000;
-	struct comm_parsed parsed = {.err = -EAGAIN};
-
-	while (!comm_parser_next(parser, &parsed) && comm_clock_now_ns() < stop_ns)
-		comm_parser_wait(parser, 1000000000);
-	return parsed;
-}
-
-static struct comm_parsed read_now(const struct comm_parse_request *request)
-{
-	assert_int_equal(comm_parser_ask(parser, request, &token), 0);
-	return wait_for_any();
-}
-
-static struct comm_parse_request self_with_identity(enum comm_parse_kind kind)
-{
-	struct comm_parse_request r = request_of(COMM_PARSE_IDENTITY, (void *)setup);
-	struct comm_parsed parsed = read_now(&r);
-	uint64_t at = 0;
-
-	assert_int_equal(parsed.err, 0);
-	assert_int_equal(comm_saved_get(parsed.saved, &r.id, sizeof(r.id), &at), 0);
-	r.kind = kind;
-	return r;
-}
 
 static void the_same_tables(void **state)
 {
@@ -597,247 +520,6 @@ static void a_child_works_within_its_grants(void **state)
 	close(fd);
 }
 
-/*
- * A FUSE server in a few lines: one file, which can be opened and mapped; then it answers
- * no more.
- */
-static void serve(int fuse, int requests)
-{
-	char in[1 << 17], out[sizeof(struct fuse_out_header) + 256];
-	const struct fuse_in_header *head = (const void *)in;
-	struct fuse_out_header *reply = (void *)out;
-
-	for (ssize_t n; (n = read(fuse, in, sizeof(in))) > 0;) {
-		void *body = reply + 1;
-		uint32_t bytes = 0;
-		int32_t error = 0;
-
-		memset(out, 0, sizeof(out));
-		switch (head->opcode) {
-		case FUSE_INIT:
-			*(struct fuse_init_out *)body = (struct fuse_init_out){
-				.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
-			bytes = sizeof(struct fuse_init_out);
-			break;
-		case FUSE_LOOKUP:
-			*(struct fuse_entry_out *)body =
-				(struct fuse_entry_out){.nodeid = 2,
-							.attr = {.ino = 2,
-								 .size = 65536,
-								 .mode = S_IFREG | 0755,
-								 .nlink = 1}};
-			bytes = sizeof(struct fuse_entry_out);
-			break;
-		case FUSE_GETATTR:
-			if (head->nodeid == 2 && requests-- <= 0)
-				continue; /* asked by the parser's child: it hangs */
-			*(struct fuse_attr_out *)body = (struct fuse_attr_out){
-				.attr = {.ino = head->nodeid,
-					 .size = 65536,
-					 .mode = head->nodeid == 1 ? S_IFDIR | 0755
-								   : S_IFREG | 0755,
-					 .nlink = 1}};
-			bytes = sizeof(struct fuse_attr_out);
-			break;
-		case FUSE_OPEN:
-			bytes = sizeof(struct fuse_open_out);
-			break;
-		case FUSE_READ:
-			continue; /* a page that is never there */
-		default:
-			error = -ENOSYS;
-			break;
-		}
-		*reply = (struct fuse_out_header){.len = (uint32_t)sizeof(*reply) + bytes,
-						  .error = error,
-						  .unique = head->unique};
-		if (write(fuse, out, reply->len) < 0 && errno != ENOENT)
-			break;
-	}
-	_exit(0);
-}
-
-/*
- * A file of a server that answers so many questions about it and then no more, mapped.  *ret_dir
- * is where it is mounted.  NULL: it cannot be.
- */
-static void *map_hanging(char dir[], int answers, pid_t *ret_server)
-{
-	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
-	char options[64], name[64];
-	void *at;
-
-	if (fuse < 0 || geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
-		print_message("no FUSE here, or no right to mount it\n");
-		return NULL;
-	}
-	assert_non_null(mkdtemp(dir));
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
-		 fuse);
-	if (mount("test", dir, "fuse", 0, options) < 0) {
-		print_message("FUSE cannot be mounted: %s\n", strerror(errno));
-		rmdir(dir);
-		return NULL;
-	}
-	*ret_server = fork();
-	if (!*ret_server)
-		serve(fuse, answers);
-	close(fuse);
-	snprintf(name, sizeof(name), "%s/file", dir);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	at = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(at, MAP_FAILED);
-	close(fd);
-	return at;
-}
-
-static void unmap_hanging(const char *dir, void *at, pid_t server)
-{
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
-	munmap(at, 65536);
-	umount2(dir, MNT_DETACH);
-	rmdir(dir);
-}
-
-static void a_file_system_that_hangs(void **state)
-{
-	char dir[] = "/tmp/test_parser.XXXXXX";
-	struct comm_parse_request r, self;
-	struct comm_parsed parsed;
-	int waiting = 1;
-	uint64_t start;
-	pid_t server;
-	void *at = map_hanging(dir, 0, &server);
-
-	(void)state;
-	if (!at)
-		skip();
-	r = request_of(COMM_PARSE_IDENTITY, at);
-	self = request_of(COMM_PARSE_IDENTITY, (void *)setup);
-	start = comm_clock_now_ns();
-	assert_int_equal(comm_parser_ask(parser, &r, &waiting), 0);
-	assert_int_equal(comm_parser_ask(parser, &self, &token), 0);
-	/* Others are read meanwhile. */
-	parsed = wait_for_any();
-	assert_ptr_equal(parsed.of, &token);
-	assert_int_equal(parsed.err, 0);
-	parsed = wait_for_any();
-	assert_ptr_equal(parsed.of, &waiting);
-	assert_int_equal(parsed.err, -ETIME);
-	assert_int_equal(comm_parser_lost(parser), 1);
-	print_message("given up after %.1f s\n", (double)(comm_clock_now_ns() - start) / 1e9);
-	/* To end does not wait for it either. */
-	alarm(60);
-	comm_parser_destroy(parser);
-	parser = NULL;
-	alarm(0);
-	unmap_hanging(dir, at, server);
-}
-
-/* A process with a page that nobody ever fills is given up; others are read on. */
-static void memory_that_hangs(void **state)
-{
-	char dir[] = "/tmp/test_parser.XXXXXX", buf[64], *text = NULL;
-	pid_t server, other = fork();
-	struct comm_peek *peek;
-	uint64_t start_ns;
-	size_t room = 0;
-	ssize_t n;
-	void *at;
-
-	(void)state;
-	if (!other) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pause();
-		_exit(0);
-	}
-	at = map_hanging(dir, 0, &server);
-	if (!at) {
-		kill(other, SIGKILL);
-		waitpid(other, NULL, 0);
-		skip();
-	}
-	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	assert_int_equal(
-		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, buf, sizeof(token)),
-		sizeof(token));
-	assert_memory_equal(buf, &token, sizeof(token));
-	start_ns = comm_clock_now_ns();
-	alarm(100);
-	n = comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)at, buf, sizeof(buf));
-	assert_int_equal(n, -ETIME);
-	print_message("given up after %.1f s\n", (double)(comm_clock_now_ns() - start_ns) / 1e9);
-	/* Not asked about again, neither page nor process. */
-	n = comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, buf, sizeof(token));
-	assert_int_equal(n, -ETIME);
-	/* Another process reads on: of a fork of this one, all is where it is here. */
-	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
-	assert_int_equal(n, sizeof(token));
-	n = comm_peek_maps(peek, (uint32_t)other, &text, &room, 1 << 20);
-	assert_true(n > 0);
-	assert_non_null(memmem(text, (size_t)n, "[stack]", 7));
-	assert_true(comm_peek_cpu_ns(peek) > 0);
-	/* At the end of a run nothing is waited for. */
-	comm_peek_until(peek, comm_clock_now_ns());
-	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
-	assert_int_equal(n, -ETIME);
-	comm_parser_destroy(parser);
-	parser = NULL;
-	comm_peek_destroy(peek);
-	alarm(0);
-	free(text);
-	kill(other, SIGKILL);
-	waitpid(other, NULL, 0);
-	unmap_hanging(dir, at, server);
-}
-
-/* Mappings are read up to twice of what there is room for: a process that has more is left alone. */
-static void mappings_without_end(void **state)
-{
-	enum { PAGES = 4000, PAGE_BYTES = 4096, FITS = 1 << 20, LESS = 150 << 10, FEW = 32 << 10 };
-	char *at = mmap(NULL, (size_t)PAGES * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-			-1, 0);
-	struct comm_peek *peek;
-	size_t room[3] = {0};
-	char *text[3] = {0};
-	ssize_t n;
-	pid_t pid;
-
-	(void)state;
-	assert_true(at != MAP_FAILED);
-	for (size_t i = 0; i < PAGES; i += 2)
-		assert_int_equal(mprotect(at + i * PAGE_BYTES, PAGE_BYTES, PROT_NONE), 0);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pause();
-		_exit(0);
-	}
-	munmap(at, (size_t)PAGES * PAGE_BYTES);
-	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
-	assert_true(n > LESS && n < 2 * LESS);
-	/* Somewhat more than there is room for is cut. */
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[1], &room[1], LESS);
-	assert_true(n > 0 && n <= LESS);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[2], &room[2], FEW);
-	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
-	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)getpid(), &text[0], &room[0], FITS);
-	assert_true(n > 0);
-	comm_parser_destroy(parser);
-	parser = NULL;
-	comm_peek_destroy(peek);
-	for (int i = 0; i < 3; i++)
-		free(text[i]);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
 /* Sends one request with n descriptors to a host of its own; whether that goes on. */
 static bool host_takes(const struct comm_parse_request *r, int n)
 {
@@ -914,9 +596,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_perf_map_is_read_within_its_allowance, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_child_works_within_its_grants, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
-		cmocka_unit_test_setup_teardown(mappings_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_daemon_that_means_harm, setup, teardown),
 	};
 
