@@ -222,13 +222,14 @@ check: deps-check
 
 E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live make_store) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
+-include $(addprefix $(O)/tests/e2e/,source_live.d identity_live.d make_store.d)
 CHECK_RUN += tests/soak/soak.sh
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
 $(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
 # These tests take files of the BPF source into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Targets of live tests: children whose memory layout and actions are known, each a function for
+ * start_child().  To be included once by a test program.
+ */
+#ifndef TESTS_LIVE_TARGETS_H
+#define TESTS_LIVE_TARGETS_H
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 16, MANY_THREADS = 64, TOUCHED_BYTES = 1 << 24 };
+
+static char buffer[BUFFER_BYTES];
+static volatile char *touched;
+
+static inline void *spin(void *arg)
+{
+	volatile long x[64] = {0};
+	long i;
+
+	for (i = 0;; i++)
+		x[i & 63] += i;
+	return arg;
+}
+
+static inline void spinner(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, spin, NULL);
+	spin(NULL);
+}
+
+static inline void reader(void)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+
+	while (read(fd, buffer, BUFFER_BYTES) > 0)
+		;
+}
+
+/* Writes fresh pages: one after the other, or, back to front, each apart from the last one. */
+static inline void touch_pages(bool ahead)
+{
+	for (;;) {
+		for (long i = 0; i < TOUCHED_BYTES; i += 4096)
+			touched[ahead ? i : TOUCHED_BYTES - 4096 - i] = 1;
+		madvise((void *)touched, TOUCHED_BYTES, MADV_DONTNEED);
+		usleep(100000);
+	}
+}
+
+static inline void sweeper(void)
+{
+	touch_pages(true);
+}
+
+static inline void scatterer(void)
+{
+	touch_pages(false);
+}
+
+static inline void sleeper(void)
+{
+	pause();
+}
+
+static inline void *wait_for_ever(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static inline void crowd(void)
+{
+	pthread_t t;
+	int i;
+
+	for (i = 1; i < MANY_THREADS; i++)
+		pthread_create(&t, NULL, wait_for_ever, NULL);
+	spin(NULL);
+}
+
+/* Forks, renames itself, executes, over and over. */
+static inline void lively(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			volatile long i;
+
+			for (i = 0; i < 30000000; i++)
+				;
+			execlp("true", "true", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		prctl(PR_SET_NAME, "lively");
+	}
+}
+
+/* Two processes pass a byte to and fro; they end with their parent. */
+static inline void ping_pong(void)
+{
+	int there[2], back[2];
+	char byte = 0;
+
+	if (pipe(there) || pipe(back))
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!i && write(there[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			if (read(i ? there[0] : back[0], &byte, 1) != 1 ||
+			    write(i ? back[1] : there[1], &byte, 1) != 1)
+				_exit(0);
+	}
+}
+
+/* Forks without end, beside two processes that switch without end. */
+static inline void restless(void)
+{
+	ping_pong();
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* Short-lived children, one after the other, that do nearly all the work. */
+static inline void parent_of_many(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			volatile long i;
+
+			for (i = 0; i < 3000000; i++)
+				;
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static inline pid_t start_child(void (*fn)(void))
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fn();
+		_exit(0);
+	}
+	usleep(200000);
+	return pid;
+}
+
+static inline void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static volatile sig_atomic_t is_told;
+
+static inline void on_told(int number)
+{
+	is_told = number;
+}
+
+/* Sleeps, but for a child that it has when it is told to. */
+static inline void late_parent(void)
+{
+	signal(SIGUSR1, on_told);
+	while (!is_told)
+		usleep(10000);
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin(NULL);
+	}
+	pause();
+}
+
+static inline void have_child(pid_t pid)
+{
+	kill(pid, SIGUSR1);
+	usleep(300000);
+}
+
+#endif
