@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Services: whether two runs under one steady load say the same.  That needs no truth.
 
-  services.py [--out DIR] [--seconds 60] [--budgets "1"] [--estimators "hazard ownership"]
+  services.py [--out DIR] [--seconds 60] [--budgets "1"] [--estimators "hazard watched"]
               [SERVICE...]
 
 Starts each service that is installed, with a load of its own, attaches commd twice for so many
@@ -18,6 +18,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,128 @@ public class Blocks {
 """ % PAGE_SIZE
 
 
+GO = r"""
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+)
+
+var mu sync.Mutex
+var hits = map[string]int{}
+var body = []byte("a body of the same few bytes\n")
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	mu.Lock()
+	hits[r.URL.Path]++
+	n := hits[r.URL.Path]
+	mu.Unlock()
+	fmt.Fprintf(w, "%d %s", n, body)
+}
+
+func main() {
+	http.HandleFunc("/", serve)
+	fmt.Fprintln(os.Stderr, http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
+}
+"""
+NODE = r"""
+const w = require('worker_threads');
+const WORDS = 4096, SLOTS = 8, WORKERS = 2;
+if (w.isMainThread) {
+    const shared = new SharedArrayBuffer(4 * (2 + WORDS * SLOTS));
+    for (let i = 0; i < WORKERS; i++)
+        new w.Worker(__filename, {workerData: shared});
+    const head = new Int32Array(shared, 0, 2), words = new Int32Array(shared, 8);
+    for (let n = 0;; n++) {
+        while (n - Atomics.load(head, 1) >= SLOTS)
+            Atomics.wait(head, 1, Atomics.load(head, 1), 1);
+        const at = n % SLOTS * WORDS;
+        for (let i = 0; i < WORDS; i++)
+            words[at + i] = i * 31 + n;
+        Atomics.store(head, 0, n + 1);
+        Atomics.notify(head, 0);
+    }
+} else {
+    const head = new Int32Array(w.workerData, 0, 2), words = new Int32Array(w.workerData, 8);
+    for (let sum = 0;;) {
+        const n = Atomics.load(head, 1);
+        if (n >= Atomics.load(head, 0)) {
+            Atomics.wait(head, 0, n, 1);
+            continue;
+        }
+        const at = n % SLOTS * WORDS;
+        for (let i = 0; i < WORDS; i++)
+            sum = sum * 33 + words[at + i] | 0;
+        Atomics.compareExchange(head, 1, n, n + 1);
+        Atomics.notify(head, 1);
+    }
+}
+"""
+PYTHON = r"""
+import hashlib, queue, threading, zlib
+texts, packed = queue.Queue(16), queue.Queue(16)
+
+def make():
+    n = 0
+    while True:
+        n += 1
+        texts.put(bytearray(b"%d of the lines of a text\n" % n * 400))
+
+def pack():
+    while True:
+        packed.put(zlib.compress(texts.get(), 3))
+
+def digest():
+    seen = {}
+    while True:
+        key = hashlib.sha1(packed.get()).digest()[:1]
+        seen[key] = seen.get(key, 0) + 1
+
+for name, run in ("make", make), ("pack", pack), ("pack", pack), ("digest", digest):
+    threading.Thread(target=run, name=name).start()
+"""
+HAPROXY = """
+global
+  nbthread 4
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+frontend front
+  bind 127.0.0.1:%d
+  default_backend back
+backend back
+  server nginx 127.0.0.1:%d
+"""
+NGINX = """
+daemon off;
+worker_processes 2;
+pid nginx.pid;
+error_log stderr;
+events { worker_connections 256; }
+http { access_log off; server { listen 127.0.0.1:%d; location / { return 200 "%s"; } } }
+"""
+UNBOUND = """
+server:
+  num-threads: 4
+  interface: 127.0.0.1@%d
+  do-daemonize: no
+  use-syslog: no
+  chroot: ""
+  username: ""
+  pidfile: ""
+  local-zone: "example.com." static
+"""
+VARNISH = """
+vcl 4.1;
+backend nginx { .host = "127.0.0.1"; .port = "%d"; }
+"""
+
+
 class Failed(Exception):
     pass
 
@@ -140,33 +263,53 @@ class Started:
                 process.wait()
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def connects(port):
+    with socket.socket() as s:
+        return not s.connect_ex(("127.0.0.1", port))
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
 def redis(s):
-    socket = s.at("s")
-    server = s.run("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--io-threads",
+    path = s.at("s")
+    server = s.run("redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--io-threads",
                    "4", "--io-threads-do-reads", "yes", "--dir", s.directory)
-    until(lambda: os.path.exists(socket), "redis-server")
+    until(lambda: os.path.exists(path), "redis-server")
     for command in "set", "get":
-        s.run("redis-benchmark", "-s", socket, "-t", command, "-d", "512", "-r", "10000", "-c", "20",
+        s.run("redis-benchmark", "-s", path, "-t", command, "-d", "512", "-r", "10000", "-c", "20",
               "-l", "-q")
     return server
 
 
 def memcached(s):
-    socket = s.at("s")
-    server = s.run("memcached", "-u", "root", "-t", "4", "-m", "64", "-s", socket, "-a", "777")
-    until(lambda: os.path.exists(socket), "memcached")
+    path = s.at("s")
+    server = s.run("memcached", "-u", "root", "-t", "4", "-m", "64", "-s", path, "-a", "777")
+    until(lambda: os.path.exists(path), "memcached")
     for _ in range(4):
-        s.run(sys.executable, "-S", "-c", MEMCACHED % socket)
+        s.run(sys.executable, "-S", "-c", MEMCACHED % path)
     return server
 
 
-def postgres(s):
-    account = pwd.getpwnam("postgres" if any(u.pw_name == "postgres" for u in pwd.getpwall())
-                           else "nobody")
-    # It refuses to run as root.
-    as_user = dict(user=account.pw_uid, group=account.pw_gid, extra_groups=[],
-                   env=dict(os.environ, HOME=s.directory))
+def as_another(s, name):
+    """What a service that refuses to run as root is started with."""
+    account = pwd.getpwnam(name if any(u.pw_name == name for u in pwd.getpwall()) else "nobody")
     os.chown(s.directory, account.pw_uid, account.pw_gid)
+    return dict(user=account.pw_uid, group=account.pw_gid, extra_groups=[],
+                env=dict(os.environ, HOME=s.directory))
+
+
+def postgres(s):
+    as_user = as_another(s, "postgres")
     subprocess.run(["initdb", "-D", s.at("data"), "-A", "trust", "-U", "bench"], check=True,
                    stdout=s.log, stderr=s.log, cwd=s.directory, **as_user)
     server = s.run("postgres", "-D", s.at("data"), "-k", s.directory, "-c", "listen_addresses=", "-c",
@@ -178,16 +321,95 @@ def postgres(s):
     return server
 
 
+def mariadb(s):
+    as_user = as_another(s, "mysql")
+    data, path = s.at("data"), s.at("s")
+    subprocess.run(["mariadb-install-db", "--no-defaults", "--datadir=" + data, "--skip-test-db",
+                    "--auth-root-authentication-method=normal"], check=True, stdout=s.log,
+                   stderr=s.log, cwd=s.directory, **as_user)
+    server = s.run("mariadbd", "--no-defaults", "--datadir=" + data, "--socket=" + path,
+                   "--skip-networking", "--innodb-flush-log-at-trx-commit=2", **as_user)
+    base = ["sysbench", "oltp_read_write", "--mysql-socket=" + path, "--mysql-user=root",
+            "--mysql-db=mysql", "--tables=2", "--table-size=10000", "--threads=8"]
+    until(lambda: os.path.exists(path), "mariadbd")
+    subprocess.run([*base, "prepare"], check=True, stdout=s.log, stderr=s.log)
+    s.run(*base, "--time=0", "run")
+    return server
+
+
+def nginx(s):
+    port = free_port()
+    conf = write(s.at("nginx.conf"), NGINX % (port, "x" * 256))
+    server = s.run("nginx", "-p", s.directory, "-c", conf)
+    until(lambda: connects(port), "nginx")
+    return server, port
+
+
+def wrk(s, port):
+    s.run("wrk", "-t", "2", "-c", "16", "-d", "100000", "http://127.0.0.1:%d/" % port)
+
+
+def haproxy(s):
+    port = free_port()
+    server = s.run("haproxy", "-db", "-f", write(s.at("haproxy.cfg"), HAPROXY % (port, nginx(s)[1])))
+    until(lambda: connects(port), "haproxy")
+    wrk(s, port)
+    return server
+
+
+def varnish(s):
+    port = free_port()
+    server = s.run("varnishd", "-F", "-a", "127.0.0.1:%d" % port, "-n", s.at("varnish"), "-f",
+                   write(s.at("v.vcl"), VARNISH % nginx(s)[1]), "-j", "none", "-s", "malloc,64m")
+    until(lambda: connects(port), "varnishd")
+    wrk(s, port)
+    return server
+
+
+def unbound(s):
+    port = free_port()
+    names = ["n%d.example.com" % i for i in range(100)]
+    server = s.run("unbound", "-d", "-c", write(s.at("unbound.conf"), UNBOUND % port + "".join(
+        '  local-data: "%s. IN A 10.0.0.%d"\n' % (name, i) for i, name in enumerate(names))))
+    time.sleep(LOAD_S)
+    s.run("dnsperf", "-s", "127.0.0.1", "-p", str(port), "-l", "100000", "-d",
+          write(s.at("names"), "".join("%s A\n" % name for name in names)))
+    return server
+
+
+def golang(s):
+    port = free_port()
+    write(s.at("serve.go"), GO)
+    subprocess.run(["go", "build", "-o", s.at("serve"), s.at("serve.go")], check=True, stdout=s.log,
+                   stderr=s.log, cwd=s.directory, env=dict(os.environ, GOCACHE=s.at("cache")))
+    server = s.run(s.at("serve"), str(port))
+    until(lambda: connects(port), "serve")
+    wrk(s, port)
+    return server
+
+
 def java(s):
-    with open(s.at("Blocks.java"), "w") as f:
-        f.write(JAVA)
-    server = s.run("java", "-Xmx256m", "-XX:+PreserveFramePointer", s.at("Blocks.java"))
+    server = s.run("java", "-Xmx256m", "-XX:+PreserveFramePointer", write(s.at("Blocks.java"), JAVA))
     time.sleep(LOAD_S)
     return server
 
 
+def node(s):
+    return s.run("node", write(s.at("ring.js"), NODE))
+
+
+def python(s):
+    return s.run(sys.executable, write(s.at("pack.py"), PYTHON))
+
+
 SERVICES = {"redis": (redis, ["redis-server", "redis-benchmark"]), "memcached": (memcached, ["memcached"]),
-            "postgres": (postgres, ["postgres", "initdb", "pgbench"]), "java": (java, ["java"])}
+            "postgres": (postgres, ["postgres", "initdb", "pgbench"]),
+            "mariadb": (mariadb, ["mariadbd", "mariadb-install-db", "sysbench"]),
+            "haproxy": (haproxy, ["haproxy", "nginx", "wrk"]),
+            "varnish": (varnish, ["varnishd", "nginx", "wrk"]),
+            "unbound": (unbound, ["unbound", "dnsperf"]),
+            "go": (golang, ["go", "wrk"]), "java": (java, ["java"]), "node": (node, ["node"]),
+            "python": (python, [])}
 
 
 def record(tools, path, name, budget, seconds, runs):
@@ -202,12 +424,14 @@ def record(tools, path, name, budget, seconds, runs):
                 if not s.alive():
                     raise Failed("it ended by itself, see %s.log" % path)
                 pids = [arg for pid in family(server) for arg in ("--pid", str(pid))]
+                # commd writes as the service's user, whose directory this is.
+                part, db = s.at("x.rec"), s.at("x.db")
                 if subprocess.run([tools["commd"], "-q", *pids, "--overhead", budget, "--duration",
-                                   "%gs" % seconds, "--store", os.path.join(directory, "x.db"), "--record",
-                                   rec + ".part"], stdout=log, stderr=log, check=False).returncode:
+                                   "%gs" % seconds, "--store", db, "--record", part],
+                                  stdout=log, stderr=log, check=False).returncode:
                     raise Failed("commd failed, see %s.log" % path)
-                os.rename(rec + ".part", rec)
-                programs.remove(os.path.join(directory, "x.db"))
+                shutil.move(part, rec)
+                programs.remove(db)
         finally:
             s.stop()
 
@@ -234,10 +458,11 @@ def judge(tools, runs, est, directory, seconds):
     for i, rec in enumerate(runs):
         db = os.path.join(directory, "%d.db" % i)
         programs.remove(db)
-        subprocess.run([tools["commd"], "-q", "--source", "replay:" + rec, "--estimator", est,
-                        "--store", db], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run([tools["commd"], "-q", "--source", "replay:" + rec, "--estimator",
+                        stated.estimator(est), "--store", db], stderr=subprocess.DEVNULL, check=False)
         dbs.append(db)
     for by, flags in BY.items():
+        flags = [*flags, *stated.flags(est)]
         said = [stated.report(tools["commctl"], db, *flags) for db in dbs]
         rows = [stated.rows(one, key) for one in said]
         ret[by] = stated.agreement(*rows)
@@ -304,7 +529,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(o, "accuracy"))
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--budgets", type=str.split, default=["1"])
-    parser.add_argument("--estimators", type=str.split, default=["hazard", "ownership"])
+    parser.add_argument("--estimators", type=str.split, default=["hazard", "watched"])
     parser.add_argument("services", nargs="*", metavar="SERVICE")
     args = parser.parse_args()
     if set(args.services) - set(SERVICES):
