@@ -83,9 +83,9 @@ static void watch_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 	struct comm_watchpoint_stats stats;
 
 	comm_watchpoint_stats(w->points, &stats);
-	if (budget_ns == UINT64_MAX ||
-	    (double)(stats.trap_ns + stats.own_ns) < SHARE * (double)budget_ns)
-		comm_watchpoint_arm(w->points, now_ns);
+	comm_watchpoint_arm(w->points, now_ns,
+			    budget_ns == UINT64_MAX || (double)(stats.trap_ns + stats.own_ns) <
+							       SHARE * (double)budget_ns);
 }
 
 static int watch_turn_ms(const void *companion)

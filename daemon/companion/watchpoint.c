@@ -5,35 +5,40 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/hw_breakpoint.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "burst_read.h"
 #include "cpu_rings.h"
+#include "hash.h"
 #include "loss_teller.h"
 #include "sampler.h"
 #include "source.h"
 #include "trigger.h"
-#include "window.h"
 #include "worth.h"
 
 enum {
 	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 2,
-	/* For a first write: so long, and one watch in so many ten times as long. */
-	PATIENCE_NS = 100 * 1000 * 1000,
-	LONG_NS = 1000 * 1000 * 1000,
-	LONG_OF = 3,
+	/*
+	 * A watch waits for a first write for a turn, one in so many of them for LATER_NS, and one in so
+	 * many of these for LATE_NS.
+	 */
+	PATIENCES = 3,
+	PATIENT_OF = 3,
+	LATER_NS = 100 * 1000 * 1000,
+	LATE_NS = 1000 * 1000 * 1000,
 	/* After the first write, for the next ones. */
 	FOLLOW_NS = 20 * 1000 * 1000,
-	WRITES = 3,	 /* that one watch waits for */
-	INSN_BYTES = 15, /* at most */
-	WAIT_READS = 16, /* at most, of one turn */
-	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
-	FOREIGN_MAX = 4, /* traps of other processes that one watch bears */
-	STACK_BELOW_BYTES = 128,
-	STACK_ABOVE_BYTES = 8192,
+	WRITES = 3,	   /* that one watch waits for */
+	INSN_BYTES = 15,   /* at most */
+	BURST_TURNS = 2,   /* depth of the token bucket of watches, in turns */
+	MEMORY_TURNS = 64, /* of which sums are kept, the older the less */
+	FOREIGN_MAX = 4,   /* traps of other processes that one watch bears */
+	IDLE_TURNS = 8,	   /* after so many without a read it waits for the next one */
 	TURN_MS_MIN = 10,
 	TURN_MS_MAX = 100,
 	SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
@@ -47,12 +52,9 @@ enum {
  */
 static const double TOLD_SHARE = 0.85;
 
-/* A read of a burst, as it is about to happen: it may get a watch. */
-struct candidate {
-	uint64_t time_ns, addr, ip;
-	uint64_t writes_ip; /* of who goes on to write the same datum; 0: nobody is known to */
-	uint32_t tgid, tid;
-	uint32_t size_bytes;
+/* A candidate in the draw. */
+struct entry {
+	struct comm_burst_read read;
 	double size; /* what it is drawn by: the bytes it stands for, less where these tell little */
 	double bytes_per_size;
 };
@@ -63,10 +65,21 @@ struct hit {
 	uint16_t cpu;
 };
 
+/* What a watch waits for. */
+enum phase {
+	FIRST_WRITE,
+	READ_AGAIN, /* by the same code: else the datum may have become another one */
+	LATE_WRITE,
+	OVER,
+};
+
 struct slot {
-	bool armed;
-	struct candidate first;
-	uint64_t addr, armed_ns, patience_ns;
+	bool armed, read_again;
+	enum phase phase;
+	unsigned int patience;
+	struct comm_burst_read first;
+	double bytes_per_size;
+	uint64_t addr, armed_ns, phase_ns;
 	uint32_t bytes;
 	unsigned int foreign;
 	double stands_for;	/* as of the event */
@@ -87,11 +100,15 @@ struct comm_watchpoints {
 	struct cpu *cpu; /* as many as rings */
 	unsigned int n_slots, draining;
 	struct slot slot[SLOTS];
-	struct candidate candidate[SLOTS]; /* drawn for each slot since the last turn */
-	double offered;	  /* sum of the sizes of all candidates since the last turn ... */
-	double unwatched; /* ... and of those before, since a watch was begun */
+	struct entry drawn[SLOTS]; /* for each slot since the last turn */
+	double offered;		   /* sum of the sizes of all candidates since the last turn */
+	/* Of late, the same of all turns and of those with room for a watch; that room, in slots. */
+	double all_offered, open_offered, room;
+	unsigned int idle_turns; /* in a row, without a candidate */
 	double tokens;
 	uint64_t turn_ns, random;
+	uint64_t patience_ns[PATIENCES];
+	uint32_t turn_ms;
 	struct comm_worth worth;
 	uint64_t lost[COMM_LOSS_MAX]; /* watches without an answer, by cause */
 	struct comm_loss_teller losses;
@@ -106,12 +123,12 @@ struct record {
 };
 
 /* A period of 1, and a limit (PERF_EVENT_IOC_REFRESH): some traps a CPU and watch. */
-static void fill_attr(struct perf_event_attr *attr, uint64_t addr, uint32_t bytes)
+static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr, uint32_t bytes)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
 	attr->type = PERF_TYPE_BREAKPOINT;
-	attr->bp_type = HW_BREAKPOINT_W;
+	attr->bp_type = type;
 	attr->bp_addr = addr;
 	attr->bp_len = bytes;
 	attr->sample_period = 1;
@@ -128,7 +145,7 @@ static int open_breakpoint(int cpu, uint64_t addr)
 {
 	struct perf_event_attr attr;
 
-	fill_attr(&attr, addr, HW_BREAKPOINT_LEN_8);
+	fill_attr(&attr, HW_BREAKPOINT_W, addr, HW_BREAKPOINT_LEN_8);
 	return comm_perf_open(&attr, -1, cpu, -1, 0);
 }
 
@@ -220,7 +237,6 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 	if (!w)
 		goto fail;
 	w->config = *config;
-	w->random = 88172645463325252ULL;
 	rc = comm_cpu_rings_open(&rings, &w->rings, &why);
 	free(why);
 	if (rc)
@@ -240,6 +256,13 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 	for (i = 0; i < w->rings.n; i++)
 		close_slots(&w->cpu[i], slots);
 	w->n_slots = slots;
+	w->turn_ms = 1000 * slots / (config->per_s ? config->per_s : 1);
+	w->turn_ms = w->turn_ms < TURN_MS_MIN	? TURN_MS_MIN
+		     : w->turn_ms > TURN_MS_MAX ? TURN_MS_MAX
+						: w->turn_ms;
+	w->patience_ns[0] = w->turn_ms * 1000000ULL;
+	w->patience_ns[1] = LATER_NS;
+	w->patience_ns[2] = LATE_NS;
 	*ret = w;
 	return 0;
 fail:
@@ -259,134 +282,29 @@ void comm_watchpoint_destroy(struct comm_watchpoints *w)
 	free(w);
 }
 
-static uint64_t next_random(struct comm_watchpoints *w)
-{
-	w->random ^= w->random << 13;
-	w->random ^= w->random >> 7;
-	w->random ^= w->random << 17;
-	return w->random >> 11;
-}
-
-/*
- * Does the burst wait for another thread's write: writes nothing and reads the same few data over and
- * over (as window.h has it)?  It reads for as long as what it waits for is not there, not at any
- * time: who is the last writer at a random instant says nothing of it.
- */
-static bool waits(const struct comm_burst *burst)
-{
-	const struct comm_burst_access *first[WAIT_READS];
-	uint32_t n = 0, reads = 0, j;
-
-	for (uint32_t i = 0; i < burst->n_accesses; i++) {
-		const struct comm_burst_access *a = &burst->access[i];
-
-		if (a->flags & COMM_ACCESS_IMPLICIT)
-			continue;
-		if (a->flags & COMM_ACCESS_WRITE)
-			return false;
-		reads++;
-		for (j = 0; j < n && (first[j]->ip != a->ip || first[j]->addr != a->addr); j++)
-			;
-		if (j < n)
-			continue;
-		if (n == WAIT_READS)
-			return false;
-		first[n++] = a;
-	}
-	return n && reads >= COMM_WINDOW_SPIN_TURNS * n;
-}
-
-/* x++ in one instruction or in several. */
-static uint64_t writes_after(const struct comm_burst *burst, uint32_t read)
-{
-	uint64_t addr = burst->access[read].addr;
-
-	for (uint32_t i = read; i < burst->n_accesses; i++) {
-		const struct comm_burst_access *a = &burst->access[i];
-
-		if (a->flags & COMM_ACCESS_WRITE && addr - a->addr < a->size_bytes)
-			return a->ip;
-	}
-	return 0;
-}
-
-/* In units of the period. */
-static double length_of(enum comm_trigger trigger, const struct comm_burst *burst)
-{
-	double length = trigger == COMM_TRIGGER_TIME	       ? (double)burst->cycles
-			: trigger == COMM_TRIGGER_INSTRUCTIONS ? burst->n_insns
-							       : burst->n_accesses;
-
-	return length > 1 ? length : 1;
-}
-
-/*
- * Picks one of the burst's reads, with a probability proportional to its bytes;
- * false: none fits.
- */
-static bool pick(struct comm_watchpoints *w, const struct comm_event *event,
-		 const struct comm_burst *burst, struct candidate *ret)
-{
-	uint64_t sp = event->sample->reg[COMM_RSP], total = 0;
-	uint32_t at = burst->n_accesses;
-
-	for (uint32_t i = 0; i < burst->n_accesses; i++) {
-		const struct comm_burst_access *a = &burst->access[i];
-		uint64_t size = a->size_bytes < 64 ? a->size_bytes : 64;
-
-		if (a->flags & COMM_ACCESS_WRITE)
-			comm_worth_written(&w->worth, event->tgid, event->tid, a->addr);
-		/* Other threads rarely write a thread's stack: not worth a watch. */
-		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
-		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
-			continue;
-		total += size;
-		if (next_random(w) % total >= size)
-			continue;
-		*ret = (struct candidate){
-			.time_ns = event->time_ns,
-			.addr = a->addr,
-			.ip = a->ip,
-			.tgid = event->tgid,
-			.tid = event->tid,
-			.size_bytes = a->size_bytes > 8 ? 8 : (uint32_t)a->size_bytes,
-		};
-		at = i;
-	}
-	if (at == burst->n_accesses)
-		return false;
-	ret->writes_ip = writes_after(burst, at);
-	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
-	ret->size = (double)total * (double)(event->sample->period ? event->sample->period : 1) /
-		    length_of(w->config.trigger, burst);
-	return true;
-}
-
-/* Below 1. */
-static double next_uniform(struct comm_watchpoints *w)
-{
-	return (double)next_random(w) * 0x1p-53;
-}
-
 void comm_watchpoint_offer(struct comm_watchpoints *w, const struct comm_event *event,
 			   const struct comm_burst *burst)
 {
-	struct candidate c;
+	struct entry e;
 	double share;
 
-	if (waits(burst) || !pick(w, event, burst, &c))
+	for (uint32_t i = 0; i < burst->n_accesses; i++)
+		if (burst->access[i].flags & COMM_ACCESS_WRITE)
+			comm_worth_written(&w->worth, event->tgid, event->tid,
+					   burst->access[i].addr);
+	if (!comm_burst_read_pick(&e.read, &w->random, w->config.trigger, event, burst))
 		return;
 	/* Such as a loop whose burst ends after a turn, for its condition is not known. */
-	if (comm_worth_polled(&w->worth, c.tgid, c.ip, c.addr) && !c.writes_ip)
+	if (comm_worth_polled(&w->worth, e.read.tgid, e.read.ip, e.read.addr) && !e.read.writes_ip)
 		return;
-	share = comm_worth_share(&w->worth, c.tgid, c.tid, c.addr);
-	c.size *= share;
-	c.bytes_per_size = 1 / share;
-	w->offered += c.size;
+	share = comm_worth_share(&w->worth, e.read.tgid, e.read.tid, e.read.addr);
+	e.size = share * e.read.stands_for;
+	e.bytes_per_size = 1 / share;
+	w->offered += e.size;
 	/* Each slot draws for itself, in proportion to size (Chao, Biometrika 69, 1982). */
 	for (unsigned int i = 0; i < w->n_slots; i++)
-		if (next_uniform(w) * w->offered < c.size)
-			w->candidate[i] = c;
+		if (comm_hash_uniform(&w->random) * w->offered < e.size)
+			w->drawn[i] = e;
 }
 
 /* Each ioctl that acts on another CPU interrupts it. */
@@ -431,38 +349,52 @@ static void silence(struct comm_watchpoints *w, unsigned int slot)
 	w->slot[slot].armed = false;
 }
 
-static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct candidate *c)
+/* Aims all CPUs' breakpoints at the slot's datum. */
+static bool aim(struct comm_watchpoints *w, unsigned int slot, enum phase phase)
 {
 	struct slot *s = &w->slot[slot];
 	struct perf_event_attr attr;
-	unsigned int i;
 	bool heard = true;
 
-	s->first = *c;
-	s->bytes = c->size_bytes;
-	if (w->config.datum_bytes >= 8 || s->bytes & (s->bytes - 1) || c->addr & (s->bytes - 1))
-		s->bytes = 8;
-	s->addr = c->addr & ~(uint64_t)(s->bytes - 1);
-	s->foreign = 0;
-	s->n_hits = 0;
-	s->patience_ns = next_uniform(w) * LONG_OF < 1 ? LONG_NS : PATIENCE_NS;
-	fill_attr(&attr, s->addr, s->bytes);
+	fill_attr(&attr, phase == READ_AGAIN ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W, s->addr,
+		  s->bytes);
+	s->phase = phase;
 	/*
 	 * A trap taken on one CPU before the last CPU is armed counts, too: no
 	 * further one comes from that CPU.
 	 */
-	s->armed_ns = comm_clock_now_ns();
-	for (i = 0; i < w->rings.n; i++)
+	s->phase_ns = comm_clock_now_ns();
+	for (unsigned int i = 0; i < w->rings.n; i++)
 		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
 			 !listen_on(w, &w->cpu[i], slot);
 	s->armed = true;
 	if (!heard) {
 		silence(w, slot);
 		w->lost[COMM_LOSS_WATCH]++;
-	} else {
-		w->stats.armed++;
 	}
 	return heard;
+}
+
+static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct entry *e)
+{
+	struct slot *s = &w->slot[slot];
+	uint32_t bytes = e->read.size_bytes;
+
+	if (w->config.datum_bytes >= 8 || bytes & (bytes - 1) || e->read.addr & (bytes - 1))
+		bytes = 8;
+	*s = (struct slot){
+		.first = e->read,
+		.bytes_per_size = e->bytes_per_size,
+		.addr = e->read.addr & ~(uint64_t)(bytes - 1),
+		.bytes = bytes,
+	};
+	while (s->patience < PATIENCES - 1 && comm_hash_uniform(&w->random) * PATIENT_OF < 1)
+		s->patience++;
+	if (!aim(w, slot, FIRST_WRITE))
+		return false;
+	s->armed_ns = s->phase_ns;
+	w->stats.armed++;
+	return true;
 }
 
 /*
@@ -478,6 +410,12 @@ static void add_hit(struct slot *s, struct hit hit)
 			s->hit[at] = s->hit[at - 1];
 	if (at < WRITES)
 		s->hit[at] = hit;
+}
+
+/* The trap's ip is behind the instruction. */
+static bool is_behind(uint64_t ip, uint64_t insn)
+{
+	return insn && ip - insn - 1 < INSN_BYTES;
 }
 
 static void on_record(void *ctx, const struct perf_event_header *h)
@@ -499,7 +437,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];
 
-		if (!s->armed || s->addr != r.addr || r.time_ns < s->armed_ns)
+		if (!s->armed || s->addr != r.addr || r.time_ns < s->phase_ns)
 			continue;
 		if (++c->traps[i] >= WRITES)
 			c->fired[i] = c->deaf[i] = true;
@@ -508,17 +446,13 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 			w->stats.foreign++;
 			if (s->foreign++ < FOREIGN_MAX && c->fired[i])
 				listen_on(w, c, i);
+		} else if (s->phase == READ_AGAIN) {
+			s->read_again |= is_behind(r.ip, s->first.ip);
 		} else {
 			add_hit(s, (struct hit){r.time_ns, r.ip, r.pid, r.tid, (uint16_t)r.cpu});
 		}
 		return;
 	}
-}
-
-/* The trap's ip is behind the instruction. */
-static bool is_behind(uint64_t ip, uint64_t insn)
-{
-	return insn && ip - insn - 1 < INSN_BYTES;
 }
 
 /*
@@ -537,7 +471,8 @@ static const struct hit *answer(struct comm_watchpoints *w, const struct slot *s
 	for (i = 1; i < s->n_hits; i++) {
 		const struct hit *hit = &s->hit[i];
 
-		if (!is_behind(hit->ip, s->first.writes_ip) || next_uniform(w) * ++found >= 1)
+		if (!is_behind(hit->ip, s->first.writes_ip) ||
+		    comm_hash_uniform(&w->random) * ++found >= 1)
 			continue;
 		*ret_reader = hit;
 		at = i - 1;
@@ -547,21 +482,24 @@ static const struct hit *answer(struct comm_watchpoints *w, const struct slot *s
 	if (s->n_hits == WRITES)
 		end_ns = s->hit[--i].time_ns;
 	time_ns = s->hit[0].time_ns +
-		  (uint64_t)(next_uniform(w) * (double)(end_ns - s->hit[0].time_ns));
+		  (uint64_t)(comm_hash_uniform(&w->random) * (double)(end_ns - s->hit[0].time_ns));
 	for (at = i; at > 1 && s->hit[at - 1].time_ns > time_ns; at--)
 		;
 	return &s->hit[at - 1];
 }
 
 /*
- * What is not written within PATIENCE_NS is known of those alone that are watched for longer, which stand
- * for the others, too: else what is written again soon would count for more.
+ * What is not written soon is known of the patient watches alone, which stand for the others, too:
+ * else what is written again soon would count for more.
  */
-static double stands_for(const struct slot *s)
+static double stands_for(const struct comm_watchpoints *w, const struct slot *s)
 {
-	bool is_late = !s->n_hits || s->hit[0].time_ns - s->armed_ns > PATIENCE_NS;
+	uint64_t after_ns = s->n_hits ? s->hit[0].time_ns - s->armed_ns : UINT64_MAX;
+	double ret = s->stands_for;
 
-	return !is_late ? s->stands_for : s->patience_ns == LONG_NS ? LONG_OF * s->stands_for : 0;
+	for (unsigned int i = 0; i < PATIENCES - 1 && after_ns > w->patience_ns[i]; i++)
+		ret *= i < s->patience ? PATIENT_OF : 0;
+	return ret;
 }
 
 static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_ns,
@@ -581,7 +519,7 @@ static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_
 	event.watch.armed_ns = s->armed_ns;
 	event.watch.first_tgid = s->first.tgid;
 	event.watch.first_tid = s->first.tid;
-	event.watch.stands_for = stands_for(s);
+	event.watch.stands_for = stands_for(w, s);
 	event.watch.second = (struct comm_precise){.addr = s->addr, .size_bytes = s->bytes};
 	if (s->n_hits) {
 		hit = answer(w, s, now_ns, &reader);
@@ -606,13 +544,23 @@ static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_
 	push(ctx, &event);
 }
 
-/* Is there nothing more to wait for? */
-static bool is_over(const struct slot *s, uint64_t now_ns)
+/* What to wait for from now on. */
+static enum phase next_phase(const struct comm_watchpoints *w, const struct slot *s,
+			     uint64_t now_ns)
 {
+	uint64_t waited_ns = now_ns - s->armed_ns;
+
 	if (s->n_hits == WRITES)
-		return true;
-	return s->n_hits ? now_ns - s->hit[0].time_ns >= FOLLOW_NS
-			 : now_ns - s->armed_ns >= s->patience_ns;
+		return OVER;
+	if (s->n_hits)
+		return now_ns - s->hit[0].time_ns >= FOLLOW_NS ? OVER : s->phase;
+	if (s->phase == READ_AGAIN && s->read_again)
+		return LATE_WRITE;
+	if (s->phase == READ_AGAIN)
+		return now_ns - s->phase_ns >= LATER_NS ? OVER : READ_AGAIN;
+	if (s->phase == FIRST_WRITE && s->patience == PATIENCES - 1)
+		return waited_ns >= LATER_NS ? READ_AGAIN : FIRST_WRITE;
+	return waited_ns >= w->patience_ns[s->patience] ? OVER : s->phase;
 }
 
 static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
@@ -629,6 +577,7 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 	}
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];
+		enum phase next;
 
 		if (!s->armed)
 			continue;
@@ -636,10 +585,12 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 			/* Traps of other processes have used up this watch: it has no answer. */
 			silence(w, i);
 			w->lost[COMM_LOSS_WATCH]++;
-			w->unwatched += s->stands_for / s->first.bytes_per_size;
 			continue;
 		}
-		if (!is_over(s, now_ns))
+		next = next_phase(w, s, now_ns);
+		if (next != s->phase && next != OVER)
+			aim(w, i, next);
+		if (next != OVER)
 			continue;
 		silence(w, i);
 		tell(w, s, now_ns, push, ctx);
@@ -680,26 +631,58 @@ static bool is_watched(const struct comm_watchpoints *w, uint64_t addr)
 	return false;
 }
 
-void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns)
+static void forget(double *sum)
+{
+	*sum -= *sum / MEMORY_TURNS;
+}
+
+/*
+ * Begins watches in proportion to what was offered, as far as slots are free, so that each stands for
+ * about as much as any other.
+ */
+static void begin(struct comm_watchpoints *w, bool may)
+{
+	unsigned int begun[SLOTS], n = 0, room = 0;
+	double each, wanted, sum;
+
+	for (unsigned int i = 0; i < w->n_slots && may; i++)
+		room += !w->slot[i].armed;
+	room = room < w->tokens ? room : (unsigned int)w->tokens;
+	forget(&w->all_offered);
+	forget(&w->open_offered);
+	forget(&w->room);
+	w->all_offered += w->offered;
+	w->room += room;
+	if (!room || w->offered <= 0)
+		return;
+	each = w->all_offered / w->room;
+	wanted = floor(w->offered / each + comm_hash_uniform(&w->random));
+	for (unsigned int i = 0; i < w->n_slots && n < room && n < wanted; i++) {
+		const struct entry *e = &w->drawn[i];
+
+		if (!w->slot[i].armed && !is_watched(w, e->read.addr & ~7ULL) && arm(w, i, e))
+			begun[n++] = i;
+	}
+	w->tokens -= n;
+	if (n || wanted < 1)
+		w->open_offered += w->offered;
+	/* Of what is read in turns without room as much is like what is watched. */
+	sum = (w->offered > each * room ? w->offered : wanted * each) * w->all_offered /
+	      w->open_offered;
+	for (unsigned int i = 0; i < n; i++) {
+		struct slot *s = &w->slot[begun[i]];
+
+		s->stands_for = s->bytes_per_size * sum / n;
+	}
+}
+
+void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns, bool may_begin)
 {
 	uint64_t before_ns = comm_clock_thread_ns();
 	double room = (double)(BURST_TURNS * w->n_slots);
-	unsigned int begun[SLOTS], n = 0;
 
-	w->unwatched += w->offered;
-	for (unsigned int i = 0; i < w->n_slots && w->tokens >= 1 && w->offered > 0; i++) {
-		const struct candidate *c = &w->candidate[i];
-
-		if (w->slot[i].armed || is_watched(w, c->addr & ~7ULL) || !arm(w, i, c))
-			continue;
-		begun[n++] = i;
-		w->tokens--;
-	}
-	for (unsigned int i = 0; i < n; i++)
-		w->slot[begun[i]].stands_for =
-			w->unwatched / n * w->slot[begun[i]].first.bytes_per_size;
-	if (n)
-		w->unwatched = 0;
+	begin(w, may_begin);
+	w->idle_turns = w->offered > 0 ? 0 : w->idle_turns + 1;
 	w->offered = 0;
 	if (w->turn_ns)
 		w->tokens += (double)(now_ns - w->turn_ns) * 1e-9 * w->config.per_s;
@@ -711,14 +694,13 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns)
 
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *w)
 {
-	uint32_t ms = 1000 * w->n_slots / (w->config.per_s ? w->config.per_s : 1);
-	bool armed = false;
+	bool busy = w->idle_turns < IDLE_TURNS;
 
 	for (unsigned int i = 0; i < w->n_slots; i++)
-		armed |= w->slot[i].armed;
-	if (!armed)
+		busy |= w->slot[i].armed;
+	if (!busy)
 		return INT_MAX;
-	return ms < TURN_MS_MIN ? TURN_MS_MIN : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
+	return (int)w->turn_ms;
 }
 
 void comm_watchpoint_stats(const struct comm_watchpoints *w, struct comm_watchpoint_stats *ret)

@@ -56,8 +56,11 @@ void comm_watchpoint_offer(struct comm_watchpoints *watch, const struct comm_eve
  */
 void comm_watchpoint_collect(struct comm_watchpoints *watch, uint64_t now_ns, comm_event_fn *push,
 			     void *ctx);
-/* Begins watches of reads offered since the last call, as far as slots and per_s allow. */
-void comm_watchpoint_arm(struct comm_watchpoints *watch, uint64_t now_ns);
+/*
+ * Ends a turn: begins watches of reads offered since the last call, as far as slots, per_s and
+ * may_begin allow.
+ */
+void comm_watchpoint_arm(struct comm_watchpoints *watch, uint64_t now_ns, bool may_begin);
 /*
  * Interval of arm() with which per_s can be reached, ms; INT_MAX while nothing is watched:
  * what there is to watch comes with events, which wake up the caller anyway.

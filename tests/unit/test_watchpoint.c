@@ -24,6 +24,7 @@ static int fake_close(int fd);
 #include "../../daemon/companion/watchpoint.c"
 #undef ioctl
 #undef close
+#include "../../daemon/companion/burst_read.c"
 #include "../../daemon/companion/worth.c"
 #include "../../daemon/loss_teller.c"
 
@@ -32,6 +33,7 @@ enum { CPUS = 2, FD = 1000 };
 static bool updates; /* the datum is written after it was read, by the same code */
 static int held;     /* by a debugger, of each CPU's registers */
 static int taken[CPUS], most[CPUS];
+static uint32_t trapped; /* kinds of accesses, as of the last watch */
 
 int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 		   unsigned long flags)
@@ -55,8 +57,13 @@ static int fake_close(int fd)
 
 static int fake_ioctl(int fd, unsigned long request, ...)
 {
+	va_list args;
+
 	(void)fd;
-	(void)request;
+	va_start(args, request);
+	if (request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES)
+		trapped = va_arg(args, const struct perf_event_attr *)->bp_type;
+	va_end(args);
 	return 0;
 }
 
@@ -197,7 +204,7 @@ static void test_doctor_tells(void **state)
 	free(why);
 }
 
-enum { TGID = 7, PERIOD = 1000, TURNS = 4000 };
+enum { TGID = 7, PERIOD = 1000, TURNS = 40000 };
 
 /* A burst of one read of 8 bytes, at an address, that takes so many cycles. */
 static void offer(struct comm_watchpoints *w, uint32_t tid, uint64_t addr, float cycles)
@@ -247,15 +254,19 @@ static struct comm_watchpoints *make(uint32_t slots)
 	n_traps = 0;
 	memset(&heard, 0, sizeof(heard));
 	/* Lets the bucket of tokens fill. */
-	comm_watchpoint_arm(w, 1);
-	comm_watchpoint_arm(w, 1000000000);
+	comm_watchpoint_arm(w, 1, true);
+	comm_watchpoint_arm(w, 1000000000, true);
 	return w;
 }
 
 /* Ends all watches without an answer. */
 static void pass(struct comm_watchpoints *w)
 {
-	comm_watchpoint_collect(w, comm_clock_now_ns() + 2ULL * LONG_NS, hear, NULL);
+	uint64_t now_ns = comm_clock_now_ns();
+
+	/* Who waits for long waits for a read first. */
+	comm_watchpoint_collect(w, now_ns + 2ULL * LATER_NS, hear, NULL);
+	comm_watchpoint_collect(w, now_ns + 4ULL * LATER_NS, hear, NULL);
 }
 
 /*
@@ -279,7 +290,7 @@ static void test_watches_stand_for_all(void **state)
 			offer(w, 1, page * 0x1000 + (i * 8 & 0xff8), cycles);
 			read[page] += 8.0 * PERIOD / cycles;
 		}
-		comm_watchpoint_arm(w, 1000000000 + i * 10000000);
+		comm_watchpoint_arm(w, 1000000000 + i * 10000000, i * 2654435761U % 16 > 3);
 		/* Now and then the watches last for a turn more, in which nothing can be begun. */
 		if (i % 4)
 			pass(w);
@@ -293,23 +304,91 @@ static void test_watches_stand_for_all(void **state)
 	comm_watchpoint_destroy(w);
 }
 
-/* While no slot is free nothing is watched: the next watch stands for what was read meanwhile, too. */
-static void test_reads_of_busy_turns(void **state)
+/*
+ * Turns of one read each, every other one four times as large: a watch stands for about as much as
+ * any other, and there are the more of them.
+ */
+static void test_watches_stand_for_as_much(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+	double sum = 0, squares = 0;
+
+	(void)state;
+	for (uint64_t i = 1; i <= TURNS; i++) {
+		offer(w, 1, i % 2 * 0x1000 + (i * 8 & 0xff8), i % 2 ? 1 : 4);
+		memset(w->worth.read, 0, sizeof(w->worth.read));
+		/* Else pages without a write are watched more rarely. */
+		memset(w->worth.place, 0, sizeof(w->worth.place));
+		comm_watchpoint_arm(w, 1000000000 + i * 10000000, i * 2654435761U % 16 > 3);
+		if (w->slot[0].armed) {
+			sum += w->slot[0].stands_for;
+			squares += w->slot[0].stands_for * w->slot[0].stands_for;
+		}
+		pass(w);
+	}
+	assert_in_range(heard.n, TURNS / 3, TURNS * 9 / 10);
+	/* 1.36 were there one of each turn. */
+	assert_true(squares * (double)heard.n < 1.05 * sum * sum);
+	assert_true(sum > 0.95 * TURNS / 2 * 8 * PERIOD * 1.25);
+	assert_true(sum < 1.05 * TURNS / 2 * 8 * PERIOD * 1.25);
+	comm_watchpoint_destroy(w);
+}
+
+/* While reads come, turns do, watches or not; they end when none has come for some. */
+static void test_turns(void **state)
 {
 	struct comm_watchpoints *w = make(1);
 
 	(void)state;
+	assert_int_equal(comm_watchpoint_turn_ms(w), 10);
+	for (int i = 0; i < IDLE_TURNS; i++)
+		comm_watchpoint_arm(w, 2000000000, true);
+	assert_int_equal(comm_watchpoint_turn_ms(w), INT_MAX);
 	offer(w, 1, 0x1000, 1);
-	comm_watchpoint_arm(w, 1000000001);
-	assert_true(w->slot[0].armed && w->slot[0].stands_for == 8 * PERIOD);
-	offer(w, 1, 0x1100, 2);
-	comm_watchpoint_arm(w, 1000000002);
-	assert_int_equal(w->slot[0].first.addr, 0x1000);
-	pass(w);
-	offer(w, 1, 0x1200, 4);
-	comm_watchpoint_arm(w, 1000000003);
-	assert_int_equal(w->slot[0].first.addr, 0x1200);
-	assert_true(w->slot[0].stands_for == 8 * PERIOD / 2 + 8 * PERIOD / 4);
+	comm_watchpoint_arm(w, 2000000001, false);
+	assert_false(w->slot[0].armed);
+	assert_int_equal(comm_watchpoint_turn_ms(w), 10);
+	comm_watchpoint_destroy(w);
+}
+
+/* What one instruction copies counts with all its bytes, any of which may be watched. */
+static void test_any_part_of_a_long_read(void **state)
+{
+	enum { BYTES = 4096 };
+	static struct comm_sample sample = {.period = PERIOD, .reg[COMM_RSP] = 1ULL << 40};
+	static struct comm_burst burst = {
+		.cycles = 1,
+		.n_accesses = 1,
+		.access[0] = {.addr = 0x10004, .size_bytes = BYTES, .flags = COMM_ACCESS_READ}};
+	const struct comm_event event = {.tgid = TGID, .tid = 1, .sample = &sample};
+	struct comm_watchpoints *w = make(1);
+	unsigned int upper = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		w->offered = 0;
+		comm_watchpoint_offer(w, &event, &burst);
+		assert_true(w->offered == BYTES * PERIOD);
+		assert_int_equal(w->drawn[0].read.size_bytes, 8);
+		assert_in_range(w->drawn[0].read.addr, 0x10004, 0x10004 + BYTES - 8);
+		upper += w->drawn[0].read.addr >= 0x10004 + BYTES / 2;
+	}
+	assert_in_range(upper, 400, 600);
+	/* Of a copy that is under way when it is sampled the burst's clock does not tell. */
+	w->offered = 0;
+	burst.access[0].flags |= COMM_ACCESS_REP;
+	comm_watchpoint_offer(w, &event, &burst);
+	assert_in_range(w->offered, 5 * PERIOD, 7 * PERIOD);
+	burst.access[0].insn = 1;
+	w->offered = 0;
+	comm_watchpoint_offer(w, &event, &burst);
+	assert_true(w->offered == BYTES * PERIOD);
+	burst.access[0].size_bytes = 4;
+	memset(w->worth.read, 0, sizeof(w->worth.read));
+	w->offered = 0;
+	comm_watchpoint_offer(w, &event, &burst);
+	assert_int_equal(w->drawn[0].read.size_bytes, 4);
+	assert_int_equal(w->drawn[0].read.addr, 0x10004);
 	comm_watchpoint_destroy(w);
 }
 
@@ -370,19 +449,39 @@ static void test_polled_words(void **state)
 	comm_watchpoint_destroy(w);
 }
 
-/* Watches a datum that thread 1 read, by code at 0x1000, and that is written as trap[] says. */
-static void watch(struct comm_watchpoints *w, uint64_t now_ns)
+/* Lets the traps come that were set, at a time after the watch began. */
+static void at(struct comm_watchpoints *w, uint64_t after_ns)
 {
-	offer(w, 1, 0x2000, 1);
-	memset(w->worth.read, 0, sizeof(w->worth.read));
-	w->tokens = 1;
-	comm_watchpoint_arm(w, now_ns);
-	assert_true(w->slot[0].armed);
 	for (size_t i = 0; i < n_traps; i++) {
 		trap[i].record.addr = w->slot[0].addr;
 		trap[i].record.time_ns += w->slot[0].armed_ns;
 	}
-	comm_watchpoint_collect(w, w->slot[0].armed_ns + FOLLOW_NS + 1000, hear, NULL);
+	comm_watchpoint_collect(w, w->slot[0].armed_ns + after_ns, hear, NULL);
+	n_traps = 0;
+}
+
+enum { MS = 1000 * 1000 };
+
+static void begin_a_watch(struct comm_watchpoints *w, uint64_t now_ns)
+{
+	do {
+		offer(w, 1, 0x2000, 1);
+		memset(w->worth.read, 0, sizeof(w->worth.read));
+		memset(w->worth.place, 0, sizeof(w->worth.place));
+		w->tokens = 1;
+		comm_watchpoint_arm(w, now_ns, true);
+	} while (!w->slot[0].armed);
+}
+
+/* Watches a datum that thread 1 read, by code at 0x1000, and that is written as trap[] says. */
+static void watch(struct comm_watchpoints *w, uint64_t now_ns)
+{
+	size_t n = n_traps;
+
+	n_traps = 0;
+	begin_a_watch(w, now_ns);
+	n_traps = n;
+	at(w, FOLLOW_NS + 1000);
 }
 
 static struct trap write_at(uint64_t after_ns, uint32_t tid, uint64_t ip, int cpu)
@@ -444,35 +543,69 @@ static void test_answer_of_code_that_writes(void **state)
 }
 
 /*
- * A third of the data is written 10 ms after the watch began, a third after 500 ms, the rest
- * never: whatever a watch waits for, each counts as a third.
+ * A quarter of the data is written 5 ms after the watch began, a quarter after 50 ms, a quarter
+ * after 500 ms, the rest never: whatever a watch waits for, each counts as a quarter.
  */
 static void test_patience(void **state)
 {
+	static const uint64_t WRITTEN_MS[] = {5, 50, 500};
 	struct comm_watchpoints *w = make(1);
-	double all = 0, told[3] = {0};
+	double all = 0, told[4] = {0};
 
 	(void)state;
-	for (unsigned int i = 0; i < 3000; i++) {
-		offer(w, 1, 0x2000, 1);
-		memset(w->worth.read, 0, sizeof(w->worth.read));
-		w->tokens = 1;
-		comm_watchpoint_arm(w, 2000000000 + i);
+	for (unsigned int i = 0; i < 8000; i++) {
+		begin_a_watch(w, 2000000000 + i);
 		all += w->slot[0].stands_for;
-		trap[0] = write_at(i % 3 ? 500000000 : 10000000, 2, 5000, 0);
-		trap[0].record.addr = w->slot[0].addr;
-		trap[0].record.time_ns += w->slot[0].armed_ns;
-		/* After the first patience, and at the end of the long one. */
-		n_traps = i % 3 == 0;
-		comm_watchpoint_collect(w, w->slot[0].armed_ns + PATIENCE_NS + 1, hear, NULL);
-		n_traps = i % 3 == 1;
-		if (w->slot[0].armed)
-			comm_watchpoint_collect(w, w->slot[0].armed_ns + LONG_NS, hear, NULL);
+		for (uint64_t ms = 10; w->slot[0].armed && ms <= 1000; ms += 10) {
+			/* It is read all the time. */
+			trap[0] = write_at((ms - 1) * MS, 1, 0x1003, 0);
+			n_traps = w->slot[0].phase == READ_AGAIN;
+			if (i % 4 < 3 && ms > WRITTEN_MS[i % 4] && w->slot[0].phase != READ_AGAIN) {
+				trap[0] = write_at(WRITTEN_MS[i % 4] * MS, 2, 5000, 0);
+				n_traps = w->slot[0].n_hits == 0;
+			}
+			at(w, ms * MS);
+		}
 		assert_int_equal(heard.n, i + 1);
-		told[i % 3] += heard.last.watch.stands_for;
+		told[i % 4] += heard.last.watch.stands_for;
 	}
-	for (int i = 0; i < 3; i++)
-		assert_true(told[i] > 0.29 * all && told[i] < 0.38 * all);
+	for (int i = 0; i < 4; i++)
+		assert_true(told[i] > 0.21 * all && told[i] < 0.29 * all);
+	comm_watchpoint_destroy(w);
+}
+
+/*
+ * Memory that another thread has got meanwhile: its next write says nothing of who wrote what was read.
+ * The code that read is not seen to read there again, others are.
+ */
+static void test_data_of_another_life(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	for (unsigned int i = 0; heard.n == 0 || heard.last.watch.stands_for == 0; i++) {
+		assert_true(i < 1000);
+		begin_a_watch(w, 2000000000 + i);
+		assert_int_equal(trapped, HW_BREAKPOINT_W);
+		at(w, 101 * MS);
+		if (!w->slot[0].armed)
+			continue;
+		assert_int_equal(w->slot[0].phase, READ_AGAIN);
+		assert_int_equal(trapped, HW_BREAKPOINT_RW);
+		/* A trap of before, whose record was late. */
+		w->slot[0].phase_ns = w->slot[0].armed_ns + 101 * MS;
+		trap[0] = write_at(100 * MS, 1, 0x1003, 0);
+		n_traps = 1;
+		at(w, 110 * MS);
+		trap[0] = write_at(120 * MS, 2, 0x1010, 0);
+		trap[1] = write_at(121 * MS, 2, 5000, 0);
+		n_traps = 2;
+		at(w, 130 * MS);
+		assert_int_equal(w->slot[0].phase, READ_AGAIN);
+		at(w, 250 * MS);
+		assert_false(w->slot[0].armed);
+	}
+	assert_int_equal(heard.last.watch.second.flags, 0);
 	comm_watchpoint_destroy(w);
 }
 
@@ -486,8 +619,8 @@ static void test_one_answer_and_none(void **state)
 	watch(w, 2000000000);
 	assert_int_equal(heard.n, 1);
 	assert_int_equal(heard.last.tid, 2);
-	n_traps = 0;
-	watch(w, 2000000001);
+	begin_a_watch(w, 2000000001);
+	at(w, 5 * MS);
 	assert_int_equal(heard.n, 1);
 	pass(w);
 	assert_int_equal(heard.n, 2);
@@ -503,12 +636,15 @@ int main(void)
 		cmocka_unit_test_setup(test_leaves_a_debuggers, reset),
 		cmocka_unit_test_setup(test_doctor_tells, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_all, reset),
-		cmocka_unit_test_setup(test_reads_of_busy_turns, reset),
+		cmocka_unit_test_setup(test_watches_stand_for_as_much, reset),
+		cmocka_unit_test_setup(test_turns, reset),
+		cmocka_unit_test_setup(test_any_part_of_a_long_read, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
 		cmocka_unit_test_setup(test_polled_words, reset),
 		cmocka_unit_test_setup(test_answer_of_other_code, reset),
 		cmocka_unit_test_setup(test_answer_of_code_that_writes, reset),
 		cmocka_unit_test_setup(test_patience, reset),
+		cmocka_unit_test_setup(test_data_of_another_life, reset),
 		cmocka_unit_test_setup(test_one_answer_and_none, reset),
 	};
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "burst_read.h"
+
+#include "hash.h"
+#include "timing.h"
+#include "window.h"
+
+enum {
+	WAIT_READS = 16, /* at most, of one turn */
+	WATCHED_BYTES = 8,
+	STACK_BELOW_BYTES = 128,
+	STACK_ABOVE_BYTES = 8192,
+};
+
+/*
+ * Does the burst wait for another thread's write: writes nothing and reads the same few data over and
+ * over (as window.h has it)?  It reads for as long as what it waits for is not there, not at any
+ * time: who is the last writer at a random instant says nothing of it.
+ */
+static bool waits(const struct comm_burst *burst)
+{
+	const struct comm_burst_access *first[WAIT_READS];
+	uint32_t n = 0, reads = 0, j;
+
+	for (uint32_t i = 0; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+
+		if (a->flags & COMM_ACCESS_IMPLICIT)
+			continue;
+		if (a->flags & COMM_ACCESS_WRITE)
+			return false;
+		reads++;
+		for (j = 0; j < n && (first[j]->ip != a->ip || first[j]->addr != a->addr); j++)
+			;
+		if (j < n)
+			continue;
+		if (n == WAIT_READS)
+			return false;
+		first[n++] = a;
+	}
+	return n && reads >= COMM_WINDOW_SPIN_TURNS * n;
+}
+
+/* x++ in one instruction or in several. */
+static uint64_t writes_after(const struct comm_burst *burst, uint32_t read)
+{
+	uint64_t addr = burst->access[read].addr;
+
+	for (uint32_t i = read; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+
+		if (a->flags & COMM_ACCESS_WRITE && addr - a->addr < a->size_bytes)
+			return a->ip;
+	}
+	return 0;
+}
+
+/* In units of the period; the burst has accesses. */
+static double length_of(enum comm_trigger trigger, const struct comm_burst *burst)
+{
+	const struct comm_burst_access *first = burst->access;
+	double length = trigger == COMM_TRIGGER_TIME	       ? (double)burst->cycles
+			: trigger == COMM_TRIGGER_INSTRUCTIONS ? burst->n_insns
+							       : burst->n_accesses;
+
+	/* The model's clock starts behind the sampled instruction, which may be a long copy. */
+	if (trigger == COMM_TRIGGER_TIME && first->flags & COMM_ACCESS_REP && !first->insn)
+		length += (double)first->size_bytes / COMM_TIMING_STRING_BYTES;
+	return length > 1 ? length : 1;
+}
+
+bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum comm_trigger trigger,
+			  const struct comm_event *event, const struct comm_burst *burst)
+{
+	const struct comm_sample *sample = event->sample;
+	uint64_t sp = sample->reg[COMM_RSP], total = 0;
+	uint32_t at = burst->n_accesses;
+
+	if (waits(burst))
+		return false;
+	for (uint32_t i = 0; i < burst->n_accesses; i++) {
+		const struct comm_burst_access *a = &burst->access[i];
+		uint64_t size = a->size_bytes;
+
+		/* Other threads rarely write a thread's stack: not worth a watch. */
+		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
+		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
+			continue;
+		total += size;
+		if (comm_hash_next(random) % total >= size)
+			continue;
+		*ret = (struct comm_burst_read){
+			.time_ns = event->time_ns,
+			.addr = a->addr,
+			.ip = a->ip,
+			.tgid = event->tgid,
+			.tid = event->tid,
+			.size_bytes = size > WATCHED_BYTES ? WATCHED_BYTES : (uint32_t)size,
+		};
+		/* Of a vector, or of what one instruction copies, any part. */
+		if (size > WATCHED_BYTES)
+			ret->addr +=
+				comm_hash_next(random) % (size / WATCHED_BYTES) * WATCHED_BYTES;
+		at = i;
+	}
+	if (at == burst->n_accesses)
+		return false;
+	ret->writes_ip = writes_after(burst, at);
+	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
+	ret->stands_for = (double)total * (double)(sample->period ? sample->period : 1) /
+			  length_of(trigger, burst);
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Read of a burst: one of a burst's reads, picked at random, that may get a watchpoint; and the bytes
+ * that the burst stands for.
+ */
+#ifndef COMM_BURST_READ_H
+#define COMM_BURST_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "burst.h"
+#include "event.h"
+#include "trigger.h"
+
+struct comm_burst_read {
+	uint64_t time_ns, addr, ip;
+	uint64_t writes_ip; /* of who goes on to write the same datum; 0: nobody is known to */
+	uint32_t tgid, tid;
+	uint32_t size_bytes; /* up to 8: of a longer read a part */
+	double stands_for;   /* bytes */
+};
+
+/*
+ * Picks a read with a probability proportional to its bytes; event is the burst's sample, *random the
+ * state of a stream (hash.h).  False: none fits, for own stacks and loops that wait are left out.
+ */
+bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum comm_trigger trigger,
+			  const struct comm_event *event, const struct comm_burst *burst);
+
+#endif
