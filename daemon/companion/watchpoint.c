@@ -76,7 +76,7 @@ enum phase {
 struct slot {
 	bool armed, read_again;
 	enum phase phase;
-	unsigned int patience;
+	unsigned int patience; /* index of patience_ns */
 	struct comm_burst_read first;
 	double bytes_per_size;
 	uint64_t addr, armed_ns, phase_ns;
@@ -107,7 +107,7 @@ struct comm_watchpoints {
 	unsigned int idle_turns; /* in a row, without a candidate */
 	double tokens;
 	uint64_t turn_ns, random;
-	uint64_t patience_ns[PATIENCES];
+	uint64_t patience_ns[PATIENCES]; /* for a first write */
 	uint32_t turn_ms;
 	struct comm_worth worth;
 	uint64_t lost[COMM_LOSS_MAX]; /* watches without an answer, by cause */
