@@ -109,7 +109,7 @@ static void confine(const struct limit *limit, pid_t host)
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
 	if (comm_rights_keep(NULL, 0) < 0)
 		_exit(1);
-	/* Not before, as a change of user id clears the death signal; the host may be gone already. */
+	/* Again, as a change of user id clears the death signal; the host may be gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
 		_exit(1);
@@ -224,8 +224,11 @@ _Noreturn void comm_parse_child(const struct comm_parse_request *request, int sa
 				pid_t host)
 {
 	int file[FILES_MAX] = {saved}, n;
-	struct comm_parse_opened opened = open_all(request, file + 1, &n);
+	struct comm_parse_opened opened;
 
+	/* Once it has told what it opened it may be stopped, and then must not outlive its host. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	opened = open_all(request, file + 1, &n);
 	if (write(tell, &opened, sizeof(opened)) != sizeof(opened) || opened.err)
 		_exit(1);
 	/* Also closes the pipe: what was told cannot be told otherwise. */
