@@ -207,6 +207,7 @@ rm -f "$dir"/logged.db*
 
 # What reads a huge store dies by a signal as any program, and leaves nothing under the name asked for.
 for signal in TERM INT PIPE; do
+  rm -f "$dir"/saved.db* # or the signal would come before this one has begun
   start env --default-signal=INT "$commctl" salvage --store "$dir/old.db" "$dir/saved.db"
   is_saving() { [ -s "$dir/saved.db" ] || [ -s "$dir/saved.db-partial" ] || is_gone $started; }
   await is_saving
