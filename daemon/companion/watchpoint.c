@@ -33,9 +33,11 @@ enum {
 	LATE_NS = 1000 * 1000 * 1000,
 	/* After the first write, for the next ones. */
 	FOLLOW_NS = 20 * 1000 * 1000,
-	WRITES = 3,	   /* that one watch waits for */
-	INSN_BYTES = 15,   /* at most */
-	BURST_TURNS = 2,   /* depth of the token bucket of watches, in turns */
+	WRITES = 3,	 /* that one watch waits for */
+	INSN_BYTES = 15, /* at most */
+	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
+	/* Turns without room count for so many with it, at most: a run may begin with many of them. */
+	UNWATCHED_MOST = 4,
 	MEMORY_TURNS = 64, /* of which sums are kept, the older the less */
 	FOREIGN_MAX = 4,   /* traps of other processes that one watch bears */
 	IDLE_TURNS = 8,	   /* after so many without a read it waits for the next one */
@@ -655,7 +657,8 @@ static void begin(struct comm_watchpoints *w, bool may)
 	w->room += room;
 	if (!room || w->offered <= 0)
 		return;
-	each = w->all_offered / w->room;
+	w->open_offered += w->offered;
+	each = w->open_offered / w->room;
 	wanted = floor(w->offered / each + comm_hash_uniform(&w->random));
 	for (unsigned int i = 0; i < w->n_slots && n < room && n < wanted; i++) {
 		const struct entry *e = &w->drawn[i];
@@ -664,11 +667,11 @@ static void begin(struct comm_watchpoints *w, bool may)
 			begun[n++] = i;
 	}
 	w->tokens -= n;
-	if (n || wanted < 1)
-		w->open_offered += w->offered;
+	if (!n && wanted >= 1)
+		w->open_offered -= w->offered;
+	sum = w->offered > each * room ? w->offered : wanted * each;
 	/* Of what is read in turns without room as much is like what is watched. */
-	sum = (w->offered > each * room ? w->offered : wanted * each) * w->all_offered /
-	      w->open_offered;
+	sum *= fmin(w->all_offered / w->open_offered, UNWATCHED_MOST);
 	for (unsigned int i = 0; i < n; i++) {
 		struct slot *s = &w->slot[begun[i]];
 

@@ -334,6 +334,25 @@ static void test_watches_stand_for_as_much(void **state)
 	comm_watchpoint_destroy(w);
 }
 
+/* After many turns in which none may begin one watch does not stand for all of them. */
+static void test_start_without_room(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++) {
+		offer(w, 1, 0x100000 + i * 8, 1);
+		comm_watchpoint_arm(w, 2000000000 + i, false);
+	}
+	do {
+		offer(w, 1, 0x2000, 1);
+		memset(w->worth.read, 0, sizeof(w->worth.read));
+		comm_watchpoint_arm(w, 3000000000, true);
+	} while (!w->slot[0].armed);
+	assert_true(w->slot[0].stands_for <= 4 * 8 * PERIOD);
+	comm_watchpoint_destroy(w);
+}
+
 /* While reads come, turns do, watches or not; they end when none has come for some. */
 static void test_turns(void **state)
 {
@@ -637,6 +656,7 @@ int main(void)
 		cmocka_unit_test_setup(test_doctor_tells, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_all, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_as_much, reset),
+		cmocka_unit_test_setup(test_start_without_room, reset),
 		cmocka_unit_test_setup(test_turns, reset),
 		cmocka_unit_test_setup(test_any_part_of_a_long_read, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
