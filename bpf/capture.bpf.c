@@ -47,7 +47,7 @@ enum {
 /* Fixed at load, so that the verifier and the JIT see constants. */
 const volatile __u32 stack_bytes = 512;
 const volatile __u32 stack_below_bytes = 128;
-const volatile __u32 max_lines = 12;
+const volatile __u32 max_lines = COMM_RAW_LINES_MAX;
 const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* enum comm_reg, all but rsp */
 const volatile __u32 n_rings = 1;		     /* of samples, and of switches */
 const volatile bool code_line = true;
@@ -84,6 +84,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct comm_raw_marks);
 } marks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u64);
+	__type(value, struct comm_raw_wanted);
+} wanted SEC(".maps");
 
 /* Written by probe.bpf.c. */
 struct {
@@ -358,6 +365,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	s->reg[17] = task->thread.gsbase;
 	s->mode_bits = cs == USER32_CS ? 32 : 64;
 	s->stack_bytes = stack_bytes;
+	s->program = 0;
 	s->zero[0] = s->zero[1] = s->zero[2] = 0;
 	/* Aligned to a line, so that no line is partly in the stack window. */
 	stack = (s->reg[4] - stack_below_bytes) & ~(COMM_RAW_LINE_BYTES - 1ULL);

@@ -10,7 +10,8 @@
 
 enum {
 	COMM_RAW_STACK_MAX = 2048, /* stack_bytes: a multiple of 64, at most this */
-	COMM_RAW_LINES_MAX = 16,
+	COMM_RAW_LINES_MAX = 40,
+	COMM_RAW_WANTED_MAX = 16,
 	COMM_RAW_LINE_BYTES = 64,
 	COMM_RAW_RANGES_MAX = 4,
 	COMM_RAW_MARKS_MAX = 8,
@@ -48,6 +49,7 @@ struct comm_raw_sample {
 	struct comm_raw_head head;
 	unsigned long long reg[COMM_RAW_NREGS];
 	unsigned long long flags;
+	unsigned long long program; /* key of the map of wanted lines */
 	unsigned long long stack_addr;
 	unsigned short stack_bytes;
 	unsigned short n_lines;
@@ -96,6 +98,14 @@ struct comm_raw_probed {
 	unsigned int depth;	    /* may exceed COMM_RAW_MARKS_MAX */
 	unsigned int zero;
 	unsigned char id[COMM_RAW_MARKS_MAX]; /* not 0: stands in place of a name's address */
+};
+
+/*
+ * Lines to copy with each sample of a program, zeros behind them; value of the map of them, by the address
+ * of the program's code, which processes have in common that were forked.
+ */
+struct comm_raw_wanted {
+	unsigned long long addr[COMM_RAW_WANTED_MAX];
 };
 
 /* Where the marks of a process are; value of the map of marks, by tgid. */
@@ -173,7 +183,7 @@ enum comm_raw_target {
 };
 
 _Static_assert(sizeof(struct comm_raw_head) == 40, "layout of both sides");
-_Static_assert(sizeof(struct comm_raw_sample) == 40 + 18 * 8 + 24, "layout of both sides");
+_Static_assert(sizeof(struct comm_raw_sample) == 40 + 18 * 8 + 32, "layout of both sides");
 _Static_assert(sizeof(struct comm_raw_cpu) == 256, "four cache lines");
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A part of capture.bpf.c: copies what a burst may read, the top of the stack and the lines that
- * registers point to, into the sample in a scratch.
+ * A part of capture.bpf.c: copies what a burst may read, the top of the stack, the lines that
+ * registers point to and those that bursts of the program lacked, into the sample in a scratch.
  */
 #ifndef COMM_THREAD_MEMORY_H
 #define COMM_THREAD_MEMORY_H
@@ -90,11 +90,12 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 				       struct comm_raw_sample *s, struct comm_raw_line *out)
 {
 	struct mm_struct *mm = task->mm;
+	struct comm_raw_wanted *w;
 	__u32 i;
 
 	if (!mm)
 		return;
-	t->code = mm->start_code;
+	t->code = s->program = mm->start_code;
 	t->code_end = mm->end_code;
 	t->low_end = mm->brk;
 	if (code_line)
@@ -102,6 +103,10 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 	for (i = 0; i < 16; i++)
 		if (line_regs & (1U << i))
 			read_line(s->reg[i]);
+	w = bpf_map_lookup_elem(&wanted, &s->program);
+	for (i = 0; w && i < COMM_RAW_WANTED_MAX; i++)
+		if (w->addr[i])
+			read_line(w->addr[i]);
 	/*
 	 * An object that a pointer points to seldom ends with the pointer's line: the
 	 * next line too.

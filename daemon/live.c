@@ -111,7 +111,11 @@ static int check_events(struct live *live)
 
 static void burst_done(void *ctx, const struct comm_event *event, const struct comm_burst *burst)
 {
-	comm_companions_burst(((struct live *)ctx)->companions, event, burst);
+	struct live *live = ctx;
+
+	comm_companions_burst(live->companions, event, burst);
+	if (live->source.sampler->burst)
+		live->source.sampler->burst(live->source.handle, event, burst);
 }
 
 /* The run goes on without what it says is missing. */

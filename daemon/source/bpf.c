@@ -28,6 +28,7 @@
 #include "loss_teller.h"
 #include "source.h"
 #include "trigger.h"
+#include "wanted_lines.h"
 
 enum {
 	TRY_TIMES = 1000,
@@ -39,6 +40,8 @@ _Static_assert((int)COMM_RAW_STACK_MAX == (int)COMM_SAMPLER_STACK_MAX,
 	       "sample_event.h and sampler.h");
 _Static_assert((int)COMM_RAW_LINES_MAX == (int)COMM_SAMPLER_LINES_MAX,
 	       "sample_event.h and sampler.h");
+_Static_assert(sizeof(struct comm_raw_wanted) == sizeof(((struct comm_wanted *)NULL)->addr),
+	       "sample_event.h and wanted_lines.h");
 _Static_assert((int)COMM_RAW_MARKS_MAX == (int)COMM_MARKS_MAX, "sample_event.h and event.h");
 _Static_assert((int)COMM_RAW_NREGS == (int)COMM_NREGS, "sample_event.h and event.h");
 _Static_assert(COMM_RAW_LINES_MAX + 1 <= COMM_SAMPLE_CHUNKS, "a chunk for each line");
@@ -55,6 +58,7 @@ struct source {
 	struct capture_bpf *bpf;	   /* owned by life */
 	volatile struct comm_raw_cpu *cpu; /* owned by life; life_info.n_cpus of them */
 	struct comm_cpu_events events;
+	struct comm_wanted_lines *wanted;
 	uint64_t nominal;
 	uint64_t tick_ns; /* 0: this kernel's ticks cannot be hooked */
 	int64_t regs_behind_tick;
@@ -167,6 +171,7 @@ static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 	if (size < sizeof(*raw) + stack || raw->n_lines > COMM_RAW_LINES_MAX ||
 	    raw->stack_bytes > stack || size < sizeof(*raw) + stack + raw->n_lines * sizeof(*line))
 		return false;
+	comm_wanted_lines_met(s->wanted, raw->head.tgid, raw->program);
 	memcpy(out->reg, raw->reg, sizeof(out->reg));
 	out->ip = raw->head.ip;
 	out->flags = raw->flags;
@@ -375,6 +380,7 @@ static void source_close(void *source)
 	comm_bpf_probes_close(s->probes);
 	comm_cpu_events_deinit(&s->events);
 	comm_bpf_life_close(s->life);
+	comm_wanted_lines_destroy(s->wanted);
 	free(s);
 }
 
@@ -389,7 +395,9 @@ static int source_open(const struct comm_sampler_config *config, void **ret, cha
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	rc = comm_trigger_pick(config->trigger, &s->event, err);
+	rc = comm_wanted_lines_create(&s->wanted);
+	if (!rc)
+		rc = comm_trigger_pick(config->trigger, &s->event, err);
 	if (rc)
 		goto fail;
 	if (s->event.trigger == COMM_TRIGGER_TIME && !ticks_may_stop() &&
@@ -526,6 +534,17 @@ static void source_marks(void *source, uint32_t tgid, const struct comm_marks_pl
 	s->bpf->data->ctl.has_marks = 1;
 }
 
+static void source_burst(void *source, const struct comm_event *event,
+			 const struct comm_burst *burst)
+{
+	struct source *s = source;
+	struct comm_wanted wanted;
+
+	if (comm_wanted_lines_burst(s->wanted, event->tgid, burst, &wanted))
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.wanted), &wanted.program, wanted.addr,
+				    BPF_ANY);
+}
+
 static int source_count(void *source, uint64_t time_ns, comm_event_fn *push, void *ctx)
 {
 	return comm_bpf_life_count(((struct source *)source)->life, time_ns, push, ctx);
@@ -550,6 +569,7 @@ static const struct comm_sampler sampler = {
 	.stats = source_stats,
 	.seen = source_seen,
 	.marks = source_marks,
+	.burst = source_burst,
 	.count = source_count,
 	.stop = source_stop,
 	.close = source_close,

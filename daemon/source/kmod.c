@@ -47,8 +47,8 @@ enum {
 };
 
 _Static_assert((int)CP_REGS == (int)COMM_NREGS, "commprof.h and event.h");
-_Static_assert((int)CP_MAX_CHUNKS == (int)COMM_SAMPLE_CHUNKS, "commprof.h and event.h");
-_Static_assert((int)CP_MAX_DATA_BYTES == (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
+_Static_assert((int)CP_MAX_CHUNKS <= (int)COMM_SAMPLE_CHUNKS, "commprof.h and event.h");
+_Static_assert((int)CP_MAX_DATA_BYTES <= (int)COMM_SAMPLE_DATA_BYTES, "commprof.h and event.h");
 _Static_assert((int)CP_MARK_DEPTH == (int)COMM_MARKS_MAX, "commprof.h and event.h");
 _Static_assert((int)CP_MAX_STACK_BYTES == (int)COMM_SAMPLER_STACK_MAX, "commprof.h and sampler.h");
 _Static_assert((int)CP_ACCESS_KERNEL == (int)COMM_ACCESS_KERNEL, "commprof.h and event.h");

@@ -8,7 +8,7 @@
 const struct comm_sampler_config comm_sampler_defaults = {
 	.trigger = COMM_WANT_ANY,
 	.stack_bytes = 512,
-	.max_lines = 16,
+	.max_lines = COMM_SAMPLER_LINES_MAX,
 	.switches = true,
 	.debug_registers = 1,
 };

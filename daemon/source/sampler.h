@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "burst.h"
 #include "event.h"
 #include "inspect.h"
 #include "marks.h"
@@ -30,7 +31,7 @@ enum comm_want_trigger {
 
 enum {
 	COMM_SAMPLER_STACK_MAX = 2048,
-	COMM_SAMPLER_LINES_MAX = 16,
+	COMM_SAMPLER_LINES_MAX = 40,
 	COMM_DEBUG_REGISTERS = 4, /* that an x86 CPU has for breakpoints */
 };
 
@@ -130,6 +131,9 @@ struct comm_sampler {
 	void (*seen)(const void *sampler, uint64_t *ret_ns);
 	/* Process tgid has marks, and there. */
 	void (*marks)(void *sampler, uint32_t tgid, const struct comm_marks_place *place);
+	/* The engine has computed this burst from event, a sample.  NULL: of no use to the sampler. */
+	void (*burst)(void *sampler, const struct comm_event *event,
+		      const struct comm_burst *burst);
 	/*
 	 * Pushes by how much the counters of each thread have grown since the last call, as of
 	 * time_ns; returns how many events.  NULL: the sampler does not count.

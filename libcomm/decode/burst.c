@@ -7,6 +7,7 @@
 #include "codecache.h"
 #include "emu.h"
 #include "timing.h"
+#include "trace.h"
 
 enum {
 	SEGMENTS = 4,
@@ -28,6 +29,7 @@ struct comm_decoder {
 	struct comm_segment segment[SEGMENTS];
 	struct comm_timing clock;
 	struct comm_emu emu;
+	struct comm_trace_step step[COMM_BURST_INSNS]; /* n_insns of the burst */
 };
 
 int comm_decoder_create(const struct comm_inspect *inspect, struct comm_decoder **ret)
@@ -201,6 +203,18 @@ static bool effective_address(const struct comm_emu *emu, const struct comm_uop 
 	return (k & emu->known[u->segment]) == ~0ULL;
 }
 
+/* A cmpxchg that is known to find another value there leaves it. */
+static bool leaves_memory(struct comm_decoder *d, const struct comm_uop *u, uint64_t addr)
+{
+	struct comm_value there, rax;
+
+	if (u->op != COMM_OP_CMPXCHG)
+		return false;
+	there = comm_memory_load(&d->emu.overlay, addr, u->access_bytes);
+	rax = comm_emu_reg(&d->emu, COMM_RAX, u->access_bytes);
+	return (there.bits ^ rax.bits) & there.known & rax.known;
+}
+
 /* Emits the accesses to the memory operand of an instruction. */
 static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bool *has_addr)
 {
@@ -222,7 +236,7 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	if (u->bits & COMM_UOP_READ)
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_READ | atomic,
 		     comm_timing_load(&d->clock, line, *addr));
-	if (u->bits & COMM_UOP_WRITE)
+	if ((u->bits & COMM_UOP_WRITE) && !leaves_memory(d, u, *addr))
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_WRITE | atomic,
 		     comm_timing_store(&d->clock, line, *addr));
 	return true;
@@ -454,6 +468,12 @@ static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
 	}
 }
 
+/* The burst ends because one of wanted (enum COMM_READY_*) is not known. */
+static void lack(struct comm_decoder *d, uint64_t wanted)
+{
+	d->burst->lacked = comm_trace_lacked(d->step, d->burst->n_insns, wanted, &d->emu.overlay);
+}
+
 /* The target address of an indirect jump or call. */
 static bool target_operand(struct comm_decoder *d, struct comm_uop *u, struct comm_value *ret)
 {
@@ -463,12 +483,17 @@ static bool target_operand(struct comm_decoder *d, struct comm_uop *u, struct co
 	ret->bits = ret->known = 0;
 	if (!(u->bits & COMM_UOP_MEM)) {
 		*ret = comm_emu_reg(&d->emu, u->dst, 8);
+		if (ret->known != ~0ULL)
+			lack(d, comm_trace_one(u->dst));
 		return true;
 	}
 	if (!touch(d, u, &addr, &has_addr))
 		return false;
-	if (has_addr)
-		*ret = comm_memory_load(&d->emu.overlay, addr, 8);
+	if (!has_addr)
+		return true;
+	*ret = comm_memory_load(&d->emu.overlay, addr, 8);
+	if (ret->known != ~0ULL)
+		d->burst->lacked = addr;
 	return true;
 }
 
@@ -507,41 +532,6 @@ static bool find_segment(struct comm_decoder *d, uint64_t ip, struct comm_segmen
 	return true;
 }
 
-/*
- * Whether the cached code is what the sample captured at its ip.  A debugger's
- * breakpoint (0xcc) in memory counts as a match with the file's byte.
- */
-static bool text_matches(const struct comm_decoder *d, uint32_t position)
-{
-	const struct comm_uop *uop = comm_codecache_uops(d->cache);
-	const struct comm_sample *s = d->sample;
-
-	for (unsigned i = 0; i < s->n_chunks && i < COMM_SAMPLE_CHUNKS; i++) {
-		const struct comm_chunk *c = &s->chunk[i];
-		const uint8_t *at, *end;
-
-		if (s->ip < c->addr || s->ip - c->addr >= c->len_bytes ||
-		    c->len_bytes > COMM_SAMPLE_DATA_BYTES ||
-		    c->offset > COMM_SAMPLE_DATA_BYTES - c->len_bytes)
-			continue;
-		at = s->data + c->offset + (s->ip - c->addr);
-		end = s->data + c->offset + c->len_bytes;
-		for (;; position++) {
-			unsigned len = uop[position].len_bytes;
-
-			if (!len || len > end - at)
-				return true;
-			if (memcmp(at, comm_codecache_bytes(d->cache, position), len) != 0 &&
-			    *at != 0xcc)
-				return false;
-			if (comm_insn_ends_block(&uop[position]))
-				return true;
-			at += len;
-		}
-	}
-	return true;
-}
-
 /* Cache position of the sampled instruction; 0: *ret_why says why there is none. */
 static uint32_t start(struct comm_decoder *d, struct comm_segment **seg,
 		      enum comm_burst_end *ret_why)
@@ -552,11 +542,11 @@ static uint32_t start(struct comm_decoder *d, struct comm_segment **seg,
 	if (!find_segment(d, d->sample->ip, seg))
 		return 0;
 	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
-	if (!position || text_matches(d, position))
+	if (!position || comm_codecache_matches(d->cache, position, d->sample))
 		return position;
 	comm_codecache_forget(d->cache, *seg);
 	position = comm_codecache_find(d->cache, *seg, d->sample->ip);
-	if (!position || text_matches(d, position))
+	if (!position || comm_codecache_matches(d->cache, position, d->sample))
 		return position;
 	*ret_why = COMM_BURST_CHANGED;
 	return 0;
@@ -597,8 +587,10 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 		uint32_t from;
 
 		emu->bits[COMM_UREG_RIP] = ip;
-		if (u->op != COMM_OP_GOTO)
+		if (u->op != COMM_OP_GOTO) {
 			comm_timing_begin(&d->clock, u);
+			comm_trace_add(&d->step[b->n_insns], u, 0, false);
+		}
 		switch (u->op) {
 		case COMM_OP_GOTO:
 			position = go_to(d, &seg, ip, position);
@@ -609,8 +601,11 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 		case COMM_OP_LOOP:
 			t = u->op == COMM_OP_JCC ? comm_emu_condition(emu, u->cond)
 						 : loop_taken(d, u);
-			if (t == COMM_MAYBE)
+			if (t == COMM_MAYBE) {
+				lack(d, comm_trace_one(u->op == COMM_OP_JCC ? COMM_READY_FLAGS
+									    : COMM_RCX));
 				return COMM_BURST_BRANCH;
+			}
 			comm_timing_end(&d->clock, u);
 			b->n_insns++;
 			if (t == COMM_FALSE) {
@@ -678,6 +673,8 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 		default:
 			if ((u->bits & COMM_UOP_MEM) && !touch(d, u, &addr, &has_addr))
 				return COMM_BURST_UNSUPPORTED;
+			d->step[b->n_insns].addr = addr;
+			d->step[b->n_insns].has_addr = has_addr;
 			if (!comm_emu_exec(emu, u, addr, has_addr))
 				return COMM_BURST_UNSUPPORTED;
 			goto next;
@@ -715,6 +712,7 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	struct comm_segment *seg;
 	uint32_t position;
 
+	ret->lacked = 0;
 	ret->n_accesses = 0;
 	ret->n_insns = 0;
 	ret->n_unknown = 0;

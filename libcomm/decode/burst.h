@@ -8,10 +8,10 @@
  * certain, given that no other thread changes the captured memory meanwhile).
  *
  * An instruction that reads and writes one datum gives two accesses, the read
- * first; with a lock prefix (or xchg) both are COMM_ACCESS_ATOMIC.  What an
- * atomic instruction loaded counts as not known.  A whole rep is one
- * instruction, with one access per side.  A store to an unknown address makes
- * all captured and stored memory unknown; read-only data of ELF files stays.
+ * first; with a lock prefix (or xchg) both are COMM_ACCESS_ATOMIC.  A cmpxchg
+ * that is known to fail is a read, as in libcomm-exact.  A whole rep is one
+ * instruction, with one access per side.  A store to an unknown address
+ * makes all captured and stored memory unknown; read-only data of ELF files stays.
  *
  * .cycles runs from the retirement of the first instruction to that of the
  * last; .cycle of an access may lie before that of an earlier one.
@@ -67,6 +67,11 @@ struct comm_burst_call {
 };
 
 struct comm_burst {
+	/*
+	 * Of what it read last, the datum whose value it would have had to know to go on: had the sample
+	 * brought it, it would be longer.  0: none, or it is not known which.
+	 */
+	uint64_t lacked;
 	uint32_t n_accesses;
 	uint32_t n_insns;   /* instructions emulated */
 	uint32_t n_unknown; /* accesses whose address was not known */

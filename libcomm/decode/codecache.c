@@ -122,6 +122,36 @@ uint32_t comm_codecache_epoch(const struct comm_codecache *cache)
 	return cache->epoch;
 }
 
+bool comm_codecache_matches(const struct comm_codecache *cache, uint32_t position,
+			    const struct comm_sample *s)
+{
+	const struct comm_uop *uop = cache->uop;
+
+	for (unsigned i = 0; i < s->n_chunks && i < COMM_SAMPLE_CHUNKS; i++) {
+		const struct comm_chunk *c = &s->chunk[i];
+		const uint8_t *at, *end;
+
+		if (s->ip < c->addr || s->ip - c->addr >= c->len_bytes ||
+		    c->len_bytes > COMM_SAMPLE_DATA_BYTES ||
+		    c->offset > COMM_SAMPLE_DATA_BYTES - c->len_bytes)
+			continue;
+		at = s->data + c->offset + (s->ip - c->addr);
+		end = s->data + c->offset + c->len_bytes;
+		for (;; position++) {
+			unsigned len = uop[position].len_bytes;
+
+			if (!len || len > end - at)
+				return true;
+			if (memcmp(at, cache->bytes[position], len) != 0 && *at != 0xcc)
+				return false;
+			if (comm_insn_ends_block(&uop[position]))
+				return true;
+			at += len;
+		}
+	}
+	return true;
+}
+
 bool comm_codecache_segment(struct comm_codecache *cache, struct comm_space *space, uint64_t now_ns,
 			    uint64_t ip, struct comm_segment *ret)
 {

@@ -102,6 +102,50 @@ static void other(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr,
 		comm_memory_wild(&emu->overlay);
 }
 
+/* The first operand. */
+static val operand(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr)
+{
+	return u->bits & COMM_UOP_DST_MEM ? load(emu, u, addr, has_addr)
+					  : comm_emu_reg(emu, u->dst, u->width);
+}
+
+static void put_memory(struct comm_emu *emu, uint64_t addr, bool has_addr, unsigned width, val v)
+{
+	if (!has_addr) {
+		comm_memory_wild(&emu->overlay);
+		return;
+	}
+	v.bits &= v.known;
+	comm_memory_store(&emu->overlay, addr, width, v);
+}
+
+/*
+ * cmpxchg: what becomes of its first operand, a.  rax is what a was either way, but for its upper half,
+ * which only a failed comparison of 32 bits clears.
+ */
+static val exchange(struct comm_emu *emu, val a, val b, unsigned width)
+{
+	enum comm_truth same;
+	val r = comm_bits_unknown();
+	uint64_t upper;
+
+	comm_emu_compare(emu, comm_emu_reg(emu, COMM_RAX, width), a, width);
+	same = comm_emu_condition(emu, 4);
+	if (same == COMM_TRUE)
+		return b;
+	if (same == COMM_FALSE) {
+		comm_emu_set_reg(emu, COMM_RAX, width, a);
+		return a;
+	}
+	upper = emu->known[COMM_RAX] & ~emu->bits[COMM_RAX] & ~(uint64_t)UINT32_MAX;
+	comm_emu_set_reg(emu, COMM_RAX, width, a);
+	if (width == 4)
+		emu->known[COMM_RAX] = upper | (a.known & UINT32_MAX);
+	r.known = a.known & b.known & ~(a.bits ^ b.bits);
+	r.bits = a.bits & r.known;
+	return r;
+}
+
 bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr, bool has_addr)
 {
 	bool want = u->flags_live & u->flags_out;
@@ -271,18 +315,25 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 			r = comm_bits_shift(u->op, b, c, w);
 		goto write;
 	case COMM_OP_XCHG:
-		a = comm_emu_reg(emu, u->dst, w);
+		/* Memory is always the first operand. */
+		a = operand(emu, u, addr, has_addr);
 		comm_emu_set_reg(emu, u->src, w, a);
-		comm_emu_set_reg(emu, u->dst, w, b);
-		return true;
+		r = b;
+		goto write;
+	case COMM_OP_XADD:
+		a = operand(emu, u, addr, has_addr);
+		r = comm_bits_add(emu, a, b, 0, w, COMM_FLAGS_ALU, want);
+		comm_emu_set_reg(emu, u->src, w, a);
+		goto write;
+	case COMM_OP_CMPXCHG:
+		a = operand(emu, u, addr, has_addr);
+		r = exchange(emu, a, b, w);
+		goto write;
 	default:
 		break;
 	}
 
-	if (u->bits & COMM_UOP_DST_MEM)
-		a = load(emu, u, addr, has_addr);
-	else
-		a = comm_emu_reg(emu, u->dst, w);
+	a = operand(emu, u, addr, has_addr);
 
 	switch (u->op) {
 	case COMM_OP_ADD:
@@ -431,13 +482,9 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		break;
 	}
 write:
-	if (!(u->bits & COMM_UOP_DST_MEM)) {
+	if (u->bits & COMM_UOP_DST_MEM)
+		put_memory(emu, addr, has_addr, w, r);
+	else
 		comm_emu_set_reg(emu, u->dst, w, r);
-	} else if (has_addr) {
-		r.bits &= r.known;
-		comm_memory_store(&emu->overlay, addr, w, r);
-	} else {
-		comm_memory_wild(&emu->overlay);
-	}
 	return true;
 }

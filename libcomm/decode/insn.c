@@ -191,6 +191,8 @@ static enum comm_op op_of(ZydisMnemonic mnemonic)
 		SAME(SARX);
 		SAME(MULX);
 		SAME(XCHG);
+		SAME(XADD);
+		SAME(CMPXCHG);
 		SAME(LAHF);
 		SAME(SAHF);
 		SAME(PUSH);
@@ -399,10 +401,6 @@ static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	struct comm_uop plain = *u;
 
-	if (s->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) {
-		set_other(s, u);
-		return;
-	}
 	u->width = (uint8_t)(s->op[0].size / 8);
 	if (s->insn.meta.category == ZYDIS_CATEGORY_CMOV &&
 	    s->insn.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
@@ -424,6 +422,8 @@ static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 			set_other(s, u);
 		return;
 	}
+	if (s->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK)
+		u->bits |= COMM_UOP_ATOMIC;
 	switch (u->op) {
 	case COMM_OP_MOVZX:
 	case COMM_OP_MOVSX:
@@ -445,11 +445,17 @@ static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 			u->bits ^= COMM_UOP_DST_MEM | COMM_UOP_SRC_MEM;
 		break;
 	case COMM_OP_XCHG:
-		if (u->bits & COMM_UOP_MEM) {
-			*u = plain;
-			set_other(s, u);
+		if (u->bits & COMM_UOP_MEM)
 			u->bits |= COMM_UOP_ATOMIC;
+		break;
+	case COMM_OP_CMPXCHG:
+		if (u->bits & COMM_UOP_DST_MEM) {
+			/* When the comparison fails it writes what it read. */
+			u->bits |= COMM_UOP_MEM;
+			break;
 		}
+		*u = plain;
+		set_other(s, u);
 		break;
 	case COMM_OP_BT:
 	case COMM_OP_BTS:

@@ -76,7 +76,9 @@ enum comm_op {
 	COMM_OP_SHRX,
 	COMM_OP_SARX,
 	COMM_OP_MULX,
-	COMM_OP_XCHG, /* of two registers */
+	COMM_OP_XCHG,
+	COMM_OP_XADD,
+	COMM_OP_CMPXCHG,
 	COMM_OP_CMOV,
 	COMM_OP_SETCC,
 	COMM_OP_CARRY, /* clc, stc, cmc: imm 0, 1, 2 */

@@ -116,8 +116,8 @@ enum comm_trigger {
 };
 
 enum {
-	COMM_SAMPLE_CHUNKS = 24,       /* most pieces of memory in a sample */
-	COMM_SAMPLE_DATA_BYTES = 4096, /* most bytes of memory in a sample */
+	COMM_SAMPLE_CHUNKS = 48,       /* most pieces of memory in a sample */
+	COMM_SAMPLE_DATA_BYTES = 4608, /* most bytes of memory in a sample */
 };
 
 /* Memory of the target as it was at the instant of the sample. */

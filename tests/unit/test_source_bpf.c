@@ -42,6 +42,7 @@ static void test_samples(void **state)
 	struct comm_raw_sample *raw = calloc(1, whole);
 
 	(void)state;
+	assert_int_equal(comm_wanted_lines_create(&s.wanted), 0);
 	n_pushed = 0;
 	raw->head.kind = COMM_RAW_SAMPLE;
 	raw->stack_bytes = STACK_BYTES;
@@ -64,6 +65,7 @@ static void test_samples(void **state)
 	give(on_sample, &s, &kcopy, sizeof(kcopy) - 1);
 	assert_int_equal(n_pushed, 2);
 	assert_int_equal(s.malformed, 7);
+	comm_wanted_lines_destroy(s.wanted);
 	free(raw);
 }
 
