@@ -170,36 +170,47 @@ static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm
 }
 
 /* Edges name the objects of reads alone. */
-static uint32_t block_at(struct comm_engine *engine, struct comm_space *space, uint64_t addr,
-			 uint64_t now_ns, const struct comm_access *read)
+static struct comm_block_object block_at(struct comm_engine *engine, struct comm_space *space,
+					 const struct comm_burst_access *from, uint64_t now_ns,
+					 const struct comm_access *read)
 {
-	bool unread;
-	uint32_t block = comm_block_objects_at(engine->identity.blocks, space, addr, read->datum,
-					       read->object, now_ns, &unread);
+	struct comm_block_object block = {.id = COMM_ID_OTHER};
 
-	if (unread)
+	if (from->flags & COMM_ACCESS_READ)
+		block = comm_block_objects_at(engine->identity.blocks, space, from->addr,
+					      read->datum, read->object, now_ns);
+	if (block.unread)
 		lose(engine, COMM_LOSS_BLOCKS, 1);
 	return block;
 }
 
+/* ret_block: that is read. */
 static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
-		    uint64_t now_ns, struct comm_access *ret)
+		    uint64_t now_ns, struct comm_access *ret, struct comm_block_object *ret_block)
 {
 	if (!comm_objects_resolve(engine->identity.objects, space, from->addr, sp, tid, now_ns,
 				  &ret->datum, &ret->object)) {
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
 		return false;
 	}
-	ret->block = from->flags & COMM_ACCESS_READ
-			     ? block_at(engine, space, from->addr, now_ns, ret)
-			     : COMM_ID_OTHER;
+	*ret_block = block_at(engine, space, from, now_ns, ret);
+	ret->block = ret_block->id;
 	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
 	ret->flags = from->flags;
 	ret->insn = from->insn;
 	ret->cycle = from->cycle;
 	ret->ip_key = from->ip;
 	return true;
+}
+
+/* An instruction's type is that of its code; what is in the block that it reads may know better. */
+static uint32_t site_at(struct comm_engine *engine, uint32_t site, uint64_t addr,
+			const struct comm_block_object *block)
+{
+	if (!block->class || addr < block->start)
+		return site;
+	return comm_sites_of_class(engine->identity.sites, site, block->class, addr - block->start);
 }
 
 static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
@@ -297,18 +308,19 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *from = &burst->access[i];
 		struct comm_access *to = &engine->access[out.n];
+		struct comm_block_object block;
 		const struct ip_entry *ip;
 
 		/* Return addresses and saved registers (push, call, ret) are no communication. */
 		if (from->flags & COMM_ACCESS_IMPLICIT)
 			continue;
 		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
-			     to))
+			     to, &block))
 			continue;
 		ip = look_at_ip(engine, space, from->ip, region,
 				chain.depth ? comm_call_chain_of(&chain, from) : COMM_CALL_UNKNOWN,
 				event->time_ns);
-		to->site = ip->site;
+		to->site = site_at(engine, ip->site, from->addr, &block);
 		to->known = ip->known;
 		if (first)
 			to->insn = (uint16_t)(first + from->nth);
@@ -322,6 +334,7 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 {
 	struct comm_sites *sites = engine->identity.sites;
 	struct comm_space *space = comm_space_get(engine->spaces, tgid);
+	struct comm_block_object block;
 	struct comm_burst_access access = {
 		.addr = from->addr,
 		.ip = from->ip,
@@ -344,13 +357,14 @@ static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uin
 			access.flags |= flags;
 		}
 	}
-	if (!resolve(engine, space, &access, 0, tid, now_ns, ret))
+	if (!resolve(engine, space, &access, 0, tid, now_ns, ret, &block))
 		return false;
 	ret->known = 1;
 	ret->site = from->flags & COMM_ACCESS_KERNEL
 			    ? COMM_SITE_KERNEL
 			    : comm_sites_get(sites, space, from->ip, now_ns);
 	ret->site = comm_sites_within(sites, ret->site, region);
+	ret->site = site_at(engine, ret->site, from->addr, &block);
 	return true;
 }
 

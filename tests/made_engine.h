@@ -24,6 +24,7 @@ enum {
 	OTHER_TGID = 20, /* a process with the same mappings */
 	STRANGER = 4000, /* a thread of no target */
 	TEXT = 0x400000,
+	TYPED = TEXT + 8, /* an instruction that reads Base::price, 8 bytes into it */
 	UNREADABLE = 0x401000,
 	HEAP = 0x600000,
 	SHARED = 0x700000,
@@ -145,6 +146,11 @@ static inline int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 				  .build_id = "",
 				  .source = "made.c",
 				  .line = (uint32_t)(ip - TEXT) + 1};
+	if (ip == TYPED) {
+		ret->type = "Base";
+		ret->field = "price";
+		ret->field_offset = 8;
+	}
 	return 0;
 }
 

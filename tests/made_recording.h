@@ -96,7 +96,13 @@ static inline int fake_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 	return 0;
 }
 
-static const struct comm_block made_blocks[] = {{0x600010, 24, 0}, {0x600030, 1000, 985}};
+static const struct comm_block made_blocks[] = {
+	{.start = 0x600010, .size_bytes = 24, .class = "Order", .object = 0},
+	{.start = 0x600030, .size_bytes = 1000, .least_bytes = 985},
+	{.start = 0x600500, .size_bytes = 104, .class = "Order", .object = 16},
+	{.start = 0x600600, .size_bytes = 104, .class = "Trade", .object = 0},
+};
+enum { MADE_BLOCKS = sizeof(made_blocks) / sizeof(*made_blocks) };
 
 static bool are_blocks_gone;
 
@@ -107,7 +113,7 @@ static inline int fake_blocks(void *ctx, uint32_t tgid, uint64_t addr,
 	(void)addr;
 	if (are_blocks_gone)
 		return -EAGAIN;
-	*ret = (struct comm_blocks_found){made_blocks, tgid == 1 ? 2 : 0};
+	*ret = (struct comm_blocks_found){made_blocks, tgid == 1 ? MADE_BLOCKS : 0};
 	return tgid == 1 || tgid == 2 ? 0 : -EAGAIN;
 }
 
@@ -206,7 +212,7 @@ static inline void write_recording(void)
 		/* Until the event is recorded, all of its accesses get the same answer. */
 		are_blocks_gone = true;
 		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x600080, &blocks), 0);
-		assert_int_equal(blocks.n, 2);
+		assert_int_equal(blocks.n, MADE_BLOCKS);
 		are_blocks_gone = false;
 		n_allocations = 0;
 		for (int ask = 0; ask < 2; ask++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The blocks of heaps in the very process that asks (heap_blocks.h), whose clock stands still but for clock_ns. */
+/*
+ * The blocks of heaps in the very process that asks (heap_blocks.h), or in another, by a clock that stands still but
+ * for clock_ns.
+ */
 #ifndef TESTS_OWN_HEAP_H
 #define TESTS_OWN_HEAP_H
 
@@ -9,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,10 +51,11 @@ static struct comm_maps *maps;
 
 static inline int setup(void **state)
 {
-	const struct comm_heap_reading reading = {read_self, now, spent, NULL};
+	struct comm_heap_reading reading = {.read = read_self, .now_ns = now, .spent_ns = spent};
 
 	(void)state;
 	assert_int_equal(comm_names_create(1 << 20, &names), 0);
+	reading.names = names;
 	assert_int_equal(comm_maps_create(names, &maps), 0);
 	assert_int_equal(comm_heap_blocks_create(&reading, &blocks), 0);
 	return 0;
@@ -65,21 +70,28 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* Where addr is, from the kernel; it shows what grew lately beside the rest. */
+/* Where addr is, from the kernel; it shows what grew lately beside the rest.  Of one place alone there is a map. */
 struct own_place {
+	pid_t pid;
 	struct comm_mapping m;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
+	const struct comm_mapping *map;
+	size_t n_map;
+	bool has_python;
 };
 
-static struct own_place place_of(uint64_t addr)
+static inline struct own_place place_in(pid_t pid, uint64_t addr)
 {
-	static char text[1 << 20];
+	static char text[1 << 20], path[64];
+	static struct comm_mapping kept[1 << 12];
 	struct comm_mapping *map, found = {0};
-	struct own_place place;
-	FILE *file = fopen("/proc/self/maps", "re");
+	struct own_place place = {.pid = pid};
 	size_t n_text, n;
+	FILE *file;
 
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "re");
 	assert_non_null(file);
 	n_text = fread(text, 1, sizeof(text), file);
 	fclose(file);
@@ -93,15 +105,34 @@ static struct own_place place_of(uint64_t addr)
 			found.end = map[i].end;
 	place.m = found;
 	place.n_zeroed = comm_maps_zeroed(map, n, place.zeroed);
+	/* Nothing that stays behind may change the heap. */
+	assert_in_range(n, 1, sizeof(kept) / sizeof(*kept));
+	memcpy(kept, map, n * sizeof(*map));
 	free(map);
+	place.map = kept;
+	place.n_map = n;
+	place.has_python = comm_maps_has_python(kept, n);
 	return place;
+}
+
+static inline struct own_place place_of(uint64_t addr)
+{
+	return place_in(getpid(), addr);
 }
 
 static int block_at(const struct own_place *own, uint64_t addr, struct comm_block *ret)
 {
-	const struct comm_heap_place place = {addr, &own->m, own->zeroed, own->n_zeroed};
+	const struct comm_heap_place place = {
+		.addr = addr,
+		.m = &own->m,
+		.zeroed = own->zeroed,
+		.n_zeroed = own->n_zeroed,
+		.map = own->map,
+		.n_map = own->n_map,
+		.has_python = own->has_python,
+	};
 	struct comm_blocks_found all;
-	int err = comm_heap_blocks_at(blocks, (uint32_t)getpid(), &place, &all);
+	int err = comm_heap_blocks_at(blocks, (uint32_t)own->pid, &place, &all);
 
 	for (size_t i = 0; !err && i < all.n; i++) {
 		*ret = all.block[i];
@@ -112,7 +143,7 @@ static int block_at(const struct own_place *own, uint64_t addr, struct comm_bloc
 }
 
 /* Asks until two readings agree; the program is at rest meanwhile. */
-static int block_of(const void *at, struct comm_block *ret)
+static inline int block_of(const void *at, struct comm_block *ret)
 {
 	const struct own_place own = place_of((uintptr_t)at);
 	int err = -EAGAIN;

@@ -14,7 +14,8 @@
 
 enum {
 	SLOTS = 4096,
-	CALLERS = 6,		      /* that may allocate for each other */
+	CALLERS = 6, /* that may allocate for each other */
+	CALLS_MOST = COMM_ALLOCATION_WORDS + 1,
 	AGAIN_NS = 100 * 1000 * 1000, /* until a name that may come is asked for again */
 };
 
@@ -83,13 +84,18 @@ bool comm_allocations_is_allocator(const char *function)
 /* The code behind the calls, from the one that allocated on; at least one. */
 static unsigned int find_calls(struct comm_allocations *allocations, struct comm_space *space,
 			       const struct comm_allocation *from, uint64_t now_ns,
-			       uint64_t ret[CALLERS + 1])
+			       uint64_t ret[CALLS_MOST])
 {
 	struct comm_sample *stack = &allocations->stack;
 	uint64_t back[COMM_CALLERS_MAX];
 	unsigned int n;
 	bool is_all;
 
+	ret[0] = from->code;
+	if (!from->sp) {
+		memcpy(ret + 1, from->word, from->n_words * sizeof(*ret));
+		return from->n_words + 1;
+	}
 	stack->mode_bits = 64;
 	stack->known = 1 << COMM_RSP | 1 << COMM_RBP;
 	/* Within the call: behind it may be another function. */
@@ -103,9 +109,17 @@ static unsigned int find_calls(struct comm_allocations *allocations, struct comm
 	};
 	memcpy(stack->data, from->word, sizeof(from->word));
 	n = comm_callers_find(allocations->sites, space, now_ns, stack, CALLERS, back, &is_all);
-	ret[0] = from->code;
 	memcpy(ret + 1, back, n * sizeof(*back));
 	return n + 1;
+}
+
+/* A trace of jemalloc's profile begins within itself. */
+static bool is_jemallocs(const struct comm_mapping *m)
+{
+	static const char library[] = "libjemalloc.so";
+
+	return m->kind == COMM_MAP_FILE &&
+	       !strncmp(comm_module_base(m->path), library, sizeof(library) - 1);
 }
 
 /* The place in the code that a block belongs to.  0; -EAGAIN: its name may still come; -ENOENT. */
@@ -113,7 +127,7 @@ static int find_place(struct comm_allocations *allocations, struct comm_space *s
 		      const struct comm_allocation *from, uint64_t now_ns, struct comm_code *ret)
 {
 	const struct comm_inspect *inspect = allocations->inspect;
-	uint64_t call[CALLERS + 1];
+	uint64_t call[CALLS_MOST];
 	unsigned int n = find_calls(allocations, space, from, now_ns, call);
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -122,12 +136,24 @@ static int find_place(struct comm_allocations *allocations, struct comm_space *s
 
 		if (!m || !m->executable)
 			return -ENOENT;
+		if (!from->sp && is_jemallocs(m))
+			continue;
+		/* Its own functions are not told from others in a program that contains it. */
+		if (!from->sp && !i)
+			return -ENOENT;
 		at = *m;
 		inspect->ops->code(inspect->ctx, comm_space_tgid(space), &at, call[i] - 1, ret);
 		if (ret->provisional)
 			return -EAGAIN;
-		if (!comm_allocations_is_allocator(ret->function))
-			return 0;
+		if (comm_allocations_is_allocator(ret->function))
+			continue;
+		/* What allocates for the function may be inlined there. */
+		if (ret->inlined && ret->call_source &&
+		    comm_allocations_is_allocator(ret->inlined)) {
+			ret->source = ret->call_source;
+			ret->line = ret->call_line;
+		}
+		return 0;
 	}
 	return -ENOENT;
 }

@@ -18,20 +18,22 @@ enum {
 	LARGE_BYTES = 128 << 10,     /* from here on, too; such a block mostly is a mapping */
 	IN_K_BYTES = 4096,	     /* from here on, sizes are told in K */
 	PAGE = 4096,
+	NAMES_BYTES_MAX = 8 << 20,
 };
 
 /* Of the bytes from start to end in a process. */
 struct known {
 	uint64_t start, end;
 	uint64_t until_ns;
-	uint32_t tgid, object;
-	bool unread;
+	uint32_t tgid;
+	struct comm_block_object object;
 };
 
 struct comm_block_objects {
 	const struct comm_inspect *inspect;
 	struct comm_objects *objects;
 	struct comm_allocations *allocations;
+	struct comm_names *names; /* of classes */
 	struct known known[SLOTS];
 };
 
@@ -42,8 +44,9 @@ int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_si
 
 	if (!blocks)
 		return -ENOMEM;
-	if (comm_allocations_create(inspect, sites, objects, &blocks->allocations)) {
-		free(blocks);
+	if (comm_allocations_create(inspect, sites, objects, &blocks->allocations) ||
+	    comm_names_create(NAMES_BYTES_MAX, &blocks->names)) {
+		comm_block_objects_destroy(blocks);
 		return -ENOMEM;
 	}
 	blocks->inspect = inspect;
@@ -54,8 +57,10 @@ int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_si
 
 void comm_block_objects_destroy(struct comm_block_objects *blocks)
 {
-	if (blocks)
-		comm_allocations_destroy(blocks->allocations);
+	if (!blocks)
+		return;
+	comm_allocations_destroy(blocks->allocations);
+	comm_names_destroy(blocks->names);
 	free(blocks);
 }
 
@@ -75,6 +80,10 @@ void comm_block_name(const struct comm_block *block, char name[COMM_BLOCK_NAME_B
 	uint64_t bytes = block->size_bytes, above, most;
 	size_t u = 0;
 
+	if (block->class) {
+		snprintf(name, COMM_BLOCK_NAME_BYTES, "%.480s (heap blocks)", block->class);
+		return;
+	}
 	if (bytes <= EXACT_BYTES && !block->least_bytes) {
 		snprintf(name, COMM_BLOCK_NAME_BYTES, "heap blocks of up to %" PRIu64 " B", bytes);
 		return;
@@ -180,7 +189,7 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 	if (!comm_allocations_at(blocks->allocations, space, addr, datum, now_ns, &allocated)) {
 		ret->start = allocated.start;
 		ret->end = allocated.end;
-		ret->object = allocated.object;
+		ret->object.id = allocated.object;
 		if (allocated.until_ns < ret->until_ns)
 			ret->until_ns = allocated.until_ns + 1;
 		return;
@@ -188,32 +197,35 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 	if (!inspect->ops->blocks)
 		return;
 	err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
-	ret->unread = err == -EAGAIN;
+	ret->object.unread = err == -EAGAIN;
 	if (err) {
 		if (err == -ENOENT && within->kind == COMM_OBJECT_HEAP)
-			ret->object = unknown_heap(blocks, within);
+			ret->object.id = unknown_heap(blocks, within);
 		return;
 	}
 	if (find(&all, addr, &b))
-		ret->object = block_object(blocks, tgid, &b, datum - (addr - b.start));
+		ret->object = (struct comm_block_object){
+			.id = block_object(blocks, tgid, &b, datum - (addr - b.start)),
+			.class = b.class ? comm_names_add(blocks->names, b.class, COMM_NAME_BYTES)
+					 : NULL,
+			.start = b.start + b.object,
+		};
 	ret->start = b.start;
 	ret->end = b.start + b.size_bytes;
 }
 
-uint32_t comm_block_objects_at(struct comm_block_objects *blocks, struct comm_space *space,
-			       uint64_t addr, uint64_t datum, uint32_t object, uint64_t now_ns,
-			       bool *ret_unread)
+struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks,
+					       struct comm_space *space, uint64_t addr,
+					       uint64_t datum, uint32_t object, uint64_t now_ns)
 {
 	uint32_t tgid = comm_space_tgid(space);
 	const struct comm_object *within = comm_objects_at(blocks->objects, object);
 	struct known *known = &blocks->known[comm_hash_mix(addr >> LINE_SHIFT, tgid) & (SLOTS - 1)];
 
-	*ret_unread = false;
 	if (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON)
-		return COMM_ID_OTHER;
+		return (struct comm_block_object){.id = COMM_ID_OTHER};
 	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
 	    now_ns >= known->until_ns)
 		ask(blocks, space, addr, datum, within, now_ns, known);
-	*ret_unread = known->unread;
 	return known->object;
 }

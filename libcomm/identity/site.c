@@ -178,6 +178,38 @@ uint32_t comm_sites_called(struct comm_sites *sites, uint32_t site, uint32_t cal
 	return ret == COMM_ID_OTHER ? site : ret;
 }
 
+/* "map<a::b, c>" of "std::map<a::b, c>". */
+static const char *unqualified(const char *class)
+{
+	const char *ret = class;
+	int depth = 0;
+
+	for (const char *at = class; *at; at++) {
+		if (*at == '<' || *at == '(' || *at == '{')
+			depth++;
+		else if (*at == '>' || *at == ')' || *at == '}')
+			depth--;
+		else if (!depth && at[0] == ':' && at[1] == ':' && at[2])
+			ret = at + 2;
+	}
+	return ret;
+}
+
+uint32_t comm_sites_of_class(struct comm_sites *sites, uint32_t site, const char *class,
+			     uint64_t offset)
+{
+	struct comm_site s = *comm_sites_at(sites, site);
+	uint32_t ret;
+
+	if (site == COMM_ID_OTHER || sites->n_typed >= TYPED_MAX ||
+	    (s.type && s.field_offset != offset))
+		return site;
+	s.type = keep(sites, unqualified(class));
+	s.field = s.field ? s.field : keep(sites, "");
+	ret = find_site(sites, &s, false);
+	return ret == COMM_ID_OTHER ? site : ret;
+}
+
 int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret)
 {
 	struct comm_sites *sites = calloc(1, sizeof(*sites));

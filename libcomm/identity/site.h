@@ -28,6 +28,15 @@ uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t reg
 /* The same site where its function was called in that call (call.h); itself if it is not known which. */
 uint32_t comm_sites_called(struct comm_sites *sites, uint32_t site, uint32_t caller);
 
+/*
+ * The same site where what is read is known to be of a class: of an object that begins offset bytes in front of what
+ * is read, by itself and not by the code.  Code that knows no type gives way to it, and code whose type begins
+ * where the object does, which is a base of its class or another name for it.  Like names in debug
+ * information the type is without namespaces.
+ */
+uint32_t comm_sites_of_class(struct comm_sites *sites, uint32_t site, const char *class,
+			     uint64_t offset);
+
 /* How often code became "(other)" because the ids of sites or functions had run out. */
 uint64_t comm_sites_unfiled(const struct comm_sites *sites);
 uint32_t comm_sites_count(const struct comm_sites *sites);

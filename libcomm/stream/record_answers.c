@@ -246,6 +246,9 @@ void comm_answer_write_title(struct comm_bytes *to, int err, const char title[CO
 void comm_answer_write_blocks(struct comm_bytes *to, int err,
 			      const struct comm_blocks_found *blocks)
 {
+	const char *class = "";
+	uint64_t n_classes = 0;
+
 	write_result(to, err);
 	if (err)
 		return;
@@ -254,6 +257,18 @@ void comm_answer_write_blocks(struct comm_bytes *to, int err,
 		comm_bytes_u64(to, blocks->block[i].start);
 		comm_bytes_u64(to, blocks->block[i].size_bytes);
 		comm_bytes_u64(to, blocks->block[i].least_bytes);
+		n_classes += !!blocks->block[i].class;
+	}
+	comm_bytes_u64(to, n_classes);
+	for (size_t i = 0; i < blocks->n; i++) {
+		const struct comm_block *b = &blocks->block[i];
+
+		if (!b->class)
+			continue;
+		comm_bytes_u32(to, (uint32_t)i);
+		comm_bytes_u32(to, b->object);
+		comm_bytes_string(to, strcmp(b->class, class) != 0 ? b->class : NULL);
+		class = b->class;
 	}
 }
 
@@ -481,6 +496,25 @@ int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TIT
 	return err;
 }
 
+/* Those of n blocks; older versions wrote none. */
+static int read_classes(struct comm_answer_reader *reader, struct comm_cursor *from, uint64_t n)
+{
+	const char *class = NULL, *name;
+
+	for (uint64_t left = from->at < from->end ? comm_cursor_u64(from) : 0; left; left--) {
+		uint64_t i = comm_cursor_u32(from);
+		uint32_t object = comm_cursor_u32(from);
+
+		name = comm_cursor_name(from);
+		class = name ? name : class;
+		if (from->bad || i >= n || !class)
+			return -EBADMSG;
+		reader->block[i].class = class;
+		reader->block[i].object = object;
+	}
+	return from->bad ? -EBADMSG : 0;
+}
+
 int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
 			    struct comm_blocks_found *ret)
 {
@@ -500,13 +534,16 @@ int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answe
 		b->start = comm_cursor_u64(&c);
 		b->size_bytes = comm_cursor_u64(&c);
 		b->least_bytes = comm_cursor_u64(&c);
+		b->class = NULL;
+		b->object = 0;
 		if (c.bad || b->start < end || b->size_bytes > UINT64_MAX - b->start ||
 		    b->least_bytes > b->size_bytes)
 			return -EBADMSG;
 		end = b->start + b->size_bytes;
 	}
-	if (c.bad)
-		return -EBADMSG;
+	err = read_classes(reader, &c, n);
+	if (err)
+		return err;
 	*ret = (struct comm_blocks_found){reader->block, (size_t)n};
 	return 0;
 }

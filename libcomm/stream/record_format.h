@@ -123,6 +123,8 @@
  * BLOCKS; of the question: address of the piece
  *	32 u64 blocks, ordered by address; each of
  *		 0 u64 start	 8 u64 bytes	16 u64 bytes asked for, at least
+ *	then, unless an older version wrote it, u64 blocks whose class is known, each of u32 which of them,
+ *	u32 where the object begins in it, string: the class, none: that of the one before
  * ALLOCATION; of the question: address
  *	32 u64 start	40 u64 bytes	48 u64 from and 56 u64 to when that is known
  *	64 u64 code behind the call	72 u64 rsp and 80 u64 rbp there

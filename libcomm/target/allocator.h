@@ -13,9 +13,17 @@
 
 #include "heap_blocks.h"
 
+/* What was read of the memory last. */
+struct comm_seen {
+	uint64_t start;
+	size_t n;
+	uint8_t bytes[5 * COMM_PIECE_BYTES + 8192];
+};
+
 struct comm_block_list {
 	struct comm_block block[COMM_PIECE_BLOCKS]; /* in order of addresses */
 	size_t n;
+	struct comm_seen *seen; /* for what an allocator reads of blocks on its way; n 0: nothing */
 };
 
 struct comm_allocator_ops {
@@ -44,16 +52,20 @@ struct comm_allocator_ops {
 	int (*read)(void *state, const struct comm_marks_memory *memory,
 		    const struct comm_area *area, uint64_t piece, bool is_far,
 		    struct comm_block_list *ret);
+	/*
+	 * Who asked for the block that begins at an address, where the allocator keeps a profile of its
+	 * own; since_ns is when, until_ns is left to the caller.  -ENOENT: it does not say; the others
+	 * are those of enter().  NULL: it never does.
+	 */
+	int (*site)(void *state, const struct comm_marks_memory *memory, uint64_t start,
+		    struct comm_allocation *ret);
 };
 
 extern const struct comm_allocator_ops comm_glibc_heap, comm_glibc_arena, comm_glibc_mapped,
-	comm_jemalloc;
+	comm_jemalloc, comm_pymalloc;
 
 static const struct comm_allocator_ops *const comm_allocators[] = {
-	&comm_glibc_heap,
-	&comm_jemalloc,
-	&comm_glibc_arena,
-	&comm_glibc_mapped,
+	&comm_glibc_heap, &comm_jemalloc, &comm_pymalloc, &comm_glibc_arena, &comm_glibc_mapped,
 };
 
 enum { COMM_ALLOCATORS = sizeof(comm_allocators) / sizeof(*comm_allocators) };

@@ -55,34 +55,37 @@ struct chunk {
 	uint64_t prev_bytes, word;
 };
 
-/* What was read of the memory last. */
 struct view {
 	const struct comm_marks_memory *memory;
 	uint64_t upto; /* this may be wanted as well */
-	uint64_t start;
-	size_t n;
-	uint8_t bytes[(1 + IN_FRONT) * COMM_PIECE_BYTES + 2 * BEHIND_BYTES];
+	struct comm_seen *seen;
 };
+
+_Static_assert(sizeof(((struct comm_seen *)NULL)->bytes) >=
+		       (1 + IN_FRONT) * COMM_PIECE_BYTES + 2 * BEHIND_BYTES,
+	       "what is gone through for a piece is seen at once");
 
 /* Far in front of the piece that is gone through, chunks are hopped over. */
 static int look(struct view *view, uint64_t at, uint64_t piece, struct chunk *ret)
 {
-	if (at < view->start || at - view->start + HEADER_BYTES > view->n) {
+	struct comm_seen *seen = view->seen;
+
+	if (at < seen->start || at - seen->start + HEADER_BYTES > seen->n) {
 		uint64_t bytes = at + BEHIND_BYTES < piece	  ? HEADER_BYTES
 				 : at + BEHIND_BYTES < view->upto ? view->upto - at
 								  : HEADER_BYTES + BEHIND_BYTES;
 		ssize_t n;
 
-		if (bytes > sizeof(view->bytes))
-			bytes = sizeof(view->bytes);
-		n = view->memory->read(view->memory->ctx, at, view->bytes, bytes);
-		view->start = at;
-		view->n = n > 0 ? (size_t)n : 0;
+		if (bytes > sizeof(seen->bytes))
+			bytes = sizeof(seen->bytes);
+		n = view->memory->read(view->memory->ctx, at, seen->bytes, bytes);
+		seen->start = at;
+		seen->n = n > 0 ? (size_t)n : 0;
 		if (n < HEADER_BYTES)
 			return n < 0 ? (int)n : -EPROTO;
 	}
-	memcpy(&ret->prev_bytes, view->bytes + (at - view->start), sizeof(ret->prev_bytes));
-	memcpy(&ret->word, view->bytes + (at - view->start) + 8, sizeof(ret->word));
+	memcpy(&ret->prev_bytes, seen->bytes + (at - seen->start), sizeof(ret->prev_bytes));
+	memcpy(&ret->word, seen->bytes + (at - seen->start) + 8, sizeof(ret->word));
 	return 0;
 }
 
@@ -144,11 +147,12 @@ static void tell(const struct glibc_area *a, uint64_t at, uint64_t size,
 		 struct comm_block_list *list)
 {
 	unsigned int unit = a->flags & IS_MAPPED ? PAGE : ALIGNMENT;
-	struct comm_block *b = &list->block[list->n];
+	struct comm_block *b;
 
 	/* The first chunk of a heap has the allocator's own cache of free chunks. */
 	if ((at == a->first && !(a->flags & IS_MAPPED)) || list->n == COMM_PIECE_BLOCKS)
 		return;
+	b = &list->block[list->n];
 	*b = (struct comm_block){
 		.start = at + HEADER_BYTES,
 		.size_bytes =
@@ -160,7 +164,7 @@ static void tell(const struct glibc_area *a, uint64_t at, uint64_t size,
 
 /*
  * Goes through the chunks from at on until one reaches beyond the piece, or there are no more, and
- * tells those in use that begin in it.  *ret: where it ended.
+ * tells those in use that begin in it, unless list is NULL.  *ret: where it ended.
  */
 static int go(struct glibc_area *a, struct view *view, uint64_t end, uint64_t piece, uint64_t at,
 	      struct comm_block_list *list, uint64_t *ret)
@@ -195,7 +199,7 @@ static int go(struct glibc_area *a, struct view *view, uint64_t end, uint64_t pi
 						     : after.prev_bytes != size_of(&chunk))
 				return -EPROTO;
 		}
-		if (comm_piece_of(at + HEADER_BYTES) == piece &&
+		if (list && comm_piece_of(at + HEADER_BYTES) == piece &&
 		    (a->flags & IS_MAPPED || after.word & PREV_IN_USE))
 			tell(a, at, size_of(&chunk), list);
 		err = note_cover(a, at, next);
@@ -237,14 +241,15 @@ static int step(struct glibc_area *a, const struct comm_marks_memory *memory, ui
 {
 	bool is_again = a->again < a->again_end && a->again < a->n;
 	uint64_t at = is_again ? cover_of(a, a->again) : a->next, next, piece;
-	struct comm_block_list nowhere = {.n = 0};
-	struct view view = {.memory = memory};
+	struct comm_seen seen;
+	struct view view = {.memory = memory, .seen = &seen};
 	int err;
 
 	piece = is_again ? comm_piece_of(a->first) + a->again * COMM_PIECE_BYTES
 			 : comm_piece_of(at);
+	seen.start = seen.n = 0;
 	view.upto = piece + COMM_PIECE_BYTES + BEHIND_BYTES;
-	err = go(a, &view, end, piece, at, &nowhere, &next);
+	err = go(a, &view, end, piece, at, NULL, &next);
 	if (!err && next < piece + COMM_PIECE_BYTES)
 		err = -ENOENT;
 	if (err == -EPROTO || err == -ENOENT)
@@ -285,8 +290,7 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 		      struct comm_block_list *ret)
 {
 	struct glibc_area *a = state;
-	struct view view = {.memory = memory, .upto = piece + COMM_PIECE_BYTES + BEHIND_BYTES};
-	struct comm_block_list nowhere = {.n = 0};
+	struct view view = {memory, piece + COMM_PIECE_BYTES + BEHIND_BYTES, ret->seen};
 	size_t i = index_of(a, piece);
 	uint64_t next;
 	int err;
@@ -300,7 +304,7 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 	 */
 	for (size_t j = !is_far ? i : i < IN_FRONT ? 0 : i - IN_FRONT; j < i; j++)
 		(void)go(a, &view, area->end, comm_piece_of(a->first) + j * COMM_PIECE_BYTES,
-			 cover_of(a, j), &nowhere, &next);
+			 cover_of(a, j), NULL, &next);
 	err = go(a, &view, area->end, piece, cover_of(a, i), ret, &next);
 	if (err == -EPROTO)
 		go_back(a, i);
@@ -328,10 +332,12 @@ static int make(const struct comm_marks_memory *memory, const struct comm_area *
 		uint64_t first, uint64_t flags, void **ret)
 {
 	struct glibc_area *a = calloc(1, sizeof(*a));
-	struct view view = {.memory = memory};
+	struct comm_seen seen;
+	struct view view = {.memory = memory, .seen = &seen};
 	struct chunk chunk;
 	int err = -ENOMEM;
 
+	seen.start = seen.n = 0;
 	if (!a)
 		return -ENOMEM;
 	*a = (struct glibc_area){.first = first, .next = first, .flags = flags, .n = 1, .room = 1};

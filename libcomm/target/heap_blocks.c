@@ -2,6 +2,7 @@
 #include "heap_blocks.h"
 
 #include "allocator.h"
+#include "block_class.h"
 #include "hash.h"
 
 #include <errno.h>
@@ -13,6 +14,11 @@ enum {
 	PIECES = 2048,
 	WAYS = 8,   /* places of a table that one thing may have */
 	STEPS = 32, /* of an allocator, for one question */
+	SITE_ALIGNMENT = 4096,
+	SITELESS_MOST = 64,
+	SITELESS_AGAIN = 64,
+	SITES = 256, /* a power of two */
+	SITE_AGAIN_NS = 20 * 1000 * 1000,
 	AGREE_NS = 100 * 1000 * 1000,
 	AGAIN_NS = 100 * 1000 * 1000, /* after the memory could not be understood */
 	/*
@@ -25,6 +31,12 @@ enum {
 	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
 	SHARE = 200, /* where nothing else is allowed: of all time, and so much at once */
 	AT_ONCE_NS = 5 * 1000 * 1000,
+	/*
+	 * After so many readings in which no block of an area had a class, classes are looked for
+	 * in one of that many alone: most programs have none, and it would take as long as the blocks.
+	 */
+	CLASSLESS = 32,
+	CLASSLESS_EACH = 16,
 };
 
 /* Between readings of a piece that look farther in front of it. */
@@ -35,8 +47,10 @@ struct area {
 	uint32_t tgid;
 	uint8_t allocator; /* + 1; 0: a free place */
 	uint64_t serial;
-	void *state;	    /* NULL: its allocator knows it not */
-	size_t state_bytes; /* when it was asked last */
+	void *state;	     /* NULL: its allocator knows it not */
+	size_t state_bytes;  /* when it was asked last */
+	uint32_t n_siteless; /* blocks in a row that nobody said who asked for */
+	uint32_t classless;  /* readings since a block had a class */
 };
 
 enum { LESS_ALL = 63 };
@@ -58,12 +72,22 @@ struct read_piece {
 	uint32_t n;
 	bool is_agreed; /* there were two readings */
 	struct packed *block;
+	struct comm_block_class *class; /* of each block; NULL: of none */
+};
+
+/* Who asked for a block; serial 0: a free place. */
+struct site {
+	uint64_t start, serial; /* serial: of its area */
+	uint64_t read_ns;
+	int err;
+	struct comm_allocation allocation;
 };
 
 struct comm_heap_blocks {
 	struct comm_heap_reading reading;
 	struct area area[AREAS];
 	struct read_piece piece[PIECES];
+	struct site site[SITES];
 	uint64_t serial, used;
 	size_t states_bytes;
 	int64_t left_ns;
@@ -71,6 +95,9 @@ struct comm_heap_blocks {
 	bool is_limited, is_allowed;
 	uint32_t tgid; /* that is read */
 	struct comm_block_list list;
+	struct comm_seen seen; /* of the piece in list */
+	struct comm_block_classes *classes;
+	struct comm_block_class class[COMM_PIECE_BLOCKS]; /* of those in list */
 	struct comm_block answer[COMM_PIECE_BLOCKS + 1];
 };
 
@@ -78,9 +105,12 @@ int comm_heap_blocks_create(const struct comm_heap_reading *reading, struct comm
 {
 	struct comm_heap_blocks *blocks = calloc(1, sizeof(*blocks));
 
-	if (!blocks)
+	if (!blocks || comm_block_classes_create(&blocks->classes)) {
+		free(blocks);
 		return -ENOMEM;
+	}
 	blocks->reading = *reading;
+	blocks->list.seen = &blocks->seen;
 	blocks->allowed_at_ns = reading->now_ns(reading->ctx);
 	blocks->left_ns = AT_ONCE_NS;
 	*ret = blocks;
@@ -101,8 +131,11 @@ void comm_heap_blocks_destroy(struct comm_heap_blocks *blocks)
 		return;
 	for (size_t i = 0; i < AREAS; i++)
 		forget_area(blocks, &blocks->area[i]);
-	for (size_t i = 0; i < PIECES; i++)
+	for (size_t i = 0; i < PIECES; i++) {
 		free(blocks->piece[i].block);
+		free(blocks->piece[i].class);
+	}
+	comm_block_classes_destroy(blocks->classes);
 	free(blocks);
 }
 
@@ -258,14 +291,31 @@ static unsigned int less_of(const struct comm_block *block)
 	return less ? 64 - (unsigned int)__builtin_clzll(less) : 0;
 }
 
-/* Takes a reading; what was there in the one before is sure. */
-static int take(struct read_piece *p, const struct comm_block_list *list, uint64_t now_ns)
+/* A class is sure that a block has in two readings, if it is one block. */
+static void agree(struct comm_block_class *class, const struct read_piece *p, uint32_t old)
+{
+	const struct comm_block_class *was = p->class ? &p->class[old] : NULL;
+
+	class->sure = was && class->id == was->id && class->object == was->object;
+}
+
+/* Takes a reading, of classes too unless that is NULL; what was there in the one before is sure. */
+static int take(struct read_piece *p, const struct comm_block_list *list,
+		const struct comm_block_class *from_class, uint64_t now_ns)
 {
 	struct packed *block = calloc(list->n ? list->n : 1, sizeof(*block));
+	struct comm_block_class *class = NULL;
 	uint32_t old = 0, sure = 0;
 
-	if (!block)
+	if (from_class)
+		class = calloc(list->n, sizeof(*class));
+	if (!block || (from_class && !class)) {
+		free(block);
+		free(class);
 		return -ENOMEM;
+	}
+	if (class)
+		memcpy(class, from_class, list->n * sizeof(*class));
 	for (size_t i = 0; i < list->n; i++) {
 		const struct comm_block *from = &list->block[i];
 
@@ -277,6 +327,8 @@ static int take(struct read_piece *p, const struct comm_block_list *list, uint64
 		block[i].sure = p->fresh_ns && old < p->n && p->block[old].at == block[i].at &&
 				p->block[old].bytes == block[i].bytes;
 		sure += block[i].sure;
+		if (class && block[i].sure)
+			agree(&class[i], p, old);
 	}
 	p->is_agreed = p->fresh_ns;
 	if (!p->is_agreed || sure < list->n - list->n / CHANGED_PART)
@@ -284,14 +336,37 @@ static int take(struct read_piece *p, const struct comm_block_list *list, uint64
 	else if (p->fresh_ns < FRESH_MOST_NS)
 		p->fresh_ns *= 2;
 	free(p->block);
+	free(p->class);
 	p->block = block;
+	p->class = class;
 	p->n = (uint32_t)list->n;
 	p->read_ns = now_ns;
 	return 0;
 }
 
+/* The classes of the blocks that were read now; NULL: none of them has one that is known. */
+static const struct comm_block_class *classes_of(struct comm_heap_blocks *blocks, struct area *a,
+						 const struct comm_heap_place *place,
+						 uint64_t now_ns)
+{
+	const struct comm_marks_memory memory = {read_target, blocks};
+	const struct comm_class_question question = {&memory, &blocks->reading, place,
+						     blocks->tgid};
+	int found;
+
+	if (a->classless++ >= CLASSLESS && a->classless % CLASSLESS_EACH)
+		return NULL;
+	found = comm_block_classes_read(blocks->classes, &question, now_ns, &blocks->list,
+					blocks->class);
+	if (found <= 0)
+		return NULL;
+	a->classless = 0;
+	return blocks->class;
+}
+
 /* Has a piece read, if that is due.  -EAGAIN: there are no two readings yet. */
-static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
+static int look_at(struct comm_heap_blocks *blocks, struct area *a,
+		   const struct comm_heap_place *place, const struct comm_area *range,
 		   uint64_t start, struct read_piece **ret)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
@@ -305,6 +380,7 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct
 		return p->is_agreed ? 0 : -EAGAIN;
 	if (!may_read(blocks))
 		return -EAGAIN;
+	blocks->seen.start = blocks->seen.n = 0;
 	err = comm_allocators[a->allocator - 1]->read(a->state, &memory, range, start, is_far,
 						      &blocks->list);
 	if (err) {
@@ -317,7 +393,7 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a, const struct
 	}
 	if (is_far)
 		p->far_read_ns = now_ns;
-	err = take(p, &blocks->list, now_ns);
+	err = take(p, &blocks->list, classes_of(blocks, a, place, now_ns), now_ns);
 	return !err && !p->is_agreed ? -EAGAIN : err;
 }
 
@@ -363,15 +439,18 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 	return err ? -EAGAIN : 0;
 }
 
-static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_piece *p,
-		const struct packed *from)
+static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_piece *p, uint32_t i)
 {
+	const struct packed *from = &p->block[i];
+	const struct comm_block_class *class = p->class && p->class[i].sure ? &p->class[i] : NULL;
 	uint64_t less = from->less == LESS_ALL ? from->bytes : (UINT64_C(1) << from->less) - 1;
 
 	blocks->answer[(*n)++] = (struct comm_block){
 		.start = p->start + from->at,
 		.size_bytes = from->bytes,
 		.least_bytes = less < from->bytes ? from->bytes - less : 0,
+		.class = class ? comm_block_classes_name(blocks->classes, class->id) : NULL,
+		.object = class ? class->object : 0,
 	};
 }
 
@@ -384,10 +463,11 @@ static bool reaches(const struct comm_heap_blocks *blocks, size_t n, uint64_t ad
  * The blocks that two readings agree on: one that began before the piece of addr, and its own.
  * -ENODATA: it is another allocator's.
  */
-static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
-		  uint64_t addr, struct comm_blocks_found *ret)
+static int answer(struct comm_heap_blocks *blocks, struct area *a,
+		  const struct comm_heap_place *place, const struct comm_area *range,
+		  struct comm_blocks_found *ret)
 {
-	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx), addr = place->addr;
 	uint64_t start = comm_piece_of(addr), before = 0;
 	struct read_piece *p = known_piece(blocks, a, start);
 	size_t n = 0;
@@ -400,16 +480,16 @@ static int answer(struct comm_heap_blocks *blocks, struct area *a, const struct 
 		piece_at(blocks, a, start)->others_ns = now_ns + REFUSED_NS;
 	if (err)
 		return err;
-	if (before && !look_at(blocks, a, range, comm_piece_of(before), &p) && p->n &&
+	if (before && !look_at(blocks, a, place, range, comm_piece_of(before), &p) && p->n &&
 	    p->block[p->n - 1].sure)
-		add(blocks, &n, p, &p->block[p->n - 1]);
+		add(blocks, &n, p, p->n - 1);
 	if (!reaches(blocks, n, start))
 		n = 0;
 	if (!reaches(blocks, n, start + COMM_PIECE_BYTES - 1)) {
-		err = look_at(blocks, a, range, start, &p);
+		err = look_at(blocks, a, place, range, start, &p);
 		for (uint32_t i = 0; !err && i < p->n; i++)
 			if (p->block[i].sure && !reaches(blocks, n, start + p->block[i].at))
-				add(blocks, &n, p, &p->block[i]);
+				add(blocks, &n, p, i);
 			else if (p->block[i].sure)
 				n = 0; /* pieces were read at different times */
 	}
@@ -432,9 +512,87 @@ int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
 			continue;
 		a = area_at(blocks, tgid, i, place, &range, now_ns, &err);
 		if (a)
-			err = answer(blocks, a, &range, place->addr, ret);
+			err = answer(blocks, a, place, &range, ret);
 		if (err != (a ? -ENODATA : -ENOENT))
 			return err;
 	}
 	return -ENOENT;
+}
+
+/*
+ * Of a profile only blocks at the start of a page are, and few others begin there.  Where the first ones are not in it,
+ * there is none, or it has begun late: then one in some is asked for.
+ */
+static bool may_have_site(struct area *a, uint64_t start)
+{
+	if (start % SITE_ALIGNMENT)
+		return false;
+	return a->n_siteless < SITELESS_MOST || a->n_siteless++ % SITELESS_AGAIN == 0;
+}
+
+/* What its allocator says of a block is read once for all questions about moments before. */
+static int site_of(struct comm_heap_blocks *blocks, struct area *a, uint64_t start, uint64_t now_ns,
+		   uint64_t time_ns, const struct site **ret)
+{
+	const struct comm_marks_memory memory = {read_target, blocks};
+	struct site *site = &blocks->site[comm_hash_mix(start, a->serial) & (SITES - 1)];
+	bool is_known = site->serial == a->serial && site->start == start;
+
+	*ret = site;
+	if (is_known && time_ns <= site->read_ns)
+		return site->err;
+	if (is_known && now_ns - site->read_ns < SITE_AGAIN_NS)
+		return -EAGAIN;
+	if (!may_have_site(a, start))
+		return -ENOENT;
+	if (!may_read(blocks))
+		return -EAGAIN;
+	site->err = comm_allocators[a->allocator - 1]->site(a->state, &memory, start,
+							    &site->allocation);
+	site->start = start;
+	site->serial = site->err == -EAGAIN ? 0 : a->serial;
+	site->read_ns = now_ns;
+	if (!site->err)
+		a->n_siteless = 0;
+	else if (a->n_siteless < SITELESS_MOST)
+		a->n_siteless++;
+	return time_ns <= now_ns ? site->err : -EAGAIN;
+}
+
+int comm_heap_blocks_site(struct comm_heap_blocks *blocks, uint32_t tgid,
+			  const struct comm_heap_place *place, uint64_t time_ns,
+			  struct comm_allocation *ret)
+{
+	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx), addr = place->addr;
+	struct comm_blocks_found found;
+	const struct site *site;
+	struct comm_area range;
+	struct area *a;
+	int err;
+
+	blocks->tgid = tgid;
+	for (unsigned int i = 0; i < COMM_ALLOCATORS; i++) {
+		if (!comm_allocators[i]->site || !comm_allocators[i]->range(place, &range))
+			continue;
+		a = area_at(blocks, tgid, i, place, &range, now_ns, &err);
+		if (a)
+			err = answer(blocks, a, place, &range, &found);
+		if (err == (a ? -ENODATA : -ENOENT))
+			continue;
+		if (err)
+			return err;
+		for (size_t j = 0; j < found.n; j++) {
+			if (addr - found.block[j].start >= found.block[j].size_bytes)
+				continue;
+			err = site_of(blocks, a, found.block[j].start, now_ns, time_ns, &site);
+			if (err || time_ns < site->allocation.since_ns)
+				return err == -EAGAIN ? err : -ENOENT;
+			*ret = site->allocation;
+			/* It is still there, so it was at any moment between. */
+			ret->until_ns = site->read_ns;
+			return 0;
+		}
+		return -ENOENT;
+	}
+	return -ENOSYS;
 }

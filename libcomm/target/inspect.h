@@ -78,22 +78,25 @@ struct comm_block {
 	uint64_t start;
 	uint64_t size_bytes;  /* that it may use, and */
 	uint64_t least_bytes; /* that it asked for at least */
+	const char *class;    /* of the object in it, as that itself says; NULL: not known */
+	uint32_t object;      /* where that begins in it, bytes */
 };
 
 struct comm_blocks_found {
-	const struct comm_block *block; /* in order of addresses */
+	const struct comm_block
+		*block; /* in order of addresses; texts are valid as long as it is */
 	size_t n;
 };
 
-/* Where a block was allocated, told by the process itself (libcomm-alloc.so): all of it may be anything. */
+/* Where a block was allocated, told by the process itself (libcomm-alloc.so, jemalloc): all of it may be anything. */
 enum { COMM_ALLOCATION_WORDS = 24 };
 
 struct comm_allocation {
 	uint64_t start, size_bytes;
 	uint64_t since_ns, until_ns; /* from when to when that is known */
 	uint64_t code;		     /* behind the call that allocated it */
-	uint64_t sp, rbp;	     /* there */
-	uint32_t n_words;	     /* of the stack, from sp on */
+	uint64_t sp, rbp; /* there; sp 0: the words are the code behind its callers' calls */
+	uint32_t n_words; /* of the stack, from sp on */
 	uint64_t word[COMM_ALLOCATION_WORDS];
 };
 

@@ -43,6 +43,7 @@ struct live_process {
 	size_t n;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
+	bool has_python;
 };
 
 struct live_inspect {
@@ -127,6 +128,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	p->map = map;
 	p->n = n;
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
+	p->has_python = comm_maps_has_python(map, n);
 	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
 	comm_sampled_blocks_look(live->sampled, tgid, map, n);
@@ -292,21 +294,6 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	return err == -EAGAIN ? 0 : -ENOENT;
 }
 
-static const struct comm_mapping *mapping_at(const struct live_process *p, uint64_t addr)
-{
-	size_t lo = 0, hi = p->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr < p->map[mid].end)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo < p->n && addr >= p->map[lo].start ? &p->map[lo] : NULL;
-}
-
 static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		     struct comm_static *ret)
 {
@@ -323,7 +310,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 
 		if (p && !p->n && live_maps(ctx, tgid, &file, &n) == -EAGAIN)
 			return -EAGAIN;
-		file = p ? mapping_at(p, m->start - 1) : NULL;
+		file = p ? comm_maps_at(p->map, p->n, m->start - 1) : NULL;
 	}
 	if (!file || file->kind != COMM_MAP_FILE || file->shared)
 		return -ENOENT;
@@ -405,23 +392,33 @@ static struct comm_mapping whole_heap(const struct live_process *p, const struct
 	return m;
 }
 
+/* Where an address is; *ret_m is what the place has its mapping in. */
+static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
+		    struct comm_mapping *ret_m, struct comm_heap_place *ret)
+{
+	struct live_process *p = comm_recents_get(&live->processes, tgid);
+	const struct comm_mapping *found;
+	size_t n;
+
+	if (p && !p->n && live_maps(live, tgid, &found, &n))
+		return -EAGAIN;
+	found = p ? comm_maps_at(p->map, p->n, addr) : NULL;
+	if (!found)
+		return -EAGAIN;
+	*ret_m = found->kind == COMM_MAP_HEAP ? whole_heap(p, found) : *found;
+	*ret = (struct comm_heap_place){addr,	ret_m, p->zeroed,    p->n_zeroed,
+					p->map, p->n,  p->has_python};
+	return 0;
+}
+
 static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct live_inspect *live = ctx;
-	struct live_process *p = comm_recents_get(&live->processes, tgid);
 	struct comm_heap_place place;
-	const struct comm_mapping *found;
 	struct comm_mapping m;
-	size_t n;
+	int err = place_of(live, tgid, addr, &m, &place);
 
-	if (p && !p->n && live_maps(ctx, tgid, &found, &n))
-		return -EAGAIN;
-	found = p ? mapping_at(p, addr) : NULL;
-	if (!found)
-		return -EAGAIN;
-	m = found->kind == COMM_MAP_HEAP ? whole_heap(p, found) : *found;
-	place = (struct comm_heap_place){addr, &m, p->zeroed, p->n_zeroed};
-	return comm_heap_blocks_at(live->blocks, tgid, &place, ret);
+	return err ? err : comm_heap_blocks_at(live->blocks, tgid, &place, ret);
 }
 
 static uint64_t event_now_ns(void *ctx)
@@ -436,8 +433,14 @@ static int live_allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t tim
 {
 	struct live_inspect *live = ctx;
 	int err = comm_sampled_blocks_at(live->sampled, tgid, addr, time_ns, false, ret);
+	struct comm_heap_place place;
+	struct comm_mapping m;
 	uint64_t start;
 
+	if (err == -ENOSYS) {
+		err = place_of(live, tgid, addr, &m, &place);
+		return err ? err : comm_heap_blocks_site(live->blocks, tgid, &place, time_ns, ret);
+	}
 	/* Mostly nothing has to be read: then it costs less than to tell what it costs. */
 	if (err != -EAGAIN || (live->is_limited && live->maps_left_ns <= 0))
 		return err;
@@ -481,7 +484,13 @@ static const struct comm_inspect_ops live_ops = {
 int comm_inspect_live_create(struct comm_inspect *ret)
 {
 	struct live_inspect *live = calloc(1, sizeof(*live));
-	const struct comm_heap_reading heap = {read_memory, heap_now_ns, heap_spent_ns, live};
+	struct comm_heap_reading heap = {
+		.read = read_memory,
+		.now_ns = heap_now_ns,
+		.spent_ns = heap_spent_ns,
+		.variable = live_data,
+		.ctx = live,
+	};
 	const struct comm_sampled_reading sampled = {read_memory, event_now_ns, live};
 	int err;
 
@@ -506,6 +515,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!err)
 		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
 					  &live->modules);
+	heap.names = live->names;
 	if (!err)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
 	if (!err)

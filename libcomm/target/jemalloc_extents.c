@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Blocks of jemalloc 5.3, by the extents that its memory consists of (include/jemalloc/internal/edata.h,
- * rtree.h, sc.h there).  An extent is some pages; those of a slab are cut into regions of one size, of
- * which a bitmap says which are free, and others hold one block.  A tree of two levels leads from a page
- * to its extent: of a slab's pages each is in it, of other extents the first and the last.
+ * Blocks of jemalloc 5.1 to 5.3, by the extents that its memory consists of (include/jemalloc/internal/edata.h,
+ * extent_structs.h before 5.3, rtree.h, sc.h there).  An extent is some pages; those of a slab are cut into
+ * regions of one size, of which a bitmap says which are free, and others hold one block.  A tree of two levels
+ * leads from a page to its extent: of a slab's pages each is in it, of other extents the first and the last.
  *
- * The tree's root is a variable without a symbol.  It is where a word that could lead to the extent of an
- * address in question does so, and to further extents that are where the tree says.
+ * The tree's root is a variable without a symbol, and its version is not told.  It is where a word that could lead
+ * to the extent of an address in question does so, and to further extents that are where the tree says and
+ * as large as those of their size class are, all read as one of the layouts.  Others are not told of: 5.0,
+ * which moved the fields of extents, 4.x and before, which have chunks in place of extents, and
+ * builds for addresses of 57 bits, whose tree has three levels.
  */
 #include "allocator.h"
 
@@ -21,9 +24,8 @@ enum {
 	ROOT_BYTES = 8 * ENTRIES,
 	NODE_ALIGNMENT = 64,
 	EDATA_BYTES = 128,
-	/* Of an entry: whether its page is of a slab, what state its extent is in, its size class. */
+	/* Of an entry: whether its page is of a slab, its size class. */
 	ENTRY_SLAB = 1,
-	ENTRY_STATE_SHIFT = 2,
 	ENTRY_CLASS_SHIFT = 48,
 	/* Words of what describes an extent, and what is in the first of them. */
 	EDATA_BITS = 0,
@@ -31,23 +33,32 @@ enum {
 	EDATA_SIZE = 2,
 	EDATA_FREE_REGIONS = 8,
 	EDATA_SLAB_SHIFT = 12,
-	EDATA_STATE_SHIFT = 17,
-	STATE_MASK = 7,
 	STATE_ACTIVE = 0,
-	EDATA_CLASS_SHIFT = 20,
 	CLASS_MASK = 0xff,
-	EDATA_FREE_SHIFT = 28,
 	FREE_MASK = 0x3ff,
 
-	SMALL_CLASSES = 36, /* that slabs have */
+	SMALL_MOST = 14336, /* bytes of what slabs have */
+	LARGE_LEAST = 16384,
 	CLASSES = 9 + 4 * 39,
 	REGIONS_MOST = 512,
-	WORDS = 8192,		 /* entries that are read at once */
-	BACK_PAGES = 1 << 21,	 /* gone back through in search of a page's extent: 8 GiB */
-	SEARCH_MOST = 1024,	 /* questions between two searches for the root */
-	SEARCH_BYTES = 16 << 20, /* read in one of them, and */
-	TRIES = 64,		 /* words that could lead to the extent */
-	CONFIRMATIONS = 8,	 /* by other extents, and */
+	ALIKE_BYTES = 16, /* of classes that have the same number everywhere */
+	/* Of 5.3, where a block has an extent for the profile of the heap: when and how it was asked for, */
+	EDATA_TIME = 8,
+	EDATA_ASKED_BYTES = 9,
+	EDATA_CONTEXT = 10, /* and words of what this leads to: */
+	CONTEXT_WORDS = 13,
+	CONTEXT_TRACE = 12,
+	TRACE_WORDS = 15, /* before the calls */
+	TRACE_CALLS_AT = 13,
+	TRACE_CALLS = 14,
+	CALLS_MOST = 128,
+	COARSE_NS = 10 * 1000 * 1000, /* what the time may be too early */
+	WORDS = 8192,		      /* entries that are read at once */
+	BACK_PAGES = 1 << 21,	      /* gone back through in search of a page's extent: 8 GiB */
+	SEARCH_MOST = 1024,	      /* questions between two searches for the root */
+	SEARCH_BYTES = 16 << 20,      /* read in one of them, and */
+	TRIES = 64,		      /* words that could lead to the extent */
+	CONFIRMATIONS = 8,	      /* by other extents, and */
 	CONFIRMATIONS_LEAST = 2,
 	CONTRADICTIONS_MORE = 3, /* as the program goes on meanwhile */
 	LEAVES = 16,
@@ -59,7 +70,25 @@ enum {
 };
 
 static const uint64_t user_end = UINT64_C(1) << 47;
-static const uint64_t entry_edata_mask = (UINT64_C(1) << 48) - EDATA_BYTES;
+
+/* What differs between versions, and between builds of one: the quantum that small sizes are multiples of. */
+struct extent_layout {
+	uint16_t edata_alignment;
+	uint8_t state_shift, state_mask; /* of what describes an extent, as are the next two */
+	uint8_t class_shift, free_shift;
+	uint8_t entry_state_shift; /* 0: entries have no state, and of what is not active old flags */
+	uint8_t quantum;
+	bool has_profile; /* that is read here */
+};
+
+static const struct extent_layout layouts[] = {
+	{128, 17, 7, 20, 28, 2, 16, true}, /* 5.3 */
+	{128, 17, 7, 20, 28, 2, 8, true},  /* redis's own build of it */
+	{64, 16, 3, 18, 26, 0, 16, false}, /* 5.1, 5.2 */
+	{64, 16, 3, 18, 26, 0, 8, false},  /* redis's own */
+};
+
+enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
 
 /* Extents of one block, and memory that no extent is in; for so many questions only, as there may be one. */
 struct range {
@@ -71,8 +100,9 @@ struct range {
 struct jemalloc {
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
-	uint64_t root;	    /* 0: not known, */
-	uint64_t search_at; /* and not searched for before this question */
+	uint64_t root;			    /* 0: not known, */
+	uint64_t search_at;		    /* and not searched for before this question */
+	const struct extent_layout *layout; /* that the root was found by */
 	struct {
 		uint64_t index, addr; /* addr 0: not known */
 	} leaf[LEAVES];
@@ -89,9 +119,9 @@ struct jemalloc {
 	struct {
 		uint64_t piece, asked, entry[NEAR + PIECE_PAGES];
 	} near;
-	/* The page with extents that was read last. */
+	/* The memory with extents that was read last. */
 	struct {
-		uint64_t page, asked, word[PAGE / 8];
+		uint64_t start, asked, word[PAGE / 8];
 	} view;
 	uint64_t word[WORDS];
 };
@@ -114,9 +144,9 @@ static int read_words(const struct comm_marks_memory *memory, uint64_t at, uint6
 }
 
 /* Where an entry's extent is described; 0: it has none, whatever else stands in it. */
-static uint64_t edata_of(uint64_t entry)
+static uint64_t edata_of(const struct jemalloc *je, uint64_t entry)
 {
-	return entry & entry_edata_mask;
+	return entry & ((UINT64_C(1) << 48) - je->layout->edata_alignment);
 }
 
 static uint64_t index_of(uint64_t addr)
@@ -147,39 +177,58 @@ static int leaf_of(struct jemalloc *je, const struct comm_marks_memory *memory, 
 	return 0;
 }
 
-static uint64_t class_bytes(unsigned int class)
+static uint64_t class_bytes(uint64_t quantum, unsigned int class)
 {
-	/* 8; up to 128 by 16; then four to a doubling. */
-	if (!class)
+	/* 8; eight by the quantum, of which it is one if that is 8; then four to a doubling. */
+	if (quantum > 8 && !class --)
 		return 8;
-	if (class < 9)
-		return class * 16;
-	return (UINT64_C(128) << (class - 9) / 4) +
-	       (UINT64_C(32) << (class - 9) / 4) * ((class - 9) % 4 + 1);
+	if (class < 8)
+		return quantum * (class + 1);
+	class -= 8;
+	return (quantum * 8 << class / 4) + (quantum * 2 << class / 4) * (class % 4 + 1);
 }
 
-static bool is_slab(const struct extent *extent, unsigned int class, unsigned int n_free)
+/* As few pages as can be cut into blocks without rest.  The size tells layouts apart, beside what is free. */
+static bool is_slab(const struct extent *extent, unsigned int n_free)
 {
 	uint64_t bytes = extent->end - extent->start, n = bytes / extent->block_bytes;
+	uint64_t least_bytes = PAGE;
 	unsigned int counted = 0;
 
-	if (class >= SMALL_CLASSES || bytes % extent->block_bytes || n > REGIONS_MOST)
+	if (extent->block_bytes > SMALL_MOST || n > REGIONS_MOST)
 		return false;
+	while (least_bytes % extent->block_bytes)
+		least_bytes += PAGE;
 	for (size_t i = 0; i < n; i++)
 		counted += extent->free[i / 64] >> i % 64 & 1;
-	return counted == n_free && extent->first == extent->start;
+	return bytes == least_bytes && counted == n_free && extent->first == extent->start;
 }
 
-/* The page of memory that an extent's description is in. */
-static int view_page(struct jemalloc *je, const struct comm_marks_memory *memory, uint64_t page)
+/* One page may be there for blocks not to begin at the same place of it; what is small was chosen for a profile. */
+static bool is_one_block(const struct extent *extent)
 {
-	int err;
+	uint64_t bytes = extent->end - extent->start;
+	uint64_t least_bytes = extent->block_bytes > SMALL_MOST ? extent->block_bytes : LARGE_LEAST;
 
-	if (je->view.page == page && je->view.asked == je->n_asked)
-		return 0;
-	err = read_words(memory, page, je->view.word, PAGE / 8);
-	je->view.page = page;
-	je->view.asked = err ? 0 : je->n_asked;
+	return (bytes == least_bytes || bytes == least_bytes + PAGE) &&
+	       extent->block_bytes <= extent->end - extent->first;
+}
+
+/* The words that describe an extent, with what is beside them. */
+static int view(struct jemalloc *je, const struct comm_marks_memory *memory, uint64_t at,
+		const uint64_t **ret)
+{
+	uint64_t start = at - at % PAGE;
+	int err = 0;
+
+	if (at - start > PAGE - EDATA_BYTES)
+		start = at - (PAGE - EDATA_BYTES); /* they are in two pages */
+	if (je->view.start != start || je->view.asked != je->n_asked) {
+		err = read_words(memory, start, je->view.word, PAGE / 8);
+		je->view.start = start;
+		je->view.asked = err ? 0 : je->n_asked;
+	}
+	*ret = &je->view.word[(at - start) / 8];
 	return err;
 }
 
@@ -190,16 +239,17 @@ static int view_page(struct jemalloc *je, const struct comm_marks_memory *memory
 static int extent_of(struct jemalloc *je, const struct comm_marks_memory *memory, uint64_t entry,
 		     uint64_t page, struct extent *ret)
 {
-	uint64_t at = edata_of(entry), bits;
-	const uint64_t *edata = &je->view.word[at % PAGE / 8];
+	const struct extent_layout *layout = je->layout;
+	uint64_t at = edata_of(je, entry), bits;
+	const uint64_t *edata;
 	unsigned int class, state;
-	int err = at && at < user_end ? view_page(je, memory, at - at % PAGE) : -EPROTO;
+	int err = at && at < user_end ? view(je, memory, at, &edata) : -EPROTO;
 
 	if (err)
 		return err;
 	bits = edata[EDATA_BITS];
-	class = bits >> EDATA_CLASS_SHIFT & CLASS_MASK;
-	state = bits >> EDATA_STATE_SHIFT & STATE_MASK;
+	class = bits >> layout->class_shift & CLASS_MASK;
+	state = bits >> layout->state_shift & layout->state_mask;
 	ret->first = edata[EDATA_ADDR];
 	ret->start = ret->first - ret->first % PAGE;
 	if (page < ret->start || edata[EDATA_SIZE] < PAGE || edata[EDATA_SIZE] > user_end ||
@@ -208,20 +258,22 @@ static int extent_of(struct jemalloc *je, const struct comm_marks_memory *memory
 	ret->end = ret->start + edata[EDATA_SIZE] / PAGE * PAGE;
 	ret->is_slab = bits >> EDATA_SLAB_SHIFT & 1;
 	ret->is_active = state == STATE_ACTIVE && class < CLASSES;
-	if (ret->is_slab != (entry & ENTRY_SLAB) ||
-	    state != (entry >> ENTRY_STATE_SHIFT & STATE_MASK))
+	if (layout->entry_state_shift &&
+	    (ret->is_slab != (entry & ENTRY_SLAB) ||
+	     state != (entry >> layout->entry_state_shift & layout->state_mask)))
 		return -EPROTO;
 	if (!ret->is_active)
 		return 0;
-	if ((ret->is_slab || page == ret->start) && class != entry >> ENTRY_CLASS_SHIFT)
+	if ((ret->is_slab || page == ret->start) &&
+	    (ret->is_slab != (entry & ENTRY_SLAB) || class != entry >> ENTRY_CLASS_SHIFT))
 		return -EPROTO;
-	ret->block_bytes = class_bytes(class);
-	ret->least_bytes = class ? class_bytes(class - 1) + 1 : 0;
+	ret->block_bytes = class_bytes(layout->quantum, class);
+	ret->least_bytes = class ? class_bytes(layout->quantum, class - 1) + 1 : 0;
 	memcpy(ret->free, &edata[EDATA_FREE_REGIONS], sizeof(ret->free));
-	if (ret->is_slab ? !is_slab(ret, class, bits >> EDATA_FREE_SHIFT & FREE_MASK)
-			 : ret->block_bytes > ret->end - ret->first)
-		return -EPROTO;
-	return 0;
+	return (ret->is_slab ? is_slab(ret, bits >> layout->free_shift & FREE_MASK)
+			     : is_one_block(ret))
+		       ? 0
+		       : -EPROTO;
 }
 
 /* What is known of the memory around a piece's start; NULL: nothing. */
@@ -263,10 +315,11 @@ static int look_near(struct jemalloc *je, const struct comm_marks_memory *memory
 }
 
 /* The last entry that has an extent, of n whose last is of page *at; NULL: none, *at is the page before them. */
-static const uint64_t *last_entry(const uint64_t *entry, size_t n, uint64_t *at)
+static const uint64_t *last_entry(const struct jemalloc *je, const uint64_t *entry, size_t n,
+				  uint64_t *at)
 {
 	for (; n; n--, *at -= PAGE)
-		if (edata_of(entry[n - 1]))
+		if (edata_of(je, entry[n - 1]))
 			return &entry[n - 1];
 	return NULL;
 }
@@ -290,7 +343,7 @@ static int last_entry_before(struct jemalloc *je, const struct comm_marks_memory
 	if (!err)
 		err = read_words(memory, leaf, je->word, n);
 	if (!err)
-		*ret = last_entry(je->word, n, at);
+		*ret = last_entry(je, je->word, n, at);
 	return err;
 }
 
@@ -318,7 +371,7 @@ static int locate(struct jemalloc *je, const struct comm_marks_memory *memory, u
 		err = look_near(je, memory, piece);
 		n = n < NEAR ? n : NEAR;
 		if (!err)
-			entry = last_entry(&je->near.entry[NEAR - n], n + 1, &at);
+			entry = last_entry(je, &je->near.entry[NEAR - n], n + 1, &at);
 	}
 	if (!err && !entry && (piece - at) / PAGE <= BACK_PAGES) {
 		je->back_from = piece;
@@ -344,7 +397,7 @@ static void forget(struct jemalloc *je, uint64_t piece)
 			je->range[i].end = 0;
 }
 
-/* Whether the leaf of an address has further extents, mostly where it says. */
+/* Whether the leaf of an address has further extents with blocks, and is mostly right about extents. */
 static bool is_confirmed(struct jemalloc *je, const struct comm_marks_memory *memory, uint64_t addr)
 {
 	uint64_t leaf, leaf_start = addr - index_of(addr) * PAGE - addr % PAGE, last = 0;
@@ -358,14 +411,15 @@ static bool is_confirmed(struct jemalloc *je, const struct comm_marks_memory *me
 			return false;
 		for (size_t j = 0; j < WORDS; j++) {
 			uint64_t page = leaf_start + (at * WORDS + j) * PAGE;
-			bool is_good;
+			uint64_t edata = edata_of(je, je->word[j]);
+			int err;
 
-			if (!edata_of(je->word[j]) || edata_of(je->word[j]) == last)
+			if (!edata || edata == last)
 				continue;
-			last = edata_of(je->word[j]);
-			is_good = !extent_of(je, memory, je->word[j], page, &extent);
-			n_good += is_good;
-			n_bad += !is_good;
+			last = edata;
+			err = extent_of(je, memory, je->word[j], page, &extent);
+			n_good += !err && extent.is_active && extent.block_bytes > ALIKE_BYTES;
+			n_bad += err != 0;
 			if (n_bad > n_good + CONTRADICTIONS_MORE)
 				return false;
 			if (n_good == CONFIRMATIONS)
@@ -375,17 +429,25 @@ static bool is_confirmed(struct jemalloc *je, const struct comm_marks_memory *me
 	return n_good >= CONFIRMATIONS_LEAST;
 }
 
-/* Whether the root, if that is one, leads to an extent with a piece's first page in it. */
+/* Whether the root, if that is one, leads to an extent with a piece's first page in it, by one of the layouts. */
 static bool is_root(struct jemalloc *je, const struct comm_marks_memory *memory, uint64_t piece)
 {
 	struct extent extent;
-	int err = -EAGAIN;
 
 	memset(je->leaf, 0, sizeof(je->leaf));
-	je->near.piece = je->back_at = 0;
-	for (size_t i = 0; i <= 2 + BACK_PAGES / WORDS && err == -EAGAIN; i++)
-		err = locate(je, memory, piece, &extent);
-	return !err && is_confirmed(je, memory, piece);
+	for (size_t l = 0; l < LAYOUTS; l++) {
+		int err = -EAGAIN;
+
+		je->layout = &layouts[l];
+		je->near.piece = je->back_at = 0;
+		for (size_t i = 0; i <= 2 + BACK_PAGES / WORDS && err == -EAGAIN; i++)
+			err = locate(je, memory, piece, &extent);
+		if (!err && is_confirmed(je, memory, piece))
+			return true;
+		if (err && err != -EPROTO)
+			return false; /* there is no extent, in whatever layout */
+	}
+	return false;
 }
 
 /* Reads for the target, so many bytes in all. */
@@ -489,7 +551,7 @@ static int jemalloc_enter(void *state, const struct comm_marks_memory *memory,
 		extent.is_active = false;
 		err = look_near(je, memory, piece);
 		for (size_t i = 0; !err && i < PIECE_PAGES; i++)
-			any |= edata_of(je->near.entry[NEAR + i]);
+			any |= edata_of(je, je->near.entry[NEAR + i]);
 		if (!err && !any) {
 			keep_range(je, extent.end, piece + COMM_PIECE_BYTES, 0);
 			return -ENODATA;
@@ -560,6 +622,87 @@ static int jemalloc_read(void *state, const struct comm_marks_memory *memory,
 	return err;
 }
 
+static bool is_word_of_user(uint64_t addr)
+{
+	return addr >= PAGE && addr < user_end && addr % 8 == 0;
+}
+
+/* The calls that a context of the profile leads to.  -ENOENT: it is none. */
+static int calls_of(const struct comm_marks_memory *memory, uint64_t context,
+		    struct comm_allocation *ret)
+{
+	uint64_t word[TRACE_WORDS], trace, at, n;
+	int err;
+
+	if (!is_word_of_user(context))
+		return -ENOENT;
+	err = read_words(memory, context, word, CONTEXT_WORDS);
+	if (err)
+		return err;
+	trace = word[CONTEXT_TRACE];
+	if (!is_word_of_user(trace))
+		return -ENOENT;
+	err = read_words(memory, trace, word, TRACE_WORDS);
+	if (err)
+		return err;
+	at = trace + sizeof(word);
+	n = (uint32_t)word[TRACE_CALLS];
+	/* They are behind the words that lead to them: nothing else looks like that. */
+	if (word[TRACE_CALLS_AT] != at || n < 2 || n > CALLS_MOST)
+		return -ENOENT;
+	ret->n_words = n - 1 < COMM_ALLOCATION_WORDS ? (uint32_t)n - 1 : COMM_ALLOCATION_WORDS;
+	err = read_words(memory, at, &ret->code, 1);
+	return err ? err : read_words(memory, at + 8, ret->word, ret->n_words);
+}
+
+/* Its extent is read once more afterwards: it is the same, or the block was another's meanwhile. */
+static int jemalloc_site(void *state, const struct comm_marks_memory *memory, uint64_t start,
+			 struct comm_allocation *ret)
+{
+	uint64_t piece = comm_piece_of(start), page = start - start % PAGE, entry;
+	uint64_t before[EDATA_BYTES / 8];
+	struct jemalloc *je = state;
+	struct extent extent;
+	const uint64_t *edata;
+	int err;
+
+	if (!je->root || !je->layout->has_profile)
+		return -ENOENT;
+	je->n_asked++;
+	err = look_near(je, memory, piece);
+	if (err)
+		return err;
+	entry = je->near.entry[NEAR + (page - piece) / PAGE];
+	err = extent_of(je, memory, entry, page, &extent);
+	if (!err && (!extent.is_active || extent.is_slab || extent.first != start))
+		err = -ENOENT;
+	if (!err)
+		err = view(je, memory, edata_of(je, entry), &edata);
+	if (err)
+		return err;
+	memcpy(before, edata, sizeof(before));
+	*ret = (struct comm_allocation){
+		.start = start,
+		.size_bytes = before[EDATA_ASKED_BYTES],
+		.since_ns = before[EDATA_TIME] + COARSE_NS,
+	};
+	if (!ret->size_bytes || ret->size_bytes > extent.block_bytes)
+		return -ENOENT;
+	err = calls_of(memory, before[EDATA_CONTEXT], ret);
+	if (err)
+		return err;
+	je->view.asked = 0;
+	err = view(je, memory, edata_of(je, entry), &edata);
+	if (err)
+		return err;
+	/* What is between and behind them links it to other extents. */
+	return memcmp(before, edata, (EDATA_SIZE + 1) * sizeof(*edata)) ||
+			       memcmp(&before[EDATA_TIME], &edata[EDATA_TIME],
+				      (EDATA_CONTEXT + 1 - EDATA_TIME) * sizeof(*edata))
+		       ? -EPROTO
+		       : 0;
+}
+
 static bool jemalloc_range(const struct comm_heap_place *place, struct comm_area *ret)
 {
 	const struct comm_mapping *m = place->m;
@@ -597,4 +740,5 @@ const struct comm_allocator_ops comm_jemalloc = {
 	.state_bytes = jemalloc_state_bytes,
 	.enter = jemalloc_enter,
 	.read = jemalloc_read,
+	.site = jemalloc_site,
 };

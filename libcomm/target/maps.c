@@ -12,6 +12,8 @@ enum {
 	SLOTS_MIN = 256,
 	PAGE = 4096,
 	ZEROED_LEAST_BYTES = 2 << 20,
+	PYTHON_MINOR_LEAST = 10,
+	PYTHON_MINOR_MOST = 13,
 };
 
 struct mapped_file {
@@ -240,6 +242,47 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 	*ret = fitting ? fitting : all;
 	*ret_n = n;
 	return 0;
+}
+
+const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n, uint64_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < map[mid].end)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < n && addr >= map[lo].start ? &map[lo] : NULL;
+}
+
+/* "python3.11", "libpython3.11.so.1.0"; but not "python3.13t", whose threads run at once. */
+bool comm_maps_is_python(const struct comm_mapping *m)
+{
+	const char *slash = strrchr(m->path, '/'), *base = slash ? slash + 1 : m->path;
+	unsigned long minor;
+	char *end;
+
+	if (m->kind != COMM_MAP_FILE)
+		return false;
+	if (!strncmp(base, "lib", 3))
+		base += 3;
+	if (strncmp(base, "python3.", 8) != 0)
+		return false;
+	minor = strtoul(base + 8, &end, 10);
+	return minor >= PYTHON_MINOR_LEAST && minor <= PYTHON_MINOR_MOST &&
+	       (!*end || !strncmp(end, ".so", 3));
+}
+
+bool comm_maps_has_python(const struct comm_mapping *map, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((!i || map[i].path != map[i - 1].path) && comm_maps_is_python(&map[i]))
+			return true;
+	return false;
 }
 
 size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,

@@ -30,6 +30,14 @@ void comm_maps_destroy(struct comm_maps *maps);
  */
 int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n);
+/* The mapping that addr is in, of those of a process in order of address; NULL: none. */
+const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n, uint64_t addr);
+/*
+ * Whether a mapping is of a file of the CPython interpreter, by its name, of a version whose objects are known
+ * (python_class.c), and whether a process has one.
+ */
+bool comm_maps_is_python(const struct comm_mapping *m);
+bool comm_maps_has_python(const struct comm_mapping *map, size_t n);
 /*
  * Where files have large variables that begin as zero (.bss, anonymous memory behind a file's last mapping, in
  * whose last page it begins): the first COMM_ZEROED_MAX of 2 MiB and more.  Returns how many.

@@ -29,11 +29,12 @@ while read -r name files; do
       awk -v n="$name" -v f="$file" '$1 ~ /\.c$/ { printf "%-10s %-40s %s of %d\n", n, f, $10, $8 }'
   done
 done <<'EOF'
+block_class target/block_class.c target/cxx_class.c target/python_class.c
 demangle target/demangle.c
 dwline target/dwline.c
 elf target/elfread.c target/elfsym.c target/ehframe.c
 exact exact/results.c
-heap_blocks target/heap_blocks.c target/glibc_chunks.c target/jemalloc_extents.c
+heap_blocks target/heap_blocks.c target/glibc_chunks.c target/jemalloc_extents.c target/pymalloc_pools.c
 insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
 jitmap target/jitread.c target/jitmap.c
 maps target/maps.c

@@ -107,11 +107,13 @@ static void check(const struct comm_blocks_found *blocks, uint64_t least, uint64
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct memory memory = {.now_ns = 1000000000};
-	const struct comm_heap_reading reading = {read_memory, now_ns, spent_ns, &memory};
+	struct comm_heap_reading reading = {read_memory, now_ns, spent_ns, NULL, &memory, NULL};
 	struct comm_mapping m = {
 		.start = base, .end = base, .readable = true, .writable = true, .path = ""};
-	struct comm_heap_place place = {.m = &m, .zeroed = &zeroed};
+	struct comm_heap_place place = {
+		.m = &m, .zeroed = &zeroed, .has_python = size && data[0] & 8};
 	struct comm_heap_blocks *heap;
+	struct comm_allocation allocation;
 	struct comm_blocks_found blocks;
 	size_t split;
 
@@ -130,7 +132,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memory.now_ns += 150000000;
 		place.addr =
 			base + (uint64_t)i * 37 % 64 * (memory.has_tree ? 1024 : memory.n / 64);
-		if (m.end <= m.start || comm_heap_blocks_at(heap, 1, &place, &blocks))
+		if (m.end <= m.start)
+			continue;
+		if (!comm_heap_blocks_site(heap, 1, &place, memory.now_ns - 100000000,
+					   &allocation) &&
+		    (place.addr < allocation.start || allocation.n_words > COMM_ALLOCATION_WORDS ||
+		     allocation.until_ns > memory.now_ns ||
+		     allocation.since_ns > allocation.until_ns))
+			abort();
+		if (comm_heap_blocks_at(heap, 1, &place, &blocks))
 			continue;
 		if (memory.has_tree)
 			check(&blocks, 0, UINT64_C(1) << 47);

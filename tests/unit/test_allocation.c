@@ -17,6 +17,7 @@ enum {
 	FUNCTION_BYTES = 0x100,
 	HEAP = 0x600000,
 	SP = 0x7000000,
+	JEMALLOC = 0x8000000,
 	NOW = 1000000000,
 };
 
@@ -35,10 +36,30 @@ static struct comm_mapping mappings[] = {
 	 .readable = true,
 	 .kind = COMM_MAP_HEAP,
 	 .path = "[heap]"},
+	{.start = JEMALLOC,
+	 .end = JEMALLOC + 0x1000,
+	 .dev = 1,
+	 .ino = 3,
+	 .readable = true,
+	 .executable = true,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/usr/lib/libjemalloc.so.2",
+	 .file = 2},
 };
 
 /* Functions, each FUNCTION_BYTES long; their frames are of 4 words. */
-enum function { BUILD, MAIN, XMALLOC, NEW, BARE, NO_FRAME, WITH_RBP, FUNCTIONS };
+enum function {
+	BUILD,
+	MAIN,
+	XMALLOC,
+	NEW,
+	BARE,
+	NO_FRAME,
+	WITH_RBP,
+	INLINED,
+	UNKNOWN_CALL,
+	FUNCTIONS
+};
 
 static struct comm_code functions[FUNCTIONS] = {
 	[BUILD] = {.function = "build_table", .source = "/src/table.c", .line = 42},
@@ -48,6 +69,16 @@ static struct comm_code functions[FUNCTIONS] = {
 	[BARE] = {.function = "start"},
 	[NO_FRAME] = {.function = "zcalloc"},
 	[WITH_RBP] = {.function = "xstrdup(char const*)"},
+	[INLINED] = {.function = "grow",
+		     .inlined = "xmalloc",
+		     .source = "xmalloc.h",
+		     .line = 3,
+		     .call_source = "/src/grow.c",
+		     .call_line = 12},
+	[UNKNOWN_CALL] = {.function = "grow",
+			  .inlined = "xmalloc",
+			  .source = "xmalloc.h",
+			  .line = 3},
 };
 
 static const struct comm_frame_rule frames[FUNCTIONS] = {
@@ -167,6 +198,11 @@ static void names(void **state)
 	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
 	tell(BARE);
 	assert_string_equal(name_at(NOW), "start (made)");
+	/* Where what allocates for it is inlined. */
+	tell(INLINED);
+	assert_string_equal(name_at(NOW), "grow.c:12 (grow)");
+	tell(UNKNOWN_CALL);
+	assert_string_equal(name_at(NOW), "xmalloc.h:3 (grow)");
 	/* The same address as before, by another. */
 	tell(MAIN);
 	assert_string_equal(name_at(NOW), "main.c:7 (main)");
@@ -192,6 +228,34 @@ static void functions_that_allocate_for_others(void **state)
 	told.word[4] = SP + 64;
 	told.word[9] = in(BUILD);
 	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+}
+
+/* Calls without a stack: those of jemalloc's own are passed over, and without any of these it is no such trace. */
+static void calls_of_jemallocs_profile(void **state)
+{
+	(void)state;
+	for (uint32_t n = 2; n <= 4; n += 2) {
+		tell(XMALLOC);
+		told.sp = 0;
+		told.code = JEMALLOC + 0x10;
+		told.n_words = n;
+		told.word[0] = JEMALLOC + 0x20;
+		told.word[1] = in(XMALLOC);
+		told.word[2] = in(BUILD);
+		told.word[3] = in(MAIN);
+		assert_string_equal(name_at(NOW), n < 4 ? "none" : "table.c:42 (build_table)");
+	}
+	tell(BUILD);
+	told.sp = 0;
+	told.n_words = 1;
+	told.word[0] = in(MAIN);
+	assert_string_equal(name_at(NOW), "none");
+	tell(BUILD);
+	told.sp = 0;
+	told.code = JEMALLOC + 0x10;
+	for (int i = 0; i < COMM_ALLOCATION_WORDS; i++)
+		told.word[i] = JEMALLOC + 0x20;
+	assert_string_equal(name_at(NOW), "none");
 }
 
 static void callers_that_are_not_known(void **state)
@@ -298,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names),
 		TEST(functions_that_allocate_for_others),
+		TEST(calls_of_jemallocs_profile),
 		TEST(callers_that_are_not_known),
 		TEST(a_line_that_comes_later),
 		TEST(what_is_not_told),

@@ -3,7 +3,15 @@
 #include "made_engine.h"
 
 static const struct comm_block made_blocks[] = {
-	{HEAP + 0x10, 24, 0}, {HEAP + 0x30, 104, 89}, {HEAP + 0xa0, 200000, 196593}};
+	{HEAP + 0x10, 24, 0, NULL, 0},
+	{HEAP + 0x30, 104, 89, NULL, 0},
+	{HEAP + 0xa0, 200000, 196593, NULL, 0},
+};
+
+static const struct comm_block classed_blocks[] = {
+	{HEAP + 0x10, 72, 0, "ns::Order<a::b>", 0},
+	{HEAP + 0x60, 200, 185, "ns::Order<a::b>", 16},
+};
 
 static const char *block_read(uint64_t time_ns, uint64_t addr)
 {
@@ -39,6 +47,46 @@ static void blocks_that_are_read(void **state)
 	give_precise(COMM_EV_ACCESS, HEAP + 0x200, COMM_ACCESS_WRITE);
 	assert_int_equal(world.blocks_asked, 0);
 	assert_int_equal(world.access[0].block, COMM_ID_OTHER);
+}
+
+static void assert_type_read(uint64_t addr, uint64_t ip, const char *type, const char *field)
+{
+	const struct comm_identity *identity = comm_engine_identity(engine);
+	const struct comm_event event = {
+		.kind = COMM_EV_ACCESS,
+		.time_ns = START,
+		.tgid = TGID,
+		.tid = FIRST,
+		.access = {.addr = addr, .ip = ip, .flags = COMM_ACCESS_READ},
+	};
+	const struct comm_site *site;
+
+	give(&event);
+	site = comm_sites_at(identity->sites, world.access[0].site);
+	assert_string_equal(site->type ? site->type : "(none)", type);
+	assert_string_equal(site->field ? site->field : "(none)", field);
+}
+
+static void classes_of_what_is_read(void **state)
+{
+	(void)state;
+	world.blocks = (struct comm_blocks_found){classed_blocks, 2};
+	assert_string_equal(block_read(START, HEAP + 0x10), "ns::Order<a::b> (heap blocks)");
+	/* One class is one object, whatever the sizes of its blocks. */
+	assert_string_equal(block_read(START, HEAP + 0x78), "ns::Order<a::b> (heap blocks)");
+	assert_int_equal(comm_objects_count(comm_engine_identity(engine)->objects), 3);
+	/* Code without a type reads the class; in front of the object nothing is of it. */
+	assert_type_read(HEAP + 0x20, TEXT, "Order<a::b>", "");
+	assert_type_read(HEAP + 0x70, TEXT, "Order<a::b>", "");
+	assert_type_read(HEAP + 0x68, TEXT, "(none)", "(none)");
+	/* A base begins where the object does; what is a member of it, or beside it, is not the class. */
+	assert_type_read(HEAP + 0x18, TYPED, "Order<a::b>", "price");
+	assert_type_read(HEAP + 0x78, TYPED, "Order<a::b>", "price");
+	assert_type_read(HEAP + 0x20, TYPED, "Base", "price");
+	assert_type_read(HEAP + 0x100, TYPED, "Base", "price");
+	/* What is no block of a class has its code's type alone. */
+	assert_type_read(HEAP + 0x2000, TEXT, "(none)", "(none)");
+	assert_type_read(HEAP + 0x2000, TYPED, "Base", "price");
 }
 
 static void an_answer_on_blocks_is_kept_for_a_while(void **state)
@@ -82,21 +130,22 @@ static void names_of_blocks(void **state)
 		struct comm_block block;
 		const char *name;
 	} made[] = {
-		{{0, 1000, 985}, "heap blocks of 985 to 1000 B"},
-		{{0, 1024, 1009}, "heap blocks of 1009 to 1024 B"},
-		{{0, 1032, 1017}, "heap blocks of 1025 to 1280 B"},
-		{{0, 1288, 1273}, "heap blocks of 1281 to 1536 B"},
-		{{0, 2048, 2033}, "heap blocks of 1793 to 2048 B"},
-		{{0, 4096, 4081}, "heap blocks of 3585 to 4096 B"},
-		{{0, 4104, 4089}, "heap blocks of 4K to 5K"},
-		{{0, 131064, 131049}, "heap blocks of 112K to 128K"},
-		{{0, 135152, 131057}, "heap block of 128K"},
-		{{0, UINT64_C(5) << 30, UINT64_C(5) << 30}, "heap block of 5G"},
-		{{0, 160 << 10, (128 << 10) + 1}, "heap blocks of 128K to 160K"},
-		{{0, 4 << 20, (3584 << 10) + 1}, "heap blocks of 3584K to 4096K"},
-		{{0, 5 << 20, (4 << 20) + 1}, "heap blocks of 4M to 5M"},
-		{{0, UINT64_MAX, 0}, "heap block of 0K"},
-		{{0, 0, 0}, "heap blocks of up to 0 B"},
+		{{0, 1000, 985, NULL, 0}, "heap blocks of 985 to 1000 B"},
+		{{0, 1024, 1009, NULL, 0}, "heap blocks of 1009 to 1024 B"},
+		{{0, 1032, 1017, NULL, 0}, "heap blocks of 1025 to 1280 B"},
+		{{0, 1288, 1273, NULL, 0}, "heap blocks of 1281 to 1536 B"},
+		{{0, 2048, 2033, NULL, 0}, "heap blocks of 1793 to 2048 B"},
+		{{0, 4096, 4081, NULL, 0}, "heap blocks of 3585 to 4096 B"},
+		{{0, 4104, 4089, NULL, 0}, "heap blocks of 4K to 5K"},
+		{{0, 131064, 131049, NULL, 0}, "heap blocks of 112K to 128K"},
+		{{0, 135152, 131057, NULL, 0}, "heap block of 128K"},
+		{{0, UINT64_C(5) << 30, UINT64_C(5) << 30, NULL, 0}, "heap block of 5G"},
+		{{0, 160 << 10, (128 << 10) + 1, NULL, 0}, "heap blocks of 128K to 160K"},
+		{{0, 4 << 20, (3584 << 10) + 1, NULL, 0}, "heap blocks of 3584K to 4096K"},
+		{{0, 5 << 20, (4 << 20) + 1, NULL, 0}, "heap blocks of 4M to 5M"},
+		{{0, UINT64_MAX, 0, NULL, 0}, "heap block of 0K"},
+		{{0, 0, 0, NULL, 0}, "heap blocks of up to 0 B"},
+		{{0, 104, 89, "Order", 0}, "Order (heap blocks)"},
 	};
 	char name[COMM_BLOCK_NAME_BYTES];
 
@@ -113,7 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(blocks_that_are_read),    TEST(an_answer_on_blocks_is_kept_for_a_while),
 		TEST(blocks_that_nobody_read), TEST(an_allocator_that_is_not_known),
-		TEST(names_of_blocks),
+		TEST(names_of_blocks),	       TEST(classes_of_what_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,7 @@ static ssize_t read_huge(void *ctx, uint32_t tgid, uint64_t addr, void *buf, siz
 /* Processes whose heaps say to be huge do not fill the daemon's memory. */
 static void huge_heaps_are_bounded(void **state)
 {
-	static const struct comm_heap_reading reading = {read_huge, now, spent, NULL};
+	static const struct comm_heap_reading reading = {read_huge, now, spent, NULL, NULL, NULL};
 	const struct comm_mapping m = {
 		.start = HUGE_BEGIN,
 		.end = HUGE_BEGIN + HUGE_BYTES + (1 << 20),
@@ -243,6 +243,53 @@ static void huge_heaps_are_bounded(void **state)
 	comm_heap_blocks_destroy(huge);
 }
 
+/* What a compiler makes of "struct A { virtual ~A(); }" and B, as data of this program. */
+struct made_table {
+	uint64_t top;
+	const void *info;
+	const void *code;
+};
+
+struct made_info {
+	const void *table;
+	const char *name;
+};
+
+static const struct made_info meta_info;
+static const struct made_table meta_table = {0, &meta_info, NULL};
+static const struct made_info meta_info = {&meta_table.code, "N10__cxxabiv117__class_type_infoE"};
+static const struct made_info infos[] = {{&meta_table.code, "1A"}, {&meta_table.code, "1B"}};
+static const struct made_table tables[] = {{0, &infos[0], NULL}, {0, &infos[1], NULL}};
+
+static const char *class_of(const void *p)
+{
+	struct comm_block b;
+
+	assert_int_equal(block_of(p, &b), 0);
+	return b.class ? b.class : "";
+}
+
+/* The class of a block is told when two readings agree, and not while it is another's. */
+static void classes_take_two_readings(void **state)
+{
+	const void **p = calloc(1, 2000), **q = calloc(1, 2000);
+
+	(void)state;
+	p[0] = &tables[0].code;
+	assert_string_equal(class_of(p), "A");
+	assert_string_equal(class_of(q), "");
+	p[0] = &tables[1].code;
+	clock_ns += 10ull * SECOND_NS;
+	assert_string_equal(class_of(p), "");
+	clock_ns += 10ull * SECOND_NS;
+	assert_string_equal(class_of(p), "B");
+	p[0] = NULL;
+	clock_ns += 10ull * SECOND_NS;
+	assert_string_equal(class_of(p), "");
+	free(p);
+	free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +298,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(blocks_of_an_arena, setup, teardown),
 		cmocka_unit_test_setup_teardown(freed_memory_is_no_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_readings_agree, setup, teardown),
+		cmocka_unit_test_setup_teardown(classes_take_two_readings, setup, teardown),
 		cmocka_unit_test_setup_teardown(large_blocks_where_small_ones_were, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_heap_that_changes, setup, teardown),

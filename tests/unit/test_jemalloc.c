@@ -3,14 +3,16 @@
  * Blocks of jemalloc (jemalloc_extents.c, heap_blocks.c): those of Debian's library in this very process,
  * beside glibc's malloc, whose sizes are known.  The library's thread-local variables want more room than
  * libraries have that are loaded late, so the test begins once more with a setting of glibc's.
+ *
+ *	test_jemalloc [LIBRARY]		another one (tests/e2e/jemalloc.sh)
  */
-#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "hash.h"
+#include "jemalloc_library.h"
 #include "own_heap.h"
 
 enum { LIVE = 40000, QUESTIONS = 50000, SLAB_MOST = 14336 };
@@ -51,8 +53,9 @@ static void expect_block(char *p, size_t bytes)
 static void blocks_of_all_classes(void **state)
 {
 	enum { N = 3, MOST = 64 << 20 };
+	/* By blocks of 8 bytes alone no layout is known. */
+	char *others[] = {je.malloc(100), je.malloc(1000), je.malloc(20000)}, *p[N];
 	size_t bytes = 1, n_classes = 0;
-	char *p[N];
 
 	(void)state;
 	while (bytes <= MOST) {
@@ -65,8 +68,10 @@ static void blocks_of_all_classes(void **state)
 		for (size_t i = 0; i < N; i++)
 			je.free(p[i]);
 	}
+	for (size_t i = 0; i < 3; i++)
+		je.free(others[i]);
 	print_message("%zu classes\n", n_classes);
-	assert_int_equal(n_classes, 9 + 4 * 19);
+	assert_in_range(n_classes, 9 + 4 * 19, 12 + 4 * 19);
 }
 
 static void an_aligned_block(void **state)
@@ -102,7 +107,7 @@ static void freed_memory_is_no_block(void **state)
 	struct comm_block b;
 
 	(void)state;
-	assert_in_range(beside - p, 320, 4095); /* one slab, which is not empty without p */
+	assert_in_range(labs(beside - p), 320, 4095); /* one slab, which is not empty without p */
 	expect_block(p, 300);
 	expect_block(large, 300000);
 	je.free(p);
@@ -317,19 +322,12 @@ static void beside_threads_that_allocate(void **state)
 		je.free(live[i].p);
 }
 
-static int load(char **argv)
+static int load(const char *library, char **argv)
 {
-	static const char room[] = "GLIBC_TUNABLES";
-	void *lib = dlopen("libjemalloc.so.2", RTLD_NOW | RTLD_LOCAL);
+	void *lib = load_library(library, argv);
 
-	if (!lib && !getenv(room)) {
-		setenv(room, "glibc.rtld.optional_static_tls=16384", 1);
-		execv("/proc/self/exe", argv);
-	}
-	if (!lib) {
-		fprintf(stderr, "%s\n", dlerror());
+	if (!lib)
 		return -1;
-	}
 	*(void **)&je.malloc = dlsym(lib, "malloc");
 	*(void **)&je.free = dlsym(lib, "free");
 	*(void **)&je.realloc = dlsym(lib, "realloc");
@@ -353,8 +351,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(beside_threads_that_allocate, setup, teardown),
 	};
 
-	(void)argc;
-	if (load(argv))
+	if (load(argc > 1 ? argv[1] : "libjemalloc.so.2", argv))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static int open_with(struct comm_grouping_use *use, const char *sql, char **err)
 		use, any_sql,
 		"knows no types: they come from debug information, which its programs (compile "
 		"them with -g, or install their -dbgsym or -debuginfo packages) or its "
-		"source did not have",
+		"source did not have, and no object on a heap said what it is",
 		err);
 
 	return code ? code : comm_id_map_ask(&use->map, use->reader->db, sql);
