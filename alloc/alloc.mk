@@ -26,4 +26,4 @@ $(ALLOC): $(ALLOC_O)
 
 .PHONY: install-alloc
 
-$(O)/tests/unit/test_sampled_blocks: | $(ALLOC)
+$(O)/tests/unit/test_sampled_blocks $(O)/tests/unit/test_allocating: | $(ALLOC)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Memory of known places in the code, each marked "site: NAME" at its line, which one thread writes and
- * another reads, as much of each: large blocks, small ones by way of a function that allocates for others, by
- * realloc(), operator new and strdup(), in a thread of its own, and two that have the same address in turns.
+ * another reads, as much of each: large blocks, small ones by way of a function that allocates for others, by one
+ * that is inlined, by one that ends in a jump to malloc(), by realloc(), operator new and strdup(), in a
+ * thread of its own, and two that have the same address in turns.
  *
  *	allocated MS		goes on for as many milliseconds
  *	allocated exec MS	the same in a child of fork(), of a program that another became by exec()
@@ -21,12 +22,27 @@ enum { BYTES = 400 << 10, SMALL = 1000, N_SMALL = BYTES / SMALL };
 
 #define ALONE extern "C" __attribute__((noinline, noclone, noipa))
 
-static volatile long *table, *grown, *vector, *aligned, *text, *own, *turned;
+static volatile long *table, *grown, *vector, *aligned, *text, *own, *turned, *jumped, *inlined;
 static volatile long *small[N_SMALL];
 static pthread_barrier_t turn;
 static volatile int is_over;
 
 ALONE void *xmalloc(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	if (!block)
+		abort();
+	return block;
+}
+
+/* At -O2 this is a jump: nothing of it is on the stack. */
+ALONE void *new_cells(size_t n)
+{
+	return malloc(n * sizeof(long));
+}
+
+static inline __attribute__((always_inline)) void *inline_xmalloc(size_t bytes)
 {
 	void *block = malloc(bytes);
 
@@ -44,6 +60,16 @@ ALONE void make_small(void)
 {
 	for (size_t i = 0; i < N_SMALL; i++)
 		small[i] = (long *)xmalloc(SMALL); /* site: make_small */
+}
+
+ALONE void make_jumped(void)
+{
+	jumped = (long *)new_cells(BYTES / sizeof(long)); /* site: make_jumped */
+}
+
+ALONE void make_inlined(void)
+{
+	inlined = (long *)inline_xmalloc(BYTES); /* site: make_inlined */
 }
 
 ALONE void make_grown(void)
@@ -105,7 +131,8 @@ ALONE long read_block(const volatile long *block, size_t bytes)
 
 static void write_all(long round)
 {
-	volatile long *const blocks[] = {table, grown, vector, aligned, text, own, turned};
+	volatile long *const blocks[] = {table, grown,	vector, aligned, text,
+					 own,	turned, jumped, inlined};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
 		write_block(blocks[i], BYTES, round);
@@ -115,7 +142,8 @@ static void write_all(long round)
 
 static long read_all(void)
 {
-	const volatile long *const blocks[] = {table, grown, vector, aligned, text, own, turned};
+	const volatile long *const blocks[] = {table, grown,  vector, aligned, text,
+					       own,   turned, jumped, inlined};
 	long sum = 0;
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++)
@@ -164,6 +192,8 @@ static void go_on(long ms)
 
 	pthread_barrier_init(&turn, NULL, 2);
 	make_small();
+	make_jumped();
+	make_inlined();
 	make_grown();
 	make_vector();
 	make_aligned();

@@ -56,7 +56,7 @@ are_told() { # STORE
   report "$1" && jq -e --argjson sites "$sites" '[.nodes[] | select(.kind == "object")] as $all |
       [$sites[] as $name | [$all[] | select(.name == $name and .object_kind == "block") | .read_bytes] | add // 0] as $told |
       ([$all[] | select(.object_kind == "block" and (.name | startswith("heap block") | not)) | .name] - $sites) as $wrong |
-      ($told | length == 9 and min > 0.25 * max and min > 0) and $wrong == [] or error("\($told) \($wrong)")' \
+      ($told | length == 11 and min > 0.25 * max and min > 0) and $wrong == [] or error("\($told) \($wrong)")' \
     "$dir/r" >"$dir/out" 2>&1
 }
 
@@ -73,6 +73,7 @@ watch_until_told() { # STORE
 COMM_ALLOC_BYTES=1000 "$commd" -q --source bpf --rate 1000 --slice 500ms --alloc-sites --store "$dir/s.db" -- \
   "$dir/allocated" exec 240000 >"$dir/log" 2>&1 &
 watch_until_told "$dir/s.db"
+pkill -f "^$dir/allocated" # commd has gone, what it started goes on
 if are_told "$dir/s.db"; then ok "blocks of known sites"; else not_ok "blocks of known sites" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 
 COMM_ALLOC_BYTES=1000 LD_PRELOAD=$library "$dir/allocated" 240000 >"$dir/log" 2>&1 &
@@ -85,4 +86,56 @@ mv "$dir/r" "$dir/live"
 report "$dir/again.db"
 if cmp -s <(jq '.nodes | map([.name, .read_bytes])' "$dir/live") <(jq '.nodes | map([.name, .read_bytes])' "$dir/r")
 then ok "a replay tells the same"; else not_ok "a replay tells the same" "$(cat "$dir/log" "$dir/err")"; fi
+
+# jemalloc's own profile of the heap tells it, too, without the library.
+cat >"$dir/profiled.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+__attribute__((noipa)) static void *xmalloc(size_t bytes)
+{
+	void *block = malloc(bytes);
+	return memset(block, 1, bytes);
+}
+__attribute__((noipa)) static long *make_table(void)
+{
+	long *volatile table = malloc(600000); return memset(table, 1, 600000);
+}
+__attribute__((noipa)) static long *make_rows(void)
+{
+	long *volatile rows = xmalloc(500000); return rows;
+}
+int main(void)
+{
+	volatile long *table = make_table(), *rows = make_rows();
+	for (time_t end = time(NULL) + 240; time(NULL) < end;)
+		for (int i = 0; i < 60000; i++)
+			table[i] += rows[i] += i;
+}
+END
+gcc -O2 -g -o "$dir/profiled" "$dir/profiled.c" >"$dir/log" 2>&1 || cat "$dir/log"
+sites='["profiled.c:11 (make_table)", "profiled.c:15 (make_rows)"]'
+by_profile() { # STORE
+  report "$1" && jq -e --argjson sites "$sites" '[.nodes[] | select(.kind == "object")] as $all | ([$all[].read_bytes] | add) as $read |
+      [$sites[] as $name | [$all[] | select(.name == $name) | .read_bytes] | add // 0] as $told |
+      ([$all[] | select(.object_kind == "block" and (.name | startswith("heap block") | not)) | .name] - $sites) as $wrong |
+      ($told | min) > 0.1 * $read and $wrong == [] or error("\($told) of \($read) \($wrong)")' "$dir/r" >"$dir/out" 2>&1
+}
+MALLOC_CONF=prof:true,lg_prof_sample:12 LD_PRELOAD=libjemalloc.so.2 "$dir/profiled" >"$dir/log" 2>&1 &
+pids+=($!)
+"$commd" -q --source bpf --rate 1000 --slice 500ms --record "$dir/p.rec" --store "$dir/p.db" --pid $! >"$dir/log" 2>&1 &
+commd_pid=$!
+for _ in $(seq 90); do
+  sleep 1
+  kill -0 $commd_pid 2>/dev/null && ! by_profile "$dir/p.db" || break
+done
+kill -INT $commd_pid
+wait $commd_pid
+kill "${pids[-1]}"
+if by_profile "$dir/p.db"; then ok "blocks of jemalloc's profile"; else not_ok "blocks of jemalloc's profile" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+mv "$dir/r" "$dir/live"
+"$commd" -q --source "replay:$dir/p.rec" --slice 500ms --store "$dir/p2.db" >"$dir/log" 2>&1
+report "$dir/p2.db"
+if cmp -s <(jq '.nodes | map([.name, .read_bytes])' "$dir/live") <(jq '.nodes | map([.name, .read_bytes])' "$dir/r")
+then ok "and a replay"; else not_ok "and a replay" "$(cat "$dir/log" "$dir/err")"; fi
 exit $status
