@@ -50,8 +50,9 @@ struct comm_window_read {
 	bool self;	 /* last written at self_site in this very burst */
 	/*
 	 * Its burst waits for another thread's write: it writes nothing and reads the same few
-	 * addresses over and over.  What is waited for is written again and again, if too rarely
-	 * for bursts to meet it, so who wrote it first says nothing.
+	 * addresses over and over.  What is waited for comes with the loop's last read alone, and all
+	 * others find what was there before: neither who wrote it first nor who is seen to write it
+	 * says whose that is.
 	 */
 	bool spins;
 };

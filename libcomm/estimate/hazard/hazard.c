@@ -434,8 +434,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	}
 	unwritten =
 		comm_watch_answers_share(&h->answers, r, b->thread, h->candidate, &n, unwritten);
-	/* Not even the next writer says who wrote before. */
-	if (r->spins && !comm_candidates_wrote(h->candidate, n)) {
+	if (r->spins) {
 		unwritten = 1;
 		n = 0;
 	}

@@ -275,12 +275,6 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	const double *share = NULL;
 	uint32_t n = 0;
 
-	if (r->spins) {
-		comm_unwritten_sums_poll(
-			&o->unwritten,
-			&(struct comm_unwritten_end){b->thread, r->site, r->shown, bytes, 0});
-		return;
-	}
 	if (touch) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
@@ -320,6 +314,12 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
 								r->site, r->shown},
 					bytes, bytes * r->first, 0, &at_once);
+		return;
+	}
+	if (r->spins) {
+		comm_unwritten_sums_poll(
+			&o->unwritten,
+			&(struct comm_unwritten_end){b->thread, r->site, r->shown, bytes, 0});
 		return;
 	}
 	comm_nest_look(o->nest, r->object, r->datum, 0, &o->view);
