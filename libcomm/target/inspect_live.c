@@ -33,6 +33,8 @@ enum {
 	/* Of what is allowed, percent; neither must keep the other from its part. */
 	MAPS_PERCENT = 35,
 	FILES_PERCENT = 50,
+	/* Lines and types of one file take as long as thousands of samples, and can come later. */
+	DETAILS_PERCENT = 15,
 	BLOCKS_PERCENT = 15,
 	KEPT = 5, /* allowances that may be saved for mappings */
 };
@@ -650,15 +652,26 @@ uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 	return live->setup_ns + ns;
 }
 
+/* Of what is allowed; symbols are read before all else. */
+static unsigned int files_percent(const struct live_inspect *live)
+{
+	for (int kind = 0; kind < COMM_PARSE_KINDS; kind++)
+		if (kind != COMM_PARSE_LINES && kind != COMM_PARSE_TYPES &&
+		    comm_parser_busy_with(live->parser, (enum comm_parse_kind)kind))
+			return FILES_PERCENT;
+	return DETAILS_PERCENT;
+}
+
 void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
 {
 	struct live_inspect *live = inspect->ctx;
-	uint64_t files_ns = cpu_ns / 100 * FILES_PERCENT, paid_ns;
 	int64_t maps_ns = (int64_t)(cpu_ns / 100 * MAPS_PERCENT);
+	uint64_t files_ns, paid_ns;
 
 	if (inspect->ops != &live_ops)
 		return;
 	collect(live);
+	files_ns = cpu_ns / 100 * files_percent(live);
 	comm_heap_blocks_allow(live->blocks,
 			       cpu_ns == UINT64_MAX ? cpu_ns : cpu_ns / 100 * BLOCKS_PERCENT);
 	if (cpu_ns == UINT64_MAX)
