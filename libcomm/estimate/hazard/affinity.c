@@ -268,6 +268,9 @@ void comm_affinities_halve(struct comm_affinities *affinities)
 {
 	affinities->stale = true;
 	for (uint32_t i = 0; i <= affinities->mask; i++) {
+		/* Pages of the table that nothing is in stay the kernel's page of zeros. */
+		if (affinities->slot[i].seen == 0 && affinities->slot[i].coarse == 0)
+			continue;
 		affinities->slot[i].seen /= 2;
 		affinities->slot[i].coarse /= 2;
 	}
