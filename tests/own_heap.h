@@ -13,25 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "heap_blocks.h"
+#include "read_self.h"
 
 enum { SECOND_NS = 1000 * 1000 * 1000 };
 
 static uint64_t clock_ns = SECOND_NS;
-
-static ssize_t read_self(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct iovec local = {buf, len_bytes}, remote = {(void *)(uintptr_t)addr, len_bytes};
-	ssize_t n = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
-
-	(void)ctx;
-	return n < 0 ? -errno : n;
-}
 
 static uint64_t now(void *ctx)
 {

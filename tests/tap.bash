@@ -29,6 +29,14 @@ not_ok() { # NAME [WHY]
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 # skip_all WHY: instead of any result.
 skip_all() { echo "ok 1 # SKIP $1"; exit 0; }
+# commd_until SECONDS COMMAND...: ends commd, started last, when the command holds of what it has written so far, or later.
+commd_until() {
+  local pid=$! left=$1
+  shift
+  while sleep 1; [ $((left -= 1)) -gt 0 ] && kill -0 "$pid" 2>/dev/null && ! "$@"; do :; done
+  kill -INT "$pid"
+  wait "$pid"
+}
 result() { if [ "$1" = 0 ]; then ok "$2"; else not_ok "$2"; fi; } # STATUS NAME
 check() { # NAME COMMAND...: its output is shown if it fails
   local name=$1

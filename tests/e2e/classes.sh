@@ -36,19 +36,13 @@ are_told() { # STORE TYPES
 
 # Until they are told, or for a minute.
 watch() { # WHAT PROGRAM TYPES OPTION...
-  local what=$1 program=$2 types=$3 commd_pid
+  local what=$1 program=$2 types=$3
   shift 3
   "$dir/$program" 240 &
   pids+=($!)
   rm -f "$dir"/s.db*
   "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/s.db" --pid $! "$@" >"$dir/log" 2>&1 &
-  commd_pid=$!
-  for _ in $(seq 60); do
-    sleep 1
-    kill -0 $commd_pid 2>/dev/null && ! are_told "$dir/s.db" "$types" || break
-  done
-  kill -INT $commd_pid
-  wait $commd_pid
+  commd_until 150 are_told "$dir/s.db" "$types"
   kill "${pids[-1]}"
   if are_told "$dir/s.db" "$types"; then ok "$what"; else not_ok "$what" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 }
@@ -81,12 +75,6 @@ objects_are_told() { # STORE
 pids+=($!)
 rm -f "$dir"/s.db*
 "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/s.db" --pid $! >"$dir/log" 2>&1 &
-commd_pid=$!
-for _ in $(seq 60); do
-  sleep 1
-  kill -0 $commd_pid 2>/dev/null && ! objects_are_told "$dir/s.db" || break
-done
-kill -INT $commd_pid
-wait $commd_pid
+commd_until 150 objects_are_told "$dir/s.db"
 if objects_are_told "$dir/s.db"; then ok "objects of Python"; else not_ok "objects of Python" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 exit $status

@@ -20,12 +20,12 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <malloc.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "maps.h"
+#include "read_self.h"
 #include "sampled_blocks.h"
 
 #define ALONE static __attribute__((noinline, noclone, noipa))
@@ -34,15 +34,6 @@ enum { BYTES = 5000, ALIGN = 4096, LG_ALIGN = 12, CODE_MOST = 300 };
 
 static struct comm_sampled_blocks *blocks;
 static uint64_t ahead_ns;
-
-static ssize_t read_self(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct iovec local = {buf, len_bytes}, remote = {(void *)(uintptr_t)addr, len_bytes};
-	ssize_t n = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
-
-	(void)ctx;
-	return n < 0 ? -errno : n;
-}
 
 static uint64_t now(void *ctx)
 {

@@ -18,7 +18,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #include "../../alloc/table.h"
 #include "clock.h"
 #include "maps.h"
+#include "read_self.h"
 #include "sampled.h"
 #include "sampled_blocks.h"
 
@@ -44,16 +44,10 @@ static uint64_t ahead_ns; /* of the clock */
 static unsigned int n_reads;
 static int read_err;
 
-static ssize_t read_self(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+static ssize_t read_counted(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
 {
-	const struct iovec local = {buf, len_bytes}, remote = {(void *)(uintptr_t)addr, len_bytes};
-	ssize_t n = process_vm_readv((pid_t)tgid, &local, 1, &remote, 1, 0);
-
-	(void)ctx;
 	n_reads++;
-	if (read_err)
-		return read_err;
-	return n < 0 ? -errno : n;
+	return read_err ? read_err : read_self(ctx, tgid, addr, buf, len_bytes);
 }
 
 static uint64_t now(void *ctx)
@@ -88,7 +82,7 @@ static void look_at(uint32_t tgid)
 
 static int setup(void **state)
 {
-	const struct comm_sampled_reading reading = {read_self, now, NULL};
+	const struct comm_sampled_reading reading = {read_counted, now, NULL};
 
 	(void)state;
 	assert_int_equal(comm_sampled_blocks_create(&reading, &blocks), 0);
