@@ -586,6 +586,17 @@ static int add_origins(struct comm_fold *fold, const struct making *making,
 	return 0;
 }
 
+/* Of an edge from code to itself the share that crosses threads; watched ones need no such care. */
+static double in_turns(const struct comm_fold *fold, const struct comm_report_edge *edge,
+		       double own_share)
+{
+	enum comm_node_kind kind = fold->own.ops->kind;
+	bool is_code = kind == COMM_NODE_FUNCTION || kind == COMM_NODE_LINE;
+
+	return is_code && edge->from == edge->to && !fold->query->watched ? fmax(0, 1 - own_share)
+									  : 0;
+}
+
 static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		     struct comm_report_stated *stated)
 {
@@ -616,6 +627,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 					   .samples = e->bursts,
 					   .slices = making->seen[i].slices,
 					   .sums = making->seen[i].sums};
+	estimate->in_turns = in_turns(fold, out, making->seen[i].own_bytes / e->bytes);
 	out->bytes = e->bytes;
 	out->coarse_bytes = e->guess_bytes;
 	out->share = comm_reader_share(e->bytes, report->total_bytes);

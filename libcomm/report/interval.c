@@ -5,6 +5,9 @@
 
 #define DEFAULT_CONFIDENCE 0.9
 
+/* As confusion_sd, of code that may take turns with other code (in_turns); docs/accuracy.md. */
+static const double TURNS_SD = 1;
+
 double comm_interval_z(double confidence)
 {
 	double low = 0, high = 10;
@@ -58,9 +61,10 @@ static double sampling_cv2(const struct comm_intervals *intervals, const struct 
 static double confusion(const struct comm_error_model *model, const struct comm_estimate *e)
 {
 	double others = fmax(0, e->read_bytes / e->bytes - 1);
+	double turns = TURNS_SD * e->in_turns * others;
 
 	others -= (1 - COMM_OWN_CONFUSED) * fmin(others, e->own_bytes / e->bytes);
-	return model->confusion_sd * model->confusion_sd * others * others +
+	return model->confusion_sd * model->confusion_sd * others * others + turns * turns +
 	       model->edge_sd * model->edge_sd;
 }
 

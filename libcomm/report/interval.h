@@ -36,6 +36,12 @@ struct comm_estimate {
 	double read_bytes; /* estimate of all that the reading end reads, from any writer */
 	double own_bytes; /* of read_bytes without bytes: what the reading threads wrote themselves */
 	double guess_bytes; /* of bytes: guesses (edge.h), which may all be wrong */
+	/*
+	 * Share of bytes that one piece of code reads and another thread's same one wrote last.  Code that takes
+	 * turns at a datum (lock and unlock) is met about as often as its partner, and who came
+	 * last is told by how often each is met: all else that it reads may be of the partner, and this too.
+	 */
+	double in_turns;
 	uint64_t samples;
 	uint64_t slices; /* in which it was seen */
 	struct comm_block_sums sums;

@@ -57,7 +57,11 @@ static void test_intervals(void **state)
 	e.own_bytes = 1e9;
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(fabs(spread - exp(z * 1.5 * 0.175)) < 1e-9);
-	e.own_bytes = 0;
+	/* Of code that may take turns with other code, for that part. */
+	e = (struct comm_estimate){.bytes = 1000, .read_bytes = 1400, .in_turns = 0.5};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(fabs(spread - exp(z * hypot(0.4 * 0.175, 0.4 * 0.5))) < 1e-9);
+	e = (struct comm_estimate){.bytes = 1000};
 	e.read_bytes = 1e6;
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low < 1 && fabs(high / 1e6 - exp(z * 0.3)) < 1e-9);
@@ -95,6 +99,28 @@ static void test_intervals_of_a_report(void **state)
 	}
 	comm_report_free(report);
 	comm_report_free(sure);
+}
+
+/* f() > f() of two threads, where g() writes it, too, may be g() > f(): not so of roles, nor within a thread. */
+static void test_code_that_takes_turns(void **state)
+{
+	struct comm_report *report = ask((struct comm_query){.by = "function", .across = true});
+	const struct comm_report_edge *edge = find(report, "g", "g");
+
+	(void)state;
+	/* 4,620 bytes that it reads are not these. */
+	assert_true(edge->bytes == 120 && edge->share_low < 1e-20 * edge->share);
+	edge = find(report, "f", "g");
+	assert_true(edge->share_low > 0.1 * edge->share);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = "function", .self = true});
+	edge = find(report, "f", "f");
+	assert_true(edge->share_low > 0.1 * edge->share);
+	comm_report_free(report);
+	report = ask((struct comm_query){.by = "role", .self = true});
+	edge = find(report, "beta", "beta");
+	assert_true(edge->share_low > 0.01 * edge->share);
+	comm_report_free(report);
 }
 
 /* A variance between blocks is that of the sum, whatever the blocks' lengths. */
@@ -135,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals),
 		TEST(test_intervals_of_a_report),
+		TEST(test_code_that_takes_turns),
 		cmocka_unit_test(test_blocks),
 	};
 
