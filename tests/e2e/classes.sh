@@ -34,7 +34,7 @@ are_told() { # STORE TYPES
       ($types - $all == []) or error("\($all)")' "$dir/r" >"$dir/out" 2>&1
 }
 
-# Until they are told, or for a minute.
+# Until they are told.
 watch() { # WHAT PROGRAM TYPES OPTION...
   local what=$1 program=$2 types=$3
   shift 3
