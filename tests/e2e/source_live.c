@@ -422,25 +422,6 @@ static void test_ticks_found(void)
 	free(err);
 }
 
-static void test_idle(void)
-{
-	pid_t pid = start_child(sleeper);
-	struct seen seen = {0};
-	struct session s;
-	uint64_t start_ns;
-	double share;
-
-	if (started(&s, bpf, pid, 0.01, 0)) {
-		start_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-		watch(&s, &seen, 3, 0);
-		share = (double)(comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns) / 3e9;
-		printf("# an idle target: %.3f %% of a core\n", 100 * share);
-		check(share < 0.005, "an idle target costs less than 0.5 % of a core");
-	}
-	end(&s);
-	end_child(pid);
-}
-
 /* The least budget is a share of all CPUs, but no more than one busy CPU would allow. */
 static void test_floor(void)
 {
@@ -703,7 +684,6 @@ int main(void)
 	test_strangers();
 	test_no_hooks();
 	test_ticks_found();
-	test_idle();
 	test_floor();
 	test_budget();
 	return n_failed ? 1 : 0;
