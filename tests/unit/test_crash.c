@@ -350,8 +350,8 @@ static void remove_store(void)
 	}
 }
 
-/* At each write of the schema and of checkpoints, and at each log_step-th to the log. */
-static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t log_step)
+/* At each write of the schema, and at each step-th of the others, which are not the same in each mode. */
+static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t step)
 {
 	uint64_t n, n_of[N_PURPOSES] = {0};
 	char made[160];
@@ -375,7 +375,7 @@ static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t l
 		for (uint64_t at = 1; at <= n; at++) {
 			int stored;
 
-			if (purpose_at[at] == LOG && at % log_step)
+			if (purpose_at[at] != SCHEMA && (at + 8 * mode) % step)
 				continue;
 			fails_at = 0;
 			remove_store();
