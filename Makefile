@@ -241,7 +241,7 @@ $(addprefix $(O)/tests/unit/test_,source_bpf bpf_counts): $(O)/tests/unit/%: tes
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
-	@O=$(O) tests/run.sh $(O)/logs $(STATIC) $(UNIT) tests/fuzz/corpus.sh $(CHECK_RUN) -- $(E2E)
+	@O=$(O) tests/run.sh $(O)/logs $(CHECK_RUN) tests/fuzz/corpus.sh $(STATIC) $(UNIT) -- $(E2E)
 
 demo: deps-demo
 	+$(MAKE) --no-print-directory all

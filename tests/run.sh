@@ -3,7 +3,8 @@
 # Runs test programs and counts their results.
 #   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]
 # One after the other; those behind -- beside the others, since a half of all tests mostly waits
-# and the other computes.
+# and the other computes.  What of the others has not begun when these have ended is taken from
+# its end, so that both halves end together.
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
 # prints nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
 # "skip name: why" counts as skipped, too.  Of KTAP, which nests, the innermost
@@ -72,15 +73,21 @@ run() { # number, program
   fi
 }
 
-# What is said of one program stands together.
-lane() { # number of the first, PROGRAM...
-  local n=$1
-  shift
-  for program in "$@"; do
-    said=$(run "$n" "$program")
-    printf '%s\n' "$said"
-    n=$((n + 1))
-  done
+one() { # number, PROGRAM
+  said=$(run "$1" "$2") # what is said of one program stands together
+  printf '%s\n' "$said"
+}
+
+# The number of what is left in "$left", LOW HIGH, from its begin or its end; none when nothing is.
+take() { # first or last
+  local low high
+  {
+    flock 3
+    read -r low high <"$left"
+    [ "$low" -le "$high" ] || return 1
+    if [ "$1" = first ]; then echo $((low++)); else echo $((high--)); fi
+    echo "$low $high" >"$left"
+  } 3<"$counts"
 }
 
 first=()
@@ -89,9 +96,16 @@ while [ $# != 0 ] && [ "$1" != -- ]; do
   shift
 done
 [ $# = 0 ] || shift
-lane $((${#first[@]} + 1)) "$@" &
-trap 'rm -f "$counts"; kill $! 2>/dev/null' EXIT
-lane 1 "${first[@]}"
+left=$(mktemp)
+echo "1 ${#first[@]}" >"$left"
+beside() {
+  local n=${#first[@]}
+  for program in "$@"; do one $((n += 1)) "$program"; done
+  [ $# = 0 ] || while n=$(take last); do one "$n" "${first[n - 1]}"; done
+}
+beside "$@" &
+trap 'rm -f "$counts" "$left"; kill $! 2>/dev/null' EXIT
+while n=$(take first); do one "$n" "${first[n - 1]}"; done
 wait
 [ "$(wc -l <"$counts")" = $total ] || { echo "not all programs were run" >&2; exit 1; }
 bad=$(awk '$2 { printf " %s", $4 }' "$counts")

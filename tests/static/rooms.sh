@@ -11,18 +11,21 @@ ask() { make -s --no-print-directory "$@"; }
 
 for room in $(ask print-rooms) ctl; do
   read -ra flags <<<"$(ask print-inc ROOM="$room")"
-  found='' broken=''
+  found='' broken='' others=()
   for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h ctl/*/*.h; do
     of=${header%/*} of=${of#libcomm/}
     [ "$of" = "$room" ] || [ "$room:${of%%/*}" = ctl:ctl ] && continue
     case " ${flags[*]} " in
     *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
-    *)
-      # A header of the same name may be found in another folder or the system's.
-      printf '#include "%s"\n' "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
-        grep -qwF "$header" && found="$found $header"
-      ;;
+    *) others+=("$header") ;;
     esac
+  done
+  # A header of the same name may be found in another folder or the system's.
+  for header in $(for other in "${others[@]}"; do
+    printf '#if __has_include("%s")\n"%s"\n#endif\n' "${other##*/}" "$other"
+  done | gcc -E -P -x c "${flags[@]}" - | tr -d '"'); do
+    printf '#include "%s"\n' "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
+      grep -qwF "$header" && found="$found $header"
   done
   [ -z "$found" ]
   result $? "$room finds no header but its own and those of the rooms it uses:$found"
