@@ -302,6 +302,8 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 		a.bits = ~a.bits & a.known;
 		r = comm_bits_and(a, b);
 		comm_bits_logic_flags(emu, r, w);
+		/* Undefined, and another one on Intel's processors than on AMD's. */
+		comm_bits_put_flags(emu, COMM_FLAG_PF, 0, 0);
 		goto write;
 	case COMM_OP_RORX:
 		r = comm_bits_shift(COMM_OP_ROR, b, (unsigned)u->imm & (w == 8 ? 63 : 31), w);
