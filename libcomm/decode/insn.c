@@ -624,6 +624,10 @@ int comm_insn_decode(const uint8_t *bytes, size_t len_bytes, struct comm_uop *re
 		ret->flags_out =
 			(f->modified | f->set_0 | f->set_1 | f->undefined) & COMM_FLAGS_ALL;
 	}
+	/* Zydis 4.0 says it of ptest alone. */
+	if (s.insn.mnemonic == ZYDIS_MNEMONIC_VPTEST || s.insn.mnemonic == ZYDIS_MNEMONIC_VTESTPS ||
+	    s.insn.mnemonic == ZYDIS_MNEMONIC_VTESTPD)
+		ret->flags_out = COMM_FLAGS_ALU;
 	return s.insn.length;
 }
 

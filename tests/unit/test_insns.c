@@ -232,6 +232,10 @@ static const struct {
 	{1, {0x6f, 1, 2}, 0, false, true},
 	{1, {0x7f, 1, 2}, 0, false, true},
 	{1, {0x7e, 1, 1}, 0, false, true},
+	{1, {0x0e, 2, 1}, 0, false, true},
+	{1, {0x0f, 2, 1}, 0, false, true},
+	{1, {0x17, 2, 1}, 0, false, true},
+	{1, {0x2e, 1, 0}, 0, false, true},
 };
 
 /*
