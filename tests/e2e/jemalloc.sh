@@ -31,14 +31,15 @@ fetch() { # VERSION: its source is in src
   esac
 }
 
-# Prints the library's path, or why there is none.
+# Prints the library's path, or why there is none.  For addresses of 48 bits, as Debian builds it, on a
+# processor that has 57, too.
 library() { # VERSION OPTION...
-  local version=$1 at=$cache/jemalloc-$1.so
+  local version=$1 at=$cache/jemalloc-$1-48.so
   shift
   [ -e "$at" ] || (
     mkdir "$dir/$version" && cd "$dir/$version" || exit
     fetch "$version" || { echo "cannot be fetched from Debian's archive"; exit 1; }
-    cd src && sh configure --with-jemalloc-prefix= "$@" EXTRA_CFLAGS="-O1 -g0" && nice make -j2 build_lib_shared &&
+    cd src && sh configure --with-jemalloc-prefix= --with-lg-vaddr=48 "$@" EXTRA_CFLAGS="-O1 -g0" && nice make -j2 build_lib_shared &&
       cp lib/libjemalloc.so.2 "$at.$$" && mv "$at.$$" "$at"
   ) >"$dir/log" 2>&1 || { tail -n 1 "$dir/log"; return 1; }
   echo "$at"
