@@ -35,6 +35,9 @@ enum {
 	BY_BYTES = 128, /* more than names of groupings that can be joined have */
 };
 
+/* Stated so much of what crosses, a report has no need of a coarser one. */
+static const double WELL_STATED = 0.8;
+
 struct options {
 	const char *store;
 	struct comm_query query;
@@ -240,6 +243,11 @@ static void print_sharing(const struct comm_report *report)
 		       stated, stated == 1 ? " goes" : "s go", falsely);
 }
 
+static bool is_by_thread(const struct comm_query *query)
+{
+	return !query->by || !strcmp(query->by, "thread");
+}
+
 /* A text about all threads, not what somebody looks for in particular. */
 static bool is_overview(const struct options *options)
 {
@@ -247,8 +255,7 @@ static bool is_overview(const struct options *options)
 
 	return options->form == ctl_form_find(NULL) && !query->totals && !query->counts &&
 	       !query->thread && !query->writer && !query->function && !query->object &&
-	       !query->first_read &&
-	       (!query->by || !strcmp(query->by, "thread") || !strcmp(query->by, "role"));
+	       !query->first_read && (is_by_thread(query) || !strcmp(query->by, "role"));
 }
 
 /* Of the bytes that a report has edges of, those on edges that it states. */
@@ -294,6 +301,40 @@ static void watch(struct comm_reader *reader, struct options *options, struct co
 	}
 }
 
+/* The report that answers the query, by the estimator or by watchpoints. */
+static int make(struct comm_reader *reader, struct options *options, struct comm_report **ret,
+		char **err)
+{
+	int code = comm_reader_report(reader, &options->query, ret, err);
+
+	if (!code)
+		watch(reader, options, ret);
+	return code;
+}
+
+/* Threads of a pool do the same, so a run may state of the pool what it cannot of each of them. */
+static void print_roles(struct comm_reader *reader, const struct options *options,
+			const struct comm_report *report)
+{
+	struct options by_role = *options;
+	double share = stated_share(report);
+	struct comm_report *roles;
+	size_t stated = 0;
+
+	if (report->exact || !report->n_edges || share > WELL_STATED)
+		return;
+	by_role.query.by = "role";
+	if (make(reader, &by_role, &roles, NULL))
+		return;
+	for (size_t i = 0; i < roles->n_edges; i++)
+		stated += comm_report_edge_at(roles, i)->resolved;
+	if (stated && roles->n_nodes > 1 && stated_share(roles) > share + 1 - WELL_STATED)
+		printf("\nBy roles of threads %.0f %% of what crosses is stated, in %zu flow%s: "
+		       "--by-role.\n",
+		       100 * stated_share(roles), stated, stated == 1 ? "" : "s");
+	comm_report_free(roles);
+}
+
 int ctl_report(int argc, char **argv)
 {
 	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
@@ -326,24 +367,26 @@ int ctl_report(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
-	code = comm_reader_report(reader, &options.query, &report, &err);
+	code = make(reader, &options, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
 	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&
 	    !options.query.thread && report->n_nodes > MANY_THREADS) {
 		n_threads = report->n_nodes;
 		comm_report_free(report);
 		options.query.by = "role";
-		code = comm_reader_report(reader, &options.query, &report, &err);
+		code = make(reader, &options, &report, &err);
 	}
-	if (!code)
-		watch(reader, &options, &report);
-	comm_reader_close(reader);
-	if (code)
+	if (code) {
+		comm_reader_close(reader);
 		return ctl_error(code, err);
+	}
 	code = print(&options, report);
 	if (n_threads)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
+	else if (!code && is_overview(&options) && is_by_thread(&options.query))
+		print_roles(reader, &options, report);
+	comm_reader_close(reader);
 	if (!code)
 		print_sharing(report);
 	comm_report_free(report);

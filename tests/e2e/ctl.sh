@@ -302,6 +302,17 @@ says stdout 'These are roles, for there are [0-9]* threads'
 expect 0 "$ctl" report --store pool.db --by-thread
 says stdout '^Communication between threads'
 is "$("$ctl" report --store pool.db --json | jq -r '.nodes[0].kind')" thread "what programs get"
+# What a run confirms of a pool, and not of its threads, is pointed to
+rm -f pool.db*
+$make pool pool.db 60 || exit 1
+expect 0 "$ctl" report --store pool.db
+says stdout '^Nothing is stated'
+says stdout 'By roles of threads 100 % of what crosses is stated, in 1 flow: --by-role'
+expect 0 "$ctl" report --store pool.db --by-role
+grep -q 'By roles' stdout && fail "a report by role that points to itself"
+$make precise two.db 60 || exit 1
+expect 0 "$ctl" report --store two.db
+grep -q 'By roles' stdout && fail "roles where threads are stated"
 
 # Labels, and deletion
 cp redis.db edited.db

@@ -4,7 +4,7 @@
  *
  *   make_store KIND FILE [SECONDS]
  *
- * KIND: redis, changed, turn, hostile, markup, empty, threads, many, exact, unfinished, guess,
+ * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, guess,
  * precise, pairs, moving, calls, marked, regions or uncounted.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
@@ -368,6 +368,24 @@ static void share(struct comm_cachelines *table, uint32_t first_thread, uint32_t
 	}
 }
 
+/* What main writes is read by another one of a pool's threads in each slice. */
+static size_t pool(struct flow *flow, int second)
+{
+	enum { WORKERS = 12 };
+	static uint32_t first, worker[WORKERS], put, get, jobs;
+
+	if (!put) {
+		first = made_thread(names, 400, 400, "main");
+		for (uint32_t i = 0; i < WORKERS; i++)
+			worker[i] = made_thread(names, 400, 401 + i, "worker");
+		put = site("put", "pool", "pool.c", 1);
+		get = site("get", "pool", "pool.c", 2);
+		jobs = made_object(names, COMM_OBJECT_STATIC, "jobs", "pool", 4096);
+	}
+	flow[0] = (struct flow){first, worker[second % WORKERS], put, get, jobs, 1e6, 50};
+	return 1;
+}
+
 /* What one thread parses another one answers, in regions of 0.4 s and 0.1 s of CPU time a slice. */
 static size_t regions(struct flow *flow, struct comm_count count[4])
 {
@@ -452,6 +470,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "many")) {
 		n = threads(flow, 200);
 		info.command = "ring 200";
+	} else if (!strcmp(argv[1], "pool")) {
+		n = pool(flow, 0);
+		info.command = "pool";
 	} else if (!strcmp(argv[1], "exact")) {
 		info.error_model = &counted;
 		n = redis(flow);
@@ -505,6 +526,8 @@ int main(int argc, char **argv)
 		};
 		struct comm_naming naming = made_naming(names);
 
+		if (!strcmp(argv[1], "pool"))
+			n = pool(flow, s);
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
 		/* What io_thd_1 hands to the main thread is ten times as much from then on. */
