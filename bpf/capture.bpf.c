@@ -87,7 +87,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
+	__uint(max_entries, 1024);
 	__type(key, __u64);
 	__type(value, struct comm_raw_wanted);
 } wanted SEC(".maps");

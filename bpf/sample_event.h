@@ -12,6 +12,7 @@ enum {
 	COMM_RAW_STACK_MAX = 2048, /* stack_bytes: a multiple of 64, at most this */
 	COMM_RAW_LINES_MAX = 40,
 	COMM_RAW_WANTED_MAX = 16,
+	COMM_RAW_CODE_SHIFT = 12, /* code in such pieces */
 	COMM_RAW_LINE_BYTES = 64,
 	COMM_RAW_RANGES_MAX = 4,
 	COMM_RAW_MARKS_MAX = 8,
@@ -49,7 +50,7 @@ struct comm_raw_sample {
 	struct comm_raw_head head;
 	unsigned long long reg[COMM_RAW_NREGS];
 	unsigned long long flags;
-	unsigned long long program; /* key of the map of wanted lines */
+	unsigned long long program; /* address of its code; 0: not known */
 	unsigned long long stack_addr;
 	unsigned short stack_bytes;
 	unsigned short n_lines;
@@ -101,12 +102,29 @@ struct comm_raw_probed {
 };
 
 /*
- * Lines to copy with each sample of a program, zeros behind them; value of the map of them, by the address
- * of the program's code, which processes have in common that were forked.
+ * Places whose lines to copy with a sample, zeros behind them; value of the map of them, of which two are looked up: by
+ * the address of the program's code, which processes have in common that were forked, and by comm_raw_code_key().  A
+ * place is an address, or COMM_RAW_BY_REGISTER: offset bytes behind what a register points to, or with
+ * COMM_RAW_BY_POINTER behind what the pointer points to that is there, pointer bytes behind the register.
  */
 struct comm_raw_wanted {
-	unsigned long long addr[COMM_RAW_WANTED_MAX];
+	unsigned long long place[COMM_RAW_WANTED_MAX];
 };
+
+/* Of a program and an instruction: equal for code that is near. */
+static inline unsigned long long comm_raw_code_key(unsigned long long program,
+						   unsigned long long ip)
+{
+	return program ^ ((ip >> COMM_RAW_CODE_SHIFT) + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+#define COMM_RAW_BY_REGISTER (1ULL << 63)
+#define COMM_RAW_BY_POINTER (1ULL << 62)
+#define COMM_RAW_PLACE(reg, pointer, offset) \
+	(COMM_RAW_BY_REGISTER | (unsigned long long)(reg) << 32 | (pointer) << 16 | (offset))
+#define COMM_RAW_PLACE_REGISTER(place) ((place) >> 32 & 15)
+#define COMM_RAW_PLACE_POINTER(place) ((place) >> 16 & 0xffff)
+#define COMM_RAW_PLACE_OFFSET(place) ((place)&0xffff)
 
 /* Where the marks of a process are; value of the map of marks, by tgid. */
 struct comm_raw_marks {

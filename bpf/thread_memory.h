@@ -86,11 +86,51 @@ __noinline int read_line(__u64 v)
 	return 0;
 }
 
+/* Copies the line of a place that bursts lacked.  As read_line() is, checked once by itself. */
+__noinline int read_place(__u64 place)
+{
+	struct comm_raw_sample *s;
+	__u64 v = place, page;
+	__u32 zero = 0;
+	struct scratch *t;
+
+	t = bpf_map_lookup_elem(&scratches, &zero);
+	if (!t)
+		return 0;
+	if (place & COMM_RAW_BY_REGISTER) {
+		s = (struct comm_raw_sample *)t->bytes;
+		v = s->reg[COMM_RAW_PLACE_REGISTER(place)];
+		if (!like_data(v, t->code, t->code_end, t->low_end))
+			return 0;
+		if (place & COMM_RAW_BY_POINTER) {
+			v += COMM_RAW_PLACE_POINTER(place);
+			page = v >> PAGE_SHIFT_BITS;
+			if (t->bad_page[page % BAD_PAGES] == page && !t->retry)
+				return 0;
+			if (bpf_probe_read_user(&v, sizeof(v), (const void *)v)) {
+				t->bad_page[page % BAD_PAGES] = page;
+				t->failed++;
+				return 0;
+			}
+		}
+		v += COMM_RAW_PLACE_OFFSET(place);
+	}
+	return read_line(v);
+}
+
+static __always_inline void read_wanted(__u64 key)
+{
+	const struct comm_raw_wanted *w = bpf_map_lookup_elem(&wanted, &key);
+	__u32 i;
+
+	for (i = 0; w && i < COMM_RAW_WANTED_MAX && w->place[i]; i++)
+		read_place(w->place[i]);
+}
+
 static __always_inline void read_lines(struct task_struct *task, struct scratch *t,
 				       struct comm_raw_sample *s, struct comm_raw_line *out)
 {
 	struct mm_struct *mm = task->mm;
-	struct comm_raw_wanted *w;
 	__u32 i;
 
 	if (!mm)
@@ -103,10 +143,8 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 	for (i = 0; i < 16; i++)
 		if (line_regs & (1U << i))
 			read_line(s->reg[i]);
-	w = bpf_map_lookup_elem(&wanted, &s->program);
-	for (i = 0; w && i < COMM_RAW_WANTED_MAX; i++)
-		if (w->addr[i])
-			read_line(w->addr[i]);
+	read_wanted(s->program);
+	read_wanted(comm_raw_code_key(s->program, s->head.ip));
 	/*
 	 * An object that a pointer points to seldom ends with the pointer's line: the
 	 * next line too.

@@ -40,8 +40,6 @@ _Static_assert((int)COMM_RAW_STACK_MAX == (int)COMM_SAMPLER_STACK_MAX,
 	       "sample_event.h and sampler.h");
 _Static_assert((int)COMM_RAW_LINES_MAX == (int)COMM_SAMPLER_LINES_MAX,
 	       "sample_event.h and sampler.h");
-_Static_assert(sizeof(struct comm_raw_wanted) == sizeof(((struct comm_wanted *)NULL)->addr),
-	       "sample_event.h and wanted_lines.h");
 _Static_assert((int)COMM_RAW_MARKS_MAX == (int)COMM_MARKS_MAX, "sample_event.h and event.h");
 _Static_assert((int)COMM_RAW_NREGS == (int)COMM_NREGS, "sample_event.h and event.h");
 _Static_assert(COMM_RAW_LINES_MAX + 1 <= COMM_SAMPLE_CHUNKS, "a chunk for each line");
@@ -538,11 +536,12 @@ static void source_burst(void *source, const struct comm_event *event,
 			 const struct comm_burst *burst)
 {
 	struct source *s = source;
-	struct comm_wanted wanted;
+	struct comm_wanted wanted[COMM_WANTED_CHANGES];
+	unsigned int n = comm_wanted_lines_burst(s->wanted, event, burst, wanted);
 
-	if (comm_wanted_lines_burst(s->wanted, event->tgid, burst, &wanted))
-		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.wanted), &wanted.program, wanted.addr,
-				    BPF_ANY);
+	for (unsigned int i = 0; i < n; i++)
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.wanted), &wanted[i].key,
+				    &wanted[i].raw, BPF_ANY);
 }
 
 static int source_count(void *source, uint64_t time_ns, comm_event_fn *push, void *ctx)

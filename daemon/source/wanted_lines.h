@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of memory that bursts of a program lack: they end at a value that the sample did not bring, and
- * in most programs it is often the same few, such as the flags that libc looks at where a lock is taken,
- * or the address of a table.  A sampler that brings them with each sample has longer bursts.
+ * Lines of memory that bursts lack: they end at a value that the sample did not bring, and it is often in the same
+ * place.  For a program it is a global, such as the flags that libc looks at where a lock is taken.  For a
+ * page of code it is a member so far behind what a register points to, or behind what a pointer in there points to:
+ * what is in the registers is known by where the thread is.  A sampler that brings these lines has longer
+ * bursts.
  *
- * A line's score is how many of the last thousand bursts or so lacked it or, since it is brought, have
- * read it.  Bounded: the programs seen last, and of each the lines of the highest scores.
+ * A place's score is how many of the last thousand bursts or so lacked it or, since it is brought, have
+ * read its line.  Bounded: the programs and pages of code seen last, and of each the places of the highest scores.
  */
 #ifndef COMM_WANTED_LINES_H
 #define COMM_WANTED_LINES_H
@@ -14,8 +16,7 @@
 #include <stdint.h>
 
 #include "burst.h"
-
-enum { COMM_WANTED_LINES = 16 }; /* of a program */
+#include "sample_event.h"
 
 struct comm_wanted_lines;
 
@@ -28,14 +29,18 @@ void comm_wanted_lines_destroy(struct comm_wanted_lines *lines);
  */
 void comm_wanted_lines_met(struct comm_wanted_lines *lines, uint32_t tgid, uint64_t program);
 
-/* What is to be brought with samples of a program: addresses of lines of 64 bytes, zeros behind them. */
+/* What is to be brought with samples: a value of the map of them, and its key. */
 struct comm_wanted {
-	uint64_t program;
-	uint64_t addr[COMM_WANTED_LINES];
+	uint64_t key;
+	struct comm_raw_wanted raw;
 };
 
-/* Takes a burst of the process into account.  True: what is wanted of its program has changed. */
-bool comm_wanted_lines_burst(struct comm_wanted_lines *lines, uint32_t tgid,
-			     const struct comm_burst *burst, struct comm_wanted *ret);
+enum { COMM_WANTED_CHANGES = 2 };
+
+/* Takes a burst and its sample into account.  Returns how much of what is wanted has changed. */
+unsigned int comm_wanted_lines_burst(struct comm_wanted_lines *lines,
+				     const struct comm_event *sample,
+				     const struct comm_burst *burst,
+				     struct comm_wanted ret[COMM_WANTED_CHANGES]);
 
 #endif
