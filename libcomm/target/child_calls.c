@@ -57,6 +57,7 @@ static const struct comm_seccomp_rule peek[] = {
 	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 2, O_CREAT | O_TRUNC | O_ACCMODE},
 	COMM_SECCOMP_CALL(read),
 	COMM_SECCOMP_CALL(pread64),
+	COMM_SECCOMP_CALL(process_vm_readv),
 	COMM_SECCOMP_CALL(close),
 	COMM_SECCOMP_CALL(get_robust_list),
 	COMM_SECCOMP_CALL(clock_gettime),
@@ -105,7 +106,9 @@ static const struct comm_seccomp_rule host[] = {
 	/* Children are made, ended and waited for, */
 	{SYS_clone, COMM_SECCOMP_NONE_OF_BITS, 0, SPACES},
 	COMM_SECCOMP_CALL(set_robust_list),
-	COMM_SECCOMP_CALL(get_robust_list), /* the child that reads memory, of targets */
+	/* The child that reads memory, of targets: */
+	COMM_SECCOMP_CALL(get_robust_list),
+	COMM_SECCOMP_CALL(process_vm_readv),
 	COMM_SECCOMP_CALL(rseq),
 	COMM_SECCOMP_CALL(pidfd_open),
 	COMM_SECCOMP_CALL(kill),

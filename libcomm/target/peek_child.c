@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -141,6 +142,21 @@ static struct memory *memory_of(uint32_t tgid)
 	return found;
 }
 
+/*
+ * While the kernel waits for a page here it has let the target's mmap_lock go, without which that
+ * could map nothing until the page is there.  In a read of /proc/PID/mem it keeps the lock.
+ */
+static ssize_t read_remote(uint32_t tgid, uint64_t addr, size_t bytes)
+{
+	const struct iovec here = {message.bytes, bytes}, there = {(void *)(uintptr_t)addr, bytes};
+
+	return process_vm_readv((pid_t)tgid, &here, 1, &there, 1, 0);
+}
+
+/*
+ * The file of /proc reads what the call cannot: memory that is executable only, and, if it was
+ * opened before, that of a process whose first thread has ended.
+ */
 static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
 {
 	static uint64_t used;
@@ -156,6 +172,9 @@ static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
 			m->tgid = tgid;
 		}
 		m->used = ++used;
+		n = read_remote(tgid, addr, bytes);
+		if (n > 0)
+			return n;
 		n = pread(m->fd, message.bytes, bytes, (off_t)addr);
 		if (n > 0)
 			return n;

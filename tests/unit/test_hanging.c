@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 /*
@@ -167,14 +168,37 @@ static pid_t sleeping_fork(void)
 	return pid;
 }
 
+/* The same, but when told to by the socket it maps memory, and says so. */
+static pid_t mapping_fork(int *ret_socket)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(ends[1], &byte, 1) == 1 &&
+		    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+			(void)!write(ends[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	*ret_socket = ends[0];
+	return pid;
+}
+
 /*
- * A process with a page that nobody ever fills is given up; others are read on.  Not of this process
- * itself: who reads such a page keeps its process from mapping anything, and so from malloc().
+ * A process with a page that nobody ever fills is given up; others are read on.  While the page is waited
+ * for, and after, the process itself may map memory.
  */
 static void memory_that_hangs(void **state)
 {
 	char dir[] = "/tmp/test_hanging.XXXXXX", buf[64], *text = NULL;
 	pid_t server, held, other = sleeping_fork();
+	int told;
 	struct comm_peek *peek;
 	uint64_t start_ns;
 	size_t room = 0;
@@ -188,7 +212,7 @@ static void memory_that_hangs(void **state)
 		waitpid(other, NULL, 0);
 		skip();
 	}
-	held = sleeping_fork();
+	held = mapping_fork(&told);
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
 	assert_int_equal(
 		comm_peek_memory(peek, (uint32_t)held, (uintptr_t)&token, buf, sizeof(token)),
@@ -199,6 +223,10 @@ static void memory_that_hangs(void **state)
 	n = comm_peek_memory(peek, (uint32_t)held, (uintptr_t)at, buf, sizeof(buf));
 	assert_int_equal(n, -ETIME);
 	print_message("given up after %.1f s\n", (double)(comm_clock_now_ns() - start_ns) / 1e9);
+	/* Nobody has let its reader go yet. */
+	assert_int_equal(write(told, "m", 1), 1);
+	assert_int_equal(read(told, buf, 1), 1);
+	close(told);
 	/* Not asked about again, neither page nor process. */
 	n = comm_peek_memory(peek, (uint32_t)held, (uintptr_t)&token, buf, sizeof(token));
 	assert_int_equal(n, -ETIME);
