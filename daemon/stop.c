@@ -31,6 +31,8 @@ enum {
 static const int signals[] = {SIGINT,  SIGTERM,	  SIGHUP,  SIGUSR1, SIGUSR2,   SIGALRM,
 			      SIGPROF, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT, SIGXCPU};
 
+#define SIGNAL_LATE SIGRTMIN /* of the timer; the other real-time signals are as those above */
+
 static volatile sig_atomic_t told;
 static int told_fd = -1, schedstat_fd = -1;
 static timer_t late_timer, kill_timer;
@@ -89,7 +91,11 @@ static void end_late(int signal)
 	uint64_t spent_ns = comm_clock_now_ns() - since_ns - (time_waited_ns() - waited_ns);
 	int saved = errno;
 
-	(void)signal;
+	/* Not the timer has sent it. */
+	if (!told) {
+		tell(signal);
+		return;
+	}
 	if (spent_ns + NS_PER_MS < limit_ns) {
 		arm_both(limit_ns - spent_ns);
 		errno = saved;
@@ -129,6 +135,14 @@ static bool is_ignored(int signal)
 	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/* nohup: the run is to outlive the terminal. */
+static void catch (int signal, const struct sigaction *action, sigset_t *caught)
+{
+	sigaddset(caught, signal);
+	if (signal != SIGHUP || !is_ignored(SIGHUP))
+		sigaction(signal, action, NULL);
+}
+
 int comm_stop_catch(void)
 {
 	struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
@@ -139,21 +153,18 @@ int comm_stop_catch(void)
 	told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (told_fd < 0)
 		return -errno;
-	err = make_timer(SIGRTMIN, &late_timer);
+	err = make_timer(SIGNAL_LATE, &late_timer);
 	if (!err)
 		err = make_timer(SIGKILL, &kill_timer);
 	if (err)
 		return err;
 	sigemptyset(&caught);
-	sigaddset(&caught, SIGRTMIN);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		sigaddset(&caught, signals[i]);
-		/* nohup: the run is to outlive the terminal. */
-		if (signals[i] != SIGHUP || !is_ignored(SIGHUP))
-			sigaction(signals[i], &action, NULL);
-	}
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		catch (signals[i], &action, &caught);
+	for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++)
+		catch (signal, &action, &caught);
 	action.sa_handler = end_late;
-	sigaction(SIGRTMIN, &action, NULL);
+	catch (SIGNAL_LATE, &action, &caught);
 	/* Who has started this may have blocked some, and a blocked one ends nothing. */
 	sigprocmask(SIG_UNBLOCK, &caught, NULL);
 	action.sa_handler = end_cut;

@@ -59,7 +59,7 @@ verdict() {
 }
 how() { "$commctl" list --store "$1" --json | jq -r '.runs[-1] | .state + ", " + .how'; }
 
-for signal in TERM INT HUP USR1 USR2 ALRM; do
+for signal in TERM INT HUP USR1 USR2 ALRM RTMIN RTMAX; do
   begin "$db" --pid $target
   kill -$signal $daemon
   verdict "SIG$signal ends commd" 0 interrupted
