@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -134,10 +135,23 @@ static void end_cut(int signal)
 	_exit(CTL_FAILURE);
 }
 
+/* Who started this may have closed some of these: then a store would have their numbers, and take what is printed. */
+static void take_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
 
+	take_standard_files();
 	signal(SIGPIPE, SIG_IGN);
 	has_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
 	signal(SIGBUS, end_cut);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include "session.h"
 #include "source.h"
@@ -11,10 +13,26 @@
  */
 enum { TABLE_BYTES = 128 << 10 };
 
+/*
+ * Who started this may have closed some of these: then files of the run would have their numbers, and
+ * take what is printed.  A command that is started finds them as they were.
+ */
+static void take_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct comm_options options;
 
+	take_standard_files();
 	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
 	comm_options_parse(argc, argv, &options);
 	if (options.doctor)

@@ -67,6 +67,12 @@ for signal in TERM INT HUP USR1 USR2 ALRM RTMIN RTMAX; do
   [ "$(find "$dir" -name 'a.db*')" = "$db" ] || not_ok "SIG$signal: the store is one file" "$(ls "$dir")"
 done
 
+# Closed when commd starts: nothing of the run is in their place, where it would take what is printed.
+rm -f "$db"
+"$commd" --rate 100 --duration 1s --store "$db" --pid $target 0<&- 1>&- 2>&-
+[ "$(find "$dir" -name 'a.db*')" = "$db" ] && [ "$(how "$db")" = "finished, duration" ] && ok "standard files may be closed" ||
+  not_ok "standard files may be closed" "$(ls "$dir"; how "$db")"
+
 # The store is taken away: the run ends, and says what became of it.
 begin "$db" --pid $target
 mv "$db" "$dir/moved.db"
