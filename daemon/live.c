@@ -391,6 +391,26 @@ static int begin(struct live *live)
 				  options->estimator);
 }
 
+/* Says once why recording has stopped.  How many events were not recorded by now. */
+static uint64_t look_recorded(struct live *live)
+{
+	const char *why;
+	uint64_t lost;
+	int err;
+
+	if (!live->record)
+		return 0;
+	comm_record_look(live->record);
+	lost = comm_record_lost(live->record, &err);
+	if (!lost || live->unrecorded)
+		return lost;
+	why = err == ENOENT   ? "it was deleted"
+	      : err == ESTALE ? "it was cut short by another program"
+			      : strerror(err);
+	fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record, why);
+	return lost;
+}
+
 /* Says by how much a total of lost events grew since it was told last. */
 static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, uint64_t total,
 		      uint64_t *told)
@@ -423,8 +443,8 @@ static void count(struct live *live, uint64_t now_ns)
  */
 static int pump(struct live *live)
 {
-	uint64_t cut_ns = comm_clock_now_ns(), unrecorded;
-	int err, record_err;
+	uint64_t cut_ns = comm_clock_now_ns();
+	int err;
 
 	count(live, cut_ns);
 	comm_inspect_live_await_marks(&live->processes);
@@ -447,11 +467,7 @@ static int pump(struct live *live)
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
 	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
-	unrecorded = live->record ? comm_record_lost(live->record, &record_err) : 0;
-	if (unrecorded && !live->unrecorded)
-		fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record,
-			strerror(record_err));
-	tell_loss(live, cut_ns, COMM_LOSS_RECORD, unrecorded, &live->unrecorded);
+	tell_loss(live, cut_ns, COMM_LOSS_RECORD, look_recorded(live), &live->unrecorded);
 	if (err < 0 && !live->failed)
 		live->failed = err;
 	return err > 0 ? err : 0;
@@ -662,7 +678,7 @@ int comm_live(const struct comm_options *options)
 		comm_companions_say(live.companions, stderr);
 	if (live.record) {
 		comm_record_end(live.record, end_ns);
-		status = comm_record_lost(live.record, &err) ? 1 : status;
+		status = look_recorded(&live) ? 1 : status;
 	}
 	if (options->command)
 		status = command_status(&live, status);

@@ -22,6 +22,8 @@ struct comm_record {
 	FILE *file;
 	int error;
 	uint64_t lost;
+	uint64_t bytes; /* written, and as many as the file had when it was looked at last: */
+	off_t seen_bytes;
 	struct comm_inspect inner;
 	struct comm_answers *answers; /* the last answer recorded for each question */
 	struct comm_answer_reader reader;
@@ -50,6 +52,8 @@ static void write_record(struct comm_record *record, uint32_t kind)
 	else if (fwrite(head, sizeof(head), 1, record->file) != 1 ||
 		 fwrite(fields->data, 1, fields->n, record->file) != fields->n)
 		fail(record, errno ? errno : EIO);
+	else
+		record->bytes += sizeof(head) + fields->n;
 }
 
 static int write_head(struct comm_record *record, const struct comm_record_head *head)
@@ -64,6 +68,7 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	comm_bytes_u32(to, RECORD_CLOCK_MONOTONIC);
 	if (to->failed || fwrite(to->data, 1, to->n, record->file) != to->n)
 		return to->failed ? -ENOMEM : -errno;
+	record->bytes = to->n;
 	comm_bytes_clear(to);
 	comm_bytes_u64(to, head->start_ns);
 	comm_bytes_u64(to, head->start_unix_ns);
@@ -96,7 +101,8 @@ static int make_file(const char *path)
 		if (unlink(path) < 0)
 			return -errno;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* O_APPEND: a file that was cut short stays shorter than what was written to it. */
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	return fd;
@@ -150,8 +156,28 @@ void comm_record_end(struct comm_record *record, uint64_t end_ns)
 	comm_bytes_clear(&record->scratch);
 	comm_bytes_u64(&record->scratch, end_ns);
 	write_record(record, RECORD_END);
-	if (!record->error && fflush(record->file))
-		record->error = errno;
+	if (record->error)
+		return;
+	if (fflush(record->file))
+		fail(record, errno);
+	record->seen_bytes = (off_t)record->bytes;
+	comm_record_look(record);
+}
+
+void comm_record_look(struct comm_record *record)
+{
+	struct stat st;
+
+	if (record->error)
+		return;
+	if (fstat(fileno(record->file), &st))
+		fail(record, errno);
+	else if (!st.st_nlink)
+		fail(record, ENOENT);
+	else if (st.st_size < record->seen_bytes)
+		fail(record, ESTALE);
+	else
+		record->seen_bytes = st.st_size;
 }
 
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno)

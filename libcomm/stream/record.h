@@ -34,7 +34,12 @@ void comm_record_inspect(struct comm_record *record, const struct comm_inspect *
 void comm_record_event(struct comm_record *record, const struct comm_event *event);
 /* The last record: when the run ended. */
 void comm_record_end(struct comm_record *record, uint64_t end_ns);
-/* Records not written because of an error, and the first such errno. */
+/* Finds out whether another program has deleted the file, or cut it short: that is an error, too. */
+void comm_record_look(struct comm_record *record);
+/*
+ * Records not written because of an error, and the first such errno; ENOENT and ESTALE: the file was
+ * deleted, or cut short.
+ */
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno);
 void comm_record_destroy(struct comm_record *record);
 

@@ -269,6 +269,53 @@ static void test_full_disk_is_counted(void **state)
 	comm_replay_close(replay);
 }
 
+/* Nothing could be read of it later, or not all, so this is no less an error than a full disk. */
+static void test_file_that_is_taken_away(void **state)
+{
+	struct comm_sample sample = sample_of(1);
+	struct comm_event event = {.kind = COMM_EV_SAMPLE, .sample = &sample};
+	struct comm_record *record;
+	char moved[sizeof(path) + 8];
+	int err;
+
+	(void)state;
+	snprintf(moved, sizeof(moved), "%s.moved", path);
+	/* Cut short, and made longer by the next that is written. */
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	comm_record_look(record);
+	assert_int_equal(comm_record_lost(record, &err), 0);
+	assert_int_equal(truncate(path, 10), 0);
+	comm_record_look(record);
+	assert_int_equal(comm_record_lost(record, &err), 1);
+	assert_int_equal(err, ESTALE);
+	comm_record_event(record, &event);
+	assert_int_equal(comm_record_lost(record, &err), 2);
+	comm_record_destroy(record);
+	/* The same when nobody has looked between the cut and the end. */
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	comm_record_look(record);
+	assert_int_equal(truncate(path, 10), 0);
+	for (int i = 0; i < 100; i++)
+		comm_record_event(record, &event);
+	comm_record_end(record, 1);
+	assert_int_equal(comm_record_lost(record, &err), 1);
+	assert_int_equal(err, ESTALE);
+	comm_record_destroy(record);
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	assert_int_equal(unlink(path), 0);
+	comm_record_look(record);
+	assert_int_equal(comm_record_lost(record, &err), 1);
+	assert_int_equal(err, ENOENT);
+	comm_record_destroy(record);
+	/* Its name is its owner's affair. */
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	assert_int_equal(rename(path, moved), 0);
+	comm_record_end(record, 1);
+	assert_int_equal(comm_record_lost(record, &err), 0);
+	comm_record_destroy(record);
+	assert_int_equal(rename(moved, path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +325,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_records_to_a_file_alone, make_path,
 						remove_path),
 		cmocka_unit_test_setup_teardown(test_full_disk_is_counted, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_file_that_is_taken_away, make_path,
+						remove_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
