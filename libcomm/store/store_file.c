@@ -9,7 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_ATTEMPTS = 8 };
+#include "schema.h"
+
+enum {
+	FILE_ATTEMPTS = 8,
+	LOG_FRAME_BYTES = 24 + COMM_SCHEMA_PAGE_BYTES, /* behind a head of 32 bytes */
+};
 
 /*
  * Where the lock is: far from the bytes that SQLite locks and from any byte of a file.  So
@@ -152,6 +157,7 @@ int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *r
 			if (st.st_nlink != 1)
 				err = -EMLINK;
 			file.size_bytes = st.st_size;
+			file.log_bytes = 0;
 			if (!err) {
 				*ret = file;
 				return 0;
@@ -169,6 +175,42 @@ void comm_store_file_close(struct comm_store_file *file)
 	file->fd = -1;
 }
 
+/*
+ * Frames of SQLite's log that its index has (sqlite.org/walformat.html: mxFrame in the header of the
+ * -shm file): 0 once all are in the store, as after a checkpoint that truncates the log.
+ */
+static uint32_t frames_in_log(const char *name)
+{
+	uint32_t header[5];
+	char index[PATH_MAX];
+	int fd = snprintf(index, sizeof(index), "%s-shm", name) < PATH_MAX
+			 ? open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			 : -1;
+	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header);
+
+	if (fd >= 0)
+		close(fd);
+	return is_read ? header[4] : 0;
+}
+
+/*
+ * What is committed is in the log first, and SQLite trusts its index: of what another program cut off
+ * it would write a rest behind a hole, and take that into the store.  A log that was deleted goes on
+ * without its name.
+ */
+static bool is_log_cut(struct comm_store_file *file)
+{
+	uint64_t seen_bytes = file->log_bytes;
+	char log[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(log, sizeof(log), "%s-wal", file->name) >= PATH_MAX || lstat(log, &st))
+		return false;
+	file->log_bytes = (uint64_t)st.st_size;
+	return file->log_bytes < seen_bytes &&
+	       file->log_bytes < LOG_FRAME_BYTES * (uint64_t)frames_in_log(file->name);
+}
+
 int comm_store_file_check(struct comm_store_file *file)
 {
 	struct stat st;
@@ -181,7 +223,7 @@ int comm_store_file_check(struct comm_store_file *file)
 	err = name_error(file->name, &st);
 	if (err)
 		return err;
-	if ((uint64_t)st.st_size < file->size_bytes)
+	if ((uint64_t)st.st_size < file->size_bytes || is_log_cut(file))
 		return -ENODATA;
 	file->size_bytes = st.st_size;
 	return 0;

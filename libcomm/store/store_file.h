@@ -16,7 +16,8 @@
 struct comm_store_file {
 	int fd;		     /* closed after SQLite's, or SQLite's locks go with it */
 	char name[PATH_MAX]; /* without links in its directory, for SQLITE_OPEN_NOFOLLOW */
-	uint64_t size_bytes; /* a store never shrinks */
+	uint64_t size_bytes; /* a store never shrinks, */
+	uint64_t log_bytes;  /* and SQLite's log only when all of it is in the store */
 };
 
 /*
@@ -29,7 +30,7 @@ int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *r
 void comm_store_file_close(struct comm_store_file *file);
 /*
  * -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -EACCES: who asks
- * may not look whether it has its name; -ENODATA: cut.
+ * may not look whether it has its name; -ENODATA: cut, or its log.
  */
 int comm_store_file_check(struct comm_store_file *file);
 

@@ -93,6 +93,9 @@ verdict "the store is deleted" 1 'was deleted; the run ended'
 begin "$db" --pid $target
 truncate -s 20000 "$db"
 verdict "the store is cut short" 1 'was cut short by another program'
+begin "$db" --pid $target
+truncate -s 40000 "$db-wal"
+verdict "the store's log is cut short" 1 'was cut short by another program'
 # The file that SQLite maps is taken away beneath those that use it.
 if command -v tmux >/dev/null; then
   begin "$db" --pid $target

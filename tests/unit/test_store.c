@@ -282,6 +282,44 @@ static void test_taken_away(void **state)
 	refuse(-EUCLEAN, "damaged");
 }
 
+/* SQLite's log is cut: the next slice would be written behind a hole, and with it into the store. */
+static void test_log_is_cut(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[500];
+	struct comm_store *store = open_store(&c);
+	struct stat st;
+	char log[160];
+	sqlite3 *db;
+
+	(void)state;
+	fill(edges, 500, 0);
+	snprintf(log, sizeof(log), "%s-wal", path);
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 500), 0);
+	/* Not by a checkpoint, which another program may ask for at any time. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "SELECT count(*) FROM slice; PRAGMA wal_checkpoint(TRUNCATE)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(stat(log, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	sqlite3_close(db);
+	assert_int_equal(write_at(store, 1, edges, 500), 0);
+	assert_int_equal(comm_store_lost(store), 0);
+	assert_int_equal(write_at(store, 2, edges, 500), 0);
+	assert_int_equal(truncate(log, 8192), 0);
+	assert_int_equal(write_at(store, 3, edges, 500), -ENODATA);
+	assert_int_equal(comm_store_lost(store), -ENODATA);
+	assert_int_equal(comm_store_end_run(store, START + 4 * SECOND, "cut"), -ENODATA);
+	comm_store_close(store);
+	/* What the store had by the checkpoint. */
+	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") >= 1);
+	assert_true(query("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> "
+			  "'ok'") == 0);
+}
+
 /* Runs fn as user nobody, who may not write here. */
 static void as_nobody(void (*fn)(void))
 {
@@ -654,6 +692,7 @@ int main(void)
 		TEST(test_links_beside),
 		TEST(test_planted),
 		TEST(test_taken_away),
+		TEST(test_log_is_cut),
 		TEST(test_permissions),
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
