@@ -105,7 +105,8 @@ struct told {
 	__u8 thread;  /* the daemon has had a record of this thread */
 	__u8 process; /* the key is a tgid: and a sample of some thread of this process */
 	__u8 zero[2];
-	__u32 mmap_drain; /* ctl.drains at its last MMAP record */
+	__u32 mmap_drain; /* ctl.drains at its last MMAP record, */
+	__u32 name_drain; /* and at its last RENAME record */
 };
 
 /*

@@ -223,22 +223,35 @@ int BPF_PROG(freed, struct task_struct *task)
 	return 0;
 }
 
+/*
+ * The daemon reads the name anew, too: a thread that shows in its name how far it is, or has one in a
+ * loop, is told of once until the daemon reads the ring again.
+ */
+static __always_inline bool tell_name(__u32 tid)
+{
+	struct told *known = bpf_map_lookup_elem(&told, &tid);
+
+	if (ctl.tell_all)
+		return true;
+	if (!known || !known->thread || known->name_drain == ctl.drains)
+		return false;
+	known->name_drain = ctl.drains;
+	return true;
+}
+
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task)
 {
 	__u64 start_ns = begin_timed();
 	struct comm_raw_life *l = NULL;
 	struct comm_raw_cpu *c;
-	struct told *known;
-	__u32 tid = task->pid;
 
 	if (!is_target(task, task->tgid))
 		return 0;
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
-	known = bpf_map_lookup_elem(&told, &tid);
-	if (ctl.tell_all || (known && known->thread))
+	if (tell_name(task->pid))
 		l = life_event(c, COMM_RAW_RENAME, task);
 	if (l)
 		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);

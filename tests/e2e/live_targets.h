@@ -110,6 +110,17 @@ static inline void lively(void)
 	}
 }
 
+/* Has another name in each turn. */
+static inline void renaming(void)
+{
+	for (unsigned int turn = 0;; turn++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "turn %u", turn);
+		prctl(PR_SET_NAME, name);
+	}
+}
+
 /* Two processes pass a byte to and fro; they end with their parent. */
 static inline void ping_pong(void)
 {

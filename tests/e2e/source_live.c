@@ -143,6 +143,31 @@ static void test_life(const struct comm_source *source)
 	end_child(pid);
 }
 
+/* The name is read when it has been told of, so a thread that renames itself in a loop is told of once a drain. */
+static void test_renaming(void)
+{
+	pid_t pid = start_child(renaming);
+	uint64_t from = comm_clock_now_ns(), drains = 0;
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 200)) {
+		while (seen.n[COMM_EV_RENAME] < 5 && comm_clock_now_ns() - from < 60000000000ULL) {
+			usleep(50000);
+			s.sampler->drain(s.handle, see, &seen);
+			drains++;
+		}
+		s.sampler->stop(s.handle);
+		printf("# %lu renamings in %lu drains\n", (unsigned long)seen.n[COMM_EV_RENAME],
+		       (unsigned long)drains);
+		check(seen.n[COMM_EV_RENAME] > 1 && seen.n[COMM_EV_RENAME] <= drains &&
+			      !seen.loss[COMM_LOSS_LIFE],
+		      "of a thread that renames itself in a loop one record a drain comes");
+	}
+	end(&s);
+	end_child(pid);
+}
+
 /* With no drain, each event that does not fit into the rings is counted. */
 static void test_losses(void)
 {
@@ -678,6 +703,7 @@ int main(void)
 	test_kernel_copies();
 	test_touches();
 	test_life(bpf);
+	test_renaming();
 	test_losses();
 	test_event_losses();
 	test_touches_off();
