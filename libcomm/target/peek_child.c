@@ -22,7 +22,7 @@
 
 enum {
 	NOBODY = 65534,
-	OPEN_MAX = 64, /* processes whose memory stays open */
+	OPEN_MAX = 32, /* processes whose two files stay open */
 	PEEK_SOCKET = 3,
 };
 
@@ -31,7 +31,7 @@ static const int kept[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
 
 static struct memory {
 	uint32_t tgid; /* 0: free */
-	int fd;
+	int fd, maps;  /* -1: not open */
 	uint64_t used;
 } memories[OPEN_MAX];
 
@@ -93,53 +93,89 @@ static int open_proc(uint32_t tgid, const char *name)
 	return fd;
 }
 
-static void send_maps(const struct comm_peek_request *request)
+static void close_file(int *fd)
 {
-	int fd = open_proc(request->tgid, "maps");
-	ssize_t n;
-
-	if (fd < 0) {
-		answer(request->serial, fd);
-		return;
-	}
-	do {
-		/* The kernel gives whole lines of a page at most. */
-		size_t used = 0;
-
-		while ((n = read(fd, message.bytes + used, sizeof(message.bytes) - used)) > 0) {
-			used += (size_t)n;
-			if (used == sizeof(message.bytes))
-				break;
-		}
-		if (used)
-			answer(request->serial, (int64_t)used);
-	} while (n > 0);
-	answer(request->serial, n < 0 ? -errno : 0);
-	close(fd);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
 }
 
 static void forget(struct memory *m)
 {
-	if (m->tgid)
-		close(m->fd);
-	m->tgid = 0;
+	if (m->tgid) {
+		close_file(&m->fd);
+		close_file(&m->maps);
+	}
+	*m = (struct memory){.fd = -1, .maps = -1};
 }
 
 /* The slot of a process, or else the one that is free or was used least recently. */
 static struct memory *memory_of(uint32_t tgid)
 {
+	static uint64_t used;
 	struct memory *found = &memories[0];
+
+	used++;
 
 	for (size_t i = 0; i < OPEN_MAX; i++) {
 		struct memory *m = &memories[i];
 
-		if (m->tgid == tgid)
+		if (m->tgid == tgid) {
+			m->used = used;
 			return m;
+		}
 		if (!m->tgid || (found->tgid && m->used < found->used))
 			found = m;
 	}
 	forget(found);
+	found->used = used;
 	return found;
+}
+
+/* Sends all of a file of mappings; returns whether there were any. */
+static bool send_all(uint64_t serial, int fd, int *ret_err)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	do {
+		/* The kernel gives whole lines of a page at most. */
+		size_t used = 0;
+
+		while ((n = pread(fd, message.bytes + used, sizeof(message.bytes) - used,
+				  at + (off_t)used)) > 0) {
+			used += (size_t)n;
+			if (used == sizeof(message.bytes))
+				break;
+		}
+		at += (off_t)used;
+		if (used)
+			answer(serial, (int64_t)used);
+	} while (n > 0);
+	*ret_err = n < 0 ? -errno : 0;
+	return at;
+}
+
+/*
+ * A process whose first thread has ended seems to have no mappings, but a file of them that was opened
+ * before still tells.  The one that is opened now comes first, as that other one tells of the program
+ * before an exec.
+ */
+static void send_maps(const struct comm_peek_request *request)
+{
+	struct memory *m = memory_of(request->tgid);
+	int fd = open_proc(request->tgid, "maps"), err = fd < 0 ? fd : 0;
+
+	if (fd >= 0 && send_all(request->serial, fd, &err)) {
+		close_file(&m->maps);
+		m->tgid = request->tgid;
+		m->maps = fd;
+	} else {
+		close_file(&fd);
+		if (m->tgid && m->maps >= 0)
+			send_all(request->serial, m->maps, &err);
+	}
+	answer(request->serial, err);
 }
 
 /*
@@ -159,19 +195,17 @@ static ssize_t read_remote(uint32_t tgid, uint64_t addr, size_t bytes)
  */
 static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
 {
-	static uint64_t used;
 	struct memory *m = memory_of(tgid);
-	bool fresh = !m->tgid;
+	bool fresh = !m->tgid || m->fd < 0;
 	ssize_t n;
 
 	for (;;) {
-		if (!m->tgid) {
-			m->fd = open_proc(tgid, "mem");
-			if (m->fd < 0)
-				return m->fd;
-			m->tgid = tgid;
-		}
-		m->used = ++used;
+		int fd = fresh ? open_proc(tgid, "mem") : m->fd;
+
+		if (fd < 0)
+			return fd;
+		m->tgid = tgid;
+		m->fd = fd;
 		n = read_remote(tgid, addr, bytes);
 		if (n > 0)
 			return n;
@@ -180,7 +214,7 @@ static int64_t read_memory(uint32_t tgid, uint64_t addr, size_t bytes)
 			return n;
 		n = n < 0 ? -errno : -ESRCH;
 		/* After an exec the open /proc/PID/mem still means the old memory: open it anew. */
-		forget(m);
+		close_file(&m->fd);
 		if (fresh)
 			return n;
 		fresh = true;

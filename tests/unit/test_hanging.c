@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files and memory that are never read to their end: of a file system that hangs, and mappings without end. */
+/*
+ * Files and memory that are never read to their end: of a file system that hangs, and mappings without end.  And
+ * those of a process that seems to have none.
+ */
 #include "made_parser.h"
 #include "peek.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -297,12 +301,77 @@ static void mappings_without_end(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+static int told[2], asked[2];
+
+static void *outlive(void *first)
+{
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_join(*(pthread_t *)first, NULL);
+	(void)!write(told[1], "e", 1);
+	(void)!read(asked[0], &byte, 1);
+	_exit(0);
+}
+
+/* Of such a process /proc tells who had its files open, and nobody else. */
+static void a_first_thread_that_ended(void **state)
+{
+	static const char text[] = "still there";
+	char *maps = NULL, buf[sizeof(text)];
+	struct comm_peek *peek;
+	size_t room = 0;
+	ssize_t n;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(asked), 0);
+	pid = fork();
+	if (!pid) {
+		static pthread_t self, other;
+
+		self = pthread_self();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(asked[0], buf, 1) != 1 || pthread_create(&other, NULL, outlive, &self))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
+	assert_int_equal(n, sizeof(text));
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20) > 0);
+	assert_int_equal(write(asked[1], "e", 1), 1);
+	assert_int_equal(read(told[0], buf, 1), 1);
+	memset(buf, 0, sizeof(buf));
+	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
+	assert_int_equal(n, sizeof(text));
+	assert_string_equal(buf, text);
+	n = comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20);
+	assert_true(n > 0);
+	assert_non_null(memmem(maps, (size_t)n, "[heap]", 6));
+	assert_int_equal(write(asked[1], "e", 1), 1);
+	waitpid(pid, NULL, 0);
+	/* Ended as a whole it has neither. */
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20) <= 0);
+	assert_true(comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, 1) <= 0);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+	free(maps);
+	for (int i = 0; i < 2; i++) {
+		close(told[i]);
+		close(asked[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings_without_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_first_thread_that_ended, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
