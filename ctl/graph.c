@@ -20,6 +20,7 @@ enum {
 	KEY_SVG,
 	KEY_OBJECTS,
 	KEY_PHASES,
+	KEY_FRAMES,
 	KEY_ACYCLIC,
 	KEY_WRITER,
 	KEY_ACROSS,
@@ -58,8 +59,9 @@ struct options {
 	size_t n_runs;
 	struct comm_query query;
 	const struct drawing *drawing;
-	bool has_top, has_min_share, phases, acyclic;
-	int64_t phase_ns; /* 0: as the drawing has it */
+	bool has_top, has_min_share, phases, frames, acyclic;
+	int64_t phase_ns;  /* 0: as the drawing has it */
+	uint64_t n_frames; /* of a phase, the same */
 };
 
 static const struct argp_option fixed_options[] = {
@@ -72,6 +74,10 @@ static const struct argp_option fixed_options[] = {
 	{"phases", KEY_PHASES, "DUR", OPTION_ARG_OPTIONAL,
 	 "Each phase by itself: whole slices of DUR together at least; default those found in the "
 	 "run, else four",
+	 0},
+	{"frames", KEY_FRAMES, "N", OPTION_ARG_OPTIONAL,
+	 "Phases of whole slices in which N frames of the program began, at least; default as "
+	 "many as without are drawn",
 	 0},
 	{"acyclic", KEY_ACYCLIC, NULL, 0,
 	 "From when it was written to when it was read: all edges lead forward in time", 0},
@@ -125,6 +131,10 @@ static error_t parse_range(int key, char *arg, struct argp_state *state)
 		options->phase_ns = arg ? ctl_time_argument(state, "--phases", arg) : 0;
 		if (arg && options->phase_ns <= 0)
 			argp_error(state, "--phases wants a length of more than 0, not '%s'", arg);
+		return 0;
+	case KEY_FRAMES:
+		options->frames = true;
+		options->n_frames = arg ? ctl_count_argument(state, "--frames", 1, arg) : 0;
 		return 0;
 	case KEY_ACYCLIC:
 		options->acyclic = true;
@@ -196,9 +206,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Adds a run as the user names it; NULL: the latest. */
 static int add_run(const struct options *options, struct ctl_panels *panels, const char *name)
 {
-	size_t n_phases = options->drawing->phases ? options->drawing->phases : GRAPH_PHASES;
-	bool phases = options->phases || options->drawing->phases;
-	bool find = options->phases && !options->phase_ns && !options->drawing->phases;
+	bool has_phases = options->drawing->phases > 0;
+	const struct ctl_panels_cut cut = {
+		.most = has_phases			     ? options->drawing->phases
+			: options->phases || options->frames ? GRAPH_PHASES
+							     : 0,
+		.phase_ns = options->phase_ns,
+		.find = options->phases && !options->phase_ns && !has_phases,
+		.frames = options->frames,
+		.n_frames = options->n_frames,
+	};
 	const char *path = options->store;
 	struct comm_query query = options->query;
 	struct comm_reader *reader;
@@ -210,8 +227,7 @@ static int add_run(const struct options *options, struct ctl_panels *panels, con
 	code = ctl_open(path, &reader, NULL);
 	if (code)
 		return code;
-	code = ctl_panels_add(panels, reader, &query, phases ? n_phases : 0, options->phase_ns,
-			      find, &err);
+	code = ctl_panels_add(panels, reader, &query, &cut, &err);
 	comm_reader_close(reader);
 	return code ? ctl_error(code, err) : CTL_OK;
 }
@@ -238,11 +254,11 @@ static bool unroll(struct options *options, char by[GRAPH_BY])
 {
 	struct comm_query *query = &options->query;
 
-	if (options->phases || query->objects ||
+	if (options->phases || options->frames || query->objects ||
 	    (options->drawing->draw != ctl_draw_dot && options->drawing->draw != ctl_draw_svg &&
 	     options->drawing->draw != ctl_draw_json)) {
-		fputs("commctl: graph --acyclic is drawn as dot, svg or json, without --phases and "
-		      "--objects\n",
+		fputs("commctl: graph --acyclic is drawn as dot, svg or json, without --phases, "
+		      "--frames and --objects\n",
 		      stderr);
 		exit(CTL_USAGE);
 	}
@@ -273,6 +289,10 @@ int ctl_graph(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.drawing)
 		options.drawing = drawings;
+	if (options.phases && options.frames) {
+		fputs("commctl: graph: choose --phases or --frames\n", stderr);
+		return CTL_USAGE;
+	}
 	if (options.acyclic)
 		panels.acyclic = unroll(&options, by);
 	if (!options.has_top)

@@ -344,6 +344,7 @@ static void put_all(struct trace *trace)
 int ctl_export_perfetto(const struct ctl_export *export, FILE *out, char **err)
 {
 	struct trace trace = {.panels.query = export->query};
+	const struct ctl_panels_cut cut = {.most = PERFETTO_PHASES};
 	struct comm_query query = *export->query;
 	int code;
 
@@ -351,8 +352,7 @@ int ctl_export_perfetto(const struct ctl_export *export, FILE *out, char **err)
 	query.run = export->report->run->id;
 	query.from_ns = export->report->from_ns;
 	query.to_ns = export->report->to_ns;
-	code = ctl_panels_add(&trace.panels, export->reader, &query, PERFETTO_PHASES, 0, false,
-			      err);
+	code = ctl_panels_add(&trace.panels, export->reader, &query, &cut, err);
 	if (!code) {
 		trace.course = trace.panels.course;
 		put_all(&trace);

@@ -11,7 +11,7 @@
 #include "phases.h"
 #include "term.h"
 
-enum { PANEL_NAME = 60 };
+enum { PANEL_NAME = 60, PANEL_PART = 64 };
 
 static void deinit(struct ctl_panel *panel)
 {
@@ -64,22 +64,56 @@ double ctl_panel_cpu_ns(const struct ctl_panel *panel, size_t node)
 	return 0;
 }
 
+static int find_phases(const struct comm_report *whole, struct comm_reader *reader,
+		       const struct ctl_panels_cut *cut, struct ctl_phase **ret, size_t *ret_n,
+		       char **err)
+{
+	uint64_t least_ns =
+		cut->phase_ns ? cut->phase_ns : (whole->to_ns - whole->from_ns) / cut->most;
+	bool is_given = cut->frames ? cut->n_frames : cut->phase_ns;
+	size_t least_slices = is_given ? 1 : COMM_RESOLVED_SLICES;
+	int code;
+
+	if (cut->frames)
+		return ctl_phases_of_frames(reader, whole, cut->n_frames, cut->most, least_slices,
+					    ret, ret_n, err);
+	if (cut->find) {
+		code = ctl_phases_find(reader, whole, ret, ret_n, err);
+		if (code || *ret_n)
+			return code;
+		free(*ret);
+	}
+	return ctl_phases_cut(whole, least_ns, least_slices, ret, ret_n);
+}
+
+static void write_title(struct ctl_panel *panel, int64_t run, const struct ctl_phase *phase)
+{
+	unsigned long long first = phase->first_frame, last = first + phase->n_frames - 1;
+	char from[CTL_NUMBER], to[CTL_NUMBER], part[PANEL_PART];
+
+	if (!first)
+		snprintf(part, sizeof(part), "%s to %s", ctl_duration(from, phase->from_ns),
+			 ctl_duration(to, phase->to_ns));
+	else if (last > first)
+		snprintf(part, sizeof(part), "frames %llu to %llu", first, last);
+	else if (last == first)
+		snprintf(part, sizeof(part), "frame %llu", first);
+	else if (last)
+		snprintf(part, sizeof(part), "within frame %llu", last);
+	else
+		snprintf(part, sizeof(part), "before the first frame");
+	snprintf(panel->title, sizeof(panel->title), "run %lld, %s", (long long)run, part);
+}
+
 static int take_phases(struct ctl_course *course, struct comm_reader *reader,
-		       const struct comm_query *asked, size_t n_phases, uint64_t phase_ns,
-		       bool find, char **err)
+		       const struct comm_query *asked, const struct ctl_panels_cut *cut, char **err)
 {
 	const struct comm_report *whole = course->whole.report;
-	uint64_t least_ns = phase_ns ? phase_ns : (whole->to_ns - whole->from_ns) / n_phases;
 	struct comm_query query = *asked;
 	struct ctl_phase *phase = NULL;
 	size_t n = 0;
-	int code = find ? ctl_phases_find(reader, whole, &phase, &n, err) : 0;
+	int code = find_phases(whole, reader, cut, &phase, &n, err);
 
-	if (!code && !n) {
-		free(phase);
-		code = ctl_phases_cut(whole, least_ns, phase_ns ? 1 : COMM_RESOLVED_SLICES, &phase,
-				      &n);
-	}
 	if (code)
 		return code;
 	course->phase = calloc(n + 1, sizeof(*course->phase));
@@ -88,13 +122,12 @@ static int take_phases(struct ctl_course *course, struct comm_reader *reader,
 	query.run = whole->run->id;
 	for (size_t i = 0; i < n && !code; i++) {
 		struct ctl_panel *panel = &course->phase[course->n_phases++];
-		char from[CTL_NUMBER], to[CTL_NUMBER];
 
 		query.from_ns = phase[i].from_ns;
 		query.to_ns = phase[i].to_ns;
-		snprintf(panel->title, sizeof(panel->title), "run %lld, %s to %s",
-			 (long long)query.run, ctl_duration(from, query.from_ns),
-			 ctl_duration(to, query.to_ns));
+		panel->first_frame = phase[i].first_frame;
+		panel->n_frames = phase[i].n_frames;
+		write_title(panel, query.run, &phase[i]);
 		code = take(panel, reader, &query, err);
 	}
 	free(phase);
@@ -102,8 +135,7 @@ static int take_phases(struct ctl_course *course, struct comm_reader *reader,
 }
 
 int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
-		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, bool find,
-		   char **err)
+		   const struct comm_query *query, const struct ctl_panels_cut *cut, char **err)
 {
 	struct ctl_course *grown =
 		reallocarray(panels->course, panels->n_courses + 1, sizeof(*grown));
@@ -126,8 +158,8 @@ int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
 		 (long long)run->id,
 		 ctl_clean(name, sizeof(name), *run->label ? run->label : run->command,
 			   sizeof(name) - 1));
-	if (n_phases)
-		code = take_phases(course, reader, query, n_phases, phase_ns, find, err);
+	if (cut->most)
+		code = take_phases(course, reader, query, cut, err);
 	return code;
 }
 

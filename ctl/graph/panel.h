@@ -16,6 +16,8 @@ struct ctl_panel {
 	struct comm_report *report;
 	struct ctl_labels labels;
 	char title[CTL_PANEL_TITLE]; /* which run, and which part of it; printable ASCII */
+	/* Of a phase of frames: those that began in it. */
+	uint64_t first_frame, n_frames;
 };
 
 /* A run, and its phases in the order of time. */
@@ -31,15 +33,22 @@ struct ctl_panels {
 	bool acyclic; /* drawn as acyclic.h says */
 };
 
+/* How a course is cut into phases. */
+struct ctl_panels_cut {
+	size_t most;	   /* at most so many, if nothing else says how long they are; 0: none */
+	uint64_t phase_ns; /* if not 0, each is that long */
+	bool find;	   /* those that are found in the run, if there are some */
+	bool frames;	   /* by the program's frames, not by time */
+	uint64_t n_frames; /* if not 0, each has so many */
+};
+
 /*
- * Adds a course of the query's run and range.  Its phases are n_phases at most, each of so many
- * slices at least that it can be checked against itself; or they are as long as phase_ns says,
- * if it is not 0; or with find those that are found in the run, if there are some.  n_phases 0:
- * none.  *err as by the library.
+ * Adds a course of the query's run and range.  Where the cut does not say how long a phase is, each is
+ * of so many slices at least that it can be checked against itself.  *err as by the library; -ENODATA:
+ * the run has no frames, too.
  */
 int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
-		   const struct comm_query *query, size_t n_phases, uint64_t phase_ns, bool find,
-		   char **err);
+		   const struct comm_query *query, const struct ctl_panels_cut *cut, char **err);
 /* Zeroed panels hold nothing. */
 void ctl_panels_deinit(struct ctl_panels *panels);
 

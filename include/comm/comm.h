@@ -393,6 +393,11 @@ struct comm_report_slice {
 	uint64_t start_ns, end_ns; /* relative to the run's start */
 	double bytes;		   /* between different threads */
 	uint64_t samples;
+	/*
+	 * With "frame" or "frames" in query->by: how many frames began in it, of the process that began
+	 * most; else 0.
+	 */
+	uint64_t frames;
 };
 
 /*

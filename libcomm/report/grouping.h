@@ -61,6 +61,7 @@ struct comm_grouping_use {
 	struct comm_id_map map;	  /* for the grouping to fill; freed with the use */
 	void *state;		  /* the grouping's own, which its close() frees */
 	bool by_time;		  /* set by open(): nodes are of times, so slices must be narrow */
+	bool by_frame;		  /* and these are the program's frames */
 	bool by_thread; /* what node an end belongs to does not go by its site or object */
 	sqlite3_stmt *row;
 };

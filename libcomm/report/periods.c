@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "change_points.h"
-#include "count.h"
 #include "edge_table.h"
+#include "frame_counts.h"
 #include "id_map.h"
 #include "schema.h"
 
@@ -16,9 +16,6 @@ enum {
 	PERIODS_EDGES = 1 << 20,
 	PAIRS_MAX = 1 << 13, /* of threads; the rest count as one */
 };
-
-/* Of a slice: more are a lie. */
-#define FRAMES_MAX 1e12
 
 int comm_periods_slices(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 			struct comm_slices *ret)
@@ -188,37 +185,6 @@ void comm_periods_equal(const struct comm_run *run, struct comm_periods *ret)
 		ret->start_ns[ret->n++] = at_ns;
 }
 
-#define FRAMES_OF \
-	"FROM count c JOIN counter k ON k.id = c.counter AND k.name = '" COMM_COUNTER_FRAMES "'"
-
-/* How many frames began in each slice that is taken, 0 of others. */
-static int load_frames(sqlite3 *db, int64_t run, const struct comm_slices *slices, double *ret)
-{
-	static const char sql[] =
-		"SELECT c.value " FRAMES_OF " WHERE c.run = ?1 AND c.slice = ?2 AND c.thread ="
-		" (SELECT c.thread " FRAMES_OF
-		" WHERE c.run = ?1 GROUP BY c.thread ORDER BY sum(c.value) DESC, c.thread LIMIT 1)";
-	sqlite3_stmt *stmt;
-	int rc = SQLITE_DONE;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
-		return comm_schema_errno(db);
-	sqlite3_bind_int64(stmt, 1, run);
-	for (size_t i = 0; i < slices->n && (rc == SQLITE_ROW || rc == SQLITE_DONE); i++) {
-		double n;
-
-		if (!slices->slice[i].taken)
-			continue;
-		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
-		rc = sqlite3_step(stmt);
-		n = rc == SQLITE_ROW ? sqlite3_column_double(stmt, 0) : 0;
-		ret[i] = n > 0 && n < FRAMES_MAX ? n : 0;
-		sqlite3_reset(stmt);
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : comm_schema_errno(db);
-}
-
 /* The least of 1, 2, 5, 10, 20 ... that gives no more pieces than there may be. */
 static uint64_t round_frames(uint64_t frames)
 {
@@ -235,21 +201,23 @@ static uint64_t round_frames(uint64_t frames)
 	}
 }
 
-static void cut_frames(const struct comm_slices *slices, const double *began,
+static void cut_frames(const struct comm_slices *slices, const uint64_t *began,
 		       struct comm_periods *ret)
 {
 	double before = 0;
 
 	for (size_t i = 0; i < slices->n; i++) {
 		const struct comm_slices_one *slice = &slices->slice[i];
-		double after = before + began[i], next;
+		double after = before + (double)began[i], next;
 
+		if (!slice->taken)
+			continue;
 		/* The next piece's first frame begins when so many have begun before it. */
 		while (ret->n < COMM_PERIODS_MAX &&
 		       (next = (double)ret->n * (double)ret->each_frames) < after && next >= before)
 			ret->start_ns[ret->n++] =
 				slice->start_ns +
-				(uint64_t)((next - before) / began[i] *
+				(uint64_t)((next - before) / (double)began[i] *
 					   (double)(slice->end_ns - slice->start_ns));
 		before = after;
 	}
@@ -259,22 +227,23 @@ int comm_periods_frames(struct comm_reader *reader, const struct comm_run *run,
 			struct comm_periods *ret)
 {
 	struct comm_slices slices;
-	double *began;
+	uint64_t *began;
 	int code;
 
 	*ret = (struct comm_periods){.n = 1, .start_ns = {run->start_ns}, .end_ns = run->end_ns};
 	code = comm_periods_slices(reader->db, run->id, run->start_ns, run->end_ns, &slices);
 	if (code)
 		return code;
-	began = calloc(slices.n + 1, sizeof(*began));
-	code = began ? load_frames(reader->db, run->id, &slices, began) : -ENOMEM;
-	for (size_t i = 0; i < slices.n && !code; i++)
-		ret->frames += (uint64_t)began[i];
-	if (!code && ret->frames) {
-		ret->each_frames = round_frames(ret->frames);
-		cut_frames(&slices, began, ret);
+	code = comm_frame_counts_load(reader->db, run->id, &slices, &began);
+	if (!code) {
+		for (size_t i = 0; i < slices.n; i++)
+			ret->frames += slices.slice[i].taken ? began[i] : 0;
+		if (ret->frames) {
+			ret->each_frames = round_frames(ret->frames);
+			cut_frames(&slices, began, ret);
+		}
+		free(began);
 	}
-	free(began);
 	comm_slices_deinit(&slices);
 	return code;
 }

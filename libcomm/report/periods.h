@@ -37,8 +37,8 @@ int comm_periods_find(struct comm_reader *reader, const struct comm_run *run,
 void comm_periods_equal(const struct comm_run *run, struct comm_periods *ret);
 
 /*
- * Frames are counted from the first one that was seen to begin, and where in its slice one began is not
- * stored: as if all were equally long.  Of several processes, those of the one that began most.
+ * Frames as frame_counts.h has them.  Where in its slice one began is not stored: as if all were
+ * equally long.
  */
 int comm_periods_frames(struct comm_reader *reader, const struct comm_run *run,
 			struct comm_periods *ret);

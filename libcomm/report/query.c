@@ -11,6 +11,7 @@
 
 #include "cachelines.h"
 #include "fold.h"
+#include "frame_counts.h"
 #include "ids.h"
 #include "interval.h"
 #include "losses.h"
@@ -119,6 +120,36 @@ static uint64_t absolute(const struct comm_run *run, int64_t relative_ns, bool i
 	return run->start_ns + relative_ns;
 }
 
+/* The report's slices: those of the store that have no narrower ones within. */
+static int list_slices(struct work *work)
+{
+	struct comm_report *report = work->report;
+	uint64_t *frames = NULL;
+	int code = 0;
+
+	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
+	if (!work->whole->slices)
+		return -ENOMEM;
+	if (work->fold.own.by_frame)
+		code = comm_frame_counts_load(work->reader->db, report->run->id, &work->slices,
+					      &frames);
+	for (size_t i = 0; i < work->slices.n && !code; i++) {
+		const struct comm_slices_one *s = &work->slices.slice[i];
+
+		if (s->leaf)
+			work->whole->slices[report->n_slices++] = (struct comm_report_slice){
+				.start_ns = s->start_ns - report->run->start_ns,
+				.end_ns = s->end_ns - report->run->start_ns,
+				.bytes = work->query->first_read ? s->crossing_first_bytes
+								 : s->crossing_bytes,
+				.samples = s->samples,
+				.frames = frames ? frames[i] : 0,
+			};
+	}
+	free(frames);
+	return code;
+}
+
 static int load_slices(struct work *work, char **err)
 {
 	struct comm_report *report = work->report;
@@ -146,22 +177,13 @@ static int load_slices(struct work *work, char **err)
 		code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
 					(to_ns - from_ns) / COMM_BLOCKS_MAX,
 					comm_fold_takes_strands(&work->fold), &work->slices);
+	if (!code)
+		code = list_slices(work);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
-	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
-	if (!work->whole->slices)
-		return comm_reader_fail_db(work->reader, err, -ENOMEM);
 	for (size_t i = 0; i < work->slices.n; i++) {
 		const struct comm_slices_one *s = &work->slices.slice[i];
 
-		if (s->leaf)
-			work->whole->slices[report->n_slices++] = (struct comm_report_slice){
-				.start_ns = s->start_ns - run->start_ns,
-				.end_ns = s->end_ns - run->start_ns,
-				.bytes = work->query->first_read ? s->crossing_first_bytes
-								 : s->crossing_bytes,
-				.samples = s->samples,
-			};
 		if (!s->taken)
 			continue;
 		first_ns = s->start_ns < first_ns ? s->start_ns : first_ns;

@@ -76,6 +76,13 @@ jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3]
 "$commctl" report --store "$dir/across.db" --json --by thread,frame --self --min-share 0 --top 0 | jq -e '.edges | length > 0' >/dev/null &&
   ok "--by thread,frame" || not_ok "--by thread,frame"
 
+# As columns of a picture; each frame is of one.
+"$commctl" graph "$dir/across.db" --as json --frames=10 >"$dir/r" 2>"$dir/err"
+jq -e '[.panels[].title | capture("frames (?<from>[0-9]+) to (?<to>[0-9]+)$") | {from: .from | tonumber, to: .to | tonumber}] as $all |
+  ($all | length >= 4 and .[0].from == 1 and (.[-1].to | . >= 70 and . <= 80)) and
+  all(range(1; $all | length); $all[.].from == $all[. - 1].to + 1)' "$dir/r" >/dev/null 2>&1 &&
+  ok "graphs of frames" || not_ok "graphs of frames" "$(jq .panels[].title "$dir/r"; cat "$dir/err")"
+
 # A replay of the recording says the same.
 "$commd" -q --source replay:"$dir/across.rec" --slice 500ms --store "$dir/replay.db" >"$dir/log" 2>&1
 numbers() { "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 | jq -c '[.edges[] | {from, bytes}]'; }

@@ -183,6 +183,45 @@ def phases():
 
 
 @test
+def frames():
+    def titles(*args):
+        it = json.loads(graph("marked.db", "--as", "json", *args))
+        return [p["title"].replace("run 1, ", "") for p in it.get("panels", [])]
+
+    # Ten begin in each slice of a second, the first minute long.
+    pieces = lambda first, last, each: [f"frames {n} to {n + each - 1}" for n in range(first, last, each)]
+    assert titles("--frames") == pieces(1, 600, 150), titles("--frames")
+    # Slices are whole; what is left over makes no phase of its own.
+    assert titles("--frames=1") == pieces(1, 600, 10)
+    assert titles("--frames=95") == pieces(1, 600, 100)
+    assert titles("--frames=180") == ["frames 1 to 180", "frames 181 to 360", "frames 361 to 600"], titles("--frames=180")
+    # They are numbered from the beginning of the run, of whatever is drawn.
+    assert titles("--frames=50", "--from", "20s", "--to", "40s") == pieces(201, 400, 50)
+    part = json.loads(graph("marked.db", "--as", "json", "--frames=100"))["panels"][1]
+    assert part["edges"] == report("marked.db", "--from", "10s", "--to", "20s")["edges"]
+    texts, cells, _ = pictures(graph("marked.db", "--as", "streams", "--frames=50"))
+    rows = [t for t in texts if " > " in t]
+    assert len(rows) == 2 and len(cells) == 12 * 2, (rows, len(cells))
+    at = texts.index("frame 1")
+    assert texts[at:at + 5] == ["frame 1", "151", "301", "451", "600"], texts
+    assert any(t.endswith("iB/frame") for t in texts) and not any(t.endswith("/s") for t in texts), texts
+    # Twelve pieces of equally many frames: one is left out at either end.
+    sizes = {"B": 1, "KiB": 2**10, "MiB": 2**20}
+    for row in rows:
+        text = next(t for t in texts[texts.index(row):] if "; 8 of 10 frames " in t)
+        low, high, unit = re.search(r"frames ([\d.]+)\.\.([\d.]+) (\w+)$", text).groups()
+        each = sorted(float(m[1]) * sizes[m[2]] / 50 for m in
+                      (re.search(r": ([\d.]+) (\w+) \(", c) for c in cells if c.startswith(row + ":")))
+        assert len(each) == 12, each
+        for shown, want in ((low, each[1]), (high, each[10])):
+            assert math.isclose(float(shown) * sizes[unit], want, rel_tol=0.06), (text, each)
+    for args in ([], ["--as", "streams"]):
+        assert "has no frames" in graph("redis.db", "--frames", *args, code=3)
+    for bad in (["--frames=0"], ["--frames=x"], ["--frames", "--phases"], ["--frames", "--acyclic"]):
+        assert graph("marked.db", *bad, code=2), bad
+
+
+@test
 def acyclic():
     whole = report("turn.db", "--by", "thread,phase", "--across")
     names = {n["id"]: n["name"] for n in whole["nodes"]}

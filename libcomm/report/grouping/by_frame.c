@@ -17,7 +17,7 @@ enum {
 int comm_grouping_need_frames(struct comm_grouping_use *use, char **err)
 {
 	/* Ages are read where times are told apart. */
-	use->by_time = true;
+	use->by_time = use->by_frame = true;
 	return comm_grouping_need(use,
 				  "SELECT 1 FROM count c JOIN counter k ON k.id = c.counter"
 				  " AND k.name = '" COMM_COUNTER_FRAMES

@@ -72,6 +72,7 @@ static int joined_open(struct comm_grouping_use *use, char **err)
 		if (!code && n_times > 1)
 			return refuse(use, err);
 		use->by_time |= n_times;
+		use->by_frame |= joined->part[joined->n - 1].use.by_frame;
 		use->by_thread &= joined->part[joined->n - 1].use.by_thread;
 		at += len + (at[len] == ',');
 	}
