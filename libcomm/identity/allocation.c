@@ -17,6 +17,9 @@ enum {
 	CALLERS = 6, /* that may allocate for each other */
 	CALLS_MOST = COMM_ALLOCATION_WORDS + 1,
 	AGAIN_NS = 100 * 1000 * 1000, /* until a name that may come is asked for again */
+	TARGETS = 256,
+	CALL_BYTES = 5, /* call rel32 */
+	STUB_BYTES = 7,
 };
 
 /* The object of one allocation, once it has one. */
@@ -28,12 +31,21 @@ struct named {
 	bool provisional;
 };
 
+/* Where a call leads. */
+struct target {
+	uint64_t behind; /* the call; 0: a free place */
+	uint64_t map_start;
+	uint32_t tgid, file; /* which mapping that is */
+	uint64_t addr;	     /* 0: not known, or into another file */
+};
+
 struct comm_allocations {
 	const struct comm_inspect *inspect;
 	struct comm_sites *sites;
 	struct comm_objects *objects;
 	struct comm_sample stack; /* of who allocated, as if that had been sampled */
 	struct named named[SLOTS];
+	struct target target[TARGETS];
 };
 
 int comm_allocations_create(const struct comm_inspect *inspect, struct comm_sites *sites,
@@ -122,6 +134,75 @@ static bool is_jemallocs(const struct comm_mapping *m)
 	       !strncmp(comm_module_base(m->path), library, sizeof(library) - 1);
 }
 
+/* Of a linkage table: jmp *offset(%rip), maybe behind endbr64 and with a prefix. */
+static bool is_stub(const uint8_t *code, size_t n)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t at = n >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64))
+			    ? sizeof(endbr64)
+			    : 0;
+
+	at += at < n && code[at] == 0xf2;
+	return at + 2 <= n && code[at] == 0xff && code[at + 1] == 0x25;
+}
+
+/* Where the call leads that ends at behind, if it says so, and to code of the same file. */
+static uint64_t read_target(const struct comm_inspect *inspect, uint32_t tgid,
+			    const struct comm_mapping *m, uint64_t behind)
+{
+	uint8_t call[CALL_BYTES], stub[STUB_BYTES];
+	uint64_t addr;
+	int32_t rel;
+	ssize_t n;
+
+	if (behind - m->start < CALL_BYTES ||
+	    inspect->ops->text(inspect->ctx, tgid, m, behind - CALL_BYTES, call, CALL_BYTES) !=
+		    CALL_BYTES ||
+	    *call != 0xe8)
+		return 0;
+	memcpy(&rel, call + 1, sizeof(rel));
+	addr = behind + (uint64_t)(int64_t)rel;
+	/* A call by a register or a table may end in such bytes: these lead elsewhere. */
+	if (addr < m->start || addr >= m->end)
+		return 0;
+	n = inspect->ops->text(inspect->ctx, tgid, m, addr, stub, STUB_BYTES);
+	return n > 0 && n <= STUB_BYTES && !is_stub(stub, (size_t)n) ? addr : 0;
+}
+
+static uint64_t find_target(struct comm_allocations *allocations, uint32_t tgid,
+			    const struct comm_mapping *m, uint64_t behind)
+{
+	struct target *target = &allocations->target[comm_hash_mix(behind, tgid) & (TARGETS - 1)];
+
+	if (target->behind != behind || target->tgid != tgid || target->file != m->file ||
+	    target->map_start != m->start)
+		*target = (struct target){
+			.behind = behind,
+			.map_start = m->start,
+			.tgid = tgid,
+			.file = m->file,
+			.addr = read_target(allocations->inspect, tgid, m, behind),
+		};
+	return target->addr;
+}
+
+/*
+ * Whether the function that the call at behind leads to is the place.  It has no frame between the
+ * caller's and the allocator's, or that of a function that allocates for others: it has jumped there as the last
+ * thing it did.  From where in it is not known, so *ret is its beginning.
+ */
+static bool find_jumped(struct comm_allocations *allocations, struct comm_space *space,
+			const struct comm_mapping *m, uint64_t behind, struct comm_code *ret)
+{
+	const struct comm_inspect *inspect = allocations->inspect;
+	uint64_t addr = find_target(allocations, comm_space_tgid(space), m, behind);
+
+	if (!addr)
+		return false;
+	inspect->ops->code(inspect->ctx, comm_space_tgid(space), m, addr, ret);
+	return ret->provisional || !comm_allocations_is_allocator(ret->function);
+}
+
 /* The place in the code that a block belongs to.  0; -EAGAIN: its name may still come; -ENOENT. */
 static int find_place(struct comm_allocations *allocations, struct comm_space *space,
 		      const struct comm_allocation *from, uint64_t now_ns, struct comm_code *ret)
@@ -142,7 +223,9 @@ static int find_place(struct comm_allocations *allocations, struct comm_space *s
 		if (!from->sp && !i)
 			return -ENOENT;
 		at = *m;
-		inspect->ops->code(inspect->ctx, comm_space_tgid(space), &at, call[i] - 1, ret);
+		if (!find_jumped(allocations, space, &at, call[i], ret))
+			inspect->ops->code(inspect->ctx, comm_space_tgid(space), &at, call[i] - 1,
+					   ret);
 		if (ret->provisional)
 			return -EAGAIN;
 		if (comm_allocations_is_allocator(ret->function))

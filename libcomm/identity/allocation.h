@@ -3,7 +3,8 @@
  * Allocations: which object stands for a block of which the process tells where it was allocated: all blocks of a
  * place in the code, "table.c:42 (build_table)", or "build_table (prog)" without lines.  That place is the
  * innermost caller that does not allocate for others in its turn, by its name: its frames are found in the words of
- * the stack that the process gave.  They are as hostile as all that is told.  One thread uses it.
+ * the stack that the process gave.  Who left none, since it ended in a jump, is found where it was called: a
+ * call says where it leads.  They are as hostile as all that is told.  One thread uses it.
  */
 #ifndef COMM_IDENTITY_ALLOCATION_H
 #define COMM_IDENTITY_ALLOCATION_H

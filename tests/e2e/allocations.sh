@@ -57,7 +57,7 @@ are_told() { # STORE
   report "$1" && jq -e --argjson sites "$sites" '[.nodes[] | select(.kind == "object")] as $all |
       [$sites[] as $name | [$all[] | select(.name == $name and .object_kind == "block") | .read_bytes] | add // 0] as $told |
       ([$all[] | select(.object_kind == "block" and (.name | startswith("heap block") | not)) | .name] - $sites) as $wrong |
-      ($told | length == 11 and min > 0.25 * max and min > 0) and $wrong == [] or error("\($told) \($wrong)")' \
+      ($told | length == 12 and min > 0.25 * max and min > 0) and $wrong == [] or error("\($told) \($wrong)")' \
     "$dir/r" >"$dir/out" 2>&1
 }
 

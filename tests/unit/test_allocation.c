@@ -58,6 +58,9 @@ enum function {
 	WITH_RBP,
 	INLINED,
 	UNKNOWN_CALL,
+	CELLS,
+	COLD,
+	STUB,
 	FUNCTIONS
 };
 
@@ -79,13 +82,20 @@ static struct comm_code functions[FUNCTIONS] = {
 			  .inlined = "xmalloc",
 			  .source = "xmalloc.h",
 			  .line = 3},
+	[CELLS] = {.function = "make_cells", .source = "cells.c", .line = 5},
+	[COLD] = {.function = "xmalloc.cold"},
+	[STUB] = {.function = "made+0xb00"},
 };
 
 static const struct comm_frame_rule frames[FUNCTIONS] = {
 	[BUILD] = {COMM_FRAME_OF_RSP, 0, 32},	[MAIN] = {COMM_FRAME_OF_RSP, 0, 32},
 	[XMALLOC] = {COMM_FRAME_OF_RSP, 0, 32}, [NEW] = {COMM_FRAME_OF_RSP, 0, 32},
 	[BARE] = {COMM_FRAME_OF_RSP, 0, 32},	[WITH_RBP] = {COMM_FRAME_OF_RBP, -16, 16},
+	[COLD] = {COMM_FRAME_OF_RSP, 0, 32},
 };
+
+static uint8_t code_bytes[0x1000];
+static unsigned int n_texts;
 
 static struct comm_allocation told;
 static int told_err;
@@ -102,6 +112,20 @@ static int maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_
 	*ret = mappings;
 	*ret_n = sizeof(mappings) / sizeof(*mappings);
 	return 0;
+}
+
+static ssize_t text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
+		    void *buf, size_t len_bytes)
+{
+	uint64_t at = addr - TEXT;
+
+	(void)ctx, (void)tgid, (void)m;
+	n_texts++;
+	assert_true(at < sizeof(code_bytes));
+	if (len_bytes > sizeof(code_bytes) - at)
+		len_bytes = sizeof(code_bytes) - at;
+	memcpy(buf, code_bytes + at, len_bytes);
+	return (ssize_t)len_bytes;
 }
 
 static int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
@@ -129,7 +153,8 @@ static int allocation(void *ctx, uint32_t tgid, uint64_t addr, uint64_t time_ns,
 	return told_err;
 }
 
-static const struct comm_inspect_ops ops = {.maps = maps, .code = code, .allocation = allocation};
+static const struct comm_inspect_ops ops = {
+	.maps = maps, .text = text, .code = code, .allocation = allocation};
 static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_space_table *spaces;
 static struct comm_space *space;
@@ -146,6 +171,7 @@ static int setup(void **state)
 	assert_int_equal(comm_objects_create(&inspect, &objects), 0);
 	assert_int_equal(comm_allocations_create(&inspect, sites, objects, &allocations), 0);
 	functions[BUILD].provisional = false;
+	memset(code_bytes, 0x90, sizeof(code_bytes));
 	told_err = 0;
 	return 0;
 }
@@ -258,6 +284,82 @@ static void calls_of_jemallocs_profile(void **state)
 	assert_string_equal(name_at(NOW), "none");
 }
 
+/* The call in a function whose return addresses are in() it. */
+static void call(enum function from, uint64_t to)
+{
+	uint8_t *at = code_bytes + (in(from)-TEXT);
+	int32_t rel = (int32_t)(to - in(from));
+
+	at[-5] = 0xe8;
+	memcpy(at - 4, &rel, sizeof(rel));
+}
+
+static uint64_t start_of(enum function function)
+{
+	return TEXT + function * FUNCTION_BYTES;
+}
+
+/* What was called is not on the stack: it ended in a jump to what allocates. */
+static void functions_that_jump(void **state)
+{
+	(void)state;
+	call(MAIN, start_of(CELLS));
+	tell(MAIN);
+	assert_string_equal(name_at(NOW), "cells.c:5 (make_cells)");
+	/* Where that is, is kept. */
+	n_texts = 0;
+	tell(MAIN);
+	assert_string_equal(name_at(NOW), "cells.c:5 (make_cells)");
+	assert_int_equal(n_texts, 0);
+	/* To one that allocates for others, which has a frame. */
+	tell(XMALLOC);
+	told.word[3] = in(MAIN);
+	assert_string_equal(name_at(NOW), "cells.c:5 (make_cells)");
+	functions[CELLS].provisional = true;
+	tell(MAIN);
+	assert_string_equal(name_at(NOW), "later");
+	functions[CELLS].provisional = false;
+}
+
+/* Nobody jumped: what was called is what allocates, or a stub that leads there, or a part of it. */
+static void functions_that_call(void **state)
+{
+	static const uint8_t stubs[][7] = {
+		{0xff, 0x25, 1, 2, 3, 4, 0x68},
+		{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 1},
+		{0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25},
+	};
+
+	for (size_t i = 0; i < sizeof(stubs) / sizeof(*stubs); i++) {
+		teardown(state);
+		setup(state);
+		call(BUILD, start_of(STUB));
+		memcpy(code_bytes + (start_of(STUB) - TEXT), stubs[i], sizeof(stubs[i]));
+		tell(BUILD);
+		assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+	}
+	call(MAIN, start_of(XMALLOC));
+	tell(MAIN);
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	tell(XMALLOC);
+	told.word[3] = in(MAIN);
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	tell(COLD);
+	told.word[3] = in(MAIN);
+	assert_string_equal(name_at(NOW), "main.c:7 (main)");
+	/* Into another file: no call, but the end of one by a register. */
+	call(BARE, TEXT + 0x1000);
+	tell(BARE);
+	assert_string_equal(name_at(NOW), "start (made)");
+	call(INLINED, TEXT - 1);
+	tell(INLINED);
+	assert_string_equal(name_at(NOW), "grow.c:12 (grow)");
+	/* At the beginning of a mapping there is none. */
+	tell(BUILD);
+	told.code = TEXT + 4;
+	assert_string_equal(name_at(NOW), "table.c:42 (build_table)");
+}
+
 static void callers_that_are_not_known(void **state)
 {
 	(void)state;
@@ -363,6 +465,8 @@ int main(void)
 		TEST(names),
 		TEST(functions_that_allocate_for_others),
 		TEST(calls_of_jemallocs_profile),
+		TEST(functions_that_jump),
+		TEST(functions_that_call),
 		TEST(callers_that_are_not_known),
 		TEST(a_line_that_comes_later),
 		TEST(what_is_not_told),
