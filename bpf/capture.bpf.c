@@ -100,6 +100,14 @@ struct {
 	__type(value, struct comm_raw_probed);
 } probed SEC(".maps");
 
+/* Written by probe.bpf.c, but for what was told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COMM_RAW_PROBED_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct comm_raw_probed_frames);
+} probed_frames SEC(".maps");
+
 /* Bytes, so that no CPU's store undoes another's. */
 struct told {
 	__u8 thread;  /* the daemon has had a record of this thread */
@@ -412,6 +420,17 @@ static __always_inline __u64 timed(__u64 start_ns)
 	return start_ns ? SELF_TIMED * own_time(start_ns) : 0;
 }
 
+/* Whether there is a record now of the frame that the process is in; else the ring is full. */
+static __always_inline bool tell_frame(const struct comm_raw_head *head, __u64 number)
+{
+	struct comm_raw_frame f = {};
+
+	f.head = *head;
+	f.head.kind = COMM_RAW_FRAME;
+	f.number = number;
+	return write_sample(head->cpu, &f, sizeof(f));
+}
+
 /*
  * Looks at the marks that all threads of the process have together: writes a record of its frame, if it
  * is in a later one, and returns whether it said COMM_STOP().  What cannot be read says nothing.  What a
@@ -419,7 +438,6 @@ static __always_inline __u64 timed(__u64 start_ns)
  */
 static __noinline bool is_stopped(const struct comm_raw_head *head)
 {
-	struct comm_raw_frame f = {};
 	struct comm_raw_process now = {};
 	struct comm_raw_marks *place;
 	__u32 tgid = head->tgid;
@@ -428,14 +446,25 @@ static __noinline bool is_stopped(const struct comm_raw_head *head)
 	if (!place || !place->process ||
 	    bpf_probe_read_user(&now, sizeof(now), (const void *)place->process))
 		return false;
-	if (now.frame > place->frame && !now.stopped) {
-		f.head = *head;
-		f.head.kind = COMM_RAW_FRAME;
-		f.number = now.frame;
-		if (write_sample(head->cpu, &f, sizeof(f)))
-			place->frame = now.frame;
-	}
+	if (now.frame > place->frame && !now.stopped && !ctl.probes_frames &&
+	    tell_frame(head, now.frame))
+		place->frame = now.frame;
 	return now.stopped;
+}
+
+/* The same of frames that begin at a probe. */
+static __noinline void tell_probed_frame(const struct comm_raw_head *head)
+{
+	struct comm_raw_probed_frames *f;
+	__u32 tgid = head->tgid;
+	__u64 number;
+
+	f = bpf_map_lookup_elem(&probed_frames, &tgid);
+	if (!f)
+		return;
+	number = f->number;
+	if (number > f->told && tell_frame(head, number))
+		f->told = number;
 }
 
 /* Returns the current task; NULL: it is no thread of a target, or not to be sampled. */
@@ -458,6 +487,8 @@ static __always_inline struct task_struct *met_target(struct comm_raw_cpu *c,
 		c->stopped++;
 		return NULL;
 	}
+	if (ctl.probes_frames)
+		tell_probed_frame(head);
 	return task;
 }
 

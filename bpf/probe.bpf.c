@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Regions that begin and end at probes which a program contains (sys/sdt.h), for the sampling
- * programs of capture.bpf.c, which find in probed what a thread is in.  A trap each, so
+ * Regions that begin and end at probes which a program contains (sys/sdt.h), and frames that begin at
+ * one, for the sampling programs of capture.bpf.c, which find in probed what a thread is in, and in
+ * probed_frames in which frame its process is.  A trap each, so
  * only those that somebody named are attached.
  */
 #include "sample_event.h"
@@ -19,6 +20,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct comm_raw_probed);
 } probed SEC(".maps");
+
+/* That of capture.bpf.c, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, COMM_RAW_PROBED_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct comm_raw_probed_frames);
+} probed_frames SEC(".maps");
 
 /* Of this thread, not of one before it with the same id. */
 static struct comm_raw_probed *own(__u32 tid)
@@ -68,5 +77,20 @@ int region_end(struct pt_regs *ctx)
 			p->depth = i;
 			break;
 		}
+	return 0;
+}
+
+SEC("usdt")
+int frame_begin(struct pt_regs *ctx)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct comm_raw_probed_frames *f = bpf_map_lookup_elem(&probed_frames, &tgid), fresh = {};
+
+	if (!f) {
+		bpf_map_update_elem(&probed_frames, &tgid, &fresh, BPF_NOEXIST);
+		f = bpf_map_lookup_elem(&probed_frames, &tgid);
+	}
+	if (f)
+		__sync_fetch_and_add(&f->number, 1);
 	return 0;
 }

@@ -91,7 +91,7 @@ struct comm_raw_frame {
 	unsigned long long number;
 };
 
-enum { COMM_RAW_PROBED_THREADS = 32768 };
+enum { COMM_RAW_PROBED_THREADS = 32768, COMM_RAW_PROBED_PROCESSES = 1024 };
 
 /* The regions that probes have begun in a thread; value of the map of them, by tid. */
 struct comm_raw_probed {
@@ -99,6 +99,12 @@ struct comm_raw_probed {
 	unsigned int depth;	    /* may exceed COMM_RAW_MARKS_MAX */
 	unsigned int zero;
 	unsigned char id[COMM_RAW_MARKS_MAX]; /* not 0: stands in place of a name's address */
+};
+
+/* The frames that a probe has begun in a process; value of the map of them, by tgid. */
+struct comm_raw_probed_frames {
+	unsigned long long number;
+	unsigned long long told; /* the number that the daemon has had a record of */
 };
 
 /*
@@ -191,6 +197,7 @@ struct comm_raw_ctl {
 	unsigned long long cgroup_id; /* of by_cgroup; that which has its path now */
 	unsigned int has_marks;	      /* the map of marks is not empty */
 	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
+	unsigned int probes_frames;   /* frames begin at a probe, not at a process's own marks */
 };
 
 /* Value of the map of targets, by tgid. */

@@ -36,10 +36,10 @@ int comm_live_source_choose(struct comm_live_source *live, const struct comm_opt
 		return comm_source_fail(err, -EOPNOTSUPP,
 					"the source %s does not count threads: use --source bpf",
 					live->source->name);
-	if (options->probes.n && !live->sampler->probes)
-		return comm_source_fail(err, -EOPNOTSUPP,
-					"the source %s sees no probes: --region-probe wants bpf",
-					live->source->name);
+	if (!comm_region_probe_list_is_empty(&options->probes) && !live->sampler->probes)
+		return comm_source_fail(
+			err, -EOPNOTSUPP, "the source %s sees no probes: %s wants bpf",
+			live->source->name, options->probes.n ? "--region-probe" : "--frame-probe");
 	return 0;
 }
 
@@ -76,7 +76,8 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 			  uint32_t interrupt_ns, char **err)
 {
 	struct comm_sampler_config config = comm_sampler_defaults;
-	bool is_auto = options->source == &comm_source_auto && !options->probes.n;
+	bool is_auto = options->source == &comm_source_auto &&
+		       comm_region_probe_list_is_empty(&options->probes);
 	const struct comm_source *next;
 	char *none = NULL;
 	int rc;

@@ -35,6 +35,7 @@ enum {
 	OPT_NO_COLLECTORS,
 	OPT_ALLOC_SITES,
 	OPT_REGION_PROBE,
+	OPT_FRAME_PROBE,
 	OPT_WATCH,
 	OPT_DEBUG_REGISTERS,
 	OPT_COUNTERS,
@@ -89,6 +90,8 @@ static const struct argp_option options[] = {
 	 "Between these probes of a file, each PROVIDER:PROBE, a thread is in the region NAME; may "
 	 "be repeated",
 	 2},
+	{"frame-probe", OPT_FRAME_PROBE, "PATH:PROBE", 0,
+	 "At this probe of a file, PROVIDER:PROBE, a process begins its next frame", 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
@@ -244,6 +247,17 @@ static void want_region_probe(struct argp_state *state, const char *text,
 	ret->n++;
 }
 
+static void want_frame_probe(struct argp_state *state, const char *text,
+			     struct comm_frame_probe *ret)
+{
+	char *copy = strdup(text);
+
+	if (ret->path)
+		argp_error(state, "one --frame-probe is enough");
+	if (!copy || comm_frame_probe_parse(copy, ret))
+		argp_error(state, "--frame-probe wants PATH:PROVIDER:PROBE, not '%s'", text);
+}
+
 /* Checks what a live run needs: one target, and a budget or a rate but not both. */
 static void check_live(struct argp_state *state, const struct comm_options *opt)
 {
@@ -264,6 +278,8 @@ static void check_file(struct argp_state *state, const struct comm_options *opt)
 		argp_error(state, "--events is for live runs");
 	if (opt->probes.n)
 		argp_error(state, "--region-probe is for live runs");
+	if (opt->probes.frame.path)
+		argp_error(state, "--frame-probe is for live runs");
 	if (opt->n_pids || opt->cgroup || opt->command || opt->record)
 		argp_error(state, "%s:%s goes with no target and no --record", opt->source->name,
 			   opt->source->arg);
@@ -397,6 +413,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_REGION_PROBE:
 		want_region_probe(state, arg, &opt->probes);
+		break;
+	case OPT_FRAME_PROBE:
+		want_frame_probe(state, arg, &opt->probes.frame);
 		break;
 	case OPT_NO_COLLECTORS:
 		opt->no_collectors = true;

@@ -25,6 +25,17 @@ static bool is_name(const char *text, size_t n)
 	return n > 0 && n < COMM_PROBED_BYTES;
 }
 
+int comm_frame_probe_parse(char *text, struct comm_frame_probe *ret)
+{
+	char *colon = strchr(text, ':');
+
+	if (!colon || colon == text)
+		return -EINVAL;
+	*colon = '\0';
+	ret->path = text;
+	return parse_probe(colon + 1, &ret->begin);
+}
+
 int comm_region_probe_parse(char *text, struct comm_region_probe *ret)
 {
 	char *equals = strchr(text, '='), *colon, *probe, *rest;

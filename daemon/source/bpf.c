@@ -362,11 +362,14 @@ static int open_life(struct source *s, char **err)
 
 static int open_probes(struct source *s, char **err)
 {
-	if (!s->config.probes || !s->config.probes->n)
+	const struct comm_region_probe_list *list = s->config.probes;
+
+	if (!list || comm_region_probe_list_is_empty(list))
 		return 0;
-	s->bpf->data->ctl.has_marks = 1;
-	return comm_bpf_probes_open(s->config.probes, bpf_map__fd(s->bpf->maps.probed), &s->probes,
-				    err);
+	s->bpf->data->ctl.has_marks |= list->n > 0;
+	s->bpf->data->ctl.probes_frames = list->frame.path != NULL;
+	return comm_bpf_probes_open(list, bpf_map__fd(s->bpf->maps.probed),
+				    bpf_map__fd(s->bpf->maps.probed_frames), &s->probes, err);
 }
 
 static void source_close(void *source)

@@ -5,9 +5,14 @@
  *
  *	framed FRAMES BACK [MS]		MS of CPU each writes and reads in a frame; default 20
  *
- * Less than 0 frames: as many, and none is marked.
+ * Less than 0 frames: as many, and none is marked.  With -DPROBED a probe says that one begins.
  */
+#ifdef PROBED
+#include <sys/sdt.h>
+#define COMM_FRAME() DTRACE_PROBE(framed, frame)
+#else
 #include <comm/mark.h>
+#endif
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@ n=0 status=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 ok() { n=$((n + 1)); echo "ok $n - $1"; }
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$2" | head -30 | sed 's/^/#   /'; status=1; }
 [ "$(id -u)" = 0 ] || { echo "ok 1 # SKIP needs root to attach"; exit 0; }
 
@@ -62,6 +63,28 @@ for back in 0 1 2; do
   [ "${exact#* }" = "${sampled#* }" ] && [ -n "$exact" ] && awk -v share="${exact%% *}" 'BEGIN { exit !(share > 0.99) }' &&
     ok "exact: $back frames back, and samples agree" || not_ok "exact: $back frames back, and samples agree" "$exact; $sampled; $(cat "$dir/log" "$dir/err")"
 done
+
+# A probe that a program has says the same, without marks.
+if echo '#include <sys/sdt.h>' | gcc -E -x c - >/dev/null 2>&1; then
+  gcc -O1 -pthread -Iinclude -DPROBED tests/e2e/framed.c -o "$dir/probed" || not_ok "the program builds with a probe"
+  "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/probed.db" --frame-probe "$dir/probed:framed:frame" -- \
+    "$dir/probed" 80 1 50 >"$dir/log" 2>&1
+  check probed "the frame before" "by a probe: read one frame later"
+  "$commctl" report --store "$dir/probed.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
+  jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 70 and max <= 80' "$dir/r" >/dev/null &&
+    ok "as many as it was passed" || not_ok "as many as it was passed" "$(cat "$dir/r")"
+else
+  skip "by a probe" "sys/sdt.h is not installed (systemtap-sdt-dev)"
+fi
+sentence() { # WHAT CODE REGEX OPTION...
+  local out
+  out=$(timeout 60 "$commd" --store "$dir/bad.db" "${@:4}" -- true 2>&1 >/dev/null)
+  [ $? = "$2" ] && [ "$(grep -vcE '^Try |^$' <<<"$out")" = 1 ] && grep -qE "$3" <<<"$out" && ok "$1" || not_ok "$1" "$out"
+}
+sentence "what is no probe" 2 'wants PATH:PROVIDER:PROBE, not' --frame-probe /bin/true:frame
+sentence "two probes" 2 'one --frame-probe is enough' --frame-probe "$commctl:p:b" --frame-probe "$commctl:p:b"
+sentence "a file without that probe" 1 '^commd: --frame-probe: .* has no probe p:b' --frame-probe "$commctl:p:b"
+sentence "a source that sees no probes" 1 'sees no probes: --frame-probe wants bpf' --source perf --frame-probe "$commctl:p:b"
 
 # perf knows when frames began as far as the daemon looks: those that are long beside that.
 source=perf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What --region-probe takes, and what it does not. */
+/* What --region-probe and --frame-probe take, and what they do not. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,11 +67,31 @@ static void other_texts_are_refused(void **state)
 			fail_msg("taken: %s", bad[i]);
 }
 
+static void frames_begin_at_one_probe(void **state)
+{
+	static const char *const bad[] = {"",	   "/x",       "/x:",  "/x:p",
+					  "/x::b", "/x:p:b:c", ":p:b", "/x:p:b,p:c:d"};
+	struct comm_frame_probe frame;
+
+	(void)state;
+	strcpy(text, "/bin/x=y,z:p:frame");
+	assert_int_equal(comm_frame_probe_parse(text, &frame), 0);
+	assert_string_equal(frame.path, "/bin/x=y,z");
+	assert_string_equal(frame.begin.provider, "p");
+	assert_string_equal(frame.begin.name, "frame");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		strcpy(text, bad[i]);
+		if (comm_frame_probe_parse(text, &frame) != -EINVAL)
+			fail_msg("taken: %s", bad[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regions_have_a_begin_and_ends),
 		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(frames_begin_at_one_probe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
