@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "ehframe.h"
 #include "elfsym_table.h"
+#include "gopclntab.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -399,6 +400,39 @@ static void add_tables(struct builder *b, Elf *elf)
 	}
 }
 
+static int add_go_function(void *ctx, const struct comm_gopclntab_function *function)
+{
+	struct builder *b = ctx;
+
+	if (over(b))
+		return 1;
+	return add_function(b, function->start, function->end - function->start,
+			    add_text(b->sym, function->name, ""), 0) == -ENOMEM;
+}
+
+/* Of a stripped Go program, what its runtime names functions by. */
+static void add_go_functions(struct builder *b, Elf *elf, const struct strings *names)
+{
+	Elf_Data *data = NULL;
+	Elf_Scn *scn = NULL;
+	size_t seen = 0;
+
+	while ((scn = elf_nextscn(elf, scn)) && seen++ < SECTIONS_MAX) {
+		const char *name;
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr))
+			continue;
+		name = section_name(names, &shdr);
+		if (shdr.sh_type == SHT_SYMTAB)
+			return;
+		if (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab"))
+			data = section_data(&b->read_bytes, scn, &shdr);
+	}
+	if (data)
+		comm_gopclntab_walk(data->d_buf, data->d_size, add_go_function, b);
+}
+
 static int by_start(const void *pa, const void *pb)
 {
 	const struct ranked_symbol *a = pa, *b = pb;
@@ -540,6 +574,8 @@ static int build(Elf *elf, Elf *debug, struct comm_elfsym **ret)
 	add_tables(&b, elf);
 	if (debug && usable(debug))
 		add_tables(&b, debug);
+	else
+		add_go_functions(&b, elf, &names);
 	add_plt(&b, elf, &names);
 	settle(b.function, &b.n_functions);
 	settle(b.variable, &b.n_variables);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Builds the symbol tables of a hostile ELF file, then looks up addresses in them.  Tables must
- * survive saving and loading; input that is no ELF file is loaded as what a child saved.
+ * survive saving and loading; input that is no ELF file is loaded as what a child saved, and read as
+ * the table of a Go program's functions.
  */
 #include "demangle.h"
 #include "elfsym.h"
+#include "gopclntab.h"
 #include "memory_file.h"
 
 #include <elf.h>
@@ -41,6 +43,13 @@ static void look_all_over(const struct comm_elfsym *sym)
 	look(sym, UINT64_MAX);
 }
 
+static int go_function(void *ctx, const struct comm_gopclntab_function *function)
+{
+	if (function->start >= function->end || strlen(function->name) >= COMM_GOPCLNTAB_NAME_BYTES)
+		abort();
+	return ctx != NULL;
+}
+
 static void load(int fd)
 {
 	struct comm_elfsym *sym;
@@ -60,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 4 || memcmp(data, "\177ELF", 4)) {
 		load(fd);
+		comm_gopclntab_walk(data, size, go_function, NULL);
 		return 0;
 	}
 	comm_elf_identify(fd, &id);

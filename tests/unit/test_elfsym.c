@@ -148,6 +148,47 @@ static void stripped_code_has_bounds(void **state)
 	free(image);
 }
 
+/* A stripped program with a table of Go's (test_gopclntab has its layouts) in the place of its symbols. */
+static void stripped_go_has_names(void **state)
+{
+	uint64_t start = vaddr((void *)test_elfsym_function);
+	const uint64_t table[] = {0x08010000fffffffb, 1, start, 64, start + 4, 0, 0, 0, start, 96};
+	struct comm_elfsym *sym;
+	struct comm_symbol s;
+	Elf64_Shdr *shdr;
+	Elf64_Ehdr *ehdr;
+	size_t bytes;
+	char *image = read_self(&bytes), *names, *name = NULL;
+
+	(void)state;
+	ehdr = (void *)image;
+	shdr = (void *)(image + ehdr->e_shoff);
+	names = image + shdr[ehdr->e_shstrndx].sh_offset;
+	for (int i = 0; i < ehdr->e_shnum; i++)
+		if (!strcmp(names + shdr[i].sh_name, ".note.gnu.build-id"))
+			name = strcpy(names + shdr[i].sh_name, ".gopclntab");
+	assert_non_null(name);
+	for (int i = 0; i < ehdr->e_shnum; i++) {
+		if (shdr[i].sh_type == SHT_DYNSYM)
+			shdr[i].sh_type = SHT_PROGBITS;
+		if (shdr[i].sh_type == SHT_NOTE && names + shdr[i].sh_name == name)
+			shdr[i].sh_name = 0;
+		if (shdr[i].sh_type != SHT_SYMTAB)
+			continue;
+		shdr[i].sh_type = SHT_PROGBITS;
+		shdr[i].sh_name = (Elf64_Word)(name - names);
+		memcpy(image + shdr[i].sh_offset, table, sizeof(table));
+		strcpy(image + shdr[i].sh_offset + 96, "main.made");
+	}
+	assert_int_equal(comm_elfsym_create_memory(image, bytes, &sym), 0);
+	assert_int_equal(comm_elfsym_function(sym, start + 3, &s), 0);
+	assert_string_equal(s.name, "main.made");
+	assert_int_equal(s.start, start);
+	assert_int_equal(s.end, start + 4);
+	comm_elfsym_destroy(sym);
+	free(image);
+}
+
 static void offsets(void **state)
 {
 	struct comm_elfsym *sym;
@@ -535,6 +576,7 @@ int main(void)
 		cmocka_unit_test(no_thread_local),
 		cmocka_unit_test(plt_stubs),
 		cmocka_unit_test(stripped_code_has_bounds),
+		cmocka_unit_test(stripped_go_has_names),
 		cmocka_unit_test(offsets),
 		cmocka_unit_test(identity),
 		cmocka_unit_test(damaged_files),
