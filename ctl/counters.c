@@ -51,12 +51,19 @@ static bool is_time(const char *counter)
 	return len > 3 && !strcmp(counter + len - 3, "-ns");
 }
 
+/* Whole numbers have all of their digits; of others, as of rates, no more are known. */
 static const char *amount(char text[CTL_NUMBER], const char *counter, double value)
 {
+	const char *unit = is_time(counter) ? " ms" : "";
+	char number[CTL_NUMBER];
+
 	if (is_time(counter))
-		snprintf(text, CTL_NUMBER, "%.6g ms", value / 1e6);
+		value /= 1e6;
+	if (value >= 1000 && value < 1e15)
+		snprintf(text, CTL_NUMBER, "%.20s%s", ctl_count(number, (uint64_t)(value + 0.5)),
+			 unit);
 	else
-		snprintf(text, CTL_NUMBER, "%.10g", value);
+		snprintf(text, CTL_NUMBER, "%.4g%s", value, unit);
 	return text;
 }
 
