@@ -3,7 +3,8 @@
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 11 minutes
 #   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks alloc report views html exact
-# And not with all of it: callers, what a sample costs with --callers, some 5 minutes.
+# And not with all of it: callers, what a sample costs with --callers, some 5 minutes; counters, what counting
+# costs a thread that does nothing but switch, some 6 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).
 set -u
 export LC_ALL=C
@@ -141,6 +142,39 @@ callers() {
   kill $load $server
 }
 
+# CPU time of a round of ping-pong, two switches, with each way of counting, over that without commd.
+counters() {
+  local events=page-faults
+  local modes=('' '--rate 1' '--counters' "--events $events" "--events $events,context-switches"
+    "--events $events,context-switches,task-clock,cpu-clock" "--events $events,context-switches,task-clock,cpu-clock,cpu-migrations,minor-faults,major-faults,cgroup-switches")
+  local names=('' 'commd alone' 'timing alone' '1 event' '2 events' '4 events' '8 events') i load from
+  "$O/bench/storm" switches >"$dir/rounds" &
+  load=$!
+  pids+=($load)
+  for _ in $(seq "$pairs"); do
+    for i in "${!modes[@]}"; do
+      if [ -n "${modes[i]}" ]; then
+        # shellcheck disable=SC2086
+        "$O/commd" -q --source bpf --rate 1 --watch 0 ${modes[i]#--rate 1} --pid $load --store "$dir/bench.db" 2>"$dir/commd.err" &
+        daemon=$!
+        sleep 2
+      fi
+      from=$(tail -1 "$dir/rounds")
+      sleep 2
+      echo "$from $(tail -1 "$dir/rounds")" | awk '{ printf "%.4f ", ($4 - $2) / ($3 > $1 ? $3 - $1 : 1) / 2 }'
+      [ -n "${modes[i]}" ] && detach
+      rm -f "$dir"/bench.db*
+    done
+    echo
+  done >"$dir/costs"
+  for i in "${!modes[@]}"; do
+    [ "$i" = 0 ] || awk -v at=$((i + 1)) '{ printf "%.4f %.4f\n", $at - $1, $1 }' "$dir/costs" | sort -g | awk -v name="counting, ${names[i]}" '
+      { v[NR] = $1; w[NR] = $2 }
+      END { printf "%-34s median %+.0f ns a switch of %.0f, quartiles %+.0f .. %+.0f  (%d pairs)\n", name, v[int((NR + 1) / 2)], w[int((NR + 1) / 2)], v[int(NR / 4) + 1], v[int(3 * NR / 4) + 1], NR }'
+  done
+  kill $load
+}
+
 idle() {
   sleep 1000 &
   local target=$!
@@ -265,7 +299,7 @@ refreshes() {
 echo "$(nproc) CPUs, $(uname -r)"
 for what in ${1:-spin gaps redis idle attach replay marks alloc report views html exact}; do
   case $what in
-  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | exact | callers) $what ;;
+  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | exact | callers | counters) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac

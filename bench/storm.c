@@ -65,6 +65,22 @@ static void *wait_always(void *arg)
 	return arg;
 }
 
+/* Two threads that pass a byte on and wait for it: a round is two switches. */
+static int ping[2], pong[2];
+
+static void *passes(void *arg)
+{
+	const int *from = arg ? pong : ping, *to = arg ? ping : pong;
+	char byte = 0;
+
+	if (arg && write(ping[1], &byte, 1) != 1)
+		return NULL;
+	while (read(from[0], &byte, 1) == 1 && write(to[1], &byte, 1) == 1)
+		if (arg)
+			++*rounds;
+	return NULL;
+}
+
 static void start(void *(*fn)(void *), int n)
 {
 	pthread_attr_t attr;
@@ -260,6 +276,17 @@ static void runnable(void)
 	start(work_always, runnable_threads);
 }
 
+static void switches(void)
+{
+	static int first;
+	pthread_t thread[2];
+
+	if (pipe(ping) || pipe(pong))
+		return;
+	pthread_create(&thread[0], NULL, passes, NULL);
+	pthread_create(&thread[1], NULL, passes, &first);
+}
+
 static void spin(void)
 {
 	start(work_always, CPUS);
@@ -279,6 +306,7 @@ static const struct {
 	{"changes", change_storm},
 	{"sleepers", sleepers},
 	{"runnable", runnable},
+	{"switches", switches},
 };
 
 static uint64_t used_ns(int who)
