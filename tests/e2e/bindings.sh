@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Regions marked from Fortran, Rust and Python (bindings/) stand in the report.
+# Regions marked from Fortran, Rust, its tracing spans, and Python (bindings/) stand in the report.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
@@ -33,6 +33,36 @@ elif rustc --edition 2021 -O -D warnings tests/e2e/marked.rs -C link-arg="$dir/c
   profile Rust "$dir/rust" 1500
 else
   not_ok Rust "$(cat "$dir/log")"
+fi
+# Debian's crates alone, so that nothing is fetched.
+mkdir -p "$dir/traced/.cargo"
+cat >"$dir/traced/.cargo/config.toml" <<'EOF'
+[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "/usr/share/cargo/registry"
+EOF
+cat >"$dir/traced/Cargo.toml" <<EOF
+[package]
+name = "traced"
+version = "0.0.0"
+edition = "2021"
+[[bin]]
+name = "traced"
+path = "$PWD/tests/e2e/traced.rs"
+[dependencies]
+tracing = { version = "0.1", default-features = false, features = ["std"] }
+tracing-subscriber = { version = "0.3", default-features = false, features = ["registry"] }
+EOF
+if ! command -v cargo >/dev/null; then
+  skip "Rust, tracing" "cargo is not installed"
+elif ! ls -d /usr/share/cargo/registry/tracing-subscriber-[0-9]* >/dev/null 2>&1; then
+  skip "Rust, tracing" "its crates are not installed (librust-tracing-dev, librust-tracing-subscriber-dev)"
+elif (cd "$dir/traced" && CARGO_HOME=$dir/cargo CARGO_TARGET_DIR=$dir/target cargo rustc -q --release --offline -- \
+  -D warnings -C link-arg="$dir/comm_mark.o") >"$dir/log" 2>&1; then
+  profile "Rust, tracing" "$dir/target/release/traced" 1500
+else
+  not_ok "Rust, tracing" "$(cat "$dir/log")"
 fi
 # shellcheck disable=SC2046 # options
 if ! command -v python3-config >/dev/null; then
