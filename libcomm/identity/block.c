@@ -157,6 +157,22 @@ static uint32_t block_object(struct comm_block_objects *blocks, uint32_t tgid,
 	return comm_objects_block(blocks->objects, &o);
 }
 
+/* The part of shared memory that a variable leads to. */
+static uint32_t part_object(struct comm_block_objects *blocks, const struct comm_block *part,
+			    uint64_t datum)
+{
+	char name[COMM_BLOCK_NAME_BYTES];
+	const struct comm_object o = {
+		.kind = COMM_OBJECT_SHARED,
+		.name = name,
+		.start = datum,
+		.size_bytes = part->size_bytes,
+	};
+
+	snprintf(name, sizeof(name), "*%.480s+", part->class ? part->class : "");
+	return comm_objects_block(blocks->objects, &o);
+}
+
 /* The same heap, by a name that says why its blocks are not told apart. */
 static uint32_t unknown_heap(struct comm_block_objects *blocks, const struct comm_object *heap)
 {
@@ -168,6 +184,18 @@ static uint32_t unknown_heap(struct comm_block_objects *blocks, const struct com
 	return comm_objects_block(blocks->objects, &o);
 }
 
+/* Of shared memory, that without a lasting file. */
+static bool may_have_blocks(struct comm_space *space, uint64_t addr,
+			    const struct comm_object *within, uint64_t now_ns)
+{
+	const struct comm_mapping *m;
+
+	if (within->kind != COMM_OBJECT_SHARED)
+		return true;
+	m = comm_space_find(space, addr, now_ns);
+	return m && m->kind == COMM_MAP_SHARED && m->shared;
+}
+
 static void ask(struct comm_block_objects *blocks, struct comm_space *space, uint64_t addr,
 		uint64_t datum, const struct comm_object *within, uint64_t now_ns,
 		struct known *ret)
@@ -177,6 +205,7 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 	struct comm_allocated allocated;
 	struct comm_blocks_found all;
 	struct comm_block b;
+	bool is_block;
 	int err;
 
 	*ret = (struct known){
@@ -186,7 +215,8 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 		.tgid = tgid,
 	};
 	/* What is not known of its place, or not yet, has a size all the same. */
-	if (!comm_allocations_at(blocks->allocations, space, addr, datum, now_ns, &allocated)) {
+	if (within->kind != COMM_OBJECT_SHARED &&
+	    !comm_allocations_at(blocks->allocations, space, addr, datum, now_ns, &allocated)) {
 		ret->start = allocated.start;
 		ret->end = allocated.end;
 		ret->object.id = allocated.object;
@@ -194,16 +224,19 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 			ret->until_ns = allocated.until_ns + 1;
 		return;
 	}
-	if (!inspect->ops->blocks)
+	if (!inspect->ops->blocks || !may_have_blocks(space, addr, within, now_ns))
 		return;
 	err = inspect->ops->blocks(inspect->ctx, tgid, addr, &all);
-	ret->object.unread = err == -EAGAIN;
+	ret->object.unread = err == -EAGAIN && within->kind != COMM_OBJECT_SHARED;
 	if (err) {
 		if (err == -ENOENT && within->kind == COMM_OBJECT_HEAP)
 			ret->object.id = unknown_heap(blocks, within);
 		return;
 	}
-	if (find(&all, addr, &b))
+	is_block = find(&all, addr, &b);
+	if (is_block && within->kind == COMM_OBJECT_SHARED)
+		ret->object.id = part_object(blocks, &b, datum - (addr - b.start));
+	else if (is_block)
 		ret->object = (struct comm_block_object){
 			.id = block_object(blocks, tgid, &b, datum - (addr - b.start)),
 			.class = b.class ? comm_names_add(blocks->names, b.class, COMM_NAME_BYTES)
@@ -222,7 +255,8 @@ struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks
 	const struct comm_object *within = comm_objects_at(blocks->objects, object);
 	struct known *known = &blocks->known[comm_hash_mix(addr >> LINE_SHIFT, tgid) & (SLOTS - 1)];
 
-	if (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON)
+	if (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON &&
+	    within->kind != COMM_OBJECT_SHARED)
 		return (struct comm_block_object){.id = COMM_ID_OTHER};
 	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
 	    now_ns >= known->until_ns)

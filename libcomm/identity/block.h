@@ -7,6 +7,9 @@
  * allocated are one such object per place (allocation.h), and those that say what they are, one per class.  Estimators know nothing of it: for them
  * it is all the heap.
  *
+ * Shared memory without a lasting file has parts (shared_parts.h), which are "*" and the name of the static variable
+ * that leads to one: the same object for all processes.
+ *
  * A heap whose allocator is not known is an object that says so.  One thread uses it.
  */
 #ifndef COMM_IDENTITY_BLOCK_H

@@ -78,8 +78,12 @@ struct comm_block {
 	uint64_t start;
 	uint64_t size_bytes;  /* that it may use, and */
 	uint64_t least_bytes; /* that it asked for at least */
-	const char *class;    /* of the object in it, as that itself says; NULL: not known */
-	uint32_t object;      /* where that begins in it, bytes */
+	/*
+	 * Of the object in it, as that itself says; of a part of shared memory, the static variable that leads
+	 * to it (shared_parts.h); NULL: not known.
+	 */
+	const char *class;
+	uint32_t object; /* where that begins in it, bytes */
 };
 
 struct comm_blocks_found {
@@ -134,7 +138,8 @@ struct comm_inspect_ops {
 	int (*title)(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES]);
 	/*
 	 * Optional.  The allocator's blocks in the piece of COMM_PIECE_BYTES, aligned, that addr is in; where
-	 * there is none at addr, it is free, or the allocator's own.  Valid until the next call.
+	 * there is none at addr, it is free, or the allocator's own.  Of shared memory, its parts.  Valid until
+	 * the next call.
 	 * -ENOENT: no allocator that is known has this memory; -EAGAIN: it is not known now; -ENOSYS: nobody
 	 * looked.
 	 */

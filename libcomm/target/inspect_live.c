@@ -11,6 +11,7 @@
 #include "process_reader.h"
 #include "recent.h"
 #include "sampled_blocks.h"
+#include "shared_parts.h"
 #include "thread_pointer.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ struct live_inspect {
 	struct comm_marked *marked;
 	struct comm_heap_blocks *blocks;
 	struct comm_sampled_blocks *sampled;
+	struct comm_shared_parts *shared;
 	struct comm_parser *parser;
 	struct comm_peek *peek;
 	struct comm_process_reader *reader;
@@ -413,6 +415,22 @@ static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 	return 0;
 }
 
+/* Out of what mappings have, as for titles. */
+static int shared_blocks(struct live_inspect *live, const struct comm_shared_place *place,
+			 uint64_t addr, struct comm_blocks_found *ret)
+{
+	uint64_t start;
+
+	if ((!live->is_limited || live->maps_left_ns > 0) &&
+	    comm_shared_parts_due(live->shared, place)) {
+		start = reading_ns(live);
+		comm_shared_parts_read(live->shared, place);
+		if (live->is_limited)
+			live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	}
+	return comm_shared_parts_at(live->shared, place, addr, ret);
+}
+
 static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct live_inspect *live = ctx;
@@ -420,6 +438,12 @@ static int live_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bloc
 	struct comm_mapping m;
 	int err = place_of(live, tgid, addr, &m, &place);
 
+	if (!err && m.kind == COMM_MAP_SHARED && !comm_shared_parts_may_have(&m))
+		return -ENOENT;
+	if (!err && m.kind == COMM_MAP_SHARED)
+		return shared_blocks(live,
+				     &(struct comm_shared_place){tgid, &m, place.map, place.n_map},
+				     addr, ret);
 	return err ? err : comm_heap_blocks_at(live->blocks, tgid, &place, ret);
 }
 
@@ -460,6 +484,7 @@ static void live_destroy(void *ctx)
 	comm_recents_deinit(&live->processes);
 	comm_perf_maps_destroy(live->perf_maps);
 	comm_sampled_blocks_destroy(live->sampled);
+	comm_shared_parts_destroy(live->shared);
 	comm_heap_blocks_destroy(live->blocks);
 	comm_process_reader_destroy(live->reader);
 	comm_peek_destroy(live->peek);
@@ -494,6 +519,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		.ctx = live,
 	};
 	const struct comm_sampled_reading sampled = {read_memory, event_now_ns, live};
+	const struct comm_shared_reading shared = {read_memory, heap_now_ns, live_data, live};
 	int err;
 
 	if (!live)
@@ -522,6 +548,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
 	if (!err)
 		err = comm_sampled_blocks_create(&sampled, &live->sampled);
+	if (!err)
+		err = comm_shared_parts_create(&shared, &live->shared);
 	if (err) {
 		live_destroy(live);
 		return err;

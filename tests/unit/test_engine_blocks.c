@@ -26,7 +26,7 @@ static const char *block_read(uint64_t time_ns, uint64_t addr)
 
 	give(&event);
 	object = comm_objects_at(identity->objects, world.access[0].object);
-	assert_string_equal(object->name, addr < STACK ? "[heap]" : object->name);
+	assert_string_equal(object->name, addr < SHARED ? "[heap]" : object->name);
 	return comm_objects_at(identity->objects, comm_access_shown(&world.access[0]))->name;
 }
 
@@ -87,6 +87,49 @@ static void classes_of_what_is_read(void **state)
 	/* What is no block of a class has its code's type alone. */
 	assert_type_read(HEAP + 0x2000, TEXT, "(none)", "(none)");
 	assert_type_read(HEAP + 0x2000, TYPED, "Base", "price");
+}
+
+/* Of all processes one object, and the datum and its object stay those of the memory. */
+static void parts_of_shared_memory(void **state)
+{
+	static const struct comm_block laid_out[] = {
+		{SHARED + 0x40, 0x80, 0, "Ring", 0},
+		{SHARED + 0xc0, PAGE - 0xc0, 0, "Slots", 0},
+	};
+	struct comm_event event = {
+		.kind = COMM_EV_ACCESS,
+		.time_ns = START,
+		.tgid = OTHER_TGID,
+		.tid = SECOND,
+		.access = {.addr = SHARED + 0x40, .ip = TEXT, .flags = COMM_ACCESS_READ}};
+	const struct comm_identity *identity = comm_engine_identity(engine);
+	const struct comm_object *ring;
+	struct comm_access mine;
+
+	(void)state;
+	world.blocks = (struct comm_blocks_found){laid_out, 2};
+	assert_string_equal(block_read(START, SHARED + 0xbf), "*Ring+");
+	assert_string_equal(block_read(START, SHARED + 0xc0), "*Slots+");
+	assert_string_equal(block_read(START, SHARED + 0x3f), "/dev/shm/made");
+	assert_string_equal(block_read(START, SHARED + 0x40), "*Ring+");
+	mine = world.access[0];
+	assert_string_equal(comm_objects_at(identity->objects, mine.object)->name, "/dev/shm/made");
+	ring = comm_objects_at(identity->objects, mine.block);
+	assert_int_equal(ring->kind, COMM_OBJECT_SHARED);
+	assert_int_equal(ring->tgid, 0);
+	assert_int_equal(ring->size_bytes, 0x80);
+	give(&event);
+	assert_int_equal(world.access[0].datum, mine.datum);
+	assert_int_equal(world.access[0].object, mine.object);
+	assert_int_equal(world.access[0].block, mine.block);
+	/* Its class is no type. */
+	assert_type_read(SHARED + 0x48, TEXT, "(none)", "(none)");
+	world.blocks_err = -ENOENT;
+	assert_string_equal(block_read(START, SHARED + 0x200), "/dev/shm/made");
+	/* It has none mostly: nothing is lost. */
+	world.blocks_err = -EAGAIN;
+	assert_string_equal(block_read(START, SHARED + 0x300), "/dev/shm/made");
+	assert_lost(COMM_LOSS_BLOCKS, 0);
 }
 
 static void an_answer_on_blocks_is_kept_for_a_while(void **state)
@@ -163,6 +206,7 @@ int main(void)
 		TEST(blocks_that_are_read),    TEST(an_answer_on_blocks_is_kept_for_a_while),
 		TEST(blocks_that_nobody_read), TEST(an_allocator_that_is_not_known),
 		TEST(names_of_blocks),	       TEST(classes_of_what_is_read),
+		TEST(parts_of_shared_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,6 +383,36 @@ static void own_variables(void **state)
 	assert_ptr_equal((void *)(uintptr_t)s.start, test_live_zeros);
 }
 
+static char *volatile test_live_ring __attribute__((used));
+static char *volatile test_live_slots __attribute__((used));
+
+/* What static variables lead to in shared memory has their names, after a second reading. */
+static void parts_of_shared_memory(void **state)
+{
+	enum { BYTES = 1 << 20, SLOTS = 0x20000 };
+	uint64_t stop_ns = comm_clock_now_ns() + 60ull * 1000000000, at;
+	struct comm_blocks_found found;
+
+	(void)state;
+	test_live_ring =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(test_live_ring, MAP_FAILED);
+	test_live_slots = test_live_ring + SLOTS;
+	at = (uint64_t)(uintptr_t)test_live_slots;
+	assert_int_equal(mapping_of(self, test_live_ring).kind, COMM_MAP_SHARED);
+	while (inspect.ops->blocks(inspect.ctx, self, at + BYTES / 2, &found) == -ENOENT &&
+	       comm_clock_now_ns() < stop_ns)
+		usleep(10000);
+	assert_int_equal(found.n, 1);
+	assert_string_equal(found.block[0].class, "test_live_slots");
+	assert_int_equal(found.block[0].start, at);
+	assert_int_equal(found.block[0].size_bytes, BYTES - SLOTS);
+	assert_int_equal(inspect.ops->blocks(inspect.ctx, self, at - 1, &found), 0);
+	assert_string_equal(found.block[0].class, "test_live_ring");
+	munmap(test_live_ring, BYTES);
+	test_live_ring = test_live_slots = NULL;
+}
+
 static void vdso(void **state)
 {
 	const char *image = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -647,6 +677,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(prefetched, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_files_with_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_variables, setup, teardown),
+		cmocka_unit_test_setup_teardown(parts_of_shared_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(thread_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(titles, setup, teardown),
