@@ -54,6 +54,8 @@ static const struct {
 
 enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
 
+enum { REGIONS_DEEP = 128 };
+
 static sqlite3_stmt **statement(struct comm_dictionary *dict, size_t i)
 {
 	return (sqlite3_stmt **)((char *)dict + statements[i].offset);
@@ -265,8 +267,8 @@ static int put_site(struct comm_dictionary *dict, const struct comm_naming *nami
 }
 
 /*
- * A damaged file's parents may go round: a chain that is longer than programs can mark ends in
- * a region within none.
+ * A damaged file's parents may go round: a chain that is longer than programs can mark, and calls
+ * can be told apart within each other, ends in a region within none.
  */
 static int put_region(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
 		      unsigned int depth, uint32_t *ret)
@@ -285,7 +287,7 @@ static int put_region(struct comm_dictionary *dict, const struct comm_naming *na
 		return err;
 	if (!dict->region[id]) {
 		region = naming->region_at(naming->ctx, id);
-		if (depth < COMM_MARKS_MAX)
+		if (depth < REGIONS_DEEP)
 			err = put_region(dict, naming, region->parent, depth + 1, &parent);
 		for (int i = 0; i < 2; i++) {
 			bind_text(both[i], 1, region->name);

@@ -575,7 +575,7 @@ static void test_regions(void **state)
 			  " WHERE r.name = 'inner' AND p.name = 'outer' AND p.parent = 0") == 1);
 	assert_true(query("SELECT count(*) FROM edge JOIN context c ON c.id = dst_context"
 			  " JOIN region r ON r.id = c.region WHERE r.name = 'round'") == 1);
-	assert_true(query("SELECT count(*) FROM region") <= 2 + 2 + 8);
+	assert_true(query("SELECT count(*) FROM region") <= 2 + 2 + 128);
 	names->site[2].region = names->site[3].region = COMM_CODE_REGION_NONE;
 	comm_store_close(store);
 }
