@@ -36,6 +36,7 @@ enum {
 	OPT_ALLOC_SITES,
 	OPT_REGION_PROBE,
 	OPT_FRAME_PROBE,
+	OPT_CALLS,
 	OPT_WATCH,
 	OPT_DEBUG_REGISTERS,
 	OPT_COUNTERS,
@@ -92,6 +93,10 @@ static const struct argp_option options[] = {
 	 2},
 	{"frame-probe", OPT_FRAME_PROBE, "PATH:PROBE", 0,
 	 "At this probe of a file, PROVIDER:PROBE, a process begins its next frame", 2},
+	{"calls", OPT_CALLS, "FUNCTION", 0,
+	 "With --source exact: make a region, as \"parse #3\", of each call of FUNCTION, a name "
+	 "or a pattern",
+	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
@@ -295,6 +300,8 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 	if (opt->alloc_sites && (opt->source->run || !opt->command))
 		argp_error(state, "--alloc-sites is for a command that commd starts and samples; a "
 				  "process that runs already needs LD_PRELOAD at its start");
+	if (opt->calls && !opt->source->tells_calls)
+		argp_error(state, "--calls wants a source that counts all: --source exact");
 	if (opt->source->of_file)
 		check_file(state, opt);
 	else if (!opt->source->check)
@@ -416,6 +423,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_FRAME_PROBE:
 		want_frame_probe(state, arg, &opt->probes.frame);
+		break;
+	case OPT_CALLS:
+		if (!*arg)
+			argp_error(state, "--calls wants a function, not ''");
+		opt->calls = arg;
 		break;
 	case OPT_NO_COLLECTORS:
 		opt->no_collectors = true;

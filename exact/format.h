@@ -52,6 +52,7 @@ enum comm_exact_kind {
 	COMM_EXACT_FRAMES, /* a uint64_t: how many frames (COMM_FRAME()) began */
 	COMM_EXACT_MAPS,   /* text as of /proc/PID/maps; there is one at most */
 	COMM_EXACT_CODE,
+	COMM_EXACT_CALLS, /* there where calls were to be told apart */
 };
 
 struct comm_exact_header {
@@ -92,7 +93,7 @@ struct comm_exact_file_site {
 	uint64_t offset; /* the file's own address */
 };
 
-/* A marked region (comm/mark.h).  Region 0 is none, region 1 "(other)"; ids are dense. */
+/* A marked region (comm/mark.h), or a call that is told apart.  Region 0 is none, region 1 "(other)"; ids are dense. */
 struct comm_exact_file_region {
 	uint32_t id;
 	uint32_t parent; /* the region around it, 0: there is none */
@@ -103,6 +104,11 @@ struct comm_exact_file_region {
 /* A site stands for code in a region alone; the same code elsewhere is another site. */
 struct comm_exact_file_within {
 	uint32_t site, region;
+};
+
+/* How many calls have regions of their own, and how many came after these. */
+struct comm_exact_file_calls {
+	uint64_t numbered, later;
 };
 
 /* Where a site is.  Its record of COMM_EXACT_SITE says nothing then. */
@@ -163,6 +169,7 @@ _Static_assert(sizeof(struct comm_exact_file_function) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_site) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_region) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_within) == 8, "file format");
+_Static_assert(sizeof(struct comm_exact_file_calls) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_code) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");

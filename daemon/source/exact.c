@@ -5,6 +5,7 @@
  * tool.  Then imports the result file into the store, a slice for each phase.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -414,6 +415,26 @@ static int read_result(struct exact *exact)
 	return err ? fail("cannot read the result", err, why) : 0;
 }
 
+/* Of the calls that were to be told apart. */
+static void say_calls(const struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+	const char *wanted = exact->options->calls;
+
+	if (!wanted)
+		return;
+	if (!run->n_calls)
+		fprintf(stderr,
+			"commd: no call of '%s' was seen: such functions were inlined, were not "
+			"built with -fsanitize=thread, or there are none\n",
+			wanted);
+	else if (run->n_later_calls)
+		fprintf(stderr,
+			"commd: the first %" PRIu64 " calls of '%s' are told apart, and %" PRIu64
+			" later ones not\n",
+			run->n_calls, wanted, run->n_later_calls);
+}
+
 /* Returns commd's exit status. */
 static int import(struct exact *exact, const char *how)
 {
@@ -435,6 +456,7 @@ static int import(struct exact *exact, const char *how)
 	if (has_second_file(exact, second, sizeof(second)))
 		fprintf(stderr, "commd: the command failed to execute another program; what it did "
 				"after that is left out\n");
+	say_calls(exact);
 	if (!options->quiet)
 		fprintf(stderr, "%.1f s (%s), %.4g bytes read, all counted%s; run %lld in %s\n",
 			(double)(end_ns - run->start_ns) / 1e9, how, counted_bytes(exact),
@@ -474,7 +496,8 @@ static int start_native(struct exact *exact, char **why)
 					"--granularity up to %d",
 					options->command[0], NATIVE_GRANULARITY_MAX);
 	if (setenv("COMM_EXACT_RESULT", exact->out, 1) ||
-	    setenv("COMM_EXACT_GRANULARITY", granularity, 1))
+	    setenv("COMM_EXACT_GRANULARITY", granularity, 1) ||
+	    (options->calls && setenv("COMM_EXACT_CALLS", options->calls, 1)))
 		return -errno;
 	err = comm_program_spawn(exact->program, options->command, &exact->old_signals,
 				 &exact->child);
@@ -511,6 +534,13 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	}
 	if (exact->native)
 		return 0;
+	if (exact->options->calls) {
+		fprintf(stderr,
+			"commd: --calls wants a program that counts by itself, which %s does not: "
+			"comm/exact.h says how to build it\n",
+			name);
+		return -EINVAL;
+	}
 	if (comm_valgrind_find(valgrind, &why))
 		return fail("no exact source", -ENOENT, why);
 	if (err)
@@ -578,6 +608,7 @@ const struct comm_source comm_source_exact = {
 	.name = "exact",
 	.help = "every access of a command, under Valgrind: exact and slow; on request",
 	.probe = probe,
+	.tells_calls = true,
 	.check = check,
 	.run = run,
 };

@@ -39,6 +39,7 @@ struct comm_source {
 	const char *precise_arg;
 	int (*probe_precise)(char **why);
 	const struct comm_sampler *sampler;
+	bool tells_calls; /* of a function one by one: --calls */
 	/* For run() with a target.  Do the options suit it?  *why: a sentence, if not. */
 	int (*check)(const struct comm_options *options, char **why);
 	/* For a source without a sampler.  A whole run; returns commd's exit status. */

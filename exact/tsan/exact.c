@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "format.h"
 #include "function.h"
 #include "object.h"
@@ -91,6 +92,7 @@ void comm_exact_init(void)
 	comm_shadow_init();
 	comm_objects_init();
 	comm_exact_threads_init();
+	comm_exact_calls_init(environment("COMM_EXACT_CALLS"));
 	comm_exact_result_begin();
 	exact.pid = getpid();
 	exact.result = environment("COMM_EXACT_RESULT");

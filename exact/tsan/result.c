@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "format.h"
 #include "object.h"
 #include "thread.h"
@@ -438,6 +439,16 @@ static void put_threads(void)
 	}
 }
 
+static void put_calls(void)
+{
+	struct comm_exact_file_calls count;
+
+	if (!comm_exact_calls_wanted)
+		return;
+	comm_exact_calls_count(&count.numbered, &count.later);
+	put_record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
+}
+
 static void put_all(void)
 {
 	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -466,6 +477,7 @@ static void put_all(void)
 	put_regions();
 	put_threads();
 	put_record(COMM_EXACT_FRAMES, &frames, sizeof(frames), NULL, 0, NULL, 0);
+	put_calls();
 	put_objects();
 	end.edges = result.edges;
 	put_record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);

@@ -40,9 +40,17 @@ __thread struct comm_exact_thread *comm_exact_quick;
 uint16_t comm_exact_frame_now;
 uint64_t comm_exact_frames;
 
+/* Where the thread is; a child of fork() goes on there. */
+static __thread struct {
+	const struct comm_mark_stack *stack; /* NULL: it has marked nothing */
+	struct comm_exact_inside call;
+} inside __attribute__((tls_model("initial-exec")));
+
 static struct dictionary *dictionary;
 static int self_first, has_key;
 static pthread_key_t end_key;
+
+static void renew_region(struct comm_exact_thread *t);
 
 static void take_name(void *t)
 {
@@ -64,7 +72,7 @@ static void __attribute__((noreturn)) out_of_memory(void)
 		syscall(SYS_exit_group, 1);
 }
 
-static void *map_shared(size_t bytes)
+void *comm_exact_map_shared(size_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -100,8 +108,8 @@ void comm_exact_threads_init(void)
 	if (dictionary)
 		return;
 	self_first = text && text[0] == '1';
-	dictionary = map_shared(sizeof(*dictionary));
-	dictionary->arena = map_shared(ARENA_BYTES);
+	dictionary = comm_exact_map_shared(sizeof(*dictionary));
+	dictionary->arena = comm_exact_map_shared(ARENA_BYTES);
 	pthread_atfork(NULL, NULL, after_fork);
 	has_key = !pthread_key_create(&end_key, take_name);
 }
@@ -137,6 +145,7 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 	if (comm_shadow_mask == COMM_EXACT_QUICK_BYTES - 1)
 		comm_exact_quick = t;
 	comm_object_stack(slot);
+	renew_region(t);
 	if (has_key)
 		pthread_setspecific(end_key, t);
 	return t;
@@ -280,21 +289,54 @@ static uint32_t region_within(uint32_t parent, const char *name)
 	return COMM_EXACT_REGION_OTHER;
 }
 
+/* What the thread has marked since the innermost call that is told apart began, within that. */
+static void renew_region(struct comm_exact_thread *t)
+{
+	const struct comm_mark_stack *stack = inside.stack;
+	uint32_t region = inside.call.region;
+	uint64_t i;
+
+	for (i = inside.call.marks;
+	     stack && i < stack->depth && i < COMM_EXACT_MARKS && region != COMM_EXACT_REGION_OTHER;
+	     i++)
+		region = (intptr_t)stack->name[i] > 0 ? region_within(region, stack->name[i])
+						      : COMM_EXACT_REGION_OTHER;
+	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
+}
+
 /*
  * The header calls this after each change; a name that is NULL has no region of its own, nor has
  * code in place of one (COMM_MARK_CODE(), a negative number).
  */
 void comm_exact_mark(const struct comm_mark_stack *stack)
 {
-	struct comm_exact_thread *t = comm_exact_thread();
-	uint32_t region = COMM_EXACT_REGION_NONE;
-	uint64_t i;
+	inside.stack = stack;
+	renew_region(comm_exact_thread());
+}
 
-	for (i = 0; i < stack->depth && i < COMM_EXACT_MARKS && region != COMM_EXACT_REGION_OTHER;
-	     i++)
-		region = (intptr_t)stack->name[i] > 0 ? region_within(region, stack->name[i])
-						      : COMM_EXACT_REGION_OTHER;
-	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
+void comm_exact_region_enter(const char *name, struct comm_exact_inside *ret_around)
+{
+	struct comm_exact_thread *t = comm_exact_thread();
+	uint32_t now = t->region_bits >> COMM_EXACT_REGION_SHIFT, region = now, parent;
+	const char *of = NULL;
+
+	while (region >= COMM_EXACT_REGION_FIRST && of != name) {
+		comm_exact_region(region, &parent, &of);
+		if (of != name)
+			region = parent;
+	}
+	if (of != name)
+		region = now == COMM_EXACT_REGION_OTHER ? now : region_within(now, name);
+	*ret_around = inside.call;
+	inside.call.region = region;
+	inside.call.marks = inside.stack ? inside.stack->depth : 0;
+	renew_region(t);
+}
+
+void comm_exact_region_leave(const struct comm_exact_inside *around)
+{
+	inside.call = *around;
+	renew_region(comm_exact_thread());
 }
 
 /* Likewise: that frame begins.  Frames are of the process that writes the result. */

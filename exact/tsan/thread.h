@@ -10,6 +10,7 @@
 #ifndef COMM_EXACT_THREAD_H
 #define COMM_EXACT_THREAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "object.h"
@@ -23,7 +24,7 @@ enum {
 	COMM_EXACT_SITES = 1 << COMM_SITE_BITS,
 	COMM_EXACT_RECENT = 2048,
 	COMM_EXACT_NAME_BYTES = 16,
-	COMM_EXACT_REGIONS = 4096,
+	COMM_EXACT_REGIONS = 1 << 14,
 	COMM_EXACT_MARKS = 8, /* as in <comm/mark.h> */
 	COMM_EXACT_REGION_SHIFT = 48,
 };
@@ -112,7 +113,15 @@ static inline uint64_t comm_exact_back(uint16_t written)
 	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_SITE_BITS;
 }
 
+/* The region of a call that is told apart (call.h), and how many marks its thread had begun before it. */
+struct comm_exact_inside {
+	uint32_t region;
+	uint64_t marks;
+};
+
 void comm_exact_threads_init(void);
+/* Zero, never given back, shared with children of fork(). */
+void *comm_exact_map_shared(size_t bytes);
 struct comm_exact_thread *comm_exact_thread_create(void);
 /* The calling thread's last name is the one that says what it did. */
 void comm_exact_thread_end(void);
@@ -130,6 +139,12 @@ int comm_exact_site_is_own(uint32_t site);
 uint32_t comm_exact_site_region(uint32_t site);
 /* name: NULL, there is no such region. */
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name);
+/*
+ * The calling thread enters a region within those that it is in, and those that it marks until it leaves are
+ * within this one.  One that stands around already is entered again: recursion makes no more of them.
+ */
+void comm_exact_region_enter(const char *name, struct comm_exact_inside *ret_around);
+void comm_exact_region_leave(const struct comm_exact_inside *around);
 /* Threads that found no slot: they share the last one. */
 uint64_t comm_exact_threads_lost(void);
 

@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 
+#include "call.h"
 #include "exact.h"
 #include "lock.h"
 #include "thread.h"
@@ -79,14 +80,18 @@ void __tsan_vptr_update(void **p, void *value)
 	write_bytes(p, sizeof(*p));
 }
 
-/* An access says by itself where it is. */
+/* An access says by itself where it is: only calls that are to be told apart are followed. */
 void __tsan_func_entry(void *caller)
 {
 	(void)caller;
+	if (__builtin_expect(comm_exact_calls_wanted, 0))
+		comm_exact_call_begin(PC, (uint64_t)__builtin_dwarf_cfa());
 }
 
 void __tsan_func_exit(void)
 {
+	if (__builtin_expect(comm_exact_calls_wanted, 0))
+		comm_exact_call_end((uint64_t)__builtin_dwarf_cfa());
 }
 
 /*

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	KINDS = COMM_EXACT_CODE + 1,
+	KINDS = COMM_EXACT_CALLS + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -94,6 +94,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
 	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
 	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
+	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -359,6 +360,7 @@ static int load(struct comm_exact *exact, const struct input *in)
 	uint8_t *threads = exact->seen, *functions = threads + run->n_threads;
 	uint8_t *sites = functions + run->n_functions, *objects = sites + run->n_sites;
 	uint8_t *regions = objects + run->n_objects;
+	struct comm_exact_file_calls calls;
 	struct comm_exact_file_end end;
 	const uint8_t *text;
 	size_t at = in->first_record, n_actors = 0;
@@ -398,6 +400,11 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_FRAMES:
 			memcpy(&exact->run.n_frames, r.payload, sizeof(exact->run.n_frames));
+			break;
+		case COMM_EXACT_CALLS:
+			memcpy(&calls, r.payload, sizeof(calls));
+			exact->run.n_calls = calls.numbered;
+			exact->run.n_later_calls = calls.later;
 			break;
 		case COMM_EXACT_ACTORS:
 			ret = load_actors(exact, &r, &n_actors);

@@ -29,6 +29,8 @@ struct comm_exact_run {
 	uint64_t wall_ns;
 	uint64_t accesses, instructions;
 	uint64_t n_frames; /* that began */
+	uint64_t n_calls,
+		n_later_calls; /* that have regions of their own, and others of these functions */
 	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_actors, n_phases;
 };
 

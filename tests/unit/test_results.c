@@ -96,6 +96,7 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
 	const uint64_t frames = 12;
+	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
 	put_header(f, COMM_EXACT_VERSION);
@@ -105,6 +106,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
 	put_record(f, 999, "", 0, "of the future");
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
+	put_record(f, COMM_EXACT_CALLS, &calls, sizeof(calls), "");
 	thread.name_bytes = s->name_bytes;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "main");
 	thread.id = s->thread_id;
@@ -190,6 +192,8 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_run(exact)->pid, 77);
 	assert_int_equal(comm_exact_run(exact)->accesses, 50);
 	assert_int_equal(comm_exact_run(exact)->n_frames, 12);
+	assert_int_equal(comm_exact_run(exact)->n_calls, 4096);
+	assert_int_equal(comm_exact_run(exact)->n_later_calls, 9);
 	assert_string_equal(comm_exact_thread_at(exact, 1)->name, "work");
 	assert_int_equal(comm_exact_thread_at(exact, 1)->tid, 101);
 	assert_null(comm_exact_thread_at(exact, 2));

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls of functions that somebody asked for (COMM_EXACT_CALLS, as a file name pattern): each is a region
+ * of its own, "produce #3", from its entry to its exit, whatever it calls included.  Calls of a function
+ * are numbered as they begin, over all threads and children of fork().  COMM_EXACT_CALLS_MAX are told
+ * apart; what begins later is the region "produce, later calls".
+ *
+ * A call that longjmp() leaves ends where the function with the setjmp() does, or before.  Those around may
+ * end late, where the function that called them does.
+ */
+#ifndef COMM_EXACT_CALL_H
+#define COMM_EXACT_CALL_H
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+enum {
+	COMM_EXACT_CALLS_MAX = 4096,
+	COMM_EXACT_CALLS_DEEP = 64, /* a call within as many others counts for the last of these */
+};
+
+/* Whether anybody asked: entries and exits of functions are looked at only then. */
+extern int comm_exact_calls_wanted;
+
+/* After comm_exact_threads_init(). */
+void comm_exact_calls_init(const char *pattern);
+
+/*
+ * A function begins, and one ends.  pc: in the function, behind the call that says so; sp: the stack's top
+ * at that call, or where the function began if a jump said so.
+ */
+void comm_exact_call_begin(uint64_t pc, uint64_t sp);
+void comm_exact_call_end(uint64_t sp);
+
+/* How many there were so far: of regions of their own, and others. */
+void comm_exact_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);
+
+#pragma GCC visibility pop
+
+#endif
