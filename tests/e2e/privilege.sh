@@ -53,7 +53,7 @@ else
 fi
 others=$(for pid in $(helper commd-memory) $(pgrep -x -P $daemon commd-files); do
   for fd in /proc/"$pid"/fd/*; do readlink "$fd"; done
-done | grep -v '^socket:\|^pipe:\|^anon_inode:\[pidfd\]\|^/proc/[0-9]*/mem$')
+done | grep -v '^socket:\|^pipe:\|^anon_inode:\[pidfd\]\|^/proc/[0-9]*/\(mem\|maps\)$')
 equal "the others have sockets, and what they were asked for" "$others" ""
 kill -INT $daemon
 wait $daemon
