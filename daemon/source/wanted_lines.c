@@ -193,7 +193,8 @@ static struct candidate *candidate_of(struct set *set, uint64_t place)
 		if (!c->brought && (!least || c->score < least->score))
 			least = c;
 	}
-	if (set->n < CANDIDATES_OF * set->most)
+	/* There is room where all are brought. */
+	if (!least || set->n < CANDIDATES_OF * set->most)
 		least = &set->candidate[set->n++];
 	*least = (struct candidate){.place = place};
 	return least;
@@ -212,7 +213,7 @@ static bool bring(struct set *set, struct candidate *c)
 		if (!least || set->candidate[i].score < least->score)
 			least = &set->candidate[i];
 	}
-	if (n == set->most) {
+	if (least && n == set->most) {
 		if (least->score >= c->score)
 			return false;
 		least->brought = false;
