@@ -344,7 +344,7 @@ int ctl_report(int argc, char **argv)
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
-	struct options options = {.query = COMM_QUERY_INIT};
+	struct options options = {.query = COMM_QUERY_INIT}, asked;
 	struct comm_report *report;
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
@@ -367,12 +367,15 @@ int ctl_report(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
+	/* Whose answer a report has, watchpoints' or the estimator's, is chosen for each anew. */
+	asked = options;
 	code = make(reader, &options, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
 	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&
 	    !options.query.thread && report->n_nodes > MANY_THREADS) {
 		n_threads = report->n_nodes;
 		comm_report_free(report);
+		options = asked;
 		options.query.by = "role";
 		code = make(reader, &options, &report, &err);
 	}
@@ -385,7 +388,7 @@ int ctl_report(int argc, char **argv)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
 	else if (!code && is_overview(&options) && is_by_thread(&options.query))
-		print_roles(reader, &options, report);
+		print_roles(reader, &asked, report);
 	comm_reader_close(reader);
 	if (!code)
 		print_sharing(report);
