@@ -99,9 +99,12 @@ class Browser:
         self.rest()
 
     def rest(self):
-        """Waits until the page has drawn what it was going to."""
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
-                 "() => setTimeout(done, 50))))")
+        """Waits until the page has drawn what it was going to, and no part of it says that it is busy."""
+        end = time.monotonic() + 300
+        while self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout("
+                       "() => done(document.querySelector('[aria-busy=true]') !== null), 50))))"):
+            if time.monotonic() > end:
+                raise TimeoutError("the page stays busy")
 
     def run(self, script):
         result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True,

@@ -1145,10 +1145,16 @@ for (const name of ['popstate', 'hashchange'])
 		draw();
 	});
 isDark.addEventListener('change', draw);
+/* Who waits for a picture, as readers of screens do, sees that it is whole when nothing is busy. */
+function finish(drawing) {
+	drawing();
+	$('main').ariaBusy = 'false';
+}
 let resized = 0;
 addEventListener('resize', () => {
 	clearTimeout(resized);
-	resized = setTimeout(draw, 100);
+	$('main').ariaBusy = 'true';
+	resized = setTimeout(() => finish(draw), 100);
 });
 addEventListener('DOMContentLoaded', () => {
 	const all = state.by === 'thread' && state.cell < 0 && !state.at.length && !state.guess;
@@ -1159,9 +1165,10 @@ addEventListener('DOMContentLoaded', () => {
 		drawSharing();
 		drawStreams();
 	};
-	requestAnimationFrame(() => setTimeout(all ? drawParts : draw));
+	requestAnimationFrame(() => setTimeout(() => finish(all ? drawParts : draw)));
 });
 
+$('main').ariaBusy = 'true';
 readHash();
 drawHead();
 drawAccount();
