@@ -14,7 +14,7 @@ at_least() { # WHAT NAME SHARE
   if jq -e ".$2 >= $3" "$dir/r" >/dev/null 2>&1; then ok "$1"; else not_ok "$1" "$(cat "$dir/r")"; fi
 }
 at_least "regions" region 0.4
-at_least "frames" frame 0.5
+at_least "frames" frame 0.4
 at_least "types" type 0.4
 at_least "a line's types are those of the exact run" types 0.95
 at_least "samples know types" typed 0.3
