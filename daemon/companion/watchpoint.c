@@ -91,7 +91,6 @@ struct slot {
 
 struct cpu {
 	int fd[SLOTS];
-	bool deaf[SLOTS];	   /* the breakpoint's limit has stopped it, or may have */
 	bool fired[SLOTS];	   /* in this watch: the limit has stopped the breakpoint */
 	unsigned int traps[SLOTS]; /* since it was set */
 };
@@ -124,7 +123,11 @@ struct record {
 	uint32_t cpu, zero;
 };
 
-/* A period of 1, and a limit (PERF_EVENT_IOC_REFRESH): some traps a CPU and watch. */
+/*
+ * A period of 1, and a limit (PERF_EVENT_IOC_REFRESH): some traps a CPU and watch.  The kernel's accesses
+ * count: they trap also where they are excluded, but then without a limit, at 12 us for each piece of
+ * what read() copies to a buffer.
+ */
 static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr, uint32_t bytes)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -137,7 +140,7 @@ static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr
 	attr->sample_type = SAMPLE_TYPE;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
-	attr->exclude_kernel = attr->exclude_hv = 1;
+	attr->exclude_hv = 1;
 	attr->disabled = 1;
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1U << 30; /* never: we poll */
@@ -318,8 +321,9 @@ static void charge_telling(struct comm_watchpoints *w)
 }
 
 /*
- * A breakpoint that its limit has stopped stays deaf on newer kernels (6.18:
- * enabling it again does not clear hw.state), until its period is set.
+ * A breakpoint that its limit has stopped stays deaf on newer kernels (6.18: enabling it again does not
+ * clear hw.state), until its period is set: it traps, and nothing counts that.  Whether it was stopped is
+ * not known for sure: it may have been after the ring was read last.
  */
 static int listen_on(struct comm_watchpoints *w, struct cpu *c, unsigned int slot)
 {
@@ -330,10 +334,7 @@ static int listen_on(struct comm_watchpoints *w, struct cpu *c, unsigned int slo
 	charge_telling(w);
 	c->fired[slot] = false;
 	c->traps[slot] = 0;
-	if (!c->deaf[slot])
-		return 0;
 	charge_telling(w);
-	c->deaf[slot] = false;
 	return ioctl(c->fd[slot], PERF_EVENT_IOC_PERIOD, &one) ? -errno : 0;
 }
 
@@ -414,6 +415,11 @@ static void add_hit(struct slot *s, struct hit hit)
 		s->hit[at] = hit;
 }
 
+static bool is_kernel(uint64_t ip)
+{
+	return ip >> 63;
+}
+
 /* The trap's ip is behind the instruction. */
 static bool is_behind(uint64_t ip, uint64_t insn)
 {
@@ -442,7 +448,7 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->phase_ns)
 			continue;
 		if (++c->traps[i] >= WRITES)
-			c->fired[i] = c->deaf[i] = true;
+			c->fired[i] = true;
 		/* Targets may share this memory; the engine checks whether they do. */
 		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
 			w->stats.foreign++;
@@ -534,12 +540,15 @@ static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_
 		event.cpu = hit->cpu;
 		event.tgid = hit->tgid;
 		event.tid = hit->tid;
+		event.watch.second.flags = COMM_ACCESS_WRITE;
 		/*
 		 * The trap's ip is behind the writing instruction: one byte back is
-		 * inside of it.
+		 * inside of it.  Where the kernel's code lies is nobody's business.
 		 */
-		event.watch.second.ip = hit->ip - 1;
-		event.watch.second.flags = COMM_ACCESS_WRITE;
+		if (is_kernel(hit->ip))
+			event.watch.second.flags |= COMM_ACCESS_KERNEL;
+		else
+			event.watch.second.ip = hit->ip - 1;
 	} else {
 		event.watch.second.ip = s->first.ip;
 	}
@@ -598,17 +607,10 @@ static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *pus
 		tell(w, s, now_ns, push, ctx);
 		comm_worth_watched(&w->worth, s->first.tgid, s->addr,
 				   s->n_hits ? s->hit[0].tid : 0);
-		if (s->n_hits) {
+		if (s->n_hits)
 			w->stats.hits++;
-			continue;
-		}
-		w->stats.expired++;
-		/*
-		 * A breakpoint may have stopped without a record in the ring:
-		 * revive all for the next watch.
-		 */
-		for (unsigned int j = 0; j < w->rings.n; j++)
-			w->cpu[j].deaf[i] = true;
+		else
+			w->stats.expired++;
 	}
 }
 

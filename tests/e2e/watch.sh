@@ -75,6 +75,41 @@ for source in bpf perf; do
     not_ok "$source: private data" "$hits writes seen, $other by another thread; $(cat "$dir/private.log")"
 done
 
+# What the kernel copies to a buffer is written by it, in the thread that called it.
+gcc -x c -O1 -o "$dir/refilled" - <<'EOF' || not_ok "the program builds"
+#include <fcntl.h>
+#include <unistd.h>
+static volatile long buffer[4096];
+static __attribute__((noinline)) long add_up(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 4096; i++)
+		sum += buffer[i];
+	return sum;
+}
+int main(void)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	for (;;)
+		if (pread(fd, (void *)buffer, sizeof(buffer), 0) != sizeof(buffer) || add_up())
+			return 1;
+}
+EOF
+"$dir/refilled" &
+target=$!
+for seconds in 4 16 60; do
+  rm -f "$dir/refilled.db"*
+  "$commd" -v --pid $target --overhead 20 --watch 200 --duration ${seconds}s --store "$dir/refilled.db" 2>"$dir/refilled.log"
+  "$commctl" report --watched --self --json --by function --top 0 --min-share 0 --store "$dir/refilled.db" >"$dir/refilled.json" 2>>"$dir/refilled.log"
+  [ "$(field 'saw a write' "$dir/refilled.log")" -lt 20 ] || break
+done
+jq -e '(.nodes | map({(.id): .name}) | add) as $name | [.edges[] | {from: $name[.from], to: $name[.to], bytes}] |
+  ([.[] | select(.to == "add_up").bytes] | add) as $all | ([.[] | select(.to == "add_up" and .from == "[kernel]").bytes] | add) > 0.9 * $all' \
+  "$dir/refilled.json" >/dev/null 2>&1 && ok "the kernel's copies are writes" || not_ok "the kernel's copies are writes" "$(cat "$dir/refilled.log"; head -c 2000 "$dir/refilled.json")"
+kill -9 $target
+wait $target 2>/dev/null
+target=
+
 # A run takes three debug registers: the others are a debugger's.  Other runs on this machine may come
 # and go: only what is the same before and after counts.
 python3 -c 'while True: pass' &

@@ -42,6 +42,8 @@ int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int g
 	(void)group;
 	(void)flags;
 	assert_int_equal(attr->type, PERF_TYPE_BREAKPOINT);
+	/* Excluded accesses trap all the same, and no limit ends that. */
+	assert_true(!attr->exclude_kernel && !attr->exclude_user);
 	assert_in_range(cpu, 0, CPUS - 1);
 	if (held + taken[cpu] >= 4)
 		return -ENOSPC;
@@ -61,8 +63,12 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 
 	(void)fd;
 	va_start(args, request);
-	if (request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES)
-		trapped = va_arg(args, const struct perf_event_attr *)->bp_type;
+	if (request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES) {
+		const struct perf_event_attr *attr = va_arg(args, const struct perf_event_attr *);
+
+		assert_true(!attr->exclude_kernel);
+		trapped = attr->bp_type;
+	}
 	va_end(args);
 	return 0;
 }
@@ -536,6 +542,23 @@ static void test_answer_of_other_code(void **state)
 	comm_watchpoint_destroy(w);
 }
 
+/* A buffer that read() fills: written by that thread, in the kernel, wherever that lies. */
+static void test_answer_in_the_kernel(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	for (unsigned int i = 0; i < WRITES; i++)
+		trap[i] = write_at(10 + i, 2, 0xffffffff81234567, 0);
+	n_traps = WRITES;
+	watch(w, 2000000000);
+	assert_int_equal(heard.n, 1);
+	assert_int_equal(heard.last.tid, 2);
+	assert_int_equal(heard.last.watch.second.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	assert_int_equal(heard.last.watch.second.ip, 0);
+	comm_watchpoint_destroy(w);
+}
+
 /* x++ by threads in turn: each reads what the one before it wrote. */
 static void test_answer_of_code_that_writes(void **state)
 {
@@ -662,6 +685,7 @@ int main(void)
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
 		cmocka_unit_test_setup(test_polled_words, reset),
 		cmocka_unit_test_setup(test_answer_of_other_code, reset),
+		cmocka_unit_test_setup(test_answer_in_the_kernel, reset),
 		cmocka_unit_test_setup(test_answer_of_code_that_writes, reset),
 		cmocka_unit_test_setup(test_patience, reset),
 		cmocka_unit_test_setup(test_data_of_another_life, reset),
