@@ -31,16 +31,8 @@ enum {
 
 /* From the start on, setting up is reported apart; what comes later is cost like any other. */
 static const uint64_t setup_most_ns = 5000000000u;
-/* From then on reading the target's files is of the budget: it must be when its cost counts. */
+/* From then on reading the target's files is limited: it must be when its cost counts. */
 static const uint64_t limit_reading_ns = 4500000000u;
-/*
- * Until then, such a part of the CPUs: of it inspect_live.c gives lines and types a part, 5 % of
- * the CPUs in all.  Low priorities do not do: systemd's services and sessions have CPU time as groups, and
- * between groups they do not count.
- */
-static const double SETUP_READING = 1 / 3.0;
-/* Nobody minds where as much of the machine is idle. */
-static const double IDLE_MACHINE = 0.25;
 
 struct comm_pace {
 	struct comm_pace_config config;
@@ -54,8 +46,6 @@ struct comm_pace {
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns;	 /* spent before the start, in no COST event yet */
 	uint64_t reading_ns;		 /* as the governor said */
-	uint64_t allowed_reading_ns;	 /* when that was said last, while setting up */
-	double idle_s;			 /* of all CPUs, then */
 	uint64_t asked_ns, machine_switches;
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
@@ -144,42 +134,6 @@ double comm_pace_floor_ns_per_s(double floor, double overhead)
 	return NSEC_PER_SEC * fmin(floor * cpus, overhead);
 }
 
-/* How long CPUs were idle, all together. */
-static double idle_s(void)
-{
-	FILE *file = fopen("/proc/uptime", "re");
-	double ret = 0;
-
-	if (file && fscanf(file, "%*f %lf", &ret) != 1)
-		ret = 0;
-	if (file)
-		fclose(file);
-	return ret;
-}
-
-/* What may be read since that was last said, while setting up is no part of the budget. */
-static uint64_t setup_reading_ns(struct comm_pace *p, uint64_t now_ns)
-{
-	double passed_ns = (double)(now_ns - p->allowed_reading_ns);
-	double cpus_ns = passed_ns * (double)sysconf(_SC_NPROCESSORS_ONLN);
-	double idle = idle_s(), idle_ns = (idle - p->idle_s) * NSEC_PER_SEC;
-
-	p->allowed_reading_ns = now_ns;
-	p->idle_s = idle;
-	return (uint64_t)(idle_ns > IDLE_MACHINE * cpus_ns ? cpus_ns / SETUP_READING
-							   : SETUP_READING * cpus_ns);
-}
-
-/* Also takes what files have cost since: children that go on reading are paid for meanwhile. */
-static void allow_reading(struct comm_pace *p, uint64_t now_ns)
-{
-	bool is_setup = now_ns - p->start_ns < limit_reading_ns;
-
-	if (p->config.inspect)
-		comm_inspect_live_allow(p->config.inspect,
-					is_setup ? setup_reading_ns(p, now_ns) : p->reading_ns);
-}
-
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
 {
 	struct comm_governor_config governor;
@@ -228,9 +182,6 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 		p->setup_own_ns = comm_inspect_live_own_ns(config->inspect);
 		p->setup_before_ns += p->setup_ns - p->setup_own_ns;
 	}
-	p->allowed_reading_ns = p->start_ns - COMM_GOVERNOR_TICK_NS;
-	p->idle_s = idle_s();
-	allow_reading(p, comm_clock_now_ns());
 	*ret = p;
 	return 0;
 fail:
@@ -281,6 +232,15 @@ static uint64_t take_setup(struct comm_pace *p, uint64_t now_ns, uint64_t *daemo
 	}
 	*daemon_ns += all_ns - once_ns;
 	return told_ns;
+}
+
+/* Also takes what files have cost since: children that go on reading are paid for meanwhile. */
+static void allow_reading(struct comm_pace *p, uint64_t now_ns)
+{
+	bool is_limited = now_ns - p->start_ns >= limit_reading_ns;
+
+	if (p->config.inspect)
+		comm_inspect_live_allow(p->config.inspect, is_limited ? p->reading_ns : UINT64_MAX);
 }
 
 static void tell_pause(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)
