@@ -26,7 +26,8 @@ for fuzzer in "$O"/tests/fuzz/fuzz_*; do
     -close_fd_mask=3 -artifact_prefix="$keep/" "$keep/$name" "$corpus" >"$scratch/log" 2>&1; then
     echo "ok $n - $name: $(grep -oE 'Done [0-9]+ runs' "$scratch/log" | tail -1)"
   else
-    tail -30 "$scratch/log"
+    grep -m1 -A25 'ERROR: ' "$scratch/log"
+    tail -5 "$scratch/log"
     echo "not ok $n - $name"
     status=1
   fi
