@@ -3,11 +3,11 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug_text.h"
 #include "hash.h"
 #include "numbered.h"
 #include "room.h"
@@ -20,7 +20,6 @@ enum {
 	PEEL_MAX = 32,	/* typedefs and qualifiers around one type */
 	DEPTH_MAX = 16, /* of members within members */
 	STARS_MAX = 4,	/* of a pointer's name */
-	SECTIONS_MAX = 32,
 };
 
 enum kind {
@@ -51,8 +50,7 @@ struct type {
 
 struct comm_dwarf_types {
 	Dwarf *dwarf;
-	const Elf_Data *section[SECTIONS_MAX]; /* those that may hold texts */
-	size_t n_sections;
+	struct comm_debug_texts texts;
 	struct type *type; /* type[0] is NONE */
 	size_t n, room;
 	struct member *member;
@@ -64,47 +62,13 @@ struct comm_dwarf_types {
 	bool knows_definitions;
 };
 
-/* Those of DWARF; libdw has unpacked them by now. */
-static void find_sections(struct comm_dwarf_types *types)
-{
-	Elf *elf = dwarf_getelf(types->dwarf);
-	Elf_Scn *scn = NULL;
-	size_t strings;
-
-	if (elf_getshdrstrndx(elf, &strings) < 0)
-		return;
-	while ((scn = elf_nextscn(elf, scn)) && types->n_sections < SECTIONS_MAX) {
-		const char *name;
-		GElf_Shdr shdr;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (!name || strncmp(name, ".debug_", 7) != 0)
-			continue;
-		data = elf_getdata(scn, NULL);
-		if (data && data->d_buf)
-			types->section[types->n_sections++] = data;
-	}
-}
-
-/* NULL: it has none, or one that libdw 0.188 would read past the end of its section. */
 static const char *name_of(const struct comm_dwarf_types *types, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
-	const char *name = NULL;
 
-	if (dwarf_attr(die, DW_AT_name, &attr))
-		name = dwarf_formstring(&attr);
-	for (size_t i = 0; i < types->n_sections && name; i++) {
-		const char *start = types->section[i]->d_buf,
-			   *end = start + types->section[i]->d_size;
-
-		if (name >= start && name < end)
-			return memchr(name, 0, (size_t)(end - name)) ? name : NULL;
-	}
-	return NULL;
+	if (!dwarf_attr(die, DW_AT_name, &attr))
+		return NULL;
+	return comm_debug_text(&types->texts, dwarf_formstring(&attr));
 }
 
 int comm_dwarf_types_create(Dwarf *dwarf, struct comm_dwarf_types **ret)
@@ -118,7 +82,7 @@ int comm_dwarf_types_create(Dwarf *dwarf, struct comm_dwarf_types **ret)
 	}
 	types->dwarf = dwarf;
 	types->type[types->n++] = (struct type){.kind = OPAQUE};
-	find_sections(types);
+	comm_debug_texts_find(dwarf, &types->texts);
 	*ret = types;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "dwline.h"
 #include "clock.h"
 #include "debug_size.h"
+#include "debug_text.h"
 #include "numbered.h"
 #include "saved.h"
 
@@ -86,6 +87,7 @@ struct walk {
 	struct comm_keyed units; /* 1: its lines, and so the names of its files, were read */
 	Dwarf_Files *files;	 /* of the unit that is walked, or NULL */
 	size_t n_files;
+	struct comm_debug_texts texts;
 	Elf_Data *line_section;
 	size_t programs_bytes;
 	uint64_t stop_ns;
@@ -154,7 +156,7 @@ static bool over(struct walk *w)
 }
 
 /* Prefers the linkage name: overloads and template instances share the plain one. */
-static const char *inlined_name(Dwarf_Die *die, uint64_t *ret_key)
+static const char *inlined_name(const struct walk *w, Dwarf_Die *die, uint64_t *ret_key)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
@@ -166,7 +168,7 @@ static const char *inlined_name(Dwarf_Die *die, uint64_t *ret_key)
 	if (dwarf_attr_integrate(&origin, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(&origin, DW_AT_MIPS_linkage_name, &attr))
 		name = dwarf_formstring(&attr);
-	return name ? name : dwarf_diename(&origin);
+	return comm_debug_text(&w->texts, name ? name : dwarf_diename(&origin));
 }
 
 /* Where a function that is inlined is called. */
@@ -198,7 +200,7 @@ static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
 	ptrdiff_t offset = 0;
 	int ranges = 0;
 
-	name = inlined_name(die, &key);
+	name = inlined_name(w, die, &key);
 	if (!name || !key)
 		return;
 	call.name = known_text(w, &w->origins, key, name);
@@ -451,6 +453,7 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 	if (!dwarf)
 		return -ENODATA;
 	w.line_section = line_section(elf);
+	comm_debug_texts_find(dwarf, &w.texts);
 	/* Lines first: they are worth more, should time run out. */
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0 && !over(&w))
 		if (dwarf_tag(&unit) == DW_TAG_compile_unit ||
