@@ -8,8 +8,10 @@ SERVICE is redis, postgres or mariadb (default: each that is installed), under o
 last.  A pair is two windows of some seconds, in one of which commd samples and in the other not, which
 of them first taking turns: short ones, as a guest's CPUs are not as fast in one minute as in the next.
 commd stays attached, and --control says when it samples.  With --start it attaches anew for each pair,
-and of the N windows from then on each is compared with the one before: what setting up costs.
---with has more options for commd, as one word.  Prints how much slower a service was, its clients' time for a request and the 99th percentile of their
+and each of the N windows from then on is compared with the one before the attach: what setting up costs.
+--with has more options for commd, as one word.
+
+Prints how much slower a service was, its clients' time for a request and the 99th percentile of their
 latency: the median over the pairs, its 90 % interval (by signs), and the quartiles.  Needs root, and a
 machine that does nothing else.  Exit 0 done, 1 a service or commd failed, 77 nothing is installed.
 """

@@ -125,8 +125,7 @@ struct record {
 
 /*
  * A period of 1, and a limit (PERF_EVENT_IOC_REFRESH): some traps a CPU and watch.  The kernel's accesses
- * count: they trap also where they are excluded, but then without a limit, at 12 us for each piece of
- * what read() copies to a buffer.
+ * count: they trap also where they are excluded, but then without a limit (docs/watched.md).
  */
 static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr, uint32_t bytes)
 {
