@@ -89,10 +89,15 @@ struct slot {
 	unsigned int n_hits;
 };
 
+/* A breakpoint of one CPU. */
+struct point {
+	int fd;
+	unsigned int left; /* traps until its limit stops it, as of the last count */
+	uint64_t traps;	   /* counted by the kernel, ever */
+};
+
 struct cpu {
-	int fd[SLOTS];
-	bool fired[SLOTS];	   /* in this watch: the limit has stopped the breakpoint */
-	unsigned int traps[SLOTS]; /* since it was set */
+	struct point point[SLOTS];
 };
 
 struct comm_watchpoints {
@@ -202,14 +207,15 @@ static int open_cpu(struct cpu *c, const struct comm_cpu_ring *ring, unsigned in
 
 	for (i = 0; i < *slots; i++) {
 		/* Aimed at a word that no thread writes, and disabled. */
-		c->fd[i] = open_breakpoint(ring->cpu, (uint64_t)&own_word);
-		if (c->fd[i] < 0 && i) {
+		int fd = c->point[i].fd = open_breakpoint(ring->cpu, (uint64_t)&own_word);
+
+		if (fd < 0 && i) {
 			*slots = i; /* all CPUs use as many as this one has */
 			return 0;
 		}
-		if (c->fd[i] < 0)
-			return c->fd[i];
-		if (ioctl(c->fd[i], PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+		if (fd < 0)
+			return fd;
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
 			return -errno;
 	}
 	return 0;
@@ -220,9 +226,9 @@ static void close_slots(struct cpu *c, unsigned int from)
 	unsigned int i;
 
 	for (i = from; i < SLOTS; i++) {
-		if (c->fd[i] >= 0)
-			close(c->fd[i]);
-		c->fd[i] = -1;
+		if (c->point[i].fd >= 0)
+			close(c->point[i].fd);
+		c->point[i].fd = -1;
 	}
 }
 
@@ -248,7 +254,8 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 	w->cpu = calloc(w->rings.n, sizeof(*w->cpu));
 	rc = w->cpu ? 0 : -ENOMEM;
 	for (i = 0; i < w->rings.n && w->cpu; i++)
-		memset(w->cpu[i].fd, -1, sizeof(w->cpu[i].fd));
+		for (unsigned int j = 0; j < SLOTS; j++)
+			w->cpu[i].point[j].fd = -1;
 	for (i = 0; i < w->rings.n && !rc; i++)
 		rc = open_cpu(&w->cpu[i], &w->rings.ring[i], &slots);
 	if (rc)
@@ -319,22 +326,45 @@ static void charge_telling(struct comm_watchpoints *w)
 	w->stats.trap_ns += (uint64_t)(TOLD_SHARE * share * w->config.trap_ns);
 }
 
+/* Counts the traps since the last time, all of them: a hot datum's may be more than the ring holds. */
+static int count_traps(struct comm_watchpoints *w, struct point *point)
+{
+	uint64_t traps, more;
+
+	if (read(point->fd, &traps, sizeof(traps)) != sizeof(traps))
+		return -errno;
+	more = traps - point->traps;
+	point->traps = traps;
+	point->left -= more < point->left ? (unsigned int)more : point->left;
+	w->stats.traps += more;
+	w->stats.trap_ns += (uint64_t)((double)more * w->config.trap_ns);
+	return 0;
+}
+
 /*
+ * Lets a breakpoint trap WRITES times from now on.  What is left of an earlier limit adds up with a new one.
+ *
  * A breakpoint that its limit has stopped stays deaf on newer kernels (6.18: enabling it again does not
  * clear hw.state), until its period is set: it traps, and nothing counts that.  Whether it was stopped is
- * not known for sure: it may have been after the ring was read last.
+ * not known for sure: it may have been after it was counted.
  */
-static int listen_on(struct comm_watchpoints *w, struct cpu *c, unsigned int slot)
+static int listen_on(struct comm_watchpoints *w, struct point *point)
 {
 	uint64_t one = 1;
+	int rc = count_traps(w, point);
 
-	if (ioctl(c->fd[slot], PERF_EVENT_IOC_REFRESH, WRITES))
+	if (rc)
+		return rc;
+	if (point->left == WRITES)
+		rc = ioctl(point->fd, PERF_EVENT_IOC_ENABLE, 0);
+	else
+		rc = ioctl(point->fd, PERF_EVENT_IOC_REFRESH, WRITES - point->left);
+	if (rc)
 		return -errno;
+	point->left = WRITES;
 	charge_telling(w);
-	c->fired[slot] = false;
-	c->traps[slot] = 0;
 	charge_telling(w);
-	return ioctl(c->fd[slot], PERF_EVENT_IOC_PERIOD, &one) ? -errno : 0;
+	return ioctl(point->fd, PERF_EVENT_IOC_PERIOD, &one) ? -errno : 0;
 }
 
 static void silence(struct comm_watchpoints *w, unsigned int slot)
@@ -342,10 +372,10 @@ static void silence(struct comm_watchpoints *w, unsigned int slot)
 	unsigned int i;
 
 	for (i = 0; i < w->rings.n; i++) {
-		struct cpu *c = &w->cpu[i];
+		struct point *point = &w->cpu[i].point[slot];
 
-		ioctl(c->fd[slot], PERF_EVENT_IOC_DISABLE, 0);
-		if (!c->fired[slot])
+		ioctl(point->fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (count_traps(w, point) || point->left)
 			charge_telling(w);
 	}
 	w->slot[slot].armed = false;
@@ -367,8 +397,9 @@ static bool aim(struct comm_watchpoints *w, unsigned int slot, enum phase phase)
 	 */
 	s->phase_ns = comm_clock_now_ns();
 	for (unsigned int i = 0; i < w->rings.n; i++)
-		heard &= !ioctl(w->cpu[i].fd[slot], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
-			 !listen_on(w, &w->cpu[i], slot);
+		heard &=
+			!ioctl(w->cpu[i].point[slot].fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
+			!listen_on(w, &w->cpu[i].point[slot]);
 	s->armed = true;
 	if (!heard) {
 		silence(w, slot);
@@ -428,7 +459,6 @@ static bool is_behind(uint64_t ip, uint64_t insn)
 static void on_record(void *ctx, const struct perf_event_header *h)
 {
 	struct comm_watchpoints *w = ctx;
-	struct cpu *c = &w->cpu[w->draining];
 	struct record r;
 	unsigned int i;
 
@@ -440,19 +470,16 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 		return;
 	}
 	memcpy(&r, h + 1, sizeof(r));
-	w->stats.trap_ns += (uint64_t)w->config.trap_ns;
 	for (i = 0; i < w->n_slots; i++) {
 		struct slot *s = &w->slot[i];
 
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->phase_ns)
 			continue;
-		if (++c->traps[i] >= WRITES)
-			c->fired[i] = true;
 		/* Targets may share this memory; the engine checks whether they do. */
 		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
 			w->stats.foreign++;
-			if (s->foreign++ < FOREIGN_MAX && c->fired[i])
-				listen_on(w, c, i);
+			if (s->foreign++ < FOREIGN_MAX)
+				listen_on(w, &w->cpu[w->draining].point[i]);
 		} else if (s->phase == READ_AGAIN) {
 			s->read_again |= is_behind(r.ip, s->first.ip);
 		} else {

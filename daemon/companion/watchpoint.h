@@ -35,7 +35,8 @@ struct comm_watchpoint_config {
 
 struct comm_watchpoint_stats {
 	uint64_t armed, hits, expired;
-	uint64_t foreign; /* traps of processes that are no targets, at the same address */
+	uint64_t traps;
+	uint64_t foreign; /* of these, of processes that are no targets, at the same address */
 	uint64_t trap_ns; /* the target's time lost to traps and to setting watches */
 	uint64_t own_ns;  /* CPU time of the daemon's thread */
 };

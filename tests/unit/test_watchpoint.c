@@ -19,11 +19,14 @@
 
 static int fake_ioctl(int fd, unsigned long request, ...);
 static int fake_close(int fd);
+static ssize_t fake_read(int fd, void *to, size_t bytes);
 #define ioctl fake_ioctl
 #define close fake_close
+#define read(fd, to, bytes) fake_read(fd, to, bytes)
 #include "../../daemon/companion/watchpoint.c"
 #undef ioctl
 #undef close
+#undef read
 #include "../../daemon/companion/burst_read.c"
 #include "../../daemon/companion/worth.c"
 #include "../../daemon/loss_teller.c"
@@ -34,6 +37,12 @@ static bool updates; /* the datum is written after it was read, by the same code
 static int held;     /* by a debugger, of each CPU's registers */
 static int taken[CPUS], most[CPUS];
 static uint32_t trapped; /* kinds of accesses, as of the last watch */
+/* A breakpoint of each CPU, as the kernel keeps it (perf_event_refresh: a limit adds up with what is left). */
+static struct {
+	bool enabled;
+	int limit; /* 0: none */
+	uint64_t traps;
+} kept[CPUS];
 
 int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 		   unsigned long flags)
@@ -61,8 +70,13 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
 
-	(void)fd;
 	va_start(args, request);
+	if (request == PERF_EVENT_IOC_REFRESH)
+		kept[fd - FD].limit += va_arg(args, int);
+	if (request == PERF_EVENT_IOC_REFRESH || request == PERF_EVENT_IOC_ENABLE)
+		kept[fd - FD].enabled = true;
+	if (request == PERF_EVENT_IOC_DISABLE)
+		kept[fd - FD].enabled = false;
 	if (request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES) {
 		const struct perf_event_attr *attr = va_arg(args, const struct perf_event_attr *);
 
@@ -71,6 +85,24 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 	}
 	va_end(args);
 	return 0;
+}
+
+static ssize_t fake_read(int fd, void *to, size_t bytes)
+{
+	assert_int_equal(bytes, sizeof(kept->traps));
+	memcpy(to, &kept[fd - FD].traps, bytes);
+	return (ssize_t)bytes;
+}
+
+/* A thread on each CPU writes the watched datum so often. */
+static void write_datum(unsigned int times)
+{
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		for (unsigned int i = 0; i < times && kept[cpu].enabled; i++) {
+			kept[cpu].traps++;
+			if (kept[cpu].limit && !--kept[cpu].limit)
+				kept[cpu].enabled = false;
+		}
 }
 
 int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_cpu_rings *ret,
@@ -147,6 +179,7 @@ static int reset(void **state)
 	held = 0;
 	memset(taken, 0, sizeof(taken));
 	memset(most, 0, sizeof(most));
+	memset(kept, 0, sizeof(kept));
 	updates = false;
 	return 0;
 }
@@ -356,6 +389,32 @@ static void test_start_without_room(void **state)
 		comm_watchpoint_arm(w, 3000000000, true);
 	} while (!w->slot[0].armed);
 	assert_true(w->slot[0].stands_for <= 4 * 8 * PERIOD);
+	comm_watchpoint_destroy(w);
+}
+
+/* A watch has so many traps of each CPU and no more, however few the ones before it had; all are counted. */
+static void test_traps_are_bounded(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+	struct comm_watchpoint_stats stats;
+	uint64_t all = 0;
+
+	(void)state;
+	for (unsigned int i = 1; i <= 200; i++) {
+		unsigned int times = i % 7 ? i % 3 : 1000;
+
+		offer(w, 1, 0x100000 + (uint64_t)i * 8, 1);
+		comm_watchpoint_arm(w, 1000000000 + (uint64_t)i * 10000000, true);
+		if (!w->slot[0].armed)
+			continue;
+		write_datum(times);
+		all += CPUS * (times < WRITES ? times : WRITES);
+		assert_int_equal(kept[0].traps + kept[1].traps, all);
+		pass(w);
+	}
+	comm_watchpoint_stats(w, &stats);
+	assert_in_range(stats.armed, 100, 200);
+	assert_int_equal(stats.traps, all);
 	comm_watchpoint_destroy(w);
 }
 
@@ -680,6 +739,7 @@ int main(void)
 		cmocka_unit_test_setup(test_watches_stand_for_all, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_as_much, reset),
 		cmocka_unit_test_setup(test_start_without_room, reset),
+		cmocka_unit_test_setup(test_traps_are_bounded, reset),
 		cmocka_unit_test_setup(test_turns, reset),
 		cmocka_unit_test_setup(test_any_part_of_a_long_read, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
