@@ -38,10 +38,12 @@ static const double STRANGER_NS = 25000;
  * What was spent beyond what was allowed, so many seconds' allowance of it, makes sampling
  * pause until it is worked off down to so little.  A window's cost exceeds what was allowed
  * in it by no more than that at its end, whatever came before: for 10 s the first, and
- * what a tick may cost before it is known, are less than a quarter.
+ * what a tick may cost before it is known, are less than a quarter.  More than a window's allowance is
+ * not worked off: a window that begins after what cost so much is held without that.
  */
 static const double PAUSE_AT_S = 1.2;
 static const double GO_ON_AT_S = 0.4;
+static const double WORKED_OFF_S = 10;
 /* Part of the budget for reading files and mappings; with debts less, and in a pause least. */
 static const double READING_SHARE = 0.6;
 static const double READING_LEAST = 0.1;
@@ -273,7 +275,7 @@ static bool must_pause(struct comm_governor *g, double over_ns, double allowed_p
 
 	if (g->last_ns - g->start_ns < SETUP_S * 1000000000ULL)
 		return false;
-	g->over_ns = fmax(g->over_ns + over_ns, 0);
+	g->over_ns = clamp(g->over_ns + over_ns, 0, WORKED_OFF_S * allowed_per_s);
 	if (!g->paused)
 		return g->over_ns + next_ns > PAUSE_AT_S * allowed_per_s;
 	/* What a sample costs now is found out by none but samples. */

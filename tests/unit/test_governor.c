@@ -325,6 +325,39 @@ static void test_cap(void **state)
 	assert_true(least > 0.006 && paused > 0);
 }
 
+/*
+ * What costs a minute's allowance at once, such as files that are read when the start is over, makes sampling
+ * pause for no longer than any 10 s that begin after it need.
+ */
+static void test_pause_is_bounded(void **state)
+{
+	struct machine m = {.cpus = 2,
+			    .busy = 1,
+			    .interrupt_ns = 12000,
+			    .handler_ns = 1500,
+			    .sample_ns = 10000};
+	struct comm_governor_config config = one_percent(12000);
+	int after, paused = 0;
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 6);
+	m.daemon_ns_per_s = 0.6e9;
+	play(&r, &m, 1);
+	m.daemon_ns_per_s = 0;
+	after = r.ticks;
+	assert_true(r.governor.paused);
+	while (r.governor.paused && ++paused < 60)
+		play(&r, &m, 1);
+	assert_in_range(paused, 8, 11);
+	play(&r, &m, 30);
+	assert_false(r.governor.paused);
+	for (int i = after; i + 10 * TICKS_PER_S <= r.ticks; i++)
+		assert_true(sum(r.spent, i, i + 10 * TICKS_PER_S) <
+			    0.0125 * sum(r.used, i, i + 10 * TICKS_PER_S));
+}
+
 /* What forks and exits cost is taken from the samples, and few strangers are told of. */
 static void test_storm(void **state)
 {
@@ -653,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_pause_is_bounded),
 		cmocka_unit_test(test_wakes_up),
 		cmocka_unit_test(test_more_expensive),
 		cmocka_unit_test(test_switch_storm),
