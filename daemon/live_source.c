@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trial.h"
+#include "watchpoint.h"
 
 /* The next that "auto" may take. */
 static const struct comm_source *next_source(struct comm_live_source *live,
@@ -71,6 +72,25 @@ static int try_source(struct comm_live_source *live, const struct comm_sampler_c
 	return err;
 }
 
+/*
+ * Where debug registers can be set but do not trap, a source that watches by itself would say of all
+ * data that nobody writes them.
+ */
+static int check_watches(const struct comm_options *options, uint32_t *per_s, char **err)
+{
+	char *why = NULL;
+	int rc = *per_s ? comm_watchpoint_probe(&why) : 0;
+
+	if (rc == -ENOTSUP && options->watch_given) {
+		*err = why;
+		return rc;
+	}
+	if (rc == -ENOTSUP)
+		*per_s = 0;
+	free(why);
+	return 0;
+}
+
 int comm_live_source_open(struct comm_live_source *live, const struct comm_options *options,
 			  struct comm_target *target, struct comm_inspect *inspect,
 			  uint32_t interrupt_ns, char **err)
@@ -88,6 +108,9 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 	/* Unasked they are part of what a budget buys, as with any source. */
 	if (options->watch_given || options->overhead > 0)
 		config.watch_per_s = options->watch_per_s;
+	rc = check_watches(options, &config.watch_per_s, err);
+	if (rc)
+		return rc;
 	config.debug_registers = options->debug_registers;
 	config.counters = &options->counters;
 	config.probes = &options->probes;

@@ -109,11 +109,12 @@ static void watch_say(const void *companion, FILE *out)
 	fprintf(out,
 		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
 		" saw none in time; "
-		"%" PRIu64 " traps, %" PRIu64
-		" of them of other processes; %.1f ms of the target's time, %.1f ms of "
+		"%" PRIu64 " traps, %" PRIu64 " of them of other processes; %.1f s with any set, "
+					      "%.1f ms of the target's time, %.1f ms of "
 		"commd's\n",
 		stats.armed, stats.hits, stats.expired, stats.traps, stats.foreign,
-		(double)stats.trap_ns / 1e6, (double)stats.own_ns / 1e6);
+		(double)stats.set_ns / 1e9, (double)stats.trap_ns / 1e6,
+		(double)stats.own_ns / 1e6);
 }
 
 const struct comm_companion comm_companion_watch = {

@@ -113,6 +113,8 @@ struct comm_watchpoints {
 	unsigned int idle_turns; /* in a row, without a candidate */
 	double tokens;
 	uint64_t turn_ns, random;
+	bool set; /* a watch was on when set_ns was last counted */
+	uint64_t counted_ns;
 	uint64_t patience_ns[PATIENCES]; /* for a first write */
 	uint32_t turn_ms;
 	struct comm_worth worth;
@@ -150,12 +152,33 @@ static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr
 	attr->wakeup_watermark = 1U << 30; /* never: we poll */
 }
 
-static int open_breakpoint(int cpu, uint64_t addr)
+static int open_breakpoint(int pid, int cpu, const volatile uint64_t *word)
 {
 	struct perf_event_attr attr;
 
-	fill_attr(&attr, HW_BREAKPOINT_W, addr, HW_BREAKPOINT_LEN_8);
-	return comm_perf_open(&attr, -1, cpu, -1, 0);
+	fill_attr(&attr, HW_BREAKPOINT_W, (uint64_t)word, HW_BREAKPOINT_LEN_8);
+	return comm_perf_open(&attr, pid, cpu, -1, 0);
+}
+
+/*
+ * Does a write trap?  Some hypervisors let a guest set its debug registers and ignore them (PVM on AMD's
+ * CPUs does): watches would say of all data that nobody writes them.
+ */
+static int try_trap(void)
+{
+	volatile uint64_t word = 0;
+	uint64_t traps = 0;
+	int fd = open_breakpoint(0, -1, &word), rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		rc = -errno;
+	word = 1;
+	if (!rc && read(fd, &traps, sizeof(traps)) != sizeof(traps))
+		rc = -EIO;
+	close(fd);
+	return rc ? rc : traps ? 0 : -ENOTSUP;
 }
 
 static int explain(int rc, char **why)
@@ -170,6 +193,11 @@ static int explain(int rc, char **why)
 	if (rc == -EMFILE || rc == -ENOMEM)
 		return comm_source_fail(why, rc, "cannot open watchpoints on every CPU: %s%s",
 					strerror(-rc), rc == -EMFILE ? " (raise 'ulimit -n')" : "");
+	if (rc == -ENOTSUP)
+		return comm_source_fail(
+			why, rc,
+			"debug registers can be set on this machine, but do not trap: "
+			"its hypervisor ignores them");
 	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
 }
 
@@ -184,7 +212,7 @@ int comm_watchpoint_probe(char **why)
 		return comm_source_fail(why, -ENODEV, "cannot tell which CPUs there are");
 	/* A debugger's, of whatever thread, count on every CPU. */
 	for (n = 0; n < SLOTS; n++) {
-		fd[n] = open_breakpoint(cpu, (uint64_t)&own_word);
+		fd[n] = open_breakpoint(-1, cpu, &own_word);
 		if (fd[n] < 0) {
 			rc = fd[n];
 			break;
@@ -192,7 +220,9 @@ int comm_watchpoint_probe(char **why)
 	}
 	for (int i = 0; i < n; i++)
 		close(fd[i]);
-	if (!n)
+	if (n)
+		rc = try_trap();
+	if (!n || rc == -ENOTSUP)
 		return explain(rc, why);
 	comm_source_fail(why, 0,
 			 "a run takes one debug register of each CPU (--debug-registers), %d of %d "
@@ -207,7 +237,7 @@ static int open_cpu(struct cpu *c, const struct comm_cpu_ring *ring, unsigned in
 
 	for (i = 0; i < *slots; i++) {
 		/* Aimed at a word that no thread writes, and disabled. */
-		int fd = c->point[i].fd = open_breakpoint(ring->cpu, (uint64_t)&own_word);
+		int fd = c->point[i].fd = open_breakpoint(-1, ring->cpu, &own_word);
 
 		if (fd < 0 && i) {
 			*slots = i; /* all CPUs use as many as this one has */
@@ -247,6 +277,9 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 	if (!w)
 		goto fail;
 	w->config = *config;
+	rc = try_trap();
+	if (rc)
+		goto fail;
 	rc = comm_cpu_rings_open(&rings, &w->rings, &why);
 	free(why);
 	if (rc)
@@ -600,6 +633,17 @@ static enum phase next_phase(const struct comm_watchpoints *w, const struct slot
 	return waited_ns >= w->patience_ns[s->patience] ? OVER : s->phase;
 }
 
+/* Counts how long debug registers are set: of each CPU the same ones, for a watch or more. */
+static void count_set(struct comm_watchpoints *w, uint64_t now_ns)
+{
+	if (w->set && now_ns > w->counted_ns)
+		w->stats.set_ns += now_ns - w->counted_ns;
+	w->counted_ns = now_ns;
+	w->set = false;
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		w->set |= w->slot[i].armed;
+}
+
 static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	unsigned int i;
@@ -646,6 +690,7 @@ void comm_watchpoint_collect(struct comm_watchpoints *w, uint64_t now_ns, comm_e
 	uint64_t before_ns = comm_clock_thread_ns();
 
 	look(w, now_ns, push, ctx);
+	count_set(w, now_ns);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
@@ -713,6 +758,7 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns, bool may_b
 	double room = (double)(BURST_TURNS * w->n_slots);
 
 	begin(w, may_begin);
+	count_set(w, now_ns);
 	w->idle_turns = w->offered > 0 ? 0 : w->idle_turns + 1;
 	w->offered = 0;
 	if (w->turn_ns)

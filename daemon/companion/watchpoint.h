@@ -38,6 +38,7 @@ struct comm_watchpoint_stats {
 	uint64_t traps;
 	uint64_t foreign; /* of these, of processes that are no targets, at the same address */
 	uint64_t trap_ns; /* the target's time lost to traps and to setting watches */
+	uint64_t set_ns;  /* time with debug registers set, for one watch or more */
 	uint64_t own_ns;  /* CPU time of the daemon's thread */
 };
 

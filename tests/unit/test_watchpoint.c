@@ -31,8 +31,9 @@ static ssize_t fake_read(int fd, void *to, size_t bytes);
 #include "../../daemon/companion/worth.c"
 #include "../../daemon/loss_teller.c"
 
-enum { CPUS = 2, FD = 1000 };
+enum { CPUS = 2, FD = 1000, OWN_FD = FD + CPUS };
 
+static bool deaf;    /* debug registers can be set, and do not trap */
 static bool updates; /* the datum is written after it was read, by the same code */
 static int held;     /* by a debugger, of each CPU's registers */
 static int taken[CPUS], most[CPUS];
@@ -47,12 +48,17 @@ static struct {
 int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 		   unsigned long flags)
 {
-	(void)pid;
 	(void)group;
 	(void)flags;
 	assert_int_equal(attr->type, PERF_TYPE_BREAKPOINT);
 	/* Excluded accesses trap all the same, and no limit ends that. */
 	assert_true(!attr->exclude_kernel && !attr->exclude_user);
+	/* The calling thread's own: to see whether it traps. */
+	if (cpu == -1) {
+		assert_int_equal(pid, 0);
+		return held >= 4 ? -ENOSPC : OWN_FD;
+	}
+	assert_int_equal(pid, -1);
 	assert_in_range(cpu, 0, CPUS - 1);
 	if (held + taken[cpu] >= 4)
 		return -ENOSPC;
@@ -62,6 +68,8 @@ int comm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int g
 
 static int fake_close(int fd)
 {
+	if (fd == OWN_FD)
+		return 0;
 	taken[fd - FD]--;
 	return 0;
 }
@@ -70,6 +78,8 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
 
+	if (fd == OWN_FD)
+		return 0;
 	va_start(args, request);
 	if (request == PERF_EVENT_IOC_REFRESH)
 		kept[fd - FD].limit += va_arg(args, int);
@@ -89,8 +99,10 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 
 static ssize_t fake_read(int fd, void *to, size_t bytes)
 {
+	uint64_t own = deaf ? 0 : 1;
+
 	assert_int_equal(bytes, sizeof(kept->traps));
-	memcpy(to, &kept[fd - FD].traps, bytes);
+	memcpy(to, fd == OWN_FD ? &own : &kept[fd - FD].traps, bytes);
 	return (ssize_t)bytes;
 }
 
@@ -181,6 +193,7 @@ static int reset(void **state)
 	memset(most, 0, sizeof(most));
 	memset(kept, 0, sizeof(kept));
 	updates = false;
+	deaf = false;
 	return 0;
 }
 
@@ -240,6 +253,22 @@ static void test_doctor_tells(void **state)
 	free(why);
 	held = 4;
 	assert_int_equal(comm_watchpoint_probe(&why), -ENOSPC);
+	free(why);
+}
+
+/* What never traps would look like data that nobody writes. */
+static void test_deaf_registers_are_none(void **state)
+{
+	char *why = NULL;
+
+	(void)state;
+	deaf = true;
+	assert_int_equal(create(3, &why), -ENOTSUP);
+	assert_non_null(strstr(why, "do not trap"));
+	free(why);
+	assert_int_equal(taken[0] + taken[1], 0);
+	assert_int_equal(comm_watchpoint_probe(&why), -ENOTSUP);
+	assert_non_null(strstr(why, "do not trap"));
 	free(why);
 }
 
@@ -736,6 +765,7 @@ int main(void)
 		cmocka_unit_test_setup(test_as_many_as_asked_for, reset),
 		cmocka_unit_test_setup(test_leaves_a_debuggers, reset),
 		cmocka_unit_test_setup(test_doctor_tells, reset),
+		cmocka_unit_test_setup(test_deaf_registers_are_none, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_all, reset),
 		cmocka_unit_test_setup(test_watches_stand_for_as_much, reset),
 		cmocka_unit_test_setup(test_start_without_room, reset),
