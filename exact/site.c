@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "site.h"
 
+#include "frames.h"
+
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcassert.h"
@@ -122,8 +124,11 @@ static UInt function_at(Addr ip)
 		VG_(strlcpy)(name, found, sizeof(name));
 		start = ip - cut_offset(name);
 		file_start = start - (info ? VG_(DebugInfo_get_text_bias)(info) : 0);
+	} else if (comm_frames_function(ip, &start, &file_start)) {
+		/* As samples call it. */
+		VG_(snprintf)(name, sizeof(name), "%s+0x%llx", VG_(basename)(module), file_start);
 	} else {
-		/* Without symbols a module is one function. */
+		/* Without any bounds of functions a module is one. */
 		const HChar *base = "jit";
 
 		if (module[0] != '[')

@@ -53,6 +53,14 @@ is "threads have names" "$("$dump" "$tmp/out" threads | grep -c ':consumer	')" "
 
 exact many
 is "80 readers of one array" "$(edges functions ':produce$' ':consume$')" "80 1310720 655360"
+# What samples call a function without a symbol: its file and where .eh_frame says that it begins.
+gcc -std=gnu11 -D_GNU_SOURCE -O1 -no-pie -Iexact tests/exact/target.c -o "$tmp/fixed" -lpthread
+for program in "$target" "$tmp/fixed"; do
+  at() { nm "$program" | awk -v f="$1" '$3 == f { sub(/^0*/, "", $1); print ":stripped[+]0x" $1 "$" }'; }
+  strip -o "$tmp/stripped" "$program"
+  valgrind -q --tool=commexact --exact-out="$tmp/out" "$tmp/stripped" many >"$tmp/log" 2>&1
+  is "functions of a stripped program, $(basename "$program")" "$(edges functions "$(at produce)" "$(at consume)")" "80 1310720 655360"
+done
 exact many --granularity=64
 is "a line is read first once" "$(edges functions ':produce$' ':consume$')" "80 1310720 81920"
 
