@@ -20,12 +20,7 @@ enum {
 	SITES = 256, /* a power of two */
 	SITE_AGAIN_NS = 20 * 1000 * 1000,
 	AGREE_NS = 100 * 1000 * 1000,
-	AGAIN_NS = 100 * 1000 * 1000, /* after the memory could not be understood */
-	/*
-	 * What two readings agree on is good for as long again as they are apart, and then the next is
-	 * twice as far.
-	 */
-	FRESH_MOST_NS = 1600 * 1000 * 1000,
+	AGAIN_NS = 100 * 1000 * 1000,	 /* after the memory could not be understood */
 	REFUSED_NS = 2000 * 1000 * 1000, /* until memory is asked again whose it is */
 	STATES_BYTES_MAX = 16 << 20,	 /* of all areas: how large they are, targets say */
 	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
@@ -41,6 +36,12 @@ enum {
 
 /* Between readings of a piece that look farther in front of it. */
 static const uint64_t FAR_NS = UINT64_C(10) * 1000 * 1000 * 1000;
+/*
+ * What two readings agree on is good for as long again as they are apart, and then the next is twice as far;
+ * farther where no block has changed.
+ */
+static const uint64_t FRESH_MOST_NS = UINT64_C(1600) * 1000 * 1000;
+static const uint64_t UNCHANGED_MOST_NS = UINT64_C(6400) * 1000 * 1000;
 
 struct area {
 	uint64_t start, again_ns, used;
@@ -68,7 +69,7 @@ struct read_piece {
 	uint64_t start, serial; /* of its area; 0: a free place */
 	uint64_t read_ns, far_read_ns, used;
 	uint64_t others_ns; /* until then it is known not to be this allocator's */
-	uint32_t fresh_ns;
+	uint64_t fresh_ns;
 	uint32_t n;
 	bool is_agreed; /* there were two readings */
 	struct packed *block;
@@ -305,6 +306,7 @@ static int take(struct read_piece *p, const struct comm_block_list *list,
 {
 	struct packed *block = calloc(list->n ? list->n : 1, sizeof(*block));
 	struct comm_block_class *class = NULL;
+	uint64_t most_ns;
 	uint32_t old = 0, sure = 0;
 
 	if (from_class)
@@ -331,10 +333,11 @@ static int take(struct read_piece *p, const struct comm_block_list *list,
 			agree(&class[i], p, old);
 	}
 	p->is_agreed = p->fresh_ns;
+	most_ns = sure < list->n ? FRESH_MOST_NS : UNCHANGED_MOST_NS;
 	if (!p->is_agreed || sure < list->n - list->n / CHANGED_PART)
 		p->fresh_ns = AGREE_NS;
-	else if (p->fresh_ns < FRESH_MOST_NS)
-		p->fresh_ns *= 2;
+	else
+		p->fresh_ns = 2 * p->fresh_ns < most_ns ? 2 * p->fresh_ns : most_ns;
 	free(p->block);
 	free(p->class);
 	p->block = block;
