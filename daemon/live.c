@@ -35,6 +35,7 @@ enum {
 	LOOK_NS = 200 * 1000 * 1000, /* interval of asking whether the target still lives */
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
+	NOTES_BYTES = 512,
 };
 
 static const uint64_t COUNT_MOST_NS = 5000000000u;
@@ -329,11 +330,14 @@ static int begin(struct live *live)
 	};
 	struct comm_record_head head = {.cycles_per_ns = est.cycles_per_ns};
 	struct comm_run_info info = {0};
-	char numa[COMM_NUMA_BYTES];
+	const char *note = comm_companions_note(live->companions);
+	char numa[COMM_NUMA_BYTES], notes[NOTES_BYTES];
 	struct utsname host;
 	int err;
 
 	uname(&host);
+	snprintf(notes, sizeof(notes), "%s%s%s", live->source.info.notes,
+		 *live->source.info.notes && *note ? "; " : "", note);
 	comm_numa_read(COMM_NUMA_SYSFS, numa);
 	info = (struct comm_run_info){
 		.source = live->source.source->name,
@@ -347,7 +351,7 @@ static int begin(struct live *live)
 		.overhead_limit = options->overhead,
 		.floor = comm_pace_floor_ns_per_s(options->overhead_floor, options->overhead) / 1e9,
 		.granularity_bytes = options->granularity_bytes,
-		.notes = live->source.info.notes,
+		.notes = notes,
 		.numa = numa,
 	};
 	live->inspect = live->processes;

@@ -21,6 +21,7 @@ struct comm_companions {
 		void *handle;
 	} open[ALL];
 	unsigned int n;
+	char *note;
 	uint64_t told_ns; /* cost to the target that drain has reported so far */
 };
 
@@ -34,8 +35,15 @@ int comm_companions_open(const struct comm_companion_config *config, struct comm
 		return -ENOMEM;
 	for (unsigned int i = 0; i < ALL && !rc; i++) {
 		void *handle = NULL;
+		char *why = NULL;
 
-		rc = comm_companion_table[i]->open(config, &handle, err);
+		rc = comm_companion_table[i]->open(config, &handle, &why);
+		if (rc)
+			*err = why;
+		else if (!c->note)
+			c->note = why;
+		else
+			free(why);
 		if (rc || !handle)
 			continue;
 		c->open[c->n].companion = comm_companion_table[i];
@@ -56,7 +64,13 @@ void comm_companions_close(struct comm_companions *c)
 		c->n--;
 		c->open[c->n].companion->close(c->open[c->n].handle);
 	}
+	free(c->note);
 	free(c);
+}
+
+const char *comm_companions_note(const struct comm_companions *c)
+{
+	return c->note ? c->note : "";
 }
 
 void comm_companions_burst(struct comm_companions *c, const struct comm_event *event,

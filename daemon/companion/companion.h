@@ -37,8 +37,9 @@ struct comm_companion {
 	 */
 	int (*probe)(char **why);
 	/*
-	 * *ret stays NULL where the options do not ask for the companion; an error is
-	 * returned only where they do.
+	 * *ret stays NULL where the options do not ask for the companion, and where it cannot be
+	 * had unasked: then *err is a sentence (malloc'ed) for the run's notes.  An error is
+	 * returned only where they ask for it.
 	 */
 	int (*open)(const struct comm_companion_config *config, void **ret, char **err);
 	/* The engine has computed this burst from event, a sample. */
@@ -74,6 +75,8 @@ struct comm_companions;
 int comm_companions_open(const struct comm_companion_config *config, struct comm_companions **ret,
 			 char **err);
 void comm_companions_close(struct comm_companions *companions);
+/* "" or a sentence that says what is missing; valid until they are closed. */
+const char *comm_companions_note(const struct comm_companions *companions);
 
 void comm_companions_burst(struct comm_companions *companions, const struct comm_event *event,
 			   const struct comm_burst *burst);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "companion.h"
 #include "options.h"
@@ -54,6 +55,8 @@ static int watch_open(const struct comm_companion_config *config, void **ret, ch
 		*err = why;
 		return rc;
 	}
+	if (asprintf(err, "nothing is watched: %s", why ? why : strerror(-rc)) < 0)
+		*err = NULL;
 	free(why);
 	return 0;
 }
@@ -110,7 +113,7 @@ static void watch_say(const void *companion, FILE *out)
 		"  watches: %" PRIu64 " begun, %" PRIu64 " saw a write, %" PRIu64
 		" saw none in time; "
 		"%" PRIu64 " traps, %" PRIu64 " of them of other processes; %.1f s with any set, "
-					      "%.1f ms of the target's time, %.1f ms of "
+		"%.1f ms of the target's time, %.1f ms of "
 		"commd's\n",
 		stats.armed, stats.hits, stats.expired, stats.traps, stats.foreign,
 		(double)stats.set_ns / 1e9, (double)stats.trap_ns / 1e6,

@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "../../daemon/companion/companion.c"
 
-static bool is_wanted, fails;
+static bool is_wanted, fails, lacks;
 static int n_bursts, n_drains, n_turns, n_closed;
 static uint64_t cost_ns, last_budget_ns;
 static char self;
@@ -19,10 +20,11 @@ static char self;
 static int fake_open(const struct comm_companion_config *config, void **ret, char **err)
 {
 	assert_non_null(config);
-	(void)err;
 	if (fails)
 		return -EBUSY;
-	if (is_wanted)
+	if (lacks)
+		*err = strdup("nothing to be had");
+	else if (is_wanted)
 		*ret = &self;
 	return 0;
 }
@@ -90,7 +92,7 @@ static void count(void *ctx, const struct comm_event *event)
 static int reset(void **state)
 {
 	(void)state;
-	is_wanted = fails = false;
+	is_wanted = fails = lacks = false;
 	n_bursts = n_drains = n_turns = n_closed = 0;
 	cost_ns = last_budget_ns = 0;
 	return 0;
@@ -139,8 +141,26 @@ static void test_not_wanted(void **state)
 	assert_int_equal(comm_companions_drain(companions, 1, count, &pushed), 0);
 	assert_int_equal(pushed + n_bursts + n_turns + n_drains, 0);
 	assert_int_equal(comm_companions_turn_ms(companions, 100), 100);
+	assert_string_equal(comm_companions_note(companions), "");
 	comm_companions_close(companions);
 	assert_int_equal(n_closed, 0);
+}
+
+/* What cannot be had and was not asked for is no error, but the run says it. */
+static void test_not_to_be_had(void **state)
+{
+	const struct comm_companion_config config = {0};
+	struct comm_companions *companions = NULL;
+	char *why = NULL;
+
+	(void)state;
+	lacks = true;
+	assert_int_equal(comm_companions_open(&config, &companions, &why), 0);
+	assert_null(why);
+	assert_string_equal(comm_companions_note(companions), "nothing to be had");
+	comm_companions_burst(companions, NULL, NULL);
+	assert_int_equal(n_bursts, 0);
+	comm_companions_close(companions);
 }
 
 static void test_fails(void **state)
@@ -162,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_wanted, reset),
 		cmocka_unit_test_setup(test_not_wanted, reset),
+		cmocka_unit_test_setup(test_not_to_be_had, reset),
 		cmocka_unit_test_setup(test_fails, reset),
 	};
 
