@@ -113,8 +113,7 @@ struct comm_watchpoints {
 	unsigned int idle_turns; /* in a row, without a candidate */
 	double tokens;
 	uint64_t turn_ns, random;
-	bool set; /* a watch was on when set_ns was last counted */
-	uint64_t counted_ns;
+	uint64_t counted_ns;		 /* set_ns is counted up to then */
 	uint64_t patience_ns[PATIENCES]; /* for a first write */
 	uint32_t turn_ms;
 	struct comm_worth worth;
@@ -161,8 +160,8 @@ static int open_breakpoint(int pid, int cpu, const volatile uint64_t *word)
 }
 
 /*
- * Does a write trap?  Some hypervisors let a guest set its debug registers and ignore them (PVM on AMD's
- * CPUs does): watches would say of all data that nobody writes them.
+ * Does a write trap?  A hypervisor may let its guest set debug registers and ignore them (PVM on an EPYC
+ * 9005 does): watches would say of all data that nobody writes them.
  */
 static int try_trap(void)
 {
@@ -196,8 +195,8 @@ static int explain(int rc, char **why)
 	if (rc == -ENOTSUP)
 		return comm_source_fail(
 			why, rc,
-			"debug registers can be set on this machine, but do not trap: "
-			"its hypervisor ignores them");
+			"debug registers can be set on this machine, but do not trap, "
+			"as where a hypervisor ignores them");
 	return comm_source_fail(why, rc, "this machine has no watchpoints: %s", strerror(-rc));
 }
 
@@ -633,15 +632,13 @@ static enum phase next_phase(const struct comm_watchpoints *w, const struct slot
 	return waited_ns >= w->patience_ns[s->patience] ? OVER : s->phase;
 }
 
-/* Counts how long debug registers are set: of each CPU the same ones, for a watch or more. */
-static void count_set(struct comm_watchpoints *w, uint64_t now_ns)
+static bool is_any_set(const struct comm_watchpoints *w)
 {
-	if (w->set && now_ns > w->counted_ns)
-		w->stats.set_ns += now_ns - w->counted_ns;
-	w->counted_ns = now_ns;
-	w->set = false;
+	bool ret = false;
+
 	for (unsigned int i = 0; i < w->n_slots; i++)
-		w->set |= w->slot[i].armed;
+		ret |= w->slot[i].armed;
+	return ret;
 }
 
 static void look(struct comm_watchpoints *w, uint64_t now_ns, comm_event_fn *push, void *ctx)
@@ -689,8 +686,10 @@ void comm_watchpoint_collect(struct comm_watchpoints *w, uint64_t now_ns, comm_e
 {
 	uint64_t before_ns = comm_clock_thread_ns();
 
+	if (is_any_set(w))
+		w->stats.set_ns += now_ns - w->counted_ns;
+	w->counted_ns = now_ns;
 	look(w, now_ns, push, ctx);
-	count_set(w, now_ns);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 	w->stats.own_ns += comm_clock_thread_ns() - before_ns;
 }
@@ -758,7 +757,6 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns, bool may_b
 	double room = (double)(BURST_TURNS * w->n_slots);
 
 	begin(w, may_begin);
-	count_set(w, now_ns);
 	w->idle_turns = w->offered > 0 ? 0 : w->idle_turns + 1;
 	w->offered = 0;
 	if (w->turn_ns)
@@ -771,13 +769,7 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns, bool may_b
 
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *w)
 {
-	bool busy = w->idle_turns < IDLE_TURNS;
-
-	for (unsigned int i = 0; i < w->n_slots; i++)
-		busy |= w->slot[i].armed;
-	if (!busy)
-		return INT_MAX;
-	return (int)w->turn_ms;
+	return w->idle_turns < IDLE_TURNS || is_any_set(w) ? (int)w->turn_ms : INT_MAX;
 }
 
 void comm_watchpoint_stats(const struct comm_watchpoints *w, struct comm_watchpoint_stats *ret)

@@ -447,6 +447,28 @@ static void test_traps_are_bounded(void **state)
 	comm_watchpoint_destroy(w);
 }
 
+/* Debug registers slow down a target also while nothing traps: how long they are set is told. */
+static void test_time_with_registers_set(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+	uint64_t now_ns = comm_clock_now_ns();
+	struct comm_watchpoint_stats stats;
+
+	(void)state;
+	comm_watchpoint_collect(w, now_ns, hear, NULL);
+	offer(w, 1, 0x100000, 1);
+	comm_watchpoint_arm(w, now_ns, true);
+	assert_true(w->slot[0].armed);
+	comm_watchpoint_collect(w, now_ns + 5000000, hear, NULL);
+	comm_watchpoint_collect(w, now_ns + 4ULL * LATE_NS, hear, NULL);
+	comm_watchpoint_collect(w, now_ns + 8ULL * LATE_NS, hear, NULL);
+	comm_watchpoint_collect(w, now_ns + 12ULL * LATE_NS, hear, NULL);
+	assert_false(w->slot[0].armed);
+	comm_watchpoint_stats(w, &stats);
+	assert_in_range(stats.set_ns, 4ULL * LATE_NS, 8ULL * LATE_NS);
+	comm_watchpoint_destroy(w);
+}
+
 /* While reads come, turns do, watches or not; they end when none has come for some. */
 static void test_turns(void **state)
 {
@@ -770,6 +792,7 @@ int main(void)
 		cmocka_unit_test_setup(test_watches_stand_for_as_much, reset),
 		cmocka_unit_test_setup(test_start_without_room, reset),
 		cmocka_unit_test_setup(test_traps_are_bounded, reset),
+		cmocka_unit_test_setup(test_time_with_registers_set, reset),
 		cmocka_unit_test_setup(test_turns, reset),
 		cmocka_unit_test_setup(test_any_part_of_a_long_read, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
