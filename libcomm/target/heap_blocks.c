@@ -24,7 +24,9 @@ enum {
 	REFUSED_NS = 2000 * 1000 * 1000, /* until memory is asked again whose it is */
 	STATES_BYTES_MAX = 16 << 20,	 /* of all areas: how large they are, targets say */
 	CHANGED_PART = 8,		 /* of a piece's blocks: it does not hold for long */
-	SHARE = 200, /* where nothing else is allowed: of all time, and so much at once */
+	STILL_PART = 64,     /* of an area's blocks: none of its pieces holds for longer */
+	STILL_BLOCKS = 4096, /* that this is told by: half of what is older counts */
+	SHARE = 200,	     /* where nothing else is allowed: of all time, and so much at once */
 	AT_ONCE_NS = 5 * 1000 * 1000,
 	/*
 	 * After so many readings in which no block of an area had a class, classes are looked for
@@ -38,7 +40,7 @@ enum {
 static const uint64_t FAR_NS = UINT64_C(10) * 1000 * 1000 * 1000;
 /*
  * What two readings agree on is good for as long again as they are apart, and then the next is twice as far;
- * farther where no block has changed.
+ * farther where no block has changed, and few of the pieces around it.
  */
 static const uint64_t FRESH_MOST_NS = UINT64_C(1600) * 1000 * 1000;
 static const uint64_t UNCHANGED_MOST_NS = UINT64_C(6400) * 1000 * 1000;
@@ -52,6 +54,8 @@ struct area {
 	size_t state_bytes;  /* when it was asked last */
 	uint32_t n_siteless; /* blocks in a row that nobody said who asked for */
 	uint32_t classless;  /* readings since a block had a class */
+	uint32_t n_again;    /* blocks that were in readings of a piece that had one before */
+	uint32_t n_changed;  /* and how many of them were not in that */
 };
 
 enum { LESS_ALL = 63 };
@@ -300,8 +304,21 @@ static void agree(struct comm_block_class *class, const struct read_piece *p, ui
 	class->sure = was && class->id == was->id && class->object == was->object;
 }
 
+/* How long a reading is good at most, of whose blocks so many were in the one before. */
+static uint64_t fresh_most_ns(struct area *a, uint32_t n, uint32_t sure)
+{
+	if (a->n_again >= STILL_BLOCKS) {
+		a->n_again /= 2;
+		a->n_changed /= 2;
+	}
+	a->n_again += n;
+	a->n_changed += n - sure;
+	return sure < n || a->n_changed > a->n_again / STILL_PART ? FRESH_MOST_NS
+								  : UNCHANGED_MOST_NS;
+}
+
 /* Takes a reading, of classes too unless that is NULL; what was there in the one before is sure. */
-static int take(struct read_piece *p, const struct comm_block_list *list,
+static int take(struct area *a, struct read_piece *p, const struct comm_block_list *list,
 		const struct comm_block_class *from_class, uint64_t now_ns)
 {
 	struct packed *block = calloc(list->n ? list->n : 1, sizeof(*block));
@@ -333,7 +350,7 @@ static int take(struct read_piece *p, const struct comm_block_list *list,
 			agree(&class[i], p, old);
 	}
 	p->is_agreed = p->fresh_ns;
-	most_ns = sure < list->n ? FRESH_MOST_NS : UNCHANGED_MOST_NS;
+	most_ns = p->is_agreed ? fresh_most_ns(a, (uint32_t)list->n, sure) : 0;
 	if (!p->is_agreed || sure < list->n - list->n / CHANGED_PART)
 		p->fresh_ns = AGREE_NS;
 	else
@@ -396,7 +413,7 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a,
 	}
 	if (is_far)
 		p->far_read_ns = now_ns;
-	err = take(p, &blocks->list, classes_of(blocks, a, place, now_ns), now_ns);
+	err = take(a, p, &blocks->list, classes_of(blocks, a, place, now_ns), now_ns);
 	return !err && !p->is_agreed ? -EAGAIN : err;
 }
 
