@@ -37,7 +37,20 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 total=0
 for program in "$@"; do [ "$program" = -- ] || total=$((total + 1)); done
 counts=$(mktemp)
-trap 'rm -f "$counts"' EXIT
+failures=$(mktemp)
+trap 'rm -f "$counts" "$failures"' EXIT
+
+# What failed, each with what was said of it; else the end of the log.
+why() { # log, exit status
+  local said
+  said=$(awk '
+    /^ *not ok / && !/# *SKIP/ { left = 12; print; next }
+    /^ *# / && left { left--; print; next }
+    { left = 0 }' "$1" | head -n 60)
+  [ -n "$said" ] || said=$(tail -n 15 "$1")
+  cut -c1-400 <<<"$said" | sed 's/^/    /'
+  [ "$2" != 124 ] || echo "    timed out"
+}
 
 run() { # number, program
   local program=$2 name log start code p f s
@@ -66,11 +79,7 @@ run() { # number, program
   printf '[%d/%d] %s %d passed, %d failed, %d skipped (%d s)\n' "$1" $total "$name" "$p" "$f" "$s" $((SECONDS - start))
   grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^ *(not )?ok [0-9]+ *-? */skip /; s/^/    /'
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
-  if [ "$f" != 0 ]; then
-    grep -E '^ *not ok' "$log" | grep -vE '# *SKIP' | head -n 20 | cut -c1-400 | sed 's/^/    /'
-    tail -n 15 "$log" | cut -c1-400 | sed 's/^/    /'
-    [ $code = 124 ] && echo "    timed out"
-  fi
+  [ "$f" = 0 ] || { echo "$name:" >>"$failures"; why "$log" $code | tee -a "$failures"; }
 }
 
 one() { # number, PROGRAM
@@ -104,12 +113,12 @@ beside() {
   [ $# = 0 ] || while n=$(take last); do one "$n" "${first[n - 1]}"; done
 }
 beside "$@" &
-trap 'rm -f "$counts" "$left"; kill $! 2>/dev/null' EXIT
+trap 'rm -f "$counts" "$failures" "$left"; kill $! 2>/dev/null' EXIT
 while n=$(take first); do one "$n" "${first[n - 1]}"; done
 wait
 [ "$(wc -l <"$counts")" = $total ] || { echo "not all programs were run" >&2; exit 1; }
 bad=$(awk '$2 { printf " %s", $4 }' "$counts")
-[ -z "$bad" ] || echo "failed:$bad (logs in $logs)"
+[ -z "$bad" ] || { cat "$failures"; echo "failed:$bad (logs in $logs)"; }
 read -r passed failed skipped <<<"$(awk '{ p += $1; f += $2; s += $3 } END { printf "%.0f %.0f %.0f\n", p, f, s }' "$counts")"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

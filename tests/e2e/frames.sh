@@ -17,34 +17,44 @@ not_ok() { n=$((n + 1)); echo "not ok $n - $1"; [ $# -gt 1 ] && printf '%s\n' "$
 gcc -O1 -Wall -Wextra -Werror -pthread -Iinclude tests/e2e/framed.c -o "$dir/framed" || { not_ok "the program builds"; exit 1; }
 
 # profile NAME ARGUMENT...: into $dir/NAME.db, by $source.
-source=bpf
+source=bpf program=$dir/framed
+options=()
 profile() {
   local db=$dir/$1.db
   shift
-  "$commd" -q --source $source --rate 1000 --slice 500ms --store "$db" --record "${db%.db}.rec" -- "$dir/framed" "$@" >"$dir/log" 2>&1
+  rm -f "$db" "${db%.db}.rec"
+  "$commd" -q --source $source --rate 1000 --slice 500ms --store "$db" --record "${db%.db}.rec" "${options[@]}" -- "$program" "$@" >"$dir/log" 2>&1
 }
 
-# Most of what is known is of the right distance, which is stated, and little is not known.
+# Most of what is known is of the right distance, which is stated, and little is not known; a run that too few samples
+# were left of is repeated, but one that states what is wrong.
 right() { # NAME WRITTEN
   "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 >"$dir/r" 2>"$dir/err" &&
     jq -e --arg written "$2" '(.nodes | map({(.id): .name}) | add) as $name |
-      [.edges[] | {from: $name[.from], to: $name[.to], bytes, share_high, resolved}] as $all |
+      [.edges[] | {from: $name[.from], to: $name[.to], bytes, share_low, share_high, resolved, samples}] as $all |
       ([$all[].bytes] | add) as $bytes |
       ([$all[] | select(.from != "(frame not known)").bytes] | add) as $known |
       ([$all[] | select(.from == $written)]) as $right |
-      (($all | all(.to == "this frame")) and $known > 0.6 * $bytes and $right[0].bytes > 0.75 * $known and
-        $right[0].resolved) or error("\($all)")' "$dir/r" >"$dir/out" 2>&1
+      if any($all[]; .resolved and .to == "this frame" and .from != $written and .from != "(frame not known)") then
+        "states what is wrong: \($all)" | halt_error(3)
+      else (($all | all(.to == "this frame")) and $known > 0.6 * $bytes and $right[0].bytes > 0.75 * $known and
+        $right[0].resolved) or error("\($all)") end' "$dir/r" >"$dir/out" 2>&1
 }
-check() {
-  if right "$1" "$2"; then ok "$3"; else not_ok "$3" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+check() { # NAME FRAMES BACK MS WRITTEN WHAT
+  local try said
+  for try in 1 2 3; do
+    profile "$1" "$2" "$3" "$4"
+    right "$1" "$5"
+    said=$?
+    [ $said = 5 ] || break
+    echo "# $6, run $try: $(cat "$dir/log" "$dir/err" "$dir/out")"
+  done
+  if [ $said = 0 ]; then ok "$6"; else not_ok "$6" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 }
 
-profile inside 80 0 50
-check inside "this frame" "written and read in one frame"
-profile across 80 1 50
-check across "the frame before" "read one frame later"
-profile later 80 2 50
-check later "earlier frames" "read two frames later"
+check inside 80 0 50 "this frame" "written and read in one frame"
+check across 80 1 50 "the frame before" "read one frame later"
+check later 80 2 50 "earlier frames" "read two frames later"
 
 # The exact source counts: all of it is of the right distance, but for what the threads say to each
 # other under their lock; and samples say of most the same.
@@ -67,9 +77,9 @@ done
 # A probe that a program has says the same, without marks.
 if echo '#include <sys/sdt.h>' | gcc -E -x c - >/dev/null 2>&1; then
   gcc -O1 -pthread -Iinclude -DPROBED tests/e2e/framed.c -o "$dir/probed" || not_ok "the program builds with a probe"
-  "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/probed.db" --frame-probe "$dir/probed:framed:frame" -- \
-    "$dir/probed" 80 1 50 >"$dir/log" 2>&1
-  check probed "the frame before" "by a probe: read one frame later"
+  options=(--frame-probe "$dir/probed:framed:frame") program=$dir/probed
+  check probed 80 1 50 "the frame before" "by a probe: read one frame later"
+  options=() program=$dir/framed
   "$commctl" report --store "$dir/probed.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
   jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 70 and max <= 80' "$dir/r" >/dev/null &&
     ok "as many as it was passed" || not_ok "as many as it was passed" "$(cat "$dir/r")"
