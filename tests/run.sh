@@ -44,9 +44,9 @@ trap 'rm -f "$counts" "$failures"' EXIT
 why() { # log, exit status
   local said
   said=$(awk '
-    /^ *not ok / && !/# *SKIP/ { left = 12; print; next }
+    /^ *not ok / && !/# *SKIP/ { left = 24; print; next }
     /^ *# / && left { left--; print; next }
-    { left = 0 }' "$1" | head -n 60)
+    { left = 0 }' "$1" | head -n 80)
   [ -n "$said" ] || said=$(tail -n 15 "$1")
   cut -c1-400 <<<"$said" | sed 's/^/    /'
   [ "$2" != 124 ] || echo "    timed out"

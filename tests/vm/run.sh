@@ -158,11 +158,11 @@ boot() {
 began=$(date +%s)
 boot
 # When CPUs go and come for a minute, qemu itself dies of a segmentation fault in one run of three, which
-# timeout tells as 139: no doing of what it runs.
+# timeout tells as 139, or of another signal: no doing of what it runs.  137 is who killed it.
 died=0
-while [ $status = 139 ] && [ $died -lt 5 ]; do
+while [ $status -gt 128 ] && [ $status != 137 ] && [ $died -lt 5 ]; do
 	died=$((died + 1))
-	echo "# $which: qemu died of a segmentation fault, run again"
+	echo "# $which: qemu died of signal $((status - 128)), run again"
 	boot
 done
 took=$(($(date +%s) - began))
