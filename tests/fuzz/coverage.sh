@@ -45,5 +45,5 @@ replay engine.c
 sampled_blocks target/sampled_blocks.c
 title model/title.c
 types target/type_build.c target/type_flow.c target/type_table.c
-store report/reader.c report/report.c report/query.c report/fold.c store/guard.c
+store report/reader.c report/report.c report/query.c report/fold.c report/fold_edges.c store/guard.c
 EOF

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The edges and nodes of a fold whose rows are all in, for fold.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "fold.h"
+#include "interval.h"
+#include "totals.h"
+
+/* Added before bursts are cut to integers: sums of weights may round to just below one. */
+static const double burst_rounding = 1e-6;
+
+static bool is_large(const struct comm_query *query, const struct comm_report_edge *edge)
+{
+	return edge->share >= query->min_share && edge->bytes >= query->min_bytes;
+}
+
+static int order_edges(const void *pa, const void *pb, void *query)
+{
+	const struct comm_report_edge *a = pa, *b = pb;
+
+	if (is_large(query, a) != is_large(query, b))
+		return is_large(query, a) ? -1 : 1;
+	if (a->resolved != b->resolved)
+		return a->resolved ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return (a->to > b->to) - (a->to < b->to);
+}
+
+int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
+{
+	const uint32_t key[] = {is_end, id, 0, 0};
+	struct comm_report *report = fold->report;
+	struct comm_id_sum *cell;
+	int code;
+
+	code = comm_id_sums_at(&fold->index, key, &cell);
+	if (code)
+		return code;
+	*ret = cell - fold->index.sum;
+	if (*ret < report->n_nodes)
+		return 0;
+	if (!(*ret & (*ret - 1))) {
+		struct comm_node *grown =
+			reallocarray(fold->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		fold->whole->nodes = grown;
+	}
+	code = comm_grouping_describe(is_end ? &fold->ends : &fold->own, id,
+				      &fold->whole->nodes[*ret]);
+	report->n_nodes += !code;
+	return code;
+}
+
+int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+{
+	return comm_fold_node(fold, comm_fold_is_end(edge, true), edge->src_thread, ret);
+}
+
+int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+{
+	return comm_fold_node(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
+}
+
+/* Of the edges that are not resolved: when they would be. */
+struct later {
+	double longer, bytes;
+};
+
+static int order_later(const void *pa, const void *pb)
+{
+	const struct later *a = pa, *b = pb;
+
+	return (a->longer > b->longer) - (a->longer < b->longer);
+}
+
+/* The edges in the making: sums over the groups' reading threads, and what make_edge() needs. */
+struct making {
+	struct comm_edge_table edges;
+	struct comm_fold_seen *seen; /* one per edge */
+	struct later *later;
+	size_t n_later;
+	struct comm_intervals intervals;
+};
+
+/* Appends what is known of where the edge's loads found their data. */
+static int add_origins(struct comm_fold *fold, const struct making *making,
+		       const struct comm_edge *edge, struct comm_report_edge *out)
+{
+	const struct comm_mix *mix = comm_mixes_of(&fold->mixes, edge);
+	struct comm_report *report = fold->report;
+
+	if (!mix)
+		return 0;
+	if (!fold->whole->origins)
+		fold->whole->origins =
+			calloc(making->edges.n * COMM_MIX_SHARES, sizeof(*fold->whole->origins));
+	if (!fold->whole->origins)
+		return -ENOMEM;
+	out->first_origin = report->n_origins;
+	out->n_origins = COMM_MIX_SHARES;
+	out->origin_loads = comm_mix_loads(mix);
+	out->latency_cycles = comm_mix_latency(mix);
+	comm_mix_shares(mix, &making->intervals, fold->whole->origins + report->n_origins);
+	report->n_origins += COMM_MIX_SHARES;
+	return 0;
+}
+
+/* Of an edge from code to itself the share that crosses threads; watched ones need no such care. */
+static double in_turns(const struct comm_fold *fold, const struct comm_report_edge *edge,
+		       double own_share)
+{
+	enum comm_node_kind kind = fold->own.ops->kind;
+	bool is_code = kind == COMM_NODE_FUNCTION || kind == COMM_NODE_LINE;
+
+	return is_code && edge->from == edge->to && !fold->query->watched ? fmax(0, 1 - own_share)
+									  : 0;
+}
+
+static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
+		     struct comm_report_stated *stated)
+{
+	const struct comm_edge *e = &making->edges.edge[i];
+	struct comm_estimate *estimate = &stated->estimate;
+	struct comm_report_edge *out = &stated->edge;
+	struct comm_report *report = fold->report;
+	double longer = 1, own = 0, others = 0;
+	struct comm_interval interval;
+	int code;
+
+	code = comm_fold_writer(fold, e, &out->from);
+	if (!code)
+		code = comm_fold_reader(fold, e, &out->to);
+	if (!code)
+		code = comm_fold_reads(fold, e, true, &own);
+	if (!code)
+		code = comm_fold_reads(fold, e, false, &others);
+	if (!code)
+		code = add_origins(fold, making, e, out);
+	if (code)
+		return code;
+	*estimate = (struct comm_estimate){.bytes = e->bytes,
+					   .variance = e->variance,
+					   .read_bytes = own + others,
+					   .own_bytes = fmax(0, own - making->seen[i].own_bytes),
+					   .guess_bytes = e->guess_bytes,
+					   .samples = e->bursts,
+					   .slices = making->seen[i].slices,
+					   .sums = making->seen[i].sums};
+	estimate->in_turns = in_turns(fold, out, making->seen[i].own_bytes / e->bytes);
+	out->bytes = e->bytes;
+	out->coarse_bytes = e->guess_bytes;
+	out->share = comm_reader_share(e->bytes, report->total_bytes);
+	comm_intervals_state(&making->intervals, estimate, out->share, &interval);
+	out->low = interval.low;
+	out->high = interval.high;
+	out->share_low = interval.share_low;
+	out->share_high = interval.share_high;
+	out->noise = interval.noise;
+	if (!report->exact)
+		longer = comm_intervals_longer(&making->intervals, estimate);
+	/* More samples do not tell who is at an end that is unknown. */
+	if (!report->exact &&
+	    (fold->whole->nodes[out->from].other || fold->whole->nodes[out->to].other))
+		longer = INFINITY;
+	out->samples = e->bursts;
+	out->slices = estimate->slices;
+	out->level = e->level;
+	out->resolved = !(longer > 1);
+	fold->whole->nodes[out->from].written_bytes += e->bytes;
+	fold->whole->nodes[out->to].read_bytes += e->bytes;
+	report->n_edges++;
+	/* Each byte counts once, also where it goes in and out of a node between. */
+	if (!out->resolved && !comm_fold_is_end(e, false)) {
+		report->n_unresolved++;
+		report->unresolved_bytes += e->bytes;
+		if (isfinite(longer))
+			making->later[making->n_later++] = (struct later){longer, e->bytes};
+	}
+	return 0;
+}
+
+/* A group as an edge: its nodes stand for threads, its part for a site. */
+static struct comm_edge edge_of(const struct comm_fold_group *group)
+{
+	double n = group->seen.bursts + burst_rounding;
+
+	return (struct comm_edge){.src_thread = group->from,
+				  .dst_thread = group->to,
+				  .src_site = group->part,
+				  .bursts = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+				  .level = group->level,
+				  .bytes = group->bytes,
+				  .variance = group->variance,
+				  .guess_bytes = group->guess_bytes};
+}
+
+/* Sums the groups over reading threads, which only add_seen() needed apart. */
+static int sum_groups(struct comm_fold *fold, struct making *making)
+{
+	struct comm_edge *edge, key;
+	int code = 0;
+
+	for (size_t i = 0; i < fold->n_groups && !code; i++) {
+		key = edge_of(&fold->group[i]);
+		code = comm_edge_table_add(&making->edges, &key);
+	}
+	if (code)
+		return code;
+	comm_edge_table_sort(&making->edges);
+	making->seen = calloc(making->edges.n + 1, sizeof(*making->seen));
+	making->later = calloc(making->edges.n + 1, sizeof(*making->later));
+	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));
+	if (!making->seen || !making->later || !fold->whole->edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < fold->n_groups && !code; i++) {
+		const struct comm_fold_seen *from = &fold->group[i].seen;
+		struct comm_fold_seen *to;
+
+		key = edge_of(&fold->group[i]);
+		code = comm_edge_table_at(&making->edges, &key, &edge);
+		if (code)
+			break;
+		to = &making->seen[edge - making->edges.edge];
+		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
+			to->sums.sum[j] += from->sums.sum[j];
+		to->own_bytes += from->own_bytes;
+		/* A lower bound of the slices in which any of the threads read. */
+		to->slices = from->slices > to->slices ? from->slices : to->slices;
+	}
+	return code;
+}
+
+/* When half of what can be resolved at all would be. */
+static void foretell(struct comm_fold *fold, struct making *making)
+{
+	struct comm_report *report = fold->report;
+	double before = 0;
+
+	qsort(making->later, making->n_later, sizeof(*making->later), order_later);
+	for (size_t i = 0; i < making->n_later; i++)
+		report->resolvable_bytes += making->later[i].bytes;
+	for (size_t i = 0; i < making->n_later && !report->resolve_ns; i++) {
+		double ns = making->later[i].longer * report->enabled_ns;
+
+		before += making->later[i].bytes;
+		if (2 * before >= report->resolvable_bytes)
+			/* The double next above INT64_MAX, which is none itself. */
+			report->resolve_ns = ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
+	}
+}
+
+static int make_edges(struct comm_fold *fold, struct making *making)
+{
+	struct comm_report *report = fold->report;
+	const struct comm_report_edge *edge;
+	int code;
+
+	fold->whole->blocks = fold->blocks;
+	comm_intervals_init(&making->intervals, &fold->whole->error_model, &fold->blocks,
+			    report->confidence);
+	code = sum_groups(fold, making);
+	for (size_t i = 0; i < making->edges.n && !code; i++)
+		code = make_edge(fold, making, i, &fold->whole->edges[i]);
+	if (code)
+		return code;
+	foretell(fold, making);
+	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
+		(void *)fold->query);
+	for (; report->n_shown < report->n_edges; report->n_shown++) {
+		edge = &fold->whole->edges[report->n_shown].edge;
+		if (!is_large(fold->query, edge) || (fold->query->resolved && !edge->resolved) ||
+		    (fold->query->top && report->n_shown >= fold->query->top))
+			break;
+	}
+	return 0;
+}
+
+/* Sets the main writer and reader of each object node; make_edge() has made all nodes. */
+static int find_main_pairs(struct comm_fold *fold)
+{
+	struct comm_node *nodes = fold->whole->nodes;
+	size_t between, writer, reader;
+	int code = 0;
+
+	for (size_t i = 0; i < fold->pairs.n && !code; i++) {
+		const struct comm_id_sum *pair = &fold->pairs.sum[i];
+
+		code = comm_fold_node(fold, false, pair->id[2], &between);
+		if (!code)
+			code = comm_fold_node(fold, true, pair->id[0], &writer);
+		if (!code)
+			code = comm_fold_node(fold, true, pair->id[1], &reader);
+		if (code || pair->bytes <= nodes[between].main_bytes)
+			continue;
+		nodes[between].main_writer = writer;
+		nodes[between].main_reader = reader;
+		nodes[between].main_bytes = pair->bytes;
+	}
+	return code;
+}
+
+int comm_fold_finish(struct comm_fold *fold)
+{
+	struct making making = {0};
+	int code;
+
+	comm_mixes_close(&fold->mixes, fold->block);
+	code = make_edges(fold, &making);
+	if (!code)
+		code = find_main_pairs(fold);
+	if (!code)
+		code = comm_unseen_nodes_finish(fold);
+	if (!code && fold->query->totals)
+		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
+	comm_edge_table_deinit(&making.edges);
+	free(making.seen);
+	free(making.later);
+	if (code)
+		return code;
+	fold->report->n_blocks = fold->blocks.n;
+	return comm_account_finish(&fold->account, &fold->blocks, fold->own.reader, fold->whole);
+}
