@@ -72,6 +72,8 @@ static inline int setup(void **state)
 	(void)state;
 	edges[0].watched_bytes = 300;
 	edges[0].watched_variance = 4 * 75 * 75;
+	edges[1].watched_bytes = 150;
+	edges[1].watched_variance = 2 * 75 * 75;
 
 	strcpy(path, "/tmp/test_query.XXXXXX");
 	if (!mkdtemp(path))

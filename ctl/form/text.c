@@ -242,8 +242,8 @@ static void print_unseen(const struct ctl_term *term, const struct comm_query *q
 	if (query->watched) {
 		print_part(
 			term, report, "unseen",
-			"not written while it was watched: constants, files, what is written more "
-			"rarely than once a second or but once, and what the kernel writes");
+			"not written while it was watched: constants, files, and what is written "
+			"more rarely than once a second or but once");
 		return;
 	}
 	snprintf(line, sizeof(line),

@@ -192,7 +192,10 @@ static void add_seen(const struct comm_fold *fold, struct comm_fold_seen *seen, 
 	}
 	seen->slices += (uint32_t)__builtin_popcount(fold->in_blocks & ~seen->in_blocks & 0xff);
 	seen->in_blocks |= fold->in_blocks;
-	if (bursts > seen->most) {
+	/* No two watches are of one read. */
+	if (fold->query->watched) {
+		seen->bursts += bursts;
+	} else if (bursts > seen->most) {
 		seen->bursts += bursts - seen->most;
 		seen->most = bursts;
 	}

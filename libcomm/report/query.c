@@ -98,6 +98,7 @@ static int find_run(struct work *work, char **err)
 	comm_runs_free(runs);
 	code = comm_reader_error_model(work->reader, run->id, &work->whole->error_model);
 	work->report->exact = !code && comm_error_model_is_exact(&work->whole->error_model);
+	work->whole->estimator_model = work->whole->error_model;
 	work->whole->by_chance = work->report->watched = work->query->watched;
 	if (work->query->watched)
 		work->whole->error_model = watched_model(&work->whole->error_model);

@@ -35,8 +35,9 @@ struct comm_report_stated {
 struct comm_report_whole {
 	struct comm_report shown; /* first member: programs hold a pointer to it */
 	struct comm_run run;
-	struct comm_error_model error_model; /* of the run's estimator, or of watches */
-	bool by_chance;			     /* of watches: drawn in all places alike */
+	struct comm_error_model error_model;	 /* of the run's estimator, or of watches */
+	struct comm_error_model estimator_model; /* of cache lines, which bursts tell of */
+	bool by_chance;				 /* of watches: drawn in all places alike */
 	struct comm_node *nodes;
 	struct comm_report_stated *edges;
 	struct comm_blocks blocks; /* of the estimates' sums */

@@ -56,6 +56,9 @@ expect 0 "$ctl" report --store watched.db
 says stdout 'Communication, as watchpoints saw it, between threads'
 says stdout '420 reads were watched, which stand for .*; a write was seen of 25.0 %'
 says stdout '75.0 %  .*not written while it was watched'
+is "$(grep -c 'the kernel writes' stdout)" 0 "what the kernel writes counts"
+expect 0 "$ctl" report --by-role --store watched.db
+says stdout 'Communication, as watchpoints saw it, between roles'
 expect 0 "$ctl" report --store watched.db --json
 is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
 	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"

@@ -227,7 +227,8 @@ static void make_of(int n, int first, uint64_t turns, uint64_t datum_b, bool b_w
 		struct comm_cachelines table = {0};
 		struct comm_slice_info info = {.start_ns = START + i * SECOND,
 					       .end_ns = START + (i + 1) * SECOND,
-					       .cachelines = &table};
+					       .cachelines = &table,
+					       .watched = {.watches = 4}};
 
 		if (i >= first && (first >= 0 || i % 2)) {
 			assert_int_equal(comm_cachelines_add(&table, &one, NULL), 0);
@@ -247,12 +248,18 @@ static void make(int first, uint64_t turns, uint64_t datum_b, bool b_writes)
 	make_of(SLICES, first, turns, datum_b, b_writes);
 }
 
-static struct comm_report *look(void)
+static struct comm_report *look_by(bool watched)
 {
 	struct comm_query q = COMM_QUERY_INIT;
 
 	q.cachelines = 1;
+	q.watched = watched;
 	return report_of(&q);
+}
+
+static struct comm_report *look(void)
+{
+	return look_by(false);
 }
 
 static void test_false(void **state)
@@ -294,6 +301,27 @@ static bool is(const char *verdict)
 		print_error("%s, %d\n", one->verdict, one->stated);
 	comm_report_free(report);
 	return same;
+}
+
+/* Lines are of bursts: a report by watchpoints says the same of them. */
+static void test_watched(void **state)
+{
+	struct comm_report *report[2];
+	const struct comm_report_cacheline *one[2];
+
+	(void)state;
+	make(0, 5, line + 8, true);
+	for (int i = 0; i < 2; i++) {
+		report[i] = look_by(i);
+		assert_true(report[i]->watched == i);
+		one[i] = comm_report_cacheline_at(report[i], 0);
+		assert_non_null(one[i]);
+	}
+	assert_true(one[0]->contended_low == one[1]->contended_low &&
+		    one[0]->contended_high == one[1]->contended_high);
+	assert_int_equal(one[0]->stated, one[1]->stated);
+	comm_report_free(report[0]);
+	comm_report_free(report[1]);
 }
 
 static void test_true(void **state)
@@ -410,7 +438,7 @@ int main(void)
 		TEST(test_many_lines), TEST(test_many_threads), TEST(test_judge),
 		TEST(test_false),      TEST(test_true),		TEST(test_rare),
 		TEST(test_one_half),   TEST(test_long),		TEST(test_hostile),
-		TEST(test_fold),
+		TEST(test_fold),       TEST(test_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,17 +23,17 @@ static void test_watched(void **state)
 	assert_true(report->watched);
 	assert_int_equal(report->watches, 16);
 	assert_int_equal(report->n_edges, 1);
-	assert_true(e && e->bytes == 4 * 300);
-	/* 4 watches of 75 bytes each in a slice: as many observations. */
-	assert_int_equal(e->samples, 16);
+	assert_true(e && e->bytes == 4 * 300 + 3 * 150);
+	/* Watches of 75 bytes each, 4 in a slice and 2 of another function: as many observations. */
+	assert_int_equal(e->samples, 22);
 	/* They err by chance, and the edge by 0.2 of its logarithm besides. */
-	assert_true(fabs(e->share_low - exp(-1.6449 * sqrt(log1p(1. / 16) + 0.04))) < 1e-4);
+	assert_true(fabs(e->share_low - exp(-1.6449 * sqrt(log1p(1. / 22) + 0.04))) < 1e-4);
 	assert_int_equal(e->level, 0);
 	assert_true(e->resolved);
 	assert_true(report->unwritten_bytes == 4 * 77 && report->polled_bytes == 0);
-	assert_true(report->read_bytes == 4 * 377);
-	assert_true(report->total_bytes == 1200);
-	assert_true(fabs(comm_report_part_at(report, 0)->share - 300. / 377) < 1e-12);
+	assert_true(report->read_bytes == 1650 + 4 * 77);
+	assert_true(report->total_bytes == 1650);
+	assert_true(fabs(comm_report_part_at(report, 0)->share - 1650. / 1958) < 1e-12);
 	comm_report_free(report);
 	report = ask((struct comm_query){0});
 	assert_true(!report->watched);
