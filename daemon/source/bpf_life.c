@@ -174,6 +174,25 @@ static int add_targets(struct comm_bpf_life *life)
 }
 
 /*
+ * A process that ended before it was added left no end to come: its number, given again, would be a
+ * stranger's among the targets.
+ */
+static void drop_ended(struct comm_bpf_life *life)
+{
+	const uint32_t *pid;
+	size_t n = 0;
+	char path[32];
+
+	if (comm_target_kind(life->config.target) == COMM_TARGET_PIDS)
+		n = comm_target_pids(life->config.target, &pid);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", pid[i]);
+		if (access(path, F_OK) && errno == ENOENT)
+			bpf_map_delete_elem(bpf_map__fd(life->bpf->maps.targets), &pid[i]);
+	}
+}
+
+/*
  * Finds the processes whose fork was left out and that still live: from now on their CPU
  * time is known while they run, too.
  */
@@ -497,6 +516,7 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 	rc = add_targets(life);
 	if (rc)
 		return comm_source_fail(err, rc, "too many target processes: %s", strerror(-rc));
+	drop_ended(life);
 	if (life->counts)
 		rc = comm_bpf_counts_start(life->counts, err);
 	if (!rc && life->switches)

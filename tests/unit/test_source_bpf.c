@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Records of the BPF rings that are not what they should be: each is counted. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -162,12 +166,64 @@ static void test_life(void **state)
 	comm_target_destroy(life.config.target);
 }
 
+static uint32_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return (uint32_t)pid;
+}
+
+static void end(uint32_t pid)
+{
+	kill((pid_t)pid, SIGKILL);
+	waitpid((pid_t)pid, NULL, 0);
+}
+
+/* Who has ended before the kernel tells of ends is no target: its number may be another's. */
+static void test_ended_before_start(void **state)
+{
+	struct comm_bpf_life_config config = {0};
+	struct comm_bpf_life *life = NULL;
+	uint32_t pid[] = {sleeper(), sleeper()};
+	char *err = NULL;
+	uint8_t target;
+	int fd, rc;
+
+	(void)state;
+	assert_int_equal(comm_target_create(COMM_TARGET_PIDS, true, &config.target), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(comm_target_add_pid(config.target, pid[i], &err), 0);
+	rc = comm_bpf_life_open(&config, &life, &err);
+	if (rc) {
+		print_message("no BPF here: %s\n", err ? err : strerror(-rc));
+		free(err);
+		end(pid[0]);
+		end(pid[1]);
+		comm_target_destroy(config.target);
+		skip();
+	}
+	end(pid[0]);
+	assert_int_equal(comm_bpf_life_start(life, &err), 0);
+	fd = bpf_map__fd(life->bpf->maps.targets);
+	assert_int_not_equal(bpf_map_lookup_elem(fd, &pid[0], &target), 0);
+	assert_int_equal(bpf_map_lookup_elem(fd, &pid[1], &target), 0);
+	comm_bpf_life_stop(life);
+	comm_bpf_life_close(life);
+	end(pid[1]);
+	comm_target_destroy(config.target);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples), cmocka_unit_test(test_touches),
 		cmocka_unit_test(test_marks),	cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_life),	cmocka_unit_test(test_ended_before_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
