@@ -566,6 +566,8 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 	ret->handler_ns = s->stats.samples * SAMPLE_NS;
 	ret->switch_ns = s->stats.switches_out * SWITCH_NS;
 	ret->loss[COMM_LOSS_BUDGET] += s->gaps;
+	if (s->threads)
+		ret->loss[COMM_LOSS_TARGETS] += comm_perf_threads_refused(s->threads);
 	for (unsigned int i = 0; i < s->rings.n; i++)
 		ret->loss[COMM_LOSS_MALFORMED] += s->rings.ring[i].ring.malformed;
 	if (s->precise) {

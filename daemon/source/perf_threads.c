@@ -31,6 +31,7 @@ struct comm_perf_threads {
 	bool enabled;
 	uint64_t opened_ns; /* when the events were last opened; 0: never */
 	uint64_t took_ns;   /* how long that took */
+	size_t refused;	    /* processes, the most at one opening after the first */
 };
 
 int comm_perf_threads_create(const struct comm_perf_threads_config *config,
@@ -136,6 +137,12 @@ static size_t raise_fd_limit(size_t want)
 	return limit.rlim_cur;
 }
 
+/* A number of a member may be another user's process by now, or one that runs with other rights. */
+static bool is_refusal(int rc)
+{
+	return rc == -EACCES || rc == -EPERM;
+}
+
 static int open_process(struct comm_perf_threads *t, uint32_t pid,
 			const struct perf_event_attr *attr)
 {
@@ -161,7 +168,7 @@ static int open_all(struct comm_perf_threads *t, const struct perf_event_attr *a
 	size_t threads = count_threads(t),
 	       want = (2 * threads + 2) * t->config.rings->n + SPARE_FDS;
 	size_t need = (threads + 1) * t->config.rings->n + SPARE_FDS;
-	size_t limit = raise_fd_limit(want), n, i;
+	size_t limit = raise_fd_limit(want), refused = 0, n, i;
 	const uint32_t *pid;
 	int rc = 0;
 
@@ -172,9 +179,16 @@ static int open_all(struct comm_perf_threads *t, const struct perf_event_attr *a
 			"'ulimit -n', or give CAP_BPF and CAP_PERFMON, with which %u are enough",
 			threads, t->config.rings->n, need, limit, t->config.rings->n);
 	n = comm_target_pids(t->config.target, &pid);
-	for (i = 0; i < n && !rc; i++)
+	for (i = 0; i < n && !rc; i++) {
 		rc = open_process(t, pid[i], attr);
-	if (rc == -EACCES || rc == -EPERM)
+		if (!is_refusal(rc) || !t->opened_ns)
+			continue;
+		refused++;
+		rc = 0;
+	}
+	if (refused > t->refused)
+		t->refused = refused;
+	if (is_refusal(rc))
 		return comm_source_fail(err, rc,
 					"may not watch process %u: it is another user's, or not "
 					"dumpable; run as its user or as root",
@@ -192,16 +206,17 @@ int comm_perf_threads_open(struct comm_perf_threads *t, const struct perf_event_
 	size_t n_old = t->n;
 	int rc = open_all(t, attr, err);
 
-	if (rc) {
+	if (rc)
 		while (t->n > n_old)
 			close(t->fd[--t->n]);
-		return rc;
-	}
-	close_first(t, n_old);
+	else
+		close_first(t, n_old);
+	/* What failed has taken its time, too. */
 	if (t->opened_ns)
 		t->took_ns = comm_clock_now_ns() - now_ns;
-	t->opened_ns = comm_clock_now_ns();
-	return 0;
+	if (t->opened_ns || !rc)
+		t->opened_ns = comm_clock_now_ns();
+	return rc;
 }
 
 bool comm_perf_threads_worth_opening(const struct comm_perf_threads *t, uint64_t old_period,
@@ -236,4 +251,9 @@ void comm_perf_threads_disable(struct comm_perf_threads *t)
 size_t comm_perf_threads_count(const struct comm_perf_threads *t)
 {
 	return t->n;
+}
+
+uint64_t comm_perf_threads_refused(const struct comm_perf_threads *t)
+{
+	return t->refused;
 }

@@ -47,5 +47,7 @@ void comm_perf_threads_enable(struct comm_perf_threads *threads);
 void comm_perf_threads_disable(struct comm_perf_threads *threads);
 /* Number of open file descriptors. */
 size_t comm_perf_threads_count(const struct comm_perf_threads *threads);
+/* Processes that came to be members and may not be watched; of those there are at the first opening one is an error. */
+uint64_t comm_perf_threads_refused(const struct comm_perf_threads *threads);
 
 #endif

@@ -43,7 +43,7 @@ static const struct {
 	[COMM_LOSS_TOUCH] = {"touches_lost",
 			     "first writes of pages not told: there were too many at once"},
 	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel's list of "
-					       "targets was full"},
+					       "targets was full, or they may not be watched"},
 	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
 				 "forks and execs of threads that no sample met", .spared = true},
 	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "

@@ -88,4 +88,30 @@ if few true 2>/dev/null; then
 else
   skip "a target that cannot be read is told of" "setpriv knows no CAP_BPF"
 fi
+
+# As a user without capabilities: a child that may not be watched is left out, and the others go on.
+cat >"$dir/hidden.py" <<'END'
+import ctypes, os, time
+def work(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        sum(range(1000))
+if os.fork() == 0:
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+    work(8)
+    os._exit(0)
+work(8)
+os.wait()
+END
+alone() { setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all --bounding-set -all "$@"; }
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && alone true 2>/dev/null; then
+  # As an idle machine has none, the period changes when the second half of the load has gone.
+  alone "$dir/commd" -q --source perf --overhead 5 --store "$dir/nobody/alone.db" -- python3 "$dir/hidden.py" >"$dir/alone" 2>&1
+  code=$?
+  "$commctl" report --json --store "$dir/nobody/alone.db" >"$dir/r" 2>>"$dir/alone"
+  check "a child that may not be watched is told of" "$dir/alone" \
+    sh -c "[ $code = 0 ] && jq -e '.loss.targets_full == 1' '$dir/r'"
+else
+  skip "a child that may not be watched is told of" "perf is not for users here"
+fi
 exit $status
