@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "session.h"
@@ -33,6 +34,8 @@ int main(int argc, char **argv)
 	struct comm_options options;
 
 	take_standard_files();
+	/* Ignored by who starts commd, the kernel would take away how the command ended. */
+	signal(SIGCHLD, SIG_DFL);
 	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
 	comm_options_parse(argc, argv, &options);
 	if (options.doctor)

@@ -209,4 +209,15 @@ ended
 [ $code = 1 ] && grep -q 'was killed' "$dir/log" && [ -e "$dir/begun" ] && ! kill -0 $child 2>/dev/null &&
   ok "but not after two" || not_ok "but not after two" "exit $code: $(cat "$dir/log")"
 pkill -KILL -P ${child:-0} 2>/dev/null
+
+# Who starts commd with SIGCHLD ignored still learns how the command ended.
+if env --ignore-signal=CHLD true 2>/dev/null; then
+  for source in exact auto; do
+    env --ignore-signal=CHLD timeout -s KILL 120 "$commd" -q --source $source --store "$dir/i.db" -- sh -c 'exit 7' 2>"$dir/log"
+    code=$?
+    [ $code = 7 ] && ok "SIGCHLD ignored, $source" || not_ok "SIGCHLD ignored, $source" "exit $code: $(cat "$dir/log")"
+  done
+else
+  skip "SIGCHLD ignored" "env cannot ignore signals"
+fi
 exit $status
