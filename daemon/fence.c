@@ -47,9 +47,11 @@ int comm_fence_version(void)
 	return version > 0 ? (int)version : 0;
 }
 
+/* A file is no link, or it is another; the way to a directory may be one. */
 static int allow(int rules_fd, const char *path, uint64_t allowed)
 {
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), err = 0;
+	int no_link = allowed & (READ_DIR | REMOVE_FILE) ? 0 : O_NOFOLLOW;
+	int fd = open(path, O_PATH | no_link | O_CLOEXEC), err = 0;
 	struct beneath beneath = {.allowed = allowed, .fd = fd};
 
 	if (fd < 0)

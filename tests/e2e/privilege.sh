@@ -201,4 +201,17 @@ if "$dir/as_service" true 2>/dev/null; then
 else
   skip "it is user commprof where that may write the store" "no mount namespaces"
 fi
+
+# A store by way of a symbolic link to its directory.
+mkdir "$dir/real"
+ln -s real "$dir/link"
+"$commd" -q --pid $target --store "$dir/link/l.db" 2>"$dir/err" &
+daemon=$!
+settled $daemon
+kill -INT $daemon
+wait $daemon
+code=$?
+left=$(cd "$dir/real" && echo *)
+{ [ $code = 0 ] || [ $code = 3 ]; } && [ "$left" = l.db ] && ok "a store by way of a link" ||
+  not_ok "a store by way of a link" "exit $code, $left: $(cat "$dir/err")"
 exit $status
