@@ -32,7 +32,8 @@
 #include "trigger.h"
 
 enum {
-	LOOK_NS = 200 * 1000 * 1000, /* interval of asking whether the target still lives */
+	PREFETCH_NS = 1000 * 1000 * 1000, /* that a start waits for files of all processes, twice */
+	LOOK_NS = 200 * 1000 * 1000,	  /* interval of asking whether the target still lives */
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
@@ -164,11 +165,12 @@ static uint64_t budget_ns(const struct live *live)
 
 static void prefetch(struct live *live)
 {
+	uint64_t stop_ns = comm_clock_now_ns() + PREFETCH_NS;
 	const uint32_t *pid;
 	size_t n = comm_target_pids(live->target.target, &pid);
 
-	for (size_t i = 0; i < n; i++)
-		comm_inspect_live_prefetch(&live->processes, pid[i]);
+	for (size_t i = 0; i < n && !comm_stop_told(); i++)
+		comm_inspect_live_prefetch(&live->processes, pid[i], stop_ns);
 }
 
 /* Slow preparations that need no run yet: a run begins when sampling does. */

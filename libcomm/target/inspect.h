@@ -162,10 +162,10 @@ struct comm_inspect {
 int comm_inspect_live_create(struct comm_inspect *ret);
 /*
  * Has the symbols and lines of the files that a process has mapped read, before the
- * first sample needs them, and its perf map.  Waits for all but the lines, at most 0.3 s.  Live
+ * first sample needs them, and its perf map.  Waits for all but the lines, until stop_ns at most.  Live
  * views only.
  */
-void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid);
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uint64_t stop_ns);
 /*
  * CPU time spent so far on reading symbols and lines of modules, a cost paid once
  * per module and not per sample; includes child processes that have ended

@@ -25,9 +25,8 @@
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
 	MODULES_BYTES_MAX = 64 << 20,
-	PROCESSES_MAX = 512,	 /* whose mappings are kept, and */
-	MAPPINGS_KEPT = 1 << 16, /* so many of all together */
-	PREFETCH_NS = 300 * 1000 * 1000,
+	PROCESSES_MAX = 512,	      /* whose mappings are kept, and */
+	MAPPINGS_KEPT = 1 << 16,      /* so many of all together */
 	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
 	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
 	WAITS_PART = 50,	      /* and of all time */
@@ -229,7 +228,8 @@ static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struc
 		err = comm_modules_get(live->modules, tgid, m, ret);
 		if (err != -EAGAIN || !may_collect(live))
 			break;
-		comm_parser_wait(live->parser, stop - now);
+		if (!comm_parser_wait(live->parser, stop - now))
+			break;
 		now = comm_clock_now_ns();
 	} while (now < stop);
 	live->waited_ns += now - start;
@@ -618,12 +618,12 @@ int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid
 	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
 }
 
-void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
-	uint64_t now, stop_ns;
+	uint64_t now;
 	bool generates = false;
 	size_t n = 0;
 
@@ -637,14 +637,14 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid)
 	if (generates)
 		comm_perf_maps_ask(live->perf_maps, tgid);
 	now = comm_clock_now_ns();
-	stop_ns = now + PREFETCH_NS;
 	do {
 		collect(live);
 		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
 		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS) &&
 		    !comm_parser_busy_with(live->parser, COMM_PARSE_PERF_MAP))
 			break;
-		comm_parser_wait(live->parser, stop_ns - now);
+		if (!comm_parser_wait(live->parser, stop_ns - now))
+			break;
 		now = comm_clock_now_ns();
 	} while (now < stop_ns);
 	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);

@@ -371,12 +371,14 @@ bool comm_parser_next(struct comm_parser *parser, struct comm_parsed *ret)
 	return false;
 }
 
-void comm_parser_wait(struct comm_parser *parser, uint64_t ns)
+bool comm_parser_wait(struct comm_parser *parser, uint64_t ns)
 {
 	struct pollfd fd = {.fd = parser->socket, .events = POLLIN};
 
-	if (parser->host && parser->n_active)
-		poll(&fd, 1, (int)((ns + 999999) / 1000000));
+	if (!parser->host || !parser->n_active)
+		return false;
+	poll(&fd, 1, (int)((ns + 999999) / 1000000));
+	return true;
 }
 
 bool comm_parser_busy(const struct comm_parser *parser)

@@ -23,7 +23,7 @@ struct comm_parsed {
 	void *of;  /* as asked with */
 	int err;   /* as in struct comm_parse_answer; -ECHILD also when the host died */
 	int saved; /* memory file, until the next call */
-	uint32_t owner;
+	uint64_t owner;
 	uint64_t size_bytes;
 };
 
@@ -35,8 +35,8 @@ void comm_parser_destroy(struct comm_parser *parser);
 int comm_parser_ask(struct comm_parser *parser, const struct comm_parse_request *request, void *of);
 /* Starts what is queued and may start.  True: *ret is the next file that is done with. */
 bool comm_parser_next(struct comm_parser *parser, struct comm_parsed *ret);
-/* Waits until a file is done with, at most that long. */
-void comm_parser_wait(struct comm_parser *parser, uint64_t ns);
+/* Waits until a file is done with, at most that long; false, at once: none is being read. */
+bool comm_parser_wait(struct comm_parser *parser, uint64_t ns);
 
 /* True while something is queued or being read: comm_parser_next() has something to do. */
 bool comm_parser_busy(const struct comm_parser *parser);

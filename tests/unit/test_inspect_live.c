@@ -285,11 +285,11 @@ static void prefetched(void **state)
 	struct comm_code code;
 
 	(void)state;
-	comm_inspect_live_prefetch(&other, self);
+	comm_inspect_live_prefetch(&other, self, UINT64_MAX);
 	assert_int_equal(comm_inspect_live_setup_ns(&other), 0);
-	comm_inspect_live_prefetch(&inspect, 1 << 30);
+	comm_inspect_live_prefetch(&inspect, 1 << 30, UINT64_MAX);
 	assert_int_equal(comm_inspect_live_setup_ns(&inspect), 0);
-	comm_inspect_live_prefetch(&inspect, self);
+	comm_inspect_live_prefetch(&inspect, self, comm_clock_now_ns() + 300000000);
 	setup_ns = comm_inspect_live_setup_ns(&inspect);
 	assert_true(setup_ns > 0);
 	assert_int_equal(code_of(self, &m, ip, &code), 0);

@@ -66,6 +66,8 @@ static void the_same_tables(void **state)
 	assert_true(comm_parser_children_ns(parser, COMM_PARSE_SYMBOLS) > 0);
 	assert_int_equal(comm_parser_children_ns(parser, COMM_PARSE_PERF_MAP), 0);
 	assert_false(comm_parser_busy(parser));
+	/* Nobody is waited for. */
+	assert_false(comm_parser_wait(parser, 1000000000));
 	assert_int_equal(comm_parser_lost(parser), 0);
 	close(fd);
 }
