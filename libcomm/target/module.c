@@ -51,7 +51,7 @@ struct comm_module {
 	const char *name, *build_id;
 	struct comm_elf_id id;
 	uint64_t size_bytes; /* of the file */
-	uint32_t owner;
+	uint64_t owner;
 	struct comm_elfsym *sym; /* NULL: not in memory */
 	struct comm_dwline *lines;
 	struct comm_type_table *types;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -122,6 +124,16 @@ static void confine(const struct limit *limit, pid_t host)
 		_exit(1);
 }
 
+/* Whose the file is; a file of FUSE is of whoever its server says, so of nobody else's files' owner. */
+static uint64_t owner_of(int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	if (!fstatfs(fd, &fs) && fs.f_type != FUSE_SUPER_MAGIC)
+		return st->st_uid;
+	return UINT64_C(1) << 63 | (uint64_t)(st->st_dev & 0x7fffffff) << 32 | st->st_uid;
+}
+
 /* Opens all that may be needed, with rights and unread; *ret_n 0: the file cannot be opened. */
 static struct comm_parse_opened open_all(const struct comm_parse_request *request, int *file,
 					 int *ret_n)
@@ -142,7 +154,7 @@ static struct comm_parse_opened open_all(const struct comm_parse_request *reques
 		opened.err = -EFBIG;
 	if (opened.err)
 		return opened;
-	opened.owner = st.st_uid;
+	opened.owner = owner_of(fd, &st);
 	opened.size_bytes = (uint64_t)st.st_size;
 	file[(*ret_n)++] = fd;
 	if ((request->kind == COMM_PARSE_SYMBOLS || request->kind == COMM_PARSE_LINES ||

@@ -13,7 +13,7 @@
 /* What a child tells the host through a pipe, once, before it reads of the file. */
 struct comm_parse_opened {
 	int32_t err; /* 0 or -errno: then the child ends */
-	uint32_t owner;
+	uint64_t owner;
 	uint64_t size_bytes;
 };
 

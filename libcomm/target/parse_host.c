@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 enum {
-	CHILDREN_MAX = 16, /* with those that hang and cannot be killed */
+	CHILDREN_MAX = 16, /* with those that hang and cannot be killed, */
+	PEEKS_MAX = 8,	   /* of which so many read memory: files are still read */
 	OPEN_MS = 5000,	   /* to open the file: a file system may never answer */
 	WALL_MS = 120 * 1000,
 	LATE_MS = 600 * 1000, /* the same with the time in which it was stopped */
@@ -139,11 +140,17 @@ static struct child *free_slot(void)
 	return NULL;
 }
 
-static void end_peek(void)
+/* Returns how many there still are. */
+static unsigned int end_peeks(void)
 {
+	unsigned int n = 0;
+
 	for (size_t i = 0; i < CHILDREN_MAX; i++)
-		if (children[i].pid && children[i].kind == COMM_PARSE_PEEK)
+		if (children[i].pid && children[i].kind == COMM_PARSE_PEEK) {
 			kill(children[i].pid, SIGKILL);
+			n++;
+		}
+	return n;
 }
 
 static int start(const struct comm_parse_request *request, int saved)
@@ -154,8 +161,8 @@ static int start(const struct comm_parse_request *request, int saved)
 	pid_t host = getpid();
 	int told[2], err;
 
-	if (peeks)
-		end_peek();
+	if (peeks && end_peeks() >= PEEKS_MAX)
+		return -EBUSY;
 	if (!c)
 		return -EBUSY;
 	*c = (struct child){
