@@ -134,6 +134,11 @@ static int try_memory(struct live *live)
 	return 0;
 }
 
+static bool is_shared(void *ctx, uint32_t tgid, uint64_t addr)
+{
+	return comm_engine_is_shared(((struct live *)ctx)->session.engine, tgid, addr);
+}
+
 /* Must come before privileges are dropped. */
 static int open_companions(struct live *live)
 {
@@ -143,6 +148,8 @@ static int open_companions(struct live *live)
 		.target = live->target.target,
 		.interrupt_ns = live->calibration.interrupt_ns,
 		.trigger = live->source.info.trigger,
+		.is_shared = is_shared,
+		.shared_ctx = live,
 	};
 	char *why = NULL;
 	int err = comm_companions_open(&config, &live->companions, &why);

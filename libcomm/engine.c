@@ -494,8 +494,10 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 		     &evidence.second))
 		return;
 	/* The second access hit another process's memory at the same address. */
-	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES)
+	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES) {
+		lose(engine, COMM_LOSS_WATCH, 1);
 		return;
+	}
 	evidence.first_thread = comm_threads_get(engine->identity.threads, event->watch.first_tgid,
 						 event->watch.first_tid, event->watch.first_ns);
 	evidence.second_thread =
@@ -772,6 +774,11 @@ void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stat
 {
 	*ret = engine->stats;
 	memcpy(ret->loss, engine->slice.all_losses, sizeof(ret->loss));
+}
+
+bool comm_engine_is_shared(const struct comm_engine *engine, uint32_t tgid, uint64_t addr)
+{
+	return comm_space_is_shared(engine->spaces, tgid, addr);
 }
 
 const struct comm_identity *comm_engine_identity(const struct comm_engine *engine)

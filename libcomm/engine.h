@@ -54,5 +54,7 @@ void comm_engine_finish(struct comm_engine *engine, uint64_t end_ns);
 
 void comm_engine_stats(const struct comm_engine *engine, struct comm_engine_stats *ret);
 const struct comm_identity *comm_engine_identity(const struct comm_engine *engine);
+/* May the memory at addr be other processes', too, as far as mappings are known? */
+bool comm_engine_is_shared(const struct comm_engine *engine, uint32_t tgid, uint64_t addr);
 
 #endif

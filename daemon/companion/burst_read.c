@@ -41,11 +41,9 @@ static bool waits(const struct comm_burst *burst)
 	return n && reads >= COMM_WINDOW_SPIN_TURNS * n;
 }
 
-/* x++ in one instruction or in several. */
-static uint64_t writes_after(const struct comm_burst *burst, uint32_t read)
+/* x++ of the datum at addr, in one instruction or in several, from the read on. */
+static uint64_t writes_after(const struct comm_burst *burst, uint32_t read, uint64_t addr)
 {
-	uint64_t addr = burst->access[read].addr;
-
 	for (uint32_t i = read; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];
 
@@ -105,7 +103,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 	}
 	if (at == burst->n_accesses)
 		return false;
-	ret->writes_ip = writes_after(burst, at);
+	ret->writes_ip = writes_after(burst, at, ret->addr);
 	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
 	ret->stands_for = (double)total * (double)(sample->period ? sample->period : 1) /
 			  length_of(trigger, burst);

@@ -27,6 +27,9 @@ struct comm_companion_config {
 	const struct comm_target *target;
 	double interrupt_ns;	   /* what an interrupt costs the target */
 	enum comm_trigger trigger; /* unit of samples' periods */
+	/* Is a process's address in memory that it may share with others? */
+	bool (*is_shared)(void *ctx, uint32_t tgid, uint64_t addr);
+	void *shared_ctx;
 };
 
 struct comm_companion {

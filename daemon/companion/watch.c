@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,15 @@
  * what they were with a tenth (docs/watched.md), and services' flows come to be stated.
  */
 static const double SHARE = 0.3;
+/* What was not spent of it is kept for so long, twice that at most: not for after an idle hour. */
+static const uint64_t KEPT_NS = 1000 * 1000 * 1000;
 
 struct watch {
 	struct comm_watchpoints *points;
+	uint64_t budget_ns, spent_ns; /* as of the last turn */
+	/* The budget as of KEPT_NS ago, or up to twice that, and as of a time since then. */
+	uint64_t old_budget_ns, since_ns, since_budget_ns;
+	double credit_ns;
 };
 
 static int watch_open(const struct comm_companion_config *config, void **ret, char **err)
@@ -34,6 +41,8 @@ static int watch_open(const struct comm_companion_config *config, void **ret, ch
 		.datum_bytes = options->granularity_bytes,
 		.trap_ns = config->interrupt_ns,
 		.trigger = config->trigger,
+		.is_shared = config->is_shared,
+		.shared_ctx = config->shared_ctx,
 	};
 	struct watch *w;
 	char *why = NULL;
@@ -80,15 +89,31 @@ static void watch_drain(void *companion, uint64_t now_ns, comm_event_fn *push, v
 	comm_watchpoint_collect(((struct watch *)companion)->points, now_ns, push, ctx);
 }
 
+/* Both are sums since the start of the run. */
+static bool may_begin(struct watch *w, uint64_t now_ns, uint64_t budget_ns, uint64_t spent_ns)
+{
+	if (now_ns - w->since_ns >= KEPT_NS) {
+		w->old_budget_ns = w->since_budget_ns;
+		w->since_budget_ns = budget_ns;
+		w->since_ns = now_ns;
+	}
+	w->credit_ns +=
+		SHARE * (double)(budget_ns - w->budget_ns) - (double)(spent_ns - w->spent_ns);
+	w->credit_ns = fmin(w->credit_ns, SHARE * (double)(budget_ns - w->old_budget_ns));
+	w->budget_ns = budget_ns;
+	w->spent_ns = spent_ns;
+	return w->credit_ns > 0;
+}
+
 static void watch_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 {
-	const struct watch *w = companion;
+	struct watch *w = companion;
 	struct comm_watchpoint_stats stats;
 
 	comm_watchpoint_stats(w->points, &stats);
 	comm_watchpoint_arm(w->points, now_ns,
-			    budget_ns == UINT64_MAX || (double)(stats.trap_ns + stats.own_ns) <
-							       SHARE * (double)budget_ns);
+			    budget_ns == UINT64_MAX ||
+				    may_begin(w, now_ns, budget_ns, stats.trap_ns + stats.own_ns));
 }
 
 static int watch_turn_ms(const void *companion)

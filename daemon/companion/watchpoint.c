@@ -39,8 +39,9 @@ enum {
 	/* Turns without room count for so many with it, at most: a run may begin with many of them. */
 	UNWATCHED_MOST = 4,
 	MEMORY_TURNS = 64, /* of which sums are kept, the older the less */
-	FOREIGN_MAX = 4,   /* traps of other processes that one watch bears */
-	IDLE_TURNS = 8,	   /* after so many without a read it waits for the next one */
+	/* Traps of other processes that one watch bears: of eight that do the same seven eighths are. */
+	FOREIGN_MAX = 16,
+	IDLE_TURNS = 8, /* after so many without a read it waits for the next one */
 	TURN_MS_MIN = 10,
 	TURN_MS_MAX = 100,
 	SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
@@ -77,6 +78,7 @@ enum phase {
 
 struct slot {
 	bool armed, read_again;
+	bool is_shared; /* the datum may be other processes', too */
 	enum phase phase;
 	unsigned int patience; /* index of patience_ns */
 	struct comm_burst_read first;
@@ -224,8 +226,8 @@ int comm_watchpoint_probe(char **why)
 	if (!n || rc == -ENOTSUP)
 		return explain(rc, why);
 	comm_source_fail(why, 0,
-			 "a run takes one debug register of each CPU (--debug-registers), %d of %d "
-			 "are free%s",
+			 "a run takes three debug registers of each CPU, or as many as "
+			 "--debug-registers says; %d of %d are free%s",
 			 n, SLOTS, n < SLOTS ? ": a debugger or another commd has the others" : "");
 	return 0;
 }
@@ -418,10 +420,12 @@ static bool aim(struct comm_watchpoints *w, unsigned int slot, enum phase phase)
 {
 	struct slot *s = &w->slot[slot];
 	struct perf_event_attr attr;
+	enum phase was;
 	bool heard = true;
 
 	fill_attr(&attr, phase == READ_AGAIN ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W, s->addr,
 		  s->bytes);
+	was = s->phase;
 	s->phase = phase;
 	/*
 	 * A trap taken on one CPU before the last CPU is armed counts, too: no
@@ -432,6 +436,9 @@ static bool aim(struct comm_watchpoints *w, unsigned int slot, enum phase phase)
 		heard &=
 			!ioctl(w->cpu[i].point[slot].fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
 			!listen_on(w, &w->cpu[i].point[slot]);
+	/* Until then one of the CPUs may have trapped a read. */
+	if (was == READ_AGAIN)
+		s->phase_ns = comm_clock_now_ns();
 	s->armed = true;
 	if (!heard) {
 		silence(w, slot);
@@ -452,6 +459,8 @@ static bool arm(struct comm_watchpoints *w, unsigned int slot, const struct entr
 		.bytes_per_size = e->bytes_per_size,
 		.addr = e->read.addr & ~(uint64_t)(bytes - 1),
 		.bytes = bytes,
+		.is_shared = !w->config.is_shared ||
+			     w->config.is_shared(w->config.shared_ctx, e->read.tgid, e->read.addr),
 	};
 	while (s->patience < PATIENCES - 1 && comm_hash_uniform(&w->random) * PATIENT_OF < 1)
 		s->patience++;
@@ -507,8 +516,8 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 
 		if (!s->armed || s->addr != r.addr || r.time_ns < s->phase_ns)
 			continue;
-		/* Targets may share this memory; the engine checks whether they do. */
-		if (r.pid != s->first.tgid && !comm_target_has(w->config.target, r.pid)) {
+		if (r.pid != s->first.tgid &&
+		    !(s->is_shared && comm_target_has(w->config.target, r.pid))) {
 			w->stats.foreign++;
 			if (s->foreign++ < FOREIGN_MAX)
 				listen_on(w, &w->cpu[w->draining].point[i]);
@@ -547,6 +556,8 @@ static const struct hit *answer(struct comm_watchpoints *w, const struct slot *s
 		return &s->hit[at];
 	if (s->n_hits == WRITES)
 		end_ns = s->hit[--i].time_ns;
+	else if (end_ns < s->hit[i - 1].time_ns)
+		end_ns = s->hit[i - 1].time_ns;
 	time_ns = s->hit[0].time_ns +
 		  (uint64_t)(comm_hash_uniform(&w->random) * (double)(end_ns - s->hit[0].time_ns));
 	for (at = i; at > 1 && s->hit[at - 1].time_ns > time_ns; at--)
@@ -613,7 +624,7 @@ static void tell(struct comm_watchpoints *w, const struct slot *s, uint64_t now_
 	push(ctx, &event);
 }
 
-/* What to wait for from now on. */
+/* What to wait for from now on; the hits may have come since now_ns. */
 static enum phase next_phase(const struct comm_watchpoints *w, const struct slot *s,
 			     uint64_t now_ns)
 {
@@ -622,7 +633,7 @@ static enum phase next_phase(const struct comm_watchpoints *w, const struct slot
 	if (s->n_hits == WRITES)
 		return OVER;
 	if (s->n_hits)
-		return now_ns - s->hit[0].time_ns >= FOLLOW_NS ? OVER : s->phase;
+		return s->hit[0].time_ns + FOLLOW_NS <= now_ns ? OVER : s->phase;
 	if (s->phase == READ_AGAIN && s->read_again)
 		return LATE_WRITE;
 	if (s->phase == READ_AGAIN)

@@ -31,12 +31,15 @@ struct comm_watchpoint_config {
 	uint32_t datum_bytes; /* bytes watched around a read, up to 8 */
 	double trap_ns;	      /* what a trap costs the target */
 	enum comm_trigger trigger; /* unit of samples' periods */
+	/* Is a process's address in memory that it may share with others?  NULL: all is. */
+	bool (*is_shared)(void *ctx, uint32_t tgid, uint64_t addr);
+	void *shared_ctx;
 };
 
 struct comm_watchpoint_stats {
 	uint64_t armed, hits, expired;
 	uint64_t traps;
-	uint64_t foreign; /* of these, of processes that are no targets, at the same address */
+	uint64_t foreign; /* of these, of processes that have other data at the same address */
 	uint64_t trap_ns; /* the target's time lost to traps and to setting watches */
 	uint64_t set_ns;  /* time with debug registers set, for one watch or more */
 	uint64_t own_ns;  /* CPU time of the daemon's thread */

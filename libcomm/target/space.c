@@ -216,6 +216,14 @@ static const struct comm_mapping *search(struct comm_space *space, uint64_t addr
 	return &space->map[lo];
 }
 
+bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, uint64_t addr)
+{
+	struct comm_space *space = lookup(table, tgid);
+	const struct comm_mapping *m = space ? search(space, addr) : NULL;
+
+	return !m || m->shared;
+}
+
 const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t addr, uint64_t now_ns)
 {
 	const struct comm_mapping *m;

@@ -28,6 +28,8 @@ const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t ad
  */
 uint32_t comm_space_generation(const struct comm_space *space);
 uint32_t comm_space_tgid(const struct comm_space *space);
+/* May the memory at addr be other processes', too?  By the mappings as they were read last: none are read. */
+bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, uint64_t addr);
 /* An mmap or exec happened: the mappings are read anew when next needed. */
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid);
 /* The process is gone: forget it. */

@@ -473,10 +473,10 @@ static void watchpoints_give_evidence(void **state)
 	give_watch(OTHER_TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
 	give_watch(TGID, HEAP, HEAP + 8, COMM_ACCESS_WRITE);
 	assert_int_equal(world.n_evidence, 3);
-	assert_lost(COMM_LOSS_MAX, 0);
+	assert_lost(COMM_LOSS_WATCH, 2);
 	give_watch(TGID, HEAP, UNMAPPED, COMM_ACCESS_WRITE);
 	assert_int_equal(world.n_evidence, 3);
-	assert_lost(COMM_LOSS_UNMAPPED, 1);
+	assert_int_equal(lost(COMM_LOSS_UNMAPPED), 1);
 	assert_int_equal(world.n_bursts, 0);
 }
 

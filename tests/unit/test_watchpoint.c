@@ -35,7 +35,9 @@ enum { CPUS = 2, FD = 1000, OWN_FD = FD + CPUS };
 
 static bool deaf;    /* debug registers can be set, and do not trap */
 static bool updates; /* the datum is written after it was read, by the same code */
-static int held;     /* by a debugger, of each CPU's registers */
+static bool is_private;
+static void (*while_set)(void); /* called when CPU 1's breakpoint is about to be set */
+static int held;		/* by a debugger, of each CPU's registers */
 static int taken[CPUS], most[CPUS];
 static uint32_t trapped; /* kinds of accesses, as of the last watch */
 /* A breakpoint of each CPU, as the kernel keeps it (perf_event_refresh: a limit adds up with what is left). */
@@ -91,6 +93,8 @@ static int fake_ioctl(int fd, unsigned long request, ...)
 		const struct perf_event_attr *attr = va_arg(args, const struct perf_event_attr *);
 
 		assert_true(!attr->exclude_kernel);
+		if (while_set && fd == FD + 1)
+			while_set();
 		trapped = attr->bp_type;
 	}
 	va_end(args);
@@ -192,8 +196,8 @@ static int reset(void **state)
 	memset(taken, 0, sizeof(taken));
 	memset(most, 0, sizeof(most));
 	memset(kept, 0, sizeof(kept));
-	updates = false;
-	deaf = false;
+	updates = is_private = deaf = false;
+	while_set = NULL;
 	return 0;
 }
 
@@ -244,6 +248,7 @@ static void test_doctor_tells(void **state)
 
 	(void)state;
 	assert_int_equal(comm_watchpoint_probe(&why), 0);
+	assert_non_null(strstr(why, "three debug registers"));
 	assert_non_null(strstr(why, "4 of 4 are free"));
 	free(why);
 	assert_int_equal(taken[1], 0);
@@ -298,22 +303,35 @@ static void offer(struct comm_watchpoints *w, uint32_t tid, uint64_t addr, float
 static struct {
 	struct comm_event last;
 	size_t n;
+	uint64_t lost;
 	double stands_for[4];
 } heard;
 
 static void hear(void *ctx, const struct comm_event *event)
 {
 	(void)ctx;
+	if (event->kind == COMM_EV_LOSS && event->cause == COMM_LOSS_WATCH) {
+		heard.lost += event->count;
+		return;
+	}
 	assert_int_equal(event->kind, COMM_EV_WATCH);
 	heard.last = *event;
 	heard.n++;
 	heard.stands_for[event->watch.first.addr >> 12 & 3] += event->watch.stands_for;
 }
 
+static bool is_shared(void *ctx, uint32_t tgid, uint64_t addr)
+{
+	(void)ctx;
+	(void)addr;
+	assert_int_equal(tgid, TGID);
+	return !is_private;
+}
+
 static struct comm_watchpoints *make(uint32_t slots)
 {
 	const struct comm_watchpoint_config config = {
-		.per_s = 1000000, .slots = slots, .datum_bytes = 8};
+		.per_s = 1000000, .slots = slots, .datum_bytes = 8, .is_shared = is_shared};
 	struct comm_watchpoints *w = NULL;
 	char *why = NULL;
 
@@ -524,6 +542,18 @@ static void test_any_part_of_a_long_read(void **state)
 	comm_watchpoint_offer(w, &event, &burst);
 	assert_int_equal(w->drawn[0].read.size_bytes, 4);
 	assert_int_equal(w->drawn[0].read.addr, 0x10004);
+	/* x++ of one half of a vector is none of the other. */
+	burst.access[0].size_bytes = 16;
+	burst.access[1] = (struct comm_burst_access){
+		.addr = 0x1000c, .ip = 0x2000, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
+	burst.n_accesses = 2;
+	for (int i = 0; i < 100; i++) {
+		w->offered = 0;
+		memset(w->worth.read, 0, sizeof(w->worth.read));
+		comm_watchpoint_offer(w, &event, &burst);
+		assert_int_equal(w->drawn[0].read.writes_ip,
+				 w->drawn[0].read.addr == 0x1000c ? 0x2000 : 0);
+	}
 	comm_watchpoint_destroy(w);
 }
 
@@ -761,6 +791,104 @@ static void test_data_of_another_life(void **state)
 	comm_watchpoint_destroy(w);
 }
 
+/* Processes that do the same have data of their own at the same addresses; shared data are one. */
+static void test_private_data(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		is_private = i;
+		trap[0] = write_at(10, 2, 5000, 1);
+		trap[1] = write_at(20, 8, 5000, 0);
+		trap[1].record.pid = TGID + 1;
+		n_traps = 2;
+		watch(w, 2000000000 + i);
+		/* Nearly all the time it is as the last one of them left it. */
+		assert_int_equal(heard.n, i + 1);
+		assert_int_equal(heard.last.tgid, i ? TGID : TGID + 1);
+	}
+	comm_watchpoint_destroy(w);
+}
+
+/* So many of another process's writes, and the watch is given up. */
+static void test_private_data_of_many(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	is_private = true;
+	begin_a_watch(w, 2000000000);
+	for (unsigned int i = 0; i <= FOREIGN_MAX; i++) {
+		assert_true(w->slot[0].armed);
+		trap[0] = write_at(10 + i, 8, 5000, 0);
+		trap[0].record.pid = TGID + 1;
+		n_traps = 1;
+		at(w, 5 * MS);
+	}
+	assert_false(w->slot[0].armed);
+	assert_int_equal(heard.n, 0);
+	assert_int_equal(heard.lost, 1);
+	comm_watchpoint_destroy(w);
+}
+
+/* Rings are read after the time that is passed on: the write that came in between is not the last one. */
+static void test_write_since_then(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	trap[0] = write_at(11 * MS, 2, 5000, 0);
+	n_traps = 1;
+	begin_a_watch(w, 2000000000);
+	n_traps = 1;
+	at(w, 10 * MS);
+	assert_true(w->slot[0].armed);
+	assert_int_equal(heard.n, 0);
+	trap[0] = write_at(11 * MS + 10, 3, 6000, 0);
+	n_traps = 1;
+	at(w, 11 * MS + FOLLOW_NS);
+	assert_int_equal(heard.n, 1);
+	/* It stays as 3 left it until the end of the watch. */
+	assert_int_equal(heard.last.tid, 3);
+	comm_watchpoint_destroy(w);
+}
+
+static uint64_t set_ns;
+
+static void note_time(void)
+{
+	set_ns = comm_clock_now_ns();
+}
+
+/* A read that traps on the last CPU while the others wait for writes already is none. */
+static void test_read_while_set(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	do {
+		begin_a_watch(w, 2000000000);
+		at(w, 101 * MS);
+		if (w->slot[0].armed && w->slot[0].phase == READ_AGAIN)
+			break;
+		pass(w);
+	} while (true);
+	w->slot[0].phase_ns = w->slot[0].armed_ns + 101 * MS;
+	while_set = note_time;
+	trap[0] = write_at(102 * MS, 1, 0x1003, 0);
+	n_traps = 1;
+	at(w, 110 * MS);
+	assert_int_equal(w->slot[0].phase, LATE_WRITE);
+	/* The clock of the read is between those of both CPUs. */
+	assert_true(set_ns != 0);
+	trap[0] = write_at(set_ns - w->slot[0].armed_ns, 1, 0x1003, 1);
+	n_traps = 1;
+	at(w, 120 * MS);
+	assert_int_equal(w->slot[0].n_hits, 0);
+	comm_watchpoint_destroy(w);
+}
+
 static void test_one_answer_and_none(void **state)
 {
 	struct comm_watchpoints *w = make(1);
@@ -802,6 +930,10 @@ int main(void)
 		cmocka_unit_test_setup(test_answer_of_code_that_writes, reset),
 		cmocka_unit_test_setup(test_patience, reset),
 		cmocka_unit_test_setup(test_data_of_another_life, reset),
+		cmocka_unit_test_setup(test_private_data, reset),
+		cmocka_unit_test_setup(test_private_data_of_many, reset),
+		cmocka_unit_test_setup(test_write_since_then, reset),
+		cmocka_unit_test_setup(test_read_while_set, reset),
 		cmocka_unit_test_setup(test_one_answer_and_none, reset),
 	};
 
