@@ -290,7 +290,7 @@ help:
 	@echo 'make fuzz-long  10^7 inputs for each parser of foreign bytes: hours; FUZZ_SECONDS=60: minutes'
 	@echo 'make walk       the pictures of docs/false-sharing.md, anew'
 	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
-	@echo 'make accuracy   estimated against exact, into docs/accuracy.md: hours; QUICK=1: minutes, printed only'
+	@echo 'make accuracy   estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only'
 	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
 	@echo 'make clean      remove $(O)/'
 

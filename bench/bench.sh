@@ -264,6 +264,7 @@ html() {
 views() {
   "$O/bench/bench_store" 3600 2000 "$dir" keep >"$dir/log" && cp "$dir/hour.db" "$dir/other.db" || return
   view "report" report --store "$dir/hour.db"
+  view "report --by-function" report --by-function --store "$dir/hour.db"
   view "top, first screen" top -b -n 1 --store "$dir/hour.db"
   refreshes
   view "diff of two such runs" diff "$dir/hour.db" "$dir/other.db"

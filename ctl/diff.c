@@ -550,7 +550,8 @@ int ctl_diff(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "[A [B]]",
 		.doc = "What changed from run A to run B.\v"
-		       "A run is N of \"commctl list\"; FILE, a store's latest run; or FILE:N. "
+		       "A run is N or LABEL of \"commctl list\"; FILE, a store's latest run; or "
+		       "FILE:N, FILE:LABEL. "
 		       "Without B it is the latest run, without either the last two are compared.",
 	};
 	struct diff diff = {.query = COMM_QUERY_INIT, .alarm = 0.05, .margin = 1.5};

@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """accuracy.py's rows as tables, CSV and a picture.
 
-  accuracy_report.py DIR [--docs DOCS]
+  accuracy_report.py DIR
 
 Reads DIR/rows.csv, DIR/programs/rows.csv and DIR/services/rows.csv.  Writes DIR/medians.csv,
-DIR/accuracy.md and DIR/accuracy.svg; prints the text.  --docs copies the latter
-two there.
+DIR/accuracy.md and DIR/accuracy.svg; prints the text.
 """
 import csv
 import datetime
 import math
 import os
 import platform
-import shutil
 import statistics
 import sys
 
@@ -433,13 +431,10 @@ def write(directory, est=None):
 
 
 def main(args):
-    if not args or args[0].startswith("-") or (len(args) > 1 and
-                                               (args[1] != "--docs" or len(args) != 3)):
+    if len(args) != 1 or args[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     write(args[0])
-    for name in ("accuracy.md", "accuracy.svg") if len(args) == 3 else ():
-        shutil.copy(os.path.join(args[0], name), args[2])
     return 0
 
 

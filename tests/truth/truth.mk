@@ -90,7 +90,7 @@ endif
 truth-check: truth
 	O=$(O) tests/truth/check.sh
 
-# The table of docs/accuracy.md: some three hours.  Interrupted, it goes on where it
+# The tables of docs/accuracy.md, in $(O)/accuracy/accuracy.md: some three hours.  Interrupted, it goes on where it
 # was.  QUICK=1: four minutes, and only printed.  ACCURACY="--lengths 4": half an hour,
 # and what is missing another time.  Alone on the machine, or the figures are the other
 # programs' too.
@@ -99,8 +99,7 @@ accuracy: deps-check
 	O=$(O) python3 -B tests/truth/accuracy.py $(if $(QUICK),--quick --no-programs) $(ACCURACY)
 	O=$(O) python3 -B tests/truth/against_exact.py $(if $(QUICK),--frames 10)
 ifeq ($(QUICK),)
-	@mkdir -p docs
-	python3 -B tests/truth/accuracy_report.py $(O)/accuracy --docs docs >/dev/null
+	python3 -B tests/truth/accuracy_report.py $(O)/accuracy
 endif
 
 CHECK_BUILD += truth
