@@ -32,7 +32,7 @@ struct comm_error_model {
 	double confusion_sd;
 	/*
 	 * What each edge errs by for itself, besides all that: the standard deviation of its natural
-	 * logarithm.  Not kept with a run: of watched reads alone (query.c).
+	 * logarithm.  Not kept with a run: the report's (query.c).
 	 */
 	double edge_sd;
 };
