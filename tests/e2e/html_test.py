@@ -421,9 +421,11 @@ def test_walk(browser):
     browser.key("Enter")
     check(not browser.run("document.getElementById('deep').hidden") and
           "at=" in browser.run("location.hash"), "Enter goes down, and the address says where")
-    check(browser.run("document.querySelectorAll('#course .point').length") == 7, "the course of the edge")
     browser.run("document.getElementById('unstated').click()")
     browser.rest()
+    points = browser.run("document.querySelectorAll('#course .point').length")
+    # One for each seventh of the run in which it is stated.
+    check(5 <= points <= 7, "the course of the edge", points)
     for step, depth in ("functions", 2), ("object", 3):
         browser.run("[...document.querySelectorAll('#deep-table button.link')].find("
                     f"b => '{step}' === 'object' || b.textContent.includes('_addReply')).focus()")
@@ -499,9 +501,9 @@ def test_times(browser):
     browser.rest()
     rows = browser.run("[...document.querySelectorAll('#deep-table tbody tr')].map(row => row.innerText)")
     check(len(rows) == 1 and rows[0].startswith("? queue"), "then to functions and objects", rows)
-    open_page(browser, "marked", "#by=frame")
+    open_page(browser, "marked", "#by=frame&unstated=1")
     rows = browser.run(ROWS)
-    check([row.split("\t")[:2] for row in rows] == [["this frame", "this frame"], ["(frame not known)", "this frame"], ["earlier frames", "this frame"]] and
+    check([row.removeprefix("? ").split("\t")[:2] for row in rows] == [["this frame", "this frame"], ["(frame not known)", "this frame"], ["earlier frames", "this frame"]] and
           browser.run("document.getElementById('matrix').closest('[hidden]') !== null"), "how many frames back, without a matrix", rows)
     short = os.path.join(DIR, "left-out.html")
     with open(short, "w", encoding="utf-8") as file:
