@@ -124,7 +124,7 @@ static void confine(const struct limit *limit, pid_t host)
 		_exit(1);
 }
 
-/* Whose the file is; a file of FUSE is of whoever its server says, so of nobody else's files' owner. */
+/* The file's user; a server of FUSE says whatever user it likes, so its files are of an owner of their own. */
 static uint64_t owner_of(int fd, const struct stat *st)
 {
 	struct statfs fs;

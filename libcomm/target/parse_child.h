@@ -12,8 +12,8 @@
 
 /* What a child tells the host through a pipe, once, before it reads of the file. */
 struct comm_parse_opened {
-	int32_t err; /* 0 or -errno: then the child ends */
-	uint64_t owner;
+	int32_t err;	/* 0 or -errno: then the child ends */
+	uint64_t owner; /* user id, or of a file of FUSE what no user's file has */
 	uint64_t size_bytes;
 };
 

@@ -59,8 +59,7 @@ _Static_assert(sizeof(struct comm_parse_grant) != sizeof(struct comm_parse_reque
 struct comm_parse_answer {
 	uint64_t job;
 	int32_t err;
-	uint64_t
-		owner; /* user id, or of whom a file system says so (parse_child.c); told by the process that opened, before it read */
+	uint64_t owner;	     /* of the file: struct comm_parse_opened's, told before it was read */
 	uint64_t size_bytes; /* of the file; alike */
 	uint64_t cpu_ns;     /* of child and host since this was told last */
 };

@@ -105,10 +105,14 @@ os.wait()
 END
 alone() { setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all --bounding-set -all "$@"; }
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && alone true 2>/dev/null; then
-  # As an idle machine has none, the period changes when the second half of the load has gone.
-  alone "$dir/commd" -q --source perf --overhead 5 --store "$dir/nobody/alone.db" -- python3 "$dir/hidden.py" >"$dir/alone" 2>&1
-  code=$?
-  "$commctl" report --json --store "$dir/nobody/alone.db" >"$dir/r" 2>>"$dir/alone"
+  # The child is met when the rate changes, for which all events are opened anew: that takes more than one run now and then.
+  for _ in 1 2 3; do
+    rm -f "$dir/nobody/alone.db"
+    alone "$dir/commd" -q --source perf --overhead 5 --store "$dir/nobody/alone.db" -- python3 "$dir/hidden.py" >"$dir/alone" 2>&1
+    code=$?
+    "$commctl" report --json --store "$dir/nobody/alone.db" >"$dir/r" 2>>"$dir/alone"
+    jq -e '.loss.targets_full' "$dir/r" >"$dir/met" 2>&1 && break
+  done
   check "a child that may not be watched is told of" "$dir/alone" \
     sh -c "[ $code = 0 ] && jq -e '.loss.targets_full == 1' '$dir/r'"
 else
