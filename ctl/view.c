@@ -373,6 +373,10 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 	double read = report->read_bytes - report->polled_bytes;
 	uint64_t paused_ms = 0;
 	size_t lost = 0;
+	/* What setting up cost is no fault that lasts. */
+	bool is_over = report->overhead > report->overhead_allowed &&
+		       (report->overhead_settled < 0 ||
+			report->overhead_settled > report->overhead_allowed);
 
 	/* Kinds, for no sum of samples and pages means anything. */
 	for (size_t i = 0; i < report->n_losses; i++) {
@@ -392,9 +396,9 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 			 narrow ? ""
 				: ctl_percent(b,
 					      fmax(run->overhead_limit, report->overhead_allowed)),
-			 report->overhead <= report->overhead_allowed ? ""
-			 : narrow				      ? " over"
-								      : ": over the limit");
+			 !is_over ? ""
+			 : narrow ? " over"
+				  : ": over the limit");
 	if (lost)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
 			 narrow ? ", %zu kind%s lost" : ", losses of %zu kind%s", lost,

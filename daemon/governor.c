@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor.h"
 
+#include <comm/comm.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +63,6 @@ enum {
 	SEEN_S = 1,
 	DEEP_S = 5,
 	TICK_EVERY_MOST = 64,
-	SETUP_S = 5,   /* of which nothing is charged later */
 	PAUSED_S = 10, /* a period without samples, though no error to any sampler */
 };
 
@@ -273,7 +274,7 @@ static bool must_pause(struct comm_governor *g, double over_ns, double allowed_p
 	const double tick_s = COMM_GOVERNOR_TICK_NS / NSEC_PER_SEC;
 	double next_ns = tick_s * (g->interrupt_cost + g->switch_cost + g->daemon_cost);
 
-	if (g->last_ns - g->start_ns < SETUP_S * 1000000000ULL)
+	if (g->last_ns - g->start_ns < COMM_SETTLING_NS)
 		return false;
 	g->over_ns = clamp(g->over_ns + over_ns, 0, WORKED_OFF_S * allowed_per_s);
 	if (!g->paused)

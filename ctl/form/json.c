@@ -38,6 +38,8 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_count(json, "to_ns", report->to_ns);
 	ctl_json_count(json, "enabled_ns", report->enabled_ns);
 	ctl_json_double(json, "overhead_pct", report->overhead * 100);
+	if (report->overhead_settled >= 0)
+		ctl_json_double(json, "overhead_settled_pct", report->overhead_settled * 100);
 	ctl_json_count(json, "samples", report->samples);
 	ctl_json_count(json, "bursts", report->bursts);
 	ctl_json_count(json, "accesses", report->accesses);

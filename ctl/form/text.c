@@ -54,7 +54,7 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 	double range_ns = report->enabled_ns;
 	double spent_ns = report->handler_ns + report->daemon_ns;
 	const struct comm_run *run = report->run;
-	char cost[CTL_NUMBER], limit[CTL_NUMBER], used[CTL_NUMBER];
+	char cost[CTL_NUMBER], limit[CTL_NUMBER], used[CTL_NUMBER], settled[CTL_NUMBER];
 	bool is_idle = run->overhead_limit > 0 && report->overhead_allowed > run->overhead_limit;
 	bool is_over = report->overhead > report->overhead_allowed;
 
@@ -74,6 +74,11 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 		snprintf(line + strlen(line), size - strlen(line), ", limit %s%s",
 			 ctl_percent(limit, run->overhead_limit),
 			 is_over ? ": over the limit" : "");
+	if (run->overhead_limit > 0 && !is_idle && is_over && report->overhead_settled >= 0)
+		snprintf(line + strlen(line), size - strlen(line), "%s, %s after the first %llu s",
+			 report->overhead_settled > report->overhead_allowed ? "" : " as it set up",
+			 ctl_percent(settled, report->overhead_settled),
+			 COMM_SETTLING_NS / 1000000000);
 }
 
 /* Of what is shown, when sampling was disabled for a part of it. */

@@ -166,6 +166,7 @@ static int load_slices(struct work *work, char **err)
 	uint64_t from_ns = absolute(run, work->query->from_ns, false);
 	uint64_t to_ns = absolute(run, work->query->to_ns, true);
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	double settled_ns = 0, settled_target_ns = 0;
 	int code;
 
 	if (run->end_ns == run->start_ns)
@@ -205,6 +206,10 @@ static int load_slices(struct work *work, char **err)
 		report->daemon_ns += s->daemon_ns;
 		report->target_ns += s->target_ns;
 		report->enabled_ns += s->enabled_ns;
+		if (s->start_ns - run->start_ns >= COMM_SETTLING_NS) {
+			settled_ns += s->handler_ns + s->daemon_ns;
+			settled_target_ns += s->target_ns;
+		}
 	}
 	if (!last_ns)
 		return comm_reader_fail(
@@ -224,6 +229,8 @@ static int load_slices(struct work *work, char **err)
 	report->enabled_ns = report->enabled_ns ? report->enabled_ns : 1;
 	report->overhead =
 		comm_reader_share(report->handler_ns + report->daemon_ns, report->target_ns);
+	report->overhead_settled =
+		settled_target_ns ? comm_reader_share(settled_ns, settled_target_ns) : -1;
 	if (run->overhead_limit > 0)
 		report->overhead_allowed =
 			fmax(run->overhead_limit,

@@ -236,7 +236,16 @@ expect 0 "$ctl" report --store little.db
 says stdout 'cost 2.1 % of one CPU, of 400.0 % allowed however little the target does; it'
 sqlite3 little.db "UPDATE run SET overhead_limit = 0.0001, floor = 0"
 expect 0 "$ctl" report --store little.db
-says stdout "of the target's CPU time, limit 0.01 %: over the limit"
+says stdout "of the target's CPU time, limit 0.01 %: over the limit, 0.84 % after$"
+# What setting up costs is told apart from what is paid as long as the run lasts
+cp redis.db started.db
+sqlite3 started.db "UPDATE run SET overhead_limit = 0.03, floor = 0;
+	UPDATE slice SET handler_ns = target_ns / 2 WHERE start_ns < (SELECT start_ns FROM run) + 4000000000"
+expect 0 "$ctl" report --store started.db
+says stdout 'limit 3.0 %: over the limit as it set up,$'
+says stdout '^  0.84 % after the first 5 s'
+is "$("$ctl" report --store started.db --json | jq '.range.overhead_settled_pct * 10 | floor')" 8 "overhead_settled_pct"
+is "$("$ctl" report --store started.db --to 4s --json | jq '.range | has("overhead_settled_pct")')" false "nothing settled"
 
 # In few columns, and by object, names stay whole
 for width in 40 60; do
