@@ -125,6 +125,12 @@ static bool same_pair(const struct comm_edge *a, const struct comm_edge *b)
 	return a->src_thread == b->src_thread && a->dst_thread == b->dst_thread;
 }
 
+/* Of a cell that has estimated or watched bytes alone. */
+static double weight(const struct comm_edge *e)
+{
+	return e->bytes + e->watched_bytes;
+}
+
 /*
  * Adds a cell to those that run stands for.  Whose key stands for them is drawn in proportion
  * to the bytes, so that each cell keeps its bytes on average, whatever they are then
@@ -139,7 +145,8 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	struct comm_edge sum = *run;
 
 	sum.bytes += e->bytes;
-	if (comm_hash_uniform(random) * sum.bytes < e->bytes) {
+	sum.watched_bytes += e->watched_bytes;
+	if (comm_hash_uniform(random) * weight(&sum) < weight(e)) {
 		sum.src_site = e->src_site;
 		sum.dst_site = e->dst_site;
 		sum.object = e->object;
@@ -151,7 +158,6 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	sum.first_variance += e->first_variance;
 	sum.guess_bytes += e->guess_bytes;
 	sum.guess_first_bytes += e->guess_first_bytes;
-	sum.watched_bytes += e->watched_bytes;
 	sum.watched_variance += e->watched_variance;
 	comm_ages_add(&sum.ages, &e->ages, 1);
 	comm_strands_add(&sum.strands, &e->strands, 0);
@@ -161,16 +167,60 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	*run = sum;
 }
 
-/* Adds to kept what stands for the n cells in tail, which are sorted by key: few of each pair. */
-static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size_t n, size_t room,
-		uint64_t *ret_folded)
+/*
+ * Parts cells into their estimated bytes, which stay, and their watched ones, which a cell of
+ * watched has then: of each another cell may have to stand for others.  Counts both; keeps the order.
+ */
+static void part(struct comm_edge *cell, struct comm_edge *watched, size_t *n, size_t *ret_watched)
+{
+	size_t left = 0, n_watched = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		struct comm_edge e = cell[i];
+
+		if (e.watched_bytes > 0 && e.bytes > 0) {
+			watched[n_watched++] = (struct comm_edge){
+				.src_thread = e.src_thread,
+				.src_site = e.src_site,
+				.dst_thread = e.dst_thread,
+				.dst_site = e.dst_site,
+				.object = e.object,
+				.watched_bytes = e.watched_bytes,
+				.watched_variance = e.watched_variance,
+			};
+			e.watched_bytes = e.watched_variance = 0;
+		} else if (e.watched_bytes > 0) {
+			watched[n_watched++] = e;
+			continue;
+		}
+		cell[left++] = e;
+	}
+	*n = left;
+	*ret_watched = n_watched;
+}
+
+/* Of cells that are sorted by key. */
+static size_t pairs_of(const struct comm_edge *cell, size_t n)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		pairs += !i || !same_pair(&cell[i - 1], &cell[i]);
+	return pairs;
+}
+
+/*
+ * Adds to kept what stands for the n cells in tail, which are sorted by key and of one kind of
+ * bytes: few of each pair.
+ */
+static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size_t n, size_t room)
 {
 	double bytes = 0, drawn_bytes = 0;
 	uint64_t random = n, bits;
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
-		bytes += tail[i].bytes;
+		bytes += weight(&tail[i]);
 	/* Another draw for each slice, the same one in each replay. */
 	memcpy(&bits, &bytes, sizeof(bits));
 	random = comm_hash_mix(bits, random);
@@ -178,10 +228,9 @@ static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size
 		struct comm_edge run = tail[i];
 
 		drawn_bytes = run.bytes;
-		for (i++; i < n && same_pair(&tail[i], &run) && run.bytes * room < bytes; i++) {
+		for (i++; i < n && same_pair(&tail[i], &run) && weight(&run) * (double)room < bytes;
+		     i++)
 			stand_for(&run, &tail[i], &random, &drawn_bytes);
-			++*ret_folded;
-		}
 		run.drawn_variance += run.bytes * (run.bytes - drawn_bytes);
 		err = comm_edge_table_add(kept, &run);
 	}
@@ -196,14 +245,14 @@ static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size
 static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 {
 	struct comm_edge_table kept = {0};
-	size_t n = 0, pairs = 0, rank = 0;
-	uint64_t folded = 0;
-	struct comm_edge *tail;
+	size_t n = 0, n_watched = 0, rank = 0, room = cap / 4 + 1;
+	struct comm_edge *tail, *watched;
 	int err = 0;
 
-	tail = calloc(cells->n, sizeof(*tail));
+	tail = calloc(2 * cells->n, sizeof(*tail));
 	if (!tail)
 		return -ENOMEM;
+	watched = tail + cells->n;
 	qsort(cells->edge, cells->n, sizeof(*cells->edge), order_by_bytes);
 	for (size_t i = 0; i < cells->n && !err; i++) {
 		if (has_site(&cells->edge[i]) && rank++ >= cap - cap / 4)
@@ -212,12 +261,13 @@ static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 			err = comm_edge_table_add(&kept, &cells->edge[i]);
 	}
 	qsort(tail, n, sizeof(*tail), order_by_key);
-	for (size_t i = 0; i < n; i++)
-		pairs += !i || !same_pair(&tail[i - 1], &tail[i]);
-	if (!err && pairs > cap)
+	part(tail, watched, &n, &n_watched);
+	if (!err && pairs_of(tail, n) + pairs_of(watched, n_watched) > cap)
 		err = -E2BIG;
+	if (!err && n_watched)
+		err = draw(&kept, watched, n_watched, room / 4);
 	if (!err)
-		err = draw(&kept, tail, n, cap / 4 + 1, &folded);
+		err = draw(&kept, tail, n, n_watched ? room - room / 4 : room);
 	free(tail);
 	if (err) {
 		/* Sorting reordered cells, but none was lost or folded yet. */
@@ -225,9 +275,9 @@ static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 		comm_edge_table_sort(cells);
 		return err;
 	}
+	*ret_folded += cells->n - kept.n;
 	comm_edge_table_deinit(cells);
 	*cells = kept;
-	*ret_folded += folded;
 	return 0;
 }
 

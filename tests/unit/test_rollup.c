@@ -78,6 +78,42 @@ static void test_more_cells_show_no_less(void **state)
 	}
 }
 
+/*
+ * Watched bytes are another estimate of the same flows: their functions are drawn by themselves.
+ * Here the estimator sees nearly all of them come from one site, watches from another.
+ */
+static void test_watched_bytes_keep_their_sites(void **state)
+{
+	struct comm_edge_table cells = {0};
+	double watched[2] = {0}, estimated[2] = {0};
+	uint64_t folded = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4000; i++) {
+		bool other = i % 2;
+		struct comm_edge e = {.src_thread = 1,
+				      .dst_thread = 2,
+				      .src_site = 5 + other,
+				      .dst_site = 9,
+				      .object = 1 + i,
+				      .bursts = 1,
+				      .bytes = other ? 1 : 99,
+				      .watched_bytes = other && i % 20 == 1 ? 90 : 0};
+
+		assert_int_equal(comm_edge_table_add(&cells, &e), 0);
+	}
+	assert_int_equal(comm_edge_table_fold(&cells, 80, &folded), 0);
+	assert_true(cells.n <= 80 + 2 && folded == 4000 - cells.n);
+	for (size_t i = 0; i < cells.n; i++) {
+		estimated[cells.edge[i].src_site - 5] += cells.edge[i].bytes;
+		watched[cells.edge[i].src_site - 5] += cells.edge[i].watched_bytes;
+	}
+	assert_true(estimated[0] + estimated[1] == 200000 && watched[0] + watched[1] == 18000);
+	assert_true(estimated[1] < 0.1 * 200000);
+	assert_true(watched[0] == 0);
+	comm_edge_table_deinit(&cells);
+}
+
 static void test_more_pairs_than_rows(void **state)
 {
 	struct comm_edge_table cells = {0};
@@ -402,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_row_cap),
 		TEST(test_more_cells_show_no_less),
+		TEST(test_watched_bytes_keep_their_sites),
 		TEST(test_more_pairs_than_rows),
 		TEST(test_roll_up_keeps_sums),
 		TEST(test_strands_stand_for_parts),
