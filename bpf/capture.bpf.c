@@ -20,7 +20,8 @@ char LICENSE[] SEC("license") = "GPL";
 enum {
 	USER_CS = 0x33,
 	USER32_CS = 0x23,
-	CS_WORD = 17, /* index of cs in struct pt_regs, in words */
+	RESUME_FLAG = 1 << 16, /* an interrupt may have set it */
+	CS_WORD = 17,	       /* index of cs in struct pt_regs, in words */
 	MIN_ADDR = 0x10000,
 	IOV_BYTES_MAX = 1 << 24, /* a larger buffer length is taken for garbage */
 	SELF_TIMED = 16,	 /* one in so many program runs is timed: a power of two */
@@ -51,6 +52,7 @@ const volatile __u32 max_lines = COMM_RAW_LINES_MAX;
 const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* enum comm_reg, all but rsp */
 const volatile __u32 n_rings = 1;		     /* of samples, and of switches */
 const volatile bool code_line = true;
+const volatile bool samples_time = true; /* or else instructions */
 const volatile bool follow = true;
 const volatile bool all_tasks = false;
 const volatile __u32 own_tgid = 0;
@@ -355,6 +357,16 @@ static __always_inline struct scratch *this_scratch(void)
 		(s)->flags = (regs)->flags; \
 	} while (0)
 
+/*
+ * An interrupt that the kernel held off until a system call had returned is one of the kernel's
+ * time (comm_sample_is_behind_syscall()).
+ */
+static __always_inline bool is_behind_syscall(const struct comm_raw_sample *s, __u64 cs)
+{
+	return samples_time && cs != USER32_CS && s->reg[1] == s->head.ip &&
+	       !((s->reg[11] ^ s->flags) & ~RESUME_FLAG);
+}
+
 /* Completes and submits the sample in t, which has the registers already. */
 static __always_inline void user_sample(struct scratch *t, struct task_struct *task,
 					struct comm_raw_cpu *c, const struct comm_raw_head *head,
@@ -364,6 +376,8 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	__u64 stack, ip = s->head.ip;
 	__u32 n, len;
 
+	if (is_behind_syscall(s, cs))
+		return;
 	t->bloom = 0;
 	t->n_lines = t->failed = 0;
 	t->retry = c->samples % FORGET_BAD == 0;

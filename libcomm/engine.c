@@ -296,6 +296,9 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		return;
 	}
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
+	/* Not before: a recording has the code that was asked for, also by these when they counted. */
+	if (out.trigger == COMM_TRIGGER_TIME && comm_sample_is_behind_syscall(sample))
+		return;
 	count_end(engine, burst);
 	if (engine->config.burst_done)
 		engine->config.burst_done(engine->config.burst_ctx, event, burst);

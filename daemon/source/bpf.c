@@ -327,6 +327,7 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->stack_bytes = s->config.stack_bytes;
 	bpf->rodata->max_lines = s->config.max_lines;
 	bpf->rodata->code_line = s->config.max_lines > 0;
+	bpf->rodata->samples_time = s->event.trigger == COMM_TRIGGER_TIME;
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
 	bpf->rodata->has_probes = s->config.probes && s->config.probes->n;
 	bpf_program__set_autoload(bpf->progs.sample, true);

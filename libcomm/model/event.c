@@ -97,3 +97,14 @@ bool comm_sample_valid(const struct comm_sample *sample)
 	}
 	return true;
 }
+
+bool comm_sample_is_behind_syscall(const struct comm_sample *sample)
+{
+	const uint64_t resume = 1 << 16; /* RF: the interrupt may have set it */
+	const uint32_t needs = 1U << COMM_RCX | 1U << COMM_R11;
+
+	return sample->mode_bits == 64 && (sample->known & needs) == needs &&
+	       !(sample->known & (COMM_SAMPLE_AFTER | COMM_SAMPLE_NO_FLAGS)) &&
+	       sample->reg[COMM_RCX] == sample->ip &&
+	       !((sample->reg[COMM_R11] ^ sample->flags) & ~resume);
+}

@@ -259,4 +259,12 @@ size_t comm_sample_bytes(const struct comm_sample *sample);
 /* True when counts and chunk bounds are in range: to be called on untrusted bytes. */
 bool comm_sample_valid(const struct comm_sample *sample);
 
+/*
+ * Whether the thread has run nothing since a system call returned: SYSCALL leaves in rcx where it
+ * returns to, and in r11 the flags (AMD64 Architecture Programmer's Manual, volume 3, SYSCALL).
+ * An interrupt that came while the kernel had interrupts disabled is taken there: as a sample of
+ * time it is one of the kernel's.
+ */
+bool comm_sample_is_behind_syscall(const struct comm_sample *sample);
+
 #endif

@@ -20,7 +20,7 @@ static int n_tests, n_failed;
 struct seen {
 	uint32_t tgid; /* 0: not checked */
 	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, touched_elsewhere, foreign,
-		no_stack, no_code, wrong_code;
+		no_stack, no_code, wrong_code, behind_syscall;
 	double period_ns, samples;
 	double handler_ns, daemon_ns, target_ns;
 };
@@ -60,6 +60,7 @@ static inline void see(void *ctx, const struct comm_event *e)
 		seen->period_ns += (double)s->period;
 		seen->no_stack += !chunk_of(s, s->reg[COMM_RSP]);
 		seen->no_code += !code;
+		seen->behind_syscall += comm_sample_is_behind_syscall(s);
 		/* The child is a fork of ours: its text is at the same place. */
 		if (code && s->ip > (uint64_t)&see - 0x100000 &&
 		    s->ip < (uint64_t)&see + 0x100000 && seen->tgid)

@@ -89,6 +89,7 @@ static void test_kernel_copies(void)
 		watch(&s, &seen, 4, 0);
 	check(seen.n[COMM_EV_KCOPY] > 5, "a read is seen as a kernel copy");
 	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "with the buffer it was given");
+	check(!seen.behind_syscall, "no sample is of the kernel's time");
 	end(&s);
 	end_child(pid);
 }

@@ -72,6 +72,46 @@ static void known_share(void **state)
 	assert_true(world.access[0].known == 0.5f);
 }
 
+/* Of a sample of time that the kernel held off until a system call returned: no burst. */
+static void samples_behind_a_system_call(void **state)
+{
+	struct comm_event rate = {.kind = COMM_EV_RATE,
+				  .time_ns = START,
+				  .trigger = COMM_TRIGGER_TIME,
+				  .period = 1000};
+	struct comm_sample sample = sample_at(TEXT);
+	struct comm_engine_stats stats;
+
+	(void)state;
+	memcpy(world.text, "\x48\x8b\x03", 3); /* mov rax,[rbx] */
+	give(&rate);
+	sample.flags = 0x246;
+	sample.reg[COMM_RCX] = TEXT;
+	sample.reg[COMM_R11] = 0x10246; /* RF, too */
+	give_sample(START, FIRST, &sample);
+	assert_int_equal(world.n_burst_done, 0);
+	/* Where a jump by way of rcx leads, r11 is no flags. */
+	sample.reg[COMM_R11] = HEAP;
+	give_sample(START + 1, FIRST, &sample);
+	assert_int_equal(world.n_burst_done, 1);
+	sample.reg[COMM_R11] = 0x246;
+	sample.reg[COMM_RCX] = TEXT + 3;
+	give_sample(START + 2, FIRST, &sample);
+	assert_int_equal(world.n_burst_done, 2);
+	sample.reg[COMM_RCX] = TEXT;
+	sample.known &= ~(1u << COMM_R11);
+	give_sample(START + 3, FIRST, &sample);
+	assert_int_equal(world.n_burst_done, 3);
+	/* A counter of user instructions counts none of the kernel's. */
+	sample.known |= 1u << COMM_R11;
+	rate.trigger = COMM_TRIGGER_INSTRUCTIONS;
+	give(&rate);
+	give_sample(START + 4, FIRST, &sample);
+	assert_int_equal(world.n_burst_done, 4);
+	comm_engine_stats(engine, &stats);
+	assert_int_equal(stats.samples, 5);
+}
+
 static void samples_that_say_nothing(void **state)
 {
 	struct comm_sample sample = sample_at(UNREADABLE);
@@ -650,6 +690,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_become_bursts),
 		TEST(known_share),
+		TEST(samples_behind_a_system_call),
 		TEST(samples_that_say_nothing),
 		TEST(bytes_that_are_no_instruction),
 		TEST(code_of_32_bits),
