@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Profiles two live programs and prints which threads feed which: a Python program whose
-# threads hand blocks on, and a redis-server, whose threads on few cores hardly exchange
-# anything, which a report should not deny.  Stops all processes it starts.
+# Profiles two live programs and prints which threads feed which and which cache lines they share: a
+# Python program whose threads hand blocks on, and a redis-server, whose threads on few cores hardly
+# exchange anything, which a report should not deny.  Stops all processes it starts.
 set -eu
 cd "$(dirname "$0")/.."
 O=${O:-.output}
@@ -23,6 +23,7 @@ echo "bench/pipeline.py: one thread makes blocks, two hash them, one keeps the r
 step commd --pid $target --duration "${DEMO_SECONDS:-30}s" --store "$dir/pipeline.db"
 step commctl report --by-thread --store "$dir/pipeline.db"
 step commctl report --by-function --across --top 12 --store "$dir/pipeline.db"
+step commctl sharing --top 2 --store "$dir/pipeline.db"
 stop
 
 redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes \

@@ -530,7 +530,9 @@ static void test_budget(void)
 		       "%.2f stolen\n",
 		       (unsigned long)seen.n[COMM_EV_SAMPLE], (unsigned long)stats.interrupts,
 		       (unsigned long)stats.tick_hits, seen.period_ns / 1e9, cpu_ns / 1e9, stolen);
-		check(seen.period_ns > 0.8 * cpu_ns && seen.period_ns < 1.2 * cpu_ns + 1e9 * stolen,
+		/* Of a busy CPU ticks meet those more often that are not done before the next. */
+		check(seen.period_ns > 0.75 * cpu_ns &&
+			      seen.period_ns < 1.33 * cpu_ns + 1e9 * stolen,
 		      "periods add up to the target's CPU time under a budget, too");
 		if (info.ticks)
 			check(stats.tick_hits > 0, "ticks are samples");
