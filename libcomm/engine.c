@@ -198,6 +198,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 	ret->block = ret_block->id;
 	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
 	ret->flags = from->flags;
+	if (comm_space_is_constant(space, from->addr))
+		ret->flags |= COMM_ACCESS_CONSTANT;
 	ret->insn = from->insn;
 	ret->cycle = from->cycle;
 	ret->ip_key = from->ip;

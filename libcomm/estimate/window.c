@@ -289,7 +289,8 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 						  .weight_slot = weight_slot,
 						  .bytes = (float)bytes,
 						  .count = (float)share,
-						  .first = again ? 0 : 1};
+						  .first = again ? 0 : 1,
+						  .constant = a->flags & COMM_ACCESS_CONSTANT};
 	}
 }
 

@@ -159,6 +159,8 @@ enum comm_access_flags {
 	 * this access.  The two are one observation.
 	 */
 	COMM_ACCESS_BURST = 1 << 6,
+	/* Set by the engine: in memory that no thread of the process can write, a file's or the kernel's. */
+	COMM_ACCESS_CONSTANT = 1 << 7,
 };
 
 /* One access whose address is known exactly. */

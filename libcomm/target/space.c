@@ -224,6 +224,14 @@ bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, u
 	return !m || m->shared;
 }
 
+bool comm_space_is_constant(struct comm_space *space, uint64_t addr)
+{
+	const struct comm_mapping *m = search(space, addr);
+
+	return m && !m->writable && !m->shared &&
+	       (m->kind == COMM_MAP_FILE || m->kind == COMM_MAP_VDSO);
+}
+
 const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t addr, uint64_t now_ns)
 {
 	const struct comm_mapping *m;

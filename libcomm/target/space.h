@@ -30,6 +30,11 @@ uint32_t comm_space_generation(const struct comm_space *space);
 uint32_t comm_space_tgid(const struct comm_space *space);
 /* May the memory at addr be other processes', too?  By the mappings as they were read last: none are read. */
 bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, uint64_t addr);
+/*
+ * Is the memory at addr a file's or the kernel's, of which the process can write nothing?  Likewise by
+ * the mappings as they were read last.
+ */
+bool comm_space_is_constant(struct comm_space *space, uint64_t addr);
 /* An mmap or exec happened: the mappings are read anew when next needed. */
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid);
 /* The process is gone: forget it. */

@@ -56,6 +56,23 @@ static void samples_become_bursts(void **state)
 	assert_int_equal(world.n_placements, 0);
 }
 
+/* Only what is a file's, private and not writable, is constant. */
+static void constants(void **state)
+{
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	memcpy(world.text, "\x48\x8b\x03\x48\x8b\x11", 6); /* mov rax,[rbx]; mov rdx,[rcx] */
+	sample.reg[COMM_RBX] = TEXT + PAGE + 64;
+	give_sample(START, FIRST, &sample);
+	assert_int_equal(world.burst.n, 2);
+	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ | COMM_ACCESS_CONSTANT);
+	assert_int_equal(world.access[1].flags, COMM_ACCESS_READ);
+	sample.reg[COMM_RBX] = HEAP;
+	give_sample(START + 1, FIRST, &sample);
+	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ);
+}
+
 /* The address of one access is not known, so known accesses of the same ip count for it. */
 static void known_share(void **state)
 {
@@ -690,6 +707,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_become_bursts),
 		TEST(known_share),
+		TEST(constants),
 		TEST(samples_behind_a_system_call),
 		TEST(samples_that_say_nothing),
 		TEST(bytes_that_are_no_instruction),

@@ -67,6 +67,31 @@ static void test_constant(void **state)
 	assert_true(end_unwritten(est) > 0.8);
 }
 
+/* Of what nobody can write nobody is taken for the writer, nor guessed, whatever stands around it. */
+static void test_read_only(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+	struct comm_unwritten u;
+	struct result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t datum = base + comm_hash_next(&random) % 512 * 8;
+		struct comm_access w = access_at(datum, COMM_ACCESS_WRITE, 0);
+		/* Near the writes, and where only the object is the same. */
+		struct comm_access c = access_at(i % 4 == 1 ? datum : base + (1 << 24) + datum % 64,
+						 COMM_ACCESS_READ | COMM_ACCESS_CONSTANT, 0);
+
+		feed(ops, est, i * 1000000ull, i % 2, i % 2 ? &c : &w, 1);
+	}
+	u = slice(ops, est, &r);
+	assert_true(u.bytes > 0);
+	assert_true(r.edge_bytes == 0);
+	ops->destroy(est);
+}
+
 /* The same table after its page was touched: thread 3 wrote it, which is no guess. */
 static void test_touched_constant(void **state)
 {
@@ -450,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_pages),
 		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_touched_constant),
 		cmocka_unit_test(test_constant_beside),
 		cmocka_unit_test(test_sweep),

@@ -428,7 +428,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	}
 	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
 	far = comm_unseen_far(h->unseen, h->touches, b, r);
-	if (far) {
+	if (far || r->constant) {
 		unwritten = 1;
 		n = 0;
 	}
@@ -439,7 +439,8 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		n = 0;
 	}
 	first *= r->first;
-	hazard_unwritten(h, b, r, far, unwritten, first);
+	/* Who writes elsewhere in the object is no guess of what nobody can write. */
+	hazard_unwritten(h, b, r, far && !r->constant, unwritten, first);
 	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->candidate[i];
