@@ -20,7 +20,8 @@ python3 bench/pipeline.py &
 target=$!
 sleep 1
 echo "bench/pipeline.py: one thread makes blocks, two hash them, one keeps the results"
-step commd --pid $target --duration "${DEMO_SECONDS:-30}s" --store "$dir/pipeline.db"
+# A service is watched for long at 1 %; in half a minute 5 % tell more.
+step commd --pid $target --overhead 5 --duration "${DEMO_SECONDS:-30}s" --store "$dir/pipeline.db"
 step commctl report --by-thread --store "$dir/pipeline.db"
 step commctl report --by-function --across --top 12 --store "$dir/pipeline.db"
 step commctl sharing --top 2 --store "$dir/pipeline.db"
