@@ -285,6 +285,11 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	};
 	/* Where accesses are sampled, the sampled one is the first, whether we have it or not. */
 	uint32_t first = out.trigger == COMM_TRIGGER_ACCESSES;
+	/*
+	 * A sample of the kernel's time is looked at and counts for nothing: the code and names that older
+	 * recordings have were first asked for by such samples, too.
+	 */
+	bool is_kernels = out.trigger == COMM_TRIGGER_TIME && comm_sample_is_behind_syscall(sample);
 
 	if (continues_held(engine, event)) {
 		engine->access[out.n++] = engine->held_access;
@@ -298,16 +303,16 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		return;
 	}
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
-	/* Not before: a recording has the code that was asked for, also by these when they counted. */
-	if (out.trigger == COMM_TRIGGER_TIME && comm_sample_is_behind_syscall(sample))
-		return;
-	count_end(engine, burst);
-	if (engine->config.burst_done)
-		engine->config.burst_done(engine->config.burst_ctx, event, burst);
+	if (!is_kernels) {
+		count_end(engine, burst);
+		if (engine->config.burst_done)
+			engine->config.burst_done(engine->config.burst_ctx, event, burst);
+	}
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
-	count_region(engine, &out, region);
+	if (!is_kernels)
+		count_region(engine, &out, region);
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
 	out.cycles = burst->cycles;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
@@ -331,7 +336,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 			to->insn = (uint16_t)(first + from->nth);
 		out.n++;
 	}
-	feed(engine, &out);
+	if (!is_kernels)
+		feed(engine, &out);
 }
 
 static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uint32_t region,
