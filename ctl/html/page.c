@@ -110,6 +110,7 @@ static void print_run(struct page *page)
 	ctl_data_member(out, "limit", run->overhead_limit);
 	ctl_data_member(out, "allowed", page->whole->overhead_allowed);
 	ctl_data_member(out, "settled", page->whole->overhead_settled);
+	ctl_data_member(out, "settling_s", COMM_SETTLING_NS / 1e9);
 	ctl_data_member(out, "setup_s", run->setup_ns / 1e9);
 	ctl_data_member(out, "deleted_s", run->deleted_ns / 1e9);
 	ctl_data_member_count(out, "granularity", run->granularity_bytes);

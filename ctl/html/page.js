@@ -1016,7 +1016,7 @@ function drawSharing() {
 function drawStatus() {
 	const item = (title, ...text) => el('span', {}, el('b', {text: title + ' '}), ...text);
 	const items = [], lost = main.loss.reduce((sum, loss) => sum + loss.n, 0);
-	const settled = run.settled < 0 ? '' : (run.settled > run.allowed ? '' : ' as it set up') + ', ' + percent(run.settled) + ' after the first 5 s';
+	const settled = run.settled < 0 ? '' : (run.settled > run.allowed ? '' : ' as it set up') + ', ' + percent(run.settled) + ' after the first ' + duration(run.settling_s);
 	const limit = run.limit > 0 ? ', limit ' + percent(run.limit) + (whole.cost > run.allowed ? ': over the limit' + settled : '') : '';
 	items.push(item('Cost', exact ? 'not limited: the program ran slower to be counted' : whole.cost < 0 ? 'unknown' + limit : percent(whole.cost) + ' of the target\u2019s CPU time' + limit));
 	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); $('account').scrollIntoView(); },

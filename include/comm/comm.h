@@ -64,7 +64,7 @@ int comm_salvage(const char *from, const char *to, struct comm_salvaged *ret, ch
 int comm_run_label(const char *path, int64_t run, const char *label, char **err);
 int comm_run_delete(const char *path, int64_t run, char **err);
 
-/* So long a run may cost more than its limit, while it sets up. */
+/* So long, from its start on, a run may cost more than its limit: it sets up. */
 #define COMM_SETTLING_NS 5000000000ull
 
 enum comm_run_state {
@@ -496,11 +496,6 @@ struct comm_report {
 	 */
 	double overhead_allowed;
 	/*
-	 * overhead of what of the range is later than COMM_SETTLING_NS into the run; below 0:
-	 * nothing is.
-	 */
-	double overhead_settled;
-	/*
 	 * Of the range, how long sampling was enabled: what rates are of.  At least 1; all of the
 	 * range where nobody disabled it.
 	 */
@@ -516,6 +511,11 @@ struct comm_report {
 	/* Reads that were watched in the range: what a report with query->watched rests on. */
 	uint64_t watches;
 	bool watched; /* as the query */
+	/*
+	 * The same as overhead, of what of the range is later than COMM_SETTLING_NS into the run;
+	 * below 0: nothing is.
+	 */
+	double overhead_settled;
 };
 
 /*
