@@ -156,6 +156,25 @@ static void nothing_is_kept_while_a_change_is_pending(void **state)
 	assert_int_equal(comm_space_generation(s), before);
 }
 
+/* Constant is what is a file's or the kernel's, private, and not writable: one is not so each. */
+static void constant_memory(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 7);
+
+	(void)state;
+	fake[0].kind = fake[1].kind = fake[2].kind = COMM_MAP_FILE;
+	fake[1].writable = true;
+	fake[2].shared = true;
+	fake[3].kind = COMM_MAP_ANON;
+	/* None are read for it. */
+	assert_false(comm_space_is_constant(space, fake[0].start));
+	assert_non_null(comm_space_find(space, fake[0].start, MS));
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(comm_space_is_constant(space, fake[i].start), i == 0);
+	assert_false(comm_space_is_constant(space, fake[0].end));
+	assert_int_equal(asked, 1);
+}
+
 static void a_process_that_is_gone_keeps_its_mappings(void **state)
 {
 	struct comm_space *s = comm_space_get(table, 7);
@@ -324,6 +343,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wild_addresses_wait_longer, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_kept_while_a_change_is_pending, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(constant_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_is_gone_keeps_its_mappings, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_tgid_that_comes_back_is_another_space, setup,
