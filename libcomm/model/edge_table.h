@@ -33,8 +33,8 @@ int comm_edge_table_add(struct comm_edge_table *cells, const struct comm_edge *e
 /*
  * Keeps the largest cells by bytes.  Of the others of each pair of threads a few stand for
  * all, drawn so that no sum by sites or objects changes on average and none by threads
- * at all; estimated and watched bytes are drawn each by themselves.  Where the others are of more than cap pairs, they are folded into cells of their
- * two threads without site and object, and if those are too many, the smallest become
+ * at all; estimated and watched bytes are drawn each by themselves.  Where the others are of
+ * more than cap pairs, they are folded into cells of their two threads without site and object, and if those are too many, the smallest become
  * (thread, other).  At most 2 * cap + 2 * threads cells remain.  *ret_folded
  * grows by the cells that lost their key.
  */
