@@ -246,6 +246,8 @@ says stdout 'limit 3.0 %: over the limit as it set up,$'
 says stdout '^  0.84 % after the first 5 s'
 is "$("$ctl" report --store started.db --json | jq '.range.overhead_settled_pct * 10 | floor')" 8 "overhead_settled_pct"
 is "$("$ctl" report --store started.db --to 4s --json | jq '.range | has("overhead_settled_pct")')" false "nothing settled"
+expect 0 "$ctl" html --store started.db -o started.html
+grep -q '"settled":[0-9]*e-[0-9],"settling_s":5' started.html || fail "the page does not have what is paid as long as the run lasts"
 
 # In few columns, and by object, names stay whole
 for width in 40 60; do
