@@ -140,13 +140,15 @@ static void test_constant_beside(void **state)
 	assert_true(end_unwritten(est) > 0.2);
 }
 
+enum { ROW_MOST = 512 };
+
 /* A burst that writes or reads n words in a row. */
 static void feed_row(void *est, uint64_t time_ns, uint32_t thread, uint64_t datum, uint32_t n,
 		     uint16_t flags)
 {
-	struct comm_access row[16];
+	struct comm_access row[ROW_MOST];
 
-	assert_true(n <= 16);
+	assert_true(n <= ROW_MOST);
 	for (uint32_t i = 0; i < n; i++)
 		row[i] = access_at(datum + i * 8, flags, (uint16_t)(i * 4));
 	feed(&comm_est_hazard, est, time_ns, thread, row, n);
@@ -180,6 +182,26 @@ static void test_sweep(void **state)
 	assert_true(sweep_unwritten(SWEEP_WORDS) < 0.08);
 	/* Half of it is constant; few observations bias the estimate towards written. */
 	assert_true(sweep_unwritten(SWEEP_WORDS / 2) > 0.25);
+}
+
+/*
+ * An array is written over and over as a whole, and read much more often.  The few bursts that
+ * were seen to write it, all of one half, say little of the other.
+ */
+static void test_long_writes(void **state)
+{
+	void *est = est_new(&comm_est_hazard);
+	uint64_t random = 19;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2000; i++) {
+		bool write = i % 500 == 100;
+		uint64_t word = write ? i / 500 % 2 * 256 : comm_hash_next(&random) % 1520;
+
+		feed_row(est, i * 1000000ull, !write, 2 * base + word * 8, write ? ROW_MOST : 16,
+			 write ? COMM_ACCESS_WRITE : COMM_ACCESS_READ);
+	}
+	assert_true(end_unwritten(est) < 0.08);
 }
 
 /* The share of first reads where each write is read so many times. */
@@ -473,19 +495,13 @@ static void test_fields(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_pages),
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_touched_constant),
-		cmocka_unit_test(test_constant_beside),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),
-		cmocka_unit_test(test_own_constants),
-		cmocka_unit_test(test_one_of_many),
-		cmocka_unit_test(test_spin),
+		cmocka_unit_test(test_own_pages),	cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_read_only),	cmocka_unit_test(test_touched_constant),
+		cmocka_unit_test(test_constant_beside), cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_long_writes),	cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),	cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_one_of_many),	cmocka_unit_test(test_spin),
 		cmocka_unit_test(test_fields),
 	};
 

@@ -5,6 +5,9 @@
 
 enum { LEARNED_BURSTS = 512 }; /* looked at per window */
 
+/* Bursts that read, in those that write.  1 would take an array of which half is constant for a written one. */
+static const double learned_reads = 0.5;
+
 int comm_learned_init(struct comm_learned *learned, uint64_t memory_bytes,
 		      struct comm_write_profile *profile)
 {
@@ -86,6 +89,20 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
 }
 
 /*
+ * What a read tells of how much of the object is written: many reads beside few writes tell no
+ * more than a few would, for whether they met data seen to be written rests on where those few
+ * bursts wrote.
+ */
+static double told_share(const struct comm_around *around)
+{
+	uint32_t level = COMM_CANDIDATE_COARSE;
+
+	while (level < COMM_REGION_OBJECT && around->n[level] <= 0)
+		level++;
+	return around->n[level] / (around->n[level] + learned_reads * around->n_reads[level]);
+}
+
+/*
  * Learns affinities from a read of a datum that a thread was seen to write; weight
  * is the read's share of its burst.
  */
@@ -95,7 +112,7 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 	struct comm_affinity_reader reader = {b->thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(learned->regions, 0) & 7;
 	struct comm_affinity_writer writer[COMM_CANDIDATES];
-	double seen = 0, coarse = 0, far = 0;
+	double seen = 0, coarse = 0, far = 0, told;
 	uint32_t level;
 	bool covered = false;
 	struct comm_around around;
@@ -120,8 +137,9 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 	if (seen > 0)
 		share(learned, r, word, n, weight);
 	meet(learned, r, word, n);
-	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? weight : 0,
-				weight * comm_region_found(learned->regions, r->region));
+	told = weight * told_share(&around);
+	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? told : 0,
+				told * comm_region_found(learned->regions, r->region));
 	if (seen <= 0 || coarse <= 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
