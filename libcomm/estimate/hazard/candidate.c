@@ -229,6 +229,70 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 	return a;
 }
 
+/* Adds an actor's sites, which wrote a datum with that weight, to n others; the heaviest stay. */
+static uint32_t candidate_add_sites(const struct comm_actor *actor, uint32_t word, double weight,
+				    uint32_t n, uint32_t *site, double *part)
+{
+	uint32_t more[COMM_ACTOR_SITES];
+	double parts[COMM_ACTOR_SITES];
+	uint32_t n_more = comm_actor_sites(actor, true, word, more, parts);
+
+	for (uint32_t j = 0; j < n_more; j++) {
+		uint32_t at = 0, least = 0;
+
+		for (; at < n && site[at] != more[j]; at++)
+			if (part[at] < part[least])
+				least = at;
+		if (at == n && n < COMM_ACTOR_SITES)
+			part[n++] = 0;
+		else if (at == n && part[least] < weight * parts[j])
+			part[at = least] = 0;
+		else if (at == n)
+			continue;
+		site[at] = more[j];
+		part[at] += weight * parts[j];
+	}
+	return n;
+}
+
+uint32_t comm_candidate_sites(const struct comm_regions *regions,
+			      const struct comm_candidate *candidate, uint32_t word, bool *ret_seen,
+			      uint32_t *ret_site, double *ret_part)
+{
+	const struct comm_actor *finest = NULL;
+	uint32_t n = 0;
+	double sum = 0;
+
+	for (uint32_t level = COMM_REGION_LINE; level < COMM_REGION_LEVELS; level++) {
+		const struct comm_actor *a =
+			candidate->actor[level] ? comm_actor_at(regions, candidate->actor[level])
+						: NULL;
+		double weight;
+
+		if (!a)
+			continue;
+		finest = finest ? finest : a;
+		if (level == COMM_REGION_LINE)
+			weight = a->word[word];
+		else if (level < COMM_REGION_OBJECT)
+			weight = a->weight_cover / exp2(comm_region_shift(regions, level) -
+							comm_region_shift(regions, 0));
+		else
+			weight = 0;
+		if (weight > 0)
+			n = candidate_add_sites(a, level == COMM_REGION_LINE ? word : 0, weight, n,
+						ret_site, ret_part);
+	}
+	*ret_seen = n;
+	if (!n)
+		return finest ? comm_actor_sites(finest, false, word, ret_site, ret_part) : 0;
+	for (uint32_t i = 0; i < n; i++)
+		sum += ret_part[i];
+	for (uint32_t i = 0; i < n; i++)
+		ret_part[i] /= sum;
+	return n;
+}
+
 bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -67,6 +67,14 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 						const struct comm_around *around, uint32_t word,
 						uint32_t from, struct comm_candidate *candidate,
 						uint32_t *ret_level);
+/*
+ * Of which sites a candidate's writes of the datum are, and their parts, COMM_ACTOR_SITES at most;
+ * returns how many.  *ret_seen: they were seen to write it, by itself or with all of a region; else they
+ * are those met around it.  0: none was.
+ */
+uint32_t comm_candidate_sites(const struct comm_regions *regions,
+			      const struct comm_candidate *candidate, uint32_t word, bool *ret_seen,
+			      uint32_t *ret_site, double *ret_part);
 /* Whether one of them was seen to write the datum itself. */
 bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n);
 

@@ -271,21 +271,22 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 			double share, double first)
 {
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
-	uint32_t site[COMM_ACTOR_SITES] = {c->site}, n = 1;
-	double part[COMM_ACTOR_SITES] = {1}, found;
-	const struct comm_actor *a = NULL;
+	uint32_t site[COMM_ACTOR_SITES], n;
+	double part[COMM_ACTOR_SITES], found;
+	bool seen, met;
 
-	for (uint32_t level = 1; !a && level < COMM_REGION_LEVELS; level++)
-		if (c->actor[level])
-			a = comm_actor_at(h->regions, c->actor[level]);
-	if (a)
-		n = comm_actor_sites(a, c->level == 0, word, site, part);
+	n = comm_candidate_sites(h->regions, c, word, &seen, site, part);
+	met = n;
+	if (!n) {
+		site[0] = c->site;
+		part[0] = n = 1;
+	}
 	found = comm_region_found(h->regions, r->region);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_code_pair pair = {site[i], r->site, r->object};
 		uint32_t level = c->level;
 
-		if (a && c->level > 0 && c->chance < 1) {
+		if (met && c->level > 0 && c->chance < 1) {
 			if (c->thread != b->thread &&
 			    !comm_code_pairs_known(h->learned.code_pairs, &pair))
 				level = COMM_LEVEL_OBJECT;

@@ -63,25 +63,12 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_candidate *c = &learned->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
 		uint32_t site[COMM_ACTOR_SITES], n_sites;
 		double part[COMM_ACTOR_SITES];
+		bool seen;
 
-		bool datum = a && a->word[word] > 0;
-
-		/* A long write is of whole regions, each as one. */
-		for (uint32_t level = 2; !datum && level < COMM_REGION_OBJECT; level++) {
-			a = c->actor[level] ? comm_actor_at(learned->regions, c->actor[level])
-					    : NULL;
-			if (a && a->weight_cover > 0)
-				break;
-			a = NULL;
-		}
-		if (!a)
-			continue;
-		n_sites = comm_actor_sites(a, datum, word, site, part);
-		for (uint32_t j = 0; j < n_sites; j++)
+		n_sites = comm_candidate_sites(learned->regions, c, word, &seen, site, part);
+		for (uint32_t j = 0; seen && j < n_sites; j++)
 			comm_code_pairs_met(learned->code_pairs,
 					    &(struct comm_code_pair){site[j], r->site, r->object},
 					    part[j]);

@@ -24,6 +24,7 @@ enum {
 	COMM_REGION_CHILDREN = 8,
 	COMM_REGION_NONE = 0,
 	COMM_ACTOR_SITES = 4,
+	COMM_ACTOR_WHOLE = 1, /* above lines: the site wrote the region as one */
 };
 
 struct comm_region {
@@ -65,8 +66,9 @@ struct comm_actor {
 	double last_ns;				  /* on-CPU time of the last write, < 0: none */
 	uint32_t site[COMM_ACTOR_SITES];
 	float site_weight[COMM_ACTOR_SITES];
-	uint8_t site_words[COMM_ACTOR_SITES]; /* lines: bit i: the site wrote datum i */
-	float word[COMM_REGION_CHILDREN];     /* lines: weight by datum */
+	/* Lines: bit i: the site wrote datum i; above, COMM_ACTOR_WHOLE. */
+	uint8_t site_words[COMM_ACTOR_SITES];
+	float word[COMM_REGION_CHILDREN]; /* lines: weight by datum */
 };
 
 struct comm_regions;
@@ -96,7 +98,7 @@ uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t
 struct comm_actor *comm_actor_at(const struct comm_regions *regions, uint32_t actor);
 /* The same thread's in the region above; 0 above the object. */
 uint32_t comm_actor_above(struct comm_regions *regions, uint32_t actor, bool create);
-/* Adds a site that wrote; words: which data of a line, 0 of anything larger. */
+/* Adds a site that wrote; words: as site_words, 0: some part of the region. */
 void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, uint8_t words);
 /*
  * Of which sites an actor's writes are, and their parts, COMM_ACTOR_SITES at most; returns how many.

@@ -177,6 +177,14 @@ static double region_words(const struct comm_write_profile *p, uint32_t level)
 		    (double)comm_region_shift(p->regions, 0));
 }
 
+/* Which parts of a region a write is of: data of a line, or the whole of a larger one. */
+static uint8_t words_of(const struct comm_window_write *w, const struct comm_region *region)
+{
+	if (region->level != w->level)
+		return 0;
+	return w->level == COMM_REGION_LINE ? w->mask : COMM_ACTOR_WHOLE;
+}
+
 /* Adds (sign 1) or takes out (-1) one write of a burst at all levels. */
 static void write_profile_note(struct comm_write_profile *p, const struct comm_window_write *w,
 			       int sign, struct kappa *learn)
@@ -241,8 +249,7 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 		}
 		a->pass = p->pass;
 		if (learn)
-			comm_actor_add_site(a, w->site, (float)fabs(weight),
-					    region->level == w->level ? w->mask : 0);
+			comm_actor_add_site(a, w->site, (float)fabs(weight), words_of(w, region));
 		at = comm_actor_above(p->regions, at, true);
 		if (!at)
 			break;
