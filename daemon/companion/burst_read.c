@@ -2,7 +2,6 @@
 #include "burst_read.h"
 
 #include "hash.h"
-#include "timing.h"
 #include "window.h"
 
 enum {
@@ -53,17 +52,13 @@ static uint64_t writes_after(const struct comm_burst *burst, uint32_t read, uint
 	return 0;
 }
 
-/* In units of the period; the burst has accesses. */
+/* In units of the period. */
 static double length_of(enum comm_trigger trigger, const struct comm_burst *burst)
 {
-	const struct comm_burst_access *first = burst->access;
 	double length = trigger == COMM_TRIGGER_TIME	       ? (double)burst->cycles
 			: trigger == COMM_TRIGGER_INSTRUCTIONS ? burst->n_insns
 							       : burst->n_accesses;
 
-	/* The model's clock starts behind the sampled instruction, which may be a long copy. */
-	if (trigger == COMM_TRIGGER_TIME && first->flags & COMM_ACCESS_REP && !first->insn)
-		length += (double)first->size_bytes / COMM_TIMING_STRING_BYTES;
 	return length > 1 ? length : 1;
 }
 

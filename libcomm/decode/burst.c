@@ -253,7 +253,7 @@ static void add_to(struct comm_emu *emu, unsigned reg, uint64_t by)
 
 /* Emits one side of a string instruction: n elements from the address in reg. */
 static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, uint64_t n,
-			bool backwards, unsigned flags)
+			bool backwards, unsigned flags, float cycle)
 {
 	uint64_t addr = d->emu.bits[reg];
 
@@ -263,7 +263,7 @@ static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, ui
 		addr -= (n - 1) * width;
 	if (!is_user(addr, n * width))
 		return false;
-	emit(d, addr, n * width, flags, comm_timing_string(&d->clock, n * width));
+	emit(d, addr, n * width, flags, cycle);
 	return true;
 }
 
@@ -282,6 +282,7 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 	struct comm_value none = {0, 0};
 	unsigned flags = rep ? COMM_ACCESS_REP : 0;
 	bool has_source = emu->known[COMM_RSI] == ~0ULL, has_dest = emu->known[COMM_RDI] == ~0ULL;
+	float cycle = 0;
 
 	if (rep && emu->known[COMM_RCX] != ~0ULL)
 		sure = false;
@@ -290,8 +291,10 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 	if (n >> 48 && sure)
 		return false;
 	count(d, u, sure && (!reads || has_source) && (!writes || has_dest));
+	if (sure)
+		cycle = comm_timing_string(&d->clock, n * u->width);
 	if (reads && sure && has_source) {
-		if (!string_side(d, COMM_RSI, u->width, n, down, flags | COMM_ACCESS_READ))
+		if (!string_side(d, COMM_RSI, u->width, n, down, flags | COMM_ACCESS_READ, cycle))
 			return false;
 		if (!rep)
 			v = comm_memory_load(&emu->overlay, emu->bits[COMM_RSI], u->width);
@@ -301,7 +304,7 @@ static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
 		v = none;
 	}
 	if (writes && sure && has_dest) {
-		if (!string_side(d, COMM_RDI, u->width, n, down, flags | COMM_ACCESS_WRITE))
+		if (!string_side(d, COMM_RDI, u->width, n, down, flags | COMM_ACCESS_WRITE, cycle))
 			return false;
 		if (rep)
 			comm_memory_clobber(&emu->overlay,
@@ -345,6 +348,7 @@ static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
 	uint64_t rsi = emu->bits[COMM_RSI], rdi = emu->bits[COMM_RDI], by;
 	struct comm_value none = {0, 0}, zero = {0, ~0ULL};
 	unsigned flags = COMM_ACCESS_READ | (repeats ? COMM_ACCESS_REP : 0);
+	float cycle;
 
 	if (repeats && emu->known[COMM_RCX] != ~0ULL)
 		sure = false;
@@ -387,9 +391,10 @@ static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
 			comm_emu_set_reg(emu, COMM_RCX, 8, none);
 		return true;
 	}
-	if (two && !string_side(d, COMM_RSI, u->width, n, down, flags))
+	cycle = comm_timing_string(&d->clock, n * u->width);
+	if (two && !string_side(d, COMM_RSI, u->width, n, down, flags, cycle))
 		return false;
-	if (!string_side(d, COMM_RDI, u->width, n, down, flags))
+	if (!string_side(d, COMM_RDI, u->width, n, down, flags, cycle))
 		return false;
 	zero.bits = rdi;
 	comm_emu_set_reg(emu, COMM_RDI, 8, zero);

@@ -14,7 +14,8 @@
  * makes all captured and stored memory unknown; read-only data of ELF files stays.
  *
  * .cycles runs from the retirement of the first instruction to that of the
- * last; .cycle of an access may lie before that of an earlier one.
+ * last, and holds what was left of the first if it is a string instruction; .cycle of an access may
+ * lie before that of an earlier one, and of a rep is the mean of all its bytes'.
  *
  * Decoded instructions are cached by (file, offset), or by process for code
  * that is not of a file.  The cache is bounded.  Not thread safe.

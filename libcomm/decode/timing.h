@@ -27,8 +27,8 @@
 #define COMM_TIMING_FORWARD_CYCLES 3.0F
 #define COMM_TIMING_LOAD_PORT_CYCLES 0.4F
 #define COMM_TIMING_STORE_PORT_CYCLES 0.5F
-/* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
-#define COMM_TIMING_STRING_BYTES 6.0F
+/* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data; their mean. */
+#define COMM_TIMING_STRING_BYTES 12.0F
 
 struct comm_timing {
 	float front, retire, first_retire;
@@ -43,6 +43,7 @@ struct comm_timing {
 	struct comm_known_line *store_line;
 	unsigned store_granule;
 	bool first, loads;
+	float strings; /* cycles that the instruction's elements took, if it is a string instruction */
 	bool follows;	   /* the address depends on what this very load gave the last time */
 	uint64_t followed; /* the last time's address; 0: not known */
 };
@@ -72,6 +73,7 @@ static inline void comm_timing_begin(struct comm_timing *c, const struct comm_uo
 	c->done = c->front;
 	c->store_line = NULL;
 	c->loads = false;
+	c->strings = 0;
 	c->follows = c->loaded[u->in[0]] == u || c->loaded[u->in[1]] == u;
 }
 
@@ -113,13 +115,15 @@ static inline float comm_timing_store(struct comm_timing *c, struct comm_known_l
 	return at;
 }
 
+/* Returns when half of the bytes are moved, which is the mean of when each of them is. */
 static inline float comm_timing_string(struct comm_timing *c, uint64_t bytes)
 {
 	float at = comm_later(c->data, c->load_port);
+	float cycles = (float)bytes / COMM_TIMING_STRING_BYTES;
 
-	c->load_port = at + (float)bytes / COMM_TIMING_STRING_BYTES;
-	c->data = c->load_port;
-	return at;
+	c->load_port = c->data = at + cycles;
+	c->strings += cycles;
+	return at + cycles / 2;
 }
 
 static inline void comm_timing_end(struct comm_timing *c, const struct comm_uop *u)
@@ -144,7 +148,7 @@ static inline void comm_timing_end(struct comm_timing *c, const struct comm_uop 
 	c->loaded[COMM_READY_SINK] = NULL;
 	c->retire = comm_later(c->retire + COMM_TIMING_SLOT_CYCLES, comm_later(done, c->done));
 	if (c->first) {
-		c->first_retire = c->retire;
+		c->first_retire = c->retire - c->strings;
 		c->first = false;
 	}
 }
@@ -157,7 +161,8 @@ static inline void comm_timing_taken(struct comm_timing *c)
 
 /*
  * From the retirement of the first instruction to that of the last: the pipeline
- * was full when the sample came, so filling it costs nothing.
+ * was full when the sample came, so filling it costs nothing.  What is left of a string
+ * instruction that was sampled in its middle does.
  */
 static inline float comm_timing_cycles(const struct comm_timing *c)
 {

@@ -189,6 +189,10 @@ static void test_strings(void **state)
 	ACCESS(b, 1, HEAP + 0x10000, 800, W | P);
 	ACCESS(b, 2, HEAP + 800, 8, R);
 	ACCESS(b, 3, HEAP, 8, R);
+	/* It was sampled amid its elements: the rest takes time, and is moved in the middle of that. */
+	assert_true(b->cycles > 800 / 31.0f && b->cycles < 800 / 4.0f);
+	assert_true(b->access[0].cycle > b->cycles * 0.3f && b->access[0].cycle < b->cycles * 0.6f);
+	assert_true(b->access[1].cycle == b->access[0].cycle);
 
 	/* std; rep stosb */
 	memcpy(w->image[1] + 0x100, "\xfd\xf3\xaa", 3);

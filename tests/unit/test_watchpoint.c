@@ -345,15 +345,6 @@ static void test_any_part_of_a_long_read(void **state)
 		upper += w->drawn[0].read.addr >= 0x10004 + BYTES / 2;
 	}
 	assert_in_range(upper, 400, 600);
-	/* Of a copy that is under way when it is sampled the burst's clock does not tell. */
-	w->offered = 0;
-	burst.access[0].flags |= COMM_ACCESS_REP;
-	comm_watchpoint_offer(w, &event, &burst);
-	assert_in_range(w->offered, 5 * PERIOD, 7 * PERIOD);
-	burst.access[0].insn = 1;
-	w->offered = 0;
-	comm_watchpoint_offer(w, &event, &burst);
-	assert_true(w->offered == BYTES * PERIOD);
 	burst.access[0].size_bytes = 4;
 	memset(w->worth.read, 0, sizeof(w->worth.read));
 	w->offered = 0;
