@@ -37,6 +37,7 @@ enum {
 	PF_WRITE_BIT = 2,
 	TOUCH_SWEEPS = 4,
 	TOUCH_PAGES = 64,	  /* most pages of a record */
+	TOUCH_BEGINNING = 64,	  /* bytes: a write of these is one of the page's beginning */
 	TOUCH_WAIT_NS = 20000000, /* a longer pause ends a record */
 	TOUCH_FIRST = 2000,	  /* records of a CPU at once: programs touch most memory early */
 	TOUCH_EACH_NS = 5000000,  /* later one in so long */

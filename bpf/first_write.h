@@ -5,10 +5,15 @@
 #ifndef COMM_FIRST_WRITE_H
 #define COMM_FIRST_WRITE_H
 
-/* Pages that one thread was the first to write, one after the other, and are not told yet. */
+/*
+ * Pages that one thread was the first to write, one after the other, and are not told yet.  What
+ * writes them from their beginnings on fills them, whereas an allocator begins anywhere.
+ */
 struct sweep {
-	struct comm_raw_head head;
-	__u64 page, end; /* [page, end) */
+	struct comm_raw_head
+		head; /* .ip: of the last write at a beginning, else the first; 0: the kernel's */
+	__u64 page, end;  /* [page, end) */
+	__u64 beginnings; /* so many pages were first written at theirs */
 };
 
 struct touches {
@@ -34,6 +39,7 @@ static __always_inline void tell_sweep(struct comm_raw_cpu *c, struct touches *t
 	if (sweep->page == sweep->end)
 		return;
 	k.head.kind = COMM_RAW_TOUCH;
+	k.filled = sweep->beginnings > 1 && sweep->beginnings * 2 > sweep->end - sweep->page;
 	k.head.time_ns = now;
 	k.range[0].addr = sweep->page << PAGE_SHIFT_BITS;
 	k.range[0].len_bytes = (sweep->end - sweep->page) << PAGE_SHIFT_BITS;
@@ -81,6 +87,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 	struct touches *t;
 	struct sweep *sweep;
 	bool writes = error_code & PF_WRITE_BIT && address < USER_END, known = false;
+	bool begins = address % (1 << PAGE_SHIFT_BITS) < TOUCH_BEGINNING;
 
 	if (!c || (!writes && !start_ns))
 		return;
@@ -100,9 +107,11 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 		if (now - sweep->head.time_ns > TOUCH_WAIT_NS) {
 			tell_sweep(c, t, sweep, now);
 		} else if (!known && sweep->end == page && sweep->head.tid == (__u32)id &&
-			   sweep->end - sweep->page < TOUCH_PAGES) {
+			   !sweep->head.ip == !ip && sweep->end - sweep->page < TOUCH_PAGES) {
 			sweep->head.time_ns = now;
+			sweep->head.ip = begins ? ip : sweep->head.ip;
 			sweep->end++;
+			sweep->beginnings += begins;
 			known = true;
 		}
 	}
@@ -113,6 +122,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 			.time_ns = now, .cpu = cpu, .tgid = id >> 32, .tid = id, .ip = ip};
 		sweep->page = page;
 		sweep->end = page + 1;
+		sweep->beginnings = begins;
 	}
 	t->busy = false;
 	c->touch_ns += timed(start_ns);

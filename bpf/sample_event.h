@@ -68,7 +68,7 @@ struct comm_raw_range {
 struct comm_raw_kcopy {
 	struct comm_raw_head head;
 	unsigned int n_ranges;
-	unsigned int zero;
+	unsigned int filled; /* TOUCH: what wrote first wrote all; head.ip 0: the kernel */
 	struct comm_raw_range range[COMM_RAW_RANGES_MAX];
 };
 

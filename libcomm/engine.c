@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocation.h"
 #include "burst.h"
 #include "call_chain.h"
 #include "contention.h"
@@ -189,6 +190,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
 		    uint64_t now_ns, struct comm_access *ret, struct comm_block_object *ret_block)
 {
+	const struct comm_object *object;
+
 	if (!comm_objects_resolve(engine->identity.objects, space, from->addr, sp, tid, now_ns,
 				  &ret->datum, &ret->object)) {
 		lose(engine, COMM_LOSS_UNMAPPED, 1);
@@ -200,6 +203,9 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 	ret->flags = from->flags;
 	if (comm_space_is_constant(space, from->addr))
 		ret->flags |= COMM_ACCESS_CONSTANT;
+	object = comm_objects_at(engine->identity.objects, ret->object);
+	if (object->kind == COMM_OBJECT_STACK && object->thread_tid == tid)
+		ret->flags |= COMM_ACCESS_OWN_STACK;
 	ret->insn = from->insn;
 	ret->cycle = from->cycle;
 	ret->ip_key = from->ip;
@@ -467,6 +473,25 @@ static void on_object(struct comm_engine *engine, const struct comm_event *event
 			  event->object.start, event->object.size_bytes, name);
 }
 
+/* What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them. */
+static uint32_t touching_site(struct comm_engine *engine, struct comm_space *space,
+			      const struct comm_event *event)
+{
+	const struct comm_sites *sites = engine->identity.sites;
+	const char *function;
+	uint32_t site;
+
+	if (!(event->access.flags & COMM_ACCESS_REP))
+		return COMM_SITE_FIRST_WRITE;
+	if (event->access.flags & COMM_ACCESS_KERNEL)
+		return COMM_SITE_KERNEL;
+	site = comm_sites_get(engine->identity.sites, space, event->access.ip, event->time_ns);
+	function = comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name;
+	return comm_allocations_is_allocator(function) || !strcmp(function, "[unknown]")
+		       ? COMM_SITE_FIRST_WRITE
+		       : site;
+}
+
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
@@ -482,6 +507,7 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 		return;
 	touch.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	touch.site = touching_site(engine, space, event);
 	if (ops->touch)
 		ops->touch(engine->est, &touch);
 }

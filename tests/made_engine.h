@@ -24,7 +24,8 @@ enum {
 	OTHER_TGID = 20, /* a process with the same mappings */
 	STRANGER = 4000, /* a thread of no target */
 	TEXT = 0x400000,
-	TYPED = TEXT + 8, /* an instruction that reads Base::price, 8 bytes into it */
+	TYPED = TEXT + 8,      /* an instruction that reads Base::price, 8 bytes into it */
+	ALLOCATES = TEXT + 16, /* one of an allocator */
 	UNREADABLE = 0x401000,
 	HEAP = 0x600000,
 	SHARED = 0x700000,
@@ -146,6 +147,8 @@ static inline int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 				  .build_id = "",
 				  .source = "made.c",
 				  .line = (uint32_t)(ip - TEXT) + 1};
+	if (ip == ALLOCATES)
+		ret->function = "_int_malloc";
 	if (ip == TYPED) {
 		ret->type = "Base";
 		ret->field = "price";

@@ -205,7 +205,13 @@ static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 /* What the kernel writes for a thread, or the thread was the first to write. */
 static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16_t kind)
 {
+	uint16_t flags = COMM_ACCESS_WRITE;
 	uint32_t i;
+
+	if (kind == COMM_EV_KCOPY || !raw->head.ip)
+		flags |= COMM_ACCESS_KERNEL;
+	if (raw->filled)
+		flags |= COMM_ACCESS_REP;
 
 	for (i = 0; i < raw->n_ranges && i < COMM_RAW_RANGES_MAX; i++) {
 		struct comm_event event = {
@@ -220,8 +226,7 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 			.addr = raw->range[i].addr,
 			.ip = raw->head.ip,
 			.size_bytes = raw->range[i].len_bytes,
-			.flags = COMM_ACCESS_WRITE |
-				 (kind == COMM_EV_KCOPY || !raw->head.ip ? COMM_ACCESS_KERNEL : 0),
+			.flags = flags,
 		};
 		s->push(s->push_ctx, &event);
 		s->pushed++;

@@ -63,13 +63,13 @@ struct comm_evidence {
 
 /*
  * A thread was the first to write these pages since they were mapped, some time before
- * time_ns.  Of what is written once this is the writing thread; the function that touches a
- * page is mostly the allocator.
+ * time_ns.  Of what is written once this is the writing thread; site is the code that
+ * filled them, or COMM_SITE_FIRST_WRITE: what touches a single page is mostly the allocator.
  */
 struct comm_touch {
 	uint64_t time_ns;
 	uint64_t datum, size_bytes;
-	uint32_t thread;
+	uint32_t thread, site;
 };
 
 struct comm_est_config {

@@ -290,7 +290,8 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 						  .bytes = (float)bytes,
 						  .count = (float)share,
 						  .first = again ? 0 : 1,
-						  .constant = a->flags & COMM_ACCESS_CONSTANT};
+						  .constant = a->flags & COMM_ACCESS_CONSTANT,
+						  .own_stack = a->flags & COMM_ACCESS_OWN_STACK};
 	}
 }
 

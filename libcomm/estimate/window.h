@@ -49,6 +49,7 @@ struct comm_window_read {
 	float first;	 /* share of the bytes that may be a first read */
 	bool self;	 /* last written at self_site in this very burst */
 	bool constant;	 /* COMM_ACCESS_CONSTANT */
+	bool own_stack;	 /* COMM_ACCESS_OWN_STACK */
 	/*
 	 * Its burst waits for another thread's write: it writes nothing and reads the same few
 	 * addresses over and over.  What is waited for comes with the loop's last read alone, and all

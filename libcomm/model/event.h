@@ -31,12 +31,13 @@ enum comm_event_kind {
 	COMM_EV_COST,	    /* what profiling cost since the last such event */
 	COMM_EV_LOSS,	    /* .count records were lost for .cause */
 	COMM_EV_RENAME,	    /* thread .tid has another name */
-	COMM_EV_TOUCH,	    /* the thread was the first to write these pages, some time before */
-	COMM_EV_MARK,	    /* the regions that the thread is in at its events of the same time */
-	COMM_EV_COUNT,	    /* how much of a counter fell to the thread since its last such event */
-	COMM_EV_OBJECT,	    /* .tgid has named memory, or does so no more */
-	COMM_EV_FRAME,	    /* .tgid was met in another frame than before (frame.h) */
-	COMM_EV_PROBED,	    /* what regions between probes are called, before the first MARK */
+	/* The thread was the first to write these pages, some time before; filled them, if COMM_ACCESS_REP. */
+	COMM_EV_TOUCH,
+	COMM_EV_MARK,	/* the regions that the thread is in at its events of the same time */
+	COMM_EV_COUNT,	/* how much of a counter fell to the thread since its last such event */
+	COMM_EV_OBJECT, /* .tgid has named memory, or does so no more */
+	COMM_EV_FRAME,	/* .tgid was met in another frame than before (frame.h) */
+	COMM_EV_PROBED, /* what regions between probes are called, before the first MARK */
 };
 
 /*
@@ -152,7 +153,7 @@ enum comm_access_flags {
 	COMM_ACCESS_WRITE = 1 << 1,
 	COMM_ACCESS_ATOMIC = 1 << 2,   /* lock prefix or xchg */
 	COMM_ACCESS_IMPLICIT = 1 << 3, /* push, pop, call, ret */
-	COMM_ACCESS_REP = 1 << 4,      /* one range for a whole rep */
+	COMM_ACCESS_REP = 1 << 4,      /* one range for a whole rep; TOUCH: all of it was filled */
 	COMM_ACCESS_KERNEL = 1 << 5,   /* done by the kernel for the thread */
 	/*
 	 * The thread's next event is a SAMPLE of the same time: what it does behind
@@ -161,6 +162,7 @@ enum comm_access_flags {
 	COMM_ACCESS_BURST = 1 << 6,
 	/* Set by the engine: in memory that no thread of the process can write, a file's or the kernel's. */
 	COMM_ACCESS_CONSTANT = 1 << 7,
+	COMM_ACCESS_OWN_STACK = 1 << 8, /* by the engine: in the accessing thread's own stack */
 };
 
 /* One access whose address is known exactly. */

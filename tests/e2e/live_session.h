@@ -19,8 +19,8 @@ static int n_tests, n_failed;
 
 struct seen {
 	uint32_t tgid; /* 0: not checked */
-	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, touched_elsewhere, foreign,
-		no_stack, no_code, wrong_code, behind_syscall;
+	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, filled_pages,
+		touched_elsewhere, foreign, no_stack, no_code, wrong_code, behind_syscall;
 	double period_ns, samples;
 	double handler_ns, daemon_ns, target_ns;
 };
@@ -79,6 +79,9 @@ static inline void see(void *ctx, const struct comm_event *e)
 			seen->touched_pages += e->access.size_bytes / 4096;
 		else
 			seen->touched_elsewhere++;
+		if (e->access.addr - (uint64_t)touched < TOUCHED_BYTES &&
+		    e->access.flags & COMM_ACCESS_REP)
+			seen->filled_pages += e->access.size_bytes / 4096;
 		break;
 	case COMM_EV_LOSS:
 		seen->loss[e->cause] += e->count;

@@ -114,6 +114,7 @@ static void test_touches(void)
 	       (unsigned long)seen.touched_elsewhere, (unsigned long)seen.loss[COMM_LOSS_TOUCH]);
 	check(seen.touched_pages > TOUCHED_BYTES / 4096 / 2, "first writes of pages come");
 	check(seen.n[COMM_EV_TOUCH] < seen.touched_pages / 8, "a sweep over pages is told as one");
+	check(seen.filled_pages > seen.touched_pages / 2, "and as filling them");
 	pid = start_child(scatterer);
 	if (started(&s, bpf, pid, 0, 100))
 		watch(&s, &many, 4, 0);
@@ -121,6 +122,7 @@ static void test_touches(void)
 	end_child(pid);
 	check(many.n[COMM_EV_TOUCH] > 0 && many.loss[COMM_LOSS_TOUCH] > 0,
 	      "so many at once that some are not told are counted");
+	check(!many.filled_pages, "single pages are not told as filled");
 	munmap((void *)touched, TOUCHED_BYTES);
 }
 

@@ -292,14 +292,48 @@ static void kernel_copies_are_the_kernels(void **state)
 		    world.access[0].cycle < world.burst.cycles);
 }
 
-static void give_touch(uint64_t addr, uint16_t flags)
+static void give_touch_by(uint64_t ip, uint64_t addr, uint16_t flags)
 {
 	give(&(struct comm_event){
 		.kind = COMM_EV_TOUCH,
 		.time_ns = START + 10,
 		.tgid = TGID,
 		.tid = SECOND,
-		.access = {.addr = addr, .ip = TEXT, .size_bytes = 2 * PAGE, .flags = flags}});
+		.access = {.addr = addr, .ip = ip, .size_bytes = 2 * PAGE, .flags = flags}});
+}
+
+static void give_touch(uint64_t addr, uint16_t flags)
+{
+	give_touch_by(TEXT, addr, flags);
+}
+
+static const char *touching(void)
+{
+	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
+
+	return comm_sites_function_at(sites, comm_sites_at(sites, world.touch.site)->function)
+		->name;
+}
+
+/* What touches pages is said to have written all of them where it filled them. */
+static void first_writes_have_code(void **state)
+{
+	const uint16_t filled = COMM_ACCESS_WRITE | COMM_ACCESS_REP;
+
+	(void)state;
+	give_touch(HEAP, COMM_ACCESS_WRITE);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
+	give_touch(HEAP, filled);
+	assert_string_equal(touching(), "made");
+	give_touch_by(0, HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
+	give_touch_by(0, HEAP, filled | COMM_ACCESS_KERNEL);
+	assert_int_equal(world.touch.site, COMM_SITE_KERNEL);
+	/* An allocator only cuts them, and code in no mapping is not known. */
+	give_touch_by(ALLOCATES, HEAP, filled);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
+	give_touch_by(TEXT - PAGE, HEAP, filled);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
 }
 
 static void first_writes_reach_the_estimator(void **state)
@@ -719,6 +753,7 @@ int main(void)
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(first_writes_reach_the_estimator),
+		TEST(first_writes_have_code),
 		TEST(regions_are_part_of_sites),
 		TEST(counts_are_summed_by_slice),
 		TEST(counters_are_bounded),

@@ -101,8 +101,11 @@ static void test_touched_constant(void **state)
 	struct result r;
 
 	(void)state;
-	ops->touch(est, &(struct comm_touch){
-				.time_ns = 1, .datum = base, .size_bytes = 4096, .thread = 3});
+	ops->touch(est, &(struct comm_touch){.time_ns = 1,
+					     .datum = base,
+					     .size_bytes = 4096,
+					     .thread = 3,
+					     .site = COMM_SITE_FIRST_WRITE});
 	for (uint32_t i = 0; i < 2000; i++) {
 		uint32_t w = i % 2;
 
@@ -116,6 +119,37 @@ static void test_touched_constant(void **state)
 	assert_true(r.guess_bytes < 0.2 * r.edge_bytes);
 	assert_int_equal(u.bytes, 0);
 	ops->destroy(est);
+}
+
+/* A thread's stack was touched first by who started it; what it reads there is its own all the same. */
+static void test_own_stack(void **state)
+{
+	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
+
+	(void)state;
+	for (int own = 0; own < 4; own++) {
+		const struct comm_est_ops *ops = all[own / 2];
+		void *est = est_new(ops);
+		struct result r;
+
+		ops->touch(est, &(struct comm_touch){.time_ns = 1,
+						     .datum = base,
+						     .size_bytes = 4096,
+						     .thread = 3,
+						     .site = SITE_W});
+		for (uint32_t i = 0; i < 64; i++)
+			feed_exact(
+				ops, est, i * 1000000ull + 1, 1,
+				access_at(base + i * 8,
+					  COMM_ACCESS_READ | (own % 2 ? COMM_ACCESS_OWN_STACK : 0),
+					  0));
+		slice(ops, est, &r);
+		assert_true(r.edge_bytes > 0);
+		assert_true(r.bytes[own % 2 ? 1 : 3][1] > 0.99 * r.edge_bytes);
+		assert_true((own % 2 ? r.other_bytes : r.code_bytes[0]) > 0.99 * r.edge_bytes);
+		assert_true(r.guess_bytes < 0.01 * r.edge_bytes);
+		ops->destroy(est);
+	}
 }
 
 /*
@@ -495,14 +529,14 @@ static void test_fields(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_pages),	cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_read_only),	cmocka_unit_test(test_touched_constant),
-		cmocka_unit_test(test_constant_beside), cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_long_writes),	cmocka_unit_test(test_first_reads),
-		cmocka_unit_test(test_turns),		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_hot_word),	cmocka_unit_test(test_own_constants),
-		cmocka_unit_test(test_one_of_many),	cmocka_unit_test(test_spin),
-		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_own_pages),     cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_read_only),     cmocka_unit_test(test_touched_constant),
+		cmocka_unit_test(test_own_stack),     cmocka_unit_test(test_constant_beside),
+		cmocka_unit_test(test_sweep),	      cmocka_unit_test(test_long_writes),
+		cmocka_unit_test(test_first_reads),   cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),	      cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants), cmocka_unit_test(test_one_of_many),
+		cmocka_unit_test(test_spin),	      cmocka_unit_test(test_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,9 +144,11 @@ static void test_touched_table(void **state)
 		   &(struct comm_touch){
 			   .time_ns = 1, .datum = table, .size_bytes = ROW_BYTES, .thread = 3});
 	/* The page was mapped anew since: the latest touch before the read counts. */
-	ops->touch(est,
-		   &(struct comm_touch){
-			   .time_ns = 2, .datum = table, .size_bytes = ROW_BYTES, .thread = 2});
+	ops->touch(est, &(struct comm_touch){.time_ns = 2,
+					     .datum = table,
+					     .size_bytes = ROW_BYTES,
+					     .thread = 2,
+					     .site = COMM_SITE_FIRST_WRITE});
 	for (uint32_t i = 0; i < 600; i++) {
 		uint64_t at = table + comm_hash_next(&random) % 1024 * 8;
 		struct comm_access a = access_at(at, COMM_ACCESS_READ, 0);

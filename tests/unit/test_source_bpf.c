@@ -100,6 +100,10 @@ static void test_touches(void **state)
 	raw.head.ip = 0;
 	give(on_sample, &s, &raw, sizeof(raw));
 	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	raw.filled = 1;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.flags,
+			 COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL | COMM_ACCESS_REP);
 	source_stats(&s, &stats);
 	assert_int_equal(stats.loss[COMM_LOSS_TOUCH], 7);
 	assert_int_equal(stats.loss[COMM_LOSS_COUNTS], 2);

@@ -23,7 +23,7 @@
  * add up to certainty over a long time.
  *
  * What is written once no sample meets: of the part of a read that no candidate
- * wrote, whoever touched the page first is the writer (touch.h); nobody, if the
+ * wrote, whoever touched the page first is the writer (touch.h), of its own stack the reader itself; nobody, if the
  * reader waits there for another thread's write (window.h), which is told apart (unwritten.h).
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
@@ -380,7 +380,10 @@ static void hazard_hear(struct hazard *h)
 	h->answers.n_asked = 0;
 }
 
-/* The part of a read that no candidate wrote: who touched its page first did, or nobody seen. */
+/*
+ * The part of a read that no candidate wrote: a thread's own stack is its own, of all else who touched its
+ * page first did, or nobody seen.
+ */
 static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b,
 			     const struct comm_window_read *r, bool far, double part, double first)
 {
@@ -393,14 +396,22 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 								      part * r->bytes * first});
 		return;
 	}
-	if (touch && part > 0) {
+	/* Who started the thread touches its stack first. */
+	if (r->own_stack && part >= hazard_small) {
+		comm_edge_sums_add(h->edges,
+				   &(struct comm_edge_key){b->thread, COMM_ID_OTHER, b->thread,
+							   r->site, r->shown},
+				   r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL);
+		return;
+	}
+	if (touch && part >= hazard_small) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
-		comm_edge_sums_add_aged(
-			h->edges,
-			&(struct comm_edge_key){touch->thread, COMM_SITE_FIRST_WRITE, b->thread,
-						r->site, r->shown},
-			r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL, &ages);
+		comm_edge_sums_add_aged(h->edges,
+					&(struct comm_edge_key){touch->thread, touch->site,
+								b->thread, r->site, r->shown},
+					r->bytes * part, r->bytes * part * first, COMM_TOUCH_LEVEL,
+					&ages);
 		return;
 	}
 	if (far)

@@ -275,13 +275,19 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	const double *share = NULL;
 	uint32_t n = 0;
 
+	if (r->own_stack) {
+		comm_edge_sums_add(o->edges,
+				   &(struct comm_edge_key){b->thread, COMM_ID_OTHER, b->thread,
+							   r->site, r->shown},
+				   bytes, 0, COMM_TOUCH_LEVEL);
+		return;
+	}
 	if (touch) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
 		comm_edge_sums_add_aged(o->edges,
-					&(struct comm_edge_key){touch->thread,
-								COMM_SITE_FIRST_WRITE, b->thread,
-								r->site, r->shown},
+					&(struct comm_edge_key){touch->thread, touch->site,
+								b->thread, r->site, r->shown},
 					bytes, 0, COMM_TOUCH_LEVEL, &ages);
 		return;
 	}
