@@ -292,6 +292,8 @@ def main():
     parser.add_argument("--words", type=int, default=8192)
     parser.add_argument("--repeats", type=int)
     args = parser.parse_args()
+    # What runs is ended as after an interrupt: a service would go on.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     tools = {"commd": os.path.join(o, "commd"), "commctl": os.path.join(o, "commctl"),
              "kernels": os.path.join(o, "tests/truth/truth-kernels"),
              "baseline": os.path.join(o, "tests/truth/commd-baseline")}
