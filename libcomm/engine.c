@@ -492,6 +492,14 @@ static uint32_t touching_site(struct comm_engine *engine, struct comm_space *spa
 		       : site;
 }
 
+/* A page of a file holds what the file does, but for what is written in it. */
+static bool holds_file(struct comm_space *space, const struct comm_event *event)
+{
+	const struct comm_mapping *m = comm_space_find(space, event->access.addr, event->time_ns);
+
+	return m && m->file;
+}
+
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
@@ -508,6 +516,8 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 	touch.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	touch.site = touching_site(engine, space, event);
+	if (touch.site == COMM_SITE_FIRST_WRITE && holds_file(space, event))
+		return;
 	if (ops->touch)
 		ops->touch(engine->est, &touch);
 }

@@ -351,13 +351,18 @@ static void first_writes_reach_the_estimator(void **state)
 	assert_int_equal(comm_threads_at(threads, world.touch.thread)->tid, SECOND);
 	give_touch(HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
 	assert_int_equal(world.n_touches, 2);
-	/* Memory so new that no mapping of it is known is the process's own ... */
+	/* Memory so new that no mapping of it is known is the process's own. */
 	give_touch(HEAP + 64 * PAGE, COMM_ACCESS_WRITE);
 	assert_int_equal(world.n_touches, 3);
 	assert_int_equal(world.touch.datum, heap + 64 * PAGE);
-	/* ... but shared memory may have been written by others before. */
-	give_touch(SHARED, COMM_ACCESS_WRITE);
+	/* Who changed a page of a file did not write what else it holds, unless all was filled. */
+	give_touch(TEXT, COMM_ACCESS_WRITE);
 	assert_int_equal(world.n_touches, 3);
+	give_touch(TEXT, COMM_ACCESS_WRITE | COMM_ACCESS_REP);
+	assert_int_equal(world.n_touches, 4);
+	/* Shared memory may have been written by others before. */
+	give_touch(SHARED, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 4);
 	assert_lost(COMM_LOSS_MAX, 0);
 	assert_int_equal(world.n_bursts, 1);
 }
