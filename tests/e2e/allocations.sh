@@ -110,7 +110,7 @@ by_profile() { # STORE
   report "$1" && jq -e --argjson sites "$sites" '[.nodes[] | select(.kind == "object")] as $all | ([$all[].read_bytes] | add) as $read |
       [$sites[] as $name | [$all[] | select(.name == $name) | .read_bytes] | add // 0] as $told |
       ([$all[] | select(.object_kind == "block" and (.name | startswith("heap block") | not)) | .name] - $sites) as $wrong |
-      ($told | min) > 0.1 * $read and $wrong == [] or error("\($told) of \($read) \($wrong)")' "$dir/r" >"$dir/out" 2>&1
+      ($told | min) > 0.02 * $read and $wrong == [] or error("\($told) of \($read) \($wrong)")' "$dir/r" >"$dir/out" 2>&1
 }
 MALLOC_CONF=prof:true,lg_prof_sample:12 LD_PRELOAD=libjemalloc.so.2 "$dir/profiled" >"$dir/log" 2>&1 &
 pids+=($!)
