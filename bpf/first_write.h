@@ -10,8 +10,8 @@
  * writes them from their beginnings on fills them, whereas an allocator begins anywhere.
  */
 struct sweep {
-	struct comm_raw_head
-		head; /* .ip: of the last write at a beginning, else the first; 0: the kernel's */
+	/* .ip: of the last write at a beginning, else the first; 0: the kernel's. */
+	struct comm_raw_head head;
 	__u64 page, end;  /* [page, end) */
 	__u64 beginnings; /* so many pages were first written at theirs */
 };

@@ -27,7 +27,7 @@
 #define COMM_TIMING_FORWARD_CYCLES 3.0F
 #define COMM_TIMING_LOAD_PORT_CYCLES 0.4F
 #define COMM_TIMING_STORE_PORT_CYCLES 0.5F
-/* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data; their mean. */
+/* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
 #define COMM_TIMING_STRING_BYTES 12.0F
 
 struct comm_timing {

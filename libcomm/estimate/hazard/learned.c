@@ -86,6 +86,8 @@ static double told_share(const struct comm_around *around)
 
 	while (level < COMM_REGION_OBJECT && around->n[level] <= 0)
 		level++;
+	if (around->n[level] <= 0)
+		return 0;
 	return around->n[level] / (around->n[level] + learned_reads * around->n_reads[level]);
 }
 
