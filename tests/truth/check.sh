@@ -141,7 +141,7 @@ if [ -x "$o/commd" ] && [ -x "$o/commctl" ] && [ "$(id -u)" = 0 ]; then
 			[ "$rows" = 2 ] || fail "accuracy.py: $rows rows of $kernel by $by, not one for each kind of reads"
 		done
 	done
-	grep -q '^| processes | 0' "$tmp/accuracy/accuracy.md" || fail "accuracy.md has no error of processes"
+	grep -q '^| processes | [0-2]\.' "$tmp/accuracy/accuracy.md" || fail "accuracy.md has no error of processes"
 else
 	echo "accuracy.py is not tried: commd is not built, or this is not root"
 fi
