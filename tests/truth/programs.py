@@ -56,6 +56,7 @@ KIND_RATIO = 4  # of bytes, from which on a role's next thread is of another kin
 KIND_LEAST = 1e-3  # of all bytes: threads with less are all alike
 READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
 TEXT_BYTES = 1 << 20
+TEXT_MOST = 64  # MiB that differ; more is the same again, which compressors of so small windows do not see
 PYTHON = """
 import queue, threading, zlib
 q, done = queue.Queue(8), []
@@ -99,28 +100,35 @@ def text_file(path, n):
         return path
     rng = random.Random(1)
     lexicon = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(4000)]
+    texts = []
+    for _ in range(min(n, TEXT_MOST)):
+        words = rng.choices(lexicon, k=TEXT_BYTES // 5)
+        lines = "\n".join(" ".join(words[i:i + 12]) for i in range(0, len(words), 12))
+        texts.append(lines[:TEXT_BYTES - 1].ljust(TEXT_BYTES - 1, ".") + "\n")
     with open(path, "w") as f:
-        for _ in range(n):
-            text = " ".join(rng.choices(lexicon, k=TEXT_BYTES // 5))
-            f.write(text[:TEXT_BYTES].ljust(TEXT_BYTES, "."))
+        for i in range(n):
+            f.write(texts[i % TEXT_MOST])
     return path
 
 
-def genome(path, reads_path, n):
-    """A random genome of 2 MB, and n reads of 150 bases from it with 2 % of errors."""
+def genome(path, reads_path, n, times=1):
+    """A random genome of 2 MB, and so many times n reads of 150 bases from it with 2 % of errors."""
     if os.path.exists(reads_path):
         return
     rng = random.Random(7)
     bases = "".join(rng.choices("ACGT", k=2000000))
     with open(path, "w") as f:
         f.write(">c\n%s\n" % bases)
+    reads = []
+    for i in range(n):
+        at = rng.randrange(len(bases) - 150)
+        read = list(bases[at:at + 150])
+        for _ in range(3):
+            read[rng.randrange(150)] = rng.choice("ACGT")
+        reads.append("@r%d\n%s\n+\n%s\n" % (i, "".join(read), "I" * 150))
     with open(reads_path, "w") as f:
-        for i in range(n):
-            at = rng.randrange(len(bases) - 150)
-            read = list(bases[at:at + 150])
-            for _ in range(3):
-                read[rng.randrange(150)] = rng.choice("ACGT")
-            f.write("@r%d\n%s\n+\n%s\n" % (i, "".join(read), "I" * 150))
+        for _ in range(times):
+            f.writelines(reads)
 
 
 def video(path, frames):
@@ -157,26 +165,26 @@ def commands(directory):
     def each(command, *works):
         return tuple(command(work) for work in works)
 
-    genome(at("ref.fa"), at("reads.fq"), 300000)
+    genome(at("ref.fa"), at("reads.fq"), 300000, 8)
     genome(at("ref.fa"), at("few.fq"), 20000)
     python = os.path.realpath(sys.executable)
     return {
-        "lbzip2": each(lambda n: ["lbzip2", "-n", "4", "-k", "-c", text(n)], 64, 4),
+        "lbzip2": each(lambda n: ["lbzip2", "-n", "4", "-k", "-c", text(n)], 448, 4),
         "minimap2": each(lambda reads: ["minimap2", "-t", "4", "-a", "-x", "sr", at("ref.fa"),
                                         at(reads)], "reads.fq", "few.fq"),
-        "pbzip2": each(lambda n: ["pbzip2", "-p4", "-b5", "-k", "-c", text(n)], 64, 4),
-        "pigz": each(lambda n: ["pigz", "-p", "4", "-k", "-c", text(n)], 192, 16),
+        "pbzip2": each(lambda n: ["pbzip2", "-p4", "-b5", "-k", "-c", text(n)], 448, 4),
+        "pigz": each(lambda n: ["pigz", "-p", "4", "-k", "-c", text(n)], 1024, 16),
         "povray": each(lambda n: ["povray", "+I" + scene(at("s.pov")), "+W%d" % n, "+H%d" % n,
-                                  "-D", "-GA", "+WT4", "+A0.3", "+O/dev/null"], 700, 140),
-        "python": each(lambda n: [python, "-S", "-c", PYTHON % n], 20000, 60),
+                                  "-D", "-GA", "+WT4", "+A0.3", "+O/dev/null"], 2200, 140),
+        "python": each(lambda n: [python, "-S", "-c", PYTHON % n], 90000, 60),
         "sort": each(lambda n: ["sort", "--parallel=4", "-S", "1G", "-o", "/dev/null", text(n)],
-                     64, 4),
-        "sqlite": each(lambda n: ["sqlite3", "", SQL % n], 1200000, 100000),
+                     448, 4),
+        "sqlite": each(lambda n: ["sqlite3", "", SQL % n], 8000000, 100000),
         "x264": each(lambda n: ["x264", "--quiet", "--no-progress", "--threads", "4", "-o",
                                 "/dev/null", video(at("v%d.y4m" % n), n)], 500, 24),
-        "xz": each(lambda n: ["xz", "-T4", "-3", "--block-size=1MiB", "-k", "-c", text(n)], 32, 4),
+        "xz": each(lambda n: ["xz", "-T4", "-3", "--block-size=1MiB", "-k", "-c", text(n)], 128, 4),
         "zstd": each(lambda n: ["zstd", "-q", "-T4", "-9", "-B1048576", "-k", "-c", text(n)],
-                     192, 16),
+                     1024, 16),
     }
 
 
