@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocation.h"
 #include "burst.h"
 #include "call_chain.h"
 #include "contention.h"
 #include "engine.h"
+#include "first_touch.h"
 #include "open_slice.h"
 #include "watched.h"
 
@@ -473,52 +473,13 @@ static void on_object(struct comm_engine *engine, const struct comm_event *event
 			  event->object.start, event->object.size_bytes, name);
 }
 
-/* What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them. */
-static uint32_t touching_site(struct comm_engine *engine, struct comm_space *space,
-			      const struct comm_event *event)
-{
-	const struct comm_sites *sites = engine->identity.sites;
-	const char *function;
-	uint32_t site;
-
-	if (!(event->access.flags & COMM_ACCESS_REP))
-		return COMM_SITE_FIRST_WRITE;
-	if (event->access.flags & COMM_ACCESS_KERNEL)
-		return COMM_SITE_KERNEL;
-	site = comm_sites_get(engine->identity.sites, space, event->access.ip, event->time_ns);
-	function = comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name;
-	return comm_allocations_is_allocator(function) || !strcmp(function, "[unknown]")
-		       ? COMM_SITE_FIRST_WRITE
-		       : site;
-}
-
-/* A page of a file holds what the file does, but for what is written in it. */
-static bool holds_file(struct comm_space *space, const struct comm_event *event)
-{
-	const struct comm_mapping *m = comm_space_find(space, event->access.addr, event->time_ns);
-
-	return m && m->file;
-}
-
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
 	struct comm_space *space = comm_space_get(engine->spaces, event->tgid);
-	struct comm_touch touch = {
-		.time_ns = event->time_ns,
-		.size_bytes = event->access.size_bytes,
-	};
+	struct comm_touch touch;
 
-	/* Shared memory was there before its process touched it. */
-	if (!space || !comm_objects_private(engine->identity.objects, space, event->access.addr,
-					    event->time_ns, &touch.datum))
-		return;
-	touch.thread =
-		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	touch.site = touching_site(engine, space, event);
-	if (touch.site == COMM_SITE_FIRST_WRITE && holds_file(space, event))
-		return;
-	if (ops->touch)
+	if (space && ops->touch && comm_first_touch_find(&engine->identity, space, event, &touch))
 		ops->touch(engine->est, &touch);
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "first_touch.h"
+
+#include "allocation.h"
+
+#include <string.h>
+
+/* What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them. */
+static uint32_t site_of(struct comm_sites *sites, struct comm_space *space,
+			const struct comm_event *event)
+{
+	const char *function;
+	uint32_t site;
+
+	if (!(event->access.flags & COMM_ACCESS_REP))
+		return COMM_SITE_FIRST_WRITE;
+	if (event->access.flags & COMM_ACCESS_KERNEL)
+		return COMM_SITE_KERNEL;
+	site = comm_sites_get(sites, space, event->access.ip, event->time_ns);
+	function = comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name;
+	return comm_allocations_is_allocator(function) || !strcmp(function, "[unknown]")
+		       ? COMM_SITE_FIRST_WRITE
+		       : site;
+}
+
+bool comm_first_touch_find(const struct comm_identity *identity, struct comm_space *space,
+			   const struct comm_event *event, struct comm_touch *ret)
+{
+	const struct comm_precise *pages = &event->access;
+	const struct comm_mapping *m;
+
+	*ret = (struct comm_touch){
+		.time_ns = event->time_ns,
+		.size_bytes = pages->size_bytes,
+	};
+	if (!comm_objects_private(identity->objects, space, pages->addr, event->time_ns,
+				  &ret->datum))
+		return false;
+	ret->thread = comm_threads_get(identity->threads, event->tgid, event->tid, event->time_ns);
+	ret->site = site_of(identity->sites, space, event);
+	m = comm_space_find(space, pages->addr, event->time_ns);
+	return ret->site != COMM_SITE_FIRST_WRITE || !m || !m->file;
+}
