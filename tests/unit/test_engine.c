@@ -292,6 +292,30 @@ static void kernel_copies_are_the_kernels(void **state)
 		    world.access[0].cycle < world.burst.cycles);
 }
 
+/* The process's stack is its first thread's. */
+static void a_threads_stack_is_its_own(void **state)
+{
+	struct comm_event read = {.kind = COMM_EV_ACCESS,
+				  .time_ns = START,
+				  .tgid = TGID,
+				  .tid = FIRST,
+				  .access = {.addr = STACK + 64,
+					     .ip = TEXT + 5,
+					     .size_bytes = 4,
+					     .flags = COMM_ACCESS_READ}};
+
+	(void)state;
+	give(&read);
+	assert_true(world.access[0].flags & COMM_ACCESS_OWN_STACK);
+	read.tid = SECOND;
+	give(&read);
+	assert_false(world.access[0].flags & COMM_ACCESS_OWN_STACK);
+	read.access.addr = HEAP;
+	read.tid = FIRST;
+	give(&read);
+	assert_false(world.access[0].flags & COMM_ACCESS_OWN_STACK);
+}
+
 static void give_touch_by(uint64_t ip, uint64_t addr, uint16_t flags)
 {
 	give(&(struct comm_event){
@@ -757,6 +781,7 @@ int main(void)
 		TEST(precise_access_of_unknown_code),
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
+		TEST(a_threads_stack_is_its_own),
 		TEST(first_writes_reach_the_estimator),
 		TEST(first_writes_have_code),
 		TEST(regions_are_part_of_sites),
