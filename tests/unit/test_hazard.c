@@ -238,6 +238,34 @@ static void test_long_writes(void **state)
 	assert_true(end_unwritten(est) < 0.08);
 }
 
+/* Single stores clear an array once; other code copies all of it by long writes ever since: that wrote it. */
+static void test_code_of_long_writes(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 29;
+	struct result r;
+
+	(void)state;
+	feed_row(est, 1, 0, 2 * base, ROW_MOST, COMM_ACCESS_WRITE);
+	for (uint32_t i = 1; i < 400; i++) {
+		struct comm_access copy =
+			access_at(2 * base, COMM_ACCESS_WRITE | COMM_ACCESS_REP, 0);
+
+		copy.size_bytes = ROW_MOST * 8;
+		copy.site = SITE_W + 1;
+		if (i % 10 == 5)
+			feed(ops, est, i * 1000000ull, 0, &copy, 1);
+		else
+			feed_row(est, i * 1000000ull, 1,
+				 2 * base + comm_hash_next(&random) % (ROW_MOST - 16) * 8, 16,
+				 COMM_ACCESS_READ);
+	}
+	slice(ops, est, &r);
+	assert_true(r.code_bytes[1] > 0.9 * r.bytes[0][1]);
+	ops->destroy(est);
+}
+
 /* The share of first reads where each write is read so many times. */
 static double first_share(uint32_t reads)
 {
@@ -529,14 +557,23 @@ static void test_fields(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_pages),     cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_read_only),     cmocka_unit_test(test_touched_constant),
-		cmocka_unit_test(test_own_stack),     cmocka_unit_test(test_constant_beside),
-		cmocka_unit_test(test_sweep),	      cmocka_unit_test(test_long_writes),
-		cmocka_unit_test(test_first_reads),   cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_owners),	      cmocka_unit_test(test_hot_word),
-		cmocka_unit_test(test_own_constants), cmocka_unit_test(test_one_of_many),
-		cmocka_unit_test(test_spin),	      cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_own_pages),
+		cmocka_unit_test(test_constant),
+		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_touched_constant),
+		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_constant_beside),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_long_writes),
+		cmocka_unit_test(test_code_of_long_writes),
+		cmocka_unit_test(test_first_reads),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_hot_word),
+		cmocka_unit_test(test_own_constants),
+		cmocka_unit_test(test_one_of_many),
+		cmocka_unit_test(test_spin),
+		cmocka_unit_test(test_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
