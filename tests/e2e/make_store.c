@@ -244,7 +244,7 @@ static size_t threads(struct flow *flow, uint32_t n)
 	uint32_t o = made_object(names, COMM_OBJECT_STATIC, "queue", "ring", 4096), first = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t t = made_thread(names, 100, 100 + i, "worker");
+		uint32_t t = made_thread(names, 99, 100 + i, "worker");
 
 		first = i ? first : t;
 	}

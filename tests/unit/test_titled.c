@@ -103,6 +103,28 @@ static void test_reports(void **state)
 	comm_report_free(report);
 }
 
+/* Who started a pool has its name, where nobody gave it another, and is none of it. */
+static void test_first_threads(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "role"};
+	struct comm_report *report;
+
+	(void)state;
+	make_store();
+	sql("UPDATE thread SET name = 'pool', role = 'pool', tgid = 10, tid = 9 + id WHERE id > 0");
+	report = report_of(&q);
+	assert_int_equal(report->n_nodes, 2);
+	assert_true(by_key(report, "role pool (main)")->written_bytes == 3 * 100);
+	assert_true(by_key(report, "role pool")->read_bytes == 3 * (100 + 30));
+	comm_report_free(report);
+	/* Processes of one thread each are a pool, too. */
+	sql("UPDATE thread SET tgid = tid");
+	report = report_of(&q);
+	assert_int_equal(report->n_nodes, 1);
+	assert_true(by_key(report, "role pool")->read_bytes == 3 * (100 + 30 + 8));
+	comm_report_free(report);
+}
+
 /* It was met before its thread had its name. */
 static void test_stack(void **state)
 {
@@ -167,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reports, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_asked_for, setup, teardown),
 	};

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* --by-role: threads whose names differ in their number alone, as those of a pool. */
+/*
+ * --by-role: threads whose names differ in their number alone, as those of a pool.  A process's first
+ * thread, which started them, is no part of a pool that has its name because nobody gave it another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "grouping.h"
+
+/* Whether a thread is its process's first, and has the name of others of it. */
+#define IS_MAIN "tid = tgid AND max(tid <> tgid) OVER (PARTITION BY tgid, name)"
+
+static const char main_sql[] = "SELECT id, " IS_MAIN " FROM thread WHERE run = ?1";
 
 /* A role has the id of its first thread. */
 static const char first_sql[] =
-	"SELECT id, min(id) OVER (PARTITION BY role) FROM thread WHERE run = ?1";
+	"SELECT id, min(id) OVER (PARTITION BY role, main) FROM"
+	" (SELECT id, role, " IS_MAIN " AS main FROM thread WHERE run = ?1)";
 
 static int role_open(struct comm_grouping_use *use, char **err)
 {
+	struct comm_id_map *main = calloc(1, sizeof(*main));
+	int code;
+
 	(void)err;
-	return comm_id_map_load(&use->map, use->reader->db, first_sql, use->run->id);
+	use->state = main;
+	if (!main)
+		return -ENOMEM;
+	code = comm_id_map_load(main, use->reader->db, main_sql, use->run->id);
+	return code ? code : comm_id_map_load(&use->map, use->reader->db, first_sql, use->run->id);
+}
+
+static void role_close(struct comm_grouping_use *use)
+{
+	if (use->state)
+		comm_id_map_deinit(use->state);
+	free(use->state);
 }
 
 static int role_at(struct comm_grouping_use *use, const struct comm_end *end,
@@ -25,8 +51,13 @@ static int role_at(struct comm_grouping_use *use, const struct comm_end *end,
 
 static int role_describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct comm_node *node)
 {
+	uint32_t main;
+	int code = comm_id_map_at(use->state, comm_id_column(row, 1), &main);
+
 	node->name = comm_texts_keep(use->texts, row, 0);
-	return 0;
+	if (!code && main)
+		node->name = comm_texts_format(use->texts, "%s (main)", node->name);
+	return code;
 }
 
 const struct comm_grouping_ops comm_grouping_role = {
@@ -40,8 +71,9 @@ const struct comm_grouping_ops comm_grouping_role = {
 	.kind_name = "role",
 	.letter = 'g',
 	.open = role_open,
+	.close = role_close,
 	.at = role_at,
 	.by_thread = true,
-	.sql = "SELECT role FROM thread WHERE run = ?1 AND id = ?2",
+	.sql = "SELECT role, id FROM thread WHERE run = ?1 AND id = ?2",
 	.describe = role_describe,
 };
