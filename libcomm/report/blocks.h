@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "strand.h"
 
@@ -35,6 +36,16 @@ static inline void comm_block_sums_add(struct comm_block_sums *sums,
 {
 	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
 		sums->sum[i] += shares->sum[i] * bytes;
+}
+
+/* Blocks that gave anything: no more than the slices that did. */
+static inline uint32_t comm_block_sums_used(const struct comm_block_sums *sums)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
+		n += sums->sum[i] > 0;
+	return n;
 }
 
 /* Deals out the next slice, in order of time; returns its block. */

@@ -231,8 +231,14 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
 			to->sums.sum[j] += from->sums.sum[j];
 		to->own_bytes += from->own_bytes;
-		/* A lower bound of the slices in which any of the threads read. */
 		to->slices = from->slices > to->slices ? from->slices : to->slices;
+	}
+	/* Lower bounds of the slices in which any of the threads read, each of which may be short-lived. */
+	for (size_t i = 0; i < making->edges.n && !code; i++) {
+		uint32_t used = comm_block_sums_used(&making->seen[i].sums);
+
+		if (used > making->seen[i].slices)
+			making->seen[i].slices = used;
 	}
 	return code;
 }

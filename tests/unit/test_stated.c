@@ -7,7 +7,7 @@
 
 #include "made_store.h"
 
-enum { STEADY = 1, OTHER, READER, SECOND_READER };
+enum { STEADY = 1, OTHER, READER, SECOND_READER, SHORT_LIVED };
 
 /* The flows of one slice of a run; returns their number. */
 typedef size_t slice_fn(int slice, struct comm_edge *edges);
@@ -119,6 +119,33 @@ static void test_one_half(void **state)
 	write_run(40, every_other);
 	assert_true(is_resolved(STEADY, READER));
 	assert_false(is_resolved(OTHER, SECOND_READER));
+}
+
+/* A reader in two slices, and then another one of its name. */
+static size_t short_lived(int slice, struct comm_edge *edges)
+{
+	edges[0] = flow(STEADY, SHORT_LIVED + (uint32_t)slice / 2, 1000, 40);
+	return 1;
+}
+
+static void test_short_lived_threads(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++) {
+		struct comm_thread *t = &names->thread[SHORT_LIVED + i];
+
+		*t = (struct comm_thread){.tgid = 10, .tid = 9 + SHORT_LIVED + i};
+		strcpy(t->name, "short");
+	}
+	write_run(20, short_lived);
+	assert_false(is_resolved(STEADY, SHORT_LIVED));
+	report = ask((struct comm_query){.by = "role"});
+	assert_int_equal(report->n_edges, 1);
+	assert_int_equal(comm_report_edge_at(report, 0)->slices, 8);
+	assert_true(comm_report_edge_at(report, 0)->resolved);
+	comm_report_free(report);
 }
 
 /* What was the first to write a page names a thread, but no function and no line. */
@@ -592,6 +619,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_steady),
 		TEST(test_one_half),
+		TEST(test_short_lived_threads),
 		TEST(test_first_write),
 		TEST(test_phases),
 		TEST(test_one_burst),
