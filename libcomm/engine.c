@@ -317,6 +317,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
+	out.role = comm_threads_role(engine->identity.threads, out.thread);
 	if (!is_kernels)
 		count_region(engine, &out, region);
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
@@ -421,6 +422,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
+	out.role = comm_threads_role(engine->identity.threads, out.thread);
 	if (event->kind == COMM_EV_ACCESS)
 		count_origin(engine, &event->access, &out);
 	else

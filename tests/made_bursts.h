@@ -21,10 +21,13 @@ enum {
 	SITE_R = 200,
 };
 
+static uint32_t roles[T]; /* of the threads that feed() has */
+
 static const uint64_t base = (3ull << 48) + 0x10000;
 
 struct result {
 	double bytes[T][T], first[T][T], variance[T][T], guess[T][T];
+	struct comm_doubts doubts[T][T];
 	double edge_bytes, guess_bytes;
 	double first_write_bytes; /* of edges whose writing code is COMM_SITE_FIRST_WRITE */
 	double other_bytes;	  /* of those of COMM_ID_OTHER */
@@ -53,6 +56,7 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 		r->first[e->src_thread][e->dst_thread] += e->first_bytes;
 		r->variance[e->src_thread][e->dst_thread] += e->variance;
 		r->guess[e->src_thread][e->dst_thread] += e->guess_bytes;
+		comm_doubts_add(&r->doubts[e->src_thread][e->dst_thread], &e->doubts, 1);
 	}
 }
 
@@ -89,6 +93,7 @@ static inline void feed(const struct comm_est_ops *ops, void *est, uint64_t time
 {
 	const struct comm_access_burst burst = {.time_ns = time_ns,
 						.thread = thread,
+						.role = thread < T ? roles[thread] : 0,
 						.trigger = COMM_TRIGGER_TIME,
 						.period = 1000000,
 						.n_insns = 64,

@@ -428,8 +428,8 @@ static void foretell(char *line, size_t size, const struct comm_report *report)
 
 	if (report->n_edges && more < hardly) {
 		snprintf(line + n, size - n,
-			 "No longer run would resolve much more: the readers read too much else "
-			 "for what is left to be told apart from errors.");
+			 "No longer run would resolve much more: who wrote the rest is in too much "
+			 "doubt.");
 		return;
 	}
 	if (!report->n_edges || report->resolve_ns > day_ns) {
@@ -583,7 +583,7 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			 ? "Stated is what both halves of the run confirm, to less than 3 to 1. "
 			 : "",
 		 report->confidence * 100, query->watched ? " and" : ",",
-		 query->watched ? "" : ", and what else is read at the same place", report->factor,
+		 query->watched ? "" : ", and doubts about who wrote what was read", report->factor,
 		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
 				  "slices behind it, "
 				  "halves of the run that differ, an interval wider than 3 to 1, "

@@ -159,9 +159,9 @@ static uint32_t edge_sums_fold(struct comm_edge_sums *map, const struct comm_edg
 	return at ? at : EDGE_SUMS_OTHER;
 }
 
-void comm_edge_sums_add_aged(struct comm_edge_sums *map, const struct comm_edge_key *key,
-			     double bytes, double first_bytes, uint8_t level,
-			     const struct comm_ages *ages)
+void comm_edge_sums_add_known(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			      double bytes, double first_bytes, uint8_t level,
+			      const struct comm_edge_known *known)
 {
 	uint32_t at = edge_sums_find(map, key);
 	struct edge_slot *s;
@@ -186,14 +186,15 @@ void comm_edge_sums_add_aged(struct comm_edge_sums *map, const struct comm_edge_
 	s->first_now += first_bytes;
 	if (level > s->edge.level)
 		s->edge.level = level;
-	if (ages)
-		comm_ages_add(&s->edge.ages, ages, bytes);
+	comm_doubts_add(&s->edge.doubts, &known->doubts, bytes);
+	if (known->ages)
+		comm_ages_add(&s->edge.ages, known->ages, bytes);
 }
 
 void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
 			double first_bytes, uint8_t level)
 {
-	comm_edge_sums_add_aged(map, key, bytes, first_bytes, level, NULL);
+	comm_edge_sums_add_known(map, key, bytes, first_bytes, level, &(struct comm_edge_known){0});
 }
 
 void comm_edge_sums_end_burst(struct comm_edge_sums *map)

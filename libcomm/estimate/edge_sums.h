@@ -32,10 +32,15 @@ void comm_edge_sums_destroy(struct comm_edge_sums *map);
 /* All contributions between two calls of end_burst() are of one reader. */
 void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
 			double first_bytes, uint8_t level);
-/* The same of bytes whose age is known: ages has the share of each.  Guesses have no age. */
-void comm_edge_sums_add_aged(struct comm_edge_sums *map, const struct comm_edge_key *key,
-			     double bytes, double first_bytes, uint8_t level,
-			     const struct comm_ages *ages);
+/* What is known of bytes besides whose they are.  Guesses have nothing of it. */
+struct comm_edge_known {
+	const struct comm_ages *ages; /* the share of each; NULL: no age is known */
+	struct comm_doubts doubts;    /* chances: shares of the bytes */
+};
+/* The same with what else is known of the bytes. */
+void comm_edge_sums_add_known(struct comm_edge_sums *map, const struct comm_edge_key *key,
+			      double bytes, double first_bytes, uint8_t level,
+			      const struct comm_edge_known *known);
 void comm_edge_sums_end_burst(struct comm_edge_sums *map);
 /* Contributions that were folded, ever. */
 uint64_t comm_edge_sums_folded(const struct comm_edge_sums *map);

@@ -38,6 +38,7 @@ struct comm_access_burst {
 	uint64_t time_ns;
 	uint32_t thread;  /* ids.h */
 	uint32_t initial; /* the first thread of its process; COMM_ID_OTHER: not known */
+	uint32_t role;	  /* threads of one are alike, as those of a pool; 0: not known */
 	uint16_t cpu;
 	bool exact;	  /* stands for .period accesses, no position to correct for */
 	uint32_t trigger; /* enum comm_trigger: unit of .period */

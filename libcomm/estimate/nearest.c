@@ -119,10 +119,11 @@ static void nearest_read(struct nearest *n, const struct comm_access_burst *burs
 	first = l->reader != burst->thread + 1;
 	l->reader = burst->thread + 1;
 	ages = comm_ages_of(burst->time_ns - l->time_ns, &burst->frame);
-	comm_edge_sums_add_aged(n->edges,
-				&(struct comm_edge_key){l->thread, l->site, burst->thread, a->site,
-							comm_access_shown(a)},
-				bytes, first ? bytes : 0, 1, &ages);
+	comm_edge_sums_add_known(n->edges,
+				 &(struct comm_edge_key){l->thread, l->site, burst->thread, a->site,
+							 comm_access_shown(a)},
+				 bytes, first ? bytes : 0, 1,
+				 &(struct comm_edge_known){.ages = &ages});
 }
 
 static int nearest_burst(void *est, const struct comm_access_burst *burst)

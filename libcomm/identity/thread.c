@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "thread.h"
 
+#include "hash.h"
 #include "process_title.h"
+#include "role.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -171,6 +173,19 @@ uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, ui
 
 	return place && place != UNFILED && t->tgid == tgid ? comm_thread_id(place, t->round)
 							    : COMM_ID_OTHER;
+}
+
+uint32_t comm_threads_role(const struct comm_threads *threads, uint32_t id)
+{
+	const struct comm_thread *t = comm_threads_at(threads, comm_thread_place(id));
+	char role[COMM_ROLE_BYTES];
+	uint64_t words[2];
+
+	if (id == COMM_ID_OTHER)
+		return 0;
+	comm_role_of(t->title[0] ? t->title : t->name, role);
+	memcpy(words, role, sizeof(role));
+	return (uint32_t)comm_hash_mix(comm_hash_mix(words[0], words[1]), t->tid == t->tgid) | 1;
 }
 
 void comm_threads_stored(struct comm_threads *threads, uint64_t end_ns)

@@ -28,6 +28,11 @@ uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, ui
 uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			    uint64_t now_ns);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
+/*
+ * The same number for threads whose names make them of one role (role.h) and that are all, or none
+ * of them, their process's first; 0: not known.
+ */
+uint32_t comm_threads_role(const struct comm_threads *threads, uint32_t id);
 /* The thread's name may have changed (prctl): reads it again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
 /* The thread is its process's only one, which runs another program. */

@@ -23,6 +23,26 @@ enum {
 	COMM_LEVELS,
 };
 
+/*
+ * How unsure an estimator is of who wrote an edge's bytes: sums over its reads of their bytes times
+ * the chance that somebody else did.  Which of them counts is a matter of what edges are summed by.
+ */
+struct comm_doubts {
+	float thread; /* another thread */
+	float role;   /* a thread of another role, or side */
+	float side; /* the reading thread, where another one is said to, or the other way around */
+	float code; /* other code, of whatever thread */
+};
+
+static inline void comm_doubts_add(struct comm_doubts *to, const struct comm_doubts *doubts,
+				   double weight)
+{
+	to->thread += (float)(weight * doubts->thread);
+	to->role += (float)(weight * doubts->role);
+	to->side += (float)(weight * doubts->side);
+	to->code += (float)(weight * doubts->code);
+}
+
 struct comm_edge {
 	uint32_t src_thread, src_site;
 	uint32_t dst_thread, dst_site;
@@ -45,6 +65,7 @@ struct comm_edge {
 	 * where there is a rest.
 	 */
 	double guess_bytes, guess_first_bytes;
+	struct comm_doubts doubts; /* of bytes without guesses */
 	/*
 	 * Bytes read that watchpoints saw src write, whatever the estimator says: another
 	 * estimate of the same, by chances alone (watched.h).

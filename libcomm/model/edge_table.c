@@ -24,6 +24,7 @@ static void sum(void *to, const void *row)
 	e->first_variance += positive(edge->first_variance);
 	e->guess_bytes += positive(fmin(edge->guess_bytes, edge->bytes));
 	e->guess_first_bytes += positive(fmin(edge->guess_first_bytes, edge->first_bytes));
+	comm_doubts_add(&e->doubts, &edge->doubts, 1);
 	e->watched_bytes += positive(edge->watched_bytes);
 	e->watched_variance += positive(edge->watched_variance);
 	comm_ages_add(&e->ages, &edge->ages, 1);
@@ -158,6 +159,7 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	sum.first_variance += e->first_variance;
 	sum.guess_bytes += e->guess_bytes;
 	sum.guess_first_bytes += e->guess_first_bytes;
+	comm_doubts_add(&sum.doubts, &e->doubts, 1);
 	sum.watched_variance += e->watched_variance;
 	comm_ages_add(&sum.ages, &e->ages, 1);
 	comm_strands_add(&sum.strands, &e->strands, 0);

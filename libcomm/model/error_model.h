@@ -31,6 +31,13 @@ struct comm_error_model {
 	 */
 	double confusion_sd;
 	/*
+	 * The same of an estimator that tells how unsure it is of each read's writer (doubt_bytes of
+	 * edge.h): the standard deviation of the natural logarithm of an edge whose bytes are all in
+	 * doubt; in proportion where a part is.  Stands in place of confusion_sd for edges; what is
+	 * said of all reads goes by that (account.c).
+	 */
+	double doubt_sd;
+	/*
 	 * What each edge errs by for itself, besides all that: the standard deviation of its natural
 	 * logarithm.  Not kept with a run: the report's (query.c).
 	 */
@@ -39,7 +46,8 @@ struct comm_error_model {
 
 static inline bool comm_error_model_is_exact(const struct comm_error_model *model)
 {
-	return !(model->sampled_ends > 0) && !(model->factor_sd > 0) && !(model->confusion_sd > 0);
+	return !(model->sampled_ends > 0) && !(model->factor_sd > 0) &&
+	       !(model->confusion_sd > 0) && !(model->doubt_sd > 0);
 }
 
 #endif

@@ -38,6 +38,11 @@ static bool has_between(const struct comm_fold *fold)
 	return fold->own.ops->ends;
 }
 
+const struct comm_grouping_use *comm_fold_ends(const struct comm_fold *fold)
+{
+	return has_between(fold) ? &fold->ends : &fold->own;
+}
+
 int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		   struct comm_reader *reader, struct comm_report_whole *whole, char **err)
 {
@@ -72,7 +77,7 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	if (code)
 		return code;
 	/* A filter by site or object takes parts of what threads hand over, which may be drawn. */
-	fold->drawn = !fold->own.by_thread || query->function || query->object;
+	fold->by_code = !fold->own.by_thread || query->function || query->object;
 	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
 	if (!code && query->unwritten)
 		code = comm_unseen_nodes_init(&fold->unseen, reader->db, whole->run.id);
@@ -201,6 +206,18 @@ static void add_seen(const struct comm_fold *fold, struct comm_fold_seen *seen, 
 	}
 }
 
+/* The largest of a row's doubts that concern the groups. */
+static double doubt_of(const struct comm_fold *fold, const struct comm_edge *row)
+{
+	const struct comm_grouping_use *use = comm_fold_ends(fold);
+	const struct comm_doubts *d = &row->doubts;
+	double most = use->tells_threads ? d->thread : use->tells_roles ? d->role : 0;
+
+	if (!use->by_thread || fold->query->function)
+		most = fmax(most, d->code + (fold->across ? d->side : 0));
+	return fmin(most, row->bytes);
+}
+
 /*
  * Adds a part of a row to a group.  The part's variance is weight times the row's, as
  * if each burst went to one of the nodes at random.
@@ -226,8 +243,9 @@ static int add(struct comm_fold *fold, enum part part, uint32_t from, uint32_t t
 	group->guess_bytes += weight * row->guess_bytes;
 	if (row->variance > 0 && isfinite(row->variance))
 		group->variance += weight * row->variance;
-	if (fold->drawn && row->drawn_variance > 0 && isfinite(row->drawn_variance))
+	if (fold->by_code && row->drawn_variance > 0 && isfinite(row->drawn_variance))
 		group->variance += weight * row->drawn_variance;
+	group->doubt_bytes += weight * doubt_of(fold, row);
 	if (row->level > group->level)
 		group->level = row->level;
 	return 0;

@@ -32,7 +32,7 @@ struct comm_fold_seen {
 struct comm_fold_group {
 	uint32_t from, to, part, reader; /* part: enum part */
 	uint8_t level;
-	double bytes, guess_bytes, variance;
+	double bytes, guess_bytes, variance, doubt_bytes;
 	struct comm_fold_seen seen;
 };
 
@@ -51,7 +51,7 @@ struct comm_fold {
 	struct comm_block_sums at, guess_at;
 	struct comm_block_sums slice_at; /* of the slice's time */
 	uint8_t in_blocks;		 /* a bit for each that has a share of the former */
-	bool drawn;			 /* the row's drawn variance counts */
+	bool by_code; /* rows are parts of what threads hand over: their sites count */
 	COMM_KEYED(groups, struct comm_fold_group, group, n_groups);
 	struct comm_id_sums pairs; /* by writer's and reader's node, and the node between */
 	/*
@@ -66,6 +66,8 @@ struct comm_fold {
 	struct comm_unseen_nodes unseen;
 };
 
+/* Of whose nodes writers and readers are. */
+const struct comm_grouping_use *comm_fold_ends(const struct comm_fold *fold);
 /* Whether the report tells times apart: then rows need their ages, and slices be narrow. */
 bool comm_fold_by_time(const struct comm_fold *fold);
 /* Whether a slice's strands tell as much as the parts that they are made of. */

@@ -150,6 +150,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 					   .read_bytes = own + others,
 					   .own_bytes = fmax(0, own - making->seen[i].own_bytes),
 					   .guess_bytes = e->guess_bytes,
+					   .doubt_bytes = e->doubts.thread,
 					   .samples = e->bursts,
 					   .slices = making->seen[i].slices,
 					   .sums = making->seen[i].sums};
@@ -186,7 +187,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	return 0;
 }
 
-/* A group as an edge: its nodes stand for threads, its part for a site. */
+/* A group as an edge: its nodes stand for threads, its part for a site, its doubt for that of threads. */
 static struct comm_edge edge_of(const struct comm_fold_group *group)
 {
 	double n = group->seen.bursts + burst_rounding;
@@ -198,7 +199,8 @@ static struct comm_edge edge_of(const struct comm_fold_group *group)
 				  .level = group->level,
 				  .bytes = group->bytes,
 				  .variance = group->variance,
-				  .guess_bytes = group->guess_bytes};
+				  .guess_bytes = group->guess_bytes,
+				  .doubts = {.thread = (float)group->doubt_bytes}};
 }
 
 /* Sums the groups over reading threads, which only add_seen() needed apart. */

@@ -62,7 +62,9 @@ struct comm_grouping_use {
 	void *state;		  /* the grouping's own, which its close() frees */
 	bool by_time;		  /* set by open(): nodes are of times, so slices must be narrow */
 	bool by_frame;		  /* and these are the program's frames */
-	bool by_thread; /* what node an end belongs to does not go by its site or object */
+	bool by_thread;	    /* what node an end belongs to does not go by its site or object */
+	bool tells_threads; /* what two threads do is of two nodes */
+	bool tells_roles;   /* what threads of two roles do */
 	sqlite3_stmt *row;
 };
 
@@ -88,6 +90,7 @@ struct comm_grouping_ops {
 	/* An end may have more nodes than COMM_SHARES_OWN. */
 	bool many;
 	bool by_thread; /* initial value of the use's */
+	bool by_role;	/* and threads that are alike have one */
 	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);

@@ -54,6 +54,16 @@ static double sampling_cv2(const struct comm_intervals *intervals, const struct 
 	return variance > 0 ? variance / (e->bytes * e->bytes) : 0;
 }
 
+/* What is put down to wrong writers, by the doubts of the estimator, or of one that has none by what else its reader reads. */
+static double wrong_writers(const struct comm_error_model *model, const struct comm_estimate *e,
+			    double others)
+{
+	if (model->doubt_sd > 0)
+		return model->doubt_sd * e->doubt_bytes / e->bytes;
+	others -= (1 - COMM_OWN_CONFUSED) * fmin(others, e->own_bytes / e->bytes);
+	return model->confusion_sd * others;
+}
+
 /*
  * The variance of an estimate's logarithm is the sum of independent errors: sampling, the
  * common factor and this one, the confusion of writers (error_model.h).
@@ -62,10 +72,9 @@ static double confusion(const struct comm_error_model *model, const struct comm_
 {
 	double others = fmax(0, e->read_bytes / e->bytes - 1);
 	double turns = TURNS_SD * e->in_turns * others;
+	double wrong = wrong_writers(model, e, others);
 
-	others -= (1 - COMM_OWN_CONFUSED) * fmin(others, e->own_bytes / e->bytes);
-	return model->confusion_sd * model->confusion_sd * others * others + turns * turns +
-	       model->edge_sd * model->edge_sd;
+	return wrong * wrong + turns * turns + model->edge_sd * model->edge_sd;
 }
 
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,

@@ -42,6 +42,7 @@ struct comm_estimate {
 	 * last is told by how often each is met: all else that it reads may be of the partner, and this too.
 	 */
 	double in_turns;
+	double doubt_bytes; /* of bytes: how unsure the estimator is of who wrote them (edge.h) */
 	uint64_t samples;
 	uint64_t slices; /* in which it was seen */
 	struct comm_block_sums sums;

@@ -115,6 +115,7 @@ bool comm_kept_rows_add(struct comm_kept_rows *kept, struct comm_kept_slice *sli
 		.variance = row->variance,
 		.drawn_variance = row->drawn_variance,
 		.guess_bytes = row->guess_bytes,
+		.doubts = row->doubts,
 	};
 	return true;
 }

@@ -15,13 +15,14 @@
 #include "edge.h"
 
 enum {
-	COMM_KEPT_ROWS_MAX = 1 << 20, /* of all slices; 64 bytes each */
+	COMM_KEPT_ROWS_MAX = 1 << 20, /* of all slices; 80 bytes each */
 };
 
 /* What a report takes of an edge; sites are contexts. */
 struct comm_kept_row {
 	uint32_t src_thread, src_site, dst_thread, dst_site, object, bursts;
 	double bytes, variance, drawn_variance, guess_bytes;
+	struct comm_doubts doubts;
 	uint8_t level;
 };
 
@@ -76,6 +77,7 @@ static inline void comm_kept_row_get(const struct comm_kept_row *kept, struct co
 	ret->variance = kept->variance;
 	ret->drawn_variance = kept->drawn_variance;
 	ret->guess_bytes = kept->guess_bytes;
+	ret->doubts = kept->doubts;
 }
 
 #endif

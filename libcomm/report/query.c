@@ -62,6 +62,8 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
  * 94 % of the edges of long runs of kernels are within their intervals, without 79 % (docs/accuracy.md, "60 s at 5 %").
  */
 #define ESTIMATED_EDGE_SD 0.15
+/* The same between pieces of code, which take more or less time for what they read (docs/accuracy.md, "Doubt"). */
+#define ESTIMATED_CODE_EDGE_SD 0.25
 
 static struct comm_error_model watched_model(const struct comm_error_model *estimator)
 {
@@ -114,6 +116,20 @@ static int find_run(struct work *work, char **err)
 	if (!code)
 		code = comm_reader_sum_run(work->reader, run);
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
+}
+
+static int open_fold(struct work *work, char **err)
+{
+	int code = comm_fold_init(&work->fold, work->query, work->reader, work->whole, err);
+	const struct comm_grouping_use *ends;
+
+	if (code)
+		return code;
+	ends = comm_fold_ends(&work->fold);
+	if (!ends->tells_threads && !ends->tells_roles && !work->report->exact &&
+	    !work->query->watched)
+		work->whole->error_model.edge_sd = ESTIMATED_CODE_EDGE_SD;
+	return 0;
 }
 
 /* A relative time of the query as CLOCK_MONOTONIC, within the run. */
@@ -243,19 +259,21 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 {
 	bool first = work->query->first_read, watched = work->query->watched;
 	sqlite3 *db = work->reader->db;
-	char sql[400];
+	char sql[480];
 
 	if (*ret)
 		return 0;
 	snprintf(sql, sizeof(sql),
 		 "SELECT src_thread, dst_thread, src_context, dst_context, object, bursts, level,"
-		 " %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
+		 " %s, %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
 		 watched ? "watched_bytes, watched_variance, 0"
 		 : first ? "first_bytes, first_variance, guess_first_bytes"
 			 : "bytes, variance, guess_bytes",
-		 (work->fold.drawn || work->keeps) && !first && !watched ? "drawn_variance" : "0",
+		 (work->fold.by_code || work->keeps) && !first && !watched ? "drawn_variance" : "0",
 		 comm_fold_by_time(&work->fold) && !first ? "age" : "NULL",
-		 strands ? "strands" : "NULL", watched ? " AND watched_bytes > 0" : "");
+		 strands ? "strands" : "NULL",
+		 watched ? "0, 0, 0, 0" : "thread_doubt, role_doubt, side_doubt, code_doubt",
+		 watched ? " AND watched_bytes > 0" : "");
 	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(*ret, 1, work->report->run->id);
@@ -268,6 +286,14 @@ static uint32_t watches_of(const struct comm_edge *row)
 	double n = row->variance > 0 ? row->bytes * row->bytes / row->variance : 1;
 
 	return n >= 1 && n < UINT32_MAX ? (uint32_t)(n + 0.5) : 1;
+}
+
+/* A doubt of the row's bytes without guesses; a store may be hostile. */
+static float doubt(sqlite3_stmt *stmt, int column, const struct comm_edge *row)
+{
+	double part = sqlite3_column_double(stmt, column) / COMM_DOUBT_ALL;
+
+	return part > 0 ? (float)(fmin(part, 1) * (row->bytes - row->guess_bytes)) : 0;
 }
 
 static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm_edge *row)
@@ -284,6 +310,8 @@ static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm
 	row->variance = sqlite3_column_double(stmt, 8);
 	row->guess_bytes = sqlite3_column_double(stmt, 9);
 	row->drawn_variance = sqlite3_column_double(stmt, 10);
+	row->doubts = (struct comm_doubts){doubt(stmt, 13, row), doubt(stmt, 14, row),
+					   doubt(stmt, 15, row), doubt(stmt, 16, row)};
 	if (watched) {
 		row->bursts = watches_of(row);
 		row->level = 0;
@@ -430,7 +458,7 @@ static int build(struct work *work, char **err)
 		return comm_reader_fail_db(work->reader, err, code);
 	code = find_run(work, err);
 	if (!code)
-		code = comm_fold_init(&work->fold, work->query, work->reader, work->whole, err);
+		code = open_fold(work, err);
 	if (!code && work->query->places)
 		code = comm_places_check(&work->fold.own, err);
 	if (!code && work->query->counts)

@@ -247,7 +247,7 @@ int comm_reader_error_model(struct comm_reader *reader, int64_t run, struct comm
 	int rc, code = 0;
 
 	if (sqlite3_prepare_v2(reader->db,
-			       "SELECT sampled_ends, factor_sd, confusion_sd FROM run"
+			       "SELECT sampled_ends, factor_sd, confusion_sd, doubt_sd FROM run"
 			       " WHERE id = ?1",
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(reader->db);
@@ -256,7 +256,8 @@ int comm_reader_error_model(struct comm_reader *reader, int64_t run, struct comm
 	if (rc == SQLITE_ROW)
 		*ret = (struct comm_error_model){.sampled_ends = error_column(stmt, 0),
 						 .factor_sd = error_column(stmt, 1),
-						 .confusion_sd = error_column(stmt, 2)};
+						 .confusion_sd = error_column(stmt, 2),
+						 .doubt_sd = error_column(stmt, 3)};
 	else
 		code = rc == SQLITE_DONE ? -EUCLEAN : comm_schema_errno(reader->db);
 	sqlite3_finalize(stmt);

@@ -2,6 +2,7 @@
 #include "rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +21,10 @@ static const struct {
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
-	 " guess_first_bytes, age, drawn_variance, strands, watched_bytes, watched_variance)"
-	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"},
+	 " guess_first_bytes, age, drawn_variance, strands, watched_bytes, watched_variance,"
+	 " thread_doubt, role_doubt, side_doubt, code_doubt)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,"
+	 " ?21,?22,?23,?24)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -113,6 +116,20 @@ static int pack(const struct comm_strands *first, const struct comm_strands *sec
 	return comm_strands_is_empty(first) ? 0 : COMM_STRANDS_PACKED;
 }
 
+/* Whole thousandths take two bytes each, of which an edge has many. */
+static void put_doubts(sqlite3_stmt *s, int column, const struct comm_edge *e)
+{
+	const struct comm_doubts *d = &e->doubts;
+	const float doubts[] = {d->thread, d->role, d->side, d->code};
+	double bytes = e->bytes - e->guess_bytes;
+
+	for (int i = 0; i < 4; i++)
+		sqlite3_bind_int(s, column + i,
+				 bytes > 0 && doubts[i] > 0
+					 ? (int)(COMM_DOUBT_ALL * fmin(1, doubts[i] / bytes) + 0.5)
+					 : 0);
+}
+
 static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		     const struct comm_edge *edges, size_t n)
 {
@@ -145,6 +162,7 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 				  SQLITE_STATIC);
 		sqlite3_bind_double(s, 19, e->watched_bytes);
 		sqlite3_bind_double(s, 20, e->watched_variance);
+		put_doubts(s, 21, e);
 		err = run(rows, s);
 	}
 	return err;

@@ -269,12 +269,24 @@ static const char version_8[] =
 	"DROP TABLE site;"
 	"ALTER TABLE called_site RENAME TO site;";
 
+/*
+ * How unsure the estimator is of an edge's writer (comm_doubts of edge.h), in thousandths of its
+ * bytes without guesses, and by how much an edge errs for that (error_model.h); 0 in older rows
+ * and runs, whose edges err by what their readers read else.
+ */
+static const char version_9[] =
+	"ALTER TABLE run ADD COLUMN doubt_sd REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN thread_doubt INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN role_doubt INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN side_doubt INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE edge ADD COLUMN code_doubt INTEGER NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4},
-	{5, version_5}, {6, version_6}, {7, version_7}, {8, version_8},
+	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4}, {5, version_5},
+	{6, version_6}, {7, version_7}, {8, version_8}, {9, version_9},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

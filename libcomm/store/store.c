@@ -443,8 +443,8 @@ static int begin_run(struct comm_store *store, void *ctx)
 		    store->db,
 		    "INSERT INTO run (source, event, estimator, command, host, notes,"
 		    " start_ns, start_unix_ns, overhead_limit, granularity_bytes, uuid,"
-		    " sampled_ends, factor_sd, confusion_sd, label, floor, numa)"
-		    " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
+		    " sampled_ends, factor_sd, confusion_sd, label, floor, numa, doubt_sd)"
+		    " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
 		    -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	for (int i = 0; i < 6; i++)
@@ -460,6 +460,7 @@ static int begin_run(struct comm_store *store, void *ctx)
 	sqlite3_bind_text(stmt, 15, text(info->label), -1, SQLITE_STATIC);
 	sqlite3_bind_double(stmt, 16, isfinite(info->floor) ? info->floor : 0);
 	sqlite3_bind_text(stmt, 17, text(info->numa), -1, SQLITE_STATIC);
+	sqlite3_bind_double(stmt, 18, model->doubt_sd);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);

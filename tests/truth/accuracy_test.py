@@ -85,13 +85,14 @@ class AccuracyTest(unittest.TestCase):
         con.executescript("""
             CREATE TABLE run(event);
             INSERT INTO run VALUES ('every access');
-            CREATE TABLE thread(id, tgid, tid);
+            CREATE TABLE thread(id, tgid, tid, name, role);
             CREATE TABLE function(id, name, module);
             CREATE TABLE site(id, function);
             CREATE TABLE slice(id, level, unwritten_bytes);
             CREATE TABLE context(id, site);
             CREATE TABLE edge(slice, src_thread, dst_thread, src_context, dst_context, bytes);
-            INSERT INTO thread VALUES (1, 7, 7), (2, 7, 8), (3, 7, 9);
+            INSERT INTO thread VALUES (1, 7, 7, 'x', 'x'), (2, 7, 8, 'x', 'x'),
+                (3, 7, 9, 'y-2', 'y');
             INSERT INTO function VALUES (1, 'put', '/x'), (2, '_dl_fixup', '/ld-linux-x86-64.so.2'),
                 (3, '__memcpy_evex_unaligned_erms', '/libc'), (4, 'libz.so.1+0x12', '/lib/libz.so.1');
             INSERT INTO site SELECT 10 + id, id FROM function;
@@ -119,6 +120,8 @@ class AccuracyTest(unittest.TestCase):
             (1, 2, 2, 1, 1000)], 1))
         self.assertEqual(exact["role"], {("main", "worker"): 60, ("worker", "worker"): 40})
         self.assertEqual(exact["function"], {("put", "memcpy"): 60, ("put", "[libz.so.1]"): 40})
+        self.assertEqual(exact["all_roles"], {("main", "worker"): 1060, ("worker", "worker"): 40})
+        self.assertEqual(exact["named"], {"x (main)": "main", "x": "worker", "y": "worker"})
         self.assertEqual((exact["reads"], exact["crossing"]), (1200, 100))
         same = programs.read_store(self.store("s", [(1, 3, 1, 3, 6), (3, 2, 1, 4, 4)]))
         for by in programs.BY:

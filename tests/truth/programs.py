@@ -11,14 +11,8 @@ between the main thread and workers (role), and from which function to which
   own     part of all reads that is of the reader's own data, estimated over true
 
 and what stated.py tells: whether what the report states is true.  By function that is
-`commctl report --by-function --across --self`; by role it is the default report, where the
-threads of one kind count as exchangeable: each pair's truth is its kinds' share over their pairs.
-A kind is a role's threads that read about as much and hand about as much on, for a pool's workers
-stand beside threads that only deal work out.  Which thread is which in two runs nobody knows: each
-of the recording, from the largest down, is matched with the one most like it by what it reads from
-others and what others read from it; those left over have no truth.
-Where each thread has work of its own (STATIC) threads are matched in order of their creation.
-Of a program that counts by itself (-fsanitize=thread) rows with an end in a shared library are
+`commctl report --by-function --across --self`, by role `--by-role --across --self`, all threads
+but the first being workers; which of them is which in two runs nobody knows.  Of a program that counts by itself (-fsanitize=thread) rows with an end in a shared library are
 left out: its truth has none.
 
 Beside the estimators stand the nearest sampled write in address (address), and two guesses
@@ -27,7 +21,8 @@ nothing crosses.
 
 Left out of both is what the loader and pthread_create() write: tables of addresses
 and the threads' own descriptors.  It is written once, before any work, and read
-all along, so sampling has no chance to see the write.
+all along, so sampling has no chance to see the write.  Of what the report states by role it is
+a part, so those rows are compared with all that crosses.
 """
 import csv
 import json
@@ -48,12 +43,9 @@ KEYS = ["program", "budget", "repeat", "estimator", "by"]
 FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "log2", "own", "overhead",
           "wall_s"] + stated.FIELDS
 BASELINE = "address"  # commd-baseline's estimator, which states everything
-STATIC = {"barnes", "cg", "fasttree", "lu", "numpy", "ocean", "radix", "raxml", "tachyon"}
 BY = ["role", "function"]
 STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
-KIND_RATIO = 4  # of bytes, from which on a role's next thread is of another kind
-KIND_LEAST = 1e-3  # of all bytes: threads with less are all alike
 READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
 TEXT_BYTES = 1 << 20
 TEXT_MOST = 64  # MiB that differ; more is the same again, which compressors of so small windows do not see
@@ -210,6 +202,10 @@ def read_store(db, est=None):
     try:
         tids = {i: (tid, tgid) for i, tid, tgid in con.execute("SELECT id, tid, tgid FROM thread")}
         role = {i: "main" if tid == tgid else "worker" for i, (tid, tgid) in tids.items()}
+        names = {i: (name, pool) for i, name, pool in con.execute("SELECT id, name, role FROM thread")}
+        started = {(tids[i][1], names[i][0]) for i in tids if role[i] == "worker"}
+        named = {names[i][1] + (" (main)" if role[i] == "main" and
+                                (tids[i][1], names[i][0]) in started else ""): role[i] for i in tids}
         code = {i: (name, module) for i, name, module in con.execute(
             "SELECT context.id, name, module FROM context JOIN site ON site.id = context.site "
             "JOIN function ON function.id = site.function")}
@@ -218,7 +214,8 @@ def read_store(db, est=None):
                             ("unwritten_bytes", "bytes"))
         reads = con.execute("SELECT sum(%s) FROM slice WHERE level = 0" % unwritten).fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
-               "thread": {}, "pair": {}, "libraries": event != "every instrumented access"}
+               "thread": {}, "named": named, "all_roles": {},
+               "libraries": event != "every instrumented access"}
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.%s) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4" % count):
@@ -226,19 +223,17 @@ def read_store(db, est=None):
             ret["own"] += n if src == dst else 0
             ret["thread"][dst] = ret["thread"].get(dst, 0) + n
             writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))
+            roles = role.get(src, "?"), role.get(dst, "?")
+            if src != dst:
+                ret["all_roles"][roles] = ret["all_roles"].get(roles, 0) + n
             if src == dst or is_startup(*writer):
                 continue
             ret["crossing"] += n
-            for by, key in (("role", (role.get(src, "?"), role.get(dst, "?"))),
+            for by, key in (("role", roles),
                             ("function", (function_name(*writer), function_name(*reader)))):
                 ret[by][key] = ret[by].get(key, 0) + n
-            pair = tids.get(src, (0, 0))[0], tids.get(dst, (0, 0))[0]
-            ret["pair"][pair] = ret["pair"].get(pair, 0) + n
-        ret["read"] = {tids.get(i, (0, 0))[0]: n for i, n in ret["thread"].items()}
-        ret["all"] = {tid: role[i] for i, (tid, _) in tids.items() if tid}
         live = [i for i, n in ret["thread"].items() if n > READER_SHARE * ret["reads"]]
         ret["thread"] = [role.get(i, "?") for i in live]
-        ret["tids"] = {tids.get(i, (0, 0))[0]: role.get(i, "?") for i in live}
         return ret
     finally:
         con.close()
@@ -256,74 +251,6 @@ def guesses(exact):
             "self": {"role": {}, "reads": 1.0, "crossing": 0.0, "own": 1.0}}
 
 
-def marginals(of):
-    """{tid: (what it reads from others, what others read from it)}, as parts of all that crosses."""
-    total, ret = sum(of["pair"].values()) or 1, {tid: [0.0, 0.0] for tid in of["all"]}
-    for pair, n in of["pair"].items():
-        for tid, end in zip(pair, (1, 0)):
-            if tid in ret:
-                ret[tid][end] += n / total
-    return ret
-
-
-def split(tids, size):
-    """tids in groups, each within KIND_RATIO from one to the next."""
-    groups, last = [], None
-    for tid in sorted(tids, key=lambda tid: -size(tid)):
-        n = max(size(tid), KIND_LEAST)
-        if last is None or last > KIND_RATIO * n:
-            groups.append([])
-        groups[-1].append(tid)
-        last = n
-    return groups
-
-
-def kinds(exact):
-    """{tid: its kind}."""
-    of, reads, ret = marginals(exact), exact["reads"] or 1, {}
-    for role in sorted(set(exact["all"].values())):
-        tids = [tid for tid in exact["all"] if exact["all"][tid] == role]
-        for group in split(tids, lambda tid: exact["read"].get(tid, 0) / reads):
-            for i, alike in enumerate(split(group, lambda tid: of[tid][1])):
-                ret.update((tid, (role, group[0], i)) for tid in alike)
-    return ret
-
-
-def matched(exact, est):
-    """{tid of est: tid of the exact run}."""
-    ret, theirs, ours = {}, marginals(exact), marginals(est)
-    for tid in sorted(ours, key=lambda tid: (-sum(ours[tid]), tid)):
-        free = [i for i in theirs if exact["all"][i] == est["all"][tid] and i not in ret.values()]
-        if free:
-            ret[tid] = min(free, key=lambda i, tid=tid: (sum(abs(a - b) for a, b in zip(
-                theirs[i], ours[tid])), i))
-    return ret
-
-
-def threads_truth(exact, est, is_static):
-    """The truth of exact for pairs of est's tids."""
-    if is_static and len(est["tids"]) == len(exact["tids"]):
-        same = dict(zip(sorted(exact["tids"]), sorted(est["tids"])))
-        ret = {}
-        for (src, dst), n in exact["pair"].items():
-            key = same.get(src, -src), same.get(dst, -dst)
-            ret[key] = ret.get(key, 0) + n
-        return ret
-    kind, same = kinds(exact), matched(exact, est)
-    pairs, sums, ret = {}, {}, {}
-    for src in same:
-        for dst in same:
-            if src != dst:
-                pairs.setdefault((kind[same[src]], kind[same[dst]]), []).append((src, dst))
-    for (src, dst), n in exact["pair"].items():
-        key = kind.get(src, src), kind.get(dst, dst)
-        sums[key] = sums.get(key, 0) + n
-    for key, n in sums.items():
-        of = pairs.get(key, [key])
-        ret.update((pair, n / len(of)) for pair in of)
-    return ret
-
-
 def functions(a, b, libraries=True):
     """The key of a row between two nodes of a report by function; None: it is left out."""
     if is_startup(a["name"], a.get("module", "")):
@@ -333,21 +260,25 @@ def functions(a, b, libraries=True):
     return function_name(a["name"], a.get("module", "")), function_name(b["name"], b.get("module", ""))
 
 
-def judged(commctl, db, name, est, exact):
+def judged(commctl, db, est, exact):
     """{by: stated.py's figures} of a store that estimator est has made."""
-    said = stated.report(commctl, db, "--by-thread", *stated.flags(est))
-    true = threads_truth(exact, read_store(db, est), name in STATIC)
-    rows, ret = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid"))), {}
-    bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
-    across = stated.report(commctl, db, "--by-function", "--across", "--self", *stated.flags(est))
-    for by, of, truth in (("role", rows, true),
-                          ("function", stated.rows(across, lambda a, b: functions(
-                              a, b, exact["libraries"])), exact["function"])):
+    named, ret = read_store(db, est)["named"], {}
+
+    def roles(a, b):
+        return named.get(a["name"], "?"), named.get(b["name"], "?")
+
+    def code(a, b):
+        return functions(a, b, exact["libraries"])
+
+    for by, key, true in (("role", roles, exact["all_roles"]), ("function", code, exact["function"])):
+        said = stated.report(commctl, db, "--by-" + by, "--across", "--self", *stated.flags(est))
+        rows = stated.rows(said, key)
+        bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
         if est == BASELINE:
-            of = stated.guess({k: r.bytes for k, r in of.items()})
-        ret[by] = dict(stated.figures(of, truth), floor=stated.floor(exact[by], bursts))
-    if est != BASELINE and exact["reads"]:
-        ret["role"].update(stated.claims(said, exact["crossing"] / exact["reads"],
+            rows = stated.guess({k: r.bytes for k, r in rows.items()})
+        ret[by] = dict(stated.figures(rows, true), floor=stated.floor(exact[by], bursts))
+        if by == "role" and est != BASELINE and exact["reads"]:
+            ret[by].update(stated.claims(said, exact["crossing"] / exact["reads"],
                                          exact["own"] / exact["reads"]))
     return ret
 
@@ -464,7 +395,7 @@ class Programs:
                 quietly([self.tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
                          "replay:" + rec, "--estimator", stated.estimator(est), "--store", db],
                         self.log, EXACT_LIMIT_S)
-            seen, judgement = read_store(db, est), judged(self.tools["commctl"], db, name, est, exact)
+            seen, judgement = read_store(db, est), judged(self.tools["commctl"], db, est, exact)
             for by in BY:
                 figures = dict(score(seen, exact, by), **judgement[by], overhead=overhead,
                                wall_s=took)

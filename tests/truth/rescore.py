@@ -69,7 +69,7 @@ def program(tools, recording, est, db):
         attached(recording, db + ".rec")
         recording = db + ".rec"
     accuracy.replay(tools, recording, est, db, os.devnull)
-    seen, judged = programs.read_store(db, est), programs.judged(tools["commctl"], db, name, est, exact)
+    seen, judged = programs.read_store(db, est), programs.judged(tools["commctl"], db, est, exact)
     return {by: dict(programs.score(seen, exact, by), **judged[by]) for by in programs.BY}
 
 

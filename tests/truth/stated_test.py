@@ -105,28 +105,6 @@ class StatedTest(unittest.TestCase):
         self.assertEqual((r["all_rows"], r["all_common"], r["all_of"]), ((3, 2), 1, 3))
         self.assertIsNone(stated.agreement(one, {})["stated_l1"])
 
-    def test_threads_of_another_run(self):
-        def run(pair, read, **more):
-            every = {tid: "main" if tid == 1 else "worker" for tid in read}
-            return dict({"all": every, "pair": pair, "read": read, "reads": sum(read.values())}, **more)
-        # A pool of two that main and one another feed, and a thread that only deals out.
-        exact = run({(1, 4): 40, (1, 3): 38, (2, 4): 9, (2, 3): 11, (4, 3): 1, (3, 4): 1},
-                    {1: 10, 4: 400, 3: 380, 2: 1})
-        est = run({(1, 8): 50, (1, 6): 30, (5, 8): 10, (5, 6): 10}, {1: 5, 5: 2, 6: 200, 8: 250})
-        self.assertEqual(programs.threads_truth(exact, est, False),
-                         {(1, 8): 39, (1, 6): 39, (5, 8): 10, (5, 6): 10, (6, 8): 1, (8, 6): 1})
-        # A thread that hands much on is of another kind than one that reads as much and does not.
-        exact["pair"][2, 4], exact["read"][2] = 9000, 390
-        kinds = programs.kinds(exact)
-        self.assertEqual(kinds[3], kinds[4])
-        self.assertNotEqual(kinds[2], kinds[4])
-        # One too many has no truth.
-        est = run({(1, 8): 50, (1, 6): 30, (1, 9): 1}, {1: 5, 6: 1, 7: 1, 8: 1, 9: 1})
-        self.assertEqual(len(programs.matched(exact, est)), 4)
-        nodes = {"tids": {5: "worker", 6: "worker"}}
-        exact.update(tids={10: "worker", 11: "worker"}, pair={(10, 11): 3, (12, 11): 1})
-        self.assertEqual(programs.threads_truth(exact, nodes, True), {(5, 6): 3, (-12, 6): 1})
-
     def test_functions_leave_startup_out(self):
         a, b = {"name": "_dl_fixup", "module": "/ld.so"}, {"name": "f", "module": "/x"}
         self.assertIsNone(programs.functions(a, b))

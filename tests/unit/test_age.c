@@ -115,14 +115,15 @@ static void find(void *ctx, const struct comm_edge *edge)
 static void test_sums(void **state)
 {
 	const struct comm_ages half = {.bytes = {[4] = 0.5f}, .back = {[1] = 0.25f}};
+	const struct comm_edge_known known = {.ages = &half};
 	struct comm_edge_table table = {0};
 	struct comm_edge_sums *sums;
 	uint64_t folded = 0;
 
 	(void)state;
 	assert_int_equal(comm_edge_sums_create(1 << 20, &sums), 0);
-	comm_edge_sums_add_aged(sums, &key, 100, 0, 1, &half);
-	comm_edge_sums_add_aged(sums, &key, 10, 0, COMM_LEVEL_OBJECT, &half);
+	comm_edge_sums_add_known(sums, &key, 100, 0, 1, &known);
+	comm_edge_sums_add_known(sums, &key, 10, 0, COMM_LEVEL_OBJECT, &known);
 	comm_edge_sums_add(sums, &key, 1, 0, 1);
 	comm_edge_sums_emit(sums, find, NULL);
 	assert_true(found.bytes == 111 && found.ages.bytes[4] == 50);

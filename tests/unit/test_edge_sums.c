@@ -61,10 +61,32 @@ static void test_guesses_are_apart(void **state)
 	comm_edge_sums_destroy(sums);
 }
 
+/* Doubts come as shares of the bytes, and are summed as bytes. */
+static void test_doubts(void **state)
+{
+	const struct comm_edge_known known = {
+		.doubts = {.thread = 0.5f, .role = 0.25f, .side = 0.125f, .code = 1}};
+	struct comm_edge_sums *sums;
+
+	(void)state;
+	assert_int_equal(comm_edge_sums_create(1 << 20, &sums), 0);
+	comm_edge_sums_add_known(sums, &key, 80, 0, 1, &known);
+	comm_edge_sums_add_known(sums, &key, 8, 0, 1, &known);
+	comm_edge_sums_add(sums, &key, 12, 0, 0);
+	comm_edge_sums_add_known(sums, &key, 100, 0, COMM_LEVEL_OBJECT, &known);
+	emit(sums);
+	assert_int_equal(n_found, 1);
+	assert_true(found[0].bytes == 200 && found[0].guess_bytes == 100);
+	assert_true(found[0].doubts.thread == 44 && found[0].doubts.role == 22);
+	assert_true(found[0].doubts.side == 11 && found[0].doubts.code == 88);
+	comm_edge_sums_destroy(sums);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_guesses_are_apart),
+		cmocka_unit_test(test_doubts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

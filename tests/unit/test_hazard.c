@@ -152,6 +152,57 @@ static void test_own_stack(void **state)
 	}
 }
 
+static void near(double value, double whole, double share)
+{
+	assert_true(fabs(value - share * whole) < 0.1 * whole);
+}
+
+/*
+ * Two threads write one datum in turn, so which of them came last before a read is not known:
+ * in doubt is the thread, but not the role that they have in common, nor the code.
+ */
+static void test_doubts(void **state)
+{
+	const struct comm_est_ops *ops = &comm_est_hazard;
+
+	(void)state;
+	for (int pool = 0; pool < 2; pool++) {
+		void *est = est_new(ops);
+		struct result r;
+		double bytes;
+
+		roles[1] = 7;
+		roles[2] = pool ? 7 : 8;
+		roles[3] = 9;
+		for (uint32_t i = 0; i < 3000; i++) {
+			/* One datum is both writers', another the first one's alone, a third the reader's own. */
+			uint32_t thread = 1 + i % 3, word = i / 3 % 2;
+			struct comm_access a =
+				access_at(base + 64 * word,
+					  thread == 3 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE, 0);
+
+			if (thread == 2 && word == 1)
+				continue;
+			feed(ops, est, i * 1000000ull + 1, thread, &a, 1);
+			a = access_at(base + 4096, word ? COMM_ACCESS_READ : COMM_ACCESS_WRITE, 0);
+			if (thread == 3)
+				feed(ops, est, i * 1000000ull + 500000, thread, &a, 1);
+		}
+		slice(ops, est, &r);
+		bytes = r.bytes[2][3];
+		assert_true(bytes > 0 && r.bytes[1][3] > 2 * bytes && r.bytes[3][3] > bytes);
+		near(r.doubts[2][3].thread, bytes, 0.5);
+		near(r.doubts[2][3].role, bytes, pool ? 0 : 0.5);
+		near(r.doubts[2][3].side, bytes, 0);
+		near(r.doubts[2][3].code, bytes, 0);
+		/* The first writer is as unsure of those bytes, and sure of its own. */
+		near(r.doubts[1][3].thread, bytes, 0.5);
+		near(r.doubts[3][3].thread, r.bytes[3][3], 0);
+		ops->destroy(est);
+	}
+	memset(roles, 0, sizeof(roles));
+}
+
 /*
  * A constant where little is written at all, so that an unseen write proves little:
  * the writers there overwrite the same words, never the constant.
@@ -562,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_touched_constant),
 		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_constant_beside),
 		cmocka_unit_test(test_sweep),
 		cmocka_unit_test(test_long_writes),

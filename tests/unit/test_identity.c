@@ -168,6 +168,25 @@ static void threads_are_dense(void **state)
 	assert_int_equal(comm_threads_at(threads, 99)->tid, 0);
 }
 
+static void threads_of_a_pool_are_of_one_role(void **state)
+{
+	uint32_t initial = comm_threads_get(threads, 10, 10, 5), a, b, other;
+
+	(void)state;
+	thread_name = "worker-1";
+	a = comm_threads_role(threads, comm_threads_get(threads, 10, 11, 6));
+	thread_name = "worker-2";
+	b = comm_threads_role(threads, comm_threads_get(threads, 20, 21, 7));
+	thread_name = "logger";
+	other = comm_threads_role(threads, comm_threads_get(threads, 10, 13, 8));
+	thread_name = "worker";
+	assert_true(a && a == b && other && other != a);
+	/* Who started them has their name. */
+	assert_true(comm_threads_role(threads, initial) &&
+		    comm_threads_role(threads, initial) != a);
+	assert_int_equal(comm_threads_role(threads, COMM_ID_OTHER), 0);
+}
+
 static void a_tid_that_comes_back_is_another_thread(void **state)
 {
 	uint32_t a = comm_threads_get(threads, 10, 11, 5), b, c;
@@ -611,6 +630,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(threads_are_dense, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads_of_a_pool_are_of_one_role, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_tid_that_comes_back_is_another_thread, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(names, setup, teardown),

@@ -317,10 +317,14 @@ static int cut_at(int left)
 			  " WHERE name = 'label'") == (version > 5));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
 			  " WHERE name = 'floor'") == (version > 6));
-	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'count'") == 0);
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'count'") ==
+		    (version > 7));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
-			  " WHERE name = 'age'") == 0);
-	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'cacheline'") == 0);
+			  " WHERE name = 'age'") == (version > 7));
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'cacheline'") ==
+		    (version > 7));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
+			  " WHERE name = 'code_doubt'") == 0);
 	return version;
 }
 

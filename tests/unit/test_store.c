@@ -583,7 +583,7 @@ static void test_regions(void **state)
 static void test_runs_say_what_they_are(void **state)
 {
 	const struct comm_error_model model = {
-		.sampled_ends = 1.5, .factor_sd = 0.25, .confusion_sd = 0.125};
+		.sampled_ends = 1.5, .factor_sd = 0.25, .confusion_sd = 0.125, .doubt_sd = 3};
 	struct comm_run_info info = {.estimator = "test", .error_model = &model};
 	struct comm_store_config c = config();
 	struct comm_store *store = open_store(&c);
@@ -592,7 +592,7 @@ static void test_runs_say_what_they_are(void **state)
 	(void)state;
 	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
 	assert_true(query("SELECT sampled_ends = 1.5 AND factor_sd = 0.25 AND"
-			  " confusion_sd = 0.125 FROM run") == 1);
+			  " confusion_sd = 0.125 AND doubt_sd = 3 FROM run") == 1);
 	assert_int_equal(comm_store_begin_run(store, &info, &run), 0);
 	/* Version 4, variant 10 (RFC 4122), and another one for each run. */
 	assert_true(query("SELECT count(DISTINCT uuid) FROM run WHERE uuid LIKE"
@@ -607,6 +607,30 @@ static void test_runs_say_what_they_are(void **state)
 	assert_int_equal(comm_store_begin_run(store, &info, &run), -EINVAL);
 	for (size_t i = 0; comm_estimators[i]; i++)
 		assert_false(comm_error_model_is_exact(&comm_estimators[i]->error_model));
+	comm_store_close(store);
+}
+
+/* In thousandths of the bytes without guesses, and no more than all of them. */
+static void test_doubts(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_edge edge = {.src_thread = 1,
+				 .dst_thread = 2,
+				 .bytes = 300,
+				 .guess_bytes = 100,
+				 .bursts = 1,
+				 .doubts = {.thread = 50, .role = 1, .side = 0.04f, .code = 201}};
+
+	(void)state;
+	assert_int_equal(begin(store), 1);
+	assert_int_equal(write_at(store, 0, &edge, 1), 0);
+	edge.doubts = (struct comm_doubts){.thread = NAN, .role = -1, .code = INFINITY};
+	assert_int_equal(write_at(store, 1, &edge, 1), 0);
+	assert_true(query("SELECT count(*) FROM edge WHERE thread_doubt = 250 AND role_doubt = 5"
+			  " AND side_doubt = 0 AND code_doubt = 1000") == 1);
+	assert_true(query("SELECT count(*) FROM edge WHERE thread_doubt = 0 AND role_doubt = 0"
+			  " AND side_doubt = 0 AND code_doubt = 1000") == 1);
 	comm_store_close(store);
 }
 
@@ -701,6 +725,7 @@ int main(void)
 		TEST(test_types),
 		TEST(test_regions),
 		TEST(test_runs_say_what_they_are),
+		TEST(test_doubts),
 		TEST(test_survives_nonsense),
 		TEST(test_kill),
 	};

@@ -285,10 +285,11 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 	if (touch) {
 		struct comm_ages ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 
-		comm_edge_sums_add_aged(o->edges,
-					&(struct comm_edge_key){touch->thread, touch->site,
-								b->thread, r->site, r->shown},
-					bytes, 0, COMM_TOUCH_LEVEL, &ages);
+		comm_edge_sums_add_known(o->edges,
+					 &(struct comm_edge_key){touch->thread, touch->site,
+								 b->thread, r->site, r->shown},
+					 bytes, 0, COMM_TOUCH_LEVEL,
+					 &(struct comm_edge_known){.ages = &ages});
 		return;
 	}
 	if (comm_touches_none(o->touches))
@@ -316,10 +317,11 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 	if (r->self) {
 		const struct comm_ages at_once = comm_ages_of(0, &b->frame);
 
-		comm_edge_sums_add_aged(o->edges,
-					&(struct comm_edge_key){b->thread, r->self_site, b->thread,
-								r->site, r->shown},
-					bytes, bytes * r->first, 0, &at_once);
+		comm_edge_sums_add_known(o->edges,
+					 &(struct comm_edge_key){b->thread, r->self_site, b->thread,
+								 r->site, r->shown},
+					 bytes, bytes * r->first, 0,
+					 &(struct comm_edge_known){.ages = &at_once});
 		return;
 	}
 	if (r->spins) {

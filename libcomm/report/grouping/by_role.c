@@ -74,6 +74,7 @@ const struct comm_grouping_ops comm_grouping_role = {
 	.close = role_close,
 	.at = role_at,
 	.by_thread = true,
+	.by_role = true,
 	.sql = "SELECT role, id FROM thread WHERE run = ?1 AND id = ?2",
 	.describe = role_describe,
 };

@@ -74,6 +74,8 @@ static int joined_open(struct comm_grouping_use *use, char **err)
 		use->by_time |= n_times;
 		use->by_frame |= joined->part[joined->n - 1].use.by_frame;
 		use->by_thread &= joined->part[joined->n - 1].use.by_thread;
+		use->tells_threads |= joined->part[joined->n - 1].use.tells_threads;
+		use->tells_roles |= joined->part[joined->n - 1].use.tells_roles;
 		at += len + (at[len] == ',');
 	}
 	return code;
