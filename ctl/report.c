@@ -312,26 +312,41 @@ static int make(struct comm_reader *reader, struct options *options, struct comm
 	return code;
 }
 
-/* Threads of a pool do the same, so a run may state of the pool what it cannot of each of them. */
+/*
+ * Threads of a pool do the same, so a run may state of the pool what it cannot of each of them.
+ * The report by roles where that states much more than the one by threads, or NULL.
+ */
+static struct comm_report *make_roles(struct comm_reader *reader, struct options *options,
+				      const struct comm_report *threads)
+{
+	double share = stated_share(threads);
+	struct comm_report *roles;
+
+	if (threads->exact || !threads->n_edges || share > WELL_STATED)
+		return NULL;
+	options->query.by = "role";
+	if (make(reader, options, &roles, NULL))
+		return NULL;
+	if (roles->n_nodes > 1 && stated_share(roles) > share + 1 - WELL_STATED)
+		return roles;
+	comm_report_free(roles);
+	return NULL;
+}
+
 static void print_roles(struct comm_reader *reader, const struct options *options,
 			const struct comm_report *report)
 {
 	struct options by_role = *options;
-	double share = stated_share(report);
-	struct comm_report *roles;
+	struct comm_report *roles = make_roles(reader, &by_role, report);
 	size_t stated = 0;
 
-	if (report->exact || !report->n_edges || share > WELL_STATED)
-		return;
-	by_role.query.by = "role";
-	if (make(reader, &by_role, &roles, NULL))
+	if (!roles)
 		return;
 	for (size_t i = 0; i < roles->n_edges; i++)
 		stated += comm_report_edge_at(roles, i)->resolved;
-	if (stated && roles->n_nodes > 1 && stated_share(roles) > share + 1 - WELL_STATED)
-		printf("\nBy roles of threads %.0f %% of what crosses is stated, in %zu flow%s: "
-		       "--by-role.\n",
-		       100 * stated_share(roles), stated, stated == 1 ? "" : "s");
+	printf("\nBy roles of threads %.0f %% of what crosses is stated, in %zu flow%s: "
+	       "--by-role.\n",
+	       100 * stated_share(roles), stated, stated == 1 ? "" : "s");
 	comm_report_free(roles);
 }
 
@@ -344,8 +359,8 @@ int ctl_report(int argc, char **argv)
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
-	struct options options = {.query = COMM_QUERY_INIT}, asked;
-	struct comm_report *report;
+	struct options options = {.query = COMM_QUERY_INIT}, asked, by_role;
+	struct comm_report *report, *roles = NULL;
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
 	size_t n_threads = 0;
@@ -378,6 +393,15 @@ int ctl_report(int argc, char **argv)
 		options = asked;
 		options.query.by = "role";
 		code = make(reader, &options, &report, &err);
+	} else if (!code && !options.query.by && !options.all && is_overview(&options) &&
+		   !(stated_share(report) > 0)) {
+		by_role = asked;
+		roles = make_roles(reader, &by_role, report);
+		if (roles) {
+			comm_report_free(report);
+			report = roles;
+			options = by_role;
+		}
 	}
 	if (code) {
 		comm_reader_close(reader);
@@ -387,6 +411,9 @@ int ctl_report(int argc, char **argv)
 	if (n_threads)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
+	else if (roles)
+		printf("\nThese are roles, for nothing is stated by thread: --by-thread shows "
+		       "each.\n");
 	else if (!code && is_overview(&options) && is_by_thread(&options.query))
 		print_roles(reader, &asked, report);
 	comm_reader_close(reader);

@@ -320,8 +320,13 @@ is "$("$ctl" report --store pool.db --json | jq -r '.nodes[0].kind')" thread "wh
 rm -f pool.db*
 $make pool pool.db 60 || exit 1
 expect 0 "$ctl" report --store pool.db
+says stdout '^Communication between roles'
+says stdout 'These are roles, for nothing is stated by thread: --by-thread shows each'
+expect 0 "$ctl" report --store pool.db --by-thread
 says stdout '^Nothing is stated'
 says stdout 'By roles of threads 100 % of what crosses is stated, in 1 flow: --by-role'
+expect 0 "$ctl" report --store pool.db --all
+says stdout '^Communication between threads'
 expect 0 "$ctl" report --store pool.db --by-role
 grep -q 'By roles' stdout && fail "a report by role that points to itself"
 $make precise two.db 60 || exit 1
