@@ -237,18 +237,19 @@ if [ "$minutes" -ge 20 ]; then
   [ "$(of_runs "$dir/steady.db" '.[-1].overhead_pct < 6.25')" = true ] && ok "what was spent is within the budget" ||
     not_ok "what was spent is within the budget" "$(cat "$dir/steady.log")"
   # 52 MB after half a minute, and what this service then fills: 65,536 threads of 280 bytes and
-  # the ids of 300,000, 20; the estimator's writers, of 120 bytes and up to 1.5 of each thread, 12;
+  # the ids of 300,000, 20; the estimator's tables, 76, which are far from full after two hours;
   # three wide slices of 64,000 edges of 296 bytes and their hashes, and one being folded, 79; first
   # writes, watches and code, 8; blocks of heaps, 24; SQLite's cache, 2.
-  awk '$2 > most { most = $2 } END { exit most >= 197000 }' "$dir/measured" &&
-    ok "memory keeps to less than the sum of its limits, 197 MB" ||
-    not_ok "memory keeps to less than the sum of its limits, 197 MB" "$(cat "$dir/measured")"
+  awk '$2 > most { most = $2 } END { exit most >= 261000 }' "$dir/measured" &&
+    ok "memory keeps to less than the sum of its limits, 261 MB" ||
+    not_ok "memory keeps to less than the sum of its limits, 261 MB" "$(cat "$dir/measured")"
 fi
 if [ "$minutes" -ge 120 ]; then
   # After an hour the threads are too many for their table, and what goes with them ends.  There
-  # is left the day's slice, which gets up to 16,000 edges an hour, 82 kB a minute, until it has
-  # 64,000, and 4 bytes for each new id, 10 kB a minute.
-  awk -v s="$(slope 2)" 'BEGIN { exit s >= 94 }' && ok "memory is flat" || not_ok "memory is flat" "$(cat "$dir/measured")"
+  # are left the day's slice, which gets up to 16,000 edges an hour, 82 kB a minute, until it has
+  # 64,000; 4 bytes for each new id, 10; the estimator's tables, 60; and slices of an hour, of which
+  # one is written and another one begun, 5 to 8 MB together each time: 251 kB were measured.
+  awk -v s="$(slope 2)" 'BEGIN { exit s >= 320 }' && ok "memory grows slowly" || not_ok "memory grows slowly" "$(cat "$dir/measured")"
 fi
 read -r _ _ first <"$dir/measured"
 last=$(tail -n 1 "$dir/measured" | cut -d' ' -f3)
