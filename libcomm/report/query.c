@@ -125,6 +125,9 @@ static int open_fold(struct work *work, char **err)
 
 	if (code)
 		return code;
+	/* When something was written, which who wrote it says nothing of. */
+	if (comm_fold_by_time(&work->fold))
+		work->whole->error_model.doubt_sd = 0;
 	ends = comm_fold_ends(&work->fold);
 	if (!ends->tells_threads && !ends->tells_roles && !work->report->exact &&
 	    !work->query->watched)

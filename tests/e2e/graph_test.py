@@ -425,7 +425,7 @@ def matrices_as_csv():
         shown = sorted(int(c) for c in cells if c)
         assert len(shown) == len(values) > 0 and all(abs(a - b) <= 1 + 1e-9 * b for a, b in zip(shown, values)), by
     rows = list(csv.reader(io.StringIO(run("export", "--store", "threads.db", "--as", "matrix"))))
-    assert rows[0][1:4] == ["worker/100 main", "worker/101", "worker/102"] and rows[1][2] and not rows[1][3]
+    assert rows[0][1:4] == ["worker/100", "worker/101", "worker/102"] and rows[1][2] and not rows[1][3]
     # Numbers in names are numbers.
     rows = list(csv.reader(io.StringIO(run("export", "--store", "redis.db", "--as", "matrix", "--by", "line", "--all"))))
     lines = [int(m[1]) for m in (re.match(r"networking.c:(\d+) ", r[0]) for r in rows) if m]

@@ -85,10 +85,20 @@ static void by(struct comm_query query, const char *from, const char *to, double
 	assert_true(fabs(errs(query, from, to) - hypot(DOUBT_SD * doubt, edge_sd)) < 1e-6);
 }
 
+static double first_share(struct comm_query query)
+{
+	struct comm_report *report = ask(query);
+	double share = comm_report_edge_at(report, 0)->share_low;
+
+	comm_report_free(report);
+	return share;
+}
+
 /* What is in doubt depends on what is counted as one. */
 static void test_groupings(void **state)
 {
 	double before = errs((struct comm_query){0}, "alpha", "beta");
+	double by_time = first_share((struct comm_query){.by = "time"});
 
 	(void)state;
 	sql("UPDATE edge SET thread_doubt = 400, role_doubt = 300, side_doubt = 100,"
@@ -98,6 +108,8 @@ static void test_groupings(void **state)
 	by((struct comm_query){0}, "alpha", "beta", 0.4, EDGE_SD);
 	by((struct comm_query){.first_read = true}, "alpha", "beta", 0.4, EDGE_SD);
 	by((struct comm_query){.by = "role"}, "alpha", "beta", 0.3, EDGE_SD);
+	/* When it was written is another matter. */
+	assert_true(fabs(first_share((struct comm_query){.by = "time"}) - by_time) < 1e-9);
 	by((struct comm_query){.by = "function"}, "f", "g", 0.05, CODE_EDGE_SD);
 	by((struct comm_query){.by = "function", .across = true}, "f", "g", 0.15, CODE_EDGE_SD);
 	by((struct comm_query){.objects = 1}, "alpha", "x", 0.4, EDGE_SD);
