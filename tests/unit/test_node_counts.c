@@ -70,11 +70,16 @@ static struct comm_store *write_two_slices(void)
 static void test_threads_and_roles(void **state)
 {
 	struct comm_query q = {.size = sizeof(q), .counts = 1};
-	struct comm_store *store = write_two_slices();
 	const struct comm_report_count *count;
-	struct comm_report *report = report_of(&q);
+	struct comm_report *report;
+	struct comm_store *store;
 
 	(void)state;
+	/* A pool without its process's first thread. */
+	for (uint32_t i = 1; i < names->n_threads; i++)
+		names->thread[i].tgid = 9;
+	store = write_two_slices();
+	report = report_of(&q);
 	assert_int_equal(report->n_counts, 3);
 	/* Equal CPU time: by id. */
 	count = count_of(report, "t1", COMM_COUNTER_CPU);
