@@ -187,7 +187,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	return 0;
 }
 
-/* A group as an edge: its nodes stand for threads, its part for a site, its doubt for that of threads. */
+/* A group as an edge: its nodes stand for threads, its part for a site, its doubt for theirs. */
 static struct comm_edge edge_of(const struct comm_fold_group *group)
 {
 	double n = group->seen.bursts + burst_rounding;
@@ -235,7 +235,7 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 		to->own_bytes += from->own_bytes;
 		to->slices = from->slices > to->slices ? from->slices : to->slices;
 	}
-	/* Lower bounds of the slices in which any of the threads read, each of which may be short-lived. */
+	/* Lower bounds of the slices in which any of the threads read: each may be short-lived. */
 	for (size_t i = 0; i < making->edges.n && !code; i++) {
 		uint32_t used = comm_block_sums_used(&making->seen[i].sums);
 

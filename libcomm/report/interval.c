@@ -54,7 +54,10 @@ static double sampling_cv2(const struct comm_intervals *intervals, const struct 
 	return variance > 0 ? variance / (e->bytes * e->bytes) : 0;
 }
 
-/* What is put down to wrong writers, by the doubts of the estimator, or of one that has none by what else its reader reads. */
+/*
+ * What is put down to wrong writers: by the doubts of the estimator, or of one that has none by what
+ * else the edge's reader reads.
+ */
 static double wrong_writers(const struct comm_error_model *model, const struct comm_estimate *e,
 			    double others)
 {

@@ -136,6 +136,7 @@ static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const str
 	sum->bytes += edge->bytes;
 	sum->variance += edge->variance;
 	sum->guess_bytes += edge->guess_bytes;
+	sum->doubt_bytes += edge->doubts.thread;
 	/* Bursts of one reader may be in several edges to it, those of several are different ones. */
 	if (edge->bursts > reader->bursts) {
 		sum->samples += edge->bursts - reader->bursts;

@@ -316,81 +316,6 @@ static void a_threads_stack_is_its_own(void **state)
 	assert_false(world.access[0].flags & COMM_ACCESS_OWN_STACK);
 }
 
-static void give_touch_by(uint64_t ip, uint64_t addr, uint16_t flags)
-{
-	give(&(struct comm_event){
-		.kind = COMM_EV_TOUCH,
-		.time_ns = START + 10,
-		.tgid = TGID,
-		.tid = SECOND,
-		.access = {.addr = addr, .ip = ip, .size_bytes = 2 * PAGE, .flags = flags}});
-}
-
-static void give_touch(uint64_t addr, uint16_t flags)
-{
-	give_touch_by(TEXT, addr, flags);
-}
-
-static const char *touching(void)
-{
-	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
-
-	return comm_sites_function_at(sites, comm_sites_at(sites, world.touch.site)->function)
-		->name;
-}
-
-/* What touches pages is said to have written all of them where it filled them. */
-static void first_writes_have_code(void **state)
-{
-	const uint16_t filled = COMM_ACCESS_WRITE | COMM_ACCESS_REP;
-
-	(void)state;
-	give_touch(HEAP, COMM_ACCESS_WRITE);
-	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
-	give_touch(HEAP, filled);
-	assert_string_equal(touching(), "made");
-	give_touch_by(0, HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
-	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
-	give_touch_by(0, HEAP, filled | COMM_ACCESS_KERNEL);
-	assert_int_equal(world.touch.site, COMM_SITE_KERNEL);
-	/* An allocator only cuts them, and code in no mapping is not known. */
-	give_touch_by(ALLOCATES, HEAP, filled);
-	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
-	give_touch_by(TEXT - PAGE, HEAP, filled);
-	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
-}
-
-static void first_writes_reach_the_estimator(void **state)
-{
-	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
-	uint64_t heap;
-
-	(void)state;
-	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
-	heap = world.access[0].datum;
-	give_touch(HEAP, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_touches, 1);
-	assert_true(world.touch.time_ns == START + 10 && world.touch.datum == heap &&
-		    world.touch.size_bytes == 2 * PAGE);
-	assert_int_equal(comm_threads_at(threads, world.touch.thread)->tid, SECOND);
-	give_touch(HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
-	assert_int_equal(world.n_touches, 2);
-	/* Memory so new that no mapping of it is known is the process's own. */
-	give_touch(HEAP + 64 * PAGE, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_touches, 3);
-	assert_int_equal(world.touch.datum, heap + 64 * PAGE);
-	/* Who changed a page of a file did not write what else it holds, unless all was filled. */
-	give_touch(TEXT, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_touches, 3);
-	give_touch(TEXT, COMM_ACCESS_WRITE | COMM_ACCESS_REP);
-	assert_int_equal(world.n_touches, 4);
-	/* Shared memory may have been written by others before. */
-	give_touch(SHARED, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_touches, 4);
-	assert_lost(COMM_LOSS_MAX, 0);
-	assert_int_equal(world.n_bursts, 1);
-}
-
 static uint32_t region_of(uint32_t site)
 {
 	return comm_sites_at(comm_engine_identity(engine)->sites, site)->region;
@@ -782,8 +707,6 @@ int main(void)
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(a_threads_stack_is_its_own),
-		TEST(first_writes_reach_the_estimator),
-		TEST(first_writes_have_code),
 		TEST(regions_are_part_of_sites),
 		TEST(counts_are_summed_by_slice),
 		TEST(counters_are_bounded),

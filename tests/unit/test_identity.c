@@ -185,6 +185,11 @@ static void threads_of_a_pool_are_of_one_role(void **state)
 	assert_true(comm_threads_role(threads, initial) &&
 		    comm_threads_role(threads, initial) != a);
 	assert_int_equal(comm_threads_role(threads, COMM_ID_OTHER), 0);
+	/* A thread that gets another name is of another role from then on. */
+	thread_name = "worker-3";
+	comm_threads_renamed(threads, 10, 13);
+	assert_int_equal(comm_threads_role(threads, comm_threads_find(threads, 10, 13)), a);
+	thread_name = "worker";
 }
 
 static void a_tid_that_comes_back_is_another_thread(void **state)

@@ -122,6 +122,26 @@ static void test_functions(void **state)
 	comm_report_free(report);
 }
 
+/* Of a sum of edges as much is in doubt as of its edges. */
+static void test_doubts(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "thread", .totals = 1};
+	const struct comm_report_total *total;
+	struct comm_report *report;
+
+	(void)state;
+	make_calls(false);
+	sql("UPDATE run SET doubt_sd = 3");
+	for (int doubtful = 0; doubtful < 2; doubtful++) {
+		report = report_of(&q);
+		total = comm_report_total_at(report, 0);
+		assert_true(total->written.share_low == comm_report_edge_at(report, 0)->share_low);
+		assert_true(total->written.resolved == !doubtful);
+		comm_report_free(report);
+		sql("UPDATE edge SET thread_doubt = 500");
+	}
+}
+
 /* Two edges of a node have the interval of one with their sum. */
 static void test_intervals(void **state)
 {
@@ -284,8 +304,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_functions), TEST(test_intervals),	TEST(test_objects),
-		TEST(test_call_tree), TEST(test_hostile_calls), TEST(test_trees_of_threads),
+		TEST(test_functions),	     TEST(test_doubts),	   TEST(test_intervals),
+		TEST(test_objects),	     TEST(test_call_tree), TEST(test_hostile_calls),
+		TEST(test_trees_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
