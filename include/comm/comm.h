@@ -528,10 +528,13 @@ struct comm_report {
  * are added (interval.c), and the estimate is taken as log-normal about bytes.
  *
  * An edge is resolved when the run confirms it: of a sampled run, when at least
- * COMM_RESOLVED_SAMPLES bursts in COMM_RESOLVED_SLICES slices stand behind it, its
- * share_high / share_low (of 90 %) is at most COMM_RESOLVED_RATIO, the even and the
- * odd blocks of the run agree about it within that ratio too, and at most
- * COMM_RESOLVED_COARSE_PCT of its bytes are guesses.  The next run of a steady load
+ * COMM_RESOLVED_SAMPLES bursts in COMM_RESOLVED_SLICES slices stand behind it, it is
+ * known to within COMM_RESOLVED_RATIO (from the lower to the upper end, of 90 %), the even and
+ * the odd blocks of the run agree about it within that ratio too, and at most
+ * COMM_RESOLVED_COARSE_PCT of its bytes are guesses.  Known is its share, by share_high /
+ * share_low, or how it compares with others that are known: its bytes, apart from the factor
+ * that all volumes of the run err by together.  The share of an edge beside a large one that
+ * is not known may be anything, and has a wide interval.  The next run of a steady load
  * repeats such an edge; nothing else is stated by commctl report.
  */
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,

@@ -455,7 +455,7 @@ static int load(struct loading *loading, const struct comm_slices *slices, char 
 					  &whole->run, &whole->texts, err);
 	if (code)
 		return code;
-	comm_intervals_init(&loading->intervals, &whole->estimator_model, &loading->blocks,
+	comm_intervals_init(&loading->intervals, &whole->estimator_model, &loading->blocks, NULL,
 			    whole->shown.confidence);
 	code = make_lines(loading);
 	return code ? comm_reader_fail_db(loading->reader, err, code) : 0;

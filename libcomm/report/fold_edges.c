@@ -130,8 +130,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	struct comm_estimate *estimate = &stated->estimate;
 	struct comm_report_edge *out = &stated->edge;
 	struct comm_report *report = fold->report;
-	double longer = 1, own = 0, others = 0;
-	struct comm_interval interval;
+	double own = 0, others = 0;
 	int code;
 
 	code = comm_fold_writer(fold, e, &out->from);
@@ -145,20 +144,42 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		code = add_origins(fold, making, e, out);
 	if (code)
 		return code;
-	*estimate = (struct comm_estimate){.bytes = e->bytes,
-					   .variance = e->variance,
-					   .read_bytes = own + others,
-					   .own_bytes = fmax(0, own - making->seen[i].own_bytes),
-					   .guess_bytes = e->guess_bytes,
-					   .doubt_bytes = e->doubts.thread,
-					   .samples = e->bursts,
-					   .slices = making->seen[i].slices,
-					   .sums = making->seen[i].sums};
+	*estimate =
+		(struct comm_estimate){.bytes = e->bytes,
+				       .share = comm_reader_share(e->bytes, report->total_bytes),
+				       .variance = e->variance,
+				       .read_bytes = own + others,
+				       .own_bytes = fmax(0, own - making->seen[i].own_bytes),
+				       .guess_bytes = e->guess_bytes,
+				       .doubt_bytes = e->doubts.thread,
+				       .samples = e->bursts,
+				       .slices = making->seen[i].slices,
+				       .sums = making->seen[i].sums};
 	estimate->in_turns = in_turns(fold, out, making->seen[i].own_bytes / e->bytes);
 	out->bytes = e->bytes;
 	out->coarse_bytes = e->guess_bytes;
-	out->share = comm_reader_share(e->bytes, report->total_bytes);
-	comm_intervals_state(&making->intervals, estimate, out->share, &interval);
+	out->share = estimate->share;
+	out->samples = e->bursts;
+	out->slices = estimate->slices;
+	out->level = e->level;
+	fold->whole->nodes[out->from].written_bytes += e->bytes;
+	fold->whole->nodes[out->to].read_bytes += e->bytes;
+	comm_intervals_add(&making->intervals, estimate, &fold->whole->sums);
+	report->n_edges++;
+	return 0;
+}
+
+/* What is stated of an edge, now that all of them are known. */
+static void state_edge(struct comm_fold *fold, struct making *making, const struct comm_edge *e,
+		       struct comm_report_stated *stated)
+{
+	const struct comm_estimate *estimate = &stated->estimate;
+	struct comm_report_edge *out = &stated->edge;
+	struct comm_report *report = fold->report;
+	struct comm_interval interval;
+	double longer = 1;
+
+	comm_intervals_state(&making->intervals, estimate, &interval);
 	out->low = interval.low;
 	out->high = interval.high;
 	out->share_low = interval.share_low;
@@ -170,13 +191,7 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 	if (!report->exact &&
 	    (fold->whole->nodes[out->from].other || fold->whole->nodes[out->to].other))
 		longer = INFINITY;
-	out->samples = e->bursts;
-	out->slices = estimate->slices;
-	out->level = e->level;
 	out->resolved = !(longer > 1);
-	fold->whole->nodes[out->from].written_bytes += e->bytes;
-	fold->whole->nodes[out->to].read_bytes += e->bytes;
-	report->n_edges++;
 	/* Each byte counts once, also where it goes in and out of a node between. */
 	if (!out->resolved && !comm_fold_is_end(e, false)) {
 		report->n_unresolved++;
@@ -184,7 +199,6 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 		if (isfinite(longer))
 			making->later[making->n_later++] = (struct later){longer, e->bytes};
 	}
-	return 0;
 }
 
 /* A group as an edge: its nodes stand for threads, its part for a site, its doubt for theirs. */
@@ -272,12 +286,14 @@ static int make_edges(struct comm_fold *fold, struct making *making)
 
 	fold->whole->blocks = fold->blocks;
 	comm_intervals_init(&making->intervals, &fold->whole->error_model, &fold->blocks,
-			    report->confidence);
+			    &fold->whole->sums, report->confidence);
 	code = sum_groups(fold, making);
 	for (size_t i = 0; i < making->edges.n && !code; i++)
 		code = make_edge(fold, making, i, &fold->whole->edges[i]);
 	if (code)
 		return code;
+	for (size_t i = 0; i < making->edges.n; i++)
+		state_edge(fold, making, &making->edges.edge[i], &fold->whole->edges[i]);
 	foretell(fold, making);
 	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
 		(void *)fold->query);

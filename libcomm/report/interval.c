@@ -27,7 +27,8 @@ double comm_interval_z(double confidence)
 }
 
 void comm_intervals_init(struct comm_intervals *intervals, const struct comm_error_model *model,
-			 const struct comm_blocks *blocks, double confidence)
+			 const struct comm_blocks *blocks, const struct comm_interval_sums *all,
+			 double confidence)
 {
 	if (!(confidence > 0 && confidence < 1))
 		confidence = DEFAULT_CONFIDENCE;
@@ -37,6 +38,7 @@ void comm_intervals_init(struct comm_intervals *intervals, const struct comm_err
 	intervals->t = comm_blocks_t(blocks, confidence);
 	intervals->z90 = comm_interval_z(DEFAULT_CONFIDENCE);
 	intervals->t90 = comm_blocks_t(blocks, DEFAULT_CONFIDENCE);
+	intervals->all = all;
 }
 
 /*
@@ -80,6 +82,42 @@ static double confusion(const struct comm_error_model *model, const struct comm_
 	return wrong * wrong + turns * turns + model->edge_sd * model->edge_sd;
 }
 
+/* Of an estimate's bytes, as far as it errs alone.  It may be wrong altogether, but not by more than it is. */
+static double variance_of(const struct comm_intervals *intervals, const struct comm_estimate *e)
+{
+	double cv2;
+
+	if (!(e->bytes > 0))
+		return 0;
+	cv2 = sampling_cv2(intervals, e, intervals->z90, intervals->t90) +
+	      confusion(intervals->model, e);
+	return fmin(cv2, 1) * e->bytes * e->bytes;
+}
+
+void comm_intervals_add(const struct comm_intervals *intervals,
+			const struct comm_estimate *estimate, struct comm_interval_sums *all)
+{
+	all->bytes += estimate->bytes;
+	all->variance += variance_of(intervals, estimate);
+}
+
+/*
+ * What the other edges' errors do to the logarithm of this one's share s: of the sum of the others
+ * the logarithm errs by so much, and (1 - s) of that comes through.
+ */
+static double others(const struct comm_intervals *intervals, const struct comm_estimate *e)
+{
+	double bytes, variance, part = 1 - e->share;
+
+	if (!intervals->all)
+		return 0;
+	bytes = intervals->all->bytes - e->bytes;
+	variance = intervals->all->variance - variance_of(intervals, e);
+	if (!(bytes > 0) || !(variance > 0))
+		return 0;
+	return part * part * log1p(variance / (bytes * bytes));
+}
+
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
 		       double *low, double *high, double *spread)
 {
@@ -97,7 +135,8 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 	most = fmax(estimate->bytes, estimate->read_bytes) * exp(intervals->z * sqrt(own + common));
 	*low = estimate->bytes / factor;
 	*high = fmin(estimate->bytes * factor, most);
-	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate)));
+	*spread = exp(intervals->z *
+		      sqrt(own + confusion(model, estimate) + others(intervals, estimate)));
 }
 
 double comm_intervals_noise(const struct comm_intervals *intervals,
@@ -110,10 +149,9 @@ double comm_intervals_noise(const struct comm_intervals *intervals,
 }
 
 void comm_intervals_state(const struct comm_intervals *intervals,
-			  const struct comm_estimate *estimate, double share,
-			  struct comm_interval *ret)
+			  const struct comm_estimate *estimate, struct comm_interval *ret)
 {
-	double spread;
+	double share = estimate->share, spread;
 
 	*ret = (struct comm_interval){estimate->bytes, estimate->bytes, share, share, 1};
 	if (comm_error_model_is_exact(intervals->model))
@@ -127,13 +165,17 @@ void comm_intervals_state(const struct comm_intervals *intervals,
 double comm_intervals_longer(const struct comm_intervals *intervals,
 			     const struct comm_estimate *estimate)
 {
-	double widest = log(COMM_RESOLVED_RATIO) / (2 * intervals->z90), left, longer = 1;
+	double widest, left, longer = 1;
 
 	if (!(estimate->bytes > 0) ||
 	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
 		return INFINITY;
-	/* What confusion leaves to sampling of the interval's width. */
-	left = widest * widest - confusion(intervals->model, estimate);
+	/* What confusion leaves to sampling of the interval's width, of the volume or of the share, which ends at 1. */
+	widest = log(COMM_RESOLVED_RATIO) / 2 / intervals->z90;
+	left = widest * widest;
+	widest = fmax(0, log(COMM_RESOLVED_RATIO * estimate->share)) / intervals->z90;
+	left = fmax(left, widest * widest - others(intervals, estimate)) -
+	       confusion(intervals->model, estimate);
 	if (!(left > 0))
 		return INFINITY;
 	longer = fmax(longer, sampling_cv2(intervals, estimate, intervals->z90, intervals->t90) /

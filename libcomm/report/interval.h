@@ -32,6 +32,7 @@ double comm_interval_z(double confidence);
 /* An estimated volume. */
 struct comm_estimate {
 	double bytes;
+	double share;	   /* that is of all volumes of the run; 0: nobody asks */
 	double variance;   /* from sampling the reader's bursts, without guesses */
 	double read_bytes; /* estimate of all that the reading end reads, from any writer */
 	double own_bytes; /* of read_bytes without bytes: what the reading threads wrote themselves */
@@ -48,17 +49,28 @@ struct comm_estimate {
 	struct comm_block_sums sums;
 };
 
+/* Of edges, as far as each of them errs by itself. */
+struct comm_interval_sums {
+	double bytes, variance;
+};
+
 /* What the intervals of a report have in common. */
 struct comm_intervals {
 	const struct comm_error_model *model; /* of the run's estimator */
 	const struct comm_blocks *blocks;
 	double z, t;	 /* normal and Student's quantile of the confidence asked for */
 	double z90, t90; /* the same of 90 % */
+	const struct comm_interval_sums *all;
 };
 
+/* all: of the edges that shares are of; NULL: nobody asks for shares. */
 void comm_intervals_init(struct comm_intervals *intervals, const struct comm_error_model *model,
-			 const struct comm_blocks *blocks, double confidence);
+			 const struct comm_blocks *blocks, const struct comm_interval_sums *all,
+			 double confidence);
 
+/* Adds an edge to those that shares are of: what it errs by concerns the shares of the others. */
+void comm_intervals_add(const struct comm_intervals *intervals,
+			const struct comm_estimate *estimate, struct comm_interval_sums *all);
 /*
  * Gives 0 <= *low <= bytes <= *high.  *spread >= 1 is what the estimate errs by apart from the
  * factor that is common to all volumes of the run: its share of them lies within
@@ -69,10 +81,9 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 /* The factor by which sampling alone errs. */
 double comm_intervals_noise(const struct comm_intervals *intervals,
 			    const struct comm_estimate *estimate);
-/* All of an edge's, whose share of all volumes of the run that is. */
+/* All of an edge's. */
 void comm_intervals_state(const struct comm_intervals *intervals,
-			  const struct comm_estimate *estimate, double share,
-			  struct comm_interval *ret);
+			  const struct comm_estimate *estimate, struct comm_interval *ret);
 /*
  * How many times the present length the same sampling must take until the estimate
  * is resolved as comm.h says: 1, it is; INFINITY: no length will do.  Always takes the 90 %

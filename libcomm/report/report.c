@@ -56,10 +56,10 @@ void comm_report_intervals(const struct comm_report *report, double confidence,
 	const struct comm_report_whole *whole = whole_of(report);
 	struct comm_intervals intervals;
 
-	comm_intervals_init(&intervals, &whole->error_model, &whole->blocks, confidence);
+	comm_intervals_init(&intervals, &whole->error_model, &whole->blocks, &whole->sums,
+			    confidence);
 	for (size_t i = 0; i < report->n_edges; i++)
-		comm_intervals_state(&intervals, &whole->edges[i].estimate,
-				     whole->edges[i].edge.share, &ret[i]);
+		comm_intervals_state(&intervals, &whole->edges[i].estimate, &ret[i]);
 }
 
 const struct comm_report_loss *comm_report_loss_at(const struct comm_report *report, size_t i)

@@ -40,7 +40,8 @@ struct comm_report_whole {
 	bool by_chance;				 /* of watches: drawn in all places alike */
 	struct comm_node *nodes;
 	struct comm_report_stated *edges;
-	struct comm_blocks blocks; /* of the estimates' sums */
+	struct comm_blocks blocks;	/* of the estimates' sums */
+	struct comm_interval_sums sums; /* of the edges */
 	struct comm_report_loss *losses;
 	struct comm_report_slice *slices;
 	struct comm_report_part parts[COMM_PARTS];

@@ -73,10 +73,10 @@ static double errs(struct comm_query query, const char *from, const char *to)
 	double z = comm_interval_z(0.9), all, noise;
 
 	assert_non_null(e);
-	all = log(e->share / e->share_low) / z;
+	all = log(e->bytes / e->low) / z;
 	noise = log(e->noise) / z;
 	comm_report_free(report);
-	return sqrt(all * all - noise * noise);
+	return sqrt(all * all - noise * noise - model.factor_sd * model.factor_sd);
 }
 
 static void by(struct comm_query query, const char *from, const char *to, double doubt,

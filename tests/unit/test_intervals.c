@@ -17,7 +17,7 @@ static void test_intervals(void **state)
 	assert_true(fabs(comm_interval_z(0.95) - 1.9599640) < 1e-6);
 	assert_true(comm_interval_z(0) == z && comm_interval_z(1) == z &&
 		    comm_interval_z(NAN) == z);
-	comm_intervals_init(&without, &model, &none, 0.9);
+	comm_intervals_init(&without, &model, &none, NULL, 0.9);
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	/* Only the error of the factor, which no share has. */
 	assert_true(fabs(high / 1000 - exp(z * 0.3)) < 1e-9);
@@ -31,7 +31,7 @@ static void test_intervals(void **state)
 	/* What the blocks differ by counts where it is more. */
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(comm_blocks_add(&eight, 1), i % 8);
-	comm_intervals_init(&with, &model, &eight, 0.9);
+	comm_intervals_init(&with, &model, &eight, NULL, 0.9);
 	assert_true(fabs(with.t - 1.8945786) < 1e-6);
 	for (int i = 0; i < 8; i++)
 		e.sums.sum[i] = 125;
@@ -74,6 +74,77 @@ static void test_intervals(void **state)
 	e = (struct comm_estimate){.bytes = 1000, .variance = NAN, .read_bytes = NAN};
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low > 0 && isfinite(high));
+}
+
+/* A share is as unsure as the others' sum is, too; of what is all there is not. */
+static void test_shares(void **state)
+{
+	struct comm_error_model sure = {.sampled_ends = 1};
+	struct comm_blocks none = {0};
+	struct comm_interval_sums all = {0};
+	struct comm_intervals intervals;
+	struct comm_estimate large = {.bytes = 600, .share = 0.6, .variance = 1e4},
+			     small = {.bytes = 400, .share = 0.4, .variance = 4e4},
+			     guess = {.bytes = 1000,
+				      .share = 0.5,
+				      .guess_bytes = 1000,
+				      .variance = 1e6};
+	struct comm_interval said;
+	double z = comm_interval_z(0.9);
+
+	(void)state;
+	comm_intervals_init(&intervals, &sure, &none, &all, 0.9);
+	comm_intervals_add(&intervals, &large, &all);
+	comm_intervals_state(&intervals, &large, &said);
+	assert_true(fabs(said.share_low - 0.6 * exp(-z * sqrt(log1p(1. / 36)))) < 1e-9);
+	comm_intervals_add(&intervals, &small, &all);
+	comm_intervals_state(&intervals, &large, &said);
+	assert_true(fabs(said.share_low -
+			 0.6 * exp(-z * sqrt(log1p(1. / 36) + 0.4 * 0.4 * log1p(0.25)))) < 1e-9);
+	comm_intervals_state(&intervals, &small, &said);
+	assert_true(fabs(said.share_low -
+			 0.4 * exp(-z * sqrt(log1p(0.25) + 0.6 * 0.6 * log1p(1. / 36)))) < 1e-9);
+	/* Not so its bytes. */
+	assert_true(fabs(said.low - 400 * exp(-z * sqrt(log1p(0.25)))) < 1e-9);
+	/* Others may not be there at all, but are no more than they are. */
+	comm_intervals_add(&intervals, &guess, &all);
+	large.share = 0.3;
+	comm_intervals_state(&intervals, &large, &said);
+	assert_true(fabs(said.share_low -
+			 0.3 * exp(-z * sqrt(log1p(1. / 36) + 0.7 * 0.7 * log1p(104. / 196)))) <
+		    1e-9);
+	assert_true(comm_intervals_longer(&intervals, &guess) == INFINITY);
+}
+
+/* A share that ends at 1 is known sooner than its bytes are, but for what the others' sum may be. */
+static void test_large_share(void **state)
+{
+	struct comm_error_model sure = {.sampled_ends = 1};
+	struct comm_blocks eight = {0};
+	struct comm_interval_sums all = {0};
+	struct comm_intervals intervals;
+	struct comm_estimate e = {.bytes = 800, .share = 0.8, .samples = 9, .slices = 9},
+			     guess = {.bytes = 200, .share = 0.2, .guess_bytes = 200};
+	double end = pow(log(3 * 0.8) / comm_interval_z(0.9), 2), others = 0.2 * 0.2 * log(2);
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		comm_blocks_add(&eight, 1);
+		e.sums.sum[i] = 100;
+	}
+	e.variance = 800 * 800 * 0.5 * (expm1(end) + expm1(end - others));
+	comm_intervals_init(&intervals, &sure, &eight, &all, 0.9);
+	comm_intervals_add(&intervals, &e, &all);
+	assert_true(comm_intervals_longer(&intervals, &e) == 1);
+	comm_intervals_add(&intervals, &guess, &all);
+	assert_true(comm_intervals_longer(&intervals, &e) > 1);
+	e.variance = 800 * 800 * 0.99 * expm1(end - others);
+	all = (struct comm_interval_sums){0};
+	comm_intervals_add(&intervals, &e, &all);
+	comm_intervals_add(&intervals, &guess, &all);
+	assert_true(comm_intervals_longer(&intervals, &e) == 1);
+	e.share = 0.5;
+	assert_true(comm_intervals_longer(&intervals, &e) > 1);
 }
 
 /* Of another confidence: what a query for it says. */
@@ -160,10 +231,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_intervals),
-		TEST(test_intervals_of_a_report),
-		TEST(test_code_that_takes_turns),
-		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_intervals),   cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_large_share), TEST(test_intervals_of_a_report),
+		TEST(test_code_that_takes_turns),   cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,14 +175,16 @@ static void test_own_reads_count_half_in_the_confusion(void **state)
 	double z = comm_interval_z(0.9), others = (30 + 3600 / 2.) / 120;
 
 	(void)state;
-	assert_true(fabs(log(e->share / e->share_low) -
-			 hypot(log(e->noise), z * hypot(model.confusion_sd * others, EDGE_SD))) <
-		    1e-9);
+	assert_true(fabs(log(e->bytes / e->low) -
+			 hypot(z * model.factor_sd,
+			       hypot(log(e->noise),
+				     z * hypot(model.confusion_sd * others, EDGE_SD)))) < 1e-9);
 	/* An edge's own bytes are no others. */
 	e = find(report, "beta2", "beta2");
-	assert_true(fabs(log(e->share / e->share_low) -
-			 hypot(log(e->noise),
-			       z * hypot(model.confusion_sd * 150 / 3600, EDGE_SD))) < 1e-9);
+	assert_true(fabs(log(e->bytes / e->low) -
+			 hypot(z * model.factor_sd,
+			       hypot(log(e->noise),
+				     z * hypot(model.confusion_sd * 150 / 3600, EDGE_SD)))) < 1e-9);
 	comm_report_free(report);
 }
 
