@@ -199,6 +199,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 	}
 	*ret_block = block_at(engine, space, from, now_ns, ret);
 	ret->block = ret_block->id;
+	ret->large = comm_block_objects_large(engine->identity.blocks, comm_space_tgid(space),
+					      from->addr);
 	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
 	ret->flags = from->flags;
 	if (comm_space_is_constant(space, from->addr))

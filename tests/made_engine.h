@@ -31,6 +31,8 @@ enum {
 	SHARED = 0x700000,
 	STACK = 0x800000,
 	PAGE = 0x1000,
+	BUFFERS = 0x1000000,
+	BUFFERS_BYTES = 0x60000000,
 	UNMAPPED = 0x10,
 	NOTED = 64,
 	CYCLES_PER_NS = 2,
@@ -71,6 +73,12 @@ static struct comm_mapping mappings[] = {
 	 .writable = true,
 	 .kind = COMM_MAP_STACK,
 	 .path = "[stack]"},
+	{.start = BUFFERS,
+	 .end = BUFFERS + BUFFERS_BYTES,
+	 .readable = true,
+	 .writable = true,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
 };
 
 /* What the engine asked of and passed to the fakes, and which of their calls shall fail. */

@@ -19,6 +19,7 @@ struct comm_access {
 	uint64_t datum; /* object.h */
 	uint32_t size_bytes;
 	uint32_t object;
+	uint32_t large;	 /* number of the large block (block.h) in the object; 0: none */
 	uint32_t block;	 /* the object that edges name in its place; COMM_ID_OTHER: none */
 	uint32_t site;	 /* ids.h; COMM_SITE_KERNEL for kernel copies */
 	uint16_t flags;	 /* enum comm_access_flags */
@@ -32,6 +33,14 @@ struct comm_access {
 static inline uint32_t comm_access_shown(const struct comm_access *access)
 {
 	return access->block ? access->block : access->object;
+}
+
+/* What estimators take for one object: the large block, by a number that no object has, or the object. */
+#define COMM_WHOLE_LARGE (1U << 31)
+
+static inline uint32_t comm_access_whole(const struct comm_access *access)
+{
+	return access->large ? COMM_WHOLE_LARGE | access->large : access->object;
 }
 
 struct comm_access_burst {

@@ -136,7 +136,8 @@ static struct comm_window_write *window_line(struct comm_window *w, uint64_t lin
 
 		if (l->serial == w->serial) {
 			draft = &w->draft_write[l->write];
-			if (l->line == line && draft->site == a->site && draft->object == a->object)
+			if (l->line == line && draft->site == a->site &&
+			    draft->object == comm_access_whole(a))
 				return draft;
 			continue;
 		}
@@ -147,7 +148,7 @@ static struct comm_window_write *window_line(struct comm_window *w, uint64_t lin
 	}
 	draft = &w->draft_write[w->n_draft_writes++];
 	*draft = (struct comm_window_write){.datum = line << (w->shift + 3),
-					    .object = a->object,
+					    .object = comm_access_whole(a),
 					    .site = a->site,
 					    .weight_slot = weight_slot,
 					    .level = 1};
@@ -173,7 +174,7 @@ static void window_cover(struct comm_window *w, const struct comm_access *a, uin
 	for (; first <= last && w->n_draft_writes < DRAFT_WRITES; first++)
 		w->draft_write[w->n_draft_writes++] =
 			(struct comm_window_write){.datum = first << (w->shift + 3 * level),
-						   .object = a->object,
+						   .object = comm_access_whole(a),
 						   .site = a->site,
 						   .weight_slot = weight_slot,
 						   .count = (float)share,
@@ -223,7 +224,7 @@ static void window_self_read(struct comm_window *w, const struct comm_access *a,
 	for (uint32_t i = 0; i < SELF_SCAN && i < w->n_draft_reads; i++) {
 		d = &w->draft_read[w->n_draft_reads - 1 - i];
 		if (d->self && d->weight_slot == weight_slot && d->self_site == s->write_site &&
-		    d->object == a->object) {
+		    d->object == comm_access_whole(a)) {
 			d->first = (float)((d->first * d->bytes + first) / (d->bytes + bytes));
 			d->bytes += (float)bytes;
 			return;
@@ -235,7 +236,7 @@ static void window_self_read(struct comm_window *w, const struct comm_access *a,
 	}
 	w->draft_read[w->n_draft_reads++] =
 		(struct comm_window_read){.datum = a->datum,
-					  .object = a->object,
+					  .object = comm_access_whole(a),
 					  .shown = comm_access_shown(a),
 					  .site = a->site,
 					  .weight_slot = weight_slot,
@@ -283,7 +284,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 			s->read = w->n_draft_reads + 1;
 		w->draft_read[w->n_draft_reads++] =
 			(struct comm_window_read){.datum = datum,
-						  .object = a->object,
+						  .object = comm_access_whole(a),
 						  .shown = comm_access_shown(a),
 						  .site = a->site,
 						  .weight_slot = weight_slot,

@@ -19,6 +19,13 @@ enum {
 	IN_K_BYTES = 4096,	     /* from here on, sizes are told in K */
 	PAGE = 4096,
 	NAMES_BYTES_MAX = 8 << 20,
+	LARGE_MAX = 4096, /* large blocks that are remembered */
+};
+
+/* A block of LARGE_BYTES or more, as it was last met. */
+struct large {
+	uint64_t start, end, met_ns;
+	uint32_t tgid, id;
 };
 
 /* Of the bytes from start to end in a process. */
@@ -35,6 +42,8 @@ struct comm_block_objects {
 	struct comm_allocations *allocations;
 	struct comm_names *names; /* of classes */
 	struct known known[SLOTS];
+	struct large large[LARGE_MAX]; /* by process and address; they do not overlap */
+	uint32_t n_large, n_larges;    /* there are; there ever were */
 };
 
 int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_sites *sites,
@@ -247,6 +256,68 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 	ret->end = b.start + b.size_bytes;
 }
 
+/* How many of the large blocks come before an address of a process, or begin there. */
+static uint32_t large_until(const struct comm_block_objects *blocks, uint32_t tgid, uint64_t addr)
+{
+	uint32_t low = 0, high = blocks->n_large;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct large *l = &blocks->large[middle];
+
+		if (l->tgid < tgid || (l->tgid == tgid && l->start <= addr))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void large_drop(struct comm_block_objects *blocks, uint32_t first, uint32_t n)
+{
+	blocks->n_large -= n;
+	memmove(&blocks->large[first], &blocks->large[first + n],
+		(blocks->n_large - first) * sizeof(*blocks->large));
+}
+
+/* What overlaps it is no more; of too many the one goes that was not met for longest. */
+static void large_add(struct comm_block_objects *blocks, const struct known *met, uint64_t now_ns)
+{
+	struct large *l = blocks->large;
+	uint32_t at = large_until(blocks, met->tgid, met->start), end, oldest = 0;
+
+	if (at && l[at - 1].tgid == met->tgid && l[at - 1].end > met->start)
+		at--;
+	if (at < blocks->n_large && l[at].tgid == met->tgid && l[at].start == met->start &&
+	    l[at].end == met->end) {
+		l[at].met_ns = now_ns;
+		return;
+	}
+	for (end = at;
+	     end < blocks->n_large && l[end].tgid == met->tgid && l[end].start < met->end;)
+		end++;
+	large_drop(blocks, at, end - at);
+	if (blocks->n_large == LARGE_MAX) {
+		for (uint32_t i = 1; i < LARGE_MAX; i++)
+			if (l[i].met_ns < l[oldest].met_ns)
+				oldest = i;
+		large_drop(blocks, oldest, 1);
+		at -= oldest < at;
+	}
+	memmove(&l[at + 1], &l[at], (blocks->n_large++ - at) * sizeof(*l));
+	l[at] = (struct large){met->start, met->end, now_ns, met->tgid, ++blocks->n_larges};
+}
+
+uint32_t comm_block_objects_large(const struct comm_block_objects *blocks, uint32_t tgid,
+				  uint64_t addr)
+{
+	uint32_t at = large_until(blocks, tgid, addr);
+
+	if (!at || blocks->large[at - 1].tgid != tgid || addr >= blocks->large[at - 1].end)
+		return 0;
+	return blocks->large[at - 1].id;
+}
+
 struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks,
 					       struct comm_space *space, uint64_t addr,
 					       uint64_t datum, uint32_t object, uint64_t now_ns)
@@ -259,7 +330,12 @@ struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks
 	    within->kind != COMM_OBJECT_SHARED)
 		return (struct comm_block_object){.id = COMM_ID_OTHER};
 	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
-	    now_ns >= known->until_ns)
+	    now_ns >= known->until_ns) {
 		ask(blocks, space, addr, datum, within, now_ns, known);
+		/* What processes share has addresses of its own in each, and must be one. */
+		if (known->object.id && within->kind != COMM_OBJECT_SHARED &&
+		    known->end - known->start >= LARGE_BYTES)
+			large_add(blocks, known, now_ns);
+	}
 	return known->object;
 }

@@ -49,6 +49,70 @@ static void blocks_that_are_read(void **state)
 	assert_int_equal(world.access[0].block, COMM_ID_OTHER);
 }
 
+/* The large block that a write is put in. */
+static uint32_t written(uint64_t addr)
+{
+	give_precise(COMM_EV_ACCESS, addr, COMM_ACCESS_WRITE);
+	return world.access[0].large;
+}
+
+/* Reads at the beginning of a block of so many bytes; which large one it is. */
+static uint32_t block_met(uint64_t time_ns, uint64_t start, uint64_t size_bytes)
+{
+	const struct comm_block block = {.start = start, .size_bytes = size_bytes};
+
+	world.blocks = (struct comm_blocks_found){&block, 1};
+	block_read(time_ns, start);
+	world.blocks = (struct comm_blocks_found){0};
+	return world.access[0].large;
+}
+
+static void large_blocks_are_told_apart(void **state)
+{
+	const uint64_t step = 256 << 10, later = START + 55000000;
+
+	(void)state;
+	assert_int_equal(block_met(START, BUFFERS + step, 131071), 0);
+	assert_int_equal(block_met(START, BUFFERS + 2 * step, 131072), 1);
+	assert_int_equal(block_met(START, BUFFERS + 4 * step, 131072), 2);
+	assert_int_equal(block_met(START, BUFFERS + 3 * step, step), 3);
+	/* Writes are told by what reads have met. */
+	world.blocks_asked = 0;
+	assert_int_equal(written(BUFFERS + 2 * step + 131071), 1);
+	assert_int_equal(written(BUFFERS + 2 * step + 131072), 0);
+	assert_int_equal(written(BUFFERS + 4 * step - 1), 3);
+	assert_int_equal(written(BUFFERS + 4 * step), 2);
+	assert_int_equal(written(BUFFERS), 0);
+	assert_int_equal(world.blocks_asked, 0);
+	/* The next answer is the same, or another block has come there, or in between of two. */
+	assert_int_equal(block_met(later, BUFFERS + 4 * step, 131072), 2);
+	assert_int_equal(block_met(later, BUFFERS + 2 * step, 131073), 4);
+	assert_int_equal(written(BUFFERS + 2 * step), 4);
+	assert_int_equal(block_met(later, BUFFERS + 2 * step + 4096, step), 5);
+	assert_int_equal(written(BUFFERS + 2 * step), 0);
+	assert_int_equal(written(BUFFERS + 3 * step), 5);
+	assert_int_equal(written(BUFFERS + 4 * step - 1), 0);
+	assert_int_equal(written(BUFFERS + 4 * step), 2);
+}
+
+/* Of many the one is forgotten that was not met for longest. */
+static void large_blocks_are_bounded(void **state)
+{
+	const uint64_t step = 256 << 10, later = START + 55000000;
+	const uint32_t most = 4096;
+
+	(void)state;
+	for (uint32_t i = 0; i < most; i++)
+		assert_int_equal(block_met(START + i, BUFFERS + i * step, 131072), i + 1);
+	assert_int_equal(block_met(later, BUFFERS, 131072), 1);
+	assert_int_equal(block_met(later, BUFFERS + most * step, 131072), most + 1);
+	assert_int_equal(written(BUFFERS), 1);
+	assert_int_equal(written(BUFFERS + step), 0);
+	assert_int_equal(written(BUFFERS + 2 * step), 3);
+	assert_int_equal(written(BUFFERS + (most - 1) * step), most);
+	assert_int_equal(written(BUFFERS + most * step), most + 1);
+}
+
 static void assert_type_read(uint64_t addr, uint64_t ip, const char *type, const char *field)
 {
 	const struct comm_identity *identity = comm_engine_identity(engine);
@@ -94,7 +158,7 @@ static void parts_of_shared_memory(void **state)
 {
 	static const struct comm_block laid_out[] = {
 		{SHARED + 0x40, 0x80, 0, "Ring", 0},
-		{SHARED + 0xc0, PAGE - 0xc0, 0, "Slots", 0},
+		{SHARED + 0xc0, 200000, 0, "Slots", 0},
 	};
 	struct comm_event event = {
 		.kind = COMM_EV_ACCESS,
@@ -110,6 +174,7 @@ static void parts_of_shared_memory(void **state)
 	world.blocks = (struct comm_blocks_found){laid_out, 2};
 	assert_string_equal(block_read(START, SHARED + 0xbf), "*Ring+");
 	assert_string_equal(block_read(START, SHARED + 0xc0), "*Slots+");
+	assert_int_equal(world.access[0].large, 0);
 	assert_string_equal(block_read(START, SHARED + 0x3f), "/dev/shm/made");
 	assert_string_equal(block_read(START, SHARED + 0x40), "*Ring+");
 	mine = world.access[0];
@@ -203,10 +268,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(blocks_that_are_read),    TEST(an_answer_on_blocks_is_kept_for_a_while),
-		TEST(blocks_that_nobody_read), TEST(an_allocator_that_is_not_known),
-		TEST(names_of_blocks),	       TEST(classes_of_what_is_read),
-		TEST(parts_of_shared_memory),
+		TEST(blocks_that_are_read),	TEST(an_answer_on_blocks_is_kept_for_a_while),
+		TEST(blocks_that_nobody_read),	TEST(an_allocator_that_is_not_known),
+		TEST(names_of_blocks),		TEST(classes_of_what_is_read),
+		TEST(parts_of_shared_memory),	TEST(large_blocks_are_told_apart),
+		TEST(large_blocks_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

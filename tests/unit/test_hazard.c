@@ -605,9 +605,58 @@ static void test_fields(void **state)
 	assert_true(r.guess[0][1] > 0.99 * r.edge_bytes);
 }
 
+/*
+ * A buffer in a heap that threads 1 to 3 write, of a program that began in this run: thread 0 is seen to
+ * write four lines that 1 reads, and 1 reads much more, some MiB away.  large: the buffer's number as a
+ * block; second: 2 is seen to write there, too.
+ */
+static struct result buffer_read(uint32_t large, bool second)
+{
+	const struct comm_touch elsewhere = {.datum = base - 4096, .size_bytes = 4096, .thread = 1};
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	void *est = est_new(ops);
+	uint64_t random = 1;
+	struct result r;
+
+	ops->began(est, 0, 0);
+	ops->touch(est, &elsewhere);
+	for (uint32_t i = 0; i < 512; i++) {
+		uint64_t datum = base + comm_hash_next(&random) % 65536 * 4096;
+		struct comm_access heap = access_at(datum, COMM_ACCESS_WRITE, 0);
+		uint64_t line = base + (1 << 30) + (i % 32 < 2 ? i / 128 * 64 : (i << 22) + i * 64);
+		uint16_t way = i % 32 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE;
+		struct comm_access a[8];
+
+		feed(ops, est, i * 1000000ull, 1 + i % 3, &heap, 1);
+		for (uint16_t j = 0; j < 8; j++) {
+			a[j] = access_at(line + j * 8, way, j);
+			a[j].large = large;
+		}
+		feed(ops, est, i * 1000000ull + 1000, i % 32 ? 1 : second && i % 64 ? 2 : 0, a, 8);
+	}
+	slice(ops, est, &r);
+	ops->destroy(est);
+	return r;
+}
+
+/* Who alone writes a large block wrote all of it; beside others it is a guess, and in a heap hardly that. */
+static void test_buffer(void **state)
+{
+	struct result heap = buffer_read(0, false), alone = buffer_read(7, false),
+		      both = buffer_read(7, true);
+
+	(void)state;
+	assert_true(alone.bytes[0][1] > 0.99 * alone.edge_bytes);
+	assert_true(alone.guess_bytes < 0.01 * alone.edge_bytes);
+	assert_true(both.bytes[0][1] + both.bytes[2][1] > 0.99 * both.edge_bytes);
+	assert_true(both.guess_bytes > 0.8 * both.edge_bytes);
+	assert_true(heap.edge_bytes - heap.guess_bytes < 0.2 * alone.edge_bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_buffer),
 		cmocka_unit_test(test_own_pages),
 		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_read_only),

@@ -385,6 +385,9 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	read.written = hazard_written(h, r, n, &around);
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
+	/* A block that one thread writes is its buffer: who wrote there, however far away, is no guess. */
+	if (n == 1 && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
+		h->candidate->level--;
 	/*
 	 * Who writes the data around a datum writes it, too, or does not.  Over many data that
 	 * evens out; of one that is read over and over all reads err together: a guess.
@@ -403,7 +406,7 @@ static void hazard_hear(struct hazard *h)
 		const struct comm_evidence *e = &h->answers.asked[i];
 		struct comm_window_read r = {
 			.datum = e->first.datum,
-			.object = e->first.object,
+			.object = comm_access_whole(&e->first),
 			.site = e->first.site,
 		};
 		double first;

@@ -39,7 +39,7 @@ void comm_watch_answers_score(struct comm_watch_answers *answers,
 {
 	const struct comm_watch_next_read read = {
 		.thread = evidence->first_thread,
-		.object = evidence->first.object,
+		.object = comm_access_whole(&evidence->first),
 		.datum = evidence->first.datum,
 		.known = comm_candidates_wrote(candidate, n),
 	};
