@@ -169,8 +169,9 @@ def commands(directory):
         "povray": each(lambda n: ["povray", "+I" + scene(at("s.pov")), "+W%d" % n, "+H%d" % n,
                                   "-D", "-GA", "+WT4", "+A0.3", "+O/dev/null"], 2200, 140),
         "python": each(lambda n: [python, "-S", "-c", PYTHON % n], 90000, 60),
+        # With fewer lines it sorts in one thread.
         "sort": each(lambda n: ["sort", "--parallel=4", "-S", "1G", "-o", "/dev/null", text(n)],
-                     448, 4),
+                     448, 24),
         "sqlite": each(lambda n: ["sqlite3", "", SQL % n], 8000000, 100000),
         "x264": each(lambda n: ["x264", "--quiet", "--no-progress", "--threads", "4", "-o",
                                 "/dev/null", video(at("v%d.y4m" % n), n)], 500, 24),
