@@ -182,7 +182,7 @@ static bool pop(struct comm_decoder *d, struct comm_uop *u, unsigned bytes, stru
 		return false;
 	count(d, u, true);
 	emit(d, rsp, bytes, COMM_ACCESS_READ | COMM_ACCESS_IMPLICIT,
-	     comm_timing_load(&d->clock, comm_memory_line(&d->emu.overlay, rsp), rsp));
+	     comm_timing_load(&d->clock, comm_memory_line(&d->emu.overlay, rsp), rsp, 8, false));
 	*ret = comm_memory_load(&d->emu.overlay, rsp, bytes);
 	d->emu.bits[COMM_RSP] += bytes;
 	return true;
@@ -220,22 +220,26 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 {
 	unsigned atomic = u->bits & COMM_UOP_ATOMIC;
 	struct comm_known_line *line;
+	uint32_t n_lines;
+	bool is_new;
 
 	*has_addr = effective_address(&d->emu, u, addr);
 	count(d, u, *has_addr);
 	if (!*has_addr) {
 		if (u->bits & COMM_UOP_READ)
-			comm_timing_load(&d->clock, NULL, 0);
+			comm_timing_load(&d->clock, NULL, 0, 0, false);
 		if (u->bits & COMM_UOP_WRITE)
 			comm_timing_store(&d->clock, NULL, 0);
 		return true;
 	}
 	if (!is_user(*addr, u->access_bytes))
 		return false;
+	n_lines = d->emu.overlay.n_lines;
 	line = comm_memory_line(&d->emu.overlay, *addr);
+	is_new = d->emu.overlay.n_lines > n_lines || line == &d->emu.overlay.none;
 	if (u->bits & COMM_UOP_READ)
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_READ | atomic,
-		     comm_timing_load(&d->clock, line, *addr));
+		     comm_timing_load(&d->clock, line, *addr, u->access_bytes, is_new));
 	if ((u->bits & COMM_UOP_WRITE) && !leaves_memory(d, u, *addr))
 		emit(d, *addr, u->access_bytes, COMM_ACCESS_WRITE | atomic,
 		     comm_timing_store(&d->clock, line, *addr));

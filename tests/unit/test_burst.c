@@ -257,6 +257,32 @@ static void test_follows(void **state)
 	assert_true(b->cycles < COMM_BURST_INSNS / 4 * 8);
 }
 
+/* Vectors of new lines come at the rate of memory, those of lines that were met before not. */
+static void test_wide_loads(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	/* l: vmovdqu ymm0,[rsi]; vmovdqu ymm1,[rsi+32]; add rsi,64; jmp l */
+	w->sample.reg[COMM_RSI] = HEAP;
+	b = RUN(w, "\xc5\xfe\x6f\x06\xc5\xfe\x6f\x4e\x20\x48\x83\xc6\x40\xeb\xf1");
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_int_equal(b->access[2].addr, HEAP + 64);
+	assert_true(b->cycles > COMM_BURST_INSNS / 4 * 5 && b->cycles < COMM_BURST_INSNS / 4 * 6);
+	/* l: vmovdqu ymm0,[rsi]; vmovdqu ymm1,[rsi+32]; jmp l */
+	memcpy(w->image[1] + 0x100, "\xc5\xfe\x6f\x06\xc5\xfe\x6f\x4e\x20\xeb\xf5", 11);
+	w->sample.ip = TEXT + 0x100;
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_true(b->cycles < COMM_BURST_INSNS / 3 * 2);
+	/* l: mov rax,[rsi]; mov rcx,[rsi+32]; add rsi,64; jmp l */
+	memcpy(w->image[1] + 0x200, "\x48\x8b\x06\x48\x8b\x4e\x20\x48\x83\xc6\x40\xeb\xf3", 13);
+	w->sample.ip = TEXT + 0x200;
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_true(b->cycles < COMM_BURST_INSNS / 4 * 2);
+}
+
 static void test_branches(void **state)
 {
 	struct world *w = *state;
@@ -492,6 +518,7 @@ int main(void)
 		T(test_endless_recursion),
 		T(test_return_to_nowhere),
 		T(test_strings),
+		T(test_wide_loads),
 		T(test_string_compare),
 		T(test_follows),
 		T(test_branches),
