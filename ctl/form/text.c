@@ -570,25 +570,28 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			 "and so is the order in which threads took turns.");
 		return;
 	}
-	snprintf(line, sizeof(line),
-		 "%s %sIntervals of %.0f %% hold sampling noise%s what the "
-		 "run's own parts differ by%s. All rates may be wrong by one and the same factor, "
-		 "%.2f, which shares do not have; small or rare flows may be missing "
-		 "altogether.%s",
-		 query->watched
-			 ? "Seen by watchpoints, each on a read drawn at random: who writes its "
-			   "datum, in what follows, as the last write before such a read."
-			 : "Estimates from samples.",
-		 query->resolved
-			 ? "Stated is what both halves of the run confirm, to less than 3 to 1. "
-			 : "",
-		 report->confidence * 100, query->watched ? " and" : ",",
-		 query->watched ? "" : ", and doubts about who wrote what was read", report->factor,
-		 has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
-				  "slices behind it, "
-				  "halves of the run that differ, an interval wider than 3 to 1, "
-				  "or a guess."
-				: "");
+	snprintf(
+		line, sizeof(line),
+		"%s %sIntervals of %.0f %% hold sampling noise%s what the "
+		"run's own parts differ by%s. All rates may be wrong by one and the same factor, "
+		"%.2f, which shares do not have; small or rare flows may be missing "
+		"altogether.%s",
+		query->watched
+			? "Seen by watchpoints, each on a read drawn at random: who writes its "
+			  "datum, in what follows, as the last write before such a read."
+			: "Estimates from samples.",
+		query->resolved
+			? "Stated is what both halves of the run confirm, and whose share or bytes "
+			  "are known to 3 to 1. "
+			: "",
+		report->confidence * 100, query->watched ? " and" : ",",
+		query->watched ? "" : ", and doubts about who wrote what was read", report->factor,
+		has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
+				 "slices behind it, "
+				 "halves of the run that differ, neither its share nor its bytes "
+				 "known to 3 to 1, "
+				 "or a guess."
+			       : "");
 	ctl_wrap(term, 0, 0, line);
 	if (ctl_table_has_origins(report))
 		ctl_wrap(term, 0, 0,
