@@ -30,8 +30,8 @@
 /* Bytes a cycle: 31 in the first-level cache, 4 to 13 where another core wrote the data. */
 #define COMM_TIMING_STRING_BYTES 12.0F
 /*
- * A line that a burst meets first with a vector of so many bytes comes at that rate, too: the loops of
- * memcpy() would move 128 bytes a cycle, but from the first-level cache alone.
+ * A line that a burst meets first with a vector of so many bytes comes at that rate, too: the loops
+ * of memcpy() would load 128 bytes a cycle, but from the first-level cache alone.
  */
 #define COMM_TIMING_WIDE_BYTES 32
 #define COMM_TIMING_LINE_CYCLES (64 / COMM_TIMING_STRING_BYTES)

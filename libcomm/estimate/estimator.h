@@ -35,7 +35,10 @@ static inline uint32_t comm_access_shown(const struct comm_access *access)
 	return access->block ? access->block : access->object;
 }
 
-/* What estimators take for one object: the large block, by a number that no object has, or the object. */
+/*
+ * What estimators take for one object: the large block, by a number that no object has, or the
+ * object.
+ */
 #define COMM_WHOLE_LARGE (1U << 31)
 
 static inline uint32_t comm_access_whole(const struct comm_access *access)

@@ -25,7 +25,7 @@ enum {
 
 struct comm_window_write {
 	uint64_t datum;
-	uint32_t object;
+	uint32_t object; /* comm_access_whole() */
 	uint32_t site;
 	uint32_t weight_slot;
 	uint32_t actor; /* the estimator's */
@@ -37,8 +37,8 @@ struct comm_window_write {
 
 struct comm_window_read {
 	uint64_t datum;
-	uint32_t object;
-	uint32_t shown; /* the object that its edges name */
+	uint32_t object; /* comm_access_whole() */
+	uint32_t shown;	 /* the object that its edges name */
 	uint32_t site;
 	uint32_t weight_slot;
 	uint32_t self_site;

@@ -43,7 +43,7 @@ struct comm_block_objects {
 	struct comm_names *names; /* of classes */
 	struct known known[SLOTS];
 	struct large large[LARGE_MAX]; /* by process and address; they do not overlap */
-	uint32_t n_large, n_larges;    /* there are; there ever were */
+	uint32_t n_large, last_id;     /* how many; the latest's number */
 };
 
 int comm_block_objects_create(const struct comm_inspect *inspect, struct comm_sites *sites,
@@ -305,7 +305,7 @@ static void large_add(struct comm_block_objects *blocks, const struct known *met
 		at -= oldest < at;
 	}
 	memmove(&l[at + 1], &l[at], (blocks->n_large++ - at) * sizeof(*l));
-	l[at] = (struct large){met->start, met->end, now_ns, met->tgid, ++blocks->n_larges};
+	l[at] = (struct large){met->start, met->end, now_ns, met->tgid, ++blocks->last_id};
 }
 
 uint32_t comm_block_objects_large(const struct comm_block_objects *blocks, uint32_t tgid,

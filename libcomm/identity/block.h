@@ -4,14 +4,15 @@
  * lies in.  All blocks of a process that may have been asked for by one size are one such object, and
  * larger ones are in classes, four to a doubling; blocks of LARGE_BYTES and more are told apart by their
  * size, if their allocator knows it to a page.  But those whose process tells where they were
- * allocated are one such object per place (allocation.h), and those that say what they are, one per class.  Estimators know nothing of these objects: for them
- * it is all the heap.
+ * allocated are one such object per place (allocation.h), and those that say what they are, one per
+ * class.  Estimators know nothing of these objects: for them it is all the heap.
  *
  * Shared memory without a lasting file has parts (shared_parts.h), which are "*" and the name of the static variable
  * that leads to one: the same object for all processes.
  *
- * Blocks of LARGE_BYTES and more of one process have numbers, too, by which estimators tell them apart: such a block has a use
- * of its own, whatever lies beside it in the heap, and one of the same size may be another thread's.
+ * Blocks of LARGE_BYTES and more of one process have numbers, too, by which estimators tell them
+ * apart: such a block has a use of its own, whatever lies beside it in the heap, and one of the same
+ * size may be another thread's.
  *
  * A heap whose allocator is not known is an object that says so.  One thread uses it.
  */

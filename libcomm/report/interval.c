@@ -82,7 +82,10 @@ static double confusion(const struct comm_error_model *model, const struct comm_
 	return wrong * wrong + turns * turns + model->edge_sd * model->edge_sd;
 }
 
-/* Of an estimate's bytes, as far as it errs alone.  It may be wrong altogether, but not by more than it is. */
+/*
+ * The variance of an estimate's bytes, as far as it errs alone.  It may be wrong altogether, but
+ * not by more than it is.
+ */
 static double variance_of(const struct comm_intervals *intervals, const struct comm_estimate *e)
 {
 	double cv2;
@@ -102,10 +105,10 @@ void comm_intervals_add(const struct comm_intervals *intervals,
 }
 
 /*
- * What the other edges' errors do to the logarithm of this one's share s: of the sum of the others
- * the logarithm errs by so much, and (1 - s) of that comes through.
+ * The variance that the other edges' errors add to the logarithm of this one's share s: of what the
+ * logarithm of their sum errs by, the part 1 - s comes through.
  */
-static double others(const struct comm_intervals *intervals, const struct comm_estimate *e)
+static double others_variance(const struct comm_intervals *intervals, const struct comm_estimate *e)
 {
 	double bytes, variance, part = 1 - e->share;
 
@@ -135,8 +138,8 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 	most = fmax(estimate->bytes, estimate->read_bytes) * exp(intervals->z * sqrt(own + common));
 	*low = estimate->bytes / factor;
 	*high = fmin(estimate->bytes * factor, most);
-	*spread = exp(intervals->z *
-		      sqrt(own + confusion(model, estimate) + others(intervals, estimate)));
+	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate) +
+					  others_variance(intervals, estimate)));
 }
 
 double comm_intervals_noise(const struct comm_intervals *intervals,
@@ -170,11 +173,14 @@ double comm_intervals_longer(const struct comm_intervals *intervals,
 	if (!(estimate->bytes > 0) ||
 	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
 		return INFINITY;
-	/* What confusion leaves to sampling of the interval's width, of the volume or of the share, which ends at 1. */
+	/*
+	 * What confusion leaves to sampling of the interval's width: of the bytes, or of the share,
+	 * which ends at 1.
+	 */
 	widest = log(COMM_RESOLVED_RATIO) / 2 / intervals->z90;
 	left = widest * widest;
 	widest = fmax(0, log(COMM_RESOLVED_RATIO * estimate->share)) / intervals->z90;
-	left = fmax(left, widest * widest - others(intervals, estimate)) -
+	left = fmax(left, widest * widest - others_variance(intervals, estimate)) -
 	       confusion(intervals->model, estimate);
 	if (!(left > 0))
 		return INFINITY;

@@ -32,7 +32,7 @@ double comm_interval_z(double confidence);
 /* An estimated volume. */
 struct comm_estimate {
 	double bytes;
-	double share;	   /* that is of all volumes of the run; 0: nobody asks */
+	double share;	   /* of all volumes of the run that bytes are; 0: nobody asks */
 	double variance;   /* from sampling the reader's bursts, without guesses */
 	double read_bytes; /* estimate of all that the reading end reads, from any writer */
 	double own_bytes; /* of read_bytes without bytes: what the reading threads wrote themselves */
@@ -60,7 +60,7 @@ struct comm_intervals {
 	const struct comm_blocks *blocks;
 	double z, t;	 /* normal and Student's quantile of the confidence asked for */
 	double z90, t90; /* the same of 90 % */
-	const struct comm_interval_sums *all;
+	const struct comm_interval_sums *all; /* of the edges that shares are of, or NULL */
 };
 
 /* all: of the edges that shares are of; NULL: nobody asks for shares. */

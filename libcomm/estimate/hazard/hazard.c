@@ -385,7 +385,7 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	read.written = hazard_written(h, r, n, &around);
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
-	/* A block that one thread writes is its buffer: who wrote there, however far away, is no guess. */
+	/* A large block that one thread alone writes is its buffer: that it wrote there is no guess. */
 	if (n == 1 && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
 		h->candidate->level--;
 	/*
