@@ -52,8 +52,9 @@ profile plain probed --record "$dir/recording" -- "$dir/probed" 1000
 check "between probes, one of them behind a semaphore" plain region put get
 "$commd" -q --source "replay:$dir/recording" --slice 500ms --store "$dir/replay.db" >"$dir/log" 2>&1
 check "a recording has the names" replay region put get
-profile marked marked -- "$dir/marked" 2000
-check "marks of the program's own are inside" marked region inner get 0.5
+profile marked marked -- "$dir/marked" 6000
+# What was read before its marks were found is in "put", half of it on a busy machine; without marks all.
+check "marks of the program's own are inside" marked region inner get 0.25
 check "and probes around them" marked outermost put get
 
 "$dir/probed" 60000 &
