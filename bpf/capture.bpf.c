@@ -54,6 +54,7 @@ const volatile __u32 line_regs = 0xffff & ~(1 << 4); /* enum comm_reg, all but r
 const volatile __u32 n_rings = 1;		     /* of samples, and of switches */
 const volatile bool code_line = true;
 const volatile bool samples_time = true; /* or else instructions */
+const volatile __u64 began_ns = 0; /* threads that are born later are known from their birth on */
 const volatile bool follow = true;
 const volatile bool all_tasks = false;
 const volatile __u32 own_tgid = 0;
@@ -548,7 +549,10 @@ int sample(struct bpf_perf_event_data *ctx)
 		COPY_REGS((struct comm_raw_sample *)t->bytes, &ctx->regs);
 		user_sample(t, task, c, &head, cs);
 	} else {
-		kernel_sample(task, c, &head, ctx->regs.sp);
+		const struct kernel_at at = {ctx->regs.ip, ctx->regs.sp, ctx->regs.si, ctx->regs.di,
+					     ctx->regs.cx};
+
+		kernel_sample(task, c, &head, &at);
 	}
 	end_sample(c, &head, start_ns);
 	return 0;
@@ -625,7 +629,12 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 		COPY_REGS((struct comm_raw_sample *)t->bytes, regs);
 		user_sample(t, task, c, &head, regs->cs);
 	} else {
-		kernel_sample(task, c, &head, BPF_CORE_READ(interrupted, sp));
+		const struct kernel_at at = {
+			BPF_CORE_READ(interrupted, ip), BPF_CORE_READ(interrupted, sp),
+			BPF_CORE_READ(interrupted, si), BPF_CORE_READ(interrupted, di),
+			BPF_CORE_READ(interrupted, cx)};
+
+		kernel_sample(task, c, &head, &at);
 	}
 	end_sample(c, &head, start_ns);
 	return 0;

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A part of capture.bpf.c: which memory of its own a thread that is in a system call has written
- * for it by the kernel.
+ * or read for it by the kernel.
  */
 #ifndef COMM_KERNEL_COPY_H
 #define COMM_KERNEL_COPY_H
+
+enum {
+	READ_BYTES_MAX = 4096, /* of one piece */
+	/* The bytes of rep movsb, f3 a4, and of rep movsq, f3 48 a5. */
+	REP = 0xf3,
+	REX_W = 0x48,
+	MOVSB = 0xa4,
+	MOVS = 0xa5,
+};
 
 static __always_inline void add_range(struct comm_raw_kcopy *k, __u64 addr, __u64 len)
 {
@@ -40,13 +49,84 @@ static __always_inline void add_iov(struct comm_raw_kcopy *k, __u64 iov, __u64 n
 	}
 }
 
+/* The kernel's registers where it was interrupted. */
+struct kernel_at {
+	__u64 ip, sp, si, di, cx;
+};
+
+/* What a thread had passed to write() and its like when it was last met in one. */
+struct passed {
+	__u64 born_ns; /* start_time of the thread: a later one may have its id */
+	__u64 bytes;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct passed);
+} passed SEC(".maps");
+
 /*
- * The thread is in a system call: which user memory will the kernel write for it?  On
+ * How many bytes the kernel has read for write() and its like since it was last met there; 0: not known.
+ * How long it copies says less: new pages of a file take hundreds of times as long as a buffer that is used again.
+ */
+static __always_inline __u64 passed_since(const struct task_struct *task, __u64 call)
+{
+	struct passed now = {.born_ns = task->start_time}, *before;
+	__u32 tid = task->pid;
+	__u64 bytes = 0;
+
+	/* write, pwrite64, writev, pwritev, pwritev2 */
+	if (call != 1 && call != 18 && call != 20 && call != 296 && call != 328)
+		return 0;
+	if (!bpf_core_field_exists(task->ioac.wchar))
+		return 0;
+	now.bytes = task->ioac.wchar;
+	before = bpf_map_lookup_elem(&passed, &tid);
+	if (before && before->born_ns == now.born_ns)
+		bytes = now.bytes - before->bytes;
+	else if (now.born_ns >= began_ns)
+		bytes = now.bytes;
+	bpf_map_update_elem(&passed, &tid, &now, BPF_ANY);
+	/* This write() is not among them yet, and there may have been no other. */
+	return bytes ? bytes : 1;
+}
+
+/*
+ * The kernel copies from the thread's memory, as for write() and send(): what is left of the piece
+ * at hand.  It does so by rep movsb, on processors without fast ones by rep movsq; those that have
+ * neither, before 2013, are not seen.  What copies to the thread's memory has its address in di.
+ */
+static __always_inline bool add_read(struct comm_raw_kcopy *k, const struct task_struct *task,
+				     __u64 call, const struct kernel_at *at)
+{
+	__u8 insn[3];
+	__u64 len = at->cx;
+
+	if (at->si < MIN_ADDR || at->si >= USER_END || at->di < USER_END ||
+	    bpf_probe_read_kernel(insn, sizeof(insn), (const void *)at->ip))
+		return false;
+	if (insn[0] != REP)
+		return false;
+	if (insn[1] == REX_W && insn[2] == MOVS)
+		len *= sizeof(__u64);
+	else if (insn[1] != MOVSB)
+		return false;
+	add_range(k, at->si, len < READ_BYTES_MAX ? len : READ_BYTES_MAX);
+	k->reads = true;
+	k->passed_bytes = passed_since(task, call);
+	return true;
+}
+
+/*
+ * The thread is in a system call: which user memory does the kernel read, or will it write for it?  On
  * entry to and exit from the kernel, sp is not on the thread's kernel stack, or
  * pt_regs at its top still holds the previous call.
  */
 static __always_inline void kernel_sample(struct task_struct *task, struct comm_raw_cpu *c,
-					  const struct comm_raw_head *head, __u64 sp)
+					  const struct comm_raw_head *head,
+					  const struct kernel_at *at)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct comm_raw_kcopy k = {.head = *head};
@@ -54,8 +134,10 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 	__u64 a1 = regs->si;
 
 	/* Exceptions and interrupts store -1 or the vector in orig_ax, never a call's number. */
-	if (regs->cs != USER_CS || sp < (__u64)task->stack || sp >= (__u64)regs)
+	if (regs->cs != USER_CS || at->sp < (__u64)task->stack || at->sp >= (__u64)regs)
 		return;
+	if (add_read(&k, task, regs->orig_ax, at))
+		goto tell;
 	switch ((long)regs->orig_ax) {
 	case 0:	  /* read */
 	case 17:  /* pread64 */
@@ -79,6 +161,7 @@ static __always_inline void kernel_sample(struct task_struct *task, struct comm_
 	default:
 		return;
 	}
+tell:
 	if (!k.n_ranges)
 		return;
 	k.head.kind = COMM_RAW_KCOPY;

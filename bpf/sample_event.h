@@ -64,11 +64,15 @@ struct comm_raw_range {
 	unsigned long long len_bytes;
 };
 
-/* Ranges that the kernel writes for a thread, or that a thread was the first to write. */
+/* Ranges that the kernel writes or reads for a thread, or that a thread was the first to write. */
 struct comm_raw_kcopy {
 	struct comm_raw_head head;
 	unsigned int n_ranges;
-	unsigned int filled; /* TOUCH: what wrote first wrote all; head.ip 0: the kernel */
+	unsigned char filled; /* TOUCH: what wrote first wrote all; head.ip 0: the kernel */
+	unsigned char reads;  /* KCOPY: the kernel reads them */
+	unsigned char zero[2];
+	/* KCOPY, if it reads: bytes that the thread has passed since the last such record; 0: not known. */
+	unsigned long long passed_bytes;
 	struct comm_raw_range range[COMM_RAW_RANGES_MAX];
 };
 

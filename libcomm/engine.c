@@ -26,6 +26,12 @@ enum {
 	 * magnitude is enough, since bytes are counted where they are read.
 	 */
 	KCOPY_CYCLES = 3000,
+	/*
+	 * A copy out, such as for send(), whose bytes nobody counts: it begins, and goes on at so many
+	 * bytes a cycle, as a string instruction of the thread itself (timing.h).
+	 */
+	KREAD_CYCLES = 100,
+	KREAD_BYTES = 12,
 };
 
 struct ip_entry {
@@ -417,7 +423,11 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	if (!precise(engine, event->tgid, event->tid, region_at(engine, event), event->time_ns,
 		     &event->access, engine->access))
 		return;
-	if (event->kind == COMM_EV_KCOPY) {
+	if (event->kind == COMM_EV_KCOPY && event->access.flags & COMM_ACCESS_READ) {
+		out.exact = event->access.period;
+		out.cycles = KREAD_CYCLES + (float)engine->access[0].size_bytes / KREAD_BYTES;
+		engine->access[0].cycle = out.cycles / 2;
+	} else if (event->kind == COMM_EV_KCOPY) {
 		out.cycles = KCOPY_CYCLES;
 		engine->access[0].cycle = KCOPY_CYCLES / 2;
 	}

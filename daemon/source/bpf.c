@@ -202,10 +202,20 @@ static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 	return true;
 }
 
-/* What the kernel writes for a thread, or the thread was the first to write. */
+/* How many accesses of that size are passed_bytes, at least one; 0: not known. */
+static uint32_t pieces(uint64_t passed_bytes, uint64_t len_bytes)
+{
+	uint64_t n = len_bytes ? passed_bytes / len_bytes : 0;
+
+	if (!passed_bytes)
+		return 0;
+	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* What the kernel writes or reads for a thread, or the thread was the first to write. */
 static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16_t kind)
 {
-	uint16_t flags = COMM_ACCESS_WRITE;
+	uint16_t flags = raw->reads ? COMM_ACCESS_READ : COMM_ACCESS_WRITE;
 	uint32_t i;
 
 	if (kind == COMM_EV_KCOPY || !raw->head.ip)
@@ -227,6 +237,7 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 			.ip = raw->head.ip,
 			.size_bytes = raw->range[i].len_bytes,
 			.flags = flags,
+			.period = pieces(raw->passed_bytes, raw->range[i].len_bytes),
 		};
 		s->push(s->push_ctx, &event);
 		s->pushed++;
@@ -334,6 +345,7 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->code_line = s->config.max_lines > 0;
 	bpf->rodata->samples_time = s->event.trigger == COMM_TRIGGER_TIME;
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
+	bpf->rodata->began_ns = comm_clock_now_ns() - comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	bpf->rodata->has_probes = s->config.probes && s->config.probes->n;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);

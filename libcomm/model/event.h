@@ -21,7 +21,7 @@ enum comm_event_kind {
 	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
 	COMM_EV_ACCESS,	    /* one precise access: PEBS, IBS, SPE, a tracer */
 	COMM_EV_WATCH,	    /* evidence: an access to a datum, and one after it */
-	COMM_EV_KCOPY,	    /* the thread is in a system call that writes its memory */
+	COMM_EV_KCOPY,	    /* the thread is in a system call that writes its memory, or reads it */
 	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
 	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
 	COMM_EV_EXEC,	    /* .tgid runs another program */

@@ -21,7 +21,7 @@ struct seen {
 	uint32_t tgid; /* 0: not checked */
 	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, filled_pages,
 		touched_elsewhere, foreign, no_stack, no_code, wrong_code, behind_syscall;
-	double period_ns, samples;
+	double period_ns, samples, passed_bytes;
 	double handler_ns, daemon_ns, target_ns;
 };
 
@@ -71,6 +71,12 @@ static inline void see(void *ctx, const struct comm_event *e)
 		break;
 	}
 	case COMM_EV_KCOPY:
+		if (e->access.flags & COMM_ACCESS_READ) {
+			seen->kcopy_right += e->access.addr - (uint64_t)buffer < BUFFER_BYTES;
+			seen->passed_bytes +=
+				(double)e->access.period * (double)e->access.size_bytes;
+			break;
+		}
 		seen->kcopy_right +=
 			e->access.addr == (uint64_t)buffer && e->access.size_bytes == BUFFER_BYTES;
 		break;

@@ -49,6 +49,15 @@ static inline void reader(void)
 		;
 }
 
+/* /dev/null would take what is written and read nothing. */
+static inline void writer(void)
+{
+	FILE *file = tmpfile();
+
+	while (file && pwrite(fileno(file), buffer, BUFFER_BYTES, 0) > 0)
+		;
+}
+
 /* Writes fresh pages: one after the other, or, back to front, each apart from the last one. */
 static inline void touch_pages(bool ahead)
 {

@@ -94,6 +94,47 @@ static void test_kernel_copies(void)
 	end_child(pid);
 }
 
+/* Bytes that the process has passed to write(), by the kernel's own count. */
+static double passed_by(pid_t pid)
+{
+	char path[64], line[128];
+	unsigned long long bytes = 0;
+	FILE *io;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	io = fopen(path, "re");
+	while (io && fgets(line, sizeof(line), io))
+		sscanf(line, "wchar: %llu", &bytes);
+	if (io)
+		fclose(io);
+	return (double)bytes;
+}
+
+static void test_kernel_reads(void)
+{
+	struct seen seen = {0};
+	struct session s;
+	pid_t pid = start_child(writer);
+	double passed, share;
+
+	if (started(&s, bpf, pid, 0, 500))
+		watch(&s, &seen, 4, 0);
+	passed = passed_by(pid);
+	share = seen.passed_bytes / fmax(passed, 1);
+	printf("# %lu samples of %.1f GB, %.2f of what was passed\n",
+	       (unsigned long)seen.n[COMM_EV_KCOPY], passed / 1e9, share);
+	if (!passed)
+		skip("a write is seen as a read of the kernel's", "nobody counts /proc/PID/io");
+	else
+		check(seen.n[COMM_EV_KCOPY] > 5, "a write is seen as a read of the kernel's");
+	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "of the buffer it was given");
+	/* From the first sample to the last one; the child began before. */
+	if (passed)
+		check(share > 0.3 && share < 1.1, "which stands for all that was passed");
+	end(&s);
+	end_child(pid);
+}
+
 /* The first writer of each page is told, sweeps as one; what would be too many is counted. */
 static void test_touches(void)
 {
@@ -706,6 +747,7 @@ int main(void)
 	test_samples(bpf);
 	test_late_child(bpf);
 	test_kernel_copies();
+	test_kernel_reads();
 	test_touches();
 	test_life(bpf);
 	test_renaming();

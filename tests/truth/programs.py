@@ -34,6 +34,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 
 import compare
@@ -325,11 +326,11 @@ def spent(commctl, db):
 
 
 def quietly(argv, log, limit_s):
-    """Seconds that it took, or None."""
+    """Seconds that it took, or None.  What it writes is read: /dev/null would not."""
     began = time.monotonic()
-    with open(log, "a") as f:
+    with open(log, "a") as f, tempfile.TemporaryFile(dir=os.path.dirname(log)) as out:
         try:
-            status = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=f, timeout=limit_s,
+            status = subprocess.run(argv, stdout=out, stderr=f, timeout=limit_s,
                                     check=False).returncode
         except subprocess.TimeoutExpired:
             f.write("%s: more than %d s\n" % (argv[0], limit_s))

@@ -292,6 +292,30 @@ static void kernel_copies_are_the_kernels(void **state)
 		    world.access[0].cycle < world.burst.cycles);
 }
 
+/* As many as were counted, or by the time that such a copy takes. */
+static void kernel_reads_are_counted(void **state)
+{
+	struct comm_event read = {.kind = COMM_EV_KCOPY,
+				  .time_ns = START,
+				  .tgid = TGID,
+				  .tid = SECOND,
+				  .access = {.addr = HEAP,
+					     .size_bytes = 1200,
+					     .flags = COMM_ACCESS_READ | COMM_ACCESS_KERNEL,
+					     .period = 40}};
+
+	(void)state;
+	give(&read);
+	assert_int_equal(world.access[0].site, COMM_SITE_KERNEL);
+	assert_int_equal(world.access[0].flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE),
+			 COMM_ACCESS_READ);
+	assert_true(world.burst.exact && world.burst.period == 40);
+	read.access.period = 0;
+	give(&read);
+	assert_false(world.burst.exact);
+	assert_true(world.burst.cycles == 200 && world.access[0].cycle == 100);
+}
+
 /* The process's stack is its first thread's. */
 static void a_threads_stack_is_its_own(void **state)
 {
@@ -706,6 +730,7 @@ int main(void)
 		TEST(precise_access_of_unknown_code),
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
+		TEST(kernel_reads_are_counted),
 		TEST(a_threads_stack_is_its_own),
 		TEST(regions_are_part_of_sites),
 		TEST(counts_are_summed_by_slice),

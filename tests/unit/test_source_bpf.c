@@ -109,6 +109,39 @@ static void test_touches(void **state)
 	assert_int_equal(stats.loss[COMM_LOSS_COUNTS], 2);
 }
 
+/* What the kernel reads for a thread stands for what was passed since the last such record. */
+static void test_kernel_reads(void **state)
+{
+	struct source s = {.push = take_touch};
+	struct comm_raw_kcopy raw = {.head = {.kind = COMM_RAW_KCOPY, .tid = 5, .ip = 0x400},
+				     .n_ranges = 1,
+				     .reads = 1,
+				     .range = {{0x7000, 0x1000}}};
+
+	(void)state;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.kind, COMM_EV_KCOPY);
+	assert_int_equal(touched.access.flags, COMM_ACCESS_READ | COMM_ACCESS_KERNEL);
+	assert_int_equal(touched.access.period, 0);
+	raw.passed_bytes = 1;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.period, 1);
+	raw.passed_bytes = 0x1000 * 7 + 5;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.period, 7);
+	raw.passed_bytes = UINT64_MAX;
+	raw.range[0].len_bytes = 1;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.period, UINT32_MAX);
+	raw.range[0].len_bytes = 0;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.period, 1);
+	raw.reads = 0;
+	raw.passed_bytes = 0;
+	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+}
+
 static void test_marks(void **state)
 {
 	struct source s = {.push = take_touch};
@@ -225,9 +258,13 @@ static void test_ended_before_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples), cmocka_unit_test(test_touches),
-		cmocka_unit_test(test_marks),	cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_life),	cmocka_unit_test(test_ended_before_start),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_touches),
+		cmocka_unit_test(test_kernel_reads),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_ended_before_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
