@@ -176,8 +176,10 @@ static void prefetch(struct live *live)
 	const uint32_t *pid;
 	size_t n = comm_target_pids(live->target.target, &pid);
 
+	/* A command's process is a fork of this one until its program begins. */
 	for (size_t i = 0; i < n && !comm_stop_told(); i++)
-		comm_inspect_live_prefetch(&live->processes, pid[i], stop_ns);
+		comm_inspect_live_prefetch(&live->processes, pid[i], live->options->command,
+					   stop_ns);
 }
 
 /* Slow preparations that need no run yet: a run begins when sampling does. */

@@ -163,9 +163,11 @@ int comm_inspect_live_create(struct comm_inspect *ret);
 /*
  * Has the symbols and lines of the files that a process has mapped read, before the
  * first sample needs them, and its perf map.  Waits for all but the lines, until stop_ns at most.  Live
- * views only.
+ * views only.  Of a fork of this process that is to run another program, of the files that most programs
+ * have mapped alone, libc and its loader, and of those the symbols.
  */
-void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uint64_t stop_ns);
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, bool is_fork,
+				uint64_t stop_ns);
 /*
  * CPU time spent so far on reading symbols and lines of modules, a cost paid once
  * per module and not per sample; includes child processes that have ended

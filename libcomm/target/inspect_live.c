@@ -14,12 +14,14 @@
 #include "shared_parts.h"
 #include "thread_pointer.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 enum {
@@ -618,7 +620,17 @@ int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid
 	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
 }
 
-void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uint64_t stop_ns)
+/* Of this process, and so of a fork of it. */
+static bool has_libc(const struct comm_mapping *m)
+{
+	uint64_t in_libc = (uint64_t)dlsym(RTLD_DEFAULT, "abort"), loader = getauxval(AT_BASE);
+
+	return (in_libc >= m->start && in_libc < m->end) ||
+	       (loader >= m->start - m->offset && loader < m->end);
+}
+
+void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, bool is_fork,
+				uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
@@ -629,8 +641,10 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uin
 
 	if (inspect->ops != &live_ops || live_maps(live, tgid, &map, &n) < 0)
 		return;
+	comm_modules_only_symbols(live->modules, is_fork);
 	for (size_t i = 0; i < n; i++) {
-		if (map[i].executable && map[i].kind == COMM_MAP_FILE)
+		if (map[i].executable && map[i].kind == COMM_MAP_FILE &&
+		    (!is_fork || has_libc(&map[i])))
 			ask_module(live, tgid, &map[i], &module);
 		generates |= map[i].kind == COMM_MAP_JIT;
 	}
@@ -647,6 +661,7 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, uin
 			break;
 		now = comm_clock_now_ns();
 	} while (now < stop_ns);
+	comm_modules_only_symbols(live->modules, false);
 	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);
 }
 

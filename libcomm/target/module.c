@@ -81,6 +81,7 @@ struct comm_modules {
 	size_t bytes, max_bytes;
 	struct comm_module *oldest, *newest;
 	uint64_t lost;
+	bool only_symbols;
 };
 
 int comm_modules_create(struct comm_names *names, struct comm_parser *parser, size_t max_bytes,
@@ -411,7 +412,8 @@ static void symbols_came(struct comm_module *module, const struct comm_parsed *p
 		return;
 	link_newest(module);
 	account(module);
-	ask_lines_and_types(module, &module->place);
+	if (!module->modules->only_symbols)
+		ask_lines_and_types(module, &module->place);
 }
 
 /* On an error, such as no DWARF, the module just has no lines. */
@@ -429,6 +431,11 @@ static void types_came(struct comm_module *module, const struct comm_parsed *par
 	if (module->sym && !parsed->err && is_file_of(module, parsed) &&
 	    comm_type_table_load(parsed->saved, &module->types) == 0)
 		account(module);
+}
+
+void comm_modules_only_symbols(struct comm_modules *modules, bool only)
+{
+	modules->only_symbols = only;
 }
 
 void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed)

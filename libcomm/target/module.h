@@ -27,6 +27,8 @@ void comm_modules_destroy(struct comm_modules *modules);
  */
 int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct comm_mapping *m,
 		     struct comm_module **ret);
+/* Lines and types of what is read from now on are left until a sample is in it, or not any more. */
+void comm_modules_only_symbols(struct comm_modules *modules, bool only);
 /* What the parser read for modules. */
 void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed);
 /* The module of the kernel's vdso, read from this process's mapping of it. */

@@ -128,7 +128,8 @@ static int setup(void **state)
 	assert_int_equal(comm_sites_create(&inspect, &sites), 0);
 	assert_int_equal(comm_space_table_create(&inspect, &spaces), 0);
 	space = comm_space_get(spaces, (uint32_t)getpid());
-	comm_inspect_live_prefetch(&inspect, (uint32_t)getpid(), comm_clock_now_ns() + 300000000);
+	comm_inspect_live_prefetch(&inspect, (uint32_t)getpid(), false,
+				   comm_clock_now_ns() + 300000000);
 	return 0;
 }
 

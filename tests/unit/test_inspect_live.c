@@ -278,24 +278,27 @@ static void files_that_nobody_reads(void **state)
 
 static void prefetched(void **state)
 {
-	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
+	struct comm_mapping m = mapping_of(self, (void *)test_live_function), libc;
 	uint64_t ip = (uint64_t)(uintptr_t)test_live_function, setup_ns;
 	static const struct comm_inspect_ops no_ops = {0};
 	struct comm_inspect other = {.ops = &no_ops};
 	struct comm_code code;
 
 	(void)state;
-	comm_inspect_live_prefetch(&other, self, UINT64_MAX);
+	comm_inspect_live_prefetch(&other, self, false, UINT64_MAX);
 	assert_int_equal(comm_inspect_live_setup_ns(&other), 0);
-	comm_inspect_live_prefetch(&inspect, 1 << 30, UINT64_MAX);
+	comm_inspect_live_prefetch(&inspect, 1 << 30, false, UINT64_MAX);
 	assert_int_equal(comm_inspect_live_setup_ns(&inspect), 0);
-	comm_inspect_live_prefetch(&inspect, self, comm_clock_now_ns() + 300000000);
+	/* A fork of this process runs another program soon: of its files libc is worth reading. */
+	comm_inspect_live_prefetch(&inspect, self, true, comm_clock_now_ns() + 30000000000);
+	libc = mapping_of(self, (void *)strtoull);
+	assert_int_equal(inspect.ops->code(inspect.ctx, self, &libc, (uintptr_t)strtoull, &code),
+			 0);
+	assert_null(strstr(code.function, "+0x"));
+	comm_inspect_live_prefetch(&inspect, self, false, comm_clock_now_ns() + 300000000);
 	setup_ns = comm_inspect_live_setup_ns(&inspect);
 	assert_true(setup_ns > 0);
 	assert_int_equal(code_of(self, &m, ip, &code), 0);
-	m = mapping_of(self, (void *)strtoull);
-	assert_int_equal(code_of(self, &m, (uintptr_t)strtoull, &code), 0);
-	m = mapping_of(self, (void *)test_live_function);
 	assert_int_equal(wait_for_lines(&m, ip, &code), 0);
 	assert_string_equal(code.function, "test_live_function");
 }
