@@ -12,8 +12,9 @@
 #include "watched.h"
 
 enum {
-	WATCHED_BYTES = 8, /* one watchpoint, aligned */
-	WORD_BYTES = 8,	   /* of an access of unknown size: up to the word's end */
+	WATCHED_BYTES = 8,   /* one watchpoint, aligned */
+	SET_UP_BYTES = 0x38, /* at a thread's pointer */
+	WORD_BYTES = 8,	     /* of an access of unknown size: up to the word's end */
 	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
 	IP_CACHE = 4096,
 	/* An ip's source line may become known, and its share of known addresses changes. */
@@ -275,6 +276,16 @@ static bool continues_held(const struct comm_engine *engine, const struct comm_e
 	       event->time_ns == engine->held.time_ns;
 }
 
+/*
+ * Whether a read is of what pthread_create() writes at the thread's pointer, in glibc and musl: the
+ * pointer itself, the table of thread-local storage, the canary of stacks and the key of pointers.
+ */
+static bool is_set_up(const struct comm_sample *sample, const struct comm_burst_access *read)
+{
+	return sample->known >> COMM_FS_BASE & 1 && read->flags & COMM_ACCESS_READ &&
+	       read->addr - sample->reg[COMM_FS_BASE] < SET_UP_BYTES;
+}
+
 static void on_sample(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_sample *sample = event->sample;
@@ -325,6 +336,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
+	out.creator = comm_threads_creator(engine->identity.threads, out.thread);
 	out.role = comm_threads_role(engine->identity.threads, out.thread);
 	if (!is_kernels)
 		count_region(engine, &out, region);
@@ -347,6 +359,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 				event->time_ns);
 		to->site = site_at(engine, ip->site, from->addr, &block);
 		to->known = ip->known;
+		if (out.creator && is_set_up(sample, from))
+			to->flags |= COMM_ACCESS_BY_CREATOR;
 		if (first)
 			to->insn = (uint16_t)(first + from->nth);
 		out.n++;
@@ -485,6 +499,19 @@ static void on_object(struct comm_engine *engine, const struct comm_event *event
 					      event->time_ns);
 	comm_objects_mark(engine->identity.objects, event->tgid, event->object.slot,
 			  event->object.start, event->object.size_bytes, name);
+}
+
+static void on_fork(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_threads *threads = engine->identity.threads;
+	uint32_t id = comm_threads_begin(threads, event->fork.child_tgid, event->fork.child_tid,
+					 event->time_ns);
+
+	/* A process has a copy of what its parent's threads were given. */
+	if (id && event->fork.child_tgid == event->tgid)
+		comm_threads_created(
+			threads, id,
+			comm_threads_get(threads, event->tgid, event->tid, event->time_ns));
 }
 
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
@@ -754,8 +781,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		on_switch(engine, event);
 		break;
 	case COMM_EV_FORK:
-		comm_threads_begin(engine->identity.threads, event->fork.child_tgid,
-				   event->fork.child_tid, event->time_ns);
+		on_fork(engine, event);
 		break;
 	case COMM_EV_EXEC:
 		on_exec(engine, event);

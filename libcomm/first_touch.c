@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+/* The program that a file names as its interpreter: glibc's or musl's. */
+static bool is_loader(struct comm_space *space, uint64_t ip, uint64_t now_ns)
+{
+	const struct comm_mapping *m = comm_space_find(space, ip, now_ns);
+	const char *name = m && m->file ? strrchr(m->path, '/') : NULL;
+
+	return name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld-musl", 8));
+}
+
 /* What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them. */
 static uint32_t site_of(struct comm_sites *sites, struct comm_space *space,
 			const struct comm_event *event)
@@ -39,5 +48,8 @@ bool comm_first_touch_find(const struct comm_identity *identity, struct comm_spa
 	ret->thread = comm_threads_get(identity->threads, event->tgid, event->tid, event->time_ns);
 	ret->site = site_of(identity->sites, space, event);
 	m = comm_space_find(space, pages->addr, event->time_ns);
-	return ret->site != COMM_SITE_FIRST_WRITE || !m || !m->file;
+	ret->loads = m && m->file && is_loader(space, pages->ip, event->time_ns);
+	if (ret->loads)
+		ret->site = COMM_SITE_STARTUP;
+	return ret->loads || ret->site != COMM_SITE_FIRST_WRITE || !m || !m->file;
 }

@@ -49,6 +49,7 @@ static inline uint32_t comm_access_whole(const struct comm_access *access)
 struct comm_access_burst {
 	uint64_t time_ns;
 	uint32_t thread;  /* ids.h */
+	uint32_t creator; /* of the thread; COMM_ID_OTHER: not known */
 	uint32_t initial; /* the first thread of its process; COMM_ID_OTHER: not known */
 	uint32_t role;	  /* threads of one are alike, as those of a pool; 0: not known */
 	uint16_t cpu;
@@ -78,11 +79,14 @@ struct comm_evidence {
  * A thread was the first to write these pages since they were mapped, some time before
  * time_ns.  Of what is written once this is the writing thread; site is the code that
  * filled them, or COMM_SITE_FIRST_WRITE: what touches a single page is mostly the allocator.
+ * What the loader wrote in pages of a file it has relocated if it has made them constant since, and
+ * else it is no more than some of their data.
  */
 struct comm_touch {
 	uint64_t time_ns;
 	uint64_t datum, size_bytes;
 	uint32_t thread, site;
+	bool loads; /* the loader, in pages of a file */
 };
 
 struct comm_est_config {

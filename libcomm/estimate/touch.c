@@ -59,7 +59,7 @@ void comm_touches_add(struct comm_touches *touches, const struct comm_touch *tou
 }
 
 const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uint64_t datum,
-					 uint64_t time_ns)
+					 bool constant, uint64_t time_ns)
 {
 	uint64_t page = datum >> TOUCH_PAGE_SHIFT;
 	const struct comm_touch *later = NULL;
@@ -68,7 +68,7 @@ const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uin
 		const struct touch_slot *s = &touches->slot[i % TOUCHES];
 		const struct comm_touch *t = &s->touch;
 
-		if (page >= t->datum >> TOUCH_PAGE_SHIFT &&
+		if ((constant || !t->loads) && page >= t->datum >> TOUCH_PAGE_SHIFT &&
 		    page <= (t->datum + t->size_bytes - 1) >> TOUCH_PAGE_SHIFT) {
 			if (t->time_ns <= time_ns)
 				return t;

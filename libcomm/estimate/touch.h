@@ -24,10 +24,10 @@ void comm_touches_destroy(struct comm_touches *touches);
 void comm_touches_add(struct comm_touches *touches, const struct comm_touch *touch);
 /*
  * The latest touch of the datum's page before time_ns, or else, as touches are told late, the
- * first one after it; NULL: none is known.
+ * first one after it; NULL: none is known.  The loader's are of constant data alone (COMM_ACCESS_CONSTANT).
  */
 const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uint64_t datum,
-					 uint64_t time_ns);
+					 bool constant, uint64_t time_ns);
 /* Of what a touch tells to a read at time_ns, and there in its frames; none where it was told after that. */
 struct comm_ages comm_touch_ages(const struct comm_touch *touch, uint64_t time_ns,
 				 const struct comm_frame_at *at);

@@ -292,7 +292,8 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 						  .count = (float)share,
 						  .first = again ? 0 : 1,
 						  .constant = a->flags & COMM_ACCESS_CONSTANT,
-						  .own_stack = a->flags & COMM_ACCESS_OWN_STACK};
+						  .own_stack = a->flags & COMM_ACCESS_OWN_STACK,
+						  .by_creator = a->flags & COMM_ACCESS_BY_CREATOR};
 	}
 }
 
@@ -376,6 +377,7 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 	*out = (struct comm_window_burst){.time_ns = burst->time_ns,
 					  .frame = burst->frame,
 					  .thread = burst->thread,
+					  .creator = burst->creator,
 					  .initial = burst->initial,
 					  .first_write = w->n_writes,
 					  .first_read = w->n_reads};

@@ -50,6 +50,7 @@ struct comm_window_read {
 	bool self;	 /* last written at self_site in this very burst */
 	bool constant;	 /* COMM_ACCESS_CONSTANT */
 	bool own_stack;	 /* COMM_ACCESS_OWN_STACK */
+	bool by_creator; /* COMM_ACCESS_BY_CREATOR */
 	/*
 	 * Its burst waits for another thread's write: it writes nothing and reads the same few
 	 * addresses over and over.  What is waited for comes with the loop's last read alone, and all
@@ -63,7 +64,7 @@ struct comm_window_burst {
 	uint64_t time_ns;
 	struct comm_weight_burst weighing;
 	struct comm_frame_at frame;
-	uint32_t thread, initial;
+	uint32_t thread, creator, initial;
 	uint32_t first_write, n_writes; /* of the window's writes */
 	uint32_t first_read, n_reads;
 };

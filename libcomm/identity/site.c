@@ -241,6 +241,10 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 		  &(struct comm_site){.function = function_id(sites, "[first write]", "", "", 0),
 				      .region = COMM_CODE_REGION_OTHER},
 		  false);
+	find_site(sites,
+		  &(struct comm_site){.function = function_id(sites, "[startup]", "", "", 0),
+				      .region = COMM_CODE_REGION_OTHER},
+		  false);
 	sites->unknown_site =
 		site_id(sites, function_id(sites, "[unknown]", "", "", 0), &nothing, 0);
 	*ret = sites;

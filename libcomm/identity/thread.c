@@ -28,6 +28,7 @@ struct comm_threads {
 	 */
 	struct comm_thread *thread;
 	uint32_t n;
+	uint32_t *creator; /* by place: comm_threads_creator() */
 	uint64_t *look_ns; /* by place: when to look at its process's title */
 	struct comm_process_titles *titles;
 	uint32_t *of_tid; /* places; 0: none */
@@ -46,10 +47,11 @@ int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads 
 	threads->inspect = inspect;
 	threads->thread = calloc(COMM_THREADS_MAX, sizeof(*threads->thread));
 	threads->look_ns = calloc(COMM_THREADS_MAX, sizeof(*threads->look_ns));
+	threads->creator = calloc(COMM_THREADS_MAX, sizeof(*threads->creator));
 	threads->of_tid = calloc(TIDS_MAX, sizeof(*threads->of_tid));
 	threads->ended = calloc(COMM_THREADS_MAX, sizeof(*threads->ended));
-	if (!threads->thread || !threads->look_ns || !threads->of_tid || !threads->ended ||
-	    comm_process_titles_create(inspect, &threads->titles)) {
+	if (!threads->thread || !threads->creator || !threads->look_ns || !threads->of_tid ||
+	    !threads->ended || comm_process_titles_create(inspect, &threads->titles)) {
 		comm_threads_destroy(threads);
 		return -ENOMEM;
 	}
@@ -64,6 +66,7 @@ void comm_threads_destroy(struct comm_threads *threads)
 		return;
 	comm_process_titles_destroy(threads->titles);
 	free(threads->thread);
+	free(threads->creator);
 	free(threads->look_ns);
 	free(threads->of_tid);
 	free(threads->ended);
@@ -151,6 +154,7 @@ static uint32_t find_or_add(struct comm_threads *threads, uint32_t tgid, uint32_
 	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns, .round = round};
 	ask_name(threads, t);
 	threads->look_ns[place] = 0;
+	threads->creator[place] = COMM_ID_OTHER;
 	if (tid == tgid)
 		comm_process_titles_forget(threads->titles, tgid);
 	threads->of_tid[tid] = place;
@@ -222,6 +226,16 @@ uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_
 	if (!threads->look_ns[place])
 		threads->look_ns[place] = now_ns + comm_process_titles_wait_ns(0);
 	return id;
+}
+
+void comm_threads_created(struct comm_threads *threads, uint32_t id, uint32_t creator)
+{
+	threads->creator[comm_thread_place(id)] = creator;
+}
+
+uint32_t comm_threads_creator(const struct comm_threads *threads, uint32_t id)
+{
+	return threads->creator[comm_thread_place(id)];
 }
 
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid)

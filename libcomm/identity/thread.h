@@ -27,6 +27,9 @@ uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, ui
 /* As comm_threads_get(), of a thread that is known to begin now. */
 uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			    uint64_t now_ns);
+/* Which thread created another of its process, COMM_ID_OTHER where it is not known; and what is known. */
+void comm_threads_created(struct comm_threads *threads, uint32_t id, uint32_t creator);
+uint32_t comm_threads_creator(const struct comm_threads *threads, uint32_t id);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
 /*
  * The same number for threads whose names make them of one role (role.h) and that are all, or none

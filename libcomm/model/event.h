@@ -163,6 +163,8 @@ enum comm_access_flags {
 	/* Set by the engine: in memory that no thread of the process can write, a file's or the kernel's. */
 	COMM_ACCESS_CONSTANT = 1 << 7,
 	COMM_ACCESS_OWN_STACK = 1 << 8, /* by the engine: in the accessing thread's own stack */
+	/* By the engine: in what the thread that created this one wrote for it, and nobody later. */
+	COMM_ACCESS_BY_CREATOR = 1 << 9,
 };
 
 /* One access whose address is known exactly. */

@@ -16,6 +16,7 @@ enum {
 	COMM_ID_OTHER = 0,
 	COMM_SITE_KERNEL = 1,
 	COMM_SITE_FIRST_WRITE = 2, /* what touched a page first (touch.h): mostly the allocator */
+	COMM_SITE_STARTUP = 3,	   /* the loader, and what sets a new thread up: pthread_create() */
 	COMM_FUNCTION_KERNEL = 1,
 	COMM_CODE_REGION_NONE = 0,  /* outside of all marked regions */
 	COMM_CODE_REGION_OTHER = 1, /* in one, it is not known which */

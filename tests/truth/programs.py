@@ -21,8 +21,8 @@ nothing crosses.
 
 Left out of both is what the loader and pthread_create() write: tables of addresses
 and the threads' own descriptors.  It is written once, before any work, and read
-all along, so sampling has no chance to see the write.  Of what the report states by role it is
-a part, so those rows are compared with all that crosses.
+all along, so sampling has no chance to see the write; commd knows most of it all the same, as
+[startup].  Shares that a report states are of it, too, so they are compared with all that crosses.
 """
 import csv
 import json
@@ -45,7 +45,7 @@ FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "log2", "own"
           "wall_s"] + stated.FIELDS
 BASELINE = "address"  # commd-baseline's estimator, which states everything
 BY = ["role", "function"]
-STARTUP = ("_dl_", "pthread_create", "allocate_stack", "__x86_", "init_cacheinfo")
+STARTUP = ("_dl_", "pthread_create", "[startup]", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
 READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
 TEXT_BYTES = 1 << 20
@@ -216,7 +216,7 @@ def read_store(db, est=None):
                             ("unwritten_bytes", "bytes"))
         reads = con.execute("SELECT sum(%s) FROM slice WHERE level = 0" % unwritten).fetchone()[0]
         ret = {"role": {}, "function": {}, "reads": reads or 0.0, "crossing": 0.0, "own": 0.0,
-               "thread": {}, "named": named, "all_roles": {},
+               "startup": 0.0, "thread": {}, "named": named, "all_roles": {},
                "libraries": event != "every instrumented access"}
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.%s) FROM edge JOIN "
@@ -228,6 +228,8 @@ def read_store(db, est=None):
             roles = role.get(src, "?"), role.get(dst, "?")
             if src != dst:
                 ret["all_roles"][roles] = ret["all_roles"].get(roles, 0) + n
+            if src != dst and is_startup(*writer):
+                ret["startup"] += n
             if src == dst or is_startup(*writer):
                 continue
             ret["crossing"] += n
@@ -272,13 +274,15 @@ def judged(commctl, db, est, exact):
     def code(a, b):
         return functions(a, b, exact["libraries"])
 
-    for by, key, true in (("role", roles, exact["all_roles"]), ("function", code, exact["function"])):
+    for by, key, true, beside in (("role", roles, exact["all_roles"], 0.0),
+                                  ("function", code, exact["function"], exact["startup"])):
         said = stated.report(commctl, db, "--by-" + by, "--across", "--self", *stated.flags(est))
         rows = stated.rows(said, key)
         bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
         if est == BASELINE:
             rows = stated.guess({k: r.bytes for k, r in rows.items()})
-        ret[by] = dict(stated.figures(rows, true), floor=stated.floor(exact[by], bursts))
+        ret[by] = dict(stated.figures(rows, true, beside=beside),
+                       floor=stated.floor(exact[by], bursts))
         if by == "role" and est != BASELINE and exact["reads"]:
             ret[by].update(stated.claims(said, exact["crossing"] / exact["reads"],
                                          exact["own"] / exact["reads"]))

@@ -96,33 +96,37 @@ def part(of, total):
     return of / total if total else None
 
 
-def held(rows_of, share):
+def held(rows_of, holds):
     """How many intervals hold the truth, of all, and the median of half their width."""
     if not rows_of:
         return None, None
-    holds = sum(r.low <= share(k) <= r.high for k, r in rows_of.items())
+    n = sum(holds(k, r) for k, r in rows_of.items())
     total = sum(r.bytes for r in rows_of.values())
     widths = [(r.high - r.low) / 2 / (r.bytes / total) for r in rows_of.values() if r.bytes > 0]
-    return holds / len(rows_of), statistics.median(widths) if widths else None
+    return n / len(rows_of), statistics.median(widths) if widths else None
 
 
-def figures(said, true, bursts=None):
-    """said: {key: Row}; true: {key: bytes} of the same keys."""
+def figures(said, true, bursts=None, beside=0.0):
+    """said: {key: Row}; true: {key: bytes} of the same keys; beside: true bytes whose rows were left
+    out, but which the shares of the others are of, too."""
     ret = dict.fromkeys(FIELDS)
     total, est = sum(true.values()), sum(r.bytes for r in said.values())
 
     def share(key):
         return true.get(key, 0) / total if total else 0.0
 
+    def holds(key, row):
+        return row.low <= share(key) * (total / (total + beside) if total else 0) <= row.high
+
     stated = {k: r for k, r in said.items() if r.stated}
     count = sum(r.bytes for r in stated.values())
     ret["stated"] = len(stated)
     ret["precision"] = part(sum(r.bytes for k, r in stated.items()
-                                if r.low <= share(k) <= r.high and share(k) > 0), count)
+                                if holds(k, r) and share(k) > 0), count)
     ret["exist"] = part(sum(share(k) >= EXIST_SHARE for k in stated), len(stated))
     ret["stated_share"] = sum(share(k) for k in stated) if total else None
-    ret["cover_all"], ret["width_all"] = held(said, share)
-    ret["cover"] = part(sum(r.low <= share(k) <= r.high for k, r in stated.items()), len(stated))
+    ret["cover_all"], ret["width_all"] = held(said, holds)
+    ret["cover"] = part(sum(holds(k, r) for k, r in stated.items()), len(stated))
     if stated:
         ret["width"] = statistics.median((r.high - r.low) / 2 * est / r.bytes
                                          for r in stated.values() if r.bytes > 0)

@@ -57,6 +57,42 @@ static void samples_become_bursts(void **state)
 }
 
 /* Only what is a file's, private and not writable, is constant. */
+/* The canary and what lies before it were written by the thread that created the reader. */
+static void created_threads(void **state)
+{
+	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	give(&(struct comm_event){.kind = COMM_EV_FORK,
+				  .time_ns = START,
+				  .tgid = TGID,
+				  .tid = FIRST,
+				  .fork = {.child_tgid = TGID, .child_tid = SECOND}});
+	/* mov rax,fs:[0x28]; mov rdx,fs:[0x38] */
+	memcpy(world.text,
+	       "\x64\x48\x8b\x04\x25\x28\x00\x00\x00\x64\x48\x8b\x14\x25\x38\x00\x00\x00", 18);
+	sample.known |= 1u << COMM_FS_BASE;
+	sample.reg[COMM_FS_BASE] = HEAP;
+	give_sample(START + 1, SECOND, &sample);
+	assert_int_equal(world.burst.n, 2);
+	assert_int_equal(comm_threads_at(threads, world.burst.creator)->tid, FIRST);
+	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ | COMM_ACCESS_BY_CREATOR);
+	assert_int_equal(world.access[1].flags, COMM_ACCESS_READ);
+	/* The first thread's are its own. */
+	give_sample(START + 2, FIRST, &sample);
+	assert_int_equal(world.burst.creator, COMM_ID_OTHER);
+	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ);
+	/* A new process has a copy. */
+	give(&(struct comm_event){.kind = COMM_EV_FORK,
+				  .time_ns = START + 3,
+				  .tgid = OTHER_TGID,
+				  .tid = OTHER_TGID,
+				  .fork = {.child_tgid = TGID, .child_tid = FIRST}});
+	give_sample(START + 4, FIRST, &sample);
+	assert_int_equal(world.burst.creator, COMM_ID_OTHER);
+}
+
 static void constants(void **state)
 {
 	struct comm_sample sample = sample_at(TEXT);
@@ -720,6 +756,7 @@ int main(void)
 		TEST(samples_become_bursts),
 		TEST(known_share),
 		TEST(constants),
+		TEST(created_threads),
 		TEST(samples_behind_a_system_call),
 		TEST(samples_that_say_nothing),
 		TEST(bytes_that_are_no_instruction),

@@ -79,6 +79,25 @@ static void first_writes_reach_the_estimator(void **state)
 	assert_int_equal(world.n_bursts, 1);
 }
 
+/* The loader relocates pages of files one by one, and makes them constant. */
+static void the_loader_writes_files(void **state)
+{
+	const struct comm_mapping was = mappings[0];
+
+	(void)state;
+	mappings[0].path = "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+	give_touch(TEXT, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 1);
+	assert_true(world.touch.loads);
+	assert_int_equal(world.touch.site, COMM_SITE_STARTUP);
+	/* Other memory that it touches is as any. */
+	give_touch(HEAP, COMM_ACCESS_WRITE);
+	assert_int_equal(world.n_touches, 2);
+	assert_false(world.touch.loads);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
+	mappings[0] = was;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -86,6 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(first_writes_reach_the_estimator),
 		TEST(first_writes_have_code),
+		TEST(the_loader_writes_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

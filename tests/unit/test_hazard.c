@@ -152,6 +152,72 @@ static void test_own_stack(void **state)
 	}
 }
 
+/* What the loader wrote in a page of a file is what it has made constant, and no guess. */
+static void test_loaded(void **state)
+{
+	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct comm_est_ops *ops = all[i / 2];
+		void *est = est_new(ops);
+		struct result r;
+
+		ops->touch(est, &(struct comm_touch){.time_ns = 1,
+						     .datum = base,
+						     .size_bytes = 4096,
+						     .thread = 3,
+						     .site = SITE_W,
+						     .loads = true});
+		for (uint32_t j = 0; j < 64; j++)
+			feed_exact(ops, est, j * 1000000ull + 1, 1,
+				   access_at(base + j * 8,
+					     COMM_ACCESS_READ | (i % 2 ? COMM_ACCESS_CONSTANT : 0),
+					     0));
+		slice(ops, est, &r);
+		assert_true(i % 2 ? r.bytes[3][1] > 63 * 8000 : r.bytes[3][1] < 8000);
+		ops->destroy(est);
+	}
+}
+
+/*
+ * What a thread was given as it began is its creator's, where that is known, though it lies in the
+ * thread's own stack.
+ */
+static void test_by_creator(void **state)
+{
+	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
+	const struct comm_access read = access_at(
+		base, COMM_ACCESS_READ | COMM_ACCESS_OWN_STACK | COMM_ACCESS_BY_CREATOR, 0);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct comm_est_ops *ops = all[i / 2];
+		void *est = est_new(ops);
+		uint32_t creator = i % 2 ? 3 : COMM_ID_OTHER;
+		struct result r;
+
+		for (uint32_t j = 0; j < 64; j++) {
+			const struct comm_access_burst burst = {.time_ns = j * 1000000ull + 1,
+								.thread = 1,
+								.creator = creator,
+								.exact = true,
+								.trigger = COMM_TRIGGER_ACCESSES,
+								.period = 1000,
+								.n_insns = 1,
+								.n = 1,
+								.access = &read};
+
+			assert_int_equal(ops->burst(est, &burst), 0);
+		}
+		slice(ops, est, &r);
+		assert_true(r.bytes[i % 2 ? 3 : 1][1] > 0.99 * r.edge_bytes);
+		assert_true(r.edge_bytes > 63 * 8000);
+		assert_int_equal(r.last.src_site, i % 2 ? COMM_SITE_STARTUP : COMM_ID_OTHER);
+		ops->destroy(est);
+	}
+}
+
 static void near(double value, double whole, double share)
 {
 	assert_true(fabs(value - share * whole) < 0.1 * whole);
@@ -662,6 +728,8 @@ int main(void)
 		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_touched_constant),
 		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_loaded),
+		cmocka_unit_test(test_by_creator),
 		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_constant_beside),
 		cmocka_unit_test(test_sweep),

@@ -503,6 +503,13 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 					 &(struct comm_edge_known){.ages = &at_once});
 		return;
 	}
+	if (r->by_creator && b->creator) {
+		comm_edge_sums_add_known(h->edges,
+					 &(struct comm_edge_key){b->creator, COMM_SITE_STARTUP,
+								 b->thread, r->site, r->shown},
+					 r->bytes, 0, 0, &(struct comm_edge_known){0});
+		return;
+	}
 	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
 	far = comm_unseen_far(h->unseen, h->touches, b, r);
 	if (far || r->constant) {
@@ -516,7 +523,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		n = 0;
 	}
 	first *= r->first;
-	touch = comm_touches_of(h->touches, r->datum, b->time_ns);
+	touch = comm_touches_of(h->touches, r->datum, r->constant, b->time_ns);
 	rest = hazard_rest(h, b, r, touch, unwritten);
 	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	hazard_name(h, b, r, n, &rest);

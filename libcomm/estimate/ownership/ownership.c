@@ -271,7 +271,8 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 			    const struct comm_window_read *r, uint32_t level, double bytes)
 {
 	uint64_t first_ns = o->view.first_ns[level] ? o->view.first_ns[level] : b->time_ns;
-	const struct comm_touch *touch = comm_touches_of(o->touches, r->datum, b->time_ns);
+	const struct comm_touch *touch =
+		comm_touches_of(o->touches, r->datum, r->constant, b->time_ns);
 	const double *share = NULL;
 	uint32_t n = 0;
 
@@ -322,6 +323,13 @@ static void ownership_read(struct ownership *o, const struct comm_window_burst *
 								 r->site, r->shown},
 					 bytes, bytes * r->first, 0,
 					 &(struct comm_edge_known){.ages = &at_once});
+		return;
+	}
+	if (r->by_creator && b->creator) {
+		comm_edge_sums_add_known(o->edges,
+					 &(struct comm_edge_key){b->creator, COMM_SITE_STARTUP,
+								 b->thread, r->site, r->shown},
+					 bytes, 0, 0, &(struct comm_edge_known){0});
 		return;
 	}
 	if (r->spins) {
