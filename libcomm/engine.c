@@ -212,6 +212,8 @@ static bool resolve(struct comm_engine *engine, struct comm_space *space,
 	ret->flags = from->flags;
 	if (comm_space_is_constant(space, from->addr))
 		ret->flags |= COMM_ACCESS_CONSTANT;
+	if (comm_space_is_file(space, from->addr))
+		ret->flags |= COMM_ACCESS_OF_FILE;
 	object = comm_objects_at(engine->identity.objects, ret->object);
 	if (object->kind == COMM_OBJECT_STACK && object->thread_tid == tid)
 		ret->flags |= COMM_ACCESS_OWN_STACK;

@@ -48,7 +48,8 @@ bool comm_first_touch_find(const struct comm_identity *identity, struct comm_spa
 	ret->thread = comm_threads_get(identity->threads, event->tgid, event->tid, event->time_ns);
 	ret->site = site_of(identity->sites, space, event);
 	m = comm_space_find(space, pages->addr, event->time_ns);
-	ret->loads = m && m->file && is_loader(space, pages->ip, event->time_ns);
+	ret->of_file = m && m->file;
+	ret->loads = ret->of_file && is_loader(space, pages->ip, event->time_ns);
 	if (ret->loads)
 		ret->site = COMM_SITE_STARTUP;
 	return ret->loads || ret->site != COMM_SITE_FIRST_WRITE || !m || !m->file;

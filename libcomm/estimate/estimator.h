@@ -86,7 +86,8 @@ struct comm_touch {
 	uint64_t time_ns;
 	uint64_t datum, size_bytes;
 	uint32_t thread, site;
-	bool loads; /* the loader, in pages of a file */
+	bool of_file; /* in pages of a file, */
+	bool loads;   /* by the loader */
 };
 
 struct comm_est_config {

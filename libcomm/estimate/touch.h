@@ -25,9 +25,13 @@ void comm_touches_add(struct comm_touches *touches, const struct comm_touch *tou
 /*
  * The latest touch of the datum's page before time_ns, or else, as touches are told late, the
  * first one after it; NULL: none is known.  The loader's are of constant data alone (COMM_ACCESS_CONSTANT).
+ *
+ * Not all touches are told, when there are many, and where the kernel maps 2 MiB at once there is one
+ * for all: of a page that none is told of, and that is no file's, a touch nearby counts if all in the
+ * same 256 KiB are by one thread; else, if none is told in these, in the same 2 or 16 MiB.
  */
 const struct comm_touch *comm_touches_of(const struct comm_touches *touches, uint64_t datum,
-					 bool constant, uint64_t time_ns);
+					 bool constant, bool of_file, uint64_t time_ns);
 /* Of what a touch tells to a read at time_ns, and there in its frames; none where it was told after that. */
 struct comm_ages comm_touch_ages(const struct comm_touch *touch, uint64_t time_ns,
 				 const struct comm_frame_at *at);

@@ -293,6 +293,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 						  .first = again ? 0 : 1,
 						  .constant = a->flags & COMM_ACCESS_CONSTANT,
 						  .own_stack = a->flags & COMM_ACCESS_OWN_STACK,
+						  .of_file = a->flags & COMM_ACCESS_OF_FILE,
 						  .by_creator = a->flags & COMM_ACCESS_BY_CREATOR};
 	}
 }

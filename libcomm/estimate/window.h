@@ -50,6 +50,7 @@ struct comm_window_read {
 	bool self;	 /* last written at self_site in this very burst */
 	bool constant;	 /* COMM_ACCESS_CONSTANT */
 	bool own_stack;	 /* COMM_ACCESS_OWN_STACK */
+	bool of_file;	 /* COMM_ACCESS_OF_FILE */
 	bool by_creator; /* COMM_ACCESS_BY_CREATOR */
 	/*
 	 * Its burst waits for another thread's write: it writes nothing and reads the same few

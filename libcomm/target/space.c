@@ -224,6 +224,13 @@ bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, u
 	return !m || m->shared;
 }
 
+bool comm_space_is_file(struct comm_space *space, uint64_t addr)
+{
+	const struct comm_mapping *m = search(space, addr);
+
+	return !m || (m->file && !m->shared);
+}
+
 bool comm_space_is_constant(struct comm_space *space, uint64_t addr)
 {
 	const struct comm_mapping *m = search(space, addr);

@@ -35,6 +35,8 @@ bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, u
  * the mappings as they were read last.
  */
 bool comm_space_is_constant(struct comm_space *space, uint64_t addr);
+/* In a private mapping of a file, or in none that is known. */
+bool comm_space_is_file(struct comm_space *space, uint64_t addr);
 /* An mmap or exec happened: the mappings are read anew when next needed. */
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid);
 /* The process is gone: forget it. */

@@ -102,7 +102,8 @@ static void constants(void **state)
 	sample.reg[COMM_RBX] = TEXT + PAGE + 64;
 	give_sample(START, FIRST, &sample);
 	assert_int_equal(world.burst.n, 2);
-	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ | COMM_ACCESS_CONSTANT);
+	assert_int_equal(world.access[0].flags,
+			 COMM_ACCESS_READ | COMM_ACCESS_CONSTANT | COMM_ACCESS_OF_FILE);
 	assert_int_equal(world.access[1].flags, COMM_ACCESS_READ);
 	sample.reg[COMM_RBX] = HEAP;
 	give_sample(START + 1, FIRST, &sample);

@@ -168,6 +168,7 @@ static void test_loaded(void **state)
 						     .size_bytes = 4096,
 						     .thread = 3,
 						     .site = SITE_W,
+						     .of_file = true,
 						     .loads = true});
 		for (uint32_t j = 0; j < 64; j++)
 			feed_exact(ops, est, j * 1000000ull + 1, 1,

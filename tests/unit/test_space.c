@@ -172,7 +172,14 @@ static void constant_memory(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(comm_space_is_constant(space, fake[i].start), i == 0);
 	assert_false(comm_space_is_constant(space, fake[0].end));
-	assert_int_equal(asked, 1);
+	fake[0].file = fake[1].file = fake[2].file = 1;
+	comm_space_changed(table, 7);
+	assert_non_null(comm_space_find(space, fake[0].start, 2000 * MS));
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(comm_space_is_file(space, fake[i].start), i < 2);
+	/* It may be one. */
+	assert_true(comm_space_is_file(space, fake[0].end));
+	assert_int_equal(asked, 2);
 }
 
 static void a_process_that_is_gone_keeps_its_mappings(void **state)

@@ -523,7 +523,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		n = 0;
 	}
 	first *= r->first;
-	touch = comm_touches_of(h->touches, r->datum, r->constant, b->time_ns);
+	touch = comm_touches_of(h->touches, r->datum, r->constant, r->of_file, b->time_ns);
 	rest = hazard_rest(h, b, r, touch, unwritten);
 	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	hazard_name(h, b, r, n, &rest);

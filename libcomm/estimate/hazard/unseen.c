@@ -112,7 +112,7 @@ bool comm_unseen_far(struct comm_unseen *unseen, const struct comm_touches *touc
 
 	if (unseen_has(unseen->began, burst->initial) && !comm_touches_none(touches))
 		return false;
-	if (comm_touches_of(touches, read->datum, read->constant, burst->time_ns))
+	if (comm_touches_of(touches, read->datum, read->constant, read->of_file, burst->time_ns))
 		return false;
 	return !comm_places_nearest(unseen->writes, read->object, read->datum, &bytes) ||
 	       bytes >= UNSEEN_FAR_BYTES;

@@ -272,7 +272,7 @@ static void ownership_table(struct ownership *o, const struct comm_window_burst 
 {
 	uint64_t first_ns = o->view.first_ns[level] ? o->view.first_ns[level] : b->time_ns;
 	const struct comm_touch *touch =
-		comm_touches_of(o->touches, r->datum, r->constant, b->time_ns);
+		comm_touches_of(o->touches, r->datum, r->constant, r->of_file, b->time_ns);
 	const double *share = NULL;
 	uint32_t n = 0;
 
