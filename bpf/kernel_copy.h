@@ -70,6 +70,7 @@ struct {
 /*
  * How many bytes the kernel has read for write() and its like since it was last met there; 0: not known.
  * How long it copies says less: new pages of a file take hundreds of times as long as a buffer that is used again.
+ * What sendfile() has passed counts, too, though nobody reads it.
  */
 static __always_inline __u64 passed_since(const struct task_struct *task, __u64 call)
 {
