@@ -9,7 +9,7 @@
 #include "interval.h"
 #include "made_run.h"
 
-static const double DOUBT_SD = 2, EDGE_SD = 0.15, CODE_EDGE_SD = 0.25;
+static const double DOUBT_SD = 2, EDGE_SD = 0.15, ROLE_EDGE_SD = 0.2, CODE_EDGE_SD = 0.25;
 
 static void of(const struct comm_doubt *doubt, uint32_t thread, uint32_t role, uint32_t site,
 	       const struct comm_doubts *wanted)
@@ -107,7 +107,7 @@ static void test_groupings(void **state)
 	sql("UPDATE run SET doubt_sd = 2");
 	by((struct comm_query){0}, "alpha", "beta", 0.4, EDGE_SD);
 	by((struct comm_query){.first_read = true}, "alpha", "beta", 0.4, EDGE_SD);
-	by((struct comm_query){.by = "role"}, "alpha", "beta", 0.3, EDGE_SD);
+	by((struct comm_query){.by = "role"}, "alpha", "beta", 0.3, ROLE_EDGE_SD);
 	/* When it was written is another matter. */
 	assert_true(fabs(first_share((struct comm_query){.by = "time"}) - by_time) < 1e-9);
 	by((struct comm_query){.by = "function"}, "f", "g", 0.05, CODE_EDGE_SD);
@@ -117,15 +117,15 @@ static void test_groupings(void **state)
 	sql("UPDATE edge SET code_doubt = 450");
 	by((struct comm_query){.function = "f"}, "alpha", "beta", 0.45, EDGE_SD);
 	by((struct comm_query){.by = "thread,function"}, "alpha f", "beta g", 0.45, EDGE_SD);
-	by((struct comm_query){.by = "role,function"}, "alpha f", "beta g", 0.45, EDGE_SD);
+	by((struct comm_query){.by = "role,function"}, "alpha f", "beta g", 0.45, ROLE_EDGE_SD);
 	sql("UPDATE edge SET code_doubt = 50");
-	by((struct comm_query){.by = "role,function"}, "alpha f", "beta g", 0.3, EDGE_SD);
+	by((struct comm_query){.by = "role,function"}, "alpha f", "beta g", 0.3, ROLE_EDGE_SD);
 	/* No more than all is in doubt, whatever a store says. */
 	sql("UPDATE edge SET thread_doubt = 5000");
 	by((struct comm_query){0}, "alpha", "beta", 1, EDGE_SD);
 	sql("UPDATE edge SET thread_doubt = 'much', role_doubt = -7");
 	by((struct comm_query){0}, "alpha", "beta", 0, EDGE_SD);
-	by((struct comm_query){.by = "role"}, "alpha", "beta", 0, EDGE_SD);
+	by((struct comm_query){.by = "role"}, "alpha", "beta", 0, ROLE_EDGE_SD);
 }
 
 int main(void)
