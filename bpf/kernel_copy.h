@@ -96,8 +96,8 @@ static __always_inline __u64 passed_since(const struct task_struct *task, __u64 
 
 /*
  * The kernel copies from the thread's memory, as for write() and send(): what is left of the piece
- * at hand.  It does so by rep movsb, on processors without fast ones by rep movsq; those that have
- * neither, before 2013, are not seen.  What copies to the thread's memory has its address in di.
+ * at hand.  It does so by rep movsb, or before 6.3 by rep movsq; what it does since then on processors without
+ * ERMS is not seen.  What copies to the thread's memory has its address in di.
  */
 static __always_inline bool add_read(struct comm_raw_kcopy *k, const struct task_struct *task,
 				     __u64 call, const struct kernel_at *at)
