@@ -87,7 +87,7 @@ static __always_inline __u64 passed_since(const struct task_struct *task, __u64 
 	before = bpf_map_lookup_elem(&passed, &tid);
 	if (before && before->born_ns == now.born_ns)
 		bytes = now.bytes - before->bytes;
-	else if (now.born_ns >= began_ns)
+	else if (now.born_ns >= since_ns)
 		bytes = now.bytes;
 	bpf_map_update_elem(&passed, &tid, &now, BPF_ANY);
 	/* This write() is not among them yet, and there may have been no other. */

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "collectors.h"
 #include "priority.h"
 #include "source.h"
@@ -36,6 +37,7 @@ struct member {
 struct comm_target {
 	enum comm_target_kind kind;
 	bool follow;
+	uint64_t since_ns;
 	uint32_t *pid; /* sorted */
 	struct member *member;
 	size_t n, room;
@@ -148,6 +150,7 @@ int comm_target_create(enum comm_target_kind kind, bool follow, struct comm_targ
 		return -ENOMEM;
 	target->kind = kind;
 	target->follow = follow;
+	target->since_ns = comm_clock_ns(CLOCK_MONOTONIC);
 	target->cgroup_fd = target->stat_fd = -1;
 	target->go_fd = target->result_fd = target->command_fd = -1;
 	if (kind == COMM_TARGET_ALL) {
@@ -566,6 +569,11 @@ void comm_target_add_cpu(struct comm_target *target, uint64_t cpu_ns)
 enum comm_target_kind comm_target_kind(const struct comm_target *target)
 {
 	return target->kind;
+}
+
+uint64_t comm_target_since_ns(const struct comm_target *target)
+{
+	return target->since_ns;
 }
 
 bool comm_target_follows(const struct comm_target *target)

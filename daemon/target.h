@@ -74,6 +74,8 @@ void comm_target_add_cpu(struct comm_target *target, uint64_t cpu_ns);
 
 enum comm_target_kind comm_target_kind(const struct comm_target *target);
 bool comm_target_follows(const struct comm_target *target);
+/* When it was made, CLOCK_MONOTONIC: threads that were born later, a command's too, are known from their birth on. */
+uint64_t comm_target_since_ns(const struct comm_target *target);
 bool comm_target_has(const struct comm_target *target, uint32_t tgid);
 /* Members; *ret is valid until the next change. */
 size_t comm_target_pids(const struct comm_target *target, const uint32_t **ret);

@@ -345,8 +345,7 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->code_line = s->config.max_lines > 0;
 	bpf->rodata->samples_time = s->event.trigger == COMM_TRIGGER_TIME;
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
-	/* Not before this process did, nor long after it: a command is a child of it. */
-	bpf->rodata->began_ns = comm_clock_now_ns() - comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	bpf->rodata->since_ns = comm_target_since_ns(s->config.target);
 	bpf->rodata->has_probes = s->config.probes && s->config.probes->n;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
