@@ -8,31 +8,19 @@
 #include "contention.h"
 #include "engine.h"
 #include "first_touch.h"
+#include "kernel_copy.h"
 #include "open_slice.h"
 #include "watched.h"
 
 enum {
-	WATCHED_BYTES = 8,   /* one watchpoint, aligned */
-	SET_UP_BYTES = 0x38, /* at a thread's pointer */
-	WORD_BYTES = 8,	     /* of an access of unknown size: up to the word's end */
+	WATCHED_BYTES = 8, /* one watchpoint, aligned */
+	WORD_BYTES = 8,	   /* of an access of unknown size: up to the word's end */
 	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
 	IP_CACHE = 4096,
 	/* An ip's source line may become known, and its share of known addresses changes. */
 	IP_FRESH_NS = 100 * 1000 * 1000,
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
-	/*
-	 * Duration of a system call that copies data in, such as read().  A sample
-	 * says only that the thread was somewhere inside the call; the order of
-	 * magnitude is enough, since bytes are counted where they are read.
-	 */
-	KCOPY_CYCLES = 3000,
-	/*
-	 * A copy out, such as for send(), whose bytes nobody counts: it begins, and goes on at so many
-	 * bytes a cycle, as a string instruction of the thread itself (timing.h).
-	 */
-	KREAD_CYCLES = 100,
-	KREAD_BYTES = 12,
 };
 
 struct ip_entry {
@@ -278,16 +266,6 @@ static bool continues_held(const struct comm_engine *engine, const struct comm_e
 	       event->time_ns == engine->held.time_ns;
 }
 
-/*
- * Whether a read is of what pthread_create() writes at the thread's pointer, in glibc and musl: the
- * pointer itself, the table of thread-local storage, the canary of stacks and the key of pointers.
- */
-static bool is_set_up(const struct comm_sample *sample, const struct comm_burst_access *read)
-{
-	return sample->known >> COMM_FS_BASE & 1 && read->flags & COMM_ACCESS_READ &&
-	       read->addr - sample->reg[COMM_FS_BASE] < SET_UP_BYTES;
-}
-
 static void on_sample(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_sample *sample = event->sample;
@@ -361,7 +339,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 				event->time_ns);
 		to->site = site_at(engine, ip->site, from->addr, &block);
 		to->known = ip->known;
-		if (out.creator && is_set_up(sample, from))
+		if (out.creator && from->flags & COMM_ACCESS_READ &&
+		    comm_sample_is_set_up(sample, from->addr))
 			to->flags |= COMM_ACCESS_BY_CREATOR;
 		if (first)
 			to->insn = (uint16_t)(first + from->nth);
@@ -439,14 +418,8 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	if (!precise(engine, event->tgid, event->tid, region_at(engine, event), event->time_ns,
 		     &event->access, engine->access))
 		return;
-	if (event->kind == COMM_EV_KCOPY && event->access.flags & COMM_ACCESS_READ) {
-		out.exact = event->access.period;
-		out.cycles = KREAD_CYCLES + (float)engine->access[0].size_bytes / KREAD_BYTES;
-		engine->access[0].cycle = out.cycles / 2;
-	} else if (event->kind == COMM_EV_KCOPY) {
-		out.cycles = KCOPY_CYCLES;
-		engine->access[0].cycle = KCOPY_CYCLES / 2;
-	}
+	if (event->kind == COMM_EV_KCOPY)
+		comm_kernel_copy_weigh(&event->access, &out, engine->access);
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
@@ -501,19 +474,6 @@ static void on_object(struct comm_engine *engine, const struct comm_event *event
 					      event->time_ns);
 	comm_objects_mark(engine->identity.objects, event->tgid, event->object.slot,
 			  event->object.start, event->object.size_bytes, name);
-}
-
-static void on_fork(struct comm_engine *engine, const struct comm_event *event)
-{
-	struct comm_threads *threads = engine->identity.threads;
-	uint32_t id = comm_threads_begin(threads, event->fork.child_tgid, event->fork.child_tid,
-					 event->time_ns);
-
-	/* A process has a copy of what its parent's threads were given. */
-	if (id && event->fork.child_tgid == event->tgid)
-		comm_threads_created(
-			threads, id,
-			comm_threads_get(threads, event->tgid, event->tid, event->time_ns));
 }
 
 static void on_touch(struct comm_engine *engine, const struct comm_event *event)
@@ -783,7 +743,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		on_switch(engine, event);
 		break;
 	case COMM_EV_FORK:
-		on_fork(engine, event);
+		comm_threads_fork(engine->identity.threads, event);
 		break;
 	case COMM_EV_EXEC:
 		on_exec(engine, event);

@@ -52,5 +52,5 @@ bool comm_first_touch_find(const struct comm_identity *identity, struct comm_spa
 	ret->loads = ret->of_file && is_loader(space, pages->ip, event->time_ns);
 	if (ret->loads)
 		ret->site = COMM_SITE_STARTUP;
-	return ret->loads || ret->site != COMM_SITE_FIRST_WRITE || !m || !m->file;
+	return ret->site != COMM_SITE_FIRST_WRITE || !ret->of_file;
 }

@@ -15,7 +15,7 @@
 
 /*
  * False: nothing.  Shared memory was there before its process touched it, and a page of a file
- * holds what the file does, but for what is written in it.
+ * holds what the file does, but for what is written in it and what the loader has relocated.
  */
 bool comm_first_touch_find(const struct comm_identity *identity, struct comm_space *space,
 			   const struct comm_event *event, struct comm_touch *ret);

@@ -21,7 +21,8 @@ enum {
 	SITE_R = 200,
 };
 
-static uint32_t roles[T]; /* of the threads that feed() has */
+static uint32_t roles[T];    /* of the threads that feed() has */
+static uint32_t creators[T]; /* of those that feed_exact() has */
 
 static const uint64_t base = (3ull << 48) + 0x10000;
 
@@ -110,6 +111,7 @@ static inline void feed_exact(const struct comm_est_ops *ops, void *est, uint64_
 {
 	const struct comm_access_burst burst = {.time_ns = time_ns,
 						.thread = thread,
+						.creator = thread < T ? creators[thread] : 0,
 						.exact = true,
 						.trigger = COMM_TRIGGER_ACCESSES,
 						.period = 1000,

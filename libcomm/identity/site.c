@@ -26,6 +26,8 @@ enum {
 };
 
 static const uint64_t for_ever = UINT64_MAX;
+/* From COMM_SITE_FIRST_WRITE on. */
+static const char *const untold[] = {"[first write]", "[startup]"};
 
 /* The last answer for an ip of a process; one per hash value. */
 struct hot_ip {
@@ -236,15 +238,12 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0};
 	sites->site[sites->n++] = (struct comm_site){.function = COMM_ID_OTHER};
 	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), &nothing, 0);
-	/* It is not told in which region a page was first written. */
-	find_site(sites,
-		  &(struct comm_site){.function = function_id(sites, "[first write]", "", "", 0),
-				      .region = COMM_CODE_REGION_OTHER},
-		  false);
-	find_site(sites,
-		  &(struct comm_site){.function = function_id(sites, "[startup]", "", "", 0),
-				      .region = COMM_CODE_REGION_OTHER},
-		  false);
+	/* It is not told in which region these write. */
+	for (size_t i = 0; i < sizeof(untold) / sizeof(*untold); i++)
+		find_site(sites,
+			  &(struct comm_site){.function = function_id(sites, untold[i], "", "", 0),
+					      .region = COMM_CODE_REGION_OTHER},
+			  false);
 	sites->unknown_site =
 		site_id(sites, function_id(sites, "[unknown]", "", "", 0), &nothing, 0);
 	*ret = sites;

@@ -228,9 +228,14 @@ uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_
 	return id;
 }
 
-void comm_threads_created(struct comm_threads *threads, uint32_t id, uint32_t creator)
+void comm_threads_fork(struct comm_threads *threads, const struct comm_event *event)
 {
-	threads->creator[comm_thread_place(id)] = creator;
+	uint32_t id = comm_threads_begin(threads, event->fork.child_tgid, event->fork.child_tid,
+					 event->time_ns);
+
+	if (id && event->fork.child_tgid == event->tgid)
+		threads->creator[comm_thread_place(id)] =
+			comm_threads_get(threads, event->tgid, event->tid, event->time_ns);
 }
 
 uint32_t comm_threads_creator(const struct comm_threads *threads, uint32_t id)

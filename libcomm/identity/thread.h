@@ -8,6 +8,7 @@
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H
 
+#include "event.h"
 #include "ids.h"
 #include "inspect.h"
 
@@ -27,8 +28,9 @@ uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, ui
 /* As comm_threads_get(), of a thread that is known to begin now. */
 uint32_t comm_threads_begin(struct comm_threads *threads, uint32_t tgid, uint32_t tid,
 			    uint64_t now_ns);
-/* Which thread created another of its process, COMM_ID_OTHER where it is not known; and what is known. */
-void comm_threads_created(struct comm_threads *threads, uint32_t id, uint32_t creator);
+/* As comm_threads_begin(), of the child of a FORK, whose thread is the creator of one of its process. */
+void comm_threads_fork(struct comm_threads *threads, const struct comm_event *event);
+/* COMM_ID_OTHER: not known, or another process's, of which a new process has a copy. */
 uint32_t comm_threads_creator(const struct comm_threads *threads, uint32_t id);
 void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_ns);
 /*

@@ -108,3 +108,10 @@ bool comm_sample_is_behind_syscall(const struct comm_sample *sample)
 	       sample->reg[COMM_RCX] == sample->ip &&
 	       !((sample->reg[COMM_R11] ^ sample->flags) & ~resume);
 }
+
+bool comm_sample_is_set_up(const struct comm_sample *sample, uint64_t addr)
+{
+	const uint64_t bytes = 0x38;
+
+	return sample->known >> COMM_FS_BASE & 1 && addr - sample->reg[COMM_FS_BASE] < bytes;
+}

@@ -275,4 +275,10 @@ bool comm_sample_valid(const struct comm_sample *sample);
  */
 bool comm_sample_is_behind_syscall(const struct comm_sample *sample);
 
+/*
+ * Whether addr is in what pthread_create() writes at the new thread's pointer, in glibc and musl: the
+ * pointer itself, the table of thread-local storage, the canary of stacks and the key of pointers.
+ */
+bool comm_sample_is_set_up(const struct comm_sample *sample, uint64_t addr);
+
 #endif

@@ -121,63 +121,52 @@ static void test_touched_constant(void **state)
 	ops->destroy(est);
 }
 
+static const struct comm_est_ops *const touching[] = {&comm_est_hazard, &comm_est_ownership};
+
+/* Thread 1 reads the words of a page, each once, after the touch of it. */
+static void read_touched(const struct comm_est_ops *ops, struct comm_touch touch, uint16_t flags,
+			 struct result *ret)
+{
+	void *est = est_new(ops);
+
+	touch.time_ns = 1;
+	touch.datum = base;
+	touch.size_bytes = 4096;
+	ops->touch(est, &touch);
+	for (uint32_t i = 0; i < 64; i++)
+		feed_exact(ops, est, i * 1000000ull + 1, 1,
+			   access_at(base + i * 8, COMM_ACCESS_READ | flags, 0));
+	slice(ops, est, ret);
+	ops->destroy(est);
+}
+
 /* A thread's stack was touched first by who started it; what it reads there is its own all the same. */
 static void test_own_stack(void **state)
 {
-	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
+	const struct comm_touch touch = {.thread = 3, .site = SITE_W};
+	struct result r;
 
 	(void)state;
 	for (int own = 0; own < 4; own++) {
-		const struct comm_est_ops *ops = all[own / 2];
-		void *est = est_new(ops);
-		struct result r;
-
-		ops->touch(est, &(struct comm_touch){.time_ns = 1,
-						     .datum = base,
-						     .size_bytes = 4096,
-						     .thread = 3,
-						     .site = SITE_W});
-		for (uint32_t i = 0; i < 64; i++)
-			feed_exact(
-				ops, est, i * 1000000ull + 1, 1,
-				access_at(base + i * 8,
-					  COMM_ACCESS_READ | (own % 2 ? COMM_ACCESS_OWN_STACK : 0),
-					  0));
-		slice(ops, est, &r);
+		read_touched(touching[own / 2], touch, own % 2 ? COMM_ACCESS_OWN_STACK : 0, &r);
 		assert_true(r.edge_bytes > 0);
 		assert_true(r.bytes[own % 2 ? 1 : 3][1] > 0.99 * r.edge_bytes);
 		assert_true((own % 2 ? r.other_bytes : r.code_bytes[0]) > 0.99 * r.edge_bytes);
 		assert_true(r.guess_bytes < 0.01 * r.edge_bytes);
-		ops->destroy(est);
 	}
 }
 
 /* What the loader wrote in a page of a file is what it has made constant, and no guess. */
 static void test_loaded(void **state)
 {
-	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
+	const struct comm_touch touch = {
+		.thread = 3, .site = SITE_W, .of_file = true, .loads = true};
+	struct result r;
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		const struct comm_est_ops *ops = all[i / 2];
-		void *est = est_new(ops);
-		struct result r;
-
-		ops->touch(est, &(struct comm_touch){.time_ns = 1,
-						     .datum = base,
-						     .size_bytes = 4096,
-						     .thread = 3,
-						     .site = SITE_W,
-						     .of_file = true,
-						     .loads = true});
-		for (uint32_t j = 0; j < 64; j++)
-			feed_exact(ops, est, j * 1000000ull + 1, 1,
-				   access_at(base + j * 8,
-					     COMM_ACCESS_READ | (i % 2 ? COMM_ACCESS_CONSTANT : 0),
-					     0));
-		slice(ops, est, &r);
+		read_touched(touching[i / 2], touch, i % 2 ? COMM_ACCESS_CONSTANT : 0, &r);
 		assert_true(i % 2 ? r.bytes[3][1] > 63 * 8000 : r.bytes[3][1] < 8000);
-		ops->destroy(est);
 	}
 }
 
@@ -187,36 +176,19 @@ static void test_loaded(void **state)
  */
 static void test_by_creator(void **state)
 {
-	const struct comm_est_ops *const all[] = {&comm_est_hazard, &comm_est_ownership};
-	const struct comm_access read = access_at(
-		base, COMM_ACCESS_READ | COMM_ACCESS_OWN_STACK | COMM_ACCESS_BY_CREATOR, 0);
+	const struct comm_touch touch = {.thread = 3, .site = SITE_W};
+	struct result r;
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		const struct comm_est_ops *ops = all[i / 2];
-		void *est = est_new(ops);
-		uint32_t creator = i % 2 ? 3 : COMM_ID_OTHER;
-		struct result r;
-
-		for (uint32_t j = 0; j < 64; j++) {
-			const struct comm_access_burst burst = {.time_ns = j * 1000000ull + 1,
-								.thread = 1,
-								.creator = creator,
-								.exact = true,
-								.trigger = COMM_TRIGGER_ACCESSES,
-								.period = 1000,
-								.n_insns = 1,
-								.n = 1,
-								.access = &read};
-
-			assert_int_equal(ops->burst(est, &burst), 0);
-		}
-		slice(ops, est, &r);
-		assert_true(r.bytes[i % 2 ? 3 : 1][1] > 0.99 * r.edge_bytes);
+		creators[1] = i % 2 ? 2 : COMM_ID_OTHER;
+		read_touched(touching[i / 2], touch, COMM_ACCESS_OWN_STACK | COMM_ACCESS_BY_CREATOR,
+			     &r);
+		assert_true(r.bytes[i % 2 ? 2 : 1][1] > 0.99 * r.edge_bytes);
 		assert_true(r.edge_bytes > 63 * 8000);
 		assert_int_equal(r.last.src_site, i % 2 ? COMM_SITE_STARTUP : COMM_ID_OTHER);
-		ops->destroy(est);
 	}
+	creators[1] = COMM_ID_OTHER;
 }
 
 static void near(double value, double whole, double share)
