@@ -226,11 +226,11 @@ def read_store(db, est=None):
             ret["thread"][dst] = ret["thread"].get(dst, 0) + n
             writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))
             roles = role.get(src, "?"), role.get(dst, "?")
-            if src != dst:
-                ret["all_roles"][roles] = ret["all_roles"].get(roles, 0) + n
-            if src != dst and is_startup(*writer):
+            if src == dst:
+                continue
+            ret["all_roles"][roles] = ret["all_roles"].get(roles, 0) + n
+            if is_startup(*writer):
                 ret["startup"] += n
-            if src == dst or is_startup(*writer):
                 continue
             ret["crossing"] += n
             for by, key in (("role", roles),

@@ -55,6 +55,13 @@ class StatedTest(unittest.TestCase):
         r = self.figures({("a", "b"): 999, ("b", "a"): 1})
         self.assertEqual(r["exist"], 0.5)
 
+    def test_rows_left_out_are_of_the_shares(self):
+        # 0.6 (0.5 to 0.7) is too much of what crosses if half of that is in no row.
+        true = {("a", "b"): 6, ("b", "a"): 3, ("c", "a"): 1}
+        r = stated.figures(stated.rows(report(EDGES), names), true, beside=10)
+        self.assertEqual((r["precision"], r["cover"]), (0, 0))
+        self.assertAlmostEqual(r["stated_share"], 0.9)
+
     def test_an_interval_down_to_zero_does_not_make_an_edge_true(self):
         r = self.figures({("x", "y"): 1}, [("a", "b", 1, 0, 1, True)])
         self.assertEqual((r["precision"], r["exist"], r["stated_share"]), (0, 0, 0))
