@@ -123,11 +123,13 @@ static void test_kernel_reads(void)
 	struct seen seen = {0};
 	struct session s;
 	pid_t pid = start_child(writer);
-	double passed, share;
+	double before = 0, passed, share;
 
-	if (started(&s, bpf, pid, 0, 500))
+	if (started(&s, bpf, pid, 0, 500)) {
+		before = passed_by(pid);
 		watch(&s, &seen, 4, 0);
-	passed = passed_by(pid);
+	}
+	passed = passed_by(pid) - before;
 	share = seen.passed_bytes / fmax(passed, 1);
 	printf("# %lu samples of %.1f GB, %.2f of what was passed\n",
 	       (unsigned long)seen.n[COMM_EV_KCOPY], passed / 1e9, share);
@@ -138,7 +140,7 @@ static void test_kernel_reads(void)
 	else
 		check(seen.n[COMM_EV_KCOPY] > 5, "a write is seen as a read of the kernel's");
 	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "of the buffer it was given");
-	/* From the first sample to the last one; the child began before. */
+	/* From the first sample to the last one: beside a busy machine there are few. */
 	if (passed && has_erms())
 		check(share > 0.3 && share < 1.1, "which stands for all that was passed");
 	end(&s);
