@@ -6,9 +6,9 @@
 #include "burst.h"
 #include "call_chain.h"
 #include "contention.h"
+#include "copy_weight.h"
 #include "engine.h"
 #include "first_touch.h"
-#include "kernel_copy.h"
 #include "open_slice.h"
 #include "watched.h"
 
@@ -419,7 +419,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		     &event->access, engine->access))
 		return;
 	if (event->kind == COMM_EV_KCOPY)
-		comm_kernel_copy_weigh(&event->access, &out, engine->access);
+		comm_copy_weigh(&event->access, &out, engine->access);
 	out.thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
 	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);

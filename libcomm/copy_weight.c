@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "kernel_copy.h"
+#include "copy_weight.h"
 
 enum {
 	/*
@@ -16,8 +16,8 @@ enum {
 	READ_BYTES = 12,
 };
 
-void comm_kernel_copy_weigh(const struct comm_precise *copy, struct comm_access_burst *burst,
-			    struct comm_access *access)
+void comm_copy_weigh(const struct comm_precise *copy, struct comm_access_burst *burst,
+		     struct comm_access *access)
 {
 	bool reads = copy->flags & COMM_ACCESS_READ;
 
