@@ -24,11 +24,12 @@ enum {
 	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 2,
 	/*
-	 * A watch waits for a first write for a turn, one in so many of them for LATER_NS, and one in so
-	 * many of these for LATE_NS.
+	 * A watch waits for a first write for a turn or SOON_MS, one in so many of them for LATER_NS, and
+	 * one in so many of these for LATE_NS.
 	 */
 	PATIENCES = 3,
 	PATIENT_OF = 3,
+	SOON_MS = 30,
 	LATER_NS = 100 * 1000 * 1000,
 	LATE_NS = 1000 * 1000 * 1000,
 	/* After the first write, for the next ones. */
@@ -37,7 +38,7 @@ enum {
 	INSN_BYTES = 15, /* at most */
 	BURST_TURNS = 2, /* depth of the token bucket of watches, in turns */
 	/* Turns without room count for so many with it, at most: a run may begin with many of them. */
-	UNWATCHED_MOST = 4,
+	UNWATCHED_MOST = 16,
 	MEMORY_TURNS = 64, /* of which sums are kept, the older the less */
 	/* Traps of other processes that one watch bears: of eight that do the same seven eighths are. */
 	FOREIGN_MAX = 16,
@@ -305,7 +306,7 @@ int comm_watchpoint_create(const struct comm_watchpoint_config *config,
 	w->turn_ms = w->turn_ms < TURN_MS_MIN	? TURN_MS_MIN
 		     : w->turn_ms > TURN_MS_MAX ? TURN_MS_MAX
 						: w->turn_ms;
-	w->patience_ns[0] = w->turn_ms * 1000000ULL;
+	w->patience_ns[0] = (w->turn_ms < SOON_MS ? w->turn_ms : SOON_MS) * 1000000ULL;
 	w->patience_ns[1] = LATER_NS;
 	w->patience_ns[2] = LATE_NS;
 	*ret = w;
@@ -780,7 +781,9 @@ void comm_watchpoint_arm(struct comm_watchpoints *w, uint64_t now_ns, bool may_b
 
 int comm_watchpoint_turn_ms(const struct comm_watchpoints *w)
 {
-	return w->idle_turns < IDLE_TURNS || is_any_set(w) ? (int)w->turn_ms : INT_MAX;
+	if (is_any_set(w))
+		return w->turn_ms < SOON_MS ? (int)w->turn_ms : SOON_MS;
+	return w->idle_turns < IDLE_TURNS ? (int)w->turn_ms : INT_MAX;
 }
 
 void comm_watchpoint_stats(const struct comm_watchpoints *w, struct comm_watchpoint_stats *ret)

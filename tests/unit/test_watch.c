@@ -123,10 +123,44 @@ static void test_idle_hour(void **state)
 	assert_true(may);
 }
 
+/* Registers are set in so much of the time, however cheap the watches, and however long one is. */
+static void test_time_with_registers_set(void **state)
+{
+	struct watch w = {.set_share = 0.1};
+	uint64_t now_ms = 0, idle_ms = 3600 * 1000;
+
+	(void)state;
+	spent = (struct comm_watchpoint_stats){0};
+	for (unsigned int i = 0; i < 100 * 1000 / TURN_MS; i++) {
+		now_ms += TURN_MS;
+		watch_turn(&w, now_ms * MS, now_ms * MS);
+		if (may)
+			spent.set_ns += (i % 7 ? 70ULL : 1000ULL) * MS;
+	}
+	assert_in_range(spent.set_ns / MS, 9 * 1000, 11 * 1000);
+	/* Nor after an hour in which none was. */
+	spent.set_ns = 0;
+	w = (struct watch){.set_share = 0.1};
+	watch_turn(&w, now_ms * MS, now_ms * MS);
+	now_ms += idle_ms;
+	for (unsigned int i = 0; i < 1000 / TURN_MS; i++) {
+		now_ms += TURN_MS;
+		watch_turn(&w, now_ms * MS, now_ms * MS);
+		if (may)
+			spent.set_ns += TURN_MS * (uint64_t)MS;
+	}
+	assert_in_range(spent.set_ns / MS, 100, 300);
+	/* Without a budget they may be set all the time. */
+	spent.set_ns += 1000ULL * MS;
+	watch_turn(&w, now_ms * MS, UINT64_MAX);
+	assert_true(may);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_time_with_registers_set),
 		cmocka_unit_test(test_idle_hour),
 	};
 

@@ -253,7 +253,7 @@ static void test_start_without_room(void **state)
 		memset(w->worth.read, 0, sizeof(w->worth.read));
 		comm_watchpoint_arm(w, 3000000000, true);
 	} while (!w->slot[0].armed);
-	assert_true(w->slot[0].stands_for <= 4 * 8 * PERIOD);
+	assert_true(w->slot[0].stands_for <= UNWATCHED_MOST * 8 * PERIOD);
 	comm_watchpoint_destroy(w);
 }
 
@@ -319,6 +319,21 @@ static void test_turns(void **state)
 	comm_watchpoint_arm(w, 2000000001, false);
 	assert_false(w->slot[0].armed);
 	assert_int_equal(comm_watchpoint_turn_ms(w), 10);
+	comm_watchpoint_destroy(w);
+}
+
+/* With long turns a watch is looked at sooner than the next one may begin. */
+static void test_soon(void **state)
+{
+	struct comm_watchpoints *w = make(1);
+
+	(void)state;
+	w->turn_ms = 100;
+	assert_int_equal(comm_watchpoint_turn_ms(w), 100);
+	offer(w, 1, 0x100000, 1);
+	comm_watchpoint_arm(w, 2000000000, true);
+	assert_true(w->slot[0].armed);
+	assert_int_equal(comm_watchpoint_turn_ms(w), SOON_MS);
 	comm_watchpoint_destroy(w);
 }
 
@@ -731,6 +746,7 @@ int main(void)
 		cmocka_unit_test_setup(test_traps_are_bounded, reset),
 		cmocka_unit_test_setup(test_time_with_registers_set, reset),
 		cmocka_unit_test_setup(test_turns, reset),
+		cmocka_unit_test_setup(test_soon, reset),
 		cmocka_unit_test_setup(test_any_part_of_a_long_read, reset),
 		cmocka_unit_test_setup(test_loops_that_wait, reset),
 		cmocka_unit_test_setup(test_polled_words, reset),
