@@ -89,6 +89,11 @@ static void test_trust(void **state)
 	assert_true(share(w, read, WRITER, NULL) < 0.2); /* once is not enough */
 	answers(w, read, WRITER, 0, 9);
 	assert_true(share(w, read, WRITER, NULL) > 0.8);
+	/* Many answers about other places do not push those out. */
+	for (uint32_t i = 0; i < 8000; i++)
+		answers(w, (struct comm_watch_next_read){READER, OBJECT + 1 + i, here, false},
+			WRITER, 0, 1);
+	assert_true(share(w, read, WRITER, NULL) > 0.8);
 	/* Data with an observed write are learnt separately. */
 	share(w, (struct comm_watch_next_read){READER, OBJECT, here, true}, WRITER, &all);
 	assert_true(all < 0.1);
@@ -153,6 +158,46 @@ static void test_shares(void **state)
 	comm_watch_next_destroy(w);
 }
 
+/* Where each thread writes what it reads, as of workers' buffers in one heap, none writes another's. */
+static void test_own(void **state)
+{
+	struct comm_watch_next *w = new_watched();
+	double all;
+
+	(void)state;
+	for (int i = 0; i < 90; i++) {
+		const uint32_t thread = READER + (uint32_t)i % 3;
+		const struct comm_watch_next_write write = {thread, SITE};
+
+		comm_watch_next_add(w,
+				    &(struct comm_watch_next_read){
+					    thread, OBJECT, here + ((uint64_t)thread << 20), false},
+				    &write, NULL, 0);
+	}
+	assert_true(share(w,
+			  (struct comm_watch_next_read){READER, OBJECT,
+							here + ((uint64_t)READER << 20), false},
+			  READER, &all) > 0.9 * all &&
+		    all > 0.8);
+	/* A thread that no watch was of, and a place, too. */
+	assert_true(share(w, (struct comm_watch_next_read){9, OBJECT, there, false}, 9, &all) >
+			    0.9 * all &&
+		    all > 0.8);
+	comm_watch_next_destroy(w);
+
+	/* Own writes elsewhere do not hide who writes what all read. */
+	w = new_watched();
+	for (int i = 0; i < 30; i++) {
+		answers(w, (struct comm_watch_next_read){WRITER, OBJECT, there, false}, WRITER, 0,
+			1);
+		answers(w, (struct comm_watch_next_read){READER, OBJECT, here, false}, WRITER, 0,
+			1);
+	}
+	assert_true(share(w, (struct comm_watch_next_read){READER, OBJECT, here, false}, WRITER,
+			  NULL) > 0.8);
+	comm_watch_next_destroy(w);
+}
+
 /* More writers, readers and objects than there is room for. */
 static void test_bounds(void **state)
 {
@@ -178,7 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing), cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_turns),	cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_own),	cmocka_unit_test(test_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,15 +409,18 @@ static void hazard_hear(struct hazard *h)
 			.object = comm_access_whole(&e->first),
 			.site = e->first.site,
 		};
-		double first;
+		const struct comm_touch *touch =
+			comm_touches_of(h->touches, r.datum, e->first.flags & COMM_ACCESS_CONSTANT,
+					e->first.flags & COMM_ACCESS_OF_FILE, e->armed_ns);
+		double first, unwritten;
 		uint32_t n;
 
 		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
 		comm_compete_at(h->compete, e->armed_ns, NULL);
-		hazard_foretell(h, &r, e->first_thread, &n, &first);
-		comm_watch_answers_score(&h->answers, e, h->candidate, n);
+		unwritten = hazard_foretell(h, &r, e->first_thread, &n, &first);
+		comm_watch_answers_score(&h->answers, e, h->candidate, n, touch, unwritten);
 	}
 	h->answers.n_asked = 0;
 }

@@ -33,9 +33,30 @@ int comm_watch_answers_add(struct comm_watch_answers *answers, const struct comm
 	return 0;
 }
 
+/* Room for COMM_CANDIDATES + 1; returns how many: one for each thread. */
+static uint32_t forecast(const struct comm_candidate *candidate, uint32_t n,
+			 const struct comm_touch *touch, double unwritten,
+			 struct comm_watch_next_writer *ret)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		ret[i] = (struct comm_watch_next_writer){candidate[i].thread, candidate[i].site,
+							 candidate[i].share};
+	if (!touch)
+		return n;
+	for (i = 0; i < n && ret[i].thread != touch->thread; i++)
+		;
+	if (i == n)
+		ret[n++] = (struct comm_watch_next_writer){touch->thread, touch->site, 0};
+	ret[i].share += unwritten;
+	return n;
+}
+
 void comm_watch_answers_score(struct comm_watch_answers *answers,
 			      const struct comm_evidence *evidence,
-			      const struct comm_candidate *candidate, uint32_t n)
+			      const struct comm_candidate *candidate, uint32_t n,
+			      const struct comm_touch *touch, double unwritten)
 {
 	const struct comm_watch_next_read read = {
 		.thread = evidence->first_thread,
@@ -44,11 +65,9 @@ void comm_watch_answers_score(struct comm_watch_answers *answers,
 		.known = comm_candidates_wrote(candidate, n),
 	};
 	const struct comm_watch_next_write write = {evidence->second_thread, evidence->second.site};
-	struct comm_watch_next_writer foretold[COMM_CANDIDATES];
+	struct comm_watch_next_writer foretold[COMM_CANDIDATES + 1];
 
-	for (uint32_t i = 0; i < n; i++)
-		foretold[i] = (struct comm_watch_next_writer){
-			candidate[i].thread, candidate[i].site, candidate[i].share};
+	n = forecast(candidate, n, touch, unwritten, foretold);
 	comm_watch_next_add(answers->next, &read, evidence->second.flags ? &write : NULL, foretold,
 			    n);
 }

@@ -28,10 +28,14 @@ void comm_watch_answers_deinit(struct comm_watch_answers *answers);
 /* -ENOSPC: too many wait to be foretold. */
 int comm_watch_answers_add(struct comm_watch_answers *answers,
 			   const struct comm_evidence *evidence);
-/* Scores an answer against the candidates' shares of the same read, before it was known. */
+/*
+ * Scores an answer against the candidates' shares of the same read, before it was known; what they
+ * leave is of who touched the page first (NULL: not known).
+ */
 void comm_watch_answers_score(struct comm_watch_answers *answers,
 			      const struct comm_evidence *evidence,
-			      const struct comm_candidate *candidate, uint32_t n);
+			      const struct comm_candidate *candidate, uint32_t n,
+			      const struct comm_touch *touch, double unwritten);
 
 /*
  * Gives the writers that watchpoints named their part of all shares, as candidates: there may be

@@ -5,6 +5,10 @@
  * run these writers are distributed as those before the read are.  Answers see writes that
  * are too rare for any burst to meet.
  *
+ * What threads write themselves is counted apart, whichever thread it is, from what others write: of
+ * an object in which each has data of its own the answers of one do not say that it writes what
+ * another reads.
+ *
  * Each answer is foretold before it is known, by the estimator and by the answers so
  * far; the posterior odds of these two, per object and place, decide which shares are
  * used (Dawid, The prequential approach, JRSS A 147, 1984).  Answers are scored
@@ -41,7 +45,7 @@ struct comm_watch_next_writer {
 int comm_watch_next_create(struct comm_watch_next **ret);
 void comm_watch_next_destroy(struct comm_watch_next *watch_next);
 
-/* An answer, NULL: no write came in time; and the estimator's shares of that read. */
+/* An answer, NULL: no write came in time; and the estimator's shares of that read, one for each thread. */
 void comm_watch_next_add(struct comm_watch_next *watch_next,
 			 const struct comm_watch_next_read *read,
 			 const struct comm_watch_next_write *write,
