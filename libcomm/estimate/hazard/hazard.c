@@ -307,7 +307,8 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 		for (uint32_t j = 0; j < code->n; j++)
 			comm_doubt_add(&h->doubt, &(struct comm_doubt_writer){
 							  c->thread, hazard_role(h, c->thread),
-							  code->site[j], c->share * code->part[j]});
+							  code->site[j], c->share * code->part[j],
+							  c->watched * code->part[j]});
 	}
 }
 
@@ -323,7 +324,8 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 	for (uint32_t i = 0; i < code->n; i++) {
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
 		const struct comm_doubt_writer of = {c->thread, hazard_role(h, c->thread),
-						     code->site[i], c->share * code->part[i]};
+						     code->site[i], c->share * code->part[i],
+						     c->watched * code->part[i]};
 		const struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
 		struct comm_edge_key key = {c->thread, code->site[i], b->thread, r->site, r->shown};
 		double bytes = r->bytes * share * code->part[i];

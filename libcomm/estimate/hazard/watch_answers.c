@@ -101,6 +101,7 @@ double comm_watch_answers_share(const struct comm_watch_answers *answers,
 					candidate[j].share /
 						(candidate[j].share + writer[i].share));
 		candidate[j].share += writer[i].share;
+		candidate[j].watched += writer[i].share;
 	}
 	return rest * unwritten;
 }
@@ -120,6 +121,10 @@ void comm_watch_answers_self(const struct comm_watch_answers *answers,
 	others = self < 1 ? (1 - want) / (1 - self) : 0;
 	if (others <= 0 || (self <= 0 && want > 0))
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		candidate[i].share *= candidate[i].thread == reader ? want / self : others;
+	for (uint32_t i = 0; i < n; i++) {
+		double by = candidate[i].thread == reader ? want / self : others;
+
+		candidate[i].share *= by;
+		candidate[i].watched *= by;
+	}
 }
