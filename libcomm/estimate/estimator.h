@@ -90,6 +90,9 @@ struct comm_touch {
 	bool loads;   /* by the loader */
 };
 
+/* The function (ids.h) that a site is in. */
+typedef uint32_t comm_function_of_fn(const void *ctx, uint32_t site);
+
 struct comm_est_config {
 	uint32_t granularity_bytes; /* 8 by default; a power of two, 1..4096 */
 	double cycles_per_ns;	    /* for COMM_TRIGGER_TIME; the nominal clock */
@@ -98,6 +101,8 @@ struct comm_est_config {
 	 * fill; one of less than 4 MiB counts as 4 MiB.  0: create() says -EINVAL.
 	 */
 	uint64_t memory_bytes;
+	comm_function_of_fn *function_of; /* NULL: each site counts as a function */
+	const void *sites;		  /* its ctx; outlives the estimator */
 };
 
 struct comm_est_ops {

@@ -25,13 +25,20 @@ struct code_pair_place {
 };
 
 struct comm_code_pairs {
+	comm_function_of_fn *function_of;
+	const void *sites;
 	struct code_pair_place place[CODE_PAIRS_SLOTS];
 };
 
-int comm_code_pairs_create(struct comm_code_pairs **ret)
+int comm_code_pairs_create(comm_function_of_fn *function_of, const void *sites,
+			   struct comm_code_pairs **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->function_of = function_of;
+	(*ret)->sites = sites;
+	return 0;
 }
 
 void comm_code_pairs_destroy(struct comm_code_pairs *pairs)
@@ -42,8 +49,9 @@ void comm_code_pairs_destroy(struct comm_code_pairs *pairs)
 static struct code_pair_place *code_pair_place(struct comm_code_pairs *pairs,
 					       const struct comm_code_pair *pair)
 {
-	uint64_t key =
-		comm_hash_mix(comm_hash_mix(pair->src_site, pair->dst_site), pair->object) | 1;
+	uint32_t src = pairs->function_of ? pairs->function_of(pairs->sites, pair->src_site)
+					  : pair->src_site;
+	uint64_t key = comm_hash_mix(comm_hash_mix(src, pair->dst_site), pair->object) | 1;
 	struct code_pair_place *place = &pairs->place[key >> 32 & (CODE_PAIRS_SLOTS - 1)];
 
 	if (place->key != key)

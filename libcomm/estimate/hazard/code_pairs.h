@@ -4,12 +4,14 @@
  * datum that no sampled write met is told by who writes around it.  In arrays that mostly holds; in
  * records of several fields, such as the items of a cache, the code that is met there most writes other
  * fields than the ones read.  Real pairs meet at one and the same datum now and then, others never do.
+ * Of the writing code that is asked of its function: a copy's loop and its last bytes are lines of their own, which write alike.
  */
 #ifndef COMM_CODE_PAIRS_H
 #define COMM_CODE_PAIRS_H
 
 #include <stdbool.h>
-#include <stdint.h>
+
+#include "estimator.h"
 
 struct comm_code_pairs;
 
@@ -18,7 +20,8 @@ struct comm_code_pair {
 	uint32_t object;
 };
 
-int comm_code_pairs_create(struct comm_code_pairs **ret);
+int comm_code_pairs_create(comm_function_of_fn *function_of, const void *sites,
+			   struct comm_code_pairs **ret);
 void comm_code_pairs_destroy(struct comm_code_pairs *pairs);
 
 /* So much of a read was of a datum that src_site was seen to write. */

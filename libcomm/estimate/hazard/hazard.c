@@ -96,8 +96,9 @@ struct hazard {
 	struct comm_learned learned;
 	struct comm_watch_answers answers;
 	struct comm_compete *compete;
-	double n_weighed;    /* candidates of a read, lately */
-	uint32_t n_switches; /* since the last estimate */
+	double n_weighed;	   /* candidates of a read, lately */
+	double n_reads, n_watched; /* reads in bursts, and those of them that were watched */
+	uint32_t n_switches;	   /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
 	uint64_t thinned;
 	uint64_t random;
@@ -150,7 +151,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edge_sums_create(memory / 4, &h->edges) ||
 	    comm_unseen_create(memory / 16, config->granularity_bytes, &h->unseen) ||
-	    comm_learned_init(&h->learned, memory / 8, h->profile)) {
+	    comm_learned_init(&h->learned, config, memory / 8, h->profile)) {
 		hazard_destroy(h);
 		return -ENOMEM;
 	}
@@ -423,6 +424,13 @@ static void hazard_hear(struct hazard *h)
 		comm_compete_at(h->compete, e->armed_ns, NULL);
 		unwritten = hazard_foretell(h, &r, e->first_thread, &n, &first);
 		comm_watch_answers_score(&h->answers, e, h->candidate, n, touch, unwritten);
+		/* Whose code meets at one datum; a watch stands for as many reads as go with each. */
+		h->n_watched++;
+		if (e->second.flags)
+			comm_code_pairs_met(
+				h->learned.code_pairs,
+				&(struct comm_code_pair){e->second.site, r.site, r.object},
+				h->n_reads / h->n_watched);
 	}
 	h->answers.n_asked = 0;
 }
@@ -580,6 +588,8 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
 	comm_unseen_learn(h->unseen, h->window, n);
 	comm_learned_take(&h->learned, h->window, n);
+	for (uint32_t i = 0; i < n; i++)
+		h->n_reads += comm_window_at(h->window, i)->n_reads;
 	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);

@@ -8,12 +8,12 @@ enum { LEARNED_BURSTS = 512 }; /* looked at per window */
 /* Bursts that read, in those that write.  1 would take an array of which half is constant for a written one. */
 static const double learned_reads = 0.5;
 
-int comm_learned_init(struct comm_learned *learned, uint64_t memory_bytes,
-		      struct comm_write_profile *profile)
+int comm_learned_init(struct comm_learned *learned, const struct comm_est_config *config,
+		      uint64_t memory_bytes, struct comm_write_profile *profile)
 {
 	learned->profile = profile;
 	learned->regions = comm_write_profile_regions(profile);
-	return comm_code_pairs_create(&learned->code_pairs) ||
+	return comm_code_pairs_create(config->function_of, config->sites, &learned->code_pairs) ||
 			       comm_affinities_create(memory_bytes / 2, &learned->near) ||
 			       comm_affinities_create(memory_bytes / 2, &learned->far)
 		       ? -ENOMEM

@@ -21,9 +21,12 @@ struct comm_learned {
 	struct comm_candidate candidate[COMM_CANDIDATES];
 };
 
-/* The profile must outlive it.  -ENOMEM; deinit is due even then, and nothing for a zeroed one. */
-int comm_learned_init(struct comm_learned *learned, uint64_t memory_bytes,
-		      struct comm_write_profile *profile);
+/*
+ * The profile must outlive it; of memory_bytes it takes what affinities may.  -ENOMEM; deinit is due even then, and
+ * nothing for a zeroed one.
+ */
+int comm_learned_init(struct comm_learned *learned, const struct comm_est_config *config,
+		      uint64_t memory_bytes, struct comm_write_profile *profile);
 void comm_learned_deinit(struct comm_learned *learned);
 
 /* Some of the window's n oldest bursts, each without its own writes; the profile has them all. */
