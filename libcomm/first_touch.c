@@ -14,7 +14,16 @@ static bool is_loader(struct comm_space *space, uint64_t ip, uint64_t now_ns)
 	return name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld-musl", 8));
 }
 
-/* What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them. */
+/* memset() and its kin by their names: what clears pages is no writer of what is then put there. */
+static bool clears(const char *function)
+{
+	return strstr(function, "memset") || strstr(function, "bzero");
+}
+
+/*
+ * What wrote pages first wrote all of them, if it filled them and is no allocator, which only cuts them,
+ * and does not merely clear them.
+ */
 static uint32_t site_of(struct comm_sites *sites, struct comm_space *space,
 			const struct comm_event *event)
 {
@@ -27,7 +36,8 @@ static uint32_t site_of(struct comm_sites *sites, struct comm_space *space,
 		return COMM_SITE_KERNEL;
 	site = comm_sites_get(sites, space, event->access.ip, event->time_ns);
 	function = comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name;
-	return comm_allocations_is_allocator(function) || !strcmp(function, "[unknown]")
+	return comm_allocations_is_allocator(function) || clears(function) ||
+			       !strcmp(function, "[unknown]")
 		       ? COMM_SITE_FIRST_WRITE
 		       : site;
 }

@@ -26,6 +26,7 @@ enum {
 	TEXT = 0x400000,
 	TYPED = TEXT + 8,      /* an instruction that reads Base::price, 8 bytes into it */
 	ALLOCATES = TEXT + 16, /* one of an allocator */
+	CLEARS = TEXT + 24,    /* one of memset() */
 	UNREADABLE = 0x401000,
 	HEAP = 0x600000,
 	SHARED = 0x700000,
@@ -157,6 +158,8 @@ static inline int code(void *ctx, uint32_t tgid, const struct comm_mapping *m, u
 				  .line = (uint32_t)(ip - TEXT) + 1};
 	if (ip == ALLOCATES)
 		ret->function = "_int_malloc";
+	if (ip == CLEARS)
+		ret->function = "__memset_avx2_unaligned";
 	if (ip == TYPED) {
 		ret->type = "Base";
 		ret->field = "price";

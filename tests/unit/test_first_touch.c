@@ -41,8 +41,10 @@ static void first_writes_have_code(void **state)
 	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
 	give_touch_by(0, HEAP, filled | COMM_ACCESS_KERNEL);
 	assert_int_equal(world.touch.site, COMM_SITE_KERNEL);
-	/* An allocator only cuts them, and code in no mapping is not known. */
+	/* An allocator only cuts them, memset() only clears them, and code in no mapping is not known. */
 	give_touch_by(ALLOCATES, HEAP, filled);
+	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
+	give_touch_by(CLEARS, HEAP, filled);
 	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
 	give_touch_by(TEXT - PAGE, HEAP, filled);
 	assert_int_equal(world.touch.site, COMM_SITE_FIRST_WRITE);
