@@ -58,8 +58,8 @@ static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	CTL_RANGE_OPTIONS,
 	CTL_FILTER_OPTIONS{"estimated", KEY_ESTIMATED, NULL, 0,
-			   "What the estimator says, not what watchpoints saw.  Default: of both "
-			   "that which states more of the bytes",
+			   "What the estimator says, not what watchpoints saw.  Default: unless "
+			   "these state three times as much of the bytes",
 			   0},
 	{"across", KEY_ACROSS, NULL, 0,
 	 "Only what one thread wrote and another read, be they in the same function", 0},
@@ -280,7 +280,13 @@ static bool may_watch(const struct options *options, const struct comm_report *r
 	       !query->guess && !query->totals && !query->counts;
 }
 
-/* Puts what watchpoints saw in the place of a report that states less. */
+/*
+ * So many times what the estimator states watchpoints have to, to be shown: they know nothing of what is written
+ * once, nor of what the kernel reads, so of programs fewer of their rows are true (docs/watched.md).
+ */
+static const double WATCHED_MORE = 3;
+
+/* Puts what watchpoints saw in the place of a report that states much less. */
 static void watch(struct comm_reader *reader, struct options *options, struct comm_report **report)
 {
 	struct comm_query query = options->query;
@@ -292,7 +298,7 @@ static void watch(struct comm_reader *reader, struct options *options, struct co
 	/* Not by every grouping: there is a report already. */
 	if (comm_reader_report(reader, &query, &watched, NULL))
 		return;
-	if (stated_share(watched) > stated_share(*report)) {
+	if (stated_share(watched) > WATCHED_MORE * stated_share(*report)) {
 		comm_report_free(*report);
 		*report = watched;
 		options->query.watched = 1;

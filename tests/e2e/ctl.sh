@@ -50,7 +50,7 @@ for kind in redis hostile empty threads unfinished guess precise calls; do
 	$make $kind $kind.db 60 || exit 1
 done
 
-# What watchpoints saw, where that states more than the estimator
+# What watchpoints saw, where that states three times as much as the estimator
 $make watched watched.db 60 || exit 1
 expect 0 "$ctl" report --store watched.db
 says stdout 'Communication, as watchpoints saw it, between threads'
@@ -62,6 +62,12 @@ says stdout 'Communication, as watchpoints saw it, between roles'
 expect 0 "$ctl" report --store watched.db --json
 is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
 	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"
+$make both both.db 60 || exit 1
+expect 0 "$ctl" report --store both.db --json
+estimated=$(jq '[.range.basis, ([.edges[] | select(.resolved).share] | add > 0.4 and add < 0.95)]' -c stdout)
+is "$estimated" '["estimated",true]' "the estimator's rows, though watchpoints state all"
+expect 0 "$ctl" report --store both.db --watched --json
+is "$(jq -c '[.edges[].resolved]' stdout)" '[true]' "watchpoints state all"
 expect 0 "$ctl" report --store watched.db --estimated
 says stdout 'None was seen in'
 says stdout 'Communication between threads'

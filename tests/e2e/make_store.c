@@ -5,7 +5,7 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, guess,
- * precise, pairs, moving, calls, marked, regions or uncounted.
+ * precise, pairs, moving, calls, marked, regions, uncounted, watched or both.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -443,6 +443,7 @@ int main(int argc, char **argv)
 	struct comm_cachelines cachelines = {0};
 	static const char *const frames_counter = COMM_COUNTER_FRAMES;
 	struct comm_count frames = {.value = 10};
+	bool is_watched, is_both;
 	size_t n = 0, turns;
 	int64_t run;
 	char *err;
@@ -505,6 +506,8 @@ int main(int argc, char **argv)
 		n = redis(flow);
 	}
 	/* A flow that grows in the middle of the run, so that this has two phases; 0: none. */
+	is_watched = !strcmp(argv[1], "watched");
+	is_both = !strcmp(argv[1], "both");
 	turns = !strcmp(argv[1], "turn") ? 1 : !strcmp(argv[1], "marked") ? 2 : 0;
 	if (comm_store_begin_run(store, &info, &run))
 		return 1;
@@ -586,10 +589,15 @@ int main(int argc, char **argv)
 			edge[0].guess_bytes = edge[0].bytes;
 			edge[0].guess_first_bytes = edge[0].first_bytes;
 		}
-		/* The estimator guesses; watchpoints saw one flow, and reads that none was written of. */
-		for (size_t i = 0; i < n && !strcmp(argv[1], "watched"); i++) {
-			edge[i].level = COMM_LEVEL_OBJECT;
-			edge[i].guess_bytes = edge[i].bytes;
+		/*
+		 * Watchpoints saw one flow, and reads that none was written of; the estimator guesses, or (both)
+		 * knows of all flows but one.
+		 */
+		for (size_t i = 0; i < n && (is_watched || is_both); i++) {
+			if (is_watched || i == 0) {
+				edge[i].level = COMM_LEVEL_OBJECT;
+				edge[i].guess_bytes = edge[i].bytes;
+			}
 			edge[i].watched_bytes = i == 1 ? 8e6 * load : 0;
 			edge[i].watched_variance = i == 1 ? 16e12 * load * load : 0;
 			slice.watched = (struct comm_watched_sums){.watches = 7,

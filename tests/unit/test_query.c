@@ -38,6 +38,14 @@ static void test_watched(void **state)
 	assert_true(report->total_bytes == 1650);
 	assert_true(fabs(comm_report_part_at(report, 0)->share - 1650. / 1958) < 1e-12);
 	comm_report_free(report);
+	/* Between pieces of code by 0.8: that is stated of nothing. */
+	report = ask((struct comm_query){.watched = 1, .by = "function", .across = true});
+	for (size_t i = 0; i < report->n_edges; i++) {
+		e = comm_report_edge_at(report, i);
+		assert_true(!e->resolved && e->low < e->bytes * exp(-1.6449 * 0.8));
+	}
+	assert_true(report->n_edges > 0);
+	comm_report_free(report);
 	report = ask((struct comm_query){0});
 	assert_true(!report->watched);
 	assert_int_equal(report->watches, 16);
