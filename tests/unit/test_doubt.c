@@ -9,7 +9,7 @@
 #include "interval.h"
 #include "made_run.h"
 
-static const double DOUBT_SD = 2, EDGE_SD = 0.15, ROLE_EDGE_SD = 0.2, CODE_EDGE_SD = 0.25;
+static const double DOUBT_SD = 2, EDGE_SD = 0.15, ROLE_EDGE_SD = 0.2, CODE_EDGE_SD = 0.3;
 
 static void of(const struct comm_doubt *doubt, uint32_t thread, uint32_t role, uint32_t site,
 	       const struct comm_doubts *wanted)
