@@ -63,20 +63,6 @@ struct comm_engine {
 	struct comm_frames frames;
 };
 
-static uint32_t function_of(const void *sites, uint32_t site)
-{
-	return comm_sites_at(sites, site)->function;
-}
-
-static int create_estimator(struct comm_engine *engine)
-{
-	struct comm_est_config config = engine->config.est;
-
-	config.function_of = function_of;
-	config.sites = engine->identity.sites;
-	return engine->config.estimator->create(&config, &engine->est);
-}
-
 int comm_engine_create(const struct comm_engine_config *config, struct comm_engine **ret)
 {
 	struct comm_engine *engine = calloc(1, sizeof(*engine));
@@ -95,8 +81,11 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 		err = comm_space_table_create(config->inspect, &engine->spaces);
 	if (!err)
 		err = comm_identity_init(&engine->identity, config->inspect);
-	if (!err)
-		err = create_estimator(engine);
+	if (!err) {
+		engine->config.est.function_of = comm_sites_function_of;
+		engine->config.est.sites = engine->identity.sites;
+		err = config->estimator->create(&engine->config.est, &engine->est);
+	}
 	if (!err)
 		err = comm_contention_create(config->est.cycles_per_ns, &engine->contention);
 	if (!err)

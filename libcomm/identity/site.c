@@ -422,6 +422,11 @@ const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t i
 	return &sites->site[id < sites->n ? id : COMM_ID_OTHER];
 }
 
+uint32_t comm_sites_function_of(const void *sites, uint32_t site)
+{
+	return comm_sites_at(sites, site)->function;
+}
+
 const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id)
 {
 	return &sites->function[id < sites->n_functions ? id : COMM_ID_OTHER];

@@ -42,6 +42,8 @@ uint64_t comm_sites_unfiled(const struct comm_sites *sites);
 uint32_t comm_sites_count(const struct comm_sites *sites);
 uint32_t comm_sites_functions(const struct comm_sites *sites);
 const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t id);
+/* The function of a site, as estimators ask for it: sites is a struct comm_sites. */
+uint32_t comm_sites_function_of(const void *sites, uint32_t site);
 const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id);
 
 #endif

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 enum {
-	WATCH_NEXT_SLOTS =
-		8192, /* in sets, of which the place with the fewest answers makes room */
-	WATCH_NEXT_SET = 4,
+	WATCH_NEXT_SLOTS = 8192,
+	WATCH_NEXT_SET = 4, /* slots, of which the place with the fewest answers makes room */
 	WATCH_NEXT_HALVE = 256,
 	WATCH_NEXT_SHIFT = 15, /* places: 32 KiB */
 };
@@ -74,18 +73,12 @@ static void keys(const struct comm_watch_next_read *r, uint64_t *ret)
 	ret[READER] = comm_hash_mix(ret[PLACE], r->thread) | 1;
 }
 
-/* What the estimator foretold of one read: of its reader, and of the thread that wrote then. */
-struct watch_next_now {
-	double self, writer;
-};
-
 /* The place of that key, or the one that makes room for it. */
 static uint32_t slot_of(const struct comm_watch_next *w, uint64_t key)
 {
-	uint32_t set = key >> 40 & (WATCH_NEXT_SLOTS / WATCH_NEXT_SET - 1), least;
+	uint32_t set = key >> 40 & (WATCH_NEXT_SLOTS / WATCH_NEXT_SET - 1), least = 0;
 	const struct watch_next_place *place = &w->place[set * WATCH_NEXT_SET];
 
-	least = 0;
 	for (uint32_t i = 0; i < WATCH_NEXT_SET; i++) {
 		if (place[i].key == key)
 			return set * WATCH_NEXT_SET + i;
@@ -151,6 +144,11 @@ static double other_of(const struct watch_next_place *const *e, enum whose whose
 	}
 	return share;
 }
+
+/* What the estimator foretold of one read: of its reader, and of the thread that wrote then. */
+struct watch_next_now {
+	double self, writer;
+};
 
 /* A thread's share of what the reader reads; now: the shares of the forecast of this read. */
 static double share_of(const struct watch_next_place *const *e, enum whose whose, uint32_t reader,
