@@ -36,11 +36,14 @@ enum {
 	FORGET_BAD = 64, /* one in so many samples tries bad pages again */
 	PF_WRITE_BIT = 2,
 	TOUCH_SWEEPS = 4,
-	TOUCH_PAGES = 64,	  /* most pages of a record */
-	TOUCH_BEGINNING = 64,	  /* bytes: a write of these is one of the page's beginning */
-	TOUCH_WAIT_NS = 20000000, /* a longer pause ends a record */
-	TOUCH_FIRST = 2000,	  /* records of a CPU at once: programs touch most memory early */
-	TOUCH_EACH_NS = 5000000,  /* later one in so long */
+	TOUCH_PAGES = 512,	      /* most pages of a record */
+	TOUCH_BEGINNING = 64,	      /* bytes: a write of these is one of the page's beginning */
+	TOUCH_STACK = 1 << 20,	      /* bytes above the stack pointer that are the stack's, */
+	TOUCH_RED_ZONE = 256,	      /* and below it */
+	TOUCH_WAIT_NS = 20000000,     /* a longer pause ends a record, */
+	TOUCH_LONGEST_NS = 100000000, /* and so long a one, for it is told when it ends */
+	TOUCH_FIRST = 2000,	 /* records of a CPU at once: programs touch most memory early */
+	TOUCH_EACH_NS = 5000000, /* later one in so long */
 	SECOND_NS = 1000000000,
 };
 

@@ -6,13 +6,15 @@
 #define COMM_FIRST_WRITE_H
 
 /*
- * Pages that one thread was the first to write, one after the other, and are not told yet.  What
- * writes them from their beginnings on fills them, whereas an allocator begins anywhere.
+ * Pages that one thread was the first to write, one after the other, upwards or downwards, and are
+ * not told yet.  What writes them from their beginnings on fills them, downwards from their ends,
+ * whereas an allocator begins anywhere.  A stack grows downwards, too, and fills nothing.
  */
 struct sweep {
 	/* .ip: of the last write at a beginning, else the first; 0: the kernel's. */
 	struct comm_raw_head head;
-	__u64 page, end;  /* [page, end) */
+	__u64 page, end; /* [page, end) */
+	__u64 began_ns;
 	__u64 beginnings; /* so many pages were first written at theirs */
 };
 
@@ -44,6 +46,7 @@ static __always_inline void tell_sweep(struct comm_raw_cpu *c, struct touches *t
 	k.range[0].addr = sweep->page << PAGE_SHIFT_BITS;
 	k.range[0].len_bytes = (sweep->end - sweep->page) << PAGE_SHIFT_BITS;
 	sweep->page = sweep->end;
+	sweep->began_ns = now;
 	/* Credit grows with time, as if the first record had been written long ago. */
 	if (now - t->credit_ns > most)
 		t->credit_ns = now - most;
@@ -78,7 +81,7 @@ static __always_inline void tell_old_sweeps(struct comm_raw_cpu *c, __u64 now)
  * written again.  A sweep over pages is one record, told when it ends; its time is that of the
  * telling, for the merge wants order.  Several sweeps at once: loops fill several arrays.
  */
-static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
+static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, __u64 sp)
 {
 	__u64 start_ns = begin_timed(), now;
 	__u64 id = bpf_get_current_pid_tgid(), page = address >> PAGE_SHIFT_BITS;
@@ -87,7 +90,10 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 	struct touches *t;
 	struct sweep *sweep;
 	bool writes = error_code & PF_WRITE_BIT && address < USER_END, known = false;
-	bool begins = address % (1 << PAGE_SHIFT_BITS) < TOUCH_BEGINNING;
+	__u64 at = address % PAGE;
+	bool begins = at < TOUCH_BEGINNING, up, down;
+	bool ends = at >= PAGE - TOUCH_BEGINNING &&
+		    (address + TOUCH_RED_ZONE < sp || address - sp > TOUCH_STACK);
 
 	if (!c || (!writes && !start_ns))
 		return;
@@ -104,13 +110,19 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 	t->busy = true;
 	for (i = 0; i < TOUCH_SWEEPS; i++) {
 		sweep = &t->sweep[i];
+		up = sweep->end == page;
+		down = sweep->page == page + 1;
 		if (now - sweep->head.time_ns > TOUCH_WAIT_NS) {
 			tell_sweep(c, t, sweep, now);
-		} else if (!known && sweep->end == page && sweep->head.tid == (__u32)id &&
-			   !sweep->head.ip == !ip && sweep->end - sweep->page < TOUCH_PAGES) {
+		} else if (!known && (up || down) && sweep->head.tid == (__u32)id &&
+			   !sweep->head.ip == !ip && sweep->end - sweep->page < TOUCH_PAGES &&
+			   now - sweep->began_ns < TOUCH_LONGEST_NS) {
+			if (down)
+				begins = ends;
 			sweep->head.time_ns = now;
 			sweep->head.ip = begins ? ip : sweep->head.ip;
-			sweep->end++;
+			sweep->end += up;
+			sweep->page -= down;
 			sweep->beginnings += begins;
 			known = true;
 		}
@@ -122,6 +134,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 			.time_ns = now, .cpu = cpu, .tgid = id >> 32, .tid = id, .ip = ip};
 		sweep->page = page;
 		sweep->end = page + 1;
+		sweep->began_ns = now;
 		sweep->beginnings = begins;
 	}
 	t->busy = false;
@@ -131,7 +144,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(touched_by_user, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	touched(address, error_code, regs->ip);
+	touched(address, error_code, regs->ip, regs->sp);
 	return 0;
 }
 
@@ -140,7 +153,7 @@ SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(touched_by_kernel, unsigned long address, struct pt_regs *regs,
 	     unsigned long error_code)
 {
-	touched(address, error_code, 0);
+	touched(address, error_code, 0, 0);
 	return 0;
 }
 

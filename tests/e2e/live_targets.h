@@ -58,12 +58,14 @@ static inline void writer(void)
 		;
 }
 
-/* Writes fresh pages: one after the other, or, back to front, each apart from the last one. */
-static inline void touch_pages(bool ahead)
+/* Writes a word of each fresh page, of every so manieth first, from that of .at on. */
+static inline void touch_pages(long step, long at)
 {
+	const long n = TOUCHED_BYTES / 4096;
+
 	for (;;) {
-		for (long i = 0; i < TOUCHED_BYTES; i += 4096)
-			touched[ahead ? i : TOUCHED_BYTES - 4096 - i] = 1;
+		for (long i = 0; i < n; i++)
+			touched[((i * step) % n + n) % n * 4096 + at] = 1;
 		madvise((void *)touched, TOUCHED_BYTES, MADV_DONTNEED);
 		usleep(100000);
 	}
@@ -71,12 +73,17 @@ static inline void touch_pages(bool ahead)
 
 static inline void sweeper(void)
 {
-	touch_pages(true);
+	touch_pages(1, 0);
+}
+
+static inline void down_sweeper(void)
+{
+	touch_pages(-1, 4095);
 }
 
 static inline void scatterer(void)
 {
-	touch_pages(false);
+	touch_pages(5, 0);
 }
 
 static inline void sleeper(void)
