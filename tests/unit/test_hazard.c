@@ -675,9 +675,9 @@ static void test_fields(void **state)
 /*
  * A buffer in a heap that threads 1 to 3 write, of a program that began in this run: thread 0 is seen to
  * write four lines that 1 reads, and 1 reads much more, some MiB away.  large: the buffer's number as a
- * block; second: 2 is seen to write there, too.
+ * block; second: 2 is seen to write there, too; touched: 3 was the first to write each of its pages.
  */
-static struct result buffer_read(uint32_t large, bool second)
+static struct result buffer_read(uint32_t large, bool second, bool touched)
 {
 	const struct comm_touch elsewhere = {.datum = base - 4096, .size_bytes = 4096, .thread = 1};
 	const struct comm_est_ops *ops = &comm_est_hazard;
@@ -687,6 +687,10 @@ static struct result buffer_read(uint32_t large, bool second)
 
 	ops->began(est, 0, 0);
 	ops->touch(est, &elsewhere);
+	for (uint64_t i = 0; i < 8 && touched; i++)
+		ops->touch(est, &(struct comm_touch){.datum = base + (1 << 30) + (i << 28),
+						     .size_bytes = 1 << 28,
+						     .thread = 3});
 	for (uint32_t i = 0; i < 512; i++) {
 		uint64_t datum = base + comm_hash_next(&random) % 65536 * 4096;
 		struct comm_access heap = access_at(datum, COMM_ACCESS_WRITE, 0);
@@ -709,8 +713,8 @@ static struct result buffer_read(uint32_t large, bool second)
 /* Who alone writes a large block wrote all of it; beside others it is a guess, and in a heap hardly that. */
 static void test_buffer(void **state)
 {
-	struct result heap = buffer_read(0, false), alone = buffer_read(7, false),
-		      both = buffer_read(7, true);
+	struct result heap = buffer_read(0, false, false), alone = buffer_read(7, false, false),
+		      both = buffer_read(7, true, false);
 
 	(void)state;
 	assert_true(alone.bytes[0][1] > 0.99 * alone.edge_bytes);
@@ -720,10 +724,21 @@ static void test_buffer(void **state)
 	assert_true(heap.edge_bytes - heap.guess_bytes < 0.2 * alone.edge_bytes);
 }
 
+/* Who touched a page first is known, and no guess about who writes elsewhere in the block stands beside. */
+static void test_touched_buffer(void **state)
+{
+	struct result r = buffer_read(7, true, true);
+
+	(void)state;
+	assert_true(r.bytes[3][1] > 0.8 * r.edge_bytes);
+	assert_true(r.guess_bytes < 0.2 * r.edge_bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buffer),
+		cmocka_unit_test(test_touched_buffer),
 		cmocka_unit_test(test_own_pages),
 		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_read_only),

@@ -366,9 +366,31 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 	return around->often ? fmin(written, hazard_rough * (1 - nobody)) : written;
 }
 
-/* The candidates' shares of a read; returns the chance that none of them wrote. */
+/*
+ * Who touched a page first is known: that others write elsewhere in the object, which is a guess, gives way.
+ * Returns the chances that did.
+ */
+static double hazard_drop_guesses(struct hazard *h, uint32_t n)
+{
+	double dropped = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct comm_candidate *c = &h->candidate[i];
+
+		if (c->level != COMM_LEVEL_OBJECT)
+			continue;
+		dropped += c->share;
+		c->share = 0;
+	}
+	return dropped;
+}
+
+/*
+ * The candidates' shares of a read in a page that touch was the first to write (NULL: not known);
+ * returns the chance that none of them wrote.
+ */
 static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
-			      uint32_t *ret_n, double *ret_first)
+			      const struct comm_touch *touch, uint32_t *ret_n, double *ret_first)
 {
 	struct comm_affinity_reader reader = {thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
@@ -397,6 +419,8 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	 */
 	for (uint32_t i = 0; i < n && around.often && read.written >= 0; i++)
 		h->candidate[i].level = COMM_LEVEL_OBJECT;
+	if (touch)
+		unwritten += hazard_drop_guesses(h, n);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
@@ -422,7 +446,7 @@ static void hazard_hear(struct hazard *h)
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
 		comm_compete_at(h->compete, e->armed_ns, NULL);
-		unwritten = hazard_foretell(h, &r, e->first_thread, &n, &first);
+		unwritten = hazard_foretell(h, &r, e->first_thread, touch, &n, &first);
 		comm_watch_answers_score(&h->answers, e, h->candidate, n, touch, unwritten);
 		/* Whose code meets at one datum; a watch stands for as many reads as go with each. */
 		h->n_watched++;
@@ -523,7 +547,8 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 					 r->bytes, 0, 0, &(struct comm_edge_known){0});
 		return;
 	}
-	unwritten = hazard_foretell(h, r, b->thread, &n, &first);
+	touch = comm_touches_of(h->touches, r->datum, r->constant, r->of_file, b->time_ns);
+	unwritten = hazard_foretell(h, r, b->thread, touch, &n, &first);
 	far = comm_unseen_far(h->unseen, h->touches, b, r);
 	if (far || r->constant) {
 		unwritten = 1;
@@ -536,7 +561,6 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		n = 0;
 	}
 	first *= r->first;
-	touch = comm_touches_of(h->touches, r->datum, r->constant, r->of_file, b->time_ns);
 	rest = hazard_rest(h, b, r, touch, unwritten);
 	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	hazard_name(h, b, r, n, &rest);
