@@ -102,7 +102,7 @@ static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned
 	a->flags = (uint16_t)flags;
 	a->insn = (uint16_t)b->n_insns;
 	a->nth = (uint16_t)(b->n_accesses - 1 + b->n_unknown);
-	a->cycle = cycle;
+	a->cycle = COMM_TIMING_SLOWDOWN * cycle;
 	a->call = innermost(d);
 	a->returns = d->n_returns;
 }
