@@ -5,7 +5,8 @@ what the kernel counted, for each estimator, budget and length of run.
 
   accuracy.py [--out DIR] [--quick] [--kernels "ring hash"] [--budgets "0.5 1 2 5"]
               [--lengths "4 30"] [--repeats 3] [--threads 4] [--words 8192]
-              [--source auto] [--estimators "hazard nearest"] [--keep] [--no-programs]
+              [--source auto] [--estimators "hazard nearest"] [--keep]
+              [--no-kernels] [--no-programs] [--held-out]
 
 A run is made live once, by the first estimator, and recorded; the others are
 given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
@@ -16,7 +17,8 @@ matrix is, whether what the report states is true (stated.py).  What stands ther
 not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
 Then programs.py does the same for real programs and services.py compares two runs of
-services, unless --no-programs, and accuracy_report.py prints the tables.  Exit 0 done, 1 some run failed, 77 skip.
+services, unless --no-programs, and accuracy_report.py prints the tables.  --held-out: the programs are
+those of held_out.py, and no services.  --no-kernels: no table, but rows.csv.  Exit 0 done, 1 some run failed, 77 skip.
 """
 import argparse
 import csv
@@ -30,6 +32,7 @@ import time
 
 import accuracy_report
 import compare
+import held_out
 import programs
 import services
 import stated
@@ -282,7 +285,9 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--no-kernels", action="store_true")
     parser.add_argument("--no-programs", action="store_true")
+    parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--source", default="auto")
     parser.add_argument("--kernels", type=str.split)
     parser.add_argument("--estimators", type=str.split)
@@ -309,11 +314,16 @@ def main():
     args.repeats = args.repeats or (1 if args.quick else 3)
     out = args.out or os.path.join(o, "accuracy-quick" if args.quick else "accuracy")
     os.makedirs(out, exist_ok=True)
-    failed = fill(Table(args, tools, out), args, kernels)
-    if not args.no_programs:
+    failed = fill(Table(args, tools, out), args, [] if args.no_kernels else kernels)
+    if args.held_out:
+        failed += programs.fill(tools, out, args, held_out.commands)
+    elif not args.no_programs:
         failed += programs.fill(tools, out, args)
         failed += services.fill(tools, out, args)
-    accuracy_report.write(out, args.estimators[0])
+    if args.no_kernels:
+        print("see %s/programs/rows.csv, and tests/truth/rescore.py %s of what --keep keeps" % (out, out))
+    else:
+        accuracy_report.write(out, args.estimators[0])
     return 1 if failed else 0
 
 

@@ -7,9 +7,11 @@ import sqlite3
 import tempfile
 import unittest
 import xml.dom.minidom
+import zlib
 from unittest import mock
 
 import accuracy_report as report
+import held_out
 import programs
 
 
@@ -149,12 +151,23 @@ class AccuracyTest(unittest.TestCase):
 
     def test_commands_have_a_smaller_one_for_the_exact_run(self):
         with mock.patch.multiple(programs, genome=lambda *_: None, video=lambda path, _: path,
-                                 text_file=lambda path, _: path):
-            commands = programs.commands(self.dir.name)
-        self.assertGreaterEqual(len(commands), 11)
-        for command, less in commands.values():
+                                 text_file=lambda path, _: path), \
+             mock.patch.multiple(held_out, packed=lambda _, path: path, picture=lambda path, _: path,
+                                 indexed=lambda _, path: path, sequences=lambda path, *_: path):
+            chosen_on, others = programs.commands(self.dir.name), held_out.commands(self.dir.name)
+        self.assertGreaterEqual(min(len(chosen_on), len(others)), 11)
+        self.assertFalse(set(chosen_on) & set(others))
+        for command, less in [*chosen_on.values(), *others.values()]:
             self.assertEqual(command[0], less[0])
             self.assertNotEqual(command, less)
+
+    def test_a_made_picture_is_a_png(self):
+        path = held_out.picture(os.path.join(self.dir.name, "p.png"), 40)
+        with open(path, "rb") as f:
+            data = f.read()
+        at = data.index(b"IDAT")
+        body = zlib.decompress(data[at + 4:at + 4 + int.from_bytes(data[at - 4:at], "big")])
+        self.assertEqual((len(body), set(body[::121])), (40 * 121, {0}))
 
 
 if __name__ == "__main__":

@@ -350,8 +350,9 @@ def remove(db):
 
 
 class Programs:
-    def __init__(self, tools, directory, args):
+    def __init__(self, tools, directory, args, commands_in):
         self.tools, self.directory, self.args = tools, directory, args
+        self.commands_in = commands_in
         self.log = os.path.join(directory, "log")
         self.path = os.path.join(directory, "rows.csv")
         self.done = set()
@@ -419,7 +420,7 @@ class Programs:
 
     def fill(self):
         failed = 0
-        for name, (command, less) in commands(self.directory).items():
+        for name, (command, less) in self.commands_in(self.directory).items():
             todo = [(b, r) for b in self.args.budgets for r in range(1, self.args.repeats + 1)
                     if any((name, b, str(r), est, by) not in self.done
                            for est in self.args.estimators for by in BY)]
@@ -437,11 +438,11 @@ class Programs:
         return failed
 
 
-def fill(tools, out, args):
+def fill(tools, out, args, commands_in=commands):
     """Rows for all that is missing into OUT/programs/rows.csv; how many failed."""
     if not shutil.which("valgrind"):
         print("real programs: left out, Valgrind is not installed", flush=True)
         return 0
     directory = os.path.join(out, "programs")
     os.makedirs(directory, exist_ok=True)
-    return Programs(tools, directory, args).fill()
+    return Programs(tools, directory, args, commands_in).fill()

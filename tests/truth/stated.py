@@ -31,16 +31,18 @@ EXIST_SHARE = 0.01
 RATIO = 3  # COMM_RESOLVED_RATIO: how wide a stated row's interval may be
 
 
-WATCHED = "watched"  # not an estimator: what watchpoints saw, which stands beside the first one's
+# No estimators: what watchpoints saw, which stands beside the first one's, and which of the two
+# a report without options shows.
+WATCHED, REPORT = "watched", "report"
 
 
 def flags(est):
-    return ["--watched" if est == WATCHED else "--estimated"]
+    return {WATCHED: ["--watched"], REPORT: []}.get(est, ["--estimated"])
 
 
 def estimator(est):
     """Whose replay has what est says."""
-    return "hazard" if est == WATCHED else est
+    return "hazard" if est in (WATCHED, REPORT) else est
 
 
 class Row:
