@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "copy_weight.h"
 
+#include "timing.h"
+
 enum {
 	/*
 	 * Duration of a system call that copies data in, such as read().  A sample
@@ -22,6 +24,8 @@ void comm_copy_weigh(const struct comm_precise *copy, struct comm_access_burst *
 	bool reads = copy->flags & COMM_ACCESS_READ;
 
 	burst->exact = reads && copy->period;
-	burst->cycles = reads ? READ_CYCLES + (float)copy->size_bytes / READ_BYTES : WRITE_CYCLES;
+	burst->cycles =
+		reads ? COMM_TIMING_SLOWDOWN * (READ_CYCLES + (float)copy->size_bytes / READ_BYTES)
+		      : WRITE_CYCLES;
 	access->cycle = burst->cycles / 2;
 }
