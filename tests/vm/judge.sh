@@ -117,7 +117,7 @@ longer() { # name, how many times
 	echo "$row" | holds --argjson least $2 '.bursts >= 50 and .all.accesses >= $least * .stack.accesses'
 	result $? "commd: bursts are longer with memory, $1" "$(echo "$row" | jq -c '[.bursts] + [.stack, .registers, .all | [.accesses, .insns]]' 2>&1)"
 }
-longer chase 1.5
+longer chase 1.2
 longer sqlite 1.2
 longer xz-kmod 1.2
 longer redis-kmod 1.2
