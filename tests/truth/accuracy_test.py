@@ -153,7 +153,7 @@ class AccuracyTest(unittest.TestCase):
         with mock.patch.multiple(programs, genome=lambda *_: None, video=lambda path, _: path,
                                  text_file=lambda path, _: path), \
              mock.patch.multiple(held_out, packed=lambda _, path: path, picture=lambda path, _: path,
-                                 indexed=lambda _, path: path, sequences=lambda path, *_: path):
+                                 indexed=lambda *command: command[-1], sequences=lambda path, *_: path):
             chosen_on, others = programs.commands(self.dir.name), held_out.commands(self.dir.name)
         self.assertGreaterEqual(min(len(chosen_on), len(others)), 11)
         self.assertFalse(set(chosen_on) & set(others))

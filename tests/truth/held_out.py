@@ -14,19 +14,17 @@ import zlib
 
 import programs
 
-# (tool, its options, suffix): what decompressors read
-PACKERS = {"xz": ("xz", ["-T2", "-0", "--block-size=4MiB"], "xz"),
-           "pigz": ("pigz", ["-p", "2", "-1"], "gz"),
-           "lbzip2": ("lbzip2", ["-1"], "bz2"),
-           "plzip": ("plzip", ["-0", "-n", "2"], "lz")}
+# What makes the input of each decompressor: (suffix, options).
+PACKERS = {"xz": ("xz", ["-T2", "-0", "--block-size=4MiB"]), "pigz": ("gz", ["-p", "2", "-1"]),
+           "lbzip2": ("bz2", ["-1"]), "plzip": ("lz", ["-0", "-n", "2"])}
 
 
 def packed(packer, path):
-    tool, options, suffix = PACKERS[packer]
+    suffix, options = PACKERS[packer]
     out = "%s.%s" % (path, suffix)
-    if not os.path.exists(out) and shutil.which(tool):
+    if not os.path.exists(out) and shutil.which(packer):
         with open(out + ".part", "wb") as f:
-            subprocess.run([tool, *options, "-k", "-c", path], stdout=f, check=True)
+            subprocess.run([packer, *options, "-k", "-c", path], stdout=f, check=True)
         os.rename(out + ".part", out)
     return out
 
@@ -50,30 +48,28 @@ def picture(path, width):
         return path
     rng = random.Random(3)
     noise = rng.randbytes(3 * width)
-    rows = b"".join(b"\0" + bytes((x // 3 + y >> 3) + (noise[(x * 7 + y * 13) % len(noise)] >> 2) & 255
-                                  for x in range(3 * width)) for y in range(64))
-    row, data = 3 * width + 1, bytearray()
-    for y in range(width):
-        at = y % 64 * row
-        data += b"\0" + rows[at + 1:at + row][y // 64:] + rows[at + 1:at + 1 + y // 64]
+    rows = [bytes((x // 3 + y >> 3) + (noise[(x * 7 + y * 13) % len(noise)] >> 2) & 255
+                  for x in range(3 * width)) for y in range(64)]
+    # Each row begins with its filter, none; later ones are the first 64, shifted.
+    data = b"".join(b"\0" + rows[y % 64][y // 64:] + rows[y % 64][:y // 64] for y in range(width))
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     with open(path, "wb") as f:
         f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, width, 8, 2, 0, 0, 0)) +
-                chunk(b"IDAT", zlib.compress(bytes(data), 1)) + chunk(b"IEND", b""))
+                chunk(b"IDAT", zlib.compress(data, 1)) + chunk(b"IEND", b""))
     return path
 
 
-def indexed(index, path):
-    """The path of an index that the command makes beside a genome."""
-    if shutil.which(index[0]) and not os.path.exists(path + "." + index[0] + ".done"):
-        subprocess.run([*index, path] + ([path] if index[0] == "bowtie2-build" else []), check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(path + "." + index[0] + ".done", "w"):
+def indexed(*command):
+    """The path of a genome, the command's last argument, beside which it makes an index."""
+    done = "%s.%s.done" % (command[-1], command[0])
+    if shutil.which(command[0]) and not os.path.exists(done):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(done, "w"):
             pass
-    return path
+    return command[-1]
 
 
 def commands(directory):
@@ -101,10 +97,10 @@ def commands(directory):
         "xz-d": unpack("xz", 448, 16, "-T4"),
         "lbzip2-d": unpack("lbzip2", 448, 16, "-n", "4"),
         "plzip-d": unpack("plzip", 448, 16, "-n", "4"),
-        "bwa": each(lambda name: ["bwa", "mem", "-t", "4", indexed(["bwa", "index"], at("ref.fa")),
+        "bwa": each(lambda name: ["bwa", "mem", "-t", "4", indexed("bwa", "index", at("ref.fa")),
                                   at(name)], "reads.fq", "few.fq"),
         "bowtie2": each(lambda n: ["bowtie2-align-s", "-p", "4", "-u", str(n), "-x",
-                                   indexed(["bowtie2-build", "-q"], at("ref.fa")), "-U",
+                                   indexed("bowtie2-build", "-q", at("ref.fa"), at("ref.fa")), "-U",
                                    at("few.fq" if n < 20000 else "reads.fq"), "-S", "/dev/null"],
                         250000, 500),
         "vsearch": each(lambda n: ["vsearch", "--cluster_fast",

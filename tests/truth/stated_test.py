@@ -31,6 +31,12 @@ def names(a, b):
 
 
 class StatedTest(unittest.TestCase):
+    def test_what_is_no_estimator_is_shown_of_the_first_ones_store(self):
+        flags = {est: (stated.estimator(est), stated.flags(est))
+                 for est in ("nearest", stated.WATCHED, stated.REPORT)}
+        self.assertEqual(flags, {"nearest": ("nearest", ["--estimated"]),
+                                 "watched": ("hazard", ["--watched"]), "report": ("hazard", [])})
+
     def figures(self, true, edges=EDGES, bursts=None):
         return stated.figures(stated.rows(report(edges), names), true, bursts)
 
