@@ -58,7 +58,7 @@ static inline void writer(void)
 		;
 }
 
-/* Writes a word of each fresh page, of every so manieth first, from that of .at on. */
+/* Writes byte at of each of the fresh pages, in steps of so many pages, which wrap around at their end. */
 static inline void touch_pages(long step, long at)
 {
 	const long n = TOUCHED_BYTES / 4096;
