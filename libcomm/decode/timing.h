@@ -10,7 +10,7 @@
  * late instruction does not hold up those after it.
  *
  * What it does not know: other cache misses than those of long copies, mispredictions, the ends of
- * fetch blocks.  Programs take COMM_TIMING_SLOWDOWN times as long: what leaves this header has it.
+ * fetch blocks.  Programs take COMM_TIMING_SLOWDOWN times as long, which the cycles of burst.h have.
  */
 #ifndef COMM_TIMING_H
 #define COMM_TIMING_H
