@@ -23,7 +23,7 @@ void comm_copy_weigh(const struct comm_precise *copy, struct comm_access_burst *
 {
 	bool reads = copy->flags & COMM_ACCESS_READ;
 
-	burst->exact = reads && copy->period;
+	burst->exact = reads && copy->period && !(copy->flags & COMM_ACCESS_BY_TIME);
 	burst->cycles =
 		reads ? COMM_TIMING_SLOWDOWN * (READ_CYCLES + (float)copy->size_bytes / READ_BYTES)
 		      : WRITE_CYCLES;

@@ -202,14 +202,17 @@ static bool to_sample(struct source *s, const struct comm_raw_sample *raw, size_
 	return true;
 }
 
-/* How many accesses of that size are passed_bytes, at least one; 0: not known. */
+static uint32_t at_most_32_bits(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* How many accesses of that size are passed_bytes, at least one. */
 static uint32_t pieces(uint64_t passed_bytes, uint64_t len_bytes)
 {
 	uint64_t n = len_bytes ? passed_bytes / len_bytes : 0;
 
-	if (!passed_bytes)
-		return 0;
-	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+	return n ? at_most_32_bits(n) : 1;
 }
 
 /* What the kernel writes or reads for a thread, or the thread was the first to write. */
@@ -222,6 +225,8 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 		flags |= COMM_ACCESS_KERNEL;
 	if (raw->filled)
 		flags |= COMM_ACCESS_REP;
+	if (kind == COMM_EV_KCOPY && !raw->passed_bytes)
+		flags |= COMM_ACCESS_BY_TIME;
 
 	for (i = 0; i < raw->n_ranges && i < COMM_RAW_RANGES_MAX; i++) {
 		struct comm_event event = {
@@ -237,7 +242,9 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 			.ip = raw->head.ip,
 			.size_bytes = raw->range[i].len_bytes,
 			.flags = flags,
-			.period = pieces(raw->passed_bytes, raw->range[i].len_bytes),
+			.period = raw->passed_bytes
+					  ? pieces(raw->passed_bytes, raw->range[i].len_bytes)
+					  : at_most_32_bits(raw->head.period),
 		};
 		s->push(s->push_ctx, &event);
 		s->pushed++;

@@ -167,6 +167,8 @@ enum comm_access_flags {
 	COMM_ACCESS_BY_CREATOR = 1 << 9,
 	COMM_ACCESS_OF_FILE =
 		1 << 10, /* by the engine: in a file's private pages, or in no known mapping */
+	/* KCOPY: its period is the sample's, as an ACCESS's; else, if not 0, how many such copies were counted. */
+	COMM_ACCESS_BY_TIME = 1 << 11,
 };
 
 /* One access whose address is known exactly. */

@@ -353,6 +353,10 @@ static void kernel_reads_are_counted(void **state)
 	assert_false(world.burst.exact);
 	assert_true(world.burst.cycles == 200 * COMM_TIMING_SLOWDOWN &&
 		    world.access[0].cycle == world.burst.cycles / 2);
+	read.access.period = 9000;
+	read.access.flags |= COMM_ACCESS_BY_TIME;
+	give(&read);
+	assert_true(!world.burst.exact && world.burst.period == 9000);
 }
 
 /* The process's stack is its first thread's. */

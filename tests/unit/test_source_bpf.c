@@ -113,18 +113,22 @@ static void test_touches(void **state)
 static void test_kernel_reads(void **state)
 {
 	struct source s = {.push = take_touch};
-	struct comm_raw_kcopy raw = {.head = {.kind = COMM_RAW_KCOPY, .tid = 5, .ip = 0x400},
-				     .n_ranges = 1,
-				     .reads = 1,
-				     .range = {{0x7000, 0x1000}}};
+	struct comm_raw_kcopy raw = {
+		.head = {.kind = COMM_RAW_KCOPY, .tid = 5, .ip = 0x400, .period = 4000000},
+		.n_ranges = 1,
+		.reads = 1,
+		.range = {{0x7000, 0x1000}}};
 
 	(void)state;
 	give(on_sample, &s, &raw, sizeof(raw));
 	assert_int_equal(touched.kind, COMM_EV_KCOPY);
-	assert_int_equal(touched.access.flags, COMM_ACCESS_READ | COMM_ACCESS_KERNEL);
-	assert_int_equal(touched.access.period, 0);
+	assert_int_equal(touched.access.flags,
+			 COMM_ACCESS_READ | COMM_ACCESS_KERNEL | COMM_ACCESS_BY_TIME);
+	/* Of the event and the ticks together, not of the last RATE, which is the event's alone. */
+	assert_int_equal(touched.access.period, 4000000);
 	raw.passed_bytes = 1;
 	give(on_sample, &s, &raw, sizeof(raw));
+	assert_int_equal(touched.access.flags, COMM_ACCESS_READ | COMM_ACCESS_KERNEL);
 	assert_int_equal(touched.access.period, 1);
 	raw.passed_bytes = 0x1000 * 7 + 5;
 	give(on_sample, &s, &raw, sizeof(raw));
@@ -139,7 +143,8 @@ static void test_kernel_reads(void **state)
 	raw.reads = 0;
 	raw.passed_bytes = 0;
 	give(on_sample, &s, &raw, sizeof(raw));
-	assert_int_equal(touched.access.flags, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
+	assert_int_equal(touched.access.flags,
+			 COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL | COMM_ACCESS_BY_TIME);
 }
 
 static void test_marks(void **state)
