@@ -73,6 +73,8 @@ struct comm_raw_kcopy {
 	unsigned char zero[2];
 	/* KCOPY, if it reads: bytes that the thread has passed since the last such record; 0: not known. */
 	unsigned long long passed_bytes;
+	/* Likewise: all bytes of the system call, of which the range is a piece; 0: it is all that is copied. */
+	unsigned long long call_bytes;
 	struct comm_raw_range range[COMM_RAW_RANGES_MAX];
 };
 

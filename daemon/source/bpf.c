@@ -245,6 +245,7 @@ static void to_ranges(struct source *s, const struct comm_raw_kcopy *raw, uint16
 			.period = raw->passed_bytes
 					  ? pieces(raw->passed_bytes, raw->range[i].len_bytes)
 					  : at_most_32_bits(raw->head.period),
+			.call_bytes = raw->call_bytes,
 		};
 		s->push(s->push_ctx, &event);
 		s->pushed++;

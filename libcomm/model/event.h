@@ -179,7 +179,10 @@ struct comm_precise {
 	uint16_t flags;		 /* enum comm_access_flags */
 	uint16_t latency_cycles; /* 0: not measured */
 	uint32_t period;	 /* of this sample; 0: that of the last RATE */
-	uint64_t data_src;	 /* perf_mem_data_src, 0: not measured */
+	union {
+		uint64_t data_src;   /* perf_mem_data_src, 0: not measured */
+		uint64_t call_bytes; /* KCOPY: all that its system call reads; 0: this alone */
+	};
 };
 
 enum { COMM_MARKS_MAX = 8 }; /* as COMM_MARK_DEPTH of <comm/mark.h> */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +58,20 @@ static inline void writer(void)
 
 	while (file && pwrite(fileno(file), buffer, BUFFER_BYTES, 0) > 0)
 		;
+}
+
+/* send() and sendmsg() in turn; what arrives is dropped unread. */
+static inline void sender(void)
+{
+	struct iovec piece[] = {{buffer, 100}, {buffer + 4096, 3000}};
+	const struct msghdr two = {.msg_iov = piece, .msg_iovlen = 2};
+	int fd[2];
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fd))
+		return;
+	while (send(fd[0], buffer + 512, 512, 0) > 0 && sendmsg(fd[0], &two, 0) > 0)
+		for (int i = 0; i < 2; i++)
+			recv(fd[1], NULL, 0, 0);
 }
 
 /* Writes byte at of each of the fresh pages, in steps of so many pages, which wrap around at their end. */

@@ -147,6 +147,20 @@ static void test_kernel_reads(void)
 	end_child(pid);
 }
 
+static void test_sent(void)
+{
+	pid_t pid = start_child(sender);
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 500))
+		watch(&s, &seen, 4, 0);
+	check(seen.n[COMM_EV_KCOPY] > 5, "what is sent is seen as a read of the kernel's");
+	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "of the buffer that is sent");
+	end(&s);
+	end_child(pid);
+}
+
 /* Sweeps over pages are told as one, whichever way they go. */
 static void test_sweep(void (*run)(void), const char *way)
 {
@@ -770,6 +784,7 @@ int main(void)
 	test_late_child(bpf);
 	test_kernel_copies();
 	test_kernel_reads();
+	test_sent();
 	test_touches();
 	test_life(bpf);
 	test_renaming();

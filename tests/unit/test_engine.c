@@ -359,6 +359,32 @@ static void kernel_reads_are_counted(void **state)
 	assert_true(!world.burst.exact && world.burst.period == 9000);
 }
 
+/* A piece of what was sent stands for its part of the call, all pieces together for about one. */
+static void a_call_that_sends_is_counted_once(void **state)
+{
+	struct comm_event read = {
+		.kind = COMM_EV_KCOPY,
+		.time_ns = START,
+		.tgid = TGID,
+		.tid = SECOND,
+		.access = {.addr = HEAP,
+			   .size_bytes = 200,
+			   .flags = COMM_ACCESS_READ | COMM_ACCESS_KERNEL | COMM_ACCESS_BY_TIME,
+			   .period = 9000,
+			   .call_bytes = 200}};
+	float alone;
+
+	(void)state;
+	give(&read);
+	alone = world.burst.cycles;
+	read.access.call_bytes = 200 * 10;
+	give(&read);
+	assert_true(world.burst.cycles < alone / 2 && world.burst.cycles > alone / 10);
+	read.access.size_bytes = read.access.call_bytes = 1 << 20;
+	give(&read);
+	assert_true(world.burst.cycles > 10 * alone);
+}
+
 /* The process's stack is its first thread's. */
 static void a_threads_stack_is_its_own(void **state)
 {
@@ -775,6 +801,7 @@ int main(void)
 		TEST(precise_access_and_its_burst),
 		TEST(kernel_copies_are_the_kernels),
 		TEST(kernel_reads_are_counted),
+		TEST(a_call_that_sends_is_counted_once),
 		TEST(a_threads_stack_is_its_own),
 		TEST(regions_are_part_of_sites),
 		TEST(counts_are_summed_by_slice),

@@ -117,6 +117,7 @@ static void test_kernel_reads(void **state)
 		.head = {.kind = COMM_RAW_KCOPY, .tid = 5, .ip = 0x400, .period = 4000000},
 		.n_ranges = 1,
 		.reads = 1,
+		.call_bytes = 0x3000,
 		.range = {{0x7000, 0x1000}}};
 
 	(void)state;
@@ -126,6 +127,7 @@ static void test_kernel_reads(void **state)
 			 COMM_ACCESS_READ | COMM_ACCESS_KERNEL | COMM_ACCESS_BY_TIME);
 	/* Of the event and the ticks together, not of the last RATE, which is the event's alone. */
 	assert_int_equal(touched.access.period, 4000000);
+	assert_int_equal(touched.access.call_bytes, 0x3000);
 	raw.passed_bytes = 1;
 	give(on_sample, &s, &raw, sizeof(raw));
 	assert_int_equal(touched.access.flags, COMM_ACCESS_READ | COMM_ACCESS_KERNEL);
