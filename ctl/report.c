@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,6 @@ enum {
 	KEY_CALL_TREE,
 	KEY_SORT,
 	KEY_DOT,
-	KEY_ESTIMATED,
 
 	MANY_THREADS = 64,
 	SHARING_S =
@@ -43,7 +43,7 @@ struct options {
 	struct comm_query query;
 	const struct ctl_form *form;
 	enum ctl_totals_order order;
-	bool has_top, has_min_share, all, call_tree, estimated;
+	bool has_top, has_min_share, all, call_tree;
 };
 
 /* Text of --help from the table of forms. */
@@ -57,12 +57,9 @@ struct options {
 static const struct argp_option fixed_options[] = {
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	CTL_RANGE_OPTIONS,
-	CTL_FILTER_OPTIONS{"estimated", KEY_ESTIMATED, NULL, 0,
-			   "What the estimator says, not what watchpoints saw.  Default: unless "
-			   "these state three times as much of the bytes",
-			   0},
-	{"across", KEY_ACROSS, NULL, 0,
-	 "Only what one thread wrote and another read, be they in the same function", 0},
+	CTL_FILTER_OPTIONS{
+		"across", KEY_ACROSS, NULL, 0,
+		"Only what one thread wrote and another read, be they in the same function", 0},
 	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
 	{"counters", KEY_COUNTERS, NULL, 0,
@@ -153,9 +150,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->all = true;
 		query->guess = 1;
 		return 0;
-	case KEY_ESTIMATED:
-		options->estimated = true;
-		return 0;
 	case KEY_AS:
 		set_form(state, arg);
 		return 0;
@@ -182,8 +176,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_form(state, "dot");
 		return 0;
 	case ARGP_KEY_END:
-		if (options->estimated && query->watched)
-			argp_error(state, "choose one: --estimated or --watched");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is one word too many", arg);
@@ -224,6 +216,15 @@ static int print(const struct options *options, const struct comm_report *report
 	else if (!ctl_counters_print(report, options->form->name))
 		return ctl_error(-EINVAL, strdup("--counters go with --as text, json or csv"));
 	return 0;
+}
+
+/* The other answer, which knows nothing of what is written once, nor of what the kernel reads (docs/watched.md). */
+static void print_watches(const struct comm_report *report)
+{
+	if (report->watches && !report->watched)
+		printf("\n%" PRIu64 " reads were watched, too: --watched says who wrote what they "
+		       "read within a second.\n",
+		       report->watches);
 }
 
 /* Who reads how the threads get on should know of lines that they take from each other. */
@@ -271,53 +272,6 @@ static double stated_share(const struct comm_report *report)
 	return report->total_bytes > 0 ? bytes / report->total_bytes : 0;
 }
 
-/* May what watchpoints saw answer the query in place of the estimator? */
-static bool may_watch(const struct options *options, const struct comm_report *report)
-{
-	const struct comm_query *query = &options->query;
-
-	return report->watches && !query->watched && !options->estimated && !query->first_read &&
-	       !query->guess && !query->totals && !query->counts;
-}
-
-/*
- * So many times what the estimator states watchpoints have to, to be shown: they know nothing of what is written
- * once, nor of what the kernel reads, so of programs fewer of their rows are true (docs/watched.md).
- */
-static const double WATCHED_MORE = 3;
-
-/* Puts what watchpoints saw in the place of a report that states much less. */
-static void watch(struct comm_reader *reader, struct options *options, struct comm_report **report)
-{
-	struct comm_query query = options->query;
-	struct comm_report *watched;
-
-	if (!may_watch(options, *report))
-		return;
-	query.watched = 1;
-	/* Not by every grouping: there is a report already. */
-	if (comm_reader_report(reader, &query, &watched, NULL))
-		return;
-	if (stated_share(watched) > WATCHED_MORE * stated_share(*report)) {
-		comm_report_free(*report);
-		*report = watched;
-		options->query.watched = 1;
-	} else {
-		comm_report_free(watched);
-	}
-}
-
-/* The report that answers the query, by the estimator or by watchpoints. */
-static int make(struct comm_reader *reader, struct options *options, struct comm_report **ret,
-		char **err)
-{
-	int code = comm_reader_report(reader, &options->query, ret, err);
-
-	if (!code)
-		watch(reader, options, ret);
-	return code;
-}
-
 /*
  * Threads of a pool do the same, so a run may state of the pool what it cannot of each of them.
  * The report by roles where that states much more than the one by threads, or NULL.
@@ -331,7 +285,7 @@ static struct comm_report *make_roles(struct comm_reader *reader, struct options
 	if (threads->exact || !threads->n_edges || share > WELL_STATED)
 		return NULL;
 	options->query.by = "role";
-	if (make(reader, options, &roles, NULL))
+	if (comm_reader_report(reader, &options->query, &roles, NULL))
 		return NULL;
 	if (roles->n_nodes > 1 && stated_share(roles) > share + 1 - WELL_STATED)
 		return roles;
@@ -365,7 +319,7 @@ int ctl_report(int argc, char **argv)
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
-	struct options options = {.query = COMM_QUERY_INIT}, asked, by_role;
+	struct options options = {.query = COMM_QUERY_INIT}, by_role;
 	struct comm_report *report, *roles = NULL;
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
@@ -388,20 +342,17 @@ int ctl_report(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
-	/* Whose answer a report has, watchpoints' or the estimator's, is chosen for each anew. */
-	asked = options;
-	code = make(reader, &options, &report, &err);
+	code = comm_reader_report(reader, &options.query, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
 	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&
 	    !options.query.thread && report->n_nodes > MANY_THREADS) {
 		n_threads = report->n_nodes;
 		comm_report_free(report);
-		options = asked;
 		options.query.by = "role";
-		code = make(reader, &options, &report, &err);
+		code = comm_reader_report(reader, &options.query, &report, &err);
 	} else if (!code && !options.query.by && !options.all && is_overview(&options) &&
 		   !(stated_share(report) > 0)) {
-		by_role = asked;
+		by_role = options;
 		roles = make_roles(reader, &by_role, report);
 		if (roles) {
 			comm_report_free(report);
@@ -421,10 +372,12 @@ int ctl_report(int argc, char **argv)
 		printf("\nThese are roles, for nothing is stated by thread: --by-thread shows "
 		       "each.\n");
 	else if (!code && is_overview(&options) && is_by_thread(&options.query))
-		print_roles(reader, &asked, report);
+		print_roles(reader, &options, report);
 	comm_reader_close(reader);
 	if (!code)
 		print_sharing(report);
+	if (!code && is_overview(&options))
+		print_watches(report);
 	comm_report_free(report);
 	return code ? code : CTL_OK;
 }

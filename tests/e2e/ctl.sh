@@ -50,29 +50,30 @@ for kind in redis hostile empty threads unfinished guess precise calls; do
 	$make $kind $kind.db 60 || exit 1
 done
 
-# What watchpoints saw, where that states three times as much as the estimator
+# What watchpoints saw, where it is asked for
 $make watched watched.db 60 || exit 1
-expect 0 "$ctl" report --store watched.db
+expect 0 "$ctl" report --store watched.db --watched
 says stdout 'Communication, as watchpoints saw it, between threads'
 says stdout '420 reads were watched, which stand for .*; a write was seen of 25.0 %'
 says stdout '75.0 %  .*not written while it was watched'
 is "$(grep -c 'the kernel writes' stdout)" 0 "what the kernel writes counts"
-expect 0 "$ctl" report --by-role --store watched.db
+expect 0 "$ctl" report --by-role --store watched.db --watched
 says stdout 'Communication, as watchpoints saw it, between roles'
-expect 0 "$ctl" report --store watched.db --json
+expect 0 "$ctl" report --store watched.db --watched --json
 is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
 	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"
+expect 0 "$ctl" report --store watched.db
+says stdout 'None was seen in'
+says stdout 'Communication between threads'
+says stdout '420 reads were watched, too: --watched'
+expect 0 "$ctl" report --store watched.db --json
+is "$(jq -c '[.range.basis, .range.watches, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
 $make both both.db 60 || exit 1
 expect 0 "$ctl" report --store both.db --json
 estimated=$(jq '[.range.basis, ([.edges[] | select(.resolved).share] | add > 0.4 and add < 0.95)]' -c stdout)
 is "$estimated" '["estimated",true]' "the estimator's rows, though watchpoints state all"
 expect 0 "$ctl" report --store both.db --watched --json
 is "$(jq -c '[.edges[].resolved]' stdout)" '[true]' "watchpoints state all"
-expect 0 "$ctl" report --store watched.db --estimated
-says stdout 'None was seen in'
-says stdout 'Communication between threads'
-expect 0 "$ctl" report --store watched.db --estimated --json
-is "$(jq -c '[.range.basis, .range.watches, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
 expect 0 "$ctl" report --store watched.db --guess --json
 is "$(jq -r .range.basis stdout)" estimated "guesses are the estimator's"
 expect 0 "$ctl" report --store watched.db --by-time --json
@@ -88,8 +89,6 @@ expect 0 "$ctl" html --store watched.db --watched -o watched.html
 says watched.html '"watches":420,"first_read":false,"watched":true'
 expect 0 "$ctl" html --store watched.db -o watched.html
 says watched.html '"watches":420,"first_read":false,"watched":false'
-expect 2 "$ctl" report --store watched.db --estimated --watched
-says stderr 'choose one'
 expect 3 "$ctl" report --store redis.db --watched
 says stderr 'nothing was watched in run 1 from 0.0 s to 60.0 s'
 expect 0 "$ctl" report --store redis.db --json

@@ -7,8 +7,7 @@
 DIR is accuracy.py's (--out).  Prints, for each kernel and program and each estimator
 (default: all), error and log2 of what crosses threads, and of what the report states by
 thread and by function (stated.py): rows, precision, share of the truth.  Then means, and
-the same of the baselines.  "report" is what a report without options shows, of hazard.  Programs are
-compared by role.  Replays need neither root nor the
+the same of the baselines.  Programs are compared by role.  Replays need neither root nor the
 target: two minutes for all.  --attached: as if commd had come after the first quarter of each
 program's run, so without what was sampled then, without exec and first writers of pages.  commd, commctl and commd-baseline are $O's (.output).
 """

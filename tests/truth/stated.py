@@ -31,18 +31,17 @@ EXIST_SHARE = 0.01
 RATIO = 3  # COMM_RESOLVED_RATIO: how wide a stated row's interval may be
 
 
-# No estimators: what watchpoints saw, which stands beside the first one's, and which of the two
-# a report without options shows.
-WATCHED, REPORT = "watched", "report"
+# No estimator: what watchpoints saw, which stands beside the first one's.
+WATCHED = "watched"
 
 
 def flags(est):
-    return {WATCHED: ["--watched"], REPORT: []}.get(est, ["--estimated"])
+    return ["--watched"] if est == WATCHED else []
 
 
 def estimator(est):
     """Whose replay has what est says."""
-    return "hazard" if est in (WATCHED, REPORT) else est
+    return "hazard" if est == WATCHED else est
 
 
 class Row:

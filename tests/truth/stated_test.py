@@ -33,9 +33,8 @@ def names(a, b):
 class StatedTest(unittest.TestCase):
     def test_what_is_no_estimator_is_shown_of_the_first_ones_store(self):
         flags = {est: (stated.estimator(est), stated.flags(est))
-                 for est in ("nearest", stated.WATCHED, stated.REPORT)}
-        self.assertEqual(flags, {"nearest": ("nearest", ["--estimated"]),
-                                 "watched": ("hazard", ["--watched"]), "report": ("hazard", [])})
+                 for est in ("nearest", stated.WATCHED)}
+        self.assertEqual(flags, {"nearest": ("nearest", []), "watched": ("hazard", ["--watched"])})
 
     def figures(self, true, edges=EDGES, bursts=None):
         return stated.figures(stated.rows(report(edges), names), true, bursts)
