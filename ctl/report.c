@@ -175,8 +175,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DOT:
 		set_form(state, "dot");
 		return 0;
-	case ARGP_KEY_END:
-		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is one word too many", arg);
 		return EINVAL;

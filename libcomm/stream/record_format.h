@@ -54,8 +54,8 @@
  *	24 access, 40 bytes:
  *		 0 u64 address	 8 u64 ip	16 u64 bytes
  *		24 u16 flags, enum comm_access_flags
- *		26 u16 latency in cycles	28 u32 period, 0: that of RATE
- *		32 u64 perf_mem_data_src
+ *		26 u16 latency in cycles	28 u32 period, 0: that of RATE; see COMM_ACCESS_BY_TIME
+ *		32 u64 perf_mem_data_src; KCOPY: bytes of its system call
  * MARK: the regions that the thread is in at its events of the same time
  *	24 u32 regions, at most 8			28 u32 zero
  *	32 per region, outermost first: u64 address of its name
