@@ -220,9 +220,9 @@ static int print(const struct options *options, const struct comm_report *report
 static void print_watches(const struct comm_report *report)
 {
 	if (report->watches && !report->watched)
-		printf("\n%" PRIu64 " reads were watched, too: --watched says who wrote what they "
-		       "read within a second.\n",
-		       report->watches);
+		printf("\n%" PRIu64 " read%s watched, too: --watched says who next wrote what was "
+		       "read.\n",
+		       report->watches, report->watches == 1 ? " was" : "s were");
 }
 
 /* Who reads how the threads get on should know of lines that they take from each other. */
