@@ -8,7 +8,8 @@
 
 /*
  * Of the burst that has the copy as its only access.  What the kernel read stands for as many as it
- * has counted, and else, as what it wrote, for those of the time that a copy takes.
+ * has counted, and else, as what it wrote, for those of the time that a copy takes; a piece of what a
+ * thread sent for its part of the calls of that time.
  */
 void comm_copy_weigh(const struct comm_precise *copy, struct comm_access_burst *burst,
 		     struct comm_access *access);

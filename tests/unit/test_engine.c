@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "made_engine.h"
-#include "timing.h"
 
 static void samples_become_bursts(void **state)
 {
@@ -318,71 +317,6 @@ static void precise_access_and_its_burst(void **state)
 	assert_int_equal(first_slice()->accesses, 2 + 2 + 2 + 1);
 	assert_int_equal(world.slice[0].samples, 1 + 2 + 2 + 1);
 	assert_true(world.burst.n == 1 && world.burst.n_insns == 1 && !world.burst.exact);
-}
-
-static void kernel_copies_are_the_kernels(void **state)
-{
-	(void)state;
-	give_precise(COMM_EV_KCOPY, HEAP, COMM_ACCESS_WRITE | COMM_ACCESS_KERNEL);
-	assert_int_equal(world.access[0].site, COMM_SITE_KERNEL);
-	assert_false(world.burst.exact);
-	assert_true(world.burst.cycles > 0 && world.access[0].cycle > 0 &&
-		    world.access[0].cycle < world.burst.cycles);
-}
-
-/* As many as were counted, or by the time that such a copy takes. */
-static void kernel_reads_are_counted(void **state)
-{
-	struct comm_event read = {.kind = COMM_EV_KCOPY,
-				  .time_ns = START,
-				  .tgid = TGID,
-				  .tid = SECOND,
-				  .access = {.addr = HEAP,
-					     .size_bytes = 1200,
-					     .flags = COMM_ACCESS_READ | COMM_ACCESS_KERNEL,
-					     .period = 40}};
-
-	(void)state;
-	give(&read);
-	assert_int_equal(world.access[0].site, COMM_SITE_KERNEL);
-	assert_int_equal(world.access[0].flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE),
-			 COMM_ACCESS_READ);
-	assert_true(world.burst.exact && world.burst.period == 40);
-	read.access.period = 0;
-	give(&read);
-	assert_false(world.burst.exact);
-	assert_true(world.burst.cycles == 200 * COMM_TIMING_SLOWDOWN &&
-		    world.access[0].cycle == world.burst.cycles / 2);
-	read.access.period = 9000;
-	read.access.flags |= COMM_ACCESS_BY_TIME;
-	give(&read);
-	assert_true(!world.burst.exact && world.burst.period == 9000);
-}
-
-/* A piece of what was sent stands for its part of the call, all pieces together for about one. */
-static void a_call_that_sends_is_counted_once(void **state)
-{
-	struct comm_event read = {
-		.kind = COMM_EV_KCOPY,
-		.time_ns = START,
-		.tgid = TGID,
-		.tid = SECOND,
-		.access = {.addr = HEAP,
-			   .size_bytes = 200,
-			   .flags = COMM_ACCESS_READ | COMM_ACCESS_KERNEL | COMM_ACCESS_BY_TIME,
-			   .period = 9000,
-			   .call_bytes = 200}};
-	float alone;
-
-	(void)state;
-	give(&read);
-	alone = world.burst.cycles;
-	read.access.call_bytes = 200 * 10;
-	give(&read);
-	assert_true(world.burst.cycles < alone / 2 && world.burst.cycles > alone / 10);
-	read.access.size_bytes = read.access.call_bytes = 1 << 20;
-	give(&read);
-	assert_true(world.burst.cycles > 10 * alone);
 }
 
 /* The process's stack is its first thread's. */
@@ -799,9 +733,6 @@ int main(void)
 		TEST(precise_accesses),
 		TEST(precise_access_of_unknown_code),
 		TEST(precise_access_and_its_burst),
-		TEST(kernel_copies_are_the_kernels),
-		TEST(kernel_reads_are_counted),
-		TEST(a_call_that_sends_is_counted_once),
 		TEST(a_threads_stack_is_its_own),
 		TEST(regions_are_part_of_sites),
 		TEST(counts_are_summed_by_slice),
