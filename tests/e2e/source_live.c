@@ -80,19 +80,30 @@ static void test_late_child(const struct comm_source *source)
 	end_child(pid);
 }
 
-static void test_kernel_copies(void)
+/* Samples of a child that does nothing but have the kernel copy for it, from its buffer or to it. */
+static struct seen watch_copies(void (*run)(void))
 {
-	pid_t pid = start_child(reader);
+	pid_t pid = start_child(run);
 	struct seen seen = {0};
 	struct session s;
 
 	if (started(&s, bpf, pid, 0, 500))
 		watch(&s, &seen, 4, 0);
+	end(&s);
+	end_child(pid);
+	return seen;
+}
+
+static void test_kernel_copies(void)
+{
+	struct seen seen = watch_copies(reader);
+
 	check(seen.n[COMM_EV_KCOPY] > 5, "a read is seen as a kernel copy");
 	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "with the buffer it was given");
 	check(!seen.behind_syscall, "no sample is of the kernel's time");
-	end(&s);
-	end_child(pid);
+	seen = watch_copies(sender);
+	check(seen.n[COMM_EV_KCOPY] > 5, "what is sent is seen as a read of the kernel's");
+	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "of the buffer that is sent");
 }
 
 /* Bytes that the process has passed to write(), by the kernel's own count. */
@@ -143,20 +154,6 @@ static void test_kernel_reads(void)
 	/* From the first sample to the last one: beside a busy machine there are few. */
 	if (passed && has_erms())
 		check(share > 0.3 && share < 1.1, "which stands for all that was passed");
-	end(&s);
-	end_child(pid);
-}
-
-static void test_sent(void)
-{
-	pid_t pid = start_child(sender);
-	struct seen seen = {0};
-	struct session s;
-
-	if (started(&s, bpf, pid, 0, 500))
-		watch(&s, &seen, 4, 0);
-	check(seen.n[COMM_EV_KCOPY] > 5, "what is sent is seen as a read of the kernel's");
-	check(seen.kcopy_right == seen.n[COMM_EV_KCOPY], "of the buffer that is sent");
 	end(&s);
 	end_child(pid);
 }
@@ -784,7 +781,6 @@ int main(void)
 	test_late_child(bpf);
 	test_kernel_copies();
 	test_kernel_reads();
-	test_sent();
 	test_touches();
 	test_life(bpf);
 	test_renaming();
