@@ -24,6 +24,7 @@ and the threads' own descriptors.  It is written once, before any work, and read
 all along, so sampling has no chance to see the write; commd knows most of it all the same, as
 [startup].  Shares that a report states are of it, too, so they are compared with all that crosses.
 """
+import contextlib
 import csv
 import json
 import math
@@ -32,6 +33,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -348,7 +350,9 @@ def quietly(argv, log, limit_s, command=None):
             return None
         finally:
             if load:
-                load.terminate()
+                # Its clients, too: without a server they would go on for ever.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(load.pid, signal.SIGKILL)
                 load.wait()
         f.write("%s: exit %d\n" % (" ".join(argv)[:200], status))
     return time.monotonic() - began if status == 0 else None

@@ -31,29 +31,26 @@ class Served(list):
         self.name, self.directory, self.seconds = name, directory, seconds
 
     def start(self, log):
-        """Before the server starts; returns the process of the load."""
+        """Before the server starts; returns the process of the load, whose session is its own."""
         os.makedirs(self.directory, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.directory, "s"))
-        if self.name == "mariadb" and not os.path.exists(os.path.join(self.directory, "data")):
-            subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", "--skip-test-db",
-                            "--datadir=" + os.path.join(self.directory, "data"),
-                            "--auth-root-authentication-method=normal"], check=True, stdout=log,
-                           stderr=log)
+        data = os.path.join(self.directory, "data")
+        if self.name == "mariadb" and not os.path.exists(data):
+            services.install_mariadb(data, log, "--user=root")
         return subprocess.Popen([sys.executable, os.path.abspath(__file__), self.name, self.directory,
-                                 str(self.seconds)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                 str(self.seconds)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                start_new_session=True)
 
 
 def memcached(directory):
     # -A: clients may end it.  Valgrind needs file descriptors beyond those of 1,988 clients.
-    return ["memcached", "-A", "-u", "root", "-t", "4", "-c", "1988", "-m", "64", "-s",
-            os.path.join(directory, "s"), "-a", "777"]
+    return [*services.memcached_at(os.path.join(directory, "s")), "-A", "-c", "1988"]
 
 
 def mariadb(directory):
-    return ["mariadbd", "--no-defaults", "--user=root", "--datadir=" + os.path.join(directory, "data"),
-            "--socket=" + os.path.join(directory, "s"), "--skip-networking",
-            "--innodb-flush-log-at-trx-commit=2", "--innodb-use-native-aio=0",
+    return [*services.mariadb_at(os.path.join(directory, "data"), os.path.join(directory, "s")),
+            "--user=root", "--innodb-use-native-aio=0",
             # Valgrind has no 8 TiB of addresses to reserve.
             "--loose-innodb-buffer-pool-size-max=128M"]
 
@@ -80,17 +77,12 @@ def accepts(path):
 
 def load(name, directory, seconds):
     path = os.path.join(directory, "s")
-    sysbench = ["sysbench", "oltp_read_write", "--mysql-socket=" + path, "--mysql-user=root",
-                "--mysql-db=mysql", "--tables=2", "--table-size=2000", "--threads=8"]
+    sysbench = services.sysbench(path, 2000)
     clients = {
         "memcached": [[sys.executable, "-S", "-c", services.MEMCACHED % path]] * 4,
         "mariadb": [[*sysbench, "--time=0", "run"]],
     }[name]
-    ends = time.monotonic() + START_S
-    while not accepts(path):
-        if time.monotonic() > ends:
-            raise SystemExit("%s is not up after %d s" % (name, START_S))
-        time.sleep(0.2)
+    services.until(lambda: accepts(path), name, START_S)
     if name == "mariadb":
         for step in "cleanup", "prepare":
             subprocess.run([*sysbench, step], check=step == "prepare", stdout=subprocess.DEVNULL)

@@ -214,11 +214,11 @@ class Failed(Exception):
     pass
 
 
-def until(ready, what):
-    end = time.monotonic() + START_S
+def until(ready, what, seconds=START_S):
+    end = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > end:
-            raise Failed("%s is not up after %d s" % (what, START_S))
+            raise Failed("%s is not up after %d s" % (what, seconds))
         time.sleep(0.1)
 
 
@@ -291,9 +291,13 @@ def redis(s):
     return server
 
 
+def memcached_at(path):
+    return ["memcached", "-u", "root", "-t", "4", "-m", "64", "-s", path, "-a", "777"]
+
+
 def memcached(s):
     path = s.at("s")
-    server = s.run("memcached", "-u", "root", "-t", "4", "-m", "64", "-s", path, "-a", "777")
+    server = s.run(*memcached_at(path))
     until(lambda: os.path.exists(path), "memcached")
     for _ in range(4):
         s.run(sys.executable, "-S", "-c", MEMCACHED % path)
@@ -321,16 +325,28 @@ def postgres(s):
     return server
 
 
+def install_mariadb(data, log, *options, **more):
+    subprocess.run(["mariadb-install-db", "--no-defaults", "--datadir=" + data, "--skip-test-db",
+                    "--auth-root-authentication-method=normal", *options], check=True, stdout=log,
+                   stderr=log, **more)
+
+
+def mariadb_at(data, path):
+    return ["mariadbd", "--no-defaults", "--datadir=" + data, "--socket=" + path, "--skip-networking",
+            "--innodb-flush-log-at-trx-commit=2"]
+
+
+def sysbench(path, rows):
+    return ["sysbench", "oltp_read_write", "--mysql-socket=" + path, "--mysql-user=root",
+            "--mysql-db=mysql", "--tables=2", "--table-size=%d" % rows, "--threads=8"]
+
+
 def mariadb(s):
     as_user = as_another(s, "mysql")
     data, path = s.at("data"), s.at("s")
-    subprocess.run(["mariadb-install-db", "--no-defaults", "--datadir=" + data, "--skip-test-db",
-                    "--auth-root-authentication-method=normal"], check=True, stdout=s.log,
-                   stderr=s.log, cwd=s.directory, **as_user)
-    server = s.run("mariadbd", "--no-defaults", "--datadir=" + data, "--socket=" + path,
-                   "--skip-networking", "--innodb-flush-log-at-trx-commit=2", **as_user)
-    base = ["sysbench", "oltp_read_write", "--mysql-socket=" + path, "--mysql-user=root",
-            "--mysql-db=mysql", "--tables=2", "--table-size=10000", "--threads=8"]
+    install_mariadb(data, s.log, cwd=s.directory, **as_user)
+    server = s.run(*mariadb_at(data, path), **as_user)
+    base = sysbench(path, 10000)
     until(lambda: os.path.exists(path), "mariadbd")
     subprocess.run([*base, "prepare"], check=True, stdout=s.log, stderr=s.log)
     s.run(*base, "--time=0", "run")
