@@ -291,7 +291,7 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 {
 	struct glibc_area *a = state;
 	struct view view = {memory, piece + COMM_PIECE_BYTES + BEHIND_BYTES, ret->seen};
-	size_t i = index_of(a, piece);
+	size_t i = index_of(a, piece), from = !is_far ? i : i < IN_FRONT ? 0 : i - IN_FRONT;
 	uint64_t next;
 	int err;
 
@@ -300,11 +300,14 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 		return -ENOENT;
 	/*
 	 * What was freed and has become a part of a larger block may still look as it did: the piece does
-	 * not contradict itself then, but those in front of it say where it begins.
+	 * not contradict itself then, but those in front of it say where it begins.  A chunk that still covers
+	 * several of them is looked at once.
 	 */
-	for (size_t j = !is_far ? i : i < IN_FRONT ? 0 : i - IN_FRONT; j < i; j++)
-		(void)go(a, &view, area->end, comm_piece_of(a->first) + j * COMM_PIECE_BYTES,
-			 cover_of(a, j), NULL, &next);
+	for (size_t j = from; j < i; j++)
+		if (j == from || a->cover[j] != a->cover[j - 1])
+			(void)go(a, &view, area->end,
+				 comm_piece_of(a->first) + j * COMM_PIECE_BYTES, cover_of(a, j),
+				 NULL, &next);
 	err = go(a, &view, area->end, piece, cover_of(a, i), ret, &next);
 	if (err == -EPROTO)
 		go_back(a, i);
