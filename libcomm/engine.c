@@ -9,28 +9,15 @@
 #include "copy_weight.h"
 #include "engine.h"
 #include "first_touch.h"
+#include "instruction.h"
 #include "open_slice.h"
 #include "watched.h"
 
 enum {
 	WATCHED_BYTES = 8, /* one watchpoint, aligned */
 	WORD_BYTES = 8,	   /* of an access of unknown size: up to the word's end */
-	/* Direct-mapped: an ip is looked at dozens of times within a burst. */
-	IP_CACHE = 4096,
-	/* An ip's source line may become known, and its share of known addresses changes. */
-	IP_FRESH_NS = 100 * 1000 * 1000,
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
-};
-
-struct ip_entry {
-	uint64_t ip;
-	uint32_t tgid, generation;
-	uint32_t site;		    /* within region, called in caller */
-	uint32_t bare_site, region; /* without it */
-	uint32_t caller;
-	float known;
-	uint64_t asked_ns;
 };
 
 struct comm_engine {
@@ -49,7 +36,7 @@ struct comm_engine {
 	uint64_t thinned, folded, threads_unfiled, ids_unfiled;
 	struct comm_open_slice slice;
 	struct comm_engine_stats stats; /* its losses are the slice's to tell */
-	struct ip_entry ip[IP_CACHE];
+	struct comm_instructions instructions;
 	struct comm_burst burst;
 	struct comm_access access[1 + COMM_BURST_ACCESSES];
 	/* A precise access whose burst is to come, of thread held_tid; held.n 0: none. */
@@ -94,6 +81,8 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 		comm_engine_destroy(engine);
 		return err;
 	}
+	engine->instructions.identity = &engine->identity;
+	engine->instructions.decoder = engine->decoder;
 	*ret = engine;
 	return 0;
 }
@@ -135,37 +124,6 @@ static void count_region(struct comm_engine *engine, const struct comm_access_bu
 				      (struct comm_count){.thread = burst->thread,
 							  .region = region,
 							  .value = (double)burst->period});
-}
-
-/* Site of the instruction at ip, and the share of its addresses that bursts knew. */
-static const struct ip_entry *look_at_ip(struct comm_engine *engine, struct comm_space *space,
-					 uint64_t ip, uint32_t region, uint32_t caller,
-					 uint64_t now_ns)
-{
-	uint32_t tgid = comm_space_tgid(space), generation = comm_space_generation(space);
-	struct ip_entry *entry = &engine->ip[(ip ^ ip >> 12 ^ tgid) & (IP_CACHE - 1)];
-	uint64_t known, all;
-
-	if (entry->ip != ip || entry->tgid != tgid || entry->generation != generation ||
-	    now_ns - entry->asked_ns >= IP_FRESH_NS) {
-		entry->ip = ip;
-		entry->tgid = tgid;
-		entry->bare_site = comm_sites_get(engine->identity.sites, space, ip, now_ns);
-		entry->site = entry->bare_site;
-		entry->region = COMM_CODE_REGION_NONE;
-		entry->caller = COMM_CALL_UNKNOWN;
-		entry->generation = comm_space_generation(space);
-		entry->asked_ns = now_ns;
-		comm_decoder_known(engine->decoder, space, now_ns, ip, &known, &all);
-		entry->known = all && known ? (float)known / (float)all : 1;
-	}
-	if (entry->region != region || entry->caller != caller) {
-		entry->site = comm_sites_within(engine->identity.sites, entry->bare_site, region);
-		entry->site = comm_sites_called(engine->identity.sites, entry->site, caller);
-		entry->region = region;
-		entry->caller = caller;
-	}
-	return entry;
 }
 
 /* Edges name the objects of reads alone. */
@@ -329,7 +287,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		const struct comm_burst_access *from = &burst->access[i];
 		struct comm_access *to = &engine->access[out.n];
 		struct comm_block_object block;
-		const struct ip_entry *ip;
+		const struct comm_instruction *insn;
 
 		/* Return addresses and saved registers (push, call, ret) are no communication. */
 		if (from->flags & COMM_ACCESS_IMPLICIT)
@@ -337,11 +295,12 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
 			     to, &block))
 			continue;
-		ip = look_at_ip(engine, space, from->ip, region,
-				chain.depth ? comm_call_chain_of(&chain, from) : COMM_CALL_UNKNOWN,
-				event->time_ns);
-		to->site = site_at(engine, ip->site, from->addr, &block);
-		to->known = ip->known;
+		insn = comm_instruction_at(&engine->instructions, space, from->ip, region,
+					   chain.depth ? comm_call_chain_of(&chain, from)
+						       : COMM_CALL_UNKNOWN,
+					   event->time_ns);
+		to->site = site_at(engine, insn->site, from->addr, &block);
+		to->known = insn->known;
 		if (out.creator && from->flags & COMM_ACCESS_READ &&
 		    comm_sample_is_set_up(sample, from->addr))
 			to->flags |= COMM_ACCESS_BY_CREATOR;
