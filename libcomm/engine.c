@@ -227,6 +227,16 @@ static bool continues_held(const struct comm_engine *engine, const struct comm_e
 	       event->time_ns == engine->held.time_ns;
 }
 
+static void name_thread(struct comm_engine *engine, const struct comm_event *event,
+			struct comm_access_burst *burst)
+{
+	struct comm_threads *threads = engine->identity.threads;
+
+	burst->thread = comm_threads_get(threads, event->tgid, event->tid, event->time_ns);
+	burst->initial = comm_threads_find(threads, event->tgid, event->tgid);
+	burst->role = comm_threads_role(threads, burst->thread);
+}
+
 static void on_sample(struct comm_engine *engine, const struct comm_event *event)
 {
 	const struct comm_sample *sample = event->sample;
@@ -274,11 +284,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		if (engine->config.burst_done)
 			engine->config.burst_done(engine->config.burst_ctx, event, burst);
 	}
-	out.thread =
-		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
+	name_thread(engine, event, &out);
 	out.creator = comm_threads_creator(engine->identity.threads, out.thread);
-	out.role = comm_threads_role(engine->identity.threads, out.thread);
 	if (!is_kernels)
 		count_region(engine, &out, region);
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
@@ -382,10 +389,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		return;
 	if (event->kind == COMM_EV_KCOPY)
 		comm_copy_weigh(&event->access, &out, engine->access);
-	out.thread =
-		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	out.initial = comm_threads_find(engine->identity.threads, event->tgid, event->tgid);
-	out.role = comm_threads_role(engine->identity.threads, out.thread);
+	name_thread(engine, event, &out);
 	if (event->kind == COMM_EV_ACCESS)
 		count_origin(engine, &event->access, &out);
 	else
@@ -539,7 +543,12 @@ static void forget_process(struct comm_engine *engine, uint32_t tgid)
 
 static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
 {
-	comm_threads_exit(engine->identity.threads, event->tid, event->time_ns);
+	const struct comm_est_ops *ops = engine->config.estimator;
+	struct comm_threads *threads = engine->identity.threads;
+
+	if (ops->ended)
+		ops->ended(engine->est, comm_threads_find(threads, event->tgid, event->tid));
+	comm_threads_exit(threads, event->tid, event->time_ns);
 	if (event->tid == event->tgid)
 		forget_process(engine, event->tgid);
 }

@@ -104,6 +104,7 @@ static struct world {
 	struct comm_evidence evidence;
 	struct comm_touch touch; /* the last one */
 	uint64_t lost_ns;
+	uint32_t ended; /* the thread that did last */
 	bool destroyed;
 	size_t edges;	   /* edges that the estimator emits in each slice */
 	double stands_for; /* bytes, of each watch that is given */
@@ -221,6 +222,12 @@ static inline int est_burst(void *est, const struct comm_access_burst *burst)
 	return world.burst_err;
 }
 
+static inline void est_ended(void *est, uint32_t thread)
+{
+	(void)est;
+	world.ended = thread;
+}
+
 static inline int est_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
 {
 	assert_ptr_equal(est, &world);
@@ -286,6 +293,7 @@ static const struct comm_est_ops noting = {.name = "noting",
 					   .create = est_create,
 					   .destroy = est_destroy,
 					   .burst = est_burst,
+					   .ended = est_ended,
 					   .sched = est_sched,
 					   .sched_lost = est_sched_lost,
 					   .evidence = est_evidence,

@@ -354,7 +354,7 @@ static void window_draw(struct comm_window *w, const struct comm_weights *weight
 }
 
 int comm_window_add(struct comm_window *window, struct comm_weights *weights,
-		    const struct comm_access_burst *burst)
+		    const struct comm_access_burst *burst, uint32_t thread)
 {
 	struct comm_window *w = window;
 	struct comm_window_burst *out;
@@ -377,7 +377,8 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 	out = &w->burst[w->n_bursts];
 	*out = (struct comm_window_burst){.time_ns = burst->time_ns,
 					  .frame = burst->frame,
-					  .thread = burst->thread,
+					  .thread = thread,
+					  .reader = burst->thread,
 					  .creator = burst->creator,
 					  .initial = burst->initial,
 					  .first_write = w->n_writes,

@@ -65,7 +65,9 @@ struct comm_window_burst {
 	uint64_t time_ns;
 	struct comm_weight_burst weighing;
 	struct comm_frame_at frame;
-	uint32_t thread, creator, initial;
+	uint32_t thread; /* what the burst's counts for */
+	uint32_t reader; /* the thread itself */
+	uint32_t creator, initial;
 	uint32_t first_write, n_writes; /* of the window's writes */
 	uint32_t first_read, n_reads;
 };
@@ -73,9 +75,12 @@ struct comm_window_burst {
 int comm_window_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct comm_window **ret);
 void comm_window_destroy(struct comm_window *window);
 
-/* -ENOSPC: full, the caller estimates and drops what it has. */
+/*
+ * thread: what is learned of the burst's thread is learned of it.  -ENOSPC: full, the caller estimates and
+ * drops what it has.
+ */
 int comm_window_add(struct comm_window *window, struct comm_weights *weights,
-		    const struct comm_access_burst *burst);
+		    const struct comm_access_burst *burst, uint32_t thread);
 /* Reads kept per second at most, from the next burst on; at first they are unlimited. */
 void comm_window_pace(struct comm_window *window, double reads_per_s);
 /* Accesses, or pieces of long ones, that one burst had too many of. */

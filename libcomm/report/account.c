@@ -154,16 +154,17 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
 #define ACCOUNT_ODDS_SD 1.0
 
 /*
- * How far below and above its share a part of what was seen may lie: that, and at least the
- * confusion of interval.h, for others' and own reads as if they were two edges.
+ * How far below and above its share a part of what was seen may lie: that, and at least what the
+ * estimator doubts of it and the confusion of interval.h, for others' and own reads as if they were two edges.
  */
-static void confused(const struct comm_report_whole *whole, double share, double *ret_below,
-		     double *ret_above)
+static void confused(const struct comm_report_whole *whole, double share, double doubt,
+		     double *ret_below, double *ret_above)
 {
 	double others = whole->parts[COMM_PART_OTHERS].share;
 	double own = whole->parts[COMM_PART_SELF].share + whole->parts[COMM_PART_WITHIN].share;
 	double z = comm_interval_z(whole->shown.confidence), factor = exp(z * ACCOUNT_ODDS_SD);
-	double least = z * whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
+	double confusion = whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
+	double least = z * hypot(confusion, doubt);
 	double rest = fmax(0, others + own - share);
 
 	*ret_below = *ret_above = least;
@@ -192,7 +193,8 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 		return;
 	half = comm_blocks_t(blocks, report->confidence) * sqrt(variance) / report->read_bytes;
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
-		confused(whole, part->share, &below, &above);
+		confused(whole, part->share, account->doubt_bytes / report->read_bytes, &below,
+			 &above);
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
 	part->resolved =

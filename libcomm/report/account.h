@@ -15,6 +15,7 @@
 struct comm_account {
 	struct comm_block_sums part[COMM_PARTS];
 	struct comm_id_sums objects; /* by object and enum comm_part */
+	double doubt_bytes; /* that may be others' in place of the reader's own, or the reverse */
 };
 
 void comm_account_deinit(struct comm_account *account);

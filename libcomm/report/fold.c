@@ -449,6 +449,7 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 		code = drop_guess(fold, between, &to, row);
 	if (code || !(row->bytes > 0))
 		return code;
+	fold->account.doubt_bytes += row->doubts.side;
 	if (fold->across && row->src_thread == row->dst_thread &&
 	    row->src_thread == COMM_ID_OTHER) {
 		fold->report->folded_bytes += row->bytes;

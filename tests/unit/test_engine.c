@@ -636,6 +636,7 @@ static void exits_end_threads_and_spaces(void **state)
 	assert_int_equal(world.maps_asked, 1);
 	give_kind(COMM_EV_EXIT, SECOND);
 	assert_int_equal(comm_threads_at(threads, second)->end_ns, START);
+	assert_int_equal(world.ended, second);
 	assert_int_equal(thread_of(FIRST), first);
 	/* What comes late is still its own, not a ghost's. */
 	assert_int_equal(thread_of(SECOND), second);

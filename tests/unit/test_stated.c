@@ -477,6 +477,39 @@ static void test_account(void **state)
 	comm_report_free(report);
 }
 
+static size_t doubted_objects(int slice, struct comm_edge *edges)
+{
+	size_t n = several_objects(slice, edges);
+
+	/* A quarter of all that was seen. */
+	edges[2].doubts.side = edges[3].doubts.side = (float)(0.25 * edges[2].bytes / 0.85);
+	return n;
+}
+
+/* What may be others' in place of the reader's own widens both parts by as much, and no other. */
+static void test_account_of_doubted_sides(void **state)
+{
+	const struct comm_report_part *others, *self;
+	struct comm_report *report;
+	double unseen;
+
+	(void)state;
+	write_run(40, several_objects);
+	report = ask((struct comm_query){0});
+	unseen = part_of(report, "unseen")->share_high;
+	comm_report_free(report);
+	write_run(40, doubted_objects);
+	report = ask((struct comm_query){0});
+	check_parts(report);
+	others = part_of(report, "others");
+	self = part_of(report, "self");
+	assert_true(fabs(self->share - 0.85) < 0.01 && !others->resolved);
+	assert_true(self->share_low < 0.85 - 1.645 * 0.25 + 0.005);
+	assert_true(others->share_high > 0.15 + 1.645 * 0.25 - 0.005);
+	assert_true(part_of(report, "unseen")->share_high <= unseen + 1e-9);
+	comm_report_free(report);
+}
+
 /* All that the reader reads of its own lies in one large mapping. */
 static size_t one_object(int slice, struct comm_edge *edges)
 {
@@ -649,6 +682,7 @@ int main(void)
 		TEST(test_unknown_end),
 		TEST(test_guesses),
 		TEST(test_account),
+		TEST(test_account_of_doubted_sides),
 		TEST(test_one_object_carries),
 		TEST(test_blocks_are_of_their_heap),
 		TEST(test_one_burst_carries),

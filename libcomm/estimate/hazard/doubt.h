@@ -18,7 +18,7 @@
 #include "candidate.h"
 #include "edge.h"
 
-enum { COMM_DOUBT_WRITERS = COMM_CANDIDATES * COMM_ACTOR_SITES + 1 };
+enum { COMM_DOUBT_WRITERS = 3 * COMM_CANDIDATES * COMM_ACTOR_SITES + 1 };
 
 struct comm_doubt_writer {
 	uint32_t thread, role, site; /* role 0: like no other thread */

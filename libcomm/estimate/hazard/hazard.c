@@ -44,6 +44,7 @@
 #include "on_cpu.h"
 #include "reads_per_write.h"
 #include "region.h"
+#include "seat.h"
 #include "touch.h"
 #include "unseen.h"
 #include "unwritten_sums.h"
@@ -93,6 +94,7 @@ struct hazard {
 	struct comm_unwritten_sums unwritten;
 	struct comm_touches *touches;
 	struct comm_unseen *unseen;
+	struct comm_seats *seats;
 	struct comm_learned learned;
 	struct comm_watch_answers answers;
 	struct comm_compete *compete;
@@ -103,9 +105,10 @@ struct hazard {
 	uint64_t thinned;
 	uint64_t random;
 	bool started;
-	struct hazard_code code[COMM_CANDIDATES]; /* of candidate */
-	struct comm_doubt doubt;		  /* of the read at hand */
-	uint32_t *role;				  /* of threads, by their places */
+	struct hazard_code code[COMM_CANDIDATES];		      /* of candidate */
+	struct comm_doubt doubt;				      /* of the read at hand */
+	struct comm_seat_part part[COMM_CANDIDATES][COMM_SEAT_PARTS]; /* of candidate's shares */
+	uint32_t n_parts[COMM_CANDIDATES];
 	struct comm_candidate candidate[COMM_CANDIDATES];
 };
 
@@ -125,9 +128,9 @@ static void hazard_destroy(void *est)
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
 	comm_unseen_destroy(h->unseen);
+	comm_seats_destroy(h->seats);
 	comm_compete_destroy(h->compete);
 	comm_unwritten_sums_deinit(&h->unwritten);
-	free(h->role);
 	free(h);
 }
 
@@ -141,9 +144,9 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	h->role = calloc(COMM_THREADS_MAX, sizeof(*h->role));
-	if (!h->role || comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
-	    comm_touches_create(&h->touches) || comm_reads_per_write_create(&h->reads_per_write) ||
+	if (comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
+	    comm_seats_create(&h->seats) || comm_touches_create(&h->touches) ||
+	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
 	    comm_compete_create(h->on_cpu, &h->compete) ||
@@ -280,11 +283,6 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	return on_ns > 1 ? ratio * writes / on_ns : 0;
 }
 
-static uint32_t hazard_role(const struct hazard *h, uint32_t thread)
-{
-	return h->role[comm_thread_place(thread)];
-}
-
 /* Finds the code of n candidates; they and who gets the rest of the read are its writers. */
 static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 			const struct comm_window_read *r, uint32_t n,
@@ -293,7 +291,7 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
 	bool seen;
 
-	comm_doubt_begin(&h->doubt, b->thread);
+	comm_doubt_begin(&h->doubt, b->reader);
 	comm_doubt_add(&h->doubt, rest);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_candidate *c = &h->candidate[i];
@@ -305,18 +303,24 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 			code->site[0] = c->site;
 			code->part[0] = code->n = 1;
 		}
-		for (uint32_t j = 0; j < code->n; j++)
-			comm_doubt_add(&h->doubt, &(struct comm_doubt_writer){
-							  c->thread, hazard_role(h, c->thread),
-							  code->site[j], c->share * code->part[j],
-							  c->watched * code->part[j]});
+		h->n_parts[i] = comm_seats_parts(h->seats, b->reader, c->thread, &c->ages,
+						 b->time_ns, h->part[i]);
+		for (uint32_t j = 0; j < code->n * h->n_parts[i]; j++) {
+			const struct comm_seat_part *part = &h->part[i][j / code->n];
+			double chance = part->doubted * code->part[j % code->n];
+
+			comm_doubt_add(&h->doubt,
+				       &(struct comm_doubt_writer){
+					       part->thread, part->role, code->site[j % code->n],
+					       c->share * chance, c->watched * chance});
+		}
 	}
 }
 
-/* Emits a share of a read as the candidate's. */
-static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
-			const struct comm_window_read *r, uint32_t candidate, double share,
-			double first)
+/* Emits a share of a read as a thread's that had the candidate's seat. */
+static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b,
+			     const struct comm_window_read *r, uint32_t candidate,
+			     const struct comm_seat_part *part, double share, double first)
 {
 	const struct comm_candidate *c = &h->candidate[candidate];
 	const struct hazard_code *code = &h->code[candidate];
@@ -324,16 +328,17 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 
 	for (uint32_t i = 0; i < code->n; i++) {
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
-		const struct comm_doubt_writer of = {c->thread, hazard_role(h, c->thread),
-						     code->site[i], c->share * code->part[i],
+		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
+						     c->share * code->part[i],
 						     c->watched * code->part[i]};
 		const struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
-		struct comm_edge_key key = {c->thread, code->site[i], b->thread, r->site, r->shown};
+		struct comm_edge_key key = {part->thread, code->site[i], b->reader, r->site,
+					    r->shown};
 		double bytes = r->bytes * share * code->part[i];
 		uint32_t level = c->level;
 
 		if (code->met && c->level > 0 && c->chance < 1) {
-			if (c->thread != b->thread &&
+			if (part->thread != b->reader &&
 			    !comm_code_pairs_known(h->learned.code_pairs, &pair))
 				level = COMM_LEVEL_OBJECT;
 			if (!comm_code_pairs_likely(h->learned.code_pairs, &pair,
@@ -342,6 +347,18 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
 		}
 		comm_edge_sums_add_known(h->edges, &key, bytes, bytes * first, level, &known);
 	}
+}
+
+/* Emits a share of a read as the candidate's. */
+static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
+			const struct comm_window_read *r, uint32_t candidate, double share,
+			double first)
+{
+	const struct comm_seat_part *part = h->part[candidate];
+
+	for (uint32_t i = 0; i < h->n_parts[candidate]; i++)
+		if (part[i].part > 0)
+			hazard_emit_part(h, b, r, candidate, &part[i], share * part[i].part, first);
 }
 
 /*
@@ -472,14 +489,14 @@ static struct comm_doubt_writer hazard_rest(const struct hazard *h,
 
 	/* Who started the thread touches its stack first. */
 	if (r->own_stack) {
-		rest.thread = b->thread;
+		rest.thread = b->reader;
 	} else if (touch) {
 		rest.thread = touch->thread;
 		rest.site = touch->site;
 	}
 	if (r->spins || part < hazard_small || !rest.thread)
 		return (struct comm_doubt_writer){0};
-	rest.role = hazard_role(h, rest.thread);
+	rest.role = comm_seats_role(h->seats, rest.thread);
 	return rest;
 }
 
@@ -488,7 +505,7 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 {
 	if (r->spins) {
 		comm_unwritten_sums_poll(&h->unwritten,
-					 &(struct comm_unwritten_end){b->thread, r->site, r->shown,
+					 &(struct comm_unwritten_end){b->reader, r->site, r->shown,
 								      part * r->bytes,
 								      part * r->bytes * first});
 		return;
@@ -497,7 +514,7 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 		part *= comm_unseen_guess(h->unseen, b, r, r->bytes * part, r->bytes * part * first,
 					  h->edges);
 	comm_unwritten_sums_add(&h->unwritten, &(struct comm_unwritten_end){
-						       b->thread, r->site, r->shown,
+						       b->reader, r->site, r->shown,
 						       part * r->bytes, part * r->bytes * first});
 }
 
@@ -506,7 +523,7 @@ static void hazard_emit_rest(struct hazard *h, const struct comm_window_burst *b
 			     const struct comm_window_read *r, const struct comm_touch *touch,
 			     const struct comm_doubt_writer *rest, double first)
 {
-	const struct comm_edge_key key = {rest->thread, rest->site, b->thread, r->site, r->shown};
+	const struct comm_edge_key key = {rest->thread, rest->site, b->reader, r->site, r->shown};
 	struct comm_edge_known known = {.doubts = comm_doubt_of(&h->doubt, rest)};
 	double bytes = r->bytes * rest->share;
 	struct comm_ages ages;
@@ -534,7 +551,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 		const struct comm_ages at_once = comm_ages_of(0, &b->frame);
 
 		comm_edge_sums_add_known(h->edges,
-					 &(struct comm_edge_key){b->thread, r->self_site, b->thread,
+					 &(struct comm_edge_key){b->reader, r->self_site, b->reader,
 								 r->site, r->shown},
 					 r->bytes, r->bytes * r->first, 0,
 					 &(struct comm_edge_known){.ages = &at_once});
@@ -543,7 +560,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	if (r->by_creator && b->creator) {
 		comm_edge_sums_add_known(h->edges,
 					 &(struct comm_edge_key){b->creator, COMM_SITE_STARTUP,
-								 b->thread, r->site, r->shown},
+								 b->reader, r->site, r->shown},
 					 r->bytes, 0, 0, &(struct comm_edge_known){0});
 		return;
 	}
@@ -649,6 +666,11 @@ static void hazard_began(void *est, uint64_t time_ns, uint32_t thread)
 	comm_unseen_began(((struct hazard *)est)->unseen, thread);
 }
 
+static void hazard_ended(void *est, uint32_t thread)
+{
+	comm_seats_leave(((struct hazard *)est)->seats, thread);
+}
+
 static void hazard_touch(void *est, const struct comm_touch *touch)
 {
 	comm_touches_add(((struct hazard *)est)->touches, touch);
@@ -657,15 +679,16 @@ static void hazard_touch(void *est, const struct comm_touch *touch)
 static int hazard_burst(void *est, const struct comm_access_burst *burst)
 {
 	struct hazard *h = est;
+	uint32_t seat;
 	int err;
 
 	hazard_begin(h, burst->time_ns);
-	h->role[comm_thread_place(burst->thread)] = burst->role;
-	err = comm_window_add(h->window, h->weights, burst);
+	seat = comm_seats_take(h->seats, burst);
+	err = comm_window_add(h->window, h->weights, burst, seat);
 	if (err != -ENOSPC)
 		return err;
 	hazard_estimate(h, comm_window_count(h->window));
-	return comm_window_add(h->window, h->weights, burst);
+	return comm_window_add(h->window, h->weights, burst, seat);
 }
 
 static int hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu)
@@ -676,7 +699,7 @@ static int hazard_sched(void *est, uint64_t time_ns, uint32_t thread, bool on_cp
 	/* The switches that the window's reads need must not be overwritten. */
 	if (++h->n_switches >= COMM_ON_CPU_SWITCHES * 16)
 		hazard_estimate(h, comm_window_count(h->window));
-	return comm_on_cpu_switch(h->on_cpu, time_ns, thread, on_cpu);
+	return comm_on_cpu_switch(h->on_cpu, time_ns, comm_seats_of(h->seats, thread), on_cpu);
 }
 
 static void hazard_sched_lost(void *est, uint64_t time_ns)
@@ -693,7 +716,12 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 
 static int hazard_evidence(void *est, const struct comm_evidence *evidence)
 {
-	return comm_watch_answers_add(&((struct hazard *)est)->answers, evidence);
+	struct hazard *h = est;
+	struct comm_evidence seated = *evidence;
+
+	seated.first_thread = comm_seats_of(h->seats, evidence->first_thread);
+	seated.second_thread = comm_seats_of(h->seats, evidence->second_thread);
+	return comm_watch_answers_add(&h->answers, &seated);
 }
 
 static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
@@ -748,6 +776,7 @@ const struct comm_est_ops comm_est_hazard = {
 	.destroy = hazard_destroy,
 	.burst = hazard_burst,
 	.began = hazard_began,
+	.ended = hazard_ended,
 	.touch = hazard_touch,
 	.sched = hazard_sched,
 	.sched_lost = hazard_sched_lost,

@@ -62,7 +62,7 @@ static void unseen_wrote(struct comm_unseen *u, const struct comm_window_burst *
 				   .time_ns = burst->time_ns,
 				   .object = w->object,
 				   .size_bytes = u->granularity_bytes << 3 * w->level,
-				   .thread = burst->thread,
+				   .thread = burst->reader,
 				   .site = w->site};
 
 	if (w->mask) {
@@ -82,7 +82,7 @@ static struct comm_place unseen_place(const struct comm_window_burst *burst,
 				   .time_ns = burst->time_ns,
 				   .object = read->object,
 				   .size_bytes = 1,
-				   .thread = burst->thread,
+				   .thread = burst->reader,
 				   .site = read->site};
 }
 
@@ -93,7 +93,7 @@ void comm_unseen_learn(struct comm_unseen *unseen, struct comm_window *window, u
 		const struct comm_window_write *w = comm_window_writes(window, b);
 		const struct comm_window_read *r = comm_window_reads(window, b);
 
-		unseen_set(unseen->ran, b->thread);
+		unseen_set(unseen->ran, b->reader);
 		for (uint32_t j = 0; j < b->n_writes; j++)
 			unseen_wrote(unseen, b, &w[j]);
 		for (uint32_t j = 0; j < b->n_reads; j++) {
@@ -124,7 +124,7 @@ double comm_unseen_guess(struct comm_unseen *unseen, const struct comm_window_bu
 {
 	const struct comm_place at = unseen_place(burst, read), *write;
 	struct comm_edge_key key = {
-		.dst_thread = burst->thread, .dst_site = read->site, .object = read->shown};
+		.dst_thread = burst->reader, .dst_site = read->site, .object = read->shown};
 	uint64_t near = UINT64_MAX;
 	double table, initial = 0, own;
 	uint32_t n, n_own;
@@ -141,7 +141,7 @@ double comm_unseen_guess(struct comm_unseen *unseen, const struct comm_window_bu
 		comm_edge_sums_add(edges, &key, bytes * initial, first_bytes * initial,
 				   COMM_LEVEL_OBJECT);
 	}
-	key.src_thread = burst->thread;
+	key.src_thread = burst->reader;
 	comm_edge_sums_add(edges, &key, bytes * own, first_bytes * own, COMM_LEVEL_OBJECT);
 	if (!write)
 		return 1 - initial - own;

@@ -420,11 +420,11 @@ static int ownership_burst(void *est, const struct comm_access_burst *burst)
 	if (burst->n)
 		comm_before_ran(o->before, burst->time_ns, burst->thread, (double)burst->period,
 				burst->access[0].datum);
-	err = comm_window_add(o->window, o->weights, burst);
+	err = comm_window_add(o->window, o->weights, burst, burst->thread);
 	if (err != -ENOSPC)
 		return err;
 	ownership_estimate(o, comm_window_count(o->window));
-	return comm_window_add(o->window, o->weights, burst);
+	return comm_window_add(o->window, o->weights, burst, burst->thread);
 }
 
 static void ownership_touch(void *est, const struct comm_touch *touch)
