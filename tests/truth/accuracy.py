@@ -6,7 +6,7 @@ what the kernel counted, for each estimator, budget and length of run.
   accuracy.py [--out DIR] [--quick] [--kernels "ring hash"] [--budgets "0.5 1 2 5"]
               [--lengths "4 30"] [--repeats 3] [--threads 4] [--words 8192]
               [--source auto] [--estimators "hazard nearest"] [--keep]
-              [--no-kernels] [--no-programs] [--held-out] [--served]
+              [--no-kernels] [--no-programs] [--held-out] [--more] [--served]
 
 A run is made live once, by the first estimator, and recorded; the others are
 given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
@@ -18,7 +18,7 @@ not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
 Then programs.py does the same for real programs and services.py compares two runs of
 services, unless --no-programs, and accuracy_report.py prints the tables.  --held-out: the programs are
-those of held_out.py, and no services; --served: the servers of served.py.  --no-kernels: no table, but
+those of held_out.py, and no services; --more: of more_programs.py; --served: the servers of served.py.  --no-kernels: no table, but
 rows.csv.  Exit 0 done, 1 some run failed, 77 skip.
 """
 import argparse
@@ -34,6 +34,7 @@ import time
 import accuracy_report
 import compare
 import held_out
+import more_programs
 import programs
 import served
 import services
@@ -290,6 +291,7 @@ def main():
     parser.add_argument("--no-kernels", action="store_true")
     parser.add_argument("--no-programs", action="store_true")
     parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--more", action="store_true")
     parser.add_argument("--served", action="store_true")
     parser.add_argument("--source", default="auto")
     parser.add_argument("--kernels", type=str.split)
@@ -320,6 +322,8 @@ def main():
     failed = fill(Table(args, tools, out), args, [] if args.no_kernels else kernels)
     if args.held_out:
         failed += programs.fill(tools, out, args, held_out.commands)
+    elif args.more:
+        failed += programs.fill(tools, out, args, more_programs.commands)
     elif args.served:
         failed += programs.fill(tools, out, args, served.commands)
     elif not args.no_programs:

@@ -12,6 +12,7 @@ from unittest import mock
 
 import accuracy_report as report
 import held_out
+import more_programs
 import programs
 
 
@@ -153,11 +154,13 @@ class AccuracyTest(unittest.TestCase):
         with mock.patch.multiple(programs, genome=lambda *_: None, video=lambda path, _: path,
                                  text_file=lambda path, _: path), \
              mock.patch.multiple(held_out, packed=lambda _, path: path, picture=lambda path, _: path,
-                                 indexed=lambda *command: command[-1], sequences=lambda path, *_: path):
-            chosen_on, others = programs.commands(self.dir.name), held_out.commands(self.dir.name)
-        self.assertGreaterEqual(min(len(chosen_on), len(others)), 11)
-        self.assertFalse(set(chosen_on) & set(others))
-        for command, less in [*chosen_on.values(), *others.values()]:
+                                 indexed=lambda *command: command[-1], sequences=lambda path, *_: path), \
+             mock.patch.multiple(more_programs, tree=lambda path, _: path, aligned=lambda path, *_: path,
+                                 database=lambda path, *_: path):
+            sets = [m.commands(self.dir.name) for m in (programs, held_out, more_programs)]
+        self.assertGreaterEqual(min(len(s) for s in sets), 11)
+        self.assertEqual(len(set().union(*sets)), sum(len(s) for s in sets))
+        for command, less in [c for s in sets for c in s.values()]:
             self.assertEqual(command[0], less[0])
             self.assertNotEqual(command, less)
 
