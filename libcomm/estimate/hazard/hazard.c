@@ -32,6 +32,9 @@
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
+ *
+ * Threads are seats here (seat.h): those of one role that come one after the other are one.  Only what is
+ * emitted names them, and the doubts.
  */
 #include "compete.h"
 #include "doubt.h"
@@ -456,9 +459,15 @@ static void hazard_hear(struct hazard *h)
 		const struct comm_touch *touch =
 			comm_touches_of(h->touches, r.datum, e->first.flags & COMM_ACCESS_CONSTANT,
 					e->first.flags & COMM_ACCESS_OF_FILE, e->armed_ns);
+		struct comm_touch seated;
 		double first, unwritten;
 		uint32_t n;
 
+		if (touch) {
+			seated = *touch;
+			seated.thread = comm_seats_of(h->seats, touch->thread);
+			touch = &seated;
+		}
 		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
 		     level++)
 			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
