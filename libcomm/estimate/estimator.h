@@ -122,7 +122,7 @@ struct comm_est_ops {
 	 * is written in this run.  Optional.
 	 */
 	void (*began)(void *est, uint64_t time_ns, uint32_t thread);
-	/* A thread has ended, or what had its number has; COMM_ID_OTHER: one never seen.  Optional. */
+	/* A thread has ended: it has no burst any more; COMM_ID_OTHER: one that had none.  Optional. */
 	void (*ended)(void *est, uint32_t thread);
 	/* In order of time, of when it was told.  Optional: absent means unknown. */
 	void (*touch)(void *est, const struct comm_touch *touch);

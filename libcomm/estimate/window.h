@@ -65,7 +65,7 @@ struct comm_window_burst {
 	uint64_t time_ns;
 	struct comm_weight_burst weighing;
 	struct comm_frame_at frame;
-	uint32_t thread; /* what the burst's counts for */
+	uint32_t thread; /* that of comm_window_add() */
 	uint32_t reader; /* the thread itself */
 	uint32_t creator, initial;
 	uint32_t first_write, n_writes; /* of the window's writes */
@@ -76,7 +76,7 @@ int comm_window_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct
 void comm_window_destroy(struct comm_window *window);
 
 /*
- * thread: what is learned of the burst's thread is learned of it.  -ENOSPC: full, the caller estimates and
+ * thread: what the estimator takes for the burst's, of which it learns.  -ENOSPC: full, the caller estimates and
  * drops what it has.
  */
 int comm_window_add(struct comm_window *window, struct comm_weights *weights,

@@ -100,8 +100,8 @@ static void test_places_come_again(void **state)
 }
 
 /* The parts of what was written so long before now_ns; their sums are 1. */
-static uint32_t parts(const struct comm_seats *seats, uint32_t reader, uint32_t seat,
-		      uint64_t age_ns, uint64_t now_ns, struct comm_seat_part *ret)
+static uint32_t parts(struct comm_seats *seats, uint32_t reader, uint32_t seat, uint64_t age_ns,
+		      uint64_t now_ns, struct comm_seat_part *ret)
 {
 	const struct comm_frame_at no_frame = {0};
 	const struct comm_ages ages = comm_ages_of(age_ns, &no_frame);

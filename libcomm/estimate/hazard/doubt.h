@@ -17,8 +17,9 @@
 
 #include "candidate.h"
 #include "edge.h"
+#include "seat.h"
 
-enum { COMM_DOUBT_WRITERS = 3 * COMM_CANDIDATES * COMM_ACTOR_SITES + 1 };
+enum { COMM_DOUBT_WRITERS = COMM_SEAT_PARTS * COMM_CANDIDATES * COMM_ACTOR_SITES + 1 };
 
 struct comm_doubt_writer {
 	uint32_t thread, role, site; /* role 0: like no other thread */

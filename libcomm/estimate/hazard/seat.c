@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-	SEATS_FREE = 256,
-	SEAT_HAD = 8, /* threads of a seat that are remembered */
+	SEATS_LEFT = 256, /* that wait for a thread, the latest of them */
+	SEAT_HAD = 8,	  /* threads of a seat that are remembered */
 };
 
 /*
@@ -32,44 +32,33 @@ struct seat {
 	uint64_t since_ns[SEAT_HAD];
 };
 
-struct seat_free {
-	uint32_t seat, role, initial;
-};
-
+/* Pages of it are touched as threads come. */
 struct comm_seats {
-	struct seat_thread *of; /* by the thread's place in the table of threads */
-	struct seat *seat;	/* by the place of the thread whose id it has */
-	uint32_t n_free;
-	struct seat_free free[SEATS_FREE];
+	struct seat_thread of[COMM_THREADS_MAX]; /* by the thread's place in the table of threads */
+	struct seat seat[COMM_THREADS_MAX];	 /* by the place of the thread whose id it has */
+	uint32_t n_left, left[SEATS_LEFT]; /* threads that have ended and nobody has succeeded */
 };
 
 int comm_seats_create(struct comm_seats **ret)
 {
-	struct comm_seats *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	/* Their pages are touched as threads come. */
-	s->of = calloc(COMM_THREADS_MAX, sizeof(*s->of));
-	s->seat = calloc(COMM_THREADS_MAX, sizeof(*s->seat));
-	if (!s->of || !s->seat) {
-		comm_seats_destroy(s);
-		return -ENOMEM;
-	}
-	*ret = s;
-	return 0;
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
 }
 
 void comm_seats_destroy(struct comm_seats *seats)
 {
-	if (!seats)
-		return;
-	free(seats->of);
-	free(seats->seat);
 	free(seats);
 }
 
-static struct seat *seat_at(const struct comm_seats *s, uint32_t id)
+/* NULL: it had no burst, or one that came later has its place. */
+static struct seat_thread *known(struct comm_seats *seats, uint32_t thread)
+{
+	struct seat_thread *of = &seats->of[comm_thread_place(thread)];
+
+	return thread != COMM_ID_OTHER && of->thread == thread ? of : NULL;
+}
+
+static struct seat *seat_at(struct comm_seats *s, uint32_t id)
 {
 	struct seat *seat = &s->seat[comm_thread_place(id)];
 
@@ -78,16 +67,16 @@ static struct seat *seat_at(const struct comm_seats *s, uint32_t id)
 }
 
 /* The seat that was left last by a thread of that role and process; COMM_ID_OTHER: there is none. */
-static uint32_t take_free(struct comm_seats *s, uint32_t role, uint32_t initial)
+static uint32_t take_left(struct comm_seats *s, uint32_t role, uint32_t initial)
 {
-	for (uint32_t i = s->n_free; i-- > 0 && role && initial;) {
-		struct seat_free f = s->free[i];
+	for (uint32_t i = s->n_left; i-- > 0 && role && initial;) {
+		const struct seat_thread *of = known(s, s->left[i]);
 
-		if (f.role != role || f.initial != initial)
+		if (of && (of->role != role || of->initial != initial))
 			continue;
-		memmove(&s->free[i], &s->free[i + 1], (--s->n_free - i) * sizeof(f));
-		if (seat_at(s, f.seat))
-			return f.seat;
+		memmove(&s->left[i], &s->left[i + 1], (--s->n_left - i) * sizeof(s->left[0]));
+		if (of && seat_at(s, of->seat))
+			return of->seat;
 	}
 	return COMM_ID_OTHER;
 }
@@ -107,7 +96,7 @@ uint32_t comm_seats_take(struct comm_seats *seats, const struct comm_access_burs
 	}
 	*of = (struct seat_thread){
 		.thread = burst->thread,
-		.seat = take_free(seats, burst->role, burst->initial),
+		.seat = take_left(seats, burst->role, burst->initial),
 		.role = burst->role,
 		.initial = burst->initial,
 		.n_bursts = 1,
@@ -125,21 +114,21 @@ uint32_t comm_seats_take(struct comm_seats *seats, const struct comm_access_burs
 
 void comm_seats_leave(struct comm_seats *seats, uint32_t thread)
 {
-	struct seat_thread *of = &seats->of[comm_thread_place(thread)];
+	struct seat_thread *of = known(seats, thread);
 
-	if (thread == COMM_ID_OTHER || of->thread != thread || of->has_ended)
+	if (!of || of->has_ended)
 		return;
 	of->has_ended = true;
-	if (seats->n_free == SEATS_FREE)
-		memmove(&seats->free[0], &seats->free[1], --seats->n_free * sizeof(seats->free[0]));
-	seats->free[seats->n_free++] = (struct seat_free){of->seat, of->role, of->initial};
+	if (seats->n_left == SEATS_LEFT)
+		memmove(&seats->left[0], &seats->left[1], --seats->n_left * sizeof(seats->left[0]));
+	seats->left[seats->n_left++] = thread;
 }
 
-uint32_t comm_seats_of(const struct comm_seats *seats, uint32_t thread)
+uint32_t comm_seats_of(struct comm_seats *seats, uint32_t thread)
 {
-	const struct seat_thread *of = &seats->of[comm_thread_place(thread)];
+	const struct seat_thread *of = known(seats, thread);
 
-	return of->thread == thread ? of->seat : thread;
+	return of ? of->seat : thread;
 }
 
 /* Who had a seat at some time, and who before; of the oldest that is remembered itself, and from ever. */
@@ -148,7 +137,7 @@ struct had {
 	uint64_t since_ns;
 };
 
-static struct had had_at(const struct comm_seats *seats, uint32_t id, uint64_t time_ns)
+static struct had had_at(struct comm_seats *seats, uint32_t id, uint64_t time_ns)
 {
 	const struct seat *s = seat_at(seats, id);
 	struct had ret = {id, id, 0};
@@ -180,14 +169,7 @@ static double older(const struct comm_ages *ages, uint64_t age_ns)
 	return old / sum;
 }
 
-static const struct seat_thread *known(const struct comm_seats *seats, uint32_t thread)
-{
-	const struct seat_thread *of = &seats->of[comm_thread_place(thread)];
-
-	return thread != COMM_ID_OTHER && of->thread == thread ? of : NULL;
-}
-
-uint32_t comm_seats_role(const struct comm_seats *seats, uint32_t thread)
+uint32_t comm_seats_role(struct comm_seats *seats, uint32_t thread)
 {
 	const struct seat_thread *of = known(seats, thread);
 
@@ -195,7 +177,7 @@ uint32_t comm_seats_role(const struct comm_seats *seats, uint32_t thread)
 }
 
 /* The chance that a thread itself wrote what its role is seen to write and it reads. */
-static double own_chance(const struct comm_seats *seats, uint32_t reader, uint32_t writer)
+static double own_chance(struct comm_seats *seats, uint32_t reader, uint32_t writer)
 {
 	const struct seat_thread *r = known(seats, reader), *w = known(seats, writer);
 
@@ -211,7 +193,7 @@ static void add_part(struct comm_seat_part *part, uint32_t *n, uint32_t thread, 
 		part[(*n)++] = (struct comm_seat_part){thread, role, share, doubted};
 }
 
-uint32_t comm_seats_parts(const struct comm_seats *seats, uint32_t reader, uint32_t seat,
+uint32_t comm_seats_parts(struct comm_seats *seats, uint32_t reader, uint32_t seat,
 			  const struct comm_ages *ages, uint64_t now_ns,
 			  struct comm_seat_part ret[COMM_SEAT_PARTS])
 {

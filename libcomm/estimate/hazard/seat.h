@@ -21,13 +21,13 @@ void comm_seats_destroy(struct comm_seats *seats);
 
 /* The seat of a burst's thread, which takes one with its first burst. */
 uint32_t comm_seats_take(struct comm_seats *seats, const struct comm_access_burst *burst);
-/* A thread has ended: its seat is free. */
+/* A thread has ended: another may take its seat.  Nothing for one without a seat. */
 void comm_seats_leave(struct comm_seats *seats, uint32_t thread);
 /* The thread's seat; the thread itself if it took none. */
-uint32_t comm_seats_of(const struct comm_seats *seats, uint32_t thread);
+uint32_t comm_seats_of(struct comm_seats *seats, uint32_t thread);
 
 /* The thread's role; 0: not known. */
-uint32_t comm_seats_role(const struct comm_seats *seats, uint32_t thread);
+uint32_t comm_seats_role(struct comm_seats *seats, uint32_t thread);
 
 /* A thread's part of what is said to be written from a seat. */
 struct comm_seat_part {
@@ -44,7 +44,7 @@ enum { COMM_SEAT_PARTS = 3 };
  * bursts have met it, it is unsure whether it wrote by itself what its role is seen to write, and
  * is taken to have.  Returns how many parts there are.
  */
-uint32_t comm_seats_parts(const struct comm_seats *seats, uint32_t reader, uint32_t seat,
+uint32_t comm_seats_parts(struct comm_seats *seats, uint32_t reader, uint32_t seat,
 			  const struct comm_ages *ages, uint64_t now_ns,
 			  struct comm_seat_part ret[COMM_SEAT_PARTS]);
 
