@@ -710,6 +710,9 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_WATCH:
 		on_watch(engine, event);
 		break;
+	case COMM_EV_CENSUS:
+	case COMM_EV_FED:
+		break;
 	case COMM_EV_SWITCH:
 		on_switch(engine, event);
 		break;

@@ -38,6 +38,8 @@ enum comm_event_kind {
 	COMM_EV_OBJECT, /* .tgid has named memory, or does so no more */
 	COMM_EV_FRAME,	/* .tgid was met in another frame than before (frame.h) */
 	COMM_EV_PROBED, /* what regions between probes are called, before the first MARK */
+	COMM_EV_CENSUS, /* a read of .tid was drawn: does it wait, and when is its word rewritten */
+	COMM_EV_FED, /* a read in a window on a live word, and the last write before it, by .tid */
 };
 
 /*
@@ -185,6 +187,12 @@ struct comm_precise {
 	};
 };
 
+/* By what means a window told who wrote its word. */
+enum comm_fed_how {
+	COMM_FED_REGISTERS, /* debug registers trapped at each access */
+	COMM_FED_SWITCHES,  /* the word was looked at whenever a thread left its CPU */
+};
+
 enum { COMM_MARKS_MAX = 8 }; /* as COMM_MARK_DEPTH of <comm/mark.h> */
 
 enum { COMM_NAMED_MAX = 64 }; /* as COMM_MARK_OBJECTS there */
@@ -229,6 +237,31 @@ struct comm_event {
 			 */
 			double stands_for;
 		} watch; /* WATCH: the head is of the second access; second.flags 0: none came */
+		/*
+		 * A read that was drawn from a burst by its bytes.  stands_for is the bytes read that
+		 * it stands for, by the chance with which it was drawn; with a trigger of time, in a
+		 * nanosecond of one cycle.  The census looks at the read's word again and again: it
+		 * had its first value until quiet_ns after the first look, and another one at
+		 * changed_ns; changed_ns 0: no look found another one.
+		 */
+		struct {
+			struct comm_precise read;
+			double stands_for;
+			uint64_t quiet_ns, changed_ns;
+			bool waits; /* its burst reads the same words over and over: nobody looked */
+		} census;	    /* CENSUS: the head is of the reader */
+		/*
+		 * A pair of a window: a thread's reads, and the last write before them.  Pairs of one
+		 * window come together, have its number, and share the bytes that it stands for.
+		 */
+		struct {
+			struct comm_precise read, write; /* write.ip 0: the code is not known */
+			uint64_t read_ns, write_ns;
+			uint32_t read_tgid, read_tid;
+			uint32_t window;
+			uint32_t how;	   /* enum comm_fed_how */
+			double stands_for; /* as of the census: this pair's part */
+		} fed; /* FED: the head is of the writer; write.flags 0: nobody was seen to write */
 		struct {
 			uint32_t child_tgid, child_tid;
 		} fork;

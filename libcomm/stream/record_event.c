@@ -94,6 +94,25 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u32(to, event->watch.first_tid);
 		comm_bytes_f64(to, event->watch.stands_for);
 		return RECORD_WATCH;
+	case COMM_EV_CENSUS:
+		write_precise(to, &event->census.read);
+		comm_bytes_f64(to, event->census.stands_for);
+		comm_bytes_u64(to, event->census.quiet_ns);
+		comm_bytes_u64(to, event->census.changed_ns);
+		comm_bytes_u32(to, event->census.waits);
+		comm_bytes_u32(to, 0);
+		return RECORD_CENSUS;
+	case COMM_EV_FED:
+		write_precise(to, &event->fed.read);
+		write_precise(to, &event->fed.write);
+		comm_bytes_u64(to, event->fed.read_ns);
+		comm_bytes_u64(to, event->fed.write_ns);
+		comm_bytes_u32(to, event->fed.read_tgid);
+		comm_bytes_u32(to, event->fed.read_tid);
+		comm_bytes_u32(to, event->fed.window);
+		comm_bytes_u32(to, event->fed.how);
+		comm_bytes_f64(to, event->fed.stands_for);
+		return RECORD_FED;
 	case COMM_EV_SWITCH:
 		comm_bytes_u32(to, event->next_tid);
 		comm_bytes_u32(to, event->sched.prev_tgid);
@@ -300,6 +319,27 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		ret->watch.first_tid = comm_cursor_u32(from);
 		if (from->at < from->end)
 			ret->watch.stands_for = comm_cursor_f64(from);
+		break;
+	case RECORD_CENSUS:
+		ret->kind = COMM_EV_CENSUS;
+		read_precise(from, &ret->census.read);
+		ret->census.stands_for = comm_cursor_f64(from);
+		ret->census.quiet_ns = comm_cursor_u64(from);
+		ret->census.changed_ns = comm_cursor_u64(from);
+		ret->census.waits = comm_cursor_u32(from);
+		comm_cursor_u32(from);
+		break;
+	case RECORD_FED:
+		ret->kind = COMM_EV_FED;
+		read_precise(from, &ret->fed.read);
+		read_precise(from, &ret->fed.write);
+		ret->fed.read_ns = comm_cursor_u64(from);
+		ret->fed.write_ns = comm_cursor_u64(from);
+		ret->fed.read_tgid = comm_cursor_u32(from);
+		ret->fed.read_tid = comm_cursor_u32(from);
+		ret->fed.window = comm_cursor_u32(from);
+		ret->fed.how = comm_cursor_u32(from);
+		ret->fed.stands_for = comm_cursor_f64(from);
 		break;
 	case RECORD_SWITCH:
 		ret->kind = COMM_EV_SWITCH;

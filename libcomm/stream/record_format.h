@@ -67,6 +67,16 @@
  *     120 u32 tgid and	       124 u32 tid of the first
  *     128 f64 bytes read that the watch stands for, in cycles where RATE is of time, unless an
  *	   older version wrote it
+ * CENSUS: the head is of the reader
+ *	24 access: the read	64 f64 bytes read that it stands for, in cycles where RATE is of time
+ *	72 u64 quiet_ns and	80 u64 changed_ns after the first look, 0: never
+ *	88 u32 1: its burst waits	92 u32 zero
+ * FED: the head is of the writer
+ *	24 access: the read	64 access: the last write before it; flags 0: none was seen
+ *     104 u64 when it read	112 u64 when that was written
+ *     120 u32 tgid and		124 u32 tid of the reader
+ *     128 u32 number of the window	132 u32 enum comm_fed_how
+ *     136 f64 bytes read that the pair stands for, as of CENSUS
  * SWITCH
  *	24 u32 next tid		28 u32 previous tgid
  *	32 u32 next tgid	36 u32 zero
@@ -168,6 +178,8 @@ enum comm_record_kind {
 	RECORD_OBJECT,
 	RECORD_FRAME,
 	RECORD_PROBED,
+	RECORD_CENSUS,
+	RECORD_FED,
 
 	RECORD_MAPS = 64,
 	RECORD_TEXT,

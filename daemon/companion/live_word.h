@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Live word: a word that a burst of a target read, and that the census found changed a little
+ * later.  Windows are opened on such words, to see who writes them and who reads them, in order.
+ */
+#ifndef COMM_LIVE_WORD_H
+#define COMM_LIVE_WORD_H
+
+#include <stdint.h>
+
+struct comm_live_word {
+	uint32_t tgid, tid;  /* of the reader */
+	uint64_t addr, ip;   /* of the read, as the burst has it */
+	uint32_t size_bytes; /* up to 8, within one aligned word */
+	uint64_t time_ns;    /* of the sample */
+	uint64_t lag_ns;     /* after which a look found another value */
+	double stands_for;   /* bytes read, as COMM_EV_CENSUS has it */
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Word pool: of the live words that were offered since the last draw one, drawn with a chance
+ * proportional to the bytes that it stands for (a reservoir of one, Efraimidis and Spirakis, IPL
+ * 97, 2006).  What is drawn stands for all that was offered: Horvitz and Thompson's weight of
+ * a draw by size.  A zeroed pool is an empty one.
+ */
+#ifndef COMM_WORD_POOL_H
+#define COMM_WORD_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live_word.h"
+
+struct comm_word_pool {
+	struct comm_live_word kept;
+	double stands_for; /* of all offered */
+};
+
+/* *random: the state of a stream (hash.h). */
+void comm_word_pool_offer(struct comm_word_pool *pool, uint64_t *random,
+			  const struct comm_live_word *word);
+/* Empties the pool.  False: it was empty. */
+bool comm_word_pool_draw(struct comm_word_pool *pool, struct comm_live_word *ret);
+
+#endif
