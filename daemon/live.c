@@ -146,6 +146,7 @@ static int open_companions(struct live *live)
 		.options = live->options,
 		.sampler = live->source.sampler,
 		.target = live->target.target,
+		.inspect = &live->processes,
 		.interrupt_ns = live->calibration.interrupt_ns,
 		.trigger = live->source.info.trigger,
 		.is_shared = is_shared,

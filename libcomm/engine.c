@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -479,10 +480,79 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 						 event->watch.first_tid, event->watch.first_ns);
 	evidence.second_thread =
 		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	comm_watched_add(engine->watched, &evidence);
+	comm_watched_add(engine->watched, 0, &evidence);
 	if (engine->config.estimator->evidence &&
 	    engine->config.estimator->evidence(engine->est, &evidence))
 		lose(engine, COMM_LOSS_WINDOW, 1);
+}
+
+/* Bytes that a read stands for; 0: a damaged recording's. */
+static double bytes_of(const struct comm_engine *engine, double stands_for)
+{
+	double bytes = stands_for;
+
+	if (engine->trigger == COMM_TRIGGER_TIME)
+		bytes *= engine->config.est.cycles_per_ns;
+	return bytes > 0 && isfinite(bytes) ? bytes : 0;
+}
+
+/* A trap, or a look, tells no region. */
+static uint32_t no_region(const struct comm_engine *engine)
+{
+	return engine->has_marks ? COMM_CODE_REGION_OTHER : COMM_CODE_REGION_NONE;
+}
+
+static void on_census(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_census_words words = {
+		.class = event->census.waits ? COMM_CENSUS_WAITS
+					     : comm_census_class_of(event->census.quiet_ns,
+								    event->census.changed_ns),
+		.words = 1,
+		.bytes = bytes_of(engine, event->census.stands_for),
+	};
+	struct comm_access read;
+
+	if (!(words.bytes > 0) || !precise(engine, event->tgid, event->tid, no_region(engine),
+					   event->time_ns, &event->census.read, &read))
+		return;
+	words.squares = words.bytes * words.bytes;
+	words.thread =
+		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
+	words.site = read.site;
+	words.object = comm_access_shown(&read);
+	comm_open_slice_census(&engine->slice, &words);
+}
+
+static void on_fed(struct comm_engine *engine, const struct comm_event *event)
+{
+	struct comm_threads *threads = engine->identity.threads;
+	struct comm_evidence evidence = {
+		.first_ns = event->fed.read_ns,
+		.second_ns = event->fed.write_ns,
+		.first_bytes = bytes_of(engine, event->fed.stands_for),
+	};
+	uint32_t region = no_region(engine);
+
+	if (!precise(engine, event->fed.read_tgid, event->fed.read_tid, region, event->time_ns,
+		     &event->fed.read, &evidence.first))
+		return;
+	if (event->fed.write.flags && !precise(engine, event->tgid, event->tid, region,
+					       event->time_ns, &event->fed.write, &evidence.second))
+		return;
+	/* The write hit another process's memory at the same address. */
+	if (event->fed.write.flags &&
+	    (evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES) {
+		lose(engine, COMM_LOSS_WATCH, 1);
+		return;
+	}
+	if (event->fed.write.flags && !event->fed.write.ip)
+		evidence.second.site = COMM_SITE_NOT_TOLD;
+	evidence.first_thread = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
+						 event->fed.read_ns);
+	evidence.second_thread =
+		comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
+	comm_watched_add(engine->watched, event->fed.window, &evidence);
 }
 
 static void on_count(struct comm_engine *engine, const struct comm_event *event)
@@ -711,7 +781,10 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		on_watch(engine, event);
 		break;
 	case COMM_EV_CENSUS:
+		on_census(engine, event);
+		break;
 	case COMM_EV_FED:
+		on_fed(engine, event);
 		break;
 	case COMM_EV_SWITCH:
 		on_switch(engine, event);

@@ -12,6 +12,7 @@ enum {
 	EDGES_MIN = 1024,
 	EDGES_MAX = 1 << 18,   /* the rest is summed in an edge (other) -> (other) */
 	ORIGINS_MAX = 1 << 16, /* reading ends; then half of them are folded */
+	CENSUS_MAX = 1 << 16,  /* cells; likewise */
 };
 
 int comm_open_slice_init(struct comm_open_slice *slice)
@@ -27,6 +28,7 @@ void comm_open_slice_deinit(struct comm_open_slice *slice)
 	comm_origins_deinit(&slice->origins);
 	comm_counts_deinit(&slice->counts);
 	comm_cachelines_deinit(&slice->cachelines);
+	comm_census_deinit(&slice->census);
 	free(slice->edges);
 }
 
@@ -76,6 +78,18 @@ void comm_open_slice_load(struct comm_open_slice *slice, const struct comm_preci
 		sums->timed_loads += loads;
 		sums->timed_cycles += loads * load->latency_cycles;
 	}
+}
+
+void comm_open_slice_census(struct comm_open_slice *slice, const struct comm_census_words *words)
+{
+	struct comm_census *census = &slice->census;
+	uint64_t folded = 0;
+
+	if (census->n >= CENSUS_MAX)
+		comm_census_fold(census, CENSUS_MAX / 2, &folded);
+	comm_open_slice_lose(slice, COMM_LOSS_CELLS, folded);
+	if (comm_census_add(census, words))
+		comm_open_slice_lose(slice, COMM_LOSS_CELLS, 1);
 }
 
 void comm_open_slice_end(struct comm_open_slice *slice, uint64_t start_ns, uint64_t end_ns)
@@ -143,6 +157,8 @@ void comm_open_slice_close(struct comm_open_slice *slice)
 	info->counter = slice->counter_at;
 	info->n_counters = slice->n_counters;
 	info->cachelines = &slice->cachelines;
+	info->census = slice->census.cell;
+	info->n_census = slice->census.n;
 }
 
 void comm_open_slice_next(struct comm_open_slice *slice, bool stored)
@@ -156,4 +172,5 @@ void comm_open_slice_next(struct comm_open_slice *slice, bool stored)
 	comm_origins_clear(&slice->origins);
 	comm_counts_clear(&slice->counts);
 	comm_cachelines_clear(&slice->cachelines);
+	comm_census_clear(&slice->census);
 }

@@ -8,6 +8,7 @@
 #define COMM_OPEN_SLICE_H
 
 #include "cacheline.h"
+#include "census.h"
 #include "count.h"
 #include "edge.h"
 #include "event.h"
@@ -20,6 +21,7 @@ struct comm_open_slice {
 	struct comm_placements placements;
 	struct comm_origins origins;
 	struct comm_cachelines cachelines;
+	struct comm_census census;
 	struct comm_counts counts;
 	/* Of all slices so far. */
 	char counter[COMM_COUNTERS_MAX][COMM_COUNTER_BYTES];
@@ -48,6 +50,9 @@ void comm_open_slice_count(struct comm_open_slice *slice, const char *counter,
 /* Where a load found its data, which stands for so many loads. */
 void comm_open_slice_load(struct comm_open_slice *slice, const struct comm_precise *load,
 			  uint32_t thread, uint32_t site, uint32_t object, double loads);
+
+/* A word of the census. */
+void comm_open_slice_census(struct comm_open_slice *slice, const struct comm_census_words *words);
 
 /* It ends: edges come from now on, by comm_open_slice_edge(), a comm_edge_fn with the slice as ctx. */
 void comm_open_slice_end(struct comm_open_slice *slice, uint64_t start_ns, uint64_t end_ns);

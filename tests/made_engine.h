@@ -121,6 +121,8 @@ static struct world {
 	struct comm_placement placement; /* the first placement of the last slice */
 	size_t n_origins;
 	struct comm_origin origin[4]; /* the first origins of the last slice */
+	size_t n_census;
+	struct comm_census_words census[4];
 	size_t n_counts;
 	struct comm_count count[4]; /* likewise */
 	const char *const *counter;
@@ -332,6 +334,9 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	world.n_origins = info->n_origins;
 	for (size_t i = 0; i < info->n_origins && i < 4; i++)
 		world.origin[i] = info->origin[i];
+	world.n_census = info->n_census;
+	for (size_t i = 0; i < info->n_census && i < 4; i++)
+		world.census[i] = info->census[i];
 	world.n_counts = info->n_counts;
 	for (size_t i = 0; i < info->n_counts && i < 4; i++)
 		world.count[i] = info->count[i];

@@ -69,13 +69,11 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 	uint64_t sp = sample->reg[COMM_RSP], total = 0;
 	uint32_t at = burst->n_accesses;
 
-	if (waits(burst))
-		return false;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];
 		uint64_t size = a->size_bytes;
 
-		/* Other threads rarely write a thread's stack: not worth a watch. */
+		/* Other threads rarely write a thread's stack: not worth a look. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
 			continue;
@@ -98,9 +96,22 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 	}
 	if (at == burst->n_accesses)
 		return false;
+	ret->waits = waits(burst);
 	ret->writes_ip = writes_after(burst, at, ret->addr);
 	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
 	ret->stands_for = (double)total * (double)(sample->period ? sample->period : 1) /
 			  length_of(trigger, burst);
 	return true;
+}
+
+void comm_burst_read_tell(const struct comm_burst_read *read, struct comm_event *ret)
+{
+	ret->tgid = read->tgid;
+	ret->tid = read->tid;
+	ret->census.read = (struct comm_precise){.addr = read->addr,
+						 .ip = read->ip,
+						 .size_bytes = read->size_bytes,
+						 .flags = COMM_ACCESS_READ};
+	ret->census.stands_for = read->stands_for;
+	ret->census.waits = read->waits;
 }

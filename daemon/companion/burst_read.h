@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Read of a burst: one of a burst's reads, picked at random, that may get a watchpoint; and the bytes
- * that the burst stands for.
+ * Read of a burst: one of a burst's reads, picked at random, whose word is looked at again; and the
+ * bytes that the burst stands for.
  */
 #ifndef COMM_BURST_READ_H
 #define COMM_BURST_READ_H
@@ -18,14 +18,18 @@ struct comm_burst_read {
 	uint64_t writes_ip; /* of who goes on to write the same datum; 0: nobody is known to */
 	uint32_t tgid, tid;
 	uint32_t size_bytes; /* up to 8: of a longer read a part */
-	double stands_for;   /* bytes */
+	double stands_for;   /* bytes; with a trigger of time, in a nanosecond of one cycle */
+	bool waits;	     /* the burst reads the same words over and over */
 };
 
 /*
  * Picks a read with a probability proportional to its bytes; event is the burst's sample, *random the
- * state of a stream (hash.h).  False: none fits, for own stacks and loops that wait are left out.
+ * state of a stream (hash.h).  False: none fits, for own stacks are left out.
  */
 bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum comm_trigger trigger,
 			  const struct comm_event *event, const struct comm_burst *burst);
+
+/* Fills in what a CENSUS event says of the read itself. */
+void comm_burst_read_tell(const struct comm_burst_read *read, struct comm_event *ret);
 
 #endif

@@ -18,6 +18,7 @@
 #include "merge.h"
 #include "target.h"
 
+struct comm_inspect;
 struct comm_options;
 struct comm_sampler;
 
@@ -25,8 +26,9 @@ struct comm_companion_config {
 	const struct comm_options *options;
 	const struct comm_sampler *sampler; /* the run's sampler */
 	const struct comm_target *target;
-	double interrupt_ns;	   /* what an interrupt costs the target */
-	enum comm_trigger trigger; /* unit of samples' periods */
+	struct comm_inspect *inspect; /* of the target's processes as they are now */
+	double interrupt_ns;	      /* what an interrupt costs the target */
+	enum comm_trigger trigger;    /* unit of samples' periods */
 	/* Is a process's address in memory that it may share with others? */
 	bool (*is_shared)(void *ctx, uint32_t tgid, uint64_t addr);
 	void *shared_ctx;

@@ -338,7 +338,8 @@ void comm_watchpoint_offer(struct comm_watchpoints *w, const struct comm_event *
 		if (burst->access[i].flags & COMM_ACCESS_WRITE)
 			comm_worth_written(&w->worth, event->tgid, event->tid,
 					   burst->access[i].addr);
-	if (!comm_burst_read_pick(&e.read, &w->random, w->config.trigger, event, burst))
+	if (!comm_burst_read_pick(&e.read, &w->random, w->config.trigger, event, burst) ||
+	    e.read.waits)
 		return;
 	/* Such as a loop whose burst ends after a turn, for its condition is not known. */
 	if (comm_worth_polled(&w->worth, e.read.tgid, e.read.ip, e.read.addr) && !e.read.writes_ip)

@@ -15,6 +15,7 @@ enum {
 struct comm_watched {
 	struct comm_edge_sums *edges;
 	struct comm_watched_sums sums;
+	uint32_t window; /* of the last pair */
 };
 
 /* Who is told of the edges. */
@@ -45,14 +46,25 @@ void comm_watched_destroy(struct comm_watched *watched)
 	free(watched);
 }
 
-void comm_watched_add(struct comm_watched *watched, const struct comm_evidence *evidence)
+/* Each window is an observation of its own. */
+static void begin(struct comm_watched *watched, uint32_t window)
+{
+	if (window && window == watched->window)
+		return;
+	comm_edge_sums_end_burst(watched->edges);
+	watched->window = window;
+	watched->sums.watches++;
+}
+
+void comm_watched_add(struct comm_watched *watched, uint32_t window,
+		      const struct comm_evidence *evidence)
 {
 	const struct comm_access *read = &evidence->first, *write = &evidence->second;
 
 	if (!(evidence->first_bytes > 0) || !isfinite(evidence->first_bytes) ||
 	    !(read->flags & COMM_ACCESS_READ))
 		return;
-	watched->sums.watches++;
+	begin(watched, window);
 	if (!write->flags) {
 		watched->sums.unanswered_bytes += evidence->first_bytes;
 		return;
@@ -62,8 +74,6 @@ void comm_watched_add(struct comm_watched *watched, const struct comm_evidence *
 						   evidence->first_thread, read->site,
 						   comm_access_shown(read)},
 			   evidence->first_bytes, 0, 0);
-	/* Each watch is an observation of its own. */
-	comm_edge_sums_end_burst(watched->edges);
 }
 
 static void tell(void *ctx, const struct comm_edge *edge)
@@ -87,6 +97,7 @@ void comm_watched_take(struct comm_watched *watched, comm_edge_fn *emit, void *c
 {
 	struct told told = {emit, ctx};
 
+	comm_edge_sums_end_burst(watched->edges);
 	comm_edge_sums_emit(watched->edges, tell, &told);
 	*ret = watched->sums;
 	watched->sums = (struct comm_watched_sums){0};

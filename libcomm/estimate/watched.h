@@ -21,8 +21,12 @@ struct comm_watched;
 int comm_watched_create(struct comm_watched **ret);
 void comm_watched_destroy(struct comm_watched *watched);
 
-/* Evidence whose first_bytes are not known is left out. */
-void comm_watched_add(struct comm_watched *watched, const struct comm_evidence *evidence);
+/*
+ * Evidence whose first_bytes are not known is left out.  Pairs of one window have its number and
+ * come together: they are one observation.  0: a window of its own.
+ */
+void comm_watched_add(struct comm_watched *watched, uint32_t window,
+		      const struct comm_evidence *evidence);
 /* Hands out the edges of what was added since the last call, whose watched_bytes alone are set. */
 void comm_watched_take(struct comm_watched *watched, comm_edge_fn *emit, void *ctx,
 		       struct comm_watched_sums *ret);

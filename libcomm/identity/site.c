@@ -27,7 +27,7 @@ enum {
 
 static const uint64_t for_ever = UINT64_MAX;
 /* From COMM_SITE_FIRST_WRITE on. */
-static const char *const untold[] = {"[first write]", "[startup]"};
+static const char *const untold[] = {"[first write]", "[startup]", "[code not known]"};
 
 /* The last answer for an ip of a process; one per hash value. */
 struct hot_ip {

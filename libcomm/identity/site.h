@@ -4,7 +4,7 @@
  * function inlined there, one for each call that is inlined), in each marked region, for each type of what is read there and each caller another
  * one; functions group sites.  Ids are never reused in a run.
  * Id 0 is "(other)", for new sites past COMM_SITES_MAX, which are counted; id 1 is
- * "[kernel]", id 2 "[first write]", id 3 "[startup]".
+ * "[kernel]", id 2 "[first write]", id 3 "[startup]", id 4 "[code not known]".
  */
 #ifndef COMM_SITE_H
 #define COMM_SITE_H

@@ -59,6 +59,8 @@ static const struct {
 		 "reads of a heap whose block is not told: it was not read often enough, to "
 		 "stay in the budget, or changed meanwhile",
 		 .spared = true},
+	[COMM_LOSS_CENSUS] = {"census_full", "reads whose word was not looked at again: there were "
+					     "too many at once"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},

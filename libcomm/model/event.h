@@ -78,6 +78,7 @@ enum comm_loss {
 	COMM_LOSS_DISABLED,   /* ms in which the user wanted no samples: no time of the run */
 	COMM_LOSS_COUNTS,     /* threads not counted, or counters: too many at once */
 	COMM_LOSS_STOPPED,    /* samples that the program did not want (COMM_STOP()) */
+	COMM_LOSS_CENSUS,     /* words that were read and not looked at again */
 	COMM_LOSS_BLOCKS,     /* reads of a heap whose block was not known */
 	COMM_LOSS_MAX
 };

@@ -17,6 +17,7 @@ enum {
 	COMM_SITE_KERNEL = 1,
 	COMM_SITE_FIRST_WRITE = 2, /* what touched a page first (touch.h): mostly the allocator */
 	COMM_SITE_STARTUP = 3,	   /* the loader, and what sets a new thread up: pthread_create() */
+	COMM_SITE_NOT_TOLD = 4,	   /* a thread is known to have written, but not by which code */
 	COMM_FUNCTION_KERNEL = 1,
 	COMM_CODE_REGION_NONE = 0,  /* outside of all marked regions */
 	COMM_CODE_REGION_OTHER = 1, /* in one, it is not known which */

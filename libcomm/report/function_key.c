@@ -6,7 +6,8 @@
 
 bool comm_function_is_unknown(const struct comm_node *node)
 {
-	return !*node->module && !*node->build_id && !strcmp(node->name, "[first write]");
+	return !*node->module && !*node->build_id &&
+	       (!strcmp(node->name, "[first write]") || !strcmp(node->name, "[code not known]"));
 }
 
 const char *comm_function_key(struct comm_texts *texts, const struct comm_node *node)

@@ -40,6 +40,7 @@ void comm_rollup_deinit(struct comm_rollup *rollup)
 		comm_unwritten_ends_deinit(&rollup->open[i].unwritten);
 		comm_counts_deinit(&rollup->open[i].counts);
 		comm_cachelines_deinit(&rollup->open[i].cachelines);
+		comm_census_deinit(&rollup->open[i].census);
 	}
 	comm_rows_deinit(&rollup->rows);
 }
@@ -52,6 +53,7 @@ static void forget(struct comm_rollup_open *open)
 	comm_unwritten_ends_clear(&open->unwritten);
 	comm_counts_clear(&open->counts);
 	comm_cachelines_clear(&open->cachelines);
+	comm_census_clear(&open->census);
 	memset(&open->info, 0, sizeof(open->info));
 	open->parts = 0;
 }
@@ -187,6 +189,8 @@ static int fold(struct comm_rollup_open *open, size_t keep, size_t more_than)
 		comm_unwritten_ends_fold(&open->unwritten, keep, folded);
 	if (open->counts.n > more_than)
 		comm_counts_fold(&open->counts, keep, folded);
+	if (open->census.n > more_than)
+		comm_census_fold(&open->census, keep, folded);
 	if (open->cachelines.n_uses > more_than)
 		err = comm_cachelines_fold(&open->cachelines, keep, folded);
 	if (!err && open->cells.n > more_than)
@@ -221,6 +225,9 @@ static int close_level(struct comm_rollup *rollup, int level)
 	open->info.n_counts = open->counts.n;
 	comm_cachelines_sort(&open->cachelines);
 	open->info.cachelines = &open->cachelines;
+	comm_census_sort(&open->census);
+	open->info.census = open->census.cell;
+	open->info.n_census = open->census.n;
 	/* The sum of one part would be a copy of it: do not write it. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
@@ -348,6 +355,8 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 		err = comm_cachelines_add(&open->cachelines, &info->cachelines->line[i], NULL);
 	for (size_t i = 0; info->cachelines && i < info->cachelines->n_uses && !err; i++)
 		err = comm_cachelines_add_use(&open->cachelines, &info->cachelines->use[i], NULL);
+	for (size_t i = 0; i < info->n_census && !err; i++)
+		err = comm_census_add(&open->census, &info->census[i]);
 	if (!err)
 		err = fold(open, keep, keep * COMM_ROLLUP_SLACK);
 	if (!err && info->end_ns - rollup->run_start_ns >= (index + 1) * width_ns)

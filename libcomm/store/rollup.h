@@ -28,6 +28,7 @@ struct comm_rollup_open {
 	struct comm_unwritten_ends unwritten;
 	struct comm_counts counts;
 	struct comm_cachelines cachelines;
+	struct comm_census census;
 	struct comm_slice_info info; /* sums over the parts; start of the first, end of the last */
 	uint64_t index; /* the slice's number in the run, in units of the level's width */
 	uint32_t parts;

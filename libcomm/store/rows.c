@@ -42,6 +42,11 @@ static const struct {
 	{offsetof(struct comm_rows, put_cacheline_use),
 	 "INSERT INTO cacheline_use (run, slice, datum, thread, context, size_bytes, writes,"
 	 " object, offset, bursts, accesses) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"},
+	{offsetof(struct comm_rows, put_census),
+	 "INSERT INTO census (run, slice, thread, context, object, class, words, bytes, squares)"
+	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"},
+	{offsetof(struct comm_rows, drop_census),
+	 "DELETE FROM census WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_slice), "DELETE FROM slice WHERE id = ?2 AND run = ?1"},
 	{offsetof(struct comm_rows, drop_edges), "DELETE FROM edge WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_losses), "DELETE FROM loss WHERE run = ?1 AND slice = ?2"},
@@ -336,6 +341,27 @@ static int put_cachelines(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
+static int put_census(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		      const struct comm_census_words *words, size_t n)
+{
+	sqlite3_stmt *s = rows->put_census;
+	int err = 0;
+
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	for (size_t i = 0; i < n && !err; i++) {
+		sqlite3_bind_int64(s, 3, words[i].thread);
+		sqlite3_bind_int64(s, 4, words[i].site);
+		sqlite3_bind_int64(s, 5, words[i].object);
+		sqlite3_bind_int64(s, 6, words[i].class);
+		sqlite3_bind_int64(s, 7, (int64_t)words[i].words);
+		sqlite3_bind_double(s, 8, words[i].bytes);
+		sqlite3_bind_double(s, 9, words[i].squares);
+		err = run(rows, s);
+	}
+	return err;
+}
+
 int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		  const struct comm_slice_info *info, const struct comm_edge *edges, size_t n,
 		  int64_t *ret_slice)
@@ -393,6 +419,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		err = put_counts(rows, run_id, slice, info->count, info->n_counts);
 	if (!err)
 		err = put_cachelines(rows, run_id, slice, info->cachelines);
+	if (!err)
+		err = put_census(rows, run_id, slice, info->census, info->n_census);
 	if (!err && ret_slice)
 		*ret_slice = slice;
 	return err;
@@ -400,8 +428,9 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 9 };
+	enum { N_ALL = 10 };
 	sqlite3_stmt *const all[N_ALL] = {
+		rows->drop_census,
 		rows->drop_cacheline_uses, rows->drop_cachelines, rows->drop_counts,
 		rows->drop_unwritten,	   rows->drop_origins,	  rows->drop_placements,
 		rows->drop_losses,	   rows->drop_slice,	  rows->drop_edges};

@@ -281,12 +281,25 @@ static const char version_9[] =
 	"ALTER TABLE edge ADD COLUMN side_doubt INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE edge ADD COLUMN code_doubt INTEGER NOT NULL DEFAULT 0;";
 
+/*
+ * The census: what became of words that a slice's reading ends (thread, context, object) read, so
+ * many of each class, and the bytes read that they stand for (census.h).  Wider slices hold the
+ * sums.  Older runs have none.
+ */
+static const char version_10[] =
+	"CREATE TABLE census ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL,"
+	" thread INTEGER NOT NULL, context INTEGER NOT NULL, object INTEGER NOT NULL,"
+	" class INTEGER NOT NULL, words INTEGER NOT NULL,"
+	" bytes REAL NOT NULL, squares REAL NOT NULL,"
+	" PRIMARY KEY (run, slice, thread, context, object, class)) WITHOUT ROWID;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
 	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4}, {5, version_5},
-	{6, version_6}, {7, version_7}, {8, version_8}, {9, version_9},
+	{6, version_6}, {7, version_7}, {8, version_8}, {9, version_9}, {10, version_10},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -10,6 +10,7 @@
 #define COMM_STORE_H
 
 #include "cacheline.h"
+#include "census.h"
 #include "count.h"
 #include "edge.h"
 #include "error_model.h"
@@ -76,6 +77,9 @@ struct comm_slice_info {
 	uint32_t n_counters;
 	/* Lines that threads take from each other; likewise. */
 	const struct comm_cachelines *cachelines;
+	/* What became of words that were read, each cell once; likewise. */
+	const struct comm_census_words *census;
+	size_t n_census;
 };
 
 /*

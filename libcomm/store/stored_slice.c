@@ -131,6 +131,30 @@ static int take_cachelines(struct comm_stored_slice *slice, struct comm_dictiona
 	return err;
 }
 
+static int take_census(struct comm_stored_slice *slice, struct comm_dictionary *dict,
+		       const struct comm_naming *naming, uint32_t row_cap)
+{
+	int err = 0;
+
+	comm_census_clear(&slice->census);
+	for (size_t i = 0; i < slice->info.n_census && !err; i++) {
+		struct comm_census_words w = slice->info.census[i];
+
+		w.thread = comm_naming_thread(naming, w.thread);
+		err = comm_dictionary_context(dict, naming, w.site, &w.site);
+		if (!err)
+			err = comm_dictionary_object(dict, naming, w.object, &w.object);
+		if (!err)
+			err = comm_census_add(&slice->census, &w);
+	}
+	if (!err)
+		comm_census_fold(&slice->census, row_cap, &slice->info.loss[COMM_LOSS_CELLS]);
+	comm_census_sort(&slice->census);
+	slice->info.census = slice->census.cell;
+	slice->info.n_census = slice->census.n;
+	return err;
+}
+
 static int take_edges(struct comm_stored_slice *slice, struct comm_dictionary *dict,
 		      const struct comm_naming *naming, uint32_t row_cap,
 		      const struct comm_edge *edges, size_t n)
@@ -190,6 +214,8 @@ int comm_stored_slice_make(struct comm_stored_slice *slice, struct comm_dictiona
 		err = take_counts(slice, dict, naming, row_cap);
 	if (!err)
 		err = take_cachelines(slice, dict, naming, row_cap);
+	if (!err)
+		err = take_census(slice, dict, naming, row_cap);
 	return err;
 }
 
@@ -201,4 +227,5 @@ void comm_stored_slice_deinit(struct comm_stored_slice *slice)
 	comm_unwritten_ends_deinit(&slice->unwritten);
 	comm_counts_deinit(&slice->counts);
 	comm_cachelines_deinit(&slice->cachelines);
+	comm_census_deinit(&slice->census);
 }

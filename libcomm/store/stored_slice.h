@@ -15,6 +15,7 @@ struct comm_stored_slice {
 	struct comm_slice_info info;  /* with the cells folded here as losses, and these tables: */
 	struct comm_edge_table cells; /* whose sites are contexts */
 	struct comm_placements placements;
+	struct comm_census census;
 	struct comm_origins origins;
 	struct comm_unwritten_ends unwritten;
 	struct comm_counts counts;

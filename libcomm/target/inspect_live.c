@@ -590,6 +590,13 @@ void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 	comm_marked_await(live->marked);
 }
 
+int comm_inspect_live_words(struct comm_inspect *inspect, uint32_t tgid, const uint64_t *addr,
+			    size_t n, struct comm_peek_word *ret)
+{
+	return comm_process_reader_words(((struct live_inspect *)inspect->ctx)->reader, tgid, addr,
+					 n, ret);
+}
+
 ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,
 				 void *buf, size_t len_bytes)
 {

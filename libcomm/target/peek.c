@@ -125,7 +125,8 @@ static uint64_t patience_ns(const struct comm_peek *peek, uint64_t now_ns)
 	return (peek->vain_ns < may_ns ? PEEK_MS : SHORT_MS) * 1000000ull;
 }
 
-static int ask(struct comm_peek *peek, struct comm_peek_request *request)
+/* The request begins with its head, and is of so many bytes. */
+static int ask_all(struct comm_peek *peek, struct comm_peek_request *request, size_t bytes)
 {
 	int err;
 
@@ -137,11 +138,15 @@ static int ask(struct comm_peek *peek, struct comm_peek_request *request)
 			return -EIO;
 	}
 	request->serial = ++peek->serial;
-	if (send(peek->socket, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	    sizeof(*request))
+	if (send(peek->socket, request, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
 		return 0;
 	give_up(peek);
 	return -EIO;
+}
+
+static int ask(struct comm_peek *peek, struct comm_peek_request *request)
+{
+	return ask_all(peek, request, sizeof(*request));
 }
 
 /* Whether the other process only waits for a CPU, and not for a page. */
@@ -299,6 +304,43 @@ int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, u
 	}
 	*ret = list;
 	return 0;
+}
+
+static int read_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+		      struct comm_peek_word *ret)
+{
+	struct comm_peek_words_request request = {
+		.head = {.kind = COMM_PEEK_WORDS, .tgid = tgid, .bytes = n}};
+	ssize_t got;
+
+	memcpy(request.addr, addr, n * sizeof(*addr));
+	got = ask_all(peek, &request.head, sizeof(request.head) + n * sizeof(*addr));
+	if (got == 0)
+		got = take(peek, &request.head);
+	if (got < 0)
+		return (int)got;
+	if (got != (ssize_t)(n * sizeof(*ret))) {
+		give_up(peek);
+		return -EIO;
+	}
+	memcpy(ret, peek->message.bytes, n * sizeof(*ret));
+	return 0;
+}
+
+int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+		    struct comm_peek_word *ret)
+{
+	int err = 0;
+
+	while (n && !err) {
+		size_t some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
+
+		err = read_words(peek, tgid, addr, some, ret);
+		addr += some;
+		ret += some;
+		n -= some;
+	}
+	return err;
 }
 
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,

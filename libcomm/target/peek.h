@@ -11,6 +11,7 @@
 #define COMM_PEEK_H
 
 #include "parser.h"
+#include "peek_child.h"
 
 #include <sys/types.h>
 
@@ -29,6 +30,12 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 /* Memory of a process.  Returns how much could be read, or an error as above. */
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
+/*
+ * Words of eight bytes, n of them, of a process: of those that could not be read is_known is 0.  0, or
+ * an error as above.
+ */
+int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+		    struct comm_peek_word *ret);
 /*
  * Where a thread's list of robust mutexes is (get_robust_list(2)), 0: it has none.  0, or an error as
  * above.

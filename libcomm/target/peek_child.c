@@ -247,24 +247,67 @@ static int64_t read_command(uint32_t tgid, size_t bytes)
 	return n;
 }
 
+/*
+ * Words from all over the memory, in as few calls as their pages allow: a call ends at the first page
+ * that cannot be read.
+ */
+static int64_t read_words(const struct comm_peek_words_request *request)
+{
+	struct iovec here[COMM_PEEK_WORDS_MAX], there[COMM_PEEK_WORDS_MAX];
+	struct comm_peek_word *word = (struct comm_peek_word *)message.bytes;
+	size_t n = request->head.bytes;
+
+	memset(word, 0, n * sizeof(*word));
+	for (size_t i = 0; i < n; i++) {
+		here[i] = (struct iovec){&word[i].value, sizeof(word[i].value)};
+		there[i] =
+			(struct iovec){(void *)(uintptr_t)request->addr[i], sizeof(word[i].value)};
+	}
+	for (size_t at = 0; at < n; at++) {
+		ssize_t bytes = process_vm_readv((pid_t)request->head.tgid, here + at, n - at,
+						 there + at, n - at, 0);
+
+		if (bytes < 0 && errno != EFAULT)
+			return errno == ESRCH ? -ESRCH : -errno;
+		for (; bytes >= (ssize_t)sizeof(word->value); bytes -= sizeof(word->value))
+			word[at++].is_known = 1;
+	}
+	return (int64_t)(n * sizeof(*word));
+}
+
+static void serve(const struct comm_peek_words_request *request)
+{
+	const struct comm_peek_request *head = &request->head;
+
+	if (head->kind == COMM_PEEK_MAPS)
+		send_maps(head);
+	else if (!head->tgid || head->bytes > sizeof(message.bytes))
+		answer(head->serial, -EINVAL);
+	else if (head->kind == COMM_PEEK_ROBUST_LIST)
+		answer(head->serial, robust_list((uint32_t)head->addr));
+	else if (head->kind == COMM_PEEK_COMMAND)
+		answer(head->serial, read_command(head->tgid, head->bytes));
+	else if (head->kind == COMM_PEEK_WORDS)
+		answer(head->serial, read_words(request));
+	else
+		answer(head->serial, read_memory(head->tgid, head->addr, head->bytes));
+}
+
 _Noreturn void comm_peek_child(int socket, pid_t host)
 {
-	struct comm_peek_request request;
+	struct comm_peek_words_request request;
+	size_t words;
+	ssize_t n;
 
 	confine(socket, host);
 	answer(0, 0);
-	while (recv(PEEK_SOCKET, &request, sizeof(request), 0) == sizeof(request)) {
-		if (request.kind == COMM_PEEK_MAPS)
-			send_maps(&request);
-		else if (!request.tgid || request.bytes > sizeof(message.bytes))
-			answer(request.serial, -EINVAL);
-		else if (request.kind == COMM_PEEK_ROBUST_LIST)
-			answer(request.serial, robust_list((uint32_t)request.addr));
-		else if (request.kind == COMM_PEEK_COMMAND)
-			answer(request.serial, read_command(request.tgid, request.bytes));
-		else
-			answer(request.serial,
-			       read_memory(request.tgid, request.addr, request.bytes));
+	while ((n = recv(PEEK_SOCKET, &request, sizeof(request), 0)) >=
+	       (ssize_t)sizeof(request.head)) {
+		words = request.head.kind == COMM_PEEK_WORDS ? request.head.bytes : 0;
+		if (words > COMM_PEEK_WORDS_MAX ||
+		    (size_t)n != sizeof(request.head) + words * sizeof(*request.addr))
+			break;
+		serve(&request);
 	}
 	_exit(0);
 }

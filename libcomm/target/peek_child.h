@@ -17,15 +17,26 @@ enum comm_peek_kind {
 	COMM_PEEK_MEMORY,
 	COMM_PEEK_COMMAND,
 	COMM_PEEK_ROBUST_LIST,
+	COMM_PEEK_WORDS,
 };
 
-enum { COMM_PEEK_PIECE_BYTES = 96 << 10 };
+enum { COMM_PEEK_PIECE_BYTES = 96 << 10, COMM_PEEK_WORDS_MAX = 256 };
 
 struct comm_peek_request {
 	uint64_t serial;
 	uint32_t kind, tgid;
 	uint64_t addr;	/* MEMORY; ROBUST_LIST: the thread */
-	uint64_t bytes; /* MEMORY, COMMAND */
+	uint64_t bytes; /* MEMORY, COMMAND; WORDS: how many */
+};
+
+/* WORDS: as much of addr as head.bytes says is sent.  The answer has so many values. */
+struct comm_peek_words_request {
+	struct comm_peek_request head;
+	uint64_t addr[COMM_PEEK_WORDS_MAX];
+};
+
+struct comm_peek_word {
+	uint64_t value, is_known;
 };
 
 /*

@@ -222,9 +222,9 @@ static void code_without_an_id(void **state)
 			.tid = FIRST,
 			.access = {.addr = STACK, .ip = TEXT + i, .size_bytes = 1}});
 	mappings[0].end = TEXT + 2 * PAGE;
-	/* Five are "(other)", "[kernel]", "[first write]", "[startup]" and "[unknown]". */
-	assert_int_equal(first_slice()->loss[COMM_LOSS_IDS], 55);
-	assert_lost(COMM_LOSS_IDS, 55);
+	/* Six are "(other)", "[kernel]", "[first write]", "[startup]", "[code not known]" and "[unknown]". */
+	assert_int_equal(first_slice()->loss[COMM_LOSS_IDS], 56);
+	assert_lost(COMM_LOSS_IDS, 56);
 }
 
 /* Optional functions of an estimator may be missing, and so may the store. */

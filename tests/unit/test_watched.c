@@ -48,7 +48,7 @@ static void add(struct comm_watched *watched, uint32_t writer, uint32_t reader, 
 {
 	const struct comm_evidence e = evidence(writer, reader, bytes);
 
-	comm_watched_add(watched, &e);
+	comm_watched_add(watched, 0, &e);
 }
 
 static void test_sums(void **state)
@@ -93,7 +93,7 @@ static void test_left_out(void **state)
 	add(watched, 1, 2, INFINITY);
 	/* The next access after a write is another question. */
 	store.first.flags = COMM_ACCESS_WRITE;
-	comm_watched_add(watched, &store);
+	comm_watched_add(watched, 0, &store);
 	assert_int_equal(take(watched).watches, 0);
 	assert_int_equal(n_edges, 0);
 	comm_watched_destroy(watched);
@@ -108,7 +108,7 @@ static void test_block(void **state)
 	(void)state;
 	assert_int_equal(comm_watched_create(&watched), 0);
 	e.first.block = 9;
-	comm_watched_add(watched, &e);
+	comm_watched_add(watched, 0, &e);
 	take(watched);
 	assert_int_equal(n_edges, 1);
 	assert_int_equal(edges[0].object, 9);

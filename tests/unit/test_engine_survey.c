@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The engine: what the survey tells of reads. */
+#include <math.h>
+
+#include "made_engine.h"
+
+#define MS 1000000ull
+
+static struct comm_event census_of(uint64_t addr, uint64_t quiet_ns, uint64_t changed_ns)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_CENSUS, .time_ns = START + 30, .tgid = TGID, .tid = FIRST};
+
+	event.census.read = (struct comm_precise){
+		.addr = addr, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
+	event.census.stands_for = 5;
+	event.census.quiet_ns = quiet_ns;
+	event.census.changed_ns = changed_ns;
+	return event;
+}
+
+static void words_are_summed_by_class(void **state)
+{
+	struct comm_event event = census_of(HEAP, 3 * MS, 10 * MS);
+
+	(void)state;
+	give(&event);
+	give(&event);
+	event = census_of(HEAP, 10000 * MS, 0);
+	event.census.waits = true;
+	give(&event);
+	first_slice();
+	assert_int_equal(world.n_census, 2);
+	assert_int_equal(world.census[0].class, COMM_CENSUS_CHANGED + 2);
+	assert_int_equal(world.census[0].words, 2);
+	/* What a burst of so many cycles reads in a period of so many nanoseconds. */
+	assert_true(world.census[0].bytes == 2 * 5 * CYCLES_PER_NS);
+	assert_true(world.census[0].squares == 2 * pow(5 * CYCLES_PER_NS, 2));
+	assert_int_equal(world.census[1].class, COMM_CENSUS_WAITS);
+	assert_int_equal(world.census[0].site, world.census[1].site);
+	/* A slice has its own alone. */
+	comm_engine_advance(engine, START + 2 * SLICE);
+	assert_int_equal(world.n_census, 0);
+}
+
+static void words_that_say_nothing(void **state)
+{
+	static const double bytes[] = {0, -1, NAN, INFINITY};
+	struct comm_event event = census_of(HEAP, 0, 0);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		event.census.stands_for = bytes[i];
+		give(&event);
+	}
+	event = census_of(UNMAPPED, 0, 0);
+	give(&event);
+	first_slice();
+	assert_int_equal(world.n_census, 0);
+	assert_lost(COMM_LOSS_UNMAPPED, 1);
+}
+
+static struct comm_event fed_of(uint64_t read, uint64_t write, uint32_t window, double stands_for)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_FED, .time_ns = START + 30, .tgid = TGID, .tid = SECOND};
+
+	event.fed.read = (struct comm_precise){
+		.addr = read, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
+	event.fed.write = (struct comm_precise){
+		.addr = write, .ip = TEXT + 1, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
+	event.fed.read_ns = START + 20;
+	event.fed.write_ns = START + 10;
+	event.fed.read_tgid = TGID;
+	event.fed.read_tid = FIRST;
+	event.fed.window = window;
+	event.fed.stands_for = stands_for;
+	return event;
+}
+
+/* Two pairs of a window are one observation, those of two windows two. */
+static void pairs_of_windows(void **state)
+{
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
+	const struct comm_slice_info *slice;
+
+	(void)state;
+	world.watched = 1;
+	give(&event);
+	give(&event);
+	event.fed.window = 2;
+	give(&event);
+	event = fed_of(HEAP, HEAP, 3, 5);
+	event.fed.write.flags = 0;
+	give(&event);
+	slice = first_slice();
+	assert_int_equal(slice->watched.watches, 3);
+	assert_true(slice->watched.unanswered_bytes == 5 * CYCLES_PER_NS);
+	assert_int_equal(world.n_edges, 1);
+	assert_true(world.last_edge.watched_bytes == 9 * CYCLES_PER_NS);
+	assert_true(fabs(world.last_edge.watched_variance / pow(CYCLES_PER_NS, 2) - (36 + 9)) <
+		    1e-6);
+	assert_true(world.last_edge.src_thread != world.last_edge.dst_thread);
+	assert_int_equal(world.n_evidence, 0);
+}
+
+static void code_of_a_writer_is_not_told(void **state)
+{
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
+
+	(void)state;
+	world.watched = 1;
+	event.fed.write.ip = 0;
+	give(&event);
+	first_slice();
+	assert_int_equal(world.last_edge.src_site, COMM_SITE_NOT_TOLD);
+	assert_true(world.last_edge.dst_site != COMM_SITE_NOT_TOLD);
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
+/* The same address of another process is other data. */
+static void a_write_elsewhere(void **state)
+{
+	struct comm_event event = fed_of(HEAP, HEAP + 8, 1, 3);
+
+	(void)state;
+	give(&event);
+	event = fed_of(HEAP, HEAP, 2, 3);
+	event.tgid = OTHER_TGID;
+	give(&event);
+	assert_int_equal(first_slice()->watched.watches, 0);
+	assert_lost(COMM_LOSS_WATCH, 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(words_are_summed_by_class), TEST(words_that_say_nothing),
+		TEST(pairs_of_windows),		 TEST(code_of_a_writer_is_not_told),
+		TEST(a_write_elsewhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
