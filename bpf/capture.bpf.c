@@ -372,6 +372,8 @@ static __always_inline bool is_behind_syscall(const struct comm_raw_sample *s, _
 	       !((s->reg[11] ^ s->flags) & ~RESUME_FLAG);
 }
 
+#include "fault_return.h"
+
 /* Completes and submits the sample in t, which has the registers already. */
 static __always_inline void user_sample(struct scratch *t, struct task_struct *task,
 					struct comm_raw_cpu *c, const struct comm_raw_head *head,
@@ -383,6 +385,10 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 
 	if (is_behind_syscall(s, cs))
 		return;
+	if (is_behind_fault(s, head->tid)) {
+		c->behind_faults++;
+		return;
+	}
 	t->bloom = 0;
 	t->n_lines = t->failed = 0;
 	t->retry = c->samples % FORGET_BAD == 0;

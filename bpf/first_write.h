@@ -144,7 +144,12 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(touched_by_user, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	touched(address, error_code, regs->ip, regs->sp);
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (is_target(bpf_get_current_task_btf(), id >> 32)) {
+		note_fault(id, regs);
+		touched(address, error_code, regs->ip, regs->sp);
+	}
 	return 0;
 }
 
