@@ -13,13 +13,16 @@ enum {
 
 /*
  * Does the burst wait for another thread's write: writes nothing and reads the same few data over and
- * over (as window.h has it)?  It reads for as long as what it waits for is not there, not at any
+ * over (as window.h has it)?  An access of an unknown address may be a write.  It reads for as long as what it waits for is not there, not at any
  * time: who is the last writer at a random instant says nothing of it.
  */
 static bool waits(const struct comm_burst *burst)
 {
 	const struct comm_burst_access *first[WAIT_READS];
 	uint32_t n = 0, reads = 0, j;
+
+	if (burst->n_unknown)
+		return false;
 
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];

@@ -53,11 +53,12 @@ struct comm_access_burst {
 	uint32_t initial; /* the first thread of its process; COMM_ID_OTHER: not known */
 	uint32_t role;	  /* threads of one are alike, as those of a pool; 0: not known */
 	uint16_t cpu;
-	bool exact;	  /* stands for .period accesses, no position to correct for */
-	uint32_t trigger; /* enum comm_trigger: unit of .period */
-	uint64_t period;  /* what one sample stands for */
-	uint32_t n_insns; /* accesses, where these are sampled */
-	float cycles;	  /* of the whole burst; 0 for precise accesses */
+	bool exact;	    /* stands for .period accesses, no position to correct for */
+	uint32_t trigger;   /* enum comm_trigger: unit of .period */
+	uint64_t period;    /* what one sample stands for */
+	uint32_t n_insns;   /* accesses, where these are sampled */
+	uint32_t n_unknown; /* accesses whose address is not known, besides these */
+	float cycles;	    /* of the whole burst; 0 for precise accesses */
 	uint32_t n;
 	const struct comm_access *access;
 	struct comm_frame_at frame; /* where the process was in its frames */

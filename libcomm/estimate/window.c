@@ -47,6 +47,7 @@ struct comm_window {
 	uint32_t serial;
 	uint32_t n_seen;
 	uint32_t n_draft_reads, n_draft_writes;
+	uint32_t n_unknown;	 /* accesses of the burst: each may be a write */
 	uint32_t reads, repeats; /* of the burst; those where the instruction had read before */
 	uint64_t random;
 	uint64_t thinned;
@@ -300,7 +301,7 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 
 static bool window_spins(const struct comm_window *w)
 {
-	return !w->n_draft_writes &&
+	return !w->n_draft_writes && !w->n_unknown &&
 	       w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats);
 }
 
@@ -374,6 +375,7 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 	w->last_ns = burst->time_ns;
 	w->n_seen = w->n_draft_reads = w->n_draft_writes = 0;
 	w->reads = w->repeats = 0;
+	w->n_unknown = burst->n_unknown;
 	out = &w->burst[w->n_bursts];
 	*out = (struct comm_window_burst){.time_ns = burst->time_ns,
 					  .frame = burst->frame,
