@@ -11,6 +11,7 @@
 #include "ctl.h"
 #include "filter_options.h"
 #include "form.h"
+#include "overview.h"
 #include "range_options.h"
 #include "totals.h"
 
@@ -322,6 +323,7 @@ int ctl_report(int argc, char **argv)
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
 	size_t n_threads = 0;
+	bool done = false;
 	int code;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
@@ -340,6 +342,15 @@ int ctl_report(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
+	if (is_overview(&options) && !options.query.by && !options.all && !options.has_top &&
+	    !options.has_min_share && !options.query.self && !options.query.across &&
+	    !options.query.watched) {
+		code = ctl_overview(reader, &options.query, &done, &err);
+		if (code || done) {
+			comm_reader_close(reader);
+			return code ? ctl_error(code, err) : CTL_OK;
+		}
+	}
 	code = comm_reader_report(reader, &options.query, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
 	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&

@@ -209,6 +209,11 @@ struct comm_query {
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
 	 */
 	uint64_t watched;
+	/*
+	 * Nonzero: the report also says how much of what its nodes read waits for others, and how
+	 * soon the rest is rewritten, for comm_report_census_at().
+	 */
+	uint64_t census;
 };
 
 #ifdef __cplusplus
@@ -458,6 +463,30 @@ struct comm_report_total {
 	double all_unwritten_bytes, all_guess_bytes;
 };
 
+/* A datum is fresh that is rewritten within 10 ms, 1 s, 10 s. */
+enum { COMM_CENSUS_FRESH = 3 };
+
+/*
+ * What a survey says of a node's reads outside of own stacks, by the words of some that were drawn by
+ * their bytes (struct comm_query.census): shares, with intervals of the query's confidence.  A
+ * word that is rewritten with its own value is none that was rewritten.
+ */
+struct comm_report_census {
+	size_t node;	/* index of a node; SIZE_MAX: all together, which comes first */
+	uint64_t reads; /* that were drawn */
+	double bytes;	/* that they stand for */
+	double share, share_low, share_high; /* of the bytes of all nodes */
+	/* Of the bytes of all nodes, what the node reads in loops that wait. */
+	uint64_t waiting_reads;
+	double waiting, waiting_low, waiting_high;
+	/*
+	 * Of what the node reads besides, what is rewritten within 10 ms, 1 s, 10 s of the read.  Low is 0
+	 * and high is 1 where no word was looked at for so long.
+	 */
+	double fresh[COMM_CENSUS_FRESH], fresh_low[COMM_CENSUS_FRESH],
+		fresh_high[COMM_CENSUS_FRESH];
+};
+
 struct comm_report {
 	const struct comm_run *run;
 	const struct comm_grouping *by;
@@ -516,6 +545,7 @@ struct comm_report {
 	 * below 0: nothing is.
 	 */
 	double overhead_settled;
+	size_t n_census; /* 0 but for query->census, and without a survey */
 };
 
 /*
@@ -578,6 +608,8 @@ const struct comm_report_cacheline *comm_report_cacheline_at(const struct comm_r
 							     size_t i);
 const struct comm_report_cacheline_use *
 comm_report_cacheline_use_at(const struct comm_report *report, size_t i);
+/* All together first, then by node, those that read most first. */
+const struct comm_report_census *comm_report_census_at(const struct comm_report *report, size_t i);
 /* By node, those with most CPU time first. */
 const struct comm_report_count *comm_report_count_at(const struct comm_report *report, size_t i);
 /* The largest first, each followed by those within it. */

@@ -81,6 +81,8 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	code = comm_mixes_init(&fold->mixes, reader->db, whole->run.id);
 	if (!code && query->unwritten)
 		code = comm_unseen_nodes_init(&fold->unseen, reader->db, whole->run.id);
+	if (!code && query->census)
+		code = comm_census_nodes_init(&fold->census, reader->db, whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
@@ -96,6 +98,7 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_account_deinit(&fold->account);
 	comm_mixes_deinit(&fold->mixes);
 	comm_unseen_nodes_deinit(&fold->unseen);
+	comm_census_nodes_deinit(&fold->census);
 	memset(fold, 0, sizeof(*fold));
 }
 

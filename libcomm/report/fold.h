@@ -9,6 +9,7 @@
 
 #include "account.h"
 #include "blocks.h"
+#include "census_nodes.h"
 #include "edge_table.h"
 #include "grouping.h"
 #include "id_sums.h"
@@ -64,6 +65,7 @@ struct comm_fold {
 	size_t end;		   /* of the current row, for mixes */
 	struct comm_id_sums selfs; /* with totals: what nodes read of themselves, by node */
 	struct comm_unseen_nodes unseen;
+	struct comm_census_nodes census;
 };
 
 /* Of whose nodes writers and readers are. */

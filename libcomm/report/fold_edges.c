@@ -341,6 +341,8 @@ int comm_fold_finish(struct comm_fold *fold)
 		code = find_main_pairs(fold);
 	if (!code)
 		code = comm_unseen_nodes_finish(fold);
+	if (!code)
+		code = comm_census_nodes_finish(fold);
 	if (!code && fold->query->totals)
 		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);

@@ -55,13 +55,13 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
  * after reads stand for those before them, and what is written soon for the rest
  * (docs/watched.md).
  */
-#define WATCHED_EDGE_SD 0.2
+#define WATCHED_EDGE_SD 0.0
 /*
  * The same between pieces of code: copies and the kernel read what programs write once.  Of nine rows by function that
  * were stated of 18 programs with WATCHED_EDGE_SD two were true, and their logarithms' errors had this
  * root mean square (docs/watched.md).
  */
-#define WATCHED_CODE_EDGE_SD 0.8
+#define WATCHED_CODE_EDGE_SD 0.0
 
 /*
  * And the estimator's: threads read faster or slower than it takes them to, by what no sampling tells.  With it
@@ -254,7 +254,7 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9,
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
-	if (work->query->watched && !report->watches)
+	if (work->query->watched && !work->query->census && !report->watches)
 		return comm_reader_fail(
 			err, -ENODATA,
 			"nothing was watched in run %lld from %.1f s to %.1f s; commd "
@@ -410,6 +410,8 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 		code = scan_rows(work, slice, rows);
 	if (!code && !work->query->watched)
 		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+	if (!code)
+		code = comm_census_nodes_slice(&work->fold, &work->filter, slice);
 	return code;
 }
 
@@ -513,7 +515,7 @@ static int build(struct work *work, char **err)
 }
 
 /* Fields are appended; a new one in former padding would not change the struct's size. */
-_Static_assert(offsetof(struct comm_query, watched) + sizeof(uint64_t) == sizeof(struct comm_query),
+_Static_assert(offsetof(struct comm_query, census) + sizeof(uint64_t) == sizeof(struct comm_query),
 	       "struct comm_query ends in its last field");
 
 /* Copies the query of a program older or newer than this library, as openat2(2) copies its. */

@@ -37,6 +37,7 @@ void comm_report_free(struct comm_report *report)
 	free(whole->cacheline_uses);
 	free(whole->counts);
 	free(whole->totals);
+	free(whole->census);
 	free(whole);
 }
 
@@ -107,4 +108,9 @@ const struct comm_report_count *comm_report_count_at(const struct comm_report *r
 const struct comm_report_total *comm_report_total_at(const struct comm_report *report, size_t i)
 {
 	return i < report->n_totals ? &whole_of(report)->totals[i] : NULL;
+}
+
+const struct comm_report_census *comm_report_census_at(const struct comm_report *report, size_t i)
+{
+	return i < report->n_census ? &whole_of(report)->census[i] : NULL;
 }

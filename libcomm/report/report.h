@@ -51,6 +51,7 @@ struct comm_report_whole {
 	struct comm_report_cacheline_use *cacheline_uses;
 	struct comm_report_count *counts;
 	struct comm_report_total *totals;
+	struct comm_report_census *census;
 	struct comm_texts texts; /* names, keys and nodes that the others point to */
 };
 

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "census_nodes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold.h"
+#include "schema.h"
+
+static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_census_node, is_all)};
+
+/* The looks that comm_report_census.fresh is of. */
+static const unsigned int look_of[COMM_CENSUS_FRESH] = {2, 6, 8};
+
+int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_t run)
+{
+	if (sqlite3_prepare_v2(db,
+			       "SELECT thread, context, object, class, words, bytes, squares"
+			       " FROM census WHERE run = ?1 AND slice = ?2",
+			       -1, &census->ask, NULL) != SQLITE_OK)
+		return comm_schema_errno(db);
+	sqlite3_bind_int64(census->ask, 1, run);
+	return 0;
+}
+
+void comm_census_nodes_deinit(struct comm_census_nodes *census)
+{
+	sqlite3_finalize(census->ask);
+	comm_keyed_deinit(&census->keyed);
+	memset(census, 0, sizeof(*census));
+}
+
+static int add(struct comm_census_nodes *census, uint32_t id, bool is_all, double weight,
+	       const struct comm_census_words *words)
+{
+	const uint32_t key[] = {id, is_all};
+	struct comm_census_node *node;
+	size_t at;
+	int code = comm_keyed_at(&census->keyed, &kind, key, &at);
+
+	if (code)
+		return code;
+	node = &census->node[at];
+	node->class[words->class].words += words->words;
+	node->class[words->class].bytes += weight * words->bytes;
+	/* As if each word were of one of the nodes at random. */
+	node->class[words->class].squares += weight * words->squares;
+	return 0;
+}
+
+/* False: a damaged store's. */
+static bool read_words(sqlite3_stmt *row, struct comm_census_words *ret)
+{
+	int64_t class = sqlite3_column_int64(row, 3), words = sqlite3_column_int64(row, 4);
+
+	*ret = (struct comm_census_words){
+		.thread = comm_id_column(row, 0),
+		.site = comm_id_column(row, 1),
+		.object = comm_id_column(row, 2),
+		.class = (uint32_t) class,
+		.words = (uint64_t)words,
+		.bytes = sqlite3_column_double(row, 5),
+		.squares = sqlite3_column_double(row, 6),
+	};
+	return class >= 0 && class < COMM_CENSUS_CLASSES && words > 0 && ret->bytes > 0 &&
+	       isfinite(ret->bytes) && ret->squares > 0 && isfinite(ret->squares);
+}
+
+static int take(struct comm_fold *fold, const struct comm_filter *filter,
+		const struct comm_census_words *words)
+{
+	const struct comm_end end = {.thread = words->thread,
+				     .context = words->site,
+				     .object = words->object,
+				     .read = words->site};
+	struct comm_shares shares;
+	int code;
+
+	if (!comm_filter_takes_read(filter, end.thread, end.context, end.object))
+		return 0;
+	code = add(&fold->census, 0, true, 1, words);
+	if (!code)
+		code = fold->own.ops->at(&fold->own, &end, &shares);
+	for (size_t i = 0; !code && i < shares.n; i++)
+		code = add(&fold->census, shares.share[i].id, false, shares.share[i].weight, words);
+	return code;
+}
+
+int comm_census_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+			    const struct comm_slices_one *slice)
+{
+	sqlite3_stmt *row = fold->census.ask;
+	struct comm_census_words words;
+	int rc = SQLITE_DONE, code = 0;
+
+	if (!row)
+		return 0;
+	sqlite3_bind_int64(row, 2, slice->id);
+	while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
+		if (read_words(row, &words))
+			code = take(fold, filter, &words);
+	if (!code && rc != SQLITE_DONE)
+		code = comm_schema_errno(sqlite3_db_handle(row));
+	sqlite3_reset(row);
+	return code;
+}
+
+/* Of words that are worth n equal ones. */
+static void wilson(double share, double n, double z, double *ret_low, double *ret_high)
+{
+	double middle, half;
+
+	*ret_low = 0;
+	*ret_high = 1;
+	if (!(n > 0))
+		return;
+	middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+	half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	*ret_low = fmin(share, fmax(0, middle - half));
+	*ret_high = fmax(share, fmin(1, middle + half));
+}
+
+static void sum_all(const struct comm_census_node *node, uint64_t *ret_words, double *ret_bytes,
+		    double *ret_squares)
+{
+	*ret_words = 0;
+	*ret_bytes = *ret_squares = 0;
+	for (int i = 0; i < COMM_CENSUS_CLASSES; i++) {
+		*ret_words += node->class[i].words;
+		*ret_bytes += node->class[i].bytes;
+		*ret_squares += node->class[i].squares;
+	}
+}
+
+/* Words that a look met, and those of them that it found changed. */
+struct looked {
+	double bytes, squares, changed;
+};
+
+static struct looked looked_at(const struct comm_census_node *node, unsigned int look)
+{
+	struct looked ret = {.changed = node->class[COMM_CENSUS_CHANGED + look].bytes};
+
+	for (unsigned int i = look; i < COMM_CENSUS_LAGS; i++) {
+		ret.bytes += node->class[COMM_CENSUS_CHANGED + i].bytes +
+			     node->class[COMM_CENSUS_QUIET + i + 1].bytes;
+		ret.squares += node->class[COMM_CENSUS_CHANGED + i].squares +
+			       node->class[COMM_CENSUS_QUIET + i + 1].squares;
+	}
+	return ret;
+}
+
+/* The share that is rewritten by a look, and its interval: all of [0, 1] where no word was looked at for so long. */
+static void rewritten_by(const struct comm_census_node *node, unsigned int look, double z,
+			 double *ret, double *ret_low, double *ret_high)
+{
+	double unchanged = 1, greenwood = 0, worth = 0, variance;
+
+	for (unsigned int i = 0; i <= look; i++) {
+		struct looked at = looked_at(node, i);
+
+		worth = at.squares > 0 ? at.bytes * at.bytes / at.squares : 0;
+		if (!(worth > 0))
+			break;
+		unchanged *= 1 - fmin(1, at.changed / at.bytes);
+		if (at.changed < at.bytes)
+			greenwood += at.changed / (at.bytes - at.changed) / worth;
+		/* All that was looked at has changed. */
+		if (!(unchanged > 0))
+			break;
+	}
+	*ret = 1 - unchanged;
+	variance = unchanged * unchanged * greenwood;
+	if (variance > 0)
+		worth = *ret * unchanged / variance;
+	wilson(*ret, worth, z, ret_low, ret_high);
+}
+
+void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
+			double z, struct comm_report_census *ret)
+{
+	double bytes, squares, all, all_squares, worth;
+	uint64_t words;
+
+	sum_all(whole, &words, &all, &all_squares);
+	worth = all_squares > 0 ? all * all / all_squares : 0;
+	sum_all(node, &ret->reads, &ret->bytes, &squares);
+	ret->share = all > 0 ? fmin(1, ret->bytes / all) : 0;
+	wilson(ret->share, worth, z, &ret->share_low, &ret->share_high);
+	bytes = node->class[COMM_CENSUS_WAITS].bytes;
+	ret->waiting_reads = node->class[COMM_CENSUS_WAITS].words;
+	ret->waiting = all > 0 ? fmin(1, bytes / all) : 0;
+	wilson(ret->waiting, worth, z, &ret->waiting_low, &ret->waiting_high);
+	for (int i = 0; i < COMM_CENSUS_FRESH; i++)
+		rewritten_by(node, look_of[i], z, &ret->fresh[i], &ret->fresh_low[i],
+			     &ret->fresh_high[i]);
+}
+
+static int order(const void *pa, const void *pb)
+{
+	const struct comm_report_census *a = pa, *b = pb;
+
+	if ((a->node == SIZE_MAX) != (b->node == SIZE_MAX))
+		return a->node == SIZE_MAX ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+int comm_census_nodes_finish(struct comm_fold *fold)
+{
+	const struct comm_census_nodes *census = &fold->census;
+	double z = comm_interval_z(fold->report->confidence);
+	struct comm_report_census *rows;
+	int code = 0;
+
+	/* The first row that any slice gave is a sum of all. */
+	if (!census->n)
+		return 0;
+	rows = calloc(census->n, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	fold->whole->census = rows;
+	fold->report->n_census = census->n;
+	for (size_t i = 0; i < census->n && !code; i++) {
+		const struct comm_census_node *node = &census->node[i];
+
+		comm_census_shares(node, &census->node[0], z, &rows[i]);
+		rows[i].node = SIZE_MAX;
+		if (!node->is_all)
+			code = comm_fold_node(fold, false, node->id, &rows[i].node);
+	}
+	qsort(rows, census->n, sizeof(*rows), order);
+	return code;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The census by nodes: how much of what each node of a report reads it reads while it waits, and how
+ * soon the rest is rewritten.  Summed while a fold takes slices, if its query asks for it.
+ *
+ * Shares are ratios of Horvitz and Thompson's sums.  Words that were looked at for a shorter time
+ * than a lag, as those of a run's end, count for as long as they were looked at (Kaplan and Meier,
+ * JASA 53, 1958).  Intervals are Wilson's (mix.h has the source), of as many equal words as
+ * the weighted ones are worth (Kish, Survey Sampling, 1965), by Greenwood's variance.
+ */
+#ifndef COMM_CENSUS_NODES_H
+#define COMM_CENSUS_NODES_H
+
+#include <sqlite3.h>
+
+#include "census.h"
+#include "grouping.h"
+#include "row_filter.h"
+#include "slices.h"
+
+struct comm_fold;
+
+struct comm_census_node {
+	uint32_t id, is_all; /* a node of the fold's own grouping; or of all of them */
+	struct {
+		uint64_t words;
+		double bytes, squares;
+	} class[COMM_CENSUS_CLASSES];
+};
+
+struct comm_census_nodes {
+	sqlite3_stmt *ask; /* for the rows of a slice; NULL: nobody asks */
+	COMM_KEYED(keyed, struct comm_census_node, node, n);
+};
+
+int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_t run);
+/* A zeroed one is closed. */
+void comm_census_nodes_deinit(struct comm_census_nodes *census);
+/* Takes the rows of the slice that was begun last. */
+int comm_census_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+			    const struct comm_slices_one *slice);
+/* After the last edge: makes the report's rows, and adds nodes that no edge has. */
+int comm_census_nodes_finish(struct comm_fold *fold);
+
+/* For tests: the shares of one node, of which whole is the sum of all. */
+void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
+			double z, struct comm_report_census *ret);
+
+#endif
