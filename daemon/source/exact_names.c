@@ -8,7 +8,6 @@
 
 #include "files.h"
 #include "maps.h"
-#include "module.h"
 #include "names.h"
 #include "site.h"
 #include "space.h"
@@ -143,7 +142,7 @@ static void name_by_code(struct comm_exact_names *names, struct comm_object *o)
 	char name[COMM_NAME_BYTES];
 
 	if (site->source)
-		snprintf(name, sizeof(name), "%.200s:%u (%.200s)", comm_module_base(site->source),
+		snprintf(name, sizeof(name), "%.200s:%u (%.200s)", comm_maps_base(site->source),
 			 site->line, function->name);
 	else
 		snprintf(name, sizeof(name), "%.200s (%.200s)", function->name, function->module);

@@ -10,7 +10,7 @@
 
 #include "caller.h"
 #include "hash.h"
-#include "module.h"
+#include "maps.h"
 
 enum {
 	SLOTS = 4096,
@@ -131,7 +131,7 @@ static bool is_jemallocs(const struct comm_mapping *m)
 	static const char library[] = "libjemalloc.so";
 
 	return m->kind == COMM_MAP_FILE &&
-	       !strncmp(comm_module_base(m->path), library, sizeof(library) - 1);
+	       !strncmp(comm_maps_base(m->path), library, sizeof(library) - 1);
 }
 
 /* Of a linkage table: jmp *offset(%rip), maybe behind endbr64 and with a prefix. */
@@ -259,7 +259,7 @@ static uint32_t object_of(struct comm_allocations *allocations, uint32_t tgid,
 	/* As the exact source calls it (daemon/source/exact_names.c). */
 	if (place->source)
 		snprintf(name, sizeof(name), "%.200s:%" PRIu32 " (%.200s)",
-			 comm_module_base(place->source), place->line, place->function);
+			 comm_maps_base(place->source), place->line, place->function);
 	else
 		snprintf(name, sizeof(name), "%.200s (%.200s)", place->function, place->module);
 	return comm_objects_block(allocations->objects, &o);

@@ -287,7 +287,7 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	err = module_of(live, tgid, m, &module);
 	if (!err)
 		return comm_module_code(module, m, ip, ret);
-	base = comm_module_base(m->path);
+	base = comm_maps_base(m->path);
 	*ret = (struct comm_code){
 		.module = comm_names_add(live->names, base, strlen(base)),
 		.build_id = "",

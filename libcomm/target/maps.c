@@ -300,3 +300,10 @@ size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
 	}
 	return found;
 }
+
+const char *comm_maps_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

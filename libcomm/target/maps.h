@@ -44,5 +44,7 @@ bool comm_maps_has_python(const struct comm_mapping *map, size_t n);
  */
 size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
 			struct comm_area ret[COMM_ZEROED_MAX]);
+/* A file name without its directories. */
+const char *comm_maps_base(const char *path);
 
 #endif

@@ -6,6 +6,7 @@
 #include "dwline.h"
 #include "elfsym.h"
 #include "hash.h"
+#include "maps.h"
 #include "saved.h"
 #include "type_table.h"
 
@@ -160,13 +161,6 @@ void comm_modules_destroy(struct comm_modules *modules)
 	free(modules);
 }
 
-const char *comm_module_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /*
  * Frees tables, least recently used first, until all fit the limit; spares keep.  One large table
  * may put out thousands of small ones: what it takes to find the next does not grow with them.
@@ -215,7 +209,7 @@ static struct comm_module *module_add(struct comm_modules *modules, const struct
 				      const struct comm_parsed *parsed, const char *path)
 {
 	struct comm_module **bucket = bucket_of(modules, id, parsed), *module;
-	const char *base = comm_module_base(path);
+	const char *base = comm_maps_base(path);
 
 	if (modules->n == MODULES_MAX)
 		return NULL;

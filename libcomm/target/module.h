@@ -43,7 +43,4 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 int comm_module_data(struct comm_module *module, const struct comm_mapping *file, uint64_t addr,
 		     struct comm_static *ret);
 
-/* A file name without its directories. */
-const char *comm_module_base(const char *path);
-
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "maps.h"
 #include "sampled.h"
 
 #define LIBRARY "libcomm-alloc.so"
@@ -127,7 +127,7 @@ void comm_sampled_blocks_look(struct comm_sampled_blocks *blocks, uint32_t tgid,
 		const struct comm_mapping *m = &map[i];
 
 		if (m->kind != COMM_MAP_FILE || m->offset || !m->readable || m->shared ||
-		    strcmp(comm_module_base(m->path), LIBRARY) != 0)
+		    strcmp(comm_maps_base(m->path), LIBRARY) != 0)
 			continue;
 		if (known && (*known)->base == m->start)
 			return;
