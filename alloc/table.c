@@ -42,7 +42,7 @@ __asm__(".pushsection .note.commprof.alloc,\"a\",@note\n"
 static __attribute__((constructor)) void begin(void)
 {
 	alloc_table.n_blocks = COMM_ALLOC_BLOCKS;
-	/* Last.  Partner: libcomm/target/sampled_blocks.c */
+	/* Last.  Partner: libcomm/heap/sampled_blocks.c */
 	__atomic_store_n(&alloc_table.version, (uint32_t)COMM_ALLOC_VERSION, __ATOMIC_RELEASE);
 }
 

@@ -50,7 +50,7 @@ static const struct comm_mark_module *module_of_notes(const char *note, size_t n
 	return NULL;
 }
 
-/* The marked module at the lowest address, as in libcomm/target/marked.c: commd sees no other. */
+/* The marked module at the lowest address, as in libcomm/process/marked.c: commd sees no other. */
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct marked_module *lowest = arg;

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first; USES_ROOM lists the rooms whose headers ROOM may include.
 
-ROOMS := model target stream decode identity estimate estimate/hazard estimate/ownership exact perfdata store report report/grouping
+ROOMS := model read process heap confine live stream decode identity estimate estimate/hazard estimate/ownership exact perfdata store report report/grouping
 
 USES_model :=
-USES_target := model
-USES_stream := model target
-USES_decode := model target
-USES_identity := model target
+USES_read := model
+# The view of a target (inspect.h) tells frames as read/ has them.
+USES_process := model read
+USES_heap := model read process
+USES_confine := model read
+USES_live := model read process heap confine
+USES_stream := model read process
+USES_decode := model read process
+USES_identity := model read process
 USES_estimate := model
 USES_estimate/hazard := model estimate
 USES_estimate/ownership := model estimate
 USES_exact := model
-USES_perfdata := model target stream
+USES_perfdata := model read process confine live stream
 USES_store := model
 USES_report := model store
 USES_report/grouping := model store report
@@ -20,7 +25,7 @@ USES_report/grouping := model store report
 USES_engine := . $(filter-out report%,$(ROOMS))
 
 # Further include paths: formats of exact results and of sampled allocations are beside their writers.
-MORE_target := -idirafter alloc
+MORE_heap := -idirafter alloc
 MORE_exact := -idirafter exact
 MORE_store := -Iinclude
 MORE_engine := -idirafter exact

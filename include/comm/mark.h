@@ -147,7 +147,7 @@ static void __attribute__((constructor, used)) comm_mark_register(void)
 	comm_mark_module.depth = COMM_MARK_DEPTH;
 	comm_mark_module.stack = (int64_t)((char *)&comm_mark_thread - thread_pointer);
 	comm_mark_module.process = &comm_mark_process;
-	/* Last: who reads a version finds the rest.  Partner: libcomm/target/marks.c */
+	/* Last: who reads a version finds the rest.  Partner: libcomm/process/marks.c */
 	__atomic_store_n(&comm_mark_module.version, (uint32_t)COMM_MARK_VERSION, __ATOMIC_RELEASE);
 }
 

@@ -29,21 +29,21 @@ while read -r name files; do
       awk -v n="$name" -v f="$file" '$1 ~ /\.c$/ { printf "%-10s %-40s %s of %d\n", n, f, $10, $8 }'
   done
 done <<'EOF'
-block_class target/block_class.c target/cxx_class.c target/python_class.c
-demangle target/demangle.c
-dwline target/dwline.c
-elf target/elfread.c target/elfsym.c target/ehframe.c
+block_class heap/block_class.c heap/cxx_class.c heap/python_class.c
+demangle read/demangle.c
+dwline read/dwline.c
+elf read/elfread.c read/elfsym.c read/ehframe.c
 exact exact/results.c
-heap_blocks target/heap_blocks.c target/glibc_chunks.c target/jemalloc_extents.c target/pymalloc_pools.c
-insn decode/insn_zydis.c decode/emu.c decode/burst.c target/space.c
-jitmap target/jitread.c target/jitmap.c
-maps target/maps.c
-marks target/marks.c
+heap_blocks heap/heap_blocks.c heap/glibc_chunks.c heap/jemalloc_extents.c heap/pymalloc_pools.c
+insn decode/insn_zydis.c decode/emu.c decode/burst.c process/space.c
+jitmap read/jitread.c read/jitmap.c
+maps process/maps.c
+marks process/marks.c
 perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
-sampled_blocks target/sampled_blocks.c
+sampled_blocks heap/sampled_blocks.c
 title model/title.c
-types target/type_build.c target/type_flow.c target/type_table.c
+types read/type_build.c read/type_flow.c read/type_table.c
 store report/reader.c report/report.c report/query.c report/fold.c report/fold_edges.c store/guard.c
 EOF
