@@ -39,6 +39,7 @@ INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS)))
 INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
+LIBS_tests := -lcmocka
 LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -liberty -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
@@ -53,17 +54,18 @@ COMPLETION := $(addprefix $(O)/completion/,bash zsh fish-commd fish-commctl)
 
 all: $(O)/commd $(O)/commctl $(O)/libcommprof.so $(O)/libcommprof.a $(COMPLETION)
 
--include $(LIBCOMM_O:.o=.d) $(DAEMON_O:.o=.d) $(CTL_O:.o=.d) $(UNIT:=.d) $(BENCH:=.d)
+-include $(LIBCOMM_O:.o=.d) $(DAEMON_O:.o=.d) $(CTL_O:.o=.d) $(BENCH:=.d) $(wildcard $(O)/tests/*/*.d $(O)/tests/*/*.parts)
 
 $(O)/libcomm/%.o: libcomm/%.c
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_libcomm) -c $< -o $@
 
-$(O)/libcomm.a: $(LIBCOMM_O)
+# A thin archive, which the linker tells by the objects' own names what it takes out of it.
+$(O)/libcomm.a: $(LIBCOMM_O) Makefile
 	@rm -f $@
 	$(say) AR $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcsT $@ $(LIBCOMM_O)
 
 # libcommprof: symbols that comm.h does not declare are hidden.  The same objects go into
 # libcomm.a, too.
@@ -135,20 +137,27 @@ $(O)/completion/%: packaging/completion.sh $(O)/commd $(O)/commctl
 	$(say) HELP $@
 	$(Q)packaging/completion.sh $* $(O)/commd $(O)/commctl > $@.tmp && mv $@.tmp $@
 
-$(O)/tests/%: tests/%.c $(O)/libcomm.a
+$(O)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ -lcmocka $(LIBS_libcomm) -lpthread
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) -c $< -o $@
 
-$(O)/tests/unit/test_pmu_event: LIBS_libcomm += -lpfm
+# A test is linked anew when an object changes that it takes out of libcomm.a, not when any does:
+# the linker lists them (-t -t), and the list is read the next time.
+parts = $(filter-out $(O)/libcomm/%,$(filter %.o,$^)) $(O)/libcomm.a
+listed = sed -n 's|^$(O)/libcomm/.*\.o$$|$@: &\n&:|p' $@.link >$@.parts && rm $@.link
+
+$(O)/tests/%: $(O)/tests/%.o Makefile | $(O)/libcomm.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) $(parts) -Wl,-t,-t -o $@ $(LIBS_tests) $(LIBS_libcomm) -lpthread >$@.link && $(listed)
+
+$(O)/tests/unit/test_pmu_event: LIBS_tests += -lpfm
 # Parts of commctl that are worth a test of their own.
 $(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
 $(addprefix $(O)/tests/unit/test_,change cut label pairing topology): INC_tests += -iquote ctl
-$(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): LIBS_libcomm := $(O)/ctl/$(part).o -lm))
-$(O)/tests/unit/test_cut: LIBS_libcomm += -lmetis
+$(O)/tests/unit/test_cut: LIBS_tests += -lmetis
 $(O)/tests/unit/test_label: $(O)/ctl/term.o $(O)/ctl/utf8.o
-$(O)/tests/unit/test_label: LIBS_libcomm += $(O)/ctl/term.o $(O)/ctl/utf8.o
-$(O)/tests/unit/test_bpf_kernel: LIBS_libcomm += -lbpf
+$(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
 $(O)/tests/unit/test_wanted_lines: INC_tests += -iquote bpf
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion watch watchpoint perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence remover word_pool word_census): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
@@ -223,22 +232,24 @@ check: deps-check
 
 E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live make_store) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
--include $(addprefix $(O)/tests/e2e/,source_live.d identity_live.d make_store.d)
 CHECK_RUN += tests/soak/soak.sh
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
-$(addprefix $(O)/,tests/e2e/source_live tests/e2e/identity_live bench/rings): $(O)/%: %.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+$(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
+WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/identity_live unit/test_source_bpf unit/test_bpf_counts)
+$(WITH_DAEMON): LIBS_tests += $(LIBS_daemon)
+$(WITH_DAEMON:=.o): INC_tests := $(INC_daemon)
+$(WITH_DAEMON:=.o): | $(SKEL)
+$(WITH_DAEMON): $(O)/kmod-user/reader.o
+$(addprefix $(O)/tests/e2e/,source_live identity_live): $(filter-out %/main.o,$(DAEMON_O))
+
 # These tests take files of the BPF source into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
 $(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O))
-$(addprefix $(O)/tests/unit/test_,source_bpf bpf_counts): $(O)/tests/unit/%: tests/unit/%.c $(O)/kmod-user/reader.o $(O)/libcomm.a
-	@mkdir -p $(@D)
-	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $< $(filter %.o,$^) $(filter %.a,$^) -o $@ -lcmocka $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
