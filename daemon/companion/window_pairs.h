@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pairs of a window: from the accesses to a live word, in order, who wrote last before each read.
+ * Reads before the first write are of an unknown writer, and so are those after an access of which it is not known
+ * which way it went, or after a gap.  An instruction that reads and writes is a read of what the write before
+ * it left, and then a write.  The kernel's writes count, its reads do not: they may be the sampler's own.
+ *
+ * It knows nothing of how accesses are seen.  One thread uses it.
+ */
+#ifndef COMM_WINDOW_PAIRS_H
+#define COMM_WINDOW_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "live_word.h"
+#include "merge.h"
+
+struct comm_window_access {
+	uint64_t time_ns;
+	uint64_t ip; /* of the instruction */
+	uint32_t tgid, tid;
+	uint16_t cpu;
+	uint16_t flags; /* enum comm_access_flags; neither way: not known */
+};
+
+/* Reads by one instruction in one thread, of what one instruction in one thread wrote. */
+struct comm_window_pair {
+	struct comm_window_access read, write; /* the last ones */
+	uint64_t n;
+};
+
+struct comm_window_pairs {
+	struct comm_window_pair *pair;
+	uint32_t n_pairs, room;
+	uint64_t n_reads;		 /* of all pairs */
+	bool known;			 /* last_write is the last one until now */
+	struct comm_window_access write; /* the last one that was seen; flags 0: none was */
+};
+
+/* room: how many accesses there may be in one window. */
+int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t room);
+void comm_window_pairs_deinit(struct comm_window_pairs *pairs);
+
+/* Another window begins. */
+void comm_window_pairs_clear(struct comm_window_pairs *pairs);
+/* The next access to the word. */
+void comm_window_pairs_access(struct comm_window_pairs *pairs,
+			      const struct comm_window_access *access);
+/* Accesses may have been missed. */
+void comm_window_pairs_gap(struct comm_window_pairs *pairs);
+
+/*
+ * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where only
+ * writes were seen the last of them is taken to be what the drawn read finds (read_ns is 0: nobody
+ * saw it); where none was, nobody wrote: one event with write.flags 0.
+ */
+void comm_window_pairs_tell(const struct comm_window_pairs *pairs,
+			    const struct comm_live_word *word, uint32_t window,
+			    enum comm_fed_how how, uint64_t now_ns, comm_event_fn *push, void *ctx);
+
+#endif
