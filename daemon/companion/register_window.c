@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "register_window.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "breakpoints.h"
+#include "hash.h"
+#include "loss_teller.h"
+#include "trapped.h"
+#include "window_pairs.h"
+#include "word_pool.h"
+
+enum {
+	MS = 1000 * 1000,
+	LAGS = 4, /* that a window lasts */
+	LENGTH_MIN_NS = 10 * MS,
+	LENGTH_MAX_NS = 1500 * MS,
+	/* Words that change within it are drawn apart. */
+	SOON_NS = 30 * MS,
+	LOOKS = 4, /* at a window until it is due */
+	LOOK_MS_MIN = 5,
+	/* Traps of other processes that one window bears: each costs them time. */
+	FOREIGN_MAX = 4 * COMM_BREAKPOINT_TRAPS,
+	CODES = 256, /* places of code that are kept */
+	CODE_BYTES = COMM_TRAPPED_BEFORE + COMM_TRAPPED_AFTER,
+	PAGE_BYTES = 4096,
+};
+
+enum stratum { SOON, LATER, STRATA };
+
+enum phase {
+	FREE,
+	OPEN,  /* reads and writes trap */
+	QUIET, /* writes trap: until one comes */
+	ENDED, /* and is to be told of */
+};
+
+struct window {
+	enum phase phase;
+	struct comm_live_word word;
+	uint32_t number;
+	uint64_t addr; /* that is watched, and */
+	uint32_t bytes;
+	bool is_shared; /* the word may be other processes', too */
+	bool is_lost;
+	uint64_t due_ns, length_ns;
+	unsigned int foreign;
+	/* Since the registers were set: own traps, all traps by CPU, and when the first CPU had all that it may. */
+	struct comm_breakpoint_trap *trap;
+	unsigned int n_traps;
+	unsigned int *taken;
+	uint64_t stop_ns;
+	struct comm_window_pairs pairs;
+};
+
+/* Code around a place where a thread trapped. */
+struct code {
+	uint32_t tgid;
+	uint32_t n; /* bytes; 0: none is kept here */
+	uint64_t ip, addr;
+	uint8_t bytes[CODE_BYTES];
+};
+
+struct comm_register_windows {
+	struct comm_register_windows_config config;
+	struct comm_breakpoints *points;
+	unsigned int n_slots, n_cpus, room; /* room: of a window's traps */
+	struct window *window;		    /* one for each slot */
+	struct comm_word_pool pool[STRATA];
+	uint64_t random;
+	uint32_t numbers;
+	uint64_t counted_ns; /* set_ns is counted up to then */
+	uint64_t lost[COMM_LOSS_MAX];
+	struct comm_loss_teller losses;
+	struct comm_register_windows_stats stats;
+	struct code code[CODES];
+};
+
+int comm_register_windows_probe(char **why)
+{
+	return comm_breakpoints_probe(why);
+}
+
+static int make_windows(struct comm_register_windows *w)
+{
+	int rc = 0;
+
+	w->n_slots = comm_breakpoints_slots(w->points);
+	w->n_cpus = comm_breakpoints_cpus(w->points);
+	w->room = w->n_cpus * COMM_BREAKPOINT_TRAPS;
+	w->window = calloc(w->n_slots, sizeof(*w->window));
+	if (!w->window)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < w->n_slots && !rc; i++) {
+		struct window *s = &w->window[i];
+
+		s->trap = calloc(w->room, sizeof(*s->trap));
+		s->taken = calloc(w->n_cpus, sizeof(*s->taken));
+		rc = s->trap && s->taken ? 0 : -ENOMEM;
+		/* Those of two times that it is open, and of a time of writes alone between them. */
+		if (!rc)
+			rc = comm_window_pairs_init(&s->pairs, 3 * w->room);
+	}
+	return rc;
+}
+
+int comm_register_windows_create(const struct comm_register_windows_config *config,
+				 struct comm_register_windows **ret, char **err)
+{
+	struct comm_register_windows *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return -ENOMEM;
+	w->config = *config;
+	rc = comm_breakpoints_create(config->slots, config->trap_ns, &w->points, err);
+	if (!rc)
+		rc = make_windows(w);
+	if (rc)
+		comm_register_windows_destroy(w);
+	else
+		*ret = w;
+	return rc;
+}
+
+void comm_register_windows_destroy(struct comm_register_windows *w)
+{
+	if (!w)
+		return;
+	for (unsigned int i = 0; w->window && i < w->n_slots; i++) {
+		free(w->window[i].trap);
+		free(w->window[i].taken);
+		comm_window_pairs_deinit(&w->window[i].pairs);
+	}
+	free(w->window);
+	comm_breakpoints_destroy(w->points);
+	free(w);
+}
+
+void comm_register_windows_offer(struct comm_register_windows *w, const struct comm_live_word *word)
+{
+	comm_word_pool_offer(&w->pool[word->lag_ns <= SOON_NS ? SOON : LATER], &w->random, word);
+}
+
+static bool is_set(const struct window *s)
+{
+	return s->phase == OPEN || s->phase == QUIET;
+}
+
+static void lose(struct window *s)
+{
+	s->phase = ENDED;
+	s->is_lost = true;
+}
+
+/* Sets the registers for a phase of the window; what was seen until then is settled. */
+static void set(struct comm_register_windows *w, unsigned int slot, enum phase phase)
+{
+	struct window *s = &w->window[slot];
+
+	s->phase = phase;
+	s->n_traps = 0;
+	s->stop_ns = UINT64_MAX;
+	memset(s->taken, 0, w->n_cpus * sizeof(*s->taken));
+	if (!comm_breakpoints_aim(w->points, slot, s->addr, s->bytes, phase == OPEN))
+		lose(s);
+}
+
+static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+/* The bytes around a word that a register can watch. */
+static uint32_t watched_bytes(const struct comm_live_word *word)
+{
+	uint32_t bytes = word->size_bytes;
+
+	return bytes & (bytes - 1) || !bytes || bytes > 8 || word->addr & (bytes - 1) ? 8 : bytes;
+}
+
+/* The window that is open on the word already: it stands for both draws.  NULL: none is. */
+static struct window *window_on(struct comm_register_windows *w, const struct comm_live_word *word)
+{
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		struct window *s = &w->window[i];
+
+		/* Two on one datum of two processes would take each other's traps. */
+		if (is_set(s) && (s->addr ^ word->addr) < 8)
+			return s;
+	}
+	return NULL;
+}
+
+static void begin(struct comm_register_windows *w, unsigned int slot,
+		  const struct comm_live_word *word, uint64_t now_ns)
+{
+	struct window *s = window_on(w, word);
+
+	if (s && s->word.tgid == word->tgid) {
+		s->word.stands_for += word->stands_for;
+		return;
+	}
+	if (s) {
+		w->stats.lost++;
+		w->lost[COMM_LOSS_WATCH]++;
+		return;
+	}
+	s = &w->window[slot];
+	s->word = *word;
+	s->number = ++w->numbers;
+	s->bytes = watched_bytes(word);
+	s->addr = word->addr & ~(uint64_t)(s->bytes - 1);
+	s->is_shared = !w->config.is_shared ||
+		       w->config.is_shared(w->config.shared_ctx, word->tgid, word->addr);
+	s->is_lost = false;
+	s->foreign = 0;
+	s->length_ns = word->lag_ns * LAGS;
+	s->length_ns = s->length_ns < LENGTH_MIN_NS   ? LENGTH_MIN_NS
+		       : s->length_ns > LENGTH_MAX_NS ? LENGTH_MAX_NS
+						      : s->length_ns;
+	s->due_ns = now_ns + s->length_ns;
+	comm_window_pairs_clear(&s->pairs);
+	w->stats.begun++;
+	set(w, slot, OPEN);
+}
+
+/*
+ * Which words a slot is for: every other one for those that change soon, which may have the others', too.
+ * A single slot takes them in turn.
+ */
+static bool draw(struct comm_register_windows *w, unsigned int slot, struct comm_live_word *ret)
+{
+	bool later = w->n_slots > 1 ? slot % 2 : w->numbers % 2;
+
+	if (later && comm_word_pool_draw(&w->pool[LATER], ret))
+		return true;
+	if (comm_word_pool_draw(&w->pool[SOON], ret))
+		return true;
+	return w->n_slots == 1 && comm_word_pool_draw(&w->pool[LATER], ret);
+}
+
+/* Whose data the traps at this address are: those of another process at a private one are other data. */
+static bool is_own(const struct window *s, const struct comm_breakpoint_trap *trap)
+{
+	return trap->tgid == s->word.tgid || s->is_shared;
+}
+
+static void on_trap(void *ctx, const struct comm_breakpoint_trap *trap)
+{
+	struct comm_register_windows *w = ctx;
+
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		struct window *s = &w->window[i];
+
+		if (!is_set(s) || s->addr != trap->at.addr)
+			continue;
+		if (++s->taken[trap->nth_cpu] == COMM_BREAKPOINT_TRAPS &&
+		    trap->time_ns < s->stop_ns)
+			s->stop_ns = trap->time_ns;
+		if (!is_own(s, trap)) {
+			s->foreign++;
+			w->stats.foreign++;
+		} else if (s->n_traps < w->room) {
+			s->trap[s->n_traps++] = *trap;
+		}
+		return;
+	}
+}
+
+static void drain(struct comm_register_windows *w)
+{
+	if (!comm_breakpoints_drain(w->points, on_trap, w))
+		return;
+	/* Nobody knows whose accesses they were. */
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		w->window[i].is_lost |= is_set(&w->window[i]);
+}
+
+static struct code *code_at(struct comm_register_windows *w, uint32_t tgid, uint64_t ip)
+{
+	struct code *c = &w->code[comm_hash_mix(ip, tgid) % CODES];
+	ssize_t n;
+
+	if (c->n && c->tgid == tgid && c->ip == ip)
+		return c;
+	*c = (struct code){.tgid = tgid, .ip = ip, .addr = ip - COMM_TRAPPED_BEFORE};
+	n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes, CODE_BYTES);
+	if (n < COMM_TRAPPED_BEFORE && c->addr / PAGE_BYTES != (ip - 1) / PAGE_BYTES) {
+		/* The page before is not there. */
+		c->addr = (ip - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+		n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes,
+					ip + COMM_TRAPPED_AFTER - c->addr);
+	}
+	c->n = n > 0 ? (uint32_t)n : 0;
+	return c;
+}
+
+static bool by_code(struct comm_register_windows *w, const struct comm_breakpoint_trap *trap,
+		    struct comm_trapped *ret)
+{
+	struct code *c;
+
+	if (trap->mode_bits != 64)
+		return false;
+	c = code_at(w, trap->tgid, trap->at.ip);
+	if (c->n && comm_trapped_by_code(&trap->at, c->bytes, c->addr, c->n, ret))
+		return true;
+	/* Code that is generated may be another one now. */
+	c->n = 0;
+	return false;
+}
+
+static bool is_kernel(uint64_t ip)
+{
+	return ip >> 63;
+}
+
+/* False: it is no access to the word itself, or none that counts. */
+static bool classify(struct comm_register_windows *w, const struct window *s,
+		     struct comm_breakpoint_trap *trap, struct comm_window_access *ret)
+{
+	struct comm_trapped t = {0};
+	bool kernel = is_kernel(trap->at.ip);
+
+	trap->at.size_bytes = s->bytes;
+	*ret = (struct comm_window_access){
+		.time_ns = trap->time_ns, .tgid = trap->tgid, .tid = trap->tid, .cpu = trap->cpu};
+	if (kernel ? comm_trapped_by_kernel(&trap->at, &t) : by_code(w, trap, &t))
+		ret->flags = t.flags;
+	if (s->phase == QUIET) {
+		/* The register tells; reads of those that write would count alone. */
+		if (!kernel && ret->flags && !(ret->flags & COMM_ACCESS_WRITE))
+			return false;
+		ret->flags = COMM_ACCESS_WRITE | (t.flags & COMM_ACCESS_ATOMIC);
+	}
+	w->stats.unknown += !ret->flags;
+	/* Where the kernel's code lies is nobody's business; the trap's ip is behind the instruction. */
+	if (kernel)
+		ret->flags |= COMM_ACCESS_KERNEL;
+	else
+		ret->ip = t.ip ? t.ip : trap->at.ip - 1;
+	return !t.size_bytes || overlap(t.addr, t.size_bytes, s->word.addr, s->word.size_bytes);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct comm_breakpoint_trap *x = a, *y = b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* Makes pairs of the traps since the registers were set. */
+static void settle(struct comm_register_windows *w, struct window *s)
+{
+	struct comm_window_access access;
+
+	qsort(s->trap, s->n_traps, sizeof(*s->trap), by_time);
+	for (unsigned int i = 0; i < s->n_traps; i++) {
+		struct comm_breakpoint_trap *trap = &s->trap[i];
+
+		if (trap->time_ns > s->stop_ns || !classify(w, s, trap, &access))
+			continue;
+		/* Others that share the memory are not told of, but what they write is not the last writer's. */
+		if (trap->tgid != s->word.tgid && !comm_target_has(w->config.target, trap->tgid)) {
+			if (!(access.flags & COMM_ACCESS_READ) || access.flags & COMM_ACCESS_WRITE)
+				comm_window_pairs_gap(&s->pairs);
+			continue;
+		}
+		comm_window_pairs_access(&s->pairs, &access);
+	}
+}
+
+/* A CPU is silent, and time is left: is there more to see? */
+static void go_on(struct comm_register_windows *w, unsigned int slot)
+{
+	struct window *s = &w->window[slot];
+	enum phase phase = s->phase;
+
+	comm_window_pairs_gap(&s->pairs);
+	s->phase = ENDED;
+	if (s->pairs.n_reads)
+		return;
+	if (s->foreign > FOREIGN_MAX)
+		s->is_lost = true;
+	else if (s->foreign)
+		set(w, slot, phase);
+	else if (!s->pairs.write.flags && phase == OPEN)
+		set(w, slot, QUIET);
+}
+
+static void look(struct comm_register_windows *w, unsigned int slot, uint64_t now_ns)
+{
+	struct window *s = &w->window[slot];
+	bool is_over = now_ns >= s->due_ns || s->is_lost;
+
+	if (!is_set(s))
+		return;
+	if (!is_over && s->stop_ns == UINT64_MAX) {
+		if (s->phase != QUIET || !s->n_traps)
+			return;
+		/* Its last writer is the word's until the registers trap reads again. */
+		settle(w, s);
+		set(w, slot, OPEN);
+		return;
+	}
+	comm_breakpoints_silence(w->points, slot);
+	drain(w);
+	settle(w, s);
+	if (is_over)
+		s->phase = ENDED;
+	else
+		go_on(w, slot);
+}
+
+static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		any |= is_set(&w->window[i]);
+	if (any)
+		w->stats.set_ns += now_ns - w->counted_ns;
+	w->counted_ns = now_ns;
+	if (!any)
+		return;
+	drain(w);
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		look(w, i, now_ns);
+}
+
+/* That nobody writes the memory of a process that has ended is no news. */
+static bool has_ended(const struct window *s)
+{
+	return !s->pairs.write.flags && kill((pid_t)s->word.tgid, 0) && errno == ESRCH;
+}
+
+void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now_ns,
+				   comm_event_fn *push, void *ctx)
+{
+	look_at_all(w, now_ns);
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		struct window *s = &w->window[i];
+
+		if (s->phase != ENDED)
+			continue;
+		s->phase = FREE;
+		if (s->is_lost || has_ended(s)) {
+			w->stats.lost++;
+			w->lost[COMM_LOSS_WATCH]++;
+			continue;
+		}
+		w->stats.with_write += s->pairs.write.flags != 0;
+		w->stats.with_read += s->pairs.n_reads != 0;
+		comm_window_pairs_tell(&s->pairs, &s->word, s->number, COMM_FED_REGISTERS, now_ns,
+				       push, ctx);
+	}
+	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
+}
+
+void comm_register_windows_turn(struct comm_register_windows *w, uint64_t now_ns, bool may_begin)
+{
+	struct comm_live_word word;
+
+	look_at_all(w, now_ns);
+	for (unsigned int i = 0; i < w->n_slots && may_begin; i++)
+		if (w->window[i].phase == FREE && draw(w, i, &word))
+			begin(w, i, &word, now_ns);
+}
+
+void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)
+{
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		struct window *s = &w->window[i];
+
+		if (!is_set(s) || s->word.tgid != tgid)
+			continue;
+		comm_breakpoints_silence(w->points, i);
+		lose(s);
+	}
+	for (unsigned int i = 0; i < CODES; i++)
+		if (w->code[i].tgid == tgid)
+			w->code[i].n = 0;
+}
+
+int comm_register_windows_turn_ms(const struct comm_register_windows *w)
+{
+	int ret = INT_MAX;
+
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		const struct window *s = &w->window[i];
+		int ms = (int)(s->length_ns / LOOKS / MS);
+
+		ms = ms < LOOK_MS_MIN ? LOOK_MS_MIN : ms;
+		if (is_set(s) && ms < ret)
+			ret = ms;
+	}
+	return ret;
+}
+
+void comm_register_windows_stats(const struct comm_register_windows *w,
+				 struct comm_register_windows_stats *ret)
+{
+	*ret = w->stats;
+	ret->traps = comm_breakpoints_traps(w->points);
+	ret->trap_ns = comm_breakpoints_cost_ns(w->points);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug registers of some CPUs, as breakpoints.h has them, and threads that access words which they may
+ * watch: for the one test that takes register_window.c into itself, after its headers.
+ */
+#ifndef MADE_REGISTERS_H
+#define MADE_REGISTERS_H
+
+#include "../daemon/companion/register_window.c"
+#include "../daemon/companion/window_pairs.c"
+#include "../daemon/companion/word_pool.c"
+#include "../daemon/loss_teller.c"
+
+enum { CPUS = 2, SLOTS_MADE = 4, QUEUED = 4096 };
+
+/* Code of threads: what stands before the ip; and one place in the kernel. */
+enum { READS = 0x10000, WRITES = 0x20000, COUNTS = 0x30000, NO_CODE = 0x40000 };
+static const uint64_t IN_KERNEL = 0xffffffff81000000;
+
+struct comm_breakpoints {
+	unsigned int n;
+};
+
+static struct comm_breakpoints made;
+
+/* As the kernel keeps them. */
+static struct {
+	bool enabled, reads;
+	uint64_t addr;
+	uint32_t bytes;
+	unsigned int left[CPUS];
+} kept[SLOTS_MADE];
+
+static struct comm_breakpoint_trap queue[QUEUED];
+static unsigned int n_queued;
+static uint64_t n_traps_made, now_made_ns, records_lost;
+static unsigned int aims;
+static bool refuses;		  /* the next aim */
+static void (*while_aimed)(void); /* called when a slot is aimed anew, before it is */
+
+int comm_breakpoints_probe(char **why)
+{
+	*why = NULL;
+	return 0;
+}
+
+int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoints **ret,
+			    char **err)
+{
+	(void)trap_ns;
+	(void)err;
+	made.n = slots;
+	memset(kept, 0, sizeof(kept));
+	n_queued = 0;
+	n_traps_made = records_lost = 0;
+	aims = 0;
+	refuses = false;
+	while_aimed = NULL;
+	*ret = &made;
+	return 0;
+}
+
+void comm_breakpoints_destroy(struct comm_breakpoints *points)
+{
+	(void)points;
+}
+
+unsigned int comm_breakpoints_slots(const struct comm_breakpoints *points)
+{
+	return points->n;
+}
+
+unsigned int comm_breakpoints_cpus(const struct comm_breakpoints *points)
+{
+	(void)points;
+	return CPUS;
+}
+
+bool comm_breakpoints_aim(struct comm_breakpoints *points, unsigned int slot, uint64_t addr,
+			  uint32_t bytes, bool reads)
+{
+	assert_true(slot < points->n);
+	assert_int_equal(addr % bytes, 0);
+	if (while_aimed)
+		while_aimed();
+	aims++;
+	kept[slot].enabled = !refuses;
+	kept[slot].reads = reads;
+	kept[slot].addr = addr;
+	kept[slot].bytes = bytes;
+	for (int i = 0; i < CPUS; i++)
+		kept[slot].left[i] = COMM_BREAKPOINT_TRAPS;
+	return !refuses;
+}
+
+void comm_breakpoints_silence(struct comm_breakpoints *points, unsigned int slot)
+{
+	assert_true(slot < points->n);
+	kept[slot].enabled = false;
+}
+
+uint64_t comm_breakpoints_drain(struct comm_breakpoints *points, comm_breakpoint_trap_fn *fn,
+				void *ctx)
+{
+	uint64_t lost = records_lost;
+
+	(void)points;
+	/* One CPU after the other. */
+	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+		for (unsigned int i = 0; i < n_queued; i++)
+			if (queue[i].nth_cpu == cpu)
+				fn(ctx, &queue[i]);
+	n_queued = 0;
+	records_lost = 0;
+	return lost;
+}
+
+uint64_t comm_breakpoints_traps(const struct comm_breakpoints *points)
+{
+	(void)points;
+	return n_traps_made;
+}
+
+uint64_t comm_breakpoints_cost_ns(const struct comm_breakpoints *points)
+{
+	(void)points;
+	return n_traps_made * 1000;
+}
+
+bool comm_target_has(const struct comm_target *target, uint32_t tgid)
+{
+	(void)target;
+	return tgid < 1000000;
+}
+
+static ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes)
+{
+	static const struct {
+		uint64_t ip;
+		uint8_t len, bytes[4];
+	} insn[] = {
+		{READS, 3, {0x48, 0x8b, 0x02}},	       /* mov (%rdx),%rax */
+		{WRITES, 3, {0x48, 0x89, 0x02}},       /* mov %rax,(%rdx) */
+		{COUNTS, 4, {0xf0, 0x48, 0xff, 0x02}}, /* lock incq (%rdx) */
+	};
+
+	(void)ctx;
+	(void)tgid;
+	if (addr < READS - COMM_TRAPPED_BEFORE || addr >= NO_CODE - COMM_TRAPPED_BEFORE)
+		return -EFAULT;
+	for (size_t i = 0; i < bytes; i++) {
+		uint64_t at = addr + i;
+
+		((uint8_t *)buf)[i] = 0x90;
+		for (size_t j = 0; j < sizeof(insn) / sizeof(insn[0]); j++)
+			/* Each thread has code of its own, 256 bytes apart. */
+			for (uint64_t ip = insn[j].ip; ip < insn[j].ip + 0x8000; ip += 256)
+				if (at >= ip - insn[j].len && at < ip)
+					((uint8_t *)buf)[i] = insn[j].bytes[at - ip + insn[j].len];
+	}
+	return (ssize_t)bytes;
+}
+
+/* A thread on a CPU accesses 8 bytes. */
+static void touch_as(uint32_t tgid, uint32_t tid, unsigned int cpu, uint64_t ip, uint64_t addr,
+		     uint16_t flags)
+{
+	struct comm_breakpoint_trap trap = {
+		.time_ns = ++now_made_ns,
+		.tgid = tgid,
+		.tid = tid,
+		.cpu = (uint16_t)cpu,
+		.mode_bits = 64,
+		.nth_cpu = cpu,
+		.at = {.ip = ip, .reg[COMM_RDX] = addr},
+	};
+
+	if (is_kernel(ip))
+		trap.at.reg[flags & COMM_ACCESS_WRITE ? COMM_RDI : COMM_RSI] = addr + 8;
+	for (unsigned int i = 0; i < made.n; i++) {
+		if (!kept[i].enabled || !kept[i].left[cpu] || kept[i].addr >= addr + 8 ||
+		    addr >= kept[i].addr + kept[i].bytes ||
+		    (!kept[i].reads && !(flags & COMM_ACCESS_WRITE)))
+			continue;
+		kept[i].left[cpu]--;
+		n_traps_made++;
+		trap.at.addr = kept[i].addr;
+		assert_true(n_queued < QUEUED);
+		queue[n_queued++] = trap;
+	}
+}
+
+#endif
