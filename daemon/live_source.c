@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "breakpoints.h"
 #include "trial.h"
-#include "watchpoint.h"
 
 /* The next that "auto" may take. */
 static const struct comm_source *next_source(struct comm_live_source *live,
@@ -79,7 +79,7 @@ static int try_source(struct comm_live_source *live, const struct comm_sampler_c
 static int check_watches(const struct comm_options *options, uint32_t *per_s, char **err)
 {
 	char *why = NULL;
-	int rc = *per_s ? comm_watchpoint_probe(&why) : 0;
+	int rc = *per_s ? comm_breakpoints_probe(&why) : 0;
 
 	if (rc == -ENOTSUP && options->watch_given) {
 		*err = why;
@@ -105,9 +105,7 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 	config.target = target;
 	config.arg = live->arg;
 	config.stack_bytes = stack_bytes(options->callers);
-	/* Unasked they are part of what a budget buys, as with any source. */
-	if (options->watch_given || options->overhead > 0)
-		config.watch_per_s = options->watch_per_s;
+	config.watch_per_s = options->watch_per_s;
 	rc = check_watches(options, &config.watch_per_s, err);
 	if (rc)
 		return rc;

@@ -71,12 +71,12 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "Watch the data of up to N reads a second, drawn at random, for who writes them (default "
-	 "20 for each percent of the budget, at most 100, as far as 30 % of it go)",
+	 "With the kernel module, have it set up to N watchpoints a second by itself, on what samples "
+	 "read, in place of the survey's windows (default 0)",
 	 2},
 	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
-	 "Of the four debug registers of each CPU take N, as far as they are free, for "
-	 "watching (default 3); a debugger has the others",
+	 "Of the four debug registers of each CPU take N, as far as they are free, for windows on "
+	 "fresh data (default 3); a debugger has the others",
 	 2},
 	{"counters", OPT_COUNTERS, NULL, 0,
 	 "Count CPU time, waits, switches, page faults and migrations of each thread", 2},
@@ -483,15 +483,6 @@ static const struct argp argp = {
 
 const char *argp_program_version = "commd (commprof) " COMM_VERSION;
 
-/* A tenth of the budget pays for some 16 watches a second and percent. */
-static uint32_t default_watches(double overhead)
-{
-	enum { A_PERCENT = 20, MOST = 100 };
-	double n = A_PERCENT * 100 * overhead;
-
-	return n < 1 ? 1 : n > MOST ? MOST : (uint32_t)n;
-}
-
 void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 {
 	*ret = (struct comm_options){
@@ -510,6 +501,4 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
 	if (!(ret->rate_hz > 0) && !(ret->overhead > 0))
 		ret->overhead = 0.01;
-	if (!ret->watch_given)
-		ret->watch_per_s = default_watches(ret->overhead);
 }

@@ -2,58 +2,12 @@
 #include "burst_read.h"
 
 #include "hash.h"
-#include "window.h"
 
 enum {
-	WAIT_READS = 16, /* at most, of one turn */
 	WATCHED_BYTES = 8,
 	STACK_BELOW_BYTES = 128,
 	STACK_ABOVE_BYTES = 8192,
 };
-
-/*
- * Does the burst wait for another thread's write: writes nothing and reads the same few data over and
- * over (as window.h has it)?  An access of an unknown address may be a write.  It reads for as long as what it waits for is not there, not at any
- * time: who is the last writer at a random instant says nothing of it.
- */
-static bool waits(const struct comm_burst *burst)
-{
-	const struct comm_burst_access *first[WAIT_READS];
-	uint32_t n = 0, reads = 0, j;
-
-	if (burst->n_unknown)
-		return false;
-
-	for (uint32_t i = 0; i < burst->n_accesses; i++) {
-		const struct comm_burst_access *a = &burst->access[i];
-
-		if (a->flags & COMM_ACCESS_IMPLICIT)
-			continue;
-		if (a->flags & COMM_ACCESS_WRITE)
-			return false;
-		reads++;
-		for (j = 0; j < n && (first[j]->ip != a->ip || first[j]->addr != a->addr); j++)
-			;
-		if (j < n)
-			continue;
-		if (n == WAIT_READS)
-			return false;
-		first[n++] = a;
-	}
-	return n && reads >= COMM_WINDOW_SPIN_TURNS * n;
-}
-
-/* x++ of the datum at addr, in one instruction or in several, from the read on. */
-static uint64_t writes_after(const struct comm_burst *burst, uint32_t read, uint64_t addr)
-{
-	for (uint32_t i = read; i < burst->n_accesses; i++) {
-		const struct comm_burst_access *a = &burst->access[i];
-
-		if (a->flags & COMM_ACCESS_WRITE && addr - a->addr < a->size_bytes)
-			return a->ip;
-	}
-	return 0;
-}
 
 /* In units of the period. */
 static double length_of(enum comm_trigger trigger, const struct comm_burst *burst)
@@ -70,7 +24,6 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 {
 	const struct comm_sample *sample = event->sample;
 	uint64_t sp = sample->reg[COMM_RSP], total = 0;
-	uint32_t at = burst->n_accesses;
 
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];
@@ -95,12 +48,9 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 		if (size > WATCHED_BYTES)
 			ret->addr +=
 				comm_hash_next(random) % (size / WATCHED_BYTES) * WATCHED_BYTES;
-		at = i;
 	}
-	if (at == burst->n_accesses)
+	if (!total)
 		return false;
-	ret->waits = waits(burst);
-	ret->writes_ip = writes_after(burst, at, ret->addr);
 	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
 	ret->stands_for = (double)total * (double)(sample->period ? sample->period : 1) /
 			  length_of(trigger, burst);

@@ -15,11 +15,10 @@
 
 struct comm_burst_read {
 	uint64_t time_ns, addr, ip;
-	uint64_t writes_ip; /* of who goes on to write the same datum; 0: nobody is known to */
 	uint32_t tgid, tid;
 	uint32_t size_bytes; /* up to 8: of a longer read a part */
 	double stands_for;   /* bytes; with a trigger of time, in a nanosecond of one cycle */
-	bool waits;	     /* the burst reads the same words over and over */
+	bool waits;	     /* for another thread's write (wait_reads.h); set by the caller */
 };
 
 /*

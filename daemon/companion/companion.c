@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* X(name): comm_companion_NAME, which stands in NAME.c. */
-#define COMPANIONS(X) X(watch) X(survey)
+#define COMPANIONS(X) X(survey)
 
 #define DECLARE(name) extern const struct comm_companion comm_companion_##name;
 COMPANIONS(DECLARE)

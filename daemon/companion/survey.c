@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The companion that surveys what a target does now: which reads wait, which words are rewritten and
- * how soon (word_census.h), and who writes them.
+ * The companion that surveys what a target does now.  Of each burst one read is drawn: does it wait
+ * (wait_reads.h), and if not, how soon is its word rewritten (word_census.h)?  Windows on words
+ * that are rewritten tell who writes them (register_window.h).
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 
+#include "allotment.h"
 #include "clock.h"
 #include "companion.h"
 #include "inspect.h"
+#include "options.h"
+#include "register_window.h"
+#include "wait_reads.h"
 #include "word_census.h"
 
 enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 
+/* Share of the budget that windows may take; the samples that words come from have the rest. */
+static const double WINDOWS_SHARE = 0.3;
+/*
+ * Debug registers that are set cost a target time that nothing tells, though they never trap: of three servers
+ * 0 to 5 % while any is set (docs/overhead.md).  So they are set in no more of the time than that many times
+ * the budget's share: at 5 % that costs as much as the budget.
+ */
+static const double SET_PER_OVERHEAD = 20;
+
 struct survey {
 	enum comm_trigger trigger;
 	uint64_t random;
+	struct comm_wait_reads waits;
 	struct comm_word_census *census;
+	struct comm_register_windows *registers; /* NULL: they cannot be had */
+	struct comm_allotment windows, set;	 /* of the budget, and of time */
 	uint64_t n_bursts, n_waiting, crowded;
 	size_t n;
 	struct comm_burst_read waiting[WAITING_MAX];
@@ -29,40 +47,82 @@ static int read_words(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n,
 	return comm_inspect_live_words(ctx, tgid, addr, n, ret);
 }
 
-/* Samplers whose samples are no bursts never call burst(). */
-static int survey_probe(char **why)
+static ssize_t read_code(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes)
 {
-	*why = NULL;
-	return 0;
+	return comm_inspect_live_memory(ctx, tgid, addr, buf, bytes);
 }
 
-static int survey_open(const struct comm_companion_config *config, void **ret, char **err)
+static void offer_live(void *ctx, const struct comm_live_word *word)
 {
-	struct survey *s = calloc(1, sizeof(*s));
-	const struct comm_word_census_config census = {
-		.read = read_words,
-		.read_ctx = config->inspect,
-	};
-	int rc;
+	struct survey *s = ctx;
 
-	(void)err;
-	if (!s)
-		return -ENOMEM;
-	s->trigger = config->trigger;
-	rc = comm_word_census_create(&census, &s->census);
-	if (rc)
-		free(s);
-	else
-		*ret = s;
-	return rc;
+	if (s->registers)
+		comm_register_windows_offer(s->registers, word);
+}
+
+static int survey_probe(char **why)
+{
+	return comm_register_windows_probe(why);
+}
+
+/* A run without windows says how soon data is rewritten, but not by whom: *err says why. */
+static void open_windows(struct survey *s, const struct comm_companion_config *config, char **err)
+{
+	const struct comm_register_windows_config registers = {
+		.target = config->target,
+		.slots = config->options->debug_registers,
+		.trap_ns = config->interrupt_ns,
+		.is_shared = config->is_shared,
+		.shared_ctx = config->shared_ctx,
+		.read_code = read_code,
+		.code_ctx = config->inspect,
+	};
+	char *why = NULL;
+
+	if (config->sampler->watches && config->options->watch_given)
+		return;
+	if (comm_register_windows_create(&registers, &s->registers, &why) &&
+	    asprintf(err, "who writes fresh data is not told: %s", why ? why : "out of memory") < 0)
+		*err = NULL;
+	free(why);
 }
 
 static void survey_close(void *companion)
 {
 	struct survey *s = companion;
 
+	if (!s)
+		return;
+	comm_register_windows_destroy(s->registers);
 	comm_word_census_destroy(s->census);
 	free(s);
+}
+
+/* Samplers whose samples are no bursts never call burst(). */
+static int survey_open(const struct comm_companion_config *config, void **ret, char **err)
+{
+	struct survey *s = calloc(1, sizeof(*s));
+	const struct comm_word_census_config census = {
+		.read = read_words,
+		.read_ctx = config->inspect,
+		.live = offer_live,
+		.live_ctx = s,
+	};
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	s->trigger = config->trigger;
+	s->windows.share = WINDOWS_SHARE;
+	s->set.share = SET_PER_OVERHEAD * config->options->overhead;
+	rc = comm_word_census_create(&census, &s->census);
+	if (rc) {
+		survey_close(s);
+		return rc;
+	}
+	open_windows(s, config, err);
+	*ret = s;
+	return 0;
 }
 
 static void survey_burst(void *companion, const struct comm_event *event,
@@ -73,6 +133,7 @@ static void survey_burst(void *companion, const struct comm_event *event,
 
 	if (!comm_burst_read_pick(&read, &s->random, s->trigger, event, burst))
 		return;
+	read.waits = comm_wait_reads_is(&s->waits, event->tgid, burst);
 	s->n_bursts++;
 	s->n_waiting += read.waits;
 	if (!read.waits)
@@ -83,10 +144,8 @@ static void survey_burst(void *companion, const struct comm_event *event,
 		s->crowded++;
 }
 
-static void survey_drain(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx)
+static void tell_waiting(struct survey *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
-	struct survey *s = companion;
-
 	for (size_t i = 0; i < s->n; i++) {
 		struct comm_event event = {.kind = COMM_EV_CENSUS, .time_ns = now_ns};
 
@@ -100,33 +159,59 @@ static void survey_drain(void *companion, uint64_t now_ns, comm_event_fn *push, 
 					       .cause = COMM_LOSS_CENSUS,
 					       .count = s->crowded});
 	s->crowded = 0;
+}
+
+static void survey_drain(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct survey *s = companion;
+
+	tell_waiting(s, now_ns, push, ctx);
 	comm_word_census_collect(s->census, now_ns, push, ctx);
+	if (s->registers)
+		comm_register_windows_collect(s->registers, now_ns, push, ctx);
+}
+
+/* What windows have cost the target since the start. */
+static uint64_t survey_cost_ns(const void *companion)
+{
+	const struct survey *s = companion;
+	struct comm_register_windows_stats registers = {0};
+
+	if (s->registers)
+		comm_register_windows_stats(s->registers, &registers);
+	return registers.trap_ns;
 }
 
 static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 {
 	struct survey *s = companion;
+	struct comm_register_windows_stats registers;
+	bool may = true;
 
-	(void)budget_ns;
 	comm_word_census_turn(s->census, now_ns);
+	if (!s->registers)
+		return;
+	comm_register_windows_stats(s->registers, &registers);
+	if (budget_ns != UINT64_MAX) {
+		may = comm_allotment_left(&s->windows, now_ns, budget_ns, survey_cost_ns(s));
+		may &= comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns);
+	}
+	comm_register_windows_turn(s->registers, now_ns, may);
 }
 
 static int survey_turn_ms(const void *companion)
 {
 	const struct survey *s = companion;
+	int census_ms = comm_word_census_turn_ms(s->census, comm_clock_now_ns());
+	int windows_ms = s->registers ? comm_register_windows_turn_ms(s->registers) : INT_MAX;
 
-	return comm_word_census_turn_ms(s->census, comm_clock_now_ns());
-}
-
-static uint64_t survey_cost_ns(const void *companion)
-{
-	(void)companion;
-	return 0;
+	return census_ms < windows_ms ? census_ms : windows_ms;
 }
 
 static void survey_say(const void *companion, FILE *out)
 {
 	const struct survey *s = companion;
+	struct comm_register_windows_stats r;
 	struct comm_word_census_stats census;
 
 	comm_word_census_stats(s->census, &census);
@@ -134,10 +219,20 @@ static void survey_say(const void *companion, FILE *out)
 		"  census: %" PRIu64 " reads drawn, %" PRIu64 " wait; %" PRIu64 " words, %" PRIu64
 		" looks, %" PRIu64 " words changed, %" PRIu64 " found no place\n",
 		s->n_bursts, s->n_waiting, census.words, census.looks, census.live, census.crowded);
+	if (!s->registers)
+		return;
+	comm_register_windows_stats(s->registers, &r);
+	fprintf(out,
+		"  windows by debug registers: %" PRIu64 " begun, %" PRIu64
+		" with a write, %" PRIu64 " with a read of one, %" PRIu64 " lost; %" PRIu64
+		" traps, %" PRIu64 " of other processes, %" PRIu64
+		" of unknown ways; %.1f s with any set, %.1f ms of the target's time\n",
+		r.begun, r.with_write, r.with_read, r.lost, r.traps, r.foreign, r.unknown,
+		(double)r.set_ns / 1e9, (double)r.trap_ns / 1e6);
 }
 
 const struct comm_companion comm_companion_survey = {
-	.title = "survey of what is rewritten now",
+	.title = "who writes fresh data, by debug registers",
 	.probe = survey_probe,
 	.open = survey_open,
 	.burst = survey_burst,

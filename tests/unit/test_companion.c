@@ -73,7 +73,7 @@ static void fake_close(void *companion)
 	n_closed++;
 }
 
-const struct comm_companion comm_companion_watch = {
+const struct comm_companion comm_companion_survey = {
 	.open = fake_open,
 	.burst = fake_burst,
 	.drain = fake_drain,

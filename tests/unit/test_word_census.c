@@ -69,7 +69,7 @@ static void take(void *ctx, const struct comm_event *event)
 static struct comm_word_census *create(void)
 {
 	const struct comm_word_census_config config = {.read = read_made_up, .live = take_live};
-	struct comm_word_census *census;
+	struct comm_word_census *census = NULL;
 
 	memset(&memory, 0, sizeof(memory));
 	memset(&got, 0, sizeof(got));

@@ -15,7 +15,7 @@ static void test_draws_are_by_size(void **state)
 	static const double bytes[] = {1, 2, 5};
 	double stands_for[3] = {0}, all = 0;
 	struct comm_word_pool pool = {0};
-	struct comm_live_word drawn;
+	struct comm_live_word drawn = {0};
 	uint64_t random = 1;
 
 	(void)state;
@@ -38,7 +38,7 @@ static void test_draws_are_by_size(void **state)
 static void test_nothing_is_drawn_of_nothing(void **state)
 {
 	struct comm_word_pool pool = {0};
-	struct comm_live_word drawn;
+	struct comm_live_word drawn = {0};
 	uint64_t random = 1;
 
 	(void)state;
