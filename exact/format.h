@@ -75,7 +75,7 @@ struct comm_exact_file_thread {
 	uint32_t tid;
 	uint64_t start_ns, end_ns; /* end 0: lived to the end */
 	uint32_t name_bytes;
-	uint32_t reserved;
+	uint32_t pid; /* its process; 0: that of the header */
 };
 
 struct comm_exact_file_function {

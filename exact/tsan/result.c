@@ -64,7 +64,7 @@ void comm_exact_result_begin(void)
 	result.start_unix_ns = clock_ns(CLOCK_REALTIME);
 }
 
-/* By number, here and below: the names are interposed (libc.c). */
+/* By number, here and below: the names are interposed (libc.c, mapping.c). */
 static void *map(size_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -418,8 +418,8 @@ static void put_threads(void)
 
 	for (slot = 0; slot < COMM_EXACT_THREADS; slot++) {
 		const struct comm_exact_identity *who = comm_exact_identity(slot);
-		struct comm_exact_file_thread thread = {.id = result.thread[slot] - 1,
-							.tid = who->tid};
+		struct comm_exact_file_thread thread = {
+			.id = result.thread[slot] - 1, .tid = who->tid, .pid = who->pid};
 
 		if (!result.thread[slot])
 			continue;
