@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -195,35 +194,6 @@ void *realloc(void *old, size_t bytes)
 		note_write(p, had, PC);
 	}
 	return p;
-}
-
-void *mmap(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset)
-{
-	void *p = (void *)syscall(SYS_mmap, addr, len_bytes, prot, flags, fd, offset);
-
-	if (p == MAP_FAILED)
-		return p;
-	comm_exact_init();
-	if ((flags & MAP_TYPE) == MAP_PRIVATE)
-		comm_shadow_clear((uint64_t)p, len_bytes);
-	else
-		comm_shadow_share((uint64_t)p, len_bytes);
-	comm_object_mapped((uint64_t)p, len_bytes, BEHIND, flags & MAP_ANONYMOUS ? -1 : fd);
-	return p;
-}
-
-void *mmap64(void *addr, size_t len_bytes, int prot, int flags, int fd, off_t offset)
-	__attribute__((alias("mmap")));
-
-int munmap(void *addr, size_t len_bytes)
-{
-	int ret = syscall(SYS_munmap, addr, len_bytes);
-
-	if (!ret) {
-		comm_shadow_clear((uint64_t)addr, len_bytes);
-		comm_object_unmapped((uint64_t)addr, len_bytes);
-	}
-	return ret;
 }
 
 /* The libc's own function of this name. */

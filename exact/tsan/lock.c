@@ -13,7 +13,7 @@ uint64_t *comm_locks;
 
 int comm_locks_init(void)
 {
-	/* By number: the name is interposed (libc.c). */
+	/* By number: the name is interposed (mapping.c). */
 	void *p = (void *)syscall(SYS_mmap, NULL, COMM_LOCKS * sizeof(*comm_locks),
 				  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

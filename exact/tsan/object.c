@@ -38,7 +38,7 @@ static struct object_table *table;
 
 static const uint64_t value_bits = ((uint64_t)1 << KIND_SHIFT) - 1;
 
-/* By number: the name is interposed (libc.c).  NULL: there is no room. */
+/* By number: the name is interposed (mapping.c).  NULL: there is no room. */
 static void *map(uint64_t addr, size_t bytes, int flags)
 {
 	void *p = (void *)syscall(SYS_mmap, addr, bytes, PROT_READ | PROT_WRITE,
@@ -46,8 +46,8 @@ static void *map(uint64_t addr, size_t bytes, int flags)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, bytes, MADV_DONTDUMP);
-	madvise(p, bytes, MADV_NOHUGEPAGE);
+	syscall(SYS_madvise, p, bytes, MADV_DONTDUMP);
+	syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE);
 	return p;
 }
 
@@ -127,7 +127,8 @@ static void set(uint64_t addr, size_t len_bytes, uint32_t id)
 	for (at = from; at < to; at += PAGE_BYTES)
 		*page_of(at) = id;
 	/* It reads as zero from now on: not known yet. */
-	madvise(comm_object_at(from), (to - from) / 8 * sizeof(uint16_t), MADV_DONTNEED);
+	syscall(SYS_madvise, comm_object_at(from), (to - from) / 8 * sizeof(uint16_t),
+		MADV_DONTNEED);
 }
 
 void comm_object_allocated(uint64_t addr, size_t len_bytes, uint64_t pc)
@@ -176,18 +177,52 @@ static uint32_t file_object(int fd)
 	return id;
 }
 
-void comm_object_mapped(uint64_t addr, size_t len_bytes, uint64_t pc, int fd)
+static void set_pages(uint64_t addr, size_t len_bytes, uint32_t id)
 {
 	uint64_t at, end = addr + len_bytes;
+
+	comm_object_unmapped(addr, len_bytes);
+	__atomic_fetch_add(&table->object[id].size_bytes, len_bytes, __ATOMIC_RELAXED);
+	for (at = addr; at < end; at += PAGE_BYTES)
+		*page_of(at) = id;
+}
+
+void comm_object_mapped(uint64_t addr, size_t len_bytes, uint64_t pc, int fd)
+{
+	if (!table || !len_bytes || len_bytes > MAPPED_BYTES_MAX)
+		return;
+	set_pages(addr, len_bytes, fd < 0 ? id_of(COMM_EXACT_OBJECT_ANON, pc) : file_object(fd));
+}
+
+void comm_object_segment(uint64_t addr, size_t len_bytes, int segment)
+{
+	char name[32];
 	uint32_t id;
 
 	if (!table || !len_bytes || len_bytes > MAPPED_BYTES_MAX)
 		return;
-	comm_object_unmapped(addr, len_bytes);
-	id = fd < 0 ? id_of(COMM_EXACT_OBJECT_ANON, pc) : file_object(fd);
-	__atomic_fetch_add(&table->object[id].size_bytes, len_bytes, __ATOMIC_RELAXED);
-	for (at = addr; at < end; at += PAGE_BYTES)
-		*page_of(at) = id;
+	id = id_of(COMM_EXACT_OBJECT_SHARED, (uint64_t)1 << (KIND_SHIFT - 1) | (uint32_t)segment);
+	snprintf(name, sizeof(name), "SYSV segment %d", segment);
+	if (id != COMM_EXACT_OBJECT_UNKNOWN && !table->object[id].name)
+		table->object[id].name = keep(name);
+	set_pages(addr, len_bytes, id);
+}
+
+void comm_object_moved(uint64_t from, uint64_t to, size_t len_bytes)
+{
+	size_t done, i;
+
+	if (!table || len_bytes > MAPPED_BYTES_MAX)
+		return;
+	for (done = 0; done < len_bytes; done += PAGE_BYTES) {
+		const uint16_t *old = comm_object_at(from + done);
+		uint16_t *now = comm_object_at(to + done);
+
+		*page_of(to + done) = *page_of(from + done);
+		for (i = 0; i < PAGE_BYTES / 8; i++)
+			if (old[i] != now[i])
+				now[i] = old[i];
+	}
 }
 
 void comm_object_unmapped(uint64_t addr, size_t len_bytes)
@@ -210,7 +245,8 @@ void comm_object_unmapped(uint64_t addr, size_t len_bytes)
 		set_finely(addr, from - addr, 0);
 	if (end > to)
 		set_finely(to, end - to, 0);
-	madvise(comm_object_at(from), (to - from) / 8 * sizeof(uint16_t), MADV_DONTNEED);
+	syscall(SYS_madvise, comm_object_at(from), (to - from) / 8 * sizeof(uint16_t),
+		MADV_DONTNEED);
 }
 
 /*

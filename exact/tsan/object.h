@@ -51,7 +51,11 @@ void comm_objects_init(void);
 void comm_object_allocated(uint64_t addr, size_t len_bytes, uint64_t pc);
 /* fd: -1: of no file. */
 void comm_object_mapped(uint64_t addr, size_t len_bytes, uint64_t pc, int fd);
+/* A segment of System V. */
+void comm_object_segment(uint64_t addr, size_t len_bytes, int id);
 void comm_object_unmapped(uint64_t addr, size_t len_bytes);
+/* Whole pages: what was at `from` is at `to`, too. */
+void comm_object_moved(uint64_t from, uint64_t to, size_t len_bytes);
 /* The calling thread's stack is its own from now on. */
 void comm_object_stack(uint32_t slot);
 

@@ -17,7 +17,7 @@ static uint64_t *table;
 
 int comm_readers_init(void)
 {
-	/* By number: the name is interposed (libc.c). */
+	/* By number: the name is interposed (mapping.c). */
 	void *p = (void *)syscall(SYS_mmap, NULL, TABLE * sizeof(*table), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

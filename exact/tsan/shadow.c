@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backing.h"
 #include "lock.h"
 #include "readers.h"
 
@@ -32,7 +33,7 @@ static int is_there;
 static int has_shared;
 
 /*
- * Not mmap(): that name is interposed (libc.c) and would come back here.
+ * Not mmap(): that name is interposed (mapping.c) and would come back here.
  */
 static void *map(uint64_t addr, size_t bytes, int flags)
 {
@@ -99,16 +100,28 @@ static int is_room(void)
 	return comm_shadow_bits((uint64_t)stderr - (uint64_t)&is_there) >= ROOM_BYTES;
 }
 
-static void place(uint64_t addr, size_t bytes)
+static void place(uint64_t addr, size_t bytes, int flags)
 {
-	void *p = map(addr, bytes, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+	void *p = map(addr, bytes, flags | MAP_FIXED_NOREPLACE);
 
 	if (p != (void *)addr)
 		die("no room for the shadow (is vm.overcommit_memory 2, or a limit on address "
 		    "space set?)");
-	madvise(p, bytes, MADV_DONTDUMP);
+	syscall(SYS_madvise, p, bytes, MADV_DONTDUMP);
 	/* Scattered cells shall not cost 2 MiB each. */
-	madvise(p, bytes, MADV_NOHUGEPAGE);
+	syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE);
+}
+
+/* How many bytes of an array stand for a page of the program's memory. */
+static size_t page_cells(void)
+{
+	return PAGE_BYTES * sizeof(uint64_t) >> comm_shadow_shift;
+}
+
+static void place_backing(void)
+{
+	place(COMM_SHADOW_BACKING, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
+	place(COMM_SHADOW_BACKING_READERS, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
 }
 
 void comm_shadow_init(void)
@@ -129,21 +142,25 @@ void comm_shadow_init(void)
 		start_again();
 		die("the address space is laid out in a way that the shadow cannot cover");
 	}
-	place(COMM_SHADOW_CELLS, bytes);
-	place(COMM_SHADOW_READERS, bytes);
-	if (comm_locks_init() || comm_readers_init())
+	place(COMM_SHADOW_CELLS, bytes, MAP_PRIVATE);
+	place(COMM_SHADOW_READERS, bytes, MAP_PRIVATE);
+	place_backing();
+	if (comm_locks_init() || comm_readers_init() || comm_backing_init())
 		die("no room for locks and sets");
 	is_there = 1;
+}
+
+static uint64_t page_of(uint64_t array, uint64_t addr)
+{
+	return array + comm_shadow_bits(addr) / PAGE_BYTES * page_cells();
 }
 
 /* The array that starts at `of` anew, for whole pages. */
 static void remap(uint64_t of, uint64_t addr, size_t len_bytes, int flags)
 {
-	const size_t page = PAGE_BYTES * sizeof(uint64_t) >> comm_shadow_shift;
 	const size_t pages = (len_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
-	if (map(of + comm_shadow_bits(addr) / PAGE_BYTES * page, pages * page, flags | MAP_FIXED) ==
-	    MAP_FAILED)
+	if (map(page_of(of, addr), pages * page_cells(), flags | MAP_FIXED) == MAP_FAILED)
 		die("cannot renew a part of the shadow");
 }
 
@@ -165,6 +182,46 @@ void comm_shadow_share(uint64_t addr, size_t len_bytes)
 	remap(COMM_SHADOW_READERS, addr, len_bytes, MAP_SHARED);
 }
 
+/* Of nothing, mremap() maps the same pages once more (mremap(2)). */
+static void show(uint64_t of, uint64_t addr, size_t pages, uint64_t backing)
+{
+	if (syscall(SYS_mremap, backing, 0, pages * page_cells(), MREMAP_MAYMOVE | MREMAP_FIXED,
+		    page_of(of, addr)) < 0)
+		die("cannot show a part of the shadow once more");
+}
+
+void comm_shadow_show(uint64_t addr, size_t pages, uint32_t backing)
+{
+	if (!is_there)
+		return;
+	has_shared = 1;
+	show(COMM_SHADOW_CELLS, addr, pages, COMM_SHADOW_BACKING + backing * page_cells());
+	show(COMM_SHADOW_READERS, addr, pages,
+	     COMM_SHADOW_BACKING_READERS + backing * page_cells());
+}
+
+void comm_shadow_copy(uint64_t addr, size_t pages, uint32_t backing)
+{
+	const uint64_t *from = (const uint64_t *)(COMM_SHADOW_BACKING + backing * page_cells());
+	const uint64_t *members =
+		(const uint64_t *)(COMM_SHADOW_BACKING_READERS + backing * page_cells());
+	uint64_t *to = (uint64_t *)page_of(COMM_SHADOW_CELLS, addr);
+	size_t n = pages * page_cells() / sizeof(uint64_t), i;
+
+	for (i = 0; i < n; i++) {
+		if (from[i] & COMM_CELL_MANY)
+			*comm_cell_readers(to + i) = members[i];
+		if (from[i])
+			to[i] = from[i];
+	}
+}
+
+void comm_shadow_empty(uint32_t backing)
+{
+	syscall(SYS_madvise, (void *)(COMM_SHADOW_BACKING + backing * page_cells()), page_cells(),
+		MADV_REMOVE);
+}
+
 void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)
 {
 	uint64_t end = from + (len_bytes & ~comm_shadow_mask);
@@ -174,6 +231,8 @@ void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)
 	for (; from < end; from += comm_shadow_mask + 1, to += comm_shadow_mask + 1) {
 		uint64_t *src = comm_cell(from), *dst = comm_cell(to);
 
+		if (*src == *dst)
+			continue;
 		if (*src & COMM_CELL_MANY)
 			*comm_cell_readers(dst) = *comm_cell_readers(src);
 		*dst = *src;
