@@ -21,18 +21,24 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+#include "array.h"
 #include "instrument.h"
+#include "mapping.h"
 #include "mark.h"
+#include "memory.h"
 #include "object.h"
 #include "output.h"
 #include "site.h"
+#include "text.h"
 #include "trace.h"
+#include "turn.h"
 
 enum {
 	SITE_KERNEL = 1,
 	NO_THREAD = 0xffffffff,
 	PR_SET_NAME = 15,
 	NAME_BYTES = 16,
+	THREADS_MAX = 1 << 18,
 	FUTEX_OPERATION = 0x7f, /* the rest of the word are flags */
 };
 
@@ -42,10 +48,9 @@ static const UInt futex_compares[] = {0 /* WAIT */,	   1 /* WAKE */,
 				      9 /* WAIT_BITSET */, 10 /* WAKE_BITSET */};
 
 static struct comm_trace trace;
-static struct comm_vg_thread *threads; /* by dense number */
-static UInt n_threads;
-static UInt *number_of; /* dense number of each of Valgrind's thread slots */
-static Bool *compares;	/* of each slot: is in such a futex() */
+static struct comm_array threads; /* of all processes: struct comm_vg_thread */
+static UInt *number_of;		  /* dense number of each of Valgrind's thread slots */
+static Bool *compares;		  /* of each slot: is in such a futex() */
 
 static Int granularity_bytes = 8;
 static Long phase_instructions;
@@ -126,35 +131,43 @@ static void read_name(struct comm_vg_thread *thread)
 	VG_(strlcpy)(thread->name, name, sizeof(thread->name));
 }
 
+static struct comm_vg_thread *thread_at(UInt n)
+{
+	return comm_array_at(&threads, n);
+}
+
 /* Runs in the thread itself. */
 static UInt number(ThreadId tid)
 {
 	struct comm_vg_thread *thread;
+	UInt n;
 
 	if (number_of[tid] != NO_THREAD)
 		return number_of[tid];
-	if ((n_threads & (n_threads - 1)) == 0)
-		threads = VG_(realloc)("comm.threads", threads,
-				       (n_threads ? 2 * n_threads : 1) * sizeof(*threads));
-	thread = &threads[n_threads];
-	*thread = (struct comm_vg_thread){.number = comm_trace_add_thread(&trace),
+	n = comm_array_add(&threads, 1);
+	thread = thread_at(n);
+	*thread = (struct comm_vg_thread){.number = n,
 					  .tid = VG_(gettid)(),
+					  .pid = VG_(getpid)(),
 					  .start_ns = comm_output_now_ns()};
+	comm_trace_add_thread(&trace, n);
 	read_name(thread);
-	number_of[tid] = n_threads++;
+	number_of[tid] = n;
 	if (objects)
 		comm_object_stack(thread->tid, VG_(get_SP)(tid));
-	return number_of[tid];
+	return n;
 }
 
 static void start_code(ThreadId tid, ULong blocks)
 {
+	comm_turn_begin();
 	comm_trace_run_thread(&trace, number(tid));
 }
 
 static void stop_code(ThreadId tid, ULong blocks)
 {
 	comm_trace_flush(&trace);
+	comm_turn_end();
 }
 
 static void thread_exit(ThreadId tid)
@@ -164,8 +177,8 @@ static void thread_exit(ThreadId tid)
 	if (n == NO_THREAD)
 		return;
 	comm_trace_flush(&trace);
-	read_name(&threads[n]);
-	threads[n].end_ns = comm_output_now_ns();
+	read_name(thread_at(n));
+	thread_at(n)->end_ns = comm_output_now_ns();
 	number_of[tid] = NO_THREAD;
 }
 
@@ -183,7 +196,9 @@ static void kernel_wrote(CorePart part, ThreadId tid, Addr addr, SizeT bytes)
 	/* Valgrind says that a futex() writes its word, whatever it does. */
 	if (part == Vg_CoreClientReq || !bytes || (part == Vg_CoreSysCall && compares[tid]))
 		return;
+	comm_turn_begin();
 	comm_trace_write(&trace, number(tid), SITE_KERNEL, addr, bytes);
+	comm_turn_end();
 }
 
 static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, Addr addr,
@@ -193,7 +208,9 @@ static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, 
 	if (part != Vg_CoreSysCall || !bytes || compares[tid] ||
 	    !VG_(am_is_valid_for_client)(addr, bytes, VKI_PROT_READ))
 		return;
+	comm_turn_begin();
 	comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
+	comm_turn_end();
 }
 
 static void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr addr)
@@ -206,32 +223,32 @@ static void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, 
 	       ((const HChar *)addr)[bytes++])
 		;
 	if (bytes)
-		comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
+		kernel_reads_memory(part, tid, what, addr, bytes);
 }
 
 static void new_mapping(Addr addr, SizeT bytes, Bool r, Bool w, Bool x, ULong info)
 {
 	comm_trace_flush(&trace);
-	comm_shadow_clear(&trace.shadow, addr, bytes);
+	comm_mapping_gone(addr, bytes);
 }
 
 static void new_brk(Addr addr, SizeT bytes, ThreadId tid)
 {
 	comm_trace_flush(&trace);
-	comm_shadow_clear(&trace.shadow, addr, bytes);
+	comm_mapping_gone(addr, bytes);
 }
 
 static void old_mapping(Addr addr, SizeT bytes)
 {
 	comm_trace_flush(&trace);
 	comm_object_unmapped(addr, bytes);
-	comm_shadow_clear(&trace.shadow, addr, bytes);
+	comm_mapping_gone(addr, bytes);
 }
 
 static void moved_mapping(Addr from, Addr to, SizeT bytes)
 {
 	comm_trace_flush(&trace);
-	comm_shadow_move(&trace.shadow, from, to, bytes);
+	comm_mapping_moved(from, to, bytes);
 }
 
 static void phase_marker(Addr name)
@@ -275,11 +292,11 @@ static Bool client_request(ThreadId tid, UWord *arg, UWord *ret)
 static void write_result(void)
 {
 	comm_trace_flush(&trace);
-	for (UInt i = 0; i < n_threads; i++) {
-		if (!threads[i].end_ns)
-			read_name(&threads[i]);
+	for (UInt i = 0; i < comm_array_count(&threads); i++) {
+		if (!thread_at(i)->end_ns && thread_at(i)->pid == (UInt)VG_(getpid)())
+			read_name(thread_at(i));
 	}
-	comm_output_finish(threads, n_threads);
+	comm_output_finish(&threads);
 }
 
 static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
@@ -299,19 +316,19 @@ static void after_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args, 
 {
 	compares[tid] = False;
 	if (syscall == __NR_prctl && args[0] == PR_SET_NAME && number_of[tid] != NO_THREAD)
-		read_name(&threads[number_of[tid]]);
+		read_name(thread_at(number_of[tid]));
+	if (!sr_isError(result))
+		comm_mapping_syscall(syscall, args, sr_Res(result));
 }
 
 static void forked(ThreadId tid)
 {
-	comm_trace_flush(&trace);
+	comm_turn_forked();
+	comm_trace_forked(&trace);
 	comm_output_forked();
-	threads[number(tid)].tid = VG_(gettid)();
 	/* The other threads are the parent's; their slots will be used again. */
-	for (UInt i = 0; i < VG_N_THREADS; i++) {
-		if (i != tid)
-			number_of[i] = NO_THREAD;
-	}
+	for (UInt i = 0; i < VG_N_THREADS; i++)
+		number_of[i] = NO_THREAD;
 }
 
 static void after_options(void)
@@ -320,7 +337,11 @@ static void after_options(void)
 	compares = VG_(calloc)("comm.compares", VG_N_THREADS, sizeof(*compares));
 	for (UInt i = 0; i < VG_N_THREADS; i++)
 		number_of[i] = NO_THREAD;
+	comm_turn_init();
+	comm_text_init();
+	comm_array_init(&threads, sizeof(struct comm_vg_thread), THREADS_MAX);
 	comm_trace_init(&trace, granularity_bytes);
+	comm_mapping_init(&trace.shadow);
 	trace.counting = start_counting;
 	trace.by_object = objects;
 	trace.find_object = comm_object_find;
@@ -328,7 +349,7 @@ static void after_options(void)
 	if (phase_instructions)
 		trace.phase_end = phase_instructions;
 	comm_site_init(by_line, calls);
-	trace.calls = VG_(calloc)("comm.calls", comm_site_numbered() + 1, sizeof(*trace.calls));
+	trace.calls = comm_mem_map_shared((comm_site_numbered() + 1) * sizeof(*trace.calls));
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, out_path);
 	comm_instrument_init(&trace, phase_instructions != 0);
@@ -340,8 +361,8 @@ static void finish(Int exit_code)
 	if (VG_(clo_stats))
 		VG_(umsg)
 	("commexact: %llu accesses, %llu chunks, %u cells, %u actors, %u reader sets\n",
-	 (ULong)trace.accesses, (ULong)trace.shadow.n_chunks, trace.table.n_cells,
-	 trace.table.n_actors, trace.shadow.n_sets);
+	 (ULong)trace.accesses, (ULong)trace.shadow.n_chunks, comm_array_count(&trace.table.cells),
+	 comm_array_count(&trace.table.actors), trace.shadow.n_sets);
 }
 
 static void before_options(void)

@@ -14,7 +14,9 @@
 #include "pub_tool_stacktrace.h"
 #include "pub_tool_xarray.h"
 
+#include "array.h"
 #include "shadow.h"
+#include "text.h"
 
 /* As in libcomm/model/ids.h, which the tool cannot include. */
 enum {
@@ -33,6 +35,7 @@ enum {
 	MAX_FRAMES = 12,
 	MAX_STACK_BYTES = 64 << 20,
 	MAIN_STACK_BYTES = 1 << 30,
+	OBJECTS_MAX = 1 << 20,
 };
 
 struct named {
@@ -51,7 +54,8 @@ struct stack {
 };
 
 static struct comm_shadow *shadow;
-static XArray *objects, *stacks;
+static struct comm_array objects;
+static XArray *stacks;
 static VgHashTable *by_name, *by_caller;
 
 static UWord hash_string(UWord h, const HChar *s)
@@ -65,16 +69,18 @@ static UInt add(UInt kind, const HChar *name, const HChar *module, Addr start, U
 {
 	UWord key = hash_string(hash_string(start * 16 + kind, name), module) * 31 + tid;
 	struct named *named = VG_(HT_lookup)(by_name, key);
-	struct comm_vg_object object = {.kind = kind, .tid = tid, .start = start};
 
 	if (named)
 		return named->id;
-	object.name = VG_(strdup)("comm.object", name);
-	object.module = VG_(strdup)("comm.object", module);
-	VG_(addToXA)(objects, &object);
 	named = VG_(malloc)("comm.named", sizeof(*named));
 	named->node.key = key;
-	named->id = VG_(sizeXA)(objects) - 1;
+	named->id = comm_array_add(&objects, 1);
+	*(struct comm_vg_object *)comm_array_at(&objects, named->id) =
+		(struct comm_vg_object){.kind = kind,
+					.tid = tid,
+					.name = comm_text_keep(name),
+					.module = comm_text_keep(module),
+					.start = start};
 	VG_(HT_add_node)(by_name, named);
 	return named->id;
 }
@@ -82,7 +88,7 @@ static UInt add(UInt kind, const HChar *name, const HChar *module, Addr start, U
 void comm_object_init(struct comm_shadow *s)
 {
 	shadow = s;
-	objects = VG_(newXA)(VG_(malloc), "comm.objects", VG_(free), sizeof(struct comm_vg_object));
+	comm_array_init(&objects, sizeof(struct comm_vg_object), OBJECTS_MAX);
 	stacks = VG_(newXA)(VG_(malloc), "comm.stacks", VG_(free), sizeof(struct stack));
 	by_name = VG_(HT_construct)("comm.by_name");
 	by_caller = VG_(HT_construct)("comm.by_caller");
@@ -242,9 +248,9 @@ void comm_object_allocated(ThreadId tid, Addr block, SizeT size_bytes, Addr call
 			id = add(KIND_HEAP, "[heap]", "", 0, 0);
 	}
 	comm_shadow_set_object(shadow, block, size_bytes, id);
-	object = VG_(indexXA)(objects, id);
-	object->size_bytes += size_bytes;
-	object->blocks++;
+	object = comm_array_at(&objects, id);
+	__atomic_fetch_add(&object->size_bytes, size_bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&object->blocks, 1, __ATOMIC_RELAXED);
 }
 
 void comm_object_unmapped(Addr start, SizeT bytes)
@@ -286,10 +292,10 @@ void comm_object_stack(UInt tid, Addr sp)
 
 UInt comm_object_count(void)
 {
-	return VG_(sizeXA)(objects);
+	return comm_array_count(&objects);
 }
 
 const struct comm_vg_object *comm_object_get(UInt id)
 {
-	return VG_(indexXA)(objects, id);
+	return comm_array_at(&objects, id);
 }

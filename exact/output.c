@@ -11,7 +11,9 @@
 #include "pub_tool_options.h"
 #include "pub_tool_vki.h"
 
+#include "array.h"
 #include "format.h"
+#include "memory.h"
 #include "object.h"
 #include "site.h"
 #include "trace.h"
@@ -27,10 +29,11 @@ static struct comm_trace *trace;
 static const HChar *path;
 static Int fd = -1;
 static UInt n_files;
-static Bool failed;
+static Bool failed, is_child;
 static UChar buffer[BUFFER_BYTES];
 static UInt fill;
 static ULong n_edges, start_ns, start_unix_ns;
+static ULong *children_accesses;
 static struct comm_exact_file_phase phase;
 static HChar phase_name[NAME_BYTES];
 
@@ -115,6 +118,8 @@ static Bool open_file(void)
 	HChar command[COMMAND_BYTES];
 	HChar *expanded, *name;
 
+	if (is_child)
+		return False;
 	if (fd >= 0 || failed)
 		return !failed;
 	expanded = VG_(expand_file_name)("--exact-out", path);
@@ -156,51 +161,58 @@ void comm_output_init(struct comm_trace *t, const HChar *p)
 {
 	trace = t;
 	path = p;
+	children_accesses = comm_mem_map_shared(sizeof(*children_accesses));
 	begin_run();
 	if (open_file())
 		drain();
 }
 
-static void put_edge(const struct comm_tool_cell *cell)
+/* Since the last phase; its own process may be adding to it. */
+static Bool has_more(const struct comm_tool_cell *cell)
 {
+	return cell->bytes != cell->told_bytes;
+}
+
+static void put_edge(struct comm_tool_cell *cell)
+{
+	const uint64_t bytes = cell->bytes;
+	uint64_t first_bytes = cell->first_bytes;
 	struct comm_exact_file_edge edge = {.src = cell->writer,
 					    .dst = cell->reader,
 					    .object = cell->object,
-					    .bytes = cell->bytes,
-					    .first_bytes = cell->first_bytes};
+					    .bytes = bytes - cell->told_bytes};
 
+	if (first_bytes - cell->told_first_bytes > edge.bytes)
+		first_bytes = cell->told_first_bytes + edge.bytes;
+	edge.first_bytes = first_bytes - cell->told_first_bytes;
+	cell->told_bytes = bytes;
+	cell->told_first_bytes = first_bytes;
 	put(&edge, sizeof(edge));
 }
 
-static UInt count_edges(Bool clear)
+static UInt count_edges(void)
 {
-	UInt n = 0;
+	UInt n = 0, cells = comm_array_count(&trace->table.cells);
 
-	for (UInt i = 1; i < trace->table.n_cells; i++) {
-		struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
-
-		n += cell->bytes != 0;
-		if (clear)
-			cell->bytes = cell->first_bytes = 0;
-	}
+	for (UInt i = 1; i < cells; i++)
+		n += has_more(comm_table_at(&trace->table, i));
 	return n;
 }
 
 static void put_edges(UInt left)
 {
-	UInt in_record = 0;
+	UInt in_record = 0, cells = comm_array_count(&trace->table.cells);
 
-	for (UInt i = 1; left && i < trace->table.n_cells; i++) {
+	for (UInt i = 1; left && i < cells; i++) {
 		struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
-		if (!cell->bytes)
+		if (!has_more(cell))
 			continue;
 		if (!in_record) {
 			in_record = left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD;
 			begin(COMM_EXACT_EDGES, in_record * sizeof(struct comm_exact_file_edge));
 		}
 		put_edge(cell);
-		cell->bytes = cell->first_bytes = 0;
 		in_record--;
 		left--;
 		n_edges++;
@@ -209,8 +221,11 @@ static void put_edges(UInt left)
 
 void comm_output_phase(const HChar *next_name)
 {
-	UInt n = count_edges(False);
+	UInt n;
 
+	if (is_child)
+		return;
+	n = count_edges();
 	phase.end_ns = comm_output_now_ns();
 	phase.end_instruction = trace->instructions;
 	phase.name_bytes = VG_(strlen)(phase_name);
@@ -225,12 +240,13 @@ void comm_output_phase(const HChar *next_name)
 	VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
 }
 
-static void put_threads(const struct comm_vg_thread *threads, UInt n_threads)
+static void put_threads(const struct comm_array *threads)
 {
-	for (UInt i = 0; i < n_threads; i++) {
-		const struct comm_vg_thread *t = &threads[i];
-		struct comm_exact_file_thread thread = {.id = t->number,
+	for (UInt i = 0; i < comm_array_count(threads); i++) {
+		const struct comm_vg_thread *t = comm_array_at(threads, i);
+		struct comm_exact_file_thread thread = {.id = i,
 							.tid = t->tid,
+							.pid = t->pid,
 							.start_ns = t->start_ns,
 							.end_ns = t->end_ns,
 							.name_bytes = VG_(strlen)(t->name)};
@@ -285,10 +301,10 @@ static void put_objects(void)
 
 static void put_actors(void)
 {
-	UInt n = trace->table.n_actors;
+	UInt n = comm_array_count(&trace->table.actors);
 
 	for (UInt i = 0; i < n; i++) {
-		const struct comm_tool_actor *a = &trace->table.actor[i];
+		const struct comm_tool_actor *a = comm_array_at(&trace->table.actors, i);
 		struct comm_exact_file_actor actor = {
 			.thread = a->thread, .site = a->site, .call = a->call};
 		UInt left = n - i;
@@ -300,19 +316,25 @@ static void put_actors(void)
 	}
 }
 
-void comm_output_finish(const struct comm_vg_thread *threads, UInt n_threads)
+void comm_output_finish(const struct comm_array *threads)
 {
 	struct comm_exact_file_end end;
 
+	if (is_child) {
+		__atomic_fetch_add(children_accesses, trace->accesses, __ATOMIC_RELAXED);
+		trace->accesses = 0;
+		return;
+	}
 	comm_output_phase("");
 	if (!open_file())
 		return;
-	put_threads(threads, n_threads);
+	/* A child that still runs may be adding: what is referred to comes after what refers. */
+	put_actors();
+	put_threads(threads);
 	put_code();
 	put_objects();
-	put_actors();
 	end = (struct comm_exact_file_end){.edges = n_edges,
-					   .accesses = trace->accesses,
+					   .accesses = trace->accesses + *children_accesses,
 					   .instructions = trace->instructions,
 					   .wall_ns = comm_output_now_ns() - start_ns};
 	record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);
@@ -329,11 +351,6 @@ void comm_output_forked(void)
 	if (fd >= 0)
 		VG_(close)(fd);
 	fd = -1;
-	fill = n_files = 0;
-	n_edges = 0;
-	trace->accesses = trace->instructions = 0;
-	count_edges(True);
-	begin_run();
-	/* One name for both processes would destroy the parent's file. */
-	failed = !VG_(strstr)(path, "%p");
+	fill = 0;
+	is_child = True;
 }

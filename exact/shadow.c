@@ -6,14 +6,14 @@
 #include "memory.h"
 
 enum {
-	PAGE = 4096,
+	PAGE = COMM_SHADOW_PAGE_BYTES,
 	INLINE_THREADS = 6,
 	BIG_OBJECT_BYTES = 8 * PAGE,
 };
 
 #define IN_CHUNK ((uint64_t)COMM_SHADOW_CHUNK_BYTES - 1)
 
-/* Sorted by thread; beyond INLINE_THREADS they lie in a block of their own. */
+/* Sorted by thread; beyond INLINE_THREADS they lie in a block of their own, which shared sets leave for a larger one. */
 struct comm_reader_set {
 	uint32_t n, capacity; /* capacity 0: inline */
 	union {
@@ -22,6 +22,17 @@ struct comm_reader_set {
 	};
 };
 
+static uint32_t word_shift(const struct comm_shadow *shadow)
+{
+	return shadow->shift < COMM_SHADOW_MAX_SHIFT ? shadow->shift : COMM_SHADOW_MAX_SHIFT;
+}
+
+/* How many bytes of words, or of sets, a page of the target's memory has. */
+static uint64_t page_words(const struct comm_shadow *shadow)
+{
+	return PAGE * sizeof(uint64_t) >> word_shift(shadow);
+}
+
 void comm_shadow_init(struct comm_shadow *shadow, uint32_t granule_bytes)
 {
 	uint64_t words;
@@ -29,13 +40,18 @@ void comm_shadow_init(struct comm_shadow *shadow, uint32_t granule_bytes)
 	*shadow = (struct comm_shadow){0};
 	while (1u << shadow->shift < granule_bytes)
 		shadow->shift++;
-	words = COMM_SHADOW_CHUNK_BYTES >> shadow->shift;
+	words = COMM_SHADOW_CHUNK_BYTES >> word_shift(shadow);
 	shadow->object_offset = words * sizeof(uint64_t);
-	if (shadow->object_offset < PAGE)
-		shadow->object_offset = PAGE;
 	shadow->page_offset = shadow->object_offset + COMM_SHADOW_CHUNK_BYTES / 8 * 4;
-	shadow->set_offset = shadow->page_offset + COMM_SHADOW_CHUNK_BYTES / PAGE * 4;
-	shadow->chunk_bytes = (shadow->set_offset + words * 4 + PAGE - 1) & ~(PAGE - 1ull);
+	shadow->shown_offset = shadow->page_offset + COMM_SHADOW_CHUNK_BYTES / PAGE * 4;
+	shadow->set_offset = shadow->shown_offset + COMM_SHADOW_CHUNK_BYTES / PAGE * 4;
+	shadow->chunk_bytes = shadow->set_offset + words * sizeof(uint64_t);
+	comm_array_init(&shadow->shared_sets, sizeof(struct comm_reader_set), COMM_SHADOW_SETS);
+	comm_array_init(&shadow->shared_lists, sizeof(uint32_t), COMM_SHADOW_SET_LISTS);
+	comm_array_add(&shadow->shared_sets, 1);
+	for (uint32_t i = 0; i < COMM_SHADOW_PIECES; i++)
+		shadow->piece[i] =
+			comm_mem_map_shared(2 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
 	shadow->chunk = comm_mem_map(COMM_SHADOW_CHUNKS * sizeof(*shadow->chunk));
 	shadow->n_sets = 1;
 }
@@ -55,6 +71,10 @@ void comm_shadow_deinit(struct comm_shadow *shadow)
 			comm_mem_free(shadow->set[i].many);
 	}
 	comm_mem_free(shadow->set);
+	comm_array_deinit(&shadow->shared_sets);
+	comm_array_deinit(&shadow->shared_lists);
+	for (uint32_t i = 0; i < COMM_SHADOW_PIECES; i++)
+		comm_mem_unmap(shadow->piece[i], 2 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
 	*shadow = (struct comm_shadow){0};
 }
 
@@ -73,7 +93,27 @@ static uint8_t *chunk_if_any(const struct comm_shadow *shadow, uint64_t addr)
 	return shadow->chunk[(addr >> COMM_SHADOW_CHUNK_SHIFT) & (COMM_SHADOW_CHUNKS - 1)];
 }
 
-static bool set_add(struct comm_reader_set *set, uint32_t thread)
+/* A list of twice the room; of a shared set: on memory that all processes have. */
+static void grow_set(struct comm_shadow *shadow, struct comm_reader_set *set, bool is_shared)
+{
+	uint32_t room = set->capacity ? set->capacity : INLINE_THREADS;
+	uint32_t *old = set->capacity ? set->many : NULL, *grown;
+
+	if (is_shared)
+		grown = comm_array_at(&shadow->shared_lists,
+				      comm_array_add(&shadow->shared_lists, room * 2));
+	else
+		grown = comm_mem_realloc(old, room * 2 * sizeof(*grown));
+	if (!old)
+		__builtin_memcpy(grown, set->few, sizeof(set->few));
+	else if (is_shared)
+		__builtin_memcpy(grown, old, room * sizeof(*grown));
+	set->many = grown;
+	set->capacity = room * 2;
+}
+
+static bool set_add(struct comm_shadow *shadow, struct comm_reader_set *set, uint32_t thread,
+		    bool is_shared)
 {
 	uint32_t *list = set->capacity ? set->many : set->few;
 	uint32_t room = set->capacity ? set->capacity : INLINE_THREADS;
@@ -90,13 +130,8 @@ static bool set_add(struct comm_reader_set *set, uint32_t thread)
 			high = mid;
 	}
 	if (set->n == room) {
-		uint32_t *grown = comm_mem_realloc(set->capacity ? set->many : NULL,
-						   room * 2 * sizeof(*grown));
-
-		if (!set->capacity)
-			__builtin_memcpy(grown, set->few, sizeof(set->few));
-		set->many = list = grown;
-		set->capacity = room * 2;
+		grow_set(shadow, set, is_shared);
+		list = set->many;
 	}
 	for (uint32_t i = set->n; i > low; i--)
 		list[i] = list[i - 1];
@@ -105,28 +140,37 @@ static bool set_add(struct comm_reader_set *set, uint32_t thread)
 	return true;
 }
 
+static uint64_t new_set(struct comm_shadow *shadow, bool is_shared)
+{
+	if (is_shared)
+		return comm_array_add(&shadow->shared_sets, 1);
+	if (shadow->n_sets >= shadow->set_capacity) {
+		shadow->set_capacity = shadow->set_capacity ? 2 * shadow->set_capacity : 64;
+		shadow->set = comm_mem_realloc(shadow->set,
+					       (size_t)shadow->set_capacity * sizeof(*shadow->set));
+	}
+	shadow->set[shadow->n_sets] = (struct comm_reader_set){0};
+	return shadow->n_sets++;
+}
+
 bool comm_shadow_others_read(struct comm_shadow *shadow, uint8_t *chunk, uint64_t addr,
 			     uint32_t thread)
 {
 	uint64_t *word = comm_shadow_word(chunk, addr, shadow->shift);
-	uint32_t *index =
-		(uint32_t *)(chunk + shadow->set_offset) + ((addr & IN_CHUNK) >> shadow->shift);
+	uint64_t *index =
+		(uint64_t *)(chunk + shadow->set_offset) + comm_shadow_index(addr, shadow->shift);
+	bool is_shared = *comm_shadow_shown(shadow, addr);
+	struct comm_reader_set *set;
 
-	if (!*index) {
-		if (shadow->n_sets >= shadow->set_capacity) {
-			shadow->set_capacity = shadow->set_capacity ? 2 * shadow->set_capacity : 64;
-			shadow->set = comm_mem_realloc(shadow->set, (size_t)shadow->set_capacity *
-									    sizeof(*shadow->set));
-		}
-		*index = shadow->n_sets++;
-		shadow->set[*index] = (struct comm_reader_set){0};
-	}
+	if (!*index)
+		*index = new_set(shadow, is_shared);
+	set = is_shared ? comm_array_at(&shadow->shared_sets, *index) : &shadow->set[*index];
 	if (!(*word & COMM_SHADOW_OTHERS)) {
 		/* Written since: what the set holds is of an older value. */
-		shadow->set[*index].n = 0;
+		set->n = 0;
 		*word |= COMM_SHADOW_OTHERS;
 	}
-	return set_add(&shadow->set[*index], thread);
+	return set_add(shadow, set, thread, is_shared);
 }
 
 bool comm_shadow_read(struct comm_shadow *shadow, uint64_t addr, uint32_t thread,
@@ -175,26 +219,111 @@ static void zero(uint8_t *start, uint64_t len_bytes)
 	__builtin_memset(last, 0, end - last);
 }
 
-void comm_shadow_clear(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes)
+/* Pages that show the backing have words of their own again. */
+static void hide(struct comm_shadow *shadow, uint8_t *chunk, uint64_t from, uint64_t to)
+{
+	uint32_t *shown = (uint32_t *)(chunk + shadow->shown_offset);
+	uint64_t bytes = page_words(shadow);
+
+	for (uint64_t page = from / PAGE; page <= to / PAGE; page++) {
+		if (!shown[page])
+			continue;
+		comm_mem_hide(chunk + page * bytes, bytes);
+		comm_mem_hide(chunk + shadow->set_offset + page * bytes, bytes);
+	}
+}
+
+static void clear(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes, bool objects)
 {
 	uint64_t end = addr + len_bytes;
+	uint32_t shift = shadow->shift;
 
 	while (addr < end) {
 		uint8_t *chunk = chunk_if_any(shadow, addr);
 		uint64_t stop = (addr | IN_CHUNK) + 1;
 		uint64_t last = (stop < end ? stop : end) - 1;
 		uint64_t from = addr & IN_CHUNK, to = last & IN_CHUNK;
+		uint64_t first = comm_shadow_index(from, shift);
 
 		addr = stop;
 		if (!chunk)
 			continue;
-		zero(chunk + (from >> shadow->shift) * 8,
-		     ((to >> shadow->shift) - (from >> shadow->shift) + 1) * 8);
+		hide(shadow, chunk, from, to);
+		zero(chunk + first * 8, (comm_shadow_index(to, shift) - first + 1) * 8);
+		if (!objects)
+			continue;
 		zero(chunk + shadow->object_offset + (from >> 3) * 4,
 		     ((to >> 3) - (from >> 3) + 1) * 4);
 		zero(chunk + shadow->page_offset + (from >> 12) * 4,
 		     ((to >> 12) - (from >> 12) + 1) * 4);
 	}
+}
+
+void comm_shadow_clear(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes)
+{
+	clear(shadow, addr, len_bytes, true);
+}
+
+void comm_shadow_forget(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes)
+{
+	clear(shadow, addr, len_bytes, false);
+}
+
+/* Words of a page of the backing; its sets are as many bytes behind all words of the piece. */
+static uint8_t *backing_words(const struct comm_shadow *shadow, uint32_t backing)
+{
+	return shadow->piece[backing / COMM_SHADOW_PIECE_PAGES] +
+	       backing % COMM_SHADOW_PIECE_PAGES * page_words(shadow);
+}
+
+static uint8_t *backing_sets(const struct comm_shadow *shadow, uint32_t backing)
+{
+	return backing_words(shadow, backing) + COMM_SHADOW_PIECE_PAGES * page_words(shadow);
+}
+
+void comm_shadow_show(struct comm_shadow *shadow, uint64_t addr, uint64_t pages, uint32_t backing)
+{
+	const uint64_t bytes = page_words(shadow);
+	uint64_t n;
+
+	for (; pages; pages -= n, addr += n * PAGE, backing += n) {
+		uint8_t *chunk = comm_shadow_chunk(shadow, addr);
+		uint64_t page = (addr & IN_CHUNK) / PAGE, at = page * bytes;
+		uint64_t in_chunk = COMM_SHADOW_CHUNK_BYTES / PAGE - page;
+		uint64_t in_piece = COMM_SHADOW_PIECE_PAGES - backing % COMM_SHADOW_PIECE_PAGES;
+
+		n = in_chunk < in_piece ? in_chunk : in_piece;
+		n = n < pages ? n : pages;
+		comm_mem_show(chunk + at, backing_words(shadow, backing), n * bytes);
+		comm_mem_show(chunk + shadow->set_offset + at, backing_sets(shadow, backing),
+			      n * bytes);
+	}
+}
+
+void comm_shadow_copy(struct comm_shadow *shadow, uint64_t addr, uint64_t pages, uint32_t backing)
+{
+	uint64_t words = page_words(shadow) / sizeof(uint64_t);
+
+	for (uint64_t end = addr + pages * PAGE; addr < end; addr += PAGE, backing++) {
+		const uint64_t *from = (const uint64_t *)backing_words(shadow, backing);
+		uint64_t *to =
+			comm_shadow_word(comm_shadow_chunk(shadow, addr), addr, shadow->shift);
+
+		for (uint64_t i = 0; i < words; i++)
+			to[i] = from[i] & ~COMM_SHADOW_OTHERS;
+	}
+}
+
+void comm_shadow_empty(struct comm_shadow *shadow, uint32_t backing)
+{
+	__builtin_memset(backing_words(shadow, backing), 0, page_words(shadow));
+}
+
+uint32_t *comm_shadow_shown(struct comm_shadow *shadow, uint64_t addr)
+{
+	uint8_t *chunk = comm_shadow_chunk(shadow, addr);
+
+	return (uint32_t *)(chunk + shadow->shown_offset) + (addr & IN_CHUNK) / PAGE;
 }
 
 void comm_shadow_move(struct comm_shadow *shadow, uint64_t from, uint64_t to, uint64_t len_bytes)

@@ -12,6 +12,10 @@
  * it empties both sets without looking at either, and the answer is exact for
  * any number of threads.
  *
+ * Memory that may be mapped at several places (backing.h) has its words and sets in the backing, which chunks show, a
+ * page of the target's memory at a time.  So there is a word for each eight bytes at least: granules of more use one
+ * in several.
+ *
  * Chunks are mapped whole and backed by pages only where touched, so a sparse
  * address space costs what it uses.  Addresses wrap at 47 bits: others fault
  * anyway.  One thread at a time.
@@ -23,12 +27,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "array.h"
+
 enum {
 	COMM_SHADOW_CHUNK_SHIFT = 22,
 	COMM_SHADOW_CHUNK_BYTES = 1 << COMM_SHADOW_CHUNK_SHIFT,
 	COMM_SHADOW_CHUNKS = 1 << (47 - COMM_SHADOW_CHUNK_SHIFT),
 	COMM_SHADOW_THREADS = 31, /* that have a bit of their own */
 	COMM_SHADOW_MAX_GRANULE = 4096,
+	COMM_SHADOW_MAX_SHIFT = 3, /* log2 of the bytes that have a word */
+	COMM_SHADOW_PAGE_BYTES = 4096,
+	/* Of the backing: so many pieces, each of so many pages of the target's memory. */
+	COMM_SHADOW_PIECES = 64,
+	COMM_SHADOW_PIECE_PAGES = 1 << 14,
+	COMM_SHADOW_SETS = 1 << 20,
+	COMM_SHADOW_SET_LISTS = 1 << 24,
 };
 
 #define COMM_SHADOW_OTHERS (1ull << 63)
@@ -38,9 +51,12 @@ struct comm_reader_set;
 struct comm_shadow {
 	uint8_t **chunk; /* COMM_SHADOW_CHUNKS pointers */
 	uint32_t shift;	 /* log2 of the granule in bytes */
-	uint64_t object_offset, page_offset, set_offset, chunk_bytes;
+	uint64_t object_offset, page_offset, set_offset, shown_offset, chunk_bytes;
 	struct comm_reader_set *set; /* 0 is no set */
 	uint32_t n_sets, set_capacity;
+	/* Of memory that shows the backing: all processes' sets, and their lists. */
+	struct comm_array shared_sets, shared_lists;
+	uint8_t *piece[COMM_SHADOW_PIECES];
 	uint64_t n_chunks;
 };
 
@@ -58,9 +74,18 @@ static inline uint8_t *comm_shadow_chunk(struct comm_shadow *shadow, uint64_t ad
 	return __builtin_expect(chunk != NULL, 1) ? chunk : comm_shadow_add_chunk(shadow, addr);
 }
 
+/* The number of a granule's word, or of its set, in the chunk. */
+static inline uint64_t comm_shadow_index(uint64_t addr, uint32_t shift)
+{
+	uint64_t at = addr & (COMM_SHADOW_CHUNK_BYTES - 1);
+
+	return shift <= COMM_SHADOW_MAX_SHIFT ? at >> shift
+					      : at >> shift << (shift - COMM_SHADOW_MAX_SHIFT);
+}
+
 static inline uint64_t *comm_shadow_word(uint8_t *chunk, uint64_t addr, uint32_t shift)
 {
-	return (uint64_t *)chunk + ((addr & (COMM_SHADOW_CHUNK_BYTES - 1)) >> shift);
+	return (uint64_t *)chunk + comm_shadow_index(addr, shift);
 }
 
 /* The bit of a thread in a word: its own, or the one all others share. */
@@ -84,6 +109,8 @@ void comm_shadow_write(struct comm_shadow *shadow, uint64_t addr, uint64_t len_b
 
 /* The range is new memory: no writer, no reader, no object. */
 void comm_shadow_clear(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes);
+/* Likewise, but objects stay: what was there is given back to the kernel. */
+void comm_shadow_forget(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes);
 /* mremap: writers and objects move along (readers too, thread bits only). */
 void comm_shadow_move(struct comm_shadow *shadow, uint64_t from, uint64_t to, uint64_t len_bytes);
 
@@ -100,5 +127,11 @@ static inline uint32_t comm_shadow_object(const struct comm_shadow *shadow, cons
 void comm_shadow_set_object(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes,
 			    uint32_t object);
 void comm_shadow_set_page(struct comm_shadow *shadow, uint64_t addr, uint32_t object);
+
+/* What backing.h wants: pages of the target's memory show a page of the backing, or have a copy of it. */
+void comm_shadow_show(struct comm_shadow *shadow, uint64_t addr, uint64_t pages, uint32_t backing);
+void comm_shadow_copy(struct comm_shadow *shadow, uint64_t addr, uint64_t pages, uint32_t backing);
+void comm_shadow_empty(struct comm_shadow *shadow, uint32_t backing);
+uint32_t *comm_shadow_shown(struct comm_shadow *shadow, uint64_t addr);
 
 #endif

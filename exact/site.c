@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "site.h"
 
+#include "array.h"
 #include "frames.h"
+#include "text.h"
 
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
@@ -13,6 +15,8 @@
 
 enum {
 	NAME_BYTES = 4096,
+	FUNCTIONS_MAX = 1 << 20,
+	SITES_MAX = 1 << 22,
 };
 
 struct known {
@@ -20,7 +24,8 @@ struct known {
 	UInt id;
 };
 
-static XArray *functions, *sites, *numbered;
+static struct comm_array functions, sites;
+static XArray *numbered;
 static VgHashTable *known_functions, *known_lines;
 static Bool by_line;
 
@@ -33,21 +38,21 @@ static UWord hash_string(UWord h, const HChar *s)
 
 static UInt add_site(UInt function, UInt line, const HChar *source, ULong offset)
 {
-	struct comm_vg_site site = {function, line, NULL, offset};
+	UInt id = comm_array_add(&sites, 1);
+	struct comm_vg_site *site = comm_array_at(&sites, id);
 
+	*site = (struct comm_vg_site){function, line, NULL, offset};
 	if (source && *source)
-		site.source = VG_(strdup)("comm.source", source);
-	VG_(addToXA)(sites, &site);
-	return VG_(sizeXA)(sites) - 1;
+		site->source = comm_text_keep(source);
+	return id;
 }
 
 static UInt add_function(const HChar *name, const HChar *module, ULong start)
 {
-	struct comm_vg_function function = {VG_(strdup)("comm.function", name),
-					    VG_(strdup)("comm.module", module), start, 0};
-	UInt id = VG_(sizeXA)(functions);
+	UInt id = comm_array_add(&functions, 1);
 
-	VG_(addToXA)(functions, &function);
+	*(struct comm_vg_function *)comm_array_at(&functions, id) =
+		(struct comm_vg_function){comm_text_keep(name), comm_text_keep(module), start, 0};
 	return id;
 }
 
@@ -56,7 +61,7 @@ UInt comm_site_add_pseudo(const HChar *name)
 	UInt function = add_function(name, "", 0);
 	UInt site = add_site(function, 0, NULL, 0);
 
-	((struct comm_vg_function *)VG_(indexXA)(functions, function))->site = site;
+	((struct comm_vg_function *)comm_array_at(&functions, function))->site = site;
 	return site;
 }
 
@@ -65,9 +70,8 @@ void comm_site_init(Bool lines, const HChar *calls)
 	const HChar *end;
 
 	by_line = lines;
-	functions = VG_(newXA)(VG_(malloc), "comm.functions", VG_(free),
-			       sizeof(struct comm_vg_function));
-	sites = VG_(newXA)(VG_(malloc), "comm.sites", VG_(free), sizeof(struct comm_vg_site));
+	comm_array_init(&functions, sizeof(struct comm_vg_function), FUNCTIONS_MAX);
+	comm_array_init(&sites, sizeof(struct comm_vg_site), SITES_MAX);
 	numbered = VG_(newXA)(VG_(malloc), "comm.numbered", VG_(free), sizeof(HChar *));
 	known_functions = VG_(HT_construct)("comm.known_functions");
 	known_lines = VG_(HT_construct)("comm.known_lines");
@@ -151,7 +155,7 @@ static UInt function_at(Addr ip)
 UInt comm_site_at(Addr ip)
 {
 	UInt id = function_at(ip), line = 0;
-	struct comm_vg_function *function = VG_(indexXA)(functions, id);
+	struct comm_vg_function *function = comm_array_at(&functions, id);
 	const HChar *file = NULL, *dir;
 	DiEpoch epoch = VG_(current_DiEpoch)();
 	struct known *known;
@@ -194,20 +198,20 @@ UInt comm_site_numbered(void)
 
 UInt comm_site_count(void)
 {
-	return VG_(sizeXA)(sites);
+	return comm_array_count(&sites);
 }
 
 const struct comm_vg_site *comm_site_get(UInt id)
 {
-	return VG_(indexXA)(sites, id);
+	return comm_array_at(&sites, id);
 }
 
 UInt comm_function_count(void)
 {
-	return VG_(sizeXA)(functions);
+	return comm_array_count(&functions);
 }
 
 const struct comm_vg_function *comm_function_get(UInt id)
 {
-	return VG_(indexXA)(functions, id);
+	return comm_array_at(&functions, id);
 }

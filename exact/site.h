@@ -2,7 +2,8 @@
 /*
  * Dense ids for code: functions, and sites (a function, or one of its source
  * lines).  Ids are never reused; names are copied when first met, so code that
- * is unloaded later keeps its name.
+ * is unloaded later keeps its name.  All processes that came from one by fork() have them in common; code that
+ * two of these meet may have an id in each.
  */
 #ifndef COMM_EXACT_SITE_H
 #define COMM_EXACT_SITE_H

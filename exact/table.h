@@ -5,12 +5,15 @@
  * that one actor read of what another wrote, per object.  Actor 0 is nobody:
  * memory that was never seen to be written.
  *
- * Cells never move, so callers may keep pointers to them.
+ * Cells never move, so callers may keep pointers to them.  All processes that came from one by fork() have them
+ * in common, and each counts in those of its own actors.
  */
 #ifndef COMM_EXACT_TABLE_H
 #define COMM_EXACT_TABLE_H
 
 #include <stdint.h>
+
+#include "array.h"
 
 struct comm_tool_actor {
 	uint32_t thread, site;
@@ -23,18 +26,19 @@ struct comm_tool_cell {
 	uint32_t next; /* in the hash chain, 0 ends it */
 	uint64_t bytes;
 	uint64_t first_bytes;
+	uint64_t told_bytes, told_first_bytes; /* of these, in earlier phases */
 };
 
 enum {
-	COMM_TABLE_SLAB_CELLS = 1024,
 	COMM_TABLE_CACHE = 4096,
+	COMM_TABLE_ACTORS = 1 << 24,
+	COMM_TABLE_CELLS = 1 << 24,
 };
 
 struct comm_table {
-	struct comm_tool_actor *actor;
-	uint32_t n_actors, actor_capacity;
-	struct comm_tool_cell **slab;
-	uint32_t n_cells, slab_capacity;
+	struct comm_array actors, cells;
+	/* This process's own cells. */
+	uint32_t n_own;
 	uint32_t *bucket;
 	uint32_t n_buckets; /* a power of two */
 	struct comm_tool_cell *cache[COMM_TABLE_CACHE];
@@ -42,6 +46,8 @@ struct comm_table {
 
 void comm_table_init(struct comm_table *table);
 void comm_table_deinit(struct comm_table *table);
+/* In a child of fork(): no cell is its own. */
+void comm_table_forked(struct comm_table *table);
 
 uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
 			      uint32_t call);
@@ -68,10 +74,10 @@ static inline struct comm_tool_cell *comm_table_cell(struct comm_table *table, u
 	return *slot = comm_table_find(table, writer, reader, object);
 }
 
-/* Cells 1..n_cells - 1; 0 is none. */
+/* Cells from 1 on; 0 is none.  One that another process is adding has no bytes. */
 static inline struct comm_tool_cell *comm_table_at(const struct comm_table *table, uint32_t i)
 {
-	return &table->slab[i / COMM_TABLE_SLAB_CELLS][i % COMM_TABLE_SLAB_CELLS];
+	return comm_array_at(&table->cells, i);
 }
 
 #endif

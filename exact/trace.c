@@ -15,15 +15,25 @@ void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
 	trace->counting = true;
 }
 
-uint32_t comm_trace_add_thread(struct comm_trace *trace)
+void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
 {
-	if (trace->n_threads >= trace->thread_capacity) {
-		trace->thread_capacity = trace->thread_capacity ? 2 * trace->thread_capacity : 16;
-		trace->threads = comm_mem_realloc(trace->threads,
-						  trace->thread_capacity * sizeof(*trace->threads));
+	uint32_t n = trace->n_threads ? trace->n_threads : 16;
+
+	while (n <= number)
+		n *= 2;
+	if (n > trace->n_threads) {
+		trace->threads = comm_mem_realloc(trace->threads, n * sizeof(*trace->threads));
+		__builtin_memset(trace->threads + trace->n_threads, 0,
+				 (n - trace->n_threads) * sizeof(*trace->threads));
+		trace->n_threads = n;
 	}
-	trace->threads[trace->n_threads] = (struct comm_trace_thread){0};
-	return trace->n_threads++;
+}
+
+void comm_trace_forked(struct comm_trace *trace)
+{
+	comm_table_forked(&trace->table);
+	trace->reader_bit = 0;
+	trace->accesses = trace->instructions = 0;
 }
 
 void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread)
@@ -119,7 +129,8 @@ static RARE uint32_t unusual_actor(struct comm_trace *trace,
 
 	if (segment->entered) {
 		actor = comm_table_add_actor(&trace->table, trace->thread, segment->site,
-					     ++trace->calls[segment->entered - 1]);
+					     __atomic_add_fetch(&trace->calls[segment->entered - 1],
+								1, __ATOMIC_RELAXED));
 		trace->threads[trace->thread].actor[segment->site] = actor;
 	}
 	return actor;

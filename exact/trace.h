@@ -81,8 +81,8 @@ struct comm_trace {
 	bool by_object; /* tell objects apart */
 	uint32_t thread;
 	uint64_t reader_bit;
-	struct comm_trace_thread *threads;
-	uint32_t n_threads, thread_capacity;
+	struct comm_trace_thread *threads; /* by number; this process's own have actors */
+	uint32_t n_threads;
 	uint64_t instructions;
 	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
 	uint64_t accesses;
@@ -95,8 +95,10 @@ struct comm_trace {
 
 void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes);
 
-/* A new thread: its dense number, from 0, never used again. */
-uint32_t comm_trace_add_thread(struct comm_trace *trace);
+/* A new thread, by its number, which no other one of any process has. */
+void comm_trace_add_thread(struct comm_trace *trace, uint32_t number);
+/* In a child of fork(): what was done so far others have done. */
+void comm_trace_forked(struct comm_trace *trace);
 /* Empties the buffer before: what follows is done by that thread. */
 void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread);
 uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site);

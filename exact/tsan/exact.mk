@@ -13,7 +13,7 @@ EXACT_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -W
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -fno-builtin \
 	-fno-tree-loop-distribute-patterns -fno-stack-protector -U_FORTIFY_SOURCE -mcx16 -fPIC \
 	-D_GNU_SOURCE -MMD -MP -Iexact
-EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c))
+EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c)) $(O)/exact/tsan-backing.o
 
 libcomm-exact: $(O)/libcomm-exact.a
 
@@ -29,6 +29,12 @@ install-libcomm-exact: libcomm-exact
 -include $(EXACT_O:.o=.d)
 
 $(O)/exact/tsan/%.o: exact/tsan/%.c exact/tsan/exact.mk
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@
+
+# Both runtimes have it, built for each.
+$(O)/exact/tsan-backing.o: exact/backing.c exact/tsan/exact.mk
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "shadow.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ uint64_t comm_shadow_mask = 7;
 static int is_there;
 /* Some of the larger sets stand on memory that children share. */
 static int has_shared;
+/* By page of the program's memory. */
+static uint32_t *shown;
 
 /*
  * Not mmap(): that name is interposed (mapping.c) and would come back here.
@@ -118,38 +121,6 @@ static size_t page_cells(void)
 	return PAGE_BYTES * sizeof(uint64_t) >> comm_shadow_shift;
 }
 
-static void place_backing(void)
-{
-	place(COMM_SHADOW_BACKING, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
-	place(COMM_SHADOW_BACKING_READERS, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
-}
-
-void comm_shadow_init(void)
-{
-	const char *text = getenv("COMM_EXACT_GRANULARITY");
-	unsigned long granularity = text && *text ? strtoul(text, NULL, 0) : 8;
-	size_t bytes;
-
-	if (is_there)
-		return;
-	if (!granularity || granularity > 64 || granularity & (granularity - 1))
-		die("COMM_EXACT_GRANULARITY wants a power of two from 1 to 64");
-	comm_shadow_shift = granularity < 8 ? __builtin_ctzl(granularity) : 3;
-	comm_shadow_mask = granularity - 1;
-	bytes = sizeof(uint64_t) << (COMM_SHADOW_BITS - comm_shadow_shift);
-	if (!in_window(&is_there) || !in_window(&bytes) || !in_window(stderr) || !is_room()) {
-		/* More random bits than the windows hold. */
-		start_again();
-		die("the address space is laid out in a way that the shadow cannot cover");
-	}
-	place(COMM_SHADOW_CELLS, bytes, MAP_PRIVATE);
-	place(COMM_SHADOW_READERS, bytes, MAP_PRIVATE);
-	place_backing();
-	if (comm_locks_init() || comm_readers_init() || comm_backing_init())
-		die("no room for locks and sets");
-	is_there = 1;
-}
-
 static uint64_t page_of(uint64_t array, uint64_t addr)
 {
 	return array + comm_shadow_bits(addr) / PAGE_BYTES * page_cells();
@@ -182,25 +153,22 @@ void comm_shadow_share(uint64_t addr, size_t len_bytes)
 	remap(COMM_SHADOW_READERS, addr, len_bytes, MAP_SHARED);
 }
 
-/* Of nothing, mremap() maps the same pages once more (mremap(2)). */
-static void show(uint64_t of, uint64_t addr, size_t pages, uint64_t backing)
+static void show_array(uint64_t of, uint64_t addr, size_t pages, uint64_t backing)
 {
 	if (syscall(SYS_mremap, backing, 0, pages * page_cells(), MREMAP_MAYMOVE | MREMAP_FIXED,
 		    page_of(of, addr)) < 0)
 		die("cannot show a part of the shadow once more");
 }
 
-void comm_shadow_show(uint64_t addr, size_t pages, uint32_t backing)
+static void show_backing(uint64_t addr, size_t pages, uint32_t backing)
 {
-	if (!is_there)
-		return;
 	has_shared = 1;
-	show(COMM_SHADOW_CELLS, addr, pages, COMM_SHADOW_BACKING + backing * page_cells());
-	show(COMM_SHADOW_READERS, addr, pages,
-	     COMM_SHADOW_BACKING_READERS + backing * page_cells());
+	show_array(COMM_SHADOW_CELLS, addr, pages, COMM_SHADOW_BACKING + backing * page_cells());
+	show_array(COMM_SHADOW_READERS, addr, pages,
+		   COMM_SHADOW_BACKING_READERS + backing * page_cells());
 }
 
-void comm_shadow_copy(uint64_t addr, size_t pages, uint32_t backing)
+static void copy_backing(uint64_t addr, size_t pages, uint32_t backing)
 {
 	const uint64_t *from = (const uint64_t *)(COMM_SHADOW_BACKING + backing * page_cells());
 	const uint64_t *members =
@@ -216,10 +184,72 @@ void comm_shadow_copy(uint64_t addr, size_t pages, uint32_t backing)
 	}
 }
 
-void comm_shadow_empty(uint32_t backing)
+static void empty_backing(uint32_t backing)
 {
 	syscall(SYS_madvise, (void *)(COMM_SHADOW_BACKING + backing * page_cells()), page_cells(),
 		MADV_REMOVE);
+}
+
+static uint32_t *shown_at(uint64_t addr)
+{
+	return shown + comm_shadow_bits(addr) / PAGE_BYTES;
+}
+
+static void *map_shared(size_t bytes)
+{
+	void *p = map(0, bytes, MAP_SHARED);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static const struct comm_backing_shadow backing_shadow = {
+	.backing_pages = COMM_SHADOW_BACKING_PAGES,
+	.show = show_backing,
+	.copy = copy_backing,
+	.clear = comm_shadow_clear,
+	.empty = empty_backing,
+	.share = comm_shadow_share,
+	.shown = shown_at,
+	.map_shared = map_shared,
+	.give_way = comm_give_way,
+};
+
+static int init_backing(void)
+{
+	const size_t pages = ((size_t)1 << COMM_SHADOW_BITS) / PAGE_BYTES;
+
+	place(COMM_SHADOW_BACKING, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
+	place(COMM_SHADOW_BACKING_READERS, COMM_SHADOW_BACKING_PAGES * page_cells(), MAP_SHARED);
+	shown = map(0, pages * sizeof(*shown), MAP_PRIVATE);
+	if (shown == MAP_FAILED)
+		return -ENOMEM;
+	syscall(SYS_madvise, shown, pages * sizeof(*shown), MADV_DONTDUMP);
+	return comm_backing_init(&backing_shadow);
+}
+
+void comm_shadow_init(void)
+{
+	const char *text = getenv("COMM_EXACT_GRANULARITY");
+	unsigned long granularity = text && *text ? strtoul(text, NULL, 0) : 8;
+	size_t bytes;
+
+	if (is_there)
+		return;
+	if (!granularity || granularity > 64 || granularity & (granularity - 1))
+		die("COMM_EXACT_GRANULARITY wants a power of two from 1 to 64");
+	comm_shadow_shift = granularity < 8 ? __builtin_ctzl(granularity) : 3;
+	comm_shadow_mask = granularity - 1;
+	bytes = sizeof(uint64_t) << (COMM_SHADOW_BITS - comm_shadow_shift);
+	if (!in_window(&is_there) || !in_window(&bytes) || !in_window(stderr) || !is_room()) {
+		/* More random bits than the windows hold. */
+		start_again();
+		die("the address space is laid out in a way that the shadow cannot cover");
+	}
+	place(COMM_SHADOW_CELLS, bytes, MAP_PRIVATE);
+	place(COMM_SHADOW_READERS, bytes, MAP_PRIVATE);
+	if (comm_locks_init() || comm_readers_init() || init_backing())
+		die("no room for locks and sets");
+	is_there = 1;
 }
 
 void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes)

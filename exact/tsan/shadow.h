@@ -41,7 +41,7 @@ enum {
 /* Room for a granularity of 1 at each. */
 #define COMM_SHADOW_CELLS ((uint64_t)1 << 44)
 #define COMM_SHADOW_READERS (COMM_SHADOW_CELLS + ((uint64_t)1 << 45))
-/* Cells of what is mapped more than once (backing.h), and behind it as much again: their readers. */
+/* Cells of what is mapped more than once (../backing.h), and behind it as much again: their readers. */
 #define COMM_SHADOW_BACKING (COMM_SHADOW_CELLS / 2)
 #define COMM_SHADOW_BACKING_READERS (COMM_SHADOW_BACKING + ((uint64_t)1 << 42))
 
@@ -59,12 +59,6 @@ void comm_shadow_init(void);
 void comm_shadow_clear(uint64_t addr, size_t len_bytes);
 /* Memory that children of fork() will share: so will its cells. */
 void comm_shadow_share(uint64_t addr, size_t len_bytes);
-/* The cells of so many pages are those that stand at such a page of the backing from now on. */
-void comm_shadow_show(uint64_t addr, size_t pages, uint32_t backing);
-/* They are as these are. */
-void comm_shadow_copy(uint64_t addr, size_t pages, uint32_t backing);
-/* A page's cells in the backing: nobody has written there. */
-void comm_shadow_empty(uint32_t backing);
 /* The kernel moved memory without an access. */
 void comm_shadow_move(uint64_t from, uint64_t to, size_t len_bytes);
 

@@ -36,4 +36,14 @@ done
 # Threads of two processes are of two processes.
 "$commctl" report --json --by-process --min-share 0 --top 0 --store g1.db >processes.json
 check "native: a child is a process of its own" jq -e '.nodes | length == 2' processes.json
+
+if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then
+  skip "under Valgrind" "Valgrind is not installed, or was not when this was built"
+  exit $status
+fi
+each mapped Valgrind
+"$commd" -q --source exact --granularity 64 --store v64.db -- ./mapped memfd_across
+check "Valgrind: granularity 64" [ "$(crossed v64.db)" = 8192 ]
+"$commctl" report --json --by-process --min-share 0 --top 0 --store v64.db >processes.json
+check "Valgrind: a child is a process of its own" jq -e '.nodes | length == 2' processes.json
 exit $status

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../../exact/array.c"
 #include "../../exact/memory.h"
 #include "../../exact/shadow.c"
 #include "../../exact/table.c"
@@ -27,6 +28,35 @@ void *comm_mem_map(size_t bytes)
 	if (p == MAP_FAILED)
 		abort();
 	return p;
+}
+
+void *comm_mem_map_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	return p;
+}
+
+void comm_mem_show(void *to, void *shared, size_t bytes)
+{
+	if (mremap(shared, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		abort();
+}
+
+void comm_mem_hide(void *at, size_t bytes)
+{
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != at)
+		abort();
+}
+
+void comm_mem_out(size_t bytes)
+{
+	(void)bytes;
+	abort();
 }
 
 void comm_mem_unmap(void *mapped, size_t bytes)
@@ -150,7 +180,7 @@ static void run_segment(struct comm_trace *trace, struct comm_tool_segment *segm
 
 static uint32_t model_actor(const struct comm_trace *trace, uint32_t actor)
 {
-	const struct comm_tool_actor *a = &trace->table.actor[actor];
+	const struct comm_tool_actor *a = comm_array_at(&trace->table.actors, actor);
 
 	return actor ? 1 + a->thread * MODEL_SITES + a->site : 0;
 }
@@ -159,7 +189,7 @@ static void compare(const struct comm_trace *trace, struct model *m)
 {
 	uint64_t edges = 0, total = 0;
 
-	for (uint32_t i = 1; i < trace->table.n_cells; i++) {
+	for (uint32_t i = 1; i < comm_array_count(&trace->table.cells); i++) {
 		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 		uint32_t writer = model_actor(trace, cell->writer);
 		uint32_t reader = model_actor(trace, cell->reader);
@@ -249,7 +279,7 @@ static void against_model(uint32_t granule)
 	m->granule = granule;
 	random_state = granule;
 	for (uint32_t i = 0; i < MODEL_THREADS; i++)
-		assert_int_equal(comm_trace_add_thread(trace), i);
+		comm_trace_add_thread(trace, i);
 	for (uint32_t i = 0; i < STEPS; i++) {
 		uint32_t thread = rnd(MODEL_THREADS);
 		uint32_t offset = rnd(MODEL_BYTES / 2 - 256), len = 1 + rnd(256);
@@ -324,6 +354,54 @@ static void test_many_readers(void **state)
 	comm_shadow_deinit(&shadow);
 }
 
+/* Two places that show one page of the backing: what is done at one is known at the other, but for its neighbours. */
+static void two_places(uint32_t granule)
+{
+	const uint64_t at_both[] = {0x7000, 3 * (uint64_t)COMM_SHADOW_CHUNK_BYTES - 4096};
+	struct comm_shadow shadow;
+	uint32_t writer;
+
+	comm_shadow_init(&shadow, granule);
+	for (uint32_t i = 0; i < 2; i++) {
+		comm_shadow_show(&shadow, at_both[i], 2, COMM_SHADOW_PIECE_PAGES - 1);
+		for (uint32_t page = 0; page < 2; page++)
+			*comm_shadow_shown(&shadow, at_both[i] + page * 4096) = 1 + page;
+		comm_shadow_write(&shadow, at_both[i] + 8192, 64, 9);
+	}
+	for (uint32_t round = 1; round < 3; round++) {
+		comm_shadow_write(&shadow, at_both[round % 2] + 4032, 128, round);
+		for (uint32_t i = 0; i < 100; i++) {
+			uint64_t at = i % 5 ? 4032 : 4096;
+
+			assert_true(comm_shadow_read(&shadow, at_both[i % 2] + at, i, &writer));
+			assert_int_equal(writer, round);
+			assert_false(comm_shadow_read(&shadow, at_both[!(i % 2)] + at, i, &writer));
+		}
+	}
+	/* One goes, and the other has what there was; a copy has it, too, until it is written. */
+	comm_shadow_forget(&shadow, at_both[0], 8192);
+	assert_true(comm_shadow_read(&shadow, at_both[0] + 4032, 1, &writer));
+	assert_int_equal(writer, 0);
+	*comm_shadow_shown(&shadow, at_both[0]) = 0;
+	comm_shadow_copy(&shadow, at_both[0], 1, COMM_SHADOW_PIECE_PAGES - 1);
+	comm_shadow_write(&shadow, at_both[1] + 4032, 64, 5);
+	comm_shadow_read(&shadow, at_both[0] + 4032, 1, &writer);
+	assert_int_equal(writer, 2);
+	comm_shadow_read(&shadow, at_both[1] + 4096, 1, &writer);
+	assert_int_equal(writer, 2);
+	comm_shadow_read(&shadow, at_both[1] + 4032, 1, &writer);
+	assert_int_equal(writer, 5);
+	comm_shadow_deinit(&shadow);
+}
+
+static void test_two_places(void **state)
+{
+	(void)state;
+	two_places(1);
+	two_places(8);
+	two_places(64);
+}
+
 static uint32_t count_found(uint64_t addr)
 {
 	return addr < 0x100000 ? 7 : 8;
@@ -339,7 +417,7 @@ static void test_objects(void **state)
 	(void)state;
 	trace->by_object = true;
 	trace->find_object = count_found;
-	comm_trace_add_thread(trace);
+	comm_trace_add_thread(trace, 0);
 	comm_shadow_set_page(&trace->shadow, 0x2000, 5);
 	comm_shadow_set_page(&trace->shadow, 0x1000, 5);
 	comm_shadow_set_object(&trace->shadow, 0x1000, 8, 3);
@@ -439,7 +517,7 @@ static void test_calls(void **state)
 
 	(void)state;
 	trace->calls = &calls;
-	comm_trace_add_thread(trace);
+	comm_trace_add_thread(trace, 0);
 	comm_trace_run_thread(trace, 0);
 	enter->entered = 1;
 	enter->access[0] =
@@ -452,11 +530,14 @@ static void test_calls(void **state)
 	}
 	comm_trace_flush(trace);
 	assert_int_equal(calls, 3);
-	assert_int_equal(trace->table.n_cells, 4);
+	assert_int_equal(comm_array_count(&trace->table.cells), 4);
 	for (uint32_t i = 1; i < 4; i++) {
 		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
-		assert_int_equal(trace->table.actor[cell->writer].call, i);
+		assert_int_equal(((const struct comm_tool_actor *)comm_array_at(
+					  &trace->table.actors, cell->writer))
+					 ->call,
+				 i);
 		assert_int_equal(cell->bytes, 8);
 	}
 	free(enter);
@@ -484,7 +565,7 @@ static void test_fault(void **state)
 		struct comm_tool_segment *before = make_segment(2, 1, 1);
 		uint64_t addr = 0x4000, other = 0x8000;
 
-		comm_trace_add_thread(trace);
+		comm_trace_add_thread(trace, 0);
 		comm_trace_run_thread(trace, 0);
 		segment->ip = ip;
 		before->ip = ip + 3;
@@ -523,7 +604,7 @@ static void test_many_cells(void **state)
 		for (uint32_t i = 0; i < 50000; i++)
 			comm_table_cell(&table, i, i * 3 + 1, i % 17)->bytes += i;
 	}
-	assert_int_equal(table.n_cells, 50001);
+	assert_int_equal(comm_array_count(&table.cells), 50001);
 	for (uint32_t i = 0; i < 50000; i++)
 		assert_int_equal(comm_table_find(&table, i, i * 3 + 1, i % 17)->bytes, 2 * i);
 	comm_table_deinit(&table);
@@ -537,7 +618,7 @@ int main(void)
 		cmocka_unit_test(test_many_readers),   cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_big_objects),
 		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_many_cells),
+		cmocka_unit_test(test_many_cells),     cmocka_unit_test(test_two_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

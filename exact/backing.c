@@ -3,18 +3,9 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "lock.h"
-#include "shadow.h"
-
 enum {
 	PAGE_BYTES = 4096,
-	CHUNK_PAGES = 512, /* of a file, that have cells or none */
-	CHUNKS = COMM_SHADOW_BACKING_PAGES / CHUNK_PAGES,
-	ENTRIES = 2 * CHUNKS,
+	CHUNK_PAGES = 256, /* of a file, that have cells or none */
 };
 
 /* In what is kept of a page: that it shows a file until it is written.  The rest is a page of cells, from 1. */
@@ -30,31 +21,19 @@ struct chunk {
 static struct {
 	uint32_t is_taken;
 	uint32_t pages; /* that are used */
-	struct chunk chunk[ENTRIES];
+	struct chunk chunk[];
 } * table;
 
-/* By page of the process: the cells that it shows, 0: its own. */
-static uint32_t *shown;
-static int has_shown;
+static const struct comm_backing_shadow *shadow;
+static uint32_t entries;
+static bool has_shown;
 
-static void *map(size_t bytes, int flags)
+int comm_backing_init(const struct comm_backing_shadow *of)
 {
-	/* By number, here and below: the name is interposed (mapping.c). */
-	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-				  flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-int comm_backing_init(void)
-{
-	shown = map(((size_t)1 << COMM_SHADOW_BITS) / PAGE_BYTES * sizeof(*shown), MAP_PRIVATE);
-	table = map(sizeof(*table), MAP_SHARED);
-	if (!shown || !table)
-		return -ENOMEM;
-	syscall(SYS_madvise, shown, ((size_t)1 << COMM_SHADOW_BITS) / PAGE_BYTES * sizeof(*shown),
-		MADV_DONTDUMP);
-	return 0;
+	shadow = of;
+	entries = 2 * (of->backing_pages / CHUNK_PAGES);
+	table = of->map_shared(sizeof(*table) + entries * sizeof(table->chunk[0]));
+	return table ? 0 : -ENOMEM;
 }
 
 static size_t pages_of(size_t len_bytes)
@@ -62,9 +41,10 @@ static size_t pages_of(size_t len_bytes)
 	return (len_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 }
 
-static uint32_t *shown_at(uint64_t addr)
+/* Of a page, and so many behind it. */
+static uint32_t *shown_at(uint64_t addr, size_t pages)
 {
-	return shown + comm_shadow_bits(addr) / PAGE_BYTES;
+	return shadow->shown(addr + pages * PAGE_BYTES);
 }
 
 /* A process that was killed in between does not give it back: then it is taken. */
@@ -75,7 +55,7 @@ static void take(void)
 
 	while (!__atomic_compare_exchange_n(&table->is_taken, &is_free, 1, 0, __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED) &&
-	       comm_give_way(turn++))
+	       shadow->give_way(turn++))
 		is_free = 0;
 }
 
@@ -90,7 +70,7 @@ static uint32_t new_pages(size_t n)
 	uint32_t first = __atomic_load_n(&table->pages, __ATOMIC_RELAXED);
 
 	do {
-		if (n > COMM_SHADOW_BACKING_PAGES - first)
+		if (n > shadow->backing_pages - first)
 			return 0;
 	} while (!__atomic_compare_exchange_n(&table->pages, &first, first + n, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
@@ -114,14 +94,14 @@ static uint64_t hash(const struct comm_backing_file *file, uint64_t number)
 /* The first page of a chunk's cells, from 1; 0: it has none, or there is no room. */
 static uint32_t find_chunk(const struct comm_backing_file *file, uint64_t number, bool make)
 {
-	uint32_t i = hash(file, number) % ENTRIES, first = 0;
+	uint32_t i = hash(file, number) % entries, first = 0;
 	struct chunk *c;
 
 	take();
 	for (c = &table->chunk[i]; c->file.kind; c = &table->chunk[i]) {
 		if (c->number == number && is_same(&c->file, file))
 			break;
-		i = (i + 1) % ENTRIES;
+		i = (i + 1) % entries;
 	}
 	if (!c->file.kind && make) {
 		c->first = new_pages(CHUNK_PAGES);
@@ -141,7 +121,7 @@ static bool find_file(uint32_t page, struct comm_backing_file *ret, uint64_t *re
 {
 	uint32_t i;
 
-	for (i = 0; i < ENTRIES; i++) {
+	for (i = 0; i < entries; i++) {
 		const struct chunk *c = &table->chunk[i];
 
 		if (!c->file.kind || page < c->first || page >= c->first + CHUNK_PAGES)
@@ -155,13 +135,12 @@ static bool find_file(uint32_t page, struct comm_backing_file *ret, uint64_t *re
 
 static void show(uint64_t addr, size_t pages, uint32_t first, uint32_t flags)
 {
-	uint32_t *at = shown_at(addr);
 	size_t i;
 
-	comm_shadow_show(addr, pages, first - 1);
+	shadow->show(addr, pages, first - 1);
 	for (i = 0; i < pages; i++)
-		at[i] = (first + i) | flags;
-	has_shown = 1;
+		*shown_at(addr, i) = (first + i) | flags;
+	has_shown = true;
 }
 
 /* Of those that follow in the file: the cells of as many pages as come after each other, 0: there are none. */
@@ -190,7 +169,7 @@ void comm_backing_map(uint64_t addr, size_t len_bytes, const struct comm_backing
 		if (first)
 			show(addr, n, first, use == COMM_BACKING_PRIVATE ? IS_PRIVATE : 0);
 		else if (use == COMM_BACKING_SHARED)
-			comm_shadow_share(addr, n * PAGE_BYTES);
+			shadow->share(addr, n * PAGE_BYTES);
 	}
 }
 
@@ -201,7 +180,7 @@ void comm_backing_map_new(uint64_t addr, size_t len_bytes)
 	if (first)
 		show(addr, pages_of(len_bytes), first, 0);
 	else
-		comm_shadow_share(addr, len_bytes);
+		shadow->share(addr, len_bytes);
 }
 
 void comm_backing_copy(uint64_t addr, size_t len_bytes, const struct comm_backing_file *file,
@@ -214,27 +193,28 @@ void comm_backing_copy(uint64_t addr, size_t len_bytes, const struct comm_backin
 		uint32_t first = find_run(file, page, left, false, &n);
 
 		if (first)
-			comm_shadow_copy(addr, n, first - 1);
+			shadow->copy(addr, n, first - 1);
 	}
 }
 
 void comm_backing_repeat(uint64_t from, size_t from_bytes, uint64_t to, size_t to_bytes)
 {
 	const size_t has = pages_of(from_bytes), wants = pages_of(to_bytes);
-	const uint32_t *at = shown_at(from), flags = *at & IS_PRIVATE;
+	const uint32_t flags = *shown_at(from, 0) & IS_PRIVATE;
 	struct comm_backing_file file;
 	uint64_t offset;
 	size_t i, n;
 
-	if (from != to) {
-		for (i = 0; i < has && i < wants; i += n) {
-			for (n = 1; i + n < has && i + n < wants && at[i + n] == at[i] + n; n++)
-				;
-			if (at[i])
-				show(to + i * PAGE_BYTES, n, at[i] & ~IS_PRIVATE, flags);
-		}
+	for (i = 0; from != to && i < has && i < wants; i += n) {
+		uint32_t first = *shown_at(from, i);
+
+		for (n = 1; i + n < has && i + n < wants && *shown_at(from, i + n) == first + n;
+		     n++)
+			;
+		if (first)
+			show(to + i * PAGE_BYTES, n, first & ~IS_PRIVATE, flags);
 	}
-	if (wants > has && find_file((at[has - 1] & ~IS_PRIVATE), &file, &offset))
+	if (wants > has && find_file(*shown_at(from, has - 1) & ~IS_PRIVATE, &file, &offset))
 		comm_backing_map(to + has * PAGE_BYTES, (wants - has) * PAGE_BYTES, &file,
 				 offset + PAGE_BYTES,
 				 flags ? COMM_BACKING_PRIVATE : COMM_BACKING_SHARED);
@@ -245,13 +225,13 @@ void comm_backing_part(uint64_t addr, size_t len_bytes)
 	const uint64_t end = addr + pages_of(len_bytes) * PAGE_BYTES;
 
 	for (; has_shown && addr < end; addr += PAGE_BYTES) {
-		uint32_t page = *shown_at(addr);
+		uint32_t page = *shown_at(addr, 0);
 
 		if (!(page & IS_PRIVATE))
 			continue;
-		comm_shadow_clear(addr, PAGE_BYTES);
-		comm_shadow_copy(addr, 1, (page & ~IS_PRIVATE) - 1);
-		*shown_at(addr) = 0;
+		shadow->clear(addr, PAGE_BYTES);
+		shadow->copy(addr, 1, (page & ~IS_PRIVATE) - 1);
+		*shown_at(addr, 0) = 0;
 	}
 }
 
@@ -261,45 +241,43 @@ void comm_backing_discard(uint64_t addr, size_t len_bytes, int is_hole)
 	uint64_t from = addr;
 
 	for (; has_shown && addr < end; addr += PAGE_BYTES) {
-		uint32_t page = *shown_at(addr);
+		uint32_t page = *shown_at(addr, 0);
 
 		if (!page)
 			continue;
 		if (from < addr && !is_hole)
-			comm_shadow_clear(from, addr - from);
+			shadow->clear(from, addr - from);
 		from = addr + PAGE_BYTES;
 		if (is_hole)
-			comm_shadow_empty((page & ~IS_PRIVATE) - 1);
+			shadow->empty((page & ~IS_PRIVATE) - 1);
 	}
 	if (from < end && !is_hole)
-		comm_shadow_clear(from, end - from);
+		shadow->clear(from, end - from);
 }
 
 void comm_backing_unmap(uint64_t addr, size_t len_bytes)
 {
 	const size_t pages = pages_of(len_bytes);
-	uint32_t *at = shown_at(addr);
 	size_t i;
 
+	shadow->clear(addr, len_bytes);
 	for (i = 0; has_shown && i < pages; i++)
-		if (at[i])
-			at[i] = 0;
-	comm_shadow_clear(addr, len_bytes);
+		if (*shown_at(addr, i))
+			*shown_at(addr, i) = 0;
 }
 
 int comm_backing_is_shared(uint64_t addr)
 {
-	return has_shown && *shown_at(addr);
+	return has_shown && *shown_at(addr, 0);
 }
 
 size_t comm_backing_length(uint64_t addr)
 {
-	const uint32_t *at = shown_at(addr);
 	size_t n = 1;
 
 	if (!comm_backing_is_shared(addr))
 		return 0;
-	while (at[n] == at[0] + n)
+	while (*shown_at(addr, n) == *shown_at(addr, 0) + n)
 		n++;
 	return n * PAGE_BYTES;
 }
