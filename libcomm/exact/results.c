@@ -643,8 +643,9 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 		const struct comm_exact_actor *dst = &exact->actor[f->dst];
 
 		if (!f->src) {
-			const struct comm_unwritten_end end = {dst->thread + 1, dst->site,
-							       f->object, f->bytes, f->first_bytes};
+			const struct comm_unwritten_end end = {
+				dst->thread + 1, named(exact->site_name, dst->site),
+				named(exact->object_name, f->object), f->bytes, f->first_bytes};
 
 			unwritten.bytes += f->bytes;
 			unwritten.first_bytes += f->first_bytes;

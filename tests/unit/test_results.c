@@ -251,6 +251,9 @@ static void test_rename(void **state)
 	assert_int_equal(got.edge[0].src_site, 8);
 	assert_int_equal(got.edge[0].dst_site, 8);
 	assert_int_equal(got.edge[0].object, 6);
+	assert_int_equal(unwritten.n_ends, 1);
+	assert_int_equal(unwritten.end[0].site, 8);
+	assert_int_equal(unwritten.end[0].object, 5);
 	comm_exact_close(exact);
 }
 
