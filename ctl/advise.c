@@ -616,7 +616,7 @@ static void json_cachelines(struct ctl_json *json, const struct comm_report *rep
 
 	ctl_json_open(json, "false_sharing", '[');
 	for (size_t i = 0; (line = comm_report_cacheline_at(report, i)); i++) {
-		if (!line->stated || strcmp(line->verdict, "false") != 0)
+		if (!ctl_cacheline_is_false(line))
 			continue;
 		ctl_json_open(json, NULL, '{');
 		ctl_json_string(json, "object", line->object->name);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
@@ -22,6 +23,28 @@ static bool is_same(const struct comm_report_cacheline_use *a,
 	return a->byte == b->byte && a->size_bytes == b->size_bytes &&
 	       (is_pool ? !strcmp(a->role->id, b->role->id)
 			: !strcmp(a->thread->id, b->thread->id));
+}
+
+static const char *field_of(const struct comm_report_cacheline_use *use)
+{
+	bool known = use->type && !use->type->other && *use->type->name != '(';
+
+	return known ? use->type->name : "";
+}
+
+/* Is the use, which begins no earlier than the word, of the same field? */
+static bool joins(const struct ctl_word *word, const struct comm_report_cacheline_use *use)
+{
+	const struct comm_report_cacheline_use *first = word->use;
+	bool same_who = word->n_threads > 1 ? !strcmp(first->role->id, use->role->id)
+					    : !strcmp(first->thread->id, use->thread->id);
+
+	if (!same_who)
+		return false;
+	if (use->byte == first->byte && use->size_bytes == first->size_bytes)
+		return true;
+	return use->byte <= word->byte + word->size_bytes &&
+	       !strcmp(use->place->name, first->place->name) && !strcmp(field_of(use), word->field);
 }
 
 /* How many threads of its role use the bytes of one use, too. */
@@ -56,46 +79,59 @@ static size_t least(const struct ctl_word *word, size_t n)
 	return at;
 }
 
-/* All uses of the thread, or pool, and bytes of one, which is at i, if it is their first. */
-static bool sum(const struct comm_report *report, const struct comm_report_cacheline *line,
-		bool pools, size_t i, struct ctl_word *ret)
+static void add(struct ctl_word *word, const struct comm_report_cacheline_use *use,
+		const struct comm_report_cacheline_use **most)
 {
-	const struct comm_report_cacheline_use *first =
-		comm_report_cacheline_use_at(report, line->first_use + i);
-	size_t n_threads = pools ? count_threads(report, line, first) : 1;
-	bool is_pool = n_threads >= CTL_POOL;
+	uint32_t end = use->byte + use->size_bytes;
 
-	*ret = (struct ctl_word){.use = first, .n_threads = is_pool ? n_threads : 1};
-	for (size_t j = 0; j < line->n_uses; j++) {
-		const struct comm_report_cacheline_use *use =
-			comm_report_cacheline_use_at(report, line->first_use + j);
-
-		if (!is_same(first, use, is_pool))
-			continue;
-		if (j < i)
-			return false;
-		*(use->writes ? &ret->writes : &ret->reads) += use->accesses;
-		/* Of what is met before a program's files are read, no line is known. */
-		if (!*use->place->source < !*ret->use->place->source ||
-		    (!*use->place->source == !*ret->use->place->source &&
-		     use->accesses > ret->most)) {
-			ret->most = use->accesses;
-			ret->use = use;
-		}
+	if (end > word->byte + word->size_bytes)
+		word->size_bytes = end - word->byte;
+	if (!*word->field)
+		word->field = field_of(use);
+	*(use->writes ? &word->writes : &word->reads) += use->accesses;
+	/* Of what is met before a program's files are read, no line is known. */
+	if (!*use->place->source < !*(*most)->place->source ||
+	    (!*use->place->source == !*(*most)->place->source && use->accesses > word->most)) {
+		word->most = use->accesses;
+		*most = use;
 	}
-	return true;
+}
+
+/* The field that begins with the use at i; its uses are taken. */
+static void sum(const struct comm_report *report, const struct comm_report_cacheline *line,
+		bool pools, size_t i, bool *taken, struct ctl_word *ret)
+{
+	const struct comm_report_cacheline_use *use =
+		comm_report_cacheline_use_at(report, line->first_use);
+	const struct comm_report_cacheline_use *most = &use[i];
+	size_t n_threads = pools ? count_threads(report, line, most) : 1;
+
+	*ret = (struct ctl_word){.use = most,
+				 .byte = most->byte,
+				 .size_bytes = most->size_bytes,
+				 .field = field_of(most),
+				 .n_threads = n_threads >= CTL_POOL ? n_threads : 1};
+	for (; i < line->n_uses; i++) {
+		if (taken[i] || !joins(ret, &use[i]))
+			continue;
+		taken[i] = true;
+		add(ret, &use[i], &most);
+	}
+	ret->use = most;
 }
 
 size_t ctl_words(const struct comm_report *report, const struct comm_report_cacheline *line,
 		 bool pools, struct ctl_word word[CTL_WORDS], size_t *ret_left)
 {
+	bool *taken = calloc(line->n_uses + 1, sizeof(*taken));
 	struct ctl_word next;
 	size_t n = 0;
 
 	*ret_left = 0;
-	for (size_t i = 0; i < line->n_uses; i++) {
-		if (!sum(report, line, pools, i, &next))
+	for (size_t i = 0; taken && i < line->n_uses; i++) {
+		if (taken[i])
 			continue;
+		sum(report, line, pools, i, taken, &next);
 		if (n == CTL_WORDS) {
 			size_t at = least(word, n);
 
@@ -107,6 +143,7 @@ size_t ctl_words(const struct comm_report *report, const struct comm_report_cach
 		}
 		word[n++] = next;
 	}
+	free(taken);
 	return n;
 }
 
@@ -174,43 +211,48 @@ double ctl_cacheline_seconds(const struct comm_report *report)
 	return (double)(report->to_ns - report->from_ns) / 1e9;
 }
 
-/* "1,234", "-": none */
-static const char *rate(char text[CTL_NUMBER], double accesses, double seconds)
+/* "58 %", "<1 %", "-": none */
+static const char *share(char text[CTL_NUMBER], double accesses, double all)
 {
-	double value = accesses / seconds;
-
-	if (!(value >= 0.5) || value > 1e17)
-		return value > 0 ? "<1" : "-";
-	return ctl_count(text, (uint64_t)(value + 0.5));
+	if (!(accesses > 0))
+		return "-";
+	if (accesses < 0.01 * all)
+		return "<1 %";
+	snprintf(text, CTL_NUMBER, "%.0f %%", 100 * accesses / all);
+	return text;
 }
 
 void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
-			 const struct comm_report_cacheline *line, double seconds)
+			 const struct comm_report_cacheline *line)
 {
 	char thread[CTL_CACHELINE_TEXT], place[CTL_CACHELINE_TEXT], reads[CTL_NUMBER];
-	char writes[CTL_NUMBER], cut[CTL_CACHELINE_TEXT];
+	char writes[CTL_NUMBER], cut[CTL_CACHELINE_TEXT], field[CTL_CACHELINE_TEXT];
 	struct ctl_word word[CTL_WORDS];
 	size_t left, n = ctl_words(report, line, true, word, &left);
 
-	printf("%s    bytes  %11s %11s  %-18s mostly at%s\n", ctl_style(term, CTL_DIM), "reads/s",
-	       "writes/s", "thread", ctl_style(term, CTL_PLAIN));
-	for (size_t i = 0; i < n; i++) {
-		const struct comm_report_cacheline_use *use = word[i].use;
-
-		printf("    %2u..%-2u %11s %11s  %-18.18s %s\n", use->byte,
-		       use->byte + use->size_bytes - 1, rate(reads, word[i].reads, seconds),
-		       rate(writes, word[i].writes, seconds), who(thread, &word[i]),
-		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, use->place),
-				 term->width > 72 ? term->width - 54 : 18));
-	}
+	printf("%s    bytes   reads writes  %-18s %-20s mostly at%s\n", ctl_style(term, CTL_DIM),
+	       "thread", "field", ctl_style(term, CTL_PLAIN));
+	for (size_t i = 0; i < n; i++)
+		printf("    %2u..%-2u  %6s %6s  %-18.18s %-20.20s %s\n", word[i].byte,
+		       word[i].byte + word[i].size_bytes - 1,
+		       share(reads, word[i].reads, line->accesses),
+		       share(writes, word[i].writes, line->accesses), who(thread, &word[i]),
+		       *word[i].field ? ctl_clean(field, sizeof(field), word[i].field, 20) : "-",
+		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, word[i].use->place),
+				 term->width > 80 ? term->width - 66 : 14));
 	if (left)
 		printf("    and %zu more of smaller ones\n", left);
+}
+
+bool ctl_cacheline_is_false(const struct comm_report_cacheline *line)
+{
+	return line->stated && !strcmp(line->verdict, "false");
 }
 
 /* The threads that write in lines of the object, each once, with where it mostly does. */
 struct advised {
 	const struct comm_node *object;
-	double contended, low, high;
+	double high;
 	size_t lines;
 	const struct comm_report_cacheline *worst;
 };
@@ -223,7 +265,7 @@ static size_t gather(const struct comm_report *report, struct advised advised[AD
 	for (size_t i = 0; (line = comm_report_cacheline_at(report, i)); i++) {
 		size_t at = 0;
 
-		if (!line->stated || strcmp(line->verdict, "false") != 0)
+		if (!ctl_cacheline_is_false(line))
 			continue;
 		while (at < n && strcmp(advised[at].object->id, line->object->id) != 0)
 			at++;
@@ -232,8 +274,6 @@ static size_t gather(const struct comm_report *report, struct advised advised[AD
 		if (at == n)
 			advised[n++] = (struct advised){.object = line->object, .worst = line};
 		advised[at].lines++;
-		advised[at].contended += line->contended;
-		advised[at].low += line->contended_low;
 		advised[at].high += line->contended_high;
 	}
 	return n;
@@ -255,7 +295,7 @@ static bool span(const struct ctl_word *word, size_t n, size_t at, struct ctl_wo
 			return false;
 		ret->reads += word[i].reads;
 		ret->writes += word[i].writes;
-		*ret_last = use->byte + use->size_bytes - 1;
+		*ret_last = word[i].byte + word[i].size_bytes - 1;
 		if (word[i].most > ret->most) {
 			ret->most = word[i].most;
 			ret->use = use;
@@ -289,13 +329,13 @@ static void name_threads(const struct comm_report *report, const struct comm_rep
 			whole.writes > 0
 				? whole.reads > 0 ? "reads and writes within" : "writes within"
 				: "reads within",
-			word[i].use->byte, last, ctl_cacheline_place(place, whole.use->place));
+			word[i].byte, last, ctl_cacheline_place(place, whole.use->place));
 	}
 }
 
 size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_report *report)
 {
-	char line[PARAGRAPH], name[CTL_CACHELINE_TEXT], low[CTL_NUMBER], high[CTL_NUMBER];
+	char line[PARAGRAPH], name[CTL_CACHELINE_TEXT], high[CTL_NUMBER];
 	double seconds = ctl_cacheline_seconds(report);
 	struct advised advised[ADVISED];
 	size_t n = gather(report, advised);
@@ -306,10 +346,10 @@ size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_repor
 		ctl_clean(name, sizeof(name), one->object->name, NAME);
 		printf("%s", ctl_style(term, CTL_BOLD));
 		snprintf(line, sizeof(line),
-			 "False sharing in %s: %zu cache line%s, %s to %s contended accesses a "
+			 "False sharing in %s: %zu cache line%s, at most %s contended accesses a "
 			 "second.",
-			 name, one->lines, one->lines == 1 ? "" : "s", rate(low, one->low, seconds),
-			 rate(high, one->high, seconds));
+			 name, one->lines, one->lines == 1 ? "" : "s",
+			 ctl_two_digits(high, one->high / seconds));
 		ctl_wrap(term, 0, 0, line);
 		printf("%s", ctl_style(term, CTL_PLAIN));
 		snprintf(line, sizeof(line),

@@ -13,13 +13,16 @@
 enum { CTL_WORDS = 40, CTL_POOL = 3, CTL_CACHELINE_TEXT = 256 };
 
 /*
- * What one thread does with some bytes of a line, or a pool of threads that all use them, from all
- * places of the program together.
+ * A field: what one thread does with some bytes of a line, or a pool of threads that all use them,
+ * from all places of the program together.  Bytes side by side that one function goes through, as
+ * of an array, are one field, unless their types say that they are several.
  */
 struct ctl_word {
 	const struct comm_report_cacheline_use
 		*use; /* the place with most accesses, of those whose line is known */
 	double most;  /* there */
+	uint32_t byte, size_bytes;
+	const char *field; /* "struct.member", "": not known */
 	double reads, writes;
 	size_t n_threads; /* of use->role; 1: it is use->thread */
 };
@@ -37,9 +40,11 @@ const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
 const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm_node *place);
 /* "worker/1234" */
 const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread);
-/* The words of a line as a table; seconds: the length of the report. */
+/* The words of a line as a table, with their shares of its accesses. */
 void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
-			 const struct comm_report_cacheline *line, double seconds);
+			 const struct comm_report_cacheline *line);
+/* Is it stated to be shared falsely?  What report, sharing, advise and html count. */
+bool ctl_cacheline_is_false(const struct comm_report_cacheline *line);
 double ctl_cacheline_seconds(const struct comm_report *report);
 
 /* Each object with stated false sharing, once, largest first, and what to do; "": returns 0. */

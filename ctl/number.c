@@ -132,6 +132,17 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n)
 	return text;
 }
 
+const char *ctl_two_digits(char text[CTL_NUMBER], double n)
+{
+	double unit = 1;
+
+	if (!(n >= 1))
+		return n > 0 ? "<1" : "0";
+	while (n / unit >= 99.5 && unit < 1e16)
+		unit *= 10;
+	return ctl_count(text, n < 1e18 ? (uint64_t)(round(n / unit) * unit) : UINT64_MAX);
+}
+
 const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns)
 {
 	time_t seconds = unix_ns / 1000000000;

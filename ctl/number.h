@@ -23,6 +23,8 @@ const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
 const char *ctl_about(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */
 const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
+/* "61,000": a count of which no more than two digits are known; "<1" */
+const char *ctl_two_digits(char text[CTL_NUMBER], double n);
 /* Local time, "2026-11-20 22:11:05". */
 const char *ctl_time(char text[CTL_NUMBER], uint64_t unix_ns);
 

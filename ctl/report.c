@@ -7,6 +7,7 @@
 
 #include "argument.h"
 #include "by.h"
+#include "cacheline_words.h"
 #include "counters.h"
 #include "ctl.h"
 #include "filter_options.h"
@@ -235,7 +236,7 @@ static void print_sharing(const struct comm_report *report)
 		const struct comm_report_cacheline *line = comm_report_cacheline_at(report, i);
 
 		stated += line->stated;
-		falsely += line->stated && strcmp(line->verdict, "true") != 0;
+		falsely += ctl_cacheline_is_false(line);
 	}
 	if (stated)
 		printf("\n%zu cache line%s from thread to thread, %zu by false sharing: "

@@ -108,8 +108,7 @@ static void print_line(const struct ctl_term *term, const struct comm_report *re
 		{"unclear", "cannot tell"},
 	};
 	double seconds = ctl_cacheline_seconds(report);
-	char name[CTL_CACHELINE_TEXT], low[CTL_NUMBER], high[CTL_NUMBER], shares[CTL_NUMBER];
-	char text[SHARING_NAME];
+	char name[CTL_CACHELINE_TEXT], high[CTL_NUMBER], shares[CTL_NUMBER], text[SHARING_NAME];
 	size_t i = 0;
 
 	while (strcmp(titles[i].verdict, line->verdict) != 0)
@@ -118,14 +117,13 @@ static void print_line(const struct ctl_term *term, const struct comm_report *re
 	       titles[i].text, ctl_style(term, CTL_PLAIN));
 	printf("  ");
 	snprintf(text, sizeof(text),
-		 "%s to %s contended accesses a second, %s of them true sharing; %" PRIu64
-		 " bursts met it, %" PRIu64 " of them just behind another thread",
-		 ctl_count(low, (uint64_t)(line->contended_low / seconds)),
-		 ctl_count(high, (uint64_t)(line->contended_high / seconds)),
+		 "%s of what may be contended is for the same bytes; %" PRIu64
+		 " bursts met it, %" PRIu64
+		 " of them just behind another thread; at most %s contended accesses a second",
 		 ctl_percent_range(shares, line->true_low, line->true_high), line->bursts,
-		 line->turns);
+		 line->turns, ctl_two_digits(high, line->contended_high / seconds));
 	ctl_wrap(term, 2, 2, text);
-	ctl_cacheline_print(term, report, line, seconds);
+	ctl_cacheline_print(term, report, line);
 	printf("\n");
 }
 
@@ -145,8 +143,8 @@ static void print_text(const struct options *options, const struct comm_report *
 		print_line(&term, report, comm_report_cacheline_at(report, i));
 	if (!report->n_cachelines)
 		snprintf(text, sizeof(text),
-			 "No cache line is stated to be shared: none was met that one thread wrote "
-			 "and another used.");
+			 "No cache line is stated to be shared: none was met twice that one thread "
+			 "wrote and another used.");
 	else if (!stated)
 		snprintf(text, sizeof(text),
 			 "No cache line is stated to be shared. Of %zu that one thread wrote and "
@@ -155,10 +153,10 @@ static void print_text(const struct options *options, const struct comm_report *
 	else
 		snprintf(text, sizeof(text),
 			 "%zu of %zu stated lines; of %zu more the run does not tell%s. An access "
-			 "is contended when another thread writes in the line, or when it writes "
-			 "and another uses the line: at most so many may have waited for it. Rates "
-			 "are of code that does not wait, so where accesses do, they are too high: "
-			 "tens of times where all do.",
+			 "may be contended when another thread writes in the line, or when it "
+			 "writes and another uses the line. How many waited samples do not tell: "
+			 "one that waits looks like many that do not, and who uses the same bytes "
+			 "of a heap may have been given them one after the other.",
 			 shown < stated ? shown : stated, stated, report->n_cachelines - stated,
 			 options->all || report->n_cachelines == stated ? ""
 									: ", --all lists them");

@@ -200,10 +200,9 @@ static void print_course(struct page *page)
 	fputs("],\n", out);
 }
 
-/* Bytes, thread, place in the program and accesses a second of each word: numbers alone. */
+/* Bytes, thread, place in the program and shares of the accesses of each word: numbers alone. */
 static int print_words(struct page *page, const struct comm_report_cacheline *line)
 {
-	double seconds = ctl_cacheline_seconds(page->whole);
 	struct ctl_word word[CTL_WORDS];
 	size_t left, n = ctl_words(page->whole, line, false, word, &left);
 	FILE *out = page->out;
@@ -216,11 +215,11 @@ static int print_words(struct page *page, const struct comm_report_cacheline *li
 
 		if (thread < 0 || place < 0)
 			return -ENOMEM;
-		fprintf(out, "%s[%u,%u,%d,%d,", i ? "," : "", word[i].use->byte,
-			word[i].use->size_bytes, thread, place);
-		ctl_data_number(out, word[i].reads / seconds);
+		fprintf(out, "%s[%u,%u,%d,%d,", i ? "," : "", word[i].byte, word[i].size_bytes,
+			thread, place);
+		ctl_data_number(out, word[i].reads / line->accesses);
 		putc(',', out);
-		ctl_data_number(out, word[i].writes / seconds);
+		ctl_data_number(out, word[i].writes / line->accesses);
 		putc(']', out);
 	}
 	putc(']', out);

@@ -943,7 +943,9 @@ function excerpts(edges) {
 
 /* Cache lines: the worst first, one of them opened to who uses which of its bytes. */
 const VERDICTS = {false: 'false', true: 'true', both: 'both', unclear: 'cannot tell'};
-const perSecond = n => n >= 0.5 ? count(Math.round(n)) : n > 0 ? '<1' : '-';
+/* Two digits: samples know no more of it. */
+const perSecond = n => n >= 1 ? count(+n.toPrecision(2)) : n > 0 ? '<1' : '-';
+const ofLine = share => share >= 0.01 ? Math.round(100 * share) + ' %' : share > 0 ? '<1 %' : '-';
 function lineName(line) {
 	const offset = line.offset === undefined ? '' : (line.offset < 0 ? '\u2212' : '+') + '0x' + Math.abs(line.offset).toString(16);
 	return label('o', line.object) + offset;
@@ -977,13 +979,13 @@ function lineMap(line) {
 	return map;
 }
 function drawLine(line) {
-	const head = el('thead', {}, el('tr', {}, ...['bytes', 'thread', 'reads/s', 'writes/s', 'mostly at'].map((text, i) => el('th', {scope: 'col', class: i === 1 || i === 4 ? 'name' : null, text}))));
+	const head = el('thead', {}, el('tr', {}, ...['bytes', 'thread', 'reads', 'writes', 'mostly at'].map((text, i) => el('th', {scope: 'col', class: i === 1 || i === 4 ? 'name' : null, text}))));
 	const rows = line.words.map(([byte, size, thread, place, reads, writes]) => el('tr', {},
 		el('td', {class: 'num', text: byte + '\u2009\u2013\u2009' + (byte + size - 1)}), el('td', {class: 'name', text: label('t', thread)}),
-		el('td', {class: 'num', text: perSecond(reads)}), el('td', {class: 'num', text: perSecond(writes)}), el('td', {class: 'name mono', text: label('l', place)})));
+		el('td', {class: 'num', text: ofLine(reads)}), el('td', {class: 'num', text: ofLine(writes)}), el('td', {class: 'name mono', text: label('l', place)})));
 	const advice = line.verdict === 'false' ? 'None of these threads needs what the others write here. Begin what belongs to one thread on a line of its own, alignas(64), or keep it in the thread\u2019s own memory and sum it up when it is read.' :
 		line.verdict === 'true' ? 'They use the same bytes: another layout does not help, fewer or batched accesses do.' :
-		line.verdict === 'both' ? 'Some come for the same bytes, some for others alone: what is apart can be moved to a line of its own.' : 'The run does not tell how it is shared: too few bursts met it, or the halves of the run differ.';
+		line.verdict === 'both' ? 'Some come for the same bytes, some for others alone: what is apart can be moved to a line of its own.' : 'The run does not tell how it is shared: too few bursts met it, the halves of the run differ, or the same bytes of a heap may have been given to one thread after the other.';
 	const places = [...new Set(line.words.map(word => idOf('l', word[3])))].map(id => ({from: id, to: id}));
 	$('sharing-line').replaceChildren(el('h3', {id: 'sharing-line-title', tabindex: -1, text: lineName(line) + ': ' + VERDICTS[line.verdict] + (line.stated ? ' sharing' : '')}),
 		el('p', {text: advice}), el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Bytes of the line'}, lineMap(line)),
@@ -998,13 +1000,13 @@ function drawSharing() {
 		return;
 	$('sharing-text').textContent = [stated ? '' : 'None is stated.', all.length > stated && !state.unstated ? count(all.length - stated) + ' more are not confirmed: tick \u201calso what is not confirmed\u201d to list them.' : '',
 		main.cachelines_left_out ? count(main.cachelines_left_out) + ' more are not in this file.' : '',
-		'An access is contended when another thread writes in the same 64 bytes, or when it writes and another uses them: so many, at most, may have waited for the line. It is true sharing as far as the others use the same bytes, else false sharing, which another layout ends.'].filter(text => text).join(' ');
-	const head = el('thead', {}, el('tr', {}, ...['sharing', 'line', 'contended/s', 'interval', 'true', 'bursts'].map((text, i) => el('th', {scope: 'col', class: i < 2 ? 'name' : null, text}))));
+		'An access may be contended when another thread writes in the same 64 bytes, or when it writes and another uses them. It is true sharing as far as the others use the same bytes, else false sharing. How many waited for it samples do not tell: one that waits looks like many that do not.'].filter(text => text).join(' ');
+	const head = el('thead', {}, el('tr', {}, ...['sharing', 'line', 'contended/s, at most', 'true', 'bursts', 'turns seen'].map((text, i) => el('th', {scope: 'col', class: i < 2 ? 'name' : null, text}))));
 	const rows = listed.map(([line, i]) => el('tr', {class: i === state.line ? 'chosen' : line.stated ? '' : 'open'},
 		el('td', {class: 'name', text: (line.stated ? '' : '? ') + VERDICTS[line.verdict]}),
 		el('td', {class: 'name'}, set(button(lineName(line), 'Who uses which of its bytes', () => openLine(i)), {'aria-expanded': String(i === state.line)})),
-		el('td', {class: 'num', text: perSecond(line.contended)}), el('td', {class: 'range', text: perSecond(line.low) + '\u2009\u2013\u2009' + perSecond(line.high)}),
-		el('td', {class: 'range', text: percents(line.true_low, line.true_high)}), el('td', {class: 'num', text: count(line.bursts)})));
+		el('td', {class: 'num', text: perSecond(line.high)}), el('td', {class: 'range', text: percents(line.true_low, line.true_high)}),
+		el('td', {class: 'num', text: count(line.bursts)}), el('td', {class: 'num', text: count(line.turns)})));
 	$('sharing-table').replaceChildren(listed.length ? el('table', {}, head, el('tbody', {}, ...rows)) : '');
 	if (open && (open.stated || state.unstated))
 		drawLine(open);

@@ -361,23 +361,26 @@ struct comm_report_place {
 
 /*
  * A cache line that threads take from each other: 64 bytes that bursts met one thread after
- * the other to use, one of which wrote.  An access is contended when another thread writes in
+ * the other to use, one of which wrote.  An access may be contended when another thread writes in
  * the line, or when it writes and another uses the line; what threads do more seldom is
  * contended for no more often than that.  It is contended truly when the others use bytes of its
- * own, falsely when they only use others.  Of the lines of a slice the daemon keeps those
+ * own, falsely when they only use others.  How often threads waited samples do not tell: an access
+ * that waits looks like many that do not.  Of the lines of a slice the daemon keeps those
  * that changed their thread most often.
  */
 struct comm_report_cacheline {
 	/*
 	 * "false": at most a quarter of what is contended is so truly, as a whole, in each
 	 * half of the run, and by the interval's end; "true": at least three quarters; "both": something
-	 * between; "unclear": the run does not tell.
+	 * between; "unclear": the run does not tell, as when the same bytes of a heap may have been
+	 * given to one thread after the other.
 	 */
 	const char *verdict;
 	bool stated; /* another verdict than "unclear", which the run confirms as it does an edge */
 	uint64_t bursts; /* that met it */
 	uint64_t turns; /* of these, by another thread than the one before, and one of both wrote */
-	double accesses; /* estimate of all that threads do with it */
+	double accesses; /* of all that threads do with it, if they never wait: a bound */
+	/* So many at most, if threads never wait; the turns that were seen; the most by the interval. */
 	double contended, contended_low, contended_high;
 	double true_share, true_low, true_high; /* of contended */
 	const struct comm_node *object;		/* that is used most of it */
@@ -395,6 +398,7 @@ struct comm_report_cacheline_use {
 	double accesses;
 	uint64_t bursts;
 	const struct comm_node *role; /* the thread's */
+	const struct comm_node *type; /* of what is read, with its field; NULL: the run has none */
 };
 
 struct comm_report_slice {

@@ -4,6 +4,10 @@
  * with which bytes of them.  It stands beside any estimator and is fed the same bursts.  It
  * tells no false sharing from true: that is a matter of all slices together (report room).
  *
+ * How often a line goes back and forth between two samples is not known: turns are the least,
+ * and accesses the most, as a time sample that falls into a wait for the line counts as so many
+ * accesses that do not wait.
+ *
  * A line becomes tracked when a second thread uses it while it is remembered that another
  * one did, and one of both wrote.  What is remembered of all lines is a direct-mapped table of
  * their last thread.  The tracked lines are kept by how often threads took turns in them: the

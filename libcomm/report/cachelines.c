@@ -33,7 +33,7 @@ struct use_sums {
 	double block[COMM_BLOCKS_MAX]; /* accesses */
 };
 
-enum { BY_THREAD, BY_ROLE, BY_LINE, BY_OBJECT, BYS };
+enum { BY_THREAD, BY_ROLE, BY_LINE, BY_OBJECT, BY_TYPE, BYS };
 
 /* A node that uses name: described once. */
 struct described {
@@ -277,13 +277,14 @@ static void judge(struct loading *loading, const struct comm_cacheline *line,
 {
 	size_t n_cells = make_cells(loading, uses, n_uses);
 	struct comm_estimate estimate = {.samples = line->bursts, .slices = sums->slices};
-	double met, mixed, half[2], spread;
+	double met, mixed, half[2], spread, low;
 	struct comm_line_sharing sharing;
 
 	comm_line_sharing_judge(loading->cell, n_cells, &sharing);
 	ret->verdict = "unclear";
 	ret->accesses = sharing.accesses;
-	ret->contended = ret->contended_low = ret->contended_high = sharing.contended;
+	ret->contended = ret->contended_high = sharing.contended;
+	ret->contended_low = fmin((double)line->turns, sharing.contended);
 	ret->true_high = 1;
 	if (!(sharing.contended > 0))
 		return;
@@ -296,8 +297,7 @@ static void judge(struct loading *loading, const struct comm_cacheline *line,
 			estimate.sums.sum[b] += loading->cell_block[i][b] *
 						loading->cell[i].contended /
 						loading->cell[i].accesses;
-	comm_intervals_of(&loading->intervals, &estimate, &ret->contended_low, &ret->contended_high,
-			  &spread);
+	comm_intervals_of(&loading->intervals, &estimate, &low, &ret->contended_high, &spread);
 	wilson(ret->true_share, met, loading->intervals.z, &ret->true_low, &ret->true_high);
 	half[0] = half_share(loading, n_cells, 0);
 	half[1] = half_share(loading, n_cells, 1);
@@ -331,8 +331,10 @@ static int describe(struct loading *loading, const size_t *uses, size_t n_uses,
 
 	for (size_t i = 0; i < n_uses && !code; i++) {
 		const struct comm_cacheline_use *use = &loading->table.use[uses[i]];
-		const struct comm_end end = {
-			.thread = use->thread, .context = use->site, .object = use->object};
+		const struct comm_end end = {.thread = use->thread,
+					     .context = use->site,
+					     .object = use->object,
+					     .read = use->site};
 		uint32_t byte = use->datum % COMM_CACHELINE_BYTES;
 
 		out[i] = (struct comm_report_cacheline_use){
@@ -350,6 +352,8 @@ static int describe(struct loading *loading, const size_t *uses, size_t n_uses,
 			code = node_of(loading, BY_LINE, &end, &out[i].place);
 		if (!code)
 			code = node_of(loading, BY_OBJECT, &end, &out[i].object);
+		if (!code && loading->by[BY_TYPE].ops)
+			code = node_of(loading, BY_TYPE, &end, &out[i].type);
 		/* A line is named after what is used most of it. */
 		if (!code && use->accesses > most) {
 			most = use->accesses;
@@ -363,6 +367,20 @@ static int describe(struct loading *loading, const size_t *uses, size_t n_uses,
 	ret->n_uses = n_uses;
 	whole->shown.n_cacheline_uses += n_uses;
 	return 0;
+}
+
+/*
+ * Memory of an allocator may be given to one thread after the other, as buffers and the stacks of
+ * goroutines are: who uses the same bytes of it may never be there at once.
+ */
+static bool may_change_hands(const struct comm_node *object)
+{
+	static const char *const kinds[] = {"heap", "block", "anonymous", "stack"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(object->object_kind, kinds[i]))
+			return true;
+	return false;
 }
 
 static int order_lines(const void *pa, const void *pb)
@@ -427,6 +445,11 @@ static int make_lines(struct loading *loading)
 		line->turns = table->line[at].turns;
 		judge(loading, &table->line[at], &loading->line[at], uses, n, line);
 		code = describe(loading, uses, n, line);
+		if (!code && strcmp(line->verdict, "false") != 0 &&
+		    may_change_hands(line->object)) {
+			line->verdict = "unclear";
+			line->stated = false;
+		}
 		whole->shown.n_cachelines += !code;
 	}
 	free(sorted);
@@ -439,7 +462,7 @@ static int make_lines(struct loading *loading)
 
 static int load(struct loading *loading, const struct comm_slices *slices, char **err)
 {
-	static const struct comm_grouping_ops *const ops[BYS] = {
+	static const struct comm_grouping_ops *const ops[BY_TYPE] = {
 		[BY_THREAD] = &comm_grouping_thread,
 		[BY_ROLE] = &comm_grouping_role,
 		[BY_LINE] = &comm_grouping_line,
@@ -450,11 +473,16 @@ static int load(struct loading *loading, const struct comm_slices *slices, char 
 
 	if (code)
 		return comm_reader_fail_db(loading->reader, err, code);
-	for (int i = 0; i < BYS && !code; i++)
+	for (int i = 0; i < BY_TYPE && !code; i++)
 		code = comm_grouping_open(&loading->by[i], ops[i], NULL, loading->reader,
 					  &whole->run, &whole->texts, err);
 	if (code)
 		return code;
+	code = comm_grouping_open(&loading->by[BY_TYPE], &comm_grouping_type, NULL, loading->reader,
+				  &whole->run, &whole->texts, NULL);
+	/* Of a run without types fields have no names. */
+	if (code && code != -ENODATA)
+		return comm_reader_fail_db(loading->reader, err, code);
 	comm_intervals_init(&loading->intervals, &whole->estimator_model, &loading->blocks, NULL,
 			    whole->shown.confidence);
 	code = make_lines(loading);

@@ -336,10 +336,10 @@ static size_t pairs(struct flow *flow, struct comm_placement *placement, int sec
 
 /*
  * A line in which two threads count side by side, one that both of them count in, and one that
- * was met twice; object is that of a run with such threads and sites.
+ * was met twice; object is that of a run with such threads and sites, counter a static one.
  */
 static void share(struct comm_cachelines *table, uint32_t first_thread, uint32_t site,
-		  uint32_t object)
+		  uint32_t object, uint32_t counter)
 {
 	enum { FALSE, TRUE, RARE, KINDS };
 	const uint64_t datum = (1ull << COMM_DATUM_SPACE_SHIFT) + 0x10000;
@@ -355,7 +355,7 @@ static void share(struct comm_cachelines *table, uint32_t first_thread, uint32_t
 				.datum = line.datum + (kind == FALSE ? 16 * (i / 2) : 8),
 				.thread = first_thread + i / 2,
 				.site = site,
-				.object = object,
+				.object = kind == FALSE ? object : counter,
 				.size_bytes = 8,
 				.write = i % 2,
 				.bursts = met,
@@ -444,6 +444,7 @@ int main(int argc, char **argv)
 	static const char *const frames_counter = COMM_COUNTER_FRAMES;
 	struct comm_count frames = {.value = 10};
 	bool is_watched, is_both;
+	uint32_t counter;
 	size_t n = 0, turns;
 	int64_t run;
 	char *err;
@@ -511,6 +512,7 @@ int main(int argc, char **argv)
 	turns = !strcmp(argv[1], "turn") ? 1 : !strcmp(argv[1], "marked") ? 2 : 0;
 	if (comm_store_begin_run(store, &info, &run))
 		return 1;
+	counter = made_object(names, COMM_OBJECT_STATIC, "served", "", 8);
 	for (int s = 0; s < seconds; s++) {
 		/* A wave, and a pause for a snapshot. */
 		double load = (1 + 0.5 * sin(s / 7.)) * (s % 45 > 40 ? 0.2 : 1);
@@ -576,7 +578,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], "sharing") || !strcmp(argv[1], "hostile") ||
 		    !strcmp(argv[1], "markup")) {
 			share(&cachelines, flow[flow[0].src_thread == COMM_ID_OTHER].src_thread,
-			      flow[1].dst_site, flow[1].object);
+			      flow[1].dst_site, flow[1].object, counter);
 			slice.cachelines = &cachelines;
 		}
 		if (!strcmp(argv[1], "pairs") || !strcmp(argv[1], "moving")) {

@@ -51,6 +51,10 @@ for width in 60 80 140; do
   COLUMNS=$width "$commctl" sharing "${store[@]}" >"$dir/text"
   check "text: the line, its object and both verdicts ($width)" grep -qzE 'db_0|: false sharing.*: true sharing' "$dir/text"
 done
+# Neither reports nor advice count other lines than the list does, and no rate has more than two digits.
+"$commctl" sharing "${store[@]}" >"$dir/text"
+check "rates are bounds of two digits" [ "$(tr '\n' ' ' <"$dir/text" | tr -d , | grep -oE 'at +most +[1-9][0-9]?0* +contended' | wc -l)" = 2 ]
+check "a row for each field, with shares of the line's accesses" sh -c '[ "$(grep -cE "^ +[0-9]+\.\.[0-9]+ +[0-9]+ % +[0-9]+ % " "$1")" = 4 ]' - "$dir/text"
 for kind in hostile markup; do
   "$commctl" sharing --store "$dir/$kind.db" --all >"$dir/text" 2>&1
   check "$kind names as text" sh -c 'grep -q "false sharing" "$1" && ! LC_ALL=C grep -q "[^ -~]" "$1"' - "$dir/text"
@@ -103,6 +107,7 @@ json "statistics side by side are false sharing" '(.lines | length) >= 1 and all
 json "each thread has its half of the line" 'all(.lines[]; [.uses[] | select(.bursts > 20) | [.thread.tid, .byte >= 32]] | unique | length == 2)' --store "$dir/packed.db"
 json "in the function that counts, and where lines are known, in its lines" 'all(.lines[].uses[]; .bursts < 20 or
   (.function == "count_request" and (.line == 0 or (.line > 40 and (.source | endswith("counting.c"))))))' --store "$dir/packed.db"
+json "the least is what was seen" 'all(.lines[]; .contended_low == .turns and .contended_high > .contended)' --store "$dir/packed.db"
 json "one counter of all is true sharing" '(.lines | length) == 1 and (.lines[0] | .verdict == "true" and .object.name == "shared" and
   .offset == 0 and .true_low > 0.75)' --store "$dir/shared.db"
 "$commctl" sharing --store "$dir/shared.db" >"$dir/text"
