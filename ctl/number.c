@@ -81,22 +81,6 @@ static const struct {
 	{60e9, 7200e9, "min"}, {3600e9, 172800e9, "h"}, {86400e9, INFINITY, "d"},
 };
 
-const char *ctl_about(char text[CTL_NUMBER], uint64_t ns)
-{
-	size_t i = 0;
-	double value;
-
-	while (ns >= steps[i].up_to)
-		i++;
-	value = ns / steps[i].unit_ns;
-	if (value >= 9.5)
-		snprintf(text, CTL_NUMBER, "%.0f %s", value < 99.5 ? value : round(value / 10) * 10,
-			 steps[i].name);
-	else
-		snprintf(text, CTL_NUMBER, "%.*f %s", value < 2.95, value, steps[i].name);
-	return text;
-}
-
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns)
 {
 	size_t i = 0;

@@ -19,8 +19,6 @@ const char *ctl_percent_range(char text[CTL_NUMBER], double low, double high);
 const char *ctl_percent(char text[CTL_NUMBER], double share);
 /* "90 s", "12.5 min" */
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
-/* "6 min", "1.5 h": no more digits than a forecast is worth. */
-const char *ctl_about(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */
 const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
 /* "61,000": a count of which no more than two digits are known; "<1" */

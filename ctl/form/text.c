@@ -17,7 +17,6 @@ enum {
 	TEXT_INDENT = 2,
 	TEXT_ACCOUNT = 11,
 	TEXT_LINE = 1024,
-	TEXT_RAISED_PCT = 5, /* the --overhead that a forecast is made for */
 };
 
 /* Of what is read, from which on loops that wait are no detail. */
@@ -414,48 +413,13 @@ static void print_nameless(const struct ctl_term *term, const struct comm_report
 		 "-X perf for Python 3.12; then run commd again.");
 }
 
-/* What is not resolved at all is no matter of time. */
-static const double hardly = 0.02;
-
-/* Appends how long a run would tell more, or that none would. */
-static void foretell(char *line, size_t size, const struct comm_report *report)
-{
-	static const double day_ns = 86400e9, least_ns = COMM_RESOLVED_SLICES * 1e9;
-	char now[CTL_NUMBER], raised[CTL_NUMBER], share[CTL_NUMBER];
-	double limit = report->run->overhead_limit, raised_ns;
-	double more = report->resolvable_bytes / 2 / fmax(report->unresolved_bytes, 1);
-	size_t n = strlen(line);
-
-	if (report->n_edges && more < hardly) {
-		snprintf(line + n, size - n,
-			 "No longer run would resolve much more: who wrote the rest is in too much "
-			 "doubt.");
-		return;
-	}
-	if (!report->n_edges || report->resolve_ns > day_ns) {
-		snprintf(line + n, size - n, "A longer run or a higher --overhead may tell more.");
-		return;
-	}
-	raised_ns = fmax(report->resolve_ns * limit * 100 / TEXT_RAISED_PCT, least_ns);
-	snprintf(line + n, size - n, "A run of %s at this rate would resolve %s of it",
-		 ctl_about(now, report->resolve_ns), ctl_percent(share, more));
-	n = strlen(line);
-	if (limit > 0 && 100 * limit < TEXT_RAISED_PCT && raised_ns < 0.9 * report->resolve_ns)
-		snprintf(line + n, size - n, ", or one of %s at --overhead %d",
-			 ctl_about(raised, raised_ns), TEXT_RAISED_PCT);
-	n = strlen(line);
-	snprintf(line + n, size - n, ".");
-}
+static const char advice[] = "A longer run or a higher --overhead may tell more.";
 
 /* What to do where something is not resolved. */
 static void print_advice(const struct ctl_term *term, const struct comm_report *report)
 {
-	char line[TEXT_LINE] = "";
-
-	if (!report->n_unresolved)
-		return;
-	foretell(line, sizeof(line), report);
-	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
+	if (report->n_unresolved)
+		ctl_wrap_styled(term, CTL_WARN, 0, 0, advice);
 }
 
 /* Too little runs for any sampling to meet it. */
@@ -518,7 +482,7 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 			 COMM_RESOLVED_SLICES, report->n_blocks);
 	}
 	n = strlen(line);
-	foretell(line + n, sizeof(line) - n, report);
+	snprintf(line + n, sizeof(line) - n, "%s", advice);
 	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
 }
 

@@ -161,8 +161,6 @@ static void print_sums(FILE *out, const struct comm_report *report)
 	ctl_data_member_count(out, "edges_left_out", report->n_edges - report->n_shown);
 	ctl_data_member(out, "bytes_left_out", not_shown);
 	ctl_data_member(out, "total", report->total_bytes);
-	ctl_data_member(out, "resolvable", report->resolvable_bytes);
-	ctl_data_member(out, "resolve_s", report->resolve_ns / 1e9);
 	ctl_data_member_count(out, "blocks", report->n_blocks);
 	fprintf(out, "\"total_stated\":%s,",
 		comm_report_part_at(report, 0)->resolved ? "true" : "false");

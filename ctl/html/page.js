@@ -847,10 +847,7 @@ function ahead(view) {
 		return '';
 	if (view.blocks < 4)
 		return 'It takes 4 slices of time to check a run against itself, here are ' + view.blocks + ': run longer, or with a shorter --slice.';
-	if (!view.resolvable)
-		return 'No longer run would confirm more of it.';
-	return view.resolve_s > 86400 ? 'A longer run or a higher --overhead tells more.' :
-		'Some ' + percent(view.resolvable / 2 / view.bytes_not_stated) + ' of it resolves at this rate in some ' + duration(Math.round(view.resolve_s)) + '.';
+	return 'A longer run or a higher --overhead may tell more.';
 }
 function drawTable(view, edges) {
 	const query = state.query, listed = edges.filter(visible).filter(matches);

@@ -514,12 +514,6 @@ struct comm_report {
 	double seen_bytes;  /* of read_bytes: the writer was seen, and is no guess */
 	double unresolved_bytes; /* part of total_bytes: in edges that are not resolved */
 	size_t n_unresolved;
-	/*
-	 * Of unresolved_bytes, what would be resolved if the range were longer or the rate
-	 * higher, and the length by which half of that is, at the rate of now; 0: nothing.
-	 */
-	double resolvable_bytes;
-	uint64_t resolve_ns;
 	size_t n_blocks;  /* of time, that the range was split into to check it against itself */
 	size_t n_origins; /* of all edges; 0: no origin of any load is known */
 	size_t n_places;  /* 0 but for query->places */

@@ -303,8 +303,8 @@ static void judge(struct loading *loading, const struct comm_cacheline *line,
 	half[1] = half_share(loading, n_cells, 1);
 	/* Threads that come one after the other take few turns, whatever they do there. */
 	mixed = met / (2.0 * TURNS_PART);
-	if (comm_intervals_longer(&loading->intervals, &estimate) > 1 ||
-	    sums->turns[0] < TURNS_MIN || sums->turns[1] < TURNS_MIN || line->turns < mixed)
+	if (!comm_intervals_resolve(&loading->intervals, &estimate) || sums->turns[0] < TURNS_MIN ||
+	    sums->turns[1] < TURNS_MIN || line->turns < mixed)
 		return;
 	ret->verdict = verdict_of(ret->true_low, ret->true_high, half);
 	ret->stated = strcmp(ret->verdict, "unclear") != 0;

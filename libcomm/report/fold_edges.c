@@ -68,24 +68,10 @@ int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_
 	return comm_fold_node(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
 }
 
-/* Of the edges that are not resolved: when they would be. */
-struct later {
-	double longer, bytes;
-};
-
-static int order_later(const void *pa, const void *pb)
-{
-	const struct later *a = pa, *b = pb;
-
-	return (a->longer > b->longer) - (a->longer < b->longer);
-}
-
 /* The edges in the making: sums over the groups' reading threads, and what make_edge() needs. */
 struct making {
 	struct comm_edge_table edges;
 	struct comm_fold_seen *seen; /* one per edge */
-	struct later *later;
-	size_t n_later;
 	struct comm_intervals intervals;
 };
 
@@ -177,7 +163,6 @@ static void state_edge(struct comm_fold *fold, struct making *making, const stru
 	struct comm_report_edge *out = &stated->edge;
 	struct comm_report *report = fold->report;
 	struct comm_interval interval;
-	double longer = 1;
 
 	comm_intervals_state(&making->intervals, estimate, &interval);
 	out->low = interval.low;
@@ -185,19 +170,13 @@ static void state_edge(struct comm_fold *fold, struct making *making, const stru
 	out->share_low = interval.share_low;
 	out->share_high = interval.share_high;
 	out->noise = interval.noise;
-	if (!report->exact)
-		longer = comm_intervals_longer(&making->intervals, estimate);
-	/* More samples do not tell who is at an end that is unknown. */
-	if (!report->exact &&
-	    (fold->whole->nodes[out->from].other || fold->whole->nodes[out->to].other))
-		longer = INFINITY;
-	out->resolved = !(longer > 1);
+	out->resolved = report->exact || (!fold->whole->nodes[out->from].other &&
+					  !fold->whole->nodes[out->to].other &&
+					  comm_intervals_resolve(&making->intervals, estimate));
 	/* Each byte counts once, also where it goes in and out of a node between. */
 	if (!out->resolved && !comm_fold_is_end(e, false)) {
 		report->n_unresolved++;
 		report->unresolved_bytes += e->bytes;
-		if (isfinite(longer))
-			making->later[making->n_later++] = (struct later){longer, e->bytes};
 	}
 }
 
@@ -231,9 +210,8 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 		return code;
 	comm_edge_table_sort(&making->edges);
 	making->seen = calloc(making->edges.n + 1, sizeof(*making->seen));
-	making->later = calloc(making->edges.n + 1, sizeof(*making->later));
 	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));
-	if (!making->seen || !making->later || !fold->whole->edges)
+	if (!making->seen || !fold->whole->edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < fold->n_groups && !code; i++) {
 		const struct comm_fold_seen *from = &fold->group[i].seen;
@@ -259,25 +237,6 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 	return code;
 }
 
-/* When half of what can be resolved at all would be. */
-static void foretell(struct comm_fold *fold, struct making *making)
-{
-	struct comm_report *report = fold->report;
-	double before = 0;
-
-	qsort(making->later, making->n_later, sizeof(*making->later), order_later);
-	for (size_t i = 0; i < making->n_later; i++)
-		report->resolvable_bytes += making->later[i].bytes;
-	for (size_t i = 0; i < making->n_later && !report->resolve_ns; i++) {
-		double ns = making->later[i].longer * report->enabled_ns;
-
-		before += making->later[i].bytes;
-		if (2 * before >= report->resolvable_bytes)
-			/* The double next above INT64_MAX, which is none itself. */
-			report->resolve_ns = ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
-	}
-}
-
 static int make_edges(struct comm_fold *fold, struct making *making)
 {
 	struct comm_report *report = fold->report;
@@ -294,7 +253,6 @@ static int make_edges(struct comm_fold *fold, struct making *making)
 		return code;
 	for (size_t i = 0; i < making->edges.n; i++)
 		state_edge(fold, making, &making->edges.edge[i], &fold->whole->edges[i]);
-	foretell(fold, making);
 	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
 		(void *)fold->query);
 	for (; report->n_shown < report->n_edges; report->n_shown++) {
@@ -347,7 +305,6 @@ int comm_fold_finish(struct comm_fold *fold)
 		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);
 	free(making.seen);
-	free(making.later);
 	if (code)
 		return code;
 	fold->report->n_blocks = fold->blocks.n;

@@ -165,14 +165,14 @@ void comm_intervals_state(const struct comm_intervals *intervals,
 	ret->noise = comm_intervals_noise(intervals, estimate);
 }
 
-double comm_intervals_longer(const struct comm_intervals *intervals,
-			     const struct comm_estimate *estimate)
+bool comm_intervals_resolve(const struct comm_intervals *intervals,
+			    const struct comm_estimate *estimate)
 {
-	double widest, left, longer = 1;
+	double widest, left;
 
 	if (!(estimate->bytes > 0) ||
 	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
-		return INFINITY;
+		return false;
 	/*
 	 * What confusion leaves to sampling of the interval's width: of the bytes, or of the share,
 	 * which ends at 1.
@@ -182,15 +182,9 @@ double comm_intervals_longer(const struct comm_intervals *intervals,
 	widest = fmax(0, log(COMM_RESOLVED_RATIO * estimate->share)) / intervals->z90;
 	left = fmax(left, widest * widest - others_variance(intervals, estimate)) -
 	       confusion(intervals->model, estimate);
-	if (!(left > 0))
-		return INFINITY;
-	longer = fmax(longer, sampling_cv2(intervals, estimate, intervals->z90, intervals->t90) /
-				      expm1(left));
-	if (!comm_blocks_agree(intervals->blocks, &estimate->sums, COMM_RESOLVED_RATIO))
-		longer = fmax(longer, 2);
-	if (estimate->samples < COMM_RESOLVED_SAMPLES)
-		longer = fmax(longer, (double)COMM_RESOLVED_SAMPLES / fmax(estimate->samples, 1));
-	if (estimate->slices < COMM_RESOLVED_SLICES)
-		longer = fmax(longer, (double)COMM_RESOLVED_SLICES / fmax(estimate->slices, 1));
-	return longer;
+	return left > 0 &&
+	       sampling_cv2(intervals, estimate, intervals->z90, intervals->t90) <= expm1(left) &&
+	       comm_blocks_agree(intervals->blocks, &estimate->sums, COMM_RESOLVED_RATIO) &&
+	       estimate->samples >= COMM_RESOLVED_SAMPLES &&
+	       estimate->slices >= COMM_RESOLVED_SLICES;
 }

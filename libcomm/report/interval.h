@@ -85,11 +85,10 @@ double comm_intervals_noise(const struct comm_intervals *intervals,
 void comm_intervals_state(const struct comm_intervals *intervals,
 			  const struct comm_estimate *estimate, struct comm_interval *ret);
 /*
- * How many times the present length the same sampling must take until the estimate
- * is resolved as comm.h says: 1, it is; INFINITY: no length will do.  Always takes the 90 %
- * interval: the answer must not change with the confidence that a user asks for.
+ * Is the estimate resolved, as comm.h says?  Always takes the 90 % interval: the answer must not
+ * change with the confidence that a user asks for.
  */
-double comm_intervals_longer(const struct comm_intervals *intervals,
-			     const struct comm_estimate *estimate);
+bool comm_intervals_resolve(const struct comm_intervals *intervals,
+			    const struct comm_estimate *estimate);
 
 #endif

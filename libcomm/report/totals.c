@@ -203,7 +203,7 @@ static void put_volume(const struct totals *totals, const struct total *total, e
 	sum.share = ret->share = report->total_bytes > 0 ? sum.bytes / report->total_bytes : 0;
 	if (!report->exact) {
 		comm_intervals_of(totals->intervals, &sum, &ret->low, &ret->high, &spread);
-		ret->resolved = !is_other && !(comm_intervals_longer(totals->intervals, &sum) > 1);
+		ret->resolved = !is_other && comm_intervals_resolve(totals->intervals, &sum);
 	}
 	ret->share_low = ret->share / spread;
 	ret->share_high = fmin(1, ret->share * spread);
