@@ -25,8 +25,6 @@ enum {
 	MIN_ADDR = 0x10000,
 	IOV_BYTES_MAX = 1 << 24, /* a larger buffer length is taken for garbage */
 	SELF_TIMED = 16,	 /* one in so many program runs is timed: a power of two */
-	SELF_ENTRY_NS = 46,	 /* to call a program that returns at once: docs/overhead.md */
-	SELF_MOST_NS = 20000,	 /* cap: the host had taken the CPU away */
 	VM_EXEC_BIT = 4,
 	PAGE = 4096,
 	PAGE_SHIFT_BITS = 12,
@@ -67,8 +65,6 @@ const volatile bool has_probes = false;
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
-/* Callback of the tick's timer, found by find_tick. */
-__u64 tick_function;
 /* Offset from tick_cpu_sched to __irq_regs, per-CPU variables: the same on each CPU. */
 const volatile __s64 irq_regs_behind_tick = 0;
 
@@ -330,7 +326,9 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 
 #include "counts.h"
 #include "kernel_copy.h"
+#include "own_time.h"
 #include "thread_memory.h"
+#include "tick.h"
 
 static __always_inline struct scratch *this_scratch(void)
 {
@@ -421,13 +419,6 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	}
 	c->lines += n;
 	c->failed_reads += t->failed;
-}
-
-static __always_inline __u64 own_time(__u64 start_ns)
-{
-	__u64 took_ns = bpf_ktime_get_ns() - start_ns + SELF_ENTRY_NS;
-
-	return took_ns < SELF_MOST_NS ? took_ns : SELF_MOST_NS;
 }
 
 /*
@@ -579,23 +570,6 @@ static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *ti
 }
 
 /*
- * Run once.  For a symbol declared as __ksym libbpf reads all of /proc/kallsyms, a quarter of the
- * CPU time of an attach; the kernel just looks it up.
- */
-SEC("syscall")
-int find_tick(void *ctx)
-{
-	static const char since_6_8[] = "tick_nohz_handler", before[] = "tick_sched_timer";
-	__u64 at = 0;
-
-	if (bpf_kallsyms_lookup_name(since_6_8, sizeof(since_6_8), 0, &at) &&
-	    bpf_kallsyms_lookup_name(before, sizeof(before), 0, &at))
-		return 1;
-	tick_function = at;
-	return 0;
-}
-
-/*
  * The scheduler's tick interrupts the running thread anyway: a sample in it costs our
  * own work only, which is a tenth of an interrupt in a virtual machine.
  */
@@ -610,7 +584,7 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	__u64 start_ns;
 	__u32 cpu;
 
-	if ((__u64)timer->function != tick_function)
+	if (!is_tick(timer))
 		return 0;
 	start_ns = begin_timed();
 	cpu = bpf_get_smp_processor_id();
