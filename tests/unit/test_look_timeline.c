@@ -106,6 +106,11 @@ static void test_other_processes_are_left_out(void **state)
 									 .tid = 5,
 									 .next_tgid = US,
 									 .next_tid = 1}));
+	assert_true(comm_look_timeline_add(t, &(struct comm_look_switch){.time_ns = 140,
+									 .came_ns = 141,
+									 .next_tgid = OTHER,
+									 .next_tid = 5,
+									 .cpu = 1}));
 	expect(0, 1, (struct comm_look_interval[]){{131, 200, 1}});
 }
 
