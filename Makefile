@@ -93,7 +93,10 @@ $(O)/bpf/vmlinux.h:
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) $(O)/bpf/vmlinux.h
 	@mkdir -p $(@D)
 	$(say) BPF $@
-	$(Q)$(CLANG) -g -O2 -target bpf -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
+	$(Q)$(CLANG) -g -O2 -target bpf $(BPF_CF) -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
+
+# Atomic exchange.
+$(O)/bpf/switch_look.bpf.o: BPF_CF := -mcpu=v3
 
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(say) SKEL $@
@@ -231,25 +234,26 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live make_store) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live make_store) $(O)/tests/vm/events $(O)/tests/soak/service switch_window_live $(O)/bench/storm
+CHECK_RUN += -include $(addprefix $(O)/tests/e2e/,source_live.d identity_live.d switch_window_live.d make_store.d tests/soak/soak.sh
 CHECK_RUN += tests/soak/soak.sh
-
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
 $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
-WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/identity_live unit/test_source_bpf unit/test_bpf_counts)
+WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/identity_live e2e/switch_window_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
 $(WITH_DAEMON): LIBS_tests += $(LIBS_daemon)
 $(WITH_DAEMON:=.o): INC_tests := $(INC_daemon)
 $(WITH_DAEMON:=.o): | $(SKEL)
 $(WITH_DAEMON): $(O)/kmod-user/reader.o
-$(addprefix $(O)/tests/e2e/,source_live identity_live): $(filter-out %/main.o,$(DAEMON_O))
+$(addprefix $(O)/tests/e2e/,source_live identity_live switch_window_live): $(filter-out %/main.o,$(DAEMON_O))
 
 # These tests take files of the BPF source into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
 $(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O))
+$(O)/tests/unit/test_switch_window: $(filter-out %/main.o %/switch_window.o,$(DAEMON_O))
 STATIC := $(wildcard tests/static/*.sh)
 
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)

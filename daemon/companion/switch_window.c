@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "switch_window.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "look_event.h"
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+#include "switch_look.skel.h"
+
+#include "bpf_life.h"
+#include "look_pairs.h"
+#include "loss_teller.h"
+#include "source.h"
+#include "word_pool.h"
+
+enum {
+	STRATA = 2, /* words that are rewritten soon, and others */
+	SOON_NS = 30 * 1000 * 1000,
+	LAGS = 4, /* so long is a window, */
+	SHORTEST_NS = 40 * 1000 * 1000,
+	SWITCHES = 1 << 16, /* kept; with more, windows end early */
+	TURN_MS = 20,
+	SLOW_TURN_MS = 100, /* while all windows are long */
+};
+
+static const uint64_t LONGEST_NS = 4000000000u;
+
+_Static_assert((int)COMM_SWITCH_WORDS_MAX == (int)COMM_RAW_LOOK_WORDS,
+	       "look_event.h and switch_window.h");
+
+/* A window on a word; its index is the word's in the BPF programs' table. */
+struct window {
+	struct comm_live_word word;
+	uint32_t generation; /* 0: there is none */
+	uint64_t length_ns;
+	uint64_t due_ns;
+	uint64_t begun_ns; /* of the first look, from which on it lasts; 0: none yet */
+	uint64_t position; /* in the timeline, then */
+	uint64_t ended_ns; /* 0: it is open */
+	bool is_lost;
+	unsigned int n_changes;
+	struct comm_look_change change[COMM_LOOK_CHANGES_MAX];
+};
+
+/* Each place of a stratum draws for itself. */
+struct stratum {
+	struct window *window; /* n of them */
+	unsigned int n;
+	struct comm_word_pool pool[COMM_SWITCH_WORDS_MAX];
+};
+
+struct comm_switch_windows {
+	struct comm_switch_windows_config config;
+	struct switch_look_bpf *bpf;
+	struct ring_buffer *ring;
+	volatile struct comm_raw_look_cpu *cpu; /* n_cpus of them */
+	uint32_t n_cpus;
+	struct comm_look_timeline *timeline;
+	struct window window[COMM_SWITCH_WORDS_MAX];
+	struct stratum stratum[STRATA];
+	uint32_t generation, number; /* the last ones given */
+	uint64_t random, drops;
+	struct comm_live_word unasked; /* stands for all that were drawn and cannot be looked at */
+	uint64_t lost[COMM_LOSS_MAX];
+	struct comm_loss_teller losses;
+	struct comm_switch_windows_stats stats;
+};
+
+int comm_switch_windows_probe(char **why)
+{
+	return comm_bpf_life_probe(why);
+}
+
+/* libbpf prints to stderr; a failure here is told by its number. */
+static int say_nothing(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	(void)level;
+	(void)fmt;
+	(void)args;
+	return 0;
+}
+
+static int load(struct comm_switch_windows *w)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int rc;
+
+	w->bpf = switch_look_bpf__open();
+	if (!w->bpf)
+		return -errno;
+	bpf_map__set_max_entries(w->bpf->maps.look_cpus, w->n_cpus);
+	rc = switch_look_bpf__load(w->bpf);
+	if (rc)
+		return rc;
+	w->bpf->links.left = bpf_program__attach(w->bpf->progs.left);
+	if (!w->bpf->links.left)
+		return -errno;
+	/* Without ticks who never leaves its CPU is looked at by others' switches only. */
+	if (!bpf_prog_test_run_opts(bpf_program__fd(w->bpf->progs.find_tick), &run) && !run.retval)
+		w->bpf->links.ticked = bpf_program__attach(w->bpf->progs.ticked);
+	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size);
+
+static size_t cpu_bytes(const struct comm_switch_windows *w)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (w->n_cpus * sizeof(*w->cpu) + page - 1) & ~(page - 1);
+}
+
+static int set_up(struct comm_switch_windows *w)
+{
+	void *p;
+
+	p = mmap(NULL, cpu_bytes(w), PROT_READ | PROT_WRITE, MAP_SHARED,
+		 bpf_map__fd(w->bpf->maps.look_cpus), 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	w->cpu = p;
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.looks), on_record, w, NULL);
+	if (!w->ring)
+		return -errno;
+	return comm_look_timeline_create(w->n_cpus, SWITCHES, &w->timeline);
+}
+
+static void set_up_strata(struct comm_switch_windows *w)
+{
+	unsigned int half = w->config.words / STRATA;
+
+	if (half < 1)
+		half = 1;
+	if (half > COMM_SWITCH_WORDS_MAX / STRATA)
+		half = COMM_SWITCH_WORDS_MAX / STRATA;
+	for (unsigned int i = 0; i < STRATA; i++) {
+		w->stratum[i].window = &w->window[i * half];
+		w->stratum[i].n = half;
+	}
+}
+
+int comm_switch_windows_create(const struct comm_switch_windows_config *config,
+			       struct comm_switch_windows **ret, char **err)
+{
+	int rc, n_cpus = libbpf_num_possible_cpus();
+	struct comm_switch_windows *w;
+	libbpf_print_fn_t print;
+
+	if (n_cpus < 1)
+		return comm_source_fail(err, -ENODEV, "cannot tell how many CPUs there are");
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->config = *config;
+	w->n_cpus = (uint32_t)n_cpus;
+	set_up_strata(w);
+	print = libbpf_set_print(say_nothing);
+	rc = load(w);
+	libbpf_set_print(print);
+	if (!rc)
+		rc = set_up(w);
+	if (rc) {
+		comm_switch_windows_destroy(w);
+		return comm_source_fail(err, rc,
+					"the kernel does not load the BPF programs that look at "
+					"words when threads leave their CPUs: %s",
+					strerror(-rc));
+	}
+	*ret = w;
+	return 0;
+}
+
+void comm_switch_windows_destroy(struct comm_switch_windows *w)
+{
+	if (!w)
+		return;
+	comm_look_timeline_destroy(w->timeline);
+	ring_buffer__free(w->ring);
+	if (w->cpu)
+		munmap((void *)w->cpu, cpu_bytes(w));
+	switch_look_bpf__destroy(w->bpf);
+	free(w);
+}
+
+void comm_switch_windows_offer(struct comm_switch_windows *w, const struct comm_live_word *word)
+{
+	struct stratum *s = &w->stratum[word->lag_ns > SOON_NS];
+
+	for (unsigned int i = 0; i < s->n; i++)
+		comm_word_pool_offer(&s->pool[i], &w->random, word);
+}
+
+static bool is_open(const struct window *win)
+{
+	return win->generation && !win->ended_ns;
+}
+
+/*
+ * Each process has one place in the table, and keeps it: a program that runs meanwhile must find
+ * those that stay.
+ */
+static void list_process(struct comm_raw_look_ctl *ctl, uint32_t tgid)
+{
+	unsigned int i, room = COMM_SWITCH_WORDS_MAX;
+
+	for (i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
+		if (ctl->process[i] == tgid)
+			return;
+		if (!ctl->process[i] && room == COMM_SWITCH_WORDS_MAX)
+			room = i;
+	}
+	ctl->process[room] = tgid;
+	if (ctl->n_processes <= room)
+		ctl->n_processes = room + 1;
+}
+
+static void unlist_process(struct comm_switch_windows *w, uint32_t tgid)
+{
+	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
+
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (is_open(&w->window[i]) && w->window[i].word.tgid == tgid)
+			return;
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (ctl->process[i] == tgid)
+			ctl->process[i] = 0;
+	while (ctl->n_processes && !ctl->process[ctl->n_processes - 1])
+		ctl->n_processes--;
+}
+
+/* Bits of an aligned word that an access of size bytes at addr has. */
+static uint64_t mask_of(uint64_t addr, uint32_t size)
+{
+	unsigned int at = addr % 8;
+
+	if (!size || size > 8 - at)
+		return UINT64_MAX;
+	return (size == 8 ? UINT64_MAX : (1ULL << 8 * size) - 1) << 8 * at;
+}
+
+static void open_window(struct comm_switch_windows *w, struct window *win,
+			const struct comm_live_word *word, uint64_t now_ns)
+{
+	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
+	struct comm_raw_look_word *raw = &ctl->word[win - w->window];
+	uint64_t length_ns = LAGS * word->lag_ns;
+
+	length_ns = length_ns > SHORTEST_NS ? length_ns : SHORTEST_NS;
+	length_ns = length_ns < LONGEST_NS ? length_ns : LONGEST_NS;
+	if (!++w->generation)
+		w->generation++;
+	win->word = *word;
+	win->length_ns = length_ns;
+	/* Until one of the process's threads has run nothing can change. */
+	win->due_ns = now_ns + LONGEST_NS;
+	win->begun_ns = win->ended_ns = win->n_changes = 0;
+	win->is_lost = false;
+	win->generation = w->generation;
+	list_process(ctl, word->tgid);
+	raw->addr = word->addr & ~7ULL;
+	raw->mask = mask_of(word->addr, word->size_bytes);
+	raw->tgid = word->tgid;
+	/* Pairs with the barrier of look_at_all(): who sees the generation sees the rest. */
+	__atomic_store_n(&raw->generation, w->generation, __ATOMIC_RELEASE);
+	ctl->n_words++;
+	w->stats.begun++;
+}
+
+/* No more looks; what was seen is told later. */
+static void end_window(struct comm_switch_windows *w, struct window *win, uint64_t now_ns)
+{
+	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
+
+	__atomic_store_n(&ctl->word[win - w->window].generation, 0, __ATOMIC_RELEASE);
+	ctl->n_words--;
+	win->ended_ns = now_ns;
+	unlist_process(w, win->word.tgid);
+}
+
+static void end_due(struct comm_switch_windows *w, uint64_t now_ns)
+{
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (is_open(&w->window[i]) && w->window[i].due_ns <= now_ns)
+			end_window(w, &w->window[i], now_ns);
+}
+
+static void end_all(struct comm_switch_windows *w, uint64_t now_ns)
+{
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (is_open(&w->window[i]))
+			end_window(w, &w->window[i], now_ns);
+}
+
+static bool is_same(const struct comm_live_word *a, const struct comm_live_word *b)
+{
+	return a->time_ns == b->time_ns && a->tid == b->tid && a->addr == b->addr && a->ip == b->ip;
+}
+
+/* Draws so many words; each stands for as much as any other.  Returns how many differ. */
+static unsigned int draw(struct stratum *s, unsigned int n, struct comm_live_word *ret)
+{
+	unsigned int drawn = 0, k;
+	struct comm_live_word word;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (!comm_word_pool_draw(&s->pool[i], &word) || i >= n)
+			continue;
+		word.stands_for /= n;
+		for (k = 0; k < drawn && !is_same(&ret[k], &word); k++)
+			;
+		if (k == drawn)
+			ret[drawn++] = word;
+		else
+			ret[k].stands_for += word.stands_for;
+	}
+	return drawn;
+}
+
+/* Others may write it, or its process has ended, and another one may have its number. */
+static bool may_look(const struct comm_switch_windows *w, const struct comm_live_word *word)
+{
+	const struct comm_switch_windows_config *config = &w->config;
+
+	return comm_target_has(config->target, word->tgid) &&
+	       !(config->is_shared &&
+		 config->is_shared(config->shared_ctx, word->tgid, word->addr));
+}
+
+/* It is told as a word that nobody was seen to write. */
+static void keep_unasked(struct comm_switch_windows *w, const struct comm_live_word *word)
+{
+	double before = w->unasked.stands_for;
+
+	w->unasked = *word;
+	w->unasked.stands_for += before;
+	w->stats.unasked++;
+}
+
+static void begin(struct comm_switch_windows *w, struct stratum *s, uint64_t now_ns)
+{
+	struct comm_live_word word[COMM_SWITCH_WORDS_MAX];
+	unsigned int room = 0, n, at = 0;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		room += !s->window[i].generation;
+	if (!room)
+		return;
+	n = draw(s, room, word);
+	for (unsigned int i = 0; i < n; i++) {
+		if (!may_look(w, &word[i])) {
+			keep_unasked(w, &word[i]);
+			continue;
+		}
+		while (s->window[at].generation)
+			at++;
+		open_window(w, &s->window[at], &word[i], now_ns);
+	}
+}
+
+void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, bool may_begin)
+{
+	end_due(w, now_ns);
+	for (unsigned int i = 0; i < STRATA && may_begin; i++)
+		begin(w, &w->stratum[i], now_ns);
+}
+
+static struct window *window_of(struct comm_switch_windows *w, uint32_t generation)
+{
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (generation && w->window[i].generation == generation)
+			return &w->window[i];
+	return NULL;
+}
+
+/* In order of time: CPUs that look at once may tell in another. */
+static void add_change(struct window *win, const struct comm_raw_look *raw)
+{
+	unsigned int at = win->n_changes++;
+
+	for (; at && win->change[at - 1].time_ns > raw->time_ns; at--)
+		win->change[at] = win->change[at - 1];
+	win->change[at] = (struct comm_look_change){
+		.since_ns = raw->since_ns,
+		.time_ns = raw->time_ns,
+		.until_ns = raw->until_ns,
+	};
+}
+
+static void on_word(struct comm_switch_windows *w, const struct comm_raw_look *raw)
+{
+	struct window *win = window_of(w, raw->generation);
+
+	if (!win)
+		return;
+	if (raw->kind == COMM_RAW_LOOK_BEGUN) {
+		win->begun_ns = raw->time_ns;
+		win->due_ns = raw->time_ns + win->length_ns;
+		win->position = comm_look_timeline_position(w->timeline);
+	} else if (raw->kind == COMM_RAW_LOOK_CHANGED && win->n_changes < COMM_LOOK_CHANGES_MAX) {
+		add_change(win, raw);
+	}
+	if (is_open(win) &&
+	    (raw->kind == COMM_RAW_LOOK_GONE || win->n_changes == COMM_LOOK_CHANGES_MAX))
+		end_window(w, win, raw->until_ns);
+}
+
+static void on_switch(struct comm_switch_windows *w, const struct comm_raw_look *raw)
+{
+	const struct comm_look_switch s = {
+		.time_ns = raw->time_ns,
+		.came_ns = raw->until_ns,
+		.tgid = raw->tgid,
+		.tid = raw->tid,
+		.next_tgid = raw->other_tgid,
+		.next_tid = raw->other_tid,
+		.cpu = raw->cpu,
+		.goes_on = raw->kind == COMM_RAW_LOOK_TICK,
+	};
+
+	/* What comes later is of no window any more. */
+	if (!comm_look_timeline_add(w->timeline, &s))
+		end_all(w, raw->time_ns);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	const struct comm_raw_look *raw = data;
+	struct comm_switch_windows *w = ctx;
+
+	if (size < sizeof(*raw))
+		w->lost[COMM_LOSS_MALFORMED]++;
+	else if (raw->kind == COMM_RAW_LOOK_SWITCH || raw->kind == COMM_RAW_LOOK_TICK)
+		on_switch(w, raw);
+	else
+		on_word(w, raw);
+	return 0;
+}
+
+/* Without all switches and changes it is not known who could have written. */
+static void find_losses(struct comm_switch_windows *w, uint64_t now_ns)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < w->n_cpus; i++)
+		drops += w->cpu[i].drops;
+	if (drops == w->drops)
+		return;
+	w->drops = drops;
+	end_all(w, now_ns);
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		w->window[i].is_lost = w->window[i].generation;
+}
+
+static void push_pair(const struct comm_switch_windows *w, const struct comm_live_word *word,
+		      const struct comm_look_pair *pair, uint64_t now_ns, comm_event_fn *push,
+		      void *ctx)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_FED,
+		.time_ns = now_ns,
+		.tgid = word->tgid,
+		.tid = pair->tid ? pair->tid : word->tid,
+	};
+
+	event.fed.read = (struct comm_precise){.addr = word->addr,
+					       .ip = word->ip,
+					       .size_bytes = word->size_bytes,
+					       .flags = COMM_ACCESS_READ};
+	event.fed.write = (struct comm_precise){.addr = word->addr,
+						.size_bytes = word->size_bytes,
+						.flags = pair->tid ? COMM_ACCESS_WRITE : 0};
+	event.fed.read_ns = pair->read_ns;
+	event.fed.write_ns = pair->tid ? pair->write_ns : 0;
+	event.fed.read_tgid = word->tgid;
+	event.fed.read_tid = word->tid;
+	event.fed.window = w->number;
+	event.fed.how = COMM_FED_SWITCHES;
+	event.fed.stands_for = pair->share * word->stands_for;
+	push(ctx, &event);
+}
+
+/* Returns how many pairs the window has; 0: nobody was seen to write. */
+static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win,
+			       struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX])
+{
+	const struct comm_look_reader reader = {win->word.tid, win->word.lag_ns, win->ended_ns};
+	const struct comm_look_interval *interval = NULL;
+	int n = 0;
+
+	if (win->begun_ns)
+		n = comm_look_timeline_threads(w->timeline, win->word.tgid, win->position,
+					       win->begun_ns, win->ended_ns, &interval);
+	if (n < 0)
+		return 0;
+	comm_look_candidates_settle(interval, (size_t)n, win->change, win->n_changes);
+	for (unsigned int i = 0; i < win->n_changes; i++) {
+		w->stats.certain += win->change[i].n_candidates == 1;
+		w->stats.known += win->change[i].tid != 0;
+	}
+	w->stats.changes += win->n_changes;
+	w->stats.changed += win->n_changes > 0;
+	return comm_look_pairs(&reader, interval, (size_t)n, win->change, win->n_changes, pair);
+}
+
+static void tell(struct comm_switch_windows *w, struct window *win, uint64_t now_ns,
+		 comm_event_fn *push, void *ctx)
+{
+	const struct comm_look_pair nobody = {.share = 1, .read_ns = win->word.time_ns};
+	struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX];
+	unsigned int n = find_pairs(w, win, pair);
+
+	w->number++;
+	for (unsigned int i = 0; i < n; i++)
+		push_pair(w, &win->word, &pair[i], now_ns, push, ctx);
+	if (!n)
+		push_pair(w, &win->word, &nobody, now_ns, push, ctx);
+	w->stats.ended++;
+}
+
+static void tell_unasked(struct comm_switch_windows *w, uint64_t now_ns, comm_event_fn *push,
+			 void *ctx)
+{
+	const struct comm_look_pair nobody = {.share = 1, .read_ns = w->unasked.time_ns};
+
+	if (!(w->unasked.stands_for > 0))
+		return;
+	w->number++;
+	push_pair(w, &w->unasked, &nobody, now_ns, push, ctx);
+	w->unasked.stands_for = 0;
+}
+
+/* The timeline keeps what windows that go on need. */
+static void forget(struct comm_switch_windows *w)
+{
+	uint64_t position = comm_look_timeline_position(w->timeline);
+
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
+		const struct window *win = &w->window[i];
+
+		if (is_open(win) && win->begun_ns && win->position < position)
+			position = win->position;
+	}
+	comm_look_timeline_forget(w->timeline, position);
+}
+
+void comm_switch_windows_collect(struct comm_switch_windows *w, uint64_t now_ns,
+				 comm_event_fn *push, void *ctx)
+{
+	/* What has begun is due later; what is due ends, and is then known as a whole. */
+	ring_buffer__consume(w->ring);
+	end_due(w, now_ns);
+	ring_buffer__consume(w->ring);
+	find_losses(w, now_ns);
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
+		struct window *win = &w->window[i];
+
+		if (!win->generation || !win->ended_ns)
+			continue;
+		if (win->is_lost) {
+			w->lost[COMM_LOSS_WATCH]++;
+			w->stats.lost++;
+		} else {
+			tell(w, win, now_ns, push, ctx);
+		}
+		win->generation = 0;
+	}
+	tell_unasked(w, now_ns, push, ctx);
+	forget(w);
+	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
+}
+
+int comm_switch_windows_turn_ms(const struct comm_switch_windows *w)
+{
+	int ret = INT_MAX;
+
+	for (unsigned int i = 0; i < STRATA; i++)
+		for (unsigned int k = 0; k < w->stratum[i].n; k++)
+			if (w->stratum[i].window[k].generation && ret == INT_MAX)
+				ret = i ? SLOW_TURN_MS : TURN_MS;
+	return ret;
+}
+
+void comm_switch_windows_stats(const struct comm_switch_windows *w,
+			       struct comm_switch_windows_stats *ret)
+{
+	*ret = w->stats;
+	for (uint32_t i = 0; i < w->n_cpus; i++) {
+		ret->runs += w->cpu[i].runs;
+		ret->looks += w->cpu[i].looks;
+		ret->failed += w->cpu[i].failed;
+		ret->look_ns += w->cpu[i].ns;
+	}
+}
