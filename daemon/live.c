@@ -33,6 +33,7 @@
 
 enum {
 	PREFETCH_NS = 1000 * 1000 * 1000, /* that a start waits for files of all processes, twice */
+	NAMES_NS = 1000 * 1000 * 1000,	  /* that an end waits for names of code */
 	LOOK_NS = 200 * 1000 * 1000,	  /* interval of asking whether the target still lives */
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
@@ -685,6 +686,8 @@ int comm_live(const struct comm_options *options)
 	tell_loss(&live, end_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live.merge),
 		  &live.unfinished);
 	comm_merge_flush(live.merge);
+	/* Of a short run much may still be without a name. */
+	comm_inspect_live_finish(&live.processes, end_ns + NAMES_NS);
 	status = comm_session_end(&live.session, end_ns, how);
 	if (live.failed) {
 		fail("the source could not be read any more", live.failed, NULL);

@@ -702,6 +702,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	bool stored = true;
 
 	feed_held(engine);
+	comm_sites_settle(engine->identity.sites);
 	comm_open_slice_end(slice, engine->slice_start_ns, end_ns);
 	collect_cachelines(engine);
 	collect_edges(engine);

@@ -23,6 +23,8 @@ enum {
 	UNMAPPED_NS = 50 * 1000 * 1000,
 	PROVISIONAL_NS = 100 * 1000 * 1000, /* until an unknown line is asked again */
 	PROVISIONAL_ASKS = 256,		    /* most unknown lines asked in that time */
+	PENDING_MAX = COMM_SITES_MAX / 4,   /* places that are named later; then they never are */
+	VERDICTS = 256,
 };
 
 static const uint64_t for_ever = UINT64_MAX;
@@ -48,6 +50,22 @@ struct code_place {
 	bool provisional;
 };
 
+/* Code of which more may become known: it has sites of its own until then. */
+struct pending {
+	struct comm_mapping map;
+	uint64_t ip; /* 0: the place is free */
+	uint32_t tgid;
+	uint32_t function; /* its own, while it has no name; 0: it has one */
+	uint32_t first;	   /* of its sites; of a free place, the next free one */
+};
+
+/* What a file's last answer was. */
+struct verdict {
+	uint64_t pass;
+	uint32_t file, tgid; /* tgid 0: in a file */
+	bool provisional, named;
+};
+
 struct comm_sites {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
@@ -64,6 +82,11 @@ struct comm_sites {
 	struct code_place *place;
 	size_t n_places, n_place_slots;
 	uint32_t unknown_site;
+	struct pending *pending; /* 0 is none */
+	uint32_t n_pending, free_pending;
+	uint32_t *next; /* site of the same pending place; 0: the last */
+	struct verdict verdict[VERDICTS];
+	uint64_t pass;
 	/* Places asked again for their line since asks_ns. */
 	uint64_t asks_ns;
 	uint32_t asks;
@@ -107,7 +130,7 @@ static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, b
 {
 	uint64_t h = comm_hash_mix((uintptr_t)s->inlined, (uintptr_t)s->source);
 	uint64_t of = comm_hash_mix((uintptr_t)s->type, (uintptr_t)s->field ^ s->field_offset);
-	uint64_t call = comm_hash_mix((uintptr_t)s->call_source, s->call_line);
+	uint64_t call = comm_hash_mix((uintptr_t)s->call_source ^ s->pending, s->call_line);
 	uint64_t around = (uint64_t)s->caller << 32 | s->region;
 	size_t at = comm_hash_mix(comm_hash_mix(comm_hash_mix(h, around ^ call), of),
 				  (uint64_t)s->function << 32 | s->line);
@@ -120,7 +143,7 @@ static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, b
 		    have->call_source == s->call_source && have->call_line == s->call_line &&
 		    have->region == s->region && have->caller == s->caller &&
 		    have->type == s->type && have->field == s->field &&
-		    have->field_offset == s->field_offset)
+		    have->field_offset == s->field_offset && have->pending == s->pending)
 			return sites->site_slot[at];
 	}
 	if (full || sites->n >= COMM_SITES_MAX) {
@@ -130,27 +153,34 @@ static uint32_t find_site(struct comm_sites *sites, const struct comm_site *s, b
 	sites->site[sites->n] = *s;
 	sites->n_typed += !!s->type;
 	sites->site_slot[at] = sites->n;
+	if (s->pending) {
+		sites->next[sites->n] = sites->pending[s->pending].first;
+		sites->pending[s->pending].first = sites->n;
+	}
 	return sites->n++;
 }
 
-static uint32_t site_id(struct comm_sites *sites, uint32_t function, const struct comm_code *code,
-			uint64_t offset)
+static void tell_site(struct comm_sites *sites, const struct comm_code *code, struct comm_site *s)
 {
-	struct comm_site s = {
-		.function = function,
-		.inlined = code->inlined ? keep(sites, code->inlined) : NULL,
-		.source = code->source ? keep(sites, code->source) : NULL,
-		.line = code->line,
-		.call_source = code->call_source ? keep(sites, code->call_source) : NULL,
-		.call_line = code->call_line,
-		.offset = offset,
-	};
-
-	if (code->type && sites->n_typed < TYPED_MAX) {
-		s.type = keep(sites, code->type);
-		s.field = keep(sites, code->field);
-		s.field_offset = code->field_offset;
+	s->inlined = code->inlined ? keep(sites, code->inlined) : NULL;
+	s->source = code->source ? keep(sites, code->source) : NULL;
+	s->line = code->line;
+	s->call_source = code->call_source ? keep(sites, code->call_source) : NULL;
+	s->call_line = code->call_line;
+	/* What the object says of itself stays (comm_sites_of_class()). */
+	if (!s->type && code->type && sites->n_typed < TYPED_MAX) {
+		s->type = keep(sites, code->type);
+		s->field = keep(sites, code->field);
+		s->field_offset = code->field_offset;
 	}
+}
+
+static uint32_t site_id(struct comm_sites *sites, uint32_t function, const struct comm_code *code,
+			uint64_t offset, uint32_t pending)
+{
+	struct comm_site s = {.function = function, .offset = offset, .pending = pending};
+
+	tell_site(sites, code, &s);
 	return find_site(sites, &s, false);
 }
 
@@ -227,17 +257,20 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 	sites->site_slot = calloc(DICT_SLOTS, sizeof(*sites->site_slot));
 	sites->hot = calloc(HOT_SLOTS, sizeof(*sites->hot));
 	sites->place = calloc(PLACES_MIN, sizeof(*sites->place));
+	sites->pending = calloc(PENDING_MAX, sizeof(*sites->pending));
+	sites->n_pending = 1;
+	sites->next = calloc(COMM_SITES_MAX, sizeof(*sites->next));
 	sites->n_place_slots = PLACES_MIN;
 	err = comm_names_create(NAMES_BYTES_MAX, &sites->names);
 	if (err || !sites->function || !sites->site || !sites->function_slot || !sites->site_slot ||
-	    !sites->hot || !sites->place) {
+	    !sites->hot || !sites->place || !sites->pending || !sites->next) {
 		comm_sites_destroy(sites);
 		return -ENOMEM;
 	}
 	/* Id 0 is in no slot: a slot of 0 is free. */
-	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0};
+	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0, false};
 	sites->site[sites->n++] = (struct comm_site){.function = COMM_ID_OTHER};
-	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), &nothing, 0);
+	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), &nothing, 0, 0);
 	/* It is not told in which region these write. */
 	for (size_t i = 0; i < sizeof(untold) / sizeof(*untold); i++)
 		find_site(sites,
@@ -245,7 +278,7 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 					      .region = COMM_CODE_REGION_OTHER},
 			  false);
 	sites->unknown_site =
-		site_id(sites, function_id(sites, "[unknown]", "", "", 0), &nothing, 0);
+		site_id(sites, function_id(sites, "[unknown]", "", "", 0), &nothing, 0, 0);
 	*ret = sites;
 	return 0;
 }
@@ -261,6 +294,8 @@ void comm_sites_destroy(struct comm_sites *sites)
 	free(sites->site_slot);
 	free(sites->hot);
 	free(sites->place);
+	free(sites->pending);
+	free(sites->next);
 	free(sites);
 }
 
@@ -320,24 +355,156 @@ static bool may_ask(struct comm_sites *sites, const struct code_place *p, uint64
 	return sites->asks++ < PROVISIONAL_ASKS;
 }
 
+static bool in_file(const struct comm_mapping *m)
+{
+	return m->kind == COMM_MAP_FILE || m->kind == COMM_MAP_VDSO;
+}
+
+/* Names in brackets are ours: "[unknown]", "[jit]". */
+static bool is_named(const struct comm_code *code)
+{
+	return !code->provisional || (code->function && *code->function != '[');
+}
+
+/* Generated code has no lasting address: it moves between runs and when recompiled. */
+static uint32_t function_of(struct comm_sites *sites, const struct comm_mapping *m,
+			    const struct comm_code *code)
+{
+	return function_id(sites, code->function ? code->function : "[unknown]", code->module,
+			   code->build_id, in_file(m) ? code->start : 0);
+}
+
+/* A function that nothing else is of; COMM_ID_OTHER: there is no room. */
+static uint32_t own_function(struct comm_sites *sites, const struct comm_code *code)
+{
+	if (sites->n_functions >= FUNCTIONS_MAX)
+		return COMM_ID_OTHER;
+	sites->function[sites->n_functions] = (struct comm_function){
+		.name = keep(sites, code->function ? code->function : "[unknown]"),
+		.module = keep(sites, code->module),
+		.build_id = keep(sites, code->build_id),
+		.pending = true,
+	};
+	return sites->n_functions++;
+}
+
+static void free_pending(struct comm_sites *sites, uint32_t at)
+{
+	sites->pending[at] = (struct pending){.first = sites->free_pending};
+	sites->free_pending = at;
+}
+
+/* 0: there is no place for it. */
+static uint32_t add_pending(struct comm_sites *sites, uint32_t tgid, const struct comm_mapping *m,
+			    uint64_t ip, const struct comm_code *code)
+{
+	uint32_t at = sites->free_pending, function = 0;
+
+	if (!at && sites->n_pending == PENDING_MAX)
+		return 0;
+	if (!is_named(code)) {
+		function = own_function(sites, code);
+		if (!function)
+			return 0;
+	}
+	if (at)
+		sites->free_pending = sites->pending[at].first;
+	else
+		at = sites->n_pending++;
+	sites->pending[at] =
+		(struct pending){.map = *m, .ip = ip, .tgid = tgid, .function = function};
+	return at;
+}
+
+static uint32_t pending_site(struct comm_sites *sites, uint32_t tgid, const struct comm_mapping *m,
+			     uint64_t ip, const struct comm_code *code, uint64_t offset)
+{
+	uint32_t at = add_pending(sites, tgid, m, ip, code), function = sites->pending[at].function;
+
+	uint32_t site =
+		site_id(sites, function ? function : function_of(sites, m, code), code, offset, at);
+
+	if (at && site == COMM_ID_OTHER)
+		free_pending(sites, at);
+	return site;
+}
+
+/* Tells what is known now to all that was said to be pending. */
+static void tell_pending(struct comm_sites *sites, uint32_t at, const struct comm_code *code)
+{
+	struct pending *p = &sites->pending[at];
+	uint32_t function = p->function, next;
+
+	if (is_named(code)) {
+		function = function_of(sites, &p->map, code);
+		if (p->function)
+			sites->function[p->function] = sites->function[function];
+		p->function = 0;
+	}
+	for (uint32_t id = p->first; id; id = next) {
+		struct comm_site *s = &sites->site[id];
+
+		next = sites->next[id];
+		s->function = function;
+		tell_site(sites, code, s);
+		s->pending = code->provisional ? at : 0;
+	}
+	if (!code->provisional)
+		free_pending(sites, at);
+}
+
+static struct verdict *verdict_of(struct comm_sites *sites, const struct pending *p)
+{
+	uint32_t tgid = in_file(&p->map) ? 0 : p->tgid;
+	struct verdict *v =
+		&sites->verdict[comm_hash_mix(p->map.file, tgid) & (uint64_t)(VERDICTS - 1)];
+
+	if (v->pass != sites->pass || v->file != p->map.file || v->tgid != tgid)
+		*v = (struct verdict){.file = p->map.file, .tgid = tgid};
+	return v;
+}
+
+void comm_sites_settle(struct comm_sites *sites)
+{
+	sites->pass++;
+	for (uint32_t at = 1; at < sites->n_pending; at++) {
+		struct pending *p = &sites->pending[at];
+		struct comm_code code = {0};
+		struct verdict *v;
+
+		if (!p->ip)
+			continue;
+		/* Of a file that is still being read one answer is like the next. */
+		v = verdict_of(sites, p);
+		if (v->pass == sites->pass && v->provisional && (!v->named || !p->function))
+			continue;
+		sites->inspect->ops->code(sites->inspect->ctx, p->tgid, &p->map, p->ip, &code);
+		v->pass = sites->pass;
+		v->provisional = code.provisional;
+		v->named = is_named(&code);
+		tell_pending(sites, at, &code);
+	}
+}
+
 static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_mapping *m,
 		     uint64_t ip, uint64_t now_ns, struct code_place *ret)
 {
 	struct comm_code code = {0};
-	bool in_file = m->kind == COMM_MAP_FILE || m->kind == COMM_MAP_VDSO;
-	uint64_t offset = in_file ? ip - m->start + m->offset : ip;
-	uint32_t function;
+	uint64_t offset = in_file(m) ? ip - m->start + m->offset : ip;
+	uint32_t pending = ret->until_ns ? comm_sites_at(sites, ret->site)->pending : 0;
 
-	ret->until_ns = in_file ? for_ever : now_ns + RECHECK_NS;
-	if (sites->inspect->ops->code(sites->inspect->ctx, tgid, m, ip, &code) < 0 && in_file)
+	ret->until_ns = in_file(m) ? for_ever : now_ns + RECHECK_NS;
+	if (sites->inspect->ops->code(sites->inspect->ctx, tgid, m, ip, &code) < 0 && in_file(m))
 		ret->until_ns = now_ns + RETRY_S * 1000000000ull;
 	else if (code.provisional)
 		ret->until_ns = now_ns + PROVISIONAL_NS;
 	ret->provisional = code.provisional;
-	/* Generated code has no lasting address: it moves between runs and when recompiled. */
-	function = function_id(sites, code.function ? code.function : "[unknown]", code.module,
-			       code.build_id, in_file ? code.start : 0);
-	ret->site = site_id(sites, function, &code, offset);
+	if (pending)
+		tell_pending(sites, pending, &code);
+	if (!code.provisional)
+		ret->site = site_id(sites, function_of(sites, m, &code), &code, offset, 0);
+	else if (!pending)
+		ret->site = pending_site(sites, tgid, m, ip, &code, offset);
 	ret->frame = m->kind == COMM_MAP_JIT ? comm_frame_by_pointer : code.frame;
 }
 

@@ -23,6 +23,11 @@ uint32_t comm_sites_get(struct comm_sites *sites, struct comm_space *space, uint
 /* Where the return address is at the instruction at ip. */
 struct comm_frame_rule comm_sites_frame(struct comm_sites *sites, struct comm_space *space,
 					uint64_t ip, uint64_t now_ns);
+/*
+ * Asks again for names, lines and types that were still being read when a site was made, and
+ * tells its sites and function of them in place: ids that edges have already stay good.
+ */
+void comm_sites_settle(struct comm_sites *sites);
 /* The same site within a marked region (code_region.h). */
 uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region);
 /* The same site where its function was called in that call (call.h); itself if it is not known which. */

@@ -289,15 +289,18 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 		return comm_module_code(module, m, ip, ret);
 	base = comm_maps_base(m->path);
 	*ret = (struct comm_code){
+		.function = "[unknown]",
 		.module = comm_names_add(live->names, base, strlen(base)),
 		.build_id = "",
-		.start = (ip - m->start + m->offset) & ~(uint64_t)4095,
+		.provisional = err == -EAGAIN,
 	};
+	if (ret->provisional)
+		return 0;
+	ret->start = (ip - m->start + m->offset) & ~(uint64_t)4095;
 	ret->end = ret->start + 4096;
 	snprintf(name, sizeof(name), "%.480s+0x%" PRIx64, ret->module, ret->start);
 	ret->function = comm_names_add(live->names, name, sizeof(name));
-	ret->provisional = err == -EAGAIN;
-	return err == -EAGAIN ? 0 : -ENOENT;
+	return -ENOENT;
 }
 
 static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
@@ -636,13 +639,29 @@ static bool has_libc(const struct comm_mapping *m)
 	       (loader >= m->start - m->offset && loader < m->end);
 }
 
+/* Until there is nothing more to wait for: lines and types come later. */
+static void wait_for_names(struct live_inspect *live, uint64_t stop_ns)
+{
+	uint64_t now = comm_clock_now_ns();
+
+	do {
+		collect(live);
+		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
+		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS) &&
+		    !comm_parser_busy_with(live->parser, COMM_PARSE_PERF_MAP))
+			break;
+		if (!comm_parser_wait(live->parser, stop_ns - now))
+			break;
+		now = comm_clock_now_ns();
+	} while (now < stop_ns);
+}
+
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, bool is_fork,
 				uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
 	struct comm_module *module;
-	uint64_t now;
 	bool generates = false;
 	size_t n = 0;
 
@@ -657,19 +676,23 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, boo
 	}
 	if (generates)
 		comm_perf_maps_ask(live->perf_maps, tgid);
-	now = comm_clock_now_ns();
-	do {
-		collect(live);
-		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
-		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS) &&
-		    !comm_parser_busy_with(live->parser, COMM_PARSE_PERF_MAP))
-			break;
-		if (!comm_parser_wait(live->parser, stop_ns - now))
-			break;
-		now = comm_clock_now_ns();
-	} while (now < stop_ns);
+	wait_for_names(live, stop_ns);
 	comm_modules_only_symbols(live->modules, false);
 	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);
+}
+
+void comm_inspect_live_finish(struct comm_inspect *inspect, uint64_t stop_ns)
+{
+	struct live_inspect *live = inspect->ctx;
+	uint64_t now_ns = comm_clock_now_ns();
+
+	if (inspect->ops != &live_ops || now_ns >= stop_ns)
+		return;
+	live->files_owed_ns = 0;
+	live->files_ns = stop_ns - now_ns;
+	comm_parser_allow(live->parser, stop_ns - now_ns);
+	comm_modules_only_symbols(live->modules, true);
+	wait_for_names(live, stop_ns);
 }
 
 void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns)

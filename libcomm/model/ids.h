@@ -63,6 +63,7 @@ struct comm_function {
 	const char *module;
 	const char *build_id;
 	uint64_t start; /* file virtual address: the same in all runs and hosts; JIT: 0 */
+	bool pending;	/* its name may still come (comm_sites_settle()) */
 };
 
 struct comm_site {
@@ -78,6 +79,7 @@ struct comm_site {
 	/* What is read there: its type, and the field in it; NULL when unknown. */
 	const char *type, *field;
 	uint32_t field_offset;
+	uint32_t pending; /* more may still become known (comm_sites_settle()); 0: nothing */
 };
 
 /* A marked region inside another one: each way of nesting is a region of its own. */

@@ -44,7 +44,8 @@ struct comm_mapping {
 
 /* Symbol and line of an instruction; start..end of its function in the file's own addresses. */
 struct comm_code {
-	const char *function;	 /* demangled, never NULL; "module+0x12" at worst */
+	/* Demangled, never NULL; "module+0x12" at worst; "[unknown]", "[jit]": not known, or not yet. */
+	const char *function;
 	const char *inlined;	 /* innermost inlined function here, or NULL */
 	const char *module;	 /* base name of the file, "[jit]", "[vdso]" */
 	const char *build_id;	 /* hex, "" when unknown */
@@ -188,6 +189,11 @@ uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect);
  * too much is owed: meanwhile files wait, and mappings are not read.
  */
 void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns);
+/*
+ * A run has ended: waits for names of the code that was asked about, until stop_ns at most, whatever
+ * was allowed.
+ */
+void comm_inspect_live_finish(struct comm_inspect *inspect, uint64_t stop_ns);
 /* A run ends: mappings and memory that nobody has read by then are done without. */
 void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns);
 /*

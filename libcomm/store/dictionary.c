@@ -32,10 +32,14 @@ static const struct {
 	 "SELECT id FROM site WHERE function = ?1 AND inlined = ?2 AND source = ?3"
 	 " AND line = ?4 AND call_source = ?5 AND call_line = ?6"},
 	{offsetof(struct comm_dictionary, put_context),
-	 "INSERT INTO context (site, region, type, caller) VALUES (?1,?2,?3,?4)"},
+	 "INSERT INTO context (site, region, type, caller, own) VALUES (?1,?2,?3,?4,?5)"},
 	{offsetof(struct comm_dictionary, get_context),
 	 "SELECT id FROM context WHERE site = ?1 AND region = ?2 AND type = ?3"
-	 " AND caller = ?4"},
+	 " AND caller = ?4 AND own = ?5"},
+	{offsetof(struct comm_dictionary, get_own_context),
+	 "SELECT id FROM context WHERE own = ?5"},
+	{offsetof(struct comm_dictionary, tell_own_context),
+	 "UPDATE context SET site = ?1, region = ?2, type = ?3, caller = ?4 WHERE own = ?5"},
 	{offsetof(struct comm_dictionary, put_region),
 	 "INSERT INTO region (name, parent) VALUES (?1,?2)"},
 	{offsetof(struct comm_dictionary, get_region),
@@ -87,6 +91,8 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 	free(dict->region);
 	free(dict->call);
 	free(dict->object);
+	free(dict->own);
+	free(dict->is_own);
 	memset(dict, 0, sizeof(*dict));
 }
 
@@ -102,6 +108,10 @@ void comm_dictionary_forget(struct comm_dictionary *dict)
 	if (dict->n_calls)
 		memset(dict->call, 0, dict->n_calls * sizeof(*dict->call));
 	memset(dict->counter, 0, sizeof(dict->counter));
+	for (size_t i = 0; i < dict->n_own; i++) {
+		dict->own[i].told = false;
+		dict->own[i].function = COMM_ID_OTHER;
+	}
 	if (dict->n_objects)
 		memset(dict->object, 0, dict->n_objects * sizeof(*dict->object));
 }
@@ -109,6 +119,9 @@ void comm_dictionary_forget(struct comm_dictionary *dict)
 void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run)
 {
 	dict->run = run;
+	dict->n_own = 0;
+	if (dict->n_is_own)
+		memset(dict->is_own, 0, dict->n_is_own * sizeof(*dict->is_own));
 	comm_dictionary_forget(dict);
 }
 
@@ -235,9 +248,11 @@ static int put_function(struct comm_dictionary *dict, const struct comm_naming *
 			bind_text(both[i], 3, function->build_id);
 			sqlite3_bind_int64(both[i], 4, function->start);
 		}
-		err = find_or_put(dict, both[0], both[1], &dict->function[id]);
-		if (err)
+		err = find_or_put(dict, both[0], both[1], ret);
+		/* One that has no name yet will be another row. */
+		if (err || function->pending)
 			return err;
+		dict->function[id] = *ret;
 	}
 	*ret = dict->function[id];
 	return 0;
@@ -302,6 +317,23 @@ static int put_region(struct comm_dictionary *dict, const struct comm_naming *na
 	return 0;
 }
 
+/* Whether a function has no name yet in which, or in whose callers, a call is. */
+static bool is_call_pending(const struct comm_naming *naming, uint32_t id)
+{
+	for (unsigned int depth = 0; depth < COMM_CALL_DEPTH_MAX; depth++) {
+		const struct comm_call *call;
+
+		if (id <= COMM_CALL_OUTERMOST || id >= naming->n_calls)
+			return false;
+		call = naming->call_at(naming->ctx, id);
+		if (call->function < naming->n_functions &&
+		    naming->function_at(naming->ctx, call->function)->pending)
+			return true;
+		id = call->parent;
+	}
+	return false;
+}
+
 /* As put_region(): a path that is longer than any stack is unwound has no callers beyond. */
 static int put_call(struct comm_dictionary *dict, const struct comm_naming *naming, uint32_t id,
 		    unsigned int depth, uint32_t *ret)
@@ -328,9 +360,10 @@ static int put_call(struct comm_dictionary *dict, const struct comm_naming *nami
 			sqlite3_bind_int64(both[i], 2, parent);
 		}
 		if (!err)
-			err = find_or_put(dict, both[0], both[1], &dict->call[id]);
-		if (err)
+			err = find_or_put(dict, both[0], both[1], ret);
+		if (err || is_call_pending(naming, id))
 			return err;
+		dict->call[id] = *ret;
 	}
 	*ret = dict->call[id];
 	return 0;
@@ -372,11 +405,59 @@ static int put_type(struct comm_dictionary *dict, const struct comm_site *site, 
 	return find_or_put(dict, both[0], both[1], ret);
 }
 
+static bool is_pending(const struct comm_naming *naming, const struct comm_site *site)
+{
+	return site->pending || is_call_pending(naming, site->caller);
+}
+
+/* Binds all that a context says to a statement, and its own number. */
+static int bind_context(struct comm_dictionary *dict, const struct comm_naming *naming,
+			uint32_t site, uint64_t own, sqlite3_stmt *stmt)
+{
+	const struct comm_site *s = naming->site_at(naming->ctx, site);
+	uint32_t stored = 0, region = 0, type = 0, caller = 0;
+	int err;
+
+	err = put_site(dict, naming, site, &stored);
+	if (!err)
+		err = put_region(dict, naming, s->region, 1, &region);
+	if (!err)
+		err = put_type(dict, s, &type);
+	if (!err)
+		err = put_call(dict, naming, s->caller, 1, &caller);
+	sqlite3_bind_int64(stmt, 1, stored);
+	sqlite3_bind_int64(stmt, 2, region);
+	sqlite3_bind_int64(stmt, 3, type);
+	sqlite3_bind_int64(stmt, 4, caller);
+	sqlite3_bind_int64(stmt, 5, (int64_t)own);
+	return err;
+}
+
+static uint64_t own_number(const struct comm_dictionary *dict, uint32_t site)
+{
+	return (uint64_t)dict->run << 32 | site;
+}
+
+/* It may be listed already, in a transaction that was rolled back. */
+static int list_own(struct comm_dictionary *dict, uint32_t site, uint32_t function)
+{
+	int err = reserve(&dict->is_own, &dict->n_is_own, site, sizeof(*dict->is_own));
+
+	if (!err && !dict->is_own[site])
+		err = reserve(&dict->own, &dict->own_room, dict->n_own, sizeof(*dict->own));
+	if (err || dict->is_own[site])
+		return err;
+	dict->own[dict->n_own++] = (struct comm_dictionary_own){site, function, false};
+	dict->is_own[site] = true;
+	return 0;
+}
+
 int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_naming *naming,
 			    uint32_t site, uint32_t *ret)
 {
-	sqlite3_stmt *const both[] = {dict->get_context, dict->put_context};
-	uint32_t stored, region, type, caller;
+	const struct comm_site *s;
+	sqlite3_stmt *get;
+	uint64_t own;
 	int err;
 
 	if (site < dict->n_contexts && dict->context[site]) {
@@ -388,30 +469,51 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 		*ret = site == COMM_SITE_KERNEL ? site : COMM_ID_OTHER;
 		return 0;
 	}
+	s = naming->site_at(naming->ctx, site);
+	own = is_pending(naming, s) ? own_number(dict, site) : 0;
+	get = own ? dict->get_own_context : dict->get_context;
 	err = reserve(&dict->context, &dict->n_contexts, site, sizeof(*dict->context));
+	if (!err && own)
+		err = list_own(dict, site, s->function);
 	if (!err)
-		err = put_site(dict, naming, site, &stored);
+		err = bind_context(dict, naming, site, own, get);
 	if (!err)
-		err = put_region(dict, naming, naming->site_at(naming->ctx, site)->region, 1,
-				 &region);
+		err = bind_context(dict, naming, site, own, dict->put_context);
 	if (!err)
-		err = put_type(dict, naming->site_at(naming->ctx, site), &type);
-	if (!err)
-		err = put_call(dict, naming, naming->site_at(naming->ctx, site)->caller, 1,
-			       &caller);
-	if (err)
-		return err;
-	for (int i = 0; i < 2; i++) {
-		sqlite3_bind_int64(both[i], 1, stored);
-		sqlite3_bind_int64(both[i], 2, region);
-		sqlite3_bind_int64(both[i], 3, type);
-		sqlite3_bind_int64(both[i], 4, caller);
-	}
-	err = find_or_put(dict, both[0], both[1], &dict->context[site]);
+		err = find_or_put(dict, get, dict->put_context, &dict->context[site]);
 	if (err)
 		return err;
 	*ret = dict->context[site];
 	return 0;
+}
+
+int comm_dictionary_settle(struct comm_dictionary *dict, const struct comm_naming *naming)
+{
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < dict->n_own; i++) {
+		struct comm_dictionary_own own = dict->own[i];
+		const struct comm_site *s = naming->site_at(naming->ctx, own.site);
+		bool pending = is_pending(naming, s);
+
+		/* Told in a transaction that was committed: else told was taken back. */
+		if (own.told) {
+			dict->is_own[own.site] = false;
+			continue;
+		}
+		if (!err && (!pending || s->function != own.function)) {
+			err = bind_context(dict, naming, own.site, own_number(dict, own.site),
+					   dict->tell_own_context);
+			if (!err)
+				err = run(dict, dict->tell_own_context);
+			own.told = !err && !pending;
+			own.function = err ? own.function : s->function;
+		}
+		dict->own[kept++] = own;
+	}
+	dict->n_own = kept;
+	return err;
 }
 
 int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_naming *naming,

@@ -17,13 +17,19 @@ struct comm_dictionary_object {
 	uint64_t start, size_bytes;
 };
 
+struct comm_dictionary_own {
+	uint32_t site;
+	uint32_t function; /* of the run, as told last */
+	bool told;	   /* all of it, in the transaction at hand or a later one */
+};
+
 struct comm_dictionary {
 	sqlite3 *db;
 	int64_t run;
 	sqlite3_stmt *put_thread, *put_object;
 	sqlite3_stmt *put_function, *get_function, *put_site, *get_site;
 	sqlite3_stmt *put_context, *get_context, *put_region, *get_region, *put_type, *get_type;
-	sqlite3_stmt *put_call, *get_call;
+	sqlite3_stmt *put_call, *get_call, *get_own_context, *tell_own_context;
 	sqlite3_stmt *put_counter, *get_counter;
 	/* Store's ids, indexed by the run's ids; 0 in all but thread and object: not stored yet. */
 	struct comm_thread *thread;
@@ -32,6 +38,10 @@ struct comm_dictionary {
 	struct comm_dictionary_object *object;
 	size_t n_threads, n_contexts, n_functions, n_regions, n_calls, n_objects;
 	size_t threads_stored;
+	/* Sites whose contexts are rows of their own, to be told what they are. */
+	struct comm_dictionary_own *own;
+	bool *is_own; /* by site: it is listed in own */
+	size_t n_own, own_room, n_is_own;
 };
 
 int comm_dictionary_init(struct comm_dictionary *dict, sqlite3 *db);
@@ -42,6 +52,8 @@ void comm_dictionary_forget(struct comm_dictionary *dict);
 
 /* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
+/* Tells contexts of earlier slices what has become known of their code since. */
+int comm_dictionary_settle(struct comm_dictionary *dict, const struct comm_naming *naming);
 /*
  * The store's id of the context that a site of the run is, with its region, type and
  * caller.

@@ -285,6 +285,10 @@ static const char version_9[] =
  * The census: what became of words that a slice's reading ends (thread, context, object) read, so
  * many of each class, and the bytes read that they stand for (census.h).  Wider slices hold the
  * sums.  Older runs have none.
+ *
+ * A context whose code was still being read when its slice was stored is a row of its own, by its
+ * run and site there, and is told what it is once that is known; 0: all others, which say so from
+ * the beginning.  So several contexts may say the same, and readers group by what they say.
  */
 static const char version_10[] =
 	"CREATE TABLE census ("
@@ -292,7 +296,17 @@ static const char version_10[] =
 	" thread INTEGER NOT NULL, context INTEGER NOT NULL, object INTEGER NOT NULL,"
 	" class INTEGER NOT NULL, words INTEGER NOT NULL,"
 	" bytes REAL NOT NULL, squares REAL NOT NULL,"
-	" PRIMARY KEY (run, slice, thread, context, object, class)) WITHOUT ROWID;";
+	" PRIMARY KEY (run, slice, thread, context, object, class)) WITHOUT ROWID;"
+	"CREATE TABLE told_context ("
+	" id INTEGER PRIMARY KEY,"
+	" site INTEGER NOT NULL, region INTEGER NOT NULL,"
+	" type INTEGER NOT NULL, caller INTEGER NOT NULL,"
+	" own INTEGER NOT NULL,"
+	" UNIQUE (own, site, region, type, caller));"
+	"INSERT INTO told_context"
+	" SELECT id, site, region, type, caller, 0 FROM context;"
+	"DROP TABLE context;"
+	"ALTER TABLE told_context RENAME TO context;";
 
 static const struct {
 	int to;

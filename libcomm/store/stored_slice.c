@@ -203,6 +203,8 @@ int comm_stored_slice_make(struct comm_stored_slice *slice, struct comm_dictiona
 	drop_infinite(&slice->info.watched.unanswered_bytes);
 	err = comm_dictionary_threads(dict, naming);
 	if (!err)
+		err = comm_dictionary_settle(dict, naming);
+	if (!err)
 		err = take_edges(slice, dict, naming, row_cap, edges, n_edges);
 	if (!err)
 		err = take_placements(slice, naming, row_cap);

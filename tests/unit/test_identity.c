@@ -33,7 +33,7 @@ static struct comm_mapping fake[] = {
 	 .path = ""},
 };
 static int codes_asked, names_asked, titles_asked, code_answer, title_answer;
-static bool lines_unknown, types_known;
+static bool lines_unknown, types_known, names_unknown;
 static const char *jit_name, *thread_name, *title;
 
 static int fake_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
@@ -86,6 +86,11 @@ static int fake_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 		ret->line = 0;
 		ret->provisional = true;
 	}
+	if (names_unknown)
+		*ret = (struct comm_code){.function = "[unknown]",
+					  .module = "x",
+					  .build_id = "",
+					  .provisional = true};
 	return code_answer;
 }
 
@@ -126,7 +131,7 @@ static int setup(void **state)
 	(void)state;
 	codes_asked = names_asked = titles_asked = code_answer = title_answer = 0;
 	title = "";
-	lines_unknown = false;
+	lines_unknown = names_unknown = types_known = false;
 	jit_name = "interpreted";
 	thread_name = "worker";
 	if (comm_space_table_create(&inspect, &table) < 0)
@@ -472,13 +477,95 @@ static void a_line_that_comes_later(void **state)
 	assert_int_not_equal(before, after);
 	assert_int_equal(comm_sites_at(sites, after)->line, 0x200);
 	assert_string_equal(comm_sites_at(sites, after)->source, "x.c");
-	/* The early site stays what it was: a place in the same function. */
-	assert_int_equal(comm_sites_at(sites, before)->line, 0);
+	/* The early site says the same by now. */
+	assert_int_equal(comm_sites_at(sites, before)->line, 0x200);
+	assert_string_equal(comm_sites_at(sites, before)->source, "x.c");
 	assert_int_equal(comm_sites_at(sites, before)->function,
 			 comm_sites_at(sites, after)->function);
 	/* From now on the line is known. */
 	assert_int_equal(comm_sites_get(sites, space, 0x401000, 99 * SECOND), after);
 	assert_int_equal(codes_asked, 3);
+}
+
+static const char *function_name(uint32_t site)
+{
+	return comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name;
+}
+
+/* Two functions of one page of the file, while nobody knows that. */
+static void names_that_come_later(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t a, b, inside, function;
+
+	(void)state;
+	names_unknown = true;
+	a = comm_sites_get(sites, space, 0x400ff8, SECOND);
+	b = comm_sites_get(sites, space, 0x401000, SECOND);
+	inside = comm_sites_within(sites, a, 2);
+	function = comm_sites_at(sites, a)->function;
+	assert_int_not_equal(function, comm_sites_at(sites, b)->function);
+	assert_string_equal(function_name(a), "[unknown]");
+	assert_true(comm_sites_function_at(sites, function)->pending);
+	/* Of a file that is still being read nobody asks for each place. */
+	codes_asked = 0;
+	comm_sites_settle(sites);
+	assert_int_equal(codes_asked, 1);
+	assert_string_equal(function_name(b), "[unknown]");
+	names_unknown = false;
+	lines_unknown = true;
+	comm_sites_settle(sites);
+	assert_string_equal(function_name(a), "f1");
+	assert_string_equal(function_name(b), "f2");
+	assert_string_equal(function_name(inside), "f1");
+	assert_int_equal(comm_sites_at(sites, inside)->region, 2);
+	assert_int_equal(comm_sites_at(sites, inside)->line, 0);
+	/* Calls have the function's number from before. */
+	assert_string_equal(comm_sites_function_at(sites, function)->name, "f1");
+	assert_false(comm_sites_function_at(sites, function)->pending);
+	lines_unknown = false;
+	types_known = true;
+	comm_sites_settle(sites);
+	assert_int_equal(comm_sites_at(sites, inside)->line, 0x1ff);
+	assert_string_equal(comm_sites_at(sites, inside)->field, "b");
+	assert_int_equal(comm_sites_at(sites, inside)->pending, 0);
+	codes_asked = 0;
+	comm_sites_settle(sites);
+	assert_int_equal(codes_asked, 0);
+}
+
+/* What an object says of itself is not overwritten by what its code knows. */
+static void a_class_stays_when_names_come(void **state)
+{
+	uint32_t site;
+
+	(void)state;
+	names_unknown = true;
+	site = comm_sites_get(sites, comm_space_get(table, 10), 0x401000, SECOND);
+	site = comm_sites_of_class(sites, site, "ns::thing", 0);
+	names_unknown = false;
+	types_known = true;
+	comm_sites_settle(sites);
+	assert_string_equal(comm_sites_at(sites, site)->type, "thing");
+	assert_string_equal(function_name(site), "f2");
+}
+
+static void more_names_to_come_than_are_kept(void **state)
+{
+	struct comm_space *space = comm_space_get(table, 10);
+	uint32_t first, last = 0;
+
+	(void)state;
+	names_unknown = true;
+	fake[0].end = 0x40000000;
+	first = comm_sites_get(sites, space, 0x400000, SECOND);
+	for (uint64_t ip = 0x400000; ip < 0x400000 + (1 << 17); ip++)
+		last = comm_sites_get(sites, space, ip, SECOND);
+	names_unknown = false;
+	comm_sites_settle(sites);
+	assert_string_equal(function_name(first), "f1");
+	assert_string_equal(function_name(last), "[unknown]");
+	assert_int_equal(comm_sites_unfiled(sites), 0);
 }
 
 static void waiting_for_lines_is_bounded(void **state)
@@ -652,6 +739,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_could_not_be_read_is_tried_again, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_line_that_comes_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_that_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_class_stays_when_names_come, setup, teardown),
+		cmocka_unit_test_setup_teardown(more_names_to_come_than_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting_for_lines_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(types_make_sites, setup, teardown),

@@ -96,7 +96,7 @@ static int code_of(uint32_t tgid, const struct comm_mapping *m, uint64_t ip, str
 	int err;
 
 	while ((err = inspect.ops->code(inspect.ctx, tgid, m, ip, ret)) == 0 && ret->provisional &&
-	       strstr(ret->function, "+0x") && comm_clock_now_ns() < stop_ns)
+	       *ret->function == '[' && comm_clock_now_ns() < stop_ns)
 		usleep(2000);
 	return err;
 }

@@ -325,7 +325,9 @@ static int cut_at(int left)
 	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'cacheline'") ==
 		    (version > 7));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
-			  " WHERE name = 'code_doubt'") == 0);
+			  " WHERE name = 'code_doubt'") == (version > 8));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('context')"
+			  " WHERE name = 'own'") == 0);
 	return version;
 }
 

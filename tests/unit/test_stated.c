@@ -160,7 +160,7 @@ static void test_first_write(void **state)
 
 	(void)state;
 	names->function[names->site[1 + STEADY].function] =
-		(struct comm_function){"[first write]", "", "", 0};
+		(struct comm_function){"[first write]", "", "", 0, false};
 	write_run(20, steady);
 	for (size_t i = 0; i < 3; i++) {
 		report = ask((struct comm_query){.by = by[i]});

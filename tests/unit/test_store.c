@@ -555,6 +555,51 @@ static void test_types(void **state)
 	assert_true(query("SELECT count(*) FROM context WHERE type < 1") == 0);
 }
 
+/* Code whose name, and whose caller's, come when its slice is stored already. */
+static void test_names_that_come_later(void **state)
+{
+	static const char same[] = "SELECT count(*) FROM edge JOIN context c ON c.id = src_context"
+				   " JOIN site s ON s.id = c.site"
+				   " JOIN function f ON f.id = s.function WHERE f.name = 'late'";
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_edge edge = {.src_site = 2, .dst_site = 3, .bytes = 1, .bursts = 1};
+	uint32_t own = made_function(names, "[unknown]", "m", 0);
+	uint32_t late = made_function(names, "late", "m", 0x40), call = made_call(names, 1, own);
+	uint32_t function = names->site[2].function;
+
+	(void)state;
+	assert_int_equal(begin(store), 1);
+	names->function[own].pending = true;
+	names->site[2].function = own;
+	names->site[2].pending = 1;
+	names->site[3].caller = call;
+	assert_int_equal(write_at(store, 0, &edge, 1), 0);
+	assert_true(query(same) == 0);
+	/* The same code, by another site that is named at once. */
+	names->site[4] = names->site[2];
+	names->site[4].pending = 0;
+	names->site[4].function = late;
+	edge.src_site = 4;
+	assert_int_equal(write_at(store, 1, &edge, 1), 0);
+	assert_true(query(same) == 1);
+	names->function[own] = names->function[late];
+	names->site[2].function = late;
+	names->site[2].pending = 0;
+	edge.src_site = 2;
+	assert_int_equal(write_at(store, 2, &edge, 1), 0);
+	assert_true(query(same) == 3);
+	assert_true(query("SELECT count(DISTINCT c.site) FROM edge JOIN context c"
+			  " ON c.id = src_context") == 1);
+	assert_true(
+		query("SELECT count(*) FROM edge JOIN context c ON c.id = dst_context JOIN call k"
+		      " ON k.id = c.caller JOIN function f ON f.id = k.function"
+		      " WHERE f.name = 'late'") == 3);
+	names->site[2].function = function;
+	names->site[3].caller = COMM_CALL_UNKNOWN;
+	comm_store_close(store);
+}
+
 /* An inner region may come first, and one of a damaged file may be its own parent. */
 static void test_regions(void **state)
 {
@@ -723,6 +768,7 @@ int main(void)
 		TEST(test_many_unwritten_ends),
 		TEST(test_thread_of_a_later_round),
 		TEST(test_types),
+		TEST(test_names_that_come_later),
 		TEST(test_regions),
 		TEST(test_runs_say_what_they_are),
 		TEST(test_doubts),
