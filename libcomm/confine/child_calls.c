@@ -59,6 +59,9 @@ static const struct comm_seccomp_rule peek[] = {
 	COMM_SECCOMP_CALL(pread64),
 	COMM_SECCOMP_CALL(process_vm_readv),
 	COMM_SECCOMP_CALL(close),
+	COMM_SECCOMP_CALL(fstat),
+	/* glibc's fstat(). */
+	{SYS_newfstatat, COMM_SECCOMP_IS, 3, AT_EMPTY_PATH},
 	COMM_SECCOMP_CALL(get_robust_list),
 	COMM_SECCOMP_CALL(clock_gettime),
 	COMM_SECCOMP_CALL(getpid),

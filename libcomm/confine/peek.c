@@ -289,20 +289,20 @@ static ssize_t read_piece(struct comm_peek *peek, struct comm_peek_request *requ
 	return n;
 }
 
-int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)
+static int read_number(struct comm_peek *peek, struct comm_peek_request *request, uint64_t *ret)
 {
-	struct comm_peek_request request = {
-		.kind = COMM_PEEK_ROBUST_LIST, .tgid = tgid, .addr = tid, .bytes = sizeof(*ret)};
-	uint64_t list = 0;
-	ssize_t n = read_piece(peek, &request, &list);
+	uint64_t number = 0;
+	ssize_t n;
 
+	request->bytes = sizeof(number);
+	n = read_piece(peek, request, &number);
 	if (n < 0)
 		return (int)n;
-	if (n != sizeof(list)) {
+	if (n != sizeof(number)) {
 		give_up(peek);
 		return -EIO;
 	}
-	*ret = list;
+	*ret = number;
 	return 0;
 }
 
@@ -341,6 +341,21 @@ int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr,
 		n -= some;
 	}
 	return err;
+}
+
+int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)
+{
+	struct comm_peek_request request = {
+		.kind = COMM_PEEK_ROBUST_LIST, .tgid = tgid, .addr = tid};
+
+	return read_number(peek, &request, ret);
+}
+
+int comm_peek_ipc(struct comm_peek *peek, uint32_t tgid, uint64_t *ret)
+{
+	struct comm_peek_request request = {.kind = COMM_PEEK_IPC, .tgid = tgid};
+
+	return read_number(peek, &request, ret);
 }
 
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,

@@ -41,6 +41,8 @@ int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr,
  * above.
  */
 int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret);
+/* The number of a process's IPC namespace; likewise. */
+int comm_peek_ipc(struct comm_peek *peek, uint32_t tgid, uint64_t *ret);
 /* The start of /proc/PID/cmdline; likewise. */
 ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes);
 /* From then on nothing is waited for: -ETIME. */

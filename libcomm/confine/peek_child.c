@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -232,6 +233,23 @@ static int64_t robust_list(uint32_t tid)
 	return sizeof(head);
 }
 
+static int64_t ipc_namespace(uint32_t tgid)
+{
+	int fd = open_proc(tgid, "ns/ipc"), err;
+	struct stat st;
+	uint64_t number;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	number = st.st_ino;
+	memcpy(message.bytes, &number, sizeof(number));
+	return sizeof(number);
+}
+
 /* The kernel gives what a process wrote over its command line, too; only the start is wanted. */
 static int64_t read_command(uint32_t tgid, size_t bytes)
 {
@@ -285,6 +303,8 @@ static void serve(const struct comm_peek_words_request *request)
 		answer(head->serial, -EINVAL);
 	else if (head->kind == COMM_PEEK_ROBUST_LIST)
 		answer(head->serial, robust_list((uint32_t)head->addr));
+	else if (head->kind == COMM_PEEK_IPC)
+		answer(head->serial, ipc_namespace(head->tgid));
 	else if (head->kind == COMM_PEEK_COMMAND)
 		answer(head->serial, read_command(head->tgid, head->bytes));
 	else if (head->kind == COMM_PEEK_WORDS)

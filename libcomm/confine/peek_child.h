@@ -4,7 +4,8 @@
  * keeps the two capabilities that this takes, looks at nothing of what it reads, and a list of
  * calls lets it open for reading alone.
  *
- * ROBUST_LIST is the address of a thread's list of robust mutexes (get_robust_list(2)), 0: it has none.
+ * ROBUST_LIST is the address of a thread's list of robust mutexes (get_robust_list(2)), 0: it has none;
+ * IPC is the number of a process's IPC namespace.
  */
 #ifndef COMM_PEEK_CHILD_H
 #define COMM_PEEK_CHILD_H
@@ -18,6 +19,7 @@ enum comm_peek_kind {
 	COMM_PEEK_COMMAND,
 	COMM_PEEK_ROBUST_LIST,
 	COMM_PEEK_WORDS,
+	COMM_PEEK_IPC,
 };
 
 enum { COMM_PEEK_PIECE_BYTES = 96 << 10, COMM_PEEK_WORDS_MAX = 256 };

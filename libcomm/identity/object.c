@@ -606,7 +606,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 	ret->start = m.start;
 	ret->end = m.end;
 	ret->base = base_of(space_id, 0);
-	if (m.shared && m.ino) {
+	if (m.shared && (m.dev || m.ino)) {
 		space_id = file_space(objects, &m);
 		if (!space_id)
 			return false;

@@ -121,6 +121,8 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	err = comm_maps_parse(live->maps, text, (size_t)bytes, &map, &n);
 	if (err)
 		return err;
+	if (comm_maps_has_sysv(map, n))
+		comm_maps_set_ipc(live->maps, map, n, comm_process_reader_ipc(live->reader, tgid));
 	p = comm_recents_get(&live->processes, tgid);
 	if (!p) {
 		free(map);

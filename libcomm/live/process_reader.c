@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -187,4 +188,19 @@ ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tg
 	close(fd);
 	*ret = reader->text;
 	return n < 0 ? n : (ssize_t)used;
+}
+
+uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid)
+{
+	uint64_t number;
+	int err = comm_peek_ipc(reader->peek, tgid, &number);
+	struct stat st;
+	char path[64];
+
+	if (!err)
+		return number;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/ipc", tgid);
+	if (is_left_to_us(err) && stat(path, &st) == 0)
+		return st.st_ino;
+	return (uint64_t)tgid << 32;
 }

@@ -25,4 +25,7 @@ int comm_process_reader_words(struct comm_process_reader *reader, uint32_t tgid,
 ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
 				 const char **ret);
 
+/* The number of a process's IPC namespace; where that is not known, a number of the process's own. */
+uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid);
+
 #endif

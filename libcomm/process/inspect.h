@@ -35,7 +35,8 @@ enum comm_mapping_kind {
 struct comm_mapping {
 	uint64_t start, end; /* end is past the last byte */
 	uint64_t offset;     /* into the file, bytes */
-	uint64_t dev, ino;   /* of the file; 0 when anonymous */
+	/* Of the file; of a System V segment its IPC namespace (maps.h) and its id, which may be 0. */
+	uint64_t dev, ino; /* both 0 when anonymous */
 	bool readable, writable, executable, shared;
 	enum comm_mapping_kind kind;
 	const char *path; /* as in /proc/PID/maps; "" when anonymous */

@@ -154,6 +154,12 @@ static bool starts(const char *path, const char *with)
 	return !strncmp(path, with, strlen(with));
 }
 
+/* "/SYSV" and the key, of a file system without directories. */
+static bool is_sysv(const struct comm_mapping *m)
+{
+	return m->shared && starts(m->path, "/SYSV") && !strchr(m->path + 1, '/');
+}
+
 static enum comm_mapping_kind kind_of(const struct comm_mapping *m)
 {
 	const char *p = m->path;
@@ -205,6 +211,8 @@ static bool parse_line(struct comm_maps *maps, const char *line, size_t len, str
 		path_len -= sizeof(deleted) - 1;
 	m->path = comm_names_add(maps->names, c.at, path_len);
 	m->kind = kind_of(m);
+	if (is_sysv(m))
+		m->dev = COMM_MAPS_SYSV;
 	if (m->ino || m->path[0] == '/' || m->kind == COMM_MAP_VDSO)
 		m->file = file_id(maps, m->dev, m->ino, m->path);
 	return true;
@@ -242,6 +250,26 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 	*ret = fitting ? fitting : all;
 	*ret_n = n;
 	return 0;
+}
+
+bool comm_maps_has_sysv(const struct comm_mapping *map, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (map[i].dev & COMM_MAPS_SYSV)
+			return true;
+	return false;
+}
+
+void comm_maps_set_ipc(struct comm_maps *maps, struct comm_mapping *map, size_t n, uint64_t ipc)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct comm_mapping *m = &map[i];
+
+		if (!(m->dev & COMM_MAPS_SYSV))
+			continue;
+		m->dev = COMM_MAPS_SYSV | ipc;
+		m->file = file_id(maps, m->dev, m->ino, m->path);
+	}
 }
 
 const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n, uint64_t addr)

@@ -18,6 +18,12 @@ struct comm_area {
 	uint64_t start, end; /* end is past the last byte */
 };
 
+/*
+ * With this bit a device is no device, but a System V segment's IPC namespace: its id, which the kernel shows as an
+ * inode, is one of that namespace, and the device is that of all memfds.
+ */
+#define COMM_MAPS_SYSV ((uint64_t)1 << 63)
+
 struct comm_maps;
 
 int comm_maps_create(struct comm_names *names, struct comm_maps **ret);
@@ -30,6 +36,10 @@ void comm_maps_destroy(struct comm_maps *maps);
  */
 int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n);
+/* Whether a process has System V segments; parsed, they are of namespace 0. */
+bool comm_maps_has_sysv(const struct comm_mapping *map, size_t n);
+/* Says of which namespace they are. */
+void comm_maps_set_ipc(struct comm_maps *maps, struct comm_mapping *map, size_t n, uint64_t ipc);
 /* The mapping that addr is in, of those of a process in order of address; NULL: none. */
 const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n, uint64_t addr);
 /*

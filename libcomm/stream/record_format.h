@@ -108,7 +108,8 @@
  *		 0 u32 bytes of the mapping, these and the path included
  *		 4 u32 bits: 1 readable, 2 writable, 4 executable, 8 shared
  *		 8 u64 start	16 u64 end	24 u64 offset
- *		32 u64 device	40 u64 inode
+ *		32 u64 device	40 u64 inode; of a System V segment bit 63 and its IPC
+ *		   namespace, unless an older version wrote it, and its id
  *		48 u32 enum comm_mapping_kind	52 u32 dense id of the file
  *		56 string: path
  * TEXT; of the question: address, bytes asked for; result: bytes there

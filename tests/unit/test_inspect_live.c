@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +112,64 @@ static int data_of(const struct comm_mapping *m, uint64_t addr, struct comm_stat
 	       comm_clock_now_ns() < stop_ns)
 		usleep(2000);
 	return err;
+}
+
+/* In an IPC namespace of its own: attaches the first segment, of id 0, says so, and waits. */
+static pid_t start_with_segment(int said)
+{
+	pid_t pid = fork();
+	void *segment;
+	int id;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	id = unshare(CLONE_NEWIPC) ? -1 : shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+	segment = id < 0 ? NULL : shmat(id, NULL, 0);
+	if (write(said, &segment, sizeof(segment)) == sizeof(segment) && !fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		id = getpid();
+		if (write(said, &id, sizeof(id)) == sizeof(id))
+			pause();
+	}
+	pause();
+	_exit(0);
+}
+
+static void segments_of_namespaces(void **state)
+{
+	struct comm_mapping m[2], shared;
+	int said[2], child;
+	void *segment;
+	pid_t pid[2];
+
+	(void)state;
+	assert_int_equal(pipe(said), 0);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = start_with_segment(said[1]);
+		assert_int_equal(read(said[0], &segment, sizeof(segment)), sizeof(segment));
+		assert_int_equal(read(said[0], &child, sizeof(child)), sizeof(child));
+		if (segment) {
+			m[i] = mapping_of((uint32_t)pid[i], segment);
+			shared = mapping_of((uint32_t)child, segment);
+		}
+		kill(child, SIGKILL);
+		if (segment)
+			assert_true(m[i].dev == shared.dev && m[i].ino == shared.ino);
+	}
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	close(said[0]);
+	close(said[1]);
+	if (!segment) {
+		print_message("no IPC namespace can be made here\n");
+		skip();
+	}
+	assert_int_equal(m[0].ino, 0);
+	assert_true(m[0].ino == m[1].ino && m[0].dev != m[1].dev);
+	assert_int_equal(m[0].kind, COMM_MAP_SHARED);
 }
 
 static void own_code(void **state)
@@ -671,6 +731,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(own_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(segments_of_namespaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(own_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_view_that_goes_before_its_lines_came, setup,

@@ -167,8 +167,8 @@ static const struct comm_mapping layout[] = {
 	 .readable = 1,
 	 .writable = 1,
 	 .shared = 1,
-	 .dev = 1,
-	 .ino = 203,
+	 .dev = (uint64_t)1 << 63 | 77,
+	 .ino = 0,
 	 .kind = COMM_MAP_SHARED,
 	 .path = "/SYSV00000000",
 	 .file = 203},
@@ -513,7 +513,7 @@ static void memory_without_a_file(void **state)
 {
 	static const char *const names[] = {
 		"shared memory 9M",    "private memory 9M", "SysV key 0x0012d687",
-		"SysV id 203",	       "memfd wayland-shm", "shared memory 128K",
+		"SysV id 0",	       "memfd wayland-shm", "shared memory 128K",
 		"shared memory 2048K", "anon:dotnet heap",
 	};
 
@@ -525,6 +525,18 @@ static void memory_without_a_file(void **state)
 		assert_string_equal(o->name, names[i]);
 		assert_int_equal(o->tgid, i == 1 ? 10 : 0);
 	}
+}
+
+/* The first segment of an IPC namespace has id 0; other processes share it as they do any other. */
+static void the_first_segment(void **state)
+{
+	uint32_t id = id_of(10, 0x4000040, 0, 1);
+	uint64_t there = datum;
+
+	(void)state;
+	assert_int_equal(id_of(20, 0x4000040 + SHIFT, 0, 1), id);
+	assert_int_equal(datum, there);
+	assert_int_not_equal(id_of(10, 0x3000040, 0, 1), id);
 }
 
 static void named_memory(void **state)
@@ -677,6 +689,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bss_and_what_follows, setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_without_a_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_first_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(thread_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_that_take_turns_own_no_stack, setup,

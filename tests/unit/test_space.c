@@ -317,6 +317,40 @@ static void parses_maps(void **state)
 	comm_names_destroy(names);
 }
 
+/* Segment 6 of two namespaces, and a memfd whose inode has that number. */
+static void segments_are_their_namespaces(void **state)
+{
+	static const char text[] =
+		"6000-7000 rw-s 00000000 00:01 6                       /SYSV00000000 (deleted)\n"
+		"8000-9000 rw-s 00000000 00:01 6                       /memfd:a\n"
+		"a000-b000 rw-s 00000000 00:01 0                       /SYSV0000002a (deleted)";
+	struct comm_mapping *one, *two;
+	struct comm_names *names;
+	struct comm_maps *maps;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(comm_names_create(1 << 20, &names), 0);
+	assert_int_equal(comm_maps_create(names, &maps), 0);
+	assert_int_equal(comm_maps_parse(maps, text, sizeof(text) - 1, &one, &n), 0);
+	assert_int_equal(comm_maps_parse(maps, text, sizeof(text) - 1, &two, &n), 0);
+	assert_int_equal(n, 3);
+	assert_true(comm_maps_has_sysv(one, n));
+	assert_false(comm_maps_has_sysv(one + 1, 1));
+	assert_true(one[0].dev != one[1].dev);
+	assert_true(one[0].dev == two[0].dev && one[0].file == two[0].file);
+	comm_maps_set_ipc(maps, one, n, 4026531839);
+	comm_maps_set_ipc(maps, two, n, 4026532001);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(one[i].dev == two[i].dev, i == 1);
+	assert_int_not_equal(one[0].file, two[0].file);
+	assert_true(one[2].dev && one[2].file);
+	free(one);
+	free(two);
+	comm_maps_destroy(maps);
+	comm_names_destroy(names);
+}
+
 static void bounds_the_mappings(void **state)
 {
 	size_t room = 100 * 1024 * 40, used = 0, n;
@@ -361,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_that_are_not_asked_for_are_too_many,
 						setup, teardown),
 		cmocka_unit_test(parses_maps),
+		cmocka_unit_test(segments_are_their_namespaces),
 		cmocka_unit_test(bounds_the_mappings),
 	};
 
