@@ -64,14 +64,16 @@ static void say(const struct overview *o, const char *line)
 	ctl_wrap(&o->term, OVERVIEW_TITLE, OVERVIEW_TITLE, line);
 }
 
-/* "46 % (40..52)", or what a wide interval says for sure: "at least 25 %". */
+/* "46 % (40..52)", or what a wide interval says for sure: "at least 25 %", "under 8 %". */
 static const char *share_text(char text[OVERVIEW_SHARE + 1], double share, double low, double high)
 {
-	if (high <= 2 * low || high - low <= 0.1)
-		snprintf(text, OVERVIEW_SHARE + 1, "%2.0f %% (%.0f..%.0f)", 100 * share, 100 * low,
+	if (high <= 2 * low || (high - low <= 0.1 && low >= 0.01))
+		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %% (%.0f..%.0f)", 100 * share, 100 * low,
 			 100 * high);
+	else if (low >= 0.01)
+		snprintf(text, OVERVIEW_SHARE + 1, "at least %.0f %%", floor(100 * low));
 	else
-		snprintf(text, OVERVIEW_SHARE + 1, "at least %.0f %%", 100 * low);
+		snprintf(text, OVERVIEW_SHARE + 1, "under %.0f %%", fmax(1, ceil(100 * high)));
 	return text;
 }
 
@@ -126,9 +128,7 @@ static int order_waiting(const void *pa, const void *pb)
 
 static double fresh_of(const struct comm_report_census *row)
 {
-	double besides = 1 - (row->share > 0 ? row->waiting / row->share : 0);
-
-	return row->fresh[LAG_1S] * row->bytes * fmax(0, besides);
+	return row->fresh[LAG_1S] * row->share;
 }
 
 static int order_fresh(const void *pa, const void *pb)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "look_pairs.h"
 
-#include <math.h>
 #include <stdbool.h>
 
 struct pairs {
@@ -31,21 +30,18 @@ static void add(struct pairs *p, uint32_t tid, double weight, uint64_t read_ns, 
  * The reader runs in [from_ns, next->time_ns], at the end of which next is found.  before: the change
  * before; NULL: there was none in the window, and what is read is not known.
  */
-static void add_until(struct pairs *p, const struct comm_look_reader *reader, uint64_t from_ns,
+static void add_until(struct pairs *p, uint32_t reader, uint64_t from_ns,
 		      const struct comm_look_change *before, const struct comm_look_change *next)
 {
-	double length = (double)(next->time_ns - from_ns), part = 1;
+	bool is_known = before && (next->tid != reader || before->tid == reader);
 
-	if (!before || !(length > 0))
-		return;
-	if (next->tid == reader->tid)
-		part = fmin(1, (double)reader->lag_ns / length);
-	add(p, before->tid, part * length, from_ns, before->time_ns);
-	add(p, next->tid, (1 - part) * length, next->time_ns, next->time_ns);
+	if (before && next->time_ns > from_ns)
+		add(p, is_known ? before->tid : 0, (double)(next->time_ns - from_ns), from_ns,
+		    before->time_ns);
 }
 
 /* *at: so many changes came before the interval. */
-static void add_interval(struct pairs *p, const struct comm_look_reader *reader,
+static void add_interval(struct pairs *p, uint32_t reader,
 			 const struct comm_look_interval *interval,
 			 const struct comm_look_change *change, size_t n, size_t *at)
 {
@@ -64,21 +60,16 @@ static void add_interval(struct pairs *p, const struct comm_look_reader *reader,
 		add(p, before->tid, (double)(interval->to_ns - from_ns), from_ns, before->time_ns);
 }
 
-unsigned int comm_look_pairs(const struct comm_look_reader *reader,
-			     const struct comm_look_interval *interval, size_t n_intervals,
-			     const struct comm_look_change *change, size_t n,
+unsigned int comm_look_pairs(uint32_t reader, const struct comm_look_interval *interval,
+			     size_t n_intervals, const struct comm_look_change *change, size_t n,
 			     struct comm_look_pair ret[COMM_LOOK_PAIRS_MAX])
 {
 	struct pairs p = {.pair = ret};
-	bool ran;
 	size_t at = 0;
 
 	for (size_t i = 0; i < n_intervals; i++)
-		if (interval[i].tid == reader->tid)
+		if (interval[i].tid == reader)
 			add_interval(&p, reader, &interval[i], change, n, &at);
-	ran = p.n;
-	for (size_t i = 0; i < n && !ran; i++)
-		add(&p, change[i].tid, 1, reader->ends_ns, change[i].time_ns);
 	for (unsigned int i = 0; i < p.n; i++)
 		ret[i].share /= p.all;
 	return p.n;

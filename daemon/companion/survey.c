@@ -2,7 +2,8 @@
 /*
  * The companion that surveys what a target does now.  Of each burst one read is drawn: does it wait
  * (wait_reads.h), and if not, how soon is its word rewritten (word_census.h)?  Windows on words
- * that are rewritten tell who writes them (register_window.h).
+ * that are rewritten tell who writes them: by debug registers (register_window.h), or, where these do not
+ * trap, by looks when threads leave their CPUs (switch_window.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "inspect.h"
 #include "options.h"
 #include "register_window.h"
+#include "switch_window.h"
 #include "wait_reads.h"
 #include "word_census.h"
 
@@ -35,6 +37,7 @@ struct survey {
 	struct comm_wait_reads waits;
 	struct comm_word_census *census;
 	struct comm_register_windows *registers; /* NULL: they cannot be had */
+	struct comm_switch_windows *switches;	 /* likewise, or registers can */
 	struct comm_allotment windows, set;	 /* of the budget, and of time */
 	uint64_t n_bursts, n_waiting, crowded;
 	size_t n;
@@ -58,6 +61,8 @@ static void offer_live(void *ctx, const struct comm_live_word *word)
 
 	if (s->registers)
 		comm_register_windows_offer(s->registers, word);
+	else if (s->switches)
+		comm_switch_windows_offer(s->switches, word);
 }
 
 static int survey_probe(char **why)
@@ -77,14 +82,25 @@ static void open_windows(struct survey *s, const struct comm_companion_config *c
 		.read_code = read_code,
 		.code_ctx = config->inspect,
 	};
-	char *why = NULL;
+	const struct comm_switch_windows_config switches = {
+		.target = config->target,
+		.words = COMM_SWITCH_WORDS_MAX,
+		.is_shared = config->is_shared,
+		.shared_ctx = config->shared_ctx,
+	};
+	char *why = NULL, *neither = NULL;
 
-	if (config->sampler->watches && config->options->watch_given)
+	/* The module has the registers then. */
+	if ((!config->sampler->watches || !config->options->watch_given) &&
+	    !comm_register_windows_create(&registers, &s->registers, &why))
 		return;
-	if (comm_register_windows_create(&registers, &s->registers, &why) &&
-	    asprintf(err, "who writes fresh data is not told: %s", why ? why : "out of memory") < 0)
+	if (comm_switch_windows_create(&switches, &s->switches, &neither) &&
+	    asprintf(err, "who writes fresh data is not told: %s; %s",
+		     why ? why : "the module has the debug registers",
+		     neither ? neither : "out of memory") < 0)
 		*err = NULL;
 	free(why);
+	free(neither);
 }
 
 static void survey_close(void *companion)
@@ -94,6 +110,7 @@ static void survey_close(void *companion)
 	if (!s)
 		return;
 	comm_register_windows_destroy(s->registers);
+	comm_switch_windows_destroy(s->switches);
 	comm_word_census_destroy(s->census);
 	free(s);
 }
@@ -169,6 +186,8 @@ static void survey_drain(void *companion, uint64_t now_ns, comm_event_fn *push, 
 	comm_word_census_collect(s->census, now_ns, push, ctx);
 	if (s->registers)
 		comm_register_windows_collect(s->registers, now_ns, push, ctx);
+	if (s->switches)
+		comm_switch_windows_collect(s->switches, now_ns, push, ctx);
 }
 
 /* What windows have cost the target since the start. */
@@ -176,10 +195,13 @@ static uint64_t survey_cost_ns(const void *companion)
 {
 	const struct survey *s = companion;
 	struct comm_register_windows_stats registers = {0};
+	struct comm_switch_windows_stats switches = {0};
 
 	if (s->registers)
 		comm_register_windows_stats(s->registers, &registers);
-	return registers.trap_ns;
+	if (s->switches)
+		comm_switch_windows_stats(s->switches, &switches);
+	return registers.trap_ns + switches.look_ns;
 }
 
 static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
@@ -189,13 +211,15 @@ static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 	bool may = true;
 
 	comm_word_census_turn(s->census, now_ns);
+	if (budget_ns != UINT64_MAX)
+		may = comm_allotment_left(&s->windows, now_ns, budget_ns, survey_cost_ns(s));
+	if (s->switches)
+		comm_switch_windows_turn(s->switches, now_ns, may);
 	if (!s->registers)
 		return;
 	comm_register_windows_stats(s->registers, &registers);
-	if (budget_ns != UINT64_MAX) {
-		may = comm_allotment_left(&s->windows, now_ns, budget_ns, survey_cost_ns(s));
+	if (budget_ns != UINT64_MAX)
 		may &= comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns);
-	}
 	comm_register_windows_turn(s->registers, now_ns, may);
 }
 
@@ -203,25 +227,18 @@ static int survey_turn_ms(const void *companion)
 {
 	const struct survey *s = companion;
 	int census_ms = comm_word_census_turn_ms(s->census, comm_clock_now_ns());
-	int windows_ms = s->registers ? comm_register_windows_turn_ms(s->registers) : INT_MAX;
+	int windows_ms = s->registers  ? comm_register_windows_turn_ms(s->registers)
+			 : s->switches ? comm_switch_windows_turn_ms(s->switches)
+				       : INT_MAX;
 
 	return census_ms < windows_ms ? census_ms : windows_ms;
 }
 
-static void survey_say(const void *companion, FILE *out)
+static void say_registers(const struct comm_register_windows *registers, FILE *out)
 {
-	const struct survey *s = companion;
 	struct comm_register_windows_stats r;
-	struct comm_word_census_stats census;
 
-	comm_word_census_stats(s->census, &census);
-	fprintf(out,
-		"  census: %" PRIu64 " reads drawn, %" PRIu64 " wait; %" PRIu64 " words, %" PRIu64
-		" looks, %" PRIu64 " words changed, %" PRIu64 " found no place\n",
-		s->n_bursts, s->n_waiting, census.words, census.looks, census.live, census.crowded);
-	if (!s->registers)
-		return;
-	comm_register_windows_stats(s->registers, &r);
+	comm_register_windows_stats(registers, &r);
 	fprintf(out,
 		"  windows by debug registers: %" PRIu64 " begun, %" PRIu64
 		" with a write, %" PRIu64 " with a read of one, %" PRIu64 " lost; %" PRIu64
@@ -229,6 +246,35 @@ static void survey_say(const void *companion, FILE *out)
 		" of unknown ways; %.1f s with any set, %.1f ms of the target's time\n",
 		r.begun, r.with_write, r.with_read, r.lost, r.traps, r.foreign, r.unknown,
 		(double)r.set_ns / 1e9, (double)r.trap_ns / 1e6);
+}
+
+static void say_switches(const struct comm_switch_windows *switches, FILE *out)
+{
+	struct comm_switch_windows_stats w;
+
+	comm_switch_windows_stats(switches, &w);
+	fprintf(out,
+		"  windows by looks at switches: %" PRIu64 " begun, %" PRIu64 " ended, %" PRIu64
+		" with a change, %" PRIu64 " lost; %" PRIu64 " changes, of %" PRIu64
+		" the writer is known; %" PRIu64 " looks, %.1f ms of the target's time\n",
+		w.begun, w.ended, w.changed, w.lost, w.changes, w.known, w.looks,
+		(double)w.look_ns / 1e6);
+}
+
+static void survey_say(const void *companion, FILE *out)
+{
+	const struct survey *s = companion;
+	struct comm_word_census_stats census;
+
+	comm_word_census_stats(s->census, &census);
+	fprintf(out,
+		"  census: %" PRIu64 " reads drawn, %" PRIu64 " wait; %" PRIu64 " words, %" PRIu64
+		" looks, %" PRIu64 " words changed, %" PRIu64 " found no place\n",
+		s->n_bursts, s->n_waiting, census.words, census.looks, census.live, census.crowded);
+	if (s->registers)
+		say_registers(s->registers, out);
+	if (s->switches)
+		say_switches(s->switches, out);
 }
 
 const struct comm_companion comm_companion_survey = {

@@ -493,7 +493,6 @@ static void push_pair(const struct comm_switch_windows *w, const struct comm_liv
 static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win,
 			       struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX])
 {
-	const struct comm_look_reader reader = {win->word.tid, win->word.lag_ns, win->ended_ns};
 	const struct comm_look_interval *interval = NULL;
 	int n = 0;
 
@@ -509,7 +508,7 @@ static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win
 	}
 	w->stats.changes += win->n_changes;
 	w->stats.changed += win->n_changes > 0;
-	return comm_look_pairs(&reader, interval, (size_t)n, win->change, win->n_changes, pair);
+	return comm_look_pairs(win->word.tid, interval, (size_t)n, win->change, win->n_changes, pair);
 }
 
 static void tell(struct comm_switch_windows *w, struct window *win, uint64_t now_ns,

@@ -479,8 +479,9 @@ struct comm_report_census {
 	size_t node;	/* index of a node; SIZE_MAX: all together, which comes first */
 	uint64_t reads; /* that were drawn */
 	double bytes;	/* that they stand for */
-	double share, share_low, share_high; /* of the bytes of all nodes */
-	/* Of the bytes of all nodes, what the node reads in loops that wait. */
+	/* Of the bytes that all nodes read besides in loops that wait. */
+	double share, share_low, share_high;
+	/* Of the bytes of all nodes, what the node reads in such loops. */
 	uint64_t waiting_reads;
 	double waiting, waiting_low, waiting_high;
 	/*

@@ -122,16 +122,30 @@ static void wilson(double share, double n, double z, double *ret_low, double *re
 	*ret_high = fmax(share, fmin(1, middle + half));
 }
 
-static void sum_all(const struct comm_census_node *node, uint64_t *ret_words, double *ret_bytes,
-		    double *ret_squares)
+/* Bytes that words stand for, and how many equal words they are worth. */
+struct weighed {
+	double bytes, squares;
+};
+
+static struct weighed all_of(const struct comm_census_node *node, int from)
 {
-	*ret_words = 0;
-	*ret_bytes = *ret_squares = 0;
-	for (int i = 0; i < COMM_CENSUS_CLASSES; i++) {
-		*ret_words += node->class[i].words;
-		*ret_bytes += node->class[i].bytes;
-		*ret_squares += node->class[i].squares;
+	struct weighed ret = {0};
+
+	for (int i = from; i < COMM_CENSUS_CLASSES; i++) {
+		ret.bytes += node->class[i].bytes;
+		ret.squares += node->class[i].squares;
 	}
+	return ret;
+}
+
+/* A part of what all nodes read, with its interval. */
+static double part_of(double bytes, struct weighed all, double z, double *ret_low, double *ret_high)
+{
+	double share = all.bytes > 0 ? fmin(1, bytes / all.bytes) : 0;
+
+	wilson(share, all.squares > 0 ? all.bytes * all.bytes / all.squares : 0, z, ret_low,
+	       ret_high);
+	return share;
 }
 
 /* Words that a look met, and those of them that it found changed. */
@@ -173,7 +187,7 @@ static void rewritten_by(const struct comm_census_node *node, unsigned int look,
 	}
 	*ret = 1 - unchanged;
 	variance = unchanged * unchanged * greenwood;
-	if (variance > 0)
+	if (variance > 0 && worth > 0)
 		worth = *ret * unchanged / variance;
 	wilson(*ret, worth, z, ret_low, ret_high);
 }
@@ -181,18 +195,18 @@ static void rewritten_by(const struct comm_census_node *node, unsigned int look,
 void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
 			double z, struct comm_report_census *ret)
 {
-	double bytes, squares, all, all_squares, worth;
-	uint64_t words;
+	struct weighed all = all_of(whole, COMM_CENSUS_WAITS);
+	struct weighed besides = all_of(whole, COMM_CENSUS_WAITS + 1);
 
-	sum_all(whole, &words, &all, &all_squares);
-	worth = all_squares > 0 ? all * all / all_squares : 0;
-	sum_all(node, &ret->reads, &ret->bytes, &squares);
-	ret->share = all > 0 ? fmin(1, ret->bytes / all) : 0;
-	wilson(ret->share, worth, z, &ret->share_low, &ret->share_high);
-	bytes = node->class[COMM_CENSUS_WAITS].bytes;
+	ret->reads = 0;
+	for (int i = 0; i < COMM_CENSUS_CLASSES; i++)
+		ret->reads += node->class[i].words;
+	ret->bytes = all_of(node, COMM_CENSUS_WAITS).bytes;
+	ret->share = part_of(all_of(node, COMM_CENSUS_WAITS + 1).bytes, besides, z, &ret->share_low,
+			     &ret->share_high);
 	ret->waiting_reads = node->class[COMM_CENSUS_WAITS].words;
-	ret->waiting = all > 0 ? fmin(1, bytes / all) : 0;
-	wilson(ret->waiting, worth, z, &ret->waiting_low, &ret->waiting_high);
+	ret->waiting = part_of(node->class[COMM_CENSUS_WAITS].bytes, all, z, &ret->waiting_low,
+			       &ret->waiting_high);
 	for (int i = 0; i < COMM_CENSUS_FRESH; i++)
 		rewritten_by(node, look_of[i], z, &ret->fresh[i], &ret->fresh_low[i],
 			     &ret->fresh_high[i]);
