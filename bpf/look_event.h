@@ -48,12 +48,13 @@ struct comm_raw_look {
 
 /* One per possible CPU, in a map that the daemon has mapped; each belongs to that CPU's programs. */
 struct comm_raw_look_cpu {
-	unsigned long long runs; /* in which words were looked at */
+	unsigned long long runs;  /* in which words were looked at */
+	unsigned long long ticks; /* of these, at ticks */
 	unsigned long long looks;
 	unsigned long long failed; /* looks at memory that is not there now */
 	unsigned long long ns;	   /* what the programs took of watched processes */
 	unsigned long long drops;  /* records without room in the ring */
-	unsigned long long reserved[3];
+	unsigned long long reserved[2];
 };
 
 _Static_assert(sizeof(struct comm_raw_look_word) == 24, "layout of both sides");

@@ -205,6 +205,7 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 	record.tgid = task->tgid;
 	record.tid = task->pid;
 	look_at_all(c, &record, task);
+	c->ticks++;
 	tell(c, &record);
 	c->ns += own_time(record.time_ns);
 	return 0;

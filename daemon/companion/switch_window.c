@@ -595,6 +595,7 @@ void comm_switch_windows_stats(const struct comm_switch_windows *w,
 	*ret = w->stats;
 	for (uint32_t i = 0; i < w->n_cpus; i++) {
 		ret->runs += w->cpu[i].runs;
+		ret->ticks += w->cpu[i].ticks;
 		ret->looks += w->cpu[i].looks;
 		ret->failed += w->cpu[i].failed;
 		ret->look_ns += w->cpu[i].ns;

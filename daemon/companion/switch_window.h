@@ -41,6 +41,7 @@ struct comm_switch_windows_stats {
 	uint64_t certain;     /* changes with one candidate */
 	uint64_t known;	      /* changes whose writer is known, these among them */
 	uint64_t runs, looks; /* a run looks at all words of its process */
+	uint64_t ticks;	      /* of these, runs at ticks */
 	uint64_t failed;      /* looks at memory that was not there */
 	uint64_t look_ns;     /* the target's time, for looks and for telling switches */
 	uint64_t lost;	      /* windows given up, for records were lost */

@@ -378,6 +378,8 @@ static void test_spinners(void)
 	print(&s);
 	comm_switch_windows_stats(s.windows, &stats);
 	check(stats.changes > ENOUGH, "changes by who never leaves its CPU are seen");
+	printf("# %lu ticks\n", (unsigned long)stats.ticks);
+	check(stats.ticks > 0, "also at ticks");
 	check(s.fed[HANDED].by[PRODUCER] + s.fed[HANDED].unknown > 0.95 * s.fed[HANDED].all,
 	      "who reads is not taken for who writes");
 	end(&s);
