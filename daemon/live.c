@@ -79,6 +79,9 @@ static void deliver(void *ctx, const struct comm_event *event)
 	struct live *live = ctx;
 
 	comm_engine_event(live->session.engine, event);
+	if (event->kind == COMM_EV_EXEC ||
+	    (event->kind == COMM_EV_EXIT && event->tid == event->tgid))
+		comm_companions_gone(live->companions, event->tgid);
 	if (live->record)
 		comm_record_event(live->record, event);
 }

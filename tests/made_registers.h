@@ -6,6 +6,17 @@
 #ifndef MADE_REGISTERS_H
 #define MADE_REGISTERS_H
 
+#include "clock.h"
+
+static uint64_t now_made_ns;
+/* Traps of others, while registers are set (true) or silenced, after the first CPU. */
+static void (*while_aimed)(void), (*while_silenced)(void);
+
+static uint64_t made_clock_ns(void)
+{
+	return ++now_made_ns;
+}
+#define comm_clock_now_ns made_clock_ns
 #include "../daemon/companion/register_window.c"
 #include "../daemon/companion/window_pairs.c"
 #include "../daemon/companion/word_pool.c"
@@ -33,10 +44,9 @@ static struct {
 
 static struct comm_breakpoint_trap queue[QUEUED];
 static unsigned int n_queued;
-static uint64_t n_traps_made, now_made_ns, records_lost;
+static uint64_t n_traps_made, records_lost;
 static unsigned int aims;
-static bool refuses;		  /* the next aim */
-static void (*while_aimed)(void); /* called when a slot is aimed anew, before it is */
+static bool refuses; /* the next aim */
 
 int comm_breakpoints_probe(char **why)
 {
@@ -55,7 +65,7 @@ int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoi
 	n_traps_made = records_lost = 0;
 	aims = 0;
 	refuses = false;
-	while_aimed = NULL;
+	while_aimed = while_silenced = NULL;
 	*ret = &made;
 	return 0;
 }
@@ -81,21 +91,25 @@ bool comm_breakpoints_aim(struct comm_breakpoints *points, unsigned int slot, ui
 {
 	assert_true(slot < points->n);
 	assert_int_equal(addr % bytes, 0);
-	if (while_aimed)
-		while_aimed();
 	aims++;
 	kept[slot].enabled = !refuses;
 	kept[slot].reads = reads;
 	kept[slot].addr = addr;
 	kept[slot].bytes = bytes;
-	for (int i = 0; i < CPUS; i++)
+	for (int i = 0; i < CPUS; i++) {
 		kept[slot].left[i] = COMM_BREAKPOINT_TRAPS;
+		if (!i && while_aimed)
+			while_aimed();
+	}
 	return !refuses;
 }
 
 void comm_breakpoints_silence(struct comm_breakpoints *points, unsigned int slot)
 {
 	assert_true(slot < points->n);
+	kept[slot].left[0] = 0;
+	if (while_silenced)
+		while_silenced();
 	kept[slot].enabled = false;
 }
 

@@ -18,9 +18,10 @@
 enum {
 	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 4, /* all traps of all slots, and some of other processes */
-	SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-		      PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_INTR,
-	N_REGS = COMM_NGPR + 1, /* and the flags */
+	RING_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+		    PERF_SAMPLE_CPU,
+	SAMPLE_TYPE = RING_TYPE | PERF_SAMPLE_REGS_INTR, /* which the rings' own events refuse */
+	N_REGS = COMM_NGPR + 1,				 /* and the flags */
 };
 
 #define REGS                                                                 \
@@ -220,10 +221,8 @@ static int open_all(struct comm_breakpoints *b, unsigned int slots)
 int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoints **ret,
 			    char **err)
 {
-	const struct comm_cpu_rings_config rings = {.sample_type = SAMPLE_TYPE,
-						    .pid = -1,
-						    .pages = RING_PAGES,
-						    .pages_min = RING_PAGES};
+	const struct comm_cpu_rings_config rings = {
+		.sample_type = RING_TYPE, .pid = -1, .pages = RING_PAGES, .pages_min = RING_PAGES};
 	struct comm_breakpoints *b = calloc(1, sizeof(*b));
 	char *why = NULL;
 	int rc = -ENOMEM;

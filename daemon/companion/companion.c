@@ -80,6 +80,13 @@ void comm_companions_burst(struct comm_companions *c, const struct comm_event *e
 		c->open[i].companion->burst(c->open[i].handle, event, burst);
 }
 
+void comm_companions_gone(struct comm_companions *c, uint32_t tgid)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->open[i].companion->gone)
+			c->open[i].companion->gone(c->open[i].handle, tgid);
+}
+
 uint64_t comm_companions_drain(struct comm_companions *c, uint64_t now_ns, comm_event_fn *push,
 			       void *ctx)
 {

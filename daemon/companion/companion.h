@@ -50,6 +50,8 @@ struct comm_companion {
 	/* The engine has computed this burst from event, a sample. */
 	void (*burst)(void *companion, const struct comm_event *event,
 		      const struct comm_burst *burst);
+	/* Optional: the process has ended, or runs another program. */
+	void (*gone)(void *companion, uint32_t tgid);
 	/* Pushes the companion's events since the last call, and then its losses. */
 	void (*drain)(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx);
 	/*
@@ -85,6 +87,7 @@ const char *comm_companions_note(const struct comm_companions *companions);
 
 void comm_companions_burst(struct comm_companions *companions, const struct comm_event *event,
 			   const struct comm_burst *burst);
+void comm_companions_gone(struct comm_companions *companions, uint32_t tgid);
 /* Drains all; returns what the companions have cost the target since the last call, ns. */
 uint64_t comm_companions_drain(struct comm_companions *companions, uint64_t now_ns,
 			       comm_event_fn *push, void *ctx);

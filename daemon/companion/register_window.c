@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "breakpoints.h"
+#include "clock.h"
 #include "hash.h"
 #include "loss_teller.h"
 #include "trapped.h"
@@ -49,11 +50,15 @@ struct window {
 	bool is_lost;
 	uint64_t due_ns, length_ns;
 	unsigned int foreign;
-	/* Since the registers were set: own traps, all traps by CPU, and when the first CPU had all that it may. */
+	/* Since the registers were set: own traps, and all traps by CPU. */
 	struct comm_breakpoint_trap *trap;
 	unsigned int n_traps;
 	unsigned int *taken;
-	uint64_t stop_ns;
+	/*
+	 * CPUs are set and silenced one after the other.  From when on all of them trapped, and until when:
+	 * UINT64_MAX while none has had as many traps as it may.
+	 */
+	uint64_t since_ns, stop_ns;
 	struct comm_window_pairs pairs;
 };
 
@@ -164,10 +169,19 @@ static void set(struct comm_register_windows *w, unsigned int slot, enum phase p
 
 	s->phase = phase;
 	s->n_traps = 0;
+	s->since_ns = 0;
 	s->stop_ns = UINT64_MAX;
 	memset(s->taken, 0, w->n_cpus * sizeof(*s->taken));
 	if (!comm_breakpoints_aim(w->points, slot, s->addr, s->bytes, phase == OPEN))
 		lose(s);
+}
+
+/* The same where nothing is known of what was before. */
+static void set_anew(struct comm_register_windows *w, unsigned int slot, enum phase phase)
+{
+	comm_window_pairs_gap(&w->window[slot].pairs);
+	set(w, slot, phase);
+	w->window[slot].since_ns = comm_clock_now_ns();
 }
 
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
@@ -226,7 +240,7 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 	s->due_ns = now_ns + s->length_ns;
 	comm_window_pairs_clear(&s->pairs);
 	w->stats.begun++;
-	set(w, slot, OPEN);
+	set_anew(w, slot, OPEN);
 }
 
 /*
@@ -354,6 +368,16 @@ static int by_time(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
+/* A write while only some CPUs trapped: who wrote last before a read does not follow, but that it is written does. */
+static void note_write(struct window *s, struct comm_window_access *access)
+{
+	if (s->pairs.write.flags || !(access->flags & COMM_ACCESS_WRITE))
+		return;
+	access->flags &= (uint16_t)~COMM_ACCESS_READ;
+	comm_window_pairs_access(&s->pairs, access);
+	comm_window_pairs_gap(&s->pairs);
+}
+
 /* Makes pairs of the traps since the registers were set. */
 static void settle(struct comm_register_windows *w, struct window *s)
 {
@@ -363,15 +387,17 @@ static void settle(struct comm_register_windows *w, struct window *s)
 	for (unsigned int i = 0; i < s->n_traps; i++) {
 		struct comm_breakpoint_trap *trap = &s->trap[i];
 
-		if (trap->time_ns > s->stop_ns || !classify(w, s, trap, &access))
+		if (!classify(w, s, trap, &access))
 			continue;
 		/* Others that share the memory are not told of, but what they write is not the last writer's. */
 		if (trap->tgid != s->word.tgid && !comm_target_has(w->config.target, trap->tgid)) {
 			if (!(access.flags & COMM_ACCESS_READ) || access.flags & COMM_ACCESS_WRITE)
 				comm_window_pairs_gap(&s->pairs);
-			continue;
+		} else if (trap->time_ns < s->since_ns || trap->time_ns > s->stop_ns) {
+			note_write(s, &access);
+		} else {
+			comm_window_pairs_access(&s->pairs, &access);
 		}
-		comm_window_pairs_access(&s->pairs, &access);
 	}
 }
 
@@ -381,40 +407,48 @@ static void go_on(struct comm_register_windows *w, unsigned int slot)
 	struct window *s = &w->window[slot];
 	enum phase phase = s->phase;
 
-	comm_window_pairs_gap(&s->pairs);
 	s->phase = ENDED;
 	if (s->pairs.n_reads)
 		return;
 	if (s->foreign > FOREIGN_MAX)
 		s->is_lost = true;
 	else if (s->foreign)
-		set(w, slot, phase);
+		set_anew(w, slot, phase);
 	else if (!s->pairs.write.flags && phase == OPEN)
-		set(w, slot, QUIET);
+		set_anew(w, slot, QUIET);
 }
 
 static void look(struct comm_register_windows *w, unsigned int slot, uint64_t now_ns)
 {
 	struct window *s = &w->window[slot];
 	bool is_over = now_ns >= s->due_ns || s->is_lost;
+	uint64_t until_ns;
 
 	if (!is_set(s))
 		return;
 	if (!is_over && s->stop_ns == UINT64_MAX) {
 		if (s->phase != QUIET || !s->n_traps)
 			return;
-		/* Its last writer is the word's until the registers trap reads again. */
+		/*
+		 * The last writer is the word's until the registers trap reads again: but for a write while
+		 * a CPU's own is set, some microseconds of all the time between two writes.
+		 */
 		settle(w, s);
 		set(w, slot, OPEN);
 		return;
 	}
+	until_ns = comm_clock_now_ns();
 	comm_breakpoints_silence(w->points, slot);
 	drain(w);
+	s->stop_ns = s->stop_ns < until_ns ? s->stop_ns : until_ns;
 	settle(w, s);
-	if (is_over)
-		s->phase = ENDED;
-	else
+	if (!is_over) {
 		go_on(w, slot);
+		return;
+	}
+	s->phase = ENDED;
+	/* Where there was no time in which all CPUs trapped, nobody's writes are no answer. */
+	s->is_lost |= s->stop_ns < s->since_ns && !s->pairs.write.flags;
 }
 
 static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)

@@ -161,6 +161,14 @@ static void survey_burst(void *companion, const struct comm_event *event,
 		s->crowded++;
 }
 
+static void survey_gone(void *companion, uint32_t tgid)
+{
+	struct survey *s = companion;
+
+	if (s->registers)
+		comm_register_windows_gone(s->registers, tgid);
+}
+
 static void tell_waiting(struct survey *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -282,6 +290,7 @@ const struct comm_companion comm_companion_survey = {
 	.probe = survey_probe,
 	.open = survey_open,
 	.burst = survey_burst,
+	.gone = survey_gone,
 	.drain = survey_drain,
 	.turn = survey_turn,
 	.turn_ms = survey_turn_ms,

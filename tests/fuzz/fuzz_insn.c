@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder and emulator on hostile input: the text, the registers, the captured memory
+ * Decoder, emulator and what is told of traps on hostile input: the text, the registers, the captured memory
  * and the mappings all come from the input, which is consumed from the front, with
  * zeros behind its end.
  */
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "burst.h"
+#include "trapped.h"
 
 enum { TEXT_BYTES = 1024, MAPPINGS = 4 };
 
@@ -63,6 +64,30 @@ static ssize_t text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint
 		len_bytes = t->text_bytes - at;
 	memcpy(buf, t->text + at, len_bytes);
 	return (ssize_t)len_bytes;
+}
+
+/* A trap behind the sample's ip, of what a register points to. */
+static void run_trapped(const struct target *t, const struct comm_sample *sample)
+{
+	struct comm_trap trap = {.ip = sample->ip,
+				 .flags = sample->flags,
+				 .addr = sample->reg[COMM_RBX],
+				 .size_bytes = 8};
+	struct comm_trapped ret = {0};
+
+	/* A copy, so that what is read beyond its end is found out. */
+	uint8_t *code = malloc(t->text_bytes ? t->text_bytes : 1);
+
+	if (!code)
+		return;
+	memcpy(trap.reg, sample->reg, sizeof(trap.reg));
+	memcpy(code, t->text, t->text_bytes);
+	if (comm_trapped_by_code(&trap, code, t->map[0].start, t->text_bytes, &ret) &&
+	    (ret.ip > trap.ip || trap.ip - ret.ip > 15 ||
+	     !(ret.flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE))))
+		abort();
+	comm_trapped_by_kernel(&trap, &ret);
+	free(code);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -150,5 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	comm_space_drop(table, tgid);
+	run_trapped(&target, &sample);
 	return 0;
 }

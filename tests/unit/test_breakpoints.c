@@ -125,7 +125,8 @@ static void access_datum(unsigned int times)
 int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_cpu_rings *ret,
 			char **err)
 {
-	(void)config;
+	/* No registers are named for their own events. */
+	assert_false(config->sample_type & PERF_SAMPLE_REGS_INTR);
 	(void)err;
 	*ret = (struct comm_cpu_rings){.ring = calloc(CPUS, sizeof(*ret->ring)), .n = CPUS};
 	for (int i = 0; i < CPUS; i++)

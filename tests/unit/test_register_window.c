@@ -269,9 +269,57 @@ static void test_counter_that_is_read_often(void **state)
 	assert_int_equal(heard.n, 1);
 }
 
+/* On CPU 1, and then 0: on the one the registers are set later, and silenced, too. */
 static void write_meanwhile(void)
 {
 	writes(JOURNAL);
+}
+
+static void read_meanwhile(void)
+{
+	writes(JOURNAL);
+	reads(MATCHER);
+	writes(READER);
+	reads(JOURNAL);
+}
+
+/* While only some CPUs trap nobody knows who wrote last: only that somebody wrote. */
+static void test_cpus_one_after_the_other(void **state)
+{
+	(void)state;
+	make(1);
+	while_aimed = while_silenced = read_meanwhile;
+	begin_one(20);
+	reads(MATCHER);
+	pass(20);
+	assert_int_equal(heard.n, 1);
+	assert_int_equal(heard.event[0].fed.read_ns, 0);
+	assert_int_equal(heard.event[0].tid, JOURNAL);
+	begin_one(20);
+	writes(PARSER);
+	reads(MATCHER);
+	pass(20);
+	assert_int_equal(heard.n, 2);
+	assert_int_equal(heard.event[1].tid, PARSER);
+	assert_true(heard.event[1].fed.read_ns > heard.event[1].fed.write_ns);
+}
+
+static void use_up(void)
+{
+	for (int i = 0; i < 100; i++)
+		reads(PARSER);
+}
+
+/* A CPU that has had its traps before the last one is set: there is no window in which nobody wrote. */
+static void test_cpu_that_is_silent_at_once(void **state)
+{
+	(void)state;
+	make(1);
+	while_aimed = use_up;
+	begin_one(20);
+	pass(20);
+	assert_int_equal(heard.n, 0);
+	assert_int_equal(heard.lost, 1);
 }
 
 /* What is written while registers are set for reads again is told from reads by its code. */
@@ -621,6 +669,8 @@ int main(void)
 		TEST(test_limit_favours_nobody),
 		TEST(test_word_that_is_read_often),
 		TEST(test_counter_that_is_read_often),
+		TEST(test_cpus_one_after_the_other),
+		TEST(test_cpu_that_is_silent_at_once),
 		TEST(test_write_while_set),
 		TEST(test_words_that_are_written_often),
 		TEST(test_nobody_writes),

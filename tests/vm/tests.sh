@@ -5,7 +5,7 @@
 # The parts, in this order; /parts names those that are wanted, or is empty for all but
 # the soak, for which /minutes says how long.  A part finds the module and the stand-in PMU loaded and leaves them so.
 PARTS=$(cat /parts)
-all='abi ioctl soft nmi burst copies marks precise watch whose message windows traps debugger budget rate target mode32 locked tail cost
+all='abi ioctl soft nmi burst copies marks precise watch whose message windows traps debugger registers budget rate target mode32 locked tail cost
 	hotplug lifetime failing commd perf lockdown'
 asked='soak'
 
@@ -158,6 +158,12 @@ test_perf() {
 	kill -9 $pid; wait $pid 2>/dev/null
 }
 
+# Windows of commd itself, by perf's breakpoints.
+test_registers() {
+	[ -x /usr/bin/windows_live ] || { echo "skip registers # not in this image"; return; }
+	timeout 900 windows_live
+}
+
 test_lockdown() {
 	[ -w /sys/kernel/security/lockdown ] || { echo "skip lockdown # not in this kernel"; return; }
 	echo confidentiality > /sys/kernel/security/lockdown
@@ -243,7 +249,7 @@ for name in $wanted; do
 	# An emulator's handlers are so slow that the default would refuse most samples.
 	echo 500000 > /sys/module/commprof/parameters/cap_ppm
 	case $name in
-	hotplug | lifetime | failing | commd | perf | lockdown | soak) part $name test_$name ;;
+	registers | hotplug | lifetime | failing | commd | perf | lockdown | soak) part $name test_$name ;;
 	*) part $name program $name ;;
 	esac
 done
