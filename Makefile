@@ -256,6 +256,25 @@ $(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O
 $(O)/tests/unit/test_switch_window: $(filter-out %/main.o %/switch_window.o,$(DAEMON_O))
 STATIC := $(wildcard tests/static/*.sh)
 
+# Unit tests that take 5 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.
+SLOW := $(addprefix $(O)/tests/unit/test_,crash inspect_live migration rolled_rows rollup salvage shadow sim stop types)
+QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh tags.sh version.sh)
+
+quick: all $(filter-out $(SLOW),$(UNIT))
+	@O=$(O) tests/run.sh $(O)/logs $(filter-out $(SLOW),$(UNIT)) -- $(QUICK)
+
+# Tests of one name, and what they show of themselves: make test-burst, test-golden, test-format.
+# A script is run with the programs that it names.
+unit_named = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_$*.c))
+scripts_named = $(wildcard tests/e2e/$*.sh tests/static/$*.sh)
+programs_of = $(addprefix $(O)/,$(shell grep -ohE '\$$O/(tests|bench)/[a-z_/-]+' $(1) | cut -c4-))
+test-%:
+	$(if $(unit_named)$(scripts_named),,$(error no test is called $*: see tests/unit, tests/e2e and tests/static))
+	+@$(MAKE) --no-print-directory $(unit_named) $(if $(scripts_named),all $(call programs_of,$(scripts_named)))
+	@status=0; for test in $(unit_named) $(scripts_named); do \
+		O=$(O) $$test; code=$$?; [ $$code = 77 ] || [ $$code = 0 ] || status=$$code; \
+	done; exit $$status
+
 check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
 	@O=$(O) tests/run.sh $(O)/logs $(CHECK_RUN) tests/fuzz/corpus.sh $(STATIC) $(UNIT) -- $(E2E)
 
@@ -297,17 +316,50 @@ install: all
 	install -D -m 644 packaging/commprof.sysusers $(to)/lib/sysusers.d/commprof.conf
 	install -D -m 644 packaging/commprof.tmpfiles $(to)/lib/tmpfiles.d/commprof.conf
 
+# How each file is compiled, for editors: what make says that it would do.
+compile_commands.json:
+	@$(MAKE) -nB --no-print-directory V=1 all $(UNIT) | awk -v folder='$(CURDIR)' ' \
+		/ -c [^ ]*\.c / { \
+			file = $$0; sub(/.* -c /, "", file); sub(/ .*/, "", file); gsub(/["\\]/, "\\\\&"); \
+			printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\"}", n++ ? ",\n" : "[", folder, file, $$0 \
+		} \
+		END { print "]" }' >$@
+
+define HELP
+make all              build commd, commctl and libcommprof into $(O)/; so does make alone
+make install          into DESTDIR and PREFIX (/usr/local)
+make clean            remove $(O)/
+make help             these lines
+make demo             build, profile a live program, print reports (as root; installs what is missing)
+
+To change it (CONTRIBUTING.md, tests/README.md):
+make quick            fast tests, as any user, under a minute once built
+make test-NAME        one test by its name: make test-burst, test-golden, test-format
+make unit             all unit tests
+make check            build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan
+make compile_commands.json   how each file is compiled, for editors
+make fuzz             the fuzzers; make fuzz-long: 10^7 inputs for each: hours; FUZZ_SECONDS=60: minutes
+
+What it costs and how far it is right:
+make bench            overhead, throughput and memory: medians of paired runs
+make accuracy         estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only
+make truth            programs of known communication; make truth-check: they know their own
+make walk             the pictures of docs/false-sharing.md, anew
+
+Parts:
+make exact            the Valgrind tool; check-exact, bench-exact, install-exact
+make libcomm-exact    the runtime for -fsanitize=thread; install-libcomm-exact
+make kmod             the kernel module, against the headers in KDIR (kmod/README.md); install-kmod
+make check-kmod       its tests in virtual machines; alone: check-kmod-static, check-kmod-install, check-kmod-vm-6.12
+make check-debug-kernel   them under KASAN, lockdep, kmemleak and UBSAN; soak-kmod: all at once for MINUTES=30
+make mutants          whether its tests see it broken in each way of tests/vm/mutants
+make bench-kmod       what a sample costs, in instructions; compare-sources: errors at equal overhead, in the VM
+make install-collect install-alloc   the libraries that programs load
+endef
+export HELP
+
 help:
-	@echo 'make            build commd, commctl and libcommprof into $(O)/'
-	@echo 'make demo       build, profile a live program, print reports (as root; installs what is missing)'
-	@echo 'make check      build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan'
-	@echo 'make kmod       the kernel module, against the headers in KDIR (see kmod/README.md)'
-	@echo 'make fuzz-long  10^7 inputs for each parser of foreign bytes: hours; FUZZ_SECONDS=60: minutes'
-	@echo 'make walk       the pictures of docs/false-sharing.md, anew'
-	@echo 'make bench      overhead, throughput and memory: medians of paired runs'
-	@echo 'make accuracy   estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only'
-	@echo 'make install    into DESTDIR and PREFIX (/usr/local)'
-	@echo 'make clean      remove $(O)/'
+	@echo "$$HELP"
 
 clean:
 	rm -rf $(O)
@@ -318,5 +370,5 @@ print-rooms:
 print-inc:
 	@echo $(if $(filter $(ROOM),$(ROOMS) engine),$(call quote_rooms,$(USES_$(ROOM))) $(MORE_$(ROOM)),$(INC_$(ROOM)))
 
-.PHONY: all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
+.PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:

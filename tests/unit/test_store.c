@@ -377,10 +377,10 @@ static void test_permissions(void **state)
 	chmod(path, 0400);
 	chmod(dir, 0500);
 	as_nobody(refused_for_permission);
+	chmod(dir, 0755);
 	if (geteuid())
 		return;
 	/* Readers need no write permission, neither for the store nor for its directory. */
-	chmod(dir, 0755);
 	chmod(path, 0644);
 	as_nobody(refused_for_permission);
 	as_nobody(read_as_nobody);
