@@ -367,8 +367,10 @@ clean:
 # For tests/static: prints the rooms of libcomm, and the include paths of ROOM.
 print-rooms:
 	@echo $(ROOMS) engine
+inc_of = $(if $(filter $(1),$(ROOMS) engine),$(call quote_rooms,$(USES_$(1))) $(MORE_$(1)),$(INC_$(1)))
 print-inc:
-	@echo $(if $(filter $(ROOM),$(ROOMS) engine),$(call quote_rooms,$(USES_$(ROOM))) $(MORE_$(ROOM)),$(INC_$(ROOM)))
-
+	@echo $(call inc_of,$(ROOM))
+print-incs:
+	$(foreach room,$(ROOMS) engine ctl,$(info $(room) $(call inc_of,$(room))))@:
 .PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:

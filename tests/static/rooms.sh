@@ -1,22 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# No room of libcomm includes a header that it may not: with the include paths that the Makefile
-# compiles a room with, each header of the rooms it uses is found and complete in itself,
-# and no header of any other room, of daemon/ or of ctl/ is found.
+# No room of libcomm includes a header that it may not: each header is complete in itself, and with the
+# include paths that the Makefile compiles a room with, each header of the rooms it uses is found, and no
+# header of any other room, of daemon/ or of ctl/.
 . "$(dirname "$0")/../tap.bash"
-compiles() { # HEADER FLAGS...
-  printf '#include "%s"\n' "${1##*/}" | gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c "${@:2}" - 2>&1
-}
-ask() { make -s --no-print-directory "$@"; }
+declare -A flags_of
+while read -r room flags; do flags_of[$room]=$flags; done < <(make -s --no-print-directory print-incs)
+includes() { printf '#include "%s"\n' "$@"; }
 
-for room in $(ask print-rooms) ctl; do
-  read -ra flags <<<"$(ask print-inc ROOM="$room")"
-  found='' broken='' others=()
+broken=
+for header in libcomm/*/*.h libcomm/*/*/*.h; do
+  of=${header%/*} of=${of#libcomm/}
+  read -ra flags <<<"${flags_of[$of]}"
+  out=$(includes "$header" | gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -iquote . "${flags[@]}" - 2>&1) ||
+    broken="$broken $header ($(grep -m 1 error: <<<"$out"))"
+done
+[ -z "$broken" ]
+result $? "each header is complete in itself, with what its own room may include:$broken"
+
+# What such a header includes is found in every room that may include it, so it compiles there, too.
+for room in "${!flags_of[@]}"; do
+  read -ra flags <<<"${flags_of[$room]}"
+  found='' own=() others=()
   for header in libcomm/*.h libcomm/*/*.h libcomm/*/*/*.h daemon/*.h daemon/*/*.h ctl/*.h ctl/*/*.h; do
     of=${header%/*} of=${of#libcomm/}
     [ "$of" = "$room" ] || [ "$room:${of%%/*}" = ctl:ctl ] && continue
     case " ${flags[*]} " in
-    *" libcomm/$of "*) out=$(compiles "$header" "${flags[@]}") || broken="$broken $header ($(head -n 1 <<<"$out"))" ;;
+    *" libcomm/$of "*) own+=("${header##*/}") ;;
     *) others+=("$header") ;;
     esac
   done
@@ -24,13 +34,14 @@ for room in $(ask print-rooms) ctl; do
   for header in $(for other in "${others[@]}"; do
     printf '#if __has_include("%s")\n"%s"\n#endif\n' "${other##*/}" "$other"
   done | gcc -E -P -x c "${flags[@]}" - | tr -d '"'); do
-    printf '#include "%s"\n' "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
+    includes "${header##*/}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>/dev/null |
       grep -qwF "$header" && found="$found $header"
   done
   [ -z "$found" ]
   result $? "$room finds no header but its own and those of the rooms it uses:$found"
-  [ -z "$broken" ]
-  result $? "$room compiles each header that it may include alone:$broken"
+  out=$([ ${#own[@]} = 0 ] || includes "${own[@]}" | gcc -D_GNU_SOURCE -M -x c "${flags[@]}" - 2>&1 >/dev/null)
+  [ -z "$out" ]
+  result $? "$room finds each header that it may include, and what that includes: $(grep -m 1 error: <<<"$out")"
 done
 
 ! relative=$(git grep -nE '#include "\.\./' -- libcomm daemon ctl bpf include)
