@@ -258,7 +258,7 @@ STATIC := $(wildcard tests/static/*.sh)
 
 # Unit tests that take 5 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.
 SLOW := $(addprefix $(O)/tests/unit/test_,crash inspect_live migration rolled_rows rollup salvage shadow sim stop types)
-QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh tags.sh version.sh)
+QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh tags.sh version.sh walk.sh)
 
 quick: all $(filter-out $(SLOW),$(UNIT))
 	@O=$(O) tests/run.sh $(O)/logs $(filter-out $(SLOW),$(UNIT)) -- $(QUICK)
@@ -364,7 +364,7 @@ help:
 clean:
 	rm -rf $(O)
 
-# For tests/static: prints the rooms of libcomm, and the include paths of ROOM.
+# For tests/static: prints the rooms of libcomm, the include paths of ROOM, and what libcomm is linked with.
 print-rooms:
 	@echo $(ROOMS) engine
 inc_of = $(if $(filter $(1),$(ROOMS) engine),$(call quote_rooms,$(USES_$(1))) $(MORE_$(1)),$(INC_$(1)))
@@ -372,5 +372,8 @@ print-inc:
 	@echo $(call inc_of,$(ROOM))
 print-incs:
 	$(foreach room,$(ROOMS) engine ctl,$(info $(room) $(call inc_of,$(room))))@:
+print-libs:
+	@echo $(LIBS_libcomm)
+
 .PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:
