@@ -229,8 +229,10 @@ fuzz: $(FUZZ)
 deps-%:
 	@packaging/deps.sh $*
 
-# A recursive make, so that its $(wildcard) sees the packages just installed.
+# Recursive makes, so that $(wildcard) sees the packages just installed.  What is built, is by all CPUs.
+jobs = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: deps-check
+	+$(MAKE) --no-print-directory $(jobs) WERROR=1 programs-built
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
@@ -258,7 +260,7 @@ STATIC := $(wildcard tests/static/*.sh)
 
 # Unit tests that take 5 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.
 SLOW := $(addprefix $(O)/tests/unit/test_,crash inspect_live migration rolled_rows rollup salvage shadow sim stop types)
-QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh tags.sh version.sh walk.sh)
+QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh runner.sh tags.sh version.sh walk.sh)
 
 quick: all $(filter-out $(SLOW),$(UNIT))
 	@O=$(O) tests/run.sh $(O)/logs $(filter-out $(SLOW),$(UNIT)) -- $(QUICK)
@@ -275,11 +277,13 @@ test-%:
 		O=$(O) $$test; code=$$?; [ $$code = 77 ] || [ $$code = 0 ] || status=$$code; \
 	done; exit $$status
 
-check-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
-	@O=$(O) tests/run.sh $(O)/logs $(CHECK_RUN) tests/fuzz/corpus.sh $(STATIC) $(UNIT) -- $(E2E)
+programs-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
+
+check-built: programs-built
+	@O=$(O) tests/run.sh $(O)/logs tests/fuzz/corpus.sh $(STATIC) $(UNIT) -- $(CHECK_RUN) -- $(E2E)
 
 demo: deps-demo
-	+$(MAKE) --no-print-directory all
+	+$(MAKE) --no-print-directory $(jobs) all
 	O=$(O) bench/demo.sh
 
 # The pictures of docs/false-sharing.md, of a run that is made for them.
@@ -375,5 +379,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built demo walk bench bench-built install help clean deps-%
+.PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built programs-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:

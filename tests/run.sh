@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs test programs and counts their results.
-#   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]
-# One after the other; those behind -- beside the others, since a half of all tests mostly waits
-# and the other computes.  What of the others has not begun when these have ended is taken from
-# its end, so that both halves end together.
+#   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]...
+# One after the other; those behind each -- beside the others, since some tests compute and others
+# mostly wait.  What of the first has not begun when those behind a -- have ended is taken from
+# its end, so that all end together.
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
 # prints nothing and exits with 0 (passed), 77 (skipped) or else (failed).  A line
 # "skip name: why" counts as skipped, too.  Of KTAP, which nests, the innermost
@@ -104,16 +104,28 @@ while [ $# != 0 ] && [ "$1" != -- ]; do
   first+=("$1")
   shift
 done
-[ $# = 0 ] || shift
 left=$(mktemp)
 echo "1 ${#first[@]}" >"$left"
-beside() {
-  local n=${#first[@]}
+beside() { # NUMBER PROGRAM...
+  local n=$1
+  shift
   for program in "$@"; do one $((n += 1)) "$program"; done
-  [ $# = 0 ] || while n=$(take last); do one "$n" "${first[n - 1]}"; done
+  while n=$(take last); do one "$n" "${first[n - 1]}"; done
 }
-beside "$@" &
-trap 'rm -f "$counts" "$failures" "$left"; kill $! 2>/dev/null' EXIT
+begun=${#first[@]} streams=()
+while [ $# != 0 ]; do
+  shift
+  behind=()
+  while [ $# != 0 ] && [ "$1" != -- ]; do
+    behind+=("$1")
+    shift
+  done
+  [ ${#behind[@]} = 0 ] && continue
+  beside $begun "${behind[@]}" &
+  streams+=($!)
+  begun=$((begun + ${#behind[@]}))
+done
+trap 'rm -f "$counts" "$failures" "$left"; kill "${streams[@]}" 2>/dev/null' EXIT
 while n=$(take first); do one "$n" "${first[n - 1]}"; done
 wait
 [ "$(wc -l <"$counts")" = $total ] || { echo "not all programs were run" >&2; exit 1; }
