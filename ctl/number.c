@@ -116,6 +116,16 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n)
 	return text;
 }
 
+const char *ctl_none_of(char text[CTL_NUMBER], uint64_t n)
+{
+	double percent = n > 3 ? 300.0 / (double)n : 100;
+
+	if (percent < 0.01)
+		return "under 0.01 %";
+	snprintf(text, CTL_NUMBER, "under %.*f %%", percent < 1 ? 2 : percent < 9.95, percent);
+	return text;
+}
+
 const char *ctl_two_digits(char text[CTL_NUMBER], double n)
 {
 	double unit = 1;

@@ -21,6 +21,8 @@ const char *ctl_percent(char text[CTL_NUMBER], double share);
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */
 const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
+/* "under 1.6 %": the share of what none was seen of in n, at 95 % (the rule of three) */
+const char *ctl_none_of(char text[CTL_NUMBER], uint64_t n);
 /* "61,000": a count of which no more than two digits are known; "<1" */
 const char *ctl_two_digits(char text[CTL_NUMBER], double n);
 /* Local time, "2026-11-20 22:11:05". */

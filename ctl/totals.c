@@ -223,10 +223,23 @@ static void print_tree(const struct chosen *chosen)
 	}
 }
 
+static void none_of(char line[NAME_BYTES], const struct comm_report *report, bool of_all)
+{
+	char bursts[CTL_NUMBER], share[CTL_NUMBER];
+
+	if (report->exact || report->watched || !of_all)
+		snprintf(line, NAME_BYTES, "None was seen to write or read what another one did.");
+	else
+		snprintf(line, NAME_BYTES,
+			 "In none of %s bursts of samples one was seen to read what another one "
+			 "wrote: %s of bursts do.",
+			 ctl_count(bursts, report->bursts), ctl_none_of(share, report->bursts));
+}
+
 static void print_text(const struct comm_query *query, const struct comm_report *report,
 		       const struct chosen *chosen)
 {
-	char bytes[CTL_NUMBER], filter[CTL_FILTER_TEXT], line[NAME_BYTES];
+	char bytes[CTL_NUMBER], filter[CTL_FILTER_TEXT], line[NAME_BYTES], none[NAME_BYTES];
 	struct ctl_term term;
 
 	ctl_term_init(&term);
@@ -236,8 +249,9 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 	       ctl_filter_text(filter, query), ctl_style(&term, CTL_PLAIN),
 	       ctl_bytes(bytes, report->total_bytes));
 	if (!chosen->n) {
+		none_of(none, report, !*filter);
 		ctl_wrap(&term, 0, 0,
-			 !chosen->left_out ? "None was seen to write or read what another one did."
+			 !chosen->left_out ? none
 			 : query->resolved ? "Nothing is stated: the run confirms the volume of "
 					     "none (--all: list)."
 					   : "All are smaller than --min-share.");

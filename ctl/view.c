@@ -479,7 +479,7 @@ static void write_foot(const struct ctl_view *view, const struct reading *readin
 		       struct ctl_frame *frame)
 {
 	const struct comm_report *report = reading->report;
-	char line[CTL_VIEW_LINE];
+	char line[CTL_VIEW_LINE], share[CTL_NUMBER];
 
 	if (reading->n_unstated && !frame->n_rows)
 		snprintf(line, sizeof(line),
@@ -497,7 +497,8 @@ static void write_foot(const struct ctl_view *view, const struct reading *readin
 			 "Nothing is handed over: what is read here, the reader wrote itself, as "
 			 "far as writers were seen.");
 	else
-		snprintf(line, sizeof(line), "Nothing was seen (w: a longer window).");
+		snprintf(line, sizeof(line), "Nothing was seen: %s of bursts (w: a longer window).",
+			 ctl_none_of(share, report->bursts));
 	add_line(frame->foot, &frame->n_foot, line);
 }
 

@@ -209,7 +209,7 @@ static void print_course(const struct ctl_term *term, const struct comm_query *q
 static void print_part(const struct ctl_term *term, const struct comm_report *report,
 		       const char *name, const char *what)
 {
-	char share[CTL_NUMBER], range[CTL_NUMBER], object[64], line[TEXT_LINE];
+	char text[CTL_NUMBER], range[CTL_NUMBER], object[64], line[TEXT_LINE];
 	const struct comm_report_part *part = NULL;
 
 	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++)
@@ -218,6 +218,10 @@ static void print_part(const struct ctl_term *term, const struct comm_report *re
 	if (!part || !(part->bytes > 0) || !(report->read_bytes > 0))
 		return;
 	ctl_percent_range(range, part->share_low, part->share_high);
+	if (part->resolved)
+		ctl_percent(text, part->share);
+	else
+		snprintf(text, sizeof(text), "not known");
 	if (report->exact)
 		snprintf(line, sizeof(line), "%s", what);
 	else if (part->resolved)
@@ -227,9 +231,12 @@ static void print_part(const struct ctl_term *term, const struct comm_report *re
 			 ctl_clean(object, sizeof(object), part->object, sizeof(object) - 1));
 	else if (report->n_blocks < COMM_RESOLVED_SLICES)
 		snprintf(line, sizeof(line), "%s", what);
-	else
-		snprintf(line, sizeof(line), "(%s) %s", range, what);
-	printf("%9s  ", part->resolved ? ctl_percent(share, part->share) : "not known");
+	else {
+		/* Within these bounds, no value is better than another. */
+		snprintf(text, sizeof(text), "%s", range);
+		snprintf(line, sizeof(line), "%s", what);
+	}
+	printf("%9s  ", text);
 	ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT, line);
 }
 
@@ -428,6 +435,22 @@ static bool is_idle(const struct comm_report *report)
 	return report->target_ns && report->target_ns < 0.02 * report->enabled_ns;
 }
 
+/* None of so many tells how seldom it is, if all were asked about. */
+static void print_none(char line[TEXT_LINE], const struct comm_query *query,
+		       const struct comm_report *report, const char *length, const char *evidence)
+{
+	char filter[CTL_FILTER_TEXT], share[CTL_NUMBER];
+	uint64_t n = query->watched ? report->watches : report->bursts;
+
+	if (*ctl_filter_text(filter, query) || n <= 3)
+		snprintf(line, TEXT_LINE, "None was seen in %s and %s.", length, evidence);
+	else
+		snprintf(line, TEXT_LINE,
+			 "None of %s in %s read what another %s was seen to write: %s of %s do.",
+			 evidence, length, report->by->noun, ctl_none_of(share, n),
+			 query->watched ? "such reads" : "bursts");
+}
+
 /* Nothing is stated: that is an answer, too. */
 static void print_nothing(const struct ctl_term *term, const struct comm_query *query,
 			  const struct comm_report *report)
@@ -459,7 +482,7 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 		return;
 	}
 	if (!report->n_edges)
-		snprintf(line, sizeof(line), "None was seen in %s and %s.", length, evidence);
+		print_none(line, query, report, length, evidence);
 	else if (report->n_edges == 1)
 		snprintf(line, sizeof(line),
 			 "Nothing is stated: the only flow, %s of all that was read, is not "

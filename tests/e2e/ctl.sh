@@ -63,7 +63,7 @@ expect 0 "$ctl" report --store watched.db --watched --json
 is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
 	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"
 expect 0 "$ctl" report --store watched.db
-says stdout 'None was seen in'
+says stdout 'None of .* bursts of samples in .* read what'
 says stdout 'Communication between threads'
 says stdout '420 reads were watched, too: --watched'
 expect 0 "$ctl" report --store watched.db --json
@@ -304,7 +304,7 @@ expect 0 "$ctl" report --store bare.db --totals --all
 says stdout 'not seen$'
 sqlite3 bare.db "DELETE FROM unwritten; UPDATE slice SET unwritten_bytes = 0, unwritten_first_bytes = 0"
 expect 0 "$ctl" report --store bare.db --totals
-says stdout '^None was seen to write or read'
+says stdout '^In none of .* bursts of samples one was seen to read what another one'
 # A file that was not read needs time, not a debug package
 cp redis.db bare.db
 sqlite3 bare.db "UPDATE function SET name = module || '+0x1000' || id, build_id = 'beef' WHERE module != ''"
@@ -557,7 +557,7 @@ expect 0 "$ctl" report --store redis.db --from 10s --to 12s
 says stdout 'Nothing is stated'
 says stdout 'run longer'
 expect 0 "$ctl" report --store guess.db
-says stdout 'None was seen'
+says stdout 'None of .* bursts of samples in .* read what'
 says stdout '(--guess)'
 expect 0 "$ctl" report --store guess.db --guess
 says stdout ' %?'
