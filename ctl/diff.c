@@ -55,6 +55,7 @@ struct diff {
 	struct side side[2];
 	int n_specs;
 	struct comm_query query;
+	enum { OF_ALIKE, OF_RATE, OF_SHARE } of; /* OF_ALIKE: rates of runs that are alike */
 	bool of_share, all, json, exit_code;
 	double alarm, margin;
 	struct ctl_pairing pairing;
@@ -69,8 +70,8 @@ static const struct argp_option fixed_options[] = {
 	 "/var/lib/commprof/comm.db",
 	 0},
 	{"of", KEY_OF, "WHAT", 0,
-	 "rate: bytes a second, the default; share: of all that is communicated, which does not "
-	 "change with the load",
+	 "share: of all that is communicated, which does not change with the load; rate: bytes a "
+	 "second; default: rate of runs of one program under one --overhead, else share",
 	 0},
 	CTL_FILTER_OPTIONS{"across", KEY_ACROSS, NULL, 0,
 			   "Only what one thread wrote and another read", 0},
@@ -96,8 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		diff->store = arg;
 		return 0;
 	case KEY_OF:
-		diff->of_share = !strcmp(arg, "share");
-		if (!diff->of_share && strcmp(arg, "rate"))
+		diff->of = !strcmp(arg, "share") ? OF_SHARE : OF_RATE;
+		if (diff->of == OF_RATE && strcmp(arg, "rate"))
 			argp_error(state, "--of wants rate or share, not '%s'", arg);
 		return 0;
 	case KEY_FALSE_ALARMS:
@@ -160,15 +161,21 @@ static int find_previous(struct side *side)
 	return CTL_NO_DATA;
 }
 
+/* What is not named is of the store that is: its latest run, and the one before. */
 static int choose_sides(struct diff *diff)
 {
+	bool is_store;
+
 	for (int s = 0; s < 2; s++) {
 		diff->side[s].path = diff->store;
 		if (diff->side[s].spec)
 			ctl_open_which(diff->side[s].spec, diff->store, diff->side[s].file,
 				       &diff->side[s].path, &diff->side[s].run);
 	}
-	return diff->n_specs ? CTL_OK : find_previous(&diff->side[0]);
+	if (diff->n_specs == 1)
+		diff->side[1].path = diff->side[0].path;
+	is_store = diff->n_specs == 1 && !diff->side[0].run;
+	return diff->n_specs && !is_store ? CTL_OK : find_previous(&diff->side[0]);
 }
 
 static int take_report(const struct diff *diff, struct side *side)
@@ -196,7 +203,46 @@ static int out_of_memory(void)
 static bool are_alike(const struct comm_run *a, const struct comm_run *b)
 {
 	return !strcmp(a->estimator, b->estimator) && !strcmp(a->source, b->source) &&
-	       a->granularity_bytes == b->granularity_bytes;
+	       !strcmp(a->event, b->event) && a->granularity_bytes == b->granularity_bytes &&
+	       a->overhead_limit == b->overhead_limit;
+}
+
+/* The name of a target without its number, which is another after each start. */
+static size_t name_length(const char *command)
+{
+	const char *pid = strstr(command, " (pid ");
+
+	return pid ? (size_t)(pid - command) : strlen(command);
+}
+
+/* Rates differ by what the estimator gets wrong at either rate of samples; counts by nothing. */
+static bool are_budgets_alike(const struct diff *diff)
+{
+	const struct comm_report *a = diff->side[0].report, *b = diff->side[1].report;
+
+	return a->exact || b->exact || a->run->overhead_limit == b->run->overhead_limit;
+}
+
+/* Rates of different programs or targets differ by their loads. */
+static bool are_programs_alike(const struct diff *diff)
+{
+	const char *a = diff->side[0].report->run->command;
+	const char *b = diff->side[1].report->run->command;
+
+	return name_length(a) == name_length(b) && !strncmp(a, b, name_length(a));
+}
+
+static int choose_unit(struct diff *diff)
+{
+	bool budgets = are_budgets_alike(diff);
+
+	diff->of_share = diff->of == OF_SHARE ||
+			 (diff->of == OF_ALIKE && !(budgets && are_programs_alike(diff)));
+	if (diff->of_share || budgets)
+		return CTL_OK;
+	fprintf(stderr, "commctl: rates of runs under different --overhead tell nothing of the "
+			"program: --of share compares them\n");
+	return CTL_USAGE;
 }
 
 /* Standard normal quantile for a central interval: 1.645 for 0.9. */
@@ -294,6 +340,8 @@ static int compare(struct diff *diff)
 
 	for (int i = 0; i < 2 && !code; i++)
 		code = take_report(diff, &diff->side[i]);
+	if (!code)
+		code = choose_unit(diff);
 	if (!code)
 		code = take_pairs(diff, diff->side[0].report->confidence);
 	if (code)
@@ -396,15 +444,20 @@ static void print_row(const struct ctl_term *term, const struct diff *diff, cons
 		printf("%s\n%*s> %s\n", from, DIFF_FIGURES - 2, "", to);
 }
 
-static void print_side(const struct ctl_term *term, char letter, const struct comm_report *report)
+static void print_side(const struct ctl_term *term, char letter, const struct side *side)
 {
-	char start[CTL_NUMBER], length[CTL_NUMBER], name[DIFF_LINE];
+	char start[CTL_NUMBER], length[CTL_NUMBER], name[DIFF_LINE], budget[CTL_NUMBER];
+	const struct comm_report *report = side->report;
 	const struct comm_run *run = report->run;
+	const char *path = side->path ? side->path : ctl_store_default();
 
-	ctl_clean(name, sizeof(name), run->command, term->width > 60 ? term->width - 45 : 20);
-	printf("%s%c%s  run %lld, %s, %s  %s\n", ctl_style(term, CTL_BOLD), letter,
-	       ctl_style(term, CTL_PLAIN), (long long)run->id, ctl_time(start, run->start_unix_ns),
-	       ctl_duration(length, report->to_ns - report->from_ns), name);
+	ctl_clean(name, sizeof(name), run->command, 40);
+	printf("%s%c%s  run %lld of %s, %s, %s at %s  %s\n", ctl_style(term, CTL_BOLD), letter,
+	       ctl_style(term, CTL_PLAIN), (long long)run->id, path,
+	       ctl_time(start, run->start_unix_ns),
+	       ctl_duration(length, report->to_ns - report->from_ns),
+	       run->overhead_limit > 0 ? ctl_percent(budget, run->overhead_limit) : "a fixed rate",
+	       name);
 }
 
 /* What differs between the runs besides the program, and may look like a change of it. */
@@ -413,6 +466,13 @@ static void print_unlike(const struct ctl_term *term, const struct diff *diff)
 	const struct comm_run *a = diff->side[0].report->run, *b = diff->side[1].report->run;
 	char line[DIFF_LINE];
 
+	if (diff->of_share && diff->of == OF_ALIKE)
+		ctl_wrap_styled(term, CTL_WARN, 0, 0,
+				are_budgets_alike(diff)
+					? "The runs are of different programs or targets: compared "
+					  "are shares of all that is communicated."
+					: "The runs had different budgets: compared are shares of "
+					  "all that is communicated.");
 	if (are_alike(a, b))
 		return;
 	snprintf(line, sizeof(line),
@@ -458,8 +518,8 @@ static int print_text(struct diff *diff)
 	for (int s = 0; s < 2; s++)
 		if (ctl_labels_init(&diff->side[s].labels, diff->side[s].report))
 			return out_of_memory();
-	print_side(&term, 'A', diff->side[0].report);
-	print_side(&term, 'B', diff->side[1].report);
+	print_side(&term, 'A', &diff->side[0]);
+	print_side(&term, 'B', &diff->side[1]);
 	print_unlike(&term, diff);
 	if (diff->count[CTL_MORE] + diff->count[CTL_LESS] || (diff->all && diff->n_rows))
 		printf("\n%s%-11s %7s in A %7s in B %8s  %14s  writer > reader%s\n",
@@ -485,6 +545,7 @@ static void json_run(struct ctl_json *json, const char *name, const struct side 
 	ctl_json_string(json, "estimator", run->estimator);
 	ctl_json_count(json, "start_unix_ns", run->start_unix_ns);
 	ctl_json_double(json, "seconds", seconds_of(side->report));
+	ctl_json_double(json, "overhead_limit", run->overhead_limit);
 	ctl_json_close(json, '}');
 }
 
@@ -517,6 +578,8 @@ static void print_json(const struct diff *diff)
 	json_run(&json, "b", &diff->side[1]);
 	ctl_json_string(&json, "by", diff->side[0].report->by->name);
 	ctl_json_string(&json, "of", diff->of_share ? "share" : "rate");
+	ctl_json_bool(&json, "alike",
+		      are_alike(diff->side[0].report->run, diff->side[1].report->run));
 	ctl_json_double(&json, "false_alarms", diff->alarm);
 	ctl_json_double(&json, "margin", diff->margin);
 	ctl_json_count(&json, "compared", diff->n_compared);

@@ -350,7 +350,7 @@ is "$(jq -r '.run | "\(.id) \(.label)"' stdout)" "1 before the change" "the labe
 expect 0 "$ctl" report --store edited.db --run 'before the change'
 says stdout '^run 1  before the change: '
 expect 0 "$ctl" diff --store edited.db 'before the change' 2
-says stdout '^A  run 1,'
+says stdout '^A  run 1 of edited.db,'
 expect 0 "$ctl" diff "edited.db:before the change" edited.db
 expect 3 "$ctl" report --store edited.db --run after
 says stderr "no run labelled 'after'"
@@ -582,6 +582,36 @@ expect 0 "$ctl" diff changed.db redis.db --json
 is "$(jq -c '[.edges[] | select(.verdict == "less") | .from.name]' stdout)" '["io_thd_1"]' "the other way round"
 is "$(jq -c '[.edges[] | select(.ratio == null) | [.to.name, .verdict]]' stdout | head -c 20)" '[["io_thd_3","more"]' \
 	"what is new has no ratio"
+# Runs with other budgets are compared by shares; rates are refused.
+cp redis.db budget.db && sqlite3 budget.db "UPDATE run SET overhead_limit = 0.05" || exit 1
+expect 0 "$ctl" diff redis.db budget.db --exit-code
+says stdout '^A  run 1 of redis.db, .* at '
+says stdout '^B  run 1 of budget.db, .* at 5.0 %'
+says stdout 'different budgets'
+expect 0 "$ctl" diff redis.db budget.db --json
+is "$(jq -c '[.of, .alike, .b.overhead_limit]' stdout)" '["share",false,0.05]' "shares of runs that were not made alike"
+wide='[.edges[] | select((.low // 0) > 0 and .high != null) | .high / .low] | max'
+narrow=$("$ctl" diff redis.db redis.db --of share --json | jq "$wide")
+is "$(jq --argjson narrow "$narrow" "$wide > \$narrow" stdout)" true "intervals hold what the estimator may get wrong"
+expect 2 "$ctl" diff redis.db budget.db --of rate
+says stderr 'under different --overhead'
+# Of another program shares, too; of the same one under another number rates.
+cp redis.db other.db && sqlite3 other.db "UPDATE run SET command = 'nginx (pid 7)'" || exit 1
+expect 0 "$ctl" diff redis.db other.db --json
+is "$(jq -r .of stdout)" share "shares of other programs"
+cp redis.db again.db && sqlite3 again.db "UPDATE run SET command = replace(command, '4242', '77')" || exit 1
+expect 0 "$ctl" diff redis.db again.db --json
+is "$(jq -r .of stdout)" rate "rates of one program"
+# One store alone: its last two runs, whatever is newest elsewhere.
+cp changed.db comm.db || exit 1
+expect 0 "$ctl" diff redis2.db
+says stdout '^A  run 1 of redis2.db'
+says stdout '^B  run 2 of redis2.db'
+expect 0 "$ctl" diff redis2.db:1
+says stdout '^B  run 2 of redis2.db'
+expect 3 "$ctl" diff redis.db
+says stderr 'one run alone'
+rm comm.db
 # the last two runs of one store are of the same load
 expect 0 "$ctl" diff --store redis2.db --exit-code
 says stdout '0 more, 0 less'
