@@ -41,6 +41,7 @@ enum {
 	ADVISE_HANDOVERS = 8, /* likewise of edges */
 	ADVISE_FIGURES = 59,  /* width of a row of those before the names */
 	ADVISE_INTERVAL = 25, /* of which for the interval */
+	ADVISE_PLANNED = 10,  /* and for where it would cross */
 };
 
 struct advise {
@@ -298,6 +299,12 @@ static bool is_now_unknown(const struct advise *advise)
 	return advise->placing.n_unknown == advise->placing.graph.n_stated;
 }
 
+/* Where threads should stay, nothing is told of a place that is no better. */
+static bool is_planned(const struct advise *advise)
+{
+	return advise->advice.verdict != CTL_CUT_STAY;
+}
+
 /* "  24..36 MiB/s"; of what was counted, nothing. */
 static void print_interval(const struct advise *advise, double low, double high)
 {
@@ -321,14 +328,17 @@ static void print_rate(const struct advise *advise, const char *what,
 static void print_sure(const struct advise *advise, char *line, size_t size)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
+	bool all = advice->gain.low >= 0.9995;
+	char range[CTL_NUMBER];
 
 	if (advise->report->exact)
 		snprintf(line, size, "as was counted");
 	else
-		snprintf(line, size, "%.1f..%.1f %%; that it is less is %s%.3g %% sure",
-			 advice->gain.low * 100, advice->gain.high * 100,
-			 advice->better < 0.999 ? "" : "more than ",
-			 fmin(advice->better * 100, 99.9));
+		snprintf(line, size, "%s; that it is less is %s%.0f %% sure",
+			 all ? "all of it"
+			     : ctl_percent_range(range, fmax(0, advice->gain.low),
+						 fmin(1, advice->gain.high)),
+			 advice->better < 0.99 ? "" : "more than ", fmin(advice->better * 100, 99));
 }
 
 static void print_verdict(const struct ctl_term *term, const struct advise *advise)
@@ -342,18 +352,18 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 	case CTL_CUT_MOVE:
 		print_sure(advise, sure, sizeof(sure));
 		snprintf(line, sizeof(line),
-			 "Put the threads as below: %s less goes from one of the %s to another%s "
-			 "(%s).",
+			 "Put the threads as below: of what is stated %s less goes from one of the "
+			 "%s to another%s (%s).",
 			 ctl_percent(value, advice->gain.value), unit,
 			 is_now_unknown(advise) ? " than if they run anywhere" : "", sure);
 		break;
 	case CTL_CUT_STAY:
 		snprintf(line, sizeof(line),
 			 "Leave the threads where they are: %s of what they exchange goes from "
-			 "one of the %s to another, and the best place found takes %s of that "
-			 "away.",
-			 ctl_percent(sure, share(advice->now.value, exchanged(advise))), unit,
-			 ctl_percent(value, fmax(0, advice->gain.value)));
+			 "one of the %s to another, and %s.",
+			 ctl_percent(value, share(advice->now.value, exchanged(advise))), unit,
+			 advice->gain.value > 0 ? "what can be gained is not worth a move"
+						: "no place was found that takes any of that away");
 		break;
 	default:
 		snprintf(line, sizeof(line),
@@ -427,12 +437,16 @@ static void print_handover(const struct ctl_term *term, const struct advise *adv
 	const char *to = advise->labels.text[reported->to];
 	double seconds = reported->bytes / edge->bytes;
 	char rate[CTL_NUMBER], now[CTL_NUMBER], planned[CTL_NUMBER];
-	int figures = ADVISE_FIGURES - (advise->report->exact ? ADVISE_INTERVAL : 0);
+	int figures = ADVISE_FIGURES - (advise->report->exact ? ADVISE_INTERVAL : 0) -
+		      (is_planned(advise) ? 0 : ADVISE_PLANNED);
 
 	printf("%10s/s", ctl_bytes(rate, edge->bytes));
 	print_interval(advise, reported->low / seconds, reported->high / seconds);
-	printf(" %9s %9s  ", ctl_percent(now, edge->now),
-	       ctl_percent(planned, ctl_cut_crosses(&advise->placing.graph, &advise->plan, edge)));
+	printf(" %9s", ctl_percent(now, edge->now));
+	if (is_planned(advise))
+		printf(" %9s", ctl_percent(planned, ctl_cut_crosses(&advise->placing.graph,
+								    &advise->plan, edge)));
+	printf("  ");
 	if (figures + strlen(from) + strlen(to) + 3 <= (size_t)term->width)
 		printf("%s > %s\n", from, to);
 	else
@@ -457,7 +471,7 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
 				      " Of %s of what was read the writer was not seen.",
 				      ctl_percent(lost, unseen(advise)));
-	if (graph->n_edges > graph->n_stated)
+	if (graph->n_edges > graph->n_stated && is_planned(advise))
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
 				      " What is not stated between the same would, by its "
 				      "uncertain estimates, go from %s/s to %s/s.",
@@ -498,7 +512,8 @@ static int print_text(struct advise *advise)
 		   &advice->now);
 	snprintf(what, sizeof(what), "%s, on %zu of %zu %s", planned, advise->plan.n_used,
 		 advise->parts.n, level_title(advise->parts.level, advise->parts.n));
-	print_rate(advise, what, &advice->planned);
+	if (is_planned(advise))
+		print_rate(advise, what, &advice->planned);
 	printf("\n");
 	/* What is not advised is not spelt out: somebody would do it. */
 	for (size_t p = 0; p < advise->parts.n && advice->verdict == CTL_CUT_MOVE && !code; p++)
@@ -507,8 +522,9 @@ static int print_text(struct advise *advise)
 		code = print_part(&term, advise, CTL_CUT_FREE);
 		printf("\n");
 	}
-	printf("%s%12s%s cross now  %8s  largest hand-overs%s\n", ctl_style(&term, CTL_BOLD),
-	       "rate", interval, planned, ctl_style(&term, CTL_PLAIN));
+	printf("%s%12s%s cross now%s%s  largest hand-overs%s\n", ctl_style(&term, CTL_BOLD), "rate",
+	       interval, is_planned(advise) ? "  " : "", is_planned(advise) ? planned : "",
+	       ctl_style(&term, CTL_PLAIN));
 	for (size_t e = 0; e < graph->n_stated && e < ADVISE_HANDOVERS; e++)
 		print_handover(&term, advise, e);
 	printf("\n");

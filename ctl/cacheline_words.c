@@ -333,6 +333,49 @@ static void name_threads(const struct comm_report *report, const struct comm_rep
 	}
 }
 
+/* How a program of the source's language begins something on a line of its own; "": not known. */
+static const char *hint(const char *source)
+{
+	static const struct {
+		const char *suffix, *hint;
+	} hints[] = {
+		{".c", ", alignas(64) on its type or member"},
+		{".h", ", alignas(64) on its type or member"},
+		{".cc", ", alignas(64) on its type or member"},
+		{".hh", ", alignas(64) on its type or member"},
+		{".cpp", ", alignas(64) on its type or member"},
+		{".hpp", ", alignas(64) on its type or member"},
+		{".cxx", ", alignas(64) on its type or member"},
+		{".rs", ", #[repr(align(64))] on its type"},
+		{".go", ", a field cpu.CacheLinePad of golang.org/x/sys/cpu between them"},
+		{".java", ", @Contended with -XX:-RestrictContended"},
+	};
+	const char *suffix = strrchr(source, '.');
+
+	for (size_t i = 0; suffix && i < sizeof(hints) / sizeof(*hints); i++)
+		if (!strcmp(suffix, hints[i].suffix))
+			return hints[i].hint;
+	return "";
+}
+
+/* Of the line's uses, the source of the one with most accesses whose source is known. */
+static const char *source_of(const struct comm_report *report,
+			     const struct comm_report_cacheline *line)
+{
+	const struct comm_report_cacheline_use *use =
+		comm_report_cacheline_use_at(report, line->first_use);
+	const char *source = "";
+	double most = 0;
+
+	for (size_t i = 0; i < line->n_uses; i++) {
+		if (!*use[i].place->source || use[i].accesses <= most)
+			continue;
+		most = use[i].accesses;
+		source = use[i].place->source;
+	}
+	return source;
+}
+
 size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_report *report)
 {
 	char line[PARAGRAPH], name[CTL_CACHELINE_TEXT], high[CTL_NUMBER];
@@ -357,9 +400,10 @@ size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_repor
 		name_threads(report, one->worst, line, sizeof(line) / 2);
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 ". None of these threads needs what the others write there. Begin what "
-			 "belongs to one thread on a line of its own, alignas(64) on its type or "
-			 "member, or keep it in the thread's own memory and sum it up when it is "
-			 "read. (Processors that fetch lines in pairs may want 128.)");
+			 "belongs to one thread on a line of its own%s, or keep it in the "
+			 "thread's own memory and sum it up when it is read. (Processors that "
+			 "fetch lines in pairs may want 128.)",
+			 hint(source_of(report, one->worst)));
 		ctl_wrap(term, 0, 0, line);
 		printf("\n");
 	}

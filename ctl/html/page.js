@@ -980,7 +980,7 @@ function drawLine(line) {
 	const rows = line.words.map(([byte, size, thread, place, reads, writes]) => el('tr', {},
 		el('td', {class: 'num', text: byte + '\u2009\u2013\u2009' + (byte + size - 1)}), el('td', {class: 'name', text: label('t', thread)}),
 		el('td', {class: 'num', text: ofLine(reads)}), el('td', {class: 'num', text: ofLine(writes)}), el('td', {class: 'name mono', text: label('l', place)})));
-	const advice = line.verdict === 'false' ? 'None of these threads needs what the others write here. Begin what belongs to one thread on a line of its own, alignas(64), or keep it in the thread\u2019s own memory and sum it up when it is read.' :
+	const advice = line.verdict === 'false' ? 'None of these threads needs what the others write here. Begin what belongs to one thread on a line of its own' + (/\.(c|h|cc|hh|cpp|hpp|cxx):/.test(line.words.map(word => label('l', word[3])).join(' ')) ? ', alignas(64),' : '') + ' or keep it in the thread\u2019s own memory and sum it up when it is read.' :
 		line.verdict === 'true' ? 'They use the same bytes: another layout does not help, fewer or batched accesses do.' :
 		line.verdict === 'both' ? 'Some come for the same bytes, some for others alone: what is apart can be moved to a line of its own.' : 'The run does not tell how it is shared: too few bursts met it, the halves of the run differ, or the same bytes of a heap may have been given to one thread after the other.';
 	const places = [...new Set(line.words.map(word => idOf('l', word[3])))].map(id => ({from: id, to: id}));

@@ -81,6 +81,12 @@ text = " ".join(open(sys.argv[1]).read().split())
 for want in ("False sharing in [heap]: 1 cache line,", "[heap]+0x0", "reads and writes within bytes 0 to 7, mostly at networking.c:2345 processMultibulkBuffer",
              "bytes 16 to 23", "io_thd_1/", "io_thd_2/", "alignas(64)", "128"):
     assert want in text, (want, text)' "$dir/text"
+for language in 'Main.java @Contended' 'main.go CacheLinePad' 'main.rs repr(align' 'main.f90 own,'; do
+  cp "$dir/sharing.db" "$dir/language.db"
+  sqlite3 "$dir/language.db" "UPDATE site SET source = '${language% *}' WHERE source = 'networking.c'"
+  "$commctl" advise --store "$dir/language.db" --topology "$dir/one" >"$dir/text" 2>"$dir/err"
+  check "advise: what ${language% *} can do" sh -c 'tr "\n" " " <"$1" | grep -qF -- "$2" && ! grep -q alignas "$1"' - "$dir/text" "${language#* }"
+done
 "$commctl" advise "${store[@]}" --topology "$dir/two" --json >"$dir/json" 2>"$dir/err"
 check "advise --json: the lines of false sharing alone" jq -e '.false_sharing | length == 1 and .[0].offset == 0 and .[0].contended > 1e6' "$dir/json"
 "$commctl" advise "${store[@]}" --topology "$dir/two" --as taskset >"$dir/text" 2>/dev/null
