@@ -324,20 +324,26 @@ static void print_rate(const struct advise *advise, const char *what,
 	printf("  %s\n", what);
 }
 
+/* Of what is stated nothing crosses as planned: an interval of that would be no more than 100 %. */
+static bool is_all_gained(const struct advise *advise)
+{
+	return advise->advice.gain.low >= 0.9995;
+}
+
 /* "how sure", or of what was counted "as counted". */
 static void print_sure(const struct advise *advise, char *line, size_t size)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
-	bool all = advice->gain.low >= 0.9995;
 	char range[CTL_NUMBER];
 
 	if (advise->report->exact)
 		snprintf(line, size, "as was counted");
 	else
-		snprintf(line, size, "%s; that it is less is %s%.0f %% sure",
-			 all ? "all of it"
-			     : ctl_percent_range(range, fmax(0, advice->gain.low),
-						 fmin(1, advice->gain.high)),
+		snprintf(line, size, "%s%sthat it is less is %s%.0f %% sure",
+			 is_all_gained(advise) ? ""
+					       : ctl_percent_range(range, fmax(0, advice->gain.low),
+								   fmin(1, advice->gain.high)),
+			 is_all_gained(advise) ? "" : "; ",
 			 advice->better < 0.99 ? "" : "more than ", fmin(advice->better * 100, 99));
 }
 
@@ -351,11 +357,18 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 	switch (advice->verdict) {
 	case CTL_CUT_MOVE:
 		print_sure(advise, sure, sizeof(sure));
+		if (is_all_gained(advise))
+			snprintf(value, sizeof(value), "nothing");
+		else
+			ctl_percent(value, advice->gain.value);
 		snprintf(line, sizeof(line),
-			 "Put the threads as below: of what is stated %s less goes from one of the "
-			 "%s to another%s (%s).",
-			 ctl_percent(value, advice->gain.value), unit,
-			 is_now_unknown(advise) ? " than if they run anywhere" : "", sure);
+			 "Put the threads as below: of what is stated %s%s goes from one of the %s "
+			 "to another%s (%s).",
+			 value, is_all_gained(advise) ? "" : " less", unit,
+			 is_now_unknown(advise) && !is_all_gained(advise)
+				 ? " than if they run anywhere"
+				 : "",
+			 sure);
 		break;
 	case CTL_CUT_STAY:
 		snprintf(line, sizeof(line),
