@@ -14,6 +14,9 @@ enum {
 	REREAD_NS = 1000 * 1000 * 1000,
 };
 
+/* Until a map is read on in for code that it names: other code may be there by now. */
+static const uint64_t named_ns = 10u * 1000000000ull;
+
 static const uint64_t full_ns = 60u * 1000000000ull; /* until a full map is tried again */
 
 struct generating {
@@ -89,9 +92,11 @@ static void read_on(struct comm_perf_maps *maps, struct generating *p)
 	maps->lost++;
 }
 
-static void ask_again(struct comm_perf_maps *maps, struct generating *p)
+static void ask_again(struct comm_perf_maps *maps, struct generating *p, uint64_t later_ns)
 {
-	if (!p->asked && now_ns() >= p->again_ns)
+	uint64_t now = now_ns();
+
+	if (!p->asked && now >= p->again_ns && now - p->again_ns >= later_ns)
 		read_on(maps, p);
 }
 
@@ -100,7 +105,7 @@ void comm_perf_maps_ask(struct comm_perf_maps *maps, uint32_t tgid)
 	struct generating *p = comm_recents_get(&maps->processes, tgid);
 
 	if (p)
-		ask_again(maps, p);
+		ask_again(maps, p, 0);
 }
 
 static bool takes_room(const struct comm_recent *kept, const void *but)
@@ -174,10 +179,11 @@ int comm_perf_maps_code(struct comm_perf_maps *maps, uint32_t tgid, uint64_t ip,
 		return -ENOMEM;
 	name = p->map ? comm_jitmap_find(p->map, ip, &ret->start, &ret->end) : NULL;
 	if (name) {
+		ask_again(maps, p, named_ns - REREAD_NS);
 		ret->function = name;
 		return 0;
 	}
-	ask_again(maps, p);
+	ask_again(maps, p, 0);
 	ret->provisional = p->asked;
 	return p->asked ? 0 : -ENOENT;
 }

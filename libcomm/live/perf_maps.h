@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The perf maps of processes that generate code, each read piece by piece by children (parser.h), and
- * read on in, at most once a second, when code is asked about that it does not name.  What a map
+ * read on in, at most once a second when code is asked about that it does not name, and at most
+ * every ten seconds when it does.  What a map
  * holds, and how a file is read, is in jitmap.h.  One thread uses them.
  */
 #ifndef COMM_PERF_MAPS_H

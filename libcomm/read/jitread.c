@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "hash.h"
 #include "jit_piece.h"
 #include "saved.h"
 
@@ -106,6 +107,26 @@ static void settle(struct jit_reading *r)
 	r->head.n = kept;
 }
 
+/* 0 also: it cannot be read, or nothing is in front of offset. */
+static uint64_t check_of(int fd, uint64_t offset)
+{
+	uint64_t from = offset > COMM_JIT_CHECKED_BYTES ? offset - COMM_JIT_CHECKED_BYTES : 0;
+	uint64_t hash = 0, word[512];
+	ssize_t n;
+
+	for (; from < offset; from += (uint64_t)n) {
+		uint64_t left = offset - from;
+
+		memset(word, 0, sizeof(word));
+		n = pread(fd, word, left < sizeof(word) ? left : sizeof(word), (off_t)from);
+		if (n <= 0)
+			return 0;
+		for (size_t i = 0; i * sizeof(*word) < (size_t)n; i++)
+			hash = comm_hash_mix(hash, word[i]);
+	}
+	return hash;
+}
+
 static int read_piece(int fd, const struct comm_jit_place *from, struct jit_reading *r)
 {
 	struct comm_jit_place *place = &r->head.place;
@@ -117,7 +138,7 @@ static int read_piece(int fd, const struct comm_jit_place *from, struct jit_read
 		return -errno;
 	*place = *from;
 	if (place->dev != st.st_dev || place->ino != st.st_ino ||
-	    place->offset > (uint64_t)st.st_size) {
+	    place->offset > (uint64_t)st.st_size || place->check != check_of(fd, place->offset)) {
 		*place = (struct comm_jit_place){.dev = st.st_dev, .ino = st.st_ino};
 		r->head.anew = 1;
 	}
@@ -133,6 +154,7 @@ static int read_piece(int fd, const struct comm_jit_place *from, struct jit_read
 	if (n < 0)
 		return -errno;
 	place->offset += add_lines(r, (size_t)n);
+	place->check = check_of(fd, place->offset);
 	settle(r);
 	return 0;
 }

@@ -149,6 +149,47 @@ static void reads_what_was_added(void **state)
 }
 
 /* A large map comes in pieces, of which each costs what it holds. */
+static void write_anew(const char *text)
+{
+	bool more;
+
+	assert_int_equal(ftruncate(file, 0), 0);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	append(text);
+	assert_int_equal(read_piece(&more), 0);
+	assert_false(more);
+}
+
+/* Each time as a whole, as perf-map-agent and jcmd do: as long as before, or longer. */
+static void reads_what_was_written_anew(void **state)
+{
+	static char old[2 * COMM_JIT_CHECKED_BYTES], new[sizeof(old)];
+
+	(void)state;
+	feed("1000 10 one\n2000 10 two\n");
+	write_anew("3000 10 one\n4000 10 two\n");
+	assert_string_equal(at(0x1000), "-");
+	assert_string_equal(at(0x3000), "one");
+	assert_string_equal(at(0x4000), "two");
+	write_anew("5000 10 one\n4000 10 two\n6000 10 three\n");
+	assert_string_equal(at(0x3000), "-");
+	assert_string_equal(at(0x5000), "one");
+	assert_string_equal(at(0x6000), "three");
+	/* What has not changed is not read again. */
+	feed("7000 10 four\n");
+	assert_int_equal(comm_jitmap_entries(map), 4);
+	assert_string_equal(at(0x5000), "one");
+	/* Far in front of its end, too, where what comes behind has moved. */
+	for (size_t n = 0, i = 0; n + 64 < sizeof(old); i++)
+		n += (size_t)snprintf(old + n, 64, "%zx 10 name\n", 0x100000 + 16 * i);
+	write_anew(old);
+	assert_string_equal(at(0x100000), "name");
+	snprintf(new, sizeof(new), "900 10 moved\n%s", old + strlen("100000 10 name\n"));
+	write_anew(new);
+	assert_string_equal(at(0x100000), "-");
+	assert_string_equal(at(0x900), "moved");
+}
+
 static void many_lines(void **state)
 {
 	enum { LINES = 300000 };
@@ -247,6 +288,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(damaged_lines_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_may_come_in_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_what_was_added, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_what_was_written_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_line_without_an_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_room, setup, teardown),
