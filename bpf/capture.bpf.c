@@ -115,9 +115,10 @@ struct {
 struct told {
 	__u8 thread;  /* the daemon has had a record of this thread */
 	__u8 process; /* the key is a tgid: and a sample of some thread of this process */
-	__u8 zero[2];
+	__u8 names;   /* RENAME records of the thread since name_drain, */
+	__u8 zero;
 	__u32 mmap_drain; /* ctl.drains at its last MMAP record, */
-	__u32 name_drain; /* and at its last RENAME record */
+	__u32 name_drain; /* which ctl.drains was at the first of them */
 };
 
 /*
@@ -327,6 +328,7 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 #include "counts.h"
 #include "kernel_copy.h"
 #include "own_time.h"
+#include "life_event.h"
 #include "thread_memory.h"
 #include "tick.h"
 
@@ -413,6 +415,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	if ((!ctl.has_marks || write_mark(task, head)) && write_sample(head->cpu, s, len)) {
 		c->samples++;
 		tell_thread(head->tid);
+		tell_first_name(c, task, head->time_ns);
 		tell_process(head->tgid);
 	} else {
 		c->sample_drops++;

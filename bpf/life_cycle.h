@@ -5,25 +5,7 @@
 #ifndef COMM_LIFE_CYCLE_H
 #define COMM_LIFE_CYCLE_H
 
-/* NULL: dropped, and counted.  The caller fills in the rest and submits. */
-static __always_inline struct comm_raw_life *life_event(struct comm_raw_cpu *c, __u32 kind,
-							struct task_struct *task)
-{
-	struct comm_raw_life *l = bpf_ringbuf_reserve(&life, sizeof(*l), 0);
-
-	if (!l) {
-		__sync_fetch_and_add(&c->life_drops, 1);
-		return NULL;
-	}
-	__sync_fetch_and_add(&c->life_events, 1);
-	__builtin_memset(l, 0, sizeof(*l));
-	l->time_ns = bpf_ktime_get_ns();
-	l->tid = task->pid;
-	l->tgid = task->tgid;
-	l->kind = kind;
-	l->cpu = bpf_get_smp_processor_id();
-	return l;
-}
+enum { NAMES_MOST = 4 }; /* of a thread, until the daemon reads the ring */
 
 /*
  * May one more record of a stranger be written?  The counter is shared by all CPUs, and a
@@ -133,8 +115,10 @@ static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *
 
 	if (!bpf_map_delete_elem(&told, &tid) || ctl.tell_all) {
 		l = life_event(c, COMM_RAW_EXIT, task);
-		if (l)
+		if (l) {
+			put_name(l, task->comm);
 			bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+		}
 	}
 	if (task->signal->live.counter)
 		return;
@@ -224,8 +208,8 @@ int BPF_PROG(freed, struct task_struct *task)
 }
 
 /*
- * The daemon reads the name anew, too: a thread that shows in its name how far it is, or has one in a
- * loop, is told of once until the daemon reads the ring again.
+ * A thread that shows in its name how far it is, or has one in a loop, is told of a few times
+ * until the daemon reads the ring again: its creator names it, too.
  */
 static __always_inline bool tell_name(__u32 tid)
 {
@@ -233,14 +217,20 @@ static __always_inline bool tell_name(__u32 tid)
 
 	if (ctl.tell_all)
 		return true;
-	if (!known || !known->thread || known->name_drain == ctl.drains)
+	if (!known || !known->thread)
 		return false;
-	known->name_drain = ctl.drains;
+	if (known->name_drain != ctl.drains) {
+		known->name_drain = ctl.drains;
+		known->names = 0;
+	}
+	if (known->names == NAMES_MOST)
+		return false;
+	known->names++;
 	return true;
 }
 
 SEC("tp_btf/task_rename")
-int BPF_PROG(renamed, struct task_struct *task)
+int BPF_PROG(renamed, struct task_struct *task, const char *name)
 {
 	__u64 start_ns = begin_timed();
 	struct comm_raw_life *l = NULL;
@@ -253,8 +243,10 @@ int BPF_PROG(renamed, struct task_struct *task)
 		return 0;
 	if (tell_name(task->pid))
 		l = life_event(c, COMM_RAW_RENAME, task);
-	if (l)
+	if (l) {
+		put_name(l, name);
 		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	}
 	end_life(c, start_ns);
 	return 0;
 }

@@ -34,10 +34,12 @@ struct comm_raw_life {
 	unsigned short cpu;
 	unsigned int executable; /* MMAP */
 	union {
-		unsigned long long start;  /* MMAP */
+		struct {
+			unsigned long long start, end, offset;
+		};			   /* MMAP */
 		unsigned long long cpu_ns; /* ENDED: of all its threads, since it was forked */
+		char name[16];		   /* RENAME, EXIT: of the thread, from then on */
 	};
-	unsigned long long end, offset; /* MMAP */
 };
 
 _Static_assert(sizeof(struct comm_raw_sched) == 32, "one switch costs 40 bytes of ring");

@@ -617,6 +617,7 @@ static void on_thread_exit(struct comm_engine *engine, const struct comm_event *
 	const struct comm_est_ops *ops = engine->config.estimator;
 	struct comm_threads *threads = engine->identity.threads;
 
+	comm_threads_named(threads, event);
 	if (ops->ended)
 		ops->ended(engine->est, comm_threads_find(threads, event->tgid, event->tid));
 	comm_threads_exit(threads, event->tid, event->time_ns);
@@ -798,7 +799,10 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		on_exec(engine, event);
 		break;
 	case COMM_EV_RENAME:
-		comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
+		if (*event->name)
+			comm_threads_named(engine->identity.threads, event);
+		else
+			comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
 		break;
 	case COMM_EV_EXIT:
 		on_thread_exit(engine, event);

@@ -288,6 +288,9 @@ static int on_life(void *ctx, void *data, size_t size)
 		event.mmap.end = raw->end;
 		event.mmap.offset = raw->offset;
 		event.mmap.executable = raw->executable;
+	} else if (event.kind == COMM_EV_RENAME || event.kind == COMM_EV_EXIT) {
+		memcpy(event.name, raw->name, sizeof(event.name));
+		event.name[sizeof(event.name) - 1] = '\0';
 	}
 	comm_target_event(life->config.target, &event);
 	life->push(life->push_ctx, &event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "perf_life.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What sample_id_all puts at the end of each record. */
@@ -83,6 +84,10 @@ bool comm_perf_life_event(const struct perf_event_header *record, struct comm_ev
 	case PERF_RECORD_COMM:
 		ret->kind =
 			record->misc & PERF_RECORD_MISC_COMM_EXEC ? COMM_EV_EXEC : COMM_EV_RENAME;
+		/* pid, tid, and the name up to a multiple of eight bytes. */
+		if (ret->kind == COMM_EV_RENAME)
+			snprintf(ret->name, sizeof(ret->name), "%.15s",
+				 (const char *)body_of(record) + 2 * sizeof(*w));
 		return true;
 	case PERF_RECORD_MMAP:
 		return map_event(record, ret);

@@ -73,6 +73,13 @@ void comm_threads_destroy(struct comm_threads *threads)
 	free(threads);
 }
 
+static void set_name(struct comm_thread *t, const char name[16])
+{
+	memset(t->name, 0, sizeof(t->name));
+	for (size_t i = 0; i < sizeof(t->name) - 1 && name[i]; i++)
+		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+}
+
 static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 {
 	const struct comm_inspect *inspect = threads->inspect;
@@ -85,9 +92,7 @@ static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 			strcpy(t->name, "?");
 		return;
 	}
-	memset(t->name, 0, sizeof(t->name));
-	for (size_t i = 0; i < sizeof(t->name) - 1 && name[i]; i++)
-		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+	set_name(t, name);
 }
 
 /*
@@ -255,6 +260,19 @@ void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t 
 		return;
 	ask_name(threads, t);
 	threads->look_ns[threads->of_tid[tid]] = 0;
+}
+
+void comm_threads_named(struct comm_threads *threads, const struct comm_event *event)
+{
+	uint32_t place = comm_thread_place(
+		event->kind == COMM_EV_EXIT
+			? comm_threads_find(threads, event->tgid, event->tid)
+			: find_or_add(threads, event->tgid, event->tid, event->time_ns));
+
+	if (!place || threads->thread[place].end_ns || !*event->name)
+		return;
+	set_name(&threads->thread[place], event->name);
+	threads->look_ns[place] = 0;
 }
 
 void comm_threads_exec(struct comm_threads *threads, uint32_t tgid, uint32_t tid)

@@ -40,6 +40,8 @@ void comm_threads_exit(struct comm_threads *threads, uint32_t tid, uint64_t now_
 uint32_t comm_threads_role(const struct comm_threads *threads, uint32_t id);
 /* The thread's name may have changed (prctl): reads it again. */
 void comm_threads_renamed(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
+/* The thread's name as the kernel told it at that time; the thread is new if it was not seen before. */
+void comm_threads_named(struct comm_threads *threads, const struct comm_event *event);
 /* The thread is its process's only one, which runs another program. */
 void comm_threads_exec(struct comm_threads *threads, uint32_t tgid, uint32_t tid);
 

@@ -30,7 +30,7 @@ enum comm_event_kind {
 	COMM_EV_RATE,	    /* from now on a sample stands for .period */
 	COMM_EV_COST,	    /* what profiling cost since the last such event */
 	COMM_EV_LOSS,	    /* .count records were lost for .cause */
-	COMM_EV_RENAME,	    /* thread .tid has another name */
+	COMM_EV_RENAME,	    /* thread .tid has another name, or has it still */
 	/* The thread was the first to write these pages, some time before; filled them, if COMM_ACCESS_REP. */
 	COMM_EV_TOUCH,
 	COMM_EV_MARK,	/* the regions that the thread is in at its events of the same time */
@@ -279,6 +279,7 @@ struct comm_event {
 			uint32_t slot;			  /* less than COMM_NAMED_MAX */
 		} object;				  /* OBJECT: the name's address */
 		uint64_t frame;				  /* FRAME: its number */
+		char name[16]; /* RENAME, EXIT: the thread's from then on; "": not told */
 		struct {
 			uint32_t id; /* 1 to COMM_PROBED_MAX */
 			char name[COMM_PROBED_BYTES];

@@ -126,9 +126,10 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 	case COMM_EV_EXEC:
 		return RECORD_EXEC;
 	case COMM_EV_EXIT:
-		return RECORD_EXIT;
 	case COMM_EV_RENAME:
-		return RECORD_RENAME;
+		if (*event->name)
+			comm_bytes_block(to, event->name, sizeof(event->name));
+		return event->kind == COMM_EV_EXIT ? RECORD_EXIT : RECORD_RENAME;
 	case COMM_EV_MMAP:
 		comm_bytes_u64(to, event->mmap.start);
 		comm_bytes_u64(to, event->mmap.end);
@@ -258,6 +259,15 @@ static int read_probed(struct comm_cursor *from, struct comm_event *ret)
 	return 0;
 }
 
+/* Older versions wrote none. */
+static void read_name(struct comm_cursor *from, char ret[16])
+{
+	const void *name = from->at < from->end ? comm_cursor_block(from, 16) : NULL;
+
+	if (name)
+		memcpy(ret, name, 15);
+}
+
 int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_event *ret,
 		    struct comm_sample *sample)
 {
@@ -358,9 +368,11 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		break;
 	case RECORD_EXIT:
 		ret->kind = COMM_EV_EXIT;
+		read_name(from, ret->name);
 		break;
 	case RECORD_RENAME:
 		ret->kind = COMM_EV_RENAME;
+		read_name(from, ret->name);
 		break;
 	case RECORD_MMAP:
 		ret->kind = COMM_EV_MMAP;

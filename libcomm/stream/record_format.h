@@ -82,7 +82,9 @@
  *	32 u32 next tgid	36 u32 zero
  * FORK
  *	24 u32 tgid and		28 u32 tid of the child
- * EXEC, EXIT, RENAME: nothing more
+ * EXEC: nothing more
+ * EXIT, RENAME: nothing more where the name is not told
+ *	24 char[16] name of the thread, zeros behind it
  * MMAP
  *	24 u64 start		32 u64 end		40 u64 offset
  *	48 u32 executable, 0 or 1			52 u32 zero

@@ -218,6 +218,7 @@ struct seen {
 	uint64_t tsc, tsc_ns;
 	double ns_per_cycle;
 	uint64_t forks, fork_wrong, exits, exit_wrong, renames, rename_wrong, execs, exec_wrong;
+	uint64_t name_wrong;
 	uint64_t maps, map_wrong, life_wrong_cpu, strange;
 };
 
@@ -313,6 +314,11 @@ static void see_life(struct seen *seen, const struct comm_event *e)
 		child_of(e->kind == COMM_EV_FORK ? e->fork.child_tgid : e->tgid);
 
 	seen->life_wrong_cpu += e->cpu != last_cpu;
+	/* The first sample of a thread that lives tells its name. */
+	if (e->kind == COMM_EV_RENAME && e->tgid == seen->pid) {
+		seen->name_wrong += e->tid != seen->pid && strcmp(e->name, "forker") != 0;
+		return;
+	}
 	if (!note) {
 		seen->strange++;
 		return;
@@ -327,10 +333,13 @@ static void see_life(struct seen *seen, const struct comm_event *e)
 	case COMM_EV_EXIT:
 		seen->exits++;
 		seen->exit_wrong += e->tid != note->pid || !within(&note->exit, e->time_ns);
+		seen->name_wrong += strcmp(e->name, "renamed") && strcmp(e->name, "true");
 		break;
 	case COMM_EV_RENAME:
 		seen->renames++;
 		seen->rename_wrong += e->tid != note->pid || !within(&note->exit, e->time_ns);
+		seen->name_wrong += strcmp(e->name, "renamed") && strcmp(e->name, "true") &&
+				    strcmp(e->name, "forker");
 		break;
 	case COMM_EV_EXEC:
 		seen->execs++;
@@ -583,6 +592,7 @@ static void test_life(void)
 	      "a fork has parent and child, their threads and its time");
 	check(seen.exits > ENOUGH && !seen.exit_wrong, "an exit has thread, process and time");
 	check(seen.renames > ENOUGH && !seen.rename_wrong, "so has a new name");
+	check(!seen.name_wrong, "and both tell the name");
 	check(seen.execs > ENOUGH / 2 && !seen.exec_wrong, "so has an exec");
 	if (info.sees_maps)
 		check(seen.maps > ENOUGH && !seen.map_wrong, "a mapping is the one that was made");

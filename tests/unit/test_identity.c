@@ -245,6 +245,44 @@ static void names(void **state)
 	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
 }
 
+/* It tells its name, or ends, before anybody could ask /proc, where another has its number by then. */
+static void names_that_are_told(void **state)
+{
+	struct comm_event told = {
+		.kind = COMM_EV_RENAME, .time_ns = 5, .tgid = 10, .tid = 11, .name = "ma\nker-1"};
+	uint32_t maker, taker, end;
+
+	(void)state;
+	thread_name = "parent";
+	comm_threads_named(threads, &told);
+	maker = comm_threads_find(threads, 10, 11);
+	assert_int_not_equal(maker, COMM_ID_OTHER);
+	assert_string_equal(comm_threads_at(threads, maker)->name, "ma?ker-1");
+	told.tid = 12;
+	strcpy(told.name, "ma?ker-2");
+	comm_threads_named(threads, &told);
+	taker = comm_threads_find(threads, 10, 12);
+	assert_int_equal(comm_threads_role(threads, maker), comm_threads_role(threads, taker));
+	told.kind = COMM_EV_EXIT;
+	strcpy(told.name, "taker");
+	comm_threads_named(threads, &told);
+	assert_string_equal(comm_threads_at(threads, taker)->name, "taker");
+	comm_threads_exit(threads, 12, 6);
+	strcpy(told.name, "late");
+	comm_threads_named(threads, &told);
+	assert_string_equal(comm_threads_at(threads, taker)->name, "taker");
+	/* An end of which no name is told, and one of a thread that was never seen. */
+	told.name[0] = '\0';
+	told.tid = 11;
+	comm_threads_named(threads, &told);
+	assert_string_equal(comm_threads_at(threads, maker)->name, "ma?ker-1");
+	end = comm_threads_count(threads);
+	told.tid = 13;
+	comm_threads_named(threads, &told);
+	assert_int_equal(comm_threads_count(threads), end);
+	thread_name = "worker";
+}
+
 static const char *titled(uint32_t tgid, uint32_t tid, uint64_t now_ns)
 {
 	return comm_threads_at(threads, comm_threads_get(threads, tgid, tid, now_ns))->title;
@@ -726,6 +764,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_tid_that_comes_back_is_another_thread, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(names, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_that_are_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(places_are_given_again, setup, teardown),
