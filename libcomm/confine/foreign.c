@@ -71,6 +71,23 @@ int comm_foreign_regular(int dir_fd, const char *path, uint64_t resolve, uint64_
 	return fd;
 }
 
+/* A program that was deleted, or never was in a directory, can still be opened by who runs it.  Else err. */
+static int open_program(uint32_t tgid, uint64_t ino, int err)
+{
+	char link[64];
+	struct stat st;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", tgid);
+	fd = comm_foreign_regular(AT_FDCWD, link, 0, 0);
+	if (fd < 0)
+		return err;
+	if (fstat(fd, &st) == 0 && st.st_ino == ino)
+		return fd;
+	close(fd);
+	return err;
+}
+
 int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t ino, const char *path,
 			int root_fd)
 {
@@ -85,7 +102,7 @@ int comm_foreign_mapped(uint32_t tgid, uint64_t start, uint64_t end, uint64_t in
 		return fd;
 	fd = comm_foreign_regular(root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
 	if (fd < 0)
-		return fd;
+		return end ? open_program(tgid, ino, fd) : fd;
 	if (fstat(fd, &st) < 0 || (end && st.st_ino != ino)) {
 		close(fd);
 		return -ESTALE;

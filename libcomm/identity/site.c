@@ -367,11 +367,15 @@ static bool is_named(const struct comm_code *code)
 }
 
 /* Generated code has no lasting address: it moves between runs and when recompiled. */
-static uint32_t function_of(struct comm_sites *sites, const struct comm_mapping *m,
-			    const struct comm_code *code)
+static bool is_generated(const struct comm_code *code)
+{
+	return code->module && !strcmp(code->module, "[jit]");
+}
+
+static uint32_t function_of(struct comm_sites *sites, const struct comm_code *code)
 {
 	return function_id(sites, code->function ? code->function : "[unknown]", code->module,
-			   code->build_id, in_file(m) ? code->start : 0);
+			   code->build_id, is_generated(code) ? 0 : code->start);
 }
 
 /* A function that nothing else is of; COMM_ID_OTHER: there is no room. */
@@ -422,7 +426,7 @@ static uint32_t pending_site(struct comm_sites *sites, uint32_t tgid, const stru
 	uint32_t at = add_pending(sites, tgid, m, ip, code), function = sites->pending[at].function;
 
 	uint32_t site =
-		site_id(sites, function ? function : function_of(sites, m, code), code, offset, at);
+		site_id(sites, function ? function : function_of(sites, code), code, offset, at);
 
 	if (at && site == COMM_ID_OTHER)
 		free_pending(sites, at);
@@ -436,7 +440,7 @@ static void tell_pending(struct comm_sites *sites, uint32_t at, const struct com
 	uint32_t function = p->function, next;
 
 	if (is_named(code)) {
-		function = function_of(sites, &p->map, code);
+		function = function_of(sites, code);
 		if (p->function)
 			sites->function[p->function] = sites->function[function];
 		p->function = 0;
@@ -502,10 +506,10 @@ static void ask_site(struct comm_sites *sites, uint32_t tgid, const struct comm_
 	if (pending)
 		tell_pending(sites, pending, &code);
 	if (!code.provisional)
-		ret->site = site_id(sites, function_of(sites, m, &code), &code, offset, 0);
+		ret->site = site_id(sites, function_of(sites, &code), &code, offset, 0);
 	else if (!pending)
 		ret->site = pending_site(sites, tgid, m, ip, &code, offset);
-	ret->frame = m->kind == COMM_MAP_JIT ? comm_frame_by_pointer : code.frame;
+	ret->frame = is_generated(&code) ? comm_frame_by_pointer : code.frame;
 }
 
 static uint32_t look_up(struct comm_sites *sites, struct comm_space *space, uint64_t ip,

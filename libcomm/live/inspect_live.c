@@ -272,6 +272,43 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 	return read_memory(live, tgid, addr, buf, len_bytes);
 }
 
+/* -ENOENT: the code is generated, as far as is known. */
+static int copied_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
+{
+	struct live_process *p = comm_recents_get(&live->processes, tgid);
+	const struct comm_mapping *file;
+	struct comm_module *module;
+	size_t n;
+	int err = -ENOENT;
+
+	if (p && !p->n && live_maps(live, tgid, &file, &n) == -EAGAIN)
+		return -EAGAIN;
+	for (int next = 0; p && next < 2 && err == -ENOENT; next++) {
+		file = comm_maps_around(p->map, p->n, ip, next);
+		if (!file)
+			continue;
+		err = module_of(live, tgid, file, &module);
+		err = err == -EAGAIN ? err
+		      : err	     ? -ENOENT
+				     : comm_module_copied(module, file, ip, ret);
+	}
+	return err;
+}
+
+static int generated_code(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
+			  uint64_t ip, struct comm_code *ret)
+{
+	int err = m->kind == COMM_MAP_JIT ? copied_code(live, tgid, ip, ret) : -ENOENT, unnamed;
+
+	if (!err)
+		return 0;
+	poll_parser(live);
+	unnamed = comm_perf_maps_code(live->perf_maps, tgid, ip, ret);
+	/* The file that it may be copied from is still being read. */
+	ret->provisional |= unnamed && err == -EAGAIN;
+	return ret->provisional ? 0 : unnamed;
+}
+
 static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret)
 {
@@ -282,10 +319,8 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	int err;
 
 	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
-	    m->kind == COMM_MAP_STACK) {
-		poll_parser(live);
-		return comm_perf_maps_code(live->perf_maps, tgid, ip, ret);
-	}
+	    m->kind == COMM_MAP_STACK)
+		return generated_code(live, tgid, m, ip, ret);
 	err = module_of(live, tgid, m, &module);
 	if (!err)
 		return comm_module_code(module, m, ip, ret);
@@ -384,25 +419,6 @@ static uint64_t heap_spent_ns(void *ctx)
 	return reading_ns(ctx);
 }
 
-static bool is_heap(const struct live_process *p, size_t i)
-{
-	return i < p->n && p->map[i].kind == COMM_MAP_HEAP;
-}
-
-/* The kernel may show one heap as several mappings beside each other. */
-static struct comm_mapping whole_heap(const struct live_process *p, const struct comm_mapping *at)
-{
-	struct comm_mapping m = *at;
-	size_t i = (size_t)(at - p->map);
-
-	for (; i && is_heap(p, i - 1) && p->map[i - 1].end == m.start; i--)
-		m.start = p->map[i - 1].start;
-	i = (size_t)(at - p->map);
-	for (; is_heap(p, i + 1) && p->map[i + 1].start == m.end; i++)
-		m.end = p->map[i + 1].end;
-	return m;
-}
-
 /* Where an address is; *ret_m is what the place has its mapping in. */
 static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 		    struct comm_mapping *ret_m, struct comm_heap_place *ret)
@@ -416,7 +432,7 @@ static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 	found = p ? comm_maps_at(p->map, p->n, addr) : NULL;
 	if (!found)
 		return -EAGAIN;
-	*ret_m = found->kind == COMM_MAP_HEAP ? whole_heap(p, found) : *found;
+	*ret_m = found->kind == COMM_MAP_HEAP ? comm_maps_whole_heap(p->map, p->n, found) : *found;
 	*ret = (struct comm_heap_place){addr,	ret_m, p->zeroed,    p->n_zeroed,
 					p->map, p->n,  p->has_python};
 	return 0;
@@ -608,28 +624,12 @@ ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, ui
 	return read_memory(inspect->ctx, tgid, addr, buf, len_bytes);
 }
 
-/* The memory that comm_thread_pointer_find() reads. */
-struct process_memory {
-	struct live_inspect *live;
-	uint32_t tgid;
-};
-
-static ssize_t read_process_memory(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct process_memory *memory = ctx;
-
-	return read_memory(memory->live, memory->tgid, addr, buf, len_bytes);
-}
-
 int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid, uint32_t tid,
 				     uint64_t *ret)
 {
-	struct process_memory process = {inspect->ctx, tgid};
-	const struct comm_marks_memory memory = {read_process_memory, &process};
-	uint64_t robust_list;
-	int err = comm_peek_robust_list(process.live->peek, tgid, tid, &robust_list);
+	struct live_inspect *live = inspect->ctx;
 
-	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
+	return comm_thread_pointer_read(live->reader, live->peek, tgid, tid, ret);
 }
 
 /* Of this process, and so of a fork of it. */

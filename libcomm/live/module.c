@@ -560,23 +560,15 @@ static const char *at_offset(struct comm_module *module, uint64_t start)
 	return comm_names_add(module->modules->names, name, sizeof(name));
 }
 
-int comm_module_code(struct comm_module *module, const struct comm_mapping *m, uint64_t ip,
-		     struct comm_code *ret)
+static int code_at(struct comm_module *module, uint64_t vaddr, struct comm_code *ret)
 {
 	struct comm_modules *modules = module->modules;
-	uint64_t offset = ip - m->start + m->offset, vaddr;
 	struct comm_type_field field;
 	struct comm_symbol symbol;
 	struct comm_line line;
 	int err;
 
-	if (!module->sym)
-		return -ESTALE;
 	*ret = (struct comm_code){.module = module->name, .build_id = module->build_id};
-	if (module == modules->vdso)
-		vaddr = ip - m->start;
-	else if (comm_elfsym_vaddr(module->sym, offset, PF_X, &vaddr) < 0)
-		vaddr = offset;
 	err = comm_elfsym_function(module->sym, vaddr, &symbol);
 	if (err) {
 		/* Code without a symbol counts as a function per page, not one per sample. */
@@ -609,6 +601,34 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 		ret->field_offset = (uint32_t)field.offset;
 	}
 	return 0;
+}
+
+int comm_module_code(struct comm_module *module, const struct comm_mapping *m, uint64_t ip,
+		     struct comm_code *ret)
+{
+	uint64_t offset = ip - m->start + m->offset, vaddr;
+
+	if (!module->sym)
+		return -ESTALE;
+	if (module == module->modules->vdso)
+		vaddr = ip - m->start;
+	else if (comm_elfsym_vaddr(module->sym, offset, PF_X, &vaddr) < 0)
+		vaddr = offset;
+	return code_at(module, vaddr, ret);
+}
+
+int comm_module_copied(struct comm_module *module, const struct comm_mapping *file, uint64_t ip,
+		       struct comm_code *ret)
+{
+	uint64_t vaddr;
+
+	if (!module->sym)
+		return -ESTALE;
+	if (comm_elfsym_vaddr(module->sym, file->offset, file->executable ? PF_X : 0, &vaddr) < 0)
+		return -ENOENT;
+	/* The difference may wrap: below the first mapped byte there is no code. */
+	vaddr += ip - file->start;
+	return comm_elfsym_is_code(module->sym, vaddr) ? code_at(module, vaddr, ret) : -ENOENT;
 }
 
 int comm_module_data(struct comm_module *module, const struct comm_mapping *file, uint64_t addr,

@@ -39,6 +39,9 @@ uint64_t comm_modules_lost(const struct comm_modules *modules);
 /* As in inspect.h, for a mapping of the file; -ESTALE: its symbols are not in memory. */
 int comm_module_code(struct comm_module *module, const struct comm_mapping *m, uint64_t ip,
 		     struct comm_code *ret);
+/* The same, where file is a mapping of it, and ip in a copy of its text; -ENOENT: that is no place of its code. */
+int comm_module_copied(struct comm_module *module, const struct comm_mapping *file, uint64_t ip,
+		       struct comm_code *ret);
 /* file: the mapping of the file that addr is in, or that its .bss follows. */
 int comm_module_data(struct comm_module *module, const struct comm_mapping *file, uint64_t addr,
 		     struct comm_static *ret);

@@ -14,6 +14,7 @@ enum {
 	ZEROED_LEAST_BYTES = 2 << 20,
 	PYTHON_MINOR_LEAST = 10,
 	PYTHON_MINOR_MOST = 13,
+	COPIES_MAX = 16, /* mappings that a file's copied text may be in pieces of */
 };
 
 struct mapped_file {
@@ -179,6 +180,29 @@ static enum comm_mapping_kind kind_of(const struct comm_mapping *m)
 	return m->executable ? COMM_MAP_JIT : COMM_MAP_ANON;
 }
 
+static bool may_be_program(const struct comm_mapping *m)
+{
+	return !m->shared && (starts(m->path, "/memfd:") || starts(m->path, "/dev/shm/"));
+}
+
+/*
+ * Memory with a name that is mapped as a program is, privately and in one piece, has one: where it holds
+ * generated code it is shared, or that could not be written.
+ */
+static void find_programs(struct comm_mapping *map, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		bool executable = false;
+
+		for (end = i; end < n && may_be_program(&map[end]) && map[end].file == map[i].file;
+		     end++)
+			executable |= map[end].executable;
+		for (size_t k = i; executable && k < end; k++)
+			map[k].kind = COMM_MAP_FILE;
+		end += end == i;
+	}
+}
+
 /* "7f00-7f10 r-xp 00001000 fd:01 123   /usr/lib/libc.so.6 (deleted)" */
 static bool parse_line(struct comm_maps *maps, const char *line, size_t len, struct comm_mapping *m)
 {
@@ -246,10 +270,49 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 			break;
 		at = eol + 1;
 	}
+	find_programs(all, n);
 	fitting = n ? realloc(all, n * sizeof(*all)) : NULL;
 	*ret = fitting ? fitting : all;
 	*ret_n = n;
 	return 0;
+}
+
+static bool is_heap(const struct comm_mapping *map, size_t n, size_t i)
+{
+	return i < n && map[i].kind == COMM_MAP_HEAP;
+}
+
+struct comm_mapping comm_maps_whole_heap(const struct comm_mapping *map, size_t n,
+					 const struct comm_mapping *at)
+{
+	struct comm_mapping m = *at;
+	size_t i = (size_t)(at - map);
+
+	for (; i && is_heap(map, n, i - 1) && map[i - 1].end == m.start; i--)
+		m.start = map[i - 1].start;
+	i = (size_t)(at - map);
+	for (; is_heap(map, n, i + 1) && map[i + 1].start == m.end; i++)
+		m.end = map[i + 1].end;
+	return m;
+}
+
+static bool is_copy(const struct comm_mapping *m)
+{
+	return m->kind == COMM_MAP_JIT && !m->shared;
+}
+
+const struct comm_mapping *comm_maps_around(const struct comm_mapping *map, size_t n, uint64_t addr,
+					    bool next)
+{
+	const struct comm_mapping *m = comm_maps_at(map, n, addr), *last = map + n - 1;
+
+	for (int i = 0; m && is_copy(m) && i < COPIES_MAX; i++) {
+		if (next)
+			m = m < last && m[1].start == m->end ? m + 1 : NULL;
+		else
+			m = m > map && m[-1].end == m->start ? m - 1 : NULL;
+	}
+	return m && m->kind == COMM_MAP_FILE && m->file && !m->shared ? m : NULL;
 }
 
 bool comm_maps_has_sysv(const struct comm_mapping *map, size_t n)

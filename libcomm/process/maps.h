@@ -36,6 +36,15 @@ void comm_maps_destroy(struct comm_maps *maps);
  */
 int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n);
+/* The kernel may show one heap as several mappings beside each other: all of them as one. */
+struct comm_mapping comm_maps_whole_heap(const struct comm_mapping *map, size_t n,
+					 const struct comm_mapping *at);
+/*
+ * The file that code in no file may be a copied part of (hugify, iodlr): one that the process has mapped right
+ * below, or with next right above, other such code between them.  NULL: there is none.
+ */
+const struct comm_mapping *comm_maps_around(const struct comm_mapping *map, size_t n, uint64_t addr,
+					    bool next);
 /* Whether a process has System V segments; parsed, they are of namespace 0. */
 bool comm_maps_has_sysv(const struct comm_mapping *map, size_t n);
 /* Says of which namespace they are. */

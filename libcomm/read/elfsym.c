@@ -172,6 +172,17 @@ int comm_elfsym_vaddr(const struct comm_elfsym *sym, uint64_t offset, uint32_t f
 	return -ENOENT;
 }
 
+bool comm_elfsym_is_code(const struct comm_elfsym *sym, uint64_t vaddr)
+{
+	for (size_t i = 0; i < sym->n_segments; i++) {
+		const struct segment *s = &sym->segment[i];
+
+		if (s->flags & PF_X && vaddr - s->vaddr < s->filesz)
+			return true;
+	}
+	return false;
+}
+
 static int find(const struct comm_elfsym *sym, const struct table *t, uint64_t vaddr,
 		struct comm_symbol *ret)
 {

@@ -60,6 +60,8 @@ int comm_elfsym_load(int from, struct comm_elfsym **ret);
  */
 int comm_elfsym_vaddr(const struct comm_elfsym *sym, uint64_t offset, uint32_t flags,
 		      uint64_t *ret);
+/* Whether vaddr is in a segment of code. */
+bool comm_elfsym_is_code(const struct comm_elfsym *sym, uint64_t vaddr);
 /* The function or variable at vaddr; -ENOENT when there is none.  Names live as long as sym. */
 int comm_elfsym_function(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
 int comm_elfsym_variable(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);

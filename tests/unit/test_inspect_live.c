@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -19,6 +20,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -602,6 +604,126 @@ static void generated_code_is_named(void **state)
 	munmap(code_at, 4096);
 }
 
+/* This program's segments; the first of each kind. */
+struct image {
+	uint64_t base, code, code_end, constants, constants_offset;
+};
+
+static int see_image(struct dl_phdr_info *info, size_t bytes, void *ctx)
+{
+	struct image *image = ctx;
+
+	(void)bytes;
+	image->base = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t page = p->p_vaddr & ~(uint64_t)4095;
+
+		if (p->p_type == PT_LOAD && p->p_flags == (PF_R | PF_X) && !image->code) {
+			image->code = page;
+			image->code_end = (p->p_vaddr + p->p_memsz + 4095) & ~(uint64_t)4095;
+		} else if (p->p_type == PT_LOAD && p->p_flags == PF_R && page > image->code &&
+			   image->code && !image->constants) {
+			image->constants = page;
+			image->constants_offset = p->p_offset & ~(uint64_t)4095;
+		}
+	}
+	return 1;
+}
+
+static char *map_fixed(char *at, uint64_t bytes, int fd, uint64_t offset)
+{
+	return mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, (off_t)offset);
+}
+
+/* Text in anonymous memory where the file's text would be, as programs do that want it in large pages. */
+static void copied_text_is_the_files(void **state)
+{
+	uint64_t ip = (uint64_t)(uintptr_t)test_live_function;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct comm_mapping own = mapping_of(self, (void *)test_live_function), m;
+	struct comm_code code, copied;
+	struct image image = {0};
+	char *at, *text;
+
+	(void)state;
+	dl_iterate_phdr(see_image, &image);
+	if (!image.code || image.constants != image.code_end) {
+		close(fd);
+		print_message("this linker does not put constants behind the code\n");
+		skip();
+	}
+	assert_int_equal(code_of(self, &own, ip, &code), 0);
+	at = mmap(NULL, image.constants + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	at += 4096;
+	text = mmap(at + image.code, image.code_end - image.code, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	memcpy(text, (void *)(uintptr_t)(image.base + image.code), image.code_end - image.code);
+	mprotect(text, image.code_end - image.code, PROT_READ | PROT_EXEC);
+	ip = (uint64_t)(uintptr_t)at + (ip - image.base);
+	/* Nothing is around it: it may be any code. */
+	m = mapping_of(self, text);
+	assert_int_equal(m.kind, COMM_MAP_JIT);
+	assert_true(jit_code_of(&m, ip, &copied) < 0);
+	assert_string_equal(copied.function, "[jit]");
+	for (int above = 0; above < 2; above++) {
+		if (above) {
+			map_fixed(at + image.constants, 4096, fd, image.constants_offset);
+			mmap(at, image.code, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			     0);
+		} else {
+			map_fixed(at, image.code, fd, 0);
+		}
+		m = mapping_of(self, text);
+		assert_int_equal(code_of(self, &m, ip, &copied), 0);
+		assert_string_equal(copied.function, "test_live_function");
+		assert_string_equal(copied.build_id, code.build_id);
+		assert_true(copied.start == code.start);
+	}
+	/* Right below a file, but where that has no code. */
+	mmap(at + image.constants, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	map_fixed(at + image.code - 4096, 4096, fd, image.constants_offset);
+	m = mapping_of(self, text);
+	assert_true(jit_code_of(&m, ip, &copied) < 0);
+	assert_string_equal(copied.function, "[jit]");
+	munmap(at - 4096, image.constants + 8192);
+	close(fd);
+}
+
+/* A program that is run from memory is mapped as any other. */
+static void a_memfd_is_a_program(void **state)
+{
+	struct comm_mapping own = mapping_of(self, (void *)test_live_function), m;
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = memfd_create("program", 0);
+	uint64_t in = (uint64_t)(uintptr_t)test_live_function - own.start;
+	struct comm_code code;
+	struct stat st;
+	char *at, *shared;
+
+	(void)state;
+	assert_int_equal(fstat(from, &st), 0);
+	for (off_t done = 0; done < st.st_size;)
+		assert_true(sendfile(fd, from, &done, (size_t)(st.st_size - done)) > 0);
+	at = mmap(NULL, own.end - own.start, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+		  (off_t)own.offset);
+	shared = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	assert_true(at != MAP_FAILED && shared != MAP_FAILED);
+	close(fd);
+	close(from);
+	m = mapping_of(self, at);
+	assert_int_equal(m.kind, COMM_MAP_FILE);
+	assert_int_equal(code_of(self, &m, m.start + in, &code), 0);
+	/* Without the right to open it by its mapping nobody can. */
+	if (strcmp(code.function, "test_live_function") != 0 && geteuid())
+		print_message("the memfd cannot be opened\n");
+	else
+		assert_string_equal(code.function, "test_live_function");
+	assert_int_equal(mapping_of(self, shared).kind, COMM_MAP_JIT);
+	munmap(at, own.end - own.start);
+	munmap(shared, 4096);
+}
+
 static void a_process_that_ends(void **state)
 {
 	struct comm_mapping m = mapping_of(self, (void *)test_live_function);
@@ -746,6 +868,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(thread_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(generated_code_is_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(copied_text_is_the_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_memfd_is_a_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_process_that_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_cut_while_in_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings_of_many_children_are_not_all_kept, setup,

@@ -351,6 +351,36 @@ static void segments_are_their_namespaces(void **state)
 	comm_names_destroy(names);
 }
 
+/* Programs that run from memfds, beside one that holds generated code. */
+static void programs_in_memfds(void **state)
+{
+	static const char text[] =
+		"1000-2000 r--p 00000000 00:01 7                       /memfd:a\n"
+		"2000-3000 r-xp 00001000 00:01 7                       /memfd:a\n"
+		"3000-4000 rw-p 00002000 00:01 7                       /memfd:a\n"
+		"4000-5000 rw-p 00000000 00:01 8                       /memfd:a\n"
+		"5000-6000 r-xs 00000000 00:01 9                       /memfd:code\n"
+		"6000-7000 r-xp 00000000 00:16 3                       /dev/shm/app/lib.so";
+	static const enum comm_mapping_kind kind[] = {COMM_MAP_FILE, COMM_MAP_FILE,
+						      COMM_MAP_FILE, COMM_MAP_SHARED,
+						      COMM_MAP_JIT,  COMM_MAP_FILE};
+	struct comm_names *names;
+	struct comm_maps *maps;
+	struct comm_mapping *m;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(comm_names_create(1 << 20, &names), 0);
+	assert_int_equal(comm_maps_create(names, &maps), 0);
+	assert_int_equal(comm_maps_parse(maps, text, sizeof(text) - 1, &m, &n), 0);
+	assert_int_equal(n, 6);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(m[i].kind, kind[i]);
+	free(m);
+	comm_maps_destroy(maps);
+	comm_names_destroy(names);
+}
+
 static void bounds_the_mappings(void **state)
 {
 	size_t room = 100 * 1024 * 40, used = 0, n;
@@ -396,6 +426,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test(parses_maps),
 		cmocka_unit_test(segments_are_their_namespaces),
+		cmocka_unit_test(programs_in_memfds),
 		cmocka_unit_test(bounds_the_mappings),
 	};
 
