@@ -113,7 +113,7 @@ static void test_shares(void **state)
 	assert_true(fabs(said.share_low -
 			 0.3 * exp(-z * sqrt(log1p(1. / 36) + 0.7 * 0.7 * log1p(104. / 196)))) <
 		    1e-9);
-	assert_true(comm_intervals_longer(&intervals, &guess) == INFINITY);
+	assert_false(comm_intervals_resolve(&intervals, &guess));
 }
 
 /* A share that ends at 1 is known sooner than its bytes are, but for what the others' sum may be. */
@@ -135,16 +135,16 @@ static void test_large_share(void **state)
 	e.variance = 800 * 800 * 0.5 * (expm1(end) + expm1(end - others));
 	comm_intervals_init(&intervals, &sure, &eight, &all, 0.9);
 	comm_intervals_add(&intervals, &e, &all);
-	assert_true(comm_intervals_longer(&intervals, &e) == 1);
+	assert_true(comm_intervals_resolve(&intervals, &e));
 	comm_intervals_add(&intervals, &guess, &all);
-	assert_true(comm_intervals_longer(&intervals, &e) > 1);
+	assert_false(comm_intervals_resolve(&intervals, &e));
 	e.variance = 800 * 800 * 0.99 * expm1(end - others);
 	all = (struct comm_interval_sums){0};
 	comm_intervals_add(&intervals, &e, &all);
 	comm_intervals_add(&intervals, &guess, &all);
-	assert_true(comm_intervals_longer(&intervals, &e) == 1);
+	assert_true(comm_intervals_resolve(&intervals, &e));
 	e.share = 0.5;
-	assert_true(comm_intervals_longer(&intervals, &e) > 1);
+	assert_false(comm_intervals_resolve(&intervals, &e));
 }
 
 /* Of another confidence: what a query for it says. */
