@@ -629,7 +629,7 @@ int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid
 {
 	struct live_inspect *live = inspect->ctx;
 
-	return comm_thread_pointer_read(live->reader, live->peek, tgid, tid, ret);
+	return comm_process_reader_thread_pointer(live->reader, tgid, tid, ret);
 }
 
 /* Of this process, and so of a fork of it. */

@@ -2,6 +2,7 @@
 #include "process_reader.h"
 
 #include "recent.h"
+#include "thread_pointer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,4 +204,27 @@ uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tg
 	if (is_left_to_us(err) && stat(path, &st) == 0)
 		return st.st_ino;
 	return (uint64_t)tgid << 32;
+}
+
+struct process_memory {
+	struct comm_process_reader *reader;
+	uint32_t tgid;
+};
+
+static ssize_t read_process_memory(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
+{
+	const struct process_memory *memory = ctx;
+
+	return comm_process_reader_memory(memory->reader, memory->tgid, addr, buf, len_bytes);
+}
+
+int comm_process_reader_thread_pointer(struct comm_process_reader *reader, uint32_t tgid,
+				       uint32_t tid, uint64_t *ret)
+{
+	struct process_memory process = {reader, tgid};
+	const struct comm_marks_memory memory = {read_process_memory, &process};
+	uint64_t robust_list;
+	int err = comm_peek_robust_list(reader->peek, tgid, tid, &robust_list);
+
+	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
 }

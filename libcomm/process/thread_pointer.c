@@ -42,26 +42,3 @@ int comm_thread_pointer_find(const struct comm_marks_memory *memory, uint64_t ro
 	}
 	return -ENOENT;
 }
-
-struct process_memory {
-	struct comm_process_reader *reader;
-	uint32_t tgid;
-};
-
-static ssize_t read_process_memory(void *ctx, uint64_t addr, void *buf, size_t len_bytes)
-{
-	const struct process_memory *memory = ctx;
-
-	return comm_process_reader_memory(memory->reader, memory->tgid, addr, buf, len_bytes);
-}
-
-int comm_thread_pointer_read(struct comm_process_reader *reader, struct comm_peek *peek,
-			     uint32_t tgid, uint32_t tid, uint64_t *ret)
-{
-	struct process_memory process = {reader, tgid};
-	const struct comm_marks_memory memory = {read_process_memory, &process};
-	uint64_t robust_list;
-	int err = comm_peek_robust_list(peek, tgid, tid, &robust_list);
-
-	return err ? err : comm_thread_pointer_find(&memory, robust_list, ret);
-}

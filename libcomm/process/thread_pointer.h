@@ -12,13 +12,9 @@
 #define COMM_THREAD_POINTER_H
 
 #include "marks.h"
-#include "process_reader.h"
 
 /* robust_list: its address in the memory.  -ENOENT: no such block is there. */
 int comm_thread_pointer_find(const struct comm_marks_memory *memory, uint64_t robust_list,
 			     uint64_t *ret);
-/* Of a thread of a process, as it is now. */
-int comm_thread_pointer_read(struct comm_process_reader *reader, struct comm_peek *peek,
-			     uint32_t tgid, uint32_t tid, uint64_t *ret);
 
 #endif
