@@ -51,9 +51,13 @@ struct exact {
 
 static const char native_note[] =
 	"counted by the program itself: only its code that was built with "
-	"-fsanitize=thread";
+	"-fsanitize=thread, but no masked, gathered or streamed vectors and no inline assembly; "
+	"of libc what copies, compares or searches memory and strings, maps, reads and writes; "
+	"of other programs that it starts nothing";
 static const char valgrind_note[] =
-	"one thread ran at a time, under Valgrind, which sees no marked regions and frames";
+	"one thread ran at a time, under Valgrind, which sees no marks (COMM_REGION(), "
+	"COMM_FRAME(), "
+	"COMM_OBJECT(), COMM_STOP()); of other programs that it starts nothing is counted";
 
 /* The edges of one phase. */
 struct phase {

@@ -5,10 +5,10 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "object.h"
 #include "symbol.h"
+#include "text.h"
 #include "thread.h"
 
 enum {
@@ -82,7 +82,7 @@ static int is_wanted(const char *name)
 {
 	char head[sizeof(((struct comm_exact_symbol *)0)->name)];
 
-	snprintf(head, sizeof(head), "%.*s", (int)strcspn(name, "(."), name);
+	snprintf(head, sizeof(head), "%.*s", (int)comm_text_until(name, sizeof(head), "(."), name);
 	return !fnmatch(calls->pattern, name, 0) || !fnmatch(calls->pattern, head, 0);
 }
 
@@ -93,12 +93,12 @@ static void look_up(struct function *f)
 	char *name = NULL;
 
 	comm_exact_symbol(f->pc - 1, &symbol);
-	if (__cxa_demangle && !strncmp(symbol.name, "_Z", 2))
+	if (__cxa_demangle && symbol.name[0] == '_' && symbol.name[1] == 'Z')
 		name = __cxa_demangle(symbol.name, NULL, NULL, NULL);
 	wanted = is_wanted(name ? name : symbol.name);
 	/* Cut off, and seen to be. */
 	if (snprintf(f->name, sizeof(f->name), "%s", name ? name : symbol.name) >= NAME_BYTES)
-		strcpy(f->name + sizeof(f->name) - 4, "...");
+		snprintf(f->name + sizeof(f->name) - 4, 4, "...");
 	snprintf(f->later, sizeof(f->later), "%s, later calls", f->name);
 	free(name);
 	__atomic_store_n(&f->is, wanted ? WANTED : NOT_WANTED, __ATOMIC_RELEASE);

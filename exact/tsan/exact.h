@@ -3,13 +3,15 @@
  * libcomm-exact: who wrote what this thread reads, exactly, for programs built
  * with gcc -fsanitize=thread and linked with this library in place of libtsan:
  *
- *	gcc -O2 -g -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memmove \
- *	    -fno-builtin-memset -c prog.c
+ *	gcc -O2 -g -fsanitize=thread -fno-builtin -c prog.c
  *	gcc prog.o -lcomm-exact -lpthread -o prog
  *	commd --source exact -- ./prog
  *
- * (Without -fno-builtin-* the compiler expands short copies in place, past the
+ * (Without -fno-builtin the compiler expands short copies in place, past the
  * instrumentation.)  clang 14 leaves loads out: use gcc.  Dynamic executables only.
+ *
+ * Not counted is what gcc does not announce: vector instructions with masks, gathers and scatters, loads and
+ * stores past the cache (_mm_stream_si128() and its like), and inline assembly.
  *
  * commd finds out by an ELF note that the program can be run as it is, and puts
  * the result into its store.  Without commd the program writes, at exit and at the

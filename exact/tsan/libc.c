@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libc functions that move the program's data where the compiler cannot see
- * it.  Copies are accesses of the calling thread where it calls; what a system
+ * it (others: string.c, mapping.c).  Copies are accesses of the calling thread where it calls; what a system
  * call writes or reads is that thread's too, as [kernel].  stdio is
  * seen at its edge: fread() and fwrite(), not its buffers.
  */
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "exact.h"
+#include "note.h"
 #include "thread.h"
 
 /* Fortified callers use these; no header declares them. */
@@ -29,32 +30,16 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 
-/* Behind the call of the function that this stands in. */
-#define BEHIND ((uint64_t)__builtin_return_address(0))
-#define PC (BEHIND | COMM_EXACT_CALLED)
-
-static void note_read(const void *p, size_t n, uint64_t pc)
-{
-	if (n)
-		comm_exact_read(comm_exact_thread(), (uint64_t)p, n, pc);
-}
-
-static void note_write(void *p, size_t n, uint64_t pc)
-{
-	if (n)
-		comm_exact_write(comm_exact_thread(), (uint64_t)p, n, pc);
-}
-
 static void kernel_read(const void *p, ssize_t n)
 {
 	if (n > 0)
-		note_read(p, n, COMM_SITE_KERNEL);
+		comm_note_read(p, n, COMM_SITE_KERNEL);
 }
 
 static void kernel_write(void *p, ssize_t n)
 {
 	if (n > 0)
-		note_write(p, n, COMM_SITE_KERNEL);
+		comm_note_write(p, n, COMM_SITE_KERNEL);
 }
 
 /* rep movsb and stosb: fast on every machine with ERMS, and no call to ourselves. */
@@ -68,8 +53,8 @@ static void *copy(void *dst, const void *src, size_t n)
 
 static inline void *copy_noted(void *dst, const void *src, size_t n, uint64_t pc)
 {
-	note_read(src, n, pc);
-	note_write(dst, n, pc);
+	comm_note_read(src, n, pc);
+	comm_note_write(dst, n, pc);
 	return copy(dst, src, n);
 }
 
@@ -78,8 +63,8 @@ static void *move_noted(void *dst, const void *src, size_t n, uint64_t pc)
 	unsigned char *d = dst;
 	const unsigned char *s = src;
 
-	note_read(src, n, pc);
-	note_write(dst, n, pc);
+	comm_note_read(src, n, pc);
+	comm_note_write(dst, n, pc);
 	if ((uintptr_t)dst - (uintptr_t)src >= n)
 		return copy(dst, src, n);
 	while (n--)
@@ -91,45 +76,45 @@ static void *set_noted(void *dst, int c, size_t n, uint64_t pc)
 {
 	void *p = dst;
 
-	note_write(dst, n, pc);
+	comm_note_write(dst, n, pc);
 	__asm__ volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(c) : "memory");
 	return dst;
 }
 
 void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
-	return copy_noted(dst, src, n, PC);
+	return copy_noted(dst, src, n, COMM_NOTE_PC);
 }
 
 void *memmove(void *dst, const void *src, size_t n)
 {
-	return move_noted(dst, src, n, PC);
+	return move_noted(dst, src, n, COMM_NOTE_PC);
 }
 
 void *memset(void *dst, int c, size_t n)
 {
-	return set_noted(dst, c, n, PC);
+	return set_noted(dst, c, n, COMM_NOTE_PC);
 }
 
 void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return copy_noted(dst, src, n, PC);
+	return copy_noted(dst, src, n, COMM_NOTE_PC);
 }
 
 void *__memmove_chk(void *dst, const void *src, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return move_noted(dst, src, n, PC);
+	return move_noted(dst, src, n, COMM_NOTE_PC);
 }
 
 void *__memset_chk(void *dst, int c, size_t n, size_t room)
 {
 	if (n > room)
 		__chk_fail();
-	return set_noted(dst, c, n, PC);
+	return set_noted(dst, c, n, COMM_NOTE_PC);
 }
 
 static void *allocated(void *p, size_t n, uint64_t pc)
@@ -139,19 +124,24 @@ static void *allocated(void *p, size_t n, uint64_t pc)
 	return p;
 }
 
+void *comm_note_malloc(size_t bytes, uint64_t pc)
+{
+	return allocated(__libc_malloc(bytes), bytes, pc & ~COMM_EXACT_CALLED);
+}
+
 void *malloc(size_t bytes)
 {
-	return allocated(__libc_malloc(bytes), bytes, BEHIND);
+	return allocated(__libc_malloc(bytes), bytes, COMM_NOTE_BEHIND);
 }
 
 void *memalign(size_t alignment, size_t bytes)
 {
-	return allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+	return allocated(__libc_memalign(alignment, bytes), bytes, COMM_NOTE_BEHIND);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-	return allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+	return allocated(__libc_memalign(alignment, bytes), bytes, COMM_NOTE_BEHIND);
 }
 
 int posix_memalign(void **ret, size_t alignment, size_t bytes)
@@ -160,7 +150,7 @@ int posix_memalign(void **ret, size_t alignment, size_t bytes)
 
 	if (!alignment || alignment % sizeof(void *) || alignment & (alignment - 1))
 		return EINVAL;
-	p = allocated(__libc_memalign(alignment, bytes), bytes, BEHIND);
+	p = allocated(__libc_memalign(alignment, bytes), bytes, COMM_NOTE_BEHIND);
 	if (!p)
 		return ENOMEM;
 	*ret = p;
@@ -169,10 +159,10 @@ int posix_memalign(void **ret, size_t alignment, size_t bytes)
 
 void *calloc(size_t n, size_t bytes)
 {
-	void *p = allocated(__libc_calloc(n, bytes), n * bytes, BEHIND);
+	void *p = allocated(__libc_calloc(n, bytes), n * bytes, COMM_NOTE_BEHIND);
 
 	if (p)
-		note_write(p, n * bytes, PC);
+		comm_note_write(p, n * bytes, COMM_NOTE_PC);
 	return p;
 }
 
@@ -181,7 +171,7 @@ void *realloc(void *old, size_t bytes)
 	size_t had = old ? malloc_usable_size(old) : 0;
 	/* glibc: bit 1 of the word before a block says that it is a mapping of its own. */
 	int mapped = old && ((const size_t *)old)[-1] & 2;
-	void *p = allocated(__libc_realloc(old, bytes), bytes, BEHIND);
+	void *p = allocated(__libc_realloc(old, bytes), bytes, COMM_NOTE_BEHIND);
 
 	if (!p || !old || p == old)
 		return p;
@@ -190,8 +180,8 @@ void *realloc(void *old, size_t bytes)
 	if (mapped) {
 		comm_shadow_move((uint64_t)old, (uint64_t)p, had);
 	} else {
-		note_read(old, had, PC);
-		note_write(p, had, PC);
+		comm_note_read(old, had, COMM_NOTE_PC);
+		comm_note_write(p, had, COMM_NOTE_PC);
 	}
 	return p;
 }

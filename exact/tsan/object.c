@@ -2,13 +2,13 @@
 #include "object.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbol.h"
+#include "text.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -149,7 +149,7 @@ void comm_object_allocated(uint64_t addr, size_t len_bytes, uint64_t pc)
 /* Keeps a name; NULL: no room. */
 static const char *keep(const char *name)
 {
-	size_t bytes = strlen(name) + 1, i;
+	size_t bytes = comm_text_bytes(name, TEXT_BYTES) + 1, i;
 	uint32_t at = __atomic_fetch_add(&table->text_fill, bytes, __ATOMIC_RELAXED);
 
 	if (at + bytes > TEXT_BYTES)

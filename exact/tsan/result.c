@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "call.h"
 #include "format.h"
 #include "object.h"
+#include "text.h"
 #include "thread.h"
 
 enum {
@@ -255,7 +255,8 @@ static void put_actors(void)
 
 static void put_function(uint32_t id, const char *name)
 {
-	const struct comm_exact_file_function function = {.id = id, .name_bytes = strlen(name)};
+	const struct comm_exact_file_function function = {
+		.id = id, .name_bytes = comm_text_bytes(name, SIZE_MAX)};
 
 	put_record(COMM_EXACT_FUNCTION, &function, sizeof(function), name, function.name_bytes,
 		   NULL, 0);
@@ -313,7 +314,7 @@ static void put_within(uint32_t site, uint32_t region)
 static void put_region(uint32_t number, uint32_t parent, const char *name)
 {
 	const struct comm_exact_file_region region = {
-		.id = number, .parent = parent, .name_bytes = strnlen(name, REGION_BYTES)};
+		.id = number, .parent = parent, .name_bytes = comm_text_bytes(name, REGION_BYTES)};
 
 	put_record(COMM_EXACT_REGION, &region, sizeof(region), name, region.name_bytes, NULL, 0);
 }
@@ -377,7 +378,7 @@ static void put_object(uint32_t id, const struct comm_exact_object *object)
 		.start = comm_exact_object_start(object),
 		.size_bytes = object->size_bytes,
 		.blocks = object->blocks,
-		.name_bytes = strlen(name),
+		.name_bytes = comm_text_bytes(name, SIZE_MAX),
 	};
 
 	switch (kind) {
@@ -432,7 +433,7 @@ static void put_threads(void)
 				   thread.name_bytes, NULL, 0);
 		else {
 			/* It has ended. */
-			thread.name_bytes = strnlen(who->name, sizeof(who->name));
+			thread.name_bytes = comm_text_bytes(who->name, sizeof(who->name));
 			put_record(COMM_EXACT_THREAD, &thread, sizeof(thread), who->name,
 				   thread.name_bytes, NULL, 0);
 		}

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include "backing.h"
 #include "lock.h"
 #include "readers.h"
+#include "text.h"
 
 _Static_assert(COMM_CELL_MANY >> COMM_CELL_SEEN_SHIFT == 1 << COMM_READERS_BITS, "no set's number");
 
@@ -90,7 +90,7 @@ static void start_again(void)
 	close(fd);
 	if (!n || n == sizeof(text) || text[n - 1])
 		return;
-	for (at = 0; at < n && argc < ARGUMENTS; at += strlen(text + at) + 1)
+	for (at = 0; at < n && argc < ARGUMENTS; at += comm_text_bytes(text + at, n - at) + 1)
 		argv[argc++] = text + at;
 	if (at < n || personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) < 0)
 		return;

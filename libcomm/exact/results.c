@@ -190,8 +190,10 @@ static int load_thread(struct comm_exact *exact, const struct result_record *r, 
 	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
 	if (!name || !claim(seen, f.id, exact->run.n_threads))
 		return -EBADMSG;
-	exact->thread[f.id] = (struct comm_thread){
-		.tgid = f.pid ? f.pid : exact->run.pid, .tid = f.tid, .start_ns = f.start_ns, .end_ns = f.end_ns};
+	exact->thread[f.id] = (struct comm_thread){.tgid = f.pid ? f.pid : exact->run.pid,
+						   .tid = f.tid,
+						   .start_ns = f.start_ns,
+						   .end_ns = f.end_ns};
 	snprintf(exact->thread[f.id].name, sizeof(exact->thread[f.id].name), "%s", name);
 	return 0;
 }
