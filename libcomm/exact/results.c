@@ -662,7 +662,7 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 					       .bytes = f->bytes,
 					       .first_bytes = f->first_bytes};
 		if (f->back)
-			edge[n - 1].ages.back[f->back - 1] = (float)f->bytes;
+			edge[n - 1].ages.back[f->back - 1] = (double)f->bytes;
 	}
 	if (err) {
 		free(edge);

@@ -25,7 +25,7 @@ enum {
 
 struct comm_ages {
 	float bytes[COMM_AGES];
-	float back[COMM_AGES_BACK]; /* so many frames, the last one or more */
+	double back[COMM_AGES_BACK]; /* so many frames, the last one or more; exactly, if counted */
 };
 
 /* A bin is from its first age up to, but not with, that of the next; the last has no end. */
@@ -44,7 +44,8 @@ double comm_ages_sum(const struct comm_ages *ages);
 /*
  * For a store: a pair of octets for each bin that is not empty, the bin and its share of bytes in
  * units of 1/255.  The shares' sum is that of the ages to half a unit, a bin's to one.  Then the same of
- * the frames, whose bins are numbered on.  Returns the length.
+ * the frames, whose bins are numbered on.  Whole numbers of bytes that are known by their frames, and not
+ * by time, as who counts has them, stand there as they are.  Returns the length.
  */
 size_t comm_ages_pack(const struct comm_ages *ages, double bytes,
 		      uint8_t ret_packed[COMM_AGES_PACKED]);

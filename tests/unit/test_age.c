@@ -63,6 +63,35 @@ static void test_packed(void **state)
 		    fabs(back.back[2] - 6) < 0.04);
 }
 
+/* What was counted by frames comes back to the byte; where it does not say all, or says too much, it is no count. */
+static void test_counted(void **state)
+{
+	const double bytes = 4915200000007.0;
+	struct comm_ages ages = {.back = {128, 0, bytes - 128}}, back;
+	uint8_t packed[COMM_AGES_PACKED];
+	size_t n = comm_ages_pack(&ages, bytes, packed);
+
+	(void)state;
+	assert_true(n <= sizeof(packed));
+	comm_ages_unpack(packed, n, bytes, &back);
+	assert_true(back.back[0] == 128 && back.back[1] == 0 && back.back[2] == bytes - 128);
+	comm_ages_unpack(packed, n, bytes + 5, &back);
+	assert_true(back.back[0] == 128 && back.back[2] == bytes - 128);
+	comm_ages_unpack(packed, n, bytes - 1, &back);
+	assert_true(back.back[0] == 0 && back.back[2] == 0);
+	comm_ages_unpack(packed, n - 1, bytes, &back);
+	assert_true(back.back[0] == 0 && back.back[2] == 0);
+	ages.back[0] = 1;
+	n = comm_ages_pack(&ages, bytes, packed);
+	comm_ages_unpack(packed, n, bytes, &back);
+	assert_true(back.back[0] + back.back[2] <= bytes);
+	ages = (struct comm_ages){.back = {0, bytes, 0}};
+	n = comm_ages_pack(&ages, bytes, packed);
+	assert_int_equal(n, 2);
+	comm_ages_unpack(packed, n, bytes, &back);
+	assert_true(back.back[1] == bytes);
+}
+
 static void test_one(void **state)
 {
 	const struct comm_frame_at none = {0}, at = {1000, 5000};
@@ -159,9 +188,10 @@ static void test_scale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scale),	cmocka_unit_test(test_bins),
-		cmocka_unit_test(test_packed),	cmocka_unit_test(test_one),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_scale),  cmocka_unit_test(test_bins),
+		cmocka_unit_test(test_packed), cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_one),    cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
