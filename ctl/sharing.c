@@ -141,7 +141,11 @@ static void print_text(const struct options *options, const struct comm_report *
 	       ctl_duration(length, report->to_ns - report->from_ns), report->run->source);
 	for (size_t i = 0; i < shown; i++)
 		print_line(&term, report, comm_report_cacheline_at(report, i));
-	if (!report->n_cachelines)
+	if (report->exact)
+		snprintf(text, sizeof(text),
+			 "The exact source does not count which cache lines threads take from each "
+			 "other. A run of another source samples that.");
+	else if (!report->n_cachelines)
 		snprintf(text, sizeof(text),
 			 "No cache line is stated to be shared: none was met twice that one thread "
 			 "wrote and another used.");
