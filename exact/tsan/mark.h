@@ -15,5 +15,7 @@ struct comm_mark_stack {
 
 void comm_exact_mark(const struct comm_mark_stack *stack);
 void comm_exact_frame(uint64_t frame);
+/* Of the process: reads do not count until it is told 0; writes are followed all the same. */
+void comm_exact_stop(uint32_t stopped);
 
 #endif

@@ -37,7 +37,7 @@ static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_REGION_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
 __thread struct comm_exact_thread *comm_exact_quick;
-uint16_t comm_exact_frame_now;
+uint16_t comm_exact_frame_now, comm_exact_frame_read;
 uint64_t comm_exact_frames;
 
 /* Where the thread is; a child of fork() goes on there. */
@@ -345,6 +345,15 @@ void comm_exact_frame(uint64_t frame)
 	comm_exact_init();
 	comm_exact_frames = frame;
 	comm_exact_frame_now = (frame - 1) % COMM_EXACT_FRAME_WRAP + 1;
+	if (comm_exact_frame_read != COMM_EXACT_STOPPED)
+		comm_exact_frame_read = comm_exact_frame_now;
+}
+
+/* A read is looked for by its frame first: no access has to ask whether it counts. */
+void comm_exact_stop(uint32_t stopped)
+{
+	comm_exact_init();
+	comm_exact_frame_read = stopped ? COMM_EXACT_STOPPED : comm_exact_frame_now;
 }
 
 /* A signal handler of this thread may come in between: it shall find all of one access or none. */
@@ -454,6 +463,8 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
 	uint64_t part = granule - (addr & (granule - 1));
 
+	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+		return;
 	while (len_bytes) {
 		uint64_t *cell = comm_cell_by(addr & -granule, shift);
 		uint64_t was = __atomic_load_n(cell, __ATOMIC_RELAXED);
@@ -490,6 +501,8 @@ void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 	uint64_t *cell = comm_cell(addr), was = __atomic_load_n(cell, __ATOMIC_RELAXED);
 	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
 
+	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+		return;
 	begin_read(t, &now, was, *comm_object_at(addr));
 	if (!comm_cell_crossed(addr, len_bytes))
 		now.edge = recall(place_of(t, &now), &now);

@@ -94,8 +94,10 @@ extern __thread struct comm_exact_thread *comm_exact_quick
  * The frame that the process is in, 0 before the first one: all that is kept of its number in a cell.
  * After COMM_EXACT_FRAME_WRAP it begins again at 1, so what was written as many frames ago seems to be new.
  */
-enum { COMM_EXACT_FRAME_WRAP = UINT16_MAX };
+enum { COMM_EXACT_FRAME_WRAP = UINT16_MAX - 1, COMM_EXACT_STOPPED = UINT16_MAX };
 extern uint16_t comm_exact_frame_now;
+/* The frame that reads are of: COMM_EXACT_STOPPED, which is none, while they do not count. */
+extern uint16_t comm_exact_frame_read;
 /* How many have begun. */
 extern uint64_t comm_exact_frames;
 
@@ -196,7 +198,7 @@ comm_exact_read_again(struct comm_exact_thread *t, uint64_t addr, uint64_t was, 
 	uint32_t object = *comm_object_at(addr);
 	struct comm_exact_read *r = comm_exact_last_read(t, pc, was, object);
 
-	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->frame != comm_exact_frame_now ||
+	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->frame != comm_exact_frame_read ||
 				     r->object != object,
 			     0))
 		return NULL;

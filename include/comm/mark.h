@@ -158,12 +158,15 @@ static void __attribute__((constructor, used)) comm_mark_register(void)
 #ifdef __SANITIZE_THREAD__
 void comm_exact_mark(const struct comm_mark_stack *stack) __attribute__((weak));
 void comm_exact_frame(uint64_t frame) __attribute__((weak));
+void comm_exact_stop(uint32_t stopped) __attribute__((weak));
+#define COMM_MARK_TELL_STOP(stopped) (comm_exact_stop ? comm_exact_stop(stopped) : (void)0)
 #define COMM_MARK_TELL_FRAME(frame) (comm_exact_frame ? comm_exact_frame(frame) : (void)0)
 #define COMM_MARK_TELL() (comm_exact_mark ? comm_exact_mark(&comm_mark_thread) : (void)0)
 #define COMM_MARK_FUNCTION static __attribute__((unused, no_sanitize("thread")))
 #else
 #define COMM_MARK_TELL() ((void)0)
 #define COMM_MARK_TELL_FRAME(frame) ((void)0)
+#define COMM_MARK_TELL_STOP(stopped) ((void)0)
 #define COMM_MARK_FUNCTION static inline __attribute__((unused))
 #endif
 
@@ -207,6 +210,7 @@ COMM_MARK_FUNCTION void comm_mark_leave(const struct comm_mark *mark)
 COMM_MARK_FUNCTION void comm_mark_stop(uint32_t stopped)
 {
 	__atomic_store_n(&comm_mark_process.stopped, stopped, __ATOMIC_RELAXED);
+	COMM_MARK_TELL_STOP(stopped);
 }
 
 /* No locked instruction, which would cost ten times as much. */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads that are not to count, between COMM_STOP() and COMM_START(), and a child that starts again for itself. */
+#include <comm/mark.h>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 1000 };
+
+#define ALONE __attribute__((noinline, noclone))
+
+static uint64_t words[WORDS];
+
+static ALONE void produce(volatile uint64_t *word)
+{
+	for (int i = 0; i < WORDS; i++)
+		word[i] = i;
+}
+
+static ALONE void hidden(volatile uint64_t *word)
+{
+	for (int i = 0; i < WORDS; i++)
+		(void)word[i];
+}
+
+static ALONE void wanted(volatile uint64_t *word, int n)
+{
+	for (int i = 0; i < n; i++)
+		(void)word[i];
+}
+
+static void *read_both(void *arg)
+{
+	(void)arg;
+	hidden(words);
+	COMM_START();
+	wanted(words, WORDS);
+	wanted(words, WORDS);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	/* Before and after a frame has begun; what is written while nothing counts is known. */
+	COMM_STOP();
+	produce(words);
+	hidden(words);
+	COMM_FRAME();
+	if (pthread_create(&thread, NULL, read_both, NULL) || pthread_join(thread, NULL))
+		return 1;
+	COMM_STOP();
+	if (!fork()) {
+		hidden(words);
+		COMM_START();
+		wanted(words, 10);
+		_exit(0);
+	}
+	wait(NULL);
+	hidden(words);
+	return 0;
+}
