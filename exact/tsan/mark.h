@@ -15,6 +15,8 @@ struct comm_mark_stack {
 
 void comm_exact_mark(const struct comm_mark_stack *stack);
 void comm_exact_frame(uint64_t frame);
+/* That memory has a name of its own; bytes 0: no more. */
+void comm_exact_name(const void *start, uint64_t bytes, const char *name);
 /* Of the process: reads do not count until it is told 0; writes are followed all the same. */
 void comm_exact_stop(uint32_t stopped);
 

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "exact.h"
+#include "mark.h"
 #include "symbol.h"
 #include "text.h"
 
@@ -20,6 +22,8 @@ enum {
 	PATH_BYTES = 512,
 	STACK_ABOVE_BYTES = 1 << 20, /* where a thread stands when it is first met */
 	STACK_BYTES_MAX = 64 << 20,
+	NAMED = 64, /* pieces of memory at a time, as in <comm/mark.h> */
+	NAMED_BYTES = 63,
 };
 
 /* Whoever maps more reserves addresses: it is not said of them what they are. */
@@ -206,6 +210,57 @@ void comm_object_segment(uint64_t addr, size_t len_bytes, int segment)
 	if (id != COMM_EXACT_OBJECT_UNKNOWN && !table->object[id].name)
 		table->object[id].name = keep(name);
 	set_pages(addr, len_bytes, id);
+}
+
+static uint32_t marked_object(const char *name)
+{
+	char kept[NAMED_BYTES + 1];
+	uint64_t hash = 0;
+	uint32_t id, i;
+
+	for (i = 0; i < NAMED_BYTES && name[i]; i++) {
+		kept[i] = name[i];
+		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
+	}
+	kept[i] = 0;
+	id = id_of(COMM_EXACT_OBJECT_MARKED, hash);
+	if (id != COMM_EXACT_OBJECT_UNKNOWN && !table->object[id].name)
+		table->object[id].name = keep(kept);
+	return id;
+}
+
+/* What was named, and the object it was of before. */
+static struct named {
+	uint64_t start; /* 0: free */
+	size_t len_bytes;
+	uint32_t id;
+} named[NAMED];
+
+static void name_no_more(struct named *of)
+{
+	set(of->start, of->len_bytes, of->id);
+	__atomic_store_n(&of->start, 0, __ATOMIC_RELEASE);
+}
+
+void comm_exact_name(const void *start, uint64_t bytes, const char *name)
+{
+	uint64_t addr = (uint64_t)start, none;
+	uint32_t i;
+
+	comm_exact_init();
+	for (i = 0; i < NAMED; i++)
+		if (start && named[i].start == addr)
+			name_no_more(&named[i]);
+	for (i = 0; start && bytes && name && i < NAMED; i++) {
+		none = 0;
+		if (!__atomic_compare_exchange_n(&named[i].start, &none, addr, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		named[i].len_bytes = bytes;
+		named[i].id = comm_object_of(addr);
+		set(addr, bytes, marked_object(name));
+		return;
+	}
 }
 
 void comm_object_moved(uint64_t from, uint64_t to, size_t len_bytes)

@@ -27,6 +27,7 @@ enum comm_exact_object_kind {
 	COMM_EXACT_OBJECT_STACK,
 	COMM_EXACT_OBJECT_ANON,
 	COMM_EXACT_OBJECT_SHARED,
+	COMM_EXACT_OBJECT_MARKED,
 };
 
 enum {
@@ -38,7 +39,7 @@ enum {
 struct comm_exact_object {
 	uint64_t key; /* 0: free */
 	uint64_t size_bytes, blocks;
-	const char *name; /* of a file's; else NULL */
+	const char *name; /* of a file's, and one that the program gave; else NULL */
 };
 
 /* Below the cells, for as many granules of eight bytes as the shadow knows: 1 TiB of addresses. */

@@ -371,7 +371,9 @@ static const char *base_name(const char *path)
 static void put_object(uint32_t id, const struct comm_exact_object *object)
 {
 	const enum comm_exact_object_kind kind = comm_exact_object_kind(object);
-	const char *name = object->name ? base_name(object->name) : "";
+	const char *name = !object->name		      ? ""
+			   : kind == COMM_EXACT_OBJECT_MARKED ? object->name
+							      : base_name(object->name);
 	struct comm_exact_file_object record = {
 		.id = id,
 		.kind = kind,
@@ -393,6 +395,7 @@ static void put_object(uint32_t id, const struct comm_exact_object *object)
 			record.start--;
 		break;
 	case COMM_EXACT_OBJECT_SHARED:
+	case COMM_EXACT_OBJECT_MARKED:
 		record.start = 0;
 		break;
 	default:

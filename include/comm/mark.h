@@ -159,6 +159,9 @@ static void __attribute__((constructor, used)) comm_mark_register(void)
 void comm_exact_mark(const struct comm_mark_stack *stack) __attribute__((weak));
 void comm_exact_frame(uint64_t frame) __attribute__((weak));
 void comm_exact_stop(uint32_t stopped) __attribute__((weak));
+void comm_exact_name(const void *start, uint64_t bytes, const char *name) __attribute__((weak));
+#define COMM_MARK_TELL_NAME(start, bytes, name) \
+	(comm_exact_name ? comm_exact_name(start, bytes, name) : (void)0)
 #define COMM_MARK_TELL_STOP(stopped) (comm_exact_stop ? comm_exact_stop(stopped) : (void)0)
 #define COMM_MARK_TELL_FRAME(frame) (comm_exact_frame ? comm_exact_frame(frame) : (void)0)
 #define COMM_MARK_TELL() (comm_exact_mark ? comm_exact_mark(&comm_mark_thread) : (void)0)
@@ -167,6 +170,7 @@ void comm_exact_stop(uint32_t stopped) __attribute__((weak));
 #define COMM_MARK_TELL() ((void)0)
 #define COMM_MARK_TELL_FRAME(frame) ((void)0)
 #define COMM_MARK_TELL_STOP(stopped) ((void)0)
+#define COMM_MARK_TELL_NAME(start, bytes, name) ((void)0)
 #define COMM_MARK_FUNCTION static inline __attribute__((unused))
 #endif
 
@@ -248,6 +252,7 @@ COMM_MARK_FUNCTION void comm_mark_object(const void *start, uint64_t bytes, cons
 	if (!bytes)
 		__atomic_store_n(&object->start, (const void *)0, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&process->changes, 1, __ATOMIC_RELEASE);
+	COMM_MARK_TELL_NAME(start, bytes, name);
 }
 
 #define COMM_OBJECT(ptr, bytes, name) comm_mark_object(ptr, bytes, name)

@@ -290,7 +290,7 @@ static int load_object(struct comm_exact *exact, const struct result_record *r, 
 	memcpy(&f, r->payload, sizeof(f));
 	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
 	module = name ? take(exact, &at, r->payload + r->bytes, f.module_bytes) : NULL;
-	if (!module || !claim(seen, f.id, exact->run.n_objects) || f.kind > COMM_OBJECT_SHARED)
+	if (!module || !claim(seen, f.id, exact->run.n_objects) || f.kind > COMM_OBJECT_MARKED)
 		return -EBADMSG;
 	exact->object[f.id] = (struct comm_object){.kind = f.kind,
 						   .name = name,

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads that are not to count, between COMM_STOP() and COMM_START(), and a child that starts again for itself. */
+/*
+ * Reads that are not to count, between COMM_STOP() and COMM_START(), and a child that starts again for itself.
+ * Then memory that has a name.
+ */
 #include <comm/mark.h>
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +45,24 @@ static void *read_both(void *arg)
 	return NULL;
 }
 
+static uint64_t large[100 * WORDS];
+
+/* Memory that has a name, some of it, and has it no more. */
+static void named(void)
+{
+	uint64_t *block = malloc(WORDS * sizeof(*block));
+
+	produce(block);
+	COMM_OBJECT(block, 100 * sizeof(*block), "a/head");
+	wanted(block, WORDS);
+	COMM_OBJECT(block, 0, NULL);
+	wanted(block, 50);
+	COMM_OBJECT(large, sizeof(large), "large");
+	produce(large);
+	wanted(large, WORDS);
+	free(block);
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -61,5 +83,7 @@ int main(void)
 	}
 	wait(NULL);
 	hidden(words);
+	COMM_START();
+	named();
 	return 0;
 }
