@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cases of exact_strings.c; behind each: bytes read of what produce() wrote, and bytes written. */
+// clang-format off
 CASE(__LINE__, strlen(src)) /* 64 0 */
 CASE(__LINE__, strnlen(src, 10)) /* 10 0 */
 CASE(__LINE__, strcpy(dst, src)) /* 64 64 */
