@@ -142,7 +142,7 @@ const char *collect_name(const char *text)
 {
 	uint64_t hash = 14695981039346656037u; /* FNV-1a */
 	const char **at, *have;
-	size_t n;
+	size_t n, cut = NAME_BYTES - 1;
 
 	if (!text)
 		return "(unnamed)";
@@ -151,11 +151,32 @@ const char *collect_name(const char *text)
 	if (have && !strncmp(have, text, NAME_BYTES - 1))
 		return have;
 	n = strnlen(text, NAME_BYTES - 1);
+	/* Not within a character of UTF-8. */
+	while (n == NAME_BYTES - 1 && cut && (text[cut] & 0xc0) == 0x80)
+		cut--;
+	n = n < cut ? n : cut;
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
 	have = keep(text, n, hash ^ hash >> 32);
 	__atomic_store_n(at, have, __ATOMIC_RELEASE);
 	return have;
+}
+
+static size_t utf8_bytes(wchar_t c)
+{
+	return c < 0 ? 3 : c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : c <= 0x10ffff ? 4 : 3;
+}
+
+/* What is past Unicode stands as U+FFFD. */
+static void put_utf8(char *to, wchar_t c, size_t bytes)
+{
+	static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+	if (c < 0 || c > 0x10ffff)
+		c = 0xfffd;
+	for (size_t i = bytes; i-- > 1; c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)(first[bytes == 1 ? 0 : bytes] | c);
 }
 
 const char *collect_wide_name(const void *wide)
@@ -166,8 +187,14 @@ const char *collect_wide_name(const void *wide)
 
 	if (!wide)
 		return collect_name(NULL);
-	for (n = 0; n < sizeof(text) - 1 && from[n]; n++)
-		text[n] = (char)(from[n] > 0x1f && from[n] < 0x7f ? from[n] : '?');
+	for (n = 0; *from; from++) {
+		size_t bytes = utf8_bytes(*from);
+
+		if (n + bytes >= sizeof(text))
+			break;
+		put_utf8(text + n, *from, bytes);
+		n += bytes;
+	}
 	text[n] = '\0';
 	return collect_name(text);
 }

@@ -31,7 +31,7 @@ void collect_settle(void);
  * many, "(unnamed)" for NULL.
  */
 const char *collect_name(const char *text);
-/* The same of a wide text; what is not ASCII becomes '?'. */
+/* The same of a wide text, as UTF-8. */
 const char *collect_wide_name(const void *wide);
 
 static inline struct comm_mark_stack *collect_stack(void)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "source.h"
+#include "text.h"
 
 enum {
 	LINE_BYTES = 64, /* a longer line is no command */
@@ -199,15 +200,13 @@ static void acknowledge(struct comm_control *control)
 
 static void say_unknown(struct comm_control *control, const char *line, size_t n)
 {
-	char shown[LINE_BYTES + 1];
+	char shown[COMM_TEXT_GROWTH * LINE_BYTES + 1];
 
 	if (control->n_unknown >= SENTENCES_MOST)
 		return;
 	control->n_unknown++;
 	n = n < LINE_BYTES ? n : LINE_BYTES;
-	for (size_t i = 0; i < n; i++)
-		shown[i] = line[i] < 0x20 || line[i] > 0x7e ? '?' : line[i];
-	shown[n] = '\0';
+	comm_text_clean(line, n, shown, sizeof(shown));
 	fprintf(stderr,
 		"commd: --control: no command is called '%s': enable, disable, ping and stop "
 		"are%s\n",

@@ -7,6 +7,7 @@
 
 #include "collectors.h"
 #include "source.h"
+#include "text.h"
 
 int comm_live_target_choose(struct comm_live_target *live, const struct comm_options *options,
 			    char **err)
@@ -37,31 +38,29 @@ int comm_live_target_choose(struct comm_live_target *live, const struct comm_opt
 void comm_live_target_name(struct comm_live_target *live, const struct comm_options *options,
 			   const struct comm_inspect *processes)
 {
+	char text[sizeof(live->name)] = "";
 	size_t n = 0;
 
 	if (options->command) {
-		for (char **arg = options->command; *arg && n < sizeof(live->name); arg++)
-			n += (size_t)snprintf(live->name + n, sizeof(live->name) - n, "%s%s",
-					      n ? " " : "", *arg);
+		for (char **arg = options->command; *arg && n < sizeof(text); arg++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "",
+					      *arg);
 	} else if (options->cgroup) {
-		snprintf(live->name, sizeof(live->name), "cgroup %s", options->cgroup);
+		snprintf(text, sizeof(text), "cgroup %s", options->cgroup);
 	} else {
-		n = comm_inspect_live_command(processes, (uint32_t)options->pid[0], live->name,
-					      sizeof(live->name) - 1);
+		n = comm_inspect_live_command(processes, (uint32_t)options->pid[0], text,
+					      sizeof(text) - 1);
 		for (size_t i = 0; i < n; i++)
-			if (!live->name[i])
-				live->name[i] = ' ';
+			if (!text[i])
+				text[i] = ' ';
 		/* A program that overwrites its title leaves blanks behind it. */
-		while (n && live->name[n - 1] == ' ')
-			live->name[--n] = '\0';
-		if (options->n_pids > 1 && n < sizeof(live->name))
-			snprintf(live->name + strlen(live->name),
-				 sizeof(live->name) - strlen(live->name), " and %d more",
+		while (n && text[n - 1] == ' ')
+			text[--n] = '\0';
+		if (options->n_pids > 1 && n < sizeof(text))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " and %d more",
 				 options->n_pids - 1);
 	}
-	for (char *c = live->name; *c; c++)
-		if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-			*c = '?';
+	comm_text_clean(text, sizeof(text), live->name, sizeof(live->name));
 }
 
 /* A service that keeps on being restarted is not worth a sentence each time. */

@@ -16,7 +16,7 @@ struct comm_live_target {
 	struct comm_target *target;
 	uint32_t command_pid;		  /* 0: there is no command */
 	bool said_removed, said_followed; /* of its cgroup */
-	char name[256];			  /* its command line, or the cgroup; printable */
+	char name[256];			  /* its command line, or the cgroup; clean (text.h) */
 };
 
 /* Of a zeroed one.  A command waits for comm_target_release(). */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "text.h"
+
 static int parse_probe(char *text, struct comm_probe_name *ret)
 {
 	char *colon = text ? strchr(text, ':') : NULL;
@@ -19,10 +21,7 @@ static int parse_probe(char *text, struct comm_probe_name *ret)
 /* As names in reports are. */
 static bool is_name(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (text[i] < 0x20 || text[i] > 0x7e)
-			return false;
-	return n > 0 && n < COMM_PROBED_BYTES;
+	return n > 0 && n < COMM_PROBED_BYTES && comm_text_is_clean(text, n);
 }
 
 int comm_frame_probe_parse(char *text, struct comm_frame_probe *ret)

@@ -39,7 +39,7 @@
  * its own, that of its parent at first.  Twice is once.  A process begins started.
  *
  * A name is read by others, some time later: it must stay as it is until the process ends.
- * A literal does.  At most 63 bytes of it are shown; bytes but printable ASCII as '?'.
+ * A literal does.  At most 63 bytes of it are shown, as UTF-8; other bytes and control characters as "\\xNN".
  *
  * All modules of a process (program and libraries) should share the variable
  * comm_mark_thread: they do if the program is marked itself and was linked with the libraries,

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum {
 	KINDS = COMM_EXACT_CALLS + 1,
 };
@@ -164,10 +166,8 @@ static const char *take(struct comm_exact *exact, const uint8_t **at, const uint
 
 	if ((size_t)(end - *at) < bytes)
 		return NULL;
-	for (uint32_t i = 0; i < bytes; i++)
-		text[i] = (*at)[i] >= 0x20 && (*at)[i] <= 0x7e ? (*at)[i] : '?';
-	text[bytes] = 0;
-	exact->text_fill += bytes + 1;
+	exact->text_fill += 1 + comm_text_clean((const char *)*at, bytes, text,
+						(size_t)COMM_TEXT_GROWTH * bytes + 1);
 	*at += bytes;
 	return text;
 }
@@ -467,7 +467,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 					     .n_regions = in.count[COMM_EXACT_REGION],
 					     .n_actors = in.n_actors,
 					     .n_phases = in.count[COMM_EXACT_PHASE]};
-	exact->text = array(in.text_bytes, 1, &rc);
+	exact->text = array(COMM_TEXT_GROWTH * in.text_bytes, 1, &rc);
 	exact->thread = array(exact->run.n_threads, sizeof(*exact->thread), &rc);
 	exact->function = array(exact->run.n_functions, sizeof(*exact->function), &rc);
 	exact->site = array(exact->run.n_sites, sizeof(*exact->site), &rc);

@@ -9,6 +9,7 @@
 
 #include "hash.h"
 #include "names.h"
+#include "text.h"
 
 enum {
 	NAME_READ_BYTES = 64, /* of a region's name, its NUL included */
@@ -81,7 +82,7 @@ static const char *read_name(struct comm_code_regions *regions, uint32_t tgid,
 		return NULL;
 	/* Cut off, and seen to be. */
 	if (n == sizeof(name) && !memchr(name, 0, sizeof(name)))
-		strcpy(name + sizeof(name) - 4, "...");
+		strcpy(name + comm_text_whole(name, sizeof(name) - 4), "...");
 	if (!*name)
 		return comm_names_add(regions->names, "(unnamed)", NAME_READ_BYTES);
 	return comm_names_add(regions->names, name, (size_t)n);
@@ -112,7 +113,8 @@ static const char *code_name(struct comm_code_regions *regions, uint32_t tgid,
 		snprintf(line, sizeof(line), ":%" PRIu32, code.line);
 	room = (int)(sizeof(name) - 1 - strlen(line));
 	is_cut = strlen(function) > (size_t)room;
-	snprintf(name, sizeof(name), "%.*s%s%s", is_cut ? room - 3 : room, function,
+	snprintf(name, sizeof(name), "%.*s%s%s",
+		 is_cut ? (int)comm_text_whole(function, (size_t)room - 3) : room, function,
 		 is_cut ? "..." : "", line);
 	return comm_names_add(regions->names, name, sizeof(name));
 }

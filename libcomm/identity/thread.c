@@ -4,8 +4,10 @@
 #include "hash.h"
 #include "process_title.h"
 #include "role.h"
+#include "text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@ enum {
  * tid is given to another thread of the same process, or its fork is told (comm_threads_begin()).
  */
 static const uint64_t LINGER_NS = 10 * 1000000000ull;
+
+enum { TITLE_BYTES = 15 }; /* of a title that make a role, as many as a name has */
 
 struct comm_threads {
 	const struct comm_inspect *inspect;
@@ -76,8 +80,7 @@ void comm_threads_destroy(struct comm_threads *threads)
 static void set_name(struct comm_thread *t, const char name[16])
 {
 	memset(t->name, 0, sizeof(t->name));
-	for (size_t i = 0; i < sizeof(t->name) - 1 && name[i]; i++)
-		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+	comm_text_clean(name, sizeof(t->name), t->name, sizeof(t->name));
 }
 
 static void ask_name(struct comm_threads *threads, struct comm_thread *t)
@@ -187,14 +190,22 @@ uint32_t comm_threads_find(const struct comm_threads *threads, uint32_t tgid, ui
 uint32_t comm_threads_role(const struct comm_threads *threads, uint32_t id)
 {
 	const struct comm_thread *t = comm_threads_at(threads, comm_thread_place(id));
-	char role[COMM_ROLE_BYTES];
-	uint64_t words[2];
+	char role[COMM_ROLE_BYTES], name[COMM_THREAD_NAME_BYTES];
+	uint64_t word, hash = t->tid == t->tgid;
 
 	if (id == COMM_ID_OTHER)
 		return 0;
-	comm_role_of(t->title[0] ? t->title : t->name, role);
-	memcpy(words, role, sizeof(role));
-	return (uint32_t)comm_hash_mix(comm_hash_mix(words[0], words[1]), t->tid == t->tgid) | 1;
+	/* Of a title as much as of a name: what is behind that is one process's alone. */
+	if (t->title[0])
+		snprintf(name, sizeof(name), "%.*s", TITLE_BYTES, t->title);
+	else
+		memcpy(name, t->name, sizeof(name));
+	comm_role_of(name, role);
+	for (size_t i = 0; i < sizeof(role); i += sizeof(word)) {
+		memcpy(&word, role + i, sizeof(word));
+		hash = comm_hash_mix(hash, word);
+	}
+	return (uint32_t)hash | 1;
 }
 
 void comm_threads_stored(struct comm_threads *threads, uint64_t end_ns)

@@ -382,9 +382,6 @@ static int live_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16
 		return -ESRCH;
 	if (name[n - 1] == '\n')
 		name[n - 1] = 0;
-	for (ssize_t i = 0; name[i]; i++)
-		if (name[i] < 0x20 || name[i] > 0x7e)
-			name[i] = '?';
 	return 0;
 }
 

@@ -32,13 +32,16 @@ enum {
 	COMM_SITES_MAX = 1 << 18,
 };
 
+/* 15 bytes that the kernel keeps, each as "\\xNN" at most, and a NUL. */
+enum { COMM_THREAD_NAME_BYTES = 64 };
+
 enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* bits of a datum from here on are its space id */
 
 struct comm_thread {
 	uint32_t tgid, tid;
-	uint64_t start_ns, end_ns; /* first seen; 0 while it lives */
-	uint64_t round;		   /* how many threads had its place before it */
-	char name[16];
+	uint64_t start_ns, end_ns;	   /* first seen; 0 while it lives */
+	uint64_t round;			   /* how many threads had its place before it */
+	char name[COMM_THREAD_NAME_BYTES]; /* clean (text.h) */
 	char title[COMM_TITLE_BYTES]; /* of its process, if the thread has no name of its own */
 };
 

@@ -6,13 +6,14 @@
 #ifndef COMM_ROLE_H
 #define COMM_ROLE_H
 
-enum { COMM_ROLE_BYTES = 16 }; /* as a thread's name, with its NUL */
+#include "ids.h"
+
+enum { COMM_ROLE_BYTES = COMM_THREAD_NAME_BYTES };
 
 /*
  * A thread's name without the digits and separators (- _ . : / # and space) at
  * its end: "io_thd_3" is "io_thd", "worker-12" is "worker", "kworker/1:2" is
- * "kworker".  A name of only digits and separators is its own role.  Longer names are cut as
- * the kernel cuts them, to 15 bytes.
+ * "kworker".  A name of only digits and separators is its own role.
  */
 void comm_role_of(const char *name, char ret[COMM_ROLE_BYTES]);
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 /*
  * What the rules of this file alone would not find, by what comes behind the program's name: the
  * first line that holds is taken.
@@ -51,12 +53,19 @@ static bool is_of(const struct known *k, const char *title)
 	return !strncmp(title, k->program, n) && title[n] == ':';
 }
 
+/* What is not ASCII counts as letters. */
+static bool is_letter(char c)
+{
+	return isalpha((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
 static bool is_program(const char *name, size_t bytes)
 {
-	if (!bytes || !isalnum((unsigned char)*name))
+	if (!bytes || !(is_letter(*name) || isdigit((unsigned char)*name)))
 		return false;
 	for (size_t i = 0; i < bytes; i++)
-		if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
+		if (!is_letter(name[i]) && !isdigit((unsigned char)name[i]) &&
+		    !strchr("._-", name[i]))
 			return false;
 	return true;
 }
@@ -86,8 +95,7 @@ void comm_title_of(const char *text, size_t bytes, char ret[COMM_TITLE_BYTES])
 	const char *word;
 
 	memset(ret, 0, COMM_TITLE_BYTES);
-	for (n = 0; n < bytes && n < sizeof(line) - 1 && text[n]; n++)
-		line[n] = text[n] >= 0x20 && text[n] <= 0x7e ? text[n] : '?';
+	comm_text_clean(text, bytes, line, sizeof(line));
 	n = word_bytes(line);
 	if (n < 2 || line[n - 1] != ':' || !is_program(line, n - 1) || n >= COMM_TITLE_BYTES)
 		return;
@@ -142,7 +150,7 @@ bool comm_title_fits(const char *title, const char *name)
 static bool is_plain(const char *word, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
-		if (!isalpha((unsigned char)word[i]) && word[i] != '-')
+		if (!is_letter(word[i]) && word[i] != '-')
 			return false;
 	return true;
 }

@@ -16,7 +16,7 @@ enum {
 };
 
 /*
- * The title in the text of /proc/PID/cmdline, printable and zeros behind it; "" if there is none.
+ * The title in the text of /proc/PID/cmdline, clean (text.h) and zeros behind it; "" if there is none.
  * A title begins with a name and a colon.  It ends before the first word that is a path, a URL,
  * an option or an assignment, as programs tell there how they were called.  What is said of all
  * processes of a program, as PostgreSQL's cluster, and what is known to be said of a moment is

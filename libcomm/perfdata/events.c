@@ -9,6 +9,7 @@
 
 #include "event.h"
 #include "sample.h"
+#include "text.h"
 
 enum {
 	PMU_TYPES = 6,	    /* perf's own types are below: PERF_TYPE_MAX */
@@ -77,15 +78,8 @@ int comm_perfdata_events_add_id(struct comm_perfdata_events *events, uint64_t id
 void comm_perfdata_events_name(struct comm_perfdata_events *events, size_t nth, const char *name,
 			       size_t bytes)
 {
-	char *to;
-
-	if (nth >= events->n)
-		return;
-	to = events->event[nth].name;
-	snprintf(to, sizeof(events->event->name), "%.*s", (int)(bytes < 4096 ? bytes : 4096), name);
-	for (; *to; to++)
-		if (*to < 0x20 || *to > 0x7e)
-			*to = '?';
+	if (nth < events->n)
+		comm_text_clean(name, bytes, events->event[nth].name, sizeof(events->event->name));
 }
 
 /* Case does not matter: MEM_LOAD_L3_HIT_RETIRED is as good. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 /* Bits of the header, each with a section behind the data. */
 enum {
 	FEATURE_BUILD_ID = 2,
@@ -61,14 +63,6 @@ int comm_perfdata_damaged(const char *path, const char *what, char **err)
 {
 	return comm_perfdata_fail(err, -EBADMSG, "%s is damaged: its %s is not as perf writes it",
 				  path, what);
-}
-
-static void clean(char *ret, size_t room, const void *text, size_t bytes)
-{
-	snprintf(ret, room, "%.*s", (int)(bytes < room ? bytes : room), (const char *)text);
-	for (; *ret; ret++)
-		if (*ret < 0x20 || *ret > 0x7e)
-			*ret = '?';
 }
 
 static bool read_at(const struct comm_perfdata_header *header, uint64_t offset, void *to,
@@ -133,7 +127,7 @@ static void feature_text(char *ret, size_t room, const unsigned char *at, const 
 	uint32_t bytes;
 
 	if (take_string(&at, end, &text, &bytes))
-		clean(ret, room, text, bytes);
+		comm_text_clean(text, bytes, ret, room);
 }
 
 static void feature_command(struct comm_perfdata_header *header, const unsigned char *at,
@@ -157,7 +151,7 @@ static void feature_command(struct comm_perfdata_header *header, const unsigned 
 			*to++ = ' ';
 			room--;
 		}
-		clean(to, room, text, bytes);
+		comm_text_clean(text, bytes, to, room);
 		used = strlen(to);
 		to += used;
 		room -= used;

@@ -19,7 +19,7 @@ struct comm_perfdata;
 
 enum { COMM_PERFDATA_TEXT = 512 };
 
-/* Texts are cleaned (0x20 to 0x7e), "" where the file does not tell. */
+/* Texts are clean (text.h), "" where the file does not tell. */
 struct comm_perfdata_info {
 	char host[128], arch[32], cpu[128], cpuid[64];
 	char command[COMM_PERFDATA_TEXT]; /* perf's own: "perf mem record ./program" */

@@ -228,8 +228,7 @@ void comm_perfdata_processes_name(struct comm_perfdata_processes *processes, uin
 	if (!t)
 		return;
 	memset(t->name, 0, sizeof(t->name));
-	for (size_t i = 0; i < sizeof(t->name) - 1 && i < bytes && name[i]; i++)
-		t->name[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+	memcpy(t->name, name, strnlen(name, bytes < sizeof(t->name) ? bytes : sizeof(t->name) - 1));
 }
 
 void comm_perfdata_processes_fork(struct comm_perfdata_processes *processes, uint32_t tgid,

@@ -7,8 +7,7 @@
  * host, bit for bit).
  *
  * All answers derive from hostile input.  Strings returned are NUL-terminated,
- * printable (bytes outside 0x20..0x7e replaced by '?') and owned by the view
- * until it is destroyed.  One thread uses a view.
+ * clean (text.h) but for names of threads, and owned by the view until it is destroyed.  One thread uses a view.
  */
 #ifndef COMM_INSPECT_H
 #define COMM_INSPECT_H
@@ -131,7 +130,7 @@ struct comm_inspect_ops {
 	/* The variable at addr; -EAGAIN: the file is still being read, ask again a little later. */
 	int (*data)(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		    struct comm_static *ret);
-	/* A thread's name as in /proc/PID/task/TID/comm, at most 16 bytes. */
+	/* A thread's name as in /proc/PID/task/TID/comm, at most 16 bytes, as they are there. */
 	int (*thread_name)(void *ctx, uint32_t tgid, uint32_t tid, char name[16]);
 	/*
 	 * Optional.  What a process calls itself now, "" if it does not; -EAGAIN: too much was read

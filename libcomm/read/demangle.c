@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "text.h"
+
 enum {
 	MANGLED_BYTES_MAX = 4096, /* the demanglers' stack use grows with it */
 	BINDER_DIGITS_MAX = 2,	  /* 62 * 62 lifetimes: more than any real name has */
@@ -84,6 +86,8 @@ const char *comm_demangle(const char *name, char *ret, size_t size_bytes)
 	out.end = ret + size_bytes - 1;
 	if (!demangle(name, &out))
 		return name;
+	if (out.at == out.end)
+		out.at = ret + comm_text_whole(ret, (size_t)(out.at - ret));
 	*out.at = 0;
 	return ret;
 }

@@ -12,7 +12,7 @@
 /*
  * Writes the readable form of name to ret and returns ret; returns name itself
  * when it is not a mangled name, or one too long or too deep.  A longer form is cut to
- * size_bytes.  Rust's identifiers may be cut within a character of UTF-8.
+ * size_bytes.
  */
 const char *comm_demangle(const char *name, char *ret, size_t size_bytes);
 

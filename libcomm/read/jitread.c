@@ -2,6 +2,7 @@
 #include "hash.h"
 #include "jit_piece.h"
 #include "saved.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void add_line(struct jit_reading *r, const char *at, size_t len)
 		return;
 	name_len = strnlen(at, (size_t)(end - at));
 	if (name_len >= COMM_NAME_BYTES)
-		name_len = COMM_NAME_BYTES - 1;
+		name_len = comm_text_whole(at, COMM_NAME_BYTES - 1);
 	r->range[r->head.n++] = (struct jit_range){
 		.start = start,
 		.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,

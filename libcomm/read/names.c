@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "names.h"
 #include "hash.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -110,16 +111,9 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 {
 	char clean[COMM_NAME_BYTES];
 	uint32_t hash;
-	size_t len = 0, at;
+	size_t len = comm_text_clean(str, len_bytes, clean, sizeof(clean)), at;
 	char *text;
 
-	while (len < len_bytes && len < COMM_NAME_BYTES - 1 && str[len]) {
-		unsigned char c = (unsigned char)str[len];
-
-		clean[len] = c >= 0x20 && c <= 0x7e ? (char)c : '?';
-		len++;
-	}
-	clean[len] = 0;
 	hash = (uint32_t)comm_hash_secret(clean, len);
 
 	if (names->n * 2 >= names->n_slots && grow(names) < 0 && names->n + 1 >= names->n_slots)

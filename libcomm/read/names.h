@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that came from a target, kept once each: printable (bytes outside
- * 0x20..0x7e become '?'), at most COMM_NAME_BYTES with the NUL, and unmoved
- * until the table is destroyed, so equal names are equal pointers.  The table
+ * Names that came from a target, kept once each: clean text (text.h), at most
+ * COMM_NAME_BYTES with the NUL, and unmoved until the table is destroyed, so equal names are equal pointers.  The table
  * is bounded: past its limit every new name is "(other)".
  */
 #ifndef COMM_NAMES_H

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "role.h"
+#include "text.h"
 #include "uuid.h"
 
 enum { SCHEMA_FOREIGN = 64 };
@@ -545,13 +546,13 @@ int comm_schema_check(sqlite3 *db, int version)
 /* What the store has that no store has: "view edge"; "": nothing. */
 static void find_foreign(sqlite3 *db, char foreign[SCHEMA_FOREIGN])
 {
+	char name[SCHEMA_FOREIGN];
 	int version = 0;
 
 	if (comm_schema_version(db, &version) || check(db, version, foreign) != -EMEDIUMTYPE)
 		*foreign = '\0';
-	for (char *c = foreign; *c; c++)
-		if (*c < 0x20 || *c > 0x7e)
-			*c = '?';
+	memcpy(name, foreign, sizeof(name));
+	comm_text_clean(name, sizeof(name), foreign, SCHEMA_FOREIGN);
 }
 
 int comm_schema_migrate(sqlite3 *db, int to)

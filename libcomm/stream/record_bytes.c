@@ -5,6 +5,8 @@
 
 #include "record_bytes.h"
 
+#include "text.h"
+
 bool comm_bytes_room(struct comm_bytes *bytes, size_t more)
 {
 	size_t room = bytes->room ? bytes->room : 256;
@@ -187,8 +189,7 @@ const char *comm_cursor_name(struct comm_cursor *c)
 {
 	const char *name = comm_cursor_text(c);
 
-	for (const char *at = name; at && *at; at++)
-		if (*at < 0x20 || *at > 0x7e)
-			c->bad = true;
+	if (name && !comm_text_is_clean(name, strlen(name)))
+		c->bad = true;
 	return c->bad ? NULL : name;
 }

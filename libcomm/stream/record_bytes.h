@@ -45,6 +45,7 @@ double comm_cursor_f64(struct comm_cursor *c);
 /* Results point into the bytes being read.  NULL: there is no string, or the cursor is bad. */
 const void *comm_cursor_block(struct comm_cursor *c, size_t n);
 const char *comm_cursor_text(struct comm_cursor *c);
-const char *comm_cursor_name(struct comm_cursor *c); /* printable text, else the cursor is bad */
+const char *
+comm_cursor_name(struct comm_cursor *c); /* clean text (text.h), else the cursor is bad */
 
 #endif

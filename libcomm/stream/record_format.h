@@ -7,7 +7,7 @@
  * their width from the start of the file.  Bytes called zero are written as 0
  * and not looked at.  f64 is an IEEE 754 double.  A string is
  *	u32 length, its terminating NUL included; 0: there is no string
- *	the bytes, 0x20 to 0x7e but for the NUL and the strings of RUN
+ *	the bytes, clean text (text.h) but for the NUL, the strings of RUN and names of threads
  *	zeros to a multiple of 8 of the string as a whole
  *
  * The file begins with 24 bytes:
@@ -149,7 +149,9 @@
 #define RECORD_MAGIC "commrec" /* with its NUL: 8 bytes */
 
 enum {
-	RECORD_VERSION = 2, /* 1: structures as they lay in memory */
+	/* 1: structures as they lay in memory; 2: all text was ASCII */
+	RECORD_VERSION = 3,
+	RECORD_VERSION_OLDEST = 2, /* that is read */
 	RECORD_BYTE_ORDER = 0x01020304,
 	RECORD_X86_64 = 62,
 	RECORD_CLOCK_MONOTONIC = 1,

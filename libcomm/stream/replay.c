@@ -98,8 +98,10 @@ static int read_file_head(struct comm_replay *replay)
 	if (n < 12 || memcmp(bytes, RECORD_MAGIC, 8))
 		return -EMEDIUMTYPE;
 	version = comm_cursor_u32(&c);
-	if (version != RECORD_VERSION)
-		return version < RECORD_VERSION ? -ESTALE : -EPROTO;
+	if (version < RECORD_VERSION_OLDEST)
+		return -ESTALE;
+	if (version > RECORD_VERSION)
+		return -EPROTO;
 	if (n < sizeof(bytes) || comm_cursor_u32(&c) != RECORD_BYTE_ORDER)
 		return -EBADMSG;
 	machine = comm_cursor_u32(&c);

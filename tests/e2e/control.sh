@@ -112,7 +112,7 @@ pass pieces 10
 at=$(seen pieces)
 pass pieces 10
 check "a command in pieces is one" [ "$(seen pieces)" = "$at" ]
-check "what is none is told" grep -q "no command is called 'enabled???2J'\|no command is called 'enabled??\[2J'" "$dir/log"
+check "what is none is told" grep -qF "no command is called 'enabled?\x1b[2J'" "$dir/log"
 # A writer that never stops; the FIFO goes, and is gone for good.
 exec 9>"$dir/ctl"
 rm "$dir/ctl"

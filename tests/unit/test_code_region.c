@@ -172,7 +172,7 @@ static void hostile_names_are_bounded(void **state)
 	(void)state;
 	strcpy(binary, "a\x01\xff\n\x1b[2Jb");
 	memset(endless, 'x', PAGE - 64);
-	assert_string_equal(name_of(get(HEAP)), "a????[2Jb");
+	assert_string_equal(name_of(get(HEAP)), "a\\x01\\xff\\x0a\\x1b[2Jb");
 	assert_int_equal(strlen(name_of(get(HEAP + 64))), 63);
 	assert_non_null(strstr(name_of(get(HEAP + 64)), "xxx..."));
 	/* Not ended where its mapping ends. */

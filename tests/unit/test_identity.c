@@ -239,10 +239,10 @@ static void names(void **state)
 	assert_string_equal(comm_threads_at(threads, b)->name, "?");
 	thread_name = "new\nname";
 	comm_threads_renamed(threads, 10, 12);
-	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
+	assert_string_equal(comm_threads_at(threads, b)->name, "new\\x0aname");
 	thread_name = NULL;
 	comm_threads_renamed(threads, 10, 12);
-	assert_string_equal(comm_threads_at(threads, b)->name, "new?name");
+	assert_string_equal(comm_threads_at(threads, b)->name, "new\\x0aname");
 }
 
 /* It tells its name, or ends, before anybody could ask /proc, where another has its number by then. */

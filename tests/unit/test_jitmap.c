@@ -109,7 +109,7 @@ static void damaged_lines_are_left_out(void **state)
 	feed(line);
 	assert_int_equal(comm_jitmap_entries(map), 0);
 	feed("3000 10 \033]0;evil\007\n");
-	assert_string_equal(at(0x3000), "?]0;evil?");
+	assert_string_equal(at(0x3000), "\\x1b]0;evil\\x07");
 }
 
 static void lines_may_come_in_pieces(void **state)

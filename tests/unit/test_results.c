@@ -188,7 +188,7 @@ static void test_good(void **state)
 	(void)state;
 	make(&f, &good);
 	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
-	assert_string_equal(comm_exact_run(exact)->command, "prog? arg");
+	assert_string_equal(comm_exact_run(exact)->command, "prog\\x01 arg");
 	assert_int_equal(comm_exact_run(exact)->pid, 77);
 	assert_int_equal(comm_exact_run(exact)->accesses, 50);
 	assert_int_equal(comm_exact_run(exact)->n_frames, 12);

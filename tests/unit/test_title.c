@@ -45,7 +45,7 @@ static void test_titles(void **state)
 		/* Nothing but its name. */
 		{"postgres:", ""},
 		{"postgres: 15/main:", ""},
-		{"odd:  \033[31mred\t x", "odd: ?[31mred? x"},
+		{"odd:  \033[31mred\t x", "odd: \\x1b[31mred\\x09 x"},
 	};
 	char longest[200];
 
