@@ -446,13 +446,14 @@ static void print_handover(const struct ctl_term *term, const struct advise *adv
 	const struct ctl_cut_edge *edge = &advise->placing.graph.edge[e];
 	const struct comm_report_edge *reported =
 		comm_report_edge_at(advise->report, advise->placing.edge[e]);
-	const char *from = advise->labels.text[reported->from];
-	const char *to = advise->labels.text[reported->to];
+	char from[CTL_LABEL], to[CTL_LABEL];
 	double seconds = reported->bytes / edge->bytes;
 	char rate[CTL_NUMBER], now[CTL_NUMBER], planned[CTL_NUMBER];
 	int figures = ADVISE_FIGURES - (advise->report->exact ? ADVISE_INTERVAL : 0) -
 		      (is_planned(advise) ? 0 : ADVISE_PLANNED);
 
+	ctl_clean(from, CTL_LABEL, advise->labels.text[reported->from], CTL_LABEL - 1);
+	ctl_clean(to, CTL_LABEL, advise->labels.text[reported->to], CTL_LABEL - 1);
 	printf("%10s/s", ctl_bytes(rate, edge->bytes));
 	print_interval(advise, reported->low / seconds, reported->high / seconds);
 	printf(" %9s", ctl_percent(now, edge->now));
@@ -460,7 +461,7 @@ static void print_handover(const struct ctl_term *term, const struct advise *adv
 		printf(" %9s", ctl_percent(planned, ctl_cut_crosses(&advise->placing.graph,
 								    &advise->plan, edge)));
 	printf("  ");
-	if (figures + strlen(from) + strlen(to) + 3 <= (size_t)term->width)
+	if (figures + ctl_columns(from) + ctl_columns(to) + 3 <= term->width)
 		printf("%s > %s\n", from, to);
 	else
 		printf("%s\n%*s> %s\n", from, figures - 2, "", to);

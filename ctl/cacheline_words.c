@@ -10,7 +10,10 @@
 #include "number.h"
 
 enum {
-	NAME = 40,
+	NAME = 40, /* columns, of */
+	NAME_BYTES = 80,
+	THREAD = 18,
+	FIELD = 20,
 	PLACE = 60,
 	ADVISED = 8, /* objects that are advised about */
 	NAMED = 4,   /* of an object's threads that are named */
@@ -152,7 +155,7 @@ const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
 {
 	char name[CTL_CACHELINE_TEXT];
 
-	ctl_clean(name, sizeof(name), line->object->name, NAME);
+	ctl_clean(name, NAME_BYTES + 1, line->object->name, NAME);
 	if (line->offset == INT64_MIN)
 		snprintf(text, CTL_CACHELINE_TEXT, "%s", name);
 	else
@@ -173,8 +176,8 @@ const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm
 {
 	char name[CTL_CACHELINE_TEXT], source[CTL_CACHELINE_TEXT];
 
-	ctl_clean(name, sizeof(name), *place->inlined ? place->inlined : place->name, NAME);
-	ctl_clean(source, sizeof(source), base_name(place->source), NAME);
+	ctl_clean(name, NAME_BYTES + 1, *place->inlined ? place->inlined : place->name, NAME);
+	ctl_clean(source, NAME_BYTES + 1, base_name(place->source), NAME);
 	if (*source)
 		snprintf(text, CTL_CACHELINE_TEXT, "%.80s:%u %.80s", source, place->line, name);
 	else
@@ -186,7 +189,7 @@ const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct com
 {
 	char name[CTL_CACHELINE_TEXT];
 
-	ctl_clean(name, sizeof(name), thread->name, NAME);
+	ctl_clean(name, NAME_BYTES + 1, thread->name, NAME);
 	if (thread->other)
 		snprintf(text, CTL_CACHELINE_TEXT, "%s", name);
 	else
@@ -201,7 +204,7 @@ static const char *who(char text[CTL_CACHELINE_TEXT], const struct ctl_word *wor
 
 	if (word->n_threads == 1)
 		return ctl_cacheline_thread(text, word->use->thread);
-	ctl_clean(name, sizeof(name), word->use->role->name, NAME);
+	ctl_clean(name, NAME_BYTES + 1, word->use->role->name, NAME);
 	snprintf(text, CTL_CACHELINE_TEXT, "%.80s (%zu)", name, word->n_threads);
 	return text;
 }
@@ -227,19 +230,23 @@ void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *
 {
 	char thread[CTL_CACHELINE_TEXT], place[CTL_CACHELINE_TEXT], reads[CTL_NUMBER];
 	char writes[CTL_NUMBER], cut[CTL_CACHELINE_TEXT], field[CTL_CACHELINE_TEXT];
+	char text[CTL_CACHELINE_TEXT];
 	struct ctl_word word[CTL_WORDS];
 	size_t left, n = ctl_words(report, line, true, word, &left);
 
 	printf("%s    bytes   reads writes  %-18s %-20s mostly at%s\n", ctl_style(term, CTL_DIM),
 	       "thread", "field", ctl_style(term, CTL_PLAIN));
-	for (size_t i = 0; i < n; i++)
-		printf("    %2u..%-2u  %6s %6s  %-18.18s %-20.20s %s\n", word[i].byte,
+	for (size_t i = 0; i < n; i++) {
+		ctl_clean(thread, sizeof(thread), who(text, &word[i]), THREAD);
+		ctl_clean(field, sizeof(field), *word[i].field ? word[i].field : "-", FIELD);
+		printf("    %2u..%-2u  %6s %6s  %-*s %-*s %s\n", word[i].byte,
 		       word[i].byte + word[i].size_bytes - 1,
 		       share(reads, word[i].reads, line->accesses),
-		       share(writes, word[i].writes, line->accesses), who(thread, &word[i]),
-		       *word[i].field ? ctl_clean(field, sizeof(field), word[i].field, 20) : "-",
+		       share(writes, word[i].writes, line->accesses), ctl_field(thread, THREAD),
+		       thread, ctl_field(field, FIELD), field,
 		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, word[i].use->place),
 				 term->width > 80 ? term->width - 66 : 14));
+	}
 	if (left)
 		printf("    and %zu more of smaller ones\n", left);
 }
@@ -386,7 +393,7 @@ size_t ctl_cacheline_advise(const struct ctl_term *term, const struct comm_repor
 	for (size_t i = 0; i < n; i++) {
 		const struct advised *one = &advised[i];
 
-		ctl_clean(name, sizeof(name), one->object->name, NAME);
+		ctl_clean(name, NAME_BYTES + 1, one->object->name, NAME);
 		printf("%s", ctl_style(term, CTL_BOLD));
 		snprintf(line, sizeof(line),
 			 "False sharing in %s: %zu cache line%s, at most %s contended accesses a "

@@ -7,9 +7,12 @@
 #include "csv.h"
 #include "json.h"
 #include "number.h"
-#include "utf8.h"
+#include "term.h"
 
-enum { NAME_WIDTH = 26 };
+enum {
+	NAME_WIDTH = 26,
+	NAME_BYTES = 512,
+};
 
 static double per_s(const struct comm_report *report, const struct comm_report_count *count)
 {
@@ -67,24 +70,11 @@ static const char *amount(char text[CTL_NUMBER], const char *counter, double val
 	return text;
 }
 
-/* Names come from foreign programs.  Returns how many characters were printed. */
-static int put(const char *text)
-{
-	int n = 0, length;
-
-	for (; *text; n++) {
-		const char *character = ctl_utf8_take(&text, &length);
-
-		fwrite(character, 1, (size_t)length, stdout);
-	}
-	return n;
-}
-
 static void print_text(const struct comm_report *report)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], d[CTL_NUMBER];
 	const char *last = "", *unit;
-	int pad;
+	char name[NAME_BYTES];
 
 	printf("%-28s %16s %16s %16s %16s\n", report->by->noun, "total", "per second",
 	       "mean per slice", "deviation");
@@ -93,7 +83,8 @@ static void print_text(const struct comm_report *report)
 		double bytes = bytes_per(report, count, &unit);
 
 		if (strcmp(last, count->node.id) != 0) {
-			put(count->node.name);
+			fputs(ctl_clean(name, sizeof(name), count->node.name, sizeof(name)),
+			      stdout);
 			if (count->node.tid)
 				printf(" (%u)", count->node.tid);
 			if (bytes > 0)
@@ -101,9 +92,8 @@ static void print_text(const struct comm_report *report)
 			putchar('\n');
 		}
 		last = count->node.id;
-		fputs("  ", stdout);
-		pad = NAME_WIDTH - put(count->counter);
-		printf("%*s", pad > 0 ? pad : 0, "");
+		ctl_clean(name, sizeof(name), count->counter, sizeof(name));
+		printf("  %-*s", ctl_field(name, NAME_WIDTH), name);
 		printf(" %16s %16s %16s %16s", amount(a, count->counter, count->total),
 		       amount(b, count->counter, per_s(report, count)),
 		       amount(c, count->counter, count->mean),

@@ -387,7 +387,7 @@ static void name_end(const struct side *side, size_t i, char name[CTL_LABEL])
 	size_t length = strlen(node->name);
 	const char *key = node->key;
 
-	snprintf(name, CTL_LABEL, "%s", side->labels.text[i]);
+	ctl_clean(name, CTL_LABEL, side->labels.text[i], CTL_LABEL - 1);
 	if (node->kind == COMM_NODE_THREAD && !strncmp(key, "thread ", 7) &&
 	    strlen(side->labels.text[i]) > length)
 		ctl_clean(name, CTL_LABEL, key + 7, CTL_LABEL - 1);
@@ -438,7 +438,7 @@ static void print_row(const struct ctl_term *term, const struct diff *diff, cons
 	       : row->change.ratio > 0	? times
 					: "gone",
 	       range);
-	if (DIFF_FIGURES + strlen(from) + strlen(to) + 3 <= (size_t)term->width)
+	if (DIFF_FIGURES + ctl_columns(from) + ctl_columns(to) + 3 <= term->width)
 		printf("%s > %s\n", from, to);
 	else
 		printf("%s\n%*s> %s\n", from, DIFF_FIGURES - 2, "", to);

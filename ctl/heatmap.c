@@ -139,7 +139,7 @@ static void print_cell(const struct ctl_term *term, double share, double largest
 static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 		  const struct heatmap *map, int name_width, int width)
 {
-	char name[HEATMAP_NAME + 1], rest[HEATMAP_NAME + 1];
+	char name[CTL_LABEL], rest[HEATMAP_NAME + 1];
 	size_t n_single = map->n - map->rest;
 	double largest = 0;
 
@@ -167,8 +167,8 @@ static void print(const struct ctl_term *term, const struct ctl_labels *labels,
 		const char *label =
 			map->rest && i == map->n - 1 ? rest : labels->text[map->node[i]];
 
-		printf("%-*s %s%2zu%s", name_width,
-		       ctl_clean(name, sizeof(name), label, name_width), ctl_style(term, CTL_DIM),
+		ctl_clean(name, sizeof(name), label, name_width);
+		printf("%-*s %s%2zu%s", ctl_field(name, name_width), name, ctl_style(term, CTL_DIM),
 		       i + 1, ctl_style(term, CTL_PLAIN));
 		for (size_t j = 0; j < map->n; j++)
 			print_cell(term, map->cell[i * map->n + j], largest, width);
@@ -187,7 +187,7 @@ void ctl_heatmap(const struct ctl_term *term, const struct comm_query *query,
 	if (!report->n_edges || !report->n_nodes)
 		return;
 	for (size_t i = 0; i < report->n_nodes; i++) {
-		int len = strlen(labels->text[i]);
+		int len = ctl_columns(labels->text[i]);
 
 		name_width = len > name_width ? len : name_width;
 	}

@@ -166,7 +166,7 @@ static void write_label(const struct ctl_labels *labels, const struct comm_node 
 	default:
 		snprintf(raw, sizeof(raw), "%s%s", name, module);
 	}
-	ctl_clean(text, CTL_LABEL, raw, CTL_LABEL - 1);
+	ctl_shown(text, CTL_LABEL, raw);
 }
 
 static int order_labels(const void *pa, const void *pb, void *labels)

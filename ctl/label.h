@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Labels: what a node is called on a terminal.  Printable text, and the shortest that
+ * Labels: what a node is called on a terminal.  UTF-8 (utf8.h), and the shortest that
  * tells the node from all others: a tid only where two threads share a name, a module
  * only where it is not the usual one, the call of an inlined function only where it is inlined twice.
  */

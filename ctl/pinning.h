@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pinnings: a plan as commands for a shell, to stdout.  Nothing in them but numbers comes from a
- * store, for they are run by root; names stand in comments, cleaned of all but printable ASCII.
+ * store, for they are run by root; names stand in comments, cleaned (utf8.h).
  */
 #ifndef CTL_PINNING_H
 #define CTL_PINNING_H

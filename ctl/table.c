@@ -72,8 +72,8 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 		room -= TABLE_ORIGINS * TABLE_ORIGIN;
 	layout->from = layout->to = TABLE_NAME_MIN;
 	for (size_t i = 0; i < report->n_shown; i++) {
-		int from = strlen(labels->text[comm_report_edge_at(report, i)->from]);
-		int to = strlen(labels->text[comm_report_edge_at(report, i)->to]);
+		int from = ctl_columns(labels->text[comm_report_edge_at(report, i)->from]);
+		int to = ctl_columns(labels->text[comm_report_edge_at(report, i)->to]);
 
 		layout->from = from > layout->from ? from : layout->from;
 		layout->to = to > layout->to ? to : layout->to;
@@ -161,7 +161,8 @@ static void print_edge(const struct ctl_term *term, const struct ctl_labels *lab
 	ctl_clean(from, sizeof(from), labels->text[edge->from], layout->from);
 	ctl_clean(to, sizeof(to), labels->text[edge->to], layout->to);
 	if (!layout->stacked)
-		printf("%-*s  %-*s  ", layout->from, from, layout->to, to);
+		printf("%-*s  %-*s  ", ctl_field(from, layout->from), from,
+		       ctl_field(to, layout->to), to);
 	else if (layout->above)
 		printf("%s\n> %s\n", from, to);
 	printf("%8s%s", ctl_percent(share, edge->share), edge->resolved ? " " : "?");
@@ -409,7 +410,7 @@ static void print_object(const struct ctl_term *term, const struct comm_query *q
 	ctl_clean(name, sizeof(name), labels->text[object->node],
 		  width ? width : term->width - TABLE_KIND);
 	if (width)
-		printf("%-*s  %-9s  ", width, name, node->object_kind);
+		printf("%-*s  %-9s  ", ctl_field(name, width), name, node->object_kind);
 	else
 		printf("%s  %s\n", name, node->object_kind);
 	printf("%8s  %8s%s %10s/s", node->size_bytes ? ctl_bytes(size, node->size_bytes) : "",
@@ -437,7 +438,7 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 	while (shown < n && object[shown].share >= query->min_share &&
 	       (object[shown].resolved || !query->resolved) &&
 	       (!query->top || shown < query->top)) {
-		int len = strlen(labels->text[object[shown++].node]);
+		int len = ctl_columns(labels->text[object[shown++].node]);
 
 		width = len > width ? len : width;
 	}

@@ -8,13 +8,22 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
+
+#include "utf8.h"
 
 enum {
 	TERM_WIDTH = 80,
 	TERM_WIDTH_MIN = 40,
 	TERM_WIDTH_MAX = 400,
 	NUMBER_MAX = 10,
+	FIT_MIN = 4, /* columns of a text that is marked as cut */
 };
+
+static bool terminal_is_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
 
 void ctl_term_init(struct ctl_term *term)
 {
@@ -33,7 +42,7 @@ void ctl_term_init(struct ctl_term *term)
 		term->width = TERM_WIDTH_MIN;
 	if (term->width > TERM_WIDTH_MAX)
 		term->width = TERM_WIDTH_MAX;
-	term->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	term->utf8 = terminal_is_utf8();
 	term->colour = !(no_colour && *no_colour) &&
 		       (is_forced || (tty && type && strcmp(type, "dumb") != 0));
 }
@@ -103,24 +112,125 @@ static size_t number_at_end(const char *text, size_t len)
 	return len > n + 2 && !memcmp(text + len - n - 3, "+0x", 3) ? n + 3 : 0;
 }
 
-const char *ctl_clean(char *out, size_t size, const char *text, int width)
+/* The next character as this terminal shows it; *ret_columns: how many it takes. */
+static const char *take(const char **text, int *ret_bytes, int *ret_columns)
 {
-	size_t len = strlen(text), max = width < 0 ? 0 : width, number;
+	const char *shown;
+	wchar_t wide;
 
-	if (max > size - 1)
-		max = size - 1;
-	for (size_t i = 0; i < len && i < max; i++)
-		out[i] = text[i] >= 0x20 && text[i] <= 0x7e ? text[i] : '?';
-	out[len < max ? len : max] = '\0';
-	if (len <= max || max < 4)
+	if (!terminal_is_utf8()) {
+		shown = ctl_utf8_take_ascii(text, ret_bytes);
+		*ret_columns = *ret_bytes;
+		return shown;
+	}
+	shown = ctl_utf8_take(text, ret_bytes);
+	*ret_columns = *ret_bytes;
+	if (*shown & 0x80) {
+		bool known = mbrtowc(&wide, shown, (size_t)*ret_bytes, &(mbstate_t){0}) <=
+			     (size_t)*ret_bytes;
+		int columns = known ? wcwidth(wide) : 1;
+
+		*ret_columns = columns < 0 ? 1 : columns;
+	}
+	return shown;
+}
+
+int ctl_columns(const char *text)
+{
+	int all = 0, bytes, columns;
+
+	while (*text) {
+		take(&text, &bytes, &columns);
+		all += columns;
+	}
+	return all;
+}
+
+size_t ctl_bytes_in(const char *text, int columns)
+{
+	const char *at = text, *fits = text;
+	int bytes, more;
+
+	while (*at) {
+		take(&at, &bytes, &more);
+		columns -= more;
+		if (columns < 0)
+			break;
+		fits = at;
+	}
+	return (size_t)(fits - text);
+}
+
+int ctl_field(const char *clean, int width)
+{
+	return width + (int)strlen(clean) - ctl_columns(clean);
+}
+
+typedef const char *take_fn(const char **text, int *ret_bytes, int *ret_columns);
+
+static const char *take_utf8(const char **text, int *ret_bytes, int *ret_columns)
+{
+	const char *shown = ctl_utf8_take(text, ret_bytes);
+
+	*ret_columns = *ret_bytes;
+	return shown;
+}
+
+/* Copies as many characters as fit into room bytes, with a NUL, and max columns; returns their bytes. */
+static size_t copy(take_fn *next, char *out, size_t room, const char **text, int max)
+{
+	int bytes, columns;
+	size_t n = 0;
+
+	for (const char *at = *text; *at; *text = at) {
+		const char *shown = next(&at, &bytes, &columns);
+
+		max -= columns;
+		if (max < 0 || n + (size_t)bytes >= room)
+			break;
+		memcpy(out + n, shown, (size_t)bytes);
+		n += (size_t)bytes;
+	}
+	out[n] = '\0';
+	return n;
+}
+
+static const char *fit(take_fn *next, char *out, size_t size, const char *text, int max)
+{
+	size_t len = strlen(text), number = number_at_end(text, len), n;
+	const char *rest = text;
+
+	copy(next, out, size, &rest, max);
+	if (!*rest || max < FIT_MIN || size <= FIT_MIN)
 		return out;
 	/* Of several with one title the number tells which one it is. */
-	number = number_at_end(text, len);
-	if (number + 4 > max)
+	if (number + FIT_MIN > (size_t)max || number + FIT_MIN > size)
 		number = 0;
-	memcpy(out + max - number - 2, "..", 2);
-	memcpy(out + max - number, text + len - number, number);
+	n = copy(next, out, size - number - 2, &text, max - (int)number - 2);
+	memcpy(out + n, "..", 2);
+	memcpy(out + n + 2, rest + strlen(rest) - number, number + 1);
 	return out;
+}
+
+const char *ctl_clean(char *out, size_t size, const char *text, int width)
+{
+	return fit(take, out, size, text, width < 0 ? 0 : width);
+}
+
+const char *ctl_shown(char *out, size_t size, const char *text)
+{
+	return fit(take_utf8, out, size, text, (int)size - 1);
+}
+
+static int columns_until(const char *text, const char *end)
+{
+	int all = 0, bytes, columns;
+
+	while (text < end) {
+		take(&text, &bytes, &columns);
+		all += columns;
+	}
+	return all;
 }
 
 void ctl_wrap(const struct ctl_term *term, int column, int indent, const char *text)
@@ -138,9 +248,10 @@ void ctl_wrap_styled(const struct ctl_term *term, enum ctl_style style, int colu
 	fputs(on, stdout);
 
 	while (*text) {
-		size_t word = strcspn(text, " ");
+		const char *end = text + strcspn(text, " ");
+		int word = columns_until(text, end), bytes, columns;
 
-		if (!start && column + 1 + (int)word > term->width) {
+		if (!start && column + 1 + word > term->width) {
 			printf("%s\n%*s%s", off, indent, "", on);
 			column = indent;
 			start = true;
@@ -149,11 +260,13 @@ void ctl_wrap_styled(const struct ctl_term *term, enum ctl_style style, int colu
 			putchar(' ');
 			column++;
 		}
-		for (size_t i = 0; i < word; i++)
-			putchar(text[i] >= 0x20 && text[i] <= 0x7e ? text[i] : '?');
+		while (text < end) {
+			const char *shown = take(&text, &bytes, &columns);
+
+			fwrite(shown, 1, (size_t)bytes, stdout);
+		}
 		column += word;
 		start = false;
-		text += word;
 		text += strspn(text, " ");
 	}
 	printf("%s\n", off);

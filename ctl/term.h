@@ -36,10 +36,18 @@ const char *ctl_level(const struct ctl_term *term, int level);
 const char *ctl_either(const struct ctl_term *term, const char *utf8, const char *ascii);
 
 /*
- * Copies text with only printable ASCII left, one column per byte; marked where cut
- * to width columns, of a name that ends in the number of a thread before that.  Returns out.
+ * Copies text as this terminal can show it (utf8.h); marked where cut to width columns, of a name
+ * that ends in the number of a thread before that.  out is not text.  Returns out.
  */
 const char *ctl_clean(char *out, size_t size, const char *text, int width);
+/* The same as UTF-8, cut to size bytes, for what is not printed on a terminal. */
+const char *ctl_shown(char *out, size_t size, const char *text);
+/* How many columns text takes on this terminal. */
+int ctl_columns(const char *text);
+/* How many bytes of text fit into so many columns. */
+size_t ctl_bytes_in(const char *text, int columns);
+/* The bytes that printf() is to fill so that clean text takes width columns. */
+int ctl_field(const char *clean, int width);
 /*
  * Prints a paragraph, words wrapped at the width.  The cursor is at column already;
  * further lines begin at indent.

@@ -17,6 +17,7 @@
 #include "ctl.h"
 #include "open.h"
 #include "run.h"
+#include "utf8.h"
 #include "view.h"
 
 enum {
@@ -152,19 +153,9 @@ static int begin_at(struct top *top)
 	return refresh_frame(top);
 }
 
-/* Bytes of text that so many columns have room for: all but arrows is ASCII, and these are as wide. */
-static int bytes_in(const char *text, int columns)
-{
-	int n = 0;
-
-	for (; text[n] && (columns > 0 || (text[n] & 0xc0) == 0x80); n++)
-		columns -= (text[n] & 0xc0) != 0x80;
-	return n;
-}
-
 static void print_line(const struct top *top, const char *text)
 {
-	printf("%.*s\n", bytes_in(text, top->term.width), text);
+	printf("%.*s\n", (int)ctl_bytes_in(text, top->term.width), text);
 }
 
 static void print_frame(const struct top *top)
@@ -210,7 +201,7 @@ static void draw_line(int y, int attributes, const char *text)
 	clrtoeol();
 	attrset(attributes);
 	/* Never as a format: it holds names from the target. */
-	addnstr(text, bytes_in(text, COLS - 1));
+	addnstr(text, (int)ctl_bytes_in(text, COLS - 1));
 	attrset(A_NORMAL);
 }
 
@@ -312,8 +303,8 @@ static void type_key(struct top *top, int key)
 		*filter = '\0';
 	} else if (key == KEY_BACKSPACE || key == 0x7f || key == '\b') {
 		if (n)
-			filter[n - 1] = '\0';
-	} else if (key >= ' ' && key < 0x7f && n + 1 < CTL_VIEW_FILTER) {
+			filter[ctl_utf8_start(filter, n - 1)] = '\0';
+	} else if (key >= ' ' && key <= 0xff && n + 1 < CTL_VIEW_FILTER) {
 		filter[n] = (char)key;
 		filter[n + 1] = '\0';
 	}

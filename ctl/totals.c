@@ -172,8 +172,8 @@ static void print_partner(const char *what, const struct comm_node *node)
 static void print_table(const struct comm_report *report, const struct chosen *chosen)
 {
 	bool between = report->by->between;
-	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER], d[CTL_NUMBER];
-	char e[CTL_NUMBER], per_written[CTL_NUMBER];
+	char raw[NAME_BYTES], name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2];
+	char c[CTL_NUMBER], d[CTL_NUMBER], e[CTL_NUMBER], per_written[CTL_NUMBER];
 
 	printf("%*s %*s %8s %12s %12s %12s\n", NAME_COLUMNS + INDENT + VOLUME_COLUMNS,
 	       between ? "read from it" : "written for others", VOLUME_COLUMNS,
@@ -184,12 +184,13 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 		const struct comm_node *node = &total->node;
 
 		if (node->tid && node->kind == COMM_NODE_THREAD)
-			snprintf(name, sizeof(name), "%s (%u)", node->name, node->tid);
+			snprintf(raw, sizeof(raw), "%s (%u)", node->name, node->tid);
 		else
-			snprintf(name, sizeof(name), "%s", node->name);
+			snprintf(raw, sizeof(raw), "%s", node->name);
 		snprintf(per_written, sizeof(per_written), "%.2g", ratio(total));
-		printf("%s %-*s", total->intensive ? "*" : " ", NAME_COLUMNS,
-		       ctl_clean(name, sizeof(name), name, NAME_COLUMNS));
+		ctl_clean(name, sizeof(name), raw, NAME_COLUMNS);
+		printf("%s %-*s", total->intensive ? "*" : " ", ctl_field(name, NAME_COLUMNS),
+		       name);
 		printf(" %*s %*s %8s %10s/s %12s %12s", VOLUME_COLUMNS, volume(a, &total->written),
 		       VOLUME_COLUMNS, volume(b, &total->read),
 		       total->written.bytes > 0 ? per_written : "-",

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Length of the valid sequence that bytes begins with; 0: none.  Overlong forms, surrogates and
@@ -47,15 +48,16 @@ static uint32_t code_point(const char *bytes, int length)
 	return value;
 }
 
-/* Unicode 15: controls, and what is of the kind "format" but joins no script. */
+/* Unicode 15: controls, and what is of the kind "format" but the two joiners, which scripts need. */
 static bool is_shown(uint32_t point)
 {
 	static const struct {
 		uint32_t first, last;
 	} hidden[] = {
-		{0, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},     {0x61c, 0x61c},
-		{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-		{0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+		{0, 0x1f},	    {0x7f, 0x9f},     {0xad, 0xad},	{0x61c, 0x61c},
+		{0x180e, 0x180e},   {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+		{0x2060, 0x206f},   {0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+		{0xe0000, 0xe0fff},
 	};
 
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
@@ -67,14 +69,40 @@ static bool is_shown(uint32_t point)
 
 const char *ctl_utf8_take(const char **text, int *ret_length)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
+	static char escape[sizeof("\\U0010ffff")];
 	const char *at = *text;
 	int length = sequence(at);
+	uint32_t point = length ? code_point(at, length) : (unsigned char)*at;
 
 	*text += length ? length : 1;
 	*ret_length = length;
-	if (length && is_shown(code_point(at, length)))
+	if (length && is_shown(point))
 		return at;
-	*ret_length = sizeof(replacement) - 1;
-	return replacement;
+	*ret_length = snprintf(escape, sizeof(escape),
+			       length < 2	 ? "\\x%02x"
+			       : point < 0x10000 ? "\\u%04x"
+						 : "\\U%08x",
+			       point);
+	return escape;
+}
+
+const char *ctl_utf8_take_ascii(const char **text, int *ret_length)
+{
+	static char escape[sizeof("\\U0010ffff")];
+	const char *shown = ctl_utf8_take(text, ret_length);
+	uint32_t point;
+
+	if (!(*shown & 0x80))
+		return shown;
+	point = code_point(shown, *ret_length);
+	*ret_length =
+		snprintf(escape, sizeof(escape), point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+	return escape;
+}
+
+size_t ctl_utf8_start(const char *text, size_t at)
+{
+	while (at && (text[at] & 0xc0) == 0x80)
+		at--;
+	return at;
 }

@@ -164,7 +164,7 @@ static void name_of(const struct ctl_view *view, const struct reading *reading, 
 	char raw[2 * CTL_LABEL];
 
 	if (!of->n_parts) {
-		snprintf(name, CTL_LABEL, "%s", reading->labels.text[node]);
+		ctl_clean(name, CTL_LABEL, reading->labels.text[node], CTL_LABEL - 1);
 		return;
 	}
 	if (part->kind == COMM_NODE_LINE && *part->source)
@@ -231,7 +231,7 @@ static int order_by_name(const void *pa, const void *pb)
 /* Writes "from > to", of which the longer name is shortened, or both, to room. */
 static void write_names(char *out, size_t size, const char *from, const char *to, int room)
 {
-	int n_from = (int)strlen(from), n_to = (int)strlen(to), half;
+	int n_from = ctl_columns(from), n_to = ctl_columns(to), half;
 	char a[CTL_LABEL], b[CTL_LABEL];
 
 	room -= (int)strlen(" > ");
@@ -241,7 +241,7 @@ static void write_names(char *out, size_t size, const char *from, const char *to
 		return;
 	}
 	ctl_clean(a, sizeof(a), from, n_to < half ? room - n_to : half);
-	ctl_clean(b, sizeof(b), to, room - (int)strlen(a));
+	ctl_clean(b, sizeof(b), to, room - ctl_columns(a));
 	snprintf(out, size, "%s > %s", a, b);
 }
 
@@ -432,8 +432,9 @@ static void write_where(const struct ctl_view *view, const struct ctl_term *term
 	if (first)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ".. / ");
 	for (size_t i = first; i < view->depth; i++)
-		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%.100s",
-			 i > first ? " / " : "", view->step[i].name);
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%.*s",
+			 i > first ? " / " : "", (int)ctl_bytes_in(view->step[i].name, 100),
+			 view->step[i].name);
 }
 
 static void write_head(const struct ctl_view *view, const struct ctl_term *term,

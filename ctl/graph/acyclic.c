@@ -90,7 +90,7 @@ static void name_of(const struct comm_node *node, char ret[2 * COPY_NAME])
 		const struct comm_node *part = node->parts[k];
 
 		at += (size_t)snprintf(ret + at, 2 * COPY_NAME - at, "%s%s", k ? " " : "",
-				       ctl_clean(clean, sizeof(clean), part->name, COPY_NAME));
+				       ctl_shown(clean, sizeof(clean), part->name));
 		if (part->kind == COMM_NODE_THREAD && !part->other && at < 2 * COPY_NAME)
 			at += (size_t)snprintf(ret + at, 2 * COPY_NAME - at, "/%u", part->tid);
 	}

@@ -17,7 +17,7 @@
 #include "utf8.h"
 
 enum {
-	DOT_NAME = 44, /* characters of a name in a node; its tooltip has all of it */
+	DOT_NAME = 44, /* bytes of a name in a node; its tooltip has all of it */
 };
 
 void ctl_dot_text(FILE *out, const char *text)
@@ -61,13 +61,15 @@ static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_nu
 	char size[CTL_NUMBER], cut[DOT_NAME + 1];
 	double cpu_ns = ctl_panel_cpu_ns(panel, i);
 
-	snprintf(cut, sizeof(cut), "%.*s", length > DOT_NAME ? DOT_NAME / 2 - 1 : DOT_NAME, label);
+	snprintf(cut, sizeof(cut), "%.*s",
+		 length > DOT_NAME ? (int)ctl_utf8_start(label, DOT_NAME / 2 - 1) : DOT_NAME,
+		 label);
 	fprintf(out, "    \"p%zu.%s\" [shape=%s, label=\"", panel_number, node->id,
 		ctl_dot_shape(node));
 	ctl_dot_text(out, cut);
 	if (length > DOT_NAME) {
 		fputs("..", out);
-		ctl_dot_text(out, label + length - DOT_NAME / 2 + 1);
+		ctl_dot_text(out, label + ctl_utf8_start(label, length - DOT_NAME / 2 + 1));
 	}
 	if (node->kind == COMM_NODE_OBJECT && node->size_bytes)
 		fprintf(out, "\\n%s", ctl_bytes(size, node->size_bytes));

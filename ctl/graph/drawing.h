@@ -4,7 +4,7 @@
  * folder, which defines ctl_draw_NAME(), and one line of the table here, which "commctl graph
  * --as NAME" and its help are made from.  It must do with reports without nodes and edges.
  *
- * Text comes from labels, which are printable ASCII, or is foreign: each drawing escapes it.
+ * Text comes from labels, which are UTF-8 (utf8.h), or is foreign: each drawing escapes it.
  */
 #ifndef CTL_DRAWING_H
 #define CTL_DRAWING_H

@@ -92,7 +92,7 @@ void ctl_notes_write(struct ctl_notes *notes, const struct ctl_panels *panels,
 
 	*notes = (struct ctl_notes){0};
 	snprintf(notes->line[0], CTL_NOTE, "run %lld: %s, %s to %s", (long long)report->run->id,
-		 ctl_clean(command, sizeof(command), report->run->command, sizeof(command) - 1),
+		 ctl_shown(command, sizeof(command), report->run->command),
 		 ctl_duration(from, report->from_ns), ctl_duration(to, report->to_ns));
 	write_cut(notes->line[1], panels, report);
 	write_known(notes->line[2], report);

@@ -11,7 +11,7 @@
 enum { CTL_NOTES = 4, CTL_NOTE = 256 };
 
 struct ctl_notes {
-	char line[CTL_NOTES][CTL_NOTE]; /* printable ASCII */
+	char line[CTL_NOTES][CTL_NOTE]; /* UTF-8 (utf8.h) */
 };
 
 void ctl_notes_write(struct ctl_notes *notes, const struct ctl_panels *panels,

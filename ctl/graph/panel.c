@@ -156,8 +156,7 @@ int ctl_panels_add(struct ctl_panels *panels, struct comm_reader *reader,
 	run = course->whole.report->run;
 	snprintf(course->whole.title, sizeof(course->whole.title), "run %lld: %s",
 		 (long long)run->id,
-		 ctl_clean(name, sizeof(name), *run->label ? run->label : run->command,
-			   sizeof(name) - 1));
+		 ctl_shown(name, sizeof(name), *run->label ? run->label : run->command));
 	if (cut->most)
 		code = take_phases(course, reader, query, cut, err);
 	return code;

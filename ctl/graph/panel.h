@@ -15,7 +15,7 @@ enum { CTL_PANEL_TITLE = 96 };
 struct ctl_panel {
 	struct comm_report *report;
 	struct ctl_labels labels;
-	char title[CTL_PANEL_TITLE]; /* which run, and which part of it; printable ASCII */
+	char title[CTL_PANEL_TITLE]; /* which run, and which part of it; UTF-8 (utf8.h) */
 	/* Of a phase of frames: those that began in it. */
 	uint64_t first_frame, n_frames;
 };

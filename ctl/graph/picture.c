@@ -70,10 +70,11 @@ const char *ctl_picture_fit(char text[CTL_LABEL], const char *name, double width
 	if (most >= CTL_LABEL)
 		most = CTL_LABEL - 1;
 	if (length <= most || most < 6)
-		snprintf(text, CTL_LABEL, "%.*s", (int)most, name);
+		snprintf(text, CTL_LABEL, "%.*s", (int)ctl_utf8_start(name, most), name);
 	else
-		snprintf(text, CTL_LABEL, "%.*s..%s", (int)(most - most / 3 - 2), name,
-			 name + length - most / 3);
+		snprintf(text, CTL_LABEL, "%.*s..%s",
+			 (int)ctl_utf8_start(name, most - most / 3 - 2), name,
+			 name + ctl_utf8_start(name, length - most / 3));
 	return text;
 }
 

@@ -24,7 +24,7 @@ void ctl_data_text(FILE *out, const char *text)
 		const char *shown = ctl_utf8_take(&text, &n);
 
 		if (strchr("<>&'\"\\", *shown))
-			fprintf(out, "\\u%04x", *shown);
+			fprintf(out, "\\u%04x%.*s", *shown, n - 1, shown + 1);
 		else
 			fwrite(shown, 1, n, out);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What nodes are called on a terminal. */
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +66,44 @@ static void test_inlined_often(void **state)
 	ctl_labels_deinit(&labels);
 }
 
+/* Characters are whole, and as wide as the terminal shows them. */
+static void test_wide(void **state)
+{
+	static const struct {
+		const char *name;
+		int width;
+		const char *cut;
+	} names[] = {
+		{"größe_schreiben", 15, "größe_schreiben"},
+		{"größe_schreiben", 7, "größe.."},
+		{"読み込み/7", 10, "読み込み/7"},
+		{"読み込み/7", 9, "読み../7"},
+		{"読み込み/7", 8, "読み../7"},
+		{"読み込み/7", 7, "読../7"},
+		{"a\xff\xe2\x80\xae"
+		 "b",
+		 40, "a\\xff\\u202eb"},
+		{"e\xcc\x81", 1, "e\xcc\x81"},
+	};
+	char text[64];
+
+	(void)state;
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		print_message("no locale C.UTF-8\n");
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_string_equal(ctl_clean(text, sizeof(text), names[i].name, names[i].width),
+				    names[i].cut);
+	assert_int_equal(ctl_columns("読む"), 4);
+	assert_int_equal(ctl_field("読む", 10), 12);
+	assert_int_equal(ctl_bytes_in("読む", 3), 3);
+	setlocale(LC_CTYPE, "C");
+	assert_int_equal(ctl_columns("読む"), 12);
+	assert_string_equal(ctl_shown(text, sizeof(text), "読む"), "読む");
+	assert_string_equal(ctl_shown(text, 9, "読む読む"), "読む..");
+}
+
 /* Where a name is cut, the number of its thread is left. */
 static void test_cut(void **state)
 {
@@ -86,7 +125,10 @@ static void test_cut(void **state)
 		{"/12345678901", 10, "/1234567.."},
 		{"1234567890123", 10, "12345678.."},
 		{"/1234567", 3, "/12"},
-		{"\033/1", 4, "?/1"},
+		{"\033/1", 6, "\\x1b/1"},
+		{"\033/1", 5, ".."},
+		{"größe", 40, "gr\\u00f6\\u00dfe"},
+		{"größe", 10, "gr\\u00f6.."},
 	};
 	char text[64];
 
@@ -100,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_inlined_once),
 		cmocka_unit_test(test_inlined_often),
 	};
