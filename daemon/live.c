@@ -30,6 +30,7 @@
 #include "stop.h"
 #include "trial.h"
 #include "trigger.h"
+#include "unread_debug.h"
 
 enum {
 	PREFETCH_NS = 1000 * 1000 * 1000, /* that a start waits for files of all processes, twice */
@@ -56,6 +57,7 @@ struct live {
 	bool stopped;	     /* by a command */
 	struct comm_merge *merge;
 	struct comm_record *record;
+	struct comm_unread_debug unread_debug;
 	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
 	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
 	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
@@ -194,6 +196,7 @@ static int prepare(struct live *live)
 
 	if (err)
 		return fail("cannot look at processes", err, NULL);
+	comm_inspect_live_tell_unread(&live->processes, comm_unread_debug_say, &live->unread_debug);
 	prefetch(live);
 	comm_calibrate(&live->calibration);
 	/* What did not come in the first time may have, meanwhile. */

@@ -115,20 +115,21 @@ int comm_foreign_debug(const struct comm_elf_id *id, int root_fd, const char *pa
 {
 	static const char *const beside[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
 	const char *slash = strrchr(path, '/');
+	bool has_id = strlen(id->build_id) >= 3;
 	int dir_len = slash ? (int)(slash + 1 - path) : 0, n = 0, fd;
 	char name[4096];
 
-	if (strlen(id->build_id) < 3)
-		return 0;
 	snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%.2s/%s.debug", id->build_id,
-		 id->build_id + 2);
-	fd = comm_foreign_regular(AT_FDCWD, name, RESOLVE_NO_MAGICLINKS, 0);
+		 has_id ? id->build_id + 2 : "");
+	fd = has_id ? comm_foreign_regular(AT_FDCWD, name, RESOLVE_NO_MAGICLINKS, 0) : -ENOENT;
 	if (fd >= 0)
 		ret[n++] = fd;
 	if (root_fd < 0)
 		return n;
 	/* Symbolic links inside a container's root must not lead out of it. */
-	fd = comm_foreign_regular(root_fd, name, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS, 0);
+	fd = has_id ? comm_foreign_regular(root_fd, name, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+					   0)
+		    : -ENOENT;
 	if (fd >= 0)
 		ret[n++] = fd;
 	for (size_t i = 0; i < 3 && id->debuglink[0] && !strchr(id->debuglink, '/'); i++) {

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum {
 	NOBODY = 65534,
@@ -164,6 +165,28 @@ static struct comm_parse_opened open_all(const struct comm_parse_request *reques
 	return opened;
 }
 
+/* The sum that a debug link has of the file it names. */
+static uint32_t sum_of(int fd)
+{
+	static unsigned char piece[1 << 16];
+	uLong sum = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, piece, sizeof(piece), at)) > 0) {
+		sum = crc32(sum, piece, (uInt)n);
+		at += n;
+	}
+	return (uint32_t)sum;
+}
+
+/* By the build-id that both have, or, of a file without one, by the sum of its link. */
+static bool goes_with(const struct comm_elf_id *id, int fd, const struct comm_elf_id *debug)
+{
+	return *id->build_id ? !strcmp(debug->build_id, id->build_id)
+			     : !*debug->build_id && sum_of(fd) == id->debuglink_crc;
+}
+
 /* The debug file that goes with the file, or -1; *ret_id is what it says of itself. */
 static int find_debug(const struct comm_parse_request *request, int n, struct comm_elf_id *ret_id)
 {
@@ -171,8 +194,7 @@ static int find_debug(const struct comm_parse_request *request, int n, struct co
 
 	for (int fd = CHILD_DEBUG; fd < CHILD_DEBUG + n; fd++)
 		if (fstat(fd, &st) == 0 && st.st_size <= file_bytes_max &&
-		    comm_elf_identify(fd, ret_id) == 0 &&
-		    !strcmp(ret_id->build_id, request->id.build_id))
+		    comm_elf_identify(fd, ret_id) == 0 && goes_with(&request->id, fd, ret_id))
 			return fd;
 	return -1;
 }

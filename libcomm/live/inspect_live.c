@@ -595,6 +595,12 @@ void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_mar
 	comm_recents_each(&live->processes, look_for_marks, live);
 }
 
+void comm_inspect_live_tell_unread(struct comm_inspect *inspect, comm_inspect_unread_fn *fn,
+				   void *ctx)
+{
+	comm_modules_tell_unread(((struct live_inspect *)inspect->ctx)->modules, fn, ctx);
+}
+
 void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
 				    void *ctx)
 {

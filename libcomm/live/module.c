@@ -83,6 +83,8 @@ struct comm_modules {
 	struct comm_module *oldest, *newest;
 	uint64_t lost;
 	bool only_symbols;
+	comm_inspect_unread_fn *tell;
+	void *ctx;
 };
 
 int comm_modules_create(struct comm_names *names, struct comm_parser *parser, size_t max_bytes,
@@ -319,8 +321,8 @@ static void ask_dwarf(struct comm_module *module, enum comm_parse_kind kind, enu
 {
 	if (*state != UNREAD)
 		return;
-	/* A stripped file may have a debug file with its build-id. */
-	if (!module->id.has_lines && !module->id.build_id[0])
+	/* A stripped file may have a debug file with its build-id, or one that it names. */
+	if (!module->id.has_lines && !module->id.build_id[0] && !module->id.debuglink[0])
 		*state = READ;
 	else if (ask(module->modules, kind, place, &module->id, module) == 0)
 		*state = COMING;
@@ -414,9 +416,13 @@ static void symbols_came(struct comm_module *module, const struct comm_parsed *p
 static void lines_came(struct comm_module *module, const struct comm_parsed *parsed)
 {
 	module->lines_state = module->sym ? READ : UNREAD;
-	if (module->sym && !parsed->err && is_file_of(module, parsed) &&
-	    comm_dwline_load(parsed->saved, &module->lines) == 0)
-		account(module);
+	if (!module->sym || parsed->err || !is_file_of(module, parsed) ||
+	    comm_dwline_load(parsed->saved, &module->lines))
+		return;
+	account(module);
+	if (comm_dwline_unread(module->lines) && module->modules->tell)
+		module->modules->tell(module->modules->ctx, module->name,
+				      comm_dwline_unread(module->lines));
 }
 
 static void types_came(struct comm_module *module, const struct comm_parsed *parsed)
@@ -430,6 +436,12 @@ static void types_came(struct comm_module *module, const struct comm_parsed *par
 void comm_modules_only_symbols(struct comm_modules *modules, bool only)
 {
 	modules->only_symbols = only;
+}
+
+void comm_modules_tell_unread(struct comm_modules *modules, comm_inspect_unread_fn *fn, void *ctx)
+{
+	modules->tell = fn;
+	modules->ctx = ctx;
 }
 
 void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed)

@@ -29,6 +29,8 @@ int comm_modules_get(struct comm_modules *modules, uint32_t tgid, const struct c
 		     struct comm_module **ret);
 /* Lines and types of what is read from now on are left until a sample is in it, or not any more. */
 void comm_modules_only_symbols(struct comm_modules *modules, bool only);
+/* Calls fn for each file whose debug information is not read in full, as it comes; outlives modules. */
+void comm_modules_tell_unread(struct comm_modules *modules, comm_inspect_unread_fn *fn, void *ctx);
 /* What the parser read for modules. */
 void comm_modules_take(struct comm_modules *modules, const struct comm_parsed *parsed);
 /* The module of the kernel's vdso, read from this process's mapping of it. */

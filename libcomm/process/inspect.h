@@ -223,6 +223,13 @@ typedef void comm_inspect_objects_fn(void *ctx, uint32_t tgid, uint32_t slot, ui
 				     uint64_t size_bytes, uint64_t name);
 void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
 				    void *ctx);
+/*
+ * Calls fn when debug information of a file turns out not to be read in full; unread: of enum
+ * comm_dwline_unread.  Live views only.
+ */
+typedef void comm_inspect_unread_fn(void *ctx, const char *module, unsigned int unread);
+void comm_inspect_live_tell_unread(struct comm_inspect *inspect, comm_inspect_unread_fn *fn,
+				   void *ctx);
 /* Asks again those processes whose marks were not initialised yet, and for named memory. */
 void comm_inspect_live_await_marks(struct comm_inspect *inspect);
 /* Memory of a process, as it is now.  Returns how many bytes could be read, or -errno.  Live views only. */

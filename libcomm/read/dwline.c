@@ -4,10 +4,12 @@
 #include "debug_size.h"
 #include "debug_text.h"
 #include "numbered.h"
+#include "packed_elf.h"
 #include "saved.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -65,12 +67,14 @@ struct comm_dwline {
 	size_t n_pieces;
 	char *text;
 	size_t text_bytes, text_room;
+	unsigned int unread; /* enum comm_dwline_unread */
 };
 
 /* How a saved table starts; rows, pieces and text follow. */
 struct lines_head {
 	uint64_t complete; /* COMPLETE */
 	uint64_t n_rows, n_pieces, text_bytes;
+	uint64_t unread;
 };
 
 _Static_assert(COMM_DWLINE_SAVED_MAX >= sizeof(struct lines_head) + LINES_MAX * sizeof(struct row) +
@@ -431,7 +435,7 @@ static Elf_Data *line_section(Elf *elf)
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (!name || strcmp(name, ".debug_line"))
+		if (!name || (strcmp(name, ".debug_line") && strcmp(name, ".zdebug_line")))
 			continue;
 		data = elf_getdata(scn, NULL);
 		return data && data->d_buf ? data : NULL;
@@ -439,7 +443,23 @@ static Elf_Data *line_section(Elf *elf)
 	return NULL;
 }
 
-static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
+/* What a unit says of itself: that the rest of it is in another file. */
+static bool is_split(Dwarf_Die *unit)
+{
+	return dwarf_tag(unit) == DW_TAG_skeleton_unit || dwarf_hasattr(unit, DW_AT_dwo_name) ||
+	       dwarf_hasattr(unit, DW_AT_GNU_dwo_name);
+}
+
+static bool is_shared(Dwarf *dwarf)
+{
+	const char *name;
+	const void *build_id;
+
+	return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id) > 0;
+}
+
+static int build(Elf *elf, unsigned int cpu_ms, struct comm_packed_elf *packed,
+		 struct comm_dwline *dw)
 {
 	struct walk w = {.dw = dw, .stop_ns = comm_clock_thread_ns() + (uint64_t)cpu_ms * 1000000u};
 	Dwarf_CU *cu = NULL;
@@ -449,16 +469,23 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 
 	if (elf_kind(elf) != ELF_K_ELF || !comm_debug_size_fits(elf))
 		return -ENODATA;
+	if (!comm_packed_elf_unpack(elf, packed))
+		dw->unread |= COMM_DWLINE_PACKED;
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf)
-		return -ENODATA;
+		return dw->unread ? 0 : -ENODATA;
+	if (is_shared(dwarf))
+		dw->unread |= COMM_DWLINE_SHARED;
 	w.line_section = line_section(elf);
 	comm_debug_texts_find(dwarf, &w.texts);
 	/* Lines first: they are worth more, should time run out. */
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0 && !over(&w))
 		if (dwarf_tag(&unit) == DW_TAG_compile_unit ||
-		    dwarf_tag(&unit) == DW_TAG_skeleton_unit)
+		    dwarf_tag(&unit) == DW_TAG_skeleton_unit) {
 			add_lines(&w, &unit);
+			if (is_split(&unit))
+				dw->unread |= COMM_DWLINE_SPLIT;
+		}
 	cu = NULL;
 	while (!w.stopped && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL) == 0)
 		if (dwarf_tag(&unit) == DW_TAG_compile_unit)
@@ -470,7 +497,7 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 	comm_keyed_deinit(&w.origins);
 	comm_keyed_deinit(&w.sources);
 	comm_keyed_deinit(&w.units);
-	if (!err && !dw->n_rows && !dw->n_pieces)
+	if (!err && !dw->n_rows && !dw->n_pieces && !dw->unread)
 		err = -ENODATA;
 	return err;
 }
@@ -478,6 +505,7 @@ static int build(Elf *elf, unsigned int cpu_ms, struct comm_dwline *dw)
 int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret)
 {
 	struct comm_dwline *dw = calloc(1, sizeof(*dw));
+	struct comm_packed_elf packed = {.n = 0};
 	Elf *elf;
 	int err;
 
@@ -485,8 +513,9 @@ int comm_dwline_build(int fd, unsigned int cpu_ms, struct comm_dwline **ret)
 		return -ENOMEM;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	err = elf ? build(elf, cpu_ms, dw) : -ENODATA;
+	err = elf ? build(elf, cpu_ms, &packed, dw) : -ENODATA;
 	elf_end(elf);
+	comm_packed_elf_deinit(&packed);
 	if (err)
 		comm_dwline_destroy(dw);
 	else
@@ -501,6 +530,7 @@ int comm_dwline_save(const struct comm_dwline *dw, int to)
 		.n_rows = dw->n_rows,
 		.n_pieces = dw->n_pieces,
 		.text_bytes = dw->text_bytes,
+		.unread = dw->unread,
 	};
 	uint64_t offset = sizeof(head), start = 0;
 
@@ -530,8 +560,10 @@ static int load(int from, struct comm_dwline *dw)
 	if (err)
 		return err;
 	if (head.complete != COMPLETE || head.n_rows > LINES_MAX ||
-	    head.n_pieces > 2 * INLINES_MAX + 1 || head.text_bytes > TEXT_BYTES_MAX)
+	    head.n_pieces > 2 * INLINES_MAX + 1 || head.text_bytes > TEXT_BYTES_MAX ||
+	    head.unread > COMM_DWLINE_UNREAD)
 		return -ENODATA;
+	dw->unread = (unsigned int)head.unread;
 	dw->n_rows = head.n_rows;
 	dw->n_pieces = head.n_pieces;
 	dw->text_bytes = head.text_bytes;
@@ -611,6 +643,11 @@ int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_l
 		ret->call_line = call->line;
 	}
 	return ret->source || ret->inlined ? 0 : -ENOENT;
+}
+
+unsigned int comm_dwline_unread(const struct comm_dwline *dw)
+{
+	return dw->unread;
 }
 
 size_t comm_dwline_lines(const struct comm_dwline *dw)

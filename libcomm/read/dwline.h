@@ -28,6 +28,14 @@ struct comm_line {
 	uint32_t call_line;	 /* 0 when unknown */
 };
 
+/* What of the debug information is not read. */
+enum comm_dwline_unread {
+	COMM_DWLINE_SPLIT = 1,	/* in files of its own, .dwo and .dwp */
+	COMM_DWLINE_SHARED = 2, /* in a file that several refer to (dwz) */
+	COMM_DWLINE_PACKED = 4, /* sections packed in a way that is not known */
+	COMM_DWLINE_UNREAD = 7,
+};
+
 struct comm_dwline;
 
 /* -ENODATA: no usable DWARF.  For files of others only in a child that may crash (parse_child.h). */
@@ -42,6 +50,8 @@ int comm_dwline_load(int from, struct comm_dwline **ret);
 /* The line at a virtual address of the file; -ENOENT when nothing is known of it. */
 int comm_dwline_find(const struct comm_dwline *dw, uint64_t vaddr, struct comm_line *ret);
 
+/* enum comm_dwline_unread */
+unsigned int comm_dwline_unread(const struct comm_dwline *dw);
 size_t comm_dwline_lines(const struct comm_dwline *dw);
 size_t comm_dwline_inlines(const struct comm_dwline *dw);
 size_t comm_dwline_bytes(const struct comm_dwline *dw);

@@ -5,6 +5,7 @@
 #include "ehframe.h"
 #include "elfsym_table.h"
 #include "gopclntab.h"
+#include "packed_elf.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -400,6 +401,39 @@ static void add_tables(struct builder *b, Elf *elf)
 	}
 }
 
+static bool usable(Elf *elf)
+{
+	GElf_Ehdr ehdr;
+
+	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &ehdr) &&
+	       ehdr.e_ident[EI_DATA] == ELFDATA2LSB && ehdr.e_type != ET_CORE;
+}
+
+/* What distributions leave of .symtab in stripped programs: functions, of this file's sections. */
+static void add_packed_tables(struct builder *b, Elf *elf, const struct strings *names)
+{
+	Elf_Data *data = NULL;
+	Elf_Scn *scn = NULL;
+	size_t seen = 0, bytes;
+	void *image;
+	Elf *packed;
+
+	while (!data && (scn = elf_nextscn(elf, scn)) && seen++ < SECTIONS_MAX) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) &&
+		    !strcmp(section_name(names, &shdr), ".gnu_debugdata"))
+			data = section_data(&b->read_bytes, scn, &shdr);
+	}
+	if (!data || comm_packed_elf_xz(data->d_buf, data->d_size, &image, &bytes))
+		return;
+	packed = elf_memory(image, bytes);
+	if (packed && usable(packed))
+		add_tables(b, packed);
+	elf_end(packed);
+	free(image);
+}
+
 static int add_go_function(void *ctx, const struct comm_gopclntab_function *function)
 {
 	struct builder *b = ctx;
@@ -550,14 +584,6 @@ static int compact(struct table *t, const struct ranked_symbol *all, size_t n)
 	return 0;
 }
 
-static bool usable(Elf *elf)
-{
-	GElf_Ehdr ehdr;
-
-	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &ehdr) &&
-	       ehdr.e_ident[EI_DATA] == ELFDATA2LSB && ehdr.e_type != ET_CORE;
-}
-
 static int build(Elf *elf, Elf *debug, struct comm_elfsym **ret)
 {
 	struct builder b = {.stop_ns = comm_clock_thread_ns() + BUILD_CPU_MS * 1000000ull};
@@ -576,6 +602,7 @@ static int build(Elf *elf, Elf *debug, struct comm_elfsym **ret)
 		add_tables(&b, debug);
 	else
 		add_go_functions(&b, elf, &names);
+	add_packed_tables(&b, elf, &names);
 	add_plt(&b, elf, &names);
 	settle(b.function, &b.n_functions);
 	settle(b.variable, &b.n_variables);
@@ -667,8 +694,10 @@ int comm_elf_identify(int fd, struct comm_elf_id *ret)
 		ret->build_id[2 * i + 1] = digit[byte & 15];
 	}
 	link = dwelf_elf_gnu_debuglink(elf, &crc);
-	if (link)
+	if (link) {
 		strncpy(ret->debuglink, link, sizeof(ret->debuglink) - 1);
+		ret->debuglink_crc = crc;
+	}
 	names = read_section_names(&read_bytes, elf);
 	while ((scn = elf_nextscn(elf, scn)) && seen++ < SECTIONS_MAX) {
 		const char *name;

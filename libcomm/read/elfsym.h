@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The symbols of one ELF file in sorted tables: functions and variables of
- * .symtab and .dynsym, PLT stubs, and for stripped code the bounds that
+ * .symtab, .dynsym and .gnu_debugdata, PLT stubs, and for stripped code the bounds that
  * .eh_frame gives, or of Go programs the names that their runtime has (gopclntab.h).  Addresses are the file's own virtual addresses.
  *
  * Why not dwfl_module_addrinfo(): it searches linearly, 112 to 279 us an
@@ -31,6 +31,7 @@ enum {
 struct comm_elf_id {
 	char build_id[2 * COMM_BUILD_ID_BYTES + 1]; /* hex, "" when it has none */
 	char debuglink[256];			    /* file name, "" when it has none */
+	uint32_t debuglink_crc;			    /* of that file's bytes (zlib.h) */
 	bool has_symtab;
 	bool has_lines; /* .debug_line and .debug_info */
 };

@@ -12,6 +12,7 @@
 #include "debug_size.h"
 #include "dwarf_type.h"
 #include "keyed.h"
+#include "packed_elf.h"
 #include "room.h"
 #include "type_flow.h"
 
@@ -99,6 +100,7 @@ struct build {
 	uint64_t stop_ns;
 	uint32_t dies;
 	bool stopped;
+	struct comm_packed_elf packed;
 };
 
 static bool over(struct build *b)
@@ -645,6 +647,7 @@ static int build(struct build *b, Elf *code, Elf *debug, struct comm_type_counts
 	if (elf_kind(code) != ELF_K_ELF || elf_kind(debug) != ELF_K_ELF ||
 	    !comm_debug_size_fits(debug))
 		return -ENODATA;
+	comm_packed_elf_unpack(debug, &b->packed);
 	b->dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
 	if (!b->dwarf)
 		return -ENODATA;
@@ -683,6 +686,7 @@ static int build_table(int code_fd, int dwarf_fd, unsigned int cpu_ms,
 
 	elf_end(debug);
 	elf_end(code);
+	comm_packed_elf_deinit(&b.packed);
 	free(b.fixed);
 	free(b.function);
 	free(b.got);

@@ -175,11 +175,13 @@ static void no_dwarf(void **state)
 	comm_dwline_destroy(NULL);
 }
 
+static uint64_t made_unread;
+
 /* What a child saved that is in the hands of its file; texts are one of 'x' and its NUL. */
 static int load_made(uint64_t n_rows, uint64_t n_pieces, const uint64_t *word, size_t n,
 		     size_t text_bytes)
 {
-	const uint64_t head[4] = {0x656e696c, n_rows, n_pieces, text_bytes};
+	const uint64_t head[5] = {0x656e696c, n_rows, n_pieces, text_bytes, made_unread};
 	int from = memfd_create("made", MFD_CLOEXEC), err;
 	struct comm_dwline *dw;
 	char text[8192];
@@ -203,6 +205,11 @@ static void no_table_is_believed(void **state)
 	(void)state;
 	/* Rows in order of address, of one row each. */
 	assert_int_equal(load_made(2, 0, (uint64_t[]){16, line, 17, line}, 4, 1), 0);
+	made_unread = COMM_DWLINE_UNREAD;
+	assert_int_equal(load_made(2, 0, (uint64_t[]){16, line, 17, line}, 4, 1), 0);
+	made_unread = COMM_DWLINE_UNREAD + 1;
+	assert_int_equal(load_made(2, 0, (uint64_t[]){16, line, 17, line}, 4, 1), -ENODATA);
+	made_unread = 0;
 	assert_int_equal(load_made(2, 0, (uint64_t[]){16, line, 16, line}, 4, 1), -ENODATA);
 	assert_int_equal(load_made(2, 0, (uint64_t[]){17, line, 16, line}, 4, 1), -ENODATA);
 	/* So are pieces; and without a function there is no place that calls it. */
