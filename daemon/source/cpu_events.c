@@ -101,3 +101,15 @@ int comm_cpu_events_set_rate(struct comm_cpu_events *events, unsigned int cpu,
 	events->period[cpu] = period;
 	return 1;
 }
+
+uint64_t comm_cpu_events_lost(const struct comm_cpu_events *events)
+{
+	enum { VALUE, LOST, ROOM = 3 };
+	uint64_t count[ROOM], sum = 0;
+
+	for (unsigned int i = 0; i < events->n_cpus; i++)
+		if (events->fd[i] >= 0 &&
+		    read(events->fd[i], count, sizeof(count)) > (ssize_t)(LOST * sizeof(*count)))
+			sum += count[LOST];
+	return sum;
+}

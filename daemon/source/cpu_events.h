@@ -30,6 +30,8 @@ int comm_cpu_events_open(struct comm_cpu_events *events, const char *name,
 			 const struct perf_event_attr *attr, char **err);
 int comm_cpu_events_enable(struct comm_cpu_events *events, char **err);
 void comm_cpu_events_disable(struct comm_cpu_events *events);
+/* Records of these events that found no room in the rings; opened with PERF_FORMAT_LOST. */
+uint64_t comm_cpu_events_lost(const struct comm_cpu_events *events);
 /*
  * Sets the period of that CPU's event from the rate.  1: changed; 0: unchanged, as
  * the difference is not worth it or the CPU has no event.

@@ -50,12 +50,14 @@ struct source {
 	struct comm_trigger_event event;
 	bool started, switches_on, in_gap;
 	struct comm_cpu_rings rings;
-	struct old_period *old;			  /* by CPU */
-	struct comm_cpu_events samples, switches; /* used when threads is NULL */
-	struct comm_perf_threads *threads;	  /* NULL: every CPU is sampled */
-	struct comm_perf_precise *precise;	  /* not NULL: instead of samples */
+	struct old_period *old;				/* by CPU */
+	struct comm_cpu_events samples, life, switches; /* used when threads is NULL */
+	struct comm_perf_threads *threads;		/* NULL: every CPU is sampled */
+	struct comm_perf_precise *precise;		/* not NULL: instead of samples */
 	enum comm_pmu_want want;
 	bool wants_precise;
+	bool tells_lost; /* each event counts what it lost */
+	bool sees_lost;	 /* and lost more than was counted */
 	bool per_cpu;
 	uint64_t period;
 	double fired; /* estimated interrupts up to counted_ns */
@@ -74,7 +76,7 @@ struct source {
 };
 
 /* Tries it: in a user namespace the capability is in the set, and the kernel refuses. */
-static bool may_watch_cpus(void)
+static bool may_watch_cpus(uint64_t read_format)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -82,6 +84,7 @@ static bool may_watch_cpus(void)
 		.config = PERF_COUNT_SW_DUMMY,
 		.disabled = 1,
 		.exclude_kernel = 1,
+		.read_format = read_format,
 	};
 	int cpu, fd;
 
@@ -130,8 +133,8 @@ static int refuse_precise(char **why)
 
 static int probe_precise(char **why)
 {
-	return may_watch_cpus() ? comm_perf_precise_probe(COMM_PMU_ACCESSES, why)
-				: refuse_precise(why);
+	return may_watch_cpus(0) ? comm_perf_precise_probe(COMM_PMU_ACCESSES, why)
+				 : refuse_precise(why);
 }
 
 static void fill_attr(const struct source *s, struct perf_event_attr *attr)
@@ -148,6 +151,7 @@ static void fill_attr(const struct source *s, struct perf_event_attr *attr)
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1U << 30; /* never: we poll */
 	attr->inherit = !s->per_cpu;
+	attr->read_format = s->tells_lost ? PERF_FORMAT_LOST : 0;
 }
 
 /* "" and "precise" and "transfers" are the words behind the colon. */
@@ -204,23 +208,23 @@ static int open_cpus(struct source *s, char **err)
 
 	fill_attr(s, &attr);
 	if (s->wants_precise) {
-		/* Life cycle comes with a dummy event, which never fires. */
-		attr.type = PERF_TYPE_SOFTWARE;
-		attr.config = PERF_COUNT_SW_DUMMY;
-		attr.sample_type = SAMPLE_ID;
-		attr.sample_regs_user = attr.sample_stack_user = 0;
-	}
-	rc = open_events(s, &s->samples, s->event.name, &attr, err);
-	if (!rc && s->wants_precise)
 		rc = open_precise(s, err);
-	if (rc || !s->config.switches)
+	} else {
+		attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
+		rc = open_events(s, &s->samples, s->event.name, &attr, err);
+	}
+	if (rc)
 		return rc;
-	/* So do switches. */
+	/* Life cycle and switches come with events that never fire, so that each kind's losses are its own. */
+	fill_attr(s, &attr);
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
 	attr.sample_type = SAMPLE_ID;
 	attr.sample_regs_user = attr.sample_stack_user = 0;
+	rc = open_events(s, &s->life, "the life cycle", &attr, err);
+	if (rc || !s->config.switches)
+		return rc;
+	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
 	attr.context_switch = 1;
 	return open_events(s, &s->switches, "context switches", &attr, err);
 }
@@ -250,6 +254,7 @@ static void source_close(void *source)
 	comm_perf_threads_destroy(s->threads);
 	comm_perf_precise_close(s->precise);
 	comm_cpu_events_deinit(&s->samples);
+	comm_cpu_events_deinit(&s->life);
 	comm_cpu_events_deinit(&s->switches);
 	comm_cpu_rings_close(&s->rings);
 	comm_late_marks_destroy(s->marks);
@@ -263,7 +268,8 @@ static int choose_way(struct source *s, char **err)
 {
 	enum comm_target_kind kind = comm_target_kind(s->config.target);
 
-	s->per_cpu = may_watch_cpus();
+	s->per_cpu = may_watch_cpus(0);
+	s->tells_lost = s->per_cpu && may_watch_cpus(PERF_FORMAT_LOST);
 	if (!s->per_cpu && s->wants_precise)
 		return refuse_precise(err);
 	if (!s->per_cpu && kind != COMM_TARGET_PIDS)
@@ -337,7 +343,7 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 		.sees_switches = s->config.switches,
 		.sees_maps = true,
 		.n_cpus = s->rings.n_cpus,
-		.n_fds = s->rings.n + s->samples.n_open + s->switches.n_open,
+		.n_fds = s->rings.n + s->samples.n_open + s->life.n_open + s->switches.n_open,
 		.notes = s->notes,
 	};
 	if (s->threads)
@@ -356,6 +362,8 @@ static int source_start(void *source, char **err)
 	if (s->threads)
 		comm_perf_threads_enable(s->threads);
 	else
+		rc = comm_cpu_events_enable(&s->life, err);
+	if (!rc)
 		rc = comm_cpu_events_enable(&s->samples, err);
 	if (!rc && s->switches_on)
 		rc = comm_cpu_events_enable(&s->switches, err);
@@ -500,22 +508,45 @@ static void on_life(struct source *s, const struct perf_event_header *h)
 		emit(s, &event);
 }
 
+/*
+ * A ring tells how many records it lost, not of which kind; events do since Linux 6.0.  Asking them interrupts
+ * their CPUs, so that is done when a ring has lost some.
+ */
+static void on_lost(struct source *s, const struct perf_event_header *h)
+{
+	uint64_t lost[2];
+
+	if (h->size < sizeof(*h) + sizeof(lost)) {
+		s->stats.loss[COMM_LOSS_MALFORMED]++;
+		return;
+	}
+	memcpy(lost, h + 1, sizeof(lost));
+	if (s->tells_lost)
+		s->sees_lost = true;
+	else
+		s->stats.loss[s->per_cpu ? COMM_LOSS_SHARED_RING : COMM_LOSS_RING] += lost[1];
+}
+
+static void count_lost(struct source *s)
+{
+	if (!s->tells_lost || !s->sees_lost)
+		return;
+	s->sees_lost = false;
+	s->stats.loss[COMM_LOSS_RING] = comm_cpu_events_lost(&s->samples);
+	s->stats.loss[COMM_LOSS_LIFE] = comm_cpu_events_lost(&s->life);
+	s->stats.loss[COMM_LOSS_SCHED] = comm_cpu_events_lost(&s->switches);
+}
+
 static void on_record(void *ctx, const struct perf_event_header *h)
 {
 	struct source *s = ctx;
-	uint64_t lost[2];
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
 		on_sample(s, h);
 		break;
 	case PERF_RECORD_LOST:
-		if (h->size >= sizeof(*h) + sizeof(lost)) {
-			memcpy(lost, h + 1, sizeof(lost));
-			s->stats.loss[COMM_LOSS_RING] += lost[1];
-		} else {
-			s->stats.loss[COMM_LOSS_MALFORMED]++;
-		}
+		on_lost(s, h);
 		break;
 	case PERF_RECORD_THROTTLE:
 		s->stats.loss[COMM_LOSS_THROTTLE]++;
@@ -546,7 +577,7 @@ static void count_interrupts(struct source *s)
 		return;
 	}
 	if (s->per_cpu) {
-		for (unsigned int i = 0; i < s->rings.n_cpus; i++)
+		for (unsigned int i = 0; i < s->samples.n_cpus; i++)
 			if (s->samples.fd[i] >= 0)
 				s->fired += (double)(now - s->counted_ns) /
 					    (double)s->samples.period[i];
@@ -579,6 +610,7 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 static void source_stats(void *source, struct comm_sampler_stats *ret)
 {
 	count_interrupts(source);
+	count_lost(source);
 	fill_stats(source, ret);
 }
 
@@ -599,6 +631,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	if (s->config.switches && s->started && !s->switches_on && !s->in_gap)
 		s->gaps++;
 	s->in_gap = !s->switches_on;
+	count_lost(s);
 	fill_stats(s, &stats);
 	return s->pushed + comm_loss_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 }
@@ -710,7 +743,9 @@ static void source_stop(void *source)
 	if (s->precise)
 		comm_perf_precise_stop(s->precise);
 	comm_cpu_events_disable(&s->samples);
+	comm_cpu_events_disable(&s->life);
 	comm_cpu_events_disable(&s->switches);
+	s->sees_lost = true;
 	if (s->threads)
 		comm_perf_threads_disable(s->threads);
 	s->started = false;

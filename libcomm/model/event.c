@@ -62,6 +62,10 @@ static const struct {
 	[COMM_LOSS_CENSUS] = {"census_full", "reads whose word was not looked at again: there were "
 					     "too many at once"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
+	[COMM_LOSS_SHARED_RING] =
+		{"records_ring_full",
+		 "samples, scheduler switches, forks or mappings dropped: the ring that they "
+		 "share was full, and kernels before 6.0 do not tell which"},
 	[COMM_LOSS_UNKNOWN] = {"unknown_records",
 			       "records of unknown kinds skipped: made by a newer version"},
 };

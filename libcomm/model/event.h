@@ -47,39 +47,40 @@ enum comm_event_kind {
  * hold the numbers, stores the names.
  */
 enum comm_loss {
-	COMM_LOSS_RING,	      /* sample ring full in the kernel */
-	COMM_LOSS_SCHED,      /* scheduling ring full, or the table of running threads */
-	COMM_LOSS_LIFE,	      /* life-cycle ring full */
-	COMM_LOSS_THROTTLE,   /* the kernel throttled the event */
-	COMM_LOSS_LATE,	      /* too late for the merge, or no memory to hold it */
-	COMM_LOSS_NO_TEXT,    /* the code at the sample could not be read */
-	COMM_LOSS_UNDECODED,  /* the bytes are no instruction we know */
-	COMM_LOSS_MODE32,     /* 32-bit code: counted, not decoded */
-	COMM_LOSS_JIT,	      /* code changed after it was read, as generated code does */
-	COMM_LOSS_UNMAPPED,   /* address in no known mapping */
-	COMM_LOSS_THREADS,    /* thread table full: filed under "(other)" */
-	COMM_LOSS_WINDOW,     /* estimator window full: accesses thinned */
-	COMM_LOSS_CELLS,      /* no room for an edge: folded into "(other)" */
-	COMM_LOSS_STORE,      /* slice not stored: disk full or error */
-	COMM_LOSS_RECORD,     /* recording stopped: disk full or error */
-	COMM_LOSS_BUDGET,     /* switches not reported, to stay in the budget */
-	COMM_LOSS_NO_ADDRESS, /* a precise sample without a data address */
-	COMM_LOSS_WATCH,      /* watchpoints not armed or given up */
-	COMM_LOSS_UNKNOWN,    /* a recording's records of unknown kinds */
-	COMM_LOSS_IDS,	      /* site, region or object table full: filed under "(other)" */
-	COMM_LOSS_MALFORMED,  /* records of a ring that are too short, or none at all */
-	COMM_LOSS_IMPRECISE,  /* a precise sample of an unknown instruction or direction */
-	COMM_LOSS_TARGETS,    /* processes that the kernel's list of targets had no room for */
-	COMM_LOSS_UNFINISHED, /* not looked at when the run's time was over */
-	COMM_LOSS_FILES,      /* files of the target that could not be read for names */
-	COMM_LOSS_TOUCH,      /* first writes of pages not told: too many at once */
-	COMM_LOSS_STRANGERS,  /* forks and execs not reported, to stay in the budget */
-	COMM_LOSS_PAUSED,     /* ms in which no samples were taken, to stay in the budget */
-	COMM_LOSS_DISABLED,   /* ms in which the user wanted no samples: no time of the run */
-	COMM_LOSS_COUNTS,     /* threads not counted, or counters: too many at once */
-	COMM_LOSS_STOPPED,    /* samples that the program did not want (COMM_STOP()) */
-	COMM_LOSS_CENSUS,     /* words that were read and not looked at again */
-	COMM_LOSS_BLOCKS,     /* reads of a heap whose block was not known */
+	COMM_LOSS_RING,	       /* sample ring full in the kernel */
+	COMM_LOSS_SCHED,       /* scheduling ring full, or the table of running threads */
+	COMM_LOSS_LIFE,	       /* life-cycle ring full */
+	COMM_LOSS_THROTTLE,    /* the kernel throttled the event */
+	COMM_LOSS_LATE,	       /* too late for the merge, or no memory to hold it */
+	COMM_LOSS_NO_TEXT,     /* the code at the sample could not be read */
+	COMM_LOSS_UNDECODED,   /* the bytes are no instruction we know */
+	COMM_LOSS_MODE32,      /* 32-bit code: counted, not decoded */
+	COMM_LOSS_JIT,	       /* code changed after it was read, as generated code does */
+	COMM_LOSS_UNMAPPED,    /* address in no known mapping */
+	COMM_LOSS_THREADS,     /* thread table full: filed under "(other)" */
+	COMM_LOSS_WINDOW,      /* estimator window full: accesses thinned */
+	COMM_LOSS_CELLS,       /* no room for an edge: folded into "(other)" */
+	COMM_LOSS_STORE,       /* slice not stored: disk full or error */
+	COMM_LOSS_RECORD,      /* recording stopped: disk full or error */
+	COMM_LOSS_BUDGET,      /* switches not reported, to stay in the budget */
+	COMM_LOSS_NO_ADDRESS,  /* a precise sample without a data address */
+	COMM_LOSS_WATCH,       /* watchpoints not armed or given up */
+	COMM_LOSS_UNKNOWN,     /* a recording's records of unknown kinds */
+	COMM_LOSS_IDS,	       /* site, region or object table full: filed under "(other)" */
+	COMM_LOSS_MALFORMED,   /* records of a ring that are too short, or none at all */
+	COMM_LOSS_IMPRECISE,   /* a precise sample of an unknown instruction or direction */
+	COMM_LOSS_TARGETS,     /* processes that the kernel's list of targets had no room for */
+	COMM_LOSS_UNFINISHED,  /* not looked at when the run's time was over */
+	COMM_LOSS_FILES,       /* files of the target that could not be read for names */
+	COMM_LOSS_TOUCH,       /* first writes of pages not told: too many at once */
+	COMM_LOSS_STRANGERS,   /* forks and execs not reported, to stay in the budget */
+	COMM_LOSS_PAUSED,      /* ms in which no samples were taken, to stay in the budget */
+	COMM_LOSS_DISABLED,    /* ms in which the user wanted no samples: no time of the run */
+	COMM_LOSS_COUNTS,      /* threads not counted, or counters: too many at once */
+	COMM_LOSS_STOPPED,     /* samples that the program did not want (COMM_STOP()) */
+	COMM_LOSS_CENSUS,      /* words that were read and not looked at again */
+	COMM_LOSS_BLOCKS,      /* reads of a heap whose block was not known */
+	COMM_LOSS_SHARED_RING, /* a ring of several kinds of records, it is not known of which */
 	COMM_LOSS_MAX
 };
 

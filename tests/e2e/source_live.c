@@ -317,6 +317,39 @@ static void test_event_losses(void)
 	end_child(pid);
 }
 
+/* Of perf's rings each kind of records counts what it lost: of switches and forks none is a sample. */
+static void test_perf_losses(void)
+{
+	pid_t pid = start_child(restless);
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, perf, pid, 0, 10)) {
+		bool lost = false;
+
+		/* A ring tells of what it lost when there is room again. */
+		for (int i = 0; i < 120 && !lost; i++) {
+			usleep(500000);
+			if (i % 8 == 7)
+				s.sampler->drain(s.handle, see, &seen);
+			lost = seen.loss[COMM_LOSS_SCHED] || seen.loss[COMM_LOSS_SHARED_RING];
+		}
+		s.sampler->stop(s.handle);
+		s.sampler->drain(s.handle, see, &seen);
+		printf("# perf: lost %lu switches, %lu samples, %lu of the life cycle, %lu of "
+		       "unknown kinds\n",
+		       (unsigned long)seen.loss[COMM_LOSS_SCHED],
+		       (unsigned long)seen.loss[COMM_LOSS_RING],
+		       (unsigned long)seen.loss[COMM_LOSS_LIFE],
+		       (unsigned long)seen.loss[COMM_LOSS_SHARED_RING]);
+		check(lost, "perf: what a full ring had no room for is counted");
+		check(seen.loss[COMM_LOSS_RING] <= seen.loss[COMM_LOSS_SCHED] / 10,
+		      "perf: and switches are no samples");
+	}
+	end(&s);
+	end_child(pid);
+}
+
 enum { MET = 1, ENDED = 2, PIDS_MAX = 4 << 20 };
 
 static uint8_t fate[PIDS_MAX]; /* by tgid */
@@ -772,6 +805,7 @@ int main(void)
 	test_samples(perf);
 	test_late_child(perf);
 	test_life(perf);
+	test_perf_losses();
 	if (bpf->probe(&why)) {
 		skip("everything with BPF", why ? why : "not permitted");
 		free(why);
