@@ -18,6 +18,7 @@
 #include "counter_event.h"
 #include "cycles.h"
 #include "gate.h"
+#include "held.h"
 #include "live_source.h"
 #include "live_target.h"
 #include "merge.h"
@@ -39,6 +40,7 @@ enum {
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
+	NO_DATA = 3, /* exit status */
 };
 
 static const uint64_t COUNT_MOST_NS = 5000000000u;
@@ -631,6 +633,21 @@ static int command_status(const struct live *live, int status)
 	return status;
 }
 
+/* Why there may have been nothing to see. */
+static void say_held(const struct comm_target *target)
+{
+	struct comm_held held = {0};
+	const uint32_t *pid;
+	char sentence[256];
+	size_t n = comm_target_pids(target, &pid);
+
+	for (size_t i = 0; i < n; i++)
+		comm_held_add(&held, pid[i]);
+	comm_held_sentence(&held, sentence, sizeof(sentence));
+	if (*sentence)
+		fprintf(stderr, "commd: %s\n", sentence);
+}
+
 int comm_live(const struct comm_options *options)
 {
 	static int (*const setting_up[])(struct live * live) = {
@@ -695,6 +712,8 @@ int comm_live(const struct comm_options *options)
 	/* Of a short run much may still be without a name. */
 	comm_inspect_live_finish(&live.processes, end_ns + NAMES_NS);
 	status = comm_session_end(&live.session, end_ns, how);
+	if (status == NO_DATA)
+		say_held(live.target.target);
 	if (live.failed) {
 		fail("the source could not be read any more", live.failed, NULL);
 		status = 1;
