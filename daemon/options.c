@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "control.h"
 #include "ids.h"
@@ -310,6 +311,27 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 		argp_error(state, "%s", why ? why : "this source does not go with these options");
 }
 
+/*
+ * A file, which others read by its name.  SQLite takes some names for no file at all, and readers would
+ * find nothing behind them.
+ */
+static const char *want_store(const struct argp_state *state, const char *name)
+{
+	struct stat st;
+
+	if (!*name)
+		argp_error(state, "--store wants the name of a file");
+	else if (*name == ':' || !strncmp(name, "file:", strlen("file:")))
+		argp_error(state,
+			   "--store wants the name of a file, not '%s', which SQLite takes for "
+			   "another thing; of a file that is called so: ./%s",
+			   name, name);
+	else if (!lstat(name, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		argp_error(state, "--store wants the name of a file, and '%s' is %s", name,
+			   S_ISDIR(st.st_mode) ? "a directory" : "none");
+	return name;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct comm_options *opt = state->input;
@@ -353,7 +375,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->rate_hz = want_number(state, "--rate", arg, 1, 20000);
 		break;
 	case OPT_STORE:
-		opt->store = arg;
+		opt->store = want_store(state, arg);
 		break;
 	case OPT_LABEL:
 		if (!*arg || !comm_store_is_label(arg))

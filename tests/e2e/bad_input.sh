@@ -82,6 +82,10 @@ sentence "command that is not there" 1 'nosuchprogram' "$commd" --store "$db" --
 sentence "recording that is not there" 1 'No such file' "$commd" --source replay:"$dir/none" --store "$db"
 echo "this is no recording, but a text that is long enough" >"$dir/text"
 sentence "recording that is none" 1 'not a recording' "$commd" --source replay:"$dir/text" --store "$db"
+for name in :memory: : '' file:x.db 'file:x.db?mode=memory' file::memory: /dev/null "$dir" "$dir/"; do
+  sentence "--store '$name'" 2 'wants the name of a file' "$commd" --store "$name" -- true
+done
+(cd "$dir" && "$commd" -q --rate 100 --store ./:memory: -- true >/dev/null 2>&1; [ -s ./:memory: ]) && ok "--store ./:memory: is a file" || not_ok "--store ./:memory: is a file"
 sentence "recording that is a folder" 1 'is a directory' "$commd" --source replay:"$dir" --store "$dir/unmade.db"
 mkfifo "$dir/fifo"
 sentence "recording that is a FIFO" 1 'no regular file' "$commd" --source replay:"$dir/fifo" --store "$dir/unmade.db"
