@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "maps.h"
 #include "saved.h"
+#include "text.h"
 #include "type_table.h"
 
 #include <elf.h>
@@ -564,15 +565,28 @@ static const char *readable(struct comm_modules *modules, const char *name)
 			      COMM_NAME_BYTES);
 }
 
-static const char *at_offset(struct comm_module *module, uint64_t start)
+static const char *at_offset(struct comm_modules *modules, const char *module, uint64_t start)
 {
 	char name[COMM_NAME_BYTES];
 
-	snprintf(name, sizeof(name), "%.480s+0x%llx", module->name, (unsigned long long)start);
-	return comm_names_add(module->modules->names, name, sizeof(name));
+	snprintf(name, sizeof(name), "%.*s+0x%llx",
+		 (int)comm_text_whole(module, strnlen(module, 480)), module,
+		 (unsigned long long)start);
+	return comm_names_add(modules->names, name, sizeof(name));
 }
 
-static int code_at(struct comm_module *module, uint64_t vaddr, struct comm_code *ret)
+/* What this process calls the file: copies of one build-id and links to it have names of their own. */
+static const char *called(const struct comm_module *module, const struct comm_mapping *m)
+{
+	const char *base = comm_maps_base(m->path);
+
+	if (m->kind != COMM_MAP_FILE || !*base)
+		return module->name;
+	return comm_names_add(module->modules->names, base, strlen(base));
+}
+
+static int code_at(struct comm_module *module, const struct comm_mapping *m, uint64_t vaddr,
+		   struct comm_code *ret)
 {
 	struct comm_modules *modules = module->modules;
 	struct comm_type_field field;
@@ -580,20 +594,20 @@ static int code_at(struct comm_module *module, uint64_t vaddr, struct comm_code 
 	struct comm_line line;
 	int err;
 
-	*ret = (struct comm_code){.module = module->name, .build_id = module->build_id};
+	*ret = (struct comm_code){.module = called(module, m), .build_id = module->build_id};
 	err = comm_elfsym_function(module->sym, vaddr, &symbol);
 	if (err) {
 		/* Code without a symbol counts as a function per page, not one per sample. */
 		ret->start = vaddr & ~(uint64_t)(PAGE - 1);
 		ret->end = ret->start + PAGE;
-		ret->function = at_offset(module, ret->start);
+		ret->function = at_offset(modules, ret->module, ret->start);
 		return err;
 	}
 	ret->start = symbol.start;
 	ret->end = symbol.end;
 	ret->frame = comm_elfsym_frame(module->sym, vaddr);
-	ret->function =
-		symbol.name ? readable(modules, symbol.name) : at_offset(module, symbol.start);
+	ret->function = symbol.name ? readable(modules, symbol.name)
+				    : at_offset(modules, ret->module, symbol.start);
 	ret->provisional = module->lines_state != READ || module->types_state != READ;
 	if (module->lines && comm_dwline_find(module->lines, vaddr, &line) == 0) {
 		if (line.source)
@@ -626,7 +640,7 @@ int comm_module_code(struct comm_module *module, const struct comm_mapping *m, u
 		vaddr = ip - m->start;
 	else if (comm_elfsym_vaddr(module->sym, offset, PF_X, &vaddr) < 0)
 		vaddr = offset;
-	return code_at(module, vaddr, ret);
+	return code_at(module, m, vaddr, ret);
 }
 
 int comm_module_copied(struct comm_module *module, const struct comm_mapping *file, uint64_t ip,
@@ -640,7 +654,8 @@ int comm_module_copied(struct comm_module *module, const struct comm_mapping *fi
 		return -ENOENT;
 	/* The difference may wrap: below the first mapped byte there is no code. */
 	vaddr += ip - file->start;
-	return comm_elfsym_is_code(module->sym, vaddr) ? code_at(module, vaddr, ret) : -ENOENT;
+	return comm_elfsym_is_code(module->sym, vaddr) ? code_at(module, file, vaddr, ret)
+						       : -ENOENT;
 }
 
 int comm_module_data(struct comm_module *module, const struct comm_mapping *file, uint64_t addr,
@@ -655,7 +670,7 @@ int comm_module_data(struct comm_module *module, const struct comm_mapping *file
 		return -ESTALE;
 	*ret = (struct comm_static){
 		.name = "",
-		.module = module->name,
+		.module = called(module, file),
 		.build_id = module->build_id,
 	};
 	/* The differences may wrap: addresses below the first mapped byte do occur. */

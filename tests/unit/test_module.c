@@ -87,6 +87,31 @@ static void symbols_follow_the_identity(void **state)
 	assert_int_equal(get(&module), 0);
 	assert_int_equal(comm_module_code(module, code, (uintptr_t)setup, &c), 0);
 	assert_string_equal(c.function, "setup");
+	assert_string_equal(c.module, comm_maps_base(code->path));
+}
+
+/* Copies of one build-id, or links to one file, share tables: each process has its name for them. */
+static void each_name_of_a_file_is_told(void **state)
+{
+	struct comm_module *module;
+	struct comm_parsed parsed;
+	struct comm_mapping other;
+	struct comm_code c;
+
+	(void)state;
+	assert_int_equal(get(&module), -EINPROGRESS);
+	for (int i = 0; i < 2; i++) {
+		parsed = next();
+		comm_modules_take(modules, &parsed);
+	}
+	assert_int_equal(get(&module), 0);
+	other = *code;
+	other.path = "/usr/bin/another-name";
+	assert_int_equal(comm_module_code(module, &other, (uintptr_t)setup, &c), 0);
+	assert_string_equal(c.function, "setup");
+	assert_string_equal(c.module, "another-name");
+	assert_int_equal(comm_module_code(module, code, (uintptr_t)setup, &c), 0);
+	assert_string_equal(c.module, comm_maps_base(code->path));
 }
 
 /*
@@ -133,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(symbols_follow_the_identity, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_name_of_a_file_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_file_in_its_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_identity, setup, teardown),
 	};
