@@ -184,7 +184,8 @@ static void agrees_with_the_unwinder(void **state)
 
 	(void)state;
 	/* Files are read by another process: until all are there, callers are unknown. */
-	for (int i = 0; i < 300 && !(has_frames(leaf, now_ns) && has_frames(snprintf, now_ns));
+	for (int i = 0; i < 3000 && !(has_frames(leaf, now_ns) && has_frames(snprintf, now_ns) &&
+				      has_frames(_cmocka_run_group_tests, now_ns));
 	     i++) {
 		usleep(100000);
 		now_ns += 20000000000ull;
