@@ -327,8 +327,8 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 
 #include "counts.h"
 #include "kernel_copy.h"
-#include "own_time.h"
 #include "life_event.h"
+#include "own_time.h"
 #include "thread_memory.h"
 #include "tick.h"
 

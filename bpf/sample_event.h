@@ -182,7 +182,7 @@ struct comm_raw_cpu {
 	unsigned long long touch_drops;
 	unsigned long long
 		stopped; /* hits in processes that want no samples now; sampling programs */
-	unsigned long long count_drops; /* threads that ended uncounted */
+	unsigned long long count_drops;	  /* threads that ended uncounted */
 	unsigned long long behind_faults; /* hits that are the kernel's time; sampling programs */
 	unsigned long long reserved[4];
 };

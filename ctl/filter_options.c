@@ -22,8 +22,8 @@ error_t ctl_filter_parse(int key, const char *arg, struct comm_query *query)
 	case CTL_FILTER_FIRST_READ:
 		query->first_read = true;
 		return 0;
-	case CTL_FILTER_WATCHED:
-		query->watched = 1;
+	case CTL_FILTER_FRESH:
+		query->fresh = 1;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -14,7 +14,7 @@
 enum {
 	KEY_FIRST_READ = 0x100,
 	KEY_SOURCE_DIR,
-	KEY_WATCHED,
+	KEY_FRESH,
 };
 
 struct options {
@@ -28,8 +28,10 @@ static const struct argp_option argp_options[] = {
 	CTL_RANGE_OPTIONS,
 	{"first-read", KEY_FIRST_READ, NULL, 0,
 	 "Count only the first read of what was written, as with a perfect cache", 0},
-	{"watched", KEY_WATCHED, NULL, 0,
-	 "What watchpoints saw of reads drawn at random, not what the estimator says", 0},
+	{"fresh", KEY_FRESH, NULL, 0,
+	 "Who feeds whom with fresh data, by windows on words drawn at random, not what the "
+	 "estimator says",
+	 0},
 	CTL_RANGE_CONFIDENCE_OPTION,
 	{"source-dir", KEY_SOURCE_DIR, "DIR", 0,
 	 "Look for source files beneath DIR, and take the lines that are named into the page; may "
@@ -51,8 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FIRST_READ:
 		query->first_read = true;
 		return 0;
-	case KEY_WATCHED:
-		query->watched = 1;
+	case KEY_FRESH:
+		query->fresh = 1;
 		return 0;
 	case KEY_SOURCE_DIR:
 		code = ctl_source_add(&options->source, arg);

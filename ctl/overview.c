@@ -46,7 +46,7 @@ static int make(struct overview *o, const char *by, bool fresh, bool across,
 	query.to_ns = o->query->to_ns;
 	query.confidence = o->query->confidence;
 	query.by = by;
-	query.watched = fresh;
+	query.fresh = fresh;
 	query.census = fresh;
 	query.across = across;
 	query.cachelines = !fresh && !across;
@@ -259,7 +259,7 @@ static bool crossing(const struct comm_report *threads, double *ret, double *ret
 	const struct comm_report_part *others = comm_report_part_at(threads, 0);
 	double seen = threads->read_bytes > 0 ? threads->seen_bytes / threads->read_bytes : 0;
 
-	if (!threads->watches || !(seen > 0))
+	if (!threads->windows || !(seen > 0))
 		return false;
 	*ret = fmin(1, others->share / seen);
 	*ret_low = fmin(*ret, others->share_low / seen);
@@ -296,12 +296,12 @@ static void print_flows(const struct overview *o)
 		snprintf(line, sizeof(line),
 			 "of what is rewritten soon, under %.1f %% comes from another thread "
 			 "(%" PRIu64 " windows)",
-			 fmax(0.1, 100 * high), o->threads->watches);
+			 fmax(0.1, 100 * high), o->threads->windows);
 	else
 		snprintf(line, sizeof(line),
 			 "of what is rewritten soon, %s comes from another thread (%" PRIu64
 			 " windows); of that:",
-			 share_text(share, others, low, high), o->threads->watches);
+			 share_text(share, others, low, high), o->threads->windows);
 	say(o, line);
 	for (size_t i = 0;
 	     high >= least_share && i < o->functions->n_edges && shown < OVERVIEW_FLOWS; i++) {
@@ -371,7 +371,7 @@ static void print_next(const struct overview *o)
 	title(o, "NEXT");
 	if (all->waiting_low > 0.5)
 		say(o, "its threads mostly wait: look at what they wait for, or use fewer");
-	else if (o->threads->watches && o->functions->n_edges)
+	else if (o->threads->windows && o->functions->n_edges)
 		say(o, "commctl report --fresh --by function,object shows what they go through");
 	else
 		say(o, "run for longer, or with a higher --overhead");

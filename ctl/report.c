@@ -218,13 +218,13 @@ static int print(const struct options *options, const struct comm_report *report
 	return 0;
 }
 
-/* The other answer, which knows nothing of what is written once, nor of what the kernel reads (docs/watched.md). */
-static void print_watches(const struct comm_report *report)
+/* The other answer: what is rewritten now. */
+static void print_windows(const struct comm_report *report)
 {
-	if (report->watches && !report->watched)
-		printf("\n%" PRIu64 " read%s watched, too: --watched says who next wrote what was "
-		       "read.\n",
-		       report->watches, report->watches == 1 ? " was" : "s were");
+	if (report->windows && !report->fresh)
+		printf("\n%" PRIu64
+		       " window%s on fresh data: --fresh says who feeds whom with it.\n",
+		       report->windows, report->windows == 1 ? "" : "s");
 }
 
 /* Who reads how the threads get on should know of lines that they take from each other. */
@@ -345,7 +345,7 @@ int ctl_report(int argc, char **argv)
 		return code;
 	if (is_overview(&options) && !options.query.by && !options.all && !options.has_top &&
 	    !options.has_min_share && !options.query.self && !options.query.across &&
-	    !options.query.watched) {
+	    !options.query.fresh) {
 		code = ctl_overview(reader, &options.query, &done, &err);
 		if (code || done) {
 			comm_reader_close(reader);
@@ -387,7 +387,7 @@ int ctl_report(int argc, char **argv)
 	if (!code)
 		print_sharing(report);
 	if (!code && is_overview(&options))
-		print_watches(report);
+		print_windows(report);
 	comm_report_free(report);
 	return code ? code : CTL_OK;
 }

@@ -24,7 +24,7 @@ enum {
 	KEY_WINDOW = 0x100,
 	KEY_TOP_FROM,
 	KEY_FIRST_READ,
-	KEY_WATCHED,
+	KEY_FRESH,
 
 	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
 	TOP_KEY_ESCAPE = 27,
@@ -54,7 +54,8 @@ static const struct argp_option fixed_options[] = {
 	{"from", KEY_TOP_FROM, "TIME", 0,
 	 "Not live but from there: since the run's start, or before its end: -10m", 0},
 	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
-	{"watched", KEY_WATCHED, NULL, 0, "What watchpoints saw, not what the estimator says", 0},
+	{"fresh", KEY_FRESH, NULL, 0, "Who feeds whom with fresh data, not what the estimator says",
+	 0},
 	{"all", 'a', NULL, 0, "Also what is not resolved, marked ?", 0},
 	{NULL, 0, NULL, 0, "For scripts:", 3},
 	{"batch", 'b', NULL, 0, "Print text, as without a terminal", 0},
@@ -97,8 +98,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FIRST_READ:
 		top->view.first_read = true;
 		return 0;
-	case KEY_WATCHED:
-		top->view.watched = true;
+	case KEY_FRESH:
+		top->view.fresh = true;
 		return 0;
 	case 'a':
 		top->view.all = true;
@@ -212,7 +213,7 @@ static const char *const help_lines[] = {
 	"End, G          live                w W       window longer, shorter",
 	"a  also what is not resolved        s         sort by share, change, name",
 	"f  first reads                      /         rows with a text",
-	"e  what watchpoints saw, or what the estimator says",
+	"e  fresh data alone, or what the estimator says",
 	"b  begin by process, role, thread, function, object or line",
 	"q  quit",
 	"",
@@ -385,11 +386,11 @@ static enum pressed press(struct top *top, int key)
 		view->all = !view->all;
 		break;
 	case 'f':
-		view->first_read = !view->first_read || view->watched;
-		view->watched = false;
+		view->first_read = !view->first_read || view->fresh;
+		view->fresh = false;
 		break;
 	case 'e':
-		view->watched = !view->watched;
+		view->fresh = !view->fresh;
 		break;
 	case 'b':
 		view->by = ctl_view_next_by(view->by);

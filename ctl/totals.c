@@ -228,7 +228,7 @@ static void none_of(char line[NAME_BYTES], const struct comm_report *report, boo
 {
 	char bursts[CTL_NUMBER], share[CTL_NUMBER];
 
-	if (report->exact || report->watched || !of_all)
+	if (report->exact || report->fresh || !of_all)
 		snprintf(line, NAME_BYTES, "None was seen to write or read what another one did.");
 	else
 		snprintf(line, NAME_BYTES,

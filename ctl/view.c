@@ -145,8 +145,8 @@ static int take_report(const struct ctl_view *view, struct comm_reader *reader, 
 	query.by = by;
 	query.from_ns = from_ns;
 	query.to_ns = to_ns;
-	query.first_read = view->first_read && !view->watched;
-	query.watched = view->watched;
+	query.first_read = view->first_read && !view->fresh;
+	query.fresh = view->fresh;
 	query.confidence = confidence;
 	/*
 	 * Within a thread its functions communicate: not what the thread's edge is made of.  And of
@@ -455,9 +455,8 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 	write_cost(term, report, line);
 	add_line(frame->head, &frame->n_head, line);
 	write_where(view, term, report, line);
-	if (view->watched)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 ", as watchpoints saw it");
+	if (view->fresh)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", of fresh data");
 	else if (view->first_read)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", first reads");
 	if (*view->filter)

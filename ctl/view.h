@@ -41,7 +41,7 @@ struct ctl_view {
 	int64_t window_ns; /* how much of the run is shown */
 	int64_t end_ns;	   /* of the window, since the run's start; 0: live */
 	bool first_read, all;
-	bool watched; /* what watchpoints saw, of all reads */
+	bool fresh; /* who feeds whom with fresh data */
 	enum ctl_view_sort sort;
 	char filter[CTL_VIEW_FILTER]; /* only rows that contain it */
 	size_t depth;

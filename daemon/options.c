@@ -72,8 +72,8 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "With the kernel module, have it set up to N watchpoints a second by itself, on what samples "
-	 "read, in place of the survey's windows (default 0)",
+	 "With the kernel module, have it set up to N watchpoints a second by itself, on what "
+	 "samples read, in place of the survey's windows (default 0)",
 	 2},
 	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
 	 "Of the four debug registers of each CPU take N, as far as they are free, for windows on "

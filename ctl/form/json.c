@@ -56,8 +56,8 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_double(json, "guess_bytes", report->guess_bytes);
 	ctl_json_double(json, "seen_bytes", report->seen_bytes);
 	ctl_json_double(json, "unresolved_bytes", report->unresolved_bytes);
-	ctl_json_string(json, "basis", report->watched ? "watched" : "estimated");
-	ctl_json_count(json, "watches", report->watches);
+	ctl_json_string(json, "basis", report->fresh ? "fresh" : "estimated");
+	ctl_json_count(json, "windows", report->windows);
 	ctl_json_count(json, "blocks", report->n_blocks);
 	ctl_json_count(json, "edges_total", report->n_edges);
 	ctl_json_count(json, "edges_unresolved", report->n_unresolved);

@@ -31,10 +31,10 @@ static void print_seen(const struct ctl_term *term, const struct comm_query *que
 
 	if (report->exact || !(read > 0))
 		return;
-	if (query->watched)
+	if (query->fresh)
 		snprintf(line, sizeof(line),
-			 "%s reads were watched, which stand for %s; a write was seen of %s",
-			 ctl_count(polled, report->watches), ctl_bytes(bytes, read),
+			 "%s windows on fresh data, which stand for %s; a write was seen of %s",
+			 ctl_count(polled, report->windows), ctl_bytes(bytes, read),
 			 ctl_percent(share, report->seen_bytes / read));
 	else
 		snprintf(line, sizeof(line), "writer seen for %s of the %s read",
@@ -250,11 +250,9 @@ static void print_unseen(const struct ctl_term *term, const struct comm_query *q
 			   "never written by the program: constants, files");
 		return;
 	}
-	if (query->watched) {
-		print_part(
-			term, report, "unseen",
-			"not written while it was watched: constants, files, and what is written "
-			"more rarely than once a second or but once");
+	if (query->fresh) {
+		print_part(term, report, "unseen",
+			   "not written during its window, or it is not known by whom");
 		return;
 	}
 	snprintf(line, sizeof(line),
@@ -275,7 +273,7 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written"
-	       : query->watched	 ? "read outside own stacks and loops that wait"
+	       : query->fresh	 ? "read of data that is rewritten soon"
 				 : "read in all",
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "written by another %s",
@@ -293,7 +291,7 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 		   "another's write");
 	print_unseen(term, query, report);
 	print_part(term, report, "folded", "folded into (other): too many small edges");
-	if (!query->first_read && !query->watched && report->read_bytes > 0) {
+	if (!query->first_read && !query->fresh && report->read_bytes > 0) {
 		printf("%*s", TEXT_ACCOUNT, "");
 		ctl_wrap(term, TEXT_ACCOUNT, TEXT_ACCOUNT,
 			 "Every read counts, a repeated one too; --first-read counts what was "
@@ -440,7 +438,7 @@ static void print_none(char line[TEXT_LINE], const struct comm_query *query,
 		       const struct comm_report *report, const char *length, const char *evidence)
 {
 	char filter[CTL_FILTER_TEXT], share[CTL_NUMBER];
-	uint64_t n = query->watched ? report->watches : report->bursts;
+	uint64_t n = query->fresh ? report->windows : report->bursts;
 
 	if (*ctl_filter_text(filter, query) || n <= 3)
 		snprintf(line, TEXT_LINE, "None was seen in %s and %s.", length, evidence);
@@ -448,7 +446,7 @@ static void print_none(char line[TEXT_LINE], const struct comm_query *query,
 		snprintf(line, TEXT_LINE,
 			 "None of %s in %s read what another %s was seen to write: %s of %s do.",
 			 evidence, length, report->by->noun, ctl_none_of(share, n),
-			 query->watched ? "such reads" : "bursts");
+			 query->fresh ? "windows" : "bursts");
 }
 
 /* Nothing is stated: that is an answer, too. */
@@ -465,9 +463,9 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 		return;
 	}
 	ctl_duration(length, report->to_ns - report->from_ns);
-	if (query->watched)
-		snprintf(evidence, sizeof(evidence), "%s watched reads",
-			 ctl_count(bursts, report->watches));
+	if (query->fresh)
+		snprintf(evidence, sizeof(evidence), "%s windows",
+			 ctl_count(bursts, report->windows));
 	else
 		snprintf(evidence, sizeof(evidence), "%s bursts of samples",
 			 ctl_count(bursts, report->bursts));
@@ -563,16 +561,16 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 		"run's own parts differ by%s. All rates may be wrong by one and the same factor, "
 		"%.2f, which shares do not have; small or rare flows may be missing "
 		"altogether.%s",
-		query->watched
-			? "Seen by watchpoints, each on a read drawn at random: who writes its "
-			  "datum, in what follows, as the last write before such a read."
+		query->fresh
+			? "Seen in windows on words that are rewritten soon, drawn at random: who "
+			  "writes them last before they are read."
 			: "Estimates from samples.",
 		query->resolved
 			? "Stated is what both halves of the run confirm, and whose share or bytes "
 			  "are known to 3 to 1. "
 			: "",
-		report->confidence * 100, query->watched ? " and" : ",",
-		query->watched ? "" : ", and doubts about who wrote what was read", report->factor,
+		report->confidence * 100, query->fresh ? " and" : ",",
+		query->fresh ? "" : ", and doubts about who wrote what was read", report->factor,
 		has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
 				 "slices behind it, "
 				 "halves of the run that differ, neither its share nor its bytes "
@@ -607,7 +605,7 @@ static void print_title(const struct ctl_term *term, const struct comm_query *qu
 		 ctl_bytes(b, report->total_bytes / seconds));
 	printf("\n%s%s between %s%s%s%s%s\n", ctl_style(term, CTL_BOLD),
 	       query->first_read ? "First reads"
-	       : query->watched	 ? "Communication, as watchpoints saw it,"
+	       : query->fresh	 ? "Communication by fresh data"
 				 : "Communication",
 	       report->by->title,
 	       query->across && !is_of_threads(report)	   ? ", across threads"
@@ -641,7 +639,7 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 		exit(EXIT_FAILURE);
 	}
 	print_title(&term, query, report);
-	if (!query->watched && (is_total_known(report) || !query->resolved))
+	if (!query->fresh && (is_total_known(report) || !query->resolved))
 		print_course(&term, query, report);
 	stated = report->by->between ? ctl_table_objects_count(query, report)
 				     : n_stated(query, report);

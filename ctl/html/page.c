@@ -135,9 +135,9 @@ static void print_range(struct page *page)
 	ctl_data_member_count(out, "accesses", whole->accesses);
 	ctl_data_member(out, "confidence", whole->confidence);
 	ctl_data_member(out, "factor", whole->factor);
-	ctl_data_member_count(out, "watches", whole->watches);
-	fprintf(out, "\"first_read\":%s,\"watched\":%s,\"exact\":%s},\n",
-		page->query.first_read ? "true" : "false", whole->watched ? "true" : "false",
+	ctl_data_member_count(out, "windows", whole->windows);
+	fprintf(out, "\"first_read\":%s,\"fresh\":%s,\"exact\":%s},\n",
+		page->query.first_read ? "true" : "false", whole->fresh ? "true" : "false",
 		whole->exact ? "true" : "false");
 }
 

@@ -1040,7 +1040,7 @@ const PARTS = {
 	within: () => 'written by the same thread',
 	unasked: () => 'without the thread asked for',
 	polled: () => 'read over and over in loops that write nothing, as threads do that wait for another\u2019s write',
-	unseen: () => exact ? 'never written by the program: constants, files' : whole.watched ? 'not written while it was watched: constants, files, what is written more rarely than once a second or but once, and what the kernel writes' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it' +
+	unseen: () => exact ? 'never written by the program: constants, files' : whole.fresh ? 'not written during its window, or it is not known by whom' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it' +
 		(hasGuesses ? '; for ' + percent(whole.guesses / whole.read) + ' of all, others write elsewhere in the same object (guesses)' : ''),
 	folded: () => 'folded into (other): too many small edges',
 };
@@ -1049,14 +1049,14 @@ function drawAccount() {
 		el('td', {class: 'num', text: part.stated ? percent(part.share) : 'not known'}),
 		el('td', {class: 'range', text: exact || (!part.stated && (part.object || main.view.blocks < 4)) ? '' : percents(part.low, part.high)}),
 		el('td', {class: 'name', text: PARTS[part.part]() + (!part.stated && part.object ? ': most of it is in one object, ' + part.object : '')})));
-	$('account-table').replaceChildren(el('table', {}, el('caption', {class: 'dim', text: 'Of ' + bytes(whole.read) + (whole.first_read ? ' read for the first time since written' : whole.watched ? ' read outside own stacks and loops that wait' : ' read in all; every read counts, a repeated one too')}),
+	$('account-table').replaceChildren(el('table', {}, el('caption', {class: 'dim', text: 'Of ' + bytes(whole.read) + (whole.first_read ? ' read for the first time since written' : whole.fresh ? ' read of data that is rewritten soon' : ' read in all; every read counts, a repeated one too')}),
 		el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'share'}), el('th', {scope: 'col', text: 'interval'}), el('th', {scope: 'col', class: 'name', text: 'what'}))), el('tbody', {}, ...rows)));
 	$('losses').replaceChildren(main.loss.length || run.deleted_s ? el('table', {}, el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'how many'}), el('th', {scope: 'col', class: 'name', text: 'what'}))),
 		el('tbody', {}, ...main.loss.map(loss => el('tr', {}, el('td', {text: count(loss.n)}), el('td', {text: loss.help || loss.cause}))),
 			...(run.deleted_s ? [el('tr', {}, el('td', {text: duration(run.deleted_s)}), el('td', {text: 'of the run\u2019s oldest time, deleted to stay within the quota or the disk'}))] : []))) :
 		el('p', {text: 'Nothing that was counted.'}));
 	$('reading').textContent = exact ? 'Counted, not estimated. Times and rates are those of the slowed program, and so is the order in which threads took turns.' :
-		(whole.watched ? 'Seen by watchpoints, each on a read drawn at random: who writes its datum, in what follows, as the last write before such a read. ' : 'Estimates from samples. ') + 'Stated is what both halves of the run confirm, and whose share or bytes are known to 3 to 1. Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by' + (whole.watched ? '. ' : ', and doubts about who wrote what was read. ') +
+		(whole.fresh ? 'Seen in windows on words that are rewritten soon, drawn at random: who writes them last before they are read. ' : 'Estimates from samples. ') + 'Stated is what both halves of the run confirm, and whose share or bytes are known to 3 to 1. Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by' + (whole.fresh ? '. ' : ', and doubts about who wrote what was read. ') +
 		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, neither its share nor its bytes known to 3 to 1, or a guess.' +
 		(hasOrigins ? ' HITM, remote, local: where loads like the reader\u2019s, at the same place and object, found their line: in another core, which had written it; else in another socket; else in this one. Intervals of sampled loads; - where it is not known.' : '');
 }
@@ -1067,7 +1067,7 @@ function drawHead() {
 	$('about').textContent = [run.start + ', ' + duration(run.length_s) + ' on ' + run.host + (run.state === 'finished' ? ', ended: ' : ', ') + run.how,
 		'source ' + run.source + ' (' + run.event + '), estimator ' + run.estimator + ', ' + run.granularity + '-byte granularity',
 		exact ? count(whole.accesses) + ' accesses, all of them counted' : count(whole.samples) + ' samples, ' + count(whole.bursts) + ' bursts, ' + count(whole.accesses) + ' accesses',
-		run.setup_s ? duration(run.setup_s) + ' of CPU once, to set up' : '', whole.first_read ? 'first reads only' : whole.watched ? 'as watchpoints saw it, by ' + count(whole.watches) + ' watched reads' : '',
+		run.setup_s ? duration(run.setup_s) + ' of CPU once, to set up' : '', whole.first_read ? 'first reads only' : whole.fresh ? 'fresh data alone, by ' + count(whole.windows) + ' windows' : '',
 		whole.to_s - whole.from_s < run.length_s * 0.999 ? 'only ' + duration(whole.from_s) + ' to ' + duration(whole.to_s) + ' of it' : '', 'commprof ' + main.version].filter(text => text).join('; ');
 	$('notes').textContent = 'Note: ' + run.notes;
 	$('notes').hidden = !run.notes;

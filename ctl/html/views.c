@@ -133,7 +133,7 @@ int ctl_views_choose(struct ctl_views *views, struct comm_reader *reader,
 		int code;
 
 		/* Watchpoints tell no times. */
-		if (query->watched && kind->view.timed)
+		if (query->fresh && kind->view.timed)
 			continue;
 		code = ctl_view_ask(reader, query, kind->view.by, CTL_VIEW_TOP, false, &report,
 				    err);

@@ -508,7 +508,8 @@ static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win
 	}
 	w->stats.changes += win->n_changes;
 	w->stats.changed += win->n_changes > 0;
-	return comm_look_pairs(win->word.tid, interval, (size_t)n, win->change, win->n_changes, pair);
+	return comm_look_pairs(win->word.tid, interval, (size_t)n, win->change, win->n_changes,
+			       pair);
 }
 
 static void tell(struct comm_switch_windows *w, struct window *win, uint64_t now_ns,

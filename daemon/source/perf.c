@@ -523,8 +523,10 @@ static void on_lost(struct source *s, const struct perf_event_header *h)
 	memcpy(lost, h + 1, sizeof(lost));
 	if (s->tells_lost)
 		s->sees_lost = true;
+	else if (s->per_cpu)
+		s->stats.loss[COMM_LOSS_SHARED_RING] += lost[1];
 	else
-		s->stats.loss[s->per_cpu ? COMM_LOSS_SHARED_RING : COMM_LOSS_RING] += lost[1];
+		s->stats.loss[COMM_LOSS_RING] += lost[1];
 }
 
 static void count_lost(struct source *s)

@@ -204,11 +204,12 @@ struct comm_query {
 	 */
 	uint64_t unwritten;
 	/*
-	 * Nonzero: not what the run's estimator says, but what watchpoints saw: some of the sampled
-	 * reads, drawn with a known chance, and who wrote their data.  Not of first reads, of guesses,
+	 * Nonzero: not what the run's estimator says, but who feeds whom with fresh data: of some of the
+	 * sampled reads, drawn with a known chance, the words that are rewritten soon, and who was seen to
+	 * write them last before they are read.  Not of first reads, of guesses,
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
 	 */
-	uint64_t watched;
+	uint64_t fresh;
 	/*
 	 * Nonzero: the report also says how much of what its nodes read waits for others, and how
 	 * soon the rest is rewritten, for comm_report_census_at().
@@ -536,9 +537,9 @@ struct comm_report {
 	 * wait for another's write; none of them for query->first_read.
 	 */
 	double polled_bytes;
-	/* Reads that were watched in the range: what a report with query->watched rests on. */
-	uint64_t watches;
-	bool watched; /* as the query */
+	/* Windows on fresh words in the range: what a report with query->fresh rests on. */
+	uint64_t windows;
+	bool fresh; /* as the query */
 	/*
 	 * The same as overhead, of what of the range is later than COMM_SETTLING_NS into the run;
 	 * below 0: nothing is.

@@ -198,7 +198,7 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
 	part->resolved =
-		(whole->by_chance ? report->watches : report->bursts) >= COMM_RESOLVED_SAMPLES &&
+		(whole->by_chance ? report->windows : report->bursts) >= COMM_RESOLVED_SAMPLES &&
 		(part->share_high <= COMM_RESOLVED_RATIO * part->share_low ||
 		 part->share_high - part->share_low <= narrow);
 }

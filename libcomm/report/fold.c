@@ -28,7 +28,7 @@ bool comm_fold_takes_strands(const struct comm_fold *fold)
 {
 	const struct comm_query *query = fold->query;
 
-	return !query->first_read && !query->guess && !query->watched && !query->places &&
+	return !query->first_read && !query->guess && !query->fresh && !query->places &&
 	       !query->counts && !comm_fold_by_time(fold) && !fold->mixes.ask &&
 	       !fold->own.ops->many && !(fold->ends.ops && fold->ends.ops->many);
 }
@@ -56,9 +56,9 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	fold->report = &whole->shown;
 	if (!ops)
 		return comm_reader_fail(err, -EINVAL, "there is no grouping '%s'", query->by);
-	if (query->watched && (query->first_read || query->guess))
+	if (query->fresh && (query->first_read || query->guess))
 		return comm_reader_fail(err, -EINVAL,
-					"watchpoints tell neither first reads nor guesses");
+					"windows tell neither first reads nor guesses");
 	ends = ops->ends;
 	if (query->objects && !ends) {
 		ends = ops;
@@ -70,10 +70,9 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 	if (!code && ends)
 		code = comm_grouping_open(&fold->ends, ends, by, reader, &whole->run, &whole->texts,
 					  err);
-	if (!code && query->watched && comm_fold_by_time(fold))
-		code = comm_reader_fail(
-			err, -EINVAL,
-			"watchpoints do not tell when what was read had been written");
+	if (!code && query->fresh && comm_fold_by_time(fold))
+		code = comm_reader_fail(err, -EINVAL,
+					"windows do not tell when what was read had been written");
 	if (code)
 		return code;
 	/* A filter by site or object takes parts of what threads hand over, which may be drawn. */
@@ -148,7 +147,7 @@ static void deal(struct comm_fold *fold, const struct comm_slices_one *slice,
 int comm_fold_slice(struct comm_fold *fold, const struct comm_slices_one *slice)
 {
 	struct comm_block_sums at;
-	bool first = fold->query->first_read, watched = fold->query->watched;
+	bool first = fold->query->first_read, watched = fold->query->fresh;
 	double unwritten = watched ? slice->unanswered_bytes
 			   : first ? slice->unwritten_first_bytes
 				   : slice->unwritten_bytes;
@@ -201,7 +200,7 @@ static void add_seen(const struct comm_fold *fold, struct comm_fold_seen *seen, 
 	seen->slices += (uint32_t)__builtin_popcount(fold->in_blocks & ~seen->in_blocks & 0xff);
 	seen->in_blocks |= fold->in_blocks;
 	/* No two watches are of one read. */
-	if (fold->query->watched) {
+	if (fold->query->fresh) {
 		seen->bursts += bursts;
 	} else if (bursts > seen->most) {
 		seen->bursts += bursts - seen->most;

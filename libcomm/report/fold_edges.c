@@ -105,8 +105,8 @@ static double in_turns(const struct comm_fold *fold, const struct comm_report_ed
 	enum comm_node_kind kind = fold->own.ops->kind;
 	bool is_code = kind == COMM_NODE_FUNCTION || kind == COMM_NODE_LINE;
 
-	return is_code && edge->from == edge->to && !fold->query->watched ? fmax(0, 1 - own_share)
-									  : 0;
+	return is_code && edge->from == edge->to && !fold->query->fresh ? fmax(0, 1 - own_share)
+									: 0;
 }
 
 static int make_edge(struct comm_fold *fold, struct making *making, size_t i,

@@ -37,7 +37,7 @@ struct comm_kept_slice {
 enum comm_kept_bytes {
 	COMM_KEPT_ALL,
 	COMM_KEPT_FIRST,
-	COMM_KEPT_WATCHED,
+	COMM_KEPT_FRESH,
 };
 
 struct comm_kept_rows {

@@ -51,20 +51,7 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
 }
 
 /*
- * No read is put down to who writes beside it.  What an edge errs by besides chance is that the writes
- * after reads stand for those before them, and what is written soon for the rest
- * (docs/watched.md).
- */
-#define WATCHED_EDGE_SD 0.0
-/*
- * The same between pieces of code: copies and the kernel read what programs write once.  Of nine rows by function that
- * were stated of 18 programs with WATCHED_EDGE_SD two were true, and their logarithms' errors had this
- * root mean square (docs/watched.md).
- */
-#define WATCHED_CODE_EDGE_SD 0.0
-
-/*
- * And the estimator's: threads read faster or slower than it takes them to, by what no sampling tells.  With it
+ * What an estimated edge errs by besides chance: threads read faster or slower than it takes them to, by what no sampling tells.  With it
  * 94 % of the edges of long runs of kernels are within their intervals, without 79 % (docs/accuracy.md, "60 s at 5 %").
  */
 #define ESTIMATED_EDGE_SD 0.15
@@ -79,10 +66,10 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
  */
 #define ESTIMATED_CODE_EDGE_SD 0.3
 
+/* In a window the last writer before a read is seen: what an edge errs by is chance. */
 static struct comm_error_model watched_model(const struct comm_error_model *estimator)
 {
-	return (struct comm_error_model){
-		.sampled_ends = 1, .factor_sd = estimator->factor_sd, .edge_sd = WATCHED_EDGE_SD};
+	return (struct comm_error_model){.sampled_ends = 1, .factor_sd = estimator->factor_sd};
 }
 
 static int find_run(struct work *work, char **err)
@@ -123,8 +110,8 @@ static int find_run(struct work *work, char **err)
 	work->whole->estimator_model = work->whole->error_model;
 	if (!work->report->exact)
 		work->whole->error_model.edge_sd = ESTIMATED_EDGE_SD;
-	work->whole->by_chance = work->report->watched = work->query->watched;
-	if (work->query->watched)
+	work->whole->by_chance = work->report->fresh = work->query->fresh;
+	if (work->query->fresh)
 		work->whole->error_model = watched_model(&work->whole->error_model);
 	work->report->factor = exp(work->whole->error_model.factor_sd);
 	if (!code)
@@ -143,13 +130,9 @@ static int open_fold(struct work *work, char **err)
 	if (comm_fold_by_time(&work->fold))
 		work->whole->error_model.doubt_sd = 0;
 	ends = comm_fold_ends(&work->fold);
-	if (work->query->watched) {
-		if (!ends->by_thread)
-			work->whole->error_model.edge_sd = WATCHED_CODE_EDGE_SD;
-	} else if (!ends->tells_threads && !work->report->exact) {
+	if (!work->query->fresh && !ends->tells_threads && !work->report->exact)
 		work->whole->error_model.edge_sd =
 			ends->tells_roles ? ESTIMATED_ROLE_EDGE_SD : ESTIMATED_CODE_EDGE_SD;
-	}
 	return 0;
 }
 
@@ -238,7 +221,7 @@ static int load_slices(struct work *work, char **err)
 		report->samples += s->samples;
 		report->bursts += s->bursts;
 		report->accesses += s->accesses;
-		report->watches += s->watches;
+		report->windows += s->watches;
 		report->handler_ns += s->handler_ns;
 		report->daemon_ns += s->daemon_ns;
 		report->target_ns += s->target_ns;
@@ -254,11 +237,11 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9,
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
-	if (work->query->watched && !work->query->census && !report->watches)
+	if (work->query->fresh && !work->query->census && !report->windows)
 		return comm_reader_fail(
 			err, -ENODATA,
-			"nothing was watched in run %lld from %.1f s to %.1f s; commd "
-			"--doctor says whether watchpoints work there",
+			"no window was opened in run %lld from %.1f s to %.1f s: nothing is "
+			"rewritten there, or commd could not look",
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9);
 	report->from_ns = first_ns - run->start_ns;
@@ -278,7 +261,7 @@ static int load_slices(struct work *work, char **err)
 /* The rows of a slice; columns that few reports need cost time, and are left empty for others. */
 static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **ret)
 {
-	bool first = work->query->first_read, watched = work->query->watched;
+	bool first = work->query->first_read, watched = work->query->fresh;
 	sqlite3 *db = work->reader->db;
 	char sql[480];
 
@@ -372,7 +355,7 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 		kept = comm_kept_rows_new(kept_rows, work->report->run->id, slice->id);
 	sqlite3_bind_int64(rows, 2, slice->id);
 	while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
-		read_row(rows, by_time, work->query->watched, &row);
+		read_row(rows, by_time, work->query->fresh, &row);
 		if (kept && !comm_kept_rows_add(kept_rows, kept, &row))
 			kept = NULL;
 		if (slice->parts)
@@ -408,7 +391,7 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 
 	if (!code)
 		code = scan_rows(work, slice, rows);
-	if (!code && !work->query->watched)
+	if (!code && !work->query->fresh)
 		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
 	if (!code)
 		code = comm_census_nodes_slice(&work->fold, &work->filter, slice);
@@ -421,7 +404,7 @@ static int scan(struct work *work)
 	int code = 0;
 
 	work->keeps = !comm_fold_by_time(&work->fold);
-	comm_kept_rows_begin(&work->reader->kept, work->query->watched	    ? COMM_KEPT_WATCHED
+	comm_kept_rows_begin(&work->reader->kept, work->query->fresh	    ? COMM_KEPT_FRESH
 						  : work->query->first_read ? COMM_KEPT_FIRST
 									    : COMM_KEPT_ALL);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {

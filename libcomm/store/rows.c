@@ -429,11 +429,11 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
 	enum { N_ALL = 10 };
-	sqlite3_stmt *const all[N_ALL] = {
-		rows->drop_census,
-		rows->drop_cacheline_uses, rows->drop_cachelines, rows->drop_counts,
-		rows->drop_unwritten,	   rows->drop_origins,	  rows->drop_placements,
-		rows->drop_losses,	   rows->drop_slice,	  rows->drop_edges};
+	sqlite3_stmt *const all[N_ALL] = {rows->drop_census,	 rows->drop_cacheline_uses,
+					  rows->drop_cachelines, rows->drop_counts,
+					  rows->drop_unwritten,	 rows->drop_origins,
+					  rows->drop_placements, rows->drop_losses,
+					  rows->drop_slice,	 rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

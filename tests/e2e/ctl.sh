@@ -50,49 +50,49 @@ for kind in redis hostile empty threads unfinished guess precise calls; do
 	$make $kind $kind.db 60 || exit 1
 done
 
-# What watchpoints saw, where it is asked for
+# Fresh data, where it is asked for
 $make watched watched.db 60 || exit 1
-expect 0 "$ctl" report --store watched.db --watched
-says stdout 'Communication, as watchpoints saw it, between threads'
-says stdout '420 reads were watched, which stand for .*; a write was seen of 25.0 %'
-says stdout '75.0 %  .*not written while it was watched'
+expect 0 "$ctl" report --store watched.db --fresh
+says stdout 'Communication by fresh data between threads'
+says stdout '420 windows on fresh data, which stand for .*; a write was seen of 25.0 %'
+says stdout '75.0 %  .*not written during its window'
 is "$(grep -c 'the kernel writes' stdout)" 0 "what the kernel writes counts"
-expect 0 "$ctl" report --by-role --store watched.db --watched
-says stdout 'Communication, as watchpoints saw it, between roles'
-expect 0 "$ctl" report --store watched.db --watched --json
-is "$(jq -c '[.range.basis, .range.watches, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
-	'["watched",420,1,1,true]' "what watchpoints saw, in JSON"
+expect 0 "$ctl" report --by-role --store watched.db --fresh
+says stdout 'Communication by fresh data between roles'
+expect 0 "$ctl" report --store watched.db --fresh --json
+is "$(jq -c '[.range.basis, .range.windows, (.edges | length), .edges[0].share, .edges[0].resolved]' stdout)" \
+	'["fresh",420,1,1,true]' "fresh data, in JSON"
 expect 0 "$ctl" report --store watched.db
 says stdout 'None of .* bursts of samples in .* read what'
 says stdout 'Communication between threads'
-says stdout '420 reads were watched, too: --watched'
+says stdout '420 windows on fresh data: --fresh'
 expect 0 "$ctl" report --store watched.db --json
-is "$(jq -c '[.range.basis, .range.watches, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
+is "$(jq -c '[.range.basis, .range.windows, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
 $make both both.db 60 || exit 1
 expect 0 "$ctl" report --store both.db --json
 estimated=$(jq '[.range.basis, ([.edges[] | select(.resolved).share] | add > 0.4 and add < 0.95)]' -c stdout)
-is "$estimated" '["estimated",true]' "the estimator's rows, though watchpoints state all"
-expect 0 "$ctl" report --store both.db --watched --json
-is "$(jq -c '[.edges[].resolved]' stdout)" '[true]' "watchpoints state all"
+is "$estimated" '["estimated",true]' "the estimator's rows, though windows state all"
+expect 0 "$ctl" report --store both.db --fresh --json
+is "$(jq -c '[.edges[].resolved]' stdout)" '[true]' "windows state all"
 expect 0 "$ctl" report --store watched.db --guess --json
 is "$(jq -r .range.basis stdout)" estimated "guesses are the estimator's"
 expect 0 "$ctl" report --store watched.db --by-time --json
 is "$(jq -r .range.basis stdout)" estimated "times are the estimator's"
-expect 0 "$ctl" graph --store watched.db --watched --as json
-is "$(jq -r '.. | .basis? // empty' stdout)" watched "a graph of what watchpoints saw"
-expect 0 "$ctl" top -b -n 1 --store watched.db --watched
-says stdout 'as watchpoints saw it'
+expect 0 "$ctl" graph --store watched.db --fresh --as json
+is "$(jq -r '.. | .basis? // empty' stdout)" fresh "a graph of fresh data"
+expect 0 "$ctl" top -b -n 1 --store watched.db --fresh
+says stdout 'of fresh data'
 says stdout '100 %'
 expect 0 "$ctl" top -b -n 1 --store watched.db
-grep -q 'as watchpoints' stdout && fail "top is the estimator's"
-expect 0 "$ctl" html --store watched.db --watched -o watched.html
-says watched.html '"watches":420,"first_read":false,"watched":true'
+grep -q 'of fresh data' stdout && fail "top is the estimator's"
+expect 0 "$ctl" html --store watched.db --fresh -o watched.html
+says watched.html '"windows":420,"first_read":false,"fresh":true'
 expect 0 "$ctl" html --store watched.db -o watched.html
-says watched.html '"watches":420,"first_read":false,"watched":false'
-expect 3 "$ctl" report --store redis.db --watched
-says stderr 'nothing was watched in run 1 from 0.0 s to 60.0 s'
+says watched.html '"windows":420,"first_read":false,"fresh":false'
+expect 3 "$ctl" report --store redis.db --fresh
+says stderr 'no window was opened in run 1 from 0.0 s to 60.0 s'
 expect 0 "$ctl" report --store redis.db --json
-is "$(jq -r .range.basis stdout)" estimated "nothing was watched"
+is "$(jq -r .range.basis stdout)" estimated "no window was opened"
 
 # Usage and exit codes
 expect 2 "$ctl"

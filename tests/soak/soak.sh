@@ -238,7 +238,7 @@ if [ "$minutes" -ge 20 ]; then
     not_ok "what was spent is within the budget" "$(cat "$dir/steady.log")"
   # 52 MB after half a minute, and what this service then fills: 65,536 threads of 280 bytes and
   # the ids of 300,000, 20; the estimator's tables, 76, which are far from full after two hours;
-  # three wide slices of 64,000 edges of 296 bytes and their hashes, and one being folded, 79; first
+  # three wide slices of 64,000 edges of 304 bytes and their hashes, and one being folded, 79; first
   # writes, watches and code, 8; blocks of heaps, 24; SQLite's cache, 2.
   awk '$2 > most { most = $2 } END { exit most >= 261000 }' "$dir/measured" &&
     ok "memory keeps to less than the sum of its limits, 261 MB" ||

@@ -113,7 +113,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	(void)state;
 	write_recording();
 	load_image();
-	event[0] = RECORD_PROBED + 1;
+	event[0] = RECORD_FED + 1;
 	event[4] = 32;
 	memset(event + 8, 0xee, 32);
 	answer[0] = RECORD_ALLOCATION + 1;

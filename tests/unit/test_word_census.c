@@ -60,7 +60,7 @@ static void take_live(void *ctx, const struct comm_live_word *word)
 static void take(void *ctx, const struct comm_event *event)
 {
 	(void)ctx;
-	if (event->kind == COMM_EV_LOSS)
+	if (event->kind == COMM_EV_LOSS && event->cause == COMM_LOSS_CENSUS)
 		got.lost += event->count;
 	else if (got.n < GOT_MAX)
 		got.event[got.n++] = *event;
