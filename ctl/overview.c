@@ -252,19 +252,27 @@ static void print_fresh(const struct overview *o)
 	free(rows);
 }
 
-/* Of what windows saw, the share that another thread wrote last. */
-static bool crossing(const struct comm_report *threads, double *ret, double *ret_low,
-		     double *ret_high)
+static const struct comm_report_part *part_named(const struct comm_report *report, const char *name)
 {
-	const struct comm_report_part *others = comm_report_part_at(threads, 0);
-	double seen = threads->read_bytes > 0 ? threads->seen_bytes / threads->read_bytes : 0;
+	const struct comm_report_part *part = NULL;
 
-	if (!threads->windows || !(seen > 0))
-		return false;
-	*ret = fmin(1, others->share / seen);
-	*ret_low = fmin(*ret, others->share_low / seen);
-	*ret_high = fmax(*ret, fmin(1, others->share_high / seen));
-	return true;
+	for (size_t i = 0; (part = comm_report_part_at(report, i)); i++)
+		if (!strcmp(part->name, name))
+			break;
+	return part;
+}
+
+/*
+ * Of what windows stand for, the share that another thread wrote last: at least what was seen to be, and at
+ * most that and what is not known.
+ */
+static void crossing(const struct comm_report *threads, double *ret_low, double *ret_high)
+{
+	const struct comm_report_part *others = part_named(threads, "others");
+	const struct comm_report_part *unseen = part_named(threads, "unseen");
+
+	*ret_low = others->share_low;
+	*ret_high = fmin(1, others->share_high + unseen->share);
 }
 
 /* "fillBatch in parser", as far as the code is known. */
@@ -284,14 +292,15 @@ static void print_flows(const struct overview *o)
 {
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
 	char from[2 * OVERVIEW_NAME + 8], to[2 * OVERVIEW_NAME + 8];
-	double others, low, high;
+	double low, high;
 	size_t shown = 0;
 
 	title(o, "FEEDS");
-	if (!crossing(o->threads, &others, &low, &high)) {
+	if (!o->threads->windows) {
 		say(o, "no window was opened on fresh data: who writes it is not known");
 		return;
 	}
+	crossing(o->threads, &low, &high);
 	if (high < least_share)
 		snprintf(line, sizeof(line),
 			 "of what is rewritten soon, under %.1f %% comes from another thread "
@@ -299,9 +308,10 @@ static void print_flows(const struct overview *o)
 			 fmax(0.1, 100 * high), o->threads->windows);
 	else
 		snprintf(line, sizeof(line),
-			 "of what is rewritten soon, %s comes from another thread (%" PRIu64
-			 " windows); of that:",
-			 share_text(share, others, low, high), o->threads->windows);
+			 "of what is rewritten soon, %.0f to %.0f %% comes from another thread "
+			 "(%" PRIu64 " windows)%s",
+			 floor(100 * low), ceil(100 * high), o->threads->windows,
+			 o->functions->n_edges ? "; of what does:" : "");
 	say(o, line);
 	for (size_t i = 0;
 	     high >= least_share && i < o->functions->n_edges && shown < OVERVIEW_FLOWS; i++) {

@@ -337,6 +337,7 @@ int ctl_report(int argc, char **argv)
 		options.query.min_share = options.form->min_share_pct / 100;
 	options.query.resolved = options.form->resolved && !options.all;
 	options.query.unwritten = options.query.totals || options.form == ctl_form_find("json");
+	options.query.census = options.form == ctl_form_find("json") && !options.query.totals;
 	options.query.cachelines = is_overview(&options);
 	if (options.call_tree)
 		set_path(&options.query, tree_by);

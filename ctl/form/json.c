@@ -167,14 +167,57 @@ static void print_origins(struct ctl_json *json, const struct comm_report *repor
 	ctl_json_close(json, '}');
 }
 
+/* By node, of all together without one: what waits, and how soon the rest is rewritten. */
+static void print_census(struct ctl_json *json, const struct comm_report *report)
+{
+	static const double within_s[COMM_CENSUS_FRESH] = {0.01, 1, 10};
+
+	ctl_json_open(json, "census", '[');
+	for (size_t i = 0; i < report->n_census; i++) {
+		const struct comm_report_census *row = comm_report_census_at(report, i);
+
+		ctl_json_open(json, NULL, '{');
+		if (row->node != SIZE_MAX)
+			ctl_json_string(json, "node", comm_report_node_at(report, row->node)->id);
+		ctl_json_count(json, "reads", row->reads);
+		ctl_json_double(json, "bytes", row->bytes);
+		ctl_json_double(json, "share", row->share);
+		ctl_json_double(json, "share_low", row->share_low);
+		ctl_json_double(json, "share_high", row->share_high);
+		ctl_json_double(json, "waiting", row->waiting);
+		ctl_json_double(json, "waiting_low", row->waiting_low);
+		ctl_json_double(json, "waiting_high", row->waiting_high);
+		ctl_json_open(json, "fresh", '[');
+		for (int j = 0; j < COMM_CENSUS_FRESH; j++) {
+			ctl_json_open(json, NULL, '{');
+			ctl_json_double(json, "within_s", within_s[j]);
+			ctl_json_double(json, "share", row->fresh[j]);
+			ctl_json_double(json, "share_low", row->fresh_low[j]);
+			ctl_json_double(json, "share_high", row->fresh_high[j]);
+			ctl_json_close(json, '}');
+		}
+		ctl_json_close(json, ']');
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
+/* Nodes that edges or the census name; *used NULL: no memory, and each node is listed. */
+static void find_used(const struct comm_report *report, bool *used)
+{
+	for (size_t i = 0; used && i < report->n_shown; i++)
+		used[comm_report_edge_at(report, i)->from] =
+			used[comm_report_edge_at(report, i)->to] = true;
+	for (size_t i = 0; used && i < report->n_census; i++)
+		if (comm_report_census_at(report, i)->node != SIZE_MAX)
+			used[comm_report_census_at(report, i)->node] = true;
+}
+
 void ctl_form_json_members(struct ctl_json *json, const struct comm_report *report)
 {
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
 
-	/* If calloc() fails (used is NULL), every node is listed, connected or not. */
-	for (size_t i = 0; used && i < report->n_shown; i++)
-		used[comm_report_edge_at(report, i)->from] =
-			used[comm_report_edge_at(report, i)->to] = true;
+	find_used(report, used);
 	print_run(json, report);
 	print_range(json, report);
 	print_account(json, report);
@@ -208,6 +251,8 @@ void ctl_form_json_members(struct ctl_json *json, const struct comm_report *repo
 		ctl_json_close(json, '}');
 	}
 	ctl_json_close(json, ']');
+	if (report->n_census)
+		print_census(json, report);
 	ctl_json_open(json, "loss", '{');
 	for (size_t i = 0; i < report->n_losses; i++)
 		ctl_json_count(json, comm_report_loss_at(report, i)->cause,
