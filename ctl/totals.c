@@ -33,12 +33,10 @@ static double both(const struct comm_report_total *total)
 	return total->all_written.bytes + total->all_read.bytes;
 }
 
-/* Bytes read for each one written; of what only reads they are without end. */
+/* Bytes read for each one written, by whom ever; without end where nothing is; NAN: it is not known. */
 static double ratio(const struct comm_report_total *total)
 {
-	if (total->written.bytes > 0)
-		return total->read.bytes / total->written.bytes;
-	return total->read.bytes > 0 ? INFINITY : 0;
+	return total->wrote_bytes < 0 ? NAN : total->reads_bytes / total->wrote_bytes;
 }
 
 static double per_s(const struct comm_report *report, const struct comm_report_total *total)
@@ -46,15 +44,17 @@ static double per_s(const struct comm_report *report, const struct comm_report_t
 	return both(total) * 1e9 / (double)report->enabled_ns;
 }
 
+/* What is not known comes last. */
 static double key(const struct comm_report_total *total, enum ctl_totals_order order)
 {
 	switch (order) {
 	case CTL_TOTALS_BY_WRITTEN:
-		return total->all_written.bytes;
+		return total->all_wrote_bytes < 0 ? total->all_written.bytes
+						  : total->all_wrote_bytes;
 	case CTL_TOTALS_BY_READ:
 		return total->all_read.bytes;
 	case CTL_TOTALS_BY_RATIO:
-		return ratio(total);
+		return isnan(ratio(total)) ? -1 : ratio(total);
 	default:
 		return both(total);
 	}
@@ -92,12 +92,14 @@ static bool is_shown(const struct comm_query *query, const struct comm_report *r
 {
 	double most = fmax(total->all_written.share, total->all_read.share);
 	double all_unseen = total->all_unwritten_bytes + total->all_guess_bytes;
+	double least = query->min_share * report->read_bytes;
 
+	if (total->all_wrote_bytes > 0 && total->all_wrote_bytes >= least)
+		return true;
 	if (query->resolved)
 		return most >= query->min_share &&
 		       (total->all_written.resolved || total->all_read.resolved);
-	return most >= query->min_share ||
-	       (all_unseen > 0 && all_unseen >= query->min_share * report->read_bytes);
+	return most >= query->min_share || (all_unseen > 0 && all_unseen >= least);
 }
 
 /*
@@ -161,6 +163,11 @@ static const char *volume(char text[CTL_NUMBER + 2], const struct comm_report_vo
 	return text;
 }
 
+static const char *counted(char text[CTL_NUMBER], double bytes)
+{
+	return bytes < 0 ? "not known" : bytes > 0 ? ctl_bytes(text, bytes) : "-";
+}
+
 static void print_partner(const char *what, const struct comm_node *node)
 {
 	char name[NAME_BYTES];
@@ -172,13 +179,18 @@ static void print_partner(const char *what, const struct comm_node *node)
 static void print_table(const struct comm_report *report, const struct chosen *chosen)
 {
 	bool between = report->by->between;
-	char raw[NAME_BYTES], name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2];
-	char c[CTL_NUMBER], d[CTL_NUMBER], e[CTL_NUMBER], per_written[CTL_NUMBER];
+	char raw[NAME_BYTES], name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER],
+		d[CTL_NUMBER];
+	char e[CTL_NUMBER], f[CTL_NUMBER], per_written[CTL_NUMBER];
 
-	printf("%*s %*s %8s %12s %12s %12s\n", NAME_COLUMNS + INDENT + VOLUME_COLUMNS,
-	       between ? "read from it" : "written for others", VOLUME_COLUMNS,
-	       between ? "written to it" : "read of others", "ratio", "per second",
-	       between ? "" : "of itself", "not seen");
+	printf("%*s", NAME_COLUMNS + INDENT, "");
+	if (!between)
+		printf("%*s ", VOLUME_COLUMNS, "others read of it");
+	printf("%*s %12s %8s %12s", VOLUME_COLUMNS, between ? "read from it" : "read of others",
+	       between ? "written to it" : "written", "ratio", "per second");
+	if (!between)
+		printf(" %12s", "of itself");
+	printf(" %12s\n", "not seen");
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 		const struct comm_node *node = &total->node;
@@ -191,12 +203,14 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 		ctl_clean(name, sizeof(name), raw, NAME_COLUMNS);
 		printf("%s %-*s", total->intensive ? "*" : " ", ctl_field(name, NAME_COLUMNS),
 		       name);
-		printf(" %*s %*s %8s %10s/s %12s %12s", VOLUME_COLUMNS, volume(a, &total->written),
-		       VOLUME_COLUMNS, volume(b, &total->read),
-		       total->written.bytes > 0 ? per_written : "-",
-		       ctl_bytes(c, per_s(report, total)),
-		       total->own_bytes > 0 ? ctl_bytes(d, total->own_bytes) : "-",
-		       unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-");
+		if (!between)
+			printf("%*s ", VOLUME_COLUMNS, volume(a, &total->written));
+		printf("%*s %12s %8s %10s/s", VOLUME_COLUMNS, volume(b, &total->read),
+		       counted(f, total->wrote_bytes), total->wrote_bytes > 0 ? per_written : "-",
+		       ctl_bytes(c, per_s(report, total)));
+		if (!between)
+			printf(" %12s", counted(d, total->own_bytes));
+		printf(" %12s", unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-");
 		print_partner("->", total->reader);
 		print_partner("<-", total->writer);
 		putchar('\n');
@@ -208,8 +222,8 @@ static void print_tree(const struct chosen *chosen)
 	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER + 2],
 		d[CTL_NUMBER + 2], e[CTL_NUMBER];
 
-	printf("%*s %*s %*s %*s %12s\n", VOLUME_COLUMNS, "written, with all", VOLUME_COLUMNS,
-	       "by itself", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself",
+	printf("%*s %*s %*s %*s %12s\n", VOLUME_COLUMNS, "others read of it", VOLUME_COLUMNS,
+	       "of it alone", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself",
 	       "not seen");
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
@@ -267,6 +281,10 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		 report->exact ? "" : " ? marks what is not resolved.",
 		 report->exact ? "" : " Intervals are those of edges.");
 	puts(line);
+	if (!chosen->is_tree)
+		puts("Written is what was counted when it was written, the ratio all that is read "
+		     "for each "
+		     "byte of it. Runs that sample do not count writes.");
 	puts(report->exact ? "Not seen is what was read and never written by the program: "
 			     "constants, files."
 			   : "Not seen is what was read without its writer being seen; it has no "
@@ -283,13 +301,22 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 
 #define CSV_REST                                                                         \
 	",own_bytes,per_second,ratio,reader,reader_bytes,writer,writer_bytes,intensive," \
-	"unwritten_bytes,guess_bytes,all_unwritten_bytes,all_guess_bytes"
+	"unwritten_bytes,guess_bytes,all_unwritten_bytes,all_guess_bytes,wrote_bytes,reads_bytes"
 
 static void csv_volume(const struct comm_report_volume *volume)
 {
 	printf(",%.10g,%.10g,%.10g,%.6g,%.6g,%.6g,%llu,%d", volume->bytes, volume->low,
 	       volume->high, volume->share, volume->share_low, volume->share_high,
 	       (unsigned long long)volume->samples, volume->resolved);
+}
+
+/* Of an object what was written to it, as far as it was counted. */
+static void csv_wrote(double bytes)
+{
+	if (bytes < 0)
+		fputs(",,,,,,,,0", stdout);
+	else
+		printf(",%.10g,%.10g,%.10g,,,,,1", bytes, bytes, bytes);
 }
 
 static void print_csv(const struct comm_query *query, const struct comm_report *report,
@@ -315,20 +342,29 @@ static void print_csv(const struct comm_query *query, const struct comm_report *
 		putchar(',');
 		ctl_csv_field(stdout, node->module);
 		printf(",%u", node->tid);
-		csv_volume(&total->written);
+		if (report->by->between)
+			csv_wrote(total->wrote_bytes);
+		else
+			csv_volume(&total->written);
 		csv_volume(&total->read);
-		csv_volume(&total->all_written);
+		if (report->by->between)
+			csv_wrote(total->all_wrote_bytes);
+		else
+			csv_volume(&total->all_written);
 		csv_volume(&total->all_read);
 		printf(",%.10g,%.10g,", total->own_bytes, per_s(report, total));
-		if (total->written.bytes > 0)
+		if (total->wrote_bytes > 0)
 			printf("%.6g", ratio(total));
 		putchar(',');
 		ctl_csv_field(stdout, total->reader ? total->reader->name : "");
 		printf(",%.10g,", total->reader_bytes);
 		ctl_csv_field(stdout, total->writer ? total->writer->name : "");
-		printf(",%.10g,%d,%.10g,%.10g,%.10g,%.10g\n", total->writer_bytes, total->intensive,
+		printf(",%.10g,%d,%.10g,%.10g,%.10g,%.10g,", total->writer_bytes, total->intensive,
 		       node->unwritten_bytes, node->guess_bytes, total->all_unwritten_bytes,
 		       total->all_guess_bytes);
+		if (total->wrote_bytes >= 0)
+			printf("%.10g", total->wrote_bytes);
+		printf(",%.10g\n", total->reads_bytes);
 	}
 }
 
@@ -345,6 +381,21 @@ static void json_volume(struct ctl_json *json, const char *name,
 	ctl_json_count(json, "samples", volume->samples);
 	ctl_json_count(json, "slices", volume->slices);
 	ctl_json_bool(json, "resolved", volume->resolved);
+	ctl_json_close(json, '}');
+}
+
+/* Likewise. */
+static void json_wrote(struct ctl_json *json, double bytes)
+{
+	if (bytes < 0) {
+		ctl_json_double(json, "written", NAN);
+		return;
+	}
+	ctl_json_open(json, "written", '{');
+	ctl_json_double(json, "bytes", bytes);
+	ctl_json_double(json, "low", bytes);
+	ctl_json_double(json, "high", bytes);
+	ctl_json_bool(json, "resolved", true);
 	ctl_json_close(json, '}');
 }
 
@@ -375,12 +426,17 @@ static void json_total(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_string(json, "module", node->module);
 	if (node->tid)
 		ctl_json_count(json, "tid", node->tid);
-	json_volume(json, "written", &total->written);
+	if (report->by->between)
+		json_wrote(json, total->wrote_bytes);
+	else
+		json_volume(json, "written", &total->written);
 	json_volume(json, "read", &total->read);
 	if (chosen->is_tree) {
 		json_volume(json, "all_written", &total->all_written);
 		json_volume(json, "all_read", &total->all_read);
 	}
+	ctl_json_double(json, "wrote_bytes", total->wrote_bytes < 0 ? NAN : total->wrote_bytes);
+	ctl_json_double(json, "reads_bytes", total->reads_bytes);
 	ctl_json_double(json, "own_bytes", total->own_bytes);
 	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
 	ctl_json_double(json, "guess_bytes", node->guess_bytes);

@@ -52,7 +52,8 @@ enum comm_exact_kind {
 	COMM_EXACT_FRAMES, /* a uint64_t: how many frames (COMM_FRAME()) began */
 	COMM_EXACT_MAPS,   /* text as of /proc/PID/maps; there is one at most */
 	COMM_EXACT_CODE,
-	COMM_EXACT_CALLS, /* there where calls were to be told apart */
+	COMM_EXACT_CALLS,  /* there where calls were to be told apart */
+	COMM_EXACT_WRITES, /* of the phase whose record came last; none at all: not counted */
 };
 
 struct comm_exact_header {
@@ -155,6 +156,12 @@ struct comm_exact_file_edge {
 	uint64_t first_bytes;
 };
 
+/* What an actor wrote to an object, whoever read it. */
+struct comm_exact_file_write {
+	uint32_t actor, object;
+	uint64_t bytes;
+};
+
 struct comm_exact_file_end {
 	uint64_t edges;
 	uint64_t accesses;
@@ -175,6 +182,7 @@ _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
 _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
+_Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_end) == 32, "file format");
 
 #endif

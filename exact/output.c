@@ -167,12 +167,6 @@ void comm_output_init(struct comm_trace *t, const HChar *p)
 		drain();
 }
 
-/* Since the last phase; its own process may be adding to it. */
-static Bool has_more(const struct comm_tool_cell *cell)
-{
-	return cell->bytes != cell->told_bytes;
-}
-
 static void put_edge(struct comm_tool_cell *cell)
 {
 	const uint64_t bytes = cell->bytes;
@@ -188,51 +182,82 @@ static void put_edge(struct comm_tool_cell *cell)
 	cell->told_bytes = bytes;
 	cell->told_first_bytes = first_bytes;
 	put(&edge, sizeof(edge));
+	n_edges++;
 }
 
-static UInt count_edges(void)
+static void put_write(struct comm_tool_cell *cell)
 {
-	UInt n = 0, cells = comm_array_count(&trace->table.cells);
+	const uint64_t bytes = cell->bytes;
+	struct comm_exact_file_write written = {
+		.actor = cell->writer, .object = cell->object, .bytes = bytes - cell->told_bytes};
 
-	for (UInt i = 1; i < cells; i++)
-		n += has_more(comm_table_at(&trace->table, i));
+	cell->told_bytes = bytes;
+	put(&written, sizeof(written));
+}
+
+/* Cells of these, and what stands in a record of them. */
+static const struct cells {
+	UInt kind, bytes;
+	Bool are_writes;
+	void (*put)(struct comm_tool_cell *cell);
+} all_cells[] = {
+	{COMM_EXACT_EDGES, sizeof(struct comm_exact_file_edge), False, put_edge},
+	{COMM_EXACT_WRITES, sizeof(struct comm_exact_file_write), True, put_write},
+};
+
+enum { ALL_CELLS = sizeof(all_cells) / sizeof(*all_cells) };
+
+/* Since the last phase; its own process may be adding to it. */
+static Bool has_more(const struct cells *cells, const struct comm_tool_cell *cell)
+{
+	return cell->bytes != cell->told_bytes && (cell->reader == 0) == cells->are_writes;
+}
+
+static UInt count_cells(const struct cells *cells)
+{
+	UInt n = 0, n_cells = comm_array_count(&trace->table.cells);
+
+	for (UInt i = 1; i < n_cells; i++)
+		n += has_more(cells, comm_table_at(&trace->table, i));
 	return n;
 }
 
-static void put_edges(UInt left)
+static void put_cells(const struct cells *cells)
 {
-	UInt in_record = 0, cells = comm_array_count(&trace->table.cells);
+	UInt in_record = 0, left = count_cells(cells);
+	UInt n_cells = comm_array_count(&trace->table.cells);
 
-	for (UInt i = 1; left && i < cells; i++) {
+	for (UInt i = 1; left && i < n_cells; i++) {
 		struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
-		if (!has_more(cell))
+		if (!has_more(cells, cell))
 			continue;
 		if (!in_record) {
 			in_record = left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD;
-			begin(COMM_EXACT_EDGES, in_record * sizeof(struct comm_exact_file_edge));
+			begin(cells->kind, in_record * cells->bytes);
 		}
-		put_edge(cell);
+		cells->put(cell);
 		in_record--;
 		left--;
-		n_edges++;
 	}
 }
 
 void comm_output_phase(const HChar *next_name)
 {
-	UInt n;
+	UInt n = 0;
 
 	if (is_child)
 		return;
-	n = count_edges();
+	for (UInt i = 0; i < ALL_CELLS; i++)
+		n += count_cells(&all_cells[i]);
 	phase.end_ns = comm_output_now_ns();
 	phase.end_instruction = trace->instructions;
 	phase.name_bytes = VG_(strlen)(phase_name);
 	if (n && open_file()) {
 		record(COMM_EXACT_PHASE, &phase, sizeof(phase), phase_name, phase.name_bytes, NULL,
 		       0);
-		put_edges(n);
+		for (UInt i = 0; i < ALL_CELLS; i++)
+			put_cells(&all_cells[i]);
 		phase.index++;
 	}
 	phase.start_ns = phase.end_ns;

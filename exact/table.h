@@ -3,7 +3,8 @@
  * Who communicated with whom.  An actor is a thread within a site (a function,
  * a source line, or one numbered call of a function); a cell holds the bytes
  * that one actor read of what another wrote, per object.  Actor 0 is nobody:
- * memory that was never seen to be written.
+ * as a writer, memory that was never seen to be written; as a reader, all that
+ * the writer wrote, whoever reads it.
  *
  * Cells never move, so callers may keep pointers to them.  All processes that came from one by fork() have them
  * in common, and each counts in those of its own actors.

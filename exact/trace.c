@@ -143,14 +143,12 @@ static INLINE uint8_t *chunk_of(struct comm_trace *trace, const struct view *v, 
 	return LIKELY(chunk) ? chunk : new_chunk(trace, addr);
 }
 
-static INLINE void count(struct comm_trace *trace, const struct view *v,
-			 struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
-			 uint8_t *chunk, uint64_t *word, uint32_t reader)
+/* The cell of a pair of actors, writer and reader, for what is at an address. */
+static INLINE struct comm_tool_cell *cell_of(struct comm_trace *trace, const struct view *v,
+					     struct comm_trace_access *access, uint64_t addr,
+					     uint8_t *chunk, uint64_t pair)
 {
-	uint64_t value = *word;
-	uint64_t pair = (uint32_t)value | (uint64_t)reader << 32;
 	uint64_t at = addr & (COMM_SHADOW_CHUNK_BYTES - 1);
-	struct comm_tool_cell *cell = access->cell;
 	uint32_t object = 0;
 
 	if (v->by_object) {
@@ -161,7 +159,18 @@ static INLINE void count(struct comm_trace *trace, const struct view *v,
 			object = new_object(trace, addr);
 	}
 	if (UNLIKELY(access->pair != pair || access->object != object))
-		cell = other_cell(trace, access, pair, object);
+		return other_cell(trace, access, pair, object);
+	return access->cell;
+}
+
+static INLINE void count_read(struct comm_trace *trace, const struct view *v,
+			      struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
+			      uint8_t *chunk, uint64_t *word, uint32_t reader)
+{
+	uint64_t value = *word;
+	struct comm_tool_cell *cell =
+		cell_of(trace, v, access, addr, chunk, (uint32_t)value | (uint64_t)reader << 32);
+
 	cell->bytes += bytes;
 	if (!(value & v->bit)) {
 		cell->first_bytes += bytes;
@@ -173,6 +182,14 @@ static INLINE void count(struct comm_trace *trace, const struct view *v,
 		if (others_read(trace, chunk, addr))
 			cell->first_bytes += bytes;
 	}
+}
+
+static INLINE void count_write(struct comm_trace *trace, const struct view *v,
+			       struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
+			       uint8_t *chunk, uint32_t writer)
+{
+	if (v->counting)
+		cell_of(trace, v, access, addr, chunk, writer)->bytes += bytes;
 }
 
 /* An access that may cross granules, or chunks. */
@@ -187,9 +204,11 @@ static INLINE void touch_range(struct comm_trace *trace, const struct view *v,
 		uint64_t *word = comm_shadow_word(chunk, addr, v->shift);
 
 		if (kind & COMM_TRACE_READ)
-			count(trace, v, access, addr, bytes, chunk, word, actor);
-		if (kind & COMM_TRACE_WRITE)
+			count_read(trace, v, access, addr, bytes, chunk, word, actor);
+		if (kind & COMM_TRACE_WRITE) {
+			count_write(trace, v, access, addr, bytes, chunk, actor);
 			*word = actor;
+		}
 		addr += bytes;
 		len_bytes -= bytes;
 	}
@@ -210,9 +229,11 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 	chunk = chunk_of(trace, v, addr);
 	word = comm_shadow_word(chunk, addr, v->shift);
 	if (kind & COMM_TRACE_READ)
-		count(trace, v, access, addr, access->size_bytes, chunk, word, actor);
-	if (kind & COMM_TRACE_WRITE)
+		count_read(trace, v, access, addr, access->size_bytes, chunk, word, actor);
+	if (kind & COMM_TRACE_WRITE) {
+		count_write(trace, v, access, addr, access->size_bytes, chunk, actor);
 		*word = actor;
+	}
 }
 
 /* Accesses from..to - 1 of a segment. */
@@ -364,6 +385,11 @@ void comm_trace_read(struct comm_trace *trace, uint32_t thread, uint32_t site, u
 void comm_trace_write(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
 		      uint64_t len_bytes)
 {
+	struct comm_trace_access access = {0}; /* writer 0 is nobody */
+	struct view v;
+
 	comm_trace_flush(trace);
-	comm_shadow_write(&trace->shadow, addr, len_bytes, comm_trace_actor(trace, thread, site));
+	v = view_of(trace);
+	touch_range(trace, &v, &access, addr, len_bytes, comm_trace_actor(trace, thread, site),
+		    COMM_TRACE_WRITE);
 }

@@ -357,6 +357,8 @@ static int store_phase(struct exact *exact, uint32_t index)
 	if (!err && phase.failed)
 		err = -ENOMEM;
 	if (!err)
+		err = comm_exact_slice_writes(exact->result, index, &info.written);
+	if (!err)
 		err = comm_store_write_slice(exact->session.store, &info, phase.edges, phase.n,
 					     &naming);
 	free(phase.edges);

@@ -209,6 +209,8 @@ static int dump_threads(struct out *out)
 		for (src = 0; src < COMM_EXACT_THREADS; src++)
 			exact.bytes[src] = exact.first_bytes[src] = 0;
 		for (i = 0; i <= mask; i++) {
+			if (edge[i].key & COMM_EXACT_WROTE)
+				continue;
 			src = edge[i].key >> (32 + COMM_SITE_BITS);
 			exact.bytes[src] += edge[i].bytes - edge[i].base_bytes;
 			exact.first_bytes[src] += edge[i].first_bytes - edge[i].base_first_bytes;

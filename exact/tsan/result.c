@@ -192,6 +192,36 @@ static uint64_t count_edges(void)
 	return n;
 }
 
+static void put_edge(const struct comm_exact_thread *t, const struct comm_exact_edge *edge)
+{
+	struct comm_exact_file_edge e = {
+		.src = actor_of(edge->key >> 32),
+		.dst = actor_of(t->slot << COMM_SITE_BITS | (edge->key & (COMM_EXACT_SITES - 1))),
+		.object = object_of(edge->object),
+		.back = edge->key >> COMM_SITE_BITS & 3,
+		.bytes = edge->bytes - edge->base_bytes,
+		.first_bytes = edge->first_bytes - edge->base_first_bytes,
+	};
+
+	/* The thread may be counting as we look. */
+	if (e.first_bytes > e.bytes)
+		e.first_bytes = e.bytes;
+	put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
+	result.edges++;
+}
+
+static void put_write(const struct comm_exact_thread *t, const struct comm_exact_edge *edge)
+{
+	const uint32_t site = edge->key & (COMM_EXACT_SITES - 1);
+	const struct comm_exact_file_write w = {
+		.actor = actor_of(t->slot << COMM_SITE_BITS | site),
+		.object = object_of(edge->object),
+		.bytes = edge->bytes - edge->base_bytes,
+	};
+
+	put_record(COMM_EXACT_WRITES, &w, sizeof(w), NULL, 0, NULL, 0);
+}
+
 static void put_edges(void)
 {
 	struct comm_exact_thread *t;
@@ -201,28 +231,17 @@ static void put_edges(void)
 		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
 
 		for (i = 0; i <= mask; i++) {
-			struct comm_exact_file_edge e = {
-				.bytes = edge[i].bytes - edge[i].base_bytes,
-				.first_bytes = edge[i].first_bytes - edge[i].base_first_bytes,
-			};
-			uint32_t reading = edge[i].key & (COMM_EXACT_SITES - 1);
-
-			if (!edge[i].key || !e.bytes)
+			if (!edge[i].key || edge[i].bytes == edge[i].base_bytes)
 				continue;
-			/* The thread may be counting as we look. */
-			if (e.first_bytes > e.bytes)
-				e.first_bytes = e.bytes;
 			/* Edges may have come since they were counted; not as many. */
 			if (result.n_actors + 2 > result.mask / 2) {
 				out.err = EOVERFLOW;
 				return;
 			}
-			e.src = actor_of(edge[i].key >> 32);
-			e.dst = actor_of(t->slot << COMM_SITE_BITS | reading);
-			e.object = object_of(edge[i].object);
-			e.back = edge[i].key >> COMM_SITE_BITS & 3;
-			put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
-			result.edges++;
+			if (edge[i].key & COMM_EXACT_WROTE)
+				put_write(t, &edge[i]);
+			else
+				put_edge(t, &edge[i]);
 		}
 	}
 }

@@ -208,7 +208,7 @@ static void grow(struct comm_exact_thread *t)
 	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
 	/* They have edges of the old table, where nobody looks any more. */
 	for (i = 0; i < COMM_EXACT_RECENT; i++)
-		t->read[i].pc = 0;
+		t->read[i].pc = t->written[i].pc = 0;
 }
 
 static struct comm_exact_edge *edge_of(struct comm_exact_thread *t, uint64_t key, uint64_t object)
@@ -383,6 +383,7 @@ static uint64_t cell_of(struct comm_exact_thread *t, uint64_t pc)
 		w->pc = 0;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->cell = cell;
+		w->object = 0;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		w->pc = key;
 	}
@@ -484,14 +485,53 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 	remember_read(place_of(t, &now), &now);
 }
 
+/* What the instruction writes next will mostly be of that object, too. */
+static void remember_write(struct comm_exact_thread *t, uint64_t pc,
+			   const struct comm_exact_write *now)
+{
+	struct comm_exact_write *w = comm_exact_last_write(t, pc);
+
+	w->pc = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->cell = now->cell;
+	w->edge = now->edge;
+	w->object = now->object;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->pc = now->pc;
+}
+
+/* Counts a write, or a part of one, unless nothing counts. */
+static void count_write(struct comm_exact_thread *t, struct comm_exact_write *now, uint64_t object,
+			uint64_t len_bytes)
+{
+	uint64_t site = now->cell >> COMM_CELL_WRITER_SHIFT & (COMM_EXACT_SITES - 1);
+
+	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+		return;
+	if (!now->edge || object != now->object)
+		now->edge = edge_of(t, COMM_EXACT_WROTE | site, object);
+	now->object = object;
+	now->edge->bytes += len_bytes;
+}
+
 void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	const uint64_t granule = comm_shadow_mask + 1, end = addr + len_bytes;
+	const uint64_t granule = comm_shadow_mask + 1;
 	const unsigned int shift = comm_shadow_shift;
-	const uint64_t now = cell_of(t, pc) | comm_exact_frame_now;
+	struct comm_exact_write now = {.pc = pc | t->region_bits, .cell = cell_of(t, pc)};
+	uint64_t part = granule - (addr & (granule - 1));
 
-	for (addr &= -granule; addr < end; addr += granule)
-		__atomic_store_n(comm_cell_by(addr, shift), now, __ATOMIC_RELAXED);
+	while (len_bytes) {
+		if (part > len_bytes)
+			part = len_bytes;
+		count_write(t, &now, comm_object_of(addr), part);
+		__atomic_store_n(comm_cell_by(addr & -granule, shift),
+				 now.cell | comm_exact_frame_now, __ATOMIC_RELAXED);
+		len_bytes -= part;
+		addr += part;
+		part = granule;
+	}
+	remember_write(t, pc, &now);
 }
 
 /* Mostly what the instruction did before, but of a cell that others have read. */

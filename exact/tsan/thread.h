@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each thread has read: a hash table of its own, keyed by the writer (thread and site), the
- * reading site, how many frames lie between, and the object.  A site is an instruction in a marked
- * region.  Only the thread itself changes its table; whoever dumps reads it as it is.  All of it stands on
+ * What each thread has read and written: a hash table of its own, keyed by the writer (thread and site), the
+ * reading site, how many frames lie between, and the object; or by the writing site and the object.  A site is
+ * an instruction in a marked region.  Only the thread itself changes its table; whoever dumps reads it as it is.  All of it stands on
  * memory that children of fork() share.
  *
  * An instruction mostly does what it did before, so a thread keeps, by instruction, what that was.
@@ -41,8 +41,11 @@ enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST 
 /* Sites without code. */
 enum { COMM_SITE_KERNEL = 1, COMM_SITE_UNKNOWN, COMM_SITE_FIRST };
 
+/* In the key of an edge: no read, but what the thread itself wrote. */
+#define COMM_EXACT_WROTE ((uint64_t)1 << 31)
+
 struct comm_exact_edge {
-	/* writer << 32 | frames back << COMM_SITE_BITS | reading site; 0: free */
+	/* writer << 32 | frames back << COMM_SITE_BITS | reading site, or COMM_EXACT_WROTE | writing site; 0: free */
 	uint64_t key;
 	uint64_t object;
 	uint64_t bytes, first_bytes;
@@ -63,6 +66,8 @@ struct comm_exact_read {
 struct comm_exact_write {
 	uint64_t pc;   /* likewise */
 	uint64_t cell; /* less the frame */
+	struct comm_exact_edge *edge;
+	uint64_t object; /* of edge; 0: there is none */
 };
 
 /* What is looked at for each access stands first, and not across lines. */
@@ -96,7 +101,7 @@ extern __thread struct comm_exact_thread *comm_exact_quick
  */
 enum { COMM_EXACT_FRAME_WRAP = UINT16_MAX - 1, COMM_EXACT_STOPPED = UINT16_MAX };
 extern uint16_t comm_exact_frame_now;
-/* The frame that reads are of: COMM_EXACT_STOPPED, which is none, while they do not count. */
+/* The frame that reads are of: COMM_EXACT_STOPPED, which is none, while they do not count, nor do writes. */
 extern uint16_t comm_exact_frame_read;
 /* How many have begun. */
 extern uint64_t comm_exact_frames;
@@ -255,15 +260,21 @@ comm_exact_write_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_thread *t = comm_exact_quick;
 	const struct comm_exact_write *w = comm_exact_last_write(t, pc);
+	uint64_t object;
 
-	if (__builtin_expect(!comm_exact_is_quick(t, addr, len_bytes) ||
-				     w->pc != (pc | t->region_bits),
-			     0)) {
-		comm_exact_write_slowly(addr, len_bytes, pc);
-		return;
-	}
+	if (__builtin_expect(!comm_exact_is_quick(t, addr, len_bytes), 0))
+		goto slowly;
+	object = *comm_object_at(addr);
+	if (__builtin_expect(w->pc != (pc | t->region_bits) || !object || w->object != object ||
+				     comm_exact_frame_read == COMM_EXACT_STOPPED,
+			     0))
+		goto slowly;
+	w->edge->bytes += len_bytes;
 	__atomic_store_n(comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), w->cell | comm_exact_frame_now,
 			 __ATOMIC_RELAXED);
+	return;
+slowly:
+	comm_exact_write_slowly(addr, len_bytes, pc);
 }
 
 #pragma GCC visibility pop

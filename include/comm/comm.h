@@ -450,10 +450,13 @@ struct comm_report_volume {
 };
 
 /*
- * What a node wrote that others read, and read that others wrote, as far as the report has edges
- * of it (all, whatever is shown); of an object, what was read from it and written to it.  all_written
- * and all_read include the nodes that are within it, as a function's path of calls is within that
- * of its caller: the same where none is.
+ * What others read of what a node wrote, and what it read that others wrote, as far as the report
+ * has edges of it (all, whatever is shown); of an object, read is what was read from it, and written
+ * is nothing.  all_written and all_read include the nodes that are within it, as a function's path
+ * of calls is within that of its caller: the same where none is.
+ *
+ * written is a sum of reads: what is written once and read twice counts twice, and what nobody
+ * reads does not count.  What was written is wrote_bytes.
  */
 struct comm_report_total {
 	struct comm_node node; /* may be none of the report's, for want of edges */
@@ -466,6 +469,14 @@ struct comm_report_total {
 	bool intensive; /* written or read: resolved, and share_low is at least 5 % */
 	/* With query->unwritten, as of the node; all: including the nodes within it. */
 	double all_unwritten_bytes, all_guess_bytes;
+	/*
+	 * What was written by the node, or to the object, whoever reads it, as the run counted it;
+	 * below 0: it did not, as a run that samples, or nodes are of what is read (types), or the
+	 * query is of certain threads or functions.
+	 */
+	double wrote_bytes, all_wrote_bytes;
+	/* All that it read, or that was read of the object, by whom ever: also without a known writer. */
+	double reads_bytes;
 };
 
 /* A datum is fresh that is rewritten within 10 ms, 1 s, 10 s. */

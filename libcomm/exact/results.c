@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_CALLS + 1,
+	KINDS = COMM_EXACT_WRITES + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -35,9 +35,10 @@ struct comm_exact {
 	struct comm_exact_actor *actor;
 	struct comm_exact_phase *phase;
 	struct comm_exact_file_edge *edge;
-	size_t n_edges;
-	struct comm_unwritten_ends unwritten; /* of the slice asked for last */
-	uint8_t *seen;			      /* one flag per dictionary entry */
+	struct comm_exact_file_write *write;
+	size_t n_edges, n_writes;
+	struct comm_unwritten_ends unwritten, written; /* of the slice asked for last */
+	uint8_t *seen;				       /* one flag per dictionary entry */
 };
 
 /* The file, and what the first pass over it found. */
@@ -46,7 +47,7 @@ struct input {
 	size_t bytes;
 	size_t first_record;
 	uint32_t count[KINDS]; /* records */
-	size_t n_actors, n_edges, text_bytes;
+	size_t n_actors, n_edges, n_writes, text_bytes;
 	uint64_t edges_promised;
 };
 
@@ -119,6 +120,11 @@ static int survey_record(struct input *in, const struct result_record *r)
 		if (r->bytes % sizeof(struct comm_exact_file_edge) || !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
 		in->n_edges += r->bytes / sizeof(struct comm_exact_file_edge);
+		break;
+	case COMM_EXACT_WRITES:
+		if (r->bytes % sizeof(struct comm_exact_file_write) || !in->count[COMM_EXACT_PHASE])
+			return -EBADMSG;
+		in->n_writes += r->bytes / sizeof(struct comm_exact_file_write);
 		break;
 	case COMM_EXACT_MAPS:
 		if (in->count[COMM_EXACT_MAPS] > 1)
@@ -332,7 +338,8 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 							.end_ns = f.end_ns,
 							.start_instruction = f.start_instruction,
 							.end_instruction = f.end_instruction,
-							.edge = exact->edge + exact->n_edges};
+							.edge = exact->edge + exact->n_edges,
+							.write = exact->write + exact->n_writes};
 	return 0;
 }
 
@@ -353,6 +360,25 @@ static int load_edges(struct comm_exact *exact, const struct result_record *r,
 	}
 	exact->n_edges += n;
 	phase->n_edges += n;
+	return 0;
+}
+
+static int load_writes(struct comm_exact *exact, const struct result_record *r,
+		       struct comm_exact_phase *phase)
+{
+	size_t n = r->bytes / sizeof(*exact->write);
+	struct comm_exact_file_write *write = exact->write + exact->n_writes;
+
+	if (!n)
+		return 0;
+	memcpy(write, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++) {
+		if (!write[i].actor || write[i].actor >= exact->run.n_actors ||
+		    write[i].object >= exact->run.n_objects)
+			return -EBADMSG;
+	}
+	exact->n_writes += n;
+	phase->n_writes += n;
 	return 0;
 }
 
@@ -417,6 +443,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_EDGES:
 			ret = load_edges(exact, &r, &exact->phase[n_phases - 1]);
 			break;
+		case COMM_EXACT_WRITES:
+			ret = load_writes(exact, &r, &exact->phase[n_phases - 1]);
+			break;
 		case COMM_EXACT_END:
 			memcpy(&end, r.payload, sizeof(end));
 			exact->run.accesses = end.accesses;
@@ -478,6 +507,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
 	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
 	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
+	exact->write = array(in.n_writes, sizeof(*exact->write), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
@@ -560,7 +590,9 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->actor);
 	free(exact->phase);
 	comm_unwritten_ends_deinit(&exact->unwritten);
+	comm_unwritten_ends_deinit(&exact->written);
 	free(exact->edge);
+	free(exact->write);
 	free(exact->seen);
 	free(exact);
 }
@@ -682,5 +714,32 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 	unwritten.end = exact->unwritten.end;
 	unwritten.n_ends = exact->unwritten.n;
 	*ret_unwritten = unwritten;
+	return 0;
+}
+
+int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct comm_written *ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_unwritten_ends_clear(&exact->written);
+	for (size_t i = 0; i < phase->n_writes && !err; i++) {
+		const struct comm_exact_file_write *f = &phase->write[i];
+		const struct comm_exact_actor *actor = &exact->actor[f->actor];
+		const struct comm_unwritten_end end = {
+			.thread = actor->thread + 1,
+			.site = named(exact->site_name, actor->site),
+			.object = named(exact->object_name, f->object),
+			.bytes = f->bytes,
+		};
+
+		err = comm_unwritten_ends_add(&exact->written, &end);
+	}
+	if (err)
+		return err;
+	comm_unwritten_ends_sort(&exact->written);
+	*ret = (struct comm_written){exact->written.end, exact->written.n};
 	return 0;
 }

@@ -57,6 +57,8 @@ struct comm_exact_phase {
 	const struct comm_exact_file_edge
 		*edge; /* between actors; src 0: never seen to be written */
 	size_t n_edges;
+	const struct comm_exact_file_write *write; /* n_writes 0: nobody counted them */
+	size_t n_writes;
 };
 
 /*
@@ -97,5 +99,7 @@ void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uin
  */
 int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
+/* What was written in a phase; valid until the next call.  -ENOENT: no such phase; -ENOMEM. */
+int comm_exact_slice_writes(struct comm_exact *exact, uint32_t phase, struct comm_written *ret);
 
 #endif

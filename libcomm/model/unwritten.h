@@ -3,7 +3,8 @@
  * Unwritten: reads of data that was never seen to be written, whose writer is unknown, by reading
  * end, a thread's at a site of an object.  Estimators and exact results sum them for a slice, the
  * store for wider ones, and a report states them by its nodes.  Not for guesses, which are edges
- * (edge.h).  One thread uses a table.
+ * (edge.h).  What writing ends wrote, where that was counted, is kept in the same form.  One thread
+ * uses a table.
  */
 #ifndef COMM_UNWRITTEN_H
 #define COMM_UNWRITTEN_H
@@ -25,6 +26,12 @@ struct comm_unwritten {
 	double polled_bytes; /* of bytes: read over and over by who waits for a write (window.h) */
 	/* By whom, each end once; what of the sums they lack is of ends that are not known. */
 	const struct comm_unwritten_end *end;
+	size_t n_ends;
+};
+
+/* What was written in a slice, whoever reads it, by writing end; no ends: nobody counted it. */
+struct comm_written {
+	const struct comm_unwritten_end *end; /* first_bytes 0 */
 	size_t n_ends;
 };
 

@@ -82,6 +82,8 @@ int comm_fold_init(struct comm_fold *fold, const struct comm_query *query,
 		code = comm_unseen_nodes_init(&fold->unseen, reader->db, whole->run.id);
 	if (!code && query->census)
 		code = comm_census_nodes_init(&fold->census, reader->db, whole->run.id);
+	if (!code && query->totals)
+		code = comm_node_writes_init(fold, reader->db, whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
@@ -98,6 +100,7 @@ void comm_fold_deinit(struct comm_fold *fold)
 	comm_mixes_deinit(&fold->mixes);
 	comm_unseen_nodes_deinit(&fold->unseen);
 	comm_census_nodes_deinit(&fold->census);
+	comm_node_writes_deinit(&fold->writes);
 	memset(fold, 0, sizeof(*fold));
 }
 
@@ -447,6 +450,8 @@ int comm_fold_row(struct comm_fold *fold, const struct comm_edge *stored, bool w
 		code = comm_mixes_read(&fold->mixes, row, row->bytes, &fold->end);
 	if (!code && !wanted)
 		return add_unasked(fold, row);
+	if (!code && fold->query->totals)
+		code = comm_node_writes_read(&fold->writes, between ? between : &to, row->bytes);
 	if (!code)
 		code = drop_guess(fold, between, &to, row);
 	if (code || !(row->bytes > 0))

@@ -14,6 +14,7 @@
 #include "grouping.h"
 #include "id_sums.h"
 #include "mix.h"
+#include "node_writes.h"
 #include "report.h"
 #include "slices.h"
 #include "unseen_nodes.h"
@@ -66,6 +67,7 @@ struct comm_fold {
 	struct comm_id_sums selfs; /* with totals: what nodes read of themselves, by node */
 	struct comm_unseen_nodes unseen;
 	struct comm_census_nodes census;
+	struct comm_node_writes writes; /* with totals */
 };
 
 /* Of whose nodes writers and readers are. */

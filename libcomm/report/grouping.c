@@ -43,7 +43,8 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 					  .texts = texts,
 					  .by_thread = ops->by_thread,
 					  .tells_threads = ops->by_thread && !ops->by_role,
-					  .tells_roles = ops->by_role};
+					  .tells_roles = ops->by_role,
+					  .of_reads = ops->of_reads};
 	if (sqlite3_prepare_v2(reader->db, ops->sql, -1, &use->row, NULL) != SQLITE_OK)
 		code = comm_schema_errno(reader->db);
 	else if (ops->open)

@@ -65,6 +65,7 @@ struct comm_grouping_use {
 	bool by_thread;	    /* what node an end belongs to does not go by its site or object */
 	bool tells_threads; /* what two threads do is of two nodes */
 	bool tells_roles;   /* what threads of two roles do */
+	bool of_reads;	    /* nodes are of what is read: a write by itself has none */
 	sqlite3_stmt *row;
 };
 
@@ -91,6 +92,7 @@ struct comm_grouping_ops {
 	bool many;
 	bool by_thread; /* initial value of the use's */
 	bool by_role;	/* and threads that are alike have one */
+	bool of_reads;	/* likewise */
 	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);

@@ -395,6 +395,8 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
 	if (!code)
 		code = comm_census_nodes_slice(&work->fold, &work->filter, slice);
+	if (!code)
+		code = comm_node_writes_slice(&work->fold, &work->filter, slice);
 	return code;
 }
 

@@ -31,6 +31,7 @@ struct total {
 	double reader_bytes, writer_bytes; /* of the largest edges */
 	const struct comm_edge *to_reader, *from_writer; /* these */
 	double unwritten_bytes, guess_bytes, all_unwritten_bytes, all_guess_bytes;
+	double all_wrote_bytes; /* of the nodes within it, and itself */
 	double size;
 	uint32_t child, next; /* index and one; in the tree */
 };
@@ -149,28 +150,58 @@ static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const str
 	return 0;
 }
 
-static int add_end(struct totals *totals, uint32_t id, enum sum_kind kind,
+static int add_end(struct totals *totals, uint32_t at, enum sum_kind kind,
 		   const struct comm_edge *edge, const struct comm_fold_seen *seen)
 {
-	struct total *total;
-	uint32_t at;
-	int code = total_of(totals, id, &at);
+	int code = add(totals, at, kind, edge, seen);
 
-	if (!code)
-		code = add(totals, at, kind, edge, seen);
-	if (code)
-		return code;
-	total = &totals->total[at - 1];
-	if (kind == WRITTEN && edge->bytes > total->reader_bytes) {
-		total->reader_bytes = edge->bytes;
-		total->to_reader = edge;
-	}
-	if (kind == READ && edge->bytes > total->writer_bytes) {
-		total->writer_bytes = edge->bytes;
-		total->from_writer = edge;
-	}
 	for (; at && !code; at = totals->total[at - 1].around)
 		code = add(totals, at, kind == WRITTEN ? ALL_WRITTEN : ALL_READ, edge, seen);
+	return code;
+}
+
+static void find_reader(struct totals *totals, uint32_t at, const struct comm_edge *edge)
+{
+	struct total *total = &totals->total[at - 1];
+
+	if (edge->bytes <= total->reader_bytes)
+		return;
+	total->reader_bytes = edge->bytes;
+	total->to_reader = edge;
+}
+
+static void find_writer(struct totals *totals, uint32_t at, const struct comm_edge *edge)
+{
+	struct total *total = &totals->total[at - 1];
+
+	if (edge->bytes <= total->writer_bytes)
+		return;
+	total->writer_bytes = edge->bytes;
+	total->from_writer = edge;
+}
+
+/* Each byte goes into a node between and out of it when it is read: that is one read of it, and no write. */
+static int add_edge(struct totals *totals, const struct comm_edge *edge,
+		    const struct comm_fold_seen *seen)
+{
+	bool in = comm_fold_is_end(edge, true), out = comm_fold_is_end(edge, false);
+	uint32_t at;
+	int code = 0;
+
+	if (!in) {
+		code = total_of(totals, edge->src_thread, &at);
+		if (!code)
+			code = add_end(totals, at, out ? READ : WRITTEN, edge, seen);
+		if (!code)
+			find_reader(totals, at, edge);
+	}
+	if (code || out)
+		return code;
+	code = total_of(totals, edge->dst_thread, &at);
+	if (!code && !in)
+		code = add_end(totals, at, READ, edge, seen);
+	if (!code)
+		find_writer(totals, at, edge);
 	return code;
 }
 
@@ -187,6 +218,19 @@ static int add_unseen(struct totals *totals, const struct comm_edge *unseen)
 		totals->total[at - 1].all_unwritten_bytes += unseen->bytes;
 		totals->total[at - 1].all_guess_bytes += unseen->guess_bytes;
 	}
+	return 0;
+}
+
+/* What a node wrote, which may be all that is known of it. */
+static int add_wrote(struct totals *totals, const struct comm_id_sum *wrote)
+{
+	uint32_t at;
+	int code = total_of(totals, wrote->id[0], &at);
+
+	if (code)
+		return code;
+	for (; at; at = totals->total[at - 1].around)
+		totals->total[at - 1].all_wrote_bytes += wrote->bytes;
 	return 0;
 }
 
@@ -234,8 +278,14 @@ static int put(struct totals *totals, const struct total *from, struct comm_repo
 	to->node.guess_bytes = from->guess_bytes;
 	to->all_unwritten_bytes = from->all_unwritten_bytes;
 	to->all_guess_bytes = from->all_guess_bytes;
+	code = comm_node_writes_of(&totals->fold->writes, from->id, &to->wrote_bytes);
+	to->all_wrote_bytes = to->wrote_bytes < 0 ? to->wrote_bytes : from->all_wrote_bytes;
+	if (!code)
+		code = comm_node_writes_reads_of(&totals->fold->writes, from->id, &to->reads_bytes);
+	to->reads_bytes += from->unwritten_bytes;
 	to->intensive = is_intensive(&to->written) || is_intensive(&to->read);
-	code = comm_fold_own(totals->fold, from->id, &to->own_bytes);
+	if (!code)
+		code = comm_fold_own(totals->fold, from->id, &to->own_bytes);
 	if (!code && from->to_reader) {
 		code = comm_fold_reader(totals->fold, from->to_reader, &node);
 		to->reader = code ? NULL : &whole->nodes[node];
@@ -256,6 +306,8 @@ static int order(const void *pa, const void *pb, void *ctx)
 
 	if (a->size != b->size)
 		return a->size > b->size ? -1 : 1;
+	if (a->all_wrote_bytes != b->all_wrote_bytes)
+		return a->all_wrote_bytes > b->all_wrote_bytes ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);
 }
 
@@ -319,14 +371,10 @@ int comm_totals_make(struct comm_fold *fold, const struct comm_edge_table *edges
 	uint32_t first = 0;
 	int code = 0;
 
-	for (size_t i = 0; i < edges->n && !code; i++) {
-		const struct comm_edge *edge = &edges->edge[i];
-
-		if (!comm_fold_is_end(edge, true))
-			code = add_end(&totals, edge->src_thread, WRITTEN, edge, &seen[i]);
-		if (!code && !comm_fold_is_end(edge, false))
-			code = add_end(&totals, edge->dst_thread, READ, edge, &seen[i]);
-	}
+	for (size_t i = 0; i < edges->n && !code; i++)
+		code = add_edge(&totals, &edges->edge[i], &seen[i]);
+	for (size_t i = 0; i < fold->writes.writes.n && !code; i++)
+		code = add_wrote(&totals, &fold->writes.writes.sum[i]);
 	for (size_t i = 0; i < fold->unseen.nodes.n && !code; i++)
 		if (!fold->unseen.nodes.edge[i].src_thread)
 			code = add_unseen(&totals, &fold->unseen.nodes.edge[i]);

@@ -34,6 +34,8 @@ static const struct {
 	 " timed_loads, timed_cycles) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"},
 	{offsetof(struct comm_rows, put_unwritten),
 	 "INSERT INTO unwritten (run, slice, ends) VALUES (?1,?2,?3)"},
+	{offsetof(struct comm_rows, put_written),
+	 "INSERT INTO written (run, slice, part, ends) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_count),
 	 "INSERT INTO count (run, slice, thread, region, counter, value, enabled_ns, running_ns)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
@@ -56,6 +58,8 @@ static const struct {
 	 "DELETE FROM origin WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_unwritten),
 	 "DELETE FROM unwritten WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_written),
+	 "DELETE FROM written WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_counts),
 	 "DELETE FROM count WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_cachelines),
@@ -68,6 +72,7 @@ enum {
 	N_STATEMENTS = sizeof(statements) / sizeof(*statements),
 	/* Of a slice's ends, packed: SQLite takes rows of 64 KiB here (guard.c). */
 	ENDS_BYTES = 60 << 10,
+	ENDS = ENDS_BYTES / COMM_UNWRITTEN_PACKED,
 };
 
 static sqlite3_stmt **statement(struct comm_rows *rows, size_t i)
@@ -252,7 +257,7 @@ static int most_of(const struct comm_unwritten *unwritten, struct comm_unwritten
 		err = comm_unwritten_ends_add(ret, &unwritten->end[i]);
 	if (err)
 		return err;
-	comm_unwritten_ends_fold(ret, ENDS_BYTES / COMM_UNWRITTEN_PACKED - 1, &folded);
+	comm_unwritten_ends_fold(ret, ENDS - 1, &folded);
 	comm_unwritten_ends_sort(ret);
 	return 0;
 }
@@ -284,6 +289,30 @@ static int put_unwritten(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		err = run(rows, s);
 	sqlite3_bind_null(s, 3);
 	comm_unwritten_ends_deinit(&most);
+	free(ends);
+	return err;
+}
+
+/* All ends: an object that lacks some would seem to be written less. */
+static int put_written(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		       const struct comm_written *written)
+{
+	sqlite3_stmt *s = rows->put_written;
+	uint8_t *ends = malloc(ENDS_BYTES);
+	int err = ends ? 0 : -ENOMEM;
+
+	sqlite3_bind_int64(s, 1, run_id);
+	sqlite3_bind_int64(s, 2, slice);
+	for (size_t at = 0; at < written->n_ends && !err; at += ENDS) {
+		size_t left = written->n_ends - at;
+		size_t bytes =
+			comm_unwritten_pack(written->end + at, left < ENDS ? left : ENDS, ends);
+
+		sqlite3_bind_int64(s, 3, (int64_t)(at / ENDS));
+		sqlite3_bind_blob64(s, 4, ends, bytes, SQLITE_STATIC);
+		err = run(rows, s);
+	}
+	sqlite3_bind_null(s, 4);
 	free(ends);
 	return err;
 }
@@ -415,6 +444,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 		err = put_origins(rows, run_id, slice, info->origin, info->n_origins);
 	if (!err)
 		err = put_unwritten(rows, run_id, slice, &info->unwritten);
+	if (!err && info->written.n_ends)
+		err = put_written(rows, run_id, slice, &info->written);
 	if (!err)
 		err = put_counts(rows, run_id, slice, info->count, info->n_counts);
 	if (!err)
@@ -428,12 +459,12 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 10 };
-	sqlite3_stmt *const all[N_ALL] = {rows->drop_census,	 rows->drop_cacheline_uses,
-					  rows->drop_cachelines, rows->drop_counts,
-					  rows->drop_unwritten,	 rows->drop_origins,
-					  rows->drop_placements, rows->drop_losses,
-					  rows->drop_slice,	 rows->drop_edges};
+	enum { N_ALL = 11 };
+	sqlite3_stmt *const all[N_ALL] = {
+		rows->drop_census,     rows->drop_written,    rows->drop_cacheline_uses,
+		rows->drop_cachelines, rows->drop_counts,     rows->drop_unwritten,
+		rows->drop_origins,    rows->drop_placements, rows->drop_losses,
+		rows->drop_slice,      rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

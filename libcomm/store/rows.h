@@ -13,11 +13,11 @@
 struct comm_rows {
 	sqlite3 *db;
 	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement, *put_origin, *put_unwritten,
-		*put_count;
+		*put_written, *put_count;
 	sqlite3_stmt *put_cacheline, *put_cacheline_use, *drop_cachelines, *drop_cacheline_uses;
 	sqlite3_stmt *put_census, *drop_census;
 	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements, *drop_origins,
-		*drop_unwritten, *drop_counts;
+		*drop_unwritten, *drop_written, *drop_counts;
 };
 
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);
@@ -25,7 +25,7 @@ void comm_rows_deinit(struct comm_rows *rows);
 
 /*
  * Edges must differ in their key; in order of key they go in fastest.  Their
- * src_site and dst_site, and the site of origins, of unwritten reads, of uses of lines and of the census, hold contexts of the store
+ * src_site and dst_site, and the site of origins, of unwritten reads, of writes, of uses of lines and of the census, hold contexts of the store
  * (dictionary.h), and counts its regions and counters.
  */
 int comm_rows_put(struct comm_rows *rows, int64_t run, int level,

@@ -287,6 +287,10 @@ static const char version_9[] =
  * many of each class, and the bytes read that they stand for (census.h).  Wider slices hold the
  * sums.  Older runs have none.
  *
+ * A written is what a slice's writing ends (thread, context, object) wrote, whoever reads it, as
+ * unwritten.h packs it, in as many parts as it takes.  None: nobody counted it, as of runs that
+ * sampled, and older ones.  Wider slices hold the sums.
+ *
  * A context whose code was still being read when its slice was stored is a row of its own, by its
  * run and site there, and is told what it is once that is known; 0: all others, which say so from
  * the beginning.  So several contexts may say the same, and readers group by what they say.
@@ -298,6 +302,9 @@ static const char version_10[] =
 	" class INTEGER NOT NULL, words INTEGER NOT NULL,"
 	" bytes REAL NOT NULL, squares REAL NOT NULL,"
 	" PRIMARY KEY (run, slice, thread, context, object, class)) WITHOUT ROWID;"
+	"CREATE TABLE written ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" ends BLOB NOT NULL, PRIMARY KEY (run, slice, part)) WITHOUT ROWID;"
 	"CREATE TABLE told_context ("
 	" id INTEGER PRIMARY KEY,"
 	" site INTEGER NOT NULL, region INTEGER NOT NULL,"

@@ -59,6 +59,7 @@ struct comm_slice_info {
 	uint64_t accesses;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
 	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
+	struct comm_written written;	 /* likewise */
 	struct comm_watched_sums watched;
 	uint64_t loss[COMM_LOSS_MAX];
 	/* Of a wide slice: how many parts its strands are made of, and these (schema.c); else 0. */

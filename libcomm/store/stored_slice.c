@@ -48,31 +48,31 @@ static int take_origins(struct comm_stored_slice *slice, struct comm_dictionary 
 	return err;
 }
 
-static int take_unwritten(struct comm_stored_slice *slice, struct comm_dictionary *dict,
-			  const struct comm_naming *naming, uint32_t row_cap)
+/* Puts ends, of reads or of writes, into *to, and points *end and *n there. */
+static int take_ends(struct comm_stored_slice *slice, struct comm_unwritten_ends *to,
+		     struct comm_dictionary *dict, const struct comm_naming *naming,
+		     uint32_t row_cap, const struct comm_unwritten_end **end, size_t *n)
 {
-	struct comm_unwritten *unwritten = &slice->info.unwritten;
 	int err = 0;
 
-	comm_unwritten_ends_clear(&slice->unwritten);
-	for (size_t i = 0; i < unwritten->n_ends && !err; i++) {
-		struct comm_unwritten_end end = unwritten->end[i];
+	comm_unwritten_ends_clear(to);
+	for (size_t i = 0; i < *n && !err; i++) {
+		struct comm_unwritten_end e = (*end)[i];
 
-		if (!isfinite(end.bytes) || !isfinite(end.first_bytes))
+		if (!isfinite(e.bytes) || !isfinite(e.first_bytes))
 			continue;
-		end.thread = comm_naming_thread(naming, end.thread);
-		err = comm_dictionary_context(dict, naming, end.site, &end.site);
+		e.thread = comm_naming_thread(naming, e.thread);
+		err = comm_dictionary_context(dict, naming, e.site, &e.site);
 		if (!err)
-			err = comm_dictionary_object(dict, naming, end.object, &end.object);
+			err = comm_dictionary_object(dict, naming, e.object, &e.object);
 		if (!err)
-			err = comm_unwritten_ends_add(&slice->unwritten, &end);
+			err = comm_unwritten_ends_add(to, &e);
 	}
 	if (!err)
-		comm_unwritten_ends_fold(&slice->unwritten, row_cap,
-					 &slice->info.loss[COMM_LOSS_CELLS]);
-	comm_unwritten_ends_sort(&slice->unwritten);
-	unwritten->end = slice->unwritten.end;
-	unwritten->n_ends = slice->unwritten.n;
+		comm_unwritten_ends_fold(to, row_cap, &slice->info.loss[COMM_LOSS_CELLS]);
+	comm_unwritten_ends_sort(to);
+	*end = to->end;
+	*n = to->n;
 	return err;
 }
 
@@ -211,7 +211,11 @@ int comm_stored_slice_make(struct comm_stored_slice *slice, struct comm_dictiona
 	if (!err)
 		err = take_origins(slice, dict, naming, row_cap);
 	if (!err)
-		err = take_unwritten(slice, dict, naming, row_cap);
+		err = take_ends(slice, &slice->unwritten, dict, naming, row_cap,
+				&slice->info.unwritten.end, &slice->info.unwritten.n_ends);
+	if (!err)
+		err = take_ends(slice, &slice->written, dict, naming, row_cap,
+				&slice->info.written.end, &slice->info.written.n_ends);
 	if (!err)
 		err = take_counts(slice, dict, naming, row_cap);
 	if (!err)
@@ -227,6 +231,7 @@ void comm_stored_slice_deinit(struct comm_stored_slice *slice)
 	comm_placements_deinit(&slice->placements);
 	comm_origins_deinit(&slice->origins);
 	comm_unwritten_ends_deinit(&slice->unwritten);
+	comm_unwritten_ends_deinit(&slice->written);
 	comm_counts_deinit(&slice->counts);
 	comm_cachelines_deinit(&slice->cachelines);
 	comm_census_deinit(&slice->census);

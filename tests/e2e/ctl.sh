@@ -190,6 +190,16 @@ expect 0 "$ctl" report --store redis.db --totals --csv
 says stdout '^id,.*,unwritten_bytes,guess_bytes,'
 expect 0 "$ctl" report --store redis.db --totals
 says stdout 'not seen$'
+# What is written was not counted: no read stands for it
+for by in object struct function region; do
+	[ $by = struct ] && ! "$ctl" report --store redis.db --by struct >/dev/null 2>&1 && continue
+	[ $by = region ] && ! "$ctl" report --store redis.db --by region >/dev/null 2>&1 && continue
+	expect 0 "$ctl" report --store redis.db --totals --json --all --min-share 0 --by $by
+	jq -e '.totals | length > 0 and all(.wrote_bytes == null and .ratio == null)' stdout >/dev/null ||
+		fail "report --totals --by $by: writes that nobody counted"
+done
+expect 0 "$ctl" report --store redis.db --totals --json --by object
+jq -e '.totals | all(.written == null and .read.bytes > 0)' stdout >/dev/null || fail "--totals --by object: written"
 "$ctl" report --store redis.db --json --by-object >object.json
 expect 0 "$ctl" report --store redis.db --json --by object
 cmp -s stdout object.json || fail "--by object is not --by-object"
@@ -292,7 +302,7 @@ cp redis.db bare.db
 sqlite3 bare.db "UPDATE edge SET variance = bytes * bytes * 100"
 expect 0 "$ctl" report --store bare.db --by-function --totals
 says stdout '^Nothing is stated'
-grep -q 'written for others' stdout && fail "a table without a row"
+grep -q 'others read of it' stdout && fail "a table without a row"
 sqlite3 bare.db "DELETE FROM edge WHERE (src_thread, dst_thread) !=
 	(SELECT src_thread, dst_thread FROM edge WHERE src_thread != dst_thread LIMIT 1)"
 expect 0 "$ctl" report --store bare.db

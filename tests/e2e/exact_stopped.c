@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads that are not to count, between COMM_STOP() and COMM_START(), and a child that starts again for itself.
+ * Reads and writes that are not to count, between COMM_STOP() and COMM_START(), and a child that starts again for itself.
  * Then memory that has a name.
  */
 #include <comm/mark.h>
@@ -85,5 +85,7 @@ int main(void)
 	hidden(words);
 	COMM_START();
 	named();
+	COMM_STOP();
+	produce(large);
 	return 0;
 }

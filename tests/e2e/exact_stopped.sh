@@ -14,6 +14,9 @@ read_by() { # FUNCTION
 }
 check "what is read while nothing counts" [ "$(read_by hidden)" = 0 ]
 check "what is read afterwards, and in a child" [ "$(read_by wanted)" = $(((2 * 1000 + 10 + 1000 + 50 + 1000) * 8)) ]
+"$commctl" report --json --by-function --totals --self --min-share 0 --top 0 --store "$dir/x.db" >"$dir/t.json"
+check "what is written, before and after nothing counts" \
+  jq -e '[.totals[] | select(.name == "produce") | .wrote_bytes] == ['$((2 * 1000 * 8))']' "$dir/t.json"
 "$commctl" report --json --by-object --self --min-share 0 --top 0 --store "$dir/x.db" >"$dir/o.json"
 object() { # FILTER BYTES
   jq -e '[.nodes[] | select('"$1"') | .read_bytes] == ['"$2"']' "$dir/o.json"

@@ -17,7 +17,28 @@ counted=$(
   jq -c '[.totals[] | select(.name | test("^(put|take)_")) | [.name, .written.bytes, .read.bytes, .reader.name, .writer.name]]' "$dir/totals")
 [ "$counted" = '[["take_all",0,4096000,null,"put_much"],["put_much",3840000,0,"take_all",null],["put_little",384000,0,"take_all",null],["take_again",0,128000,null,"put_little"]]' ]
 result $? "counted: the bytes that the program handed over, and who takes them"
+# put_little writes 64 words, half of which are read twice.
+counted=$(jq -c '[.totals[] | select(.name | test("^(put)_")) | [.name, .wrote_bytes, .reads_bytes]]' "$dir/totals")
+[ "$counted" = '[["put_much",3840000,0],["put_little",256000,0]]' ]
+result $? "counted: what is written, whoever reads it"
 check "counted: no intervals" jq -e '[.totals[] | .written.low == .written.high and .written.resolved] | length > 3 and all' "$dir/totals"
+
+# An object is written and read by whom ever; one that nobody reads is there, too.
+objects() { # NAME
+  "$commd" -q --source exact --store "$dir/$1.db" -- "$dir/$1" >"$dir/log" 2>&1 &&
+    "$commctl" report --store "$dir/$1.db" --by-object --totals --self --min-share 0 --top 0 --json >"$dir/totals" 2>"$dir/err" &&
+    jq -e '[.totals[] | select(.name | IN("table", "sink")) | [.name, .read.bytes, .written.bytes, .ratio]]
+      == [["table", 3200, 800, 4], ["sink", 0, 1600, 0]]' "$dir/totals"
+}
+if gcc -O1 -g -fsanitize=thread -c -o "$dir/written.o" tests/e2e/written.c &&
+  gcc -pthread -o "$dir/written-exact" "$dir/written.o" "$O/libcomm-exact.a" &&
+  gcc -O1 -g -o "$dir/written" tests/e2e/written.c; then ok "written.c compiles"; else exit 1; fi
+check "counted: objects, written and read" objects written-exact
+if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ *exact *works'; then
+  check "counted under Valgrind: the same" objects written
+else
+  skip "counted under Valgrind" "the Valgrind tool is not built"
+fi
 
 [ "$(id -u)" = 0 ] || { skip "sampled" "needs root to attach"; exit $status; }
 # The program runs until the run states what is looked for: how soon is the machine's affair.

@@ -398,12 +398,15 @@ static void test_impossible_ids(void **state)
 	/* One reading end, as unwritten.h packs it: thread, site and object 2^27, 1000 bytes. */
 	sql("INSERT OR REPLACE INTO unwritten"
 	    " SELECT id, run, x'808080408080804080808040E80700' FROM slice");
+	sql("INSERT INTO written"
+	    " SELECT run, id, 1, x'808080408080804080808040E80700' FROM slice");
 	assert_int_equal(comm_reader_open(path, &reader, NULL), 0);
 	getrusage(RUSAGE_SELF, &before);
 	for (size_t by = 0; comm_groupings()[by]; by++) {
 		struct comm_query q = {.size = sizeof(q),
 				       .by = comm_groupings()[by]->name,
 				       .self = true,
+				       .totals = true,
 				       .unwritten = true};
 		struct comm_report *report;
 

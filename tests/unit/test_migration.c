@@ -328,6 +328,7 @@ static int cut_at(int left)
 			  " WHERE name = 'code_doubt'") == (version > 8));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('context')"
 			  " WHERE name = 'own'") == 0);
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'written'") == 0);
 	return version;
 }
 

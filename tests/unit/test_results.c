@@ -57,6 +57,7 @@ struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site;
 	uint64_t first_bytes;
+	uint32_t write_actor, write_object;
 	int no_end, after_end, maps;
 };
 
@@ -75,7 +76,9 @@ static const struct spoil good = {.actor_site = 1,
 				  .maps = 1,
 				  .within_region = 2,
 				  .back = 1,
-				  .first_bytes = 8};
+				  .first_bytes = 8,
+				  .write_actor = 3,
+				  .write_object = 1};
 
 static void make(struct file *f, const struct spoil *s)
 {
@@ -92,6 +95,7 @@ static void make(struct file *f, const struct spoil *s)
 		{0, 1, 0, 0, 7, 3},
 		{2, 1, 1, 0, 4, 4},
 	};
+	struct comm_exact_file_write writes[2] = {{1, 0, 9}, {s->write_actor, s->write_object, 40}};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
@@ -104,6 +108,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_PHASE, &phase, sizeof(phase), "p");
 	put_record(f, COMM_EXACT_EDGES, edges, 2 * sizeof(edges[0]), "");
 	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
+	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
 	put_record(f, 999, "", 0, "of the future");
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	put_record(f, COMM_EXACT_CALLS, &calls, sizeof(calls), "");
@@ -180,6 +185,7 @@ static void emit(void *ctx, const struct comm_edge *edge)
 static void test_good(void **state)
 {
 	struct comm_unwritten unwritten;
+	struct comm_written written;
 	struct comm_exact *exact;
 	struct got got = {.n = 0};
 	struct file f;
@@ -226,6 +232,14 @@ static void test_good(void **state)
 	assert_int_equal(unwritten.bytes, 7);
 	assert_int_equal(unwritten.first_bytes, 3);
 	assert_int_equal(comm_exact_slice(exact, 1, emit, &got, &unwritten), -ENOENT);
+	assert_int_equal(comm_exact_slice_writes(exact, 0, &written), 0);
+	assert_int_equal(written.n_ends, 2);
+	assert_int_equal(written.end[0].thread, 1);
+	assert_int_equal(written.end[0].bytes, 9);
+	assert_int_equal(written.end[1].thread, 2);
+	assert_int_equal(written.end[1].object, 1);
+	assert_int_equal(written.end[1].bytes, 40);
+	assert_int_equal(comm_exact_slice_writes(exact, 1, &written), -ENOENT);
 	comm_exact_close(exact);
 }
 
@@ -234,6 +248,7 @@ static void test_rename(void **state)
 {
 	static const uint32_t site[] = {7, 8}, object[] = {5, 6};
 	struct comm_unwritten unwritten;
+	struct comm_written written;
 	struct comm_exact *exact;
 	struct got got = {.n = 0};
 	struct file f;
@@ -254,6 +269,9 @@ static void test_rename(void **state)
 	assert_int_equal(unwritten.n_ends, 1);
 	assert_int_equal(unwritten.end[0].site, 8);
 	assert_int_equal(unwritten.end[0].object, 5);
+	assert_int_equal(comm_exact_slice_writes(exact, 0, &written), 0);
+	assert_int_equal(written.end[1].site, 8);
+	assert_int_equal(written.end[1].object, 6);
 	comm_exact_close(exact);
 }
 
@@ -290,6 +308,9 @@ static void test_bad_ids(void **state)
 	SPOILT(back, 4);
 	SPOILT(code_site, 2);
 	SPOILT(maps, 2);
+	SPOILT(write_actor, 0);
+	SPOILT(write_actor, 4);
+	SPOILT(write_object, 2);
 	SPOILT(after_end, 1);
 }
 

@@ -104,6 +104,7 @@ struct model {
 	uint32_t granule;
 	uint32_t writer[MODEL_BYTES]; /* 1 + thread * MODEL_SITES + site, by granule */
 	uint8_t seen[MODEL_BYTES][MODEL_THREADS];
+	/* By writer and reader; reader 0: all that is written. */
 	uint64_t bytes[MODEL_ACTORS][MODEL_ACTORS], first[MODEL_ACTORS][MODEL_ACTORS];
 };
 
@@ -139,8 +140,9 @@ static void model_read(struct model *m, uint32_t offset, uint32_t len, uint32_t 
 }
 
 static void model_write(struct model *m, uint32_t offset, uint32_t len, uint32_t thread,
-			uint32_t site)
+			uint32_t site, bool counting)
 {
+	m->bytes[1 + thread * MODEL_SITES + site][0] += counting ? len : 0;
 	for (uint32_t g = offset / m->granule; g <= (offset + len - 1) / m->granule; g++) {
 		m->writer[g] = 1 + thread * MODEL_SITES + site;
 		memset(m->seen[g], 0, sizeof(m->seen[g]));
@@ -260,7 +262,7 @@ static void random_segment(struct comm_trace *trace, struct model *m, uint32_t t
 		if (happens && trace->counting && (a->kind & COMM_TRACE_READ))
 			model_read(m, offset, size, thread, site);
 		if (happens && (a->kind & COMM_TRACE_WRITE))
-			model_write(m, offset, size, thread, site);
+			model_write(m, offset, size, thread, site, trace->counting);
 	}
 	run_part(trace, segment, n, bases);
 	pool[(*n_pool)++] = segment;
@@ -294,7 +296,7 @@ static void against_model(uint32_t granule)
 		random_segment(trace, m, thread, pool, &n_pool);
 		if (i % 50 == 7) {
 			comm_trace_write(trace, thread, 1, address_of(offset), len);
-			model_write(m, offset, len, thread, 1);
+			model_write(m, offset, len, thread, 1, trace->counting);
 		}
 		if (i % 50 == 33) {
 			comm_trace_read(trace, thread, 1, address_of(offset), len);
@@ -530,14 +532,16 @@ static void test_calls(void **state)
 	}
 	comm_trace_flush(trace);
 	assert_int_equal(calls, 3);
-	assert_int_equal(comm_array_count(&trace->table.cells), 4);
-	for (uint32_t i = 1; i < 4; i++) {
+	/* What each call wrote, and what was read of that. */
+	assert_int_equal(comm_array_count(&trace->table.cells), 7);
+	for (uint32_t i = 1; i < 7; i++) {
 		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
 
 		assert_int_equal(((const struct comm_tool_actor *)comm_array_at(
 					  &trace->table.actors, cell->writer))
 					 ->call,
-				 i);
+				 (i + 1) / 2);
+		assert_int_equal(!cell->reader, i % 2);
 		assert_int_equal(cell->bytes, 8);
 	}
 	free(enter);

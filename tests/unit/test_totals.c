@@ -10,6 +10,7 @@ enum { MAIN = 1, WORKER = 2, SLICES = 16 };
 static struct {
 	uint32_t put_in_produce, put_in_main, produce, get;
 } sites;
+static uint32_t unread;
 
 static uint32_t called(const char *function, uint32_t call)
 {
@@ -162,6 +163,7 @@ static void test_intervals(void **state)
 	comm_report_free(report);
 }
 
+/* What a run that samples knows of an object: what is read from it, and not what is written to it. */
 static void test_objects(void **state)
 {
 	struct comm_query q = {.size = sizeof(q), .by = "object", .totals = 1};
@@ -173,12 +175,117 @@ static void test_objects(void **state)
 	report = report_of(&q);
 	assert_int_equal(report->n_totals, 1);
 	object = comm_report_total_at(report, 0);
-	check(&object->written, 7350);
+	check(&object->written, 0);
 	check(&object->read, 7350);
+	assert_true(object->wrote_bytes < 0 && object->all_wrote_bytes < 0);
+	assert_true(object->reads_bytes == (7350 + 28) * SLICES);
 	assert_int_equal(object->reader->kind, COMM_NODE_THREAD);
 	assert_int_equal(object->reader->tid, 11);
 	assert_int_equal(object->writer->tid, 10);
 	comm_report_free(report);
+}
+
+/* Of main's sites, in a slice. */
+static int write_counted(struct comm_store *store, int slice)
+{
+	const struct comm_unwritten_end written[] = {
+		{.thread = MAIN, .site = sites.produce, .object = 1, .bytes = 100},
+		{.thread = MAIN, .site = sites.put_in_main, .object = 1, .bytes = 1000},
+		{.thread = MAIN, .site = sites.put_in_produce, .object = 1, .bytes = 20},
+		{.thread = MAIN, .site = sites.put_in_produce, .object = unread, .bytes = 3},
+	};
+	const struct comm_unwritten_end unwritten = {
+		.thread = WORKER, .site = sites.get, .object = 1, .bytes = 5};
+	const struct comm_edge read = edge(MAIN, sites.put_in_main, WORKER, sites.get, 4000, 1);
+	const struct comm_slice_info info = {
+		.start_ns = START + slice * SECOND,
+		.end_ns = START + (slice + 1) * SECOND,
+		.unwritten = {.bytes = 5, .end = &unwritten, .n_ends = 1},
+		.written = {written, 4},
+	};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, &read, 1, &naming);
+}
+
+static void make_counted(void)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store;
+
+	make_calls(false);
+	unread = made_object(names, COMM_OBJECT_STATIC, "unread", "program", 8);
+	unlink(path);
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < SLICES; i++)
+		assert_int_equal(write_counted(store, i), 0);
+	comm_store_close(store);
+}
+
+static void test_counted_writes(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "object", .totals = 1, .unwritten = 1};
+	const struct comm_report_total *total;
+	struct comm_report *report;
+
+	(void)state;
+	make_counted();
+	report = report_of(&q);
+	assert_int_equal(report->n_totals, 2);
+	total = comm_report_total_at(report, 0);
+	check(&total->read, 4000);
+	assert_true(total->wrote_bytes == 1120 * SLICES);
+	assert_true(total->reads_bytes == 4005 * SLICES);
+	total = comm_report_total_at(report, 1);
+	check(&total->read, 0);
+	assert_true(total->wrote_bytes == 3 * SLICES && total->reads_bytes == 0);
+	comm_report_free(report);
+	q.by = "function";
+	report = report_of(&q);
+	total = total_of(report, "put");
+	check(&total->written, 4000);
+	assert_true(total->wrote_bytes == 1023 * SLICES);
+	assert_true(total_of(report, "produce")->wrote_bytes == 100 * SLICES);
+	assert_true(total_of(report, "get")->wrote_bytes == 0);
+	assert_true(total_of(report, "get")->reads_bytes == 4005 * SLICES);
+	comm_report_free(report);
+	q.by = "path";
+	report = report_of(&q);
+	assert_true(total_of(report, "main")->wrote_bytes == 0);
+	assert_true(total_of(report, "main")->all_wrote_bytes == 1123 * SLICES);
+	assert_true(total_of(report, "produce from main")->all_wrote_bytes == 123 * SLICES);
+	comm_report_free(report);
+}
+
+/* Of whom, and of what, writes are not known though they were counted. */
+static void test_unknown_writes(void **state)
+{
+	const struct comm_query asked[] = {
+		{.size = sizeof(asked[0]), .by = "object", .thread = "worker", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "object", .function = "put", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "object", .writer = "worker", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "struct", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "object", .totals = 1},
+	};
+	enum { N = sizeof(asked) / sizeof(*asked) };
+
+	(void)state;
+	make_counted();
+	sql("INSERT INTO type VALUES (2, 'struct s', 'f', 0)");
+	sql("UPDATE context SET type = 2 WHERE id > 1");
+	for (int i = 0; i < N; i++) {
+		struct comm_report *report;
+
+		/* Ends that a store had no room for may be of any object. */
+		if (i == N - 1)
+			sql("UPDATE written SET ends = x'0000000100' || ends WHERE slice = 3");
+		report = report_of(&asked[i]);
+		assert_true(report->n_totals > 0);
+		for (size_t j = 0; j < report->n_totals; j++)
+			assert_true(comm_report_total_at(report, j)->wrote_bytes < 0);
+		comm_report_free(report);
+	}
 }
 
 static void test_call_tree(void **state)
@@ -304,9 +411,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_functions),	     TEST(test_doubts),	   TEST(test_intervals),
-		TEST(test_objects),	     TEST(test_call_tree), TEST(test_hostile_calls),
-		TEST(test_trees_of_threads),
+		TEST(test_functions),	     TEST(test_doubts),		TEST(test_intervals),
+		TEST(test_objects),	     TEST(test_call_tree),	TEST(test_hostile_calls),
+		TEST(test_trees_of_threads), TEST(test_counted_writes), TEST(test_unknown_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

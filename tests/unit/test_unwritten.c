@@ -118,10 +118,12 @@ static void test_bounded(void **state)
 static int write_ends(struct comm_store *store, int second)
 {
 	struct comm_unwritten_end ends[2 * THREADS];
+	const struct comm_unwritten_end written = {.thread = 1, .site = 2, .object = 1, .bytes = 7};
 	struct comm_slice_info info = {
 		.start_ns = START + second * SECOND,
 		.end_ns = START + (second + 1) * SECOND,
-		.unwritten = {.bytes = 1, .first_bytes = 1, .end = ends, .n_ends = 2 * THREADS}};
+		.unwritten = {.bytes = 1, .first_bytes = 1, .end = ends, .n_ends = 2 * THREADS},
+		.written = {&written, 1}};
 	struct comm_naming naming = made_naming(names);
 	struct comm_edge edge;
 
@@ -151,6 +153,7 @@ static void check_range(uint64_t from, uint64_t n, bool first_read)
 			       .from_ns = (int64_t)(from * SECOND),
 			       .to_ns = (int64_t)((from + n) * SECOND),
 			       .first_read = first_read,
+			       .totals = 1,
 			       .unwritten = 1};
 	struct comm_report *report = report_of(&q);
 
@@ -158,6 +161,11 @@ static void check_range(uint64_t from, uint64_t n, bool first_read)
 		assert_true(of(report, "worker", 10 + i) ==
 			    n * (first_read ? 2. * i : 1000. * (i + 1)));
 	assert_true(of(report, "(other)", 0) == n);
+	for (size_t i = 0; i < report->n_totals; i++) {
+		const struct comm_report_total *total = comm_report_total_at(report, i);
+
+		assert_true(total->wrote_bytes == (total->node.tid == 10 ? 7. * n : 0));
+	}
 	comm_report_free(report);
 	q.thread = "12";
 	q.function = "function";
@@ -204,6 +212,9 @@ static void test_rolled_up(void **state)
 	assert_true(query("SELECT count(*) FROM unwritten") == query("SELECT count(*) FROM slice"));
 	assert_true(query("SELECT count(*) FROM unwritten WHERE slice NOT IN"
 			  " (SELECT id FROM slice)") == 0);
+	assert_true(query("SELECT count(*) FROM written") == query("SELECT count(*) FROM slice"));
+	assert_true(query("SELECT count(*) FROM written WHERE slice NOT IN"
+			  " (SELECT id FROM slice)") == 0);
 	check_ranges();
 }
 
@@ -243,6 +254,41 @@ static void test_deleted(void **state)
 		assert_int_equal(comm_store_delete_run(store, 1), 0);
 	comm_store_close(store);
 	assert_true(query("SELECT count(*) FROM unwritten") == 0);
+	assert_true(query("SELECT count(*) FROM written") == 0);
+}
+
+/* More than a row has room for: a node that lacks some would seem to write less. */
+static void test_many_writes(void **state)
+{
+	enum { WRITERS = 40, SITES = 40, OBJECTS = 4, MANY = WRITERS * SITES * OBJECTS };
+	struct comm_query q = {.size = sizeof(q), .by = "thread", .totals = 1};
+	struct comm_unwritten_end ends[MANY];
+	const struct comm_slice_info info = {
+		.start_ns = START, .end_ns = START + SECOND, .written = {ends, MANY}};
+	struct comm_naming naming = made_naming(names);
+	struct comm_store_config c = config();
+	struct comm_report *report;
+	struct comm_store *store;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		ends[i] =
+			(struct comm_unwritten_end){1 + i % WRITERS, 2 + i / WRITERS % SITES,
+						    1 + i / WRITERS / SITES, 1e6 + i % WRITERS, 0};
+	c.row_cap = 2 * MANY;
+	store = open_store(&c);
+	begin(store);
+	assert_int_equal(comm_store_write_slice(store, &info, NULL, 0, &naming), 0);
+	comm_store_close(store);
+	assert_true(query("SELECT count(*) FROM written") > 2);
+	report = report_of(&q);
+	assert_int_equal(report->n_totals, WRITERS);
+	for (size_t i = 0; i < WRITERS; i++) {
+		const struct comm_report_total *total = comm_report_total_at(report, i);
+
+		assert_true(total->wrote_bytes == (1e6 + total->node.tid - 10) * SITES * OBJECTS);
+	}
+	comm_report_free(report);
 }
 
 /* Too many ends for a slice: the smallest are summed up, and that is counted. */
@@ -287,6 +333,7 @@ int main(void)
 		TEST(test_salvaged),
 		TEST(test_deleted),
 		TEST(test_capped),
+		TEST(test_many_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,7 @@ const struct comm_grouping_ops comm_grouping_frame = {
 	.letter = 'q',
 	.open = comm_grouping_need_frames,
 	.at = frame_at,
+	.of_reads = true,
 	.by_thread = true,
 	.sql = "SELECT ?2 WHERE ?1",
 	.describe = frame_describe,

@@ -71,6 +71,7 @@ const struct comm_grouping_ops comm_grouping_type = {
 	.ends = &comm_grouping_thread,
 	.open = type_open,
 	.at = type_at,
+	.of_reads = true,
 	.sql = "SELECT name || CASE field WHEN '' THEN '' ELSE '.' || field END FROM type"
 	       " WHERE ?1 AND id = ?2",
 	.describe = type_describe,
@@ -88,6 +89,7 @@ const struct comm_grouping_ops comm_grouping_struct = {
 	.ends = &comm_grouping_thread,
 	.open = struct_open,
 	.at = type_at,
+	.of_reads = true,
 	.sql = "SELECT name FROM type WHERE ?1 AND id = ?2",
 	.describe = type_describe,
 };
