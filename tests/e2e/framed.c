@@ -5,6 +5,8 @@
  *
  *	framed FRAMES BACK [MS]		MS of CPU each writes and reads in a frame; default 20
  *
+ * With -DSHIFT=WORDS buffers begin so far behind boundaries.
+ *
  * Less than 0 frames: as many, and none is marked.  With -DPROBED a probe says that one begins.
  */
 #ifdef PROBED
@@ -20,7 +22,11 @@
 
 enum { WORDS = 1 << 12, BUFFERS = 4 };
 
-static volatile long buffer[BUFFERS][WORDS] __attribute__((aligned(1 << 15)));
+#ifndef SHIFT
+#define SHIFT 0
+#endif
+
+static volatile long memory[SHIFT + BUFFERS * WORDS] __attribute__((aligned(1 << 17)));
 static volatile long sink;
 static long back, work_ms = 20;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,6 +59,11 @@ static long used_us(void)
 	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+static volatile long *buffer(long frame)
+{
+	return memory + SHIFT + frame % BUFFERS * WORDS;
+}
+
 static __attribute__((noinline)) void put(volatile long *to)
 {
 	for (int i = 0; i < WORDS; i++)
@@ -76,7 +87,7 @@ static void *reader(void *frames)
 		await(2 * frame + 1);
 		end_us = used_us() + work_ms * 1000;
 		while (used_us() < end_us)
-			get(buffer[(frame + BUFFERS - back) % BUFFERS]);
+			get(buffer(frame + BUFFERS - back));
 		pass();
 	}
 	return NULL;
@@ -99,7 +110,7 @@ int main(int argc, char **argv)
 			COMM_FRAME();
 		end_us = used_us() + work_ms * 1000;
 		while (used_us() < end_us)
-			put(buffer[frame % BUFFERS]);
+			put(buffer(frame));
 		pass();
 	}
 	pthread_join(thread, NULL);

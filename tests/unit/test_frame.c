@@ -89,7 +89,10 @@ static void lies_are_bounded(void **state)
 	assert_int_equal(comm_frames_mark(&frames, TGID, UINT64_MAX, now_ns), UINT64_MAX);
 }
 
-enum { WORDS = 512, BUFFER_BYTES = 1 << 15 };
+enum { BUFFER_BYTES = 1 << 15 };
+
+/* Of how many words each buffer is, and how far behind a boundary the first one begins. */
+static uint64_t words = 512, offset;
 
 static float back_sum[COMM_AGES_BACK];
 static double crossing;
@@ -120,8 +123,9 @@ static double told(const struct comm_est_ops *ops, uint64_t back, uint64_t frame
 	for (uint64_t ms = 0; ms < 20 * frame_ns / MS; ms++, now_ns += MS) {
 		uint64_t frame = now_ns / frame_ns, at = now_ns % frame_ns;
 		bool writes = at < frame_ns / 2;
-		uint64_t buffer = base + (writes ? frame : frame - back) % 4 * BUFFER_BYTES;
-		uint64_t first = comm_hash_next(&random) % (WORDS - 12);
+		uint64_t buffer =
+			base + offset + (writes ? frame : frame - back) % 4 * BUFFER_BYTES;
+		uint64_t first = comm_hash_next(&random) % (words - 12);
 		struct comm_access a[12];
 		struct comm_access_burst burst = {
 			.time_ns = now_ns,
@@ -158,13 +162,34 @@ static void data_is_told_by_frames(void **state)
 	for (uint64_t back = 0; back < COMM_AGES_BACK; back++) {
 		double wrong, right = told(&comm_est_hazard, back, 100ull * MS, &wrong);
 
-		if (right < 0.8 || wrong > 0.15)
+		if (right < 0.7 || wrong > 0.05)
 			fail_msg("%d frames back: %.3f right, %.3f wrong", (int)back, right, wrong);
 		/* Where hardly more samples meet a frame than must, most is. */
 		right = told(&comm_est_hazard, back, 40ull * MS, &wrong);
-		if (right < 0.6)
+		if (right < 0.5 || wrong > 0.05)
 			fail_msg("%d short frames back: %.3f right, %.3f wrong", (int)back, right,
 				 wrong);
+	}
+}
+
+/* Buffers that stand one behind the other, and begin anywhere: a region of memory has parts of two. */
+static void what_is_not_told_is_not_known(void **state)
+{
+	static const uint64_t offsets[] = {0, 0x20, 0x720, 0xff8, 0x2720, 0x4000, 0x7ff8};
+
+	(void)state;
+	words = BUFFER_BYTES / 8;
+	for (uint64_t back = 0; back < COMM_AGES_BACK; back++) {
+		for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++) {
+			double wrong, right;
+
+			offset = offsets[i];
+			right = told(&comm_est_hazard, back, 160ull * MS, &wrong);
+			if (right < 0.25 || wrong > 0.05)
+				fail_msg("%d frames back, %#x behind a boundary: %.3f right, %.3f "
+					 "wrong",
+					 (int)back, (unsigned int)offset, right, wrong);
+		}
 	}
 }
 
@@ -175,6 +200,7 @@ int main(void)
 		cmocka_unit_test(short_frames_are_not_known),
 		cmocka_unit_test(lies_are_bounded),
 		cmocka_unit_test(data_is_told_by_frames),
+		cmocka_unit_test(what_is_not_told_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,12 +28,14 @@ struct comm_candidate {
 	double chance;	 /* that it writes x at all */
 	double since_ns; /* on-CPU, since the last burst that wrote around x */
 	double active;	 /* share of the rate that counts since then */
-	double profile;	 /* share of x in the writes at the level trusted */
-	double tail;	 /* weight of x, for what no hazard explains */
-	double label;	 /* chance that it is the one that writes around x */
-	double factor;	 /* the reader's affinity to it */
-	double most;	 /* cumulated hazard for ever */
-	double before;	 /* cumulated hazard so far */
+	/* On-CPU times of the last bursts that wrote the finest region around x, and the one trusted; < 0: none. */
+	double seen_ns, seen_around_ns;
+	double profile; /* share of x in the writes at the level trusted */
+	double tail;	/* weight of x, for what no hazard explains */
+	double label;	/* chance that it is the one that writes around x */
+	double factor;	/* the reader's affinity to it */
+	double most;	/* cumulated hazard for ever */
+	double before;	/* cumulated hazard so far */
 	double share;
 	double watched;	       /* of share, what watchpoints' answers say */
 	struct comm_ages ages; /* of share, the part of each age; the rest has no known one */

@@ -198,9 +198,25 @@ static double compete_dated(struct comm_compete *r, const struct comm_candidate 
 	return fmin(active, DATED_MOST) + c->rate * (on_ns - since_ns);
 }
 
+/* Whether the last writes that were seen, closest to the datum and around it, were between two times before the read. */
+static bool compete_seen(struct comm_compete *r, const struct comm_candidate *c, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	double from = comm_compete_time(r, c->thread)->start_ns;
+
+	if (from_ns < r->now_ns - r->start_ns)
+		from = comm_on_cpu_at(r->on_cpu, c->thread, r->now_ns - from_ns);
+	if (c->seen_ns < from || c->seen_around_ns < from)
+		return false;
+	return !to_ns || fmax(c->seen_ns, c->seen_around_ns) <
+				 comm_on_cpu_at(r->on_cpu, c->thread, r->now_ns - to_ns);
+}
+
 /*
  * Dates the candidates' shares in the reader's frames: the same competition once more, in three slabs
- * that end where the frames begin.
+ * that end where the frames begin.  A region may have parts of two buffers, one of which is written
+ * now and the other was written before, so only that frame is told of which both say so, the writes seen closest
+ * to the datum and those around it; what the others have is of a frame that is not known.
  */
 static void compete_frames(struct comm_compete *r, struct comm_candidate *candidate, uint32_t n)
 {
@@ -226,8 +242,11 @@ static void compete_frames(struct comm_compete *r, struct comm_candidate *candid
 		double all = part[i][0] + part[i][1] + part[i][2];
 
 		for (int slab = 0; slab < COMM_AGES_BACK && all > 0; slab++)
-			candidate[i].ages.back[slab] =
-				(float)(comm_ages_sum(&candidate[i].ages) * part[i][slab] / all);
+			if (compete_seen(r, &candidate[i], ends_ns[slab],
+					 slab ? ends_ns[slab - 1] : 0))
+				candidate[i].ages.back[slab] =
+					(float)(comm_ages_sum(&candidate[i].ages) * part[i][slab] /
+						all);
 	}
 }
 

@@ -204,6 +204,11 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 		}
 	}
 	c->active = 1;
+	c->seen_ns = -1;
+	c->seen_around_ns = a->last_ns;
+	for (uint32_t i = COMM_REGION_LINE; i <= level && c->seen_ns < 0; i++)
+		if (c->actor[i])
+			c->seen_ns = comm_actor_at(h->regions, c->actor[i])->last_ns;
 	if (a->last_ns < 0) {
 		double on = cpu->end_ns - cpu->start_ns;
 
