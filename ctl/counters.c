@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "counters.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,12 @@ enum {
 static double per_s(const struct comm_report *report, const struct comm_report_count *count)
 {
 	return count->total * 1e9 / (double)report->enabled_ns;
+}
+
+/* Of an event that was counted in no part of the node's time nothing is. */
+static bool is_known(const struct comm_report_count *count)
+{
+	return count->counted > 0;
 }
 
 static const struct comm_report_count *counter_of(const struct comm_report *report,
@@ -94,10 +101,13 @@ static void print_text(const struct comm_report *report)
 		last = count->node.id;
 		ctl_clean(name, sizeof(name), count->counter, sizeof(name));
 		printf("  %-*s", ctl_field(name, NAME_WIDTH), name);
-		printf(" %16s %16s %16s %16s", amount(a, count->counter, count->total),
-		       amount(b, count->counter, per_s(report, count)),
-		       amount(c, count->counter, count->mean),
-		       amount(d, count->counter, count->deviation));
+		if (is_known(count))
+			printf(" %16s %16s %16s %16s", amount(a, count->counter, count->total),
+			       amount(b, count->counter, per_s(report, count)),
+			       amount(c, count->counter, count->mean),
+			       amount(d, count->counter, count->deviation));
+		else
+			printf(" %16s %16s %16s %16s", "not known", "", "", "");
 		if (count->counted < 0.995)
 			printf("  counted in %.0f %% of its CPU time", 100 * count->counted);
 		putchar('\n');
@@ -121,9 +131,13 @@ static void print_csv(const struct comm_report *report)
 		ctl_csv_field(stdout, count->node.name);
 		printf(",%u,%u,", count->node.tgid, count->node.tid);
 		ctl_csv_field(stdout, count->counter);
-		printf(",%.10g,%.10g,%.10g,%.6g,%llu,%.6g,%.10g,%.6g,", count->total,
-		       per_s(report, count), count->mean, count->deviation,
-		       (unsigned long long)count->slices, count->counted, count->bytes, bytes);
+		if (is_known(count))
+			printf(",%.10g,%.10g,%.10g,%.6g", count->total, per_s(report, count),
+			       count->mean, count->deviation);
+		else
+			fputs(",,,,", stdout);
+		printf(",%llu,%.6g,%.10g,%.6g,", (unsigned long long)count->slices, count->counted,
+		       count->bytes, bytes);
 		ctl_csv_field(stdout, unit);
 		putchar('\n');
 	}
@@ -150,10 +164,10 @@ static void print_json(const struct comm_report *report)
 		ctl_json_count(&json, "tgid", count->node.tgid);
 		ctl_json_count(&json, "tid", count->node.tid);
 		ctl_json_string(&json, "counter", count->counter);
-		ctl_json_double(&json, "total", count->total);
-		ctl_json_double(&json, "per_second", per_s(report, count));
-		ctl_json_double(&json, "mean", count->mean);
-		ctl_json_double(&json, "deviation", count->deviation);
+		ctl_json_double(&json, "total", is_known(count) ? count->total : NAN);
+		ctl_json_double(&json, "per_second", is_known(count) ? per_s(report, count) : NAN);
+		ctl_json_double(&json, "mean", is_known(count) ? count->mean : NAN);
+		ctl_json_double(&json, "deviation", is_known(count) ? count->deviation : NAN);
 		ctl_json_count(&json, "slices", count->slices);
 		ctl_json_double(&json, "counted", count->counted);
 		ctl_json_double(&json, "bytes", count->bytes);

@@ -61,6 +61,7 @@ struct comm_bpf_counts {
 	unsigned int n_cpus;
 	const struct comm_counter_list *events;
 	struct bpf_link *pass; /* over all threads */
+	bool attached;	       /* the program at switches is */
 	int *fd;	       /* of event i on CPU c at c * COMM_RAW_EVENTS_MAX + i; -1: none */
 	struct tolds before;
 	uint32_t tid[BATCH];
@@ -171,9 +172,14 @@ static uint64_t count_totals(struct comm_bpf_counts *counts)
 	return n < 0 ? 0 : began_ns;
 }
 
-/* Gives the threads that run what the events have counted up to now. */
+/*
+ * Gives the threads that run what the events have counted up to now.  Without switches it is not known
+ * whose it is: others may have run on the CPU meanwhile.
+ */
 static void count_events(struct comm_bpf_counts *counts)
 {
+	if (!counts->attached)
+		return;
 	for (unsigned int i = 0; i < counts->n_cpus && counts->events->n; i++) {
 		LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = i);
 
@@ -199,8 +205,16 @@ int comm_bpf_counts_start(struct comm_bpf_counts *counts, char **err)
 
 void comm_bpf_counts_attached(struct comm_bpf_counts *counts)
 {
+	counts->attached = true;
 	counts->bpf->data->attached++;
 	count_events(counts);
+}
+
+void comm_bpf_counts_detach(struct comm_bpf_counts *counts)
+{
+	count_events(counts);
+	counts->attached = false;
+	counts->bpf->data->attached++;
 }
 
 static int order(const void *pa, const void *pb)
@@ -256,6 +270,8 @@ static void take(const struct comm_raw_counts *raw, const struct told *before, s
 static int tell(const struct comm_bpf_counts *counts, const struct told *told,
 		const struct told *before, struct comm_event *event, comm_event_fn *push, void *ctx)
 {
+	uint64_t now_ns = told->value[COMM_RAW_CPU_NS], then_ns = before->value[COMM_RAW_CPU_NS];
+	uint64_t cpu_ns = now_ns > then_ns ? now_ns - then_ns : 0;
 	int pushed = 0;
 
 	for (int i = 0; i < TOLD; i++) {
@@ -270,12 +286,15 @@ static int tell(const struct comm_bpf_counts *counts, const struct told *told,
 	for (unsigned int i = 0; i < counts->events->n; i++) {
 		const struct comm_raw_event_count *now = &told->event[i], *then = &before->event[i];
 
-		if (now->enabled_ns <= then->enabled_ns)
+		if (now->enabled_ns <= then->enabled_ns && !cpu_ns)
 			continue;
 		snprintf(event->counted.counter, COMM_COUNTER_BYTES, "%s", counts->events->name[i]);
 		event->counted.value = now->value - then->value;
 		event->counted.enabled_ns = now->enabled_ns - then->enabled_ns;
 		event->counted.running_ns = now->running_ns - then->running_ns;
+		/* It ran, and no switch told of it: nothing is known, which is not nothing. */
+		if (!event->counted.enabled_ns)
+			event->counted.enabled_ns = cpu_ns;
 		push(ctx, event);
 		pushed++;
 	}

@@ -4,7 +4,7 @@
  * by how much each has grown.  Part of bpf_life.c, which attaches the program at the scheduler's
  * switches, without which no perf events are counted.
  *
- * One thread uses it.  Life: create before privileges go, start, (attached | read)*, destroy.
+ * One thread uses it.  Life: create before privileges go, start, (attached | detach | read)*, destroy.
  */
 #ifndef COMM_BPF_COUNTS_H
 #define COMM_BPF_COUNTS_H
@@ -30,6 +30,8 @@ void comm_bpf_counts_destroy(struct comm_bpf_counts *counts);
 int comm_bpf_counts_start(struct comm_bpf_counts *counts, char **err);
 /* Just after the program at switches was attached: what was noted before says nothing of now. */
 void comm_bpf_counts_attached(struct comm_bpf_counts *counts);
+/* Just before it is detached: who runs gets what the events have counted, and from then on nobody does. */
+void comm_bpf_counts_detach(struct comm_bpf_counts *counts);
 /* Pushes COMM_EV_COUNT events of time_ns; returns how many. */
 int comm_bpf_counts_read(struct comm_bpf_counts *counts, uint64_t time_ns, comm_event_fn *push,
 			 void *ctx);

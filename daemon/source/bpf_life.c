@@ -495,6 +495,13 @@ static int attach_switches(struct comm_bpf_life *life, char **err)
 	return rc;
 }
 
+static void detach_switches(struct comm_bpf_life *life)
+{
+	if (life->counts)
+		comm_bpf_counts_detach(life->counts);
+	detach(&life->switch_link);
+}
+
 int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 {
 	struct capture_bpf *bpf = life->bpf;
@@ -530,7 +537,8 @@ int comm_bpf_life_start(struct comm_bpf_life *life, char **err)
 
 void comm_bpf_life_stop(struct comm_bpf_life *life)
 {
-	detach(&life->switch_link);
+	if (life->switch_link)
+		detach_switches(life);
 	capture_bpf__detach(life->bpf);
 	life->started = false;
 }
@@ -597,8 +605,8 @@ int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
 		return 0;
 	if (life->started && on && !life->switches)
 		rc = attach_switches(life, &err);
-	else if (life->started && !on)
-		detach(&life->switch_link);
+	else if (life->started && !on && life->switch_link)
+		detach_switches(life);
 	free(err);
 	life->switches = on;
 	return rc;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A thread's CPU time in a slice is shared out to the regions that its samples of the slice were
- * in; there is no telling of other counters which region they fell to.
+ * in, and that of slices without one as its samples of all slices were; of a thread that no sample
+ * met it is not known where it was spent.  There is no telling of other counters which region they
+ * fell to.
  */
 #include "node_counts.h"
 
@@ -11,6 +13,7 @@
 #include <string.h>
 
 #include "count.h"
+#include "id_sums.h"
 #include "ids.h"
 #include "schema.h"
 
@@ -24,11 +27,15 @@ struct sum {
 	double in_slice;
 	uint64_t slices;
 	double enabled_ns, running_ns;
+	double shared; /* of slices without a sample */
 };
 
 struct sums {
 	struct sum *sum;
 	size_t n, room, last;
+	int64_t counter;	       /* of CPU time, by region */
+	struct comm_id_sums sampled;   /* by thread and region */
+	struct comm_id_sums unsampled; /* CPU time by thread, of slices without a sample of it */
 };
 
 static bool by_region(const struct comm_grouping_use *use)
@@ -99,6 +106,59 @@ static int take(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *
 	return 0;
 }
 
+static int add(struct comm_id_sums *sums, uint32_t thread, uint32_t region, double value)
+{
+	const uint32_t key[] = {thread, region, 0, 0};
+	struct comm_id_sum *sum;
+	int code = comm_id_sums_at(sums, key, &sum);
+
+	if (!code)
+		sum->bytes += value;
+	return code;
+}
+
+/* Takes a row of regions_sql. */
+static int take_region(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *row)
+{
+	uint32_t thread = comm_id_column(row, 5);
+	double value = sqlite3_column_double(row, 2), sampled = sqlite3_column_double(row, 6);
+	int code;
+
+	sums->counter = sqlite3_column_int64(row, 1);
+	if (!isfinite(value) || value < 0 || !isfinite(sampled))
+		return 0;
+	if (sqlite3_column_type(row, 0) == SQLITE_NULL)
+		return add(&sums->unsampled, thread, 0, value);
+	code = add(&sums->sampled, thread, comm_id_column(row, 0), sampled);
+	return code ? code : take(sums, use, row);
+}
+
+/* Shares out the CPU time of a thread in slices without a sample of it. */
+static int share_out(struct sums *sums, uint32_t thread, double value)
+{
+	const struct comm_id_sums *sampled = &sums->sampled;
+	double all = 0;
+	struct sum *sum;
+	int code = 0;
+
+	for (size_t i = 0; i < sampled->n; i++)
+		if (sampled->sum[i].id[0] == thread)
+			all += sampled->sum[i].bytes;
+	for (size_t i = 0; i < sampled->n && all > 0 && !code; i++) {
+		if (sampled->sum[i].id[0] != thread)
+			continue;
+		code = find(sums, sampled->sum[i].id[1], sums->counter, &sum);
+		if (!code)
+			sum->shared += value * sampled->sum[i].bytes / all;
+	}
+	if (code || all > 0)
+		return code;
+	code = find(sums, COMM_ID_OTHER, sums->counter, &sum);
+	if (!code)
+		sum->shared += value;
+	return code;
+}
+
 static void end_slice(struct sums *sums)
 {
 	for (size_t i = 0; i < sums->n; i++) {
@@ -118,17 +178,20 @@ static const char threads_sql[] =
 	" slice = ?2 AND counter NOT IN (SELECT id FROM counter WHERE name IN "
 	"('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "'))";
 
-/* Nodes of regions are those of by_region.c: 1 is outside of all, 0 is not known which. */
+/*
+ * Nodes of regions are those of by_region.c: 1 is outside of all, 0 is not known which; NULL: no
+ * sample met the thread.
+ */
 static const char regions_sql[] =
 	"WITH s AS (SELECT thread, region, value, sum(value) OVER (PARTITION BY thread) AS all_of"
 	" FROM count JOIN counter k ON k.id = counter AND k.name = '" COMM_COUNTER_SAMPLED
 	"' WHERE run = ?1 AND slice = ?2 AND value > 0)"
 	" SELECT CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0"
 	"  ELSE (SELECT min(o.id) FROM region o WHERE o.name = r.name) END,"
-	" c.counter, sum(c.value * s.value / s.all_of), 0, 0"
+	" c.counter, sum(c.value * coalesce(s.value / s.all_of, 1)), 0, 0, c.thread, sum(s.value)"
 	" FROM count c JOIN counter k ON k.id = c.counter AND k.name = '" COMM_COUNTER_CPU
-	"' JOIN s ON s.thread = c.thread JOIN region r ON r.id = s.region"
-	" WHERE c.run = ?1 AND c.slice = ?2 GROUP BY 1, 2";
+	"' LEFT JOIN s ON s.thread = c.thread LEFT JOIN region r ON r.id = s.region"
+	" WHERE c.run = ?1 AND c.slice = ?2 GROUP BY 1, 2, c.thread";
 
 static int load(struct sums *sums, struct comm_grouping_use *use, const struct comm_slices *slices)
 {
@@ -145,13 +208,16 @@ static int load(struct sums *sums, struct comm_grouping_use *use, const struct c
 			continue;
 		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-			code = take(sums, use, stmt);
+			code = by_region(use) ? take_region(sums, use, stmt)
+					      : take(sums, use, stmt);
 		if (!code && rc != SQLITE_DONE)
 			code = comm_schema_errno(db);
 		sqlite3_reset(stmt);
 		end_slice(sums);
 	}
 	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < sums->unsampled.n && !code; i++)
+		code = share_out(sums, sums->unsampled.sum[i].id[0], sums->unsampled.sum[i].bytes);
 	return code;
 }
 
@@ -177,7 +243,7 @@ static double total_of(const struct sums *sums, uint32_t node, int64_t counter)
 {
 	for (size_t i = 0; i < sums->n; i++)
 		if (sums->sum[i].node == node && sums->sum[i].counter == counter)
-			return sums->sum[i].total;
+			return sums->sum[i].total + sums->sum[i].shared;
 	return 0;
 }
 
@@ -210,7 +276,7 @@ static int fill(const struct sums *sums, struct comm_grouping_use *use,
 							    (double)(sum->slices - 1)
 						  : 0;
 
-		count[i].total = sum->total;
+		count[i].total = sum->total + sum->shared;
 		count[i].slices = sum->slices;
 		count[i].mean = mean;
 		count[i].deviation = variance > 0 ? sqrt(variance) : 0;
@@ -242,6 +308,8 @@ int comm_node_counts_load(struct comm_grouping_use *use, const struct comm_slice
 		code = count ? fill(&sums, use, count) : -ENOMEM;
 	}
 	free(sums.sum);
+	comm_keyed_deinit(&sums.sampled.keyed);
+	comm_keyed_deinit(&sums.unsampled.keyed);
 	if (code) {
 		free(count);
 		return code;

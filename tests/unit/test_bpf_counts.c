@@ -14,6 +14,8 @@
 #define bpf_link__fd test_link_fd
 #define bpf_map_delete_elem test_map_delete_elem
 #define bpf_map_lookup_batch test_map_lookup_batch
+#define bpf_prog_test_run_opts test_prog_run
+#define bpf_program__fd test_program_fd
 
 #include "../../daemon/source/bpf_counts.c"
 
@@ -28,6 +30,22 @@ int test_iter_create(int link_fd)
 {
 	(void)link_fd;
 	return -1;
+}
+
+static int looked_at; /* CPUs, by count_now */
+
+int test_program_fd(const struct bpf_program *program)
+{
+	(void)program;
+	return -1;
+}
+
+int test_prog_run(int fd, struct bpf_test_run_opts *opts)
+{
+	(void)fd;
+	(void)opts;
+	looked_at++;
+	return 0;
 }
 
 int test_link_fd(const struct bpf_link *link)
@@ -90,10 +108,67 @@ static void what_could_not_be_read_is_told_once(void **state)
 	free(counts.before.told);
 }
 
+/* What events count while switches are not seen is of nobody who is known. */
+static void nobody_gets_what_no_switch_tells(void **state)
+{
+	struct capture_bpf__data data = {0};
+	struct capture_bpf bpf = {.data = &data};
+	struct comm_counter_list events = {.n = 1};
+	struct comm_bpf_counts counts = {
+		.bpf = &bpf, .events = &events, .n_cpus = 2, .pass = (struct bpf_link *)&bpf};
+
+	(void)state;
+	fails_at = 0;
+	looked_at = 0;
+	comm_bpf_counts_read(&counts, 1, NULL, NULL);
+	assert_int_equal(looked_at, 0);
+	comm_bpf_counts_attached(&counts);
+	comm_bpf_counts_read(&counts, 1, NULL, NULL);
+	assert_int_equal(looked_at, 4);
+	comm_bpf_counts_detach(&counts);
+	assert_int_equal(looked_at, 6);
+	/* What the CPUs have noted is of another stretch than the next. */
+	assert_int_equal(data.attached, 2);
+	comm_bpf_counts_read(&counts, 1, NULL, NULL);
+	assert_int_equal(looked_at, 6);
+	free(counts.before.told);
+}
+
+static struct comm_event events_told[8];
+static size_t n_events_told;
+
+static void take_event(void *ctx, const struct comm_event *event)
+{
+	(void)ctx;
+	assert_true(n_events_told < 8);
+	events_told[n_events_told++] = *event;
+}
+
+/* A thread that ran, and was not met by a switch, has an event that was not counted: no zero. */
+static void what_was_not_counted_is_told(void **state)
+{
+	const struct comm_counter_list list = {.n = 1, .name = {"page-faults"}};
+	struct comm_bpf_counts counts = {.events = &list};
+	struct comm_event event = {.kind = COMM_EV_COUNT};
+	const struct told before = {0};
+	struct told now = {.value = {[COMM_RAW_CPU_NS] = 500}};
+
+	(void)state;
+	assert_int_equal(tell(&counts, &now, &before, &event, take_event, NULL), 2);
+	assert_string_equal(events_told[1].counted.counter, "page-faults");
+	assert_int_equal(events_told[1].counted.value, 0);
+	assert_int_equal(events_told[1].counted.enabled_ns, 500);
+	assert_int_equal(events_told[1].counted.running_ns, 0);
+	/* Who did not run has nothing to be known. */
+	assert_int_equal(tell(&counts, &now, &now, &event, take_event, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_could_not_be_read_is_told_once),
+		cmocka_unit_test(nobody_gets_what_no_switch_tells),
+		cmocka_unit_test(what_was_not_counted_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,14 +103,19 @@ static void test_threads_and_roles(void **state)
 static void test_cpu_time_of_regions(void **state)
 {
 	struct comm_query q = {.size = sizeof(q), .by = "region", .counts = 1};
+	const struct comm_count third[] = {{.thread = 2, .counter = 0, .value = 8e8}};
 	struct comm_store *store = write_two_slices();
-	struct comm_report *report = report_of(&q);
+	struct comm_report *report;
 
 	(void)state;
+	/* In the third slice thread 2 was not sampled: it is taken to be where it was in the others. */
+	write_counts(store, 2, third, 1, NULL, 0);
+	report = report_of(&q);
 	/* Three quarters of what thread 2 has; of thread 1 no sample tells. */
-	assert_int_equal(report->n_counts, 2);
-	assert_true(count_of(report, "parse", COMM_COUNTER_CPU)->total == 3e8);
-	assert_true(count_of(report, "(no region)", COMM_COUNTER_CPU)->total == 1e8);
+	assert_int_equal(report->n_counts, 3);
+	assert_true(count_of(report, "parse", COMM_COUNTER_CPU)->total == 9e8);
+	assert_true(count_of(report, "(no region)", COMM_COUNTER_CPU)->total == 3e8);
+	assert_true(count_of(report, "r0", COMM_COUNTER_CPU)->total == 4e8);
 	comm_report_free(report);
 	comm_store_close(store);
 }
