@@ -215,7 +215,43 @@ static bool leaves_memory(struct comm_decoder *d, const struct comm_uop *u, uint
 	return (there.bits ^ rax.bits) & there.known & rax.known;
 }
 
-/* Emits the accesses to the memory operand of an instruction. */
+static bool lanes_are_known(const struct comm_emu *emu, const struct comm_uop *u)
+{
+	return !(u->bits & COMM_UOP_MASKED) || emu->masks_known >> (u->src2 & 7) & 1;
+}
+
+static uint64_t low_bits(unsigned n)
+{
+	return n < 64 ? (1ULL << n) - 1 : ~0ULL;
+}
+
+/* Emits an access, or one for each run of the lanes that a mask chooses. */
+static void emit_lanes(struct comm_decoder *d, const struct comm_uop *u, uint64_t addr,
+		       unsigned flags, float cycle)
+{
+	uint64_t mask;
+
+	if (!(u->bits & COMM_UOP_MASKED)) {
+		emit(d, addr, u->access_bytes, flags, cycle);
+		return;
+	}
+	mask = d->emu.mask[u->src2 & 7] & low_bits(u->access_bytes / u->width);
+	if (u->cond)
+		mask = low_bits((unsigned)__builtin_popcountll(mask));
+	while (mask) {
+		unsigned from = (unsigned)__builtin_ctzll(mask);
+		uint64_t behind = ~(mask >> from);
+		unsigned n = behind ? (unsigned)__builtin_ctzll(behind) : 64;
+
+		emit(d, addr + from * u->width, n * u->width, flags, cycle);
+		mask &= ~(low_bits(n) << from);
+	}
+}
+
+/*
+ * Emits the accesses to the memory operand of an instruction.  Of lanes that are not known none is
+ * told; what may be written is known all the same.
+ */
 static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bool *has_addr)
 {
 	unsigned atomic = u->bits & COMM_UOP_ATOMIC;
@@ -224,8 +260,8 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	bool is_new;
 
 	*has_addr = effective_address(&d->emu, u, addr);
-	count(d, u, *has_addr);
-	if (!*has_addr) {
+	count(d, u, *has_addr && lanes_are_known(&d->emu, u));
+	if (!*has_addr || !lanes_are_known(&d->emu, u)) {
 		if (u->bits & COMM_UOP_READ)
 			comm_timing_load(&d->clock, NULL, 0, 0, false);
 		if (u->bits & COMM_UOP_WRITE)
@@ -238,11 +274,11 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	line = comm_memory_line(&d->emu.overlay, *addr);
 	is_new = d->emu.overlay.n_lines > n_lines || line == &d->emu.overlay.none;
 	if (u->bits & COMM_UOP_READ)
-		emit(d, *addr, u->access_bytes, COMM_ACCESS_READ | atomic,
-		     comm_timing_load(&d->clock, line, *addr, u->access_bytes, is_new));
+		emit_lanes(d, u, *addr, COMM_ACCESS_READ | atomic,
+			   comm_timing_load(&d->clock, line, *addr, u->access_bytes, is_new));
 	if ((u->bits & COMM_UOP_WRITE) && !leaves_memory(d, u, *addr))
-		emit(d, *addr, u->access_bytes, COMM_ACCESS_WRITE | atomic,
-		     comm_timing_store(&d->clock, line, *addr));
+		emit_lanes(d, u, *addr, COMM_ACCESS_WRITE | atomic,
+			   comm_timing_store(&d->clock, line, *addr));
 	return true;
 }
 
@@ -789,7 +825,8 @@ bool comm_decoder_operand(struct comm_decoder *d, struct comm_space *space, uint
 	if (!position)
 		return false;
 	u = &comm_codecache_uops(d->cache)[position];
-	if (!(u->bits & COMM_UOP_MEM & way) || !u->access_bytes || u->bits & COMM_UOP_UNSURE)
+	if (!(u->bits & COMM_UOP_MEM & way) || !u->access_bytes ||
+	    u->bits & (COMM_UOP_UNSURE | COMM_UOP_MASKED))
 		return false;
 	*ret_bytes = u->access_bytes;
 	*ret_flags = way | (u->bits & COMM_UOP_ATOMIC);

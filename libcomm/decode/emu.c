@@ -19,6 +19,7 @@ void comm_emu_begin(struct comm_emu *emu, const struct comm_sample *sample)
 	emu->bits[COMM_UREG_GS] = sample->reg[COMM_GS_BASE] & emu->known[COMM_UREG_GS];
 	emu->flags_known = sample->known & (uint32_t)COMM_SAMPLE_NO_FLAGS ? 0 : COMM_FLAGS_ALL;
 	emu->flags = (uint32_t)sample->flags & emu->flags_known;
+	emu->masks_known = 0;
 }
 
 static enum comm_truth flag(const struct comm_emu *emu, uint32_t f)
@@ -93,6 +94,7 @@ static void other(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr,
 		emu->bits[r] = 0;
 		emu->known[r] = 0;
 	}
+	emu->masks_known &= (uint8_t)~u->imm;
 	comm_bits_put_flags(emu, u->flags_out, 0, 0);
 	if (!(u->bits & COMM_UOP_WRITE))
 		return;
@@ -100,6 +102,19 @@ static void other(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr,
 		comm_memory_clobber(&emu->overlay, addr, u->access_bytes);
 	else
 		comm_memory_wild(&emu->overlay);
+}
+
+static void set_mask(struct comm_emu *emu, const struct comm_uop *u)
+{
+	val v = comm_bits_known((uint64_t)u->imm, 8);
+	unsigned bit = 1U << (u->dst & 7);
+
+	if (u->op == COMM_OP_KMOV)
+		v = comm_emu_reg(emu, u->src, u->width);
+	emu->mask[u->dst & 7] = v.bits;
+	emu->masks_known &= (uint8_t)~bit;
+	if ((v.known & comm_width_mask(u->width)) == comm_width_mask(u->width))
+		emu->masks_known |= (uint8_t)bit;
 }
 
 /* The first operand. */
@@ -154,6 +169,10 @@ bool comm_emu_exec(struct comm_emu *emu, const struct comm_uop *u, uint64_t addr
 
 	if (u->op == COMM_OP_OTHER) {
 		other(emu, u, addr, has_addr);
+		return true;
+	}
+	if (u->op == COMM_OP_KMOV || u->op == COMM_OP_KSET) {
+		set_mask(emu, u);
 		return true;
 	}
 	if (u->bits & COMM_UOP_SRC_IMM)

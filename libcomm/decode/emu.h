@@ -18,6 +18,8 @@ struct comm_emu {
 	uint64_t bits[COMM_UREG_MAX];
 	uint64_t known[COMM_UREG_MAX];
 	uint32_t flags, flags_known; /* EFLAGS positions */
+	uint64_t mask[8];	     /* the opmask registers */
+	uint8_t masks_known;	     /* bit i: mask[i] */
 	struct comm_known_memory overlay;
 };
 

@@ -103,6 +103,8 @@ enum comm_op {
 	COMM_OP_CALL_TO,
 	COMM_OP_RET,
 	COMM_OP_LOOP, /* cond: 0 loop, 1 loope, 2 loopne, 3 jrcxz */
+	COMM_OP_KMOV, /* mask register dst = src */
+	COMM_OP_KSET, /* the same = imm */
 	COMM_OP_GOTO, /* no instruction: the line goes on at another position of the cache */
 	COMM_OP_SYSCALL,
 	COMM_OP_UNSUPPORTED,
@@ -135,6 +137,11 @@ enum comm_uop_bits {
 	COMM_UOP_WRITE = COMM_ACCESS_WRITE,
 	COMM_UOP_ATOMIC = COMM_ACCESS_ATOMIC,
 	COMM_UOP_MEM = COMM_UOP_READ | COMM_UOP_WRITE,
+	/*
+	 * Lanes of width bytes that mask register src2 chooses: of access_bytes, or, with cond, as many as
+	 * it has bits, from the first one on.
+	 */
+	COMM_UOP_MASKED = 1 << 5,
 	COMM_UOP_UNSURE = 1 << 6, /* address or extent depends on vectors, masks */
 	COMM_UOP_ADDR32 = 1 << 7,
 	COMM_UOP_DST_MEM = 1 << 8,
@@ -179,8 +186,8 @@ enum { COMM_PORT_ALU, COMM_PORT_MUL, COMM_PORT_VEC, COMM_PORT_DIV, COMM_PORT_MAX
 extern const struct comm_cost comm_cost_table[COMM_COST_MAX];
 
 struct comm_uop {
-	uint64_t at;	     /* file offset, or address of code that is not in a file */
-	int64_t imm;	     /* of a direct branch: target - at */
+	uint64_t at; /* file offset, or address of code that is not in a file */
+	int64_t imm; /* of a direct branch: target - at; COMM_OP_OTHER: mask registers that become unknown */
 	int64_t disp;	     /* length added when the base is RIP */
 	uint32_t link;	     /* cache position of the branch target, 0: not looked up */
 	uint32_t known, all; /* count of accesses with a known address, and of all */

@@ -124,8 +124,8 @@ static void operand_access(const struct comm_trap *trap, const struct comm_uop *
 	/* One that fails writes back what it read, which is no news. */
 	if (u->op == COMM_OP_CMPXCHG && !(trap->flags & COMM_FLAG_ZF))
 		flags &= (uint16_t)~COMM_ACCESS_WRITE;
-	if (u->bits & COMM_UOP_UNSURE || !u->access_bytes || u->segment != COMM_UREG_ZERO ||
-	    sets(u, u->base) || sets(u, u->index)) {
+	if (u->bits & (COMM_UOP_UNSURE | COMM_UOP_MASKED) || !u->access_bytes ||
+	    u->segment != COMM_UREG_ZERO || sets(u, u->base) || sets(u, u->index)) {
 		if (c->fit == ELSEWHERE) {
 			c->access.flags |= flags;
 			c->fit = UNKNOWN;

@@ -399,6 +399,55 @@ static void test_vectors(void **state)
 	assert_int_equal(b->n_unknown, 3);
 }
 
+/* Of a vector the lanes that a mask register chooses, where it is known what is in it. */
+static void test_masks(void **state)
+{
+	/*
+	 * mov esi,0x6f; kmovw k1,esi; vmovdqu64 [rbx]{k1},zmm0; vmovdqu64 zmm1{k1}{z},[rbx+0x40];
+	 * vpcompressd [rbx]{k1},zmm0; vpexpandd zmm2{k1}{z},[rbx]; vmovdqu8 [rbx]{k1},xmm0;
+	 * vmovdqu64 [rbx]{k2},zmm0; kxnorb k2,k2,k2; the same store; kxorb k2,k2,k2; the same;
+	 * vpcmpeqd k1,zmm0,zmm1; vmovdqu64 [rbx]{k1},zmm0
+	 */
+	const struct comm_burst *b = RUN(
+		*state, "\xbe\x6f\x00\x00\x00\xc5\xf8\x92\xce\x62\xf1\xfe\x49\x7f\x03\x62\xf1\xfe"
+			"\xc9\x6f\x4b\x01\x62\xf2\x7d\x49\x8b\x03\x62\xf2\x7d\xc9\x89\x13\x62\xf1"
+			"\x7f\x09\x7f\x03\x62\xf1\xfe\x4a\x7f\x03\xc5\xed\x46\xd2\x62\xf1\xfe\x4a"
+			"\x7f\x03\xc5\xed\x47\xd2\x62\xf1\xfe\x4a\x7f\x03\x62\xf1\x7d\x48\x76\xc9"
+			"\x62\xf1\xfe\x49\x7f\x03");
+
+	ENDS(b, 9, 14, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 32, W);
+	ACCESS(b, 1, HEAP + 40, 16, W);
+	ACCESS(b, 2, HEAP + 64, 32, R);
+	ACCESS(b, 3, HEAP + 104, 16, R);
+	ACCESS(b, 4, HEAP, 24, W);
+	ACCESS(b, 5, HEAP, 24, R);
+	ACCESS(b, 6, HEAP, 4, W);
+	ACCESS(b, 7, HEAP + 5, 2, W);
+	ACCESS(b, 8, HEAP, 64, W);
+	assert_int_equal(b->n_unknown, 2);
+}
+
+/* What a vector chooses, or more than one place, or what need not be a lane. */
+static void test_unknown_lanes(void **state)
+{
+	/*
+	 * kmovw k1,esi; vpmaskmovd [rbx],ymm1,ymm0; vmaskmovps ymm0,ymm1,[rbx]; maskmovdqu xmm0,xmm1;
+	 * vpscatterdd [rbx+zmm0*4]{k1},zmm1, which leaves k1 0; vmovdqu64 [rbx]{k1},zmm0; kmovw k1,esi;
+	 * vpgatherdd zmm2{k1},[rbx+zmm0*4]; kmovw k1,esi; vaddpd zmm1{k1},zmm1,[rbx];
+	 * vaddpd zmm1{k1},zmm1,[rbx]{1to8}; vmovdqu64 zmm1,[rbx]
+	 */
+	const struct comm_burst *b = RUN(
+		*state, "\xc5\xf8\x92\xce\xc4\xe2\x75\x8e\x03\xc4\xe2\x75\x2c\x03\x66\x0f\xf7\xc1"
+			"\x62\xf2\x7d\x49\xa0\x0c\x83\x62\xf1\xfe\x49\x7f\x03\xc5\xf8\x92\xce\x62"
+			"\xf2\x7d\x49\x90\x14\x83\xc5\xf8\x92\xce\x62\xf1\xf5\x49\x58\x0b\x62\xf1"
+			"\xf5\x59\x58\x0b\x62\xf1\xfe\x48\x6f\x0b");
+
+	ENDS(b, 1, 12, COMM_BURST_UNSUPPORTED);
+	ACCESS(b, 0, HEAP, 64, R);
+	assert_int_equal(b->n_unknown, 8);
+}
+
 static void test_unknown_results(void **state)
 {
 	/* rdtsc; cpuid; mov rdx,[rdi]; mov rdx,[rax]; syscall */
@@ -536,6 +585,8 @@ int main(void)
 		T(test_store_then_load),
 		T(test_partial_registers),
 		T(test_vectors),
+		T(test_masks),
+		T(test_unknown_lanes),
 		T(test_unknown_results),
 		T(test_arithmetic),
 		T(test_ends),

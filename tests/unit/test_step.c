@@ -5,6 +5,8 @@
  * through the same instructions and every emitted access is compared with the
  * one that the real registers give.
  */
+#include <cpuid.h>
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <Zydis/Zydis.h>
@@ -42,6 +45,7 @@ struct totals {
 struct move {
 	uint64_t addr, size_bytes;
 	unsigned flags;
+	unsigned lane_bytes; /* of a masked one */
 };
 
 static bool get_code(pid_t pid, uint64_t ip, uint8_t code[16])
@@ -96,9 +100,45 @@ static unsigned real_moves(const struct user_regs_struct *r, const ZydisDecodedI
 		ret[n].addr = addr;
 		ret[n].size_bytes = op[i].size / 8;
 		ret[n].flags = flags;
+		ret[n].lane_bytes = op[i].element_size / 8;
 		n++;
 	}
 	return n;
+}
+
+/* What an opmask register holds.  False: the kernel or the processor does not tell. */
+static bool real_mask(pid_t pid, ZydisRegister reg, uint64_t *ret)
+{
+	enum { STATE_OPMASK = 5 };
+	static uint8_t state[1 << 14];
+	struct iovec io = {state, sizeof(state)};
+	unsigned size, offset, c, d;
+	size_t at;
+
+	if (!__get_cpuid_count(0xd, STATE_OPMASK, &size, &offset, &c, &d) || !size ||
+	    ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &io) < 0)
+		return false;
+	at = offset + 8 * (size_t)(reg - ZYDIS_REGISTER_K0);
+	if (at + 8 > io.iov_len)
+		return false;
+	memcpy(ret, state + at, 8);
+	return true;
+}
+
+/* Whether an access is one run of the lanes that are chosen, with none beside it. */
+static bool is_run(const struct comm_burst_access *a, const struct move *move, uint64_t mask)
+{
+	uint64_t first = (a->addr - move->addr) / move->lane_bytes;
+	uint64_t end = (a->addr + a->size_bytes - move->addr) / move->lane_bytes;
+	uint64_t lanes = move->size_bytes / move->lane_bytes;
+
+	if (a->addr < move->addr || end > lanes || first >= end ||
+	    (a->addr - move->addr) % move->lane_bytes || a->size_bytes % move->lane_bytes)
+		return false;
+	for (uint64_t i = first; i < end; i++)
+		if (!(mask >> i & 1))
+			return false;
+	return (!first || !(mask >> (first - 1) & 1)) && (end == lanes || !(mask >> end & 1));
 }
 
 static bool plausible(uint64_t v)
@@ -182,7 +222,8 @@ static int follow(pid_t pid, const struct comm_burst *b, struct totals *t)
 		struct user_regs_struct r, after;
 		ZydisDecodedInstruction insn;
 		struct move move[MOVES * 2];
-		uint64_t repeats = 1;
+		uint64_t repeats = 1, mask = 0;
+		bool masked;
 		ZydisDecoder decoder;
 		unsigned n;
 		uint8_t code[16];
@@ -194,6 +235,9 @@ static int follow(pid_t pid, const struct comm_burst *b, struct totals *t)
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, 15, &insn, op)))
 			return 1;
 		n = real_moves(&r, &insn, op, move);
+		masked = insn.avx.mask.reg > ZYDIS_REGISTER_K0 &&
+			 insn.avx.mask.reg <= ZYDIS_REGISTER_K7 &&
+			 real_mask(pid, insn.avx.mask.reg, &mask);
 		if (insn.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
 			/* The burst must have ended here. */
 			t->wrong += b->n_accesses - at;
@@ -255,7 +299,8 @@ static int follow(pid_t pid, const struct comm_burst *b, struct totals *t)
 
 				if (repeats != 1 && (r.eflags & COMM_FLAG_DF))
 					addr -= (repeats - 1) * move[j].size_bytes;
-				if (a->addr == addr && a->size_bytes == size &&
+				if ((masked ? is_run(a, &move[j], mask)
+					    : a->addr == addr && a->size_bytes == size) &&
 				    (a->flags & move[j].flags &
 				     (COMM_ACCESS_READ | COMM_ACCESS_WRITE)))
 					found = true;

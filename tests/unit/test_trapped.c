@@ -91,6 +91,19 @@ static void test_address_that_is_gone(void **state)
 		WAY(&trap, "\x48\x89\xc8\x48\x01\xf0\x64\x48\x89\x04\x25\x10\x00\x00\x00", &t), W);
 }
 
+/* vmovdqu64 %zmm0,(%rdx){%k1}, and the load: which lanes the mask chooses is not known. */
+static void test_masked(void **state)
+{
+	struct comm_trap trap = {.addr = DATA, .reg[COMM_RDX] = DATA};
+	struct comm_trapped t;
+
+	(void)state;
+	assert_int_equal(WAY(&trap, "\x48\x89\xc8\x48\x01\xf0\x62\xf1\xfe\x49\x7f\x02", &t), W);
+	assert_int_equal(t.size_bytes, 0);
+	assert_int_equal(WAY(&trap, "\x48\x89\xc8\x48\x01\xf0\x62\xf1\xfe\x49\x6f\x02", &t), R);
+	assert_int_equal(t.size_bytes, 0);
+}
+
 /* What another address would be needed for is not said to have gone any way; nor what jumped here. */
 static void test_not_known(void **state)
 {
@@ -321,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_loads_and_stores),
 		cmocka_unit_test(test_code_before_tells),
 		cmocka_unit_test(test_address_that_is_gone),
+		cmocka_unit_test(test_masked),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_compare_and_exchange),
 		cmocka_unit_test(test_stack),
