@@ -12,11 +12,11 @@
 #include "first_touch.h"
 #include "instruction.h"
 #include "open_slice.h"
+#include "resolver.h"
 #include "watched.h"
 
 enum {
 	WATCHED_BYTES = 8, /* one watchpoint, aligned */
-	WORD_BYTES = 8,	   /* of an access of unknown size: up to the word's end */
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 };
@@ -38,6 +38,7 @@ struct comm_engine {
 	struct comm_open_slice slice;
 	struct comm_engine_stats stats; /* its losses are the slice's to tell */
 	struct comm_instructions instructions;
+	struct comm_resolver resolver;
 	struct comm_burst burst;
 	struct comm_access access[1 + COMM_BURST_ACCESSES];
 	/* A precise access whose burst is to come, of thread held_tid; held.n 0: none. */
@@ -84,6 +85,8 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	}
 	engine->instructions.identity = &engine->identity;
 	engine->instructions.decoder = engine->decoder;
+	engine->resolver = (struct comm_resolver){&engine->identity, engine->decoder,
+						  engine->spaces, &engine->slice};
 	*ret = engine;
 	return 0;
 }
@@ -125,61 +128,6 @@ static void count_region(struct comm_engine *engine, const struct comm_access_bu
 				      (struct comm_count){.thread = burst->thread,
 							  .region = region,
 							  .value = (double)burst->period});
-}
-
-/* Edges name the objects of reads alone. */
-static struct comm_block_object block_at(struct comm_engine *engine, struct comm_space *space,
-					 const struct comm_burst_access *from, uint64_t now_ns,
-					 const struct comm_access *read)
-{
-	struct comm_block_object block = {.id = COMM_ID_OTHER};
-
-	if (from->flags & COMM_ACCESS_READ)
-		block = comm_block_objects_at(engine->identity.blocks, space, from->addr,
-					      read->datum, read->object, now_ns);
-	if (block.unread)
-		lose(engine, COMM_LOSS_BLOCKS, 1);
-	return block;
-}
-
-/* ret_block: that is read. */
-static bool resolve(struct comm_engine *engine, struct comm_space *space,
-		    const struct comm_burst_access *from, uint64_t sp, uint32_t tid,
-		    uint64_t now_ns, struct comm_access *ret, struct comm_block_object *ret_block)
-{
-	const struct comm_object *object;
-
-	if (!comm_objects_resolve(engine->identity.objects, space, from->addr, sp, tid, now_ns,
-				  &ret->datum, &ret->object)) {
-		lose(engine, COMM_LOSS_UNMAPPED, 1);
-		return false;
-	}
-	*ret_block = block_at(engine, space, from, now_ns, ret);
-	ret->block = ret_block->id;
-	ret->large = comm_block_objects_large(engine->identity.blocks, comm_space_tgid(space),
-					      from->addr);
-	ret->size_bytes = from->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)from->size_bytes;
-	ret->flags = from->flags;
-	if (comm_space_is_constant(space, from->addr))
-		ret->flags |= COMM_ACCESS_CONSTANT;
-	if (comm_space_is_file(space, from->addr))
-		ret->flags |= COMM_ACCESS_OF_FILE;
-	object = comm_objects_at(engine->identity.objects, ret->object);
-	if (object->kind == COMM_OBJECT_STACK && object->thread_tid == tid)
-		ret->flags |= COMM_ACCESS_OWN_STACK;
-	ret->insn = from->insn;
-	ret->cycle = from->cycle;
-	ret->ip_key = from->ip;
-	return true;
-}
-
-/* An instruction's type is that of its code; what is in the block that it reads may know better. */
-static uint32_t site_at(struct comm_engine *engine, uint32_t site, uint64_t addr,
-			const struct comm_block_object *block)
-{
-	if (!block->class || addr < block->start)
-		return site;
-	return comm_sites_of_class(engine->identity.sites, site, block->class, addr - block->start);
 }
 
 static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
@@ -301,14 +249,14 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		/* Return addresses and saved registers (push, call, ret) are no communication. */
 		if (from->flags & COMM_ACCESS_IMPLICIT)
 			continue;
-		if (!resolve(engine, space, from, sample->reg[COMM_RSP], event->tid, event->time_ns,
-			     to, &block))
+		if (!comm_resolver_access(&engine->resolver, space, from, sample->reg[COMM_RSP],
+					  event->tid, event->time_ns, to, &block))
 			continue;
 		insn = comm_instruction_at(&engine->instructions, space, from->ip, region,
 					   chain.depth ? comm_call_chain_of(&chain, from)
 						       : COMM_CALL_UNKNOWN,
 					   event->time_ns);
-		to->site = site_at(engine, insn->site, from->addr, &block);
+		to->site = comm_resolver_site(&engine->resolver, insn->site, from->addr, &block);
 		to->known = insn->known;
 		if (out.creator && from->flags & COMM_ACCESS_READ &&
 		    comm_sample_is_set_up(sample, from->addr))
@@ -319,45 +267,6 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	}
 	if (!is_kernels)
 		feed(engine, &out);
-}
-
-static bool precise(struct comm_engine *engine, uint32_t tgid, uint32_t tid, uint32_t region,
-		    uint64_t now_ns, const struct comm_precise *from, struct comm_access *ret)
-{
-	struct comm_sites *sites = engine->identity.sites;
-	struct comm_space *space = comm_space_get(engine->spaces, tgid);
-	struct comm_block_object block;
-	struct comm_burst_access access = {
-		.addr = from->addr,
-		.ip = from->ip,
-		.size_bytes = from->size_bytes,
-		.flags = from->flags & ~COMM_ACCESS_BURST,
-	};
-	uint16_t way = from->flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE), flags;
-	uint32_t bytes;
-
-	if (!space) { /* out of memory */
-		lose(engine, COMM_LOSS_UNMAPPED, 1);
-		return false;
-	}
-	/* A PMU tells where, and the code how much; code that cannot be read is taken for usual. */
-	if (!access.size_bytes && way && !(from->flags & COMM_ACCESS_KERNEL)) {
-		access.size_bytes = WORD_BYTES - from->addr % WORD_BYTES;
-		if (comm_decoder_operand(engine->decoder, space, now_ns, from->ip, way, &bytes,
-					 &flags)) {
-			access.size_bytes = bytes;
-			access.flags |= flags;
-		}
-	}
-	if (!resolve(engine, space, &access, 0, tid, now_ns, ret, &block))
-		return false;
-	ret->known = 1;
-	ret->site = from->flags & COMM_ACCESS_KERNEL
-			    ? COMM_SITE_KERNEL
-			    : comm_sites_get(sites, space, from->ip, now_ns);
-	ret->site = comm_sites_within(sites, ret->site, region);
-	ret->site = site_at(engine, ret->site, from->addr, &block);
-	return true;
 }
 
 /* Counts where a load found its data, if its PMU was asked. */
@@ -386,8 +295,9 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 
 	engine->slice.info.samples++;
 	engine->stats.samples++;
-	if (!precise(engine, event->tgid, event->tid, region_at(engine, event), event->time_ns,
-		     &event->access, engine->access))
+	if (!comm_resolver_precise(&engine->resolver, event->tgid, event->tid,
+				   region_at(engine, event), event->time_ns, &event->access,
+				   engine->access))
 		return;
 	if (event->kind == COMM_EV_KCOPY)
 		comm_copy_weigh(&event->access, &out, engine->access);
@@ -467,10 +377,11 @@ static void on_watch(struct comm_engine *engine, const struct comm_event *event)
 
 	if (engine->trigger == COMM_TRIGGER_TIME)
 		evidence.first_bytes *= engine->config.est.cycles_per_ns;
-	if (!precise(engine, event->watch.first_tgid, event->watch.first_tid, region,
-		     event->time_ns, &event->watch.first, &evidence.first) ||
-	    !precise(engine, event->tgid, event->tid, region, event->time_ns, &event->watch.second,
-		     &evidence.second))
+	if (!comm_resolver_precise(&engine->resolver, event->watch.first_tgid,
+				   event->watch.first_tid, region, event->time_ns,
+				   &event->watch.first, &evidence.first) ||
+	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, region,
+				   event->time_ns, &event->watch.second, &evidence.second))
 		return;
 	/* The second access hit another process's memory at the same address. */
 	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES) {
@@ -514,8 +425,9 @@ static void on_census(struct comm_engine *engine, const struct comm_event *event
 	};
 	struct comm_access read;
 
-	if (!(words.bytes > 0) || !precise(engine, event->tgid, event->tid, no_region(engine),
-					   event->time_ns, &event->census.read, &read))
+	if (!(words.bytes > 0) ||
+	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, no_region(engine),
+				   event->time_ns, &event->census.read, &read))
 		return;
 	words.squares = words.bytes * words.bytes;
 	words.thread =
@@ -523,6 +435,12 @@ static void on_census(struct comm_engine *engine, const struct comm_event *event
 	words.site = read.site;
 	words.object = comm_access_shown(&read);
 	comm_open_slice_census(&engine->slice, &words);
+	if (engine->config.estimator->word)
+		engine->config.estimator->word(
+			engine->est, &(struct comm_word){.object = comm_access_whole(&read),
+							 .site = read.site,
+							 .class = words.class,
+							 .bytes = words.bytes});
 }
 
 static void on_fed(struct comm_engine *engine, const struct comm_event *event)
@@ -535,11 +453,12 @@ static void on_fed(struct comm_engine *engine, const struct comm_event *event)
 	};
 	uint32_t region = no_region(engine);
 
-	if (!precise(engine, event->fed.read_tgid, event->fed.read_tid, region, event->time_ns,
-		     &event->fed.read, &evidence.first))
+	if (!comm_resolver_precise(&engine->resolver, event->fed.read_tgid, event->fed.read_tid,
+				   region, event->time_ns, &event->fed.read, &evidence.first))
 		return;
-	if (event->fed.write.flags && !precise(engine, event->tgid, event->tid, region,
-					       event->time_ns, &event->fed.write, &evidence.second))
+	if (event->fed.write.flags &&
+	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, region,
+				   event->time_ns, &event->fed.write, &evidence.second))
 		return;
 	/* The write hit another process's memory at the same address. */
 	if (event->fed.write.flags &&

@@ -76,6 +76,13 @@ struct comm_evidence {
 	struct comm_access first, second;
 };
 
+/* A word that was read, and what the census saw become of it (census.h). */
+struct comm_word {
+	uint32_t object, site; /* comm_access_whole() of the read, and its site */
+	uint32_t class;	       /* enum comm_census_class */
+	double bytes;	       /* read, that the word stands for */
+};
+
 /*
  * A thread was the first to write these pages since they were mapped, some time before
  * time_ns.  Of what is written once this is the writing thread; site is the code that
@@ -127,6 +134,8 @@ struct comm_est_ops {
 	void (*ended)(void *est, uint32_t thread);
 	/* In order of time, of when it was told.  Optional: absent means unknown. */
 	void (*touch)(void *est, const struct comm_touch *touch);
+	/* In order of time, of when the word was settled.  Optional. */
+	void (*word)(void *est, const struct comm_word *word);
 	/* Thread went on or off a CPU.  Optional: absent means unknown. */
 	int (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
 	/* Switches were missed: nothing is known any more of who runs.  Optional. */

@@ -81,7 +81,7 @@ static void report(struct comm_reader *reader, const char *by, bool guess, bool 
 	query.by = by;
 	query.guess = guess;
 	query.self = guess;
-	query.watched = watched;
+	query.fresh = watched;
 	query.totals = query.unwritten = 1;
 	if (comm_reader_report(reader, &query, &ret, &err) == 0)
 		look_at(ret);

@@ -145,7 +145,7 @@ static void check_windows(struct comm_reader *follower, int slice)
 	query.by = slice % 4 == 3 ? "function" : slice % 8 == 5 ? "thread,object" : NULL;
 	query.guess = slice % 5 == 4;
 	query.first_read = slice % 16 > 12;
-	query.watched = slice % 16 > 9 && !query.guess && !query.first_read;
+	query.fresh = slice % 16 > 9 && !query.guess && !query.first_read;
 	query.from_ns = -(int64_t)(WINDOW * SECOND);
 	check_query(follower, &query);
 	query.to_ns = query.from_ns;

@@ -253,7 +253,7 @@ static struct comm_report *look_by(bool watched)
 	struct comm_query q = COMM_QUERY_INIT;
 
 	q.cachelines = 1;
-	q.watched = watched;
+	q.fresh = watched;
 	return report_of(&q);
 }
 
@@ -314,7 +314,7 @@ static void test_watched(void **state)
 	make(0, 5, line + 8, true);
 	for (int i = 0; i < 2; i++) {
 		report[i] = look_by(i);
-		assert_true(report[i]->watched == i);
+		assert_true(report[i]->fresh == i);
 		one[i] = comm_report_cacheline_at(report[i], 0);
 		assert_non_null(one[i]);
 	}

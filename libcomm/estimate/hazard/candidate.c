@@ -300,3 +300,16 @@ bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n)
 			return true;
 	return false;
 }
+
+double comm_candidates_drop_guesses(struct comm_candidate *candidate, uint32_t n)
+{
+	double dropped = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (candidate[i].level != COMM_LEVEL_OBJECT)
+			continue;
+		dropped += candidate[i].share;
+		candidate[i].share = 0;
+	}
+	return dropped;
+}

@@ -81,4 +81,10 @@ uint32_t comm_candidate_sites(const struct comm_regions *regions,
 /* Whether one of them was seen to write the datum itself. */
 bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n);
 
+/*
+ * Who touched a page first is known: that others write elsewhere in the object, which is a guess, gives way.
+ * Returns the chances that did.
+ */
+double comm_candidates_drop_guesses(struct comm_candidate *candidate, uint32_t n);
+
 #endif

@@ -47,6 +47,7 @@
 #include "on_cpu.h"
 #include "reads_per_write.h"
 #include "region.h"
+#include "rewritten.h"
 #include "seat.h"
 #include "touch.h"
 #include "unseen.h"
@@ -96,6 +97,7 @@ struct hazard {
 	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten_sums unwritten;
 	struct comm_touches *touches;
+	struct comm_rewritten *rewritten;
 	struct comm_unseen *unseen;
 	struct comm_seats *seats;
 	struct comm_learned learned;
@@ -130,6 +132,7 @@ static void hazard_destroy(void *est)
 	comm_watch_answers_deinit(&h->answers);
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
+	comm_rewritten_destroy(h->rewritten);
 	comm_unseen_destroy(h->unseen);
 	comm_seats_destroy(h->seats);
 	comm_compete_destroy(h->compete);
@@ -149,6 +152,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 		return -ENOMEM;
 	if (comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
 	    comm_seats_create(&h->seats) || comm_touches_create(&h->touches) ||
+	    comm_rewritten_create(&h->rewritten) ||
 	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
@@ -392,25 +396,6 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 }
 
 /*
- * Who touched a page first is known: that others write elsewhere in the object, which is a guess, gives way.
- * Returns the chances that did.
- */
-static double hazard_drop_guesses(struct hazard *h, uint32_t n)
-{
-	double dropped = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &h->candidate[i];
-
-		if (c->level != COMM_LEVEL_OBJECT)
-			continue;
-		dropped += c->share;
-		c->share = 0;
-	}
-	return dropped;
-}
-
-/*
  * The candidates' shares of a read in a page that touch was the first to write (NULL: not known);
  * returns the chance that none of them wrote.
  */
@@ -445,7 +430,7 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	for (uint32_t i = 0; i < n && around.often && read.written >= 0; i++)
 		h->candidate[i].level = COMM_LEVEL_OBJECT;
 	if (touch)
-		unwritten += hazard_drop_guesses(h, n);
+		unwritten += comm_candidates_drop_guesses(h->candidate, n);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
@@ -545,6 +530,9 @@ static void hazard_emit_rest(struct hazard *h, const struct comm_window_burst *b
 	if (!r->own_stack) {
 		ages = comm_touch_ages(touch, b->time_ns, &b->frame);
 		known.ages = &ages;
+		comm_rewritten_doubt(h->rewritten, r->object, r->site,
+				     b->time_ns > touch->time_ns ? b->time_ns - touch->time_ns : 0,
+				     &known.doubts);
 	}
 	/* Whatever touched a page first is no code that one could tell from another. */
 	if (rest->site == COMM_SITE_FIRST_WRITE)
@@ -685,6 +673,11 @@ static void hazard_ended(void *est, uint32_t thread)
 	comm_seats_leave(((struct hazard *)est)->seats, thread);
 }
 
+static void hazard_word(void *est, const struct comm_word *word)
+{
+	comm_rewritten_add(((struct hazard *)est)->rewritten, word);
+}
+
 static void hazard_touch(void *est, const struct comm_touch *touch)
 {
 	comm_touches_add(((struct hazard *)est)->touches, touch);
@@ -792,6 +785,7 @@ const struct comm_est_ops comm_est_hazard = {
 	.began = hazard_began,
 	.ended = hazard_ended,
 	.touch = hazard_touch,
+	.word = hazard_word,
 	.sched = hazard_sched,
 	.sched_lost = hazard_sched_lost,
 	.evidence = hazard_evidence,
