@@ -36,7 +36,7 @@ WATCHED = "watched"
 
 
 def flags(est):
-    return ["--watched"] if est == WATCHED else []
+    return ["--fresh"] if est == WATCHED else []
 
 
 def estimator(est):

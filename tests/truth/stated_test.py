@@ -34,7 +34,7 @@ class StatedTest(unittest.TestCase):
     def test_what_is_no_estimator_is_shown_of_the_first_ones_store(self):
         flags = {est: (stated.estimator(est), stated.flags(est))
                  for est in ("nearest", stated.WATCHED)}
-        self.assertEqual(flags, {"nearest": ("nearest", []), "watched": ("hazard", ["--watched"])})
+        self.assertEqual(flags, {"nearest": ("nearest", []), "watched": ("hazard", ["--fresh"])})
 
     def figures(self, true, edges=EDGES, bursts=None):
         return stated.figures(stated.rows(report(edges), names), true, bursts)
