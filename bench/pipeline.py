@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A program to look at: one thread makes blocks, two hash them, one keeps the
-results.  The README shows its report.  Runs until it is killed."""
+results.  The README shows its page.  Runs until it is killed."""
 import hashlib
 import queue
 import threading

@@ -12,8 +12,7 @@ int comm_node_writes_init(struct comm_fold *fold, sqlite3 *db, int64_t run)
 {
 	const struct comm_query *query = fold->query;
 
-	if (fold->own.of_reads || query->fresh || query->thread || query->writer ||
-	    query->function)
+	if (fold->own.of_reads || query->fresh || query->thread || query->writer || query->function)
 		return 0;
 	if (sqlite3_prepare_v2(db,
 			       "SELECT ends FROM written WHERE run = ?1 AND slice = ?2"
