@@ -10,14 +10,14 @@
 
 enum { PLACES = 1 << 12 };
 
-struct place {
+struct rewritten_place {
 	uint32_t object, site;
 	double bytes;			  /* of all words */
 	double changed[COMM_CENSUS_LAGS]; /* of those that each look found changed */
 };
 
 struct comm_rewritten {
-	struct place place[PLACES];
+	struct rewritten_place place[PLACES];
 };
 
 int comm_rewritten_create(struct comm_rewritten **ret)
@@ -38,10 +38,10 @@ static size_t index_of(uint32_t object, uint32_t site)
 
 void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word *word)
 {
-	struct place *place = &rewritten->place[index_of(word->object, word->site)];
+	struct rewritten_place *place = &rewritten->place[index_of(word->object, word->site)];
 
 	if (place->object != word->object || place->site != word->site)
-		*place = (struct place){.object = word->object, .site = word->site};
+		*place = (struct rewritten_place){.object = word->object, .site = word->site};
 	place->bytes += word->bytes;
 	if (word->class >= COMM_CENSUS_CHANGED && word->class < COMM_CENSUS_QUIET)
 		place->changed[word->class - COMM_CENSUS_CHANGED] += word->bytes;
@@ -50,7 +50,7 @@ void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word
 double comm_rewritten_share(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
 			    uint64_t age_ns)
 {
-	const struct place *place = &rewritten->place[index_of(object, site)];
+	const struct rewritten_place *place = &rewritten->place[index_of(object, site)];
 	double changed = 0;
 
 	if (place->object != object || place->site != site || !(place->bytes > 0))

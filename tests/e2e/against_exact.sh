@@ -15,6 +15,7 @@ at_least() { # WHAT NAME SHARE
 }
 at_least "regions" region 0.4
 at_least "frames" frame 0.4
+at_least "samples know frames" framed 0.05
 at_least "types" type 0.4
 at_least "a line's types are those of the exact run" types 0.95
 at_least "samples know types" typed 0.3

@@ -107,7 +107,7 @@ sentence "recording torn in its head" 1 'is damaged' "$commd" --source replay:"$
 
 spin 300
 sentence "store in a folder that is not there" 1 'no/such' "$commd" --pid $target --store "$dir/no/such/x.db"
-sentence "store that is a folder" 1 'director' "$commd" --pid $target --store "$dir"
+sentence "store that is a folder" 2 'director' "$commd" --pid $target --store "$dir"
 cp "$dir/text" "$dir/notours.db"
 sentence "store that is no database" 1 'not a (store|database|SQLite)|is no' "$commd" --pid $target --store "$dir/notours.db"
 cmp -s "$dir/text" "$dir/notours.db" && ok "a file that is not ours is left alone" || not_ok "a file that is not ours is left alone"

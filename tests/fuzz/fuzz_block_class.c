@@ -7,6 +7,7 @@
  * blocks of as many words as its last byte says, which also says whether the process is Python.
  */
 #include "block_class.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,9 +62,8 @@ static void check(const struct comm_block_classes *classes, const struct comm_bl
 
 	if (!name || !name[0] || strlen(name) >= COMM_NAME_BYTES)
 		abort();
-	for (; *name; name++)
-		if (*name < 0x20 || *name > 0x7e)
-			abort();
+	if (!comm_text_is_clean(name, strlen(name)))
+		abort();
 	if (class->object >= COMM_CLASS_WORDS * sizeof(uint64_t))
 		abort();
 }

@@ -5,6 +5,7 @@
  */
 #include "jit_piece.h"
 #include "memory_file.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,8 @@ static void look_up(const struct comm_jitmap *map)
 
 		if (name && (addr < start || addr >= end))
 			abort();
-		for (; name && *name; name++)
-			if (*name < 0x20 || *name > 0x7e)
-				abort();
+		if (name && !comm_text_is_clean(name, strlen(name)))
+			abort();
 	}
 }
 

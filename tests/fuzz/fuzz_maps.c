@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parses hostile /proc/PID/maps text; the mappings must be sorted and their names printable. */
 #include "maps.h"
+#include "text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,9 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < n; i++) {
 			if (m[i].start >= m[i].end || (i && m[i].start < m[i - 1].end))
 				abort();
-			for (const char *c = m[i].path; *c; c++)
-				if (*c < 0x20 || *c > 0x7e)
-					abort();
+			if (!comm_text_is_clean(m[i].path, strlen(m[i].path)))
+				abort();
 		}
 		free(m);
 	}

@@ -6,6 +6,7 @@
 #include "memory_file.h"
 #include "record_event.h"
 #include "replay.h"
+#include "text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -31,11 +32,10 @@ static void check_round_trip(const struct comm_event *event)
 
 static size_t printable(const char *text)
 {
-	size_t n = 0;
+	size_t n = text ? strlen(text) : 0;
 
-	for (; text && text[n]; n++)
-		if (text[n] < 0x20 || text[n] > 0x7e)
-			abort();
+	if (!comm_text_is_clean(text, n))
+		abort();
 	return n;
 }
 

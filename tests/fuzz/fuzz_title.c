@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Hostile command lines, as many readings of one process: titles and roles are printable and end. */
+/* Hostile command lines, as many readings of one process: titles and roles are clean text and end. */
+#include "text.h"
 #include "title.h"
 
 #include <stdint.h>
@@ -14,9 +15,8 @@ static void check(const char title[COMM_TITLE_BYTES])
 
 	if (n == COMM_TITLE_BYTES)
 		abort();
-	for (size_t i = 0; i < n; i++)
-		if (title[i] < 0x20 || title[i] > 0x7e)
-			abort();
+	if (!comm_text_is_clean(title, n))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,9 @@ types: runs noted (noted.c) live and exactly, and compares the two reports.
 
 Uses O (.output).  Prints one row for each grouping:
 
-  region, frame, type   overlap of the shares of bytes: 1 is the same distribution, 0 none in common
+  region, frame, type   overlap of the shares of bytes: 1 is the same distribution, 0 none in common;
+                        of frames, of those that are told
+  framed                share of the sampled bytes whose frame is told
   types                 of the reads that have a type in both, the share of which both say the same at the
                         same source line: does not depend on which lines were met how often
   typed, typed_exact    the share of reads that have a type, in samples and exactly; samples have some once
@@ -64,6 +66,11 @@ def edges(commctl, store, by, *flags):
     return ret
 
 
+def told(frames):
+    """Bytes of edges whose frame is told: both runs leave out what they do not know."""
+    return {key: n for key, n in frames.items() if not any("not known" in name for name in key)}
+
+
 def read_at(store):
     """Bytes read by source line and type (of the program itself), as stored."""
     db = sqlite3.connect("file:%s?mode=ro" % store, uri=True)
@@ -105,7 +112,9 @@ def compared(commctl, sampled, exact):
     reads = read_at(sampled), read_at(exact)
     return {
         "region": overlap(*(edges(commctl, s, "region", "--self") for s in (sampled, exact))),
-        "frame": overlap(*(edges(commctl, s, "frame") for s in (sampled, exact))),
+        "frame": overlap(*(told(edges(commctl, s, "frame")) for s in (sampled, exact))),
+        "framed": total(told(edges(commctl, sampled, "frame"))) /
+                  max(total(edges(commctl, sampled, "frame")), 1),
         "type": overlap(*(sum((typed(types) for types in of.values()), collections.Counter())
                           for of in reads)),
         "types": agreement(*reads),
