@@ -11,19 +11,26 @@
 enum { PLACES = 1 << 12 };
 
 struct rewritten_place {
-	uint32_t object, site;
+	uint32_t object, function;
 	double bytes;			  /* of all words */
 	double changed[COMM_CENSUS_LAGS]; /* of those that each look found changed */
 };
 
 struct comm_rewritten {
+	comm_function_of_fn *function_of;
+	const void *sites;
 	struct rewritten_place place[PLACES];
 };
 
-int comm_rewritten_create(struct comm_rewritten **ret)
+int comm_rewritten_create(comm_function_of_fn *function_of, const void *sites,
+			  struct comm_rewritten **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->function_of = function_of;
+	(*ret)->sites = sites;
+	return 0;
 }
 
 void comm_rewritten_destroy(struct comm_rewritten *rewritten)
@@ -31,17 +38,24 @@ void comm_rewritten_destroy(struct comm_rewritten *rewritten)
 	free(rewritten);
 }
 
-static size_t index_of(uint32_t object, uint32_t site)
+/* A region or a caller makes sites of its own, of which a look knows nothing. */
+static uint32_t function_at(const struct comm_rewritten *rewritten, uint32_t site)
 {
-	return comm_hash_mix(object, site) >> 32 & (PLACES - 1);
+	return rewritten->function_of ? rewritten->function_of(rewritten->sites, site) : site;
+}
+
+static size_t index_of(uint32_t object, uint32_t function)
+{
+	return comm_hash_mix(object, function) >> 32 & (PLACES - 1);
 }
 
 void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word *word)
 {
-	struct rewritten_place *place = &rewritten->place[index_of(word->object, word->site)];
+	uint32_t function = function_at(rewritten, word->site);
+	struct rewritten_place *place = &rewritten->place[index_of(word->object, function)];
 
-	if (place->object != word->object || place->site != word->site)
-		*place = (struct rewritten_place){.object = word->object, .site = word->site};
+	if (place->object != word->object || place->function != function)
+		*place = (struct rewritten_place){.object = word->object, .function = function};
 	place->bytes += word->bytes;
 	if (word->class >= COMM_CENSUS_CHANGED && word->class < COMM_CENSUS_QUIET)
 		place->changed[word->class - COMM_CENSUS_CHANGED] += word->bytes;
@@ -50,10 +64,11 @@ void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word
 double comm_rewritten_share(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
 			    uint64_t age_ns)
 {
-	const struct rewritten_place *place = &rewritten->place[index_of(object, site)];
+	uint32_t function = function_at(rewritten, site);
+	const struct rewritten_place *place = &rewritten->place[index_of(object, function)];
 	double changed = 0;
 
-	if (place->object != object || place->site != site || !(place->bytes > 0))
+	if (place->object != object || place->function != function || !(place->bytes > 0))
 		return 0;
 	for (int i = 0; i < COMM_CENSUS_LAGS && comm_census_lag_ns[i] <= age_ns; i++)
 		changed += place->changed[i];

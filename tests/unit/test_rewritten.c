@@ -14,10 +14,17 @@ enum { OBJECT = 7, SITE = 8 };
 
 static struct comm_rewritten *rewritten;
 
+/* Ten sites each. */
+static uint32_t function_of(const void *sites, uint32_t site)
+{
+	(void)sites;
+	return site / 10;
+}
+
 static int setup(void **state)
 {
 	(void)state;
-	return comm_rewritten_create(&rewritten);
+	return comm_rewritten_create(function_of, NULL, &rewritten);
 }
 
 static int teardown(void **state)
@@ -46,7 +53,8 @@ static void test_share_by_age(void **state)
 	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE, 10 * MS) == 0.2);
 	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE, 999 * MS) == 0.2);
 	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE, 60000 * MS) == 0.5);
-	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE + 1, 60000 * MS) == 0);
+	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE + 1, 60000 * MS) == 0.5);
+	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE + 10, 60000 * MS) == 0);
 	/* Doubts grow, and are never made smaller. */
 	comm_rewritten_doubt(rewritten, OBJECT, SITE, 60000 * MS, &doubts);
 	assert_true(doubts.thread == 0.9F && doubts.role == 0.5F && doubts.side == 0.5F &&

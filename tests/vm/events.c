@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a recording holds: events by kind, and who followed whom at watchpoints. */
+/* What a recording holds: events by kind, who followed whom at watchpoints, and pairs of windows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static struct {
 	uint32_t first, second;
 	unsigned long n;
 } pair[PAIRS];
-static unsigned long kind[KINDS], unanswered;
+static unsigned long kind[KINDS], unanswered, fed;
 
 static void count_watch(const struct comm_event *event)
 {
@@ -42,6 +42,7 @@ int main(int argc, char **argv)
 		kind[event.kind % KINDS]++;
 		if (event.kind == COMM_EV_WATCH && event.watch.second.flags)
 			count_watch(&event);
+		fed += event.kind == COMM_EV_FED && event.fed.write.flags;
 		unanswered += event.kind == COMM_EV_WATCH && !event.watch.second.flags;
 	}
 	comm_replay_close(replay);
@@ -51,5 +52,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PAIRS && pair[i].n; i++)
 		printf("watch %u %u %lu\n", pair[i].first, pair[i].second, pair[i].n);
 	printf("unanswered %lu\n", unanswered);
+	printf("fed %lu\n", fed);
 	return err < 0;
 }

@@ -152,7 +152,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 		return -ENOMEM;
 	if (comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
 	    comm_seats_create(&h->seats) || comm_touches_create(&h->touches) ||
-	    comm_rewritten_create(&h->rewritten) ||
+	    comm_rewritten_create(config->function_of, config->sites, &h->rewritten) ||
 	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
 	    comm_on_cpu_create(memory / 8, &h->on_cpu) ||
