@@ -71,7 +71,7 @@ static const struct argp_option fixed_options[] = {
 	 0},
 	{"of", KEY_OF, "WHAT", 0,
 	 "share: of all that is communicated, which does not change with the load; rate: bytes a "
-	 "second; default: rate of runs of one program under one --overhead, else share",
+	 "second; default: rate of runs of one program under one budget, else share",
 	 0},
 	CTL_FILTER_OPTIONS{"across", KEY_ACROSS, NULL, 0,
 			   "Only what one thread wrote and another read", 0},

@@ -207,7 +207,7 @@ static const char *fit(take_fn *next, char *out, size_t size, const char *text, 
 	if (number + FIT_MIN > (size_t)max || number + FIT_MIN > size)
 		number = 0;
 	n = copy(next, out, size - number - 2, &text, max - (int)number - 2);
-	memcpy(out + n, "..", 2);
+	out[n] = out[n + 1] = '.';
 	memcpy(out + n + 2, rest + strlen(rest) - number, number + 1);
 	return out;
 }
