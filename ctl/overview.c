@@ -89,6 +89,18 @@ static const char *name_of(char name[OVERVIEW_NAME], const struct comm_node *nod
 	return name;
 }
 
+/* When sampling was disabled for a part of the range. */
+static void print_enabled(const struct overview *o)
+{
+	const struct comm_report *report = o->roles;
+	char on[CTL_NUMBER], all[CTL_NUMBER];
+
+	if (report->enabled_ns < report->to_ns - report->from_ns)
+		printf("sampling was enabled for %s of these %s\n",
+		       ctl_duration(on, report->enabled_ns),
+		       ctl_duration(all, report->to_ns - report->from_ns));
+}
+
 static void print_head(const struct overview *o)
 {
 	const struct comm_report *report = o->roles;
@@ -114,6 +126,7 @@ static void print_head(const struct overview *o)
 		       ctl_style(&o->term, CTL_PLAIN), room - 1, right);
 	else
 		printf("%s\n%s\n", left, right);
+	print_enabled(o);
 	if (run->state == COMM_RUN_UNFINISHED)
 		printf("its daemon was killed: the last slice is missing\n");
 }

@@ -61,7 +61,7 @@ static void test_foreign_schema(void **state)
 		 " replace(sql, 'n INTEGER NOT NULL',"
 		 " 'n INTEGER NOT NULL DEFAULT (hex(zeroblob(400000000)))') WHERE name = 'loss'",
 		 "(table loss)"},
-		{"CREATE VIEW \"a\n\033[2J\" AS SELECT 1", "(view a??[2J)"},
+		{"CREATE VIEW \"a\n\033[2J\" AS SELECT 1", "(view a\\x0a\\x1b[2J)"},
 	};
 
 	(void)state;
