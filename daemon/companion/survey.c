@@ -67,7 +67,20 @@ static void offer_live(void *ctx, const struct comm_live_word *word)
 
 static int survey_probe(char **why)
 {
-	return comm_register_windows_probe(why);
+	char *registers = NULL, *switches = NULL;
+	int rc = comm_register_windows_probe(why);
+
+	if (!rc)
+		return 0;
+	registers = *why;
+	*why = NULL;
+	rc = comm_switch_windows_probe(&switches);
+	if (asprintf(why, "%s%s", rc ? "" : "by looks when threads leave their CPUs, for ",
+		     registers ? registers : "debug registers cannot be had") < 0)
+		*why = NULL;
+	free(registers);
+	free(switches);
+	return rc;
 }
 
 /* A run without windows says how soon data is rewritten, but not by whom: *err says why. */
@@ -286,7 +299,7 @@ static void survey_say(const void *companion, FILE *out)
 }
 
 const struct comm_companion comm_companion_survey = {
-	.title = "who writes fresh data, by debug registers",
+	.title = "who writes fresh data",
 	.probe = survey_probe,
 	.open = survey_open,
 	.burst = survey_burst,
