@@ -6,13 +6,12 @@
 
 #include "codecache.h"
 #include "emu.h"
+#include "string_insn.h"
 #include "timing.h"
 #include "trace.h"
 
 enum {
 	SEGMENTS = 4,
-	/* cmps and scas are emulated element by element, at most so many. */
-	STRING_STEPS = 256,
 	CALLS = 16, /* within each other, of a burst; most make none */
 };
 
@@ -140,12 +139,6 @@ static void count(struct comm_decoder *d, struct comm_uop *u, bool known)
 	d->burst->n_unknown += !known;
 }
 
-/* True for user addresses: the thread faults on any other. */
-static bool is_user(uint64_t addr, uint64_t bytes)
-{
-	return addr >> 63 == 0 && bytes <= 1ULL << 62 && (addr + bytes) >> 63 == 0;
-}
-
 static bool push(struct comm_decoder *d, struct comm_uop *u, struct comm_value v, unsigned bytes)
 {
 	uint64_t rsp = d->emu.bits[COMM_RSP] - bytes;
@@ -158,7 +151,7 @@ static bool push(struct comm_decoder *d, struct comm_uop *u, struct comm_value v
 		comm_emu_set_reg(&d->emu, COMM_RSP, 8, none);
 		return true;
 	}
-	if (!is_user(rsp, bytes))
+	if (!comm_memory_is_user(rsp, bytes))
 		return false;
 	count(d, u, true);
 	d->emu.bits[COMM_RSP] = rsp;
@@ -178,7 +171,7 @@ static bool pop(struct comm_decoder *d, struct comm_uop *u, unsigned bytes, stru
 		comm_emu_set_reg(&d->emu, COMM_RSP, 8, *ret);
 		return true;
 	}
-	if (!is_user(rsp, bytes))
+	if (!comm_memory_is_user(rsp, bytes))
 		return false;
 	count(d, u, true);
 	emit(d, rsp, bytes, COMM_ACCESS_READ | COMM_ACCESS_IMPLICIT,
@@ -268,7 +261,7 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 			comm_timing_store(&d->clock, NULL, 0);
 		return true;
 	}
-	if (!is_user(*addr, u->access_bytes))
+	if (!comm_memory_is_user(*addr, u->access_bytes))
 		return false;
 	n_lines = d->emu.overlay.n_lines;
 	line = comm_memory_line(&d->emu.overlay, *addr);
@@ -282,171 +275,18 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	return true;
 }
 
-static void add_to(struct comm_emu *emu, unsigned reg, uint64_t by)
+/* False: the thread faults. */
+static bool string_op(struct comm_decoder *d, struct comm_uop *u)
 {
-	struct comm_value v = {emu->bits[reg] + by, emu->known[reg]};
+	struct comm_string_run string;
+	bool runs_on = comm_string_exec(&d->emu, &d->clock, u, &string);
 
-	if (v.known != ~0ULL)
-		v.known = 0;
-	comm_emu_set_reg(emu, reg, 8, v);
-}
-
-/* Emits one side of a string instruction: n elements from the address in reg. */
-static bool string_side(struct comm_decoder *d, unsigned reg, unsigned width, uint64_t n,
-			bool backwards, unsigned flags, float cycle)
-{
-	uint64_t addr = d->emu.bits[reg];
-
-	if (!n)
-		return true;
-	if (backwards)
-		addr -= (n - 1) * width;
-	if (!is_user(addr, n * width))
-		return false;
-	emit(d, addr, n * width, flags, cycle);
-	return true;
-}
-
-/*
- * movs, stos, lods: the remaining count tells the exact range.  False when the
- * thread faults.
- */
-static bool string_copy(struct comm_decoder *d, struct comm_uop *u)
-{
-	struct comm_emu *emu = &d->emu;
-	bool rep = u->bits & (COMM_UOP_REP | COMM_UOP_REPNE);
-	bool reads = u->op != COMM_OP_STOS, writes = u->op != COMM_OP_LODS;
-	bool down = emu->flags & COMM_FLAG_DF, sure = emu->flags_known & COMM_FLAG_DF;
-	uint64_t n = rep ? emu->bits[COMM_RCX] : 1;
-	struct comm_value v = comm_emu_reg(emu, COMM_RAX, u->width);
-	struct comm_value none = {0, 0};
-	unsigned flags = rep ? COMM_ACCESS_REP : 0;
-	bool has_source = emu->known[COMM_RSI] == ~0ULL, has_dest = emu->known[COMM_RDI] == ~0ULL;
-	float cycle = 0;
-
-	if (rep && emu->known[COMM_RCX] != ~0ULL)
-		sure = false;
-	if (sure && !n)
-		return true;
-	if (n >> 48 && sure)
-		return false;
-	count(d, u, sure && (!reads || has_source) && (!writes || has_dest));
-	if (sure)
-		cycle = comm_timing_string(&d->clock, n * u->width);
-	if (reads && sure && has_source) {
-		if (!string_side(d, COMM_RSI, u->width, n, down, flags | COMM_ACCESS_READ, cycle))
-			return false;
-		if (!rep)
-			v = comm_memory_load(&emu->overlay, emu->bits[COMM_RSI], u->width);
-		else
-			v = none;
-	} else if (reads) {
-		v = none;
-	}
-	if (writes && sure && has_dest) {
-		if (!string_side(d, COMM_RDI, u->width, n, down, flags | COMM_ACCESS_WRITE, cycle))
-			return false;
-		if (rep)
-			comm_memory_clobber(&emu->overlay,
-					    emu->bits[COMM_RDI] - (down ? (n - 1) * u->width : 0),
-					    n * u->width);
-		else
-			comm_memory_store(&emu->overlay, emu->bits[COMM_RDI], u->width, v);
-	} else if (writes) {
-		comm_memory_wild(&emu->overlay);
-	}
-	if (u->op == COMM_OP_LODS)
-		comm_emu_set_reg(emu, COMM_RAX, u->width, v);
-	if (!sure) {
-		if (reads)
-			comm_emu_set_reg(emu, COMM_RSI, 8, none);
-		if (writes)
-			comm_emu_set_reg(emu, COMM_RDI, 8, none);
-	} else {
-		uint64_t by = (down ? -n : n) * u->width;
-
-		if (reads)
-			add_to(emu, COMM_RSI, by);
-		if (writes)
-			add_to(emu, COMM_RDI, by);
-	}
-	if (rep) {
-		none.known = ~0ULL; /* the count ends at zero */
-		comm_emu_set_reg(emu, COMM_RCX, 8, none);
-	}
-	return true;
-}
-
-/* cmps, scas: the values that they read decide how far they go. */
-static bool string_compare(struct comm_decoder *d, struct comm_uop *u)
-{
-	struct comm_emu *emu = &d->emu;
-	bool repeats = u->bits & (COMM_UOP_REP | COMM_UOP_REPNE);
-	bool two = u->op == COMM_OP_CMPS, known;
-	bool down = emu->flags & COMM_FLAG_DF, sure = emu->flags_known & COMM_FLAG_DF;
-	uint64_t left = repeats ? emu->bits[COMM_RCX] : 1, n = 0;
-	uint64_t rsi = emu->bits[COMM_RSI], rdi = emu->bits[COMM_RDI], by;
-	struct comm_value none = {0, 0}, zero = {0, ~0ULL};
-	unsigned flags = COMM_ACCESS_READ | (repeats ? COMM_ACCESS_REP : 0);
-	float cycle;
-
-	if (repeats && emu->known[COMM_RCX] != ~0ULL)
-		sure = false;
-	if (sure && !left)
-		return true;
-	if (emu->known[COMM_RDI] != ~0ULL || (two && emu->known[COMM_RSI] != ~0ULL))
-		sure = false;
-	by = down ? -(uint64_t)u->width : u->width;
-	known = sure;
-	while (known && left) {
-		struct comm_value a, b;
-
-		if (!is_user(rdi, u->width) || (two && !is_user(rsi, u->width)))
-			return false;
-		b = comm_memory_load(&emu->overlay, rdi, u->width);
-		a = two ? comm_memory_load(&emu->overlay, rsi, u->width)
-			: comm_emu_reg(emu, COMM_RAX, u->width);
-		comm_emu_compare(emu, a, b, u->width);
-		n++;
-		left--;
-		rdi += by;
-		if (two)
-			rsi += by;
-		if (!repeats)
-			break;
-		if (!(emu->flags_known & COMM_FLAG_ZF) || (n == STRING_STEPS && left)) {
-			known = false;
-			break;
-		}
-		if (!(emu->flags & COMM_FLAG_ZF) == !(u->bits & COMM_UOP_REPNE))
-			break;
-	}
-	count(d, u, known);
-	if (!known) {
-		emu->flags_known &= ~(uint32_t)COMM_FLAGS_ALU;
-		comm_emu_set_reg(emu, COMM_RDI, 8, none);
-		if (two)
-			comm_emu_set_reg(emu, COMM_RSI, 8, none);
-		if (repeats)
-			comm_emu_set_reg(emu, COMM_RCX, 8, none);
-		return true;
-	}
-	cycle = comm_timing_string(&d->clock, n * u->width);
-	if (two && !string_side(d, COMM_RSI, u->width, n, down, flags, cycle))
-		return false;
-	if (!string_side(d, COMM_RDI, u->width, n, down, flags, cycle))
-		return false;
-	zero.bits = rdi;
-	comm_emu_set_reg(emu, COMM_RDI, 8, zero);
-	if (two) {
-		zero.bits = rsi;
-		comm_emu_set_reg(emu, COMM_RSI, 8, zero);
-	}
-	if (repeats) {
-		zero.bits = left;
-		comm_emu_set_reg(emu, COMM_RCX, 8, zero);
-	}
-	return true;
+	if (string.has_elements)
+		count(d, u, string.is_known);
+	for (uint32_t i = 0; i < string.n_sides; i++)
+		emit(d, string.side[i].addr, string.side[i].size_bytes, string.side[i].flags,
+		     string.cycle);
+	return runs_on;
 }
 
 /* Stack instructions that do not change the flow.  False: the thread faults. */
@@ -501,7 +341,7 @@ static bool stack_op(struct comm_decoder *d, struct comm_uop *u)
 			return false;
 		emu->bits[COMM_RBP] = emu->bits[COMM_RSP];
 		emu->known[COMM_RBP] = emu->known[COMM_RSP];
-		add_to(emu, COMM_RSP, -(uint64_t)u->imm);
+		comm_emu_add(emu, COMM_RSP, -(uint64_t)u->imm);
 		return true;
 	default: /* leave */
 		emu->bits[COMM_RSP] = emu->bits[COMM_RBP];
@@ -548,7 +388,7 @@ static enum comm_truth loop_taken(struct comm_decoder *d, const struct comm_uop 
 	enum comm_truth zero;
 
 	if (u->cond < 3)
-		add_to(emu, COMM_RCX, ~0ULL);
+		comm_emu_add(emu, COMM_RCX, ~0ULL);
 	if (emu->known[COMM_RCX] != ~0ULL)
 		return COMM_MAYBE;
 	if (u->cond == 3)
@@ -682,7 +522,7 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 			from = 0;
 			if (!pop(d, u, 8, &v))
 				return COMM_BURST_UNSUPPORTED;
-			add_to(emu, COMM_RSP, (uint64_t)u->imm);
+			comm_emu_add(emu, COMM_RSP, (uint64_t)u->imm);
 			if (v.known != ~0ULL) {
 				b->n_insns++;
 				return COMM_BURST_INDIRECT;
@@ -707,12 +547,9 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 		case COMM_OP_MOVS:
 		case COMM_OP_STOS:
 		case COMM_OP_LODS:
-			if (!string_copy(d, u))
-				return COMM_BURST_UNSUPPORTED;
-			goto next;
 		case COMM_OP_CMPS:
 		case COMM_OP_SCAS:
-			if (!string_compare(d, u))
+			if (!string_op(d, u))
 				return COMM_BURST_UNSUPPORTED;
 			goto next;
 		default:

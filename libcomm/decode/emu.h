@@ -4,8 +4,8 @@
  * data instructions do to it.  Nothing here guesses: a result bit is known
  * only when the known bits determine it.
  *
- * What it is not for: the flow of control, the stack, string instructions and
- * time (burst.c).
+ * What it is not for: string instructions (string_insn.h), the flow of control,
+ * the stack and time (burst.c).
  */
 #ifndef COMM_EMU_H
 #define COMM_EMU_H
@@ -72,6 +72,16 @@ static inline void comm_emu_set_reg(struct comm_emu *emu, unsigned reg, unsigned
 	}
 	emu->bits[r] = (emu->bits[r] & ~(mask << by)) | v.bits << by;
 	emu->known[r] = (emu->known[r] & ~(mask << by)) | v.known << by;
+}
+
+/* To a register of eight bytes; of a sum nothing is known where not all of it is. */
+static inline void comm_emu_add(struct comm_emu *emu, unsigned reg, uint64_t by)
+{
+	struct comm_value v = {emu->bits[reg] + by, emu->known[reg]};
+
+	if (v.known != ~0ULL)
+		v.known = 0;
+	comm_emu_set_reg(emu, reg, 8, v);
 }
 
 #endif

@@ -185,4 +185,10 @@ static inline void comm_memory_store(struct comm_known_memory *o, uint64_t addr,
 			l->known |= 1ULL << (off + i);
 }
 
+/* True for user addresses: the thread faults on any other. */
+static inline bool comm_memory_is_user(uint64_t addr, uint64_t bytes)
+{
+	return addr >> 63 == 0 && bytes <= 1ULL << 62 && (addr + bytes) >> 63 == 0;
+}
+
 #endif
