@@ -22,8 +22,8 @@ sleep 1
 echo "bench/pipeline.py: one thread makes blocks, two hash them, one keeps the results"
 # A service is watched for long at 1 %; in half a minute 5 % tell more.
 step commd --pid $target --overhead 5 --duration "${DEMO_SECONDS:-30}s" --store "$dir/pipeline.db"
-step commctl report --by-thread --store "$dir/pipeline.db"
-step commctl report --by-function --across --top 12 --store "$dir/pipeline.db"
+step commctl report --store "$dir/pipeline.db"
+step commctl report --fresh --by-function --top 12 --store "$dir/pipeline.db"
 step commctl sharing --top 2 --store "$dir/pipeline.db"
 stop
 
@@ -37,5 +37,4 @@ load=$!
 sleep 1
 printf '\nredis-server with four I/O threads, driven by redis-benchmark\n'
 step commd --pid $target --duration "${DEMO_SECONDS:-10}s" --store "$dir/redis.db"
-step commctl report --by-thread --store "$dir/redis.db"
-step commctl report --by-object --store "$dir/redis.db"
+step commctl report --store "$dir/redis.db"

@@ -71,13 +71,6 @@ if [ -e watch.events ]; then
 	result $? "commd: evidence names the writer" "$sums of other threads, and those of the true edges"
 fi
 
-# A budget buys windows on fresh data, also beside the module.
-if [ -e budget.events ]; then
-	pairs=$(awk '$1 == "fed" { print $2 }' budget.events)
-	[ "${pairs:-0}" -gt 0 ]
-	result $? "commd: windows beside the module" "$pairs pairs; $(cat budget.events)"
-fi
-
 # What is written in a region is read in that which reads it; the program has no others.
 if [ -e marks.json ]; then
 	flows=$(jq -c '(.nodes | map({(.id): .name}) | add) as $name |
