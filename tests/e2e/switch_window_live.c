@@ -344,9 +344,10 @@ static void test_writers(void)
 	check(is_by(&s.fed[HANDED], PRODUCER, PRODUCER),
 	      "what one thread hands to another is by the first");
 	check(is_by(&s.fed[OWN], LONER, LONER), "what a thread writes for itself is its own");
-	check(is_by(&s.fed[BOTH], FIRST, SECOND) && s.fed[BOTH].by[FIRST] > 0 &&
-		      s.fed[BOTH].by[SECOND] > 0,
-	      "what two write is by both");
+	/* Whose a read is that the reader's own write follows, or goes before, is not told. */
+	check(s.fed[BOTH].by[FIRST] + s.fed[BOTH].by[SECOND] >=
+		      0.95 * (s.fed[BOTH].all - s.fed[BOTH].unknown),
+	      "what two write is by none but them");
 	check(s.fed[STILL].all > 0 && s.fed[STILL].unknown == s.fed[STILL].all,
 	      "what nobody writes is told as not seen to be written");
 	check(fabs(told_of(&s) / s.offered - 1) < 1e-9,
