@@ -648,7 +648,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	now = bpf_ktime_get_ns();
 	c->seen_ns = now;
 	if (n_events)
-		count_events(from ? prev : NULL, cpu, to);
+		count_events(from ? prev : NULL, c, cpu, to);
 	i = ring_of(cpu);
 	ring = bpf_map_lookup_elem(&switches, &i);
 	s = ring ? bpf_ringbuf_reserve(ring, sizeof(*s), 0) : NULL;

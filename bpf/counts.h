@@ -92,8 +92,9 @@ static __always_inline struct comm_raw_counts *counts_of(struct task_struct *tas
 	 */
 	all = task->start_time >= count_since_ns && !was_told &&
 	      !(c && c->start_ns == task->start_time);
-	if (bpf_map_update_elem(&counts, &tid, &no_counts, BPF_ANY))
-		return NULL;
+	/* A switch and the pass over all threads may begin one at once: what the first has counted stays. */
+	if (bpf_map_update_elem(&counts, &tid, &no_counts, c ? BPF_ANY : BPF_NOEXIST))
+		return c ? NULL : bpf_map_lookup_elem(&counts, &tid);
 	c = bpf_map_lookup_elem(&counts, &tid);
 	if (!c)
 		return NULL;
@@ -126,10 +127,19 @@ SEC("iter/task")
 int count_all(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct comm_raw_counts *c;
+	__u32 tid;
 
-	/* Of one that exits, what it had at its exit was counted. */
-	if (task && !(task->flags & PF_EXITING_BIT) && is_target(task, task->tgid))
-		count_totals(task);
+	if (!task || !is_target(task, task->tgid))
+		return 0;
+	if (task->flags & PF_EXITING_BIT) {
+		/* What it had at its exit was counted, or will be: giving back memory takes a while. */
+		tid = task->pid;
+		c = bpf_map_lookup_elem(&counts, &tid);
+		if (!c || c->start_ns != task->start_time || c->ended)
+			return 0;
+	}
+	count_totals(task);
 	return 0;
 }
 
@@ -151,7 +161,8 @@ static __always_inline void count_exit(struct task_struct *task, struct comm_raw
  * Gives task (NULL: it is no target's) what the events have counted since a thread came to
  * this CPU, and notes that another, or the same, runs from now on.
  */
-static __always_inline void count_events(struct task_struct *task, __u32 cpu, bool goes_on)
+static __always_inline void count_events(struct task_struct *task, struct comm_raw_cpu *of,
+					 __u32 cpu, bool goes_on)
 {
 	struct comm_raw_counts *c = task ? counts_of(task, task->flags & PF_EXITING_BIT) : NULL;
 	struct bpf_perf_event_value now;
@@ -160,6 +171,8 @@ static __always_inline void count_events(struct task_struct *task, __u32 cpu, bo
 
 	if (!then)
 		return;
+	if (task && !c)
+		of->count_drops++;
 	for (i = 0; i < COMM_RAW_EVENTS_MAX && i < n_events; i++) {
 		/* A CPU of another kind, or one that came online after the run had begun. */
 		if (bpf_perf_event_read_value(&events, cpu * COMM_RAW_EVENTS_MAX + i, &now,
@@ -183,9 +196,11 @@ SEC("raw_tp")
 int count_now(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct comm_raw_cpu *of = this_cpu(cpu);
 
-	if (is_target(task, task->tgid))
-		count_events(task, bpf_get_smp_processor_id(), true);
+	if (of && is_target(task, task->tgid))
+		count_events(task, of, cpu, true);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ struct told {
 	uint32_t tid;
 	uint64_t start_ns;
 	uint64_t idle_ns; /* it neither ran nor waited for a CPU */
-	bool asleep;
+	bool asleep, ended;
 	uint64_t value[TOLD];
 	struct comm_raw_event_count event[COMM_RAW_EVENTS_MAX];
 };
@@ -345,7 +345,9 @@ int comm_bpf_counts_read(struct comm_bpf_counts *counts, uint64_t time_ns, comm_
 		for (uint32_t i = 0; i < n; i++) {
 			static const struct told none;
 			const struct comm_raw_counts *raw = &counts->read[i];
-			struct told told = {.tid = counts->tid[i], .start_ns = raw->start_ns};
+			struct told told = {.tid = counts->tid[i],
+					    .start_ns = raw->start_ns,
+					    .ended = raw->ended};
 			const struct told *before =
 				find(&counts->before, counts->before.n, told.tid);
 
@@ -360,9 +362,11 @@ int comm_bpf_counts_read(struct comm_bpf_counts *counts, uint64_t time_ns, comm_
 			/*
 			 * One that the pass did not meet took another's tid by an exec, or is no
 			 * target any more.  One that cannot be remembered would be told again as a
-			 * whole.
+			 * whole.  One that has ended may not have left its CPU: the events up to
+			 * then are still its own.
 			 */
-			if (raw->ended || (raw->to_ns && raw->to_ns < began_ns) ||
+			if ((raw->ended && (before->ended || !counts->events->n)) ||
+			    (!raw->ended && raw->to_ns && raw->to_ns < began_ns) ||
 			    keep(&after, &told))
 				bpf_map_delete_elem(fd, &told.tid);
 		}

@@ -54,11 +54,13 @@ int test_link_fd(const struct bpf_link *link)
 	return -1;
 }
 
+static int n_deleted;
+
 int test_map_delete_elem(int fd, const void *key)
 {
 	(void)fd;
 	(void)key;
-	fail();
+	n_deleted++;
 	return 0;
 }
 
@@ -105,6 +107,43 @@ static void what_could_not_be_read_is_told_once(void **state)
 		for (int t = 0; t < fails_at; t++)
 			assert_int_equal(told_ns[t], raw[t].value[COMM_RAW_CPU_NS]);
 	}
+	assert_int_equal(n_deleted, 0);
+	free(counts.before.told);
+}
+
+static void add_faults(void *ctx, const struct comm_event *event)
+{
+	if (!strcmp(event->counted.counter, "page-faults"))
+		*(uint64_t *)ctx += event->counted.value;
+}
+
+/* Between its last words and its last switch a thread counts on. */
+static void a_thread_that_ended_may_still_run(void **state)
+{
+	struct capture_bpf bpf = {0};
+	struct comm_counter_list events = {.n = 1, .name = {"page-faults"}};
+	struct comm_bpf_counts counts = {
+		.bpf = &bpf, .events = &events, .pass = (struct bpf_link *)&bpf};
+	uint64_t faults = 0;
+
+	(void)state;
+	memset(raw, 0, sizeof(raw));
+	fails_at = THREADS;
+	n_deleted = 0;
+	raw[0].ended = 1;
+	raw[0].event[0] = (struct comm_raw_event_count){2526, 1000, 1000};
+	comm_bpf_counts_read(&counts, 1, add_faults, &faults);
+	assert_int_equal(n_deleted, 0);
+	raw[0].event[0] = (struct comm_raw_event_count){3001, 1200, 1200};
+	comm_bpf_counts_read(&counts, 2, add_faults, &faults);
+	assert_int_equal(faults, 3001);
+	assert_int_equal(n_deleted, 1);
+	free(counts.before.told);
+	/* Without events nothing is left to come. */
+	events.n = 0;
+	counts.before = (struct tolds){0};
+	comm_bpf_counts_read(&counts, 3, add_faults, &faults);
+	assert_int_equal(n_deleted, 2);
 	free(counts.before.told);
 }
 
@@ -167,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_could_not_be_read_is_told_once),
+		cmocka_unit_test(a_thread_that_ended_may_still_run),
 		cmocka_unit_test(nobody_gets_what_no_switch_tells),
 		cmocka_unit_test(what_was_not_counted_is_told),
 	};
