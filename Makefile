@@ -261,7 +261,7 @@ STATIC := $(wildcard tests/static/*.sh)
 # Unit tests that take 3 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.
 SLOW := $(addprefix $(O)/tests/unit/test_,caller crash est full_store guard heap_blocks insns inspect_live migration rolled_rows rollup \
 	salvage shadow sim stop types)
-QUICK := tests/e2e/golden.sh $(addprefix tests/static/,format.sh help.sh losses.sh tags.sh version.sh walk.sh)
+QUICK := tests/e2e/golden.sh $(addprefix tests/static/,docs.sh format.sh help.sh losses.sh tags.sh version.sh walk.sh)
 
 quick: all $(filter-out $(SLOW),$(UNIT))
 	@O=$(O) tests/run.sh $(O)/logs $(filter-out $(SLOW),$(UNIT)) -- $(QUICK)
@@ -287,7 +287,7 @@ demo: deps-demo
 	+$(MAKE) --no-print-directory $(jobs) all
 	O=$(O) bench/demo.sh
 
-# The pictures of docs/false-sharing.md, of a run that is made for them.
+# The pictures of docs/guide/false-sharing.md, of a run that is made for them.
 walk: all
 	bench/walk.py $(O)
 
@@ -349,7 +349,7 @@ What it costs and how far it is right:
 make bench            overhead, throughput and memory: medians of paired runs
 make accuracy         estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only
 make truth            programs of known communication; make truth-check: they know their own
-make walk             the pictures of docs/false-sharing.md, anew
+make walk             the pictures of docs/guide/false-sharing.md, anew
 
 Parts:
 make exact            the Valgrind tool; check-exact, bench-exact, install-exact

@@ -41,7 +41,7 @@ median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)
 used() { for p in "$1" $(pgrep -P "$1"); do used_by "$p"; done | awk '{ s += $1 } END { printf "%.0f\n", s }'; }
 # CPU time of a process and of its children that ended, ns.
 used_by() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e9 / hz }' "/proc/$1/stat" 2>/dev/null; }
-# What the kernel counted of the programs of a commd, ns; to call one took 46 ns (docs/overhead.md).
+# What the kernel counted of the programs of a commd, ns; to call one took 46 ns (docs/operate/overhead.md).
 programs() { cat /proc/"$1"/fdinfo/* 2>/dev/null | awk '/^run_time_ns:/ { s += $2 } /^run_cnt:/ { s += 46 * $2 } END { printf "%.0f\n", s }'; }
 # CPU time per round between two lines of the storm's output.
 per_round() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y); printf "%.3f", (y[2] - x[2]) / (y[1] > x[1] ? y[1] - x[1] : 1) }'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-The walk of docs/false-sharing.md: runs the planted program, profiles it, makes the page, and takes
+The walk of docs/guide/false-sharing.md: runs the planted program, profiles it, makes the page, and takes
 the pictures of its way to the worst line.  "make walk" calls it.
 
     bench/walk.py OUTPUT-DIRECTORY [PICTURES]      needs root, gcc and chromium
@@ -59,7 +59,7 @@ def walk(page, pictures):
 
 def main():
     out = os.path.abspath(sys.argv[1])
-    pictures = os.path.abspath(sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "docs"))
+    pictures = os.path.abspath(sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "docs", "guide"))
     os.environ["PATH"] = out + ":" + os.environ["PATH"]
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as directory:

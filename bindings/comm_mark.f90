@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: MIT
-! Marks of a Fortran program, for commprof (docs/marks.md); link comm_mark.c with it.
+! Marks of a Fortran program, for commprof (docs/guide/marks.md); link comm_mark.c with it.
 !
 !  use comm_mark
 !  type(comm_name) :: step

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Marks of a Rust program, for commprof (docs/marks.md); link comm_mark.c with it.
+//! Marks of a Rust program, for commprof (docs/guide/marks.md); link comm_mark.c with it.
 //!
 //! ```
 //! let _region = comm_region!("parse"); // to the end of the block, however it is left

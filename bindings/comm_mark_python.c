@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Marks of a Python program, for commprof (docs/marks.md): the module comm_mark.
+ * Marks of a Python program, for commprof (docs/guide/marks.md): the module comm_mark.
  *
  *	cc -O2 -shared -fPIC $(python3-config --includes) comm_mark_python.c -o comm_mark.so
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A layer for tracing-subscriber: spans of `tracing` are regions of their names, for commprof
-//! (docs/marks.md).  Beside comm_mark.rs; link comm_mark.c with it.
+//! (docs/guide/marks.md).  Beside comm_mark.rs; link comm_mark.c with it.
 //!
 //! ```
 //! tracing_subscriber::registry().with(comm_mark_tracing::Regions).init();

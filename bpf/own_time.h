@@ -6,7 +6,7 @@
 #define COMM_OWN_TIME_H
 
 enum {
-	SELF_ENTRY_NS = 46,   /* to call a program that returns at once: docs/overhead.md */
+	SELF_ENTRY_NS = 46,   /* to call a program that returns at once: docs/operate/overhead.md */
 	SELF_MOST_NS = 20000, /* cap: the host had taken the CPU away */
 };
 

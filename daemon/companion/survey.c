@@ -26,7 +26,7 @@ enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 static const double WINDOWS_SHARE = 0.3;
 /*
  * Debug registers that are set cost a target time that nothing tells, though they never trap: of three servers
- * 0 to 5 % while any is set (docs/overhead.md).  So they are set in no more of the time than that many times
+ * 0 to 5 % while any is set (docs/operate/overhead.md).  So they are set in no more of the time than that many times
  * the budget's share: at 5 % that costs as much as the budget.
  */
 static const double SET_PER_OVERHEAD = 20;

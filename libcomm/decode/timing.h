@@ -19,8 +19,8 @@
 #include "known_memory.h"
 
 /*
- * 2^1.1 in the median of 16 programs (-1.9 to 4.0), 2^0.9 of 20 kernels (docs/accuracy.md, "Programs take twice
- * what a core could").  A factor of two is one of all rates, but for what the kernel reads, which is counted.
+ * 2^1.1 in the median of 16 programs (-1.9 to 4.0), 2^0.9 of 20 kernels (docs/method/accuracy.md).
+ * A factor of two is one of all rates, but for what the kernel reads, which is counted.
  */
 #define COMM_TIMING_SLOWDOWN 2.0F
 #define COMM_TIMING_SLOT_CYCLES (1.0F / 6)

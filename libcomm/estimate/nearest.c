@@ -177,7 +177,7 @@ static uint64_t nearest_folded(const void *est)
 
 /*
  * Not fitted, only not to promise too much: from the table that "make accuracy"
- * writes (docs/accuracy.md).  Its volumes are off by a mean |log2| of 2.01 where
+ * writes (docs/method/accuracy.md).  Its volumes are off by a mean |log2| of 2.01 where
  * sampling is densest (all reads, 30 s), which is that of a standard deviation
  * of 2.01 * ln 2 * sqrt(pi / 2) = 1.75; and the error of its matrix is twice the
  * hazard estimator's (0.465 and 0.226 at 4 s), so is its confusion.  Intervals so

@@ -148,7 +148,7 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
 
 /*
  * By how much log(others' : own) of what was seen errs, as a standard deviation: volumes of others' and
- * of own reads err apart, and alike in each part of the run.  docs/accuracy.md has
+ * of own reads err apart, and alike in each part of the run.  docs/method/accuracy.md has
  * what other values state.
  */
 #define ACCOUNT_ODDS_SD 1.0

@@ -5,7 +5,7 @@
 
 #define DEFAULT_CONFIDENCE 0.9
 
-/* As confusion_sd, of code that may take turns with other code (in_turns); docs/accuracy.md. */
+/* As confusion_sd, of code that may take turns with other code (in_turns); docs/method/accuracy.md. */
 static const double TURNS_SD = 1;
 
 double comm_interval_z(double confidence)

@@ -18,7 +18,7 @@
 
 /*
  * A read of what its thread wrote itself is put down to another thread more rarely than a read of
- * what another thread wrote: it counts so much in the confusion.  docs/accuracy.md has what
+ * what another thread wrote: it counts so much in the confusion.  docs/method/accuracy.md has what
  * other weights state.
  */
 #define COMM_OWN_CONFUSED 0.5

@@ -52,17 +52,17 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
 
 /*
  * What an estimated edge errs by besides chance: threads read faster or slower than it takes them to, by what no sampling tells.  With it
- * 94 % of the edges of long runs of kernels are within their intervals, without 79 % (docs/accuracy.md, "60 s at 5 %").
+ * 94 % of the edges of long runs of kernels are within their intervals, without 79 % (docs/method/accuracy.md).
  */
 #define ESTIMATED_EDGE_SD 0.15
 /*
  * The same between roles: of real programs, which read what misses the caches, and what comes from files.  With it 52 of the
- * 56 rows that are stated of 82 runs of 21 programs are true, with 0.15 51 of 61 (docs/accuracy.md, "What the kernel reads").
+ * 56 rows that are stated of 82 runs of 21 programs are true, with 0.15 51 of 61 (docs/method/accuracy.md).
  */
 #define ESTIMATED_ROLE_EDGE_SD 0.2
 /*
  * The same between pieces of code, which take more or less time for what they read: of 47 runs of 18 programs 8 rows are stated
- * with it, all true, with 0.25 8 of 11 (docs/accuracy.md, "Since answers of watchpoints tell own writes from others'").
+ * with it, all true, with 0.25 8 of 11 (docs/method/accuracy.md).
  */
 #define ESTIMATED_CODE_EDGE_SD 0.3
 

@@ -90,7 +90,7 @@ endif
 truth-check: truth
 	O=$(O) tests/truth/check.sh
 
-# The tables of docs/accuracy.md, in $(O)/accuracy/accuracy.md: some three hours.  Interrupted, it goes on where it
+# The tables of docs/method/accuracy.md, in $(O)/accuracy/accuracy.md: some three hours.  Interrupted, it goes on where it
 # was.  QUICK=1: four minutes, and only printed.  ACCURACY="--lengths 4": half an hour,
 # and what is missing another time.  Alone on the machine, or the figures are the other
 # programs' too.

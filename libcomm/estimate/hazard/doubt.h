@@ -10,7 +10,7 @@
  *
  * A sum of q (1 - q) over reads is the variance of how many of them a writer has, were each drawn by these
  * chances.  But chances of reads that are alike err alike, so an edge errs in proportion to the sum, not to its root
- * (doubt_sd of error_model.h; docs/accuracy.md, "Doubt", has how well that foretells errors).
+ * (doubt_sd of error_model.h; docs/method/accuracy.md has how well that foretells errors).
  */
 #ifndef COMM_DOUBT_H
 #define COMM_DOUBT_H

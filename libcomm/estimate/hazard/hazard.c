@@ -766,7 +766,7 @@ static uint64_t hazard_folded(const void *est)
  * erred by at 5 %, 2^0.8 in the mean.  The doubt was chosen among 1, 2, 3 and 5 as the smallest
  * with which nothing was stated falsely of real programs that had run before (zstd).  The
  * confusion, which what is said of all reads goes by, was among 0.175, 0.1 and 0.05 the smallest with
- * which 95 % of what was stated of kernels and of 18 real programs was true.  docs/accuracy.md has all of it.
+ * which 95 % of what was stated of kernels and of 18 real programs was true.  docs/method/accuracy.md has all of it.
  */
 #define HAZARD_FACTOR_SD 0.6
 #define HAZARD_CONFUSION_SD 0.1

@@ -15,7 +15,7 @@ enum {
 
 /*
  * Bursts that what is known of all threads is worth beside a thread's own: memory that the threads of a role
- * use in turns is each one's own.  docs/accuracy.md, "Since threads have seats", has what others give.
+ * use in turns is each one's own.  docs/method/accuracy.md has what others give.
  */
 static const double seat_bursts = 32;
 

@@ -12,7 +12,7 @@
  * threads other than the reader; t, w: UNSEEN_TABLE, UNSEEN_WRITES_PER_READ.  What several threads
  * read and none writes was written before they were there, by the thread that made them: the
  * process's initial one, if it runs at all.  What one thread alone reads is its own; all else is of
- * who wrote nearest.  docs/accuracy.md has what each is worth.
+ * who wrote nearest.  docs/method/accuracy.md has what each is worth.
  */
 #ifndef COMM_UNSEEN_H
 #define COMM_UNSEEN_H

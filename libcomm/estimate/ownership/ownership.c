@@ -466,12 +466,12 @@ static uint64_t ownership_folded(const void *est)
 	return comm_edge_sums_folded(o->edges) + o->unwritten.folded;
 }
 
-/* Not fitted: that of nearest, not to promise too much (docs/accuracy.md says why). */
+/* Not fitted: that of nearest, not to promise too much (docs/method/accuracy.md says why). */
 #define OWNERSHIP_FACTOR_SD 1.75
 /*
  * What trust.h leaves; chosen where first writers are known: with 0.005, chosen where they were
  * not, 18 programs at 20 % had 49 rows stated with 35 % of their bytes on true ones, now 8, all true
- * (docs/accuracy.md).
+ * (docs/method/accuracy.md).
  */
 #define OWNERSHIP_CONFUSION_SD 0.1
 
