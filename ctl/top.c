@@ -38,7 +38,7 @@ struct top {
 	uint64_t n; /* of frames in batch mode; 0: no end */
 	int64_t delay_ns;
 	int64_t from_ns; /* where to begin; only if has_from */
-	bool has_from;
+	bool has_from, placed; /* placed: the view is where has_from wants it */
 	struct comm_reader *reader;
 	struct ctl_frame frame;
 	char *problem; /* why there is no frame */
@@ -139,19 +139,58 @@ static int refresh_frame(struct top *top)
 	return 0;
 }
 
-/* The first window that --from names. */
-static int begin_at(struct top *top)
+/* The next frame; the first is of the window that --from names. */
+static int take_frame(struct top *top)
 {
 	int code = refresh_frame(top);
 	int64_t from_ns = top->from_ns;
 
-	if (code || !top->has_from)
+	if (code || top->placed)
 		return code;
+	top->placed = true;
+	if (!top->has_from)
+		return 0;
 	if (from_ns < 0)
 		from_ns += top->frame.run_ns;
 	from_ns = from_ns < 0 ? 0 : from_ns;
 	top->view.end_ns = from_ns + top->view.window_ns;
 	return refresh_frame(top);
+}
+
+/*
+ * Whether a frame is to come that is not there yet: a commd is running that has not written the
+ * first slice of the run, or, where any run will do, the store has none.  The problem says so then.
+ */
+static bool is_awaited(struct top *top)
+{
+	const struct ctl_view *view = &top->view;
+	const struct comm_run *run = NULL;
+	struct comm_runs *runs;
+	bool awaited;
+
+	if (top->placed || comm_reader_runs(top->reader, &runs, NULL))
+		return false;
+	for (size_t i = 0; i < comm_runs_count(runs); i++) {
+		const struct comm_run *one = comm_runs_at(runs, i);
+
+		if (view->run ? one->id == view->run
+			      : !view->label || !strcmp(one->label, view->label))
+			run = one;
+	}
+	awaited = run ? run->state == COMM_RUN_RUNNING && run->end_ns == run->start_ns
+		      : !comm_runs_count(runs) && !view->run && !view->label;
+	if (awaited) {
+		free(top->problem);
+		if (!run)
+			top->problem = strdup("Waiting for a run: the store holds none yet.");
+		else if (asprintf(&top->problem,
+				  "Waiting for the first slice of run %lld, which commd is "
+				  "about to write.",
+				  (long long)run->id) < 0)
+			top->problem = NULL;
+	}
+	comm_runs_free(runs);
+	return awaited;
 }
 
 static void print_line(const struct top *top, const char *text)
@@ -170,6 +209,26 @@ static void print_frame(const struct top *top)
 	fflush(stdout);
 }
 
+/* The first frame, once it is there; without a run nothing says that one will come. */
+static int await_frame(struct top *top)
+{
+	const struct timespec look = {0, TOP_LOOK_MS * 1000000L};
+	int64_t run = 0;
+	uint64_t end_ns, changes;
+	bool said = false;
+	int code = take_frame(top);
+
+	comm_reader_newest(top->reader, &run, &end_ns, &changes, NULL);
+	while (code == -ENODATA && run && is_awaited(top)) {
+		if (!said && top->problem)
+			fprintf(stderr, "commctl: %s\n", top->problem);
+		said = true;
+		nanosleep(&look, NULL);
+		code = take_frame(top);
+	}
+	return code;
+}
+
 static int run_batch(struct top *top)
 {
 	const struct timespec delay = {top->delay_ns / 1000000000, top->delay_ns % 1000000000};
@@ -179,7 +238,7 @@ static int run_batch(struct top *top)
 	/* Programs want whole names. */
 	if (!isatty(STDOUT_FILENO) && !getenv("COLUMNS"))
 		top->term.width = CTL_VIEW_LINE;
-	code = begin_at(top);
+	code = await_frame(top);
 	for (uint64_t i = 0; !code; i++) {
 		if (i)
 			puts("");
@@ -187,7 +246,7 @@ static int run_batch(struct top *top)
 		if (i + 1 == n || ferror(stdout))
 			break;
 		nanosleep(&delay, NULL);
-		code = refresh_frame(top);
+		code = take_frame(top);
 	}
 	if (code) {
 		code = ctl_error(code, top->problem);
@@ -458,7 +517,8 @@ static int next_key(void)
 	return ERR;
 }
 
-static void loop(struct top *top)
+/* awaited: there is no frame yet. */
+static void loop(struct top *top, bool awaited)
 {
 	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
 				{.fd = top->signals, .events = POLLIN}};
@@ -483,19 +543,20 @@ static void loop(struct top *top)
 				return;
 			if (pressed == PRESSED_LOOK)
 				continue;
-		} else if (top->frozen || !is_stale(top, &changes)) {
+		} else if (!awaited && (top->frozen || !is_stale(top, &changes))) {
 			continue;
 		}
-		refresh_frame(top);
+		awaited = take_frame(top) == -ENODATA && is_awaited(top);
 	}
 }
 
 static int run_screen(struct top *top)
 {
 	SCREEN *screen;
-	int code = begin_at(top);
+	int code = take_frame(top);
+	bool awaited = code == -ENODATA && is_awaited(top);
 
-	if (code) {
+	if (code && !awaited) {
 		code = ctl_error(code, top->problem);
 		top->problem = NULL;
 		return code;
@@ -520,9 +581,10 @@ static int run_screen(struct top *top)
 	curs_set(0);
 	if (COLS != top->term.width) {
 		top->term.width = COLS;
-		refresh_frame(top);
+		if (!awaited)
+			refresh_frame(top);
 	}
-	loop(top);
+	loop(top, awaited);
 	endwin();
 	delscreen(screen);
 	close(top->signals);

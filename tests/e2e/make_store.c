@@ -5,7 +5,8 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, guess,
- * precise, pairs, moving, calls, marked, regions, uncounted, watched or both.
+ * precise, pairs, moving, calls, marked, regions, uncounted, watched, both or
+ * awaited: as redis, but the first slice comes after a line on standard input.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -513,6 +514,8 @@ int main(int argc, char **argv)
 	if (comm_store_begin_run(store, &info, &run))
 		return 1;
 	counter = made_object(names, COMM_OBJECT_STATIC, "served", "", 8);
+	if (!strcmp(argv[1], "awaited"))
+		(void)getchar();
 	for (int s = 0; s < seconds; s++) {
 		/* A wave, and a pause for a snapshot. */
 		double load = (1 + 0.5 * sin(s / 7.)) * (s % 45 > 40 ? 0.2 : 1);

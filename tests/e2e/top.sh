@@ -156,6 +156,32 @@ screen send-keys -t top C-c
 shows '^left'
 screen kill-session -t top
 
+# A run whose first slice is still to come: top waits for it, on a screen and in a pipe
+mkfifo go
+$make awaited early.db 20 <go &
+maker=$!
+exec 9>go
+until "$ctl" list --store early.db 2>/dev/null | grep -q .; do sleep 0.1; done
+start xterm-256color 100x24 --store early.db
+shows '^Waiting for the first slice of run 1'
+timeout 300 "$ctl" top --store early.db -n 1 -b </dev/null >waited 2>said &
+waiter=$!
+until grep -q 'commctl: Waiting for the first slice of run 1' said 2>/dev/null || ! kill -0 $waiter; do sleep 0.1; done
+echo >&9
+shows 'redis-server > io_thd_1'
+quit
+wait $waiter || fail "exit $? after waiting"
+grep -q 'redis-server > io_thd_1' waited || fail "what came is not shown: $(cat waited)"
+exec 9>&-
+wait $maker
+# A store without any run: the screen waits, a script is told
+$make empty empty.db 1
+start xterm-256color 100x24 --store empty.db
+shows '^Waiting for a run: the store holds none yet'
+quit
+"$ctl" top --store empty.db -b </dev/null >stdout 2>stderr
+[ $? = 3 ] || fail "a store without a run in batch mode"
+
 # Text
 "$ctl" top --store one.db -b -n 2 -d 100ms >stdout || fail "exit $? in batch mode"
 [ "$(grep -c '^run 2' stdout)" = 2 ] || fail "-n 2 does not print twice"
