@@ -13,6 +13,7 @@
 
 #include "argument.h"
 #include "cacheline_words.h"
+#include "choice.h"
 #include "ctl.h"
 #include "cut.h"
 #include "json.h"
@@ -146,10 +147,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_AS:
 		if (strcmp(arg, "text") && strcmp(arg, "json") && !ctl_pinning_find(arg))
-			argp_error(state,
-				   "there is no form '%s'; choose one of text json taskset cpuset "
-				   "numactl",
-				   arg);
+			ctl_choice_error(state, "form", arg, "text json taskset cpuset numactl");
 		advise->form = arg;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -739,7 +737,7 @@ int ctl_advise(int argc, char **argv)
 	advise.query.across = true;
 	advise.query.first_read = true;
 	advise.query.places = 1;
-	argp_parse(&argp, argc, argv, 0, NULL, &advise);
+	ctl_choice_parse(&argp, argc, argv, &advise);
 	code = take_report(&advise);
 	/* Which needs no topology, and no flow that is stated. */
 	if (!code && !strcmp(advise.form, "text")) {

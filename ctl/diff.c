@@ -10,6 +10,7 @@
 #include "argument.h"
 #include "by.h"
 #include "change.h"
+#include "choice.h"
 #include "ctl.h"
 #include "filter_options.h"
 #include "json.h"
@@ -621,7 +622,7 @@ int ctl_diff(int argc, char **argv)
 	int code;
 
 	ctl_by_options(options, fixed_options, FIXED);
-	argp_parse(&argp, argc, argv, 0, NULL, &diff);
+	ctl_choice_parse(&argp, argc, argv, &diff);
 	code = choose_sides(&diff);
 	code = code ? code : compare(&diff);
 	if (!code && diff.json)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "ctl.h"
 #include "number.h"
 #include "open.h"
@@ -157,7 +158,7 @@ int ctl_doctor(int argc, char **argv)
 	struct options options = {0};
 	int store, daemon;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	store = check_stores(options.store);
 	daemon = ask_daemon();
 	return store ? store : daemon;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "ctl.h"
 #include "open.h"
 #include "run.h"
@@ -94,7 +95,7 @@ int ctl_label(int argc, char **argv)
 	};
 	struct options options = {.labels = true};
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	return edit(&options);
 }
 
@@ -110,6 +111,6 @@ int ctl_delete(int argc, char **argv)
 	};
 	struct options options = {0};
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	return edit(&options);
 }

@@ -9,6 +9,7 @@
 
 #include "argument.h"
 #include "by.h"
+#include "choice.h"
 #include "ctl.h"
 #include "exporter.h"
 #include "filter_options.h"
@@ -68,7 +69,7 @@ static void set_exporter(struct argp_state *state, struct options *options, cons
 		if (!strcmp(exporters[i].name, name))
 			options->exporter = &exporters[i];
 	if (!options->exporter || strcmp(options->exporter->name, name))
-		argp_error(state, "there is no format '%s'; choose one of%s", name, names);
+		ctl_choice_error(state, "format", name, names);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -167,7 +168,7 @@ int ctl_export(int argc, char **argv)
 
 	options.query.across = true;
 	options.query.resolved = 1;
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	if (!options.query.by)
 		options.query.by = options.exporter->by;
 	code = ctl_open(options.store, &reader, NULL);

@@ -7,6 +7,7 @@
 
 #include "argument.h"
 #include "by.h"
+#include "choice.h"
 #include "ctl.h"
 #include "drawing.h"
 #include "filter_options.h"
@@ -114,7 +115,7 @@ static void set_drawing(struct argp_state *state, const char *name)
 		if (!strcmp(drawings[i].name, name))
 			drawing = &drawings[i];
 	if (!drawing)
-		argp_error(state, "there is no form '%s'; choose one of%s", name, names);
+		ctl_choice_error(state, "form", name, names);
 	else if (options->drawing && options->drawing != drawing)
 		argp_error(state, "choose one form: %s or %s", options->drawing->name, name);
 	options->drawing = drawing;
@@ -286,7 +287,7 @@ int ctl_graph(int argc, char **argv)
 	int code = CTL_OK;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	if (!options.drawing)
 		options.drawing = drawings;
 	if (options.phases && options.frames) {

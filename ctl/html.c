@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "argument.h"
+#include "choice.h"
 #include "ctl.h"
 #include "output.h"
 #include "page.h"
@@ -90,7 +91,7 @@ int ctl_html(int argc, char **argv)
 	FILE *out;
 	int code;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "choice.h"
 #include "ctl.h"
 #include "json.h"
 #include "number.h"
@@ -137,7 +138,7 @@ int ctl_list(int argc, char **argv)
 	size_t n;
 	int code;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	code = ctl_open(options.store, &reader, &path);
 	if (code)
 		return code;

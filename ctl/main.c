@@ -15,6 +15,8 @@
 
 #include <comm/version.h>
 
+#include "choice.h"
+
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -35,7 +37,7 @@ static const struct command {
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };
 
-enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
+enum { N_COMMANDS = sizeof(commands) / sizeof(*commands), MAIN_NAMES = 256 };
 
 int ctl_error(int code, char *sentence)
 {
@@ -77,10 +79,17 @@ static int run(const struct command *command, int argc, char **argv)
 
 static int unknown(const char *name)
 {
-	fprintf(stderr, "commctl: there is no command '%s'; the commands are", name);
+	char names[MAIN_NAMES] = "", near[CTL_CHOICE];
+
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(stderr, " %s,", commands[i].name);
-	fprintf(stderr, " help\n");
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s, ",
+			 commands[i].name);
+	fprintf(stderr, "commctl: there is no command '%s'; the commands are %shelp", name, names);
+	for (char *comma = strchr(names, ','); comma; comma = strchr(comma, ','))
+		*comma = ' ';
+	if (ctl_choice_near(name, names, near))
+		fprintf(stderr, "; did you mean %s?", near);
+	fprintf(stderr, "\n");
 	return CTL_USAGE;
 }
 

@@ -8,6 +8,7 @@
 #include "argument.h"
 #include "by.h"
 #include "cacheline_words.h"
+#include "choice.h"
 #include "counters.h"
 #include "ctl.h"
 #include "filter_options.h"
@@ -106,7 +107,7 @@ static void set_form(struct argp_state *state, const char *name)
 	const struct ctl_form *form = ctl_form_find(name);
 
 	if (!form)
-		argp_error(state, "there is no form '%s'; choose one of%s", name, names);
+		ctl_choice_error(state, "form", name, names);
 	else if (options->form && options->form != form)
 		argp_error(state, "choose one form: %s or %s", options->form->name, form->name);
 	options->form = form;
@@ -120,8 +121,7 @@ static void set_order(struct argp_state *state, const char *name)
 	while (order < CTL_TOTALS_ORDERS && strcmp(ctl_totals_orders[order], name) != 0)
 		order++;
 	if (order == CTL_TOTALS_ORDERS)
-		argp_error(state, "there is no order '%s'; choose one of both written read ratio",
-			   name);
+		ctl_choice_error(state, "order", name, "both written read ratio");
 	options->order = order;
 }
 
@@ -328,7 +328,7 @@ int ctl_report(int argc, char **argv)
 	int code;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	if (!options.form)
 		options.form = ctl_form_find(NULL);
 	if (!options.has_top)

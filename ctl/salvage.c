@@ -5,6 +5,7 @@
 
 #include <comm/comm.h>
 
+#include "choice.h"
 #include "ctl.h"
 #include "open.h"
 
@@ -54,7 +55,7 @@ int ctl_salvage(int argc, char **argv)
 	char *err;
 	int code;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	code = comm_salvage(options.store, options.to, &saved, &err);
 	if (code)
 		return ctl_error(code, err);

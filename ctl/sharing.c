@@ -8,6 +8,7 @@
 
 #include "argument.h"
 #include "cacheline_words.h"
+#include "choice.h"
 #include "csv.h"
 #include "ctl.h"
 #include "json.h"
@@ -54,7 +55,7 @@ static void parse_form(struct argp_state *state, struct options *options, const 
 	for (options->form = 0; options->form < FORMS; options->form++)
 		if (!strcmp(arg, forms[options->form]))
 			return;
-	argp_error(state, "there is no form '%s'; choose one of text csv json", arg);
+	ctl_choice_error(state, "form", arg, "text csv json");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -313,7 +314,7 @@ int ctl_sharing(int argc, char **argv)
 	int code;
 
 	options.query.cachelines = 1;
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	ctl_choice_parse(&argp, argc, argv, &options);
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;

@@ -14,6 +14,7 @@
 
 #include "argument.h"
 #include "by.h"
+#include "choice.h"
 #include "ctl.h"
 #include "open.h"
 #include "run.h"
@@ -37,7 +38,7 @@ struct top {
 	bool batch, help, typing, frozen;
 	uint64_t n; /* of frames in batch mode; 0: no end */
 	int64_t delay_ns;
-	int64_t from_ns; /* where to begin; only if has_from */
+	int64_t from_ns;       /* where to begin; only if has_from */
 	bool has_from, placed; /* placed: the view is where has_from wants it */
 	struct comm_reader *reader;
 	struct ctl_frame frame;
@@ -614,7 +615,7 @@ int ctl_top(int argc, char **argv)
 	int code;
 
 	ctl_by_options(options, fixed_options, FIXED);
-	argp_parse(&argp, argc, argv, 0, NULL, &top);
+	ctl_choice_parse(&argp, argc, argv, &top);
 	ctl_term_init(&top.term);
 	code = ctl_open(top.store, &top.reader, NULL);
 	if (code)

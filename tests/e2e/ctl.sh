@@ -109,6 +109,33 @@ expect 0 "$ctl" --version
 says stdout '^commctl .commprof. [0-9]'
 expect 2 "$ctl" dance
 says stderr "no command 'dance'"
+is "$(grep -c 'did you mean' stderr)" 0 "nothing like it is a command"
+# What may have been meant
+while read -r meant words; do
+	# shellcheck disable=SC2086
+	expect 2 "$ctl" $words
+	says stderr "; did you mean $meant?$"
+done <<'SLIPS'
+report reprot
+sharing shraing
+--store report --sotre redis.db
+--by-object report --by-objcet
+--min-share report --minshare=1
+--confidence sharing --confidense 3
+function report --by fuction
+object top --by role,objects
+json report --as jsn
+csv sharing --as cvs
+pprof export --as prof
+read report --totals --sort reed
+SLIPS
+expect 2 "$ctl" report --by foo
+says stderr "no grouping 'foo'; choose one of thread function .* path$"
+expect 2 "$ctl" report --qqqqqq
+says stderr "unrecognized option '--qqqqqq'"
+# The value of an option may look like one
+expect 1 "$ctl" report --store --stoer
+says stderr 'cannot use the store --stoer'
 expect 2 "$ctl" help dance
 for bad in --no-such-option '--min-share x' '--min-share 101' '--from soon' '--run -1' '--run 0' \
 	'--top many' '--json --csv' '--json --as csv' '--as x' '--as' extra '--to 0' '--confidence 100' '--by weekday'; do
