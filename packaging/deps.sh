@@ -7,13 +7,13 @@ export LC_ALL=C
 
 build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
        libsqlite3-dev libpfm4-dev libcap-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev uthash-dev libiberty-dev libmetis-dev"
-demo="redis-server redis-tools procps python3"
-check="$demo g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
+demo="redis-server redis-tools"
+check="$demo procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk tmux zsh fish graphviz python3-networkx
        libjemalloc2 libomp-dev libtbb-dev systemtap-sdt-dev gfortran python3-dev"
-bench="$demo chromium pigz time valgrind xz-utils sqlite3"
+bench="$demo procps python3 chromium pigz time valgrind xz-utils sqlite3"
 
 case "${1:-build}" in
 build) want=$build ;;
