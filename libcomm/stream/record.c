@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "out_file.h"
 #include "record.h"
 #include "record_answers.h"
 #include "record_event.h"
 
 enum {
-	BUFFER_BYTES = 1 << 20,
 	/* In the record of an answer, the question comes first. */
 	QUESTION_BYTES = 24,
 };
 
 struct comm_record {
-	FILE *file;
+	struct comm_out_file *file;
 	int error;
 	uint64_t lost;
-	uint64_t bytes; /* written, and as many as the file had when it was looked at last: */
-	off_t seen_bytes;
 	struct comm_inspect inner;
 	struct comm_answers *answers; /* the last answer recorded for each question */
 	struct comm_answer_reader reader;
@@ -41,24 +34,28 @@ static void write_record(struct comm_record *record, uint32_t kind)
 {
 	const struct comm_bytes *fields = &record->scratch;
 	const uint32_t head[2] = {htole32(kind), htole32((uint32_t)fields->n)};
+	int err;
 
 	_Static_assert(sizeof(head) == RECORD_HEAD_BYTES, "head of a record");
-	if (fields->failed)
+	if (fields->failed) {
 		fail(record, ENOMEM);
-	else if (fields->n > RECORD_MAX_BYTES)
+	} else if (fields->n > RECORD_MAX_BYTES) {
 		fail(record, EMSGSIZE);
-	else if (record->error)
+	} else if (record->error) {
 		record->lost++; /* the file ends with a torn record: recording stops for good */
-	else if (fwrite(head, sizeof(head), 1, record->file) != 1 ||
-		 fwrite(fields->data, 1, fields->n, record->file) != fields->n)
-		fail(record, errno ? errno : EIO);
-	else
-		record->bytes += sizeof(head) + fields->n;
+	} else {
+		err = comm_out_file_write(record->file, head, sizeof(head));
+		if (!err)
+			err = comm_out_file_write(record->file, fields->data, fields->n);
+		if (err)
+			fail(record, -err);
+	}
 }
 
 static int write_head(struct comm_record *record, const struct comm_record_head *head)
 {
 	struct comm_bytes *to = &record->scratch;
+	int err;
 
 	comm_bytes_clear(to);
 	comm_bytes_block(to, RECORD_MAGIC, 8);
@@ -66,9 +63,9 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	comm_bytes_u32(to, RECORD_BYTE_ORDER);
 	comm_bytes_u32(to, RECORD_X86_64);
 	comm_bytes_u32(to, RECORD_CLOCK_MONOTONIC);
-	if (to->failed || fwrite(to->data, 1, to->n, record->file) != to->n)
-		return to->failed ? -ENOMEM : -errno;
-	record->bytes = to->n;
+	err = to->failed ? -ENOMEM : comm_out_file_write(record->file, to->data, to->n);
+	if (err)
+		return err;
 	comm_bytes_clear(to);
 	comm_bytes_u64(to, head->start_ns);
 	comm_bytes_u64(to, head->start_unix_ns);
@@ -83,61 +80,28 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	write_record(record, RECORD_RUN);
 	if (record->error)
 		return -record->error;
-	return fflush(record->file) ? -errno : 0;
-}
-
-/*
- * Makes the file, mode 0600, in the place of a regular one, if there is any: its owner, or who has it
- * open, would read what the target has in memory, and it may have other names.
- */
-static int make_file(const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (lstat(path, &st) == 0) {
-		if (!S_ISREG(st.st_mode))
-			return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTBLK;
-		if (unlink(path) < 0)
-			return -errno;
-	}
-	/* O_APPEND: a file that was cut short stays shorter than what was written to it. */
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	return fd;
+	return comm_out_file_flush(record->file);
 }
 
 int comm_record_create(const char *path, const struct comm_record_head *head,
 		       struct comm_record **ret)
 {
 	struct comm_record *record = calloc(1, sizeof(*record));
-	int fd, err = -ENOMEM;
+	int err;
 
 	if (!record)
 		return -ENOMEM;
-	fd = make_file(path);
-	if (fd < 0) {
-		err = fd;
-		goto out;
+	err = comm_out_file_create(path, 0600, &record->file);
+	if (!err)
+		err = comm_answers_create(false, &record->answers);
+	if (!err)
+		err = write_head(record, head);
+	if (err) {
+		comm_record_destroy(record);
+		return err;
 	}
-	record->file = fdopen(fd, "w");
-	if (!record->file) {
-		close(fd);
-		goto out;
-	}
-	setvbuf(record->file, NULL, _IOFBF, BUFFER_BYTES);
-	err = comm_answers_create(false, &record->answers);
-	if (err)
-		goto out;
-	err = write_head(record, head);
-	if (err)
-		goto out;
 	*ret = record;
 	return 0;
-out:
-	comm_record_destroy(record);
-	return err;
 }
 
 void comm_record_event(struct comm_record *record, const struct comm_event *event)
@@ -158,26 +122,16 @@ void comm_record_end(struct comm_record *record, uint64_t end_ns)
 	write_record(record, RECORD_END);
 	if (record->error)
 		return;
-	if (fflush(record->file))
-		fail(record, errno);
-	record->seen_bytes = (off_t)record->bytes;
+	comm_out_file_flush(record->file);
 	comm_record_look(record);
 }
 
 void comm_record_look(struct comm_record *record)
 {
-	struct stat st;
+	int err = record->error ? 0 : comm_out_file_look(record->file);
 
-	if (record->error)
-		return;
-	if (fstat(fileno(record->file), &st))
-		fail(record, errno);
-	else if (!st.st_nlink)
-		fail(record, ENOENT);
-	else if (st.st_size < record->seen_bytes)
-		fail(record, ESTALE);
-	else
-		record->seen_bytes = st.st_size;
+	if (err)
+		fail(record, -err);
 }
 
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno)
@@ -190,8 +144,7 @@ void comm_record_destroy(struct comm_record *record)
 {
 	if (!record)
 		return;
-	if (record->file)
-		fclose(record->file);
+	comm_out_file_destroy(record->file);
 	comm_answers_destroy(record->answers);
 	comm_answer_reader_deinit(&record->reader);
 	comm_bytes_free(&record->scratch);
