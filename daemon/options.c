@@ -29,6 +29,7 @@ enum {
 	OPT_GRANULARITY,
 	OPT_DURATION,
 	OPT_RECORD,
+	OPT_ACCESSES,
 	OPT_ESTIMATOR,
 	OPT_QUOTA,
 	OPT_DETAIL,
@@ -114,6 +115,9 @@ static const struct argp_option options[] = {
 	{"quota", OPT_QUOTA, "SIZE", 0, "Largest size of the store (K, M, G; default 1G)", 3},
 	{"detail", OPT_DETAIL, "DUR", 0, "Roll slices older than DUR up (default 30m)", 3},
 	{"record", OPT_RECORD, "FILE", 0, "Also write the raw event stream, for replay:FILE", 3},
+	{"accesses", OPT_ACCESSES, "FILE", 0,
+	 "Also write the accesses that samples gave: a table where FILE ends in .csv, else binary",
+	 3},
 	{NULL, 0, NULL, 0, "Other:", 4},
 	{"quiet", 'q', NULL, 0, "No progress, no summary", 4},
 	{"verbose", 'v', NULL, 0, "Also say what the sources and bursts did", 4},
@@ -439,6 +443,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_RECORD:
 		opt->record = arg;
+		break;
+	case OPT_ACCESSES:
+		opt->accesses = arg;
 		break;
 	case OPT_REGION_PROBE:
 		want_region_probe(state, arg, &opt->probes);

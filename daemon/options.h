@@ -36,10 +36,11 @@ struct comm_options {
 	uint32_t granularity_bytes;
 	const struct comm_est_ops *estimator;
 	bool estimator_given;
-	const char *calls;   /* functions whose calls are told apart; NULL: none */
-	const char *record;  /* NULL: none */
-	const char *control; /* of control.h; NULL: none */
-	uint64_t delay_ns;   /* until samples are taken; UINT64_MAX: until that is commanded */
+	const char *calls;    /* functions whose calls are told apart; NULL: none */
+	const char *record;   /* NULL: none */
+	const char *accesses; /* likewise, of the decoded accesses */
+	const char *control;  /* of control.h; NULL: none */
+	uint64_t delay_ns;    /* until samples are taken; UINT64_MAX: until that is commanded */
 	bool no_follow, no_collectors, alloc_sites, quiet, verbose, doctor;
 	char **command; /* NULL: attach */
 };

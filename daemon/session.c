@@ -12,6 +12,7 @@
 #include "privilege.h"
 #include "remover.h"
 #include "session.h"
+#include "source.h"
 #include "stop.h"
 
 enum {
@@ -62,6 +63,17 @@ static bool find_directory(const char *path, struct stat *ret, const char **ret_
 	return is_found;
 }
 
+/* Whether two names are of one place in one directory. */
+static bool is_same_name(const char *a, const char *b)
+{
+	const char *a_base, *b_base;
+	struct stat here, there;
+
+	return find_directory(a, &here, &a_base) && find_directory(b, &there, &b_base) &&
+	       here.st_ino == there.st_ino && here.st_dev == there.st_dev &&
+	       !strcmp(a_base, b_base);
+}
+
 bool comm_session_has_file(const struct comm_session *session, const char *path)
 {
 	static const char *const own[] = {"", "-wal", "-shm", "-ballast", "-journal"};
@@ -93,6 +105,61 @@ static void slice_done(void *ctx, const struct comm_slice_info *info, const stru
 	session->edges += n_edges;
 }
 
+static int refuse_accesses(const struct comm_session *session, const char *why)
+{
+	fprintf(stderr, "commd: cannot write accesses to %s: it is %s; name another file\n",
+		session->options->accesses, why);
+	return -EEXIST;
+}
+
+/* With the rights of the user that it will belong to, as a recording. */
+static int create_accesses(struct comm_session *session, const struct comm_run_info *info,
+			   double cycles_per_ns)
+{
+	const struct comm_options *options = session->options;
+	const struct comm_access_file_head head = {
+		.start_ns = info->start_ns,
+		.start_unix_ns = info->start_unix_ns,
+		.cycles_per_ns = cycles_per_ns,
+	};
+	int err;
+
+	if (comm_session_has_file(session, options->accesses))
+		return refuse_accesses(session, "the store, or beside it");
+	if (options->record && is_same_name(options->record, options->accesses))
+		return refuse_accesses(session, "the recording");
+	if (options->source->of_file && is_same_name(options->source_arg, options->accesses))
+		return refuse_accesses(session, "the file that is read");
+	err = comm_privilege_set_aside(true);
+	if (!err)
+		err = comm_access_log_create(options->accesses, &head, &session->accesses);
+	if (comm_privilege_set_aside(false))
+		err = -EPERM;
+	if (err)
+		fprintf(stderr, "commd: cannot write accesses to %s as user %u: %s\n",
+			options->accesses, (unsigned int)geteuid(),
+			err == -ENOTBLK ? "it is no regular file" : strerror(-err));
+	return err;
+}
+
+/* Says once why no more are written. */
+static void look_at_accesses(struct comm_session *session, uint64_t now_ns)
+{
+	int err;
+
+	if (!session->accesses)
+		return;
+	comm_access_log_look(session->accesses, now_ns);
+	comm_access_log_lost(session->accesses, &err);
+	if (!err || session->accesses_stopped)
+		return;
+	session->accesses_stopped = true;
+	fprintf(stderr, "commd: writing accesses to %s stopped: %s\n", session->options->accesses,
+		err == ENOENT	? "it was deleted"
+		: err == ESTALE ? "it was cut short by another program"
+				: strerror(err));
+}
+
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator)
@@ -117,6 +184,12 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;
 	session->estimator = estimator;
 	session->start_ns = info->start_ns;
+	if (session->options->accesses) {
+		err = create_accesses(session, info, est->cycles_per_ns);
+		if (err)
+			return err;
+		config.accesses = session->accesses;
+	}
 	err = comm_store_begin_run(session->store, &labelled, &session->run);
 	if (err) {
 		fprintf(stderr, "commd: cannot begin a run in %s: %s\n", session->options->store,
@@ -150,6 +223,7 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns)
 {
 	struct comm_engine_stats stats;
 
+	look_at_accesses(session, now_ns);
 	if (!session->progress || now_ns - session->shown_ns < 250000000)
 		return;
 	session->shown_ns = now_ns;
@@ -236,6 +310,10 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	comm_stop_ending();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
+	if (session->accesses) {
+		comm_access_log_end(session->accesses, end_ns);
+		look_at_accesses(session, end_ns);
+	}
 	err = comm_store_end_run(session->store, end_ns, how);
 	gone = lost(session);
 	if (session->progress)
@@ -272,7 +350,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	if (stats.loss[COMM_LOSS_STORE] && gone < 0)
 		fprintf(stderr, "commd: not all could be stored in %s: is the disk full?\n",
 			session->options->store);
-	if (err || gone >= 0 || stats.loss[COMM_LOSS_STORE])
+	if (err || gone >= 0 || stats.loss[COMM_LOSS_STORE] || session->accesses_stopped)
 		return 1;
 	if (!stats.accesses) {
 		fprintf(stderr, "commd: no memory access of the target was seen\n");
@@ -298,6 +376,7 @@ int comm_session_command(const struct comm_session *session, int ended, int stat
 void comm_session_deinit(struct comm_session *session)
 {
 	comm_engine_destroy(session->engine);
+	comm_access_log_destroy(session->accesses);
 	comm_store_close(session->store);
 	memset(session, 0, sizeof(*session));
 }

@@ -19,6 +19,8 @@ struct comm_session {
 	uint64_t start_ns, shown_ns;
 	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* sums over the slices so far */
 	uint64_t edges;
+	struct comm_access_log *accesses; /* NULL: nobody asked for them */
+	bool accesses_stopped;
 	uint32_t row_cap; /* most edges stored per slice; 0: enough for estimates */
 	bool progress;	  /* stderr is a terminal */
 	bool removes;	  /* what is beside its store by itself: nothing will refuse it that */

@@ -41,10 +41,12 @@ struct comm_engine {
 	struct comm_resolver resolver;
 	struct comm_burst burst;
 	struct comm_access access[1 + COMM_BURST_ACCESSES];
+	/* Of each.  That of an access that is held stays the first until its burst comes. */
+	struct comm_access_seen seen[1 + COMM_BURST_ACCESSES];
 	/* A precise access whose burst is to come, of thread held_tid; held.n 0: none. */
 	struct comm_access_burst held;
 	struct comm_access held_access;
-	uint32_t held_tid;
+	uint32_t held_tgid, held_tid;
 	/* The region of thread marked_tid at its events of marked_ns. */
 	uint64_t marked_ns;
 	uint32_t marked_tid, marked_region;
@@ -130,7 +132,19 @@ static void count_region(struct comm_engine *engine, const struct comm_access_bu
 							  .value = (double)burst->period});
 }
 
-static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
+static void log_accesses(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
+			 const struct comm_access_burst *burst)
+{
+	uint64_t lost = comm_access_log_burst(engine->config.accesses, &engine->identity, tgid, tid,
+					      burst, engine->seen);
+
+	if (lost)
+		lose(engine, COMM_LOSS_ACCESSES, lost);
+}
+
+/* A burst of thread tid. */
+static void feed(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
+		 struct comm_access_burst *burst)
 {
 	engine->slice.info.bursts++;
 	engine->slice.info.accesses += burst->n;
@@ -141,6 +155,8 @@ static void feed(struct comm_engine *engine, struct comm_access_burst *burst)
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
 	comm_contention_burst(engine->contention, burst);
+	if (engine->config.accesses)
+		log_accesses(engine, tgid, tid, burst);
 }
 
 static void count_end(struct comm_engine *engine, const struct comm_burst *burst)
@@ -166,7 +182,7 @@ static void feed_held(struct comm_engine *engine)
 	if (!engine->held.n)
 		return;
 	engine->access[0] = engine->held_access;
-	feed(engine, &engine->held);
+	feed(engine, engine->held_tgid, engine->held_tid, &engine->held);
 	engine->held.n = 0;
 }
 
@@ -263,10 +279,12 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 			to->flags |= COMM_ACCESS_BY_CREATOR;
 		if (first)
 			to->insn = (uint16_t)(first + from->nth);
+		engine->seen[out.n] = (struct comm_access_seen){
+			from->addr, from->insn ? COMM_ACCESSES_EMULATED : COMM_ACCESSES_DECODED};
 		out.n++;
 	}
 	if (!is_kernels)
-		feed(engine, &out);
+		feed(engine, event->tgid, event->tid, &out);
 }
 
 /* Counts where a load found its data, if its PMU was asked. */
@@ -306,13 +324,18 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		count_origin(engine, &event->access, &out);
 	else
 		count_region(engine, &out, region_at(engine, event));
+	/* What the kernel copies stands in the registers of its instruction, or of the system call. */
+	engine->seen[0] = (struct comm_access_seen){
+		event->access.addr,
+		event->kind == COMM_EV_ACCESS ? COMM_ACCESSES_MEASURED : COMM_ACCESSES_DECODED};
 	if (event->access.flags & COMM_ACCESS_BURST) {
 		engine->held = out;
 		engine->held_access = engine->access[0];
+		engine->held_tgid = event->tgid;
 		engine->held_tid = event->tid;
 		return;
 	}
-	feed(engine, &out);
+	feed(engine, event->tgid, event->tid, &out);
 }
 
 static void on_mark(struct comm_engine *engine, const struct comm_event *event)

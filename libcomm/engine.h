@@ -8,6 +8,7 @@
 #ifndef COMM_ENGINE_H
 #define COMM_ENGINE_H
 
+#include "access_log.h"
 #include "burst.h"
 #include "estimator.h"
 #include "event.h"
@@ -33,6 +34,7 @@ struct comm_engine_config {
 	void (*burst_done)(void *ctx, const struct comm_event *event,
 			   const struct comm_burst *burst);
 	void *burst_ctx;
+	struct comm_access_log *accesses; /* NULL: nobody asked for them */
 };
 
 struct comm_engine_stats {

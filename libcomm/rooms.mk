@@ -27,8 +27,11 @@ USES_engine := . $(filter-out report%,$(ROOMS))
 # Further include paths: formats of exact results and of sampled allocations are beside their writers.
 MORE_heap := -idirafter alloc
 MORE_exact := -idirafter exact
+# Formats that other programs read; who may include headers of stream/ finds theirs.
+MORE_stream := -Iinclude
+MORE_perfdata := -Iinclude
 MORE_store := -Iinclude
-MORE_engine := -idirafter exact
+MORE_engine := -Iinclude -idirafter exact
 MORE_report := -Iinclude
 MORE_report/grouping := -Iinclude
 

@@ -61,6 +61,8 @@ static const struct {
 		 .spared = true},
 	[COMM_LOSS_CENSUS] = {"census_full", "reads whose word was not looked at again: there were "
 					     "too many at once"},
+	[COMM_LOSS_ACCESSES] = {"accesses_unwritten",
+				"accesses not written to their file: disk full or file error"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},
 	[COMM_LOSS_SHARED_RING] =
 		{"records_ring_full",

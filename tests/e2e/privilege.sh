@@ -101,7 +101,14 @@ done >"$dir/out" 2>&1
 equal "a recording is made with its user's rights" "$(grep -c . "$dir/out") $(head -n 1 "$dir/out")" "2 65534"
 [ ! -e "$dir/sudo.rec" ] && grep -q 'sudo.rec as user 65534: Permission denied' "$dir/err" && ok "and none but with these" ||
   not_ok "and none but with these" "$(ls -l "$dir"; cat "$dir/err")"
-rm -f "$dir/sudo.rec" "$dir/nobodys"/*
+for place in "$dir/nobodys/sudo.csv" "$dir/sudo.csv"; do
+  SUDO_UID=65534 SUDO_GID=65534 "$commd" -q --pid $target --duration 1s --store "$dir/nobodys/o.db" --accesses "$place" 2>"$dir/err"
+  stat -c '%u %a' "$place"
+done >"$dir/out" 2>&1
+equal "a file of accesses is made with its user's rights" "$(grep -c . "$dir/out") $(head -n 1 "$dir/out")" "2 65534 640"
+[ ! -e "$dir/sudo.csv" ] && grep -q 'sudo.csv as user 65534: Permission denied' "$dir/err" && ok "and none but with these, too" ||
+  not_ok "and none but with these, too" "$(ls -l "$dir"; cat "$dir/err")"
+rm -f "$dir"/sudo.* "$dir/nobodys"/*
 
 # A command runs as who started commd, which so cannot become the owner; who removes files can.
 "$commd" -q --store "$dir/nobodys/c.db" -- true 2>"$dir/err"
