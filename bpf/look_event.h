@@ -44,6 +44,7 @@ struct comm_raw_look {
 	unsigned int tgid, tid;		    /* 0: of no watched process; SWITCH: it leaves */
 	unsigned int other_tgid, other_tid; /* SWITCH: it comes */
 	unsigned int generation;	    /* of the word */
+	unsigned long long value;	    /* BEGUN, CHANGED: the word's bits that count */
 };
 
 /* One per possible CPU, in a map that the daemon has mapped; each belongs to that CPU's programs. */
@@ -58,7 +59,7 @@ struct comm_raw_look_cpu {
 };
 
 _Static_assert(sizeof(struct comm_raw_look_word) == 24, "layout of both sides");
-_Static_assert(sizeof(struct comm_raw_look) == 48, "layout of both sides");
+_Static_assert(sizeof(struct comm_raw_look) == 56, "layout of both sides");
 _Static_assert(sizeof(struct comm_raw_look_cpu) == 64, "a cache line");
 
 #endif

@@ -70,14 +70,15 @@ static __always_inline void tell(struct comm_raw_look_cpu *c, const struct comm_
 }
 
 static __always_inline void tell_word(struct comm_raw_look_cpu *c, const struct comm_raw_look *at,
-				      __u32 kind, __u32 generation, __u64 since_ns)
+				      __u32 kind, const struct seen *s, __u64 since_ns, __u64 value)
 {
 	struct comm_raw_look record = *at;
 
 	record.until_ns = bpf_ktime_get_ns();
 	record.since_ns = since_ns;
 	record.kind = kind;
-	record.generation = generation;
+	record.generation = s->generation;
+	record.value = value;
 	tell(c, &record);
 }
 
@@ -88,9 +89,9 @@ static __always_inline void found(struct comm_raw_look_cpu *c, const struct comm
 	c->looks++;
 	/* Where it could not be read another mapping may have come. */
 	if (!s->begun)
-		tell_word(c, at, COMM_RAW_LOOK_BEGUN, s->generation, 0);
+		tell_word(c, at, COMM_RAW_LOOK_BEGUN, s, 0, value);
 	else if (value != s->value)
-		tell_word(c, at, COMM_RAW_LOOK_CHANGED, s->generation, s->failed ? 0 : s->time_ns);
+		tell_word(c, at, COMM_RAW_LOOK_CHANGED, s, s->failed ? 0 : s->time_ns, value);
 	s->begun = 1;
 	s->failed = 0;
 	s->value = value;
@@ -121,7 +122,7 @@ static __always_inline void look_at(struct comm_raw_look_cpu *c, const struct co
 	}
 	if (!s->gone && (s->mm != mm || s->failed == FAILED_MOST)) {
 		s->gone = 1;
-		tell_word(c, at, COMM_RAW_LOOK_GONE, generation, 0);
+		tell_word(c, at, COMM_RAW_LOOK_GONE, s, 0, 0);
 	}
 	__sync_lock_test_and_set(&s->busy, 0);
 }

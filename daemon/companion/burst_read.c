@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "burst_read.h"
 
+#include <string.h>
+
 #include "hash.h"
 
 enum {
@@ -19,11 +21,44 @@ static double length_of(enum comm_trigger trigger, const struct comm_burst *burs
 	return length > 1 ? length : 1;
 }
 
+static bool is_written(const struct comm_burst_access *access, uint32_t n,
+		       const struct comm_burst_read *read)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (access[i].flags & COMM_ACCESS_WRITE &&
+		    access[i].addr < read->addr + read->size_bytes &&
+		    read->addr < access[i].addr + access[i].size_bytes)
+			return true;
+	return false;
+}
+
+/* What the sample found where the burst reads; before: the accesses that come before that. */
+static void find_value(struct comm_burst_read *read, const struct comm_sample *sample,
+		       const struct comm_burst_access *before, uint32_t n)
+{
+	unsigned int chunks =
+		sample->n_chunks < COMM_SAMPLE_CHUNKS ? sample->n_chunks : COMM_SAMPLE_CHUNKS;
+
+	if (is_written(before, n, read))
+		return;
+	for (unsigned int i = 0; i < chunks && !read->has_value; i++) {
+		const struct comm_chunk *c = &sample->chunk[i];
+		uint64_t at = read->addr - c->addr;
+
+		if (at >= c->len_bytes || c->len_bytes - at < read->size_bytes ||
+		    (uint64_t)c->offset + c->len_bytes > COMM_SAMPLE_DATA_BYTES)
+			continue;
+		memcpy(&read->value, sample->data + c->offset + at, read->size_bytes);
+		read->has_value = true;
+	}
+}
+
 bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum comm_trigger trigger,
 			  const struct comm_event *event, const struct comm_burst *burst)
 {
 	const struct comm_sample *sample = event->sample;
 	uint64_t sp = sample->reg[COMM_RSP], total = 0;
+	uint32_t picked = 0;
 
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *a = &burst->access[i];
@@ -36,6 +71,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 		total += size;
 		if (comm_hash_next(random) % total >= size)
 			continue;
+		picked = i;
 		*ret = (struct comm_burst_read){
 			.time_ns = event->time_ns,
 			.addr = a->addr,
@@ -51,6 +87,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 	}
 	if (!total)
 		return false;
+	find_value(ret, sample, burst->access, picked);
 	/* What runs like this burst for a period reads as many bytes a cycle as it does. */
 	ret->stands_for = (double)total * (double)(sample->period ? sample->period : 1) /
 			  length_of(trigger, burst);

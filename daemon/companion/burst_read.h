@@ -17,8 +17,10 @@ struct comm_burst_read {
 	uint64_t time_ns, addr, ip;
 	uint32_t tgid, tid;
 	uint32_t size_bytes; /* up to 8: of a longer read a part */
-	double stands_for;   /* bytes; with a trigger of time, in a nanosecond of one cycle */
-	bool waits;	     /* for another thread's write (wait_reads.h); set by the caller */
+	bool has_value; /* the sample brought what is read, and the burst did not write it before */
+	uint64_t value; /* size_bytes of it */
+	double stands_for; /* bytes; with a trigger of time, in a nanosecond of one cycle */
+	bool waits;	   /* for another thread's write (wait_reads.h); set by the caller */
 };
 
 /*

@@ -6,12 +6,15 @@
 #ifndef COMM_LIVE_WORD_H
 #define COMM_LIVE_WORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct comm_live_word {
 	uint32_t tgid, tid;  /* of the reader */
 	uint64_t addr, ip;   /* of the read, as the burst has it */
 	uint32_t size_bytes; /* up to 8, within one aligned word */
+	bool has_value;	     /* what was read is known: */
+	uint64_t value;	     /* so many bytes, the first one lowest */
 	uint64_t time_ns;    /* of the sample */
 	uint64_t lag_ns;     /* after which a look found another value */
 	double stands_for;   /* bytes read, as COMM_EV_CENSUS has it */

@@ -11,6 +11,8 @@ enum {
 
 /* A thread writes if the changes are less likely without it (Wilks 1938: half of chi-square's 95 %). */
 static const double NEEDED = 1.92;
+/* Who is named has this part of the changes that could be its own or its companions', at least. */
+static const double SURE = 0.9;
 /* Of the likelihood's logarithm: what a step gains at least. */
 static const double GAIN = 1e-6;
 
@@ -132,7 +134,7 @@ static double fit(const struct word *w, uint64_t left_out, double share[THREADS]
 	return now;
 }
 
-/* The candidate that more likely than not wrote the change; -1: none is. */
+/* The candidate that surely wrote the change, as far as shares tell; -1: none is. */
 static int likeliest(uint64_t who, const double share[THREADS])
 {
 	double of_set = 0;
@@ -145,7 +147,7 @@ static int likeliest(uint64_t who, const double share[THREADS])
 		if (best < 0 || share[k] > share[best])
 			best = k;
 	}
-	return best >= 0 && share[best] > of_set / 2 ? best : -1;
+	return best >= 0 && share[best] > SURE * of_set ? best : -1;
 }
 
 /* Threads without whom the changes are hardly explained, of those that are the likeliest of some. */

@@ -22,6 +22,7 @@ struct comm_look_change {
 	uint64_t since_ns;     /* of the look before; 0: not known, and nobody is a candidate */
 	uint64_t time_ns;      /* of the look that found it */
 	uint64_t until_ns;     /* the latest at which it was written */
+	uint64_t value;	       /* since then; its meaning is the caller's */
 	uint32_t n_candidates; /* result: threads that ran meanwhile */
 	uint32_t tid;	       /* result: who wrote; 0: not known */
 };

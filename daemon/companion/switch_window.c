@@ -393,6 +393,7 @@ static void add_change(struct window *win, const struct comm_raw_look *raw)
 		.since_ns = raw->since_ns,
 		.time_ns = raw->time_ns,
 		.until_ns = raw->until_ns,
+		.value = raw->value,
 	};
 }
 
@@ -489,10 +490,23 @@ static void push_pair(const struct comm_switch_windows *w, const struct comm_liv
 	push(ctx, &event);
 }
 
-/* Returns how many pairs the window has; 0: nobody was seen to write. */
+/* A read that ends in the next word is of no value of this one. */
+static struct comm_look_read read_of(const struct comm_live_word *word)
+{
+	unsigned int at = word->addr % 8;
+
+	return (struct comm_look_read){
+		.tid = word->tid,
+		.has_value = word->has_value && word->size_bytes <= 8 - at,
+		.value = word->value << 8 * at,
+	};
+}
+
+/* Returns how many pairs the window has; 0: it is not known who wrote. */
 static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win,
 			       struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX])
 {
+	const struct comm_look_read read = read_of(&win->word);
 	const struct comm_look_interval *interval = NULL;
 	int n = 0;
 
@@ -508,8 +522,7 @@ static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win
 	}
 	w->stats.changes += win->n_changes;
 	w->stats.changed += win->n_changes > 0;
-	return comm_look_pairs(win->word.tid, interval, (size_t)n, win->change, win->n_changes,
-			       pair);
+	return comm_look_pairs(&read, interval, (size_t)n, win->change, win->n_changes, pair);
 }
 
 static void tell(struct comm_switch_windows *w, struct window *win, uint64_t now_ns,

@@ -129,6 +129,23 @@ static void test_two_writers(void **state)
 		assert_int_equal(change[i].tid, i % 3 < 2 ? i % 3 + 1 : 0);
 }
 
+/* One that writes three times as often is the likelier of the two, and one in four would be wrong. */
+static void test_likelier_is_not_sure(void **state)
+{
+	(void)state;
+	reset();
+	for (int i = 0; i < 20; i++) {
+		CHANGED_WHILE(1);
+		CHANGED_WHILE(1);
+		CHANGED_WHILE(1);
+		CHANGED_WHILE(2);
+		CHANGED_WHILE(1, 2);
+	}
+	settle();
+	for (size_t i = 0; i < n_changes; i++)
+		assert_int_equal(change[i].tid, i % 5 < 3 ? 1 : i % 5 == 3 ? 2 : 0);
+}
+
 /* One change says nothing of who of its two candidates it was; nor is chance taken for evidence. */
 static void test_little_evidence_is_none(void **state)
 {
@@ -233,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_who_was_always_there_is_the_writer),
 		cmocka_unit_test(test_a_proven_writer_explains_what_is_shared),
 		cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_likelier_is_not_sure),
 		cmocka_unit_test(test_little_evidence_is_none),
 		cmocka_unit_test(test_a_single_writer_is_never_taken_for_another),
 		cmocka_unit_test(test_nobody_ran),

@@ -13,7 +13,7 @@
 #define ring_buffer__consume made_consume
 #include "../../daemon/companion/switch_window.c"
 
-enum { US = 7, READER = 1, WRITER = 2, MS = 1000000, CPUS = 2, FED_MAX = 512 };
+enum { US = 7, READER = 1, WRITER = 2, MS = 1000000, CPUS = 2, VALUE = 9, FED_MAX = 512 };
 
 static struct comm_raw_look record[2 * SWITCHES];
 static size_t n_records;
@@ -92,6 +92,8 @@ static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
 							      .addr = addr,
 							      .ip = 1,
 							      .size_bytes = 4,
+							      .has_value = true,
+							      .value = VALUE,
 							      .lag_ns = lag_ns,
 							      .stands_for = stands_for});
 }
@@ -106,14 +108,23 @@ static void collect(void)
 	comm_switch_windows_collect(w, now_ns, see, NULL);
 }
 
-/* Of the window that was opened last; until_ns: it was looked at by then. */
+static uint64_t value_there(void)
+{
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
+		if (w->window[i].generation == w->generation)
+			return (uint64_t)VALUE << 8 * (w->window[i].word.addr % 8);
+	return 0;
+}
+
+/* Of the window that was opened last; until_ns: it was looked at by then.  It has the value that was read. */
 static void add_word(uint16_t kind, uint64_t since_ns, uint64_t time_ns)
 {
 	record[n_records++] = (struct comm_raw_look){.kind = kind,
 						     .time_ns = time_ns,
 						     .until_ns = time_ns + 1,
 						     .since_ns = since_ns,
-						     .generation = w->generation};
+						     .generation = w->generation,
+						     .value = value_there()};
 }
 
 static void add_switch(uint64_t time_ns, uint32_t tid, uint32_t next)
