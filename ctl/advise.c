@@ -360,8 +360,8 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 		else
 			ctl_percent(value, advice->gain.value);
 		snprintf(line, sizeof(line),
-			 "Put the threads as below: of what is stated %s%s goes from one of the %s "
-			 "to another%s (%s).",
+			 "Put the threads as below: of what is confirmed %s%s goes from one of "
+			 "the %s to another%s (%s).",
 			 value, is_all_gained(advise) ? "" : " less", unit,
 			 is_now_unknown(advise) && !is_all_gained(advise)
 				 ? " than if they run anywhere"
@@ -383,7 +383,7 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 			 "tell.",
 			 advice->gain.value * 100, advice->gain.low * 100, advice->gain.high * 100,
 			 advice->gain.low > 0 && undone > 0
-				 ? ", and what is not stated might undo that"
+				 ? ", and what is not confirmed might undo that"
 				 : "");
 	}
 	printf("%s", ctl_style(term, CTL_BOLD));
@@ -485,7 +485,7 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 				      ctl_percent(lost, unseen(advise)));
 	if (graph->n_edges > graph->n_stated && is_planned(advise))
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
-				      " What is not stated between the same would, by its "
+				      " What is not confirmed between the same would, by its "
 				      "uncertain estimates, go from %s/s to %s/s.",
 				      ctl_bytes(now, advice->unstated_now),
 				      ctl_bytes(planned, advice->unstated_planned));
@@ -495,7 +495,7 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 				      "they are taken to run anywhere. --placement tells.",
 				      advise->placing.n_unknown);
 	snprintf(line + n, sizeof(line) - n,
-		 " Threads without stated flows are left to the scheduler.");
+		 " Threads without confirmed flows are left to the scheduler.");
 	ctl_wrap(term, 0, 0, line);
 }
 

@@ -52,7 +52,7 @@ static const struct argp_option argp_options[] = {
 	CTL_FILTER_OPTIONS{"within", KEY_WITHIN, NULL, 0,
 			   "Also what a thread reads that it wrote itself", 0},
 	{"by", KEY_BY, "NAME", 0, "Of a matrix: what its rows and columns are; default thread", 0},
-	{"all", 'a', NULL, 0, "Also what is not resolved: marked ?, in pprof the tag resolved:no",
+	{"all", 'a', NULL, 0, "Also what is not confirmed: marked ?, in pprof the tag resolved:no",
 	 0},
 	{"guess", KEY_GUESS, NULL, 0, "As --all, and with guesses, as in commctl report", 0},
 	{NULL, 0, NULL, 0, "FORMAT is one of:", 2},
@@ -183,7 +183,7 @@ int ctl_export(int argc, char **argv)
 		code = write_out(&options, reader, report);
 	} else {
 		fprintf(stderr,
-			"commctl: nothing to export: none of %zu flows is resolved, see what "
+			"commctl: nothing to export: none of %zu flows is confirmed, see what "
 			"\"commctl report\" says; --all exports them all the same\n",
 			report->n_edges);
 		code = CTL_NO_DATA;

@@ -92,7 +92,7 @@ static const struct argp_option fixed_options[] = {
 	{"min-share", KEY_MIN_SHARE, "PCT", 0,
 	 "Edges of at least PCT % of the bytes.  Default" CTL_DRAWINGS(DRAWING_MIN_SHARE), 0},
 	{"min-bytes", KEY_MIN_BYTES, "SIZE", 0, "Edges of at least SIZE bytes: 4096, 64K, 1.5M", 0},
-	{"resolved", KEY_RESOLVED, NULL, 0, "Only edges that the run confirms", 0},
+	{"resolved", KEY_RESOLVED, NULL, 0, "Only edges that are confirmed", 0},
 	{"guess", KEY_GUESS, NULL, 0,
 	 "With guesses: who else writes in the same object counts as the writer", 0},
 	CTL_RANGE_CONFIDENCE_OPTION,

@@ -86,7 +86,7 @@ static const struct argp_option fixed_options[] = {
 	{"min-share", KEY_MIN_SHARE, "PCT", 0,
 	 "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE), 0},
 	{"all", 'a', NULL, 0,
-	 "Also what is not resolved, marked ?; all forms but text have it anyway", 0},
+	 "Also what is not confirmed, marked ?; all forms but text have it anyway", 0},
 	{"guess", KEY_GUESS, NULL, 0,
 	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
 	CTL_RANGE_CONFIDENCE_OPTION,
@@ -304,7 +304,7 @@ static void print_roles(struct comm_reader *reader, const struct options *option
 		return;
 	for (size_t i = 0; i < roles->n_edges; i++)
 		stated += comm_report_edge_at(roles, i)->resolved;
-	printf("\nBy roles of threads %.0f %% of what crosses is stated, in %zu flow%s: "
+	printf("\nBy roles of threads %.0f %% of what crosses is confirmed, in %zu flow%s: "
 	       "--by-role.\n",
 	       100 * stated_share(roles), stated, stated == 1 ? "" : "s");
 	comm_report_free(roles);
@@ -380,8 +380,8 @@ int ctl_report(int argc, char **argv)
 		printf("\nThese are roles, for there are %zu threads: --by-thread shows each.\n",
 		       n_threads);
 	else if (roles)
-		printf("\nThese are roles, for nothing is stated by thread: --by-thread shows "
-		       "each.\n");
+		printf("\nThese are roles, for nothing is confirmed by thread: --by-thread "
+		       "shows each.\n");
 	else if (!code && is_overview(&options) && is_by_thread(&options.query))
 		print_roles(reader, &options, report);
 	comm_reader_close(reader);

@@ -148,20 +148,20 @@ static void print_text(const struct options *options, const struct comm_report *
 			 "other. A run of another source samples that.");
 	else if (!report->n_cachelines)
 		snprintf(text, sizeof(text),
-			 "No cache line is stated to be shared: none was met twice that one thread "
-			 "wrote and another used.");
+			 "No cache line is confirmed to be shared: none was seen twice that one "
+			 "thread wrote and another used.");
 	else if (!stated)
 		snprintf(text, sizeof(text),
-			 "No cache line is stated to be shared. Of %zu that one thread wrote and "
-			 "another used the run does not tell how%s.",
+			 "No cache line is confirmed to be shared. Of %zu that one thread wrote "
+			 "and another used the run does not tell how%s.",
 			 report->n_cachelines, options->all ? "" : "; --all lists them");
 	else
 		snprintf(text, sizeof(text),
-			 "%zu of %zu stated lines; of %zu more the run does not tell%s. An access "
-			 "may be contended when another thread writes in the line, or when it "
-			 "writes and another uses the line. How many waited samples do not tell: "
-			 "one that waits looks like many that do not, and who uses the same bytes "
-			 "of a heap may have been given them one after the other.",
+			 "%zu of %zu confirmed lines; of %zu more the run does not tell%s. An "
+			 "access may be contended when another thread writes in the line, or when "
+			 "it writes and another uses the line. How many waited samples do not "
+			 "tell: one that waits looks like many that do not, and who uses the same "
+			 "bytes of a heap may have been given them one after the other.",
 			 shown < stated ? shown : stated, stated, report->n_cachelines - stated,
 			 options->all || report->n_cachelines == stated ? ""
 									: ", --all lists them");

@@ -194,7 +194,7 @@ static void print_rest(const struct ctl_term *term, size_t n, double rest, const
 	ctl_wrap(term, 0, 0, line);
 }
 
-static const char unresolved_rest[] = ", not resolved at this length and budget (--all: list)";
+static const char unresolved_rest[] = ", not confirmed at this length and budget (--all: list)";
 
 static void print_rest_of_edges(const struct ctl_term *term, const struct comm_query *query,
 				const struct comm_report *report)
@@ -246,7 +246,7 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 		/* Resolved edges come first, even before larger ones that are guesses. */
 		if (i && comm_report_edge_at(report, i - 1)->resolved &&
 		    !comm_report_edge_at(report, i)->resolved)
-			printf("%snot resolved:%s\n", ctl_style(term, CTL_DIM),
+			printf("%snot confirmed:%s\n", ctl_style(term, CTL_DIM),
 			       ctl_style(term, CTL_PLAIN));
 		print_edge(term, labels, &layout, comm_report_edge_at(report, i));
 		has_unresolved |= !comm_report_edge_at(report, i)->resolved;

@@ -267,8 +267,8 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		none_of(none, report, !*filter);
 		ctl_wrap(&term, 0, 0,
 			 !chosen->left_out ? none
-			 : query->resolved ? "Nothing is stated: the run confirms the volume of "
-					     "none (--all: list)."
+			 : query->resolved ? "Nothing is confirmed: the volume of none is in both "
+					     "halves of the run (--all: list)."
 					   : "All are smaller than --min-share.");
 		return;
 	}
@@ -278,7 +278,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		print_table(report, chosen);
 	snprintf(line, sizeof(line),
 		 "\n* marks the intensive ones: at least 5 %% of all, for sure.%s%s",
-		 report->exact ? "" : " ? marks what is not resolved.",
+		 report->exact ? "" : " ? marks what is not confirmed.",
 		 report->exact ? "" : " Intervals are those of edges.");
 	puts(line);
 	if (!chosen->is_tree)
@@ -291,7 +291,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 			     "interval.");
 	if (chosen->left_out)
 		printf("%zu more are left out: smaller%s (--top 0, --min-share 0%s)\n",
-		       chosen->left_out, query->resolved ? ", or not resolved" : "",
+		       chosen->left_out, query->resolved ? ", or not confirmed" : "",
 		       query->resolved ? ", --all" : "");
 }
 

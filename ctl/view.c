@@ -483,10 +483,10 @@ static void write_foot(const struct ctl_view *view, const struct reading *readin
 
 	if (reading->n_unstated && !frame->n_rows)
 		snprintf(line, sizeof(line),
-			 "Nothing is stated: none of %zu flows is confirmed (a: show, w: longer).",
+			 "Nothing is confirmed, of %zu flows (a: show, w: longer).",
 			 reading->n_unstated);
 	else if (reading->n_unstated)
-		snprintf(line, sizeof(line), "and %zu others, not resolved (a: show)",
+		snprintf(line, sizeof(line), "and %zu others, not confirmed (a: show)",
 			 reading->n_unstated);
 	else if (frame->n_rows)
 		return;

@@ -391,8 +391,8 @@ static void print_mode32(const struct ctl_term *term, const struct comm_report *
 		if (strcmp(loss->cause, "mode32") || part < 0.1)
 			continue;
 		snprintf(line, sizeof(line),
-			 "%s of the samples met 32-bit code, which is not decoded: what it reads "
-			 "and writes is missing.",
+			 "%s of the samples are of 32-bit code, which is not decoded: what it "
+			 "reads and writes is missing.",
 			 ctl_percent(share, fmin(part, 1)));
 		printf("\n");
 		ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
@@ -483,14 +483,14 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 		print_none(line, query, report, length, evidence);
 	else if (report->n_edges == 1)
 		snprintf(line, sizeof(line),
-			 "Nothing is stated: the only flow, %s of all that was read, is not "
-			 "confirmed by both halves of the %s and %s (--all: list).",
+			 "Nothing is confirmed: the only flow, %s of all that was read, is not "
+			 "in both halves of the %s and %s (--all: list).",
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
 			 length, evidence);
 	else
 		snprintf(line, sizeof(line),
-			 "Nothing is stated: none of %zu flows, together %s of all that was read, "
-			 "is confirmed by both halves of the %s and %s (--all: list).",
+			 "Nothing is confirmed: none of %zu flows, together %s of all that was "
+			 "read, is in both halves of the %s and %s (--all: list).",
 			 report->n_edges,
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
 			 length, evidence);
@@ -571,7 +571,7 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			: "",
 		report->confidence * 100, query->fresh ? " and" : ",",
 		query->fresh ? "" : ", and doubts about who wrote what was read", report->factor,
-		has_unresolved ? " A ? marks what is not resolved: fewer than 5 bursts in 4 "
+		has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
 				 "slices behind it, "
 				 "halves of the run that differ, neither its share nor its bytes "
 				 "known to 3 to 1, "

@@ -143,7 +143,7 @@ void ctl_dot_begin(FILE *out, const struct ctl_panels *panels, const char *more)
 		print_notes(out, panels, &panels->course[i].whole, 0);
 	fprintf(out,
 		"colours by the logarithm of the bytes, dark is most; %s; dashed edges are not "
-		"resolved\\l\"];\n"
+		"confirmed\\l\"];\n"
 		"  node [fontname=\"sans-serif\", fontsize=11];\n"
 		"  edge [fontname=\"sans-serif\", fontsize=9];\n",
 		more);

@@ -159,7 +159,7 @@ static void draw_panel(FILE *out, double x, double y, const struct order *order,
 
 	ctl_picture_text(out, x, y + 14, CTL_START,
 			 ctl_picture_fit(text, panel->title, width_of(order)));
-	snprintf(line, sizeof(line), "%s, %s not resolved",
+	snprintf(line, sizeof(line), "%s, %s not confirmed",
 		 ctl_bytes(bytes, panel->report->total_bytes),
 		 ctl_percent(a, panel->report->unresolved_bytes /
 					fmax(panel->report->total_bytes, 1)));

@@ -58,7 +58,7 @@ static void write_known(char text[CTL_NOTE], const struct comm_report *report)
 		return;
 	}
 	snprintf(text, CTL_NOTE,
-		 "not resolved (?): %zu edges, %s of the %s; writer not seen for %s of what was "
+		 "not confirmed (?): %zu edges, %s of the %s; writer not seen for %s of what was "
 		 "read",
 		 report->n_unresolved,
 		 ctl_percent(a, report->unresolved_bytes / fmax(report->total_bytes, 1)),

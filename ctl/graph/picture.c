@@ -89,7 +89,7 @@ static void tooltip(FILE *out, const struct ctl_panel *panel, const struct comm_
 	fprintf(out, ": %s", ctl_bytes(bytes, edge->bytes));
 	if (!panel->report->exact)
 		fprintf(out, " (%s)%s", ctl_range(range, edge->low, edge->high),
-			edge->resolved ? "" : ", not resolved");
+			edge->resolved ? "" : ", not confirmed");
 	fputs("</title>", out);
 }
 
@@ -130,7 +130,7 @@ void ctl_picture_legend(FILE *out, double x, double y, double largest, const cha
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" "
 		"fill=\"url(#unresolved)\"/>\n",
 		x, y - 12, x, y - 12);
-	ctl_picture_text(out, x + 18, y, CTL_START, "not resolved");
+	ctl_picture_text(out, x + 18, y, CTL_START, "not confirmed");
 }
 
 double ctl_picture_notes(FILE *out, double y, const struct ctl_panels *panels, double *ret_width)

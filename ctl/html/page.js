@@ -855,7 +855,7 @@ function drawTable(view, edges) {
 	const what = VIEWS[state.by].what, ends = state.at[0] || [], chosen = edge => what ? [edge.from, edge.to].includes(ends[0]) : String([edge.from, edge.to]) === String(ends);
 	$('table').replaceChildren(...edgeTable(listed, what ? [['from', 'from'], ['to', 'to']] : VIEWS[state.by].order ? [['written', 'from'], ['read', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
 	$('stated').textContent = exact ? count(view.edges) + ' flows, all of them counted.' :
-		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' stated.' : 'Nothing is stated: no flow is confirmed by both halves of what was sampled.';
+		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' confirmed.' : 'Nothing is confirmed: no flow is in both halves of what was sampled.';
 	$('table-text').textContent = [query ? count(listed.length) + ' match the search.' : '', notStated(view, listed, edges), ahead(view),
 		what ? 'Bytes go into ' + (state.by === 'object' ? 'an object' : 'what is of a type') + ' from its writers and out of it to its readers.' : '', isCell(view) ? 'Of ' + duration(view.from_s) + ' to ' + duration(view.to_s) + ' only.' : ''].filter(text => text).join(' ');
 }
@@ -995,7 +995,7 @@ function drawSharing() {
 	$('sharing').hidden = !all.length;
 	if (!all.length)
 		return;
-	$('sharing-text').textContent = [stated ? '' : 'None is stated.', all.length > stated && !state.unstated ? count(all.length - stated) + ' more are not confirmed: tick \u201calso what is not confirmed\u201d to list them.' : '',
+	$('sharing-text').textContent = [stated ? '' : 'None is confirmed.', all.length > stated && !state.unstated ? count(all.length - stated) + ' more are not confirmed: tick \u201calso what is not confirmed\u201d to list them.' : '',
 		main.cachelines_left_out ? count(main.cachelines_left_out) + ' more are not in this file.' : '',
 		'An access may be contended when another thread writes in the same 64 bytes, or when it writes and another uses them. It is true sharing as far as the others use the same bytes, else false sharing. How many waited for it samples do not tell: one that waits looks like many that do not.'].filter(text => text).join(' ');
 	const head = el('thead', {}, el('tr', {}, ...['sharing', 'line', 'contended/s, at most', 'true', 'bursts', 'turns seen'].map((text, i) => el('th', {scope: 'col', class: i < 2 ? 'name' : null, text}))));

@@ -108,7 +108,7 @@ done
 "$commctl" advise --store "$dir/moving.db" "${two[@]}" >"$dir/text"
 check "where threads should stay no other place is told" sh -c 'grep -q "^Leave the threads" "$1" && ! grep -qE "at best|would" "$1"' - "$dir/text"
 "$commctl" advise "${pairs[@]}" >"$dir/text"
-check "no certainty of more than 99 %, no interval from 100 to 100" sh -c 'tr "\n" " " <"$1" | grep -q "of what is stated .* less goes" && ! grep -qE "100[.0]*[.][.]100|99\.[0-9] % sure|100 % sure" "$1"' - "$dir/text"
+check "no certainty of more than 99 %, no interval from 100 to 100" sh -c 'tr "\n" " " <"$1" | grep -q "of what is confirmed .* less goes" && ! grep -qE "100[.0]*[.][.]100|99\.[0-9] % sure|100 % sure" "$1"' - "$dir/text"
 
 sentence "no run" 3 'no run' --store "$dir/empty.db" "${two[@]}"
 sentence "guesses are no advice" 3 'states no flow between threads' --store "$dir/guess.db" "${two[@]}"

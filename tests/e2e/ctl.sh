@@ -328,15 +328,15 @@ says stdout ', losses of 3 kinds, '
 cp redis.db bare.db
 sqlite3 bare.db "UPDATE edge SET variance = bytes * bytes * 100"
 expect 0 "$ctl" report --store bare.db --by-function --totals
-says stdout '^Nothing is stated'
+says stdout '^Nothing is confirmed'
 grep -q 'others read of it' stdout && fail "a table without a row"
 sqlite3 bare.db "DELETE FROM edge WHERE (src_thread, dst_thread) !=
 	(SELECT src_thread, dst_thread FROM edge WHERE src_thread != dst_thread LIMIT 1)"
 expect 0 "$ctl" report --store bare.db
-says stdout '^Nothing is stated: the only flow, '
+says stdout '^Nothing is confirmed: the only flow, '
 sqlite3 bare.db "DELETE FROM edge"
 expect 0 "$ctl" report --store bare.db --totals
-says stdout '^Nothing is stated'
+says stdout '^Nothing is confirmed'
 expect 0 "$ctl" report --store bare.db --totals --all
 says stdout 'not seen$'
 sqlite3 bare.db "DELETE FROM unwritten; UPDATE slice SET unwritten_bytes = 0, unwritten_first_bytes = 0"
@@ -364,10 +364,10 @@ rm -f pool.db*
 $make pool pool.db 60 || exit 1
 expect 0 "$ctl" report --store pool.db
 says stdout '^Communication between roles'
-says stdout 'These are roles, for nothing is stated by thread: --by-thread shows each'
+says stdout 'These are roles, for nothing is confirmed by thread: --by-thread shows each'
 expect 0 "$ctl" report --store pool.db --by-thread
-says stdout '^Nothing is stated'
-says stdout 'By roles of threads 100 % of what crosses is stated, in 1 flow: --by-role'
+says stdout '^Nothing is confirmed'
+says stdout 'By roles of threads 100 % of what crosses is confirmed, in 1 flow: --by-role'
 expect 0 "$ctl" report --store pool.db --all
 says stdout '^Communication between threads'
 expect 0 "$ctl" report --store pool.db --by-role
@@ -580,7 +580,7 @@ for by in thread function line; do
 	resolved=$("$ctl" report --store redis.db --json --by-$by | jq '[.edges[] | select(.resolved and .share >= 0.001)] | length')
 	expect 0 env COLUMNS=200 "$ctl" report --store redis.db --by-$by --top 0
 	grep -q ' %?' stdout && fail "--by-$by states what is not resolved"
-	says stdout 'not resolved at this length and budget'
+	says stdout 'not confirmed at this length and budget'
 	is "$(grep -c '/s  *[0-9,]* ' stdout)" "$resolved" "rows --by-$by"
 	expect 0 env COLUMNS=200 "$ctl" report --store redis.db --by-$by --top 0 --all
 	says stdout ' %?'
@@ -591,7 +591,7 @@ grep -q ' %?' stdout && fail "--by-object states what is not resolved"
 says stdout 'io_threads_pending'
 # A range too short to be checked against itself: nothing, and what to do
 expect 0 "$ctl" report --store redis.db --from 10s --to 12s
-says stdout 'Nothing is stated'
+says stdout 'Nothing is confirmed'
 says stdout 'run longer'
 expect 0 "$ctl" report --store guess.db
 says stdout 'None of .* bursts of samples in .* read what'

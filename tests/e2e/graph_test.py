@@ -148,7 +148,7 @@ def thresholds():
 def the_label_owns_up():
     it = report("redis.db")
     label = re.search(r'label="(.*?)"', graph("redis.db"))[1]
-    for words in (f"not resolved (?): {it['range']['edges_unresolved']} edges", "writer not seen for", "unmapped 240",
+    for words in (f"not confirmed (?): {it['range']['edges_unresolved']} edges", "writer not seen for", "unmapped 240",
                   "cost 0.84 % of the target's CPU time", "redis-server *:6379", "0 s to 60 s", "of 16 edges"):
         assert words in label, (words, label)
     assert "counted, not estimated" in graph("exact.db")
@@ -328,7 +328,7 @@ def matrices():
     for e in it["edges"]:
         want = f"{name_of(it, e['from'])} > {name_of(it, e['to'])}: "
         here = [c for c in cells if c.startswith(want)]
-        assert len(here) == 1 and (here[0] in hatched) == here[0].endswith("not resolved") == (not e["resolved"])
+        assert len(here) == 1 and (here[0] in hatched) == here[0].endswith("not confirmed") == (not e["resolved"])
     assert any("lost: unmapped 240" in t for t in texts)
     # Threads in the order in which they were made, in rows and in columns.
     names = [t for t in texts if t in {n["name"] for n in it["nodes"]}]
@@ -400,7 +400,7 @@ def perfetto():
     assert len(rate) == 16 and rate[-1][2] == 0 and rate[-1][1] == start + 60 * 10**9
     assert any(abs(e["bytes"] / 4 - rate[0][2]) < 1 for e in want)
     assert len([t for t in it["tracks"] if t["kind"] == "counter"]) == sum(e["resolved"] for e in report("redis.db")["edges"])
-    assert "unmapped 240" in it["about"][0]["price"] and "not resolved" in it["about"][0]["known"]
+    assert "unmapped 240" in it["about"][0]["price"] and "not confirmed" in it["about"][0]["known"]
     assert {f["from"]["resolved"] for f in it["flows"]} == {True}
     assert {f["from"]["resolved"] for f in trace("redis.db", "--all")["flows"]} == {True, False}
     assert "low" not in trace("exact.db")["flows"][0]["from"]

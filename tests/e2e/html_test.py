@@ -356,7 +356,7 @@ def test_certainty(browser):
         text = browser.run("document.getElementById('status').innerText")
         check(top >= 0 and "Cost" in text and "Lost" in text, f"{kind}{state}: cost and losses stay in sight", (top, text))
     open_page(browser, "guess")
-    check(not browser.run(ROWS) and "Nothing is stated" in browser.run("document.getElementById('stated').innerText"),
+    check(not browser.run(ROWS) and "Nothing is confirmed" in browser.run("document.getElementById('stated').innerText"),
           "guesses are not shown unasked")
     browser.run("document.getElementById('guess').click()")
     browser.rest()
