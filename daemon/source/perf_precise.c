@@ -25,8 +25,9 @@ enum {
 	PERIOD = 100003,
 	PERIOD_MIN = 1009,
 	IBS_STEP = 16,
-	RECORD_NS = 500, /* of a record that shares its interrupt; not measured on a PMU */
-	REGS = 18,	 /* bits of regs_mask */
+	RECORD_NS = 500,  /* of a record that shares its interrupt; not measured on a PMU */
+	REGS = 18,	  /* bits of regs_mask */
+	LOOKS_MISSED = 7, /* in a row, at a CPU that has nothing to tell */
 };
 
 /* Registers first to last: AX to FLAGS, R8 to R15.  No segments: with them no large PEBS. */
@@ -68,6 +69,12 @@ struct event {
 	struct on_cpu *on; /* by CPU */
 };
 
+/* When a CPU's counts are next read, which interrupts it. */
+struct look {
+	uint64_t head; /* of its ring, behind the last look */
+	unsigned int wait, left;
+};
+
 struct comm_perf_precise {
 	enum comm_pmu_want want;
 	struct event event[COMM_PMU_EVENTS];
@@ -77,6 +84,7 @@ struct comm_perf_precise {
 	bool perf_clock; /* records have perf's clock, and PEBS writes many at once */
 	struct comm_perf_clock clock;
 	struct comm_cpu_rings rings;
+	struct look *look; /* by ring */
 	uint64_t interrupts, records, loss[COMM_LOSS_MAX];
 	struct comm_sample sample;
 	/* Valid only during drain. */
@@ -174,6 +182,9 @@ static int open_all(struct comm_perf_precise *p, char **err)
 		if (rc)
 			return rc;
 	}
+	p->look = calloc(p->rings.n, sizeof(*p->look));
+	if (!p->look)
+		return -ENOMEM;
 	for (int i = 0; i < n && !rc; i++) {
 		p->event[i].pmu = pmu[i];
 		if (pmu[i].ibs)
@@ -216,6 +227,7 @@ void comm_perf_precise_close(struct comm_perf_precise *p)
 		free(p->event[i].on);
 	}
 	comm_cpu_rings_close(&p->rings);
+	free(p->look);
 	free(p);
 }
 
@@ -295,23 +307,51 @@ int comm_perf_precise_set_rate(struct comm_perf_precise *p, const struct comm_sa
  * Reading a count makes the kernel drain the PEBS buffer of that CPU; the times say in
  * how much of the time the event had a counter.
  */
-static void read_counts(struct comm_perf_precise *p)
+static void read_counts_of(struct comm_perf_precise *p, int cpu)
 {
 	for (unsigned int i = 0; i < p->n; i++) {
-		for (unsigned int cpu = 0; cpu < p->rings.n_cpus; cpu++) {
-			struct on_cpu *on = &p->event[i].on[cpu];
-			uint64_t now[3]; /* count, enabled, running */
-			int fd = p->event[i].events.fd[cpu];
+		struct on_cpu *on = &p->event[i].on[cpu];
+		uint64_t now[3]; /* count, enabled, running */
+		int fd = p->event[i].events.fd[cpu];
 
-			if (fd < 0 || read(fd, now, sizeof(now)) != sizeof(now))
-				continue;
-			if (now[1] > on->enabled_ns && now[2] > on->running_ns)
-				on->share = (double)(now[2] - on->running_ns) /
-					    (double)(now[1] - on->enabled_ns);
-			on->enabled_ns = now[1];
-			on->running_ns = now[2];
-			p->interrupts++;
+		if (fd < 0 || read(fd, now, sizeof(now)) != sizeof(now))
+			continue;
+		if (now[1] > on->enabled_ns && now[2] > on->running_ns)
+			on->share = (double)(now[2] - on->running_ns) /
+				    (double)(now[1] - on->enabled_ns);
+		on->enabled_ns = now[1];
+		on->running_ns = now[2];
+		p->interrupts++;
+	}
+}
+
+static uint64_t head_of(const struct comm_cpu_ring *ring)
+{
+	return __atomic_load_n(&ring->ring.page->data_head, __ATOMIC_RELAXED);
+}
+
+/*
+ * Each read interrupts its CPU, so one that had nothing to tell is asked ever more rarely: its
+ * buffer comes by itself at a context switch, and when it is full.  IBS has no buffer.
+ */
+static void read_counts(struct comm_perf_precise *p)
+{
+	for (unsigned int i = 0; i < p->rings.n; i++) {
+		const struct comm_cpu_ring *ring = &p->rings.ring[i];
+		struct look *look = &p->look[i];
+		bool has = head_of(ring) != look->head;
+
+		if (!has && (p->event[0].pmu.ibs || look->left)) {
+			look->left -= !!look->left;
+			continue;
 		}
+		read_counts_of(p, ring->cpu);
+		has |= head_of(ring) != look->head;
+		look->wait = has ? 0 : 2 * look->wait + 1;
+		if (look->wait > LOOKS_MISSED)
+			look->wait = LOOKS_MISSED;
+		look->left = look->wait;
+		look->head = head_of(ring);
 	}
 }
 

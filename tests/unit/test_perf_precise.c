@@ -22,7 +22,8 @@ enum { MAX_OPENED = 8, COUNTS = 3 };
 
 static struct perf_event_attr opened[MAX_OPENED];
 static int n_opened, refusals;
-static bool is_ibs, has_clock;
+static bool is_ibs, has_clock, filters;
+static unsigned int n_rings, n_reads;
 static uint64_t counts[COUNTS];
 
 static int fake_ioctl(int fd, unsigned long request, void *argument)
@@ -37,6 +38,7 @@ static ssize_t fake_read(void *to, size_t bytes)
 {
 	assert_int_equal(bytes, sizeof(counts));
 	memcpy(to, counts, sizeof(counts));
+	n_reads++;
 	return sizeof(counts);
 }
 
@@ -91,7 +93,8 @@ int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
 	(void)sysfs;
 	(void)want;
 	(void)err;
-	ret[0] = (struct comm_pmu_event){.name = "ibs_op//", .type = 11, .ibs = true};
+	ret[0] = (struct comm_pmu_event){
+		.name = "ibs_op//", .type = 11, .ibs = true, .user_filter = filters};
 	if (is_ibs)
 		return 1;
 	ret[0] = (struct comm_pmu_event){
@@ -101,23 +104,31 @@ int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
 	return 2;
 }
 
-static unsigned char ring_memory[5 * 4096] __attribute__((aligned(4096)));
+enum { RINGS = 2, RING_BYTES = 5 * 4096 };
+
+/* One for each CPU. */
+static unsigned char ring_memory[RINGS][RING_BYTES] __attribute__((aligned(4096)));
+static unsigned int ring_put; /* the one that the test writes into */
 static bool asked_perf_clock;
 
 int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_cpu_rings *ret,
 			char **err)
 {
-	struct perf_event_mmap_page *page = (void *)ring_memory;
-
 	(void)err;
 	asked_perf_clock = config->perf_clock;
 	memset(ring_memory, 0, sizeof(ring_memory));
-	page->cap_user_time_zero = has_clock;
-	page->time_mult = 1;
-	page->time_shift = 0;
-	*ret = (struct comm_cpu_rings){.ring = calloc(1, sizeof(*ret->ring)), .n = 1, .n_cpus = 1};
-	ret->ring[0].ring.page = page;
-	ret->ring[0].ring.bytes = 4 * 4096;
+	*ret = (struct comm_cpu_rings){
+		.ring = calloc(n_rings, sizeof(*ret->ring)), .n = n_rings, .n_cpus = n_rings};
+	for (unsigned int i = 0; i < n_rings; i++) {
+		struct perf_event_mmap_page *page = (void *)ring_memory[i];
+
+		page->cap_user_time_zero = has_clock;
+		page->time_mult = 1;
+		page->time_shift = 0;
+		ret->ring[i].cpu = (int)i;
+		ret->ring[i].ring.page = page;
+		ret->ring[i].ring.bytes = 4 * 4096;
+	}
 	return 0;
 }
 
@@ -166,8 +177,10 @@ static int begin(void **state)
 {
 	(void)state;
 	n_opened = refusals = 0;
-	is_ibs = false;
+	is_ibs = filters = false;
 	has_clock = true;
+	n_rings = 1;
+	ring_put = 0;
 	memset(counts, 0, sizeof(counts));
 	return 0;
 }
@@ -184,12 +197,13 @@ static struct comm_perf_precise *fresh(enum comm_pmu_want want)
 
 static void put(uint16_t type, uint16_t misc, const void *body, size_t bytes)
 {
-	struct perf_event_mmap_page *page = (void *)ring_memory;
+	unsigned char *memory = ring_memory[ring_put];
+	struct perf_event_mmap_page *page = (void *)memory;
 	struct perf_event_header h = {
 		.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + bytes)};
 
-	memcpy(ring_memory + 4096 + page->data_head, &h, sizeof(h));
-	memcpy(ring_memory + 4096 + page->data_head + sizeof(h), body, bytes);
+	memcpy(memory + 4096 + page->data_head, &h, sizeof(h));
+	memcpy(memory + 4096 + page->data_head + sizeof(h), body, bytes);
 	page->data_head += h.size;
 }
 
@@ -393,6 +407,101 @@ static void test_rate(void **state)
 	comm_perf_precise_close(p);
 }
 
+/* Where the kernel can leave samples of its own code out, it does. */
+static void test_filter(void **state)
+{
+	(void)state;
+	is_ibs = filters = true;
+	comm_perf_precise_close(fresh(COMM_PMU_ACCESSES));
+	assert_true(opened[0].exclude_kernel && !opened[0].exclude_hv && !opened[0].exclude_guest);
+}
+
+/* Each register of a record is where the burst looks for it. */
+static void test_registers(void **state)
+{
+	/* As perf has them: ax bx cx dx si di bp sp, ip, flags, r8 to r15. */
+	static const uint8_t at[COMM_NGPR] = {
+		[COMM_RAX] = 0,	 [COMM_RBX] = 1,  [COMM_RCX] = 2,  [COMM_RDX] = 3,
+		[COMM_RSI] = 4,	 [COMM_RDI] = 5,  [COMM_RBP] = 6,  [COMM_RSP] = 7,
+		[COMM_R8] = 10,	 [COMM_R9] = 11,  [COMM_R10] = 12, [COMM_R11] = 13,
+		[COMM_R12] = 14, [COMM_R13] = 15, [COMM_R14] = 16, [COMM_R15] = 17,
+	};
+	struct comm_perf_precise *p = fresh(COMM_PMU_ACCESSES);
+	struct whole record = one;
+
+	(void)state;
+	for (unsigned int i = 0; i < REGS; i++)
+		record.regs.reg[i] = 1000 + i;
+	put(PERF_RECORD_SAMPLE, USER_EXACT, &record, sizeof(record));
+	drain(p);
+	assert_int_equal(got.n, 2);
+	for (unsigned int i = 0; i < COMM_NGPR; i++)
+		assert_int_equal(got.sample.reg[i], 1000 + at[i]);
+	comm_perf_precise_close(p);
+}
+
+/* A record's event is one of its CPU's, and its period is that of this CPU. */
+static void test_cpus(void **state)
+{
+	const uint8_t park[RINGS] = {0, 3};
+	struct comm_perf_precise *p;
+	struct whole record = one;
+
+	(void)state;
+	n_rings = RINGS;
+	p = fresh(COMM_PMU_ACCESSES);
+	/* Loads on CPUs 0 and 1 have the numbers 1 and 2, stores 3 and 4. */
+	assert_int_equal(n_opened, 4);
+	assert_int_equal(comm_perf_precise_set_rate(
+				 p, &(struct comm_sampler_rate){.period = 50000, .park = park}),
+			 0);
+	record.r.time_ns = UINT64_MAX / 2;
+	for (ring_put = 0; ring_put < RINGS; ring_put++) {
+		record.r.id = 3 + ring_put;
+		put(PERF_RECORD_SAMPLE, USER_EXACT, &record, sizeof(record));
+	}
+	drain(p);
+	assert_int_equal(got.n, 4);
+	assert_true(got.event[0].access.flags == (COMM_ACCESS_WRITE | COMM_ACCESS_BURST) &&
+		    got.event[0].cpu == 0 && got.event[0].access.period == 50000);
+	assert_true(got.event[2].access.flags == (COMM_ACCESS_WRITE | COMM_ACCESS_BURST) &&
+		    got.event[2].cpu == 1 && got.event[2].access.period == 8 * 50000);
+	comm_perf_precise_close(p);
+}
+
+/* To read a count interrupts its CPU: one that has nothing to tell is left alone, mostly. */
+static void test_looks(void **state)
+{
+	enum { DRAINS = 801, EVENTS = 2 };
+	struct comm_perf_precise *p;
+	unsigned int idle;
+
+	(void)state;
+	n_rings = RINGS;
+	p = fresh(COMM_PMU_ACCESSES);
+	n_reads = 0;
+	for (int i = 0; i < DRAINS; i++)
+		drain(p);
+	/* After 1, 2, 4 and then each 8 drains. */
+	assert_in_range(n_reads, RINGS * EVENTS * 50, RINGS * EVENTS * 110);
+	/* One that has is asked at each drain, also for what it has not written yet. */
+	idle = n_reads;
+	for (int i = 0; i < 80; i++) {
+		put(PERF_RECORD_SAMPLE, USER_EXACT, &one, sizeof(one.r) + 8);
+		drain(p);
+	}
+	assert_in_range(n_reads - idle, EVENTS * (80 + 8), EVENTS * (80 + 12));
+	comm_perf_precise_close(p);
+	/* IBS has no buffer that a read would empty. */
+	is_ibs = true;
+	p = fresh(COMM_PMU_ACCESSES);
+	n_reads = 0;
+	for (int i = 0; i < DRAINS; i++)
+		drain(p);
+	assert_int_equal(n_reads, 0);
+	comm_perf_precise_close(p);
+}
+
 /* One kind of a hybrid machine's cores is off: no event of theirs can be had anywhere. */
 static void test_refused(void **state)
 {
@@ -414,6 +523,10 @@ int main(void)
 		cmocka_unit_test_setup(test_losses, begin),
 		cmocka_unit_test_setup(test_share, begin),
 		cmocka_unit_test_setup(test_rate, begin),
+		cmocka_unit_test_setup(test_filter, begin),
+		cmocka_unit_test_setup(test_registers, begin),
+		cmocka_unit_test_setup(test_cpus, begin),
+		cmocka_unit_test_setup(test_looks, begin),
 		cmocka_unit_test_setup(test_refused, begin),
 	};
 
