@@ -180,7 +180,7 @@ bool comm_trigger_worth_setting(uint64_t now, uint64_t then, bool parked)
 }
 
 static enum comm_pmu_want wanted_events;
-static bool is_intel;
+static bool is_intel, filters;
 
 int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
 		    struct comm_pmu_event ret[COMM_PMU_EVENTS], char **err)
@@ -195,7 +195,8 @@ int comm_pmu_events(const char *sysfs, enum comm_pmu_want want,
 			.name = "cpu/stores/", .type = 4, .ways = COMM_ACCESS_WRITE};
 		return 2;
 	}
-	ret[0] = (struct comm_pmu_event){.name = "ibs_op//", .type = 11, .ibs = true};
+	ret[0] = (struct comm_pmu_event){
+		.name = "ibs_op//", .type = 11, .ibs = true, .user_filter = filters};
 	return 1;
 }
 

@@ -163,6 +163,42 @@ static void periods_never_wrap(void **state)
 	assert_int_equal(cp_budget_period(&meter, 1000, 0, 1, false), 2000);
 }
 
+/* Jitter moves each period and none of their sum. */
+static void jitter_has_the_mean(void **state)
+{
+	enum { PERIOD = 100000, DRAWS = 100000 };
+	struct cp_meter meter;
+	uint64_t sum = 0;
+
+	(void)state;
+	cp_meter_init(&meter, 12345);
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t next = cp_budget_period(&meter, PERIOD, 0, 1, true);
+
+		assert_in_range(next, PERIOD - PERIOD / 8, PERIOD + PERIOD / 8);
+		sum += next;
+	}
+	/* The mean's own deviation is 1 in 4,400. */
+	assert_in_range(sum / DRAWS, PERIOD - PERIOD / 500, PERIOD + PERIOD / 500);
+}
+
+/* A machine that slept, or a target that did, says nothing of what a sample costs. */
+static void learns_nothing_from_long_gaps(void **state)
+{
+	const struct cp_budget config = {.target_ppm = 100000, .cap_ppm = CP_MAX_CAP_PPM};
+	struct cp_budget_rule rule;
+	struct cp_meter meter;
+
+	(void)state;
+	assert_int_equal(cp_budget_rule(&config, &rule), 0);
+	cp_meter_init(&meter, 1);
+	handle(&rule, &meter, 1000ull * MS, 20 * MS);
+	handle(&rule, &meter, 1000ull * MS + 4 * rule.window_ns, 20 * MS);
+	assert_int_equal(meter.scale, CP_SCALE_ONE);
+	handle(&rule, &meter, 1000ull * MS + 8 * rule.window_ns - 1, 0);
+	assert_true(meter.scale < CP_SCALE_ONE);
+}
+
 /* What a timer of that period costs in a second, of which nothing is useful. */
 static uint64_t interrupts_of_a_second(const struct cp_budget_rule *rule, uint64_t period_ns)
 {
@@ -250,6 +286,8 @@ int main(void)
 		cmocka_unit_test_setup(refusals_become_rare, setup),
 		cmocka_unit_test_setup(a_spent_window_ends, setup),
 		cmocka_unit_test_setup(charges_the_entry, setup),
+		cmocka_unit_test_setup(jitter_has_the_mean, setup),
+		cmocka_unit_test_setup(learns_nothing_from_long_gaps, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
