@@ -36,13 +36,14 @@ def string(text):
 
 class Event:
     def __init__(self, name, type_, config, config1, ids, sample_type=SAMPLES, period=1000, freq=False, regs=0,
-                 precise=2):
+                 precise=2, attr_bytes=128):
+        self.attr_bytes = attr_bytes
         self.name, self.ids, self.sample_type = name, ids, sample_type
         flags = 1 << 8 | 1 << 9 | 1 << 13 | (1 << 10 if freq else 0)  # mmap, comm, task, freq
         flags |= precise << 15 | 1 << 17 | 1 << 18 | 1 << 23  # precise_ip 2, mmap_data, sample_id_all, mmap2
         self.flags = flags
-        self.attr = lambda: struct.pack("<IIQQQQQIIQQQQIiQIIQ", type_, 128, config, period, self.sample_type, 4,
-                                        self.flags, 0, 0, config1, 0, 0, 0, 0, 0, regs, 0, 0, 0).ljust(128, b"\0")
+        self.attr = lambda: struct.pack("<IIQQQQQIIQQQQIiQIIQ", type_, attr_bytes, config, period, self.sample_type, 4,
+                                        self.flags, 0, 0, config1, 0, 0, 0, 0, 0, regs, 0, 0, 0).ljust(128, b"\0")[:attr_bytes]
 
 
 class File:
@@ -100,7 +101,7 @@ class File:
         ret = {bit: string(text) for bit, text in self.texts.items()}
         words = ["/usr/bin/perf", "mem", "record", "./prog"]
         ret[11] = struct.pack("<I", len(words)) + b"".join(string(w) for w in words)
-        ret[12] = struct.pack("<II", len(self.events), 128)
+        ret[12] = struct.pack("<II", len(self.events), self.events[0].attr_bytes)
         for e in self.events:
             ret[12] += e.attr() + struct.pack("<I", len(e.ids)) + string(e.name)
             ret[12] += b"".join(struct.pack("<Q", i) for i in e.ids)
@@ -132,7 +133,8 @@ class File:
             contents += features[bit]
             at += len(features[bit])
         size = len(self.data) if self.data_bytes is None else self.data_bytes
-        head = struct.pack("<8sQQQQQQQQ4Q", b"PERFILE2", 104, 144, attrs_at, len(attrs), data_at, size, 0, 0, *bits)
+        attr_bytes = self.events[0].attr_bytes + 16
+        head = struct.pack("<8sQQQQQQQQ4Q", b"PERFILE2", 104, attr_bytes, attrs_at, len(attrs), data_at, size, 0, 0, *bits)
         with open(path, "wb") as out:
             out.write(head + ids + attrs + bytes(self.data) + sections + contents)
 
@@ -242,6 +244,22 @@ def make(kind, path, program=None):
         file = File([Event("ibs_op//", 10, 0, 0, [], SAMPLES & ~(ID | IDENTIFIER))], cpuid="AuthenticAMD,25,1,1")
     if kind == "spe":  # as perf inject makes it of raw traces: nothing says that instructions are exact
         file = File([Event("memory", 0, 0, 0, [11], precise=0)], arch="aarch64", cpuid="0x00000000410fd490")
+    if kind == "weights":  # as perf --pfm-events of 2021: attributes of 96 bytes, one period, a dummy for the mappings
+        fields = IP | TID | TIME | ADDR | ID | CPU | DATA_SRC | WEIGHT_STRUCT
+        more = dict(sample_type=fields, period=10009, attr_bytes=96)
+        file = File([Event("dummy:HG", 1, 9, 0, [31, 32], **more, precise=0),
+                     Event("MEM_TRANS_RETIRED.LOAD_LATENCY:ldlat=64:precise=2", PERF_TYPE_RAW, 0x1CD, 64, [11, 12], **more),
+                     Event("MEM_INST_RETIRED.ALL_STORES:precise=2", PERF_TYPE_RAW, 0x82D0, 0, [21, 22], **more)])
+        begin(file)
+        for i in range(20):  # the latency is the first of the weight's three parts
+            now = 1000100000 + i * 1000000
+            word = HEAP + 0x1000 + i % 4 * 8
+            file.sample(file.events[2], PID, WRITER, now, TEXT + 0x1100, word, STORE, weight=7 << 48 | 3 << 32 | 1)
+            file.sample(file.events[1], PID, READER, now + 3000, TEXT + 0x2200, word, LOAD | L3 | HITM, cpu=1,
+                        weight=5 << 48 | 9 << 32 | 200 + i)
+            file.sample(file.events[1], PID, READER, now + 5000, 0xFFFFFFFF81000000, 0xFFFF8B6D0D9CB308, LOAD, cpu=1,
+                        weight=70, misc=KERNEL | EXACT)
+        return file.write(path)
     if kind == "regs":  # what commd itself would sample, and the registers behind each access
         mask = 0xFF01FF | 1 << 9
         file = File([Event("mem_inst_retired.all_loads:pp", PERF_TYPE_RAW, 0x81D0, 0, [11], SAMPLES | REGS_INTR, regs=mask),

@@ -41,6 +41,10 @@ check "what is lost is counted" report many-kinds '.loss.ring_full == 12 and .lo
 check "loads from modified lines" report plain '[.edges[] | select(.bytes > 100000) | .origin.hitm.share] | .[0] > 0.99' --by-thread
 check "without the file, code has the file's name and offset" report plain '[.nodes[].name] | index("prog+0x1000")' --by-function
 check "and that is said once" test "$(grep -c '/opt/other/prog.*perf archive' "$dir/plain.log")" = 1
+read_file weights
+check "weights of three parts, attributes of 96 bytes, a dummy for the mappings: each sample is there, and its latency" report weights \
+  '.range.samples == 40 and .range.read_bytes == 20 * 10009 * 8 and .loss == {} and (.edges | length) == 1
+  and .edges[0].loads == 20 and .edges[0].latency_cycles == 209.5 and .edges[0].origin.hitm.share == 1' --by-thread --all --guess
 check "a file cut short is read" grep -q 'was cut short' "$dir/killed.log"
 read_file exec
 check "after exec() code is the new program's" report exec '[.nodes[].name] | index("second+0x1000") and (index("prog+0x1000") | not)' --by-function
