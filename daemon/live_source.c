@@ -73,20 +73,18 @@ static int try_source(struct comm_live_source *live, const struct comm_sampler_c
 }
 
 /*
- * Where debug registers can be set but do not trap, a source that watches by itself would say of all
+ * Where debug registers can be set but do not trap, a source that opens windows by itself would say of all
  * data that nobody writes them.
  */
-static int check_watches(const struct comm_options *options, uint32_t *per_s, char **err)
+static int check_watches(const struct comm_options *options, char **err)
 {
 	char *why = NULL;
-	int rc = *per_s ? comm_breakpoints_probe(&why) : 0;
+	int rc = options->watch_per_s ? comm_breakpoints_probe(&why) : 0;
 
-	if (rc == -ENOTSUP && options->watch_given) {
+	if (rc == -ENOTSUP) {
 		*err = why;
 		return rc;
 	}
-	if (rc == -ENOTSUP)
-		*per_s = 0;
 	free(why);
 	return 0;
 }
@@ -106,7 +104,7 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 	config.arg = live->arg;
 	config.stack_bytes = stack_bytes(options->callers);
 	config.watch_per_s = options->watch_per_s;
-	rc = check_watches(options, &config.watch_per_s, err);
+	rc = check_watches(options, err);
 	if (rc)
 		return rc;
 	config.debug_registers = options->debug_registers;

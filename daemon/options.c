@@ -73,8 +73,8 @@ static const struct argp_option options[] = {
 	{"granularity", OPT_GRANULARITY, "BYTES", 0,
 	 "Size of a datum, a power of two from 1 to 4096 (default 8)", 2},
 	{"watch", OPT_WATCH, "N", 0,
-	 "With the kernel module, have it set up to N watchpoints a second by itself, on what "
-	 "samples read, in place of the survey's windows (default 0)",
+	 "With the kernel module, have it open up to N windows a second by itself, on what samples "
+	 "read, in place of the survey's (default 0)",
 	 2},
 	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
 	 "Of the four debug registers of each CPU take N, as far as they are free, for windows on "
@@ -282,7 +282,7 @@ static void check_live(struct argp_state *state, const struct comm_options *opt)
 /* Checks what a run of a file cannot have. */
 static void check_file(struct argp_state *state, const struct comm_options *opt)
 {
-	if (opt->watch_given && opt->watch_per_s)
+	if (opt->watch_per_s)
 		argp_error(state, "--watch is for live runs");
 	if (opt->counters.n)
 		argp_error(state, "--events is for live runs");
@@ -420,7 +420,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_WATCH:
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
-		opt->watch_given = true;
 		break;
 	case OPT_DEBUG_REGISTERS:
 		value = want_number(state, "--debug-registers", arg, 1, COMM_DEBUG_REGISTERS);

@@ -23,8 +23,7 @@ struct comm_options {
 	double overhead;		   /* share; 0 when a rate was given */
 	double overhead_floor;		   /* least budget: share of the time of all CPUs */
 	double rate_hz;			   /* per CPU; 0 when a budget was given */
-	uint32_t watch_per_s;		   /* watchpoints; 0: none */
-	bool watch_given;		   /* then it is an error if they do not work */
+	uint32_t watch_per_s;		   /* windows of the module; 0: none */
 	uint32_t debug_registers;	   /* of each CPU, that watchpoints may take */
 	struct comm_counter_list counters; /* to be counted for each thread */
 	uint32_t callers;		   /* so many functions that called; 0: nobody asked */

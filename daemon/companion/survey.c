@@ -3,7 +3,7 @@
  * The companion that surveys what a target does now.  Of each burst one read is drawn: does it wait
  * (wait_reads.h), and if not, how soon is its word rewritten (word_census.h)?  Windows on words
  * that are rewritten tell who writes them: by debug registers (register_window.h), or, where these do not
- * trap, by looks when threads leave their CPUs (switch_window.h).
+ * trap, by looks when threads leave their CPUs (switch_window.h); or the source arms windows by itself.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -103,13 +103,13 @@ static void open_windows(struct survey *s, const struct comm_companion_config *c
 	};
 	char *why = NULL, *neither = NULL;
 
-	/* The module has the registers then. */
-	if ((!config->sampler->watches || !config->options->watch_given) &&
-	    !comm_register_windows_create(&registers, &s->registers, &why))
+	/* The same data would count twice. */
+	if (config->sampler->watches && config->options->watch_per_s)
+		return;
+	if (!comm_register_windows_create(&registers, &s->registers, &why))
 		return;
 	if (comm_switch_windows_create(&switches, &s->switches, &neither) &&
-	    asprintf(err, "who writes fresh data is not told: %s; %s",
-		     why ? why : "the module has the debug registers",
+	    asprintf(err, "who writes fresh data is not told: %s; %s", why ? why : "out of memory",
 		     neither ? neither : "out of memory") < 0)
 		*err = NULL;
 	free(why);

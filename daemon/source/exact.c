@@ -597,7 +597,7 @@ static int probe(char **why)
 
 static int check(const struct comm_options *options, char **why)
 {
-	if (options->watch_given && options->watch_per_s)
+	if (options->watch_per_s)
 		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
 	if (options->n_pids || options->cgroup || options->record || options->accesses ||
 	    options->rate_hz > 0 || options->overhead > 0 || options->estimator_given)

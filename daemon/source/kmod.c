@@ -19,6 +19,7 @@
 #include "bpf_life.h"
 #include "clock.h"
 #include "kmod_targets.h"
+#include "kmod_windows.h"
 #include "loss_teller.h"
 #include "perf_precise.h"
 #include "pmu_event.h"
@@ -42,7 +43,9 @@ enum {
 	MIN_PERIOD = 1000,
 	PRECISE_PERIOD = 100000,
 	IBS_STEP = 16,
-	WATCH_TIMEOUT_US = 100000,
+	WATCH_TIMEOUT_US = 100000, /* what nobody writes until then is not fresh */
+	WINDOW_US = 20000,
+	WINDOW_REGISTERS = 2, /* of each CPU, that one takes */
 	SCAN_NS = 200 * 1000 * 1000,
 };
 
@@ -69,6 +72,7 @@ struct source {
 	uint64_t *seen_ns;
 	uint64_t nominal, scan_ns;
 	struct comm_kmod_targets targets;
+	struct comm_kmod_windows windows;
 	bool precise, started;
 	bool lines; /* the module copies memory that registers point to */
 	uint64_t kcopies, malformed;
@@ -213,21 +217,27 @@ static int add_precise(struct source *s, enum comm_pmu_want want, char **err)
 	return rc;
 }
 
-/*
- * Watches for the next write after a sampled load, not for the next access after a
- * store: such a trap does not tell a read from a write.
- */
 static int set_watch(struct source *s, char **err)
 {
 	struct cp_watch watch = {
-		.flags = CP_WATCH_LOAD_THEN_WRITE,
-		.slots = s->config.debug_registers,
+		.flags = CP_WATCH_WINDOW,
+		.slots = s->config.debug_registers / WINDOW_REGISTERS,
 		.per_second = s->config.watch_per_s,
 		.timeout_us = WATCH_TIMEOUT_US,
+		.window_us = WINDOW_US,
 	};
-	int rc = s->config.watch_per_s ? cp_reader_watch(s->reader, &watch) : 0;
+	int rc;
 
-	return rc ? comm_source_fail(err, rc, "cannot set up watchpoints: %s", strerror(-rc)) : 0;
+	if (!s->config.watch_per_s)
+		return 0;
+	if (!watch.slots)
+		return comm_source_fail(err, -EINVAL,
+					"a window of the module takes two debug registers: "
+					"--debug-registers 2");
+	rc = comm_kmod_windows_init(&s->windows);
+	if (!rc)
+		rc = cp_reader_watch(s->reader, &watch);
+	return rc ? comm_source_fail(err, rc, "cannot set up windows: %s", strerror(-rc)) : 0;
 }
 
 /* What an interrupt costs beside the handler is what commd has calibrated. */
@@ -253,6 +263,7 @@ static void source_close(void *source)
 	free(s->period);
 	free(s->seen_ns);
 	comm_kmod_targets_deinit(&s->targets);
+	comm_kmod_windows_deinit(&s->windows);
 	free(s);
 }
 
@@ -447,33 +458,6 @@ static void on_copy(struct source *s, const struct cp_access *raw)
 	s->kcopies++;
 }
 
-static void on_watch(struct source *s, const struct cp_evidence *raw)
-{
-	struct comm_event event = {.kind = COMM_EV_WATCH};
-
-	event.watch.first = (struct comm_precise){
-		.addr = raw->first.addr,
-		.ip = raw->first.ip,
-		.size_bytes = raw->first.size_bytes,
-		.flags = raw->first.flags & FLAGS_SHARED,
-	};
-	event.watch.second = (struct comm_precise){
-		.addr = raw->second.addr,
-		/*
-		 * With IP_AFTER, ip is behind the accessing instruction: one byte
-		 * back is inside of it.
-		 */
-		.ip = raw->second.ip - !!(raw->second.flags & CP_ACCESS_IP_AFTER),
-		.size_bytes = raw->second.size_bytes,
-		.flags = raw->second.flags & FLAGS_SHARED,
-	};
-	event.watch.first_ns = raw->first_ns;
-	event.watch.armed_ns = raw->armed_ns;
-	event.watch.first_tgid = raw->first_tgid;
-	event.watch.first_tid = raw->first_tid;
-	emit(s, &raw->head, &event);
-}
-
 static void on_mark(struct source *s, const struct cp_mark *raw)
 {
 	struct comm_event event = {.kind = COMM_EV_FRAME, .frame = raw->frame};
@@ -504,11 +488,9 @@ static void on_record(struct source *s, const struct cp_record *record)
 		on_access(s, (const struct cp_access *)record, COMM_EV_ACCESS);
 	else if (record->type == CP_REC_COPY && record->size_bytes >= sizeof(struct cp_access))
 		on_copy(s, (const struct cp_access *)record);
-	else if (record->type == CP_REC_WATCH && record->size_bytes >= sizeof(struct cp_evidence))
-		on_watch(s, (const struct cp_evidence *)record);
 	else if (record->type == CP_REC_MARK && record->size_bytes >= sizeof(struct cp_mark))
 		on_mark(s, (const struct cp_mark *)record);
-	else
+	else if (!comm_kmod_windows_record(&s->windows, record))
 		s->malformed++;
 }
 
@@ -527,7 +509,7 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 	ret->interrupts = s->last.interrupts;
 	ret->hits = s->last.samples;
 	ret->kcopies = s->kcopies;
-	other = s->kcopies + s->behind + s->marks;
+	other = s->kcopies + s->behind + s->marks + s->windows.n_records;
 	ret->samples = s->last.records > other ? s->last.records - other : 0;
 	ret->handler_ns = s->last.handler_ns;
 	ret->loss[COMM_LOSS_RING] +=
@@ -545,9 +527,17 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		ret->loss[COMM_LOSS_NO_ADDRESS] += lost[CP_LOST_NO_ADDRESS];
 		ret->loss[COMM_LOSS_MODE32] += lost[CP_LOST_MODE32];
 	}
-	/* CP_LOST_WATCH_RATE is left out: the user asked for that limit. */
-	ret->loss[COMM_LOSS_WATCH] += lost[CP_LOST_WATCH_BUSY] + lost[CP_LOST_WATCH_STORM];
+	/* CP_LOST_WATCH_RATE and _BUSY are left out: of the reads a part gets a window, which stands for all. */
+	ret->loss[COMM_LOSS_WATCH] += lost[CP_LOST_WATCH_STORM] + s->windows.lost;
 	ret->period = s->nominal;
+}
+
+/* Reads that were sampled for each that got a window; which these are is a matter of when a slot is free. */
+static double offered(const struct cp_stats *stats)
+{
+	uint64_t refused = stats->lost[CP_LOST_WATCH_BUSY] + stats->lost[CP_LOST_WATCH_RATE];
+
+	return stats->watch_armed ? 1 + (double)refused / (double)stats->watch_armed : 1;
 }
 
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
@@ -572,6 +562,7 @@ static int source_drain(void *source, comm_event_fn *push, void *ctx)
 	for (uint32_t i = 0; i < cp_reader_rings(s->reader); i++)
 		while ((record = cp_reader_next(s->reader, i)))
 			on_record(s, record);
+	s->pushed += comm_kmod_windows_settle(&s->windows, offered(&s->last), now_ns, push, ctx);
 	source_stats(s, &stats);
 	s->pushed += comm_loss_tell(&s->losses, stats.loss, comm_clock_now_ns(), push, ctx);
 	return life < 0 ? life : s->pushed + life;
@@ -666,7 +657,7 @@ static const struct comm_sampler sampler = {
 
 const struct comm_source comm_source_kmod = {
 	.name = "kmod",
-	.help = "samples by the commprof module on every CPU, watchpoints; kmod:precise for PEBS "
+	.help = "samples by the commprof module on every CPU, windows; kmod:precise for PEBS "
 		"or IBS, kmod:transfers for loads of what another core wrote (PEBS)",
 	.arg = "precise|transfers",
 	.precise_arg = "precise",

@@ -52,8 +52,8 @@ struct comm_sampler_config {
 	uint32_t max_lines;	  /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
 	bool switches;		  /* scheduling events */
 	const char *arg;	  /* text behind the colon of the source's name; NULL: nothing */
-	uint32_t watch_per_s;	  /* watchpoints armed per second, by a sampler that watches */
-	uint32_t debug_registers; /* of each CPU, that its watchpoints may take */
+	uint32_t watch_per_s;	  /* windows opened per second, by a sampler that watches */
+	uint32_t debug_registers; /* of each CPU, that its windows may take */
 	const struct comm_region_probe_list *probes; /* regions; NULL: none */
 	struct comm_inspect
 		*inspect; /* live, to read memory of targets with; NULL: nothing is read */
@@ -112,7 +112,7 @@ struct comm_sampler_rate {
 };
 
 struct comm_sampler {
-	bool watches;	 /* sets watchpoints itself: uses watch_per_s */
+	bool watches;	 /* opens windows itself: uses watch_per_s */
 	bool probes;	 /* sees regions between probes: uses probes */
 	bool late_marks; /* reads marks a while after its samples (late_marks.h) */
 	int (*open)(const struct comm_sampler_config *config, void **ret, char **err);

@@ -14,9 +14,11 @@
 
 #include <cmocka.h>
 
+#include "../../daemon/companion/window_pairs.c"
 #include "../../daemon/loss_teller.c"
 #include "../../daemon/source/kmod.c"
 #include "../../daemon/source/kmod_targets.c"
+#include "../../daemon/source/kmod_windows.c"
 #include "../../daemon/source/sampler.c"
 
 #include "made_kmod.h"
@@ -46,6 +48,7 @@ static struct source *fresh(const char *arg, uint32_t watch_per_s)
 		.max_lines = 12,
 		.arg = arg,
 		.watch_per_s = watch_per_s,
+		.debug_registers = 3,
 		.interrupt_ns = 1700,
 	};
 	void *source = NULL;
@@ -223,38 +226,172 @@ static void test_damaged(void **state)
 	close(last_fd);
 }
 
-static void test_evidence(void **state)
+static struct cp_evidence evidence(uint16_t type, uint64_t time_ns, uint32_t tid, uint16_t flags)
 {
-	struct source *s = fresh("", 300);
-	struct cp_evidence e = {
-		.head = {.size_bytes = sizeof(e),
-			 .type = CP_REC_WATCH,
-			 .time_ns = 900,
+	return (struct cp_evidence){
+		.head = {.size_bytes = sizeof(struct cp_evidence),
+			 .type = type,
+			 .time_ns = time_ns,
 			 .tgid = 77,
-			 .tid = 80},
-		.first = {.ip = 0x10, .addr = 0x5000, .size_bytes = 8, .flags = CP_ACCESS_READ},
+			 .tid = tid},
 		.second = {.ip = 0x24,
 			   .addr = 0x5000,
 			   .size_bytes = 8,
-			   .flags = CP_ACCESS_WRITE | CP_ACCESS_IP_AFTER},
+			   .flags = flags | CP_ACCESS_IP_AFTER},
+	};
+}
+
+/* In the window of 900 the write of 890 is the last before it. */
+static struct cp_evidence pair_record(uint64_t time_ns, uint32_t tid, uint16_t flags,
+				      uint32_t writer)
+{
+	struct cp_evidence e = evidence(CP_REC_PAIR, time_ns, tid, flags);
+
+	e.armed_ns = 900;
+	e.first_ns = 890;
+	e.first_tgid = writer ? 77 : 0;
+	e.first_tid = writer;
+	e.first.ip = 0x44;
+	e.first.flags = CP_ACCESS_WRITE | CP_ACCESS_IP_AFTER;
+	return e;
+}
+
+static struct cp_window window_record(uint32_t reads, uint32_t writes, enum cp_window_end end)
+{
+	return (struct cp_window){
+		.head = {.size_bytes = sizeof(struct cp_window),
+			 .type = CP_REC_WINDOW,
+			 .time_ns = 2000,
+			 .tgid = 77,
+			 .tid = 79,
+			 .period = 1000},
+		.addr = 0x5000,
+		.size_bytes = 8,
 		.first_ns = 800,
 		.armed_ns = 810,
-		.first_tgid = 77,
-		.first_tid = 79,
+		.written_ns = end == CP_WINDOW_END_UNWRITTEN ? 0 : 890,
+		.opened_ns = end == CP_WINDOW_END_UNWRITTEN ? 0 : 900,
+		.closed_ns = 2000,
+		.reads = reads,
+		.writes = writes,
+		.end = end,
 	};
+}
+
+static void put_first(uint32_t writer)
+{
+	struct cp_evidence e = evidence(CP_REC_WATCH, 890, writer, CP_ACCESS_WRITE);
+
+	e.first = (typeof(e.first)){
+		.ip = 0x10, .addr = 0x5000, .size_bytes = 8, .flags = CP_ACCESS_READ};
+	e.first_ns = 800;
+	e.armed_ns = 810;
+	e.first_tgid = 77;
+	e.first_tid = 79;
+	put(1, &e, sizeof(e));
+}
+
+/* Records of one window lie in several rings, its end perhaps in the first. */
+static void test_windows(void **state)
+{
+	struct source *s = fresh("", 300);
+	struct cp_evidence write = pair_record(930, 80, CP_ACCESS_WRITE, 81);
+	struct cp_evidence read = pair_record(920, 79, CP_ACCESS_READ, 81);
+	struct cp_evidence again = pair_record(940, 79, CP_ACCESS_READ, 80);
+	struct cp_evidence blind = pair_record(950, 79, CP_ACCESS_READ, 0);
+	struct cp_window end = window_record(3, 1, CP_WINDOW_END_TIME);
+	struct comm_sampler_stats stats;
 
 	(void)state;
-	assert_true(watched.per_second == 300 && watched.flags == CP_WATCH_LOAD_THEN_WRITE);
+	assert_true(watched.per_second == 300 && watched.flags == CP_WATCH_WINDOW &&
+		    watched.slots == 1 && watched.window_us && watched.timeout_us);
 	assert_true(budgeted.cap_ppm == CAP_PPM && budgeted.entry_ns == 1700);
-	put(0, &e, sizeof(e));
-	assert_int_equal(drain(s), 1);
-	assert_true(got.event[0].kind == COMM_EV_WATCH && got.event[0].tid == 80 &&
-		    got.event[0].watch.first_tid == 79 && got.event[0].watch.first_ns == 800 &&
-		    got.event[0].watch.armed_ns == 810);
-	assert_true(got.event[0].watch.second.ip == 0x23 &&
-		    got.event[0].watch.second.flags == COMM_ACCESS_WRITE &&
-		    got.event[0].watch.first.flags == COMM_ACCESS_READ);
+	again.first_ns = 930;
+	again.first.ip = 0x24;
+	/* Of four reads that were sampled one got a window. */
+	fake_stats.records = 6;
+	fake_stats.watch_armed = 10;
+	fake_stats.lost[CP_LOST_WATCH_BUSY] = 20;
+	fake_stats.lost[CP_LOST_WATCH_RATE] = 10;
+	assert_int_equal(drain(s), 0);
+	put(0, &end, sizeof(end));
+	put_first(81);
+	put(1, &again, sizeof(again));
+	put(2, &write, sizeof(write));
+	put(2, &read, sizeof(read));
+	put(2, &blind, sizeof(blind));
+	assert_int_equal(drain(s), 2);
+	for (int i = 0; i < 2; i++) {
+		const struct comm_event *e = &got.event[i];
+
+		assert_true(e->kind == COMM_EV_FED && e->fed.how == COMM_FED_REGISTERS);
+		assert_true(e->fed.window == got.event[0].fed.window);
+		assert_true(e->fed.read_tid == 79 && e->fed.read.ip == 0x23 &&
+			    e->fed.read.addr == 0x5000 && e->fed.read.flags == COMM_ACCESS_READ);
+		assert_true(e->fed.write.flags == COMM_ACCESS_WRITE);
+		assert_true(e->fed.stands_for == 4 * 8 * 1000 / 2.0);
+	}
+	assert_true(got.event[0].tid == 81 && got.event[0].fed.write.ip == 0x43 &&
+		    got.event[0].fed.read_ns == 920 && got.event[0].fed.write_ns == 890);
+	assert_true(got.event[1].tid == 80 && got.event[1].fed.write.ip == 0x23 &&
+		    got.event[1].fed.read_ns == 940 && got.event[1].fed.write_ns == 930);
+	source_stats(s, &stats);
+	assert_int_equal(stats.samples, 0);
 	source_close(s);
+	close(last_fd);
+}
+
+/* Nobody read, nobody wrote, nobody knows. */
+static void test_windows_without_pairs(void **state)
+{
+	struct source *s = fresh("", 300);
+	struct cp_window end = window_record(0, 0, CP_WINDOW_END_TIME);
+	struct cp_window unwritten = window_record(0, 0, CP_WINDOW_END_UNWRITTEN);
+	struct cp_window capped = window_record(0, 0, CP_WINDOW_END_BUDGET);
+
+	(void)state;
+	/* The drawn read would find what the first write left. */
+	put_first(81);
+	put(0, &end, sizeof(end));
+	assert_int_equal(drain(s), 1);
+	assert_true(got.event[0].kind == COMM_EV_FED && got.event[0].tid == 81 &&
+		    got.event[0].fed.write.flags == COMM_ACCESS_WRITE &&
+		    got.event[0].fed.read.ip == 0x10 && got.event[0].fed.read_tid == 79 &&
+		    !got.event[0].fed.read_ns && got.event[0].fed.stands_for == 8000);
+	/* What nobody writes is not fresh; of what was not looked at nothing is known. */
+	put(0, &unwritten, sizeof(unwritten));
+	put(0, &capped, sizeof(capped));
+	assert_int_equal(drain(s), 0);
+	/* A record of it was lost. */
+	end.first_ns = 801;
+	end.reads = 1;
+	put(0, &end, sizeof(end));
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(told_loss(COMM_LOSS_WATCH), 1);
+	end.head.size_bytes = 64;
+	put(0, &end, 64);
+	assert_int_equal(drain(s), 1);
+	assert_int_equal(told_loss(COMM_LOSS_MALFORMED), 1);
+	source_close(s);
+	close(last_fd);
+}
+
+static void test_too_few_registers(void **state)
+{
+	const struct comm_sampler_config config = {
+		.target = (struct comm_target *)&pids,
+		.stack_bytes = 512,
+		.arg = "",
+		.watch_per_s = 1,
+		.debug_registers = 1,
+	};
+	void *source = NULL;
+	char *err = NULL;
+
+	(void)state;
+	assert_int_equal(source_open(&config, &source, &err), -EINVAL);
+	assert_non_null(strstr(err, "two debug registers"));
+	free(err);
 	close(last_fd);
 }
 
@@ -378,10 +515,11 @@ static void test_losses(void **state)
 	assert_int_equal(drain(s), 2);
 	assert_int_equal(got.event[0].count, 1);
 	assert_true(got.event[1].cause == COMM_LOSS_THROTTLE && got.event[1].count == 4);
-	fake_stats.lost[CP_LOST_WATCH_BUSY] = 2;
+	fake_stats.lost[CP_LOST_WATCH_BUSY] =
+		2; /* likewise: who has a window stands for the others */
 	fake_stats.lost[CP_LOST_WATCH_STORM] = 1;
 	assert_int_equal(drain(s), 1);
-	assert_true(got.event[0].cause == COMM_LOSS_WATCH && got.event[0].count == 3);
+	assert_true(got.event[0].cause == COMM_LOSS_WATCH && got.event[0].count == 1);
 	source_close(s);
 	close(last_fd);
 }
@@ -609,7 +747,9 @@ int main(void)
 		cmocka_unit_test_setup(test_probe, begin),
 		cmocka_unit_test_setup(test_sample, begin),
 		cmocka_unit_test_setup(test_damaged, begin),
-		cmocka_unit_test_setup(test_evidence, begin),
+		cmocka_unit_test_setup(test_windows, begin),
+		cmocka_unit_test_setup(test_windows_without_pairs, begin),
+		cmocka_unit_test_setup(test_too_few_registers, begin),
 		cmocka_unit_test_setup(test_precise, begin),
 		cmocka_unit_test_setup(test_precise_burst, begin),
 		cmocka_unit_test_setup(test_transfers, begin),

@@ -10,19 +10,10 @@ seconds=6
 rounds=2
 # With some others, hash and readmostly, timers of this emulator's take all of a CPU.
 kernels='ring pipeline stencil2d'
-# The module with the watchpoints that a budget buys unasked, and without.
 ways='kmod
-kmod-unwatched
 bpf
 perf'
 . /compare # COMPARE of run.sh: other values of these
-
-options() { # way
-	case $1 in
-	kmod-unwatched) echo "--source kmod --watch 0" ;;
-	*) echo "--source $1" ;;
-	esac
-}
 
 one() { # kernel, way, round
 	name=$1-$2-$3
@@ -32,8 +23,7 @@ one() { # kernel, way, round
 		sleep 0.1
 		waited=$((waited + 1))
 	done
-	# shellcheck disable=SC2046
-	commd -v $(options $2) --pid $pid --overhead $overhead --duration ${seconds}s \
+	commd -v --source $2 --pid $pid --overhead $overhead --duration ${seconds}s \
 		--store /tmp/$name.db > /dev/null 2> $out/$name.log
 	status=$?
 	kill -USR2 $pid

@@ -19,7 +19,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../truth"))
 import compare  # noqa: E402
 
-ORDER = ["kmod", "kmod-unwatched", "bpf", "perf"]
+ORDER = ["kmod", "bpf", "perf"]
 
 
 def figures(stem):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a recording holds: events by kind, who followed whom at watchpoints, and pairs of windows. */
+/* What a recording holds: events by kind, and who read what whom wrote in windows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,19 +9,19 @@
 enum { PAIRS = 256, KINDS = 32 };
 
 static struct {
-	uint32_t first, second;
+	uint32_t reader, writer;
 	unsigned long n;
 } pair[PAIRS];
-static unsigned long kind[KINDS], unanswered, fed;
+static unsigned long kind[KINDS], fed;
 
-static void count_watch(const struct comm_event *event)
+static void count_pair(const struct comm_event *event)
 {
 	for (int i = 0; i < PAIRS; i++) {
 		if (!pair[i].n) {
-			pair[i].first = event->watch.first_tid;
-			pair[i].second = event->tid;
+			pair[i].reader = event->fed.read_tid;
+			pair[i].writer = event->tid;
 		}
-		if (pair[i].first == event->watch.first_tid && pair[i].second == event->tid) {
+		if (pair[i].reader == event->fed.read_tid && pair[i].writer == event->tid) {
 			pair[i].n++;
 			return;
 		}
@@ -40,18 +40,17 @@ int main(int argc, char **argv)
 	}
 	while ((err = comm_replay_next(replay, &event)) > 0) {
 		kind[event.kind % KINDS]++;
-		if (event.kind == COMM_EV_WATCH && event.watch.second.flags)
-			count_watch(&event);
-		fed += event.kind == COMM_EV_FED && event.fed.write.flags;
-		unanswered += event.kind == COMM_EV_WATCH && !event.watch.second.flags;
+		if (event.kind != COMM_EV_FED || !event.fed.write.flags)
+			continue;
+		count_pair(&event);
+		fed++;
 	}
 	comm_replay_close(replay);
 	for (int i = 0; i < KINDS; i++)
 		if (kind[i])
 			printf("kind %d %lu\n", i, kind[i]);
 	for (int i = 0; i < PAIRS && pair[i].n; i++)
-		printf("watch %u %u %lu\n", pair[i].first, pair[i].second, pair[i].n);
-	printf("unanswered %lu\n", unanswered);
+		printf("pair %u %u %lu\n", pair[i].reader, pair[i].writer, pair[i].n);
 	printf("fed %lu\n", fed);
 	return err < 0;
 }
