@@ -3,7 +3,7 @@
  * Every constant of the ownership estimator.  Chosen on recordings at 5 % of the programs lu,
  * cg, seismic, tachyon, x264, barnes and minimap2 and of ten kernels.  What a factor of two
  * does: mean error of 20 programs and of the kernels, .604 and .281 as it stands
- * (tests/truth/rescore.py; docs/method/ownership.md says of what).
+ * (tests/truth/rescore.py; docs/method/model.md says of what).
  */
 #ifndef COMM_OWNERSHIP_CONSTANTS_H
 #define COMM_OWNERSHIP_CONSTANTS_H
