@@ -56,7 +56,7 @@ for document in read(folder + "/documents").split():
         if name.split("/")[0] in tops and not {name, beside, name.rstrip("/")} & (files | folders) and not rooms & (files | folders):
             print(f"{document}: names {name}, which is not there")
 
-# In comments and texts: a file under docs, and a section of it in quotes after a comma.
+# A document by its path, and a section of it in quotes behind it.
 for path in files:
     if not re.search(r"\.([chsS]|sh|py|md|mk|rs|f90|js|[13])$|Makefile$", path):
         continue
