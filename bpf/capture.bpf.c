@@ -211,13 +211,25 @@ static __always_inline __u32 ring_of(__u32 cpu)
 	return cpu % n_rings;
 }
 
+/*
+ * Flags of a record that is written.  A wake-up costs more than the record, so there is one alone when the
+ * daemon has gone to sleep for long; that two CPUs both give it is no harm.
+ */
+static __always_inline __u64 wake_flags(void)
+{
+	if (!ctl.wake)
+		return BPF_RB_NO_WAKEUP;
+	ctl.wake = 0;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 /* Writes a record into the ring of this CPU; false: dropped. */
 static __always_inline bool write_sample(__u32 cpu, void *record, __u64 size)
 {
 	__u32 i = ring_of(cpu);
 	void *ring = bpf_map_lookup_elem(&samples, &i);
 
-	return ring && !bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP);
+	return ring && !bpf_ringbuf_output(ring, record, size, wake_flags());
 }
 
 static __always_inline bool under_cgroup(struct task_struct *task)
@@ -665,7 +677,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s->kind = COMM_RAW_SWITCH;
 	s->cpu = cpu;
 	s->zero = 0;
-	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(s, wake_flags());
 	/* After its exit nothing would take it out of the map again. */
 	if (to && !(next->flags & PF_EXITING_BIT))
 		tell_thread(next->pid);

@@ -55,7 +55,7 @@ static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *
 		return;
 	l->child_tid = child_tid;
 	l->child_tgid = child_tgid;
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(l, wake_flags());
 	tell_thread(child_tid);
 }
 
@@ -88,7 +88,7 @@ static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *
 	l = life_event(c, COMM_RAW_EXEC, task);
 	if (!l)
 		return;
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(l, wake_flags());
 	tell_thread(tgid);
 }
 
@@ -111,16 +111,18 @@ int BPF_PROG(execed, struct task_struct *task)
 static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
+	bool is_last = !task->signal->live.counter;
 	struct comm_raw_life *l;
 
-	if (!bpf_map_delete_elem(&told, &tid) || ctl.tell_all) {
+	/* A daemon that sleeps until something comes must learn that its target has ended. */
+	if (!bpf_map_delete_elem(&told, &tid) || ctl.tell_all || (is_last && ctl.wake)) {
 		l = life_event(c, COMM_RAW_EXIT, task);
 		if (l) {
 			put_name(l, task->comm);
-			bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+			bpf_ringbuf_submit(l, wake_flags());
 		}
 	}
-	if (task->signal->live.counter)
+	if (!is_last)
 		return;
 	if (ctl.has_marks)
 		bpf_map_delete_elem(&marks, &tgid);
@@ -177,7 +179,7 @@ static __always_inline void on_free(struct comm_raw_cpu *c, struct task_struct *
 	if (!l)
 		return;
 	l->cpu_ns = cpu_ns;
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(l, wake_flags());
 }
 
 /*
@@ -245,7 +247,7 @@ int BPF_PROG(renamed, struct task_struct *task, const char *name)
 		l = life_event(c, COMM_RAW_RENAME, task);
 	if (l) {
 		put_name(l, name);
-		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_submit(l, wake_flags());
 	}
 	end_life(c, start_ns);
 	return 0;
@@ -288,7 +290,7 @@ int BPF_PROG(mapped, struct vm_area_struct *vma)
 		l->end = vma->vm_end;
 		l->offset = (__u64)vma->vm_pgoff << PAGE_SHIFT_BITS;
 		l->executable = !!(vm_flags & VM_EXEC_BIT);
-		bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_submit(l, wake_flags());
 	}
 	end_life(c, start_ns);
 	return 0;

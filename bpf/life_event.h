@@ -46,7 +46,7 @@ static __always_inline void tell_first_name(struct comm_raw_cpu *c, struct task_
 		return;
 	l->time_ns = time_ns - 1;
 	put_name(l, task->comm);
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(l, wake_flags());
 	known->names = 1;
 }
 

@@ -205,6 +205,7 @@ struct comm_raw_ctl {
 	unsigned int has_marks;	      /* the map of marks is not empty */
 	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
 	unsigned int probes_frames;   /* frames begin at a probe, not at a process's own marks */
+	unsigned int wake; /* the next record wakes the daemon and sets this to 0; else none does */
 };
 
 /* Value of the map of targets, by tgid. */

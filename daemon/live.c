@@ -37,6 +37,8 @@ enum {
 	PREFETCH_NS = 1000 * 1000 * 1000, /* that a start waits for files of all processes, twice */
 	NAMES_NS = 1000 * 1000 * 1000,	  /* that an end waits for names of code */
 	LOOK_NS = 200 * 1000 * 1000,	  /* interval of asking whether the target still lives */
+	/* Nothing tells that a cgroup was made again; and who looks on wants to see the time pass. */
+	WAIT_LESS_MS = 1000,
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
@@ -498,21 +500,42 @@ static int pump(struct live *live)
 	return err > 0 ? err : 0;
 }
 
+/*
+ * How long to wait for the next event, ms, if none comes by itself for now; 0: look for one after the usual
+ * time.
+ */
+static int wait_ms(const struct live *live)
+{
+	int ms = comm_pace_wait_ms(live->pace);
+
+	if (!live->source.sampler->wake || comm_inspect_live_reads(&live->processes))
+		return 0;
+	if (ms > WAIT_LESS_MS &&
+	    (live->session.progress || comm_target_kind(live->target.target) == COMM_TARGET_CGROUP))
+		ms = WAIT_LESS_MS;
+	return ms;
+}
+
 static const char *run_until_over(struct live *live)
 {
 	struct pollfd fds[] = {
 		{.fd = comm_stop_fd(), .events = POLLIN},
-		{.fd = live->source.sampler->fd(live->source.handle), .events = POLLIN},
+		{.events = POLLIN},
 		{.fd = comm_target_command_fd(live->target.target), .events = POLLIN},
 		{.events = POLLIN}};
 	uint64_t looked_ns = 0;
-	int drained = 0, ready;
+	int drained = 0, waits_ms = 0, wake = -1, ready;
 	const char *gone;
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
-		int sleep_ms = comm_companions_turn_ms(live->companions,
-						       comm_pace_sleep_ms(live->pace, drained));
+		int sleep_ms = comm_pace_sleep_ms(live->pace, drained);
+		bool waits = waits_ms && !drained;
+
+		if (waits)
+			sleep_ms = waits_ms;
+		sleep_ms = comm_companions_turn_ms(live->companions, sleep_ms);
+		fds[1].fd = waits ? wake : live->source.sampler->fd(live->source.handle);
 
 		if (now_ns >= live->end_ns)
 			return "duration";
@@ -535,6 +558,9 @@ static const char *run_until_over(struct live *live)
 		}
 		if (comm_stop_told())
 			return "interrupted";
+		waits_ms = wait_ms(live);
+		if (live->source.sampler->wake)
+			wake = live->source.sampler->wake(live->source.handle, waits_ms > 0);
 		drained = pump(live);
 		if (live->failed)
 			return "error";

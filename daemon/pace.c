@@ -20,6 +20,8 @@ enum {
 	SLEEP_IDLE_MS = 500,  /* none come */
 	QUIET_EVENTS = 64,
 	SLEEP_BUSY_MS = 25,
+	WAIT_MS = 1000, /* when none have come for so long; then as long again, */
+	WAIT_MOST_MS = 30 * 1000,
 	BUSY_PERIOD_NS = 250 * 1000,
 	ASK_NS = 1000 * 1000 * 1000,
 	ASK_IDLE_NS = 2000 * 1000 * 1000,
@@ -54,6 +56,7 @@ struct comm_pace {
 	uint64_t disabled_ns, told_disabled_ns; /* since when, and until when that is told */
 	uint64_t seen_from_ns;			/* where targets are is known since then */
 	int sleep_ms;
+	uint64_t now_ns, came_ns; /* of the last drain, and of the last that gave anything */
 	struct comm_pace_totals totals;
 };
 
@@ -165,6 +168,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 		governor.interrupts_per_s = config->rate_hz;
 	governor.interrupt_ns = config->interrupt_ns;
 	p->start_ns = p->seen_from_ns = p->tick_ns = comm_clock_now_ns();
+	p->now_ns = p->came_ns = p->start_ns;
 	governor.seed ^= p->start_ns;
 	comm_governor_init(&p->governor, &governor, p->start_ns, &out);
 	apply(p, &out);
@@ -378,6 +382,7 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 	struct comm_governor_output out;
 	bool set;
 
+	p->now_ns = now_ns;
 	if (p->is_disabled) {
 		tell_disabled(p, now_ns, push, ctx);
 		return 0;
@@ -413,12 +418,24 @@ int comm_pace_sleep_ms(struct comm_pace *p, int drained)
 {
 	int most_ms = drained ? SLEEP_QUIET_MS : SLEEP_IDLE_MS;
 
+	if (drained)
+		p->came_ns = p->now_ns;
 	if (p->info.trigger == COMM_TRIGGER_TIME && p->rate.period < BUSY_PERIOD_NS)
 		return p->sleep_ms = SLEEP_BUSY_MS;
 	if (drained >= QUIET_EVENTS)
 		return p->sleep_ms = SLEEP_MS;
 	p->sleep_ms = 2 * p->sleep_ms < most_ms ? 2 * p->sleep_ms : most_ms;
 	return p->sleep_ms;
+}
+
+/* In a pause nothing comes, whatever the target does, and only a tick ends it. */
+int comm_pace_wait_ms(const struct comm_pace *p)
+{
+	uint64_t quiet_ms = (p->now_ns - p->came_ns) / NS_PER_MS;
+
+	if (quiet_ms < WAIT_MS || p->is_paused || p->is_disabled)
+		return 0;
+	return quiet_ms < WAIT_MOST_MS ? (int)quiet_ms : WAIT_MOST_MS;
 }
 
 void comm_pace_totals(const struct comm_pace *p, struct comm_pace_totals *ret)

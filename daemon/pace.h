@@ -50,6 +50,12 @@ void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
  */
 int comm_pace_sleep_ms(struct comm_pace *pace, int drained);
 
+/*
+ * How long to sleep instead where the next event ends the sleep, ms, if nothing comes and nothing has to be
+ * done; 0: not at all, as events came of late or sampling is off.
+ */
+int comm_pace_wait_ms(const struct comm_pace *pace);
+
 struct comm_pace_totals {
 	uint64_t handler_ns, daemon_ns, target_ns, samples, interrupts;
 	uint64_t allowed_ns; /* what the budget was; UINT64_MAX: there is none */

@@ -24,6 +24,9 @@ enum {
 	ESTIMATOR_MIB = 64,
 };
 
+/* To write a slice takes longer than all else that is done for it beside a target that sleeps. */
+static const uint64_t EMPTY_NS = 30000000000u;
+
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options)
 {
 	const struct comm_store_config config = {
@@ -32,6 +35,7 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 		.row_cap = session->row_cap ? session->row_cap : ROW_CAP,
 		.detail_ns = options->detail_ns,
 		.rollup_ns = 60ull * 1000000000,
+		.empty_ns = EMPTY_NS,
 	};
 	char *why = NULL;
 	int err;

@@ -642,7 +642,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 {
 	struct comm_open_slice *slice = &engine->slice;
 	struct comm_naming naming;
-	bool stored = true;
+	int stored = 0;
 
 	feed_held(engine);
 	comm_sites_settle(engine->identity.sites);
@@ -658,14 +658,15 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	engine->slice_start_ns = end_ns;
 	comm_identity_naming(&engine->identity, &naming);
 	if (engine->config.store)
-		stored = !comm_store_write_slice(engine->config.store, &slice->info, slice->edges,
-						 slice->n_edges, &naming);
-	/* The next slice reports this loss, and the losses of the slice not stored. */
-	if (stored)
+		stored = comm_store_write_slice(engine->config.store, &slice->info, slice->edges,
+						slice->n_edges, &naming);
+	/* Of a slice that is kept names are to be stored yet. */
+	if (!stored)
 		comm_threads_stored(engine->identity.threads, end_ns);
-	else
+	/* The next slice reports this loss, and the losses of the slice not stored. */
+	if (stored < 0)
 		lose(engine, COMM_LOSS_STORE, 1);
-	comm_open_slice_next(slice, stored);
+	comm_open_slice_next(slice, stored >= 0);
 	forget_old_processes(engine);
 }
 

@@ -479,6 +479,13 @@ static int source_fd(const void *source)
 	return -1;
 }
 
+static int source_wake(void *source, bool wanted)
+{
+	struct source *s = source;
+
+	return comm_bpf_life_wake(s->life, wanted);
+}
+
 static void source_stats(void *source, struct comm_sampler_stats *ret)
 {
 	struct source *s = source;
@@ -592,6 +599,7 @@ static const struct comm_sampler sampler = {
 	.info = source_info,
 	.start = source_start,
 	.fd = source_fd,
+	.wake = source_wake,
 	.drain = source_drain,
 	.set_rate = source_set_rate,
 	.stats = source_stats,

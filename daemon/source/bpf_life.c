@@ -554,6 +554,13 @@ static void count_ended(struct comm_bpf_life *life)
 	life->ended_ns = ended_ns;
 }
 
+int comm_bpf_life_wake(struct comm_bpf_life *life, bool wanted)
+{
+	/* A program that looked before is met by the drain, or its CPU's next record wakes. */
+	__atomic_store_n(&life->bpf->data->ctl.wake, wanted, __ATOMIC_SEQ_CST);
+	return ring_buffer__epoll_fd(life->rings);
+}
+
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
 {
 	int rc;

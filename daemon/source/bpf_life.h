@@ -57,6 +57,11 @@ void comm_bpf_life_stop(struct comm_bpf_life *life);
  * Pushes all events that are there, samples too; the caller pushes losses, from
  * comm_bpf_life_stats().  Returns how many events, or -errno.
  */
+/*
+ * Whether the next record is to make the descriptor readable that is returned, once: from the next drain
+ * on, which takes what has come before.
+ */
+int comm_bpf_life_wake(struct comm_bpf_life *life, bool wanted);
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx);
 /*
  * Off: the programs for first writes of pages are detached, for 10 s at least; each time

@@ -123,6 +123,11 @@ struct comm_sampler {
 	 * every 10..100 ms.
 	 */
 	int (*fd)(const void *sampler);
+	/*
+	 * Call before a drain.  If that gives nothing, the next event makes the descriptor readable that is returned,
+	 * if wanted, so that nobody has to look for it meanwhile.  NULL: nothing tells of one.
+	 */
+	int (*wake)(void *sampler, bool wanted);
 	/* Pushes all events that are there, then losses.  Returns how many events, or -errno. */
 	int (*drain)(void *sampler, comm_event_fn *push, void *ctx);
 	int (*set_rate)(void *sampler, const struct comm_sampler_rate *rate);

@@ -607,6 +607,11 @@ void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_o
 	comm_marked_tell_objects(((struct live_inspect *)inspect->ctx)->marked, fn, ctx);
 }
 
+bool comm_inspect_live_reads(const struct comm_inspect *inspect)
+{
+	return comm_parser_busy(((const struct live_inspect *)inspect->ctx)->parser);
+}
+
 void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 {
 	struct live_inspect *live = inspect->ctx;

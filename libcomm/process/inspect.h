@@ -230,6 +230,8 @@ void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_o
 typedef void comm_inspect_unread_fn(void *ctx, const char *module, unsigned int unread);
 void comm_inspect_live_tell_unread(struct comm_inspect *inspect, comm_inspect_unread_fn *fn,
 				   void *ctx);
+/* Is a file being read, or waiting for its turn?  What was read is taken as time goes on. */
+bool comm_inspect_live_reads(const struct comm_inspect *inspect);
 /* Asks again those processes whose marks were not initialised yet, and for named memory. */
 void comm_inspect_live_await_marks(struct comm_inspect *inspect);
 /* Memory of a process, as it is now.  Returns how many bytes could be read, or -errno.  Live views only. */

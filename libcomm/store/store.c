@@ -35,6 +35,7 @@ enum {
 	STORE_ATTEMPTS = 5,
 	/* A smaller quota has no room for a slice beside the schema. */
 	STORE_QUOTA_MIN_BYTES = 1 << 20,
+	STORE_KEPT_MAX = 32,
 };
 
 struct comm_store {
@@ -49,6 +50,10 @@ struct comm_store {
 	struct comm_dictionary dict;
 	struct comm_rollup rollup;
 	struct comm_stored_slice slice;
+	/* Slices that hold nothing but numbers and are not written yet. */
+	struct comm_slice_info kept[STORE_KEPT_MAX];
+	size_t n_kept;
+	uint64_t empty_ns;
 	uint64_t quota_bytes;
 	int ballast_fd;	  /* -1: none */
 	bool has_ballast; /* it takes the space that it is for */
@@ -262,6 +267,7 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 		return -ENOMEM;
 	store->file.fd = store->ballast_fd = -1;
 	store->quota_bytes = config->quota_bytes;
+	store->empty_ns = config->empty_ns;
 	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
 	store->path = strdup(config->path);
 	err = store->path ? comm_store_file_open(store->path, &store->file, &holder) : -ENOMEM;
@@ -480,6 +486,7 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	if (err)
 		return err;
 	store->run = begin.run;
+	store->n_kept = 0;
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
 	reserve_log(store);
@@ -508,16 +515,83 @@ struct slice {
 	const struct comm_naming *naming;
 };
 
+static int put_kept(struct comm_store *store, void *ctx)
+{
+	int err = 0;
+
+	(void)ctx;
+	for (size_t i = 0; i < store->n_kept && !err; i++)
+		err = comm_rows_put(&store->rows, store->run, 0, &store->kept[i], NULL, 0, NULL);
+	return err;
+}
+
 static int write_slice(struct comm_store *store, void *ctx)
 {
 	const struct slice *slice = ctx;
 	struct comm_stored_slice *stored = &store->slice;
-	int err = comm_stored_slice_make(stored, &store->dict, slice->naming, store->row_cap,
-					 slice->info, slice->edges, slice->n);
+	int err = put_kept(store, NULL);
 
+	if (!err)
+		err = comm_stored_slice_make(stored, &store->dict, slice->naming, store->row_cap,
+					     slice->info, slice->edges, slice->n);
 	return err ? err
 		   : comm_rows_put(&store->rows, store->run, 0, &stored->info, stored->cells.edge,
 				   stored->cells.n, NULL);
+}
+
+static bool is_empty(const struct comm_slice_info *info, size_t n_edges)
+{
+	return !n_edges && !info->samples && !info->n_placements && !info->n_origins &&
+	       !info->n_counts && !info->n_census && !info->unwritten.n_ends &&
+	       !info->written.n_ends && !(info->unwritten.bytes > 0) &&
+	       !(info->watched.unanswered_bytes > 0) &&
+	       (!info->cachelines || (!info->cachelines->n_lines && !info->cachelines->n_uses));
+}
+
+/* May the slice wait for the next, and those before it on? */
+static bool may_keep(const struct comm_store *store, const struct comm_slice_info *info)
+{
+	uint64_t start_ns = store->n_kept ? store->kept[0].start_ns : info->start_ns;
+
+	return store->n_kept < STORE_KEPT_MAX && info->end_ns > start_ns &&
+	       info->end_ns - start_ns < store->empty_ns;
+}
+
+static void keep(struct comm_store *store, const struct comm_slice_info *info)
+{
+	struct comm_slice_info *kept = &store->kept[store->n_kept++];
+
+	*kept = *info;
+	kept->placement = NULL;
+	kept->origin = NULL;
+	kept->count = NULL;
+	kept->counter = NULL;
+	kept->n_counters = 0;
+	kept->cachelines = NULL;
+	kept->census = NULL;
+	kept->unwritten.end = kept->written.end = NULL;
+}
+
+/*
+ * Slices that were written are safe; a wide slice that cannot be written costs readers
+ * time, not data, and room for it is made like for any other.
+ */
+static void roll_up(struct comm_store *store, const struct comm_slice_info *info,
+		    const struct comm_edge *edges, size_t n_edges)
+{
+	int err;
+
+	begin_task(store);
+	err = comm_rollup_add(&store->rollup, info, edges, n_edges);
+	if (err == -ENOSPC)
+		make_room(store, 1, (int64_t)n_edges + 1);
+}
+
+static void roll_up_kept(struct comm_store *store)
+{
+	for (size_t i = 0; i < store->n_kept; i++)
+		roll_up(store, &store->kept[i], NULL, 0);
+	store->n_kept = 0;
 }
 
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
@@ -529,20 +603,17 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 
 	if (!store->run)
 		return -EINVAL;
+	if (is_empty(info, n_edges) && may_keep(store, info)) {
+		keep(store, info);
+		return 1;
+	}
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
-	err = transact(store, n_edges + 1, write_slice, &slice);
+	err = transact(store, (int64_t)(n_edges + store->n_kept) + 1, write_slice, &slice);
 	if (err)
 		return err;
-	/*
-	 * The slice is safe; a wide slice that cannot be written costs readers
-	 * time, not data, and room for it is made like for any other.
-	 */
-	begin_task(store);
-	err = comm_rollup_add(&store->rollup, &store->slice.info, store->slice.cells.edge,
-			      store->slice.cells.n);
-	if (err == -ENOSPC)
-		make_room(store, 1, (int64_t)store->slice.cells.n + 1);
+	roll_up_kept(store);
+	roll_up(store, &store->slice.info, store->slice.cells.edge, store->slice.cells.n);
 	lift_cap(store);
 	return 0;
 }
@@ -579,6 +650,8 @@ int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *ho
 		return -EINVAL;
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
+	if (store->n_kept && !transact(store, (int64_t)store->n_kept, put_kept, NULL))
+		roll_up_kept(store);
 	begin_task(store);
 	comm_rollup_finish(&store->rollup);
 	err = transact(store, 1, end_run, &finish);

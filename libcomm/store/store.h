@@ -3,7 +3,7 @@
  * The store: SQLite, written by one process, read by many (comm/comm.h).
  * The schema and its migrations live in schema.c, what writes in stored_slice.c, rows.c,
  * dictionary.c and rollup.c, what locks and watches the file in store_file.c, what reads in the report room (reader.c, query.c).
- * One transaction per slice, so that kill -9 loses at most the slice at hand.
+ * One transaction per slice, so that kill -9 loses at most the slice at hand, and empty ones of empty_ns before it.
  * Files are made 0640.
  */
 #ifndef COMM_STORE_H
@@ -32,6 +32,8 @@ struct comm_store_config {
 	uint32_t row_cap;
 	uint64_t detail_ns; /* full detail kept that long, then rolled up */
 	uint64_t rollup_ns; /* width of a rolled-up slice */
+	/* Slices in which nothing was sampled may wait so long for the next, to be written with it. */
+	uint64_t empty_ns;
 };
 
 /* What a run is, written when it begins. */
@@ -100,6 +102,7 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
  * naming gives the names behind the ids that the edges use.  -ENOSPC: the
  * disk or quota is full even after rolling up and giving back the ballast; the
  * caller counts COMM_LOSS_STORE and goes on, older slices are intact.
+ * 1: it holds nothing but numbers, and is kept to be written with the next (empty_ns), or at the end of the run.
  */
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,

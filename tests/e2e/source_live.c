@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,6 +60,32 @@ static void test_samples(const struct comm_source *source)
 			check(!seen.no_code, "each with the code at its instruction pointer");
 			check(!seen.wrong_code, "which is the program's");
 		}
+	}
+	end(&s);
+	end_child(pid);
+}
+
+/* Whoever waits for the next event is woken by it, and nobody else by any. */
+static void test_wake(void)
+{
+	enum { MOST_MS = 60000, STILL_MS = 300 };
+	pid_t pid = start_child(spinner);
+	struct seen seen = {0};
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 500)) {
+		struct pollfd fd = {.fd = s.sampler->wake(s.handle, false), .events = POLLIN};
+
+		check(!poll(&fd, 1, STILL_MS), "events wake nobody who does not wait");
+		kill(pid, SIGSTOP);
+		do {
+			usleep(STILL_MS * 1000);
+			s.sampler->wake(s.handle, true);
+		} while (s.sampler->drain(s.handle, see, &seen) > 0);
+		check(!poll(&fd, 1, STILL_MS), "nothing wakes who waits beside a stopped target");
+		kill(pid, SIGCONT);
+		check(poll(&fd, 1, MOST_MS) == 1, "its next event does");
+		check(s.sampler->drain(s.handle, see, &seen) > 0, "and is there");
 	}
 	end(&s);
 	end_child(pid);
@@ -814,6 +841,7 @@ int main(void)
 		return n_failed ? 1 : 0;
 	}
 	test_samples(bpf);
+	test_wake();
 	test_late_child(bpf);
 	test_kernel_copies();
 	test_kernel_reads();

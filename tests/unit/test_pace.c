@@ -224,12 +224,42 @@ static void test_disabled(void **state)
 	comm_pace_destroy(pace);
 }
 
+/* Where nothing comes, longer and longer, and not at all in a pause or as soon as something has come. */
+static void test_waits(void **state)
+{
+	static const struct comm_sampler sampler = {
+		.info = fake_info, .set_rate = fake_set_rate, .stats = fake_stats};
+	struct comm_inspect inspect = {0};
+	const struct comm_pace_config config = {
+		.sampler = &sampler, .inspect = &inspect, .overhead = 0.5, .interrupt_ns = 1000};
+	struct comm_pace *pace;
+
+	(void)state;
+	now_ns = 1000000 * (uint64_t)MS;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	comm_pace_sleep_ms(pace, 1);
+	assert_int_equal(comm_pace_wait_ms(pace), 0);
+	for (int s = 1; s < 40; s++) {
+		pass(pace);
+		comm_pace_sleep_ms(pace, 0);
+		assert_int_equal(comm_pace_wait_ms(pace), s < 30 ? s * 1000 : 30000);
+	}
+	assert_int_equal(comm_pace_enable(pace, false, now_ns, take, NULL), 0);
+	assert_int_equal(comm_pace_wait_ms(pace), 0);
+	assert_int_equal(comm_pace_enable(pace, true, now_ns, take, NULL), 0);
+	assert_int_equal(comm_pace_wait_ms(pace), 30000);
+	comm_pace_sleep_ms(pace, 1);
+	assert_int_equal(comm_pace_wait_ms(pace), 0);
+	comm_pace_destroy(pace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_setup),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_disabled),
+		cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

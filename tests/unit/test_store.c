@@ -502,6 +502,49 @@ static void test_many_unwritten_ends(void **state)
 	free(end);
 }
 
+static int write_empty(struct comm_store *store, int second)
+{
+	const struct comm_slice_info info = {.start_ns = START + second * SECOND,
+					     .end_ns = START + (second + 1) * SECOND,
+					     .daemon_ns = 100,
+					     .loss = {[COMM_LOSS_LATE] = 2}};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, NULL, 0, &naming);
+}
+
+/* Slices without a sample wait for the next, or for their time to be over; none is lost. */
+static void test_empty_slices(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edge = {.src_thread = 1, .dst_thread = 2, .bytes = 1, .bursts = 1};
+	struct comm_store *store;
+
+	(void)state;
+	c.empty_ns = 5 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(write_empty(store, i), 1);
+	assert_true(query("SELECT count(*) FROM slice") == 0);
+	assert_int_equal(write_at(store, 3, &edge, 1), 0);
+	assert_true(query("SELECT count(*) FROM slice") == 4);
+	assert_true(query("SELECT total(n) FROM loss") == 3 * 2 + 2);
+	for (int i = 4; i < 8; i++)
+		assert_int_equal(write_empty(store, i), 1);
+	assert_int_equal(write_empty(store, 8), 0);
+	assert_true(query("SELECT count(*) FROM slice") == 9);
+	assert_int_equal(write_empty(store, 9), 1);
+	assert_int_equal(comm_store_end_run(store, START + 10 * SECOND, "duration"), 0);
+	assert_true(query("SELECT count(*) FROM slice WHERE level = 0") == 10);
+	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 0") == 9 * 100);
+	/* Each in the wide slice, once. */
+	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 1") == 9 * 100);
+	assert_true(query("SELECT count(*) FROM (SELECT DISTINCT start_ns FROM slice WHERE level = 0)") ==
+		    10);
+	comm_store_close(store);
+}
+
 static void test_thread_of_a_later_round(void **state)
 {
 	enum { LATER = 1 + 2 * COMM_THREADS_MAX, NEVER = 1 + 3 * COMM_THREADS_MAX };
@@ -766,6 +809,7 @@ int main(void)
 		TEST(test_read_only_file_system),
 		TEST(test_stores_what_it_is_given),
 		TEST(test_many_unwritten_ends),
+		TEST(test_empty_slices),
 		TEST(test_thread_of_a_later_round),
 		TEST(test_types),
 		TEST(test_names_that_come_later),
