@@ -22,18 +22,18 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{"report", ctl_report, "who wrote what others read: for people, or in a form for programs"},
-	{"html", ctl_html, "the same as a page for a browser, to look into"},
-	{"top", ctl_top, "the same of the last minute, on a screen that follows"},
-	{"diff", ctl_diff, "what changed from one run to another"},
-	{"sharing", ctl_sharing, "cache lines that threads take from each other, falsely or not"},
+	{"report", ctl_report, "what the program waits for, who feeds whom, and through what"},
+	{"html", ctl_html, "a run as a page for a browser, down to lines of source"},
+	{"top", ctl_top, "the last minute, on a screen that follows"},
+	{"diff", ctl_diff, "which flows changed from one run to another"},
+	{"sharing", ctl_sharing, "cache lines that threads take from each other: false sharing"},
 	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
-	{"graph", ctl_graph, "the same as a graph, a matrix or streams: of runs, of their phases"},
+	{"graph", ctl_graph, "a drawing of runs, or of their phases: graph, matrix, streams"},
 	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets"},
 	{"list", ctl_list, "the runs in a store"},
-	{"label", ctl_label, "what to call a run"},
-	{"delete", ctl_delete, "takes runs out of a store"},
-	{"salvage", ctl_salvage, "what can be read of a damaged store, into a new one"},
+	{"label", ctl_label, "give a run a name"},
+	{"delete", ctl_delete, "take runs out of a store"},
+	{"salvage", ctl_salvage, "copy what can be read of a damaged store into a new one"},
 	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
 };
 

@@ -119,7 +119,7 @@ static void print_line(const struct ctl_term *term, const struct comm_report *re
 	printf("  ");
 	snprintf(text, sizeof(text),
 		 "%s of what may be contended is for the same bytes; %" PRIu64
-		 " bursts met it, %" PRIu64
+		 " bursts saw it, %" PRIu64
 		 " of them just behind another thread; at most %s contended accesses a second",
 		 ctl_percent_range(shares, line->true_low, line->true_high), line->bursts,
 		 line->turns, ctl_two_digits(high, line->contended_high / seconds));

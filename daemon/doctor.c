@@ -104,7 +104,7 @@ static void say_collectors(void)
 	if (comm_collectors_find_allocations(&collectors))
 		printf("where memory was allocated, by LD_PRELOAD: %s\n", collectors.allocations);
 	else
-		printf("where memory was allocated: not told, as libcomm-alloc.so is not "
+		printf("where memory was allocated: not known, as libcomm-alloc.so is not "
 		       "installed\n");
 }
 

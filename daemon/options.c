@@ -101,7 +101,8 @@ static const struct argp_option options[] = {
 	 2},
 	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
-	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: when told)", 3},
+	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: at a signal)",
+	 3},
 	{"delay", 'D', "DUR", 0,
 	 "Begin with sampling disabled, for DUR (500ms, 10s; -1: until --control enables it)", 3},
 	{"control", OPT_CONTROL, "CTL", 0,
@@ -501,9 +502,10 @@ static const struct argp argp = {
 	.args_doc = "-- COMMAND [ARG...]",
 	.doc = "Tells who wrote the data that each thread of a running program reads."
 	       "\vExamples:\n"
-	       "  commd --pid 1234 --duration 10s && commctl report --by-thread\n"
+	       "  commd --pid 1234 --duration 30s && commctl report\n"
 	       "  commd --cgroup /system.slice/redis-server.service\n"
 	       "  commd -- xz -T4 -k big.tar\n"
+	       "  commd --source exact -- ./prog        (every access, where it can be rerun)\n"
 	       "\n"
 	       "SIGINT, SIGTERM and other signals end a run with everything stored.  Exit "
 	       "status: 0, 1 on failure, 2 on bad usage, 3 when nothing was seen.",

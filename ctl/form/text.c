@@ -472,7 +472,7 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 	if (!report->n_edges && is_idle(report)) {
 		snprintf(line, sizeof(line),
 			 "None was seen: the target was idle. It used %s of one CPU in %s, in "
-			 "which %s met it. Put it under its usual load, or run "
+			 "which %s saw it. Put it under its usual load, or run "
 			 "for longer.",
 			 ctl_percent(share, (double)report->target_ns / report->enabled_ns), length,
 			 evidence);

@@ -109,7 +109,7 @@ static void open_windows(struct survey *s, const struct comm_companion_config *c
 	if (!comm_register_windows_create(&registers, &s->registers, &why))
 		return;
 	if (comm_switch_windows_create(&switches, &s->switches, &neither) &&
-	    asprintf(err, "who writes fresh data is not told: %s; %s", why ? why : "out of memory",
+	    asprintf(err, "who writes fresh data is not known: %s; %s", why ? why : "out of memory",
 		     neither ? neither : "out of memory") < 0)
 		*err = NULL;
 	free(why);
@@ -299,7 +299,7 @@ static void survey_say(const void *companion, FILE *out)
 }
 
 const struct comm_companion comm_companion_survey = {
-	.title = "who writes fresh data",
+	.title = "windows on fresh data",
 	.probe = survey_probe,
 	.open = survey_open,
 	.burst = survey_burst,

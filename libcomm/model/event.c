@@ -41,11 +41,11 @@ static const struct {
 					     "that reads them died or took too long, or too many "
 					     "waited; or mappings not read, to stay in the budget"},
 	[COMM_LOSS_TOUCH] = {"touches_lost",
-			     "first writes of pages not told: there were too many at once"},
+			     "first writes of pages not recorded: there were too many at once"},
 	[COMM_LOSS_TARGETS] = {"targets_full", "processes not sampled: the kernel's list of "
 					       "targets was full, or they may not be watched"},
 	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
-				 "forks and execs of threads that no sample met", .spared = true},
+				 "forks and execs of threads that no sample saw", .spared = true},
 	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "
 					   "cost more than the budget"},
 	[COMM_LOSS_DISABLED] = {"disabled_ms", "milliseconds in which sampling was disabled",
@@ -56,7 +56,7 @@ static const struct {
 			       .spared = true},
 	[COMM_LOSS_BLOCKS] =
 		{"blocks_unread",
-		 "reads of a heap whose block is not told: it was not read often enough, to "
+		 "reads of a heap whose block is not known: it was not read often enough, to "
 		 "stay in the budget, or changed meanwhile",
 		 .spared = true},
 	[COMM_LOSS_CENSUS] = {"census_full", "reads whose word was not looked at again: there were "

@@ -28,7 +28,7 @@
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
  * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
- * Before the two were met at one datum, that another thread wrote what is read is a guess.
+ * Until both code sites were seen at one datum, that another thread wrote what is read is a guess.
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.

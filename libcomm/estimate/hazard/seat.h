@@ -32,8 +32,8 @@ uint32_t comm_seats_role(struct comm_seats *seats, uint32_t thread);
 /* A thread's part of what is said to be written from a seat. */
 struct comm_seat_part {
 	uint32_t thread, role;
-	double part; /* the parts' sum is 1 */
-	double doubted; /* the same before it was settled whose what is unsure is, for the doubts (doubt.h) */
+	double part;	/* the parts' sum is 1 */
+	double doubted; /* Part before unsure reads were assigned; used for doubts only (doubt.h) */
 };
 
 enum { COMM_SEAT_PARTS = 3 };
