@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What documents and comments point to is there: links, sections, files of this tree.
+# What documents and comments point to is there: links, sections, files of this tree. Documents keep their length.
 . "$(dirname "$0")/../tap.bash"
 
 git ls-files '*.md' >"$dir/documents"
@@ -70,4 +70,19 @@ for path in files:
 END
 [ $? = 0 ] && [ ! -s "$dir/wrong" ]
 result $? "what they point to is there: $(sort -u "$dir/wrong" | head -n 20)"
+
+long=$(while read -r limit pattern; do
+  # shellcheck disable=SC2086 # patterns
+  wc -l $pattern | awk -v limit="$limit" '$2 != "total" && $1 > limit { print $2 " has " $1 " lines, not " limit }'
+done <<'END'
+120 README.md
+120 ARCHITECTURE.md
+200 docs/*/*.md
+END
+)
+[ -z "$long" ]
+result $? "documents keep their length: $long"
+terms=$(grep -c '^| \*\*' docs/glossary.md)
+[ "$terms" -gt 10 ] && [ "$terms" -le 20 ]
+result $? "the glossary has 20 words at most: $terms"
 exit $status
