@@ -277,7 +277,9 @@ static int glibc_enter(void *state, const struct comm_marks_memory *memory,
 	}
 	if (index_of(a, piece) >= a->n || a->again < a->again_end) {
 		err = step(a, memory, area->end);
-		if (index_of(a, piece) >= a->n)
+		/* Were what is gone through again read meanwhile, it would contradict itself again. */
+		if (index_of(a, piece) >= a->n ||
+		    (a->again < a->again_end && index_of(a, piece) >= a->again))
 			return err ? err : -EAGAIN;
 	}
 	block = cover_of(a, index_of(a, piece)) + HEADER_BYTES;
@@ -300,14 +302,19 @@ static int glibc_read(void *state, const struct comm_marks_memory *memory,
 		return -ENOENT;
 	/*
 	 * What was freed and has become a part of a larger block may still look as it did: the piece does
-	 * not contradict itself then, but those in front of it say where it begins.  A chunk that still covers
-	 * several of them is looked at once.
+	 * not contradict itself then, but those in front of it say where it begins, or contradict themselves, and then
+	 * nothing is known of this one.  A chunk that still covers several of them is looked at once.
 	 */
-	for (size_t j = from; j < i; j++)
-		if (j == from || a->cover[j] != a->cover[j - 1])
-			(void)go(a, &view, area->end,
-				 comm_piece_of(a->first) + j * COMM_PIECE_BYTES, cover_of(a, j),
-				 NULL, &next);
+	for (size_t j = from; j < i; j++) {
+		if (j > from && a->cover[j] == a->cover[j - 1])
+			continue;
+		err = go(a, &view, area->end, comm_piece_of(a->first) + j * COMM_PIECE_BYTES,
+			 cover_of(a, j), NULL, &next);
+		if (err == -EPROTO) {
+			go_back(a, j);
+			return err;
+		}
+	}
 	err = go(a, &view, area->end, piece, cover_of(a, i), ret, &next);
 	if (err == -EPROTO)
 		go_back(a, i);

@@ -199,6 +199,86 @@ static void a_heap_that_changes(void **state)
 		free(live[i].p);
 }
 
+enum { LAID_BEGIN = 1 << 30, LAID_PIECES = 16, LAID_BYTES = LAID_PIECES * COMM_PIECE_BYTES };
+
+static uint64_t laid[LAID_BYTES / 8];
+
+/* The heap whose memory is laid. */
+static ssize_t read_laid(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t len_bytes)
+{
+	size_t left = addr - LAID_BEGIN < LAID_BYTES ? LAID_BEGIN + LAID_BYTES - addr : 0;
+
+	(void)ctx, (void)tgid;
+	len_bytes = len_bytes < left ? len_bytes : left;
+	memcpy(buf, (char *)laid + (addr - LAID_BEGIN), len_bytes);
+	return (ssize_t)len_bytes;
+}
+
+/* The header of a chunk in use, behind one in use. */
+static void lay(uint64_t at, uint64_t bytes)
+{
+	laid[at / 8] = 0;
+	laid[at / 8 + 1] = bytes | 1;
+}
+
+/* Where the block begins that is told of an address in the heap, from its start; 0: none is. */
+static uint64_t laid_block(struct comm_heap_blocks *of, uint64_t addr)
+{
+	const struct comm_mapping m = {
+		.start = LAID_BEGIN,
+		.end = LAID_BEGIN + LAID_BYTES,
+		.readable = true,
+		.writable = true,
+		.kind = COMM_MAP_HEAP,
+		.path = "[heap]",
+	};
+	const struct comm_heap_place place = {.addr = LAID_BEGIN + addr, .m = &m};
+	struct comm_blocks_found found;
+
+	for (int i = 0; i < 100; i++, clock_ns += SECOND_NS / 5) {
+		if (comm_heap_blocks_at(of, 1, &place, &found))
+			continue;
+		for (size_t j = 0; j < found.n; j++)
+			if (place.addr - found.block[j].start < found.block[j].size_bytes)
+				return found.block[j].start - LAID_BEGIN;
+	}
+	return 0;
+}
+
+/*
+ * An array that nobody has filled yet lies where there were small blocks and a large one, whose headers are
+ * still there but in a part that was written.  The large one contradicts nothing where it begins; that piece does.
+ */
+static void headers_in_an_array(void **state)
+{
+	enum {
+		SMALL = 64,
+		ARRAY = 2 * COMM_PIECE_BYTES,
+		WRITTEN = 6 * COMM_PIECE_BYTES,
+		LARGE = 8 * COMM_PIECE_BYTES - SMALL,
+		BEHIND = 11 * COMM_PIECE_BYTES,
+		TOP = 14 * COMM_PIECE_BYTES,
+		ASKED = 9 * COMM_PIECE_BYTES,
+	};
+	static const struct comm_heap_reading reading = {read_laid, now, spent, NULL, NULL, NULL};
+	struct comm_heap_blocks *of;
+
+	(void)state;
+	assert_int_equal(comm_heap_blocks_create(&reading, &of), 0);
+	for (uint64_t at = 0; at < LARGE; at += SMALL)
+		lay(at, SMALL);
+	lay(LARGE, TOP - LARGE);
+	lay(TOP, LAID_BYTES - TOP);
+	assert_int_equal(laid_block(of, ASKED), LARGE + 16);
+	lay(ARRAY, BEHIND - ARRAY);
+	lay(BEHIND, TOP - BEHIND);
+	memset((char *)laid + WRITTEN, 'x', COMM_PIECE_BYTES);
+	clock_ns += 10ull * SECOND_NS;
+	assert_int_equal(laid_block(of, ASKED), ARRAY + 16);
+	assert_int_equal(laid_block(of, BEHIND + 100), BEHIND + 16);
+	comm_heap_blocks_destroy(of);
+}
+
 enum { HUGE_BEGIN = 1 << 30 };
 static const uint64_t HUGE_BYTES = UINT64_C(8) << 30;
 
@@ -302,6 +382,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_blocks_where_small_ones_were, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_heap_that_changes, setup, teardown),
+		cmocka_unit_test(headers_in_an_array),
 		cmocka_unit_test(huge_heaps_are_bounded),
 	};
 
