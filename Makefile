@@ -155,6 +155,7 @@ $(O)/tests/%: $(O)/tests/%.o Makefile | $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(LF) $(parts) -Wl,-t,-t -o $@ $(LIBS_tests) $(LIBS_libcomm) -lpthread >$@.link && $(listed)
 
 $(O)/tests/unit/test_pmu_event: LIBS_tests += -lpfm
+$(O)/tests/unit/test_self_test: INC_tests += -iquote daemon -iquote daemon/source
 # Parts of commctl that are worth a test of their own.
 $(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
 $(addprefix $(O)/tests/unit/test_,change cut label pairing topology): INC_tests += -iquote ctl

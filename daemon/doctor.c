@@ -9,6 +9,7 @@
 #include "counter_event.h"
 #include "cycles.h"
 #include "fence.h"
+#include "self_test.h"
 #include "session.h"
 #include "source.h"
 #include "trial.h"
@@ -39,6 +40,27 @@ static bool say_source(const struct comm_source *source)
 	       works ? "" : (why ? why : "no reason known"));
 	free(why);
 	return works;
+}
+
+/* The processor's own samples are taken where a test finds them true. */
+static void say_precise(const struct comm_source *source)
+{
+	struct comm_self_test counts = {0};
+	char *why = NULL;
+	char name[32];
+	int err = source->probe_precise(&why);
+
+	snprintf(name, sizeof(name), "%s:%s", source->name, source->precise_arg);
+	if (!err)
+		err = comm_self_test(source, source->precise_arg, &counts, &why);
+	if (err)
+		printf("  %-13s not taken: %s\n", name, why ? why : "no reason known");
+	else
+		printf("  %-13s works: %u loads and %u stores of a process that reads and writes "
+		       "at "
+		       "known addresses were true, %u wrong\n",
+		       name, counts.loads, counts.stores, counts.wrong);
+	free(why);
 }
 
 /* Of process 1, for it is root's: reading one's own processes needs no capability. */
@@ -129,6 +151,10 @@ int comm_doctor(void)
 	printf("sources, best first:\n");
 	for (const struct comm_source *const *source = comm_sources; *source; source++)
 		usable |= say_source(*source) && (*source)->sampler;
+	printf("samples that the processor takes itself:\n");
+	for (const struct comm_source *const *source = comm_sources; *source; source++)
+		if ((*source)->precise_arg)
+			say_precise(*source);
 	say_marks();
 	say_collectors();
 	say_memory();

@@ -7,7 +7,22 @@
 #include <string.h>
 
 #include "breakpoints.h"
+#include "self_test.h"
 #include "trial.h"
+
+/* Are the addresses of its precise samples true?  It says so where they are not. */
+static bool is_true(const struct comm_source *source, const char *arg)
+{
+	struct comm_self_test counts;
+	char *why = NULL;
+	bool is = !*arg || !comm_self_test(source, arg, &counts, &why);
+
+	if (!is)
+		fprintf(stderr, "commd: %s:%s is not taken: %s\n", source->name, arg,
+			why ? why : "it cannot be tested");
+	free(why);
+	return is;
+}
 
 /* The next that "auto" may take. */
 static const struct comm_source *next_source(struct comm_live_source *live,
@@ -19,7 +34,8 @@ static const struct comm_source *next_source(struct comm_live_source *live,
 		free(*why);
 		*why = NULL;
 		source = comm_source_choose(&live->next, &live->arg, why);
-	} while (source && options->counters.wanted && !source->sampler->count);
+	} while (source && ((options->counters.wanted && !source->sampler->count) ||
+			    !is_true(source, live->arg)));
 	return source;
 }
 
@@ -132,7 +148,11 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 	live->sampler->info(live->handle, &live->info);
 	if (is_auto && *live->arg && !options->quiet)
 		fprintf(stderr,
-			"commd: this machine samples memory accesses itself (%s): --source %s:%s\n",
+			"commd: this machine samples memory accesses itself (%s), and a test found "
+			"them "
+			"true: --source %s:%s; copies by the kernel, first writes and bursts with "
+			"memory "
+			"are of --source bpf\n",
 			live->info.event, live->source->name, live->arg);
 	return 0;
 }
