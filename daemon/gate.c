@@ -15,7 +15,6 @@ static bool is_sampled(uint16_t kind)
 	switch (kind) {
 	case COMM_EV_SAMPLE:
 	case COMM_EV_ACCESS:
-	case COMM_EV_WATCH:
 	case COMM_EV_CENSUS:
 	case COMM_EV_FED:
 	case COMM_EV_KCOPY:

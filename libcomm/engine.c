@@ -16,7 +16,7 @@
 #include "watched.h"
 
 enum {
-	WATCHED_BYTES = 8, /* one watchpoint, aligned */
+	WATCHED_BYTES = 8, /* of a window, aligned */
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 };
@@ -387,40 +387,6 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 		ops->touch(engine->est, &touch);
 }
 
-static void on_watch(struct comm_engine *engine, const struct comm_event *event)
-{
-	struct comm_evidence evidence = {
-		.first_ns = event->watch.first_ns,
-		.armed_ns = event->watch.armed_ns,
-		.second_ns = event->time_ns,
-		.first_bytes = event->watch.stands_for,
-	};
-	/* A trap tells no region. */
-	uint32_t region = engine->has_marks ? COMM_CODE_REGION_OTHER : COMM_CODE_REGION_NONE;
-
-	if (engine->trigger == COMM_TRIGGER_TIME)
-		evidence.first_bytes *= engine->config.est.cycles_per_ns;
-	if (!comm_resolver_precise(&engine->resolver, event->watch.first_tgid,
-				   event->watch.first_tid, region, event->time_ns,
-				   &event->watch.first, &evidence.first) ||
-	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, region,
-				   event->time_ns, &event->watch.second, &evidence.second))
-		return;
-	/* The second access hit another process's memory at the same address. */
-	if ((evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES) {
-		lose(engine, COMM_LOSS_WATCH, 1);
-		return;
-	}
-	evidence.first_thread = comm_threads_get(engine->identity.threads, event->watch.first_tgid,
-						 event->watch.first_tid, event->watch.first_ns);
-	evidence.second_thread =
-		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	comm_watched_add(engine->watched, 0, &evidence);
-	if (engine->config.estimator->evidence &&
-	    engine->config.estimator->evidence(engine->est, &evidence))
-		lose(engine, COMM_LOSS_WINDOW, 1);
-}
-
 /* Bytes that a read stands for; 0: a damaged recording's. */
 static double bytes_of(const struct comm_engine *engine, double stands_for)
 {
@@ -469,33 +435,27 @@ static void on_census(struct comm_engine *engine, const struct comm_event *event
 static void on_fed(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_threads *threads = engine->identity.threads;
-	struct comm_evidence evidence = {
-		.first_ns = event->fed.read_ns,
-		.second_ns = event->fed.write_ns,
-		.first_bytes = bytes_of(engine, event->fed.stands_for),
-	};
+	struct comm_watched_pair pair = {.bytes = bytes_of(engine, event->fed.stands_for)};
 	uint32_t region = no_region(engine);
 
 	if (!comm_resolver_precise(&engine->resolver, event->fed.read_tgid, event->fed.read_tid,
-				   region, event->time_ns, &event->fed.read, &evidence.first))
+				   region, event->time_ns, &event->fed.read, &pair.read))
 		return;
 	if (event->fed.write.flags &&
 	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, region,
-				   event->time_ns, &event->fed.write, &evidence.second))
+				   event->time_ns, &event->fed.write, &pair.write))
 		return;
 	/* The write hit another process's memory at the same address. */
-	if (event->fed.write.flags &&
-	    (evidence.first.datum ^ evidence.second.datum) >= WATCHED_BYTES) {
+	if (event->fed.write.flags && (pair.read.datum ^ pair.write.datum) >= WATCHED_BYTES) {
 		lose(engine, COMM_LOSS_WATCH, 1);
 		return;
 	}
 	if (event->fed.write.flags && !event->fed.write.ip)
-		evidence.second.site = COMM_SITE_NOT_TOLD;
-	evidence.first_thread = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
-						 event->fed.read_ns);
-	evidence.second_thread =
-		comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
-	comm_watched_add(engine->watched, event->fed.window, &evidence);
+		pair.write.site = COMM_SITE_NOT_TOLD;
+	pair.reader = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
+				       event->fed.read_ns);
+	pair.writer = comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
+	comm_watched_add(engine->watched, event->fed.window, &pair);
 }
 
 static void on_count(struct comm_engine *engine, const struct comm_event *event)
@@ -722,9 +682,6 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_PROBED:
 		comm_code_regions_probed(engine->identity.regions, event->probed.id,
 					 event->probed.name);
-		break;
-	case COMM_EV_WATCH:
-		on_watch(engine, event);
 		break;
 	case COMM_EV_CENSUS:
 		on_census(engine, event);

@@ -91,9 +91,9 @@ static struct world {
 	int blocks_err;
 
 	struct comm_est_config config;
-	int create_err, burst_err, sched_err, evidence_err, slice_err;
+	int create_err, burst_err, sched_err, slice_err;
 	uint64_t thinned, folded;
-	size_t n_bursts, n_scheds, n_evidence, n_touches, n_lost;
+	size_t n_bursts, n_scheds, n_touches, n_lost;
 	struct comm_access_burst burst; /* the last burst */
 	struct comm_access access[COMM_BURST_ACCESSES];
 	struct {
@@ -101,14 +101,12 @@ static struct world {
 		uint32_t thread;
 		bool on;
 	} sched[NOTED];
-	struct comm_evidence evidence;
 	struct comm_touch touch; /* the last one */
 	uint64_t lost_ns;
 	uint32_t ended; /* the thread that did last */
 	bool destroyed;
-	size_t edges;	   /* edges that the estimator emits in each slice */
-	double stands_for; /* bytes, of each watch that is given */
-	size_t watched;	   /* edges that these make in each slice */
+	size_t edges;	/* edges that the estimator emits in each slice */
+	size_t watched; /* edges that windows make in each slice */
 
 	int store_err;
 	size_t n_slices; /* slices that the store was given */
@@ -247,14 +245,6 @@ static inline void est_sched_lost(void *est, uint64_t time_ns)
 	world.lost_ns = time_ns;
 }
 
-static inline int est_evidence(void *est, const struct comm_evidence *evidence)
-{
-	assert_ptr_equal(est, &world);
-	world.n_evidence++;
-	world.evidence = *evidence;
-	return world.evidence_err;
-}
-
 static inline void est_touch(void *est, const struct comm_touch *touch)
 {
 	assert_ptr_equal(est, &world);
@@ -298,7 +288,6 @@ static const struct comm_est_ops noting = {.name = "noting",
 					   .ended = est_ended,
 					   .sched = est_sched,
 					   .sched_lost = est_sched_lost,
-					   .evidence = est_evidence,
 					   .touch = est_touch,
 					   .slice = est_slice,
 					   .thinned = est_thinned,
@@ -460,23 +449,6 @@ static inline const struct comm_slice_info *first_slice(void)
 	comm_engine_advance(engine, START + SLICE);
 	assert_int_equal(world.n_slices, 1);
 	return &world.slice[0];
-}
-
-static inline void give_watch(uint32_t second_tgid, uint64_t first, uint64_t second, uint16_t flags)
-{
-	struct comm_event event = {
-		.kind = COMM_EV_WATCH, .time_ns = START + 30, .tgid = second_tgid, .tid = SECOND};
-
-	event.watch.first = (struct comm_precise){
-		.addr = first, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
-	event.watch.second = (struct comm_precise){
-		.addr = second, .ip = TEXT + 1, .size_bytes = 8, .flags = flags};
-	event.watch.first_ns = START + 10;
-	event.watch.armed_ns = START + 20;
-	event.watch.first_tgid = TGID;
-	event.watch.first_tid = FIRST;
-	event.watch.stands_for = world.stands_for;
-	give(&event);
 }
 
 static inline void give_switch(uint32_t prev_tgid, uint32_t tid, uint32_t next_tgid,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimators: accesses, scheduling and evidence in; edges (edge.h) out.
+ * Estimators: accesses and scheduling in; edges (edge.h) out.
  * Each is pure (no clock, no file, no global) and deterministic: the same calls
  * give the same edges, bit for bit.  Several may run over one stream.
  */
@@ -62,18 +62,6 @@ struct comm_access_burst {
 	uint32_t n;
 	const struct comm_access *access;
 	struct comm_frame_at frame; /* where the process was in its frames */
-};
-
-/*
- * Two accesses to one datum, the second seen by a watchpoint: of the next writes after it was
- * set, the one that would be the last before such a read (the module tells the very next access of
- * its kind).  second.flags 0: there was none until second_ns, when it was taken away again.
- */
-struct comm_evidence {
-	uint64_t first_ns, armed_ns, second_ns;
-	double first_bytes; /* bytes read that the first stands for; 0: not known */
-	uint32_t first_thread, second_thread;
-	struct comm_access first, second;
 };
 
 /* A word that was read, and what the census saw become of it (census.h). */
@@ -140,7 +128,6 @@ struct comm_est_ops {
 	int (*sched)(void *est, uint64_t time_ns, uint32_t thread, bool on_cpu);
 	/* Switches were missed: nothing is known any more of who runs.  Optional. */
 	void (*sched_lost)(void *est, uint64_t time_ns);
-	int (*evidence)(void *est, const struct comm_evidence *evidence); /* optional */
 	/*
 	 * Estimates the reads of [start_ns, end_ns) and emits each edge once.
 	 * What it needs of older accesses it has kept, within its bound.  An error:

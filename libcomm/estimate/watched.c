@@ -9,7 +9,7 @@
 #include "event.h"
 
 enum {
-	EDGES_BYTES = 256 << 10, /* watches of a slice are few */
+	EDGES_BYTES = 256 << 10, /* windows of a slice are few */
 };
 
 struct comm_watched {
@@ -57,23 +57,21 @@ static void begin(struct comm_watched *watched, uint32_t window)
 }
 
 void comm_watched_add(struct comm_watched *watched, uint32_t window,
-		      const struct comm_evidence *evidence)
+		      const struct comm_watched_pair *pair)
 {
-	const struct comm_access *read = &evidence->first, *write = &evidence->second;
+	const struct comm_access *read = &pair->read, *write = &pair->write;
 
-	if (!(evidence->first_bytes > 0) || !isfinite(evidence->first_bytes) ||
-	    !(read->flags & COMM_ACCESS_READ))
+	if (!(pair->bytes > 0) || !isfinite(pair->bytes) || !(read->flags & COMM_ACCESS_READ))
 		return;
 	begin(watched, window);
 	if (!write->flags) {
-		watched->sums.unanswered_bytes += evidence->first_bytes;
+		watched->sums.unanswered_bytes += pair->bytes;
 		return;
 	}
 	comm_edge_sums_add(watched->edges,
-			   &(struct comm_edge_key){evidence->second_thread, write->site,
-						   evidence->first_thread, read->site,
-						   comm_access_shown(read)},
-			   evidence->first_bytes, 0, 0);
+			   &(struct comm_edge_key){pair->writer, write->site, pair->reader,
+						   read->site, comm_access_shown(read)},
+			   pair->bytes, 0, 0);
 }
 
 static void tell(void *ctx, const struct comm_edge *edge)

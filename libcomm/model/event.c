@@ -28,8 +28,8 @@ static const struct {
 	[COMM_LOSS_NO_ADDRESS] = {"no_address", "precise samples that came without an address"},
 	[COMM_LOSS_IMPRECISE] = {"imprecise", "precise samples of which the processor did not tell "
 					      "the instruction, or whether it reads or writes"},
-	[COMM_LOSS_WATCH] = {"watch_busy", "data not watched: no watchpoint was free, or others "
-					   "hit it too often"},
+	[COMM_LOSS_WATCH] = {"watch_busy", "windows without an answer: others hit the data too "
+					   "often, or it went away"},
 	[COMM_LOSS_IDS] = {"ids_full",
 			   "lines of code, callers, marked regions and objects filed under "
 			   "(other): table full"},

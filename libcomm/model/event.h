@@ -16,11 +16,10 @@
 
 #include "count.h"
 
-/* Recordings hold these numbers; 6 stays unused, it once meant a wake-up. */
+/* The events of a run. */
 enum comm_event_kind {
 	COMM_EV_SAMPLE = 1, /* registers and memory of an interrupted thread */
 	COMM_EV_ACCESS,	    /* one precise access: PEBS, IBS, SPE, a tracer */
-	COMM_EV_WATCH,	    /* evidence: an access to a datum, and one after it */
 	COMM_EV_KCOPY,	    /* the thread is in a system call that writes its memory, or reads it */
 	COMM_EV_SWITCH,	    /* a CPU goes from thread .tid to .next_tid */
 	COMM_EV_FORK,	    /* .tid made .child_tgid/.child_tid */
@@ -64,7 +63,7 @@ enum comm_loss {
 	COMM_LOSS_RECORD,      /* recording stopped: disk full or error */
 	COMM_LOSS_BUDGET,      /* switches not reported, to stay in the budget */
 	COMM_LOSS_NO_ADDRESS,  /* a precise sample without a data address */
-	COMM_LOSS_WATCH,       /* watchpoints not armed or given up */
+	COMM_LOSS_WATCH,       /* windows given up, or that never began */
 	COMM_LOSS_UNKNOWN,     /* a recording's records of unknown kinds */
 	COMM_LOSS_IDS,	       /* site, region or object table full: filed under "(other)" */
 	COMM_LOSS_MALFORMED,   /* records of a ring that are too short, or none at all */
@@ -229,17 +228,6 @@ struct comm_event {
 	union {
 		const struct comm_sample *sample; /* SAMPLE */
 		struct comm_precise access;	  /* ACCESS, KCOPY, TOUCH */
-		struct {
-			struct comm_precise first, second;
-			uint64_t first_ns, armed_ns;
-			uint32_t first_tgid, first_tid;
-			/*
-			 * Bytes read that the watch stands for, by the chance with which it was
-			 * drawn; with a trigger of time, in a nanosecond of one cycle.  0: the
-			 * source does not know.
-			 */
-			double stands_for;
-		} watch; /* WATCH: the head is of the second access; second.flags 0: none came */
 		/*
 		 * A read that was drawn from a burst by its bytes.  stands_for is the bytes read that
 		 * it stands for, by the chance with which it was drawn; with a trigger of time, in a

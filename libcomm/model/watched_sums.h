@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What became of a slice's watches (watched.h), besides the edges that they made. */
+/* What became of a slice's windows (watched.h), besides the edges that they made. */
 #ifndef COMM_WATCHED_SUMS_H
 #define COMM_WATCHED_SUMS_H
 
@@ -7,7 +7,7 @@
 
 struct comm_watched_sums {
 	uint64_t watches;	 /* that ended */
-	double unanswered_bytes; /* bytes read that those stand for which no thread answered by a write */
+	double unanswered_bytes; /* bytes read that those stand for in which nobody was seen to write */
 };
 
 #endif

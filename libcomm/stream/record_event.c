@@ -85,15 +85,6 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u32(to, 0);
 		comm_bytes_string(to, event->probed.name);
 		return RECORD_PROBED;
-	case COMM_EV_WATCH:
-		write_precise(to, &event->watch.first);
-		write_precise(to, &event->watch.second);
-		comm_bytes_u64(to, event->watch.first_ns);
-		comm_bytes_u64(to, event->watch.armed_ns);
-		comm_bytes_u32(to, event->watch.first_tgid);
-		comm_bytes_u32(to, event->watch.first_tid);
-		comm_bytes_f64(to, event->watch.stands_for);
-		return RECORD_WATCH;
 	case COMM_EV_CENSUS:
 		write_precise(to, &event->census.read);
 		comm_bytes_f64(to, event->census.stands_for);
@@ -318,17 +309,6 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 	case RECORD_PROBED:
 		ret->kind = COMM_EV_PROBED;
 		err = read_probed(from, ret);
-		break;
-	case RECORD_WATCH:
-		ret->kind = COMM_EV_WATCH;
-		read_precise(from, &ret->watch.first);
-		read_precise(from, &ret->watch.second);
-		ret->watch.first_ns = comm_cursor_u64(from);
-		ret->watch.armed_ns = comm_cursor_u64(from);
-		ret->watch.first_tgid = comm_cursor_u32(from);
-		ret->watch.first_tid = comm_cursor_u32(from);
-		if (from->at < from->end)
-			ret->watch.stands_for = comm_cursor_f64(from);
 		break;
 	case RECORD_CENSUS:
 		ret->kind = COMM_EV_CENSUS;

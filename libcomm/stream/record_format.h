@@ -61,16 +61,11 @@
  *	32 per region, outermost first: u64 address of its name
  * FRAME
  *	24 u64 number
- * WATCH
- *	24 access: the first	64 access: the second, which the head is of
- *     104 u64 first_ns	       112 u64 armed_ns
- *     120 u32 tgid and	       124 u32 tid of the first
- *     128 f64 bytes read that the watch stands for, in cycles where RATE is of time, unless an
- *	   older version wrote it
  * CENSUS: the head is of the reader
  *	24 access: the read	64 f64 bytes read that it stands for, in cycles where RATE is of time
  *	72 u64 quiet_ns and	80 u64 changed_ns after the first look, 0: never
  *	88 u32 1: its burst waits	92 u32 zero
+ * WATCH: older versions wrote it, readers pass over it
  * FED: the head is of the writer
  *	24 access: the read	64 access: the last write before it; flags 0: none was seen
  *     104 u64 when it read	112 u64 when that was written

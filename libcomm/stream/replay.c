@@ -242,7 +242,7 @@ int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
 			return got;
 		if (kind == RECORD_END)
 			return read_end(replay);
-		got = is_answer(kind) ? read_answer(replay, kind) : 1;
+		got = is_answer(kind) ? read_answer(replay, kind) : kind != RECORD_WATCH;
 	} while (got == 0);
 	if (got < 0 || kind == RECORD_RUN)
 		return got < 0 ? got : -EBADMSG;

@@ -40,7 +40,7 @@ static void fake_burst(void *companion, const struct comm_event *event,
 
 static void fake_drain(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
-	const struct comm_event event = {.kind = COMM_EV_WATCH, .time_ns = now_ns};
+	const struct comm_event event = {.kind = COMM_EV_FED, .time_ns = now_ns};
 
 	assert_ptr_equal(companion, &self);
 	push(ctx, &event);

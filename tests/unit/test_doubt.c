@@ -27,8 +27,8 @@ static void of(const struct comm_doubt *doubt, uint32_t thread, uint32_t role, u
 static void test_writers(void **state)
 {
 	static const struct comm_doubt_writer writers[] = {
-		{1, 7, 100, 0.1, 0},  {1, 7, 101, 0.1, 0},  {2, 7, 100, 0.08, 0},
-		{3, 0, 101, 0.04, 0}, {9, 7, 100, 0.08, 0}, {4, 7, 100, 0, 0},
+		{1, 7, 100, 0.1},  {1, 7, 101, 0.1},  {2, 7, 100, 0.08},
+		{3, 0, 101, 0.04}, {9, 7, 100, 0.08}, {4, 7, 100, 0},
 	};
 	static struct comm_doubt doubt; /* too large for the stack */
 
@@ -50,25 +50,6 @@ static void test_writers(void **state)
 	for (size_t i = 0; i < 2 * COMM_DOUBT_WRITERS; i++)
 		comm_doubt_add(&doubt, &writers[0]);
 	assert_int_equal(doubt.n, COMM_DOUBT_WRITERS);
-}
-
-/*
- * Half of a read is foretold by the estimator, which is sure of 1, half by watchpoints, which are of 9 in
- * three of four: that data written often are the reader's leaves no doubt of who wrote the others.
- */
-static void test_watched_part(void **state)
-{
-	static const struct comm_doubt_writer writers[] = {
-		{1, 7, 100, 0.4, 0}, {9, 7, 101, 0.3, 0.3}, {2, 7, 102, 0.1, 0.1}};
-	static const float thread[] = {0, 0.25f, 0.75f};
-	static struct comm_doubt doubt;
-
-	(void)state;
-	comm_doubt_begin(&doubt, 9);
-	for (size_t i = 0; i < 3; i++)
-		comm_doubt_add(&doubt, &writers[i]);
-	for (size_t i = 0; i < 3; i++)
-		assert_true(fabsf(comm_doubt_of(&doubt, &writers[i]).thread - thread[i]) < 1e-6f);
 }
 
 /* A reader keeps what it has read, so another one takes its place. */
@@ -151,7 +132,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writers),
-		cmocka_unit_test(test_watched_part),
 		cmocka_unit_test_setup_teardown(test_groupings, setup, teardown),
 	};
 

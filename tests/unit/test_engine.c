@@ -402,9 +402,6 @@ static void regions_are_part_of_sites(void **state)
 			    "outer");
 	assert_int_equal(comm_sites_at(sites, world.access[0].site)->function,
 			 COMM_FUNCTION_KERNEL);
-	/* Which region a watched access was in, nobody knows. */
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	assert_int_equal(region_of(world.evidence.second.site), COMM_CODE_REGION_OTHER);
 	assert_lost(COMM_LOSS_MAX, 0);
 }
 
@@ -518,69 +515,6 @@ static void frames_are_counted_and_reach_the_estimator(void **state)
 	assert_string_equal(world.counter[world.count[0].counter], COMM_COUNTER_FRAMES);
 	assert_true(world.count[0].value == 2);
 	assert_int_equal(comm_threads_at(threads, world.count[0].thread)->tid, TGID);
-}
-
-static void watchpoints_give_evidence(void **state)
-{
-	const struct comm_threads *threads = comm_engine_identity(engine)->threads;
-
-	(void)state;
-	give_watch(TGID, HEAP, HEAP + 4, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_evidence, 1);
-	assert_true(world.evidence.first_ns == START + 10 &&
-		    world.evidence.armed_ns == START + 20 &&
-		    world.evidence.second_ns == START + 30);
-	assert_int_equal(comm_threads_at(threads, world.evidence.first_thread)->tid, FIRST);
-	assert_int_equal(comm_threads_at(threads, world.evidence.second_thread)->tid, SECOND);
-	assert_int_equal(world.evidence.first.flags, COMM_ACCESS_READ);
-	assert_int_equal(world.evidence.second.datum - world.evidence.first.datum, 4);
-	/* No write came. */
-	give_watch(TGID, HEAP, HEAP, 0);
-	assert_int_equal(world.n_evidence, 2);
-	assert_int_equal(world.evidence.second.flags, 0);
-	/* One datum in two processes. */
-	give_watch(OTHER_TGID, SHARED, SHARED, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_evidence, 3);
-	/* The same address of another process, and another datum, are no evidence. */
-	give_watch(OTHER_TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	give_watch(TGID, HEAP, HEAP + 8, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_evidence, 3);
-	assert_lost(COMM_LOSS_WATCH, 2);
-	give_watch(TGID, HEAP, UNMAPPED, COMM_ACCESS_WRITE);
-	assert_int_equal(world.n_evidence, 3);
-	assert_int_equal(lost(COMM_LOSS_UNMAPPED), 1);
-	assert_int_equal(world.n_bursts, 0);
-}
-
-static void watches_stand_for_bytes(void **state)
-{
-	const struct comm_slice_info *slice;
-
-	(void)state;
-	world.stands_for = 5;
-	world.watched = 1;
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	give_watch(TGID, HEAP, HEAP, 0);
-	/* What a burst of so many cycles reads in a period of so many nanoseconds. */
-	slice = first_slice();
-	assert_int_equal(slice->watched.watches, 3);
-	assert_true(slice->watched.unanswered_bytes == 5 * CYCLES_PER_NS);
-	assert_int_equal(world.n_edges, 1);
-	assert_true(world.last_edge.watched_bytes == 2 * 5 * CYCLES_PER_NS);
-	assert_true(world.last_edge.bytes == 0);
-	assert_true(world.last_edge.src_thread != world.last_edge.dst_thread);
-	/* Of a period of instructions, nothing has to be converted; the estimator hears the same. */
-	give(&(struct comm_event){.kind = COMM_EV_RATE,
-				  .time_ns = START + SLICE,
-				  .trigger = COMM_TRIGGER_INSTRUCTIONS,
-				  .period = 1000});
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	assert_true(world.evidence.first_bytes == 5);
-	comm_engine_advance(engine, START + 2 * SLICE);
-	assert_true(world.last_edge.watched_bytes == 5);
-	assert_int_equal(world.slice[1].watched.watches, 1);
-	assert_true(world.slice[1].watched.unanswered_bytes == 0);
 }
 
 static void switches_reach_the_estimator(void **state)
@@ -740,8 +674,6 @@ int main(void)
 		TEST(counters_are_bounded),
 		TEST(samples_tell_time_in_regions),
 		TEST(frames_are_counted_and_reach_the_estimator),
-		TEST(watchpoints_give_evidence),
-		TEST(watches_stand_for_bytes),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),
 		TEST(names_and_mappings_change),

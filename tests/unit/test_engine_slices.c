@@ -105,10 +105,7 @@ static void an_estimator_without_room(void **state)
 	world.burst_err = -ENOSPC;
 	give_sample(START, FIRST, &sample);
 	assert_lost(COMM_LOSS_WINDOW, 2);
-	world.evidence_err = -ENOSPC;
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
-	assert_lost(COMM_LOSS_WINDOW, 3);
-	assert_int_equal(first_slice()->loss[COMM_LOSS_WINDOW], 3);
+	assert_int_equal(first_slice()->loss[COMM_LOSS_WINDOW], 2);
 }
 
 static void an_estimator_that_cannot_follow_threads(void **state)
@@ -241,10 +238,9 @@ static void the_least_of_all(void **state)
 	loss.count = 1;
 	give(&loss);
 	give_switch(TGID, FIRST, TGID, SECOND);
-	give_watch(TGID, HEAP, HEAP, COMM_ACCESS_WRITE);
 	give_precise(COMM_EV_ACCESS, HEAP, COMM_ACCESS_READ);
 	comm_engine_finish(engine, START + SLICE);
-	assert_true(world.n_scheds == 0 && world.n_evidence == 0 && world.n_lost == 0);
+	assert_true(world.n_scheds == 0 && world.n_lost == 0);
 	assert_int_equal(world.n_bursts, 1);
 	assert_lost(COMM_LOSS_SCHED, 1);
 	comm_engine_stats(engine, &stats);

@@ -273,45 +273,6 @@ static void test_range(void **state)
 	ops->destroy(est);
 }
 
-/* Watchpoints say that the reader itself wrote last in three of four cases. */
-static void test_evidence(void **state)
-{
-	const struct comm_est_ops *ops = &comm_est_hazard;
-	double share[2];
-
-	(void)state;
-	for (int with = 0; with < 2; with++) {
-		void *est = est_new(ops);
-		struct result r;
-
-		for (uint32_t i = 0; with && i < 200; i++) {
-			struct comm_evidence e = {
-				.first_ns = i,
-				.second_ns = i + 1,
-				.first_thread = i % 4 ? 2 : 1,
-				.second_thread = 2,
-				.first = access_at(base, COMM_ACCESS_WRITE, 0),
-				.second = access_at(base, COMM_ACCESS_READ, 0),
-			};
-
-			assert_int_equal(ops->evidence(est, &e), 0);
-		}
-		for (uint32_t i = 0; i < 1000; i++) {
-			feed_exact(ops, est, i * 3000 + 1, 1,
-				   access_at(base, COMM_ACCESS_WRITE, 0));
-			feed_exact(ops, est, i * 3000 + 1001, 2,
-				   access_at(base, COMM_ACCESS_WRITE, 0));
-			feed_exact(ops, est, i * 3000 + 2001, 2,
-				   access_at(base, COMM_ACCESS_READ, 0));
-		}
-		slice(ops, est, &r);
-		share[with] = r.bytes[2][2] / (r.bytes[1][2] + r.bytes[2][2]);
-		ops->destroy(est);
-	}
-	assert_true(fabs(share[0] - 0.5) < 0.1);
-	assert_true(fabs(share[1] - 0.75) < 0.05);
-}
-
 /*
  * A thread that is only seen to read its own data is not estimated to read another's
  * where no write was seen.
@@ -345,42 +306,6 @@ static void test_far(void **state)
 	if (others > 0.02 * 4000 * 8)
 		fail_msg("%.3f of what nobody was seen to write", others / (4000 * 8));
 	ops->destroy(est);
-}
-
-/* Only watchpoints see the thread that writes the data. */
-static void test_watched(void **state)
-{
-	const struct comm_est_ops *ops = &comm_est_hazard;
-
-	(void)state;
-	for (int with = 0; with < 2; with++) {
-		void *est = est_new(ops);
-		struct result r;
-
-		for (uint32_t i = 0; i < 1000; i++) {
-			uint64_t datum = base + i * 37 % 512 * 8;
-			struct comm_evidence e = {
-				.first_ns = i * 3000000ull,
-				.armed_ns = i * 3000000ull + 2000000,
-				.second_ns = i * 3000000ull + 2900000,
-				.first_thread = 2,
-				.second_thread = 3,
-				.first = access_at(datum, COMM_ACCESS_READ, 0),
-				.second = access_at(datum, COMM_ACCESS_WRITE, 0),
-			};
-
-			feed_exact(ops, est, i * 3000000ull + 1, 2,
-				   access_at(datum, COMM_ACCESS_READ, 0));
-			if (with && i % 20 == 0)
-				assert_int_equal(ops->evidence(est, &e), 0);
-		}
-		slice(ops, est, &r);
-		if (with)
-			assert_true(r.bytes[3][2] > 0.9 * 8000);
-		else
-			assert_true(r.bytes[3][2] == 0);
-		ops->destroy(est);
-	}
 }
 
 /* Memory stays within the bound, dropped entries are counted, and estimates go on. */
@@ -530,30 +455,15 @@ static void test_long_bursts(void **state)
 	ops->destroy(est);
 }
 
-/* More watches than can be kept until the next estimate are refused. */
-static void test_many_watches(void **state)
+/* More threads than the scheduling table has room for are refused. */
+static void test_many_threads(void **state)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
-	struct comm_evidence e = {.armed_ns = 5000000, .second_ns = 6000000, .second_thread = 1};
 	void *est = est_new(ops);
-	struct result r;
-	int n = 0, err;
+	int err = 0;
 
 	(void)state;
-	e.first = access_at(base, COMM_ACCESS_READ, 0);
-	e.second = access_at(base, COMM_ACCESS_WRITE, 0);
-	do
-		err = ops->evidence(est, &e);
-	while (!err && ++n < 100000);
-	assert_int_equal(err, -ENOSPC);
-	assert_true(n > 100);
-	feed_exact(ops, est, 7000000, 1, access_at(base, COMM_ACCESS_READ, 0));
-	slice(ops, est, &r);
-	err = ops->evidence(est, &e);
-	assert_int_equal(err, 0);
-	/* More threads than the scheduling table has room for are refused, too. */
-	assert_int_equal(ops->sched(est, 8000000, 1, true), 0);
-	for (uint32_t thread = 2; thread < COMM_THREADS_MAX && !err; thread++)
+	for (uint32_t thread = 1; thread < COMM_THREADS_MAX && !err; thread++)
 		err = ops->sched(est, 8000000, thread, true);
 	assert_int_equal(err, -ENOMEM);
 	ops->destroy(est);
@@ -632,8 +542,6 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_sched),
 		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_evidence),
-		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_far),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_hostile),
@@ -641,7 +549,7 @@ int main(void)
 		cmocka_unit_test(test_folded),
 		cmocka_unit_test(test_folded_threads),
 		cmocka_unit_test(test_long_bursts),
-		cmocka_unit_test(test_many_watches),
+		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_block),
 	};
 

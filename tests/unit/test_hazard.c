@@ -598,10 +598,9 @@ static uint32_t function_of(const void *ctx, uint32_t site)
 
 /*
  * Records of 8 words: one piece of code of thread 0 writes words 0 and 1 of a record, another one
- * word 3, and thread 1 reads one word of a record.  watched: of one read in 50 a watchpoint says that the
- * function of the first one wrote it.
+ * word 3, and thread 1 reads one word of a record.
  */
-static struct result records_read(uint32_t word, bool watched)
+static struct result records_read(uint32_t word)
 {
 	const struct comm_est_ops *ops = &comm_est_hazard;
 	struct comm_est_config with_functions = config;
@@ -626,19 +625,6 @@ static struct result records_read(uint32_t word, bool watched)
 			feed(ops, est, i * 1000000ull, 0, &mark, 1);
 		else
 			feed(ops, est, i * 1000000ull, 1, &read, 1);
-		if (watched && i % 100 == 1) {
-			struct comm_evidence answer = {
-				.first_ns = i * 1000000ull - 20000000,
-				.armed_ns = i * 1000000ull - 10000000,
-				.second_ns = i * 1000000ull,
-				.first_thread = 1,
-				.first = read,
-				.second = access_at(read.datum, COMM_ACCESS_WRITE, 0),
-			};
-
-			answer.second.site = SITE_W + 2;
-			assert_int_equal(ops->evidence(est, &answer), 0);
-		}
 	}
 	slice(ops, est, &r);
 	ops->destroy(est);
@@ -655,21 +641,17 @@ static void test_fields(void **state)
 	struct result r;
 
 	(void)state;
-	r = records_read(1, false);
+	r = records_read(1);
 	assert_true(r.code_bytes[0] > 0.9 * r.edge_bytes);
 	assert_true(r.guess[0][1] < 0.1 * r.edge_bytes);
-	r = records_read(3, false);
+	r = records_read(3);
 	assert_true(r.code_bytes[1] > 0.9 * r.edge_bytes);
 	assert_true(r.guess[0][1] < 0.1 * r.edge_bytes);
 	/* Nobody writes it, but the thread may: it has no code that would be named. */
-	r = records_read(5, false);
+	r = records_read(5);
 	assert_true(r.code_bytes[0] + r.code_bytes[1] < 0.1 * r.edge_bytes);
 	assert_true(r.other_bytes > 0.9 * r.edge_bytes);
 	assert_true(r.guess[0][1] > 0.99 * r.edge_bytes);
-	/* Unless a watchpoint has seen code of that function write it; the other has no part in it still. */
-	r = records_read(5, true);
-	assert_true(r.code_bytes[0] > 0.3 * r.edge_bytes);
-	assert_true(r.code_bytes[1] < 0.1 * r.edge_bytes);
 }
 
 /*

@@ -113,7 +113,6 @@ static void test_all_kinds(void **state)
 		{.kind = COMM_EV_OBJECT, .object = {1ull << 46, 4096, 0x403000, 63}},
 		{.kind = COMM_EV_FRAME, .frame = 1ull << 40},
 		{.kind = COMM_EV_PROBED, .probed = {COMM_PROBED_MAX, "transaction"}},
-		{.kind = COMM_EV_WATCH, .watch = {one, two, 11, 12, 13, 14, 0.1}},
 		{.kind = COMM_EV_CENSUS, .census = {one, 0.2, 15, 16, true}},
 		{.kind = COMM_EV_FED,
 		 .fed = {one, two, 17, 18, 19, 20, 21, COMM_FED_SWITCHES, 0.3}},

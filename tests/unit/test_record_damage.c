@@ -103,6 +103,25 @@ static int replay_image(int *ret_events, uint64_t *ret_unknown)
 	return got;
 }
 
+/* What older versions wrote of watchpoints is passed over: nothing is made of it. */
+static void test_watches_are_passed_over(void **state)
+{
+	uint8_t event[8 + 136] = {0};
+	uint64_t unknown;
+	int n;
+
+	(void)state;
+	write_recording();
+	load_image();
+	event[0] = RECORD_WATCH;
+	event[4] = 136;
+	memset(event + 8, 0xee, 136);
+	insert(find(RECORD_SAMPLE, 4), event, sizeof(event));
+	assert_int_equal(replay_image(&n, &unknown), 0);
+	assert_int_equal(n, 10);
+	assert_int_equal(unknown, 0);
+}
+
 /* A newer version's event and answer are passed over, and counted. */
 static void test_unknown_kinds_are_counted(void **state)
 {
@@ -339,6 +358,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_torn_tail_ends_replay, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_watches_are_passed_over, make_path,
+						remove_path),
 		cmocka_unit_test_setup_teardown(test_unknown_kinds_are_counted, make_path,
 						remove_path),
 		cmocka_unit_test_setup_teardown(test_unknown_cause_is_counted, make_path,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What watches of single reads add up to. */
+/* What pairs of windows add up to. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,24 +31,24 @@ static struct comm_watched_sums take(struct comm_watched *watched)
 	return sums;
 }
 
-static struct comm_evidence evidence(uint32_t writer, uint32_t reader, double bytes)
+static struct comm_watched_pair pair_of(uint32_t writer, uint32_t reader, double bytes)
 {
-	return (struct comm_evidence){
-		.first_bytes = bytes,
-		.first_thread = reader,
-		.second_thread = writer,
-		.first = {.object = 5, .site = 10 + reader, .flags = COMM_ACCESS_READ},
-		.second = {.object = 5,
-			   .site = 20 + writer,
-			   .flags = writer ? COMM_ACCESS_WRITE : 0},
+	return (struct comm_watched_pair){
+		.bytes = bytes,
+		.reader = reader,
+		.writer = writer,
+		.read = {.object = 5, .site = 10 + reader, .flags = COMM_ACCESS_READ},
+		.write = {.object = 5,
+			  .site = 20 + writer,
+			  .flags = writer ? COMM_ACCESS_WRITE : 0},
 	};
 }
 
 static void add(struct comm_watched *watched, uint32_t writer, uint32_t reader, double bytes)
 {
-	const struct comm_evidence e = evidence(writer, reader, bytes);
+	const struct comm_watched_pair pair = pair_of(writer, reader, bytes);
 
-	comm_watched_add(watched, 0, &e);
+	comm_watched_add(watched, 0, &pair);
 }
 
 static void test_sums(void **state)
@@ -69,7 +69,7 @@ static void test_sums(void **state)
 	assert_true(edges[0].src_thread == 1 && edges[0].dst_thread == 2 && edges[0].object == 5);
 	assert_true(edges[0].src_site == 21 && edges[0].dst_site == 12);
 	assert_true(edges[0].watched_bytes == 400);
-	/* Each watch errs by itself. */
+	/* Each window errs by itself. */
 	assert_true(edges[0].watched_variance == 100 * 100 + 300 * 300);
 	assert_true(edges[0].bytes == 0 && edges[0].variance == 0 && edges[0].bursts == 0);
 	assert_true(edges[1].src_thread == 2 && edges[1].watched_bytes == 50);
@@ -81,18 +81,17 @@ static void test_sums(void **state)
 
 static void test_left_out(void **state)
 {
-	struct comm_evidence store = evidence(1, 2, 10);
+	struct comm_watched_pair store = pair_of(1, 2, 10);
 	struct comm_watched *watched;
 
 	(void)state;
 	assert_int_equal(comm_watched_create(&watched), 0);
-	/* A source that does not know what a watch stands for; bad recordings. */
+	/* Bad recordings. */
 	add(watched, 1, 2, 0);
 	add(watched, 1, 2, -5);
 	add(watched, 1, 2, NAN);
 	add(watched, 1, 2, INFINITY);
-	/* The next access after a write is another question. */
-	store.first.flags = COMM_ACCESS_WRITE;
+	store.read.flags = COMM_ACCESS_WRITE;
 	comm_watched_add(watched, 0, &store);
 	assert_int_equal(take(watched).watches, 0);
 	assert_int_equal(n_edges, 0);
@@ -102,13 +101,13 @@ static void test_left_out(void **state)
 /* A block of a heap is named where it is known. */
 static void test_block(void **state)
 {
-	struct comm_evidence e = evidence(1, 2, 10);
+	struct comm_watched_pair pair = pair_of(1, 2, 10);
 	struct comm_watched *watched;
 
 	(void)state;
 	assert_int_equal(comm_watched_create(&watched), 0);
-	e.first.block = 9;
-	comm_watched_add(watched, 0, &e);
+	pair.read.block = 9;
+	comm_watched_add(watched, 0, &pair);
 	take(watched);
 	assert_int_equal(n_edges, 1);
 	assert_int_equal(edges[0].object, 9);

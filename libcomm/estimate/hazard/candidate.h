@@ -37,7 +37,6 @@ struct comm_candidate {
 	double most;	/* cumulated hazard for ever */
 	double before;	/* cumulated hazard so far */
 	double share;
-	double watched;	       /* of share, what watchpoints' answers say */
 	struct comm_ages ages; /* of share, the part of each age; the rest has no known one */
 };
 

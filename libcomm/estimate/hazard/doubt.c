@@ -5,7 +5,7 @@ void comm_doubt_begin(struct comm_doubt *doubt, uint32_t reader)
 {
 	doubt->reader = reader;
 	doubt->n = 0;
-	doubt->all = doubt->watched = 0;
+	doubt->all = 0;
 }
 
 void comm_doubt_add(struct comm_doubt *doubt, const struct comm_doubt_writer *writer)
@@ -14,52 +14,31 @@ void comm_doubt_add(struct comm_doubt *doubt, const struct comm_doubt_writer *wr
 		return;
 	doubt->writer[doubt->n++] = *writer;
 	doubt->all += writer->share;
-	doubt->watched += writer->watched;
 }
 
-/* Chances of writers that count as one. */
-struct alike {
-	double share, watched;
-};
-
-static void count(struct alike *alike, const struct comm_doubt_writer *writer)
+/* What all but those writers have that count as one, with this share. */
+static float doubt_of(const struct comm_doubt *doubt, double share)
 {
-	alike->share += writer->share;
-	alike->watched += writer->watched;
-}
-
-static double left(double share, double all)
-{
-	return all > share ? 1 - share / all : 0;
-}
-
-/* watched: the part of the writer's share that is watched. */
-static float doubt_of(const struct comm_doubt *doubt, const struct alike *alike, double watched)
-{
-	double estimated = left(alike->share - alike->watched, doubt->all - doubt->watched);
-
-	return (float)(estimated + watched * (left(alike->watched, doubt->watched) - estimated));
+	return doubt->all > share ? (float)(1 - share / doubt->all) : 0;
 }
 
 struct comm_doubts comm_doubt_of(const struct comm_doubt *doubt, const struct comm_doubt_writer *of)
 {
-	struct alike thread = {0}, role = {0}, side = {0}, code = {0};
-	double watched = of->share > 0 ? of->watched / of->share : 0;
+	double thread = 0, role = 0, side = 0, code = 0;
 
 	for (uint32_t i = 0; i < doubt->n; i++) {
 		const struct comm_doubt_writer *w = &doubt->writer[i];
 		bool same_side = (w->thread == doubt->reader) == (of->thread == doubt->reader);
 
 		if (w->thread == of->thread)
-			count(&thread, w);
+			thread += w->share;
 		if (w->thread == of->thread || (same_side && w->role && w->role == of->role))
-			count(&role, w);
+			role += w->share;
 		if (same_side)
-			count(&side, w);
+			side += w->share;
 		if (w->site == of->site)
-			count(&code, w);
+			code += w->share;
 	}
-	return (struct comm_doubts){
-		doubt_of(doubt, &thread, watched), doubt_of(doubt, &role, watched),
-		doubt_of(doubt, &side, watched), doubt_of(doubt, &code, watched)};
+	return (struct comm_doubts){doubt_of(doubt, thread), doubt_of(doubt, role),
+				    doubt_of(doubt, side), doubt_of(doubt, code)};
 }

@@ -5,9 +5,6 @@
  * one, the doubt of t is 1 - sum over c of q(t, c), that of c is 1 - sum over t of q(t, c), and so on: the more
  * writers count as the same, the smaller it is.
  *
- * Where watchpoints' answers have a part of the chances, they speak of data written often, the estimator of the rest:
- * each part has the doubts of its own chances, and a writer those of its parts.
- *
  * A sum of q (1 - q) over reads is the variance of how many of them a writer has, were each drawn by these
  * chances.  But chances of reads that are alike err alike, so an edge errs in proportion to the sum, not to its root
  * (doubt_sd of error_model.h; docs/method/accuracy.md has how well that foretells errors).
@@ -24,13 +21,12 @@ enum { COMM_DOUBT_WRITERS = COMM_SEAT_PARTS * COMM_CANDIDATES * COMM_ACTOR_SITES
 struct comm_doubt_writer {
 	uint32_t thread, role, site; /* role 0: like no other thread */
 	double share;		     /* of the read: chances times a factor of all */
-	double watched;		     /* of share, what watchpoints' answers say */
 };
 
 /* The writers of one read; zeroed, but for the reader, there are none. */
 struct comm_doubt {
 	uint32_t reader, n;
-	double all, watched; /* sums of the shares and of what is watched of them */
+	double all; /* the sum of the shares */
 	struct comm_doubt_writer writer[COMM_DOUBT_WRITERS];
 };
 

@@ -52,7 +52,6 @@
 #include "touch.h"
 #include "unseen.h"
 #include "unwritten_sums.h"
-#include "watch_answers.h"
 #include "weight.h"
 #include "window.h"
 #include "write_profile.h"
@@ -101,11 +100,9 @@ struct hazard {
 	struct comm_unseen *unseen;
 	struct comm_seats *seats;
 	struct comm_learned learned;
-	struct comm_watch_answers answers;
 	struct comm_compete *compete;
-	double n_weighed;	   /* candidates of a read, lately */
-	double n_reads, n_watched; /* reads in bursts, and those of them that were watched */
-	uint32_t n_switches;	   /* since the last estimate */
+	double n_weighed;    /* candidates of a read, lately */
+	uint32_t n_switches; /* since the last estimate */
 	uint64_t start_ns, end_ns, halved_ns;
 	uint64_t thinned;
 	uint64_t random;
@@ -129,7 +126,6 @@ static void hazard_destroy(void *est)
 	comm_write_profile_destroy(h->profile);
 	comm_edge_sums_destroy(h->edges);
 	comm_learned_deinit(&h->learned);
-	comm_watch_answers_deinit(&h->answers);
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
 	comm_rewritten_destroy(h->rewritten);
@@ -150,8 +146,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	if (comm_watch_answers_init(&h->answers, config->granularity_bytes) ||
-	    comm_seats_create(&h->seats) || comm_touches_create(&h->touches) ||
+	if (comm_seats_create(&h->seats) || comm_touches_create(&h->touches) ||
 	    comm_rewritten_create(config->function_of, config->sites, &h->rewritten) ||
 	    comm_reads_per_write_create(&h->reads_per_write) ||
 	    comm_weights_create(config->cycles_per_ns, &h->weights) ||
@@ -322,9 +317,9 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 			double chance = part->doubted * code->part[j % code->n];
 
 			comm_doubt_add(&h->doubt,
-				       &(struct comm_doubt_writer){
-					       part->thread, part->role, code->site[j % code->n],
-					       c->share * chance, c->watched * chance});
+				       &(struct comm_doubt_writer){part->thread, part->role,
+								   code->site[j % code->n],
+								   c->share * chance});
 		}
 	}
 }
@@ -341,8 +336,7 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 	for (uint32_t i = 0; i < code->n; i++) {
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
 		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
-						     c->share * code->part[i],
-						     c->watched * code->part[i]};
+						     c->share * code->part[i]};
 		const struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
 		struct comm_edge_key key = {part->thread, code->site[i], b->reader, r->site,
 					    r->shown};
@@ -434,45 +428,6 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
-}
-
-/* Scores watchpoint answers against the estimator's forecast of the same reads. */
-static void hazard_hear(struct hazard *h)
-{
-	for (uint32_t i = 0; i < h->answers.n_asked; i++) {
-		const struct comm_evidence *e = &h->answers.asked[i];
-		struct comm_window_read r = {
-			.datum = e->first.datum,
-			.object = comm_access_whole(&e->first),
-			.site = e->first.site,
-		};
-		const struct comm_touch *touch =
-			comm_touches_of(h->touches, r.datum, e->first.flags & COMM_ACCESS_CONSTANT,
-					e->first.flags & COMM_ACCESS_OF_FILE, e->armed_ns);
-		struct comm_touch seated;
-		double first, unwritten;
-		uint32_t n;
-
-		if (touch) {
-			seated = *touch;
-			seated.thread = comm_seats_of(h->seats, touch->thread);
-			touch = &seated;
-		}
-		for (uint32_t level = COMM_REGION_LINE; !r.region && level < COMM_REGION_LEVELS;
-		     level++)
-			r.region = comm_region_find(h->regions, r.object, r.datum, level, false);
-		comm_compete_at(h->compete, e->armed_ns, NULL);
-		unwritten = hazard_foretell(h, &r, e->first_thread, touch, &n, &first);
-		comm_watch_answers_score(&h->answers, e, h->candidate, n, touch, unwritten);
-		/* Whose code meets at one datum; a watch stands for as many reads as go with each. */
-		h->n_watched++;
-		if (e->second.flags)
-			comm_code_pairs_met(
-				h->learned.code_pairs,
-				&(struct comm_code_pair){e->second.site, r.site, r.object},
-				h->n_reads / h->n_watched);
-	}
-	h->answers.n_asked = 0;
 }
 
 /*
@@ -569,19 +524,12 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	touch = comm_touches_of(h->touches, r->datum, r->constant, r->of_file, b->time_ns);
 	unwritten = hazard_foretell(h, r, b->thread, touch, &n, &first);
 	far = comm_unseen_far(h->unseen, h->touches, b, r);
-	if (far || r->constant) {
-		unwritten = 1;
-		n = 0;
-	}
-	unwritten =
-		comm_watch_answers_share(&h->answers, r, b->thread, h->candidate, &n, unwritten);
-	if (r->spins) {
+	if (far || r->constant || r->spins) {
 		unwritten = 1;
 		n = 0;
 	}
 	first *= r->first;
 	rest = hazard_rest(h, b, r, touch, unwritten);
-	comm_watch_answers_self(&h->answers, r, b->thread, h->candidate, n, 1 - unwritten);
 	hazard_name(h, b, r, n, &rest);
 	if (rest.thread)
 		hazard_emit_rest(h, b, r, touch, &rest, first);
@@ -631,9 +579,6 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
 	comm_unseen_learn(h->unseen, h->window, n);
 	comm_learned_take(&h->learned, h->window, n);
-	for (uint32_t i = 0; i < n; i++)
-		h->n_reads += comm_window_at(h->window, i)->n_reads;
-	hazard_hear(h);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
 		const struct comm_window_read *r = comm_window_reads(h->window, b);
@@ -721,16 +666,6 @@ static void hazard_sched_lost(void *est, uint64_t time_ns)
 	comm_on_cpu_forget(h->on_cpu, time_ns);
 }
 
-static int hazard_evidence(void *est, const struct comm_evidence *evidence)
-{
-	struct hazard *h = est;
-	struct comm_evidence seated = *evidence;
-
-	seated.first_thread = comm_seats_of(h->seats, evidence->first_thread);
-	seated.second_thread = comm_seats_of(h->seats, evidence->second_thread);
-	return comm_watch_answers_add(&h->answers, &seated);
-}
-
 static int hazard_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edge_fn *emit,
 			void *ctx, struct comm_unwritten *ret_unwritten)
 {
@@ -788,7 +723,6 @@ const struct comm_est_ops comm_est_hazard = {
 	.word = hazard_word,
 	.sched = hazard_sched,
 	.sched_lost = hazard_sched_lost,
-	.evidence = hazard_evidence,
 	.slice = hazard_slice,
 	.thinned = hazard_thinned,
 	.folded = hazard_folded,

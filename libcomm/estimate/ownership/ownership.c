@@ -23,7 +23,7 @@
  * is learned without it.
  *
  * No notion of time: of several writers of one datum each has its part of the votes,
- * whoever came last, and watchpoints are not asked.  When a datum was written is
+ * whoever came last.  When a datum was written is
  * known of touches and of a burst's own writes alone.
  */
 #include "before.h"
