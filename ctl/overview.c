@@ -419,7 +419,8 @@ int ctl_overview(struct comm_reader *reader, const struct comm_query *query, boo
 	*err = NULL;
 	ctl_term_init(&o.term);
 	code = make(&o, "role", true, false, &o.roles, err);
-	if (!code && o.roles->n_census)
+	/* What was counted is shown whole. */
+	if (!code && o.roles->n_census && !o.roles->exact)
 		code = make(&o, "role,function,object", true, false, &o.places, err);
 	if (!code && o.places)
 		code = make(&o, "thread", true, false, &o.threads, err);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "argument.h"
@@ -13,8 +14,10 @@
 #include "ctl.h"
 #include "filter_options.h"
 #include "form.h"
+#include "number.h"
 #include "overview.h"
 #include "range_options.h"
+#include "term.h"
 #include "totals.h"
 
 enum {
@@ -227,6 +230,38 @@ static void print_windows(const struct comm_report *report)
 		       report->windows, report->windows == 1 ? "" : "s");
 }
 
+/* How fresh what is read is: of a run that was counted with ages. */
+static void print_ages(struct comm_reader *reader, const struct comm_query *asked)
+{
+	struct comm_query query = *asked;
+	const struct comm_report_census *all;
+	struct comm_report *report;
+	char ten_ms[CTL_NUMBER], second[CTL_NUMBER], ten_s[CTL_NUMBER], line[256], *err = NULL;
+	struct ctl_term term;
+
+	query.by = "role";
+	query.fresh = 1;
+	query.census = 1;
+	query.first_read = 0;
+	query.guess = 0;
+	if (comm_reader_report(reader, &query, &report, &err)) {
+		free(err);
+		return;
+	}
+	all = comm_report_census_at(report, 0);
+	snprintf(line, sizeof(line),
+		 "Written before it is read: %s less than 10 ms, %s less than 1 s, %s less than 10 "
+		 "s%s",
+		 ctl_percent(ten_ms, all ? all->fresh[0] : 0),
+		 ctl_percent(second, all ? all->fresh[1] : 0),
+		 ctl_percent(ten_s, all ? all->fresh[2] : 0),
+		 asked->fresh ? "." : "; --fresh shows by whom.");
+	ctl_term_init(&term);
+	putchar('\n');
+	ctl_wrap(&term, 0, 0, line);
+	comm_report_free(report);
+}
+
 /* Who reads how the threads get on should know of lines that they take from each other. */
 static void print_sharing(const struct comm_report *report)
 {
@@ -384,6 +419,8 @@ int ctl_report(int argc, char **argv)
 		       "shows each.\n");
 	else if (!code && is_overview(&options) && is_by_thread(&options.query))
 		print_roles(reader, &options, report);
+	if (!code && is_overview(&options) && report->exact)
+		print_ages(reader, &options.query);
 	comm_reader_close(reader);
 	if (!code)
 		print_sharing(report);

@@ -54,7 +54,20 @@ enum comm_exact_kind {
 	COMM_EXACT_CODE,
 	COMM_EXACT_CALLS,  /* there where calls were to be told apart */
 	COMM_EXACT_WRITES, /* of the phase whose record came last; none at all: not counted */
+	COMM_EXACT_AGES,   /* of the edges of the record before; none at all: not counted */
+	COMM_EXACT_CLOCK, /* a uint64_t: nanoseconds of the run by which ages are counted; there with ages */
 };
+
+/*
+ * How long before the read an edge's bytes were written: less than the first of these, less than the
+ * second, less than the third.  Time is that of COMM_EXACT_CLOCK: an instruction of any thread
+ * takes a nanosecond, and a wait of all threads as long as it takes.
+ */
+enum { COMM_EXACT_AGES_MAX = 3 };
+#define COMM_EXACT_AGES_NS                                 \
+	{                                                  \
+		10000000ull, 1000000000ull, 10000000000ull \
+	}
 
 struct comm_exact_header {
 	char magic[8];
@@ -156,6 +169,11 @@ struct comm_exact_file_edge {
 	uint64_t first_bytes;
 };
 
+/* One for each edge.  The rest of the edge's bytes is older. */
+struct comm_exact_file_ages {
+	uint64_t bytes[COMM_EXACT_AGES_MAX];
+};
+
 /* What an actor wrote to an object, whoever read it. */
 struct comm_exact_file_write {
 	uint32_t actor, object;
@@ -165,7 +183,7 @@ struct comm_exact_file_write {
 struct comm_exact_file_end {
 	uint64_t edges;
 	uint64_t accesses;
-	uint64_t instructions; /* all of them only when phases were asked for by number */
+	uint64_t instructions;
 	uint64_t wall_ns;
 };
 
@@ -182,6 +200,7 @@ _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
 _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
+_Static_assert(sizeof(struct comm_exact_file_ages) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_end) == 32, "file format");
 

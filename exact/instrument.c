@@ -61,14 +61,12 @@ struct builder {
 };
 
 static struct comm_trace *trace;
-static Bool count_all;
 static VgHashTable *translations;
 static struct builder builder;
 
-void comm_instrument_init(struct comm_trace *t, Bool all)
+void comm_instrument_init(struct comm_trace *t)
 {
 	trace = t;
-	count_all = all;
 	translations = VG_(HT_construct)("comm.translations");
 }
 
@@ -214,7 +212,7 @@ static void close_segment(struct builder *b)
 	SizeT bytes = sizeof(*segment) + b->n_accesses * sizeof(struct comm_trace_access);
 	ULong *ip;
 
-	if (!b->open && (!count_all || !b->instructions) && !b->entered)
+	if (!b->open && !b->instructions && !b->entered)
 		return;
 	if (!b->open)
 		open_segment(b);
@@ -436,10 +434,7 @@ static void statement(struct builder *b, IRStmt *s, Bool by_line, Addr *next)
 		return; /* has been emitted */
 	case Ist_Exit:
 		/* Instructions are counted by the segment, so it must end here. */
-		if (count_all || b->entered)
-			close_segment(b);
-		else if (b->open && b->reported < b->n_accesses)
-			report(b);
+		close_segment(b);
 		break;
 	default:
 		break;

@@ -12,8 +12,7 @@
 
 struct comm_trace;
 
-/* count_all: every instruction is counted, also where nothing is accessed. */
-void comm_instrument_init(struct comm_trace *trace, Bool count_all);
+void comm_instrument_init(struct comm_trace *trace);
 IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		      const VexGuestExtents *extents, const VexArchInfo *arch, IRType guest_word,
 		      IRType host_word);

@@ -51,6 +51,12 @@ static struct comm_trace trace;
 static struct comm_array threads; /* of all processes: struct comm_vg_thread */
 static UInt *number_of;		  /* dense number of each of Valgrind's thread slots */
 static Bool *compares;		  /* of each slot: is in such a futex() */
+static Bool *waits;		  /* of each slot: is in a system call */
+/* Of all processes, on memory that they share. */
+static struct {
+	uint32_t threads, waiting; /* these are in system calls */
+	uint64_t since_ns;	   /* when the last one of them came to wait */
+} * pauses;
 
 static Int granularity_bytes = 8;
 static Long phase_instructions;
@@ -151,6 +157,7 @@ static UInt number(ThreadId tid)
 					  .pid = VG_(getpid)(),
 					  .start_ns = comm_output_now_ns()};
 	comm_trace_add_thread(&trace, n);
+	__atomic_fetch_add(&pauses->threads, 1, __ATOMIC_ACQ_REL);
 	read_name(thread);
 	number_of[tid] = n;
 	if (objects)
@@ -170,6 +177,25 @@ static void stop_code(ThreadId tid, ULong blocks)
 	comm_turn_end();
 }
 
+static void begin_wait(ThreadId tid)
+{
+	waits[tid] = True;
+	if (__atomic_add_fetch(&pauses->waiting, 1, __ATOMIC_ACQ_REL) ==
+	    __atomic_load_n(&pauses->threads, __ATOMIC_ACQUIRE))
+		pauses->since_ns = comm_output_now_ns();
+}
+
+/* What passed while all threads waited passed for all. */
+static void end_wait(ThreadId tid)
+{
+	if (!waits[tid])
+		return;
+	waits[tid] = False;
+	if (__atomic_fetch_sub(&pauses->waiting, 1, __ATOMIC_ACQ_REL) ==
+	    __atomic_load_n(&pauses->threads, __ATOMIC_ACQUIRE))
+		comm_trace_waited(&trace, comm_output_now_ns() - pauses->since_ns);
+}
+
 static void thread_exit(ThreadId tid)
 {
 	UInt n = number_of[tid];
@@ -180,6 +206,10 @@ static void thread_exit(ThreadId tid)
 	read_name(thread_at(n));
 	thread_at(n)->end_ns = comm_output_now_ns();
 	number_of[tid] = NO_THREAD;
+	end_wait(tid);
+	if (__atomic_sub_fetch(&pauses->threads, 1, __ATOMIC_ACQ_REL) ==
+	    __atomic_load_n(&pauses->waiting, __ATOMIC_ACQUIRE))
+		pauses->since_ns = comm_output_now_ns();
 }
 
 static void deliver_signal(ThreadId tid, Int signal, Bool alt_stack)
@@ -310,10 +340,12 @@ static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
 	if (syscall == __NR_execve && VG_(am_is_valid_for_client)(args[0], 1, VKI_PROT_READ) &&
 	    !sr_isError(VG_(stat)((const HChar *)args[0], &st)))
 		write_result();
+	begin_wait(tid);
 }
 
 static void after_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args, SysRes result)
 {
+	end_wait(tid);
 	compares[tid] = False;
 	if (syscall == __NR_prctl && args[0] == PR_SET_NAME && number_of[tid] != NO_THREAD)
 		read_name(thread_at(number_of[tid]));
@@ -327,17 +359,21 @@ static void forked(ThreadId tid)
 	comm_trace_forked(&trace);
 	comm_output_forked();
 	/* The other threads are the parent's; their slots will be used again. */
-	for (UInt i = 0; i < VG_N_THREADS; i++)
+	for (UInt i = 0; i < VG_N_THREADS; i++) {
 		number_of[i] = NO_THREAD;
+		waits[i] = False;
+	}
 }
 
 static void after_options(void)
 {
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
+	waits = VG_(calloc)("comm.waits", VG_N_THREADS, sizeof(*waits));
 	compares = VG_(calloc)("comm.compares", VG_N_THREADS, sizeof(*compares));
 	for (UInt i = 0; i < VG_N_THREADS; i++)
 		number_of[i] = NO_THREAD;
 	comm_turn_init();
+	pauses = comm_mem_map_shared(sizeof(*pauses));
 	comm_text_init();
 	comm_array_init(&threads, sizeof(struct comm_vg_thread), THREADS_MAX);
 	comm_trace_init(&trace, granularity_bytes);
@@ -352,7 +388,7 @@ static void after_options(void)
 	trace.calls = comm_mem_map_shared((comm_site_numbered() + 1) * sizeof(*trace.calls));
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, out_path);
-	comm_instrument_init(&trace, phase_instructions != 0);
+	comm_instrument_init(&trace);
 }
 
 static void finish(Int exit_code)

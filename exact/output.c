@@ -32,7 +32,7 @@ static UInt n_files;
 static Bool failed, is_child;
 static UChar buffer[BUFFER_BYTES];
 static UInt fill;
-static ULong n_edges, start_ns, start_unix_ns;
+static ULong n_edges, start_ns, start_unix_ns, start_clock_ns;
 static ULong *children_accesses;
 static struct comm_exact_file_phase phase;
 static HChar phase_name[NAME_BYTES];
@@ -151,6 +151,7 @@ static void begin_run(void)
 {
 	start_ns = phase.start_ns = clock_ns(VKI_CLOCK_MONOTONIC);
 	start_unix_ns = clock_ns(VKI_CLOCK_REALTIME);
+	start_clock_ns = *trace->clock_ns;
 	phase.index = 0;
 	phase.start_instruction = trace->instructions;
 	phase_name[0] = 0;
@@ -165,6 +166,24 @@ void comm_output_init(struct comm_trace *t, const HChar *p)
 	begin_run();
 	if (open_file())
 		drain();
+}
+
+/* Of the edges of a record, in their order. */
+static struct comm_exact_file_ages ages[EDGES_PER_RECORD];
+static UInt n_ages;
+
+/* Another process may be counting: its bytes come before their ages. */
+static void take_ages(struct comm_tool_cell *cell, uint64_t left)
+{
+	struct comm_exact_file_ages *told = &ages[n_ages++];
+
+	for (UInt i = 0; i < COMM_EXACT_AGES_MAX; i++) {
+		uint64_t bytes = cell->age_bytes[i] - cell->told_age_bytes[i];
+
+		told->bytes[i] = bytes < left ? bytes : left;
+		cell->told_age_bytes[i] += told->bytes[i];
+		left -= told->bytes[i];
+	}
 }
 
 static void put_edge(struct comm_tool_cell *cell)
@@ -182,6 +201,7 @@ static void put_edge(struct comm_tool_cell *cell)
 	cell->told_bytes = bytes;
 	cell->told_first_bytes = first_bytes;
 	put(&edge, sizeof(edge));
+	take_ages(cell, edge.bytes);
 	n_edges++;
 }
 
@@ -222,6 +242,13 @@ static UInt count_cells(const struct cells *cells)
 	return n;
 }
 
+static void put_ages(void)
+{
+	begin(COMM_EXACT_AGES, n_ages * sizeof(*ages));
+	put(ages, n_ages * sizeof(*ages));
+	n_ages = 0;
+}
+
 static void put_cells(const struct cells *cells)
 {
 	UInt in_record = 0, left = count_cells(cells);
@@ -239,6 +266,8 @@ static void put_cells(const struct cells *cells)
 		cells->put(cell);
 		in_record--;
 		left--;
+		if (!in_record && n_ages)
+			put_ages();
 	}
 }
 
@@ -341,6 +370,13 @@ static void put_actors(void)
 	}
 }
 
+static void put_clock(void)
+{
+	ULong ns = *trace->clock_ns - start_clock_ns;
+
+	record(COMM_EXACT_CLOCK, &ns, sizeof(ns), NULL, 0, NULL, 0);
+}
+
 void comm_output_finish(const struct comm_array *threads)
 {
 	struct comm_exact_file_end end;
@@ -358,6 +394,7 @@ void comm_output_finish(const struct comm_array *threads)
 	put_threads(threads);
 	put_code();
 	put_objects();
+	put_clock();
 	end = (struct comm_exact_file_end){.edges = n_edges,
 					   .accesses = trace->accesses + *children_accesses,
 					   .instructions = trace->instructions,

@@ -45,13 +45,14 @@ void comm_shadow_init(struct comm_shadow *shadow, uint32_t granule_bytes)
 	shadow->page_offset = shadow->object_offset + COMM_SHADOW_CHUNK_BYTES / 8 * 4;
 	shadow->shown_offset = shadow->page_offset + COMM_SHADOW_CHUNK_BYTES / PAGE * 4;
 	shadow->set_offset = shadow->shown_offset + COMM_SHADOW_CHUNK_BYTES / PAGE * 4;
-	shadow->chunk_bytes = shadow->set_offset + words * sizeof(uint64_t);
+	shadow->time_offset = shadow->set_offset + words * sizeof(uint64_t);
+	shadow->chunk_bytes = shadow->time_offset + words * sizeof(uint64_t);
 	comm_array_init(&shadow->shared_sets, sizeof(struct comm_reader_set), COMM_SHADOW_SETS);
 	comm_array_init(&shadow->shared_lists, sizeof(uint32_t), COMM_SHADOW_SET_LISTS);
 	comm_array_add(&shadow->shared_sets, 1);
 	for (uint32_t i = 0; i < COMM_SHADOW_PIECES; i++)
 		shadow->piece[i] =
-			comm_mem_map_shared(2 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
+			comm_mem_map_shared(3 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
 	shadow->chunk = comm_mem_map(COMM_SHADOW_CHUNKS * sizeof(*shadow->chunk));
 	shadow->n_sets = 1;
 }
@@ -74,7 +75,7 @@ void comm_shadow_deinit(struct comm_shadow *shadow)
 	comm_array_deinit(&shadow->shared_sets);
 	comm_array_deinit(&shadow->shared_lists);
 	for (uint32_t i = 0; i < COMM_SHADOW_PIECES; i++)
-		comm_mem_unmap(shadow->piece[i], 2 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
+		comm_mem_unmap(shadow->piece[i], 3 * COMM_SHADOW_PIECE_PAGES * page_words(shadow));
 	*shadow = (struct comm_shadow){0};
 }
 
@@ -230,6 +231,7 @@ static void hide(struct comm_shadow *shadow, uint8_t *chunk, uint64_t from, uint
 			continue;
 		comm_mem_hide(chunk + page * bytes, bytes);
 		comm_mem_hide(chunk + shadow->set_offset + page * bytes, bytes);
+		comm_mem_hide(chunk + shadow->time_offset + page * bytes, bytes);
 	}
 }
 
@@ -250,6 +252,8 @@ static void clear(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes,
 			continue;
 		hide(shadow, chunk, from, to);
 		zero(chunk + first * 8, (comm_shadow_index(to, shift) - first + 1) * 8);
+		zero(chunk + shadow->time_offset + first * 8,
+		     (comm_shadow_index(to, shift) - first + 1) * 8);
 		if (!objects)
 			continue;
 		zero(chunk + shadow->object_offset + (from >> 3) * 4,
@@ -269,7 +273,7 @@ void comm_shadow_forget(struct comm_shadow *shadow, uint64_t addr, uint64_t len_
 	clear(shadow, addr, len_bytes, false);
 }
 
-/* Words of a page of the backing; its sets are as many bytes behind all words of the piece. */
+/* Words of a page of the backing; its sets are as many bytes behind all words of the piece, its times behind those. */
 static uint8_t *backing_words(const struct comm_shadow *shadow, uint32_t backing)
 {
 	return shadow->piece[backing / COMM_SHADOW_PIECE_PAGES] +
@@ -279,6 +283,11 @@ static uint8_t *backing_words(const struct comm_shadow *shadow, uint32_t backing
 static uint8_t *backing_sets(const struct comm_shadow *shadow, uint32_t backing)
 {
 	return backing_words(shadow, backing) + COMM_SHADOW_PIECE_PAGES * page_words(shadow);
+}
+
+static uint8_t *backing_times(const struct comm_shadow *shadow, uint32_t backing)
+{
+	return backing_sets(shadow, backing) + COMM_SHADOW_PIECE_PAGES * page_words(shadow);
 }
 
 void comm_shadow_show(struct comm_shadow *shadow, uint64_t addr, uint64_t pages, uint32_t backing)
@@ -297,6 +306,8 @@ void comm_shadow_show(struct comm_shadow *shadow, uint64_t addr, uint64_t pages,
 		comm_mem_show(chunk + at, backing_words(shadow, backing), n * bytes);
 		comm_mem_show(chunk + shadow->set_offset + at, backing_sets(shadow, backing),
 			      n * bytes);
+		comm_mem_show(chunk + shadow->time_offset + at, backing_times(shadow, backing),
+			      n * bytes);
 	}
 }
 
@@ -311,6 +322,8 @@ void comm_shadow_copy(struct comm_shadow *shadow, uint64_t addr, uint64_t pages,
 
 		for (uint64_t i = 0; i < words; i++)
 			to[i] = from[i] & ~COMM_SHADOW_OTHERS;
+		__builtin_memcpy(comm_shadow_time(shadow, to), backing_times(shadow, backing),
+				 page_words(shadow));
 	}
 }
 
@@ -338,10 +351,13 @@ void comm_shadow_move(struct comm_shadow *shadow, uint64_t from, uint64_t to, ui
 		if (!old)
 			continue;
 		new = comm_shadow_chunk(shadow, dst);
-		for (uint64_t at = 0; at < step; at += granule)
-			*comm_shadow_word(new, dst + at, shadow->shift) =
-				*comm_shadow_word(old, src + at, shadow->shift) &
-				~COMM_SHADOW_OTHERS;
+		for (uint64_t at = 0; at < step; at += granule) {
+			uint64_t *was = comm_shadow_word(old, src + at, shadow->shift);
+			uint64_t *is = comm_shadow_word(new, dst + at, shadow->shift);
+
+			*is = *was & ~COMM_SHADOW_OTHERS;
+			*comm_shadow_time(shadow, is) = *comm_shadow_time(shadow, was);
+		}
 		__builtin_memcpy(new + shadow->object_offset + ((dst & IN_CHUNK) >> 3) * 4,
 				 old + shadow->object_offset + ((src & IN_CHUNK) >> 3) * 4,
 				 step / 8 * 4);

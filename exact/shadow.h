@@ -12,7 +12,9 @@
  * it empties both sets without looking at either, and the answer is exact for
  * any number of threads.
  *
- * Memory that may be mapped at several places (backing.h) has its words and sets in the backing, which chunks show, a
+ * Beside each word stands when it was written, by the caller's clock.
+ *
+ * Memory that may be mapped at several places (backing.h) has its words, sets and times in the backing, which chunks show, a
  * page of the target's memory at a time.  So there is a word for each eight bytes at least: granules of more use one
  * in several.
  *
@@ -51,7 +53,7 @@ struct comm_reader_set;
 struct comm_shadow {
 	uint8_t **chunk; /* COMM_SHADOW_CHUNKS pointers */
 	uint32_t shift;	 /* log2 of the granule in bytes */
-	uint64_t object_offset, page_offset, set_offset, shown_offset, chunk_bytes;
+	uint64_t object_offset, page_offset, set_offset, time_offset, shown_offset, chunk_bytes;
 	struct comm_reader_set *set; /* 0 is no set */
 	uint32_t n_sets, set_capacity;
 	/* Of memory that shows the backing: all processes' sets, and their lists. */
@@ -86,6 +88,12 @@ static inline uint64_t comm_shadow_index(uint64_t addr, uint32_t shift)
 static inline uint64_t *comm_shadow_word(uint8_t *chunk, uint64_t addr, uint32_t shift)
 {
 	return (uint64_t *)chunk + comm_shadow_index(addr, shift);
+}
+
+/* When the granule was written that the word is of. */
+static inline uint64_t *comm_shadow_time(const struct comm_shadow *shadow, uint64_t *word)
+{
+	return word + shadow->time_offset / sizeof(*word);
 }
 
 /* The bit of a thread in a word: its own, or the one all others share. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "array.h"
+#include "format.h"
 
 struct comm_tool_actor {
 	uint32_t thread, site;
@@ -27,7 +28,9 @@ struct comm_tool_cell {
 	uint32_t next; /* in the hash chain, 0 ends it */
 	uint64_t bytes;
 	uint64_t first_bytes;
-	uint64_t told_bytes, told_first_bytes; /* of these, in earlier phases */
+	uint64_t age_bytes[COMM_EXACT_AGES_MAX]; /* of bytes, by how long ago they were written */
+	uint64_t told_bytes, told_first_bytes;	 /* of these, in earlier phases */
+	uint64_t told_age_bytes[COMM_EXACT_AGES_MAX];
 };
 
 enum {

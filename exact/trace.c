@@ -13,6 +13,7 @@ void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
 	trace->pos = trace->slot;
 	trace->phase_end = UINT64_MAX;
 	trace->counting = true;
+	trace->clock_ns = comm_mem_map_shared(sizeof(*trace->clock_ns));
 }
 
 void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
@@ -45,6 +46,11 @@ void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread)
 	trace->reader_bit = comm_shadow_bit(thread);
 }
 
+void comm_trace_waited(struct comm_trace *trace, uint64_t ns)
+{
+	__atomic_fetch_add(trace->clock_ns, ns, __ATOMIC_RELAXED);
+}
+
 uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
 {
 	struct comm_trace_thread *t = &trace->threads[thread];
@@ -66,13 +72,14 @@ uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t si
 /* What the loop needs of the trace, out of the way of the stores it makes. */
 struct view {
 	uint8_t **chunk;
-	uint64_t object_offset, page_offset;
+	uint64_t object_offset, page_offset, time_offset;
 	uint64_t bit;
 	uint32_t shift;
 	bool by_object, counting;
 	const uint32_t *actor; /* of the running thread, by site */
 	uint32_t n_actors;
 	uint64_t accesses, instructions, phase_end;
+	uint64_t begun, since_ns; /* instructions and the clock, when the view was made */
 };
 
 #define INLINE inline __attribute__((always_inline))
@@ -88,6 +95,7 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 	return (struct view){.chunk = trace->shadow.chunk,
 			     .object_offset = trace->shadow.object_offset,
 			     .page_offset = trace->shadow.page_offset,
+			     .time_offset = trace->shadow.time_offset,
 			     .bit = trace->reader_bit,
 			     .shift = trace->shadow.shift,
 			     .by_object = trace->by_object,
@@ -95,7 +103,27 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			     .actor = thread->actor,
 			     .n_actors = thread->n_actors,
 			     .instructions = trace->instructions,
-			     .phase_end = trace->phase_end};
+			     .phase_end = trace->phase_end,
+			     .begun = trace->instructions,
+			     .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
+}
+
+/* The view is not used any more. */
+static INLINE void end_view(struct comm_trace *trace, const struct view *v)
+{
+	trace->accesses += v->accesses;
+	trace->instructions = v->instructions;
+	comm_trace_waited(trace, v->instructions - v->begun);
+}
+
+static INLINE uint64_t now_of(const struct view *v)
+{
+	return v->since_ns + (v->instructions - v->begun);
+}
+
+static INLINE uint64_t *time_of(const struct view *v, uint64_t *word)
+{
+	return word + v->time_offset / sizeof(*word);
 }
 
 static RARE struct comm_tool_cell *other_cell(struct comm_trace *trace,
@@ -163,6 +191,17 @@ static INLINE struct comm_tool_cell *cell_of(struct comm_trace *trace, const str
 	return access->cell;
 }
 
+static INLINE void count_age(struct comm_tool_cell *cell, uint64_t age_ns, uint64_t bytes)
+{
+	static const uint64_t less_ns[COMM_EXACT_AGES_MAX] = COMM_EXACT_AGES_NS;
+	uint32_t i = 0;
+
+	while (i < COMM_EXACT_AGES_MAX && age_ns >= less_ns[i])
+		i++;
+	if (i < COMM_EXACT_AGES_MAX)
+		cell->age_bytes[i] += bytes;
+}
+
 static INLINE void count_read(struct comm_trace *trace, const struct view *v,
 			      struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
 			      uint8_t *chunk, uint64_t *word, uint32_t reader)
@@ -172,6 +211,8 @@ static INLINE void count_read(struct comm_trace *trace, const struct view *v,
 		cell_of(trace, v, access, addr, chunk, (uint32_t)value | (uint64_t)reader << 32);
 
 	cell->bytes += bytes;
+	if (LIKELY((uint32_t)value))
+		count_age(cell, now_of(v) - *time_of(v, word), bytes);
 	if (!(value & v->bit)) {
 		cell->first_bytes += bytes;
 		if (LIKELY(v->bit != COMM_SHADOW_OTHERS))
@@ -208,6 +249,7 @@ static INLINE void touch_range(struct comm_trace *trace, const struct view *v,
 		if (kind & COMM_TRACE_WRITE) {
 			count_write(trace, v, access, addr, bytes, chunk, actor);
 			*word = actor;
+			*time_of(v, word) = now_of(v);
 		}
 		addr += bytes;
 		len_bytes -= bytes;
@@ -233,6 +275,7 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 	if (kind & COMM_TRACE_WRITE) {
 		count_write(trace, v, access, addr, access->size_bytes, chunk, actor);
 		*word = actor;
+		*time_of(v, word) = now_of(v);
 	}
 }
 
@@ -319,8 +362,7 @@ void comm_trace_flush(struct comm_trace *trace)
 	} else {
 		work_off_all(trace, &v);
 	}
-	trace->accesses += v.accesses;
-	trace->instructions = v.instructions;
+	end_view(trace, &v);
 	trace->pos = trace->slot;
 	trace->slot[0] = 0;
 }
@@ -363,8 +405,7 @@ void comm_trace_flush_fault(struct comm_trace *trace, uint64_t fault_ip)
 		return;
 	v = view_of(trace);
 	work_off(trace, &v, segment, last, from, to);
-	trace->accesses += v.accesses;
-	trace->instructions = v.instructions;
+	end_view(trace, &v);
 	trace->slot[0] = 0;
 }
 

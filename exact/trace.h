@@ -84,6 +84,11 @@ struct comm_trace {
 	struct comm_trace_thread *threads; /* by number; this process's own have actors */
 	uint32_t n_threads;
 	uint64_t instructions;
+	/*
+	 * What ages are measured by: all processes' instructions, and comm_trace_waited(); in nanoseconds,
+	 * on memory that they share.
+	 */
+	uint64_t *clock_ns;
 	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
 	uint64_t accesses;
 	uint32_t *calls; /* per numbered function: calls so far */
@@ -101,6 +106,8 @@ void comm_trace_add_thread(struct comm_trace *trace, uint32_t number);
 void comm_trace_forked(struct comm_trace *trace);
 /* Empties the buffer before: what follows is done by that thread. */
 void comm_trace_run_thread(struct comm_trace *trace, uint32_t thread);
+/* No thread of any process ran meanwhile. */
+void comm_trace_waited(struct comm_trace *trace, uint64_t ns);
 uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site);
 
 /* Works off whole segments.  The position is at the start again afterwards. */

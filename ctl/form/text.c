@@ -273,7 +273,8 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written"
-	       : query->fresh	 ? "read of data that is rewritten soon"
+	       : query->fresh	 ? report->exact ? "read less than 10 s after it was written"
+						 : "read of data that is rewritten soon"
 				 : "read in all",
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "written by another %s",

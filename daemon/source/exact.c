@@ -32,6 +32,7 @@ enum {
 	LOOK_MS = 250,
 	NATIVE_GRANULARITY_MAX = 64,
 	NAME_BYTES = 512,
+	NOTES_BYTES = 512,
 };
 
 struct exact {
@@ -43,6 +44,7 @@ struct exact {
 	char program[PATH_MAX];
 	bool native; /* the command counts by itself, without Valgrind */
 	char directory[PATH_MAX], out[PATH_MAX];
+	char notes[NOTES_BYTES];
 	int signals;
 	sigset_t old_signals;
 	pid_t child; /* 0: not started, or ended */
@@ -55,7 +57,10 @@ static const char native_note[] =
 	"of libc what copies, compares or searches memory and strings, maps, reads and writes; "
 	"of other programs that it starts nothing";
 static const char valgrind_note[] =
-	"one thread ran at a time, under Valgrind, which sees no marks (COMM_REGION(), "
+	"ages count each instruction as a nanosecond, whichever thread's, and a wait of all "
+	"threads "
+	"as it was: %.1f s, of which the run took %.3g times as long; one thread ran at a time, "
+	"under Valgrind, which sees no marks (COMM_REGION(), "
 	"COMM_FRAME(), "
 	"COMM_OBJECT(), COMM_STOP()); of other programs that it starts nothing is counted";
 
@@ -343,6 +348,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.counter = counters,
 		.n_counters = 1,
 	};
+	const struct comm_census *census;
 	struct phase phase = {0};
 	int err;
 
@@ -359,10 +365,28 @@ static int store_phase(struct exact *exact, uint32_t index)
 	if (!err)
 		err = comm_exact_slice_writes(exact->result, index, &info.written);
 	if (!err)
+		err = comm_exact_slice_census(exact->result, index, &census);
+	if (!err) {
+		info.census = census->cell;
+		info.n_census = census->n;
+	}
+	if (!err)
 		err = comm_store_write_slice(exact->session.store, &info, phase.edges, phase.n,
 					     &naming);
 	free(phase.edges);
 	return err;
+}
+
+static void write_notes(struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+	double clock_s = (double)run->clock_ns / 1e9, wall_s = (double)run->wall_ns / 1e9;
+
+	if (exact->native)
+		snprintf(exact->notes, sizeof(exact->notes), "%s", native_note);
+	else
+		snprintf(exact->notes, sizeof(exact->notes), valgrind_note, clock_s,
+			 clock_s > 0 ? wall_s / clock_s : 0);
 }
 
 static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
@@ -374,6 +398,7 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 	int err;
 
 	uname(&host);
+	write_notes(exact);
 	err = read_names(exact);
 	if (!err)
 		err = find_names(exact);
@@ -392,7 +417,7 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 			.start_ns = run->start_ns,
 			.start_unix_ns = run->start_unix_ns,
 			.granularity_bytes = run->granularity_bytes,
-			.notes = exact->native ? native_note : valgrind_note,
+			.notes = exact->notes,
 		},
 		&session->run);
 	for (uint32_t i = 0; i < run->n_phases && !err; i++) {

@@ -206,7 +206,8 @@ struct comm_query {
 	/*
 	 * Nonzero: not what the run's estimator says, but who feeds whom with fresh data: of some of the
 	 * sampled reads, drawn with a known chance, the words that are rewritten soon, and who was seen to
-	 * write them last before they are read.  Not of first reads, of guesses,
+	 * write them last before they are read.  Of an exact run what was read less than 10 s after it
+	 * was written; -ENODATA where ages were not counted.  Not of first reads, of guesses,
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
 	 */
 	uint64_t fresh;
@@ -479,7 +480,7 @@ struct comm_report_total {
 	double reads_bytes;
 };
 
-/* A datum is fresh that is rewritten within 10 ms, 1 s, 10 s. */
+/* A datum is fresh that is rewritten within 10 ms, 1 s, 10 s; in an exact run, that was written less than that before. */
 enum { COMM_CENSUS_FRESH = 3 };
 
 /*

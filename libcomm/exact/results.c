@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_WRITES + 1,
+	KINDS = COMM_EXACT_CLOCK + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -35,9 +35,11 @@ struct comm_exact {
 	struct comm_exact_actor *actor;
 	struct comm_exact_phase *phase;
 	struct comm_exact_file_edge *edge;
+	struct comm_exact_file_ages *ages; /* of each edge; NULL: not counted */
 	struct comm_exact_file_write *write;
 	size_t n_edges, n_writes;
 	struct comm_unwritten_ends unwritten, written; /* of the slice asked for last */
+	struct comm_census census;		       /* likewise */
 	uint8_t *seen;				       /* one flag per dictionary entry */
 };
 
@@ -48,6 +50,7 @@ struct input {
 	size_t first_record;
 	uint32_t count[KINDS]; /* records */
 	size_t n_actors, n_edges, n_writes, text_bytes;
+	size_t untold; /* edges of the record before */
 	uint64_t edges_promised;
 };
 
@@ -97,6 +100,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
 	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
 	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
+	[COMM_EXACT_CLOCK] = sizeof(uint64_t),
 	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
 };
 
@@ -110,6 +114,9 @@ static int survey_record(struct input *in, const struct result_record *r)
 	if (r->bytes < fixed_bytes[r->kind])
 		return -EBADMSG;
 	in->count[r->kind]++;
+	if (r->kind == COMM_EXACT_AGES)
+		return r->bytes == in->untold * sizeof(struct comm_exact_file_ages) ? 0 : -EBADMSG;
+	in->untold = 0;
 	switch (r->kind) {
 	case COMM_EXACT_ACTORS:
 		if (r->bytes % sizeof(struct comm_exact_file_actor))
@@ -119,7 +126,8 @@ static int survey_record(struct input *in, const struct result_record *r)
 	case COMM_EXACT_EDGES:
 		if (r->bytes % sizeof(struct comm_exact_file_edge) || !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
-		in->n_edges += r->bytes / sizeof(struct comm_exact_file_edge);
+		in->untold = r->bytes / sizeof(struct comm_exact_file_edge);
+		in->n_edges += in->untold;
 		break;
 	case COMM_EXACT_WRITES:
 		if (r->bytes % sizeof(struct comm_exact_file_write) || !in->count[COMM_EXACT_PHASE])
@@ -333,13 +341,15 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
 	if (!name || f.end_ns < f.start_ns || f.end_instruction < f.start_instruction)
 		return -EBADMSG;
-	exact->phase[index] = (struct comm_exact_phase){.name = name,
-							.start_ns = f.start_ns,
-							.end_ns = f.end_ns,
-							.start_instruction = f.start_instruction,
-							.end_instruction = f.end_instruction,
-							.edge = exact->edge + exact->n_edges,
-							.write = exact->write + exact->n_writes};
+	exact->phase[index] =
+		(struct comm_exact_phase){.name = name,
+					  .start_ns = f.start_ns,
+					  .end_ns = f.end_ns,
+					  .start_instruction = f.start_instruction,
+					  .end_instruction = f.end_instruction,
+					  .edge = exact->edge + exact->n_edges,
+					  .ages = exact->ages ? exact->ages + exact->n_edges : NULL,
+					  .write = exact->write + exact->n_writes};
 	return 0;
 }
 
@@ -360,6 +370,25 @@ static int load_edges(struct comm_exact *exact, const struct result_record *r,
 	}
 	exact->n_edges += n;
 	phase->n_edges += n;
+	return 0;
+}
+
+/* Of the edges that were loaded last. */
+static int load_ages(struct comm_exact *exact, const struct result_record *r)
+{
+	size_t n = r->bytes / sizeof(*exact->ages), first = exact->n_edges - n;
+
+	if (n)
+		memcpy(exact->ages + first, r->payload, r->bytes);
+	for (size_t i = first; i < exact->n_edges; i++) {
+		uint64_t left = exact->edge[i].bytes;
+
+		for (int k = 0; k < COMM_EXACT_AGES_MAX; k++) {
+			if (exact->ages[i].bytes[k] > left)
+				return -EBADMSG;
+			left -= exact->ages[i].bytes[k];
+		}
+	}
 	return 0;
 }
 
@@ -429,6 +458,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_FRAMES:
 			memcpy(&exact->run.n_frames, r.payload, sizeof(exact->run.n_frames));
 			break;
+		case COMM_EXACT_CLOCK:
+			memcpy(&exact->run.clock_ns, r.payload, sizeof(exact->run.clock_ns));
+			break;
 		case COMM_EXACT_CALLS:
 			memcpy(&calls, r.payload, sizeof(calls));
 			exact->run.n_calls = calls.numbered;
@@ -442,6 +474,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_EDGES:
 			ret = load_edges(exact, &r, &exact->phase[n_phases - 1]);
+			break;
+		case COMM_EXACT_AGES:
+			ret = load_ages(exact, &r);
 			break;
 		case COMM_EXACT_WRITES:
 			ret = load_writes(exact, &r, &exact->phase[n_phases - 1]);
@@ -507,6 +542,8 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
 	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
 	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
+	if (in.count[COMM_EXACT_AGES])
+		exact->ages = array(in.n_edges, sizeof(*exact->ages), &rc);
 	exact->write = array(in.n_writes, sizeof(*exact->write), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
@@ -589,9 +626,11 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->maps);
 	free(exact->actor);
 	free(exact->phase);
+	comm_census_deinit(&exact->census);
 	comm_unwritten_ends_deinit(&exact->unwritten);
 	comm_unwritten_ends_deinit(&exact->written);
 	free(exact->edge);
+	free(exact->ages);
 	free(exact->write);
 	free(exact->seen);
 	free(exact);
@@ -656,6 +695,15 @@ static int compare_edges(const void *left, const void *right)
 	return order;
 }
 
+static double fresh_bytes(const struct comm_exact_phase *phase, size_t edge)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; phase->ages && i < COMM_EXACT_AGES_MAX; i++)
+		bytes += phase->ages[edge].bytes[i];
+	return (double)bytes;
+}
+
 int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten)
 {
@@ -695,6 +743,7 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 					       .first_bytes = f->first_bytes};
 		if (f->back)
 			edge[n - 1].ages.back[f->back - 1] = (double)f->bytes;
+		edge[n - 1].watched_bytes = fresh_bytes(phase, i);
 	}
 	if (err) {
 		free(edge);
@@ -705,6 +754,7 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 		for (next = i + 1; next < n && !compare_edges(&edge[i], &edge[next]); next++) {
 			edge[i].bytes += edge[next].bytes;
 			edge[i].first_bytes += edge[next].first_bytes;
+			edge[i].watched_bytes += edge[next].watched_bytes;
 			comm_ages_add(&edge[i].ages, &edge[next].ages, 1);
 		}
 		emit(ctx, &edge[i]);
@@ -741,5 +791,58 @@ int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct com
 		return err;
 	comm_unwritten_ends_sort(&exact->written);
 	*ret = (struct comm_written){exact->written.end, exact->written.n};
+	return 0;
+}
+
+/* Each byte is a word, so that shares are known as well as by that many. */
+static int add_class(struct comm_exact *exact, const struct comm_exact_file_edge *edge,
+		     enum comm_census_class class, uint64_t bytes)
+{
+	const struct comm_exact_actor *reader = &exact->actor[edge->dst];
+	const struct comm_census_words words = {
+		.thread = reader->thread + 1,
+		.site = named(exact->site_name, reader->site),
+		.object = named(exact->object_name, edge->object),
+		.class = class,
+		.words = bytes,
+		.bytes = (double)bytes,
+		.squares = (double)bytes,
+	};
+
+	return bytes ? comm_census_add(&exact->census, &words) : 0;
+}
+
+/* As if a look of that lag had found the word changed, or the last one had not. */
+static int add_ages(struct comm_exact *exact, const struct comm_exact_file_edge *edge,
+		    const struct comm_exact_file_ages *ages)
+{
+	static const uint64_t less_ns[COMM_EXACT_AGES_MAX] = COMM_EXACT_AGES_NS;
+	uint64_t older = edge->bytes;
+	int err = 0;
+
+	for (int i = 0; i < COMM_EXACT_AGES_MAX && !err; i++) {
+		older -= ages->bytes[i];
+		err = add_class(exact, edge, comm_census_class_of(0, less_ns[i]), ages->bytes[i]);
+	}
+	return err ? err
+		   : add_class(exact, edge,
+			       comm_census_class_of(less_ns[COMM_EXACT_AGES_MAX - 1], 0), older);
+}
+
+int comm_exact_slice_census(struct comm_exact *exact, uint32_t index,
+			    const struct comm_census **ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_census_clear(&exact->census);
+	for (size_t i = 0; phase->ages && i < phase->n_edges && !err; i++)
+		err = add_ages(exact, &phase->edge[i], &phase->ages[i]);
+	if (err)
+		return err;
+	comm_census_sort(&exact->census);
+	*ret = &exact->census;
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "census.h"
 #include "edge.h"
 #include "format.h"
 #include "naming.h"
@@ -27,6 +28,7 @@ struct comm_exact_run {
 	uint32_t granularity_bytes;
 	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
 	uint64_t wall_ns;
+	uint64_t clock_ns; /* as long was the run by the clock of ages; 0: there are none */
 	uint64_t accesses, instructions;
 	uint64_t n_frames; /* that began */
 	uint64_t n_calls,
@@ -56,6 +58,7 @@ struct comm_exact_phase {
 	uint64_t start_instruction, end_instruction;
 	const struct comm_exact_file_edge
 		*edge; /* between actors; src 0: never seen to be written */
+	const struct comm_exact_file_ages *ages; /* of each edge; NULL: they were not counted */
 	size_t n_edges;
 	const struct comm_exact_file_write *write; /* n_writes 0: nobody counted them */
 	size_t n_writes;
@@ -94,11 +97,18 @@ void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uin
 
 /*
  * Emits a phase as an estimator emits a slice: each edge once, numbered calls summed
- * up, variance 0, ordered by key.  What *ret_unwritten points to is valid until the next call.
+ * up, variance 0, ordered by key; watched_bytes are those that were written less than ten seconds before.  What *ret_unwritten points to is valid until the next call.
  * -ENOENT: no such phase; -ENOMEM.
  */
 int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
+/*
+ * What was read in a phase by how long before it was written, as a census that looked at each byte: changed
+ * at a lag is written less than that before.  Empty: there are no ages.  Valid until the
+ * next call.  -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice_census(struct comm_exact *exact, uint32_t phase,
+			    const struct comm_census **ret);
 /* What was written in a phase; valid until the next call.  -ENOENT: no such phase; -ENOMEM. */
 int comm_exact_slice_writes(struct comm_exact *exact, uint32_t phase, struct comm_written *ret);
 

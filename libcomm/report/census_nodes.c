@@ -14,6 +14,20 @@ static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_census_
 /* The looks that comm_report_census.fresh is of. */
 static const unsigned int look_of[COMM_CENSUS_FRESH] = {2, 6, 8};
 
+bool comm_census_is_told(sqlite3 *db, int64_t run)
+{
+	sqlite3_stmt *ask = NULL;
+	bool ret = false;
+
+	if (sqlite3_prepare_v2(db, "SELECT 1 FROM census WHERE run = ?1 LIMIT 1", -1, &ask, NULL) ==
+	    SQLITE_OK) {
+		sqlite3_bind_int64(ask, 1, run);
+		ret = sqlite3_step(ask) == SQLITE_ROW;
+	}
+	sqlite3_finalize(ask);
+	return ret;
+}
+
 int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_t run)
 {
 	if (sqlite3_prepare_v2(db,

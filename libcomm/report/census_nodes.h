@@ -11,6 +11,8 @@
 #ifndef COMM_CENSUS_NODES_H
 #define COMM_CENSUS_NODES_H
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
 #include "census.h"
@@ -33,6 +35,8 @@ struct comm_census_nodes {
 	COMM_KEYED(keyed, struct comm_census_node, node, n);
 };
 
+/* Has the run a census at all? */
+bool comm_census_is_told(sqlite3 *db, int64_t run);
 int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_t run);
 /* A zeroed one is closed. */
 void comm_census_nodes_deinit(struct comm_census_nodes *census);

@@ -110,8 +110,9 @@ static int find_run(struct work *work, char **err)
 	work->whole->estimator_model = work->whole->error_model;
 	if (!work->report->exact)
 		work->whole->error_model.edge_sd = ESTIMATED_EDGE_SD;
-	work->whole->by_chance = work->report->fresh = work->query->fresh;
-	if (work->query->fresh)
+	work->report->fresh = work->query->fresh;
+	work->whole->by_chance = work->query->fresh && !work->report->exact;
+	if (work->whole->by_chance)
 		work->whole->error_model = watched_model(&work->whole->error_model);
 	work->report->factor = exp(work->whole->error_model.factor_sd);
 	if (!code)
@@ -237,7 +238,13 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9,
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
-	if (work->query->fresh && !work->query->census && !report->windows)
+	if (work->query->fresh && report->exact &&
+	    !comm_census_is_told(work->reader->db, run->id))
+		return comm_reader_fail(err, -ENODATA,
+					"run %lld was counted without ages: how fresh its data is is not "
+					"known; under Valgrind it is",
+					(long long)run->id);
+	if (work->query->fresh && !work->query->census && !report->windows && !report->exact)
 		return comm_reader_fail(
 			err, -ENODATA,
 			"no window was opened in run %lld from %.1f s to %.1f s: nothing is "

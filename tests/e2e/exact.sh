@@ -75,6 +75,7 @@ check "native: ended by SIGTERM, it is stored" json "$dir/nd.json" '.run.how == 
 "$commctl" report --json --self --store "$dir/ne.db" >"$dir/ne.json"
 # 100 turns of 4,095 words, and the few bytes that main() and turn() read of their own.
 check "native: _exit()" json "$dir/ne.json" '.run.how == "target exited" and .range.read_bytes >= 1638000 and .range.read_bytes < 1640000'
+sentence "native: no ages" 3 "without ages" "$commctl" report --fresh --store "$dir/ne.db"
 check "native: C++ names are readable" sh -c "'$commctl' report --by-function --self --store '$dir/nd.db' | grep -q 'loop::turn(int\*)'"
 
 # Of each kind one object and one type; what is read of a type is as much as its size says.
@@ -156,6 +157,17 @@ check "granularity" [ "$("$commctl" report --json --store "$dir/g.db" | jq .run.
 
 "$commd" -q --source exact --store "$dir/p.db" -- "$O/tests/exact/target" marks >"$dir/log" 2>&1
 check "a slice for each phase that the program marks" [ "$("$commctl" list --json --store "$dir/p.db" | jq '.runs[0].slices')" = 3 ]
+
+# Of a program whose data is read 0.2 and 60 million instructions, and 1.2 s, after it was written.
+"$commd" -q --source exact --store "$dir/a.db" -- "$O/tests/exact/target" ages >"$dir/log" 2>&1
+"$commctl" report --json --fresh --by-function --self --min-share 0 --top 0 --store "$dir/a.db" >"$dir/a.json"
+check "who feeds whom with fresh data is counted" json "$dir/a.json" '(.nodes | map({(.id): .name}) | add) as $n |
+  [.edges[] | select($n[.from] == "produce" and $n[.to] == "consume")] | length == 1 and (.[0] | .bytes == 24576 and .low == 24576 and .high == 24576 and .resolved)'
+check "how fresh it is, too" json "$dir/a.json" '(.nodes[] | select(.name == "consume").id) as $id | .census[] | select(.node == $id) |
+  [.fresh[].share * 12 | round] == [4, 8, 12] and .reads >= 24576 and .reads < 24700'
+"$commctl" report --store "$dir/a.db" >"$dir/text"
+check "a report says how fresh" grep -q '^Written before it is read: .* less than 10 ms' "$dir/text"
+check "the run says what its time is" json "$dir/a.json" '.run.notes | test("instruction as a nanosecond.*times as long")'
 
 # On SIGINT commd passes the signal to the command, and stores its result.
 "$commd" --source exact --store "$dir/i.db" -- sh -c 'echo >"$0"; while :; do sleep 1; done' "$dir/begun" 2>"$dir/log" &

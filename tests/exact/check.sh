@@ -92,6 +92,9 @@ exact moves
 is "mremap keeps writers, a new mapping has none" "$(edges functions ':produce$' ':consume$')" "1 8192 8192"
 is "new memory is unwritten" "$(edges functions '^-$' ':consume$')" "1 8192 8192"
 
+exact ages
+is "ages are instructions and waits" "$("$dump" "$tmp/out" ages | awk -F'\t' '$2 ~ /:produce$/ && $3 ~ /:consume$/ {print $4, $5, $6}')" "8192 8192 8192"
+
 exact heap --granularity=3
 grep -q 'power of two' "$tmp/log"
 ok $? "a bad granularity is refused"

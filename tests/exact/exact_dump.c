@@ -3,7 +3,8 @@
  * Prints a result file of the exact source: one line per edge, by
  *	threads | functions | lines | objects | calls
  * as "phase from to [object] bytes first_bytes", tab separated; from and to
- * begin with "tid:".  For tests and for looking at one.
+ * begin with "tid:".  By ages it is as by functions, with the bytes that were written less than 10 ms, 1 s
+ * and 10 s before, in place of these two.  For tests and for looking at one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,11 +13,12 @@
 
 #include "results.h"
 
-enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS };
+enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS, AGES };
 
 struct line {
 	char *key;
 	uint64_t bytes, first_bytes;
+	uint64_t age[COMM_EXACT_AGES_MAX];
 };
 
 static void name_actor(const struct comm_exact *exact, enum by by, uint32_t id, char *out,
@@ -41,6 +43,7 @@ static void name_actor(const struct comm_exact *exact, enum by by, uint32_t id, 
 			 comm_exact_thread_at(exact, actor->thread)->name);
 		break;
 	case FUNCTIONS:
+	case AGES:
 		snprintf(out, bytes, "%" PRIu32 ":%s", tid, function->name);
 		break;
 	case LINES:
@@ -74,6 +77,8 @@ static void dump_phase(const struct comm_exact *exact, enum by by, uint32_t inde
 		name_actor(exact, by, e->dst, to, sizeof(to));
 		line[i].bytes = e->bytes;
 		line[i].first_bytes = e->first_bytes;
+		for (int k = 0; phase->ages && k < COMM_EXACT_AGES_MAX; k++)
+			line[i].age[k] = phase->ages[i].bytes[k];
 		if (asprintf(&line[i].key, "%" PRIu32 "%s%s\t%s\t%s%s%s", index,
 			     *phase->name ? "=" : "", phase->name, from, to,
 			     by == OBJECTS ? "\t" : "",
@@ -86,9 +91,15 @@ static void dump_phase(const struct comm_exact *exact, enum by by, uint32_t inde
 		     next++) {
 			line[i].bytes += line[next].bytes;
 			line[i].first_bytes += line[next].first_bytes;
+			for (int k = 0; k < COMM_EXACT_AGES_MAX; k++)
+				line[i].age[k] += line[next].age[k];
 		}
-		printf("%s\t%" PRIu64 "\t%" PRIu64 "\n", line[i].key, line[i].bytes,
-		       line[i].first_bytes);
+		if (by == AGES)
+			printf("%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", line[i].key,
+			       line[i].age[0], line[i].age[1], line[i].age[2]);
+		else
+			printf("%s\t%" PRIu64 "\t%" PRIu64 "\n", line[i].key, line[i].bytes,
+			       line[i].first_bytes);
 	}
 	for (i = 0; i < phase->n_edges; i++)
 		free(line[i].key);
@@ -97,18 +108,20 @@ static void dump_phase(const struct comm_exact *exact, enum by by, uint32_t inde
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"threads", "functions", "lines", "objects", "calls"};
+	static const char *const names[] = {"threads", "functions", "lines",
+					    "objects", "calls",	    "ages"};
 	struct comm_exact *exact;
 	char *err;
 	enum by by = THREADS;
 
 	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: exact_dump FILE [threads|functions|lines|objects|calls]\n");
+		fprintf(stderr,
+			"usage: exact_dump FILE [threads|functions|lines|objects|calls|ages]\n");
 		return 2;
 	}
-	while (argc == 3 && by <= CALLS && strcmp(argv[2], names[by]))
+	while (argc == 3 && by <= AGES && strcmp(argv[2], names[by]))
 		by++;
-	if (by > CALLS) {
+	if (by > AGES) {
 		fprintf(stderr, "exact_dump: no such view: %s\n", argv[2]);
 		return 2;
 	}

@@ -137,6 +137,25 @@ static void heap(void)
 	in_thread(consumer, block[1]);
 }
 
+/* Instructions that access no memory, two a turn. */
+static ALONE void spin(uint64_t turns)
+{
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(turns) : : "cc");
+}
+
+/* Read 0.2 and 60 million instructions after it is written, and after 1.2 s without any. */
+static void ages(void)
+{
+	for (int round = 0; round < 3; round++) {
+		produce(data, WORDS);
+		if (round < 2)
+			spin(round ? 30000000 : 100000);
+		else
+			usleep(1200000);
+		consume(data, WORDS);
+	}
+}
+
 static uint64_t *guarded;
 
 static void unprotect(int signo)
@@ -236,7 +255,7 @@ int main(int argc, char **argv)
 	} programs[] = {
 		{"marks", marks}, {"many", many},   {"kernel", kernel}, {"calls", calls},
 		{"heap", heap},	  {"fault", fault}, {"atomic", atomic}, {"forks", forks},
-		{"execs", execs}, {"moves", moves},
+		{"execs", execs}, {"moves", moves}, {"ages", ages},
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(programs) / sizeof(programs[0]); i++) {

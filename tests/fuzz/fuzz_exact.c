@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const struct comm_exact_run *run;
 	struct comm_unwritten unwritten;
+	const struct comm_census *census;
 	struct comm_exact *exact;
 	double total = 0;
 	size_t length = 0, maps_bytes;
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	for (size_t i = 0; maps && i < maps_bytes; i++)
 		total += maps[i];
 	for (uint32_t i = 0; i < run->n_phases; i++) {
-		if (comm_exact_slice(exact, i, emit, &total, &unwritten))
+		if (comm_exact_slice(exact, i, emit, &total, &unwritten) ||
+		    comm_exact_slice_census(exact, i, &census))
 			abort();
 		length += strlen(comm_exact_phase_at(exact, i)->name);
 	}

@@ -58,6 +58,8 @@ struct spoil {
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site;
 	uint64_t first_bytes;
 	uint32_t write_actor, write_object;
+	uint64_t young_bytes;
+	uint32_t n_ages; /* of the second edges */
 	int no_end, after_end, maps;
 };
 
@@ -78,6 +80,8 @@ static const struct spoil good = {.actor_site = 1,
 				  .back = 1,
 				  .first_bytes = 8,
 				  .write_actor = 3,
+				  .young_bytes = 60,
+				  .n_ages = 2,
 				  .write_object = 1};
 
 static void make(struct file *f, const struct spoil *s)
@@ -95,11 +99,13 @@ static void make(struct file *f, const struct spoil *s)
 		{0, 1, 0, 0, 7, 3},
 		{2, 1, 1, 0, 4, 4},
 	};
+	struct comm_exact_file_ages ages[4] = {
+		{{s->young_bytes, 30, 10}}, {{0, 0, 20}}, {{0}}, {{4, 0, 0}}};
 	struct comm_exact_file_write writes[2] = {{1, 0, 9}, {s->write_actor, s->write_object, 40}};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
-	const uint64_t frames = 12;
+	const uint64_t frames = 12, clock_ns = 5000;
 	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
@@ -107,10 +113,13 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_COMMAND, "", 0, "prog\x01 arg");
 	put_record(f, COMM_EXACT_PHASE, &phase, sizeof(phase), "p");
 	put_record(f, COMM_EXACT_EDGES, edges, 2 * sizeof(edges[0]), "");
+	put_record(f, COMM_EXACT_AGES, ages, 2 * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
+	put_record(f, COMM_EXACT_AGES, ages + 2, s->n_ages * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
 	put_record(f, 999, "", 0, "of the future");
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
+	put_record(f, COMM_EXACT_CLOCK, &clock_ns, sizeof(clock_ns), "");
 	put_record(f, COMM_EXACT_CALLS, &calls, sizeof(calls), "");
 	thread.name_bytes = s->name_bytes;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "main");
@@ -186,6 +195,7 @@ static void test_good(void **state)
 {
 	struct comm_unwritten unwritten;
 	struct comm_written written;
+	const struct comm_census *census;
 	struct comm_exact *exact;
 	struct got got = {.n = 0};
 	struct file f;
@@ -240,6 +250,25 @@ static void test_good(void **state)
 	assert_int_equal(written.end[1].object, 1);
 	assert_int_equal(written.end[1].bytes, 40);
 	assert_int_equal(comm_exact_slice_writes(exact, 1, &written), -ENOENT);
+	assert_int_equal(comm_exact_run(exact)->clock_ns, 5000);
+	assert_true(got.edge[0].watched_bytes == 120 && got.edge[1].watched_bytes == 4);
+	assert_int_equal(comm_exact_slice_census(exact, 0, &census), 0);
+	assert_int_equal(census->n, 5);
+	/* In the order of readers: what nobody wrote, and what was written less than 10 ms, 1 s, 10 s before. */
+	assert_int_equal(census->cell[0].thread, 1);
+	assert_int_equal(census->cell[0].class, COMM_CENSUS_QUIET + COMM_CENSUS_LAGS);
+	assert_true(census->cell[0].bytes == 7);
+	assert_int_equal(census->cell[1].object, 1);
+	assert_true(census->cell[1].bytes == 4);
+	assert_int_equal(census->cell[2].thread, 2);
+	assert_int_equal(comm_census_lag_ns[census->cell[2].class - COMM_CENSUS_CHANGED], 10000000);
+	assert_int_equal(comm_census_lag_ns[census->cell[3].class - COMM_CENSUS_CHANGED],
+			 1000000000);
+	assert_int_equal(comm_census_lag_ns[census->cell[4].class - COMM_CENSUS_CHANGED],
+			 10000000000);
+	assert_true(census->cell[2].bytes == 60 && census->cell[3].bytes == 30 &&
+		    census->cell[4].bytes == 30);
+	assert_int_equal(comm_exact_slice_census(exact, 1, &census), -ENOENT);
 	comm_exact_close(exact);
 }
 
@@ -287,6 +316,9 @@ static void test_bad_ids(void **state)
 		s.member = value;                             \
 		assert_int_equal(parse_spoilt(&s), -EBADMSG); \
 	} while (0)
+	SPOILT(young_bytes, 61);
+	SPOILT(young_bytes, UINT64_MAX);
+	SPOILT(n_ages, 1);
 	SPOILT(actor_site, 2);
 	SPOILT(edge_src, 4);
 	SPOILT(edge_dst, 4);

@@ -509,6 +509,68 @@ static void test_clear_and_move(void **state)
 	comm_shadow_deinit(&shadow);
 }
 
+static const struct comm_tool_cell *cell_between(const struct comm_trace *trace, uint32_t from,
+						 uint32_t to)
+{
+	for (uint32_t i = 1; i < comm_array_count(&trace->table.cells); i++) {
+		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
+		const struct comm_tool_actor *writer =
+			comm_array_at(&trace->table.actors, cell->writer);
+		const struct comm_tool_actor *reader =
+			comm_array_at(&trace->table.actors, cell->reader);
+
+		if (cell->writer && cell->reader && writer->thread == from && reader->thread == to)
+			return cell;
+	}
+	return NULL;
+}
+
+/* By how long ago it was written, in instructions of any thread and in waits. */
+static void test_ages(void **state)
+{
+	struct comm_trace *trace = make_trace(8);
+	struct comm_tool_segment *run = make_segment(1, 1, 1);
+	const uint64_t addr = 0x4000, other = 0x9000, far = 0x20000, old = 0x30000;
+	const struct comm_tool_cell *cell;
+
+	(void)state;
+	run->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .kind = COMM_TRACE_READ, .base = 1};
+	run->n_instructions = 9999999;
+	comm_trace_waited(trace, 20000000000);
+	for (uint32_t i = 0; i < 2; i++)
+		comm_trace_add_thread(trace, i);
+	comm_trace_run_thread(trace, 0);
+	comm_trace_write(trace, 0, 1, addr, 8);
+	comm_trace_write(trace, 0, 1, far, 8);
+	comm_trace_run_thread(trace, 1);
+	run_segment(trace, run, &other);
+	comm_trace_read(trace, 1, 1, addr, 4);
+	cell = cell_between(trace, 0, 1);
+	assert_non_null(cell);
+	assert_int_equal(cell->age_bytes[0], 4);
+	run_segment(trace, run, &other);
+	comm_trace_read(trace, 1, 1, addr, 8);
+	assert_int_equal(cell->age_bytes[1], 8);
+	/* It is as old where it was moved to. */
+	comm_shadow_move(&trace->shadow, addr & ~4095ull, 0x10000, 4096);
+	comm_trace_waited(trace, 1000000000);
+	comm_trace_read(trace, 1, 1, 0x10000, 2);
+	assert_int_equal(cell->age_bytes[2], 2);
+	comm_trace_waited(trace, 9000000000);
+	comm_trace_read(trace, 1, 1, 0x10000, 8);
+	/* What nobody has written has no age. */
+	comm_trace_read(trace, 1, 1, old, 8);
+	assert_int_equal(cell->bytes, 4 + 8 + 2 + 8);
+	assert_int_equal(cell->age_bytes[0] + cell->age_bytes[1] + cell->age_bytes[2], 4 + 8 + 2);
+	/* The last write counts. */
+	comm_trace_write(trace, 0, 1, far, 8);
+	comm_trace_read(trace, 1, 1, far, 8);
+	assert_int_equal(cell->age_bytes[0], 4 + 8);
+	free(run);
+	deinit(trace);
+}
+
 /* Each call of a numbered function is an actor of its own. */
 static void test_calls(void **state)
 {
@@ -621,8 +683,9 @@ int main(void)
 		cmocka_unit_test(test_line),	       cmocka_unit_test(test_page),
 		cmocka_unit_test(test_many_readers),   cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_big_objects),
-		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_many_cells),     cmocka_unit_test(test_two_places),
+		cmocka_unit_test(test_ages),	       cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_fault),	       cmocka_unit_test(test_many_cells),
+		cmocka_unit_test(test_two_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
