@@ -7,18 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cacheline_words.h"
 #include "number.h"
+#include "table.h"
 #include "term.h"
 
 enum {
-	OVERVIEW_LINE = 512,
+	OVERVIEW_LINE = CTL_OVERVIEW_LINE,
+	OVERVIEW_SHARE = CTL_OVERVIEW_SHARE,
 	OVERVIEW_NAME = 64,
 	OVERVIEW_TITLE = 10, /* width of the titles */
-	OVERVIEW_SHARE = 20, /* and of shares with their intervals */
 	OVERVIEW_WAITING = 4,
 	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
 	OVERVIEW_OLDER = 3,
+	OVERVIEW_OBJECTS = 3,
+	OVERVIEW_THREADS = 64, /* more of them are told of by role */
 	LAG_10MS = 0,
 	LAG_1S = 1,
 	LAG_10S = 2,
@@ -26,13 +30,21 @@ enum {
 
 /* A row that is surely less of what it is of is no matter on one screen. */
 static const double least_share = 0.02;
+/* Nor is a flow of so little. */
+static const double least_flow = 0.001;
+
+/* Stated so much of what crosses, a report has no need of a coarser one. */
+static const double well_stated = 0.8;
 
 struct overview {
 	struct comm_reader *reader;
 	const struct comm_query *query;
-	struct ctl_term term;
+	struct ctl_overview *to;
+	const char *title; /* of the next line */
 	/* Survey by role; by role, function and object; flows of fresh data by these. */
-	struct comm_report *roles, *places, *threads, *functions, *older, *lines;
+	struct comm_report *roles, *places, *threads, *functions;
+	struct comm_report *older;   /* what the estimator says, by thread or by role */
+	struct comm_report *objects; /* and by object */
 };
 
 static int make(struct overview *o, const char *by, bool fresh, bool across,
@@ -53,21 +65,39 @@ static int make(struct overview *o, const char *by, bool fresh, bool across,
 	return comm_reader_report(o->reader, &query, ret, err);
 }
 
-static void title(const struct overview *o, const char *text)
+static void title(struct overview *o, const char *text)
 {
-	printf("%s%-*s%s", ctl_style(&o->term, CTL_BOLD), OVERVIEW_TITLE, text,
-	       ctl_style(&o->term, CTL_PLAIN));
+	o->title = text;
 }
 
-static void say(const struct overview *o, const char *line)
+/* share: "" for a sentence. */
+static void add(struct overview *o, const char *share, const char *text)
 {
-	ctl_wrap(&o->term, OVERVIEW_TITLE, OVERVIEW_TITLE, line);
+	struct ctl_overview_line *line;
+
+	if (o->to->n == CTL_OVERVIEW_LINES)
+		return;
+	line = &o->to->line[o->to->n++];
+	line->title = o->title;
+	snprintf(line->share, sizeof(line->share), "%s", share);
+	snprintf(line->text, sizeof(line->text), "%s", text);
+	o->title = "";
 }
 
-/* "46 % (40..52)", or what a wide interval says for sure: "at least 25 %", "under 8 %". */
+static void say(struct overview *o, const char *text)
+{
+	add(o, "", text);
+}
+
+/*
+ * "46 % (40..52)", or what a wide interval says for sure: "at least 25 %", "under 8 %"; "46 %" where
+ * it is no wider than the digits.
+ */
 static const char *share_text(char text[OVERVIEW_SHARE + 1], double share, double low, double high)
 {
-	if (high <= 2 * low || (high - low <= 0.1 && low >= 0.01))
+	if (share >= 0.005 && round(100 * low) == round(100 * high))
+		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %%", 100 * share);
+	else if (high <= 2 * low || (high - low <= 0.1 && low >= 0.01))
 		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %% (%.0f..%.0f)", 100 * share, 100 * low,
 			 100 * high);
 	else if (low >= 0.01)
@@ -89,46 +119,54 @@ static const char *name_of(char name[OVERVIEW_NAME], const struct comm_node *nod
 	return name;
 }
 
-/* When sampling was disabled for a part of the range. */
-static void print_enabled(const struct overview *o)
+/* Threads of one name differ by their number. */
+static const char *node_name(const struct overview *o, char name[OVERVIEW_NAME], size_t i)
 {
-	const struct comm_report *report = o->roles;
-	char on[CTL_NUMBER], all[CTL_NUMBER];
+	const struct comm_node *node = comm_report_node_at(o->older, i);
+	bool twin = false;
 
-	if (report->enabled_ns < report->to_ns - report->from_ns)
-		printf("sampling was enabled for %s of these %s\n",
-		       ctl_duration(on, report->enabled_ns),
-		       ctl_duration(all, report->to_ns - report->from_ns));
+	name_of(name, node);
+	for (size_t j = 0; j < o->older->n_nodes && node->kind == COMM_NODE_THREAD; j++)
+		twin |= j != i && !strcmp(comm_report_node_at(o->older, j)->name, node->name);
+	if (twin && node->tid)
+		snprintf(name + strlen(name), OVERVIEW_NAME - strlen(name), "/%u", node->tid);
+	return name;
 }
 
-static void print_head(const struct overview *o)
+static void tell_head(struct overview *o)
 {
-	const struct comm_report *report = o->roles;
+	const struct comm_report *report = o->older;
 	const struct comm_run *run = report->run;
-	char length[CTL_NUMBER], cost[CTL_NUMBER], limit[CTL_NUMBER], name[OVERVIEW_NAME];
-	char left[OVERVIEW_LINE], right[OVERVIEW_LINE];
-	int room;
+	char on[CTL_NUMBER], all[CTL_NUMBER], number[CTL_NUMBER], name[OVERVIEW_NAME];
+	uint64_t range_ns = report->to_ns - report->from_ns;
+	bool has_limit = run->overhead_limit > 0 && !report->exact;
 
 	ctl_clean(name, sizeof(name), *run->label ? run->label : run->command, sizeof(name) - 1);
-	ctl_duration(length, report->to_ns - report->from_ns);
-	if (run->overhead_limit > 0)
-		snprintf(left, sizeof(left), "run %" PRId64 "  %s, %s at %s", run->id, name, length,
-			 ctl_percent(limit, run->overhead_limit));
+	snprintf(o->to->run, sizeof(o->to->run), "run %" PRId64 "  %s, %s%s%s", run->id, name,
+		 ctl_duration(all, range_ns), has_limit ? " at " : "",
+		 has_limit ? ctl_percent(number, run->overhead_limit) : "");
+	if (report->exact)
+		snprintf(o->to->cost, sizeof(o->to->cost), "counted, not sampled: it ran slower");
+	else if (report->target_ns)
+		snprintf(o->to->cost, sizeof(o->to->cost), "cost %s of its time%s",
+			 ctl_percent(number, report->overhead),
+			 report->overhead_allowed > 0 && report->overhead > report->overhead_allowed
+				 ? ": over the limit"
+				 : "");
 	else
-		snprintf(left, sizeof(left), "run %" PRId64 "  %s, %s", run->id, name, length);
-	snprintf(right, sizeof(right), "cost %s of its time%s", ctl_percent(cost, report->overhead),
-		 report->overhead_allowed > 0 && report->overhead > report->overhead_allowed
-			 ? ": over the limit"
-			 : "");
-	room = o->term.width - (int)strlen(left);
-	if (room > (int)strlen(right) + 1)
-		printf("%s%s%s%*s\n", ctl_style(&o->term, CTL_BOLD), left,
-		       ctl_style(&o->term, CTL_PLAIN), room - 1, right);
-	else
-		printf("%s\n%s\n", left, right);
-	print_enabled(o);
-	if (run->state == COMM_RUN_UNFINISHED)
-		printf("its daemon was killed: the last slice is missing\n");
+		snprintf(o->to->cost, sizeof(o->to->cost), "cost unknown");
+	if (report->enabled_ns < range_ns) {
+		char line[OVERVIEW_LINE];
+
+		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
+			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
+		title(o, "NOTE");
+		say(o, line);
+	}
+	if (run->state == COMM_RUN_UNFINISHED) {
+		title(o, "NOTE");
+		say(o, "its daemon was killed: the last slice is missing");
+	}
 }
 
 /* Rows by what they wait for, the most first. */
@@ -173,7 +211,7 @@ static const struct comm_node *part(const struct comm_report *report, size_t nod
 	return i < joined->n_parts ? joined->parts[i] : joined;
 }
 
-static void print_waiting(const struct overview *o)
+static void tell_waiting(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
@@ -195,14 +233,12 @@ static void print_waiting(const struct overview *o)
 	for (size_t i = 0; i < n && shown < OVERVIEW_WAITING; i++) {
 		if (rows[i]->waiting_low < least_share)
 			break;
-		snprintf(line, sizeof(line), "%-*s %s in %s polls %s", OVERVIEW_SHARE - 4,
-			 share_text(share, rows[i]->waiting, rows[i]->waiting_low,
-				    rows[i]->waiting_high),
+		share_text(share, rows[i]->waiting, rows[i]->waiting_low, rows[i]->waiting_high);
+		snprintf(line, sizeof(line), "%s in %s polls %s",
 			 name_of(function, part(o->places, rows[i]->node, 1)),
 			 name_of(role, part(o->places, rows[i]->node, 0)),
 			 name_of(object, part(o->places, rows[i]->node, 2)));
-		printf("%*s", OVERVIEW_TITLE, "");
-		say(o, line);
+		add(o, share, line);
 		shown++;
 	}
 	free(rows);
@@ -223,7 +259,7 @@ static bool add_lag(char *line, size_t size, const char *between,
 	return true;
 }
 
-static void print_fresh(const struct overview *o)
+static void tell_fresh(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
@@ -252,14 +288,13 @@ static void print_fresh(const struct overview *o)
 
 		if (low < least_share)
 			continue;
-		snprintf(line, sizeof(line), "%-*s %s in %s reads %s; ", OVERVIEW_SHARE - 4,
-			 share_text(share, rows[i]->share, rows[i]->share_low, rows[i]->share_high),
+		share_text(share, rows[i]->share, rows[i]->share_low, rows[i]->share_high);
+		snprintf(line, sizeof(line), "%s in %s reads %s; ",
 			 name_of(function, part(o->places, rows[i]->node, 1)),
 			 name_of(role, part(o->places, rows[i]->node, 0)),
 			 name_of(object, part(o->places, rows[i]->node, 2)));
 		add_lag(line, sizeof(line), "", rows[i], LAG_1S, "1 s");
-		printf("%*s", OVERVIEW_TITLE, "");
-		say(o, line);
+		add(o, share, line);
 		shown++;
 	}
 	free(rows);
@@ -301,7 +336,7 @@ static void end_text(char *text, size_t size, const struct comm_report *report, 
 		snprintf(text, size, "%s in %s", function, role);
 }
 
-static void print_flows(const struct overview *o)
+static void tell_flows(struct overview *o)
 {
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
 	char from[2 * OVERVIEW_NAME + 8], to[2 * OVERVIEW_NAME + 8];
@@ -334,60 +369,241 @@ static void print_flows(const struct overview *o)
 			continue;
 		end_text(from, sizeof(from), o->functions, edge->from);
 		end_text(to, sizeof(to), o->functions, edge->to);
-		snprintf(line, sizeof(line), "%-*s %s > %s", OVERVIEW_SHARE - 4,
-			 share_text(share, edge->share, edge->share_low, edge->share_high), from,
-			 to);
-		printf("%*s", OVERVIEW_TITLE, "");
-		say(o, line);
+		share_text(share, edge->share, edge->share_low, edge->share_high);
+		snprintf(line, sizeof(line), "%s > %s", from, to);
+		add(o, share, line);
 		shown++;
 	}
 }
 
-static void print_older(const struct overview *o)
+/*
+ * The largest flows that the estimator states, under a title that is said already; how many.
+ * across: not what threads of one role hand to each other.
+ */
+static size_t add_flows(struct overview *o, size_t most, bool across)
 {
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE], from[OVERVIEW_NAME], to[OVERVIEW_NAME];
 	size_t shown = 0;
 
-	for (size_t i = 0; i < o->older->n_edges && shown < OVERVIEW_OLDER; i++) {
+	for (size_t i = 0; i < o->older->n_edges && shown < most; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(o->older, i);
+		bool is_own = edge->from == edge->to;
+
+		if (!edge->resolved || edge->share < least_flow || (across && is_own))
+			continue;
+		node_name(o, from, edge->from);
+		node_name(o, to, edge->to);
+		if (is_own)
+			snprintf(line, sizeof(line), "threads of %s, from one to another", from);
+		else
+			snprintf(line, sizeof(line), "%s > %s", from, to);
+		add(o, share_text(share, edge->share, edge->share_low, edge->share_high), line);
+		shown++;
+	}
+	return shown;
+}
+
+/* What a survey does not see. */
+static void tell_older(struct overview *o)
+{
+	for (size_t i = 0; i < o->older->n_edges; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(o->older, i);
 
-		if (!edge->resolved || edge->from == edge->to)
+		if (!edge->resolved || edge->from == edge->to || edge->share < least_flow)
 			continue;
-		if (!shown) {
-			title(o, "OLDER");
-			say(o, "of all data that crosses threads, older included, as estimated:");
-		}
-		snprintf(line, sizeof(line), "%-*s %s > %s", OVERVIEW_SHARE - 4,
-			 share_text(share, edge->share, edge->share_low, edge->share_high),
-			 name_of(from, comm_report_node_at(o->older, edge->from)),
-			 name_of(to, comm_report_node_at(o->older, edge->to)));
-		printf("%*s", OVERVIEW_TITLE, "");
-		say(o, line);
-		shown++;
+		title(o, "OLDER");
+		say(o, "of all data that crosses threads, older included, as estimated:");
+		add_flows(o, OVERVIEW_OLDER, true);
+		return;
 	}
 }
 
-static void print_lines(const struct overview *o)
+static void tell_polled(struct overview *o)
 {
+	const struct comm_report_part *polled = part_named(o->older, "polled");
+	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+
+	if (polled->share_low < least_share)
+		return;
+	title(o, "WAITING");
+	snprintf(line, sizeof(line), "%s of what is read is read in loops that wait",
+		 share_text(share, polled->share, polled->share_low, polled->share_high));
+	say(o, line);
+}
+
+/* Too little runs for any sampling to meet it. */
+static bool is_idle(const struct comm_report *report)
+{
+	return report->target_ns && report->target_ns < 0.02 * report->enabled_ns;
+}
+
+/* That no flow is stated, and why. */
+static void say_none(struct overview *o)
+{
+	const struct comm_report *report = o->older;
+	char length[CTL_NUMBER], number[CTL_NUMBER], share[CTL_NUMBER], line[OVERVIEW_LINE];
+
+	ctl_duration(length, report->to_ns - report->from_ns);
+	if (report->exact)
+		snprintf(line, sizeof(line), "nothing that one %s wrote is read by another",
+			 report->by->noun);
+	else if (!report->n_edges && is_idle(report))
+		snprintf(line, sizeof(line),
+			 "nothing was seen: it was idle, and used %s of one CPU in %s",
+			 ctl_percent(share, (double)report->target_ns / report->enabled_ns),
+			 length);
+	else if (!report->n_edges && report->bursts > 3)
+		snprintf(line, sizeof(line),
+			 "no %s was seen to read what another wrote: %s of %s bursts do",
+			 report->by->noun, ctl_none_of(share, report->bursts),
+			 ctl_count(number, report->bursts));
+	else if (!report->n_edges)
+		snprintf(line, sizeof(line), "nothing was seen in %s", length);
+	else
+		snprintf(line, sizeof(line),
+			 "nothing is stated: the run does not confirm %s, %s of what is read "
+			 "(--all)",
+			 report->n_edges == 1 ? "the only flow" : "any of its flows, together",
+			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)));
+	say(o, line);
+}
+
+/* Who feeds whom, where nothing but the estimator can say it.  Whether anything is stated. */
+static bool tell_estimated(struct overview *o)
+{
+	const struct comm_report *report = o->older;
+	const struct comm_report_part *others = part_named(report, "others");
+	const char *noun = report->by->across ? "thread" : report->by->noun;
+	char share[OVERVIEW_SHARE + 1], bytes[CTL_NUMBER], line[OVERVIEW_LINE];
+	size_t stated = 0, open = 0, shown;
+	double open_share = 0;
+
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		stated += edge->resolved;
+		open += !edge->resolved;
+		open_share += edge->resolved ? 0 : edge->share;
+	}
+	title(o, "FEEDS");
+	if (!stated) {
+		say_none(o);
+		return false;
+	}
+	ctl_bytes(bytes, report->read_bytes);
+	if (others->resolved || report->exact)
+		snprintf(line, sizeof(line),
+			 "of %s read, %s comes from another %s; of that:", bytes,
+			 share_text(share, others->share, others->share_low, others->share_high),
+			 noun);
+	else
+		snprintf(line, sizeof(line),
+			 "how much of %s read comes from another %s is not known; of what does:",
+			 bytes, noun);
+	say(o, line);
+	shown = add_flows(o, OVERVIEW_FLOWS, false);
+	if (stated > shown) {
+		snprintf(line, sizeof(line), "and %zu smaller: --by %s", stated - shown,
+			 report->by->name);
+		say(o, line);
+	}
+	if (open) {
+		snprintf(line, sizeof(line), "%zu more, together %.0f %%, %s not confirmed (--all)",
+			 open, 100 * open_share, open == 1 ? "is" : "are");
+		say(o, line);
+	}
+	return true;
+}
+
+static void tell_objects(struct overview *o)
+{
+	const struct comm_query query = {.resolved = true};
+	struct ctl_table_object *object = calloc(o->objects->n_nodes + 1, sizeof(*object));
+	char share[OVERVIEW_SHARE + 1], name[OVERVIEW_NAME];
+	size_t n = object ? ctl_table_objects_collect(&query, o->objects, object) : 0;
+
+	title(o, "THROUGH");
+	for (size_t i = 0; i < n && i < OVERVIEW_OBJECTS; i++) {
+		if (!object[i].resolved || object[i].share < least_share)
+			break;
+		snprintf(share, sizeof(share), "%.0f %%", 100 * object[i].share);
+		add(o, share, name_of(name, comm_report_node_at(o->objects, object[i].node)));
+	}
+	free(object);
+}
+
+/* How many lines are stated to be shared falsely. */
+static size_t tell_lines(struct overview *o)
+{
+	const struct comm_report_cacheline *worst = NULL;
+	char line[OVERVIEW_LINE], name[CTL_CACHELINE_TEXT], where[OVERVIEW_LINE] = "";
 	size_t stated = 0, falsely = 0;
-	char line[OVERVIEW_LINE];
 
 	for (size_t i = 0; i < o->older->n_cachelines; i++) {
 		const struct comm_report_cacheline *c = comm_report_cacheline_at(o->older, i);
 
 		stated += c->stated;
-		falsely += c->stated && strcmp(c->verdict, "true") != 0;
+		falsely += ctl_cacheline_is_false(c);
+		if (!worst && ctl_cacheline_is_false(c))
+			worst = c;
 	}
 	if (!stated)
-		return;
+		return 0;
+	if (worst)
+		snprintf(where, sizeof(where), " (most in %s)", ctl_cacheline_name(name, worst));
 	title(o, "LINES");
 	snprintf(line, sizeof(line),
-		 "%zu cache line%s from thread to thread, %zu by false sharing: commctl sharing",
-		 stated, stated == 1 ? " goes" : "s go", falsely);
+		 "%zu cache line%s from thread to thread, %zu by false sharing%s: commctl sharing",
+		 stated, stated == 1 ? " goes" : "s go", falsely, where);
 	say(o, line);
+	return falsely;
 }
 
-static void print_next(const struct overview *o)
+static void tell_unknown(struct overview *o)
+{
+	const struct comm_report_part *unseen = part_named(o->older, "unseen");
+	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+
+	title(o, "UNKNOWN");
+	if (unseen->share >= least_share) {
+		snprintf(line, sizeof(line), "%s of what is read %s",
+			 share_text(share, unseen->share, unseen->share_low, unseen->share_high),
+			 o->older->exact
+				 ? "the program never wrote: constants, files"
+				 : "nobody was seen to write: constants, files, older data");
+		say(o, line);
+	}
+	for (size_t i = 0; i < o->older->n_losses; i++) {
+		const struct comm_report_loss *loss = comm_report_loss_at(o->older, i);
+		double part = loss->n / fmax(o->older->samples, 1);
+
+		if (strcmp(loss->cause, "mode32") || part < 0.1)
+			continue;
+		snprintf(line, sizeof(line),
+			 "%.0f %% of the samples met 32-bit code, which is not decoded",
+			 100 * fmin(part, 1));
+		say(o, line);
+	}
+}
+
+static void tell_next(struct overview *o, bool stated, size_t falsely)
+{
+	title(o, "NEXT");
+	if (falsely)
+		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");
+	else if (stated)
+		say(o, "commctl report --by function,object shows what they go through");
+	else if (o->older->exact)
+		say(o, "commctl report --self shows what threads wrote themselves");
+	else if (is_idle(o->older))
+		say(o, "put it under its usual load, or run for longer");
+	else if (o->older->n_blocks < COMM_RESOLVED_SLICES)
+		say(o, "run for longer, or with a shorter --slice");
+	else
+		say(o, "run for longer, or with a higher --overhead");
+}
+
+static void tell_next_of_survey(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 
@@ -400,6 +616,44 @@ static void print_next(const struct overview *o)
 		say(o, "run for longer, or with a higher --overhead");
 }
 
+double ctl_overview_stated(const struct comm_report *report)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < report->n_edges; i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
+
+		bytes += edge->resolved ? edge->bytes : 0;
+	}
+	return report->total_bytes > 0 ? bytes / report->total_bytes : 0;
+}
+
+bool ctl_overview_tells_more(const struct comm_report *roles, const struct comm_report *threads)
+{
+	return roles->n_nodes > 1 &&
+	       ctl_overview_stated(roles) > ctl_overview_stated(threads) + 1 - well_stated;
+}
+
+/* By thread, or by role where there are pages of threads, or where roles tell more. */
+static int make_estimated(struct overview *o, char **err)
+{
+	struct comm_report *roles = NULL;
+	int code = make(o, "thread", false, false, &o->older, err);
+
+	if (code || o->older->exact || !o->older->n_edges)
+		return code;
+	code = make(o, "role", false, false, &roles, err);
+	if (code)
+		return code;
+	if (o->older->n_nodes > OVERVIEW_THREADS || ctl_overview_tells_more(roles, o->older)) {
+		comm_report_free(o->older);
+		o->older = roles;
+	} else {
+		comm_report_free(roles);
+	}
+	return 0;
+}
+
 static void deinit(struct overview *o)
 {
 	comm_report_free(o->roles);
@@ -407,37 +661,90 @@ static void deinit(struct overview *o)
 	comm_report_free(o->threads);
 	comm_report_free(o->functions);
 	comm_report_free(o->older);
+	comm_report_free(o->objects);
 }
 
-int ctl_overview(struct comm_reader *reader, const struct comm_query *query, bool *ret_done,
-		 char **err)
+static int tell_survey(struct overview *o, char **err)
 {
-	struct overview o = {.reader = reader, .query = query};
+	int code = make(o, "role,function,object", true, false, &o->places, err);
+
+	if (!code)
+		code = make(o, "thread", true, false, &o->threads, err);
+	if (!code)
+		code = make(o, "role,function", true, true, &o->functions, err);
+	if (!code)
+		code = make(o, "role", false, false, &o->older, err);
+	if (code)
+		return code;
+	tell_head(o);
+	tell_waiting(o);
+	tell_fresh(o);
+	tell_flows(o);
+	tell_older(o);
+	tell_lines(o);
+	tell_next_of_survey(o);
+	return 0;
+}
+
+static int tell_estimate(struct overview *o, char **err)
+{
+	bool stated;
+	size_t falsely;
+	int code = make_estimated(o, err);
+
+	if (!code)
+		code = make(o, "object", false, false, &o->objects, err);
+	if (code)
+		return code;
+	tell_head(o);
+	tell_polled(o);
+	stated = tell_estimated(o);
+	tell_objects(o);
+	falsely = tell_lines(o);
+	tell_unknown(o);
+	tell_next(o, stated, falsely);
+	return 0;
+}
+
+int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
+		      struct ctl_overview *ret, char **err)
+{
+	struct overview o = {.reader = reader, .query = query, .to = ret, .title = ""};
 	int code;
 
-	*ret_done = false;
+	*ret = (struct ctl_overview){0};
 	*err = NULL;
-	ctl_term_init(&o.term);
 	code = make(&o, "role", true, false, &o.roles, err);
-	/* What was counted is shown whole. */
-	if (!code && o.roles->n_census && !o.roles->exact)
-		code = make(&o, "role,function,object", true, false, &o.places, err);
-	if (!code && o.places)
-		code = make(&o, "thread", true, false, &o.threads, err);
-	if (!code && o.places)
-		code = make(&o, "role,function", true, true, &o.functions, err);
-	if (!code && o.places)
-		code = make(&o, "role", false, false, &o.older, err);
-	if (!code && o.places) {
-		print_head(&o);
-		print_waiting(&o);
-		print_fresh(&o);
-		print_flows(&o);
-		print_older(&o);
-		print_lines(&o);
-		print_next(&o);
-		*ret_done = true;
-	}
+	/* What was counted has no windows to tell of. */
+	if (!code)
+		code = o.roles->n_census && !o.roles->exact ? tell_survey(&o, err)
+							    : tell_estimate(&o, err);
 	deinit(&o);
 	return code;
+}
+
+void ctl_overview_print(const struct ctl_overview *overview)
+{
+	struct ctl_term term;
+	int room;
+
+	ctl_term_init(&term);
+	room = term.width - ctl_columns(overview->run);
+	printf("%s%s%s", ctl_style(&term, CTL_BOLD), overview->run, ctl_style(&term, CTL_PLAIN));
+	if (room > (int)strlen(overview->cost) + 1)
+		printf("%*s\n", room - 1, overview->cost);
+	else
+		printf("\n%s\n", overview->cost);
+	for (size_t i = 0; i < overview->n; i++) {
+		const struct ctl_overview_line *line = &overview->line[i];
+		int column = OVERVIEW_TITLE;
+
+		printf("%s%-*s%s", ctl_style(&term, CTL_BOLD), OVERVIEW_TITLE, line->title,
+		       ctl_style(&term, CTL_PLAIN));
+		if (*line->share) {
+			printf("%-*s ", OVERVIEW_SHARE - 2, line->share);
+			column += OVERVIEW_SHARE - 1;
+		}
+		ctl_wrap(&term, column, OVERVIEW_TITLE, line->text);
+	}
 }

@@ -1,21 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The overview: what commctl report says on one screen when nobody asks for anything in particular.
- * What waits, how fresh the rest is, who feeds whom, what the estimator states of older data, and
- * what to look at next.
+ * The overview: what a run says on one screen when nobody asks for anything in particular.  What
+ * waits, how fresh the rest is, who feeds whom and through what, cache lines, what is not known and
+ * what to look at next, most important first.  commctl report prints it, and the page of commctl html
+ * begins with it.
  */
 #ifndef CTL_OVERVIEW_H
 #define CTL_OVERVIEW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <comm/comm.h>
 
+enum {
+	CTL_OVERVIEW_LINES = 24,
+	CTL_OVERVIEW_LINE = 512,
+	CTL_OVERVIEW_SHARE = 18, /* columns of a share with its interval, where a line has one */
+};
+
+struct ctl_overview_line {
+	const char *title; /* "FEEDS"; "": a further line of the same */
+	char share[CTL_OVERVIEW_SHARE + 3],
+		text[CTL_OVERVIEW_LINE]; /* share "": it is a sentence */
+};
+
+struct ctl_overview {
+	char run[CTL_OVERVIEW_LINE], cost[CTL_OVERVIEW_LINE];
+	struct ctl_overview_line line[CTL_OVERVIEW_LINES];
+	size_t n;
+};
+
 /*
- * Prints the overview of the run and the range that the query names.  *ret_done false: the run has no
- * survey, and nothing is printed.  0, or -errno and *err as of comm_reader_report().
+ * Of the run and the range that the query names.  0, or -errno and *err as of comm_reader_report().
+ * Texts are as this terminal can show them.
  */
-int ctl_overview(struct comm_reader *reader, const struct comm_query *query, bool *ret_done,
-		 char **err);
+int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
+		      struct ctl_overview *ret, char **err);
+void ctl_overview_print(const struct ctl_overview *overview);
+
+/* Of the bytes that a report has edges of, those on edges that it states. */
+double ctl_overview_stated(const struct comm_report *report);
+/*
+ * Threads of a pool do the same, so a run may state of the pool what it cannot of each of them.
+ * Whether the report by roles states much more than the one by threads.
+ */
+bool ctl_overview_tells_more(const struct comm_report *roles, const struct comm_report *threads);
 
 #endif

@@ -41,15 +41,12 @@ enum {
 	BY_BYTES = 128, /* more than names of groupings that can be joined have */
 };
 
-/* Stated so much of what crosses, a report has no need of a coarser one. */
-static const double WELL_STATED = 0.8;
-
 struct options {
 	const char *store;
 	struct comm_query query;
 	const struct ctl_form *form;
 	enum ctl_totals_order order;
-	bool has_top, has_min_share, all, call_tree;
+	bool has_top, has_min_share, all, call_tree, verbose;
 };
 
 /* Text of --help from the table of forms. */
@@ -92,6 +89,8 @@ static const struct argp_option fixed_options[] = {
 	 "Also what is not confirmed, marked ?; all forms but text have it anyway", 0},
 	{"guess", KEY_GUESS, NULL, 0,
 	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
+	{"verbose", 'v', NULL, 0,
+	 "Text with all that is known of the run: matrix, account, losses, how it was made", 0},
 	CTL_RANGE_CONFIDENCE_OPTION,
 	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
 	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
@@ -150,6 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'a':
 		options->all = true;
+		return 0;
+	case 'v':
+		options->verbose = true;
 		return 0;
 	case KEY_GUESS:
 		options->all = true;
@@ -214,7 +216,9 @@ static int print(const struct options *options, const struct comm_report *report
 						      "json or csv"));
 		return code ? ctl_error(code, NULL) : 0;
 	}
-	if (!options->query.counts)
+	if (!options->query.counts && options->form == ctl_form_find(NULL) && !options->verbose)
+		ctl_form_text_brief(&options->query, report);
+	else if (!options->query.counts)
 		options->form->print(&options->query, report);
 	else if (!ctl_counters_print(report, options->form->name))
 		return ctl_error(-EINVAL, strdup("--counters go with --as text, json or csv"));
@@ -294,35 +298,28 @@ static bool is_overview(const struct options *options)
 	       !query->first_read && (is_by_thread(query) || !strcmp(query->by, "role"));
 }
 
-/* Of the bytes that a report has edges of, those on edges that it states. */
-static double stated_share(const struct comm_report *report)
+/* Nothing in particular is asked for. */
+static bool is_first_screen(const struct options *options)
 {
-	double bytes = 0;
+	const struct comm_query *query = &options->query;
 
-	for (size_t i = 0; i < report->n_edges; i++) {
-		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
-
-		bytes += edge->resolved ? edge->bytes : 0;
-	}
-	return report->total_bytes > 0 ? bytes / report->total_bytes : 0;
+	return is_overview(options) && !options->verbose && !query->by && !options->all &&
+	       !options->has_top && !options->has_min_share && !query->self && !query->across &&
+	       !query->fresh;
 }
 
-/*
- * Threads of a pool do the same, so a run may state of the pool what it cannot of each of them.
- * The report by roles where that states much more than the one by threads, or NULL.
- */
+/* The report by roles where that states much more than the one by threads, or NULL. */
 static struct comm_report *make_roles(struct comm_reader *reader, struct options *options,
 				      const struct comm_report *threads)
 {
-	double share = stated_share(threads);
 	struct comm_report *roles;
 
-	if (threads->exact || !threads->n_edges || share > WELL_STATED)
+	if (threads->exact || !threads->n_edges)
 		return NULL;
 	options->query.by = "role";
 	if (comm_reader_report(reader, &options->query, &roles, NULL))
 		return NULL;
-	if (roles->n_nodes > 1 && stated_share(roles) > share + 1 - WELL_STATED)
+	if (ctl_overview_tells_more(roles, threads))
 		return roles;
 	comm_report_free(roles);
 	return NULL;
@@ -341,7 +338,7 @@ static void print_roles(struct comm_reader *reader, const struct options *option
 		stated += comm_report_edge_at(roles, i)->resolved;
 	printf("\nBy roles of threads %.0f %% of what crosses is confirmed, in %zu flow%s: "
 	       "--by-role.\n",
-	       100 * stated_share(roles), stated, stated == 1 ? "" : "s");
+	       100 * ctl_overview_stated(roles), stated, stated == 1 ? "" : "s");
 	comm_report_free(roles);
 }
 
@@ -359,7 +356,7 @@ int ctl_report(int argc, char **argv)
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
 	size_t n_threads = 0;
-	bool done = false;
+	struct ctl_overview overview;
 	int code;
 
 	ctl_by_options(all_options, fixed_options, FIXED);
@@ -379,14 +376,12 @@ int ctl_report(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
-	if (is_overview(&options) && !options.query.by && !options.all && !options.has_top &&
-	    !options.has_min_share && !options.query.self && !options.query.across &&
-	    !options.query.fresh) {
-		code = ctl_overview(reader, &options.query, &done, &err);
-		if (code || done) {
-			comm_reader_close(reader);
-			return code ? ctl_error(code, err) : CTL_OK;
-		}
+	if (is_first_screen(&options)) {
+		code = ctl_overview_make(reader, &options.query, &overview, &err);
+		comm_reader_close(reader);
+		if (!code)
+			ctl_overview_print(&overview);
+		return code ? ctl_error(code, err) : CTL_OK;
 	}
 	code = comm_reader_report(reader, &options.query, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
@@ -397,7 +392,7 @@ int ctl_report(int argc, char **argv)
 		options.query.by = "role";
 		code = comm_reader_report(reader, &options.query, &report, &err);
 	} else if (!code && !options.query.by && !options.all && is_overview(&options) &&
-		   !(stated_share(report) > 0)) {
+		   !(ctl_overview_stated(report) > 0)) {
 		by_role = options;
 		roles = make_roles(reader, &by_role, report);
 		if (roles) {

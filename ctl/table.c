@@ -264,16 +264,10 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 	return has_unresolved;
 }
 
-struct object {
-	size_t node;
-	double share, share_resolved;
-	bool resolved;
-};
-
 /* As the library orders edges. */
 static int order_objects(const void *pa, const void *pb, void *ctx)
 {
-	const struct object *a = pa, *b = pb;
+	const struct ctl_table_object *a = pa, *b = pb;
 	double min_share = *(const double *)ctx;
 
 	if ((a->share >= min_share) != (b->share >= min_share))
@@ -290,8 +284,8 @@ static int order_objects(const void *pa, const void *pb, void *ctx)
  * Sums up the pairs of an object, which is resolved when some flow into it and some
  * out of it are.  Of a resolved one only those count, when asked for.
  */
-static size_t collect(const struct comm_query *query, const struct comm_report *report,
-		      struct object *object)
+size_t ctl_table_objects_collect(const struct comm_query *query, const struct comm_report *report,
+				 struct ctl_table_object *object)
 {
 	bool *out = calloc(report->n_nodes + 1, sizeof(*out));
 	size_t n = 0;
@@ -388,7 +382,7 @@ static void append_ends(const struct comm_query *query, const struct ctl_labels 
 
 /* Who writes an object and who reads it, largest first. */
 static void print_flow(const struct ctl_term *term, const struct comm_query *query,
-		       const struct ctl_labels *labels, const struct object *object)
+		       const struct ctl_labels *labels, const struct ctl_table_object *object)
 {
 	char line[TABLE_LINE] = "";
 
@@ -400,7 +394,8 @@ static void print_flow(const struct ctl_term *term, const struct comm_query *que
 }
 
 static void print_object(const struct ctl_term *term, const struct comm_query *query,
-			 const struct ctl_labels *labels, const struct object *object, int width)
+			 const struct ctl_labels *labels, const struct ctl_table_object *object,
+			 int width)
 {
 	const struct comm_report *report = labels->report;
 	const struct comm_node *node = comm_report_node_at(report, object->node);
@@ -424,7 +419,7 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 		       const struct ctl_labels *labels)
 {
 	const struct comm_report *report = labels->report;
-	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
+	struct ctl_table_object *object = calloc(report->n_nodes + 1, sizeof(*object));
 	bool has_unresolved = false;
 	int width = TABLE_NAME_MIN, most = term->width - TABLE_OBJECT;
 	size_t n, shown = 0, n_rest[2] = {0};
@@ -434,7 +429,7 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 		fprintf(stderr, "commctl: out of memory\n");
 		exit(EXIT_FAILURE);
 	}
-	n = collect(query, report, object);
+	n = ctl_table_objects_collect(query, report, object);
 	while (shown < n && object[shown].share >= query->min_share &&
 	       (object[shown].resolved || !query->resolved) &&
 	       (!query->top || shown < query->top)) {
@@ -469,12 +464,12 @@ bool ctl_table_objects(const struct ctl_term *term, const struct comm_query *que
 
 size_t ctl_table_objects_count(const struct comm_query *query, const struct comm_report *report)
 {
-	struct object *object = calloc(report->n_nodes + 1, sizeof(*object));
+	struct ctl_table_object *object = calloc(report->n_nodes + 1, sizeof(*object));
 	size_t n, count = 0;
 
 	if (!object)
 		return 0;
-	n = collect(query, report, object);
+	n = ctl_table_objects_collect(query, report, object);
 	for (size_t i = 0; i < n; i++)
 		count += object[i].resolved || !query->resolved;
 	free(object);

@@ -19,4 +19,14 @@ bool ctl_table_has_origins(const struct comm_report *report);
 /* Objects that ctl_table_objects() has to tell of. */
 size_t ctl_table_objects_count(const struct comm_query *query, const struct comm_report *report);
 
+struct ctl_table_object {
+	size_t node;
+	double share, share_resolved;
+	bool resolved;
+};
+
+/* The objects of a report by object, largest first; object has room for all nodes.  Returns how many. */
+size_t ctl_table_objects_collect(const struct comm_query *query, const struct comm_report *report,
+				 struct ctl_table_object *object);
+
 #endif

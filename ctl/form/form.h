@@ -40,6 +40,8 @@ struct ctl_form {
 CTL_FORMS(CTL_FORM_DECLARE)
 #undef CTL_FORM_DECLARE
 
+/* As text, without how the run was made, the account of all reads, losses and the method. */
+void ctl_form_text_brief(const struct comm_query *query, const struct comm_report *report);
 /* The members of what ctl_form_json() prints, for an object that holds several reports. */
 struct ctl_json;
 void ctl_form_json_members(struct ctl_json *json, const struct comm_report *report);

@@ -94,8 +94,23 @@ static void print_enabled(const struct ctl_term *term, const struct comm_report 
 	ctl_wrap(term, 0, TEXT_INDENT, line);
 }
 
+static void print_cost(const struct ctl_term *term, const struct comm_report *report)
+{
+	char line[TEXT_LINE], setup[CTL_NUMBER];
+
+	if (report->exact)
+		snprintf(line, sizeof(line),
+			 "cost not limited: the program ran slower to be counted");
+	else
+		write_cost(line, sizeof(line), report);
+	if (report->run->setup_ns)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 "; %s of CPU once, to set up", ctl_duration(setup, report->run->setup_ns));
+	ctl_wrap(term, 0, TEXT_INDENT, line);
+}
+
 static void print_head(const struct ctl_term *term, const struct comm_query *query,
-		       const struct comm_report *report)
+		       const struct comm_report *report, bool brief)
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
 	const struct comm_run *run = report->run;
@@ -106,6 +121,12 @@ static void print_head(const struct ctl_term *term, const struct comm_query *que
 	ctl_clean(line, sizeof(line), target, term->width - 12);
 	printf("%srun %lld  %s%s\n", ctl_style(term, CTL_BOLD), (long long)run->id, line,
 	       ctl_style(term, CTL_PLAIN));
+	if (brief) {
+		print_enabled(term, report);
+		print_cost(term, report);
+		print_seen(term, query, report);
+		return;
+	}
 	snprintf(line, sizeof(line), "%s, %s on %s%s%s", ctl_time(a, run->start_unix_ns),
 		 ctl_duration(b, run->end_ns - run->start_ns), run->host,
 		 run->state == COMM_RUN_FINISHED ? ", ended: " : ", ", run->how);
@@ -128,15 +149,7 @@ static void print_head(const struct ctl_term *term, const struct comm_query *que
 			 ctl_count(a, report->samples), ctl_count(b, report->bursts),
 			 ctl_count(c, report->accesses));
 	ctl_wrap(term, 0, TEXT_INDENT, line);
-	if (report->exact)
-		snprintf(line, sizeof(line),
-			 "cost not limited: the program ran slower to be counted");
-	else
-		write_cost(line, sizeof(line), report);
-	if (run->setup_ns)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 "; %s of CPU once, to set up", ctl_duration(c, run->setup_ns));
-	ctl_wrap(term, 0, TEXT_INDENT, line);
+	print_cost(term, report);
 	print_seen(term, query, report);
 	if (*run->notes) {
 		snprintf(line, sizeof(line), "note: %s", run->notes);
@@ -626,7 +639,7 @@ static size_t n_stated(const struct comm_query *query, const struct comm_report 
 	return n;
 }
 
-void ctl_form_text(const struct comm_query *query, const struct comm_report *report)
+static void print_text(const struct comm_query *query, const struct comm_report *report, bool brief)
 {
 	struct ctl_labels labels;
 	struct ctl_term term;
@@ -634,7 +647,7 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 	size_t stated;
 
 	ctl_term_init(&term);
-	print_head(&term, query, report);
+	print_head(&term, query, report, brief);
 	if (ctl_labels_init(&labels, report)) {
 		fprintf(stderr, "commctl: out of memory\n");
 		exit(EXIT_FAILURE);
@@ -658,9 +671,21 @@ void ctl_form_text(const struct comm_query *query, const struct comm_report *rep
 	print_nameless(&term, report);
 	print_bare(&term, report);
 	print_mode32(&term, report);
-	print_account(&term, query, report);
-	print_losses(&term, report);
-	if (stated)
+	if (!brief) {
+		print_account(&term, query, report);
+		print_losses(&term, report);
+	}
+	if (stated && !brief)
 		print_reading(&term, query, report, has_unresolved);
 	ctl_labels_deinit(&labels);
+}
+
+void ctl_form_text(const struct comm_query *query, const struct comm_report *report)
+{
+	print_text(query, report, false);
+}
+
+void ctl_form_text_brief(const struct comm_query *query, const struct comm_report *report)
+{
+	print_text(query, report, true);
 }

@@ -149,7 +149,7 @@ check "threads have names" json "$ring" '[.nodes[].name] | contains(["truth-kern
 check "functions have names" json "$dir/f.json" '(.nodes | map({(.id): .name}) | add) as $n | .edges[0] | $n[.from] == "put" and $n[.to] == "check"'
 "$commctl" report --json --by-line --store "$dir/ring.db" >"$dir/l.json"
 check "lines are those of the source" json "$dir/l.json" '.edges[0].from as $f | .nodes[] | select(.id == $f) | .source | test("regular.c")'
-"$commctl" report --store "$dir/ring.db" >"$dir/text"
+"$commctl" report -v --store "$dir/ring.db" >"$dir/text"
 check "the human report does not speak of samples" sh -c "grep -q 'Counted, not estimated' '$dir/text' && ! grep -qE 'interval|burst|\?' '$dir/text'"
 
 "$commd" -q --source exact --granularity 64 --store "$dir/g.db" -- "$kernels" ring --threads 2 --seconds 0.1 --out "$dir/g.csv" >"$dir/log" 2>&1

@@ -41,6 +41,8 @@ json "--top" '.lines | length == 1' "${store[@]}" --top 1
 json "a run without lines" '.lines == [] and .lines_in_all == 0' --store "$dir/redis.db"
 check "CSV: a row for each use" [ "$("$commctl" sharing "${store[@]}" --csv | awk -F, '{n[NF]++} END {print NR, n[26]}')" = "9 9" ]
 "$commctl" report "${store[@]}" >"$dir/text"
+check "the first screen points here" grep -q '^LINES  *2 cache lines go from thread to thread, 1 by false sharing' "$dir/text"
+"$commctl" report -v "${store[@]}" >"$dir/text"
 check "the report points here" grep -qx '2 cache lines go from thread to thread, 1 by false sharing: commctl sharing.' "$dir/text"
 for other in "--store $dir/redis.db" "${store[*]} --json" "${store[*]} --thread io_thd_1" "${store[*]} --by-function"; do
   # shellcheck disable=SC2086
