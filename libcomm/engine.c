@@ -13,6 +13,7 @@
 #include "instruction.h"
 #include "open_slice.h"
 #include "resolver.h"
+#include "seen_writers.h"
 #include "watched.h"
 
 enum {
@@ -29,6 +30,7 @@ struct comm_engine {
 	void *est;
 	struct comm_contention *contention;
 	struct comm_watched *watched;
+	struct comm_seen_writers *seen_writers; /* from when it is first asked for; NULL: not yet */
 	uint32_t trigger;
 	uint64_t period;
 	uint64_t slice_start_ns;
@@ -101,6 +103,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 		engine->config.estimator->destroy(engine->est);
 	comm_contention_destroy(engine->contention);
 	comm_watched_destroy(engine->watched);
+	comm_seen_writers_destroy(engine->seen_writers);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
@@ -155,6 +158,8 @@ static void feed(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
 	comm_contention_burst(engine->contention, burst);
+	if (engine->seen_writers)
+		comm_seen_writers_burst(engine->seen_writers, &engine->identity, burst);
 	if (engine->config.accesses)
 		log_accesses(engine, tgid, tid, burst);
 }
@@ -432,6 +437,16 @@ static void on_census(struct comm_engine *engine, const struct comm_event *event
 							 .bytes = words.bytes});
 }
 
+/* The code in which a thread wrote what is read, where a look has told no more than that it did. */
+static uint32_t guess_site(struct comm_engine *engine, uint32_t writer,
+			   const struct comm_access *read)
+{
+	/* Where windows tell code nobody has to remember who writes what. */
+	if (!engine->seen_writers && comm_seen_writers_create(&engine->seen_writers))
+		return COMM_SITE_NOT_TOLD;
+	return comm_seen_writers_site(engine->seen_writers, &engine->identity, writer, read);
+}
+
 static void on_fed(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_threads *threads = engine->identity.threads;
@@ -450,11 +465,11 @@ static void on_fed(struct comm_engine *engine, const struct comm_event *event)
 		lose(engine, COMM_LOSS_WATCH, 1);
 		return;
 	}
-	if (event->fed.write.flags && !event->fed.write.ip)
-		pair.write.site = COMM_SITE_NOT_TOLD;
 	pair.reader = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
 				       event->fed.read_ns);
 	pair.writer = comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
+	if (event->fed.write.flags && !event->fed.write.ip)
+		pair.write.site = guess_site(engine, pair.writer, &pair.read);
 	comm_watched_add(engine->watched, event->fed.window, &pair);
 }
 

@@ -3,7 +3,7 @@
  * Windows on live words without debug registers: a word is looked at whenever a thread of its
  * process leaves a CPU, and at the ticks of those that do not (bpf/switch_look.bpf.c).  Who ran
  * between two looks that differ is who may have written (look_candidates.h); whose writes a
- * reader sees follows from when it ran (look_pairs.h).  It tells threads, not code.  A word that gets
+ * reader sees follows from when it ran (look_pairs.h).  It tells threads, not code (seen_writers.h guesses at that).  A word that gets
  * the value that it had is not seen to be written.
  *
  * Only the word's own process is looked at: in memory that others may share, nobody is named.  What the

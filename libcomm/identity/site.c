@@ -2,6 +2,7 @@
 #include "site.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,20 @@ uint32_t comm_sites_of_class(struct comm_sites *sites, uint32_t site, const char
 	s.field = s.field ? s.field : keep(sites, "");
 	ret = find_site(sites, &s, false);
 	return ret == COMM_ID_OTHER ? site : ret;
+}
+
+uint32_t comm_sites_seen_writing(struct comm_sites *sites, uint32_t function)
+{
+	struct comm_function f = *comm_sites_function_at(sites, function);
+	struct comm_site s = {.region = COMM_CODE_REGION_OTHER};
+	char name[COMM_NAME_BYTES];
+	int n = snprintf(name, sizeof(name), "%s (seen writing it)", f.name);
+
+	/* Names in brackets are ours. */
+	if (f.pending || strchr("[(", *f.name) || n < 0 || (size_t)n >= sizeof(name))
+		return COMM_SITE_NOT_TOLD;
+	s.function = function_id(sites, name, f.module, f.build_id, f.start);
+	return s.function == COMM_ID_OTHER ? COMM_SITE_NOT_TOLD : find_site(sites, &s, false);
 }
 
 int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **ret)

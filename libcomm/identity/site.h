@@ -42,6 +42,12 @@ uint32_t comm_sites_called(struct comm_sites *sites, uint32_t site, uint32_t cal
 uint32_t comm_sites_of_class(struct comm_sites *sites, uint32_t site, const char *class,
 			     uint64_t offset);
 
+/*
+ * The site of a function that is only guessed at, as it was seen to write such data: another function, "NAME (seen
+ * writing it)", in no region that is known.  COMM_SITE_NOT_TOLD: the function has no name, or not yet.
+ */
+uint32_t comm_sites_seen_writing(struct comm_sites *sites, uint32_t function);
+
 /* How often code became "(other)" because the ids of sites or functions had run out. */
 uint64_t comm_sites_unfiled(const struct comm_sites *sites);
 uint32_t comm_sites_count(const struct comm_sites *sites);

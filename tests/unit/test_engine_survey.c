@@ -117,6 +117,74 @@ static void code_of_a_writer_is_not_told(void **state)
 	assert_lost(COMM_LOSS_MAX, 0);
 }
 
+static const char *writer_told(uint64_t addr)
+{
+	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
+	struct comm_event event = fed_of(addr, addr, 1, 3);
+	static uint64_t slices;
+
+	slices = world.n_slices + 1;
+	world.watched = 1;
+	event.fed.write.ip = 0;
+	event.time_ns = START + (slices - 1) * SLICE + 1;
+	give(&event);
+	comm_engine_advance(engine, START + slices * SLICE);
+	return comm_sites_function_at(sites,
+				      comm_sites_function_of(sites, world.last_edge.src_site))
+		->name;
+}
+
+static void give_writes(uint32_t tid, uint64_t ip, uint64_t addr, int times)
+{
+	struct comm_sample sample = sample_at(ip);
+
+	sample.reg[COMM_RBX] = addr;
+	for (int i = 0; i < times; i++)
+		give_sample(START + world.n_slices * SLICE, tid, &sample);
+}
+
+/* Looks tell threads; of code there is a guess by what samples saw them write, which is called one. */
+static void code_of_a_writer_is_guessed(void **state)
+{
+	(void)state;
+	/* mov %eax,(%rbx); hlt */
+	memcpy(world.text, "\x89\x03\xf4", 3);
+	memcpy(world.text + ALLOCATES - TEXT, "\x89\x03\xf4", 3);
+	/* Nothing is remembered before it is asked for. */
+	give_writes(SECOND, TEXT, HEAP, 4);
+	assert_string_equal(writer_told(HEAP), "[code not known]");
+	give_writes(SECOND, TEXT, HEAP, 4);
+	assert_string_equal(writer_told(HEAP), "made (seen writing it)");
+	assert_string_equal(writer_told(HEAP + 4), "made (seen writing it)");
+	/* Another word of the heap says nothing of this one. */
+	assert_string_equal(writer_told(HEAP + 64), "[code not known]");
+	/* Of two functions that write it alike none is named, of unlike ones the one with most. */
+	give_writes(SECOND, ALLOCATES, HEAP, 4);
+	assert_string_equal(writer_told(HEAP), "[code not known]");
+	give_writes(SECOND, ALLOCATES, HEAP, 1);
+	assert_string_equal(writer_told(HEAP), "_int_malloc (seen writing it)");
+	/* What another one of its role was seen to do, if it was not seen itself. */
+	give_writes(SECOND + 1, TEXT, HEAP + 128, 1);
+	assert_string_equal(writer_told(HEAP + 128), "made (seen writing it)");
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
+/* What a window saw itself is no guess. */
+static void code_that_is_told_is_no_guess(void **state)
+{
+	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
+
+	(void)state;
+	world.watched = 1;
+	give(&event);
+	first_slice();
+	assert_string_equal(comm_sites_function_at(
+				    sites, comm_sites_function_of(sites, world.last_edge.src_site))
+				    ->name,
+			    "made");
+}
+
 /* The same address of another process is other data. */
 static void a_write_elsewhere(void **state)
 {
@@ -135,9 +203,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(words_are_summed_by_class), TEST(words_that_say_nothing),
-		TEST(pairs_of_windows),		 TEST(code_of_a_writer_is_not_told),
+		TEST(words_are_summed_by_class),
+		TEST(words_that_say_nothing),
+		TEST(pairs_of_windows),
+		TEST(code_of_a_writer_is_not_told),
 		TEST(a_write_elsewhere),
+		TEST(code_of_a_writer_is_guessed),
+		TEST(code_that_is_told_is_no_guess),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
