@@ -666,7 +666,7 @@ static int print_json(struct advise *advise)
 	struct ctl_json json = {0};
 	int code;
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_json_open(&json, "run", '{');
 	ctl_json_int(&json, "id", report->run->id);
 	ctl_json_string(&json, "uuid", report->run->uuid);

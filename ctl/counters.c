@@ -148,7 +148,7 @@ static void print_json(const struct comm_report *report)
 	struct ctl_json json = {0};
 	const char *unit;
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_json_int(&json, "run", report->run->id);
 	ctl_json_string(&json, "by", report->by->name);
 	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);

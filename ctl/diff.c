@@ -574,7 +574,7 @@ static void print_json(const struct diff *diff)
 {
 	struct ctl_json json = {0};
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	json_run(&json, "a", &diff->side[0]);
 	json_run(&json, "b", &diff->side[1]);
 	ctl_json_string(&json, "by", diff->side[0].report->by->name);

@@ -94,3 +94,9 @@ void ctl_json_bool(struct ctl_json *json, const char *name, bool value)
 	begin(json, name);
 	fputs(value ? "true" : "false", out_of(json));
 }
+
+void ctl_json_begin(struct ctl_json *json)
+{
+	ctl_json_open(json, NULL, '{');
+	ctl_json_count(json, "version", CTL_JSON_VERSION);
+}

@@ -10,12 +10,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/*
+ * Of all that commctl prints as JSON; docs/formats has a schema of each.  It grows where a member goes
+ * or means something else: a program must take members that it does not know.
+ */
+enum { CTL_JSON_VERSION = 1 };
+
 struct ctl_json {
 	FILE *out; /* NULL: stdout */
 	int depth;
 	bool first; /* the innermost open object or array is still empty */
 };
 
+/* Opens the object that is the whole document, with its version. */
+void ctl_json_begin(struct ctl_json *json);
 /* name: NULL inside arrays and at the top. */
 void ctl_json_open(struct ctl_json *json, const char *name, char bracket);
 void ctl_json_close(struct ctl_json *json, char bracket);

@@ -60,7 +60,7 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 {
 	struct ctl_json json = {0};
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_json_string(&json, "store", path);
 	ctl_json_count(&json, "store_bytes", bytes);
 	ctl_json_open(&json, "runs", '[');

@@ -257,7 +257,7 @@ static void print_json(const struct options *options, const struct comm_report *
 	size_t shown = n_shown(options, report);
 	struct ctl_json json = {0};
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_json_open(&json, "run", '{');
 	ctl_json_int(&json, "id", report->run->id);
 	ctl_json_string(&json, "uuid", report->run->uuid);

@@ -278,7 +278,7 @@ void ctl_form_json(const struct comm_query *query, const struct comm_report *rep
 	struct ctl_json json = {0};
 
 	(void)query;
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_form_json_members(&json, report);
 	ctl_json_close(&json, '}');
 }

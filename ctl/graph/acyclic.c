@@ -220,7 +220,7 @@ int ctl_acyclic_json(const struct ctl_panels *panels, FILE *out)
 	struct ctl_json json = {.out = out};
 	int code = 0;
 
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	ctl_json_open(&json, "graphs", '[');
 	for (size_t i = 0; i < panels->n_courses && !code; i++)
 		code = print_json(&json, &panels->course[i].whole);

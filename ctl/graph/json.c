@@ -13,7 +13,7 @@ int ctl_draw_json(const struct ctl_panels *panels, FILE *out)
 
 	if (panels->acyclic)
 		return ctl_acyclic_json(panels, out);
-	ctl_json_open(&json, NULL, '{');
+	ctl_json_begin(&json);
 	if (n > 1)
 		ctl_json_open(&json, "panels", '[');
 	for (size_t i = 0; i < n; i++) {

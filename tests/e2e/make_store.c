@@ -5,7 +5,7 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, guess,
- * precise, pairs, moving, calls, marked, regions, uncounted, watched, both or
+ * precise, pairs, moving, calls, marked, regions, uncounted, watched, both, survey or
  * awaited: as redis, but the first slice comes after a line on standard input.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
@@ -416,6 +416,29 @@ static size_t regions(struct flow *flow, struct comm_count count[4])
 static const struct comm_error_model without_doubts = {
 	.sampled_ends = 2, .factor_sd = 0.3, .confusion_sd = 0.1};
 
+/* Two thirds of the reads wait at one flow's end; of the rest some is rewritten soon. */
+static size_t survey(const struct flow *flow, struct comm_census_words *ret)
+{
+	static const struct {
+		int flow;
+		uint32_t class;
+		double words;
+	} cells[] = {
+		{0, COMM_CENSUS_WAITS, 40},
+		{1, COMM_CENSUS_CHANGED + 3, 12},
+		{1, COMM_CENSUS_QUIET + COMM_CENSUS_LAGS, 8},
+	};
+	size_t n = sizeof(cells) / sizeof(*cells);
+
+	for (size_t i = 0; i < n; i++)
+		ret[i] = (struct comm_census_words){
+			flow[cells[i].flow].dst_thread, flow[cells[i].flow].dst_site,
+			flow[cells[i].flow].object,	cells[i].class,
+			(uint64_t)cells[i].words,	cells[i].words * 1e6,
+			cells[i].words * 1e12};
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const counters[] = {COMM_COUNTER_CPU, COMM_COUNTER_SAMPLED};
@@ -444,7 +467,8 @@ int main(int argc, char **argv)
 	struct comm_cachelines cachelines = {0};
 	static const char *const frames_counter = COMM_COUNTER_FRAMES;
 	struct comm_count frames = {.value = 10};
-	bool is_watched, is_both;
+	bool is_watched, is_both, is_survey;
+	struct comm_census_words census[3];
 	uint32_t counter;
 	size_t n = 0, turns;
 	int64_t run;
@@ -509,7 +533,8 @@ int main(int argc, char **argv)
 	}
 	/* A flow that grows in the middle of the run, so that this has two phases; 0: none. */
 	is_watched = !strcmp(argv[1], "watched");
-	is_both = !strcmp(argv[1], "both");
+	is_survey = !strcmp(argv[1], "survey");
+	is_both = is_survey || !strcmp(argv[1], "both");
 	turns = !strcmp(argv[1], "turn") ? 1 : !strcmp(argv[1], "marked") ? 2 : 0;
 	if (comm_store_begin_run(store, &info, &run))
 		return 1;
@@ -578,7 +603,11 @@ int main(int argc, char **argv)
 			slice.n_origins = 2;
 		}
 		/* Of threads and names that stand in the flows, too. */
-		if (!strcmp(argv[1], "sharing") || !strcmp(argv[1], "hostile") ||
+		if (is_survey) {
+			slice.census = census;
+			slice.n_census = survey(flow, census);
+		}
+		if (is_survey || !strcmp(argv[1], "sharing") || !strcmp(argv[1], "hostile") ||
 		    !strcmp(argv[1], "markup")) {
 			share(&cachelines, flow[flow[0].src_thread == COMM_ID_OTHER].src_thread,
 			      flow[1].dst_site, flow[1].object, counter);

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What report, top, html, diff, sharing and advise say of the same thing on one store is the same, in the
+# same order and words, and their JSON is as docs/formats says.  Stores: a recording, and made ones.
+. "$(dirname "$0")/../tap.bash"
+python=
+for one in python3 /usr/bin/python3; do
+  "$one" -c 'import jsonschema' 2>/dev/null && python=$one && break
+done
+[ -n "$python" ] || skip_all "no Python has jsonschema"
+make=$O/tests/e2e/make_store
+"$commd" -q --source replay:tests/golden/migratory.rec --slice 500ms --store "$dir/golden.db" || not_ok "the recording is replayed"
+for kind in redis exact survey sharing threads many calls guess unfinished changed hostile watched; do
+  "$make" $kind "$dir/$kind.db" 60 || not_ok "made store: $kind"
+done
+# One thread alone: nobody reads what another wrote.
+cp "$dir/redis.db" "$dir/lone.db" && sqlite3 "$dir/lone.db" "DELETE FROM edge"
+"$make" empty "$dir/empty.db" 1
+for cpu in 0 1 2 3 4 5 6 7; do echo "$cpu,$((cpu / 4)),$((cpu / 4))"; done >"$dir/topology"
+PYTHONDONTWRITEBYTECODE=1 "$python" tests/e2e/consistent.py "$commctl" docs/formats "$dir" || status=1
+exit $status
