@@ -111,16 +111,6 @@ struct {
 	__type(value, struct comm_raw_probed_frames);
 } probed_frames SEC(".maps");
 
-/* Bytes, so that no CPU's store undoes another's. */
-struct told {
-	__u8 thread;  /* the daemon has had a record of this thread */
-	__u8 process; /* the key is a tgid: and a sample of some thread of this process */
-	__u8 names;   /* RENAME records of the thread since name_drain, */
-	__u8 zero;
-	__u32 mmap_drain; /* ctl.drains at its last MMAP record, */
-	__u32 name_drain; /* which ctl.drains was at the first of them */
-};
-
 /*
  * Which threads and processes the daemon has had records of, by tid.  Only their ends, new
  * names and new mappings are of use to it, so in a storm of short-lived children the records
@@ -132,7 +122,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u32);
-	__type(value, struct told);
+	__type(value, struct comm_raw_told);
 } told SEC(".maps");
 
 struct {
@@ -263,17 +253,26 @@ static __always_inline bool is_target(struct task_struct *task, __u32 tgid)
 	return is_listed(tgid);
 }
 
-/* No room in the map: what cannot be noted must not be missed. */
-static __always_inline void note(__u32 id, struct told *fresh)
+/*
+ * The map has no room, or what we have interrupted is changing it.  What cannot be noted must not be
+ * missed: the daemon notes it when it next reads the rings.
+ */
+static __always_inline void note(__u32 id, struct comm_raw_told *fresh)
 {
-	if (bpf_map_update_elem(&told, &id, fresh, BPF_ANY))
-		ctl.tell_all = 1;
+	__u32 at = id % COMM_RAW_UNTOLD;
+
+	if (!bpf_map_update_elem(&told, &id, fresh, BPF_ANY))
+		return;
+	if (ctl.untold[at] && ctl.untold[at] != id)
+		ctl.untold_more = 1;
+	ctl.untold[at] = id;
+	ctl.tell_all = 1;
 }
 
 /* Notes that the daemon gets a record of this thread. */
 static __always_inline void tell_thread(__u32 tid)
 {
-	struct told *known = bpf_map_lookup_elem(&told, &tid), fresh = {.thread = 1};
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tid), fresh = {.thread = 1};
 
 	if (known)
 		known->thread = 1;
@@ -283,7 +282,7 @@ static __always_inline void tell_thread(__u32 tid)
 
 static __always_inline void tell_process(__u32 tgid)
 {
-	struct told *known = bpf_map_lookup_elem(&told, &tgid), fresh = {.process = 1};
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tgid), fresh = {.process = 1};
 
 	if (known)
 		known->process = 1;

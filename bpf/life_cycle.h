@@ -78,7 +78,7 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
-	struct told *known = bpf_map_lookup_elem(&told, &tgid);
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tgid);
 	struct comm_raw_life *l;
 
 	if (ctl.has_marks)
@@ -215,7 +215,7 @@ int BPF_PROG(freed, struct task_struct *task)
  */
 static __always_inline bool tell_name(__u32 tid)
 {
-	struct told *known = bpf_map_lookup_elem(&told, &tid);
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tid);
 
 	if (ctl.tell_all)
 		return true;
@@ -259,7 +259,7 @@ int BPF_PROG(renamed, struct task_struct *task, const char *name)
  */
 static __always_inline bool tell_mmap(__u32 tgid)
 {
-	struct told *known = bpf_map_lookup_elem(&told, &tgid);
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tgid);
 
 	if (ctl.tell_all)
 		return true;

@@ -36,7 +36,7 @@ static __always_inline void tell_first_name(struct comm_raw_cpu *c, struct task_
 					    __u64 time_ns)
 {
 	__u32 tid = task->pid;
-	struct told *known = bpf_map_lookup_elem(&told, &tid);
+	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tid);
 	struct comm_raw_life *l;
 
 	if (!known || known->names)

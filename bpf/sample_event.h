@@ -187,7 +187,19 @@ struct comm_raw_cpu {
 	unsigned long long reserved[4];
 };
 
-/* Written by the daemon at any time. */
+/* Of a thread or process; value of a map by tid.  Bytes, so that no CPU's store undoes another's. */
+struct comm_raw_told {
+	unsigned char thread;  /* the daemon has had a record of this thread */
+	unsigned char process; /* the key is a tgid: and a sample of some thread of this process */
+	unsigned char names;   /* RENAME records of the thread since name_drain, */
+	unsigned char zero;
+	unsigned int mmap_drain; /* ctl.drains at its last MMAP record, */
+	unsigned int name_drain; /* which ctl.drains was at the first of them */
+};
+
+enum { COMM_RAW_UNTOLD = 64 };
+
+/* Written by the daemon at any time, what is untold by BPF. */
 struct comm_raw_ctl {
 	unsigned int only_tgid; /* the only target's tgid; 0: look into the map of targets */
 	unsigned int lines_on;
@@ -206,6 +218,12 @@ struct comm_raw_ctl {
 	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
 	unsigned int probes_frames;   /* frames begin at a probe, not at a process's own marks */
 	unsigned int wake; /* the next record wakes the daemon and sets this to 0; else none does */
+	/*
+	 * Of which threads and processes it could not be noted that the daemon has had records:
+	 * tell_all is set until it has noted them itself.  By id; 0: free.
+	 */
+	unsigned int untold[COMM_RAW_UNTOLD];
+	unsigned int untold_more; /* and of others, which had no place there */
 };
 
 /* Value of the map of targets, by tgid. */

@@ -23,6 +23,7 @@
 #include "bpf_counts.h"
 #include "bpf_kernel.h"
 #include "bpf_rings.h"
+#include "bpf_untold.h"
 #include "clock.h"
 #include "source.h"
 #include "trial.h"
@@ -561,6 +562,16 @@ int comm_bpf_life_wake(struct comm_bpf_life *life, bool wanted)
 	return ring_buffer__epoll_fd(life->rings);
 }
 
+/* As a thread and as a process, since an id does not say which: at worst an end is told for nothing. */
+static int note_untold(void *ctx, uint32_t id)
+{
+	const struct comm_bpf_life *life = ctx;
+	const struct comm_raw_told told = {.thread = 1, .process = 1};
+	int rc = bpf_map_update_elem(bpf_map__fd(life->bpf->maps.told), &id, &told, BPF_NOEXIST);
+
+	return rc == -EEXIST ? 0 : rc;
+}
+
 int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *ctx)
 {
 	int rc;
@@ -568,6 +579,8 @@ int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *c
 	life->push = push;
 	life->push_ctx = ctx;
 	life->pushed = 0;
+	if (life->config.with_samples)
+		comm_bpf_untold_note(&life->bpf->data->ctl, note_untold, life);
 	life->bpf->data->ctl.drains++;
 	life->bpf->data->ctl.cgroup_id = comm_target_cgroup_id(life->config.target);
 	rc = ring_buffer__consume(life->rings);
