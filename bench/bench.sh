@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
-#   make bench            all of it, some 11 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle attach replay marks alloc report views html exact
+#   make bench            all of it, some 17 minutes
+#   bench/bench.sh NAME   one of: spin gaps redis idle samples attach replay marks alloc report views html exact
 # And not with all of it: callers, what a sample costs with --callers, some 5 minutes; counters, what counting
 # costs a thread that does nothing but switch, some 6 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).
@@ -191,6 +191,9 @@ idle() {
   kill $target
 }
 
+# What a sample costs, and where it goes.
+samples() { O=$O bench/sample_cost.py; }
+
 attach_time() {
   "$O/bench/load" 4 >/dev/null &
   local load=$!
@@ -298,9 +301,9 @@ refreshes() {
 }
 
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle attach replay marks alloc report views html exact}; do
+for what in ${1:-spin gaps redis idle samples attach replay marks alloc report views html exact}; do
   case $what in
-  spin | gaps | redis | idle | replay | marks | alloc | report | views | html | exact | callers | counters) $what ;;
+  spin | gaps | redis | idle | samples | replay | marks | alloc | report | views | html | exact | callers | counters) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac
