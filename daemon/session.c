@@ -306,6 +306,31 @@ const char *comm_session_lost(const struct comm_session *session)
 	return i < 0 ? NULL : losses[i].how;
 }
 
+static void say_missed(const struct comm_session *session)
+{
+	const char *store = session->options->store;
+	pid_t reader;
+	int err = comm_store_missed(session->store, &reader);
+
+	fprintf(stderr, "commd: not all slices could be stored in %s: ", store);
+	switch (err) {
+	case -ENOSPC:
+		fprintf(stderr, "the disk was full\n");
+		break;
+	case -EDQUOT:
+		fprintf(stderr, "the quota has no room for them; allow a larger --quota\n");
+		break;
+	case -EBUSY:
+		fprintf(stderr, "another program used it all the time");
+		if (reader > 0)
+			fprintf(stderr, ", such as process %d", reader);
+		fprintf(stderr, "; end that\n");
+		break;
+	default:
+		fprintf(stderr, "%s\n", strerror(-err));
+	}
+}
+
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
 {
 	struct comm_engine_stats stats;
@@ -352,8 +377,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		}
 	}
 	if (stats.loss[COMM_LOSS_STORE] && gone < 0)
-		fprintf(stderr, "commd: not all could be stored in %s: is the disk full?\n",
-			session->options->store);
+		say_missed(session);
 	if (err || gone >= 0 || stats.loss[COMM_LOSS_STORE] || session->accesses_stopped)
 		return 1;
 	if (!stats.accesses) {

@@ -22,7 +22,7 @@ static const struct {
 	[COMM_LOSS_WINDOW] = {"thinned", "accesses left out to bound the estimator's memory"},
 	[COMM_LOSS_CELLS] = {"cells_folded", "small edges and rare placements (thread, CPU) of a "
 					     "slice merged into (other); their sums are kept"},
-	[COMM_LOSS_STORE] = {"slices_unstored", "slices not stored: disk full or store error"},
+	[COMM_LOSS_STORE] = {"slices_unstored", "slices not stored: no space, or kept from it"},
 	[COMM_LOSS_BUDGET] = {"switches_unreported", "stretches of time without scheduler switches",
 			      .spared = true},
 	[COMM_LOSS_NO_ADDRESS] = {"no_address", "precise samples that came without an address"},

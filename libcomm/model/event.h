@@ -59,7 +59,7 @@ enum comm_loss {
 	COMM_LOSS_THREADS,     /* thread table full: filed under "(other)" */
 	COMM_LOSS_WINDOW,      /* estimator window full: accesses thinned */
 	COMM_LOSS_CELLS,       /* no room for an edge: folded into "(other)" */
-	COMM_LOSS_STORE,       /* slice not stored: disk full or error */
+	COMM_LOSS_STORE,       /* slice not stored: see comm_store_missed() */
 	COMM_LOSS_RECORD,      /* recording stopped: disk full or error */
 	COMM_LOSS_BUDGET,      /* switches not reported, to stay in the budget */
 	COMM_LOSS_NO_ADDRESS,  /* a precise sample without a data address */

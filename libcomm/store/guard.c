@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader_lock.h"
 #include "store_file.h"
 
 enum {
@@ -69,12 +70,17 @@ static bool are_own(const char *name, int flags)
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 		     int *ret_flags)
 {
+	int code;
+
 	(void)vfs;
 	/* Files without methods are not closed by SQLite. */
 	file->pMethods = NULL;
 	if (flags & SQLITE_OPEN_SUPER_JOURNAL || !are_own(name, flags))
 		return SQLITE_CORRUPT;
-	return unguarded->xOpen((sqlite3_vfs *)unguarded, name, file, flags, ret_flags);
+	code = unguarded->xOpen((sqlite3_vfs *)unguarded, name, file, flags, ret_flags);
+	if (code == SQLITE_OK && flags & SQLITE_OPEN_MAIN_DB && flags & SQLITE_OPEN_READWRITE)
+		comm_reader_lock_watch(unguarded, name, file);
+	return code;
 }
 
 const char *comm_guard_vfs(void)
@@ -90,6 +96,7 @@ const char *comm_guard_vfs(void)
 		guarded = *vfs;
 		guarded.pNext = NULL;
 		guarded.zName = "comm";
+		guarded.szOsFile += comm_reader_lock_bytes();
 		guarded.xOpen = open_file;
 	}
 	if (vfs && sqlite3_vfs_register(&guarded, 0) == SQLITE_OK)

@@ -680,7 +680,7 @@ char *comm_schema_sentence(const char *path, int err, sqlite3 *db)
 		why = "the disk or the quota is full";
 		break;
 	case -EBUSY:
-		why = "another program is writing to it";
+		why = "another program has locked it; end that, or try again";
 		break;
 	case -ENOMEM:
 		why = "out of memory";

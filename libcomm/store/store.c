@@ -16,6 +16,7 @@
 
 #include "dictionary.h"
 #include "guard.h"
+#include "reader_lock.h"
 #include "rollup.h"
 #include "rows.h"
 #include "schema.h"
@@ -36,6 +37,9 @@ enum {
 	/* A smaller quota has no room for a slice beside the schema. */
 	STORE_QUOTA_MIN_BYTES = 1 << 20,
 	STORE_KEPT_MAX = 32,
+	/* While readers keep the log, it may take so much, or this part of the quota. */
+	STORE_LOG_BYTES = 64 << 20,
+	STORE_LOG_OF_QUOTA = 4,
 };
 
 struct comm_store {
@@ -55,9 +59,12 @@ struct comm_store {
 	size_t n_kept;
 	uint64_t empty_ns;
 	uint64_t quota_bytes;
-	int ballast_fd;	  /* -1: none */
-	bool has_ballast; /* it takes the space that it is for */
-	bool is_capped;	  /* the disk was full: the file grows no more */
+	int ballast_fd;		      /* -1: none */
+	bool has_ballast;	      /* it takes the space that it is for */
+	bool is_capped;		      /* the disk was full: the file grows no more */
+	int log_pages, log_pages_max; /* in the log that are not in the file yet */
+	int missed;		      /* see comm_store_missed() */
+	pid_t reader;
 };
 
 static int exec(struct comm_store *store, const char *sql)
@@ -97,18 +104,36 @@ static void ballast_drop(struct comm_store *store)
 static void ballast_make(struct comm_store *store)
 {
 	char name[PATH_MAX];
+	pid_t holder;
 
 	if (store->ballast_fd < 0 && beside(store, "-ballast", name)) {
 		remove_file(name);
 		store->ballast_fd =
-			open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0640);
-		/* As the store has, whatever the umask: who may read the one may see the other. */
-		if (store->ballast_fd >= 0)
-			(void)!fchmod(store->ballast_fd, 0640);
+			open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0640);
+		/*
+		 * Whatever the umask.  No reader can open it, so the writer's lock on it stands
+		 * where one has locked the store itself.
+		 */
+		if (store->ballast_fd >= 0 && fchmod(store->ballast_fd, 0600) == 0)
+			comm_store_file_own(store->ballast_fd, &holder);
 	}
 	store->has_ballast = reserve(store->ballast_fd);
 	if (!store->has_ballast)
 		ballast_drop(store);
+}
+
+/* Whether a process writes to the store that could not lock it. */
+static bool has_ballast_holder(const struct comm_store *store, pid_t *ret_holder)
+{
+	char name[PATH_MAX];
+	int fd = beside(store, "-ballast", name)
+			 ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			 : -1;
+	bool is_held = fd >= 0 && comm_store_file_own(fd, ret_holder) == -EBUSY;
+
+	if (fd >= 0)
+		close(fd);
+	return is_held;
 }
 
 static void ballast_remove(struct comm_store *store)
@@ -138,6 +163,41 @@ static void reserve_log(struct comm_store *store)
 		close(fd);
 }
 
+/*
+ * Moves of the log what no reader keeps there into the file, and waits for none: once all of it is
+ * moved and read, it is written from its start again.  Whether there was space for it.
+ */
+static bool checkpoint(struct comm_store *store)
+{
+	int pages = 0, moved = 0, code;
+
+	code = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages,
+					 &moved);
+	store->log_pages = code == SQLITE_OK && moved >= pages ? 0 : pages;
+	return code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY;
+}
+
+/* SQLite's own way, which knows no limit: after each transaction that leaves so much in the log. */
+static int committed(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+	struct comm_store *store = ctx;
+
+	(void)db;
+	(void)name;
+	store->log_pages = pages;
+	if (pages >= STORE_CHECKPOINT_PAGES)
+		checkpoint(store);
+	return SQLITE_OK;
+}
+
+/* A reader that goes on and on keeps the log from being written from its start again. */
+static bool is_log_full(struct comm_store *store)
+{
+	if (store->log_pages >= store->log_pages_max)
+		checkpoint(store);
+	return store->log_pages >= store->log_pages_max;
+}
+
 static int64_t pages(struct comm_store *store)
 {
 	sqlite3_stmt *stmt;
@@ -162,7 +222,11 @@ static int limit_pages(struct comm_store *store, int64_t n)
 static int set_quota(struct comm_store *store)
 {
 	uint64_t bytes = store->quota_bytes ? store->quota_bytes : INT64_MAX;
+	uint64_t log_bytes = bytes / STORE_LOG_OF_QUOTA;
 	uint64_t n;
+
+	n = (log_bytes > STORE_LOG_BYTES ? log_bytes : STORE_LOG_BYTES) / COMM_SCHEMA_PAGE_BYTES;
+	store->log_pages_max = n < INT_MAX ? (int)n : INT_MAX;
 
 	if (bytes < STORE_QUOTA_MIN_BYTES)
 		bytes = STORE_QUOTA_MIN_BYTES;
@@ -213,9 +277,12 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 		err = exec(store, "PRAGMA synchronous = NORMAL");
 	if (!err)
 		err = exec(store, "PRAGMA cell_size_check = ON");
-	snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d", STORE_CHECKPOINT_PAGES);
+	/* A log that had to grow goes back to what is reserved for it. */
+	snprintf(sql, sizeof(sql), "PRAGMA journal_size_limit = %d", STORE_RESERVE_BYTES);
 	if (!err)
 		err = exec(store, sql);
+	if (!err)
+		sqlite3_wal_hook(store->db, committed, store);
 	/* Cheap checks that find most damage; a full check takes minutes. */
 	if (!err)
 		err = exec(store, "SELECT max(id) FROM run; SELECT max(id) FROM slice;"
@@ -265,12 +332,14 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 	*err_ret = NULL;
 	if (!store)
 		return -ENOMEM;
-	store->file.fd = store->ballast_fd = -1;
+	store->file.fd = store->file.index_fd = store->ballast_fd = -1;
 	store->quota_bytes = config->quota_bytes;
 	store->empty_ns = config->empty_ns;
 	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
 	store->path = strdup(config->path);
 	err = store->path ? comm_store_file_open(store->path, &store->file, &holder) : -ENOMEM;
+	if (!err && !store->file.is_owned && has_ballast_holder(store, &holder))
+		err = -EBUSY;
 	if (!err)
 		err = comm_schema_probe(store->file.fd, &is_new);
 	if (!err)
@@ -354,13 +423,6 @@ static bool is_disk_low(const struct comm_store *store)
 
 	return fstatvfs(store->file.fd, &fs) < 0 ||
 	       (uint64_t)fs.f_bavail * fs.f_frsize < STORE_DISK_LOW_BYTES;
-}
-
-/* Moves the log into the file, so that it is written from its start again. */
-static bool checkpoint(struct comm_store *store)
-{
-	return sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) ==
-	       SQLITE_OK;
 }
 
 /*
@@ -492,6 +554,8 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	reserve_log(store);
 	if (!store->has_ballast)
 		ballast_make(store);
+	/* From here on who calls has samples to look after, and waits for nobody's lock. */
+	sqlite3_busy_timeout(store->db, 0);
 	*ret_run = begin.run;
 	return 0;
 }
@@ -506,6 +570,22 @@ static int look_at_file(struct comm_store *store)
 int comm_store_lost(const struct comm_store *store)
 {
 	return store->lost;
+}
+
+/* Of several causes the first is told. */
+static void note_missed(struct comm_store *store, int err)
+{
+	if (store->missed)
+		return;
+	store->missed = err == -ENOSPC && !is_disk_low(store) ? -EDQUOT : err;
+	if (err == -EBUSY && comm_store_file_index(&store->file) >= 0)
+		store->reader = comm_reader_lock_holder(store->file.index_fd);
+}
+
+int comm_store_missed(const struct comm_store *store, pid_t *ret_reader)
+{
+	*ret_reader = store->reader;
+	return store->missed;
 }
 
 struct slice {
@@ -609,9 +689,13 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	}
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
-	err = transact(store, (int64_t)(n_edges + store->n_kept) + 1, write_slice, &slice);
-	if (err)
+	err = is_log_full(store) ? -EBUSY
+				 : transact(store, (int64_t)(n_edges + store->n_kept) + 1,
+					    write_slice, &slice);
+	if (err) {
+		note_missed(store, err);
 		return err;
+	}
 	roll_up_kept(store);
 	roll_up(store, &store->slice.info, store->slice.cells.edge, store->slice.cells.n);
 	lift_cap(store);
@@ -650,6 +734,7 @@ int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *ho
 		return -EINVAL;
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
+	sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
 	if (store->n_kept && !transact(store, (int64_t)store->n_kept, put_kept, NULL))
 		roll_up_kept(store);
 	begin_task(store);

@@ -9,6 +9,8 @@
 #ifndef COMM_STORE_H
 #define COMM_STORE_H
 
+#include <sys/types.h>
+
 #include "cacheline.h"
 #include "census.h"
 #include "count.h"
@@ -99,14 +101,21 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 			 int64_t *ret_run);
 /*
  * Writes a slice: new dictionary entries, cells, losses, in one transaction.
- * naming gives the names behind the ids that the edges use.  -ENOSPC: the
- * disk or quota is full even after rolling up and giving back the ballast; the
- * caller counts COMM_LOSS_STORE and goes on, older slices are intact.
+ * naming gives the names behind the ids that the edges use.  It waits for nobody's lock.
+ * -ENOSPC: the disk or quota is full even after rolling up and giving back the ballast; -EBUSY: see
+ * comm_store_missed(); the caller counts COMM_LOSS_STORE and goes on, older slices are intact.
  * 1: it holds nothing but numbers, and is kept to be written with the next (empty_ns), or at the end of the run.
  */
 int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
 			   const struct comm_edge *edges, size_t n_edges,
 			   const struct comm_naming *naming);
+/*
+ * Why slices of the run could not be stored.  -ENOSPC: the disk was full; -EDQUOT: the quota has no
+ * room for such a slice; -EBUSY: another program was writing to the store, or it keeps the log that
+ * a slice is written to, which may only grow to a limit (*ret_reader: a process that reads, 0 or less:
+ * not known); else as SQLite says.  0: all could be.
+ */
+int comm_store_missed(const struct comm_store *store, pid_t *ret_reader);
 /*
  * What others did to the file, noticed when a slice or the end is written.  -ENOENT: it was
  * deleted; -ESTALE: it was moved, and what is written still goes to it, as it does with -EACCES: a

@@ -23,14 +23,26 @@ enum {
  */
 static const off_t lock_at = (off_t)1 << 62;
 
-pid_t comm_store_file_writer(int fd)
+/* Locks for reading are of no writer: anyone takes them who may read. */
+static bool has_writer(int fd, pid_t *ret)
 {
 	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = lock_at, .l_len = 1};
 
+	*ret = 0;
 	if (fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-		return 0;
-	return lock.l_len > 1 && lock.l_len <= INT_MAX ? (pid_t)(lock.l_len - 1) : 0;
+		return false;
+	if (lock.l_len > 1 && lock.l_len <= INT_MAX)
+		*ret = (pid_t)(lock.l_len - 1);
+	return true;
+}
+
+pid_t comm_store_file_writer(int fd)
+{
+	pid_t writer;
+
+	has_writer(fd, &writer);
+	return writer;
 }
 
 static int take_lock(int fd)
@@ -43,6 +55,14 @@ static int take_lock(int fd)
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 		return 0;
 	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+int comm_store_file_own(int fd, pid_t *ret_holder)
+{
+	int err = take_lock(fd);
+
+	*ret_holder = 0;
+	return err == -EBUSY && !has_writer(fd, ret_holder) ? -EAGAIN : err;
 }
 
 /* The directory of path without links, and its last part as it is. */
@@ -145,9 +165,10 @@ int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *r
 			continue;
 		if (file.fd < 0)
 			return file.fd;
-		err = take_lock(file.fd);
-		if (err == -EBUSY)
-			*ret_holder = comm_store_file_writer(file.fd);
+		err = comm_store_file_own(file.fd, ret_holder);
+		file.is_owned = !err;
+		if (err == -EAGAIN)
+			err = 0;
 		if (!err && fstat(file.fd, &st) < 0)
 			err = -errno;
 		if (!err)
@@ -158,6 +179,7 @@ int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *r
 				err = -EMLINK;
 			file.size_bytes = st.st_size;
 			file.log_bytes = 0;
+			file.index_fd = -1;
 			if (!err) {
 				*ret = file;
 				return 0;
@@ -172,25 +194,30 @@ void comm_store_file_close(struct comm_store_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
-	file->fd = -1;
+	if (file->index_fd >= 0)
+		close(file->index_fd);
+	file->fd = file->index_fd = -1;
+}
+
+int comm_store_file_index(struct comm_store_file *file)
+{
+	char name[PATH_MAX];
+
+	if (file->index_fd < 0 && snprintf(name, sizeof(name), "%s-shm", file->name) < PATH_MAX)
+		file->index_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return file->index_fd;
 }
 
 /*
  * Frames of SQLite's log that its index has (sqlite.org/walformat.html: mxFrame in the header of the
  * -shm file): 0 once all are in the store, as after a checkpoint that truncates the log.
  */
-static uint32_t frames_in_log(const char *name)
+static uint32_t frames_in_log(struct comm_store_file *file)
 {
 	uint32_t header[5];
-	char index[PATH_MAX];
-	int fd = snprintf(index, sizeof(index), "%s-shm", name) < PATH_MAX
-			 ? open(index, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-			 : -1;
-	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header);
+	int fd = comm_store_file_index(file);
 
-	if (fd >= 0)
-		close(fd);
-	return is_read ? header[4] : 0;
+	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) ? header[4] : 0;
 }
 
 /*
@@ -208,14 +235,18 @@ static bool is_log_cut(struct comm_store_file *file)
 		return false;
 	file->log_bytes = (uint64_t)st.st_size;
 	return file->log_bytes < seen_bytes &&
-	       file->log_bytes < LOG_FRAME_BYTES * (uint64_t)frames_in_log(file->name);
+	       file->log_bytes < LOG_FRAME_BYTES * (uint64_t)frames_in_log(file);
 }
 
 int comm_store_file_check(struct comm_store_file *file)
 {
 	struct stat st;
+	pid_t holder;
 	int err;
 
+	/* Readers take the run for one that has no end until this is known to be its writer. */
+	if (!file->is_owned)
+		file->is_owned = comm_store_file_own(file->fd, &holder) == 0;
 	if (fstat(file->fd, &st) < 0)
 		return -errno;
 	if (!st.st_nlink)

@@ -18,6 +18,8 @@ struct comm_store_file {
 	char name[PATH_MAX]; /* without links in its directory, for SQLITE_OPEN_NOFOLLOW */
 	uint64_t size_bytes; /* a store never shrinks, */
 	uint64_t log_bytes;  /* and SQLite's log only when all of it is in the store */
+	int index_fd;	     /* of the log; -1: not opened yet */
+	bool is_owned;	     /* it has the writer's lock; else a reader locks that byte, too */
 };
 
 /*
@@ -26,13 +28,24 @@ struct comm_store_file {
  * regular file; -EREMOTE: it is planted.
  */
 int comm_store_file_open(const char *path, struct comm_store_file *ret, pid_t *ret_holder);
-/* For one that was not opened, with fd -1, too. */
+/* For one that was not opened, with both descriptors -1, too. */
 void comm_store_file_close(struct comm_store_file *file);
 /*
  * -ENOENT: it was deleted; -ESTALE: moved, its name is gone or another file's; -EACCES: who asks
  * may not look whether it has its name; -ENODATA: cut, or its log.
  */
 int comm_store_file_check(struct comm_store_file *file);
+
+/*
+ * A descriptor of the log's index, -1: there is none.  It is kept, since with any descriptor of a file
+ * that a process closes it loses its locks on it, SQLite's own among them.
+ */
+int comm_store_file_index(struct comm_store_file *file);
+/*
+ * Takes the writer's lock on a file, which any who may open it to read can keep from being taken.
+ * -EBUSY: *ret_holder is writing to it (0: unknown); -EAGAIN: only readers have locked it.
+ */
+int comm_store_file_own(int fd, pid_t *ret_holder);
 
 /*
  * Whether another user made the file in a directory where anyone may, such as /tmp, for this one

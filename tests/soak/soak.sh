@@ -102,7 +102,7 @@ full_disk() {
   interrupt
   verdict "a full disk: the run is closed" "$store" "0 1 3" .
   # The room that commd reserved may have been enough.
-  if [ $code = 1 ] && ! grep -qE 'slices not stored: disk full' "$dir/log"; then
+  if [ $code = 1 ] && ! grep -qE 'slices not stored: no space' "$dir/log"; then
     not_ok "what a full disk lost is counted" "$(cat "$dir/log")"
   fi
   rm -f "$dir"/small/*
