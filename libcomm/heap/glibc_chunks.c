@@ -277,9 +277,7 @@ static int glibc_enter(void *state, const struct comm_marks_memory *memory,
 	}
 	if (index_of(a, piece) >= a->n || a->again < a->again_end) {
 		err = step(a, memory, area->end);
-		/* Were what is gone through again read meanwhile, it would contradict itself again. */
-		if (index_of(a, piece) >= a->n ||
-		    (a->again < a->again_end && index_of(a, piece) >= a->again))
+		if (index_of(a, piece) >= a->n)
 			return err ? err : -EAGAIN;
 	}
 	block = cover_of(a, index_of(a, piece)) + HEADER_BYTES;
