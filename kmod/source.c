@@ -47,10 +47,10 @@ static u64 cp_source_stands_for(const struct cp_hit *hit)
 
 	if (!hit->event)
 		return hit->period;
-	running = hit->event->total_time_running >> SHARE_BITS;
+	running = hit->event->total_time_running;
 	if (!running)
 		return hit->period;
-	share = div64_u64(hit->event->total_time_enabled, running);
+	share = div64_u64(hit->event->total_time_enabled << SHARE_BITS, running);
 	return mul_u64_u32_shr(hit->period, clamp_t(u64, share, 1 << SHARE_BITS, U32_MAX),
 			       SHARE_BITS);
 }
@@ -218,6 +218,20 @@ void cp_hit_precise(struct cp_hit *hit)
 		cp_watch_offer(hit, &access, 0);
 }
 
+/*
+ * How long the interval was that this interrupt ends.  A PMU's driver has begun the next one
+ * before it calls us, with the period that we set at the interrupt before, and says so in
+ * last_period; perf's clocks begin theirs when we return.
+ */
+static u64 cp_source_ended(const struct cp_src *src, const struct perf_event *event, u64 *running)
+{
+	u64 ended = *running;
+
+	if (src->attr.type != PERF_TYPE_SOFTWARE)
+		WRITE_ONCE(*running, event->hw.last_period);
+	return ended;
+}
+
 static void cp_source_overflow(struct perf_event *event, struct perf_sample_data *data,
 			       struct pt_regs *regs)
 {
@@ -231,7 +245,7 @@ static void cp_source_overflow(struct perf_event *event, struct perf_sample_data
 		.data = data,
 		.regs = regs,
 		.time_ns = ktime_get_mono_fast_ns(),
-		.period = percpu->period[src->id],
+		.period = cp_source_ended(src, event, &percpu->period[src->id]),
 		.context = in_nmi() ? CP_CONTEXT_NMI : CP_CONTEXT_IRQ,
 	};
 	struct cp_meter *meter = &percpu->meter[hit.context];
@@ -257,10 +271,9 @@ static void cp_source_overflow(struct perf_event *event, struct perf_sample_data
 	}
 	period = cp_budget_period(meter, READ_ONCE(percpu->wanted[src->id]), config->min_period,
 				  src->ops->period_step, config->flags & CP_SOURCE_JITTER);
-	if (period != hit.period) {
-		percpu->period[src->id] = period;
-		event->hw.sample_period = period;
-	}
+	event->hw.sample_period = period;
+	if (src->attr.type == PERF_TYPE_SOFTWARE)
+		WRITE_ONCE(percpu->period[src->id], period);
 	if (cp_ring_wakes(hit.ring))
 		irq_work_queue(&session->wake);
 	cp_budget_leave(&session->rule, meter, hit.time_ns, ktime_get_mono_fast_ns());

@@ -4,9 +4,14 @@
  * period is a multiple of 16.  Without swfilt the PMU refuses exclude_kernel, so
  * it samples both and cp_hit_precise() drops the kernel's.
  *
+ * Where a load found its data is what the kernel's driver makes of IBS' registers; it heeds
+ * erratum 1293 of Zen 3, whose registers tell no level of prefetches and of misses without a buffer.
+ *
  * No bursts: regs has the op's ip and the interrupt's registers, some instructions
  * later.
  */
+#include <linux/sched.h>
+
 #include "source.h"
 
 enum {
@@ -35,6 +40,14 @@ static int cp_ibs_fill_attr(const struct cp_source *config, u32 attempt,
 
 static void cp_ibs_decode(struct cp_hit *hit)
 {
+	/*
+	 * The PMU cannot leave guests out.  KVM's threads have this flag from before they enter
+	 * the guest until after the interrupt that a guest's op gives.
+	 */
+	if (current->flags & PF_VCPU)
+		return;
+	/* The driver drops samples itself, and counts their intervals: it knows this one's. */
+	hit->period = hit->data->period;
 	/* Most ops are neither: that is not a loss. */
 	if (!(hit->data->sample_flags & PERF_SAMPLE_DATA_SRC) ||
 	    !(hit->data->data_src.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE)))

@@ -238,6 +238,50 @@ static void test_shared_counter(void)
 	cp_reader_destroy(reader);
 }
 
+struct intervals {
+	uint64_t n, right, lengths;
+	uint64_t last;
+};
+
+/* The stand-in says in the sample itself how long the interval was that it ends. */
+static void take_interval(const struct cp_record *record, void *argument)
+{
+	struct intervals *intervals = argument;
+	const struct cp_access *access = (const void *)record;
+	const struct cp_sample *sample = (const void *)record;
+	uint64_t ended = record->type == CP_REC_ACCESS ? access->latency_cycles : sample->reg[15];
+
+	intervals->n++;
+	intervals->right += record->period == ended;
+	intervals->lengths += record->period != intervals->last;
+	intervals->last = record->period;
+}
+
+/* Each sample stands for the interval that it ends, of which no two are the same. */
+static void test_interval(const char *name, const char *pmu, struct cp_source source)
+{
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct intervals intervals = {};
+	struct cp_reader *reader = session(0);
+	pid_t pid = spawn(spin, NULL);
+	int err;
+
+	source.type = pmu_type(pmu);
+	source.flags |= CP_SOURCE_JITTER;
+	source.period = 16 * PERIOD;
+	source.min_period = PERIOD;
+	cp_reader_budget(reader, &budget);
+	err = cp_reader_source(reader, &source);
+	if (!err)
+		run_until(reader, 500, take_interval, &intervals, &intervals.n, 200);
+	check(!err && intervals.n >= 200 && intervals.right == intervals.n &&
+		      intervals.lengths > intervals.n / 2,
+	      name, "%s, %lu of %lu right, %lu times another length", strerror(-err),
+	      intervals.right, intervals.n, intervals.lengths);
+	reap(pid);
+	cp_reader_destroy(reader);
+}
+
 void test_precise(void)
 {
 	const struct tally none = {}, store = {.store = true}, ibs = {.ibs = true};
@@ -306,6 +350,17 @@ void test_precise(void)
 	test_shared_counter();
 	reap(pid32);
 	pid32 = 0;
+	test_interval("pebs: a sample stands for the interval that it ends", "standin_pebs",
+		      (struct cp_source){
+			      .kind = CP_SOURCE_PEBS, .config = 0x4cd, .flags = CP_SOURCE_LOADS});
+	test_interval("ibs: a sample stands for the interval that it ends", "ibs_op",
+		      (struct cp_source){.kind = CP_SOURCE_IBS,
+					 .config1 = 1,
+					 .config2 = 1,
+					 .flags = CP_SOURCE_SWFILT});
+	test_interval(
+		"counter: a sample stands for the interval that it ends", "standin",
+		(struct cp_source){.kind = CP_SOURCE_SOFT, .config = 1, .flags = CP_SOURCE_BURST});
 
 	source = (struct cp_source){.kind = CP_SOURCE_PEBS, .config = 0x7777};
 	err = open_run("standin_pebs", &source, &tally, &stats);

@@ -4,13 +4,16 @@
  * known addresses, latencies and data sources to whoever opened its events, under
  * the rules of the hardware that it stands in for.
  *
- *	standin		a plain counter: registers in an NMI, nothing else
+ *	standin		a plain counter: registers in an NMI, nothing else; with config
+ *			r15 is the interval that is over
  *	standin_pebs	precise_ip up to 3; config 0x1cd loads (config1: ldlat),
  *			or 0x81d0 loads, 0x82d0 stores, 0x2cd stores of one counter,
- *			0x3cd loads that want an auxiliary event
+ *			0x3cd loads that want an auxiliary event, 0x4cd loads with the
+ *			interval that they end for a latency
  *	standin_atom	the same, on CPU 1 only, as a hybrid machine's small cores: no
  *			sample says whether it loads or stores
- *	ibs_op		AMD's: swfilt in config2, periods in sixteens
+ *	ibs_op		AMD's: swfilt in config2, periods in sixteens; with config1 the
+ *			latency is the interval as well
  *
  * Sample n of a CPU has the address ADDR_BASE + 64 * n, the latency 100 + n % 50
  * and the data source sources[n % 4]; with span, where CPU 0 stores what the others load,
@@ -24,7 +27,10 @@
  * perf's ring, but of which a handler in the kernel sees the last alone; the registers have
  * the code segment of 64-bit code; with REGS_INTR they are the record's, without the flags (here r15 is DRAINED_R15 + n);
  * every 11th sample's ip is not exact; every 16th throttles the event; without
- * exclude_guest there are samples of a guest (address GUEST_ADDR); what counts all loads
+ * exclude_guest there are samples of a guest (address GUEST_ADDR), and IBS' come on a thread
+ * with KVM's flag; the next interval has begun, with the period that the event has, before the
+ * handler is called, which PEBS' sample is then told, and IBS with swfilt keeps every 19th
+ * sample to itself; what counts all loads
  * (0x81d0) says nothing of where one found its data.  No hardware should do it, but
  * of an event with exclude_kernel every 17th sample has an ip that is no program's, which the
  * drivers, going by its sign, take for user mode (WILD_IP).
@@ -37,6 +43,8 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include <asm/apic.h>
 #include <asm/nmi.h>
@@ -56,6 +64,10 @@ module_param(period_us, uint, 0444);
 static uint span;
 module_param(span, uint, 0444);
 MODULE_PARM_DESC(span, "so many addresses, CPU 0 stores and the others load; 0: as above");
+
+static bool honest;
+module_param(honest, bool, 0444);
+MODULE_PARM_DESC(honest, "addresses and directions are those of the loop of commd's self-test");
 
 static bool intel;
 module_param(intel, bool, 0444);
@@ -164,7 +176,50 @@ static void hand_over(struct perf_event *event, struct perf_sample_data *data, u
 		event->hw.interrupts = 0;
 }
 
-static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
+static bool wants_interval(const struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	return event->pmu == &ibs ? attr->config1 : attr->config == 0x4cd;
+}
+
+static bool is_guests(const struct perf_event *event, u64 n)
+{
+	return event->pmu == &ibs && !honest && n % 13 == 12;
+}
+
+/* What the instruction does that comes next, if it is one of daemon/self_test.c. */
+static bool is_told(const struct pt_regs *regs, u64 *addr, union perf_mem_data_src *source)
+{
+	static const u8 load[] = {0x48, 0x8b, 0x04, 0x0f}, store[] = {0x48, 0x89, 0x04, 0x0e};
+	u8 text[sizeof(load)];
+
+	if (copy_from_user_nmi(text, (const void __user *)regs->ip, sizeof(text)))
+		return false;
+	if (!memcmp(text, load, sizeof(text))) {
+		*addr = regs->di + regs->cx;
+		source->mem_op = PERF_MEM_OP_LOAD;
+		return true;
+	}
+	if (!memcmp(text, store, sizeof(text))) {
+		*addr = regs->si + regs->cx;
+		source->mem_op = PERF_MEM_OP_STORE;
+		return true;
+	}
+	return false;
+}
+
+/* As KVM's threads have it around a guest's time. */
+static void hand_over_guests(struct perf_event *event, struct perf_sample_data *data, u64 n,
+			     struct pt_regs *regs)
+{
+	current->flags |= PF_VCPU;
+	hand_over(event, data, n, regs);
+	current->flags &= ~PF_VCPU;
+}
+
+/* ended: the interval that is over, where event->hw has the next one. */
+static void deliver_one(struct perf_event *event, u64 n, u64 ended, struct pt_regs *iregs)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	struct perf_sample_data data;
@@ -175,8 +230,14 @@ static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
 
 	if (attr->exclude_kernel && !user_mode(&regs))
 		return;
-	perf_sample_data_init(&data, 0, event->hw.sample_period);
+	if (event->pmu == &ibs && attr->config2 & 1 && n % 19 == 18)
+		return;
+	perf_sample_data_init(&data, 0, event->pmu == &ibs ? ended : event->hw.last_period);
+	if (wants_interval(event))
+		latency = ended;
 	if (event->pmu == &plain) {
+		if (attr->config)
+			regs.r15 = ended;
 		READ_ONCE(event->overflow_handler)(event, &data, &regs);
 		return;
 	}
@@ -201,10 +262,13 @@ static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
 		u64 place = span ? n % span : n;
 
 		data.addr = n % 7 == 6 ? 0 : ADDR_BASE + 64 * place;
-		if (event->pmu != &ibs && n % 13 == 12 && !attr->exclude_guest)
+		if (is_guests(event, n) ||
+		    (event->pmu != &ibs && n % 13 == 12 && !attr->exclude_guest))
 			data.addr = GUEST_ADDR;
 		data.sample_flags |= PERF_SAMPLE_ADDR;
 	}
+	if (honest && !is_told(&regs, &data.addr, &source))
+		return;
 	if (want & PERF_SAMPLE_DATA_SRC) {
 		data.data_src = source;
 		data.sample_flags |= PERF_SAMPLE_DATA_SRC;
@@ -214,14 +278,22 @@ static void deliver_one(struct perf_event *event, u64 n, struct pt_regs *iregs)
 		data.sample_flags |= PERF_SAMPLE_WEIGHT;
 	}
 	record_registers(event, n, &regs);
-	hand_over(event, &data, n, &regs);
+	if (is_guests(event, n))
+		hand_over_guests(event, &data, n, &regs);
+	else
+		hand_over(event, &data, n, &regs);
 }
 
 static void deliver(struct perf_event *event, u32 *held, u64 n, struct pt_regs *regs)
 {
 	const struct perf_event_attr *attr = &event->attr;
-	u64 i = n;
+	u64 ended = event->hw.last_period, i = n;
 
+	/* A counter of user mode alone does not count. */
+	if (event->pmu != &ibs && attr->exclude_kernel && !user_mode(regs))
+		return;
+	/* As x86_perf_event_set_period() and IBS' do. */
+	event->hw.last_period = event->hw.sample_period;
 	if (is_intel(event) && !(attr->freq || (attr->wakeup_events && !attr->watermark))) {
 		if (++*held < BATCH)
 			return;
@@ -230,7 +302,7 @@ static void deliver(struct perf_event *event, u32 *held, u64 n, struct pt_regs *
 			i = n - (BATCH - 1);
 	}
 	for (; i <= n; i++)
-		deliver_one(event, i, regs);
+		deliver_one(event, i, ended, regs);
 }
 
 static int nmi(unsigned int type, struct pt_regs *regs)
@@ -303,7 +375,7 @@ static int event_init(struct perf_event *event)
 		if (attr->precise_ip > 3)
 			return -EOPNOTSUPP;
 		if (attr->config != 0x1cd && attr->config != 0x81d0 && attr->config != 0x82d0 &&
-		    attr->config != 0x2cd && attr->config != 0x3cd)
+		    attr->config != 0x2cd && attr->config != 0x3cd && attr->config != 0x4cd)
 			return -EINVAL;
 		if (attr->config == 0x3cd && attr->sample_type & PERF_SAMPLE_DATA_SRC)
 			return -ENODATA;
@@ -348,15 +420,21 @@ static void event_none(struct perf_event *event, int flags)
 {
 }
 
+static void event_start(struct perf_event *event, int flags)
+{
+	if (flags & PERF_EF_RELOAD)
+		event->hw.last_period = event->hw.sample_period;
+}
+
 static void event_read(struct perf_event *event)
 {
 }
 
-#define PMU                                                                                        \
-	{                                                                                          \
-		.module = THIS_MODULE, .task_ctx_nr = perf_invalid_context,                        \
-		.event_init = event_init, .add = event_add, .del = event_del, .start = event_none, \
-		.stop = event_none, .read = event_read,                                            \
+#define PMU                                                                   \
+	{                                                                     \
+		.module = THIS_MODULE, .task_ctx_nr = perf_invalid_context,   \
+		.event_init = event_init, .add = event_add, .del = event_del, \
+		.start = event_start, .stop = event_none, .read = event_read, \
 	}
 
 static struct pmu plain = PMU, pebs = PMU, atom = PMU, ibs = PMU;
