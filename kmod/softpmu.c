@@ -92,6 +92,16 @@ static void cp_softpmu_sample(struct perf_event *event, struct pt_regs *regs, u6
 	handler(event, &data, &at);
 }
 
+/*
+ * PERF_EVENT_IOC_REFRESH asks for so many samples and then none, which is perf_event_overflow()'s
+ * to heed.  Nobody can refuse it, so such an event has no samples; one that is yet to be enabled
+ * never runs, as reading its times tells.
+ */
+static bool cp_softpmu_is_limited(struct perf_event *event)
+{
+	return atomic_read(&event->event_limit);
+}
+
 static enum hrtimer_restart cp_softpmu_tick(struct hrtimer *timer)
 {
 	struct perf_event *event = container_of(timer, struct perf_event, hw.hrtimer);
@@ -105,7 +115,8 @@ static enum hrtimer_restart cp_softpmu_tick(struct hrtimer *timer)
 	event->pmu->read(event);
 	if (!cp_budget_enter(&rule, mine, start_ns))
 		atomic64_inc(&throttled);
-	else if (regs && user_mode(regs) && !event->attr.exclude_user)
+	else if (regs && user_mode(regs) && !event->attr.exclude_user &&
+		 !cp_softpmu_is_limited(event))
 		cp_softpmu_sample(event, regs, period);
 	cp_budget_leave(&rule, mine, start_ns, ktime_get_mono_fast_ns());
 	event->hw.last_period =
@@ -129,8 +140,14 @@ static void cp_softpmu_start(struct perf_event *event, int flags)
 
 	event->hw.state = 0;
 	local64_set(&event->hw.prev_count, ktime_get_mono_fast_ns());
-	if (!left_ns || left_ns > event->hw.sample_period)
+	/* An interval begins, or its rest is that of a longer period than there is now. */
+	if (!left_ns) {
 		left_ns = event->hw.sample_period;
+		event->hw.last_period = left_ns;
+	} else if (left_ns > event->hw.sample_period) {
+		event->hw.last_period -= left_ns - event->hw.sample_period;
+		left_ns = event->hw.sample_period;
+	}
 	local64_set(&event->hw.period_left, 0);
 	hrtimer_start(&event->hw.hrtimer, ns_to_ktime(max_t(u64, left_ns, MIN_PERIOD_NS)),
 		      HRTIMER_MODE_REL_PINNED_HARD);
@@ -150,6 +167,8 @@ static void cp_softpmu_stop(struct perf_event *event, int flags)
 
 static int cp_softpmu_add(struct perf_event *event, int flags)
 {
+	if (cp_softpmu_is_limited(event))
+		return -EOPNOTSUPP;
 	event->hw.state = PERF_HES_STOPPED;
 	if (flags & PERF_EF_START)
 		cp_softpmu_start(event, flags);
@@ -169,8 +188,16 @@ static int cp_softpmu_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (attr->config != CONFIG_MEM || attr->config1 || attr->config2)
 		return -EINVAL;
-	if (!is_sampling_event(event) || has_branch_stack(event) || attr->precise_ip > 2)
+	/* A signal at each sample, too, is perf_event_overflow()'s. */
+	if (!is_sampling_event(event) || has_branch_stack(event) || attr->precise_ip > 2 ||
+	    attr->sigtrap)
 		return -EOPNOTSUPP;
+	/*
+	 * So are BPF programs since Linux 6.10.  PERF_EVENT_IOC_SET_BPF is refused (-EINVAL) where
+	 * a handler has a context; perf's own handlers have none and do not look at it.
+	 */
+	if (!event->overflow_handler_context)
+		event->overflow_handler_context = &softpmu;
 	if (attr->freq) {
 		/* As perf's clock events: time is the period, so a rate is one. */
 		event->hw.sample_period = div64_u64(NSEC_PER_SEC, attr->sample_freq ?: 1);

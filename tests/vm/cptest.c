@@ -166,6 +166,7 @@ static const struct {
 	{"copies", test_copies},
 	{"marks", test_marks},
 	{"precise", test_precise},
+	{"softpmu", test_softpmu},
 	{"watch", test_watch},
 	{"whose", test_whose},
 	{"message", test_message},

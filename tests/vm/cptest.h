@@ -55,6 +55,7 @@ void test_copies(void);
 void test_marks(void);
 void test_mark_image(void);
 void test_precise(void);
+void test_softpmu(void);
 void test_watch(void);
 void test_budget(void);
 void test_target(void);

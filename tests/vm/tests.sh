@@ -5,7 +5,7 @@
 # The parts, in this order; /parts names those that are wanted, or is empty for all but
 # the soak, for which /minutes says how long.  A part finds the module and the stand-in PMU loaded and leaves them so.
 PARTS=$(cat /parts)
-all='abi ioctl soft nmi burst copies marks precise watch whose message windows traps debugger registers budget rate target mode32 locked tail cost
+all='abi ioctl soft nmi burst copies marks precise softpmu watch whose message windows traps debugger registers budget rate target mode32 locked tail cost
 	hotplug lifetime failing commd perf lockdown'
 asked='soak'
 
