@@ -46,6 +46,19 @@ static void cp_copy_add_vector(struct cp_copy *copy, u64 vector, u64 n)
 }
 
 /*
+ * In 64-bit code int 0x80 makes calls by the numbers of 32-bit code.  The thread's flag for that is
+ * set and cleared some way into and out of the kernel; the instruction says it at once.
+ */
+static bool cp_copy_is_by_syscall(const struct pt_regs *frame)
+{
+	static const u8 syscall[] = {0x0f, 0x05};
+	u8 text[sizeof(syscall)];
+
+	return cp_copy_read_user(text, frame->ip - sizeof(text), sizeof(text)) &&
+	       !memcmp(text, syscall, sizeof(text));
+}
+
+/*
  * On its way in and out of the kernel a task is not on its stack, or still makes
  * the frame at its top: what lies there is the call before.
  */
@@ -64,11 +77,8 @@ bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret)
 	ret->ip = frame->ip;
 	if (!cp_copy_in_call(regs, frame))
 		return false;
-	/*
-	 * In 64-bit code int 0x80 makes calls by the numbers of 32-bit code; the
-	 * frame of an exception or interrupt has no number at all.
-	 */
-	if (frame->cs != __USER_CS || in_ia32_syscall())
+	/* The frame of an exception or interrupt has no number at all. */
+	if (frame->cs != __USER_CS)
 		return false;
 	switch (syscall_get_nr(current, (struct pt_regs *)frame)) {
 	case __NR_read:
@@ -91,5 +101,5 @@ bool cp_copy(const struct pt_regs *regs, struct cp_copy *ret)
 			cp_copy_add_vector(ret, (__force u64)message.msg_iov, message.msg_iovlen);
 		break;
 	}
-	return ret->n;
+	return ret->n && cp_copy_is_by_syscall(frame);
 }

@@ -290,6 +290,58 @@ static void finished(uint32_t type)
 	munmap(over, sizeof(*over));
 }
 
+/* Number 45 is brk() of 32-bit code, and would be recvfrom() of 64-bit code. */
+static void calls_of_32_bits(void *buffer)
+{
+	asm volatile("1: movl $45, %%eax\n"
+		     "xorl %%ebx, %%ebx\n"
+		     "xorl %%ecx, %%ecx\n"
+		     "movl $64, %%edx\n"
+		     "movq %0, %%rsi\n"
+		     "int $0x80\n"
+		     "jmp 1b\n"
+		     :
+		     : "r"(buffer)
+		     : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory");
+}
+
+struct copied {
+	uint64_t copies, samples;
+};
+
+static void count_copies(const struct cp_record *record, void *argument)
+{
+	struct copied *copied = argument;
+
+	copied->copies += record->type == CP_REC_COPY;
+	copied->samples += record->type == CP_REC_SAMPLE;
+}
+
+static void of_32_bits(uint32_t type)
+{
+	void *buffer = common(4096);
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	struct copied copied = {};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST | CP_SOURCE_COPIES | CP_SOURCE_JITTER,
+		.type = type,
+		.period = 300000,
+	};
+	struct cp_reader *reader;
+	pid_t pid = spawn(calls_of_32_bits, buffer);
+
+	reader = session(pid);
+	cp_reader_budget(reader, &budget);
+	cp_reader_source(reader, &source);
+	run_until(reader, 1000, count_copies, &copied, &copied.samples, 30);
+	check(copied.samples >= 30 && !copied.copies, "copies: none of 32-bit calls",
+	      "%lu, with %lu samples of user mode", copied.copies, copied.samples);
+	cp_reader_destroy(reader);
+	reap(pid);
+	munmap(buffer, 4096);
+}
+
 /* Unasked there are none: what the kernel does stays its own affair. */
 static void unasked(void)
 {
@@ -319,5 +371,6 @@ void test_copies(void)
 	copies("timer", 1, CP_SOURCE_BURST | CP_SOURCE_COPIES);
 	copies("NMI", pmu_type("standin"), CP_SOURCE_BURST | CP_SOURCE_COPIES);
 	finished(pmu_type("standin"));
+	of_32_bits(pmu_type("standin"));
 	unasked();
 }
