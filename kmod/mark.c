@@ -3,6 +3,7 @@
 #include <linux/pid.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -12,13 +13,14 @@
 #include "mark.h"
 #include "ring.h"
 #include "source.h"
+#include "target.h"
 
 /* A process, held by reference: a number that is used again does not match. */
 struct cp_mark_place {
 	struct hlist_node node;
 	struct rcu_head rcu;
 	struct pid *pid;
-	const void *mm; /* of the image that has the marks; compared, never looked into */
+	u64 mm; /* of the image that has the marks, as in target.h */
 	s64 stack;
 	u64 process;
 	u64 told_frame;
@@ -99,7 +101,7 @@ static struct cp_mark_place *cp_marks_find(const struct cp_mark_places *places,
 }
 
 /* Takes over the reference to pid if it is 0. */
-static int cp_marks_add(struct cp_mark_places *places, struct pid *pid, const void *mm,
+static int cp_marks_add(struct cp_mark_places *places, struct pid *pid, u64 mm,
 			const struct cp_marks *change)
 {
 	struct cp_mark_place *place;
@@ -118,13 +120,23 @@ static int cp_marks_add(struct cp_mark_places *places, struct pid *pid, const vo
 	return 0;
 }
 
+static u64 cp_mark_image(struct task_struct *task)
+{
+	struct mm_struct *mm = get_task_mm(task);
+	u64 number = mm ? mm->context.ctx_id : 0;
+
+	if (mm)
+		mmput(mm);
+	return number;
+}
+
 int cp_marks_change(struct cp_mark_places *places, const struct cp_marks *change)
 {
 	bool remove = change->flags & CP_MARKS_REMOVE;
 	struct cp_mark_place *old;
 	struct task_struct *task;
-	const void *mm;
 	struct pid *pid;
+	u64 mm;
 	int ret;
 
 	if (change->flags & ~CP_MARKS_REMOVE || change->reserved ||
@@ -138,7 +150,7 @@ int cp_marks_change(struct cp_mark_places *places, const struct cp_marks *change
 		put_pid(pid);
 		return -ESRCH;
 	}
-	mm = READ_ONCE(task->mm);
+	mm = cp_mark_image(task);
 	put_task_struct(task);
 	old = cp_marks_find(places, pid);
 	ret = remove ? old ? 0 : -ENOENT : cp_marks_add(places, pid, mm, change);
@@ -165,7 +177,7 @@ bool cp_marks_look(const struct cp_mark_places *places, struct cp_hit *hit)
 		return true;
 	rcu_read_lock();
 	place = cp_marks_find(places, READ_ONCE(signal->pids[PIDTYPE_TGID]));
-	if (!place || place->mm != current->mm)
+	if (!place || place->mm != cp_target_mm(current))
 		goto out;
 	hit->mark = place;
 	/* What cannot be read says nothing. */

@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -227,13 +228,26 @@ static int cp_session_stats(struct cp_session *session, struct cp_stats *stats)
 	return 0;
 }
 
+/*
+ * Who was handed a descriptor may read what its opener asked for.  To name others takes the
+ * right that opening takes, unless the caller is the opener, which may have given it up since.
+ */
+static bool cp_session_may_name(const struct cp_session *session)
+{
+	return task_tgid(current) == session->opener || perfmon_capable();
+}
+
 static int cp_session_target(struct cp_session *session, const struct cp_target *change)
 {
+	if (!cp_session_may_name(session))
+		return -EPERM;
 	return cp_targets_change(&session->targets, change);
 }
 
 static int cp_session_marks(struct cp_session *session, const struct cp_marks *change)
 {
+	if (!cp_session_may_name(session))
+		return -EPERM;
 	return cp_marks_change(&session->marks, change);
 }
 
@@ -429,6 +443,7 @@ static int cp_session_open(struct inode *inode, struct file *file)
 		for (i = 0; i < CP_CONTEXTS; i++)
 			cp_meter_init(&per_cpu_ptr(session->percpu, cpu)->meter[i],
 				      get_random_u32());
+	session->opener = get_pid(task_tgid(current));
 	mutex_init(&session->lock);
 	init_waitqueue_head(&session->wait);
 	session->wake = IRQ_WORK_INIT(cp_session_wake);
@@ -452,6 +467,7 @@ static int cp_session_release(struct inode *inode, struct file *file)
 	cp_marks_deinit(&session->marks);
 	cp_session_rings_deinit(session);
 	free_percpu(session->percpu);
+	put_pid(session->opener);
 	kfree(session);
 	return 0;
 }

@@ -36,6 +36,7 @@ struct cp_percpu {
 struct cp_session {
 	struct mutex lock; /* the configuration, start and stop */
 	struct hlist_node node;
+	struct pid *opener; /* the process that was permitted to open it */
 	struct cp_percpu __percpu *percpu;
 	u32 ring_bytes;		  /* 0: no rings yet */
 	struct user_struct *user; /* whose locked_pages the rings are; NULL: nobody's */

@@ -241,6 +241,13 @@ static bool cp_targets_has_ancestor(const struct cp_targets *targets,
 	return false;
 }
 
+u64 cp_target_mm(const struct task_struct *task)
+{
+	const struct mm_struct *mm = task->flags & PF_KTHREAD ? NULL : READ_ONCE(task->mm);
+
+	return mm ? mm->context.ctx_id : 0;
+}
+
 bool cp_targets_match_task(const struct cp_targets *targets, struct task_struct *task)
 {
 	/* The signal struct of a task outlives it, but exit unhooks it. */

@@ -197,7 +197,7 @@ bool cp_watch_offer(struct cp_hit *hit, const struct cp_access *access, u64 own_
 		return true;
 	/* exec() gives a task another mm without a switch. */
 	if (user_mode(hit->regs))
-		WRITE_ONCE(this_cpu_ptr(watch->cpu)->mm, cp_watch_mm(current));
+		WRITE_ONCE(this_cpu_ptr(watch->cpu)->mm, cp_target_mm(current));
 	policy = cp_watch_choose(watch, access->flags);
 	if (!policy)
 		return false;
@@ -213,7 +213,7 @@ bool cp_watch_offer(struct cp_hit *hit, const struct cp_access *access, u64 own_
 	slot->policy = policy;
 	slot->first = *access;
 	cp_hit_head(hit, &slot->first.head, CP_REC_ACCESS);
-	slot->mm = cp_watch_mm(current);
+	slot->mm = cp_target_mm(current);
 	slot->pfn = cp_watch_page(access->addr, &slot->shared);
 	/* A read that is still to come does not fire a watch for writes. */
 	slot->own_hit_ip = policy->type == X86_BREAKPOINT_RW || access->flags & CP_ACCESS_WRITE
@@ -264,7 +264,7 @@ static bool cp_watch_is_touched(const struct cp_watch_slot *slot)
 {
 	bool shared;
 
-	if (cp_watch_mm(current) == slot->mm)
+	if (cp_target_mm(current) == slot->mm)
 		return true;
 	return slot->shared && cp_watch_page(slot->first.addr, &shared) == slot->pfn && shared;
 }

@@ -16,20 +16,6 @@
 enum { PARKED_ADDR = 8 }; /* below mmap_min_addr: a fault comes before a trap */
 
 /*
- * Which memory a task runs on.  x86 gives every mm a number that is never given again
- * (for its TLB), so that neither exec() nor the end of a process, after which another
- * mm may lie where the old one lay, needs a reference here.  The mm of current, or of a
- * task that the scheduler puts on this CPU, cannot go meanwhile.  0: a kernel thread,
- * whatever mm it borrows.
- */
-u64 cp_watch_mm(const struct task_struct *task)
-{
-	const struct mm_struct *mm = task->flags & PF_KTHREAD ? NULL : READ_ONCE(task->mm);
-
-	return mm ? mm->context.ctx_id : 0;
-}
-
-/*
  * Moves a breakpoint on its own CPU with interrupts off.  del and add of its PMU are
  * called directly since nothing that is exported does this here: the functions that
  * modify a breakpoint sleep or want one that belongs to a task, and
@@ -119,7 +105,7 @@ static bool cp_watch_wants(const struct cp_watch_slot *slot, u64 mm, struct task
 static bool cp_watch_look(struct cp_watcher *watch, struct cp_watch_cpu *here,
 			  struct task_struct *task, u64 *want)
 {
-	u64 mm = cp_watch_mm(task);
+	u64 mm = cp_target_mm(task);
 	bool change = false;
 	u32 i;
 
@@ -206,7 +192,8 @@ static void cp_watch_switch(void *unused, bool preempt, struct task_struct *prev
 {
 	struct cp_watcher *watch;
 
-	hlist_for_each_entry_rcu(watch, &cp_watchers, node) cp_watch_switch_to(watch, next);
+	hlist_for_each_entry_rcu(watch, &cp_watchers, node)
+		cp_watch_switch_to(watch, next);
 }
 
 /*
@@ -326,7 +313,7 @@ static void cp_watch_again(struct irq_work *work)
 	u64 start_ns = ktime_get_mono_fast_ns();
 	u32 i;
 
-	if (cp_watch_mm(current))
+	if (cp_target_mm(current))
 		cp_watch_follow(watch, here);
 	else
 		for (i = 0; i < watch->config.slots; i++)

@@ -58,7 +58,7 @@ struct cp_watch_slot {
 	bool refused; /* a CPU that wants it may not follow, for the cap: it misses accesses */
 	atomic_t state;
 	u64 place; /* 0: parked */
-	u64 mm;	   /* cp_watch_mm() of the sampled task */
+	u64 mm;	   /* cp_target_mm() of the sampled task */
 	u64 pfn;   /* the datum's page, for other processes that map it */
 	bool shared;
 	const struct cp_watch_policy *policy;
@@ -128,9 +128,6 @@ static inline u8 cp_watch_place_type(u64 place)
 {
 	return place >> 60 & 3;
 }
-
-/* Which memory a task runs on; 0: a kernel thread.  Never the same for two. */
-u64 cp_watch_mm(const struct task_struct *task);
 
 /* All of these with interrupts off. */
 

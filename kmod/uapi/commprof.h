@@ -48,6 +48,10 @@
  * targets before the change.  Processes that have ended are forgotten by themselves.
  * One more than CP_MAX_TARGETS is -ENOSPC and is not sampled.
  *
+ * RIGHTS are those of the process that opened.  Another one, to which the descriptor was passed,
+ * may read, start and stop; CP_IOC_TARGET and CP_IOC_MARKS, which name processes, want
+ * CAP_PERFMON of it (-EPERM).
+ *
  * MARKS.  A program may keep, at one distance from each thread's pointer (FS base), the names
  * of the regions that the thread is in, and for the process one word that wants no samples and
  * the number of a frame (<comm/mark.h>).  Of a process whose places CP_IOC_MARKS told, a sample
@@ -159,7 +163,7 @@ struct cp_record {
 	__u8 context;
 	__u8 mode_bits; /* 64 or 32: the interrupted code */
 	__u32 reserved;
-	__u64 period; /* what this sample stands for, in the source's unit */
+	__u64 period; /* what this sample stands for: the interval that it ends, in the source's unit */
 	char comm[CP_COMM_BYTES];
 };
 

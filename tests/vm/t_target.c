@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cptest.h"
@@ -121,6 +122,71 @@ static void children(void)
 	reap(tally.pid[0]);
 	reap(tally.pid[3]);
 	munmap((void *)pid, 4096);
+}
+
+/* Of two families one is asked for with its children, of the other only the parent. */
+static void only_parent(void)
+{
+	volatile pid_t *pid =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct tally tally = {};
+	struct cp_reader *reader;
+	int err;
+
+	cp_reader_create(CP_DEVICE, RING_BYTES, 0, &reader);
+	tally.pid[0] = spawn(family, (void *)pid);
+	tally.pid[2] = spawn(family, (void *)(pid + 3));
+	while (!pid[1] || !pid[2] || !pid[4] || !pid[5])
+		usleep(1000);
+	tally.pid[1] = pid[1];
+	tally.pid[3] = pid[4];
+	err = cp_reader_target(reader, CP_TARGET_TGID, CP_TARGET_CHILDREN, tally.pid[0])
+		      ?: cp_reader_target(reader, CP_TARGET_TGID, 0, tally.pid[2]);
+	cp_reader_source(reader, &accesses);
+	run_until(reader, 1000, take, &tally, &tally.least, 50);
+	check(!err && tally.least >= 50 && !tally.of[3],
+	      "target: descendants of those asked for alone",
+	      "%lu and %lu of a process and its child, %lu and %lu of one without", tally.of[0],
+	      tally.of[1], tally.of[2], tally.of[3]);
+	cp_reader_destroy(reader);
+	reap(tally.pid[0]);
+	reap(tally.pid[2]);
+	munmap((void *)pid, 4096);
+}
+
+/* What an unprivileged process may with a session: its own, or one that it was handed. */
+static int unprivileged(struct cp_reader *reader, int *marks)
+{
+	int *got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), ret;
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		if (!reader)
+			cp_reader_create(CP_DEVICE, RING_BYTES, 0, &reader);
+		got[0] = setuid(65534) ? -errno
+				       : cp_reader_target(reader, CP_TARGET_TGID, 0, parent);
+		got[1] = cp_reader_marks(reader, parent, 0, 0);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	ret = got[0];
+	*marks = got[1];
+	munmap(got, 4096);
+	return ret;
+}
+
+static void passed_on(void)
+{
+	int own, own_marks, passed, passed_marks;
+	struct cp_reader *reader;
+
+	cp_reader_create(CP_DEVICE, RING_BYTES, 0, &reader);
+	own = unprivileged(NULL, &own_marks);
+	passed = unprivileged(reader, &passed_marks);
+	check(!own && !own_marks && passed == -EPERM && passed_marks == -EPERM,
+	      "target: not by whom the descriptor was passed to", "own: %s, %s; passed on: %s, %s",
+	      strerror(-own), strerror(-own_marks), strerror(-passed), strerror(-passed_marks));
+	cp_reader_destroy(reader);
 }
 
 /* Makes the kernel's threads work: pages are written back, RCU has to wait. */
@@ -258,6 +324,8 @@ void test_target(void)
 	check(!err, "target: the dead make room", "%s", strerror(-err));
 	cp_reader_destroy(reader);
 	children();
+	only_parent();
+	passed_on();
 }
 
 /* 32-bit code in a 64-bit process, by a far jump: needs no 32-bit libraries. */
