@@ -96,24 +96,28 @@ static uint64_t clock_ns(clockid_t clock)
 		       : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool goes_on(const struct look *look, clockid_t cpu_clock, uint64_t end_ns)
+static bool goes_on(const struct look *look, clockid_t cpu_clock, uint64_t end_cpu_ns,
+		    uint64_t end_ns)
 {
 	const struct comm_self_test *counts = look->counts;
 
 	return (counts->loads < ENOUGH || counts->stores < ENOUGH) && counts->wrong < ENOUGH &&
-	       clock_ns(cpu_clock) < GIVE_UP_CPU_NS && clock_ns(CLOCK_MONOTONIC) < end_ns;
+	       clock_ns(cpu_clock) < end_cpu_ns && clock_ns(CLOCK_MONOTONIC) < end_ns;
 }
 
 static int sample(const struct comm_sampler *sampler, void *handle, struct look *look, char **why)
 {
 	const struct timespec pause = {.tv_nsec = DRAIN_NS};
-	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + GIVE_UP_S * 1000000000ULL;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + GIVE_UP_S * 1000000000ULL, end_cpu_ns = 0;
 	clockid_t cpu_clock;
 	int err = -clock_getcpuclockid((pid_t)look->pid, &cpu_clock);
 
 	if (!err)
 		err = sampler->start(handle, why);
-	while (!err && goes_on(look, cpu_clock, end_ns)) {
+	/* It has run for as long as it took to open the source, too. */
+	if (!err)
+		end_cpu_ns = clock_ns(cpu_clock) + GIVE_UP_CPU_NS;
+	while (!err && goes_on(look, cpu_clock, end_cpu_ns, end_ns)) {
 		nanosleep(&pause, NULL);
 		err = sampler->drain(handle, take, look);
 		err = err < 0 ? err : 0;

@@ -24,6 +24,7 @@ static enum how {
 	STRANGE,   /* addresses of nobody's memory */
 	LOADS,	   /* no stores */
 	NONE,
+	SLOW, /* to open; then true */
 	REFUSED,
 } how;
 static struct ground *seen; /* the other process' own memory has the same address */
@@ -69,6 +70,13 @@ static int fake_open(const struct comm_sampler_config *config, void **ret, char 
 		return comm_source_fail(err, -EPERM, "not permitted");
 	*ret = &sampled;
 	closed = stopped = false;
+	if (how == SLOW) {
+		clockid_t clock;
+
+		assert_int_equal(clock_getcpuclockid((pid_t)sampled, &clock), 0);
+		while (clock_ns(clock) < GIVE_UP_CPU_NS)
+			usleep(10000);
+	}
 	return 0;
 }
 
@@ -168,6 +176,8 @@ static void test_true(void **state)
 	/* A sample that a signal or the scheduler has spoilt is no reason. */
 	assert_int_equal(run(ONE_WRONG, &counts, &why), 0);
 	assert_true(counts.wrong);
+	/* What it runs for while the source is being opened is not counted. */
+	assert_int_equal(run(SLOW, &counts, &why), 0);
 }
 
 static void test_wrong(void **state)
