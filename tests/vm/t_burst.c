@@ -5,6 +5,8 @@
  * the walk from the sampled node must be possible from the sample alone.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -225,9 +227,126 @@ static void pointees(void)
 	reap(pid);
 }
 
+enum { PAGES = 15 };
+
+/* All registers but the stack's point to pages of their own, r12 to the first. */
+static void point(void *argument)
+{
+	memset(argument, 1, PAGES * 4096);
+	asm volatile("movq %0, %%r12\n"
+		     "leaq 0x1000(%%r12), %%rax\nleaq 0x2000(%%r12), %%rbx\n"
+		     "leaq 0x3000(%%r12), %%rcx\nleaq 0x4000(%%r12), %%rdx\n"
+		     "leaq 0x5000(%%r12), %%rsi\nleaq 0x6000(%%r12), %%rdi\n"
+		     "leaq 0x7000(%%r12), %%rbp\nleaq 0x8000(%%r12), %%r8\n"
+		     "leaq 0x9000(%%r12), %%r9\nleaq 0xa000(%%r12), %%r10\n"
+		     "leaq 0xb000(%%r12), %%r11\nleaq 0xc000(%%r12), %%r13\n"
+		     "leaq 0xd000(%%r12), %%r14\nleaq 0xe000(%%r12), %%r15\n"
+		     "1: jmp 1b\n"
+		     :
+		     : "r"(argument)
+		     : "memory");
+}
+
+struct fullness {
+	uint64_t samples, most, over;
+};
+
+static void take_fullness(const struct cp_record *record, void *argument)
+{
+	struct fullness *fullness = argument;
+	const struct cp_sample *sample = (const void *)record;
+
+	fullness->samples++;
+	fullness->over += sample->data_bytes > CP_MAX_DATA_BYTES;
+	if (sample->data_bytes > fullness->most)
+		fullness->most = sample->data_bytes;
+}
+
+/* More memory is pointed to than a record has room for. */
+static void full(void)
+{
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = 1000000,
+		.stack_bytes = CP_MAX_STACK_BYTES,
+		.chunk_bytes = CP_MAX_CHUNK_BYTES,
+		.depth = 1,
+	};
+	char *pages =
+		mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct fullness fullness = {};
+	struct cp_reader *reader;
+	pid_t pid;
+
+	pid = spawn(point, pages);
+	reader = session(pid);
+	cp_reader_source(reader, &source);
+	run_until(reader, 300, take_fullness, &fullness, &fullness.samples, 50);
+	check(fullness.samples >= 50 && !fullness.over &&
+		      fullness.most > CP_MAX_DATA_BYTES - CP_MAX_CHUNK_BYTES,
+	      "burst: no more than a record holds", "%lu samples, %lu bytes at most, %lu over",
+	      fullness.samples, fullness.most, fullness.over);
+	cp_reader_destroy(reader);
+	reap(pid);
+	munmap(pages, PAGES * 4096);
+}
+
+/* One register points to the only page of a file; the others are nothing. */
+static void point_once(void *argument)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, *(int *)argument, 0);
+
+	page[0] = 1;
+	asm volatile("movq %0, %%r12\n"
+		     "xorl %%eax, %%eax\nxorl %%ebx, %%ebx\nxorl %%ecx, %%ecx\n"
+		     "xorl %%edx, %%edx\nxorl %%esi, %%esi\nxorl %%edi, %%edi\n"
+		     "xorl %%ebp, %%ebp\nxorl %%r8d, %%r8d\nxorl %%r9d, %%r9d\n"
+		     "xorl %%r10d, %%r10d\nxorl %%r11d, %%r11d\nxorl %%r13d, %%r13d\n"
+		     "xorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\n"
+		     "1: jmp 1b\n"
+		     :
+		     : "r"(page)
+		     : "memory");
+}
+
+/* A page that somebody still holds keeps its file from being sealed against writing. */
+static void put_back(void)
+{
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = 1000000,
+		.stack_bytes = 64,
+		.chunk_bytes = 64,
+		.depth = 1,
+	};
+	int fd = memfd_create("page", MFD_ALLOW_SEALING), err;
+	struct fullness fullness = {};
+	struct cp_reader *reader;
+	pid_t pid;
+
+	err = ftruncate(fd, 4096) ? errno : 0;
+	pid = spawn(point_once, &fd);
+	reader = session(pid);
+	cp_reader_source(reader, &source);
+	run_until(reader, 300, take_fullness, &fullness, &fullness.samples, 50);
+	cp_reader_destroy(reader);
+	reap(pid);
+	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE))
+		err = errno;
+	check(!err && fullness.samples >= 50, "burst: each page is given back", "%s, %lu samples",
+	      strerror(err), fullness.samples);
+	close(fd);
+}
+
 void test_burst(void)
 {
 	burst("timer", 1, 1000000);
 	burst("NMI", pmu_type("standin"), 1000000);
 	pointees();
+	full();
+	put_back();
 }

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +118,128 @@ static void whole(void)
 	reap(pid);
 }
 
+/* Records of two lengths, by how many registers point to memory. */
+static void point(void *argument)
+{
+	memset(argument, 1, 7 * 4096);
+	pin(0);
+	asm volatile("movq %0, %%r12\n"
+		     "1: movq %%r12, %%rax\nmovq $20000, %%rcx\n"
+		     "2: decq %%rcx\njnz 2b\n"
+		     "leaq 0x1000(%%r12), %%rax\nleaq 0x2000(%%r12), %%rbx\n"
+		     "leaq 0x3000(%%r12), %%rdx\nleaq 0x4000(%%r12), %%rsi\n"
+		     "leaq 0x5000(%%r12), %%rdi\nleaq 0x6000(%%r12), %%r8\n"
+		     "movq $20000, %%rcx\n"
+		     "3: decq %%rcx\njnz 3b\n"
+		     "xorl %%ebx, %%ebx\nxorl %%edx, %%edx\nxorl %%esi, %%esi\n"
+		     "xorl %%edi, %%edi\nxorl %%r8d, %%r8d\n"
+		     "jmp 1b\n"
+		     :
+		     : "r"(argument)
+		     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r12", "memory");
+}
+
+/*
+ * A consumer that takes one record whenever the ring is full never finds more in it than it
+ * holds, and each record as it was written: what ends the ring counts as taken, too.
+ */
+static void overtaken(void)
+{
+	enum { BYTES = CP_MIN_RING_BYTES, STEPS = 400, RING = 0 * CP_CONTEXTS + CP_CONTEXT_IRQ };
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_BURST,
+		.type = 1,
+		.period = 500000,
+		.stack_bytes = 64,
+		.chunk_bytes = CP_MAX_CHUNK_BYTES,
+		.depth = 1,
+	};
+	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
+	uint64_t end_ns = now_ns() + LIMIT_S * 1000000000ull, steps = 0, over = 0, wrong = 0;
+	char *pages =
+		mmap(NULL, 7 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile struct cp_ring_control *control;
+	const uint8_t *data;
+	struct cp_reader *reader;
+	pid_t pid;
+	int err = cp_reader_create(CP_DEVICE, BYTES, 0, &reader);
+
+	pid = spawn(point, pages);
+	pin(1);
+	if (!err)
+		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid)
+			      ?: cp_reader_budget(reader, &budget)
+			      ?: cp_reader_source(reader, &source)
+			      ?: cp_reader_start(reader);
+	control = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, cp_reader_fd(reader),
+		       CP_OFF_CONTROL(RING));
+	data = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, cp_reader_fd(reader), CP_OFF_DATA(RING));
+	while (!err && steps < STEPS && !wrong && now_ns() < end_ns) {
+		const struct cp_record *record = (const void *)(data + control->tail % BYTES);
+		uint64_t lost = control->lost[CP_LOST_RING_FULL];
+
+		while (control->lost[CP_LOST_RING_FULL] == lost && now_ns() < end_ns)
+			;
+		over += control->head - control->tail > BYTES;
+		wrong += record->size_bytes < 8 || record->size_bytes > BYTES ||
+			 (record->type != CP_REC_PAD &&
+			  (record->type != CP_REC_SAMPLE || record->tgid != (uint32_t)pid ||
+			   record->period < source.period));
+		__atomic_store_n(&control->tail, control->tail + record->size_bytes,
+				 __ATOMIC_RELEASE);
+		steps++;
+	}
+	check(!err && steps == STEPS && !over && !wrong, "tail: no record over an unread one",
+	      "%s, %lu steps, %lu times more than the ring holds, %lu wrong records",
+	      strerror(-err), steps, over, wrong);
+	reap(pid);
+	cp_reader_destroy(reader);
+	munmap(pages, 7 * 4096);
+}
+
+static volatile bool woken;
+
+static void *sleep_on(void *reader)
+{
+	struct pollfd fd = {.fd = cp_reader_fd(reader), .events = POLLIN};
+
+	woken = poll(&fd, 1, -1) == 1;
+	return NULL;
+}
+
+/* A session that has written more than the watermark, and then no more, has woken who waits. */
+static void wakes(void)
+{
+	enum { WATERMARK = 4096 };
+	uint64_t end_ns = now_ns() + LIMIT_S * 1000000000ull;
+	pid_t pid = spawn(spin_on_first, NULL);
+	struct cp_reader *reader;
+	struct cp_stats stats = {};
+	pthread_t sleeper;
+	int err = cp_reader_create(CP_DEVICE, RING_BYTES, WATERMARK, &reader);
+
+	if (!err)
+		err = cp_reader_target(reader, CP_TARGET_TGID, 0, pid)
+			      ?: cp_reader_source(reader, &both);
+	pthread_create(&sleeper, NULL, sleep_on, reader);
+	usleep(300000);
+	err = err ?: cp_reader_start(reader);
+	while (!err && stats.records * sizeof(struct cp_record) < 2 * WATERMARK &&
+	       now_ns() < end_ns)
+		cp_reader_stats(reader, &stats);
+	cp_reader_stop(reader);
+	while (!woken && now_ns() < end_ns)
+		usleep(10000);
+	check(!err && woken && !stats.lost[CP_LOST_RING_FULL], "tail: wakes at the watermark",
+	      "%s, %llu records, %llu lost", strerror(-err), stats.records,
+	      stats.lost[CP_LOST_RING_FULL]);
+	pthread_cancel(sleeper);
+	pthread_join(sleeper, NULL);
+	reap(pid);
+	cp_reader_destroy(reader);
+}
+
 void test_tail(void)
 {
 	struct cp_reader *reader = busy_session();
@@ -168,6 +292,8 @@ void test_tail(void)
 	reap(pid);
 	cp_reader_destroy(reader);
 	whole();
+	overtaken();
+	wakes();
 }
 
 /* Keeps a running session until it is killed; says when it is there. */

@@ -223,6 +223,58 @@ static struct cp_stats watched(void (*body)(void *), struct shared *shared, stru
 	return stats;
 }
 
+/* Reads its own stack, and nothing else. */
+static void stack_reader(void *argument)
+{
+	struct shared *shared = argument;
+
+	shared->reader_tid = getpid();
+	asm volatile("1: movq (%%rsp), %%rax\n"
+		     "jmp 2f\n"
+		     "2: movq 64(%%rsp), %%rax\n"
+		     "jmp 1b\n"
+		     :
+		     :
+		     : "rax", "memory");
+}
+
+static void count_accesses(const struct cp_record *record, void *argument)
+{
+	*(uint64_t *)argument += record->type == CP_REC_ACCESS;
+}
+
+/* Nobody else's data are there. */
+static void none_on_the_stack(struct shared *shared)
+{
+	struct cp_watch watch = {
+		.flags = CP_WATCH_LOAD_THEN_WRITE,
+		.slots = 2,
+		.per_second = 1000,
+		.timeout_us = 20000,
+	};
+	struct cp_source source = {
+		.kind = CP_SOURCE_SOFT,
+		.flags = CP_SOURCE_ACCESSES,
+		.type = 1,
+		.period = 1000000,
+		.max_accesses = 1,
+	};
+	pid_t pid = spawn(stack_reader, shared);
+	struct cp_reader *reader = session(pid);
+	struct cp_stats stats = {};
+	uint64_t accesses = 0;
+	int err = cp_reader_source(reader, &source) ?: cp_reader_watch(reader, &watch);
+
+	while (!shared->reader_tid)
+		usleep(1000);
+	run_until(reader, 300, count_accesses, &accesses, &accesses, 100);
+	cp_reader_stats(reader, &stats);
+	check(!err && accesses >= 100 && !stats.watch_armed, "watch: none on the stack",
+	      "%s, %llu armed, %lu accesses", strerror(-err), stats.watch_armed, accesses);
+	cp_reader_destroy(reader);
+	reap(pid);
+}
+
 void test_watch(void)
 {
 	struct shared *shared = shared_make();
@@ -235,6 +287,7 @@ void test_watch(void)
 		.timeout_us = 20000,
 	};
 
+	none_on_the_stack(shared);
 	stats = watched(pair, shared, watch, take, &tally, 150, 0);
 	check(tally.n - tally.other >= 100 && !tally.wrong && !tally.before &&
 		      stats.watch_hits == tally.n && !stats.watch_missed,
