@@ -238,12 +238,12 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9,
 			run->deleted_ns ? "; its oldest part was deleted for want of space" : "");
-	if (work->query->fresh && report->exact &&
-	    !comm_census_is_told(work->reader->db, run->id))
-		return comm_reader_fail(err, -ENODATA,
-					"run %lld was counted without ages: how fresh its data is is not "
-					"known; under Valgrind it is",
-					(long long)run->id);
+	if (work->query->fresh && report->exact && !comm_census_is_told(work->reader->db, run->id))
+		return comm_reader_fail(
+			err, -ENODATA,
+			"run %lld was counted without ages: how fresh its data is is not "
+			"known; under Valgrind it is",
+			(long long)run->id);
 	if (work->query->fresh && !work->query->census && !report->windows && !report->exact)
 		return comm_reader_fail(
 			err, -ENODATA,
