@@ -7,7 +7,8 @@
 
 Without commands: kernels of tests/truth.  A command runs until it is told to end, and has the same roles of
 threads in both runs, which are other runs of the same work: shares compare, volumes do not.  Uses O (.output).
-Prints a line for each run, by role (`--self`) and by function across threads:
+Prints a line for each run, by role (`--self`), and by function across threads: by that of the reader alone where
+windows do not tell the writer's code, as those by looks.
 
   error       sum |said - true| of the shares: 0 perfect, 2 disjoint; beside it
   nearest     the same of the nearest sampled write in address (commd-baseline), and
@@ -68,8 +69,15 @@ def running(command):
         child.wait()
 
 
+CODELESS = "[code not known]"
+
+
 def pair(a, b):
     return a["name"], b["name"]
+
+
+def reader(_, b):
+    return b["name"]
 
 
 def shares(weights):
@@ -101,9 +109,9 @@ class Tools:
     def report(self, db, *flags):
         return stated.report(self.commctl, db, *flags, *ALL)
 
-    def bytes_by(self, db, view, *flags):
-        return {key: row.bytes
-                for key, row in stated.rows(self.report(db, *VIEWS[view], *flags), pair).items()}
+    def bytes_by(self, db, view, key, *flags):
+        said = self.report(db, *VIEWS[view], *flags)
+        return {k: row.bytes for k, row in stated.rows(said, key).items()}
 
     def exact(self, name, command, seconds):
         db = self.path(name + ".exact.db")
@@ -124,11 +132,11 @@ class Tools:
 
 
 def line(tools, what, view, exact, db, nearest, seconds):
-    true = tools.bytes_by(exact, view, "--fresh")
     said = tools.report(db, *VIEWS[view], "--fresh")
-    rows = stated.rows(said, pair)
+    key = reader if any(node["name"] == CODELESS for node in said["nodes"]) else pair
+    true, rows = tools.bytes_by(exact, view, key, "--fresh"), stated.rows(said, key)
     figures = stated.figures(rows, true)
-    names = {name for key in true for name in key}
+    names = {name for ends in true for name in ends} if view == "role" else set()
     uniform = error(dict.fromkeys(((a, b) for a in names for b in names), 1), true)
     counted = tools.report(exact, "--by-thread", "--fresh")
     seen = tools.report(db, "--by-thread", "--fresh")
@@ -139,7 +147,7 @@ def line(tools, what, view, exact, db, nearest, seconds):
     others, unseen = part(seen, "others"), part(seen, "unseen")
     print("| %s | %s | %.2f | %.2f | %s | %d | %s | %.0f | %.0f %% | %.0f to %.0f, %.0f %% | %s | %.0f |" % (
         what, view, error({k: r.bytes for k, r in rows.items()}, true),
-        error(tools.bytes_by(nearest, view), true), "%.2f" % uniform if view == "role" else "",
+        error(tools.bytes_by(nearest, view, key), true), "%.2f" % uniform if view == "role" else "",
         figures["stated"], "-" if figures["precision"] is None else "%.2f" % figures["precision"],
         said.get("range", {}).get("windows", 0) * 60 / seconds, 100 * (1 - unseen["share"]),
         100 * others["share_low"], 100 * min(1, others["share_high"] + unseen["share"]),
