@@ -50,11 +50,11 @@ def walk(page, pictures):
             sys.exit("walk.py: the run states no false sharing: is the machine busy?  Try again")
         picture(browser, name(1), "document.getElementById('title')", "document.getElementById('controls')")
         browser.run(f"{link}.click()")
-        picture(browser, name(2), "document.getElementById('sharing-title')", "document.getElementById('table-title')")
+        picture(browser, name(2), "document.getElementById('sharing-title')", "document.getElementById('sharing-line')")
         browser.run("document.querySelector('#sharing-table button').click()")
         browser.rest()
         picture(browser, name(3), "document.getElementById('sharing-line-title')",
-                "(document.querySelector('#sharing-line pre .hit')?.nextElementSibling || document.getElementById('table-title'))")
+                "(document.querySelector('#sharing-line pre .hit')?.nextElementSibling || document.getElementById('sharing-line').lastElementChild)")
 
 
 def main():

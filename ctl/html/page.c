@@ -12,6 +12,7 @@
 #include "columns.h"
 #include "data.h"
 #include "number.h"
+#include "overview.h"
 #include "phases.h"
 #include "views.h"
 
@@ -293,6 +294,30 @@ static void print_by(struct page *page)
 	fputs("],\n", out);
 }
 
+/* What commctl report says first; a page of first reads or fresh data alone is of something else. */
+static int print_screen(struct page *page)
+{
+	struct ctl_overview *overview = calloc(1, sizeof(*overview));
+	FILE *out = page->out;
+	int code = overview ? 0 : -ENOMEM;
+
+	if (!code && !page->query.first_read && !page->query.fresh)
+		code = ctl_overview_make(page->reader, &page->query, overview, page->err);
+	fputs("\"screen\":[", out);
+	for (size_t i = 0; !code && i < overview->n; i++) {
+		fputs(i ? ",[" : "[", out);
+		ctl_data_text(out, overview->line[i].title);
+		putc(',', out);
+		ctl_data_text(out, overview->line[i].share);
+		putc(',', out);
+		ctl_data_text(out, overview->line[i].text);
+		putc(']', out);
+	}
+	fputs("],\n", out);
+	free(overview);
+	return code;
+}
+
 static int print_first(struct page *page)
 {
 	FILE *out = page->out;
@@ -306,7 +331,9 @@ static int print_first(struct page *page)
 	print_account(page);
 	print_course(page);
 	print_by(page);
-	code = print_cachelines(page);
+	code = print_screen(page);
+	if (!code)
+		code = print_cachelines(page);
 	fputs("\"view\":", out);
 	if (!code)
 		code = print_view(page, "thread", page->whole, false);

@@ -142,8 +142,28 @@ const hasParts = by => main.by.find(one => one.by === by).parts;
  * What is looked at; all of it stands in the URL's hash.  at: what was chosen in the view, and in
  * each step down from it: both ends of an edge, or what stands between them, by their ids.
  */
-const START = {by: 'thread', cell: -1, at: [], unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1};
+const START = {by: 'thread', cell: -1, at: [], unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1, tab: null};
 const state = {...START};
+
+/* What stands behind tabs; without a choice it is what was gone into last. */
+const TABS = [['deep', 'What it is made of'], ['numbers', 'In numbers'], ['flow', 'Flow'], ['time', 'Time'], ['sharing', 'Cache lines'], ['account', 'Account and losses'], ['reading', 'How to read this']];
+const tabOf = () => state.tab || (state.line >= 0 && main.cachelines.length ? 'sharing' : state.at.length ? 'deep' : 'numbers');
+function drawTabs() {
+	const has = {deep: state.at.length > 0, sharing: main.cachelines.length > 0};
+	for (const [name] of TABS)
+		$('panel-' + name).hidden = name !== tabOf();
+	$('tabs').replaceChildren(...TABS.filter(([name]) => has[name] !== false || name === tabOf()).map(([name, text]) =>
+		el('button', {type: 'button', text, 'aria-current': name === tabOf() ? 'true' : null, onclick: () => {
+			go({tab: name});
+			/* The button was made anew. */
+			$('tabs').querySelector('[aria-current]').focus({preventScroll: true});
+		}})));
+}
+function openTab(name, title) {
+	go({tab: name});
+	$(title).focus({preventScroll: true});
+	$(title).scrollIntoView();
+}
 
 function readHash() {
 	const hash = new URLSearchParams(location.hash.slice(1));
@@ -158,6 +178,7 @@ function readHash() {
 	state.order = ['bytes', 'name'].includes(hash.get('order')) ? hash.get('order') : 'cluster';
 	state.sort = /^-?[a-z]+$/.test(hash.get('sort')) ? hash.get('sort') : null;
 	state.line = /^\d{1,3}$/.test(hash.get('line')) ? Number(hash.get('line')) : -1;
+	state.tab = TABS.some(([name]) => name === hash.get('tab')) ? hash.get('tab') : null;
 }
 function writeHash() {
 	const hash = new URLSearchParams();
@@ -179,6 +200,8 @@ function writeHash() {
 		hash.set('sort', state.sort);
 	if (state.line >= 0)
 		hash.set('line', state.line);
+	if (state.tab)
+		hash.set('tab', state.tab);
 	const text = hash.toString();
 	return text ? '#' + text : '';
 }
@@ -440,8 +463,8 @@ function drawMatrix(view, edges) {
 	const columns = VIEWS[view.by].order ? rows.filter(id => timesOf(id).length) : rows, m = rows.length, n = columns.length, use = m <= SVG_MAX;
 	const names = rows.map(id => labelOf(id)), rowOf = new Map(rows.map((id, i) => [id, i])), columnOf = new Map(columns.map((id, i) => [id, i]));
 	const left = use ? Math.min(220, names.reduce((max, name) => Math.max(max, widthOf(name)), 20)) + 32 : 4, top = use ? 22 : 4;
-	const width = Math.max(280, Math.min(760, $('matrix').parentElement.clientWidth || 600));
-	const size = Math.max(use ? 5 : 1, Math.min(34, Math.floor((width - left - 4) / Math.max(n, 1))));
+	const width = Math.max(280, Math.min(900, $('matrix').parentElement.clientWidth || 600)), tall = Math.max(320, innerHeight - 530);
+	const size = Math.max(use ? 5 : 1, Math.min(60, Math.max(24, Math.floor((tall - top) / Math.max(m, 1))), Math.floor((width - left - 4) / Math.max(n, 1))));
 	const largest = edges.reduce((max, edge) => edge.stated ? Math.max(max, edge.bytes) : max, 0);
 
 	Object.assign(matrix, {rows, columns, cells: new Map(), size, left, top, m, n});
@@ -460,7 +483,7 @@ function drawMatrix(view, edges) {
 	$('matrix').replaceChildren(...(n ? [use ? svgMatrix(names, largest) : canvasMatrix(largest)] : []));
 	$('matrix').setAttribute('aria-label', 'Matrix of ' + m + ' ' + VIEWS[view.by].title + (VIEWS[view.by].order ? ': rows are when it was written, columns when it was read' : ': rows write, columns read'));
 	moveCursor(true);
-	$('matrix-help').textContent = (VIEWS[view.by].order ? 'Rows are when it was written, columns when it was read.' : 'Rows write, columns read.') + ' Click a cell, or move with the arrow keys and press Enter, to see what it is made of.';
+	$('matrix-help').textContent = (VIEWS[view.by].order ? 'Rows are when it was written, columns when it was read.' : 'Rows write, columns read.') + ' A click, or arrow keys and Enter, goes into a cell.';
 	$('matrix-cut').textContent = every.length > m ? 'The ' + m + ' busiest of ' + count(every.length) + '. ' : '';
 	drawLegend(largest);
 }
@@ -543,7 +566,7 @@ function matrixAt(event) {
 function choose(edge) {
 	if (!edge)
 		return;
-	go({at: [VIEWS[state.by].what ? [edge.from, edge.to].filter(id => id[0] === KINDS[state.by]) : [edge.from, edge.to]]});
+	go({tab: null, line: -1, at: [VIEWS[state.by].what ? [edge.from, edge.to].filter(id => id[0] === KINDS[state.by]) : [edge.from, edge.to]]});
 	$('deep-title').focus({preventScroll: true});
 	$('deep').scrollIntoView({block: 'nearest', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
 }
@@ -850,7 +873,7 @@ function ahead(view) {
 	return 'A longer run or a higher --overhead may tell more.';
 }
 function drawTable(view, edges) {
-	const query = state.query, listed = edges.filter(visible).filter(matches);
+	const query = state.query, listed = listedEdges = edges.filter(visible).filter(matches);
 	const stated = edges.filter(edge => edge.stated).length;
 	const what = VIEWS[state.by].what, ends = state.at[0] || [], chosen = edge => what ? [edge.from, edge.to].includes(ends[0]) : String([edge.from, edge.to]) === String(ends);
 	$('table').replaceChildren(...edgeTable(listed, what ? [['from', 'from'], ['to', 'to']] : VIEWS[state.by].order ? [['written', 'from'], ['read', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
@@ -867,16 +890,132 @@ function chosenKind(i) {
 	const before = i > 0 ? partsOf(state.by, i - 2) : [];
 	return partsOf(state.by, i - 1).find(part => !before.includes(part));
 }
-/* Which edges of a step are of what was chosen, by the part of their ends that is asked for. */
-function chosenEdges(view, kind) {
-	const edges = [], wanted = state.at.map((ends, i) => [ends, view.parts.indexOf(chosenKind(i))]).filter(([, part]) => part >= 0);
+/* Which edges of a step are of what was chosen; and these, by the part of their ends that is asked for. */
+function chosenAt(view) {
+	const found = [], wanted = state.at.map((ends, i) => [ends, view.parts.indexOf(chosenKind(i))]).filter(([, part]) => part >= 0);
 	for (let i = 0; i < view.n; i++)
 		if (wanted.every(([ends, part]) => endOf(view, i, 1, part) === ends[ends.length - 1] && (ends.length < 2 || endOf(view, i, 0, part) === ends[0])))
-			edges.push(edgeAt(view, i, view.parts.indexOf(kind)));
-	return edges;
+			found.push(i);
+	return found;
 }
+const chosenEdges = (view, kind) => chosenAt(view).map(i => edgeAt(view, i, view.parts.indexOf(kind)));
 const ENDS = {function: ['writing function', 'reading function'], line: ['writing line', 'reading line'], thread: ['writer', 'reader']};
 const endsOf = kind => VIEWS[kind].what ? [[kind, 'from']] : ENDS[kind].map((title, i) => [title, i ? 'to' : 'from']);
+/*
+ * Icicle: from who writes down to who reads, by what is between: each row splits the one above it.  Widths
+ * are bytes of the flows in this file, of which nothing more is said than that; hatched is what the run
+ * does not confirm.  zoom: the ids on the way to the bar that has the whole width.
+ */
+const icicle = {zoom: [], of: ''}, ICICLE_ROW = 23;
+const icicleStep = () => stepsOf(state.by).find(by => by.split(',').some(part => VIEWS[part].what) && !by.includes('line') && by.split(',').length > 1);
+function icicleTree(view) {
+	const what = view.parts.findIndex(part => VIEWS[part].what), ends = view.parts.map((part, i) => i).filter(i => i !== what && !VIEWS[view.parts[i]].order);
+	const levels = [...ends.map(part => [0, part, 'writes']), [1, what, 'through'], ...ends.slice().reverse().map(part => [1, part, 'reads'])];
+	const root = {id: null, bytes: 0, stated: 0, children: new Map()};
+	for (const i of chosenAt(view)) {
+		let at = root;
+		at.bytes += view.bytes[i];
+		at.stated += view.stated[i] ? view.bytes[i] : 0;
+		for (const [end, part] of levels) {
+			const id = endOf(view, i, end, part);
+			if (!at.children.has(id))
+				at.children.set(id, {id, bytes: 0, stated: 0, children: new Map()});
+			at = at.children.get(id);
+			at.bytes += view.bytes[i];
+			at.stated += view.stated[i] ? view.bytes[i] : 0;
+		}
+	}
+	return [root, levels];
+}
+function drawIcicle() {
+	const step = icicleStep(), view = step && stepView(step), section = $('icicle').parentElement, query = state.query.toLowerCase();
+	section.hidden = !view || !view.n;
+	if (section.hidden)
+		return;
+	const [root, levels] = icicleTree(view), width = Math.max(300, section.clientWidth || 900), key = state.by + state.at.join();
+	if (icicle.of !== key)
+		Object.assign(icicle, {of: key, zoom: []});
+	let top = root, depth = 0;
+	for (const id of icicle.zoom) {
+		if (!top.children.has(id))
+			break;
+		top = top.children.get(id);
+		depth++;
+	}
+	icicle.zoom.length = depth;
+	const rows = levels.length + 1, box = svg('svg', {viewBox: `0 0 ${width} ${rows * ICICLE_ROW}`, width, height: rows * ICICLE_ROW, role: 'group', 'aria-label': 'Icicle from writers to readers'});
+	const draw = (node, x, w, row, path) => {
+		const kind = row ? levels[row - 1][2] : 'through', text = node.id ? labelOf(node.id) : 'all that is chosen: ' + bytes(root.bytes), y = row * ICICLE_ROW;
+		const says = (node.id ? labelOf(node.id, true) : text) + ' ' + (row ? {writes: 'writes', through: 'is gone through', reads: 'reads'}[kind] : '') + ': ' + bytes(node.bytes) + ', ' + percent(node.bytes / root.bytes) +
+			(exact || node.stated >= node.bytes ? '' : ', of it ' + percent(node.stated / node.bytes) + ' confirmed');
+		const zoom = () => {
+			icicle.zoom = path;
+			drawIcicle();
+		};
+		const bar = svg('rect', {class: 'bar-of ' + kind, x, y, width: w, height: ICICLE_ROW - 1, role: 'button', tabindex: w > 40 ? 0 : null, 'aria-label': says, onclick: zoom,
+			onkeydown: event => event.key === 'Enter' && zoom()}, svg('title', {}, says));
+		box.append(bar);
+		if (!exact && node.stated < node.bytes)
+			box.append(svg('rect', {class: 'bar-open', x: x + w * node.stated / node.bytes, y, width: w * (1 - node.stated / node.bytes), height: ICICLE_ROW - 1}));
+		if (query && node.id && text.toLowerCase().includes(query))
+			box.append(svg('rect', {class: 'bar-found', x: x + 1, y: y + 1, width: Math.max(1, w - 2), height: ICICLE_ROW - 3}));
+		if (w > 26)
+			box.append(svg('text', {class: 'bar-name halo', x: x + 4, y: y + 15}, fitted(text, w - 8)));
+		let at = x;
+		for (const child of [...node.children.values()].sort((a, b) => b.bytes - a.bytes)) {
+			const part = w * child.bytes / node.bytes;
+			if (part >= 0.5)
+				draw(child, at, part, row + 1, [...path, child.id]);
+			at += part;
+		}
+	};
+	/* What was zoomed past stands above, whole. */
+	let above = root;
+	for (let i = 0; i < depth; i++) {
+		const path = icicle.zoom.slice(0, i), one = {...above, children: new Map()};
+		draw(one, 0, width, i, path);
+		above = above.children.get(icicle.zoom[i]);
+	}
+	if (root.bytes > 0)
+		draw(top, 0, width, depth, icicle.zoom.slice());
+	$('icicle').replaceChildren(box);
+	$('icicle-title').textContent = 'Writer to reader' + (state.at.length ? ': ' + state.at[state.at.length - 1].map(id => labelOf(id)).join(' \u2192 ') : '');
+	$('icicle-text').textContent = 'Rows: ' + levels.map(([, part, kind], i) => (i && levels[i - 1][2] === kind ? '' : {writes: 'writing ', through: 'through ', reads: 'reading '}[kind]) + view.parts[part]).join(', ') +
+		'. Widths are bytes' + (exact ? '' : '; hatched is not confirmed') + '. Click a bar to zoom in, one above it to zoom out.' + (view.edges_left_out ? ' The smallest flows are not in this file.' : '');
+}
+
+/* CSV of the rows that are shown; no field is a formula to a spreadsheet. */
+let listedEdges = [], listedDeep = [];
+function csvText() {
+	const field = value => {
+		const text = /^[=+@-]/.test(String(value)) && typeof value !== 'number' ? '\'' + value : String(value);
+		return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+	};
+	const rows = tabOf() === 'deep' ? listedDeep : listedEdges;
+	return [['from', 'to', 'share', 'share_low', 'share_high', 'bytes', 'low', 'high', 'bursts', 'slices', 'confirmed'],
+		...rows.map(edge => [labelOf(edge.from, true), labelOf(edge.to, true), edge.share, edge.shareLow, edge.shareHigh, edge.bytes, edge.low, edge.high, edge.samples, edge.slices, Number(edge.stated)])]
+		.map(row => row.map(field).join(',') + '\r\n').join('');
+}
+function saveCsv() {
+	const url = URL.createObjectURL(new Blob([csvText()], {type: 'text/csv'}));
+	el('a', {href: url, download: 'commprof-' + run.id + '-' + state.by + '.csv'}).click();
+	setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+/* The sentences of commctl report. */
+function drawScreen() {
+	const list = el('dl');
+	for (const [title, share, text] of main.screen) {
+		list.append(el('dt', {text: title}));
+		if (share)
+			list.append(el('dd', {class: 'share', text: share}), el('dd', {class: 'what', text}));
+		else
+			list.append(el('dd', {class: 'sentence', text}));
+	}
+	$('screen').replaceChildren(list);
+	$('screen').hidden = !main.screen.length;
+}
+
 const stepView = by => (data(2) || []).find(one => one.by === by);
 /* Types beside objects. */
 function typesTable(by) {
@@ -899,7 +1038,7 @@ function drawDeep() {
 		$('deep-types').replaceChildren();
 		return;
 	}
-	const all = chosenEdges(view, kind), listed = all.filter(visible), hidden = all.length - listed.length, isLast = depth === stepsOf(state.by).length;
+	const all = chosenEdges(view, kind), listed = listedDeep = all.filter(visible), hidden = all.length - listed.length, isLast = depth === stepsOf(state.by).length;
 	const pick = edge => go({at: [...state.at, VIEWS[kind].what ? [edge.from] : [edge.from, edge.to]]});
 	$('deep-table').replaceChildren(...edgeTable(listed, endsOf(kind), {onpick: isLast ? null : pick}));
 	$('deep-types').replaceChildren(...typesTable(by));
@@ -1018,11 +1157,11 @@ function drawStatus() {
 	const settled = run.settled < 0 ? '' : (run.settled > run.allowed ? '' : ' as it set up') + ', ' + percent(run.settled) + ' after the first ' + duration(run.settling_s);
 	const limit = run.limit > 0 ? ', limit ' + percent(run.limit) + (whole.cost > run.allowed ? ': over the limit' + settled : '') : '';
 	items.push(item('Cost', exact ? 'not limited: the program ran slower to be counted' : whole.cost < 0 ? 'unknown' + limit : percent(whole.cost) + ' of the target\u2019s CPU time' + limit));
-	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); $('account').scrollIntoView(); },
+	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); openTab('account', 'account-title'); },
 		text: !main.loss.length ? 'nothing that was counted' : count(lost) + ' in ' + main.loss.length + (main.loss.length === 1 ? ' way' : ' ways')})));
 	const falsely = main.cachelines.filter(line => line.stated && line.verdict === 'false').length;
 	if (falsely)
-		items.push(item('False sharing', el('a', {href: '#sharing-title', onclick: event => { event.preventDefault(); $('sharing-title').focus({preventScroll: true}); $('sharing-title').scrollIntoView(); },
+		items.push(item('False sharing', el('a', {href: '#sharing-title', onclick: event => { event.preventDefault(); openTab('sharing', 'sharing-title'); },
 			text: falsely === 1 ? 'of one cache line' : 'of ' + count(falsely) + ' cache lines'})));
 	if (run.deleted_s)
 		items.push(item('Deleted', duration(run.deleted_s) + ' of its oldest time'));
@@ -1082,12 +1221,12 @@ function drawControls() {
 		$('search').value = state.query;
 	$('order').value = state.order;
 	$('order').parentElement.hidden = VIEWS[state.by].order || VIEWS[state.by].flat;
-	for (const input of document.getElementsByName('by'))
-		input.checked = input.value === state.by;
+	$('by').value = state.by;
 	$('view-help').textContent = VIEWS[state.by].help || '';
 }
 function draw() {
 	const view = currentView();
+	drawTabs();
 	drawControls();
 	drawStatus();
 	drawTime();
@@ -1097,9 +1236,10 @@ function draw() {
 		return;
 	}
 	const edges = edgesOf(view), isFlat = VIEWS[state.by].flat;
-	$('matrix-title').parentElement.hidden = isFlat;
+	$('matrix').parentElement.hidden = isFlat;
 	if (!isFlat)
 		drawMatrix(view, edges);
+	drawIcicle();
 	drawGraph(view, edges);
 	drawStreams();
 	drawTable(view, edges);
@@ -1107,10 +1247,13 @@ function draw() {
 }
 
 for (const {by} of main.by) {
-	const group = $(VIEWS[by].group || 'between');
-	group.append(el('label', {}, el('input', {type: 'radio', name: 'by', value: by, onchange: () => go({by, at: [], sort: null})}), ' ' + VIEWS[by].title));
-	group.hidden = false;
+	const group = VIEWS[by].group || 'between';
+	if (!$(group))
+		$('by').append(el('optgroup', {id: group, label: {through: 'Through', when: 'Written and read when'}[group]}));
+	$(group).append(el('option', {value: by, text: VIEWS[by].title}));
 }
+$('by').addEventListener('change', event => go({by: event.target.value, at: [], sort: null}));
+$('csv').addEventListener('click', saveCsv);
 $('controls').addEventListener('submit', event => event.preventDefault());
 $('unstated').addEventListener('change', event => go({unstated: event.target.checked}));
 $('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
@@ -1163,6 +1306,7 @@ addEventListener('DOMContentLoaded', () => {
 	const drawParts = () => {
 		drawTime();
 		drawSharing();
+		drawIcicle();
 		drawStreams();
 	};
 	requestAnimationFrame(() => setTimeout(() => finish(all ? drawParts : draw)));
@@ -1171,6 +1315,7 @@ addEventListener('DOMContentLoaded', () => {
 $('main').ariaBusy = 'true';
 readHash();
 drawHead();
+drawScreen();
 drawAccount();
 draw();
 })();

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks pages of commctl html: html_test.py COMMCTL DIRECTORY-OF-STORES, in TAP."""
 import base64
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -344,7 +346,7 @@ def test_certainty(browser):
     check(len(rows) == 16 and sum(row.startswith("?") for row in rows) == 11, "or listed with a ?", rows)
     check("not known" in browser.run("document.getElementById('account').innerText"),
           "a part of the account that is not known says so")
-    report = commctl("report", "--store", "redis.db").stdout
+    report = commctl("report", "--by", "thread", "--store", "redis.db").stdout
     row = next(line for line in report.splitlines() if line.startswith("redis-server") and "io_thd_1" in line)
     share = re.search(r"[\d.]+ %", row).group(0)
     check(share in rows[0], "the numbers are those of commctl report", (share, rows[0]))
@@ -455,19 +457,17 @@ def test_walk(browser):
     check("jemalloc" in rows[0], "sorted the other way round", rows)
 
 
-def shown(browser, which):
-    return browser.run(f"[...document.querySelectorAll('{which}')].map(e => e.closest('[hidden]') ? '' : e.innerText.trim())")
-
-
 def test_groups(browser):
     """What is there to choose from is what the run has."""
     open_page(browser, "redis")
-    check(shown(browser, "fieldset label") == ["threads", "roles", "functions", "objects"] and shown(browser, "legend") == ["Between", "Through", ""],
-          "a run without marks is not offered them", shown(browser, "fieldset label"))
+    options = "[...document.querySelectorAll('#by option')].map(e => e.textContent)"
+    groups = "[...document.querySelectorAll('#by optgroup')].map(e => e.label)"
+    check(browser.run(options) == ["threads", "roles", "functions", "objects"] and browser.run(groups) == ["Between", "Through"],
+          "a run without marks is not offered them", browser.run(options))
     check(browser.run("document.querySelectorAll('#course svg text').length") == 5, "and has times alone on its axis")
     open_page(browser, "marked")
-    check(shown(browser, "legend") == ["Between", "Through", "Written and read when"] and len(shown(browser, "fieldset label")) == 12,
-          "a run with marks has all of it", shown(browser, "fieldset label"))
+    check(browser.run(groups) == ["Between", "Through", "Written and read when"] and len(browser.run(options)) == 12,
+          "a run with marks has all of it", browser.run(options))
     text = browser.run("document.querySelector('#course svg').textContent")
     check("phase 1" in text and "frame 1" in text and "551" in text and
           browser.run("document.querySelector('#streams svg').textContent").endswith("551"), "phases and frames stand on the axes of time", text)
@@ -567,6 +567,82 @@ def test_sharing(browser):
     check(browser.run("document.getElementById('sharing').hidden"), "a run without lines has no such part")
 
 
+def test_first_view(browser):
+    """Without scrolling: what the run says, the matrix and the icicle; the rest is behind tabs."""
+    for kind in "redis", "survey", "exact", "sharing":
+        page(kind)
+        open_page(browser, kind)
+        said = browser.run("[...document.querySelectorAll('#screen dt, #screen dd')].map(e => e.textContent)")
+        screen = " ".join(commctl("report", "--store", kind + ".db").stdout.split())
+        check(said and said[-2] == "NEXT" and all(" ".join(text.split()) in screen for text in said if text),
+              f"{kind}: the page begins with what commctl report says", said)
+        ends = browser.run("['screen', 'matrix', 'icicle'].map(id => document.getElementById(id).getBoundingClientRect().bottom)")
+        check(max(ends) <= 900 and min(ends) > 0, f"{kind}: which, the matrix and the icicle fit into the first view", ends)
+        size = browser.run("(r => r.width * r.height)(document.querySelector('#matrix svg').getBoundingClientRect())")
+        check(size > 0.08 * 1280 * 900, f"{kind}: the matrix is large", size)
+    open_page(browser, "sharing")
+    tabs = browser.run("[...document.querySelectorAll('#tabs button')].map(b => b.textContent)")
+    check(tabs == ["In numbers", "Flow", "Time", "Cache lines", "Account and losses", "How to read this"], "what there is more", tabs)
+    shown = "[...document.querySelectorAll('[id^=panel-]')].filter(e => e.getClientRects().length).map(e => e.id)"
+    for i, panel in enumerate(("numbers", "flow", "time", "sharing", "account", "reading")):
+        browser.run(f"document.querySelectorAll('#tabs button')[{i}].click()")
+        browser.rest()
+        check(browser.run(shown) == ["panel-" + panel], f"one tab at a time: {panel}", browser.run(shown))
+        check(browser.run("document.activeElement.parentElement.id") == "tabs", f"{panel}: the focus stays")
+    address = browser.run("location.hash")
+    open_page(browser, "sharing", address)
+    check(browser.run(shown) == ["panel-reading"], "the address brings the tab back", address)
+
+
+def test_icicle(browser):
+    bars = "[...document.querySelectorAll('#icicle .bar-of')].map(e => [e.getAttribute('aria-label'), +e.getAttribute('y'), +e.getAttribute('width')])"
+    for kind, state in ("redis", ""), ("redis", "#by=function"), ("redis", "#by=object"), ("redis", "#by=role"), ("exact", "#at=t1-t2"), ("hostile", "#unstated=1"):
+        open_page(browser, kind, state)
+        rows = {}
+        for _, y, width in browser.run(bars):
+            rows[y] = rows.get(y, 0) + width
+        check(len(rows) >= 3 and all(w <= rows[0] + 1 for w in rows.values()) and rows[23] > 0.9 * rows[0],
+              f"{kind}{state}: each row of the icicle splits the one above it", rows)
+    open_page(browser, "redis")
+    whole = browser.run(bars)
+    check(whole[0][0].startswith("all that is chosen") and whole[1][0].startswith("redis-server") and "writes: " in whole[1][0],
+          "first all, then who writes", whole[:2])
+    browser.run("document.querySelectorAll('#icicle .bar-of')[1].dispatchEvent(new MouseEvent('click'))")
+    zoomed = browser.run(bars)
+    check(zoomed[1][0] == whole[1][0] and zoomed[1][2] == zoomed[0][2] > whole[1][2], "a click zooms in", zoomed[:2])
+    browser.run("document.querySelectorAll('#icicle .bar-of')[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    check(browser.run(bars) == whole, "and the first bar out")
+    browser.run("(e => { e.value = 'writeToClient'; e.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    browser.rest()
+    check(browser.run("document.querySelectorAll('#icicle .bar-found').length") >= 1, "what is searched for is marked")
+    open_page(browser, "redis", "#at=t1-t2")
+    check(browser.run(bars)[0][0] != whole[0][0], "it is of what is chosen")
+
+
+def test_csv(browser):
+    save = ("new Promise(done => { URL.createObjectURL = blob => { blob.text().then(done); return ''; }; HTMLAnchorElement.prototype.click = () => {};"
+            "document.getElementById('csv').click(); })")
+    open_page(browser, "redis")
+    rows = list(csv.reader(io.StringIO(browser.run(save), newline="")))
+    check(rows[0][:6] == ["from", "to", "share", "share_low", "share_high", "bytes"] and len(rows) == 6 and rows[1][10] == "1", "CSV of the rows that are shown", rows[:2])
+    known = {(e["from"], e["to"]): e for e in json.loads(commctl("report", "--store", "redis.db", "--json").stdout)["edges"]}
+    check(abs(float(rows[1][5]) / max(e["bytes"] for e in known.values() if e["resolved"]) - 1) < 1e-4, "with the report's bytes", rows[1])
+    open_page(browser, "hostile", "#unstated=1&by=function")
+    rows = list(csv.reader(io.StringIO(browser.run(save), newline="")))
+    check(len(rows) > 2 and {len(row) for row in rows} == {11} and not any(f[:1] in "=+@" for row in rows[1:] for f in row[:2] if f),
+          "of hostile names, too", rows[:3])
+
+
+def test_phone(browser):
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    for kind in "redis", "survey", "threads", "sharing":
+        for state in "", "#tab=sharing", "#tab=flow", "#by=object&at=o1":
+            open_page(browser, kind, state)
+            wide = browser.run("document.documentElement.scrollWidth")
+            check(wide <= 390, f"{kind}{state}: no wider than a phone", wide)
+    browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+
+
 def test_hostile(browser):
     page("markup", "--source-dir", DIR)
     for state in "", "#by=function&unstated=1", "#by=object", "#by=region&unstated=1", "#by=type&unstated=1&at=y2", "#line=0&unstated=1", "#search=%3Cimg%20src%3Dx%20onerror%3Downed()%3E":
@@ -615,7 +691,7 @@ def test_accessible(browser):
     seen = []
     for _ in range(14):
         browser.key("Tab")
-        seen.append(browser.run("(e => e.id || e.name || e.className || e.tagName)(document.activeElement)"))
+        seen.append(browser.run("(e => String(e.id || e.name || e.className || e.tagName))(document.activeElement)"))
     check({"skip", "by", "unstated", "search", "order", "cell", "matrix"} <= set(seen), "Tab reaches all controls", seen)
 
 
@@ -623,7 +699,7 @@ for test in test_usage, test_numbers, test_origins, test_cachelines, test_golden
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
-        for test in test_looks, test_certainty, test_streams, test_walk, test_groups, test_times, test_types, test_sharing, test_hostile, test_accessible:
+        for test in test_looks, test_certainty, test_streams, test_walk, test_groups, test_times, test_types, test_sharing, test_first_view, test_icicle, test_csv, test_phone, test_hostile, test_accessible:
             test(opened)
 else:
     print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")
