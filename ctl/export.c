@@ -27,14 +27,14 @@ struct exporter {
 	const char *name;
 	bool binary;
 	const char *by;
-	bool others_too;
+	bool others_too, graded;
 	int (*write)(const struct ctl_export *export, FILE *out, char **err);
 };
 
-#define EXPORTER_LINE(name, binary, by, others_too, help) \
-	{#name, binary, by, others_too, ctl_export_##name},
-#define EXPORTER_NAME(name, binary, by, others_too, help) " " #name
-#define EXPORTER_OPTION(name, binary, by, others_too, help) \
+#define EXPORTER_LINE(name, binary, by, others_too, graded, help) \
+	{#name, binary, by, others_too, graded, ctl_export_##name},
+#define EXPORTER_NAME(name, binary, by, others_too, graded, help) " " #name
+#define EXPORTER_OPTION(name, binary, by, others_too, graded, help) \
 	{#name, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, help, 0},
 
 static const struct exporter exporters[] = {CTL_EXPORTERS(EXPORTER_LINE)};
@@ -43,6 +43,7 @@ struct options {
 	const char *store, *file;
 	struct comm_query query;
 	const struct exporter *exporter;
+	bool all;
 };
 
 static const struct argp_option argp_options[] = {
@@ -52,8 +53,7 @@ static const struct argp_option argp_options[] = {
 	CTL_FILTER_OPTIONS{"within", KEY_WITHIN, NULL, 0,
 			   "Also what a thread reads that it wrote itself", 0},
 	{"by", KEY_BY, "NAME", 0, "Of a matrix: what its rows and columns are; default thread", 0},
-	{"all", 'a', NULL, 0, "Also what is not confirmed: marked ?, in pprof the tag resolved:no",
-	 0},
+	{"all", 'a', NULL, 0, "Also what is not confirmed: marked ?, in pprof by the tag grade", 0},
 	{"guess", KEY_GUESS, NULL, 0, "As --all, and with guesses, as in commctl report", 0},
 	{NULL, 0, NULL, 0, "FORMAT is one of:", 2},
 	CTL_EXPORTERS(EXPORTER_OPTION)
@@ -88,12 +88,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->query.self = true;
 		return 0;
 	case 'a':
-		options->query.resolved = 0;
+		options->all = true;
 		return 0;
 	case KEY_BY:
 		return ctl_by_parse(CTL_BY, arg, state, &options->query.by);
 	case KEY_GUESS:
-		options->query.resolved = 0;
+		options->all = true;
 		options->query.guess = 1;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -128,7 +128,7 @@ static const struct argp argp = {
 static int write_out(const struct options *options, struct comm_reader *reader,
 		     const struct comm_report *report)
 {
-	const struct ctl_export export = {reader, &options->query, report};
+	const struct ctl_export export = {reader, &options->query, report, options->all};
 	char *bytes = NULL, *err = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&bytes, &size);
@@ -167,8 +167,8 @@ int ctl_export(int argc, char **argv)
 	int code;
 
 	options.query.across = true;
-	options.query.resolved = 1;
 	ctl_choice_parse(&argp, argc, argv, &options);
+	options.query.resolved = !options.all && !options.exporter->graded;
 	if (!options.query.by)
 		options.query.by = options.exporter->by;
 	code = ctl_open(options.store, &reader, NULL);

@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+#include <stdbool.h>
+
 #include <comm/comm.h>
 
 #define CTL_EXPORT_STACKS "thread,function,object"
@@ -41,24 +43,26 @@ struct ctl_export {
 	struct comm_reader *reader;
 	const struct comm_query *query; /* of the report */
 	const struct comm_report *report;
+	bool all; /* also what the run does not confirm, as it is estimated */
 };
 
 /*
- * EXPORTER(name, binary, by, others_too, help); a binary format does not go to a terminal.  by: of the
- * report, unless the user says otherwise where others_too.
+ * EXPORTER(name, binary, by, others_too, graded, help); a binary format does not go to a terminal.  by: of the
+ * report, unless the user says otherwise where others_too.  graded: it can say of each row how sure it is, so
+ * it gets all of them.
  */
 #define CTL_EXPORTERS(EXPORTER)                                             \
-	EXPORTER(pprof, true, CTL_EXPORT_STACKS, false,                     \
+	EXPORTER(pprof, true, CTL_EXPORT_STACKS, false, true,               \
 		 "for go tool pprof, speedscope, Pyroscope: profile.proto") \
-	EXPORTER(collapsed, false, CTL_EXPORT_STACKS, false,                \
+	EXPORTER(collapsed, false, CTL_EXPORT_STACKS, false, false,         \
 		 "for flamegraph.pl, inferno, speedscope: stacks a line")   \
-	EXPORTER(perfetto, true, "thread", false,                           \
+	EXPORTER(perfetto, true, "thread", false, false,                    \
 		 "for ui.perfetto.dev: threads in the course of time")      \
-	EXPORTER(matrix, false, "thread", true,                             \
+	EXPORTER(matrix, false, "thread", true, false,                      \
 		 "for spreadsheets and heat-map tools: CSV, writers in rows")
 
 /* 0 or -errno; *err as by the library.  That not all could be written to out shows in ferror(). */
-#define CTL_EXPORTER_DECLARE(name, binary, by, others_too, help) \
+#define CTL_EXPORTER_DECLARE(name, binary, by, others_too, graded, help) \
 	int ctl_export_##name(const struct ctl_export *export, FILE *out, char **err);
 CTL_EXPORTERS(CTL_EXPORTER_DECLARE)
 #undef CTL_EXPORTER_DECLARE

@@ -68,7 +68,7 @@ struct profile {
 	struct ctl_message out;
 	uint64_t n_strings;
 	struct place *place; /* of each location */
-	size_t n_places;
+	size_t n_places, n_samples;
 	const struct comm_node **mapping; /* of each mapping, a node in it */
 	size_t n_mappings;
 };
@@ -158,15 +158,34 @@ static void label_number(struct profile *p, struct ctl_message *sample, const ch
 	ctl_message_put(sample, SAMPLE_LABEL, &m);
 }
 
+/* A row of which less is sure is no matter. */
+static const double least_share = 0.01;
+
+/* How sure a row is, and the bytes that it says: as on the first screen of a report. */
+static const char *grade_of(const struct comm_report_edge *edge, bool all, double *ret_bytes)
+{
+	*ret_bytes = edge->bytes;
+	if (edge->resolved)
+		return "confirmed";
+	if (all)
+		return "not confirmed";
+	*ret_bytes = edge->low;
+	return edge->share_low >= least_share ? "at least" : NULL;
+}
+
 static void put_edge(struct profile *p, const struct comm_report *report,
-		     const struct comm_report_edge *edge)
+		     const struct comm_report_edge *edge, bool all)
 {
 	const struct comm_node *from = comm_report_node_at(report, edge->from);
 	const struct comm_node *to = comm_report_node_at(report, edge->to);
 	struct ctl_message sample = {0}, ids = {0}, values = {0};
+	const char *grade;
+	double bytes;
 
-	if (from->other || to->other || edge->bytes < 1)
+	grade = grade_of(edge, all, &bytes);
+	if (!grade || from->other || to->other || bytes < 1)
 		return;
+	p->n_samples++;
 	for (int role = 0; role < ROLES; role++) {
 		const struct comm_node *end = (role == WRITER ? from : to)->parts[roles[role].part];
 
@@ -175,7 +194,7 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 						  location_of(p, ctl_export_frame(end, i), role));
 	}
 	ctl_message_put(&sample, SAMPLE_LOCATION, &ids);
-	ctl_message_append_varint(&values, (uint64_t)llround(fmin(edge->bytes, 9e18)));
+	ctl_message_append_varint(&values, (uint64_t)llround(fmin(bytes, 9e18)));
 	ctl_message_append_varint(&values, edge->samples);
 	ctl_message_put(&sample, SAMPLE_VALUE, &values);
 	label(p, &sample, "writer", from->parts[CTL_PART_THREAD]->name);
@@ -183,6 +202,7 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 	label_number(p, &sample, "writer_tid", from->parts[CTL_PART_THREAD]->tid);
 	label_number(p, &sample, "reader_tid", to->parts[CTL_PART_THREAD]->tid);
 	label(p, &sample, "resolved", edge->resolved ? "yes" : "no");
+	label(p, &sample, "grade", grade);
 	ctl_message_put(&p->out, PROFILE_SAMPLE, &sample);
 }
 
@@ -224,13 +244,14 @@ static void put_head(struct profile *p, const struct comm_query *query,
 	ctl_message_number(&p->out, PROFILE_DURATION_NS, report->to_ns - report->from_ns);
 	ctl_message_number(&p->out, PROFILE_COMMENT,
 			   string_of(p, "commprof: ", report->run->command));
-	ctl_message_number(&p->out, PROFILE_COMMENT,
-			   string_of(p, "",
-				     report->exact
-					     ? "Counted, not estimated."
-					     : "Estimates from samples; their intervals are in "
-					       "commctl report. What the run does not confirm has "
-					       "the tag resolved:no."));
+	ctl_message_number(
+		&p->out, PROFILE_COMMENT,
+		string_of(p, "",
+			  report->exact ? "Counted, not estimated."
+					: "Estimates from samples; their intervals are in "
+					  "commctl report. What the run does not confirm has "
+					  "the tag resolved:no; by its tag grade it is the "
+					  "least that it surely is, or with --all an estimate."));
 }
 
 /* More than the locations of all nodes can be. */
@@ -254,7 +275,6 @@ int ctl_export_pprof(const struct ctl_export *export, FILE *out, char **err)
 	struct profile p = {0};
 	int code = -ENOMEM;
 
-	(void)err;
 	/* No place has more than one mapping. */
 	p.place = calloc(most, sizeof(*p.place));
 	p.mapping = calloc(most, sizeof(*p.mapping));
@@ -262,8 +282,12 @@ int ctl_export_pprof(const struct ctl_export *export, FILE *out, char **err)
 		goto out;
 	put_head(&p, export->query, report);
 	for (size_t i = 0; i < report->n_shown; i++)
-		put_edge(&p, report, comm_report_edge_at(report, i));
-	if (!p.out.failed)
+		put_edge(&p, report, comm_report_edge_at(report, i), export->all);
+	if (!p.n_samples && !p.out.failed) {
+		*err = strdup("nothing to export: of no flow the run says how much it is at least, "
+			      "see what \"commctl report\" says; --all exports them all the same");
+		code = -ENODATA;
+	} else if (!p.out.failed)
 		code = write_gzip(&p.out, out);
 out:
 	free(p.out.bytes);

@@ -723,18 +723,25 @@ done
 # export: read back by pprof's own tool where it is installed, and by a decoder of our own
 expect 0 "$ctl" export --store redis.db --as pprof -o redis.pb.gz
 expect 0 python3 -B "$root/tests/e2e/profile_proto.py" redis.pb.gz
-is "$(jq -c '[.types, (.samples | length > 2), ([.samples[].labels.resolved] | unique)]' stdout)" \
-	'[["communicated bytes","bursts count"],true,["yes"]]' "what a profile holds"
+is "$(jq -c '[.types, (.samples | length > 2), ([.samples[].labels.grade] | unique)]' stdout)" \
+	'[["communicated bytes","bursts count"],true,["at least","confirmed"]]' "what a profile holds"
 is "$(jq -c '[.samples[] | select(.labels.reader_tid == 4246)][0] | [.stack, .labels.writer, .labels.reader, .mapping[2]]' stdout)" \
 	'[["reader: [kernel]","object: [heap]","writer: __memmove_avx_unaligned_erms"],"redis-server","io_thd_1","libc.so.6"]' \
 	"an edge as a stack"
-exported=$(jq '[.samples[].values[0]] | add' stdout)
+exported=$(jq '[.samples[] | select(.labels.grade == "confirmed").values[0]] | add' stdout)
 reported=$("$ctl" report -v --store redis.db --by thread,function,object --across --json | jq '[.edges[] | select(.resolved) | .bytes] | add | round')
 [ $((exported - reported)) -lt 100 ] && [ $((reported - exported)) -lt 100 ] ||
 	fail "exported $exported bytes of $reported"
+# What is not confirmed is the least that it surely is
+least=$(jq '[.samples[] | select(.labels.grade == "at least").values[0]] | add' stdout)
+reported=$("$ctl" report --store redis.db --by thread,function,object --across --json |
+	jq '[.edges[] | select((.resolved | not) and .share_low >= 0.01) | .low] | add | round')
+[ "$reported" -gt 1000 ] && [ $((least - reported)) -lt 100 ] && [ $((reported - least)) -lt 100 ] || fail "at least $least bytes of $reported"
+expect 3 "$ctl" export --store guess.db --as pprof -o none.pb.gz
+says stderr 'nothing to export'
 expect 0 "$ctl" export --store redis.db --as pprof --all -o all.pb.gz
 expect 0 python3 -B "$root/tests/e2e/profile_proto.py" all.pb.gz
-is "$(jq -c '[.samples[].labels.resolved] | unique' stdout)" '["no","yes"]' "tags of all"
+is "$(jq -c '[.samples[].labels | .resolved + " " + .grade] | unique' stdout)" '["no not confirmed","yes confirmed"]' "tags of all"
 expect 0 "$ctl" export --store hostile.db --as pprof --all -o hostile.pb.gz
 expect 0 python3 -B "$root/tests/e2e/profile_proto.py" hostile.pb.gz
 if command -v go >/dev/null; then
