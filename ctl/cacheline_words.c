@@ -15,8 +15,9 @@ enum {
 	THREAD = 18,
 	FIELD = 20,
 	PLACE = 60,
-	ADVISED = 8, /* objects that are advised about */
-	NAMED = 4,   /* of an object's threads that are named */
+	SUMMARY_WORDS = 4, /* that a summary names */
+	ADVISED = 8,	   /* objects that are advised about */
+	NAMED = 4,	   /* of an object's threads that are named */
 	PARAGRAPH = 4096,
 };
 
@@ -249,6 +250,31 @@ void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *
 	}
 	if (left)
 		printf("    and %zu more of smaller ones\n", left);
+}
+
+const char *ctl_cacheline_summary(char text[CTL_CACHELINE_SUMMARY],
+				  const struct comm_report *report,
+				  const struct comm_report_cacheline *line)
+{
+	char name[CTL_CACHELINE_TEXT], field[CTL_CACHELINE_TEXT];
+	struct ctl_word word[CTL_WORDS];
+	size_t left, at = 0, n = ctl_words(report, line, true, word, &left);
+
+	*text = '\0';
+	for (size_t i = 0; i < n && i < SUMMARY_WORDS; i++) {
+		if (*word[i].field)
+			ctl_clean(field, sizeof(field), word[i].field, FIELD);
+		else
+			snprintf(field, sizeof(field), "bytes %u..%u", word[i].byte,
+				 word[i].byte + word[i].size_bytes - 1);
+		at += (size_t)snprintf(text + at, CTL_CACHELINE_SUMMARY - at, "%s%s %s %.40s",
+				       i ? ", " : "", who(name, &word[i]),
+				       word[i].writes > 0 ? "writes" : "reads", field);
+	}
+	left += n > SUMMARY_WORDS ? n - SUMMARY_WORDS : 0;
+	if (left)
+		snprintf(text + at, CTL_CACHELINE_SUMMARY - at, ", and %zu more", left);
+	return text;
 }
 
 bool ctl_cacheline_is_false(const struct comm_report_cacheline *line)

@@ -10,7 +10,7 @@
 
 #include "term.h"
 
-enum { CTL_WORDS = 40, CTL_POOL = 3, CTL_CACHELINE_TEXT = 256 };
+enum { CTL_WORDS = 40, CTL_POOL = 3, CTL_CACHELINE_TEXT = 256, CTL_CACHELINE_SUMMARY = 1024 };
 
 /*
  * A field: what one thread does with some bytes of a line, or a pool of threads that all use them,
@@ -43,6 +43,10 @@ const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct com
 /* The words of a line as a table, with their shares of its accesses. */
 void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
 			 const struct comm_report_cacheline *line);
+/* "worker (12) writes stats.hits, main reads bytes 8..15": what is used most, in one sentence. */
+const char *ctl_cacheline_summary(char text[CTL_CACHELINE_SUMMARY],
+				  const struct comm_report *report,
+				  const struct comm_report_cacheline *line);
 /* Is it stated to be shared falsely?  What report, sharing, advise and html count. */
 bool ctl_cacheline_is_false(const struct comm_report_cacheline *line);
 double ctl_cacheline_seconds(const struct comm_report *report);

@@ -24,6 +24,7 @@ enum {
 
 	SHARING_TOP = 10,
 	SHARING_NAME = 1024,
+	SHARING_INDENT = 9,
 };
 
 enum form { FORM_TEXT, FORM_CSV, FORM_JSON, FORMS };
@@ -34,7 +35,7 @@ struct options {
 	const char *store;
 	struct comm_query query;
 	uint64_t top;
-	bool all;
+	bool all, verbose;
 	enum form form;
 };
 
@@ -42,6 +43,7 @@ static const struct argp_option argp_options[] = {
 	CTL_RANGE_OPTIONS,
 	{"all", KEY_ALL, NULL, 0, "Also lines of which the run does not tell how they are shared",
 	 0},
+	{"verbose", 'v', NULL, 0, "Text with each field, who uses it most and where", 0},
 	{"top", KEY_TOP, "K", 0, "At most so many lines; 0: all; default 10, for programs all", 0},
 	CTL_RANGE_CONFIDENCE_OPTION,
 	{"as", KEY_AS, "FORM", 0, "A form: text, the default; csv; json", 0},
@@ -66,6 +68,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ALL:
 		options->all = true;
+		return 0;
+	case 'v':
+		options->verbose = true;
 		return 0;
 	case KEY_TOP:
 		options->top = ctl_count_argument(state, "--top", 0, arg);
@@ -95,6 +100,24 @@ static size_t n_shown(const struct options *options, const struct comm_report *r
 	       (options->all || comm_report_cacheline_at(report, n)->stated))
 		n++;
 	return n;
+}
+
+/* A row, and who uses what of it. */
+static void print_row(const struct ctl_term *term, const struct comm_report *report,
+		      const struct comm_report_cacheline *line)
+{
+	double seconds = ctl_cacheline_seconds(report);
+	char name[CTL_CACHELINE_TEXT], high[CTL_NUMBER], summary[CTL_CACHELINE_SUMMARY];
+	char same[CTL_NUMBER];
+	bool is_open = !strcmp(line->verdict, "unclear");
+
+	ctl_percent_range(same, line->true_low, line->true_high);
+	printf("%-8s %13s %13s  %s\n", is_open ? "?" : line->verdict,
+	       ctl_two_digits(high, line->contended_high / seconds), same,
+	       ctl_cacheline_name(name, line));
+	printf("%*s", SHARING_INDENT, "");
+	ctl_wrap(term, SHARING_INDENT, SHARING_INDENT,
+		 ctl_cacheline_summary(summary, report, line));
 }
 
 static void print_line(const struct ctl_term *term, const struct comm_report *report,
@@ -140,8 +163,14 @@ static void print_text(const struct options *options, const struct comm_report *
 	ctl_clean(name, sizeof(name), report->run->command, term.width > 60 ? term.width - 30 : 30);
 	printf("run %" PRId64 "  %s, %s by %s\n\n", report->run->id, name,
 	       ctl_duration(length, report->to_ns - report->from_ns), report->run->source);
+	if (shown && !options->verbose)
+		printf("%s%-8s %13s %13s  line%s\n", ctl_style(&term, CTL_BOLD), "sharing",
+		       "contended/s <", "same bytes", ctl_style(&term, CTL_PLAIN));
 	for (size_t i = 0; i < shown; i++)
-		print_line(&term, report, comm_report_cacheline_at(report, i));
+		(options->verbose ? print_line : print_row)(&term, report,
+							    comm_report_cacheline_at(report, i));
+	if (shown && !options->verbose)
+		printf("\n");
 	if (report->exact)
 		snprintf(text, sizeof(text),
 			 "The exact source does not count which cache lines threads take from each "
@@ -155,6 +184,17 @@ static void print_text(const struct options *options, const struct comm_report *
 			 "No cache line is confirmed to be shared. Of %zu that one thread wrote "
 			 "and another used the run does not tell how%s.",
 			 report->n_cachelines, options->all ? "" : "; --all lists them");
+	else if (!options->verbose)
+		snprintf(
+			text, sizeof(text),
+			report->n_cachelines == stated
+				? "%zu of %zu confirmed lines. -v shows each field and where it is "
+				  "used."
+				: "%zu of %zu confirmed lines; of %zu more the run does not "
+				  "tell%s. -v "
+				  "shows each field and where it is used.",
+			shown < stated ? shown : stated, stated, report->n_cachelines - stated,
+			options->all ? "" : " (--all)");
 	else
 		snprintf(text, sizeof(text),
 			 "%zu of %zu confirmed lines; of %zu more the run does not tell%s. An "

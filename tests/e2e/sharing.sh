@@ -50,15 +50,19 @@ for other in "--store $dir/redis.db" "${store[*]} --json" "${store[*]} --thread 
   check "but not report ${other#*.db}" sh -c '[ -s "$1" ] && ! grep -q "commctl sharing" "$1"' - "$dir/text"
 done
 for width in 60 80 140; do
-  COLUMNS=$width "$commctl" sharing "${store[@]}" >"$dir/text"
+  COLUMNS=$width "$commctl" sharing -v "${store[@]}" >"$dir/text"
   check "text: the line, its object and both verdicts ($width)" grep -qzE 'db_0|: false sharing.*: true sharing' "$dir/text"
 done
 # Neither reports nor advice count other lines than the list does, and no rate has more than two digits.
-"$commctl" sharing "${store[@]}" >"$dir/text"
+COLUMNS=80 "$commctl" sharing "${store[@]}" >"$dir/text"
+check "a row for each line, fields named, rates of two digits" awk '
+  $1 == "false" && $2 ~ /^[1-9][0-9][0,]*$/ && /\[heap\]\+0x0$/ { getline; if (/io_thd_1\/[0-9]+ writes bytes 0..7, io_thd_2\/[0-9]+ writes bytes 16..23$/) n++ }
+  $1 == "true" && $2 ~ /^[1-9][,.0-9]*$/ && /served\+0x40$/ { n++ } END { exit n != 2 || NR > 12 }' "$dir/text"
+"$commctl" sharing -v "${store[@]}" >"$dir/text"
 check "rates are bounds of two digits" [ "$(tr '\n' ' ' <"$dir/text" | tr -d , | grep -oE 'at +most +[1-9][0-9]?0* +contended' | wc -l)" = 2 ]
 check "a row for each field, with shares of the line's accesses" sh -c '[ "$(grep -cE "^ +[0-9]+\.\.[0-9]+ +[0-9]+ % +[0-9]+ % " "$1")" = 4 ]' - "$dir/text"
 for kind in hostile markup; do
-  "$commctl" sharing --store "$dir/$kind.db" --all >"$dir/text" 2>&1
+  "$commctl" sharing -v --store "$dir/$kind.db" --all >"$dir/text" 2>&1
   check "$kind names as text" sh -c 'grep -q "false sharing" "$1" && ! LC_ALL=C grep -q "[^ -~]" "$1"' - "$dir/text"
   "$commctl" sharing --store "$dir/$kind.db" --csv >"$dir/text" 2>&1
   check "$kind names as CSV" python3 -c 'import csv, sys
@@ -119,9 +123,9 @@ json "in the function that counts, and where lines are known, in its lines" 'all
 json "the least is what was seen" 'all(.lines[]; .contended_low == .turns and .contended_high > .contended)' --store "$dir/packed.db"
 json "one counter of all is true sharing" '(.lines | length) == 1 and (.lines[0] | .verdict == "true" and .object.name == "shared" and
   .offset == 0 and .true_low > 0.75)' --store "$dir/shared.db"
-"$commctl" sharing --store "$dir/shared.db" >"$dir/text"
+"$commctl" sharing -v --store "$dir/shared.db" >"$dir/text"
 check "and as text one row of all threads of the pool" sh -c 'grep -qE "^ +0\.\.7 .* worker \([34]\) +" "$1" && ! grep -q worker- "$1"' - "$dir/text"
-"$commctl" sharing --store "$dir/packed.db" >"$dir/text"
+"$commctl" sharing -v --store "$dir/packed.db" >"$dir/text"
 # Fields are rows of their own where types are known by then.
 check "but who has bytes of his own has a row" sh -c 'grep -qE "^ +0\.\.(7|31) .* worker-[0-9]/[0-9]+ " "$1"' - "$dir/text"
 json "each with its role" 'all(.lines[].uses[]; .thread.role == "worker" or .thread.role == "counting")' --store "$dir/packed.db"
