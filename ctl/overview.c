@@ -16,7 +16,6 @@ enum {
 	OVERVIEW_LINE = CTL_OVERVIEW_LINE,
 	OVERVIEW_SHARE = CTL_OVERVIEW_SHARE,
 	OVERVIEW_NAME = 64,
-	OVERVIEW_TITLE = 10, /* width of the titles */
 	OVERVIEW_WAITING = 4,
 	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
@@ -460,10 +459,8 @@ static void say_none(struct overview *o)
 	else if (!report->n_edges)
 		snprintf(line, sizeof(line), "nothing was seen in %s", length);
 	else
-		snprintf(line, sizeof(line),
-			 "nothing is stated: the run does not confirm %s, %s of what is read "
-			 "(--all)",
-			 report->n_edges == 1 ? "the only flow" : "any of its flows, together",
+		snprintf(line, sizeof(line), "nothing is confirmed: %s %s of what is read (--all)",
+			 report->n_edges == 1 ? "the only flow is" : "all flows together are",
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)));
 	say(o, line);
 }
@@ -721,30 +718,4 @@ int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query
 							    : tell_estimate(&o, err);
 	deinit(&o);
 	return code;
-}
-
-void ctl_overview_print(const struct ctl_overview *overview)
-{
-	struct ctl_term term;
-	int room;
-
-	ctl_term_init(&term);
-	room = term.width - ctl_columns(overview->run);
-	printf("%s%s%s", ctl_style(&term, CTL_BOLD), overview->run, ctl_style(&term, CTL_PLAIN));
-	if (room > (int)strlen(overview->cost) + 1)
-		printf("%*s\n", room - 1, overview->cost);
-	else
-		printf("\n%s\n", overview->cost);
-	for (size_t i = 0; i < overview->n; i++) {
-		const struct ctl_overview_line *line = &overview->line[i];
-		int column = OVERVIEW_TITLE;
-
-		printf("%s%-*s%s", ctl_style(&term, CTL_BOLD), OVERVIEW_TITLE, line->title,
-		       ctl_style(&term, CTL_PLAIN));
-		if (*line->share) {
-			printf("%-*s ", OVERVIEW_SHARE - 2, line->share);
-			column += OVERVIEW_SHARE - 1;
-		}
-		ctl_wrap(&term, column, OVERVIEW_TITLE, line->text);
-	}
 }

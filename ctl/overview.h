@@ -2,7 +2,7 @@
 /*
  * The overview: what a run says on one screen when nobody asks for anything in particular.  What
  * waits, how fresh the rest is, who feeds whom and through what, cache lines, what is not known and
- * what to look at next, most important first.  commctl report prints it, and the page of commctl html
+ * what to look at next, most important first.  commctl report prints it (screen.h), and the page of commctl html
  * begins with it.
  */
 #ifndef CTL_OVERVIEW_H
@@ -37,7 +37,6 @@ struct ctl_overview {
  */
 int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
 		      struct ctl_overview *ret, char **err);
-void ctl_overview_print(const struct ctl_overview *overview);
 
 /* Of the bytes that a report has edges of, those on edges that it states. */
 double ctl_overview_stated(const struct comm_report *report);

@@ -17,6 +17,7 @@
 #include "number.h"
 #include "overview.h"
 #include "range_options.h"
+#include "screen.h"
 #include "term.h"
 #include "totals.h"
 
@@ -380,7 +381,7 @@ int ctl_report(int argc, char **argv)
 		code = ctl_overview_make(reader, &options.query, &overview, &err);
 		comm_reader_close(reader);
 		if (!code)
-			ctl_overview_print(&overview);
+			ctl_screen_print(&overview);
 		return code ? ctl_error(code, err) : CTL_OK;
 	}
 	code = comm_reader_report(reader, &options.query, &report, &err);
