@@ -436,8 +436,8 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 }
 
 /*
- * The first line of a program, so that finding out whether it has to do with a target counts as
- * well: when it began, or 0: this run is not timed.
+ * When a program began, or 0: this run is not timed.  Called where it has found a target, for strangers have to
+ * leave at once: to draw whether a run is timed costs as much as they do otherwise.
  */
 static __always_inline __u64 begin_timed(void)
 {
@@ -640,17 +640,17 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u64 start_ns = begin_timed();
 	__u32 prev_tgid = prev->tgid, next_tgid = next->tgid;
 	bool from = is_target(prev, prev_tgid), to = is_target(next, next_tgid);
 	struct comm_raw_sched *s;
 	struct comm_raw_cpu *c;
 	void *ring;
-	__u64 now;
+	__u64 start_ns, now;
 	__u32 cpu, i;
 
 	if (!from && !to)
 		return 0;
+	start_ns = begin_timed();
 	cpu = bpf_get_smp_processor_id();
 	c = this_cpu(cpu);
 	if (!c)

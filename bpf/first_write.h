@@ -79,12 +79,12 @@ static __always_inline void tell_old_sweeps(struct comm_raw_cpu *c, __u64 now)
 /*
  * The first write of a page faults, so each fault names the writer of what may never be
  * written again.  A sweep over pages is one record, told when it ends; its time is that of the
- * telling, for the merge wants order.  Several sweeps at once: loops fill several arrays.
+ * telling, for the merge wants order.  Several sweeps at once: loops fill several arrays.  The current task is
+ * a target.
  */
 static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, __u64 sp)
 {
-	__u64 start_ns = begin_timed(), now;
-	__u64 id = bpf_get_current_pid_tgid(), page = address >> PAGE_SHIFT_BITS;
+	__u64 start_ns, now, id = bpf_get_current_pid_tgid(), page = address >> PAGE_SHIFT_BITS;
 	__u32 zero = 0, cpu = bpf_get_smp_processor_id(), i;
 	struct comm_raw_cpu *c = this_cpu(cpu);
 	struct touches *t;
@@ -95,9 +95,8 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 	bool ends = at >= PAGE - TOUCH_BEGINNING &&
 		    (address + TOUCH_RED_ZONE < sp || address - sp > TOUCH_STACK);
 
+	start_ns = begin_timed();
 	if (!c || (!writes && !start_ns))
-		return;
-	if (!is_target(bpf_get_current_task_btf(), id >> 32))
 		return;
 	if (!writes) {
 		c->touch_ns += timed(start_ns);
@@ -158,7 +157,10 @@ SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(touched_by_kernel, unsigned long address, struct pt_regs *regs,
 	     unsigned long error_code)
 {
-	touched(address, error_code, 0, 0);
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (is_target(bpf_get_current_task_btf(), id >> 32))
+		touched(address, error_code, 0, 0);
 	return 0;
 }
 

@@ -62,11 +62,12 @@ static __always_inline void on_fork(struct comm_raw_cpu *c, struct task_struct *
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(parent, parent->tgid))
 		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
@@ -95,11 +96,12 @@ static __always_inline void on_exec(struct comm_raw_cpu *c, struct task_struct *
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(execed, struct task_struct *task)
 {
-	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
@@ -149,11 +151,12 @@ static __always_inline void end_target(struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
-	__u64 start_ns = begin_timed();
 	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
@@ -197,10 +200,10 @@ int BPF_PROG(freed, struct task_struct *task)
 
 	if ((__u32)task->pid != tgid)
 		return 0;
-	start_ns = begin_timed();
 	target = bpf_map_lookup_elem(&targets, &tgid);
 	if (!target)
 		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
@@ -234,12 +237,13 @@ static __always_inline bool tell_name(__u32 tid)
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task, const char *name)
 {
-	__u64 start_ns = begin_timed();
 	struct comm_raw_life *l = NULL;
 	struct comm_raw_cpu *c;
+	__u64 start_ns;
 
 	if (!is_target(task, task->tgid))
 		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
@@ -273,14 +277,17 @@ static __always_inline bool tell_mmap(__u32 tgid)
 SEC("fentry/perf_event_mmap")
 int BPF_PROG(mapped, struct vm_area_struct *vma)
 {
-	__u64 start_ns = begin_timed();
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 vm_flags = vma->vm_flags;
 	struct comm_raw_life *l;
 	struct comm_raw_cpu *c;
+	__u64 start_ns, vm_flags;
 
-	if (!is_target(task, task->tgid) || (!vma->vm_file && !(vm_flags & VM_EXEC_BIT)))
+	if (!is_target(task, task->tgid))
 		return 0;
+	vm_flags = vma->vm_flags;
+	if (!vma->vm_file && !(vm_flags & VM_EXEC_BIT))
+		return 0;
+	start_ns = begin_timed();
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
