@@ -73,10 +73,13 @@ static void confine(int socket, pid_t host)
 static void answer(uint64_t serial, int64_t n)
 {
 	static uint64_t told_ns;
+	static pid_t pid;
 	uint64_t now_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	size_t bytes = sizeof(message.head) + (n > 0 ? (size_t)n : 0);
 
-	message.head = (struct comm_peek_answer){serial, n, now_ns - told_ns, getpid()};
+	if (!pid)
+		pid = getpid();
+	message.head = (struct comm_peek_answer){serial, n, now_ns - told_ns, pid};
 	told_ns = now_ns;
 	if (send(PEEK_SOCKET, &message, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
 		_exit(0); /* the daemon has given this process up, or is gone */
