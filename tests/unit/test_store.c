@@ -542,8 +542,8 @@ static void test_empty_slices(void **state)
 	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 0") == 9 * 100);
 	/* Each in the wide slice, once. */
 	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 1") == 9 * 100);
-	assert_true(query("SELECT count(*) FROM (SELECT DISTINCT start_ns FROM slice WHERE level = 0)") ==
-		    10);
+	assert_true(query("SELECT count(*) FROM (SELECT DISTINCT start_ns FROM slice WHERE level = "
+			  "0)") == 10);
 	comm_store_close(store);
 }
 
