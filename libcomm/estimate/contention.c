@@ -112,6 +112,15 @@ static struct tracked *track(struct comm_contention *contention, uint64_t line, 
 	return t;
 }
 
+/* Has what is kept of a line fetched: the tables are larger than a cache, and accesses meet them at random. */
+static void expect(const struct comm_contention *contention, uint64_t line)
+{
+	uint64_t hash = comm_hash_word(line);
+
+	__builtin_prefetch(&contention->seen[hash >> (64 - SEEN_BITS)]);
+	__builtin_prefetch(&contention->line[(hash >> 20) % SETS * WAYS]);
+}
+
 /* The line's tally, NULL while only one thread uses it, or nobody writes. */
 static struct tracked *tally_of(struct comm_contention *contention, uint64_t line, uint32_t thread,
 				bool write)
@@ -239,6 +248,8 @@ void comm_contention_burst(struct comm_contention *contention,
 			   const struct comm_access_burst *burst)
 {
 	contention->burst++;
+	for (uint32_t i = 0; i < burst->n; i++)
+		expect(contention, burst->access[i].datum / COMM_CACHELINE_BYTES + 1);
 	for (uint32_t i = 0; i < burst->n; i++)
 		if (burst->access[i].flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE))
 			meet(contention, burst, &burst->access[i]);

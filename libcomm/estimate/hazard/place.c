@@ -69,11 +69,29 @@ static void places_sort(struct comm_places *p)
 	p->n_sorted = p->n;
 }
 
-static int time_order(const void *pa, const void *pb)
+/*
+ * The time that half of them are before.  Digit by digit from the top, each in a pass over those that agree so
+ * far: to sort them all took a twentieth of a replay.
+ */
+static uint64_t middle_of(const uint64_t *time_ns, uint32_t n)
 {
-	const uint64_t *a = pa, *b = pb;
+	enum { BITS = 11, DIGITS = 1 << BITS, TOP = 5 * BITS };
+	uint64_t middle_ns = 0, agreed = 0;
+	uint32_t count[DIGITS], rank = n / 2;
 
-	return (*a > *b) - (*a < *b);
+	for (int shift = TOP; shift >= 0; shift -= BITS) {
+		uint64_t digit = 0;
+
+		memset(count, 0, sizeof(count));
+		for (uint32_t i = 0; i < n; i++)
+			if ((time_ns[i] & agreed) == middle_ns)
+				count[time_ns[i] >> shift & (DIGITS - 1)]++;
+		while (rank >= count[digit])
+			rank -= count[digit++];
+		middle_ns |= digit << shift;
+		agreed |= (uint64_t)(DIGITS - 1) << shift;
+	}
+	return middle_ns;
 }
 
 static void places_forget(struct comm_places *p)
@@ -85,8 +103,7 @@ static void places_forget(struct comm_places *p)
 	time_ns = (uint64_t *)p->spare;
 	for (uint32_t i = 0; i < p->n; i++)
 		time_ns[i] = p->place[i].time_ns;
-	qsort(time_ns, p->n, sizeof(*time_ns), time_order);
-	middle_ns = time_ns[p->n / 2];
+	middle_ns = middle_of(time_ns, p->n);
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->place[i].time_ns > middle_ns)
 			p->place[n++] = p->place[i];

@@ -365,6 +365,14 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 	}
 }
 
+/* Has the actors of a burst's writes fetched, which lie all over a table that is larger than a cache. */
+static void expect_writes(const struct comm_write_profile *p, const struct comm_window_write *w,
+			  uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		__builtin_prefetch(comm_actor_at(p->regions, w[i].actor));
+}
+
 void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm_window *window,
 				 const struct comm_window_burst *b, int sign)
 {
@@ -372,6 +380,7 @@ void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm
 	struct comm_window_write *w = comm_window_writes(window, b);
 
 	p->pass++;
+	expect_writes(p, w, b->n_writes);
 	for (uint32_t j = 0; j < b->n_writes; j++, w++)
 		if (w->actor)
 			write_profile_note(p, w, sign, NULL);
