@@ -80,6 +80,9 @@ int comm_seccomp_install(const struct comm_seccomp_rule *rules, size_t n)
 	size_t k = 0;
 	int err;
 
+#ifdef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process, and whose reports make calls */
+	return 0;
+#endif
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
 		return 0; /* a kernel without CONFIG_SECCOMP */
 	code = calloc(OUTER + PER_RULE * n, sizeof(*code));

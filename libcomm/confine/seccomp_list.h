@@ -35,7 +35,7 @@ struct comm_seccomp_rule {
 
 /*
  * For this process and its future children, for good.  Needs no_new_privs.  0, also where the
- * kernel has no such filters, or -errno.
+ * kernel has no such filters and under AddressSanitizer, or -errno.
  */
 int comm_seccomp_install(const struct comm_seccomp_rule *rules, size_t n);
 /* Whether a call is let pass, with some arguments at least. */

@@ -76,9 +76,9 @@ ALONE static long leaf(long n)
 /* The compiler keeps rbx and more for it, and rsp moves while it pushes them. */
 ALONE static long pushes(long a, long b, long c)
 {
-	long x = leaf(a), y = leaf(b), z = leaf(c);
+	unsigned long x = leaf(a), y = leaf(b), z = leaf(c);
 
-	return x * y + y * z + leaf(x + z);
+	return (long)(x * y + y * z) + leaf((long)(x + z));
 }
 
 ALONE static long recursive(long n)

@@ -119,7 +119,8 @@ static uint32_t get_at(uint32_t tgid, uint64_t now_ns, uint32_t n, const uint64_
 {
 	struct comm_marks marks = {.n = n};
 
-	memcpy(marks.name, name, n * sizeof(*name));
+	for (uint32_t i = 0; i < n; i++)
+		marks.name[i] = name[i];
 	return comm_code_regions_get(regions, comm_space_get(spaces, tgid), &marks, now_ns);
 }
 

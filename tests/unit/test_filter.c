@@ -55,8 +55,12 @@ static const struct side *side = &sides[0];
 static int behind(int (*fn)(void))
 {
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its own calls are on no list, so there is no filter (seccomp_list.c) */
+#endif
+	pid = fork();
 	if (!pid) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || side->install())
 			_exit(200);

@@ -105,8 +105,8 @@ static void test_watermark_holds_back_and_counts_late(void **state)
 /* Events without memory to hold them are counted, and the rest is delivered in order. */
 static void test_out_of_memory_is_counted(void **state)
 {
-	struct seen *seen = calloc(1, sizeof(*seen));
 	struct comm_merge *merge;
+	struct seen *seen;
 	struct rlimit before, small;
 	uint64_t late;
 
@@ -114,6 +114,7 @@ static void test_out_of_memory_is_counted(void **state)
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* its allocator ends the program instead */
 #endif
+	seen = calloc(1, sizeof(*seen));
 	assert_int_equal(comm_merge_create(see, seen, &merge), 0);
 	for (uint32_t i = 0; i < 1000; i++)
 		push(merge, 10 * ms + i, i);
