@@ -24,6 +24,7 @@
 #include "merge.h"
 #include "numa.h"
 #include "pace.h"
+#include "parser.h"
 #include "priority.h"
 #include "privilege.h"
 #include "record.h"
@@ -582,17 +583,30 @@ static const char *run_until_over(struct live *live)
 	}
 }
 
-static void deinit(struct live *live)
+/* Returns the exit status. */
+static int deinit(struct live *live, int status)
 {
+	struct comm_parser_end files;
+
 	comm_control_close(live->control);
 	comm_companions_close(live->companions);
 	comm_live_source_close(&live->source);
 	comm_pace_destroy(live->pace);
-	comm_session_deinit(&live->session);
+	status = comm_session_deinit(&live->session, status);
 	comm_merge_destroy(live->merge);
 	comm_record_destroy(live->record);
 	comm_inspect_destroy(&live->processes);
 	comm_live_target_deinit(&live->target);
+	files = comm_parser_end();
+	if (files.left)
+		fprintf(stderr,
+			"commd: commd-files was stopped, and stays as process %d: end it "
+			"(kill -KILL %d)\n",
+			files.left, files.left);
+	if (files.was_killed)
+		fprintf(stderr, "commd: commd-files was killed: from then on no file and no memory "
+				"of the target was read\n");
+	return files.left || files.was_killed ? 1 : status;
 }
 
 /* Not undone by itself, and it holds for everybody: worth a sentence. */
@@ -753,6 +767,5 @@ int comm_live(const struct comm_options *options)
 	if (options->command)
 		status = command_status(&live, status);
 out:
-	deinit(&live);
-	return status;
+	return deinit(&live, status);
 }

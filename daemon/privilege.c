@@ -19,6 +19,7 @@
 #include "filter.h"
 #include "privilege.h"
 #include "remover.h"
+#include "rights.h"
 
 enum { NOGROUP = 65534 };
 
@@ -193,22 +194,6 @@ int comm_privilege_set_aside(bool aside)
 	return geteuid() ? set_effective(aside ? CAP_CLEAR : CAP_SET) : 0;
 }
 
-/* So that not even a program with capabilities of its own could get one back. */
-static int empty_bounding_set(void)
-{
-	cap_flag_value_t may = CAP_CLEAR;
-	cap_t have = cap_get_proc();
-
-	if (!have)
-		return -ENOMEM;
-	cap_get_flag(have, CAP_SETPCAP, CAP_EFFECTIVE, &may);
-	cap_free(have);
-	for (cap_value_t cap = 0; may == CAP_SET && cap < cap_max_bits(); cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
-			return -errno;
-	return 0;
-}
-
 /* Of the options of a mount: what hidepid is, "0" where there is none. */
 static const char *hidepid_of(const struct mntent *mount)
 {
@@ -286,7 +271,7 @@ int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 	bool has_rights = is_permitted(CAP_SYS_PTRACE);
 	cap_value_t kept[2];
 	size_t n_kept = 0;
-	int err = empty_bounding_set();
+	int err = comm_rights_bound();
 
 	if (looks)
 		kept[n_kept++] = CAP_SYS_PTRACE;
@@ -300,10 +285,8 @@ int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 		comm_remover_take_over();
 	if (!err)
 		err = set_caps(kept, n_kept, false);
-#ifndef __SANITIZE_ADDRESS__ /* whose search for leaks traces this process */
 	if (!err && rest != COMM_REST_RESULT)
 		err = comm_filter_install(more[rest]);
-#endif
 	if (err)
 		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(-err));
 	return err;

@@ -7,6 +7,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,7 @@ static const struct comm_seccomp_rule calls[] = {
 };
 
 static int socket_fd = -1; /* to the remover */
+static bool is_gone;	   /* it was asked and did not answer */
 static char base[NAME_MAX + 1];
 
 /*
@@ -77,10 +79,8 @@ static void confine(int socket, int directory, const char *path)
 	if (dup2(socket, SOCKET) < 0 || dup2(directory, DIRECTORY) < 0 ||
 	    syscall(SYS_close_range, DIRECTORY + 1, ~0u, 0) < 0)
 		_exit(1);
-#ifndef __SANITIZE_ADDRESS__ /* which has calls of its own to make */
 	if (comm_seccomp_install(calls, sizeof(calls) / sizeof(*calls)))
 		_exit(1);
-#endif
 }
 
 static _Noreturn void serve(void)
@@ -156,13 +156,15 @@ static int ask(uint8_t which)
 	ssize_t n;
 	int err;
 
+	is_gone = true;
 	if (send(socket_fd, &which, sizeof(which), MSG_NOSIGNAL) != sizeof(which))
 		return EIO;
 	/* With a limit of time no signal handler has it go on by itself. */
 	do
 		n = recv(socket_fd, &err, sizeof(err), 0);
 	while (n < 0 && errno == EINTR);
-	if (n == sizeof(err))
+	is_gone = n != sizeof(err);
+	if (!is_gone)
 		return err;
 	close(socket_fd);
 	socket_fd = -1;
@@ -183,6 +185,11 @@ static int have_removed(const char *path)
 		err = ask(which);
 	errno = err;
 	return err ? -1 : 0;
+}
+
+bool comm_remover_is_gone(void)
+{
+	return is_gone;
 }
 
 void comm_remover_take_over(void)

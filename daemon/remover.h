@@ -10,9 +10,13 @@
 #ifndef COMMD_REMOVER_H
 #define COMMD_REMOVER_H
 
+#include <stdbool.h>
+
 /* While the process is small, since it is forked, as the user who will own the store.  0 or -errno. */
 int comm_remover_start(const char *store_path);
 /* From now on SQLite's unlink() is the remover's. */
 void comm_remover_take_over(void);
+/* Whether it was killed or stopped, so that something that was to go is still there. */
+bool comm_remover_is_gone(void);
 
 #endif

@@ -401,10 +401,19 @@ int comm_session_command(const struct comm_session *session, int ended, int stat
 	return WEXITSTATUS(ended) ? WEXITSTATUS(ended) : status;
 }
 
-void comm_session_deinit(struct comm_session *session)
+int comm_session_deinit(struct comm_session *session, int status)
 {
 	comm_engine_destroy(session->engine);
 	comm_access_log_destroy(session->accesses);
 	comm_store_close(session->store);
+	if (comm_remover_is_gone()) {
+		fprintf(stderr,
+			"commd: commd-remover was killed or stopped: what stands beside %s, such "
+			"as "
+			"its ballast, stays until the next run in it\n",
+			session->options->store);
+		status = 1;
+	}
 	memset(session, 0, sizeof(*session));
+	return status;
 }

@@ -51,7 +51,8 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
  * waitpid() says: the command's own, unless commd failed.
  */
 int comm_session_command(const struct comm_session *session, int ended, int status);
-void comm_session_deinit(struct comm_session *session);
+/* Returns the exit status: 1, with a sentence, where something stays beside the store. */
+int comm_session_deinit(struct comm_session *session, int status);
 
 /* live.c: a whole run of a source that has a sampler; returns the exit status. */
 int comm_live(const struct comm_options *options);

@@ -508,7 +508,8 @@ static void deinit(struct exact *exact)
 	comm_exact_close(exact->result);
 	comm_exact_names_destroy(exact->names);
 	remove_directory(exact);
-	comm_session_deinit(&exact->session);
+	/* It removes what is beside its store by itself. */
+	(void)comm_session_deinit(&exact->session, 0);
 	if (exact->signals >= 0)
 		close(exact->signals);
 }

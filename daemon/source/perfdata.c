@@ -141,7 +141,7 @@ static int run(const struct comm_options *options)
 			"record\n",
 			options->source_arg);
 out:
-	comm_session_deinit(&session);
+	status = comm_session_deinit(&session, status);
 	comm_perfdata_close(data);
 	return status;
 }

@@ -95,7 +95,7 @@ static int run(const struct comm_options *options)
 			options->source_arg);
 	}
 out:
-	comm_session_deinit(&session);
+	status = comm_session_deinit(&session, status);
 	comm_replay_close(replay);
 	return status;
 }

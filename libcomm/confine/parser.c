@@ -105,8 +105,14 @@ void comm_parser_allow(struct comm_parser *parser, uint64_t cpu_ns)
 	parser->is_limited = true;
 }
 
+static struct comm_parser_end end;
+
 static void end_host(struct comm_parser *parser)
 {
+	bool may_kill;
+	int status;
+	pid_t pid;
+
 	if (!parser->host)
 		return;
 	close(parser->socket);
@@ -115,10 +121,20 @@ static void end_host(struct comm_parser *parser)
 	 * the start this process may kill nobody: then it ends by its closed socket, unless
 	 * somebody has stopped it, who is not waited for.
 	 */
-	kill(parser->host, SIGKILL);
-	while (waitpid(parser->host, NULL, WUNTRACED) < 0 && errno == EINTR)
-		;
+	may_kill = kill(parser->host, SIGKILL) == 0;
+	do
+		pid = waitpid(parser->host, &status, WUNTRACED);
+	while (pid < 0 && errno == EINTR);
+	if (pid > 0 && WIFSTOPPED(status))
+		end.left = pid;
+	else if (pid > 0 && !may_kill && WIFSIGNALED(status))
+		end.was_killed = true;
 	parser->host = 0;
+}
+
+struct comm_parser_end comm_parser_end(void)
+{
+	return end;
 }
 
 int comm_parser_create(struct comm_parser **ret)
@@ -366,6 +382,7 @@ bool comm_parser_next(struct comm_parser *parser, struct comm_parsed *ret)
 			return true;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		end_host(parser);
+		end.was_killed = !end.left;
 		return give_up(parser, ret);
 	}
 	return false;

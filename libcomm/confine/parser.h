@@ -30,6 +30,12 @@ struct comm_parsed {
 int comm_parser_create(struct comm_parser **ret);
 /* Ends the host and its children. */
 void comm_parser_destroy(struct comm_parser *parser);
+/* What others did to the hosts of this process, as far as it was noticed: all was, once they are destroyed. */
+struct comm_parser_end {
+	bool was_killed; /* so that files and memory were not read from then on */
+	pid_t left; /* was stopped, and goes on; 0: none.  After the start nobody here may end it */
+};
+struct comm_parser_end comm_parser_end(void);
 
 /* Queues a request; the parser sets its job.  -EBUSY: the queue is full. */
 int comm_parser_ask(struct comm_parser *parser, const struct comm_parse_request *request, void *of);

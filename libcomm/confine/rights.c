@@ -3,9 +3,25 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+int comm_rights_bound(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0};
+	/* Others may not, and have none to bound. */
+	bool may = syscall(SYS_capget, &header, have) == 0 && have[0].effective & 1u << CAP_SETPCAP;
+
+	/* There is no end of them but the kernel's own. */
+	for (int cap = 0; may && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return -errno;
+	return 0;
+}
 
 int comm_rights_keep(const int *kept, size_t n)
 {
@@ -13,8 +29,12 @@ int comm_rights_keep(const int *kept, size_t n)
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0},
 				      want[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	if (syscall(SYS_capget, &header, have) < 0)
-		return -errno;
+	int err = comm_rights_bound();
+
+	if (!err && syscall(SYS_capget, &header, have) < 0)
+		err = -errno;
+	if (err)
+		return err;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t bit = 1u << (kept[i] % 32) & have[kept[i] / 32].permitted;
 

@@ -6,7 +6,12 @@
 #include <stddef.h>
 
 /*
- * Drops all capabilities of the calling thread but those n (CAP_*), as far as
+ * Empties the bounding set, so that no program that this process may come to run gets a capability:
+ * for a process with CAP_SETPCAP; any other has no means to.  0 or -errno.
+ */
+int comm_rights_bound(void);
+/*
+ * Empties the bounding set and drops all capabilities of the calling thread but those n (CAP_*), as far as
  * they are permitted.  Returns 0 or -errno: then all are as they were.
  */
 int comm_rights_keep(const int *kept, size_t n);

@@ -214,8 +214,11 @@ static void confined(void **state)
 	assert_true(is_of_child(pid, "status", "Seccomp_filters:", "\t2\n"));
 #endif
 	/* DAC_READ_SEARCH, KILL, SETGID, SETUID, SYS_PTRACE, CHECKPOINT_RESTORE at most. */
-	if (geteuid() == 0)
+	if (geteuid() == 0) {
 		assert_true(is_of_child(host, "status", "CapPrm:", "\t00000100000800e4"));
+		assert_true(is_of_child(host, "status", "CapBnd:", "\t0000000000000000"));
+		assert_true(is_of_child(pid, "status", "CapBnd:", "\t0000000000000000"));
+	}
 	/* Nothing waits for the stopped child, or the alarm ends this test. */
 	alarm(20);
 	assert_false(comm_parser_next(parser, &parsed));
