@@ -17,7 +17,7 @@ enum {
 enum level { WORD_BY_THREAD, WORD_BY_ROLE, OBJECT_BY_THREAD, OBJECT_BY_ROLE, LEVELS };
 
 /* Misra and Gries, Finding repeated elements, Science of Computer Programming 2 (1982). */
-struct place {
+struct seen_place {
 	uint64_t what;
 	uint32_t who, all;
 	uint8_t level;
@@ -27,7 +27,7 @@ struct place {
 };
 
 struct comm_seen_writers {
-	struct place place[PLACES];
+	struct seen_place place[PLACES];
 };
 
 int comm_seen_writers_create(struct comm_seen_writers **ret)
@@ -44,12 +44,12 @@ void comm_seen_writers_destroy(struct comm_seen_writers *seen)
 /* False: at this level nothing can be told of it. */
 static bool key_of(const struct comm_identity *identity, enum level level,
 		   const struct comm_access *access, uint32_t thread, uint32_t role,
-		   struct place *ret)
+		   struct seen_place *ret)
 {
 	bool by_role = level == WORD_BY_ROLE || level == OBJECT_BY_ROLE;
 	enum comm_object_kind kind = comm_objects_at(identity->objects, access->object)->kind;
 
-	*ret = (struct place){.who = by_role ? role : thread, .level = (uint8_t)level};
+	*ret = (struct seen_place){.who = by_role ? role : thread, .level = (uint8_t)level};
 	if (!ret->who)
 		return false;
 	if (level == WORD_BY_THREAD || level == WORD_BY_ROLE) {
@@ -60,17 +60,17 @@ static bool key_of(const struct comm_identity *identity, enum level level,
 	return access->large || kind == COMM_OBJECT_STATIC || kind == COMM_OBJECT_MARKED;
 }
 
-static size_t index_of(const struct place *key)
+static size_t index_of(const struct seen_place *key)
 {
 	return comm_hash_mix(comm_hash_mix(key->what, key->who), key->level) & (PLACES - 1);
 }
 
-static bool is_same(const struct place *place, const struct place *key)
+static bool is_same(const struct seen_place *place, const struct seen_place *key)
 {
 	return place->what == key->what && place->who == key->who && place->level == key->level;
 }
 
-static void count(struct place *place, uint32_t function)
+static void count(struct seen_place *place, uint32_t function)
 {
 	int room = -1;
 
@@ -98,13 +98,13 @@ void comm_seen_writers_burst(struct comm_seen_writers *seen, const struct comm_i
 	for (uint32_t i = 0; i < burst->n; i++) {
 		const struct comm_access *access = &burst->access[i];
 		uint32_t function = comm_sites_function_of(identity->sites, access->site);
-		struct place key;
+		struct seen_place key;
 
 		if (!(access->flags & COMM_ACCESS_WRITE) || access->flags & COMM_ACCESS_OWN_STACK ||
 		    access->flags & COMM_ACCESS_KERNEL)
 			continue;
 		for (enum level level = 0; level < LEVELS; level++) {
-			struct place *place;
+			struct seen_place *place;
 
 			if (!key_of(identity, level, access, burst->thread, burst->role, &key))
 				continue;
@@ -121,10 +121,10 @@ uint32_t comm_seen_writers_site(const struct comm_seen_writers *seen,
 				const struct comm_access *read)
 {
 	uint32_t role = comm_threads_role(identity->threads, thread);
-	struct place key;
+	struct seen_place key;
 
 	for (enum level level = 0; level < LEVELS; level++) {
-		const struct place *place;
+		const struct seen_place *place;
 
 		if (!key_of(identity, level, read, thread, role, &key))
 			continue;

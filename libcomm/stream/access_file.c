@@ -22,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structures are writte
 enum { NS_PER_S = 1000000000 };
 
 /* Ids that have been told; ids are dense. */
-struct told {
+struct told_ids {
 	uint8_t *is; /* enum told_how */
 	size_t room;
 };
@@ -33,12 +33,12 @@ struct comm_access_file {
 	struct comm_out_file *out;
 	bool csv;
 	uint64_t rows;
-	struct told functions, objects;
+	struct told_ids functions, objects;
 	struct comm_bytes scratch; /* the record, or the line, that is being written */
 };
 
 /* NULL: no memory. */
-static uint8_t *told_at(struct told *told, uint32_t id)
+static uint8_t *told_at(struct told_ids *told, uint32_t id)
 {
 	size_t room = told->room ? told->room : 1024;
 	uint8_t *more;
