@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How right the survey is: attaches commd to programs that run already, and compares what `commctl report
---fresh` says with the same report of a run that Valgrind counted (docs/survey.md, "The exact answer").
+--fresh` says with the same report of a run that Valgrind counted (docs/method/survey.md, "The exact answer").
 
   fresh.py [--budgets "1 5"] [--seconds 20] [--repeats 2] [--exact-seconds 20] [--keep DIR] [NAME=COMMAND ...]
 
