@@ -197,6 +197,18 @@ compress() {
 commd --doctor > $out/doctor 2>&1
 grep -q '^  kmod  *works' $out/doctor; result $? "commd: the doctor finds the module" "$(grep kmod $out/doctor)"
 
+# What the stand-in says is wrong, unless it is told to be honest.
+grep -q '^  kmod:precise *not taken: .* were wrong' $out/doctor &&
+	grep -q '^  perf:precise *not taken: .* were wrong' $out/doctor
+result $? "commd: the self-test finds wrong addresses" "$(grep :precise $out/doctor | tr '\n' ';')"
+rmmod standin
+insmod /modules/standin.ko honest=1
+commd --doctor > $out/doctor-honest 2>&1
+grep -q '^  kmod:precise *works: ' $out/doctor-honest && grep -q '^  perf:precise *works: ' $out/doctor-honest
+result $? "commd: the self-test finds true addresses" "$(grep :precise $out/doctor-honest | tr '\n' ';')"
+rmmod standin
+insmod /modules/standin.ko
+
 # PARTS may name runs, as commd/redis: then only those, on whatever kernel.
 runs=$(echo "$PARTS" | tr ' ' '\n' | sed -n 's,^commd/,,p')
 if [ -z "$runs" ]; then
@@ -226,7 +238,6 @@ for name in $runs; do
 	cgroup) cgroup ;;
 	marks) marks ;;
 	feed-kmod | feed-bpf) feed ${name#feed-} ;;
-	# Not auto, whose self-test finds that the stand-in's addresses are not the program's.
 	precise-ibs) precise precise-ibs kmod:precise ;;
 	precise-pebs) precise precise-pebs kmod:precise intel=1 ;;
 	precise-perf) precise precise-perf perf:precise intel=1 ;;
