@@ -227,6 +227,10 @@ fuzz-long: $(FUZZ) $(O)/tests/e2e/make_store
 unit: $(UNIT)
 	@O=$(O) tests/run.sh $(O)/logs $(UNIT)
 
+# The unit tests, built with ASan and UBSan, into a folder of their own.
+sanitize:
+	+@$(MAKE) --no-print-directory SANITIZE=1 WERROR=1 O=$(O)-asan unit
+
 fuzz: $(FUZZ)
 
 deps-%:
@@ -346,7 +350,7 @@ make demo             build, profile two live programs, print what commctl says 
 To change it (CONTRIBUTING.md, tests/README.md):
 make quick            fast tests, as any user, under a minute once built
 make test-NAME        one test by its name: make test-burst, test-golden, test-format
-make unit             all unit tests
+make unit             all unit tests; make sanitize: with ASan and UBSan, in $(O)-asan
 make check            build and run all tests (as root; installs what is missing); SANITIZE=1 with ASan and UBSan
 make compile_commands.json   how each file is compiled, for editors
 make fuzz             the fuzzers; make fuzz-long: 10^7 inputs for each: hours; FUZZ_SECONDS=60: minutes
@@ -386,5 +390,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit fuzz fuzz-long check check-built programs-built demo walk bench bench-built install help clean deps-%
+.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo walk bench bench-built install help clean deps-%
 .SECONDARY:

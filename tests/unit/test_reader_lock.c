@@ -110,10 +110,10 @@ static void test_locks_of_the_index(void **state)
 		begin(store);
 		put(store, 0);
 		reader = beside(lock, &ranges[i]);
-		for (int j = 1; j < 100; j++)
+		for (int j = 1; j < 60; j++)
 			put(store, j);
 		assert_int_equal(comm_store_missed(store, &pid), 0);
-		end_at(store, 100);
+		end_at(store, 60);
 		end(reader);
 		comm_store_close(store);
 		assert_int_equal((int)query("SELECT count(*) FROM run WHERE how IS NULL"), 0);
