@@ -40,6 +40,7 @@ enum {
 	LOOK_NS = 200 * 1000 * 1000,	  /* interval of asking whether the target still lives */
 	/* Nothing tells that a cgroup was made again; and who looks on wants to see the time pass. */
 	WAIT_LESS_MS = 1000,
+	WAIT_READS_MS = 2000, /* while files are read, which goes on when time for it is granted */
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
@@ -509,8 +510,11 @@ static int wait_ms(const struct live *live)
 {
 	int ms = comm_pace_wait_ms(live->pace);
 
-	if (!live->source.sampler->wake || comm_inspect_live_reads(&live->processes))
+	if (!live->source.sampler->wake)
 		return 0;
+	/* Of what nothing comes from nobody waits for the names: children that read may have no CPU for long. */
+	if (ms > WAIT_READS_MS && comm_inspect_live_reads(&live->processes))
+		ms = WAIT_READS_MS;
 	if (ms > WAIT_LESS_MS &&
 	    (live->session.progress || comm_target_kind(live->target.target) == COMM_TARGET_CGROUP))
 		ms = WAIT_LESS_MS;
