@@ -436,7 +436,7 @@ static bool is_idle(const struct comm_report *report)
 	return report->target_ns && report->target_ns < 0.02 * report->enabled_ns;
 }
 
-/* That no flow is stated, and why. */
+/* That no flow is confirmed, and why. */
 static void say_none(struct overview *o)
 {
 	const struct comm_report *report = o->older;
@@ -465,7 +465,7 @@ static void say_none(struct overview *o)
 	say(o, line);
 }
 
-/* Who feeds whom, where nothing but the estimator can say it.  Whether anything is stated. */
+/* Who feeds whom, where nothing but the estimator can say it.  Whether anything is confirmed. */
 static bool tell_estimated(struct overview *o)
 {
 	const struct comm_report *report = o->older;

@@ -94,7 +94,7 @@ static int find_vertices(struct work *work, size_t *vertex)
 	/* Only a store that no daemon wrote has slices without length. */
 	if (!n || report->to_ns <= report->from_ns)
 		return fail(work, -ENODATA,
-			    "nothing to advise: run %lld states no flow between %s; see what "
+			    "nothing to advise: run %lld has no confirmed flow between %s; see what "
 			    "\"commctl report\" says",
 			    (long long)report->run->id, report->by->title);
 	if (n > CTL_PLACING_VERTICES)

@@ -111,7 +111,7 @@ check "where threads should stay no other place is told" sh -c 'grep -q "^Leave 
 check "no certainty of more than 99 %, no interval from 100 to 100" sh -c 'tr "\n" " " <"$1" | grep -q "of what is confirmed .* less goes" && ! grep -qE "100[.0]*[.][.]100|99\.[0-9] % sure|100 % sure" "$1"' - "$dir/text"
 
 sentence "no run" 3 'no run' --store "$dir/empty.db" "${two[@]}"
-sentence "guesses are no advice" 3 'states no flow between threads' --store "$dir/guess.db" "${two[@]}"
+sentence "guesses are no advice" 3 'has no confirmed flow between threads' --store "$dir/guess.db" "${two[@]}"
 sentence "one CPU" 3 'one CPU alone' --store "$dir/pairs.db" --topology "$dir/one"
 sentence "one node" 3 'one NUMA node alone; --over cache' "${pairs[@]}" --over node --cpus 0-7
 sentence "another machine" 1 'another machine, db1: .*--topology' --store "$dir/pairs.db"
