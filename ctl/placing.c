@@ -93,10 +93,11 @@ static int find_vertices(struct work *work, size_t *vertex)
 	placing->graph.n_vertices = n;
 	/* Only a store that no daemon wrote has slices without length. */
 	if (!n || report->to_ns <= report->from_ns)
-		return fail(work, -ENODATA,
-			    "nothing to advise: run %lld has no confirmed flow between %s; see what "
-			    "\"commctl report\" says",
-			    (long long)report->run->id, report->by->title);
+		return fail(
+			work, -ENODATA,
+			"nothing to advise: run %lld has no confirmed flow between %s; see what "
+			"\"commctl report\" says",
+			(long long)report->run->id, report->by->title);
 	if (n > CTL_PLACING_VERTICES)
 		return fail(work, -E2BIG, "%zu %s are too many to place: try --by role", n,
 			    report->by->title);
