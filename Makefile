@@ -243,7 +243,7 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live switch_window_live windows_live make_store) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live switch_window_live windows_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.

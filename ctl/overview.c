@@ -600,13 +600,15 @@ static void tell_next(struct overview *o, bool stated, size_t falsely)
 		say(o, "run for longer, or with a higher --overhead");
 }
 
-static void tell_next_of_survey(struct overview *o)
+static void tell_next_of_survey(struct overview *o, size_t falsely)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 
 	title(o, "NEXT");
 	if (all->waiting_low > 0.5)
 		say(o, "its threads mostly wait: look at what they wait for, or use fewer");
+	else if (falsely)
+		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");
 	else if (o->threads->windows && o->functions->n_edges)
 		say(o, "commctl report --fresh --by function,object shows what they go through");
 	else
@@ -678,8 +680,7 @@ static int tell_survey(struct overview *o, char **err)
 	tell_fresh(o);
 	tell_flows(o);
 	tell_older(o);
-	tell_lines(o);
-	tell_next_of_survey(o);
+	tell_next_of_survey(o, tell_lines(o));
 	return 0;
 }
 

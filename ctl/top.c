@@ -17,6 +17,7 @@
 #include "choice.h"
 #include "ctl.h"
 #include "open.h"
+#include "overview.h"
 #include "run.h"
 #include "utf8.h"
 #include "view.h"
@@ -29,6 +30,7 @@ enum {
 
 	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
 	TOP_KEY_ESCAPE = 27,
+	TOP_TITLE = 10, /* width of the overview's titles */
 };
 
 struct top {
@@ -36,13 +38,15 @@ struct top {
 	struct ctl_view view;
 	struct ctl_term term;
 	bool batch, help, typing, frozen;
-	uint64_t n; /* of frames in batch mode; 0: no end */
+	bool shows_overview; /* in place of the rows */
+	uint64_t n;	     /* of frames in batch mode; 0: no end */
 	int64_t delay_ns;
 	int64_t from_ns;       /* where to begin; only if has_from */
 	bool has_from, placed; /* placed: the view is where has_from wants it */
 	struct comm_reader *reader;
 	struct ctl_frame frame;
-	char *problem; /* why there is no frame */
+	struct ctl_overview overview; /* of the frame's window */
+	char *problem;		      /* why there is no frame */
 	size_t scroll;
 	int signals;
 };
@@ -121,16 +125,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ctl_by_parse(key, arg, state, &top->view.by);
 }
 
+static int read_overview(struct top *top, char **err)
+{
+	const struct ctl_view *view = &top->view;
+	struct comm_query query = COMM_QUERY_INIT;
+	int64_t from_ns = top->frame.end_ns - view->window_ns;
+
+	query.run = view->run;
+	query.label = view->label;
+	query.from_ns = from_ns > 0 ? from_ns : 0;
+	query.to_ns = top->frame.end_ns;
+	return ctl_overview_make(top->reader, &query, &top->overview, err);
+}
+
 /* Reads what the view shows now; on failure the frame is empty, and problem says why. */
 static int refresh_frame(struct top *top)
 {
-	char *err;
+	char *err = NULL;
 	int code;
 
 	free(top->problem);
 	top->problem = NULL;
 	ctl_frame_deinit(&top->frame);
 	code = ctl_view_read(&top->view, &top->term, top->reader, &top->frame, &err);
+	if (!code && top->shows_overview)
+		code = read_overview(top, &err);
 	if (code) {
 		top->problem = err ? err : strdup(strerror(-code));
 		return code;
@@ -266,6 +285,41 @@ static void draw_line(int y, int attributes, const char *text)
 	attrset(A_NORMAL);
 }
 
+/* A line of the overview, in as many lines of the screen as it takes.  Returns the next one. */
+static int draw_wrapped(int y, const struct ctl_overview_line *line)
+{
+	int column = *line->share ? TOP_TITLE + CTL_OVERVIEW_SHARE : TOP_TITLE;
+	char text[CTL_OVERVIEW_LINE + CTL_OVERVIEW_SHARE + 3], *at = text, *end;
+
+	snprintf(text, sizeof(text), "%-*s%s", column - TOP_TITLE, line->share, line->text);
+	draw_line(y, A_BOLD, line->title);
+	while (*at && y < LINES - 1) {
+		size_t fits = ctl_bytes_in(at, COLS - 1 - TOP_TITLE);
+
+		end = at + fits;
+		while (*end && end > at && *end != ' ')
+			end--;
+		if (end == at)
+			end = at + fits;
+		mvaddnstr(y++, TOP_TITLE, at, (int)(end - at));
+		at = end + strspn(end, " ");
+		if (*at && y < LINES - 1)
+			draw_line(y, A_NORMAL, "");
+	}
+	return y;
+}
+
+static void draw_overview(const struct top *top)
+{
+	int y = 0;
+
+	draw_line(y++, A_BOLD, top->frame.head[CTL_HEAD_RUN]);
+	draw_line(y++, A_NORMAL, top->frame.head[CTL_HEAD_COST]);
+	for (size_t i = 0; i < top->overview.n && y < LINES - 1; i++)
+		y = draw_wrapped(y, &top->overview.line[i]);
+	draw_line(LINES - 1, A_DIM, "o flows   left right another window   ? help   q quit");
+}
+
 static const char *const help_lines[] = {
 	"up down, j k    select a row        Enter, l  into it",
 	"Backspace, h    out again           Esc       all the way out",
@@ -274,6 +328,8 @@ static const char *const help_lines[] = {
 	"a  also what is not confirmed       s         sort by share, change, name",
 	"f  first reads                      /         rows with a text",
 	"e  fresh data alone, or what the estimator says",
+	"o  what waits, what is fresh, who feeds whom: the screen of commctl report, of this "
+	"window",
 	"b  begin by process, role, thread, function, object or line",
 	"q  quit",
 	"",
@@ -295,6 +351,11 @@ static void draw(struct top *top)
 	if (top->help) {
 		for (; y < sizeof(help_lines) / sizeof(*help_lines) && (int)y < LINES; y++)
 			draw_line((int)y, A_NORMAL, help_lines[y]);
+		refresh();
+		return;
+	}
+	if (top->shows_overview && !top->problem) {
+		draw_overview(top);
 		refresh();
 		return;
 	}
@@ -451,6 +512,9 @@ static enum pressed press(struct top *top, int key)
 		break;
 	case 'e':
 		view->fresh = !view->fresh;
+		break;
+	case 'o':
+		top->shows_overview = !top->shows_overview;
 		break;
 	case 'b':
 		view->by = ctl_view_next_by(view->by);

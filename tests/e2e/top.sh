@@ -62,6 +62,20 @@ screen -f /dev/null new-session -d -s stay 'sleep 1000'
 
 $make redis one.db 60 && $make turn turn.db 120 && $make hostile hostile.db 20 || exit 1
 
+# The first screen of commctl report, of a window
+$make survey survey.db 60 || exit 1
+start xterm-256color 100x30 --store survey.db
+shows '^THREADS\|^WRITER\|^run 1  '
+screen send-keys -t top o
+shows '^WAITING   67 % .* of all reads are of loops that wait'
+shows '^NEXT '
+screen send-keys -t top Left
+shows '^run 1  past '
+screen send-keys -t top End o
+shows 'processMultibulkBuffer\| > '
+lacks '^WAITING'
+quit
+
 # Keys: what is not resolved, into a flow and out again, another window, a filter, help
 start xterm-256color 100x24 --store one.db
 shows '^run 1  past  0 s..60 s of 60 s'
