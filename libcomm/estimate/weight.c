@@ -14,9 +14,6 @@ enum {
 	WEIGHT_HALVE = 4096,	/* forget by halves, so that a changed phase shows */
 };
 
-/* An hour: periods are hostile in a recording. */
-#define WEIGHT_PERIOD_MOST_NS (3600 * UINT64_C(1000000000))
-
 /* Observations that the burst's own length is worth as a prior. */
 static const double ht_prior = 2;
 
@@ -133,17 +130,4 @@ double comm_weight_of(const struct comm_weights *weights, const struct comm_weig
 		one = WEIGHT_INSN_CYCLES;
 	reach = (2 * s->cycles + ht_prior * burst->cycles) / (s->n + ht_prior) + one;
 	return burst->period * weights->cycles_per_ns / reach;
-}
-
-uint64_t comm_weights_period_ns(const struct comm_weights *weights,
-				const struct comm_access_burst *burst)
-{
-	double period = (double)burst->period;
-
-	/* An instruction a cycle, and an access in three of them. */
-	if (burst->trigger == COMM_TRIGGER_INSTRUCTIONS)
-		period /= weights->cycles_per_ns;
-	else if (burst->trigger == COMM_TRIGGER_ACCESSES)
-		period *= 3 / weights->cycles_per_ns;
-	return period < WEIGHT_PERIOD_MOST_NS ? (uint64_t)period : WEIGHT_PERIOD_MOST_NS;
 }

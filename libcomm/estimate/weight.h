@@ -50,8 +50,4 @@ void comm_weight_burst(const struct comm_access_burst *burst, struct comm_weight
 double comm_weight_of(const struct comm_weights *weights, const struct comm_weight_burst *burst,
 		      uint32_t slot);
 
-/* CPU time of its thread that a burst stands for, to a factor where accesses or instructions are sampled. */
-uint64_t comm_weights_period_ns(const struct comm_weights *weights,
-				const struct comm_access_burst *burst);
-
 #endif

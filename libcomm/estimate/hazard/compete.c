@@ -91,7 +91,6 @@ static struct thread_time *compete_thread(struct comm_compete *r, uint32_t threa
 		c->filled = 0;
 		c->time.now_ns =
 			comm_on_cpu_now(r->on_cpu, thread, r->now_ns, &c->on, &c->since_ns);
-		c->time.off_ns = c->on ? 0 : c->since_ns;
 	}
 	return c;
 }
@@ -114,20 +113,6 @@ static double compete_on_ns(struct comm_compete *r, struct thread_time *c, uint3
 const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread)
 {
 	return &compete_thread(compete, thread)->time;
-}
-
-uint64_t comm_compete_silent(struct comm_compete *compete, uint32_t reader, uint32_t thread,
-			     double *ret_silent)
-{
-	uint64_t off_ns = comm_compete_time(compete, thread)->off_ns;
-	double ns =
-		off_ns ? comm_compete_time(compete, reader)->now_ns -
-				 comm_on_cpu_at(compete->on_cpu, reader, compete->now_ns - off_ns)
-		       : 0;
-
-	off_ns = ns > 0 ? (uint64_t)ns : 0;
-	*ret_silent = comm_on_cpu_silent(compete->on_cpu, thread, off_ns);
-	return off_ns;
 }
 
 /* Expected writes over on_ns of CPU time before the read. */

@@ -18,7 +18,6 @@ struct comm_compete;
 struct comm_compete_time {
 	double start_ns, end_ns; /* at the ends of the span */
 	double now_ns;		 /* at the read */
-	uint64_t off_ns;	 /* for so long it has been on none by then */
 };
 
 /* What is read: at which rate by whom, and what is known of it. */
@@ -39,12 +38,6 @@ void comm_compete_span(struct comm_compete *compete, uint64_t start_ns, uint64_t
 void comm_compete_at(struct comm_compete *compete, uint64_t now_ns, const struct comm_frame_at *at);
 /* Valid until comm_compete_at(). */
 const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread);
-/*
- * How much CPU time the reader had since the thread was last on a CPU; *ret_silent is the chance that the thread was on
- * none meanwhile, as far as that is known.
- */
-uint64_t comm_compete_silent(struct comm_compete *compete, uint32_t reader, uint32_t thread,
-			     double *ret_silent);
 /*
  * Adds to the candidates' shares, and sets their ages where the hazards tell when they wrote;
  * returns the chance that none of them wrote.  *ret_first is the chance that the reader did not

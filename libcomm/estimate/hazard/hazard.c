@@ -49,7 +49,6 @@
 #include "region.h"
 #include "rewritten.h"
 #include "seat.h"
-#include "silence.h"
 #include "touch.h"
 #include "unseen.h"
 #include "unwritten_sums.h"
@@ -415,7 +414,6 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	read.written = hazard_written(h, r, n, &around);
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
-	unwritten += comm_silence_move(h->compete, h->rewritten, r, thread, h->candidate, n);
 	/* A large block that one thread alone writes is its buffer: that it wrote there is no guess. */
 	if (n == 1 && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
 		h->candidate->level--;
@@ -638,7 +636,6 @@ static int hazard_burst(void *est, const struct comm_access_burst *burst)
 
 	hazard_begin(h, burst->time_ns);
 	seat = comm_seats_take(h->seats, burst);
-	comm_on_cpu_met(h->on_cpu, burst->time_ns, seat, comm_weights_period_ns(h->weights, burst));
 	err = comm_window_add(h->window, h->weights, burst, seat);
 	if (err != -ENOSPC)
 		return err;
