@@ -81,7 +81,7 @@ static __always_inline struct comm_raw_counts *counts_of(struct task_struct *tas
 {
 	struct comm_raw_counts *c;
 	__u32 tid = task->pid, i;
-	bool all, exiting = task->flags & PF_EXITING_BIT;
+	bool all, is_old, exiting = task->flags & PF_EXITING_BIT;
 
 	c = bpf_map_lookup_elem(&counts, &tid);
 	if (c && c->start_ns == task->start_time && (!c->ended || exiting))
@@ -93,11 +93,14 @@ static __always_inline struct comm_raw_counts *counts_of(struct task_struct *tas
 	all = task->start_time >= count_since_ns && !was_told &&
 	      !(c && c->start_ns == task->start_time);
 	/* A switch and the pass over all threads may begin one at once: what the first has counted stays. */
-	if (bpf_map_update_elem(&counts, &tid, &no_counts, c ? BPF_ANY : BPF_NOEXIST))
-		return c ? NULL : bpf_map_lookup_elem(&counts, &tid);
+	is_old = bpf_map_update_elem(&counts, &tid, &no_counts, c ? BPF_ANY : BPF_NOEXIST);
+	if (c && is_old)
+		return NULL;
 	c = bpf_map_lookup_elem(&counts, &tid);
 	if (!c)
 		return NULL;
+	if (is_old)
+		return c;
 	c->start_ns = task->start_time;
 	c->from_ns = all ? task->start_time : bpf_ktime_get_ns();
 	c->tgid = task->tgid;

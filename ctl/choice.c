@@ -112,7 +112,7 @@ static bool takes_value(const struct argp_option *option, const char *arg)
 		if (!option->arg || option->flags & OPTION_ARG_OPTIONAL)
 			continue;
 		if (option->name && !strncmp(arg, "--", 2) && strlen(arg) > 3 &&
-		    !strncmp(option->name, arg + 2, strlen(arg + 2)))
+		    strstr(option->name, arg + 2) == option->name)
 			return true;
 		if (arg[0] == '-' && option->key == arg[1] && arg[1] && !arg[2])
 			return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "overview.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -713,7 +714,13 @@ int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query
 	*ret = (struct ctl_overview){0};
 	*err = NULL;
 	code = make(&o, "role", true, false, &o.roles, err);
-	/* What was counted has no windows to tell of. */
+	/* What was counted may have no ages. */
+	if (code == -ENODATA) {
+		free(*err);
+		*err = NULL;
+		code = make(&o, "role", false, false, &o.roles, err);
+	}
+	/* And it has no windows to tell of. */
 	if (!code)
 		code = o.roles->n_census && !o.roles->exact ? tell_survey(&o, err)
 							    : tell_estimate(&o, err);

@@ -5,7 +5,8 @@
  * it samples both and cp_hit_precise() drops the kernel's.
  *
  * Where a load found its data is what the kernel's driver makes of IBS' registers; it heeds
- * erratum 1293 of Zen 3, whose registers tell no level of prefetches and of misses without a buffer.
+ * erratum 1293 of Zen 3, whose registers tell no level of prefetches and of misses without a
+ * buffer.
  *
  * No bursts: regs has the op's ip and the interrupt's registers, some instructions
  * later.

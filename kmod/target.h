@@ -32,7 +32,8 @@ bool cp_targets_match(const struct cp_targets *targets);
 /*
  * Which memory a task runs on; 0: none, as with a kernel thread, whatever it borrows.  x86 gives
  * each mm a number that is never given again (for its TLB), while another mm may come to lie where
- * one lay.  Of current, or of a task that the scheduler puts on this CPU: theirs cannot go meanwhile.
+ * one lay.  Of current, or of a task that the scheduler puts on this CPU: theirs cannot go
+ * meanwhile.
  */
 u64 cp_target_mm(const struct task_struct *task);
 /* Does a task that cannot be freed meanwhile? */

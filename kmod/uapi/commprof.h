@@ -163,7 +163,7 @@ struct cp_record {
 	__u8 context;
 	__u8 mode_bits; /* 64 or 32: the interrupted code */
 	__u32 reserved;
-	__u64 period; /* what this sample stands for: the interval that it ends, in the source's unit */
+	__u64 period; /* what it stands for: the interval that it ends, in the source's unit */
 	char comm[CP_COMM_BYTES];
 };
 

@@ -165,7 +165,7 @@ check "who feeds whom with fresh data is counted" json "$dir/a.json" '(.nodes | 
   [.edges[] | select($n[.from] == "produce" and $n[.to] == "consume")] | length == 1 and (.[0] | .bytes == 24576 and .low == 24576 and .high == 24576 and .resolved)'
 check "how fresh it is, too" json "$dir/a.json" '(.nodes[] | select(.name == "consume").id) as $id | .census[] | select(.node == $id) |
   [.fresh[].share * 12 | round] == [4, 8, 12] and .reads >= 24576 and .reads < 24700'
-"$commctl" report --store "$dir/a.db" >"$dir/text"
+"$commctl" report -v --store "$dir/a.db" >"$dir/text"
 check "a report says how fresh" grep -q '^Written before it is read: .* less than 10 ms' "$dir/text"
 check "the run says what its time is" json "$dir/a.json" '.run.notes | test("instruction as a nanosecond.*times as long")'
 

@@ -132,7 +132,7 @@ if [ "$(id -u)" = 0 ]; then
   kill -STOP "$files"
   kill $started
   ended "who reads files is stopped"
-  [ $code != 1 ] && [ "$(how "$db")" = "finished, interrupted" ] && ! grep -q 'takes too long' "$dir/log" &&
+  [ $code = 1 ] && grep -q 'commd-files was stopped' "$dir/log" && [ "$(how "$db")" = "finished, interrupted" ] && ! grep -q 'takes too long' "$dir/log" &&
     ok "who reads files is stopped" || not_ok "who reads files is stopped" "exit $code: $(cat "$dir/log")"
   kill -9 "$command" "$files"
 else
