@@ -5,20 +5,27 @@
  * did, ns of CPU time, voluntary and involuntary switches, minor faults.
  *
  * counted [SECONDS]: with SECONDS of CPU time it spins before and after it has printed "ready".
+ * counted faults SECONDS: one touches fresh pages and sleeps, over and over, while the other spins for
+ * SECONDS of CPU time on the same CPU.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 2000, PAGES = 3000, PAGE = 4096 };
+enum { ROUNDS = 2000, PAGES = 3000, PAGE = 4096, AT_ONCE = 10 };
 
 static int there[2], back[2];
 static volatile double sum;
+static atomic_bool spun;
 
 static long long cpu_ns(void)
 {
@@ -58,19 +65,54 @@ static void *play(void *first)
 	return NULL;
 }
 
-static void *touch(void *unused)
+static void touch_pages(int n)
 {
-	size_t bytes = (size_t)PAGES * PAGE;
+	size_t bytes = (size_t)n * PAGE;
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)unused;
 	if (memory == MAP_FAILED || madvise(memory, bytes, MADV_NOHUGEPAGE))
 		exit(1);
 	for (size_t i = 0; i < bytes; i += PAGE)
 		memory[i] = 1;
+	munmap(memory, bytes);
+}
+
+static void *touch(void *unused)
+{
+	(void)unused;
+	touch_pages(PAGES);
 	say("touch");
 	return NULL;
+}
+
+static void *touch_on(void *unused)
+{
+	const struct timespec nap = {.tv_nsec = 20000};
+
+	(void)unused;
+	while (!spun) {
+		touch_pages(AT_ONCE);
+		nanosleep(&nap, NULL);
+	}
+	say("touch");
+	return NULL;
+}
+
+static int touch_beside_spin(double seconds)
+{
+	pthread_t thread;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one) ||
+	    pthread_create(&thread, NULL, touch_on, NULL))
+		return 1;
+	spin(seconds);
+	say("spin");
+	spun = true;
+	return pthread_join(thread, NULL);
 }
 
 static void *turn(void *unused)
@@ -87,6 +129,8 @@ int main(int argc, char **argv)
 	pthread_t thread[4];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 2 && !strcmp(argv[1], "faults"))
+		return touch_beside_spin(atof(argv[2]));
 	if (argc > 1) {
 		spin(atof(argv[1]));
 		puts("ready");
