@@ -68,6 +68,14 @@ says stdout 'Communication between threads'
 says stdout '420 windows on fresh data: --fresh'
 expect 0 "$ctl" report -v --store watched.db --json
 is "$(jq -c '[.range.basis, .range.windows, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
+# Of 192 without one, 3 in so many at most, at 95 %
+cp watched.db few.db && sqlite3 few.db "UPDATE slice SET bursts = CASE WHEN start_ns = (SELECT min(start_ns) FROM slice) THEN 192 ELSE 0 END" ||
+	exit 1
+expect 0 "$ctl" report -v --store few.db
+says stdout '^None of 192 bursts'
+says stdout 'under 1.6 % of bursts do'
+expect 0 "$ctl" report --store few.db
+says stdout 'under 1.6 % of 192'
 $make both both.db 60 || exit 1
 expect 0 "$ctl" report -v --store both.db --json
 estimated=$(jq '[.range.basis, ([.edges[] | select(.resolved).share] | add > 0.4 and add < 0.95)]' -c stdout)
