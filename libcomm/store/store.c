@@ -14,6 +14,7 @@
 
 #include <sqlite3.h>
 
+#include "ballast.h"
 #include "dictionary.h"
 #include "guard.h"
 #include "reader_lock.h"
@@ -25,8 +26,6 @@
 #include "uuid.h"
 
 enum {
-	/* Disk space reserved for the ballast and for the log, each; see make_room(). */
-	STORE_RESERVE_BYTES = 2 << 20,
 	STORE_DISK_LOW_BYTES = 8 << 20,
 	STORE_BUSY_MS = 2000,
 	/* Half of the reserve, or a full disk would leave too much in the log. */
@@ -59,8 +58,7 @@ struct comm_store {
 	size_t n_kept;
 	uint64_t empty_ns;
 	uint64_t quota_bytes;
-	int ballast_fd;		      /* -1: none */
-	bool has_ballast;	      /* it takes the space that it is for */
+	struct comm_ballast ballast;
 	bool is_capped;		      /* the disk was full: the file grows no more */
 	int log_pages, log_pages_max; /* in the log that are not in the file yet */
 	int missed;		      /* see comm_store_missed() */
@@ -74,78 +72,9 @@ static int exec(struct comm_store *store, const char *sql)
 	return comm_schema_errno(store->db);
 }
 
-/* As SQLite does, which may have its own way to (daemon/remover.h). */
-static void remove_file(const char *name)
-{
-	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-
-	vfs->xDelete(vfs, name, 0);
-}
-
 static bool beside(const struct comm_store *store, const char *suffix, char name[PATH_MAX])
 {
 	return snprintf(name, PATH_MAX, "%s%s", store->file.name, suffix) < PATH_MAX;
-}
-
-/* Allocates disk space for a file now, so that the file has it when the disk is full. */
-static bool reserve(int fd)
-{
-	return fd >= 0 && posix_fallocate(fd, 0, STORE_RESERVE_BYTES) == 0;
-}
-
-/* Gives the ballast's space back.  The file stays: in the midst of a run none can be made. */
-static void ballast_drop(struct comm_store *store)
-{
-	if (store->ballast_fd >= 0)
-		store->has_ballast = ftruncate(store->ballast_fd, 0) < 0;
-}
-
-/* What has the ballast's name is of a writer that was killed, or made to be written to: it goes. */
-static void ballast_make(struct comm_store *store)
-{
-	char name[PATH_MAX];
-	pid_t holder;
-
-	if (store->ballast_fd < 0 && beside(store, "-ballast", name)) {
-		remove_file(name);
-		store->ballast_fd =
-			open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0640);
-		/*
-		 * Whatever the umask.  No reader can open it, so the writer's lock on it stands
-		 * where one has locked the store itself.
-		 */
-		if (store->ballast_fd >= 0 && fchmod(store->ballast_fd, 0600) == 0)
-			comm_store_file_own(store->ballast_fd, &holder);
-	}
-	store->has_ballast = reserve(store->ballast_fd);
-	if (!store->has_ballast)
-		ballast_drop(store);
-}
-
-/* Whether a process writes to the store that could not lock it. */
-static bool has_ballast_holder(const struct comm_store *store, pid_t *ret_holder)
-{
-	char name[PATH_MAX];
-	int fd = beside(store, "-ballast", name)
-			 ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-			 : -1;
-	bool is_held = fd >= 0 && comm_store_file_own(fd, ret_holder) == -EBUSY;
-
-	if (fd >= 0)
-		close(fd);
-	return is_held;
-}
-
-static void ballast_remove(struct comm_store *store)
-{
-	char name[PATH_MAX];
-
-	if (store->ballast_fd < 0)
-		return;
-	close(store->ballast_fd);
-	store->ballast_fd = -1;
-	if (beside(store, "-ballast", name))
-		remove_file(name);
 }
 
 /* SQLite ignores the reserved bytes: they follow the last valid frame of the log. */
@@ -158,7 +87,7 @@ static void reserve_log(struct comm_store *store)
 	if (!beside(store, "-wal", name))
 		return;
 	fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	reserve(fd);
+	comm_ballast_reserve(fd);
 	if (fd >= 0)
 		close(fd);
 }
@@ -278,7 +207,7 @@ static int open_db(struct comm_store *store, const struct comm_store_config *con
 	if (!err)
 		err = exec(store, "PRAGMA cell_size_check = ON");
 	/* A log that had to grow goes back to what is reserved for it. */
-	snprintf(sql, sizeof(sql), "PRAGMA journal_size_limit = %d", STORE_RESERVE_BYTES);
+	snprintf(sql, sizeof(sql), "PRAGMA journal_size_limit = %d", COMM_BALLAST_BYTES);
 	if (!err)
 		err = exec(store, sql);
 	if (!err)
@@ -332,13 +261,13 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 	*err_ret = NULL;
 	if (!store)
 		return -ENOMEM;
-	store->file.fd = store->file.index_fd = store->ballast_fd = -1;
+	store->file.fd = store->file.index_fd = store->ballast.fd = -1;
 	store->quota_bytes = config->quota_bytes;
 	store->empty_ns = config->empty_ns;
 	store->row_cap = config->row_cap ? config->row_cap : UINT32_MAX / 64;
 	store->path = strdup(config->path);
 	err = store->path ? comm_store_file_open(store->path, &store->file, &holder) : -ENOMEM;
-	if (!err && !store->file.is_owned && has_ballast_holder(store, &holder))
+	if (!err && !store->file.is_owned && comm_ballast_is_held(store->file.name, &holder))
 		err = -EBUSY;
 	if (!err)
 		err = comm_schema_probe(store->file.fd, &is_new);
@@ -351,7 +280,7 @@ int comm_store_open(const struct comm_store_config *config, struct comm_store **
 		return err;
 	}
 	store->rollup.row_cap = store->row_cap;
-	ballast_make(store);
+	comm_ballast_load(&store->ballast, store->file.name);
 	*ret = store;
 	return 0;
 }
@@ -376,7 +305,7 @@ static void leave(struct comm_store *store)
 	for (size_t i = 0; i < sizeof(left) / sizeof(*left) && lstat(store->file.name, &st) < 0;
 	     i++)
 		if (beside(store, left[i], name))
-			remove_file(name);
+			comm_ballast_remove_file(name);
 }
 
 void comm_store_close(struct comm_store *store)
@@ -390,7 +319,7 @@ void comm_store_close(struct comm_store *store)
 	comm_rollup_deinit(&store->rollup);
 	comm_rows_deinit(&store->rows);
 	comm_stored_slice_deinit(&store->slice);
-	ballast_remove(store);
+	comm_ballast_remove(&store->ballast, store->file.name);
 	if (store->lost) {
 		leave(store);
 	} else if (was_opened) {
@@ -439,7 +368,7 @@ static bool make_room(struct comm_store *store, int attempt, int64_t want)
 
 	begin_task(store);
 	if ((!checked || is_disk_low(store)) && !store->is_capped) {
-		ballast_drop(store);
+		comm_ballast_drop(&store->ballast);
 		checkpoint(store);
 		store->is_capped = !limit_pages(store, pages(store));
 	}
@@ -458,7 +387,7 @@ static void lift_cap(struct comm_store *store)
 		return;
 	store->is_capped = set_quota(store) != 0;
 	reserve_log(store);
-	ballast_make(store);
+	comm_ballast_load(&store->ballast, store->file.name);
 }
 
 typedef int transaction_fn(struct comm_store *store, void *ctx);
@@ -552,8 +481,8 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
 	reserve_log(store);
-	if (!store->has_ballast)
-		ballast_make(store);
+	if (!store->ballast.is_loaded)
+		comm_ballast_load(&store->ballast, store->file.name);
 	/* From here on who calls has samples to look after, and waits for nobody's lock. */
 	sqlite3_busy_timeout(store->db, 0);
 	*ret_run = begin.run;
