@@ -82,7 +82,7 @@ check "time goes by in several slices" [ "$(sqlite3 "$dir/new.db" "SELECT count(
 # is within what the kernel counted, and what is not is said to be not known.
 # stated COUNTER: of $tid "TOTAL PERCENT", how much and of how much of its CPU time; TOTAL is - where it is not known.
 stated() {
-  awk -F, -v tid="$tid" -v counter="\"$1\"" '$5 == tid && $6 == counter { print $7 == "" ? "-" : int($7), int($12 * 100 + 0.5) }' "$dir/budget.csv"
+  awk -F, -v tid="$tid" -v counter="$1" '$5 == tid && $6 == "\"" counter "\"" { print $7 == "" ? "-" : int($7), int($12 * 100 + 0.5) }' "$dir/budget.csv"
 }
 # within COUNTER KERNEL SLACK: not more above KERNEL than SLACK and 2 percent, nor below where all was counted.
 within() {
