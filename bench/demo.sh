@@ -50,7 +50,7 @@ watch digests 20 5
 show '' '^ +(at least )?[0-9.,]+ % .*> ' 'who feeds whom' commctl report --store "$at/digests.db"
 show '/^writer  /,/^\(and\|A longer\|Of\|$\)/{/^\(and\|A longer\|Of\|$\)/!p}' '^writer  ' 'what passes through which object' \
   commctl report --by function,object --top 4 --store "$at/digests.db"
-show '/sharing$/,/^$/{/^$/!p}' ': false sharing$' 'of false sharing' commctl sharing --top 1 --store "$at/digests.db"
+show '/^sharing /,/^$/{/^$/!p}' '^false ' 'of false sharing' commctl sharing --top 1 --store "$at/digests.db"
 stop
 commctl html --store "$at/digests.db" --source-dir bench -o "$at/digests.html" &&
   printf '\nThe same as a page, for a browser: %s\n' "$(realpath "$at/digests.html")"
