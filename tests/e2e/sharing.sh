@@ -51,7 +51,7 @@ for other in "--store $dir/redis.db" "${store[*]} --json" "${store[*]} --thread 
 done
 for width in 60 80 140; do
   COLUMNS=$width "$commctl" sharing -v "${store[@]}" >"$dir/text"
-  check "text: the line, its object and both verdicts ($width)" grep -qzE 'db_0|: false sharing.*: true sharing' "$dir/text"
+  check "text: the line, its object and both verdicts ($width)" grep -qzE '\[heap\]\+0x0.*: false sharing.*served\+0x40.*: true sharing' "$dir/text"
 done
 # Neither reports nor advice count other lines than the list does, and no rate has more than two digits.
 COLUMNS=80 "$commctl" sharing "${store[@]}" >"$dir/text"
