@@ -21,8 +21,8 @@ enum {
 	REGION_BYTES = 4096,
 	STEP_BYTES = 64,
 	DRAIN_NS = 10 * 1000 * 1000,
-	GIVE_UP_CPU_NS = 500 * 1000 * 1000, /* of the sampled process: a million loads and more */
-	GIVE_UP_S = 30,			    /* where it does not get to run */
+	GIVE_UP_CPU_NS = 2000 * 1000 * 1000, /* of the sampled process: a million loads and more */
+	GIVE_UP_S = 30,			     /* where it does not get to run */
 };
 
 /* Where it reads and writes: the same in both processes. */

@@ -146,7 +146,7 @@ image=$kernel/vmlinux
 [ -e "$image" ] || image=$kernel/bzImage
 boot() {
 	rm -f "$out/disk" "$out/console"
-	truncate -s 64M "$out/disk"
+	truncate -s 512M "$out/disk"
 	status=0
 	# shellcheck disable=SC2086
 	timeout $limit "$emulator" -M q35 $cpus -cpu max -m 1024 \
