@@ -105,13 +105,13 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 static struct comm_event *load(struct comm_replay *replay, size_t *ret_n)
 {
 	struct comm_event *events = NULL, event;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 	int got;
 
 	while ((got = comm_replay_next(replay, &event)) == 1) {
-		if (n == room) {
-			room = room ? 2 * room : 1024;
-			events = realloc(events, room * sizeof(*events));
+		if (n == capacity) {
+			capacity = capacity ? 2 * capacity : 1024;
+			events = realloc(events, capacity * sizeof(*events));
 			if (!events)
 				die("load", ENOMEM);
 		}

@@ -81,12 +81,12 @@ static void collect(struct heatmap *map, const struct comm_query *query,
 }
 
 static bool fill(struct heatmap *map, const struct comm_query *query,
-		 const struct comm_report *report, size_t room)
+		 const struct comm_report *report, size_t capacity)
 {
 	map->node = calloc(report->n_nodes, sizeof(*map->node));
 	map->row = calloc(report->n_nodes, sizeof(*map->row));
 	map->traffic = calloc(report->n_nodes, sizeof(*map->traffic));
-	map->cell = calloc(room * room, sizeof(*map->cell));
+	map->cell = calloc(capacity * capacity, sizeof(*map->cell));
 	if (!map->node || !map->row || !map->traffic || !map->cell)
 		return false;
 	collect(map, query, report);
@@ -95,9 +95,9 @@ static bool fill(struct heatmap *map, const struct comm_query *query,
 		return false;
 	sorting = report;
 	sorting_by = map->traffic;
-	if (map->n > room) {
+	if (map->n > capacity) {
 		qsort(map->node, map->n, sizeof(*map->node), order_traffic);
-		map->n = room;
+		map->n = capacity;
 		map->rest = true;
 	}
 	qsort(map->node, map->n - map->rest, sizeof(*map->node), order_threads);
@@ -181,7 +181,7 @@ void ctl_heatmap(const struct ctl_term *term, const struct comm_query *query,
 {
 	const struct comm_report *report = labels->report;
 	/* 12 columns at least, for "(32 others)". */
-	int name_width = 12, room, width = HEATMAP_CELL;
+	int name_width = 12, capacity, width = HEATMAP_CELL;
 	struct heatmap map = {0};
 
 	if (!report->n_edges || !report->n_nodes)
@@ -193,13 +193,13 @@ void ctl_heatmap(const struct ctl_term *term, const struct comm_query *query,
 	}
 	if (name_width > HEATMAP_NAME)
 		name_width = HEATMAP_NAME;
-	room = term->width - name_width - 4;
-	if ((int)report->n_nodes * width > room)
+	capacity = term->width - name_width - 4;
+	if ((int)report->n_nodes * width > capacity)
 		width = HEATMAP_SLIM;
-	room /= width;
-	if (room < HEATMAP_NARROW_MIN)
+	capacity /= width;
+	if (capacity < HEATMAP_NARROW_MIN)
 		return;
-	if (fill(&map, query, report, room < HEATMAP_MAX ? room : HEATMAP_MAX)) {
+	if (fill(&map, query, report, capacity < HEATMAP_MAX ? capacity : HEATMAP_MAX)) {
 		printf("Share of the bytes in %%: rows write, columns read\n");
 		print(term, labels, &map, name_width, width);
 		printf("\n");

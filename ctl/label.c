@@ -110,7 +110,7 @@ static void shorten(char *name)
 }
 
 /* Where a function is inlined: "(inlined at a.c:7 in f)". */
-static void add_call(const struct comm_node *node, char *ret, size_t room)
+static void add_call(const struct comm_node *node, char *ret, size_t capacity)
 {
 	const char *slash = strrchr(node->call_source, '/');
 	char function[CTL_LABEL];
@@ -118,10 +118,10 @@ static void add_call(const struct comm_node *node, char *ret, size_t room)
 	snprintf(function, sizeof(function), "%s", node->name);
 	shorten(function);
 	if (*node->call_source)
-		snprintf(ret, room, " (inlined at %s:%u in %s)",
+		snprintf(ret, capacity, " (inlined at %s:%u in %s)",
 			 slash ? slash + 1 : node->call_source, node->call_line, function);
 	else
-		snprintf(ret, room, " (inlined in %s)", function);
+		snprintf(ret, capacity, " (inlined in %s)", function);
 }
 
 /* twin: another label would be the same without what only twins need. */

@@ -269,7 +269,7 @@ static bool is_named(const struct ctl_placed_thread *thread, const char *name)
 }
 
 /* A row for each part of a list of CPUs: as if the thread ran on each CPU as much. */
-static int add_rows(struct work *work, size_t *room, size_t thread, const struct ctl_cpus *cpus)
+static int add_rows(struct work *work, size_t *capacity, size_t thread, const struct ctl_cpus *cpus)
 {
 	for (size_t p = 0; p < work->parts->n; p++) {
 		struct ctl_cpus both = work->parts->part[p].cpus;
@@ -278,14 +278,14 @@ static int add_rows(struct work *work, size_t *room, size_t thread, const struct
 			both.word[i] &= cpus->word[i];
 		if (!ctl_cpus_count(&both))
 			continue;
-		if (work->n_rows == *room) {
+		if (work->n_rows == *capacity) {
 			struct row *grown =
-				reallocarray(work->row, 2 * *room + 64, sizeof(*work->row));
+				reallocarray(work->row, 2 * *capacity + 64, sizeof(*work->row));
 
 			if (!grown)
 				return -ENOMEM;
 			work->row = grown;
-			*room = 2 * *room + 64;
+			*capacity = 2 * *capacity + 64;
 		}
 		work->row[work->n_rows++] = (struct row){
 			0, thread, p, (double)ctl_cpus_count(&both) / (double)ctl_cpus_count(cpus)};
@@ -323,7 +323,7 @@ static bool split_line(char *line, char **ret_list, char **ret_thread)
 static int read_file(struct work *work, const char *path)
 {
 	struct ctl_placing *placing = work->placing;
-	size_t room = work->n_places + 1, placed = 0;
+	size_t capacity = work->n_places + 1, placed = 0;
 	char line[PLACING_LINE], *list, *name = line;
 	FILE *file = fopen(path, "re");
 	int number = 0, code = 0;
@@ -345,7 +345,7 @@ static int read_file(struct work *work, const char *path)
 			if (!is_named(&placing->thread[t], name))
 				continue;
 			placed++;
-			code = add_rows(work, &room, t, &cpus);
+			code = add_rows(work, &capacity, t, &cpus);
 		}
 	}
 	if (!code && ferror(file))

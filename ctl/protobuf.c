@@ -10,13 +10,13 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 void ctl_message_append(struct ctl_message *m, const void *bytes, size_t n)
 {
-	if ((!m->bytes || m->n + n > m->room) && !m->failed) {
-		size_t room = 2 * (m->n + n) + 64;
-		char *grown = realloc(m->bytes, room);
+	if ((!m->bytes || m->n + n > m->capacity) && !m->failed) {
+		size_t capacity = 2 * (m->n + n) + 64;
+		char *grown = realloc(m->bytes, capacity);
 
 		if (grown) {
 			m->bytes = grown;
-			m->room = room;
+			m->capacity = capacity;
 		}
 		m->failed = !grown;
 	}

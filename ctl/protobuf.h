@@ -13,7 +13,7 @@
 /* Begins zeroed; the owner frees bytes. */
 struct ctl_message {
 	char *bytes;
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 

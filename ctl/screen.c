@@ -72,14 +72,14 @@ static void fit(struct ctl_overview *overview, const struct ctl_term *term)
 void ctl_screen_print(struct ctl_overview *overview)
 {
 	struct ctl_term term;
-	int room;
+	int capacity;
 
 	ctl_term_init(&term);
 	fit(overview, &term);
-	room = term.width - ctl_columns(overview->run);
+	capacity = term.width - ctl_columns(overview->run);
 	printf("%s%s%s", ctl_style(&term, CTL_BOLD), overview->run, ctl_style(&term, CTL_PLAIN));
-	if (room > (int)strlen(overview->cost) + 1)
-		printf("%*s\n", room - 1, overview->cost);
+	if (capacity > (int)strlen(overview->cost) + 1)
+		printf("%*s\n", capacity - 1, overview->cost);
 	else
 		printf("\n%s\n", overview->cost);
 	for (size_t i = 0; i < overview->n; i++) {

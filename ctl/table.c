@@ -60,16 +60,16 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 		    struct layout *layout)
 {
 	const struct comm_report *report = labels->report;
-	int room, left;
+	int capacity, left;
 
 	layout->high = 0;
 	layout->above = false;
 	layout->interval = !report->exact;
 	layout->figures = TABLE_FIGURES + (layout->interval ? TABLE_INTERVAL : 0);
 	layout->origins = ctl_table_has_origins(report);
-	room = term->width - layout->figures - 4;
+	capacity = term->width - layout->figures - 4;
 	if (layout->origins)
-		room -= TABLE_ORIGINS * TABLE_ORIGIN;
+		capacity -= TABLE_ORIGINS * TABLE_ORIGIN;
 	layout->from = layout->to = TABLE_NAME_MIN;
 	for (size_t i = 0; i < report->n_shown; i++) {
 		int from = ctl_columns(labels->text[comm_report_edge_at(report, i)->from]);
@@ -82,7 +82,7 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 	}
 	layout->from = layout->from < TABLE_NAME_MAX ? layout->from : TABLE_NAME_MAX;
 	layout->to = layout->to < TABLE_NAME_MAX ? layout->to : TABLE_NAME_MAX;
-	layout->stacked = layout->from + layout->to > room;
+	layout->stacked = layout->from + layout->to > capacity;
 	if (layout->stacked) {
 		layout->above = term->width - layout->figures - 4 < TABLE_NAME_MIN;
 		layout->from = layout->to =
@@ -91,7 +91,7 @@ static void lay_out(const struct ctl_term *term, const struct ctl_labels *labels
 		layout->bursts = false;
 		return;
 	}
-	left = room - layout->from - layout->to;
+	left = capacity - layout->from - layout->to;
 	layout->bursts = !report->exact && left >= TABLE_BURSTS + TABLE_BAR_MIN;
 	if (layout->bursts)
 		left -= TABLE_BURSTS;

@@ -177,7 +177,7 @@ static const char *take_utf8(const char **text, int *ret_bytes, int *ret_columns
 }
 
 /* Copies as many characters as fit into room bytes, with a NUL, and max columns; returns their bytes. */
-static size_t copy(take_fn *next, char *out, size_t room, const char **text, int max)
+static size_t copy(take_fn *next, char *out, size_t capacity, const char **text, int max)
 {
 	int bytes, columns;
 	size_t n = 0;
@@ -186,7 +186,7 @@ static size_t copy(take_fn *next, char *out, size_t room, const char **text, int
 		const char *shown = next(&at, &bytes, &columns);
 
 		max -= columns;
-		if (max < 0 || n + (size_t)bytes >= room)
+		if (max < 0 || n + (size_t)bytes >= capacity)
 			break;
 		memcpy(out + n, shown, (size_t)bytes);
 		n += (size_t)bytes;

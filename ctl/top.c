@@ -339,7 +339,7 @@ static const char *const help_lines[] = {
 static void draw(struct top *top)
 {
 	const struct ctl_frame *frame = &top->frame;
-	size_t y = 0, room, i;
+	size_t y = 0, capacity, i;
 
 	/* The least lines of a screen that has that line of the head. */
 	static const int least_lines[] = {
@@ -366,12 +366,12 @@ static void draw(struct top *top)
 			draw_line((int)y++,
 				  i == CTL_HEAD_RUN || i == CTL_HEAD_COLUMNS ? A_BOLD : A_NORMAL,
 				  frame->head[i]);
-	room = LINES > (int)(y + frame->n_foot + 1) ? LINES - y - frame->n_foot - 1 : 0;
+	capacity = LINES > (int)(y + frame->n_foot + 1) ? LINES - y - frame->n_foot - 1 : 0;
 	if (top->view.selected < top->scroll)
 		top->scroll = top->view.selected;
-	if (room && top->view.selected >= top->scroll + room)
-		top->scroll = top->view.selected - room + 1;
-	for (i = top->scroll; i < frame->n_rows && i < top->scroll + room; i++)
+	if (capacity && top->view.selected >= top->scroll + capacity)
+		top->scroll = top->view.selected - capacity + 1;
+	for (i = top->scroll; i < frame->n_rows && i < top->scroll + capacity; i++)
 		draw_line((int)y++, i == top->view.selected ? A_REVERSE : A_NORMAL,
 			  frame->row[i].text);
 	for (i = 0; i < frame->n_foot && (int)y < LINES - 1; i++)

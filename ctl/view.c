@@ -229,19 +229,19 @@ static int order_by_name(const void *pa, const void *pb)
 }
 
 /* Writes "from > to", of which the longer name is shortened, or both, to room. */
-static void write_names(char *out, size_t size, const char *from, const char *to, int room)
+static void write_names(char *out, size_t size, const char *from, const char *to, int capacity)
 {
 	int n_from = ctl_columns(from), n_to = ctl_columns(to), half;
 	char a[CTL_LABEL], b[CTL_LABEL];
 
-	room -= (int)strlen(" > ");
-	half = room / 2;
-	if (n_from + n_to <= room || room < NAMES_MIN) {
+	capacity -= (int)strlen(" > ");
+	half = capacity / 2;
+	if (n_from + n_to <= capacity || capacity < NAMES_MIN) {
 		snprintf(out, size, "%s > %s", from, to);
 		return;
 	}
-	ctl_clean(a, sizeof(a), from, n_to < half ? room - n_to : half);
-	ctl_clean(b, sizeof(b), to, room - ctl_columns(a));
+	ctl_clean(a, sizeof(a), from, n_to < half ? capacity - n_to : half);
+	ctl_clean(b, sizeof(b), to, capacity - ctl_columns(a));
 	snprintf(out, size, "%s > %s", a, b);
 }
 

@@ -9,10 +9,10 @@
 #include "counter_event.h"
 #include "cycles.h"
 #include "fence.h"
+#include "preflight.h"
 #include "self_test.h"
 #include "session.h"
 #include "source.h"
-#include "trial.h"
 #include "trigger.h"
 
 static void say_companion(const struct comm_companion *companion)
@@ -34,7 +34,7 @@ static bool say_source(const struct comm_source *source)
 	bool works = source->of_file || !source->probe(&why);
 
 	if (works && source->sampler)
-		works = !comm_trial_source(source, "", &why);
+		works = !comm_preflight_source(source, "", &why);
 	printf("  %-10s %s%s%s\n", source->name,
 	       works ? "works: " : "not here: ", works ? source->help : "",
 	       works ? "" : (why ? why : "no reason known"));
@@ -67,7 +67,7 @@ static void say_precise(const struct comm_source *source)
 static void say_memory(void)
 {
 	char *why = NULL;
-	bool works = !comm_trial_memory(1, &why);
+	bool works = !comm_preflight_memory(1, &why);
 
 	printf("other users' processes: %s\n",
 	       works ? "can be read" : (why ? why : "cannot be read"));

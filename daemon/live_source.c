@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "breakpoints.h"
+#include "preflight.h"
 #include "self_test.h"
-#include "trial.h"
 
 /* Are the addresses of its precise samples true?  It says so where they are not. */
 static bool is_true(const struct comm_source *source, const char *arg)
@@ -79,7 +79,7 @@ static int try_source(struct comm_live_source *live, const struct comm_sampler_c
 {
 	int err = live->sampler->open(config, &live->handle, why);
 
-	if (!err && !comm_trial_descriptors()) {
+	if (!err && !comm_preflight_descriptors()) {
 		live->sampler->close(live->handle);
 		live->handle = NULL;
 		err = comm_source_fail(why, -EMFILE,

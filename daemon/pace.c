@@ -103,7 +103,7 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
 {
 	char *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	uint64_t n = 0;
 	FILE *file;
 
@@ -113,7 +113,7 @@ static double machine_switches_per_s(struct comm_pace *p, uint64_t now_ns)
 	file = fopen("/proc/stat", "re");
 	if (!file)
 		return 0;
-	while (getline(&line, &room, file) > 0)
+	while (getline(&line, &capacity, file) > 0)
 		if (sscanf(line, "ctxt %" SCNu64, &n) == 1)
 			break;
 	free(line);

@@ -40,7 +40,7 @@ struct comm_target {
 	uint64_t since_ns;
 	uint32_t *pid; /* sorted */
 	struct member *member;
-	size_t n, room;
+	size_t n, capacity;
 	size_t looked;	   /* the member that comm_target_cpu_ns() looks at next */
 	bool expects_ends; /* comm_target_ended() will be called for each member */
 	uint64_t cpu_ns;   /* used by all members, ended ones too */
@@ -209,7 +209,7 @@ bool comm_target_has(const struct comm_target *target, uint32_t tgid)
 /* since_ns: CPU time that the process had used before it became a member. */
 static int add(struct comm_target *target, uint32_t tgid, uint64_t since_ns)
 {
-	size_t i = position(target, tgid), room;
+	size_t i = position(target, tgid), capacity;
 	struct member *member;
 	uint32_t *pid;
 
@@ -217,17 +217,17 @@ static int add(struct comm_target *target, uint32_t tgid, uint64_t since_ns)
 		return 0;
 	if (target->n >= MEMBERS_MAX)
 		return -ENOSPC;
-	if (target->n == target->room) {
-		room = target->room ? 2 * target->room : 16;
-		pid = realloc(target->pid, room * sizeof(*pid));
+	if (target->n == target->capacity) {
+		capacity = target->capacity ? 2 * target->capacity : 16;
+		pid = realloc(target->pid, capacity * sizeof(*pid));
 		if (!pid)
 			return -ENOMEM;
 		target->pid = pid;
-		member = realloc(target->member, room * sizeof(*member));
+		member = realloc(target->member, capacity * sizeof(*member));
 		if (!member)
 			return -ENOMEM;
 		target->member = member;
-		target->room = room;
+		target->capacity = capacity;
 	}
 	memmove(&target->pid[i + 1], &target->pid[i], (target->n - i) * sizeof(*target->pid));
 	memmove(&target->member[i + 1], &target->member[i],

@@ -15,7 +15,7 @@ struct comm_array {
 	uint32_t item_bytes, max;
 };
 
-/* Memory is out where there is no room: see memory.h. */
+/* Memory is out where there is no capacity: see memory.h. */
 void comm_array_init(struct comm_array *array, uint32_t item_bytes, uint32_t max);
 void comm_array_deinit(struct comm_array *array);
 /* The first of n new ones that follow each other. */

@@ -97,27 +97,27 @@ static uint8_t *chunk_if_any(const struct comm_shadow *shadow, uint64_t addr)
 /* A list of twice the room; of a shared set: on memory that all processes have. */
 static void grow_set(struct comm_shadow *shadow, struct comm_reader_set *set, bool is_shared)
 {
-	uint32_t room = set->capacity ? set->capacity : INLINE_THREADS;
+	uint32_t capacity = set->capacity ? set->capacity : INLINE_THREADS;
 	uint32_t *old = set->capacity ? set->many : NULL, *grown;
 
 	if (is_shared)
 		grown = comm_array_at(&shadow->shared_lists,
-				      comm_array_add(&shadow->shared_lists, room * 2));
+				      comm_array_add(&shadow->shared_lists, capacity * 2));
 	else
-		grown = comm_mem_realloc(old, room * 2 * sizeof(*grown));
+		grown = comm_mem_realloc(old, capacity * 2 * sizeof(*grown));
 	if (!old)
 		__builtin_memcpy(grown, set->few, sizeof(set->few));
 	else if (is_shared)
-		__builtin_memcpy(grown, old, room * sizeof(*grown));
+		__builtin_memcpy(grown, old, capacity * sizeof(*grown));
 	set->many = grown;
-	set->capacity = room * 2;
+	set->capacity = capacity * 2;
 }
 
 static bool set_add(struct comm_shadow *shadow, struct comm_reader_set *set, uint32_t thread,
 		    bool is_shared)
 {
 	uint32_t *list = set->capacity ? set->many : set->few;
-	uint32_t room = set->capacity ? set->capacity : INLINE_THREADS;
+	uint32_t capacity = set->capacity ? set->capacity : INLINE_THREADS;
 	uint32_t low = 0, high = set->n;
 
 	while (low < high) {
@@ -130,7 +130,7 @@ static bool set_add(struct comm_shadow *shadow, struct comm_reader_set *set, uin
 		else
 			high = mid;
 	}
-	if (set->n == room) {
+	if (set->n == capacity) {
 		grow_set(shadow, set, is_shared);
 		list = set->many;
 	}

@@ -65,7 +65,7 @@ static bool cp_target_is_dead(struct pid *pid)
 }
 
 /*
- * Processes that are gone make room: their numbers can no longer be named, so
+ * Processes that are gone make capacity: their numbers can no longer be named, so
  * nobody could remove them.
  */
 static void cp_targets_prune(struct cp_targets *targets)

@@ -227,16 +227,16 @@ static void cp_watch_hear(void *data)
 	struct cp_watcher *watch = data;
 	struct cp_watch_cpu *here = this_cpu_ptr(watch->cpu);
 	u64 start_ns = ktime_get_mono_fast_ns();
-	unsigned long news;
+	unsigned long pending;
 	u32 i;
 
 	/*
 	 * Full barrier, pairs with that of atomic_fetch_or() in cp_watch_send(): a place
 	 * that is not yet seen below finds no bit and sends again.
 	 */
-	news = atomic_xchg(&here->news, 0);
+	pending = atomic_xchg(&here->pending, 0);
 	cp_watch_follow(watch, here);
-	for_each_set_bit(i, &news, CP_MAX_SLOTS) cp_watch_told(&watch->slot[i]);
+	for_each_set_bit(i, &pending, CP_MAX_SLOTS) cp_watch_told(&watch->slot[i]);
 	cp_watch_charge(watch, start_ns);
 }
 
@@ -249,18 +249,18 @@ static void cp_watch_send(struct cp_watch_slot *slot, unsigned int cpu)
 {
 	struct cp_watcher *watch = slot->watch;
 	struct cp_watch_cpu *there = per_cpu_ptr(watch->cpu, cpu);
-	unsigned long news;
+	unsigned long pending;
 	u32 i;
 
 	atomic_inc(&slot->telling);
-	news = atomic_fetch_or(BIT(slot->index), &there->news);
-	if (news & BIT(slot->index))
+	pending = atomic_fetch_or(BIT(slot->index), &there->pending);
+	if (pending & BIT(slot->index))
 		atomic_dec(&slot->telling);
-	if (news || !smp_call_function_single_async(cpu, &there->csd))
+	if (pending || !smp_call_function_single_async(cpu, &there->csd))
 		return;
 	/* The CPU is gone. */
-	news = atomic_xchg(&there->news, 0);
-	for_each_set_bit(i, &news, CP_MAX_SLOTS) atomic_dec(&watch->slot[i].telling);
+	pending = atomic_xchg(&there->pending, 0);
+	for_each_set_bit(i, &pending, CP_MAX_SLOTS) atomic_dec(&watch->slot[i].telling);
 	atomic64_inc(&watch->missed);
 }
 

@@ -87,7 +87,7 @@ struct cp_watch_cpu {
 	struct task_struct *wrote_by[CP_MAX_SLOTS];
 	u64 wrote_ip[CP_MAX_SLOTS];
 	struct irq_work again;
-	atomic_t news; /* a bit for each slot: a message with it is under way */
+	atomic_t pending; /* a bit for each slot: a message with it is under way */
 	call_single_data_t csd;
 };
 

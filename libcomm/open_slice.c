@@ -18,7 +18,7 @@ enum {
 int comm_open_slice_init(struct comm_open_slice *slice)
 {
 	slice->edges = calloc(EDGES_MIN, sizeof(*slice->edges));
-	slice->edges_room = EDGES_MIN;
+	slice->edges_capacity = EDGES_MIN;
 	return slice->edges ? 0 : -ENOMEM;
 }
 
@@ -103,16 +103,16 @@ void comm_open_slice_end(struct comm_open_slice *slice, uint64_t start_ns, uint6
 /* Makes room for one more edge, and for rest behind it. */
 static bool make_room(struct comm_open_slice *slice)
 {
-	size_t room = 2 * slice->edges_room;
+	size_t capacity = 2 * slice->edges_capacity;
 	struct comm_edge *edges;
 
-	if (slice->n_edges + 1 < slice->edges_room)
+	if (slice->n_edges + 1 < slice->edges_capacity)
 		return true;
-	edges = room > EDGES_MAX ? NULL : realloc(slice->edges, room * sizeof(*edges));
+	edges = capacity > EDGES_MAX ? NULL : realloc(slice->edges, capacity * sizeof(*edges));
 	if (!edges)
 		return false;
 	slice->edges = edges;
-	slice->edges_room = room;
+	slice->edges_capacity = capacity;
 	return true;
 }
 

@@ -29,7 +29,7 @@ struct comm_open_slice {
 	uint32_t n_counters;
 	uint64_t all_losses[COMM_LOSS_MAX];
 	struct comm_edge *edges; /* always has room for rest at the end */
-	size_t n_edges, edges_room;
+	size_t n_edges, edges_capacity;
 	struct comm_edge rest; /* sum of the edges that did not fit */
 };
 

@@ -72,7 +72,7 @@ static bool is_same(const struct seen_place *place, const struct seen_place *key
 
 static void count(struct seen_place *place, uint32_t function)
 {
-	int room = -1;
+	int capacity = -1;
 
 	place->all++;
 	for (int i = 0; i < FUNCTIONS; i++) {
@@ -81,11 +81,11 @@ static void count(struct seen_place *place, uint32_t function)
 			return;
 		}
 		if (!place->of[i].n)
-			room = i;
+			capacity = i;
 	}
-	if (room >= 0) {
-		place->of[room].function = function;
-		place->of[room].n = 1;
+	if (capacity >= 0) {
+		place->of[capacity].function = function;
+		place->of[capacity].n = 1;
 		return;
 	}
 	for (int i = 0; i < FUNCTIONS; i++)

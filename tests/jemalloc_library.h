@@ -11,11 +11,11 @@
 /* Its thread-local data may want more room than there is: then the program begins anew, with it.  NULL: says why. */
 static inline void *load_library(const char *library, char **argv)
 {
-	static const char room[] = "GLIBC_TUNABLES";
+	static const char capacity[] = "GLIBC_TUNABLES";
 	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 
-	if (!lib && !getenv(room)) {
-		setenv(room, "glibc.rtld.optional_static_tls=16384", 1);
+	if (!lib && !getenv(capacity)) {
+		setenv(capacity, "glibc.rtld.optional_static_tls=16384", 1);
 		execv("/proc/self/exe", argv);
 	}
 	if (!lib)

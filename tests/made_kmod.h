@@ -12,7 +12,7 @@ static int fake_open_errno, fake_fd, last_fd;
 static uint32_t fake_abi, fake_bytes;
 static uint32_t pids[PIDS_MAX], n_pids;
 static struct cp_target told[2 * PIDS_MAX];
-static int n_told, room; /* of the module, for how many that have ended */
+static int n_told, capacity; /* of the module, for how many that have ended */
 static struct cp_rate rates[16];
 static int n_rates;
 static struct cp_pointees told_pointees;
@@ -56,7 +56,7 @@ static int fake_ioctl(unsigned long request, void *argument)
 			errno = target_errno;
 			return -1;
 		}
-		if (n_told >= CP_MAX_TARGETS + room &&
+		if (n_told >= CP_MAX_TARGETS + capacity &&
 		    ((struct cp_target *)argument)->kind != CP_TARGET_ALL) {
 			errno = ENOSPC;
 			return -1;

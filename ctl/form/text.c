@@ -192,16 +192,16 @@ static void print_course(const struct ctl_term *term, const struct comm_query *q
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], filter[CTL_FILTER_TEXT];
 	double rate[TEXT_COURSE_MAX] = {0}, largest;
-	size_t n = report->n_slices, room = term->width - 44;
+	size_t n = report->n_slices, capacity = term->width - 44;
 	const char *what = "";
 
 	if (*ctl_filter_text(filter, query))
 		what = " between all threads";
 	else if (!is_of_threads(report) && !query->across && !report->by->across)
 		what = " between threads";
-	room = room > strlen(what) ? room - strlen(what) : 0;
-	if (n > room)
-		n = room;
+	capacity = capacity > strlen(what) ? capacity - strlen(what) : 0;
+	if (n > capacity)
+		n = capacity;
 	if (n > TEXT_COURSE_MAX)
 		n = TEXT_COURSE_MAX;
 	if (n < 4 || report->n_slices < 4)

@@ -96,14 +96,14 @@ bool ctl_source_print(struct ctl_source *source, const char *path, uint32_t line
 	uint32_t first = line > SOURCE_ABOUT ? line - SOURCE_ABOUT : 1, n = 0;
 	char *about[2 * SOURCE_ABOUT + 1] = {0};
 	bool found;
-	size_t room;
+	size_t capacity;
 
 	if (!source->n_dirs || !find(source, path))
 		return false;
 	rewind(source->file);
 	while (n < line + SOURCE_ABOUT) {
 		char *text = NULL;
-		ssize_t len = getline(&text, &room, source->file);
+		ssize_t len = getline(&text, &capacity, source->file);
 
 		n += len >= 0;
 		if (len < 0 || n < first) {

@@ -13,23 +13,23 @@ struct seat {
 
 struct comm_look_timeline {
 	struct comm_look_switch *log;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t position; /* of the first */
 	struct seat *seat;
 	uint32_t n_cpus;
 	struct comm_look_interval *interval;
-	size_t n_intervals, interval_room;
+	size_t n_intervals, interval_capacity;
 };
 
-int comm_look_timeline_create(uint32_t n_cpus, size_t room, struct comm_look_timeline **ret)
+int comm_look_timeline_create(uint32_t n_cpus, size_t capacity, struct comm_look_timeline **ret)
 {
 	struct comm_look_timeline *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
-	t->room = room;
+	t->capacity = capacity;
 	t->n_cpus = n_cpus;
-	t->log = calloc(room, sizeof(*t->log));
+	t->log = calloc(capacity, sizeof(*t->log));
 	t->seat = calloc(n_cpus, sizeof(*t->seat));
 	if (!t->log || !t->seat) {
 		comm_look_timeline_destroy(t);
@@ -51,7 +51,7 @@ void comm_look_timeline_destroy(struct comm_look_timeline *t)
 
 bool comm_look_timeline_add(struct comm_look_timeline *t, const struct comm_look_switch *s)
 {
-	if (t->n == t->room || s->cpu >= t->n_cpus)
+	if (t->n == t->capacity || s->cpu >= t->n_cpus)
 		return false;
 	t->log[t->n++] = *s;
 	return true;
@@ -68,7 +68,7 @@ void comm_look_timeline_forget(struct comm_look_timeline *t, uint64_t position)
 
 	n = n < t->n ? n : t->n;
 	/* Each switch is moved once at most, on average. */
-	if (n < t->n && n < t->room / 2)
+	if (n < t->n && n < t->capacity / 2)
 		return;
 	memmove(t->log, t->log + n, (t->n - n) * sizeof(*t->log));
 	t->n -= n;
@@ -80,14 +80,14 @@ static int add_interval(struct comm_look_timeline *t, uint32_t tid, uint64_t fro
 {
 	if (from_ns >= to_ns)
 		return 0;
-	if (t->n_intervals == t->interval_room) {
-		size_t room = t->interval_room ? 2 * t->interval_room : 256;
-		void *p = realloc(t->interval, room * sizeof(*t->interval));
+	if (t->n_intervals == t->interval_capacity) {
+		size_t capacity = t->interval_capacity ? 2 * t->interval_capacity : 256;
+		void *p = realloc(t->interval, capacity * sizeof(*t->interval));
 
 		if (!p)
 			return -ENOMEM;
 		t->interval = p;
-		t->interval_room = room;
+		t->interval_capacity = capacity;
 	}
 	t->interval[t->n_intervals++] = (struct comm_look_interval){from_ns, to_ns, tid};
 	return 0;

@@ -28,8 +28,8 @@ struct comm_look_interval {
 	uint32_t tid;
 };
 
-/* room: switches that are kept. */
-int comm_look_timeline_create(uint32_t n_cpus, size_t room, struct comm_look_timeline **ret);
+/* capacity: switches that are kept. */
+int comm_look_timeline_create(uint32_t n_cpus, size_t capacity, struct comm_look_timeline **ret);
 void comm_look_timeline_destroy(struct comm_look_timeline *timeline);
 
 /* False: there is no room. */

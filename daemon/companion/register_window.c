@@ -73,8 +73,8 @@ struct code {
 struct comm_register_windows {
 	struct comm_register_windows_config config;
 	struct comm_breakpoints *points;
-	unsigned int n_slots, n_cpus, room; /* room: of a window's traps */
-	struct window *window;		    /* one for each slot */
+	unsigned int n_slots, n_cpus, capacity; /* capacity: of a window's traps */
+	struct window *window;			/* one for each slot */
 	struct comm_word_pool pool[STRATA];
 	uint64_t random;
 	uint32_t numbers;
@@ -96,19 +96,19 @@ static int make_windows(struct comm_register_windows *w)
 
 	w->n_slots = comm_breakpoints_slots(w->points);
 	w->n_cpus = comm_breakpoints_cpus(w->points);
-	w->room = w->n_cpus * COMM_BREAKPOINT_TRAPS;
+	w->capacity = w->n_cpus * COMM_BREAKPOINT_TRAPS;
 	w->window = calloc(w->n_slots, sizeof(*w->window));
 	if (!w->window)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < w->n_slots && !rc; i++) {
 		struct window *s = &w->window[i];
 
-		s->trap = calloc(w->room, sizeof(*s->trap));
+		s->trap = calloc(w->capacity, sizeof(*s->trap));
 		s->taken = calloc(w->n_cpus, sizeof(*s->taken));
 		rc = s->trap && s->taken ? 0 : -ENOMEM;
 		/* Those of two times that it is open, and of a time of writes alone between them. */
 		if (!rc)
-			rc = comm_window_pairs_init(&s->pairs, 3 * w->room);
+			rc = comm_window_pairs_init(&s->pairs, 3 * w->capacity);
 	}
 	return rc;
 }
@@ -279,7 +279,7 @@ static void on_trap(void *ctx, const struct comm_breakpoint_trap *trap)
 		if (!is_own(s, trap)) {
 			s->foreign++;
 			w->stats.foreign++;
-		} else if (s->n_traps < w->room) {
+		} else if (s->n_traps < w->capacity) {
 			s->trap[s->n_traps++] = *trap;
 		}
 		return;

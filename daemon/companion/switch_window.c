@@ -211,17 +211,17 @@ static bool is_open(const struct window *win)
  */
 static void list_process(struct comm_raw_look_ctl *ctl, uint32_t tgid)
 {
-	unsigned int i, room = COMM_SWITCH_WORDS_MAX;
+	unsigned int i, capacity = COMM_SWITCH_WORDS_MAX;
 
 	for (i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
 		if (ctl->process[i] == tgid)
 			return;
-		if (!ctl->process[i] && room == COMM_SWITCH_WORDS_MAX)
-			room = i;
+		if (!ctl->process[i] && capacity == COMM_SWITCH_WORDS_MAX)
+			capacity = i;
 	}
-	ctl->process[room] = tgid;
-	if (ctl->n_processes <= room)
-		ctl->n_processes = room + 1;
+	ctl->process[capacity] = tgid;
+	if (ctl->n_processes <= capacity)
+		ctl->n_processes = capacity + 1;
 }
 
 static void unlist_process(struct comm_switch_windows *w, uint32_t tgid)
@@ -349,13 +349,13 @@ static void keep_unasked(struct comm_switch_windows *w, const struct comm_live_w
 static void begin(struct comm_switch_windows *w, struct stratum *s, uint64_t now_ns)
 {
 	struct comm_live_word word[COMM_SWITCH_WORDS_MAX];
-	unsigned int room = 0, n, at = 0;
+	unsigned int capacity = 0, n, at = 0;
 
 	for (unsigned int i = 0; i < s->n; i++)
-		room += !s->window[i].generation;
-	if (!room)
+		capacity += !s->window[i].generation;
+	if (!capacity)
 		return;
-	n = draw(s, room, word);
+	n = draw(s, capacity, word);
 	for (unsigned int i = 0; i < n; i++) {
 		if (!may_look(w, &word[i])) {
 			keep_unasked(w, &word[i]);

@@ -6,10 +6,10 @@
 
 enum { EITHER_WAY = COMM_ACCESS_READ | COMM_ACCESS_WRITE };
 
-int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t room)
+int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t capacity)
 {
-	*pairs = (struct comm_window_pairs){.room = room};
-	pairs->pair = calloc(room, sizeof(*pairs->pair));
+	*pairs = (struct comm_window_pairs){.capacity = capacity};
+	pairs->pair = calloc(capacity, sizeof(*pairs->pair));
 	return pairs->pair ? 0 : -ENOMEM;
 }
 
@@ -44,7 +44,7 @@ static struct comm_window_pair *pair_of(struct comm_window_pairs *pairs,
 		if (is_same_code(&pairs->pair[i].read, read) &&
 		    is_same_code(&pairs->pair[i].write, &pairs->write))
 			return &pairs->pair[i];
-	if (pairs->n_pairs == pairs->room)
+	if (pairs->n_pairs == pairs->capacity)
 		return NULL;
 	pairs->pair[pairs->n_pairs].n = 0;
 	return &pairs->pair[pairs->n_pairs++];

@@ -33,14 +33,14 @@ struct comm_window_pair {
 
 struct comm_window_pairs {
 	struct comm_window_pair *pair;
-	uint32_t n_pairs, room;
+	uint32_t n_pairs, capacity;
 	uint64_t n_reads;		 /* of all pairs */
 	bool known;			 /* last_write is the last one until now */
 	struct comm_window_access write; /* the last one that was seen; flags 0: none was */
 };
 
-/* room: how many accesses there may be in one window. */
-int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t room);
+/* capacity: how many accesses there may be in one window. */
+int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t capacity);
 void comm_window_pairs_deinit(struct comm_window_pairs *pairs);
 
 /* Another window begins. */

@@ -53,7 +53,7 @@ struct told {
 
 struct tolds {
 	struct told *told; /* in order of tids */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct comm_bpf_counts {
@@ -226,14 +226,14 @@ static int order(const void *pa, const void *pb)
 
 static int keep(struct tolds *tolds, const struct told *told)
 {
-	if (tolds->n == tolds->room) {
-		size_t room = tolds->room ? 2 * tolds->room : BATCH;
-		struct told *grown = reallocarray(tolds->told, room, sizeof(*grown));
+	if (tolds->n == tolds->capacity) {
+		size_t capacity = tolds->capacity ? 2 * tolds->capacity : BATCH;
+		struct told *grown = reallocarray(tolds->told, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		tolds->told = grown;
-		tolds->room = room;
+		tolds->capacity = capacity;
 	}
 	tolds->told[tolds->n++] = *told;
 	return 0;

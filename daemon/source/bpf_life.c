@@ -25,8 +25,8 @@
 #include "bpf_rings.h"
 #include "bpf_untold.h"
 #include "clock.h"
+#include "preflight.h"
 #include "source.h"
-#include "trial.h"
 #include "trigger.h"
 
 enum {
@@ -78,7 +78,7 @@ static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list 
 		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
 		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
 	}
-	libbpf_lacked_descriptors |= !comm_trial_descriptors();
+	libbpf_lacked_descriptors |= !comm_preflight_descriptors();
 	return 0;
 }
 

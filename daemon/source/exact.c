@@ -67,7 +67,7 @@ static const char valgrind_note[] =
 /* The edges of one phase. */
 struct phase {
 	struct comm_edge *edges;
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
@@ -278,16 +278,16 @@ static void take_edge(void *ctx, const struct comm_edge *edge)
 {
 	struct phase *phase = ctx;
 
-	if (phase->n == phase->room) {
-		size_t room = phase->room ? 2 * phase->room : 1024;
-		struct comm_edge *grown = reallocarray(phase->edges, room, sizeof(*grown));
+	if (phase->n == phase->capacity) {
+		size_t capacity = phase->capacity ? 2 * phase->capacity : 1024;
+		struct comm_edge *grown = reallocarray(phase->edges, capacity, sizeof(*grown));
 
 		if (!grown) {
 			phase->failed = true;
 			return;
 		}
 		phase->edges = grown;
-		phase->room = room;
+		phase->capacity = capacity;
 	}
 	phase->edges[phase->n++] = *edge;
 }

@@ -27,7 +27,7 @@ enum {
 struct comm_perf_threads {
 	struct comm_perf_threads_config config;
 	int *fd; /* of the event of each thread and ring, n of them */
-	size_t n, room;
+	size_t n, capacity;
 	bool enabled;
 	uint64_t opened_ns; /* when the events were last opened; 0: never */
 	uint64_t took_ns;   /* how long that took */
@@ -66,14 +66,14 @@ void comm_perf_threads_destroy(struct comm_perf_threads *t)
 
 static int add(struct comm_perf_threads *t, int fd)
 {
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		int *grown = reallocarray(t->fd, room, sizeof(*grown));
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 64;
+		int *grown = reallocarray(t->fd, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		t->fd = grown;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	t->fd[t->n++] = fd;
 	return 0;

@@ -77,10 +77,10 @@ const char *comm_exact_function_name(uint32_t function)
 				     : functions->symbol[function].name;
 }
 
-int comm_exact_sums_begin(struct comm_exact_sums *sums, uint64_t room)
+int comm_exact_sums_begin(struct comm_exact_sums *sums, uint64_t capacity)
 {
 	sums->mask = 63;
-	while (sums->mask < 2 * room)
+	while (sums->mask < 2 * capacity)
 		sums->mask = 2 * sums->mask + 1;
 	sums->sum = map((sums->mask + 1) * sizeof(*sums->sum));
 	return sums->sum ? 0 : -ENOMEM;

@@ -27,8 +27,8 @@ struct comm_exact_sums {
 	uint64_t mask;
 };
 
-/* room: how many sums there may be.  0 or -errno. */
-int comm_exact_sums_begin(struct comm_exact_sums *sums, uint64_t room);
+/* capacity: how many sums there may be.  0 or -errno. */
+int comm_exact_sums_begin(struct comm_exact_sums *sums, uint64_t capacity);
 void comm_exact_sums_add(struct comm_exact_sums *sums, const struct comm_exact_sum *add);
 void comm_exact_sums_end(struct comm_exact_sums *sums);
 

@@ -21,9 +21,9 @@
 #include "thread.h"
 
 /* Fortified callers use these; no header declares them. */
-void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room);
-void *__memmove_chk(void *dst, const void *src, size_t n, size_t room);
-void *__memset_chk(void *dst, int c, size_t n, size_t room);
+void *__memcpy_chk(void *dst, const void *src, size_t n, size_t capacity);
+void *__memmove_chk(void *dst, const void *src, size_t n, size_t capacity);
+void *__memset_chk(void *dst, int c, size_t n, size_t capacity);
 void __chk_fail(void) __attribute__((noreturn));
 void *__libc_malloc(size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
@@ -96,23 +96,23 @@ void *memset(void *dst, int c, size_t n)
 	return set_noted(dst, c, n, COMM_NOTE_PC);
 }
 
-void *__memcpy_chk(void *dst, const void *src, size_t n, size_t room)
+void *__memcpy_chk(void *dst, const void *src, size_t n, size_t capacity)
 {
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	return copy_noted(dst, src, n, COMM_NOTE_PC);
 }
 
-void *__memmove_chk(void *dst, const void *src, size_t n, size_t room)
+void *__memmove_chk(void *dst, const void *src, size_t n, size_t capacity)
 {
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	return move_noted(dst, src, n, COMM_NOTE_PC);
 }
 
-void *__memset_chk(void *dst, int c, size_t n, size_t room)
+void *__memset_chk(void *dst, int c, size_t n, size_t capacity)
 {
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	return set_noted(dst, c, n, COMM_NOTE_PC);
 }

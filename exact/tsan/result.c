@@ -512,13 +512,13 @@ int comm_exact_result_write(const char *path)
 	const size_t site_bytes = COMM_EXACT_SITES * sizeof(*result.site);
 	const size_t object_bytes = COMM_EXACT_OBJECTS * sizeof(*result.object);
 	const size_t thread_bytes = COMM_EXACT_THREADS * sizeof(*result.thread);
-	uint64_t room = 64, want = 4 * count_edges();
+	uint64_t capacity = 64, want = 4 * count_edges();
 	size_t actor_bytes;
 
-	while (room < want && room < 1u << 31)
-		room *= 2;
-	actor_bytes = room * sizeof(*result.actor);
-	result.mask = room - 1;
+	while (capacity < want && capacity < 1u << 31)
+		capacity *= 2;
+	actor_bytes = capacity * sizeof(*result.actor);
+	result.mask = capacity - 1;
 	result.n_actors = result.n_threads = result.n_objects = 0;
 	result.n_sites = SITE_KERNEL + 1;
 	result.edges = 0;

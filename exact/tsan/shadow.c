@@ -98,7 +98,7 @@ static void start_again(void)
 }
 
 /* Where the program is, and what the loader maps for it, are far enough from each other. */
-static int is_room(void)
+static int has_capacity(void)
 {
 	return comm_shadow_bits((uint64_t)stderr - (uint64_t)&is_there) >= ROOM_BYTES;
 }
@@ -240,7 +240,7 @@ void comm_shadow_init(void)
 	comm_shadow_shift = granularity < 8 ? __builtin_ctzl(granularity) : 3;
 	comm_shadow_mask = granularity - 1;
 	bytes = sizeof(uint64_t) << (COMM_SHADOW_BITS - comm_shadow_shift);
-	if (!in_window(&is_there) || !in_window(&bytes) || !in_window(stderr) || !is_room()) {
+	if (!in_window(&is_there) || !in_window(&bytes) || !in_window(stderr) || !has_capacity()) {
 		/* More random bits than the windows hold. */
 		start_again();
 		die("the address space is laid out in a way that the shadow cannot cover");

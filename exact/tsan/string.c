@@ -288,21 +288,21 @@ static inline char *put(void *dst, const void *src, size_t n, uint64_t pc)
 	return (char *)dst + n;
 }
 
-static inline char *put_string(char *dst, const char *src, size_t room, uint64_t pc)
+static inline char *put_string(char *dst, const char *src, size_t capacity, uint64_t pc)
 {
 	size_t n = length(src, MAX) + 1;
 
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	return put(dst, src, n, pc) - 1;
 }
 
 /* n bytes, NUL after the string's end; returns where that is. */
-static inline char *put_padded(char *dst, const char *src, size_t n, size_t room, uint64_t pc)
+static inline char *put_padded(char *dst, const char *src, size_t n, size_t capacity, uint64_t pc)
 {
 	size_t len = length(src, n), i;
 
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	comm_note_read(src, len < n ? len + 1 : n, pc);
 	comm_note_write(dst, n, pc);
@@ -312,11 +312,11 @@ static inline char *put_padded(char *dst, const char *src, size_t n, size_t room
 	return dst + len;
 }
 
-static inline char *append(char *dst, const char *src, size_t n, size_t room, uint64_t pc)
+static inline char *append(char *dst, const char *src, size_t n, size_t capacity, uint64_t pc)
 {
 	size_t had = read_string(dst, MAX, pc), len = length(src, n);
 
-	if (had + len + 1 > room)
+	if (had + len + 1 > capacity)
 		__chk_fail();
 	comm_note_read(src, len < n ? len + 1 : n, pc);
 	comm_note_write(dst + had, len + 1, pc);
@@ -330,9 +330,9 @@ void *mempcpy(void *restrict dst, const void *restrict src, size_t n)
 	return put(dst, src, n, COMM_NOTE_PC);
 }
 
-void *__mempcpy_chk(void *dst, const void *src, size_t n, size_t room)
+void *__mempcpy_chk(void *dst, const void *src, size_t n, size_t capacity)
 {
-	if (n > room)
+	if (n > capacity)
 		__chk_fail();
 	return put(dst, src, n, COMM_NOTE_PC);
 }
@@ -354,9 +354,9 @@ char *strcpy(char *restrict dst, const char *restrict src)
 	return dst;
 }
 
-char *__strcpy_chk(char *dst, const char *src, size_t room)
+char *__strcpy_chk(char *dst, const char *src, size_t capacity)
 {
-	put_string(dst, src, room, COMM_NOTE_PC);
+	put_string(dst, src, capacity, COMM_NOTE_PC);
 	return dst;
 }
 
@@ -365,9 +365,9 @@ char *stpcpy(char *restrict dst, const char *restrict src)
 	return put_string(dst, src, MAX, COMM_NOTE_PC);
 }
 
-char *__stpcpy_chk(char *dst, const char *src, size_t room)
+char *__stpcpy_chk(char *dst, const char *src, size_t capacity)
 {
-	return put_string(dst, src, room, COMM_NOTE_PC);
+	return put_string(dst, src, capacity, COMM_NOTE_PC);
 }
 
 char *strncpy(char *restrict dst, const char *restrict src, size_t n)
@@ -376,9 +376,9 @@ char *strncpy(char *restrict dst, const char *restrict src, size_t n)
 	return dst;
 }
 
-char *__strncpy_chk(char *dst, const char *src, size_t n, size_t room)
+char *__strncpy_chk(char *dst, const char *src, size_t n, size_t capacity)
 {
-	put_padded(dst, src, n, room, COMM_NOTE_PC);
+	put_padded(dst, src, n, capacity, COMM_NOTE_PC);
 	return dst;
 }
 
@@ -387,9 +387,9 @@ char *stpncpy(char *restrict dst, const char *restrict src, size_t n)
 	return put_padded(dst, src, n, MAX, COMM_NOTE_PC);
 }
 
-char *__stpncpy_chk(char *dst, const char *src, size_t n, size_t room)
+char *__stpncpy_chk(char *dst, const char *src, size_t n, size_t capacity)
 {
-	return put_padded(dst, src, n, room, COMM_NOTE_PC);
+	return put_padded(dst, src, n, capacity, COMM_NOTE_PC);
 }
 
 char *strcat(char *restrict dst, const char *restrict src)
@@ -397,9 +397,9 @@ char *strcat(char *restrict dst, const char *restrict src)
 	return append(dst, src, MAX, MAX, COMM_NOTE_PC);
 }
 
-char *__strcat_chk(char *dst, const char *src, size_t room)
+char *__strcat_chk(char *dst, const char *src, size_t capacity)
 {
-	return append(dst, src, MAX, room, COMM_NOTE_PC);
+	return append(dst, src, MAX, capacity, COMM_NOTE_PC);
 }
 
 char *strncat(char *restrict dst, const char *restrict src, size_t n)
@@ -407,9 +407,9 @@ char *strncat(char *restrict dst, const char *restrict src, size_t n)
 	return append(dst, src, n, MAX, COMM_NOTE_PC);
 }
 
-char *__strncat_chk(char *dst, const char *src, size_t n, size_t room)
+char *__strncat_chk(char *dst, const char *src, size_t n, size_t capacity)
 {
-	return append(dst, src, n, room, COMM_NOTE_PC);
+	return append(dst, src, n, capacity, COMM_NOTE_PC);
 }
 
 void bzero(void *dst, size_t n)

@@ -74,9 +74,9 @@ static void take_grant(const struct comm_parse_grant *grant)
 		left_ns = most_ns;
 }
 
-static bool is_ended(const char *text, size_t room)
+static bool is_ended(const char *text, size_t capacity)
 {
-	return memchr(text, 0, room);
+	return memchr(text, 0, capacity);
 }
 
 /*
@@ -105,7 +105,7 @@ static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 	struct comm_parse_grant grant;
 	struct iovec iov = {ret, sizeof(*ret)};
 	union {
-		char room[CMSG_SPACE(sizeof(int))];
+		char capacity[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct msghdr msg = {

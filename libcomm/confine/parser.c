@@ -246,7 +246,7 @@ static int send_request(const struct comm_parser *parser, const struct comm_pars
 {
 	struct iovec iov = {(void *)(uintptr_t)request, sizeof(*request)};
 	union {
-		char room[CMSG_SPACE(sizeof(int))];
+		char capacity[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = {0};
 	struct msghdr msg = {

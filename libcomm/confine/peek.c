@@ -248,20 +248,20 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 }
 
 /* Makes room for needed bytes and for more, but not for more than max_bytes. */
-static bool grow(char **text, size_t *room, size_t needed, size_t max_bytes)
+static bool grow(char **text, size_t *capacity, size_t needed, size_t max_bytes)
 {
-	size_t doubled = *room ? *room * 2 : 2 * COMM_PEEK_PIECE_BYTES;
+	size_t doubled = *capacity ? *capacity * 2 : 2 * COMM_PEEK_PIECE_BYTES;
 	size_t more = doubled < max_bytes ? doubled : max_bytes;
 	char *bigger = more < needed ? NULL : realloc(*text, more);
 
 	if (!bigger)
 		return false;
 	*text = bigger;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
-ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *room,
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *capacity,
 		       size_t max_bytes)
 {
 	struct comm_peek_request request = {.kind = COMM_PEEK_MAPS, .tgid = tgid};
@@ -282,8 +282,8 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 			note_hang(peek, tgid, begun_ns);
 			return -ETIME;
 		}
-		if (fits && *room - used < (size_t)n)
-			fits = grow(text, room, used + (size_t)n, max_bytes);
+		if (fits && *capacity - used < (size_t)n)
+			fits = grow(text, capacity, used + (size_t)n, max_bytes);
 		if (fits) {
 			memcpy(*text + used, peek->message.bytes, (size_t)n);
 			used += (size_t)n;

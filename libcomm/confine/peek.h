@@ -25,7 +25,7 @@ void comm_peek_destroy(struct comm_peek *peek);
  * its length; -ESRCH; -ETIME: it took too long, or there is more than twice of that; -EIO: there is
  * nobody to read, for now.
  */
-ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *room,
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *capacity,
 		       size_t max_bytes);
 /* Memory of a process.  Returns how much could be read, or an error as above. */
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,

@@ -179,14 +179,14 @@ static struct use *place(struct tracked *t, struct use use)
 	enum { WHOLE = 2, ANYBODY = 8 }; /* places kept: one for each way of all the line */
 
 	for (int folds = 0;; folds++) {
-		size_t room = COMM_CONTENTION_USES - (folds == 0   ? ANYBODY
-						      : folds == 1 ? WHOLE
-								   : 0);
+		size_t capacity = COMM_CONTENTION_USES - (folds == 0   ? ANYBODY
+							  : folds == 1 ? WHOLE
+								       : 0);
 
 		for (size_t i = 0; i < t->n_uses; i++)
 			if (is_same(&t->use[i], &use))
 				return &t->use[i];
-		if (t->n_uses < room) {
+		if (t->n_uses < capacity) {
 			t->use[t->n_uses] = use;
 			return &t->use[t->n_uses++];
 		}
@@ -305,21 +305,21 @@ static uint32_t least_turns(const struct comm_contention *contention, size_t *re
 
 int comm_contention_take(struct comm_contention *contention, struct comm_cachelines *table)
 {
-	size_t room;
-	uint32_t least = least_turns(contention, &room);
+	size_t capacity;
+	uint32_t least = least_turns(contention, &capacity);
 	int err = 0;
 
 	/* What is left to those that have as many as the last. */
-	room = COMM_CONTENTION_TAKEN - room;
+	capacity = COMM_CONTENTION_TAKEN - capacity;
 	for (size_t i = 0; i < COMM_CONTENTION_LINES; i++) {
 		struct tracked *t = &contention->tracked[i];
 
 		/* What was met before a line is told at all is kept until then. */
 		if (!contention->line[i] || !t->bursts || t->turns_ever < TURNS_MIN)
 			continue;
-		if (!err && (t->turns_ever > least || (t->turns_ever == least && room)))
+		if (!err && (t->turns_ever > least || (t->turns_ever == least && capacity)))
 			err = put(t, contention->line[i], table);
-		room -= room && t->turns_ever == least;
+		capacity -= capacity && t->turns_ever == least;
 		t->bursts = t->turns = 0;
 		t->n_uses = 0;
 	}

@@ -65,10 +65,10 @@ int comm_class_words(const struct comm_class_question *question, uint64_t at, ui
 
 /* In pieces, as most names are short. */
 int comm_class_text(const struct comm_class_question *question, uint64_t at, char *text,
-		    size_t room)
+		    size_t capacity)
 {
-	for (size_t n = 0; n < room;) {
-		size_t bytes = room - n < NAME_PIECE ? room - n : NAME_PIECE;
+	for (size_t n = 0; n < capacity;) {
+		size_t bytes = capacity - n < NAME_PIECE ? capacity - n : NAME_PIECE;
 		ssize_t got =
 			question->memory->read(question->memory->ctx, at + n, text + n, bytes);
 

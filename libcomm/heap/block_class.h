@@ -72,6 +72,6 @@ int comm_class_words(const struct comm_class_question *question, uint64_t at, ui
 		     size_t n);
 /* A text that ends with a NUL within room bytes; -EPROTO: it does not. */
 int comm_class_text(const struct comm_class_question *question, uint64_t at, char *text,
-		    size_t room);
+		    size_t capacity);
 
 #endif

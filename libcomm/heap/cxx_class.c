@@ -73,13 +73,13 @@ static int broken(int err)
 
 /* The name in a type_info whose first words are given. */
 static int read_name(const struct comm_class_question *question, const uint64_t info[2], char *name,
-		     size_t room)
+		     size_t capacity)
 {
 	int err;
 
 	if (!in_file(question->place, info[1]))
 		return -ENOENT;
-	err = comm_class_text(question, info[1], name, room);
+	err = comm_class_text(question, info[1], name, capacity);
 	return err ? broken(err) : 0;
 }
 

@@ -46,7 +46,7 @@ struct glibc_area {
 	uint64_t next;	/* where going through it goes on */
 	/* For each piece from that of first on, the chunk at its start: (address - first) / ALIGNMENT. */
 	uint32_t *cover;
-	size_t n, room;
+	size_t n, capacity;
 	/* Pieces that are gone through again, and how many in front of what could not be read. */
 	size_t again, again_end, back;
 };
@@ -124,14 +124,14 @@ static int note_cover(struct glibc_area *a, uint64_t at, uint64_t next)
 
 	if (to >= PIECES_MOST)
 		return -ENOENT;
-	if (to >= a->room) {
-		size_t room = to + 1 + to / 2;
-		uint32_t *cover = realloc(a->cover, room * sizeof(*cover));
+	if (to >= a->capacity) {
+		size_t capacity = to + 1 + to / 2;
+		uint32_t *cover = realloc(a->cover, capacity * sizeof(*cover));
 
 		if (!cover)
 			return -ENOMEM;
 		a->cover = cover;
-		a->room = room;
+		a->capacity = capacity;
 	}
 	for (size_t i = from; i <= to; i++) {
 		bool is_next = comm_piece_of(a->first) + i * COMM_PIECE_BYTES == next;
@@ -332,7 +332,7 @@ static size_t glibc_state_bytes(const void *state)
 {
 	const struct glibc_area *a = state;
 
-	return sizeof(*a) + a->room * sizeof(*a->cover);
+	return sizeof(*a) + a->capacity * sizeof(*a->cover);
 }
 
 /* An area whose first chunk is there; -ENOENT: it is none. */
@@ -348,7 +348,8 @@ static int make(const struct comm_marks_memory *memory, const struct comm_area *
 	seen.start = seen.n = 0;
 	if (!a)
 		return -ENOMEM;
-	*a = (struct glibc_area){.first = first, .next = first, .flags = flags, .n = 1, .room = 1};
+	*a = (struct glibc_area){
+		.first = first, .next = first, .flags = flags, .n = 1, .capacity = 1};
 	a->cover = calloc(1, sizeof(*a->cover));
 	if (a->cover)
 		err = look(&view, first, UINT64_MAX, &chunk);

@@ -96,7 +96,7 @@ static const char *code_name(struct comm_code_regions *regions, uint32_t tgid,
 	char line[16] = "", name[NAME_READ_BYTES];
 	const char *function;
 	bool is_cut;
-	int room;
+	int capacity;
 
 	regions->inspect->ops->code(regions->inspect->ctx, tgid, m, addr, &code);
 	*ret_provisional = code.provisional;
@@ -111,10 +111,10 @@ static const char *code_name(struct comm_code_regions *regions, uint32_t tgid,
 		return NULL;
 	if (code.line)
 		snprintf(line, sizeof(line), ":%" PRIu32, code.line);
-	room = (int)(sizeof(name) - 1 - strlen(line));
-	is_cut = strlen(function) > (size_t)room;
+	capacity = (int)(sizeof(name) - 1 - strlen(line));
+	is_cut = strlen(function) > (size_t)capacity;
 	snprintf(name, sizeof(name), "%.*s%s%s",
-		 is_cut ? (int)comm_text_whole(function, (size_t)room - 3) : room, function,
+		 is_cut ? (int)comm_text_whole(function, (size_t)capacity - 3) : capacity, function,
 		 is_cut ? "..." : "", line);
 	return comm_names_add(regions->names, name, sizeof(name));
 }

@@ -351,7 +351,7 @@ static void learn_stack(struct comm_objects *objects, struct comm_space *space,
 		objects->epoch++;
 }
 
-static void size_name(char *name, size_t room, const char *what, uint64_t bytes)
+static void size_name(char *name, size_t capacity, const char *what, uint64_t bytes)
 {
 	static const char unit[] = "KMGT";
 	size_t u = 0;
@@ -361,7 +361,7 @@ static void size_name(char *name, size_t room, const char *what, uint64_t bytes)
 		bytes >>= 10;
 		u++;
 	}
-	snprintf(name, room, "%s %" PRIu64 "%c", what, bytes, unit[u]);
+	snprintf(name, capacity, "%s %" PRIu64 "%c", what, bytes, unit[u]);
 }
 
 static const char *base_name(const char *path)
@@ -513,7 +513,7 @@ static uint32_t static_object(struct comm_objects *objects, const struct object_
  * Shared memory without a lasting file.  A SysV segment's path has its key; where that is 0, which
  * is nobody's, its inode is its id, as in ipcs(1).
  */
-static void shared_name(const struct comm_mapping *m, char *name, size_t room)
+static void shared_name(const struct comm_mapping *m, char *name, size_t capacity)
 {
 	static const struct {
 		const char *path, *name;
@@ -525,7 +525,7 @@ static void shared_name(const struct comm_mapping *m, char *name, size_t room)
 	};
 
 	if (!strcmp(m->path, "/SYSV00000000")) {
-		snprintf(name, room, "SysV id %" PRIu64, m->ino);
+		snprintf(name, capacity, "SysV id %" PRIu64, m->ino);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
@@ -536,11 +536,12 @@ static void shared_name(const struct comm_mapping *m, char *name, size_t room)
 			continue;
 		rest = m->path + n;
 		/* Without the bracket that a name of the kernel ends in. */
-		snprintf(name, room, "%s%.*s", forms[i].name,
+		snprintf(name, capacity, "%s%.*s", forms[i].name,
 			 (int)(strlen(rest) - (*m->path == '[')), rest);
 		return;
 	}
-	size_name(name, room, m->shared ? "shared memory" : "private memory", m->end - m->start);
+	size_name(name, capacity, m->shared ? "shared memory" : "private memory",
+		  m->end - m->start);
 }
 
 /* The object of a whole mapping that is not anonymous memory. */

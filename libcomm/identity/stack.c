@@ -66,14 +66,14 @@ static bool add(struct comm_stacks *stacks, uint64_t start, uint32_t tid)
 
 	if (stacks->n >= STACKS_MAX)
 		return false;
-	if (stacks->n == stacks->room) {
-		size_t room = stacks->room ? stacks->room * 2 : STACKS_FIRST;
-		struct comm_stack *bigger = realloc(stacks->stack, room * sizeof(*bigger));
+	if (stacks->n == stacks->capacity) {
+		size_t capacity = stacks->capacity ? stacks->capacity * 2 : STACKS_FIRST;
+		struct comm_stack *bigger = realloc(stacks->stack, capacity * sizeof(*bigger));
 
 		if (!bigger)
 			return false;
 		stacks->stack = bigger;
-		stacks->room = room;
+		stacks->capacity = capacity;
 	}
 	memmove(&stacks->stack[place + 1], &stacks->stack[place],
 		(stacks->n - place) * sizeof(*stacks->stack));

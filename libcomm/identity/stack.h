@@ -21,7 +21,7 @@ struct comm_stack {
 
 struct comm_stacks {
 	struct comm_stack *stack; /* sorted by start */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 void comm_stacks_deinit(struct comm_stacks *stacks);

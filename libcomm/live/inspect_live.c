@@ -8,8 +8,8 @@
 #include "parser.h"
 #include "peek.h"
 #include "perf_maps.h"
+#include "process_lru.h"
 #include "process_reader.h"
-#include "recent.h"
 #include "sampled_blocks.h"
 #include "shared_parts.h"
 #include "thread_pointer.h"
@@ -42,7 +42,7 @@ enum {
 };
 
 struct live_process {
-	struct comm_recent recent;
+	struct comm_process_lru_entry lru;
 	struct comm_mapping *map;
 	size_t n;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
@@ -62,7 +62,7 @@ struct live_inspect {
 	struct comm_process_reader *reader;
 	struct comm_modules *modules;
 	struct comm_perf_maps *perf_maps;
-	struct comm_recents processes;
+	struct comm_process_lru processes;
 	size_t n_mappings;
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
 	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
@@ -85,12 +85,12 @@ static void forget_maps(struct live_inspect *live, struct live_process *p)
 	p->n = 0;
 }
 
-static void forget_process(void *ctx, struct comm_recent *kept)
+static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
 {
 	forget_maps(ctx, (struct live_process *)kept);
 }
 
-static bool has_maps(const struct comm_recent *kept, const void *ctx)
+static bool has_maps(const struct comm_process_lru_entry *kept, const void *ctx)
 {
 	(void)ctx;
 	return ((const struct live_process *)kept)->n;
@@ -123,7 +123,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 		return err;
 	if (comm_maps_has_sysv(map, n))
 		comm_maps_set_ipc(live->maps, map, n, comm_process_reader_ipc(live->reader, tgid));
-	p = comm_recents_get(&live->processes, tgid);
+	p = comm_process_lru_get(&live->processes, tgid);
 	if (!p) {
 		free(map);
 		return -ENOMEM;
@@ -131,7 +131,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	forget_maps(live, p);
 	/* Of a thousand children of a large program most have ended by now. */
 	while (live->n_mappings && live->n_mappings + n > MAPPINGS_KEPT)
-		forget_maps(live, comm_recents_oldest(&live->processes, has_maps, NULL));
+		forget_maps(live, comm_process_lru_oldest(&live->processes, has_maps, NULL));
 	p->map = map;
 	p->n = n;
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
@@ -275,7 +275,7 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 /* -ENOENT: the code is generated, as far as is known. */
 static int copied_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, struct comm_code *ret)
 {
-	struct live_process *p = comm_recents_get(&live->processes, tgid);
+	struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 	const struct comm_mapping *file;
 	struct comm_module *module;
 	size_t n;
@@ -352,7 +352,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
 	/* The .bss is anonymous memory that follows the file's last mapping. */
 	if (m->kind == COMM_MAP_ANON && m->start) {
-		struct live_process *p = comm_recents_get(&live->processes, tgid);
+		struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 
 		if (p && !p->n && live_maps(ctx, tgid, &file, &n) == -EAGAIN)
 			return -EAGAIN;
@@ -420,7 +420,7 @@ static uint64_t heap_spent_ns(void *ctx)
 static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 		    struct comm_mapping *ret_m, struct comm_heap_place *ret)
 {
-	struct live_process *p = comm_recents_get(&live->processes, tgid);
+	struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 	const struct comm_mapping *found;
 	size_t n;
 
@@ -501,7 +501,7 @@ static void live_destroy(void *ctx)
 {
 	struct live_inspect *live = ctx;
 
-	comm_recents_deinit(&live->processes);
+	comm_process_lru_deinit(&live->processes);
 	comm_perf_maps_destroy(live->perf_maps);
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_shared_parts_destroy(live->shared);
@@ -545,8 +545,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!live)
 		return -ENOMEM;
 	live->start_ns = comm_clock_now_ns();
-	comm_recents_init(&live->processes, PROCESSES_MAX, sizeof(struct live_process),
-			  forget_process, live);
+	comm_process_lru_init(&live->processes, PROCESSES_MAX, sizeof(struct live_process),
+			      forget_process, live);
 	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
 	if (!err)
 		err = comm_maps_create(live->names, &live->maps);
@@ -578,7 +578,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	return 0;
 }
 
-static void look_for_marks(void *ctx, struct comm_recent *kept)
+static void look_for_marks(void *ctx, struct comm_process_lru_entry *kept)
 {
 	const struct live_inspect *live = ctx;
 	const struct live_process *p = (const struct live_process *)kept;
@@ -592,7 +592,7 @@ void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_mar
 	struct live_inspect *live = inspect->ctx;
 
 	comm_marked_tell(live->marked, fn, ctx);
-	comm_recents_each(&live->processes, look_for_marks, live);
+	comm_process_lru_each(&live->processes, look_for_marks, live);
 }
 
 void comm_inspect_live_tell_unread(struct comm_inspect *inspect, comm_inspect_unread_fn *fn,

@@ -3,7 +3,7 @@
 
 #include "clock.h"
 #include "jitmap.h"
-#include "recent.h"
+#include "process_lru.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const uint64_t named_ns = 10u * 1000000000ull;
 static const uint64_t full_ns = 60u * 1000000000ull; /* until a full map is tried again */
 
 struct generating {
-	struct comm_recent recent;
+	struct comm_process_lru_entry lru;
 	struct comm_jitmap *map; /* NULL: none */
 	uint32_t asked;		 /* which request for it is under way; 0: none */
 	uint64_t again_ns;	 /* it is not asked for before */
@@ -29,8 +29,8 @@ struct generating {
 struct comm_perf_maps {
 	struct comm_names *names;
 	struct comm_parser *parser;
-	struct comm_recents processes;
-	struct comm_jit_room room;
+	struct comm_process_lru processes;
+	struct comm_jit_capacity capacity;
 	uint32_t requests;
 	uint64_t lost;
 };
@@ -46,7 +46,7 @@ static void forget_map(struct generating *p)
 	p->map = NULL;
 }
 
-static void forget_process(void *ctx, struct comm_recent *kept)
+static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
 {
 	(void)ctx;
 	forget_map((struct generating *)kept);
@@ -60,9 +60,9 @@ int comm_perf_maps_create(struct comm_names *names, struct comm_parser *parser,
 		return -ENOMEM;
 	(*ret)->names = names;
 	(*ret)->parser = parser;
-	(*ret)->room.max_bytes = JIT_BYTES_MAX;
-	comm_recents_init(&(*ret)->processes, PROCESSES_MAX, sizeof(struct generating),
-			  forget_process, NULL);
+	(*ret)->capacity.max_bytes = JIT_BYTES_MAX;
+	comm_process_lru_init(&(*ret)->processes, PROCESSES_MAX, sizeof(struct generating),
+			      forget_process, NULL);
 	return 0;
 }
 
@@ -70,23 +70,23 @@ void comm_perf_maps_destroy(struct comm_perf_maps *maps)
 {
 	if (!maps)
 		return;
-	comm_recents_deinit(&maps->processes);
+	comm_process_lru_deinit(&maps->processes);
 	free(maps);
 }
 
 /* Reads on in the perf map of a process. */
 static void read_on(struct comm_perf_maps *maps, struct generating *p)
 {
-	struct comm_parse_request request = {.kind = COMM_PARSE_PERF_MAP, .tgid = p->recent.tgid};
+	struct comm_parse_request request = {.kind = COMM_PARSE_PERF_MAP, .tgid = p->lru.tgid};
 
 	p->again_ns = now_ns() + REREAD_NS;
-	if (!p->map && comm_jitmap_create(maps->names, &maps->room, &p->map) < 0)
+	if (!p->map && comm_jitmap_create(maps->names, &maps->capacity, &p->map) < 0)
 		return;
 	request.place = *comm_jitmap_place(p->map);
 	maps->requests += maps->requests == UINT32_MAX ? 2 : 1;
 	p->asked = maps->requests;
 	if (comm_parser_ask(maps->parser, &request,
-			    (void *)((uintptr_t)p->asked << 32 | p->recent.tgid)) == 0)
+			    (void *)((uintptr_t)p->asked << 32 | p->lru.tgid)) == 0)
 		return;
 	p->asked = 0;
 	maps->lost++;
@@ -102,13 +102,13 @@ static void ask_again(struct comm_perf_maps *maps, struct generating *p, uint64_
 
 void comm_perf_maps_ask(struct comm_perf_maps *maps, uint32_t tgid)
 {
-	struct generating *p = comm_recents_get(&maps->processes, tgid);
+	struct generating *p = comm_process_lru_get(&maps->processes, tgid);
 
 	if (p)
 		ask_again(maps, p, 0);
 }
 
-static bool takes_room(const struct comm_recent *kept, const void *but)
+static bool reserves(const struct comm_process_lru_entry *kept, const void *but)
 {
 	const struct generating *p = (const struct generating *)kept;
 
@@ -118,7 +118,7 @@ static bool takes_room(const struct comm_recent *kept, const void *but)
 /* Forgets the map of the process that was asked about least recently. */
 static bool free_a_map(struct comm_perf_maps *maps, const struct generating *keep)
 {
-	struct generating *found = comm_recents_oldest(&maps->processes, takes_room, keep);
+	struct generating *found = comm_process_lru_oldest(&maps->processes, reserves, keep);
 
 	if (found)
 		forget_map(found);
@@ -128,7 +128,7 @@ static bool free_a_map(struct comm_perf_maps *maps, const struct generating *kee
 void comm_perf_maps_take(struct comm_perf_maps *maps, const struct comm_parsed *parsed)
 {
 	struct generating *p =
-		comm_recents_known(&maps->processes, (uint32_t)(uintptr_t)parsed->of);
+		comm_process_lru_known(&maps->processes, (uint32_t)(uintptr_t)parsed->of);
 	int err = parsed->err;
 	bool more = false;
 
@@ -167,7 +167,7 @@ void comm_perf_maps_take(struct comm_perf_maps *maps, const struct comm_parsed *
 int comm_perf_maps_code(struct comm_perf_maps *maps, uint32_t tgid, uint64_t ip,
 			struct comm_code *ret)
 {
-	struct generating *p = comm_recents_get(&maps->processes, tgid);
+	struct generating *p = comm_process_lru_get(&maps->processes, tgid);
 	const char *name;
 
 	*ret = (struct comm_code){

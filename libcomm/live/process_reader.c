@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "process_reader.h"
 
-#include "recent.h"
+#include "process_lru.h"
 #include "thread_pointer.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ enum {
 };
 
 struct read_process {
-	struct comm_recent recent;
+	struct comm_process_lru_entry lru;
 	bool is_open;
 	int fd; /* /proc/PID/mem */
 };
@@ -27,9 +27,9 @@ struct read_process {
 struct comm_process_reader {
 	struct comm_peek *peek;
 	bool reads_itself; /* memory, as the other process may not */
-	struct comm_recents processes;
+	struct comm_process_lru processes;
 	char *text;
-	size_t text_room;
+	size_t text_capacity;
 };
 
 static void close_mem(struct read_process *p)
@@ -39,7 +39,7 @@ static void close_mem(struct read_process *p)
 	p->is_open = false;
 }
 
-static void forget_process(void *ctx, struct comm_recent *kept)
+static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
 {
 	(void)ctx;
 	close_mem((struct read_process *)kept);
@@ -51,8 +51,8 @@ int comm_process_reader_create(struct comm_peek *peek, struct comm_process_reade
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->peek = peek;
-	comm_recents_init(&(*ret)->processes, OPEN_MAX, sizeof(struct read_process), forget_process,
-			  NULL);
+	comm_process_lru_init(&(*ret)->processes, OPEN_MAX, sizeof(struct read_process),
+			      forget_process, NULL);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ void comm_process_reader_destroy(struct comm_process_reader *reader)
 {
 	if (!reader)
 		return;
-	comm_recents_deinit(&reader->processes);
+	comm_process_lru_deinit(&reader->processes);
 	free(reader->text);
 	free(reader);
 }
@@ -80,7 +80,7 @@ static int open_mem(struct read_process *p)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->recent.tgid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->lru.tgid);
 	p->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -91,7 +91,7 @@ static int open_mem(struct read_process *p)
 static ssize_t read_itself(struct comm_process_reader *reader, uint32_t tgid, uint64_t addr,
 			   void *buf, size_t len_bytes)
 {
-	struct read_process *p = comm_recents_get(&reader->processes, tgid);
+	struct read_process *p = comm_process_lru_get(&reader->processes, tgid);
 	bool fresh;
 	ssize_t n;
 
@@ -155,7 +155,7 @@ ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tg
 {
 	size_t used = 0;
 	char path[64];
-	ssize_t n = comm_peek_maps(reader->peek, tgid, &reader->text, &reader->text_room,
+	ssize_t n = comm_peek_maps(reader->peek, tgid, &reader->text, &reader->text_capacity,
 				   MAPS_TEXT_BYTES_MAX);
 	int fd;
 
@@ -167,17 +167,19 @@ ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tg
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	for (;;) {
-		if (used == reader->text_room) {
-			size_t room = reader->text_room ? reader->text_room * 2 : MAPS_TEXT_BYTES;
-			char *bigger =
-				room > MAPS_TEXT_BYTES_MAX ? NULL : realloc(reader->text, room);
+		if (used == reader->text_capacity) {
+			size_t capacity =
+				reader->text_capacity ? reader->text_capacity * 2 : MAPS_TEXT_BYTES;
+			char *bigger = capacity > MAPS_TEXT_BYTES_MAX
+					       ? NULL
+					       : realloc(reader->text, capacity);
 
 			if (!bigger)
 				break;
 			reader->text = bigger;
-			reader->text_room = room;
+			reader->text_capacity = capacity;
 		}
-		n = read(fd, reader->text + used, reader->text_room - used);
+		n = read(fd, reader->text + used, reader->text_capacity - used);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

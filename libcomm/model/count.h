@@ -30,7 +30,7 @@ struct comm_count {
 	uint32_t counter; /* index or id of a name, as the user of the table says */
 	double value;	  /* scaled, where the PMU had more to count than it has counters */
 	uint64_t enabled_ns, running_ns; /* of value: how long asked for, and counted; 0: always */
-	double share;			 /* fold's own */
+	double share;			 /* the aggregate's own */
 };
 
 /* By thread, region and counter. */

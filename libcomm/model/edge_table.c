@@ -215,7 +215,8 @@ static size_t pairs_of(const struct comm_edge *cell, size_t n)
  * Adds to kept what stands for the n cells in tail, which are sorted by key and of one kind of
  * bytes: few of each pair.
  */
-static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size_t n, size_t room)
+static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size_t n,
+		size_t capacity)
 {
 	double bytes = 0, drawn_bytes = 0;
 	uint64_t random = n, bits;
@@ -230,7 +231,8 @@ static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size
 		struct comm_edge run = tail[i];
 
 		drawn_bytes = run.bytes;
-		for (i++; i < n && same_pair(&tail[i], &run) && weight(&run) * (double)room < bytes;
+		for (i++;
+		     i < n && same_pair(&tail[i], &run) && weight(&run) * (double)capacity < bytes;
 		     i++)
 			stand_for(&run, &tail[i], &random, &drawn_bytes);
 		run.drawn_variance += run.bytes * (run.bytes - drawn_bytes);
@@ -247,7 +249,7 @@ static int draw(struct comm_edge_table *kept, const struct comm_edge *tail, size
 static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 {
 	struct comm_edge_table kept = {0};
-	size_t n = 0, n_watched = 0, rank = 0, room = cap / 4 + 1;
+	size_t n = 0, n_watched = 0, rank = 0, capacity = cap / 4 + 1;
 	struct comm_edge *tail, *watched;
 	int err = 0;
 
@@ -267,9 +269,9 @@ static int thin(struct comm_edge_table *cells, size_t cap, uint64_t *ret_folded)
 	if (!err && pairs_of(tail, n) + pairs_of(watched, n_watched) > cap)
 		err = -E2BIG;
 	if (!err && n_watched)
-		err = draw(&kept, watched, n_watched, room / 4);
+		err = draw(&kept, watched, n_watched, capacity / 4);
 	if (!err)
-		err = draw(&kept, tail, n, n_watched ? room - room / 4 : room);
+		err = draw(&kept, tail, n, n_watched ? capacity - capacity / 4 : capacity);
 	free(tail);
 	if (err) {
 		/* Sorting reordered cells, but none was lost or folded yet. */

@@ -34,7 +34,7 @@ struct comm_error_model {
 	 * The same of an estimator that tells how unsure it is of each read's writer (doubt_bytes of
 	 * edge.h): the standard deviation of the natural logarithm of an edge whose bytes are all in
 	 * doubt; in proportion where a part is.  Stands in place of confusion_sd for edges; what is
-	 * said of all reads goes by that (account.c).
+	 * said of all reads goes by that (breakdown.c).
 	 */
 	double doubt_sd;
 	/*

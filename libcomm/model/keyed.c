@@ -17,7 +17,7 @@ void comm_keyed_clear(struct comm_keyed *keyed)
 {
 	keyed->n = 0;
 	if (keyed->slot)
-		memset(keyed->slot, 0, 2 * keyed->room * sizeof(*keyed->slot));
+		memset(keyed->slot, 0, 2 * keyed->capacity * sizeof(*keyed->slot));
 }
 
 /* Finds rows where they are now. */
@@ -32,22 +32,22 @@ static void reindex(struct comm_keyed *keyed, const struct comm_keyed_kind *kind
 
 int comm_keyed_grow(struct comm_keyed *keyed, const struct comm_keyed_kind *kind)
 {
-	size_t room = keyed->room ? 2 * keyed->room : KEYED_FIRST;
+	size_t capacity = keyed->capacity ? 2 * keyed->capacity : KEYED_FIRST;
 	uint32_t *slot;
 	void *row;
 
-	if (room > UINT32_MAX / 2)
+	if (capacity > UINT32_MAX / 2)
 		return -ENOMEM;
-	row = reallocarray(keyed->row, room, kind->row_bytes);
+	row = reallocarray(keyed->row, capacity, kind->row_bytes);
 	if (!row)
 		return -ENOMEM;
 	keyed->row = row;
-	slot = reallocarray(keyed->slot, 2 * room, sizeof(*slot));
+	slot = reallocarray(keyed->slot, 2 * capacity, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
 	keyed->slot = slot;
-	keyed->room = room;
-	keyed->hash_shift = __builtin_clzll(2 * room) + 1;
+	keyed->capacity = capacity;
+	keyed->hash_shift = __builtin_clzll(2 * capacity) + 1;
 	reindex(keyed, kind);
 	return 0;
 }

@@ -17,7 +17,7 @@
 
 struct comm_keyed {
 	void *row; /* n of them, each key once */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t *slot; /* 1 + index into row, 0: free; twice as many as room, or none */
 	unsigned int hash_shift;
 };
@@ -70,7 +70,7 @@ static inline void *comm_keyed_row(const struct comm_keyed *keyed,
 static inline uint32_t *comm_keyed_slot(const struct comm_keyed *keyed,
 					const struct comm_keyed_kind *kind, const void *key)
 {
-	size_t mask = 2 * keyed->room - 1, tail = kind->key_bytes % sizeof(uint64_t), at;
+	size_t mask = 2 * keyed->capacity - 1, tail = kind->key_bytes % sizeof(uint64_t), at;
 	const uint8_t *words = key, *end = words + kind->key_bytes - tail;
 	uint64_t hash = 0, word;
 
@@ -98,7 +98,7 @@ static inline int comm_keyed_at(struct comm_keyed *keyed, const struct comm_keye
 	uint8_t *row;
 	int err;
 
-	if (keyed->n == keyed->room) {
+	if (keyed->n == keyed->capacity) {
 		err = comm_keyed_grow(keyed, kind);
 		if (err)
 			return err;

@@ -50,7 +50,7 @@ static bool is_control(const char *bytes, size_t length)
 			   : first == 0xc2 && (unsigned char)bytes[1] < 0xa0;
 }
 
-size_t comm_text_clean(const char *text, size_t n, char *ret, size_t room)
+size_t comm_text_clean(const char *text, size_t n, char *ret, size_t capacity)
 {
 	size_t fill = 0;
 
@@ -62,7 +62,7 @@ size_t comm_text_clean(const char *text, size_t n, char *ret, size_t room)
 		kept = length && !is_control(text + at, length);
 		/* Byte by byte: the second one of C1 is no character, either. */
 		length = kept ? length : 1;
-		if (room - fill <= (kept ? length : COMM_TEXT_GROWTH))
+		if (capacity - fill <= (kept ? length : COMM_TEXT_GROWTH))
 			break;
 		if (kept)
 			memcpy(ret + fill, text + at, length);

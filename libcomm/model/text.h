@@ -16,7 +16,7 @@ enum { COMM_TEXT_GROWTH = 4 }; /* bytes for one that is not kept */
  * Cleans the text up to its NUL, n bytes at most, into room bytes with a NUL.  What does not fit is
  * cut off between two characters.  Clean text stays as it is.  Returns its length in bytes.
  */
-size_t comm_text_clean(const char *text, size_t n, char *ret, size_t room);
+size_t comm_text_clean(const char *text, size_t n, char *ret, size_t capacity);
 /* Whether n bytes are such text. */
 bool comm_text_is_clean(const char *text, size_t n);
 /* How many of n bytes are left without a character at their end that was cut through. */

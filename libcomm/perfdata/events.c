@@ -59,17 +59,17 @@ int comm_perfdata_events_add(struct comm_perfdata_events *events, const void *at
 
 int comm_perfdata_events_add_id(struct comm_perfdata_events *events, uint64_t id)
 {
-	if (events->n_ids == events->ids_room) {
-		size_t room = events->ids_room ? 2 * events->ids_room : 64;
+	if (events->n_ids == events->ids_capacity) {
+		size_t capacity = events->ids_capacity ? 2 * events->ids_capacity : 64;
 		struct comm_perfdata_id *bigger;
 
-		if (room > COMM_PERFDATA_IDS_MAX)
+		if (capacity > COMM_PERFDATA_IDS_MAX)
 			return -ENOSPC;
-		bigger = realloc(events->id, room * sizeof(*bigger));
+		bigger = realloc(events->id, capacity * sizeof(*bigger));
 		if (!bigger)
 			return -ENOMEM;
 		events->id = bigger;
-		events->ids_room = room;
+		events->ids_capacity = capacity;
 	}
 	events->id[events->n_ids++] = (struct comm_perfdata_id){id, (uint32_t)events->n - 1};
 	return 0;

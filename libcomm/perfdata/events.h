@@ -26,7 +26,7 @@ struct comm_perfdata_events {
 	struct comm_perfdata_event *event;
 	size_t n;
 	struct comm_perfdata_id *id; /* in ascending order, once looked */
-	size_t n_ids, ids_room;
+	size_t n_ids, ids_capacity;
 	int from_start, from_end; /* where records have the id, see sample.h; <0: nowhere */
 };
 

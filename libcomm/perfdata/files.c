@@ -52,7 +52,7 @@ struct comm_perfdata_files {
 	struct comm_modules *modules;
 	bool is_this, is_x86;
 	struct known_id *id;
-	size_t n_ids, ids_room;
+	size_t n_ids, ids_capacity;
 	bool sorted;
 	struct known_file **file; /* by comm_mapping.file */
 	size_t n_files, n_fds;
@@ -118,17 +118,17 @@ static void to_hex(const void *id, size_t id_bytes, char hex[HEX_BYTES])
 int comm_perfdata_files_build_id(struct comm_perfdata_files *files, const char *path,
 				 size_t path_bytes, const void *id, size_t id_bytes)
 {
-	if (files->n_ids == files->ids_room) {
-		size_t room = files->ids_room ? 2 * files->ids_room : 64;
+	if (files->n_ids == files->ids_capacity) {
+		size_t capacity = files->ids_capacity ? 2 * files->ids_capacity : 64;
 		struct known_id *bigger;
 
-		if (room > BUILD_IDS_MAX)
+		if (capacity > BUILD_IDS_MAX)
 			return -ENOSPC;
-		bigger = realloc(files->id, room * sizeof(*bigger));
+		bigger = realloc(files->id, capacity * sizeof(*bigger));
 		if (!bigger)
 			return -ENOMEM;
 		files->id = bigger;
-		files->ids_room = room;
+		files->ids_capacity = capacity;
 	}
 	files->id[files->n_ids].path = comm_names_add(files->names, path, path_bytes);
 	to_hex(id, id_bytes, files->id[files->n_ids++].hex);

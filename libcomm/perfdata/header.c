@@ -121,27 +121,28 @@ static void feature_compressed(struct comm_perfdata_header *header, const unsign
 		header->other_compression = method != COMPRESSED_ZSTD;
 }
 
-static void feature_text(char *ret, size_t room, const unsigned char *at, const unsigned char *end)
+static void feature_text(char *ret, size_t capacity, const unsigned char *at,
+			 const unsigned char *end)
 {
 	const char *text;
 	uint32_t bytes;
 
 	if (take_string(&at, end, &text, &bytes))
-		comm_text_clean(text, bytes, ret, room);
+		comm_text_clean(text, bytes, ret, capacity);
 }
 
 static void feature_command(struct comm_perfdata_header *header, const unsigned char *at,
 			    const unsigned char *end)
 {
 	char *to = header->info.command;
-	size_t room = sizeof(header->info.command), used;
+	size_t capacity = sizeof(header->info.command), used;
 	const char *text;
 	uint32_t n, bytes;
 
 	*to = 0;
 	if (!take_u32(&at, end, &n))
 		return;
-	for (uint32_t i = 0; i < n && room > 2 && take_string(&at, end, &text, &bytes); i++) {
+	for (uint32_t i = 0; i < n && capacity > 2 && take_string(&at, end, &text, &bytes); i++) {
 		/* "/usr/bin/perf" says no more than "perf". */
 		if (!i && bytes > 5 && !memcmp(text + bytes - 5, "/perf", 5)) {
 			text += bytes - 4;
@@ -149,12 +150,12 @@ static void feature_command(struct comm_perfdata_header *header, const unsigned 
 		}
 		if (i) {
 			*to++ = ' ';
-			room--;
+			capacity--;
 		}
-		comm_text_clean(text, bytes, to, room);
+		comm_text_clean(text, bytes, to, capacity);
 		used = strlen(to);
 		to += used;
-		room -= used;
+		capacity -= used;
 	}
 }
 

@@ -16,7 +16,7 @@ struct queued_record {
 
 struct comm_perfdata_order {
 	struct queued_record **heap; /* the earliest at 0 */
-	size_t n, room;
+	size_t n, capacity;
 	size_t bytes, max_bytes;
 	uint64_t nth;
 	uint64_t newest_ns, round_ns; /* of all, and of those before the last mark */
@@ -69,14 +69,14 @@ int comm_perfdata_order_push(struct comm_perfdata_order *order, uint64_t time_ns
 		order->late++;
 		return 0;
 	}
-	if (order->n == order->room) {
-		size_t room = order->room ? 2 * order->room : ROOM_MIN;
-		struct queued_record **heap = realloc(order->heap, room * sizeof(*heap));
+	if (order->n == order->capacity) {
+		size_t capacity = order->capacity ? 2 * order->capacity : ROOM_MIN;
+		struct queued_record **heap = realloc(order->heap, capacity * sizeof(*heap));
 
 		if (!heap)
 			return -ENOMEM;
 		order->heap = heap;
-		order->room = room;
+		order->capacity = capacity;
 	}
 	q = malloc(sizeof(*q) + bytes);
 	if (!q)

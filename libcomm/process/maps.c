@@ -247,14 +247,14 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 {
 	const char *at = text, *end = text + text_bytes;
 	struct comm_mapping *all = NULL, *fitting;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 
 	while (at < end && n < COMM_MAPS_MAX) {
 		const char *eol = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((eol ? eol : end) - at);
 
-		if (n == room) {
-			size_t more = room ? room * 2 : 64;
+		if (n == capacity) {
+			size_t more = capacity ? capacity * 2 : 64;
 			struct comm_mapping *bigger = realloc(all, more * sizeof(*all));
 
 			if (!bigger) {
@@ -262,7 +262,7 @@ int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 				return -ENOMEM;
 			}
 			all = bigger;
-			room = more;
+			capacity = more;
 		}
 		if (parse_line(maps, at, len, &all[n]) && (!n || all[n].start >= all[n - 1].end))
 			n++;

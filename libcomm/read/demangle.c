@@ -29,8 +29,8 @@ struct demangled {
 static void add_piece(const char *text, size_t len_bytes, void *ctx)
 {
 	struct demangled *out = ctx;
-	size_t room = (size_t)(out->end - out->at);
-	size_t n = len_bytes < room ? len_bytes : room;
+	size_t capacity = (size_t)(out->end - out->at);
+	size_t n = len_bytes < capacity ? len_bytes : capacity;
 
 	/* For an empty identifier text is NULL. */
 	if (n)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_grow.h"
 #include "debug_text.h"
 #include "hash.h"
 #include "numbered.h"
-#include "room.h"
 
 enum {
 	TYPES_MAX = 1 << 20,
@@ -52,9 +52,9 @@ struct comm_dwarf_types {
 	Dwarf *dwarf;
 	struct comm_debug_texts texts;
 	struct type *type; /* type[0] is NONE */
-	size_t n, room;
+	size_t n, capacity;
 	struct member *member;
-	size_t n_members, members_room;
+	size_t n_members, members_capacity;
 	struct comm_keyed by_die;  /* numbers by the address of a DIE */
 	struct comm_keyed by_name; /* by the hash of a name: 1 + index into definition */
 	Dwarf_Die *definition;
@@ -76,7 +76,7 @@ int comm_dwarf_types_create(Dwarf *dwarf, struct comm_dwarf_types **ret)
 	struct comm_dwarf_types *types = calloc(1, sizeof(*types));
 
 	if (!types ||
-	    comm_room_for_one(&types->type, 0, &types->room, TYPES_MAX, sizeof(*types->type))) {
+	    comm_array_grow(&types->type, 0, &types->capacity, TYPES_MAX, sizeof(*types->type))) {
 		free(types);
 		return -ENOMEM;
 	}
@@ -149,9 +149,9 @@ static void find_definitions(struct comm_dwarf_types *types)
 			    dwarf_hasattr(&die, DW_AT_declaration))
 				continue;
 			name = name_of(types, &die);
-			if (!name || comm_room_for_one(&types->definition, types->n_definitions,
-						       &types->definitions_room, DEFINITIONS_MAX,
-						       sizeof(*types->definition)))
+			if (!name || comm_array_grow(&types->definition, types->n_definitions,
+						     &types->definitions_room, DEFINITIONS_MAX,
+						     sizeof(*types->definition)))
 				continue;
 			number = comm_numbered(&types->by_name, name_key(kind, name));
 			if (!number || *number)
@@ -224,8 +224,8 @@ static uint32_t type_at(struct comm_dwarf_types *types, Dwarf_Die *die)
 		return COMM_DWARF_TYPE_NONE;
 	if (*number > 0)
 		return *number;
-	if (comm_room_for_one(&types->type, types->n, &types->room, TYPES_MAX,
-			      sizeof(*types->type)))
+	if (comm_array_grow(&types->type, types->n, &types->capacity, TYPES_MAX,
+			    sizeof(*types->type)))
 		return COMM_DWARF_TYPE_NONE;
 	type.die = *die;
 	type.name = name_of(types, die);
@@ -329,8 +329,8 @@ static void find_members(struct comm_dwarf_types *types, uint32_t id)
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    !member_offset(&die, in_union, &m.offset))
 			continue;
-		if (comm_room_for_one(&types->member, types->n_members, &types->members_room,
-				      MEMBERS_MAX, sizeof(*types->member)))
+		if (comm_array_grow(&types->member, types->n_members, &types->members_capacity,
+				    MEMBERS_MAX, sizeof(*types->member)))
 			break;
 		m.name = tag == DW_TAG_member ? name_of(types, &die) : NULL;
 		m.type = comm_dwarf_type_of(types, &die);

@@ -62,11 +62,11 @@ struct piece { /* addresses from start to the next piece are of this call */
 
 struct comm_dwline {
 	struct row *row;
-	size_t n_rows, rows_room;
+	size_t n_rows, rows_capacity;
 	struct piece *piece;
 	size_t n_pieces;
 	char *text;
-	size_t text_bytes, text_room;
+	size_t text_bytes, text_capacity;
 	unsigned int unread; /* enum comm_dwline_unread */
 };
 
@@ -85,7 +85,7 @@ _Static_assert(COMM_DWLINE_SAVED_MAX >= sizeof(struct lines_head) + LINES_MAX * 
 struct walk {
 	struct comm_dwline *dw;
 	struct inlined *inlined;
-	size_t n_inlined, inlined_room;
+	size_t n_inlined, inlined_capacity;
 	/* By the address of a DIE or of a name: 1 + the offset of its copy in text, 0: not copied. */
 	struct comm_keyed origins, sources;
 	struct comm_keyed units; /* 1: its lines, and so the names of its files, were read */
@@ -99,12 +99,12 @@ struct walk {
 	bool stopped;
 };
 
-static bool room_for(void **array, size_t n, size_t *room, size_t max, size_t each_bytes)
+static bool reserve(void **array, size_t n, size_t *capacity, size_t max, size_t each_bytes)
 {
-	size_t more = *room ? *room * 2 : 1024;
+	size_t more = *capacity ? *capacity * 2 : 1024;
 	void *bigger;
 
-	if (n < *room)
+	if (n < *capacity)
 		return true;
 	if (n >= max)
 		return false;
@@ -112,7 +112,7 @@ static bool room_for(void **array, size_t n, size_t *room, size_t max, size_t ea
 	if (!bigger)
 		return false;
 	*array = bigger;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
@@ -121,17 +121,17 @@ static uint32_t add_text(struct comm_dwline *dw, const char *text)
 	size_t len = strnlen(text, NAME_BYTES);
 	uint32_t at = (uint32_t)dw->text_bytes;
 
-	if (dw->text_bytes + len + 1 > dw->text_room) {
-		size_t room = dw->text_room ? dw->text_room * 2 : 16 * 1024;
+	if (dw->text_bytes + len + 1 > dw->text_capacity) {
+		size_t capacity = dw->text_capacity ? dw->text_capacity * 2 : 16 * 1024;
 		char *bigger;
 
-		if (room > TEXT_BYTES_MAX)
+		if (capacity > TEXT_BYTES_MAX)
 			return NONE;
-		bigger = realloc(dw->text, room);
+		bigger = realloc(dw->text, capacity);
 		if (!bigger)
 			return NONE;
 		dw->text = bigger;
-		dw->text_room = room;
+		dw->text_capacity = capacity;
 	}
 	memcpy(dw->text + at, text, len);
 	dw->text[at + len] = 0;
@@ -215,8 +215,8 @@ static void add_inlined(struct walk *w, Dwarf_Die *die, uint32_t depth)
 	       (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
 		if (start >= end)
 			continue;
-		if (!room_for((void **)&w->inlined, w->n_inlined, &w->inlined_room, INLINES_MAX,
-			      sizeof(*w->inlined)))
+		if (!reserve((void **)&w->inlined, w->n_inlined, &w->inlined_capacity, INLINES_MAX,
+			     sizeof(*w->inlined)))
 			return;
 		w->inlined[w->n_inlined++] = (struct inlined){start, end, call, depth};
 	}
@@ -318,8 +318,8 @@ static void add_lines(struct walk *w, Dwarf_Die *unit)
 			if (dwarf_lineno(line, &number) == 0 && number > 0)
 				row.line = (uint32_t)number;
 		}
-		if (!room_for((void **)&dw->row, dw->n_rows, &dw->rows_room, LINES_MAX,
-			      sizeof(*dw->row)))
+		if (!reserve((void **)&dw->row, dw->n_rows, &dw->rows_capacity, LINES_MAX,
+			     sizeof(*dw->row)))
 			return;
 		dw->row[dw->n_rows++] = row;
 	}

@@ -41,7 +41,7 @@ struct builder {
 	uint64_t read_bytes, stop_ns;
 	uint32_t looked_at; /* symbols */
 	struct ranked_symbol *function, *variable;
-	size_t n_functions, functions_room, n_variables, variables_room;
+	size_t n_functions, functions_capacity, n_variables, variables_capacity;
 };
 
 struct got_slot { /* of the GOT */
@@ -50,19 +50,19 @@ struct got_slot { /* of the GOT */
 };
 
 /* On -ENOMEM the tables stay as they are: fewer names, never a crash. */
-static int add(struct ranked_symbol **all, size_t *n, size_t *room, uint64_t start, uint64_t size,
-	       uint32_t name, uint32_t rank)
+static int add(struct ranked_symbol **all, size_t *n, size_t *capacity, uint64_t start,
+	       uint64_t size, uint32_t name, uint32_t rank)
 {
 	if (*n >= COMM_SYMBOLS_MAX || start + size < start)
 		return -E2BIG;
-	if (*n == *room) {
-		size_t more = *room ? *room * 2 : 256;
+	if (*n == *capacity) {
+		size_t more = *capacity ? *capacity * 2 : 256;
 		struct ranked_symbol *bigger = realloc(*all, more * sizeof(**all));
 
 		if (!bigger)
 			return -ENOMEM;
 		*all = bigger;
-		*room = more;
+		*capacity = more;
 	}
 	(*all)[(*n)++] = (struct ranked_symbol){
 		.e = {start, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, name},
@@ -74,7 +74,7 @@ static int add(struct ranked_symbol **all, size_t *n, size_t *room, uint64_t sta
 static int add_function(struct builder *b, uint64_t start, uint64_t size, uint32_t name,
 			uint32_t rank)
 {
-	return add(&b->function, &b->n_functions, &b->functions_room, start, size, name, rank);
+	return add(&b->function, &b->n_functions, &b->functions_capacity, start, size, name, rank);
 }
 
 /* Offset of a copy of name + suffix; 0 when there is no room. */
@@ -83,17 +83,17 @@ static uint32_t add_text(struct comm_elfsym *sym, const char *name, const char *
 	size_t len = strlen(name), more = strlen(suffix) + 1;
 	uint32_t at;
 
-	if (sym->text_bytes + len + more > sym->text_room) {
-		size_t room = sym->text_room ? sym->text_room * 2 : 64 * 1024;
+	if (sym->text_bytes + len + more > sym->text_capacity) {
+		size_t capacity = sym->text_capacity ? sym->text_capacity * 2 : 64 * 1024;
 		char *bigger;
 
-		if (room > TEXT_BYTES_MAX)
+		if (capacity > TEXT_BYTES_MAX)
 			return 0;
-		bigger = realloc(sym->text, room);
+		bigger = realloc(sym->text, capacity);
 		if (!bigger)
 			return 0;
 		sym->text = bigger;
-		sym->text_room = room;
+		sym->text_capacity = capacity;
 	}
 	if (!sym->text_bytes)
 		sym->text[sym->text_bytes++] = 0; /* offset 0 means no name */
@@ -214,7 +214,7 @@ static void add_symbols(struct builder *b, Elf *elf, Elf_Scn *scn, const GElf_Sh
 			add_function(b, s.st_value, s.st_size, add_text(b->sym, name, ""),
 				     symbol_rank(&s, name));
 		else if (!code)
-			add(&b->variable, &b->n_variables, &b->variables_room, s.st_value,
+			add(&b->variable, &b->n_variables, &b->variables_capacity, s.st_value,
 			    s.st_size, add_text(b->sym, name, ""), symbol_rank(&s, name));
 	}
 }
@@ -228,7 +228,7 @@ static int by_slot(const void *pa, const void *pb)
 
 static size_t read_slots(struct builder *b, Elf *elf, struct got_slot **ret)
 {
-	size_t n = 0, room = 0, seen = 0;
+	size_t n = 0, capacity = 0, seen = 0;
 	struct got_slot *slots = NULL;
 	Elf_Scn *scn = NULL;
 
@@ -263,14 +263,14 @@ static size_t read_slots(struct builder *b, Elf *elf, struct got_slot **ret)
 			name = string_at(&strings, s.st_name);
 			if (!name || !name[0])
 				continue;
-			if (n == room) {
-				size_t more = room ? room * 2 : 64;
+			if (n == capacity) {
+				size_t more = capacity ? capacity * 2 : 64;
 				struct got_slot *bigger = realloc(slots, more * sizeof(*slots));
 
 				if (!bigger)
 					break;
 				slots = bigger;
-				room = more;
+				capacity = more;
 			}
 			slots[n++] =
 				(struct got_slot){rela.r_offset, add_text(b->sym, name, "@plt")};

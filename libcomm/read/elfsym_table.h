@@ -43,7 +43,7 @@ struct section {
 struct comm_elfsym {
 	struct table function, variable;
 	char *text;
-	size_t text_bytes, text_room;
+	size_t text_bytes, text_capacity;
 	struct segment segment[SEGMENTS_MAX];
 	uint32_t n_segments;
 	struct section section[DATA_SECTIONS_MAX];

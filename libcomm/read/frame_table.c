@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "room.h"
+#include "array_grow.h"
 #include "saved.h"
 
 /* As the psABI numbers the registers. */
@@ -148,8 +148,8 @@ static struct comm_frame_rule rule_of(const struct frame_state *s)
 
 static int add_row(struct comm_frame_table *table, uint64_t start, struct comm_frame_rule rule)
 {
-	int err = comm_room_for_one(&table->row, table->n, &table->room, COMM_FRAME_ROWS_MAX,
-				    sizeof(*table->row));
+	int err = comm_array_grow(&table->row, table->n, &table->capacity, COMM_FRAME_ROWS_MAX,
+				  sizeof(*table->row));
 
 	if (!err)
 		table->row[table->n++] = (struct comm_frame_row){start, rule};

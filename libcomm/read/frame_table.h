@@ -41,7 +41,7 @@ struct comm_frame_row {
 
 struct comm_frame_table {
 	struct comm_frame_row *row;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* What the initial instructions of a CIE say. */

@@ -16,17 +16,17 @@ enum {
 
 struct comm_jitmap {
 	struct comm_names *names;
-	struct comm_jit_room *room;
+	struct comm_jit_capacity *capacity;
 	struct jit_range *entry; /* by start */
 	size_t n;
 	char *text; /* names that were found are in names, too */
-	size_t text_bytes, text_room;
+	size_t text_bytes, text_capacity;
 	uint32_t seq;
 	uint64_t bytes; /* as counted in room */
 	struct comm_jit_place place;
 };
 
-int comm_jitmap_create(struct comm_names *names, struct comm_jit_room *room,
+int comm_jitmap_create(struct comm_names *names, struct comm_jit_capacity *capacity,
 		       struct comm_jitmap **ret)
 {
 	struct comm_jitmap *map = calloc(1, sizeof(*map));
@@ -34,7 +34,7 @@ int comm_jitmap_create(struct comm_names *names, struct comm_jit_room *room,
 	if (!map)
 		return -ENOMEM;
 	map->names = names;
-	map->room = room;
+	map->capacity = capacity;
 	*ret = map;
 	return 0;
 }
@@ -43,8 +43,8 @@ static void clear(struct comm_jitmap *map)
 {
 	free(map->entry);
 	free(map->text);
-	map->room->bytes -= map->bytes;
-	*map = (struct comm_jitmap){.names = map->names, .room = map->room};
+	map->capacity->bytes -= map->bytes;
+	*map = (struct comm_jitmap){.names = map->names, .capacity = map->capacity};
 }
 
 void comm_jitmap_destroy(struct comm_jitmap *map)
@@ -98,23 +98,23 @@ static size_t merge(const struct jit_range *old, size_t n_old, const struct jit_
 
 static int make_room(struct comm_jitmap *map, size_t n, size_t text_bytes)
 {
-	size_t room = map->text_room;
+	size_t capacity = map->text_capacity;
 	uint64_t bytes;
 	char *bigger;
 
 	if (map->n + n > ENTRIES_MAX || map->text_bytes + text_bytes > TEXT_BYTES_MAX)
 		return -E2BIG;
-	while (room < map->text_bytes + text_bytes)
-		room = room ? room + room / 2 : 64 * 1024;
-	bytes = (map->n + n) * sizeof(*map->entry) + room;
-	if (map->room->bytes - map->bytes + bytes > map->room->max_bytes)
+	while (capacity < map->text_bytes + text_bytes)
+		capacity = capacity ? capacity + capacity / 2 : 64 * 1024;
+	bytes = (map->n + n) * sizeof(*map->entry) + capacity;
+	if (map->capacity->bytes - map->bytes + bytes > map->capacity->max_bytes)
 		return -ENOSPC;
-	bigger = realloc(map->text, room ? room : 1);
+	bigger = realloc(map->text, capacity ? capacity : 1);
 	if (!bigger)
 		return -ENOMEM;
 	map->text = bigger;
-	map->text_room = room;
-	map->room->bytes += bytes - map->bytes;
+	map->text_capacity = capacity;
+	map->capacity->bytes += bytes - map->bytes;
 	map->bytes = bytes;
 	return 0;
 }

@@ -13,7 +13,7 @@
 struct jit_reading {
 	struct jit_piece head;
 	struct jit_range *range;
-	size_t ranges_room;
+	size_t ranges_capacity;
 	char *file; /* the piece as it is in the file, and its names, moved to the front */
 };
 
@@ -49,7 +49,7 @@ static void add_line(struct jit_reading *r, const char *at, size_t len)
 	if (!hex(&at, end, &start) || at == end || *at++ != ' ' || !hex(&at, end, &size) ||
 	    at == end || *at++ != ' ')
 		return;
-	if (!size || start + size < start || r->head.n == r->ranges_room)
+	if (!size || start + size < start || r->head.n == r->ranges_capacity)
 		return;
 	name_len = strnlen(at, (size_t)(end - at));
 	if (name_len >= COMM_NAME_BYTES)
@@ -146,9 +146,9 @@ static int read_piece(int fd, const struct comm_jit_place *from, struct jit_read
 	r->head.more = (uint64_t)st.st_size - place->offset > bytes;
 	if (!r->head.more)
 		bytes = (uint64_t)st.st_size - place->offset;
-	r->ranges_room = bytes / JIT_LINE_BYTES_MIN + 1;
+	r->ranges_capacity = bytes / JIT_LINE_BYTES_MIN + 1;
 	r->file = malloc(bytes + 1);
-	r->range = malloc(r->ranges_room * sizeof(*r->range));
+	r->range = malloc(r->ranges_capacity * sizeof(*r->range));
 	if (!r->file || !r->range)
 		return -ENOMEM;
 	n = pread(fd, r->file, bytes, (off_t)place->offset);

@@ -86,7 +86,7 @@ static int grow(struct comm_names *names)
 	return 0;
 }
 
-static char *room(struct comm_names *names, size_t bytes)
+static char *capacity(struct comm_names *names, size_t bytes)
 {
 	struct block *b = names->blocks;
 	char *text;
@@ -125,7 +125,7 @@ const char *comm_names_add(struct comm_names *names, const char *str, size_t len
 		if (s->hash == hash && s->len == len && !memcmp(s->text, clean, len))
 			return s->text;
 	}
-	text = room(names, len + 1);
+	text = capacity(names, len + 1);
 	if (!text)
 		return "(other)";
 	memcpy(text, clean, len + 1);

@@ -20,21 +20,21 @@ int comm_packed_elf_xz(const void *packed, size_t packed_bytes, void **ret, size
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	lzma_ret step = lzma_stream_decoder(&stream, XZ_MEMORY_MAX, 0);
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 	uint8_t *out = NULL;
 
 	stream.next_in = packed;
 	stream.avail_in = packed_bytes;
 	while (step == LZMA_OK && n < XZ_BYTES_MAX) {
-		uint8_t *bigger = n == room ? realloc(out, room += XZ_PIECE) : out;
+		uint8_t *bigger = n == capacity ? realloc(out, capacity += XZ_PIECE) : out;
 
 		if (!bigger)
 			break;
 		out = bigger;
 		stream.next_out = out + n;
-		stream.avail_out = room - n;
+		stream.avail_out = capacity - n;
 		step = lzma_code(&stream, LZMA_FINISH);
-		n = room - stream.avail_out;
+		n = capacity - stream.avail_out;
 	}
 	lzma_end(&stream);
 	if (step != LZMA_STREAM_END || !n) {

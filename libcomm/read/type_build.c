@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_grow.h"
 #include "clock.h"
 #include "debug_size.h"
 #include "dwarf_type.h"
 #include "keyed.h"
 #include "packed_elf.h"
-#include "room.h"
 #include "type_flow.h"
 
 enum {
@@ -76,19 +76,19 @@ struct build {
 	struct span span[SPANS_MAX];
 	size_t n_spans;
 	struct fixed *fixed;
-	size_t n_fixed, fixed_room;
+	size_t n_fixed, fixed_capacity;
 	struct function *function;
-	size_t n_functions, functions_room;
+	size_t n_functions, functions_capacity;
 	struct got *got;
-	size_t n_got, got_room;
+	size_t n_got, got_capacity;
 	COMM_KEYED(known, struct known_field, known_field, n_known_fields);
 	/* Of the function that is looked at. */
 	struct comm_type_variable *variable;
-	size_t n_variables, variables_room;
+	size_t n_variables, variables_capacity;
 	struct call *call;
-	size_t n_calls, calls_room;
+	size_t n_calls, calls_capacity;
 	struct fixed *local;
-	size_t n_local, local_room;
+	size_t n_local, local_capacity;
 	bool has_frame_base, base_is_frame;
 	int8_t base_reg;
 	int64_t base_offset;
@@ -330,8 +330,8 @@ static void find_got(struct build *b, Elf *elf)
 			if (GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT ||
 			    !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym) ||
 			    !sym.st_value ||
-			    comm_room_for_one(&b->got, b->n_got, &b->got_room, GOT_MAX,
-					      sizeof(*b->got)))
+			    comm_array_grow(&b->got, b->n_got, &b->got_capacity, GOT_MAX,
+					    sizeof(*b->got)))
 				continue;
 			b->got[b->n_got++] = (struct got){rela.r_offset, sym.st_value};
 		}
@@ -373,8 +373,8 @@ static void add_fixed(struct build *b, Dwarf_Die *die)
 	if (dwarf_attr(die, DW_AT_location, &attr) && dwarf_getlocation(&attr, &op, &n) == 0 &&
 	    n == 1 && fixed_address(&attr, op, &addr) &&
 	    make_fixed(b, addr, comm_dwarf_type_of(b->types, die), &fixed) &&
-	    !comm_room_for_one(&b->fixed, b->n_fixed, &b->fixed_room, STATICS_MAX,
-			       sizeof(*b->fixed)))
+	    !comm_array_grow(&b->fixed, b->n_fixed, &b->fixed_capacity, STATICS_MAX,
+			     sizeof(*b->fixed)))
 		b->fixed[b->n_fixed++] = fixed;
 }
 
@@ -384,8 +384,8 @@ static void add_function(struct build *b, Dwarf_Die *die)
 
 	if ((dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)) &&
 	    dwarf_entrypc(die, &entry) == 0 &&
-	    !comm_room_for_one(&b->function, b->n_functions, &b->functions_room, FUNCTIONS_MAX,
-			       sizeof(*b->function)))
+	    !comm_array_grow(&b->function, b->n_functions, &b->functions_capacity, FUNCTIONS_MAX,
+			     sizeof(*b->function)))
 		b->function[b->n_functions++] = (struct function){entry, *die};
 }
 
@@ -522,8 +522,8 @@ static void add_local(struct build *b, Dwarf_Attribute *attr, const Dwarf_Op *op
 	uint64_t addr;
 
 	if (fixed_address(attr, op, &addr) && make_fixed(b, addr, type, &fixed) &&
-	    !comm_room_for_one(&b->local, b->n_local, &b->local_room, LOCATIONS_MAX,
-			       sizeof(*b->local)))
+	    !comm_array_grow(&b->local, b->n_local, &b->local_capacity, LOCATIONS_MAX,
+			     sizeof(*b->local)))
 		b->local[b->n_local++] = fixed;
 }
 
@@ -557,8 +557,8 @@ static void add_variable(struct build *b, Dwarf_Die *die, Dwarf_Die *scope)
 		if (!start && end == UINT64_MAX)
 			scope_of(scope, &v.start, &v.end);
 		if (v.start < v.end &&
-		    !comm_room_for_one(&b->variable, b->n_variables, &b->variables_room,
-				       VARIABLES_MAX, sizeof(*b->variable)))
+		    !comm_array_grow(&b->variable, b->n_variables, &b->variables_capacity,
+				     VARIABLES_MAX, sizeof(*b->variable)))
 			b->variable[b->n_variables++] = v;
 	}
 }
@@ -577,7 +577,7 @@ static void add_call(struct build *b, Dwarf_Die *die)
 	    !dwarf_attr(die, DW_AT_abstract_origin, &attr))
 		return;
 	if (dwarf_formref_die(&attr, &origin) &&
-	    !comm_room_for_one(&b->call, b->n_calls, &b->calls_room, CALLS_MAX, sizeof(*b->call)))
+	    !comm_array_grow(&b->call, b->n_calls, &b->calls_capacity, CALLS_MAX, sizeof(*b->call)))
 		b->call[b->n_calls++] = (struct call){after, comm_dwarf_type_of(b->types, &origin)};
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "room.h"
+#include "array_grow.h"
 
 enum {
 	INSNS_MAX = 1 << 18, /* of one function */
@@ -48,9 +48,9 @@ struct comm_type_flow {
 	struct comm_type_decoder *decoder;
 	struct comm_type_insn *insn;
 	struct fact *fact;
-	size_t n, room, facts_room;
+	size_t n, capacity, facts_capacity;
 	struct type_label *label;
-	size_t n_labels, labels_room;
+	size_t n_labels, labels_capacity;
 	int64_t slot[SLOTS]; /* their offsets from the canonical frame address */
 	size_t n_slots;
 	struct comm_type_variable *variable;
@@ -100,10 +100,10 @@ static void decode(struct comm_type_flow *flow, uint64_t addr, const uint8_t *co
 
 	flow->n = 0;
 	while (at < bytes &&
-	       !comm_room_for_one(&flow->insn, flow->n, &flow->room, INSNS_MAX,
-				  sizeof(*flow->insn)) &&
-	       !comm_room_for_one(&flow->fact, flow->n, &flow->facts_room, INSNS_MAX,
-				  sizeof(*flow->fact))) {
+	       !comm_array_grow(&flow->insn, flow->n, &flow->capacity, INSNS_MAX,
+				sizeof(*flow->insn)) &&
+	       !comm_array_grow(&flow->fact, flow->n, &flow->facts_capacity, INSNS_MAX,
+				sizeof(*flow->fact))) {
 		if (!comm_type_insn_decode(flow->decoder, addr + at, code + at, bytes - at,
 					   &flow->insn[flow->n])) {
 			at++;
@@ -140,8 +140,8 @@ static void find_labels(struct comm_type_flow *flow)
 		    !find_insn(flow, (uint64_t)flow->insn[i].value, &to))
 			continue;
 		if (flow->fact[to].label < 0) {
-			if (comm_room_for_one(&flow->label, flow->n_labels, &flow->labels_room,
-					      LABELS_MAX, sizeof(*flow->label)))
+			if (comm_array_grow(&flow->label, flow->n_labels, &flow->labels_capacity,
+					    LABELS_MAX, sizeof(*flow->label)))
 				continue;
 			flow->label[flow->n_labels].insn = (uint32_t)to;
 			flow->label[flow->n_labels].reached = false;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "room.h"
+#include "array_grow.h"
 #include "saved.h"
 
 enum {
@@ -30,11 +30,11 @@ struct type_name {
 
 struct comm_type_table {
 	struct type_row *row;
-	size_t n_rows, rows_room;
+	size_t n_rows, rows_capacity;
 	struct type_name *field;
-	size_t n_fields, fields_room;
+	size_t n_fields, fields_capacity;
 	char *text;
-	size_t text_bytes, text_room;
+	size_t text_bytes, text_capacity;
 };
 
 /* How a saved table starts; rows, fields and text follow. */
@@ -68,17 +68,17 @@ static int add_text(struct comm_type_table *table, const char *text, uint32_t *r
 {
 	size_t len = strnlen(text, NAME_BYTES - 1);
 
-	while (table->text_bytes + len + 1 > table->text_room) {
-		size_t room = table->text_room ? table->text_room * 2 : 16 * 1024;
+	while (table->text_bytes + len + 1 > table->text_capacity) {
+		size_t capacity = table->text_capacity ? table->text_capacity * 2 : 16 * 1024;
 		char *bigger;
 
-		if (room > TEXT_BYTES_MAX)
+		if (capacity > TEXT_BYTES_MAX)
 			return -ENOSPC;
-		bigger = realloc(table->text, room);
+		bigger = realloc(table->text, capacity);
 		if (!bigger)
 			return -ENOMEM;
 		table->text = bigger;
-		table->text_room = room;
+		table->text_capacity = capacity;
 	}
 	*ret = (uint32_t)table->text_bytes;
 	memcpy(table->text + *ret, text, len);
@@ -92,8 +92,8 @@ int comm_type_table_add_field(struct comm_type_table *table, const struct comm_t
 			      uint32_t *ret)
 {
 	struct type_name f = {.offset = field->offset};
-	int err = comm_room_for_one(&table->field, table->n_fields, &table->fields_room, FIELDS_MAX,
-				    sizeof(*table->field));
+	int err = comm_array_grow(&table->field, table->n_fields, &table->fields_capacity,
+				  FIELDS_MAX, sizeof(*table->field));
 
 	if (err)
 		return err;
@@ -113,8 +113,8 @@ int comm_type_table_add_field(struct comm_type_table *table, const struct comm_t
 
 int comm_type_table_add(struct comm_type_table *table, uint64_t vaddr, uint32_t field)
 {
-	int err = comm_room_for_one(&table->row, table->n_rows, &table->rows_room, ROWS_MAX,
-				    sizeof(*table->row));
+	int err = comm_array_grow(&table->row, table->n_rows, &table->rows_capacity, ROWS_MAX,
+				  sizeof(*table->row));
 
 	if (!err)
 		table->row[table->n_rows++] = (struct type_row){.vaddr = vaddr, .field = field};

@@ -47,7 +47,7 @@ struct loading {
 	struct comm_cachelines table;
 	struct line_sums *line;
 	struct use_sums *use;
-	size_t lines_room, uses_room;
+	size_t lines_capacity, uses_capacity;
 	struct comm_blocks blocks;
 	struct comm_intervals intervals;
 	struct comm_grouping_use by[BYS];
@@ -57,19 +57,19 @@ struct loading {
 };
 
 /* Zeroed room for at. */
-static int reserve(void **array, size_t at, size_t *room, size_t size)
+static int reserve(void **array, size_t at, size_t *capacity, size_t size)
 {
 	size_t n = 2 * at + 64;
 	char *grown;
 
-	if (at < *room)
+	if (at < *capacity)
 		return 0;
 	grown = reallocarray(*array, n, size);
 	if (!grown)
 		return -ENOMEM;
-	memset(grown + *room * size, 0, (n - *room) * size);
+	memset(grown + *capacity * size, 0, (n - *capacity) * size);
 	*array = grown;
-	*room = n;
+	*capacity = n;
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static int take_line(struct loading *loading, sqlite3_stmt *row, size_t block, s
 	line.turns = (uint64_t)turns;
 	code = comm_cachelines_add(&loading->table, &line, &at);
 	if (!code)
-		code = reserve((void **)&loading->line, at, &loading->lines_room,
+		code = reserve((void **)&loading->line, at, &loading->lines_capacity,
 			       sizeof(*loading->line));
 	if (code)
 		return code;
@@ -125,7 +125,7 @@ static int take_use(struct loading *loading, sqlite3_stmt *row, size_t block)
 	use.bursts = (uint64_t)bursts;
 	code = comm_cachelines_add_use(&loading->table, &use, &at);
 	if (!code)
-		code = reserve((void **)&loading->use, at, &loading->uses_room,
+		code = reserve((void **)&loading->use, at, &loading->uses_capacity,
 			       sizeof(*loading->use));
 	if (!code)
 		loading->use[at].block[block] += use.accesses;
@@ -236,7 +236,7 @@ static size_t make_cells(struct loading *loading, const size_t *uses, size_t n_u
 	return n;
 }
 
-/* Of a share that was met in n bursts: Wilson's interval (mix.h has the source). */
+/* Of a share that was met in n bursts: Wilson's interval (origin_mix.h has the source). */
 static void wilson(double share, double n, double z, double *low, double *high)
 {
 	double denominator = 1 + z * z / n, middle = (share + z * z / (2 * n)) / denominator;

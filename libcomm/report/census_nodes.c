@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold.h"
+#include "aggregate.h"
 #include "schema.h"
 
 static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_census_node, is_all)};
@@ -82,7 +82,7 @@ static bool read_words(sqlite3_stmt *row, struct comm_census_words *ret)
 	       isfinite(ret->bytes) && ret->squares > 0 && isfinite(ret->squares);
 }
 
-static int take(struct comm_fold *fold, const struct comm_filter *filter,
+static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 		const struct comm_census_words *words)
 {
 	const struct comm_end end = {.thread = words->thread,
@@ -94,18 +94,19 @@ static int take(struct comm_fold *fold, const struct comm_filter *filter,
 
 	if (!comm_filter_takes_read(filter, end.thread, end.context, end.object))
 		return 0;
-	code = add(&fold->census, 0, true, 1, words);
+	code = add(&aggregate->census, 0, true, 1, words);
 	if (!code)
-		code = fold->own.ops->at(&fold->own, &end, &shares);
+		code = aggregate->own.ops->at(&aggregate->own, &end, &shares);
 	for (size_t i = 0; !code && i < shares.n; i++)
-		code = add(&fold->census, shares.share[i].id, false, shares.share[i].weight, words);
+		code = add(&aggregate->census, shares.share[i].id, false, shares.share[i].weight,
+			   words);
 	return code;
 }
 
-int comm_census_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_census_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice)
 {
-	sqlite3_stmt *row = fold->census.ask;
+	sqlite3_stmt *row = aggregate->census.ask;
 	struct comm_census_words words;
 	int rc = SQLITE_DONE, code = 0;
 
@@ -114,7 +115,7 @@ int comm_census_nodes_slice(struct comm_fold *fold, const struct comm_filter *fi
 	sqlite3_bind_int64(row, 2, slice->id);
 	while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
 		if (read_words(row, &words))
-			code = take(fold, filter, &words);
+			code = take(aggregate, filter, &words);
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);
@@ -237,10 +238,10 @@ static int order(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-int comm_census_nodes_finish(struct comm_fold *fold)
+int comm_census_nodes_finish(struct comm_aggregate *aggregate)
 {
-	const struct comm_census_nodes *census = &fold->census;
-	double z = comm_interval_z(fold->report->confidence);
+	const struct comm_census_nodes *census = &aggregate->census;
+	double z = comm_interval_z(aggregate->report->confidence);
 	struct comm_report_census *rows;
 	int code = 0;
 
@@ -250,15 +251,15 @@ int comm_census_nodes_finish(struct comm_fold *fold)
 	rows = calloc(census->n, sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
-	fold->whole->census = rows;
-	fold->report->n_census = census->n;
+	aggregate->whole->census = rows;
+	aggregate->report->n_census = census->n;
 	for (size_t i = 0; i < census->n && !code; i++) {
 		const struct comm_census_node *node = &census->node[i];
 
 		comm_census_shares(node, &census->node[0], z, &rows[i]);
 		rows[i].node = SIZE_MAX;
 		if (!node->is_all)
-			code = comm_fold_node(fold, false, node->id, &rows[i].node);
+			code = comm_aggregate_node(aggregate, false, node->id, &rows[i].node);
 	}
 	qsort(rows, census->n, sizeof(*rows), order);
 	return code;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The census by nodes: how much of what each node of a report reads it reads while it waits, and how
- * soon the rest is rewritten.  Summed while a fold takes slices, if its query asks for it.
+ * soon the rest is rewritten.  Summed while an aggregate takes slices, if its query asks for it.
  *
  * Shares are ratios of Horvitz and Thompson's sums.  Words that were looked at for a shorter time
  * than a lag, as those of a run's end, count for as long as they were looked at (Kaplan and Meier,
- * JASA 53, 1958).  Intervals are Wilson's (mix.h has the source), of as many equal words as
+ * JASA 53, 1958).  Intervals are Wilson's (origin_mix.h has the source), of as many equal words as
  * the weighted ones are worth (Kish, Survey Sampling, 1965), by Greenwood's variance.
  */
 #ifndef COMM_CENSUS_NODES_H
@@ -20,10 +20,10 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_fold;
+struct comm_aggregate;
 
 struct comm_census_node {
-	uint32_t id, is_all; /* a node of the fold's own grouping; or of all of them */
+	uint32_t id, is_all; /* a node of the aggregate's own grouping; or of all of them */
 	struct {
 		uint64_t words;
 		double bytes, squares;
@@ -41,10 +41,10 @@ int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_
 /* A zeroed one is closed. */
 void comm_census_nodes_deinit(struct comm_census_nodes *census);
 /* Takes the rows of the slice that was begun last. */
-int comm_census_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_census_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice);
 /* After the last edge: makes the report's rows, and adds nodes that no edge has. */
-int comm_census_nodes_finish(struct comm_fold *fold);
+int comm_census_nodes_finish(struct comm_aggregate *aggregate);
 
 /* For tests: the shares of one node, of which whole is the sum of all. */
 void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,

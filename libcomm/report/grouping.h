@@ -2,7 +2,7 @@
 /*
  * Groupings: what a node of a report stands for.  A grouping tells to which
  * nodes the ends of an edge belong, and describes a node by what the store has of
- * it.  Each is one file in grouping/ and one line in COMM_GROUPINGS; fold.c, which
+ * it.  Each is one file in grouping/ and one line in COMM_GROUPINGS; aggregate.c, which
  * sums rows into edges, knows no particular one.
  */
 #ifndef COMM_GROUPING_H

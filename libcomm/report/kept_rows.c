@@ -80,26 +80,27 @@ static void make_room(struct comm_kept_rows *kept)
 
 static bool grow(struct comm_kept_rows *kept, struct comm_kept_slice *slice)
 {
-	size_t room = slice->room ? 2 * slice->room : KEPT_ROWS_FIRST, more = room - slice->room;
+	size_t capacity = slice->capacity ? 2 * slice->capacity : KEPT_ROWS_FIRST,
+	       more = capacity - slice->capacity;
 	struct comm_kept_row *grown;
 
-	if (kept->room + more > COMM_KEPT_ROWS_MAX)
+	if (kept->capacity + more > COMM_KEPT_ROWS_MAX)
 		make_room(kept);
-	if (kept->room + more > COMM_KEPT_ROWS_MAX)
+	if (kept->capacity + more > COMM_KEPT_ROWS_MAX)
 		return false;
-	grown = reallocarray(slice->row, room, sizeof(*grown));
+	grown = reallocarray(slice->row, capacity, sizeof(*grown));
 	if (!grown)
 		return false;
 	slice->row = grown;
-	slice->room = room;
-	kept->room += more;
+	slice->capacity = capacity;
+	kept->capacity += more;
 	return true;
 }
 
 bool comm_kept_rows_add(struct comm_kept_rows *kept, struct comm_kept_slice *slice,
 			const struct comm_edge *row)
 {
-	if (slice->n == slice->room && !grow(kept, slice)) {
+	if (slice->n == slice->capacity && !grow(kept, slice)) {
 		comm_kept_rows_drop(kept, slice);
 		return false;
 	}
@@ -122,7 +123,7 @@ bool comm_kept_rows_add(struct comm_kept_rows *kept, struct comm_kept_slice *sli
 
 void comm_kept_rows_drop(struct comm_kept_rows *kept, struct comm_kept_slice *slice)
 {
-	kept->room -= slice->room;
+	kept->capacity -= slice->capacity;
 	free(slice->row);
 	memset(slice, 0, sizeof(*slice));
 }

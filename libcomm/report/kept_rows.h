@@ -29,7 +29,7 @@ struct comm_kept_row {
 struct comm_kept_slice {
 	int64_t run, id;
 	struct comm_kept_row *row;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t used; /* number of the latest report that took it; 0: this is none */
 };
 
@@ -42,7 +42,7 @@ enum comm_kept_bytes {
 
 struct comm_kept_rows {
 	struct comm_kept_slice *slice; /* by id; NULL: nothing is kept yet */
-	size_t room;		       /* of all slices, in rows */
+	size_t capacity;	       /* of all slices, in rows */
 	uint64_t report;	       /* number of the current one */
 	enum comm_kept_bytes bytes;
 };

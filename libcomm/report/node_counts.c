@@ -32,7 +32,7 @@ struct sum {
 
 struct sums {
 	struct sum *sum;
-	size_t n, room, last;
+	size_t n, capacity, last;
 	int64_t counter;	       /* of CPU time, by region */
 	struct comm_id_sums sampled;   /* by thread and region */
 	struct comm_id_sums unsampled; /* CPU time by thread, of slices without a sample of it */
@@ -66,14 +66,14 @@ static int find(struct sums *sums, uint32_t node, int64_t counter, struct sum **
 			return 0;
 		}
 	}
-	if (sums->n == sums->room) {
-		size_t room = sums->room ? 2 * sums->room : SUMS_FIRST;
-		struct sum *grown = reallocarray(sums->sum, room, sizeof(*grown));
+	if (sums->n == sums->capacity) {
+		size_t capacity = sums->capacity ? 2 * sums->capacity : SUMS_FIRST;
+		struct sum *grown = reallocarray(sums->sum, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		sums->sum = grown;
-		sums->room = room;
+		sums->capacity = capacity;
 	}
 	sums->sum[sums->n] = (struct sum){.node = node, .counter = counter};
 	sums->last = sums->n;

@@ -3,23 +3,24 @@
 
 #include <string.h>
 
-#include "fold.h"
+#include "aggregate.h"
 #include "ids.h"
 #include "schema.h"
 #include "unwritten.h"
 
-int comm_node_writes_init(struct comm_fold *fold, sqlite3 *db, int64_t run)
+int comm_node_writes_init(struct comm_aggregate *aggregate, sqlite3 *db, int64_t run)
 {
-	const struct comm_query *query = fold->query;
+	const struct comm_query *query = aggregate->query;
 
-	if (fold->own.of_reads || query->fresh || query->thread || query->writer || query->function)
+	if (aggregate->own.of_reads || query->fresh || query->thread || query->writer ||
+	    query->function)
 		return 0;
 	if (sqlite3_prepare_v2(db,
 			       "SELECT ends FROM written WHERE run = ?1 AND slice = ?2"
 			       " ORDER BY part",
-			       -1, &fold->writes.ask, NULL) != SQLITE_OK)
+			       -1, &aggregate->writes.ask, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
-	sqlite3_bind_int64(fold->writes.ask, 1, run);
+	sqlite3_bind_int64(aggregate->writes.ask, 1, run);
 	return 0;
 }
 
@@ -46,7 +47,8 @@ static int add(struct comm_id_sums *sums, const struct comm_shares *nodes, doubl
 	return code;
 }
 
-static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite3_stmt *row)
+static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
+		sqlite3_stmt *row)
 {
 	const uint8_t *packed = sqlite3_column_blob(row, 0);
 	struct comm_unwritten_unpack unpack = {.at = packed,
@@ -55,34 +57,34 @@ static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite
 	struct comm_shares nodes;
 	int code = 0;
 
-	fold->writes.counted = true;
+	aggregate->writes.counted = true;
 	while (!code && comm_unwritten_next(&unpack, &from)) {
 		const struct comm_end end = {.thread = comm_id_of(from.thread),
 					     .context = comm_id_of(from.site),
 					     .object = comm_id_of(from.object)};
 
 		if (end.thread == COMM_ID_OTHER && end.object == COMM_ID_OTHER)
-			fold->writes.folded = true;
+			aggregate->writes.folded = true;
 		if (!comm_filter_takes_read(filter, end.thread, end.context, end.object))
 			continue;
-		code = fold->own.ops->at(&fold->own, &end, &nodes);
+		code = aggregate->own.ops->at(&aggregate->own, &end, &nodes);
 		if (!code)
-			code = add(&fold->writes.writes, &nodes, from.bytes);
+			code = add(&aggregate->writes.writes, &nodes, from.bytes);
 	}
 	return code;
 }
 
-int comm_node_writes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_node_writes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			   const struct comm_slices_one *slice)
 {
-	sqlite3_stmt *row = fold->writes.ask;
+	sqlite3_stmt *row = aggregate->writes.ask;
 	int rc = SQLITE_DONE, code = 0;
 
 	if (!row)
 		return 0;
 	sqlite3_bind_int64(row, 2, slice->id);
 	while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		code = take(fold, filter, row);
+		code = take(aggregate, filter, row);
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);

@@ -16,7 +16,7 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_fold;
+struct comm_aggregate;
 
 struct comm_node_writes {
 	sqlite3_stmt *ask; /* for the rows of a slice; NULL: what is written is not known */
@@ -25,12 +25,12 @@ struct comm_node_writes {
 	struct comm_id_sums writes, reads; /* by node */
 };
 
-int comm_node_writes_init(struct comm_fold *fold, sqlite3 *db, int64_t run);
+int comm_node_writes_init(struct comm_aggregate *aggregate, sqlite3 *db, int64_t run);
 /* A zeroed one is closed. */
 void comm_node_writes_deinit(struct comm_node_writes *writes);
 
 /* Takes the rows of the slice that was begun last. */
-int comm_node_writes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_node_writes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			   const struct comm_slices_one *slice);
 /* Takes what these nodes read, whoever wrote it. */
 int comm_node_writes_read(struct comm_node_writes *writes, const struct comm_shares *nodes,

@@ -23,7 +23,7 @@ struct thread_of_run {
 /* Places in the making. */
 struct places {
 	struct thread_of_run *thread; /* in order of ids */
-	size_t n_threads, threads_room, n, room;
+	size_t n_threads, threads_capacity, n, capacity;
 	struct comm_report_place *place;
 };
 
@@ -37,15 +37,15 @@ int comm_places_check(const struct comm_grouping_use *use, char **err)
 
 static int add(struct places *places, const struct comm_report_place *place)
 {
-	if (places->n == places->room) {
-		size_t room = places->room ? 2 * places->room : PLACES_FIRST;
+	if (places->n == places->capacity) {
+		size_t capacity = places->capacity ? 2 * places->capacity : PLACES_FIRST;
 		struct comm_report_place *grown =
-			reallocarray(places->place, room, sizeof(*places->place));
+			reallocarray(places->place, capacity, sizeof(*places->place));
 
 		if (!grown)
 			return -ENOMEM;
 		places->place = grown;
-		places->room = room;
+		places->capacity = capacity;
 	}
 	places->place[places->n++] = *place;
 	return 0;
@@ -54,16 +54,16 @@ static int add(struct places *places, const struct comm_report_place *place)
 /* Room for one more thread. */
 static int reserve(struct places *places)
 {
-	size_t n = places->threads_room ? 2 * places->threads_room : PLACES_FIRST;
+	size_t n = places->threads_capacity ? 2 * places->threads_capacity : PLACES_FIRST;
 	struct thread_of_run *grown;
 
-	if (places->n_threads < places->threads_room)
+	if (places->n_threads < places->threads_capacity)
 		return 0;
 	grown = reallocarray(places->thread, n, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	places->thread = grown;
-	places->threads_room = n;
+	places->threads_capacity = n;
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "cachelines.h"
-#include "fold.h"
 #include "frame_counts.h"
 #include "ids.h"
 #include "interval.h"
@@ -36,7 +36,7 @@ struct work {
 	struct comm_report_whole *whole;
 	struct comm_report *report; /* &whole->shown */
 	struct comm_slices slices;
-	struct comm_fold fold;
+	struct comm_aggregate aggregate;
 	struct comm_filter filter;
 	bool keeps; /* rows of plain slices, for the reader's next reports */
 };
@@ -122,15 +122,16 @@ static int find_run(struct work *work, char **err)
 
 static int open_fold(struct work *work, char **err)
 {
-	int code = comm_fold_init(&work->fold, work->query, work->reader, work->whole, err);
+	int code =
+		comm_aggregate_init(&work->aggregate, work->query, work->reader, work->whole, err);
 	const struct comm_grouping_use *ends;
 
 	if (code)
 		return code;
 	/* When something was written, which who wrote it says nothing of. */
-	if (comm_fold_by_time(&work->fold))
+	if (comm_aggregate_by_time(&work->aggregate))
 		work->whole->error_model.doubt_sd = 0;
-	ends = comm_fold_ends(&work->fold);
+	ends = comm_aggregate_ends(&work->aggregate);
 	if (!work->query->fresh && !ends->tells_threads && !work->report->exact)
 		work->whole->error_model.edge_sd =
 			ends->tells_roles ? ESTIMATED_ROLE_EDGE_SD : ESTIMATED_CODE_EDGE_SD;
@@ -160,7 +161,7 @@ static int list_slices(struct work *work)
 	work->whole->slices = calloc(work->slices.n + 1, sizeof(*work->whole->slices));
 	if (!work->whole->slices)
 		return -ENOMEM;
-	if (work->fold.own.by_frame)
+	if (work->aggregate.own.by_frame)
 		code = comm_frame_counts_load(work->reader->db, report->run->id, &work->slices,
 					      &frames);
 	for (size_t i = 0; i < work->slices.n && !code; i++) {
@@ -201,13 +202,14 @@ static int load_slices(struct work *work, char **err)
 			(long long)run->id, (run->end_ns - run->start_ns) / 1e9,
 			(from_ns - run->start_ns) / 1e9, (to_ns - run->start_ns) / 1e9);
 	/* Enough slices to check the range against itself; all of them cost time. */
-	if (comm_fold_by_time(&work->fold))
+	if (comm_aggregate_by_time(&work->aggregate))
 		code = comm_periods_slices(work->reader->db, run->id, from_ns, to_ns,
 					   &work->slices);
 	else
 		code = comm_slices_load(work->reader->db, run->id, from_ns, to_ns,
 					(to_ns - from_ns) / COMM_BLOCKS_MAX,
-					comm_fold_takes_strands(&work->fold), &work->slices);
+					comm_aggregate_takes_strands(&work->aggregate),
+					&work->slices);
 	if (!code)
 		code = list_slices(work);
 	if (code)
@@ -280,8 +282,9 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 		 watched ? "watched_bytes, watched_variance, 0"
 		 : first ? "first_bytes, first_variance, guess_first_bytes"
 			 : "bytes, variance, guess_bytes",
-		 (work->fold.by_code || work->keeps) && !first && !watched ? "drawn_variance" : "0",
-		 comm_fold_by_time(&work->fold) && !first ? "age" : "NULL",
+		 (work->aggregate.by_code || work->keeps) && !first && !watched ? "drawn_variance"
+										: "0",
+		 comm_aggregate_by_time(&work->aggregate) && !first ? "age" : "NULL",
 		 strands ? "strands" : "NULL",
 		 watched ? "0, 0, 0, 0" : "thread_doubt, role_doubt, side_doubt, code_doubt",
 		 watched ? " AND watched_bytes > 0" : "");
@@ -335,7 +338,7 @@ static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm
 
 static int take_row(struct work *work, const struct comm_edge *row)
 {
-	return comm_fold_row(&work->fold, row, comm_filter_takes(&work->filter, row));
+	return comm_aggregate_row(&work->aggregate, row, comm_filter_takes(&work->filter, row));
 }
 
 static int scan_kept(struct work *work, const struct comm_kept_slice *kept)
@@ -352,7 +355,7 @@ static int scan_kept(struct work *work, const struct comm_kept_slice *kept)
 
 static int scan_stored(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt *rows)
 {
-	bool by_time = comm_fold_by_time(&work->fold);
+	bool by_time = comm_aggregate_by_time(&work->aggregate);
 	struct comm_kept_rows *kept_rows = &work->reader->kept;
 	struct comm_kept_slice *kept = NULL;
 	struct comm_edge row = {0};
@@ -366,8 +369,8 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 		if (kept && !comm_kept_rows_add(kept_rows, kept, &row))
 			kept = NULL;
 		if (slice->parts)
-			comm_fold_strands(&work->fold, sqlite3_column_blob(rows, 12),
-					  (size_t)sqlite3_column_bytes(rows, 12));
+			comm_aggregate_strands(&work->aggregate, sqlite3_column_blob(rows, 12),
+					       (size_t)sqlite3_column_bytes(rows, 12));
 		code = take_row(work, &row);
 	}
 	if (!code && rc != SQLITE_DONE)
@@ -394,16 +397,16 @@ static int scan_rows(struct work *work, const struct comm_slices_one *slice, sql
 /* Edges first: some nodes are numbered as they are met, and reports without the rest have the same. */
 static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
 {
-	int code = comm_fold_slice(&work->fold, slice);
+	int code = comm_aggregate_slice(&work->aggregate, slice);
 
 	if (!code)
 		code = scan_rows(work, slice, rows);
 	if (!code && !work->query->fresh)
-		code = comm_unseen_nodes_slice(&work->fold, &work->filter, slice);
+		code = comm_unseen_nodes_slice(&work->aggregate, &work->filter, slice);
 	if (!code)
-		code = comm_census_nodes_slice(&work->fold, &work->filter, slice);
+		code = comm_census_nodes_slice(&work->aggregate, &work->filter, slice);
 	if (!code)
-		code = comm_node_writes_slice(&work->fold, &work->filter, slice);
+		code = comm_node_writes_slice(&work->aggregate, &work->filter, slice);
 	return code;
 }
 
@@ -412,7 +415,7 @@ static int scan(struct work *work)
 	sqlite3_stmt *rows[2] = {NULL, NULL}; /* of plain slices, and of those with strands */
 	int code = 0;
 
-	work->keeps = !comm_fold_by_time(&work->fold);
+	work->keeps = !comm_aggregate_by_time(&work->aggregate);
 	comm_kept_rows_begin(&work->reader->kept, work->query->fresh	    ? COMM_KEPT_FRESH
 						  : work->query->first_read ? COMM_KEPT_FIRST
 									    : COMM_KEPT_ALL);
@@ -448,7 +451,7 @@ static int load_counts(struct work *work, char **err)
 {
 	struct comm_report_whole *whole = work->whole;
 	struct comm_report *report = work->report;
-	int code = comm_node_counts_load(&work->fold.own, &work->slices, &whole->counts,
+	int code = comm_node_counts_load(&work->aggregate.own, &work->slices, &whole->counts,
 					 &report->n_counts, err);
 
 	if (code == -ENODATA)
@@ -475,9 +478,9 @@ static int build(struct work *work, char **err)
 	if (!code)
 		code = open_fold(work, err);
 	if (!code && work->query->places)
-		code = comm_places_check(&work->fold.own, err);
+		code = comm_places_check(&work->aggregate.own, err);
 	if (!code && work->query->counts)
-		code = comm_node_counts_check(&work->fold.own, err);
+		code = comm_node_counts_check(&work->aggregate.own, err);
 	if (!code)
 		code = load_slices(work, err);
 	if (!code)
@@ -491,10 +494,10 @@ static int build(struct work *work, char **err)
 					&work->whole->texts, &work->whole->losses,
 					&report->n_losses);
 	if (!code && work->query->places)
-		code = comm_places_load(&work->fold.own, &work->slices, &work->whole->places,
+		code = comm_places_load(&work->aggregate.own, &work->slices, &work->whole->places,
 					&report->n_places);
 	if (!code)
-		code = comm_fold_finish(&work->fold);
+		code = comm_aggregate_finish(&work->aggregate);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	if (work->query->cachelines)
@@ -548,7 +551,7 @@ int comm_reader_report(struct comm_reader *reader, const struct comm_query *thei
 	work.report->confidence =
 		query.confidence > 0 && query.confidence < 1 ? query.confidence : 0.9;
 	code = build(&work, err);
-	comm_fold_deinit(&work.fold);
+	comm_aggregate_deinit(&work.aggregate);
 	comm_reader_release(reader);
 	comm_slices_deinit(&work.slices);
 	comm_filter_close(&work.filter);

@@ -40,9 +40,9 @@ const char *comm_texts_keep(struct comm_texts *texts, sqlite3_stmt *stmt, int co
 
 void *comm_texts_alloc(struct comm_texts *texts, size_t bytes)
 {
-	char *room = calloc(1, bytes);
+	char *capacity = calloc(1, bytes);
 
-	return own(texts, room) == room ? room : NULL;
+	return own(texts, capacity) == capacity ? capacity : NULL;
 }
 
 const char *comm_texts_format(struct comm_texts *texts, const char *format, ...)

@@ -37,10 +37,10 @@ struct total {
 };
 
 struct totals {
-	struct comm_fold *fold;
+	struct comm_aggregate *aggregate;
 	const struct comm_intervals *intervals;
 	struct total *total;
-	size_t n, room;
+	size_t n, capacity;
 	struct comm_edge_table index;	/* of total, by the node's id; its order is theirs */
 	struct comm_edge_table readers; /* of a sum, by total and kind: bursts of each reader */
 };
@@ -61,14 +61,14 @@ static int find(struct totals *totals, uint32_t id, uint32_t around, bool make, 
 	if (code)
 		return code;
 	if (!cell->bursts && make) {
-		if (totals->n == totals->room) {
-			size_t room = totals->room ? 2 * totals->room : TOTALS_FIRST;
-			struct total *grown = reallocarray(totals->total, room, sizeof(*grown));
+		if (totals->n == totals->capacity) {
+			size_t capacity = totals->capacity ? 2 * totals->capacity : TOTALS_FIRST;
+			struct total *grown = reallocarray(totals->total, capacity, sizeof(*grown));
 
 			if (!grown)
 				return -ENOMEM;
 			totals->total = grown;
-			totals->room = room;
+			totals->capacity = capacity;
 		}
 		totals->total[totals->n] = (struct total){.id = id, .around = around};
 		cell->bursts = (uint32_t)++totals->n;
@@ -83,7 +83,7 @@ static int find(struct totals *totals, uint32_t id, uint32_t around, bool make, 
  */
 static int total_of(struct totals *totals, uint32_t id, uint32_t *ret)
 {
-	struct comm_grouping_use *use = &totals->fold->own;
+	struct comm_grouping_use *use = &totals->aggregate->own;
 	uint32_t path[AROUND_MAX], at = 0;
 	size_t n = 0;
 	int code = 0;
@@ -107,22 +107,23 @@ static int total_of(struct totals *totals, uint32_t id, uint32_t *ret)
 
 /* Adds an edge to one of the sums of a total. */
 static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const struct comm_edge *edge,
-	       const struct comm_fold_seen *seen)
+	       const struct comm_aggregate_seen *seen)
 {
 	struct comm_estimate *sum = &totals->total[at - 1].sum[kind];
-	struct comm_edge *reader, key = {.src_thread = at,
-					 .src_site = SUMS + kind,
-					 .dst_thread = comm_fold_reads_of(totals->fold, edge),
-					 .dst_site = edge->src_site};
+	struct comm_edge *reader,
+		key = {.src_thread = at,
+		       .src_site = SUMS + kind,
+		       .dst_thread = comm_aggregate_reads_of(totals->aggregate, edge),
+		       .dst_site = edge->src_site};
 	double own, others;
 	int code = comm_edge_table_at(&totals->readers, &key, &reader);
 
 	/* What an edge may be mistaken for counts once, though several edges may be for it. */
 	if (!code && !reader->level) {
 		reader->level = 1;
-		code = comm_fold_reads(totals->fold, edge, true, &own);
+		code = comm_aggregate_reads(totals->aggregate, edge, true, &own);
 		if (!code)
-			code = comm_fold_reads(totals->fold, edge, false, &others);
+			code = comm_aggregate_reads(totals->aggregate, edge, false, &others);
 		if (!code) {
 			sum->read_bytes += own + others;
 			sum->own_bytes += own;
@@ -151,7 +152,7 @@ static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const str
 }
 
 static int add_end(struct totals *totals, uint32_t at, enum sum_kind kind,
-		   const struct comm_edge *edge, const struct comm_fold_seen *seen)
+		   const struct comm_edge *edge, const struct comm_aggregate_seen *seen)
 {
 	int code = add(totals, at, kind, edge, seen);
 
@@ -182,9 +183,9 @@ static void find_writer(struct totals *totals, uint32_t at, const struct comm_ed
 
 /* Each byte goes into a node between and out of it when it is read: that is one read of it, and no write. */
 static int add_edge(struct totals *totals, const struct comm_edge *edge,
-		    const struct comm_fold_seen *seen)
+		    const struct comm_aggregate_seen *seen)
 {
-	bool in = comm_fold_is_end(edge, true), out = comm_fold_is_end(edge, false);
+	bool in = comm_aggregate_is_end(edge, true), out = comm_aggregate_is_end(edge, false);
 	uint32_t at;
 	int code = 0;
 
@@ -237,7 +238,7 @@ static int add_wrote(struct totals *totals, const struct comm_id_sum *wrote)
 static void put_volume(const struct totals *totals, const struct total *total, enum sum_kind kind,
 		       bool is_other, struct comm_report_volume *ret)
 {
-	const struct comm_report *report = totals->fold->report;
+	const struct comm_report *report = totals->aggregate->report;
 	struct comm_estimate sum = total->sum[kind];
 	double spread = 1;
 
@@ -262,8 +263,8 @@ static bool is_intensive(const struct comm_report_volume *volume)
 
 static int put(struct totals *totals, const struct total *from, struct comm_report_total *to)
 {
-	struct comm_report_whole *whole = totals->fold->whole;
-	int code = comm_grouping_describe(&totals->fold->own, from->id, &to->node);
+	struct comm_report_whole *whole = totals->aggregate->whole;
+	int code = comm_grouping_describe(&totals->aggregate->own, from->id, &to->node);
 	size_t node;
 
 	if (code)
@@ -278,21 +279,22 @@ static int put(struct totals *totals, const struct total *from, struct comm_repo
 	to->node.guess_bytes = from->guess_bytes;
 	to->all_unwritten_bytes = from->all_unwritten_bytes;
 	to->all_guess_bytes = from->all_guess_bytes;
-	code = comm_node_writes_of(&totals->fold->writes, from->id, &to->wrote_bytes);
+	code = comm_node_writes_of(&totals->aggregate->writes, from->id, &to->wrote_bytes);
 	to->all_wrote_bytes = to->wrote_bytes < 0 ? to->wrote_bytes : from->all_wrote_bytes;
 	if (!code)
-		code = comm_node_writes_reads_of(&totals->fold->writes, from->id, &to->reads_bytes);
+		code = comm_node_writes_reads_of(&totals->aggregate->writes, from->id,
+						 &to->reads_bytes);
 	to->reads_bytes += from->unwritten_bytes;
 	to->intensive = is_intensive(&to->written) || is_intensive(&to->read);
 	if (!code)
-		code = comm_fold_own(totals->fold, from->id, &to->own_bytes);
+		code = comm_aggregate_own(totals->aggregate, from->id, &to->own_bytes);
 	if (!code && from->to_reader) {
-		code = comm_fold_reader(totals->fold, from->to_reader, &node);
+		code = comm_aggregate_reader(totals->aggregate, from->to_reader, &node);
 		to->reader = code ? NULL : &whole->nodes[node];
 		to->reader_bytes = from->reader_bytes;
 	}
 	if (!code && from->from_writer) {
-		code = comm_fold_writer(totals->fold, from->from_writer, &node);
+		code = comm_aggregate_writer(totals->aggregate, from->from_writer, &node);
 		to->writer = code ? NULL : &whole->nodes[node];
 		to->writer_bytes = from->writer_bytes;
 	}
@@ -341,7 +343,7 @@ static int make_tree(struct totals *totals, uint32_t *ret_first)
 /* A node, then all that is within it, then its neighbour. */
 static int put_all(struct totals *totals, uint32_t first)
 {
-	struct comm_report_whole *whole = totals->fold->whole;
+	struct comm_report_whole *whole = totals->aggregate->whole;
 	uint32_t *placed = calloc(totals->n + 1, sizeof(*placed)), at = first;
 	int code = placed ? 0 : -ENOMEM;
 
@@ -364,25 +366,25 @@ static int put_all(struct totals *totals, uint32_t first)
 	return code;
 }
 
-int comm_totals_make(struct comm_fold *fold, const struct comm_edge_table *edges,
-		     const struct comm_fold_seen *seen, const struct comm_intervals *intervals)
+int comm_totals_make(struct comm_aggregate *aggregate, const struct comm_edge_table *edges,
+		     const struct comm_aggregate_seen *seen, const struct comm_intervals *intervals)
 {
-	struct totals totals = {.fold = fold, .intervals = intervals};
+	struct totals totals = {.aggregate = aggregate, .intervals = intervals};
 	uint32_t first = 0;
 	int code = 0;
 
 	for (size_t i = 0; i < edges->n && !code; i++)
 		code = add_edge(&totals, &edges->edge[i], &seen[i]);
-	for (size_t i = 0; i < fold->writes.writes.n && !code; i++)
-		code = add_wrote(&totals, &fold->writes.writes.sum[i]);
-	for (size_t i = 0; i < fold->unseen.nodes.n && !code; i++)
-		if (!fold->unseen.nodes.edge[i].src_thread)
-			code = add_unseen(&totals, &fold->unseen.nodes.edge[i]);
+	for (size_t i = 0; i < aggregate->writes.writes.n && !code; i++)
+		code = add_wrote(&totals, &aggregate->writes.writes.sum[i]);
+	for (size_t i = 0; i < aggregate->unseen.nodes.n && !code; i++)
+		if (!aggregate->unseen.nodes.edge[i].src_thread)
+			code = add_unseen(&totals, &aggregate->unseen.nodes.edge[i]);
 	if (!code)
 		code = make_tree(&totals, &first);
 	if (!code) {
-		fold->whole->totals = calloc(totals.n + 1, sizeof(*fold->whole->totals));
-		code = fold->whole->totals ? put_all(&totals, first) : -ENOMEM;
+		aggregate->whole->totals = calloc(totals.n + 1, sizeof(*aggregate->whole->totals));
+		code = aggregate->whole->totals ? put_all(&totals, first) : -ENOMEM;
 	}
 	totals_deinit(&totals);
 	return code;

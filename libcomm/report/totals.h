@@ -8,11 +8,12 @@
 #ifndef COMM_TOTALS_H
 #define COMM_TOTALS_H
 
-#include "fold.h"
+#include "aggregate.h"
 #include "interval.h"
 
 /* Fills whole->totals out of all edges, of which seen has one each. */
-int comm_totals_make(struct comm_fold *fold, const struct comm_edge_table *edges,
-		     const struct comm_fold_seen *seen, const struct comm_intervals *intervals);
+int comm_totals_make(struct comm_aggregate *aggregate, const struct comm_edge_table *edges,
+		     const struct comm_aggregate_seen *seen,
+		     const struct comm_intervals *intervals);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fold.h"
+#include "aggregate.h"
 #include "schema.h"
 #include "unwritten.h"
 
@@ -46,24 +46,24 @@ static int add_to(struct comm_unseen_nodes *unseen, bool is_end, const struct co
 }
 
 /* Adds what a reading end read to its nodes. */
-static int add_end(struct comm_fold *fold, const struct comm_end *end, double bytes)
+static int add_end(struct comm_aggregate *aggregate, const struct comm_end *end, double bytes)
 {
-	bool is_between = fold->own.ops->ends;
-	struct comm_grouping_use *ends = is_between ? &fold->ends : &fold->own;
+	bool is_between = aggregate->own.ops->ends;
+	struct comm_grouping_use *ends = is_between ? &aggregate->ends : &aggregate->own;
 	struct comm_shares shares;
 	int code = ends->ops->at(ends, end, &shares);
 
 	if (!code)
-		code = add_to(&fold->unseen, is_between, &shares, bytes, 0);
+		code = add_to(&aggregate->unseen, is_between, &shares, bytes, 0);
 	if (code || !is_between)
 		return code;
-	code = fold->own.ops->at(&fold->own, end, &shares);
-	return code ? code : add_to(&fold->unseen, false, &shares, bytes, 0);
+	code = aggregate->own.ops->at(&aggregate->own, end, &shares);
+	return code ? code : add_to(&aggregate->unseen, false, &shares, bytes, 0);
 }
 
 /* Takes the ends of a slice; *rest is left of its bytes. */
-static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite3_stmt *row,
-		double *rest)
+static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
+		sqlite3_stmt *row, double *rest)
 {
 	const uint8_t *packed = sqlite3_column_blob(row, 0);
 	struct comm_unwritten_unpack unpack = {.at = packed,
@@ -76,23 +76,23 @@ static int take(struct comm_fold *fold, const struct comm_filter *filter, sqlite
 					     .context = comm_id_of(from.site),
 					     .object = comm_id_of(from.object),
 					     .read = comm_id_of(from.site)};
-		double bytes = fold->query->first_read ? from.first_bytes : from.bytes;
+		double bytes = aggregate->query->first_read ? from.first_bytes : from.bytes;
 
 		*rest -= bytes;
 		if (bytes > 0 &&
 		    comm_filter_takes_read(filter, end.thread, end.context, end.object))
-			code = add_end(fold, &end, bytes);
+			code = add_end(aggregate, &end, bytes);
 	}
 	return code;
 }
 
-int comm_unseen_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_unseen_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice)
 {
 	static const struct comm_end unknown;
-	sqlite3_stmt *row = fold->unseen.ask;
-	double rest =
-		fold->query->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
+	sqlite3_stmt *row = aggregate->unseen.ask;
+	double rest = aggregate->query->first_read ? slice->unwritten_first_bytes
+						   : slice->unwritten_bytes;
 	int rc, code = 0;
 
 	if (!row)
@@ -100,40 +100,40 @@ int comm_unseen_nodes_slice(struct comm_fold *fold, const struct comm_filter *fi
 	sqlite3_bind_int64(row, 2, slice->id);
 	rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW)
-		code = take(fold, filter, row, &rest);
+		code = take(aggregate, filter, row, &rest);
 	else if (rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);
 	if (!code && isfinite(rest) && rest >= least_rest &&
 	    comm_filter_takes_read(filter, unknown.thread, unknown.context, unknown.object))
-		code = add_end(fold, &unknown, rest);
+		code = add_end(aggregate, &unknown, rest);
 	return code;
 }
 
-int comm_unseen_nodes_guess(struct comm_fold *fold, const struct comm_shares *between,
+int comm_unseen_nodes_guess(struct comm_aggregate *aggregate, const struct comm_shares *between,
 			    const struct comm_shares *to, double bytes)
 {
 	int code;
 
-	if (!fold->unseen.ask)
+	if (!aggregate->unseen.ask)
 		return 0;
-	code = add_to(&fold->unseen, between, to, 0, bytes);
-	return code || !between ? code : add_to(&fold->unseen, false, between, 0, bytes);
+	code = add_to(&aggregate->unseen, between, to, 0, bytes);
+	return code || !between ? code : add_to(&aggregate->unseen, false, between, 0, bytes);
 }
 
-int comm_unseen_nodes_finish(struct comm_fold *fold)
+int comm_unseen_nodes_finish(struct comm_aggregate *aggregate)
 {
 	int code = 0;
 
-	for (size_t i = 0; i < fold->unseen.nodes.n && !code; i++) {
-		const struct comm_edge *from = &fold->unseen.nodes.edge[i];
+	for (size_t i = 0; i < aggregate->unseen.nodes.n && !code; i++) {
+		const struct comm_edge *from = &aggregate->unseen.nodes.edge[i];
 		size_t at;
 
-		code = comm_fold_node(fold, from->src_thread, from->dst_thread, &at);
+		code = comm_aggregate_node(aggregate, from->src_thread, from->dst_thread, &at);
 		if (code)
 			break;
-		fold->whole->nodes[at].unwritten_bytes = from->bytes;
-		fold->whole->nodes[at].guess_bytes = from->guess_bytes;
+		aggregate->whole->nodes[at].unwritten_bytes = from->bytes;
+		aggregate->whole->nodes[at].guess_bytes = from->guess_bytes;
 	}
 	return code;
 }

@@ -2,7 +2,7 @@
 /*
  * What each node of a report read whose writer was not seen: of data that nobody was seen to
  * write (unwritten.h), and of guesses that the report leaves out.  Where nodes are between
- * writers and readers it counts at both, the reader and what was read.  Summed while a fold takes
+ * writers and readers it counts at both, the reader and what was read.  Summed while an aggregate takes
  * slices and rows, if its query asks for it.
  */
 #ifndef COMM_UNSEEN_NODES_H
@@ -15,7 +15,7 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_fold;
+struct comm_aggregate;
 
 struct comm_unseen_nodes {
 	sqlite3_stmt *ask; /* for the rows of a slice; NULL: nobody asks */
@@ -31,12 +31,12 @@ int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, sqlite3 *db, int64_
 void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen);
 
 /* Takes the rows of the slice that was begun last.  What these lack counts at "(other)". */
-int comm_unseen_nodes_slice(struct comm_fold *fold, const struct comm_filter *filter,
+int comm_unseen_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice);
 /* Takes a guess about what these nodes read; between may be NULL. */
-int comm_unseen_nodes_guess(struct comm_fold *fold, const struct comm_shares *between,
+int comm_unseen_nodes_guess(struct comm_aggregate *aggregate, const struct comm_shares *between,
 			    const struct comm_shares *to, double bytes);
 /* After the last edge: sets it in the report's nodes, and adds those that no edge has. */
-int comm_unseen_nodes_finish(struct comm_fold *fold);
+int comm_unseen_nodes_finish(struct comm_aggregate *aggregate);
 
 #endif

@@ -444,7 +444,7 @@ static int list_own(struct comm_dictionary *dict, uint32_t site, uint32_t functi
 	int err = reserve(&dict->is_own, &dict->n_is_own, site, sizeof(*dict->is_own));
 
 	if (!err && !dict->is_own[site])
-		err = reserve(&dict->own, &dict->own_room, dict->n_own, sizeof(*dict->own));
+		err = reserve(&dict->own, &dict->own_capacity, dict->n_own, sizeof(*dict->own));
 	if (err || dict->is_own[site])
 		return err;
 	dict->own[dict->n_own++] = (struct comm_dictionary_own){site, function, false};

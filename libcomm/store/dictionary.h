@@ -41,7 +41,7 @@ struct comm_dictionary {
 	/* Sites whose contexts are rows of their own, to be told what they are. */
 	struct comm_dictionary_own *own;
 	bool *is_own; /* by site: it is listed in own */
-	size_t n_own, own_room, n_is_own;
+	size_t n_own, own_capacity, n_is_own;
 };
 
 int comm_dictionary_init(struct comm_dictionary *dict, sqlite3 *db);

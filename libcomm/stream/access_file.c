@@ -24,7 +24,7 @@ enum { NS_PER_S = 1000000000 };
 /* Ids that have been told; ids are dense. */
 struct told_ids {
 	uint8_t *is; /* enum told_how */
-	size_t room;
+	size_t capacity;
 };
 
 enum told_how { TOLD_NOT, TOLD_FOR_NOW, TOLD };
@@ -40,18 +40,18 @@ struct comm_access_file {
 /* NULL: no memory. */
 static uint8_t *told_at(struct told_ids *told, uint32_t id)
 {
-	size_t room = told->room ? told->room : 1024;
+	size_t capacity = told->capacity ? told->capacity : 1024;
 	uint8_t *more;
 
-	if (id >= told->room) {
-		while (room <= id)
-			room *= 2;
-		more = realloc(told->is, room);
+	if (id >= told->capacity) {
+		while (capacity <= id)
+			capacity *= 2;
+		more = realloc(told->is, capacity);
 		if (!more)
 			return NULL;
-		memset(more + told->room, 0, room - told->room);
+		memset(more + told->capacity, 0, capacity - told->capacity);
 		told->is = more;
-		told->room = room;
+		told->capacity = capacity;
 	}
 	return &told->is[id];
 }
@@ -67,7 +67,7 @@ static void append(struct comm_access_file *file, const void *data, size_t bytes
 {
 	struct comm_bytes *to = &file->scratch;
 
-	if (!comm_bytes_room(to, bytes))
+	if (!comm_bytes_reserve(to, bytes))
 		return;
 	memcpy(to->data + to->n, data, bytes);
 	to->n += bytes;

@@ -29,7 +29,7 @@ struct comm_merge {
 	comm_event_fn *deliver;
 	void *ctx;
 	struct key *keys, *scratch;
-	size_t n, room;
+	size_t n, capacity;
 	bool sorted;
 	/* Events that a cut leaves pending move to the other arena; the old one is reused. */
 	struct arena arena[2];
@@ -112,20 +112,20 @@ static struct comm_event *event_at(struct arena *arena, size_t offset)
 
 static int make_room(struct comm_merge *merge)
 {
-	size_t room = merge->room ? 2 * merge->room : 1024;
+	size_t capacity = merge->capacity ? 2 * merge->capacity : 1024;
 	struct key *keys, *scratch;
 
-	if (merge->n < merge->room)
+	if (merge->n < merge->capacity)
 		return 0;
-	keys = realloc(merge->keys, room * sizeof(*keys));
+	keys = realloc(merge->keys, capacity * sizeof(*keys));
 	if (!keys)
 		return -ENOMEM;
 	merge->keys = keys;
-	scratch = realloc(merge->scratch, room * sizeof(*scratch));
+	scratch = realloc(merge->scratch, capacity * sizeof(*scratch));
 	if (!scratch)
 		return -ENOMEM;
 	merge->scratch = scratch;
-	merge->room = room;
+	merge->capacity = capacity;
 	return 0;
 }
 

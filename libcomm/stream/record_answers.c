@@ -364,13 +364,13 @@ int comm_answer_read_maps(struct comm_answer_reader *reader, const void *answer,
 	n = comm_cursor_u64(&c);
 	if (n > bytes / MAPPING_BYTES) /* no allocation beyond what the file holds */
 		return -EBADMSG;
-	if (n > reader->room) {
+	if (n > reader->capacity) {
 		struct comm_mapping *maps = realloc(reader->maps, n * sizeof(*maps));
 
 		if (!maps)
 			return -ENOMEM;
 		reader->maps = maps;
-		reader->room = n;
+		reader->capacity = n;
 	}
 	for (uint64_t i = 0; i < n; i++) {
 		struct comm_mapping *m = &reader->maps[i];
@@ -465,7 +465,7 @@ int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *
 }
 
 /* A text in room bytes; its last one is not looked at, and is a NUL here. */
-static int read_block(const void *answer, size_t bytes, char *ret, size_t room)
+static int read_block(const void *answer, size_t bytes, char *ret, size_t capacity)
 {
 	int err;
 	struct comm_cursor c = open_status(answer, bytes, &err);
@@ -473,11 +473,11 @@ static int read_block(const void *answer, size_t bytes, char *ret, size_t room)
 
 	if (err)
 		return err;
-	text = comm_cursor_block(&c, room);
+	text = comm_cursor_block(&c, capacity);
 	if (!text)
 		return -EBADMSG;
-	memcpy(ret, text, room - 1);
-	ret[room - 1] = '\0';
+	memcpy(ret, text, capacity - 1);
+	ret[capacity - 1] = '\0';
 	return 0;
 }
 

@@ -56,7 +56,7 @@ void comm_question_read(struct comm_cursor *from, uint32_t kind, struct comm_que
 /* Reads answers; owns the mappings and blocks that it gave last. */
 struct comm_answer_reader {
 	struct comm_mapping *maps;
-	size_t room;
+	size_t capacity;
 	struct comm_block block[COMM_PIECE_BLOCKS + 1];
 };
 

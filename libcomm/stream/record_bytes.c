@@ -7,22 +7,22 @@
 
 #include "text.h"
 
-bool comm_bytes_room(struct comm_bytes *bytes, size_t more)
+bool comm_bytes_reserve(struct comm_bytes *bytes, size_t more)
 {
-	size_t room = bytes->room ? bytes->room : 256;
+	size_t capacity = bytes->capacity ? bytes->capacity : 256;
 	uint8_t *data;
 
-	while (room - bytes->n < more)
-		room *= 2;
-	if (room == bytes->room)
+	while (capacity - bytes->n < more)
+		capacity *= 2;
+	if (capacity == bytes->capacity)
 		return true;
-	data = realloc(bytes->data, room);
+	data = realloc(bytes->data, capacity);
 	if (!data) {
 		bytes->failed = true;
 		return false;
 	}
 	bytes->data = data;
-	bytes->room = room;
+	bytes->capacity = capacity;
 	return true;
 }
 
@@ -40,7 +40,7 @@ void comm_bytes_free(struct comm_bytes *bytes)
 
 static void put(struct comm_bytes *to, const void *from, size_t n)
 {
-	if (to->failed || !comm_bytes_room(to, n))
+	if (to->failed || !comm_bytes_reserve(to, n))
 		return;
 	if (n)
 		memcpy(to->data + to->n, from, n);

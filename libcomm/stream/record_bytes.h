@@ -14,11 +14,11 @@
 /* failed: out of memory, the content is void until the next clear. */
 struct comm_bytes {
 	uint8_t *data;
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
-bool comm_bytes_room(struct comm_bytes *bytes, size_t more);
+bool comm_bytes_reserve(struct comm_bytes *bytes, size_t more);
 void comm_bytes_clear(struct comm_bytes *bytes); /* keeps the memory */
 void comm_bytes_free(struct comm_bytes *bytes);
 

@@ -68,7 +68,7 @@ static int read_record(struct comm_replay *replay, uint32_t *ret_kind)
 	if (n > replay->left_bytes)
 		return 0;
 	comm_bytes_clear(&replay->scratch);
-	if (!comm_bytes_room(&replay->scratch, n))
+	if (!comm_bytes_reserve(&replay->scratch, n))
 		return -ENOMEM;
 	if (fread(replay->scratch.data, 1, n, replay->file) != n)
 		return ferror(replay->file) ? -EIO : 0;
@@ -109,11 +109,11 @@ static int read_file_head(struct comm_replay *replay)
 	return machine == RECORD_X86_64 && clock == RECORD_CLOCK_MONOTONIC ? 0 : -EXDEV;
 }
 
-static void read_text(struct comm_cursor *from, char *ret, size_t room)
+static void read_text(struct comm_cursor *from, char *ret, size_t capacity)
 {
 	const char *text = comm_cursor_text(from);
 
-	snprintf(ret, room, "%s", text ? text : "");
+	snprintf(ret, capacity, "%s", text ? text : "");
 }
 
 static int read_run(struct comm_replay *replay)

@@ -227,7 +227,7 @@ static struct {
 	char what[160]; /* is wrong */
 } told;
 
-static void hear(void *ctx, const struct comm_event *event)
+static void on_event(void *ctx, const struct comm_event *event)
 {
 	enum word word = *(const enum word *)ctx;
 
@@ -288,7 +288,7 @@ static void watch(struct comm_register_windows *w, enum word word, pid_t pid)
 			int ms = comm_register_windows_turn_ms(w);
 
 			usleep(ms > 100 ? 1000 : (unsigned int)ms * 1000);
-			comm_register_windows_collect(w, comm_clock_now_ns(), hear, &word);
+			comm_register_windows_collect(w, comm_clock_now_ns(), on_event, &word);
 		} while (comm_register_windows_turn_ms(w) != INT32_MAX);
 	}
 }

@@ -45,5 +45,5 @@ replay engine.c
 sampled_blocks heap/sampled_blocks.c
 title model/title.c
 types read/type_build.c read/type_flow.c read/type_table.c
-store report/reader.c report/report.c report/query.c report/fold.c report/fold_edges.c store/guard.c
+store report/reader.c report/report.c report/query.c report/aggregate.c report/aggregate_edges.c store/guard.c
 EOF

@@ -38,14 +38,14 @@ struct address {
 	struct comm_edge_sums *edges;
 	struct comm_unwritten unwritten;
 	struct point *point;
-	size_t n, sorted, room; /* those after sorted are of this slice */
+	size_t n, sorted, capacity; /* those after sorted are of this slice */
 	struct read {
 		struct comm_access access;
 		struct comm_weight_burst burst;
 		uint32_t thread, slot;
 		uint64_t number;
 	} * read;
-	size_t n_reads, read_room;
+	size_t n_reads, read_capacity;
 	uint64_t bursts;
 	uint32_t initial; /* thread; 0: the program was there before */
 };
@@ -86,18 +86,18 @@ static void address_began(void *est, uint64_t time_ns, uint32_t thread)
 }
 
 /* Makes room for one more of n; false: no memory. */
-static bool grow(void **array, size_t n, size_t *room, size_t bytes)
+static bool grow(void **array, size_t n, size_t *capacity, size_t bytes)
 {
-	size_t more = *room ? 2 * *room : 1024;
+	size_t more = *capacity ? 2 * *capacity : 1024;
 	void *grown;
 
-	if (n < *room)
+	if (n < *capacity)
 		return true;
 	grown = reallocarray(*array, more, bytes);
 	if (!grown)
 		return false;
 	*array = grown;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
@@ -107,7 +107,7 @@ static int address_write(struct address *a, uint32_t thread, const struct comm_a
 
 	step = step < STEP_BYTES ? STEP_BYTES : step;
 	for (uint32_t at = 0; at < size; at += step) {
-		if (!grow((void **)&a->point, a->n, &a->room, sizeof(*a->point)))
+		if (!grow((void **)&a->point, a->n, &a->capacity, sizeof(*a->point)))
 			return -ENOMEM;
 		a->point[a->n++] = (struct point){.datum = w->datum + at,
 						  .object = w->object,
@@ -134,7 +134,8 @@ static int address_burst(void *est, const struct comm_access_burst *burst)
 			continue;
 		slot = comm_weights_learn(a->weights, burst, x);
 		if (x->flags & COMM_ACCESS_READ) {
-			if (!grow((void **)&a->read, a->n_reads, &a->read_room, sizeof(*a->read)))
+			if (!grow((void **)&a->read, a->n_reads, &a->read_capacity,
+				  sizeof(*a->read)))
 				return -ENOMEM;
 			r = &a->read[a->n_reads++];
 			*r = (struct read){.access = *x,
@@ -169,7 +170,7 @@ static int merge(struct address *a)
 
 	if (a->sorted == a->n)
 		return 0;
-	all = reallocarray(NULL, a->room, sizeof(*all));
+	all = reallocarray(NULL, a->capacity, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	qsort(a->point + a->sorted, a->n - a->sorted, sizeof(*a->point), order);

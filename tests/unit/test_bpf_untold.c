@@ -49,7 +49,7 @@ static void test_noted(void **state)
 	assert_int_equal(n, 2);
 }
 
-/* There is still no room: all is told until there is. */
+/* There is still no capacity: all is told until there is. */
 static void test_again(void **state)
 {
 	(void)state;

@@ -488,9 +488,10 @@ static void demangles_rust(void **state)
 
 		for (size_t len = 0; len < strlen(name[i][0]); len++) {
 			snprintf(part, sizeof(part), "%.*s", (int)len, name[i][0]);
-			for (size_t room = 1; room < 12; room++)
-				assert_true(strlen(comm_demangle(part, text, room)) < room ||
-					    comm_demangle(part, text, room) == part);
+			for (size_t capacity = 1; capacity < 12; capacity++)
+				assert_true(strlen(comm_demangle(part, text, capacity)) <
+						    capacity ||
+					    comm_demangle(part, text, capacity) == part);
 		}
 	}
 }

@@ -68,7 +68,7 @@ _Noreturn void comm_parse_host(int socket, pid_t parent)
 	for (;;) {
 		struct iovec iov = {&request, sizeof(request)};
 		union {
-			char room[CMSG_SPACE(sizeof(int))];
+			char capacity[CMSG_SPACE(sizeof(int))];
 			struct cmsghdr align;
 		} control;
 		struct msghdr msg = {.msg_iov = &iov,

@@ -205,7 +205,7 @@ static void memory_that_hangs(void **state)
 	int told;
 	struct comm_peek *peek;
 	uint64_t start_ns;
-	size_t room = 0;
+	size_t capacity = 0;
 	ssize_t n;
 	void *at;
 
@@ -237,7 +237,7 @@ static void memory_that_hangs(void **state)
 	/* Another process is read on. */
 	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
 	assert_int_equal(n, sizeof(token));
-	n = comm_peek_maps(peek, (uint32_t)other, &text, &room, 1 << 20);
+	n = comm_peek_maps(peek, (uint32_t)other, &text, &capacity, 1 << 20);
 	assert_true(n > 0);
 	assert_non_null(memmem(text, (size_t)n, "[stack]", 7));
 	assert_true(comm_peek_cpu_ns(peek) > 0);
@@ -264,7 +264,7 @@ static void mappings_without_end(void **state)
 	char *at = mmap(NULL, (size_t)PAGES * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
 	struct comm_peek *peek;
-	size_t room[3] = {0};
+	size_t capacity[3] = {0};
 	char *text[3] = {0};
 	ssize_t n;
 	pid_t pid;
@@ -281,16 +281,16 @@ static void mappings_without_end(void **state)
 	}
 	munmap(at, (size_t)PAGES * PAGE_BYTES);
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &capacity[0], FITS);
 	assert_true(n > LESS && n < 2 * LESS);
 	/* Somewhat more than there is room for is cut. */
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[1], &room[1], LESS);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[1], &capacity[1], LESS);
 	assert_true(n > 0 && n <= LESS);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[2], &room[2], FEW);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[2], &capacity[2], FEW);
 	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &room[0], FITS);
+	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &capacity[0], FITS);
 	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)getpid(), &text[0], &room[0], FITS);
+	n = comm_peek_maps(peek, (uint32_t)getpid(), &text[0], &capacity[0], FITS);
 	assert_true(n > 0);
 	comm_parser_destroy(parser);
 	parser = NULL;
@@ -320,7 +320,7 @@ static void a_first_thread_that_ended(void **state)
 	static const char text[] = "still there";
 	char *maps = NULL, buf[sizeof(text)];
 	struct comm_peek *peek;
-	size_t room = 0;
+	size_t capacity = 0;
 	ssize_t n;
 	pid_t pid;
 
@@ -342,20 +342,20 @@ static void a_first_thread_that_ended(void **state)
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
 	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
 	assert_int_equal(n, sizeof(text));
-	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20) > 0);
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20) > 0);
 	assert_int_equal(write(asked[1], "e", 1), 1);
 	assert_int_equal(read(told[0], buf, 1), 1);
 	memset(buf, 0, sizeof(buf));
 	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
 	assert_int_equal(n, sizeof(text));
 	assert_string_equal(buf, text);
-	n = comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20);
+	n = comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20);
 	assert_true(n > 0);
 	assert_non_null(memmem(maps, (size_t)n, "[heap]", 6));
 	assert_int_equal(write(asked[1], "e", 1), 1);
 	waitpid(pid, NULL, 0);
 	/* Ended as a whole it has neither. */
-	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &room, 1 << 20) <= 0);
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20) <= 0);
 	assert_true(comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, 1) <= 0);
 	comm_parser_destroy(parser);
 	parser = NULL;

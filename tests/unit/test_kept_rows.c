@@ -239,7 +239,7 @@ static void test_room(void **state)
 	comm_kept_rows_begin(&kept, false);
 	for (int64_t i = 0; i < 8; i++)
 		assert_true(fill(&kept, i, EIGHTH));
-	assert_int_equal(kept.room, COMM_KEPT_ROWS_MAX);
+	assert_int_equal(kept.capacity, COMM_KEPT_ROWS_MAX);
 	/* All were used by this report or the two before it: nothing goes for the sake of more. */
 	for (int i = 0; i < 3; i++) {
 		assert_false(fill(&kept, 100, 1));
@@ -258,7 +258,7 @@ static void test_room(void **state)
 	assert_null(comm_kept_rows_find(&kept, 2, 6));
 	comm_kept_rows_begin(&kept, true);
 	assert_int_equal(kept_rows(&kept, 6), 0);
-	assert_int_equal(kept.room, 0);
+	assert_int_equal(kept.capacity, 0);
 	comm_kept_rows_deinit(&kept);
 }
 

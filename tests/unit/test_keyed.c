@@ -91,7 +91,7 @@ static size_t longest_run(const struct table *table)
 {
 	size_t longest = 0, run = 0;
 
-	for (size_t i = 0; i < 2 * table->keyed.room; i++) {
+	for (size_t i = 0; i < 2 * table->keyed.capacity; i++) {
 		run = table->keyed.slot[i] ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}

@@ -536,7 +536,7 @@ static bool host_takes(const struct comm_parse_request *r, int n)
 	struct iovec iov = {(void *)(uintptr_t)r, sizeof(*r)};
 	struct comm_parse_answer answer;
 	union {
-		char room[CMSG_SPACE(2 * sizeof(int))];
+		char capacity[CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr align;
 	} control = {0};
 	struct msghdr msg = {.msg_iov = &iov,

@@ -42,12 +42,12 @@ static int end(void **state)
 	return 0;
 }
 
-static void put(uint16_t size, uint16_t room)
+static void put(uint16_t size, uint16_t capacity)
 {
 	const struct perf_event_header header = {.type = PERF_RECORD_SAMPLE, .size = size};
 
 	memcpy((char *)ring.page + PAGE + ring.page->data_head % PAGE, &header, sizeof(header));
-	ring.page->data_head += room;
+	ring.page->data_head += capacity;
 }
 
 static void test_whole(void **state)

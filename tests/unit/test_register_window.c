@@ -32,7 +32,7 @@ static struct {
 	uint64_t lost;
 } heard;
 
-static void hear(void *ctx, const struct comm_event *event)
+static void on_event(void *ctx, const struct comm_event *event)
 {
 	(void)ctx;
 	if (event->kind == COMM_EV_LOSS) {
@@ -89,7 +89,7 @@ static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
 static void pass(uint64_t ms)
 {
 	now_ns += ms * MS;
-	comm_register_windows_collect(w, now_ns, hear, NULL);
+	comm_register_windows_collect(w, now_ns, on_event, NULL);
 	comm_register_windows_turn(w, now_ns, true);
 }
 

@@ -101,7 +101,7 @@ static int begin(void **state)
 	n_told = n_rates = n_pointees = pointees_errno = target_errno = 0;
 	cgroup_id = 0;
 	follows = false;
-	room = 0;
+	capacity = 0;
 	n_pids = 1;
 	pids[0] = 77;
 	memset(&fake_stats, 0, sizeof(fake_stats));
@@ -676,7 +676,7 @@ static void test_many(void **state)
 	/* Three end: as many of those that were left out take their places. */
 	n_pids = PIDS_MAX - 3;
 	memmove(pids, pids + 3, n_pids * sizeof(pids[0]));
-	room = 3;
+	capacity = 3;
 	assert_int_equal(drain(s), 0);
 	assert_int_equal(n_told, CP_MAX_TARGETS + 3);
 	assert_int_equal(told[n_told - 1].id, 77 + CP_MAX_TARGETS + 2);

@@ -383,16 +383,16 @@ static void programs_in_memfds(void **state)
 
 static void bounds_the_mappings(void **state)
 {
-	size_t room = 100 * 1024 * 40, used = 0, n;
+	size_t capacity = 100 * 1024 * 40, used = 0, n;
 	struct comm_names *names;
 	struct comm_maps *maps;
 	struct comm_mapping *m;
-	char *text = malloc(room);
+	char *text = malloc(capacity);
 
 	(void)state;
 	assert_non_null(text);
 	for (uint64_t i = 1; i <= 100 * 1024; i++)
-		used += (size_t)snprintf(text + used, room - used, "%llx-%llx rw-p 0 0:0 0\n",
+		used += (size_t)snprintf(text + used, capacity - used, "%llx-%llx rw-p 0 0:0 0\n",
 					 (unsigned long long)(i << 16),
 					 (unsigned long long)((i << 16) + 4096));
 	assert_int_equal(comm_names_create(1 << 20, &names), 0);

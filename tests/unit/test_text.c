@@ -106,14 +106,14 @@ static void what_does_not_fit_is_cut_between_characters(void **state)
 	size_t n;
 
 	(void)state;
-	for (size_t room = 1; room <= sizeof(ret); room++) {
+	for (size_t capacity = 1; capacity <= sizeof(ret); capacity++) {
 		static const char *const fits[] = {"",	   "a",	   "a",		"aé",
 						   "aé",   "aé",   "aé読",	"aé読",
 						   "aé読", "aé読", "aé読\\x01", "aé読\\x01z"};
-		size_t i = room - 1 < 11 ? room - 1 : 11;
+		size_t i = capacity - 1 < 11 ? capacity - 1 : 11;
 
 		memset(ret, 'x', sizeof(ret));
-		n = comm_text_clean(text, sizeof(text), ret, room);
+		n = comm_text_clean(text, sizeof(text), ret, capacity);
 		assert_int_equal(n, strlen(fits[i]));
 		assert_string_equal(ret, fits[i]);
 	}

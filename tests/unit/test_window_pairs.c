@@ -38,7 +38,7 @@ static uint64_t now_ns;
 static struct comm_event heard[64];
 static size_t n_heard;
 
-static void hear(void *ctx, const struct comm_event *event)
+static void on_event(void *ctx, const struct comm_event *event)
 {
 	(void)ctx;
 	assert_int_equal(event->kind, COMM_EV_FED);
@@ -62,7 +62,7 @@ static void access_by(uint32_t tid, uint64_t ip, uint16_t flags)
 static void tell(void)
 {
 	n_heard = 0;
-	comm_window_pairs_tell(&pairs, &word, 77, COMM_FED_REGISTERS, 1000000, hear, NULL);
+	comm_window_pairs_tell(&pairs, &word, 77, COMM_FED_REGISTERS, 1000000, on_event, NULL);
 }
 
 /* What is told of a pair of threads and of code: bytes. */

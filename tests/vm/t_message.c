@@ -131,9 +131,9 @@ static const struct cp_watch next_writer = {
 static struct shared *shared_make(const int *cpu)
 {
 	/* A thread's stack may come to lie just below, and data near one is its own. */
-	uint8_t *room = mmap(NULL, FAR_BYTES + sizeof(struct shared), PROT_READ | PROT_WRITE,
+	uint8_t *capacity = mmap(NULL, FAR_BYTES + sizeof(struct shared), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct shared *shared = (struct shared *)(room + FAR_BYTES);
+	struct shared *shared = (struct shared *)(capacity + FAR_BYTES);
 
 	memcpy(shared->cpu, cpu, sizeof(shared->cpu));
 	return shared;

@@ -55,8 +55,8 @@ static void *produce(void *argument)
  */
 static void consume(struct shared *shared, unsigned int i, unsigned int bytes)
 {
-	static uint8_t room[READERS][MOST_BYTES];
-	uint8_t *to = room[i];
+	static uint8_t capacity[READERS][MOST_BYTES];
+	uint8_t *to = capacity[i];
 
 	shared->reader_tid[i] = syscall(SYS_gettid);
 	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
@@ -128,7 +128,7 @@ enum { OFTEN = 6, SELDOM = 2 };
 
 static void migrate(struct shared *shared, uint32_t me, unsigned int reads)
 {
-	uint8_t room[512];
+	uint8_t capacity[512];
 
 	shared->reader_tid[me] = syscall(SYS_gettid);
 	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
@@ -140,8 +140,8 @@ static void migrate(struct shared *shared, uint32_t me, unsigned int reads)
 				pause_for(300);
 		}
 		for (unsigned int i = 0; i < reads; i++) {
-			uint8_t *to = room;
-			unsigned long bytes = sizeof(room);
+			uint8_t *to = capacity;
+			unsigned long bytes = sizeof(capacity);
 
 			if (shared->yields)
 				sched_yield();
@@ -354,10 +354,10 @@ static void take_known(const struct cp_record *record, void *argument)
 static struct shared *shared_make(void)
 {
 	/* A thread's stack may come to lie just below, and data near one is its own. */
-	uint8_t *room = mmap(NULL, FAR_BYTES + sizeof(struct shared), PROT_READ | PROT_WRITE,
+	uint8_t *capacity = mmap(NULL, FAR_BYTES + sizeof(struct shared), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	return (struct shared *)(room + FAR_BYTES);
+	return (struct shared *)(capacity + FAR_BYTES);
 }
 
 static struct cp_watch windows = {

@@ -28,7 +28,7 @@ struct by_cpu {
 	sqlite3_stmt *ask;
 	struct comm_share *share;
 	struct placed *placed; /* in order of threads */
-	size_t n_shares, shares_room, n_placed, placed_room;
+	size_t n_shares, shares_capacity, n_placed, placed_capacity;
 	uint32_t *node; /* of each of CPUS_MAX, 1 and more, 0: not known; NULL: nodes are CPUs */
 };
 
@@ -139,27 +139,28 @@ static void cpu_close(struct comm_grouping_use *use)
 }
 
 /* Room for one more of n elements. */
-static int reserve(void *array, size_t n, size_t *room, size_t size)
+static int reserve(void *array, size_t n, size_t *capacity, size_t size)
 {
-	size_t more = *room ? 2 * *room : CPUS_FIRST;
+	size_t more = *capacity ? 2 * *capacity : CPUS_FIRST;
 	void *grown;
 
-	if (n < *room)
+	if (n < *capacity)
 		return 0;
 	grown = reallocarray(*(void **)array, more, size);
 	if (!grown)
 		return -ENOMEM;
 	*(void **)array = grown;
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 
 static int add(struct by_cpu *by, uint32_t thread, struct comm_share share)
 {
-	int code = reserve(&by->share, by->n_shares, &by->shares_room, sizeof(*by->share));
+	int code = reserve(&by->share, by->n_shares, &by->shares_capacity, sizeof(*by->share));
 
 	if (!code)
-		code = reserve(&by->placed, by->n_placed, &by->placed_room, sizeof(*by->placed));
+		code = reserve(&by->placed, by->n_placed, &by->placed_capacity,
+			       sizeof(*by->placed));
 	if (code)
 		return code;
 	if (!by->n_placed || by->placed[by->n_placed - 1].thread != thread)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "trial.h"
+#include "preflight.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int start_on(const struct comm_source *source, const char *arg, uint32_t 
 	return err;
 }
 
-int comm_trial_source(const struct comm_source *source, const char *arg, char **why)
+int comm_preflight_source(const struct comm_source *source, const char *arg, char **why)
 {
 	pid_t pid = fork();
 	int err;
@@ -52,7 +52,7 @@ int comm_trial_source(const struct comm_source *source, const char *arg, char **
 	return err;
 }
 
-int comm_trial_memory(uint32_t pid, char **why)
+int comm_preflight_memory(uint32_t pid, char **why)
 {
 	char path[64];
 	int fd, err;
@@ -72,7 +72,7 @@ int comm_trial_memory(uint32_t pid, char **why)
 		pid, strerror(-err));
 }
 
-bool comm_trial_descriptors(void)
+bool comm_preflight_descriptors(void)
 {
 	int fd[DESCRIPTORS], n = 0;
 

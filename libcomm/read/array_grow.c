@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "room.h"
+#include "array_grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { ROOM_FIRST = 256 };
 
-int comm_room_for_one(void *array, size_t n, size_t *room, size_t max, size_t each_bytes)
+int comm_array_grow(void *array, size_t n, size_t *capacity, size_t max, size_t each_bytes)
 {
-	size_t more = *room ? *room * 2 : ROOM_FIRST;
+	size_t more = *capacity ? *capacity * 2 : ROOM_FIRST;
 	void *bigger;
 
-	if (n < *room)
+	if (n < *capacity)
 		return 0;
 	if (n >= max)
 		return -ENOSPC;
@@ -19,6 +19,6 @@ int comm_room_for_one(void *array, size_t n, size_t *room, size_t max, size_t ea
 	if (!bigger)
 		return -ENOMEM;
 	*(void **)array = bigger;
-	*room = more;
+	*capacity = more;
 	return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The edges and nodes of a fold whose rows are all in, for fold.h. */
+/* The edges and nodes of an aggregate whose rows are all in, for aggregate.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "fold.h"
+#include "aggregate.h"
 #include "interval.h"
 #include "totals.h"
 
@@ -31,103 +31,110 @@ static int order_edges(const void *pa, const void *pb, void *query)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-int comm_fold_node(struct comm_fold *fold, bool is_end, uint32_t id, size_t *ret)
+int comm_aggregate_node(struct comm_aggregate *aggregate, bool is_end, uint32_t id, size_t *ret)
 {
 	const uint32_t key[] = {is_end, id, 0, 0};
-	struct comm_report *report = fold->report;
+	struct comm_report *report = aggregate->report;
 	struct comm_id_sum *cell;
 	int code;
 
-	code = comm_id_sums_at(&fold->index, key, &cell);
+	code = comm_id_sums_at(&aggregate->index, key, &cell);
 	if (code)
 		return code;
-	*ret = cell - fold->index.sum;
+	*ret = cell - aggregate->index.sum;
 	if (*ret < report->n_nodes)
 		return 0;
 	if (!(*ret & (*ret - 1))) {
 		struct comm_node *grown =
-			reallocarray(fold->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
+			reallocarray(aggregate->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		fold->whole->nodes = grown;
+		aggregate->whole->nodes = grown;
 	}
-	code = comm_grouping_describe(is_end ? &fold->ends : &fold->own, id,
-				      &fold->whole->nodes[*ret]);
+	code = comm_grouping_describe(is_end ? &aggregate->ends : &aggregate->own, id,
+				      &aggregate->whole->nodes[*ret]);
 	report->n_nodes += !code;
 	return code;
 }
 
-int comm_fold_writer(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+int comm_aggregate_writer(struct comm_aggregate *aggregate, const struct comm_edge *edge,
+			  size_t *ret)
 {
-	return comm_fold_node(fold, comm_fold_is_end(edge, true), edge->src_thread, ret);
+	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, true), edge->src_thread,
+				   ret);
 }
 
-int comm_fold_reader(struct comm_fold *fold, const struct comm_edge *edge, size_t *ret)
+int comm_aggregate_reader(struct comm_aggregate *aggregate, const struct comm_edge *edge,
+			  size_t *ret)
 {
-	return comm_fold_node(fold, comm_fold_is_end(edge, false), edge->dst_thread, ret);
+	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, false), edge->dst_thread,
+				   ret);
 }
 
 /* The edges in the making: sums over the groups' reading threads, and what make_edge() needs. */
 struct making {
 	struct comm_edge_table edges;
-	struct comm_fold_seen *seen; /* one per edge */
+	struct comm_aggregate_seen *seen; /* one per edge */
 	struct comm_intervals intervals;
 };
 
 /* Appends what is known of where the edge's loads found their data. */
-static int add_origins(struct comm_fold *fold, const struct making *making,
+static int add_origins(struct comm_aggregate *aggregate, const struct making *making,
 		       const struct comm_edge *edge, struct comm_report_edge *out)
 {
-	const struct comm_mix *mix = comm_mixes_of(&fold->mixes, edge);
-	struct comm_report *report = fold->report;
+	const struct comm_origin_mix *origin_mix =
+		comm_origin_mixes_of(&aggregate->origin_mixes, edge);
+	struct comm_report *report = aggregate->report;
 
-	if (!mix)
+	if (!origin_mix)
 		return 0;
-	if (!fold->whole->origins)
-		fold->whole->origins =
-			calloc(making->edges.n * COMM_MIX_SHARES, sizeof(*fold->whole->origins));
-	if (!fold->whole->origins)
+	if (!aggregate->whole->origins)
+		aggregate->whole->origins = calloc(making->edges.n * COMM_ORIGIN_MIX_SHARES,
+						   sizeof(*aggregate->whole->origins));
+	if (!aggregate->whole->origins)
 		return -ENOMEM;
 	out->first_origin = report->n_origins;
-	out->n_origins = COMM_MIX_SHARES;
-	out->origin_loads = comm_mix_loads(mix);
-	out->latency_cycles = comm_mix_latency(mix);
-	comm_mix_shares(mix, &making->intervals, fold->whole->origins + report->n_origins);
-	report->n_origins += COMM_MIX_SHARES;
+	out->n_origins = COMM_ORIGIN_MIX_SHARES;
+	out->origin_loads = comm_origin_mix_loads(origin_mix);
+	out->latency_cycles = comm_origin_mix_latency(origin_mix);
+	comm_origin_mix_shares(origin_mix, &making->intervals,
+			       aggregate->whole->origins + report->n_origins);
+	report->n_origins += COMM_ORIGIN_MIX_SHARES;
 	return 0;
 }
 
 /* Of an edge from code to itself the share that crosses threads; watched ones need no such care. */
-static double in_turns(const struct comm_fold *fold, const struct comm_report_edge *edge,
+static double in_turns(const struct comm_aggregate *aggregate, const struct comm_report_edge *edge,
 		       double own_share)
 {
-	enum comm_node_kind kind = fold->own.ops->kind;
+	enum comm_node_kind kind = aggregate->own.ops->kind;
 	bool is_code = kind == COMM_NODE_FUNCTION || kind == COMM_NODE_LINE;
 
-	return is_code && edge->from == edge->to && !fold->query->fresh ? fmax(0, 1 - own_share)
-									: 0;
+	return is_code && edge->from == edge->to && !aggregate->query->fresh
+		       ? fmax(0, 1 - own_share)
+		       : 0;
 }
 
-static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
+static int make_edge(struct comm_aggregate *aggregate, struct making *making, size_t i,
 		     struct comm_report_stated *stated)
 {
 	const struct comm_edge *e = &making->edges.edge[i];
 	struct comm_estimate *estimate = &stated->estimate;
 	struct comm_report_edge *out = &stated->edge;
-	struct comm_report *report = fold->report;
+	struct comm_report *report = aggregate->report;
 	double own = 0, others = 0;
 	int code;
 
-	code = comm_fold_writer(fold, e, &out->from);
+	code = comm_aggregate_writer(aggregate, e, &out->from);
 	if (!code)
-		code = comm_fold_reader(fold, e, &out->to);
+		code = comm_aggregate_reader(aggregate, e, &out->to);
 	if (!code)
-		code = comm_fold_reads(fold, e, true, &own);
+		code = comm_aggregate_reads(aggregate, e, true, &own);
 	if (!code)
-		code = comm_fold_reads(fold, e, false, &others);
+		code = comm_aggregate_reads(aggregate, e, false, &others);
 	if (!code)
-		code = add_origins(fold, making, e, out);
+		code = add_origins(aggregate, making, e, out);
 	if (code)
 		return code;
 	*estimate =
@@ -141,27 +148,27 @@ static int make_edge(struct comm_fold *fold, struct making *making, size_t i,
 				       .samples = e->bursts,
 				       .slices = making->seen[i].slices,
 				       .sums = making->seen[i].sums};
-	estimate->in_turns = in_turns(fold, out, making->seen[i].own_bytes / e->bytes);
+	estimate->in_turns = in_turns(aggregate, out, making->seen[i].own_bytes / e->bytes);
 	out->bytes = e->bytes;
 	out->coarse_bytes = e->guess_bytes;
 	out->share = estimate->share;
 	out->samples = e->bursts;
 	out->slices = estimate->slices;
 	out->level = e->level;
-	fold->whole->nodes[out->from].written_bytes += e->bytes;
-	fold->whole->nodes[out->to].read_bytes += e->bytes;
-	comm_intervals_add(&making->intervals, estimate, &fold->whole->sums);
+	aggregate->whole->nodes[out->from].written_bytes += e->bytes;
+	aggregate->whole->nodes[out->to].read_bytes += e->bytes;
+	comm_intervals_add(&making->intervals, estimate, &aggregate->whole->sums);
 	report->n_edges++;
 	return 0;
 }
 
 /* What is stated of an edge, now that all of them are known. */
-static void state_edge(struct comm_fold *fold, struct making *making, const struct comm_edge *e,
-		       struct comm_report_stated *stated)
+static void state_edge(struct comm_aggregate *aggregate, struct making *making,
+		       const struct comm_edge *e, struct comm_report_stated *stated)
 {
 	const struct comm_estimate *estimate = &stated->estimate;
 	struct comm_report_edge *out = &stated->edge;
-	struct comm_report *report = fold->report;
+	struct comm_report *report = aggregate->report;
 	struct comm_interval interval;
 
 	comm_intervals_state(&making->intervals, estimate, &interval);
@@ -170,18 +177,18 @@ static void state_edge(struct comm_fold *fold, struct making *making, const stru
 	out->share_low = interval.share_low;
 	out->share_high = interval.share_high;
 	out->noise = interval.noise;
-	out->resolved = report->exact || (!fold->whole->nodes[out->from].other &&
-					  !fold->whole->nodes[out->to].other &&
+	out->resolved = report->exact || (!aggregate->whole->nodes[out->from].other &&
+					  !aggregate->whole->nodes[out->to].other &&
 					  comm_intervals_resolve(&making->intervals, estimate));
 	/* Each byte counts once, also where it goes in and out of a node between. */
-	if (!out->resolved && !comm_fold_is_end(e, false)) {
+	if (!out->resolved && !comm_aggregate_is_end(e, false)) {
 		report->n_unresolved++;
 		report->unresolved_bytes += e->bytes;
 	}
 }
 
 /* A group as an edge: its nodes stand for threads, its part for a site, its doubt for theirs. */
-static struct comm_edge edge_of(const struct comm_fold_group *group)
+static struct comm_edge edge_of(const struct comm_aggregate_group *group)
 {
 	double n = group->seen.bursts + burst_rounding;
 
@@ -197,27 +204,27 @@ static struct comm_edge edge_of(const struct comm_fold_group *group)
 }
 
 /* Sums the groups over reading threads, which only add_seen() needed apart. */
-static int sum_groups(struct comm_fold *fold, struct making *making)
+static int sum_groups(struct comm_aggregate *aggregate, struct making *making)
 {
 	struct comm_edge *edge, key;
 	int code = 0;
 
-	for (size_t i = 0; i < fold->n_groups && !code; i++) {
-		key = edge_of(&fold->group[i]);
+	for (size_t i = 0; i < aggregate->n_groups && !code; i++) {
+		key = edge_of(&aggregate->group[i]);
 		code = comm_edge_table_add(&making->edges, &key);
 	}
 	if (code)
 		return code;
 	comm_edge_table_sort(&making->edges);
 	making->seen = calloc(making->edges.n + 1, sizeof(*making->seen));
-	fold->whole->edges = calloc(making->edges.n + 1, sizeof(*fold->whole->edges));
-	if (!making->seen || !fold->whole->edges)
+	aggregate->whole->edges = calloc(making->edges.n + 1, sizeof(*aggregate->whole->edges));
+	if (!making->seen || !aggregate->whole->edges)
 		return -ENOMEM;
-	for (size_t i = 0; i < fold->n_groups && !code; i++) {
-		const struct comm_fold_seen *from = &fold->group[i].seen;
-		struct comm_fold_seen *to;
+	for (size_t i = 0; i < aggregate->n_groups && !code; i++) {
+		const struct comm_aggregate_seen *from = &aggregate->group[i].seen;
+		struct comm_aggregate_seen *to;
 
-		key = edge_of(&fold->group[i]);
+		key = edge_of(&aggregate->group[i]);
 		code = comm_edge_table_at(&making->edges, &key, &edge);
 		if (code)
 			break;
@@ -237,48 +244,49 @@ static int sum_groups(struct comm_fold *fold, struct making *making)
 	return code;
 }
 
-static int make_edges(struct comm_fold *fold, struct making *making)
+static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 {
-	struct comm_report *report = fold->report;
+	struct comm_report *report = aggregate->report;
 	const struct comm_report_edge *edge;
 	int code;
 
-	fold->whole->blocks = fold->blocks;
-	comm_intervals_init(&making->intervals, &fold->whole->error_model, &fold->blocks,
-			    &fold->whole->sums, report->confidence);
-	code = sum_groups(fold, making);
+	aggregate->whole->blocks = aggregate->blocks;
+	comm_intervals_init(&making->intervals, &aggregate->whole->error_model, &aggregate->blocks,
+			    &aggregate->whole->sums, report->confidence);
+	code = sum_groups(aggregate, making);
 	for (size_t i = 0; i < making->edges.n && !code; i++)
-		code = make_edge(fold, making, i, &fold->whole->edges[i]);
+		code = make_edge(aggregate, making, i, &aggregate->whole->edges[i]);
 	if (code)
 		return code;
 	for (size_t i = 0; i < making->edges.n; i++)
-		state_edge(fold, making, &making->edges.edge[i], &fold->whole->edges[i]);
-	qsort_r(fold->whole->edges, report->n_edges, sizeof(*fold->whole->edges), order_edges,
-		(void *)fold->query);
+		state_edge(aggregate, making, &making->edges.edge[i], &aggregate->whole->edges[i]);
+	qsort_r(aggregate->whole->edges, report->n_edges, sizeof(*aggregate->whole->edges),
+		order_edges, (void *)aggregate->query);
 	for (; report->n_shown < report->n_edges; report->n_shown++) {
-		edge = &fold->whole->edges[report->n_shown].edge;
-		if (!is_large(fold->query, edge) || (fold->query->resolved && !edge->resolved) ||
-		    (fold->query->top && report->n_shown >= fold->query->top))
+		edge = &aggregate->whole->edges[report->n_shown].edge;
+		if (!is_large(aggregate->query, edge) ||
+		    (aggregate->query->resolved && !edge->resolved) ||
+		    (aggregate->query->top && report->n_shown >= aggregate->query->top))
 			break;
 	}
 	return 0;
 }
 
 /* Sets the main writer and reader of each object node; make_edge() has made all nodes. */
-static int find_main_pairs(struct comm_fold *fold)
+static int find_main_pairs(struct comm_aggregate *aggregate)
 {
-	struct comm_node *nodes = fold->whole->nodes;
+	struct comm_node *nodes = aggregate->whole->nodes;
 	size_t between, writer, reader;
 	int code = 0;
 
-	for (size_t i = 0; i < fold->pairs.n && !code; i++) {
-		const struct comm_id_sum *pair = &fold->pairs.sum[i];
+	for (size_t i = 0; i < aggregate->pairs.n && !code; i++) {
+		const struct comm_id_sum *pair = &aggregate->pairs.sum[i];
 
-		code = comm_fold_node(fold, false, pair->id[2], &between);
+		code = comm_aggregate_node(aggregate, false, pair->id[2], &between);
 		if (!code)
-			code = comm_fold_node(fold, true, pair->id[0], &writer);
+			code = comm_aggregate_node(aggregate, true, pair->id[0], &writer);
 		if (!code)
-			code = comm_fold_node(fold, true, pair->id[1], &reader);
+			code = comm_aggregate_node(aggregate, true, pair->id[1], &reader);
 		if (code || pair->bytes <= nodes[between].main_bytes)
 			continue;
 		nodes[between].main_writer = writer;
@@ -288,25 +296,26 @@ static int find_main_pairs(struct comm_fold *fold)
 	return code;
 }
 
-int comm_fold_finish(struct comm_fold *fold)
+int comm_aggregate_finish(struct comm_aggregate *aggregate)
 {
 	struct making making = {0};
 	int code;
 
-	comm_mixes_close(&fold->mixes, fold->block);
-	code = make_edges(fold, &making);
+	comm_origin_mixes_close(&aggregate->origin_mixes, aggregate->block);
+	code = make_edges(aggregate, &making);
 	if (!code)
-		code = find_main_pairs(fold);
+		code = find_main_pairs(aggregate);
 	if (!code)
-		code = comm_unseen_nodes_finish(fold);
+		code = comm_unseen_nodes_finish(aggregate);
 	if (!code)
-		code = comm_census_nodes_finish(fold);
-	if (!code && fold->query->totals)
-		code = comm_totals_make(fold, &making.edges, making.seen, &making.intervals);
+		code = comm_census_nodes_finish(aggregate);
+	if (!code && aggregate->query->totals)
+		code = comm_totals_make(aggregate, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);
 	free(making.seen);
 	if (code)
 		return code;
-	fold->report->n_blocks = fold->blocks.n;
-	return comm_account_finish(&fold->account, &fold->blocks, fold->own.reader, fold->whole);
+	aggregate->report->n_blocks = aggregate->blocks.n;
+	return comm_breakdown_finish(&aggregate->breakdown, &aggregate->blocks,
+				     aggregate->own.reader, aggregate->whole);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "account.h"
+#include "breakdown.h"
 
 #include <math.h>
 
@@ -24,22 +24,22 @@ static const double alike = 1.5;
 /* A share as narrow as that is told also where its ends differ by a large factor. */
 static const double narrow = 0.1;
 
-void comm_account_deinit(struct comm_account *account)
+void comm_breakdown_deinit(struct comm_breakdown *breakdown)
 {
-	comm_keyed_deinit(&account->objects.keyed);
+	comm_keyed_deinit(&breakdown->objects.keyed);
 }
 
-int comm_account_add(struct comm_account *account, enum comm_part part, uint32_t object,
-		     double bytes, const struct comm_block_sums *at)
+int comm_breakdown_add(struct comm_breakdown *breakdown, enum comm_part part, uint32_t object,
+		       double bytes, const struct comm_block_sums *at)
 {
 	const uint32_t key[] = {object, part, 0, 0};
 	struct comm_id_sum *cell;
 	int code;
 
-	comm_block_sums_add(&account->part[part], at, bytes);
+	comm_block_sums_add(&breakdown->part[part], at, bytes);
 	if (object == COMM_ID_OTHER)
 		return 0;
-	code = comm_id_sums_at(&account->objects, key, &cell);
+	code = comm_id_sums_at(&breakdown->objects, key, &cell);
 	if (!code)
 		cell->bytes += bytes;
 	return code;
@@ -54,15 +54,15 @@ static const char heap_sql[] = "SELECT block.id, heap.id FROM object block JOIN"
 _Static_assert(COMM_OBJECT_HEAP == 3 && COMM_OBJECT_BLOCK == 8, "the kinds above");
 
 /* Adds what was read of blocks to what was read of their heap. */
-static int join_heaps(struct comm_account *account, sqlite3 *db, int64_t run)
+static int join_heaps(struct comm_breakdown *breakdown, sqlite3 *db, int64_t run)
 {
 	struct comm_id_sums objects = {0};
 	struct comm_id_map heaps = {0};
 	struct comm_id_sum *cell;
 	int code = comm_id_map_load(&heaps, db, heap_sql, run);
 
-	for (size_t i = 0; i < account->objects.n && !code; i++) {
-		const struct comm_id_sum *sum = &account->objects.sum[i];
+	for (size_t i = 0; i < breakdown->objects.n && !code; i++) {
+		const struct comm_id_sum *sum = &breakdown->objects.sum[i];
 		uint32_t key[4] = {0, sum->id[1]};
 
 		code = comm_id_map_at(&heaps, sum->id[0], &key[0]);
@@ -74,9 +74,9 @@ static int join_heaps(struct comm_account *account, sqlite3 *db, int64_t run)
 			cell->bytes += sum->bytes;
 	}
 	comm_id_map_deinit(&heaps);
-	comm_keyed_deinit(code ? &objects.keyed : &account->objects.keyed);
+	comm_keyed_deinit(code ? &objects.keyed : &breakdown->objects.keyed);
 	if (!code)
-		account->objects = objects;
+		breakdown->objects = objects;
 	return code;
 }
 
@@ -86,17 +86,18 @@ struct carrier {
 	double all;	 /* of the object, in all parts */
 };
 
-static void find_carriers(const struct comm_account *account, struct carrier carrier[COMM_PARTS])
+static void find_carriers(const struct comm_breakdown *breakdown,
+			  struct carrier carrier[COMM_PARTS])
 {
-	for (size_t i = 0; i < account->objects.n; i++) {
-		const struct comm_id_sum *sum = &account->objects.sum[i];
+	for (size_t i = 0; i < breakdown->objects.n; i++) {
+		const struct comm_id_sum *sum = &breakdown->objects.sum[i];
 
 		if (sum->bytes > carrier[sum->id[1]].bytes)
 			carrier[sum->id[1]] =
 				(struct carrier){.object = sum->id[0], .bytes = sum->bytes};
 	}
-	for (size_t i = 0; i < account->objects.n; i++) {
-		const struct comm_id_sum *sum = &account->objects.sum[i];
+	for (size_t i = 0; i < breakdown->objects.n; i++) {
+		const struct comm_id_sum *sum = &breakdown->objects.sum[i];
 
 		for (size_t j = 0; j < COMM_PARTS; j++)
 			carrier[j].all += sum->id[0] == carrier[j].object ? sum->bytes : 0;
@@ -175,12 +176,12 @@ static void confused(const struct comm_report_whole *whole, double share, double
 }
 
 /* The interval of a share: a ratio of two sums over the blocks, and what is confused. */
-static void bound(const struct comm_account *account, const struct comm_blocks *blocks,
+static void bound(const struct comm_breakdown *breakdown, const struct comm_blocks *blocks,
 		  const struct comm_block_sums *all, const struct comm_report_whole *whole,
 		  enum comm_part which, struct comm_report_part *part)
 {
 	const struct comm_report *report = &whole->shown;
-	double variance = comm_blocks_variance(blocks, &account->part[which], all), half;
+	double variance = comm_blocks_variance(blocks, &breakdown->part[which], all), half;
 	double below = 0, above = 0;
 
 	part->share_low = part->share_high = part->share;
@@ -193,7 +194,7 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 		return;
 	half = comm_blocks_t(blocks, report->confidence) * sqrt(variance) / report->read_bytes;
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
-		confused(whole, part->share, account->doubt_bytes / report->read_bytes, &below,
+		confused(whole, part->share, breakdown->doubt_bytes / report->read_bytes, &below,
 			 &above);
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
@@ -203,8 +204,8 @@ static void bound(const struct comm_account *account, const struct comm_blocks *
 		 part->share_high - part->share_low <= narrow);
 }
 
-int comm_account_finish(struct comm_account *account, const struct comm_blocks *blocks,
-			struct comm_reader *reader, struct comm_report_whole *whole)
+int comm_breakdown_finish(struct comm_breakdown *breakdown, const struct comm_blocks *blocks,
+			  struct comm_reader *reader, struct comm_report_whole *whole)
 {
 	static const char *const names[COMM_PARTS] = {
 		[COMM_PART_OTHERS] = "others", [COMM_PART_SELF] = "self",
@@ -223,27 +224,27 @@ int comm_account_finish(struct comm_account *account, const struct comm_blocks *
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(reader->db);
 	sqlite3_bind_int64(stmt, 1, whole->run.id);
-	code = join_heaps(account, reader->db, whole->run.id);
+	code = join_heaps(breakdown, reader->db, whole->run.id);
 	if (!code)
-		find_carriers(account, carrier);
+		find_carriers(breakdown, carrier);
 	for (size_t i = 0; i < COMM_PARTS; i++)
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
-			all.sum[j] += account->part[i].sum[j];
+			all.sum[j] += breakdown->part[i].sum[j];
 	for (size_t i = 0; i < COMM_PARTS; i++) {
 		struct comm_report_part *part = &whole->parts[i];
 
 		part->name = names[i];
 		for (size_t j = 0; j < COMM_BLOCKS_MAX; j++)
-			part->bytes += account->part[i].sum[j];
+			part->bytes += breakdown->part[i].sum[j];
 		part->share = comm_reader_share(part->bytes, whole->shown.read_bytes);
 	}
 	for (size_t i = 0; i < COMM_PARTS && !code; i++) {
 		struct comm_report_part *part = &whole->parts[i];
 
-		bound(account, blocks, &all, whole, i, part);
+		bound(breakdown, blocks, &all, whole, i, part);
 		if (!whole->shown.exact && !whole->by_chance)
 			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
-				     is_steady(&account->part[i], &all, part->share), part);
+				     is_steady(&breakdown->part[i], &all, part->share), part);
 		part->resolved &= !part->object;
 	}
 	sqlite3_finalize(stmt);
