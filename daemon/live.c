@@ -25,19 +25,19 @@
 #include "numa.h"
 #include "pace.h"
 #include "parser.h"
+#include "preflight.h"
 #include "priority.h"
 #include "privilege.h"
 #include "record.h"
 #include "session.h"
 #include "stop.h"
-#include "trial.h"
 #include "trigger.h"
 #include "unread_debug.h"
 
 enum {
 	PREFETCH_NS = 1000 * 1000 * 1000, /* that a start waits for files of all processes, twice */
 	NAMES_NS = 1000 * 1000 * 1000,	  /* that an end waits for names of code */
-	LOOK_NS = 200 * 1000 * 1000,	  /* interval of asking whether the target still lives */
+	LOOK_NS = 500 * 1000 * 1000,	  /* interval of asking whether the target still lives */
 	/* Nothing tells that a cgroup was made again; and who looks on wants to see the time pass. */
 	WAIT_LESS_MS = 1000,
 	WAIT_READS_MS = 2000, /* while files are read, which goes on when time for it is granted */
@@ -138,7 +138,7 @@ static int try_memory(struct live *live)
 	char *why = NULL;
 
 	for (int i = 0; i < live->options->n_pids; i++) {
-		if (comm_trial_memory((uint32_t)live->options->pid[i], &why))
+		if (comm_preflight_memory((uint32_t)live->options->pid[i], &why))
 			fprintf(stderr, "commd: %s\n", why ? why : "the target cannot be read");
 		free(why);
 		why = NULL;

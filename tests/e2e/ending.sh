@@ -177,16 +177,16 @@ command_ends "a command that succeeds and reads nothing that was seen" 3 'no mem
 command_ends "a command that is not over" 0 'sh goes on, as process' --rate 2000 --duration 2s -- \
   sh -c "echo \$\$ >$dir/on; while :; do :; done"
 kill -9 "$(cat "$dir/on")" && ok "it does go on" || not_ok "it does go on"
-# The run of a command is over when that is, not at the next look at the target a while later.
-# Several tries, for on a busy machine one may take longer.
+# The run of a command is over when that is, not at the next look at the target, which comes half a second later and
+# on no machine earlier.  A busy machine gets as many tries as it needs for one run that is not held up.
 shortest=
-for _ in $(seq 12); do
+for _ in $(seq 100); do
   rm -f "$db"
   "$commd" -q --rate 100 --store "$db" -- true 2>"$dir/log"
   shortest=$("$commctl" list --store "$db" --json | jq '.runs[-1] | (.end_ns - .start_ns) / 1e6 | floor')
-  [ "$shortest" -lt 150 ] && break
+  [ "$shortest" -lt 450 ] && break
 done
-[ "$shortest" -lt 150 ] && ok "a run ends with its command" || not_ok "a run ends with its command" "after $shortest ms: $(cat "$dir/log")"
+[ "$shortest" -lt 450 ] && ok "a run ends with its command" || not_ok "a run ends with its command" "after $shortest ms: $(cat "$dir/log")"
 rm -f "$db"
 "$commd" --store "$db" -- "$dir/nothing" 2>"$dir/log"
 [ $? = 1 ] && grep -q 'cannot run .*No such file' "$dir/log" && [ "$(slices "$db")" = 0 ] &&
