@@ -40,7 +40,7 @@ INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/g
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_tests := -lcmocka
-LIBS_libcomm := -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -llzma -liberty -lm
+LIBS_libcomm := -lseccomp -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -llzma -liberty -lm
 
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)

@@ -4,30 +4,16 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "commprof.h"
-#include "seccomp_list.h"
 
 /* What the daemon does on descriptors that it has: bpf()'s commands that make nothing. */
-#define BPF_COMMAND(name)                                         \
-	{                                                         \
-		SYS_bpf, COMM_SECCOMP_IS, 0, (uint32_t)BPF_##name \
-	}
-
-#define REQUEST(request)                                           \
-	{                                                          \
-		SYS_ioctl, COMM_SECCOMP_IS, 1, (uint32_t)(request) \
-	}
-
-#define DESCRIPTOR(command)                            \
-	{                                              \
-		SYS_fcntl, COMM_SECCOMP_IS, 1, command \
-	}
+#define BPF_COMMAND(name) COMM_SECCOMP_IS(bpf, 0, BPF_##name)
+#define REQUEST(request) COMM_SECCOMP_IS(ioctl, 1, (uint32_t)(request))
+#define DESCRIPTOR(command) COMM_SECCOMP_IS(fcntl, 1, command)
 
 enum { SPECIAL_BITS = S_ISUID | S_ISGID | S_ISVTX };
 
@@ -74,11 +60,11 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(ftruncate),
 	COMM_SECCOMP_CALL(fallocate),
 	/* No program of root's that any user may run. */
-	{SYS_open, COMM_SECCOMP_NONE_OF_BITS, 2, SPECIAL_BITS},
-	{SYS_openat, COMM_SECCOMP_NONE_OF_BITS, 3, SPECIAL_BITS},
+	COMM_SECCOMP_NONE_OF(open, 2, SPECIAL_BITS),
+	COMM_SECCOMP_NONE_OF(openat, 3, SPECIAL_BITS),
 	/* Memory, none of it executable: */
-	{SYS_mmap, COMM_SECCOMP_NONE_OF_BITS, 2, PROT_EXEC},
-	{SYS_mprotect, COMM_SECCOMP_NONE_OF_BITS, 2, PROT_EXEC},
+	COMM_SECCOMP_NONE_OF(mmap, 2, PROT_EXEC),
+	COMM_SECCOMP_NONE_OF(mprotect, 2, PROT_EXEC),
 	COMM_SECCOMP_CALL(munmap),
 	COMM_SECCOMP_CALL(mremap),
 	COMM_SECCOMP_CALL(madvise),
@@ -143,7 +129,7 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(rt_sigprocmask),
 	COMM_SECCOMP_CALL(rt_sigreturn),
 	COMM_SECCOMP_CALL(sigaltstack),
-	{SYS_tgkill, COMM_SECCOMP_IS_OWN_PID, 0, 0},
+	COMM_SECCOMP_OWN_PID(tgkill, 0),
 	COMM_SECCOMP_CALL(getpid),
 	COMM_SECCOMP_CALL(gettid),
 	COMM_SECCOMP_CALL(getppid),
@@ -154,33 +140,17 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(capget),
 	COMM_SECCOMP_CALL(getrusage),
 	COMM_SECCOMP_CALL(getrlimit),
-	{SYS_prlimit64, COMM_SECCOMP_IS, 0, 0},
+	COMM_SECCOMP_IS(prlimit64, 0, 0),
 	COMM_SECCOMP_CALL(getrandom),
 	COMM_SECCOMP_CALL(sysinfo),
 	COMM_SECCOMP_CALL(uname),
 	COMM_SECCOMP_CALL(exit),
 	COMM_SECCOMP_CALL(exit_group),
-	/* Last, in the order of enum comm_filter_more. */
-	COMM_SECCOMP_CALL(perf_event_open),
-	COMM_SECCOMP_CALL(openat2),
 };
 
-enum {
-	RULES = sizeof(rules) / sizeof(rules[0]),
-	FOR_ALL = RULES - COMM_FILTER_FILES, /* of these rules */
-};
+static const struct comm_seccomp_rule events[] = {COMM_SECCOMP_CALL(perf_event_open)};
+static const struct comm_seccomp_rule files[] = {COMM_SECCOMP_CALL(openat2)};
 
-bool comm_filter_knows(long nr)
-{
-	return comm_seccomp_knows(rules, RULES, nr);
-}
-
-int comm_filter_install(enum comm_filter_more more)
-{
-	struct comm_seccomp_rule list[FOR_ALL + 1];
-
-	memcpy(list, rules, sizeof(list));
-	if (more)
-		list[FOR_ALL] = rules[FOR_ALL + more - 1];
-	return comm_seccomp_install(list, FOR_ALL + !!more);
-}
+const struct comm_seccomp_list comm_filter = {rules, sizeof(rules) / sizeof(rules[0]), {NULL}};
+const struct comm_seccomp_list comm_filter_events = {events, 1, {&comm_filter}};
+const struct comm_seccomp_list comm_filter_files = {files, 1, {&comm_filter}};

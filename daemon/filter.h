@@ -9,21 +9,11 @@
 #ifndef COMMD_FILTER_H
 #define COMMD_FILTER_H
 
-#include <stdbool.h>
+#include "seccomp_list.h"
 
-/* Beside what all runs do. */
-enum comm_filter_more {
-	COMM_FILTER_NO_MORE,
-	COMM_FILTER_EVENTS, /* opens an event for each new thread */
-	COMM_FILTER_FILES,  /* opens files that a perf.data names */
-};
-
-/*
- * For this process and its future children, for good.  Needs no_new_privs.  0, also where the
- * kernel has no such filters, or -errno.
- */
-int comm_filter_install(enum comm_filter_more more);
-/* Whether a call is let pass, with some arguments at least. */
-bool comm_filter_knows(long nr);
+/* Of all runs, and of those that do more. */
+extern const struct comm_seccomp_list comm_filter;
+extern const struct comm_seccomp_list comm_filter_events; /* opens an event for each new thread */
+extern const struct comm_seccomp_list comm_filter_files;  /* opens files that a perf.data names */
 
 #endif

@@ -261,10 +261,11 @@ static bool is_permitted(cap_value_t cap)
 
 int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 {
-	static const enum comm_filter_more more[] = {
-		[COMM_REST_THREADS] = COMM_FILTER_EVENTS,
-		[COMM_REST_NAMED_FILES] = COMM_FILTER_FILES,
-		[COMM_REST_RESULT] = COMM_FILTER_NO_MORE,
+	static const struct comm_seccomp_list *const filters[] = {
+		[COMM_REST_CPUS] = &comm_filter,
+		[COMM_REST_THREADS] = &comm_filter_events,
+		[COMM_REST_FILE] = &comm_filter,
+		[COMM_REST_NAMED_FILES] = &comm_filter_files,
 	};
 	bool looks = rest == COMM_REST_THREADS || (rest == COMM_REST_CPUS && is_proc_hiding());
 	/* Without rights to give to another process it may have to read memory itself. */
@@ -286,7 +287,7 @@ int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 	if (!err)
 		err = set_caps(kept, n_kept, false);
 	if (!err && rest != COMM_REST_RESULT)
-		err = comm_filter_install(more[rest]);
+		err = comm_seccomp_install(filters[rest]);
 	if (err)
 		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(-err));
 	return err;

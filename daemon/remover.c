@@ -39,10 +39,12 @@ enum { SUFFIXES = sizeof(suffixes) / sizeof(*suffixes) };
 static const struct comm_seccomp_rule calls[] = {
 	COMM_SECCOMP_CALL(recvfrom),
 	COMM_SECCOMP_CALL(sendto),
-	{SYS_unlinkat, COMM_SECCOMP_IS, 0, DIRECTORY},
+	COMM_SECCOMP_IS(unlinkat, 0, DIRECTORY),
 	COMM_SECCOMP_CALL(restart_syscall),
 	COMM_SECCOMP_CALL(exit_group),
 };
+
+static const struct comm_seccomp_list list = {calls, sizeof(calls) / sizeof(*calls), {NULL}};
 
 static int socket_fd = -1; /* to the remover */
 static bool is_gone;	   /* it was asked and did not answer */
@@ -79,7 +81,7 @@ static void confine(int socket, int directory, const char *path)
 	if (dup2(socket, SOCKET) < 0 || dup2(directory, DIRECTORY) < 0 ||
 	    syscall(SYS_close_range, DIRECTORY + 1, ~0u, 0) < 0)
 		_exit(1);
-	if (comm_seccomp_install(calls, sizeof(calls) / sizeof(*calls)))
+	if (comm_seccomp_install(&list))
 		_exit(1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The system calls of the host of the children that read files (parse_host.h), and of a child
- * once it has opened its file (parse_child.h), or reads memory: lists within the first.
+ * once it has opened its file (parse_child.h), or reads memory: the first list has all of the others.
  */
 #ifndef COMM_CHILD_CALLS_H
 #define COMM_CHILD_CALLS_H
@@ -12,14 +12,10 @@
  * Of the host, and of its children until they have opened their files: no program is
  * started, no memory made executable, no process traced, no socket or namespace made.
  */
-int comm_child_calls_host(void);
+extern const struct comm_seccomp_list comm_child_calls_host;
 /* Of a child that reads a file of a target: nothing is opened, no process made or signalled. */
-int comm_child_calls_parser(void);
+extern const struct comm_seccomp_list comm_child_calls_parser;
 /* Of the child that reads memory of targets (peek_child.h): files are opened to be read alone. */
-int comm_child_calls_peek(void);
-/* For tests. */
-bool comm_child_calls_host_knows(long nr);
-bool comm_child_calls_parser_knows(long nr);
-bool comm_child_calls_peek_knows(long nr);
+extern const struct comm_seccomp_list comm_child_calls_peek;
 
 #endif

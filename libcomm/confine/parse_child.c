@@ -116,7 +116,7 @@ static void confine(const struct limit *limit, pid_t host)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
 		_exit(1);
-	if (comm_child_calls_parser() < 0)
+	if (comm_seccomp_install(&comm_child_calls_parser) < 0)
 		_exit(1);
 	/* Last: test_parser takes it for the sign that all of this is done. */
 	if (setrlimit(RLIMIT_NOFILE, &none) < 0)

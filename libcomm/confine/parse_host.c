@@ -356,7 +356,7 @@ static void confine(int socket, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	if (comm_child_calls_host() < 0)
+	if (comm_seccomp_install(&comm_child_calls_host) < 0)
 		_exit(1);
 }
 

@@ -64,7 +64,7 @@ static void confine(int socket, pid_t host)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)
 		_exit(1);
-	if (comm_child_calls_peek() < 0)
+	if (comm_seccomp_install(&comm_child_calls_peek) < 0)
 		_exit(1);
 }
 

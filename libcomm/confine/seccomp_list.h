@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A list of system calls as a seccomp filter: what is on it passes, all else is refused with
- * EPERM.  The lists stand with whom they confine: daemon/filter.c, child_calls.c.
+ * EPERM.  The lists stand with whom they confine: daemon/filter.c, daemon/remover.c, child_calls.c.
  */
 #ifndef COMM_SECCOMP_LIST_H
 #define COMM_SECCOMP_LIST_H
@@ -9,36 +9,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum comm_seccomp_test {
-	COMM_SECCOMP_ANY,
-	COMM_SECCOMP_NONE_OF_BITS,
-	COMM_SECCOMP_IS,
-	COMM_SECCOMP_IS_NOT,
-	COMM_SECCOMP_IS_OWN_PID, /* of the process that installs the filter; value is not used */
-};
+#include <sys/syscall.h>
 
 /*
- * Several rules of one call stand together: ones with IS let it pass if any does; with
- * NONE_OF_BITS and IS_NOT all must.
+ * A call that passes, if the bits of an argument that are in the mask are as in value.  Several
+ * rules of one call stand for any of them.
  */
 struct comm_seccomp_rule {
 	uint16_t nr;
-	uint8_t test, arg; /* arg: its number; only its lower half is looked at */
-	uint32_t value;
+	uint8_t arg;	      /* its number; only its lower half is looked at */
+	bool is_of_own_pid;   /* of the process that installs the filter, in the place of value */
+	uint32_t mask, value; /* mask 0: whatever the arguments */
 };
 
-#define COMM_SECCOMP_CALL(name)                    \
-	{                                          \
-		SYS_##name, COMM_SECCOMP_ANY, 0, 0 \
-	}
+/* clang-format off */
+#define COMM_SECCOMP_CALL(name) {.nr = SYS_##name}
+#define COMM_SECCOMP_IS(name, n, number) {.nr = SYS_##name, .arg = n, .mask = UINT32_MAX, .value = number}
+#define COMM_SECCOMP_NONE_OF(name, n, bits) {.nr = SYS_##name, .arg = n, .mask = bits}
+#define COMM_SECCOMP_OWN_PID(name, n) {.nr = SYS_##name, .arg = n, .mask = UINT32_MAX, .is_of_own_pid = true}
+/* clang-format on */
+
+struct comm_seccomp_list {
+	const struct comm_seccomp_rule *rules;
+	size_t n;
+	const struct comm_seccomp_list *also[2]; /* lists that are part of it, or NULL */
+};
 
 /*
  * For this process and its future children, for good.  Needs no_new_privs.  0, also where the
  * kernel has no such filters and under AddressSanitizer, or -errno.
  */
-int comm_seccomp_install(const struct comm_seccomp_rule *rules, size_t n);
-/* Whether a call is let pass, with some arguments at least. */
-bool comm_seccomp_knows(const struct comm_seccomp_rule *rules, size_t n, long nr);
+int comm_seccomp_install(const struct comm_seccomp_list *list);
+/* Whether a call is let pass, with some arguments at least.  For tests. */
+bool comm_seccomp_knows(const struct comm_seccomp_list *list, long nr);
 
 #endif

@@ -27,26 +27,16 @@ enum {
 	X32 = 0x40000000,
 };
 
-/* Of a run that samples CPUs, as most do: no event is opened any more. */
-static int filter_cpus(void)
-{
-	return comm_filter_install(COMM_FILTER_NO_MORE);
-}
-
-static bool filter_cpus_knows(long nr)
-{
-	return nr != SYS_perf_event_open && nr != SYS_openat2 && comm_filter_knows(nr);
-}
-
 static const struct side {
 	const char *name;
-	int (*install)(void);
-	bool (*knows)(long nr);
+	const struct comm_seccomp_list *list;
 } sides[] = {
-	{"the daemon", filter_cpus, filter_cpus_knows},
-	{"the host", comm_child_calls_host, comm_child_calls_host_knows},
-	{"the child that reads memory", comm_child_calls_peek, comm_child_calls_peek_knows},
-	{"a parsing child", comm_child_calls_parser, comm_child_calls_parser_knows},
+	{"the daemon", &comm_filter},
+	{"the host", &comm_child_calls_host},
+	{"the child that reads memory", &comm_child_calls_peek},
+	{"a parsing child", &comm_child_calls_parser},
+	{"a run that opens threads", &comm_filter_events},
+	{"a run that reads a perf.data", &comm_filter_files},
 };
 
 static const struct side *side = &sides[0];
@@ -62,7 +52,7 @@ static int behind(int (*fn)(void))
 #endif
 	pid = fork();
 	if (!pid) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || side->install())
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || comm_seccomp_install(side->list))
 			_exit(200);
 		_exit(fn());
 	}
@@ -94,7 +84,7 @@ static int try_unknown(void)
 
 	for (long nr = 0; nr < CALLS; nr++) {
 		snprintf(name, sizeof(name), "call %ld", nr);
-		if (!side->knows(nr) && nr != URETPROBE && nr != URETPROBE + 1)
+		if (!comm_seccomp_knows(side->list, nr) && nr != URETPROBE && nr != URETPROBE + 1)
 			wrong += refused(name, syscall(nr, -1L, -1L, -1L, -1L, -1L, -1L));
 	}
 	return wrong + refused("an x32 call", syscall(X32 | SYS_getpid));
@@ -221,27 +211,12 @@ static void test_children(void **state)
 	side = &sides[3];
 	assert_int_equal(behind(try_parser), 0);
 	side = &sides[0];
-	/* What a child may do it may do behind both lists. */
-	for (long nr = 0; nr < CALLS; nr++)
-		if ((comm_child_calls_parser_knows(nr) || comm_child_calls_peek_knows(nr)) &&
-		    !comm_child_calls_host_knows(nr))
-			fail_msg("call %ld", nr);
-}
-
-static int filter_files(void)
-{
-	return comm_filter_install(COMM_FILTER_FILES);
 }
 
 static int try_files(void)
 {
 	return let_pass("a file", syscall(SYS_openat2, -1, NULL, NULL, 0)) +
 	       refused("an event", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
-}
-
-static int filter_threads(void)
-{
-	return comm_filter_install(COMM_FILTER_EVENTS);
 }
 
 static int try_threads(void)
@@ -252,15 +227,10 @@ static int try_threads(void)
 
 static void test_more(void **state)
 {
-	static const struct side files = {"a run that reads a perf.data", filter_files,
-					  comm_filter_knows};
-	static const struct side threads = {"a run that opens threads", filter_threads,
-					    comm_filter_knows};
-
 	(void)state;
-	side = &threads;
+	side = &sides[4];
 	assert_int_equal(behind(try_threads), 0);
-	side = &files;
+	side = &sides[5];
 	assert_int_equal(behind(try_files), 0);
 	side = &sides[0];
 }
@@ -357,12 +327,14 @@ static void test_never(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-		if (comm_filter_knows(never[i]) || comm_child_calls_parser_knows(never[i]) ||
-		    (comm_child_calls_peek_knows(never[i]) && never[i] != SYS_process_vm_readv))
+		if (comm_seccomp_knows(&comm_filter, never[i]) ||
+		    comm_seccomp_knows(&comm_child_calls_parser, never[i]) ||
+		    (comm_seccomp_knows(&comm_child_calls_peek, never[i]) &&
+		     never[i] != SYS_process_vm_readv))
 			fail_msg("call %ld", never[i]);
 	/* Nor does the host, which makes, ends and confines processes, start programs. */
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (comm_child_calls_host_knows(programs[i]))
+		if (comm_seccomp_knows(&comm_child_calls_host, programs[i]))
 			fail_msg("call %ld", programs[i]);
 }
 
