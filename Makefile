@@ -277,7 +277,7 @@ quick: all $(filter-out $(SLOW),$(UNIT))
 # A script is run with the programs that it names.
 unit_named = $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_$*.c))
 scripts_named = $(wildcard tests/e2e/$*.sh tests/static/$*.sh)
-programs_of = $(addprefix $(O)/,$(shell grep -ohE '\$$O/(tests|bench)/[a-z_/-]+' $(1) | cut -c4-))
+programs_of = $(addprefix $(O)/,$(shell grep -ohE '\$$O/(tests|bench)/[a-z0-9_/-]+' $(1) | cut -c4-))
 test-%:
 	$(if $(unit_named)$(scripts_named),,$(error no test is called $*: see tests/unit, tests/e2e and tests/static))
 	+@$(MAKE) --no-print-directory $(unit_named) $(if $(scripts_named),all $(call programs_of,$(scripts_named)))
