@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ids.h"
@@ -81,11 +82,13 @@ int comm_aggregate_init(struct comm_aggregate *aggregate, const struct comm_quer
 	aggregate->by_code = !aggregate->own.by_thread || query->function || query->object;
 	code = comm_origin_mixes_init(&aggregate->origin_mixes, reader->db, whole->run.id);
 	if (!code && query->unwritten)
-		code = comm_unseen_nodes_init(&aggregate->unseen, reader->db, whole->run.id);
+		code = comm_unseen_nodes_init(&aggregate->unseen, query->first_read, reader->db,
+					      whole->run.id);
 	if (!code && query->census)
 		code = comm_census_nodes_init(&aggregate->census, reader->db, whole->run.id);
 	if (!code && query->totals)
-		code = comm_node_writes_init(aggregate, reader->db, whole->run.id);
+		code = comm_node_writes_init(&aggregate->writes, query, &aggregate->own, reader->db,
+					     whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
@@ -396,7 +399,7 @@ static int drop_guess(struct comm_aggregate *aggregate, const struct comm_shares
 	aggregate->report->guess_bytes += guess;
 	if (!(guess > 0))
 		return 0;
-	code = comm_unseen_nodes_guess(aggregate, between, to, guess);
+	code = comm_unseen_nodes_guess(&aggregate->unseen, between, to, guess);
 	return code ? code
 		    : comm_breakdown_add(&aggregate->breakdown, COMM_PART_UNSEEN, row->object,
 					 guess, &aggregate->guess_at);
@@ -518,4 +521,45 @@ int comm_aggregate_own(struct comm_aggregate *aggregate, uint32_t node, double *
 bool comm_aggregate_is_end(const struct comm_edge *edge, bool writer)
 {
 	return edge->src_site == (writer ? PART_IN : PART_OUT);
+}
+
+int comm_aggregate_node(struct comm_aggregate *aggregate, bool is_end, uint32_t id, size_t *ret)
+{
+	const uint32_t key[] = {is_end, id, 0, 0};
+	struct comm_report *report = aggregate->report;
+	struct comm_id_sum *cell;
+	int code;
+
+	code = comm_id_sums_at(&aggregate->index, key, &cell);
+	if (code)
+		return code;
+	*ret = cell - aggregate->index.sum;
+	if (*ret < report->n_nodes)
+		return 0;
+	if (!(*ret & (*ret - 1))) {
+		struct comm_node *grown =
+			reallocarray(aggregate->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		aggregate->whole->nodes = grown;
+	}
+	code = comm_grouping_describe(is_end ? &aggregate->ends : &aggregate->own, id,
+				      &aggregate->whole->nodes[*ret]);
+	report->n_nodes += !code;
+	return code;
+}
+
+int comm_aggregate_writer(struct comm_aggregate *aggregate, const struct comm_edge *edge,
+			  size_t *ret)
+{
+	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, true), edge->src_thread,
+				   ret);
+}
+
+int comm_aggregate_reader(struct comm_aggregate *aggregate, const struct comm_edge *edge,
+			  size_t *ret)
+{
+	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, false), edge->dst_thread,
+				   ret);
 }

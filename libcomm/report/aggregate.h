@@ -107,7 +107,5 @@ int comm_aggregate_writer(struct comm_aggregate *aggregate, const struct comm_ed
 			  size_t *ret);
 int comm_aggregate_reader(struct comm_aggregate *aggregate, const struct comm_edge *edge,
 			  size_t *ret);
-/* After the last row: makes the report's edges and nodes. */
-int comm_aggregate_finish(struct comm_aggregate *aggregate);
 
 #endif

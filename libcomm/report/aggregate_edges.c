@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The edges and nodes of an aggregate whose rows are all in, for aggregate.h. */
+#include "aggregate_edges.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "aggregate.h"
 #include "interval.h"
 #include "totals.h"
 
@@ -29,47 +29,6 @@ static int order_edges(const void *pa, const void *pb, void *query)
 	if (a->from != b->from)
 		return a->from < b->from ? -1 : 1;
 	return (a->to > b->to) - (a->to < b->to);
-}
-
-int comm_aggregate_node(struct comm_aggregate *aggregate, bool is_end, uint32_t id, size_t *ret)
-{
-	const uint32_t key[] = {is_end, id, 0, 0};
-	struct comm_report *report = aggregate->report;
-	struct comm_id_sum *cell;
-	int code;
-
-	code = comm_id_sums_at(&aggregate->index, key, &cell);
-	if (code)
-		return code;
-	*ret = cell - aggregate->index.sum;
-	if (*ret < report->n_nodes)
-		return 0;
-	if (!(*ret & (*ret - 1))) {
-		struct comm_node *grown =
-			reallocarray(aggregate->whole->nodes, *ret ? 2 * *ret : 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		aggregate->whole->nodes = grown;
-	}
-	code = comm_grouping_describe(is_end ? &aggregate->ends : &aggregate->own, id,
-				      &aggregate->whole->nodes[*ret]);
-	report->n_nodes += !code;
-	return code;
-}
-
-int comm_aggregate_writer(struct comm_aggregate *aggregate, const struct comm_edge *edge,
-			  size_t *ret)
-{
-	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, true), edge->src_thread,
-				   ret);
-}
-
-int comm_aggregate_reader(struct comm_aggregate *aggregate, const struct comm_edge *edge,
-			  size_t *ret)
-{
-	return comm_aggregate_node(aggregate, comm_aggregate_is_end(edge, false), edge->dst_thread,
-				   ret);
 }
 
 /* The edges in the making: sums over the groups' reading threads, and what make_edge() needs. */
@@ -296,7 +255,64 @@ static int find_main_pairs(struct comm_aggregate *aggregate)
 	return code;
 }
 
-int comm_aggregate_finish(struct comm_aggregate *aggregate)
+/* Sets what nodes read whose writer was not seen, of nodes that no edge has, too. */
+static int put_unseen(struct comm_aggregate *aggregate)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < aggregate->unseen.nodes.n && !code; i++) {
+		const struct comm_edge *from = &aggregate->unseen.nodes.edge[i];
+		size_t at;
+
+		code = comm_aggregate_node(aggregate, from->src_thread, from->dst_thread, &at);
+		if (code)
+			break;
+		aggregate->whole->nodes[at].unwritten_bytes = from->bytes;
+		aggregate->whole->nodes[at].guess_bytes = from->guess_bytes;
+	}
+	return code;
+}
+
+static int order_census(const void *pa, const void *pb)
+{
+	const struct comm_report_census *a = pa, *b = pb;
+
+	if ((a->node == SIZE_MAX) != (b->node == SIZE_MAX))
+		return a->node == SIZE_MAX ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+/* The rows of the census, and nodes that no edge has. */
+static int make_census(struct comm_aggregate *aggregate)
+{
+	const struct comm_census_nodes *census = &aggregate->census;
+	double z = comm_interval_z(aggregate->report->confidence);
+	struct comm_report_census *rows;
+	int code = 0;
+
+	/* The first row that any slice gave is a sum of all. */
+	if (!census->n)
+		return 0;
+	rows = calloc(census->n, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	aggregate->whole->census = rows;
+	aggregate->report->n_census = census->n;
+	for (size_t i = 0; i < census->n && !code; i++) {
+		const struct comm_census_node *node = &census->node[i];
+
+		comm_census_shares(node, &census->node[0], z, &rows[i]);
+		rows[i].node = SIZE_MAX;
+		if (!node->is_all)
+			code = comm_aggregate_node(aggregate, false, node->id, &rows[i].node);
+	}
+	qsort(rows, census->n, sizeof(*rows), order_census);
+	return code;
+}
+
+int comm_aggregate_edges_make(struct comm_aggregate *aggregate)
 {
 	struct making making = {0};
 	int code;
@@ -306,9 +322,9 @@ int comm_aggregate_finish(struct comm_aggregate *aggregate)
 	if (!code)
 		code = find_main_pairs(aggregate);
 	if (!code)
-		code = comm_unseen_nodes_finish(aggregate);
+		code = put_unseen(aggregate);
 	if (!code)
-		code = comm_census_nodes_finish(aggregate);
+		code = make_census(aggregate);
 	if (!code && aggregate->query->totals)
 		code = comm_totals_make(aggregate, &making.edges, making.seen, &making.intervals);
 	comm_edge_table_deinit(&making.edges);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "census_nodes.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "aggregate.h"
 #include "schema.h"
 
 static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_census_node, is_all)};
@@ -82,8 +79,8 @@ static bool read_words(sqlite3_stmt *row, struct comm_census_words *ret)
 	       isfinite(ret->bytes) && ret->squares > 0 && isfinite(ret->squares);
 }
 
-static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-		const struct comm_census_words *words)
+static int take(struct comm_census_nodes *census, struct comm_grouping_use *own,
+		const struct comm_filter *filter, const struct comm_census_words *words)
 {
 	const struct comm_end end = {.thread = words->thread,
 				     .context = words->site,
@@ -94,19 +91,18 @@ static int take(struct comm_aggregate *aggregate, const struct comm_filter *filt
 
 	if (!comm_filter_takes_read(filter, end.thread, end.context, end.object))
 		return 0;
-	code = add(&aggregate->census, 0, true, 1, words);
+	code = add(census, 0, true, 1, words);
 	if (!code)
-		code = aggregate->own.ops->at(&aggregate->own, &end, &shares);
+		code = own->ops->at(own, &end, &shares);
 	for (size_t i = 0; !code && i < shares.n; i++)
-		code = add(&aggregate->census, shares.share[i].id, false, shares.share[i].weight,
-			   words);
+		code = add(census, shares.share[i].id, false, shares.share[i].weight, words);
 	return code;
 }
 
-int comm_census_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-			    const struct comm_slices_one *slice)
+int comm_census_nodes_slice(struct comm_census_nodes *census, struct comm_grouping_use *own,
+			    const struct comm_filter *filter, const struct comm_slices_one *slice)
 {
-	sqlite3_stmt *row = aggregate->census.ask;
+	sqlite3_stmt *row = census->ask;
 	struct comm_census_words words;
 	int rc = SQLITE_DONE, code = 0;
 
@@ -115,7 +111,7 @@ int comm_census_nodes_slice(struct comm_aggregate *aggregate, const struct comm_
 	sqlite3_bind_int64(row, 2, slice->id);
 	while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
 		if (read_words(row, &words))
-			code = take(aggregate, filter, &words);
+			code = take(census, own, filter, &words);
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);
@@ -225,42 +221,4 @@ void comm_census_shares(const struct comm_census_node *node, const struct comm_c
 	for (int i = 0; i < COMM_CENSUS_FRESH; i++)
 		rewritten_by(node, look_of[i], z, &ret->fresh[i], &ret->fresh_low[i],
 			     &ret->fresh_high[i]);
-}
-
-static int order(const void *pa, const void *pb)
-{
-	const struct comm_report_census *a = pa, *b = pb;
-
-	if ((a->node == SIZE_MAX) != (b->node == SIZE_MAX))
-		return a->node == SIZE_MAX ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
-}
-
-int comm_census_nodes_finish(struct comm_aggregate *aggregate)
-{
-	const struct comm_census_nodes *census = &aggregate->census;
-	double z = comm_interval_z(aggregate->report->confidence);
-	struct comm_report_census *rows;
-	int code = 0;
-
-	/* The first row that any slice gave is a sum of all. */
-	if (!census->n)
-		return 0;
-	rows = calloc(census->n, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	aggregate->whole->census = rows;
-	aggregate->report->n_census = census->n;
-	for (size_t i = 0; i < census->n && !code; i++) {
-		const struct comm_census_node *node = &census->node[i];
-
-		comm_census_shares(node, &census->node[0], z, &rows[i]);
-		rows[i].node = SIZE_MAX;
-		if (!node->is_all)
-			code = comm_aggregate_node(aggregate, false, node->id, &rows[i].node);
-	}
-	qsort(rows, census->n, sizeof(*rows), order);
-	return code;
 }

@@ -20,8 +20,6 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_aggregate;
-
 struct comm_census_node {
 	uint32_t id, is_all; /* a node of the aggregate's own grouping; or of all of them */
 	struct {
@@ -41,12 +39,9 @@ int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_
 /* A zeroed one is closed. */
 void comm_census_nodes_deinit(struct comm_census_nodes *census);
 /* Takes the rows of the slice that was begun last. */
-int comm_census_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-			    const struct comm_slices_one *slice);
-/* After the last edge: makes the report's rows, and adds nodes that no edge has. */
-int comm_census_nodes_finish(struct comm_aggregate *aggregate);
-
-/* For tests: the shares of one node, of which whole is the sum of all. */
+int comm_census_nodes_slice(struct comm_census_nodes *census, struct comm_grouping_use *own,
+			    const struct comm_filter *filter, const struct comm_slices_one *slice);
+/* The shares of one node, of which whole is the sum of all. */
 void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
 			double z, struct comm_report_census *ret);
 

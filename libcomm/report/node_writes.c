@@ -3,24 +3,21 @@
 
 #include <string.h>
 
-#include "aggregate.h"
 #include "ids.h"
 #include "schema.h"
 #include "unwritten.h"
 
-int comm_node_writes_init(struct comm_aggregate *aggregate, sqlite3 *db, int64_t run)
+int comm_node_writes_init(struct comm_node_writes *writes, const struct comm_query *query,
+			  const struct comm_grouping_use *own, sqlite3 *db, int64_t run)
 {
-	const struct comm_query *query = aggregate->query;
-
-	if (aggregate->own.of_reads || query->fresh || query->thread || query->writer ||
-	    query->function)
+	if (own->of_reads || query->fresh || query->thread || query->writer || query->function)
 		return 0;
 	if (sqlite3_prepare_v2(db,
 			       "SELECT ends FROM written WHERE run = ?1 AND slice = ?2"
 			       " ORDER BY part",
-			       -1, &aggregate->writes.ask, NULL) != SQLITE_OK)
+			       -1, &writes->ask, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
-	sqlite3_bind_int64(aggregate->writes.ask, 1, run);
+	sqlite3_bind_int64(writes->ask, 1, run);
 	return 0;
 }
 
@@ -47,44 +44,44 @@ static int add(struct comm_id_sums *sums, const struct comm_shares *nodes, doubl
 	return code;
 }
 
-static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-		sqlite3_stmt *row)
+static int take(struct comm_node_writes *writes, struct comm_grouping_use *own,
+		const struct comm_filter *filter)
 {
-	const uint8_t *packed = sqlite3_column_blob(row, 0);
-	struct comm_unwritten_unpack unpack = {.at = packed,
-					       .end = packed + sqlite3_column_bytes(row, 0)};
+	const uint8_t *packed = sqlite3_column_blob(writes->ask, 0);
+	struct comm_unwritten_unpack unpack = {
+		.at = packed, .end = packed + sqlite3_column_bytes(writes->ask, 0)};
 	struct comm_unwritten_end from;
 	struct comm_shares nodes;
 	int code = 0;
 
-	aggregate->writes.counted = true;
+	writes->counted = true;
 	while (!code && comm_unwritten_next(&unpack, &from)) {
 		const struct comm_end end = {.thread = comm_id_of(from.thread),
 					     .context = comm_id_of(from.site),
 					     .object = comm_id_of(from.object)};
 
 		if (end.thread == COMM_ID_OTHER && end.object == COMM_ID_OTHER)
-			aggregate->writes.folded = true;
+			writes->folded = true;
 		if (!comm_filter_takes_read(filter, end.thread, end.context, end.object))
 			continue;
-		code = aggregate->own.ops->at(&aggregate->own, &end, &nodes);
+		code = own->ops->at(own, &end, &nodes);
 		if (!code)
-			code = add(&aggregate->writes.writes, &nodes, from.bytes);
+			code = add(&writes->writes, &nodes, from.bytes);
 	}
 	return code;
 }
 
-int comm_node_writes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-			   const struct comm_slices_one *slice)
+int comm_node_writes_slice(struct comm_node_writes *writes, struct comm_grouping_use *own,
+			   const struct comm_filter *filter, const struct comm_slices_one *slice)
 {
-	sqlite3_stmt *row = aggregate->writes.ask;
+	sqlite3_stmt *row = writes->ask;
 	int rc = SQLITE_DONE, code = 0;
 
 	if (!row)
 		return 0;
 	sqlite3_bind_int64(row, 2, slice->id);
 	while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
-		code = take(aggregate, filter, row);
+		code = take(writes, own, filter);
 	if (!code && rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);

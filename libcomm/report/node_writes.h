@@ -16,8 +16,6 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_aggregate;
-
 struct comm_node_writes {
 	sqlite3_stmt *ask; /* for the rows of a slice; NULL: what is written is not known */
 	bool counted;	   /* a row was there */
@@ -25,13 +23,14 @@ struct comm_node_writes {
 	struct comm_id_sums writes, reads; /* by node */
 };
 
-int comm_node_writes_init(struct comm_aggregate *aggregate, sqlite3 *db, int64_t run);
+int comm_node_writes_init(struct comm_node_writes *writes, const struct comm_query *query,
+			  const struct comm_grouping_use *own, sqlite3 *db, int64_t run);
 /* A zeroed one is closed. */
 void comm_node_writes_deinit(struct comm_node_writes *writes);
 
 /* Takes the rows of the slice that was begun last. */
-int comm_node_writes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-			   const struct comm_slices_one *slice);
+int comm_node_writes_slice(struct comm_node_writes *writes, struct comm_grouping_use *own,
+			   const struct comm_filter *filter, const struct comm_slices_one *slice);
 /* Takes what these nodes read, whoever wrote it. */
 int comm_node_writes_read(struct comm_node_writes *writes, const struct comm_shares *nodes,
 			  double bytes);

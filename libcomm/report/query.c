@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "aggregate_edges.h"
 #include "cachelines.h"
 #include "frame_counts.h"
 #include "ids.h"
@@ -397,16 +398,20 @@ static int scan_rows(struct work *work, const struct comm_slices_one *slice, sql
 /* Edges first: some nodes are numbered as they are met, and reports without the rest have the same. */
 static int scan_slice(struct work *work, const struct comm_slices_one *slice, sqlite3_stmt **rows)
 {
-	int code = comm_aggregate_slice(&work->aggregate, slice);
+	struct comm_aggregate *aggregate = &work->aggregate;
+	int code = comm_aggregate_slice(aggregate, slice);
 
 	if (!code)
 		code = scan_rows(work, slice, rows);
 	if (!code && !work->query->fresh)
-		code = comm_unseen_nodes_slice(&work->aggregate, &work->filter, slice);
+		code = comm_unseen_nodes_slice(&aggregate->unseen, &aggregate->own,
+					       &aggregate->ends, &work->filter, slice);
 	if (!code)
-		code = comm_census_nodes_slice(&work->aggregate, &work->filter, slice);
+		code = comm_census_nodes_slice(&aggregate->census, &aggregate->own, &work->filter,
+					       slice);
 	if (!code)
-		code = comm_node_writes_slice(&work->aggregate, &work->filter, slice);
+		code = comm_node_writes_slice(&aggregate->writes, &aggregate->own, &work->filter,
+					      slice);
 	return code;
 }
 
@@ -497,7 +502,7 @@ static int build(struct work *work, char **err)
 		code = comm_places_load(&work->aggregate.own, &work->slices, &work->whole->places,
 					&report->n_places);
 	if (!code)
-		code = comm_aggregate_finish(&work->aggregate);
+		code = comm_aggregate_edges_make(&work->aggregate);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	if (work->query->cachelines)

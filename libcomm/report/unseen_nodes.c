@@ -4,15 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "aggregate.h"
 #include "schema.h"
 #include "unwritten.h"
 
 /* Less is what whole bytes and sums in another order differ by. */
 static const double least_rest = 1;
 
-int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, sqlite3 *db, int64_t run)
+int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, bool first_read, sqlite3 *db,
+			   int64_t run)
 {
+	unseen->first_read = first_read;
 	if (sqlite3_prepare_v2(db, "SELECT ends FROM unwritten WHERE run = ?1 AND slice = ?2", -1,
 			       &unseen->ask, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
@@ -46,28 +47,29 @@ static int add_to(struct comm_unseen_nodes *unseen, bool is_end, const struct co
 }
 
 /* Adds what a reading end read to its nodes. */
-static int add_end(struct comm_aggregate *aggregate, const struct comm_end *end, double bytes)
+static int add_end(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
+		   struct comm_grouping_use *ends, const struct comm_end *end, double bytes)
 {
-	bool is_between = aggregate->own.ops->ends;
-	struct comm_grouping_use *ends = is_between ? &aggregate->ends : &aggregate->own;
+	bool is_between = own->ops->ends;
+	struct comm_grouping_use *use = is_between ? ends : own;
 	struct comm_shares shares;
-	int code = ends->ops->at(ends, end, &shares);
+	int code = use->ops->at(use, end, &shares);
 
 	if (!code)
-		code = add_to(&aggregate->unseen, is_between, &shares, bytes, 0);
+		code = add_to(unseen, is_between, &shares, bytes, 0);
 	if (code || !is_between)
 		return code;
-	code = aggregate->own.ops->at(&aggregate->own, end, &shares);
-	return code ? code : add_to(&aggregate->unseen, false, &shares, bytes, 0);
+	code = own->ops->at(own, end, &shares);
+	return code ? code : add_to(unseen, false, &shares, bytes, 0);
 }
 
 /* Takes the ends of a slice; *rest is left of its bytes. */
-static int take(struct comm_aggregate *aggregate, const struct comm_filter *filter,
-		sqlite3_stmt *row, double *rest)
+static int take(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
+		struct comm_grouping_use *ends, const struct comm_filter *filter, double *rest)
 {
-	const uint8_t *packed = sqlite3_column_blob(row, 0);
-	struct comm_unwritten_unpack unpack = {.at = packed,
-					       .end = packed + sqlite3_column_bytes(row, 0)};
+	const uint8_t *packed = sqlite3_column_blob(unseen->ask, 0);
+	struct comm_unwritten_unpack unpack = {
+		.at = packed, .end = packed + sqlite3_column_bytes(unseen->ask, 0)};
 	struct comm_unwritten_end from;
 	int code = 0;
 
@@ -76,23 +78,23 @@ static int take(struct comm_aggregate *aggregate, const struct comm_filter *filt
 					     .context = comm_id_of(from.site),
 					     .object = comm_id_of(from.object),
 					     .read = comm_id_of(from.site)};
-		double bytes = aggregate->query->first_read ? from.first_bytes : from.bytes;
+		double bytes = unseen->first_read ? from.first_bytes : from.bytes;
 
 		*rest -= bytes;
 		if (bytes > 0 &&
 		    comm_filter_takes_read(filter, end.thread, end.context, end.object))
-			code = add_end(aggregate, &end, bytes);
+			code = add_end(unseen, own, ends, &end, bytes);
 	}
 	return code;
 }
 
-int comm_unseen_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
+int comm_unseen_nodes_slice(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
+			    struct comm_grouping_use *ends, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice)
 {
 	static const struct comm_end unknown;
-	sqlite3_stmt *row = aggregate->unseen.ask;
-	double rest = aggregate->query->first_read ? slice->unwritten_first_bytes
-						   : slice->unwritten_bytes;
+	sqlite3_stmt *row = unseen->ask;
+	double rest = unseen->first_read ? slice->unwritten_first_bytes : slice->unwritten_bytes;
 	int rc, code = 0;
 
 	if (!row)
@@ -100,40 +102,23 @@ int comm_unseen_nodes_slice(struct comm_aggregate *aggregate, const struct comm_
 	sqlite3_bind_int64(row, 2, slice->id);
 	rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW)
-		code = take(aggregate, filter, row, &rest);
+		code = take(unseen, own, ends, filter, &rest);
 	else if (rc != SQLITE_DONE)
 		code = comm_schema_errno(sqlite3_db_handle(row));
 	sqlite3_reset(row);
 	if (!code && isfinite(rest) && rest >= least_rest &&
 	    comm_filter_takes_read(filter, unknown.thread, unknown.context, unknown.object))
-		code = add_end(aggregate, &unknown, rest);
+		code = add_end(unseen, own, ends, &unknown, rest);
 	return code;
 }
 
-int comm_unseen_nodes_guess(struct comm_aggregate *aggregate, const struct comm_shares *between,
+int comm_unseen_nodes_guess(struct comm_unseen_nodes *unseen, const struct comm_shares *between,
 			    const struct comm_shares *to, double bytes)
 {
 	int code;
 
-	if (!aggregate->unseen.ask)
+	if (!unseen->ask)
 		return 0;
-	code = add_to(&aggregate->unseen, between, to, 0, bytes);
-	return code || !between ? code : add_to(&aggregate->unseen, false, between, 0, bytes);
-}
-
-int comm_unseen_nodes_finish(struct comm_aggregate *aggregate)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < aggregate->unseen.nodes.n && !code; i++) {
-		const struct comm_edge *from = &aggregate->unseen.nodes.edge[i];
-		size_t at;
-
-		code = comm_aggregate_node(aggregate, from->src_thread, from->dst_thread, &at);
-		if (code)
-			break;
-		aggregate->whole->nodes[at].unwritten_bytes = from->bytes;
-		aggregate->whole->nodes[at].guess_bytes = from->guess_bytes;
-	}
-	return code;
+	code = add_to(unseen, between, to, 0, bytes);
+	return code || !between ? code : add_to(unseen, false, between, 0, bytes);
 }

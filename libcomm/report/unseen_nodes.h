@@ -8,6 +8,8 @@
 #ifndef COMM_UNSEEN_NODES_H
 #define COMM_UNSEEN_NODES_H
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
 #include "edge_table.h"
@@ -15,10 +17,9 @@
 #include "row_filter.h"
 #include "slices.h"
 
-struct comm_aggregate;
-
 struct comm_unseen_nodes {
 	sqlite3_stmt *ask; /* for the rows of a slice; NULL: nobody asks */
+	bool first_read;   /* only first reads count */
 	/*
 	 * dst_thread holds a node's id, src_thread whether it is an end beside nodes between; bytes
 	 * has what is unwritten, guess_bytes the guesses.
@@ -26,17 +27,20 @@ struct comm_unseen_nodes {
 	struct comm_edge_table nodes;
 };
 
-int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, sqlite3 *db, int64_t run);
+int comm_unseen_nodes_init(struct comm_unseen_nodes *unseen, bool first_read, sqlite3 *db,
+			   int64_t run);
 /* A zeroed one is closed. */
 void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen);
 
-/* Takes the rows of the slice that was begun last.  What these lack counts at "(other)". */
-int comm_unseen_nodes_slice(struct comm_aggregate *aggregate, const struct comm_filter *filter,
+/*
+ * Takes the rows of the slice that was begun last, as nodes of own and, if these are between
+ * writers and readers, of ends.  What the rows lack counts at "(other)".
+ */
+int comm_unseen_nodes_slice(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
+			    struct comm_grouping_use *ends, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice);
 /* Takes a guess about what these nodes read; between may be NULL. */
-int comm_unseen_nodes_guess(struct comm_aggregate *aggregate, const struct comm_shares *between,
+int comm_unseen_nodes_guess(struct comm_unseen_nodes *unseen, const struct comm_shares *between,
 			    const struct comm_shares *to, double bytes);
-/* After the last edge: sets it in the report's nodes, and adds those that no edge has. */
-int comm_unseen_nodes_finish(struct comm_aggregate *aggregate);
 
 #endif
