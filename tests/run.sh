@@ -52,14 +52,22 @@ why() { # log, exit status
   [ "$2" != 124 ] || echo "    timed out"
 }
 
+# Of what "times" says, what the waited-for children took.
+cpu_seconds() { # file
+  awk 'NR == 2 { gsub(/[ms]/, " "); $0 = $0; printf "%.0f\n", 60 * $1 + $2 + 60 * $3 + $4 }' "$1"
+}
+
 run() { # number, program
-  local program=$2 name log start code p f s
+  local program=$2 name log start code cpu p f s
   name=${program#"${O:-}/"}
   name=${name#tests/}
   log=$logs/${name//\//-}.log
   start=$SECONDS
   timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
   code=$?
+  times >"$log.times"
+  cpu=$(cpu_seconds "$log.times")
+  rm "$log.times"
   s=$(grep -cE '^(not )?ok .*# *SKIP|^skip ' "$log")
   f=$(grep -E '^not ok' "$log" | grep -cvE '# *SKIP')
   p=$(grep -E '^ok' "$log" | grep -cvE '# *SKIP')
@@ -76,7 +84,8 @@ run() { # number, program
     f=1 # the program died, or failed without a "not ok" line
   fi
   echo "$p $f $s $name" >>"$counts"
-  printf '[%d/%d] %s %d passed, %d failed, %d skipped (%d s)\n' "$1" $total "$name" "$p" "$f" "$s" $((SECONDS - start))
+  printf '[%d/%d] %s %d passed, %d failed, %d skipped (%d s, %d s of CPU)\n' "$1" $total "$name" "$p" "$f" "$s" \
+    $((SECONDS - start)) "$cpu"
   grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^ *(not )?ok [0-9]+ *-? */skip /; s/^/    /'
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
   [ "$f" = 0 ] || { echo "$name:" >>"$failures"; why "$log" $code | tee -a "$failures"; }
