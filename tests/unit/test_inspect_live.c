@@ -365,10 +365,10 @@ static void prefetched(void **state)
 	assert_string_equal(code.function, "test_live_function");
 }
 
-/* More files with lines than may wait at once; each has its turn. */
+/* More files with lines than are read at once; each has its turn. */
 static void many_files_with_lines(void **state)
 {
-	enum { FILES = 80, BYTES_MAX = 8 << 20 };
+	enum { FILES = 8, BYTES_MAX = 8 << 20 };
 	char *image = malloc(BYTES_MAX);
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	ssize_t bytes = read(from, image, BYTES_MAX), symbol;

@@ -90,6 +90,41 @@ static void symbols_follow_the_identity(void **state)
 	assert_string_equal(c.module, comm_maps_base(code->path));
 }
 
+/* Lines of a file that too many others wait before are asked for again. */
+static void lines_for_which_there_was_no_room(void **state)
+{
+	struct comm_parse_request nobodys = {.kind = COMM_PARSE_LINES, .tgid = 1 << 30};
+	struct comm_module *module;
+	struct comm_parsed parsed;
+	int waiting = 0, others = 0;
+	struct comm_code c;
+
+	(void)state;
+	assert_int_equal(get(&module), -EINPROGRESS);
+	parsed = next();
+	comm_modules_take(modules, &parsed);
+	parsed = next();
+	while (comm_parser_ask(parser, &nobodys, &nobodys) == 0)
+		waiting++;
+	assert_in_range(waiting, 1, 10000);
+	comm_modules_take(modules, &parsed);
+	assert_int_equal(get(&module), 0);
+	assert_int_equal(comm_module_code(module, code, (uintptr_t)setup, &c), 0);
+	assert_true(c.provisional && !c.line);
+	for (bool came = false; !came;) {
+		parsed = next();
+		assert_int_equal(parsed.kind, COMM_PARSE_LINES);
+		came = parsed.of != &nobodys;
+		others += !came;
+		if (came)
+			comm_modules_take(modules, &parsed);
+		assert_int_equal(get(&module), 0);
+	}
+	assert_in_range(others, 1, waiting);
+	assert_int_equal(comm_module_code(module, code, (uintptr_t)setup, &c), 0);
+	assert_true(c.line > 0);
+}
+
 /* Copies of one build-id, or links to one file, share tables: each process has its name for them. */
 static void each_name_of_a_file_is_told(void **state)
 {
@@ -158,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(symbols_follow_the_identity, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_for_which_there_was_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_name_of_a_file_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_file_in_its_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_identity, setup, teardown),
