@@ -63,7 +63,8 @@ run() { # number, program
   name=${name#tests/}
   log=$logs/${name//\//-}.log
   start=$SECONDS
-  timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
+  # In a session of its own: its own processes of low priority wait for each other, not for those of other tests.
+  setsid -w timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
   code=$?
   times >"$log.times"
   cpu=$(cpu_seconds "$log.times")
