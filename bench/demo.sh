@@ -61,7 +61,7 @@ if ! command -v "$redis" >/dev/null || ! command -v redis-benchmark >/dev/null; 
 fi
 "$redis" --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >"$dir/log" 2>&1 &
 target=$!
-for _ in $(seq 300); do [ -S "$dir/s" ] && break; sleep 0.1; done
+for _ in $(seq 1200); do [ -S "$dir/s" ] && break; sleep 0.1; done
 [ -S "$dir/s" ] || { cat "$dir/log" >&2; exit 1; }
 redis-benchmark -s "$dir/s" -t set,get,lpush,lrange_100 -d 512 -r 10000 -l -q >/dev/null 2>&1 &
 load=$!

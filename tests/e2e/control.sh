@@ -137,7 +137,7 @@ exec 9> >(sleep 0.2; exec "$commd" -q --rate 1000 --source bpf --store "$dir/fd.
 daemon=$!
 printf 'ping\nstop' >&9
 exec 9>&-
-for _ in $(seq 300); do grep -q 'nobody can write' "$dir/log" 2>/dev/null && break; sleep 0.1; done
+for _ in $(seq 1200); do grep -q 'nobody can write' "$dir/log" 2>/dev/null && break; sleep 0.1; done
 check "a writer that went away is told, and the run goes on" grep -q 'nobody can write' "$dir/log"
 kill -TERM $daemon
 

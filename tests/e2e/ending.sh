@@ -101,10 +101,10 @@ if command -v tmux >/dev/null; then
   begin "$db" --pid $target
   tmux -S "$dir/tmux" -f /dev/null new-session -d -s top -x 100 -y 30 "TERM=xterm '$commctl' top --store '$db'; echo ended \$?; sleep 1000"
   screen() { tmux -S "$dir/tmux" capture-pane -p -t top; }
-  for _ in $(seq 300); do screen | grep -q samples && break; sleep 0.1; done
+  for _ in $(seq 1200); do screen | grep -q samples && break; sleep 0.1; done
   kill -STOP $daemon # or it says so first
   truncate -s 0 "$db-shm"
-  for _ in $(seq 300); do screen | grep -q ended && break; sleep 0.1; done
+  for _ in $(seq 1200); do screen | grep -q ended && break; sleep 0.1; done
   screen >"$dir/screen"
   grep -q 'was cut short by' "$dir/screen" && grep -q '^ended 1' "$dir/screen" && ok "commctl says that a part of the store is gone" ||
     not_ok "commctl says that a part of the store is gone" "$(cat "$dir/screen")"
@@ -135,19 +135,19 @@ while True:
 }
 remove_group() {
   kill -9 $member
-  for _ in $(seq 300); do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
+  for _ in $(seq 1200); do rmdir "$group" 2>/dev/null && break; sleep 0.1; done
 }
 if [ -f "${group%/*}/cgroup.procs" ] && mkdir "$group" 2>/dev/null; then
   member before
   begin "$db" --cgroup "$group"
   remove_group
-  for _ in $(seq 300); do grep -q 'was removed' "$dir/log" && break; sleep 0.1; done
+  for _ in $(seq 1200); do grep -q 'was removed' "$dir/log" && break; sleep 0.1; done
   kill -0 $daemon && ok "the run of a removed cgroup goes on" || not_ok "the run of a removed cgroup goes on" "$(cat "$dir/log")"
   # Twice, for the second time nothing is said of it.
   for name in again later; do
     mkdir "$group"
     member $name
-    for _ in $(seq 300); do threads "$db" | grep -q "\"$name" && break; sleep 0.2; done
+    for _ in $(seq 1200); do threads "$db" | grep -q "\"$name" && break; sleep 0.2; done
     threads "$db" | grep -q "\"$name" && ok "a cgroup made $name is followed" ||
       not_ok "a cgroup made $name is followed" "$(cat "$dir/log")"
     remove_group
@@ -178,11 +178,12 @@ command_ends "a command that is not over" 0 'sh goes on, as process' --rate 2000
   sh -c "echo \$\$ >$dir/on; while :; do :; done"
 kill -9 "$(cat "$dir/on")" && ok "it does go on" || not_ok "it does go on"
 # The run of a command is over when that is, not at the next look at the target, which comes half a second later and
-# on no machine earlier.  A busy machine gets as many tries as it needs for one run that is not held up.
-shortest=
+# on no machine earlier.  In real time others do not hold it up; where that may not be, one of many tries may do.
+shortest= realtime=()
+chrt -f 1 true 2>/dev/null && realtime=(chrt -f 1)
 for _ in $(seq 100); do
   rm -f "$db"
-  "$commd" -q --rate 100 --store "$db" -- true 2>"$dir/log"
+  "${realtime[@]}" "$commd" -q --rate 100 --store "$db" -- true 2>"$dir/log"
   shortest=$("$commctl" list --store "$db" --json | jq '.runs[-1] | (.end_ns - .start_ns) / 1e6 | floor')
   [ "$shortest" -lt 450 ] && break
 done

@@ -11,7 +11,7 @@ mkdir "$TMPDIR"
 sentence() {
   local name=$1 code=$2 regex=$3 out got
   shift 3
-  out=$(timeout 60 "$@" 2>&1 >/dev/null </dev/null)
+  out=$(timeout 300 "$@" 2>&1 >/dev/null </dev/null)
   got=$?
   if [ $got != "$code" ]; then
     not_ok "$name" "exit status $got, not $code: $out"

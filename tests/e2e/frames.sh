@@ -98,7 +98,7 @@ else
 fi
 sentence() { # WHAT CODE REGEX OPTION...
   local out
-  out=$(timeout 60 "$commd" --store "$dir/bad.db" "${@:4}" -- true 2>&1 >/dev/null)
+  out=$(timeout 300 "$commd" --store "$dir/bad.db" "${@:4}" -- true 2>&1 >/dev/null)
   [ $? = "$2" ] && [ "$(grep -vcE '^Try |^$' <<<"$out")" = 1 ] && grep -qE "$3" <<<"$out" && ok "$1" || not_ok "$1" "$out"
 }
 sentence "what is no probe" 2 'wants PATH:PROVIDER:PROBE, not' --frame-probe /bin/true:frame

@@ -141,7 +141,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
   redis-server --port 0 --unixsocket "$dir/s" --save '' --io-threads 4 --io-threads-do-reads yes --dir "$dir" >/dev/null 2>&1 &
   target=$!
   pids+=($target)
-  for _ in $(seq 500); do [ -S "$dir/s" ] && break; sleep 0.1; done
+  for _ in $(seq 1200); do [ -S "$dir/s" ] && break; sleep 0.1; done
   redis-benchmark -s "$dir/s" -t set,get -d 512 -r 10000 -l -q >/dev/null 2>&1 &
   load=$!
   pids+=($load)

@@ -18,9 +18,9 @@ helper() {
   done
 }
 field() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/$1/status"; }
-# Waits until the daemon has given up what it does not need: a minute at most.
+# Waits until the daemon has given up what it does not need: two minutes at most.
 settled() {
-  for _ in $(seq 300); do
+  for _ in $(seq 1200); do
     [ "$(field "$1" CapBnd 2>/dev/null)" = 0000000000000000 ] && sleep 0.5 && return 0
     kill -0 "$1" 2>/dev/null || return 1
     sleep 0.1
@@ -59,7 +59,7 @@ kill -INT $daemon
 wait $daemon
 case $? in 0 | 3) ok "and the run ends as it should" ;; *) not_ok "and the run ends as it should" "$(cat "$dir/err")" ;; esac
 equal "nothing is left beside the store" "$(cd "$dir" && echo a.db*)" a.db
-for _ in $(seq 100); do [ -e "/proc/$remover" ] || break; sleep 0.1; done
+for _ in $(seq 1200); do [ -e "/proc/$remover" ] || break; sleep 0.1; done
 [ -e "/proc/$remover" ] && not_ok "nor is the one who removed" "$(ps -o pid,ppid,stat,args "$remover")" || ok "nor is the one who removed"
 
 sh -c 'ls /proc/self/fd' >"$dir/direct" 2>"$dir/err"
@@ -133,7 +133,7 @@ cp "$commd" "$dir/commd"
 if $as_user "$dir/commd" --version >"$dir/out" 2>&1; then
   $as_user "$dir/commd" -q --pid $target --store "$dir/nobodys/u.db" 2>"$dir/err" &
   daemon=$!
-  for _ in $(seq 300); do [ "$(field $daemon NoNewPrivs)" = 1 ] && sleep 0.5 && break; sleep 0.1; done
+  for _ in $(seq 1200); do [ "$(field $daemon NoNewPrivs)" = 1 ] && sleep 0.5 && break; sleep 0.1; done
   equal "a user's capabilities go as well" "$(field $daemon CapEff) $(field $daemon NoNewPrivs)" "$none 1"
   equal "but for those of who reads memory" "$(field "$(helper commd-memory)" CapEff)" 0000000000080004
   kill -INT $daemon

@@ -8,7 +8,7 @@
 sentence() {
   local what=$1 code=$2 regex=$3 out
   shift 3
-  out=$(timeout 60 "$commd" --store "$dir/bad.db" "$@" -- true 2>&1 >/dev/null)
+  out=$(timeout 300 "$commd" --store "$dir/bad.db" "$@" -- true 2>&1 >/dev/null)
   [ $? = "$code" ] && [ "$(grep -vcE '^Try |^$' <<<"$out")" = 1 ] && grep -qE "$regex" <<<"$out" &&
     ok "$what" || not_ok "$what" "$out"
 }

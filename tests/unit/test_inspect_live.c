@@ -591,7 +591,7 @@ static void generated_code_is_named(void **state)
 	assert_int_equal(comm_inspect_live_create(&inspect), 0);
 	/* Opening a fifo would block. */
 	assert_int_equal(mkfifo(path, 0600), 0);
-	alarm(20);
+	alarm(120);
 	assert_true(jit_code_of(&m, m.start, &code) < 0);
 	alarm(0);
 	unlink(path);

@@ -220,7 +220,7 @@ static void confined(void **state)
 		assert_true(is_of_child(pid, "status", "CapBnd:", "\t0000000000000000"));
 	}
 	/* Nothing waits for the stopped child, or the alarm ends this test. */
-	alarm(20);
+	alarm(120);
 	assert_false(comm_parser_next(parser, &parsed));
 	alarm(0);
 	close(77);

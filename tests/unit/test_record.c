@@ -217,7 +217,7 @@ static void test_records_to_a_file_alone(void **state)
 
 	(void)state;
 	unlink(path);
-	alarm(20);
+	alarm(120);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(comm_record_create(path, &head, &record), -ENOTBLK);
 	assert_int_equal(unlink(path), 0);
