@@ -112,8 +112,7 @@ cgroup() {
 }
 
 # Precise samples as the stand-in plays them, on data that both threads have mapped:
-# IBS, or PEBS of a model that libpfm4 is told.  Loaded anew: hotplug has moved one
-# CPU's timer to the other.
+# IBS, or PEBS of a model that libpfm4 is told.
 precise() { # name, source, the stand-in's parameters
 	name=$1 source=$2
 	shift 2
