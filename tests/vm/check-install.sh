@@ -11,7 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 mkdir -p "${O:-.output}/kmod-install"
-out=$(cd "${O:-.output}/kmod-install" && pwd)
+all=$(cd "${O:-.output}" && pwd)
+out=$all/kmod-install
 abi=$(awk '$2 == "CP_ABI_VERSION" { print $3 }' "$top/kmod/uapi/commprof.h")
 packaged=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/kmod/dkms.conf")
 bad=0
@@ -41,11 +42,14 @@ for version in 6.1 6.12; do
 	fi
 	release=$(cat "$kernel/release")
 	root=$out/root-$version
-	rm -rf "$root" "$out/build-$version"
-	make -C "$top" O="$out/build-$version" KDIR="$kernel/build" DESTDIR="$root" install-kmod \
+	built=$all/kmod-$version # as run.sh builds it
+	rm -rf "$root"
+	mkdir -p "$built"
+	flock "$built" make -C "$top" O="$built" KDIR="$kernel/build" DESTDIR="$root" install-kmod \
 		> "$out/log-$version" 2>&1 || tail -n 20 "$out/log-$version"
 	module=$(find "$root/lib/modules/$release" -name 'commprof.ko*' 2> /dev/null | head -n 1)
 	status=0
+	! grep -E '\.[ch]:.*warning:' "$out/log-$version" || status=1
 	{ [ -n "$module" ] && is_ours "$module" && grep -q '/commprof\.ko' "$root/lib/modules/$release/modules.dep"; } ||
 		status=1
 	result $status "install: make install-kmod, $version"

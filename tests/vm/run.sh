@@ -7,6 +7,7 @@
 #
 #	COMPARE='overhead=5 seconds=4' run.sh 6.12 OUTPUT compare
 #	PARTS=soak MINUTES=30 run.sh debug OUTPUT
+#	BUILT=FOLDER: where modules are built, or OUTPUT
 #
 # PARTS: only these of the parts that the file "expected" has in brackets, and of commd
 # only the runs named; then only what they promise must come.
@@ -41,8 +42,10 @@ compare) cpus='-accel tcg,thread=single -icount shift=2,sleep=off -smp 4' out=$2
 cost) cpus='-accel tcg,thread=single -icount shift=0,sleep=off -smp 1' out=$2/vm-$which-$mode ;;
 *) echo "run.sh: no such mode: $mode" >&2; exit 2 ;;
 esac
-mkdir -p "$out"
+mkdir -p "$out" "${BUILT:-$2}/kmod-$which"
 out=$(cd "$out" && pwd)
+# What is built for this kernel, once for all who want it.
+built=$(cd "${BUILT:-$2}/kmod-$which" && pwd)
 
 # Nothing was run: a whole report, of that alone.
 die() { printf 'KTAP version 1\n1..1\nnot ok 1 %s # ERROR %s\n' "$which" "$*"; exit 1; }
@@ -59,9 +62,9 @@ done
 
 # The sources are copied, so that nothing is built in the tree.
 build() { # folder, name
-	mkdir -p "$out/$2"
-	cp -ru "$1/." "$out/$2/"
-	make -s -C "$kernel/build" M="$out/$2" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+	mkdir -p "$built/$2"
+	cp -ru "$1/." "$built/$2/"
+	flock "$built" make -s -C "$kernel/build" M="$built/$2" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
 		> "$out/$2.log" 2>&1 || { cat "$out/$2.log" >&2; die "build of $2"; }
 	! grep -i 'warning:' "$out/$2.log" || die "warnings in the build of $2"
 }
@@ -77,8 +80,8 @@ cp "$here/$mode.sh" "$root/tests.sh"
 echo "$parts" > "$root/parts"
 echo "$minutes" > "$root/minutes"
 echo "${COMPARE:-}" > "$root/compare"
-cp "$out/standin/standin.ko" "$root/modules/"
-[ $mode = broken ] || cp "$out/kmod/commprof.ko" "$root/modules/"
+cp "$built/standin/standin.ko" "$root/modules/"
+[ $mode = broken ] || cp "$built/kmod/commprof.ko" "$root/modules/"
 for module in virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk; do
 	packed=$(find "$kernel/modules/" -name "$module.ko*" 2>/dev/null | head -n 1)
 	case $packed in

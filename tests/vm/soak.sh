@@ -18,4 +18,4 @@ if [ -z "$kernel" ]; then
 	! "$here/debug-kernel.sh" built > /dev/null 2>&1 || kernel=debug
 fi
 mkdir -p "${O:-.output}/soak"
-PARTS=soak MINUTES=$1 exec "$here/run.sh" "$kernel" "${O:-.output}/soak"
+BUILT=${O:-.output} PARTS=soak MINUTES=$1 exec "$here/run.sh" "$kernel" "${O:-.output}/soak"
