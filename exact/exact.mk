@@ -80,6 +80,6 @@ bench-exact: exact
 	O=$(O) bench/exact.sh
 
 CHECK_BUILD += $(if $(VGTOOL_CAN),exact) $(VGTOOL_TESTS) $(O)/tests/truth/truth-kernels
-CHECK_RUN += tests/exact/check.sh
+CHECK_COMPUTE += tests/exact/check.sh
 
 .PHONY: exact install-exact check-exact bench-exact

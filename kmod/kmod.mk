@@ -90,8 +90,8 @@ bench-kmod:
 	tests/vm/run.sh 6.12 $(O) cost
 
 CHECK_BUILD += $(O)/tests/vm/test_decode $(VM_BRINGS)
-CHECK_RUN += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-vms.sh tests/vm/check-soak.sh \
-	tests/vm/check-mutants.sh
+CHECK_RUN += tests/vm/check-vms.sh tests/vm/check-soak.sh
+CHECK_COMPUTE += tests/vm/check-static.sh tests/vm/check-install.sh tests/vm/check-mutants.sh
 
 .PHONY: kmod install-kmod check-kmod check-kmod-static check-kmod-install check-debug-kernel soak-kmod \
 	mutants compare-sources bench-kmod

@@ -103,6 +103,6 @@ ifeq ($(QUICK),)
 endif
 
 CHECK_BUILD += truth
-CHECK_RUN += tests/truth/check.sh
+CHECK_COMPUTE += tests/truth/check.sh
 
 .PHONY: truth truth-check accuracy
