@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "first_touch.h"
 #include "instruction.h"
+#include "interpreted.h"
 #include "open_slice.h"
 #include "resolver.h"
 #include "seen_writers.h"
@@ -249,6 +250,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		return;
 	}
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
+	comm_interpreted_tell(&engine->instructions, space, sample, event->time_ns, burst);
 	if (!is_kernels) {
 		count_end(engine, burst);
 		if (engine->config.burst_done)
@@ -266,6 +268,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		struct comm_access *to = &engine->access[out.n];
 		struct comm_block_object block;
 		const struct comm_instruction *insn;
+		uint32_t site;
 
 		/* Return addresses and saved registers (push, call, ret) are no communication. */
 		if (from->flags & COMM_ACCESS_IMPLICIT)
@@ -277,7 +280,13 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 					   chain.depth ? comm_call_chain_of(&chain, from)
 						       : COMM_CALL_UNKNOWN,
 					   event->time_ns);
-		to->site = comm_resolver_site(&engine->resolver, insn->site, from->addr, &block);
+		site = insn->site;
+		if (from->bytecode)
+			site = comm_sites_within(engine->identity.sites,
+						 comm_sites_get(engine->identity.sites, space,
+								from->bytecode, event->time_ns),
+						 region);
+		to->site = comm_resolver_site(&engine->resolver, site, from->addr, &block);
 		to->known = insn->known;
 		if (out.creator && from->flags & COMM_ACCESS_READ &&
 		    comm_sample_is_set_up(sample, from->addr))

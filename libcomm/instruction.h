@@ -13,12 +13,19 @@
 
 enum { COMM_INSTRUCTIONS = 4096 };
 
+enum comm_interpreter {
+	COMM_INTERPRETER_NONE,
+	COMM_INTERPRETER_PART, /* of an interpreter, which does this for the program that it runs */
+	COMM_INTERPRETER_LOOP, /* reads that program's bytecode */
+};
+
 struct comm_instruction {
 	uint64_t ip;
 	uint32_t tgid, generation;
 	uint32_t site;		    /* within region, called in caller */
 	uint32_t bare_site, region; /* without it */
 	uint32_t caller;
+	enum comm_interpreter interpreter;
 	float known; /* share of its accesses whose address bursts knew, (0, 1] */
 	uint64_t asked_ns;
 };
@@ -34,6 +41,11 @@ struct comm_instructions {
 const struct comm_instruction *comm_instruction_at(struct comm_instructions *instructions,
 						   struct comm_space *space, uint64_t ip,
 						   uint32_t region, uint32_t caller,
+						   uint64_t now_ns);
+
+/* What part of an interpreter the instruction at ip is of. */
+enum comm_interpreter comm_instruction_interpreter(struct comm_instructions *instructions,
+						   struct comm_space *space, uint64_t ip,
 						   uint64_t now_ns);
 
 #endif

@@ -53,6 +53,8 @@ enum comm_burst_end {
 struct comm_burst_access {
 	uint64_t addr;
 	uint64_t ip;
+	uint64_t
+		bytecode; /* of the program that the code at ip interprets; 0: none, or it is not known (interpreted.h) */
 	uint64_t size_bytes;
 	uint16_t flags;	  /* enum comm_access_flags */
 	uint16_t insn;	  /* position in the burst, 0 for the sampled one */

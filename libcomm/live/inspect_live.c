@@ -10,6 +10,7 @@
 #include "perf_maps.h"
 #include "process_lru.h"
 #include "process_reader.h"
+#include "python_code.h"
 #include "sampled_blocks.h"
 #include "shared_parts.h"
 #include "thread_pointer.h"
@@ -62,6 +63,7 @@ struct live_inspect {
 	struct comm_process_reader *reader;
 	struct comm_modules *modules;
 	struct comm_perf_maps *perf_maps;
+	struct comm_python_codes *python;
 	struct comm_process_lru processes;
 	size_t n_mappings;
 	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
@@ -295,13 +297,43 @@ static int copied_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, st
 	return err;
 }
 
+static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
+		    struct comm_mapping *ret_m, struct comm_heap_place *ret);
+
+/* Of what an interpreter runs, out of what mappings have, as for titles.  -ENOSYS: there is no interpreter. */
+static int interpreted_code(struct live_inspect *live, uint32_t tgid, uint64_t ip,
+			    struct comm_code *ret)
+{
+	bool is_paid = !live->is_limited || live->maps_left_ns > 0;
+	uint64_t start = reading_ns(live);
+	struct comm_heap_place place;
+	struct comm_mapping m;
+	int err = place_of(live, tgid, ip, &m, &place);
+
+	if (!err && !place.has_python)
+		return -ENOSYS;
+	if (!err)
+		err = is_paid ? comm_python_codes_at(live->python, tgid, &place, ret) : -EAGAIN;
+	if (live->is_limited)
+		live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	if (!err)
+		return 0;
+	*ret = (struct comm_code){.function = "[python]",
+				  .module = "[python]",
+				  .build_id = "",
+				  .provisional = err == -EAGAIN};
+	return err == -EAGAIN ? 0 : err;
+}
+
 static int generated_code(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
 			  uint64_t ip, struct comm_code *ret)
 {
 	int err = m->kind == COMM_MAP_JIT ? copied_code(live, tgid, ip, ret) : -ENOENT, unnamed;
 
-	if (!err)
-		return 0;
+	if (m->kind != COMM_MAP_JIT)
+		err = interpreted_code(live, tgid, ip, ret);
+	if (!err || (m->kind != COMM_MAP_JIT && err != -ENOSYS))
+		return err;
 	poll_parser(live);
 	unnamed = comm_perf_maps_code(live->perf_maps, tgid, ip, ret);
 	/* The file that it may be copied from is still being read. */
@@ -503,6 +535,7 @@ static void live_destroy(void *ctx)
 
 	comm_process_lru_deinit(&live->processes);
 	comm_perf_maps_destroy(live->perf_maps);
+	comm_python_codes_destroy(live->python);
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_shared_parts_destroy(live->shared);
 	comm_heap_blocks_destroy(live->blocks);
@@ -566,6 +599,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	heap.names = live->names;
 	if (!err)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
+	if (!err)
+		err = comm_python_codes_create(&heap, &live->python);
 	if (!err)
 		err = comm_sampled_blocks_create(&sampled, &live->sampled);
 	if (!err)

@@ -351,29 +351,43 @@ const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n
 }
 
 /* "python3.11", "libpython3.11.so.1.0"; but not "python3.13t", whose threads run at once. */
-bool comm_maps_is_python(const struct comm_mapping *m)
+static unsigned int python_minor(const struct comm_mapping *m)
 {
 	const char *slash = strrchr(m->path, '/'), *base = slash ? slash + 1 : m->path;
 	unsigned long minor;
 	char *end;
 
 	if (m->kind != COMM_MAP_FILE)
-		return false;
+		return 0;
 	if (!strncmp(base, "lib", 3))
 		base += 3;
 	if (strncmp(base, "python3.", 8) != 0)
-		return false;
+		return 0;
 	minor = strtoul(base + 8, &end, 10);
 	return minor >= PYTHON_MINOR_LEAST && minor <= PYTHON_MINOR_MOST &&
-	       (!*end || !strncmp(end, ".so", 3));
+			       (!*end || !strncmp(end, ".so", 3))
+		       ? (unsigned int)minor
+		       : 0;
+}
+
+bool comm_maps_is_python(const struct comm_mapping *m)
+{
+	return python_minor(m);
+}
+
+unsigned int comm_maps_python_minor(const struct comm_mapping *map, size_t n)
+{
+	unsigned int minor = 0;
+
+	for (size_t i = 0; i < n && !minor; i++)
+		if (!i || map[i].path != map[i - 1].path)
+			minor = python_minor(&map[i]);
+	return minor;
 }
 
 bool comm_maps_has_python(const struct comm_mapping *map, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if ((!i || map[i].path != map[i - 1].path) && comm_maps_is_python(&map[i]))
-			return true;
-	return false;
+	return comm_maps_python_minor(map, n);
 }
 
 size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,

@@ -56,6 +56,8 @@ const struct comm_mapping *comm_maps_at(const struct comm_mapping *map, size_t n
  * (python_class.c), and whether a process has one.
  */
 bool comm_maps_is_python(const struct comm_mapping *m);
+/* The minor version of the first that the process has; 0: none. */
+unsigned int comm_maps_python_minor(const struct comm_mapping *map, size_t n);
 bool comm_maps_has_python(const struct comm_mapping *map, size_t n);
 /*
  * Where files have large variables that begin as zero (.bss, anonymous memory behind a file's last mapping, in

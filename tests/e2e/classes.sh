@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Blocks of the heap stand in the report by the class of the object in them, and what is read there is of that class and
-# not of its base: with debug information, stripped, without type_infos, and in a replay.  So do objects of Python.
+# not of its base: with debug information, stripped, without type_infos, and in a replay.  So do objects of Python, whose
+# functions are told, too.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
@@ -77,4 +78,16 @@ rm -f "$dir"/s.db*
 "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/s.db" --pid $! >"$dir/log" 2>&1 &
 commd_until 150 objects_are_told "$dir/s.db"
 if objects_are_told "$dir/s.db"; then ok "objects of Python"; else not_ok "objects of Python" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+# Its functions are read()'s and write()'s, by the lines of tests/e2e/classes.py; what wrote is one, what reads the other.
+case $("$python" --version 2>&1) in
+"Python 3."1[1-3].*) ;;
+*) skip "functions of Python" "there is no CPython of 3.11 to 3.13 in /usr/bin"; exit $status ;;
+esac
+functions_are_told() { # STORE
+  report "$1" line && jq -e '[.nodes[] | select(.module == "classes.py" and .read_bytes > 0)] as $all |
+      [$all[] | select(.name == "read") | .line] as $read | [$all[] | select(.name == "write") | .line] as $write |
+      ($read != [] and $write != [] and ([$read[] | select(. < 47 or . > 57)] == []) and
+       ([$write[] | select(. < 32 or . > 44)] == [])) or error("\($all)")' "$dir/r" >"$dir/out" 2>&1
+}
+if functions_are_told "$dir/s.db"; then ok "functions of Python"; else not_ok "functions of Python" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 exit $status

@@ -40,6 +40,7 @@ jitmap read/jitread.c read/jitmap.c
 maps process/maps.c
 marks process/marks.c
 perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
+python_code heap/python_code.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
 sampled_blocks heap/sampled_blocks.c
