@@ -56,6 +56,7 @@ enum comm_exact_kind {
 	COMM_EXACT_WRITES, /* of the phase whose record came last; none at all: not counted */
 	COMM_EXACT_AGES,   /* of the edges of the record before; none at all: not counted */
 	COMM_EXACT_CLOCK, /* a uint64_t: nanoseconds of the run by which ages are counted; there with ages */
+	COMM_EXACT_LINK, /* the program's file in COMM_EXACT_MAPS was started by a link to it */
 };
 
 /*
@@ -97,6 +98,10 @@ struct comm_exact_file_function {
 	uint32_t name_bytes, module_bytes;
 	uint32_t reserved;
 	uint64_t start; /* the file's own address */
+};
+
+struct comm_exact_file_link {
+	uint32_t file_bytes, name_bytes; /* the file as mapped, and the base name of the link */
 };
 
 struct comm_exact_file_site {

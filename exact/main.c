@@ -28,6 +28,7 @@
 #include "memory.h"
 #include "object.h"
 #include "output.h"
+#include "program.h"
 #include "site.h"
 #include "text.h"
 #include "trace.h"
@@ -128,12 +129,8 @@ static void read_name(struct comm_vg_thread *thread)
 		n--;
 	name[n] = 0;
 	/* Until somebody sets another one, it is that of the tool's own file. */
-	if (!VG_(strncmp)(name, "commexact-", 10)) {
-		HChar program[512];
-
-		VG_(client_fname)(program, sizeof(program), True);
-		VG_(strlcpy)(name, VG_(basename)(program), sizeof(name));
-	}
+	if (!VG_(strncmp)(name, "commexact-", 10))
+		VG_(strlcpy)(name, comm_program_name(), sizeof(name));
 	VG_(strlcpy)(thread->name, name, sizeof(thread->name));
 }
 

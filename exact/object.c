@@ -15,6 +15,7 @@
 #include "pub_tool_xarray.h"
 
 #include "array.h"
+#include "program.h"
 #include "shadow.h"
 #include "text.h"
 
@@ -104,9 +105,9 @@ static UInt in_module(Addr addr, const HChar *module)
 	HChar kept[NAME_BYTES], file[NAME_BYTES];
 	UInt id;
 
-	VG_(strlcpy)(file, module, sizeof(file));
+	VG_(strlcpy)(file, comm_program_called(module), sizeof(file));
 	if (!VG_(get_datasym_and_offset)(epoch, addr, &name, &offset)) {
-		VG_(snprintf)(kept, sizeof(kept), "[%s data]", VG_(basename)(file));
+		VG_(snprintf)(kept, sizeof(kept), "[%s data]", file);
 		id = add(KIND_DATA, kept, file, 0, 0);
 		comm_shadow_set_object(shadow, addr & ~7ul, 8, id);
 		return id;
@@ -220,11 +221,11 @@ static UInt caller_object(Addr caller)
 		VG_(strlcpy)(function, found, sizeof(function));
 	}
 	if (VG_(get_objname)(epoch, caller - 1, &found))
-		VG_(strlcpy)(module, found, sizeof(module));
+		VG_(strlcpy)(module, comm_program_called(found), sizeof(module));
 	if (VG_(get_filename_linenum)(epoch, caller - 1, &found, &dir, &line))
 		VG_(snprintf)(name, sizeof(name), "%s:%u (%s)", found, line, function);
 	else
-		VG_(snprintf)(name, sizeof(name), "%s (%s)", function, VG_(basename)(module));
+		VG_(snprintf)(name, sizeof(name), "%s (%s)", function, module);
 	known->id = add(KIND_HEAP, name, module, caller, 0);
 	return known->id;
 }

@@ -3,6 +3,7 @@
 
 #include "array.h"
 #include "frames.h"
+#include "program.h"
 #include "text.h"
 
 #include "pub_tool_debuginfo.h"
@@ -121,7 +122,7 @@ static UInt function_at(Addr ip)
 	UWord key;
 
 	if (VG_(get_objname)(epoch, ip, &found))
-		VG_(strlcpy)(module, found, sizeof(module));
+		VG_(strlcpy)(module, comm_program_called(found), sizeof(module));
 	else
 		VG_(strlcpy)(module, "[jit]", sizeof(module));
 	if (VG_(get_fnname_w_offset)(epoch, ip, &found)) {
@@ -130,13 +131,13 @@ static UInt function_at(Addr ip)
 		file_start = start - (info ? VG_(DebugInfo_get_text_bias)(info) : 0);
 	} else if (comm_frames_function(ip, &start, &file_start)) {
 		/* As samples call it. */
-		VG_(snprintf)(name, sizeof(name), "%s+0x%llx", VG_(basename)(module), file_start);
+		VG_(snprintf)(name, sizeof(name), "%s+0x%llx", module, file_start);
 	} else {
 		/* Without any bounds of functions a module is one. */
 		const HChar *base = "jit";
 
 		if (module[0] != '[')
-			base = VG_(basename)(module);
+			base = module;
 		name[0] = '[';
 		VG_(strlcpy)(name + 1, base, sizeof(name) - 2);
 		VG_(strcat)(name, "]");

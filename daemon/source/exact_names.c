@@ -293,6 +293,11 @@ int comm_exact_names_create(struct comm_exact *result, struct comm_exact_names *
 		err = comm_maps_create(names->names, &names->maps);
 	if (!err)
 		err = comm_maps_parse(names->maps, text, bytes, &names->map, &names->n_maps);
+	if (!err && comm_exact_run(result)->link)
+		comm_maps_name_program(
+			names->map, names->n_maps,
+			comm_maps_path(names->maps, comm_exact_run(result)->linked_file),
+			comm_maps_path(names->maps, comm_exact_run(result)->link));
 	if (!err)
 		err = comm_perfdata_files_create(names->names, names->maps, &names->files);
 	if (!err)

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@ enum {
 	MAPS_BYTES = 16 << 20,
 	REGION_BYTES = 63, /* as long as samples show one */
 	COMMAND_BYTES = 1024,
+	PATH_BYTES = 4096,
 	SITE_OTHER = 0,
 	SITE_KERNEL = 1,
 	NOBODY = 0,
@@ -307,6 +310,33 @@ static void put_maps(void)
 	unmap(text, MAPS_BYTES);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+/* The link that the program was started by, if it was: a script's path is not that of its interpreter. */
+static void put_link(void)
+{
+	static char file[PATH_BYTES];
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	struct comm_exact_file_link link;
+	long n = syscall(SYS_readlink, "/proc/self/exe", file, sizeof(file) - 1);
+	struct stat a, b;
+
+	if (!path || n <= 0 || stat(path, &a) || stat("/proc/self/exe", &b) ||
+	    a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return;
+	path = base_name(path);
+	link = (struct comm_exact_file_link){n, comm_text_bytes(path, PATH_BYTES)};
+	put_record(COMM_EXACT_LINK, &link, sizeof(link), file, n, path, link.name_bytes);
+}
+
 /* Numbers the regions that there are now; a thread may be making more of them. */
 static void number_regions(void)
 {
@@ -375,16 +405,6 @@ static void put_code(void)
 			code.reads = pc;
 		put_record(COMM_EXACT_CODE, &code, sizeof(code), NULL, 0, NULL, 0);
 	}
-}
-
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
 }
 
 static void put_object(uint32_t id, const struct comm_exact_object *object)
@@ -492,6 +512,7 @@ static void put_all(void)
 	put(&header, sizeof(header));
 	put_command();
 	put_maps();
+	put_link();
 	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
 	put_edges();
 	put_actors();

@@ -67,6 +67,7 @@ static const struct comm_seccomp_rule peek[] = {
 	COMM_SECCOMP_CALL(sendto),
 	COMM_SECCOMP_NONE_OF(openat, 2, O_CREAT | O_TRUNC | O_ACCMODE),
 	COMM_SECCOMP_CALL(process_vm_readv),
+	COMM_SECCOMP_CALL(readlink),
 	COMM_SECCOMP_CALL(get_robust_list),
 };
 

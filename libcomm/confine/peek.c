@@ -377,6 +377,22 @@ int comm_peek_ipc(struct comm_peek *peek, uint32_t tgid, uint64_t *ret)
 	return read_number(peek, &request, ret);
 }
 
+int comm_peek_program(struct comm_peek *peek, uint32_t tgid, struct comm_program_link *ret)
+{
+	struct comm_peek_request request = {
+		.kind = COMM_PEEK_PROGRAM, .tgid = tgid, .bytes = sizeof(*ret)};
+	ssize_t n = read_piece(peek, &request, ret);
+
+	if (n < 0)
+		return (int)n;
+	if (n != sizeof(*ret) || !memchr(ret->file, 0, sizeof(ret->file)) ||
+	    !memchr(ret->name, 0, sizeof(ret->name))) {
+		give_up(peek);
+		return -EIO;
+	}
+	return 0;
+}
+
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes)
 {

@@ -12,6 +12,7 @@
 
 #include "parser.h"
 #include "peek_child.h"
+#include "program_link.h"
 
 #include <sys/types.h>
 
@@ -43,6 +44,8 @@ int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr,
 int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret);
 /* The number of a process's IPC namespace; likewise. */
 int comm_peek_ipc(struct comm_peek *peek, uint32_t tgid, uint64_t *ret);
+/* The link that its program was started by; likewise. */
+int comm_peek_program(struct comm_peek *peek, uint32_t tgid, struct comm_program_link *ret);
 /* The start of /proc/PID/cmdline; likewise. */
 ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes);
 /* From then on nothing is waited for: -ETIME. */

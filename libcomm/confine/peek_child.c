@@ -3,6 +3,7 @@
 
 #include "child_calls.h"
 #include "clock.h"
+#include "program_link.h"
 #include "rights.h"
 
 #include <errno.h>
@@ -266,6 +267,19 @@ static int64_t read_command(uint32_t tgid, size_t bytes)
 	return n;
 }
 
+static int64_t program_link(uint32_t tgid)
+{
+	static struct comm_program_link link;
+	int err;
+
+	memset(&link, 0, sizeof(link));
+	err = comm_program_link_find(tgid, &link);
+	if (err)
+		return err;
+	memcpy(message.bytes, &link, sizeof(link));
+	return sizeof(link);
+}
+
 /*
  * Words from all over the memory, in as few calls as their pages allow: a call ends at the first page
  * that cannot be read.
@@ -306,6 +320,8 @@ static void serve(const struct comm_peek_words_request *request)
 		answer(head->serial, robust_list((uint32_t)head->addr));
 	else if (head->kind == COMM_PEEK_IPC)
 		answer(head->serial, ipc_namespace(head->tgid));
+	else if (head->kind == COMM_PEEK_PROGRAM)
+		answer(head->serial, program_link(head->tgid));
 	else if (head->kind == COMM_PEEK_COMMAND)
 		answer(head->serial, read_command(head->tgid, head->bytes));
 	else if (head->kind == COMM_PEEK_WORDS)

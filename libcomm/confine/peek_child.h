@@ -5,7 +5,7 @@
  * calls lets it open for reading alone.
  *
  * ROBUST_LIST is the address of a thread's list of robust mutexes (get_robust_list(2)), 0: it has none;
- * IPC is the number of a process's IPC namespace.
+ * IPC is the number of a process's IPC namespace, PROGRAM a struct comm_program_link.
  */
 #ifndef COMM_PEEK_CHILD_H
 #define COMM_PEEK_CHILD_H
@@ -20,6 +20,7 @@ enum comm_peek_kind {
 	COMM_PEEK_ROBUST_LIST,
 	COMM_PEEK_WORDS,
 	COMM_PEEK_IPC,
+	COMM_PEEK_PROGRAM,
 };
 
 enum { COMM_PEEK_PIECE_BYTES = 96 << 10, COMM_PEEK_WORDS_MAX = 256 };

@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_CLOCK + 1,
+	KINDS = COMM_EXACT_LINK + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -102,6 +102,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
 	[COMM_EXACT_CLOCK] = sizeof(uint64_t),
 	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
+	[COMM_EXACT_LINK] = sizeof(struct comm_exact_file_link),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -226,6 +227,18 @@ static int load_function(struct comm_exact *exact, const struct result_record *r
 	exact->function[f.id] = (struct comm_function){
 		.name = name, .module = module, .build_id = "", .start = f.start};
 	return 0;
+}
+
+static int load_link(struct comm_exact *exact, const struct result_record *r)
+{
+	struct comm_exact_file_link f;
+	const uint8_t *at = r->payload + sizeof(f);
+
+	memcpy(&f, r->payload, sizeof(f));
+	exact->run.linked_file = take(exact, &at, r->payload + r->bytes, f.file_bytes);
+	if (exact->run.linked_file)
+		exact->run.link = take(exact, &at, r->payload + r->bytes, f.name_bytes);
+	return exact->run.link ? 0 : -EBADMSG;
 }
 
 static int load_site(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
@@ -454,6 +467,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_MAPS:
 			ret = load_maps(exact, &r);
+			break;
+		case COMM_EXACT_LINK:
+			ret = load_link(exact, &r);
 			break;
 		case COMM_EXACT_FRAMES:
 			memcpy(&exact->run.n_frames, r.payload, sizeof(exact->run.n_frames));

@@ -24,6 +24,8 @@ struct comm_exact;
 
 struct comm_exact_run {
 	const char *command;
+	const char *linked_file,
+		*link; /* the program's file and by which link it was started; or NULL */
 	uint32_t pid;
 	uint32_t granularity_bytes;
 	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */

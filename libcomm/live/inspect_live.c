@@ -10,6 +10,7 @@
 #include "perf_maps.h"
 #include "process_lru.h"
 #include "process_reader.h"
+#include "program_name.h"
 #include "python_code.h"
 #include "sampled_blocks.h"
 #include "shared_parts.h"
@@ -46,6 +47,7 @@ struct live_process {
 	struct comm_process_lru_entry lru;
 	struct comm_mapping *map;
 	size_t n;
+	struct comm_program_name program;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
 	bool has_python;
@@ -136,6 +138,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 		forget_maps(live, comm_process_lru_oldest(&live->processes, has_maps, NULL));
 	p->map = map;
 	p->n = n;
+	comm_program_name_give(&p->program, live->reader, tgid, live->maps, map, n);
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
 	p->has_python = comm_maps_has_python(map, n);
 	live->n_mappings += n;
@@ -347,7 +350,7 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	struct live_inspect *live = ctx;
 	struct comm_module *module;
 	char name[COMM_NAME_BYTES];
-	const char *base;
+	const char *called;
 	int err;
 
 	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
@@ -356,10 +359,10 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	err = module_of(live, tgid, m, &module);
 	if (!err)
 		return comm_module_code(module, m, ip, ret);
-	base = comm_maps_base(m->path);
+	called = comm_maps_called(m);
 	*ret = (struct comm_code){
 		.function = "[unknown]",
-		.module = comm_names_add(live->names, base, strlen(base)),
+		.module = comm_names_add(live->names, called, strlen(called)),
 		.build_id = "",
 		.provisional = err == -EAGAIN,
 	};

@@ -578,11 +578,11 @@ static const char *at_offset(struct comm_modules *modules, const char *module, u
 /* What this process calls the file: copies of one build-id and links to it have names of their own. */
 static const char *called(const struct comm_module *module, const struct comm_mapping *m)
 {
-	const char *base = comm_maps_base(m->path);
+	const char *name = comm_maps_called(m);
 
-	if (m->kind != COMM_MAP_FILE || !*base)
+	if (m->kind != COMM_MAP_FILE || !*name)
 		return module->name;
-	return comm_names_add(module->modules->names, base, strlen(base));
+	return comm_names_add(module->modules->names, name, strlen(name));
 }
 
 static int code_at(struct comm_module *module, const struct comm_mapping *m, uint64_t vaddr,

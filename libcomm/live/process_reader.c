@@ -208,6 +208,14 @@ uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tg
 	return (uint64_t)tgid << 32;
 }
 
+int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgid,
+				struct comm_program_link *ret)
+{
+	int err = comm_peek_program(reader->peek, tgid, ret);
+
+	return is_left_to_us(err) ? comm_program_link_find(tgid, ret) : err;
+}
+
 struct process_memory {
 	struct comm_process_reader *reader;
 	uint32_t tgid;

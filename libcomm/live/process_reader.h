@@ -28,6 +28,10 @@ ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tg
 /* The number of a process's IPC namespace; where that is not known, a number of the process's own. */
 uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid);
 
+/* The link that its program was started by.  0 or -errno. */
+int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgid,
+				struct comm_program_link *ret);
+
 /* A thread's pointer to its variables (thread_pointer.h), as it is now.  0 or -errno. */
 int comm_process_reader_thread_pointer(struct comm_process_reader *reader, uint32_t tgid,
 				       uint32_t tid, uint64_t *ret);

@@ -294,7 +294,7 @@ int comm_perfdata_files_code(struct comm_perfdata_files *files, const struct com
 			     uint64_t ip, struct comm_code *ret)
 {
 	const struct known_file *f = here(files, m), *known;
-	const char *base = comm_maps_base(m->path);
+	const char *base = comm_maps_called(m);
 	char name[COMM_NAME_BYTES];
 	struct comm_module *module;
 	int err = -ENOENT;
@@ -329,7 +329,7 @@ int comm_perfdata_files_data(struct comm_perfdata_files *files, const struct com
 	if (!f || load(files, &f->as, &module))
 		return -ENOENT;
 	err = comm_module_data(module, m, addr, ret);
-	ret->module = comm_maps_base(m->path);
+	ret->module = comm_maps_called(m);
 	return err;
 }
 

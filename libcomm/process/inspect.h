@@ -39,7 +39,9 @@ struct comm_mapping {
 	bool readable, writable, executable, shared;
 	enum comm_mapping_kind kind;
 	const char *path; /* as in /proc/PID/maps; "" when anonymous */
-	uint32_t file;	  /* dense id of (dev, ino, path); 0 when anonymous */
+	const char *
+		name; /* of a program that was started by a link: the link's base name; else NULL */
+	uint32_t file; /* dense id of (dev, ino, path); 0 when anonymous */
 };
 
 /* Symbol and line of an instruction; start..end of its function in the file's own addresses. */

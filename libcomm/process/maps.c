@@ -203,14 +203,22 @@ static void find_programs(struct comm_mapping *map, size_t n)
 	}
 }
 
+static const char *file_path(struct comm_maps *maps, const char *text, size_t len)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t n = sizeof(deleted) - 1;
+
+	if (len > n && !memcmp(text + len - n, deleted, n))
+		len -= n;
+	return comm_names_add(maps->names, text, len);
+}
+
 /* "7f00-7f10 r-xp 00001000 fd:01 123   /usr/lib/libc.so.6 (deleted)" */
 static bool parse_line(struct comm_maps *maps, const char *line, size_t len, struct comm_mapping *m)
 {
-	static const char deleted[] = " (deleted)";
 	struct cursor c = {line, line + len};
 	uint64_t major, minor;
 	const char *mode;
-	size_t path_len;
 
 	memset(m, 0, sizeof(*m));
 	if (!hex(&c, &m->start) || !expect(&c, '-') || !hex(&c, &m->end) || !expect(&c, ' '))
@@ -229,11 +237,7 @@ static bool parse_line(struct comm_maps *maps, const char *line, size_t len, str
 	m->dev = makedev((unsigned int)major, (unsigned int)minor);
 	while (c.at < c.end && *c.at == ' ')
 		c.at++;
-	path_len = (size_t)(c.end - c.at);
-	if (path_len >= sizeof(deleted) &&
-	    !memcmp(c.end - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1))
-		path_len -= sizeof(deleted) - 1;
-	m->path = comm_names_add(maps->names, c.at, path_len);
+	m->path = file_path(maps, c.at, (size_t)(c.end - c.at));
 	m->kind = kind_of(m);
 	if (is_sysv(m))
 		m->dev = COMM_MAPS_SYSV;
@@ -411,4 +415,21 @@ const char *comm_maps_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *comm_maps_path(struct comm_maps *maps, const char *path)
+{
+	return file_path(maps, path, strlen(path));
+}
+
+void comm_maps_name_program(struct comm_mapping *map, size_t n, const char *path, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (map[i].kind == COMM_MAP_FILE && map[i].path == path)
+			map[i].name = name;
+}
+
+const char *comm_maps_called(const struct comm_mapping *m)
+{
+	return m->name ? m->name : comm_maps_base(m->path);
 }

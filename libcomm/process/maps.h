@@ -67,5 +67,11 @@ size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
 			struct comm_area ret[COMM_ZEROED_MAX]);
 /* A file name without its directories. */
 const char *comm_maps_base(const char *path);
+/* A path that the kernel tells, as mappings have it: the same pointer for the same path. */
+const char *comm_maps_path(struct comm_maps *maps, const char *path);
+/* Names the mappings of a program's file by a link to it; both texts are of comm_maps_path(). */
+void comm_maps_name_program(struct comm_mapping *map, size_t n, const char *path, const char *name);
+/* What its process calls the file of a mapping; "" when anonymous. */
+const char *comm_maps_called(const struct comm_mapping *m);
 
 #endif

@@ -348,6 +348,7 @@ static void read_mapping(struct comm_cursor *from, struct comm_mapping *ret)
 	ret->kind = (enum comm_mapping_kind)comm_cursor_u32(&c);
 	ret->file = comm_cursor_u32(&c);
 	ret->path = comm_cursor_name(&c);
+	ret->name = NULL;
 	if (!ret->path || ret->end <= ret->start || (unsigned int)ret->kind > COMM_MAP_JIT)
 		from->bad = true;
 }

@@ -55,7 +55,7 @@ static void put_header(struct file *f, uint32_t version)
 /* The parts of a result file that a test may spoil. */
 struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
-	uint32_t region_id, region_parent, within_site, within_region, back, code_site;
+	uint32_t region_id, region_parent, within_site, within_region, back, code_site, link_bytes;
 	uint64_t first_bytes;
 	uint32_t write_actor, write_object;
 	uint64_t young_bytes;
@@ -74,6 +74,7 @@ static const struct spoil good = {.actor_site = 1,
 				  .region_id = 2,
 				  .region_parent = 1,
 				  .within_site = 1,
+				  .link_bytes = 4,
 				  .code_site = 1,
 				  .maps = 1,
 				  .within_region = 2,
@@ -107,6 +108,7 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
 	const uint64_t frames = 12, clock_ns = 5000;
 	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
+	const struct comm_exact_file_link link = {.file_bytes = 9, .name_bytes = s->link_bytes};
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
 
 	put_header(f, COMM_EXACT_VERSION);
@@ -121,6 +123,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	put_record(f, COMM_EXACT_CLOCK, &clock_ns, sizeof(clock_ns), "");
 	put_record(f, COMM_EXACT_CALLS, &calls, sizeof(calls), "");
+	put_record(f, COMM_EXACT_LINK, &link, sizeof(link), "/bin/filelink");
 	thread.name_bytes = s->name_bytes;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "main");
 	thread.id = s->thread_id;
@@ -210,6 +213,8 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_run(exact)->n_frames, 12);
 	assert_int_equal(comm_exact_run(exact)->n_calls, 4096);
 	assert_int_equal(comm_exact_run(exact)->n_later_calls, 9);
+	assert_string_equal(comm_exact_run(exact)->linked_file, "/bin/file");
+	assert_string_equal(comm_exact_run(exact)->link, "link");
 	assert_string_equal(comm_exact_thread_at(exact, 1)->name, "work");
 	assert_int_equal(comm_exact_thread_at(exact, 1)->tid, 101);
 	assert_null(comm_exact_thread_at(exact, 2));
@@ -336,6 +341,7 @@ static void test_bad_ids(void **state)
 	SPOILT(region_id, 3);
 	SPOILT(region_parent, 3);
 	SPOILT(within_site, 2);
+	SPOILT(link_bytes, 5);
 	SPOILT(within_region, 3);
 	SPOILT(back, 4);
 	SPOILT(code_site, 2);
