@@ -12,6 +12,7 @@
 #include "first_touch.h"
 #include "instruction.h"
 #include "interpreted.h"
+#include "movers.h"
 #include "open_slice.h"
 #include "resolver.h"
 #include "seen_writers.h"
@@ -31,6 +32,7 @@ struct comm_engine {
 	void *est;
 	struct comm_contention *contention;
 	struct comm_watched *watched;
+	struct comm_movers *movers;
 	struct comm_seen_writers *seen_writers; /* from when it is first asked for; NULL: not yet */
 	uint32_t trigger;
 	uint64_t period;
@@ -84,6 +86,8 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 		err = comm_contention_create(config->est.cycles_per_ns, &engine->contention);
 	if (!err)
 		err = comm_watched_create(&engine->watched);
+	if (!err)
+		err = comm_movers_create(engine->identity.threads, engine->spaces, &engine->movers);
 	if (err) {
 		comm_engine_destroy(engine);
 		return err;
@@ -104,6 +108,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 		engine->config.estimator->destroy(engine->est);
 	comm_contention_destroy(engine->contention);
 	comm_watched_destroy(engine->watched);
+	comm_movers_destroy(engine->movers);
 	comm_seen_writers_destroy(engine->seen_writers);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
@@ -154,6 +159,7 @@ static void feed(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
 	engine->slice.info.accesses += burst->n;
 	engine->stats.bursts++;
 	engine->stats.accesses += burst->n;
+	comm_movers_met(engine->movers, burst->thread);
 	if (comm_placements_add(&engine->slice.placements, burst->thread, burst->cpu, 1))
 		lose(engine, COMM_LOSS_CELLS, 1);
 	if (engine->config.estimator->burst(engine->est, burst))
@@ -477,7 +483,10 @@ static void on_fed(struct comm_engine *engine, const struct comm_event *event)
 	pair.reader = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
 				       event->fed.read_ns);
 	pair.writer = comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
-	if (event->fed.write.flags && !event->fed.write.ip)
+	comm_movers_met(engine->movers, pair.writer);
+	if (comm_movers_moved(engine->movers, pair.writer, pair.reader))
+		pair.write.flags = 0;
+	else if (event->fed.write.flags && !event->fed.write.ip)
 		pair.write.site = guess_site(engine, pair.writer, &pair.read);
 	comm_watched_add(engine->watched, event->fed.window, &pair);
 }
@@ -567,11 +576,15 @@ static void collect_edges(struct comm_engine *engine)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
 	struct comm_slice_info *slice = &engine->slice.info;
+	struct comm_movers_sieve sieve = {
+		.movers = engine->movers, .emit = comm_open_slice_edge, .ctx = &engine->slice};
 
-	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, comm_open_slice_edge,
-		       &engine->slice, &slice->unwritten))
+	if (ops->slice(engine->est, slice->start_ns, slice->end_ns, comm_movers_edge, &sieve,
+		       &slice->unwritten))
 		/* Edges are missing; how many accesses they stood for is unknown: count all. */
 		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
+	slice->unwritten.bytes += sieve.moved.bytes;
+	slice->unwritten.first_bytes += sieve.moved.first_bytes;
 	comm_watched_take(engine->watched, comm_open_slice_edge, &engine->slice, &slice->watched);
 }
 

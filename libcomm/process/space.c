@@ -224,6 +224,19 @@ bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, u
 	return !m || m->shared;
 }
 
+bool comm_space_has_file(const struct comm_space_table *table, uint32_t tgid, const char *base)
+{
+	const struct comm_space *space = lookup(table, tgid);
+
+	for (size_t i = 0; space && i < space->n; i++) {
+		const char *slash = strrchr(space->map[i].path, '/');
+
+		if (slash && !strncmp(slash + 1, base, strlen(base)))
+			return true;
+	}
+	return false;
+}
+
 bool comm_space_is_file(struct comm_space *space, uint64_t addr)
 {
 	const struct comm_mapping *m = search(space, addr);

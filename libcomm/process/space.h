@@ -30,6 +30,8 @@ uint32_t comm_space_generation(const struct comm_space *space);
 uint32_t comm_space_tgid(const struct comm_space *space);
 /* May the memory at addr be other processes', too?  By the mappings as they were read last: none are read. */
 bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, uint64_t addr);
+/* Has the process a file mapped whose base name begins so?  Likewise by the mappings as they were read last. */
+bool comm_space_has_file(const struct comm_space_table *table, uint32_t tgid, const char *base);
 /*
  * Is the memory at addr a file's or the kernel's, of which the process can write nothing?  Likewise by
  * the mappings as they were read last.
