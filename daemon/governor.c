@@ -71,7 +71,11 @@ void comm_governor_defaults(bool period_is_time, struct comm_governor_config *re
 	*ret = (struct comm_governor_config){
 		.interrupts_per_s = 1000,
 		.interrupt_ns = 5000,
-		.sample_ns = 10000,
+		/*
+		 * The first samples meet code and data for the first time, and cost several times what
+		 * later ones do: a run starts slow, and is at its rate within a second or two.
+		 */
+		.sample_ns = 100000,
 		.floor_ns_per_s = 500000,
 		.min_period = 50000,
 		/*

@@ -33,7 +33,7 @@ struct comm_governor_config {
 	double overhead;	 /* share, 0.01 is 1 %; 0: hold interrupts_per_s */
 	double interrupts_per_s; /* per busy CPU, with overhead 0 */
 	double interrupt_ns;	 /* calibrated, calibrate.h */
-	double sample_ns;	 /* a first guess at the daemon's work per sample */
+	double sample_ns;	 /* a first guess at the daemon's work per sample, the first ones */
 	double floor_ns_per_s;	 /* cost allowed even if the target is idle */
 	uint64_t period;	 /* at the start; 0: derived from the budget */
 	uint64_t min_period, max_period;
