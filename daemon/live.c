@@ -271,6 +271,12 @@ static int set_pace(struct live *live)
 	return err ? fail("cannot set the rate", err, NULL) : 0;
 }
 
+/* What was spent since then starts the source, or stops it. */
+static void set_apart(struct live *live, uint64_t since_ns)
+{
+	comm_pace_set_apart(live->pace, comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - since_ns);
+}
+
 /* All events that are there have been drained. */
 static void enable(struct live *live, bool wanted, uint64_t now_ns)
 {
@@ -703,7 +709,7 @@ int comm_live(const struct comm_options *options)
 	char *why = NULL;
 	const char *how;
 	unsigned int max_rate;
-	uint64_t end_ns;
+	uint64_t end_ns, spent_ns;
 	int err, status = 1;
 
 	comm_priority_raise();
@@ -725,6 +731,7 @@ int comm_live(const struct comm_options *options)
 			goto out;
 	}
 	max_rate = comm_perf_max_rate();
+	spent_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (live.source.sampler->start(live.source.handle, &why)) {
 		fail("cannot start the source", -EIO, why);
 		comm_session_forget(&live.session);
@@ -739,13 +746,16 @@ int comm_live(const struct comm_options *options)
 	if (comm_privilege_drop(options->store,
 				live.source.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS))
 		goto out;
+	set_apart(&live, spent_ns);
 	how = run_until_over(&live);
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
 	if (live.source.sampler->count)
 		live.source.sampler->count(live.source.handle, comm_clock_now_ns(), push, &live);
+	spent_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	live.source.sampler->stop(live.source.handle);
+	set_apart(&live, spent_ns);
 	say_lowered(max_rate);
 	pump(&live);
 	comm_merge_flush(live.merge);

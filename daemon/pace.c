@@ -46,8 +46,8 @@ struct comm_pace {
 	double floor_ns_per_s;
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
-	uint64_t setup_before_ns;	 /* spent before the start, in no COST event yet */
-	uint64_t reading_ns;		 /* as the governor said */
+	uint64_t setup_before_ns; /* spent before the start, or set apart, in no COST event yet */
+	uint64_t reading_ns;	  /* as the governor said */
 	uint64_t asked_ns, machine_switches;
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
@@ -403,6 +403,12 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 			tell_rate(p, now_ns, push, ctx);
 	}
 	return set ? p->config.sampler->set_rate(p->config.handle, &p->rate) : 0;
+}
+
+void comm_pace_set_apart(struct comm_pace *p, uint64_t cpu_ns)
+{
+	p->setup_before_ns += cpu_ns;
+	p->daemon_ns += cpu_ns;
 }
 
 void comm_pace_charge(struct comm_pace *p, uint64_t target_ns)

@@ -42,6 +42,11 @@ int comm_pace_enable(struct comm_pace *pace, bool enable, uint64_t now_ns, comm_
 
 /* Call after each drain of the sampler; acts only when a tick is over. */
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
+/*
+ * So much of this process's CPU time since the last tick went into starting or stopping the sampler: told as setting
+ * up, apart from the cost.
+ */
+void comm_pace_set_apart(struct comm_pace *pace, uint64_t cpu_ns);
 /* Adds a cost to the target that the sampler does not count (companions) to the next tick. */
 void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
 /*
