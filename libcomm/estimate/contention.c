@@ -200,16 +200,14 @@ static struct use *place(struct tracked *t, struct use use)
 }
 
 static void count(struct comm_contention *contention, struct tracked *t,
-		  const struct comm_access_burst *burst, const struct comm_access *access,
-		  const struct use *use)
+		  const struct comm_access_burst *burst, const struct comm_weight_burst *weighing,
+		  const struct comm_access *access, const struct use *use)
 {
 	struct use *to = place(t, *use);
 	float known = access->known > 0 && access->known < 1 ? access->known : 1;
-	struct comm_weight_burst weighing;
 	uint32_t slot = comm_weights_learn(contention->weights, burst, access);
 
-	comm_weight_burst(burst, &weighing);
-	to->accesses += comm_weight_of(contention->weights, &weighing, slot) / known;
+	to->accesses += comm_weight_of(contention->weights, weighing, slot) / known;
 	if (to->burst != contention->burst) {
 		to->burst = contention->burst;
 		to->bursts++;
@@ -217,7 +215,7 @@ static void count(struct comm_contention *contention, struct tracked *t,
 }
 
 static void meet(struct comm_contention *contention, const struct comm_access_burst *burst,
-		 const struct comm_access *access)
+		 const struct comm_weight_burst *weighing, const struct comm_access *access)
 {
 	uint64_t size = access->size_bytes ? access->size_bytes : 1;
 	uint64_t end = access->datum + size, start = access->datum;
@@ -238,7 +236,7 @@ static void meet(struct comm_contention *contention, const struct comm_access_bu
 
 		if (t) {
 			take_turn(contention, t, burst->thread, use.write);
-			count(contention, t, burst, access, &use);
+			count(contention, t, burst, weighing, access, &use);
 		}
 		start = next;
 	}
@@ -247,12 +245,15 @@ static void meet(struct comm_contention *contention, const struct comm_access_bu
 void comm_contention_burst(struct comm_contention *contention,
 			   const struct comm_access_burst *burst)
 {
+	struct comm_weight_burst weighing;
+
 	contention->burst++;
+	comm_weight_burst(burst, &weighing);
 	for (uint32_t i = 0; i < burst->n; i++)
 		expect(contention, burst->access[i].datum / COMM_CACHELINE_BYTES + 1);
 	for (uint32_t i = 0; i < burst->n; i++)
 		if (burst->access[i].flags & (COMM_ACCESS_READ | COMM_ACCESS_WRITE))
-			meet(contention, burst, &burst->access[i]);
+			meet(contention, burst, &weighing, &burst->access[i]);
 }
 
 static int put(const struct tracked *t, uint64_t line, struct comm_cachelines *table)
