@@ -35,7 +35,7 @@ enum {
 	BUFFERS = 0x1000000,
 	BUFFERS_BYTES = 0x60000000,
 	UNMAPPED = 0x10,
-	NOTED = 64,
+	NOTED = 128,
 	CYCLES_PER_NS = 2,
 	START = 1000000, /* ns, of the first slice */
 	SLICE = 1000000,

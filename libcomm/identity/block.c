@@ -20,6 +20,7 @@ enum {
 	PAGE = 4096,
 	NAMES_BYTES_MAX = 8 << 20,
 	LARGE_MAX = 4096, /* large blocks that are remembered */
+	RECENT = 16, /* answers of more than a line that are looked through before it is asked */
 };
 
 /* A block of LARGE_BYTES or more, as it was last met. */
@@ -42,6 +43,8 @@ struct comm_block_objects {
 	struct comm_allocations *allocations;
 	struct comm_names *names; /* of classes */
 	struct known known[SLOTS];
+	struct known recent[RECENT];
+	uint32_t n_recent;	       /* that were put there, ever */
 	struct large large[LARGE_MAX]; /* by process and address; they do not overlap */
 	uint32_t n_large, last_id;     /* how many; the latest's number */
 };
@@ -311,11 +314,27 @@ static void large_add(struct comm_block_objects *blocks, const struct known *met
 uint32_t comm_block_objects_large(const struct comm_block_objects *blocks, uint32_t tgid,
 				  uint64_t addr)
 {
-	uint32_t at = large_until(blocks, tgid, addr);
+	uint32_t at = blocks->n_large ? large_until(blocks, tgid, addr) : 0;
 
 	if (!at || blocks->large[at - 1].tgid != tgid || addr >= blocks->large[at - 1].end)
 		return 0;
 	return blocks->large[at - 1].id;
+}
+
+static bool holds(const struct known *known, uint32_t tgid, uint64_t addr, uint64_t now_ns)
+{
+	return known->tgid == tgid && addr >= known->start && addr < known->end &&
+	       now_ns < known->until_ns;
+}
+
+/* Another line of a block that is known: a burst mostly reads several of one. */
+static const struct known *recent_at(const struct comm_block_objects *blocks, uint32_t tgid,
+				     uint64_t addr, uint64_t now_ns)
+{
+	for (size_t i = 0; i < RECENT; i++)
+		if (holds(&blocks->recent[i], tgid, addr, now_ns))
+			return &blocks->recent[i];
+	return NULL;
 }
 
 struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks,
@@ -325,13 +344,18 @@ struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks
 	uint32_t tgid = comm_space_tgid(space);
 	const struct comm_object *within = comm_objects_at(blocks->objects, object);
 	struct known *known = &blocks->known[comm_hash_mix(addr >> LINE_SHIFT, tgid) & (SLOTS - 1)];
+	const struct known *recent;
 
 	if (within->kind != COMM_OBJECT_HEAP && within->kind != COMM_OBJECT_ANON &&
 	    within->kind != COMM_OBJECT_SHARED)
 		return (struct comm_block_object){.id = COMM_ID_OTHER};
-	if (known->tgid != tgid || addr < known->start || addr >= known->end ||
-	    now_ns >= known->until_ns) {
+	if (!holds(known, tgid, addr, now_ns)) {
+		recent = recent_at(blocks, tgid, addr, now_ns);
+		if (recent)
+			return (*known = *recent).object;
 		ask(blocks, space, addr, datum, within, now_ns, known);
+		if (known->object.id && known->end - known->start > 1 << LINE_SHIFT)
+			blocks->recent[blocks->n_recent++ % RECENT] = *known;
 		/* What processes share has addresses of its own in each, and must be one. */
 		if (known->object.id && within->kind != COMM_OBJECT_SHARED &&
 		    known->end - known->start >= LARGE_BYTES)

@@ -69,7 +69,7 @@ static uint32_t block_met(uint64_t time_ns, uint64_t start, uint64_t size_bytes)
 
 static void large_blocks_are_told_apart(void **state)
 {
-	const uint64_t step = 256 << 10, later = START + 55000000;
+	const uint64_t step = 256 << 10, later = START + 55000000, last = later + 55000000;
 
 	(void)state;
 	assert_int_equal(block_met(START, BUFFERS + step, 131071), 0);
@@ -88,7 +88,7 @@ static void large_blocks_are_told_apart(void **state)
 	assert_int_equal(block_met(later, BUFFERS + 4 * step, 131072), 2);
 	assert_int_equal(block_met(later, BUFFERS + 2 * step, 131073), 4);
 	assert_int_equal(written(BUFFERS + 2 * step), 4);
-	assert_int_equal(block_met(later, BUFFERS + 2 * step + 4096, step), 5);
+	assert_int_equal(block_met(last, BUFFERS + 2 * step + 4096, step), 5);
 	assert_int_equal(written(BUFFERS + 2 * step), 0);
 	assert_int_equal(written(BUFFERS + 3 * step), 5);
 	assert_int_equal(written(BUFFERS + 4 * step - 1), 0);
@@ -168,6 +168,7 @@ static void parts_of_shared_memory(void **state)
 		.access = {.addr = SHARED + 0x40, .ip = TEXT, .flags = COMM_ACCESS_READ}};
 	const struct comm_identity *identity = comm_engine_identity(engine);
 	const struct comm_object *ring;
+	const uint64_t later = START + 55000000;
 	struct comm_access mine;
 
 	(void)state;
@@ -190,10 +191,10 @@ static void parts_of_shared_memory(void **state)
 	/* Its class is no type. */
 	assert_type_read(SHARED + 0x48, TEXT, "(none)", "(none)");
 	world.blocks_err = -ENOENT;
-	assert_string_equal(block_read(START, SHARED + 0x200), "/dev/shm/made");
+	assert_string_equal(block_read(later, SHARED + 0x200), "/dev/shm/made");
 	/* It has none mostly: nothing is lost. */
 	world.blocks_err = -EAGAIN;
-	assert_string_equal(block_read(START, SHARED + 0x300), "/dev/shm/made");
+	assert_string_equal(block_read(later, SHARED + 0x300), "/dev/shm/made");
 	assert_lost(COMM_LOSS_BLOCKS, 0);
 }
 
@@ -208,6 +209,19 @@ static void an_answer_on_blocks_is_kept_for_a_while(void **state)
 	assert_int_equal(world.blocks_asked, 1);
 	world.blocks.n = 1;
 	assert_string_equal(block_read(later, HEAP + 0x30), "[heap]");
+	assert_int_equal(world.blocks_asked, 2);
+}
+
+/* The lines of a block are one question; what is beside it is another. */
+static void a_block_is_asked_for_once(void **state)
+{
+	(void)state;
+	world.blocks = (struct comm_blocks_found){made_blocks, 3};
+	world.blocks_asked = 0;
+	for (uint64_t at = 0x1000; at < 0x1000 + 4096; at += 64)
+		assert_string_equal(block_read(START, HEAP + at), "heap block of 192K");
+	assert_int_equal(world.blocks_asked, 1);
+	assert_string_equal(block_read(START, HEAP + 0x98), "[heap]");
 	assert_int_equal(world.blocks_asked, 2);
 }
 
@@ -268,11 +282,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(blocks_that_are_read),	TEST(an_answer_on_blocks_is_kept_for_a_while),
-		TEST(blocks_that_nobody_read),	TEST(an_allocator_that_is_not_known),
-		TEST(names_of_blocks),		TEST(classes_of_what_is_read),
-		TEST(parts_of_shared_memory),	TEST(large_blocks_are_told_apart),
-		TEST(large_blocks_are_bounded),
+		TEST(blocks_that_are_read),	      TEST(an_answer_on_blocks_is_kept_for_a_while),
+		TEST(a_block_is_asked_for_once),      TEST(blocks_that_nobody_read),
+		TEST(an_allocator_that_is_not_known), TEST(names_of_blocks),
+		TEST(classes_of_what_is_read),	      TEST(parts_of_shared_memory),
+		TEST(large_blocks_are_told_apart),    TEST(large_blocks_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
