@@ -74,6 +74,7 @@ struct read_piece {
 	uint64_t read_ns, far_read_ns, used;
 	uint64_t others_ns; /* until then it is known not to be this allocator's */
 	uint64_t fresh_ns;
+	uint64_t reading; /* number of the last one; 0: none */
 	uint32_t n;
 	bool is_agreed; /* there were two readings */
 	struct packed *block;
@@ -88,12 +89,20 @@ struct site {
 	struct comm_allocation allocation;
 };
 
+/* What the blocks in answer were made of: most questions in a row are about one piece. */
+struct answered {
+	uint64_t serial, start; /* of the area, 0: of none; of the piece */
+	uint64_t reading,
+		before; /* of the piece, and of that in which a block before it begins; 0: none */
+	size_t n;
+};
+
 struct comm_heap_blocks {
 	struct comm_heap_reading reading;
 	struct area area[AREAS];
 	struct read_piece piece[PIECES];
 	struct site site[SITES];
-	uint64_t serial, used;
+	uint64_t serial, used, n_readings;
 	size_t states_bytes;
 	int64_t left_ns;
 	uint64_t allowed_at_ns;
@@ -103,6 +112,7 @@ struct comm_heap_blocks {
 	struct comm_seen seen; /* of the piece in list */
 	struct comm_block_classes *classes;
 	struct comm_block_class class[COMM_PIECE_BLOCKS]; /* of those in list */
+	struct answered answered;
 	struct comm_block answer[COMM_PIECE_BLOCKS + 1];
 };
 
@@ -283,6 +293,7 @@ static struct read_piece *piece_at(struct comm_heap_blocks *blocks, const struct
 	found->fresh_ns = 0;
 	found->is_agreed = false;
 	found->read_ns = found->far_read_ns = found->others_ns = 0;
+	found->reading = 0;
 	found->n = 0;
 	return found;
 }
@@ -414,6 +425,7 @@ static int look_at(struct comm_heap_blocks *blocks, struct area *a,
 	if (is_far)
 		p->far_read_ns = now_ns;
 	err = take(a, p, &blocks->list, classes_of(blocks, a, place, now_ns), now_ns);
+	p->reading = ++blocks->n_readings;
 	return !err && !p->is_agreed ? -EAGAIN : err;
 }
 
@@ -459,13 +471,14 @@ static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct c
 	return err ? -EAGAIN : 0;
 }
 
-static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_piece *p, uint32_t i)
+static struct comm_block block_of(const struct comm_heap_blocks *blocks, const struct read_piece *p,
+				  uint32_t i)
 {
 	const struct packed *from = &p->block[i];
 	const struct comm_block_class *class = p->class && p->class[i].sure ? &p->class[i] : NULL;
 	uint64_t less = from->less == LESS_ALL ? from->bytes : (UINT64_C(1) << from->less) - 1;
 
-	blocks->answer[(*n)++] = (struct comm_block){
+	return (struct comm_block){
 		.start = p->start + from->at,
 		.size_bytes = from->bytes,
 		.least_bytes = less < from->bytes ? from->bytes - less : 0,
@@ -474,9 +487,31 @@ static void add(struct comm_heap_blocks *blocks, size_t *n, const struct read_pi
 	};
 }
 
-static bool reaches(const struct comm_heap_blocks *blocks, size_t n, uint64_t addr)
+static bool reaches(const struct comm_block *block, uint64_t addr)
 {
-	return n && addr < blocks->answer[n - 1].start + blocks->answer[n - 1].size_bytes;
+	return addr < block->start + block->size_bytes;
+}
+
+/* Has the blocks of a piece in answer, behind the one that begins before it, unless that is NULL. */
+static void make_answer(struct comm_heap_blocks *blocks, const struct answered *wanted,
+			const struct comm_block *before, const struct read_piece *p)
+{
+	struct answered *is = &blocks->answered;
+	size_t n = 0;
+
+	if (wanted->serial == is->serial && wanted->start == is->start &&
+	    wanted->reading == is->reading && wanted->before == is->before)
+		return;
+	*is = *wanted;
+	if (before)
+		blocks->answer[n++] = *before;
+	for (uint32_t i = 0; p && i < p->n; i++)
+		if (p->block[i].sure &&
+		    !(n && reaches(&blocks->answer[n - 1], p->start + p->block[i].at)))
+			blocks->answer[n++] = block_of(blocks, p, i);
+		else if (p->block[i].sure)
+			n = 0; /* pieces were read at different times */
+	is->n = n;
 }
 
 /*
@@ -490,7 +525,9 @@ static int answer(struct comm_heap_blocks *blocks, struct area *a,
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx), addr = place->addr;
 	uint64_t start = comm_piece_of(addr), before = 0;
 	struct read_piece *p = known_piece(blocks, a, start);
-	size_t n = 0;
+	struct answered wanted = {.serial = a->serial, .start = start};
+	struct comm_block front = {0};
+	size_t n;
 	int err;
 
 	if (p && now_ns < p->others_ns)
@@ -501,20 +538,18 @@ static int answer(struct comm_heap_blocks *blocks, struct area *a,
 	if (err)
 		return err;
 	if (before && !look_at(blocks, a, place, range, comm_piece_of(before), &p) && p->n &&
-	    p->block[p->n - 1].sure)
-		add(blocks, &n, p, p->n - 1);
-	if (!reaches(blocks, n, start))
-		n = 0;
-	if (!reaches(blocks, n, start + COMM_PIECE_BYTES - 1)) {
-		err = look_at(blocks, a, place, range, start, &p);
-		for (uint32_t i = 0; !err && i < p->n; i++)
-			if (p->block[i].sure && !reaches(blocks, n, start + p->block[i].at))
-				add(blocks, &n, p, i);
-			else if (p->block[i].sure)
-				n = 0; /* pieces were read at different times */
+	    p->block[p->n - 1].sure) {
+		front = block_of(blocks, p, p->n - 1);
+		wanted.before = reaches(&front, start) ? p->reading : 0;
 	}
+	p = NULL;
+	if (!wanted.before || !reaches(&front, start + COMM_PIECE_BYTES - 1))
+		err = look_at(blocks, a, place, range, start, &p);
+	wanted.reading = p && !err ? p->reading : 0;
+	make_answer(blocks, &wanted, wanted.before ? &front : NULL, err ? NULL : p);
+	n = blocks->answered.n;
 	*ret = (struct comm_blocks_found){blocks->answer, n};
-	return reaches(blocks, n, addr) ? 0 : err;
+	return n && reaches(&blocks->answer[n - 1], addr) ? 0 : err;
 }
 
 int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
