@@ -58,7 +58,7 @@ static const char *plural(size_t n)
 
 static int check_store(const char *path)
 {
-	char size[CTL_NUMBER], name[PATH_MAX];
+	char size[CTL_NUMBER], stall[CTL_NUMBER], name[PATH_MAX];
 	struct comm_reader *reader;
 	const struct comm_run *last;
 	struct comm_runs *runs;
@@ -84,6 +84,13 @@ static int check_store(const char *path)
 	if (last && last->state == COMM_RUN_RUNNING)
 		printf(", run %lld is being written", (long long)last->id);
 	printf("\n");
+	/* Of one that is being written it is not known yet, nor of one of an older version. */
+	if (last && last->stall_ns)
+		printf("  in run %lld a slice took at most %s to be stored, and sampling was held "
+		       "up for "
+		       "at most %s\n",
+		       (long long)last->id, ctl_duration(size, last->store_ns),
+		       ctl_duration(stall, last->stall_ns));
 	comm_runs_free(runs);
 	return CTL_OK;
 }

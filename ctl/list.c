@@ -86,6 +86,8 @@ static void print_json(const char *path, uint64_t bytes, const struct comm_runs 
 		ctl_json_count(&json, "samples", run->samples);
 		ctl_json_double(&json, "overhead_pct", run->overhead * 100);
 		ctl_json_count(&json, "deleted_ns", run->deleted_ns);
+		ctl_json_count(&json, "stall_ns", run->stall_ns);
+		ctl_json_count(&json, "store_ns", run->store_ns);
 		ctl_json_close(&json, '}');
 	}
 	ctl_json_close(&json, ']');

@@ -30,6 +30,7 @@
 #include "privilege.h"
 #include "record.h"
 #include "session.h"
+#include "stall.h"
 #include "stop.h"
 #include "trigger.h"
 #include "unread_debug.h"
@@ -58,6 +59,7 @@ struct live {
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
 	struct comm_gate gate;
+	struct comm_stall stall;
 	struct comm_control *control;
 	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
 	bool stopped;	     /* by a command */
@@ -169,6 +171,7 @@ static int open_companions(struct live *live)
 
 	if (err)
 		return fail("cannot set up what was asked for beside the source", err, why);
+	live->session.is_live = true;
 	live->session.burst_done = burst_done;
 	live->session.burst_ctx = live;
 	return 0;
@@ -572,6 +575,7 @@ static const char *run_until_over(struct live *live)
 		waits_ms = wait_ms(live);
 		if (live->source.sampler->wake)
 			wake = live->source.sampler->wake(live->source.handle, waits_ms > 0);
+		comm_stall_read(&live->stall, comm_clock_now_ns(), sleep_ms);
 		drained = pump(live);
 		if (live->failed)
 			return "error";
@@ -630,6 +634,11 @@ static void say_lowered(unsigned int before)
 			"kernel.perf_event_max_sample_rate from %u to %u, for all users of perf, "
 			"since interrupts took too long: allow less --overhead\n",
 			before, now);
+}
+
+static int start_storing(void *ctx)
+{
+	return comm_session_start_storing(&((struct live *)ctx)->session);
 }
 
 static int choose_target(struct live *live)
@@ -744,7 +753,8 @@ int comm_live(const struct comm_options *options)
 		goto out;
 	}
 	if (comm_privilege_drop(options->store,
-				live.source.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS))
+				live.source.info.per_cpu ? COMM_REST_CPUS : COMM_REST_THREADS,
+				start_storing, &live))
 		goto out;
 	set_apart(&live, spent_ns);
 	how = run_until_over(&live);
@@ -765,6 +775,7 @@ int comm_live(const struct comm_options *options)
 	comm_merge_flush(live.merge);
 	/* Of a short run much may still be without a name. */
 	comm_inspect_live_finish(&live.processes, end_ns + NAMES_NS);
+	live.session.stall_ns = live.stall.longest_ns;
 	status = comm_session_end(&live.session, end_ns, how);
 	if (status == NO_DATA)
 		say_held(live.target.target);

@@ -83,7 +83,7 @@ static struct passwd *other_user(bool service)
 	struct passwd *user;
 
 	if (!env_id("SUDO_UID", &uid) || !env_id("SUDO_GID", &gid))
-		/* cppcheck-suppress getpwnamCalled; there is one thread */
+		/* cppcheck-suppress getpwnamCalled; there is one thread yet */
 		return service ? getpwnam("commprof") : NULL;
 	user = getpwuid((uid_t)uid);
 	if (user)
@@ -259,7 +259,8 @@ static bool is_permitted(cap_value_t cap)
 	return permitted == CAP_SET;
 }
 
-int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
+int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest,
+			int (*last)(void *ctx), void *ctx)
 {
 	static const struct comm_seccomp_list *const filters[] = {
 		[COMM_REST_CPUS] = &comm_filter,
@@ -286,8 +287,10 @@ int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest)
 		comm_remover_take_over();
 	if (!err)
 		err = set_caps(kept, n_kept, false);
+	if (!err && last)
+		err = last(ctx);
 	if (!err && rest != COMM_REST_RESULT)
-		err = comm_seccomp_install(filters[rest]);
+		err = comm_seccomp_install_all(filters[rest]);
 	if (err)
 		fprintf(stderr, "commd: cannot give up privileges: %s\n", strerror(-err));
 	return err;

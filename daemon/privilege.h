@@ -46,7 +46,11 @@ enum comm_privilege_rest {
 	COMM_REST_RESULT,
 };
 
-/* For good.  0, or -errno with a sentence on stderr. */
-int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest);
+/*
+ * For good.  last, unless NULL, is called when all rights are gone but no system call is refused yet: threads that it
+ * starts are refused the same.  0, or -errno with a sentence on stderr.
+ */
+int comm_privilege_drop(const char *store_path, enum comm_privilege_rest rest,
+			int (*last)(void *ctx), void *ctx);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "burst.h"
+#include "clock.h"
 #include "privilege.h"
 #include "remover.h"
 #include "session.h"
@@ -23,6 +24,13 @@ enum {
 	 */
 	ESTIMATOR_MIB = 64,
 };
+
+/*
+ * So long slices that wait are stored at the end of a run, and after a signal, which a timer makes an end of in 5 s
+ * (stop.h).  One that was begun may take longer, unless the store's disk or server does not answer.
+ */
+static const uint64_t STORE_NS = 20000000000u, STORE_TOLD_NS = 2500000000u;
+static const uint64_t STORE_PATIENCE_NS = 20000000000u;
 
 /* To write a slice takes longer than all else that is done for it beside a target that sleeps. */
 static const uint64_t EMPTY_NS = 30000000000u;
@@ -200,10 +208,19 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 			strerror(-err));
 		return err;
 	}
-	err = comm_engine_create(&config, &session->engine);
+	if (session->is_live)
+		err = comm_slice_queue_create(session->store, &session->queue);
+	config.queue = session->queue;
+	if (!err)
+		err = comm_engine_create(&config, &session->engine);
 	if (err)
 		fprintf(stderr, "commd: cannot set up the engine: %s\n", strerror(-err));
 	return err;
+}
+
+int comm_session_start_storing(struct comm_session *session)
+{
+	return comm_slice_queue_start(session->queue);
 }
 
 void comm_session_forget(struct comm_session *session)
@@ -293,8 +310,11 @@ static const struct {
 
 static int lost(const struct comm_session *session)
 {
+	int err = session->queue ? comm_slice_queue_lost(session->queue)
+				 : comm_store_lost(session->store);
+
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (losses[i].err == comm_store_lost(session->store))
+		if (losses[i].err == err)
 			return (int)i;
 	return -1;
 }
@@ -314,6 +334,9 @@ static void say_missed(const struct comm_session *session)
 
 	fprintf(stderr, "commd: not all slices could be stored in %s: ", store);
 	switch (err) {
+	case 0:
+		fprintf(stderr, "its disk did not take them in time\n");
+		break;
 	case -ENOSPC:
 		fprintf(stderr, "the disk was full\n");
 		break;
@@ -331,6 +354,38 @@ static void say_missed(const struct comm_session *session)
 	}
 }
 
+/* Has what waits stored.  0 or -ETIMEDOUT. */
+static int end_queue(struct comm_session *session, struct comm_engine_stats *stats)
+{
+	uint64_t now_ns = comm_clock_now_ns();
+	uint64_t until_ns = now_ns + (comm_stop_told() ? STORE_TOLD_NS : STORE_NS);
+	struct comm_slice_queue_stats queue;
+	int err;
+
+	if (!session->queue)
+		return 0;
+	err = comm_slice_queue_end(session->queue, until_ns, until_ns + STORE_PATIENCE_NS);
+	comm_slice_queue_stats(session->queue, &queue);
+	stats->loss[COMM_LOSS_STORE] += queue.unstored;
+	session->is_stuck = err != 0;
+	return err;
+}
+
+static void say_store(const struct comm_session *session)
+{
+	struct comm_slice_queue_stats queue;
+
+	if (!session->queue)
+		return;
+	comm_slice_queue_stats(session->queue, &queue);
+	fprintf(stderr,
+		"  store: a slice took at most %.1f ms, at most %.1f MiB waited for it; rings of "
+		"the "
+		"kernel waited at most %.1f ms too long\n",
+		(double)comm_store_longest_ns(session->store) / 1e6,
+		(double)queue.most_bytes / (1 << 20), (double)session->stall_ns / 1e6);
+}
+
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
 {
 	struct comm_engine_stats stats;
@@ -339,6 +394,14 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	comm_stop_ending();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
+	if (end_queue(session, &stats)) {
+		fprintf(stderr,
+			"commd: the store %s does not answer: what is stored by now is there, and "
+			"the run is unfinished\n",
+			session->options->store);
+		return 1;
+	}
+	comm_store_tell_stall(session->store, session->stall_ns);
 	if (session->accesses) {
 		comm_access_log_end(session->accesses, end_ns);
 		look_at_accesses(session, end_ns);
@@ -373,6 +436,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 			say_next(session->options->store);
 		if (session->options->verbose) {
 			say_estimator(session);
+			say_store(session);
 			say_bursts(&stats);
 		}
 	}
@@ -403,6 +467,15 @@ int comm_session_command(const struct comm_session *session, int ended, int stat
 
 int comm_session_deinit(struct comm_session *session, int status)
 {
+	/* Of a run that has failed its thread may still be there. */
+	if (session->queue && !session->is_stuck)
+		session->is_stuck =
+			comm_slice_queue_end(session->queue, 0,
+					     comm_clock_now_ns() + STORE_PATIENCE_NS) != 0;
+	/* Its thread goes with the process, and so does what it has. */
+	if (session->is_stuck)
+		return 1;
+	comm_slice_queue_destroy(session->queue);
 	comm_engine_destroy(session->engine);
 	comm_access_log_destroy(session->accesses);
 	comm_store_close(session->store);

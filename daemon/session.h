@@ -23,7 +23,12 @@ struct comm_session {
 	bool accesses_stopped;
 	uint32_t row_cap; /* most edges stored per slice; 0: enough for estimates */
 	bool progress;	  /* stderr is a terminal */
-	bool removes;	  /* what is beside its store by itself: nothing will refuse it that */
+	/* What samples does not wait for the store: to be set before comm_session_begin(). */
+	bool is_live;
+	struct comm_slice_queue *queue; /* NULL: slices are stored at once */
+	bool is_stuck;			/* the queue's thread is, in the store */
+	uint64_t stall_ns;		/* to be set before the end: see stall.h; 0: not known */
+	bool removes; /* what is beside its store by itself: nothing will refuse it that */
 	/* Set before comm_session_begin(), which passes it to the engine. */
 	void (*burst_done)(void *ctx, const struct comm_event *event,
 			   const struct comm_burst *burst);
@@ -38,6 +43,8 @@ bool comm_session_has_file(const struct comm_session *session, const char *path)
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
 		       uint64_t slice_ns, const struct comm_est_ops *estimator);
+/* Last before system calls are refused, of a live run: the thread that stores begins.  0 or -errno. */
+int comm_session_start_storing(struct comm_session *session);
 /* Takes the run back, which came to nothing, as if it had not begun. */
 void comm_session_forget(struct comm_session *session);
 /* Shows where the run stands, at most four times a second. */

@@ -635,11 +635,38 @@ static void collect_cachelines(struct comm_engine *engine)
 		table->use[i].offset = offset_of(engine, &table->use[i]);
 }
 
+/*
+ * Less than 0: it is lost.  *ret_stored_ns: slices up to then are stored; of one that is kept names are to be stored
+ * yet.
+ */
+static int store_slice(struct comm_engine *engine, uint64_t *ret_stored_ns)
+{
+	const struct comm_engine_config *config = &engine->config;
+	const struct comm_open_slice *slice = &engine->slice;
+	struct comm_naming naming;
+	int rc = 0;
+
+	comm_identity_naming(&engine->identity, &naming);
+	*ret_stored_ns = 0;
+	if (config->queue) {
+		rc = comm_slice_queue_put(config->queue, &slice->info, slice->edges, slice->n_edges,
+					  &naming);
+		*ret_stored_ns = comm_slice_queue_stored_ns(config->queue);
+		return rc;
+	}
+	if (config->store)
+		rc = comm_store_write_slice(config->store, &slice->info, slice->edges,
+					    slice->n_edges, &naming);
+	if (!rc)
+		*ret_stored_ns = slice->info.end_ns;
+	return rc;
+}
+
 static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 {
 	struct comm_open_slice *slice = &engine->slice;
-	struct comm_naming naming;
-	int stored = 0;
+	uint64_t stored_ns;
+	int stored;
 
 	feed_held(engine);
 	comm_sites_settle(engine->identity.sites);
@@ -653,13 +680,9 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 					  slice->n_edges);
 	engine->stats.slices++;
 	engine->slice_start_ns = end_ns;
-	comm_identity_naming(&engine->identity, &naming);
-	if (engine->config.store)
-		stored = comm_store_write_slice(engine->config.store, &slice->info, slice->edges,
-						slice->n_edges, &naming);
-	/* Of a slice that is kept names are to be stored yet. */
-	if (!stored)
-		comm_threads_stored(engine->identity.threads, end_ns);
+	stored = store_slice(engine, &stored_ns);
+	if (stored_ns)
+		comm_threads_stored(engine->identity.threads, stored_ns);
 	/* The next slice reports this loss, and the losses of the slice not stored. */
 	if (stored < 0)
 		lose(engine, COMM_LOSS_STORE, 1);

@@ -14,6 +14,7 @@
 #include "event.h"
 #include "identity.h"
 #include "inspect.h"
+#include "slice_queue.h"
 #include "store.h"
 
 struct comm_engine;
@@ -21,6 +22,8 @@ struct comm_engine;
 struct comm_engine_config {
 	const struct comm_inspect *inspect;
 	struct comm_store *store; /* NULL: slices are only counted */
+	/* To the store, for who must not wait for it; NULL: slices are written at once. */
+	struct comm_slice_queue *queue;
 	const struct comm_est_ops *estimator;
 	struct comm_est_config est;
 	uint32_t callers; /* so many of the functions that called theirs stand with sites */

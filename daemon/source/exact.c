@@ -602,7 +602,8 @@ static int run(const struct comm_options *options)
 	if (start(&exact, &valgrind))
 		goto out;
 	how = run_until_over(&exact);
-	if (comm_privilege_drop(options->store, COMM_REST_RESULT) || let_signals_end(&exact))
+	if (comm_privilege_drop(options->store, COMM_REST_RESULT, NULL, NULL) ||
+	    let_signals_end(&exact))
 		goto out;
 	status = import(&exact, how);
 out:

@@ -119,7 +119,7 @@ static int run(const struct comm_options *options)
 	}
 	if (comm_session_open_store(&session, options) ||
 	    begin(&session, data, &inspect, event.time_ns) ||
-	    comm_privilege_drop(options->store, COMM_REST_NAMED_FILES))
+	    comm_privilege_drop(options->store, COMM_REST_NAMED_FILES, NULL, NULL))
 		goto out;
 	do {
 		comm_engine_event(session.engine, &event);

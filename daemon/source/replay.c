@@ -72,7 +72,7 @@ static int run(const struct comm_options *options)
 			       },
 			       options->slice_ns, estimator))
 		goto out;
-	if (comm_privilege_drop(options->store, COMM_REST_FILE))
+	if (comm_privilege_drop(options->store, COMM_REST_FILE, NULL, NULL))
 		goto out;
 	while (!comm_stop_told() && !comm_session_lost(&session) &&
 	       (got = comm_replay_next(replay, &event)) == 1) {

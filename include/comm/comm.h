@@ -93,6 +93,9 @@ struct comm_run {
 	const char *uuid;    /* random: no other run of any store has it */
 	const char *label;   /* what the user calls the run, "": nothing */
 	double floor;	     /* overhead that was allowed in any case, as a share of one CPU */
+	/* How long the rings of the kernel waited at most, beyond what was meant; 0: not known. */
+	uint64_t stall_ns;
+	uint64_t store_ns; /* the longest that a slice took to be written; 0: not known */
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */

@@ -36,7 +36,7 @@ static int add_all(scmp_filter_ctx filter, const struct comm_seccomp_list *list)
 	return err;
 }
 
-int comm_seccomp_install(const struct comm_seccomp_list *list)
+static int install(const struct comm_seccomp_list *list, bool all_threads)
 {
 	scmp_filter_ctx filter;
 	int err;
@@ -46,18 +46,30 @@ int comm_seccomp_install(const struct comm_seccomp_list *list)
 #endif
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
 		return 0; /* a kernel without CONFIG_SECCOMP */
-	/* By prctl(), which a process that has a filter of the host's may call, not by seccomp(). */
-	err = seccomp_api_set(1);
+	/* For one thread by prctl(), which a process that has a filter of the host's may call, not by seccomp(). */
+	err = seccomp_api_set(all_threads ? 2 : 1);
 	filter = err ? NULL : seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (!filter)
 		return err ? err : -ENOMEM;
 	err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
 	if (!err)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+	if (!err && all_threads)
+		err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!err)
 		err = add_all(filter, list);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
+}
+
+int comm_seccomp_install(const struct comm_seccomp_list *list)
+{
+	return install(list, false);
+}
+
+int comm_seccomp_install_all(const struct comm_seccomp_list *list)
+{
+	return install(list, true);
 }

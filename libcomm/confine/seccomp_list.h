@@ -36,10 +36,12 @@ struct comm_seccomp_list {
 };
 
 /*
- * For this process and its future children, for good.  Needs no_new_privs.  0, also where the
+ * For this thread, and what it makes from now on, for good.  Needs no_new_privs.  0, also where the
  * kernel has no such filters and under AddressSanitizer, or -errno.
  */
 int comm_seccomp_install(const struct comm_seccomp_list *list);
+/* Likewise, for all threads of the process. */
+int comm_seccomp_install_all(const struct comm_seccomp_list *list);
 /* Whether a call is let pass, with some arguments at least.  For tests. */
 bool comm_seccomp_knows(const struct comm_seccomp_list *list, long nr);
 

@@ -98,7 +98,8 @@ void comm_dictionary_deinit(struct comm_dictionary *dict)
 
 void comm_dictionary_forget(struct comm_dictionary *dict)
 {
-	dict->threads_stored = 0;
+	for (size_t i = 0; i < dict->n_threads; i++)
+		dict->thread[i].is_stored = false;
 	if (dict->n_contexts)
 		memset(dict->context, 0, dict->n_contexts * sizeof(*dict->context));
 	if (dict->n_functions)
@@ -120,6 +121,8 @@ void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run)
 {
 	dict->run = run;
 	dict->n_own = 0;
+	if (dict->n_threads)
+		memset(dict->thread, 0, dict->n_threads * sizeof(*dict->thread));
 	if (dict->n_is_own)
 		memset(dict->is_own, 0, dict->n_is_own * sizeof(*dict->is_own));
 	comm_dictionary_forget(dict);
@@ -180,26 +183,36 @@ static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct co
 	return run(dict, s);
 }
 
-int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming)
+int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming *naming)
 {
 	size_t n = naming->n_threads;
-	int err;
+	int err = n ? reserve(&dict->thread, &dict->n_threads, n - 1, sizeof(*dict->thread)) : 0;
 
-	if (!n)
-		return 0;
-	err = reserve(&dict->thread, &dict->n_threads, n - 1, sizeof(*dict->thread));
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct comm_thread *now = naming->thread_at(naming->ctx, i);
-		struct comm_thread *then = &dict->thread[i];
+		struct comm_dictionary_thread *then = &dict->thread[i];
 
-		if (!now || (i < dict->threads_stored && !memcmp(now, then, sizeof(*now))))
+		if (!now || (then->is_known && !memcmp(now, &then->thread, sizeof(*now))))
 			continue;
-		err = put_thread(dict, comm_thread_id(i, now->round), now);
-		if (!err)
-			memcpy(then, now, sizeof(*then));
+		memcpy(&then->thread, now, sizeof(*now));
+		then->is_known = true;
+		then->is_stored = false;
 	}
-	if (!err)
-		dict->threads_stored = n;
+	return err;
+}
+
+int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming)
+{
+	int err = comm_dictionary_hear(dict, naming);
+
+	for (size_t i = 0; i < dict->n_threads && !err; i++) {
+		struct comm_dictionary_thread *thread = &dict->thread[i];
+
+		if (!thread->is_known || thread->is_stored)
+			continue;
+		err = put_thread(dict, comm_thread_id(i, thread->thread.round), &thread->thread);
+		thread->is_stored = !err;
+	}
 	return err;
 }
 
@@ -405,7 +418,7 @@ static int put_type(struct comm_dictionary *dict, const struct comm_site *site, 
 	return find_or_put(dict, both[0], both[1], ret);
 }
 
-static bool is_pending(const struct comm_naming *naming, const struct comm_site *site)
+bool comm_dictionary_is_pending(const struct comm_naming *naming, const struct comm_site *site)
 {
 	return site->pending || is_call_pending(naming, site->caller);
 }
@@ -470,7 +483,7 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 		return 0;
 	}
 	s = naming->site_at(naming->ctx, site);
-	own = is_pending(naming, s) ? own_number(dict, site) : 0;
+	own = comm_dictionary_is_pending(naming, s) ? own_number(dict, site) : 0;
 	get = own ? dict->get_own_context : dict->get_context;
 	err = reserve(&dict->context, &dict->n_contexts, site, sizeof(*dict->context));
 	if (!err && own)
@@ -494,15 +507,17 @@ int comm_dictionary_settle(struct comm_dictionary *dict, const struct comm_namin
 
 	for (size_t i = 0; i < dict->n_own; i++) {
 		struct comm_dictionary_own own = dict->own[i];
-		const struct comm_site *s = naming->site_at(naming->ctx, own.site);
-		bool pending = is_pending(naming, s);
+		const struct comm_site *s;
+		bool pending;
 
 		/* Told in a transaction that was committed: else told was taken back. */
 		if (own.told) {
 			dict->is_own[own.site] = false;
 			continue;
 		}
-		if (!err && (!pending || s->function != own.function)) {
+		s = naming->site_at(naming->ctx, own.site);
+		pending = !s || comm_dictionary_is_pending(naming, s);
+		if (!err && s && (!pending || s->function != own.function)) {
 			err = bind_context(dict, naming, own.site, own_number(dict, own.site),
 					   dict->tell_own_context);
 			if (!err)

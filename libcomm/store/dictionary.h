@@ -17,6 +17,11 @@ struct comm_dictionary_object {
 	uint64_t start, size_bytes;
 };
 
+struct comm_dictionary_thread {
+	struct comm_thread thread; /* as heard of last */
+	bool is_known, is_stored;
+};
+
 struct comm_dictionary_own {
 	uint32_t site;
 	uint32_t function; /* of the run, as told last */
@@ -32,12 +37,11 @@ struct comm_dictionary {
 	sqlite3_stmt *put_call, *get_call, *get_own_context, *tell_own_context;
 	sqlite3_stmt *put_counter, *get_counter;
 	/* Store's ids, indexed by the run's ids; 0 in all but thread and object: not stored yet. */
-	struct comm_thread *thread;
+	struct comm_dictionary_thread *thread;
 	uint32_t *context, *function, *region, *call; /* context: by site */
 	uint32_t counter[COMM_COUNTERS_MAX];
 	struct comm_dictionary_object *object;
 	size_t n_threads, n_contexts, n_functions, n_regions, n_calls, n_objects;
-	size_t threads_stored;
 	/* Sites whose contexts are rows of their own, to be told what they are. */
 	struct comm_dictionary_own *own;
 	bool *is_own; /* by site: it is listed in own */
@@ -50,9 +54,19 @@ void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run);
 /* A transaction was rolled back: forgets which entries are stored. */
 void comm_dictionary_forget(struct comm_dictionary *dict);
 
+/*
+ * Takes note of threads, to be stored with the next slice that can be.  naming may have those alone that are new
+ * or have changed, and gives NULL for the others.
+ */
+int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming *naming);
 /* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
-/* Tells contexts of earlier slices what has become known of their code since. */
+/* Whether more may become known of a site, so that its contexts are told later. */
+bool comm_dictionary_is_pending(const struct comm_naming *naming, const struct comm_site *site);
+/*
+ * Tells contexts of earlier slices what has become known of their code since.  naming may be without the sites
+ * of which nothing has.
+ */
 int comm_dictionary_settle(struct comm_dictionary *dict, const struct comm_naming *naming);
 /*
  * The store's id of the context that a site of the run is, with its region, type and

@@ -316,12 +316,20 @@ static const char version_10[] =
 	"DROP TABLE context;"
 	"ALTER TABLE told_context RENAME TO context;";
 
+/*
+ * How long the rings of the kernel waited at most for the loop that reads them, beyond its sleep, and the longest that
+ * a slice took to be written.  0: not known, as of older runs and of those that have not ended.
+ */
+static const char version_11[] = "ALTER TABLE run ADD COLUMN stall_ns INTEGER NOT NULL DEFAULT 0;"
+				 "ALTER TABLE run ADD COLUMN store_ns INTEGER NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1}, {2, version_2}, {3, version_3}, {4, version_4}, {5, version_5},
-	{6, version_6}, {7, version_7}, {8, version_8}, {9, version_9}, {10, version_10},
+	{1, version_1}, {2, version_2},	  {3, version_3},   {4, version_4},
+	{5, version_5}, {6, version_6},	  {7, version_7},   {8, version_8},
+	{9, version_9}, {10, version_10}, {11, version_11},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "ballast.h"
+#include "clock.h"
 #include "dictionary.h"
 #include "guard.h"
 #include "reader_lock.h"
@@ -63,6 +64,7 @@ struct comm_store {
 	int log_pages, log_pages_max; /* in the log that are not in the file yet */
 	int missed;		      /* see comm_store_missed() */
 	pid_t reader;
+	uint64_t longest_ns, stall_ns; /* of the run */
 };
 
 static int exec(struct comm_store *store, const char *sql)
@@ -478,6 +480,7 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 		return err;
 	store->run = begin.run;
 	store->n_kept = 0;
+	store->longest_ns = store->stall_ns = 0;
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
 	reserve_log(store);
@@ -603,24 +606,15 @@ static void roll_up_kept(struct comm_store *store)
 	store->n_kept = 0;
 }
 
-int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
-			   const struct comm_edge *edges, size_t n_edges,
-			   const struct comm_naming *naming)
+static int store_slice(struct comm_store *store, const struct slice *slice)
 {
-	struct slice slice = {.info = info, .edges = edges, .n = n_edges, .naming = naming};
 	int err;
 
-	if (!store->run)
-		return -EINVAL;
-	if (is_empty(info, n_edges) && may_keep(store, info)) {
-		keep(store, info);
-		return 1;
-	}
 	if (look_at_file(store) == -ENODATA)
 		return -ENODATA;
 	err = is_log_full(store) ? -EBUSY
-				 : transact(store, (int64_t)(n_edges + store->n_kept) + 1,
-					    write_slice, &slice);
+				 : transact(store, (int64_t)(slice->n + store->n_kept) + 1,
+					    write_slice, (void *)slice);
 	if (err) {
 		note_missed(store, err);
 		return err;
@@ -629,6 +623,41 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	roll_up(store, &store->slice.info, store->slice.cells.edge, store->slice.cells.n);
 	lift_cap(store);
 	return 0;
+}
+
+int comm_store_write_slice(struct comm_store *store, const struct comm_slice_info *info,
+			   const struct comm_edge *edges, size_t n_edges,
+			   const struct comm_naming *naming)
+{
+	const struct slice slice = {.info = info, .edges = edges, .n = n_edges, .naming = naming};
+	uint64_t began_ns = comm_clock_now_ns(), took_ns;
+	int err;
+
+	if (!store->run)
+		return -EINVAL;
+	/* Whatever becomes of the slice: they may not be told again. */
+	err = comm_dictionary_hear(&store->dict, naming);
+	if (err)
+		return err;
+	if (is_empty(info, n_edges) && may_keep(store, info)) {
+		keep(store, info);
+		return 1;
+	}
+	err = store_slice(store, &slice);
+	took_ns = comm_clock_now_ns() - began_ns;
+	if (took_ns > store->longest_ns)
+		store->longest_ns = took_ns;
+	return err;
+}
+
+uint64_t comm_store_longest_ns(const struct comm_store *store)
+{
+	return store->longest_ns;
+}
+
+void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns)
+{
+	store->stall_ns = stall_ns;
 }
 
 struct finish {
@@ -642,12 +671,16 @@ static int end_run(struct comm_store *store, void *ctx)
 	sqlite3_stmt *stmt;
 	int err = 0;
 
-	if (sqlite3_prepare_v2(store->db, "UPDATE run SET end_ns = ?2, how = ?3 WHERE id = ?1", -1,
-			       &stmt, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(store->db,
+			       "UPDATE run SET end_ns = ?2, how = ?3, stall_ns = ?4,"
+			       " store_ns = ?5 WHERE id = ?1",
+			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	sqlite3_bind_int64(stmt, 1, store->run);
 	sqlite3_bind_int64(stmt, 2, finish->end_ns);
 	sqlite3_bind_text(stmt, 3, text(finish->how), -1, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 4, (int64_t)store->stall_ns);
+	sqlite3_bind_int64(stmt, 5, (int64_t)store->longest_ns);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);

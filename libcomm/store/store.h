@@ -3,7 +3,8 @@
  * The store: SQLite, written by one process, read by many (comm/comm.h).
  * The schema and its migrations live in schema.c, what writes in stored_slice.c, rows.c,
  * dictionary.c and rollup.c, what locks and watches the file in store_file.c, what reads in the report room (reader.c, query.c).
- * One transaction per slice, so that kill -9 loses at most the slice at hand, and empty ones of empty_ns before it.
+ * One transaction per slice, so that kill -9 loses at most the slice at hand, and empty ones of empty_ns before it;
+ * and those that wait in a queue (slice_queue.h).
  * Files are made 0640.
  */
 #ifndef COMM_STORE_H
@@ -101,7 +102,8 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 			 int64_t *ret_run);
 /*
  * Writes a slice: new dictionary entries, cells, losses, in one transaction.
- * naming gives the names behind the ids that the edges use.  It waits for nobody's lock.
+ * naming gives the names behind the ids that the edges use; of threads, and of sites that an earlier slice had, it may
+ * be without those that have not changed.  It waits for nobody's lock.
  * -ENOSPC: the disk or quota is full even after rolling up and giving back the ballast; -EBUSY: see
  * comm_store_missed(); the caller counts COMM_LOSS_STORE and goes on, older slices are intact.
  * 1: it holds nothing but numbers, and is kept to be written with the next (empty_ns), or at the end of the run.
@@ -123,6 +125,13 @@ int comm_store_missed(const struct comm_store *store, pid_t *ret_reader);
  * written any more.  0: nothing.
  */
 int comm_store_lost(const struct comm_store *store);
+/* The longest that a slice of the run took to be written. */
+uint64_t comm_store_longest_ns(const struct comm_store *store);
+/*
+ * How long whoever samples kept the rings of the kernel waiting at most, beyond what was meant; stored at the end of
+ * the run.
+ */
+void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns);
 /* how: "duration", "interrupted", "target exited", "end of recording". */
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
 /* Takes the run back that was begun, and all that was stored of it. */

@@ -327,8 +327,11 @@ static int cut_at(int left)
 	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
 			  " WHERE name = 'code_doubt'") == (version > 8));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('context')"
-			  " WHERE name = 'own'") == 0);
-	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'written'") == 0);
+			  " WHERE name = 'own'") == (version > 9));
+	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'written'") ==
+		    (version > 9));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+			  " WHERE name = 'stall_ns'") == 0);
 	return version;
 }
 
