@@ -11,13 +11,13 @@
 #include "by.h"
 #include "change.h"
 #include "choice.h"
+#include "comparison.h"
 #include "ctl.h"
 #include "filter_options.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
 #include "open.h"
-#include "pairing.h"
 #include "term.h"
 
 enum {
@@ -33,6 +33,8 @@ enum {
 	DIFF_LINE = 1024,
 	DIFF_TEXT = 64,	   /* one figure with its unit */
 	DIFF_FIGURES = 66, /* width of a row before the names */
+	DIFF_TITLE = 10,   /* of the first screen's parts */
+	DIFF_VERDICT = 12, /* and of a verdict behind one */
 };
 
 /* One of the two runs: A or B. */
@@ -41,27 +43,15 @@ struct side {
 	const char *path;
 	char file[CTL_PATH]; /* what path points to, if spec has a run behind the file's name */
 	int64_t run;	     /* 0: the latest */
-	struct comm_report *report;
 	struct ctl_labels labels;
-};
-
-struct row {
-	const struct ctl_pair *pair;
-	struct ctl_flow flow[2];
-	struct ctl_change change;
 };
 
 struct diff {
 	const char *store;
 	struct side side[2];
 	int n_specs;
-	struct comm_query query;
-	enum { OF_ALIKE, OF_RATE, OF_SHARE } of; /* OF_ALIKE: rates of runs that are alike */
-	bool of_share, all, json, exit_code;
-	double alarm, margin;
-	struct ctl_pairing pairing;
-	struct row *row; /* largest change first */
-	size_t n_rows, n_compared, count[CTL_MORE + 1];
+	struct ctl_comparison comparison;
+	bool all, json, exit_code;
 };
 
 static const struct argp_option fixed_options[] = {
@@ -98,21 +88,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		diff->store = arg;
 		return 0;
 	case KEY_OF:
-		diff->of = !strcmp(arg, "share") ? OF_SHARE : OF_RATE;
-		if (diff->of == OF_RATE && strcmp(arg, "rate"))
+		diff->comparison.of = !strcmp(arg, "share") ? CTL_OF_SHARE : CTL_OF_RATE;
+		if (diff->comparison.of == CTL_OF_RATE && strcmp(arg, "rate"))
 			argp_error(state, "--of wants rate or share, not '%s'", arg);
 		return 0;
 	case KEY_FALSE_ALARMS:
-		diff->alarm = ctl_number_argument(state, "--false-alarms", arg, 0.001, 50) / 100;
+		diff->comparison.alarm =
+			ctl_number_argument(state, "--false-alarms", arg, 0.001, 50) / 100;
 		return 0;
 	case KEY_MARGIN:
-		diff->margin = ctl_number_argument(state, "--margin", arg, 1, 100);
+		diff->comparison.margin = ctl_number_argument(state, "--margin", arg, 1, 100);
 		return 0;
 	case KEY_ACROSS:
-		diff->query.across = true;
+		diff->comparison.query.across = true;
 		return 0;
 	case KEY_SELF:
-		diff->query.self = true;
+		diff->comparison.query.self = true;
 		return 0;
 	case 'a':
 		diff->all = true;
@@ -129,9 +120,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		diff->side[diff->n_specs++].spec = arg;
 		return 0;
 	}
-	if (ctl_filter_parse(key, arg, &diff->query) == 0)
+	if (ctl_filter_parse(key, arg, &diff->comparison.query) == 0)
 		return 0;
-	return ctl_by_parse(key, arg, state, &diff->query.by);
+	return ctl_by_parse(key, arg, state, &diff->comparison.query.by);
 }
 
 /* The run before the latest one of a store. */
@@ -179,218 +170,48 @@ static int choose_sides(struct diff *diff)
 	return diff->n_specs && !is_store ? CTL_OK : find_previous(&diff->side[0]);
 }
 
-static int take_report(const struct diff *diff, struct side *side)
-{
-	struct comm_query query = diff->query;
-	struct comm_reader *reader;
-	char *err;
-	int code = ctl_open(side->path, &reader, NULL);
-
-	if (code)
-		return code;
-	query.run = side->run;
-	code = comm_reader_report(reader, &query, &side->report, &err);
-	comm_reader_close(reader);
-	return code ? ctl_error(code, err) : CTL_OK;
-}
-
 static int out_of_memory(void)
 {
 	fprintf(stderr, "commctl: out of memory\n");
 	return CTL_FAILURE;
 }
 
-/* Whether nothing but the program, its load and the machine's can differ between the runs. */
-static bool are_alike(const struct comm_run *a, const struct comm_run *b)
+static int compare(struct diff *diff)
 {
-	return !strcmp(a->estimator, b->estimator) && !strcmp(a->source, b->source) &&
-	       !strcmp(a->event, b->event) && a->granularity_bytes == b->granularity_bytes &&
-	       a->overhead_limit == b->overhead_limit;
-}
-
-/* The name of a target without its number, which is another after each start. */
-static size_t name_length(const char *command)
-{
-	const char *pid = strstr(command, " (pid ");
-
-	return pid ? (size_t)(pid - command) : strlen(command);
-}
-
-/* Rates differ by what the estimator gets wrong at either rate of samples; counts by nothing. */
-static bool are_budgets_alike(const struct diff *diff)
-{
-	const struct comm_report *a = diff->side[0].report, *b = diff->side[1].report;
-
-	return a->exact || b->exact || a->run->overhead_limit == b->run->overhead_limit;
-}
-
-/* Rates of different programs or targets differ by their loads. */
-static bool are_programs_alike(const struct diff *diff)
-{
-	const char *a = diff->side[0].report->run->command;
-	const char *b = diff->side[1].report->run->command;
-
-	return name_length(a) == name_length(b) && !strncmp(a, b, name_length(a));
-}
-
-static int choose_unit(struct diff *diff)
-{
-	bool budgets = are_budgets_alike(diff);
-
-	diff->of_share = diff->of == OF_SHARE ||
-			 (diff->of == OF_ALIKE && !(budgets && are_programs_alike(diff)));
-	if (diff->of_share || budgets)
-		return CTL_OK;
-	fprintf(stderr, "commctl: rates of runs under different --overhead tell nothing of the "
-			"program: --of share compares them\n");
-	return CTL_USAGE;
-}
-
-/* Standard normal quantile for a central interval: 1.645 for 0.9. */
-static double normal(double confidence)
-{
-	double low = 0, high = 40;
-
-	for (int i = 0; i < 60; i++) {
-		double middle = (low + high) / 2;
-
-		if (erfc(middle / sqrt(2)) > 1 - confidence)
-			low = middle;
-		else
-			high = middle;
-	}
-	return (low + high) / 2;
-}
-
-/* See ctl_pairing_init(). */
-static double common_of(const struct diff *diff, double confidence)
-{
-	const struct comm_report *a = diff->side[0].report, *b = diff->side[1].report;
-
-	if (!are_alike(a->run, b->run))
-		return 0;
-	return exp(normal(confidence) * log(fmax(a->factor, b->factor)));
-}
-
-/* The edges of both reports in pairs, with intervals of a confidence. */
-static int take_pairs(struct diff *diff, double confidence)
-{
-	const struct comm_report *report[2] = {diff->side[0].report, diff->side[1].report};
-	struct comm_interval *interval[2];
+	const struct comm_query *query = &diff->comparison.query;
+	bool is_part = query->thread || query->writer || query->function || query->object ||
+		       query->first_read || query->fresh || query->across || query->self;
+	struct comm_reader *reader[2] = {NULL, NULL};
+	int64_t run[2] = {diff->side[0].run, diff->side[1].run};
+	bool with_screen = !query->by && !is_part;
+	char *err = NULL;
 	int code = CTL_OK;
 
+	/* The first screen is of all, so a part is by thread. */
+	if (is_part && !query->by)
+		diff->comparison.query.by = "thread";
+	for (int s = 0; s < 2 && !code; s++)
+		code = ctl_open(diff->side[s].path, &reader[s], NULL);
+	if (!code) {
+		int failed = ctl_comparison_init(&diff->comparison, reader, run, with_screen, &err);
+
+		code = failed ? ctl_error(failed, err) : CTL_OK;
+		code = failed == -EDOM ? CTL_USAGE : code;
+	}
 	for (int s = 0; s < 2; s++)
-		interval[s] = calloc(report[s]->n_edges + 1, sizeof(*interval[s]));
-	ctl_pairing_deinit(&diff->pairing);
-	for (int s = 0; s < 2 && interval[s]; s++)
-		comm_report_intervals(report[s], confidence, interval[s]);
-	if (!interval[0] || !interval[1] ||
-	    ctl_pairing_init(&diff->pairing, report, interval, common_of(diff, confidence)))
-		code = out_of_memory();
-	free(interval[0]);
-	free(interval[1]);
+		comm_reader_close(reader[s]);
 	return code;
 }
 
-static double seconds_of(const struct comm_report *report)
-{
-	return report->enabled_ns / 1e9;
-}
-
-static struct ctl_flow flow_of(const struct diff *diff, const struct ctl_pair *pair, int s)
-{
-	double seconds = seconds_of(diff->side[s].report);
-
-	if (pair->edge[s] == SIZE_MAX)
-		return (struct ctl_flow){0};
-	if (diff->of_share)
-		return (struct ctl_flow){pair->share[s], pair->share_low[s], pair->share_high[s],
-					 pair->resolved[s], pair->slices[s]};
-	return (struct ctl_flow){pair->bytes[s] / seconds, pair->low[s] / seconds,
-				 pair->high[s] / seconds, pair->resolved[s], pair->slices[s]};
-}
-
-/* See ctl_change_of(). */
-static double exposure(const struct diff *diff)
-{
-	const struct comm_report *a = diff->side[0].report, *b = diff->side[1].report;
-
-	if (a->exact || b->exact)
-		return b->exact ? INFINITY : 0;
-	return a->bursts && b->bursts ? (double)b->bursts / a->bursts : 1;
-}
-
-static int order_rows(const void *pa, const void *pb)
-{
-	const struct row *a = pa, *b = pb;
-	double x = fabs(a->flow[1].value - a->flow[0].value);
-	double y = fabs(b->flow[1].value - b->flow[0].value);
-
-	if ((a->change.verdict >= CTL_LESS) != (b->change.verdict >= CTL_LESS))
-		return a->change.verdict >= CTL_LESS ? -1 : 1;
-	if (a->change.verdict < CTL_LESS && a->change.verdict != b->change.verdict)
-		return a->change.verdict == CTL_SAME ? -1 : 1;
-	return (x < y) - (x > y);
-}
-
-/* The chance of a false alarm is shared out evenly over all that is compared (Bonferroni). */
-static int compare(struct diff *diff)
-{
-	double alarm;
-	int code = CTL_OK;
-
-	for (int i = 0; i < 2 && !code; i++)
-		code = take_report(diff, &diff->side[i]);
-	if (!code)
-		code = choose_unit(diff);
-	if (!code)
-		code = take_pairs(diff, diff->side[0].report->confidence);
-	if (code)
-		return code;
-	for (size_t i = 0; i < diff->pairing.n; i++)
-		diff->n_compared +=
-			diff->pairing.pair[i].resolved[0] || diff->pairing.pair[i].resolved[1];
-	alarm = diff->alarm / (diff->n_compared ? (double)diff->n_compared : 1);
-	code = take_pairs(diff, 1 - alarm);
-	if (code)
-		return code;
-	diff->row = calloc(diff->pairing.n + 1, sizeof(*diff->row));
-	if (!diff->row)
-		return out_of_memory();
-	for (size_t i = 0; i < diff->pairing.n; i++) {
-		struct row *row = &diff->row[diff->n_rows++];
-
-		row->pair = &diff->pairing.pair[i];
-		for (int s = 0; s < 2; s++)
-			row->flow[s] = flow_of(diff, row->pair, s);
-		ctl_change_of(&row->flow[0], &row->flow[1], exposure(diff), alarm, diff->margin,
-			      &row->change);
-		diff->count[row->change.verdict]++;
-	}
-	qsort(diff->row, diff->n_rows, sizeof(*diff->row), order_rows);
-	return CTL_OK;
-}
-
-/* The report that a row's names are taken from: the newer one that has the edge. */
-static const struct side *side_of(const struct diff *diff, const struct row *row,
-				  const struct comm_report_edge **ret)
-{
-	int s = row->pair->edge[1] == SIZE_MAX ? 0 : 1;
-
-	*ret = comm_report_edge_at(diff->side[s].report, row->pair->edge[s]);
-	return &diff->side[s];
-}
-
 /* A tid means nothing in another run: threads of one name are called by their number. */
-static void name_end(const struct side *side, size_t i, char name[CTL_LABEL])
+static void name_end(const struct diff *diff, int side, size_t i, char name[CTL_LABEL])
 {
-	const struct comm_node *node = comm_report_node_at(side->report, i);
-	size_t length = strlen(node->name);
-	const char *key = node->key;
+	const struct comm_node *node = comm_report_node_at(diff->comparison.report[side], i);
+	const char *label = diff->side[side].labels.text[i], *key = node->key;
 
-	ctl_clean(name, CTL_LABEL, side->labels.text[i], CTL_LABEL - 1);
+	ctl_clean(name, CTL_LABEL, label, CTL_LABEL - 1);
 	if (node->kind == COMM_NODE_THREAD && !strncmp(key, "thread ", 7) &&
-	    strlen(side->labels.text[i]) > length)
+	    strlen(label) > strlen(node->name))
 		ctl_clean(name, CTL_LABEL, key + 7, CTL_LABEL - 1);
 }
 
@@ -401,7 +222,7 @@ static const char *print_value(const struct diff *diff, const struct ctl_flow *f
 
 	if (!(flow->value > 0))
 		return "-";
-	if (diff->of_share)
+	if (diff->comparison.of_share)
 		snprintf(text, DIFF_TEXT, "%s", ctl_percent(number, flow->value));
 	else
 		snprintf(text, DIFF_TEXT, "%s/s", ctl_bytes(number, flow->value));
@@ -420,15 +241,16 @@ static void print_factor(char text[DIFF_TEXT], double factor)
 			 factor);
 }
 
-static void print_row(const struct ctl_term *term, const struct diff *diff, const struct row *row)
+static void print_row(const struct ctl_term *term, const struct diff *diff,
+		      const struct ctl_compared_flow *row)
 {
 	const struct comm_report_edge *edge;
-	const struct side *side = side_of(diff, row, &edge);
+	int side = ctl_comparison_named_by(&diff->comparison, row, &edge);
 	char from[CTL_LABEL], to[CTL_LABEL], a[DIFF_TEXT], b[DIFF_TEXT];
 	char low[DIFF_TEXT], high[DIFF_TEXT], times[DIFF_TEXT], range[2 * DIFF_TEXT + 4];
 
-	name_end(side, edge->from, from);
-	name_end(side, edge->to, to);
+	name_end(diff, side, edge->from, from);
+	name_end(diff, side, edge->to, to);
 	print_factor(times, row->change.ratio);
 	print_factor(low, row->change.low);
 	print_factor(high, row->change.high);
@@ -445,15 +267,15 @@ static void print_row(const struct ctl_term *term, const struct diff *diff, cons
 		printf("%s\n%*s> %s\n", from, DIFF_FIGURES - 2, "", to);
 }
 
-static void print_side(const struct ctl_term *term, char letter, const struct side *side)
+static void print_side(const struct ctl_term *term, const struct diff *diff, int s)
 {
 	char start[CTL_NUMBER], length[CTL_NUMBER], name[DIFF_LINE], budget[CTL_NUMBER];
-	const struct comm_report *report = side->report;
+	const struct comm_report *report = diff->comparison.report[s];
 	const struct comm_run *run = report->run;
-	const char *path = side->path ? side->path : ctl_store_default();
+	const char *path = diff->side[s].path ? diff->side[s].path : ctl_store_default();
 
 	ctl_clean(name, sizeof(name), run->command, 40);
-	printf("%s%c%s  run %lld of %s, %s, %s at %s  %s\n", ctl_style(term, CTL_BOLD), letter,
+	printf("%s%c%s  run %lld of %s, %s, %s at %s  %s\n", ctl_style(term, CTL_BOLD), 'A' + s,
 	       ctl_style(term, CTL_PLAIN), (long long)run->id, path,
 	       ctl_time(start, run->start_unix_ns),
 	       ctl_duration(length, report->to_ns - report->from_ns),
@@ -461,81 +283,105 @@ static void print_side(const struct ctl_term *term, char letter, const struct si
 	       name);
 }
 
-/* What differs between the runs besides the program, and may look like a change of it. */
-static void print_unlike(const struct ctl_term *term, const struct diff *diff)
+/* The shares of the first screens, in their order. */
+static void print_shares(const struct ctl_term *term, const struct diff *diff)
 {
-	const struct comm_run *a = diff->side[0].report->run, *b = diff->side[1].report->run;
-	char line[DIFF_LINE];
+	const struct ctl_comparison *c = &diff->comparison;
+	const char *title = "";
 
-	if (diff->of_share && diff->of == OF_ALIKE)
-		ctl_wrap_styled(term, CTL_WARN, 0, 0,
-				are_budgets_alike(diff)
-					? "The runs are of different programs or targets: compared "
-					  "are shares of all that is communicated."
-					: "The runs had different budgets: compared are shares of "
-					  "all that is communicated.");
-	if (are_alike(a, b))
-		return;
-	snprintf(line, sizeof(line),
-		 "The runs were not made alike (%s, %s, %llu bytes; %s, %s, %llu bytes): intervals "
-		 "hold all that the estimators may get wrong.",
-		 a->source, a->estimator, (unsigned long long)a->granularity_bytes, b->source,
-		 b->estimator, (unsigned long long)b->granularity_bytes);
-	ctl_wrap_styled(term, CTL_WARN, 0, 0, line);
+	for (size_t i = 0; i < c->n_shares; i++) {
+		const struct ctl_compared_share *share = &c->share[i];
+		char a[CTL_OVERVIEW_SHARE + 3], b[CTL_OVERVIEW_SHARE + 3], text[DIFF_LINE];
+		bool is_new = strcmp(title, share->title) != 0;
+
+		/* What a part begins with says what the rest of it is of. */
+		if (!is_new && !diff->all && share->verdict < CTL_LESS)
+			continue;
+		title = share->title;
+		printf("%s%-*s%s%-*s", ctl_style(term, CTL_BOLD), DIFF_TITLE, is_new ? title : "",
+		       ctl_style(term, CTL_PLAIN), DIFF_VERDICT, ctl_verdict_name(share->verdict));
+		snprintf(text, sizeof(text), "A %s, B %s: %s", ctl_comparison_share(share, 0, a),
+			 ctl_comparison_share(share, 1, b), share->text);
+		ctl_wrap(term, DIFF_TITLE + DIFF_VERDICT, DIFF_TITLE + DIFF_VERDICT, text);
+	}
 }
 
+/* What is printed first: whether anything changed. */
 static void print_sum(const struct ctl_term *term, const struct diff *diff)
 {
+	const struct ctl_comparison *c = &diff->comparison;
+	size_t n[CTL_MORE + 1];
 	char line[DIFF_LINE];
-	size_t n = 0;
 
-	n = (size_t)snprintf(line, sizeof(line),
-			     "%zu more, %zu less, %zu the same within a factor of %.3g, %zu that "
-			     "cannot be told apart%s.",
-			     diff->count[CTL_MORE], diff->count[CTL_LESS], diff->count[CTL_SAME],
-			     diff->margin, diff->count[CTL_CANNOT_TELL],
-			     diff->all ? "" : " (--all: list)");
-	if (diff->n_compared)
+	for (int i = 0; i <= CTL_MORE; i++)
+		n[i] = c->count[i] + c->share_count[i];
+	snprintf(line, sizeof(line), "%zu more, %zu less, %zu the same, %zu that cannot be told%s.",
+		 n[CTL_MORE], n[CTL_LESS], n[CTL_SAME], n[CTL_CANNOT_TELL],
+		 diff->all || n[CTL_SAME] + n[CTL_CANNOT_TELL] == 0 ? "" : " (--all lists them)");
+	ctl_wrap_styled(term, CTL_BOLD, 0, 0, line);
+}
+
+/* How far it is to be trusted. */
+static void print_foot(const struct ctl_term *term, const struct diff *diff)
+{
+	const struct ctl_comparison *c = &diff->comparison;
+	size_t compared = c->n_compared + c->n_shares, used = 0;
+	char line[DIFF_LINE];
+
+	if (!c->n_compared)
+		used = (size_t)snprintf(line, sizeof(line),
+					"Neither run confirms a flow%s: see "
+					"what \"commctl report\" says of either. ",
+					c->n_shares ? " of data of any age"
+						    : ", so nothing can be compared");
+	if (compared && !c->is_one_run)
 		snprintf(
-			line + n, sizeof(line) - n,
-			" Compared are the %zu flows that one of the runs resolves. Intervals hold "
-			"for all rows together: were nothing changed, the chance of any more or "
-			"less would be %.3g %%.",
-			diff->n_compared, diff->alarm * 100);
-	else
-		snprintf(line + n, sizeof(line) - n,
-			 " Neither run resolves a flow, so nothing can be compared: see what "
-			 "\"commctl report\" says of either.");
+			line + used, sizeof(line) - used,
+			"The same is what changed by less than a factor of %.3g%s. Were nothing "
+			"changed, the chance of any more or less among these %zu would be %.3g %%.",
+			c->margin,
+			c->n_shares ? ", of a survey's shares by less than 5 of 100" : "", compared,
+			c->alarm * 100);
+	else if (!used)
+		return;
 	printf("\n");
 	ctl_wrap(term, 0, 0, line);
 }
 
 static int print_text(struct diff *diff)
 {
+	const struct ctl_comparison *c = &diff->comparison;
+	const char *unit = c->of_share ? "share" : "rate";
 	struct ctl_term term;
-	const char *unit = diff->of_share ? "share" : "rate";
+	char line[DIFF_LINE];
 
 	ctl_term_init(&term);
 	for (int s = 0; s < 2; s++)
-		if (ctl_labels_init(&diff->side[s].labels, diff->side[s].report))
+		if (ctl_labels_init(&diff->side[s].labels, c->report[s]))
 			return out_of_memory();
-	print_side(&term, 'A', &diff->side[0]);
-	print_side(&term, 'B', &diff->side[1]);
-	print_unlike(&term, diff);
-	if (diff->count[CTL_MORE] + diff->count[CTL_LESS] || (diff->all && diff->n_rows))
-		printf("\n%s%-11s %7s in A %7s in B %8s  %14s  writer > reader%s\n",
-		       ctl_style(&term, CTL_BOLD), "from A to B", unit, unit, "times", "interval",
-		       ctl_style(&term, CTL_PLAIN));
-	for (size_t i = 0; i < diff->n_rows; i++)
-		if (diff->all || diff->row[i].change.verdict >= CTL_LESS)
-			print_row(&term, diff, &diff->row[i]);
+	for (int s = 0; s < 2; s++)
+		print_side(&term, diff, s);
 	print_sum(&term, diff);
+	if (*ctl_comparison_unlike(c, line, sizeof(line)))
+		ctl_wrap_styled(&term, CTL_WARN, 0, 0, line);
+	if (c->n_shares)
+		printf("\n");
+	print_shares(&term, diff);
+	if (c->count[CTL_MORE] + c->count[CTL_LESS] || (diff->all && c->n_flows)) {
+		printf("\n%s%-11s %7s in A %7s in B %8s  %14s  writer > reader%s\n",
+		       ctl_style(&term, CTL_BOLD), c->n_shares ? "OLDER" : "from A to B", unit,
+		       unit, "times", "interval", ctl_style(&term, CTL_PLAIN));
+	}
+	for (size_t i = 0; i < c->n_flows; i++)
+		if (diff->all || c->flow[i].change.verdict >= CTL_LESS)
+			print_row(&term, diff, &c->flow[i]);
+	print_foot(&term, diff);
 	return CTL_OK;
 }
 
-static void json_run(struct ctl_json *json, const char *name, const struct side *side)
+static void json_run(struct ctl_json *json, const char *name, const struct comm_report *report)
 {
-	const struct comm_run *run = side->report->run;
+	const struct comm_run *run = report->run;
 
 	ctl_json_open(json, name, '{');
 	ctl_json_int(json, "run", run->id);
@@ -545,7 +391,7 @@ static void json_run(struct ctl_json *json, const char *name, const struct side 
 	ctl_json_string(json, "source", run->source);
 	ctl_json_string(json, "estimator", run->estimator);
 	ctl_json_count(json, "start_unix_ns", run->start_unix_ns);
-	ctl_json_double(json, "seconds", seconds_of(side->report));
+	ctl_json_double(json, "seconds", report->enabled_ns / 1e9);
 	ctl_json_double(json, "overhead_limit", run->overhead_limit);
 	ctl_json_close(json, '}');
 }
@@ -570,38 +416,70 @@ static void json_flow(struct ctl_json *json, const char *name, const struct ctl_
 	ctl_json_close(json, '}');
 }
 
-static void print_json(const struct diff *diff)
+static void json_flows(struct ctl_json *json, const struct ctl_comparison *c)
+{
+	ctl_json_open(json, "edges", '[');
+	for (size_t i = 0; i < c->n_flows; i++) {
+		const struct ctl_compared_flow *flow = &c->flow[i];
+		const struct comm_report_edge *edge;
+		const struct comm_report *report =
+			c->report[ctl_comparison_named_by(c, flow, &edge)];
+
+		ctl_json_open(json, NULL, '{');
+		json_node(json, "from", comm_report_node_at(report, edge->from));
+		json_node(json, "to", comm_report_node_at(report, edge->to));
+		json_flow(json, "a", &flow->flow[0]);
+		json_flow(json, "b", &flow->flow[1]);
+		ctl_json_double(json, "ratio", flow->change.ratio);
+		ctl_json_double(json, "low", flow->change.low);
+		ctl_json_double(json, "high", flow->change.high);
+		ctl_json_string(json, "verdict", ctl_verdict_name(flow->change.verdict));
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
+static void json_shares(struct ctl_json *json, const struct ctl_comparison *c)
+{
+	static const char *const names[] = {"a", "b"};
+
+	ctl_json_open(json, "survey", '[');
+	for (size_t i = 0; i < c->n_shares; i++) {
+		const struct ctl_compared_share *share = &c->share[i];
+
+		ctl_json_open(json, NULL, '{');
+		ctl_json_string(json, "part", share->title);
+		ctl_json_string(json, "of", share->text);
+		for (int s = 0; s < 2; s++) {
+			/* NAN is null: of bounds, and of what the run did not meet. */
+			ctl_json_open(json, names[s], '{');
+			ctl_json_double(json, "value",
+					share->has[s] && !share->is_bound ? share->value[s] : NAN);
+			ctl_json_double(json, "low", share->has[s] ? share->low[s] : NAN);
+			ctl_json_double(json, "high", share->has[s] ? share->high[s] : NAN);
+			ctl_json_close(json, '}');
+		}
+		ctl_json_string(json, "verdict", ctl_verdict_name(share->verdict));
+		ctl_json_close(json, '}');
+	}
+	ctl_json_close(json, ']');
+}
+
+static void print_json(const struct ctl_comparison *c)
 {
 	struct ctl_json json = {0};
 
 	ctl_json_begin(&json);
-	json_run(&json, "a", &diff->side[0]);
-	json_run(&json, "b", &diff->side[1]);
-	ctl_json_string(&json, "by", diff->side[0].report->by->name);
-	ctl_json_string(&json, "of", diff->of_share ? "share" : "rate");
-	ctl_json_bool(&json, "alike",
-		      are_alike(diff->side[0].report->run, diff->side[1].report->run));
-	ctl_json_double(&json, "false_alarms", diff->alarm);
-	ctl_json_double(&json, "margin", diff->margin);
-	ctl_json_count(&json, "compared", diff->n_compared);
-	ctl_json_open(&json, "edges", '[');
-	for (size_t i = 0; i < diff->n_rows; i++) {
-		const struct row *row = &diff->row[i];
-		const struct comm_report_edge *edge;
-		const struct side *side = side_of(diff, row, &edge);
-
-		ctl_json_open(&json, NULL, '{');
-		json_node(&json, "from", comm_report_node_at(side->report, edge->from));
-		json_node(&json, "to", comm_report_node_at(side->report, edge->to));
-		json_flow(&json, "a", &row->flow[0]);
-		json_flow(&json, "b", &row->flow[1]);
-		ctl_json_double(&json, "ratio", row->change.ratio);
-		ctl_json_double(&json, "low", row->change.low);
-		ctl_json_double(&json, "high", row->change.high);
-		ctl_json_string(&json, "verdict", ctl_verdict_name(row->change.verdict));
-		ctl_json_close(&json, '}');
-	}
-	ctl_json_close(&json, ']');
+	json_run(&json, "a", c->report[0]);
+	json_run(&json, "b", c->report[1]);
+	ctl_json_string(&json, "by", c->report[0]->by->name);
+	ctl_json_string(&json, "of", c->of_share ? "share" : "rate");
+	ctl_json_bool(&json, "alike", ctl_comparison_is_alike(c));
+	ctl_json_double(&json, "false_alarms", c->alarm);
+	ctl_json_double(&json, "margin", c->margin);
+	ctl_json_count(&json, "compared", c->n_compared);
+	json_shares(&json, c);
+	json_flows(&json, c);
 	ctl_json_close(&json, '}');
 }
 
@@ -618,7 +496,7 @@ int ctl_diff(int argc, char **argv)
 		       "FILE:N, FILE:LABEL. "
 		       "Without B it is the latest run, without either the last two are compared.",
 	};
-	struct diff diff = {.query = COMM_QUERY_INIT, .alarm = 0.05, .margin = 1.5};
+	struct diff diff = {.comparison = {.query = COMM_QUERY_INIT, .alarm = 0.05, .margin = 1.5}};
 	int code;
 
 	ctl_by_options(options, fixed_options, FIXED);
@@ -626,16 +504,13 @@ int ctl_diff(int argc, char **argv)
 	code = choose_sides(&diff);
 	code = code ? code : compare(&diff);
 	if (!code && diff.json)
-		print_json(&diff);
+		print_json(&diff.comparison);
 	else if (!code)
 		code = print_text(&diff);
-	if (!code && diff.exit_code && diff.count[CTL_MORE] + diff.count[CTL_LESS])
+	if (!code && diff.exit_code && ctl_comparison_has_changes(&diff.comparison))
 		code = CTL_CHANGED;
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < 2; s++)
 		ctl_labels_deinit(&diff.side[s].labels);
-		comm_report_free(diff.side[s].report);
-	}
-	ctl_pairing_deinit(&diff.pairing);
-	free(diff.row);
+	ctl_comparison_deinit(&diff.comparison);
 	return code;
 }

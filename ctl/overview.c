@@ -23,13 +23,8 @@ enum {
 	OVERVIEW_OLDER = 3,
 	OVERVIEW_OBJECTS = 3,
 	OVERVIEW_THREADS = 64, /* more of them are told of by role */
-	LAG_10MS = 0,
-	LAG_1S = 1,
-	LAG_10S = 2,
 };
 
-/* A row that is surely less of what it is of is no matter on one screen. */
-static const double least_share = 0.02;
 /* Nor is a flow of so little. */
 static const double least_flow = 0.001;
 
@@ -93,7 +88,7 @@ static void say(struct overview *o, const char *text)
  * "46 % (40..52)", or what a wide interval says for sure: "at least 25 %", "under 8 %"; "46 %" where
  * it is no wider than the digits.
  */
-static const char *share_text(char text[OVERVIEW_SHARE + 1], double share, double low, double high)
+const char *ctl_overview_share_text(char *text, double share, double low, double high)
 {
 	if (share >= 0.005 && round(100 * low) == round(100 * high))
 		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %%", 100 * share);
@@ -179,7 +174,7 @@ static int order_waiting(const void *pa, const void *pb)
 
 static double fresh_of(const struct comm_report_census *row)
 {
-	return row->fresh[LAG_1S] * row->share;
+	return row->fresh[CTL_LAG_1S] * row->share;
 }
 
 static int order_fresh(const void *pa, const void *pb)
@@ -211,33 +206,40 @@ static const struct comm_node *part(const struct comm_report *report, size_t nod
 	return i < joined->n_parts ? joined->parts[i] : joined;
 }
 
+void ctl_overview_place_text(char *text, const struct comm_report *report, size_t node,
+			     const char *verb)
+{
+	char role[OVERVIEW_NAME], function[OVERVIEW_NAME], object[OVERVIEW_NAME];
+
+	snprintf(text, OVERVIEW_LINE, "%s in %s %s %s", name_of(function, part(report, node, 1)),
+		 name_of(role, part(report, node, 0)), verb,
+		 name_of(object, part(report, node, 2)));
+}
+
 static void tell_waiting(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE], role[OVERVIEW_NAME];
-	char function[OVERVIEW_NAME], object[OVERVIEW_NAME];
+	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
 	size_t n, shown = 0;
 
 	title(o, "WAITING");
-	if (all->waiting_low < least_share) {
+	if (all->waiting_low < CTL_OVERVIEW_LEAST) {
 		snprintf(line, sizeof(line), "under %.0f %% of the reads are of loops that wait",
 			 fmax(1, ceil(100 * all->waiting_high)));
 		say(o, line);
 		return;
 	}
 	snprintf(line, sizeof(line), "%s of all reads are of loops that wait",
-		 share_text(share, all->waiting, all->waiting_low, all->waiting_high));
+		 ctl_overview_share_text(share, all->waiting, all->waiting_low, all->waiting_high));
 	say(o, line);
 	rows = sorted(o->places, order_waiting, &n);
 	for (size_t i = 0; i < n && shown < OVERVIEW_WAITING; i++) {
-		if (rows[i]->waiting_low < least_share)
+		if (rows[i]->waiting_low < CTL_OVERVIEW_LEAST)
 			break;
-		share_text(share, rows[i]->waiting, rows[i]->waiting_low, rows[i]->waiting_high);
-		snprintf(line, sizeof(line), "%s in %s polls %s",
-			 name_of(function, part(o->places, rows[i]->node, 1)),
-			 name_of(role, part(o->places, rows[i]->node, 0)),
-			 name_of(object, part(o->places, rows[i]->node, 2)));
+		ctl_overview_share_text(share, rows[i]->waiting, rows[i]->waiting_low,
+					rows[i]->waiting_high);
+		ctl_overview_place_text(line, o->places, rows[i]->node, "polls");
 		add(o, share, line);
 		shown++;
 	}
@@ -254,7 +256,8 @@ static bool add_lag(char *line, size_t size, const char *between,
 	if (row->fresh_high[lag] - row->fresh_low[lag] > 0.8)
 		return false;
 	snprintf(line + used, size - used, "%s%s within %s", between,
-		 share_text(share, row->fresh[lag], row->fresh_low[lag], row->fresh_high[lag]),
+		 ctl_overview_share_text(share, row->fresh[lag], row->fresh_low[lag],
+					 row->fresh_high[lag]),
 		 name);
 	return true;
 }
@@ -263,16 +266,15 @@ static void tell_fresh(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE] = "", role[OVERVIEW_NAME];
-	char function[OVERVIEW_NAME], object[OVERVIEW_NAME];
+	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE] = "";
 	size_t n, shown = 0;
 	bool some;
 
 	title(o, "FRESH");
 	snprintf(line, sizeof(line), "of what is read besides, ");
-	some = add_lag(line, sizeof(line), "", all, LAG_10MS, "10 ms");
-	some |= add_lag(line, sizeof(line), some ? ", " : "", all, LAG_1S, "1 s");
-	some |= add_lag(line, sizeof(line), some ? ", " : "", all, LAG_10S, "10 s");
+	some = add_lag(line, sizeof(line), "", all, CTL_LAG_10MS, "10 ms");
+	some |= add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
+	some |= add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S, "10 s");
 	if (!some) {
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how soon data is rewritten",
@@ -284,16 +286,14 @@ static void tell_fresh(struct overview *o)
 	say(o, line);
 	rows = sorted(o->places, order_fresh, &n);
 	for (size_t i = 0; i < n && shown < OVERVIEW_FRESH; i++) {
-		double low = rows[i]->share_low * rows[i]->fresh_low[LAG_1S];
+		double low = rows[i]->share_low * rows[i]->fresh_low[CTL_LAG_1S];
 
-		if (low < least_share)
+		if (low < CTL_OVERVIEW_LEAST)
 			continue;
-		share_text(share, rows[i]->share, rows[i]->share_low, rows[i]->share_high);
-		snprintf(line, sizeof(line), "%s in %s reads %s; ",
-			 name_of(function, part(o->places, rows[i]->node, 1)),
-			 name_of(role, part(o->places, rows[i]->node, 0)),
-			 name_of(object, part(o->places, rows[i]->node, 2)));
-		add_lag(line, sizeof(line), "", rows[i], LAG_1S, "1 s");
+		ctl_overview_share_text(share, rows[i]->share, rows[i]->share_low,
+					rows[i]->share_high);
+		ctl_overview_place_text(line, o->places, rows[i]->node, "reads");
+		add_lag(line, sizeof(line), "; ", rows[i], CTL_LAG_1S, "1 s");
 		add(o, share, line);
 		shown++;
 	}
@@ -314,7 +314,7 @@ static const struct comm_report_part *part_named(const struct comm_report *repor
  * Of what windows stand for, the share that another thread wrote last: at least what was seen to be, and at
  * most that and what is not known.
  */
-static void crossing(const struct comm_report *threads, double *ret_low, double *ret_high)
+void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high)
 {
 	const struct comm_report_part *others = part_named(threads, "others");
 	const struct comm_report_part *unseen = part_named(threads, "unseen");
@@ -336,10 +336,19 @@ static void end_text(char *text, size_t size, const struct comm_report *report, 
 		snprintf(text, size, "%s in %s", function, role);
 }
 
+void ctl_overview_flow_text(char *text, const struct comm_report *report,
+			    const struct comm_report_edge *edge)
+{
+	char from[2 * OVERVIEW_NAME + 8], to[2 * OVERVIEW_NAME + 8];
+
+	end_text(from, sizeof(from), report, edge->from);
+	end_text(to, sizeof(to), report, edge->to);
+	snprintf(text, OVERVIEW_LINE, "%s > %s", from, to);
+}
+
 static void tell_flows(struct overview *o)
 {
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
-	char from[2 * OVERVIEW_NAME + 8], to[2 * OVERVIEW_NAME + 8];
 	double low, high;
 	size_t shown = 0;
 
@@ -348,8 +357,8 @@ static void tell_flows(struct overview *o)
 		say(o, "no window was opened on fresh data: who writes it is not known");
 		return;
 	}
-	crossing(o->threads, &low, &high);
-	if (high < least_share)
+	ctl_overview_crossing(o->threads, &low, &high);
+	if (high < CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
 			 "of what is rewritten soon, under %.1f %% comes from another thread "
 			 "(%" PRIu64 " windows)",
@@ -362,15 +371,14 @@ static void tell_flows(struct overview *o)
 			 o->functions->n_edges ? "; of what does:" : "");
 	say(o, line);
 	for (size_t i = 0;
-	     high >= least_share && i < o->functions->n_edges && shown < OVERVIEW_FLOWS; i++) {
+	     high >= CTL_OVERVIEW_LEAST && i < o->functions->n_edges && shown < OVERVIEW_FLOWS;
+	     i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(o->functions, i);
 
-		if (edge->share_low < least_share)
+		if (edge->share_low < CTL_OVERVIEW_LEAST)
 			continue;
-		end_text(from, sizeof(from), o->functions, edge->from);
-		end_text(to, sizeof(to), o->functions, edge->to);
-		share_text(share, edge->share, edge->share_low, edge->share_high);
-		snprintf(line, sizeof(line), "%s > %s", from, to);
+		ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high);
+		ctl_overview_flow_text(line, o->functions, edge);
 		add(o, share, line);
 		shown++;
 	}
@@ -397,7 +405,9 @@ static size_t add_flows(struct overview *o, size_t most, bool across)
 			snprintf(line, sizeof(line), "threads of %s, from one to another", from);
 		else
 			snprintf(line, sizeof(line), "%s > %s", from, to);
-		add(o, share_text(share, edge->share, edge->share_low, edge->share_high), line);
+		add(o,
+		    ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high),
+		    line);
 		shown++;
 	}
 	return shown;
@@ -423,11 +433,12 @@ static void tell_polled(struct overview *o)
 	const struct comm_report_part *polled = part_named(o->older, "polled");
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
 
-	if (polled->share_low < least_share)
+	if (polled->share_low < CTL_OVERVIEW_LEAST)
 		return;
 	title(o, "WAITING");
 	snprintf(line, sizeof(line), "%s of what is read is read in loops that wait",
-		 share_text(share, polled->share, polled->share_low, polled->share_high));
+		 ctl_overview_share_text(share, polled->share, polled->share_low,
+					 polled->share_high));
 	say(o, line);
 }
 
@@ -492,7 +503,8 @@ static bool tell_estimated(struct overview *o)
 	if (others->resolved || report->exact)
 		snprintf(line, sizeof(line),
 			 "of %s read, %s comes from another %s; of that:", bytes,
-			 share_text(share, others->share, others->share_low, others->share_high),
+			 ctl_overview_share_text(share, others->share, others->share_low,
+						 others->share_high),
 			 noun);
 	else
 		snprintf(line, sizeof(line),
@@ -522,7 +534,7 @@ static void tell_objects(struct overview *o)
 
 	title(o, "THROUGH");
 	for (size_t i = 0; i < n && i < OVERVIEW_OBJECTS; i++) {
-		if (!object[i].resolved || object[i].share < least_share)
+		if (!object[i].resolved || object[i].share < CTL_OVERVIEW_LEAST)
 			break;
 		snprintf(share, sizeof(share), "%.0f %%", 100 * object[i].share);
 		add(o, share, name_of(name, comm_report_node_at(o->objects, object[i].node)));
@@ -563,9 +575,10 @@ static void tell_unknown(struct overview *o)
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
 
 	title(o, "UNKNOWN");
-	if (unseen->share >= least_share) {
+	if (unseen->share >= CTL_OVERVIEW_LEAST) {
 		snprintf(line, sizeof(line), "%s of what is read %s",
-			 share_text(share, unseen->share, unseen->share_low, unseen->share_high),
+			 ctl_overview_share_text(share, unseen->share, unseen->share_low,
+						 unseen->share_high),
 			 o->older->exact
 				 ? "the program never wrote: constants, files"
 				 : "nobody was seen to write: constants, files, older data");
@@ -664,7 +677,8 @@ static void deinit(struct overview *o)
 	comm_report_free(o->objects);
 }
 
-static int tell_survey(struct overview *o, char **err)
+/* The reports that a survey is told of. */
+static int make_survey(struct overview *o, char **err)
 {
 	int code = make(o, "role,function,object", true, false, &o->places, err);
 
@@ -672,6 +686,29 @@ static int tell_survey(struct overview *o, char **err)
 		code = make(o, "thread", true, false, &o->threads, err);
 	if (!code)
 		code = make(o, "role,function", true, true, &o->functions, err);
+	return code;
+}
+
+static int find_survey(struct overview *o, bool *ret_has, char **err)
+{
+	int code = make(o, "role", true, false, &o->roles, err);
+
+	*ret_has = false;
+	/* What was counted may have no ages. */
+	if (code == -ENODATA) {
+		free(*err);
+		*err = NULL;
+		return make(o, "role", false, false, &o->roles, err);
+	}
+	/* And it has no windows to tell of. */
+	*ret_has = !code && o->roles->n_census && !o->roles->exact;
+	return code;
+}
+
+static int tell_survey(struct overview *o, char **err)
+{
+	int code = make_survey(o, err);
+
 	if (!code)
 		code = make(o, "role", false, false, &o->older, err);
 	if (code)
@@ -709,21 +746,31 @@ int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query
 		      struct ctl_overview *ret, char **err)
 {
 	struct overview o = {.reader = reader, .query = query, .to = ret, .title = ""};
+	bool survey;
 	int code;
 
 	*ret = (struct ctl_overview){0};
 	*err = NULL;
-	code = make(&o, "role", true, false, &o.roles, err);
-	/* What was counted may have no ages. */
-	if (code == -ENODATA) {
-		free(*err);
-		*err = NULL;
-		code = make(&o, "role", false, false, &o.roles, err);
-	}
-	/* And it has no windows to tell of. */
+	code = find_survey(&o, &survey, err);
 	if (!code)
-		code = o.roles->n_census && !o.roles->exact ? tell_survey(&o, err)
-							    : tell_estimate(&o, err);
+		code = survey ? tell_survey(&o, err) : tell_estimate(&o, err);
+	deinit(&o);
+	return code;
+}
+
+int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,
+			bool *ret_survey, bool *ret_roles, char **err)
+{
+	struct overview o = {.reader = reader, .query = query, .title = ""};
+	int code;
+
+	*err = NULL;
+	*ret_roles = true;
+	code = find_survey(&o, ret_survey, err);
+	if (!code && !*ret_survey) {
+		code = make_estimated(&o, err);
+		*ret_roles = !code && !strcmp(o.older->by->name, "role");
+	}
 	deinit(&o);
 	return code;
 }

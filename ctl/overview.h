@@ -17,7 +17,15 @@ enum {
 	CTL_OVERVIEW_LINES = 24,
 	CTL_OVERVIEW_LINE = 512,
 	CTL_OVERVIEW_SHARE = 18, /* columns of a share with its interval, where a line has one */
+
+	/* Of a census' freshness. */
+	CTL_LAG_10MS = 0,
+	CTL_LAG_1S = 1,
+	CTL_LAG_10S = 2,
 };
+
+/* A row that is surely less of what it is of is no matter on one screen. */
+#define CTL_OVERVIEW_LEAST 0.02
 
 struct ctl_overview_line {
 	const char *title; /* "FEEDS"; "": a further line of the same */
@@ -37,6 +45,21 @@ struct ctl_overview {
  */
 int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
 		      struct ctl_overview *ret, char **err);
+
+/* Whether the first screen tells of a survey, and of roles where it tells of flows of any age. */
+int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,
+			bool *ret_survey, bool *ret_roles, char **err);
+
+/* Text has CTL_OVERVIEW_LINE bytes, of a share CTL_OVERVIEW_SHARE + 1. */
+const char *ctl_overview_share_text(char *text, double share, double low, double high);
+/* "IOThreadMain in io_thd polls flag": node is of a report by role, function, object. */
+void ctl_overview_place_text(char *text, const struct comm_report *report, size_t node,
+			     const char *verb);
+/* "fill in parser > sum in journal": edge is of a report by role, function. */
+void ctl_overview_flow_text(char *text, const struct comm_report *report,
+			    const struct comm_report_edge *edge);
+/* Bounds of how much of what is rewritten soon another thread wrote; the report is of fresh data, by thread. */
+void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high);
 
 /* Of the bytes that a report has edges of, those on edges that it states. */
 double ctl_overview_stated(const struct comm_report *report);

@@ -198,11 +198,28 @@ def check_waiting(store, rows):
     check(words and abs(float(words[1]) - 100 * most["waiting"]) <= 0.5, f"{name}: with its share")
 
 
-def check_itself(store):
-    same = documented(store, "diff", "--all", "1", "1")
-    check(not [e for e in same["edges"] if e["verdict"] in ("more", "less")], f"{name_of(store)}: a run does not differ from itself")
-    text = run(store, "diff", "1", "1").stdout
-    check(re.search(r"\b0 more, 0 less", " ".join(text.split())), f"{name_of(store)}: in words, too", text)
+def check_itself(store, rows):
+    """A run against itself: all the same, in the order and with the shares of its first screen."""
+    name, same = name_of(store), documented(store, "diff", "--all", "1", "1")
+    wrong = [e for e in same["edges"] + same["survey"] if e["verdict"] != "same"]
+    check(not wrong, f"{name}: a run is the same as itself", wrong[:2])
+    text = run(store, "diff", "--all", "1", "1").stdout
+    words = " ".join(text.split())
+    check("0 more, 0 less" in words and ", 0 that cannot be told" in words and "same run" in words, f"{name}: in words, too", text)
+    parts = re.findall(r"^([A-Z]{4,}) ", text, re.M)
+    check(parts == sorted(parts, key=TITLES.index), f"{name}: diff has the order of the screen", parts)
+    said = [text for title, text in rows if title in ("WAITING", "FRESH", "FEEDS")]
+    for share, what in re.findall(r"A ([^,]*), B [^:]*: (.* (?:polls|>) .*?)(?: (?:same|[A-Z]{5,}) |$)", words):
+        found = [one for one in said if " ".join(one.split()).endswith(what)]
+        check(not found or any(one.startswith(share) for one in found), f"{name}: and the screen's shares: {what}", (share, found))
+
+
+def check_two(a, b):
+    """Another budget and another load are not mistaken for another program."""
+    got = subprocess.run([COMMCTL, "diff", a, b], capture_output=True, text=True, check=False)
+    words = " ".join(got.stdout.split())
+    check(got.returncode == 0 and "0 more, 0 less" in words, f"{name_of(a)}, {name_of(b)}: nothing is more or less", got.stdout)
+    return words
 
 
 def check_store(store):
@@ -214,7 +231,7 @@ def check_store(store):
     check_cost(store, report, page, lines)
     check_lines(store, page, rows)
     check_waiting(store, rows)
-    check_itself(store)
+    check_itself(store, rows)
     for by in "function", "object", "line":
         documented(store, "report", "--by", by, "--self")
 
@@ -229,5 +246,14 @@ def check_empty(store):
 
 for one in sorted(glob.glob(os.path.join(DIR, "*.db"))):
     (check_empty if name_of(one) == "empty" else check_store)(one)
+at = lambda name: os.path.join(DIR, name + ".db")  # noqa: E731
+words = check_two(at("survey"), at("twice"))
+check("different budgets" in words and "--overhead 1.0 %, 5.0 %" in words, "diff says which budgets differ", words)
+words = check_two(at("redis"), at("busier"))
+check("different loads" in words and "share of all" in words, "a run with thrice the load is compared by shares", words)
+words = check_two(at("survey"), at("redis"))
+check("Only A has a survey" in words, "diff says what it does not compare", words)
+got = subprocess.run([COMMCTL, "diff", at("redis")], capture_output=True, text=True, check=False)
+check(got.returncode == 3 and "one run alone" in got.stderr and "commctl diff before.db after.db" in got.stderr, "of one run alone diff says what it takes", got.stderr)
 check(done > 300, "there were stores to look at", done)
 sys.exit(1 if failed else 0)

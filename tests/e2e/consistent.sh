@@ -13,6 +13,10 @@ make=$O/tests/e2e/make_store
 for kind in redis exact survey sharing threads many calls guess unfinished changed hostile watched; do
   "$make" $kind "$dir/$kind.db" 60 || not_ok "made store: $kind"
 done
+# The same under another budget, and under thrice the load.
+cp "$dir/survey.db" "$dir/twice.db" && sqlite3 "$dir/twice.db" "UPDATE run SET overhead_limit = 0.05, uuid = hex(randomblob(16))"
+cp "$dir/redis.db" "$dir/busier.db" && sqlite3 "$dir/busier.db" "UPDATE run SET uuid = hex(randomblob(16));
+  UPDATE edge SET bytes = 3 * bytes; UPDATE slice SET target_ns = 3 * target_ns"
 # One thread alone: nobody reads what another wrote.
 cp "$dir/redis.db" "$dir/lone.db" && sqlite3 "$dir/lone.db" "DELETE FROM edge"
 "$make" empty "$dir/empty.db" 1

@@ -628,7 +628,7 @@ is "$(jq -c '[.edges[] | select(.verdict == "less") | .from.name]' stdout)" '["i
 is "$(jq -c '[.edges[] | select(.ratio == null) | [.to.name, .verdict]]' stdout | head -c 20)" '[["io_thd_3","more"]' \
 	"what is new has no ratio"
 # Runs with other budgets are compared by shares; rates are refused.
-cp redis.db budget.db && sqlite3 budget.db "UPDATE run SET overhead_limit = 0.05" || exit 1
+cp redis.db budget.db && sqlite3 budget.db "UPDATE run SET overhead_limit = 0.05, uuid = hex(randomblob(16))" || exit 1
 expect 0 "$ctl" diff redis.db budget.db --exit-code
 says stdout '^A  run 1 of redis.db, .* at '
 says stdout '^B  run 1 of budget.db, .* at 5.0 %'
@@ -667,7 +667,7 @@ expect 0 "$ctl" diff --store redis2.db 1 --by-function
 expect 0 "$ctl" diff hostile.db redis.db --all
 LC_ALL=C grep -q '[^ -~]' stdout && fail "unprintable bytes in diff"
 expect 0 "$ctl" diff guess.db guess.db
-says stdout 'Neither run resolves'
+says stdout 'Neither run confirms'
 expect 3 "$ctl" diff --store redis.db
 says stderr 'one run alone'
 expect 3 "$ctl" diff redis.db:7 changed.db
