@@ -7,19 +7,25 @@
 
 #include "argument.h"
 #include "choice.h"
+#include "comparison.h"
 #include "ctl.h"
+#include "open.h"
 #include "output.h"
 #include "page.h"
 #include "range_options.h"
+#include "run.h"
 
 enum {
 	KEY_FIRST_READ = 0x100,
 	KEY_SOURCE_DIR,
 	KEY_FRESH,
+	KEY_AGAINST,
+
+	AGAINST_NAME = CTL_PATH + 300,
 };
 
 struct options {
-	const char *store, *output;
+	const char *store, *output, *against;
 	struct comm_query query;
 	struct ctl_source source;
 };
@@ -27,6 +33,10 @@ struct options {
 static const struct argp_option argp_options[] = {
 	{"output", 'o', "FILE", 0, "Where to write the page; - is standard output", 0},
 	CTL_RANGE_OPTIONS,
+	{"against", KEY_AGAINST, "RUN", 0,
+	 "Also what changed from RUN, as commctl diff says it: N or LABEL of this store, FILE, or "
+	 "FILE:N",
+	 0},
 	{"first-read", KEY_FIRST_READ, NULL, 0,
 	 "Count only the first read of what was written, as with a perfect cache", 0},
 	{"fresh", KEY_FRESH, NULL, 0,
@@ -57,6 +67,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FRESH:
 		query->fresh = 1;
 		return 0;
+	case KEY_AGAINST:
+		options->against = arg;
+		return 0;
 	case KEY_SOURCE_DIR:
 		code = ctl_source_add(&options->source, arg);
 		if (code)
@@ -68,6 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!options->output)
 			argp_error(state, "say where the page goes: -o FILE");
+		if (options->against && (query->from_ns || query->to_ns))
+			argp_error(state,
+				   "--against compares whole runs: leave --from and --to out");
 		return 0;
 	}
 	return ctl_range_parse(key, arg, state, &options->store, query);
@@ -81,10 +97,54 @@ static const char doc[] =
 
 static const struct argp argp = {argp_options, parse, NULL, doc, NULL, NULL, NULL};
 
+/* "run 1 (before) of redis.db" */
+static void name_run(char *name, size_t size, const struct comm_run *run, const char *path)
+{
+	snprintf(name, size, "run %lld%s%.200s%s of %s", (long long)run->id,
+		 *run->label ? " (" : "", run->label, *run->label ? ")" : "", path);
+}
+
+/* From the run that the user named to that of the page. */
+static int compare(const struct options *options, struct comm_reader *reader,
+		   struct ctl_comparison *ret, char name[AGAINST_NAME])
+{
+	struct comm_reader *both[2] = {NULL, reader};
+	const char *path = options->store;
+	char file[CTL_PATH], *err = NULL;
+	struct comm_runs *runs;
+	int64_t run[2] = {0, options->query.run};
+	bool is_part = options->query.first_read || options->query.fresh;
+	int code;
+
+	*ret = (struct ctl_comparison){.query = options->query, .alarm = 0.05, .margin = 1.5};
+	ret->query.label = NULL;
+	ret->query.by = is_part ? "thread" : NULL;
+	if (options->query.label) {
+		code = comm_reader_runs(reader, &runs, &err);
+		if (code)
+			return ctl_error(code, err);
+		run[1] = ctl_run_find(runs, options->query.label);
+		comm_runs_free(runs);
+	}
+	ctl_open_which(options->against, options->store, file, &path, &run[0]);
+	code = ctl_open(path, &both[0], NULL);
+	if (code)
+		return code;
+	code = ctl_comparison_init(ret, both, run, !is_part, &err);
+	comm_reader_close(both[0]);
+	if (code)
+		return ctl_error(code, err);
+	name_run(name, AGAINST_NAME, ret->report[0]->run, path ? path : ctl_store_default());
+	return CTL_OK;
+}
+
 /* The page is made in memory, so that a run without data leaves the file as it is. */
 int ctl_html(int argc, char **argv)
 {
 	struct options options = {.query = COMM_QUERY_INIT};
+	struct ctl_comparison comparison = {0};
+	char name[AGAINST_NAME];
+	const struct ctl_page_against against = {&comparison, name};
 	struct comm_reader *reader;
 	char *page = NULL, *err;
 	size_t size = 0;
@@ -95,12 +155,17 @@ int ctl_html(int argc, char **argv)
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
+	if (options.against)
+		code = compare(&options, reader, &comparison, name);
+	if (code)
+		goto out;
 	out = open_memstream(&page, &size);
-	if (!out)
-		return ctl_error(-errno, NULL);
-	code = ctl_page_print(out, reader, &options.query, &options.source, &err);
-	comm_reader_close(reader);
-	ctl_source_deinit(&options.source);
+	if (!out) {
+		code = ctl_error(-errno, NULL);
+		goto out;
+	}
+	code = ctl_page_print(out, reader, &options.query, &options.source,
+			      options.against ? &against : NULL, &err);
 	if (fclose(out) && !code)
 		code = -errno;
 	if (code)
@@ -108,5 +173,9 @@ int ctl_html(int argc, char **argv)
 	else
 		code = ctl_output_write(options.output, page, size);
 	free(page);
+out:
+	comm_reader_close(reader);
+	ctl_comparison_deinit(&comparison);
+	ctl_source_deinit(&options.source);
 	return code;
 }

@@ -96,6 +96,9 @@ class Browser:
         end = time.monotonic() + 300
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._message(end - time.monotonic()))
+        # The event may be that of about:blank, where the machine is busy.
+        while self.run("location.href === 'about:blank' || document.readyState !== 'complete'") and time.monotonic() < end:
+            time.sleep(0.05)
         self.rest()
 
     def rest(self):
@@ -114,8 +117,9 @@ class Browser:
         return result["result"].get("value")
 
     def key(self, name):
-        code = {"Enter": 13, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[name]
-        text = {"text": "\r"} if name == "Enter" else {}
+        code = {"Enter": 13, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+                "Escape": 27, "/": 191}[name]
+        text = {"text": "\r" if name == "Enter" else name} if name in ("Enter", "/") else {}
         for kind in "keyDown", "keyUp":
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code,
                       **(text if kind == "keyDown" else {}))

@@ -9,6 +9,7 @@
 
 #include "asset.h"
 #include "cacheline_words.h"
+#include "changes.h"
 #include "columns.h"
 #include "data.h"
 #include "number.h"
@@ -39,6 +40,7 @@ struct page {
 	struct comm_query query; /* what all queries of the page have in common */
 	struct ctl_nodes *nodes;
 	const struct comm_report *whole; /* by thread */
+	const struct ctl_page_against *against;
 	struct ctl_views views;
 	size_t n_flows
 		[CTL_VIEW_STEPS]; /* of all: by thread, and by two of the steps down from there */
@@ -334,6 +336,11 @@ static int print_first(struct page *page)
 	code = print_screen(page);
 	if (!code)
 		code = print_cachelines(page);
+	if (!code && page->against) {
+		fputs("\"changes\":", out);
+		ctl_changes_print(out, page->against->comparison, page->against->name);
+		fputs(",\n", out);
+	}
 	fputs("\"view\":", out);
 	if (!code)
 		code = print_view(page, "thread", page->whole, false);
@@ -551,9 +558,10 @@ static int print_all(struct page *page, struct ctl_source *source)
 }
 
 int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
-		   struct ctl_source *source, char **err)
+		   struct ctl_source *source, const struct ctl_page_against *against, char **err)
 {
-	struct page page = {.out = out, .reader = reader, .query = *query, .err = err};
+	struct page page = {
+		.out = out, .reader = reader, .query = *query, .against = against, .err = err};
 	struct comm_report *whole;
 	int code;
 

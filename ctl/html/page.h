@@ -11,13 +11,20 @@
 
 #include <comm/comm.h>
 
+#include "comparison.h"
 #include "source.h"
+
+/* The run that a page's is compared with. */
+struct ctl_page_against {
+	const struct ctl_comparison *comparison;
+	const char *name;
+};
 
 /*
  * query: run, range, first_read and confidence are taken; of a running run the page has what
- * was there when this began.  Returns 0 or -errno; *err as by the library, NULL where out failed.
+ * was there when this began.  against: NULL: the page says nothing of changes.  Returns 0 or -errno; *err as by the library, NULL where out failed.
  */
 int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
-		   struct ctl_source *source, char **err);
+		   struct ctl_source *source, const struct ctl_page_against *against, char **err);
 
 #endif

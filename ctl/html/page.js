@@ -30,7 +30,7 @@ const VIEWS = {
 	frame: {title: 'frames back', group: 'when', order: true, flat: true, help: 'Written in the frame in which it was read, in the one before, or earlier. (frame not known) is what cannot be dated, most of all where frames are short.'},
 	line: {title: 'lines'},
 };
-const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, STREAMS_MAX = 16, DECADES = 4;
+const SVG_MAX = 64, CANVAS_MAX = 1000, CLUSTER_MAX = 300, GRAPH_MAX = 30, ROWS = 40, STREAMS_MAX = 16, MOST_MAX = 6, DECADES = 4;
 const $ = id => document.getElementById(id);
 
 function set(node, attributes) {
@@ -146,10 +146,10 @@ const START = {by: 'thread', cell: -1, at: [], unstated: false, guess: false, qu
 const state = {...START};
 
 /* What stands behind tabs; without a choice it is what was gone into last. */
-const TABS = [['deep', 'What it is made of'], ['numbers', 'In numbers'], ['flow', 'Flow'], ['time', 'Time'], ['sharing', 'Cache lines'], ['account', 'Account and losses'], ['reading', 'How to read this']];
+const TABS = [['deep', 'What it is made of'], ['changes', 'What changed'], ['numbers', 'In numbers'], ['flow', 'Flow'], ['time', 'Time'], ['sharing', 'Cache lines'], ['account', 'Account and losses'], ['reading', 'How to read this']];
 const tabOf = () => state.tab || (state.line >= 0 && main.cachelines.length ? 'sharing' : state.at.length ? 'deep' : 'numbers');
 function drawTabs() {
-	const has = {deep: state.at.length > 0, sharing: main.cachelines.length > 0};
+	const has = {deep: state.at.length > 0, changes: !!main.changes, sharing: main.cachelines.length > 0};
 	for (const [name] of TABS)
 		$('panel-' + name).hidden = name !== tabOf();
 	$('tabs').replaceChildren(...TABS.filter(([name]) => has[name] !== false || name === tabOf()).map(([name, text]) =>
@@ -785,8 +785,30 @@ function drawStreams() {
 	});
 	drawAxis(box, x, 0, foot);
 	$('streams').replaceChildren(box);
-	$('streams-title').textContent = 'Streams' + (isStep ? ': functions of ' + state.at[0].map(id => labelOf(id)).join(' \u2192 ') : '');
-	$('streams-text').textContent = 'Colour is bytes a second, up to ' + bytes(largest) + '/s; hatched is what that part of the run does not confirm. Click a row to see what it is made of.';
+	$('streams-title').textContent = 'Who crosses when' + (isStep ? ': functions of ' + state.at[0].map(id => labelOf(id)).join(' \u2192 ') : '');
+	$('streams-text').textContent = (largest ? 'Colour is bytes a second, up to ' + bytes(largest) + '/s; hatched is what that part of the run does not confirm.' : 'Hatched is what was seen: no part of the run confirms any of it, so a colour would say nothing.') + (periods('phase').length ? ' Dotted lines are where a phase begins.' : '') + ' Click a row to see what it is made of.';
+	drawMost(cells, rows, rates);
+	streamRows = rows.map((row, i) => [row, rates[i].map(({edge}, j) => [cells[j], edge])]);
+}
+/* In words: which of the rows is the largest, part for part; parts of the same one are one. */
+let streamRows = [];
+function drawMost(cells, rows, rates) {
+	const spans = [];
+	cells.forEach((cell, j) => {
+		const best = rates.reduce((at, rate, i) => rate[j].rate > (at < 0 ? 0 : rates[at][j].rate) ? i : at, -1), last = spans[spans.length - 1];
+		if (last && last.best === best)
+			Object.assign(last, {to: cell.to_s, rates: best < 0 ? [] : [...last.rates, rates[best][j].rate]});
+		else
+			spans.push({best, from: cell.from_s, to: cell.to_s, rates: best < 0 ? [] : [rates[best][j].rate]});
+	});
+	const phaseOf = span => periods('phase').filter(([, , from, to]) => Math.min(to, span.to) - Math.max(from, span.from) > 0.5 * Math.min(to - from, span.to - span.from)).map(([, name]) => firstNumber(name));
+	const words = ({best, from, to, rates: of}) => {
+		const phases = phaseOf({from, to}), when = duration(from) + ' to ' + duration(to) + (phases.length ? ' (phase ' + phases[0] + (phases.length > 1 ? ' to ' + phases[phases.length - 1] : '') + ')' : '');
+		return when + ': ' + (best < 0 ? 'nothing is confirmed' : 'the largest is ' + labelOf(rows[best].from) + ' \u2192 ' + labelOf(rows[best].to) + ', ' +
+			(Math.max(...of) < 1.05 * Math.min(...of) ? bytes(Math.max(...of)) : bytes(Math.min(...of)) + ' to ' + bytes(Math.max(...of))) + '/s');
+	};
+	$('streams-most').replaceChildren(...(spans.some(span => span.best >= 0) ? spans.slice(0, MOST_MAX) : []).map(span => el('li', {text: words(span)})),
+		...(spans.length > MOST_MAX && spans.some(span => span.best >= 0) ? [el('li', {class: 'dim', text: 'and ' + (spans.length - MOST_MAX) + ' changes more: see below'})] : []));
 }
 
 /* Tables: one for all kinds of edges; nothing in a row that is not stated looks stated. */
@@ -906,7 +928,43 @@ const endsOf = kind => VIEWS[kind].what ? [[kind, 'from']] : ENDS[kind].map((tit
  * are bytes of the flows in this file, of which nothing more is said than that; hatched is what the run
  * does not confirm.  zoom: the ids on the way to the bar that has the whole width.
  */
-const icicle = {zoom: [], of: ''}, ICICLE_ROW = 23;
+const icicle = {zoom: [], of: '', bars: [], at: '', found: -1}, ICICLE_ROW = 23;
+const barName = path => path.join('|');
+/* One bar is reached by Tab, the others from it by arrows. */
+function focusBar(bar) {
+	if (!bar)
+		return;
+	icicle.at = barName(bar.path);
+	for (const {element} of icicle.bars)
+		element.setAttribute('tabindex', element === bar.element ? 0 : -1);
+	bar.element.focus();
+}
+function zoomTo(path, focus) {
+	icicle.zoom = path;
+	drawIcicle();
+	if (focus)
+		focusBar(icicle.bars.find(bar => barName(bar.path) === barName(focus)) || icicle.bars[0]);
+}
+function icicleKey(event, bar) {
+	const {bars} = icicle, row = bars.filter(one => one.row === bar.row).sort((a, b) => a.x - b.x), i = row.indexOf(bar);
+	const to = {ArrowRight: () => row[i + 1], ArrowLeft: () => row[i - 1], Home: () => bars[0], ArrowDown: () => bars.filter(one => one.row === bar.row + 1 && one.x >= bar.x - 0.1 && one.x < bar.x + bar.w).sort((a, b) => a.x - b.x)[0],
+		ArrowUp: () => bars.find(one => one.row === bar.row - 1 && one.x <= bar.x + 0.1 && one.x + one.w > bar.x)}[event.key];
+	if (event.key === 'Enter' || event.key === ' ')
+		zoomTo(bar.path, bar.path);
+	else if (event.key === 'Escape')
+		zoomTo(icicle.zoom.slice(0, -1), bar.path);
+	else if (to)
+		focusBar(to());
+	else
+		return;
+	event.preventDefault();
+}
+/* The next bar whose name has what is searched for. */
+function nextFound() {
+	const found = icicle.bars.filter(bar => bar.isFound);
+	icicle.found = found.length ? (icicle.found + 1) % found.length : -1;
+	focusBar(found[icicle.found]);
+}
 const icicleStep = () => stepsOf(state.by).find(by => by.split(',').some(part => VIEWS[part].what) && !by.includes('line') && by.split(',').length > 1);
 function icicleTree(view) {
 	const what = view.parts.findIndex(part => VIEWS[part].what), ends = view.parts.map((part, i) => i).filter(i => i !== what && !VIEWS[view.parts[i]].order);
@@ -948,16 +1006,14 @@ function drawIcicle() {
 		const kind = row ? levels[row - 1][2] : 'through', text = node.id ? labelOf(node.id) : 'all that is chosen: ' + bytes(root.bytes), y = row * ICICLE_ROW;
 		const says = (node.id ? labelOf(node.id, true) : text) + ' ' + (row ? {writes: 'writes', through: 'is gone through', reads: 'reads'}[kind] : '') + ': ' + bytes(node.bytes) + ', ' + percent(node.bytes / root.bytes) +
 			(exact || node.stated >= node.bytes ? '' : ', of it ' + percent(node.stated / node.bytes) + ' confirmed');
-		const zoom = () => {
-			icicle.zoom = path;
-			drawIcicle();
-		};
-		const bar = svg('rect', {class: 'bar-of ' + kind, x, y, width: w, height: ICICLE_ROW - 1, role: 'button', tabindex: w > 40 ? 0 : null, 'aria-label': says, onclick: zoom,
-			onkeydown: event => event.key === 'Enter' && zoom()}, svg('title', {}, says));
-		box.append(bar);
+		const isFound = query && node.id && text.toLowerCase().includes(query), one = {row, x, w, path, isFound};
+		one.element = svg('rect', {class: 'bar-of ' + kind, x, y, width: w, height: ICICLE_ROW - 1, role: 'button', tabindex: -1, 'aria-label': says, onclick: () => zoomTo(path),
+			onkeydown: event => icicleKey(event, one)}, svg('title', {}, says));
+		icicle.bars.push(one);
+		box.append(one.element);
 		if (!exact && node.stated < node.bytes)
 			box.append(svg('rect', {class: 'bar-open', x: x + w * node.stated / node.bytes, y, width: w * (1 - node.stated / node.bytes), height: ICICLE_ROW - 1}));
-		if (query && node.id && text.toLowerCase().includes(query))
+		if (isFound)
 			box.append(svg('rect', {class: 'bar-found', x: x + 1, y: y + 1, width: Math.max(1, w - 2), height: ICICLE_ROW - 3}));
 		if (w > 26)
 			box.append(svg('text', {class: 'bar-name halo', x: x + 4, y: y + 15}, fitted(text, w - 8)));
@@ -969,6 +1025,7 @@ function drawIcicle() {
 			at += part;
 		}
 	};
+	icicle.bars = [];
 	/* What was zoomed past stands above, whole. */
 	let above = root;
 	for (let i = 0; i < depth; i++) {
@@ -979,9 +1036,11 @@ function drawIcicle() {
 	if (root.bytes > 0)
 		draw(top, 0, width, depth, icicle.zoom.slice());
 	$('icicle').replaceChildren(box);
+	if (icicle.bars.length)
+		(icicle.bars.find(bar => barName(bar.path) === icicle.at) || icicle.bars[0]).element.setAttribute('tabindex', 0);
 	$('icicle-title').textContent = 'Writer to reader' + (state.at.length ? ': ' + state.at[state.at.length - 1].map(id => labelOf(id)).join(' \u2192 ') : '');
 	$('icicle-text').textContent = 'Rows: ' + levels.map(([, part, kind], i) => (i && levels[i - 1][2] === kind ? '' : {writes: 'writing ', through: 'through ', reads: 'reading '}[kind]) + view.parts[part]).join(', ') +
-		'. Widths are bytes' + (exact ? '' : '; hatched is not confirmed') + '. Click a bar to zoom in, one above it to zoom out.' + (view.edges_left_out ? ' The smallest flows are not in this file.' : '');
+		'. Widths are bytes' + (exact ? '' : '; hatched is not confirmed') + '. A click or Enter zooms in, on a bar above or Escape out; arrows go from bar to bar, / searches.' + (view.edges_left_out ? ' The smallest flows are not in this file.' : '');
 }
 
 /* CSV of the rows that are shown; no field is a formula to a spreadsheet. */
@@ -991,14 +1050,31 @@ function csvText() {
 		const text = /^[=+@-]/.test(String(value)) && typeof value !== 'number' ? '\'' + value : String(value);
 		return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 	};
-	const rows = tabOf() === 'deep' ? listedDeep : listedEdges;
-	return [['from', 'to', 'share', 'share_low', 'share_high', 'bytes', 'low', 'high', 'bursts', 'slices', 'confirmed'],
-		...rows.map(edge => [labelOf(edge.from, true), labelOf(edge.to, true), edge.share, edge.shareLow, edge.shareHigh, edge.bytes, edge.low, edge.high, edge.samples, edge.slices, Number(edge.stated)])]
-		.map(row => row.map(field).join(',') + '\r\n').join('');
+	const tab = tabOf(), rows = tab === 'deep' ? listedDeep : listedEdges;
+	const lines = tab === 'changes' && main.changes ? changesRows() : tab === 'time' && streamRows.length ? timeRows() : tab === 'sharing' && main.cachelines.length ? sharingRows() : [['from', 'to', 'share', 'share_low', 'share_high', 'bytes', 'low', 'high', 'bursts', 'slices', 'confirmed'],
+		...rows.map(edge => [labelOf(edge.from, true), labelOf(edge.to, true), edge.share, edge.shareLow, edge.shareHigh, edge.bytes, edge.low, edge.high, edge.samples, edge.slices, Number(edge.stated)])];
+	return lines.map(row => row.map(field).join(',') + '\r\n').join('');
+}
+const number = value => value === null || value === undefined ? '' : value;
+function changesRows() {
+	const {shares, flows, of_share: ofShare} = main.changes;
+	return [['part', 'verdict', 'a', 'b', 'times', 'times_low', 'times_high', 'what'],
+		...shares.map(row => [row.part, row.verdict, row.a, row.b, '', '', '', row.of]),
+		...flows.map(row => [ofShare ? 'share' : 'bytes a second', row.verdict, row.a, row.b, number(row.times), row.low, number(row.high), row.from + ' > ' + row.to])];
+}
+function timeRows() {
+	return [['from', 'to', 'from_s', 'to_s', 'bytes', 'low', 'high', 'confirmed'],
+		...streamRows.flatMap(([row, parts]) => parts.filter(([, edge]) => edge).map(([cell, edge]) =>
+			[labelOf(row.from, true), labelOf(row.to, true), cell.from_s, cell.to_s, edge.bytes, edge.low, edge.high, Number(edge.stated)]))];
+}
+function sharingRows() {
+	return [['line', 'verdict', 'confirmed', 'contended_a_second', 'low', 'high', 'bytes', 'thread', 'place', 'reads', 'writes'],
+		...main.cachelines.flatMap(line => line.words.map(([byte, size, thread, at, reads, writes]) =>
+			[lineName(line), line.verdict, Number(line.stated), line.contended, line.low, line.high, byte + '..' + (byte + size - 1), label('t', thread, true), label('l', at, true), reads, writes]))];
 }
 function saveCsv() {
 	const url = URL.createObjectURL(new Blob([csvText()], {type: 'text/csv'}));
-	el('a', {href: url, download: 'commprof-' + run.id + '-' + state.by + '.csv'}).click();
+	el('a', {href: url, download: 'commprof-' + run.id + '-' + (['changes', 'time', 'sharing'].includes(tabOf()) ? tabOf() : state.by) + '.csv'}).click();
 	setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
@@ -1014,6 +1090,26 @@ function drawScreen() {
 	}
 	$('screen').replaceChildren(list);
 	$('screen').hidden = !main.screen.length;
+}
+
+/* What commctl diff says of the run that this one is compared with. */
+function drawChanges() {
+	const changes = main.changes;
+	if (!changes)
+		return;
+	const all = [...changes.shares, ...changes.flows], n = verdict => all.filter(row => row.verdict === verdict).length;
+	const rate = value => !value ? '-' : changes.of_share ? percent(value) : bytes(value) + '/s', times = value => value === null ? 'any' : value < 0.0095 ? '<0.01' : value < 99.5 ? Number(value.toPrecision(2)).toString() : value.toFixed(0);
+	const row = (verdict, part, a, b, ratio, of, what) => el('tr', {class: verdict === 'more' || verdict === 'less' ? 'changed' : 'open'},
+		el('td', {class: 'name', text: part}), el('td', {class: 'name', text: verdict}), ...[a, b, ratio, of].map(text => el('td', {class: 'num', text})), el('td', {class: 'name', text: what}));
+	const table = el('table', {}, el('thead', {}, el('tr', {}, ...['', 'from A to B', 'A', 'B', 'times', 'interval', 'what'].map((text, i) =>
+		el('th', {scope: 'col', class: [0, 1, 6].includes(i) ? 'name' : null, text: text || 'part'})))));
+	table.append(el('tbody', {}, ...changes.shares.map(one => row(one.verdict, one.part, one.a, one.b, '', '', one.of)),
+		...changes.flows.slice(0, 10 * ROWS).map(one => row(one.verdict, changes.shares.length ? 'OLDER' : 'FEEDS', rate(one.a), rate(one.b), one.times === null ? 'new' : one.times ? times(one.times) : 'gone', times(one.low) + '\u2009\u2013\u2009' + times(one.high), one.from + ' \u2192 ' + one.to))));
+	$('changes-title').textContent = 'What changed from ' + changes.other + ' (A) to this run (B)';
+	$('changes-text').textContent = n('more') + ' more, ' + n('less') + ' less, ' + n('same') + ' the same, ' + n('cannot tell') + ' that cannot be told. ' + changes.unlike;
+	$('changes-table').replaceChildren(all.length ? table : '');
+	$('changes-foot').textContent = changes.compared && !changes.same_run ? 'The same is what changed by less than a factor of ' + changes.margin + (changes.shares.length ? ', of a survey\u2019s shares by less than 5 of 100' : '') +
+		'. Were nothing changed, the chance of any more or less among these ' + changes.compared + ' would be ' + (changes.alarm * 100) + ' %.' : '';
 }
 
 const stepView = by => (data(2) || []).find(one => one.by === by);
@@ -1257,7 +1353,17 @@ $('csv').addEventListener('click', saveCsv);
 $('controls').addEventListener('submit', event => event.preventDefault());
 $('unstated').addEventListener('change', event => go({unstated: event.target.checked}));
 $('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
-$('search').addEventListener('input', event => go({query: event.target.value}, true));
+$('search').addEventListener('input', event => {
+	icicle.found = -1;
+	go({query: event.target.value}, true);
+});
+$('search').addEventListener('keydown', event => event.key === 'Enter' && nextFound());
+addEventListener('keydown', event => {
+	if (event.key !== '/' || event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName))
+		return;
+	event.preventDefault();
+	$('search').focus();
+});
 $('order').addEventListener('change', event => go({order: event.target.value}, true));
 $('reset').addEventListener('click', () => go(START));
 $('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1, guess: false}, true));
@@ -1317,5 +1423,6 @@ readHash();
 drawHead();
 drawScreen();
 drawAccount();
+drawChanges();
 draw();
 })();

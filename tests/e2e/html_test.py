@@ -114,13 +114,15 @@ def same_edges(data, view, report):
 def test_usage():
     for args, words in (([], "say where"), (["-o", "x", "y"], "one word too many"), (["-o", "x", "--to", "0"], "--to 0"),
                         (["-o", "x", "--confidence", "100"], "--confidence"), (["-o", "x", "--run", "0"], "--run"),
-                        (["-o", "x", "--source-dir", "/none"], "No such file")):
+                        (["-o", "x", "--source-dir", "/none"], "No such file"), (["-o", "x", "--against", "1", "--from", "1s"], "whole runs")):
         run = commctl("html", *args, code=2)
         check(words in run.stderr, "bad usage: " + " ".join(args), run.stderr)
     kept = os.path.join(DIR, "kept.html")
     with open(kept, "w", encoding="utf-8") as file:
         file.write("kept")
     run = commctl("html", "--store", "empty.db", "-o", kept, code=3)
+    commctl("html", "--store", "redis.db", "--against", "none.db", "-o", kept, code=1)
+    check(read(kept) == "kept", "nor does a run that is not there to be compared with")
     check("no run" in run.stderr and read(kept) == "kept", "a store without a run leaves the file as it was")
     run = commctl("html", "--store", "redis.db", "-o", "/none/x.html", code=1)
     check("cannot write /none/x.html" in run.stderr, "a file that cannot be written")
@@ -400,8 +402,20 @@ def test_streams(browser):
     browser.run("document.querySelector('#streams .flow').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     check("at=t1-t2.f" in browser.run("location.hash"), "and a click leads down there")
     open_page(browser, "redis", "#at=t1-t6")
-    check(browser.run(rows) == [7] * 5 and browser.run("document.getElementById('streams-title').innerText") == "Streams",
+    check(browser.run(rows) == [7] * 5 and browser.run("document.getElementById('streams-title').innerText") == "Who crosses when",
           "of two threads without a stated function, those of all threads stay")
+    most = "[...document.querySelectorAll('#streams-most li')].map(e => e.textContent)"
+    open_page(browser, "redis", "#tab=time")
+    words = browser.run(most)
+    check(words[0].startswith("0 s to ") and "the largest is redis-server \u2192 io_thd_1" in words[0] and any("nothing is confirmed" in text for text in words),
+          "who crosses when, in words", words)
+    open_page(browser, "marked", "#tab=time")
+    words = browser.run(most)
+    check("phase 1" in words[0] and "producer \u2192 consumer" in words[0], "with the phases", words)
+    page("survey")
+    open_page(browser, "survey", "#tab=time&unstated=1")
+    text = browser.run("document.getElementById('streams-text').innerText")
+    check("0 B/s" not in text, "no colour stands for nothing", text)
     open_page(browser, "short")
     check(browser.run("document.getElementById('streams').parentElement.hidden"), "a run that is not cut has none")
 
@@ -619,6 +633,56 @@ def test_icicle(browser):
     check(browser.run(bars)[0][0] != whole[0][0], "it is of what is chosen")
 
 
+def test_keyboard(browser):
+    """The icicle by keys alone: one stop of Tab, arrows, Enter, Escape, and the search."""
+    focused = "(e => e.getAttribute('aria-label') || e.id)(document.activeElement)"
+    bars = "document.querySelectorAll('#icicle .bar-of').length"
+    open_page(browser, "redis")
+    check(browser.run("document.querySelectorAll('#icicle .bar-of[tabindex=\"0\"]').length") == 1, "the icicle is one stop of Tab")
+    browser.run("document.querySelector('#icicle .bar-of').focus()")
+    seen = [browser.run(focused)]
+    for key in "ArrowDown", "ArrowRight", "ArrowDown", "ArrowUp", "ArrowLeft":
+        browser.key(key)
+        seen.append(browser.run(focused))
+    check(seen[0].startswith("all that is chosen") and seen[1].startswith("redis-server writes") and seen[2].startswith("io_thd_1 writes") and
+          seen[4] == seen[2] and seen[5] == seen[1], "arrows go from bar to bar", seen)
+    before = browser.run(bars)
+    browser.key("Enter")
+    check(browser.run(bars) < before and browser.run(focused) == seen[1], "Enter zooms in, and the focus stays", browser.run(focused))
+    browser.key("Escape")
+    check(browser.run(bars) == before and browser.run(focused) == seen[1], "Escape zooms out")
+    browser.key("/")
+    check(browser.run(focused) == "search", "a slash searches", browser.run(focused))
+    browser.run("(e => { e.value = 'writeToClient'; e.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
+    browser.rest()
+    browser.key("Enter")
+    check("writeToClient" in browser.run(focused), "Enter goes to what is found", browser.run(focused))
+
+
+def test_changes(browser):
+    """What changed from another run: what commctl diff says, row for row."""
+    page("changed", "--against", "redis.db")
+    open_page(browser, "changed", "#tab=changes")
+    known = json.loads(commctl("diff", "redis.db", "changed.db", "--json").stdout)
+    rows = [row.split("\t") for row in browser.run("[...document.querySelectorAll('#changes-table tbody tr')].map(row => row.innerText)")]
+    check([row[1] for row in rows] == [edge["verdict"] for edge in known["edges"]] and rows[0][1] == "more" and
+          rows[0][6] == "io_thd_1 \u2192 redis-server", "the verdicts are those of commctl diff", rows[:2])
+    text = browser.run("document.getElementById('panel-changes').innerText")
+    check("1 more, 1 less" in text and "run 1 of redis.db" in text and "would be 5 %" in text, "and the sum", text)
+    wrong = browser.complaints("file://" + os.path.join(DIR, "changed.html"))
+    check(not wrong, "without a complaint", wrong)
+    page("survey", "--against", "1", name="same")
+    open_page(browser, "same", "#tab=changes")
+    text = browser.run("document.getElementById('panel-changes').innerText")
+    check("0 more, 0 less" in text and "same run" in text and "WAITING" in text and "cannot tell\t" not in text, "a run against itself is the same", text)
+    open_page(browser, "redis")
+    check(not browser.run("[...document.querySelectorAll('#tabs button')].some(b => b.textContent === 'What changed')"), "a page of one run has no such tab")
+    page("markup", "--against", "1", name="markup-changes")
+    open_page(browser, "markup-changes", "#tab=changes")
+    wrong = browser.complaints("file://" + os.path.join(DIR, "markup-changes.html"))
+    check(not wrong and not browser.run("document.querySelectorAll('#panel-changes img, #panel-changes b, #panel-changes script').length"), "names stay text there", wrong)
+
+
 def test_csv(browser):
     save = ("new Promise(done => { URL.createObjectURL = blob => { blob.text().then(done); return ''; }; HTMLAnchorElement.prototype.click = () => {};"
             "document.getElementById('csv').click(); })")
@@ -627,6 +691,10 @@ def test_csv(browser):
     check(rows[0][:6] == ["from", "to", "share", "share_low", "share_high", "bytes"] and len(rows) == 6 and rows[1][10] == "1", "CSV of the rows that are shown", rows[:2])
     known = {(e["from"], e["to"]): e for e in json.loads(commctl("report", "--store", "redis.db", "--json").stdout)["edges"]}
     check(abs(float(rows[1][5]) / max(e["bytes"] for e in known.values() if e["resolved"]) - 1) < 1e-4, "with the report's bytes", rows[1])
+    for kind, tab, head, n in ("redis", "time", "from_s", 20), ("sharing", "sharing", "thread", 4), ("changed", "changes", "verdict", 14):
+        open_page(browser, kind, "#tab=" + tab)
+        rows = list(csv.reader(io.StringIO(browser.run(save), newline="")))
+        check(head in rows[0] and len(rows) >= n and len({len(row) for row in rows}) == 1, f"CSV of what is shown: {tab}", rows[:2] + [len(rows)])
     open_page(browser, "hostile", "#unstated=1&by=function")
     rows = list(csv.reader(io.StringIO(browser.run(save), newline="")))
     check(len(rows) > 2 and {len(row) for row in rows} == {11} and not any(f[:1] in "=+@" for row in rows[1:] for f in row[:2] if f),
@@ -635,8 +703,8 @@ def test_csv(browser):
 
 def test_phone(browser):
     browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
-    for kind in "redis", "survey", "threads", "sharing":
-        for state in "", "#tab=sharing", "#tab=flow", "#by=object&at=o1":
+    for kind in "redis", "survey", "threads", "sharing", "changed":
+        for state in "", "#tab=changes", "#tab=time", "#tab=sharing", "#tab=flow", "#by=object&at=o1":
             open_page(browser, kind, state)
             wide = browser.run("document.documentElement.scrollWidth")
             check(wide <= 390, f"{kind}{state}: no wider than a phone", wide)
@@ -699,7 +767,7 @@ for test in test_usage, test_numbers, test_origins, test_cachelines, test_golden
     test()
 if shutil.which("chromium"):
     with Browser() as opened:
-        for test in test_looks, test_certainty, test_streams, test_walk, test_groups, test_times, test_types, test_sharing, test_first_view, test_icicle, test_csv, test_phone, test_hostile, test_accessible:
+        for test in test_looks, test_certainty, test_streams, test_walk, test_groups, test_times, test_types, test_sharing, test_first_view, test_icicle, test_keyboard, test_changes, test_csv, test_phone, test_hostile, test_accessible:
             test(opened)
 else:
     print(f"ok {done + 1} - pages in a browser # SKIP chromium is not installed")
