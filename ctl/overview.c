@@ -128,6 +128,17 @@ static const char *node_name(const struct overview *o, char name[OVERVIEW_NAME],
 	return name;
 }
 
+/* What setting up cost is no fault that lasts. */
+static const char *over_text(const struct comm_report *report)
+{
+	double allowed = report->overhead_allowed, settled = report->overhead_settled;
+
+	if (allowed <= 0 || report->overhead <= allowed)
+		return "";
+	return settled >= 0 && settled <= allowed ? ": over the limit as it set up"
+						  : ": over the limit";
+}
+
 static void tell_head(struct overview *o)
 {
 	const struct comm_report *report = o->older;
@@ -144,10 +155,7 @@ static void tell_head(struct overview *o)
 		snprintf(o->to->cost, sizeof(o->to->cost), "counted, not sampled: it ran slower");
 	else if (report->target_ns)
 		snprintf(o->to->cost, sizeof(o->to->cost), "cost %s of its time%s",
-			 ctl_percent(number, report->overhead),
-			 report->overhead_allowed > 0 && report->overhead > report->overhead_allowed
-				 ? ": over the limit"
-				 : "");
+			 ctl_percent(number, report->overhead), over_text(report));
 	else
 		snprintf(o->to->cost, sizeof(o->to->cost), "cost unknown");
 	if (report->enabled_ns < range_ns) {

@@ -138,6 +138,12 @@ static int read_overview(struct top *top, char **err)
 	return ctl_overview_make(top->reader, &query, &top->overview, err);
 }
 
+/* No flow is confirmed in the window: what else it says stands below. */
+static bool is_empty(const struct top *top)
+{
+	return !top->frame.n_rows && !top->view.depth && !*top->view.filter;
+}
+
 /* Reads what the view shows now; on failure the frame is empty, and problem says why. */
 static int refresh_frame(struct top *top)
 {
@@ -148,7 +154,7 @@ static int refresh_frame(struct top *top)
 	top->problem = NULL;
 	ctl_frame_deinit(&top->frame);
 	code = ctl_view_read(&top->view, &top->term, top->reader, &top->frame, &err);
-	if (!code && top->shows_overview)
+	if (!code && (top->shows_overview || is_empty(top)))
 		code = read_overview(top, &err);
 	if (code) {
 		top->problem = err ? err : strdup(strerror(-code));
@@ -328,8 +334,7 @@ static const char *const help_lines[] = {
 	"a  also what is not confirmed       s         sort by share, change, name",
 	"f  first reads                      /         rows with a text",
 	"e  fresh data alone, or what the estimator says",
-	"o  what waits, what is fresh, who feeds whom: the screen of commctl report, of this "
-	"window",
+	"o  what waits, what is fresh, who feeds whom: the screen of commctl report",
 	"b  begin by process, role, thread, function, object or line",
 	"q  quit",
 	"",
@@ -376,6 +381,9 @@ static void draw(struct top *top)
 			  frame->row[i].text);
 	for (i = 0; i < frame->n_foot && (int)y < LINES - 1; i++)
 		draw_line((int)y++, A_DIM, frame->foot[i]);
+	if (is_empty(top) && !top->problem && (int)++y < LINES - 1)
+		for (i = 0; i < top->overview.n && (int)y < LINES - 1; i++)
+			y = (size_t)draw_wrapped((int)y, &top->overview.line[i]);
 	if (top->typing) {
 		char line[CTL_VIEW_FILTER + 2];
 

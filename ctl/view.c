@@ -17,6 +17,8 @@ enum {
 	/* The least columns for an interval, and for a rate beside it. */
 	WITH_INTERVAL = 48,
 	WITH_RATE = 64,
+	/* And for how much was read, beside a cost that is over its limit. */
+	WITH_VOLUME = 90,
 	/* The narrowest column of names that they are shortened for. */
 	NAMES_MIN = 8,
 };
@@ -389,16 +391,11 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 	}
 	snprintf(line, CTL_VIEW_LINE, "%s%s", narrow ? "" : "cost ",
 		 report->exact ? "not limited, counted" : ctl_percent(a, report->overhead));
-	/* Allowed is more than the limit where the target does little. */
-	if (run->overhead_limit > 0)
-		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%s%s",
-			 narrow ? "" : " of ",
-			 narrow ? ""
-				: ctl_percent(b,
-					      fmax(run->overhead_limit, report->overhead_allowed)),
-			 !is_over ? ""
-			 : narrow ? " over"
-				  : ": over the limit");
+	snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), "%s%s",
+		 narrow || report->exact ? "" : " of its time",
+		 run->overhead_limit <= 0 || !is_over ? ""
+		 : narrow			      ? " over"
+						      : ": over the limit");
 	if (lost)
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
 			 narrow ? ", %zu kind%s lost" : ", losses of %zu kind%s", lost,
@@ -409,8 +406,11 @@ static void write_cost(const struct ctl_term *term, const struct comm_report *re
 		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", paused %s",
 			 ctl_duration(a, paused_ms * 1000000));
 	if (!report->exact && read > 0)
-		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line),
-			 ", writer seen for %s of %s", ctl_percent(b, report->seen_bytes / read),
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), ", writer seen for %s",
+			 ctl_percent(b, report->seen_bytes / read));
+	/* 80 columns have no room for both. */
+	if (!report->exact && read > 0 && (!is_over || term->width > WITH_VOLUME))
+		snprintf(line + strlen(line), CTL_VIEW_LINE - strlen(line), " of %s",
 			 ctl_bytes(c, read));
 }
 

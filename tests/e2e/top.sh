@@ -76,6 +76,17 @@ shows 'processMultibulkBuffer\| > '
 lacks '^WAITING'
 quit
 
+# Where no flow is confirmed, the first screen stands below, and no line is wider than the terminal
+$make watched watched.db 60 || exit 1
+start xterm-256color 80x24 --store watched.db
+shows '^Nothing '
+shows '^FEEDS '
+shows '^NEXT '
+screen send-keys -t top '?'
+shows 'the screen of commctl report$'
+screen send-keys -t top x
+quit
+
 # Keys: what is not resolved, into a flow and out again, another window, a filter, help
 start xterm-256color 100x24 --store one.db
 shows '^run 1  past  0 s..60 s of 60 s'
@@ -115,7 +126,7 @@ shows '^0.84 %, [0-9]* kinds'
 shows ' %.*[a-z].* > [a-z]'
 screen resize-window -t top -x 200 -y 60
 shows 'writer > reader'
-shows '^cost 0.84 % of 1.0 %, losses of [0-9]* kinds, writer seen for '
+shows '^cost 0.84 % of its time, losses of [0-9]* kinds, writer seen for '
 # Another run begins in the store while it is watched
 $make redis one.db 20
 shows '^run 2  '
