@@ -45,6 +45,9 @@ enum {
 	ADVISE_PLANNED = 10,  /* and for where it would cross */
 };
 
+/* What takes less away is no matter. */
+#define ADVISE_GAIN 0.01
+
 struct advise {
 	const char *store, *topology_path, *placement, *form;
 	struct comm_query query;
@@ -297,10 +300,13 @@ static bool is_now_unknown(const struct advise *advise)
 	return advise->placing.n_unknown == advise->placing.graph.n_stated;
 }
 
-/* Where threads should stay, nothing is told of a place that is no better. */
+/* Nothing is told of a place that is no better: where threads should stay, or where it takes nothing away. */
 static bool is_planned(const struct advise *advise)
 {
-	return advise->advice.verdict != CTL_CUT_STAY;
+	const struct ctl_cut_advice *advice = &advise->advice;
+
+	return advice->verdict == CTL_CUT_MOVE ||
+	       (advice->verdict != CTL_CUT_STAY && advice->gain.value >= ADVISE_GAIN);
 }
 
 /* "  24..36 MiB/s"; of what was counted, nothing. */
@@ -377,6 +383,13 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 						: "no place was found that takes any of that away");
 		break;
 	default:
+		if (!is_planned(advise)) {
+			snprintf(line, sizeof(line),
+				 "Cannot tell whether another placement is better: none was found "
+				 "that takes 1 %% of it away. A longer run or more --overhead may "
+				 "tell.");
+			break;
+		}
 		snprintf(line, sizeof(line),
 			 "Cannot tell whether another placement is better: the best found takes "
 			 "%.0f %% away, or %.0f to %.0f %%%s. A longer run or more --overhead may "

@@ -95,8 +95,9 @@ static int find_vertices(struct work *work, size_t *vertex)
 	if (!n || report->to_ns <= report->from_ns)
 		return fail(
 			work, -ENODATA,
-			"nothing to advise: run %lld has no confirmed flow between %s; see what "
-			"\"commctl report\" says",
+			"nothing to advise: run %lld has no confirmed flow between %s of data "
+			"of any age, and a placement rests on these; see what \"commctl report\" "
+			"says of the rest",
 			(long long)report->run->id, report->by->title);
 	if (n > CTL_PLACING_VERTICES)
 		return fail(work, -E2BIG, "%zu %s are too many to place: try --by role", n,
