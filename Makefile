@@ -300,9 +300,9 @@ demo: deps-build
 	+@$(MAKE) --no-print-directory $(jobs) all >$(O)/build.log 2>&1 || { tail -20 $(O)/build.log; exit 1; }
 	@O=$(O) bench/demo.sh
 
-# The pictures of docs/guide/false-sharing.md, of a run that is made for them.
-walk: all
-	bench/walk.py $(O)
+# The pictures of the documents, of today's program and a run that is made for them.
+pictures: all $(O)/tests/e2e/make_store
+	bench/pictures.py $(O)
 
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
@@ -362,7 +362,7 @@ What it costs and how far it is right:
 make bench            overhead, throughput and memory: medians of paired runs
 make accuracy         estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only
 make truth            programs of known communication; make truth-check: they know their own
-make walk             the pictures of docs/guide/false-sharing.md, anew
+make pictures         the pictures of the documents, anew
 
 Parts:
 make exact            the Valgrind tool; check-exact, bench-exact, install-exact
@@ -393,5 +393,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo walk bench bench-built install help clean deps-%
+.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install help clean deps-%
 .SECONDARY:
