@@ -380,7 +380,9 @@ int ctl_comparison_init(struct ctl_comparison *c, struct comm_reader *const read
 		code = take_pairs(c, c->report[0]->confidence);
 	if (code)
 		return code;
-	c->is_one_run = !strcmp(c->report[0]->run->uuid, c->report[1]->run->uuid);
+	/* A store of an old commd may have runs without one. */
+	c->is_one_run = *c->report[0]->run->uuid &&
+			!strcmp(c->report[0]->run->uuid, c->report[1]->run->uuid);
 	for (size_t i = 0; i < c->pairing.n; i++)
 		c->n_compared += c->pairing.pair[i].resolved[0] || c->pairing.pair[i].resolved[1];
 	if (surveys) {
