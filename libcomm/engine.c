@@ -293,6 +293,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 								from->bytecode, event->time_ns),
 						 region);
 		to->site = comm_resolver_site(&engine->resolver, site, from->addr, &block);
+		if (insn->keeps_heap)
+			comm_resolver_lists(&engine->resolver, to);
 		to->known = insn->known;
 		if (out.creator && from->flags & COMM_ACCESS_READ &&
 		    comm_sample_is_set_up(sample, from->addr))

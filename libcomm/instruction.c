@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "allocation.h"
 #include "maps.h"
 
 /* A source line may become known, and the share of known addresses changes. */
@@ -37,6 +38,10 @@ static struct comm_instruction *ask(struct comm_instructions *instructions,
 		insn->tgid = tgid;
 		insn->bare_site = comm_sites_get(sites, space, ip, now_ns);
 		insn->site = insn->bare_site;
+		insn->keeps_heap = comm_allocations_keeps_heap(
+			comm_sites_function_at(sites,
+					       comm_sites_at(sites, insn->bare_site)->function)
+				->name);
 		insn->region = COMM_CODE_REGION_NONE;
 		insn->caller = COMM_CALL_UNKNOWN;
 		insn->generation = comm_space_generation(space);

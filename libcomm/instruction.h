@@ -26,7 +26,8 @@ struct comm_instruction {
 	uint32_t bare_site, region; /* without it */
 	uint32_t caller;
 	enum comm_interpreter interpreter;
-	float known; /* share of its accesses whose address bursts knew, (0, 1] */
+	bool keeps_heap; /* its function does (allocation.h) */
+	float known;	 /* share of its accesses whose address bursts knew, (0, 1] */
 	uint64_t asked_ns;
 };
 

@@ -26,6 +26,11 @@ bool comm_resolver_access(const struct comm_resolver *resolver, struct comm_spac
 /* An instruction's type is that of its code; what is in the block that it reads may know better. */
 uint32_t comm_resolver_site(const struct comm_resolver *resolver, uint32_t site, uint64_t addr,
 			    const struct comm_block_object *block);
+/*
+ * An access of code that keeps a heap, whose lists lie in blocks that are free: who frees a block feeds nobody who is
+ * given it.
+ */
+void comm_resolver_lists(const struct comm_resolver *resolver, struct comm_access *access);
 /* One access whose address is known exactly, of a thread in a marked region. */
 bool comm_resolver_precise(const struct comm_resolver *resolver, uint32_t tgid, uint32_t tid,
 			   uint32_t region, uint64_t now_ns, const struct comm_precise *from,

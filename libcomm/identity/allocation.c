@@ -93,6 +93,37 @@ bool comm_allocations_is_allocator(const char *function)
 	return false;
 }
 
+bool comm_allocations_keeps_heap(const char *function)
+{
+	/* Of glibc's malloc.c and arena.c. */
+	static const char *const names[] = {
+		"malloc",	 "free",
+		"cfree",	 "__libc_malloc",
+		"__libc_free",	 "_int_malloc",
+		"_int_free",	 "_int_memalign",
+		"unlink_chunk",	 "malloc_consolidate",
+		"sysmalloc",	 "sysmalloc_mmap",
+		"systrim",	 "heap_trim",
+		"munmap_chunk",	 "mremap_chunk",
+		"alloc_perturb", "free_perturb",
+		"arena_get2",	 "ptmalloc_init",
+	};
+	/* Of glibc's too, and of jemalloc, tcmalloc and mimalloc. */
+	static const char *const starts[] = {"_int_free_", "tcache_", "je_", "tc_",
+					     "tcmalloc::", "mi_",     "_mi_"};
+	size_t n = strcspn(function, "(<@.");
+
+	if (strcasestr(function, "calloc") || strcasestr(function, "realloc"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == n && !memcmp(function, names[i], n))
+			return true;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (!strncmp(function, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
 /* The code behind the calls, from the one that allocated on; at least one. */
 static unsigned int find_calls(struct comm_allocations *allocations, struct comm_space *space,
 			       const struct comm_allocation *from, uint64_t now_ns,

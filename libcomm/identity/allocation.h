@@ -32,5 +32,10 @@ int comm_allocations_at(struct comm_allocations *allocations, struct comm_space 
 			uint64_t addr, uint64_t datum, uint64_t now_ns, struct comm_allocated *ret);
 /* Whether a function of that name allocates for its caller: malloc, xmalloc, operator new, strdup. */
 bool comm_allocations_is_allocator(const char *function);
+/*
+ * Whether a function of that name keeps a heap: what it writes into blocks is its own lists, as free() and
+ * _int_malloc() do.  Not calloc() and realloc(), which write what the program reads.
+ */
+bool comm_allocations_keeps_heap(const char *function);
 
 #endif

@@ -185,15 +185,25 @@ static uint32_t part_object(struct comm_block_objects *blocks, const struct comm
 	return comm_objects_block(blocks->objects, &o);
 }
 
-/* The same heap, by a name that says why its blocks are not told apart. */
-static uint32_t unknown_heap(struct comm_block_objects *blocks, const struct comm_object *heap)
+/* The same heap, by a name that says more of it. */
+static uint32_t heap_object(struct comm_block_objects *blocks, const struct comm_object *heap,
+			    const char *what)
 {
 	struct comm_object o = *heap;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%.32s (allocator not known)", heap->name);
+	snprintf(name, sizeof(name), "%.32s (%s)", heap->name, what);
 	o.name = name;
 	return comm_objects_block(blocks->objects, &o);
+}
+
+uint32_t comm_block_objects_lists(struct comm_block_objects *blocks, uint32_t object)
+{
+	const struct comm_object *heap = comm_objects_at(blocks->objects, object);
+
+	return heap->kind == COMM_OBJECT_HEAP || heap->kind == COMM_OBJECT_ANON
+		       ? heap_object(blocks, heap, "the allocator's")
+		       : object;
 }
 
 /* Of shared memory, that without a lasting file. */
@@ -242,7 +252,7 @@ static void ask(struct comm_block_objects *blocks, struct comm_space *space, uin
 	ret->object.unread = err == -EAGAIN && within->kind != COMM_OBJECT_SHARED;
 	if (err) {
 		if (err == -ENOENT && within->kind == COMM_OBJECT_HEAP)
-			ret->object.id = unknown_heap(blocks, within);
+			ret->object.id = heap_object(blocks, within, "allocator not known");
 		return;
 	}
 	is_block = find(&all, addr, &b);

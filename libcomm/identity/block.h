@@ -40,6 +40,9 @@ struct comm_block_object comm_block_objects_at(struct comm_block_objects *blocks
 					       struct comm_space *space, uint64_t addr,
 					       uint64_t datum, uint32_t object, uint64_t now_ns);
 
+/* What an allocator keeps in its heaps, object or another one, is an object of its own. */
+uint32_t comm_block_objects_lists(struct comm_block_objects *blocks, uint32_t object);
+
 /* The number of the large block at addr, by what comm_block_objects_at() last met there; 0: none. */
 uint32_t comm_block_objects_large(const struct comm_block_objects *blocks, uint32_t tgid,
 				  uint64_t addr);

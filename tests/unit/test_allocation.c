@@ -457,6 +457,37 @@ static void allocators_by_name(void **state)
 		assert_false(comm_allocations_is_allocator(others[i]));
 }
 
+/* Allocators write lists into blocks that are free; what calloc() and realloc() write the program reads. */
+static void names_that_keep_heaps(void **state)
+{
+	static const char *const keepers[] = {"malloc",
+					      "free",
+					      "_int_free",
+					      "_int_malloc",
+					      "unlink_chunk.constprop.0",
+					      "_int_free_merge_chunk",
+					      "tcache_init.part.0",
+					      "je_tcache_bin_flush_small",
+					      "tcmalloc::ThreadCache::Deallocate(void*)"};
+	static const char *const others[] = {"calloc",
+					     "__libc_calloc",
+					     "realloc",
+					     "je_calloc",
+					     "_int_realloc",
+					     "free_batch",
+					     "xmalloc",
+					     "freeze",
+					     "operator new(unsigned long)",
+					     "main",
+					     ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(*keepers); i++)
+		assert_true(comm_allocations_keeps_heap(keepers[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(comm_allocations_keeps_heap(others[i]));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -471,6 +502,7 @@ int main(void)
 		TEST(a_line_that_comes_later),
 		TEST(what_is_not_told),
 		TEST(allocators_by_name),
+		TEST(names_that_keep_heaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,15 +278,65 @@ static void names_of_blocks(void **state)
 	}
 }
 
+/* One thread writes a word in that code again and again, and another one reads it; bytes that cross. */
+static double fed_by(uint64_t code)
+{
+	teardown(NULL);
+	setup(NULL);
+	teardown(NULL);
+	begin(&comm_est_hazard, true);
+	world.edges = MANY_EDGES;				 /* as many as there are */
+	memcpy(world.text, "\x48\x8b\x03\xf4", 4);		 /* mov (%rbx),%rax; hlt */
+	memcpy(world.text + code - TEXT, "\x48\x89\x03\xf4", 4); /* mov %rax,(%rbx); hlt */
+	give(&(struct comm_event){.kind = COMM_EV_RATE,
+				  .time_ns = START,
+				  .trigger = COMM_TRIGGER_TIME,
+				  .period = 1000});
+	for (unsigned int i = 1; i <= 100; i++) {
+		struct comm_sample sample = sample_at(i % 2 ? code : TEXT);
+
+		give_sample(START + i * 1000, i % 2 ? FIRST : SECOND, &sample);
+	}
+	comm_engine_advance(engine, START + SLICE);
+	return world.last_edge.src_thread == world.last_edge.dst_thread ? 0 : world.edge_bytes;
+}
+
+/* What free() writes in a block is its list of free ones: who is given the block reads other data there. */
+static void who_frees_a_block_feeds_nobody(void **state)
+{
+	(void)state;
+	assert_true(fed_by(CLEARS) > 0);
+	assert_true(fed_by(ALLOCATES) == 0);
+}
+
+/* They are an object of their own, in accesses that a PMU samples, too. */
+static void lists_of_allocators(void **state)
+{
+	const struct comm_identity *identity = comm_engine_identity(engine);
+	struct comm_event event = {.kind = COMM_EV_ACCESS, .time_ns = START, .tgid = TGID};
+
+	(void)state;
+	event.access = (struct comm_precise){
+		.addr = HEAP + 64, .ip = ALLOCATES, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
+	give(&event);
+	assert_string_equal(comm_objects_at(identity->objects, world.access[0].object)->name,
+			    "[heap] (the allocator's)");
+	event.access.addr = SHARED;
+	give(&event);
+	assert_string_equal(comm_objects_at(identity->objects, world.access[0].object)->name,
+			    "/dev/shm/made");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(blocks_that_are_read),	      TEST(an_answer_on_blocks_is_kept_for_a_while),
-		TEST(a_block_is_asked_for_once),      TEST(blocks_that_nobody_read),
-		TEST(an_allocator_that_is_not_known), TEST(names_of_blocks),
-		TEST(classes_of_what_is_read),	      TEST(parts_of_shared_memory),
-		TEST(large_blocks_are_told_apart),    TEST(large_blocks_are_bounded),
+		TEST(blocks_that_are_read),	TEST(an_answer_on_blocks_is_kept_for_a_while),
+		TEST(blocks_that_nobody_read),	TEST(an_allocator_that_is_not_known),
+		TEST(names_of_blocks),		TEST(classes_of_what_is_read),
+		TEST(parts_of_shared_memory),	TEST(large_blocks_are_told_apart),
+		TEST(large_blocks_are_bounded), TEST(who_frees_a_block_feeds_nobody),
+		TEST(lists_of_allocators),	TEST(a_block_is_asked_for_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
