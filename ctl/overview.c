@@ -354,6 +354,20 @@ void ctl_overview_flow_text(char *text, const struct comm_report *report,
 	snprintf(text, OVERVIEW_LINE, "%s > %s", from, to);
 }
 
+/* A row of one or two windows says what happened to a word, not what a program does. */
+static bool is_told(const struct comm_report_edge *edge)
+{
+	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= COMM_RESOLVED_SAMPLES;
+}
+
+static bool tells_flows(const struct overview *o)
+{
+	for (size_t i = 0; o->threads->windows && i < o->functions->n_edges; i++)
+		if (is_told(comm_report_edge_at(o->functions, i)))
+			return true;
+	return false;
+}
+
 static void tell_flows(struct overview *o)
 {
 	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
@@ -376,14 +390,14 @@ static void tell_flows(struct overview *o)
 			 "of what is rewritten soon, %.0f to %.0f %% comes from another thread "
 			 "(%" PRIu64 " windows)%s",
 			 floor(100 * low), ceil(100 * high), o->threads->windows,
-			 o->functions->n_edges ? "; of what does:" : "");
+			 tells_flows(o) ? "; of what does:" : "");
 	say(o, line);
 	for (size_t i = 0;
 	     high >= CTL_OVERVIEW_LEAST && i < o->functions->n_edges && shown < OVERVIEW_FLOWS;
 	     i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(o->functions, i);
 
-		if (edge->share_low < CTL_OVERVIEW_LEAST)
+		if (!is_told(edge))
 			continue;
 		ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high);
 		ctl_overview_flow_text(line, o->functions, edge);
@@ -631,7 +645,7 @@ static void tell_next_of_survey(struct overview *o, size_t falsely)
 		say(o, "its threads mostly wait: look at what they wait for, or use fewer");
 	else if (falsely)
 		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");
-	else if (o->threads->windows && o->functions->n_edges)
+	else if (tells_flows(o))
 		say(o, "commctl report --fresh --by function,object shows what they go through");
 	else
 		say(o, "run for longer, or with a higher --overhead");
