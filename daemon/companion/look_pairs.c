@@ -54,20 +54,26 @@ static bool are_of_one(const struct comm_look_change *change, size_t n)
 unsigned int comm_look_pairs(const struct comm_look_read *read,
 			     const struct comm_look_interval *interval, size_t n_intervals,
 			     const struct comm_look_change *change, size_t n,
-			     struct comm_look_pair ret[COMM_LOOK_PAIRS_MAX])
+			     struct comm_look_pair ret[COMM_LOOK_PAIRS_MAX],
+			     enum comm_look_unknown *ret_why)
 {
 	struct pairs p = {.pair = ret};
-	bool by_time;
+	bool is_of_one = are_of_one(change, n), by_time;
 	size_t at = 0;
 
 	for (size_t i = 0; read->has_value && i < n; i++)
 		if (change[i].value == read->value)
 			add(&p, change[i].tid, 1, change[i].time_ns, change[i].time_ns);
-	by_time = !p.n && n >= COMM_LOOK_CHANGES_LEAST && are_of_one(change, n);
+	by_time = !p.n && n >= COMM_LOOK_CHANGES_LEAST && is_of_one;
 	for (size_t i = 0; by_time && i < n_intervals; i++)
 		if (interval[i].tid == read->tid)
 			add_interval(&p, &interval[i], change, n, &at);
 	for (unsigned int i = 0; i < p.n; i++)
 		ret[i].share /= p.all;
+	*ret_why = p.n	       ? COMM_LOOK_KNOWN
+		   : !n	       ? COMM_LOOK_QUIET
+		   : by_time   ? COMM_LOOK_IDLE
+		   : is_of_one ? COMM_LOOK_FEW
+			       : COMM_LOOK_SEVERAL;
 	return p.n;
 }

@@ -29,6 +29,16 @@ struct comm_look_read {
 	uint64_t value; /* as those of changes */
 };
 
+/* Why it is not known whose value is read. */
+enum comm_look_unknown {
+	COMM_LOOK_KNOWN,
+	COMM_LOOK_QUIET, /* there was no change */
+	COMM_LOOK_FEW,	 /* there were few, all of one thread, */
+	COMM_LOOK_SEVERAL, /* or of several threads, or of nobody known; and none to the value that was read */
+	COMM_LOOK_IDLE, /* the reader did not run after one */
+	COMM_LOOK_UNKNOWN_MAX
+};
+
 /*
  * Fills ret with a pair of each writer, whose shares add up to 1; returns how many.  Changes are
  * in order of time, with their writers, intervals those of all threads.  0: there was no change, the
@@ -37,6 +47,7 @@ struct comm_look_read {
 unsigned int comm_look_pairs(const struct comm_look_read *read,
 			     const struct comm_look_interval *interval, size_t n_intervals,
 			     const struct comm_look_change *change, size_t n,
-			     struct comm_look_pair ret[COMM_LOOK_PAIRS_MAX]);
+			     struct comm_look_pair ret[COMM_LOOK_PAIRS_MAX],
+			     enum comm_look_unknown *ret_why);
 
 #endif

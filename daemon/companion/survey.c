@@ -280,6 +280,13 @@ static void say_switches(const struct comm_switch_windows *switches, FILE *out)
 		" the writer is known; %" PRIu64 " looks, %.1f ms of the target's time\n",
 		w.begun, w.ended, w.changed, w.lost, w.changes, w.known, w.looks,
 		(double)w.look_ns / 1e6);
+	fprintf(out,
+		"  windows with a known writer: %" PRIu64
+		"; without, as the word did not change: %" PRIu64 ", too few times: %" PRIu64
+		", by several threads and not to what was read: %" PRIu64
+		", as the reader did not run: %" PRIu64 ", as others may write it: %" PRIu64 "\n",
+		w.unknown[COMM_LOOK_KNOWN], w.unknown[COMM_LOOK_QUIET], w.unknown[COMM_LOOK_FEW],
+		w.unknown[COMM_LOOK_SEVERAL], w.unknown[COMM_LOOK_IDLE], w.unasked);
 }
 
 static void survey_say(const void *companion, FILE *out)

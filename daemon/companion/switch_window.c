@@ -26,7 +26,8 @@ typedef uint64_t u64;
 enum {
 	STRATA = 2, /* words that are rewritten soon, and others */
 	SOON_NS = 30 * 1000 * 1000,
-	LAGS = 4, /* so long is a window, */
+	LAGS = 4,   /* so long is a window, */
+	LONGER = 4, /* and up to so many times as long where few changes were seen */
 	SHORTEST_NS = 40 * 1000 * 1000,
 	SWITCHES = 1 << 16, /* kept; with more, windows end early */
 	TURN_MS = 20,
@@ -287,11 +288,49 @@ static void end_window(struct comm_switch_windows *w, struct window *win, uint64
 	unlist_process(w, win->word.tgid);
 }
 
+/* A read that ends in the next word is of no value of this one. */
+static struct comm_look_read read_of(const struct comm_live_word *word)
+{
+	unsigned int at = word->addr % 8;
+
+	return (struct comm_look_read){
+		.tid = word->tid,
+		.has_value = word->has_value && word->size_bytes <= 8 - at,
+		.value = word->value << 8 * at,
+	};
+}
+
+static bool has_value_read(const struct window *win)
+{
+	const struct comm_look_read read = read_of(&win->word);
+
+	for (unsigned int i = 0; read.has_value && i < win->n_changes; i++)
+		if (win->change[i].value == read.value)
+			return true;
+	return false;
+}
+
+/*
+ * A word that has changed, but too seldom to be told by time alone, is looked at for longer, whoever
+ * changed it: its next cycle may be longer than the one that the census saw.
+ */
+static bool goes_on(const struct window *win, uint64_t now_ns)
+{
+	uint64_t longest_ns = LONGER * win->length_ns;
+
+	longest_ns = longest_ns < LONGEST_NS ? longest_ns : LONGEST_NS;
+	return win->n_changes && win->n_changes < COMM_LOOK_CHANGES_LEAST &&
+	       now_ns - win->begun_ns < longest_ns && !has_value_read(win);
+}
+
 static void end_due(struct comm_switch_windows *w, uint64_t now_ns)
 {
-	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
-		if (is_open(&w->window[i]) && w->window[i].due_ns <= now_ns)
-			end_window(w, &w->window[i], now_ns);
+	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
+		struct window *win = &w->window[i];
+
+		if (is_open(win) && win->due_ns <= now_ns && !goes_on(win, now_ns))
+			end_window(w, win, now_ns);
+	}
 }
 
 static void end_all(struct comm_switch_windows *w, uint64_t now_ns)
@@ -490,24 +529,14 @@ static void push_pair(const struct comm_switch_windows *w, const struct comm_liv
 	push(ctx, &event);
 }
 
-/* A read that ends in the next word is of no value of this one. */
-static struct comm_look_read read_of(const struct comm_live_word *word)
-{
-	unsigned int at = word->addr % 8;
-
-	return (struct comm_look_read){
-		.tid = word->tid,
-		.has_value = word->has_value && word->size_bytes <= 8 - at,
-		.value = word->value << 8 * at,
-	};
-}
-
 /* Returns how many pairs the window has; 0: it is not known who wrote. */
 static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win,
 			       struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX])
 {
 	const struct comm_look_read read = read_of(&win->word);
 	const struct comm_look_interval *interval = NULL;
+	enum comm_look_unknown why;
+	unsigned int n_pairs;
 	int n = 0;
 
 	if (win->begun_ns)
@@ -522,7 +551,10 @@ static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win
 	}
 	w->stats.changes += win->n_changes;
 	w->stats.changed += win->n_changes > 0;
-	return comm_look_pairs(&read, interval, (size_t)n, win->change, win->n_changes, pair);
+	n_pairs = comm_look_pairs(&read, interval, (size_t)n, win->change, win->n_changes, pair,
+				  &why);
+	w->stats.unknown[why]++;
+	return n_pairs;
 }
 
 static void tell(struct comm_switch_windows *w, struct window *win, uint64_t now_ns,

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "live_word.h"
+#include "look_pairs.h"
 #include "merge.h"
 #include "target.h"
 
@@ -45,7 +46,9 @@ struct comm_switch_windows_stats {
 	uint64_t failed;      /* looks at memory that was not there */
 	uint64_t look_ns;     /* the target's time, for looks and for telling switches */
 	uint64_t lost;	      /* windows given up, for records were lost */
-	uint64_t unasked;     /* words drawn that cannot be looked at: others may write them */
+	uint64_t
+		unknown[COMM_LOOK_UNKNOWN_MAX]; /* windows told, by why their writer is not known */
+	uint64_t unasked; /* words drawn that cannot be looked at: others may write them */
 };
 
 /* Can words be looked at, here and now?  *why: a sentence, malloc'ed, if not. */

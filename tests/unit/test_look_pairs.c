@@ -11,6 +11,7 @@ enum { READER = 1, WRITER = 2, LATER = 3 };
 
 static struct comm_look_pair pair[COMM_LOOK_PAIRS_MAX];
 static unsigned int n;
+static enum comm_look_unknown why;
 
 static struct comm_look_read the_read;
 
@@ -18,7 +19,7 @@ static void find(const struct comm_look_interval *interval, size_t n_intervals,
 		 const struct comm_look_change *change, size_t n_changes)
 {
 	the_read.tid = READER;
-	n = comm_look_pairs(&the_read, interval, n_intervals, change, n_changes, pair);
+	n = comm_look_pairs(&the_read, interval, n_intervals, change, n_changes, pair, &why);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -73,6 +74,7 @@ static void test_a_reader_that_did_not_run(void **state)
 	(void)state;
 	FIND(interval, change);
 	assert_int_equal(n, 0);
+	assert_int_equal(why, COMM_LOOK_IDLE);
 }
 
 /*
@@ -114,8 +116,10 @@ static void test_few_changes_are_little_evidence(void **state)
 	the_read = (struct comm_look_read){.has_value = true, .value = 5};
 	FIND(interval, change);
 	assert_int_equal(n, 0);
+	assert_int_equal(why, COMM_LOOK_FEW);
 	the_read.value = 8;
 	FIND(interval, change);
+	assert_int_equal(why, COMM_LOOK_KNOWN);
 	assert_int_equal(n, 1);
 	assert_int_equal(pair[0].tid, WRITER);
 	assert_int_equal(pair[0].write_ns, 200);
@@ -146,6 +150,7 @@ static void test_a_change_of_no_known_writer(void **state)
 	(void)state;
 	FIND(interval, change);
 	assert_int_equal(n, 0);
+	assert_int_equal(why, COMM_LOOK_SEVERAL);
 }
 
 static void test_no_change(void **state)
@@ -156,6 +161,7 @@ static void test_no_change(void **state)
 	the_read.has_value = true;
 	find(interval, 1, NULL, 0);
 	assert_int_equal(n, 0);
+	assert_int_equal(why, COMM_LOOK_QUIET);
 }
 
 static void test_as_many_writers_as_changes(void **state)

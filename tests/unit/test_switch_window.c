@@ -192,6 +192,42 @@ static void test_the_reader_is_fed(void **state)
 	assert_int_equal(comm_switch_windows_turn_ms(w), INT_MAX);
 }
 
+/* Too few changes to be told by time, and none to the value that was read: there may be more. */
+static void test_few_changes_are_waited_for(void **state)
+{
+	(void)state;
+	offer(0x1000, MS, 8);
+	turn();
+	add_turn(now_ns);
+	record[n_records - 3].value = VALUE + 1;
+	now_ns += 50 * MS;
+	collect();
+	assert_int_equal(n_fed, 0);
+	for (uint64_t i = 1; i < COMM_LOOK_CHANGES_LEAST; i++) {
+		add_switch(now_ns, READER, WRITER);
+		add_word(COMM_RAW_LOOK_CHANGED, now_ns, now_ns + MS);
+		record[n_records - 1].value = VALUE + 1 + i;
+		add_switch(now_ns + MS, WRITER, READER);
+		now_ns += 10 * MS;
+	}
+	collect();
+	assert_int_equal(n_fed, 1);
+	assert_int_equal(fed[0].tid, WRITER);
+	assert_int_equal(w->stats.unknown[COMM_LOOK_KNOWN], 1);
+	/* Not for ever. */
+	offer(0x1000, MS, 8);
+	turn();
+	add_turn(now_ns);
+	record[n_records - 3].value = VALUE + 1;
+	now_ns += 159 * MS;
+	collect();
+	assert_int_equal(n_fed, 1);
+	now_ns += 2 * MS;
+	collect();
+	assert_int_equal(n_fed, 2);
+	assert_int_equal(w->stats.unknown[COMM_LOOK_FEW], 1);
+}
+
 /* Nobody ran, or changed it. */
 static void test_no_change(void **state)
 {
@@ -329,6 +365,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_reader_is_fed),
+		TEST(test_few_changes_are_waited_for),
 		TEST(test_no_change),
 		TEST(test_what_is_told_stands_for_all),
 		TEST(test_strata_have_places_of_their_own),
