@@ -269,6 +269,7 @@ static bool touch(struct comm_decoder *d, struct comm_uop *u, uint64_t *addr, bo
 	if (u->bits & COMM_UOP_READ)
 		emit_lanes(d, u, *addr, COMM_ACCESS_READ | atomic,
 			   comm_timing_load(&d->clock, line, *addr, u->access_bytes, is_new));
+	d->burst->n_filled += is_new && !(u->bits & COMM_UOP_READ);
 	if ((u->bits & COMM_UOP_WRITE) && !leaves_memory(d, u, *addr))
 		emit_lanes(d, u, *addr, COMM_ACCESS_WRITE | atomic,
 			   comm_timing_store(&d->clock, line, *addr));
@@ -598,6 +599,7 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	ret->n_accesses = 0;
 	ret->n_insns = 0;
 	ret->n_unknown = 0;
+	ret->n_filled = 0;
 	ret->n_calls = 0;
 	ret->cycles = 0;
 	if (sample->mode_bits != 64) {

@@ -78,6 +78,7 @@ struct comm_burst {
 	uint32_t n_accesses;
 	uint32_t n_insns;   /* instructions emulated */
 	uint32_t n_unknown; /* accesses whose address was not known */
+	uint32_t n_filled;  /* cache lines that the burst met first with a store */
 	float cycles;	    /* time the burst takes by the dataflow model */
 	enum comm_burst_end end;
 	uint16_t n_calls;

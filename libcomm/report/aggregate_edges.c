@@ -308,6 +308,8 @@ static int make_census(struct comm_aggregate *aggregate)
 		if (!node->is_all)
 			code = comm_aggregate_node(aggregate, false, node->id, &rows[i].node);
 	}
+	if (!aggregate->report->exact)
+		comm_census_widen(census, rows, z);
 	qsort(rows, census->n, sizeof(*rows), order_census);
 	return code;
 }

@@ -159,6 +159,39 @@ static double part_of(double bytes, struct weighed all, double z, double *ret_lo
 	return share;
 }
 
+/*
+ * What code of one kind weighs errs by the model of its time, apart from that of other code: so much in its natural
+ * logarithm, as volumes of whole programs do (2^1.1 in the median of 16, -1.9 to 4.0: docs/method/accuracy.md).
+ */
+static const double weight_sd = 1;
+
+static double logit(double share)
+{
+	return log(share / (1 - share));
+}
+
+/* A bound that is 0 or 1 stays. */
+static double widened(double share, double bound, double sd, double z)
+{
+	double by = hypot(logit(share) - logit(bound), z * sd);
+
+	if (!(bound > 0 && bound < 1))
+		return bound;
+	return 1 / (1 + exp(-logit(share) - (bound < share ? -by : by)));
+}
+
+/* variance: of the share, where each node's logarithm of its weight has one of 1. */
+static void widen(double share, double variance, double z, double *low, double *high)
+{
+	double sd;
+
+	if (!(share > 0 && share < 1))
+		return;
+	sd = weight_sd * sqrt(variance) / (share * (1 - share));
+	*low = widened(share, *low, sd, z);
+	*high = widened(share, *high, sd, z);
+}
+
 /* Words that a look met, and those of them that it found changed. */
 struct looked {
 	double bytes, squares, changed;
@@ -221,4 +254,41 @@ void comm_census_shares(const struct comm_census_node *node, const struct comm_c
 	for (int i = 0; i < COMM_CENSUS_FRESH; i++)
 		rewritten_by(node, look_of[i], z, &ret->fresh[i], &ret->fresh_low[i],
 			     &ret->fresh_high[i]);
+}
+
+/*
+ * The variance of a share that all nodes have together, a mean of theirs by the part of all that each
+ * has, is the sum of the squares of part * (own share - share) (the delta method).
+ */
+static void widen_all(const struct comm_census_nodes *census, struct comm_report_census *rows,
+		      double z)
+{
+	double fresh[COMM_CENSUS_FRESH] = {0}, d;
+
+	for (size_t i = 1; i < census->n; i++) {
+		for (int k = 0; k < COMM_CENSUS_FRESH; k++) {
+			d = rows[i].share * (rows[i].fresh[k] - rows[0].fresh[k]);
+			fresh[k] += d * d;
+		}
+	}
+	for (int k = 0; k < COMM_CENSUS_FRESH; k++)
+		widen(rows[0].fresh[k], fresh[k], z, &rows[0].fresh_low[k], &rows[0].fresh_high[k]);
+}
+
+void comm_census_widen(const struct comm_census_nodes *census, struct comm_report_census *rows,
+		       double z)
+{
+	double squares = 0;
+
+	for (size_t i = 1; i < census->n; i++)
+		squares += rows[i].share * rows[i].share;
+	widen_all(census, rows, z);
+	for (size_t i = 1; i < census->n; i++) {
+		struct comm_report_census *row = &rows[i];
+		double own = row->share * (1 - row->share);
+		double others = fmax(0, squares - row->share * row->share);
+
+		widen(row->share, own * own + row->share * row->share * others, z, &row->share_low,
+		      &row->share_high);
+	}
 }

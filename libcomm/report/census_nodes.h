@@ -6,7 +6,8 @@
  * Shares are ratios of Horvitz and Thompson's sums.  Words that were looked at for a shorter time
  * than a lag, as those of a run's end, count for as long as they were looked at (Kaplan and Meier,
  * JASA 53, 1958).  Intervals are Wilson's (origin_mix.h has the source), of as many equal words as
- * the weighted ones are worth (Kish, Survey Sampling, 1965), by Greenwood's variance.
+ * the weighted ones are worth (Kish, Survey Sampling, 1965), by Greenwood's variance.  Shares that nodes mix are
+ * as much wider as their weights err by the model of time.
  */
 #ifndef COMM_CENSUS_NODES_H
 #define COMM_CENSUS_NODES_H
@@ -44,5 +45,8 @@ int comm_census_nodes_slice(struct comm_census_nodes *census, struct comm_groupi
 /* The shares of one node, of which whole is the sum of all. */
 void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
 			double z, struct comm_report_census *ret);
+/* Likewise: widens the intervals of the rows, one of each node, by what code weighs falsely. */
+void comm_census_widen(const struct comm_census_nodes *census, struct comm_report_census *rows,
+		       double z);
 
 #endif

@@ -19,6 +19,8 @@ windows do not tell the writer's code, as those by looks.
   answered    of the bytes that they stand for, those whose writer was seen
   crosses     what the first screen says of them, against the true share
   fresh 1 s   what is rewritten within a second, its half-width, and what was written less than that before
+  reads       sum |said - true| of how much of what is read, besides waiting, is of each function, and how many of
+              the functions that either says 2 % of have their true share in their interval
   load        of the machine, as the run ended
 
 Exit 0 done, 1 some run failed, 77 skip.
@@ -95,6 +97,23 @@ def part(said, name):
         "bytes": 0, "share": 0, "share_low": 0, "share_high": 0}
 
 
+def reads(report):
+    """Of each function's name, its share of what is read and the interval."""
+    names = {node["id"]: node["name"] for node in report["nodes"]}
+    return {names[row["node"]]: (row["share"], row["share_low"], row["share_high"])
+            for row in report.get("census", []) if "node" in row}
+
+
+def compare_reads(said, true):
+    nothing = (0, 0, 1)
+    names = [name for name in set(said) | set(true)
+             if max(said.get(name, nothing)[0], true.get(name, nothing)[0]) >= 0.02]
+    covered = sum(said.get(name, nothing)[1] <= true.get(name, nothing)[0] <= said.get(name, nothing)[2]
+                  for name in names)
+    return "%.2f, %d of %d" % (error({k: v[0] for k, v in said.items()},
+                                     {k: v[0] for k, v in true.items()}), covered, len(names))
+
+
 class Tools:
     def __init__(self, directory):
         out = os.environ.get("O", ".output")
@@ -145,13 +164,16 @@ def line(tools, what, view, exact, db, nearest, seconds):
                                       50 * (fresh[1]["share_high"] - fresh[1]["share_low"]),
                                       100 * counted["census"][0]["fresh"][1]["share"]) if fresh else "-"
     others, unseen = part(seen, "others"), part(seen, "unseen")
-    print("| %s | %s | %.2f | %.2f | %s | %d | %s | %.0f | %.0f %% | %.0f to %.0f, %.0f %% | %s | %.0f |" % (
+    print("| %s | %s | %.2f | %.2f | %s | %d | %s | %.0f | %.0f %% | %.0f to %.0f, %.0f %% | %s | %s | %.0f |" % (
         what, view, error({k: r.bytes for k, r in rows.items()}, true),
         error(tools.bytes_by(nearest, view, key), true), "%.2f" % uniform if view == "role" else "",
         figures["stated"], "-" if figures["precision"] is None else "%.2f" % figures["precision"],
         said.get("range", {}).get("windows", 0) * 60 / seconds, 100 * (1 - unseen["share"]),
         100 * others["share_low"], 100 * min(1, others["share_high"] + unseen["share"]),
-        100 * part(counted, "others")["share"], forward, os.getloadavg()[0]), flush=True)
+        100 * part(counted, "others")["share"], forward,
+        compare_reads(reads(tools.report(db, "--by-function", "--fresh")),
+                      reads(tools.report(exact, "--by-function", "--fresh"))) if view == "function" else "",
+        os.getloadavg()[0]), flush=True)
 
 
 def main():
@@ -174,7 +196,7 @@ def main():
             kernel: "%s %s --threads 2 --seconds 10000 --out /dev/null" % (tools.kernels, kernel)
             for kernel in KERNELS}
         print("| program, %, run | by | error | nearest | uniform | stated | precision | windows/min | answered |"
-              " crosses, true | fresh 1 s, true | load |\n" + "|---" * 12 + "|")
+              " crosses, true | fresh 1 s, true | reads | load |\n" + "|---" * 13 + "|")
         failed = 0
         for name, text in programs.items():
             command = shlex.split(text)

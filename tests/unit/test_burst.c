@@ -291,6 +291,25 @@ static void test_wide_loads(void **state)
 	assert_true(modelled(b) < COMM_BURST_INSNS / 4 * 2);
 }
 
+/* Lines that are written before they are read, each once. */
+static void test_filled_lines(void **state)
+{
+	struct world *w = *state;
+	const struct comm_burst *b;
+
+	/* l: mov [rsi],rax; mov [rsi+8],rax; add rsi,64; jmp l */
+	w->sample.reg[COMM_RSI] = HEAP;
+	b = RUN(w, "\x48\x89\x06\x48\x89\x46\x08\x48\x83\xc6\x40\xeb\xf3");
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_int_equal(b->n_filled, COMM_BURST_INSNS / 4);
+	/* l: add [rsi],rax; mov [rsi+8],rax; add rsi,64; jmp l */
+	memcpy(w->image[1] + 0x100, "\x48\x01\x06\x48\x89\x46\x08\x48\x83\xc6\x40\xeb\xf3", 13);
+	w->sample.ip = TEXT + 0x100;
+	b = run(w);
+	assert_int_equal(b->end, COMM_BURST_FULL);
+	assert_int_equal(b->n_filled, 0);
+}
+
 static void test_branches(void **state)
 {
 	struct world *w = *state;
@@ -576,6 +595,7 @@ int main(void)
 		T(test_return_to_nowhere),
 		T(test_strings),
 		T(test_wide_loads),
+		T(test_filled_lines),
 		T(test_string_compare),
 		T(test_follows),
 		T(test_branches),

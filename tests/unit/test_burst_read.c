@@ -101,13 +101,28 @@ static void test_a_chunk_past_the_data(void **state)
 	assert_false(picked.has_value);
 }
 
+/* Code that fills new lines waits for memory: it runs slower than its instructions, and reads less. */
+static void test_lines_that_are_filled(void **state)
+{
+	double hot;
+
+	(void)state;
+	burst.cycles = 320;
+	add(DATUM, 8, COMM_ACCESS_READ);
+	assert_true(pick());
+	hot = picked.stands_for;
+	burst.n_filled = 30;
+	assert_true(pick());
+	assert_true(picked.stands_for == hot / 4);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_value_is_the_sample_s), TEST(test_what_the_sample_lacks),
 		TEST(test_what_the_burst_wrote),      TEST(test_a_part_of_a_vector),
-		TEST(test_a_chunk_past_the_data),
+		TEST(test_a_chunk_past_the_data),     TEST(test_lines_that_are_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -111,6 +112,57 @@ static void test_a_node_of_several(void **state)
 	assert_true(got.share_low < 0.5 && got.share_high > 0.5);
 }
 
+/* Two functions of many words: chance is little, and what the one weighs against the other is not known well. */
+static void test_weights_of_code(void **state)
+{
+	struct comm_report_census row[3];
+	struct comm_census_node nodes[3];
+	const struct comm_census_nodes census = {.node = nodes, .n = 3};
+
+	(void)state;
+	memset(nodes, 0, sizeof(nodes));
+	put(COMM_CENSUS_CHANGED, 400000, 1);
+	nodes[1] = node;
+	node = (struct comm_census_node){0};
+	put(COMM_CENSUS_QUIET + COMM_CENSUS_LAGS, 600000, 1);
+	nodes[2] = node;
+	put(COMM_CENSUS_CHANGED, 400000, 1);
+	nodes[0] = node;
+	for (size_t i = 0; i < 3; i++)
+		comm_census_shares(&nodes[i], &nodes[0], z, &row[i]);
+	assert_true(row[1].share_low > 0.39);
+	comm_census_widen(&census, row, z);
+	/* Odds of 2 to 3, by exp(1.645 * sqrt(2)) either way. */
+	assert_true(row[1].share_low > 0.05 && row[1].share_low < 0.07);
+	assert_true(row[1].share_high > 0.86 && row[1].share_high < 0.88);
+	/* So is how much is rewritten at all, as the one does and the other does not. */
+	assert_true(is_near(row[0].fresh[LAG_1S], 0.4));
+	assert_true(row[0].fresh_low[LAG_1S] < 0.07 && row[0].fresh_high[LAG_1S] > 0.86);
+	/* That of one function is known. */
+	assert_true(row[1].fresh_low[LAG_1S] > 0.99 && row[2].fresh_high[LAG_1S] < 0.01);
+	assert_true(row[0].share_low > 0.99);
+}
+
+/* Functions that are rewritten alike may weigh what they will. */
+static void test_nodes_that_are_alike(void **state)
+{
+	struct comm_report_census row[3];
+	struct comm_census_node nodes[3];
+	const struct comm_census_nodes census = {.node = nodes, .n = 3};
+
+	(void)state;
+	put(COMM_CENSUS_CHANGED, 200000, 1);
+	put(COMM_CENSUS_QUIET + COMM_CENSUS_LAGS, 200000, 1);
+	nodes[1] = nodes[2] = node;
+	put(COMM_CENSUS_CHANGED, 200000, 1);
+	put(COMM_CENSUS_QUIET + COMM_CENSUS_LAGS, 200000, 1);
+	nodes[0] = node;
+	for (size_t i = 0; i < 3; i++)
+		comm_census_shares(&nodes[i], &nodes[0], z, &row[i]);
+	comm_census_widen(&census, row, z);
+	assert_true(row[0].fresh_low[LAG_1S] > 0.49 && row[0].fresh_high[LAG_1S] < 0.51);
+}
+
 static void test_nothing(void **state)
 {
 	(void)state;
@@ -127,6 +179,8 @@ int main(void)
 		cmocka_unit_test_setup(test_nobody_looked_for_so_long, setup),
 		cmocka_unit_test_setup(test_weights, setup),
 		cmocka_unit_test_setup(test_a_node_of_several, setup),
+		cmocka_unit_test_setup(test_weights_of_code, setup),
+		cmocka_unit_test_setup(test_nodes_that_are_alike, setup),
 		cmocka_unit_test_setup(test_nothing, setup),
 	};
 
