@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process that reads mappings, memory and command lines of targets, as peek.h asks it to.  It
- * keeps the two capabilities that this takes, looks at nothing of what it reads, and a list of
- * calls lets it open for reading alone.
+ * keeps the two capabilities that this takes, looks at nothing of what it reads but at the path of
+ * PROGRAM, and a list of calls lets it open for reading alone.
  *
  * ROBUST_LIST is the address of a thread's list of robust mutexes (get_robust_list(2)), 0: it has none;
  * IPC is the number of a process's IPC namespace, PROGRAM a struct comm_program_link.
