@@ -173,7 +173,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm_node *place)
+/* "server.c:40 bump" */
+static const char *place_text(char text[CTL_CACHELINE_TEXT], const struct comm_node *place)
 {
 	char name[CTL_CACHELINE_TEXT], source[CTL_CACHELINE_TEXT];
 
@@ -186,7 +187,8 @@ const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm
 	return text;
 }
 
-const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread)
+/* "worker/1234" */
+static const char *thread_text(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread)
 {
 	char name[CTL_CACHELINE_TEXT];
 
@@ -204,7 +206,7 @@ static const char *who(char text[CTL_CACHELINE_TEXT], const struct ctl_word *wor
 	char name[CTL_CACHELINE_TEXT];
 
 	if (word->n_threads == 1)
-		return ctl_cacheline_thread(text, word->use->thread);
+		return thread_text(text, word->use->thread);
 	ctl_clean(name, NAME_BYTES + 1, word->use->role->name, NAME);
 	snprintf(text, CTL_CACHELINE_TEXT, "%.80s (%zu)", name, word->n_threads);
 	return text;
@@ -245,7 +247,7 @@ void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *
 		       share(reads, word[i].reads, line->accesses),
 		       share(writes, word[i].writes, line->accesses), ctl_field(thread, THREAD),
 		       thread, ctl_field(field, FIELD), field,
-		       ctl_clean(cut, sizeof(cut), ctl_cacheline_place(place, word[i].use->place),
+		       ctl_clean(cut, sizeof(cut), place_text(place, word[i].use->place),
 				 term->width > 80 ? term->width - 66 : 14));
 	}
 	if (left)
@@ -358,11 +360,11 @@ static void name_threads(const struct comm_report *report, const struct comm_rep
 		}
 		at += (size_t)snprintf(
 			text + at, size - at, "%s %s %s bytes %u to %u, mostly at %s",
-			named++ ? ";" : "", ctl_cacheline_thread(thread, whole.use->thread),
+			named++ ? ";" : "", thread_text(thread, whole.use->thread),
 			whole.writes > 0
 				? whole.reads > 0 ? "reads and writes within" : "writes within"
 				: "reads within",
-			word[i].byte, last, ctl_cacheline_place(place, whole.use->place));
+			word[i].byte, last, place_text(place, whole.use->place));
 	}
 }
 

@@ -36,10 +36,6 @@ size_t ctl_words(const struct comm_report *report, const struct comm_report_cach
 /* "stats+0x40": what of the program the line is. */
 const char *ctl_cacheline_name(char text[CTL_CACHELINE_TEXT],
 			       const struct comm_report_cacheline *line);
-/* "server.c:40 bump" */
-const char *ctl_cacheline_place(char text[CTL_CACHELINE_TEXT], const struct comm_node *place);
-/* "worker/1234" */
-const char *ctl_cacheline_thread(char text[CTL_CACHELINE_TEXT], const struct comm_node *thread);
 /* The words of a line as a table, with their shares of its accesses. */
 void ctl_cacheline_print(const struct ctl_term *term, const struct comm_report *report,
 			 const struct comm_report_cacheline *line);

@@ -44,7 +44,7 @@ struct reading {
 	size_t n_unstated;
 };
 
-const char *ctl_view_sort_name(enum ctl_view_sort sort)
+static const char *sort_name(enum ctl_view_sort sort)
 {
 	static const char *const names[] = {
 		[CTL_SORT_SHARE] = "share",
@@ -463,7 +463,7 @@ static void write_head(const struct ctl_view *view, const struct ctl_term *term,
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), ", with \"%s\"",
 			 ctl_clean(filter, sizeof(filter), view->filter, CTL_VIEW_FILTER));
 	snprintf(line + strlen(line), sizeof(line) - strlen(line), ", by %s",
-		 ctl_view_sort_name(view->sort));
+		 sort_name(view->sort));
 	add_line(frame->head, &frame->n_head, line);
 	add_line(frame->head, &frame->n_head, "");
 	if (term->width < WITH_INTERVAL)

@@ -82,7 +82,6 @@ int ctl_view_read(const struct ctl_view *view, const struct ctl_term *term,
 		  struct comm_reader *reader, struct ctl_frame *frame, char **err);
 void ctl_frame_deinit(struct ctl_frame *frame);
 
-const char *ctl_view_sort_name(enum ctl_view_sort sort);
 /* The next grouping to begin at: process, role, thread, function, object, line, process, ... */
 const char *ctl_view_next_by(const char *by);
 

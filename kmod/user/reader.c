@@ -19,7 +19,6 @@ struct cp_reader {
 	int fd;
 	uint32_t ring_bytes;
 	uint32_t n_rings;
-	uint32_t soft_pmu_type;
 	uint32_t page_bytes;
 	struct ring *rings;
 	uint64_t malformed;
@@ -77,7 +76,6 @@ int cp_reader_create(const char *path, uint32_t ring_bytes, uint32_t watermark_b
 		goto fail;
 	reader->ring_bytes = ring_bytes;
 	reader->page_bytes = info.page_bytes;
-	reader->soft_pmu_type = info.soft_pmu_type;
 	reader->rings = calloc(info.cpus * CP_CONTEXTS, sizeof(*reader->rings));
 	if (!reader->rings) {
 		err = -ENOMEM;
@@ -119,11 +117,6 @@ int cp_reader_fd(const struct cp_reader *reader)
 uint32_t cp_reader_rings(const struct cp_reader *reader)
 {
 	return reader->n_rings;
-}
-
-uint32_t cp_reader_soft_pmu_type(const struct cp_reader *reader)
-{
-	return reader->soft_pmu_type;
 }
 
 int cp_reader_target(struct cp_reader *reader, enum cp_target_kind kind, uint32_t flags, int id)
@@ -222,13 +215,6 @@ const struct cp_record *cp_reader_next(struct cp_reader *reader, uint32_t i)
 		if (record->type != CP_REC_PAD)
 			return record;
 	}
-}
-
-uint64_t cp_reader_lost(const struct cp_reader *reader, uint32_t i, enum cp_lost cause)
-{
-	if (i >= reader->n_rings || !reader->rings[i].control)
-		return 0;
-	return __atomic_load_n(&reader->rings[i].control->lost[cause], __ATOMIC_RELAXED);
 }
 
 uint64_t cp_reader_malformed(const struct cp_reader *reader)

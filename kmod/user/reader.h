@@ -21,7 +21,6 @@ void cp_reader_destroy(struct cp_reader *reader);
 
 int cp_reader_fd(const struct cp_reader *reader); /* for poll() */
 uint32_t cp_reader_rings(const struct cp_reader *reader);
-uint32_t cp_reader_soft_pmu_type(const struct cp_reader *reader);
 
 /* The ioctls; size fields are filled in. */
 int cp_reader_target(struct cp_reader *reader, enum cp_target_kind kind, uint32_t flags, int id);
@@ -42,8 +41,6 @@ int cp_reader_stats(struct cp_reader *reader, struct cp_stats *ret);
  * that ring, which also gives its room back to the module.
  */
 const struct cp_record *cp_reader_next(struct cp_reader *reader, uint32_t ring);
-/* Records lost in this ring so far, by cause. */
-uint64_t cp_reader_lost(const struct cp_reader *reader, uint32_t ring, enum cp_lost cause);
 /* How often the data of a ring were no record, and all that was in that ring was passed over. */
 uint64_t cp_reader_malformed(const struct cp_reader *reader);
 

@@ -112,11 +112,6 @@ struct comm_uop *comm_codecache_uops(struct comm_codecache *cache)
 	return cache->uop;
 }
 
-const uint8_t *comm_codecache_bytes(const struct comm_codecache *cache, uint32_t position)
-{
-	return cache->bytes[position];
-}
-
 uint32_t comm_codecache_epoch(const struct comm_codecache *cache)
 {
 	return cache->epoch;

@@ -54,7 +54,6 @@ void comm_codecache_forget(struct comm_codecache *cache, struct comm_segment *se
 
 /* Instructions by position; positions are void once the cache was emptied (epoch). */
 struct comm_uop *comm_codecache_uops(struct comm_codecache *cache);
-const uint8_t *comm_codecache_bytes(const struct comm_codecache *cache, uint32_t position);
 /*
  * Whether the code at a position is what the sample captured at its ip.  A debugger's
  * breakpoint (0xcc) in memory counts as a match with the file's byte.

@@ -145,8 +145,7 @@ int comm_perfdata_events_look(struct comm_perfdata_events *events, const char *c
 	return 0;
 }
 
-struct comm_perfdata_event *comm_perfdata_events_find(const struct comm_perfdata_events *events,
-						      uint64_t id)
+static struct comm_perfdata_event *find(const struct comm_perfdata_events *events, uint64_t id)
 {
 	const struct comm_perfdata_id key = {.id = id}, *found = NULL;
 
@@ -170,5 +169,5 @@ const struct comm_perfdata_event *comm_perfdata_events_of(const struct comm_perf
 		return NULL;
 	memcpy(&id, (const unsigned char *)body + at, sizeof(id));
 	/* perf makes up records of what was there before it began, without an id. */
-	return id ? comm_perfdata_events_find(events, id) : events->event;
+	return id ? find(events, id) : events->event;
 }

@@ -58,8 +58,5 @@ int comm_perfdata_events_look(struct comm_perfdata_events *events, const char *c
 const struct comm_perfdata_event *comm_perfdata_events_of(const struct comm_perfdata_events *events,
 							  bool is_sample, const void *body,
 							  size_t bytes);
-/* The event with that id; NULL: none. */
-struct comm_perfdata_event *comm_perfdata_events_find(const struct comm_perfdata_events *events,
-						      uint64_t id);
 
 #endif

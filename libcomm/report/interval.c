@@ -142,8 +142,8 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 					  others_variance(intervals, estimate)));
 }
 
-double comm_intervals_noise(const struct comm_intervals *intervals,
-			    const struct comm_estimate *estimate)
+/* The factor by which sampling alone errs. */
+static double noise_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate)
 {
 	if (!(estimate->bytes > 0))
 		return 1;
@@ -162,7 +162,7 @@ void comm_intervals_state(const struct comm_intervals *intervals,
 	comm_intervals_of(intervals, estimate, &ret->low, &ret->high, &spread);
 	ret->share_low = share / spread;
 	ret->share_high = fmin(1, share * spread);
-	ret->noise = comm_intervals_noise(intervals, estimate);
+	ret->noise = noise_of(intervals, estimate);
 }
 
 bool comm_intervals_resolve(const struct comm_intervals *intervals,

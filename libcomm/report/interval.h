@@ -78,9 +78,6 @@ void comm_intervals_add(const struct comm_intervals *intervals,
  */
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
 		       double *low, double *high, double *spread);
-/* The factor by which sampling alone errs. */
-double comm_intervals_noise(const struct comm_intervals *intervals,
-			    const struct comm_estimate *estimate);
 /* All of an edge's. */
 void comm_intervals_state(const struct comm_intervals *intervals,
 			  const struct comm_estimate *estimate, struct comm_interval *ret);
