@@ -33,7 +33,7 @@ block_class heap/block_class.c heap/cxx_class.c heap/python_class.c
 demangle read/demangle.c
 dwline read/dwline.c
 elf read/elfread.c read/elfsym.c read/ehframe.c
-exact exact/results.c
+exact exact/results.c exact/exact_slice.c
 heap_blocks heap/heap_blocks.c heap/glibc_chunks.c heap/jemalloc_extents.c heap/pymalloc_pools.c
 insn decode/insn_zydis.c decode/emu.c decode/burst.c process/space.c
 jitmap read/jitread.c read/jitmap.c

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a file of exact results has, in memory: results.c reads it, exact_slice.c gives slices of it. */
+#ifndef COMM_EXACT_CONTENTS_H
+#define COMM_EXACT_CONTENTS_H
+
+#include "results.h"
+
+struct comm_exact {
+	struct comm_exact_run run;
+	char *text; /* all strings, each with its NUL */
+	size_t text_fill;
+	struct comm_thread *thread;
+	struct comm_function *function;
+	struct comm_site *site;
+	struct comm_object *object;
+	struct comm_code_region *region;
+	struct comm_exact_heap *heap;
+	struct comm_exact_code *code;
+	char *maps;
+	size_t maps_bytes;
+	const uint32_t *site_name, *object_name; /* by ids of the file; NULL: those are it */
+	struct comm_exact_actor *actor;
+	struct comm_exact_phase *phase;
+	struct comm_exact_file_edge *edge;
+	struct comm_exact_file_ages *ages; /* of each edge; NULL: not counted */
+	struct comm_exact_file_write *write;
+	size_t n_edges, n_writes;
+	struct comm_unwritten_ends unwritten, written; /* of the slice asked for last */
+	struct comm_census census;		       /* likewise */
+	uint8_t *seen;				       /* one flag per dictionary entry */
+};
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a slice of a result gives, for results.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contents.h"
+#include "results.h"
+
+static uint32_t named(const uint32_t *name, uint32_t id)
+{
+	return name ? name[id] : id;
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+	const struct comm_edge *a = left, *b = right;
+	int order = compare_u32(a->src_thread, b->src_thread);
+
+	if (!order)
+		order = compare_u32(a->dst_thread, b->dst_thread);
+	if (!order)
+		order = compare_u32(a->src_site, b->src_site);
+	if (!order)
+		order = compare_u32(a->dst_site, b->dst_site);
+	if (!order)
+		order = compare_u32(a->object, b->object);
+	return order;
+}
+
+static double fresh_bytes(const struct comm_exact_phase *phase, size_t edge)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; phase->ages && i < COMM_EXACT_AGES_MAX; i++)
+		bytes += phase->ages[edge].bytes[i];
+	return (double)bytes;
+}
+
+int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emit, void *ctx,
+		     struct comm_unwritten *ret_unwritten)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	struct comm_unwritten unwritten = {0};
+	struct comm_edge *edge;
+	size_t n = 0;
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	edge = malloc((phase->n_edges + 1) * sizeof(*edge));
+	if (!edge)
+		return -ENOMEM;
+	comm_unwritten_ends_clear(&exact->unwritten);
+	for (size_t i = 0; i < phase->n_edges && !err; i++) {
+		const struct comm_exact_file_edge *f = &phase->edge[i];
+		const struct comm_exact_actor *src = &exact->actor[f->src];
+		const struct comm_exact_actor *dst = &exact->actor[f->dst];
+
+		if (!f->src) {
+			const struct comm_unwritten_end end = {
+				dst->thread + 1, named(exact->site_name, dst->site),
+				named(exact->object_name, f->object), f->bytes, f->first_bytes};
+
+			unwritten.bytes += f->bytes;
+			unwritten.first_bytes += f->first_bytes;
+			err = comm_unwritten_ends_add(&exact->unwritten, &end);
+			continue;
+		}
+		edge[n++] = (struct comm_edge){.src_thread = src->thread + 1,
+					       .src_site = named(exact->site_name, src->site),
+					       .dst_thread = dst->thread + 1,
+					       .dst_site = named(exact->site_name, dst->site),
+					       .object = named(exact->object_name, f->object),
+					       .bytes = f->bytes,
+					       .first_bytes = f->first_bytes};
+		if (f->back)
+			edge[n - 1].ages.back[f->back - 1] = (double)f->bytes;
+		edge[n - 1].watched_bytes = fresh_bytes(phase, i);
+	}
+	if (err) {
+		free(edge);
+		return err;
+	}
+	qsort(edge, n, sizeof(*edge), compare_edges);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !compare_edges(&edge[i], &edge[next]); next++) {
+			edge[i].bytes += edge[next].bytes;
+			edge[i].first_bytes += edge[next].first_bytes;
+			edge[i].watched_bytes += edge[next].watched_bytes;
+			comm_ages_add(&edge[i].ages, &edge[next].ages, 1);
+		}
+		emit(ctx, &edge[i]);
+	}
+	free(edge);
+	comm_unwritten_ends_sort(&exact->unwritten);
+	unwritten.end = exact->unwritten.end;
+	unwritten.n_ends = exact->unwritten.n;
+	*ret_unwritten = unwritten;
+	return 0;
+}
+
+int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct comm_written *ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_unwritten_ends_clear(&exact->written);
+	for (size_t i = 0; i < phase->n_writes && !err; i++) {
+		const struct comm_exact_file_write *f = &phase->write[i];
+		const struct comm_exact_actor *actor = &exact->actor[f->actor];
+		const struct comm_unwritten_end end = {
+			.thread = actor->thread + 1,
+			.site = named(exact->site_name, actor->site),
+			.object = named(exact->object_name, f->object),
+			.bytes = f->bytes,
+		};
+
+		err = comm_unwritten_ends_add(&exact->written, &end);
+	}
+	if (err)
+		return err;
+	comm_unwritten_ends_sort(&exact->written);
+	*ret = (struct comm_written){exact->written.end, exact->written.n};
+	return 0;
+}
+
+/* Each byte is a word, so that shares are known as well as by that many. */
+static int add_class(struct comm_exact *exact, const struct comm_exact_file_edge *edge,
+		     enum comm_census_class class, uint64_t bytes)
+{
+	const struct comm_exact_actor *reader = &exact->actor[edge->dst];
+	const struct comm_census_words words = {
+		.thread = reader->thread + 1,
+		.site = named(exact->site_name, reader->site),
+		.object = named(exact->object_name, edge->object),
+		.class = class,
+		.words = bytes,
+		.bytes = (double)bytes,
+		.squares = (double)bytes,
+	};
+
+	return bytes ? comm_census_add(&exact->census, &words) : 0;
+}
+
+/* As if a look of that lag had found the word changed, or the last one had not. */
+static int add_ages(struct comm_exact *exact, const struct comm_exact_file_edge *edge,
+		    const struct comm_exact_file_ages *ages)
+{
+	static const uint64_t less_ns[COMM_EXACT_AGES_MAX] = COMM_EXACT_AGES_NS;
+	uint64_t older = edge->bytes;
+	int err = 0;
+
+	for (int i = 0; i < COMM_EXACT_AGES_MAX && !err; i++) {
+		older -= ages->bytes[i];
+		err = add_class(exact, edge, comm_census_class_of(0, less_ns[i]), ages->bytes[i]);
+	}
+	return err ? err
+		   : add_class(exact, edge,
+			       comm_census_class_of(less_ns[COMM_EXACT_AGES_MAX - 1], 0), older);
+}
+
+int comm_exact_slice_census(struct comm_exact *exact, uint32_t index,
+			    const struct comm_census **ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_census_clear(&exact->census);
+	for (size_t i = 0; phase->ages && i < phase->n_edges && !err; i++)
+		err = add_ages(exact, &phase->edge[i], &phase->ages[i]);
+	if (err)
+		return err;
+	comm_census_sort(&exact->census);
+	*ret = &exact->census;
+	return 0;
+}
