@@ -101,7 +101,7 @@ if command -v tmux >/dev/null; then
   begin "$db" --pid $target
   tmux -S "$dir/tmux" -f /dev/null new-session -d -s top -x 100 -y 30 "TERM=xterm '$commctl' top --store '$db'; echo ended \$?; sleep 1000"
   screen() { tmux -S "$dir/tmux" capture-pane -p -t top; }
-  for _ in $(seq 1200); do screen | grep -q samples && break; sleep 0.1; done
+  for _ in $(seq 1200); do screen | grep -q '^run 1 ' && break; sleep 0.1; done
   kill -STOP $daemon # or it says so first
   truncate -s 0 "$db-shm"
   for _ in $(seq 1200); do screen | grep -q ended && break; sleep 0.1; done
