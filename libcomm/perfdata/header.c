@@ -65,12 +65,17 @@ int comm_perfdata_damaged(const char *path, const char *what, char **err)
 				  path, what);
 }
 
+static bool in_file(const struct comm_perfdata_header *header, uint64_t offset, uint64_t bytes)
+{
+	return offset <= header->file_bytes && bytes <= header->file_bytes - offset;
+}
+
 static bool read_at(const struct comm_perfdata_header *header, uint64_t offset, void *to,
 		    size_t bytes)
 {
 	char *at = to;
 
-	if (offset > header->file_bytes || bytes > header->file_bytes - offset)
+	if (!in_file(header, offset, bytes))
 		return false;
 	while (bytes) {
 		ssize_t n = pread(header->fd, at, bytes, (off_t)offset);
@@ -277,7 +282,9 @@ static void read_features(struct comm_perfdata_header *header, const struct file
 		if (!read_at(header, at, &section, sizeof(section)))
 			return;
 		at += sizeof(section);
-		if (section.bytes > FEATURE_BYTES_MAX)
+		/* A length that is wrong takes no memory. */
+		if (section.bytes > FEATURE_BYTES_MAX ||
+		    !in_file(header, section.offset, section.bytes))
 			continue;
 		bytes = malloc(section.bytes + 1);
 		if (bytes && read_at(header, section.offset, bytes, section.bytes))
