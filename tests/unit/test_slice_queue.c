@@ -16,13 +16,16 @@ static struct comm_edge edges[EDGES];
 /* What SQLite's writes do, in the thread that stores. */
 enum disk { WORKS, HANGS, FAILS };
 static enum disk disk;
+static bool is_hanging; /* a write is, since the disk was set so */
 
 static ssize_t write_to_disk(int fd, const void *bytes, size_t n, off_t at)
 {
 	enum disk now;
 
-	while ((now = __atomic_load_n(&disk, __ATOMIC_RELAXED)) == HANGS)
+	while ((now = __atomic_load_n(&disk, __ATOMIC_RELAXED)) == HANGS) {
+		__atomic_store_n(&is_hanging, true, __ATOMIC_RELAXED);
 		usleep(1000);
+	}
 	if (now == WORKS)
 		return pwrite(fd, bytes, n, at);
 	errno = EIO;
@@ -31,7 +34,8 @@ static ssize_t write_to_disk(int fd, const void *bytes, size_t n, off_t at)
 
 static void set_disk(enum disk now)
 {
-	__atomic_store_n(&disk, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&is_hanging, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&disk, now, __ATOMIC_SEQ_CST);
 }
 
 static int make_disk(void **state)
@@ -270,6 +274,8 @@ static void test_disk_that_hangs(void **state)
 		queue = start(store);
 		set_disk(HANGS);
 		put(queue, 0);
+		while (!__atomic_load_n(&is_hanging, __ATOMIC_RELAXED))
+			usleep(1000);
 		_exit(comm_slice_queue_end(queue, 0, comm_clock_now_ns() + SECOND / 10) ==
 				      -ETIMEDOUT
 			      ? 0
