@@ -46,8 +46,14 @@ static int install(const struct comm_seccomp_list *list, bool all_threads)
 #endif
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
 		return 0; /* a kernel without CONFIG_SECCOMP */
-	/* For one thread by prctl(), which a process that has a filter of the host's may call, not by seccomp(). */
-	err = seccomp_api_set(all_threads ? 2 : 1);
+	/*
+	 * For one thread by prctl(), which a process that has a filter of the host's may call, not by seccomp(); to ask
+	 * libseccomp what the kernel has makes it find seccomp().
+	 */
+	if (all_threads)
+		err = seccomp_api_get() < 2 ? -EOPNOTSUPP : 0;
+	else
+		err = seccomp_api_set(1);
 	filter = err ? NULL : seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (!filter)
 		return err ? err : -ENOMEM;

@@ -31,13 +31,13 @@ static const uint64_t fresh_ns = UINT64_C(10) * 1000 * 1000 * 1000;
 static const uint64_t lives_for_ever = UINT32_MAX; /* from 3.12 on */
 
 /* Where a code object has what, bytes; alike in all versions but for these. */
-struct layout {
+struct code_layout {
 	unsigned int minor;
 	unsigned int first_line, bytecode;
 	unsigned int ascii, wide; /* the first character of a text of ASCII, and of others */
 };
 
-static const struct layout layouts[] = {
+static const struct code_layout layouts[] = {
 	{11, 72, 184, 48, 72},
 	{12, 68, 192, 40, 56},
 	{13, 68, 200, 40, 56},
@@ -151,7 +151,7 @@ static int check_type(struct comm_python_codes *codes, uint32_t tgid, uint64_t a
 }
 
 /* By its own words alone. */
-static bool may_be_code(const struct layout *layout, const uint8_t *object)
+static bool may_be_code(const struct code_layout *layout, const uint8_t *object)
 {
 	uint64_t units = word_at(object + 8 * LENGTH);
 
@@ -164,7 +164,7 @@ static bool may_be_code(const struct layout *layout, const uint8_t *object)
 
 /* The code object whose bytecode is at addr, as it is in the window; NULL and an error: there is none. */
 static const uint8_t *find_object(struct comm_python_codes *codes, uint32_t tgid,
-				  const struct layout *layout, uint64_t from, uint64_t addr,
+				  const struct code_layout *layout, uint64_t from, uint64_t addr,
 				  int *ret_err)
 {
 	uint64_t at = (addr - layout->bytecode) & ~(uint64_t)(ALIGNMENT - 1);
@@ -215,8 +215,8 @@ static size_t encode(uint32_t c, char *to)
 }
 
 /* A text of the program (Include/cpython/unicodeobject.h, "PyASCIIObject"), as UTF-8; a long one is cut. */
-static int read_text(struct comm_python_codes *codes, uint32_t tgid, const struct layout *layout,
-		     uint64_t at, char text[COMM_NAME_BYTES])
+static int read_text(struct comm_python_codes *codes, uint32_t tgid,
+		     const struct code_layout *layout, uint64_t at, char text[COMM_NAME_BYTES])
 {
 	uint64_t head[TEXT_WORDS];
 	uint8_t raw[COMM_NAME_BYTES * 4];
@@ -262,8 +262,9 @@ static void read_table(struct comm_python_codes *codes, uint32_t tgid, uint64_t 
 		ret->n_table = n;
 }
 
-static int read_code(struct comm_python_codes *codes, uint32_t tgid, const struct layout *layout,
-		     const uint8_t *object, uint64_t at, struct code *ret)
+static int read_code(struct comm_python_codes *codes, uint32_t tgid,
+		     const struct code_layout *layout, const uint8_t *object, uint64_t at,
+		     struct code *ret)
 {
 	const uint64_t file = word_at(object + FILE_NAME), name = word_at(object + QUALIFIED_NAME);
 	char text[COMM_NAME_BYTES];
@@ -284,7 +285,7 @@ static int read_code(struct comm_python_codes *codes, uint32_t tgid, const struc
 	return 0;
 }
 
-static const struct layout *layout_of(const struct comm_heap_place *place)
+static const struct code_layout *layout_of(const struct comm_heap_place *place)
 {
 	unsigned int minor = comm_maps_python_minor(place->map, place->n_map);
 
@@ -298,7 +299,7 @@ static const struct layout *layout_of(const struct comm_heap_place *place)
 static int learn(struct comm_python_codes *codes, uint32_t tgid,
 		 const struct comm_heap_place *place, struct code *ret)
 {
-	const struct layout *layout = layout_of(place);
+	const struct code_layout *layout = layout_of(place);
 	uint64_t from = place->addr & ~(uint64_t)(ALIGNMENT - 1);
 	const uint8_t *object;
 	int err;
