@@ -22,7 +22,10 @@ echo "# $(cat "$dir/err") nice $priority"
 result $? "commd has the highest priority"
 kill -INT $daemon
 wait $daemon
-result $? "and ends"
+code=$?
+# Of as many threads on a busy machine none may have been met by then.
+[ $code = 0 ] || [ $code = 3 ]
+result $? "and ends, with exit status $code"
 
 "$O/commd" -q --store "$dir/b.db" -- nice >"$dir/nice" 2>"$dir/err"
 [ "$(cat "$dir/nice")" = "$(nice)" ]
