@@ -337,7 +337,7 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
 		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
 						     c->share * code->part[i]};
-		struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
+		const struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
 		struct comm_edge_key key = {part->thread, code->site[i], b->reader, r->site,
 					    r->shown};
 		double bytes = r->bytes * share * code->part[i];
@@ -351,9 +351,6 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 						    share * code->part[i] * found))
 				key.src_site = COMM_ID_OTHER;
 		}
-		/* Who has fallen silent is not who wrote last what is rewritten since. */
-		comm_rewritten_doubt(h->rewritten, r->object, r->site, (uint64_t)c->since_ns,
-				     1 - c->active, &known.doubts);
 		comm_edge_sums_add_known(h->edges, &key, bytes, bytes * first, level, &known);
 	}
 }
@@ -490,7 +487,7 @@ static void hazard_emit_rest(struct hazard *h, const struct comm_window_burst *b
 		known.ages = &ages;
 		comm_rewritten_doubt(h->rewritten, r->object, r->site,
 				     b->time_ns > touch->time_ns ? b->time_ns - touch->time_ns : 0,
-				     1, &known.doubts);
+				     &known.doubts);
 	}
 	/* Whatever touched a page first is no code that one could tell from another. */
 	if (rest->site == COMM_SITE_FIRST_WRITE)
