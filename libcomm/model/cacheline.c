@@ -12,16 +12,14 @@ static void sum_lines(void *to_row, const void *row)
 	to->turns += line->turns;
 }
 
-/* The object and the offset are those of the first use that was added. */
+/* The object and the offset are those of the last use that was added: at first its file's symbols may not be read. */
 static void sum_uses(void *to_row, const void *row)
 {
 	const struct comm_cacheline_use *use = row;
 	struct comm_cacheline_use *to = to_row;
 
-	if (!to->bursts) {
-		to->object = use->object;
-		to->offset = use->offset;
-	}
+	to->object = use->object;
+	to->offset = use->offset;
 	to->bursts += use->bursts;
 	to->accesses += use->accesses;
 }

@@ -93,6 +93,25 @@ static void test_turns(void **state)
 	assert_int_equal(found.line[0].bursts, 1);
 }
 
+/* At first an object may have its file's name, as its symbols are still being read. */
+static void test_last_object_names(void **state)
+{
+	struct comm_cacheline_use use = {
+		.datum = line, .object = 1, .offset = 0x240, .bursts = 9, .accesses = 9};
+
+	(void)state;
+	comm_cachelines_clear(&found);
+	assert_int_equal(comm_cachelines_add_use(&found, &use, NULL), 0);
+	use.object = 2;
+	use.offset = 0;
+	use.bursts = use.accesses = 1;
+	assert_int_equal(comm_cachelines_add_use(&found, &use, NULL), 0);
+	assert_int_equal(found.n_uses, 1);
+	assert_int_equal(found.use[0].object, 2);
+	assert_int_equal(found.use[0].offset, 0);
+	assert_int_equal(found.use[0].bursts, 10);
+}
+
 /* What one thread uses, what nobody writes, and what one thread uses after the other. */
 static void test_no_turns(void **state)
 {
@@ -447,11 +466,14 @@ static void test_fold(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_turns),      TEST(test_no_turns),	TEST(test_long_access),
-		TEST(test_many_lines), TEST(test_many_threads), TEST(test_judge),
-		TEST(test_false),      TEST(test_true),		TEST(test_rare),
-		TEST(test_one_half),   TEST(test_long),		TEST(test_hostile),
-		TEST(test_fold),       TEST(test_watched),	TEST(test_handed_over),
+		TEST(test_turns),      TEST(test_last_object_names),
+		TEST(test_no_turns),   TEST(test_long_access),
+		TEST(test_many_lines), TEST(test_many_threads),
+		TEST(test_judge),      TEST(test_false),
+		TEST(test_true),       TEST(test_rare),
+		TEST(test_one_half),   TEST(test_long),
+		TEST(test_hostile),    TEST(test_fold),
+		TEST(test_watched),    TEST(test_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
