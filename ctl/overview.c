@@ -42,17 +42,24 @@ struct overview {
 	struct comm_report *objects; /* and by object */
 };
 
-static int make(struct overview *o, const char *by, bool fresh, bool across,
-		struct comm_report **ret, char **err)
+struct comm_query ctl_overview_query(const struct comm_query *of, const char *by)
 {
 	struct comm_query query = COMM_QUERY_INIT;
 
-	query.run = o->query->run;
-	query.label = o->query->label;
-	query.from_ns = o->query->from_ns;
-	query.to_ns = o->query->to_ns;
-	query.confidence = o->query->confidence;
+	query.run = of->run;
+	query.label = of->label;
+	query.from_ns = of->from_ns;
+	query.to_ns = of->to_ns;
+	query.confidence = of->confidence;
 	query.by = by;
+	return query;
+}
+
+static int make(struct overview *o, const char *by, bool fresh, bool across,
+		struct comm_report **ret, char **err)
+{
+	struct comm_query query = ctl_overview_query(o->query, by);
+
 	query.fresh = fresh;
 	query.census = fresh;
 	query.across = across;

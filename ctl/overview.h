@@ -55,6 +55,8 @@ const char *ctl_overview_share_text(char *text, double share, double low, double
 /* "IOThreadMain in io_thd polls flag": node is of a report by role, function, object. */
 void ctl_overview_place_text(char *text, const struct comm_report *report, size_t node,
 			     const char *verb);
+/* Of the same run and time as that one, nodes by that grouping. */
+struct comm_query ctl_overview_query(const struct comm_query *of, const char *by);
 /* "fill in parser > sum in journal": edge is of a report by role, function. */
 void ctl_overview_flow_text(char *text, const struct comm_report *report,
 			    const struct comm_report_edge *edge);

@@ -15,14 +15,8 @@ struct shares {
 
 static int ask(const struct shares *s, const char *by, bool across, struct comm_report **ret)
 {
-	struct comm_query query = COMM_QUERY_INIT;
+	struct comm_query query = ctl_overview_query(s->query, by);
 
-	query.run = s->query->run;
-	query.label = s->query->label;
-	query.from_ns = s->query->from_ns;
-	query.to_ns = s->query->to_ns;
-	query.confidence = s->query->confidence;
-	query.by = by;
 	query.fresh = 1;
 	query.census = 1;
 	query.across = across;

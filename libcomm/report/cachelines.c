@@ -13,6 +13,7 @@
 #include "keyed.h"
 #include "line_sharing.h"
 #include "schema.h"
+#include "zeroed_array.h"
 
 enum {
 	/* Turns in each half of the run, without which a line may have changed its thread once. */
@@ -56,23 +57,6 @@ struct loading {
 	double cell_block[COMM_LINE_SHARING_CELLS][COMM_BLOCKS_MAX];
 };
 
-/* Zeroed room for at. */
-static int reserve(void **array, size_t at, size_t *capacity, size_t size)
-{
-	size_t n = 2 * at + 64;
-	char *grown;
-
-	if (at < *capacity)
-		return 0;
-	grown = reallocarray(*array, n, size);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *capacity * size, 0, (n - *capacity) * size);
-	*array = grown;
-	*capacity = n;
-	return 0;
-}
-
 /* Takes a row of (datum, bursts, turns); what no daemon writes is left out. */
 static int take_line(struct loading *loading, sqlite3_stmt *row, size_t block, size_t slice)
 {
@@ -89,8 +73,8 @@ static int take_line(struct loading *loading, sqlite3_stmt *row, size_t block, s
 	line.turns = (uint64_t)turns;
 	code = comm_cachelines_add(&loading->table, &line, &at);
 	if (!code)
-		code = reserve((void **)&loading->line, at, &loading->lines_capacity,
-			       sizeof(*loading->line));
+		code = comm_zeroed_array_reach(&loading->line, &loading->lines_capacity, at,
+					       sizeof(*loading->line));
 	if (code)
 		return code;
 	sums = &loading->line[at];
@@ -125,8 +109,8 @@ static int take_use(struct loading *loading, sqlite3_stmt *row, size_t block)
 	use.bursts = (uint64_t)bursts;
 	code = comm_cachelines_add_use(&loading->table, &use, &at);
 	if (!code)
-		code = reserve((void **)&loading->use, at, &loading->uses_capacity,
-			       sizeof(*loading->use));
+		code = comm_zeroed_array_reach(&loading->use, &loading->uses_capacity, at,
+					       sizeof(*loading->use));
 	if (!code)
 		loading->use[at].block[block] += use.accesses;
 	return code;

@@ -7,8 +7,7 @@
 
 #include "role.h"
 #include "schema.h"
-
-enum { DICTIONARY_FIRST = 256 };
+#include "zeroed_array.h"
 
 static const struct {
 	size_t offset;
@@ -128,25 +127,6 @@ void comm_dictionary_begin(struct comm_dictionary *dict, int64_t run)
 	comm_dictionary_forget(dict);
 }
 
-/* Makes room for index in an array of *n zeroed elements. */
-static int reserve(void *array, size_t *n, size_t index, size_t size)
-{
-	size_t want = *n ? *n : DICTIONARY_FIRST;
-	char *grown;
-
-	if (index < *n)
-		return 0;
-	while (want <= index)
-		want *= 2;
-	grown = realloc(*(void **)array, want * size);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *n * size, 0, (want - *n) * size);
-	*(void **)array = grown;
-	*n = want;
-	return 0;
-}
-
 static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
 {
 	sqlite3_bind_text(stmt, at, text ? text : "", -1, SQLITE_STATIC);
@@ -186,7 +166,9 @@ static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct co
 int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming *naming)
 {
 	size_t n = naming->n_threads;
-	int err = n ? reserve(&dict->thread, &dict->n_threads, n - 1, sizeof(*dict->thread)) : 0;
+	int err = n ? comm_zeroed_array_reach(&dict->thread, &dict->n_threads, n - 1,
+					      sizeof(*dict->thread))
+		    : 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct comm_thread *now = naming->thread_at(naming->ctx, i);
@@ -250,7 +232,8 @@ static int put_function(struct comm_dictionary *dict, const struct comm_naming *
 		*ret = id == COMM_FUNCTION_KERNEL ? id : COMM_ID_OTHER;
 		return 0;
 	}
-	err = reserve(&dict->function, &dict->n_functions, id, sizeof(*dict->function));
+	err = comm_zeroed_array_reach(&dict->function, &dict->n_functions, id,
+				      sizeof(*dict->function));
 	if (err)
 		return err;
 	if (!dict->function[id]) {
@@ -310,7 +293,7 @@ static int put_region(struct comm_dictionary *dict, const struct comm_naming *na
 		*ret = id == COMM_CODE_REGION_NONE ? id : COMM_CODE_REGION_OTHER;
 		return 0;
 	}
-	err = reserve(&dict->region, &dict->n_regions, id, sizeof(*dict->region));
+	err = comm_zeroed_array_reach(&dict->region, &dict->n_regions, id, sizeof(*dict->region));
 	if (err)
 		return err;
 	if (!dict->region[id]) {
@@ -360,7 +343,7 @@ static int put_call(struct comm_dictionary *dict, const struct comm_naming *nami
 		*ret = id == COMM_CALL_OUTERMOST ? id : COMM_CALL_UNKNOWN;
 		return 0;
 	}
-	err = reserve(&dict->call, &dict->n_calls, id, sizeof(*dict->call));
+	err = comm_zeroed_array_reach(&dict->call, &dict->n_calls, id, sizeof(*dict->call));
 	if (err)
 		return err;
 	if (!dict->call[id]) {
@@ -454,10 +437,12 @@ static uint64_t own_number(const struct comm_dictionary *dict, uint32_t site)
 /* It may be listed already, in a transaction that was rolled back. */
 static int list_own(struct comm_dictionary *dict, uint32_t site, uint32_t function)
 {
-	int err = reserve(&dict->is_own, &dict->n_is_own, site, sizeof(*dict->is_own));
+	int err = comm_zeroed_array_reach(&dict->is_own, &dict->n_is_own, site,
+					  sizeof(*dict->is_own));
 
 	if (!err && !dict->is_own[site])
-		err = reserve(&dict->own, &dict->own_capacity, dict->n_own, sizeof(*dict->own));
+		err = comm_zeroed_array_reach(&dict->own, &dict->own_capacity, dict->n_own,
+					      sizeof(*dict->own));
 	if (err || dict->is_own[site])
 		return err;
 	dict->own[dict->n_own++] = (struct comm_dictionary_own){site, function, false};
@@ -485,7 +470,8 @@ int comm_dictionary_context(struct comm_dictionary *dict, const struct comm_nami
 	s = naming->site_at(naming->ctx, site);
 	own = comm_dictionary_is_pending(naming, s) ? own_number(dict, site) : 0;
 	get = own ? dict->get_own_context : dict->get_context;
-	err = reserve(&dict->context, &dict->n_contexts, site, sizeof(*dict->context));
+	err = comm_zeroed_array_reach(&dict->context, &dict->n_contexts, site,
+				      sizeof(*dict->context));
 	if (!err && own)
 		err = list_own(dict, site, s->function);
 	if (!err)
@@ -544,7 +530,7 @@ int comm_dictionary_object(struct comm_dictionary *dict, const struct comm_namin
 		return 0;
 	}
 	*ret = id;
-	err = reserve(&dict->object, &dict->n_objects, id, sizeof(*dict->object));
+	err = comm_zeroed_array_reach(&dict->object, &dict->n_objects, id, sizeof(*dict->object));
 	if (err)
 		return err;
 	then = &dict->object[id];

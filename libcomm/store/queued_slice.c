@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "dictionary.h"
+#include "zeroed_array.h"
 
 enum {
-	FIRST = 256,
 	ALIGNMENT = 16,
 };
 
@@ -53,25 +53,6 @@ static const void *row_of(const struct comm_naming *naming, enum comm_queued_kin
 	}
 }
 
-/* Makes room for index in an array of *n zeroed elements. */
-static int reserve(void *array, size_t *n, size_t index, size_t size)
-{
-	size_t want = *n ? *n : FIRST;
-	char *grown;
-
-	if (index < *n)
-		return 0;
-	while (want <= index)
-		want *= 2;
-	grown = realloc(*(void **)array, want * size);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *n * size, 0, (want - *n) * size);
-	*(void **)array = grown;
-	*n = want;
-	return 0;
-}
-
 static bool has(const struct comm_queued_set *set, uint32_t id)
 {
 	return id < set->n_index && set->index[id] < set->n && set->id[set->index[id]] == id;
@@ -86,9 +67,9 @@ static int add(struct comm_slice_packer *packer, enum comm_queued_kind kind, uin
 
 	if (id >= limit_of(naming, kind) || has(set, id))
 		return 0;
-	err = reserve(&set->index, &set->n_index, id, sizeof(*set->index));
+	err = comm_zeroed_array_reach(&set->index, &set->n_index, id, sizeof(*set->index));
 	if (!err)
-		err = reserve(&set->id, &set->capacity, set->n, sizeof(*set->id));
+		err = comm_zeroed_array_reach(&set->id, &set->capacity, set->n, sizeof(*set->id));
 	if (err)
 		return err;
 	set->index[id] = (uint32_t)set->n;
@@ -203,9 +184,11 @@ static uint64_t hash_of(const struct comm_thread *thread)
 
 static int add_changed_threads(struct comm_slice_packer *packer, const struct comm_naming *naming)
 {
-	int rc = naming->n_threads ? reserve(&packer->thread_hash, &packer->n_hashes,
-					     naming->n_threads - 1, sizeof(*packer->thread_hash))
-				   : 0;
+	int rc = naming->n_threads
+			 ? comm_zeroed_array_reach(&packer->thread_hash, &packer->n_hashes,
+						   naming->n_threads - 1,
+						   sizeof(*packer->thread_hash))
+			 : 0;
 
 	for (uint32_t i = 0; i < naming->n_threads && rc >= 0; i++) {
 		const struct comm_thread *thread = naming->thread_at(naming->ctx, i);
@@ -282,11 +265,11 @@ static int commit(struct comm_slice_packer *packer, const struct comm_naming *na
 
 		if (!comm_dictionary_is_pending(naming, site))
 			continue;
-		err = reserve(&packer->is_waiting, &packer->n_is_waiting, sites->id[i],
-			      sizeof(*packer->is_waiting));
+		err = comm_zeroed_array_reach(&packer->is_waiting, &packer->n_is_waiting,
+					      sites->id[i], sizeof(*packer->is_waiting));
 		if (!err && !packer->is_waiting[sites->id[i]])
-			err = reserve(&packer->waiting, &packer->waiting_capacity,
-				      packer->n_waiting, sizeof(*packer->waiting));
+			err = comm_zeroed_array_reach(&packer->waiting, &packer->waiting_capacity,
+						      packer->n_waiting, sizeof(*packer->waiting));
 		if (err || packer->is_waiting[sites->id[i]])
 			continue;
 		packer->waiting[packer->n_waiting++] =
@@ -449,8 +432,9 @@ int comm_slice_unpack(struct comm_slice_unpacker *unpacker, const struct comm_qu
 		const struct comm_queued_names *names = &slice->names[kind];
 
 		for (size_t i = 0; i < names->n; i++) {
-			int err = reserve(&unpacker->index[kind], &unpacker->n_index[kind],
-					  names->id[i], sizeof(*unpacker->index[kind]));
+			int err = comm_zeroed_array_reach(&unpacker->index[kind],
+							  &unpacker->n_index[kind], names->id[i],
+							  sizeof(*unpacker->index[kind]));
 
 			if (err)
 				return err;
