@@ -137,17 +137,22 @@ sentence "store that may not be written" 1 'ermission|read-only|not (be )?writ' 
 # A full disk: the run goes on, ends with 1, and the stored slices are readable.
 mkdir "$dir/small"
 if mount -t tmpfs -o size=1m tmpfs "$dir/small" 2>/dev/null; then
-  timeout 300 "$commd" -q --pid $target --duration 3s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  timeout 300 "$commd" -q --pid $target --rate 500 --duration 3s --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
   before=$?
-  # On a busy machine the log and the ballast may stay, or a helper that ends may hold one that is removed: the next run would
-  # find room in their place, or in pages that the store has free.
-  until ! readlink /proc/[0-9]*/fd/* 2>/dev/null | grep -q "^$dir/small/"; do sleep 0.1; done
+  # On a busy machine the log and the ballast may stay, and the store has free pages: in these the next run would find room.
   sqlite3 "$dir/small/x.db" vacuum
-  rm -f "$dir/small/x.db"-*
-  dd if=/dev/zero of="$dir/small/fill" bs=4k 2>/dev/null
-  timeout 300 "$commd" -q --pid $target --duration 2s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
+  rm -f "$dir/small/x.db-ballast"
+  # Again and again, as helpers that have not yet ended hold files that are removed.
+  while :; do
+    dd if=/dev/zero bs=4k >>"$dir/small/fill" 2>/dev/null
+    sleep 0.05
+  done &
+  filler=$!
+  timeout 300 "$commd" -q --pid $target --rate 500 --duration 2s --slice 100ms --store "$dir/small/x.db" >/dev/null 2>"$dir/err"
   code=$?
-  if "$commctl" report --store "$dir/small/x.db" --run 1 --json >/dev/null 2>&1 && [ $before -le 1 ] && [ $code = 1 ] && [ -s "$dir/err" ]; then
+  kill $filler
+  wait $filler 2>/dev/null
+  if "$commctl" report --store "$dir/small/x.db" --run 1 --json >/dev/null 2>&1 && [ $before = 0 ] && [ $code = 1 ] && [ -s "$dir/err" ]; then
     ok "full disk"
   else
     not_ok "full disk" "exit status $before, then $code: $(cat "$dir/err")"
