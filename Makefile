@@ -333,6 +333,8 @@ install: all
 	install -D -m 644 $(O)/completion/fish-commctl $(to)/share/fish/vendor_completions.d/commctl.fish
 	install -D -m 644 packaging/commprof.sysusers $(to)/lib/sysusers.d/commprof.conf
 	install -D -m 644 packaging/commprof.tmpfiles $(to)/lib/tmpfiles.d/commprof.conf
+	install -d $(to)/lib/systemd/system
+	sed 's|@bindir@|$(PREFIX)/bin|' packaging/commd@.service > $(to)/lib/systemd/system/commd@.service
 
 # How each file is compiled, for editors: what make says that it would do.
 compile_commands.json:

@@ -32,6 +32,7 @@
 #include "session.h"
 #include "stall.h"
 #include "stop.h"
+#include "supervisor.h"
 #include "trigger.h"
 #include "unread_debug.h"
 
@@ -45,6 +46,7 @@ enum {
 	/* What is queued when the run's time is over may take so long; the rest is counted. */
 	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
+	STATUS_BYTES = 128,
 	NO_DATA = 3, /* exit status */
 };
 
@@ -60,6 +62,7 @@ struct live {
 	struct comm_pace *pace;
 	struct comm_gate gate;
 	struct comm_stall stall;
+	struct comm_supervisor supervisor;
 	struct comm_control *control;
 	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
 	bool stopped;	     /* by a command */
@@ -475,6 +478,18 @@ static void count(struct live *live, uint64_t now_ns)
 	live->count_ns = live->count_from_ns + past + interval_ns;
 }
 
+/* Tells a service manager how the run goes. */
+static void report(struct live *live, uint64_t now_ns)
+{
+	char lines[STATUS_BYTES] = "STATUS=";
+	size_t n = strlen(lines);
+
+	if (!comm_supervisor_listens(&live->supervisor, now_ns))
+		return;
+	comm_session_status(&live->session, now_ns, lines + n, sizeof(lines) - n);
+	comm_supervisor_tell(&live->supervisor, lines);
+}
+
 /*
  * One round: all events that are there go through the merge into the engine.  Returns how
  * many there were.
@@ -505,6 +520,7 @@ static int pump(struct live *live)
 	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
 	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
+	report(live, cut_ns);
 	tell_loss(live, cut_ns, COMM_LOSS_RECORD, look_recorded(live), &live->unrecorded);
 	if (err < 0 && !live->failed)
 		live->failed = err;
@@ -564,6 +580,7 @@ static const char *run_until_over(struct live *live)
 			sleep_ms = live->count_ns < now_ns
 					   ? 0
 					   : (int)((live->count_ns - now_ns) / 1000000) + 1;
+		sleep_ms = comm_supervisor_alive(&live->supervisor, now_ns, sleep_ms);
 		/* A descriptor of -1 is passed over. */
 		ready = poll(fds, sizeof(fds) / sizeof(*fds), sleep_ms);
 		if (ready < 0 && errno != EINTR) {
@@ -611,6 +628,7 @@ static int deinit(struct live *live, int status)
 	comm_record_destroy(live->record);
 	comm_inspect_destroy(&live->processes);
 	comm_live_target_deinit(&live->target);
+	comm_supervisor_close(&live->supervisor);
 	files = comm_parser_end();
 	if (files.left)
 		fprintf(stderr,
@@ -721,6 +739,12 @@ int comm_live(const struct comm_options *options)
 	uint64_t end_ns, spent_ns;
 	int err, status = 1;
 
+	err = comm_supervisor_open(&live.supervisor);
+	if (err) {
+		fprintf(stderr, "commd: cannot reach the service manager at $NOTIFY_SOCKET: %s\n",
+			strerror(-err));
+		return 1;
+	}
 	comm_priority_raise();
 	if (comm_privilege_become_user(options->store, !options->command)) {
 		fprintf(stderr, "commd: cannot become the user behind sudo\n");
@@ -757,7 +781,9 @@ int comm_live(const struct comm_options *options)
 				start_storing, &live))
 		goto out;
 	set_apart(&live, spent_ns);
+	comm_supervisor_tell(&live.supervisor, "READY=1");
 	how = run_until_over(&live);
+	comm_supervisor_tell(&live.supervisor, "STOPPING=1");
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);

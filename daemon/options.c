@@ -2,11 +2,13 @@
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config_file.h"
 #include "control.h"
 #include "ids.h"
 #include "options.h"
@@ -46,6 +48,7 @@ enum {
 	OPT_EVENTS,
 	OPT_DOCTOR,
 	OPT_CONTROL,
+	OPT_CONFIG,
 };
 
 static const struct argp_option options[] = {
@@ -120,11 +123,39 @@ static const struct argp_option options[] = {
 	 "Also write the accesses that samples gave: a table where FILE ends in .csv, else binary",
 	 3},
 	{NULL, 0, NULL, 0, "Other:", 4},
+	{"config", OPT_CONFIG, "FILE", 0,
+	 "Take options from FILE, one a line without dashes, as overhead = 0.5; what stands behind "
+	 "it on the command line wins",
+	 4},
 	{"quiet", 'q', NULL, 0, "No progress, no summary", 4},
 	{"verbose", 'v', NULL, 0, "Also say what the sources and bursts did", 4},
 	{"doctor", OPT_DOCTOR, NULL, 0, "Say what works on this machine and what is missing", 4},
 	{0},
 };
+
+/* The configuration file, whose words stand on the line that is parsed, from the first one on. */
+static struct comm_config_file config;
+static const char *config_path;
+static size_t config_first;
+
+/* Says what is wrong, and where if that is in the configuration file; exits. */
+__attribute__((format(printf, 2, 3))) static void wrong(const struct argp_state *state,
+							const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	size_t at = (size_t)state->next - 1 - config_first;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (!config_first || at >= config.n)
+		argp_error(state, "%s", text ? text : "out of memory");
+	argp_failure(state, argp_err_exit_status, 0, "%s:%d: %s", config_path, config.line[at],
+		     text ? text : "out of memory");
+	abort(); /* argp has exited */
+}
 
 static int parse_size(const char *text, uint64_t *ret)
 {
@@ -157,8 +188,7 @@ static void want_duration(struct argp_state *state, const char *option, const ch
 	int64_t ns;
 
 	if (comm_parse_duration(text, &ns) || ns <= 0 || ns > most_ns) {
-		argp_error(state, "%s wants a time such as 10s, 500ms or 2m, not '%s'", option,
-			   text);
+		wrong(state, "%s wants a time such as 10s, 500ms or 2m, not '%s'", option, text);
 		return;
 	}
 	*ret = (uint64_t)ns;
@@ -173,8 +203,8 @@ static double want_number(struct argp_state *state, const char *option, const ch
 	if (end != text && *end == '%')
 		end++;
 	if (end == text || *end || !(value >= least && value <= most))
-		argp_error(state, "%s wants a number from %g to %g, not '%s'", option, least, most,
-			   text);
+		wrong(state, "%s wants a number from %g to %g, not '%s'", option, least, most,
+		      text);
 	return value;
 }
 
@@ -184,9 +214,9 @@ static void want_pid(struct argp_state *state, const char *text, struct comm_opt
 	long pid = strtol(text, &end, 10);
 
 	if (end == text || *end || pid <= 0 || pid > (1 << 22))
-		argp_error(state, "--pid wants a process id, not '%s'", text);
+		wrong(state, "--pid wants a process id, not '%s'", text);
 	if (opt->n_pids == COMM_PIDS_MAX)
-		argp_error(state, "at most %d --pid; a --cgroup takes any number", COMM_PIDS_MAX);
+		wrong(state, "at most %d --pid; a --cgroup takes any number", COMM_PIDS_MAX);
 	opt->pid[opt->n_pids++] = (pid_t)pid;
 }
 
@@ -201,12 +231,12 @@ static void want_source(struct argp_state *state, char *text, struct comm_option
 	opt->source_arg = colon ? colon + 1 : "";
 	comm_source_names(names, sizeof(names));
 	if (!opt->source)
-		argp_error(state, "there is no source '%s': --source wants %s", text, names);
+		wrong(state, "there is no source '%s': --source wants %s", text, names);
 	else if (opt->source->needs_arg && !*opt->source_arg)
-		argp_error(state, "--source %s wants %s:%s", text, text, opt->source->arg);
+		wrong(state, "--source %s wants %s:%s", text, text, opt->source->arg);
 	else if (colon && !opt->source->arg)
-		argp_error(state, "the source %s takes nothing behind a colon, not '%s'", text,
-			   opt->source_arg);
+		wrong(state, "the source %s takes nothing behind a colon, not '%s'", text,
+		      opt->source_arg);
 }
 
 /* Bare numbers are milliseconds to perf and seconds to our other options: none are taken. */
@@ -215,10 +245,10 @@ static void want_delay(struct argp_state *state, const char *text, uint64_t *ret
 	if (!strcmp(text, "-1"))
 		*ret = UINT64_MAX;
 	else if (!*text || strchr("0123456789.", text[strlen(text) - 1]))
-		argp_error(state,
-			   "--delay wants -1, or a time with its unit such as 500ms, not "
-			   "'%s'",
-			   text);
+		wrong(state,
+		      "--delay wants -1, or a time with its unit such as 500ms, not "
+		      "'%s'",
+		      text);
 	else
 		want_duration(state, "--delay", text, ret);
 }
@@ -229,18 +259,17 @@ static void want_events(struct argp_state *state, char *text, struct comm_counte
 
 	for (name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
 		if (ret->n == COMM_COUNTER_LIST_MAX)
-			argp_error(state, "--events wants at most %d events",
-				   COMM_COUNTER_LIST_MAX);
+			wrong(state, "--events wants at most %d events", COMM_COUNTER_LIST_MAX);
 		if (strlen(name) >= COMM_COUNTER_BYTES)
-			argp_error(state, "--events wants names of at most %d bytes, not '%s'",
-				   COMM_COUNTER_BYTES - 1, name);
+			wrong(state, "--events wants names of at most %d bytes, not '%s'",
+			      COMM_COUNTER_BYTES - 1, name);
 		for (unsigned int i = 0; i < ret->n; i++)
 			if (!strcmp(ret->name[i], name))
-				argp_error(state, "--events has %s twice", name);
+				wrong(state, "--events has %s twice", name);
 		strcpy(ret->name[ret->n++], name);
 	}
 	if (!ret->n)
-		argp_error(state, "--events wants names, such as page-faults,instructions");
+		wrong(state, "--events wants names, such as page-faults,instructions");
 }
 
 static void want_region_probe(struct argp_state *state, const char *text,
@@ -250,11 +279,10 @@ static void want_region_probe(struct argp_state *state, const char *text,
 	char *copy = strdup(text);
 
 	if (ret->n == COMM_PROBED_MAX)
-		argp_error(state, "at most %d --region-probe", COMM_PROBED_MAX);
+		wrong(state, "at most %d --region-probe", COMM_PROBED_MAX);
 	if (!copy || comm_region_probe_parse(copy, &ret->region[ret->n]))
-		argp_error(state,
-			   "--region-probe wants NAME=PATH:PROVIDER:BEGIN,PROVIDER:END, not '%s'",
-			   text);
+		wrong(state, "--region-probe wants NAME=PATH:PROVIDER:BEGIN,PROVIDER:END, not '%s'",
+		      text);
 	ret->n++;
 }
 
@@ -264,36 +292,36 @@ static void want_frame_probe(struct argp_state *state, const char *text,
 	char *copy = strdup(text);
 
 	if (ret->path)
-		argp_error(state, "one --frame-probe is enough");
+		wrong(state, "one --frame-probe is enough");
 	if (!copy || comm_frame_probe_parse(copy, ret))
-		argp_error(state, "--frame-probe wants PATH:PROVIDER:PROBE, not '%s'", text);
+		wrong(state, "--frame-probe wants PATH:PROVIDER:PROBE, not '%s'", text);
 }
 
 /* Checks what a live run needs: one target, and a budget or a rate but not both. */
 static void check_live(struct argp_state *state, const struct comm_options *opt)
 {
 	if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)
-		argp_error(state, "name one target: --pid PID, --cgroup PATH or -- COMMAND");
+		wrong(state, "name one target: --pid PID, --cgroup PATH or -- COMMAND");
 	if (opt->rate_hz > 0 && opt->overhead > 0)
-		argp_error(state, "give --overhead or --rate, not both");
+		wrong(state, "give --overhead or --rate, not both");
 	if (opt->delay_ns == UINT64_MAX && !opt->control)
-		argp_error(state, "--delay -1 wants --control: nothing else enables sampling");
+		wrong(state, "--delay -1 wants --control: nothing else enables sampling");
 }
 
 /* Checks what a run of a file cannot have. */
 static void check_file(struct argp_state *state, const struct comm_options *opt)
 {
 	if (opt->watch_per_s)
-		argp_error(state, "--watch is for live runs");
+		wrong(state, "--watch is for live runs");
 	if (opt->counters.n)
-		argp_error(state, "--events is for live runs");
+		wrong(state, "--events is for live runs");
 	if (opt->probes.n)
-		argp_error(state, "--region-probe is for live runs");
+		wrong(state, "--region-probe is for live runs");
 	if (opt->probes.frame.path)
-		argp_error(state, "--frame-probe is for live runs");
+		wrong(state, "--frame-probe is for live runs");
 	if (opt->n_pids || opt->cgroup || opt->command || opt->record)
-		argp_error(state, "%s:%s goes with no target and no --record", opt->source->name,
-			   opt->source->arg);
+		wrong(state, "%s:%s goes with no target and no --record", opt->source->name,
+		      opt->source->arg);
 }
 
 static void check_options(struct argp_state *state, const struct comm_options *opt)
@@ -301,19 +329,19 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 	char *why = NULL;
 
 	if (opt->source->run && (opt->control || opt->delay_ns))
-		argp_error(state, "--control and --delay are for live runs, not for the source %s",
-			   opt->source->name);
+		wrong(state, "--control and --delay are for live runs, not for the source %s",
+		      opt->source->name);
 	if (opt->alloc_sites && (opt->source->run || !opt->command))
-		argp_error(state, "--alloc-sites is for a command that commd starts and samples; a "
-				  "process that runs already needs LD_PRELOAD at its start");
+		wrong(state, "--alloc-sites is for a command that commd starts and samples; a "
+			     "process that runs already needs LD_PRELOAD at its start");
 	if (opt->calls && !opt->source->tells_calls)
-		argp_error(state, "--calls wants a source that counts all: --source exact");
+		wrong(state, "--calls wants a source that counts all: --source exact");
 	if (opt->source->of_file)
 		check_file(state, opt);
 	else if (!opt->source->check)
 		check_live(state, opt);
 	else if (opt->source->check(opt, &why))
-		argp_error(state, "%s", why ? why : "this source does not go with these options");
+		wrong(state, "%s", why ? why : "this source does not go with these options");
 }
 
 /*
@@ -325,16 +353,39 @@ static const char *want_store(const struct argp_state *state, const char *name)
 	struct stat st;
 
 	if (!*name)
-		argp_error(state, "--store wants the name of a file");
+		wrong(state, "--store wants the name of a file");
 	else if (*name == ':' || !strncmp(name, "file:", strlen("file:")))
-		argp_error(state,
-			   "--store wants the name of a file, not '%s', which SQLite takes for "
-			   "another thing; of a file that is called so: ./%s",
-			   name, name);
+		wrong(state,
+		      "--store wants the name of a file, not '%s', which SQLite takes for "
+		      "another thing; of a file that is called so: ./%s",
+		      name, name);
 	else if (!lstat(name, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		argp_error(state, "--store wants the name of a file, and '%s' is %s", name,
-			   S_ISDIR(st.st_mode) ? "a directory" : "none");
+		wrong(state, "--store wants the name of a file, and '%s' is %s", name,
+		      S_ISDIR(st.st_mode) ? "a directory" : "none");
 	return name;
+}
+
+/* The words of the file are parsed next, before what stands behind its name. */
+static void take_config(struct argp_state *state, const char *path)
+{
+	size_t n = (size_t)state->next, n_rest;
+	char **all, *why;
+
+	if (config_first)
+		wrong(state, "one --config is enough");
+	if (comm_config_file_read(path, options, "config", &config, &why))
+		argp_failure(state, argp_err_exit_status, 0, "%s", why ? why : "out of memory");
+	n_rest = (size_t)state->argc - n;
+	all = calloc(n + config.n + n_rest + 1, sizeof(*all));
+	if (!all)
+		argp_failure(state, 1, 0, "out of memory");
+	memcpy(all, state->argv, n * sizeof(*all));
+	memcpy(all + n, config.word, config.n * sizeof(*all));
+	memcpy(all + n + config.n, state->argv + n, n_rest * sizeof(*all));
+	state->argv = all;
+	state->argc += (int)config.n;
+	config_path = path;
+	config_first = n;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -358,13 +409,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_CONTROL:
 		opt->control = arg;
 		if (!comm_control_is_spec(arg))
-			argp_error(state,
-				   "--control wants fifo:CTL[,ACK] or fd:CTL[,ACK], not '%s'", arg);
+			wrong(state, "--control wants fifo:CTL[,ACK] or fd:CTL[,ACK], not '%s'",
+			      arg);
 		break;
 	case OPT_CGROUP:
 		/* As an unset variable of a script is: not all processes of the machine. */
 		if (!*arg)
-			argp_error(state, "--cgroup wants a path, not ''; '/' is the root's");
+			wrong(state, "--cgroup wants a path, not ''; '/' is the root's");
 		opt->cgroup = arg;
 		break;
 	case OPT_SOURCE:
@@ -384,16 +435,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LABEL:
 		if (!*arg || !comm_store_is_label(arg))
-			argp_error(state,
-				   "--label wants a text of one line, of %d bytes at most, and no "
-				   "number, not '%s'",
-				   COMM_LABEL_BYTES, arg);
+			wrong(state,
+			      "--label wants a text of one line, of %d bytes at most, and no "
+			      "number, not '%s'",
+			      COMM_LABEL_BYTES, arg);
 		opt->label = arg;
 		break;
 	case OPT_SLICE:
 		want_duration(state, "--slice", arg, &opt->slice_ns);
 		if (opt->slice_ns < 10000000)
-			argp_error(state, "--slice wants at least 10ms, not '%s'", arg);
+			wrong(state, "--slice wants at least 10ms, not '%s'", arg);
 		break;
 	case OPT_DURATION:
 		want_duration(state, "--duration", arg, &opt->duration_ns);
@@ -403,21 +454,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_QUOTA:
 		if (parse_size(arg, &opt->quota_bytes) || opt->quota_bytes < 1 << 20)
-			argp_error(state,
-				   "--quota wants a size such as 512M, at least 1M, not '%s'", arg);
+			wrong(state, "--quota wants a size such as 512M, at least 1M, not '%s'",
+			      arg);
 		break;
 	case OPT_GRANULARITY:
 		value = want_number(state, "--granularity", arg, 1, 4096);
 		opt->granularity_bytes = (uint32_t)value;
 		if (value != opt->granularity_bytes ||
 		    (opt->granularity_bytes & (opt->granularity_bytes - 1)))
-			argp_error(state, "--granularity wants a power of two, not '%s'", arg);
+			wrong(state, "--granularity wants a power of two, not '%s'", arg);
 		break;
 	case OPT_ESTIMATOR:
 		opt->estimator = comm_est_find(arg);
 		opt->estimator_given = true;
 		if (!opt->estimator)
-			argp_error(state, "no estimator is called '%s'", arg);
+			wrong(state, "no estimator is called '%s'", arg);
 		break;
 	case OPT_WATCH:
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
@@ -426,7 +477,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		value = want_number(state, "--debug-registers", arg, 1, COMM_DEBUG_REGISTERS);
 		opt->debug_registers = (uint32_t)value;
 		if (value != opt->debug_registers)
-			argp_error(state, "--debug-registers wants a whole number, not '%s'", arg);
+			wrong(state, "--debug-registers wants a whole number, not '%s'", arg);
 		break;
 	case OPT_COUNTERS:
 		opt->counters.wanted = true;
@@ -435,7 +486,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		value = arg ? want_number(state, "--callers", arg, 1, COMM_CALL_DEPTH_MAX) : 1;
 		opt->callers = (uint32_t)value;
 		if (value != opt->callers)
-			argp_error(state, "--callers wants a whole number, not '%s'", arg);
+			wrong(state, "--callers wants a whole number, not '%s'", arg);
 		break;
 	case OPT_EVENTS:
 		opt->counters.wanted = true;
@@ -455,8 +506,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_CALLS:
 		if (!*arg)
-			argp_error(state, "--calls wants a function, not ''");
+			wrong(state, "--calls wants a function, not ''");
 		opt->calls = arg;
+		break;
+	case OPT_CONFIG:
+		take_config(state, arg);
 		break;
 	case OPT_NO_COLLECTORS:
 		opt->no_collectors = true;
@@ -474,6 +528,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
+		config_first = 0; /* what is wrong then is of no line */
 		if (!opt->doctor)
 			check_options(state, opt);
 		break;

@@ -256,6 +256,23 @@ void comm_session_progress(struct comm_session *session, uint64_t now_ns)
 		fprintf(stderr, "  overhead %.2f %%", spent_pct(session));
 }
 
+void comm_session_status(const struct comm_session *session, uint64_t now_ns, char *text,
+			 size_t size)
+{
+	struct comm_engine_stats stats;
+	int n;
+
+	comm_engine_stats(session->engine, &stats);
+	n = snprintf(text, size, "%.0f s, %" PRIu64 " samples",
+		     (double)(now_ns - session->start_ns) / 1e9, stats.samples);
+	if (session->target_ns && n > 0 && (size_t)n < size)
+		snprintf(text + n, size - (size_t)n,
+			 ", %.2f %% of the target's CPU time, %.2f %% of one CPU",
+			 spent_pct(session),
+			 100.0 * (double)(session->handler_ns + session->daemon_ns) /
+				 (double)(now_ns - session->start_ns));
+}
+
 /* What was left out to stay in the budget is for whoever wants to know it all. */
 static void say_losses(const struct comm_engine_stats *stats, bool verbose)
 {

@@ -49,6 +49,9 @@ int comm_session_start_storing(struct comm_session *session);
 void comm_session_forget(struct comm_session *session);
 /* Shows where the run stands, at most four times a second. */
 void comm_session_progress(struct comm_session *session, uint64_t now_ns);
+/* The same in words without a line's end: "12 s, 340 samples, ..." and what that cost. */
+void comm_session_status(const struct comm_session *session, uint64_t now_ns, char *text,
+			 size_t size);
 /* What was done to the store's file, as the run's end; NULL: nothing that was noticed. */
 const char *comm_session_lost(const struct comm_session *session);
 /* Ends the run, sums up.  Returns commd's exit status. */
