@@ -4,41 +4,30 @@
 #include "inspect.h"
 #include "maps.h"
 #include "marked.h"
-#include "module.h"
-#include "parser.h"
 #include "peek.h"
-#include "perf_maps.h"
 #include "process_lru.h"
 #include "process_reader.h"
 #include "program_name.h"
 #include "python_code.h"
 #include "sampled_blocks.h"
 #include "shared_parts.h"
+#include "target_files.h"
 #include "thread_pointer.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
-	MODULES_BYTES_MAX = 64 << 20,
-	PROCESSES_MAX = 512,	      /* whose mappings are kept, and */
-	MAPPINGS_KEPT = 1 << 16,      /* so many of all together */
-	WAIT_NS = 50 * 1000 * 1000,   /* for the symbols of a file */
-	WAITS_NS = 300 * 1000 * 1000, /* for all files together, at once, */
-	WAITS_PART = 50,	      /* and of all time */
-	/* Of what is allowed, percent; neither must keep the other from its part. */
+	PROCESSES_MAX = 512,	 /* whose mappings are kept, and */
+	MAPPINGS_KEPT = 1 << 16, /* so many of all together */
+	/* Of what is allowed, percent; neither must keep files (target_files.h) from their part. */
 	MAPS_PERCENT = 35,
-	FILES_PERCENT = 50,
-	/* Lines and types of one file take as long as thousands of samples, and can come later. */
-	DETAILS_PERCENT = 15,
 	BLOCKS_PERCENT = 15,
 	KEPT = 5, /* allowances that may be saved for mappings */
 };
@@ -60,26 +49,16 @@ struct live_inspect {
 	struct comm_heap_blocks *blocks;
 	struct comm_sampled_blocks *sampled;
 	struct comm_shared_parts *shared;
-	struct comm_parser *parser;
+	struct comm_target_files *files;
 	struct comm_peek *peek;
 	struct comm_process_reader *reader;
-	struct comm_modules *modules;
-	struct comm_perf_maps *perf_maps;
 	struct comm_python_codes *python;
 	struct comm_process_lru processes;
 	size_t n_mappings;
-	uint64_t polled_ns, setup_ns, start_ns, waited_ns, unread;
-	uint64_t prefetched_jit_ns; /* CPU time of children for perf maps, before a run */
+	uint64_t unread;
 	bool is_limited;
-	int64_t maps_left_ns;	/* of CPU time to read mappings with; below 0: owed */
-	uint64_t files_ns;	/* what was allowed for files last, */
-	uint64_t files_owed_ns; /* and this process's own part of reading them, unpaid */
+	int64_t maps_left_ns; /* of CPU time to read mappings with; below 0: owed */
 };
-
-static uint64_t now_ns(void)
-{
-	return comm_clock_ns(CLOCK_MONOTONIC_COARSE);
-}
 
 static void forget_maps(struct live_inspect *live, struct live_process *p)
 {
@@ -174,97 +153,6 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return err;
 }
 
-/*
- * What children hand back is work of this process, to load and to check, whatever it has cost them:
- * the next waits until that is paid.
- */
-static bool may_collect(const struct live_inspect *live)
-{
-	return !live->is_limited || live->files_owed_ns <= live->files_ns;
-}
-
-/*
- * Takes what was read of files.  Perf maps grow and are read again as long as code is
- * generated: their cost is no setup.
- */
-static void collect(struct live_inspect *live)
-{
-	uint64_t start = comm_clock_thread_ns(), end;
-	struct comm_parsed parsed;
-
-	while (may_collect(live) && comm_parser_next(live->parser, &parsed)) {
-		if (parsed.kind == COMM_PARSE_PERF_MAP)
-			comm_perf_maps_take(live->perf_maps, &parsed);
-		else
-			comm_modules_take(live->modules, &parsed);
-		end = comm_clock_thread_ns();
-		comm_parser_charge(live->parser, parsed.kind, end - start);
-		if (parsed.kind != COMM_PARSE_PERF_MAP)
-			live->setup_ns += end - start;
-		live->files_owed_ns += end - start;
-		start = end;
-	}
-}
-
-/* At most once per tick of the coarse clock. */
-static void poll_parser(struct live_inspect *live)
-{
-	uint64_t now;
-
-	if (!comm_parser_busy(live->parser))
-		return;
-	now = now_ns();
-	if (now == live->polled_ns)
-		return;
-	live->polled_ns = now;
-	collect(live);
-}
-
-/*
- * A file's first sample waits a little for its symbols, since most come in a few ms.  Not long
- * and not often: the rings fill meanwhile.
- */
-static int wait_for_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
-			   struct comm_module **ret)
-{
-	uint64_t start = comm_clock_now_ns(), now = start, stop = start + WAIT_NS;
-	int err;
-
-	if (live->waited_ns > WAITS_NS + (start - live->start_ns) / WAITS_PART)
-		return -EAGAIN;
-	do {
-		collect(live);
-		err = comm_modules_get(live->modules, tgid, m, ret);
-		if (err != -EAGAIN || !may_collect(live))
-			break;
-		if (!comm_parser_wait(live->parser, stop - now))
-			break;
-		now = comm_clock_now_ns();
-	} while (now < stop);
-	live->waited_ns += now - start;
-	return err == -EINPROGRESS ? -EAGAIN : err;
-}
-
-static int ask_module(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
-		      struct comm_module **ret)
-{
-	poll_parser(live);
-	if (!strcmp(m->path, "[vdso]"))
-		return comm_modules_vdso(live->modules, ret);
-	if (!m->file || m->kind == COMM_MAP_VDSO)
-		return -ENOENT;
-	return comm_modules_get(live->modules, tgid, m, ret);
-}
-
-/* -EAGAIN: the file is still being read. */
-static int module_of(struct live_inspect *live, uint32_t tgid, const struct comm_mapping *m,
-		     struct comm_module **ret)
-{
-	int err = ask_module(live, tgid, m, ret);
-
-	return err == -EINPROGRESS ? wait_for_module(live, tgid, m, ret) : err;
-}
-
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 			 void *buf, size_t len_bytes)
 {
@@ -292,7 +180,7 @@ static int copied_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, st
 		file = comm_maps_around(p->map, p->n, ip, next);
 		if (!file)
 			continue;
-		err = module_of(live, tgid, file, &module);
+		err = comm_target_files_module(live->files, tgid, file, &module);
 		err = err == -EAGAIN ? err
 		      : err	     ? -ENOENT
 				     : comm_module_copied(module, file, ip, ret);
@@ -337,8 +225,7 @@ static int generated_code(struct live_inspect *live, uint32_t tgid, const struct
 		err = interpreted_code(live, tgid, ip, ret);
 	if (!err || (m->kind != COMM_MAP_JIT && err != -ENOSYS))
 		return err;
-	poll_parser(live);
-	unnamed = comm_perf_maps_code(live->perf_maps, tgid, ip, ret);
+	unnamed = comm_target_files_generated(live->files, tgid, ip, ret);
 	/* The file that it may be copied from is still being read. */
 	ret->provisional |= unnamed && err == -EAGAIN;
 	return ret->provisional ? 0 : unnamed;
@@ -356,7 +243,7 @@ static int live_code(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	if (m->kind == COMM_MAP_JIT || m->kind == COMM_MAP_ANON || m->kind == COMM_MAP_HEAP ||
 	    m->kind == COMM_MAP_STACK)
 		return generated_code(live, tgid, m, ip, ret);
-	err = module_of(live, tgid, m, &module);
+	err = comm_target_files_module(live->files, tgid, m, &module);
 	if (!err)
 		return comm_module_code(module, m, ip, ret);
 	called = comm_maps_called(m);
@@ -395,7 +282,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	}
 	if (!file || file->kind != COMM_MAP_FILE || file->shared)
 		return -ENOENT;
-	err = module_of(live, tgid, file, &module);
+	err = comm_target_files_module(live->files, tgid, file, &module);
 	return err ? err : comm_module_data(module, file, addr, ret);
 }
 
@@ -443,7 +330,7 @@ static int live_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 static uint64_t heap_now_ns(void *ctx)
 {
 	(void)ctx;
-	return now_ns();
+	return comm_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 static uint64_t heap_spent_ns(void *ctx)
@@ -537,15 +424,13 @@ static void live_destroy(void *ctx)
 	struct live_inspect *live = ctx;
 
 	comm_process_lru_deinit(&live->processes);
-	comm_perf_maps_destroy(live->perf_maps);
 	comm_python_codes_destroy(live->python);
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_shared_parts_destroy(live->shared);
 	comm_heap_blocks_destroy(live->blocks);
 	comm_process_reader_destroy(live->reader);
 	comm_peek_destroy(live->peek);
-	comm_parser_destroy(live->parser);
-	comm_modules_destroy(live->modules);
+	comm_target_files_destroy(live->files);
 	comm_maps_destroy(live->maps);
 	comm_marked_destroy(live->marked);
 	comm_names_destroy(live->names);
@@ -580,7 +465,6 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 
 	if (!live)
 		return -ENOMEM;
-	live->start_ns = comm_clock_now_ns();
 	comm_process_lru_init(&live->processes, PROCESSES_MAX, sizeof(struct live_process),
 			      forget_process, live);
 	err = comm_names_create(NAMES_BYTES_MAX, &live->names);
@@ -589,16 +473,11 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 	if (!err)
 		err = comm_marked_create(read_memory, live, &live->marked);
 	if (!err)
-		err = comm_parser_create(&live->parser);
+		err = comm_target_files_create(live->names, &live->files);
 	if (!err)
-		err = comm_peek_create(live->parser, &live->peek);
+		err = comm_peek_create(comm_target_files_parser(live->files), &live->peek);
 	if (!err)
 		err = comm_process_reader_create(live->peek, &live->reader);
-	if (!err)
-		err = comm_perf_maps_create(live->names, live->parser, &live->perf_maps);
-	if (!err)
-		err = comm_modules_create(live->names, live->parser, MODULES_BYTES_MAX,
-					  &live->modules);
 	heap.names = live->names;
 	if (!err)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
@@ -636,7 +515,7 @@ void comm_inspect_live_tell_marks(struct comm_inspect *inspect, comm_inspect_mar
 void comm_inspect_live_tell_unread(struct comm_inspect *inspect, comm_inspect_unread_fn *fn,
 				   void *ctx)
 {
-	comm_modules_tell_unread(((struct live_inspect *)inspect->ctx)->modules, fn, ctx);
+	comm_target_files_tell_unread(((struct live_inspect *)inspect->ctx)->files, fn, ctx);
 }
 
 void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_objects_fn *fn,
@@ -647,7 +526,7 @@ void comm_inspect_live_tell_objects(struct comm_inspect *inspect, comm_inspect_o
 
 bool comm_inspect_live_reads(const struct comm_inspect *inspect)
 {
-	return comm_parser_busy(((const struct live_inspect *)inspect->ctx)->parser);
+	return comm_target_files_busy(((const struct live_inspect *)inspect->ctx)->files);
 }
 
 void comm_inspect_live_await_marks(struct comm_inspect *inspect)
@@ -678,69 +557,23 @@ int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid
 	return comm_process_reader_thread_pointer(live->reader, tgid, tid, ret);
 }
 
-/* Of this process, and so of a fork of it. */
-static bool has_libc(const struct comm_mapping *m)
-{
-	uint64_t in_libc = (uint64_t)dlsym(RTLD_DEFAULT, "abort"), loader = getauxval(AT_BASE);
-
-	return (in_libc >= m->start && in_libc < m->end) ||
-	       (loader >= m->start - m->offset && loader < m->end);
-}
-
-/* Until there is nothing more to wait for: lines and types come later. */
-static void wait_for_names(struct live_inspect *live, uint64_t stop_ns)
-{
-	uint64_t now = comm_clock_now_ns();
-
-	do {
-		collect(live);
-		if (!comm_parser_busy_with(live->parser, COMM_PARSE_IDENTITY) &&
-		    !comm_parser_busy_with(live->parser, COMM_PARSE_SYMBOLS) &&
-		    !comm_parser_busy_with(live->parser, COMM_PARSE_PERF_MAP))
-			break;
-		if (!comm_parser_wait(live->parser, stop_ns - now))
-			break;
-		now = comm_clock_now_ns();
-	} while (now < stop_ns);
-}
-
 void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, bool is_fork,
 				uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 	const struct comm_mapping *map;
-	struct comm_module *module;
-	bool generates = false;
 	size_t n = 0;
 
-	if (inspect->ops != &live_ops || live_maps(live, tgid, &map, &n) < 0)
-		return;
-	comm_modules_only_symbols(live->modules, is_fork);
-	for (size_t i = 0; i < n; i++) {
-		if (map[i].executable && map[i].kind == COMM_MAP_FILE &&
-		    (!is_fork || has_libc(&map[i])))
-			ask_module(live, tgid, &map[i], &module);
-		generates |= map[i].kind == COMM_MAP_JIT;
-	}
-	if (generates)
-		comm_perf_maps_ask(live->perf_maps, tgid);
-	wait_for_names(live, stop_ns);
-	comm_modules_only_symbols(live->modules, false);
-	live->prefetched_jit_ns = comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP);
+	if (inspect->ops == &live_ops && live_maps(live, tgid, &map, &n) >= 0)
+		comm_target_files_prefetch(live->files, tgid, map, n, is_fork, stop_ns);
 }
 
 void comm_inspect_live_finish(struct comm_inspect *inspect, uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
-	uint64_t now_ns = comm_clock_now_ns();
 
-	if (inspect->ops != &live_ops || now_ns >= stop_ns)
-		return;
-	live->files_owed_ns = 0;
-	live->files_ns = stop_ns - now_ns;
-	comm_parser_allow(live->parser, stop_ns - now_ns);
-	comm_modules_only_symbols(live->modules, true);
-	wait_for_names(live, stop_ns);
+	if (inspect->ops == &live_ops)
+		comm_target_files_finish(live->files, stop_ns);
 }
 
 void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns)
@@ -755,58 +588,32 @@ uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	return inspect->ops == &live_ops ? live->setup_ns : 0;
+	return inspect->ops == &live_ops ? comm_target_files_own_ns(live->files) : 0;
 }
 
 uint64_t comm_inspect_live_setup_ns(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	uint64_t ns;
-
-	if (inspect->ops != &live_ops)
-		return 0;
-	ns = live->prefetched_jit_ns;
-	for (int i = 0; i < COMM_PARSE_KINDS; i++)
-		if (i != COMM_PARSE_PERF_MAP)
-			ns += comm_parser_children_ns(live->parser, (enum comm_parse_kind)i);
-	return live->setup_ns + ns;
-}
-
-/* Of what is allowed; symbols are read before all else. */
-static unsigned int files_percent(const struct live_inspect *live)
-{
-	for (int kind = 0; kind < COMM_PARSE_KINDS; kind++)
-		if (kind != COMM_PARSE_LINES && kind != COMM_PARSE_TYPES &&
-		    comm_parser_busy_with(live->parser, (enum comm_parse_kind)kind))
-			return FILES_PERCENT;
-	return DETAILS_PERCENT;
+	return inspect->ops == &live_ops ? comm_target_files_setup_ns(live->files) : 0;
 }
 
 void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 	int64_t maps_ns = (int64_t)(cpu_ns / 100 * MAPS_PERCENT);
-	uint64_t files_ns, paid_ns;
 
 	if (inspect->ops != &live_ops)
 		return;
-	collect(live);
-	files_ns = cpu_ns / 100 * files_percent(live);
+	comm_target_files_allow(live->files, cpu_ns);
 	comm_heap_blocks_allow(live->blocks,
 			       cpu_ns == UINT64_MAX ? cpu_ns : cpu_ns / 100 * BLOCKS_PERCENT);
 	if (cpu_ns == UINT64_MAX)
 		return;
-	if (!live->is_limited)
-		live->files_owed_ns = 0;
 	live->is_limited = true;
 	live->maps_left_ns += maps_ns;
 	if (live->maps_left_ns > KEPT * maps_ns)
 		live->maps_left_ns = KEPT * maps_ns;
-	paid_ns = live->files_owed_ns < files_ns ? live->files_owed_ns : files_ns;
-	live->files_owed_ns -= paid_ns;
-	live->files_ns = files_ns;
-	comm_parser_allow(live->parser, files_ns - paid_ns);
 }
 
 size_t comm_inspect_live_command(const struct comm_inspect *inspect, uint32_t tgid, char *buf,
@@ -822,10 +629,7 @@ uint64_t comm_inspect_live_unread(const struct comm_inspect *inspect)
 {
 	const struct live_inspect *live = inspect->ctx;
 
-	return inspect->ops == &live_ops
-		       ? comm_parser_lost(live->parser) + comm_modules_lost(live->modules) +
-				 comm_perf_maps_lost(live->perf_maps) + live->unread
-		       : 0;
+	return inspect->ops == &live_ops ? comm_target_files_lost(live->files) + live->unread : 0;
 }
 
 uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect)
@@ -833,8 +637,7 @@ uint64_t comm_inspect_live_generated_ns(const struct comm_inspect *inspect)
 	const struct live_inspect *live = inspect->ctx;
 
 	return inspect->ops == &live_ops
-		       ? comm_parser_children_ns(live->parser, COMM_PARSE_PERF_MAP) -
-				 live->prefetched_jit_ns + comm_peek_cpu_ns(live->peek)
+		       ? comm_target_files_generated_ns(live->files) + comm_peek_cpu_ns(live->peek)
 		       : 0;
 }
 
