@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +14,10 @@
 #include "movers.h"
 #include "open_slice.h"
 #include "resolver.h"
-#include "seen_writers.h"
-#include "watched.h"
+#include "surveyed_reads.h"
+#include "thread_lives.h"
 
 enum {
-	WATCHED_BYTES = 8, /* of a window, aligned */
 	/* A longer time without events (a damaged recording, a suspended host) is one slice. */
 	EMPTY_SLICES_MAX = 4096,
 };
@@ -31,9 +29,7 @@ struct comm_engine {
 	struct comm_identity identity;
 	void *est;
 	struct comm_contention *contention;
-	struct comm_watched *watched;
 	struct comm_movers *movers;
-	struct comm_seen_writers *seen_writers; /* from when it is first asked for; NULL: not yet */
 	uint32_t trigger;
 	uint64_t period;
 	uint64_t slice_start_ns;
@@ -44,6 +40,8 @@ struct comm_engine {
 	struct comm_engine_stats stats; /* its losses are the slice's to tell */
 	struct comm_instructions instructions;
 	struct comm_resolver resolver;
+	struct comm_surveyed_reads surveyed;
+	struct comm_thread_lives lives;
 	struct comm_burst burst;
 	struct comm_access access[1 + COMM_BURST_ACCESSES];
 	/* Of each.  That of an access that is held stays the first until its burst comes. */
@@ -85,7 +83,7 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	if (!err)
 		err = comm_contention_create(config->est.cycles_per_ns, &engine->contention);
 	if (!err)
-		err = comm_watched_create(&engine->watched);
+		err = comm_surveyed_reads_init(&engine->surveyed);
 	if (!err)
 		err = comm_movers_create(engine->identity.threads, engine->spaces, &engine->movers);
 	if (err) {
@@ -96,6 +94,14 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	engine->instructions.decoder = engine->decoder;
 	engine->resolver = (struct comm_resolver){&engine->identity, engine->decoder,
 						  engine->spaces, &engine->slice};
+	engine->surveyed.resolver = &engine->resolver;
+	engine->surveyed.movers = engine->movers;
+	engine->surveyed.ops = config->estimator;
+	engine->surveyed.est = engine->est;
+	engine->surveyed.cycles_per_ns = config->est.cycles_per_ns;
+	engine->lives =
+		(struct comm_thread_lives){&engine->identity, engine->spaces, &engine->frames,
+					   config->estimator, engine->est,    &engine->slice};
 	*ret = engine;
 	return 0;
 }
@@ -107,9 +113,8 @@ void comm_engine_destroy(struct comm_engine *engine)
 	if (engine->est)
 		engine->config.estimator->destroy(engine->est);
 	comm_contention_destroy(engine->contention);
-	comm_watched_destroy(engine->watched);
+	comm_surveyed_reads_deinit(&engine->surveyed);
 	comm_movers_destroy(engine->movers);
-	comm_seen_writers_destroy(engine->seen_writers);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
@@ -165,8 +170,7 @@ static void feed(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
 	if (engine->config.estimator->burst(engine->est, burst))
 		lose(engine, COMM_LOSS_WINDOW, burst->n);
 	comm_contention_burst(engine->contention, burst);
-	if (engine->seen_writers)
-		comm_seen_writers_burst(engine->seen_writers, &engine->identity, burst);
+	comm_surveyed_reads_burst(&engine->surveyed, burst);
 	if (engine->config.accesses)
 		log_accesses(engine, tgid, tid, burst);
 }
@@ -409,88 +413,10 @@ static void on_touch(struct comm_engine *engine, const struct comm_event *event)
 		ops->touch(engine->est, &touch);
 }
 
-/* Bytes that a read stands for; 0: a damaged recording's. */
-static double bytes_of(const struct comm_engine *engine, double stands_for)
-{
-	double bytes = stands_for;
-
-	if (engine->trigger == COMM_TRIGGER_TIME)
-		bytes *= engine->config.est.cycles_per_ns;
-	return bytes > 0 && isfinite(bytes) ? bytes : 0;
-}
-
 /* A trap, or a look, tells no region. */
 static uint32_t no_region(const struct comm_engine *engine)
 {
 	return engine->has_marks ? COMM_CODE_REGION_OTHER : COMM_CODE_REGION_NONE;
-}
-
-static void on_census(struct comm_engine *engine, const struct comm_event *event)
-{
-	struct comm_census_words words = {
-		.class = event->census.waits ? COMM_CENSUS_WAITS
-					     : comm_census_class_of(event->census.quiet_ns,
-								    event->census.changed_ns),
-		.words = 1,
-		.bytes = bytes_of(engine, event->census.stands_for),
-	};
-	struct comm_access read;
-
-	if (!(words.bytes > 0) ||
-	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, no_region(engine),
-				   event->time_ns, &event->census.read, &read))
-		return;
-	words.squares = words.bytes * words.bytes;
-	words.thread =
-		comm_threads_get(engine->identity.threads, event->tgid, event->tid, event->time_ns);
-	words.site = read.site;
-	words.object = comm_access_shown(&read);
-	comm_open_slice_census(&engine->slice, &words);
-	if (engine->config.estimator->word)
-		engine->config.estimator->word(
-			engine->est, &(struct comm_word){.object = comm_access_whole(&read),
-							 .site = read.site,
-							 .class = words.class,
-							 .bytes = words.bytes});
-}
-
-/* The code in which a thread wrote what is read, where a look has told no more than that it did. */
-static uint32_t guess_site(struct comm_engine *engine, uint32_t writer,
-			   const struct comm_access *read)
-{
-	/* Where windows tell code nobody has to remember who writes what. */
-	if (!engine->seen_writers && comm_seen_writers_create(&engine->seen_writers))
-		return COMM_SITE_NOT_TOLD;
-	return comm_seen_writers_site(engine->seen_writers, &engine->identity, writer, read);
-}
-
-static void on_fed(struct comm_engine *engine, const struct comm_event *event)
-{
-	struct comm_threads *threads = engine->identity.threads;
-	struct comm_watched_pair pair = {.bytes = bytes_of(engine, event->fed.stands_for)};
-	uint32_t region = no_region(engine);
-
-	if (!comm_resolver_precise(&engine->resolver, event->fed.read_tgid, event->fed.read_tid,
-				   region, event->time_ns, &event->fed.read, &pair.read))
-		return;
-	if (event->fed.write.flags &&
-	    !comm_resolver_precise(&engine->resolver, event->tgid, event->tid, region,
-				   event->time_ns, &event->fed.write, &pair.write))
-		return;
-	/* The write hit another process's memory at the same address. */
-	if (event->fed.write.flags && (pair.read.datum ^ pair.write.datum) >= WATCHED_BYTES) {
-		lose(engine, COMM_LOSS_WATCH, 1);
-		return;
-	}
-	pair.reader = comm_threads_get(threads, event->fed.read_tgid, event->fed.read_tid,
-				       event->fed.read_ns);
-	pair.writer = comm_threads_get(threads, event->tgid, event->tid, event->fed.write_ns);
-	comm_movers_met(engine->movers, pair.writer);
-	if (comm_movers_moved(engine->movers, pair.writer, pair.reader))
-		pair.write.flags = 0;
-	else if (event->fed.write.flags && !event->fed.write.ip)
-		pair.write.site = guess_site(engine, pair.writer, &pair.read);
-	comm_watched_add(engine->watched, event->fed.window, &pair);
 }
 
 static void on_count(struct comm_engine *engine, const struct comm_event *event)
@@ -509,71 +435,6 @@ static void on_count(struct comm_engine *engine, const struct comm_event *event)
 	comm_open_slice_count(&engine->slice, event->counted.counter, c);
 }
 
-/* Thread tid of the process tgid (0: not a target's) goes on a CPU, or off it. */
-static void sched(struct comm_engine *engine, uint64_t time_ns, uint32_t tgid, uint32_t tid,
-		  bool on_cpu)
-{
-	const struct comm_est_ops *ops = engine->config.estimator;
-	uint32_t thread;
-
-	if (!ops->sched || !tgid)
-		return;
-	thread = comm_threads_get(engine->identity.threads, tgid, tid, time_ns);
-	if (ops->sched(engine->est, time_ns, thread, on_cpu))
-		lose(engine, COMM_LOSS_SCHED, 1);
-}
-
-static void on_switch(struct comm_engine *engine, const struct comm_event *event)
-{
-	sched(engine, event->time_ns, event->sched.prev_tgid, event->tid, false);
-	sched(engine, event->time_ns, event->sched.next_tgid, event->next_tid, true);
-}
-
-static void on_exec(struct comm_engine *engine, const struct comm_event *event)
-{
-	const struct comm_est_ops *ops = engine->config.estimator;
-
-	comm_space_changed(engine->spaces, event->tgid);
-	comm_frames_drop(&engine->frames, event->tgid);
-	comm_threads_exec(engine->identity.threads, event->tgid, event->tid);
-	if (ops->began)
-		ops->began(engine->est, event->time_ns,
-			   comm_threads_get(engine->identity.threads, event->tgid, event->tgid,
-					    event->time_ns));
-}
-
-static void forget_process(struct comm_engine *engine, uint32_t tgid)
-{
-	comm_space_drop(engine->spaces, tgid);
-	comm_objects_drop(engine->identity.objects, tgid);
-	comm_frames_drop(&engine->frames, tgid);
-}
-
-static void on_thread_exit(struct comm_engine *engine, const struct comm_event *event)
-{
-	const struct comm_est_ops *ops = engine->config.estimator;
-	struct comm_threads *threads = engine->identity.threads;
-
-	comm_threads_named(threads, event);
-	if (ops->ended)
-		ops->ended(engine->est, comm_threads_find(threads, event->tgid, event->tid));
-	comm_threads_exit(threads, event->tid, event->time_ns);
-	if (event->tid == event->tgid)
-		forget_process(engine, event->tgid);
-}
-
-/*
- * A record may come after its process's end, which is not told again: first writes of pages are
- * told late, and threads may outlive the first one of their process.
- */
-static void forget_old_processes(struct comm_engine *engine)
-{
-	uint32_t tgid;
-
-	while (comm_space_crowded(engine->spaces, &tgid))
-		forget_process(engine, tgid);
-}
-
 static void collect_edges(struct comm_engine *engine)
 {
 	const struct comm_est_ops *ops = engine->config.estimator;
@@ -587,7 +448,7 @@ static void collect_edges(struct comm_engine *engine)
 		lose(engine, COMM_LOSS_WINDOW, slice->accesses ? slice->accesses : 1);
 	slice->unwritten.bytes += sieve.moved.bytes;
 	slice->unwritten.first_bytes += sieve.moved.first_bytes;
-	comm_watched_take(engine->watched, comm_open_slice_edge, &engine->slice, &slice->watched);
+	comm_surveyed_reads_take(&engine->surveyed);
 }
 
 /* Counts as lost by how much a running total grew since *told, its last value. */
@@ -689,7 +550,7 @@ static void close_slice(struct comm_engine *engine, uint64_t end_ns)
 	if (stored < 0)
 		lose(engine, COMM_LOSS_STORE, 1);
 	comm_open_slice_next(slice, stored >= 0);
-	forget_old_processes(engine);
+	comm_thread_lives_forget(&engine->lives);
 }
 
 void comm_engine_advance(struct comm_engine *engine, uint64_t now_ns)
@@ -746,19 +607,21 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 					 event->probed.name);
 		break;
 	case COMM_EV_CENSUS:
-		on_census(engine, event);
+		comm_surveyed_reads_word(&engine->surveyed, event, engine->trigger,
+					 no_region(engine));
 		break;
 	case COMM_EV_FED:
-		on_fed(engine, event);
+		comm_surveyed_reads_pair(&engine->surveyed, event, engine->trigger,
+					 no_region(engine));
 		break;
 	case COMM_EV_SWITCH:
-		on_switch(engine, event);
+		comm_thread_lives_switch(&engine->lives, event);
 		break;
 	case COMM_EV_FORK:
 		comm_threads_fork(engine->identity.threads, event);
 		break;
 	case COMM_EV_EXEC:
-		on_exec(engine, event);
+		comm_thread_lives_exec(&engine->lives, event);
 		break;
 	case COMM_EV_RENAME:
 		if (*event->name)
@@ -767,7 +630,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 			comm_threads_renamed(engine->identity.threads, event->tgid, event->tid);
 		break;
 	case COMM_EV_EXIT:
-		on_thread_exit(engine, event);
+		comm_thread_lives_exit(&engine->lives, event);
 		break;
 	case COMM_EV_MMAP:
 		comm_space_changed(engine->spaces, event->tgid);
