@@ -243,7 +243,7 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live identity_live switch_window_live windows_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
@@ -252,12 +252,12 @@ $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-use
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
-WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/identity_live e2e/switch_window_live e2e/windows_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
+WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/source_bounds_live e2e/identity_live e2e/switch_window_live e2e/windows_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
 $(WITH_DAEMON): LIBS_tests += $(LIBS_daemon)
 $(WITH_DAEMON:=.o): INC_tests := $(INC_daemon)
 $(WITH_DAEMON:=.o): | $(SKEL)
 $(WITH_DAEMON): $(O)/kmod-user/reader.o
-$(addprefix $(O)/tests/e2e/,source_live identity_live switch_window_live windows_live): $(filter-out %/main.o,$(DAEMON_O))
+$(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live): $(filter-out %/main.o,$(DAEMON_O))
 
 # These tests take files of the BPF source into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
