@@ -267,7 +267,7 @@ STATIC := $(wildcard tests/static/*.sh)
 
 # Unit tests that take 3 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.
 SLOW := $(addprefix $(O)/tests/unit/test_,caller crash est full_store guard heap_blocks insns inspect_live migration rolled_rows rollup \
-	salvage shadow sim stop types)
+	salvage shadow sim stop target_files types)
 QUICK := tests/e2e/golden.sh $(addprefix tests/static/,commands.sh docs.sh format.sh help.sh losses.sh man.sh tags.sh version.sh walk.sh)
 
 quick: all $(filter-out $(SLOW),$(UNIT))
