@@ -477,4 +477,24 @@ static inline void give_switch(uint32_t prev_tgid, uint32_t tid, uint32_t next_t
 	give(&event);
 }
 
+/* A window: SECOND wrote, FIRST read.  It stands for so much. */
+static inline struct comm_event fed_of(uint64_t read, uint64_t write, uint32_t window,
+				       double stands_for)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_FED, .time_ns = START + 30, .tgid = TGID, .tid = SECOND};
+
+	event.fed.read = (struct comm_precise){
+		.addr = read, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
+	event.fed.write = (struct comm_precise){
+		.addr = write, .ip = TEXT + 1, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
+	event.fed.read_ns = START + 20;
+	event.fed.write_ns = START + 10;
+	event.fed.read_tgid = TGID;
+	event.fed.read_tid = FIRST;
+	event.fed.window = window;
+	event.fed.stands_for = stands_for;
+	return event;
+}
+
 #endif

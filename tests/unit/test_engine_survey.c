@@ -60,24 +60,6 @@ static void words_that_say_nothing(void **state)
 	assert_lost(COMM_LOSS_UNMAPPED, 1);
 }
 
-static struct comm_event fed_of(uint64_t read, uint64_t write, uint32_t window, double stands_for)
-{
-	struct comm_event event = {
-		.kind = COMM_EV_FED, .time_ns = START + 30, .tgid = TGID, .tid = SECOND};
-
-	event.fed.read = (struct comm_precise){
-		.addr = read, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
-	event.fed.write = (struct comm_precise){
-		.addr = write, .ip = TEXT + 1, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
-	event.fed.read_ns = START + 20;
-	event.fed.write_ns = START + 10;
-	event.fed.read_tgid = TGID;
-	event.fed.read_tid = FIRST;
-	event.fed.window = window;
-	event.fed.stands_for = stands_for;
-	return event;
-}
-
 /* Two pairs of a window are one observation, those of two windows two. */
 static void pairs_of_windows(void **state)
 {

@@ -99,21 +99,13 @@ static void without_the_runtime(void **state)
 	edge_is_told();
 }
 
+/* FIRST wrote, SECOND read. */
 static void give_window(void)
 {
-	struct comm_event event = {
-		.kind = COMM_EV_FED, .time_ns = START + 30, .tgid = TGID, .tid = FIRST};
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
 
-	event.fed.read = (struct comm_precise){
-		.addr = HEAP, .ip = TEXT, .size_bytes = 8, .flags = COMM_ACCESS_READ};
-	event.fed.write = (struct comm_precise){
-		.addr = HEAP, .ip = TEXT + 1, .size_bytes = 8, .flags = COMM_ACCESS_WRITE};
-	event.fed.read_ns = START + 20;
-	event.fed.write_ns = START + 10;
-	event.fed.read_tgid = TGID;
+	event.tid = FIRST;
 	event.fed.read_tid = SECOND;
-	event.fed.window = 1;
-	event.fed.stands_for = 3;
 	give(&event);
 }
 

@@ -7,9 +7,10 @@
 #include <sys/wait.h>
 
 #include "own_heap.h"
+#include "python_child.h"
 #include "python_code.h"
 
-enum { LINES_MOST = 4096, SKIPPED = 77, TGID = 7 };
+enum { LINES_MOST = 4096, TGID = 7 };
 
 /* Each piece of bytecode, with its line and its function. */
 static const char script[] =
@@ -61,28 +62,11 @@ static int stop_all(void **state)
 }
 
 /* Returns how much it told; 0: there is no such interpreter here. */
-static size_t start_python(pid_t *ret_pid, int *ret_stop)
+static size_t what_python_tells(pid_t *ret_pid, int *ret_stop)
 {
-	int in[2], out[2];
+	FILE *file = start_python(script, ret_pid, ret_stop);
 	size_t n = 0;
-	FILE *file;
 
-	assert_int_equal(pipe(in) | pipe(out), 0);
-	*ret_pid = fork();
-	if (!*ret_pid) {
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		close(in[1]);
-		close(out[0]);
-		setenv("PYTHONUTF8", "1", 1);
-		execl("/usr/bin/python3", "python3", "-c", script, NULL);
-		_exit(SKIPPED);
-	}
-	close(in[0]);
-	close(out[1]);
-	*ret_stop = in[1];
-	file = fdopen(out[0], "r");
-	assert_non_null(file);
 	while (n < LINES_MOST &&
 	       fscanf(file, "%" SCNx64 " %d %63s", &told[n].addr, &told[n].line,
 		      told[n].function) == 3 &&
@@ -101,7 +85,7 @@ static void functions_of_an_interpreter(void **state)
 
 	(void)state;
 	start(read_self);
-	n = start_python(&pid, &stop);
+	n = what_python_tells(&pid, &stop);
 	for (size_t i = 0; i < n; i++) {
 		struct comm_heap_place place;
 		struct comm_code code;

@@ -9,8 +9,9 @@
 
 #include "allocator.h"
 #include "own_heap.h"
+#include "python_child.h"
 
-enum { OBJECTS_MOST = 1 << 17, SKIPPED = 77 };
+enum { OBJECTS_MOST = 1 << 17 };
 
 static const char script[] =
 	"import gc, sys, collections, ctypes\n"
@@ -41,27 +42,11 @@ static struct {
 } object[OBJECTS_MOST];
 
 /* Returns how many objects there are; 0: there is no such interpreter here. */
-static size_t start_python(pid_t *ret_pid, int *ret_stop)
+static size_t what_python_tells(pid_t *ret_pid, int *ret_stop)
 {
-	int in[2], out[2];
-	FILE *file;
+	FILE *file = start_python(script, ret_pid, ret_stop);
 	size_t n = 0;
 
-	assert_int_equal(pipe(in) | pipe(out), 0);
-	*ret_pid = fork();
-	if (!*ret_pid) {
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		close(in[1]);
-		close(out[0]);
-		execl("/usr/bin/python3", "python3", "-c", script, NULL);
-		_exit(SKIPPED);
-	}
-	close(in[0]);
-	close(out[1]);
-	*ret_stop = in[1];
-	file = fdopen(out[0], "r");
-	assert_non_null(file);
 	while (n < OBJECTS_MOST &&
 	       fscanf(file, "%lx %63s", &object[n].addr, object[n].class) == 2 && object[n].addr)
 		n++;
@@ -85,7 +70,7 @@ static void objects_of_an_interpreter(void **state)
 	int stop, status;
 
 	(void)state;
-	n = start_python(&pid, &stop);
+	n = what_python_tells(&pid, &stop);
 	for (int turn = 0; turn < 3; turn++, clock_ns += SECOND_NS) {
 		right = wrong = bare = untold = elsewhere = 0;
 		for (size_t i = 0; i < n; i++) {
