@@ -29,6 +29,7 @@
 #include "priority.h"
 #include "privilege.h"
 #include "record.h"
+#include "recording.h"
 #include "session.h"
 #include "stall.h"
 #include "stop.h"
@@ -345,19 +346,6 @@ static uint64_t count_interval_ns(const struct live *live)
 	return slice_ns / (1 + (slice_ns - 1) / COUNT_MOST_NS);
 }
 
-/*
- * With the rights of the user that it will belong to: who may call sudo for commd alone would
- * have a file of its own in any directory.
- */
-static int create_record(struct live *live, const struct comm_record_head *head)
-{
-	int err = comm_privilege_set_aside(true);
-
-	if (!err)
-		err = comm_record_create(live->options->record, head, &live->record);
-	return comm_privilege_set_aside(false) ? -EPERM : err;
-}
-
 static int begin(struct live *live)
 {
 	const struct comm_options *options = live->options;
@@ -365,7 +353,6 @@ static int begin(struct live *live)
 		.granularity_bytes = options->granularity_bytes,
 		.cycles_per_ns = comm_cycles_per_ns(),
 	};
-	struct comm_record_head head = {.cycles_per_ns = est.cycles_per_ns};
 	struct comm_run_info info = {0};
 	const char *note = comm_companions_note(live->companions);
 	char numa[COMM_NUMA_BYTES], notes[NOTES_BYTES];
@@ -393,29 +380,10 @@ static int begin(struct live *live)
 	};
 	live->inspect = live->processes;
 	if (options->record) {
-		head.start_ns = info.start_ns;
-		head.start_unix_ns = info.start_unix_ns;
-		head.overhead_limit = info.overhead_limit;
-		snprintf(head.source, sizeof(head.source), "%s", info.source);
-		snprintf(head.event, sizeof(head.event), "%s", info.event);
-		snprintf(head.estimator, sizeof(head.estimator), "%s", info.estimator);
-		snprintf(head.host, sizeof(head.host), "%s", info.host);
-		snprintf(head.command, sizeof(head.command), "%s", info.command);
-		snprintf(head.numa, sizeof(head.numa), "%s", info.numa);
-		if (comm_session_has_file(&live->session, options->record)) {
-			fprintf(stderr,
-				"commd: cannot record to %s: it is the store %s, or beside it; "
-				"name another file\n",
-				options->record, options->store);
-			return -EEXIST;
-		}
-		err = create_record(live, &head);
-		if (err) {
-			fprintf(stderr, "commd: cannot record to %s as user %u: %s\n",
-				options->record, (unsigned int)geteuid(),
-				err == -ENOTBLK ? "it is no regular file" : strerror(-err));
+		err = comm_recording_create(&live->session, &info, est.cycles_per_ns,
+					    &live->record);
+		if (err)
 			return err;
-		}
 		comm_record_inspect(live->record, &live->processes, &live->inspect);
 	}
 	err = comm_merge_create(deliver, live, &live->merge);
@@ -430,26 +398,6 @@ static int begin(struct live *live)
 		options->counters.wanted ? info.start_ns + count_interval_ns(live) : UINT64_MAX;
 	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns,
 				  options->estimator);
-}
-
-/* Says once why recording has stopped.  How many events were not recorded by now. */
-static uint64_t look_recorded(struct live *live)
-{
-	const char *why;
-	uint64_t lost;
-	int err;
-
-	if (!live->record)
-		return 0;
-	comm_record_look(live->record);
-	lost = comm_record_lost(live->record, &err);
-	if (!lost || live->unrecorded)
-		return lost;
-	why = err == ENOENT   ? "it was deleted"
-	      : err == ESTALE ? "it was cut short by another program"
-			      : strerror(err);
-	fprintf(stderr, "commd: recording to %s stopped: %s\n", live->options->record, why);
-	return lost;
 }
 
 /* Says by how much a total of lost events grew since it was told last. */
@@ -521,7 +469,9 @@ static int pump(struct live *live)
 	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
 	report(live, cut_ns);
-	tell_loss(live, cut_ns, COMM_LOSS_RECORD, look_recorded(live), &live->unrecorded);
+	tell_loss(live, cut_ns, COMM_LOSS_RECORD,
+		  comm_recording_look(live->record, live->options->record, live->unrecorded),
+		  &live->unrecorded);
 	if (err < 0 && !live->failed)
 		live->failed = err;
 	return err > 0 ? err : 0;
@@ -813,7 +763,9 @@ int comm_live(const struct comm_options *options)
 		comm_companions_say(live.companions, stderr);
 	if (live.record) {
 		comm_record_end(live.record, end_ns);
-		status = look_recorded(&live) ? 1 : status;
+		status = comm_recording_look(live.record, options->record, live.unrecorded)
+				 ? 1
+				 : status;
 	}
 	if (options->command)
 		status = command_status(&live, status);
