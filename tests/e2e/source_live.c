@@ -364,11 +364,28 @@ static void *outlive(void *unused)
 	return unused;
 }
 
+/* The first thread of a process, of which others go on. */
+static bool has_left(pid_t pid)
+{
+	char path[64], text[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	return strstr(text, ") Z") != NULL;
+}
+
 static void test_bad_targets(void)
 {
 	pid_t zombie = fork(), headless;
 	struct comm_target *target;
 	char *err = NULL, byte;
+	siginfo_t ended;
 	pthread_t thread;
 	int go[2];
 
@@ -389,7 +406,9 @@ static void test_bad_targets(void)
 	check(!comm_target_add_pid(target, (uint32_t)headless, &err), "a target is taken");
 	close(go[0]);
 	close(go[1]);
-	usleep(100000);
+	waitid(P_PID, (id_t)zombie, &ended, WEXITED | WNOWAIT);
+	while (!has_left(headless))
+		usleep(1000);
 	refused(zombie, -ESRCH, "zombie", "a zombie is refused");
 	waitpid(zombie, NULL, 0);
 	refused(headless, -EOPNOTSUPP, "first thread", "threads without their first are refused");
