@@ -11,30 +11,26 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "argument.h"
 #include "cacheline_words.h"
-#include "choice.h"
 #include "ctl.h"
 #include "cut.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
+#include "open.h"
+#include "options.h"
 #include "pinning.h"
 #include "placing.h"
-#include "range_options.h"
 #include "term.h"
 #include "topology.h"
 
 enum {
-	KEY_BY = 0x100,
-	KEY_OVER,
+	KEY_OVER = 0x100,
 	KEY_PARTS,
 	KEY_CPUS,
 	KEY_TOPOLOGY,
 	KEY_PLACEMENT,
 	KEY_ALL_READS,
-	KEY_AS,
-	KEY_JSON,
 
 	ADVISE_LINE = 1024,
 	ADVISE_TEXT = 64,
@@ -49,8 +45,8 @@ enum {
 #define ADVISE_GAIN 0.01
 
 struct advise {
-	const char *store, *topology_path, *placement, *form;
-	struct comm_query query;
+	struct ctl_options common;
+	const char *topology_path, *placement;
 	bool only_cpus;
 	struct ctl_cpus cpus;
 	int level; /* -1: the first of which there are several */
@@ -67,8 +63,8 @@ struct advise {
 static const struct argp_option argp_options[] = {
 	{NULL, 0, NULL, 0, "Of whom:", 1},
 	CTL_RANGE_OPTIONS,
-	{"by", KEY_BY, "NAME", 0,
-	 "What is placed as one: thread, the default; role, for pools of threads; process", 0},
+	{.key = CTL_BY,
+	 .doc = "What is placed as one: thread, the default; role, for pools of threads; process"},
 	{"all-reads", KEY_ALL_READS, NULL, 0,
 	 "Count each read, not the first ones alone that caches cannot save", 0},
 	{NULL, 0, NULL, 0, "On what:", 2},
@@ -86,8 +82,8 @@ static const struct argp_option argp_options[] = {
 	 "where samples found them",
 	 0},
 	{NULL, 0, NULL, 0, "What is printed:", 3},
-	{"as", KEY_AS, "FORM", 0, "A form, see below; default text", 0},
-	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
+	{.key = CTL_AS, .doc = "A form, see below; default text"},
+	{.key = CTL_JSON},
 	{NULL, 0, NULL, 0, "FORM is one of:", 4},
 	{"text", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "for people", 0},
 	{"json", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "for programs: one object", 0},
@@ -102,9 +98,9 @@ static void parse_by(struct argp_state *state, struct advise *advise, const char
 {
 	if (strcmp(arg, "thread") && strcmp(arg, "role") && strcmp(arg, "process"))
 		argp_error(state, "--by wants thread, role or process, not '%s'", arg);
-	advise->query.by = arg;
+	advise->common.query.by = arg;
 	/* Threads of a pool also feed each other. */
-	advise->query.self = strcmp(arg, "thread") != 0;
+	advise->common.query.self = strcmp(arg, "thread") != 0;
 }
 
 static void parse_level(struct argp_state *state, struct advise *advise, const char *arg)
@@ -121,11 +117,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct advise *advise = state->input;
 
 	switch (key) {
-	case KEY_BY:
+	case CTL_BY:
 		parse_by(state, advise, arg);
 		return 0;
 	case KEY_ALL_READS:
-		advise->query.first_read = false;
+		advise->common.query.first_read = false;
 		return 0;
 	case KEY_OVER:
 		parse_level(state, advise, arg);
@@ -145,19 +141,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PLACEMENT:
 		advise->placement = arg;
 		return 0;
-	case KEY_JSON:
-		advise->form = "json";
-		return 0;
-	case KEY_AS:
-		if (strcmp(arg, "text") && strcmp(arg, "json") && !ctl_pinning_find(arg))
-			ctl_choice_error(state, "form", arg, "text json taskset cpuset numactl");
-		advise->form = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
 	}
-	return ctl_range_parse(key, arg, state, &advise->store, &advise->query);
+	return ARGP_ERR_UNKNOWN;
 }
 
 static int out_of_memory(void)
@@ -170,11 +155,11 @@ static int take_report(struct advise *advise)
 {
 	struct comm_reader *reader;
 	char *err;
-	int code = ctl_open(advise->store, &reader, NULL);
+	int code = ctl_open(advise->common.store, &reader, NULL);
 
 	if (code)
 		return code;
-	code = comm_reader_report(reader, &advise->query, &advise->report, &err);
+	code = comm_reader_report(reader, &advise->common.query, &advise->report, &err);
 	comm_reader_close(reader);
 	return code ? ctl_error(code, err) : CTL_OK;
 }
@@ -491,7 +476,8 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 			      "seen between %s%s.",
 			      graph->n_stated, graph->n_stated == 1 ? "" : "s",
 			      ctl_percent(seen, covered(advise)), advise->report->by->title,
-			      advise->query.first_read ? " (first reads of what was written)" : "");
+			      advise->common.query.first_read ? " (first reads of what was written)"
+							      : "");
 	if (unseen(advise) >= 0.0005)
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
 				      " Of %s of what was read the writer was not seen.",
@@ -690,7 +676,7 @@ static int print_json(struct advise *advise)
 	ctl_json_close(&json, '}');
 	ctl_json_string(&json, "by", report->by->name);
 	ctl_json_string(&json, "over", ctl_level_name(advise->parts.level));
-	ctl_json_bool(&json, "first_read", advise->query.first_read);
+	ctl_json_bool(&json, "first_read", advise->common.query.first_read);
 	ctl_json_string(&json, "verdict", ctl_cut_verdict_name(advice->verdict));
 	json_range(&json, "now", &advice->now);
 	json_range(&json, "planned", &advice->planned);
@@ -718,7 +704,8 @@ static int print_commands(const struct advise *advise)
 {
 	switch (advise->advice.verdict) {
 	case CTL_CUT_MOVE:
-		ctl_pinning_find(advise->form)(&advise->placing, &advise->plan, &advise->parts);
+		ctl_pinning_find(advise->common.form)(&advise->placing, &advise->plan,
+						      &advise->parts);
 		return CTL_OK;
 	case CTL_CUT_STAY:
 		printf("# run %lld: no better placement was found, so there is nothing to do\n",
@@ -740,20 +727,22 @@ int ctl_advise(int argc, char **argv)
 		       "so that less goes from one to another, and how sure that is; and where "
 		       "threads share cache lines falsely.",
 	};
-	static struct advise advise = {.query = COMM_QUERY_INIT, .level = -1, .form = "text"};
+	static struct advise advise = {.common.query = COMM_QUERY_INIT, .level = -1};
 	struct ctl_term term;
 	size_t n_shared = 0;
 	int code;
 
-	advise.query.by = "thread";
-	advise.query.cachelines = 1;
-	advise.query.across = true;
-	advise.query.first_read = true;
-	advise.query.places = 1;
-	ctl_choice_parse(&argp, argc, argv, &advise);
+	advise.common.query.by = "thread";
+	advise.common.query.cachelines = 1;
+	advise.common.query.across = true;
+	advise.common.query.first_read = true;
+	advise.common.query.places = 1;
+	ctl_options_parse(&argp, "text json taskset cpuset numactl", argc, argv, &advise.common);
+	if (!advise.common.form)
+		advise.common.form = "text";
 	code = take_report(&advise);
 	/* Which needs no topology, and no flow that is stated. */
-	if (!code && !strcmp(advise.form, "text")) {
+	if (!code && !strcmp(advise.common.form, "text")) {
 		ctl_term_init(&term);
 		n_shared = ctl_cacheline_advise(&term, advise.report);
 		fflush(stdout);
@@ -764,9 +753,9 @@ int ctl_advise(int argc, char **argv)
 		code = take_parts(&advise);
 	if (!code)
 		code = find_advice(&advise);
-	if (!code && !strcmp(advise.form, "text"))
+	if (!code && !strcmp(advise.common.form, "text"))
 		code = print_text(&advise);
-	else if (!code && !strcmp(advise.form, "json"))
+	else if (!code && !strcmp(advise.common.form, "json"))
 		code = print_json(&advise);
 	else if (!code)
 		code = print_commands(&advise);

@@ -15,16 +15,6 @@ int64_t ctl_time_argument(struct argp_state *state, const char *option, const ch
 	return ns;
 }
 
-int64_t ctl_end_argument(struct argp_state *state, const char *arg)
-{
-	int64_t ns = ctl_time_argument(state, "--to", arg);
-
-	/* A query takes 0 for the end of the run. */
-	if (!ns)
-		argp_error(state, "--to 0 leaves nothing to look at");
-	return ns;
-}
-
 uint64_t ctl_count_argument(struct argp_state *state, const char *option, uint64_t least,
 			    const char *arg)
 {
@@ -53,13 +43,4 @@ double ctl_number_argument(struct argp_state *state, const char *option, const c
 double ctl_percent_argument(struct argp_state *state, const char *option, const char *arg)
 {
 	return ctl_number_argument(state, option, arg, 0, 100) / 100;
-}
-
-double ctl_confidence_argument(struct argp_state *state, const char *arg)
-{
-	double share = ctl_percent_argument(state, "--confidence", arg);
-
-	if (share <= 0 || share >= 1)
-		argp_error(state, "--confidence wants more than 0 and less than 100");
-	return share;
 }

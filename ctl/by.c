@@ -11,23 +11,19 @@
 
 enum { BY_NAMES = 512 };
 
-void ctl_by_options(struct argp_option *option, const struct argp_option *rest, size_t n)
+size_t ctl_by_options(struct argp_option *option)
 {
 	static char name[CTL_BY_MAX][40];
 	const struct comm_grouping *const *groupings = comm_groupings();
+	int i;
 
 	*option++ = (struct argp_option){.doc = "What stands for a node:", .group = 1};
-	for (int i = 0; i < CTL_BY_MAX && groupings[i]; i++) {
+	for (i = 0; i < CTL_BY_MAX && groupings[i]; i++) {
 		snprintf(name[i], sizeof(name[i]), "by-%s", groupings[i]->name);
 		*option++ = (struct argp_option){
 			.name = name[i], .key = CTL_BY_NAMED + i, .doc = groupings[i]->help};
 	}
-	*option++ = (struct argp_option){
-		.name = "by",
-		.key = CTL_BY,
-		.arg = "NAME",
-		.doc = "One of the following, or several: thread,function; default thread"};
-	memcpy(option, rest, n * sizeof(*rest));
+	return i + 1;
 }
 
 static bool is_grouping(const char *name, size_t n)

@@ -10,15 +10,14 @@ enum {
 	CTL_BY = 0x1000,
 	CTL_BY_NAMED, /* and from here on one key for each grouping */
 	CTL_BY_MAX = 64,
-	CTL_BY_OPTIONS = CTL_BY_MAX + 2,
 };
 
 /*
- * Writes the options, then the n of rest, to option, which has room for CTL_BY_OPTIONS + n.
+ * Writes a title and --by-NAME of each to option, which has room for CTL_BY_MAX + 1; how many.
  * A library that has more than CTL_BY_MAX groupings offers the others by --by NAME.
  */
-void ctl_by_options(struct argp_option *option, const struct argp_option *rest, size_t n);
-/* For key of ctl_by_options() sets *by, or ends with argp's error.  ARGP_ERR_UNKNOWN: another. */
+size_t ctl_by_options(struct argp_option *option);
+/* For CTL_BY and the keys of ctl_by_options() sets *by, or ends with argp's error.  ARGP_ERR_UNKNOWN: another. */
 error_t ctl_by_parse(int key, const char *arg, struct argp_state *state, const char **by);
 
 #endif

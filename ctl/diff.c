@@ -8,26 +8,20 @@
 #include <string.h>
 
 #include "argument.h"
-#include "by.h"
 #include "change.h"
-#include "choice.h"
 #include "comparison.h"
 #include "ctl.h"
-#include "filter_options.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
 #include "open.h"
+#include "options.h"
 #include "term.h"
 
 enum {
 	KEY_OF = 0x100,
 	KEY_FALSE_ALARMS,
 	KEY_MARGIN,
-	KEY_ACROSS,
-	KEY_SELF,
-	KEY_ALL,
-	KEY_JSON,
 	KEY_EXIT_CODE,
 
 	DIFF_LINE = 1024,
@@ -47,34 +41,33 @@ struct side {
 };
 
 struct diff {
-	const char *store;
+	struct ctl_options common;
 	struct side side[2];
 	int n_specs;
 	struct ctl_comparison comparison;
-	bool all, json, exit_code;
+	bool exit_code;
 };
 
-static const struct argp_option fixed_options[] = {
+static const struct argp_option argp_options[] = {
+	{.key = CTL_BY_NAMED},
+	{.key = CTL_BY},
 	{NULL, 0, NULL, 0, "What is compared:", 2},
-	{"store", 's', "FILE", 0,
-	 "Of runs given by number; default ./comm.db, else "
-	 "/var/lib/commprof/comm.db",
-	 0},
+	{.key = CTL_STORE, .doc = CTL_STORE_OF_RUNS},
 	{"of", KEY_OF, "WHAT", 0,
 	 "share: of all that is communicated, which does not change with the load; rate: bytes a "
 	 "second; default: rate of runs of one program under one budget, else share",
 	 0},
-	CTL_FILTER_OPTIONS{"across", KEY_ACROSS, NULL, 0,
-			   "Only what one thread wrote and another read", 0},
-	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
+	CTL_FILTER_OPTIONS,
+	{.key = CTL_ACROSS},
+	{.key = CTL_SELF},
 	{NULL, 0, NULL, 0, "Verdicts:", 3},
 	{"false-alarms", KEY_FALSE_ALARMS, "PCT", 0,
 	 "Chance that any 'more' or 'less' of the whole table is false; default 5", 0},
 	{"margin", KEY_MARGIN, "FACTOR", 0,
 	 "The same is what changed by less than FACTOR; default 1.5", 0},
 	{NULL, 0, NULL, 0, "What is shown:", 4},
-	{"all", 'a', NULL, 0, "Also what is the same, and what cannot be told", 0},
-	{"json", KEY_JSON, NULL, 0, "Print JSON: all of it", 0},
+	{.key = CTL_ALL, .doc = "Also what is the same, and what cannot be told"},
+	{.key = CTL_JSON, .doc = "Print JSON: all of it"},
 	{"exit-code", KEY_EXIT_CODE, NULL, 0, "Exit with 4 if anything is more or less", 0},
 	{0},
 };
@@ -84,9 +77,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct diff *diff = state->input;
 
 	switch (key) {
-	case 's':
-		diff->store = arg;
-		return 0;
 	case KEY_OF:
 		diff->comparison.of = !strcmp(arg, "share") ? CTL_OF_SHARE : CTL_OF_RATE;
 		if (diff->comparison.of == CTL_OF_RATE && strcmp(arg, "rate"))
@@ -99,18 +89,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MARGIN:
 		diff->comparison.margin = ctl_number_argument(state, "--margin", arg, 1, 100);
 		return 0;
-	case KEY_ACROSS:
-		diff->comparison.query.across = true;
-		return 0;
-	case KEY_SELF:
-		diff->comparison.query.self = true;
-		return 0;
-	case 'a':
-		diff->all = true;
-		return 0;
-	case KEY_JSON:
-		diff->json = true;
-		return 0;
 	case KEY_EXIT_CODE:
 		diff->exit_code = true;
 		return 0;
@@ -120,9 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		diff->side[diff->n_specs++].spec = arg;
 		return 0;
 	}
-	if (ctl_filter_parse(key, arg, &diff->comparison.query) == 0)
-		return 0;
-	return ctl_by_parse(key, arg, state, &diff->comparison.query.by);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* The run before the latest one of a store. */
@@ -159,9 +135,9 @@ static int choose_sides(struct diff *diff)
 	bool is_store;
 
 	for (int s = 0; s < 2; s++) {
-		diff->side[s].path = diff->store;
+		diff->side[s].path = diff->common.store;
 		if (diff->side[s].spec)
-			ctl_open_which(diff->side[s].spec, diff->store, diff->side[s].file,
+			ctl_open_which(diff->side[s].spec, diff->common.store, diff->side[s].file,
 				       &diff->side[s].path, &diff->side[s].run);
 	}
 	if (diff->n_specs == 1)
@@ -178,7 +154,7 @@ static int out_of_memory(void)
 
 static int compare(struct diff *diff)
 {
-	const struct comm_query *query = &diff->comparison.query;
+	const struct comm_query *query = &diff->common.query;
 	bool is_part = query->thread || query->writer || query->function || query->object ||
 		       query->first_read || query->fresh || query->across || query->self;
 	struct comm_reader *reader[2] = {NULL, NULL};
@@ -187,6 +163,7 @@ static int compare(struct diff *diff)
 	char *err = NULL;
 	int code = CTL_OK;
 
+	diff->comparison.query = *query;
 	/* The first screen is of all, so a part is by thread. */
 	if (is_part && !query->by)
 		diff->comparison.query.by = "thread";
@@ -295,7 +272,7 @@ static void print_shares(const struct ctl_term *term, const struct diff *diff)
 		bool is_new = strcmp(title, share->title) != 0;
 
 		/* What a part begins with says what the rest of it is of. */
-		if (!is_new && !diff->all && share->verdict < CTL_LESS)
+		if (!is_new && !diff->common.all && share->verdict < CTL_LESS)
 			continue;
 		title = share->title;
 		printf("%s%-*s%s%-*s", ctl_style(term, CTL_BOLD), DIFF_TITLE, is_new ? title : "",
@@ -317,7 +294,8 @@ static void print_sum(const struct ctl_term *term, const struct diff *diff)
 		n[i] = c->count[i] + c->share_count[i];
 	snprintf(line, sizeof(line), "%zu more, %zu less, %zu the same, %zu that cannot be told%s.",
 		 n[CTL_MORE], n[CTL_LESS], n[CTL_SAME], n[CTL_CANNOT_TELL],
-		 diff->all || n[CTL_SAME] + n[CTL_CANNOT_TELL] == 0 ? "" : " (--all lists them)");
+		 diff->common.all || n[CTL_SAME] + n[CTL_CANNOT_TELL] == 0 ? ""
+									   : " (--all lists them)");
 	ctl_wrap_styled(term, CTL_BOLD, 0, 0, line);
 }
 
@@ -367,13 +345,13 @@ static int print_text(struct diff *diff)
 	if (c->n_shares)
 		printf("\n");
 	print_shares(&term, diff);
-	if (c->count[CTL_MORE] + c->count[CTL_LESS] || (diff->all && c->n_flows)) {
+	if (c->count[CTL_MORE] + c->count[CTL_LESS] || (diff->common.all && c->n_flows)) {
 		printf("\n%s%-11s %7s in A %7s in B %8s  %14s  writer > reader%s\n",
 		       ctl_style(&term, CTL_BOLD), c->n_shares ? "OLDER" : "from A to B", unit,
 		       unit, "times", "interval", ctl_style(&term, CTL_PLAIN));
 	}
 	for (size_t i = 0; i < c->n_flows; i++)
-		if (diff->all || c->flow[i].change.verdict >= CTL_LESS)
+		if (diff->common.all || c->flow[i].change.verdict >= CTL_LESS)
 			print_row(&term, diff, &c->flow[i]);
 	print_foot(&term, diff);
 	return CTL_OK;
@@ -485,10 +463,8 @@ static void print_json(const struct ctl_comparison *c)
 
 int ctl_diff(int argc, char **argv)
 {
-	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
-	struct argp_option options[CTL_BY_OPTIONS + FIXED];
-	const struct argp argp = {
-		.options = options,
+	static const struct argp argp = {
+		.options = argp_options,
 		.parser = parse,
 		.args_doc = "[A [B]]",
 		.doc = "What changed from run A to run B.\v"
@@ -496,14 +472,14 @@ int ctl_diff(int argc, char **argv)
 		       "FILE:N, FILE:LABEL. "
 		       "Without B it is the latest run, without either the last two are compared.",
 	};
-	struct diff diff = {.comparison = {.query = COMM_QUERY_INIT, .alarm = 0.05, .margin = 1.5}};
+	struct diff diff = {.common.query = COMM_QUERY_INIT,
+			    .comparison = {.alarm = 0.05, .margin = 1.5}};
 	int code;
 
-	ctl_by_options(options, fixed_options, FIXED);
-	ctl_choice_parse(&argp, argc, argv, &diff);
+	ctl_options_parse(&argp, NULL, argc, argv, &diff.common);
 	code = choose_sides(&diff);
 	code = code ? code : compare(&diff);
-	if (!code && diff.json)
+	if (!code && diff.common.form)
 		print_json(&diff.comparison);
 	else if (!code)
 		code = print_text(&diff);

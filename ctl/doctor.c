@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <spawn.h>
@@ -9,47 +8,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "choice.h"
 #include "ctl.h"
 #include "number.h"
 #include "open.h"
+#include "options.h"
 #include "term.h"
 
 extern char **environ;
 
-struct options {
-	const char *store;
-};
-
 static const struct argp_option argp_options[] = {
-	{"store", 's', "FILE", 0, "Look at this store alone", 0},
+	{.key = CTL_STORE, .doc = "Look at this store alone"},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 's':
-		options->store = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
 static const struct argp argp = {
-	argp_options,
-	parse,
-	NULL,
-	"What works on this machine and what to do about the rest: the stores, and the sources of "
-	"samples as \"commd --doctor\" finds them.",
-	NULL,
-	NULL,
-	NULL};
+	.options = argp_options,
+	.doc = "What works on this machine and what to do about the rest: the stores, and the "
+	       "sources of samples as \"commd --doctor\" finds them.",
+};
 
 static const char *plural(size_t n)
 {
@@ -162,10 +138,10 @@ static int ask_daemon(void)
 
 int ctl_doctor(int argc, char **argv)
 {
-	struct options options = {0};
+	struct ctl_options options = {0};
 	int store, daemon;
 
-	ctl_choice_parse(&argp, argc, argv, &options);
+	ctl_options_parse(&argp, NULL, argc, argv, &options);
 	store = check_stores(options.store);
 	daemon = ask_daemon();
 	return store ? store : daemon;

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choice.h"
 #include "ctl.h"
 #include "open.h"
-#include "run.h"
+#include "options.h"
 
 struct options {
-	const char *store;
+	struct ctl_options common;
 	const char *label; /* of "label": the last word; NULL: none yet */
 	char **runs;
 	int n_runs;
@@ -20,7 +19,7 @@ struct options {
 };
 
 static const struct argp_option argp_options[] = {
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
+	{.key = CTL_STORE},
 	{0},
 };
 
@@ -28,13 +27,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 
+	(void)arg;
 	switch (key) {
-	case 's':
-		options->store = arg;
-		return 0;
-	case ARGP_KEY_ARGS:
-		options->runs = state->argv + state->next;
-		options->n_runs = state->argc - state->next;
+	case ARGP_KEY_ARG:
+		/* All that follow, too. */
+		options->runs = state->argv + state->next - 1;
+		options->n_runs = state->argc - state->next + 1;
+		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
 		if (options->labels && options->n_runs != 2)
@@ -70,7 +69,7 @@ static int edit(const struct options *options)
 	struct comm_runs *runs;
 	const char *path;
 	char *err;
-	int code = ctl_open(options->store, &reader, &path);
+	int code = ctl_open(options->common.store, &reader, &path);
 
 	if (code)
 		return code;
@@ -95,7 +94,7 @@ int ctl_label(int argc, char **argv)
 	};
 	struct options options = {.labels = true};
 
-	ctl_choice_parse(&argp, argc, argv, &options);
+	ctl_options_parse(&argp, NULL, argc, argv, &options.common);
 	return edit(&options);
 }
 
@@ -111,6 +110,6 @@ int ctl_delete(int argc, char **argv)
 	};
 	struct options options = {0};
 
-	ctl_choice_parse(&argp, argc, argv, &options);
+	ctl_options_parse(&argp, NULL, argc, argv, &options.common);
 	return edit(&options);
 }

@@ -7,21 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "argument.h"
-#include "by.h"
-#include "choice.h"
 #include "ctl.h"
 #include "exporter.h"
-#include "filter_options.h"
+#include "open.h"
+#include "options.h"
 #include "output.h"
-#include "range_options.h"
 
-enum {
-	KEY_AS = 0x100,
-	KEY_WITHIN,
-	KEY_GUESS,
-	KEY_BY,
-};
+enum { KEY_WITHIN = 0x100 };
 
 struct exporter {
 	const char *name;
@@ -40,79 +32,57 @@ struct exporter {
 static const struct exporter exporters[] = {CTL_EXPORTERS(EXPORTER_LINE)};
 
 struct options {
-	const char *store, *file;
-	struct comm_query query;
+	struct ctl_options common;
 	const struct exporter *exporter;
-	bool all;
 };
 
 static const struct argp_option argp_options[] = {
-	{"as", KEY_AS, "FORMAT", 0, "A format, see below", 1},
-	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
+	{.key = CTL_AS, .group = 1},
+	{.key = CTL_OUTPUT},
 	CTL_RANGE_OPTIONS,
-	CTL_FILTER_OPTIONS{"within", KEY_WITHIN, NULL, 0,
-			   "Also what a thread reads that it wrote itself", 0},
-	{"by", KEY_BY, "NAME", 0, "Of a matrix: what its rows and columns are; default thread", 0},
-	{"all", 'a', NULL, 0, "Also what is not confirmed: marked ?, in pprof by the tag grade", 0},
-	{"guess", KEY_GUESS, NULL, 0, "As --all, and with guesses, as in commctl report", 0},
-	{NULL, 0, NULL, 0, "FORMAT is one of:", 2},
+	CTL_FILTER_OPTIONS,
+	{"within", KEY_WITHIN, NULL, 0, "Also what a thread reads that it wrote itself", 0},
+	{.key = CTL_BY, .doc = "Of a matrix: what its rows and columns are; default thread"},
+	{.key = CTL_ALL, .doc = "Also what is not confirmed: marked ?, in pprof by the tag grade"},
+	{.key = CTL_GUESS},
+	{NULL, 0, NULL, 0, "FORM is one of:", 2},
 	CTL_EXPORTERS(EXPORTER_OPTION)
 	/* The end. */
 	{0},
 };
 
-static void set_exporter(struct argp_state *state, struct options *options, const char *name)
+static const struct exporter *find(const char *name)
 {
-	static const char names[] = CTL_EXPORTERS(EXPORTER_NAME);
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(exporters) / sizeof(*exporters); i++)
-		if (!strcmp(exporters[i].name, name))
-			options->exporter = &exporters[i];
-	if (!options->exporter || strcmp(options->exporter->name, name))
-		ctl_choice_error(state, "format", name, names);
+	while (strcmp(exporters[i].name, name) != 0)
+		i++;
+	return &exporters[i];
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 
+	(void)arg;
 	switch (key) {
-	case KEY_AS:
-		set_exporter(state, options, arg);
-		return 0;
-	case 'o':
-		options->file = arg;
-		return 0;
 	case KEY_WITHIN:
-		options->query.across = false;
-		options->query.self = true;
+		options->common.query.across = false;
+		options->common.query.self = true;
 		return 0;
-	case 'a':
-		options->all = true;
-		return 0;
-	case KEY_BY:
-		return ctl_by_parse(CTL_BY, arg, state, &options->query.by);
-	case KEY_GUESS:
-		options->all = true;
-		options->query.guess = 1;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
 	case ARGP_KEY_END:
-		if (!options->exporter)
-			argp_error(state, "say which format: --as FORMAT");
-		else if (options->exporter->binary && !options->file && isatty(STDOUT_FILENO))
+		if (!options->common.form)
+			argp_error(state, "say which form: --as FORM");
+		options->exporter = find(options->common.form);
+		if (options->exporter->binary && !options->common.output && isatty(STDOUT_FILENO))
 			argp_error(state, "%s is no text: name a file by -o, or a pipe",
 				   options->exporter->name);
-		else if (options->query.by && !options->exporter->others_too)
+		else if (options->common.query.by && !options->exporter->others_too)
 			argp_error(state, "--by is of other formats: %s is by %s",
 				   options->exporter->name, options->exporter->by);
 		return 0;
 	}
-	if (ctl_range_parse(key, arg, state, &options->store, &options->query) == 0)
-		return 0;
-	return ctl_filter_parse(key, arg, &options->query);
+	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp argp = {
@@ -128,7 +98,8 @@ static const struct argp argp = {
 static int write_out(const struct options *options, struct comm_reader *reader,
 		     const struct comm_report *report)
 {
-	const struct ctl_export export = {reader, &options->query, report, options->all};
+	const struct ctl_export export = {reader, &options->common.query, report,
+					  options->common.all};
 	char *bytes = NULL, *err = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&bytes, &size);
@@ -136,7 +107,7 @@ static int write_out(const struct options *options, struct comm_reader *reader,
 
 	if (out && (ferror(out) | fclose(out)) && !code)
 		code = -ENOMEM;
-	code = code ? ctl_error(code, err) : ctl_output_write(options->file, bytes, size);
+	code = code ? ctl_error(code, err) : ctl_output_write(options->common.output, bytes, size);
 	free(bytes);
 	return code;
 }
@@ -160,21 +131,22 @@ static int read_report(struct comm_reader *reader, struct comm_query *query,
 
 int ctl_export(int argc, char **argv)
 {
-	struct options options = {.query = COMM_QUERY_INIT};
+	static const char forms[] = CTL_EXPORTERS(EXPORTER_NAME);
+	struct options options = {.common.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
 	char *err;
 	int code;
 
-	options.query.across = true;
-	ctl_choice_parse(&argp, argc, argv, &options);
-	options.query.resolved = !options.all && !options.exporter->graded;
-	if (!options.query.by)
-		options.query.by = options.exporter->by;
-	code = ctl_open(options.store, &reader, NULL);
+	options.common.query.across = true;
+	ctl_options_parse(&argp, forms, argc, argv, &options.common);
+	options.common.query.resolved = !options.common.all && !options.exporter->graded;
+	if (!options.common.query.by)
+		options.common.query.by = options.exporter->by;
+	code = ctl_open(options.common.store, &reader, NULL);
 	if (code)
 		return code;
-	code = read_report(reader, &options.query, &report, &err);
+	code = read_report(reader, &options.common.query, &report, &err);
 	if (code) {
 		comm_reader_close(reader);
 		return ctl_error(code, err);

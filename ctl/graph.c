@@ -6,30 +6,22 @@
 #include <string.h>
 
 #include "argument.h"
-#include "by.h"
-#include "choice.h"
 #include "ctl.h"
 #include "drawing.h"
-#include "filter_options.h"
 #include "number.h"
 #include "open.h"
+#include "options.h"
 #include "output.h"
-#include "range_options.h"
 
 enum {
-	KEY_AS = 0x100,
-	KEY_SVG,
+	KEY_SVG = 0x100,
 	KEY_OBJECTS,
 	KEY_PHASES,
 	KEY_FRAMES,
 	KEY_ACYCLIC,
 	KEY_WRITER,
-	KEY_ACROSS,
-	KEY_SELF,
-	KEY_MIN_SHARE,
 	KEY_MIN_BYTES,
 	KEY_RESOLVED,
-	KEY_GUESS,
 
 	GRAPH_RUNS = 16,
 	GRAPH_BY = 96,	  /* bytes of the groupings' names, joined */
@@ -55,23 +47,24 @@ struct drawing {
 static const struct drawing drawings[] = {CTL_DRAWINGS(DRAWING_LINE)};
 
 struct options {
-	const char *store, *output;
+	struct ctl_options common;
 	const char *run[GRAPH_RUNS];
 	size_t n_runs;
-	struct comm_query query;
 	const struct drawing *drawing;
-	bool has_top, has_min_share, phases, frames, acyclic;
+	bool phases, frames, acyclic;
 	int64_t phase_ns;  /* 0: as the drawing has it */
 	uint64_t n_frames; /* of a phase, the same */
 };
 
-static const struct argp_option fixed_options[] = {
+static const struct argp_option argp_options[] = {
+	{.key = CTL_BY_NAMED},
+	{.key = CTL_BY},
 	{"objects", KEY_OBJECTS, NULL, 0,
-	 "The data objects between these nodes, too: function, object, function", 1},
+	 "The data objects between these nodes, too: function, object, function", 0},
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
-	{"store", 's', "FILE", 0,
-	 "Of runs given by number; default ./comm.db, else /var/lib/commprof/comm.db", 0},
-	CTL_RANGE_TIMES,
+	{.key = CTL_STORE, .doc = CTL_STORE_OF_RUNS},
+	{.key = CTL_FROM},
+	{.key = CTL_TO},
 	{"phases", KEY_PHASES, "DUR", OPTION_ARG_OPTIONAL,
 	 "Each phase by itself: whole slices of DUR together at least; default those found in the "
 	 "run, else four",
@@ -82,51 +75,50 @@ static const struct argp_option fixed_options[] = {
 	 0},
 	{"acyclic", KEY_ACYCLIC, NULL, 0,
 	 "From when it was written to when it was read: all edges lead forward in time", 0},
-	CTL_FILTER_OPTIONS{"writer", KEY_WRITER, "ID|NAME", 0,
-			   "What a thread writes: where and when it is read", 0},
-	{"across", KEY_ACROSS, NULL, 0, "Only what one thread wrote and another read", 0},
-	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
+	CTL_FILTER_OPTIONS,
+	{"writer", KEY_WRITER, "ID|NAME", 0, "What a thread writes: where and when it is read", 0},
+	{.key = CTL_ACROSS},
+	{.key = CTL_SELF},
 	{NULL, 0, NULL, 0, "What is drawn:", 3},
-	{"top", 'k', "K", 0, "The K largest edges, 0 for all.  Default" CTL_DRAWINGS(DRAWING_TOP),
-	 0},
-	{"min-share", KEY_MIN_SHARE, "PCT", 0,
-	 "Edges of at least PCT % of the bytes.  Default" CTL_DRAWINGS(DRAWING_MIN_SHARE), 0},
+	{.key = CTL_TOP,
+	 .doc = "The K largest edges, 0 for all.  Default" CTL_DRAWINGS(DRAWING_TOP)},
+	{.key = CTL_MIN_SHARE,
+	 .doc = "Edges of at least PCT % of the bytes.  Default" CTL_DRAWINGS(DRAWING_MIN_SHARE)},
 	{"min-bytes", KEY_MIN_BYTES, "SIZE", 0, "Edges of at least SIZE bytes: 4096, 64K, 1.5M", 0},
 	{"resolved", KEY_RESOLVED, NULL, 0, "Only edges that are confirmed", 0},
-	{"guess", KEY_GUESS, NULL, 0,
-	 "With guesses: who else writes in the same object counts as the writer", 0},
-	CTL_RANGE_CONFIDENCE_OPTION,
-	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
+	{.key = CTL_GUESS,
+	 .doc = "With guesses: who else writes in the same object counts as the writer"},
+	{.key = CTL_CONFIDENCE},
+	{.key = CTL_AS},
 	{"svg", KEY_SVG, NULL, 0, "Short for --as svg", 0},
-	{"output", 'o', "FILE", 0, "Where to; default is stdout", 0},
+	{.key = CTL_OUTPUT},
 	{NULL, 0, NULL, 0, "FORM is one of:", 4},
 	CTL_DRAWINGS(DRAWING_OPTION)
 	/* The end. */
 	{0},
 };
 
-static void set_drawing(struct argp_state *state, const char *name)
+static const struct drawing *find(const char *name)
 {
-	static const char names[] = CTL_DRAWINGS(DRAWING_NAME);
-	struct options *options = state->input;
-	const struct drawing *drawing = NULL;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(drawings) / sizeof(*drawings); i++)
-		if (!strcmp(drawings[i].name, name))
-			drawing = &drawings[i];
-	if (!drawing)
-		ctl_choice_error(state, "form", name, names);
-	else if (options->drawing && options->drawing != drawing)
-		argp_error(state, "choose one form: %s or %s", options->drawing->name, name);
-	options->drawing = drawing;
+	while (name && strcmp(drawings[i].name, name) != 0)
+		i++;
+	return &drawings[i];
 }
 
-static error_t parse_range(int key, char *arg, struct argp_state *state)
+static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	struct comm_query *query = &options->query;
+	struct comm_query *query = &options->common.query;
 
 	switch (key) {
+	case KEY_SVG:
+		ctl_options_set_form(state, "svg");
+		return 0;
+	case KEY_OBJECTS:
+		query->objects = 1;
+		return 0;
 	case KEY_PHASES:
 		options->phases = true;
 		options->phase_ns = arg ? ctl_time_argument(state, "--phases", arg) : 0;
@@ -143,46 +135,6 @@ static error_t parse_range(int key, char *arg, struct argp_state *state)
 	case KEY_WRITER:
 		query->writer = arg;
 		return 0;
-	case KEY_ACROSS:
-		query->across = true;
-		return 0;
-	case KEY_SELF:
-		query->self = true;
-		return 0;
-	}
-	if (ctl_range_parse(key, arg, state, &options->store, query) == 0)
-		return 0;
-	if (ctl_filter_parse(key, arg, query) == 0)
-		return 0;
-	return ctl_by_parse(key, arg, state, &query->by);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-	struct comm_query *query = &options->query;
-
-	switch (key) {
-	case KEY_AS:
-		set_drawing(state, arg);
-		return 0;
-	case KEY_SVG:
-		set_drawing(state, "svg");
-		return 0;
-	case 'o':
-		options->output = arg;
-		return 0;
-	case KEY_OBJECTS:
-		query->objects = 1;
-		return 0;
-	case 'k':
-		query->top = ctl_count_argument(state, "--top", 0, arg);
-		options->has_top = true;
-		return 0;
-	case KEY_MIN_SHARE:
-		query->min_share = ctl_percent_argument(state, "--min-share", arg);
-		options->has_min_share = true;
-		return 0;
 	case KEY_MIN_BYTES:
 		if (!ctl_parse_bytes(arg, &query->min_bytes))
 			argp_error(state,
@@ -192,16 +144,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_RESOLVED:
 		query->resolved = 1;
 		return 0;
-	case KEY_GUESS:
-		query->guess = 1;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (options->n_runs == GRAPH_RUNS)
 			argp_error(state, "%d runs at most are drawn together", GRAPH_RUNS);
 		options->run[options->n_runs++] = arg;
 		return 0;
 	}
-	return parse_range(key, arg, state);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* Adds a run as the user names it; NULL: the latest. */
@@ -217,14 +166,14 @@ static int add_run(const struct options *options, struct ctl_panels *panels, con
 		.frames = options->frames,
 		.n_frames = options->n_frames,
 	};
-	const char *path = options->store;
-	struct comm_query query = options->query;
+	const char *path = options->common.store;
+	struct comm_query query = options->common.query;
 	struct comm_reader *reader;
 	char file[CTL_PATH], *err;
 	int code;
 
 	if (name)
-		ctl_open_which(name, options->store, file, &path, &query.run);
+		ctl_open_which(name, options->common.store, file, &path, &query.run);
 	code = ctl_open(path, &reader, NULL);
 	if (code)
 		return code;
@@ -245,7 +194,7 @@ static int draw(const struct options *options, const struct ctl_panels *panels)
 	if (code < 0)
 		code = ctl_error(code, NULL);
 	if (!code)
-		code = ctl_output_write(options->output, bytes, size);
+		code = ctl_output_write(options->common.output, bytes, size);
 	free(bytes);
 	return code;
 }
@@ -253,7 +202,7 @@ static int draw(const struct options *options, const struct ctl_panels *panels)
 /* Makes the query one by phases as well, whose nodes acyclic.h puts in order of time. */
 static bool unroll(struct options *options, char by[GRAPH_BY])
 {
-	struct comm_query *query = &options->query;
+	struct comm_query *query = &options->common.query;
 
 	if (options->phases || options->frames || query->objects ||
 	    (options->drawing->draw != ctl_draw_dot && options->drawing->draw != ctl_draw_svg &&
@@ -271,36 +220,33 @@ static bool unroll(struct options *options, char by[GRAPH_BY])
 
 int ctl_graph(int argc, char **argv)
 {
-	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
-	struct argp_option all_options[CTL_BY_OPTIONS + FIXED];
-	struct argp argp = {
-		.options = all_options,
+	static const char forms[] = CTL_DRAWINGS(DRAWING_NAME);
+	static const struct argp argp = {
+		.options = argp_options,
 		.parser = parse,
 		.args_doc = "[RUN...]",
 		.doc = "Who wrote what others read, as a graph.  RUN is N, a run of \"commctl "
 		       "list\", or its label; FILE, the latest run of a store; or FILE:N; several "
 		       "are drawn side by side.",
 	};
-	struct options options = {.query = COMM_QUERY_INIT};
-	struct ctl_panels panels = {.query = &options.query};
+	struct options options = {.common.query = COMM_QUERY_INIT};
+	struct ctl_panels panels = {.query = &options.common.query};
 	char by[GRAPH_BY];
 	int code = CTL_OK;
 
-	ctl_by_options(all_options, fixed_options, FIXED);
-	ctl_choice_parse(&argp, argc, argv, &options);
-	if (!options.drawing)
-		options.drawing = drawings;
+	ctl_options_parse(&argp, forms, argc, argv, &options.common);
+	options.drawing = find(options.common.form);
 	if (options.phases && options.frames) {
 		fputs("commctl: graph: choose --phases or --frames\n", stderr);
 		return CTL_USAGE;
 	}
 	if (options.acyclic)
 		panels.acyclic = unroll(&options, by);
-	if (!options.has_top)
-		options.query.top = options.drawing->top;
-	if (!options.has_min_share)
-		options.query.min_share = options.drawing->min_share_pct / 100;
-	options.query.unwritten = !strcmp(options.drawing->name, "json");
+	if (!options.common.has_top)
+		options.common.query.top = options.drawing->top;
+	if (!options.common.has_min_share)
+		options.common.query.min_share = options.drawing->min_share_pct / 100;
+	options.common.query.unwritten = !strcmp(options.drawing->name, "json");
 	for (size_t i = 0; i < options.n_runs && !code; i++)
 		code = add_run(&options, &panels, options.run[i]);
 	if (!options.n_runs)

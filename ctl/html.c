@@ -5,45 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "argument.h"
-#include "choice.h"
 #include "comparison.h"
 #include "ctl.h"
 #include "open.h"
+#include "options.h"
 #include "output.h"
 #include "page.h"
-#include "range_options.h"
-#include "run.h"
 
 enum {
-	KEY_FIRST_READ = 0x100,
-	KEY_SOURCE_DIR,
-	KEY_FRESH,
+	KEY_SOURCE_DIR = 0x100,
 	KEY_AGAINST,
 
 	AGAINST_NAME = CTL_PATH + 300,
 };
 
 struct options {
-	const char *store, *output, *against;
-	struct comm_query query;
+	struct ctl_options common;
+	const char *against;
 	struct ctl_source source;
 };
 
 static const struct argp_option argp_options[] = {
-	{"output", 'o', "FILE", 0, "Where to write the page; - is standard output", 0},
+	{.key = CTL_OUTPUT, .doc = "Where to write the page; - is standard output"},
 	CTL_RANGE_OPTIONS,
 	{"against", KEY_AGAINST, "RUN", 0,
 	 "Also what changed from RUN, as commctl diff says it: N or LABEL of this store, FILE, or "
 	 "FILE:N",
 	 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0,
-	 "Count only the first read of what was written, as with a perfect cache", 0},
-	{"fresh", KEY_FRESH, NULL, 0,
-	 "Who feeds whom with fresh data, by windows on words drawn at random, not what the "
-	 "estimator says",
-	 0},
-	CTL_RANGE_CONFIDENCE_OPTION,
+	{.key = CTL_FIRST_READ},
+	{.key = CTL_FRESH},
+	{.key = CTL_CONFIDENCE},
 	{"source-dir", KEY_SOURCE_DIR, "DIR", 0,
 	 "Look for source files beneath DIR, and take the lines that are named into the page; may "
 	 "be given several times.  Without it the page has no source",
@@ -54,19 +45,10 @@ static const struct argp_option argp_options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	struct comm_query *query = &options->query;
+	struct comm_query *query = &options->common.query;
 	int code;
 
 	switch (key) {
-	case 'o':
-		options->output = arg;
-		return 0;
-	case KEY_FIRST_READ:
-		query->first_read = true;
-		return 0;
-	case KEY_FRESH:
-		query->fresh = 1;
-		return 0;
 	case KEY_AGAINST:
 		options->against = arg;
 		return 0;
@@ -75,18 +57,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (code)
 			argp_error(state, "--source-dir %s: %s", arg, strerror(-code));
 		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
 	case ARGP_KEY_END:
-		if (!options->output)
+		if (!options->common.output)
 			argp_error(state, "say where the page goes: -o FILE");
 		if (options->against && (query->from_ns || query->to_ns))
 			argp_error(state,
 				   "--against compares whole runs: leave --from and --to out");
 		return 0;
 	}
-	return ctl_range_parse(key, arg, state, &options->store, query);
+	return ARGP_ERR_UNKNOWN;
 }
 
 static const char doc[] =
@@ -109,24 +88,25 @@ static int compare(const struct options *options, struct comm_reader *reader,
 		   struct ctl_comparison *ret, char name[AGAINST_NAME])
 {
 	struct comm_reader *both[2] = {NULL, reader};
-	const char *path = options->store;
+	const char *path = options->common.store;
 	char file[CTL_PATH], *err = NULL;
 	struct comm_runs *runs;
-	int64_t run[2] = {0, options->query.run};
-	bool is_part = options->query.first_read || options->query.fresh;
+	int64_t run[2] = {0, options->common.query.run};
+	bool is_part = options->common.query.first_read || options->common.query.fresh;
 	int code;
 
-	*ret = (struct ctl_comparison){.query = options->query, .alarm = 0.05, .margin = 1.5};
+	*ret = (struct ctl_comparison){
+		.query = options->common.query, .alarm = 0.05, .margin = 1.5};
 	ret->query.label = NULL;
 	ret->query.by = is_part ? "thread" : NULL;
-	if (options->query.label) {
+	if (options->common.query.label) {
 		code = comm_reader_runs(reader, &runs, &err);
 		if (code)
 			return ctl_error(code, err);
-		run[1] = ctl_run_find(runs, options->query.label);
+		run[1] = ctl_run_find(runs, options->common.query.label);
 		comm_runs_free(runs);
 	}
-	ctl_open_which(options->against, options->store, file, &path, &run[0]);
+	ctl_open_which(options->against, options->common.store, file, &path, &run[0]);
 	code = ctl_open(path, &both[0], NULL);
 	if (code)
 		return code;
@@ -141,7 +121,7 @@ static int compare(const struct options *options, struct comm_reader *reader,
 /* The page is made in memory, so that a run without data leaves the file as it is. */
 int ctl_html(int argc, char **argv)
 {
-	struct options options = {.query = COMM_QUERY_INIT};
+	struct options options = {.common.query = COMM_QUERY_INIT};
 	struct ctl_comparison comparison = {0};
 	char name[AGAINST_NAME];
 	const struct ctl_page_against against = {&comparison, name};
@@ -151,8 +131,8 @@ int ctl_html(int argc, char **argv)
 	FILE *out;
 	int code;
 
-	ctl_choice_parse(&argp, argc, argv, &options);
-	code = ctl_open(options.store, &reader, NULL);
+	ctl_options_parse(&argp, NULL, argc, argv, &options.common);
+	code = ctl_open(options.common.store, &reader, NULL);
 	if (code)
 		return code;
 	if (options.against)
@@ -164,14 +144,14 @@ int ctl_html(int argc, char **argv)
 		code = ctl_error(-errno, NULL);
 		goto out;
 	}
-	code = ctl_page_print(out, reader, &options.query, &options.source,
+	code = ctl_page_print(out, reader, &options.common.query, &options.source,
 			      options.against ? &against : NULL, &err);
 	if (fclose(out) && !code)
 		code = -errno;
 	if (code)
 		code = ctl_error(code, err);
 	else
-		code = ctl_output_write(options.output, page, size);
+		code = ctl_output_write(options.common.output, page, size);
 	free(page);
 out:
 	comm_reader_close(reader);

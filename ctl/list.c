@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "choice.h"
 #include "ctl.h"
 #include "json.h"
 #include "number.h"
 #include "open.h"
+#include "options.h"
 #include "term.h"
 
 enum {
@@ -18,37 +16,14 @@ enum {
 	LIST_USED_WIDE = 98,
 };
 
-struct options {
-	const char *store;
-	bool json;
-};
-
 static const struct argp_option argp_options[] = {
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
-	{"json", 'j', NULL, 0, "Print JSON", 0},
+	{.key = CTL_STORE},
+	{.key = CTL_JSON, .doc = "Print JSON"},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case 's':
-		options->store = arg;
-		return 0;
-	case 'j':
-		options->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = {argp_options, parse, NULL, "The runs in a store, oldest first.",
-				 NULL,	       NULL,  NULL};
+static const struct argp argp = {.options = argp_options,
+				 .doc = "The runs in a store, oldest first."};
 
 static const char *const states[] = {
 	[COMM_RUN_RUNNING] = "running",
@@ -131,7 +106,7 @@ static void print_text(const char *path, uint64_t bytes, const struct comm_runs 
 
 int ctl_list(int argc, char **argv)
 {
-	struct options options = {0};
+	struct ctl_options options = {0};
 	struct comm_reader *reader;
 	struct comm_runs *runs;
 	const char *path;
@@ -140,7 +115,7 @@ int ctl_list(int argc, char **argv)
 	size_t n;
 	int code;
 
-	ctl_choice_parse(&argp, argc, argv, &options);
+	ctl_options_parse(&argp, NULL, argc, argv, &options);
 	code = ctl_open(options.store, &reader, &path);
 	if (code)
 		return code;
@@ -150,7 +125,7 @@ int ctl_list(int argc, char **argv)
 	if (code)
 		return ctl_error(code, err);
 	n = comm_runs_count(runs);
-	if (options.json)
+	if (options.form)
 		print_json(path, bytes, runs);
 	else if (n)
 		print_text(path, bytes, runs);

@@ -7,7 +7,6 @@
 
 #include "ctl.h"
 #include "number.h"
-#include "run.h"
 
 const char *ctl_store_default(void)
 {
@@ -39,6 +38,20 @@ int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
 	if (ret_path)
 		*ret_path = path;
 	return CTL_OK;
+}
+
+int64_t ctl_run_find(const struct comm_runs *runs, const char *name)
+{
+	uint64_t number = 0;
+	bool is_number = ctl_parse_count(name, INT64_MAX, &number);
+
+	for (size_t i = comm_runs_count(runs); i-- > 0;) {
+		const struct comm_run *run = comm_runs_at(runs, i);
+
+		if (is_number ? run->id == (int64_t)number : !strcmp(run->label, name))
+			return run->id;
+	}
+	return 0;
 }
 
 /* The run of that label, the latest; 0: there is none, or no such store. */

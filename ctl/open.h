@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which store a command reads. */
+/* Which store a command reads, and which run of it. */
 #ifndef CTL_OPEN_H
 #define CTL_OPEN_H
 
@@ -9,7 +9,8 @@ enum { CTL_PATH = 4096 };
 
 #define CTL_STORE_HERE "comm.db"
 #define CTL_STORE_SERVICE "/var/lib/commprof/comm.db"
-#define CTL_STORE_HELP "The store; default ./" CTL_STORE_HERE ", else " CTL_STORE_SERVICE
+#define CTL_STORE_DEFAULT "default ./" CTL_STORE_HERE ", else " CTL_STORE_SERVICE
+#define CTL_STORE_OF_RUNS "Of runs given by number; " CTL_STORE_DEFAULT
 
 /* NULL: there is none. */
 const char *ctl_store_default(void);
@@ -21,5 +22,7 @@ int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path);
  */
 void ctl_open_which(const char *name, const char *store, char file[CTL_PATH], const char **ret_path,
 		    int64_t *ret_run);
+/* The number of the latest run with that label, or of that number; 0: there is none. */
+int64_t ctl_run_find(const struct comm_runs *runs, const char *name);
 
 #endif

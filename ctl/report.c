@@ -6,31 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "argument.h"
-#include "by.h"
 #include "cacheline_words.h"
 #include "choice.h"
 #include "counters.h"
 #include "ctl.h"
-#include "filter_options.h"
 #include "form.h"
 #include "number.h"
+#include "open.h"
+#include "options.h"
 #include "overview.h"
-#include "range_options.h"
 #include "screen.h"
 #include "term.h"
 #include "totals.h"
 
 enum {
-	KEY_MIN_SHARE = 0x100,
-	KEY_SELF,
-	KEY_ACROSS,
-	KEY_ALL,
-	KEY_GUESS,
-	KEY_AS,
-	KEY_JSON,
-	KEY_CSV,
-	KEY_COUNTERS,
+	KEY_COUNTERS = 0x100,
 	KEY_TOTALS,
 	KEY_CALL_TREE,
 	KEY_SORT,
@@ -43,11 +33,10 @@ enum {
 };
 
 struct options {
-	const char *store;
-	struct comm_query query;
+	struct ctl_options common;
 	const struct ctl_form *form;
 	enum ctl_totals_order order;
-	bool has_top, has_min_share, all, call_tree, verbose;
+	bool call_tree;
 };
 
 /* Text of --help from the table of forms. */
@@ -58,13 +47,14 @@ struct options {
 	{#name, 0, NULL, FORM_IS_DOC, help, 0},
 #define FORM_IS_DOC (OPTION_DOC | OPTION_NO_USAGE)
 
-static const struct argp_option fixed_options[] = {
+static const struct argp_option argp_options[] = {
+	{.key = CTL_BY_NAMED},
+	{.key = CTL_BY},
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
 	CTL_RANGE_OPTIONS,
-	CTL_FILTER_OPTIONS{
-		"across", KEY_ACROSS, NULL, 0,
-		"Only what one thread wrote and another read, be they in the same function", 0},
-	{"self", KEY_SELF, NULL, 0, "Also edges from a node to itself", 0},
+	CTL_FILTER_OPTIONS,
+	{.key = CTL_ACROSS},
+	{.key = CTL_SELF},
 	{NULL, 0, NULL, 0, "What is shown:", 3},
 	{"counters", KEY_COUNTERS, NULL, 0,
 	 "CPU time, switches, page faults and the events of the run, by thread, role, process or "
@@ -82,39 +72,25 @@ static const struct argp_option fixed_options[] = {
 	 0},
 	{"sort", KEY_SORT, "ORDER", 0,
 	 "Of --totals: by both (default), written, read or ratio (of bytes read and written)", 0},
-	{"top", 'k', "K", 0, "The K largest edges, 0 for all.  Default by form" CTL_FORMS(FORM_TOP),
-	 0},
-	{"min-share", KEY_MIN_SHARE, "PCT", 0,
-	 "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE), 0},
-	{"all", 'a', NULL, 0,
-	 "Also what is not confirmed, marked ?; all forms but text have it anyway", 0},
-	{"guess", KEY_GUESS, NULL, 0,
-	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
-	{"verbose", 'v', NULL, 0,
-	 "Text with all that is known of the run: matrix, account, losses, how it was made", 0},
-	CTL_RANGE_CONFIDENCE_OPTION,
-	{"as", KEY_AS, "FORM", 0, "A form, see below", 0},
-	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
-	{"csv", KEY_CSV, NULL, 0, "Short for --as csv", 0},
+	{.key = CTL_TOP,
+	 .doc = "The K largest edges, 0 for all.  Default by form" CTL_FORMS(FORM_TOP)},
+	{.key = CTL_MIN_SHARE,
+	 .doc = "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE)},
+	{.key = CTL_ALL,
+	 .doc = "Also what is not confirmed, marked ?; all forms but text have it anyway"},
+	{.key = CTL_GUESS},
+	{.key = CTL_VERBOSE,
+	 .doc = "Text with all that is known of the run: matrix, account, losses, how it was made"},
+	{.key = CTL_CONFIDENCE},
+	{.key = CTL_AS},
+	{.key = CTL_JSON},
+	{.key = CTL_CSV},
 	{"dot", KEY_DOT, NULL, 0, "Short for --as dot", 0},
 	{NULL, 0, NULL, 0, "FORM is one of:", 4},
 	CTL_FORMS(FORM_OPTION)
 	/* The end. */
 	{0},
 };
-
-static void set_form(struct argp_state *state, const char *name)
-{
-	static const char names[] = CTL_FORMS(FORM_NAME);
-	struct options *options = state->input;
-	const struct ctl_form *form = ctl_form_find(name);
-
-	if (!form)
-		ctl_choice_error(state, "form", name, names);
-	else if (options->form && options->form != form)
-		argp_error(state, "choose one form: %s or %s", options->form->name, form->name);
-	options->form = form;
-}
 
 static void set_order(struct argp_state *state, const char *name)
 {
@@ -131,67 +107,26 @@ static void set_order(struct argp_state *state, const char *name)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	struct comm_query *query = &options->query;
+	struct comm_query *query = &options->common.query;
 
 	switch (key) {
-	case KEY_SELF:
-		query->self = true;
-		return 0;
-	case KEY_ACROSS:
-		query->across = true;
-		return 0;
-	case 'k':
-		query->top = ctl_count_argument(state, "--top", 0, arg);
-		options->has_top = true;
-		return 0;
-	case KEY_MIN_SHARE:
-		query->min_share = ctl_percent_argument(state, "--min-share", arg);
-		options->has_min_share = true;
-		return 0;
-	case 'a':
-		options->all = true;
-		return 0;
-	case 'v':
-		options->verbose = true;
-		return 0;
-	case KEY_GUESS:
-		options->all = true;
-		query->guess = 1;
-		return 0;
-	case KEY_AS:
-		set_form(state, arg);
-		return 0;
-	case KEY_JSON:
-		set_form(state, "json");
-		return 0;
 	case KEY_COUNTERS:
 		query->counts = 1;
 		return 0;
+	case KEY_CALL_TREE:
+		options->call_tree = true;
+	/* fall through */
 	case KEY_TOTALS:
 		query->totals = 1;
-		return 0;
-	case KEY_CALL_TREE:
-		query->totals = 1;
-		options->call_tree = true;
 		return 0;
 	case KEY_SORT:
 		set_order(state, arg);
 		return 0;
-	case KEY_CSV:
-		set_form(state, "csv");
-		return 0;
 	case KEY_DOT:
-		set_form(state, "dot");
+		ctl_options_set_form(state, "dot");
 		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
 	}
-	if (ctl_range_parse(key, arg, state, &options->store, query) == 0)
-		return 0;
-	if (ctl_filter_parse(key, arg, query) == 0)
-		return 0;
-	return ctl_by_parse(key, arg, state, &query->by);
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* Trees of all, or one for each thread, role, ... */
@@ -209,18 +144,19 @@ static int print(const struct options *options, const struct comm_report *report
 {
 	int code;
 
-	if (options->query.totals) {
-		code = ctl_totals_print(&options->query, report, options->form->name,
+	if (options->common.query.totals) {
+		code = ctl_totals_print(&options->common.query, report, options->form->name,
 					options->order);
 		if (code == -EINVAL)
 			return ctl_error(code, strdup("--totals and --call-tree go with --as text, "
 						      "json or csv"));
 		return code ? ctl_error(code, NULL) : 0;
 	}
-	if (!options->query.counts && options->form == ctl_form_find(NULL) && !options->verbose)
-		ctl_form_text_brief(&options->query, report);
-	else if (!options->query.counts)
-		options->form->print(&options->query, report);
+	if (!options->common.query.counts && options->form == ctl_form_find(NULL) &&
+	    !options->common.verbose)
+		ctl_form_text_brief(&options->common.query, report);
+	else if (!options->common.query.counts)
+		options->form->print(&options->common.query, report);
 	else if (!ctl_counters_print(report, options->form->name))
 		return ctl_error(-EINVAL, strdup("--counters go with --as text, json or csv"));
 	return 0;
@@ -292,7 +228,7 @@ static bool is_by_thread(const struct comm_query *query)
 /* A text about all threads, not what somebody looks for in particular. */
 static bool is_overview(const struct options *options)
 {
-	const struct comm_query *query = &options->query;
+	const struct comm_query *query = &options->common.query;
 
 	return options->form == ctl_form_find(NULL) && !query->totals && !query->counts &&
 	       !query->thread && !query->writer && !query->function && !query->object &&
@@ -302,11 +238,11 @@ static bool is_overview(const struct options *options)
 /* Nothing in particular is asked for. */
 static bool is_first_screen(const struct options *options)
 {
-	const struct comm_query *query = &options->query;
+	const struct comm_query *query = &options->common.query;
 
-	return is_overview(options) && !options->verbose && !query->by && !options->all &&
-	       !options->has_top && !options->has_min_share && !query->self && !query->across &&
-	       !query->fresh;
+	return is_overview(options) && !options->common.verbose && !query->by &&
+	       !options->common.all && !options->common.has_top && !options->common.has_min_share &&
+	       !query->self && !query->across && !query->fresh;
 }
 
 /* The report by roles where that states much more than the one by threads, or NULL. */
@@ -317,8 +253,8 @@ static struct comm_report *make_roles(struct comm_reader *reader, struct options
 
 	if (threads->exact || !threads->n_edges)
 		return NULL;
-	options->query.by = "role";
-	if (comm_reader_report(reader, &options->query, &roles, NULL))
+	options->common.query.by = "role";
+	if (comm_reader_report(reader, &options->common.query, &roles, NULL))
 		return NULL;
 	if (ctl_overview_tells_more(roles, threads))
 		return roles;
@@ -345,14 +281,13 @@ static void print_roles(struct comm_reader *reader, const struct options *option
 
 int ctl_report(int argc, char **argv)
 {
-	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
-	struct argp_option all_options[CTL_BY_OPTIONS + FIXED];
-	struct argp argp = {
-		.options = all_options,
+	static const char forms[] = CTL_FORMS(FORM_NAME);
+	static const struct argp argp = {
+		.options = argp_options,
 		.parser = parse,
 		.doc = "Who wrote the data that others read, as estimated from samples.",
 	};
-	struct options options = {.query = COMM_QUERY_INIT}, by_role;
+	struct options options = {.common.query = COMM_QUERY_INIT}, by_role;
 	struct comm_report *report, *roles = NULL;
 	struct comm_reader *reader;
 	char tree_by[BY_BYTES], *err;
@@ -360,40 +295,40 @@ int ctl_report(int argc, char **argv)
 	struct ctl_overview overview;
 	int code;
 
-	ctl_by_options(all_options, fixed_options, FIXED);
-	ctl_choice_parse(&argp, argc, argv, &options);
-	if (!options.form)
-		options.form = ctl_form_find(NULL);
-	if (!options.has_top)
-		options.query.top = options.form->top;
-	if (!options.has_min_share)
-		options.query.min_share = options.form->min_share_pct / 100;
-	options.query.resolved = options.form->resolved && !options.all;
-	options.query.unwritten = options.query.totals || options.form == ctl_form_find("json");
-	options.query.census = options.form == ctl_form_find("json") && !options.query.totals;
-	options.query.cachelines = is_overview(&options);
+	ctl_options_parse(&argp, forms, argc, argv, &options.common);
+	options.form = ctl_form_find(options.common.form);
+	if (!options.common.has_top)
+		options.common.query.top = options.form->top;
+	if (!options.common.has_min_share)
+		options.common.query.min_share = options.form->min_share_pct / 100;
+	options.common.query.resolved = options.form->resolved && !options.common.all;
+	options.common.query.unwritten =
+		options.common.query.totals || options.form == ctl_form_find("json");
+	options.common.query.census =
+		options.form == ctl_form_find("json") && !options.common.query.totals;
+	options.common.query.cachelines = is_overview(&options);
 	if (options.call_tree)
-		set_path(&options.query, tree_by);
-	code = ctl_open(options.store, &reader, NULL);
+		set_path(&options.common.query, tree_by);
+	code = ctl_open(options.common.store, &reader, NULL);
 	if (code)
 		return code;
 	if (is_first_screen(&options)) {
-		code = ctl_overview_make(reader, &options.query, &overview, &err);
+		code = ctl_overview_make(reader, &options.common.query, &overview, &err);
 		comm_reader_close(reader);
 		if (!code)
 			ctl_screen_print(&overview);
 		return code ? ctl_error(code, err) : CTL_OK;
 	}
-	code = comm_reader_report(reader, &options.query, &report, &err);
+	code = comm_reader_report(reader, &options.common.query, &report, &err);
 	/* Pages of threads are no use to a reader who did not ask for them. */
-	if (!code && options.form == ctl_form_find(NULL) && !options.query.by &&
-	    !options.query.thread && report->n_nodes > MANY_THREADS) {
+	if (!code && options.form == ctl_form_find(NULL) && !options.common.query.by &&
+	    !options.common.query.thread && report->n_nodes > MANY_THREADS) {
 		n_threads = report->n_nodes;
 		comm_report_free(report);
-		options.query.by = "role";
-		code = comm_reader_report(reader, &options.query, &report, &err);
-	} else if (!code && !options.query.by && !options.all && is_overview(&options) &&
-		   !(ctl_overview_stated(report) > 0)) {
+		options.common.query.by = "role";
+		code = comm_reader_report(reader, &options.common.query, &report, &err);
+	} else if (!code && !options.common.query.by && !options.common.all &&
+		   is_overview(&options) && !(ctl_overview_stated(report) > 0)) {
 		by_role = options;
 		roles = make_roles(reader, &by_role, report);
 		if (roles) {
@@ -413,10 +348,10 @@ int ctl_report(int argc, char **argv)
 	else if (roles)
 		printf("\nThese are roles, for nothing is confirmed by thread: --by-thread "
 		       "shows each.\n");
-	else if (!code && is_overview(&options) && is_by_thread(&options.query))
+	else if (!code && is_overview(&options) && is_by_thread(&options.common.query))
 		print_roles(reader, &options, report);
 	if (!code && is_overview(&options) && report->exact)
-		print_ages(reader, &options.query);
+		print_ages(reader, &options.common.query);
 	comm_reader_close(reader);
 	if (!code)
 		print_sharing(report);

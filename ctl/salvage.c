@@ -5,16 +5,17 @@
 
 #include <comm/comm.h>
 
-#include "choice.h"
 #include "ctl.h"
 #include "open.h"
+#include "options.h"
 
 struct options {
-	const char *store, *to;
+	struct ctl_options common;
+	const char *to;
 };
 
 static const struct argp_option argp_options[] = {
-	{"store", 's', "FILE", 0, "The damaged store; default ./comm.db", 0},
+	{.key = CTL_STORE, .doc = "The damaged store; default ./" CTL_STORE_HERE},
 	{0},
 };
 
@@ -23,9 +24,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case 's':
-		options->store = arg;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (options->to)
 			argp_error(state, "'%s' is one word too many", arg);
@@ -50,13 +48,13 @@ static const struct argp argp = {argp_options,
 
 int ctl_salvage(int argc, char **argv)
 {
-	struct options options = {.store = CTL_STORE_HERE};
+	struct options options = {.common.store = CTL_STORE_HERE};
 	struct comm_salvaged saved = {.size = sizeof(saved)};
 	char *err;
 	int code;
 
-	ctl_choice_parse(&argp, argc, argv, &options);
-	code = comm_salvage(options.store, options.to, &saved, &err);
+	ctl_options_parse(&argp, NULL, argc, argv, &options.common);
+	code = comm_salvage(options.common.store, options.to, &saved, &err);
 	if (code)
 		return ctl_error(code, err);
 	printf("%llu runs with %llu slices and %llu edges are in %s\n",
@@ -64,7 +62,7 @@ int ctl_salvage(int argc, char **argv)
 	       (unsigned long long)saved.edges, options.to);
 	if (saved.gaps)
 		printf("%llu places of %s could not be read; %llu slices lack edges, and say so\n",
-		       (unsigned long long)saved.gaps, options.store,
+		       (unsigned long long)saved.gaps, options.common.store,
 		       (unsigned long long)saved.partial);
 	return CTL_OK;
 }

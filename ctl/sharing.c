@@ -1,101 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* commctl sharing: cache lines that threads take from each other, and whether they need to. */
-#include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "argument.h"
 #include "cacheline_words.h"
-#include "choice.h"
 #include "csv.h"
 #include "ctl.h"
 #include "json.h"
 #include "number.h"
-#include "range_options.h"
+#include "open.h"
+#include "options.h"
 
 enum {
-	KEY_ALL = 0x100,
-	KEY_TOP,
-	KEY_AS,
-	KEY_JSON,
-	KEY_CSV,
-
 	SHARING_TOP = 10,
 	SHARING_NAME = 1024,
 	SHARING_INDENT = 9,
 };
 
-enum form { FORM_TEXT, FORM_CSV, FORM_JSON, FORMS };
-
-static const char *const forms[] = {"text", "csv", "json"};
-
-struct options {
-	const char *store;
-	struct comm_query query;
-	uint64_t top;
-	bool all, verbose;
-	enum form form;
-};
-
 static const struct argp_option argp_options[] = {
 	CTL_RANGE_OPTIONS,
-	{"all", KEY_ALL, NULL, 0, "Also lines of which the run does not tell how they are shared",
-	 0},
-	{"verbose", 'v', NULL, 0, "Text with each field, who uses it most and where", 0},
-	{"top", KEY_TOP, "K", 0, "At most so many lines; 0: all; default 10, for programs all", 0},
-	CTL_RANGE_CONFIDENCE_OPTION,
-	{"as", KEY_AS, "FORM", 0, "A form: text, the default; csv; json", 0},
-	{"csv", KEY_CSV, NULL, 0, "Short for --as csv", 0},
-	{"json", KEY_JSON, NULL, 0, "Short for --as json", 0},
+	{.key = CTL_ALL, .doc = "Also lines of which the run does not tell how they are shared"},
+	{.key = CTL_VERBOSE, .doc = "Text with each field, who uses it most and where"},
+	{.key = CTL_TOP, .doc = "At most so many lines; 0: all; default 10, for programs all"},
+	{.key = CTL_CONFIDENCE},
+	{.key = CTL_AS, .doc = "A form: text, the default; csv; json"},
+	{.key = CTL_CSV},
+	{.key = CTL_JSON},
 	{0},
 };
 
-static void parse_form(struct argp_state *state, struct options *options, const char *arg)
+static bool is_text(const struct ctl_options *options)
 {
-	for (options->form = 0; options->form < FORMS; options->form++)
-		if (!strcmp(arg, forms[options->form]))
-			return;
-	ctl_choice_error(state, "form", arg, "text csv json");
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-	struct comm_query *query = &options->query;
-
-	switch (key) {
-	case KEY_ALL:
-		options->all = true;
-		return 0;
-	case 'v':
-		options->verbose = true;
-		return 0;
-	case KEY_TOP:
-		options->top = ctl_count_argument(state, "--top", 0, arg);
-		return 0;
-	case KEY_CSV:
-	case KEY_JSON:
-		options->form = key == KEY_CSV ? FORM_CSV : FORM_JSON;
-		return 0;
-	case KEY_AS:
-		parse_form(state, options, arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
-	}
-	return ctl_range_parse(key, arg, state, &options->store, query);
+	return !options->form || !strcmp(options->form, "text");
 }
 
 /* The first so many lines, which is all that there are of those wanted. */
-static size_t n_shown(const struct options *options, const struct comm_report *report)
+static size_t n_shown(const struct ctl_options *options, const struct comm_report *report)
 {
-	size_t top = options->top, n = 0;
+	size_t top = options->query.top, n = 0;
 
-	if (top == UINT64_MAX)
-		top = options->form == FORM_TEXT ? SHARING_TOP : 0;
+	if (!options->has_top)
+		top = is_text(options) ? SHARING_TOP : 0;
 	while (n < report->n_cachelines && (!top || n < top) &&
 	       (options->all || comm_report_cacheline_at(report, n)->stated))
 		n++;
@@ -151,7 +97,7 @@ static void print_line(const struct ctl_term *term, const struct comm_report *re
 	printf("\n");
 }
 
-static void print_text(const struct options *options, const struct comm_report *report)
+static void print_text(const struct ctl_options *options, const struct comm_report *report)
 {
 	size_t shown = n_shown(options, report), stated = 0;
 	char length[CTL_NUMBER], name[SHARING_NAME], text[SHARING_NAME];
@@ -214,7 +160,7 @@ static void csv_field(const char *text)
 	putchar(',');
 }
 
-static void print_csv(const struct options *options, const struct comm_report *report)
+static void print_csv(const struct ctl_options *options, const struct comm_report *report)
 {
 	size_t shown = n_shown(options, report);
 
@@ -292,7 +238,7 @@ static void json_use(struct ctl_json *json, const struct comm_report_cacheline_u
 	ctl_json_close(json, '}');
 }
 
-static void print_json(const struct options *options, const struct comm_report *report)
+static void print_json(const struct ctl_options *options, const struct comm_report *report)
 {
 	size_t shown = n_shown(options, report);
 	struct ctl_json json = {0};
@@ -341,20 +287,17 @@ int ctl_sharing(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = argp_options,
-		.parser = parse,
 		.doc = "Cache lines that threads take from each other, who uses which bytes of "
 		       "them, and whether they are shared truly or falsely.",
 	};
-	static void (*const print[FORMS])(const struct options *, const struct comm_report *) = {
-		print_text, print_csv, print_json};
-	struct options options = {.query = COMM_QUERY_INIT, .top = UINT64_MAX};
+	struct ctl_options options = {.query = COMM_QUERY_INIT};
 	struct comm_report *report;
 	struct comm_reader *reader;
 	char *err;
 	int code;
 
 	options.query.cachelines = 1;
-	ctl_choice_parse(&argp, argc, argv, &options);
+	ctl_options_parse(&argp, "text csv json", argc, argv, &options);
 	code = ctl_open(options.store, &reader, NULL);
 	if (code)
 		return code;
@@ -362,7 +305,12 @@ int ctl_sharing(int argc, char **argv)
 	comm_reader_close(reader);
 	if (code)
 		return ctl_error(code, err);
-	print[options.form](&options, report);
+	if (is_text(&options))
+		print_text(&options, report);
+	else if (!strcmp(options.form, "csv"))
+		print_csv(&options, report);
+	else
+		print_json(&options, report);
 	comm_report_free(report);
 	return CTL_OK;
 }

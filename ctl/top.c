@@ -13,36 +13,33 @@
 #include <unistd.h>
 
 #include "argument.h"
-#include "by.h"
-#include "choice.h"
 #include "ctl.h"
 #include "open.h"
+#include "options.h"
 #include "overview.h"
-#include "run.h"
 #include "utf8.h"
 #include "view.h"
 
 enum {
 	KEY_WINDOW = 0x100,
-	KEY_TOP_FROM,
-	KEY_FIRST_READ,
-	KEY_FRESH,
 
 	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
 	TOP_KEY_ESCAPE = 27,
 	TOP_TITLE = 10, /* width of the overview's titles */
 };
 
+/* Of --from: the newest of the run. */
+#define TOP_LIVE INT64_MIN
+
 struct top {
-	const char *store;
+	struct ctl_options options;
 	struct ctl_view view;
 	struct ctl_term term;
 	bool batch, help, typing, frozen;
 	bool shows_overview; /* in place of the rows */
 	uint64_t n;	     /* of frames in batch mode; 0: no end */
 	int64_t delay_ns;
-	int64_t from_ns;       /* where to begin; only if has_from */
-	bool has_from, placed; /* placed: the view is where has_from wants it */
+	bool placed; /* the view is where --from wants it */
 	struct comm_reader *reader;
 	struct ctl_frame frame;
 	struct ctl_overview overview; /* of the frame's window */
@@ -51,17 +48,18 @@ struct top {
 	int signals;
 };
 
-static const struct argp_option fixed_options[] = {
+static const struct argp_option argp_options[] = {
+	{.key = CTL_BY_NAMED},
+	{.key = CTL_BY},
 	{NULL, 0, NULL, 0, "What is looked at:", 2},
-	{"store", 's', "FILE", 0, CTL_STORE_HELP, 0},
-	{"run", 'r', "N|LABEL", 0, CTL_RUN_HELP, 0},
+	{.key = CTL_STORE},
+	{.key = CTL_RUN},
 	{"window", KEY_WINDOW, "DUR", 0, "How much of the run is shown at a time; default 1m", 0},
-	{"from", KEY_TOP_FROM, "TIME", 0,
-	 "Not live but from there: since the run's start, or before its end: -10m", 0},
-	{"first-read", KEY_FIRST_READ, NULL, 0, "Count only the first read of what was written", 0},
-	{"fresh", KEY_FRESH, NULL, 0, "Who feeds whom with fresh data, not what the estimator says",
-	 0},
-	{"all", 'a', NULL, 0, "Also what is not confirmed, marked ?", 0},
+	{.key = CTL_FROM,
+	 .doc = "Not live but from there: since the run's start, or before its end: -10m"},
+	{.key = CTL_FIRST_READ},
+	{.key = CTL_FRESH},
+	{.key = CTL_ALL},
 	{NULL, 0, NULL, 0, "For scripts:", 3},
 	{"batch", 'b', NULL, 0, "Print text, as without a terminal", 0},
 	{"iterations", 'n', "N", 0, "End after N times; without a terminal 1 is the default", 0},
@@ -69,45 +67,22 @@ static const struct argp_option fixed_options[] = {
 	{0},
 };
 
-static int64_t parse_duration(struct argp_state *state, const char *option, const char *arg,
-			      int64_t least)
+static int64_t parse_duration(struct argp_state *state, const char *option, const char *arg)
 {
 	int64_t ns = 0;
 
-	if (comm_parse_duration(arg, &ns) || ns < least)
+	if (comm_parse_duration(arg, &ns) || ns < 1)
 		argp_error(state, "%s wants a time such as 10s or 2m, not '%s'", option, arg);
 	return ns;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct comm_query query = COMM_QUERY_INIT;
 	struct top *top = state->input;
 
 	switch (key) {
-	case 's':
-		top->store = arg;
-		return 0;
-	case 'r':
-		ctl_run_parse(state, arg, &query);
-		top->view.run = query.run;
-		top->view.label = query.label;
-		return 0;
 	case KEY_WINDOW:
-		top->view.window_ns = parse_duration(state, "--window", arg, 1);
-		return 0;
-	case KEY_TOP_FROM:
-		top->from_ns = parse_duration(state, "--from", arg, INT64_MIN);
-		top->has_from = true;
-		return 0;
-	case KEY_FIRST_READ:
-		top->view.first_read = true;
-		return 0;
-	case KEY_FRESH:
-		top->view.fresh = true;
-		return 0;
-	case 'a':
-		top->view.all = true;
+		top->view.window_ns = parse_duration(state, "--window", arg);
 		return 0;
 	case 'b':
 		top->batch = true;
@@ -116,13 +91,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		top->n = ctl_count_argument(state, "-n", 1, arg);
 		return 0;
 	case 'd':
-		top->delay_ns = parse_duration(state, "-d", arg, 1);
+		top->delay_ns = parse_duration(state, "-d", arg);
 		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is one word too many", arg);
-		return EINVAL;
 	}
-	return ctl_by_parse(key, arg, state, &top->view.by);
+	return ARGP_ERR_UNKNOWN;
 }
 
 static int read_overview(struct top *top, char **err)
@@ -169,12 +141,12 @@ static int refresh_frame(struct top *top)
 static int take_frame(struct top *top)
 {
 	int code = refresh_frame(top);
-	int64_t from_ns = top->from_ns;
+	int64_t from_ns = top->options.query.from_ns;
 
 	if (code || top->placed)
 		return code;
 	top->placed = true;
-	if (!top->has_from)
+	if (from_ns == TOP_LIVE)
 		return 0;
 	if (from_ns < 0)
 		from_ns += top->frame.run_ns;
@@ -634,7 +606,7 @@ static int run_screen(struct top *top)
 		top->problem = NULL;
 		return code;
 	}
-	top->frozen = top->has_from;
+	top->frozen = top->options.query.from_ns != TOP_LIVE;
 	if (catch_signals(top))
 		return ctl_error(-errno, NULL);
 	set_escdelay(25);
@@ -675,21 +647,27 @@ static bool is_screen(void)
 
 int ctl_top(int argc, char **argv)
 {
-	enum { FIXED = sizeof(fixed_options) / sizeof(*fixed_options) };
-	struct argp_option options[CTL_BY_OPTIONS + FIXED];
-	const struct argp argp = {
-		.options = options,
+	static const struct argp argp = {
+		.options = argp_options,
 		.parser = parse,
 		.doc = "Who feeds whom now: the newest part of the latest run, again whenever "
 		       "commd has written; ? lists the keys.",
 	};
-	struct top top = {.view = {.window_ns = 60000000000}, .delay_ns = 2000000000};
+	struct top top = {.options.query = {.from_ns = TOP_LIVE},
+			  .view = {.window_ns = 60000000000},
+			  .delay_ns = 2000000000};
+	const struct comm_query *query = &top.options.query;
 	int code;
 
-	ctl_by_options(options, fixed_options, FIXED);
-	ctl_choice_parse(&argp, argc, argv, &top);
+	ctl_options_parse(&argp, NULL, argc, argv, &top.options);
+	top.view.run = query->run;
+	top.view.label = query->label;
+	top.view.by = query->by;
+	top.view.first_read = query->first_read;
+	top.view.fresh = query->fresh;
+	top.view.all = top.options.all;
 	ctl_term_init(&top.term);
-	code = ctl_open(top.store, &top.reader, NULL);
+	code = ctl_open(top.options.store, &top.reader, NULL);
 	if (code)
 		return code;
 	if (top.batch || !is_screen())

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "csv.h"
-#include "filter_options.h"
+#include "filter_text.h"
 #include "json.h"
 #include "number.h"
 #include "term.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter_options.h"
+#include "filter_text.h"
 #include "form.h"
 #include "heatmap.h"
 #include "label.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter_options.h"
+#include "filter_text.h"
 #include "number.h"
 #include "term.h"
 

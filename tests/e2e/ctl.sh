@@ -40,6 +40,16 @@ csv sharing --as cvs
 pprof export --as prof
 read report --totals --sort reed
 SLIPS
+# An option has the same letter and argument in all commands that have it
+is "$(for command in report html top diff sharing advise graph export list label delete salvage doctor; do
+	"$ctl" help $command | grep -oE '^ +(-., )? *--[a-z-]+(\[?=[A-Z|]+)?'
+done | sed 's/^ *//' | sort -u | grep -oE -- '--[a-z-]+' | sort | uniq -d)" \
+	'' "options that differ by command"
+for words in 'sharing --csv --json' 'sharing --as csv -j' 'advise --as taskset --json' 'export --as pprof --as matrix'; do
+	# shellcheck disable=SC2086
+	expect 2 "$ctl" $words
+	says stderr 'choose one form'
+done
 expect 2 "$ctl" report --by foo
 says stderr "no grouping 'foo'; choose one of thread function .* path$"
 expect 2 "$ctl" report --qqqqqq

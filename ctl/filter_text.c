@@ -1,33 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "filter_options.h"
+#include "filter_text.h"
 
 #include <stdio.h>
 
 #include "term.h"
 
 enum { NAME = 64 };
-
-error_t ctl_filter_parse(int key, const char *arg, struct comm_query *query)
-{
-	switch (key) {
-	case 't':
-		query->thread = arg;
-		return 0;
-	case CTL_FILTER_FUNCTION:
-		query->function = arg;
-		return 0;
-	case CTL_FILTER_OBJECT:
-		query->object = arg;
-		return 0;
-	case CTL_FILTER_FIRST_READ:
-		query->first_read = true;
-		return 0;
-	case CTL_FILTER_FRESH:
-		query->fresh = 1;
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
 
 const char *ctl_filter_text(char text[CTL_FILTER_TEXT], const struct comm_query *query)
 {
