@@ -10,13 +10,11 @@
 
 #include "cacheline_words.h"
 #include "number.h"
+#include "overview_words.h"
 #include "table.h"
 #include "term.h"
 
 enum {
-	OVERVIEW_LINE = CTL_OVERVIEW_LINE,
-	OVERVIEW_SHARE = CTL_OVERVIEW_SHARE,
-	OVERVIEW_NAME = 64,
 	OVERVIEW_WAITING = 4,
 	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
@@ -91,66 +89,11 @@ static void say(struct overview *o, const char *text)
 	add(o, "", text);
 }
 
-/*
- * "46 % (40..52)", or what a wide interval says for sure: "at least 25 %", "under 8 %"; "46 %" where
- * it is no wider than the digits.
- */
-const char *ctl_overview_share_text(char *text, double share, double low, double high)
-{
-	if (share >= 0.005 && round(100 * low) == round(100 * high))
-		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %%", 100 * share);
-	else if (high <= 2 * low || (high - low <= 0.1 && low >= 0.01))
-		snprintf(text, OVERVIEW_SHARE + 1, "%.0f %% (%.0f..%.0f)", 100 * share, 100 * low,
-			 100 * high);
-	else if (low >= 0.01)
-		snprintf(text, OVERVIEW_SHARE + 1, "at least %.0f %%", floor(100 * low));
-	else
-		snprintf(text, OVERVIEW_SHARE + 1, "under %.0f %%", fmax(1, ceil(100 * high)));
-	return text;
-}
-
-static const char *name_of(char name[OVERVIEW_NAME], const struct comm_node *node)
-{
-	char *end;
-
-	ctl_clean(name, OVERVIEW_NAME, node->name, OVERVIEW_NAME - 1);
-	/* A long list of parameters is not worth its room. */
-	end = strchr(name, '(');
-	if (end > name && end[-1] != ' ' && strlen(name) > OVERVIEW_NAME / 2)
-		strcpy(end, "()");
-	return name;
-}
-
-/* Threads of one name differ by their number. */
-static const char *node_name(const struct overview *o, char name[OVERVIEW_NAME], size_t i)
-{
-	const struct comm_node *node = comm_report_node_at(o->older, i);
-	bool twin = false;
-
-	name_of(name, node);
-	for (size_t j = 0; j < o->older->n_nodes && node->kind == COMM_NODE_THREAD; j++)
-		twin |= j != i && !strcmp(comm_report_node_at(o->older, j)->name, node->name);
-	if (twin && node->tid)
-		snprintf(name + strlen(name), OVERVIEW_NAME - strlen(name), "/%u", node->tid);
-	return name;
-}
-
-/* What setting up cost is no fault that lasts. */
-static const char *over_text(const struct comm_report *report)
-{
-	double allowed = report->overhead_allowed, settled = report->overhead_settled;
-
-	if (allowed <= 0 || report->overhead <= allowed)
-		return "";
-	return settled >= 0 && settled <= allowed ? ": over the limit as it set up"
-						  : ": over the limit";
-}
-
 static void tell_head(struct overview *o)
 {
 	const struct comm_report *report = o->older;
 	const struct comm_run *run = report->run;
-	char on[CTL_NUMBER], all[CTL_NUMBER], number[CTL_NUMBER], name[OVERVIEW_NAME];
+	char on[CTL_NUMBER], all[CTL_NUMBER], number[CTL_NUMBER], name[CTL_OVERVIEW_NAME];
 	uint64_t range_ns = report->to_ns - report->from_ns;
 	bool has_limit = run->overhead_limit > 0 && !report->exact;
 
@@ -162,11 +105,11 @@ static void tell_head(struct overview *o)
 		snprintf(o->to->cost, sizeof(o->to->cost), "counted, not sampled: it ran slower");
 	else if (report->target_ns)
 		snprintf(o->to->cost, sizeof(o->to->cost), "cost %s of its time%s",
-			 ctl_percent(number, report->overhead), over_text(report));
+			 ctl_percent(number, report->overhead), ctl_overview_over_text(report));
 	else
 		snprintf(o->to->cost, sizeof(o->to->cost), "cost unknown");
 	if (report->enabled_ns < range_ns) {
-		char line[OVERVIEW_LINE];
+		char line[CTL_OVERVIEW_LINE];
 
 		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
 			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
@@ -214,28 +157,11 @@ sorted(const struct comm_report *report, int (*order)(const void *, const void *
 	return rows;
 }
 
-static const struct comm_node *part(const struct comm_report *report, size_t node, size_t i)
-{
-	const struct comm_node *joined = comm_report_node_at(report, node);
-
-	return i < joined->n_parts ? joined->parts[i] : joined;
-}
-
-void ctl_overview_place_text(char *text, const struct comm_report *report, size_t node,
-			     const char *verb)
-{
-	char role[OVERVIEW_NAME], function[OVERVIEW_NAME], object[OVERVIEW_NAME];
-
-	snprintf(text, OVERVIEW_LINE, "%s in %s %s %s", name_of(function, part(report, node, 1)),
-		 name_of(role, part(report, node, 0)), verb,
-		 name_of(object, part(report, node, 2)));
-}
-
 static void tell_waiting(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 	size_t n, shown = 0;
 
 	title(o, "WAITING");
@@ -261,35 +187,20 @@ static void tell_waiting(struct overview *o)
 	free(rows);
 }
 
-/* Adds "20 % (17..23) within 10 ms", unless nothing is known of that. */
-static bool add_lag(char *line, size_t size, const char *between,
-		    const struct comm_report_census *row, int lag, const char *name)
-{
-	char share[OVERVIEW_SHARE + 1];
-	size_t used = strlen(line);
-
-	if (row->fresh_high[lag] - row->fresh_low[lag] > 0.8)
-		return false;
-	snprintf(line + used, size - used, "%s%s within %s", between,
-		 ctl_overview_share_text(share, row->fresh[lag], row->fresh_low[lag],
-					 row->fresh_high[lag]),
-		 name);
-	return true;
-}
-
 static void tell_fresh(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE] = "";
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE] = "";
 	size_t n, shown = 0;
 	bool some;
 
 	title(o, "FRESH");
 	snprintf(line, sizeof(line), "of what is read besides, ");
-	some = add_lag(line, sizeof(line), "", all, CTL_LAG_10MS, "10 ms");
-	some |= add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
-	some |= add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S, "10 s");
+	some = ctl_overview_add_lag(line, sizeof(line), "", all, CTL_LAG_10MS, "10 ms");
+	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
+	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S,
+				     "10 s");
 	if (!some) {
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how soon data is rewritten",
@@ -308,7 +219,7 @@ static void tell_fresh(struct overview *o)
 		ctl_overview_share_text(share, rows[i]->share, rows[i]->share_low,
 					rows[i]->share_high);
 		ctl_overview_place_text(line, o->places, rows[i]->node, "reads");
-		add_lag(line, sizeof(line), "; ", rows[i], CTL_LAG_1S, "1 s");
+		ctl_overview_add_lag(line, sizeof(line), "; ", rows[i], CTL_LAG_1S, "1 s");
 		add(o, share, line);
 		shown++;
 	}
@@ -338,29 +249,6 @@ void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, d
 	*ret_high = fmin(1, others->share_high + unseen->share);
 }
 
-/* "fillBatch in parser", as far as the code is known. */
-static void end_text(char *text, size_t size, const struct comm_report *report, size_t node)
-{
-	char role[OVERVIEW_NAME], function[OVERVIEW_NAME];
-
-	name_of(role, part(report, node, 0));
-	name_of(function, part(report, node, 1));
-	if (!strcmp(function, "[code not known]"))
-		snprintf(text, size, "%s", role);
-	else
-		snprintf(text, size, "%s in %s", function, role);
-}
-
-void ctl_overview_flow_text(char *text, const struct comm_report *report,
-			    const struct comm_report_edge *edge)
-{
-	char from[2 * OVERVIEW_NAME + 8], to[2 * OVERVIEW_NAME + 8];
-
-	end_text(from, sizeof(from), report, edge->from);
-	end_text(to, sizeof(to), report, edge->to);
-	snprintf(text, OVERVIEW_LINE, "%s > %s", from, to);
-}
-
 /* A row of one or two windows says what happened to a word, not what a program does. */
 static bool is_told(const struct comm_report_edge *edge)
 {
@@ -377,7 +265,7 @@ static bool tells_flows(const struct overview *o)
 
 static void tell_flows(struct overview *o)
 {
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 	double low, high;
 	size_t shown = 0;
 
@@ -419,7 +307,8 @@ static void tell_flows(struct overview *o)
  */
 static size_t add_flows(struct overview *o, size_t most, bool across)
 {
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE], from[OVERVIEW_NAME], to[OVERVIEW_NAME];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE], from[CTL_OVERVIEW_NAME],
+		to[CTL_OVERVIEW_NAME];
 	size_t shown = 0;
 
 	for (size_t i = 0; i < o->older->n_edges && shown < most; i++) {
@@ -428,8 +317,8 @@ static size_t add_flows(struct overview *o, size_t most, bool across)
 
 		if (!edge->resolved || edge->share < least_flow || (across && is_own))
 			continue;
-		node_name(o, from, edge->from);
-		node_name(o, to, edge->to);
+		ctl_overview_node_name(from, o->older, edge->from);
+		ctl_overview_node_name(to, o->older, edge->to);
 		if (is_own)
 			snprintf(line, sizeof(line), "threads of %s, from one to another", from);
 		else
@@ -460,7 +349,7 @@ static void tell_older(struct overview *o)
 static void tell_polled(struct overview *o)
 {
 	const struct comm_report_part *polled = part_named(o->older, "polled");
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 
 	if (polled->share_low < CTL_OVERVIEW_LEAST)
 		return;
@@ -481,7 +370,7 @@ static bool is_idle(const struct comm_report *report)
 static void say_none(struct overview *o)
 {
 	const struct comm_report *report = o->older;
-	char length[CTL_NUMBER], number[CTL_NUMBER], share[CTL_NUMBER], line[OVERVIEW_LINE];
+	char length[CTL_NUMBER], number[CTL_NUMBER], share[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
 
 	ctl_duration(length, report->to_ns - report->from_ns);
 	if (report->exact)
@@ -512,7 +401,7 @@ static bool tell_estimated(struct overview *o)
 	const struct comm_report *report = o->older;
 	const struct comm_report_part *others = part_named(report, "others");
 	const char *noun = report->by->across ? "thread" : report->by->noun;
-	char share[OVERVIEW_SHARE + 1], bytes[CTL_NUMBER], line[OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], bytes[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
 	size_t stated = 0, open = 0, shown;
 	double open_share = 0;
 
@@ -558,7 +447,7 @@ static void tell_objects(struct overview *o)
 {
 	const struct comm_query query = {.resolved = true};
 	struct ctl_table_object *object = calloc(o->objects->n_nodes + 1, sizeof(*object));
-	char share[OVERVIEW_SHARE + 1], name[OVERVIEW_NAME];
+	char share[CTL_OVERVIEW_SHARE + 1], name[CTL_OVERVIEW_NAME];
 	size_t n = object ? ctl_table_objects_collect(&query, o->objects, object) : 0;
 
 	title(o, "THROUGH");
@@ -566,7 +455,8 @@ static void tell_objects(struct overview *o)
 		if (!object[i].resolved || object[i].share < CTL_OVERVIEW_LEAST)
 			break;
 		snprintf(share, sizeof(share), "%.0f %%", 100 * object[i].share);
-		add(o, share, name_of(name, comm_report_node_at(o->objects, object[i].node)));
+		add(o, share,
+		    ctl_overview_name(name, comm_report_node_at(o->objects, object[i].node)));
 	}
 	free(object);
 }
@@ -575,7 +465,7 @@ static void tell_objects(struct overview *o)
 static size_t tell_lines(struct overview *o)
 {
 	const struct comm_report_cacheline *worst = NULL;
-	char line[OVERVIEW_LINE], name[CTL_CACHELINE_TEXT], where[OVERVIEW_LINE] = "";
+	char line[CTL_OVERVIEW_LINE], name[CTL_CACHELINE_TEXT], where[CTL_OVERVIEW_LINE] = "";
 	size_t stated = 0, falsely = 0;
 
 	for (size_t i = 0; i < o->older->n_cachelines; i++) {
@@ -601,7 +491,7 @@ static size_t tell_lines(struct overview *o)
 static void tell_unknown(struct overview *o)
 {
 	const struct comm_report_part *unseen = part_named(o->older, "unseen");
-	char share[OVERVIEW_SHARE + 1], line[OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 
 	title(o, "UNKNOWN");
 	if (unseen->share >= CTL_OVERVIEW_LEAST) {

@@ -13,16 +13,9 @@
 
 #include <comm/comm.h>
 
-enum {
-	CTL_OVERVIEW_LINES = 24,
-	CTL_OVERVIEW_LINE = 512,
-	CTL_OVERVIEW_SHARE = 18, /* columns of a share with its interval, where a line has one */
+#include "overview_words.h"
 
-	/* Of a census' freshness. */
-	CTL_LAG_10MS = 0,
-	CTL_LAG_1S = 1,
-	CTL_LAG_10S = 2,
-};
+enum { CTL_OVERVIEW_LINES = 24 };
 
 /* A row that is surely less of what it is of is no matter on one screen. */
 #define CTL_OVERVIEW_LEAST 0.02
@@ -50,16 +43,8 @@ int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query
 int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,
 			bool *ret_survey, bool *ret_roles, char **err);
 
-/* Text has CTL_OVERVIEW_LINE bytes, of a share CTL_OVERVIEW_SHARE + 1. */
-const char *ctl_overview_share_text(char *text, double share, double low, double high);
-/* "IOThreadMain in io_thd polls flag": node is of a report by role, function, object. */
-void ctl_overview_place_text(char *text, const struct comm_report *report, size_t node,
-			     const char *verb);
 /* Of the same run and time as that one, nodes by that grouping. */
 struct comm_query ctl_overview_query(const struct comm_query *of, const char *by);
-/* "fill in parser > sum in journal": edge is of a report by role, function. */
-void ctl_overview_flow_text(char *text, const struct comm_report *report,
-			    const struct comm_report_edge *edge);
 /* Bounds of how much of what is rewritten soon another thread wrote; the report is of fresh data, by thread. */
 void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high);
 
