@@ -9,20 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
+#include "advice.h"
 #include "cacheline_words.h"
 #include "ctl.h"
-#include "cut.h"
 #include "json.h"
 #include "label.h"
 #include "number.h"
 #include "open.h"
-#include "options.h"
 #include "pinning.h"
-#include "placing.h"
 #include "term.h"
-#include "topology.h"
 
 enum {
 	KEY_OVER = 0x100,
@@ -39,25 +35,6 @@ enum {
 	ADVISE_FIGURES = 59,  /* width of a row of those before the names */
 	ADVISE_INTERVAL = 25, /* of which for the interval */
 	ADVISE_PLANNED = 10,  /* and for where it would cross */
-};
-
-/* What takes less away is no matter. */
-#define ADVISE_GAIN 0.01
-
-struct advise {
-	struct ctl_options common;
-	const char *topology_path, *placement;
-	bool only_cpus;
-	struct ctl_cpus cpus;
-	int level; /* -1: the first of which there are several */
-	uint64_t n_used;
-	struct comm_report *report;
-	struct ctl_topology topology;
-	struct ctl_parts parts;
-	struct ctl_placing placing;
-	struct ctl_cut_plan plan;
-	struct ctl_cut_advice advice;
-	struct ctl_labels labels;
 };
 
 static const struct argp_option argp_options[] = {
@@ -94,7 +71,7 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-static void parse_by(struct argp_state *state, struct advise *advise, const char *arg)
+static void parse_by(struct argp_state *state, struct ctl_advice *advise, const char *arg)
 {
 	if (strcmp(arg, "thread") && strcmp(arg, "role") && strcmp(arg, "process"))
 		argp_error(state, "--by wants thread, role or process, not '%s'", arg);
@@ -103,7 +80,7 @@ static void parse_by(struct argp_state *state, struct advise *advise, const char
 	advise->common.query.self = strcmp(arg, "thread") != 0;
 }
 
-static void parse_level(struct argp_state *state, struct advise *advise, const char *arg)
+static void parse_level(struct argp_state *state, struct ctl_advice *advise, const char *arg)
 {
 	advise->level = 0;
 	while (advise->level < CTL_LEVELS && strcmp(ctl_level_name(advise->level), arg))
@@ -114,7 +91,7 @@ static void parse_level(struct argp_state *state, struct advise *advise, const c
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct advise *advise = state->input;
+	struct ctl_advice *advise = state->input;
 
 	switch (key) {
 	case CTL_BY:
@@ -145,13 +122,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static int out_of_memory(void)
-{
-	fprintf(stderr, "commctl: out of memory\n");
-	return CTL_FAILURE;
-}
-
-static int take_report(struct advise *advise)
+static int take_report(struct ctl_advice *advise)
 {
 	struct comm_reader *reader;
 	char *err;
@@ -164,138 +135,8 @@ static int take_report(struct advise *advise)
 	return code ? ctl_error(code, err) : CTL_OK;
 }
 
-/* The CPUs of a run of another machine say nothing about this one's topology. */
-static int check_host(const struct advise *advise)
-{
-	const char *host = advise->report->run->host;
-	char name[ADVISE_TEXT];
-	struct utsname here;
-
-	if (advise->topology_path || uname(&here) < 0 || !strcmp(here.nodename, host))
-		return CTL_OK;
-	fprintf(stderr,
-		"commctl: run %lld was made on another machine, %s: name its topology by "
-		"--topology, as \"lscpu -p=CPU,NODE,CACHE\" prints it there\n",
-		(long long)advise->report->run->id, ctl_clean(name, sizeof(name), host, 40));
-	return CTL_FAILURE;
-}
-
-static const char *level_title(enum ctl_level level, size_t n)
-{
-	static const char *const one[] = {"NUMA node", "last-level cache", "CPU"};
-	static const char *const many[] = {"NUMA nodes", "last-level caches", "CPUs"};
-
-	return n == 1 ? one[level] : many[level];
-}
-
-static int take_parts(struct advise *advise)
-{
-	enum ctl_level level = advise->level < 0 ? CTL_NODE : (enum ctl_level)advise->level;
-	char *err;
-	int code;
-
-	code = ctl_topology_read(advise->topology_path, advise->only_cpus ? &advise->cpus : NULL,
-				 &advise->topology, &err);
-	if (code)
-		return ctl_error(code, err);
-	for (;; level++) {
-		ctl_parts_deinit(&advise->parts);
-		if (ctl_parts_init(&advise->parts, &advise->topology, level))
-			return out_of_memory();
-		if (advise->parts.n > 1 || advise->level >= 0 || level + 1 == CTL_LEVELS)
-			break;
-	}
-	if (advise->parts.n < 2) {
-		fprintf(stderr, "commctl: nothing to advise: there is one %s alone%s\n",
-			level_title(level, 1),
-			level == CTL_CPU ? "" : "; --over cache and --over cpu look closer");
-		return CTL_NO_DATA;
-	}
-	if (advise->n_used > advise->parts.n) {
-		fprintf(stderr, "commctl: --parts %llu: there are %zu %s\n",
-			(unsigned long long)advise->n_used, advise->parts.n,
-			level_title(level, advise->parts.n));
-		return CTL_USAGE;
-	}
-	return CTL_OK;
-}
-
-static int find_advice(struct advise *advise)
-{
-	enum ctl_placing_now now = CTL_NOW_RECORDED;
-	char *err;
-	int code;
-
-	if (advise->placement)
-		now = strcmp(advise->placement, "spread") ? CTL_NOW_FILE : CTL_NOW_SPREAD;
-	code = ctl_placing_init(&advise->placing, advise->report, &advise->parts, now,
-				advise->placement, &err);
-	if (code)
-		return ctl_error(code, err);
-	code = ctl_cut_plan_init(&advise->plan, &advise->placing.graph, advise->n_used);
-	if (!code)
-		code = ctl_cut_judge(&advise->placing.graph, &advise->plan, &advise->advice);
-	return code ? ctl_error(code, NULL) : CTL_OK;
-}
-
-static double stated_bytes(const struct advise *advise)
-{
-	const struct comm_report *report = advise->report;
-	double sum = 0;
-
-	for (size_t i = 0; i < report->n_edges; i++)
-		if (comm_report_edge_at(report, i)->resolved)
-			sum += comm_report_edge_at(report, i)->bytes;
-	return sum;
-}
-
-static double share(double part, double whole)
-{
-	return whole > 0 ? part / whole : 0;
-}
-
-/* A second, by the stated flows, whether it crosses or not. */
-static double exchanged(const struct advise *advise)
-{
-	const struct ctl_cut_graph *graph = &advise->placing.graph;
-	double sum = 0;
-
-	for (size_t e = 0; e < graph->n_stated; e++)
-		sum += graph->edge[e].bytes;
-	return sum;
-}
-
-/* Of what was seen between threads: what the advice rests on. */
-static double covered(const struct advise *advise)
-{
-	return share(stated_bytes(advise), advise->report->total_bytes);
-}
-
-static double unseen(const struct advise *advise)
-{
-	const struct comm_report *report = advise->report;
-
-	return share(report->unwritten_bytes - report->polled_bytes + report->guess_bytes,
-		     report->read_bytes - report->polled_bytes);
-}
-
-/* No edge's ends were seen to run: what is now is what chance would make it. */
-static bool is_now_unknown(const struct advise *advise)
-{
-	return advise->placing.n_unknown == advise->placing.graph.n_stated;
-}
-
-/* Nothing is told of a place that is no better: where threads should stay, or where it takes nothing away. */
-static bool is_planned(const struct advise *advise)
-{
-	const struct ctl_cut_advice *advice = &advise->advice;
-
-	return advice->verdict == CTL_CUT_MOVE ||
-	       (advice->verdict != CTL_CUT_STAY && advice->gain.value >= ADVISE_GAIN);
-}
-
 /* "  24..36 MiB/s"; of what was counted, nothing. */
-static void print_interval(const struct advise *advise, double low, double high)
+static void print_interval(const struct ctl_advice *advise, double low, double high)
 {
 	char range[CTL_NUMBER];
 
@@ -303,7 +144,7 @@ static void print_interval(const struct advise *advise, double low, double high)
 		printf(" %22s/s", ctl_range(range, low, high));
 }
 
-static void print_rate(const struct advise *advise, const char *what,
+static void print_rate(const struct ctl_advice *advise, const char *what,
 		       const struct ctl_cut_range *range)
 {
 	char value[CTL_NUMBER];
@@ -314,13 +155,13 @@ static void print_rate(const struct advise *advise, const char *what,
 }
 
 /* Of what is stated nothing crosses as planned: an interval of that would be no more than 100 %. */
-static bool is_all_gained(const struct advise *advise)
+static bool is_all_gained(const struct ctl_advice *advise)
 {
 	return advise->advice.gain.low >= 0.9995;
 }
 
 /* "how sure", or of what was counted "as counted". */
-static void print_sure(const struct advise *advise, char *line, size_t size)
+static void print_sure(const struct ctl_advice *advise, char *line, size_t size)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
 	char range[CTL_NUMBER];
@@ -336,12 +177,12 @@ static void print_sure(const struct advise *advise, char *line, size_t size)
 			 advice->better < 0.99 ? "" : "more than ", fmin(advice->better * 100, 99));
 }
 
-static void print_verdict(const struct ctl_term *term, const struct advise *advise)
+static void print_verdict(const struct ctl_term *term, const struct ctl_advice *advise)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
 	double undone = advice->unstated_planned - advice->unstated_now;
 	char line[ADVISE_LINE], value[CTL_NUMBER], sure[ADVISE_LINE / 4];
-	const char *unit = level_title(advise->parts.level, 2);
+	const char *unit = ctl_advice_level_title(advise->parts.level, 2);
 
 	switch (advice->verdict) {
 	case CTL_CUT_MOVE:
@@ -354,7 +195,7 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 			 "Put the threads as below: of what is confirmed %s%s goes from one of "
 			 "the %s to another%s (%s).",
 			 value, is_all_gained(advise) ? "" : " less", unit,
-			 is_now_unknown(advise) && !is_all_gained(advise)
+			 ctl_advice_is_now_unknown(advise) && !is_all_gained(advise)
 				 ? " than if they run anywhere"
 				 : "",
 			 sure);
@@ -363,12 +204,12 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 		snprintf(line, sizeof(line),
 			 "Leave the threads where they are: %s of what they exchange goes from "
 			 "one of the %s to another, and %s.",
-			 ctl_percent(value, share(advice->now.value, exchanged(advise))), unit,
+			 ctl_percent(value, ctl_advice_crosses_now(advise)), unit,
 			 advice->gain.value > 0 ? "what can be gained is not worth a move"
 						: "no place was found that takes any of that away");
 		break;
 	default:
-		if (!is_planned(advise)) {
+		if (!ctl_advice_is_planned(advise)) {
 			snprintf(line, sizeof(line),
 				 "Cannot tell whether another placement is better: none was found "
 				 "that takes 1 %% of it away. A longer run or more --overhead may "
@@ -389,19 +230,8 @@ static void print_verdict(const struct ctl_term *term, const struct advise *advi
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
 }
 
-static double load_of(const struct advise *advise, size_t part)
-{
-	const struct ctl_cut_graph *graph = &advise->placing.graph;
-	double sum = 0;
-
-	for (size_t v = 0; v < graph->n_vertices; v++)
-		if (advise->plan.part[v] == part)
-			sum += graph->vertex[v].load;
-	return sum;
-}
-
 /* part CTL_CUT_FREE: what is left to run anywhere in the parts that are used. */
-static int print_part(const struct ctl_term *term, const struct advise *advise, size_t part)
+static int print_part(const struct ctl_term *term, const struct ctl_advice *advise, size_t part)
 {
 	const struct ctl_cut_graph *graph = &advise->placing.graph;
 	char line[ADVISE_LINE * 8], head[ADVISE_LINE];
@@ -413,11 +243,12 @@ static int print_part(const struct ctl_term *term, const struct advise *advise, 
 	} else {
 		cpus = ctl_cpus_text(&advise->parts.part[part].cpus);
 		if (!cpus)
-			return out_of_memory();
+			return ctl_error(-ENOMEM, NULL);
 		snprintf(head, sizeof(head),
 			 "%s %d (%s%.300s), %.2g %s:", ctl_level_name(advise->parts.level),
 			 advise->parts.part[part].number,
-			 advise->parts.level == CTL_CPU ? "" : "CPUs ", cpus, load_of(advise, part),
+			 advise->parts.level == CTL_CPU ? "" : "CPUs ", cpus,
+			 ctl_advice_load(advise, part),
 			 advise->placing.loads ? "CPUs busy" : "threads");
 		free(cpus);
 	}
@@ -437,7 +268,7 @@ static int print_part(const struct ctl_term *term, const struct advise *advise, 
 	return CTL_OK;
 }
 
-static void print_handover(const struct ctl_term *term, const struct advise *advise, size_t e)
+static void print_handover(const struct ctl_term *term, const struct ctl_advice *advise, size_t e)
 {
 	const struct ctl_cut_edge *edge = &advise->placing.graph.edge[e];
 	const struct comm_report_edge *reported =
@@ -446,14 +277,14 @@ static void print_handover(const struct ctl_term *term, const struct advise *adv
 	double seconds = reported->bytes / edge->bytes;
 	char rate[CTL_NUMBER], now[CTL_NUMBER], planned[CTL_NUMBER];
 	int figures = ADVISE_FIGURES - (advise->report->exact ? ADVISE_INTERVAL : 0) -
-		      (is_planned(advise) ? 0 : ADVISE_PLANNED);
+		      (ctl_advice_is_planned(advise) ? 0 : ADVISE_PLANNED);
 
 	ctl_clean(from, CTL_LABEL, advise->labels.text[reported->from], CTL_LABEL - 1);
 	ctl_clean(to, CTL_LABEL, advise->labels.text[reported->to], CTL_LABEL - 1);
 	printf("%10s/s", ctl_bytes(rate, edge->bytes));
 	print_interval(advise, reported->low / seconds, reported->high / seconds);
 	printf(" %9s", ctl_percent(now, edge->now));
-	if (is_planned(advise))
+	if (ctl_advice_is_planned(advise))
 		printf(" %9s", ctl_percent(planned, ctl_cut_crosses(&advise->placing.graph,
 								    &advise->plan, edge)));
 	printf("  ");
@@ -463,7 +294,7 @@ static void print_handover(const struct ctl_term *term, const struct advise *adv
 		printf("%s\n%*s> %s\n", from, figures - 2, "", to);
 }
 
-static void print_foot(const struct ctl_term *term, const struct advise *advise)
+static void print_foot(const struct ctl_term *term, const struct ctl_advice *advise)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
 	const struct ctl_cut_graph *graph = &advise->placing.graph;
@@ -471,18 +302,18 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 	char lost[CTL_NUMBER];
 	size_t n = 0;
 
-	n += (size_t)snprintf(line + n, sizeof(line) - n,
-			      "This rests on the %zu flow%s that the run states, %s of the bytes "
-			      "seen between %s%s.",
-			      graph->n_stated, graph->n_stated == 1 ? "" : "s",
-			      ctl_percent(seen, covered(advise)), advise->report->by->title,
-			      advise->common.query.first_read ? " (first reads of what was written)"
-							      : "");
-	if (unseen(advise) >= 0.0005)
+	n += (size_t)snprintf(
+		line + n, sizeof(line) - n,
+		"This rests on the %zu flow%s that the run states, %s of the bytes "
+		"seen between %s%s.",
+		graph->n_stated, graph->n_stated == 1 ? "" : "s",
+		ctl_percent(seen, ctl_advice_covered(advise)), advise->report->by->title,
+		advise->common.query.first_read ? " (first reads of what was written)" : "");
+	if (ctl_advice_unseen(advise) >= 0.0005)
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
 				      " Of %s of what was read the writer was not seen.",
-				      ctl_percent(lost, unseen(advise)));
-	if (graph->n_edges > graph->n_stated && is_planned(advise))
+				      ctl_percent(lost, ctl_advice_unseen(advise)));
+	if (graph->n_edges > graph->n_stated && ctl_advice_is_planned(advise))
 		n += (size_t)snprintf(line + n, sizeof(line) - n,
 				      " What is not confirmed between the same would, by its "
 				      "uncertain estimates, go from %s/s to %s/s.",
@@ -498,7 +329,7 @@ static void print_foot(const struct ctl_term *term, const struct advise *advise)
 	ctl_wrap(term, 0, 0, line);
 }
 
-static int print_text(struct advise *advise)
+static int print_text(struct ctl_advice *advise)
 {
 	const struct ctl_cut_graph *graph = &advise->placing.graph;
 	const struct comm_run *run = advise->report->run;
@@ -511,19 +342,20 @@ static int print_text(struct advise *advise)
 
 	ctl_term_init(&term);
 	if (ctl_labels_init(&advise->labels, advise->report))
-		return out_of_memory();
+		return ctl_error(-ENOMEM, NULL);
 	ctl_clean(name, sizeof(name), run->command, term.width > 60 ? term.width - 40 : 20);
 	printf("run %lld  %s, %s by %s, on %zu %s\n\n", (long long)run->id, name,
 	       ctl_duration(length, advise->report->to_ns - advise->report->from_ns), run->source,
-	       advise->parts.n, level_title(advise->parts.level, advise->parts.n));
+	       advise->parts.n, ctl_advice_level_title(advise->parts.level, advise->parts.n));
 	print_verdict(&term, advise);
 	printf("%s%12s%s  goes across%s\n", ctl_style(&term, CTL_BOLD), "rate", interval,
 	       ctl_style(&term, CTL_PLAIN));
-	print_rate(advise, is_now_unknown(advise) ? "if the threads run anywhere" : "now",
+	print_rate(advise,
+		   ctl_advice_is_now_unknown(advise) ? "if the threads run anywhere" : "now",
 		   &advice->now);
 	snprintf(what, sizeof(what), "%s, on %zu of %zu %s", planned, advise->plan.n_used,
-		 advise->parts.n, level_title(advise->parts.level, advise->parts.n));
-	if (is_planned(advise))
+		 advise->parts.n, ctl_advice_level_title(advise->parts.level, advise->parts.n));
+	if (ctl_advice_is_planned(advise))
 		print_rate(advise, what, &advice->planned);
 	printf("\n");
 	/* What is not advised is not spelt out: somebody would do it. */
@@ -534,8 +366,8 @@ static int print_text(struct advise *advise)
 		printf("\n");
 	}
 	printf("%s%12s%s cross now%s%s  largest hand-overs%s\n", ctl_style(&term, CTL_BOLD), "rate",
-	       interval, is_planned(advise) ? "  " : "", is_planned(advise) ? planned : "",
-	       ctl_style(&term, CTL_PLAIN));
+	       interval, ctl_advice_is_planned(advise) ? "  " : "",
+	       ctl_advice_is_planned(advise) ? planned : "", ctl_style(&term, CTL_PLAIN));
 	for (size_t e = 0; e < graph->n_stated && e < ADVISE_HANDOVERS; e++)
 		print_handover(&term, advise, e);
 	printf("\n");
@@ -554,19 +386,19 @@ static void json_range(struct ctl_json *json, const char *name, const struct ctl
 	ctl_json_close(json, '}');
 }
 
-static int json_parts(struct ctl_json *json, const struct advise *advise)
+static int json_parts(struct ctl_json *json, const struct ctl_advice *advise)
 {
 	ctl_json_open(json, "parts", '[');
 	for (size_t p = 0; p < advise->parts.n; p++) {
 		char *cpus = ctl_cpus_text(&advise->parts.part[p].cpus);
 
 		if (!cpus)
-			return out_of_memory();
+			return ctl_error(-ENOMEM, NULL);
 		ctl_json_open(json, NULL, '{');
 		ctl_json_int(json, "number", advise->parts.part[p].number);
 		ctl_json_string(json, "cpus", cpus);
 		ctl_json_bool(json, "used", advise->plan.used[p]);
-		ctl_json_double(json, "load", load_of(advise, p));
+		ctl_json_double(json, "load", ctl_advice_load(advise, p));
 		ctl_json_close(json, '}');
 		free(cpus);
 	}
@@ -574,7 +406,7 @@ static int json_parts(struct ctl_json *json, const struct advise *advise)
 	return CTL_OK;
 }
 
-static int json_nodes(struct ctl_json *json, const struct advise *advise)
+static int json_nodes(struct ctl_json *json, const struct ctl_advice *advise)
 {
 	const struct ctl_cut_graph *graph = &advise->placing.graph;
 	size_t t = 0;
@@ -587,7 +419,7 @@ static int json_nodes(struct ctl_json *json, const struct advise *advise)
 		char *cpus = ctl_cpus_text(&set);
 
 		if (!cpus)
-			return out_of_memory();
+			return ctl_error(-ENOMEM, NULL);
 		ctl_json_open(json, NULL, '{');
 		ctl_json_string(json, "id", node->id);
 		ctl_json_string(json, "key", node->key);
@@ -611,7 +443,7 @@ static int json_nodes(struct ctl_json *json, const struct advise *advise)
 	return CTL_OK;
 }
 
-static void json_edges(struct ctl_json *json, const struct advise *advise)
+static void json_edges(struct ctl_json *json, const struct ctl_advice *advise)
 {
 	const struct ctl_cut_graph *graph = &advise->placing.graph;
 
@@ -658,7 +490,7 @@ static void json_cachelines(struct ctl_json *json, const struct comm_report *rep
 	ctl_json_close(json, ']');
 }
 
-static int print_json(struct advise *advise)
+static int print_json(struct ctl_advice *advise)
 {
 	const struct ctl_cut_advice *advice = &advise->advice;
 	const struct comm_report *report = advise->report;
@@ -684,8 +516,8 @@ static int print_json(struct advise *advise)
 	ctl_json_double(&json, "better", advice->better);
 	ctl_json_bool(&json, "now_known", !advise->placing.n_unknown);
 	ctl_json_string(&json, "load_unit", advise->placing.loads ? "cpus" : "threads");
-	ctl_json_double(&json, "covered", covered(advise));
-	ctl_json_double(&json, "unseen", unseen(advise));
+	ctl_json_double(&json, "covered", ctl_advice_covered(advise));
+	ctl_json_double(&json, "unseen", ctl_advice_unseen(advise));
 	ctl_json_double(&json, "unstated_now", advice->unstated_now);
 	ctl_json_double(&json, "unstated_planned", advice->unstated_planned);
 	code = json_parts(&json, advise);
@@ -700,7 +532,7 @@ static int print_json(struct advise *advise)
 }
 
 /* Commands are for what is certain: they are piped into a shell. */
-static int print_commands(const struct advise *advise)
+static int print_commands(const struct ctl_advice *advise)
 {
 	switch (advise->advice.verdict) {
 	case CTL_CUT_MOVE:
@@ -727,7 +559,7 @@ int ctl_advise(int argc, char **argv)
 		       "so that less goes from one to another, and how sure that is; and where "
 		       "threads share cache lines falsely.",
 	};
-	static struct advise advise = {.common.query = COMM_QUERY_INIT, .level = -1};
+	static struct ctl_advice advise = {.common.query = COMM_QUERY_INIT, .level = -1};
 	struct ctl_term term;
 	size_t n_shared = 0;
 	int code;
@@ -748,11 +580,7 @@ int ctl_advise(int argc, char **argv)
 		fflush(stdout);
 	}
 	if (!code)
-		code = check_host(&advise);
-	if (!code)
-		code = take_parts(&advise);
-	if (!code)
-		code = find_advice(&advise);
+		code = ctl_advice_make(&advise);
 	if (!code && !strcmp(advise.common.form, "text"))
 		code = print_text(&advise);
 	else if (!code && !strcmp(advise.common.form, "json"))
@@ -763,9 +591,6 @@ int ctl_advise(int argc, char **argv)
 	if (code == CTL_NO_DATA && n_shared)
 		code = CTL_OK;
 	ctl_labels_deinit(&advise.labels);
-	ctl_cut_plan_deinit(&advise.plan);
-	ctl_placing_deinit(&advise.placing);
-	ctl_parts_deinit(&advise.parts);
-	comm_report_free(advise.report);
+	ctl_advice_deinit(&advise);
 	return code;
 }
