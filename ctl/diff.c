@@ -146,12 +146,6 @@ static int choose_sides(struct diff *diff)
 	return diff->n_specs && !is_store ? CTL_OK : find_previous(&diff->side[0]);
 }
 
-static int out_of_memory(void)
-{
-	fprintf(stderr, "commctl: out of memory\n");
-	return CTL_FAILURE;
-}
-
 static int compare(struct diff *diff)
 {
 	const struct comm_query *query = &diff->common.query;
@@ -336,7 +330,7 @@ static int print_text(struct diff *diff)
 	ctl_term_init(&term);
 	for (int s = 0; s < 2; s++)
 		if (ctl_labels_init(&diff->side[s].labels, c->report[s]))
-			return out_of_memory();
+			return ctl_error(-ENOMEM, NULL);
 	for (int s = 0; s < 2; s++)
 		print_side(&term, diff, s);
 	print_sum(&term, diff);
