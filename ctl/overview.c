@@ -187,6 +187,15 @@ static void tell_waiting(struct overview *o)
 	free(rows);
 }
 
+/* Whether a survey tells of any lag more than which half of all the share is in. */
+static bool tells_lags(const struct comm_report_census *all)
+{
+	for (int lag = CTL_LAG_10MS; lag <= CTL_LAG_10S; lag++)
+		if (all->fresh_high[lag] - all->fresh_low[lag] < 0.5)
+			return true;
+	return false;
+}
+
 static void tell_fresh(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
@@ -201,7 +210,7 @@ static void tell_fresh(struct overview *o)
 	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
 	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S,
 				     "10 s");
-	if (!some) {
+	if (!some || !tells_lags(all)) {
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how soon data is rewritten",
 			 all->reads);
@@ -265,7 +274,7 @@ static bool tells_flows(const struct overview *o)
 
 static void tell_flows(struct overview *o)
 {
-	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE], windows[CTL_NUMBER];
 	double low, high;
 	size_t shown = 0;
 
@@ -275,16 +284,22 @@ static void tell_flows(struct overview *o)
 		return;
 	}
 	ctl_overview_crossing(o->threads, &low, &high);
+	snprintf(windows, sizeof(windows), "%" PRIu64 " window%s", o->threads->windows,
+		 o->threads->windows == 1 ? "" : "s");
 	if (high < CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
-			 "of what is rewritten soon, under %.1f %% comes from another thread "
-			 "(%" PRIu64 " windows)",
-			 fmax(0.1, 100 * high), o->threads->windows);
+			 "of what is rewritten soon, under %.1f %% comes from another thread (%s)",
+			 fmax(0.1, 100 * high), windows);
+	else if (low < CTL_OVERVIEW_LEAST && high > 1 - CTL_OVERVIEW_LEAST)
+		snprintf(line, sizeof(line),
+			 "how much of what is rewritten soon comes from another thread is not "
+			 "known (%s)%s",
+			 windows, tells_flows(o) ? "; of what does:" : "");
 	else
 		snprintf(line, sizeof(line),
 			 "of what is rewritten soon, %.0f to %.0f %% comes from another thread "
-			 "(%" PRIu64 " windows)%s",
-			 floor(100 * low), ceil(100 * high), o->threads->windows,
+			 "(%s)%s",
+			 floor(100 * low), ceil(100 * high), windows,
 			 tells_flows(o) ? "; of what does:" : "");
 	say(o, line);
 	for (size_t i = 0;
@@ -377,8 +392,7 @@ static void say_none(struct overview *o)
 		snprintf(line, sizeof(line), "nothing that one %s wrote is read by another",
 			 report->by->noun);
 	else if (!report->n_edges && is_idle(report))
-		snprintf(line, sizeof(line),
-			 "nothing was seen: it was idle, and used %s of one CPU in %s",
+		snprintf(line, sizeof(line), "nothing was seen: it used %s of one CPU in %s",
 			 ctl_percent(share, (double)report->target_ns / report->enabled_ns),
 			 length);
 	else if (!report->n_edges && report->bursts > 3)

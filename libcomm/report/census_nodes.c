@@ -256,6 +256,15 @@ void comm_census_shares(const struct comm_census_node *node, const struct comm_c
 			     &ret->fresh_high[i]);
 }
 
+/* What is rewritten within a lag is so within a longer one: the bounds of each hold for those behind, and in front of it. */
+static void keep_order(struct comm_report_census *row)
+{
+	for (int i = 1; i < COMM_CENSUS_FRESH; i++)
+		row->fresh_low[i] = fmax(row->fresh_low[i], row->fresh_low[i - 1]);
+	for (int i = COMM_CENSUS_FRESH - 1; i > 0; i--)
+		row->fresh_high[i - 1] = fmin(row->fresh_high[i - 1], row->fresh_high[i]);
+}
+
 /*
  * The variance of a share that all nodes have together, a mean of theirs by the part of all that each
  * has, is the sum of the squares of part * (own share - share) (the delta method).
@@ -283,6 +292,8 @@ void comm_census_widen(const struct comm_census_nodes *census, struct comm_repor
 	for (size_t i = 1; i < census->n; i++)
 		squares += rows[i].share * rows[i].share;
 	widen_all(census, rows, z);
+	for (size_t i = 0; i < census->n; i++)
+		keep_order(&rows[i]);
 	for (size_t i = 1; i < census->n; i++) {
 		struct comm_report_census *row = &rows[i];
 		double own = row->share * (1 - row->share);

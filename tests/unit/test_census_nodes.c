@@ -78,6 +78,27 @@ static void test_nobody_looked_for_so_long(void **state)
 	assert_true(got.fresh_low[LAG_10S] == 0 && got.fresh_high[LAG_10S] == 1);
 }
 
+/* What is rewritten within a second is so within ten, however few words were looked at for so long. */
+static void test_bounds_in_order(void **state)
+{
+	struct comm_report_census row[2];
+	struct comm_census_node nodes[2];
+	const struct comm_census_nodes census = {.node = nodes, .n = 2};
+
+	(void)state;
+	put(COMM_CENSUS_CHANGED + 3, 50, 1);
+	put(COMM_CENSUS_QUIET + 7, 10, 1);
+	nodes[0] = nodes[1] = node;
+	for (size_t i = 0; i < 2; i++)
+		comm_census_shares(&nodes[i], &nodes[0], z, &row[i]);
+	comm_census_widen(&census, row, z);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(row[i].fresh_low[LAG_1S] > 0.5);
+		assert_true(is_near(row[i].fresh_low[LAG_10S], row[i].fresh_low[LAG_1S]));
+		assert_true(row[i].fresh_high[LAG_10MS] <= row[i].fresh_high[LAG_1S]);
+	}
+}
+
 /* A few words of great weight are worth no more than a few. */
 static void test_weights(void **state)
 {
@@ -177,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup(test_all_looked_at_to_the_end, setup),
 		cmocka_unit_test_setup(test_words_of_the_end, setup),
 		cmocka_unit_test_setup(test_nobody_looked_for_so_long, setup),
+		cmocka_unit_test_setup(test_bounds_in_order, setup),
 		cmocka_unit_test_setup(test_weights, setup),
 		cmocka_unit_test_setup(test_a_node_of_several, setup),
 		cmocka_unit_test_setup(test_weights_of_code, setup),
